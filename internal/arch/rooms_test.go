@@ -1,0 +1,96 @@
+// Package arch holds the architecture: which packages there are, in which
+// order, and what each may import.
+//
+// Values flow one way: gather, model, answer, render. A package imports only from
+// earlier lines of its own group and from the groups above it. A new package is a
+// new line here, at the place that says what it may know of.
+package arch
+
+// A group is a line of the flow, its rooms in the order in which they may know
+// of each other.
+type group struct {
+	name  string
+	rooms []room
+}
+
+// A room is a package, or several on one line that do not know of each other.
+type room struct {
+	paths []string
+	rule
+}
+
+// A rule narrows what the order allows.
+type rule struct {
+	stdOnly bool     // the standard library and other stdOnly rooms, nothing else
+	never   []string // groups and packages that the order would allow
+	mute    []string // names of methods that it must not call
+}
+
+// groups mirrors the folders under pkg/.
+var groups = []group{
+	{"gather", []room{
+		{paths: []string{"pkg/ovsdb"}},
+		{paths: []string{"pkg/nb", "pkg/sb"}},
+		{paths: []string{"pkg/vswitch"}},
+		{paths: []string{"pkg/archive"}, rule: rule{never: []string{"pkg/nb", "pkg/sb", "pkg/vswitch"}}},
+		{paths: []string{"pkg/node"}},
+		{paths: []string{"pkg/cluster"}},
+	}},
+	{"model", []room{
+		{paths: []string{"pkg/flow"}, rule: rule{stdOnly: true}},
+		{paths: []string{"pkg/expr"}, rule: rule{stdOnly: true}},
+		{paths: []string{"pkg/openflow"}, rule: rule{stdOnly: true}},
+		{paths: []string{"pkg/topology"}},
+		{paths: []string{"pkg/decode"}},
+	}},
+	{"answer", []room{
+		{paths: []string{"pkg/journey"}, rule: rule{never: []string{"gather"}}}, // values only
+		{paths: []string{"pkg/trace/logical", "pkg/trace/ofproto"}},
+		{paths: []string{"pkg/trace"}},
+		{paths: []string{"pkg/reach"}},
+		{paths: []string{"pkg/compare"}},
+		{paths: []string{"pkg/fixes"}},
+		{paths: []string{"pkg/doctor"}, rule: rule{mute: []string{"Transact", "Apply", "Undo"}}}, // returns fixes, never writes
+	}},
+	{"render", []room{
+		{paths: []string{"pkg/render"}, rule: rule{never: []string{"pkg/ovsdb", "pkg/archive", "pkg/node", "pkg/cluster"}}}, // never sees a connection
+	}},
+}
+
+// shells stand outside the flow; nothing under pkg/ imports them, but for tests.
+var shells = map[string][]string{ // with what they may import of the project
+	"cmd/ovnctl":       {"docs", "internal/gendocs", "pkg"},
+	"docs":             {},
+	"internal/arch":    {},
+	"internal/gendocs": {},
+	"internal/lab":     {"gather", "internal/lab"},
+}
+
+// libraries says which places may import a module from elsewhere: a package with
+// everything below it, or one file. What is not listed here is not to be imported.
+var libraries = map[string][]string{
+	"github.com/spf13/cobra":             {"cmd/ovnctl", "internal/gendocs"},
+	"github.com/spf13/pflag":             {"cmd/ovnctl", "internal/gendocs"},
+	"github.com/ovn-kubernetes/libovsdb": {"pkg/ovsdb"},
+	"github.com/vishvananda/netlink":     {"pkg/node", "internal/lab"},
+	"github.com/vishvananda/netns":       {"pkg/node", "internal/lab"},
+	"github.com/olekukonko/tablewriter":  {"pkg/render/table.go"},
+	"github.com/fatih/color":             {"pkg/render/style.go"},
+	"github.com/mattn/go-runewidth":      {"pkg/render"},
+	"go.yaml.in/yaml/v3":                 {"pkg/render"},
+	"golang.org/x/term":                  {"cmd/ovnctl"},
+	"golang.org/x/sys":                   {"cmd/ovnctl", "pkg/node", "internal/lab"},
+}
+
+// testLibraries may be imported by any test, beside what its package may import.
+var testLibraries = []string{
+	"github.com/google/go-cmp",
+	"github.com/rogpeppe/go-internal",
+}
+
+// drawers are names that say nothing about what is in a package.
+var drawers = []string{"common", "helper", "helpers", "misc", "model", "models", "shared", "type", "types", "util", "utils"}
+
+// terminal is what only commands may touch: packages under pkg/ are handed writers
+// and return errors.
+var terminal = []string{"fmt.Print", "fmt.Printf", "fmt.Println", "log.Fatal", "log.Fatalf", "os.Exit", "os.Stderr", "os.Stdin", "os.Stdout"}
