@@ -1,0 +1,105 @@
+# make          build the binary
+# make demo     lab, topology and a trace across two nodes, on this machine
+# make test     everything that a change must pass; installs what is missing
+# make help     the rest
+
+.DEFAULT_GOAL := build
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
+LDFLAGS := -s -w -X main.version=$(VERSION)
+
+# The lab needs root: tests run as root, builds as whoever calls make.
+SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
+GOTEST := go test -count=1 $(if $(SUDO),-exec "$(SUDO) --preserve-env env PATH=$$PATH")
+
+# Linters and the release tool, pinned, built once outside the clone.
+TOOLS := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/ovnctl/tools
+GOLANGCI_LINT := $(TOOLS)/golangci-lint-v2.15.0
+STATICCHECK := $(TOOLS)/staticcheck-v0.8.2
+GORELEASER := $(TOOLS)/goreleaser-v2.16.0
+
+FUZZTIME ?= 1m
+# How many seeds the drawn tests run through in test-all.
+SEEDS ?= 10
+
+.PHONY: help
+help: ## this list
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 16
+
+.PHONY: build
+build: ## bin/ovnctl, static
+	CGO_ENABLED=0 go build -buildvcs=false -trimpath -ldflags '$(LDFLAGS)' -o bin/ovnctl ./cmd/ovnctl
+	@! ldd bin/ovnctl >/dev/null 2>&1 || { echo 'bin/ovnctl: linked dynamically' >&2; exit 1; }
+
+.PHONY: install-lab
+install-lab:
+	$(SUDO) bash internal/lab/install.sh </dev/null
+
+.PHONY: test
+test: lint-light install-lab ## everything against the system's OVS and OVN
+	$(GOTEST) -p 2 -timeout 15m ./...
+
+.PHONY: test-releases
+test-releases: install-lab ## the lab on other releases of OVS and OVN, in private roots
+	$(GOTEST) -p 1 -timeout 25m -tags releases -run '^TestReleases' ./...
+
+.PHONY: test-all
+test-all: lint-light install-lab ## test with more seeds, releases, a short fuzz
+	OVNCTL_SEEDS=$(SEEDS) $(GOTEST) -p 2 -timeout 120m ./...
+	$(MAKE) test-releases
+	$(MAKE) fuzz
+
+.PHONY: bench
+bench: ## all benchmarks
+	$(GOTEST) -p 1 -run '^$$' -bench . -benchmem ./...
+
+.PHONY: fuzz
+fuzz: ## each fuzz test for FUZZTIME
+	scripts/fuzz.sh $(FUZZTIME)
+
+.PHONY: demo
+demo: build install-lab ## the lab, its topology and a trace; KEEP=1 leaves the lab up
+	$(SUDO) env PATH="$$PATH" KEEP="$${KEEP-}" scripts/demo.sh
+
+.PHONY: lint-light
+lint-light: ## gofmt, go vet and the architecture's arrows
+	@unformatted=$$(gofmt -l cmd docs internal pkg); \
+	[ -z "$$unformatted" ] || { printf 'gofmt would change:\n%s\n' "$$unformatted" >&2; exit 1; }
+	go vet -tags releases,gendocs ./...
+	go test ./internal/arch
+
+.PHONY: lint
+lint: lint-light $(STATICCHECK) $(GOLANGCI_LINT) ## all linters
+	$(STATICCHECK) -tags releases,gendocs ./...
+	$(GOLANGCI_LINT) run ./...
+
+.PHONY: docs
+docs: ## man pages and shell completions, in build/
+	rm -rf build
+	go run -buildvcs=false -tags gendocs -ldflags '-X main.version=$(VERSION)' ./cmd/ovnctl build
+	gzip -9nk build/man/*.8
+
+.PHONY: snapshot
+snapshot: $(GORELEASER) ## archives and packages of this commit, in dist/
+	$(GORELEASER) release --snapshot --clean
+
+.PHONY: clean
+clean:
+	rm -rf bin build dist
+
+# tool installs a command under a name that carries its version.
+define tool
+@mkdir -p $(TOOLS)
+GOBIN=$(TOOLS)/install.$$$$ && GOBIN=$$GOBIN GOFLAGS= go install $(1) && mv $$GOBIN/* $@ && rmdir $$GOBIN
+endef
+
+$(GOLANGCI_LINT):
+	$(call tool,github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0)
+
+$(STATICCHECK):
+	$(call tool,honnef.co/go/tools/cmd/staticcheck@v0.8.2)
+
+$(GORELEASER):
+	$(call tool,github.com/goreleaser/goreleaser/v2@v2.16.0)
