@@ -1,9 +1,139 @@
 package render
 
+import (
+	"strings"
+
+	"github.com/fatih/color"
+	"github.com/mattn/go-runewidth"
+)
+
 // Style says what a stream can show. It is decided once per stream by the
 // command, never by the renderers and never from another stream.
 type Style struct {
 	Color bool // escape sequences may be written
 	Width int  // columns to lay out for; 0 means unlimited, as for a pipe
 	ASCII bool // the stream cannot show UTF-8: draw with ASCII only
+}
+
+// A Look is how a piece of text is painted. It never carries the meaning alone:
+// there is always a word beside it.
+type Look int
+
+// The looks.
+const (
+	Plain Look = iota
+	Title      // a heading
+	Name       // what an operator would type
+	Faint      // what can be skipped
+	Good
+	Warn
+	Bad
+)
+
+var paints = map[Look]*color.Color{
+	Title: painter(color.Bold),
+	Name:  painter(color.FgCyan),
+	Faint: painter(color.Faint),
+	Good:  painter(color.FgGreen),
+	Warn:  painter(color.FgYellow),
+	Bad:   painter(color.FgRed, color.Bold),
+}
+
+// painter is a colour that does not ask whether standard output is a terminal.
+func painter(a ...color.Attribute) *color.Color {
+	c := color.New(a...)
+	c.EnableColor()
+	return c
+}
+
+// paint returns text, which must be clean, in a look.
+func (s Style) paint(text string, look Look) string {
+	c := paints[look]
+	if !s.Color || c == nil || text == "" {
+		return text
+	}
+	return c.Sprint(text)
+}
+
+// A Span is a piece of text as it was read, and its look.
+type Span struct {
+	Text string
+	Look Look
+}
+
+// A Line is text in several looks. Nothing in it needs to be clean: the writers
+// of this package clean what they write.
+type Line []Span
+
+// Text is a Line in one look.
+func Text(text string, look ...Look) Line {
+	l := Plain
+	if len(look) > 0 {
+		l = look[0]
+	}
+	return Line{{Text: text, Look: l}}
+}
+
+// String is the line without its looks.
+func (l Line) String() string {
+	var b strings.Builder
+	for _, s := range l {
+		b.WriteString(s.Text)
+	}
+	return b.String()
+}
+
+// columns counts as a terminal does, whatever the locale.
+var columns = &runewidth.Condition{}
+
+func width(s string) int { return columns.StringWidth(s) }
+
+// prepare returns l as this stream can show it: clean, and in ASCII where it
+// must be.
+func (s Style) prepare(l Line) Line {
+	out := make(Line, 0, len(l))
+	for _, span := range l {
+		if span.Text == "" {
+			continue
+		}
+		span.Text = s.clean(span.Text)
+		out = append(out, span)
+	}
+	return out
+}
+
+func (s Style) clean(text string) string {
+	text = Clean(text)
+	if s.ASCII {
+		text = ascii(asciiSymbols.Replace(text))
+	}
+	return text
+}
+
+var asciiSymbols = strings.NewReplacer("→", "->", "←", "<-", "↔", "<->", "…", "...", "–", "-", "×", "x", "·", "-")
+
+// lineWidth is the number of columns of a prepared line.
+func lineWidth(l Line) int {
+	n := 0
+	for _, s := range l {
+		n += width(s.Text)
+	}
+	return n
+}
+
+// painted is a prepared line with its looks, without blanks at its end.
+func (s Style) painted(l Line) string {
+	var b strings.Builder
+	end := len(l)
+	for end > 0 && strings.TrimRight(l[end-1].Text, " ") == "" {
+		end--
+	}
+	for i, span := range l[:end] {
+		text := span.Text
+		if i == end-1 {
+			text = strings.TrimRight(text, " ")
+		}
+		b.WriteString(s.paint(text, span.Look))
+	}
+	return b.String()
 }

@@ -1,0 +1,166 @@
+package render
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"unicode"
+	"unicode/utf16"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// APIVersion is the version of every document.
+const APIVersion = "ovnctl/v1"
+
+// An Envelope opens every document. A document embeds it and adds its own
+// fields, so that they stand beside these.
+type Envelope struct {
+	APIVersion string   `json:"apiVersion"`
+	Kind       string   `json:"kind"`   // Topology, Trace, Error
+	Source     any      `json:"source"` // what was read, and when: a cluster.Source
+	Notes      []string `json:"notes"`  // what could not be read or is not certain
+}
+
+// NewEnvelope returns the head of a document of a kind.
+func NewEnvelope(kind string, source any, notes []string) Envelope {
+	if notes == nil {
+		notes = []string{}
+	}
+	return Envelope{APIVersion: APIVersion, Kind: kind, Source: source, Notes: notes}
+}
+
+// errorDocument is what a failed command prints where a document was asked for.
+type errorDocument struct {
+	Envelope
+	Error    string   `json:"error"`
+	Hints    []string `json:"hints"`
+	ExitCode int      `json:"exitCode"`
+}
+
+// Error writes a document of kind Error in format json or yaml. The lines of the
+// error that begin with "hint: " are its hints.
+func Error(w io.Writer, format string, code int, err error) error {
+	doc := errorDocument{Envelope: NewEnvelope("Error", nil, nil), Hints: []string{}, ExitCode: code}
+	var text []string
+	for line := range strings.SplitSeq(err.Error(), "\n") {
+		if hint, ok := strings.CutPrefix(line, "hint: "); ok {
+			doc.Hints = append(doc.Hints, hint)
+			continue
+		}
+		text = append(text, line)
+	}
+	doc.Error = strings.Join(text, "\n")
+	return Write(w, format, doc)
+}
+
+// Write writes a document in format json or yaml.
+func Write(w io.Writer, format string, doc any) error {
+	switch format {
+	case "json":
+		return JSON(w, doc)
+	case "yaml":
+		return YAML(w, doc)
+	}
+	return fmt.Errorf("no format %q for a document", format)
+}
+
+// JSON writes doc, indented. Characters that a terminal would act upon are
+// escaped, so that it is safe to look at and still the same document.
+func JSON(w io.Writer, doc any) error {
+	b, err := encode(doc)
+	if err != nil {
+		return err
+	}
+	var out bytes.Buffer
+	if err := json.Indent(&out, b, "", "  "); err != nil {
+		return err
+	}
+	_, err = w.Write(out.Bytes())
+	return err
+}
+
+// encode is doc as compact JSON with a line break, in which only printable
+// characters stand for themselves.
+func encode(doc any) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(doc); err != nil {
+		return nil, err
+	}
+	return escape(b.Bytes(), func(out *bytes.Buffer, r rune) {
+		if hi, lo := utf16.EncodeRune(r); hi != unicode.ReplacementChar {
+			fmt.Fprintf(out, `\u%04x\u%04x`, hi, lo)
+			return
+		}
+		fmt.Fprintf(out, `\u%04x`, r)
+	}), nil
+}
+
+// escape writes each character of text that is neither printable nor a line
+// break by means of as.
+func escape(text []byte, as func(*bytes.Buffer, rune)) []byte {
+	var out bytes.Buffer
+	for _, r := range string(text) {
+		if unicode.IsPrint(r) || r == '\n' {
+			out.WriteRune(r)
+			continue
+		}
+		as(&out, r)
+	}
+	return out.Bytes()
+}
+
+// YAML writes doc with the names and the order of its JSON.
+func YAML(w io.Writer, doc any) error {
+	b, err := encode(doc)
+	if err != nil {
+		return err
+	}
+	var n yaml.Node
+	if err := yaml.Unmarshal(b, &n); err != nil {
+		return err
+	}
+	block(&n)
+	var out bytes.Buffer
+	e := yaml.NewEncoder(&out)
+	e.SetIndent(2)
+	if err := e.Encode(&n); err != nil {
+		return err
+	}
+	if err := e.Close(); err != nil {
+		return err
+	}
+	_, err = w.Write(escape(out.Bytes(), func(out *bytes.Buffer, r rune) {
+		fmt.Fprintf(out, `\U%08x`, r)
+	}))
+	return err
+}
+
+// block takes the flow style of JSON from n and everything below it.
+func block(n *yaml.Node) {
+	if n.Kind != yaml.ScalarNode || n.Tag != "!!str" || plain(n.Value) {
+		n.Style = 0
+	} else {
+		n.Style = yaml.DoubleQuotedStyle
+	}
+	if len(n.Content) == 0 && n.Kind != yaml.ScalarNode {
+		n.Style = yaml.FlowStyle // [] and {}
+	}
+	for _, c := range n.Content {
+		block(c)
+	}
+}
+
+// plain reports whether a string may go without quotes: the words that YAML 1.1
+// takes for a truth value and the characters that escape knows of may not.
+func plain(s string) bool {
+	switch strings.ToLower(s) {
+	case "y", "n", "yes", "no", "on", "off":
+		return false
+	}
+	return clean(s)
+}

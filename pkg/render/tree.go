@@ -1,0 +1,223 @@
+package render
+
+import (
+	"bufio"
+	"io"
+	"strings"
+	"unicode/utf8"
+)
+
+// A Tree is a line with lines below it. The cells of siblings stand in columns
+// where the stream is wide enough for them; where it is not, each line is
+// wrapped.
+type Tree struct {
+	Cells    []Line
+	Children []*Tree
+}
+
+// Branch returns a tree whose own line is cells.
+func Branch(cells ...Line) *Tree { return &Tree{Cells: cells} }
+
+// Add puts a line below t and returns it.
+func (t *Tree) Add(cells ...Line) *Tree {
+	c := Branch(cells...)
+	t.Children = append(t.Children, c)
+	return c
+}
+
+// narrowest is the least number of columns that text is wrapped to, however
+// deep it stands.
+const narrowest = 20
+
+// glyphs draw the branches of a tree.
+type glyphs struct{ fork, last, bar, gap string }
+
+var (
+	utf8Glyphs  = glyphs{"├─ ", "└─ ", "│  ", "   "}
+	asciiGlyphs = glyphs{"|- ", "`- ", "|  ", "   "}
+)
+
+// WriteTree writes trees below each other, from the left margin.
+func WriteTree(w io.Writer, s Style, roots ...*Tree) error {
+	t := treeWriter{w: bufio.NewWriter(w), style: s, glyphs: utf8Glyphs}
+	if s.ASCII {
+		t.glyphs = asciiGlyphs
+	}
+	for _, r := range roots {
+		t.line("", "", r, nil, len(r.Children) > 0)
+		t.children("", r.Children)
+	}
+	return t.w.Flush()
+}
+
+type treeWriter struct {
+	w      *bufio.Writer
+	style  Style
+	glyphs glyphs
+}
+
+func (t *treeWriter) children(prefix string, siblings []*Tree) {
+	widths := t.fit(siblings, width(prefix)+width(t.glyphs.fork))
+	for i, c := range siblings {
+		fork, bar := t.glyphs.fork, t.glyphs.bar
+		if i == len(siblings)-1 {
+			fork, bar = t.glyphs.last, t.glyphs.gap
+		}
+		t.line(prefix+fork, prefix+bar, c, widths, len(c.Children) > 0)
+		t.children(prefix+bar, c.Children)
+	}
+}
+
+// fit returns the widths of the columns of siblings, or nil if they do not fit.
+func (t *treeWriter) fit(siblings []*Tree, indent int) []int {
+	var widths []int
+	total := 0
+	for _, c := range siblings {
+		own := indent
+		for i, cell := range c.Cells {
+			n := lineWidth(t.style.prepare(cell))
+			own += n
+			if i == len(c.Cells)-1 {
+				break // the last is not padded
+			}
+			if i == len(widths) {
+				widths = append(widths, 0)
+			}
+			widths[i] = max(widths[i], n)
+		}
+	}
+	if t.style.Width == 0 {
+		return widths
+	}
+	for _, c := range siblings {
+		own := indent
+		for i, cell := range c.Cells {
+			if i < len(c.Cells)-1 {
+				own += widths[i] + len(gap)
+				continue
+			}
+			own += lineWidth(t.style.prepare(cell))
+		}
+		total = max(total, own)
+	}
+	if total > t.style.Width {
+		return nil
+	}
+	return widths
+}
+
+// gap stands between two cells.
+const gap = "  "
+
+// line writes the cells of c: in columns, or wrapped where widths is nil. first
+// stands before its first line and rest before the others.
+func (t *treeWriter) line(first, rest string, c *Tree, widths []int, parent bool) {
+	var l Line
+	for i, cell := range c.Cells {
+		cell = t.style.prepare(cell)
+		n := lineWidth(cell)
+		last := i == len(c.Cells)-1
+		if n == 0 && widths == nil {
+			continue
+		}
+		l = append(l, cell...)
+		if last {
+			break
+		}
+		pad := gap
+		if widths != nil {
+			pad = strings.Repeat(" ", widths[i]-n) + gap
+		}
+		l = append(l, Span{Text: pad})
+	}
+	hang := rest
+	if parent {
+		hang += t.glyphs.bar
+	} else {
+		hang += t.glyphs.gap
+	}
+	lines := []Line{l}
+	if t.style.Width > 0 {
+		lines = wrap(l, max(t.style.Width-width(first), narrowest), max(t.style.Width-width(hang), narrowest))
+	}
+	for i, line := range lines {
+		prefix := first
+		if i > 0 {
+			prefix = hang
+		}
+		if text := t.style.painted(line); text == "" {
+			prefix = strings.TrimRight(prefix, " ")
+		}
+		t.w.WriteString(t.style.paint(prefix, Faint))
+		t.w.WriteString(t.style.painted(line))
+		t.w.WriteByte('\n')
+	}
+}
+
+// wrap breaks a prepared line at blanks, its first piece at most first columns
+// wide, the others at most rest. A word that is wider than that is broken too.
+func wrap(l Line, first, rest int) []Line {
+	if lineWidth(l) <= first {
+		return []Line{l}
+	}
+	var lines []Line
+	var line Line
+	used, room := 0, first
+	put := func(text string, look Look) {
+		line = append(line, Span{Text: text, Look: look})
+		used += width(text)
+	}
+	next := func() {
+		lines = append(lines, line)
+		line, used, room = nil, 0, rest
+	}
+	for _, span := range l {
+		for _, word := range words(span.Text) {
+			blank := strings.TrimSpace(word) == ""
+			switch {
+			case blank && (used == 0 || used+width(word) > room):
+				continue
+			case used > 0 && used+width(word) > room && width(word) <= rest:
+				next()
+			}
+			for used+width(word) > room {
+				head := prefixOf(word, room-used)
+				put(head, span.Look)
+				word = word[len(head):]
+				next()
+			}
+			put(word, span.Look)
+		}
+	}
+	return append(lines, line)
+}
+
+// words splits text before and after its blanks.
+func words(text string) []string {
+	var out []string
+	start := 0
+	for i := 1; i < len(text); i++ {
+		if (text[i] == ' ') != (text[i-1] == ' ') {
+			out = append(out, text[start:i])
+			start = i
+		}
+	}
+	if start < len(text) {
+		out = append(out, text[start:])
+	}
+	return out
+}
+
+// prefixOf is the beginning of text that is at most n columns wide, and at least
+// one character.
+func prefixOf(text string, n int) string {
+	end := 0
+	for end < len(text) {
+		_, size := utf8.DecodeRuneInString(text[end:])
+		if end > 0 && width(text[:end+size]) > n {
+			break
+		}
+		end += size
+	}
+	return text[:end]
+}
