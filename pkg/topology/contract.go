@@ -1,0 +1,400 @@
+package topology
+
+// A Topology is what `ovnctl topology show -o json` prints below the envelope.
+// It is a contract: a field keeps its name and meaning, later needs are new
+// fields. Every list is sorted and never null; a scalar without a value is left
+// out. Nothing in it counts packets or depends on when it was read.
+type Topology struct {
+	Switches           []*Switch            `json:"switches"`
+	Routers            []*Router            `json:"routers"`
+	Ports              []*Port              `json:"ports"`
+	Chassis            []*Chassis           `json:"chassis"`
+	Nodes              []*Node              `json:"nodes"`
+	Bridges            []*Bridge            `json:"bridges"`
+	Tunnels            []*Tunnel            `json:"tunnels"`
+	LoadBalancers      []*LoadBalancer      `json:"loadBalancers"`
+	LoadBalancerGroups []*LoadBalancerGroup `json:"loadBalancerGroups"`
+	NAT                []*NAT               `json:"nat"`
+	Policies           []*Policy            `json:"policies"`
+	PortGroups         []*PortGroup         `json:"portGroups"`
+}
+
+// A Ref names another object of the document.
+type Ref struct {
+	UUID string `json:"uuid,omitempty"`
+	Name string `json:"name"`
+}
+
+// A Switch is a logical switch. UUID is that of the Northbound row, or of the
+// Datapath_Binding where no Northbound could be read.
+type Switch struct {
+	UUID        string            `json:"uuid"`
+	Name        string            `json:"name"`
+	DisplayName string            `json:"displayName,omitempty"` // the CMS's name for it, such as neutron's network name
+	Zone        string            `json:"zone"`
+	Datapath    string            `json:"datapath,omitempty"`  // UUID of the Datapath_Binding
+	TunnelKey   int               `json:"tunnelKey,omitempty"` // Datapath_Binding.tunnel_key: the VNI
+	Subnets     []string          `json:"subnets"`             // as other_config says, else the networks of its router ports
+	Transit     bool              `json:"transit"`             // joins zones (OVN interconnect)
+	Ports       []string          `json:"ports"`               // names
+	ACLs        []*ACL            `json:"acls"`
+	DNS         int               `json:"dns,omitempty"` // how many DNS record sets it answers from
+	QoS         int               `json:"qos,omitempty"` // how many QoS rules it has
+	OtherConfig map[string]string `json:"otherConfig,omitempty"`
+	ExternalIDs map[string]string `json:"externalIds,omitempty"`
+}
+
+// A Router is a logical router. UUID is that of the Northbound row, or of the
+// Datapath_Binding where no Northbound could be read.
+type Router struct {
+	UUID        string            `json:"uuid"`
+	Name        string            `json:"name"`
+	DisplayName string            `json:"displayName,omitempty"`
+	Zone        string            `json:"zone"`
+	Datapath    string            `json:"datapath,omitempty"`
+	TunnelKey   int               `json:"tunnelKey,omitempty"`
+	Enabled     bool              `json:"enabled"`
+	Chassis     string            `json:"chassis,omitempty"` // options:chassis: a gateway router, all of it on that chassis
+	Ports       []string          `json:"ports"`
+	Routes      []*Route          `json:"routes"`
+	Options     map[string]string `json:"options,omitempty"`
+	ExternalIDs map[string]string `json:"externalIds,omitempty"`
+}
+
+// Kinds of Port.
+const (
+	SwitchPort = "switch" // a logical switch port
+	RouterPort = "router" // a logical router port
+)
+
+// A Port is a logical switch port, a logical router port or a chassisredirect
+// port, joined with its Port_Binding and with the interfaces that carry it. UUID
+// is that of the Northbound row, or of the Port_Binding where there is none.
+type Port struct {
+	UUID              string            `json:"uuid"`
+	Name              string            `json:"name"`
+	DisplayName       string            `json:"displayName,omitempty"`
+	Zone              string            `json:"zone"`
+	Kind              string            `json:"kind"`             // SwitchPort or RouterPort
+	Type              string            `json:"type,omitempty"`   // as OVN writes it; a plain VIF has none
+	Switch            *Ref              `json:"switch,omitempty"` // of a switch port
+	Router            *Ref              `json:"router,omitempty"` // of a router port
+	Peer              *Ref              `json:"peer,omitempty"`   // the port at the other end of a patch between datapaths
+	Pod               string            `json:"pod,omitempty"`    // NAMESPACE/NAME
+	Device            string            `json:"device,omitempty"` // neutron's device id: the VM
+	MACs              []string          `json:"macs"`
+	Addresses         []string          `json:"addresses"` // IPv4, then IPv6
+	Networks          []string          `json:"networks"`  // of a router port, as ADDRESS/LENGTH
+	UnknownAddresses  bool              `json:"unknownAddresses,omitempty"`
+	PortSecurity      []string          `json:"portSecurity"`
+	PortGroups        []string          `json:"portGroups"`
+	Parent            string            `json:"parent,omitempty"` // the port that carries this one in a VLAN
+	Tag               int               `json:"tag,omitempty"`
+	DHCPv4            *DHCP             `json:"dhcpv4,omitempty"`
+	DHCPv6            *DHCP             `json:"dhcpv6,omitempty"`
+	Enabled           bool              `json:"enabled"`
+	Binding           string            `json:"binding,omitempty"`   // UUID of the Port_Binding
+	TunnelKey         int               `json:"tunnelKey,omitempty"` // Port_Binding.tunnel_key, reg14 and reg15
+	Chassis           string            `json:"chassis,omitempty"`   // name of the chassis that holds it
+	RequestedChassis  []string          `json:"requestedChassis"`
+	AdditionalChassis []string          `json:"additionalChassis"`
+	Gateway           *Gateway          `json:"gateway,omitempty"`
+	Interfaces        []*Attachment     `json:"interfaces"`       // that carry it, on the nodes that were read
+	State             string            `json:"state"`            // StateUp, StateDown, StateNone, StateRemote or StateUnknown
+	Reason            string            `json:"reason,omitempty"` // one word for why it is not up
+	Why               string            `json:"why,omitempty"`    // the same as a sentence
+	Options           map[string]string `json:"options,omitempty"`
+	ExternalIDs       map[string]string `json:"externalIds,omitempty"`
+}
+
+// States of a Port.
+const (
+	StateUp      = "up"
+	StateDown    = "down"
+	StateNone    = "none"    // ports of this type are never up: localnet, localport
+	StateRemote  = "remote"  // it lives in another zone
+	StateUnknown = "unknown" // what would tell could not be read
+)
+
+// A Gateway is the set of chassis that may hold a port, and the one that does.
+type Gateway struct {
+	Group   string           `json:"group,omitempty"` // name of the HA_Chassis_Group
+	Chassis []GatewayChassis `json:"configured"`      // highest priority first
+	Active  string           `json:"active,omitempty"`
+	// Expected is the configured chassis with the highest priority that exists.
+	// Active differs from it after a failover.
+	Expected string `json:"expected,omitempty"`
+}
+
+// A GatewayChassis is one member of a Gateway.
+type GatewayChassis struct {
+	Chassis  string `json:"chassis"`
+	Priority int    `json:"priority"`
+	Exists   bool   `json:"exists"` // there is such a Chassis row
+}
+
+// An Attachment is the OVS interface that carries a logical port on a node.
+type Attachment struct {
+	Node       string `json:"node"`
+	Bridge     string `json:"bridge"`
+	Interface  string `json:"interface"`
+	OFPort     int    `json:"ofport,omitempty"`
+	Installed  bool   `json:"installed"` // ovn-controller has said ovn-installed
+	LinkState  string `json:"linkState,omitempty"`
+	Error      string `json:"error,omitempty"`
+	Peer       string `json:"peer,omitempty"`       // of a patch port: the interface at the other end
+	PeerBridge string `json:"peerBridge,omitempty"` // and its bridge
+}
+
+// DHCP is what a port is answered by OVN's own DHCP server.
+type DHCP struct {
+	UUID    string            `json:"uuid"`
+	CIDR    string            `json:"cidr"`
+	Options map[string]string `json:"options,omitempty"`
+}
+
+// A Chassis is a Southbound Chassis row. A chassis that several zones know is
+// here once, with the zone it belongs to.
+type Chassis struct {
+	UUID           string            `json:"uuid"`
+	Name           string            `json:"name"` // system-id
+	Hostname       string            `json:"hostname,omitempty"`
+	Zone           string            `json:"zone"`
+	Remote         bool              `json:"remote"`         // known only as another zone's
+	Node           string            `json:"node,omitempty"` // the node that was read, if it was
+	Encaps         []Encap           `json:"encaps"`
+	BridgeMappings []BridgeMapping   `json:"bridgeMappings"`
+	TransportZones []string          `json:"transportZones"`
+	Ports          []string          `json:"ports"` // names of the ports bound to it
+	OtherConfig    map[string]string `json:"otherConfig,omitempty"`
+	ExternalIDs    map[string]string `json:"externalIds,omitempty"`
+}
+
+// An Encap is one tunnel endpoint of a chassis.
+type Encap struct {
+	UUID    string            `json:"uuid"`
+	Type    string            `json:"type"`
+	IP      string            `json:"ip"`
+	Options map[string]string `json:"options,omitempty"`
+}
+
+// A BridgeMapping says which bridge leads to a physical network.
+type BridgeMapping struct {
+	Network string `json:"network"`
+	Bridge  string `json:"bridge"`
+}
+
+// A Node is a host whose Open_vSwitch database was read.
+type Node struct {
+	UUID              string            `json:"uuid"` // of the Open_vSwitch row
+	Name              string            `json:"name"`
+	Zone              string            `json:"zone,omitempty"`
+	SystemID          string            `json:"systemId,omitempty"`
+	Chassis           string            `json:"chassis,omitempty"` // the Chassis row with that name, if there is one
+	OVSVersion        string            `json:"ovsVersion,omitempty"`
+	System            string            `json:"system,omitempty"` // system_type and system_version
+	IntegrationBridge string            `json:"integrationBridge,omitempty"`
+	Encaps            []Encap           `json:"encaps"` // as external_ids ask for
+	BridgeMappings    []BridgeMapping   `json:"bridgeMappings"`
+	Managers          []Connection      `json:"managers"`
+	Bridges           []string          `json:"bridges"`
+	ExternalIDs       map[string]string `json:"externalIds,omitempty"`
+}
+
+// A Connection is a manager of a node or a controller of a bridge.
+type Connection struct {
+	Target    string `json:"target"`
+	Connected bool   `json:"connected"`
+	Role      string `json:"role,omitempty"`
+}
+
+// A Bridge is an OVS bridge of a node.
+type Bridge struct {
+	UUID         string            `json:"uuid"`
+	Name         string            `json:"name"`
+	Node         string            `json:"node"`
+	DatapathType string            `json:"datapathType,omitempty"`
+	FailMode     string            `json:"failMode,omitempty"`
+	Protocols    []string          `json:"protocols"`
+	Controllers  []Connection      `json:"controllers"`
+	Uplinks      []string          `json:"uplinks"`  // ports that lead out of the node
+	Networks     []string          `json:"networks"` // physical networks mapped to it
+	Ports        []*BridgePort     `json:"ports"`
+	ExternalIDs  map[string]string `json:"externalIds,omitempty"`
+}
+
+// Roles of a BridgePort.
+const (
+	RoleLocal  = "local"  // the bridge's own port
+	RoleUplink = "uplink" // a system device that belongs to no workload
+	RolePatch  = "patch"
+	RoleTunnel = "tunnel"
+	RoleVIF    = "vif"      // carries a logical port
+	RoleDevice = "device"   // another system device: on a plain bridge a workload's
+	RoleIntern = "internal" // an internal port of the host
+)
+
+// A BridgePort is an OVS port with its interfaces: one, or those of a bond.
+type BridgePort struct {
+	UUID       string       `json:"uuid"`
+	Name       string       `json:"name"`
+	Role       string       `json:"role"`
+	Tag        int          `json:"tag,omitempty"`
+	Trunks     []int        `json:"trunks"`
+	VLANMode   string       `json:"vlanMode,omitempty"`
+	BondMode   string       `json:"bondMode,omitempty"`
+	Interfaces []*Interface `json:"interfaces"`
+	// LogicalPort is the port it carries: a VIF's by iface-id, a patch port's
+	// by ovn-localnet-port or ovn-l2gateway-port.
+	LogicalPort string            `json:"logicalPort,omitempty"`
+	ExternalIDs map[string]string `json:"externalIds,omitempty"`
+}
+
+// An Interface is an OVS interface.
+type Interface struct {
+	UUID        string            `json:"uuid"`
+	Name        string            `json:"name"`
+	Type        string            `json:"type,omitempty"`
+	OFPort      int               `json:"ofport,omitempty"` // -1: it could not be added
+	MAC         string            `json:"mac,omitempty"`
+	MTU         int               `json:"mtu,omitempty"`
+	AdminState  string            `json:"adminState,omitempty"`
+	LinkState   string            `json:"linkState,omitempty"`
+	Error       string            `json:"error,omitempty"`
+	Options     map[string]string `json:"options,omitempty"`
+	ExternalIDs map[string]string `json:"externalIds,omitempty"`
+}
+
+// A Tunnel joins two chassis, or one node with whatever its flows choose. Name is
+// "A B", the chassis in order.
+type Tunnel struct {
+	UUID    string      `json:"uuid"` // of the first end's Interface, else of its Encap
+	Name    string      `json:"name"`
+	Chassis []string    `json:"chassis"` // two; none for a tunnel port that is not OVN's
+	Types   []string    `json:"types"`   // one, or two when the ends send differently
+	State   string      `json:"state"`   // StateUp, StateDown or StateUnknown
+	Why     string      `json:"why,omitempty"`
+	Ends    []TunnelEnd `json:"ends"`
+}
+
+// A TunnelEnd is how one node sends into a Tunnel. Without the node's
+// Open_vSwitch it is what the Southbound leads one to expect, and has no port.
+type TunnelEnd struct {
+	Chassis   string `json:"chassis,omitempty"`
+	Node      string `json:"node,omitempty"`
+	Bridge    string `json:"bridge,omitempty"`
+	Port      string `json:"port,omitempty"`
+	OFPort    int    `json:"ofport,omitempty"`
+	Type      string `json:"type"`
+	LocalIP   string `json:"localIp,omitempty"`
+	RemoteIP  string `json:"remoteIp,omitempty"`
+	Key       string `json:"key,omitempty"`       // options:key, "flow" where each packet says
+	Carries   string `json:"carries,omitempty"`   // what OVN puts in the key and options
+	ChassisID string `json:"chassisId,omitempty"` // external_ids:ovn-chassis-id
+	Egress    string `json:"egress,omitempty"`    // the device it leaves by, as ovs-vswitchd found
+	LinkState string `json:"linkState,omitempty"`
+	Error     string `json:"error,omitempty"`
+}
+
+// A LoadBalancer is a Load_Balancer with what it is applied to: directly, and by
+// its groups.
+type LoadBalancer struct {
+	UUID        string            `json:"uuid"`
+	Name        string            `json:"name"`
+	Zone        string            `json:"zone"`
+	Protocol    string            `json:"protocol"`
+	Service     string            `json:"service,omitempty"` // NAMESPACE/NAME
+	VIPs        []*VIP            `json:"vips"`
+	Switches    []Ref             `json:"switches"`
+	Routers     []Ref             `json:"routers"`
+	Groups      []string          `json:"groups"`
+	SelectBy    []string          `json:"selectBy"` // selection_fields
+	Options     map[string]string `json:"options,omitempty"`
+	ExternalIDs map[string]string `json:"externalIds,omitempty"`
+}
+
+// A VIP is one virtual address of a load balancer.
+type VIP struct {
+	Address  string   `json:"address"`        // as written where it is a template
+	Port     int      `json:"port,omitempty"` // 0: any
+	Backends []string `json:"backends"`       // ADDRESS:PORT, in the database's order
+}
+
+// A LoadBalancerGroup hands all of its load balancers to all that name it.
+type LoadBalancerGroup struct {
+	UUID          string   `json:"uuid"`
+	Name          string   `json:"name"`
+	Zone          string   `json:"zone"`
+	LoadBalancers []string `json:"loadBalancers"`
+	Switches      []Ref    `json:"switches"`
+	Routers       []Ref    `json:"routers"`
+}
+
+// A NAT is an address translation of a router.
+type NAT struct {
+	UUID              string            `json:"uuid"`
+	Name              string            `json:"name"` // "ROUTER TYPE EXTERNAL LOGICAL": the row has none
+	Zone              string            `json:"zone"`
+	Router            Ref               `json:"router"`
+	Type              string            `json:"type"` // snat, dnat, dnat_and_snat
+	ExternalIP        string            `json:"externalIp"`
+	LogicalIP         string            `json:"logicalIp"`
+	ExternalMAC       string            `json:"externalMac,omitempty"`
+	LogicalPort       string            `json:"logicalPort,omitempty"`
+	ExternalPortRange string            `json:"externalPortRange,omitempty"`
+	GatewayPort       string            `json:"gatewayPort,omitempty"`
+	Match             string            `json:"match,omitempty"`
+	Options           map[string]string `json:"options,omitempty"`
+	ExternalIDs       map[string]string `json:"externalIds,omitempty"`
+}
+
+// A Policy is a routing policy of a router.
+type Policy struct {
+	UUID        string            `json:"uuid"`
+	Name        string            `json:"name"` // "ROUTER PRIORITY MATCH": the row has none
+	Zone        string            `json:"zone"`
+	Router      Ref               `json:"router"`
+	Priority    int               `json:"priority"`
+	Match       string            `json:"match"`
+	Action      string            `json:"action"` // allow, drop, reroute
+	NextHops    []string          `json:"nextHops"`
+	Options     map[string]string `json:"options,omitempty"`
+	ExternalIDs map[string]string `json:"externalIds,omitempty"`
+}
+
+// A Route is a static route of a router.
+type Route struct {
+	UUID       string `json:"uuid"`
+	Prefix     string `json:"prefix"`
+	NextHop    string `json:"nextHop"` // an address, or "discard"
+	OutputPort string `json:"outputPort,omitempty"`
+	Policy     string `json:"policy"` // dst-ip or src-ip
+	Table      string `json:"table,omitempty"`
+	BFD        bool   `json:"bfd"`
+	// Origin is ovn-ic-route-id's owner: "learned" when another zone announced it.
+	Origin string `json:"origin,omitempty"`
+}
+
+// A PortGroup is a set of ports with the ACLs that hold for them.
+type PortGroup struct {
+	UUID        string            `json:"uuid"`
+	Name        string            `json:"name"`
+	Zone        string            `json:"zone"`
+	Ports       []string          `json:"ports"`
+	ACLs        []*ACL            `json:"acls"`
+	ExternalIDs map[string]string `json:"externalIds,omitempty"`
+}
+
+// An ACL allows or denies packets of a switch or a port group.
+type ACL struct {
+	UUID        string            `json:"uuid"`
+	Name        string            `json:"name,omitempty"`
+	Direction   string            `json:"direction"` // from-lport or to-lport
+	Priority    int               `json:"priority"`
+	Tier        int               `json:"tier,omitempty"`
+	Match       string            `json:"match"`
+	Action      string            `json:"action"`
+	Log         bool              `json:"log,omitempty"`
+	Options     map[string]string `json:"options,omitempty"`
+	ExternalIDs map[string]string `json:"externalIds,omitempty"`
+}
