@@ -1,0 +1,123 @@
+package ofproto
+
+import (
+	"net/netip"
+
+	"github.com/ovnctl/ovnctl/pkg/flow"
+)
+
+// Tuple is what conntrack knows a packet by, for one direction. The ports of ICMP are 0: an echo and
+// its answer are one connection, and a trace follows one echo.
+type Tuple struct {
+	Proto            uint8
+	Src, Dst         netip.Addr
+	SrcPort, DstPort uint16
+}
+
+// Reverse returns the tuple of the answer.
+func (t Tuple) Reverse() Tuple {
+	return Tuple{Proto: t.Proto, Src: t.Dst, Dst: t.Src, SrcPort: t.DstPort, DstPort: t.SrcPort}
+}
+
+// A Connection is one entry of a conntrack zone. Orig is the packet that made it, as it came into the
+// zone; Reply is the packet that answers it, as it comes into the zone. They mirror each other unless
+// the connection is translated.
+type Connection struct {
+	Orig, Reply Tuple
+	Mark        uint32
+	Label       flow.Value
+	replied     bool
+}
+
+// Conntrack remembers the connections that the packet of a trace has made, by zone. A zone belongs to
+// one node; the host's own conntrack is a zone too. It starts empty: a trace is of a new connection,
+// whatever the node's real table holds.
+type Conntrack struct {
+	zones map[Zone][]*Connection
+}
+
+// Zone is one conntrack table: a numbered zone of a node's datapath, or the host's own.
+type Zone struct {
+	Node string
+	ID   uint16
+	Host bool
+}
+
+// A Tracked packet is what conntrack says of a packet that it is shown.
+type Tracked struct {
+	State Flags
+	Conn  *Connection // nil for a packet that belongs to none
+	Now   Tuple       // the packet after translation; the packet itself if there is none
+}
+
+// Flags is ct_state as ovs-fields(7) describes it.
+type Flags uint8
+
+// The bits of ct_state.
+const (
+	New Flags = 1 << iota
+	Established
+	Related
+	ReplyDirection
+	Invalid
+	TrackedFlag
+	SourceNAT
+	DestinationNAT
+)
+
+// Look shows a packet to a zone, as the ct action does. With nat, a connection that is translated
+// translates the packet. tcpReply says that the packet is a TCP SYN and ACK, which starts no
+// connection: without one, it is invalid.
+func (c *Conntrack) Look(z Zone, packet Tuple, nat, tcpReply bool) Tracked {
+	for _, conn := range c.zones[z] {
+		switch packet {
+		case conn.Orig:
+			t := Tracked{State: TrackedFlag | New, Conn: conn, Now: packet}
+			if conn.replied {
+				t.State = TrackedFlag | Established
+			}
+			if nat {
+				t.translate(conn.Reply.Reverse())
+			}
+			return t
+		case conn.Reply:
+			conn.replied = true
+			t := Tracked{State: TrackedFlag | Established | ReplyDirection, Conn: conn, Now: packet}
+			if nat {
+				t.translate(conn.Orig.Reverse())
+			}
+			return t
+		}
+	}
+	if tcpReply {
+		return Tracked{State: TrackedFlag | Invalid, Now: packet}
+	}
+	return Tracked{State: TrackedFlag | New, Now: packet}
+}
+
+// translate changes the packet to now and says so in the state, as the datapath does.
+func (t *Tracked) translate(now Tuple) {
+	if now.Src != t.Now.Src || now.SrcPort != t.Now.SrcPort {
+		t.State |= SourceNAT
+	}
+	if now.Dst != t.Now.Dst || now.DstPort != t.Now.DstPort {
+		t.State |= DestinationNAT
+	}
+	t.Now = now
+}
+
+// Commit enters a packet as a connection that is translated to now (the packet itself for none). A
+// connection that exists stays as it is and is returned.
+func (c *Conntrack) Commit(z Zone, packet, now Tuple) *Connection {
+	for _, conn := range c.zones[z] {
+		if packet == conn.Orig || packet == conn.Reply {
+			return conn
+		}
+	}
+	conn := &Connection{Orig: packet, Reply: now.Reverse()}
+	if c.zones == nil {
+		c.zones = map[Zone][]*Connection{}
+	}
+	c.zones[z] = append(c.zones[z], conn)
+	return conn
+}
