@@ -1,0 +1,125 @@
+// Command lab runs real OVS and OVN hosts in network namespaces; see package lab.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"slices"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ovnctl/ovnctl/internal/lab"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	root := &cobra.Command{
+		Use:           "lab",
+		Short:         "Run real OVS and OVN hosts in network namespaces",
+		SilenceUsage:  true,
+		SilenceErrors: true,
+	}
+	root.AddCommand(newUp(), newDown(), newExec(), newList())
+	if err := root.ExecuteContext(ctx); err != nil {
+		var exit *exec.ExitError
+		if errors.As(err, &exit) {
+			os.Exit(exit.ExitCode())
+		}
+		fmt.Fprintln(os.Stderr, "lab:", err)
+		os.Exit(1)
+	}
+}
+
+func newUp() *cobra.Command {
+	var topology string
+	o := lab.Options{Detach: true}
+	cmd := &cobra.Command{
+		Use:   "up",
+		Short: "Bring a lab up and leave it running",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			t, ok := lab.Topologies()[topology]
+			if !ok {
+				return fmt.Errorf("topology %s: not known; there are %v", topology, names())
+			}
+			return up(cmd.Context(), cmd.OutOrStdout(), t, o)
+		},
+	}
+	cmd.Flags().StringVar(&topology, "topology", "ovn-kubernetes", fmt.Sprintf("one of %v", names()))
+	cmd.Flags().StringVar(&o.Release, "release", "system", "whose packages to run: system, or the name of a Debian release")
+	cmd.Flags().StringVar(&o.Dir, "dir", "", "where the lab lives; must not exist (default a new directory in /tmp)")
+	return cmd
+}
+
+func names() []string {
+	var all []string
+	for name := range lab.Topologies() {
+		all = append(all, name)
+	}
+	slices.Sort(all)
+	return all
+}
+
+func up(ctx context.Context, w io.Writer, t lab.Topology, o lab.Options) error {
+	start := time.Now()
+	l, err := lab.Up(ctx, t, o)
+	if err != nil {
+		return err
+	}
+	for _, s := range l.Times {
+		fmt.Fprintf(w, "%-10s %6.2f s\n", s.Name, s.Took.Seconds())
+	}
+	fmt.Fprintf(w, "%s is up after %.2f s in %s; take it down with: lab down %s\n", t.Name, time.Since(start).Seconds(), l.Dir, l.Dir)
+	return nil
+}
+
+func newDown() *cobra.Command {
+	return &cobra.Command{
+		Use:   "down DIR",
+		Short: "Take a lab down",
+		Args:  cobra.ExactArgs(1),
+		RunE:  func(_ *cobra.Command, args []string) error { return lab.Down(args[0]) },
+	}
+}
+
+func newExec() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "exec DIR HOST COMMAND...",
+		Short: "Run a command on a node or in a pod",
+		Args:  cobra.MinimumNArgs(3),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			s, err := lab.Open(args[0])
+			if err != nil {
+				return err
+			}
+			c := s.Command(cmd.Context(), args[1], args[2:]...)
+			c.Stdin, c.Stdout, c.Stderr = os.Stdin, os.Stdout, os.Stderr
+			return c.Run()
+		},
+	}
+	cmd.Flags().SetInterspersed(false)
+	return cmd
+}
+
+func newList() *cobra.Command {
+	return &cobra.Command{
+		Use:   "list",
+		Short: "List the labs on this machine",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			labs, err := lab.List()
+			for _, s := range labs {
+				fmt.Fprintf(cmd.OutOrStdout(), "%s\t%s\t%s\n", s.Prefix, s.Topology.Name, s.Dir)
+			}
+			return err
+		},
+	}
+}

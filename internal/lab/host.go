@@ -1,0 +1,173 @@
+package lab
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+const (
+	ovsScripts = "/usr/share/openvswitch/scripts/"
+	ovnScripts = "/usr/share/ovn/scripts/"
+)
+
+// hostDirs are made for every host; they have the places of a host's file system.
+var hostDirs = []string{"run/openvswitch", "run/ovn", "etc/openvswitch", "etc/ovn", "var/log/openvswitch", "var/log/ovn", "var/lib/ovn"}
+
+// hostEnv is the environment that keeps a host's daemons and tools to its own directories.
+func (s *State) hostEnv(host string) []string {
+	d := filepath.Join(s.Dir, host)
+	return []string{
+		"OVS_RUNDIR=" + d + "/run/openvswitch", "OVS_LOGDIR=" + d + "/var/log/openvswitch",
+		"OVS_DBDIR=" + d + "/etc/openvswitch", "OVS_SYSCONFDIR=" + d + "/etc",
+		"OVN_RUNDIR=" + d + "/run/ovn", "OVN_LOGDIR=" + d + "/var/log/ovn",
+		"OVN_DBDIR=" + d + "/var/lib/ovn", "OVN_SYSCONFDIR=" + d + "/etc",
+	}
+}
+
+func (s *State) makeHostDirs(host string) error {
+	for _, d := range hostDirs {
+		if err := os.MkdirAll(filepath.Join(s.Dir, host, d), 0o755); err != nil {
+			return err
+		}
+	}
+	return os.Symlink("../run", filepath.Join(s.Dir, host, "var/run"))
+}
+
+// writeScripts leaves DIR/enter, which runs a command on a host, and DIR/env, which prints how to reach the databases.
+func (s *State) writeScripts() error {
+	var enter strings.Builder
+	fmt.Fprintf(&enter, "#!/bin/sh\n# enter HOST COMMAND...: runs a command in the network namespace and environment of a host or pod of this lab.\nset -e\nhost=$1\nshift\n")
+	var hosts []string
+	for _, n := range s.Topology.Nodes {
+		hosts = append(hosts, n.Name)
+	}
+	if s.Topology.OVN {
+		hosts = append(hosts, central)
+	}
+	fmt.Fprintf(&enter, "case $host in\n%s)\n\tPATH=$PATH:/usr/sbin:/sbin\n", strings.Join(hosts, "|"))
+	for _, e := range s.hostEnv("$host") {
+		fmt.Fprintf(&enter, "\texport %s\n", e)
+	}
+	fmt.Fprintf(&enter, "\t;;\nesac\nexec ip netns exec %s-$host \"$@\"\n", s.Prefix)
+	if err := os.WriteFile(filepath.Join(s.Dir, "enter"), []byte(enter.String()), 0o755); err != nil {
+		return err
+	}
+	if !s.Topology.OVN {
+		return nil
+	}
+	env := fmt.Sprintf("#!/bin/sh\n# Prints how to reach the databases: eval \"$(%[1]s/env)\"\necho export OVN_NB_DB=%[2]s OVN_SB_DB=%[3]s\n", s.Dir, s.NB(), s.SB())
+	return os.WriteFile(filepath.Join(s.Dir, "env"), []byte(env), 0o755)
+}
+
+// NB is the remote of the Northbound database, reachable from any namespace of the machine.
+func (s *State) NB() string { return "unix:" + s.Dir + "/" + central + "/run/ovn/ovnnb_db.sock" }
+
+// SB is the remote of the Southbound database.
+func (s *State) SB() string { return "unix:" + s.Dir + "/" + central + "/run/ovn/ovnsb_db.sock" }
+
+// Command is a command that will run on a host or in a pod of the lab.
+func (s *State) Command(ctx context.Context, host string, args ...string) *exec.Cmd {
+	return exec.CommandContext(ctx, filepath.Join(s.Dir, "enter"), append([]string{host}, args...)...)
+}
+
+// run runs a command on a host and returns its standard output; what it wrote to standard error is in the error.
+func (s *State) run(ctx context.Context, host string, args ...string) (string, error) {
+	return s.runInput(ctx, host, nil, args...)
+}
+
+func (s *State) runInput(ctx context.Context, host string, in io.Reader, args ...string) (string, error) {
+	cmd := s.Command(ctx, host, args...)
+	var out, errs bytes.Buffer
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = in, &out, &errs
+	if err := cmd.Run(); err != nil {
+		shown := args
+		if len(shown) > 4 {
+			shown = append(slices.Clone(shown[:4]), "…")
+		}
+		return out.String(), fmt.Errorf("%s: %s: %w: %s%s", host, strings.Join(shown, " "), err, tail(out.String()), tail(errs.String()))
+	}
+	return out.String(), nil
+}
+
+// tail is the end of a command's output, for an error message.
+func tail(s string) string {
+	s = strings.TrimSpace(s)
+	if len(s) > 2000 {
+		s = "…" + s[len(s)-2000:]
+	}
+	return s
+}
+
+// shell runs lines of sh in a host's namespace.
+func (s *State) shell(ctx context.Context, host string, lines ...string) error {
+	_, err := s.runInput(ctx, host, strings.NewReader(strings.Join(lines, "\n")+"\n"), "sh", "-e")
+	return err
+}
+
+// transact joins commands of ovs-vsctl or ovn-nbctl into one invocation, and so one transaction.
+func transact(tool []string, commands [][]string) []string {
+	args := slices.Clone(tool)
+	for _, c := range commands {
+		args = append(append(args, "--"), c...)
+	}
+	return args
+}
+
+// startCentral starts the databases and ovn-northd.
+func (s *State) startCentral(ctx context.Context) error {
+	_, err := s.run(ctx, central, ovnScripts+"ovn-ctl", "--no-monitor", "--ovn-northd-priority=", "--db-nb-create-insecure-remote=yes",
+		"--db-sb-create-insecure-remote=yes", "start_northd")
+	return err
+}
+
+// startVswitch starts Open vSwitch on a node and configures it.
+func (s *State) startVswitch(ctx context.Context, n Node) error {
+	_, err := s.run(ctx, n.Name, "env", "PATH="+s.Dir+"/bin:"+os.Getenv("PATH")+":/usr/sbin:/sbin", ovsScripts+"ovs-ctl", "--system-id="+n.SystemID,
+		"--no-monitor", "--no-mlockall", "--no-record-hostname", "--ovsdb-server-priority=", "--ovs-vswitchd-priority=", "start")
+	if err != nil {
+		return err
+	}
+	commands := [][]string{
+		words("set Open_vSwitch . other_config:n-handler-threads=1 other_config:n-revalidator-threads=1 external_ids:hostname=" + n.Name),
+	}
+	if s.Topology.OVN {
+		commands = append(commands,
+			[]string{"set", "Open_vSwitch", ".", key("external_ids", "ovn-remote", "tcp:"+Central4.String()+":6642"),
+				key("external_ids", "ovn-nb", "tcp:"+Central4.String()+":6641"), key("external_ids", "ovn-encap-type", n.Encap),
+				key("external_ids", "ovn-encap-ip", n.IPv4.Addr().String()), "external_ids:ovn-bridge-datapath-type=netdev",
+				"external_ids:ovn-remote-probe-interval=100000", "external_ids:ovn-openflow-probe-interval=180"},
+			words("add-br br-int"),
+			words("set Bridge br-int datapath_type=netdev fail_mode=secure other_config:disable-in-band=true"))
+	}
+	commands = append(commands, n.Vswitch...)
+	for _, p := range s.Topology.Pods {
+		if p.Node == n.Name {
+			commands = append(commands, p.plug()...)
+		}
+	}
+	if _, err := s.run(ctx, n.Name, transact(words("ovs-vsctl --timeout=20"), commands)...); err != nil {
+		return err
+	}
+	return s.shell(ctx, n.Name, n.Network...)
+}
+
+// plug joins the node's end of a pod's link to br-int.
+func (p Pod) plug() [][]string {
+	set := []string{"set", "Interface", p.Link}
+	for _, k := range sortedKeys(p.Interface) {
+		set = append(set, key("external_ids", k, p.Interface[k]))
+	}
+	return [][]string{{"add-port", "br-int", p.Link}, set}
+}
+
+func (s *State) startController(ctx context.Context, n Node) error {
+	_, err := s.run(ctx, n.Name, ovnScripts+"ovn-ctl", "--no-monitor", "--ovn-controller-priority=", "start_controller")
+	return err
+}

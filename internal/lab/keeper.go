@@ -1,0 +1,102 @@
+package lab
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+)
+
+// keeperVariable tells a process that it is to be the keeper of the lab in that directory.
+const keeperVariable = "OVNCTL_LAB_KEEPER"
+
+// Every program with this package in it, test binaries too, can be started again as a keeper: there is no other binary
+// that a test could count on.
+func init() {
+	if dir := os.Getenv(keeperVariable); dir != "" {
+		if err := keep(dir, os.Stdin, os.Stdout); err != nil {
+			fmt.Fprintln(os.Stderr, "lab keeper:", err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+}
+
+// A keeper is the owner's end of its keeper: a process that answers in the pods and that takes the lab down
+// when the pipe to the owner breaks.
+type keeper struct {
+	cmd *exec.Cmd
+	in  io.WriteCloser
+	out *bufio.Reader
+}
+
+func startKeeper(dir string) (*keeper, error) {
+	log, err := os.Create(filepath.Join(dir, "keeper.log"))
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = log.Close() }()
+	cmd := exec.Command("/proc/self/exe")
+	cmd.Env = append(os.Environ(), keeperVariable+"="+dir)
+	cmd.Dir = "/"
+	cmd.Stderr = log
+	// Its own session: the terminal's Ctrl-C is not meant for it.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, fmt.Errorf("start the lab's keeper: %w", err)
+	}
+	return &keeper{cmd: cmd, in: in, out: bufio.NewReader(out)}, nil
+}
+
+// order sends one word and waits until the keeper has obeyed.
+func (k *keeper) order(word string) error {
+	if _, err := fmt.Fprintln(k.in, word); err != nil {
+		return fmt.Errorf("lab keeper: %w", err)
+	}
+	reply, err := k.out.ReadString('\n')
+	if err != nil {
+		return fmt.Errorf("lab keeper: %w", err)
+	}
+	if reply != word+"\n" {
+		return fmt.Errorf("lab keeper: %s", reply)
+	}
+	return nil
+}
+
+// keep is the keeper's life: it obeys orders, and when they end without "detach" it removes the lab.
+func keep(dir string, in io.Reader, out io.Writer) error {
+	lines := bufio.NewScanner(in)
+	for lines.Scan() {
+		switch lines.Text() {
+		case "serve":
+			s, err := loadState(dir)
+			if err == nil {
+				err = serveAll(s)
+			}
+			if err != nil {
+				_, _ = fmt.Fprintf(out, "%v\n", err)
+				continue
+			}
+		case "detach":
+			_, _ = fmt.Fprintln(out, "detach")
+			select {}
+		}
+		_, _ = fmt.Fprintln(out, lines.Text())
+	}
+	s, err := loadState(dir)
+	if err != nil {
+		return err
+	}
+	return s.remove()
+}

@@ -1,0 +1,230 @@
+package lab
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Names of the hosts that are not nodes or pods.
+const (
+	central  = "central"
+	fabric   = "fab"
+	internet = "internet"
+)
+
+// Options say how a lab runs.
+type Options struct {
+	Dir     string // where it lives, not existing yet; empty: a new directory in /tmp. Keep it short: socket paths are limited to 108 bytes
+	Release string // whose OVS and OVN run; empty or "system": those of the machine
+	Detach  bool   // the lab stays when this process ends, until [State.Down]
+}
+
+// A Lab is up. It goes down with [Lab.Down], or when the process that made it ends.
+type Lab struct {
+	*State
+	keeper *keeper
+	Times  []Step // what took how long
+}
+
+// A Step is a part of bringing a lab up.
+type Step struct {
+	Name string
+	Took time.Duration
+}
+
+// Up brings a lab up and returns when its pods can talk. It needs root.
+func Up(ctx context.Context, t Topology, o Options) (*Lab, error) {
+	if os.Geteuid() != 0 {
+		return nil, errors.New("a lab needs root: network namespaces and tap devices are made")
+	}
+	if err := reap(); err != nil {
+		return nil, fmt.Errorf("remove what an earlier lab left: %w", err)
+	}
+	l, err := begin(t, o)
+	if err != nil {
+		return nil, err
+	}
+	if err := l.build(ctx); err != nil {
+		err = fmt.Errorf("lab %s: %w", t.Name, err)
+		return nil, errors.Join(err, l.Down())
+	}
+	if o.Detach {
+		l.Owner = Process{}
+		if err := errors.Join(l.save(), l.keeper.order("detach")); err != nil {
+			return nil, errors.Join(err, l.Down())
+		}
+	}
+	return l, nil
+}
+
+// begin records the lab and starts its keeper, before there is anything that could be left behind.
+func begin(t Topology, o Options) (*Lab, error) {
+	dir, err := makeDir(o.Dir)
+	if err != nil {
+		return nil, err
+	}
+	var random [3]byte
+	_, _ = rand.Read(random[:])
+	s := &State{Prefix: "lab" + hex.EncodeToString(random[:]), Dir: dir, Topology: t, Release: o.Release, Owner: thisProcess()}
+	l := &Lab{State: s}
+	if err := l.register(); err != nil {
+		return nil, errors.Join(err, os.RemoveAll(dir))
+	}
+	return l, nil
+}
+
+func (l *Lab) register() error {
+	if err := l.save(); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(registry, 0o755); err != nil {
+		return err
+	}
+	if err := os.Symlink(l.Dir, filepath.Join(registry, l.Prefix)); err != nil {
+		return err
+	}
+	k, err := startKeeper(l.Dir)
+	if err != nil {
+		return errors.Join(err, os.Remove(filepath.Join(registry, l.Prefix)))
+	}
+	l.keeper, l.Keeper = k, processOf(k.cmd.Process.Pid)
+	return l.save()
+}
+
+func makeDir(dir string) (string, error) {
+	if dir == "" {
+		return os.MkdirTemp("/tmp", "lab-")
+	}
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return "", err
+	}
+	if len(abs) > 40 || strings.ContainsAny(abs, " \t\n'\"$\\`") {
+		return "", fmt.Errorf("directory %s: too long for socket paths, or with characters a shell would read", abs)
+	}
+	return abs, os.Mkdir(abs, 0o755)
+}
+
+// Down takes the lab away completely. It may be called more than once.
+func (l *Lab) Down() error {
+	if _, err := os.Stat(l.Dir); errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	err := l.remove()
+	_ = l.keeper.cmd.Wait()
+	return err
+}
+
+// Down takes away the lab that lives in dir, whoever brought it up.
+func Down(dir string) error {
+	s, err := loadState(dir)
+	if err != nil {
+		return err
+	}
+	return s.remove()
+}
+
+// Open finds the lab that lives in dir, brought up by another process.
+func Open(dir string) (*State, error) { return loadState(dir) }
+
+// step does a part of the work and keeps its time.
+func (l *Lab) step(name string, f func() error) error {
+	start := time.Now()
+	err := f()
+	l.Times = append(l.Times, Step{name, time.Since(start)})
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	return nil
+}
+
+func (l *Lab) build(ctx context.Context) error {
+	return cmpFirst(
+		func() error { return l.step("network", func() error { return l.buildNetwork(ctx) }) },
+		func() error { return l.step("daemons", func() error { return l.startDaemons(ctx) }) },
+		func() error { return l.step("servers", func() error { return l.keeper.order("serve") }) },
+		func() error { return l.step("ready", func() error { return l.wait(ctx) }) },
+	)
+}
+
+// cmpFirst runs steps in order up to the first that fails.
+func cmpFirst(steps ...func() error) error {
+	for _, f := range steps {
+		if err := f(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// each runs f for all items at once and joins what failed.
+func each[T any](items []T, f func(T) error) error {
+	errs := make([]error, len(items))
+	var wg sync.WaitGroup
+	for i, item := range items {
+		wg.Go(func() { errs[i] = f(item) })
+	}
+	wg.Wait()
+	return errors.Join(errs...)
+}
+
+// startDaemons starts all hosts at once; the Northbound is written as soon as its server answers.
+func (l *Lab) startDaemons(ctx context.Context) error {
+	jobs := []func() error{}
+	if l.Topology.OVN {
+		jobs = append(jobs, func() error {
+			if err := l.startCentral(ctx); err != nil {
+				return err
+			}
+			_, err := l.run(ctx, central, transact(words("ovn-nbctl --timeout=20 --no-leader-only"), l.Topology.Northbound)...)
+			return err
+		})
+	}
+	for _, n := range l.Topology.Nodes {
+		jobs = append(jobs, func() error {
+			if err := l.startVswitch(ctx, n); err != nil || !l.Topology.OVN {
+				return err
+			}
+			return l.startController(ctx, n)
+		})
+	}
+	return each(jobs, func(job func() error) error { return job() })
+}
+
+// wait returns when every port is bound and every node has the flows, and the tunnels' neighbours are known.
+func (l *Lab) wait(ctx context.Context) error {
+	if l.Topology.OVN {
+		args := words("ovn-nbctl --timeout=30 --no-leader-only")
+		for _, p := range l.Topology.Pods {
+			args = append(args, "--", "wait-until", "Logical_Switch_Port", p.Name, "up=true")
+		}
+		if _, err := l.run(ctx, central, args...); err != nil {
+			return err
+		}
+		if _, err := l.run(ctx, central, words("ovn-nbctl --timeout=30 --no-leader-only --wait=hv sync")...); err != nil {
+			return err
+		}
+	}
+	// The userspace datapath drops the first packet to a tunnel end whose MAC address it does not know.
+	return each(l.Topology.Nodes, func(n Node) error {
+		var pings []string
+		for _, peer := range l.Topology.Nodes {
+			if peer.Name != n.Name {
+				pings = append(pings, "ping -q -c1 -W2 "+peer.IPv4.Addr().String()+" >&2")
+			}
+		}
+		return l.shell(ctx, n.Name, pings...)
+	})
+}
+
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

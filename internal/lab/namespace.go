@@ -1,0 +1,33 @@
+package lab
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+
+	"golang.org/x/sys/unix"
+)
+
+// netnsDir is where ip-netns(8) keeps its names.
+const netnsDir = "/run/netns"
+
+// inNamespace runs f on a thread that is inside the network namespace. Sockets that f opens stay in it.
+func inNamespace(name string, f func() error) error {
+	ns, err := os.Open(filepath.Join(netnsDir, name))
+	if err != nil {
+		return fmt.Errorf("network namespace %s: %w", name, err)
+	}
+	defer func() { _ = ns.Close() }()
+	done := make(chan error)
+	go func() {
+		// Never unlocked: the thread ends with the goroutine instead of carrying the namespace elsewhere.
+		runtime.LockOSThread()
+		if err := unix.Setns(int(ns.Fd()), unix.CLONE_NEWNET); err != nil {
+			done <- fmt.Errorf("enter network namespace %s: %w", name, err)
+			return
+		}
+		done <- f()
+	}()
+	return <-done
+}

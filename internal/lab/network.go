@@ -1,0 +1,126 @@
+package lab
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+// buildNetwork makes the namespaces, joins them, and gives the fabric, the internet host and the pods their addresses.
+// The nodes get theirs when their bridges exist.
+func (s *State) buildNetwork(ctx context.Context) error {
+	hosts := append([]string{fabric}, s.Topology.hosts()...)
+	if s.Topology.OVN {
+		hosts = append(hosts, central)
+		if err := s.makeHostDirs(central); err != nil {
+			return err
+		}
+	}
+	for _, n := range s.Topology.Nodes {
+		if err := s.makeHostDirs(n.Name); err != nil {
+			return err
+		}
+	}
+	if err := s.writeScripts(); err != nil {
+		return err
+	}
+	if err := s.stubModprobe(); err != nil {
+		return err
+	}
+	var netns, links []string
+	for _, h := range hosts {
+		netns = append(netns, "netns add "+s.Prefix+"-"+h)
+	}
+	links = append(links, s.veth(fabric, "inet", internet, "eth0"))
+	for _, n := range s.Topology.Nodes {
+		links = append(links, s.veth(fabric, n.Name, n.Name, "eth0"))
+	}
+	if s.Topology.OVN {
+		links = append(links, s.veth(fabric, central, central, "eth0"))
+	}
+	for _, p := range s.Topology.Pods {
+		links = append(links, s.veth(p.Node, p.Link, p.Name, "eth0"))
+	}
+	if err := ipBatch(ctx, append(netns, links...)); err != nil {
+		return err
+	}
+	return each(hosts, func(h string) error { return s.shell(ctx, h, s.addresses(h)...) })
+}
+
+// veth is the ip-link(8) command for a pair of devices made inside two hosts, so that the machine's own namespace never sees them.
+func (s *State) veth(a, aDev, b, bDev string) string {
+	return fmt.Sprintf("link add %s netns %s-%s type veth peer name %s netns %s-%s", aDev, s.Prefix, a, bDev, s.Prefix, b)
+}
+
+func ipBatch(ctx context.Context, lines []string) error {
+	cmd := exec.CommandContext(ctx, "ip", "-batch", "-")
+	cmd.Stdin = strings.NewReader(strings.Join(lines, "\n") + "\n")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("ip -batch: %w: %s", err, tail(string(out)))
+	}
+	return nil
+}
+
+// stubModprobe lets ovs-ctl go on without the openvswitch module, which the userspace datapath does not need.
+func (s *State) stubModprobe() error {
+	bin := filepath.Join(s.Dir, "bin")
+	if err := os.Mkdir(bin, 0o755); err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(bin, "modprobe"), []byte("#!/bin/sh\nexit 0\n"), 0o755)
+}
+
+// Packets from a veth carry checksums that hardware was meant to finish; the userspace datapath takes them as wrong.
+const checksumsByHand = "for d in /sys/class/net/*; do d=${d##*/}; [ $d = lo ] || { ethtool -K $d tx off >/dev/null 2>&1; ip link set $d up; }; done"
+
+const forwarding = "echo 1 > /proc/sys/net/ipv4/ip_forward; echo 1 > /proc/sys/net/ipv6/conf/all/forwarding"
+
+// addresses are the shell commands that set up a host's network as far as it does not depend on Open vSwitch.
+func (s *State) addresses(host string) []string {
+	lines := []string{"ip link set lo up", "echo 0 > /proc/sys/net/ipv6/conf/all/disable_ipv6", "echo 0 > /proc/sys/net/ipv6/conf/default/accept_dad",
+		"echo 0 > /proc/sys/net/ipv6/conf/default/router_solicitations"}
+	switch host {
+	case fabric:
+		lines = append(lines, forwarding, "ip link add under type bridge", "ip link set under address 02:00:ac:1e:00:01")
+		for _, n := range s.Topology.Nodes {
+			lines = append(lines, "ip link set "+n.Name+" master under")
+		}
+		if s.Topology.OVN {
+			lines = append(lines, "ip link set central master under")
+		}
+		lines = append(lines, checksumsByHand,
+			"ip addr add "+UnderlayGateway4.String()+"/24 dev under", "ip addr add "+UnderlayGateway6.String()+"/64 dev under nodad",
+			"ip addr add "+Internet4.Prev().String()+"/24 dev inet", "ip addr add "+Internet6.Prev().String()+"/64 dev inet nodad")
+		return lines
+	case internet:
+		return append(append(lines, checksumsByHand), eth0(netip.PrefixFrom(Internet4, 24), Internet4.Prev(), netip.PrefixFrom(Internet6, 64), Internet6.Prev())...)
+	case central:
+		return append(lines, checksumsByHand, "ip addr add "+Central4.String()+"/24 dev eth0", "ip route add default via "+UnderlayGateway4.String())
+	}
+	if p, ok := s.Topology.Pod(host); ok {
+		lines = append(lines, "ip link set eth0 address "+p.MAC+" mtu 1400", checksumsByHand)
+		return append(lines, eth0(p.IPv4, p.Gateway4, p.IPv6, p.Gateway6)...)
+	}
+	return append(lines, checksumsByHand)
+}
+
+func eth0(ip4 netip.Prefix, gw4 netip.Addr, ip6 netip.Prefix, gw6 netip.Addr) []string {
+	var lines []string
+	if ip4.IsValid() {
+		lines = append(lines, "ip addr add "+ip4.String()+" dev eth0")
+	}
+	if gw4.IsValid() {
+		lines = append(lines, "ip route add default via "+gw4.String())
+	}
+	if ip6.IsValid() {
+		lines = append(lines, "ip addr add "+ip6.String()+" dev eth0 nodad")
+	}
+	if gw6.IsValid() {
+		lines = append(lines, "ip -6 route add default via "+gw6.String())
+	}
+	return lines
+}

@@ -1,0 +1,153 @@
+package lab
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+)
+
+// A Topology says what a lab consists of. It is plain data: [Up] builds any of them.
+type Topology struct {
+	Name     string
+	OVN      bool // with central databases, ovn-northd, and ovn-controller on every node
+	Nodes    []Node
+	Pods     []Pod
+	Services []Service
+
+	// Northbound is what the cluster's management system would have written: ovn-nbctl commands, run as one transaction.
+	Northbound [][]string
+}
+
+// A Node is a host with Open vSwitch.
+type Node struct {
+	Name     string // also external_ids:hostname, and so Chassis.hostname
+	SystemID string // external_ids:system-id, and so Chassis.name
+	IPv4     netip.Prefix
+	IPv6     netip.Prefix
+	Encap    string // external_ids:ovn-encap-type
+
+	// Vswitch configures Open vSwitch: ovs-vsctl commands, run as one transaction.
+	Vswitch [][]string
+	// OpenFlow holds, by bridge, flows for ovs-ofctl add-flows, on nodes without ovn-controller.
+	OpenFlow map[string][]string
+	// Network gives the host its addresses and routes: shell commands, run in its namespace once the bridges exist.
+	Network []string
+}
+
+// A Pod is a network namespace with an interface eth0 on a node's bridge.
+type Pod struct {
+	Name      string // the logical switch port, or on plain OVS the name of the port
+	Namespace string
+	Pod       string
+	Node      string
+	Link      string // the node's end of the veth pair
+	MAC       string
+	IPv4      netip.Prefix
+	IPv6      netip.Prefix // not valid: none
+	Gateway4  netip.Addr   // not valid: no default route
+	Gateway6  netip.Addr
+	Interface map[string]string // external_ids of the Interface row
+	OFPort    int               // requested OpenFlow port; 0: any
+}
+
+// A Service is a virtual address with the pods behind it.
+type Service struct {
+	Name     string // namespace/name
+	Protocol string // tcp or udp
+	VIP4     netip.Addr
+	VIP6     netip.Addr
+	Port     int
+	Target   int      // the port on the pods
+	Backends []string // names of pods; none: the service has no endpoints
+}
+
+// Ports are the TCP and UDP ports on which every pod, node and the internet host answer.
+var Ports = []int{8080, 9090}
+
+// Addresses of the underlay. The fabric is its router and holds the way to the internet host.
+var (
+	UnderlayGateway4 = netip.MustParseAddr("172.30.0.1")
+	UnderlayGateway6 = netip.MustParseAddr("fd00:172:30::1")
+	Central4         = netip.MustParseAddr("172.30.0.2")
+	Internet4        = netip.MustParseAddr("203.0.113.10")
+	Internet6        = netip.MustParseAddr("2001:db8:113::10")
+)
+
+// Node returns the node of that name.
+func (t Topology) Node(name string) (Node, bool) {
+	i := slices.IndexFunc(t.Nodes, func(n Node) bool { return n.Name == name })
+	if i < 0 {
+		return Node{}, false
+	}
+	return t.Nodes[i], true
+}
+
+// Pod returns the pod of that name, which may also be written NAMESPACE/POD.
+func (t Topology) Pod(name string) (Pod, bool) {
+	i := slices.IndexFunc(t.Pods, func(p Pod) bool { return p.Name == name || p.Namespace+"/"+p.Pod == name })
+	if i < 0 {
+		return Pod{}, false
+	}
+	return t.Pods[i], true
+}
+
+// Service returns the service of that name (NAMESPACE/NAME) and protocol.
+func (t Topology) Service(name, protocol string) (Service, bool) {
+	i := slices.IndexFunc(t.Services, func(s Service) bool { return s.Name == name && s.Protocol == protocol })
+	if i < 0 {
+		return Service{}, false
+	}
+	return t.Services[i], true
+}
+
+// Topologies returns every topology by its name.
+func Topologies() map[string]Topology {
+	all := map[string]Topology{}
+	for _, t := range []Topology{OVNKubernetes()} {
+		all[t.Name] = t
+	}
+	return all
+}
+
+// underlayNode is node number i with its address on the underlay and a stable identity.
+func underlayNode(i int) Node {
+	name := fmt.Sprintf("node%d", i)
+	return Node{
+		Name:     name,
+		SystemID: stableUUID("chassis " + name),
+		IPv4:     netip.PrefixFrom(netip.AddrFrom4([4]byte{172, 30, 0, byte(10 + i)}), 24),
+		IPv6:     netip.MustParsePrefix(fmt.Sprintf("fd00:172:30::1%d/64", i)),
+		Encap:    "geneve",
+	}
+}
+
+// stableUUID is a version 4 shaped UUID that is the same for the same text in every run.
+func stableUUID(text string) string {
+	h := sha256.Sum256([]byte(text))
+	h[6] = h[6]&0x0f | 0x40
+	h[8] = h[8]&0x3f | 0x80
+	return fmt.Sprintf("%x-%x-%x-%x-%x", h[0:4], h[4:6], h[6:8], h[8:10], h[10:16])
+}
+
+// privateMAC is the MAC address that ovn-kubernetes derives from an IPv4 address.
+func privateMAC(a netip.Addr) string {
+	b := a.As4()
+	return fmt.Sprintf("0a:58:%02x:%02x:%02x:%02x", b[0], b[1], b[2], b[3])
+}
+
+// words splits a command line at blanks; a word may be quoted with single quotes to keep its blanks.
+func words(line string) []string {
+	var out []string
+	quoted := false
+	for _, f := range strings.FieldsFunc(line, func(r rune) bool {
+		if r == '\'' {
+			quoted = !quoted
+		}
+		return r == ' ' && !quoted
+	}) {
+		out = append(out, strings.ReplaceAll(f, "'", ""))
+	}
+	return out
+}
