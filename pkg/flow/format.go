@@ -1,0 +1,305 @@
+package flow
+
+import (
+	"fmt"
+	"net/netip"
+	"strconv"
+	"strings"
+)
+
+var ctStateNames = []string{"new", "est", "rel", "rpl", "inv", "trk", "snat", "dnat"}
+var tcpFlagNames = []string{"fin", "syn", "rst", "psh", "ack", "urg", "ece", "cwr", "ns", "[200]", "[400]", "[800]"}
+var tunFlagNames = []string{"oam", "df", "csum", "key"}
+
+func (f *Field) flagNames() []string {
+	switch f.Format {
+	case CTState:
+		return ctStateNames
+	case TCPFlags:
+		return tcpFlagNames
+	}
+	return tunFlagNames
+}
+
+// fragNames are the values of ip_frag with their masks.
+var fragNames = []struct {
+	name        string
+	value, mask uint64
+}{
+	{"no", 0, 3}, {"yes", 1, 1}, {"first", 1, 3}, {"later", 3, 3}, {"later", 2, 2}, {"not_later", 0, 2},
+}
+
+// Print writes a value of the field as Open vSwitch does.
+func (f *Field) Print(v Value) string { return f.PrintMasked(v, f.Mask()) }
+
+// PrintMasked writes those bits of a value that mask selects: "10.0.0.0/8",
+// "0x1/0xff", "+new-est".
+func (f *Field) PrintMasked(v, mask Value) string {
+	mask = mask.And(f.Mask())
+	v = v.And(f.Mask())
+	exact := mask == f.Mask()
+	switch f.Format {
+	case IPv4, IPv6:
+		return printIP(v, mask, f.Bits)
+	case Ethernet:
+		if exact {
+			return printMAC(v)
+		}
+		return printMAC(v) + "/" + printMAC(mask)
+	case Port:
+		if exact && v.Lo <= 0xffff {
+			return PortID{Number: uint32(v.Lo)}.String()
+		}
+	case Frag:
+		for _, n := range fragNames {
+			if v.Lo == n.value && mask.Lo == n.mask {
+				return n.name
+			}
+		}
+	case CTState, TCPFlags, TunnelFlags:
+		if s, ok := printFlags(v, mask, exact, f.flagNames()); ok {
+			return s
+		}
+	case PacketType:
+		if exact {
+			return fmt.Sprintf("(%d,%s)", v.Lo>>16, Uint(v.Lo&0xffff).Hex())
+		}
+	case Decimal:
+		if exact {
+			return v.Decimal()
+		}
+	}
+	switch digits := f.hexDigits(); {
+	case exact && digits > 0:
+		return fmt.Sprintf("0x%0*x", digits, v.Lo)
+	case exact:
+		return v.Hex()
+	case digits > 0:
+		return fmt.Sprintf("0x%0*x/0x%0*x", digits, v.Lo, digits, mask.Lo)
+	}
+	return v.Hex() + "/" + mask.Hex()
+}
+
+// hexDigits is the fixed width that Open vSwitch gives some hexadecimal fields.
+func (f *Field) hexDigits() int {
+	switch f.Name {
+	case "vlan_tci", "vlan_tci1", "eth_type":
+		return 4
+	case "ipv6_label":
+		return 5
+	}
+	return 0
+}
+
+func printIP(v, mask Value, bits int) string {
+	addr := func(v Value) string {
+		a, _ := netip.AddrFromSlice(v.Bytes(bits / 8))
+		if a.Is4In6() {
+			return "::ffff:" + a.Unmap().String()
+		}
+		return a.String()
+	}
+	if mask == Ones(bits) {
+		return addr(v)
+	}
+	if n := prefixLen(mask, bits); n > 0 {
+		return addr(v) + "/" + strconv.Itoa(n)
+	}
+	return addr(v) + "/" + addr(mask)
+}
+
+// prefixLen returns the length of a CIDR mask, or -1 if mask is none.
+func prefixLen(mask Value, bits int) int {
+	for n := range bits + 1 {
+		if mask == Ones(n).Shl(bits-n) {
+			return n
+		}
+	}
+	return -1
+}
+
+func printMAC(v Value) string {
+	b := v.Bytes(6)
+	return fmt.Sprintf("%02x:%02x:%02x:%02x:%02x:%02x", b[0], b[1], b[2], b[3], b[4], b[5])
+}
+
+// printFlags writes "a|b" for exact values and "+a-b" for masked ones. It fails
+// if bits without a name are concerned.
+func printFlags(v, mask Value, exact bool, names []string) (string, bool) {
+	named := Ones(len(names))
+	if !v.AndNot(named).IsZero() {
+		return "", false
+	}
+	var b strings.Builder
+	if exact {
+		for i, name := range names {
+			if v.Bit(i) {
+				if b.Len() > 0 {
+					b.WriteByte('|')
+				}
+				b.WriteString(name)
+			}
+		}
+		if b.Len() == 0 {
+			return "0", true
+		}
+		return b.String(), true
+	}
+	if !mask.AndNot(named).IsZero() || mask.IsZero() || !v.AndNot(mask).IsZero() {
+		return "", false
+	}
+	for i, name := range names {
+		if mask.Bit(i) {
+			b.WriteByte("-+"[v.And(Uint(1<<i)).Shr(i).Lo])
+			b.WriteString(name)
+		}
+	}
+	return b.String(), true
+}
+
+// ParseValue reads a value of the field, with a mask where one is given. It
+// refuses values wider than the field.
+func (f *Field) ParseValue(s string) (v, mask Value, err error) {
+	v, mask, ok := f.parse(s)
+	if !ok {
+		return v, mask, &SyntaxError{Text: s, Msg: "bad value for " + f.Name}
+	}
+	if v.BitLen() > f.Bits || mask.BitLen() > f.Bits {
+		return v, mask, &SyntaxError{Text: s, Msg: fmt.Sprintf("value too wide for the %d bits of %s", f.Bits, f.Name)}
+	}
+	return v, mask, nil
+}
+
+func (f *Field) parse(s string) (v, mask Value, ok bool) {
+	mask = f.Mask()
+	switch f.Format {
+	case Port:
+		if port, err := ParsePort(s); err == nil && port.Name == "" {
+			return Uint(uint64(port.Number)), mask, true
+		}
+		return v, mask, false
+	case Frag:
+		for _, n := range fragNames {
+			if s == n.name {
+				return Uint(n.value), Uint(n.mask), true
+			}
+		}
+	case PacketType:
+		if v, ok := parsePacketType(s); ok {
+			return v, mask, true
+		}
+	case CTState, TCPFlags, TunnelFlags:
+		if v, m, ok := parseFlags(s, f.flagNames()); ok {
+			if m.IsZero() {
+				m = mask
+			}
+			return v, m, true
+		}
+	}
+	value, m, masked := strings.Cut(s, "/")
+	if v, ok = f.parseOne(value); !ok {
+		return v, mask, false
+	}
+	if !masked {
+		return v, mask, true
+	}
+	if f.Format == IPv4 || f.Format == IPv6 {
+		if n, err := strconv.Atoi(m); err == nil && n >= 0 && n <= f.Bits {
+			return v, Ones(n).Shl(f.Bits - n), true
+		}
+	}
+	mask, ok = f.parseOne(m)
+	return v, mask, ok
+}
+
+func (f *Field) parseOne(s string) (Value, bool) {
+	switch f.Format {
+	case IPv4, IPv6:
+		a, err := netip.ParseAddr(s)
+		if err != nil || a.Zone() != "" || a.BitLen() != f.Bits {
+			break
+		}
+		return FromBytes(a.AsSlice()), true
+	case Ethernet:
+		if v, ok := parseMAC(s); ok {
+			return v, true
+		}
+	}
+	return parseNumber(s)
+}
+
+func parseMAC(s string) (Value, bool) {
+	var n uint64
+	parts := 0
+	for part := range strings.SplitSeq(s, ":") {
+		b, err := strconv.ParseUint(part, 16, 8)
+		if err != nil || len(part) > 2 {
+			return Value{}, false
+		}
+		n = n<<8 | b
+		parts++
+	}
+	return Uint(n), parts == 6
+}
+
+func parsePacketType(s string) (Value, bool) {
+	inner, ok := strings.CutPrefix(s, "(")
+	inner, ok2 := strings.CutSuffix(inner, ")")
+	ns, kind, ok3 := strings.Cut(inner, ",")
+	a, ok4 := parseNumber(strings.TrimSpace(ns))
+	b, ok5 := parseNumber(strings.TrimSpace(kind))
+	good := ok && ok2 && ok3 && ok4 && ok5 && a.BitLen() <= 16 && b.BitLen() <= 16
+	return Uint(a.Lo<<16 | b.Lo), good
+}
+
+// parseFlags reads "a|b" (mask 0: all bits are meant) and "+a-b".
+func parseFlags(s string, names []string) (v, mask Value, ok bool) {
+	if s == "" {
+		return v, mask, false
+	}
+	flag := func(name string) (Value, bool) {
+		for i, n := range names {
+			if n == name {
+				return Uint(1 << i), true
+			}
+		}
+		return Value{}, false
+	}
+	if s[0] != '+' && s[0] != '-' {
+		for name := range strings.SplitSeq(s, "|") {
+			bit, ok := flag(name)
+			if !ok {
+				return v, mask, false
+			}
+			v = v.Or(bit)
+		}
+		return v, mask, true
+	}
+	for s != "" {
+		sign := s[0]
+		end := strings.IndexAny(s[1:], "+-") + 1
+		if end == 0 {
+			end = len(s)
+		}
+		bit, ok := flag(s[1:end])
+		if !ok {
+			return v, mask, false
+		}
+		if sign == '+' {
+			v = v.Or(bit)
+		}
+		mask = mask.Or(bit)
+		s = s[end:]
+	}
+	return v, mask, true
+}
+
+// ParseCTState reads connection tracking states as --ct-next takes them:
+// "trk,new", "trk|new" or "+trk+new".
+func ParseCTState(s string) (uint32, error) {
+	v, _, ok := parseFlags(strings.ReplaceAll(s, ",", "|"), ctStateNames)
+	if !ok {
+		return 0, &SyntaxError{Text: s, Msg: "bad ct_state"}
+	}
+	return uint32(v.Lo), nil
+}

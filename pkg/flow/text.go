@@ -1,0 +1,304 @@
+package flow
+
+import (
+	"strconv"
+	"strings"
+)
+
+var (
+	inPortField = mustField("in_port")
+	fragField   = mustField("ip_frag")
+	tciField    = mustField("vlan_tci")
+	ethField    = mustField("eth_type")
+	protoField  = mustField("nw_proto")
+)
+
+// maxText bounds the text of a flow.
+const maxText = 1 << 16
+
+// Parse reads a flow as ofproto/trace takes and prints it: fields and protocol
+// keywords, separated by commas or white space. Ports may be numbers, reserved
+// names or names. A value with a mask is refused, as ofproto/trace does; the
+// masked form "+trk+new" of flags is taken for the flags set in it.
+func Parse(s string) (Flow, error) {
+	var p Flow
+	if len(s) > maxText {
+		return p, &SyntaxError{Text: s, Msg: "flow too long"}
+	}
+	terms := Terms{text: s}
+	for terms.Next() {
+		if err := p.term(terms.Key, terms.Value, terms.HasValue); err != nil {
+			return p, at(err, s, terms.Offset)
+		}
+	}
+	return p, terms.Err
+}
+
+// at makes err one about the text s at offset.
+func at(err error, s string, offset int) error {
+	if e, ok := err.(*SyntaxError); ok {
+		return &SyntaxError{Text: s, Offset: offset, Msg: e.Msg}
+	}
+	return err
+}
+
+func (p *Flow) term(key, value string, hasValue bool) error {
+	if !hasValue {
+		k, ok := LookupKeyword(key)
+		if !ok {
+			return &SyntaxError{Text: key, Msg: "unknown keyword " + key}
+		}
+		if k.EthType != 0 {
+			p.Set(ethField, Uint(k.EthType))
+		}
+		if k.Proto != 0 {
+			p.Set(protoField, Uint(k.Proto))
+		}
+		return nil
+	}
+	if key == "priority" {
+		return nil
+	}
+	f, ok := LookupIn(p, key)
+	if !ok {
+		return &SyntaxError{Text: key, Msg: "unknown field " + key}
+	}
+	if f == inPortField {
+		port, err := ParsePort(value)
+		if err != nil {
+			return err
+		}
+		p.SetInPort(port)
+		return nil
+	}
+	v, mask, err := f.ParseValue(value)
+	if err != nil {
+		return err
+	}
+	if flags := f.Format == CTState || f.Format == TCPFlags || f.Format == TunnelFlags; mask != f.Mask() && !flags && f.Format != Frag {
+		return &SyntaxError{Text: value, Msg: "mask not allowed in a flow"}
+	}
+	p.Set(f, v)
+	return nil
+}
+
+// LookupIn finds a field by name as it is meant in packet p: icmp_type is
+// icmpv6_type in an ICMPv6 packet, tp_src is udp_src in a UDP one.
+func LookupIn(p *Flow, name string) (*Field, bool) {
+	f, ok := Lookup(name)
+	if !ok {
+		return nil, false
+	}
+	proto := p.Uint("nw_proto")
+	switch {
+	case name == "icmp_type" && proto == ProtoICMPv6:
+		return mustField("icmpv6_type"), true
+	case name == "icmp_code" && proto == ProtoICMPv6:
+		return mustField("icmpv6_code"), true
+	case name == "tp_src" && proto == ProtoUDP:
+		return mustField("udp_src"), true
+	case name == "tp_dst" && proto == ProtoUDP:
+		return mustField("udp_dst"), true
+	case name == "tp_src" && proto == ProtoSCTP:
+		return mustField("sctp_src"), true
+	case name == "tp_dst" && proto == ProtoSCTP:
+		return mustField("sctp_dst"), true
+	}
+	return f, true
+}
+
+// Terms walks over "key", "key=value" terms separated by commas or white space.
+type Terms struct {
+	Key, Value string
+	HasValue   bool
+	Offset     int // of the term
+	Err        error
+
+	text string
+	pos  int
+}
+
+// NewTerms returns the terms of s.
+func NewTerms(s string) *Terms { return &Terms{text: s} }
+
+// Next reads the next term and reports whether there was one.
+func (t *Terms) Next() bool {
+	for t.pos < len(t.text) && isSeparator(t.text[t.pos]) {
+		t.pos++
+	}
+	if t.pos == len(t.text) || t.Err != nil {
+		return false
+	}
+	t.Offset = t.pos
+	for t.pos < len(t.text) && !isSeparator(t.text[t.pos]) && t.text[t.pos] != '=' {
+		t.pos++
+	}
+	t.Key, t.Value, t.HasValue = t.text[t.Offset:t.pos], "", false
+	if t.pos == len(t.text) || t.text[t.pos] != '=' {
+		return true
+	}
+	t.pos++
+	t.HasValue = true
+	start := t.pos
+	if !t.skipValue() {
+		t.Err = &SyntaxError{Text: t.text, Offset: start, Msg: "unterminated value"}
+		return false
+	}
+	t.Value = t.text[start:t.pos]
+	return true
+}
+
+// skipValue passes over a value: a quoted string, a pair in parentheses, or
+// everything up to a separator.
+func (t *Terms) skipValue() bool {
+	if t.pos == len(t.text) {
+		return true
+	}
+	switch t.text[t.pos] {
+	case '"':
+		n := quotedLen(t.text[t.pos:])
+		t.pos += n
+		return n > 0
+	case '(':
+		n := strings.IndexByte(t.text[t.pos:], ')')
+		t.pos += n + 1
+		return n > 0
+	}
+	for t.pos < len(t.text) && !isSeparator(t.text[t.pos]) {
+		t.pos++
+	}
+	return true
+}
+
+// quotedLen is the length of the quoted string that s begins with, 0 if it does
+// not end.
+func quotedLen(s string) int {
+	for i := 1; i < len(s); i++ {
+		switch s[i] {
+		case '\\':
+			i++
+		case '"':
+			return i + 1
+		}
+	}
+	return 0
+}
+
+func isSeparator(c byte) bool {
+	return c == ',' || c == ' ' || c == '\t' || c == '\r' || c == '\n'
+}
+
+// metadataFields are printed, in this order, when they are not zero.
+var metadataFields = named("pkt_mark", "recirc_id", "dp_hash", "conj_id", "skb_priority", "actset_output",
+	"ct_state", "ct_zone", "ct_mark", "ct_label")
+
+var ctFields = named("ct_nw_src", "ct_nw_dst", "ct_ipv6_src", "ct_ipv6_dst", "ct_nw_proto", "ct_tp_src", "ct_tp_dst")
+
+var tunnelFields = named("tun_id", "tun_src", "tun_dst", "tun_ipv6_src", "tun_ipv6_dst", "tun_gbp_id", "tun_gbp_flags",
+	"tun_erspan_ver", "tun_erspan_idx", "tun_erspan_dir", "tun_erspan_hwid")
+
+// headerFields are printed in this order when the packet has them.
+var headerFields = named("arp_spa", "arp_tpa", "ip_src", "ip_dst", "ipv6_src", "ipv6_dst", "ipv6_label",
+	"arp_op", "arp_sha", "arp_tha", "nw_proto", "nw_tos", "nw_ecn", "nw_ttl", "ip_frag",
+	"mpls_label", "mpls_tc", "mpls_ttl", "mpls_bos",
+	"nsh_flags", "nsh_ttl", "nsh_mdtype", "nsh_np", "nsh_spi", "nsh_si", "nsh_c1", "nsh_c2", "nsh_c3", "nsh_c4",
+	"icmp_type", "icmp_code", "icmpv6_type", "icmpv6_code", "nd_target", "nd_sll", "nd_tll",
+	"tcp_src", "tcp_dst", "udp_src", "udp_dst", "sctp_src", "sctp_dst", "tcp_flags")
+
+func named(names ...string) []*Field {
+	fields := make([]*Field, len(names))
+	for i, n := range names {
+		fields[i] = mustField(n)
+	}
+	return fields
+}
+
+// String writes the flow so that ofproto/trace accepts it: metadata that is not
+// zero, the keyword of the protocol, then all fields of the packet's headers.
+// What OpenFlow cannot say (the TTL of a tunnel, further MPLS labels) is left out.
+func (p *Flow) String() string {
+	w := flowWriter{flow: p}
+	w.nonzero(metadataFields)
+	eth, proto := p.Uint("eth_type"), p.Uint("nw_proto")
+	keyword := ""
+	if p.Meets(NeedsEthernet) {
+		keyword = keywordOf(eth, proto)
+	} else {
+		w.field(mustField("packet_type"))
+	}
+	if keyword != "" {
+		w.word(keyword)
+	}
+	if p.Meets(NeedsCT) {
+		w.nonzero(ctFields)
+	}
+	for i := range 32 {
+		w.nonzero([]*Field{Reg(i)})
+	}
+	w.nonzero(tunnelFields)
+	if p.Uint("tun_flags")&1 != 0 {
+		w.word("tun_flags=oam") // the only flag that OpenFlow may speak of
+	}
+	for _, o := range p.tun {
+		w.field(TunMetadata(o.index))
+	}
+	w.nonzero(named("metadata"))
+	w.word("in_port=" + p.InPort().String())
+	if p.Meets(NeedsEthernet) {
+		w.vlan()
+		w.field(mustField("eth_src"))
+		w.field(mustField("eth_dst"))
+		if keyword == "" {
+			w.field(ethField)
+		}
+	}
+	w.headers(keyword)
+	return w.b.String()
+}
+
+type flowWriter struct {
+	flow *Flow
+	b    strings.Builder
+}
+
+func (w *flowWriter) word(s string) {
+	if w.b.Len() > 0 {
+		w.b.WriteByte(',')
+	}
+	w.b.WriteString(s)
+}
+
+func (w *flowWriter) field(f *Field) {
+	w.word(f.Label() + "=" + f.Print(w.flow.Get(f)))
+}
+
+func (w *flowWriter) nonzero(fields []*Field) {
+	for _, f := range fields {
+		if !w.flow.Get(f).IsZero() {
+			w.field(f)
+		}
+	}
+}
+
+// vlan writes the tag as dl_vlan and dl_vlan_pcp where it has the shape of one.
+func (w *flowWriter) vlan() {
+	tci := w.flow.Get(tciField)
+	if !tci.Bit(12) {
+		w.field(tciField)
+		return
+	}
+	w.word("dl_vlan=" + strconv.FormatUint(tci.Lo&0xfff, 10))
+	w.word("dl_vlan_pcp=" + strconv.FormatUint(tci.Lo>>13, 10))
+}
+
+// headers writes the fields of the layers above Ethernet. The keyword, if any,
+// already says the protocol.
+func (w *flowWriter) headers(keyword string) {
+	k, _ := LookupKeyword(keyword)
+	for _, f := range headerFields {
+		if f == protoField && k.Proto != 0 || !w.flow.Meets(f.Needs) {
+			continue
+		}
+		w.field(f)
+	}
+}
