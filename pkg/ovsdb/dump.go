@@ -1,0 +1,140 @@
+package ovsdb
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// ParseDump reads what `ovsdb-client dump -f json` wrote of the database db;
+// origin is its name in messages. Tables and columns are those that the dump
+// shows. A dump cut short gives the tables before, and Damage says so.
+func ParseDump(db, origin string, r io.Reader) (*Snapshot, error) {
+	s := &Snapshot{
+		origin: origin,
+		schema: &schema{Name: db, Tables: map[string]*tableSchema{}},
+		tables: map[string]map[UUID]*record{},
+		dump:   true,
+	}
+	var f framer
+	chunk := make([]byte, 64<<10)
+	in := io.LimitReader(r, maxFile)
+	for {
+		n, err := in.Read(chunk)
+		for part := chunk[:n]; len(part) > 0; {
+			text, rest, err := f.add(part, maxFile)
+			if err == nil && text != nil {
+				err = s.dumpTable(text)
+			}
+			if err != nil {
+				return s.dumped(err)
+			}
+			part = rest
+		}
+		if errors.Is(err, io.EOF) {
+			if f.depth > 0 {
+				return s.dumped(errors.New("cut short"))
+			}
+			return s.dumped(nil)
+		}
+		if err != nil {
+			return s.dumped(err)
+		}
+	}
+}
+
+// dumped decides what an error leaves of the dump.
+func (s *Snapshot) dumped(err error) (*Snapshot, error) {
+	if len(s.schema.Tables) == 0 {
+		if err == nil {
+			err = errors.New("the dump is empty")
+		}
+		return nil, fmt.Errorf("%s: %w (want what `ovsdb-client dump -f json` writes)", s.origin, err)
+	}
+	if err != nil {
+		s.damage = fmt.Sprintf("table %d: %v; only what came before it was read", len(s.schema.Tables)+1, err)
+	}
+	return s, nil
+}
+
+// dumpTable takes one table: {"caption":"X table","headings":[…],"data":[[…]…]}.
+func (s *Snapshot) dumpTable(text []byte) error {
+	var name string
+	var headings []string
+	var data []byte
+	in := scanner{b: text}
+	err := in.object(nil, func(key string) (err error) {
+		switch key {
+		case "caption":
+			name, err = in.str()
+		case "headings":
+			err = in.array(func() error {
+				h, err := in.str()
+				headings = append(headings, h)
+				return err
+			})
+		case "data":
+			data, err = in.raw()
+		default:
+			err = in.skip()
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	name, ok := strings.CutSuffix(name, " table")
+	if !ok || len(headings) == 0 {
+		return errors.New("not a table of a dump")
+	}
+	columns := map[string]*columnSchema{}
+	for _, h := range headings {
+		columns[h] = &columnSchema{max: unlimited}
+	}
+	rows := map[UUID]*record{}
+	cells := scanner{b: data}
+	err = cells.array(func() error {
+		id, r, err := dumpRow(&cells, headings)
+		rows[id] = r
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	s.schema.Tables[name] = &tableSchema{Columns: columns}
+	s.tables[name] = rows
+	return nil
+}
+
+// dumpRow makes a record of a row's cells, which stand in the headings' order.
+func dumpRow(in *scanner, headings []string) (UUID, *record, error) {
+	var id UUID
+	text := []byte{'{'}
+	n := 0
+	err := in.array(func() error {
+		if n == len(headings) {
+			return errors.New("more cells than headings")
+		}
+		h := headings[n]
+		n++
+		if h == "_uuid" {
+			var err error
+			id, err = in.uuid()
+			return err
+		}
+		cell, err := in.raw()
+		if len(text) > 1 {
+			text = append(text, ',')
+		}
+		text = append(fmt.Appendf(text, "%q:", h), cell...)
+		return err
+	})
+	if err == nil && id == "" {
+		err = errors.New("a row without _uuid")
+	}
+	if err == nil && n < len(headings) {
+		err = errors.New("fewer cells than headings")
+	}
+	return id, &record{text: append(text, '}')}, err
+}

@@ -1,0 +1,49 @@
+package ovsdb
+
+import (
+	"errors"
+	"fmt"
+)
+
+// An Error says which database could not be read or written, where, and what
+// to try next.
+type Error struct {
+	Database string // OVN_Southbound
+	Remote   string // "unix:/run/ovn/ovnsb_db.sock", or the list that was tried
+	Err      error
+	Hint     string // the next step, empty where none is known
+}
+
+func (e *Error) Error() string {
+	return fmt.Sprintf("%s at %s: %v", e.Database, e.Remote, e.Err)
+}
+
+func (e *Error) Unwrap() error { return e.Err }
+
+var (
+	// ErrUnknownOutcome is a write whose reply was lost: it may have happened
+	// or not. The rows must be read back before anything is sent again.
+	ErrUnknownOutcome = errors.New("the reply was lost, the change may have been made")
+	// ErrNotServed is a server that does not have the database.
+	ErrNotServed = errors.New("the server does not have this database")
+	// ErrNoLeader is a cluster of which no reachable member leads.
+	ErrNoLeader = errors.New("no server that answered is the cluster's leader")
+	// ErrNoColumn is a condition on a column that the schema lacks.
+	ErrNoColumn = errors.New("no such column")
+	// ErrTooLarge is a reply or a record above the bound.
+	ErrTooLarge = errors.New("too large")
+	// ErrClustered is a file of a RAFT member, which is not read yet.
+	ErrClustered = errors.New("a clustered database file is not supported yet")
+	// ErrClosed is a Client that has been closed.
+	ErrClosed = errors.New("closed")
+)
+
+// errLost is a connection that broke; sent says whether the request may have
+// reached the server.
+type errLost struct {
+	err  error
+	sent bool
+}
+
+func (e *errLost) Error() string { return e.err.Error() }
+func (e *errLost) Unwrap() error { return e.err }

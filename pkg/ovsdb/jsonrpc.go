@@ -1,0 +1,267 @@
+package ovsdb
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"sync"
+	"time"
+)
+
+// A conn speaks JSON-RPC 1.0 with one server, as RFC 7047 section 4 has it.
+// Replies stay text: rows are read from it straight into structs. One
+// goroutine reads, and answers the server's echo requests.
+type conn struct {
+	net   net.Conn
+	limit int // bytes of one message
+
+	write sync.Mutex
+
+	mu      sync.Mutex
+	last    int
+	pending map[int]chan<- message
+	err     error
+
+	done chan struct{} // closed when the reader has ended
+}
+
+// message is a request or reply; the fields are parts of its text.
+type message struct {
+	id, method, params, result, err []byte
+}
+
+// echoTimeout bounds the answer to a server that asks but does not read.
+const echoTimeout = 5 * time.Second
+
+func newConn(c net.Conn, limit int) *conn {
+	n := &conn{net: c, limit: limit, pending: map[int]chan<- message{}, done: make(chan struct{})}
+	go n.read()
+	return n
+}
+
+// close ends the connection without waiting for the server, and waits for the
+// reader's goroutine.
+func (n *conn) close() {
+	n.fail(ErrClosed)
+	<-n.done
+}
+
+// fail breaks the connection; the first error is the one that callers see.
+func (n *conn) fail(err error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.err != nil {
+		return
+	}
+	n.err = err
+	hangUp(n.net)
+	for id, reply := range n.pending {
+		close(reply)
+		delete(n.pending, id)
+	}
+}
+
+// hangUp closes c at once: TLS would wait for its farewell to be written.
+func hangUp(c net.Conn) {
+	if t, ok := c.(interface{ NetConn() net.Conn }); ok {
+		c = t.NetConn()
+	}
+	_ = c.Close()
+}
+
+// call sends a request and returns the text of the result. When ctx ends first
+// the connection is given up, since the reply may be half way here. An errLost
+// is a connection that broke; other errors are the server's answer.
+func (n *conn) call(ctx context.Context, method string, params []any) ([]byte, error) {
+	reply := make(chan message, 1)
+	n.mu.Lock()
+	if n.err != nil {
+		defer n.mu.Unlock()
+		return nil, &errLost{err: n.err}
+	}
+	n.last++
+	id := n.last
+	n.pending[id] = reply
+	n.mu.Unlock()
+
+	text, err := json.Marshal(map[string]any{"id": id, "method": method, "params": params})
+	if err != nil {
+		n.forget(id)
+		return nil, fmt.Errorf("%s: %w", method, err)
+	}
+	stop := context.AfterFunc(ctx, func() { n.fail(ctx.Err()) })
+	defer stop()
+	if written, err := n.send(text); err != nil {
+		n.fail(err)
+		return nil, &errLost{err: n.cause(), sent: written == len(text)}
+	}
+	m, ok := <-reply
+	if !ok {
+		return nil, &errLost{err: n.cause(), sent: true}
+	}
+	if len(m.err) > 0 && string(m.err) != "null" {
+		return nil, fmt.Errorf("%s: %w", method, remoteError(m.err))
+	}
+	return m.result, nil
+}
+
+func (n *conn) forget(id int) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	delete(n.pending, id)
+}
+
+func (n *conn) cause() error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.err
+}
+
+func (n *conn) send(text []byte) (int, error) {
+	n.write.Lock()
+	defer n.write.Unlock()
+	return n.net.Write(text)
+}
+
+func (n *conn) read() {
+	defer close(n.done)
+	var f framer
+	chunk := make([]byte, 64<<10)
+	for {
+		count, err := n.net.Read(chunk)
+		for part := chunk[:count]; len(part) > 0; {
+			text, rest, err := f.add(part, n.limit)
+			if err != nil {
+				n.fail(err)
+				return
+			}
+			part = rest
+			if text != nil {
+				if err := n.handle(text); err != nil {
+					n.fail(err)
+					return
+				}
+			}
+		}
+		if errors.Is(err, io.EOF) {
+			err = fmt.Errorf("the server closed the connection: %w", io.ErrUnexpectedEOF)
+		}
+		if err != nil {
+			n.fail(err)
+			return
+		}
+	}
+}
+
+func (n *conn) handle(text []byte) error {
+	var m message
+	s := scanner{b: text}
+	err := s.object(nil, func(key string) (err error) {
+		switch key {
+		case "id":
+			m.id, err = s.raw()
+		case "method":
+			m.method, err = s.raw()
+		case "params":
+			m.params, err = s.raw()
+		case "result":
+			m.result, err = s.raw()
+		case "error":
+			m.err, err = s.raw()
+		default:
+			err = s.skip()
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if len(m.method) > 0 {
+		if string(m.method) == `"echo"` && len(m.params) > 0 && len(m.id) > 0 {
+			return n.echo(m)
+		}
+		return nil // a notification that nobody asked for
+	}
+	id := scanner{b: m.id}
+	number, err := id.integer()
+	if err != nil {
+		return fmt.Errorf("reply without a request: id %.40q", m.id)
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if reply, ok := n.pending[int(number)]; ok {
+		delete(n.pending, int(number))
+		reply <- m
+	}
+	return nil
+}
+
+func (n *conn) echo(m message) error {
+	reply := fmt.Appendf(nil, `{"id":%s,"result":%s,"error":null}`, m.id, m.params)
+	if err := n.net.SetWriteDeadline(time.Now().Add(echoTimeout)); err != nil {
+		return err
+	}
+	if _, err := n.send(reply); err != nil {
+		return err
+	}
+	return n.net.SetWriteDeadline(time.Time{})
+}
+
+// A framer cuts a stream into JSON objects, which nothing else separates.
+type framer struct {
+	text    []byte
+	depth   int
+	quoted  bool
+	escaped bool
+}
+
+// add takes up part until an object is complete, and returns that and the rest.
+func (f *framer) add(part []byte, limit int) (text, rest []byte, err error) {
+	for i, c := range part {
+		switch {
+		case f.escaped:
+			f.escaped = false
+		case f.quoted:
+			f.quoted = c != '"'
+			f.escaped = c == '\\'
+		case c == '"':
+			f.quoted = true
+		case c == '{' || c == '[':
+			f.depth++
+		case c == '}' || c == ']':
+			if f.depth--; f.depth <= 0 {
+				text = append(f.text, part[:i+1]...)
+				*f = framer{}
+				if len(text) > limit {
+					return nil, nil, fmt.Errorf("reply of more than %d bytes: %w", limit, ErrTooLarge)
+				}
+				return text, part[i+1:], nil
+			}
+		case f.depth == 0 && c != ' ' && c != '\n' && c != '\r' && c != '\t':
+			return nil, nil, fmt.Errorf("%w: the peer does not speak OVSDB (%.20q)", errSyntax, part[i:])
+		}
+	}
+	f.text = append(f.text, part...)
+	if len(f.text) > limit {
+		return nil, nil, fmt.Errorf("reply of more than %d bytes: %w", limit, ErrTooLarge)
+	}
+	return nil, nil, nil
+}
+
+// remoteError is the error member of a reply or of one operation's result.
+func remoteError(text []byte) error {
+	var full struct {
+		Error   string `json:"error"`
+		Details string `json:"details"`
+	}
+	if json.Unmarshal(text, &full) == nil && full.Error != "" {
+		if full.Details != "" {
+			return fmt.Errorf("%s: %s", full.Error, full.Details)
+		}
+		return errors.New(full.Error)
+	}
+	return fmt.Errorf("%.200s", text)
+}

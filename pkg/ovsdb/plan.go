@@ -1,0 +1,202 @@
+package ovsdb
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"sync"
+)
+
+// A plan says how the rows of a table become structs of one type. It is made
+// once a type.
+type plan struct {
+	table   string
+	columns []string          // in the order of the struct's fields
+	fields  map[string]int    // column to field
+	names   map[string]string // the columns by themselves, for scanner.key
+}
+
+var plans sync.Map // reflect.Type of the row to *plan
+
+var rowType = reflect.TypeFor[Row]()
+
+// planFor returns the plan of the elements of rows, a *[]T.
+func planFor(rows any) (*plan, error) {
+	t := reflect.TypeOf(rows)
+	if t == nil || t.Kind() != reflect.Pointer || t.Elem().Kind() != reflect.Slice {
+		return nil, fmt.Errorf("rows: want a pointer to a slice, not %T", rows)
+	}
+	t = t.Elem().Elem()
+	if p, ok := plans.Load(t); ok {
+		return p.(*plan), nil
+	}
+	if t.Kind() != reflect.Struct || !t.Implements(rowType) {
+		return nil, fmt.Errorf("rows: %s is not a struct that is a Row", t)
+	}
+	p := &plan{
+		table:  reflect.Zero(t).Interface().(Row).Table(),
+		fields: map[string]int{},
+		names:  map[string]string{},
+	}
+	for i := range t.NumField() {
+		column, ok := t.Field(i).Tag.Lookup("ovsdb")
+		if !ok {
+			continue
+		}
+		if !t.Field(i).IsExported() {
+			return nil, fmt.Errorf("rows: %s.%s is not exported", t, t.Field(i).Name)
+		}
+		p.columns = append(p.columns, column)
+		p.fields[column] = i
+		p.names[column] = column
+	}
+	plans.Store(t, p)
+	return p, nil
+}
+
+// known returns the columns of the plan that the schema has, always with _uuid.
+func (p *plan) known(s *schema) []string {
+	columns := []string{"_uuid"}
+	for _, c := range p.columns {
+		if c != "_uuid" && s.has(p.table, c) {
+			columns = append(columns, c)
+		}
+	}
+	return columns
+}
+
+// A sink collects rows in a new slice of the query's type.
+type sink struct {
+	plan  *plan
+	dst   reflect.Value // the query's slice
+	slice reflect.Value // the new one
+}
+
+func newSink(q *Query) (*sink, error) {
+	p, err := planFor(q.Rows)
+	if err != nil {
+		return nil, err
+	}
+	dst := reflect.ValueOf(q.Rows).Elem()
+	return &sink{p, dst, reflect.New(dst.Type()).Elem()}, nil
+}
+
+// add reads the row at s, an object of columns, into a new element. The id is
+// for messages; without one it is looked for in the row.
+func (k *sink) add(s *scanner, id UUID) error {
+	row := k.grow()
+	start := s.i
+	column := ""
+	err := s.object(k.plan.names, func(name string) error {
+		i, ok := k.plan.fields[name]
+		if !ok {
+			return s.skip()
+		}
+		column = name
+		return scanInto(s, row.Field(i).Addr().Interface())
+	})
+	if err != nil {
+		if id == "" {
+			id = rowUUID(s.b[start:])
+		}
+		return k.blame(err, column, id)
+	}
+	return nil
+}
+
+func (k *sink) grow() reflect.Value {
+	n := k.slice.Len()
+	k.slice.Grow(1)
+	k.slice.SetLen(n + 1)
+	return k.slice.Index(n)
+}
+
+// set reads the text of one column into the last row.
+func (k *sink) set(column string, text []byte, id UUID) error {
+	i, ok := k.plan.fields[column]
+	if !ok {
+		return nil
+	}
+	s := scanner{b: text}
+	err := scanInto(&s, k.slice.Index(k.slice.Len()-1).Field(i).Addr().Interface())
+	if err == nil {
+		err = s.end()
+	}
+	if err != nil {
+		return k.blame(err, column, id)
+	}
+	return nil
+}
+
+// zero reports whether the last row has no value in the column.
+func (k *sink) zero(column string) bool {
+	v := k.slice.Index(k.slice.Len() - 1).Field(k.plan.fields[column])
+	return v.IsZero() || v.Kind() == reflect.Slice && v.Len() == 0
+}
+
+func (k *sink) blame(err error, column string, id UUID) error {
+	where := "table " + k.plan.table
+	if column != "" {
+		where += ", column " + column
+	}
+	if id != "" {
+		where += ", row " + string(id)
+	}
+	return fmt.Errorf("%s: %w", where, err)
+}
+
+// store gives the query its rows.
+func (k *sink) store() { k.dst.Set(k.slice) }
+
+// rowUUID returns the _uuid of a row that could not be read, if that can be.
+func rowUUID(text []byte) UUID {
+	var id UUID
+	s := scanner{b: text}
+	_ = s.object(nil, func(name string) error {
+		if name != "_uuid" {
+			return s.skip()
+		}
+		var err error
+		id, err = s.uuid()
+		return err
+	})
+	return id
+}
+
+// selects prepares the queries against a schema: a sink each, nil where the
+// table is lacking.
+func selects(s *schema, queries []*Query) ([]*sink, error) {
+	sinks := make([]*sink, len(queries))
+	for i, q := range queries {
+		k, err := newSink(q)
+		if err != nil {
+			return nil, err
+		}
+		if !s.has(k.plan.table, "") {
+			continue
+		}
+		for _, c := range q.Where {
+			if !s.has(k.plan.table, c.Column) {
+				return nil, fmt.Errorf("table %s: %w: %s", k.plan.table, ErrNoColumn, c.Column)
+			}
+			if !slices.Contains(functions, c.Function) {
+				return nil, fmt.Errorf("table %s: column %s: no function %q", k.plan.table, c.Column, c.Function)
+			}
+		}
+		sinks[i] = k
+	}
+	return sinks, nil
+}
+
+var functions = []string{"==", "!=", "<", "<=", ">", ">=", "includes", "excludes"}
+
+// fill gives each query its rows; those of a lacking table become none.
+func fill(sinks []*sink, queries []*Query) {
+	for i, k := range sinks {
+		if k == nil {
+			reflect.ValueOf(queries[i].Rows).Elem().SetZero()
+			continue
+		}
+		k.store()
+	}
+}

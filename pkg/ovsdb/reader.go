@@ -1,0 +1,98 @@
+package ovsdb
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"time"
+)
+
+// A Reader is one database, wherever it is read from: a Client asks a server,
+// a Snapshot holds what a file or a dump says.
+type Reader interface {
+	// Name returns the database's name: OVN_Northbound, OVN_Southbound, Open_vSwitch.
+	Name() string
+	// Origin says for people where the rows come from: a remote or a path.
+	Origin() string
+	// Version returns the version of the schema, empty where it is not known.
+	Version() string
+	// Has reports whether the schema has the column; an empty column asks for the table.
+	Has(table, column string) bool
+	// Select fills the rows of all queries from one transaction, that is, one
+	// consistent state of the database. After an error no rows have changed.
+	Select(ctx context.Context, queries ...*Query) error
+	// Status tells of the server that the rows came from last; it is zero for files.
+	Status() Status
+	// Close ends the connection, if there is one. It does not wait for the server.
+	Close() error
+}
+
+// Status is the part of a server in its cluster, as its _Server database says.
+type Status struct {
+	Clustered bool // a member of a RAFT cluster
+	Leader    bool // the cluster's leader, or a server that stands alone
+	Connected bool // in touch with the majority, or a server that stands alone
+	// Index is the last log entry that the member has applied.
+	Index int
+	// Stale means that the member is cut off from its cluster: the rows are
+	// what it knew before that.
+	Stale bool
+	// Behind counts the log entries which another member that answered has
+	// and this one lacks; 0 if none is known.
+	Behind int
+	// Age is the time since the member was last seen in touch with the
+	// majority; 0 if it was never seen so.
+	Age time.Duration
+}
+
+// A Row is a struct for the rows of one table. Its fields carry the names of
+// columns as tags, `ovsdb:"name"`; Table has a value receiver.
+type Row interface {
+	Table() string
+}
+
+// A Query asks for the rows of one table.
+type Query struct {
+	Rows  any         // *[]T, where T is a Row; replaced by the rows found
+	Where []Condition // all must hold; none asks for all rows
+}
+
+// A Condition restricts the rows, RFC 7047 section 5.1. Function is ==, !=, <,
+// <=, >, >=, includes or excludes. Value is a string, int, bool, float64, UUID
+// or a slice or map of these.
+type Condition struct {
+	Column   string
+	Function string
+	Value    any
+}
+
+// Where returns the condition `column function value`.
+func Where(column, function string, value any) Condition {
+	return Condition{column, function, value}
+}
+
+// Load fills every slice of the struct that tables points to, all from one
+// transaction. The slices' elements are Rows. Of tables and columns which the
+// database lacks nothing is filled in: Has tells them apart from empty ones.
+func Load(ctx context.Context, r Reader, tables any) error {
+	v := reflect.ValueOf(tables)
+	if v.Kind() != reflect.Pointer || v.Elem().Kind() != reflect.Struct {
+		return fmt.Errorf("load: want a pointer to a struct of slices, not %T", tables)
+	}
+	v = v.Elem()
+	queries := make([]*Query, v.NumField())
+	for i := range queries {
+		if !v.Type().Field(i).IsExported() {
+			return fmt.Errorf("load: field %s of %T is not exported", v.Type().Field(i).Name, tables)
+		}
+		queries[i] = &Query{Rows: v.Field(i).Addr().Interface()}
+	}
+	return r.Select(ctx, queries...)
+}
+
+// Find returns the rows of T's table for which all conditions hold.
+func Find[T Row](ctx context.Context, r Reader, where ...Condition) ([]T, error) {
+	var rows []T
+	err := r.Select(ctx, &Query{Rows: &rows, Where: where})
+	return rows, err
+}

@@ -1,0 +1,211 @@
+package ovsdb
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// A session is a connection to one server whose schema is known.
+type session struct {
+	remote remote
+	conn   *conn
+	schema *schema
+
+	mu     sync.Mutex
+	status Status
+	seen   time.Time // when the member was last in touch with its cluster
+}
+
+// open connects to r and learns the schema and the member's state.
+func (c *Client) open(ctx context.Context, r remote) (*session, error) {
+	nc, err := r.dial(ctx, c.tls)
+	if err != nil {
+		return nil, err
+	}
+	s := &session{remote: r, conn: newConn(nc, c.config.MaxReply)}
+	if err := s.learn(ctx, c.config.DB); err != nil {
+		s.conn.close()
+		return nil, err
+	}
+	return s, nil
+}
+
+func (s *session) learn(ctx context.Context, db string) error {
+	text, err := s.conn.call(ctx, "list_dbs", []any{})
+	if err != nil {
+		return err
+	}
+	var served []string
+	if err := json.Unmarshal(text, &served); err != nil {
+		return fmt.Errorf("list_dbs: %w", err)
+	}
+	if !slices.Contains(served, db) {
+		return fmt.Errorf("%w, it has %s", ErrNotServed, strings.Join(served, ", "))
+	}
+	if text, err = s.conn.call(ctx, "get_schema", []any{db}); err != nil {
+		return err
+	}
+	if s.schema, err = parseSchema(text); err != nil {
+		return err
+	}
+	s.schema.Name = db
+	if !slices.Contains(served, serverDB) {
+		s.status = Status{Leader: true, Connected: true}
+		return nil
+	}
+	return s.refresh(ctx)
+}
+
+// serverDB tells of the server itself; ovsdb-server(5). Open vSwitch before
+// 2.9 lacks it, and cannot be clustered.
+const serverDB = "_Server"
+
+// member is a row of _Server about one database.
+type member struct {
+	Name      string   `ovsdb:"name"`
+	Model     string   `ovsdb:"model"`
+	Connected bool     `ovsdb:"connected"`
+	Leader    bool     `ovsdb:"leader"`
+	Index     Set[int] `ovsdb:"index"`
+}
+
+func (member) Table() string { return "Database" }
+
+var memberColumns = []string{"_uuid", "name", "model", "connected", "leader", "index"}
+
+// refresh asks how the member stands in its cluster.
+func (s *session) refresh(ctx context.Context) error {
+	text, err := s.conn.call(ctx, "transact", []any{serverDB, selectOp("Database", memberColumns, []any{[]any{"name", "==", s.schema.Name}})})
+	if err != nil {
+		return err
+	}
+	var rows []member
+	k, err := newSink(&Query{Rows: &rows})
+	if err != nil {
+		return err
+	}
+	if err := readResults(text, []*sink{k}); err != nil {
+		return err
+	}
+	k.store()
+	st := Status{Leader: true, Connected: true}
+	if len(rows) > 0 && rows[0].Model == "clustered" {
+		m := rows[0]
+		st = Status{Clustered: true, Leader: m.Leader, Connected: m.Connected, Index: m.Index.Get(), Stale: !m.Connected}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.status = st
+	if st.Connected {
+		s.seen = time.Now()
+	}
+	return nil
+}
+
+func (s *session) state() Status {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	st := s.status
+	if st.Stale && !s.seen.IsZero() {
+		st.Age = time.Since(s.seen)
+	}
+	return st
+}
+
+// read runs the queries in one transaction.
+func (s *session) read(ctx context.Context, queries []*Query) error {
+	sinks, err := selects(s.schema, queries)
+	if err != nil {
+		return err
+	}
+	params := []any{s.schema.Name}
+	var asked []*sink
+	for i, k := range sinks {
+		if k == nil {
+			continue
+		}
+		where, err := wireWhere(queries[i].Where)
+		if err != nil {
+			return fmt.Errorf("table %s: %w", k.plan.table, err)
+		}
+		params = append(params, selectOp(k.plan.table, k.plan.known(s.schema), where))
+		asked = append(asked, k)
+	}
+	if len(asked) > 0 {
+		text, err := s.conn.call(ctx, "transact", params)
+		if err != nil {
+			return err
+		}
+		if err := readResults(text, asked); err != nil {
+			return err
+		}
+	}
+	fill(sinks, queries)
+	return nil
+}
+
+func selectOp(table string, columns []string, where []any) map[string]any {
+	return map[string]any{"op": "select", "table": table, "columns": columns, "where": where}
+}
+
+func wireWhere(conditions []Condition) ([]any, error) {
+	where := make([]any, 0, len(conditions))
+	for _, c := range conditions {
+		v, err := wire(c.Value)
+		if err != nil {
+			return nil, fmt.Errorf("column %s: %w", c.Column, err)
+		}
+		where = append(where, []any{c.Column, c.Function, v})
+	}
+	return where, nil
+}
+
+// readResults gives each sink the rows of its result.
+func readResults(text []byte, sinks []*sink) error {
+	s := scanner{b: text}
+	n := 0
+	err := s.array(func() error {
+		if n >= len(sinks) || s.peek() != '{' {
+			raw, err := s.raw()
+			if err != nil || string(raw) == "null" {
+				return err
+			}
+			return remoteError(raw)
+		}
+		k := sinks[n]
+		n++
+		start := s.i
+		found := false
+		err := s.object(nil, func(key string) error {
+			switch key {
+			case "rows":
+				found = true
+				return s.array(func() error { return k.add(&s, "") })
+			case "error":
+				raw := scanner{b: s.b, i: start}
+				whole, err := raw.raw()
+				if err != nil {
+					return err
+				}
+				return k.blame(remoteError(whole), "", "")
+			}
+			return s.skip()
+		})
+		if err == nil && !found {
+			return k.blame(fmt.Errorf("reply without rows"), "", "")
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if n < len(sinks) {
+		return fmt.Errorf("reply with %d results, want %d", n, len(sinks))
+	}
+	return nil
+}
