@@ -1,0 +1,228 @@
+package node
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// maxReply bounds what a daemon may answer to one command, in bytes.
+const maxReply = 64 << 20
+
+// A ControlError is a daemon's refusal of a control command, in its own words.
+type ControlError struct {
+	Daemon  string
+	Command string
+	Text    string
+}
+
+func (e *ControlError) Error() string {
+	return fmt.Sprintf("%s: %s: %s", e.Daemon, e.Command, strings.TrimSpace(e.Text))
+}
+
+// checkControl refuses a request that no daemon could take; names become part
+// of paths and, on other nodes, of commands.
+func checkControl(daemon, command string, args []string) error {
+	if daemon == "" || strings.Trim(daemon, "abcdefghijklmnopqrstuvwxyz0123456789_-") != "" || daemon[0] == '-' {
+		return fmt.Errorf("control command: %q is no daemon's name", daemon)
+	}
+	if command == "" || command[0] == '-' {
+		return fmt.Errorf("%s: %q is no control command", daemon, command)
+	}
+	for _, s := range append([]string{command}, args...) {
+		if strings.ContainsRune(s, 0) {
+			return fmt.Errorf("%s: %s: argument holds a NUL byte", daemon, command)
+		}
+	}
+	return nil
+}
+
+// ovnDaemon says whether a daemon's sockets lie in OVN_RUNDIR.
+func ovnDaemon(daemon string) bool { return strings.HasPrefix(daemon, "ovn") }
+
+// controlSockets lists the control sockets of a daemon in dir, the most likely
+// first: that of the pidfile, the one without a pid, then others by age. A
+// pidfile proves nothing: it may be left over or of another PID namespace.
+func controlSockets(dir, daemon string) []string {
+	var found []string
+	add := func(path string) {
+		if fi, err := os.Stat(path); err == nil && fi.Mode().Type() == fs.ModeSocket && !slices.Contains(found, path) {
+			found = append(found, path)
+		}
+	}
+	if pid, ok := readPid(filepath.Join(dir, daemon+".pid")); ok {
+		add(filepath.Join(dir, daemon+"."+strconv.Itoa(pid)+".ctl"))
+	}
+	add(filepath.Join(dir, daemon+".ctl"))
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return found
+	}
+	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return modTime(b).Compare(modTime(a)) })
+	for _, e := range entries {
+		pid, ok := strings.CutPrefix(e.Name(), daemon+".")
+		pid, ok2 := strings.CutSuffix(pid, ".ctl")
+		if _, err := strconv.Atoi(pid); ok && ok2 && err == nil {
+			add(filepath.Join(dir, e.Name()))
+		}
+	}
+	return found
+}
+
+func modTime(e fs.DirEntry) time.Time {
+	fi, err := e.Info()
+	if err != nil {
+		return time.Time{}
+	}
+	return fi.ModTime()
+}
+
+func readPid(path string) (int, bool) {
+	b, err := readBounded(path, 64)
+	if err != nil {
+		return 0, false
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(string(b)))
+	return pid, err == nil && pid > 0
+}
+
+// control asks the first of a daemon's sockets behind which somebody listens.
+func control(ctx context.Context, dir, daemon, command string, args []string) (string, error) {
+	sockets := controlSockets(dir, daemon)
+	if len(sockets) == 0 {
+		return "", noSocket(dir, daemon)
+	}
+	var refused error
+	for _, path := range sockets {
+		reply, err := unixctl(ctx, path, daemon, command, args)
+		if !errors.Is(err, syscall.ECONNREFUSED) {
+			return reply, err
+		}
+		if refused == nil {
+			refused = fmt.Errorf("%s: nobody listens on %s, left by a daemon that is gone: %w", daemon, path, err)
+		}
+	}
+	return "", refused
+}
+
+func noSocket(dir, daemon string) error {
+	if _, err := os.Stat(dir); err != nil {
+		return fmt.Errorf("%s: no control socket: %w", daemon, err)
+	}
+	if pid, ok := readPid(filepath.Join(dir, daemon+".pid")); ok {
+		return fmt.Errorf("%s: no control socket in %s although its pidfile says %d, the daemon is gone or hides its sockets: %w", daemon, dir, pid, fs.ErrNotExist)
+	}
+	return fmt.Errorf("%s: no control socket in %s, the daemon does not run here: %w", daemon, dir, fs.ErrNotExist)
+}
+
+// unixctl makes one request of the daemons' control protocol: JSON-RPC without
+// framing, one object each way.
+func unixctl(ctx context.Context, path, daemon, command string, args []string) (string, error) {
+	conn, err := dialUnix(ctx, path)
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", daemon, silent(ctx, command, err))
+	}
+	defer conn.Close()
+	stop := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
+	defer stop()
+
+	if args == nil {
+		args = []string{}
+	}
+	request := struct {
+		ID     int      `json:"id"`
+		Method string   `json:"method"`
+		Params []string `json:"params"`
+	}{0, command, args}
+	if err := json.NewEncoder(conn).Encode(request); err != nil {
+		return "", fmt.Errorf("%s: %w", daemon, silent(ctx, command, err))
+	}
+	var reply struct{ Result, Error json.RawMessage }
+	bounded := &io.LimitedReader{R: conn, N: maxReply}
+	if err := json.NewDecoder(bounded).Decode(&reply); err != nil {
+		if bounded.N <= 0 {
+			return "", fmt.Errorf("%s: the reply to %q is larger than %d MiB", daemon, command, maxReply>>20)
+		}
+		return "", fmt.Errorf("%s: %w", daemon, silent(ctx, command, err))
+	}
+	if text := replyText(reply.Error); text != "" {
+		return "", &ControlError{Daemon: daemon, Command: command, Text: text}
+	}
+	return replyText(reply.Result), nil
+}
+
+// replyText is the text of a reply's member: a string, nothing for null, and
+// the JSON itself for the structured replies of newer daemons.
+func replyText(raw json.RawMessage) string {
+	var s *string
+	if err := json.Unmarshal(raw, &s); err != nil {
+		return string(raw)
+	}
+	if s == nil {
+		return ""
+	}
+	return *s
+}
+
+// silent explains an error that is the context's end: the daemon took the
+// connection (the kernel does that for it) but has not answered.
+func silent(ctx context.Context, request string, err error) error {
+	if ctx.Err() == nil {
+		return fmt.Errorf("%s: %w", request, err)
+	}
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return fmt.Errorf("no answer to %s in time, the daemon is stopped or busy: %w", request, ctx.Err())
+	}
+	return fmt.Errorf("%s: %w", request, ctx.Err())
+}
+
+// dialUnix connects to a socket whose path may be longer than the 107 bytes
+// that an address holds: then it goes by way of the directory's descriptor.
+func dialUnix(ctx context.Context, path string) (net.Conn, error) {
+	if len(path) > 107 {
+		dir, err := os.Open(filepath.Dir(path))
+		if err != nil {
+			return nil, err
+		}
+		defer dir.Close()
+		path = fmt.Sprintf("/proc/self/fd/%d/%s", dir.Fd(), filepath.Base(path))
+	}
+	conn, err := new(net.Dialer).DialContext(ctx, "unix", path)
+	if errors.Is(err, fs.ErrPermission) {
+		return nil, fmt.Errorf("%w: run as root", err)
+	}
+	return conn, err
+}
+
+// readBounded reads a regular file of at most limit bytes.
+func readBounded(path string, limit int64) ([]byte, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	if fi, err := f.Stat(); err != nil {
+		return nil, err
+	} else if !fi.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s: not a regular file", path)
+	}
+	b, err := io.ReadAll(io.LimitReader(f, limit+1))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	if int64(len(b)) > limit {
+		return nil, fmt.Errorf("%s: larger than %d bytes", path, limit)
+	}
+	return b, nil
+}

@@ -1,0 +1,262 @@
+package node
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/ovnctl/ovnctl/pkg/ovsdb"
+)
+
+// Where Open vSwitch and OVN keep their sockets when nothing else is said.
+const (
+	DefaultOVSRunDir = "/var/run/openvswitch"
+	DefaultOVNRunDir = "/var/run/ovn"
+)
+
+const (
+	defaultTimeout = 5 * time.Second
+	maxFile        = 16 << 20
+)
+
+// LocalConfig says where the host ovnctl runs on keeps things. All fields may
+// be left empty.
+type LocalConfig struct {
+	Name      string         // "local"
+	HostRoot  string         // the host's root directory, seen from a debug container; sockets and files are below it
+	OVSRunDir string         // OVS_RUNDIR
+	OVNRunDir string         // OVN_RUNDIR
+	OVS       string         // remote of Open_vSwitch; db.sock in OVSRunDir
+	TLS       ovsdb.TLSFiles // for OVS
+	Timeout   time.Duration  // of each request; 5 s
+}
+
+type local struct {
+	LocalConfig
+	busy gates
+}
+
+// NewLocal is the host ovnctl runs on: it speaks to sockets and to the kernel
+// itself and opens nothing before it is asked.
+func NewLocal(c LocalConfig) Host {
+	c.Name = cmp.Or(c.Name, "local")
+	c.OVSRunDir = cmp.Or(c.OVSRunDir, DefaultOVSRunDir)
+	c.OVNRunDir = cmp.Or(c.OVNRunDir, DefaultOVNRunDir)
+	c.Timeout = cmp.Or(c.Timeout, defaultTimeout)
+	return &local{LocalConfig: c}
+}
+
+func (l *local) Name() string   { return l.LocalConfig.Name }
+func (l *local) Origin() string { return "local" }
+
+// path is where a path of the host is seen from here.
+func (l *local) path(p string) (string, error) {
+	if l.HostRoot == "" {
+		return p, nil
+	}
+	return below(l.HostRoot, p)
+}
+
+func (l *local) Vswitch(ctx context.Context) (ovsdb.Reader, error) {
+	remote := l.OVS
+	if remote == "" {
+		dir, err := l.path(l.OVSRunDir)
+		if err != nil {
+			return nil, err
+		}
+		remote = "unix:" + filepath.Join(dir, "db.sock")
+	}
+	return ovsdb.Dial(ctx, ovsdb.Config{DB: "Open_vSwitch", Remotes: remote, TLS: l.TLS, Timeout: l.Timeout})
+}
+
+func (l *local) Control(ctx context.Context, daemon, command string, args ...string) (string, error) {
+	if err := checkControl(daemon, command, args); err != nil {
+		return "", err
+	}
+	dir := l.OVSRunDir
+	if ovnDaemon(daemon) {
+		dir = l.OVNRunDir
+	}
+	dir, err := l.path(dir)
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", daemon, err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, l.Timeout)
+	defer cancel()
+	leave, err := l.busy.enter(ctx, daemon)
+	if err != nil {
+		return "", fmt.Errorf("%s: %s: another command is still under way: %w", daemon, command, err)
+	}
+	defer leave()
+	return control(ctx, dir, daemon, command, args)
+}
+
+func (l *local) Dump(ctx context.Context, bridge string, kind DumpKind) (string, error) {
+	if err := checkDump(bridge, kind); err != nil {
+		return "", err
+	}
+	dir, err := l.path(l.OVSRunDir)
+	if err != nil {
+		return "", fmt.Errorf("bridge %s: %w", bridge, err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, l.Timeout)
+	defer cancel()
+	leave, err := l.busy.enter(ctx, "ovs-vswitchd")
+	if err != nil {
+		return "", fmt.Errorf("bridge %s: another command is still under way: %w", bridge, err)
+	}
+	defer leave()
+	socket := filepath.Join(dir, bridge+".mgmt")
+	if _, err := os.Stat(socket); err != nil {
+		return "", fmt.Errorf("bridge %s: no management socket, no such bridge or ovs-vswitchd does not run: %w", bridge, err)
+	}
+	if kind == TLVMap {
+		return tlvMap(ctx, socket, bridge)
+	}
+	out, err := run(ctx, "ovs-ofctl", ofctlArgs(kind, "unix:"+socket)...)
+	if errors.Is(err, exec.ErrNotFound) {
+		return "", unavailable("%s of bridge %s: ovs-ofctl is not installed here; save its %s as %s", kind, bridge, ofctlCommands[kind], dumpFile(bridge, kind))
+	}
+	return string(out), err
+}
+
+func (l *local) NAT(ctx context.Context) ([]NATRule, error) {
+	ctx, cancel := context.WithTimeout(ctx, l.Timeout)
+	defer cancel()
+	out, err := run(ctx, "nft", "-a", "list", "ruleset")
+	if errors.Is(err, exec.ErrNotFound) {
+		return nil, unavailable("address translation of %s: nft is not installed here; install nftables", l.Name())
+	}
+	if err != nil {
+		return nil, fmt.Errorf("address translation of %s: %w", l.Name(), err)
+	}
+	rules := parseNFT(string(out))
+	for _, t := range legacyTables {
+		names, err := readBounded(t.names, 4096)
+		if errors.Is(err, fs.ErrNotExist) || err == nil && !hasLine(string(names), "nat") {
+			continue
+		}
+		if err == nil {
+			out, err = run(ctx, t.save, "-t", "nat")
+		}
+		if err != nil {
+			return nil, fmt.Errorf("address translation of %s: there are %s rules outside of nft: %w", l.Name(), t.family, err)
+		}
+		rules = append(rules, parseIptables(t.family, string(out))...)
+	}
+	return rules, nil
+}
+
+func (l *local) ReadFile(_ context.Context, path string) ([]byte, error) {
+	p, err := l.path(filepath.Clean("/" + path))
+	if err != nil {
+		return nil, err
+	}
+	return readBounded(p, maxFile)
+}
+
+// ofctlCommands are the commands of ovs-ofctl(8) that print each table.
+var ofctlCommands = map[DumpKind]string{
+	TLVMap: "dump-tlv-map",
+	Flows:  "dump-flows",
+	Groups: "dump-groups",
+	Ports:  "dump-ports-desc",
+}
+
+func ofctlArgs(kind DumpKind, target string) []string {
+	return []string{"-O", "OpenFlow10,OpenFlow11,OpenFlow12,OpenFlow13,OpenFlow14,OpenFlow15", ofctlCommands[kind], target}
+}
+
+func dumpFile(bridge string, kind DumpKind) string { return string(kind) + "-" + bridge + ".txt" }
+
+func checkDump(bridge string, kind DumpKind) error {
+	if ofctlCommands[kind] == "" {
+		return fmt.Errorf("bridge %s: cannot dump %q", bridge, kind)
+	}
+	if bridge == "" || bridge[0] == '-' || strings.ContainsAny(bridge, "/\x00\n") {
+		return fmt.Errorf("%q is no bridge's name", bridge)
+	}
+	return nil
+}
+
+// run executes a command of this host; its error carries what the command said.
+func run(ctx context.Context, name string, args ...string) ([]byte, error) {
+	cmd := exec.CommandContext(ctx, name, args...)
+	cmd.WaitDelay = time.Second
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if ctx.Err() != nil {
+		return nil, fmt.Errorf("%s %s: no answer in time: %w", name, strings.Join(args, " "), ctx.Err())
+	}
+	if said := strings.TrimSpace(stderr.String()); err != nil && said != "" {
+		return nil, fmt.Errorf("%s: %s: %w", name, said, err)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return out, nil
+}
+
+// gates lets one request at a time through to each daemon: they answer in
+// their main thread and cannot be interrupted.
+type gates struct {
+	mu   sync.Mutex
+	gate map[string]chan struct{}
+}
+
+func (g *gates) enter(ctx context.Context, daemon string) (leave func(), err error) {
+	g.mu.Lock()
+	if g.gate == nil {
+		g.gate = map[string]chan struct{}{}
+	}
+	gate := g.gate[daemon]
+	if gate == nil {
+		gate = make(chan struct{}, 1)
+		g.gate[daemon] = gate
+	}
+	g.mu.Unlock()
+	select {
+	case gate <- struct{}{}:
+		return func() { <-gate }, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// below resolves an absolute path of another root as a process chrooted there
+// would, symbolic links included, so that nothing leads out of the root.
+func below(root, path string) (string, error) {
+	todo := strings.Split(filepath.Clean("/"+path), "/")
+	at, links := "/", 0
+	for len(todo) > 0 {
+		name := todo[0]
+		todo = todo[1:]
+		if name == "" || name == "." {
+			continue
+		}
+		next := filepath.Join(at, name) // ".." at the root stays there
+		target, err := os.Readlink(filepath.Join(root, next))
+		if err != nil { // no link, or nothing there: opening it will say
+			at = next
+			continue
+		}
+		if links++; links > 40 {
+			return "", fmt.Errorf("%s: too many symbolic links below %s", path, root)
+		}
+		if filepath.IsAbs(target) {
+			at = "/"
+		}
+		todo = append(strings.Split(target, "/"), todo...)
+	}
+	return filepath.Join(root, at), nil
+}

@@ -1,0 +1,195 @@
+package node
+
+import (
+	"cmp"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// A Network is what the kernel of a host knows of its network, each list in a
+// fixed order.
+type Network struct {
+	Links      []Link      `json:"links"`
+	Addresses  []Address   `json:"addresses"`
+	Routes     []Route     `json:"routes"`
+	Rules      []Rule      `json:"rules"`
+	Neighbours []Neighbour `json:"neighbours"`
+
+	// Sysctl holds net/ipv4/ip_forward and, per interface (and "all"),
+	// net/ipv4/conf/IF/forwarding, net/ipv4/conf/IF/rp_filter and
+	// net/ipv6/conf/IF/forwarding. What could not be read is absent.
+	Sysctl map[string]string `json:"sysctl"`
+}
+
+// A Link is a network interface, ip-link(8).
+type Link struct {
+	Index     int    `json:"index"`
+	Name      string `json:"name"`
+	Kind      string `json:"kind,omitempty"` // "veth", "tun", "bridge", "openvswitch", …; "" for hardware
+	MAC       string `json:"mac,omitempty"`
+	MTU       int    `json:"mtu"`
+	Up        bool   `json:"up"`                 // administratively
+	Oper      string `json:"oper"`               // operstate: "up", "down", "unknown", "lowerlayerdown", …
+	Master    string `json:"master,omitempty"`   // the bridge, bond, VRF or datapath it belongs to
+	PeerIndex int    `json:"peer,omitempty"`     // index of a veth's other end or of the parent; 0: none
+	PeerNetns *int   `json:"peerNetns,omitzero"` // nsid of the peer's namespace; nil: this one
+}
+
+// An Address is an address of an interface, ip-address(8).
+type Address struct {
+	Link   string       `json:"link"`
+	Prefix netip.Prefix `json:"prefix"`         // the address itself with its prefix length
+	Peer   netip.Addr   `json:"peer,omitzero"`  // of a point-to-point address
+	Scope  string       `json:"scope"`          // "global", "link", "host", …
+	Flags  []string     `json:"flags,omitzero"` // "dadfailed", "deprecated", "dynamic", "secondary", "tentative", …
+}
+
+// A Route is an entry of a routing table, or the kernel's answer to a lookup.
+type Route struct {
+	// Type is "unicast", "local", "broadcast", "multicast", "anycast",
+	// "blackhole", "unreachable", "prohibit" or "throw"; of a lookup also
+	// "none", when no entry matches, and "martian", when the kernel refuses
+	// the source on that interface (rp_filter).
+	Type     string       `json:"type"`
+	Dst      netip.Prefix `json:"dst"` // of a lookup: the address asked for
+	Table    int          `json:"table,omitempty"`
+	Via      netip.Addr   `json:"via,omitzero"`
+	Dev      string       `json:"dev,omitempty"`
+	Src      netip.Addr   `json:"src,omitzero"` // the source the kernel would choose
+	Metric   int          `json:"metric,omitempty"`
+	Protocol string       `json:"protocol,omitempty"` // "kernel", "boot", "static", "ra", … or its number
+	Scope    string       `json:"scope,omitempty"`
+	Hops     []NextHop    `json:"hops,omitzero"`  // of a multipath route, instead of Via and Dev
+	Flags    []string     `json:"flags,omitzero"` // "dead", "linkdown", "onlink"
+}
+
+// A NextHop is one of several ways of a Route.
+type NextHop struct {
+	Via    netip.Addr `json:"via,omitzero"`
+	Dev    string     `json:"dev,omitempty"`
+	Weight int        `json:"weight"`
+	Flags  []string   `json:"flags,omitzero"`
+}
+
+// A Rule chooses a routing table, ip-rule(8).
+type Rule struct {
+	Family   int          `json:"family"` // 4 or 6
+	Priority int          `json:"priority"`
+	Not      bool         `json:"not,omitempty"`
+	Src      netip.Prefix `json:"src,omitzero"`
+	Dst      netip.Prefix `json:"dst,omitzero"`
+	Iif      string       `json:"iif,omitempty"`
+	Oif      string       `json:"oif,omitempty"`
+	Mark     uint32       `json:"mark,omitempty"`
+	Mask     uint32       `json:"mask,omitempty"` // of Mark
+	Table    int          `json:"table,omitempty"`
+	Goto     int          `json:"goto,omitempty"`
+}
+
+// A Neighbour is an entry of the ARP or ND cache, ip-neighbour(8), permanent
+// and learned, without the kernel's own for multicast and loopback.
+type Neighbour struct {
+	Link  string     `json:"link"`
+	Addr  netip.Addr `json:"addr"`
+	MAC   string     `json:"mac,omitempty"`
+	State string     `json:"state"` // "reachable", "stale", "failed", "permanent", …
+}
+
+// Link finds an interface by name, nil when there is none.
+func (n *Network) Link(name string) *Link {
+	for i := range n.Links {
+		if n.Links[i].Name == name {
+			return &n.Links[i]
+		}
+	}
+	return nil
+}
+
+// Forwards says whether the host passes on packets of a family that arrive on
+// an interface. Known is false when the setting could not be read.
+func (n *Network) Forwards(link string, v6 bool) (forwards, known bool) {
+	key := "net/ipv4/conf/" + link + "/forwarding"
+	if v6 {
+		key = "net/ipv6/conf/" + link + "/forwarding"
+	}
+	v, known := n.sysctl(key)
+	return v != 0, known
+}
+
+// RPFilter is the reverse path filter in force on an interface, IPv4 only:
+// 0 off, 1 strict, 2 loose. The kernel takes the larger of the interface's own
+// value and that of "all".
+func (n *Network) RPFilter(link string) (mode int, known bool) {
+	own, ok := n.sysctl("net/ipv4/conf/" + link + "/rp_filter")
+	all, okAll := n.sysctl("net/ipv4/conf/all/rp_filter")
+	return max(own, all), ok && okAll
+}
+
+func (n *Network) sysctl(key string) (int, bool) {
+	v, err := strconv.Atoi(n.Sysctl[key])
+	return v, err == nil
+}
+
+// sort puts n into the order that its readers rely on, whatever order the
+// kernel or ip(8) listed it in.
+func (n *Network) sort() {
+	slices.SortFunc(n.Links, func(a, b Link) int { return cmp.Compare(a.Index, b.Index) })
+	slices.SortFunc(n.Addresses, func(a, b Address) int {
+		return cmp.Or(cmp.Compare(a.Link, b.Link), a.Prefix.Addr().Compare(b.Prefix.Addr()), cmp.Compare(a.Prefix.Bits(), b.Prefix.Bits()))
+	})
+	slices.SortFunc(n.Routes, func(a, b Route) int {
+		return cmp.Or(cmp.Compare(a.Table, b.Table), a.Dst.Addr().Compare(b.Dst.Addr()), cmp.Compare(a.Dst.Bits(), b.Dst.Bits()),
+			cmp.Compare(a.Metric, b.Metric), cmp.Compare(a.Dev, b.Dev), cmp.Compare(a.Type, b.Type), a.Via.Compare(b.Via), a.Src.Compare(b.Src))
+	})
+	// Rules of one priority apply in the order they were added: keep it.
+	slices.SortStableFunc(n.Rules, func(a, b Rule) int {
+		return cmp.Or(cmp.Compare(a.Family, b.Family), cmp.Compare(a.Priority, b.Priority))
+	})
+	slices.SortFunc(n.Neighbours, func(a, b Neighbour) int {
+		return cmp.Or(cmp.Compare(a.Link, b.Link), a.Addr.Compare(b.Addr))
+	})
+}
+
+// sysctlKeys are the patterns below /proc/sys of what Network.Sysctl holds.
+var sysctlKeys = []string{
+	"net/ipv4/ip_forward",
+	"net/ipv4/conf/*/forwarding",
+	"net/ipv4/conf/*/rp_filter",
+	"net/ipv6/conf/*/forwarding",
+}
+
+// validLink says whether the kernel would take name as that of an interface.
+func validLink(name string) bool {
+	return name != "" && len(name) < 16 && name != "." && name != ".." &&
+		!strings.HasPrefix(name, "-") && !strings.ContainsAny(name, "/: \t\n\v\f\r\x00")
+}
+
+// The numbers of rtnetlink(7) with the names of ip(8).
+var (
+	routeTypes     = []string{"unspec", "unicast", "local", "broadcast", "anycast", "multicast", "blackhole", "unreachable", "prohibit", "throw", "nat", "xresolve"}
+	routeProtocols = map[int]string{0: "", 1: "redirect", 2: "kernel", 3: "boot", 4: "static", 8: "gated", 9: "ra", 10: "mrt", 11: "zebra", 12: "bird", 13: "dnrouted", 14: "xorp", 15: "ntk", 16: "dhcp", 18: "keepalived", 42: "babel", 186: "bgp", 187: "isis", 188: "ospf", 189: "rip", 192: "eigrp"}
+	scopes         = map[int]string{0: "global", 200: "site", 253: "link", 254: "host", 255: "nowhere"}
+)
+
+func routeType(n int) string {
+	if n >= 0 && n < len(routeTypes) {
+		return routeTypes[n]
+	}
+	return strconv.Itoa(n)
+}
+
+func routeProtocol(n int) string {
+	if s, ok := routeProtocols[n]; ok {
+		return s
+	}
+	return strconv.Itoa(n)
+}
+
+func scopeName(n int) string {
+	if s, ok := scopes[n]; ok {
+		return s
+	}
+	return strconv.Itoa(n)
+}

@@ -1,0 +1,13 @@
+//go:build !linux
+
+package node
+
+import "context"
+
+const notLinux = "the network of this host can be read on Linux only; use --node-exec or --offline"
+
+func (l *local) Network(context.Context) (*Network, error) { return nil, unavailable(notLinux) }
+
+func (l *local) Route(context.Context, RouteQuery) (*Route, error) { return nil, unavailable(notLinux) }
+
+func (l *local) Pod(context.Context, string) (*PodNet, error) { return nil, unavailable(notLinux) }

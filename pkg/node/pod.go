@@ -1,0 +1,52 @@
+package node
+
+import (
+	"context"
+	"fmt"
+)
+
+// A PodNet is the network namespace at the other end of a veth.
+type PodNet struct {
+	// Netns names the namespace: below /run/netns, or as /proc/PID/ns/net.
+	Netns string `json:"netns"`
+	// Link is the veth's end in there.
+	Link Link `json:"link"`
+	// Network is what the namespace knows of itself, without Sysctl.
+	Network *Network `json:"network"`
+
+	route func(context.Context, RouteQuery) (*Route, error)
+}
+
+// Route asks the kernel where the pod would send a packet.
+func (p *PodNet) Route(ctx context.Context, q RouteQuery) (*Route, error) {
+	if err := q.check(); err != nil {
+		return nil, fmt.Errorf("pod behind %s: %w", p.Link.Name, err)
+	}
+	return p.route(ctx, q)
+}
+
+// podLink says why one cannot look behind a link.
+func podLink(l *Link) error {
+	switch {
+	case l.Kind != "veth":
+		kind := l.Kind
+		if kind == "" {
+			kind = "hardware"
+		}
+		return unavailable("pod behind %s: its kind is %s, only the other end of a veth can be looked at; look inside the machine that owns it", l.Name, kind)
+	case l.PeerNetns == nil:
+		return unavailable("pod behind %s: its other end is in the host's own namespace", l.Name)
+	}
+	return nil
+}
+
+// findLink sets p.Link to the other end of here.
+func (p *PodNet) findLink(here Link) error {
+	for _, l := range p.Network.Links {
+		if l.Index == here.PeerIndex && l.PeerIndex == here.Index {
+			p.Link = l
+			return nil
+		}
+	}
+	return fmt.Errorf("pod behind %s: no link %d in network namespace %s", here.Name, here.PeerIndex, p.Netns)
+}
