@@ -61,7 +61,8 @@ fuzz: ## each fuzz test for FUZZTIME
 
 .PHONY: demo
 demo: build install-lab ## the lab, its topology and a trace; KEEP=1 leaves the lab up
-	$(SUDO) env PATH="$$PATH" KEEP="$${KEEP-}" scripts/demo.sh
+	go build -buildvcs=false -o bin/lab ./internal/lab/cmd/lab
+	$(SUDO) env KEEP="$(KEEP)" scripts/demo.sh </dev/null
 
 .PHONY: lint-light
 lint-light: ## gofmt, go vet and the architecture's arrows
