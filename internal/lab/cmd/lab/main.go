@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"slices"
+	"strconv"
 	"syscall"
 	"time"
 
@@ -27,7 +28,7 @@ func main() {
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	root.AddCommand(newUp(), newDown(), newExec(), newList())
+	root.AddCommand(newUp(), newDown(), newExec(), newProbe(), newBackup(), newList())
 	if err := root.ExecuteContext(ctx); err != nil {
 		var exit *exec.ExitError
 		if errors.As(err, &exit) {
@@ -107,6 +108,49 @@ func newExec() *cobra.Command {
 	}
 	cmd.Flags().SetInterspersed(false)
 	return cmd
+}
+
+func newProbe() *cobra.Command {
+	return &cobra.Command{
+		Use:   "probe DIR FROM TO [PROTOCOL [PORT]]",
+		Short: "Send a packet and say where it went",
+		Long: "FROM is a pod, a node or \"internet\"; TO the same, a service NAMESPACE/NAME or an address;\n" +
+			"PROTOCOL icmp (default), tcp, udp, icmp6, tcp6 or udp6; PORT 8080 or the service's.",
+		Args: cobra.RangeArgs(3, 5),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			args = append(args, []string{"icmp", "0"}[min(len(args)-3, 2):]...)
+			port, err := strconv.ParseUint(args[4], 10, 16)
+			if err != nil {
+				return fmt.Errorf("port %s: %w", args[4], err)
+			}
+			s, err := lab.Open(args[0])
+			if err != nil {
+				return err
+			}
+			start := time.Now()
+			truth, err := s.Probe(cmd.Context(), args[1], args[2], args[3], int(port))
+			if err != nil {
+				return err
+			}
+			fmt.Fprintf(cmd.OutOrStdout(), "%+v after %s\n", truth, time.Since(start).Round(time.Millisecond))
+			return nil
+		},
+	}
+}
+
+func newBackup() *cobra.Command {
+	return &cobra.Command{
+		Use:   "backup DIR INTO",
+		Short: "Write the lab's state into a plain directory, as --offline reads",
+		Args:  cobra.ExactArgs(2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			s, err := lab.Open(args[0])
+			if err != nil {
+				return err
+			}
+			return s.Backup(cmd.Context(), args[1])
+		},
+	}
 }
 
 func newList() *cobra.Command {

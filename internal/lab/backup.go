@@ -1,0 +1,66 @@
+package lab
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// dumps are what Backup asks ovs-ofctl about every bridge, by the first part of the file's name.
+var dumps = map[string]string{
+	"flows": "dump-flows", "groups": "dump-groups", "tlv-map": "dump-tlv-map", "ports": "dump-ports-desc",
+}
+
+// Backup writes the state of the lab into dir, a plain directory as --offline reads: nb.db and sb.db, and for each node
+// NODE/conf.db and flows, groups, ports and TLV map of every bridge as text, NODE/flows-br-int.txt.
+func (s *State) Backup(ctx context.Context, dir string) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	var jobs []func() error
+	if s.Topology.OVN {
+		for file, remote := range map[string][2]string{"nb.db": {s.NB(), "OVN_Northbound"}, "sb.db": {s.SB(), "OVN_Southbound"}} {
+			jobs = append(jobs, func() error {
+				return s.keepOutput(ctx, central, filepath.Join(dir, file), "ovsdb-client", "--timeout=20", "backup", remote[0], remote[1])
+			})
+		}
+	}
+	for _, n := range s.Topology.Nodes {
+		jobs = append(jobs, func() error { return s.backupNode(ctx, n.Name, filepath.Join(dir, n.Name)) })
+	}
+	return each(jobs, func(job func() error) error { return job() })
+}
+
+func (s *State) backupNode(ctx context.Context, node, dir string) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	socket := "unix:" + filepath.Join(s.Dir, node, "run/openvswitch/db.sock")
+	if err := s.keepOutput(ctx, node, filepath.Join(dir, "conf.db"), "ovsdb-client", "--timeout=20", "backup", socket, "Open_vSwitch"); err != nil {
+		return err
+	}
+	bridges, err := s.run(ctx, node, "ovs-vsctl", "--timeout=20", "list-br")
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, bridge := range strings.Fields(bridges) {
+		for kind, command := range dumps {
+			file := filepath.Join(dir, fmt.Sprintf("%s-%s.txt", kind, bridge))
+			errs = append(errs, s.keepOutput(ctx, node, file, "ovs-ofctl", "--timeout=20", "-O", "OpenFlow15", command, bridge))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// keepOutput keeps the output of one command in a file.
+func (s *State) keepOutput(ctx context.Context, host, file string, args ...string) error {
+	out, err := s.run(ctx, host, args...)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(file, []byte(out), 0o644)
+}
