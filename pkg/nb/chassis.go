@@ -1,0 +1,51 @@
+package nb
+
+import "github.com/ovnctl/ovnctl/pkg/ovsdb"
+
+// GatewayChassis is a row of Gateway_Chassis, ovn-nb(5): a chassis that may carry a
+// gateway port.
+type GatewayChassis struct {
+	UUID        ovsdb.UUID        `ovsdb:"_uuid"`
+	Name        string            `ovsdb:"name"`
+	ChassisName string            `ovsdb:"chassis_name"` // Chassis.name in the Southbound
+	Priority    int               `ovsdb:"priority"`     // the highest that is alive wins
+	Options     map[string]string `ovsdb:"options"`
+	ExternalIDs map[string]string `ovsdb:"external_ids"`
+}
+
+// Table returns Gateway_Chassis.
+func (GatewayChassis) Table() string { return "Gateway_Chassis" }
+
+// HAChassisGroup is a row of HA_Chassis_Group, ovn-nb(5): chassis of which one carries
+// what refers to the group.
+type HAChassisGroup struct {
+	UUID        ovsdb.UUID            `ovsdb:"_uuid"`
+	Name        string                `ovsdb:"name"`
+	HAChassis   ovsdb.Set[ovsdb.UUID] `ovsdb:"ha_chassis"` // HA_Chassis
+	ExternalIDs map[string]string     `ovsdb:"external_ids"`
+}
+
+// Table returns HA_Chassis_Group.
+func (HAChassisGroup) Table() string { return "HA_Chassis_Group" }
+
+// HAChassis is a row of HA_Chassis, ovn-nb(5): a chassis in such a group.
+type HAChassis struct {
+	UUID        ovsdb.UUID        `ovsdb:"_uuid"`
+	ChassisName string            `ovsdb:"chassis_name"` // Chassis.name in the Southbound
+	Priority    int               `ovsdb:"priority"`     // the highest that is alive wins
+	ExternalIDs map[string]string `ovsdb:"external_ids"`
+}
+
+// Table returns HA_Chassis.
+func (HAChassis) Table() string { return "HA_Chassis" }
+
+// ChassisTemplateVar is a row of Chassis_Template_Var, ovn-nb(5): values that differ by chassis. OVN 22.12 and later.
+type ChassisTemplateVar struct {
+	UUID        ovsdb.UUID        `ovsdb:"_uuid"`
+	Chassis     string            `ovsdb:"chassis"`
+	Variables   map[string]string `ovsdb:"variables"`
+	ExternalIDs map[string]string `ovsdb:"external_ids"`
+}
+
+// Table returns Chassis_Template_Var.
+func (ChassisTemplateVar) Table() string { return "Chassis_Template_Var" }

@@ -1,0 +1,41 @@
+package nb
+
+import "github.com/ovnctl/ovnctl/pkg/ovsdb"
+
+// LoadBalancer is a row of Load_Balancer, ovn-nb(5): virtual addresses and their backends.
+type LoadBalancer struct {
+	UUID            ovsdb.UUID            `ovsdb:"_uuid"`
+	Name            string                `ovsdb:"name"`
+	HealthCheck     ovsdb.Set[ovsdb.UUID] `ovsdb:"health_check"` // Load_Balancer_Health_Check
+	IPPortMappings  map[string]string     `ovsdb:"ip_port_mappings"`
+	Protocol        ovsdb.Set[string]     `ovsdb:"protocol"` // absent means tcp
+	SelectionFields ovsdb.Set[string]     `ovsdb:"selection_fields"`
+	VIPs            map[string]string     `ovsdb:"vips"` // "IP:PORT" to "IP:PORT,…"; no backend is an empty value
+	Options         map[string]string     `ovsdb:"options"`
+	ExternalIDs     map[string]string     `ovsdb:"external_ids"`
+}
+
+// Table returns Load_Balancer.
+func (LoadBalancer) Table() string { return "Load_Balancer" }
+
+// LoadBalancerGroup is a row of Load_Balancer_Group, ovn-nb(5): load balancers that switches and
+// routers share.
+type LoadBalancerGroup struct {
+	UUID         ovsdb.UUID            `ovsdb:"_uuid"`
+	Name         string                `ovsdb:"name"`
+	LoadBalancer ovsdb.Set[ovsdb.UUID] `ovsdb:"load_balancer"` // Load_Balancer
+}
+
+// Table returns Load_Balancer_Group.
+func (LoadBalancerGroup) Table() string { return "Load_Balancer_Group" }
+
+// LoadBalancerHealthCheck is a row of Load_Balancer_Health_Check, ovn-nb(5): how backends are watched.
+type LoadBalancerHealthCheck struct {
+	UUID        ovsdb.UUID        `ovsdb:"_uuid"`
+	VIP         string            `ovsdb:"vip"`
+	Options     map[string]string `ovsdb:"options"`
+	ExternalIDs map[string]string `ovsdb:"external_ids"`
+}
+
+// Table returns Load_Balancer_Health_Check.
+func (LoadBalancerHealthCheck) Table() string { return "Load_Balancer_Health_Check" }

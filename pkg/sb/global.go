@@ -1,0 +1,72 @@
+package sb
+
+import "github.com/ovnctl/ovnctl/pkg/ovsdb"
+
+// Global is a row of SB_Global, ovn-sb(5): the one row about the deployment.
+type Global struct {
+	UUID        ovsdb.UUID            `ovsdb:"_uuid"`
+	Connections ovsdb.Set[ovsdb.UUID] `ovsdb:"connections"` // Connection
+	IPsec       bool                  `ovsdb:"ipsec"`
+	NBCfg       int                   `ovsdb:"nb_cfg"` // copied from NB_Global by northd
+	SSL         ovsdb.Set[ovsdb.UUID] `ovsdb:"ssl"`    // SSL
+	Options     map[string]string     `ovsdb:"options"`
+	ExternalIDs map[string]string     `ovsdb:"external_ids"`
+}
+
+// Table returns SB_Global.
+func (Global) Table() string { return "SB_Global" }
+
+// Connection is a row of Connection, ovn-sb(5): an address on which the server listens.
+type Connection struct {
+	UUID            ovsdb.UUID        `ovsdb:"_uuid"`
+	Target          string            `ovsdb:"target"`
+	InactivityProbe ovsdb.Set[int]    `ovsdb:"inactivity_probe"`
+	IsConnected     bool              `ovsdb:"is_connected"` // not in files
+	MaxBackoff      ovsdb.Set[int]    `ovsdb:"max_backoff"`
+	ReadOnly        bool              `ovsdb:"read_only"`
+	Role            string            `ovsdb:"role"`
+	Status          map[string]string `ovsdb:"status"` // not in files
+	OtherConfig     map[string]string `ovsdb:"other_config"`
+	ExternalIDs     map[string]string `ovsdb:"external_ids"`
+}
+
+// Table returns Connection.
+func (Connection) Table() string { return "Connection" }
+
+// SSL is a row of SSL, ovn-sb(5): the files of the server for TLS.
+type SSL struct {
+	UUID            ovsdb.UUID        `ovsdb:"_uuid"`
+	BootstrapCACert bool              `ovsdb:"bootstrap_ca_cert"`
+	CACert          string            `ovsdb:"ca_cert"`
+	Certificate     string            `ovsdb:"certificate"`
+	PrivateKey      string            `ovsdb:"private_key"` // path of the file
+	SSLCiphers      string            `ovsdb:"ssl_ciphers"`
+	SSLCiphersuites string            `ovsdb:"ssl_ciphersuites"`
+	SSLProtocols    string            `ovsdb:"ssl_protocols"`
+	ExternalIDs     map[string]string `ovsdb:"external_ids"`
+}
+
+// Table returns SSL.
+func (SSL) Table() string { return "SSL" }
+
+// RBACRole is a row of RBAC_Role, ovn-sb(5): what the clients of a Connection may change.
+type RBACRole struct {
+	UUID        ovsdb.UUID            `ovsdb:"_uuid"`
+	Name        string                `ovsdb:"name"`
+	Permissions map[string]ovsdb.UUID `ovsdb:"permissions"` // RBAC_Permission
+}
+
+// Table returns RBAC_Role.
+func (RBACRole) Table() string { return "RBAC_Role" }
+
+// RBACPermission is a row of RBAC_Permission, ovn-sb(5): what a role may change in one table.
+type RBACPermission struct {
+	UUID          ovsdb.UUID        `ovsdb:"_uuid"`
+	Authorization ovsdb.Set[string] `ovsdb:"authorization"`
+	InsertDelete  bool              `ovsdb:"insert_delete"`
+	Tbl           string            `ovsdb:"table"`
+	Update        ovsdb.Set[string] `ovsdb:"update"`
+}
+
+// Table returns RBAC_Permission.
+func (RBACPermission) Table() string { return "RBAC_Permission" }

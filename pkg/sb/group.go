@@ -1,0 +1,23 @@
+package sb
+
+import "github.com/ovnctl/ovnctl/pkg/ovsdb"
+
+// AddressSet is a row of Address_Set, ovn-sb(5): addresses that matches name by $NAME.
+type AddressSet struct {
+	UUID      ovsdb.UUID        `ovsdb:"_uuid"`
+	Name      string            `ovsdb:"name"`
+	Addresses ovsdb.Set[string] `ovsdb:"addresses"`
+}
+
+// Table returns Address_Set.
+func (AddressSet) Table() string { return "Address_Set" }
+
+// PortGroup is a row of Port_Group, ovn-sb(5): ports, by name, that matches name by @NAME.
+type PortGroup struct {
+	UUID  ovsdb.UUID        `ovsdb:"_uuid"`
+	Name  string            `ovsdb:"name"`
+	Ports ovsdb.Set[string] `ovsdb:"ports"`
+}
+
+// Table returns Port_Group.
+func (PortGroup) Table() string { return "Port_Group" }
