@@ -98,5 +98,5 @@ func keep(dir string, in io.Reader, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	return s.remove()
+	return s.removeForSure()
 }

@@ -174,12 +174,12 @@ type probe struct {
 	state *State
 	from  string
 	target
-	token   []byte // in the payload of UDP and ICMP
-	seq     uint32 // ICMP echo identifier and sequence number
-	sender  *capture
-	at      []*capture
-	ports   []uint16 // local ports of our connections
-	truth   Truth
+	token  []byte // in the payload of UDP and ICMP
+	seq    uint32 // ICMP echo identifier and sequence number
+	sender *capture
+	at     []*capture
+	ports  []uint16 // local ports of our connections
+	truth  Truth
 
 	sentSYN []uint32          // sequence numbers with which our connections began: NAT leaves them alone
 	sinkSYN map[uint32]string // those that surfaced, and where

@@ -27,7 +27,6 @@ type State struct {
 	Root     string  // root file system of the release; empty: the machine's own
 	Owner    Process // ends when the lab should; zero: the lab stays until it is taken down
 	Keeper   Process
-	Chassis  bool // reserved for readers: the topology has OVN
 }
 
 // A Process is one process, told from a later one with the same number by its start time.
@@ -141,7 +140,25 @@ func (s *State) remove() error {
 	if err := os.RemoveAll(s.Dir); err != nil {
 		return err
 	}
-	return os.Remove(filepath.Join(registry, s.Prefix))
+	if err := os.Remove(filepath.Join(registry, s.Prefix)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// removeForSure removes a lab whose owner may have been killed in the midst of building it: commands that it had started
+// may still be at work, and are met again a moment later.
+func (s *State) removeForSure() error {
+	var err error
+	for range 20 {
+		err = s.remove()
+		time.Sleep(100 * time.Millisecond)
+		_, gone := os.Stat(s.Dir)
+		if err == nil && len(s.namespaces()) == 0 && errors.Is(gone, fs.ErrNotExist) {
+			return nil
+		}
+	}
+	return err
 }
 
 // endProcessesIn ends all processes whose network namespace has one of the inodes, and waits until they are gone.
@@ -212,7 +229,7 @@ func reap() error {
 	var errs []error
 	for _, s := range labs {
 		if s.Owner != (Process{}) && !s.Owner.alive() && !s.Keeper.alive() {
-			errs = append(errs, s.remove())
+			errs = append(errs, s.removeForSure())
 		}
 	}
 	return errors.Join(errs...)

@@ -1,0 +1,39 @@
+#!/bin/sh
+# Installs what a lab needs on a Debian machine, if it is missing, without starting the packaged services.
+set -eu
+
+packages="openvswitch-switch openvswitch-common ovn-central ovn-host ovn-common iproute2 iputils-ping ethtool debootstrap nftables openssl ca-certificates"
+
+missing=
+for p in $packages; do
+	[ "$(dpkg-query -W -f '${db:Status-Status}' "$p" 2>/dev/null)" = installed ] || missing="$missing $p"
+done
+[ -n "$missing" ] || exit 0
+
+if [ "$(id -u)" != 0 ]; then
+	echo "install.sh: root is needed to install:$missing" >&2
+	exit 1
+fi
+
+# The labs start daemons themselves, in their namespaces. policy-rc.d is how a Debian machine says that a package must not.
+policy=/usr/sbin/policy-rc.d
+if [ ! -e "$policy" ]; then
+	trap 'rm -f "$policy"' EXIT
+	trap 'exit 1' HUP INT TERM
+	printf '#!/bin/sh\nexit 101\n' >"$policy"
+	chmod 755 "$policy"
+fi
+
+export DEBIAN_FRONTEND=noninteractive
+apt-get update -q
+# shellcheck disable=SC2086 # a list of words
+apt-get install -q -y --no-install-recommends $missing
+
+# With policy-rc.d the services are not started now; they must not come up at the next boot either.
+if [ -d /run/systemd/system ]; then
+	for unit in openvswitch-switch ovn-central ovn-host; do
+		case " $missing " in
+		*" $unit "*) systemctl disable "$unit" >/dev/null 2>&1 || true ;;
+		esac
+	done
+fi
