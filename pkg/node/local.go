@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -58,22 +57,12 @@ func NewLocal(c LocalConfig) Host {
 func (l *local) Name() string   { return l.LocalConfig.Name }
 func (l *local) Origin() string { return "local" }
 
-// path is where a path of the host is seen from here.
-func (l *local) path(p string) (string, error) {
-	if l.HostRoot == "" {
-		return p, nil
-	}
-	return below(l.HostRoot, p)
-}
+func (l *local) ovsDir() string { return Resolve(l.HostRoot, l.OVSRunDir) }
 
 func (l *local) Vswitch(ctx context.Context) (ovsdb.Reader, error) {
 	remote := l.OVS
 	if remote == "" {
-		dir, err := l.path(l.OVSRunDir)
-		if err != nil {
-			return nil, err
-		}
-		remote = "unix:" + filepath.Join(dir, "db.sock")
+		remote = "unix:" + filepath.Join(l.ovsDir(), "db.sock")
 	}
 	return ovsdb.Dial(ctx, ovsdb.Config{DB: "Open_vSwitch", Remotes: remote, TLS: l.TLS, Timeout: l.Timeout})
 }
@@ -82,13 +71,9 @@ func (l *local) Control(ctx context.Context, daemon, command string, args ...str
 	if err := checkControl(daemon, command, args); err != nil {
 		return "", err
 	}
-	dir := l.OVSRunDir
+	dir := l.ovsDir()
 	if ovnDaemon(daemon) {
-		dir = l.OVNRunDir
-	}
-	dir, err := l.path(dir)
-	if err != nil {
-		return "", fmt.Errorf("%s: %w", daemon, err)
+		dir = Resolve(l.HostRoot, l.OVNRunDir)
 	}
 	ctx, cancel := context.WithTimeout(ctx, l.Timeout)
 	defer cancel()
@@ -104,10 +89,6 @@ func (l *local) Dump(ctx context.Context, bridge string, kind DumpKind) (string,
 	if err := checkDump(bridge, kind); err != nil {
 		return "", err
 	}
-	dir, err := l.path(l.OVSRunDir)
-	if err != nil {
-		return "", fmt.Errorf("bridge %s: %w", bridge, err)
-	}
 	ctx, cancel := context.WithTimeout(ctx, l.Timeout)
 	defer cancel()
 	leave, err := l.busy.enter(ctx, "ovs-vswitchd")
@@ -115,7 +96,7 @@ func (l *local) Dump(ctx context.Context, bridge string, kind DumpKind) (string,
 		return "", fmt.Errorf("bridge %s: another command is still under way: %w", bridge, err)
 	}
 	defer leave()
-	socket := filepath.Join(dir, bridge+".mgmt")
+	socket := filepath.Join(l.ovsDir(), bridge+".mgmt")
 	if _, err := os.Stat(socket); err != nil {
 		return "", fmt.Errorf("bridge %s: no management socket, no such bridge or ovs-vswitchd does not run: %w", bridge, err)
 	}
@@ -129,39 +110,8 @@ func (l *local) Dump(ctx context.Context, bridge string, kind DumpKind) (string,
 	return string(out), err
 }
 
-func (l *local) NAT(ctx context.Context) ([]NATRule, error) {
-	ctx, cancel := context.WithTimeout(ctx, l.Timeout)
-	defer cancel()
-	out, err := run(ctx, "nft", "-a", "list", "ruleset")
-	if errors.Is(err, exec.ErrNotFound) {
-		return nil, unavailable("address translation of %s: nft is not installed here; install nftables", l.Name())
-	}
-	if err != nil {
-		return nil, fmt.Errorf("address translation of %s: %w", l.Name(), err)
-	}
-	rules := parseNFT(string(out))
-	for _, t := range legacyTables {
-		names, err := readBounded(t.names, 4096)
-		if errors.Is(err, fs.ErrNotExist) || err == nil && !hasLine(string(names), "nat") {
-			continue
-		}
-		if err == nil {
-			out, err = run(ctx, t.save, "-t", "nat")
-		}
-		if err != nil {
-			return nil, fmt.Errorf("address translation of %s: there are %s rules outside of nft: %w", l.Name(), t.family, err)
-		}
-		rules = append(rules, parseIptables(t.family, string(out))...)
-	}
-	return rules, nil
-}
-
 func (l *local) ReadFile(_ context.Context, path string) ([]byte, error) {
-	p, err := l.path(filepath.Clean("/" + path))
-	if err != nil {
-		return nil, err
-	}
-	return readBounded(p, maxFile)
+	return readBounded(Resolve(l.HostRoot, path), maxFile)
 }
 
 // ofctlCommands are the commands of ovs-ofctl(8) that print each table.
@@ -233,9 +183,13 @@ func (g *gates) enter(ctx context.Context, daemon string) (leave func(), err err
 	}
 }
 
-// below resolves an absolute path of another root as a process chrooted there
-// would, symbolic links included, so that nothing leads out of the root.
-func below(root, path string) (string, error) {
+// Resolve is where a path of the host below root is seen from here: symbolic
+// links are followed as a process chrooted there would, so that none leads out
+// of the root. An empty root is our own.
+func Resolve(root, path string) string {
+	if root == "" {
+		return path
+	}
 	todo := strings.Split(filepath.Clean("/"+path), "/")
 	at, links := "/", 0
 	for len(todo) > 0 {
@@ -246,17 +200,14 @@ func below(root, path string) (string, error) {
 		}
 		next := filepath.Join(at, name) // ".." at the root stays there
 		target, err := os.Readlink(filepath.Join(root, next))
-		if err != nil { // no link, or nothing there: opening it will say
+		if links++; err != nil || links > 255 { // no link, or nothing there: opening it will say
 			at = next
 			continue
-		}
-		if links++; links > 40 {
-			return "", fmt.Errorf("%s: too many symbolic links below %s", path, root)
 		}
 		if filepath.IsAbs(target) {
 			at = "/"
 		}
 		todo = append(strings.Split(target, "/"), todo...)
 	}
-	return filepath.Join(root, at), nil
+	return filepath.Join(root, at)
 }

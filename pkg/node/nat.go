@@ -14,8 +14,8 @@ type NATRule struct {
 
 // legacyTables tells of the tables of the old iptables, which nft cannot see.
 var legacyTables = []struct{ family, names, save string }{
-	{"ip", "/proc/net/ip_tables_names", "iptables-legacy-save"},
-	{"ip6", "/proc/net/ip6_tables_names", "ip6tables-legacy-save"},
+	{"ip", "/proc/thread-self/net/ip_tables_names", "iptables-legacy-save"},
+	{"ip6", "/proc/thread-self/net/ip6_tables_names", "ip6tables-legacy-save"},
 }
 
 // natActions are the words of a rule that translate, with iptables' targets.

@@ -17,49 +17,31 @@ import (
 )
 
 func (l *local) Network(ctx context.Context) (*Network, error) {
-	h, err := l.netlink()
+	var n *Network
+	err := l.inside(func(h *netlink.Handle) (err error) {
+		if n, err = readNetwork(h); err == nil {
+			n.Sysctl = readSysctls("/proc/sys")
+		}
+		return err
+	})
 	if err != nil {
 		return nil, fmt.Errorf("network of %s: %w", l.Name(), err)
 	}
-	defer h.Close()
-	n, err := readNetwork(h)
-	if err != nil {
-		return nil, fmt.Errorf("network of %s: %w", l.Name(), err)
-	}
-	n.Sysctl = readSysctls("/proc/sys")
 	return n, ctx.Err()
 }
 
-func (l *local) Route(_ context.Context, q RouteQuery) (*Route, error) {
+func (l *local) Route(_ context.Context, q RouteQuery) (r *Route, err error) {
 	if err := q.check(); err != nil {
 		return nil, err
 	}
-	h, err := l.netlink()
-	if err != nil {
-		return nil, fmt.Errorf("route lookup for %s: %w", q, err)
+	inside := l.inside(func(h *netlink.Handle) error {
+		r, err = lookup(h, q)
+		return err
+	})
+	if err == nil && inside != nil {
+		err = fmt.Errorf("route lookup for %s: %w", q, inside)
 	}
-	defer h.Close()
-	return lookup(h, q)
-}
-
-// netlink opens a handle on the host's network namespace. In a container that
-// has its own, what it would show is not the host's: that is refused.
-func (l *local) netlink() (*netlink.Handle, error) {
-	if l.HostRoot != "" {
-		theirs, err1 := os.Readlink(filepath.Join(l.HostRoot, "proc/1/ns/net"))
-		ours, err2 := os.Readlink("/proc/self/ns/net")
-		if err1 == nil && err2 == nil && theirs != ours {
-			return nil, errors.New("this container has a network namespace of its own: run it with the host's network")
-		}
-	}
-	return timed(netlink.NewHandle(unix.NETLINK_ROUTE))
-}
-
-func timed(h *netlink.Handle, err error) (*netlink.Handle, error) {
-	if err != nil {
-		return nil, err
-	}
-	return h, h.SetSocketTimeout(defaultTimeout)
+	return r, err
 }
 
 // again repeats a netlink dump that the kernel says was interrupted by a

@@ -11,3 +11,5 @@ func (l *local) Network(context.Context) (*Network, error) { return nil, unavail
 func (l *local) Route(context.Context, RouteQuery) (*Route, error) { return nil, unavailable(notLinux) }
 
 func (l *local) Pod(context.Context, string) (*PodNet, error) { return nil, unavailable(notLinux) }
+
+func (l *local) NAT(context.Context) ([]NATRule, error) { return nil, unavailable(notLinux) }

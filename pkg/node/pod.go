@@ -33,9 +33,9 @@ func podLink(l *Link) error {
 		if kind == "" {
 			kind = "hardware"
 		}
-		return unavailable("pod behind %s: its kind is %s, only the other end of a veth can be looked at; look inside the machine that owns it", l.Name, kind)
+		return unavailable("its kind is %s and only a veth has another end to look at, look inside the machine that owns it", kind)
 	case l.PeerNetns == nil:
-		return unavailable("pod behind %s: its other end is in the host's own namespace", l.Name)
+		return unavailable("its other end is in the host's own namespace")
 	}
 	return nil
 }
@@ -48,5 +48,5 @@ func (p *PodNet) findLink(here Link) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("pod behind %s: no link %d in network namespace %s", here.Name, here.PeerIndex, p.Netns)
+	return fmt.Errorf("no link %d in network namespace %s", here.PeerIndex, p.Netns)
 }

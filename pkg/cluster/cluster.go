@@ -1,0 +1,282 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/ovnctl/ovnctl/pkg/node"
+	"github.com/ovnctl/ovnctl/pkg/ovsdb"
+)
+
+// Config says what to open. The zero Config is the deployment that the host
+// ovnctl runs on is part of.
+type Config struct {
+	NB  string // remotes of OVN_Northbound, a comma list as ovsdb(7) has it
+	SB  string // remotes of OVN_Southbound
+	OVS string // remotes of the local Open_vSwitch
+
+	TLS ovsdb.TLSFiles
+	// NoLeaderOnly accepts rows of a cluster's follower without a note.
+	// Reads take them either way.
+	NoLeaderOnly bool
+
+	Offline  string        // a directory to read from, instead of anything live
+	NodeExec string        // command prefix that reaches another node, with {hostname} in it
+	HostRoot string        // the host's root directory, seen from a debug container
+	Timeout  time.Duration // of opening all this, and of each request; 5 s
+	Record   string        // a directory into which the nodes' answers are written
+}
+
+// A Cluster is a deployment that has been opened.
+type Cluster struct {
+	Zones    []*Zone
+	Hosts    []*Node   // in the order of their names
+	Problems []Problem // what was named, or is of this host, and could not be read
+	Notes    []string  // what a reader should know of the sources
+
+	time     time.Time
+	timeout  time.Duration
+	close    []func() error
+	snapshot bool // offline
+
+	gathering sync.Mutex
+}
+
+// A Zone is a Northbound and a Southbound database. One that could not be read
+// is nil.
+type Zone struct {
+	Name   string // NB_Global.name; often empty
+	NB, SB ovsdb.Reader
+}
+
+// A Node is a chassis, or the local host without OVN.
+type Node struct {
+	Name     string // Chassis.hostname where it tells the nodes apart, else Chassis.name
+	SystemID string // Chassis.name
+	Zone     string // Zone.Name
+	Local    bool   // this is the host ovnctl runs on
+	// Host is never nil. The one of a node that cannot be read says why.
+	Host node.Host
+	// Vswitch is the node's Open_vSwitch database, nil until
+	// Cluster.Gather has opened it. The local node's is open at once.
+	Vswitch ovsdb.Reader
+
+	far bool // no way to it is known, and nobody gave one
+}
+
+// A Problem is a source that could not be read.
+type Problem struct {
+	What  string // "OVN_Southbound", "node node2"
+	Where string // "unix:/run/ovn/ovnsb_db.sock"; empty when that is the trouble
+	Err   error
+	Next  string // what to try, a sentence without period
+}
+
+// Error is p in one line without the next step.
+func (p Problem) Error() string {
+	if p.Where == "" || strings.Contains(p.Err.Error(), p.Where) {
+		return fmt.Sprintf("cannot read %s: %v", p.What, p.Err)
+	}
+	return fmt.Sprintf("cannot read %s at %s: %v", p.What, p.Where, p.Err)
+}
+
+// Unwrap is the cause.
+func (p Problem) Unwrap() error { return p.Err }
+
+// Source is what was read and when, the "source" of every JSON document.
+type Source struct {
+	NB    string   `json:"nb,omitempty"` // where the Northbound rows are from; several zones: a comma list
+	SB    string   `json:"sb,omitempty"`
+	Nodes []string `json:"nodes"` // the nodes that were read, by name
+	Time  string   `json:"time"`  // RFC 3339, UTC; of saved data: when it was saved
+	Stale bool     `json:"stale"` // a database is cut off from its cluster
+}
+
+const defaultTimeout = 5 * time.Second
+
+// Open opens what the Config names and what can be found. What cannot be read
+// is in Problems; the error is for when nothing can. Close the Cluster.
+func Open(ctx context.Context, config Config) (*Cluster, error) {
+	if config.Timeout <= 0 {
+		config.Timeout = defaultTimeout
+	}
+	c := &Cluster{time: time.Now(), timeout: config.Timeout}
+	open := c.openLive
+	if config.Offline != "" {
+		open = c.openOffline
+	}
+	if err := open(ctx, config); err != nil {
+		_ = c.Close()
+		return nil, err
+	}
+	if config.Record != "" {
+		if err := c.record(config.Record); err != nil {
+			_ = c.Close()
+			return nil, err
+		}
+	}
+	slices.SortFunc(c.Hosts, func(a, b *Node) int { return strings.Compare(a.Name, b.Name) })
+	if err := c.nothing(); err != nil {
+		_ = c.Close()
+		return nil, err
+	}
+	return c, nil
+}
+
+// nothing is the error of a Cluster of which no part can be read.
+func (c *Cluster) nothing() error {
+	for _, z := range c.Zones {
+		if z.NB != nil || z.SB != nil {
+			return nil
+		}
+	}
+	for _, n := range c.Hosts {
+		if n.Vswitch != nil || c.snapshot {
+			return nil
+		}
+	}
+	if len(c.Problems) == 0 {
+		return errors.New("no OVN or Open vSwitch database was named and none is found here: give --nb, --sb or --ovs, or --offline DIR")
+	}
+	var errs []error
+	for _, p := range c.Problems {
+		errs = append(errs, p)
+	}
+	return errors.Join(errs...)
+}
+
+// Close ends all connections.
+func (c *Cluster) Close() error {
+	var errs []error
+	for _, z := range c.Zones {
+		for _, db := range []ovsdb.Reader{z.NB, z.SB} {
+			if db != nil {
+				errs = append(errs, db.Close())
+			}
+		}
+	}
+	for _, n := range c.Hosts {
+		if n.Vswitch != nil {
+			errs = append(errs, n.Vswitch.Close())
+		}
+	}
+	for _, f := range c.close {
+		errs = append(errs, f())
+	}
+	return errors.Join(errs...)
+}
+
+// Source is what has been read so far.
+func (c *Cluster) Source() Source {
+	s := Source{Nodes: []string{}, Time: c.time.UTC().Format(time.RFC3339)}
+	var nb, sb []string
+	for _, z := range c.Zones {
+		if z.NB != nil {
+			nb, s.Stale = append(nb, z.NB.Origin()), s.Stale || z.NB.Status().Stale
+		}
+		if z.SB != nil {
+			sb, s.Stale = append(sb, z.SB.Origin()), s.Stale || z.SB.Status().Stale
+		}
+	}
+	s.NB, s.SB = strings.Join(nb, ","), strings.Join(sb, ",")
+	for _, n := range c.Hosts {
+		if n.Vswitch != nil {
+			s.Nodes = append(s.Nodes, n.Name)
+		}
+	}
+	return s
+}
+
+// Node finds a node by name, by hostname or by system-id; nil: there is none.
+func (c *Cluster) Node(name string) *Node {
+	for _, n := range c.Hosts {
+		if n.Name == name || n.SystemID != "" && n.SystemID == name {
+			return n
+		}
+	}
+	return nil
+}
+
+// gatherers bounds the nodes that are read at the same time.
+const gatherers = 16
+
+// Gather opens the Open_vSwitch databases of the named nodes, or of all nodes
+// to which there is a way, side by side. One that fails becomes a Problem; of
+// those that are open nothing is asked again. A question that concerns two
+// nodes of many names those two.
+func (c *Cluster) Gather(ctx context.Context, nodes ...*Node) {
+	c.gathering.Lock()
+	defer c.gathering.Unlock()
+	all := len(nodes) == 0
+	if all {
+		nodes = c.Hosts
+	}
+	var wg sync.WaitGroup
+	slots := make(chan struct{}, gatherers)
+	errs := make([]error, len(nodes))
+	for i, n := range nodes {
+		if n.Vswitch != nil || all && n.far || slices.Index(nodes, n) < i {
+			continue
+		}
+		wg.Go(func() {
+			slots <- struct{}{}
+			defer func() { <-slots }()
+			db, err := n.Host.Vswitch(ctx)
+			if err != nil {
+				errs[i] = err
+				return
+			}
+			n.Vswitch = db
+		})
+	}
+	wg.Wait()
+	far := 0
+	for i, n := range nodes {
+		if all && n.far {
+			far++
+		}
+		if errs[i] == nil || slices.ContainsFunc(c.Problems, func(p Problem) bool { return p.What == "node "+n.Name }) {
+			continue
+		}
+		c.Problems = append(c.Problems, problem("node "+n.Name, n.Host.Origin(), errs[i]))
+	}
+	if far > 0 {
+		c.note(fmt.Sprintf("%d other nodes not read: give --node-exec 'PREFIX {hostname}' to reach them", far))
+	}
+}
+
+func (c *Cluster) note(text string) {
+	if !slices.Contains(c.Notes, text) {
+		c.Notes = append(c.Notes, text)
+	}
+}
+
+// problem explains why a source could not be read, and what to try.
+func problem(what, where string, err error) Problem {
+	p := Problem{What: what, Where: where, Err: err}
+	if e, ok := errors.AsType[*ovsdb.Error](err); ok {
+		p.Where, p.Err, p.Next = e.Remote, e.Err, e.Hint
+	}
+	if p.Next != "" {
+		return p
+	}
+	flag := map[string]string{"OVN_Northbound": "--nb", "OVN_Southbound": "--sb", "Open_vSwitch": "--ovs"}[what]
+	switch {
+	case flag == "":
+	case errors.Is(err, syscall.ECONNREFUSED):
+		p.Next = "nobody listens there: start the server, or name another with " + flag
+	case errors.Is(err, context.DeadlineExceeded):
+		p.Next = "the server does not answer: see whether it is stopped or busy and the way to it is open, or name another with " + flag
+	case strings.HasPrefix(p.Where, "ssl:"):
+		p.Next = "give the key, certificate and CA that the server trusts with -p, -c and -C"
+	default:
+		p.Next = "name its remote with " + flag
+	}
+	return p
+}

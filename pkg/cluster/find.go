@@ -1,0 +1,259 @@
+package cluster
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/ovnctl/ovnctl/pkg/node"
+	"github.com/ovnctl/ovnctl/pkg/ovsdb"
+)
+
+// A central is one of the two databases of a zone, with the names under which
+// it is found.
+type central struct {
+	name   string // of the database
+	flag   string
+	env    string
+	key    string // in external_ids of the local Open_vSwitch
+	socket string // in a run directory
+	remote func(Config) string
+}
+
+var (
+	northbound = central{"OVN_Northbound", "--nb", "OVN_NB_DB", "ovn-nb", "ovnnb_db.sock", func(c Config) string { return c.NB }}
+	southbound = central{"OVN_Southbound", "--sb", "OVN_SB_DB", "ovn-remote", "ovnsb_db.sock", func(c Config) string { return c.SB }}
+)
+
+// Where distributions keep their run directories.
+var (
+	ovsDirs = []string{
+		"/var/run/openvswitch", "/run/openvswitch",
+		"/var/snap/microovn/common/run/switch",
+		"/var/snap/openstack-hypervisor/common/run/openvswitch",
+	}
+	ovnDirs = []string{
+		"/var/run/ovn", "/run/ovn",
+		"/var/run/ovn-ic",
+		"/var/snap/microovn/common/run/ovn", "/var/snap/microovn/common/run/central",
+		"/var/snap/openstack-hypervisor/common/run/ovn",
+		"/var/run/openvswitch", "/run/openvswitch", // where ovn-kubernetes' charts mount it from
+	}
+)
+
+// A finder looks for what the Config does not name.
+type finder struct{ Config }
+
+// A place is where an Open vSwitch keeps its sockets. A far one is reached by
+// the network: its control sockets are not here.
+type place struct {
+	root, dir string // the host's root, and the run directory below it
+	remote    string // of Open_vSwitch
+	far       bool
+}
+
+// vswitch finds the local Open vSwitch. One that was named, or has left traces
+// of running here, is found even when its socket is missing.
+func (f *finder) vswitch() (place, bool) {
+	if f.OVS != "" {
+		path, unix := strings.CutPrefix(f.OVS, "unix:")
+		if !unix {
+			return place{remote: f.OVS, far: true}, true
+		}
+		dir := cmp.Or(os.Getenv("OVS_RUNDIR"), filepath.Dir(path))
+		return place{dir: dir, remote: f.OVS}, true
+	}
+	dirs := ovsDirs
+	if dir := os.Getenv("OVS_RUNDIR"); dir != "" {
+		dirs = []string{dir}
+	}
+	for _, file := range []string{"db.sock", "ovsdb-server.pid", "ovs-vswitchd.pid"} {
+		for _, dir := range dirs {
+			if exists(f.host(dir, file)) {
+				return f.placeAt(f.HostRoot, dir), true
+			}
+		}
+	}
+	if len(dirs) == 1 {
+		return place{}, false
+	}
+	for _, root := range f.rootsOf("ovsdb-server", "ovs-vswitchd") {
+		for _, dir := range dirs {
+			if exists(filepath.Join(root, dir, "db.sock")) {
+				return f.placeAt(root, dir), true
+			}
+		}
+	}
+	return place{}, false
+}
+
+func (f *finder) placeAt(root, dir string) place {
+	return place{root: root, dir: dir, remote: "unix:" + filepath.Join(node.Resolve(root, dir), "db.sock")}
+}
+
+// ovnDir is the run directory of the local ovn-controller.
+func (f *finder) ovnDir() string {
+	if dir := os.Getenv("OVN_RUNDIR"); dir != "" {
+		return dir
+	}
+	for _, dir := range ovnDirs {
+		if matches, _ := filepath.Glob(f.host(dir, "ovn-controller.*")); len(matches) > 0 {
+			return dir
+		}
+	}
+	return ""
+}
+
+// remote finds the remotes of a database; empty when nothing tells of one.
+func (f *finder) remote(which central, local func() *system) (string, error) {
+	if r := cmp.Or(which.remote(f.Config), os.Getenv(which.env)); r != "" {
+		return r, nil
+	}
+	if dir := os.Getenv("OVN_RUNDIR"); dir != "" {
+		if path := f.host(dir, which.socket); exists(path) {
+			return "unix:" + path, nil
+		}
+	}
+	if s := local(); s.id(which.key) != "" {
+		// A host may have its own value beside that of all.
+		return f.below(cmp.Or(s.id(which.key+"-"+s.id("system-id")), s.id(which.key))), nil
+	}
+	for _, dir := range ovnDirs {
+		if path := f.host(dir, which.socket); exists(path) {
+			return "unix:" + path, nil
+		}
+	}
+	for _, root := range f.rootsOf("ovsdb-server", "ovn-northd", "ovn-controller") {
+		for _, dir := range ovnDirs {
+			if path := filepath.Join(root, dir, which.socket); exists(path) {
+				return "unix:" + path, nil
+			}
+		}
+	}
+	return "", nil
+}
+
+// below turns the socket paths of the host into what is seen from here.
+func (f *finder) below(remotes string) string {
+	if f.HostRoot == "" {
+		return remotes
+	}
+	list := strings.Split(remotes, ",")
+	for i, r := range list {
+		if path, ok := strings.CutPrefix(strings.TrimSpace(r), "unix:"); ok {
+			list[i] = "unix:" + f.host(path)
+		}
+	}
+	return strings.Join(list, ",")
+}
+
+// host is where a path of the host is seen from here.
+func (f *finder) host(parts ...string) string {
+	return node.Resolve(f.HostRoot, filepath.Join(parts...))
+}
+
+// rootsOf lists the root directories of running daemons that have one of their
+// own, that is, run in containers; newest first.
+func (f *finder) rootsOf(daemons ...string) []string {
+	own, _ := os.Readlink(f.proc("self", "root"))
+	var roots []string
+	for _, pid := range f.processes(daemons...) {
+		root := f.proc(strconv.Itoa(pid), "root")
+		if link, err := os.Readlink(root); err != nil || link == "/" && own == "/" && sameFile(root, f.proc("self", "root")) {
+			continue
+		}
+		roots = append(roots, root)
+	}
+	return roots
+}
+
+func (f *finder) proc(parts ...string) string {
+	return filepath.Join(append([]string{f.HostRoot, "/proc"}, parts...)...)
+}
+
+// processes lists the running daemons of these names, newest first.
+func (f *finder) processes(daemons ...string) []int {
+	var pids []int
+	comms, _ := filepath.Glob(f.proc("[0-9]*", "comm"))
+	for _, comm := range comms {
+		b, err := os.ReadFile(comm)
+		pid, err2 := strconv.Atoi(filepath.Base(filepath.Dir(comm)))
+		if err == nil && err2 == nil && slices.Contains(daemons, strings.TrimSpace(string(b))) {
+			pids = append(pids, pid)
+		}
+	}
+	slices.SortFunc(pids, func(a, b int) int { return b - a })
+	return pids
+}
+
+func needsTLS(remotes string) bool {
+	return slices.ContainsFunc(strings.Split(remotes, ","), func(r string) bool { return strings.HasPrefix(strings.TrimSpace(r), "ssl:") })
+}
+
+// tls finds the files by which this host shows who it is: those in the local
+// Open_vSwitch, else those on the command line of its ovn-controller.
+func (f *finder) tls(local *system) ovsdb.TLSFiles {
+	if len(local.SSL) > 0 {
+		s := local.SSL[0]
+		return f.files(f.HostRoot, s.PrivateKey, s.Certificate, s.CACert)
+	}
+	for _, pid := range f.processes("ovn-controller", "ovn-northd") {
+		b, err := os.ReadFile(f.proc(strconv.Itoa(pid), "cmdline"))
+		if err != nil {
+			continue
+		}
+		args := strings.Split(string(bytes.TrimRight(b, "\x00")), "\x00")
+		key, cert, ca := option(args, "-p", "--private-key"), option(args, "-c", "--certificate"), option(args, "-C", "--ca-cert")
+		if key != "" && cert != "" {
+			return f.files(f.proc(strconv.Itoa(pid), "root"), key, cert, ca)
+		}
+	}
+	return ovsdb.TLSFiles{}
+}
+
+func (f *finder) files(root string, key, cert, ca string) ovsdb.TLSFiles {
+	t := f.TLS
+	for _, x := range []struct {
+		to   *string
+		path string
+	}{{&t.PrivateKey, key}, {&t.Certificate, cert}, {&t.CACert, ca}} {
+		if x.path != "" && x.path != "none" {
+			*x.to = node.Resolve(root, x.path)
+		}
+	}
+	return t
+}
+
+// option finds the value of a command-line option in any of the forms that
+// getopt takes.
+func option(args []string, short, long string) string {
+	for i, a := range args {
+		if v, ok := strings.CutPrefix(a, long+"="); ok {
+			return v
+		}
+		if (a == long || a == short) && i+1 < len(args) {
+			return args[i+1]
+		}
+		if v, ok := strings.CutPrefix(a, short); ok && v != "" && !strings.HasPrefix(a, "--") {
+			return v
+		}
+	}
+	return ""
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil || errors.Is(err, fs.ErrPermission)
+}
+
+func sameFile(a, b string) bool {
+	x, err := os.Stat(a)
+	y, err2 := os.Stat(b)
+	return err == nil && err2 == nil && os.SameFile(x, y)
+}

@@ -1,0 +1,250 @@
+package cluster
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"sync"
+
+	"github.com/ovnctl/ovnctl/pkg/node"
+	"github.com/ovnctl/ovnctl/pkg/ovsdb"
+)
+
+// The rows that say what belongs together, with the columns for that alone.
+type (
+	systemRow struct {
+		ExternalIDs map[string]string `ovsdb:"external_ids"`
+	}
+	sslRow struct {
+		PrivateKey  string `ovsdb:"private_key"`
+		Certificate string `ovsdb:"certificate"`
+		CACert      string `ovsdb:"ca_cert"`
+	}
+	globalRow struct {
+		Name string `ovsdb:"name"`
+	}
+	chassisRow struct {
+		Name        string            `ovsdb:"name"`
+		Hostname    string            `ovsdb:"hostname"`
+		OtherConfig map[string]string `ovsdb:"other_config"`
+	}
+)
+
+func (systemRow) Table() string  { return "Open_vSwitch" }
+func (sslRow) Table() string     { return "SSL" }
+func (globalRow) Table() string  { return "NB_Global" }
+func (chassisRow) Table() string { return "Chassis" }
+
+// system is what the local Open_vSwitch database says of its place.
+type system struct {
+	Rows []systemRow
+	SSL  []sslRow
+}
+
+func (s *system) id(key string) string {
+	if len(s.Rows) == 0 {
+		return ""
+	}
+	return s.Rows[0].ExternalIDs[key]
+}
+
+// A database is a reader, or why there is none.
+type database struct {
+	reader  ovsdb.Reader
+	problem *Problem
+	note    string
+}
+
+// openLive opens Northbound, Southbound and the local node side by side. The
+// first two wait for the third only to learn where they are.
+func (c *Cluster) openLive(ctx context.Context, config Config) error {
+	ctx, cancel := context.WithTimeout(ctx, config.Timeout)
+	defer cancel()
+	f := &finder{Config: config}
+	local := start(func() *localNode { return openLocal(ctx, f) })
+	nb := start(func() database { return openDB(ctx, f, northbound, local) })
+	sb := start(func() database { return openDB(ctx, f, southbound, local) })
+
+	zone := &Zone{}
+	chassis := start(func() []chassisRow {
+		if zone.SB = c.take(sb()); zone.SB == nil {
+			return nil
+		}
+		rows, err := ovsdb.Find[chassisRow](ctx, zone.SB)
+		if err != nil {
+			c.Problems = append(c.Problems, problem(southbound.name, zone.SB.Origin(), err))
+		}
+		return rows
+	})
+	rows := chassis()
+	if zone.NB = c.take(nb()); zone.NB != nil {
+		global, err := ovsdb.Find[globalRow](ctx, zone.NB)
+		if err != nil {
+			c.Problems = append(c.Problems, problem(northbound.name, zone.NB.Origin(), err))
+		} else if len(global) > 0 {
+			zone.Name = global[0].Name
+		}
+	}
+	c.Zones = []*Zone{zone}
+	l := local()
+	if l.problem != nil {
+		c.Problems = append(c.Problems, *l.problem)
+	}
+	c.addHosts(config, zone, rows, l)
+	return nil
+}
+
+// take keeps what became of a database.
+func (c *Cluster) take(d database) ovsdb.Reader {
+	if d.problem != nil {
+		c.Problems = append(c.Problems, *d.problem)
+	}
+	if d.note != "" {
+		c.note(d.note)
+	}
+	return d.reader
+}
+
+// start runs f at once; what it returns waits for the result.
+func start[T any](f func() T) func() T {
+	result := make(chan T, 1)
+	go func() { result <- f() }()
+	return sync.OnceValue(func() T { return <-result })
+}
+
+// A localNode is the host ovnctl runs on, as far as its Open_vSwitch could be
+// read. Its host is nil when there is none here.
+type localNode struct {
+	host    func(name string) node.Host
+	vswitch ovsdb.Reader
+	system  system
+	problem *Problem
+}
+
+func openLocal(ctx context.Context, f *finder) *localNode {
+	place, found := f.vswitch()
+	if !found {
+		return &localNode{}
+	}
+	l := &localNode{host: func(name string) node.Host {
+		if place.far {
+			return node.NewVswitch(name, place.remote, f.TLS, f.Timeout)
+		}
+		return node.NewLocal(node.LocalConfig{
+			Name:      name,
+			HostRoot:  place.root,
+			OVSRunDir: place.dir,
+			OVNRunDir: f.ovnDir(),
+			OVS:       place.remote,
+			TLS:       f.TLS,
+			Timeout:   f.Timeout,
+		})
+	}}
+	// Northbound and Southbound may have to wait for this one: it leaves
+	// them half of the time.
+	ctx, cancel := context.WithTimeout(ctx, f.Timeout/2)
+	defer cancel()
+	db, err := l.host("local").Vswitch(ctx)
+	if err == nil {
+		if err = ovsdb.Load(ctx, db, &l.system); err != nil {
+			_ = db.Close()
+		}
+	}
+	if err != nil {
+		p := problem("Open_vSwitch", place.remote, err)
+		l.problem = &p
+		return l
+	}
+	l.vswitch = db
+	return l
+}
+
+func openDB(ctx context.Context, f *finder, which central, local func() *localNode) database {
+	remote, err := f.remote(which, func() *system { return &local().system })
+	if err != nil {
+		p := problem(which.name, "", err)
+		return database{problem: &p}
+	}
+	if remote == "" {
+		return database{note: fmt.Sprintf("no %s: none was named with %s and none is found here", which.name, which.flag)}
+	}
+	tls := f.TLS
+	if needsTLS(remote) && tls == (ovsdb.TLSFiles{}) {
+		tls = f.tls(&local().system)
+	}
+	client, err := ovsdb.Dial(ctx, ovsdb.Config{DB: which.name, Remotes: remote, TLS: tls, Timeout: f.Timeout})
+	if err != nil {
+		p := problem(which.name, remote, err)
+		return database{problem: &p}
+	}
+	d := database{reader: client}
+	if s := client.Status(); s.Stale {
+		d.note = fmt.Sprintf("%s at %s is cut off from its cluster: rows may be old", which.name, client.Origin())
+	} else if s.Clustered && !s.Leader && !f.NoLeaderOnly {
+		d.note = fmt.Sprintf("%s read from a follower, %s: rows may lag behind the leader", which.name, client.Origin())
+	}
+	return d
+}
+
+// addHosts makes the nodes of a zone's chassis and the local node.
+func (c *Cluster) addHosts(config Config, zone *Zone, rows []chassisRow, local *localNode) {
+	hostnames := map[string]int{}
+	for _, r := range rows {
+		hostnames[r.Hostname]++
+	}
+	self := local.system.id("system-id")
+	var here *Node
+	for _, r := range rows {
+		if r.OtherConfig["is-remote"] == "true" { // a chassis of another zone
+			continue
+		}
+		n := &Node{Name: r.Hostname, SystemID: r.Name, Zone: zone.Name}
+		if n.Name == "" || hostnames[r.Hostname] > 1 {
+			n.Name = r.Name
+		}
+		if here == nil && local.host != nil && self != "" && r.Name == self {
+			here = n
+		} else {
+			n.Host, n.far = otherHost(config, n.Name, r.Hostname)
+		}
+		c.Hosts = append(c.Hosts, n)
+	}
+	if local.host == nil {
+		return
+	}
+	if here == nil {
+		here = &Node{Name: localName(local), SystemID: self, Zone: zone.Name}
+		if c.Node(here.Name) != nil {
+			here.Name = cmp.Or(self, here.Name+" (local)")
+		}
+		c.Hosts = append(c.Hosts, here)
+	}
+	here.Local, here.Vswitch = true, local.vswitch
+	here.Host = local.host(here.Name)
+}
+
+// otherHost is how a node other than the local one is read; far says that
+// there is no way to it.
+func otherHost(config Config, name, hostname string) (h node.Host, far bool) {
+	if config.NodeExec == "" {
+		err := fmt.Errorf("give --node-exec 'PREFIX {hostname}' to reach it: %w", node.ErrUnavailable)
+		return node.NewUnreachable(name, err), true
+	}
+	h, err := node.NewRemote(node.RemoteConfig{Name: name, Hostname: hostname, Prefix: config.NodeExec, Timeout: config.Timeout})
+	if err != nil {
+		return node.NewUnreachable(name, err), false
+	}
+	return h, false
+}
+
+func localName(l *localNode) string {
+	hostname, _ := os.Hostname()
+	return cmp.Or(l.system.id("hostname"), hostname, "local")
+}
+
+func (c *Cluster) openOffline(context.Context, Config) error {
+	return fmt.Errorf("offline directories cannot be read yet")
+}
+
+func (c *Cluster) record(string) error { return fmt.Errorf("recording is not supported yet") }

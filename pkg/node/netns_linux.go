@@ -1,0 +1,132 @@
+package node
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+
+	"github.com/vishvananda/netlink"
+	"github.com/vishvananda/netns"
+	"golang.org/x/sys/unix"
+)
+
+// A netnsFile is a network namespace by the file that stands for it. It is
+// opened when needed, so that nothing stays open; the numbers tell when the
+// file has come to stand for another. The zero value is the one we are in.
+type netnsFile struct {
+	path, name string
+	dev, ino   uint64
+}
+
+func statNetns(path string) (netnsFile, error) {
+	var st unix.Stat_t
+	if err := unix.Stat(path, &st); err != nil {
+		return netnsFile{}, &os.PathError{Op: "stat", Path: path, Err: err}
+	}
+	f := netnsFile{path: path, dev: uint64(st.Dev), ino: st.Ino}
+	// A short name for people: pod1 of /run/netns/pod1, /proc/1/ns/net.
+	if strings.Contains(path, "/netns/") {
+		f.name = filepath.Base(path)
+	} else {
+		f.name = path[max(strings.LastIndex(path, "/proc/"), 0):]
+	}
+	return f, nil
+}
+
+func (f netnsFile) open() (netns.NsHandle, error) {
+	ns, err := netns.GetFromPath(f.path)
+	if err != nil {
+		return ns, fmt.Errorf("network namespace %s: %w", f.name, err)
+	}
+	var st unix.Stat_t
+	if err := unix.Fstat(int(ns), &st); err != nil || uint64(st.Dev) != f.dev || st.Ino != f.ino {
+		_ = ns.Close()
+		return netns.None(), fmt.Errorf("network namespace %s: gone", f.name)
+	}
+	return ns, nil
+}
+
+// idSeenFrom is the number by which the namespace of h knows f, negative when
+// it does not.
+func (f netnsFile) idSeenFrom(h *netlink.Handle) (int, error) {
+	ns, err := f.open()
+	if err != nil {
+		return -1, err
+	}
+	defer ns.Close() //nolint:errcheck // only read
+	return h.GetNetNsIdByFd(int(ns))
+}
+
+// inside runs do in the namespace, with a netlink handle of it; commands that
+// do starts and files below /proc/sys/net that it reads are of the namespace.
+func (f netnsFile) inside(do func(*netlink.Handle) error) error {
+	if f.path == "" {
+		return withHandle(do)
+	}
+	ns, err := f.open()
+	if err != nil {
+		return err
+	}
+	defer ns.Close() //nolint:errcheck // only read
+	result := make(chan error, 1)
+	go func() {
+		// The thread ends with this goroutine: it is never unlocked, so
+		// that no other goroutine can find itself in the namespace.
+		runtime.LockOSThread()
+		if err := netns.Set(ns); err != nil {
+			result <- fmt.Errorf("network namespace %s: %w: run as root", f.name, err)
+			return
+		}
+		result <- withHandle(do)
+	}()
+	return <-result
+}
+
+func withHandle(do func(*netlink.Handle) error) error {
+	h, err := netlink.NewHandle(unix.NETLINK_ROUTE)
+	if err != nil {
+		return err
+	}
+	defer h.Close()
+	if err := h.SetSocketTimeout(defaultTimeout); err != nil {
+		return err
+	}
+	return do(h)
+}
+
+// inside runs do where the host's network is: in the namespace of
+// ovs-vswitchd, if that can be seen, else in that of the host's first process.
+func (l *local) inside(do func(*netlink.Handle) error) error {
+	f, err := l.netns()
+	if err != nil {
+		return err
+	}
+	ours, err := statNetns("/proc/thread-self/ns/net")
+	if err == nil && ours.dev == f.dev && ours.ino == f.ino {
+		f = netnsFile{}
+	}
+	return f.inside(do)
+}
+
+func (l *local) netns() (netnsFile, error) {
+	proc := filepath.Join(l.HostRoot, "/proc")
+	if pid, ok := readPid(filepath.Join(l.ovsDir(), "ovs-vswitchd.pid")); ok {
+		dir := filepath.Join(proc, strconv.Itoa(pid))
+		// A pidfile of another PID namespace names some other process.
+		if comm, err := readBounded(filepath.Join(dir, "comm"), 64); err == nil && strings.TrimSpace(string(comm)) == "ovs-vswitchd" {
+			return statNetns(filepath.Join(dir, "ns/net"))
+		}
+	}
+	if l.HostRoot == "" {
+		return netnsFile{}, nil
+	}
+	f, err := statNetns(filepath.Join(proc, "1/ns/net"))
+	if errors.Is(err, os.ErrNotExist) {
+		return netnsFile{}, unavailable("network of the host below %s: no proc there", l.HostRoot)
+	}
+	return f, err
+}
