@@ -35,7 +35,7 @@ build: ## bin/ovnctl, static
 
 .PHONY: install-lab
 install-lab:
-	$(SUDO) bash internal/lab/install.sh </dev/null
+	$(SUDO) sh internal/lab/install.sh </dev/null
 
 .PHONY: test
 test: lint-light install-lab ## everything against the system's OVS and OVN
