@@ -17,7 +17,7 @@ type ACL struct {
 	SampleEst            ovsdb.Set[ovsdb.UUID] `ovsdb:"sample_est"`             // Sample
 	SampleNew            ovsdb.Set[ovsdb.UUID] `ovsdb:"sample_new"`             // Sample
 	Severity             ovsdb.Set[string]     `ovsdb:"severity"`
-	Tier                 int                   `ovsdb:"tier"` // OVN 23.06 and later
+	Tier                 int                   `ovsdb:"tier"` // newer than OVN 23.03
 	Options              map[string]string     `ovsdb:"options"`
 	ExternalIDs          map[string]string     `ovsdb:"external_ids"`
 }
@@ -73,7 +73,7 @@ type MeterBand struct {
 // Table returns Meter_Band.
 func (MeterBand) Table() string { return "Meter_Band" }
 
-// Sample is a row of Sample, ovn-nb(5): what of an ACL's traffic is sampled. OVN 24.09 and later.
+// Sample is a row of Sample, ovn-nb(5): what of an ACL's traffic is sampled. Newer than OVN 23.03.
 type Sample struct {
 	UUID       ovsdb.UUID            `ovsdb:"_uuid"`
 	Collectors ovsdb.Set[ovsdb.UUID] `ovsdb:"collectors"` // Sample_Collector
@@ -83,7 +83,7 @@ type Sample struct {
 // Table returns Sample.
 func (Sample) Table() string { return "Sample" }
 
-// SampleCollector is a row of Sample_Collector, ovn-nb(5): where samples go. OVN 24.09 and later.
+// SampleCollector is a row of Sample_Collector, ovn-nb(5): where samples go. Newer than OVN 23.03.
 type SampleCollector struct {
 	UUID        ovsdb.UUID        `ovsdb:"_uuid"`
 	Name        string            `ovsdb:"name"`
@@ -97,7 +97,7 @@ type SampleCollector struct {
 func (SampleCollector) Table() string { return "Sample_Collector" }
 
 // NetworkFunctionGroup is a row of Network_Function_Group, ovn-nb(5): functions that
-// an ACL sends traffic through. OVN 25.09 and later.
+// an ACL sends traffic through. Newer than OVN 25.03.
 type NetworkFunctionGroup struct {
 	UUID                  ovsdb.UUID            `ovsdb:"_uuid"`
 	Name                  string                `ovsdb:"name"`
@@ -112,7 +112,7 @@ type NetworkFunctionGroup struct {
 // Table returns Network_Function_Group.
 func (NetworkFunctionGroup) Table() string { return "Network_Function_Group" }
 
-// NetworkFunction is a row of Network_Function, ovn-nb(5): a function with its two ports. OVN 25.09 and later.
+// NetworkFunction is a row of Network_Function, ovn-nb(5): a function with its two ports. Newer than OVN 25.03.
 type NetworkFunction struct {
 	UUID        ovsdb.UUID            `ovsdb:"_uuid"`
 	Name        string                `ovsdb:"name"`

@@ -39,7 +39,7 @@ type HAChassis struct {
 // Table returns HA_Chassis.
 func (HAChassis) Table() string { return "HA_Chassis" }
 
-// ChassisTemplateVar is a row of Chassis_Template_Var, ovn-nb(5): values that differ by chassis. OVN 22.12 and later.
+// ChassisTemplateVar is a row of Chassis_Template_Var, ovn-nb(5): values that differ by chassis.
 type ChassisTemplateVar struct {
 	UUID        ovsdb.UUID        `ovsdb:"_uuid"`
 	Chassis     string            `ovsdb:"chassis"`

@@ -99,7 +99,7 @@ type NAT struct {
 // Table returns NAT.
 func (NAT) Table() string { return "NAT" }
 
-// StaticMACBinding is a row of Static_MAC_Binding, ovn-nb(5): a neighbour known in advance. OVN 22.03 and later.
+// StaticMACBinding is a row of Static_MAC_Binding, ovn-nb(5): a neighbour known in advance.
 type StaticMACBinding struct {
 	UUID               ovsdb.UUID `ovsdb:"_uuid"`
 	LogicalPort        string     `ovsdb:"logical_port"`

@@ -35,7 +35,7 @@ type LogicalSwitchPort struct {
 	HealthChecks     ovsdb.Set[ovsdb.UUID] `ovsdb:"health_checks"`    // Logical_Switch_Port_Health_Check
 	MirrorRules      ovsdb.Set[ovsdb.UUID] `ovsdb:"mirror_rules"`     // Mirror
 	ParentName       ovsdb.Set[string]     `ovsdb:"parent_name"`      // the port that a nested one is in
-	Peer             ovsdb.Set[string]     `ovsdb:"peer"`             // OVN 24.09 and later
+	Peer             ovsdb.Set[string]     `ovsdb:"peer"`             // newer than OVN 23.03
 	PortSecurity     ovsdb.Set[string]     `ovsdb:"port_security"`
 	Tag              ovsdb.Set[int]        `ovsdb:"tag"`
 	TagRequest       ovsdb.Set[int]        `ovsdb:"tag_request"`
@@ -72,7 +72,7 @@ type DHCPOptions struct {
 // Table returns DHCP_Options.
 func (DHCPOptions) Table() string { return "DHCP_Options" }
 
-// DHCPRelay is a row of DHCP_Relay, ovn-nb(5): where a router passes DHCP on to. OVN 24.03 and later.
+// DHCPRelay is a row of DHCP_Relay, ovn-nb(5): where a router passes DHCP on to. Newer than OVN 23.03.
 type DHCPRelay struct {
 	UUID        ovsdb.UUID        `ovsdb:"_uuid"`
 	Name        string            `ovsdb:"name"`
@@ -109,7 +109,7 @@ type QoS struct {
 // Table returns QoS.
 func (QoS) Table() string { return "QoS" }
 
-// Mirror is a row of Mirror, ovn-nb(5): copies of a port's traffic. OVN 22.12 and later.
+// Mirror is a row of Mirror, ovn-nb(5): copies of a port's traffic.
 type Mirror struct {
 	UUID        ovsdb.UUID            `ovsdb:"_uuid"`
 	Name        string                `ovsdb:"name"`

@@ -5,7 +5,6 @@ import (
 	"crypto/tls"
 	"errors"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 )
@@ -34,11 +33,12 @@ type Client struct {
 	remotes []remote
 	tls     *tls.Config
 
+	seeking sync.Mutex // held while a session is sought
+
 	mu      sync.Mutex // guards what follows
 	session *session
+	stop    context.CancelFunc // ends a search under way
 	closed  bool
-
-	dialing sync.Mutex // held while a new session is sought
 }
 
 // Dial connects to the first of the servers that answers and has the database.
@@ -54,11 +54,11 @@ func Dial(ctx context.Context, config Config) (*Client, error) {
 	c := &Client{config: config}
 	var err error
 	if c.remotes, err = parseRemotes(config.Remotes); err != nil {
-		return nil, c.error(config.Remotes, err)
+		return nil, c.failure(config.Remotes, err)
 	}
 	if slices.ContainsFunc(c.remotes, func(r remote) bool { return r.scheme == "ssl" }) {
 		if c.tls, err = config.TLS.config(); err != nil {
-			return nil, c.error(config.Remotes, err)
+			return nil, c.failure(config.Remotes, err)
 		}
 	}
 	ctx, cancel := context.WithTimeout(ctx, config.Timeout)
@@ -72,50 +72,33 @@ func Dial(ctx context.Context, config Config) (*Client, error) {
 // Name returns the database's name.
 func (c *Client) Name() string { return c.config.DB }
 
-// Origin returns the remote in use, or the list while there is none.
-func (c *Client) Origin() string {
-	if s := c.current(); s != nil {
-		return s.remote.text
-	}
-	return c.config.Remotes
-}
+// Origin returns the remote in use.
+func (c *Client) Origin() string { return c.current().remote.text }
 
 // Version returns the version of the server's schema.
-func (c *Client) Version() string {
-	if s := c.current(); s != nil {
-		return s.schema.Version
-	}
-	return ""
-}
+func (c *Client) Version() string { return c.current().schema.Version }
 
 // Has reports whether the server's schema has the column, or the table if
 // column is empty.
-func (c *Client) Has(table, column string) bool {
-	s := c.current()
-	return s != nil && s.schema.has(table, column)
-}
+func (c *Client) Has(table, column string) bool { return c.current().schema.has(table, column) }
 
 // Status tells of the member that was read last.
-func (c *Client) Status() Status {
-	s := c.current()
-	if s == nil {
-		return Status{}
-	}
-	return s.state()
-}
+func (c *Client) Status() Status { return c.current().state() }
 
-// Close ends the connection.
+// Close ends the connection; calls under way return ErrClosed.
 func (c *Client) Close() error {
 	c.mu.Lock()
-	s := c.session
+	s, stop := c.session, c.stop
 	c.closed = true
 	c.mu.Unlock()
-	if s != nil {
-		s.conn.close()
+	if stop != nil {
+		stop()
 	}
+	s.conn.close()
 	return nil
 }
 
+// current returns the session in use, which may be broken. Dial has made one.
 func (c *Client) current() *session {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -131,60 +114,83 @@ func (c *Client) Select(ctx context.Context, queries ...*Query) error {
 	if err != nil {
 		return err
 	}
-	err = c.read(ctx, s, queries)
-	var lost *errLost
-	if errors.As(err, &lost) && ctx.Err() == nil {
-		if s, err = c.reach(ctx, s, c.config.LeaderOnly); err != nil {
+	first, cancelFirst := c.first(ctx)
+	defer cancelFirst()
+	again, err := c.read(first, s, queries)
+	if again && ctx.Err() == nil {
+		var other *session
+		if other, err = c.reach(ctx, s, c.config.LeaderOnly); err != nil {
 			return err
 		}
-		err = c.read(ctx, s, queries)
+		s = other
+		_, err = c.read(ctx, s, queries)
 	}
 	if err != nil {
-		return c.error(s.remote.text, err)
+		return c.failure(s.remote.text, err)
 	}
 	return nil
 }
 
-func (c *Client) read(ctx context.Context, s *session, queries []*Query) error {
-	return s.read(ctx, queries)
+// first bounds the first try so that there is time for another server.
+func (c *Client) first(ctx context.Context) (context.Context, context.CancelFunc) {
+	if len(c.remotes) == 1 {
+		return ctx, func() {}
+	}
+	return context.WithTimeout(ctx, c.config.Timeout/2)
 }
 
-// reach returns the session in use, or another if that is broken or is the one
-// to avoid.
+// read runs the queries on s and says whether another server would do better.
+// The member is asked about its cluster after the rows: one that is cut off
+// gives old rows without an error.
+func (c *Client) read(ctx context.Context, s *session, queries []*Query) (again bool, err error) {
+	was := s.suits(c.config.LeaderOnly)
+	err = s.read(ctx, queries)
+	if err == nil && s.state().Clustered {
+		err = s.refresh(ctx)
+	}
+	var lost *errLost
+	if errors.As(err, &lost) {
+		return !errors.Is(lost, ErrClosed), err
+	}
+	return err == nil && was && !s.suits(c.config.LeaderOnly), err
+}
+
+// reach returns the session in use, or finds another if that is broken, is the
+// one to avoid, or is not the leader where that is needed.
 func (c *Client) reach(ctx context.Context, avoid *session, leader bool) (*session, error) {
-	c.dialing.Lock()
-	defer c.dialing.Unlock()
+	c.seeking.Lock()
+	defer c.seeking.Unlock()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
 	c.mu.Lock()
 	s, closed := c.session, c.closed
+	c.stop = cancel
 	c.mu.Unlock()
 	if closed {
-		return nil, c.error(c.config.Remotes, ErrClosed)
+		return nil, c.failure(c.config.Remotes, ErrClosed)
 	}
-	if s != nil && s != avoid && s.conn.cause() == nil {
+	if s != nil && s != avoid && s.conn.cause() == nil && (!leader || s.suits(true)) {
 		return s, nil
 	}
-	s, err := c.seek(ctx, avoid, leader)
+	found, err := c.seek(ctx, avoid, leader)
 	if err != nil {
 		return nil, err
 	}
 	c.mu.Lock()
-	old := c.session
-	c.session, closed = s, c.closed
+	closed = c.closed
+	if !closed {
+		if s != nil {
+			found.remember(s)
+		}
+		c.session = found
+	}
 	c.mu.Unlock()
-	if old != nil {
-		old.conn.close()
-	}
 	if closed {
+		found.conn.close()
+		return nil, c.failure(c.config.Remotes, ErrClosed)
+	}
+	if s != nil {
 		s.conn.close()
-		return nil, c.error(c.config.Remotes, ErrClosed)
 	}
-	return s, nil
-}
-
-func (c *Client) error(remote string, err error) error {
-	var known *Error
-	if errors.As(err, &known) {
-		return err
-	}
-	return &Error{Database: c.config.DB, Remote: strings.TrimSpace(remote), Err: err, Hint: hint(err)}
+	return found, nil
 }

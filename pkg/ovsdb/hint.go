@@ -1,17 +1,144 @@
 package ovsdb
 
 import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
+	"fmt"
+	"io"
 	"io/fs"
+	"net"
+	"strings"
+	"syscall"
+	"time"
 )
 
-// hint returns the next step for the operator, empty if none is known.
-func hint(err error) string {
-	switch {
-	case errors.Is(err, fs.ErrPermission):
-		return "run as root or as the socket's owner"
-	case errors.Is(err, fs.ErrNotExist):
-		return "is the server running? see where its socket lies"
+// failure puts an error of the network or of the server into the operator's
+// words, with the next step.
+func (c *Client) failure(remote string, err error) *Error {
+	var known *Error
+	if errors.As(err, &known) {
+		return known
 	}
-	return ""
+	e := &Error{Database: c.config.DB, Remote: strings.TrimSpace(remote)}
+	e.Err, e.Hint = c.explain(remote, err)
+	return e
+}
+
+// cause is an error in other words.
+type cause struct {
+	text string
+	err  error
+}
+
+func (c *cause) Error() string { return c.text }
+func (c *cause) Unwrap() error { return c.err }
+
+func (c *Client) explain(remote string, err error) (error, string) {
+	if errors.Is(err, ErrUnknownOutcome) {
+		return err, "read the rows back before trying again"
+	}
+	if said, hint, ok := c.explainTLS(err); ok {
+		return said, hint
+	}
+	unix := strings.HasPrefix(remote, "unix:")
+	var dns *net.DNSError
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && unix:
+		return &cause{"no such socket", err},
+			"is the server running on this host? `ls /run/ovn /run/openvswitch` shows its sockets; otherwise give tcp:HOST:PORT or ssl:HOST:PORT"
+	case errors.Is(err, fs.ErrPermission):
+		return &cause{"permission denied", err}, "run as root, or give ssl:HOST:PORT with key, certificate and CA certificate"
+	case errors.Is(err, syscall.ECONNREFUSED) && unix:
+		return &cause{"connection refused", err}, "the socket is left over from a server that has ended: start the server again"
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return &cause{"connection refused", err}, "no server listens on that port: look at the Connection table of the database, and whether the server runs"
+	case errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ENETUNREACH):
+		return &cause{"no route to the host", err}, "is the address right, and in reach of this host?"
+	case errors.As(err, &dns):
+		return &cause{fmt.Sprintf("the name %s is not known", dns.Name), err}, "give the address instead of the name"
+	case errors.Is(err, context.DeadlineExceeded), isTimeout(err):
+		return &cause{fmt.Sprintf("no answer within the time limit (%v)", c.config.Timeout), err},
+			"the server is stopped, busy or cut off: try again with a longer timeout, or another member"
+	case errors.Is(err, ErrNotServed):
+		return err, "is this the address of the other database? 6641 is usually the Northbound, 6642 the Southbound"
+	case errors.Is(err, ErrNoLeader):
+		return err, "give the addresses of all members, or read from any with --no-leader-only"
+	case errors.Is(err, ErrTooLarge):
+		return err, "ask for less at a time"
+	case errors.Is(err, errSyntax) && strings.HasPrefix(remote, "tcp:"):
+		return err, "is that an ssl: port?"
+	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
+		hint := "the server ended or was restarted: try again"
+		if strings.HasPrefix(remote, "tcp:") {
+			hint += "; or it is an ssl: port"
+		}
+		return &cause{"the server closed the connection", err}, hint
+	}
+	return err, ""
+}
+
+func isTimeout(err error) bool {
+	var n net.Error
+	return errors.As(err, &n) && n.Timeout()
+}
+
+// explainTLS knows the errors of the TLS handshake.
+func (c *Client) explainTLS(err error) (said error, hint string, ok bool) {
+	files := c.config.TLS
+	var missing *missingFile
+	var unknown x509.UnknownAuthorityError
+	var invalid x509.CertificateInvalidError
+	var name x509.HostnameError
+	var plain tls.RecordHeaderError
+	switch {
+	case errors.As(err, &missing):
+		return err, "give -p KEY -c CERTIFICATE -C CA-CERTIFICATE, as to the C tools", true
+	case errors.As(err, &unknown):
+		return &cause{fmt.Sprintf("the server's certificate is not signed by the CA of %s", files.CACert), err},
+			"give the CA certificate that signed the server's (-C)", true
+	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
+		return expiry(invalid, err), "give the server a new certificate, or mend the clock", true
+	case errors.As(err, &invalid):
+		return &cause{"the server's certificate is not fit for a server: " + invalid.Error(), err}, "", true
+	case errors.As(err, &name):
+		return &cause{fmt.Sprintf("the server's certificate is not for the name %s", files.ServerName), err},
+			"leave the server name out: certificates of ovs-pki hold none", true
+	case errors.As(err, &plain):
+		return &cause{"the server does not speak TLS", err}, "give tcp: instead of ssl:", true
+	}
+	var op *net.OpError
+	if errors.As(err, &op) && op.Op == "remote error" {
+		said, hint = c.explainAlert(op)
+		return said, hint, true
+	}
+	return nil, "", false
+}
+
+// expiry says since when, or until when, the certificate is not valid.
+func expiry(invalid x509.CertificateInvalidError, err error) error {
+	if cert := invalid.Cert; cert != nil {
+		if now := time.Now(); now.Before(cert.NotBefore) {
+			return &cause{fmt.Sprintf("the server's certificate is valid from %s only", cert.NotBefore.UTC().Format(time.RFC3339)), err}
+		}
+		return &cause{fmt.Sprintf("the server's certificate expired at %s", cert.NotAfter.UTC().Format(time.RFC3339)), err}
+	}
+	return err
+}
+
+// explainAlert is what the server did not like in the handshake.
+func (c *Client) explainAlert(op *net.OpError) (said error, hint string) {
+	files := c.config.TLS
+	if files.Certificate == "" {
+		return &cause{"the server wants a client certificate", op}, "give -p KEY and -c CERTIFICATE"
+	}
+	hint = fmt.Sprintf("is %s signed by the CA that the server trusts?", files.Certificate)
+	if len(c.tls.Certificates) > 0 {
+		leaf := c.tls.Certificates[0].Leaf
+		if leaf != nil && time.Now().After(leaf.NotAfter) {
+			hint = fmt.Sprintf("%s expired at %s", files.Certificate, leaf.NotAfter.UTC().Format(time.RFC3339))
+		}
+	}
+	return &cause{fmt.Sprintf("the server refused the client certificate (%v)", op.Err), op}, hint
 }

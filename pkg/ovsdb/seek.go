@@ -2,19 +2,189 @@ package ovsdb
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
 )
 
-// seek tries the remotes one after another.
+const (
+	// stagger is the head start of each server over the next in the list.
+	stagger = 250 * time.Millisecond
+	// grace is how long others may take once one has answered that would not
+	// do: a follower where the leader is wanted, a member that is cut off.
+	grace = time.Second
+	// pause lies between two looks at a cluster that may be electing.
+	pause = 100 * time.Millisecond
+)
+
+// seek finds a server: the leader if that is wanted, else one in touch with
+// its cluster, else one that is cut off. The servers are dialled in the order
+// of the list, that of avoid last.
 func (c *Client) seek(ctx context.Context, avoid *session, leader bool) (*session, error) {
-	var first error
-	for _, r := range c.remotes {
-		s, err := c.open(ctx, r)
-		if err == nil {
-			return s, nil
+	remotes := slices.Clone(c.remotes)
+	if avoid != nil {
+		slices.SortStableFunc(remotes, func(a, b remote) int {
+			return boolInt(a == avoid.remote) - boolInt(b == avoid.remote)
+		})
+	}
+	began := time.Now()
+	for {
+		r := c.round(ctx, remotes, leader)
+		switch {
+		case r.found != nil:
+			return r.found, nil
+		case r.spare == nil:
+			return nil, c.unreached(r.errs)
+		case leader && len(remotes) == 1 && r.spare.state().Connected,
+			leader && ctx.Err() != nil:
+			r.spare.conn.close()
+			return nil, c.unreached(append(r.errs, c.failure(r.spare.remote.text, ErrNoLeader)))
+		case !leader && (time.Since(began) > grace || len(remotes) == 1 || ctx.Err() != nil):
+			return r.spare, nil
 		}
-		if first == nil {
-			first = c.error(r.text, err)
+		r.spare.conn.close()
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+		}
+		if ctx.Err() != nil {
+			return nil, c.unreached(append(r.errs, c.failure(r.spare.remote.text, ErrNoLeader)))
 		}
 	}
-	return nil, first
+}
+
+func boolInt(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// round is the result of asking every server once.
+type round struct {
+	found *session // that which was wanted
+	spare *session // the best of the others
+	errs  []*Error
+}
+
+type attempt struct {
+	remote  remote
+	session *session
+	err     error
+}
+
+// round dials the servers one after another, stagger apart or as soon as one
+// has failed, until one is found that will do.
+func (c *Client) round(ctx context.Context, remotes []remote, leader bool) round {
+	limit := c.config.Timeout
+	if len(remotes) > 1 {
+		limit /= 2
+	}
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	var r round
+	index := 0
+	attempts := make(chan attempt)
+	started, pending := 0, 0
+	start := func() {
+		if started == len(remotes) {
+			return
+		}
+		remote := remotes[started]
+		started++
+		pending++
+		go func() {
+			s, err := c.open(ctx, remote)
+			attempts <- attempt{remote, s, err}
+		}()
+	}
+	start()
+	next := time.NewTicker(stagger)
+	defer next.Stop()
+	var late <-chan time.Time
+	for pending > 0 || started < len(remotes) {
+		select {
+		case <-next.C:
+			start()
+			continue
+		case <-late:
+			cancel()
+			started = len(remotes)
+			late = nil
+			continue
+		case a := <-attempts:
+			pending--
+			switch {
+			case a.err != nil:
+				r.errs = append(r.errs, c.failure(a.remote.text, a.err))
+			case r.found == nil && a.session.suits(leader):
+				r.found = a.session
+				cancel()
+				started = len(remotes)
+			case r.found == nil:
+				index = max(index, a.session.state().Index)
+				r.keep(a.session)
+				late = time.After(grace)
+			default:
+				a.session.conn.close()
+			}
+			start()
+		}
+	}
+	if r.found != nil && r.spare != nil {
+		r.spare.conn.close()
+		r.spare = nil
+	}
+	if r.spare != nil {
+		r.spare.lag(index)
+	}
+	return r
+}
+
+// keep makes s the spare if it is better than that: in touch, then newer.
+func (r *round) keep(s *session) {
+	if r.spare == nil {
+		r.spare = s
+		return
+	}
+	old, now := r.spare.state(), s.state()
+	if now.Connected && !old.Connected || now.Connected == old.Connected && now.Index > old.Index {
+		r.spare, s = s, r.spare
+	}
+	s.conn.close()
+}
+
+// unreached is the error of a search that found no server.
+func (c *Client) unreached(errs []*Error) error {
+	if len(errs) == 1 {
+		return errs[0]
+	}
+	e := &Error{Database: c.config.DB, Remote: c.config.Remotes, Err: attempts(errs)}
+	for _, one := range errs {
+		if e.Hint == "" || errors.Is(one, ErrNoLeader) {
+			e.Hint = one.Hint
+		}
+	}
+	return e
+}
+
+// attempts are the errors of all servers of a list.
+type attempts []*Error
+
+func (a attempts) Error() string {
+	texts := make([]string, len(a))
+	for i, e := range a {
+		texts[i] = fmt.Sprintf("%s: %v", e.Remote, e.Err)
+	}
+	return strings.Join(texts, "; ")
+}
+
+func (a attempts) Unwrap() []error {
+	errs := make([]error, len(a))
+	for i, e := range a {
+		errs[i] = e
+	}
+	return errs
 }

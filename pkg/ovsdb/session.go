@@ -15,10 +15,44 @@ type session struct {
 	remote remote
 	conn   *conn
 	schema *schema
+	told   bool // the server has a _Server database
 
 	mu     sync.Mutex
 	status Status
-	seen   time.Time // when the member was last in touch with its cluster
+	seen   time.Time // when the member was last seen in touch with its cluster
+}
+
+// suits reports whether the member is the leader, or in touch with it if any
+// member will do.
+func (s *session) suits(leader bool) bool {
+	st := s.state()
+	if leader {
+		return st.Leader
+	}
+	return st.Connected
+}
+
+// lag notes how far the member is behind the newest index of any.
+func (s *session) lag(index int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.status.Behind = max(0, index-s.status.Index)
+}
+
+// remember takes over from an earlier session with the same member when that
+// was in touch with its cluster.
+func (s *session) remember(old *session) {
+	if s.remote != old.remote {
+		return
+	}
+	old.mu.Lock()
+	seen := old.seen
+	old.mu.Unlock()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.seen.IsZero() {
+		s.seen = seen
+	}
 }
 
 // open connects to r and learns the schema and the member's state.
@@ -54,10 +88,7 @@ func (s *session) learn(ctx context.Context, db string) error {
 		return err
 	}
 	s.schema.Name = db
-	if !slices.Contains(served, serverDB) {
-		s.status = Status{Leader: true, Connected: true}
-		return nil
-	}
+	s.told = slices.Contains(served, serverDB)
 	return s.refresh(ctx)
 }
 
@@ -78,8 +109,14 @@ func (member) Table() string { return "Database" }
 
 var memberColumns = []string{"_uuid", "name", "model", "connected", "leader", "index"}
 
-// refresh asks how the member stands in its cluster.
+// refresh asks how the member stands in its cluster, or whether the server is
+// there if it cannot tell.
 func (s *session) refresh(ctx context.Context) error {
+	if !s.told {
+		_, err := s.conn.call(ctx, "echo", []any{})
+		s.note(Status{Leader: true, Connected: true})
+		return err
+	}
 	text, err := s.conn.call(ctx, "transact", []any{serverDB, selectOp("Database", memberColumns, []any{[]any{"name", "==", s.schema.Name}})})
 	if err != nil {
 		return err
@@ -96,15 +133,21 @@ func (s *session) refresh(ctx context.Context) error {
 	st := Status{Leader: true, Connected: true}
 	if len(rows) > 0 && rows[0].Model == "clustered" {
 		m := rows[0]
-		st = Status{Clustered: true, Leader: m.Leader, Connected: m.Connected, Index: m.Index.Get(), Stale: !m.Connected}
+		st = Status{Clustered: true, Leader: m.Leader && m.Connected, Connected: m.Connected, Index: m.Index.Get(), Stale: !m.Connected}
 	}
+	s.note(st)
+	return nil
+}
+
+func (s *session) note(st Status) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.status = st
 	if st.Connected {
 		s.seen = time.Now()
+	} else {
+		st.Behind = s.status.Behind
 	}
-	return nil
+	s.status = st
 }
 
 func (s *session) state() Status {

@@ -8,7 +8,7 @@ type LogicalFlow struct {
 	UUID            ovsdb.UUID            `ovsdb:"_uuid"`
 	Actions         string                `ovsdb:"actions"`
 	ControllerMeter ovsdb.Set[string]     `ovsdb:"controller_meter"`
-	FlowDesc        ovsdb.Set[string]     `ovsdb:"flow_desc"`        // OVN 24.03 and later
+	FlowDesc        ovsdb.Set[string]     `ovsdb:"flow_desc"`        // newer than OVN 23.03
 	LogicalDatapath ovsdb.Set[ovsdb.UUID] `ovsdb:"logical_datapath"` // Datapath_Binding
 	LogicalDPGroup  ovsdb.Set[ovsdb.UUID] `ovsdb:"logical_dp_group"` // Logical_DP_Group
 	Match           string                `ovsdb:"match"`

@@ -64,7 +64,7 @@ type RBACPermission struct {
 	UUID          ovsdb.UUID        `ovsdb:"_uuid"`
 	Authorization ovsdb.Set[string] `ovsdb:"authorization"`
 	InsertDelete  bool              `ovsdb:"insert_delete"`
-	Tbl           string            `ovsdb:"table"`
+	TableName     string            `ovsdb:"table"`
 	Update        ovsdb.Set[string] `ovsdb:"update"`
 }
 

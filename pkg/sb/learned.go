@@ -59,7 +59,7 @@ type BFD struct {
 // Table returns BFD.
 func (BFD) Table() string { return "BFD" }
 
-// ECMPNexthop is a row of ECMP_Nexthop, ovn-sb(5): a next hop of symmetric replies. OVN 24.09 and later.
+// ECMPNexthop is a row of ECMP_Nexthop, ovn-sb(5): a next hop of symmetric replies. Newer than OVN 23.03.
 type ECMPNexthop struct {
 	UUID        ovsdb.UUID        `ovsdb:"_uuid"`
 	Datapath    ovsdb.UUID        `ovsdb:"datapath"` // Datapath_Binding
@@ -72,7 +72,7 @@ type ECMPNexthop struct {
 // Table returns ECMP_Nexthop.
 func (ECMPNexthop) Table() string { return "ECMP_Nexthop" }
 
-// LearnedRoute is a row of Learned_Route, ovn-sb(5): a route learned from the fabric. OVN 25.03 and later.
+// LearnedRoute is a row of Learned_Route, ovn-sb(5): a route learned from the fabric. Newer than OVN 23.03.
 type LearnedRoute struct {
 	UUID        ovsdb.UUID        `ovsdb:"_uuid"`
 	LogicalPort ovsdb.UUID        `ovsdb:"logical_port"` // Port_Binding
@@ -85,7 +85,7 @@ type LearnedRoute struct {
 // Table returns Learned_Route.
 func (LearnedRoute) Table() string { return "Learned_Route" }
 
-// AdvertisedRoute is a row of Advertised_Route, ovn-sb(5): a route told to the fabric. OVN 25.03 and later.
+// AdvertisedRoute is a row of Advertised_Route, ovn-sb(5): a route told to the fabric. Newer than OVN 23.03.
 type AdvertisedRoute struct {
 	UUID        ovsdb.UUID            `ovsdb:"_uuid"`
 	LogicalPort ovsdb.UUID            `ovsdb:"logical_port"` // Port_Binding
