@@ -1,0 +1,164 @@
+package decode
+
+// A PhysicalTable is one of ovn-controller's own OpenFlow tables, those that
+// are no stage of a logical pipeline, by the name that its sources use.
+type PhysicalTable string
+
+// The tables of ovn-controller that this package can name.
+const (
+	PhyToLog        PhysicalTable = "PHY_TO_LOG"           // from OpenFlow port to logical port
+	DetectLargePkt  PhysicalTable = "LARGE_PKT_DETECT"     // packets larger than the tunnel's MTU
+	ProcessLargePkt PhysicalTable = "LARGE_PKT_PROCESS"    // and the ICMP error for them
+	OutputInit      PhysicalTable = "OUTPUT_INIT"          // entry of output where it is none of the others
+	RemoteOutput    PhysicalTable = "REMOTE_OUTPUT"        // to another chassis, by tunnel
+	RemoteVTEP      PhysicalTable = "REMOTE_VTEP_OUTPUT"   // to an EVPN VTEP
+	LocalOutput     PhysicalTable = "LOCAL_OUTPUT"         // to a port of this chassis
+	CheckLoopback   PhysicalTable = "CHECK_LOOPBACK"       // drops what would go back to its inport
+	SaveInport      PhysicalTable = "SAVE_INPORT"          // saves in_port for output to it
+	LogToPhy        PhysicalTable = "LOG_TO_PHY"           // from logical port to OpenFlow port
+	MACBinding      PhysicalTable = "MAC_BINDING"          // get_arp, get_nd: the next hop's MAC
+	MACLookup       PhysicalTable = "MAC_LOOKUP"           // lookup_arp, lookup_nd
+	ChkLBHairpin    PhysicalTable = "CHK_LB_HAIRPIN"       // chk_lb_hairpin
+	ChkLBReply      PhysicalTable = "CHK_LB_HAIRPIN_REPLY" // chk_lb_hairpin_reply
+	CtSNATHairpin   PhysicalTable = "CT_SNAT_HAIRPIN"      // ct_snat_to_vip
+	GetFDB          PhysicalTable = "GET_FDB"              // get_fdb
+	LookupFDB       PhysicalTable = "LOOKUP_FDB"           // lookup_fdb
+	InPortSec       PhysicalTable = "CHK_IN_PORT_SEC"      // check_in_port_sec
+	InPortSecND     PhysicalTable = "CHK_IN_PORT_SEC_ND"   // its part for ARP and ND
+	OutPortSec      PhysicalTable = "CHK_OUT_PORT_SEC"     // check_out_port_sec
+	ECMPNextHopMAC  PhysicalTable = "ECMP_NH_MAC"          // chk_ecmp_nh_mac
+	ECMPNextHop     PhysicalTable = "ECMP_NH"              // chk_ecmp_nh
+	ChkLBAffinity   PhysicalTable = "CHK_LB_AFFINITY"      // chk_lb_aff
+	MACCacheUse     PhysicalTable = "MAC_CACHE_USE"        // mac_cache_use
+	CtZoneLookup    PhysicalTable = "CT_ZONE_LOOKUP"       // zones of a packet that came by a tunnel
+	CtOrigNW        PhysicalTable = "CT_ORIG_NW_DST_LOAD"  // ct_nw_dst
+	CtOrigIP6       PhysicalTable = "CT_ORIG_IP6_DST_LOAD" // ct_ip6_dst
+	CtOrigTP        PhysicalTable = "CT_ORIG_TP_DST_LOAD"  // ct_tp_dst
+	FloodRemote     PhysicalTable = "FLOOD_REMOTE_CHASSIS" // flood_remote
+	CtStateSave     PhysicalTable = "CT_STATE_SAVE"        // ct_state_save
+	CtOrigProto     PhysicalTable = "CT_ORIG_PROTO_LOAD"   // ct_proto
+	GetRemoteFDB    PhysicalTable = "GET_REMOTE_FDB"       // get_remote_fdb
+	LearnRemoteFDB  PhysicalTable = "LEARN_REMOTE_FDB"     // learned remote MACs
+	EVPNARPLookup   PhysicalTable = "EVPN_ARP_LOOKUP"      // chk_evpn_arp
+)
+
+// A helper is a table that logical actions look things up in, with the number
+// that it has in every release up to 26.03 and the releases that have it.
+type helper struct {
+	table PhysicalTable
+	of    int
+	since func(Version) bool
+}
+
+func always(Version) bool { return true }
+
+func since(year, month, patch int) func(Version) bool {
+	return func(v Version) bool { return v.atLeast(year, month, patch) }
+}
+
+// backported is since, and the named releases of older series.
+func backported(spans string, year, month, patch int) func(Version) bool {
+	return func(v Version) bool { return v.in(spans) || v.atLeast(year, month, patch) }
+}
+
+var helpers = []helper{
+	{MACBinding, 66, always},
+	{MACLookup, 67, always},
+	{ChkLBHairpin, 68, always},
+	{ChkLBReply, 69, always},
+	{CtSNATHairpin, 70, always},
+	{GetFDB, 71, since(21, 3, 0)},
+	{LookupFDB, 72, since(21, 3, 0)},
+	{InPortSec, 73, since(22, 6, 0)},
+	{InPortSecND, 74, since(22, 6, 0)},
+	{OutPortSec, 75, since(22, 6, 0)},
+	{ECMPNextHopMAC, 76, since(22, 6, 1)},
+	{ECMPNextHop, 77, since(22, 6, 1)},
+	{ChkLBAffinity, 78, since(22, 12, 0)},
+	{MACCacheUse, 79, since(23, 9, 0)},
+	{CtZoneLookup, 80, backported("24.03.6+", 24, 9, 0)},
+	{CtOrigNW, 81, backported("24.03.5+ 24.09.2+", 25, 3, 0)},
+	{CtOrigIP6, 82, backported("24.03.5+ 24.09.2+", 25, 3, 0)},
+	{CtOrigTP, 83, backported("24.03.5+ 24.09.2+", 25, 3, 0)},
+	{FloodRemote, 84, since(25, 3, 0)},
+	{CtStateSave, 85, backported("24.03.6+ 24.09.3+", 25, 3, 1)},
+	{CtOrigProto, 86, since(25, 9, 0)},
+	{GetRemoteFDB, 87, since(25, 9, 0)},
+	{LearnRemoteFDB, 88, since(26, 3, 0)},
+}
+
+// A layout is how a span of releases numbers the output tables: what differs
+// from release to release. A zero number means that the table is missing.
+type layout struct {
+	releases string
+	detect, process, init,
+	remote, vtep, local, loopback,
+	egress int
+}
+
+// The layouts that were released, read from each tag. Development after 26.03
+// moved everything from SAVE_INPORT on by 24; see next.
+var layouts = []layout{
+	{releases: "20.12", remote: 32, local: 33, loopback: 34, egress: 40},
+	{releases: "21.03 21.06 21.09 21.12 22.03 22.06 22.09.0 22.09.1 22.12.0 23.03.0",
+		remote: 37, local: 38, loopback: 39, egress: 40},
+	{releases: "22.09.2+ 22.12.1+ 23.03.1+ 23.06.1+ 23.09 24.03",
+		detect: 37, process: 38, remote: 39, local: 40, loopback: 41, egress: 42},
+	{releases: "23.06.0", init: 37, detect: 38, process: 39, remote: 40, local: 41, loopback: 42, egress: 43},
+	{releases: "24.09 25.03", detect: 40, process: 41, remote: 42, local: 43, loopback: 44, egress: 45},
+	{releases: "25.09", detect: 41, process: 42, remote: 43, vtep: 44, local: 45, loopback: 46, egress: 47},
+	{releases: "26.03", detect: 42, process: 43, remote: 44, vtep: 45, local: 46, loopback: 47, egress: 48},
+}
+
+// next is the layout of what comes after the last known release, as far as it
+// can be seen in development; a guess, and named so by the Calibration.
+var next = layout{detect: 52, process: 53, remote: 54, vtep: 55, local: 56, loopback: 57, egress: 62}
+
+// How development after 26.03 moved SAVE_INPORT, LOG_TO_PHY and the helpers.
+const nextShift = 24
+
+const (
+	ingressBase = 8 // of every release so far
+	saveInport  = 64
+	logToPhy    = 65
+)
+
+// profile returns the tables of release v, and whether v is a release that the
+// layouts were read from rather than a newer one.
+func profile(v Version) (tables map[PhysicalTable]int, egress int, known bool) {
+	if v == (Version{}) {
+		return nil, 0, false
+	}
+	for _, l := range layouts {
+		if v.in(l.releases) {
+			return l.tables(v, 0), l.egress, true
+		}
+	}
+	if v.atLeast(26, 4, 0) {
+		tables = next.tables(v, nextShift)
+		tables[EVPNARPLookup] = 113
+		return tables, next.egress, false
+	}
+	return nil, 0, false
+}
+
+func (l layout) tables(v Version, shift int) map[PhysicalTable]int {
+	tables := map[PhysicalTable]int{
+		PhyToLog:     0,
+		RemoteOutput: l.remote, LocalOutput: l.local, CheckLoopback: l.loopback,
+		SaveInport: saveInport + shift, LogToPhy: logToPhy + shift,
+	}
+	for table, of := range map[PhysicalTable]int{
+		OutputInit: l.init, DetectLargePkt: l.detect, ProcessLargePkt: l.process, RemoteVTEP: l.vtep,
+	} {
+		if of != 0 {
+			tables[table] = of
+		}
+	}
+	for _, h := range helpers {
+		if h.since(v) {
+			tables[h.table] = h.of + shift
+		}
+	}
+	return tables
+}

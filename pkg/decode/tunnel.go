@@ -1,0 +1,125 @@
+package decode
+
+import (
+	"bufio"
+	"net/netip"
+	"strconv"
+	"strings"
+)
+
+// OVN's Geneve option: who sends and who receives, in 32 bits.
+const (
+	ovnOptionClass = 0x102
+	ovnOptionType  = 0x80
+)
+
+// multicastKey is the first tunnel key of multicast groups; those of ports lie
+// below it.
+const multicastKey = 0x8000
+
+// A TLV is a row of a bridge's tunnel option map: the Geneve option that a
+// tun_metadata field stands for.
+type TLV struct {
+	Class  uint16
+	Type   uint8
+	Length int // bytes
+	Index  int // of tun_metadata
+}
+
+// ParseTLVMap reads what `ovs-ofctl -O OpenFlow15 dump-tlv-map BRIDGE` prints.
+// Lines that are no mapping are passed over.
+func ParseTLVMap(text string) []TLV {
+	var tlvs []TLV
+	for lines := bufio.NewScanner(strings.NewReader(text)); lines.Scan(); {
+		words := strings.Fields(lines.Text())
+		if len(words) != 4 {
+			continue
+		}
+		index, ok := strings.CutPrefix(words[3], "tun_metadata")
+		if !ok {
+			continue
+		}
+		class, err1 := strconv.ParseUint(words[0], 0, 16)
+		kind, err2 := strconv.ParseUint(words[1], 0, 8)
+		length, err3 := strconv.ParseUint(words[2], 10, 8)
+		field, err4 := strconv.ParseUint(index, 10, 6)
+		if err1 != nil || err2 != nil || err3 != nil || err4 != nil {
+			continue
+		}
+		tlvs = append(tlvs, TLV{uint16(class), uint8(kind), int(length), int(field)})
+	}
+	return tlvs
+}
+
+// OVNOption returns the index of the tun_metadata field that holds OVN's
+// Geneve option, false if the map has none: then ovn-controller has not set
+// the bridge up, or it was not asked.
+func OVNOption(tlvs []TLV) (int, bool) {
+	for _, t := range tlvs {
+		if t.Class == ovnOptionClass && t.Type == ovnOptionType {
+			return t.Index, true
+		}
+	}
+	return 0, false
+}
+
+// SplitOption reads OVN's Geneve option: the tunnel keys of the logical inport
+// (15 bits) and outport or multicast group (16 bits), ovn-architecture(7),
+// "Tunnel Encapsulations".
+func SplitOption(value uint32) (inport, outport uint64) {
+	return uint64(value >> 16 & 0x7fff), uint64(value & 0xffff)
+}
+
+// JoinOption is the inverse of SplitOption.
+func JoinOption(inport, outport uint64) uint32 {
+	return uint32(inport&0x7fff)<<16 | uint32(outport&0xffff)
+}
+
+// SplitVNI reads the VNI of a VXLAN tunnel between chassis: 12 bits of
+// datapath, 11 of outport, and one that makes it a multicast group. There is
+// no room for the inport. (The VNI of a VTEP's tunnel is the datapath alone.)
+func SplitVNI(vni uint64) (datapath, outport uint64) {
+	datapath, outport = vni&0xfff, vni>>12&0x7ff
+	if vni&(1<<23) != 0 {
+		outport |= multicastKey
+	}
+	return datapath, outport
+}
+
+// JoinVNI is the inverse of SplitVNI.
+func JoinVNI(datapath, outport uint64) uint64 {
+	vni := datapath&0xfff | outport&0x7ff<<12
+	if outport >= multicastKey {
+		vni |= 1 << 23
+	}
+	return vni
+}
+
+// A TunnelEnd is the far end of a tunnel port of the integration bridge.
+type TunnelEnd struct {
+	Chassis string     // Chassis.name
+	Remote  netip.Addr // its encapsulation address
+	Local   netip.Addr // ours, since 24.03; else invalid
+}
+
+// ParseTunnelID reads Port.external_ids:ovn-chassis-id, which is
+// CHASSIS@REMOTE up to 23.09 and CHASSIS@REMOTE%LOCAL from 24.03 on. A chassis
+// name may itself hold @ and %, addresses hold neither.
+func ParseTunnelID(text string) (TunnelEnd, bool) {
+	i := strings.LastIndexByte(text, '@')
+	if i <= 0 {
+		return TunnelEnd{}, false
+	}
+	remote, local, both := strings.Cut(text[i+1:], "%")
+	end := TunnelEnd{Chassis: text[:i]}
+	var err error
+	if end.Remote, err = netip.ParseAddr(remote); err != nil {
+		return TunnelEnd{}, false
+	}
+	if both {
+		if end.Local, err = netip.ParseAddr(local); err != nil {
+			return TunnelEnd{}, false
+		}
+	}
+	return end, true
+}

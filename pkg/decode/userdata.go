@@ -1,0 +1,136 @@
+package decode
+
+import (
+	"encoding/binary"
+	"encoding/hex"
+	"fmt"
+	"strings"
+)
+
+// opcodes names the operations of ovn-controller's packet-in handling, by
+// their number in a controller action's userdata. Numbers were only ever
+// added (the last two in 24.09).
+var opcodes = []string{
+	"ARP", "PUT_ARP", "PUT_DHCP_OPTS", "ND_NA", "PUT_ND", "PUT_DHCPV6_OPTS", "DNS_LOOKUP", "LOG",
+	"PUT_ND_RA_OPTS", "ND_NS", "ICMP", "TCP_RESET", "ND_NA_ROUTER", "PUT_ICMP4_FRAG_MTU",
+	"ICMP4_ERROR", "EVENT", "IGMP", "BIND_VPORT", "HANDLE_SVC_CHECK", "DHCP6_SERVER",
+	"ICMP6_ERROR", "PUT_ICMP6_FRAG_MTU", "REJECT", "BFD_MSG", "SCTP_ABORT", "PUT_FDB",
+	"ACTIVATION_STRATEGY", "MG_SPLIT_BUF", "DHCP_RELAY_REQ_CHK", "DHCP_RELAY_RESP_CHK",
+}
+
+// effects says what becomes of the packet for the operations that an operator
+// asks about.
+var effects = map[string]string{
+	"ARP":                 "asks for the next hop's MAC by ARP",
+	"ND_NS":               "asks for the next hop's MAC by neighbour solicitation",
+	"PUT_ARP":             "learns the sender's MAC",
+	"PUT_ND":              "learns the sender's MAC",
+	"PUT_FDB":             "learns the source MAC",
+	"ND_NA":               "answers the neighbour solicitation",
+	"ND_NA_ROUTER":        "answers the neighbour solicitation as a router",
+	"PUT_DHCP_OPTS":       "answers the DHCP request",
+	"PUT_DHCPV6_OPTS":     "answers the DHCPv6 request",
+	"DHCP6_SERVER":        "takes the DHCPv6 server's answer",
+	"DHCP_RELAY_REQ_CHK":  "relays the DHCP request",
+	"DHCP_RELAY_RESP_CHK": "relays the DHCP response",
+	"DNS_LOOKUP":          "answers the DNS query",
+	"PUT_ND_RA_OPTS":      "sends a router advertisement",
+	"LOG":                 "logs the packet",
+	"ICMP":                "answers with an ICMP error",
+	"ICMP4_ERROR":         "answers with an ICMP error",
+	"ICMP6_ERROR":         "answers with an ICMPv6 error",
+	"TCP_RESET":           "answers with a TCP reset",
+	"SCTP_ABORT":          "answers with an SCTP abort",
+	"REJECT":              "rejects the packet: TCP reset, or ICMP unreachable",
+	"EVENT":               "raises an event for the controller",
+	"IGMP":                "learns the multicast membership",
+	"BIND_VPORT":          "binds the virtual port here",
+	"HANDLE_SVC_CHECK":    "takes the answer to a health check",
+	"BFD_MSG":             "takes the BFD message",
+	"ACTIVATION_STRATEGY": "activates the migrated port here",
+	"MG_SPLIT_BUF":        "goes on with the rest of the multicast group",
+}
+
+// severities are those of an ACL's log, by their number in the userdata,
+// which is that of RFC 5424.
+var severities = map[byte]string{1: "alert", 4: "warning", 5: "notice", 6: "info", 7: "debug"}
+
+// verdicts are those of an ACL's log, by their number in the userdata.
+var verdicts = map[byte]string{0: "allow", 1: "drop", 2: "reject", 3: "pass"}
+
+// Userdata is what a controller action asks ovn-controller to do with the
+// packet.
+type Userdata struct {
+	Opcode string // "REJECT"; "opcode 77" when it is a number that is not known
+	Effect string // "rejects the packet: TCP reset, or ICMP unreachable"; may be empty
+
+	// Of a LOG: what the ACL's log line will hold.
+	ACL      string // NB ACL.name, may be empty
+	Verdict  string // allow, drop, reject or pass
+	Severity string // alert, warning, notice, info or debug
+
+	// Nested is the length in bytes of OpenFlow actions that follow in wire
+	// format, for the packet that the controller makes; they are not decoded.
+	Nested int
+}
+
+// maxUserdata bounds what one controller action may carry: an OpenFlow action
+// is at most 65535 bytes long.
+const maxUserdata = 1 << 16
+
+// ParseUserdata reads the userdata of a controller action as OVS prints it,
+// bytes in hexadecimal with dots between ("00.00.00.07.00.00.00.00…"). It
+// reports false for text that is no OVN userdata.
+func ParseUserdata(text string) (Userdata, bool) {
+	if len(text) > 3*maxUserdata {
+		return Userdata{}, false
+	}
+	raw, err := hex.DecodeString(strings.ReplaceAll(text, ".", ""))
+	// struct action_header: opcode in 32 bits, then 32 bits of padding.
+	if err != nil || len(raw) < 8 {
+		return Userdata{}, false
+	}
+	opcode, body := binary.BigEndian.Uint32(raw), raw[8:]
+	u := Userdata{Opcode: fmt.Sprintf("opcode %d", opcode)}
+	if opcode < uint32(len(opcodes)) {
+		u.Opcode = opcodes[opcode]
+	}
+	u.Effect = effects[u.Opcode]
+	switch u.Opcode {
+	case "LOG":
+		u.log(body)
+	case "ARP", "ND_NA", "ND_NA_ROUTER", "ND_NS", "ICMP", "ICMP4_ERROR", "ICMP6_ERROR", "TCP_RESET", "REJECT", "SCTP_ABORT":
+		u.Nested = len(body)
+	}
+	return u, true
+}
+
+// log reads the body of a LOG: verdict and severity in a byte each, then the
+// ACL's name to the end.
+func (u *Userdata) log(body []byte) {
+	if len(body) < 2 {
+		return
+	}
+	u.Verdict, u.Severity = verdicts[body[0]], severities[body[1]]
+	u.ACL = string(body[2:])
+}
+
+// String says in words what happens to the packet.
+func (u Userdata) String() string {
+	if u.Opcode == "LOG" {
+		var words []string
+		if u.ACL != "" {
+			words = append(words, fmt.Sprintf("ACL %q", u.ACL))
+		}
+		for _, w := range []string{u.Verdict, u.Severity} {
+			if w != "" {
+				words = append(words, w)
+			}
+		}
+		return strings.TrimSpace("logs the packet " + strings.Join(words, ", "))
+	}
+	if u.Effect != "" {
+		return u.Effect
+	}
+	return "sends the packet to ovn-controller: " + u.Opcode
+}
