@@ -1,0 +1,136 @@
+package decode
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/ovnctl/ovnctl/pkg/flow"
+)
+
+// Context is what the meaning of a number depends on besides its field. What
+// is not known stays zero.
+type Context struct {
+	Bridge   string // of in_port and output; empty for the integration bridge
+	Metadata uint64 // the datapath of reg14 and reg15
+	TunID    uint64 // the datapath of the tunnel option
+	VXLAN    bool   // the packet came, or goes, by VXLAN
+}
+
+// Annotate says what the value of a field means, as in "switch node1" for
+// metadata; empty if it means nothing more than the number.
+func (n *Names) Annotate(f *flow.Field, value flow.Value, at Context) string {
+	if f == nil || n == nil {
+		return ""
+	}
+	if index, ok := strings.CutPrefix(f.Name, "tun_metadata"); ok {
+		if n.haveOption && index == fmt.Sprint(n.option) {
+			return n.option32(value, at)
+		}
+		return ""
+	}
+	switch f.Name {
+	case "metadata":
+		return n.datapathText(value.Lo)
+	case "reg14":
+		return n.portText(at.Metadata, value.Lo)
+	case "reg15":
+		return n.portText(at.Metadata, value.Lo)
+	case "reg10":
+		return strings.Join(FlagNames(uint32(value.Lo), n.Version), ",")
+	case "reg11", "reg12", "ct_zone":
+		return n.zoneText(int(value.Lo & 0xffff))
+	case "reg13":
+		return n.reg13Text(value.Lo)
+	case "tun_id":
+		return n.tunIDText(value.Lo, at)
+	case "in_port", "in_port_oxm", "actset_output":
+		if p, ok := n.OFPort(at.Bridge, int(value.Lo)); ok {
+			return p.String()
+		}
+	case "ct_mark":
+		return CtMark(value, n.Version)
+	case "ct_label":
+		return CtLabel(value, n.Version)
+	}
+	return ""
+}
+
+func (n *Names) datapathText(key uint64) string {
+	if d := n.Datapath(key); d != nil {
+		return d.String()
+	}
+	return ""
+}
+
+// evpnKey marks a key of reg14 or reg15 as that of an EVPN VTEP (26.03).
+const evpnKey = 1 << 31
+
+func (n *Names) portText(datapath, key uint64) string {
+	if key&evpnKey != 0 {
+		return fmt.Sprintf("EVPN VTEP %d", key&^evpnKey)
+	}
+	if p := n.Port(datapath, key); p != nil {
+		return p.String()
+	}
+	if g := n.Group(datapath, key); g != nil {
+		return g.String()
+	}
+	return ""
+}
+
+func (n *Names) zoneText(number int) string {
+	var words []string
+	for _, z := range n.Zones(number) {
+		words = append(words, z.String())
+	}
+	return strings.Join(words, ", ")
+}
+
+// reg13Text reads the zone and, since 24.03, the encap id in the upper half.
+func (n *Names) reg13Text(value uint64) string {
+	zone := n.zoneText(int(value & 0xffff))
+	id := int(value >> 16 & 0xffff)
+	if id == 0 {
+		return zone
+	}
+	encap := fmt.Sprintf("encap %d", id)
+	if id < len(n.encaps) {
+		encap = "encap " + n.encaps[id]
+	}
+	if zone == "" {
+		return encap
+	}
+	return zone + ", " + encap
+}
+
+func (n *Names) tunIDText(vni uint64, at Context) string {
+	if !at.VXLAN {
+		return n.datapathText(vni)
+	}
+	datapath, outport := SplitVNI(vni)
+	text := n.datapathText(datapath)
+	if to := n.portText(datapath, outport); to != "" {
+		text += ", to " + to
+	}
+	return text
+}
+
+// option32 reads OVN's Geneve option as in "port a to port b".
+func (n *Names) option32(value flow.Value, at Context) string {
+	datapath := at.TunID
+	if datapath == 0 {
+		datapath = at.Metadata
+	}
+	inport, outport := SplitOption(uint32(value.Lo))
+	from, to := n.portText(datapath, inport), n.portText(datapath, outport)
+	if from == "" && to == "" {
+		return ""
+	}
+	if from == "" {
+		from = fmt.Sprintf("port %d", inport)
+	}
+	if to == "" {
+		to = fmt.Sprintf("port %d", outport)
+	}
+	return from + " to " + to
+}

@@ -1,0 +1,312 @@
+package decode
+
+import (
+	"fmt"
+	"maps"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/ovnctl/ovnctl/pkg/ovsdb"
+	"github.com/ovnctl/ovnctl/pkg/vswitch"
+)
+
+// Vswitch is what a node's own database says, as ovsdb.Load fills it.
+type Vswitch struct {
+	OpenvSwitch []vswitch.OpenvSwitch
+	Bridges     []vswitch.Bridge
+	Ports       []vswitch.Port
+	Interfaces  []vswitch.Interface
+}
+
+// An OFPort is an OpenFlow port of a bridge, with what it is to OVN.
+type OFPort struct {
+	Bridge    string
+	Number    int
+	Interface string
+	Type      string // Interface.type: geneve, vxlan, patch, internal; empty for a device
+
+	LogicalPort string     // iface-id, or the localnet or l2gateway port of a patch port
+	Peer        string     // of a patch port: the other end's interface
+	PeerBridge  string     // and its bridge
+	Tunnel      *TunnelEnd // of a tunnel that ovn-controller made
+}
+
+// String says what the port is: "port default_web", "tunnel to node2
+// (172.30.0.12)", "patch to br-ex (localnet)".
+func (p OFPort) String() string {
+	switch {
+	case p.Tunnel != nil:
+		return fmt.Sprintf("tunnel to %s (%s)", p.Tunnel.Chassis, p.Tunnel.Remote)
+	case p.Peer != "" && p.LogicalPort != "":
+		return fmt.Sprintf("port %s, patch to %s", p.LogicalPort, p.PeerBridge)
+	case p.Peer != "":
+		return "patch to " + p.PeerBridge
+	case p.LogicalPort != "":
+		return "port " + p.LogicalPort
+	}
+	return p.Interface
+}
+
+// A Zone is a conntrack zone of one chassis.
+type Zone struct {
+	Number int
+	Name   string    // as in ct-zone-NAME
+	Port   string    // the logical port that it belongs to
+	Router *Datapath // or the router; nil if it is none or not known
+	NAT    string    // "dnat" or "snat", of a router
+}
+
+// String returns the zone as in "zone of default_web" or "snat zone of
+// GR_node1".
+func (z Zone) String() string {
+	switch {
+	case z.Router != nil:
+		return z.NAT + " zone of " + z.Router.Name
+	case z.NAT != "":
+		return z.NAT + " zone of " + strings.TrimSuffix(z.Name, "_"+z.NAT)
+	}
+	return "zone of " + z.Port
+}
+
+// Names turns the numbers of one chassis into names. It is immutable. Either
+// part may be missing.
+type Names struct {
+	*Logical
+	// Bridge is the name of the integration bridge.
+	Bridge string
+	// Chassis is the system-id of the node.
+	Chassis string
+
+	ofports    map[string]map[int]OFPort // by bridge
+	interfaces map[string]OFPort         // by interface
+	zones      map[int][]Zone
+	encaps     []string // of this node, in the order that encap ids count
+	option     int      // index of the tun_metadata field with OVN's option
+	haveOption bool
+	Version    Version // of ovn-controller; zero if not known
+}
+
+// NewNames joins what the Southbound says with what a node's own database and
+// the tunnel option map of its integration bridge say. Any of them may be
+// empty or nil.
+func NewNames(l *Logical, node Vswitch, tlvs []TLV, controller Version) *Names {
+	n := &Names{
+		Logical: l, Bridge: "br-int", Version: controller,
+		ofports: map[string]map[int]OFPort{}, interfaces: map[string]OFPort{}, zones: map[int][]Zone{},
+	}
+	n.option, n.haveOption = OVNOption(tlvs)
+	for _, row := range node.OpenvSwitch {
+		n.Chassis = row.ExternalIDs["system-id"]
+		if bridge := n.setting(row.ExternalIDs, "ovn-bridge"); bridge != "" {
+			n.Bridge = bridge
+		}
+		n.encaps = encapIPs(n.setting(row.ExternalIDs, "ovn-encap-ip"))
+	}
+	n.joinPorts(node)
+	for _, bridge := range node.Bridges {
+		if bridge.Name == n.Bridge {
+			n.joinZones(bridge.ExternalIDs)
+		}
+	}
+	return n
+}
+
+// setting reads an external_id of Open_vSwitch, which may be given for one
+// chassis alone (ovn-controller(8)).
+func (n *Names) setting(ids map[string]string, key string) string {
+	if v, ok := ids[key+"-"+n.Chassis]; ok && n.Chassis != "" {
+		return v
+	}
+	return ids[key]
+}
+
+// encapIPs returns the addresses in the order in which encap ids number them.
+func encapIPs(list string) []string {
+	var ips []string
+	for _, ip := range strings.Split(list, ",") {
+		if ip = strings.TrimSpace(ip); ip != "" {
+			ips = append(ips, ip)
+		}
+	}
+	slices.Sort(ips)
+	return slices.Compact(ips)
+}
+
+func (n *Names) joinPorts(node Vswitch) {
+	ports := map[ovsdb.UUID]*vswitch.Port{}
+	for i := range node.Ports {
+		ports[node.Ports[i].UUID] = &node.Ports[i]
+	}
+	interfaces := map[ovsdb.UUID]*vswitch.Interface{}
+	for i := range node.Interfaces {
+		interfaces[node.Interfaces[i].UUID] = &node.Interfaces[i]
+	}
+	for _, bridge := range node.Bridges {
+		for _, port := range bridge.Ports {
+			row := ports[port]
+			if row == nil {
+				continue
+			}
+			for _, uuid := range row.Interfaces {
+				if iface := interfaces[uuid]; iface != nil {
+					n.interfaces[iface.Name] = newOFPort(bridge.Name, row, iface)
+				}
+			}
+		}
+	}
+	for name, p := range n.interfaces {
+		if p.Peer != "" {
+			p.PeerBridge = n.interfaces[p.Peer].Bridge
+			n.interfaces[name] = p
+		}
+		if n.ofports[p.Bridge] == nil {
+			n.ofports[p.Bridge] = map[int]OFPort{}
+		}
+		if p.Number > 0 {
+			n.ofports[p.Bridge][p.Number] = p
+		}
+	}
+}
+
+func newOFPort(bridge string, port *vswitch.Port, iface *vswitch.Interface) OFPort {
+	p := OFPort{
+		Bridge: bridge, Number: iface.OFPort.Get(), Interface: iface.Name, Type: iface.Type,
+		LogicalPort: iface.ExternalIDs["iface-id"],
+	}
+	if iface.Type == "patch" {
+		p.Peer = iface.Options["peer"]
+	}
+	for _, key := range []string{"ovn-localnet-port", "ovn-l2gateway-port"} {
+		if lport := port.ExternalIDs[key]; lport != "" {
+			p.LogicalPort = lport
+		}
+	}
+	if end, ok := ParseTunnelID(port.ExternalIDs["ovn-chassis-id"]); ok {
+		p.Tunnel = &end
+	}
+	return p
+}
+
+func (n *Names) joinZones(ids map[string]string) {
+	for _, key := range slices.Sorted(maps.Keys(ids)) {
+		name, ok := strings.CutPrefix(key, "ct-zone-")
+		if !ok {
+			continue
+		}
+		number, ok := parseZone(ids[key])
+		if !ok {
+			continue
+		}
+		n.zones[number] = append(n.zones[number], n.zone(number, name))
+	}
+}
+
+// zone reads a zone's name: a logical port, or a router with _dnat or _snat
+// behind it, the router's datapath up to 23.06 and its name from 23.09 on.
+func (n *Names) zone(number int, name string) Zone {
+	z := Zone{Number: number, Name: name}
+	if n.PortNamed(name) != nil {
+		z.Port = name
+		return z
+	}
+	for _, nat := range []string{"dnat", "snat"} {
+		if router, ok := strings.CutSuffix(name, "_"+nat); ok {
+			z.NAT, z.Router = nat, n.datapathNamed(router)
+			return z
+		}
+	}
+	z.Port = name
+	return z
+}
+
+func (l *Logical) datapathNamed(name string) *Datapath {
+	if l == nil {
+		return nil
+	}
+	if d := l.datapaths[ovsdb.UUID(strings.ToLower(name))]; d != nil {
+		return d
+	}
+	return l.byDatapathName[name]
+}
+
+// parseZone reads a zone's number, 1 to 65535; 0 is the zone of everybody.
+func parseZone(text string) (int, bool) {
+	var n int
+	if text == "" || len(text) > 5 {
+		return 0, false
+	}
+	for _, c := range []byte(text) {
+		if c < '0' || c > '9' {
+			return 0, false
+		}
+		n = n*10 + int(c-'0')
+	}
+	return n, n <= 0xffff
+}
+
+// OFPort finds an OpenFlow port by its number; an empty bridge is the
+// integration bridge.
+func (n *Names) OFPort(bridge string, number int) (OFPort, bool) {
+	if bridge == "" {
+		bridge = n.Bridge
+	}
+	p, ok := n.ofports[bridge][number]
+	return p, ok
+}
+
+// Interface finds an OpenFlow port by its interface's name.
+func (n *Names) Interface(name string) (OFPort, bool) {
+	p, ok := n.interfaces[name]
+	return p, ok
+}
+
+// OFPorts returns the ports of a bridge by number; an empty bridge is the
+// integration bridge.
+func (n *Names) OFPorts(bridge string) []OFPort {
+	if bridge == "" {
+		bridge = n.Bridge
+	}
+	var ports []OFPort
+	for _, number := range slices.Sorted(maps.Keys(n.ofports[bridge])) {
+		ports = append(ports, n.ofports[bridge][number])
+	}
+	return ports
+}
+
+// TunnelTo returns the tunnel ports of the integration bridge that lead to a
+// chassis, by number.
+func (n *Names) TunnelTo(chassis string) []OFPort {
+	return slices.DeleteFunc(n.OFPorts(""), func(p OFPort) bool {
+		return p.Tunnel == nil || p.Tunnel.Chassis != chassis
+	})
+}
+
+// TunnelFrom returns the tunnel port of the integration bridge by which packets
+// from that address come in. local is the address that they were sent to; it
+// need not be valid where the chassis has but one.
+func (n *Names) TunnelFrom(remote, local netip.Addr) (OFPort, bool) {
+	for _, p := range n.OFPorts("") {
+		if p.Tunnel != nil && p.Tunnel.Remote == remote &&
+			(!local.IsValid() || !p.Tunnel.Local.IsValid() || p.Tunnel.Local == local) {
+			return p, true
+		}
+	}
+	return OFPort{}, false
+}
+
+// Zones returns the zones of that number, usually one.
+func (n *Names) Zones(number int) []Zone { return n.zones[number] }
+
+// AllZones returns the zones of the chassis by number and name.
+func (n *Names) AllZones() []Zone {
+	var zones []Zone
+	for _, number := range slices.Sorted(maps.Keys(n.zones)) {
+		zones = append(zones, n.zones[number]...)
+	}
+	return zones
+}
+
+// OptionField returns the index of the tun_metadata field that holds OVN's
+// Geneve option on this chassis, false if its map was not read.
+func (n *Names) OptionField() (int, bool) { return n.option, n.haveOption }

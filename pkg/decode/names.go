@@ -1,0 +1,202 @@
+package decode
+
+import (
+	"strings"
+
+	"github.com/ovnctl/ovnctl/pkg/ovsdb"
+	"github.com/ovnctl/ovnctl/pkg/sb"
+)
+
+// Southbound is what names are made of, as ovsdb.Load fills it. A table that
+// is not at hand stays empty: its numbers then have no names.
+type Southbound struct {
+	Global            []sb.Global
+	Datapaths         []sb.DatapathBinding
+	Ports             []sb.PortBinding
+	Groups            []sb.MulticastGroup
+	Chassis           []sb.Chassis
+	Encaps            []sb.Encap
+	MACBindings       []sb.MACBinding
+	StaticMACBindings []sb.StaticMACBinding
+	FDBs              []sb.FDB
+	LoadBalancers     []sb.LoadBalancer
+}
+
+// A Datapath is a logical switch or router as the Southbound knows it.
+type Datapath struct {
+	UUID ovsdb.UUID // of the Datapath_Binding
+	Key  uint64     // tunnel key: metadata, and the VNI of Geneve
+	Kind Kind
+	Name string     // for people
+	NB   ovsdb.UUID // of the Logical_Switch or Logical_Router; may be empty
+}
+
+// String returns the datapath as in "switch node1".
+func (d *Datapath) String() string {
+	if d.Kind == "" {
+		return "datapath " + d.Name
+	}
+	return string(d.Kind) + " " + d.Name
+}
+
+// A Port is a logical port as the Southbound knows it.
+type Port struct {
+	UUID     ovsdb.UUID // of the Port_Binding
+	Name     string     // Port_Binding.logical_port
+	Type     string     // Port_Binding.type
+	Key      uint64     // tunnel key within the datapath: reg14, reg15
+	Datapath *Datapath  // nil when its Datapath_Binding is missing
+	Chassis  string     // name of the chassis that claims it; may be empty
+}
+
+// String returns the port as in "port default_web".
+func (p *Port) String() string { return "port " + p.Name }
+
+// A Group is a multicast group of a datapath.
+type Group struct {
+	UUID     ovsdb.UUID
+	Name     string // _MC_flood and others
+	Key      uint64
+	Datapath *Datapath
+	Ports    []*Port
+}
+
+// String returns the group as in "multicast group _MC_flood".
+func (g *Group) String() string { return "multicast group " + g.Name }
+
+// Logical is the Southbound's part of the names, the same for every chassis.
+// It is immutable, and its methods work on a nil one, which knows nothing.
+type Logical struct {
+	datapaths      map[ovsdb.UUID]*Datapath
+	byKey          map[uint64]*Datapath
+	ports          map[portKey]*Port
+	byDatapathName map[string]*Datapath
+	byName         map[string]*Port
+	groups         map[portKey]*Group
+	chassis        map[string]ovsdb.UUID // by name
+	rows           map[uint32][]Row      // by the first 32 bits of the UUID
+	northd         Version
+}
+
+type portKey struct {
+	datapath uint64
+	key      uint64
+}
+
+// NewLogical joins the rows of a Southbound database.
+func NewLogical(rows Southbound) *Logical {
+	l := &Logical{
+		datapaths: map[ovsdb.UUID]*Datapath{}, byKey: map[uint64]*Datapath{}, byDatapathName: map[string]*Datapath{},
+		ports: map[portKey]*Port{}, byName: map[string]*Port{}, groups: map[portKey]*Group{},
+		chassis: map[string]ovsdb.UUID{}, rows: map[uint32][]Row{},
+	}
+	for _, g := range rows.Global {
+		l.northd = ParseVersion(g.Options["northd_internal_version"])
+	}
+	for i := range rows.Datapaths {
+		d := newDatapath(&rows.Datapaths[i])
+		l.datapaths[d.UUID], l.byKey[d.Key] = d, d
+		l.byDatapathName[rows.Datapaths[i].ExternalIDs["name"]] = d
+	}
+	names := map[ovsdb.UUID]string{}
+	for _, c := range rows.Chassis {
+		names[c.UUID], l.chassis[c.Name] = c.Name, c.UUID
+	}
+	bindings := map[ovsdb.UUID]*Port{}
+	for _, row := range rows.Ports {
+		p := &Port{
+			UUID: row.UUID, Name: row.LogicalPort, Type: row.Type, Key: uint64(row.TunnelKey),
+			Datapath: l.datapaths[row.Datapath], Chassis: names[row.Chassis.Get()],
+		}
+		l.byName[p.Name], bindings[p.UUID] = p, p
+		if p.Datapath != nil {
+			l.ports[portKey{p.Datapath.Key, p.Key}] = p
+		}
+	}
+	for _, row := range rows.Groups {
+		g := &Group{UUID: row.UUID, Name: row.Name, Key: uint64(row.TunnelKey), Datapath: l.datapaths[row.Datapath]}
+		for _, uuid := range row.Ports {
+			if p := bindings[uuid]; p != nil {
+				g.Ports = append(g.Ports, p)
+			}
+		}
+		if g.Datapath != nil {
+			l.groups[portKey{g.Datapath.Key, g.Key}] = g
+		}
+	}
+	l.indexRows(rows)
+	return l
+}
+
+func newDatapath(row *sb.DatapathBinding) *Datapath {
+	d := &Datapath{UUID: row.UUID, Key: uint64(row.TunnelKey)}
+	switch ids := row.ExternalIDs; {
+	case ids["logical-switch"] != "":
+		d.Kind, d.NB = Switch, ovsdb.UUID(strings.ToLower(ids["logical-switch"]))
+	case ids["logical-router"] != "":
+		d.Kind, d.NB = Router, ovsdb.UUID(strings.ToLower(ids["logical-router"]))
+	}
+	// Since 25.09 the two are columns of their own.
+	switch row.Type.Get() {
+	case "logical-switch":
+		d.Kind = Switch
+	case "logical-router":
+		d.Kind = Router
+	}
+	if nb := row.NBUUID.Get(); nb != "" {
+		d.NB = nb
+	}
+	// name2 is the human name where name is the CMS's key, as neutron has it.
+	d.Name = row.ExternalIDs["name"]
+	if d.Name == "" {
+		d.Name = string(d.UUID)
+	}
+	if human := row.ExternalIDs["name2"]; human != "" {
+		d.Name += " (" + human + ")"
+	}
+	return d
+}
+
+// Northd returns the release of ovn-northd, zero if the Southbound does not
+// say; a chassis may run another.
+func (l *Logical) Northd() Version {
+	if l == nil {
+		return Version{}
+	}
+	return l.northd
+}
+
+// Datapath finds a datapath by its tunnel key, as metadata and Geneve's VNI
+// hold it; nil if there is none.
+func (l *Logical) Datapath(key uint64) *Datapath {
+	if l == nil {
+		return nil
+	}
+	return l.byKey[key]
+}
+
+// Port finds a logical port by its tunnel key in a datapath, as reg14 and
+// reg15 hold it; nil if there is none.
+func (l *Logical) Port(datapath, key uint64) *Port {
+	if l == nil {
+		return nil
+	}
+	return l.ports[portKey{datapath, key}]
+}
+
+// PortNamed finds a logical port by its name; nil if there is none.
+func (l *Logical) PortNamed(name string) *Port {
+	if l == nil {
+		return nil
+	}
+	return l.byName[name]
+}
+
+// Group finds a multicast group by its tunnel key in a datapath, as reg15
+// holds it; nil if there is none.
+func (l *Logical) Group(datapath, key uint64) *Group {
+	if l == nil {
+		return nil
+	}
+	return l.groups[portKey{datapath, key}]
+}

@@ -1,0 +1,227 @@
+package decode
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ovnctl/ovnctl/pkg/nb"
+)
+
+// The tables that hints may point into.
+var (
+	acls          = tableOf(describeACL)
+	loadBalancers = tableOf(describeLoadBalancer)
+	nats          = tableOf(describeNAT)
+	policies      = tableOf(describePolicy)
+	routes        = tableOf(describeRoute)
+	qoses         = tableOf(describeQoS)
+	switchPorts   = tableOf(describeSwitchPort)
+	routerPorts   = tableOf(describeRouterPort)
+	dhcpOptions   = tableOf(describeDHCP)
+	portGroups    = tableOf(describePortGroup)
+	staticMACs    = tableOf(describeStaticMAC)
+	forwarding    = tableOf(describeForwardingGroup)
+	dnses         = tableOf(describeDNS)
+	meters        = tableOf(describeMeter)
+	switches      = tableOf(describeSwitch)
+	routers       = tableOf(describeRouter)
+)
+
+// tables are all of them, the smaller and the likelier first.
+var tables = []table{
+	loadBalancers, nats, routes, policies, routerPorts, switchPorts, acls, qoses, dhcpOptions,
+	portGroups, staticMACs, forwarding, dnses, meters, switches, routers,
+}
+
+// tablesOf says which tables a stage's hints point into.
+func tablesOf(stage string) []table {
+	for _, s := range []struct {
+		part   string
+		tables []table
+	}{
+		{"_pre_acl", []table{switchPorts}},
+		{"_acl", []table{acls}},
+		{"lr_in_policy", []table{policies}},
+		{"_ip_routing", []table{routes, routerPorts}},
+		{"ls_in_lb", []table{loadBalancers}},
+		{"_lb_aff", []table{loadBalancers}},
+		{"_hairpin", []table{loadBalancers}},
+		{"_pre_lb", []table{switchPorts, loadBalancers}},
+		{"_pre_stateful", []table{loadBalancers}},
+		{"nat", []table{loadBalancers, nats}},
+		{"_defrag", []table{loadBalancers, nats}},
+		{"_egr_loop", []table{nats}},
+		{"_qos", []table{qoses}},
+		{"_dhcp", []table{switchPorts, dhcpOptions, routerPorts}},
+		{"lr_", []table{routerPorts, nats, loadBalancers}},
+		{"ls_", []table{switchPorts, nats, loadBalancers}},
+	} {
+		if strings.Contains(stage, s.part) {
+			return s.tables
+		}
+	}
+	return nil
+}
+
+func describeACL(row nb.ACL, l lookup) Object {
+	o := Object{Kind: "ACL", Name: row.Name.Get(), Owner: ownerOf(row.ExternalIDs)}
+	var owner string
+	if group := heldBy[nb.PortGroup](l, "acls", row.UUID); group.Name != "" {
+		o.Holder, owner = "port group "+group.Name, ownerOf(group.ExternalIDs)
+	} else {
+		o.Holder, owner = onSwitch(l, "acls", row.UUID)
+	}
+	o.Owner = cmp.Or(o.Owner, owner, parentOwner(row.ExternalIDs["parent"]), groupOwner(o.Holder))
+	head := "ACL " + row.Action
+	if o.Name != "" {
+		head = fmt.Sprintf("ACL %q, %s", o.Name, row.Action)
+	}
+	tier := ""
+	if row.Tier != 0 {
+		tier = fmt.Sprintf("tier %d", row.Tier)
+	}
+	o.Text = line(head, o.Owner, fmt.Sprintf("%s %d", row.Direction, row.Priority), tier, o.Holder)
+	if o.Name == "" {
+		// OVN-Kubernetes leaves the name of what it does not log empty.
+		_, id, _ := strings.Cut(row.ExternalIDs["k8s.ovn.org/id"], ":")
+		o.Name = cmp.Or(id, shortName(row.UUID))
+	}
+	return o
+}
+
+func describeLoadBalancer(row nb.LoadBalancer, _ lookup) Object {
+	o := Object{Kind: "load balancer", Name: row.Name, Owner: cmp.Or(ownerOf(row.ExternalIDs), serviceOf(row.Name))}
+	o.Text = line(fmt.Sprintf("load balancer %q", row.Name), o.Owner, cmp.Or(row.Protocol.Get(), "tcp"))
+	return o
+}
+
+// serviceOf reads the name that OVN-Kubernetes gives the load balancer of a
+// service: Service_NAMESPACE/NAME_TCP_….
+func serviceOf(name string) string {
+	rest, ok := strings.CutPrefix(name, "Service_")
+	if !ok {
+		return ""
+	}
+	for _, protocol := range []string{"_TCP_", "_UDP_", "_SCTP_"} {
+		if service, _, ok := strings.Cut(rest, protocol); ok && strings.Count(service, "/") == 1 {
+			return "Service " + service
+		}
+	}
+	return ""
+}
+
+func describeNAT(row nb.NAT, l lookup) Object {
+	holder, owner := onRouter(l, "nat", row.UUID)
+	o := Object{Kind: "NAT", Owner: cmp.Or(ownerOf(row.ExternalIDs), owner), Holder: holder}
+	o.Name = fmt.Sprintf("%s %s as %s", row.Type, row.LogicalIP, row.ExternalIP)
+	if row.Type == "dnat" {
+		o.Name = fmt.Sprintf("%s %s to %s", row.Type, row.ExternalIP, row.LogicalIP)
+	}
+	o.Text = line("NAT "+o.Name, o.Owner, holder)
+	return o
+}
+
+func describePolicy(row nb.Policy, l lookup) Object {
+	holder, owner := onRouter(l, "policies", row.UUID)
+	o := Object{Kind: "policy", Owner: cmp.Or(ownerOf(row.ExternalIDs), owner), Holder: holder}
+	o.Name = fmt.Sprintf("%d %s", row.Priority, row.Match)
+	action := row.Action
+	if hops := slices.Concat(row.Nexthops, row.Nexthop); len(hops) > 0 {
+		action += " to " + strings.Join(hops, ", ")
+	}
+	o.Text = line(fmt.Sprintf("routing policy %d: %s, if %s", row.Priority, action, row.Match), o.Owner, holder)
+	return o
+}
+
+func describeRoute(row nb.StaticRoute, l lookup) Object {
+	holder, owner := onRouter(l, "static_routes", row.UUID)
+	o := Object{Kind: "route", Name: row.IPPrefix, Owner: cmp.Or(ownerOf(row.ExternalIDs), owner), Holder: holder}
+	var port, from, table string
+	if p := row.OutputPort.Get(); p != "" {
+		port = "out of " + p
+	}
+	if row.Policy.Get() == "src-ip" {
+		from = "by source"
+	}
+	if row.RouteTable != "" {
+		table = "table " + row.RouteTable
+	}
+	o.Text = line(fmt.Sprintf("route %s via %s", row.IPPrefix, row.Nexthop), o.Owner, from, port, table, holder)
+	return o
+}
+
+func describeQoS(row nb.QoS, l lookup) Object {
+	holder, owner := onSwitch(l, "qos_rules", row.UUID)
+	o := Object{Kind: "QoS", Name: shortName(row.UUID), Owner: cmp.Or(ownerOf(row.ExternalIDs), owner), Holder: holder}
+	o.Text = line("QoS rule, if "+row.Match, o.Owner, fmt.Sprintf("%s %d", row.Direction, row.Priority), holder)
+	return o
+}
+
+func describeSwitchPort(row nb.LogicalSwitchPort, l lookup) Object {
+	holder, _ := onSwitch(l, "ports", row.UUID)
+	o := Object{Kind: "switch port", Name: row.Name, Owner: ownerOf(row.ExternalIDs), Holder: holder}
+	if namespace := row.ExternalIDs["namespace"]; row.ExternalIDs["pod"] == "true" {
+		// OVN-Kubernetes names the port NAMESPACE_POD.
+		if pod, ok := strings.CutPrefix(row.Name, namespace+"_"); ok {
+			o.Owner = "Pod " + namespace + "/" + pod
+		}
+	}
+	o.Text = line("port "+row.Name, o.Owner, row.Type, holder)
+	return o
+}
+
+func describeRouterPort(row nb.LogicalRouterPort, l lookup) Object {
+	holder, _ := onRouter(l, "ports", row.UUID)
+	o := Object{Kind: "router port", Name: row.Name, Owner: ownerOf(row.ExternalIDs), Holder: holder}
+	o.Text = line("port "+row.Name, o.Owner, strings.Join(row.Networks, " "), holder)
+	return o
+}
+
+func describeDHCP(row nb.DHCPOptions, _ lookup) Object {
+	o := Object{Kind: "DHCP options", Name: row.Cidr, Owner: ownerOf(row.ExternalIDs)}
+	o.Text = line("DHCP options for "+row.Cidr, o.Owner)
+	return o
+}
+
+func describePortGroup(row nb.PortGroup, _ lookup) Object {
+	o := Object{Kind: "port group", Name: row.Name}
+	o.Owner = cmp.Or(ownerOf(row.ExternalIDs), groupOwner("port group "+row.Name))
+	o.Text = line("port group "+row.Name, o.Owner)
+	return o
+}
+
+func describeStaticMAC(row nb.StaticMACBinding, _ lookup) Object {
+	o := Object{Kind: "static MAC binding", Name: row.IP}
+	o.Text = fmt.Sprintf("%s is at %s behind %s (static)", row.IP, row.MAC, row.LogicalPort)
+	return o
+}
+
+func describeForwardingGroup(row nb.ForwardingGroup, _ lookup) Object {
+	o := Object{Kind: "forwarding group", Name: row.Name, Owner: ownerOf(row.ExternalIDs)}
+	o.Text = line("forwarding group "+row.Name, o.Owner, row.VIP)
+	return o
+}
+
+func describeDNS(row nb.DNS, _ lookup) Object {
+	o := Object{Kind: "DNS", Name: shortName(row.UUID), Owner: ownerOf(row.ExternalIDs)}
+	o.Text = line(fmt.Sprintf("DNS, %d names", len(row.Records)), o.Owner)
+	return o
+}
+
+func describeMeter(row nb.Meter, _ lookup) Object {
+	return Object{Kind: "meter", Name: row.Name, Owner: ownerOf(row.ExternalIDs), Text: "meter " + row.Name}
+}
+
+func describeSwitch(row nb.LogicalSwitch, _ lookup) Object {
+	o := Object{Kind: "switch", Name: row.Name, Owner: ownerOf(row.ExternalIDs)}
+	o.Text = line("switch "+row.Name, o.Owner)
+	return o
+}
+
+func describeRouter(row nb.LogicalRouter, _ lookup) Object {
+	o := Object{Kind: "router", Name: row.Name, Owner: ownerOf(row.ExternalIDs)}
+	o.Text = line("router "+row.Name, o.Owner)
+	return o
+}

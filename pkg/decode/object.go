@@ -1,0 +1,218 @@
+package decode
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/ovnctl/ovnctl/pkg/nb"
+	"github.com/ovnctl/ovnctl/pkg/ovsdb"
+)
+
+// An Object is what a flow was made for, in the words of whoever asked for it:
+// a row of the Northbound, or, where it says nothing, of the Southbound.
+type Object struct {
+	Kind   string // ACL, load balancer, NAT, route, policy, switch port, …
+	Name   string
+	UUID   ovsdb.UUID
+	Owner  string // what the CMS calls it, "NetworkPolicy shop/web"; may be empty
+	Holder string // what holds it, "port group a123", "router GR_node1"; may be empty
+	Text   string // all of it in one line
+	// Row is the row itself, an nb.ACL and so on; nil for the Southbound's.
+	Row ovsdb.Row
+}
+
+// Objects finds the Northbound rows behind stage-hints. A hint is the beginning
+// of a UUID and says nothing of the table: those that the stage may come from
+// are looked at first. Of each table the UUIDs are read once, and of the rows
+// only those that are asked for. It is safe for concurrent use.
+type Objects struct {
+	reader ovsdb.Reader
+
+	mu      sync.Mutex
+	uuids   map[string]map[uint32][]ovsdb.UUID // by table
+	objects map[ovsdb.UUID]Object
+	failure string
+}
+
+// NewObjects reads from a Northbound database. A nil reader knows no object.
+func NewObjects(r ovsdb.Reader) *Objects {
+	return &Objects{reader: r, uuids: map[string]map[uint32][]ovsdb.UUID{}, objects: map[ovsdb.UUID]Object{}}
+}
+
+// Of returns the objects that a logical flow with that stage-name and
+// stage-hint may come from, almost always one. An empty hint means that the
+// flow comes from no single object. With none found, unknown says why.
+func (o *Objects) Of(ctx context.Context, stage, hint string) (objects []Object, unknown string) {
+	if hint == "" {
+		return nil, ""
+	}
+	prefix, ok := ParseHint(hint)
+	if !ok {
+		return nil, fmt.Sprintf("stage-hint %q is not the beginning of a UUID", hint)
+	}
+	if o == nil || o.reader == nil {
+		return nil, "OVN_Northbound was not read"
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	likely := tablesOf(stage)
+	for _, t := range append(slices.Clone(likely), tables...) {
+		for _, uuid := range o.find(ctx, t, prefix) {
+			if object, ok := o.object(ctx, t, uuid); ok {
+				objects = append(objects, object)
+			}
+		}
+		if len(objects) > 0 {
+			return objects, ""
+		}
+	}
+	if o.failure != "" {
+		return nil, o.failure
+	}
+	return nil, fmt.Sprintf("no row of OVN_Northbound begins with %s: it was deleted, or ovn-northd lags behind", hint)
+}
+
+// find returns the rows of a table whose UUID begins with prefix.
+func (o *Objects) find(ctx context.Context, t table, prefix uint32) []ovsdb.UUID {
+	if _, ok := o.uuids[t.name]; !ok && o.failure == "" {
+		uuids, err := t.uuids(ctx, o.reader)
+		if err != nil {
+			o.fail(err)
+		}
+		index := make(map[uint32][]ovsdb.UUID, len(uuids))
+		for _, uuid := range uuids {
+			if p, ok := Prefix(uuid); ok {
+				index[p] = append(index[p], uuid)
+			}
+		}
+		o.uuids[t.name] = index
+	}
+	return o.uuids[t.name][prefix]
+}
+
+func (o *Objects) object(ctx context.Context, t table, uuid ovsdb.UUID) (Object, bool) {
+	if object, ok := o.objects[uuid]; ok || o.failure != "" {
+		return object, ok
+	}
+	object, ok, err := t.read(ctx, o.reader, uuid)
+	if err != nil {
+		o.fail(err)
+		return Object{}, false
+	}
+	if ok {
+		o.objects[uuid] = object
+	}
+	return object, ok
+}
+
+func (o *Objects) fail(err error) {
+	if o.failure == "" {
+		o.failure = fmt.Sprintf("OVN_Northbound could not be read: %v", err)
+	}
+}
+
+// A table is one that hints may point into.
+type table struct {
+	name  string
+	uuids func(context.Context, ovsdb.Reader) ([]ovsdb.UUID, error)
+	read  func(context.Context, ovsdb.Reader, ovsdb.UUID) (Object, bool, error)
+}
+
+// key is a row of T's table of which only the UUID is read.
+type key[T ovsdb.Row] struct {
+	UUID ovsdb.UUID `ovsdb:"_uuid"`
+}
+
+// Table returns T's.
+func (key[T]) Table() string { var row T; return row.Table() }
+
+// holder is a row of T's table as far as it tells who it is.
+type holder[T ovsdb.Row] struct {
+	UUID        ovsdb.UUID        `ovsdb:"_uuid"`
+	Name        string            `ovsdb:"name"`
+	ExternalIDs map[string]string `ovsdb:"external_ids"`
+}
+
+// Table returns T's.
+func (holder[T]) Table() string { var row T; return row.Table() }
+
+// tableOf makes the table of rows of type T, which describe turns into objects.
+func tableOf[T ovsdb.Row](describe func(T, lookup) Object) table {
+	var zero T
+	return table{
+		name: zero.Table(),
+		uuids: func(ctx context.Context, r ovsdb.Reader) ([]ovsdb.UUID, error) {
+			rows, err := ovsdb.Find[key[T]](ctx, r)
+			uuids := make([]ovsdb.UUID, len(rows))
+			for i, row := range rows {
+				uuids[i] = row.UUID
+			}
+			return uuids, err
+		},
+		read: func(ctx context.Context, r ovsdb.Reader, uuid ovsdb.UUID) (Object, bool, error) {
+			rows, err := ovsdb.Find[T](ctx, r, ovsdb.Where("_uuid", "==", uuid))
+			if err != nil || len(rows) == 0 {
+				return Object{}, false, err
+			}
+			object := describe(rows[0], lookup{ctx, r})
+			object.UUID, object.Row = uuid, rows[0]
+			return object, true, nil
+		},
+	}
+}
+
+// lookup finds what holds a row.
+type lookup struct {
+	ctx    context.Context
+	reader ovsdb.Reader
+}
+
+// heldBy returns the row of T's table with uuid among column, zero if there is
+// none: a holder that cannot be read is left out of the text.
+func heldBy[T ovsdb.Row](l lookup, column string, uuid ovsdb.UUID) holder[T] {
+	var zero T
+	if !l.reader.Has(zero.Table(), column) {
+		return holder[T]{}
+	}
+	rows, err := ovsdb.Find[holder[T]](l.ctx, l.reader, ovsdb.Where(column, "includes", uuid))
+	if err != nil || len(rows) == 0 {
+		return holder[T]{}
+	}
+	return rows[0]
+}
+
+func onRouter(l lookup, column string, uuid ovsdb.UUID) (text, owner string) {
+	router := heldBy[nb.LogicalRouter](l, column, uuid)
+	if router.Name == "" {
+		return "", ""
+	}
+	return "router " + router.Name, ownerOf(router.ExternalIDs)
+}
+
+func onSwitch(l lookup, column string, uuid ovsdb.UUID) (text, owner string) {
+	sw := heldBy[nb.LogicalSwitch](l, column, uuid)
+	if sw.Name == "" {
+		return "", ""
+	}
+	return "switch " + sw.Name, ownerOf(sw.ExternalIDs)
+}
+
+// line joins what is not empty as in `head (a, b)`.
+func line(head string, details ...string) string {
+	details = slices.DeleteFunc(details, func(s string) bool { return s == "" })
+	if len(details) == 0 {
+		return head
+	}
+	return head + " (" + strings.Join(details, ", ") + ")"
+}
+
+// shortName is the name of a row that has none: what ovn-nbctl takes for it.
+func shortName(uuid ovsdb.UUID) string {
+	if len(uuid) < 8 {
+		return string(uuid)
+	}
+	return string(uuid[:8])
+}
