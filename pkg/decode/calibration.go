@@ -1,0 +1,175 @@
+package decode
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/ovnctl/ovnctl/pkg/sb"
+)
+
+// Seen is what a trace reply or a dump says of one OpenFlow flow of the
+// integration bridge, as far as the decoder wants to know.
+type Seen struct {
+	Table    int
+	Priority int
+	Cookie   uint64
+	// Metadata is the datapath's tunnel key that the flow matches on, 0 if it
+	// matches on none.
+	Metadata uint64
+	// Outport is what the flow matches in reg15, 0 if nothing.
+	Outport uint64
+	// Resubmits are the tables of the flow's resubmit actions, in order, those
+	// of nested actions included.
+	Resubmits []int
+}
+
+// Evidence is a flow together with the rows of Logical_Flow that its cookie may
+// stand for.
+type Evidence struct {
+	Seen Seen
+	Rows []sb.LogicalFlow
+}
+
+// A Vote counts the flows that spoke for and against a pipeline's base.
+type Vote struct{ For, Against int }
+
+// A Calibration knows what the OpenFlow tables of one chassis mean. The zero
+// value knows nothing, and says so.
+type Calibration struct {
+	// Version is the release of the chassis, zero if not known.
+	Version Version
+
+	// IngressVote and EgressVote tell how the flows agreed on the bases; both
+	// zero if the base is a profile's.
+	IngressVote, EgressVote Vote
+
+	ingress, egress int // bases; 0 when not known
+	tables          map[PhysicalTable]int
+	names           map[int]PhysicalTable
+	stages          map[stageKey]string
+	flows           int
+	source          string
+}
+
+type stageKey struct {
+	kind     Kind
+	pipeline Pipeline
+	table    int
+}
+
+// A Place is where a packet is, by OpenFlow table: a stage of a logical
+// pipeline, or a table of ovn-controller's own.
+type Place struct {
+	OpenFlow int           // the table's number
+	Pipeline Pipeline      // empty outside the logical pipelines
+	Table    int           // Logical_Flow.table_id, with Pipeline
+	Stage    string        // stage-name, as far as the flows at hand taught it
+	Physical PhysicalTable // with an empty Pipeline; itself empty when not known
+}
+
+// String returns the place as in "ingress 8 ls_in_acl" or "LOCAL_OUTPUT".
+func (p Place) String() string {
+	switch {
+	case p.Pipeline != "":
+		return strings.TrimSpace(fmt.Sprintf("%s %d %s", p.Pipeline, p.Table, p.Stage))
+	case p.Physical != "":
+		return string(p.Physical)
+	}
+	return fmt.Sprintf("table %d", p.OpenFlow)
+}
+
+// Calibrate learns the tables of one chassis from its flows: each flow that
+// stands for a logical flow says how far its table is from that flow's, and
+// the majority wins. What the flows leave open comes from the profile of the
+// chassis's release v, or, where v is zero or the flows prove it wrong, from
+// the releases that agree with the flows. Calibrate(nil, v) is the profile
+// alone.
+func Calibrate(evidence []Evidence, v Version) Calibration {
+	c := Calibration{Version: v, tables: map[PhysicalTable]int{}, stages: map[stageKey]string{}}
+	c.ingress, c.IngressVote = elect(evidence, Ingress)
+	c.egress, c.EgressVote = elect(evidence, Egress)
+	for _, e := range evidence {
+		if len(e.Rows) > 0 {
+			c.flows++
+		}
+		for _, row := range e.Rows {
+			c.learnStage(row)
+		}
+	}
+	c.learnOutput(evidence)
+	c.adopt(v)
+	c.learnHelpers(evidence)
+	c.names = map[int]PhysicalTable{}
+	for _, table := range slices.Sorted(maps.Keys(c.tables)) {
+		c.names[c.tables[table]] = table
+	}
+	return c
+}
+
+// Source says in words what the calibration rests on: "derived from 57 flows",
+// "profile 23.03.1".
+func (c Calibration) Source() string {
+	if c.source == "" {
+		return "unknown: neither flows nor release"
+	}
+	return c.source
+}
+
+// Known reports whether the tables of a pipeline can be told.
+func (c Calibration) Known(p Pipeline) bool { return c.Base(p) != 0 }
+
+// Base returns the OpenFlow table of a pipeline's first stage, 0 if not known.
+func (c Calibration) Base(p Pipeline) int {
+	switch p {
+	case Ingress:
+		return c.ingress
+	case Egress:
+		return c.egress
+	}
+	return 0
+}
+
+// Physical returns the number of one of ovn-controller's own tables.
+func (c Calibration) Physical(table PhysicalTable) (int, bool) {
+	of, ok := c.tables[table]
+	return of, ok
+}
+
+// Table says what OpenFlow table of means to a packet in a datapath of that
+// kind; the kind is only needed for the stage's name.
+func (c Calibration) Table(of int, kind Kind) Place {
+	place := Place{OpenFlow: of, Physical: c.names[of]}
+	if place.Physical != "" || c.ingress == 0 {
+		return place
+	}
+	switch {
+	case of >= c.ingress && of < c.ingressEnd():
+		place.Pipeline, place.Table = Ingress, of-c.ingress
+	case c.egress != 0 && of >= c.egress && of < c.egressEnd():
+		place.Pipeline, place.Table = Egress, of-c.egress
+	default:
+		return place
+	}
+	place.Stage = c.stages[stageKey{kind, place.Pipeline, place.Table}]
+	return place
+}
+
+// ingressEnd returns the first table behind the ingress pipeline.
+func (c Calibration) ingressEnd() int {
+	end := c.egress
+	for _, table := range []PhysicalTable{OutputInit, DetectLargePkt, RemoteOutput} {
+		if of, ok := c.tables[table]; ok && (end == 0 || of < end) {
+			end = of
+		}
+	}
+	return end
+}
+
+func (c Calibration) egressEnd() int {
+	if of, ok := c.tables[SaveInport]; ok {
+		return of
+	}
+	return saveInport
+}

@@ -1,0 +1,113 @@
+package decode
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/ovnctl/ovnctl/pkg/sb"
+)
+
+// A Decoder puts together what is known of one chassis. Flows and Objects may
+// serve the decoders of several, and be nil; Names may not.
+type Decoder struct {
+	Names       *Names
+	Calibration Calibration
+	Flows       *LogicalFlows
+	Objects     *Objects
+}
+
+// A Meaning is what an OpenFlow flow of the integration bridge stands for.
+type Meaning struct {
+	Place
+	Datapath *Datapath // the flow's, nil if it matches none or none that is known
+	// Flow is the logical flow, nil if there is none or it was not found.
+	Flow *sb.LogicalFlow
+	// Rows are the Southbound rows of a flow outside the logical pipelines.
+	Rows []Row
+	// Objects are what the flow was made for; usually one, often none.
+	Objects []Object
+	// Unknown says why there is neither flow nor row; empty for flows that
+	// are made from none.
+	Unknown string
+	// UnknownObject says why an object that the flow names was not found.
+	UnknownObject string
+}
+
+// Decode says what a flow stands for. Where the flow does not match metadata,
+// seen.Metadata may be the packet's.
+func (d *Decoder) Decode(ctx context.Context, seen Seen) Meaning {
+	m := Meaning{Datapath: d.Names.Datapath(seen.Metadata)}
+	var kind Kind
+	if m.Datapath != nil {
+		kind = m.Datapath.Kind
+	}
+	m.Place = d.Calibration.Table(seen.Table, kind)
+	if seen.Cookie != 0 {
+		if m.Pipeline != "" || m.Physical == "" {
+			d.logical(ctx, seen, &m)
+		}
+		if m.Flow == nil {
+			d.physical(seen, &m)
+		}
+	}
+	if m.Pipeline != "" && m.Stage == "" {
+		m.Stage = d.Flows.Stage(kind, m.Pipeline, m.Table)
+	}
+	return m
+}
+
+// logical looks for the logical flow and what it was made for.
+func (d *Decoder) logical(ctx context.Context, seen Seen, m *Meaning) {
+	key := FlowKey{Cookie: seen.Cookie, Pipeline: m.Pipeline, Table: m.Place.Table, Priority: seen.Priority}
+	if m.Datapath != nil {
+		key.Datapath = m.Datapath.UUID
+	}
+	rows, unknown := d.Flows.Lookup(ctx, key)
+	if m.Unknown = unknown; len(rows) == 0 {
+		return
+	}
+	m.Flow = &rows[0]
+	m.Stage = cmp.Or(m.Flow.ExternalIDs["stage-name"], m.Stage)
+	m.Objects, m.UnknownObject = d.Objects.Of(ctx, m.Stage, m.Flow.ExternalIDs["stage-hint"])
+}
+
+// physical looks for the row behind a flow of ovn-controller's own tables.
+func (d *Decoder) physical(seen Seen, m *Meaning) {
+	m.Rows = d.Names.Rows(seen.Cookie, m.Physical)
+	if len(m.Rows) == 0 {
+		if m.Unknown == "" {
+			m.Unknown = "no row of OVN_Southbound that was read begins with the flow's cookie"
+		}
+		return
+	}
+	m.Unknown = ""
+	for _, row := range m.Rows {
+		m.Objects = append(m.Objects, row.Object())
+	}
+}
+
+// Calibrate learns the tables of a chassis from its flows, with what else is
+// known of it; see [Calibrate].
+func (d *Decoder) Calibrate(ctx context.Context, flows []Seen) {
+	version := d.Names.Version
+	if version == (Version{}) {
+		version = d.Names.Northd()
+	}
+	d.Calibration = Calibrate(d.Flows.Join(ctx, d.Names.Logical, distinct(flows)), version)
+}
+
+// distinct drops flows that would say the same again: steps of a trace repeat.
+func distinct(flows []Seen) []Seen {
+	type id struct {
+		table, priority  int
+		cookie, metadata uint64
+	}
+	seen := map[id]bool{}
+	return slices.DeleteFunc(slices.Clone(flows), func(f Seen) bool {
+		k := id{f.Table, f.Priority, f.Cookie, f.Metadata}
+		again := seen[k] && f.Cookie != 0
+		seen[k] = true
+		return again
+	})
+}

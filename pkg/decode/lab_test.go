@@ -1,0 +1,216 @@
+package decode
+
+import (
+	"context"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/ovnctl/ovnctl/internal/lab"
+	"github.com/ovnctl/ovnctl/pkg/ovsdb"
+)
+
+// The lab is brought up once for all tests that need real flows.
+var theLab = sync.OnceValues(func() (*lab.Lab, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	defer cancel()
+	var err error
+	upLab, err = lab.Up(ctx, lab.OVNKubernetes(), lab.Options{})
+	return upLab, err
+})
+
+// network is the lab with its databases open.
+type network struct {
+	*lab.Lab
+	nb, sb  ovsdb.Reader
+	logical *Logical
+	rows    Southbound
+}
+
+func openLab(t *testing.T) *network {
+	t.Helper()
+	l, err := theLab()
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := &network{Lab: l}
+	n.nb, n.sb = dial(t, "OVN_Northbound", l.NB()), dial(t, "OVN_Southbound", l.SB())
+	if err := ovsdb.Load(t.Context(), n.sb, &n.rows); err != nil {
+		t.Fatal(err)
+	}
+	n.logical = NewLogical(n.rows)
+	return n
+}
+
+func dial(t *testing.T, db, remote string) ovsdb.Reader {
+	t.Helper()
+	c, err := ovsdb.Dial(t.Context(), ovsdb.Config{DB: db, Remotes: remote, Timeout: 10 * time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	return c
+}
+
+// run runs a command on a host of the lab.
+func (n *network) run(t *testing.T, host string, args ...string) string {
+	t.Helper()
+	out, err := n.Command(t.Context(), host, args...).Output()
+	if err != nil {
+		t.Fatalf("%s: %s: %v", host, strings.Join(args, " "), err)
+	}
+	return string(out)
+}
+
+// decoder makes the decoder of a node, as yet without calibration.
+func (n *network) decoder(t *testing.T, node string) *Decoder {
+	t.Helper()
+	vswitch := dial(t, "Open_vSwitch", "unix:"+n.Dir+"/"+node+"/run/openvswitch/db.sock")
+	var rows Vswitch
+	if err := ovsdb.Load(t.Context(), vswitch, &rows); err != nil {
+		t.Fatal(err)
+	}
+	tlvs := ParseTLVMap(n.run(t, node, "ovs-ofctl", "-O", "OpenFlow15", "dump-tlv-map", "br-int"))
+	version := ParseVersion(n.run(t, node, "ovn-appctl", "-t", "ovn-controller", "version"))
+	return &Decoder{
+		Names: NewNames(n.logical, rows, tlvs, version),
+		Flows: NewLogicalFlows(n.sb), Objects: NewObjects(n.nb),
+	}
+}
+
+// flows dumps the integration bridge of a node.
+func (n *network) flows(t *testing.T, node string) []Seen {
+	t.Helper()
+	var flows []Seen
+	for line := range strings.Lines(n.run(t, node, "ovs-ofctl", "-O", "OpenFlow15", "--no-stats", "dump-flows", "br-int")) {
+		if strings.Contains(line, "actions=") {
+			flows = append(flows, parseSeen(t, line))
+		}
+	}
+	if len(flows) < 500 {
+		t.Fatalf("%s: only %d flows in br-int", node, len(flows))
+	}
+	return flows
+}
+
+// parseSeen reads a line of dump-flows --no-stats.
+func parseSeen(t *testing.T, line string) Seen {
+	t.Helper()
+	head, actions, _ := strings.Cut(strings.TrimSpace(line), " actions=")
+	seen := Seen{Priority: 32768}
+	for _, word := range strings.FieldsFunc(head, func(r rune) bool { return r == ' ' || r == ',' }) {
+		key, text, ok := strings.Cut(word, "=")
+		if !ok {
+			continue
+		}
+		value, err := strconv.ParseUint(text, 0, 64)
+		switch key {
+		case "cookie", "table", "priority", "metadata":
+			if err != nil {
+				t.Fatalf("%s in %q: %v", key, line, err)
+			}
+		}
+		switch key {
+		case "cookie":
+			seen.Cookie = value
+		case "table":
+			seen.Table = int(value)
+		case "priority":
+			seen.Priority = int(value)
+		case "metadata":
+			seen.Metadata = value
+		case "reg15":
+			seen.Outport = value
+		}
+	}
+	for _, rest := range strings.Split(actions, "resubmit(,")[1:] {
+		text, _, _ := strings.Cut(rest, ")")
+		of, err := strconv.Atoi(text)
+		if err != nil {
+			t.Fatalf("resubmit in %q: %v", line, err)
+		}
+		seen.Resubmits = append(seen.Resubmits, of)
+	}
+	return seen
+}
+
+func TestCalibrateLab(t *testing.T) {
+	n := openLab(t)
+	for _, node := range n.Topology.Nodes {
+		d := n.decoder(t, node.Name)
+		flows := n.flows(t, node.Name)
+		d.Calibrate(t.Context(), flows)
+		c := d.Calibration
+		t.Logf("%s: %d flows, ingress %d %+v, egress %d %+v: %s", node.Name, len(flows),
+			c.Base(Ingress), c.IngressVote, c.Base(Egress), c.EgressVote, c.Source())
+		if c.IngressVote.Against+c.EgressVote.Against != 0 || c.IngressVote.For < 100 || c.EgressVote.For < 50 {
+			t.Errorf("%s: votes %+v and %+v, want unanimous ones of many", node.Name, c.IngressVote, c.EgressVote)
+		}
+		// The profile of the release and what the flows say must be the same.
+		p := Calibrate(nil, d.Names.Version)
+		for table, of := range p.tables {
+			if c.tables[table] != of {
+				t.Errorf("%s: %s is table %d, the profile of %s says %d", node.Name, table, c.tables[table], d.Names.Version, of)
+			}
+		}
+		if c.Base(Ingress) != p.Base(Ingress) || c.Base(Egress) != p.Base(Egress) {
+			t.Errorf("%s: bases %d and %d, the profile says %d and %d", node.Name,
+				c.Base(Ingress), c.Base(Egress), p.Base(Ingress), p.Base(Egress))
+		}
+		// And without a release, the flows alone.
+		derived := Calibrate(d.Flows.Join(t.Context(), n.logical, flows), Version{})
+		t.Logf("%s: without a release: %s", node.Name, derived.Source())
+		for table, of := range derived.tables {
+			if p, ok := p.tables[table]; ok && p != of {
+				t.Errorf("%s: derived %s as table %d, want %d", node.Name, table, of, p)
+			}
+		}
+	}
+}
+
+func TestDecodeLab(t *testing.T) {
+	n := openLab(t)
+	for _, node := range n.Topology.Nodes {
+		d := n.decoder(t, node.Name)
+		flows := n.flows(t, node.Name)
+		d.Calibrate(t.Context(), flows)
+		var cookies, logical, physical, objects, unknownObjects, several int
+		kinds := map[string]int{}
+		for _, seen := range flows {
+			m := d.Decode(t.Context(), seen)
+			if m.Pipeline != "" && m.Stage == "" {
+				t.Errorf("%s: table %d: no stage", node.Name, seen.Table)
+			}
+			if m.Pipeline == "" && m.Physical == "" {
+				t.Errorf("%s: table %d: neither stage nor a table with a name", node.Name, seen.Table)
+			}
+			if seen.Cookie == 0 {
+				continue
+			}
+			cookies++
+			switch {
+			case m.Flow != nil:
+				logical++
+			case len(m.Rows) > 0:
+				physical++
+				kinds[m.Rows[0].Table]++
+			default:
+				t.Errorf("%s: cookie 0x%x, table %d: %s", node.Name, seen.Cookie, seen.Table, m.Unknown)
+			}
+			if len(m.Rows) > 1 {
+				several++
+			}
+			if m.Flow != nil && m.Flow.ExternalIDs["stage-hint"] != "" {
+				if len(m.Objects) == 0 {
+					unknownObjects++
+					t.Errorf("%s: %s: %s", node.Name, m.Stage, m.UnknownObject)
+				}
+				objects++
+			}
+		}
+		t.Logf("%s: %d flows with a cookie: %d of logical flows, %d of %v, %d ambiguous; %d with a hint, %d of these without an object",
+			node.Name, cookies, logical, physical, kinds, several, objects, unknownObjects)
+	}
+}

@@ -1,0 +1,175 @@
+package decode
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/ovnctl/ovnctl/pkg/ovsdb"
+	"github.com/ovnctl/ovnctl/pkg/sb"
+)
+
+// LogicalFlows finds the logical flow behind an OpenFlow flow. It asks for the
+// flows of one datapath, or of one datapath group, at a time and only when
+// they are needed: the whole table may hold hundreds of thousands of rows, and
+// a server that collects them answers nobody else meanwhile. What was read is
+// kept; a read that failed is not tried again. It is safe for concurrent use.
+type LogicalFlows struct {
+	reader ovsdb.Reader
+
+	mu      sync.Mutex
+	groups  []sb.LogicalDPGroup
+	grouped bool
+	sets    map[ovsdb.UUID]flowSet // by datapath or group
+	stages  map[stageKey]string
+	failure string
+}
+
+type flowSet map[uint32][]sb.LogicalFlow
+
+// NewLogicalFlows reads from a Southbound database. A nil reader knows no flow.
+func NewLogicalFlows(r ovsdb.Reader) *LogicalFlows {
+	return &LogicalFlows{reader: r, sets: map[ovsdb.UUID]flowSet{}, stages: map[stageKey]string{}}
+}
+
+// A FlowKey is what is known of the logical flow that is looked for. Pipeline
+// is empty, and Table and Priority are then not looked at, when the tables of
+// the chassis are not known yet.
+type FlowKey struct {
+	Datapath ovsdb.UUID // of the Datapath_Binding
+	Cookie   uint64
+	Pipeline Pipeline
+	Table    int
+	Priority int
+}
+
+// Lookup returns the logical flows that a cookie may stand for: those of the
+// datapath, and of the groups it is in, whose UUID begins with it. Of several
+// only those that fit the rest of the key are returned, if any do. With no
+// flow found, unknown says why.
+func (f *LogicalFlows) Lookup(ctx context.Context, key FlowKey) (rows []sb.LogicalFlow, unknown string) {
+	if key.Cookie == 0 {
+		return nil, "the flow carries no cookie"
+	}
+	if key.Cookie > 0xffffffff {
+		return nil, fmt.Sprintf("cookie 0x%x is not ovn-controller's: it uses 32 bits", key.Cookie)
+	}
+	if f == nil || f.reader == nil {
+		return nil, "OVN_Southbound was not read"
+	}
+	if key.Datapath == "" {
+		return nil, "the flow's datapath is not known"
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, owner := range f.owners(ctx, key.Datapath) {
+		for _, row := range f.set(ctx, owner)[uint32(key.Cookie)] {
+			rows = append(rows, row)
+		}
+		// The groups need not be read once the flow is found beyond doubt.
+		if key.Pipeline != "" && slices.ContainsFunc(rows, key.fits) {
+			break
+		}
+		if key.Pipeline == "" && len(rows) > 0 {
+			break
+		}
+	}
+	if fitting := slices.DeleteFunc(slices.Clone(rows), func(r sb.LogicalFlow) bool { return !key.fits(r) }); len(fitting) > 0 {
+		rows = fitting
+	}
+	switch {
+	case len(rows) > 0:
+		return rows, ""
+	case f.failure != "":
+		return nil, f.failure
+	}
+	return nil, fmt.Sprintf("no logical flow of the datapath begins with %08x: the flow is stale, or another controller's", key.Cookie)
+}
+
+// fits reports whether a row agrees with all that is known of it.
+func (k FlowKey) fits(row sb.LogicalFlow) bool {
+	return k.Pipeline == "" ||
+		Pipeline(row.Pipeline) == k.Pipeline && row.TableID == k.Table && row.Priority == k.Priority
+}
+
+// Stage returns the stage-name of a logical table in datapaths of a kind, empty
+// if none of the flows read so far is in it.
+func (f *LogicalFlows) Stage(kind Kind, pipeline Pipeline, table int) string {
+	if f == nil {
+		return ""
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.stages[stageKey{kind, pipeline, table}]
+}
+
+// owners returns the datapath, then the groups that it is in: those of most
+// datapaths first, which hold what all switches or all routers have in common.
+func (f *LogicalFlows) owners(ctx context.Context, datapath ovsdb.UUID) []ovsdb.UUID {
+	if !f.grouped {
+		f.grouped = true
+		var err error
+		if f.groups, err = ovsdb.Find[sb.LogicalDPGroup](ctx, f.reader); err != nil {
+			f.fail(err)
+		}
+		slices.SortFunc(f.groups, func(a, b sb.LogicalDPGroup) int {
+			return cmp.Or(cmp.Compare(len(b.Datapaths), len(a.Datapaths)), cmp.Compare(a.UUID, b.UUID))
+		})
+	}
+	owners := []ovsdb.UUID{datapath}
+	for _, g := range f.groups {
+		if g.Datapaths.Has(datapath) {
+			owners = append(owners, g.UUID)
+		}
+	}
+	return owners
+}
+
+// set returns the flows of a datapath or a group, read on first use.
+func (f *LogicalFlows) set(ctx context.Context, owner ovsdb.UUID) flowSet {
+	if set, ok := f.sets[owner]; ok || f.failure != "" {
+		return set
+	}
+	column := "logical_datapath"
+	if slices.ContainsFunc(f.groups, func(g sb.LogicalDPGroup) bool { return g.UUID == owner }) {
+		column = "logical_dp_group"
+	}
+	rows, err := ovsdb.Find[sb.LogicalFlow](ctx, f.reader, ovsdb.Where(column, "==", owner))
+	if err != nil {
+		f.fail(err)
+		return nil
+	}
+	set := flowSet{}
+	for _, row := range rows {
+		if prefix, ok := Prefix(row.UUID); ok {
+			set[prefix] = append(set[prefix], row)
+		}
+		stage := row.ExternalIDs["stage-name"]
+		if kind, pipeline, ok := StageOf(stage); ok && pipeline == Pipeline(row.Pipeline) {
+			f.stages[stageKey{kind, pipeline, row.TableID}] = stage
+		}
+	}
+	f.sets[owner] = set
+	return set
+}
+
+func (f *LogicalFlows) fail(err error) {
+	if f.failure == "" {
+		f.failure = fmt.Sprintf("OVN_Southbound could not be read: %v", err)
+	}
+}
+
+// Join finds the rows behind flows, as Calibrate wants them. A flow without a
+// cookie, or whose row is not found, stays without.
+func (f *LogicalFlows) Join(ctx context.Context, l *Logical, flows []Seen) []Evidence {
+	evidence := make([]Evidence, len(flows))
+	for i, seen := range flows {
+		evidence[i].Seen = seen
+		if d := l.Datapath(seen.Metadata); d != nil && seen.Cookie != 0 {
+			evidence[i].Rows, _ = f.Lookup(ctx, FlowKey{Datapath: d.UUID, Cookie: seen.Cookie})
+		}
+	}
+	return evidence
+}
