@@ -25,8 +25,8 @@ type Ref struct {
 	Name string `json:"name"`
 }
 
-// A Switch is a logical switch. UUID is that of the Northbound row, or of the
-// Datapath_Binding where no Northbound could be read.
+// A Switch is a logical switch. UUID is that of the Northbound row: the
+// Southbound tells it too.
 type Switch struct {
 	UUID        string            `json:"uuid"`
 	Name        string            `json:"name"`
@@ -44,8 +44,8 @@ type Switch struct {
 	ExternalIDs map[string]string `json:"externalIds,omitempty"`
 }
 
-// A Router is a logical router. UUID is that of the Northbound row, or of the
-// Datapath_Binding where no Northbound could be read.
+// A Router is a logical router. UUID is that of the Northbound row: the
+// Southbound tells it too.
 type Router struct {
 	UUID        string            `json:"uuid"`
 	Name        string            `json:"name"`
@@ -105,6 +105,8 @@ type Port struct {
 	Why               string            `json:"why,omitempty"`    // the same as a sentence
 	Options           map[string]string `json:"options,omitempty"`
 	ExternalIDs       map[string]string `json:"externalIds,omitempty"`
+
+	portFacts
 }
 
 // States of a Port.
@@ -225,13 +227,13 @@ type Bridge struct {
 
 // Roles of a BridgePort.
 const (
-	RoleLocal  = "local"  // the bridge's own port
-	RoleUplink = "uplink" // a system device that belongs to no workload
-	RolePatch  = "patch"
-	RoleTunnel = "tunnel"
-	RoleVIF    = "vif"      // carries a logical port
-	RoleDevice = "device"   // another system device: on a plain bridge a workload's
-	RoleIntern = "internal" // an internal port of the host
+	RoleLocal    = "local"  // the bridge's own port
+	RoleUplink   = "uplink" // a system device that belongs to no workload
+	RolePatch    = "patch"
+	RoleTunnel   = "tunnel"
+	RoleVIF      = "vif"      // carries a logical port
+	RoleDevice   = "device"   // another system device: on a plain bridge a workload's
+	RoleInternal = "internal" // an internal port of the host
 )
 
 // A BridgePort is an OVS port with its interfaces: one, or those of a bond.
@@ -263,6 +265,8 @@ type Interface struct {
 	Error       string            `json:"error,omitempty"`
 	Options     map[string]string `json:"options,omitempty"`
 	ExternalIDs map[string]string `json:"externalIds,omitempty"`
+
+	status, bfd map[string]string
 }
 
 // A Tunnel joins two chassis, or one node with whatever its flows choose. Name is
@@ -371,8 +375,7 @@ type Route struct {
 	Policy     string `json:"policy"` // dst-ip or src-ip
 	Table      string `json:"table,omitempty"`
 	BFD        bool   `json:"bfd"`
-	// Origin is ovn-ic-route-id's owner: "learned" when another zone announced it.
-	Origin string `json:"origin,omitempty"`
+	Learned    bool   `json:"learned,omitempty"` // another zone announced it
 }
 
 // A PortGroup is a set of ports with the ACLs that hold for them.

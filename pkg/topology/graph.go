@@ -1,0 +1,258 @@
+package topology
+
+import (
+	"cmp"
+	"net/netip"
+	"slices"
+	"strings"
+)
+
+// A Graph is a Topology with what is needed to find one's way in it. It does not
+// change after Load and may be read concurrently.
+type Graph struct {
+	Topology
+	// Notes tells what could not be read and what does not fit together.
+	Notes []string
+	// Zones are the names of the zones that were read, in order.
+	Zones []string
+
+	byUUID      map[string]any     // any object of the Topology
+	switches    map[string]*Switch // by UUID
+	routers     map[string]*Router // by UUID
+	portsByName map[string][]*Port // those of remote type last
+	portsByAddr map[netip.Addr][]*Port
+	datapaths   map[datapathKey]string // UUID of the switch or router
+	portKeys    map[portKey]*Port
+	chassis     map[string]*Chassis // by name
+	nodes       map[string]*Node    // by name
+	onSwitch    map[string][]*Port  // by the switch's UUID
+	onRouter    map[string][]*Port  // by the router's UUID
+
+	// hasSouthbound and hasNorthbound tell of each zone what was read.
+	hasNorthbound, hasSouthbound map[string]bool
+
+	read      []zoneData // rows as read, for WithNodes
+	had       []nodeData
+	loadNotes []string
+	failed    bool
+}
+
+type datapathKey struct {
+	zone string
+	key  int
+}
+
+type portKey struct {
+	datapath string // UUID of the switch or router
+	key      int
+}
+
+// build joins what was read.
+func build(zones []zoneData, nodes []nodeData) *Graph {
+	g := &Graph{
+		Topology:      empty(),
+		byUUID:        map[string]any{},
+		switches:      map[string]*Switch{},
+		routers:       map[string]*Router{},
+		portsByName:   map[string][]*Port{},
+		portsByAddr:   map[netip.Addr][]*Port{},
+		datapaths:     map[datapathKey]string{},
+		portKeys:      map[portKey]*Port{},
+		chassis:       map[string]*Chassis{},
+		nodes:         map[string]*Node{},
+		onSwitch:      map[string][]*Port{},
+		onRouter:      map[string][]*Port{},
+		hasNorthbound: map[string]bool{},
+		hasSouthbound: map[string]bool{},
+		read:          zones,
+		had:           nodes,
+	}
+	for _, z := range zones {
+		g.Zones = append(g.Zones, z.name)
+		g.hasNorthbound[z.name] = z.nb != nil
+		g.hasSouthbound[z.name] = z.sb != nil
+		g.addZone(z)
+	}
+	slices.Sort(g.Zones)
+	for _, n := range nodes {
+		g.addNode(n)
+	}
+	g.index()
+	g.attach()
+	g.addTunnels()
+	for _, p := range g.Ports {
+		g.judge(p)
+	}
+	g.arrange()
+	return g
+}
+
+// empty is a Topology whose lists are there.
+func empty() Topology {
+	return Topology{
+		Switches:           []*Switch{},
+		Routers:            []*Router{},
+		Ports:              []*Port{},
+		Chassis:            []*Chassis{},
+		Nodes:              []*Node{},
+		Bridges:            []*Bridge{},
+		Tunnels:            []*Tunnel{},
+		LoadBalancers:      []*LoadBalancer{},
+		LoadBalancerGroups: []*LoadBalancerGroup{},
+		NAT:                []*NAT{},
+		Policies:           []*Policy{},
+		PortGroups:         []*PortGroup{},
+	}
+}
+
+// index fills the maps by which objects are found.
+func (g *Graph) index() {
+	for _, p := range g.Ports {
+		g.byUUID[p.UUID] = p
+		g.portsByName[p.Name] = append(g.portsByName[p.Name], p)
+		for _, a := range p.addrs() {
+			if p.Type == "chassisredirect" {
+				break // the port that it stands for has them
+			}
+			g.portsByAddr[a] = append(g.portsByAddr[a], p)
+		}
+		switch {
+		case p.Switch != nil:
+			g.onSwitch[p.Switch.UUID] = append(g.onSwitch[p.Switch.UUID], p)
+		case p.Router != nil:
+			g.onRouter[p.Router.UUID] = append(g.onRouter[p.Router.UUID], p)
+		}
+		if p.TunnelKey != 0 {
+			g.portKeys[portKey{p.datapath(), p.TunnelKey}] = p
+		}
+	}
+	for _, ports := range g.portsByName {
+		slices.SortStableFunc(ports, byHome)
+	}
+	for _, ports := range g.portsByAddr {
+		slices.SortStableFunc(ports, byHome)
+	}
+	for _, ports := range g.onSwitch {
+		slices.SortFunc(ports, comparePorts)
+	}
+	for _, ports := range g.onRouter {
+		slices.SortFunc(ports, comparePorts)
+	}
+	for _, s := range g.Switches {
+		g.byUUID[s.UUID] = s
+		if s.TunnelKey != 0 {
+			g.datapaths[datapathKey{s.Zone, s.TunnelKey}] = s.UUID
+		}
+		for _, p := range g.onSwitch[s.UUID] {
+			s.Ports = append(s.Ports, p.Name)
+		}
+	}
+	for _, r := range g.Routers {
+		g.byUUID[r.UUID] = r
+		if r.TunnelKey != 0 {
+			g.datapaths[datapathKey{r.Zone, r.TunnelKey}] = r.UUID
+		}
+		for _, p := range g.onRouter[r.UUID] {
+			r.Ports = append(r.Ports, p.Name)
+		}
+	}
+	for _, lb := range g.LoadBalancers {
+		g.byUUID[lb.UUID] = lb
+	}
+	for _, c := range g.Chassis {
+		g.byUUID[c.UUID] = c
+	}
+}
+
+// byHome puts a port before the one of type remote that stands for it in
+// another zone, and orders zones by name.
+func byHome(a, b *Port) int {
+	return cmp.Or(compareBools(a.Type == "remote", b.Type == "remote"), comparePorts(a, b))
+}
+
+func compareBools(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case b:
+		return -1
+	}
+	return 1
+}
+
+func comparePorts(a, b *Port) int {
+	return cmp.Or(
+		strings.Compare(a.Zone, b.Zone),
+		compareNames(a.Name, b.Name),
+		strings.Compare(a.UUID, b.UUID))
+}
+
+// compareNames orders names as people do: node2 before node10.
+func compareNames(a, b string) int {
+	for x, y := a, b; x != "" && y != ""; {
+		dx, dy := digits(x), digits(y)
+		if dx > 0 && dy > 0 {
+			nx, ny := strings.TrimLeft(x[:dx], "0"), strings.TrimLeft(y[:dy], "0")
+			if c := cmp.Or(cmp.Compare(len(nx), len(ny)), strings.Compare(nx, ny)); c != 0 {
+				return c
+			}
+			x, y = x[dx:], y[dy:]
+			continue
+		}
+		if x[0] != y[0] {
+			return cmp.Compare(x[0], y[0])
+		}
+		x, y = x[1:], y[1:]
+	}
+	return cmp.Or(cmp.Compare(len(a), len(b)), strings.Compare(a, b))
+}
+
+// digits is how many digits s begins with.
+func digits(s string) int {
+	n := 0
+	for n < len(s) && s[n] >= '0' && s[n] <= '9' {
+		n++
+	}
+	return n
+}
+
+// arrange sorts every list.
+func (g *Graph) arrange() {
+	slices.SortFunc(g.Switches, func(a, b *Switch) int { return compareNamed(a.Zone, a.Name, a.UUID, b.Zone, b.Name, b.UUID) })
+	slices.SortFunc(g.Routers, func(a, b *Router) int { return compareNamed(a.Zone, a.Name, a.UUID, b.Zone, b.Name, b.UUID) })
+	slices.SortFunc(g.Ports, comparePorts)
+	slices.SortFunc(g.Chassis, func(a, b *Chassis) int {
+		return cmp.Or(compareNames(a.Hostname, b.Hostname), compareNames(a.Name, b.Name))
+	})
+	slices.SortFunc(g.Nodes, func(a, b *Node) int { return compareNames(a.Name, b.Name) })
+	slices.SortFunc(g.Bridges, func(a, b *Bridge) int {
+		return cmp.Or(compareNames(a.Node, b.Node), compareNames(a.Name, b.Name))
+	})
+	slices.SortFunc(g.Tunnels, func(a, b *Tunnel) int {
+		return cmp.Or(compareNames(a.Name, b.Name), strings.Compare(a.UUID, b.UUID))
+	})
+	slices.SortFunc(g.LoadBalancers, func(a, b *LoadBalancer) int {
+		return compareNamed(a.Zone, a.Name, a.UUID, b.Zone, b.Name, b.UUID)
+	})
+	slices.SortFunc(g.LoadBalancerGroups, func(a, b *LoadBalancerGroup) int {
+		return compareNamed(a.Zone, a.Name, a.UUID, b.Zone, b.Name, b.UUID)
+	})
+	slices.SortFunc(g.NAT, func(a, b *NAT) int { return compareNamed(a.Zone, a.Name, a.UUID, b.Zone, b.Name, b.UUID) })
+	slices.SortFunc(g.Policies, func(a, b *Policy) int {
+		return cmp.Or(
+			strings.Compare(a.Zone, b.Zone),
+			compareNames(a.Router.Name, b.Router.Name),
+			cmp.Compare(b.Priority, a.Priority),
+			strings.Compare(a.Match, b.Match),
+			strings.Compare(a.UUID, b.UUID))
+	})
+	slices.SortFunc(g.PortGroups, func(a, b *PortGroup) int {
+		return compareNamed(a.Zone, a.Name, a.UUID, b.Zone, b.Name, b.UUID)
+	})
+	slices.Sort(g.Notes)
+	g.Notes = slices.Compact(g.Notes)
+}
+
+func compareNamed(zoneA, nameA, uuidA, zoneB, nameB, uuidB string) int {
+	return cmp.Or(strings.Compare(zoneA, zoneB), compareNames(nameA, nameB), strings.Compare(uuidA, uuidB))
+}

@@ -1,0 +1,258 @@
+package topology
+
+import (
+	"cmp"
+	"net/netip"
+	"slices"
+	"strings"
+)
+
+// PortByName returns the logical port of that name, nil if there is none. Of the
+// ports of several zones it is the one that is not remote.
+func (g *Graph) PortByName(name string) *Port {
+	if ports := g.portsByName[name]; len(ports) > 0 {
+		return ports[0]
+	}
+	return nil
+}
+
+// PortsAt returns the ports that have an address, those of type remote last.
+func (g *Graph) PortsAt(addr netip.Addr) []*Port { return g.portsByAddr[addr.Unmap()] }
+
+// PortByKeys returns the port with these tunnel keys in a zone, as metadata and
+// reg14 or reg15 hold them; nil if there is none.
+func (g *Graph) PortByKeys(zone string, datapath, port int) *Port {
+	return g.portKeys[portKey{g.datapaths[datapathKey{zone, datapath}], port}]
+}
+
+// DatapathByKey returns the switch or the router with this tunnel key in a zone;
+// both are nil if there is none.
+func (g *Graph) DatapathByKey(zone string, key int) (*Switch, *Router) {
+	uuid := g.datapaths[datapathKey{zone, key}]
+	return g.switches[uuid], g.routers[uuid]
+}
+
+// ChassisByName returns the chassis of that name, nil if there is none.
+func (g *Graph) ChassisByName(name string) *Chassis { return g.chassis[name] }
+
+// NodeByName returns the node of that name, nil if it was not read.
+func (g *Graph) NodeByName(name string) *Node { return g.nodes[name] }
+
+// NodeOf returns the node that a port is bound to, nil if it is bound to none or
+// the node was not read.
+func (g *Graph) NodeOf(p *Port) *Node {
+	if c := g.chassis[p.Chassis]; c != nil {
+		return g.nodes[c.Node]
+	}
+	return nil
+}
+
+// SwitchOf returns the switch that a port is on, nil for a router port.
+func (g *Graph) SwitchOf(p *Port) *Switch {
+	if p.Switch == nil {
+		return nil
+	}
+	return g.switches[p.Switch.UUID]
+}
+
+// RouterOf returns the router that a port is on, nil for a switch port.
+func (g *Graph) RouterOf(p *Port) *Router {
+	if p.Router == nil {
+		return nil
+	}
+	return g.routers[p.Router.UUID]
+}
+
+// PeerOf returns the port at the other end of a patch, nil if there is none.
+func (g *Graph) PeerOf(p *Port) *Port {
+	if p.Peer == nil {
+		return nil
+	}
+	peer, _ := g.byUUID[p.Peer.UUID].(*Port)
+	return peer
+}
+
+// PortsOn returns the ports of a switch or a router, by its UUID, in order.
+func (g *Graph) PortsOn(uuid string) []*Port {
+	if ports := g.onSwitch[uuid]; ports != nil {
+		return ports
+	}
+	return g.onRouter[uuid]
+}
+
+// Object returns the switch, router, port, load balancer, chassis or bridge with
+// this UUID, nil if there is none.
+func (g *Graph) Object(uuid string) any { return g.byUUID[uuid] }
+
+// RouterPortFor returns the port of a router that leads from the switch towards
+// an address on it: the one with the address in its networks. It is nil if no
+// router port on the switch has such a network.
+func (g *Graph) RouterPortFor(s *Switch, addr netip.Addr) *Port {
+	ports := g.routerPortsFor(s, addr)
+	if len(ports) == 0 {
+		return nil
+	}
+	return ports[0]
+}
+
+// routerPortsFor has the narrowest network first.
+func (g *Graph) routerPortsFor(s *Switch, addr netip.Addr) []*Port {
+	bits := map[*Port]int{}
+	var out []*Port
+	for _, p := range g.onSwitch[s.UUID] {
+		r := g.PeerOf(p)
+		if r == nil || r.Kind != RouterPort || r.Type == "chassisredirect" {
+			continue
+		}
+		for _, n := range r.Prefixes() {
+			if !n.Contains(addr) || bits[r] > n.Bits() {
+				continue
+			}
+			if bits[r] == 0 {
+				out = append(out, r)
+			}
+			bits[r] = n.Bits()
+		}
+	}
+	slices.SortStableFunc(out, func(a, b *Port) int { return cmp.Compare(bits[b], bits[a]) })
+	return out
+}
+
+// A NextHop is where the owner of a port sends a packet first: to an address on
+// its link.
+type NextHop struct {
+	Addr   netip.Addr
+	OnLink bool  // the packet's own destination
+	Port   *Port // that has the address; a router port when not OnLink; nil if unknown
+	MAC    string
+}
+
+// NextHops are where a packet from src to dst may go first when the owner of
+// port sends it: to dst itself if a network of the port's switch holds both,
+// else to the gateway that DHCP announces or to each router port that src is in
+// the network of, the narrowest first. It is empty where no router is on the
+// switch.
+func (g *Graph) NextHops(port *Port, src, dst netip.Addr) []NextHop {
+	s := g.SwitchOf(port)
+	if s == nil {
+		return nil
+	}
+	if g.onLink(s, src, dst) {
+		hop := NextHop{Addr: dst, OnLink: true}
+		for _, p := range g.PortsAt(dst) {
+			if peer := g.PeerOf(p); p.Switch != nil && p.Switch.UUID == s.UUID || peer != nil && peer.Switch != nil && peer.Switch.UUID == s.UUID {
+				hop.Port, hop.MAC = p, firstMAC(p)
+				break
+			}
+		}
+		return []NextHop{hop}
+	}
+	var hops []NextHop
+	if gw, ok := dhcpRouter(port, dst); ok {
+		for _, p := range g.PortsAt(gw) {
+			if p.Kind == RouterPort {
+				hops = append(hops, NextHop{Addr: gw, Port: p, MAC: firstMAC(p)})
+			}
+		}
+	}
+	for _, r := range g.routerPortsFor(s, src) {
+		for _, n := range r.Prefixes() {
+			hop := NextHop{Addr: n.Addr(), Port: r, MAC: firstMAC(r)}
+			if n.Contains(src) && !slices.Contains(hops, hop) {
+				hops = append(hops, hop)
+			}
+		}
+	}
+	return hops
+}
+
+// onLink reports whether a network of the switch holds both addresses.
+func (g *Graph) onLink(s *Switch, a, b netip.Addr) bool {
+	both := func(n netip.Prefix) bool { return n.Contains(a) && n.Contains(b) }
+	for _, text := range s.Subnets {
+		if n, err := netip.ParsePrefix(text); err == nil && both(n) {
+			return true
+		}
+	}
+	for _, p := range g.onSwitch[s.UUID] {
+		if r := g.PeerOf(p); r != nil && slices.ContainsFunc(r.Prefixes(), both) {
+			return true
+		}
+	}
+	return false
+}
+
+func dhcpRouter(p *Port, dst netip.Addr) (netip.Addr, bool) {
+	if p.DHCPv4 == nil || !dst.Is4() {
+		return netip.Addr{}, false
+	}
+	a, err := netip.ParseAddr(p.DHCPv4.Options["router"])
+	return a, err == nil
+}
+
+func firstMAC(p *Port) string {
+	if len(p.MACs) == 0 {
+		return ""
+	}
+	return p.MACs[0]
+}
+
+// A Backend is one of those that a virtual address is translated to.
+type Backend struct {
+	Addr         netip.Addr
+	Port         int   // 0: the virtual address has none either
+	Target       *Port // that has the address, nil if it is none of OVN's
+	LoadBalancer *LoadBalancer
+	VIP          *VIP
+}
+
+// Backends are what the load balancers make of a virtual address and port of a
+// protocol (tcp, udp, sctp); ok is false where no load balancer has them. A
+// virtual address without endpoints is ok and has no backends. A virtual address
+// without port stands for all ports and protocols.
+func (g *Graph) Backends(vip netip.Addr, port int, proto string) (backends []Backend, ok bool) {
+	vip = vip.Unmap()
+	for _, lb := range g.LoadBalancers {
+		for _, v := range lb.VIPs {
+			a, err := netip.ParseAddr(v.Address)
+			if err != nil || a.Unmap() != vip {
+				continue
+			}
+			if v.Port != 0 && (v.Port != port || lb.Protocol != proto) {
+				continue
+			}
+			ok = true
+			for _, text := range v.Backends {
+				host, p := splitVIP(text)
+				addr, err := netip.ParseAddr(host)
+				if err != nil {
+					continue
+				}
+				b := Backend{Addr: addr.Unmap(), Port: p, LoadBalancer: lb, VIP: v}
+				if ports := g.PortsAt(b.Addr); len(ports) > 0 {
+					b.Target = ports[0]
+				}
+				if !slices.ContainsFunc(backends, func(o Backend) bool { return o.Addr == b.Addr && o.Port == b.Port }) {
+					backends = append(backends, b)
+				}
+			}
+		}
+	}
+	return backends, ok
+}
+
+// balancersOf are the load balancers of a service, NAMESPACE/NAME.
+func (g *Graph) balancersOf(service string) []*LoadBalancer {
+	var out []*LoadBalancer
+	for _, lb := range g.LoadBalancers {
+		if lb.Service == service {
+			out = append(out, lb)
+		}
+	}
+	return out
+}
+
+// hasPrefix compares UUIDs as far as prefix goes.
+func hasPrefix(uuid, prefix string) bool {
+	return len(prefix) >= 4 && strings.HasPrefix(uuid, strings.ToLower(prefix))
+}

@@ -1,0 +1,373 @@
+package topology
+
+import (
+	"cmp"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/ovnctl/ovnctl/pkg/nb"
+	"github.com/ovnctl/ovnctl/pkg/ovsdb"
+)
+
+// A zoneBuilder joins the databases of one zone into the Graph.
+type zoneBuilder struct {
+	*Graph
+	zone string
+	nb   *nbTables
+	sb   *sbTables
+
+	switchOf map[ovsdb.UUID]*Switch // by the UUID of the Northbound row
+	routerOf map[ovsdb.UUID]*Router
+	ports    map[string]*Port // by name: the Port_Binding's logical_port
+}
+
+func (g *Graph) addZone(z zoneData) {
+	b := &zoneBuilder{
+		Graph: g, zone: z.name, nb: z.nb, sb: z.sb,
+		switchOf: map[ovsdb.UUID]*Switch{},
+		routerOf: map[ovsdb.UUID]*Router{},
+		ports:    map[string]*Port{},
+	}
+	if b.nb != nil {
+		b.northbound()
+	}
+	if b.sb != nil {
+		b.southbound()
+	}
+	if z.services != nil {
+		b.services(z.services)
+	}
+	b.peers()
+	b.subnets()
+}
+
+func (b *zoneBuilder) northbound() {
+	acls := byID(b.nb.ACLs, func(r nb.ACL) ovsdb.UUID { return r.UUID })
+	dhcp := byID(b.nb.DHCP, func(r nb.DHCPOptions) ovsdb.UUID { return r.UUID })
+	ports := byID(b.nb.SwitchPorts, func(r nb.LogicalSwitchPort) ovsdb.UUID { return r.UUID })
+	for _, row := range b.nb.Switches {
+		s := &Switch{
+			UUID: string(row.UUID), Name: row.Name, Zone: b.zone,
+			DisplayName: displayName(row.ExternalIDs, "neutron:network_name"),
+			Transit:     row.OtherConfig["interconn-ts"] != "",
+			Subnets:     list(row.OtherConfig["subnet"], row.OtherConfig["ipv6_prefix"]),
+			Ports:       []string{},
+			ACLs:        aclsOf(row.ACLs, acls),
+			DNS:         len(row.DNSRecords),
+			QoS:         len(row.QoSRules),
+			OtherConfig: Redact(row.OtherConfig),
+			ExternalIDs: Redact(row.ExternalIDs),
+		}
+		b.Switches = append(b.Switches, s)
+		b.switchOf[row.UUID] = s
+		b.switches[s.UUID] = s
+		for _, id := range row.Ports {
+			if p, ok := ports[id]; ok {
+				b.switchPort(s, p, dhcp)
+			}
+		}
+	}
+	b.routersAndTheirs()
+	b.loadBalancers()
+	b.portGroups(acls)
+}
+
+func (b *zoneBuilder) switchPort(s *Switch, row nb.LogicalSwitchPort, dhcp map[ovsdb.UUID]nb.DHCPOptions) {
+	p := b.newPort(SwitchPort, string(row.UUID), row.Name)
+	p.Type = row.Type
+	p.Switch = &Ref{UUID: s.UUID, Name: s.Name}
+	p.Enabled = !isFalse(row.Enabled)
+	p.PortSecurity = list(row.PortSecurity...)
+	p.Parent = row.ParentName.Get()
+	p.Tag = row.Tag.Get()
+	p.Options = Redact(row.Options)
+	p.DHCPv4 = dhcpOf(row.DHCPv4Options, dhcp)
+	p.DHCPv6 = dhcpOf(row.DHCPv6Options, dhcp)
+	p.owner(row.ExternalIDs)
+	p.nbUp = row.Up
+	p.addAddresses(row.Addresses)
+	p.addAddresses(row.DynamicAddresses)
+	if row.Type == "virtual" {
+		p.addAddresses([]string{row.Options["virtual-ip"]})
+	}
+	p.requested = names(row.Options["requested-chassis"])
+	if row.Type == "router" {
+		p.peerName = row.Options["router-port"]
+	}
+	p.peerName = cmp.Or(p.peerName, row.Peer.Get())
+	p.Gateway = b.haGroup(row.HAChassisGroup)
+	b.ports[p.Name] = p
+}
+
+func (b *zoneBuilder) newPort(kind, uuid, name string) *Port {
+	p := &Port{
+		UUID: uuid, Name: name, Zone: b.zone, Kind: kind, Enabled: true,
+		MACs: []string{}, Addresses: []string{}, Networks: []string{},
+		PortSecurity: []string{}, PortGroups: []string{},
+		RequestedChassis: []string{}, AdditionalChassis: []string{},
+		Interfaces: []*Attachment{},
+	}
+	b.Ports = append(b.Ports, p)
+	return p
+}
+
+func (b *zoneBuilder) routersAndTheirs() {
+	ports := byID(b.nb.RouterPorts, func(r nb.LogicalRouterPort) ovsdb.UUID { return r.UUID })
+	routes := byID(b.nb.Routes, func(r nb.StaticRoute) ovsdb.UUID { return r.UUID })
+	policies := byID(b.nb.Policies, func(r nb.Policy) ovsdb.UUID { return r.UUID })
+	nats := byID(b.nb.NATs, func(r nb.NAT) ovsdb.UUID { return r.UUID })
+	gateways := byID(b.nb.Gateways, func(r nb.GatewayChassis) ovsdb.UUID { return r.UUID })
+	for _, row := range b.nb.Routers {
+		r := &Router{
+			UUID: string(row.UUID), Name: row.Name, Zone: b.zone,
+			DisplayName: displayName(row.ExternalIDs, "neutron:router_name"),
+			Enabled:     !isFalse(row.Enabled),
+			Chassis:     row.Options["chassis"],
+			Ports:       []string{},
+			Routes:      []*Route{},
+			Options:     Redact(row.Options),
+			ExternalIDs: Redact(row.ExternalIDs),
+		}
+		b.Routers = append(b.Routers, r)
+		b.routerOf[row.UUID] = r
+		b.routers[r.UUID] = r
+		for _, id := range row.Ports {
+			if p, ok := ports[id]; ok {
+				b.routerPort(r, p, gateways)
+			}
+		}
+		for _, id := range row.StaticRoutes {
+			if route, ok := routes[id]; ok {
+				r.Routes = append(r.Routes, newRoute(route))
+			}
+		}
+		slices.SortFunc(r.Routes, compareRoutes)
+		for _, id := range row.Policies {
+			if policy, ok := policies[id]; ok {
+				b.Policies = append(b.Policies, newPolicy(b.zone, r, policy))
+			}
+		}
+		for _, id := range row.NAT {
+			if nat, ok := nats[id]; ok {
+				b.NAT = append(b.NAT, newNAT(b.zone, r, nat, ports))
+			}
+		}
+	}
+}
+
+func (b *zoneBuilder) routerPort(r *Router, row nb.LogicalRouterPort, gateways map[ovsdb.UUID]nb.GatewayChassis) {
+	p := b.newPort(RouterPort, string(row.UUID), row.Name)
+	p.Router = &Ref{UUID: r.UUID, Name: r.Name}
+	p.Enabled = !isFalse(row.Enabled)
+	p.MACs = list(row.MAC)
+	p.Networks = list(row.Networks...)
+	for _, n := range row.Networks {
+		if prefix, err := netip.ParsePrefix(n); err == nil {
+			p.Addresses = append(p.Addresses, prefix.Addr().String())
+		}
+	}
+	p.Options = Redact(row.Options)
+	p.ExternalIDs = Redact(row.ExternalIDs)
+	p.peerName = row.Peer.Get()
+	p.Gateway = b.haGroup(row.HAChassisGroup)
+	for _, id := range row.GatewayChassis {
+		gc, ok := gateways[id]
+		if !ok {
+			continue
+		}
+		if p.Gateway == nil {
+			p.Gateway = &Gateway{}
+		}
+		p.Gateway.Chassis = append(p.Gateway.Chassis, GatewayChassis{Chassis: gc.ChassisName, Priority: gc.Priority})
+	}
+	b.ports[p.Name] = p
+}
+
+// haGroup is the Gateway of an HA_Chassis_Group, nil if none is named.
+func (b *zoneBuilder) haGroup(ref ovsdb.Set[ovsdb.UUID]) *Gateway {
+	if len(ref) == 0 {
+		return nil
+	}
+	for _, group := range b.nb.HAGroups {
+		if group.UUID != ref[0] {
+			continue
+		}
+		g := &Gateway{Group: group.Name}
+		for _, member := range b.nb.HAChassis {
+			if group.HAChassis.Has(member.UUID) {
+				g.Chassis = append(g.Chassis, GatewayChassis{Chassis: member.ChassisName, Priority: member.Priority})
+			}
+		}
+		return g
+	}
+	return nil
+}
+
+func newRoute(row nb.StaticRoute) *Route {
+	return &Route{
+		UUID: string(row.UUID), Prefix: row.IPPrefix, NextHop: row.Nexthop,
+		OutputPort: row.OutputPort.Get(),
+		Policy:     cmp.Or(row.Policy.Get(), "dst-ip"),
+		Table:      row.RouteTable,
+		BFD:        len(row.BFD) > 0,
+		Learned:    row.ExternalIDs["ic-learned-route"] != "",
+	}
+}
+
+func compareRoutes(a, b *Route) int {
+	return cmp.Or(
+		strings.Compare(a.Table, b.Table),
+		comparePrefixes(a.Prefix, b.Prefix),
+		strings.Compare(a.Policy, b.Policy),
+		compareNames(a.NextHop, b.NextHop),
+		strings.Compare(a.UUID, b.UUID))
+}
+
+// comparePrefixes puts IPv4 before IPv6 and orders by address.
+func comparePrefixes(a, b string) int {
+	pa, erra := netip.ParsePrefix(a)
+	pb, errb := netip.ParsePrefix(b)
+	if erra != nil || errb != nil {
+		return strings.Compare(a, b)
+	}
+	return cmp.Or(pa.Addr().Compare(pb.Addr()), cmp.Compare(pa.Bits(), pb.Bits()))
+}
+
+func newPolicy(zone string, r *Router, row nb.Policy) *Policy {
+	p := &Policy{
+		UUID: string(row.UUID), Zone: zone,
+		Name:     fmt.Sprintf("%s %d %s", r.Name, row.Priority, row.Match),
+		Router:   Ref{UUID: r.UUID, Name: r.Name},
+		Priority: row.Priority, Match: row.Match, Action: row.Action,
+		NextHops:    list(row.Nexthops...),
+		Options:     Redact(row.Options),
+		ExternalIDs: Redact(row.ExternalIDs),
+	}
+	if len(p.NextHops) == 0 {
+		p.NextHops = list(row.Nexthop.Get()) // before OVN 21.03
+	}
+	slices.SortFunc(p.NextHops, compareNames)
+	return p
+}
+
+func newNAT(zone string, r *Router, row nb.NAT, ports map[ovsdb.UUID]nb.LogicalRouterPort) *NAT {
+	n := &NAT{
+		UUID: string(row.UUID), Zone: zone,
+		Name:        fmt.Sprintf("%s %s %s %s", r.Name, row.Type, row.ExternalIP, row.LogicalIP),
+		Router:      Ref{UUID: r.UUID, Name: r.Name},
+		Type:        row.Type,
+		ExternalIP:  row.ExternalIP,
+		LogicalIP:   row.LogicalIP,
+		ExternalMAC: row.ExternalMAC.Get(), LogicalPort: row.LogicalPort.Get(),
+		ExternalPortRange: row.ExternalPortRange,
+		Match:             row.Match,
+		Options:           Redact(row.Options),
+		ExternalIDs:       Redact(row.ExternalIDs),
+	}
+	if id := row.GatewayPort.Get(); id != "" {
+		n.GatewayPort = ports[id].Name
+	}
+	return n
+}
+
+func (b *zoneBuilder) portGroups(acls map[ovsdb.UUID]nb.ACL) {
+	names := map[ovsdb.UUID]*Port{}
+	for _, p := range b.ports {
+		names[ovsdb.UUID(p.UUID)] = p
+	}
+	for _, row := range b.nb.PortGroups {
+		pg := &PortGroup{
+			UUID: string(row.UUID), Name: row.Name, Zone: b.zone,
+			Ports: []string{}, ACLs: aclsOf(row.ACLs, acls),
+			ExternalIDs: Redact(row.ExternalIDs),
+		}
+		for _, id := range row.Ports {
+			if p := names[id]; p != nil {
+				pg.Ports = append(pg.Ports, p.Name)
+				p.PortGroups = append(p.PortGroups, pg.Name)
+			}
+		}
+		slices.SortFunc(pg.Ports, compareNames)
+		b.PortGroups = append(b.PortGroups, pg)
+	}
+	for _, p := range b.ports {
+		slices.SortFunc(p.PortGroups, compareNames)
+	}
+}
+
+func aclsOf(ids []ovsdb.UUID, rows map[ovsdb.UUID]nb.ACL) []*ACL {
+	out := []*ACL{}
+	for _, id := range ids {
+		row, ok := rows[id]
+		if !ok {
+			continue
+		}
+		out = append(out, &ACL{
+			UUID: string(row.UUID), Name: row.Name.Get(),
+			Direction: row.Direction, Priority: row.Priority, Tier: row.Tier,
+			Match: row.Match, Action: row.Action, Log: row.Log,
+			Options: Redact(row.Options), ExternalIDs: Redact(row.ExternalIDs),
+		})
+	}
+	slices.SortFunc(out, func(a, b *ACL) int {
+		return cmp.Or(
+			strings.Compare(a.Direction, b.Direction),
+			cmp.Compare(a.Tier, b.Tier),
+			cmp.Compare(b.Priority, a.Priority),
+			strings.Compare(a.Match, b.Match),
+			strings.Compare(a.UUID, b.UUID))
+	})
+	return out
+}
+
+func dhcpOf(ref ovsdb.Set[ovsdb.UUID], rows map[ovsdb.UUID]nb.DHCPOptions) *DHCP {
+	row, ok := rows[ref.Get()]
+	if !ok {
+		return nil
+	}
+	return &DHCP{UUID: string(row.UUID), CIDR: row.Cidr, Options: Redact(row.Options)}
+}
+
+func byID[T any](rows []T, id func(T) ovsdb.UUID) map[ovsdb.UUID]T {
+	m := make(map[ovsdb.UUID]T, len(rows))
+	for _, r := range rows {
+		m[id(r)] = r
+	}
+	return m
+}
+
+// isFalse is for columns whose absence means true.
+func isFalse(b ovsdb.Set[bool]) bool { return len(b) > 0 && !b[0] }
+
+// list is values without the empty ones, never nil.
+func list(values ...string) []string {
+	out := []string{}
+	for _, v := range values {
+		if v != "" {
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+// names splits a comma list.
+func names(text string) []string {
+	var out []string
+	for n := range strings.SplitSeq(text, ",") {
+		if n = strings.TrimSpace(n); n != "" {
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
+func displayName(ids map[string]string, keys ...string) string {
+	for _, k := range keys {
+		if ids[k] != "" {
+			return ids[k]
+		}
+	}
+	return ""
+}

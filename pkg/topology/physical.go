@@ -1,0 +1,246 @@
+package topology
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/ovnctl/ovnctl/pkg/ovsdb"
+	"github.com/ovnctl/ovnctl/pkg/vswitch"
+)
+
+// addNode adds a node with its bridges.
+func (g *Graph) addNode(data nodeData) {
+	if len(data.vs.Roots) == 0 {
+		g.Notes = append(g.Notes, "node "+data.name+": its Open_vSwitch database has no row of Open_vSwitch: ovs-vswitchd has never run there")
+		return
+	}
+	row := data.vs.Roots[0]
+	ids := row.ExternalIDs
+	n := &Node{
+		UUID: string(row.UUID), Name: data.name, Zone: data.zone,
+		SystemID:          ids["system-id"],
+		OVSVersion:        row.OVSVersion.Get(),
+		System:            strings.TrimSpace(row.SystemType.Get() + " " + row.SystemVersion.Get()),
+		IntegrationBridge: integrationBridge(data.vs, ids),
+		Encaps:            []Encap{},
+		BridgeMappings:    bridgeMappings(ids["ovn-bridge-mappings"]),
+		Managers:          []Connection{},
+		Bridges:           []string{},
+		ExternalIDs:       Redact(ids),
+	}
+	if c := g.chassis[n.SystemID]; c != nil {
+		n.Chassis = c.Name
+		c.Node = n.Name
+	}
+	for _, ip := range names(ids["ovn-encap-ip"]) {
+		for _, kind := range names(ids["ovn-encap-type"]) {
+			n.Encaps = append(n.Encaps, Encap{Type: kind, IP: ip})
+		}
+	}
+	slices.SortFunc(n.Encaps, compareEncaps)
+	for _, m := range data.vs.Managers {
+		n.Managers = append(n.Managers, Connection{Target: m.Target, Connected: m.IsConnected})
+	}
+	slices.SortFunc(n.Managers, compareConnections)
+	b := nodeBuilder{Graph: g, node: n, vs: data.vs}
+	b.bridges()
+	g.Nodes = append(g.Nodes, n)
+	g.nodes[n.Name] = n
+}
+
+// integrationBridge is the bridge that ovn-controller uses, empty on a node
+// without OVN.
+func integrationBridge(vs *vsTables, ids map[string]string) string {
+	name := cmp.Or(ids["ovn-bridge"], "br-int")
+	for _, b := range vs.Bridges {
+		if b.Name == name {
+			return name
+		}
+	}
+	return ""
+}
+
+func compareConnections(a, b Connection) int { return strings.Compare(a.Target, b.Target) }
+
+type nodeBuilder struct {
+	*Graph
+	node *Node
+	vs   *vsTables
+}
+
+func (b *nodeBuilder) bridges() {
+	ports := byID(b.vs.Ports, func(r vswitch.Port) ovsdb.UUID { return r.UUID })
+	interfaces := byID(b.vs.Interfaces, func(r vswitch.Interface) ovsdb.UUID { return r.UUID })
+	controllers := byID(b.vs.Controllers, func(r vswitch.Controller) ovsdb.UUID { return r.UUID })
+	for _, row := range b.vs.Bridges {
+		br := &Bridge{
+			UUID: string(row.UUID), Name: row.Name, Node: b.node.Name,
+			DatapathType: row.DatapathType, FailMode: row.FailMode.Get(),
+			Protocols:   list(row.Protocols...),
+			Controllers: []Connection{},
+			Uplinks:     []string{}, Networks: []string{},
+			Ports:       []*BridgePort{},
+			ExternalIDs: Redact(row.ExternalIDs),
+		}
+		slices.Sort(br.Protocols)
+		for _, id := range row.Controller {
+			if c, ok := controllers[id]; ok {
+				br.Controllers = append(br.Controllers, Connection{Target: c.Target, Connected: c.IsConnected, Role: c.Role.Get()})
+			}
+		}
+		slices.SortFunc(br.Controllers, compareConnections)
+		for _, m := range b.node.BridgeMappings {
+			if m.Bridge == br.Name {
+				br.Networks = append(br.Networks, m.Network)
+			}
+		}
+		for _, id := range row.Ports {
+			if p, ok := ports[id]; ok {
+				br.Ports = append(br.Ports, b.bridgePort(br, p, interfaces))
+			}
+		}
+		slices.SortFunc(br.Ports, func(x, y *BridgePort) int { return compareNames(x.Name, y.Name) })
+		for _, p := range br.Ports {
+			if p.Role == RoleUplink {
+				br.Uplinks = append(br.Uplinks, p.Name)
+			}
+		}
+		b.node.Bridges = append(b.node.Bridges, br.Name)
+		b.Bridges = append(b.Bridges, br)
+		b.byUUID[br.UUID] = br
+	}
+	slices.SortFunc(b.node.Bridges, compareNames)
+}
+
+func (b *nodeBuilder) bridgePort(br *Bridge, row vswitch.Port, interfaces map[ovsdb.UUID]vswitch.Interface) *BridgePort {
+	p := &BridgePort{
+		UUID: string(row.UUID), Name: row.Name,
+		Tag: row.Tag.Get(), Trunks: slices.Clone(row.Trunks),
+		VLANMode: row.VLANMode.Get(), BondMode: row.BondMode.Get(),
+		Interfaces:  []*Interface{},
+		LogicalPort: cmp.Or(row.ExternalIDs["ovn-localnet-port"], row.ExternalIDs["ovn-l2gateway-port"]),
+		ExternalIDs: Redact(row.ExternalIDs),
+	}
+	if p.Trunks == nil {
+		p.Trunks = []int{}
+	}
+	slices.Sort(p.Trunks)
+	driver := ""
+	for _, id := range row.Interfaces {
+		i, ok := interfaces[id]
+		if !ok {
+			continue
+		}
+		p.Interfaces = append(p.Interfaces, newInterface(i))
+		driver = cmp.Or(driver, i.Status["driver_name"])
+		p.LogicalPort = cmp.Or(p.LogicalPort, i.ExternalIDs["iface-id"])
+	}
+	slices.SortFunc(p.Interfaces, func(x, y *Interface) int { return compareNames(x.Name, y.Name) })
+	p.Role = b.role(br, p, driver)
+	return p
+}
+
+func newInterface(row vswitch.Interface) *Interface {
+	return &Interface{
+		UUID: string(row.UUID), Name: row.Name, Type: row.Type,
+		OFPort: row.OFPort.Get(),
+		MAC:    row.MACInUse.Get(), MTU: row.MTU.Get(),
+		AdminState: row.AdminState.Get(), LinkState: row.LinkState.Get(),
+		Error:       row.Error.Get(),
+		Options:     Redact(row.Options),
+		ExternalIDs: Redact(row.ExternalIDs),
+		status:      row.Status,
+		bfd:         row.BFDStatus,
+	}
+}
+
+// tunnelTypes are the interface types of ovs-vswitchd.conf.db(5) that
+// encapsulate.
+var tunnelTypes = []string{"geneve", "vxlan", "gre", "ip6gre", "erspan", "ip6erspan", "stt", "lisp", "gtpu", "bareudp", "srv6"}
+
+// role says what a port is for. An uplink is what the host's configuration names
+// so, else a device on a bridge that OVN sends through; on a node without OVN a
+// device that is not virtual, since there veths are workloads.
+func (b *nodeBuilder) role(br *Bridge, p *BridgePort, driver string) string {
+	if len(p.Interfaces) == 0 {
+		return RoleDevice
+	}
+	kind := p.Interfaces[0].Type
+	switch {
+	case kind == "patch":
+		return RolePatch
+	case slices.Contains(tunnelTypes, kind):
+		return RoleTunnel
+	case p.Name == br.Name:
+		return RoleLocal
+	case p.LogicalPort != "":
+		return RoleVIF
+	case kind == "internal" || kind == "tap":
+		return RoleInternal
+	case br.ExternalIDs["bridge-uplink"] == p.Name:
+		return RoleUplink
+	case br.Name == b.node.IntegrationBridge:
+		return RoleDevice
+	case b.node.ExternalIDs["ovn-remote"] != "" || b.node.ExternalIDs["ovn-encap-ip"] != "":
+		return RoleUplink
+	case driver == "" || driver == "veth" || driver == "tun":
+		return RoleDevice
+	}
+	return RoleUplink
+}
+
+// attach tells each logical port which interfaces carry it.
+func (g *Graph) attach() {
+	for _, br := range g.Bridges {
+		for _, bp := range br.Ports {
+			if bp.LogicalPort == "" {
+				continue
+			}
+			for _, p := range g.portsByName[bp.LogicalPort] {
+				for _, i := range bp.Interfaces {
+					p.Interfaces = append(p.Interfaces, g.attachment(br, i))
+				}
+			}
+		}
+	}
+	for _, p := range g.Ports {
+		if c := g.chassis[p.Chassis]; c != nil {
+			c.Ports = append(c.Ports, p.Name)
+		}
+	}
+	for _, c := range g.Chassis {
+		slices.SortFunc(c.Ports, compareNames)
+		c.Ports = slices.Compact(c.Ports) // several zones may have a row for it
+	}
+}
+
+func (g *Graph) attachment(br *Bridge, i *Interface) *Attachment {
+	a := &Attachment{
+		Node: br.Node, Bridge: br.Name, Interface: i.Name, OFPort: i.OFPort,
+		Installed: i.ExternalIDs["ovn-installed"] == "true",
+		LinkState: i.LinkState, Error: i.Error,
+	}
+	if i.Type == "patch" {
+		a.Peer = i.Options["peer"]
+		a.PeerBridge = g.bridgeOf(br.Node, a.Peer)
+	}
+	return a
+}
+
+// bridgeOf is the bridge of a node that has an interface of that name.
+func (g *Graph) bridgeOf(node, iface string) string {
+	for _, br := range g.Bridges {
+		if br.Node != node {
+			continue
+		}
+		for _, p := range br.Ports {
+			for _, i := range p.Interfaces {
+				if i.Name == iface {
+					return br.Name
+				}
+			}
+		}
+	}
+	return ""
+}

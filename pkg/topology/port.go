@@ -1,0 +1,145 @@
+package topology
+
+import (
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/ovnctl/ovnctl/pkg/ovsdb"
+)
+
+// portFacts is what the databases say of a port that the document says in other
+// words.
+type portFacts struct {
+	nbUp      ovsdb.Set[bool] // Logical_Switch_Port.up
+	sbUp      ovsdb.Set[bool] // Port_Binding.up
+	bound     bool            // there is a Port_Binding
+	peerName  string
+	requested []string // as written: names or host names of chassis
+}
+
+// Up is the port's state as Northbound and Southbound report it; ok is false
+// where neither says.
+func (p *Port) Up() (up, ok bool) {
+	for _, s := range []ovsdb.Set[bool]{p.sbUp, p.nbUp} {
+		if len(s) > 0 {
+			return s[0], true
+		}
+	}
+	return false, false
+}
+
+// datapath is the UUID of the switch or router that p is on.
+func (p *Port) datapath() string {
+	switch {
+	case p.Switch != nil:
+		return p.Switch.UUID
+	case p.Router != nil:
+		return p.Router.UUID
+	}
+	return ""
+}
+
+// Prefixes are the networks of a router port.
+func (p *Port) Prefixes() []netip.Prefix {
+	var out []netip.Prefix
+	for _, n := range p.Networks {
+		if prefix, err := netip.ParsePrefix(n); err == nil {
+			out = append(out, prefix)
+		}
+	}
+	return out
+}
+
+func (p *Port) addrs() []netip.Addr {
+	var out []netip.Addr
+	for _, text := range p.Addresses {
+		if a, err := netip.ParseAddr(text); err == nil {
+			out = append(out, a)
+		}
+	}
+	return out
+}
+
+// addAddresses takes the words of an addresses column, or of Port_Binding.mac:
+// "MAC [IP…]", "unknown", "router", "dynamic", "is_chassis_resident(…)".
+func (p *Port) addAddresses(column []string) {
+	for _, entry := range column {
+		for word := range strings.FieldsSeq(entry) {
+			switch {
+			case word == "unknown":
+				p.UnknownAddresses = true
+			case isMAC(word):
+				p.MACs = addUnique(p.MACs, strings.ToLower(word))
+			default:
+				if a, ok := parseAddr(word); ok {
+					p.Addresses = addUnique(p.Addresses, a.String())
+				}
+			}
+		}
+	}
+	slices.SortStableFunc(p.Addresses, compareAddresses)
+}
+
+// compareAddresses puts IPv4 before IPv6 and keeps the database's order else.
+func compareAddresses(a, b string) int {
+	return compareBools(strings.Contains(a, ":"), strings.Contains(b, ":"))
+}
+
+func addUnique(s []string, v string) []string {
+	if slices.Contains(s, v) {
+		return s
+	}
+	return append(s, v)
+}
+
+// parseAddr reads an address, or one with a prefix length as some write it.
+func parseAddr(word string) (netip.Addr, bool) {
+	if prefix, err := netip.ParsePrefix(word); err == nil {
+		return prefix.Addr(), true
+	}
+	a, err := netip.ParseAddr(word)
+	return a, err == nil && a.Zone() == ""
+}
+
+// isMAC reports whether word is six pairs of hex digits with colons.
+func isMAC(word string) bool {
+	if len(word) != 17 {
+		return false
+	}
+	for i := range len(word) {
+		c := word[i] | 0x20
+		if i%3 == 2 {
+			if word[i] != ':' {
+				return false
+			}
+		} else if (c < '0' || c > '9') && (c < 'a' || c > 'f') {
+			return false
+		}
+	}
+	return true
+}
+
+// owner finds in external_ids whose port it is: a pod's or a VM's.
+func (p *Port) owner(ids map[string]string) {
+	p.ExternalIDs = Redact(ids)
+	p.DisplayName = ids["neutron:port_name"]
+	p.Device = ids["neutron:device_id"]
+	p.Pod = podOf(p.Name, ids)
+}
+
+// podOf is NAMESPACE/NAME of the pod that a port belongs to. OVN-Kubernetes marks
+// its ports pod=true and names them NAMESPACE_POD; Kube-OVN writes NAMESPACE/POD
+// into pod and names them POD.NAMESPACE.
+func podOf(port string, ids map[string]string) string {
+	pod, ns := ids["pod"], ids["namespace"]
+	switch {
+	case strings.Contains(pod, "/"):
+		return pod
+	case pod == "true" && ns != "":
+		if i := strings.Index(port, ns+"_"); i >= 0 { // secondary networks put theirs before it
+			return ns + "/" + port[i+len(ns)+1:]
+		}
+	}
+	return ""
+}
