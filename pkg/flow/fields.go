@@ -32,7 +32,7 @@ var fixedFields = []Field{
 	{Name: "packet_type", OXM: "OXM_OF_PACKET_TYPE", Bits: 32, Format: PacketType, ReadOnly: true, place: place{atPktType, 4, 0}},
 
 	{Name: "ct_state", NXM: "NXM_NX_CT_STATE", Bits: 32, Format: CTState, Maskable: true, ReadOnly: true, place: place{atCTState, 4, 0}},
-	{Name: "ct_zone", NXM: "NXM_NX_CT_ZONE", Bits: 16, Format: Hex, ReadOnly: true, place: place{atCTZone, 2, 0}},
+	{Name: "ct_zone", NXM: "NXM_NX_CT_ZONE", Bits: 16, ReadOnly: true, place: place{atCTZone, 2, 0}},
 	{Name: "ct_mark", NXM: "NXM_NX_CT_MARK", Bits: 32, Format: Hex, Maskable: true, place: place{atCTMark, 4, 0}},
 	{Name: "ct_label", NXM: "NXM_NX_CT_LABEL", Bits: 128, Format: Hex, Maskable: true, place: place{atCTLabel, 16, 0}},
 	{Name: "ct_nw_src", NXM: "NXM_NX_CT_NW_SRC", Bits: 32, Format: IPv4, Needs: NeedsCT, Maskable: true, ReadOnly: true, place: place{atCTNW, 4, 0}},

@@ -68,6 +68,7 @@ func (f *Field) PrintMasked(v, mask Value) string {
 		if exact {
 			return v.Decimal()
 		}
+		return v.Decimal() + "/" + mask.Hex()
 	}
 	switch digits := f.hexDigits(); {
 	case exact && digits > 0:

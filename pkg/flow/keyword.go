@@ -61,3 +61,18 @@ func keywordOf(eth, proto uint64) string {
 	}
 	return name
 }
+
+// Apply makes p a packet of that kind.
+func (k Keyword) Apply(p *Flow) {
+	if k.EthType != 0 {
+		p.Set(ethField, Uint(k.EthType))
+	}
+	if k.Proto != 0 {
+		p.Set(protoField, Uint(k.Proto))
+	}
+}
+
+// Is reports whether p is a packet of that kind.
+func (k Keyword) Is(p *Flow) bool {
+	return (k.EthType == 0 || p.Uint("eth_type") == k.EthType) && (k.Proto == 0 || p.Uint("nw_proto") == k.Proto)
+}

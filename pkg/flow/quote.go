@@ -22,7 +22,7 @@ func (e *SyntaxError) Error() string {
 }
 
 // QuoteName writes the name of a port or table as the OVS tools do: as it is if
-// it is a plain word, else as a JSON string.
+// it is a letter with letters and digits after it, else as a JSON string.
 func QuoteName(name string) string {
 	if plainName(name) {
 		return name
@@ -55,7 +55,7 @@ func plainName(name string) bool {
 	for i := range len(name) {
 		c := name[i]
 		letter := 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
-		if !letter && (i == 0 || !strings.ContainsRune("0123456789_-.", rune(c))) {
+		if !letter && (i == 0 || c < '0' || c > '9') {
 			return false
 		}
 	}

@@ -48,12 +48,7 @@ func (p *Flow) term(key, value string, hasValue bool) error {
 		if !ok {
 			return &SyntaxError{Text: key, Msg: "unknown keyword " + key}
 		}
-		if k.EthType != 0 {
-			p.Set(ethField, Uint(k.EthType))
-		}
-		if k.Proto != 0 {
-			p.Set(protoField, Uint(k.Proto))
-		}
+		k.Apply(p)
 		return nil
 	}
 	if key == "priority" {

@@ -1,0 +1,254 @@
+package openflow
+
+import (
+	"net/netip"
+
+	"github.com/ovnctl/ovnctl/pkg/flow"
+)
+
+// An Action is one OpenFlow action or instruction. String writes it as
+// ovs-ofctl(8) does; ParseActions reads that back as an equal value.
+type Action interface {
+	String() string
+	action()
+}
+
+// Actions is a list of actions. The empty list is "drop".
+type Actions []Action
+
+// Output sends the packet to a port, or to the port whose number is in Src.
+type Output struct {
+	Port   flow.PortID // when Src is nil
+	Src    *flow.Subfield
+	MaxLen uint32 // 0: not truncated
+}
+
+// Controller sends the packet to the controller (CONTROLLER:65535 or
+// controller(…)). With Pause the trip of the packet ends there until the
+// controller resumes it.
+type Controller struct {
+	Short    bool   // written CONTROLLER:MaxLen
+	MaxLen   uint16 // bytes of packet to send; 65535: all
+	Reason   string // "" is action
+	ID       uint16 // of the connection
+	Userdata []byte // nil: none
+	Pause    bool
+	MeterID  uint32 // 0: none
+}
+
+// SetField writes those bits of Field that Mask has (set_field:VALUE/MASK->dst).
+type SetField struct {
+	Field       *flow.Field
+	Value, Mask flow.Value
+	Name        string // as the field was called, if not by its Name
+}
+
+// Load writes a number into a sub-field (load:VALUE->dst).
+type Load struct {
+	Value flow.Value
+	Dst   flow.Subfield
+}
+
+// Move copies a sub-field into one of the same width (move:src->dst).
+type Move struct{ Src, Dst flow.Subfield }
+
+// Push puts a sub-field on the stack.
+type Push struct{ Src flow.Subfield }
+
+// Pop takes a sub-field off the stack.
+type Pop struct{ Dst flow.Subfield }
+
+// Modify is an action of OpenFlow 1.0 that writes one field: mod_dl_src,
+// mod_vlan_vid, mod_nw_tos, mod_tp_dst, set_tunnel, set_mpls_ttl and their like.
+type Modify struct {
+	Name  string
+	Field *flow.Field
+	Value flow.Value // as written: mod_nw_tos counts in fours
+	paren bool       // written NAME(VALUE)
+}
+
+// Resubmit looks the packet up in a table and executes what it finds.
+type Resubmit struct {
+	Port  *flow.PortID // looked up as if it had come in there; nil: its in_port
+	Table Table        // NoTable: the current one
+	CT    bool         // look up with the original tuple of the connection
+	bare  bool         // written resubmit:PORT
+}
+
+// GotoTable goes on in a later table.
+type GotoTable struct{ Table Table }
+
+// CT sends the packet to connection tracking. With a table, a copy comes back
+// there afterwards, and this one goes on untracked.
+type CT struct {
+	Commit, Force bool
+	Table         Table          // NoTable: nothing comes back
+	Zone          uint16         // when ZoneSrc is nil
+	ZoneSrc       *flow.Subfield // where the zone is read
+	HasZone       bool           // a zone was given
+	NAT           *NAT
+	Exec          Actions // writes to ct_mark and ct_label
+	Alg           string  // "ftp", "tftp", "sip" or a number
+}
+
+// NAT is the nat argument of ct. Without Src and Dst it only translates what an
+// earlier commit set up.
+type NAT struct {
+	Src, Dst                 bool
+	Min, Max                 netip.Addr // not valid: none; Max is Min for a single address
+	MinPort, MaxPort         uint16     // 0: none
+	Persistent, Hash, Random bool
+}
+
+// CTClear forgets the state of connection tracking.
+type CTClear struct{}
+
+// Clone executes actions on a copy of the packet and its metadata.
+type Clone struct{ Actions Actions }
+
+// Group sends the packet to a group.
+type Group struct{ ID uint32 }
+
+// Conjunction marks a flow as clause Clause (from 1) of N of conjunction ID.
+type Conjunction struct {
+	ID        uint32
+	Clause, N int
+}
+
+// Note carries bytes and does nothing.
+type Note struct{ Data []byte }
+
+// CheckPktLarger writes 1 to a bit if the packet is longer than Size bytes.
+type CheckPktLarger struct {
+	Size uint16
+	Dst  flow.Subfield
+}
+
+// Meter applies a meter.
+type Meter struct{ ID uint32 }
+
+// SetQueue chooses the queue of later outputs; PopQueue goes back to the one
+// the packet had.
+type SetQueue struct{ Queue uint32 }
+
+// PopQueue ends the effect of SetQueue.
+type PopQueue struct{}
+
+// DecTTL decrements the TTL of an IP packet. One whose TTL is 0 or 1 goes to
+// the controllers in IDs instead, and its actions end.
+type DecTTL struct {
+	IDs   []uint16
+	paren bool // written with parentheses
+}
+
+// PushVLAN adds a VLAN tag.
+type PushVLAN struct{ EthType uint16 }
+
+// PopVLAN removes the outer VLAN tag, if any (pop_vlan, strip_vlan).
+type PopVLAN struct{ strip bool }
+
+// WriteMetadata writes those bits of metadata that Mask has.
+type WriteMetadata struct{ Value, Mask flow.Value }
+
+// WriteActions adds actions to the action set, which is executed last.
+type WriteActions struct{ Actions Actions }
+
+// ClearActions empties the action set.
+type ClearActions struct{}
+
+// Learn adds a flow made from the packet.
+type Learn struct {
+	Args []LearnArg
+}
+
+// A LearnArg is one argument of learn: a property of the new flow (table=68,
+// delete_learned), a term of its match, or one of its actions.
+type LearnArg struct {
+	Key   string // "table", "NXM_OF_IP_SRC[]", "load", "output"
+	Value string // "68", "NXM_OF_IP_DST[]", "0x1"; "" where there is none
+	Dst   string // of load
+	Form  LearnForm
+}
+
+// A LearnForm is how an argument of learn is written.
+type LearnForm uint8
+
+// The forms of arguments of learn.
+const (
+	LearnFlag   LearnForm = iota // key
+	LearnAssign                  // key=value
+	LearnAction                  // key:value or key:value->dst
+)
+
+// Exit ends the execution of actions.
+type Exit struct{}
+
+// Drop is the word that stands for an empty list of actions.
+type Drop struct{}
+
+// Other is an action that is kept as it was written: encap, bundle, sample,
+// multipath, enqueue, and those of versions yet to come.
+type Other struct {
+	Name string
+	Args []Arg
+	Dst  string // after ->
+	form form
+}
+
+// An Arg is an argument of an Other action: "key=value", "key:value", "value",
+// or "key(args)".
+type Arg struct {
+	Key, Value string
+	Sub        []Arg
+	sep        byte // '=', ':', '(' or 0 for a bare value
+}
+
+// form is how an action carries its arguments.
+type form uint8
+
+const (
+	formBare  form = iota // name
+	formColon             // name:args
+	formParen             // name(args)
+)
+
+// A Table is a table by number, or by name where names are shown.
+type Table struct {
+	Number int
+	Name   string
+}
+
+// NoTable means that none was given.
+var NoTable = Table{Number: -1}
+
+func (Output) action()         {}
+func (Controller) action()     {}
+func (SetField) action()       {}
+func (Load) action()           {}
+func (Move) action()           {}
+func (Push) action()           {}
+func (Pop) action()            {}
+func (Modify) action()         {}
+func (Resubmit) action()       {}
+func (GotoTable) action()      {}
+func (CT) action()             {}
+func (NAT) action()            {}
+func (CTClear) action()        {}
+func (Clone) action()          {}
+func (Group) action()          {}
+func (Conjunction) action()    {}
+func (Note) action()           {}
+func (CheckPktLarger) action() {}
+func (Meter) action()          {}
+func (SetQueue) action()       {}
+func (PopQueue) action()       {}
+func (DecTTL) action()         {}
+func (PushVLAN) action()       {}
+func (PopVLAN) action()        {}
+func (WriteMetadata) action()  {}
+func (WriteActions) action()   {}
+func (ClearActions) action()   {}
+func (Learn) action()          {}
+func (Exit) action()           {}
+func (Drop) action()           {}
+func (Other) action()          {}

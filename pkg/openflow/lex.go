@@ -1,0 +1,197 @@
+package openflow
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/ovnctl/ovnctl/pkg/flow"
+)
+
+// Bounds on what is read: no reply or dump of a real switch comes near them.
+const (
+	maxDepth   = 64      // of nested actions
+	maxActions = 1 << 17 // bytes of one list of actions
+)
+
+// A SyntaxError says what is wrong with a text, and where.
+type SyntaxError = flow.SyntaxError
+
+func fault(offset int, msg string) error {
+	return &SyntaxError{Offset: offset, Msg: msg}
+}
+
+// A word is one action or argument before it is understood: name, name:body or
+// name(body), each with ->dst or not.
+type word struct {
+	name, body, dst string
+	form            form
+	offset          int // of the word in the whole text
+	bodyAt          int // of the body in the whole text
+}
+
+// A cursor walks over a text. base is its place in the whole text, so that
+// errors name the offset in what the caller gave.
+type cursor struct {
+	text string
+	pos  int
+	base int
+}
+
+func (c *cursor) skip(chars string) {
+	for c.pos < len(c.text) && strings.IndexByte(chars, c.text[c.pos]) >= 0 {
+		c.pos++
+	}
+}
+
+func (c *cursor) done() bool { return c.pos >= len(c.text) }
+
+// until moves to the next of the stop characters that is outside of quotes and
+// parentheses, or to the end, and returns what was passed.
+func (c *cursor) until(stop string) (string, error) {
+	start, depth := c.pos, 0
+	for ; c.pos < len(c.text); c.pos++ {
+		ch := c.text[c.pos]
+		switch {
+		case ch == '"':
+			n := quotedLen(c.text[c.pos:])
+			if n == 0 {
+				return "", fault(c.base+c.pos, "unterminated quoted name")
+			}
+			c.pos += n - 1
+		case depth == 0 && strings.IndexByte(stop, ch) >= 0:
+			return c.text[start:c.pos], nil
+		case ch == '(':
+			depth++
+		case ch == ')':
+			if depth == 0 {
+				return "", fault(c.base+c.pos, "unexpected )")
+			}
+			depth--
+		}
+	}
+	if depth > 0 {
+		return "", fault(c.base+start, "missing )")
+	}
+	return c.text[start:], nil
+}
+
+// quotedLen is the length of the quoted string that s begins with; 0 if it does
+// not end.
+func quotedLen(s string) int {
+	for i := 1; i < len(s); i++ {
+		switch s[i] {
+		case '\\':
+			i++
+		case '"':
+			return i + 1
+		}
+	}
+	return 0
+}
+
+// words splits a list of actions.
+func words(text string, base int) ([]word, error) {
+	c := cursor{text: text, base: base}
+	var list []word
+	for {
+		c.skip(", \t\r\n")
+		if c.done() {
+			return list, nil
+		}
+		w, err := c.word()
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, w)
+	}
+}
+
+func (c *cursor) word() (word, error) {
+	start := c.pos
+	w := word{offset: c.base + start}
+	if c.text[c.pos] == '"' {
+		_, err := c.until(", \t\r\n")
+		w.name = c.text[start:c.pos]
+		return w, err
+	}
+	for c.pos < len(c.text) && strings.IndexByte(":(), \t\r\n", c.text[c.pos]) < 0 {
+		c.pos++
+	}
+	w.name = c.text[start:c.pos]
+	if w.name == "" {
+		return w, fault(w.offset, "action expected")
+	}
+	if c.done() {
+		return w, nil
+	}
+	switch c.text[c.pos] {
+	case ':':
+		c.pos++
+		w.form, w.bodyAt = formColon, c.base+c.pos
+		body, err := c.until(", \t\r\n")
+		if err != nil {
+			return w, err
+		}
+		w.body, w.dst = cutArrow(body)
+	case '(':
+		c.pos++
+		w.form, w.bodyAt = formParen, c.base+c.pos
+		body, err := c.group()
+		if err != nil {
+			return w, err
+		}
+		w.body = body
+		if rest, ok := strings.CutPrefix(c.text[c.pos:], "->"); ok {
+			c.pos += len(c.text[c.pos:]) - len(rest)
+			if w.dst, err = c.until(", \t\r\n"); err != nil {
+				return w, err
+			}
+		}
+	}
+	return w, nil
+}
+
+// group returns what lies between here and the ) that closes the ( before, and
+// moves past it.
+func (c *cursor) group() (string, error) {
+	start, depth := c.pos, 1
+	for ; c.pos < len(c.text); c.pos++ {
+		switch c.text[c.pos] {
+		case '"':
+			n := quotedLen(c.text[c.pos:])
+			if n == 0 {
+				return "", fault(c.base+c.pos, "unterminated quoted name")
+			}
+			c.pos += n - 1
+		case '(':
+			depth++
+		case ')':
+			if depth--; depth == 0 {
+				c.pos++
+				return c.text[start : c.pos-1], nil
+			}
+		}
+	}
+	return "", fault(c.base+start-1, "missing )")
+}
+
+func cutArrow(s string) (before, after string) {
+	if i := strings.LastIndex(s, "->"); i >= 0 {
+		return s[:i], s[i+2:]
+	}
+	return s, ""
+}
+
+// number reads an unsigned number of at most bits bits: decimal, or hexadecimal
+// after 0x.
+func number(s string, bits, offset int) (uint64, error) {
+	base, digits := 10, s
+	if rest, ok := strings.CutPrefix(s, "0x"); ok {
+		base, digits = 16, rest
+	}
+	n, err := strconv.ParseUint(digits, base, bits)
+	if err != nil || strings.HasPrefix(digits, "+") {
+		return 0, fault(offset, "bad number "+strconv.Quote(s))
+	}
+	return n, nil
+}

@@ -1,0 +1,539 @@
+package openflow
+
+import (
+	"encoding/hex"
+	"strings"
+
+	"github.com/ovnctl/ovnctl/pkg/flow"
+)
+
+// ParseActions reads a list of actions as ovs-ofctl(8) prints it. Actions of
+// later versions are kept as Other; what cannot be read at all is a
+// [*SyntaxError] with its offset.
+func ParseActions(s string) (Actions, error) {
+	if len(s) > maxActions {
+		return nil, &SyntaxError{Text: s, Msg: "list of actions too long"}
+	}
+	actions, err := parseActions(s, 0, 0)
+	return actions, in(err, s)
+}
+
+// ParseAction reads a single action.
+func ParseAction(s string) (Action, error) {
+	actions, err := ParseActions(s)
+	if err != nil {
+		return nil, err
+	}
+	if len(actions) != 1 {
+		return nil, &SyntaxError{Text: s, Msg: "one action expected"}
+	}
+	return actions[0], nil
+}
+
+// in makes err one about the whole text.
+func in(err error, text string) error {
+	if e, ok := err.(*SyntaxError); ok {
+		return &SyntaxError{Text: text, Offset: e.Offset, Msg: e.Msg}
+	}
+	return err
+}
+
+func parseActions(text string, base, depth int) (Actions, error) {
+	if depth > maxDepth {
+		return nil, fault(base, "actions nested too deeply")
+	}
+	list, err := words(text, base)
+	if err != nil {
+		return nil, err
+	}
+	actions := make(Actions, 0, len(list))
+	for _, w := range list {
+		a, err := w.action(depth)
+		if err != nil {
+			return nil, err
+		}
+		actions = append(actions, a)
+	}
+	return actions, nil
+}
+
+// action makes an action of a word.
+func (w word) action(depth int) (Action, error) {
+	if read, ok := readers[w.name+suffixes[w.form]]; ok {
+		return read(w)
+	}
+	switch {
+	case w.form == formParen && w.name == "clone":
+		list, err := parseActions(w.body, w.bodyAt, depth+1)
+		return Clone{list}, err
+	case w.form == formParen && w.name == "write_actions":
+		list, err := parseActions(w.body, w.bodyAt, depth+1)
+		return WriteActions{list}, err
+	case w.form == formParen && w.name == "ct":
+		return w.ct(depth)
+	}
+	if field, ok := modifies[w.name]; ok && w.form != formBare && w.dst == "" {
+		return w.modify(field)
+	}
+	if w.form == formBare {
+		if port, ok := barePort(w.name); ok {
+			return Output{Port: port}, nil
+		}
+	}
+	return w.other(depth)
+}
+
+var suffixes = [...]string{formBare: "", formColon: ":", formParen: "("}
+
+// readers holds the actions that nest no others, by name and form.
+var readers map[string]func(word) (Action, error)
+
+func init() {
+	readers = map[string]func(word) (Action, error){
+		"drop":              plain(Drop{}),
+		"ct_clear":          plain(CTClear{}),
+		"pop_queue":         plain(PopQueue{}),
+		"strip_vlan":        plain(PopVLAN{strip: true}),
+		"pop_vlan":          plain(PopVLAN{}),
+		"clear_actions":     plain(ClearActions{}),
+		"exit":              plain(Exit{}),
+		"dec_ttl":           plain(DecTTL{}),
+		"nat":               plain(NAT{}),
+		"controller":        plain(Controller{Short: true, MaxLen: 65535}),
+		"CONTROLLER":        plain(Controller{Short: true, MaxLen: 65535}),
+		"output:":           word.output,
+		"output(":           word.outputTruncated,
+		"controller:":       word.controllerShort,
+		"CONTROLLER:":       word.controllerShort,
+		"controller(":       word.controller,
+		"set_field:":        word.setField,
+		"load:":             word.load,
+		"move:":             word.move,
+		"push:":             word.push,
+		"pop:":              word.pop,
+		"resubmit:":         word.resubmitPort,
+		"resubmit(":         word.resubmit,
+		"goto_table:":       word.gotoTable,
+		"nat(":              func(w word) (Action, error) { return w.nat() },
+		"group:":            word.group,
+		"meter:":            word.meter,
+		"set_queue:":        word.setQueue,
+		"conjunction(":      word.conjunction,
+		"note:":             word.note,
+		"check_pkt_larger(": word.checkPktLarger,
+		"dec_ttl(":          word.decTTL,
+		"push_vlan:":        word.pushVLAN,
+		"write_metadata:":   word.writeMetadata,
+		"learn(":            word.learn,
+	}
+}
+
+func plain(a Action) func(word) (Action, error) {
+	return func(word) (Action, error) { return a, nil }
+}
+
+func (w word) fault(msg string) error { return fault(w.offset, w.name+": "+msg) }
+
+// barePort reads an output written as a port alone: 5, LOCAL, NORMAL, "eth0".
+func barePort(name string) (flow.PortID, bool) {
+	port, err := flow.ParsePort(name)
+	return port, err == nil && (port.Name == "" || name[0] == '"')
+}
+
+func (w word) output() (Action, error) {
+	if strings.HasSuffix(w.body, "]") {
+		sub, err := w.subfield(w.body)
+		return Output{Src: &sub}, err
+	}
+	port, err := flow.ParsePort(w.body)
+	if err != nil {
+		return nil, w.fault("bad port")
+	}
+	return Output{Port: port}, nil
+}
+
+func (w word) outputTruncated() (Action, error) {
+	var o Output
+	for _, a := range w.args() {
+		switch a.Key {
+		case "port":
+			port, err := flow.ParsePort(a.Value)
+			if err != nil {
+				return nil, w.fault("bad port")
+			}
+			o.Port = port
+		case "max_len":
+			n, err := number(a.Value, 32, w.bodyAt)
+			if err != nil {
+				return nil, err
+			}
+			o.MaxLen = uint32(n)
+		default:
+			return nil, w.fault("unknown argument " + a.Key)
+		}
+	}
+	if o.MaxLen == 0 {
+		return nil, w.fault("port and max_len expected")
+	}
+	return o, nil
+}
+
+func (w word) controllerShort() (Action, error) {
+	n, err := number(w.body, 16, w.bodyAt)
+	return Controller{Short: true, MaxLen: uint16(n)}, err
+}
+
+func (w word) controller() (Action, error) {
+	c := Controller{MaxLen: 65535}
+	for _, a := range w.args() {
+		var n uint64
+		var err error
+		switch a.Key {
+		case "max_len":
+			n, err = number(a.Value, 16, w.bodyAt)
+			c.MaxLen = uint16(n)
+		case "id":
+			n, err = number(a.Value, 16, w.bodyAt)
+			c.ID = uint16(n)
+		case "meter_id":
+			n, err = number(a.Value, 32, w.bodyAt)
+			c.MeterID = uint32(n)
+		case "reason":
+			c.Reason = a.Value
+		case "userdata":
+			c.Userdata, err = w.hex(a.Value)
+		case "pause":
+			c.Pause = true
+		default:
+			return nil, w.fault("unknown argument " + a.Key)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return c, nil
+}
+
+// hex reads bytes written as hex digits with dots between them.
+func (w word) hex(s string) ([]byte, error) {
+	b, err := hex.DecodeString(strings.ReplaceAll(s, ".", ""))
+	if err != nil {
+		return nil, w.fault("bad hex digits")
+	}
+	return b, nil
+}
+
+func (w word) subfield(s string) (flow.Subfield, error) {
+	sub, err := flow.ParseSubfield(s)
+	if e, ok := err.(*flow.SyntaxError); ok {
+		return sub, fault(w.bodyAt, e.Msg)
+	}
+	return sub, err
+}
+
+func (w word) setField() (Action, error) {
+	f, ok := flow.Lookup(w.dst)
+	if !ok {
+		return nil, w.fault("unknown field " + w.dst)
+	}
+	set := SetField{Field: f}
+	if w.dst != f.Name {
+		set.Name = w.dst
+	}
+	var err error
+	if set.Value, set.Mask, err = f.ParseValue(w.body); err != nil {
+		return nil, within(err, w.bodyAt)
+	}
+	return set, nil
+}
+
+// within moves an error about a part of the text to the part's offset.
+func within(err error, offset int) error {
+	if e, ok := err.(*SyntaxError); ok {
+		return fault(offset+e.Offset, e.Msg)
+	}
+	return err
+}
+
+func (w word) load() (Action, error) {
+	dst, err := w.subfield(w.dst)
+	if err != nil {
+		return nil, err
+	}
+	v, _, err := dst.Field.ParseValue(w.body)
+	if err != nil {
+		return nil, within(err, w.bodyAt)
+	}
+	if v.BitLen() > dst.Bits {
+		return nil, w.fault("value too wide for " + w.dst)
+	}
+	return Load{v, dst}, nil
+}
+
+func (w word) move() (Action, error) {
+	src, err := w.subfield(w.body)
+	if err != nil {
+		return nil, err
+	}
+	dst, err := w.subfield(w.dst)
+	if err == nil && src.Bits != dst.Bits {
+		err = w.fault("fields of different width")
+	}
+	return Move{src, dst}, err
+}
+
+func (w word) push() (Action, error) {
+	src, err := w.subfield(w.body)
+	return Push{src}, err
+}
+
+func (w word) pop() (Action, error) {
+	dst, err := w.subfield(w.body)
+	return Pop{dst}, err
+}
+
+// modifies says which field each of OpenFlow 1.0's actions writes.
+var modifies = map[string]string{
+	"mod_dl_src": "eth_src", "mod_dl_dst": "eth_dst", "mod_vlan_vid": "dl_vlan", "mod_vlan_pcp": "dl_vlan_pcp",
+	"set_vlan_vid": "dl_vlan", "set_vlan_pcp": "dl_vlan_pcp",
+	"mod_nw_src": "ip_src", "mod_nw_dst": "ip_dst", "mod_nw_tos": "nw_tos", "mod_nw_ecn": "nw_ecn", "mod_nw_ttl": "nw_ttl",
+	"mod_tp_src": "tcp_src", "mod_tp_dst": "tcp_dst", "set_tunnel": "tun_id", "set_tunnel64": "tun_id",
+	"set_mpls_label": "mpls_label", "set_mpls_tc": "mpls_tc", "set_mpls_ttl": "mpls_ttl",
+}
+
+func (w word) modify(name string) (Action, error) {
+	f, _ := flow.Lookup(name)
+	v, mask, err := f.ParseValue(w.body)
+	if err == nil && mask != f.Mask() {
+		err = w.fault("mask not allowed")
+	}
+	return Modify{Name: w.name, Field: f, Value: v, paren: w.form == formParen}, within(err, w.bodyAt)
+}
+
+func (w word) resubmitPort() (Action, error) {
+	port, err := flow.ParsePort(w.body)
+	if err != nil {
+		return nil, w.fault("bad port")
+	}
+	return Resubmit{Port: &port, Table: NoTable, bare: true}, nil
+}
+
+func (w word) resubmit() (Action, error) {
+	r := Resubmit{Table: NoTable}
+	c := cursor{text: w.body, base: w.bodyAt}
+	for i := 0; ; i++ {
+		arg, err := c.until(",")
+		if err != nil {
+			return nil, err
+		}
+		arg = strings.TrimSpace(arg)
+		switch {
+		case i == 0 && arg != "":
+			port, err := flow.ParsePort(arg)
+			if err != nil {
+				return nil, w.fault("bad port")
+			}
+			r.Port = &port
+		case i == 1 && arg != "":
+			if r.Table, err = w.table(arg); err != nil {
+				return nil, err
+			}
+		case i == 2 && arg == "ct":
+			r.CT = true
+		case arg != "":
+			return nil, w.fault("unknown argument " + arg)
+		}
+		if c.done() {
+			return r, nil
+		}
+		c.pos++
+	}
+}
+
+func (w word) table(s string) (Table, error) {
+	if s != "" && s[0] >= '0' && s[0] <= '9' {
+		n, err := number(s, 8, w.bodyAt)
+		return Table{Number: int(n)}, err
+	}
+	name, err := flow.UnquoteName(s)
+	if err != nil {
+		return Table{}, w.fault("bad table")
+	}
+	return Table{Name: name}, nil
+}
+
+func (w word) gotoTable() (Action, error) {
+	t, err := w.table(w.body)
+	return GotoTable{t}, err
+}
+
+func (w word) group() (Action, error) {
+	n, err := number(w.body, 32, w.bodyAt)
+	return Group{uint32(n)}, err
+}
+
+func (w word) meter() (Action, error) {
+	n, err := number(w.body, 32, w.bodyAt)
+	return Meter{uint32(n)}, err
+}
+
+func (w word) setQueue() (Action, error) {
+	n, err := number(w.body, 32, w.bodyAt)
+	return SetQueue{uint32(n)}, err
+}
+
+func (w word) conjunction() (Action, error) {
+	id, clause, ok := strings.Cut(w.body, ",")
+	k, n, ok2 := strings.Cut(strings.TrimSpace(clause), "/")
+	a, err := number(id, 32, w.bodyAt)
+	if err != nil {
+		return nil, err
+	}
+	b, err := number(k, 8, w.bodyAt)
+	if err != nil {
+		return nil, err
+	}
+	d, err := number(n, 8, w.bodyAt)
+	if err != nil || !ok || !ok2 {
+		return nil, w.fault("id,k/n expected")
+	}
+	return Conjunction{uint32(a), int(b), int(d)}, nil
+}
+
+func (w word) note() (Action, error) {
+	b, err := w.hex(w.body)
+	return Note{b}, err
+}
+
+func (w word) checkPktLarger() (Action, error) {
+	n, err := number(w.body, 16, w.bodyAt)
+	if err != nil {
+		return nil, err
+	}
+	dst, err := w.subfield(w.dst)
+	return CheckPktLarger{uint16(n), dst}, err
+}
+
+func (w word) decTTL() (Action, error) {
+	d := DecTTL{paren: true}
+	for _, a := range w.args() {
+		n, err := number(a.Value, 16, w.bodyAt)
+		if err != nil {
+			return nil, err
+		}
+		d.IDs = append(d.IDs, uint16(n))
+	}
+	return d, nil
+}
+
+func (w word) pushVLAN() (Action, error) {
+	n, err := number(w.body, 16, w.bodyAt)
+	return PushVLAN{uint16(n)}, err
+}
+
+func (w word) writeMetadata() (Action, error) {
+	f, _ := flow.Lookup("metadata")
+	v, mask, err := f.ParseValue(w.body)
+	return WriteMetadata{v, mask}, within(err, w.bodyAt)
+}
+
+func (w word) learn() (Action, error) {
+	var l Learn
+	c := cursor{text: w.body, base: w.bodyAt}
+	for {
+		c.skip(", ")
+		if c.done() {
+			return l, nil
+		}
+		text, err := c.until(", ")
+		if err != nil {
+			return nil, err
+		}
+		l.Args = append(l.Args, learnArg(text))
+	}
+}
+
+func learnArg(s string) LearnArg {
+	for i := range len(s) {
+		switch s[i] {
+		case '=':
+			return LearnArg{Key: s[:i], Value: s[i+1:], Form: LearnAssign}
+		case ':':
+			value, dst := cutArrow(s[i+1:])
+			return LearnArg{Key: s[:i], Value: value, Dst: dst, Form: LearnAction}
+		}
+	}
+	return LearnArg{Key: s}
+}
+
+// args splits the body at commas into key=value and bare values.
+func (w word) args() []Arg {
+	var list []Arg
+	for part := range strings.SplitSeq(w.body, ",") {
+		part = strings.TrimSpace(part)
+		if part == "" {
+			continue
+		}
+		key, value, ok := strings.Cut(part, "=")
+		if !ok {
+			key, value = part, part
+		}
+		list = append(list, Arg{Key: key, Value: value})
+	}
+	return list
+}
+
+// other keeps an action that has no value of its own.
+func (w word) other(depth int) (Action, error) {
+	args, err := parseArgs(w.body, w.bodyAt, depth+1)
+	return Other{Name: w.name, Args: args, Dst: w.dst, form: w.form}, err
+}
+
+func parseArgs(text string, base, depth int) ([]Arg, error) {
+	if depth > maxDepth {
+		return nil, fault(base, "actions nested too deeply")
+	}
+	c := cursor{text: text, base: base}
+	var list []Arg
+	for {
+		c.skip(", ")
+		if c.done() {
+			return list, nil
+		}
+		a, err := c.arg(depth)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, a)
+	}
+}
+
+func (c *cursor) arg(depth int) (Arg, error) {
+	start := c.pos
+	for c.pos < len(c.text) && strings.IndexByte(`=:(", `, c.text[c.pos]) < 0 {
+		c.pos++
+	}
+	a := Arg{Key: c.text[start:c.pos]}
+	if c.done() || strings.IndexByte(`", `, c.text[c.pos]) >= 0 {
+		rest, err := c.until(", ")
+		return Arg{Value: a.Key + rest}, err
+	}
+	a.sep = c.text[c.pos]
+	c.pos++
+	if a.sep != '(' {
+		value, err := c.until(", ")
+		a.Value = value
+		return a, err
+	}
+	at := c.base + c.pos
+	body, err := c.group()
+	if err != nil {
+		return a, err
+	}
+	if a.Sub, err = parseArgs(body, at, depth+1); err != nil {
+		return a, err
+	}
+	rest, err := c.until(", ")
+	a.Value = rest
+	return a, err
+}

@@ -1,0 +1,158 @@
+package openflow
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/ovnctl/ovnctl/pkg/flow"
+)
+
+// A tree puts the lines of a trace below each other.
+//
+// Open vSwitch indents a list of lines at level n as follows, a level being four
+// columns. Actions, details and lookups with something after them stand at n+1,
+// and what hangs below such a lookup is a list at level n+2. A lookup that is
+// the last of its list stands at n, and what hangs below it goes on at level n,
+// so that a long chain of resubmits does not walk to the right. So an odd level
+// is an entry of the list one to the left, and an even one replaces the list of
+// its own level by a longer one.
+type tree struct {
+	open []openList // by rising level
+}
+
+type openList struct {
+	level int
+	nodes *[]*Node
+}
+
+// maxLevel bounds the depth of the tree: resubmits nest 64 deep at most.
+const maxLevel = 512
+
+func newTree(roots *[]*Node) tree {
+	return tree{open: []openList{{0, roots}}}
+}
+
+func (t *tree) add(line string) {
+	text := strings.TrimLeft(line, " ")
+	if strings.Trim(text, "-") == "" {
+		return // the line under the name of a bridge
+	}
+	level := min((len(line)-len(text))/4, maxLevel)
+	node := newNode(text)
+	if level%2 == 1 {
+		t.closeAbove(level - 1)
+		t.append(node)
+		if node.opens() {
+			t.open = append(t.open, openList{level + 1, &node.Children})
+		}
+		return
+	}
+	t.closeAbove(level)
+	t.append(node)
+	if node.opens() {
+		t.open[len(t.open)-1].nodes = &node.Children
+	}
+}
+
+func (t *tree) closeAbove(level int) {
+	for len(t.open) > 1 && t.open[len(t.open)-1].level > level {
+		t.open = t.open[:len(t.open)-1]
+	}
+}
+
+func (t *tree) append(n *Node) {
+	list := t.open[len(t.open)-1].nodes
+	*list = append(*list, n)
+}
+
+// opens reports whether lines may hang below the node.
+func (n *Node) opens() bool {
+	switch n.Kind {
+	case NodeBridge, NodeTable, NodeThaw, NodeBucket:
+		return true
+	}
+	return false
+}
+
+func newNode(text string) *Node {
+	n := &Node{Text: text, Table: -1}
+	switch {
+	case strings.HasPrefix(text, "-> "):
+		n.Kind, n.Text = NodeDetail, text[3:]
+	case strings.HasPrefix(text, ">>>> "):
+		n.Kind, n.Text = NodeError, strings.TrimSuffix(text[5:], " <<<<")
+	case strings.HasPrefix(text, ">> "):
+		n.Kind, n.Text = NodeWarning, text[3:]
+	case strings.HasPrefix(text, "bridge("):
+		n.Kind = NodeBridge
+		name := strings.TrimSuffix(text[len("bridge("):], ")")
+		if unquoted, err := flow.UnquoteName(name); err == nil {
+			name = unquoted
+		}
+		n.Bridge = name
+	case text == "thaw":
+		n.Kind = NodeThaw
+	case strings.HasPrefix(text, "Resuming from table "):
+		n.Kind = NodeThaw
+		if table, err := strconv.ParseUint(text[len("Resuming from table "):], 10, 8); err == nil {
+			n.Table = int(table)
+		}
+	case text == "...":
+		n.Kind = NodeElided
+	case strings.HasPrefix(text, "--. "):
+		n.Kind, n.Text = NodeTable, text[4:]
+	case bucketLine(text):
+		n.Kind = NodeBucket
+	default:
+		n.lookupOrAction()
+	}
+	return n
+}
+
+func bucketLine(text string) bool {
+	rest, ok := strings.CutPrefix(text, "bucket ")
+	rest = strings.TrimRight(rest, ":0123456789")
+	return ok && rest == ""
+}
+
+func (n *Node) lookupOrAction() {
+	number, rest, ok := strings.Cut(n.Text, ". ")
+	if table, err := strconv.ParseUint(number, 10, 8); ok && err == nil {
+		n.Kind = NodeTable
+		n.Step = newStep(int(table), rest)
+		return
+	}
+	n.Kind = NodeAction
+	if a, err := ParseAction(n.Text); err == nil {
+		n.Action = a
+	}
+}
+
+func newStep(table int, text string) *Step {
+	s := &Step{Table: table}
+	i := strings.LastIndex(text, "priority ")
+	if i < 0 || i > 0 && text[i-1] != ' ' {
+		s.MatchText = text
+		switch {
+		case strings.HasPrefix(text, "No match, and"):
+			s.Miss = MissController
+		case strings.HasPrefix(text, "No match"):
+			s.Miss = MissDrop
+		case strings.HasPrefix(text, "Packets are IP fragments"):
+			s.Miss = MissFragment
+		default:
+			s.Miss = MissOther
+		}
+		return s
+	}
+	s.MatchText = strings.TrimRight(text[:i], ", ")
+	if m, err := ParseMatch(s.MatchText); err == nil {
+		s.Match = &m
+	}
+	priority, rest, _ := strings.Cut(text[i+len("priority "):], ",")
+	s.Priority, _ = strconv.Atoi(priority)
+	if cookie, ok := strings.CutPrefix(strings.TrimSpace(rest), "cookie "); ok {
+		s.Cookie, _ = strconv.ParseUint(cookie, 0, 64)
+	}
+	return s
+}
