@@ -127,7 +127,7 @@ func (s *State) startCentral(ctx context.Context) error {
 	return err
 }
 
-// startVswitch starts Open vSwitch on a node and configures it.
+// startVswitch starts Open vSwitch on a node and configures it, then the node's network, which lies on its bridges.
 func (s *State) startVswitch(ctx context.Context, n Node) error {
 	_, err := s.run(ctx, n.Name, "env", "PATH="+s.Dir+"/bin:"+os.Getenv("PATH")+":/usr/sbin:/sbin", ovsScripts+"ovs-ctl", "--system-id="+n.SystemID,
 		"--no-monitor", "--no-mlockall", "--no-record-hostname", "--ovsdb-server-priority=", "--ovs-vswitchd-priority=", "start")
@@ -149,22 +149,31 @@ func (s *State) startVswitch(ctx context.Context, n Node) error {
 	commands = append(commands, n.Vswitch...)
 	for _, p := range s.Topology.Pods {
 		if p.Node == n.Name {
-			commands = append(commands, p.plug()...)
+			commands = append(commands, p.plug(s.Topology.Bridge)...)
 		}
 	}
 	if _, err := s.run(ctx, n.Name, transact(words("ovs-vsctl --timeout=20"), commands)...); err != nil {
 		return err
 	}
+	for bridge, flows := range n.OpenFlow {
+		_, err := s.runInput(ctx, n.Name, strings.NewReader(strings.Join(flows, "\n")+"\n"), "ovs-ofctl", "--timeout=20", "-O", "OpenFlow13", "add-flows", bridge, "-")
+		if err != nil {
+			return err
+		}
+	}
 	return s.shell(ctx, n.Name, n.Network...)
 }
 
-// plug joins the node's end of a pod's link to br-int.
-func (p Pod) plug() [][]string {
+// plug joins the node's end of a pod's link to a bridge.
+func (p Pod) plug(bridge string) [][]string {
 	set := []string{"set", "Interface", p.Link}
+	if p.OFPort != 0 {
+		set = append(set, fmt.Sprintf("ofport_request=%d", p.OFPort))
+	}
 	for _, k := range sortedKeys(p.Interface) {
 		set = append(set, key("external_ids", k, p.Interface[k]))
 	}
-	return [][]string{{"add-port", "br-int", p.Link}, set}
+	return [][]string{{"add-port", bridge, p.Link}, set}
 }
 
 func (s *State) startController(ctx context.Context, n Node) error {

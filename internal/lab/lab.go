@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"slices"
@@ -215,16 +216,24 @@ func (l *Lab) wait(ctx context.Context) error {
 			return err
 		}
 	}
-	// The userspace datapath drops the first packet to a tunnel end whose MAC address it does not know.
-	return each(l.Topology.Nodes, func(n Node) error {
-		var pings []string
-		for _, peer := range l.Topology.Nodes {
-			if peer.Name != n.Name {
-				pings = append(pings, "ping -q -c1 -W2 "+peer.IPv4.Addr().String()+" >&2")
+	return each(l.Topology.Nodes, func(n Node) error { return l.prime(ctx, n) })
+}
+
+// prime tells the datapath the MAC addresses of the other tunnel ends, since it drops the first packet to one that it does not
+// know, and has the node look up its gateways.
+func (l *Lab) prime(ctx context.Context, n Node) error {
+	var lines []string
+	for _, peer := range l.Topology.Nodes {
+		if peer.Name != n.Name {
+			for _, addr := range []netip.Prefix{peer.IPv4, peer.IPv6} {
+				lines = append(lines, fmt.Sprintf("ovs-appctl -T 5 tnl/arp/set br-ex %s %s >&2", addr.Addr(), privateMAC(peer.IPv4.Addr())))
 			}
 		}
-		return l.shell(ctx, n.Name, pings...)
-	})
+	}
+	for _, addr := range []netip.Addr{Internet4, Internet6} {
+		lines = append(lines, "ping -q -c1 -W2 "+addr.String()+" >&2")
+	}
+	return l.shell(ctx, n.Name, lines...)
 }
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -20,14 +20,29 @@ func inNamespace(name string, f func() error) error {
 	}
 	defer func() { _ = ns.Close() }()
 	done := make(chan error)
-	go func() {
-		// Never unlocked: the thread ends with the goroutine instead of carrying the namespace elsewhere.
-		runtime.LockOSThread()
+	go onThread(func() {
 		if err := unix.Setns(int(ns.Fd()), unix.CLONE_NEWNET); err != nil {
 			done <- fmt.Errorf("enter network namespace %s: %w", name, err)
 			return
 		}
 		done <- f()
-	}()
+	})
 	return <-done
+}
+
+// onThread runs f on a thread that ends with it, instead of carrying a namespace elsewhere. It is never the process's first
+// thread, which cannot end, and whose namespace is taken for that of the whole process.
+func onThread(f func()) {
+	runtime.LockOSThread()
+	if unix.Gettid() != unix.Getpid() {
+		f()
+		return // still locked, so the thread ends
+	}
+	other := make(chan struct{})
+	go func() {
+		defer close(other)
+		onThread(f)
+	}()
+	<-other
+	runtime.UnlockOSThread()
 }

@@ -77,12 +77,21 @@ func (s *State) stubModprobe() error {
 // Packets from a veth carry checksums that hardware was meant to finish; the userspace datapath takes them as wrong.
 const checksumsByHand = "for d in /sys/class/net/*; do d=${d##*/}; [ $d = lo ] || { ethtool -K $d tx off >/dev/null 2>&1; ip link set $d up; }; done"
 
+// With the userspace datapath the kernel, too, sees what comes in on a port of a bridge, here a node's uplink and the links
+// of its pods. It must not answer there for addresses of the bridge.
+const notTheKernels = "echo 1 > /proc/sys/net/ipv4/conf/all/arp_ignore; for d in /sys/class/net/*; do d=${d##*/}; [ $d = lo ] || echo 1 > /proc/sys/net/ipv6/conf/$d/disable_ipv6; done"
+
+// While an address is checked for duplicates a host cannot ask for neighbours with it, and the lab gives each only once.
+const quietIPv6 = "for f in /proc/sys/net/ipv6/conf/*/accept_dad /proc/sys/net/ipv6/conf/*/router_solicitations; do echo 0 > $f; done"
+
+// A lost question for a neighbour is repeated after 200 ms instead of a second, sooner than a probe gives up.
+const askAgainSoon = "for f in /proc/sys/net/ipv[46]/neigh/*/retrans_time_ms; do echo 200 > $f; done"
+
 const forwarding = "echo 1 > /proc/sys/net/ipv4/ip_forward; echo 1 > /proc/sys/net/ipv6/conf/all/forwarding"
 
 // addresses are the shell commands that set up a host's network as far as it does not depend on Open vSwitch.
 func (s *State) addresses(host string) []string {
-	lines := []string{"ip link set lo up", "echo 0 > /proc/sys/net/ipv6/conf/all/disable_ipv6", "echo 0 > /proc/sys/net/ipv6/conf/default/accept_dad",
-		"echo 0 > /proc/sys/net/ipv6/conf/default/router_solicitations"}
+	lines := []string{"ip link set lo up", "echo 0 > /proc/sys/net/ipv6/conf/all/disable_ipv6", quietIPv6, askAgainSoon}
 	switch host {
 	case fabric:
 		lines = append(lines, forwarding, "ip link add under type bridge", "ip link set under address 02:00:ac:1e:00:01")
@@ -103,9 +112,13 @@ func (s *State) addresses(host string) []string {
 	}
 	if p, ok := s.Topology.Pod(host); ok {
 		lines = append(lines, "ip link set eth0 address "+p.MAC+" mtu 1400", checksumsByHand)
-		return append(lines, eth0(p.IPv4, p.Gateway4, p.IPv6, p.Gateway6)...)
+		lines = append(lines, eth0(p.IPv4, p.Gateway4, p.IPv6, p.Gateway6)...)
+		for _, network := range p.OnLink {
+			lines = append(lines, "ip route replace "+network.String()+" dev eth0 scope link")
+		}
+		return lines
 	}
-	return append(lines, checksumsByHand)
+	return append(lines, checksumsByHand, notTheKernels)
 }
 
 func eth0(ip4 netip.Prefix, gw4 netip.Addr, ip6 netip.Prefix, gw6 netip.Addr) []string {

@@ -3,7 +3,6 @@ package lab
 import (
 	"fmt"
 	"net/netip"
-	"strconv"
 	"strings"
 )
 
@@ -31,7 +30,7 @@ const (
 // Policies: in namespace bank every pod denies ingress, and vault-1 and vault-2 admit TCP 8080 from namespace shop.
 // In namespace ops the pod debug may send to TCP 8080 of namespace shop and nowhere else.
 func OVNKubernetes() Topology {
-	t := Topology{Name: "ovn-kubernetes", OVN: true}
+	t := Topology{Name: "ovn-kubernetes", OVN: true, Bridge: "br-int"}
 	for i := 1; i <= 3; i++ {
 		t.Nodes = append(t.Nodes, okNode(i))
 	}
@@ -64,64 +63,22 @@ func OVNKubernetes() Topology {
 	return t
 }
 
-// A northbound collects ovn-nbctl commands.
-type northbound struct{ commands [][]string }
-
-// add appends the command line that format makes; see [words] for quoting.
-func (nb *northbound) add(format string, args ...any) {
-	nb.commands = append(nb.commands, words(fmt.Sprintf(format, args...)))
-}
-
-// row appends the creation of a row that later commands can name @id.
-func (nb *northbound) row(id, table string, columns ...string) {
-	nb.commands = append(nb.commands, append([]string{"--id=@" + id, "create", table}, columns...))
-}
-
-// text sets a column to a string.
-func text(column, value string) string { return column + "=" + strconv.Quote(value) }
-
-// key sets one key of a map column.
-func key(column, key, value string) string {
-	return column + ":" + strconv.Quote(key) + "=" + strconv.Quote(value)
-}
-
-// ids sets external_ids from pairs of key and value.
-func ids(pairs ...string) []string {
-	var out []string
-	for i := 0; i+1 < len(pairs); i += 2 {
-		out = append(out, key("external_ids", pairs[i], pairs[i+1]))
-	}
-	return out
-}
-
 func okNode(i int) Node {
 	n := underlayNode(i)
 	mp := fmt.Sprintf("10.244.%d.2", i)
-	n.Vswitch = [][]string{
-		words("add-br br-ex"),
-		words("set Bridge br-ex datapath_type=netdev fail_mode=standalone other_config:hwaddr=" + privateMAC(n.IPv4.Addr())),
-		words("br-set-external-id br-ex bridge-id br-ex"),
-		words("br-set-external-id br-ex bridge-uplink eth0"),
-		words("add-port br-ex eth0"),
+	n.Vswitch = append(n.Vswitch,
 		words("set Open_vSwitch . external_ids:ovn-bridge-mappings=physnet:br-ex"),
 		words("add-port br-int ovn-k8s-mp0"),
-		words("set Interface ovn-k8s-mp0 type=internal mtu_request=1400 external_ids:iface-id=k8s-" + n.Name),
-		{"set", "Interface", "ovn-k8s-mp0", `mac="` + privateMAC(netip.MustParseAddr(mp)) + `"`},
-	}
-	n.Network = []string{
-		"ip addr add " + n.IPv4.String() + " dev br-ex",
-		"ip addr add " + n.IPv6.String() + " dev br-ex nodad",
-		"ip link set br-ex up",
-		"ip route add default via " + UnderlayGateway4.String() + " dev br-ex",
-		"ip -6 route add default via " + UnderlayGateway6.String() + " dev br-ex",
+		words("set Interface ovn-k8s-mp0 type=internal mtu_request=1400 external_ids:iface-id=k8s-"+n.Name),
+		[]string{"set", "Interface", "ovn-k8s-mp0", text("mac", privateMAC(netip.MustParseAddr(mp)))})
+	n.Network = append(n.Network,
 		fmt.Sprintf("ip addr add %s/24 dev ovn-k8s-mp0", mp),
 		fmt.Sprintf("ip addr add fd00:10:244:%d::2/64 dev ovn-k8s-mp0 nodad", i),
 		"ip link set ovn-k8s-mp0 up",
 		fmt.Sprintf("ip route add %s via 10.244.%d.1 dev ovn-k8s-mp0", okPods4, i),
 		fmt.Sprintf("ip route add %s via 10.244.%d.1 dev ovn-k8s-mp0", okServices4, i),
 		fmt.Sprintf("ip -6 route add %s via fd00:10:244:%d::1 dev ovn-k8s-mp0", okPods6, i),
-		fmt.Sprintf("ip -6 route add %s via fd00:10:244:%d::1 dev ovn-k8s-mp0", okServices6, i),
-	}
+		fmt.Sprintf("ip -6 route add %s via fd00:10:244:%d::1 dev ovn-k8s-mp0", okServices6, i))
 	return n
 }
 
@@ -246,25 +203,4 @@ func okLoadBalancers(nb *northbound, t Topology) {
 		nb.add("set Logical_Switch %s load_balancer_group=@lbg", n.Name)
 		nb.add("set Logical_Router GR_%s load_balancer_group=@lbg", n.Name)
 	}
-}
-
-// vips is the vips column of a service's load balancer, IPv4 and IPv6.
-func (t Topology) vips(s Service) []string {
-	var out []string
-	for _, vip := range []netip.Addr{s.VIP4, s.VIP6} {
-		if !vip.IsValid() {
-			continue
-		}
-		var backends []string
-		for _, name := range s.Backends {
-			p, _ := t.Pod(name)
-			addr := p.IPv4.Addr()
-			if vip.Is6() {
-				addr = p.IPv6.Addr()
-			}
-			backends = append(backends, netip.AddrPortFrom(addr, uint16(s.Target)).String())
-		}
-		out = append(out, key("vips", netip.AddrPortFrom(vip, uint16(s.Port)).String(), strings.Join(backends, ",")))
-	}
-	return out
 }

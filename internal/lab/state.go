@@ -184,7 +184,7 @@ func processesIn(inodes map[uint64]bool) []Process {
 	var found []Process
 	for _, e := range entries {
 		pid, err := strconv.Atoi(e.Name())
-		if err != nil {
+		if err != nil || pid == os.Getpid() {
 			continue
 		}
 		fi, err := os.Stat(fmt.Sprintf("/proc/%d/ns/net", pid))

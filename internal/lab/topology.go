@@ -5,13 +5,13 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
-	"strings"
 )
 
 // A Topology says what a lab consists of. It is plain data: [Up] builds any of them.
 type Topology struct {
 	Name     string
-	OVN      bool // with central databases, ovn-northd, and ovn-controller on every node
+	OVN      bool   // with central databases, ovn-northd, and ovn-controller on every node
+	Bridge   string // the bridge that pods are joined to on every node
 	Nodes    []Node
 	Pods     []Pod
 	Services []Service
@@ -48,6 +48,7 @@ type Pod struct {
 	IPv6      netip.Prefix // not valid: none
 	Gateway4  netip.Addr   // not valid: no default route
 	Gateway6  netip.Addr
+	OnLink    []netip.Prefix    // networks reached without a gateway, beside its own
 	Interface map[string]string // external_ids of the Interface row
 	OFPort    int               // requested OpenFlow port; 0: any
 }
@@ -105,21 +106,38 @@ func (t Topology) Service(name, protocol string) (Service, bool) {
 // Topologies returns every topology by its name.
 func Topologies() map[string]Topology {
 	all := map[string]Topology{}
-	for _, t := range []Topology{OVNKubernetes()} {
+	for _, t := range []Topology{OVNKubernetes(), KubeOVN(), OpenShiftSDN(), MixedEncapsulation()} {
 		all[t.Name] = t
 	}
 	return all
 }
 
-// underlayNode is node number i with its address on the underlay and a stable identity.
+// underlayNode is node number i with a stable identity, its uplink in br-ex and its addresses on that bridge: the userspace
+// datapath sends tunnelled packets only by way of a bridge of its own.
 func underlayNode(i int) Node {
 	name := fmt.Sprintf("node%d", i)
+	ip := netip.AddrFrom4([4]byte{172, 30, 0, byte(10 + i)})
 	return Node{
 		Name:     name,
 		SystemID: stableUUID("chassis " + name),
-		IPv4:     netip.PrefixFrom(netip.AddrFrom4([4]byte{172, 30, 0, byte(10 + i)}), 24),
+		IPv4:     netip.PrefixFrom(ip, 24),
 		IPv6:     netip.MustParsePrefix(fmt.Sprintf("fd00:172:30::1%d/64", i)),
 		Encap:    "geneve",
+		Vswitch: [][]string{
+			words("add-br br-ex"),
+			words("set Bridge br-ex datapath_type=netdev fail_mode=standalone"),
+			{"set", "Bridge", "br-ex", key("other_config", "hwaddr", privateMAC(ip))},
+			words("br-set-external-id br-ex bridge-id br-ex"),
+			words("br-set-external-id br-ex bridge-uplink eth0"),
+			words("add-port br-ex eth0"),
+		},
+		Network: []string{
+			fmt.Sprintf("ip addr add 172.30.0.%d/24 dev br-ex", 10+i),
+			fmt.Sprintf("ip addr add fd00:172:30::1%d/64 dev br-ex nodad", i),
+			"ip link set br-ex up",
+			"ip route add default via " + UnderlayGateway4.String() + " dev br-ex",
+			"ip -6 route add default via " + UnderlayGateway6.String() + " dev br-ex",
+		},
 	}
 }
 
@@ -135,19 +153,4 @@ func stableUUID(text string) string {
 func privateMAC(a netip.Addr) string {
 	b := a.As4()
 	return fmt.Sprintf("0a:58:%02x:%02x:%02x:%02x", b[0], b[1], b[2], b[3])
-}
-
-// words splits a command line at blanks; a word may be quoted with single quotes to keep its blanks.
-func words(line string) []string {
-	var out []string
-	quoted := false
-	for _, f := range strings.FieldsFunc(line, func(r rune) bool {
-		if r == '\'' {
-			quoted = !quoted
-		}
-		return r == ' ' && !quoted
-	}) {
-		out = append(out, strings.ReplaceAll(f, "'", ""))
-	}
-	return out
 }
