@@ -157,7 +157,7 @@ func unixctl(ctx context.Context, path, daemon, command string, args []string) (
 		return "", fmt.Errorf("%s: %w", daemon, silent(ctx, command, err))
 	}
 	if text := replyText(reply.Error); text != "" {
-		return "", &ControlError{Daemon: daemon, Command: command, Text: text}
+		return "", &ControlError{Daemon: daemon, Command: command, Text: strings.TrimRight(text, "\n")}
 	}
 	return replyText(reply.Result), nil
 }

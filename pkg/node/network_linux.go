@@ -90,7 +90,7 @@ func linkOf(l netlink.Link, names map[int]string) Link {
 		Index:     a.Index,
 		Name:      a.Name,
 		Kind:      l.Type(),
-		MAC:       a.HardwareAddr.String(),
+		MAC:       etherAddr(a.HardwareAddr.String()),
 		MTU:       a.MTU,
 		Up:        a.Flags&net.FlagUp != 0,
 		Oper:      strings.ReplaceAll(a.OperState.String(), "-", ""),
@@ -264,7 +264,7 @@ func readNeighbours(h *netlink.Handle, n *Network, names map[int]string) error {
 		if !ok || !addrOf(e.IP).IsValid() { // the kernel's own, for multicast and loopback
 			continue
 		}
-		n.Neighbours = append(n.Neighbours, Neighbour{Link: names[e.LinkIndex], Addr: addrOf(e.IP), MAC: e.HardwareAddr.String(), State: state})
+		n.Neighbours = append(n.Neighbours, Neighbour{Link: names[e.LinkIndex], Addr: addrOf(e.IP), MAC: etherAddr(e.HardwareAddr.String()), State: state})
 	}
 	return nil
 }

@@ -1,19 +1,394 @@
 package node
 
 import (
+	"bytes"
+	"cmp"
+	"context"
 	"errors"
+	"fmt"
+	"io/fs"
+	"regexp"
+	"slices"
+	"strings"
+	"syscall"
 	"time"
+
+	"github.com/ovnctl/ovnctl/pkg/ovsdb"
 )
 
 // RemoteConfig says how to reach another node.
 type RemoteConfig struct {
-	Name     string        // of the node
-	Hostname string        // takes the place of {hostname}
-	Prefix   string        // the command in front of sh, split into words as a shell would
-	Timeout  time.Duration // of each round trip; 5 s
+	Name     string // of the node
+	Hostname string // takes the place of {hostname}: letters, digits and ._:- only
+	// Prefix is the command in front of sh, "ssh {hostname}". It is split
+	// into words as a shell would and never seen by one here.
+	Prefix  string
+	Timeout time.Duration // of each round trip; 5 s
 }
 
-// NewRemote is a node behind a command prefix.
+// remote runs everything it reads in scripts behind the prefix. What goes into
+// a snapshot of the node is gathered by one, once.
+type remote struct {
+	RemoteConfig
+	words []string
+	busy  gates
+
+	parts map[string]part // what was gathered; guarded by the gate "gather"
+	err   error
+}
+
+// hostnamePattern keeps a hostname, which comes from a database, from being an
+// option or anything else but a name.
+var hostnamePattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:-]*$`)
+
+// NewRemote is a node behind a command prefix. It runs nothing before it is
+// asked. On the node it needs sh and the tools that come with the daemons.
 func NewRemote(c RemoteConfig) (Host, error) {
-	return nil, errors.New("a command prefix is not supported yet")
+	words, err := splitWords(c.Prefix)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("command prefix %q: %w", c.Prefix, err)
+	case !strings.Contains(c.Prefix, "{hostname}"):
+		return nil, fmt.Errorf("command prefix %q: no {hostname} in it, every node would be the same", c.Prefix)
+	case strings.Contains(words[0], "{hostname}"):
+		return nil, fmt.Errorf("command prefix %q: its first word is the program, {hostname} must come later", c.Prefix)
+	case len(c.Hostname) > 253 || !hostnamePattern.MatchString(c.Hostname):
+		return nil, fmt.Errorf("node %s: %q is no hostname, it goes into no command", c.Name, c.Hostname)
+	}
+	for i := range words {
+		words[i] = strings.ReplaceAll(words[i], "{hostname}", c.Hostname)
+	}
+	c.Name = cmp.Or(c.Name, c.Hostname)
+	c.Timeout = cmp.Or(c.Timeout, defaultTimeout)
+	return &remote{RemoteConfig: c, words: words}, nil
+}
+
+func (r *remote) Name() string   { return r.RemoteConfig.Name }
+func (r *remote) Origin() string { return "node-exec: " + strings.Join(r.words, " ") }
+
+// gatherScript reads the node's state in one go. The database comes last: a
+// server that does not answer takes its time.
+const gatherScript = `
+sysctls() { grep -Hs . SYSCTLS; :; }
+legacy() { # legacy NAMES-FILE SAVE-COMMAND: the rules of the old iptables, which nft cannot see
+	[ -e "$1" ] && grep -qx nat "$1" || return 0
+	$T "$2" -t nat
+}
+part addr $T ip -N -d -j addr
+part route4 $T ip -4 -N -d -j route show table all
+part route6 $T ip -6 -N -d -j route show table all
+part rule4 $T ip -4 -N -d -j rule
+part rule6 $T ip -6 -N -d -j rule
+part neigh $T ip -N -j neigh
+part sysctl sysctls
+part netns $T ip -j netns list-id
+part nft $T nft -a list ruleset
+part legacy-ip legacy /proc/net/ip_tables_names iptables-legacy-save
+part legacy-ip6 legacy /proc/net/ip6_tables_names ip6tables-legacy-save
+part conf $T ovsdb-client dump -f json "unix:$ovs/db.sock" Open_vSwitch
+`
+
+func (r *remote) gather(ctx context.Context) (map[string]part, error) {
+	ctx, cancel := context.WithTimeout(ctx, r.Timeout)
+	defer cancel()
+	leave, err := r.busy.enter(ctx, "gather")
+	if err != nil {
+		return nil, r.fail(err)
+	}
+	defer leave()
+	if r.parts == nil && r.err == nil {
+		var paths []string
+		for _, key := range sysctlKeys {
+			paths = append(paths, "/proc/sys/"+key)
+		}
+		script := strings.Replace(gatherScript, "SYSCTLS", strings.Join(paths, " "), 1)
+		r.parts, r.err = runScript(ctx, r.words, script, r.Timeout/2)
+		if errors.Is(ctx.Err(), context.Canceled) { // the caller gave up, not the node
+			err := r.err
+			r.parts, r.err = nil, nil
+			return nil, r.fail(err)
+		}
+	}
+	return r.parts, r.err
+}
+
+func (r *remote) fail(err error) error { return fmt.Errorf("node %s: %w", r.Name(), err) }
+
+// part is what one command of the gathered reads printed.
+func (r *remote) part(ctx context.Context, name, tool string) ([]byte, error) {
+	parts, err := r.gather(ctx)
+	p, ok := parts[name]
+	if !ok {
+		if err == nil {
+			err = errors.New("no answer from its shell to the question for " + name)
+		}
+		return nil, r.fail(err)
+	}
+	return p.out, r.explain(p, tool)
+}
+
+// explain is the error of a command that failed over there.
+func (r *remote) explain(p part, tool string) error {
+	switch p.code {
+	case 0:
+		return nil
+	case 127:
+		return r.fail(unavailable("%s is not installed there", tool))
+	case 124, 128 + int(syscall.SIGALRM): // timeout(1), ovs-appctl -T
+		return r.fail(fmt.Errorf("%s: no answer in time: %w", tool, context.DeadlineExceeded))
+	}
+	text := strings.TrimSpace(p.err)
+	if text == "" {
+		text = fmt.Sprintf("exit status %d", p.code)
+	}
+	return r.fail(fmt.Errorf("%s: %s", tool, text))
+}
+
+func (r *remote) Vswitch(ctx context.Context) (ovsdb.Reader, error) {
+	out, err := r.part(ctx, "conf", "ovsdb-client")
+	if err != nil {
+		return nil, err
+	}
+	db, err := ovsdb.ParseDump("Open_vSwitch", r.Origin(), bytes.NewReader(out))
+	if err != nil {
+		return nil, r.fail(err)
+	}
+	return db, nil
+}
+
+func (r *remote) Control(ctx context.Context, daemon, command string, args ...string) (string, error) {
+	if err := checkControl(daemon, command, args); err != nil {
+		return "", err
+	}
+	dir := `"$ovs"`
+	if ovnDaemon(daemon) {
+		dir = `"$ovn"`
+	}
+	words := []string{shellQuote(command)}
+	for _, a := range args {
+		words = append(words, shellQuote(a))
+	}
+	p, err := r.ask(ctx, daemon, "control", fmt.Sprintf(`
+control() {
+	s=$(ctl %[1]s %[2]s) || { echo "no control socket in" %[2]s >&2; return 3; }
+	for a in ovs-appctl ovn-appctl; do
+		command -v $a >/dev/null 2>&1 && { "$a" -T "$SECONDS_EACH" -t "$s" "$@"; return; }
+	done
+	return 127
+}
+part control control %[3]s
+`, daemon, dir, strings.Join(words, " ")))
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", daemon, err)
+	}
+	text := strings.TrimRight(p.err, "\n")
+	switch said, refused := strings.CutSuffix(text, ": server returned an error"); {
+	case p.code == 3:
+		return "", fmt.Errorf("%s: %s, the daemon does not run there", daemon, strings.TrimSpace(p.err))
+	case p.code == 2 && refused:
+		said = said[:max(strings.LastIndexByte(said, '\n'), 0)]
+		return "", &ControlError{Daemon: daemon, Command: command, Text: said}
+	}
+	return string(p.out), r.explain(p, "ovs-appctl")
+}
+
+// ask runs a script of one part, one at a time for each daemon.
+func (r *remote) ask(ctx context.Context, daemon, name, script string) (part, error) {
+	ctx, cancel := context.WithTimeout(ctx, r.Timeout)
+	defer cancel()
+	leave, err := r.busy.enter(ctx, daemon)
+	if err != nil {
+		return part{}, r.fail(fmt.Errorf("another command is still under way: %w", err))
+	}
+	defer leave()
+	parts, err := runScript(ctx, r.words, script, r.Timeout)
+	p, ok := parts[name]
+	if !ok {
+		return part{}, r.fail(err)
+	}
+	return p, nil
+}
+
+func (r *remote) Dump(ctx context.Context, bridge string, kind DumpKind) (string, error) {
+	if err := checkDump(bridge, kind); err != nil {
+		return "", err
+	}
+	args := ofctlArgs(kind, "")
+	script := fmt.Sprintf("part dump $T ovs-ofctl %s \"unix:$ovs/\"%s\n", strings.Join(args[:len(args)-1], " "), shellQuote(bridge+".mgmt"))
+	p, err := r.ask(ctx, "ovs-vswitchd", "dump", script)
+	if err == nil {
+		err = r.explain(p, "ovs-ofctl")
+	}
+	if err != nil {
+		return "", fmt.Errorf("bridge %s: %w", bridge, err)
+	}
+	return string(p.out), nil
+}
+
+func (r *remote) Network(ctx context.Context) (*Network, error) {
+	n, err := parseNetwork(func(name string) ([]byte, error) { return r.part(ctx, name, "ip") })
+	if err != nil {
+		return nil, err
+	}
+	out, err := r.part(ctx, "sysctl", "sh")
+	if err != nil {
+		return nil, err
+	}
+	n.Sysctl = map[string]string{}
+	for line := range strings.Lines(string(out)) {
+		if path, value, ok := strings.Cut(strings.TrimSpace(line), ":"); ok {
+			n.Sysctl[strings.TrimPrefix(path, "/proc/sys/")] = value
+		}
+	}
+	return n, nil
+}
+
+func (r *remote) Route(ctx context.Context, q RouteQuery) (*Route, error) {
+	if err := q.check(); err != nil {
+		return nil, err
+	}
+	answer, err := r.lookup(ctx, q, "ip", func() (*Network, error) { return r.Network(ctx) })
+	if err != nil {
+		return nil, fmt.Errorf("route lookup for %s: %w", q, err)
+	}
+	return answer, nil
+}
+
+// lookup asks ip(8), which may be run in another namespace, for a way.
+func (r *remote) lookup(ctx context.Context, q RouteQuery, ip string, network func() (*Network, error)) (*Route, error) {
+	script := "part route $T " + ip + " -N -d -j route get " + shellQuote(q.Dst.String())
+	if q.Src.IsValid() {
+		script += " from " + shellQuote(q.Src.String())
+	}
+	if q.Iif != "" {
+		script += " iif " + shellQuote(q.Iif)
+	}
+	if q.Mark != 0 {
+		script += fmt.Sprintf(" mark %d", q.Mark)
+	}
+	p, err := r.ask(ctx, "route", "route", script+"\n")
+	if err != nil {
+		return nil, err
+	}
+	if errno := answeredErrno(p.err); p.code != 0 && errno != 0 {
+		return refusedRoute(q, errno, func() (bool, error) {
+			n, err := network()
+			if err != nil {
+				return false, err
+			}
+			return slices.ContainsFunc(n.Addresses, func(a Address) bool { return a.Prefix.Addr() == q.Src }), nil
+		})
+	}
+	if err := r.explain(p, "ip"); err != nil {
+		return nil, err
+	}
+	routes, err := parseIPRoute(p.out, q.Dst.Is6())
+	if err != nil || len(routes) == 0 {
+		return nil, r.fail(fmt.Errorf("ip route get: cannot read its answer: %w", cmp.Or(err, errors.New("empty"))))
+	}
+	return answerRoute(q, routes[0]), nil
+}
+
+// answeredErrno finds the kernel's error number in what ip(8) says, in the
+// words of glibc or musl.
+func answeredErrno(text string) syscall.Errno {
+	_, text, ok := strings.Cut(text, "RTNETLINK answers: ")
+	if !ok {
+		return 0
+	}
+	for _, e := range []struct {
+		text  string
+		errno syscall.Errno
+	}{
+		{"Network is unreachable", syscall.ENETUNREACH}, {"Network unreachable", syscall.ENETUNREACH},
+		{"No route to host", syscall.EHOSTUNREACH}, {"Host is unreachable", syscall.EHOSTUNREACH},
+		{"Permission denied", syscall.EACCES},
+		{"Invalid cross-device link", syscall.EXDEV}, {"Cross-device link", syscall.EXDEV},
+		{"Invalid argument", syscall.EINVAL},
+	} {
+		if strings.HasPrefix(text, e.text) {
+			return e.errno
+		}
+	}
+	return 0
+}
+
+func (r *remote) NAT(ctx context.Context) ([]NATRule, error) {
+	out, err := r.part(ctx, "nft", "nft")
+	if err != nil {
+		return nil, fmt.Errorf("address translation: %w", err)
+	}
+	rules := parseNFT(string(out))
+	for _, t := range legacyTables {
+		out, err := r.part(ctx, "legacy-"+t.family, t.save)
+		if err != nil {
+			return nil, fmt.Errorf("address translation: there are %s rules that nft does not show: %w", t.family, err)
+		}
+		rules = append(rules, parseIptables(t.family, string(out))...)
+	}
+	return rules, nil
+}
+
+func (r *remote) ReadFile(ctx context.Context, path string) ([]byte, error) {
+	if strings.ContainsRune(path, 0) {
+		return nil, fmt.Errorf("%q is no path", path)
+	}
+	p, err := r.ask(ctx, "file", "file", fmt.Sprintf(`
+file() {
+	[ -f "$1" ] || { cat "$1" >/dev/null && echo "$1: not a regular file" >&2; return 1; }
+	[ "$(wc -c <"$1")" -le %d ] || { echo "$1: larger than %[1]d bytes" >&2; return 1; }
+	cat "$1"
+}
+part file file %s
+`, maxFile, shellQuote("/"+strings.TrimLeft(path, "/"))))
+	if err != nil {
+		return nil, err
+	}
+	if strings.Contains(p.err, "No such file") {
+		return nil, r.fail(fmt.Errorf("%s: %w", path, fs.ErrNotExist))
+	}
+	return p.out, r.explain(p, "cat")
+}
+
+// parseNetwork makes a Network of what ip(8) printed in the parts.
+func parseNetwork(get func(part string) ([]byte, error)) (*Network, error) {
+	n := &Network{}
+	for _, p := range []struct {
+		name  string
+		parse func([]byte) error
+	}{
+		{"addr", func(b []byte) error { return parseIPAddr(b, n) }},
+		{"route4", func(b []byte) error {
+			return add(&n.Routes, b, func(b []byte) ([]Route, error) { return parseIPRoute(b, false) })
+		}},
+		{"route6", func(b []byte) error {
+			return add(&n.Routes, b, func(b []byte) ([]Route, error) { return parseIPRoute(b, true) })
+		}},
+		{"rule4", func(b []byte) error {
+			return add(&n.Rules, b, func(b []byte) ([]Rule, error) { return parseIPRule(b, 4) })
+		}},
+		{"rule6", func(b []byte) error {
+			return add(&n.Rules, b, func(b []byte) ([]Rule, error) { return parseIPRule(b, 6) })
+		}},
+		{"neigh", func(b []byte) error { return add(&n.Neighbours, b, parseIPNeighbour) }},
+	} {
+		out, err := get(p.name)
+		if err != nil {
+			return nil, err
+		}
+		if len(bytes.TrimSpace(out)) == 0 { // as some versions print an empty list
+			continue
+		}
+		if err := p.parse(out); err != nil {
+			return nil, fmt.Errorf("cannot read what ip printed for %s: %w", p.name, err)
+		}
+	}
+	n.sort()
+	return n, nil
+}
+
+func add[T any](to *[]T, b []byte, parse func([]byte) ([]T, error)) error {
+	list, err := parse(b)
+	*to = append(*to, list...)
+	return err
 }

@@ -155,7 +155,7 @@ func printTLVMap(version byte, xid uint32, b []byte) (string, error) {
 	used, rows := 0, ""
 	for b := b[head:]; len(b) > 0; b = b[entry:] {
 		used += int(b[3])
-		rows += fmt.Sprintf(" %7s  %4s  %6d  tun_metadata%d\n", hex(binary.BigEndian.Uint16(b)), hex(uint16(b[2])), b[3], binary.BigEndian.Uint16(b[4:]))
+		rows += fmt.Sprintf(" %6s  %4s  %6d  tun_metadata%d\n", hex(binary.BigEndian.Uint16(b)), hex(uint16(b[2])), b[3], binary.BigEndian.Uint16(b[4:]))
 	}
 	fmt.Fprintf(&s, " allocated option space=%d\n", used)
 	s.WriteString("\n mapping table:\n  class  type  length  match field\n ------  ----  ------  --------------\n" + rows)

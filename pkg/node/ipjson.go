@@ -1,0 +1,284 @@
+package node
+
+import (
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// The objects that ip(8) prints with -N -d -j, as far as a Network has them.
+type (
+	ipLink struct {
+		Index   int     `json:"ifindex"`
+		Name    string  `json:"ifname"`
+		Peer    int     `json:"link_index"`
+		Parent  *string `json:"link"`
+		Netns   *int    `json:"link_netnsid"`
+		Flags   []string
+		MTU     int
+		Oper    string `json:"operstate"`
+		Master  string
+		Address string
+		Info    struct {
+			Kind string `json:"info_kind"`
+		} `json:"linkinfo"`
+		Addresses []ipAddr `json:"addr_info"`
+	}
+	ipAddr struct {
+		Family        string
+		Local         netip.Addr
+		Peer          netip.Addr `json:"address"`
+		Bits          int        `json:"prefixlen"`
+		Scope         string
+		Secondary     bool
+		Temporary     bool
+		DADFailed     bool
+		Deprecated    bool
+		Tentative     bool
+		NoPrefixRoute bool
+		Dynamic       bool
+	}
+	ipHop struct {
+		Gateway netip.Addr
+		Via     struct{ Host netip.Addr }
+		Dev     string
+		Weight  int
+		Flags   []string
+	}
+	ipRoute struct {
+		ipHop
+		Type     string
+		Dst      string
+		Table    string
+		PrefSrc  netip.Addr
+		Metric   int
+		Protocol string
+		Scope    string
+		Hops     []ipHop `json:"nexthops"`
+	}
+	ipRule struct {
+		Priority int
+		Src      string
+		SrcBits  *int `json:"srclen"`
+		Dst      string
+		DstBits  *int `json:"dstlen"`
+		Iif      string
+		Oif      string
+		Mark     string `json:"fwmark"`
+		Mask     string `json:"fwmask"`
+		Table    string
+		Goto     json.RawMessage
+	}
+	ipNeighbour struct {
+		Dst    netip.Addr
+		Dev    string
+		LLAddr string
+		State  []string
+	}
+)
+
+// parseIPAddr reads `ip -N -d -j addr`, which has the links too.
+func parseIPAddr(b []byte, n *Network) error {
+	var list []ipLink
+	if err := json.Unmarshal(b, &list); err != nil {
+		return err
+	}
+	index := map[string]int{}
+	for _, l := range list {
+		index[l.Name] = l.Index
+	}
+	for _, l := range list {
+		link := Link{
+			Index:     l.Index,
+			Name:      l.Name,
+			Kind:      l.Info.Kind,
+			MAC:       etherAddr(l.Address),
+			MTU:       l.MTU,
+			Up:        slices.Contains(l.Flags, "UP"),
+			Oper:      strings.ToLower(l.Oper),
+			Master:    l.Master,
+			PeerIndex: l.Peer,
+			PeerNetns: l.Netns,
+		}
+		if l.Parent != nil {
+			link.PeerIndex = index[*l.Parent]
+		}
+		n.Links = append(n.Links, link)
+		for _, a := range l.Addresses {
+			if !a.Local.IsValid() {
+				continue
+			}
+			addr := Address{Link: l.Name, Prefix: netip.PrefixFrom(a.Local, a.Bits), Peer: a.Peer, Scope: numberOr(a.Scope, scopeName)}
+			for _, f := range []struct {
+				set  bool
+				name string
+			}{
+				{a.DADFailed, "dadfailed"}, {a.Deprecated, "deprecated"}, {a.Dynamic, "dynamic"}, {a.NoPrefixRoute, "noprefixroute"},
+				{a.Secondary, "secondary"}, {a.Temporary, "temporary"}, {a.Tentative, "tentative"},
+			} {
+				if f.set {
+					addr.Flags = append(addr.Flags, f.name)
+				}
+			}
+			n.Addresses = append(n.Addresses, addr)
+		}
+	}
+	return nil
+}
+
+// parseIPRoute reads `ip -N -d -j route` of one family: a list, or the answer
+// to a lookup.
+func parseIPRoute(b []byte, v6 bool) ([]Route, error) {
+	var list []ipRoute
+	if err := json.Unmarshal(b, &list); err != nil {
+		return nil, err
+	}
+	var routes []Route
+	for _, r := range list {
+		dst, err := parsePrefix(r.Dst, v6)
+		if err != nil {
+			return nil, err
+		}
+		table, err := strconv.Atoi(r.Table)
+		if err != nil {
+			return nil, fmt.Errorf("routing table %q is not a number: this ip(8) is too old", r.Table)
+		}
+		route := Route{
+			Type:     numberOr(r.Type, routeType),
+			Dst:      dst,
+			Table:    table,
+			Via:      r.via(),
+			Dev:      r.Dev,
+			Src:      r.PrefSrc,
+			Metric:   r.Metric,
+			Protocol: numberOr(r.Protocol, routeProtocol),
+			Scope:    numberOr(r.Scope, scopeName),
+			Flags:    knownHopFlags(r.Flags),
+		}
+		for _, h := range r.Hops {
+			route.Hops = append(route.Hops, NextHop{Via: h.via(), Dev: h.Dev, Weight: h.Weight, Flags: knownHopFlags(h.Flags)})
+		}
+		routes = append(routes, route)
+	}
+	return routes, nil
+}
+
+func (h ipHop) via() netip.Addr {
+	if h.Gateway.IsValid() {
+		return h.Gateway
+	}
+	return h.Via.Host
+}
+
+func knownHopFlags(flags []string) []string {
+	var known []string
+	for _, f := range []string{"dead", "linkdown", "onlink"} {
+		if slices.Contains(flags, f) {
+			known = append(known, f)
+		}
+	}
+	return known
+}
+
+// parseIPRule reads `ip -N -d -j rule` of one family.
+func parseIPRule(b []byte, family int) ([]Rule, error) {
+	// "not" has the value null: only whether it is there tells.
+	var present []map[string]json.RawMessage
+	if err := json.Unmarshal(b, &present); err != nil {
+		return nil, err
+	}
+	var list []ipRule
+	if err := json.Unmarshal(b, &list); err != nil {
+		return nil, err
+	}
+	var rules []Rule
+	for i, r := range list {
+		_, not := present[i]["not"]
+		rule := Rule{Family: family, Priority: r.Priority, Not: not, Iif: r.Iif, Oif: r.Oif}
+		var err error
+		if rule.Src, err = rulePrefix(r.Src, r.SrcBits); err != nil {
+			return nil, err
+		}
+		if rule.Dst, err = rulePrefix(r.Dst, r.DstBits); err != nil {
+			return nil, err
+		}
+		if r.Mark != "" {
+			rule.Mark, rule.Mask = hexNumber(r.Mark), 0xffffffff
+			if r.Mask != "" {
+				rule.Mask = hexNumber(r.Mask)
+			}
+		}
+		rule.Table, _ = strconv.Atoi(r.Table) // no table: goto or another action
+		rule.Goto, _ = strconv.Atoi(string(r.Goto))
+		rules = append(rules, rule)
+	}
+	return rules, nil
+}
+
+// parseIPNeighbour reads `ip -N -j neigh`.
+func parseIPNeighbour(b []byte) ([]Neighbour, error) {
+	var list []ipNeighbour
+	if err := json.Unmarshal(b, &list); err != nil {
+		return nil, err
+	}
+	known := []string{"incomplete", "reachable", "stale", "delay", "probe", "failed", "permanent"}
+	var entries []Neighbour
+	for _, e := range list {
+		if len(e.State) != 1 || !slices.Contains(known, strings.ToLower(e.State[0])) || !e.Dst.IsValid() {
+			continue
+		}
+		entries = append(entries, Neighbour{Link: e.Dev, Addr: e.Dst, MAC: etherAddr(e.LLAddr), State: strings.ToLower(e.State[0])})
+	}
+	return entries, nil
+}
+
+func parsePrefix(s string, v6 bool) (netip.Prefix, error) {
+	if s == "default" {
+		return defaultRoute(v6), nil
+	}
+	if a, err := netip.ParseAddr(s); err == nil {
+		return hostPrefix(a), nil
+	}
+	return netip.ParsePrefix(s)
+}
+
+func rulePrefix(s string, bits *int) (netip.Prefix, error) {
+	if s == "" || s == "all" {
+		return netip.Prefix{}, nil
+	}
+	a, err := netip.ParseAddr(s)
+	if err != nil {
+		return netip.Prefix{}, err
+	}
+	if bits == nil {
+		return hostPrefix(a), nil
+	}
+	return netip.PrefixFrom(a, *bits), nil
+}
+
+func hexNumber(s string) uint32 {
+	n, _ := strconv.ParseUint(s, 0, 32)
+	return uint32(n)
+}
+
+// numberOr gives the name of a number; what is no number already is a name.
+func numberOr(s string, name func(int) string) string {
+	if n, err := strconv.Atoi(s); err == nil {
+		return name(n)
+	}
+	return s
+}
+
+// etherAddr is an Ethernet address, "" for none: other link layers' are no use
+// here, and of loopback it is zero.
+func etherAddr(s string) string {
+	a, err := net.ParseMAC(s)
+	if err != nil || len(a) != 6 || a.String() == "00:00:00:00:00:00" {
+		return ""
+	}
+	return a.String()
+}

@@ -1,0 +1,137 @@
+package node
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+)
+
+func (r *remote) Pod(ctx context.Context, link string) (*PodNet, error) {
+	pod, err := r.pod(ctx, link)
+	if err != nil {
+		return nil, fmt.Errorf("pod behind %s: %w", link, err)
+	}
+	return pod, nil
+}
+
+func (r *remote) pod(ctx context.Context, link string) (*PodNet, error) {
+	n, err := r.Network(ctx)
+	if err != nil {
+		return nil, err
+	}
+	here := n.Link(link)
+	if here == nil {
+		return nil, r.fail(fmt.Errorf("no such link"))
+	}
+	if err := podLink(here); err != nil {
+		return nil, err
+	}
+	name, path, err := r.findNetns(ctx, here)
+	if err != nil {
+		return nil, err
+	}
+	ip := "nsenter --net=" + shellQuote(path) + " ip"
+	parts, err := r.podParts(ctx, ip)
+	if err != nil {
+		return nil, err
+	}
+	pod := &PodNet{Netns: name}
+	pod.Network, err = parseNetwork(func(name string) ([]byte, error) {
+		p, ok := parts[name]
+		if !ok {
+			return nil, r.fail(fmt.Errorf("no answer from its shell to the question for %s", name))
+		}
+		return p.out, r.explain(p, "nsenter or ip")
+	})
+	if err != nil {
+		return nil, err
+	}
+	pod.route = func(ctx context.Context, q RouteQuery) (*Route, error) {
+		return r.lookup(ctx, q, ip, func() (*Network, error) { return pod.Network, nil })
+	}
+	return pod, pod.findLink(*here)
+}
+
+func (r *remote) podParts(ctx context.Context, ip string) (map[string]part, error) {
+	ctx, cancel := context.WithTimeout(ctx, r.Timeout)
+	defer cancel()
+	parts, err := runScript(ctx, r.words, strings.ReplaceAll(`
+part addr $T IP -N -d -j addr
+part route4 $T IP -4 -N -d -j route show table all
+part route6 $T IP -6 -N -d -j route show table all
+part rule4 $T IP -4 -N -d -j rule
+part rule6 $T IP -6 -N -d -j rule
+part neigh $T IP -N -j neigh
+`, "IP", ip), r.Timeout/2)
+	if err != nil && len(parts) == 0 {
+		return nil, r.fail(err)
+	}
+	return parts, nil
+}
+
+// findNetns finds the namespace at the other end of a link: by the number and
+// name that ip(8) gives it, else, for namespaces without a name, by the one
+// whose link is the counterpart of ours.
+func (r *remote) findNetns(ctx context.Context, here *Link) (name, path string, err error) {
+	out, err := r.part(ctx, "netns", "ip")
+	if err != nil {
+		return "", "", err
+	}
+	var named []struct {
+		ID   int `json:"nsid"`
+		Name string
+	}
+	if len(strings.TrimSpace(string(out))) > 0 {
+		if err := json.Unmarshal(out, &named); err != nil {
+			return "", "", r.fail(fmt.Errorf("cannot read what ip printed for netns: %w", err))
+		}
+	}
+	for _, ns := range named {
+		if ns.ID == *here.PeerNetns && ns.Name != "" && !strings.ContainsAny(ns.Name, "/\x00") {
+			return ns.Name, "/var/run/netns/" + ns.Name, nil
+		}
+	}
+	return r.findUnnamedNetns(ctx, here)
+}
+
+func (r *remote) findUnnamedNetns(ctx context.Context, here *Link) (name, path string, err error) {
+	p, err := r.ask(ctx, "netns", "seen", `
+seen() {
+	known=" $(readlink /proc/self/ns/net) "
+	for p in /proc/[0-9]*/ns/net; do
+		i=$(readlink "$p" 2>/dev/null) || continue
+		case $known in *" $i "*) continue ;; esac
+		known="$known$i "
+		j=$(nsenter --net="$p" ip -d -j link) && printf '%s %s\n' "$p" "$j"
+	done
+}
+part seen seen
+`)
+	if err == nil {
+		err = r.explain(p, "nsenter or ip")
+	}
+	if err != nil {
+		return "", "", err
+	}
+	for line := range strings.Lines(string(p.out)) {
+		at, text, _ := strings.Cut(strings.TrimSpace(line), " ")
+		n := &Network{}
+		if parseIPAddr([]byte(text), n) != nil {
+			continue
+		}
+		for _, l := range n.Links {
+			if l.Index != here.PeerIndex || l.PeerIndex != here.Index || l.Kind != "veth" {
+				continue
+			}
+			if path != "" {
+				return "", "", r.fail(unavailable("network namespaces %s and %s both have a link that fits, give the pod's a name in /run/netns", path, at))
+			}
+			path = at
+		}
+	}
+	if path == "" {
+		return "", "", r.fail(unavailable("network namespace %d is neither in /run/netns nor of a process seen there", *here.PeerNetns))
+	}
+	return path, path, nil
+}

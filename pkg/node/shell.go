@@ -1,0 +1,194 @@
+package node
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"os/exec"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// splitWords splits a command prefix as a shell would, without expanding
+// anything: blanks separate, quotes and backslashes protect.
+func splitWords(s string) ([]string, error) {
+	var words []string
+	var word strings.Builder
+	started, quote := false, rune(0)
+	escaped := false
+	for _, c := range s {
+		switch {
+		case escaped:
+			if quote == '"' && !strings.ContainsRune("\"\\$`", c) {
+				word.WriteByte('\\')
+			}
+			word.WriteRune(c)
+			escaped = false
+		case c == '\\' && quote != '\'':
+			escaped, started = true, true
+		case quote != 0 && c == quote:
+			quote = 0
+		case quote != 0:
+			word.WriteRune(c)
+		case c == '\'' || c == '"':
+			quote, started = c, true
+		case c == ' ' || c == '\t' || c == '\n':
+			if started {
+				words = append(words, word.String())
+				word.Reset()
+			}
+			started = false
+		default:
+			word.WriteRune(c)
+			started = true
+		}
+	}
+	if quote != 0 || escaped {
+		return nil, errors.New("a quote is not closed")
+	}
+	if started {
+		words = append(words, word.String())
+	}
+	return words, nil
+}
+
+// shellQuote makes s one word for sh.
+func shellQuote(s string) string {
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
+
+// A part is what one command of a script gave.
+type part struct {
+	out  []byte
+	err  string // what it wrote to standard error
+	code int
+}
+
+// preamble defines what the scripts use. part NAME COMMAND… runs a command
+// and frames its output, its exit status and what it said. The whole script
+// is read before anything runs: no command can eat the rest of it.
+const preamble = `
+PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin:/usr/local/bin; LC_ALL=C; export PATH LC_ALL
+T=; command -v timeout >/dev/null 2>&1 && T="timeout $SECONDS_EACH"
+part() {
+	n=$1; shift
+	printf '%s begin %s\n' "$B" "$n"
+	{ e=$("$@" 2>&1 1>&3 </dev/null); r=$?; } 3>&1
+	printf '\n%s said %s %s\n%s\n%s end %s\n' "$B" "$n" "$r" "$e" "$B" "$n"
+}
+absent() { echo "$1" >&2; return 127; }
+rundir() { # the first directory with one of the files: rundir FILE DIR…
+	f=$1; shift
+	for d in "$@"; do
+		for x in "$d"/$f; do [ -e "$x" ] && { echo "$d"; return; }; done
+	done
+	echo "$1"
+}
+ctl() { # the control socket of a daemon: ctl DAEMON DIR
+	p=$(cat "$2/$1.pid" 2>/dev/null)
+	for s in "$2/$1.$p.ctl" "$2/$1.ctl" "$2/$1".[0-9]*.ctl; do
+		[ -S "$s" ] && { echo "$s"; return; }
+	done
+	return 1
+}
+if [ -n "$OVS_RUNDIR" ]; then ovs=$OVS_RUNDIR; else
+	ovs=$(rundir db.sock /var/run/openvswitch /run/openvswitch /var/snap/microovn/common/run/switch /var/snap/openstack-hypervisor/common/run/openvswitch)
+fi
+if [ -n "$OVN_RUNDIR" ]; then ovn=$OVN_RUNDIR; else
+	ovn=$(rundir 'ovn-controller.*' /var/run/ovn /run/ovn /var/run/ovn-ic /var/snap/microovn/common/run/ovn /var/snap/openstack-hypervisor/common/run/ovn /var/run/openvswitch)
+fi
+`
+
+// runScript runs body, which calls part, behind the command prefix. The parts
+// that came in whole are returned also when the command failed or time or
+// space ran out in the middle of the others.
+func runScript(ctx context.Context, words []string, body string, each time.Duration) (map[string]part, error) {
+	boundary := rand.Text()
+	script := fmt.Sprintf("main() {\nB=%s\nSECONDS_EACH=%d\n%s%s}\nmain\n", boundary, max(1, int(each/time.Second)), preamble, body)
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, words[0], append(words[1:len(words):len(words)], "sh")...)
+	cmd.Stdin = strings.NewReader(script)
+	out := &bounded{limit: maxReply, full: cancel}
+	said := &bounded{limit: 4096}
+	cmd.Stdout, cmd.Stderr = out, said
+	// A session of its own: the command cannot stop at a question on the
+	// terminal, and everything it started ends with it.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	cmd.WaitDelay = time.Second
+	err := cmd.Run()
+	parts := parseParts(out.Bytes(), boundary)
+	switch {
+	case out.over:
+		return parts, fmt.Errorf("%s: printed more than %d MiB", words[0], maxReply>>20)
+	case ctx.Err() != nil:
+		return parts, fmt.Errorf("%s: no answer in time: %w", words[0], ctx.Err())
+	case len(parts) > 0:
+		return parts, nil // the status is that of the last command, which is in its part
+	case err == nil:
+		err = errors.New("ran no script: the prefix must run the command that follows it, sh, with standard input")
+	}
+	if text := strings.TrimSpace(said.String()); text != "" {
+		return nil, fmt.Errorf("%s: %s: %w", words[0], text, err)
+	}
+	return nil, fmt.Errorf("%s: %w", words[0], err)
+}
+
+// parseParts reads the frames of the preamble's part function.
+func parseParts(b []byte, boundary string) map[string]part {
+	parts := map[string]part{}
+	for {
+		_, rest, ok := bytes.Cut(b, []byte(boundary+" begin "))
+		if !ok {
+			return parts
+		}
+		line, rest, _ := bytes.Cut(rest, []byte("\n"))
+		name := string(line)
+		var p part
+		var head []byte
+		if p.out, rest, ok = bytes.Cut(rest, []byte("\n"+boundary+" said "+name+" ")); !ok {
+			return parts
+		}
+		if head, rest, ok = bytes.Cut(rest, []byte("\n")); !ok {
+			return parts
+		}
+		code, err := strconv.Atoi(string(head))
+		if err != nil {
+			return parts
+		}
+		p.code = code
+		text, rest, ok := bytes.Cut(rest, []byte("\n"+boundary+" end "+name))
+		if !ok {
+			return parts
+		}
+		p.err = string(text)
+		parts[name] = p
+		b = rest
+	}
+}
+
+// A bounded buffer keeps the first bytes written to it and says when there
+// were more.
+type bounded struct {
+	bytes.Buffer
+	limit int
+	over  bool
+	full  func()
+}
+
+func (b *bounded) Write(p []byte) (int, error) {
+	if free := b.limit - b.Len(); len(p) > free {
+		b.Buffer.Write(p[:free])
+		if !b.over && b.full != nil {
+			b.full()
+		}
+		b.over = true
+		return len(p), nil
+	}
+	return b.Buffer.Write(p)
+}
