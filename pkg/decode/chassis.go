@@ -1,6 +1,7 @@
 package decode
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"net/netip"
@@ -37,7 +38,7 @@ type OFPort struct {
 func (p OFPort) String() string {
 	switch {
 	case p.Tunnel != nil:
-		return fmt.Sprintf("tunnel to %s (%s)", p.Tunnel.Chassis, p.Tunnel.Remote)
+		return fmt.Sprintf("tunnel to %s (%s)", cmp.Or(p.Tunnel.Node, p.Tunnel.Chassis), p.Tunnel.Remote)
 	case p.Peer != "" && p.LogicalPort != "":
 		return fmt.Sprintf("port %s, patch to %s", p.LogicalPort, p.PeerBridge)
 	case p.Peer != "":
@@ -50,19 +51,19 @@ func (p OFPort) String() string {
 
 // A Zone is a conntrack zone of one chassis.
 type Zone struct {
-	Number int
-	Name   string    // as in ct-zone-NAME
-	Port   string    // the logical port that it belongs to
-	Router *Datapath // or the router; nil if it is none or not known
-	NAT    string    // "dnat" or "snat", of a router
+	Number   int
+	Name     string    // as in ct-zone-NAME
+	Port     string    // the logical port that it belongs to; empty for NAT
+	NAT      string    // "dnat" or "snat", of a datapath
+	Datapath *Datapath // with NAT; nil if the Southbound does not have it
 }
 
 // String returns the zone as in "zone of default_web" or "snat zone of
 // GR_node1".
 func (z Zone) String() string {
 	switch {
-	case z.Router != nil:
-		return z.NAT + " zone of " + z.Router.Name
+	case z.Datapath != nil:
+		return z.NAT + " zone of " + z.Datapath.Name
 	case z.NAT != "":
 		return z.NAT + " zone of " + strings.TrimSuffix(z.Name, "_"+z.NAT)
 	}
@@ -150,7 +151,7 @@ func (n *Names) joinPorts(node Vswitch) {
 			}
 			for _, uuid := range row.Interfaces {
 				if iface := interfaces[uuid]; iface != nil {
-					n.interfaces[iface.Name] = newOFPort(bridge.Name, row, iface)
+					n.interfaces[iface.Name] = n.newOFPort(bridge.Name, row, iface)
 				}
 			}
 		}
@@ -169,7 +170,7 @@ func (n *Names) joinPorts(node Vswitch) {
 	}
 }
 
-func newOFPort(bridge string, port *vswitch.Port, iface *vswitch.Interface) OFPort {
+func (n *Names) newOFPort(bridge string, port *vswitch.Port, iface *vswitch.Interface) OFPort {
 	p := OFPort{
 		Bridge: bridge, Number: iface.OFPort.Get(), Interface: iface.Name, Type: iface.Type,
 		LogicalPort: iface.ExternalIDs["iface-id"],
@@ -183,6 +184,7 @@ func newOFPort(bridge string, port *vswitch.Port, iface *vswitch.Interface) OFPo
 		}
 	}
 	if end, ok := ParseTunnelID(port.ExternalIDs["ovn-chassis-id"]); ok {
+		end.Node = n.Hostname(end.Chassis)
 		p.Tunnel = &end
 	}
 	return p
@@ -202,8 +204,8 @@ func (n *Names) joinZones(ids map[string]string) {
 	}
 }
 
-// zone reads a zone's name: a logical port, or a router with _dnat or _snat
-// behind it, the router's datapath up to 23.06 and its name from 23.09 on.
+// zone reads a zone's name: a logical port, or a datapath with _dnat or _snat
+// behind it, by UUID up to 23.06 and by name from 23.09 on.
 func (n *Names) zone(number int, name string) Zone {
 	z := Zone{Number: number, Name: name}
 	if n.PortNamed(name) != nil {
@@ -211,8 +213,8 @@ func (n *Names) zone(number int, name string) Zone {
 		return z
 	}
 	for _, nat := range []string{"dnat", "snat"} {
-		if router, ok := strings.CutSuffix(name, "_"+nat); ok {
-			z.NAT, z.Router = nat, n.datapathNamed(router)
+		if datapath, ok := strings.CutSuffix(name, "_"+nat); ok {
+			z.NAT, z.Datapath = nat, n.datapathNamed(datapath)
 			return z
 		}
 	}

@@ -3,6 +3,7 @@ package decode
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 
 	"github.com/ovnctl/ovnctl/pkg/sb"
@@ -44,11 +45,11 @@ func (d *Decoder) Decode(ctx context.Context, seen Seen) Meaning {
 	}
 	m.Place = d.Calibration.Table(seen.Table, kind)
 	if seen.Cookie != 0 {
-		if m.Pipeline != "" || m.Physical == "" {
-			d.logical(ctx, seen, &m)
-		}
-		if m.Flow == nil {
+		if m.Pipeline == "" {
 			d.physical(seen, &m)
+		}
+		if len(m.Rows) == 0 && m.Physical == "" {
+			d.logical(ctx, seen, &m)
 		}
 	}
 	if m.Pipeline != "" && m.Stage == "" {
@@ -68,6 +69,9 @@ func (d *Decoder) logical(ctx context.Context, seen Seen, m *Meaning) {
 		return
 	}
 	m.Flow = &rows[0]
+	if len(rows) > 1 {
+		m.Unknown = fmt.Sprintf("%d logical flows begin with %08x; the first is shown", len(rows), seen.Cookie)
+	}
 	m.Stage = cmp.Or(m.Flow.ExternalIDs["stage-name"], m.Stage)
 	m.Objects, m.UnknownObject = d.Objects.Of(ctx, m.Stage, m.Flow.ExternalIDs["stage-hint"])
 }
@@ -76,12 +80,8 @@ func (d *Decoder) logical(ctx context.Context, seen Seen, m *Meaning) {
 func (d *Decoder) physical(seen Seen, m *Meaning) {
 	m.Rows = d.Names.Rows(seen.Cookie, m.Physical)
 	if len(m.Rows) == 0 {
-		if m.Unknown == "" {
-			m.Unknown = "no row of OVN_Southbound that was read begins with the flow's cookie"
-		}
-		return
+		m.Unknown = "no row of OVN_Southbound that was read begins with the flow's cookie"
 	}
-	m.Unknown = ""
 	for _, row := range m.Rows {
 		m.Objects = append(m.Objects, row.Object())
 	}

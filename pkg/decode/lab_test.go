@@ -121,8 +121,6 @@ func parseSeen(t *testing.T, line string) Seen {
 			seen.Priority = int(value)
 		case "metadata":
 			seen.Metadata = value
-		case "reg15":
-			seen.Outport = value
 		}
 	}
 	for _, rest := range strings.Split(actions, "resubmit(,")[1:] {
@@ -176,7 +174,7 @@ func TestDecodeLab(t *testing.T) {
 		d := n.decoder(t, node.Name)
 		flows := n.flows(t, node.Name)
 		d.Calibrate(t.Context(), flows)
-		var cookies, logical, physical, objects, unknownObjects, several int
+		var cookies, logical, physical, objects, datapaths, several int
 		kinds := map[string]int{}
 		for _, seen := range flows {
 			m := d.Decode(t.Context(), seen)
@@ -203,14 +201,88 @@ func TestDecodeLab(t *testing.T) {
 				several++
 			}
 			if m.Flow != nil && m.Flow.ExternalIDs["stage-hint"] != "" {
-				if len(m.Objects) == 0 {
-					unknownObjects++
+				switch {
+				case m.UnknownObject != "":
 					t.Errorf("%s: %s: %s", node.Name, m.Stage, m.UnknownObject)
+				case len(m.Objects) > 0:
+					objects++
+				default:
+					datapaths++
 				}
-				objects++
 			}
 		}
-		t.Logf("%s: %d flows with a cookie: %d of logical flows, %d of %v, %d ambiguous; %d with a hint, %d of these without an object",
-			node.Name, cookies, logical, physical, kinds, several, objects, unknownObjects)
+		t.Logf("%s: %d flows with a cookie: %d of logical flows, %d of %v, %d ambiguous; %d with an object, %d that hint at a datapath",
+			node.Name, cookies, logical, physical, kinds, several, objects, datapaths)
+		if objects < 300 {
+			t.Errorf("%s: only %d flows lead to an object", node.Name, objects)
+		}
+	}
+}
+
+// The zones and ports of a node are what its own tools say.
+func TestNamesLab(t *testing.T) {
+	n := openLab(t)
+	for _, node := range n.Topology.Nodes {
+		names := n.decoder(t, node.Name).Names
+		zones := 0
+		for line := range strings.Lines(n.run(t, node.Name, "ovn-appctl", "-t", "ovn-controller", "ct-zone-list")) {
+			name, text, ok := strings.Cut(strings.TrimSpace(line), " ")
+			number, err := strconv.Atoi(text)
+			if !ok || err != nil {
+				t.Fatalf("%s: ct-zone-list says %q", node.Name, line)
+			}
+			zones++
+			found := false
+			for _, z := range names.Zones(number) {
+				found = found || z.Name == name && (z.Port == name || z.Datapath != nil)
+			}
+			if !found {
+				t.Errorf("%s: zone %d is %s, not %v", node.Name, number, name, names.Zones(number))
+			}
+		}
+		if all := names.AllZones(); len(all) != zones || zones < 10 {
+			t.Errorf("%s: %d zones, ct-zone-list says %d", node.Name, len(all), zones)
+		}
+		ports := 0
+		for line := range strings.Lines(n.run(t, node.Name, "ovs-vsctl", "--bare", "--format=csv", "--columns=name,ofport,external_ids", "list", "Interface")) {
+			name, rest, _ := strings.Cut(strings.TrimSpace(line), ",")
+			number, ids, _ := strings.Cut(rest, ",")
+			p, ok := names.Interface(name)
+			if !ok || strconv.Itoa(p.Number) != number {
+				t.Errorf("%s: interface %s is %+v, want port %s", node.Name, name, p, number)
+			}
+			if same, ok := names.OFPort(p.Bridge, p.Number); !ok || same != p {
+				t.Errorf("%s: port %d of %s is %+v, want %s", node.Name, p.Number, p.Bridge, same, name)
+			}
+			for id := range strings.FieldsSeq(strings.Trim(ids, `"`)) {
+				if lport, ok := strings.CutPrefix(id, "iface-id="); ok && (p.LogicalPort != lport || p.String() != "port "+lport) {
+					t.Errorf("%s: interface %s is %q, want %s", node.Name, name, p, lport)
+				}
+			}
+			ports++
+		}
+		for _, other := range n.Topology.Nodes {
+			if other.Name == node.Name {
+				continue
+			}
+			tunnels := names.TunnelTo(other.SystemID)
+			if len(tunnels) != 1 || tunnels[0].Tunnel.Node != other.Name || tunnels[0].Tunnel.Remote != other.IPv4.Addr() {
+				t.Errorf("%s: tunnels to %s are %v", node.Name, other.Name, tunnels)
+				continue
+			}
+			if p, ok := names.TunnelFrom(other.IPv4.Addr(), node.IPv4.Addr()); !ok || p != tunnels[0] {
+				t.Errorf("%s: tunnel from %s is %v", node.Name, other.IPv4.Addr(), p)
+			}
+		}
+		for _, port := range n.rows.Ports {
+			p := names.PortNamed(port.LogicalPort)
+			if p == nil || names.Port(p.Datapath.Key, p.Key) != p {
+				t.Errorf("port %s is not found again by its keys", port.LogicalPort)
+			}
+		}
+		if index, ok := names.OptionField(); !ok || index != 0 {
+			t.Errorf("%s: OVN's option is tun_metadata%d, %t", node.Name, index, ok)
+		}
+		t.Logf("%s: %d zones and %d ports as its tools say", node.Name, zones, ports)
 	}
 }

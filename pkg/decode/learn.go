@@ -133,7 +133,11 @@ func (c *Calibration) adopt(v Version) {
 		name = "what follows 26.03, a guess for " + v.String()
 	}
 	derived := c.ingress != 0 || c.egress != 0
+	doubt := ""
 	if derived && (tables == nil || c.contradicts(tables, egress)) {
+		if tables != nil {
+			doubt = "; they are not those of " + name
+		}
 		tables, egress, name = c.agreeing()
 	}
 	filled := 0
@@ -152,9 +156,9 @@ func (c *Calibration) adopt(v Version) {
 	}
 	switch {
 	case derived && filled > 0:
-		c.source = fmt.Sprintf("derived from %d flows; other tables as in %s", c.flows, name)
+		c.source = fmt.Sprintf("derived from %d flows%s; other tables as in %s", c.flows, doubt, name)
 	case derived:
-		c.source = fmt.Sprintf("derived from %d flows", c.flows)
+		c.source = fmt.Sprintf("derived from %d flows%s", c.flows, doubt)
 	case tables != nil:
 		c.source = "profile " + name
 	}
@@ -191,7 +195,7 @@ func (c *Calibration) agreeing() (map[PhysicalTable]int, int, string) {
 		}
 	}
 	if len(found) == 1 {
-		return found[0].tables(newest, 0), found[0].egress, strings.Join(strings.Fields(found[0].releases), ", ")
+		return found[0].tables(newest, 0), found[0].egress, found[0].span()
 	}
 	if tables := next.tables(newest, nextShift); len(found) == 0 && !c.contradicts(tables, next.egress) {
 		return tables, next.egress, "what follows 26.03"

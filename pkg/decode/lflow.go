@@ -65,9 +65,7 @@ func (f *LogicalFlows) Lookup(ctx context.Context, key FlowKey) (rows []sb.Logic
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, owner := range f.owners(ctx, key.Datapath) {
-		for _, row := range f.set(ctx, owner)[uint32(key.Cookie)] {
-			rows = append(rows, row)
-		}
+		rows = append(rows, f.set(ctx, owner)[uint32(key.Cookie)]...)
 		// The groups need not be read once the flow is found beyond doubt.
 		if key.Pipeline != "" && slices.ContainsFunc(rows, key.fits) {
 			break
@@ -162,12 +160,13 @@ func (f *LogicalFlows) fail(err error) {
 }
 
 // Join finds the rows behind flows, as Calibrate wants them. A flow without a
-// cookie, or whose row is not found, stays without.
+// cookie, or whose row is not found, stays without; so does one whose cookie is
+// that of another Southbound row, for which all groups would be read in vain.
 func (f *LogicalFlows) Join(ctx context.Context, l *Logical, flows []Seen) []Evidence {
 	evidence := make([]Evidence, len(flows))
 	for i, seen := range flows {
 		evidence[i].Seen = seen
-		if d := l.Datapath(seen.Metadata); d != nil && seen.Cookie != 0 {
+		if d := l.Datapath(seen.Metadata); d != nil && seen.Cookie != 0 && len(l.Rows(seen.Cookie, "")) == 0 {
 			evidence[i].Rows, _ = f.Lookup(ctx, FlowKey{Datapath: d.UUID, Cookie: seen.Cookie})
 		}
 	}

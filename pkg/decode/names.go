@@ -73,8 +73,8 @@ type Logical struct {
 	byDatapathName map[string]*Datapath
 	byName         map[string]*Port
 	groups         map[portKey]*Group
-	chassis        map[string]ovsdb.UUID // by name
-	rows           map[uint32][]Row      // by the first 32 bits of the UUID
+	hostnames      map[string]string // of chassis, by name
+	rows           map[uint32][]Row  // by the first 32 bits of the UUID
 	northd         Version
 }
 
@@ -88,7 +88,7 @@ func NewLogical(rows Southbound) *Logical {
 	l := &Logical{
 		datapaths: map[ovsdb.UUID]*Datapath{}, byKey: map[uint64]*Datapath{}, byDatapathName: map[string]*Datapath{},
 		ports: map[portKey]*Port{}, byName: map[string]*Port{}, groups: map[portKey]*Group{},
-		chassis: map[string]ovsdb.UUID{}, rows: map[uint32][]Row{},
+		hostnames: map[string]string{}, rows: map[uint32][]Row{},
 	}
 	for _, g := range rows.Global {
 		l.northd = ParseVersion(g.Options["northd_internal_version"])
@@ -100,7 +100,7 @@ func NewLogical(rows Southbound) *Logical {
 	}
 	names := map[ovsdb.UUID]string{}
 	for _, c := range rows.Chassis {
-		names[c.UUID], l.chassis[c.Name] = c.Name, c.UUID
+		names[c.UUID], l.hostnames[c.Name] = c.Name, c.Hostname
 	}
 	bindings := map[ovsdb.UUID]*Port{}
 	for _, row := range rows.Ports {
@@ -164,6 +164,15 @@ func (l *Logical) Northd() Version {
 		return Version{}
 	}
 	return l.northd
+}
+
+// Hostname returns the hostname of a chassis by its name; empty if there is
+// none.
+func (l *Logical) Hostname(chassis string) string {
+	if l == nil {
+		return ""
+	}
+	return l.hostnames[chassis]
 }
 
 // Datapath finds a datapath by its tunnel key, as metadata and Geneve's VNI

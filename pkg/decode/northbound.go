@@ -25,14 +25,18 @@ var (
 	forwarding    = tableOf(describeForwardingGroup)
 	dnses         = tableOf(describeDNS)
 	meters        = tableOf(describeMeter)
-	switches      = tableOf(describeSwitch)
-	routers       = tableOf(describeRouter)
+)
+
+// Datapaths are only looked for.
+var (
+	switches = tableOf[nb.LogicalSwitch](nil)
+	routers  = tableOf[nb.LogicalRouter](nil)
 )
 
 // tables are all of them, the smaller and the likelier first.
 var tables = []table{
 	loadBalancers, nats, routes, policies, routerPorts, switchPorts, acls, qoses, dhcpOptions,
-	portGroups, staticMACs, forwarding, dnses, meters, switches, routers,
+	portGroups, staticMACs, forwarding, dnses, meters,
 }
 
 // tablesOf says which tables a stage's hints point into.
@@ -74,15 +78,14 @@ func describeACL(row nb.ACL, l lookup) Object {
 		o.Holder, owner = onSwitch(l, "acls", row.UUID)
 	}
 	o.Owner = cmp.Or(o.Owner, owner, parentOwner(row.ExternalIDs["parent"]), groupOwner(o.Holder))
-	head := "ACL " + row.Action
+	head, tier := "ACL", ""
 	if o.Name != "" {
-		head = fmt.Sprintf("ACL %q, %s", o.Name, row.Action)
+		head = fmt.Sprintf("ACL %q", o.Name)
 	}
-	tier := ""
 	if row.Tier != 0 {
 		tier = fmt.Sprintf("tier %d", row.Tier)
 	}
-	o.Text = line(head, o.Owner, fmt.Sprintf("%s %d", row.Direction, row.Priority), tier, o.Holder)
+	o.Text = line(head, cmp.Or(o.Owner, o.Holder), fmt.Sprintf("%s %d", row.Direction, row.Priority), tier, row.Action)
 	if o.Name == "" {
 		// OVN-Kubernetes leaves the name of what it does not log empty.
 		_, id, _ := strings.Cut(row.ExternalIDs["k8s.ovn.org/id"], ":")
@@ -161,13 +164,7 @@ func describeQoS(row nb.QoS, l lookup) Object {
 
 func describeSwitchPort(row nb.LogicalSwitchPort, l lookup) Object {
 	holder, _ := onSwitch(l, "ports", row.UUID)
-	o := Object{Kind: "switch port", Name: row.Name, Owner: ownerOf(row.ExternalIDs), Holder: holder}
-	if namespace := row.ExternalIDs["namespace"]; row.ExternalIDs["pod"] == "true" {
-		// OVN-Kubernetes names the port NAMESPACE_POD.
-		if pod, ok := strings.CutPrefix(row.Name, namespace+"_"); ok {
-			o.Owner = "Pod " + namespace + "/" + pod
-		}
-	}
+	o := Object{Kind: "switch port", Name: row.Name, Owner: portOwner(row.Name, row.ExternalIDs), Holder: holder}
 	o.Text = line("port "+row.Name, o.Owner, row.Type, holder)
 	return o
 }
@@ -212,16 +209,4 @@ func describeDNS(row nb.DNS, _ lookup) Object {
 
 func describeMeter(row nb.Meter, _ lookup) Object {
 	return Object{Kind: "meter", Name: row.Name, Owner: ownerOf(row.ExternalIDs), Text: "meter " + row.Name}
-}
-
-func describeSwitch(row nb.LogicalSwitch, _ lookup) Object {
-	o := Object{Kind: "switch", Name: row.Name, Owner: ownerOf(row.ExternalIDs)}
-	o.Text = line("switch "+row.Name, o.Owner)
-	return o
-}
-
-func describeRouter(row nb.LogicalRouter, _ lookup) Object {
-	o := Object{Kind: "router", Name: row.Name, Owner: ownerOf(row.ExternalIDs)}
-	o.Text = line("router "+row.Name, o.Owner)
-	return o
 }

@@ -58,21 +58,37 @@ func (o *Objects) Of(ctx context.Context, stage, hint string) (objects []Object,
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	likely := tablesOf(stage)
-	for _, t := range append(slices.Clone(likely), tables...) {
+	if objects = o.among(ctx, tablesOf(stage), prefix); len(objects) > 0 {
+		return objects, ""
+	}
+	// Some flows of every datapath hint at the datapath itself, and if many
+	// share the flow, at any of them: that is nobody's wish.
+	if len(o.find(ctx, switches, prefix))+len(o.find(ctx, routers, prefix)) > 0 {
+		return nil, ""
+	}
+	if objects = o.among(ctx, tables, prefix); len(objects) > 0 {
+		return objects, ""
+	}
+	if o.failure != "" {
+		return nil, o.failure
+	}
+	return nil, fmt.Sprintf("no row of OVN_Northbound begins with %s: it was deleted, or ovn-northd lags behind", hint)
+}
+
+// among returns the objects of the first table that has any.
+func (o *Objects) among(ctx context.Context, tables []table, prefix uint32) []Object {
+	for _, t := range tables {
+		var objects []Object
 		for _, uuid := range o.find(ctx, t, prefix) {
 			if object, ok := o.object(ctx, t, uuid); ok {
 				objects = append(objects, object)
 			}
 		}
 		if len(objects) > 0 {
-			return objects, ""
+			return objects
 		}
 	}
-	if o.failure != "" {
-		return nil, o.failure
-	}
-	return nil, fmt.Sprintf("no row of OVN_Northbound begins with %s: it was deleted, or ovn-northd lags behind", hint)
+	return nil
 }
 
 // find returns the rows of a table whose UUID begins with prefix.

@@ -15,6 +15,17 @@ func ownerOf(ids map[string]string) string {
 	return ""
 }
 
+// portOwner is ownerOf a switch port, with the pod that OVN-Kubernetes means
+// by a port named NAMESPACE_POD.
+func portOwner(name string, ids map[string]string) string {
+	if namespace := ids["namespace"]; ids["pod"] == "true" {
+		if pod, ok := strings.CutPrefix(name, namespace+"_"); ok {
+			return "Pod " + namespace + "/" + pod
+		}
+	}
+	return ownerOf(ids)
+}
+
 // namespaced turns "ns:name" into "ns/name".
 func namespaced(name string) string { return strings.Replace(name, ":", "/", 1) }
 
@@ -22,7 +33,6 @@ func namespaced(name string) string { return strings.Replace(name, ":", "/", 1) 
 // since 2022; before, each object had keys of its own.
 func ovnKubernetesOwner(ids map[string]string) string {
 	name := ids["k8s.ovn.org/name"]
-	direction := strings.ToLower(ids["direction"])
 	switch kind := ids["k8s.ovn.org/owner-type"]; kind {
 	case "":
 		return olderOVNKubernetesOwner(ids)
@@ -33,17 +43,16 @@ func ovnKubernetesOwner(ids map[string]string) string {
 	case "EgressFirewall", "EgressQoS":
 		return kind + " " + name + "/default"
 	case "NetpolNamespace":
-		// The default deny, and the ARP that it lets through.
-		if direction != "" {
-			return "NetworkPolicy isolation of namespace " + name + ", " + direction
+		if ids["type"] == "arpAllow" {
+			return "ARP for NetworkPolicies of namespace " + name
 		}
-		return "NetworkPolicy isolation of namespace " + name
+		return "NetworkPolicy default deny of namespace " + name
 	case "NetpolNode":
-		return "node " + name + " may reach its pods"
+		return "Node " + name
 	case "NetpolDefault":
 		return "OVN-Kubernetes default " + name
 	case "MulticastNS", "Namespace":
-		return "namespace " + name
+		return "Namespace " + name
 	case "MulticastCluster":
 		return "OVN-Kubernetes multicast default"
 	case "VirtualMachine":
@@ -64,9 +73,7 @@ func olderOVNKubernetesOwner(ids map[string]string) string {
 	case ids["egressFirewall"] != "":
 		return "EgressFirewall " + ids["egressFirewall"] + "/default"
 	case ids["default-deny-policy-type"] != "":
-		return "NetworkPolicy isolation, " + strings.ToLower(ids["default-deny-policy-type"])
-	case ids["pod"] == "true" && ids["namespace"] != "":
-		return "Pod in namespace " + ids["namespace"]
+		return "NetworkPolicy default deny"
 	}
 	return ""
 }

@@ -1,5 +1,7 @@
 package decode
 
+import "strings"
+
 // A PhysicalTable is one of ovn-controller's own OpenFlow tables, those that
 // are no stage of a logical pipeline, by the name that its sources use.
 type PhysicalTable string
@@ -140,6 +142,15 @@ func profile(v Version) (tables map[PhysicalTable]int, egress int, known bool) {
 		return tables, next.egress, false
 	}
 	return nil, 0, false
+}
+
+// span names the first and the last release of a layout.
+func (l layout) span() string {
+	releases := strings.Fields(strings.ReplaceAll(l.releases, "+", ""))
+	if len(releases) == 1 {
+		return releases[0]
+	}
+	return releases[0] + " to " + releases[len(releases)-1]
 }
 
 func (l layout) tables(v Version, shift int) map[PhysicalTable]int {

@@ -1,6 +1,7 @@
 package decode
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -14,6 +15,7 @@ type Row struct {
 	Table string // "Port_Binding"
 	UUID  ovsdb.UUID
 	Name  string // "default_web"; of a learned row, its address
+	Owner string // as of an Object; may be empty
 	Text  string // "port default_web"
 }
 
@@ -38,39 +40,42 @@ func ParseHint(hint string) (uint32, bool) {
 }
 
 func (l *Logical) indexRows(rows Southbound) {
-	add := func(table string, uuid ovsdb.UUID, name, text string) {
-		if prefix, ok := Prefix(uuid); ok {
-			l.rows[prefix] = append(l.rows[prefix], Row{table, uuid, name, text})
+	add := func(r Row) {
+		if prefix, ok := Prefix(r.UUID); ok {
+			l.rows[prefix] = append(l.rows[prefix], r)
 		}
 	}
 	for _, r := range rows.Ports {
-		add(r.Table(), r.UUID, r.LogicalPort, "port "+r.LogicalPort)
+		owner := portOwner(r.LogicalPort, r.ExternalIDs)
+		add(Row{r.Table(), r.UUID, r.LogicalPort, owner, line("port "+r.LogicalPort, owner)})
 	}
 	for _, r := range rows.Groups {
 		text := "multicast group " + r.Name
 		if d := l.datapaths[r.Datapath]; d != nil {
 			text += " of " + d.String()
 		}
-		add(r.Table(), r.UUID, r.Name, text)
+		add(Row{r.Table(), r.UUID, r.Name, "", text})
 	}
 	for _, r := range rows.Chassis {
-		add(r.Table(), r.UUID, r.Name, "chassis "+r.Name)
+		name := cmp.Or(r.Hostname, r.Name)
+		add(Row{r.Table(), r.UUID, name, "", "chassis " + name})
 	}
 	for _, r := range rows.MACBindings {
-		add(r.Table(), r.UUID, r.IP, fmt.Sprintf("%s is at %s behind %s (learned)", r.IP, r.MAC, r.LogicalPort))
+		add(Row{r.Table(), r.UUID, r.IP, "", fmt.Sprintf("%s is at %s behind %s (learned)", r.IP, r.MAC, r.LogicalPort)})
 	}
 	for _, r := range rows.StaticMACBindings {
-		add(r.Table(), r.UUID, r.IP, fmt.Sprintf("%s is at %s behind %s (static)", r.IP, r.MAC, r.LogicalPort))
+		add(Row{r.Table(), r.UUID, r.IP, "", fmt.Sprintf("%s is at %s behind %s (static)", r.IP, r.MAC, r.LogicalPort)})
 	}
 	for _, r := range rows.FDBs {
-		text := fmt.Sprintf("%s behind port %d", r.MAC, r.PortKey)
+		port := fmt.Sprintf("port %d", r.PortKey)
 		if p := l.Port(uint64(r.DPKey), uint64(r.PortKey)); p != nil {
-			text = fmt.Sprintf("%s behind %s", r.MAC, p.Name)
+			port = p.String()
 		}
-		add(r.Table(), r.UUID, r.MAC, text+" (learned)")
+		add(Row{r.Table(), r.UUID, r.MAC, "", fmt.Sprintf("%s is behind %s (learned)", r.MAC, port)})
 	}
 	for _, r := range rows.LoadBalancers {
-		add(r.Table(), r.UUID, r.Name, fmt.Sprintf("load balancer %q", r.Name))
+		owner := serviceOf(r.Name)
+		add(Row{r.Table(), r.UUID, r.Name, owner, line(fmt.Sprintf("load balancer %q", r.Name), owner)})
 	}
 }
 
@@ -118,5 +123,5 @@ var kinds = map[string]string{
 // Object returns the row as an Object, for flows that come from nothing in the
 // Northbound or from nothing that says so.
 func (r Row) Object() Object {
-	return Object{Kind: kinds[r.Table], Name: r.Name, UUID: r.UUID, Text: r.Text}
+	return Object{Kind: kinds[r.Table], Name: r.Name, UUID: r.UUID, Owner: r.Owner, Text: r.Text}
 }

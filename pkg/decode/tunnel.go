@@ -98,6 +98,7 @@ func JoinVNI(datapath, outport uint64) uint64 {
 // A TunnelEnd is the far end of a tunnel port of the integration bridge.
 type TunnelEnd struct {
 	Chassis string     // Chassis.name
+	Node    string     // Chassis.hostname, empty as long as the Southbound has not said it
 	Remote  netip.Addr // its encapsulation address
 	Local   netip.Addr // ours, since 24.03; else invalid
 }

@@ -2,7 +2,6 @@ package decode
 
 import (
 	"encoding/binary"
-	"encoding/hex"
 	"fmt"
 	"strings"
 )
@@ -74,23 +73,14 @@ type Userdata struct {
 	Nested int
 }
 
-// maxUserdata bounds what one controller action may carry: an OpenFlow action
-// is at most 65535 bytes long.
-const maxUserdata = 1 << 16
-
-// ParseUserdata reads the userdata of a controller action as OVS prints it,
-// bytes in hexadecimal with dots between ("00.00.00.07.00.00.00.00…"). It
-// reports false for text that is no OVN userdata.
-func ParseUserdata(text string) (Userdata, bool) {
-	if len(text) > 3*maxUserdata {
+// ParseUserdata reads the userdata of a controller action. It reports false
+// for bytes that are no OVN userdata.
+func ParseUserdata(data []byte) (Userdata, bool) {
+	// An opcode of 32 bits, then 32 bits of padding.
+	if len(data) < 8 {
 		return Userdata{}, false
 	}
-	raw, err := hex.DecodeString(strings.ReplaceAll(text, ".", ""))
-	// struct action_header: opcode in 32 bits, then 32 bits of padding.
-	if err != nil || len(raw) < 8 {
-		return Userdata{}, false
-	}
-	opcode, body := binary.BigEndian.Uint32(raw), raw[8:]
+	opcode, body := binary.BigEndian.Uint32(data), data[8:]
 	u := Userdata{Opcode: fmt.Sprintf("opcode %d", opcode)}
 	if opcode < uint32(len(opcodes)) {
 		u.Opcode = opcodes[opcode]
