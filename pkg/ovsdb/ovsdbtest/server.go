@@ -123,6 +123,23 @@ func (s *Server) Kill() {
 	s.done = nil
 }
 
+// Running reports whether the process has been started and not killed.
+func (s *Server) Running() bool { return s.done != nil }
+
+// Signal sends a signal, such as SIGSTOP. Kill works on a stopped server.
+func (s *Server) Signal(signal os.Signal) {
+	s.t.Helper()
+	if err := s.Process.Signal(signal); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// Appctl sends a command to the server's control socket.
+func (s *Server) Appctl(command string, args ...string) string {
+	s.t.Helper()
+	return Run(s.t, "ovs-appctl", append([]string{"-T", "10", "-t", s.Control, command}, args...)...)
+}
+
 // Transact runs operations, given as JSON, with ovsdb-client(1) and returns
 // its answer. An error in the answer fails the test.
 func (s *Server) Transact(operations ...string) string {
