@@ -197,7 +197,7 @@ func (c *Calibration) agreeing() (map[PhysicalTable]int, int, string) {
 	if len(found) == 1 {
 		return found[0].tables(newest, 0), found[0].egress, found[0].span()
 	}
-	if tables := next.tables(newest, nextShift); len(found) == 0 && !c.contradicts(tables, next.egress) {
+	if tables := next.tables(Version{26, 9, 0}, nextShift); len(found) == 0 && !c.contradicts(tables, next.egress) {
 		return tables, next.egress, "what follows 26.03"
 	}
 	return nil, 0, ""

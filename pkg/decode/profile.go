@@ -45,7 +45,8 @@ const (
 )
 
 // A helper is a table that logical actions look things up in, with the number
-// that it has in every release up to 26.03 and the releases that have it.
+// that it has in every release up to 26.03 and the releases that have it; later
+// ones count from nextShift on.
 type helper struct {
 	table PhysicalTable
 	of    int
@@ -87,6 +88,7 @@ var helpers = []helper{
 	{CtOrigProto, 86, since(25, 9, 0)},
 	{GetRemoteFDB, 87, since(25, 9, 0)},
 	{LearnRemoteFDB, 88, since(26, 3, 0)},
+	{EVPNARPLookup, 113 - nextShift, since(26, 4, 0)},
 }
 
 // A layout is how a span of releases numbers the output tables: what differs
@@ -137,9 +139,7 @@ func profile(v Version) (tables map[PhysicalTable]int, egress int, known bool) {
 		}
 	}
 	if v.atLeast(26, 4, 0) {
-		tables = next.tables(v, nextShift)
-		tables[EVPNARPLookup] = 113
-		return tables, next.egress, false
+		return next.tables(v, nextShift), next.egress, false
 	}
 	return nil, 0, false
 }

@@ -38,6 +38,8 @@ var effects = map[string]string{
 	"ICMP":                "answers with an ICMP error",
 	"ICMP4_ERROR":         "answers with an ICMP error",
 	"ICMP6_ERROR":         "answers with an ICMPv6 error",
+	"PUT_ICMP4_FRAG_MTU":  "writes the MTU into the ICMP error",
+	"PUT_ICMP6_FRAG_MTU":  "writes the MTU into the ICMPv6 error",
 	"TCP_RESET":           "answers with a TCP reset",
 	"SCTP_ABORT":          "answers with an SCTP abort",
 	"REJECT":              "rejects the packet: TCP reset, or ICMP unreachable",

@@ -1,0 +1,164 @@
+package decode
+
+import (
+	"encoding/hex"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/ovnctl/ovnctl/pkg/flow"
+)
+
+func TestExplain(t *testing.T) {
+	for stage, want := range map[string]string{
+		"ls_in_acl":                 "ACL ingress", // up to 23.03
+		"ls_in_acl_eval":            "ACL ingress", // 23.06
+		"ls_out_acl_eval":           "ACL egress",
+		"ls_out_acl_sample":         "ACL sampling egress", // 24.09
+		"ls_in_acl_after_lb_eval":   "ACL after load balancing",
+		"ls_in_acl_after_lb_action": "ACL verdict after load balancing",
+		"ls_in_acl_hint":            "what the connection's state means to ACLs",
+		"ls_in_port_sec_l2":         "port security: MAC address", // up to 22.03
+		"ls_out_check_port_sec":     "port security egress",
+		"ls_in_qos_mark":            "QoS marking ingress", // up to 24.03
+		"ls_out_qos":                "QoS egress",
+		"ls_out_lookup_fdb":         "is the source MAC learnt?", // 25.09
+		"ls_in_lb":                  "load balancer",
+		"lr_in_ip_routing":          "routing",
+		"lr_in_ip_routing_ecmp":     "choice among equal routes",
+		"lr_in_dhcp_relay_req":      "DHCP relay",
+		"lr_out_snat":               "SNAT",
+		"lr_in_brand_new":           "lr_in_brand_new",
+		"ls_in_":                    "ls_in_",
+		"ls__acl":                   "ls__acl",
+		"":                          "",
+		"xx_in_acl":                 "xx_in_acl",
+	} {
+		if got := Explain(stage); got != want {
+			t.Errorf("Explain(%q) = %q, want %q", stage, got, want)
+		}
+	}
+}
+
+// Every stage that the installed ovn-northd names has words.
+func TestExplainInstalled(t *testing.T) {
+	binary, err := os.ReadFile("/usr/bin/ovn-northd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	stages := 0
+	for _, name := range regexp.MustCompile(`\x00l[sr]_(in|out)_[a-z0-9_]+\x00`).FindAllString(string(binary), -1) {
+		stage := strings.Trim(name, "\x00")
+		stages++
+		if Explain(stage) == stage {
+			t.Errorf("no words for %s", stage)
+		}
+	}
+	if stages < 30 {
+		t.Errorf("found %d stages in ovn-northd", stages)
+	}
+}
+
+func TestFlagNames(t *testing.T) {
+	for _, test := range []struct {
+		value   uint32
+		release string
+		want    string
+	}{
+		{0, "23.03.1", ""},
+		{1, "23.03.1", "loopback"},
+		{1 << 12, "22.03.8", "from_ctrl"},
+		{1 << 12, "22.03.7", "bit 12"},
+		{1 << 12, "23.03.1", "check_port_sec"},
+		{1 << 12, "", "bit 12"},
+		{1 << 18, "24.03.2", "igmp_snoop_inject"},
+		{1 << 18, "24.03.3", "bit 18"},
+		{1 << 18, "24.03.5", "override_local_only"},
+		{1 << 18, "23.09.4", "igmp_snoop_inject"},
+		{1 << 18, "25.03.0", "override_local_only"},
+		{0x8001, "24.03.0", "loopback localnet"},
+		{3<<28 | 1<<10, "25.03.1", "localport network_id=3"},
+		{1 << 27, "25.03.1", "bit 27"},
+	} {
+		if got := strings.Join(FlagNames(test.value, ParseVersion(test.release)), " "); got != test.want {
+			t.Errorf("flags %#x of %s: %q, want %q", test.value, test.release, got, test.want)
+		}
+	}
+}
+
+func TestCtBits(t *testing.T) {
+	old, v23, v25, v26 := ParseVersion("22.03.0"), ParseVersion("23.03.1"), ParseVersion("25.03.0"), ParseVersion("26.03.0")
+	for _, test := range []struct {
+		mark    flow.Value
+		version Version
+		want    string
+	}{
+		{flow.Uint(0), v23, ""},
+		{flow.Uint(1), v23, "blocked"},
+		{flow.Uint(0xa), v23, "natted,force_snat"},
+		{flow.Uint(0x40), v23, "0x40"},
+		{flow.Uint(0x40), v25, "allow_established"},
+		{flow.Uint(0x80), v26, "nf"},
+		{flow.Uint(0x50002), v23, "natted,ecmp_reply_port=5"},
+	} {
+		if got := CtMark(test.mark, test.version); got != test.want {
+			t.Errorf("ct_mark %s of %s: %q, want %q", test.mark, test.version, got, test.want)
+		}
+	}
+	port := flow.Uint(7).Shl(80)
+	for _, test := range []struct {
+		label   flow.Value
+		version Version
+		want    string
+	}{
+		{flow.Uint(3), old, "blocked,natted"},
+		{flow.Uint(2), v25, "0x2"},
+		{port, old, "ecmp_reply_port=7"},
+		{port, v25, "acl_id=7"},
+		{flow.Uint(0x0a580af40102).Shl(32), v23, "ecmp_reply_eth=0a:58:0a:f4:01:02"},
+		{flow.Uint(9).Shl(96), v23, "acl_label=9"},
+	} {
+		if got := CtLabel(test.label, test.version); got != test.want {
+			t.Errorf("ct_label %s of %s: %q, want %q", test.label, test.version, got, test.want)
+		}
+	}
+}
+
+func TestUserdata(t *testing.T) {
+	for text, want := range map[string]string{
+		"0000000700000000" + "0105" + "776562": `logs the packet ACL "web", drop, notice`,
+		"0000000700000000" + "0006":            "logs the packet allow, info",
+		"0000000700000000" + "ff09":            "logs the packet",
+		"0000000700000000":                     "logs the packet",
+		"0000001600000000" + "0019":            "rejects the packet: TCP reset, or ICMP unreachable",
+		"0000000000000000":                     "asks for the next hop's MAC by ARP",
+		"0000000900000000":                     "asks for the next hop's MAC by neighbour solicitation",
+		"0000000100000000":                     "learns the sender's MAC",
+		"0000001d00000000":                     "relays the DHCP response",
+		"0000ffff00000000":                     "sends the packet to ovn-controller: opcode 65535",
+	} {
+		data, err := hex.DecodeString(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		u, ok := ParseUserdata(data)
+		if got := u.String(); !ok || got != want {
+			t.Errorf("userdata %s: %q, %t, want %q", text, got, ok, want)
+		}
+	}
+	if u, ok := ParseUserdata([]byte{0, 0, 0, 7}); ok {
+		t.Errorf("4 bytes are userdata: %v", u)
+	}
+	for i, opcode := range opcodes {
+		if effects[opcode] == "" {
+			t.Errorf("opcode %d %s: no effect in words", i, opcode)
+		}
+	}
+	for opcode := range effects {
+		if !slices.Contains(opcodes, opcode) {
+			t.Errorf("effect of %s, which is no opcode", opcode)
+		}
+	}
+}
