@@ -12,8 +12,8 @@ const maxNearest = 5
 // Nearest returns the names of these kinds that are most like text.
 func (g *Graph) Nearest(text string, kinds ...Kind) []string {
 	wanted := strings.ToLower(text)
-	if _, rest, ok := strings.Cut(wanted, ":"); ok {
-		wanted = rest
+	if word, rest, ok := strings.Cut(wanted, ":"); ok && prefixes[word] != nil {
+		wanted, kinds = rest, prefixes[word]
 	}
 	type scored struct {
 		name  string

@@ -54,34 +54,36 @@ type Match struct {
 	Addresses []netip.Addr // IPv4 first; of a node those of its overlay port, then those of its tunnels
 }
 
-// An UnknownName is a text that means nothing here.
-type UnknownName struct {
+// A NameError is a text that means nothing here, or several things where one was
+// wanted. Its text has a line with a hint.
+type NameError struct {
 	Text    string
 	Reason  string   // more than "no such name", where there is more to say
-	Nearest []string // names that are like it
-}
-
-func (e *UnknownName) Error() string {
-	msg := fmt.Sprintf("%s: nothing has this name", e.Text)
-	if e.Reason != "" {
-		msg = e.Text + ": " + e.Reason
-	}
-	if len(e.Nearest) > 0 {
-		msg += "\nhint: nearest: " + strings.Join(e.Nearest, ", ")
-	}
-	return msg
-}
-
-// An AmbiguousName is a text that means several things.
-type AmbiguousName struct {
-	Text    string
-	Matches []Match
+	Nearest []string // names that are like one that means nothing
+	Matches []Match  // what an ambiguous one means
 }
 
 // maxListed is how many matches an error lists.
 const maxListed = 12
 
-func (e *AmbiguousName) Error() string {
+func (e *NameError) Error() string {
+	switch {
+	case len(e.Matches) > 0:
+		return e.ambiguous()
+	case e.Reason != "":
+		return e.nearest(e.Text + ": " + e.Reason)
+	}
+	return e.nearest(e.Text + ": nothing has this name")
+}
+
+func (e *NameError) nearest(msg string) string {
+	if len(e.Nearest) == 0 {
+		return msg
+	}
+	return msg + "\nhint: nearest: " + strings.Join(e.Nearest, ", ")
+}
+
+func (e *NameError) ambiguous() string {
 	var names []string
 	for _, m := range e.Matches[:min(len(e.Matches), maxListed)] {
 		names = append(names, m.Name)
@@ -96,7 +98,7 @@ func (e *AmbiguousName) Error() string {
 // are given. Text is NAME, NAMESPACE/POD, ADDRESS, a UUID's first four digits or
 // more, or KIND: and one of these, with external:ADDRESS, ip:ADDRESS and
 // svc:NAMESPACE/NAME[:PORT] besides. If text means nothing the error is an
-// *UnknownName.
+// *NameError.
 func (g *Graph) Resolve(text string, kinds ...Kind) ([]Match, error) {
 	if len(kinds) == 0 {
 		kinds = append(slices.Clone(Objects), KindExternal)
@@ -104,7 +106,7 @@ func (g *Graph) Resolve(text string, kinds ...Kind) ([]Match, error) {
 	r := resolver{Graph: g, text: text, kinds: kinds}
 	r.resolve()
 	if len(r.matches) == 0 {
-		return nil, &UnknownName{Text: text, Reason: r.reason, Nearest: g.Nearest(text, kinds...)}
+		return nil, &NameError{Text: text, Reason: r.reason, Nearest: g.Nearest(text, kinds...)}
 	}
 	slices.SortStableFunc(r.matches, func(a, b Match) int {
 		return cmp.Or(compareNames(a.Name, b.Name), strings.Compare(a.Zone, b.Zone))
@@ -140,14 +142,14 @@ func distinguish(matches []Match) {
 }
 
 // ResolveOne is Resolve for a text that must mean one thing: if it means several
-// the error is an *AmbiguousName.
+// the error is an *NameError.
 func (g *Graph) ResolveOne(text string, kinds ...Kind) (Match, error) {
 	matches, err := g.Resolve(text, kinds...)
 	if err != nil {
 		return Match{}, err
 	}
 	if len(matches) > 1 {
-		return Match{}, &AmbiguousName{Text: text, Matches: matches}
+		return Match{}, &NameError{Text: text, Matches: matches}
 	}
 	return matches[0], nil
 }

@@ -1,0 +1,263 @@
+package render
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/ovnctl/ovnctl/pkg/topology"
+)
+
+// TopologyFormats are the formats that [Topology] writes, the default first.
+var TopologyFormats = []string{"tree", "table", "wide", "json", "yaml", "md", "dot", "mermaid"}
+
+// A TopologyDocument is the document of kind Topology.
+type TopologyDocument struct {
+	Envelope
+	topology.Topology
+	// Commands are the classic commands that show the same; only when asked for.
+	Commands []string `json:"commands,omitempty"`
+}
+
+// A TopologyView is how a Topology is shown as text.
+type TopologyView struct {
+	From  []string // what was read, a line each
+	Notes []string // those of the document that are not told elsewhere
+	// Detail shows all there is of each object, for a part that was asked for.
+	Detail bool
+}
+
+// Topology writes a document in one of [TopologyFormats].
+func Topology(w io.Writer, s Style, format string, doc *TopologyDocument, view TopologyView) error {
+	switch format {
+	case "json", "yaml":
+		return Write(w, format, doc)
+	case "dot":
+		return topologyDOT(w, &doc.Topology)
+	case "mermaid":
+		return topologyMermaid(w, &doc.Topology)
+	}
+	t := newTopologyText(doc, view)
+	switch format {
+	case "tree":
+		return t.tree(w, s)
+	case "table":
+		return t.tables(w, s, false)
+	case "wide":
+		return t.tables(w, s, true)
+	case "md":
+		return t.markdown(w)
+	}
+	return fmt.Errorf("no format %q for a topology", format)
+}
+
+// topologyText is a document with what its text needs to know.
+type topologyText struct {
+	*TopologyDocument
+	view               TopologyView
+	hosts              map[string]string // name of a chassis to its label
+	zones              bool              // more than one
+	onSwitch, onRouter map[string][]*topology.Port
+	byUUID             map[string]*topology.Port
+	bridges            map[string][]*topology.Bridge // by node
+}
+
+func newTopologyText(doc *TopologyDocument, view TopologyView) *topologyText {
+	t := &topologyText{
+		TopologyDocument: doc, view: view,
+		hosts:    map[string]string{},
+		onSwitch: map[string][]*topology.Port{},
+		onRouter: map[string][]*topology.Port{},
+		byUUID:   map[string]*topology.Port{},
+		bridges:  map[string][]*topology.Bridge{},
+	}
+	zones := map[string]bool{}
+	for _, c := range doc.Chassis {
+		t.hosts[c.Name] = chassisLabel(c)
+		zones[c.Zone] = true
+	}
+	for _, p := range doc.Ports {
+		t.byUUID[p.UUID] = p
+		switch {
+		case p.Switch != nil:
+			t.onSwitch[p.Switch.UUID] = append(t.onSwitch[p.Switch.UUID], p)
+		case p.Router != nil:
+			t.onRouter[p.Router.UUID] = append(t.onRouter[p.Router.UUID], p)
+		}
+		zones[p.Zone] = true
+	}
+	for _, b := range doc.Bridges {
+		t.bridges[b.Node] = append(t.bridges[b.Node], b)
+	}
+	t.zones = len(zones) > 1
+	return t
+}
+
+// label is what people call a chassis.
+func (t *topologyText) label(chassis string) string {
+	if host := t.hosts[chassis]; host != "" {
+		return host
+	}
+	return chassis
+}
+
+func chassisLabel(c *topology.Chassis) string {
+	if c.Hostname != "" {
+		return c.Hostname
+	}
+	return c.Name
+}
+
+// portLabel is what people call a port: its pod, or its CMS's name for it.
+func portLabel(p *topology.Port) string {
+	switch {
+	case p.Pod != "":
+		return p.Pod
+	case p.DisplayName != "":
+		return p.DisplayName
+	}
+	return p.Name
+}
+
+// otherName is a port's name where its label is another.
+func otherName(p *topology.Port) string {
+	if portLabel(p) == p.Name {
+		return ""
+	}
+	return p.Name
+}
+
+// portType names the type of a port in a word.
+func portType(p *topology.Port) string {
+	switch {
+	case p.Pod != "":
+		return "pod"
+	case p.Device != "":
+		return "vm"
+	case p.Kind == topology.RouterPort && p.Type != "chassisredirect":
+		return "router port"
+	case p.Type == "chassisredirect":
+		return "gateway"
+	case p.Type == "router":
+		return "to router"
+	case p.Type == "":
+		return "port"
+	}
+	return p.Type
+}
+
+func stateLook(state string) Look {
+	switch state {
+	case topology.StateUp:
+		return Good
+	case topology.StateDown:
+		return Bad
+	case topology.StateUnknown:
+		return Warn
+	}
+	return Faint
+}
+
+// summary counts what there is, a line each.
+func (t *topologyText) summary() []Line {
+	var up, down, never, remote, unknown int
+	for _, p := range t.Ports {
+		switch p.State {
+		case topology.StateUp:
+			up++
+		case topology.StateDown:
+			down++
+		case topology.StateNone:
+			never++
+		case topology.StateRemote:
+			remote++
+		default:
+			unknown++
+		}
+	}
+	line := counted(nil, len(t.Switches), "switch", "switches")
+	line = counted(line, len(t.Routers), "router", "routers")
+	line = counted(line, len(t.Ports), "port", "ports")
+	if len(t.Ports) > 0 {
+		states := Line{{Text: " ("}}
+		for _, n := range []struct {
+			count int
+			word  string
+			look  Look
+		}{{up, "up", Good}, {down, "down", Bad}, {unknown, "unknown", Warn}, {never, "never up", Plain}, {remote, "in other zones", Plain}} {
+			if n.count == 0 {
+				continue
+			}
+			if len(states) > 1 {
+				states = append(states, Span{Text: ", "})
+			}
+			states = append(states, Span{Text: fmt.Sprintf("%d %s", n.count, n.word), Look: n.look})
+		}
+		line = append(append(line, states...), Span{Text: ")"})
+	}
+	lines := []Line{line}
+	var acls int
+	for _, s := range t.Switches {
+		acls += len(s.ACLs)
+	}
+	for _, pg := range t.PortGroups {
+		acls += len(pg.ACLs)
+	}
+	rules := counted(nil, len(t.LoadBalancers), "load balancer", "load balancers")
+	rules = counted(rules, len(t.NAT), "NAT rule", "NAT rules")
+	rules = counted(rules, len(t.Policies), "router policy", "router policies")
+	rules = counted(rules, acls, "ACL", "ACLs")
+	rules = counted(rules, len(t.PortGroups), "port group", "port groups")
+	place := counted(nil, len(t.TopologyDocument.Chassis), "chassis", "chassis")
+	place = counted(place, len(t.Nodes), "node read", "nodes read")
+	place = counted(place, len(t.Bridges), "bridge", "bridges")
+	place = counted(place, len(t.Tunnels), "tunnel", "tunnels")
+	lines = append(lines, rules, place)
+	var out []Line
+	for _, l := range lines {
+		if len(l) > 0 {
+			out = append(out, l)
+		}
+	}
+	if len(out) == 0 {
+		out = append(out, Text("nothing: the databases that were read are empty"))
+	}
+	return out
+}
+
+func counted(l Line, n int, one, many string) Line {
+	if n == 0 {
+		return l
+	}
+	if len(l) > 0 {
+		l = append(l, Span{Text: ", "})
+	}
+	word := many
+	if n == 1 {
+		word = one
+	}
+	return append(l, Span{Text: fmt.Sprintf("%d %s", n, word)})
+}
+
+// troubles are the ports and tunnels that are down, and gateways that are not
+// where they should be, each with the reason.
+func (t *topologyText) troubles() [][]Line {
+	var out [][]Line
+	for _, p := range t.Ports {
+		held := p.Type == "chassisredirect" && p.State == topology.StateUp && p.Why != ""
+		if p.State != topology.StateDown && !held {
+			continue
+		}
+		state, look := "down", Bad
+		if held {
+			state, look = "moved", Warn
+		}
+		out = append(out, []Line{Text(state, look), Text(portType(p)), Text(portLabel(p), Name), Text(p.Why)})
+	}
+	for _, tunnel := range t.Tunnels {
+		if tunnel.State == topology.StateDown {
+			out = append(out, []Line{Text("down", Bad), Text("tunnel"), Text(strings.ReplaceAll(tunnel.Name, " ", " – "), Name), Text(tunnel.Why)})
+		}
+	}
+	return out
+}

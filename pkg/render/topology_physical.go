@@ -1,0 +1,328 @@
+package render
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/ovnctl/ovnctl/pkg/topology"
+)
+
+// balancers are the load balancers, by service.
+func (t *topologyText) balancers() []*Tree {
+	var out []*Tree
+	byName := map[string]*Tree{}
+	shown := 0
+	for _, lb := range t.LoadBalancers {
+		if shown++; shown > fewBalancers && !t.view.Detail {
+			continue
+		}
+		name, kind := lb.Service, "service"
+		if name == "" {
+			name, kind = lb.Name, "load balancer"
+		}
+		tree := byName[kind+name]
+		if tree == nil {
+			tree = Branch(heading(kind, name, ""))
+			if on := appliedTo(lb); on != "" {
+				tree.Cells = append(tree.Cells, Text("on "+on))
+			}
+			byName[kind+name] = tree
+			out = append(out, tree)
+		}
+		if t.view.Detail && lb.Service != "" {
+			tree.Add(Text("name"), Text(lb.Name))
+		}
+		for _, v := range lb.VIPs {
+			backends := Text("→ " + strings.Join(v.Backends, ", "))
+			if len(v.Backends) == 0 {
+				backends = Text("→ no endpoints", Warn)
+			}
+			tree.Add(Text(lb.Protocol), Text(v.String()), backends)
+		}
+	}
+	if n := len(t.LoadBalancers) - fewBalancers; n > 0 && !t.view.Detail {
+		out = append(out, Branch(Text(fmt.Sprintf("%d more: -o wide has all", n))))
+	}
+	return out
+}
+
+// appliedTo says in short what has a load balancer.
+func appliedTo(lb *topology.LoadBalancer) string {
+	var words []string
+	if len(lb.Groups) > 0 {
+		words = append(words, "group "+strings.Join(lb.Groups, ", "))
+	}
+	for _, refs := range []struct {
+		of        []topology.Ref
+		one, many string
+	}{{lb.Switches, "switch", "switches"}, {lb.Routers, "router", "routers"}} {
+		switch n := len(refs.of); {
+		case n == 0:
+		case n <= 3:
+			var names []string
+			for _, r := range refs.of {
+				names = append(names, r.Name)
+			}
+			word := refs.many
+			if n == 1 {
+				word = refs.one
+			}
+			words = append(words, word+" "+strings.Join(names, ", "))
+		default:
+			words = append(words, fmt.Sprintf("%d %s", n, refs.many))
+		}
+	}
+	return strings.Join(words, "; ")
+}
+
+// portGroups are listed where a part was asked for.
+func (t *topologyText) portGroups() []*Tree {
+	if !t.view.Detail {
+		return nil
+	}
+	var out []*Tree
+	for _, pg := range t.PortGroups {
+		tree := Branch(heading("port group", pg.Name, ""), counted(nil, len(pg.Ports), "port", "ports"))
+		if owner := groupOwner(pg.ExternalIDs); owner != "" {
+			tree.Cells = append(tree.Cells, Text(owner))
+		}
+		addACLs(tree, pg.ACLs)
+		out = append(out, tree)
+	}
+	return out
+}
+
+// groupOwner is what a CMS made a port group for.
+func groupOwner(ids map[string]string) string {
+	for _, key := range []string{"k8s.ovn.org/name", "name", "np", "neutron:security_group_id"} {
+		if ids[key] != "" {
+			return "for " + ids[key]
+		}
+	}
+	return ""
+}
+
+func addACLs(tree *Tree, acls []*topology.ACL) {
+	for _, a := range acls {
+		tree.Add(Text(fmt.Sprintf("ACL %s %d", a.Direction, a.Priority)), Text(a.Action, actionLook(a.Action)), Text(a.Match), Text(a.Name, Faint))
+	}
+}
+
+func actionLook(action string) Look {
+	if action == "drop" || action == "reject" {
+		return Bad
+	}
+	return Good
+}
+
+// physical is a tree for each chassis and each node that is none.
+func (t *topologyText) physical() []*Tree {
+	nodes := map[string]*topology.Node{}
+	for _, n := range t.Nodes {
+		nodes[n.Name] = n
+	}
+	var out []*Tree
+	for _, c := range t.TopologyDocument.Chassis {
+		tree := Branch(Line{{Text: "chassis "}, {Text: chassisLabel(c), Look: Name}}, t.chassisFacts(c))
+		if n := nodes[c.Node]; n != nil {
+			delete(nodes, c.Node)
+			t.nodeTree(tree, n)
+		}
+		t.chassisTunnels(tree, c)
+		if t.view.Detail || len(t.Switches)+len(t.Routers) == 0 {
+			t.boundPorts(tree, c)
+		}
+		out = append(out, tree)
+	}
+	for _, n := range t.Nodes {
+		if nodes[n.Name] == nil {
+			continue
+		}
+		tree := Branch(Line{{Text: "node "}, {Text: n.Name, Look: Name}}, Text(nodeFacts(n)))
+		t.nodeTree(tree, n)
+		out = append(out, tree)
+	}
+	for _, tunnel := range t.Tunnels {
+		if len(tunnel.Chassis) == 0 && tunnel.Why != "" {
+			out = append(out, Branch(Text("tunnel "+tunnel.Name), Text(tunnel.Why, Warn)))
+		}
+	}
+	return out
+}
+
+func (t *topologyText) chassisFacts(c *topology.Chassis) Line {
+	var words []string
+	for _, e := range c.Encaps {
+		words = append(words, e.Type+" "+e.IP)
+	}
+	for _, m := range c.BridgeMappings {
+		words = append(words, m.Network+":"+m.Bridge)
+	}
+	if c.Remote {
+		words = append(words, "in another zone")
+	} else if t.zones && c.Zone != "" {
+		words = append(words, "zone "+c.Zone)
+	}
+	l := Text(strings.Join(words, ", "))
+	if chassisLabel(c) != c.Name {
+		l = append(l, Span{Text: " " + c.Name, Look: Faint})
+	}
+	return l
+}
+
+func nodeFacts(n *topology.Node) string {
+	var words []string
+	if n.OVSVersion != "" {
+		words = append(words, "Open vSwitch "+n.OVSVersion)
+	}
+	if n.SystemID != "" {
+		words = append(words, n.SystemID)
+	}
+	if n.SystemID != "" && n.Chassis == "" {
+		words = append(words, "no chassis of that name was read")
+	}
+	return strings.Join(words, ", ")
+}
+
+// nodeTree adds the bridges of a node.
+func (t *topologyText) nodeTree(tree *Tree, n *topology.Node) {
+	for _, b := range t.bridges[n.Name] {
+		words := counted(nil, len(b.Ports), "port", "ports")
+		for _, w := range []string{b.DatapathType, b.FailMode} {
+			if w != "" {
+				words = append(words, Span{Text: ", " + w})
+			}
+		}
+		if len(b.Uplinks) > 0 {
+			words = append(words, Span{Text: ", uplink "}, Span{Text: strings.Join(b.Uplinks, " "), Look: Name})
+		} else if len(b.Networks) > 0 {
+			words = append(words, Span{Text: ", no uplink", Look: Bad})
+		}
+		branch := tree.Add(Line{{Text: "bridge "}, {Text: b.Name, Look: Name}}, words)
+		for _, p := range b.Ports {
+			if t.worthALine(n, b, p) {
+				branch.Add(bridgePort(p)...)
+			}
+		}
+	}
+}
+
+// worthALine reports whether a port of a bridge is to be shown: all of them on
+// their own, otherwise those that are not told elsewhere.
+func (t *topologyText) worthALine(n *topology.Node, b *topology.Bridge, p *topology.BridgePort) bool {
+	faulty := false
+	for _, i := range p.Interfaces {
+		faulty = faulty || i.Error != "" || i.OFPort < 0
+	}
+	if t.view.Detail || n.IntegrationBridge == "" || faulty {
+		return true
+	}
+	switch p.Role {
+	case topology.RoleLocal, topology.RoleTunnel, topology.RoleUplink, topology.RolePatch:
+		return false
+	case topology.RoleVIF:
+		return len(t.Ports) == 0
+	}
+	return b.Name == n.IntegrationBridge && len(t.Ports) == 0
+}
+
+func bridgePort(p *topology.BridgePort) []Line {
+	var facts []string
+	if p.Tag != 0 {
+		facts = append(facts, fmt.Sprintf("VLAN %d", p.Tag))
+	}
+	if len(p.Trunks) > 0 {
+		facts = append(facts, "trunk "+strings.Trim(fmt.Sprint(p.Trunks), "[]"))
+	}
+	if p.BondMode != "" || len(p.Interfaces) > 1 {
+		facts = append(facts, "bond "+p.BondMode)
+	}
+	if p.LogicalPort != "" {
+		facts = append(facts, "for "+p.LogicalPort)
+	}
+	cells := []Line{Text(p.Role), Text(p.Name, Name)}
+	var ports Line
+	for _, i := range p.Interfaces {
+		if len(p.Interfaces) > 1 {
+			facts = append(facts, i.Name)
+		}
+		if i.OFPort > 0 {
+			facts = append(facts, fmt.Sprintf("ofport %d", i.OFPort))
+		}
+		if i.Type != "" && i.Type != p.Role {
+			facts = append(facts, i.Type)
+		}
+		for _, key := range []string{"peer", "remote_ip", "key"} {
+			if v := i.Options[key]; v != "" {
+				facts = append(facts, key+" "+v)
+			}
+		}
+		if i.LinkState == "down" {
+			facts = append(facts, "link down")
+		}
+		if i.Error != "" {
+			ports = append(ports, Span{Text: i.Error, Look: Bad})
+		} else if i.OFPort < 0 {
+			ports = append(ports, Span{Text: "could not be opened", Look: Bad})
+		}
+	}
+	return append(cells, Text(strings.Join(facts, ", ")), ports)
+}
+
+// chassisTunnels adds how a chassis reaches the others.
+func (t *topologyText) chassisTunnels(tree *Tree, c *topology.Chassis) {
+	type line struct {
+		to    string
+		end   topology.TunnelEnd
+		state string
+	}
+	var all []line
+	ok := map[string]int{}
+	for _, tunnel := range t.Tunnels {
+		if len(tunnel.Chassis) != 2 || tunnel.Chassis[0] != c.Name && tunnel.Chassis[1] != c.Name {
+			continue
+		}
+		to := tunnel.Chassis[0]
+		if to == c.Name {
+			to = tunnel.Chassis[1]
+		}
+		for _, end := range tunnel.Ends {
+			if end.Chassis == c.Name {
+				all = append(all, line{to, end, tunnel.State})
+			}
+		}
+	}
+	for _, l := range all {
+		if len(all) > fewTunnels && !t.view.Detail && l.state != topology.StateDown {
+			ok[l.end.Type+" "+l.state]++
+			continue
+		}
+		port := Text("")
+		switch {
+		case l.end.OFPort > 0:
+			port = Text(fmt.Sprintf("%s, ofport %d, key %s", l.end.Port, l.end.OFPort, l.end.Key))
+		case l.end.Error != "":
+			port = Text(l.end.Error, Bad)
+		}
+		tree.Add(Line{{Text: "tunnel → "}, {Text: t.label(l.to), Look: Name}}, Text(l.end.Type+" "+l.end.RemoteIP), port, Text(l.state, stateLook(l.state)))
+	}
+	for _, key := range sortedKeys(ok) {
+		kind, state, _ := strings.Cut(key, " ")
+		tree.Add(Text(fmt.Sprintf("%d %s tunnels", ok[key], kind)), Text(state, stateLook(state)))
+	}
+}
+
+func (t *topologyText) boundPorts(tree *Tree, c *topology.Chassis) {
+	for _, p := range t.Ports {
+		if p.Chassis != c.Name {
+			continue
+		}
+		place := ""
+		for _, a := range p.Interfaces {
+			if a.Node == c.Node {
+				place = a.Interface
+			}
+		}
+		tree.Add(Text(portType(p)), Text(portLabel(p), Name), Text(strings.Join(p.Addresses, " ")), Text(place), Text(p.State, stateLook(p.State)))
+	}
+}

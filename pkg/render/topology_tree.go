@@ -1,0 +1,471 @@
+package render
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/ovnctl/ovnctl/pkg/topology"
+)
+
+// How many rules of a kind are listed before they are only counted, and how many
+// tunnels of a chassis.
+const (
+	fewRules     = 4
+	fewBalancers = 24
+	fewTunnels   = 8
+)
+
+// tree is the topology as an operator reads it: what there is and what is wrong,
+// then the logical network, then the nodes.
+func (t *topologyText) tree(w io.Writer, s Style) error {
+	sections := []struct {
+		title string
+		roots []*Tree
+	}{
+		{"", lines(t.summary())},
+		{"Not as it should be", rows(t.troubles())},
+		{"Logical", t.logical()},
+		{"Load balancers", t.balancers()},
+		{"Port groups", t.portGroups()},
+		{"Physical", t.physical()},
+		{"Notes", texts2lines(t.view.Notes)},
+		{"Read from", texts2lines(t.view.From)},
+		{"The same with the classic tools", texts2lines(t.Commands)},
+	}
+	first := true
+	for _, section := range sections {
+		if len(section.roots) == 0 {
+			continue
+		}
+		if !first {
+			if _, err := io.WriteString(w, "\n"); err != nil {
+				return err
+			}
+		}
+		first = false
+		if section.title != "" {
+			if _, err := io.WriteString(w, s.paint(section.title, Title)+"\n"); err != nil {
+				return err
+			}
+		}
+		if err := WriteTree(w, s, section.roots...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func lines(in []Line) []*Tree {
+	var out []*Tree
+	for _, l := range in {
+		out = append(out, Branch(l))
+	}
+	return out
+}
+
+func rows(in [][]Line) []*Tree {
+	var out []*Tree
+	for _, cells := range in {
+		out = append(out, Branch(cells...))
+	}
+	return out
+}
+
+func texts2lines(in []string) []*Tree {
+	var out []*Tree
+	for _, text := range in {
+		out = append(out, Branch(Text(text)))
+	}
+	return out
+}
+
+func (t *topologyText) logical() []*Tree {
+	var out []*Tree
+	for _, r := range t.Routers {
+		out = append(out, t.router(r))
+	}
+	for _, s := range t.Switches {
+		out = append(out, t.switchTree(s))
+	}
+	return out
+}
+
+func (t *topologyText) router(r *topology.Router) *Tree {
+	kind := "distributed"
+	if r.Chassis != "" {
+		kind = "on " + t.label(r.Chassis)
+	}
+	tree := Branch(heading("router", r.Name, r.DisplayName), Text(kind), t.facts(r.Zone, r.TunnelKey, r.UUID))
+	if !r.Enabled {
+		tree.Cells = append(tree.Cells, Text("disabled", Bad))
+	}
+	for _, p := range t.onRouter[r.UUID] {
+		if p.Type == "chassisredirect" && t.byUUID[refUUID(p.Peer)] != nil {
+			continue // told with the port it stands for
+		}
+		t.port(tree, p)
+	}
+	t.nat(tree, r)
+	t.routes(tree, r)
+	t.policies(tree, r)
+	return tree
+}
+
+func (t *topologyText) switchTree(s *topology.Switch) *Tree {
+	tree := Branch(heading("switch", s.Name, s.DisplayName), Text(strings.Join(s.Subnets, " ")))
+	var routers []string
+	for _, p := range t.onSwitch[s.UUID] {
+		if p.Type == "router" && !t.view.Detail {
+			if peer := t.byUUID[refUUID(p.Peer)]; peer != nil && peer.Router != nil {
+				routers = append(routers, peer.Router.Name)
+			}
+		}
+	}
+	if len(routers) > 0 {
+		tree.Cells = append(tree.Cells, Text("→ "+strings.Join(routers, ", ")))
+	}
+	if len(s.ACLs) > 0 {
+		tree.Cells = append(tree.Cells, counted(nil, len(s.ACLs), "ACL", "ACLs"))
+	}
+	if s.Transit {
+		tree.Cells = append(tree.Cells, Text("between zones"))
+	}
+	tree.Cells = append(tree.Cells, t.facts(s.Zone, s.TunnelKey, s.UUID))
+	for _, p := range t.onSwitch[s.UUID] {
+		if p.Type == "router" && !t.view.Detail && p.State == topology.StateUp {
+			continue
+		}
+		t.port(tree, p)
+	}
+	if t.view.Detail {
+		addACLs(tree, s.ACLs)
+	}
+	return tree
+}
+
+func heading(kind, name, display string) Line {
+	return append(Line{{Text: kind + " "}}, nameLine(name, display)...)
+}
+
+// nameLine is a name, after what people call it.
+func nameLine(name, display string) Line {
+	if display == "" {
+		return Text(name, Name)
+	}
+	return Line{{Text: display, Look: Name}, {Text: " (" + name + ")", Look: Faint}}
+}
+
+// facts are the numbers that only the detailed view shows.
+func (t *topologyText) facts(zone string, key int, uuid string) Line {
+	var words []string
+	if t.zones && zone != "" {
+		words = append(words, "zone "+zone)
+	}
+	if t.view.Detail && key != 0 {
+		words = append(words, fmt.Sprintf("key %d", key))
+	}
+	if t.view.Detail && uuid != "" {
+		words = append(words, uuid)
+	}
+	return Text(strings.Join(words, ", "), Faint)
+}
+
+func refUUID(r *topology.Ref) string {
+	if r == nil {
+		return ""
+	}
+	return r.UUID
+}
+
+// port adds the line of a port to the tree of its switch or router.
+func (t *topologyText) port(tree *Tree, p *topology.Port) {
+	kind := portType(p)
+	if p.Kind == topology.RouterPort && p.Type != "chassisredirect" {
+		kind = ""
+	}
+	name := Text(portLabel(p), Name)
+	if kind != "" {
+		name = append(Text(kind+" "), name...)
+	}
+	addresses := p.Addresses
+	if p.Kind == topology.RouterPort {
+		addresses = p.Networks
+	}
+	where := t.where(p)
+	line := tree.Add(name, Text(strings.Join(addresses, " ")), where)
+	if p.State != topology.StateUp && (p.State != topology.StateNone || len(where) == 0) {
+		state := Text(p.State, stateLook(p.State))
+		if p.State == topology.StateNone {
+			state = Text("never up", Faint)
+		}
+		if p.State != topology.StateDown { // what is down is told above, with the reason
+			line.Cells = append(line.Cells, state)
+		} else {
+			line.Cells = append(line.Cells, Text("down: "+p.Reason, Bad))
+		}
+	}
+	if t.view.Detail {
+		t.portDetail(line, p)
+	}
+}
+
+// where says where a port is: its chassis and interface, or what is on its other
+// side.
+func (t *topologyText) where(p *topology.Port) Line {
+	switch {
+	case p.Type == "localnet":
+		return t.localnet(p)
+	case p.Type == "chassisredirect":
+		return t.gateway(p.Gateway)
+	case p.Peer != nil:
+		l := t.across(p)
+		if p.Gateway != nil {
+			l = append(l, Span{Text: ", gateway "})
+			l = append(l, t.gateway(p.Gateway)...)
+		}
+		return l
+	case p.Chassis == "":
+		return nil
+	}
+	l := Text(t.label(p.Chassis))
+	for _, a := range p.Interfaces {
+		if a.Node == t.node(p.Chassis) {
+			l = append(l, Span{Text: " " + a.Interface, Look: Faint})
+		}
+	}
+	return l
+}
+
+func (t *topologyText) node(chassis string) string {
+	for _, c := range t.TopologyDocument.Chassis {
+		if c.Name == chassis {
+			return c.Node
+		}
+	}
+	return ""
+}
+
+func (t *topologyText) across(p *topology.Port) Line {
+	peer := t.byUUID[p.Peer.UUID]
+	switch {
+	case peer == nil:
+		return Text("→ " + p.Peer.Name)
+	case peer.Switch != nil:
+		return Line{{Text: "→ switch "}, {Text: peer.Switch.Name, Look: Name}}
+	case peer.Router != nil:
+		return Line{{Text: "→ router "}, {Text: peer.Router.Name, Look: Name}}
+	}
+	return nil
+}
+
+// gateway names the chassis that holds a gateway and those that may.
+func (t *topologyText) gateway(g *topology.Gateway) Line {
+	if g == nil {
+		return nil
+	}
+	l := Text("nowhere", Bad)
+	if g.Active != "" {
+		l = Text(t.label(g.Active))
+		if g.Expected != "" && g.Active != g.Expected {
+			l = Text(t.label(g.Active), Warn)
+		}
+	}
+	var may []string
+	for _, c := range g.Chassis {
+		word := fmt.Sprintf("%s %d", t.label(c.Chassis), c.Priority)
+		if !c.Exists {
+			word += " missing"
+		}
+		may = append(may, word)
+	}
+	if len(may) > 1 || len(may) == 1 && (g.Chassis[0].Chassis != g.Active || t.view.Detail) {
+		l = append(l, Span{Text: " (of " + strings.Join(may, ", ") + ")"})
+	}
+	return l
+}
+
+// localnet says through which bridges a localnet port leaves.
+func (t *topologyText) localnet(p *topology.Port) Line {
+	network := p.Options["network_name"]
+	l := Text("network " + network)
+	if p.Tag != 0 {
+		l = append(l, Span{Text: fmt.Sprintf(", VLAN %d", p.Tag)})
+	}
+	for i, a := range p.Interfaces {
+		sep := " → "
+		if i > 0 {
+			sep = ", "
+		}
+		l = append(l, Span{Text: sep + a.Node + " " + a.PeerBridge})
+		for _, b := range t.bridges[a.Node] {
+			if b.Name == a.PeerBridge && len(b.Uplinks) > 0 {
+				l = append(l, Span{Text: " uplink " + strings.Join(b.Uplinks, " ")})
+			}
+		}
+	}
+	return l
+}
+
+// portDetail adds all there is about a port.
+func (t *topologyText) portDetail(line *Tree, p *topology.Port) {
+	add := func(word, text string) {
+		if text != "" {
+			line.Add(Text(word), Text(text))
+		}
+	}
+	if p.State == topology.StateDown || p.State == topology.StateUnknown {
+		line.Add(Text("state"), append(Text(p.State, stateLook(p.State)), Span{Text: ": " + p.Why}))
+	}
+	add("name", otherName(p))
+	add("uuid", p.UUID)
+	add("mac", strings.Join(p.MACs, " "))
+	if p.UnknownAddresses {
+		add("takes", "unknown addresses")
+	}
+	if p.TunnelKey != 0 {
+		add("key", fmt.Sprint(p.TunnelKey))
+	}
+	if p.Parent != "" {
+		add("within", fmt.Sprintf("%s, VLAN %d", p.Parent, p.Tag))
+	}
+	if p.Peer != nil {
+		add("peer", p.Peer.Name)
+	}
+	if p.Chassis != "" {
+		add("chassis", p.Chassis)
+	}
+	add("requested", t.labels(p.RequestedChassis))
+	add("additional", t.labels(p.AdditionalChassis))
+	for _, a := range p.Interfaces {
+		add("interface", attachmentText(a))
+	}
+	add("security", strings.Join(p.PortSecurity, "; "))
+	for _, d := range []*topology.DHCP{p.DHCPv4, p.DHCPv6} {
+		if d != nil {
+			add("dhcp", d.CIDR)
+		}
+	}
+	add("groups", strings.Join(p.PortGroups, ", "))
+	add("device", p.Device)
+}
+
+func (t *topologyText) labels(chassis []string) string {
+	var out []string
+	for _, c := range chassis {
+		out = append(out, t.label(c))
+	}
+	return strings.Join(out, ", ")
+}
+
+func attachmentText(a *topology.Attachment) string {
+	words := []string{fmt.Sprintf("%s on %s %s", a.Interface, a.Node, a.Bridge)}
+	if a.OFPort != 0 {
+		words = append(words, fmt.Sprintf("ofport %d", a.OFPort))
+	}
+	if a.LinkState != "" {
+		words = append(words, "link "+a.LinkState)
+	}
+	if a.PeerBridge != "" {
+		words = append(words, "to "+a.PeerBridge)
+	}
+	if a.Error != "" {
+		words = append(words, a.Error)
+	}
+	return strings.Join(words, ", ")
+}
+
+func (t *topologyText) nat(tree *Tree, r *topology.Router) {
+	var rules []*topology.NAT
+	for _, n := range t.NAT {
+		if n.Router.UUID == r.UUID {
+			rules = append(rules, n)
+		}
+	}
+	if len(rules) > fewRules && !t.view.Detail {
+		tree.Add(counted(nil, len(rules), "NAT rule", "NAT rules"))
+		return
+	}
+	for _, n := range rules {
+		tree.Add(Text(n.Type), Text(natText(n)), Text(natPlace(n)))
+	}
+}
+
+func natText(n *topology.NAT) string {
+	if n.Type == "snat" {
+		return n.LogicalIP + " → " + n.ExternalIP
+	}
+	return n.ExternalIP + " → " + n.LogicalIP
+}
+
+func natPlace(n *topology.NAT) string {
+	var words []string
+	if n.LogicalPort != "" {
+		words = append(words, "at "+n.LogicalPort)
+	}
+	if n.GatewayPort != "" {
+		words = append(words, "by "+n.GatewayPort)
+	}
+	if n.ExternalMAC != "" {
+		words = append(words, n.ExternalMAC)
+	}
+	return strings.Join(words, " ")
+}
+
+func (t *topologyText) routes(tree *Tree, r *topology.Router) {
+	if len(r.Routes) > fewRules && !t.view.Detail {
+		tree.Add(counted(nil, len(r.Routes), "static route", "static routes"))
+		return
+	}
+	for _, route := range r.Routes {
+		tree.Add(Text("route"), Text(routeText(route)), Text(routePlace(route)))
+	}
+}
+
+func routeText(r *topology.Route) string {
+	from := ""
+	if r.Policy == "src-ip" {
+		from = "from "
+	}
+	return from + r.Prefix + " → " + r.NextHop
+}
+
+func routePlace(r *topology.Route) string {
+	var words []string
+	if r.OutputPort != "" {
+		words = append(words, "by "+r.OutputPort)
+	}
+	if r.Table != "" {
+		words = append(words, "table "+r.Table)
+	}
+	if r.Learned {
+		words = append(words, "learned")
+	}
+	if r.BFD {
+		words = append(words, "BFD")
+	}
+	return strings.Join(words, " ")
+}
+
+func (t *topologyText) policies(tree *Tree, r *topology.Router) {
+	var policies []*topology.Policy
+	for _, p := range t.Policies {
+		if p.Router.UUID == r.UUID {
+			policies = append(policies, p)
+		}
+	}
+	if len(policies) > fewRules && !t.view.Detail {
+		tree.Add(counted(nil, len(policies), "router policy", "router policies"))
+		return
+	}
+	for _, p := range policies {
+		tree.Add(Text(fmt.Sprintf("policy %d", p.Priority)), Text(policyAction(p)), Text(p.Match))
+	}
+}
+
+func policyAction(p *topology.Policy) string {
+	if len(p.NextHops) == 0 {
+		return p.Action
+	}
+	return p.Action + " " + strings.Join(p.NextHops, ", ")
+}
