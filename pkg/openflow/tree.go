@@ -154,5 +154,23 @@ func newStep(table int, text string) *Step {
 	if cookie, ok := strings.CutPrefix(strings.TrimSpace(rest), "cookie "); ok {
 		s.Cookie, _ = strconv.ParseUint(cookie, 0, 64)
 	}
+	s.foreignMiss()
 	return s
+}
+
+// foreignMiss recognises a lookup without match in a bridge other than the one
+// that the trace began in. For those Open vSwitch prints its internal flows,
+// which bear a number in reg0.
+func (s *Step) foreignMiss() {
+	if s.Priority != 0 || s.Cookie != 0 {
+		return
+	}
+	switch s.MatchText {
+	case "reg0=0x1":
+		s.Miss = MissController
+	case "reg0=0x2":
+		s.Miss = MissDrop
+	case "reg0=0x3":
+		s.Miss = MissFragment
+	}
 }

@@ -1,0 +1,298 @@
+package openflow
+
+import (
+	"strings"
+
+	"github.com/ovnctl/ovnctl/pkg/flow"
+)
+
+// action executes the action of line n, which w has just passed.
+func (m *machine) action(w *walk, n *Node) {
+	switch a := n.Action.(type) {
+	case SetField:
+		m.set(a.Field, func() { m.flow.SetMasked(a.Field, a.Value, a.Mask) })
+	case Load:
+		m.set(a.Dst.Field, func() { a.Dst.Set(&m.flow, a.Value) })
+	case Move:
+		if m.flow.Meets(a.Src.Field.Needs) {
+			m.set(a.Dst.Field, func() { a.Dst.Set(&m.flow, a.Src.Get(&m.flow)) })
+		}
+	case Modify:
+		m.modify(a)
+	case WriteMetadata:
+		f, _ := flow.Lookup("metadata")
+		m.flow.SetMasked(f, a.Value, a.Mask)
+	case Push:
+		m.stack = append(m.stack, saved{a.Src.Get(&m.flow), m.flow.InPort()})
+	case Pop:
+		m.pop(a.Dst)
+	case DecTTL:
+		m.decTTL(n)
+	case PushVLAN:
+		m.pushVLAN()
+	case PopVLAN:
+		m.popVLAN()
+	case CTClear:
+		m.flow.ClearConntrack()
+	case CT:
+		m.conntrack(w, n, a)
+	case Clone:
+		m.clone(w, a)
+	case Output:
+		m.output(w, n, a)
+	case Controller:
+		m.emit(Event{Kind: EventController, Node: n, Controller: &ControllerEvent{
+			Userdata: a.Userdata, Pause: a.Pause, Reason: a.Reason, MeterID: a.MeterID}})
+	case Group:
+		m.group(w, n, a)
+	case CheckPktLarger:
+		m.checkPktLarger(w, n, a)
+	case Drop:
+		m.drop(n)
+	case Resubmit, GotoTable, Meter, SetQueue, PopQueue, Note, Conjunction, Learn, Exit, WriteActions, ClearActions:
+		// What a resubmit found is in the lines that follow; the others change
+		// nothing that the packet shows.
+	default:
+		m.emit(Event{Kind: EventUnknown, Node: n, Text: n.Text})
+	}
+}
+
+// drop is what the reply prints for a flow without actions, and also below a
+// lookup that found nothing, where the step already says so.
+func (m *machine) drop(n *Node) {
+	if m.step >= 0 && m.events[m.step].Step.Miss != Hit {
+		return
+	}
+	m.emit(Event{Kind: EventDrop, Node: n})
+}
+
+// set writes a field if the packet has it.
+func (m *machine) set(f *flow.Field, write func()) {
+	if m.flow.Meets(f.Needs) {
+		write()
+	}
+}
+
+func (m *machine) modify(a Modify) {
+	switch a.Name {
+	case "mod_nw_tos": // leaves ECN alone
+		m.set(a.Field, func() { m.flow.SetMasked(a.Field, a.Value, flow.Uint(0xfc)) })
+	case "mod_tp_src", "mod_tp_dst":
+		if m.flow.Meets(flow.NeedsTCP) || m.flow.Meets(flow.NeedsUDP) || m.flow.Meets(flow.NeedsSCTP) {
+			m.flow.Set(a.Field, a.Value)
+		}
+	default:
+		m.set(a.Field, func() { m.flow.Set(a.Field, a.Value) })
+	}
+}
+
+func (m *machine) pop(dst flow.Subfield) {
+	if len(m.stack) == 0 {
+		return
+	}
+	top := m.stack[len(m.stack)-1]
+	m.stack = m.stack[:len(m.stack)-1]
+	dst.Set(&m.flow, top.value)
+	if dst.Field.Name == "in_port" && top.value == flow.Uint(uint64(top.port.Number)) {
+		m.flow.SetInPort(top.port)
+	}
+}
+
+func (m *machine) decTTL(n *Node) {
+	if !m.flow.Meets(flow.NeedsIP) {
+		return
+	}
+	f, _ := flow.Lookup("nw_ttl")
+	if ttl := m.flow.Get(f).Lo; ttl > 1 {
+		m.flow.Set(f, flow.Uint(ttl-1))
+		return
+	}
+	m.emit(Event{Kind: EventController, Node: n, Controller: &ControllerEvent{Reason: "invalid_ttl"}})
+}
+
+func (m *machine) pushVLAN() {
+	outer, _ := flow.Lookup("vlan_tci")
+	inner, _ := flow.Lookup("vlan_tci1")
+	m.flow.Set(inner, m.flow.Get(outer))
+	m.flow.Set(outer, flow.Uint(0x1000))
+}
+
+func (m *machine) popVLAN() {
+	outer, _ := flow.Lookup("vlan_tci")
+	inner, _ := flow.Lookup("vlan_tci1")
+	m.flow.Set(outer, m.flow.Get(inner))
+	m.flow.Set(inner, flow.Value{})
+}
+
+// conntrack sends the packet to connection tracking. The reply prints what is
+// inside of ct on lines of their own, or "drop" if there is nothing inside.
+func (m *machine) conntrack(w *walk, n *Node, a CT) {
+	ct := &ConntrackEvent{Action: a, Zone: a.Zone, Fork: -1}
+	if a.ZoneSrc != nil {
+		ct.Zone = uint16(a.ZoneSrc.Get(&m.flow).Lo)
+	}
+	e := Event{Kind: EventCommit, Node: n, Conntrack: ct}
+	if a.Table != NoTable {
+		e.Kind = EventRecirculate
+	}
+	m.emit(e)
+	event := len(m.events) - 1
+	before := m.flow
+	m.inside(w, a)
+	ct.marks(&m.flow)
+	forked := a.Table != NoTable
+	for _, r := range w.remarks() {
+		if strings.HasPrefix(r.Text, "Failed to trace the conntrack forked pipeline") {
+			forked = false
+		}
+	}
+	if forked {
+		m.forks = append(m.forks, fork{m.pass, event, before, append([]saved(nil), m.stack...)})
+	}
+	m.flow.ClearConntrack()
+}
+
+// inside executes the lines of what is inside of ct.
+func (m *machine) inside(w *walk, a CT) {
+	lines := len(a.Exec)
+	if a.NAT != nil {
+		lines++
+	}
+	if n := w.peek(); lines == 0 && n != nil && n.Action == (Drop{}) {
+		w.take()
+	}
+	for n := w.peek(); n != nil; n = w.peek() {
+		if n.Kind == NodeDetail && strings.Contains(n.Text, " is now ") {
+			m.remark(w.take())
+			continue
+		}
+		if n.Kind != NodeAction || lines == 0 {
+			return
+		}
+		if _, nat := n.Action.(NAT); !nat {
+			m.action(w, n)
+		}
+		w.take()
+		lines--
+	}
+}
+
+// marks says which bits of mark and label the actions of exec write, and what p,
+// the packet after them, has there.
+func (ct *ConntrackEvent) marks(p *flow.Flow) {
+	var mask, label flow.Value
+	write := func(f *flow.Field, bits flow.Value) {
+		switch f.Name {
+		case "ct_mark":
+			mask = mask.Or(bits)
+		case "ct_label":
+			label = label.Or(bits)
+		}
+	}
+	for _, a := range ct.Action.Exec {
+		switch a := a.(type) {
+		case SetField:
+			write(a.Field, a.Mask)
+		case Load:
+			write(a.Dst.Field, flow.Ones(a.Dst.Bits).Shl(a.Dst.Lo))
+		case Move:
+			write(a.Dst.Field, flow.Ones(a.Dst.Bits).Shl(a.Dst.Lo))
+		}
+	}
+	markField, _ := flow.Lookup("ct_mark")
+	labelField, _ := flow.Lookup("ct_label")
+	ct.Mark, ct.MarkMask = uint32(p.Get(markField).And(mask).Lo), uint32(mask.Lo)
+	ct.Label, ct.LabelMask = p.Get(labelField).And(label), label
+}
+
+// clone executes the actions inside of clone, which the reply prints on the
+// lines after it, and puts everything back.
+func (m *machine) clone(w *walk, a Clone) {
+	m.isolated(func() {
+		for _, inner := range a.Actions {
+			if !m.expect(w, inner) {
+				break
+			}
+		}
+		// What the last action inside led to.
+		for n := w.peek(); n != nil && (n.Kind != NodeAction || m.elided); n = w.peek() {
+			m.next(w)
+		}
+	})
+}
+
+// expect executes lines up to and including the action that must come next. It
+// fails if another one comes, because an error ended the clone.
+func (m *machine) expect(w *walk, want Action) bool {
+	for n := w.peek(); n != nil; n = w.peek() {
+		if n.Kind != NodeAction {
+			m.next(w)
+			continue
+		}
+		if n.Action == nil || n.Action.String() != want.String() {
+			return false
+		}
+		m.next(w)
+		return true
+	}
+	return false
+}
+
+// group executes the buckets of a group, each on a copy of the packet.
+func (m *machine) group(w *walk, n *Node, a Group) {
+	g := &GroupEvent{ID: a.ID}
+	for _, next := range w.rest {
+		if next.Kind != NodeDetail && next.Kind != NodeBucket {
+			break
+		}
+		if next.Kind == NodeBucket {
+			digits := strings.TrimRight(strings.TrimPrefix(next.Text, "bucket "), ":")
+			if id, err := number(digits, 31, 0); err == nil {
+				g.Buckets = append(g.Buckets, int(id))
+			}
+		}
+		if next.Text == "no live bucket" {
+			g.NoBucket = true
+		}
+	}
+	m.emit(Event{Kind: EventGroup, Node: n, Group: g})
+}
+
+// checkPktLarger follows both answers. The reply prints the rest of the flow's
+// actions twice: first as if the packet were larger, then as if it were not.
+func (m *machine) checkPktLarger(w *walk, n *Node, a CheckPktLarger) {
+	larger, smaller := halves(w.rest)
+	w.rest = nil
+	for i, lines := range [][]*Node{larger, smaller} {
+		if i == 1 && lines == nil {
+			break
+		}
+		m.isolated(func() {
+			bit := uint64(1 - i)
+			a.Dst.Set(&m.flow, flow.Uint(bit))
+			m.emit(Event{Kind: EventCheckPktLarger, Node: n, Larger: &LargerEvent{a.Size, bit == 1}})
+			m.run(lines)
+		})
+	}
+}
+
+// halves splits lines where their actions begin again. If they do not, there is
+// only a first half.
+func halves(lines []*Node) (first, second []*Node) {
+	var at []int
+	for i, n := range lines {
+		if n.Kind == NodeAction {
+			at = append(at, i)
+		}
+	}
+	half := len(at) / 2
+	if half == 0 || len(at)%2 == 1 {
+		return lines, nil
+	}
+	for i := range half {
+		if lines[at[i]].Text != lines[at[i+half]].Text {
+			return lines, nil
+		}
+	}
+	return lines[:at[half]], lines[at[half]:]
+}

@@ -1,0 +1,233 @@
+package openflow
+
+import (
+	"strings"
+
+	"github.com/ovnctl/ovnctl/pkg/flow"
+)
+
+// A Replayed is a pass of a trace after execution.
+type Replayed struct {
+	Pass   *Pass
+	Parent int // index of the pass it was forked from; -1: none or not known
+	Event  int // index of the event in Parent that forked it; -1: not known
+	Start  flow.Flow
+	Final  flow.Flow // after all actions, as the reply's "Final flow:" has it
+	Events []Event
+	Elided bool // lines were cut out, so that Flow and Final cannot be trusted
+}
+
+// Replay executes the actions that a trace's reply names on the flow it began
+// with, and returns one Replayed for each pass of it.
+//
+// The reply does not print all of a flow: the tunnel key of a packet that came
+// in by a tunnel is missing. So start, if not nil, is the flow that was given to
+// ofproto/trace; its tunnel key is used where the reply prints none. In a pass
+// that prints no flow at all the whole of start is used.
+func Replay(t *Trace, start *flow.Flow) []*Replayed {
+	var done []*Replayed
+	var queue []fork // copies that are to come back, first one first
+	for i, p := range t.Passes {
+		r := &Replayed{Pass: p, Parent: -1, Event: -1}
+		var from fork
+		switch {
+		case p.Recirc == nil && start != nil:
+			from.flow = *start
+		case p.Recirc != nil && p.Recirc.Conntrack && len(queue) > 0:
+			from, queue = queue[0], queue[1:]
+			r.Parent, r.Event = from.pass, from.event
+			done[from.pass].Events[from.event].Conntrack.Fork = i
+		}
+		m := machine{flow: from.flow, stack: from.stack, step: -1, pass: i}
+		if p.Flow != nil {
+			m.flow = *p.Flow
+			unhide(&m.flow, &from.flow)
+		}
+		r.Start = m.flow
+		m.run(p.Roots)
+		r.Final, r.Events, r.Elided = m.flow, m.events, m.elided
+		done = append(done, r)
+		queue = append(queue, m.forks...)
+	}
+	return done
+}
+
+// unhide gives a flow that was printed the tunnel key which is not printed.
+func unhide(printed, known *flow.Flow) {
+	hidden := printed.Uint("tun_id") == 0 && printed.Uint("tun_dst") == known.Uint("tun_dst")
+	if hidden {
+		f, _ := flow.Lookup("tun_id")
+		printed.Set(f, known.Get(f))
+	}
+}
+
+// Agrees reports whether the flow after execution is the one that the reply
+// prints. A pass whose reply prints none, or with lines cut out, does not agree.
+func (r *Replayed) Agrees() bool {
+	if r.Pass.Final == nil || r.Elided {
+		return false
+	}
+	got, want := r.Final, *r.Pass.Final
+	unhide(&want, &got)
+	return got.String() == want.String()
+}
+
+// A fork is a copy of the packet that connection tracking will bring back.
+type fork struct {
+	pass, event int
+	flow        flow.Flow
+	stack       []saved
+}
+
+// saved is a value on the stack.
+type saved struct {
+	value flow.Value
+	port  flow.PortID // of in_port, whose name the value does not hold
+}
+
+// A machine executes the lines of one pass.
+type machine struct {
+	flow   flow.Flow
+	stack  []saved
+	bridge string
+	step   int // index of the step whose actions are executed
+	clones int
+	pass   int
+	events []Event
+	forks  []fork
+	elided bool
+}
+
+// A walk is a place in a list of lines.
+type walk struct{ rest []*Node }
+
+func (w *walk) peek() *Node {
+	if len(w.rest) == 0 {
+		return nil
+	}
+	return w.rest[0]
+}
+
+func (w *walk) take() *Node {
+	n := w.rest[0]
+	w.rest = w.rest[1:]
+	return n
+}
+
+// remarks takes the details, warnings and errors that follow an action.
+func (w *walk) remarks() []*Node {
+	var list []*Node
+	for n := w.peek(); n != nil && (n.Kind == NodeDetail || n.Kind == NodeWarning || n.Kind == NodeError); n = w.peek() {
+		list = append(list, w.take())
+	}
+	return list
+}
+
+func (m *machine) run(nodes []*Node) {
+	w := &walk{nodes}
+	for w.peek() != nil {
+		m.next(w)
+	}
+}
+
+func (m *machine) next(w *walk) {
+	n := w.take()
+	switch n.Kind {
+	case NodeTable:
+		m.lookup(n)
+	case NodeBridge:
+		if m.bridge == "" {
+			m.bridge = n.Bridge
+			m.run(n.Children)
+			return
+		}
+		m.enter(n, nil)
+	case NodeBucket:
+		m.isolated(func() { m.run(n.Children) })
+	case NodeError:
+		m.emit(Event{Kind: EventError, Node: n, Text: n.Text})
+	case NodeWarning:
+		m.emit(Event{Kind: EventWarning, Node: n, Text: n.Text})
+	case NodeDetail:
+		m.remark(n)
+	case NodeElided:
+		m.elided = true
+	case NodeAction:
+		m.action(w, n)
+	}
+}
+
+// emit adds an event about the packet as it is now.
+func (m *machine) emit(e Event) *Event {
+	e.Bridge, e.Parent, e.Clone, e.Flow = m.bridge, m.step, m.clones, m.flow
+	m.events = append(m.events, e)
+	return &m.events[len(m.events)-1]
+}
+
+func (m *machine) lookup(n *Node) {
+	if n.Step == nil { // the action set
+		m.run(n.Children)
+		return
+	}
+	m.emit(Event{Kind: EventStep, Node: n, Step: n.Step})
+	outer := m.step
+	m.step = len(m.events) - 1
+	m.run(n.Children)
+	m.step = outer
+}
+
+// isolated runs f and puts the packet and the stack back as they were.
+func (m *machine) isolated(f func()) {
+	packet, stack := m.flow, m.stack
+	m.stack = append([]saved(nil), stack...)
+	m.clones++
+	f()
+	m.clones--
+	m.flow, m.stack = packet, stack
+}
+
+// enter follows the packet into another bridge. Metadata, registers, the tunnel
+// and conntrack stay behind. outer, if not nil, is the packet around it.
+func (m *machine) enter(n *Node, outer *flow.Flow) {
+	m.isolated(func() {
+		bridge, step := m.bridge, m.step
+		if outer != nil {
+			m.flow = *outer
+		}
+		m.flow.ClearRegisters()
+		m.flow.ClearTunnel()
+		m.flow.ClearConntrack()
+		m.flow.SetInPort(entrance(n))
+		m.stack, m.bridge = nil, n.Bridge
+		m.run(n.Children)
+		m.bridge, m.step = bridge, step
+	})
+}
+
+// entrance is the port by which the packet enters a bridge, where the first
+// lookup names it.
+func entrance(bridge *Node) flow.PortID {
+	for _, n := range bridge.Children {
+		if n.Step == nil || n.Step.Match == nil {
+			continue
+		}
+		term, _ := n.Step.Match.Field("in_port")
+		return term.Port
+	}
+	return flow.PortID{}
+}
+
+// remark learns from "-> FIELD is now VALUE".
+func (m *machine) remark(n *Node) {
+	name, value, ok := strings.Cut(n.Text, " is now ")
+	if !ok {
+		return
+	}
+	sub, err := flow.ParseSubfield(name)
+	if err != nil {
+		return
+	}
+	if v, _, err := sub.Field.ParseValue(value); err == nil && sub.Get(&m.flow) != v {
+		sub.Set(&m.flow, v)
+	}
+}
