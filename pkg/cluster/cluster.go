@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -61,13 +62,14 @@ type Node struct {
 	SystemID string // Chassis.name
 	Zone     string // Zone.Name
 	Local    bool   // this is the host ovnctl runs on
-	// Host is never nil. The one of a node that cannot be read says why.
+	// Host answers for all beyond Vswitch and is never nil. The one of a node that cannot be read says why.
 	Host node.Host
 	// Vswitch is the node's Open_vSwitch database, nil until
 	// Cluster.Gather has opened it. The local node's is open at once.
 	Vswitch ovsdb.Reader
 
-	far bool // no way to it is known, and nobody gave one
+	hostname string // Chassis.hostname
+	far      bool   // no way to it is known, and nobody gave one
 }
 
 // A Problem is a source that could not be read.
@@ -116,10 +118,7 @@ func Open(ctx context.Context, config Config) (*Cluster, error) {
 		return nil, err
 	}
 	if config.Record != "" {
-		if err := c.record(config.Record); err != nil {
-			_ = c.Close()
-			return nil, err
-		}
+		c.record(config.Record)
 	}
 	slices.SortFunc(c.Hosts, func(a, b *Node) int { return strings.Compare(a.Name, b.Name) })
 	if err := c.nothing(); err != nil {
@@ -151,7 +150,7 @@ func (c *Cluster) nothing() error {
 	return errors.Join(errs...)
 }
 
-// Close ends all connections.
+// Close ends all connections. Of a recording that is incomplete it says why.
 func (c *Cluster) Close() error {
 	var errs []error
 	for _, z := range c.Zones {
@@ -170,6 +169,14 @@ func (c *Cluster) Close() error {
 		errs = append(errs, f())
 	}
 	return errors.Join(errs...)
+}
+
+// record has all hosts recorded below dir, each in a directory of its name.
+func (c *Cluster) record(dir string) {
+	for _, n := range c.Hosts {
+		n.Host = node.Recorder(n.Host, filepath.Join(dir, node.RecordingName(n.Name)))
+		c.close = append(c.close, func() error { return node.RecordingError(n.Host) })
+	}
 }
 
 // Source is what has been read so far.
@@ -246,7 +253,11 @@ func (c *Cluster) Gather(ctx context.Context, nodes ...*Node) {
 		}
 		c.Problems = append(c.Problems, problem("node "+n.Name, n.Host.Origin(), errs[i]))
 	}
-	if far > 0 {
+	switch {
+	case far == 0:
+	case c.snapshot:
+		c.note(fmt.Sprintf("%d nodes not read: they have no directory here", far))
+	default:
 		c.note(fmt.Sprintf("%d other nodes not read: give --node-exec 'PREFIX {hostname}' to reach them", far))
 	}
 }

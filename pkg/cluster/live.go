@@ -129,9 +129,9 @@ func openLocal(ctx context.Context, f *finder) *localNode {
 	}
 	l := &localNode{host: func(name string) node.Host {
 		if place.far {
-			return node.NewVswitch(name, place.remote, f.TLS, f.Timeout)
+			return node.VswitchOnly(name, place.remote, f.TLS, f.Timeout)
 		}
-		return node.NewLocal(node.LocalConfig{
+		return node.Local(node.LocalConfig{
 			Name:      name,
 			HostRoot:  place.root,
 			OVSRunDir: place.dir,
@@ -189,24 +189,13 @@ func openDB(ctx context.Context, f *finder, which central, local func() *localNo
 
 // addHosts makes the nodes of a zone's chassis and the local node.
 func (c *Cluster) addHosts(config Config, zone *Zone, rows []chassisRow, local *localNode) {
-	hostnames := map[string]int{}
-	for _, r := range rows {
-		hostnames[r.Hostname]++
-	}
 	self := local.system.id("system-id")
 	var here *Node
-	for _, r := range rows {
-		if r.OtherConfig["is-remote"] == "true" { // a chassis of another zone
-			continue
-		}
-		n := &Node{Name: r.Hostname, SystemID: r.Name, Zone: zone.Name}
-		if n.Name == "" || hostnames[r.Hostname] > 1 {
-			n.Name = r.Name
-		}
-		if here == nil && local.host != nil && self != "" && r.Name == self {
+	for _, n := range chassisNodes(zone, rows) {
+		if here == nil && local.host != nil && self != "" && n.SystemID == self {
 			here = n
 		} else {
-			n.Host, n.far = otherHost(config, n.Name, r.Hostname)
+			n.Host, n.far = otherHost(config, n.Name, n.hostname)
 		}
 		c.Hosts = append(c.Hosts, n)
 	}
@@ -224,16 +213,36 @@ func (c *Cluster) addHosts(config Config, zone *Zone, rows []chassisRow, local *
 	here.Host = local.host(here.Name)
 }
 
+// chassisNodes makes the nodes of a zone's own chassis, without their hosts.
+func chassisNodes(zone *Zone, rows []chassisRow) []*Node {
+	hostnames := map[string]int{}
+	for _, r := range rows {
+		hostnames[r.Hostname]++
+	}
+	var nodes []*Node
+	for _, r := range rows {
+		if r.OtherConfig["is-remote"] == "true" { // a chassis of another zone
+			continue
+		}
+		n := &Node{Name: r.Hostname, SystemID: r.Name, Zone: zone.Name, hostname: r.Hostname}
+		if n.Name == "" || hostnames[r.Hostname] > 1 {
+			n.Name = r.Name
+		}
+		nodes = append(nodes, n)
+	}
+	return nodes
+}
+
 // otherHost is how a node other than the local one is read; far says that
 // there is no way to it.
 func otherHost(config Config, name, hostname string) (h node.Host, far bool) {
 	if config.NodeExec == "" {
 		err := fmt.Errorf("give --node-exec 'PREFIX {hostname}' to reach it: %w", node.ErrUnavailable)
-		return node.NewUnreachable(name, err), true
+		return node.Unreachable(name, err), true
 	}
-	h, err := node.NewRemote(node.RemoteConfig{Name: name, Hostname: hostname, Prefix: config.NodeExec, Timeout: config.Timeout})
+	h, err := node.Remote(node.RemoteConfig{Name: name, Hostname: hostname, Prefix: config.NodeExec, Timeout: config.Timeout})
 	if err != nil {
-		return node.NewUnreachable(name, err), false
+		return node.Unreachable(name, err), false
 	}
 	return h, false
 }
@@ -242,9 +251,3 @@ func localName(l *localNode) string {
 	hostname, _ := os.Hostname()
 	return cmp.Or(l.system.id("hostname"), hostname, "local")
 }
-
-func (c *Cluster) openOffline(context.Context, Config) error {
-	return fmt.Errorf("offline directories cannot be read yet")
-}
-
-func (c *Cluster) record(string) error { return fmt.Errorf("recording is not supported yet") }

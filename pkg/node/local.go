@@ -44,9 +44,9 @@ type local struct {
 	busy gates
 }
 
-// NewLocal is the host ovnctl runs on: it speaks to sockets and to the kernel
+// Local is the host ovnctl runs on: it speaks to sockets and to the kernel
 // itself and opens nothing before it is asked.
-func NewLocal(c LocalConfig) Host {
+func Local(c LocalConfig) Host {
 	c.Name = cmp.Or(c.Name, "local")
 	c.OVSRunDir = cmp.Or(c.OVSRunDir, DefaultOVSRunDir)
 	c.OVNRunDir = cmp.Or(c.OVNRunDir, DefaultOVNRunDir)
@@ -59,12 +59,17 @@ func (l *local) Origin() string { return "local" }
 
 func (l *local) ovsDir() string { return Resolve(l.HostRoot, l.OVSRunDir) }
 
+func (l *local) remote() string {
+	return cmp.Or(l.OVS, "unix:"+filepath.Join(l.ovsDir(), "db.sock"))
+}
+
 func (l *local) Vswitch(ctx context.Context) (ovsdb.Reader, error) {
-	remote := l.OVS
-	if remote == "" {
-		remote = "unix:" + filepath.Join(l.ovsDir(), "db.sock")
+	// A nil *Client in the interface would not be nil.
+	db, err := ovsdb.Dial(ctx, ovsdb.Config{DB: "Open_vSwitch", Remotes: l.remote(), TLS: l.TLS, Timeout: l.Timeout})
+	if err != nil {
+		return nil, err
 	}
-	return ovsdb.Dial(ctx, ovsdb.Config{DB: "Open_vSwitch", Remotes: remote, TLS: l.TLS, Timeout: l.Timeout})
+	return db, nil
 }
 
 func (l *local) Control(ctx context.Context, daemon, command string, args ...string) (string, error) {

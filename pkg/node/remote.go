@@ -41,9 +41,9 @@ type remote struct {
 // option or anything else but a name.
 var hostnamePattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:-]*$`)
 
-// NewRemote is a node behind a command prefix. It runs nothing before it is
+// Remote is a node behind a command prefix. It runs nothing before it is
 // asked. On the node it needs sh and the tools that come with the daemons.
-func NewRemote(c RemoteConfig) (Host, error) {
+func Remote(c RemoteConfig) (Host, error) {
 	words, err := splitWords(c.Prefix)
 	switch {
 	case err != nil:

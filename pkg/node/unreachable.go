@@ -12,9 +12,9 @@ type unreachable struct {
 	err  error
 }
 
-// NewUnreachable is a host of which nothing can be read, for a reason that
+// Unreachable is a host of which nothing can be read, for a reason that
 // every answer repeats.
-func NewUnreachable(name string, reason error) Host { return unreachable{name, reason} }
+func Unreachable(name string, reason error) Host { return unreachable{name, reason} }
 
 func (u unreachable) Name() string   { return u.name }
 func (u unreachable) Origin() string { return "" }

@@ -13,9 +13,9 @@ type vswitchOnly struct {
 	config ovsdb.Config
 }
 
-// NewVswitch is a host of which only the Open_vSwitch database can be reached,
+// VswitchOnly is a host of which only the Open_vSwitch database can be reached,
 // over the network.
-func NewVswitch(name, remotes string, tls ovsdb.TLSFiles, timeout time.Duration) Host {
+func VswitchOnly(name, remotes string, tls ovsdb.TLSFiles, timeout time.Duration) Host {
 	err := fmt.Errorf("only its Open_vSwitch is reached, at %s; run there or give --node-exec: %w", remotes, ErrUnavailable)
 	return vswitchOnly{unreachable{name, err}, ovsdb.Config{DB: "Open_vSwitch", Remotes: remotes, TLS: tls, Timeout: timeout}}
 }
@@ -23,5 +23,9 @@ func NewVswitch(name, remotes string, tls ovsdb.TLSFiles, timeout time.Duration)
 func (v vswitchOnly) Origin() string { return v.config.Remotes }
 
 func (v vswitchOnly) Vswitch(ctx context.Context) (ovsdb.Reader, error) {
-	return ovsdb.Dial(ctx, v.config)
+	db, err := ovsdb.Dial(ctx, v.config)
+	if err != nil {
+		return nil, err
+	}
+	return db, nil
 }

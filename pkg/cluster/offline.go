@@ -1,0 +1,163 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"time"
+
+	"github.com/ovnctl/ovnctl/pkg/archive"
+	"github.com/ovnctl/ovnctl/pkg/node"
+	"github.com/ovnctl/ovnctl/pkg/ovsdb"
+)
+
+// openOffline opens a plain directory: nb.db and sb.db of a zone, NODE/conf.db
+// and so on of its nodes. Where a node's directory has an nb.db or sb.db, the
+// node is a zone of its own.
+func (c *Cluster) openOffline(ctx context.Context, config Config) error {
+	tree, err := archive.Open(config.Offline)
+	if err != nil {
+		return err
+	}
+	c.close = append(c.close, tree.Close)
+	c.snapshot = true
+	dirs, err := tree.Nodes()
+	if err != nil {
+		return err
+	}
+	o := &offlineDir{c: c, tree: tree, dirs: dirs}
+	o.zone(ctx, ".")
+	for _, dir := range dirs {
+		if tree.Has(path.Join(dir, "nb.db")) || tree.Has(path.Join(dir, "sb.db")) {
+			o.zone(ctx, dir)
+		}
+	}
+	for _, dir := range o.dirs { // those of no chassis that is known
+		n := &Node{Name: dir, Host: node.Offline(tree, dir)}
+		n.SystemID = o.systemID(ctx, n)
+		c.Hosts = append(c.Hosts, n)
+	}
+	if len(c.Hosts) == 0 && len(c.Zones) == 1 && c.Zones[0].NB == nil && c.Zones[0].SB == nil && len(c.Problems) == 0 {
+		return fmt.Errorf("%s: neither nb.db nor sb.db nor a node's directory with conf.db in it", config.Offline)
+	}
+	c.time = o.time()
+	return nil
+}
+
+// An offlineDir is a directory that is being opened.
+type offlineDir struct {
+	c    *Cluster
+	tree *archive.Tree
+	dirs []string // of nodes not yet found to be a chassis
+	read []string // the database files
+}
+
+// zone opens the databases in a directory and the nodes of their chassis.
+func (o *offlineDir) zone(ctx context.Context, dir string) {
+	z := &Zone{NB: o.database(path.Join(dir, "nb.db"), northbound), SB: o.database(path.Join(dir, "sb.db"), southbound)}
+	if dir != "." && z.NB == nil && z.SB == nil {
+		return
+	}
+	o.c.Zones = append(o.c.Zones, z)
+	if z.NB != nil {
+		global, err := ovsdb.Find[globalRow](ctx, z.NB)
+		if err != nil {
+			o.c.Problems = append(o.c.Problems, problem(northbound.name, z.NB.Origin(), err))
+		} else if len(global) > 0 {
+			z.Name = global[0].Name
+		}
+	}
+	if z.SB == nil {
+		return
+	}
+	rows, err := ovsdb.Find[chassisRow](ctx, z.SB)
+	if err != nil {
+		o.c.Problems = append(o.c.Problems, problem(southbound.name, z.SB.Origin(), err))
+		return
+	}
+	nodes := chassisNodes(z, rows)
+	for _, n := range nodes {
+		o.match(n, func(dir string) bool {
+			return dir == node.RecordingName(n.Name) || dir == n.Name || dir == n.SystemID
+		})
+	}
+	for _, n := range nodes {
+		if n.Host == nil {
+			o.match(n, func(dir string) bool {
+				return o.systemID(ctx, &Node{Name: dir, Host: node.Offline(o.tree, dir)}) == n.SystemID
+			})
+		}
+		if n.Host == nil {
+			err := fmt.Errorf("no directory of it in %s: %w", o.tree.Path(), node.ErrUnavailable)
+			n.Host, n.far = node.Unreachable(n.Name, err), true
+		}
+	}
+	o.c.Hosts = append(o.c.Hosts, nodes...)
+}
+
+// match gives a node the first directory that is its own.
+func (o *offlineDir) match(n *Node, own func(dir string) bool) {
+	for i, dir := range o.dirs {
+		if own(dir) {
+			n.Host = node.Offline(o.tree, dir)
+			o.dirs = append(o.dirs[:i:i], o.dirs[i+1:]...)
+			return
+		}
+	}
+}
+
+// systemID is what a directory's Open_vSwitch says of the node; empty when it
+// has none.
+func (o *offlineDir) systemID(ctx context.Context, n *Node) string {
+	db, err := n.Host.Vswitch(ctx)
+	if err != nil {
+		return ""
+	}
+	var s system
+	if err := ovsdb.Load(ctx, db, &s); err != nil {
+		return ""
+	}
+	return s.id("system-id")
+}
+
+func (o *offlineDir) database(name string, which central) ovsdb.Reader {
+	origin := path.Join(o.tree.Path(), name)
+	f, err := o.tree.File(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		o.c.note(fmt.Sprintf("no %s: no %s", which.name, origin))
+		return nil
+	}
+	if err == nil {
+		defer f.Close() //nolint:errcheck // only read
+		var db *ovsdb.Snapshot
+		if db, err = ovsdb.ParseFile(origin, f); err == nil {
+			if db.Name() == which.name {
+				o.read = append(o.read, name)
+				if damage := db.Damage(); damage != "" {
+					o.c.note(origin + ": " + damage)
+				}
+				return db
+			}
+			err = fmt.Errorf("this is a database of %s", db.Name())
+		}
+	}
+	o.c.Problems = append(o.c.Problems, Problem{What: which.name, Where: origin, Err: err, Next: "save it again with ovsdb-client backup"})
+	return nil
+}
+
+// time is when the newest of what was read was saved.
+func (o *offlineDir) time() (newest time.Time) {
+	files := o.read
+	dirs, _ := o.tree.Nodes()
+	for _, dir := range dirs {
+		files = append(files, path.Join(dir, "conf.db"), path.Join(dir, "conf.json"))
+	}
+	for _, name := range files {
+		if t := o.tree.ModTime(name); t.After(newest) {
+			newest = t
+		}
+	}
+	return newest
+}
