@@ -2,7 +2,6 @@ package ovsdb
 
 import (
 	"context"
-	"crypto/tls"
 	"crypto/x509"
 	"errors"
 	"fmt"
@@ -43,8 +42,11 @@ func (c *Client) explain(remote string, err error) (error, string) {
 		return said, hint
 	}
 	unix := strings.HasPrefix(remote, "unix:")
+	var file *fs.PathError
 	var dns *net.DNSError
 	switch {
+	case errors.As(err, &file):
+		return err, "the files that -p, -c and -C name must be there and readable"
 	case errors.Is(err, fs.ErrNotExist) && unix:
 		return &cause{"no such socket", err},
 			"is the server running on this host? `ls /run/ovn /run/openvswitch` shows its sockets; otherwise give tcp:HOST:PORT or ssl:HOST:PORT"
@@ -71,8 +73,11 @@ func (c *Client) explain(remote string, err error) (error, string) {
 		return err, "is that an ssl: port?"
 	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
 		hint := "the server ended or was restarted: try again"
-		if strings.HasPrefix(remote, "tcp:") {
+		switch {
+		case strings.HasPrefix(remote, "tcp:"):
 			hint += "; or it is an ssl: port"
+		case strings.HasPrefix(remote, "ssl:"):
+			hint = "is it an ssl: port? " + c.certificateHint()
 		}
 		return &cause{"the server closed the connection", err}, hint
 	}
@@ -91,7 +96,6 @@ func (c *Client) explainTLS(err error) (said error, hint string, ok bool) {
 	var unknown x509.UnknownAuthorityError
 	var invalid x509.CertificateInvalidError
 	var name x509.HostnameError
-	var plain tls.RecordHeaderError
 	switch {
 	case errors.As(err, &missing):
 		return err, "give -p KEY -c CERTIFICATE -C CA-CERTIFICATE, as to the C tools", true
@@ -105,8 +109,6 @@ func (c *Client) explainTLS(err error) (said error, hint string, ok bool) {
 	case errors.As(err, &name):
 		return &cause{fmt.Sprintf("the server's certificate is not for the name %s", files.ServerName), err},
 			"leave the server name out: certificates of ovs-pki hold none", true
-	case errors.As(err, &plain):
-		return &cause{"the server does not speak TLS", err}, "give tcp: instead of ssl:", true
 	}
 	var op *net.OpError
 	if errors.As(err, &op) && op.Op == "remote error" {
@@ -129,16 +131,20 @@ func expiry(invalid x509.CertificateInvalidError, err error) error {
 
 // explainAlert is what the server did not like in the handshake.
 func (c *Client) explainAlert(op *net.OpError) (said error, hint string) {
-	files := c.config.TLS
-	if files.Certificate == "" {
-		return &cause{"the server wants a client certificate", op}, "give -p KEY and -c CERTIFICATE"
+	if c.config.TLS.Certificate == "" {
+		return &cause{"the server wants a client certificate", op}, c.certificateHint()
 	}
-	hint = fmt.Sprintf("is %s signed by the CA that the server trusts?", files.Certificate)
-	if len(c.tls.Certificates) > 0 {
-		leaf := c.tls.Certificates[0].Leaf
-		if leaf != nil && time.Now().After(leaf.NotAfter) {
-			hint = fmt.Sprintf("%s expired at %s", files.Certificate, leaf.NotAfter.UTC().Format(time.RFC3339))
-		}
+	return &cause{fmt.Sprintf("the server refused the client certificate (%v)", op.Err), op}, c.certificateHint()
+}
+
+// certificateHint says what the server may have against the client certificate.
+func (c *Client) certificateHint() string {
+	file := c.config.TLS.Certificate
+	if file == "" {
+		return "does it want a client certificate? give -p KEY and -c CERTIFICATE"
 	}
-	return &cause{fmt.Sprintf("the server refused the client certificate (%v)", op.Err), op}, hint
+	if leaf := c.tls.Certificates[0].Leaf; leaf != nil && time.Now().After(leaf.NotAfter) {
+		return fmt.Sprintf("%s expired at %s", file, leaf.NotAfter.UTC().Format(time.RFC3339))
+	}
+	return fmt.Sprintf("is %s signed by the CA that the server trusts?", file)
 }

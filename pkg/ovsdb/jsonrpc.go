@@ -33,6 +33,9 @@ type message struct {
 	id, method, params, result, err []byte
 }
 
+// lastWords is how long to look for the reason of a connection that broke.
+const lastWords = 100 * time.Millisecond
+
 // echoTimeout bounds the answer to a server that asks but does not read.
 const echoTimeout = 5 * time.Second
 
@@ -95,6 +98,11 @@ func (n *conn) call(ctx context.Context, method string, params []any) ([]byte, e
 	stop := context.AfterFunc(ctx, func() { n.fail(ctx.Err()) })
 	defer stop()
 	if written, err := n.send(text); err != nil {
+		// The server may have said why before it hung up.
+		select {
+		case <-n.done:
+		case <-time.After(lastWords):
+		}
 		n.fail(err)
 		return nil, &errLost{err: n.cause(), sent: written == len(text)}
 	}

@@ -3,7 +3,9 @@ package ovsdb
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
+	"io"
 	"net"
 	"strings"
 )
@@ -66,7 +68,12 @@ func (r remote) dial(ctx context.Context, config *tls.Config) (net.Conn, error) 
 		return d.DialContext(ctx, "unix", r.address)
 	case "ssl":
 		t := tls.Dialer{NetDialer: &d, Config: config}
-		return t.DialContext(ctx, "tcp", r.address)
+		c, err := t.DialContext(ctx, "tcp", r.address)
+		var plain tls.RecordHeaderError
+		if errors.Is(err, io.EOF) || errors.As(err, &plain) {
+			err = fmt.Errorf("in the TLS handshake: %w (%w)", io.ErrUnexpectedEOF, err)
+		}
+		return c, err
 	}
 	return d.DialContext(ctx, "tcp", r.address)
 }

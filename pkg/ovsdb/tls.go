@@ -45,6 +45,8 @@ func (f TLSFiles) config() (*tls.Config, error) {
 			return nil, fmt.Errorf("certificate and private key: %w", err)
 		}
 		config.Certificates = []tls.Certificate{pair}
+		// Shown even if the server names other CAs, so that its refusal tells why.
+		config.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return &pair, nil }
 	}
 	return config, nil
 }
