@@ -23,8 +23,9 @@ type TopologyDocument struct {
 type TopologyView struct {
 	From  []string // what was read, a line each
 	Notes []string // those of the document that are not told elsewhere
-	// Detail shows all there is of each object, for a part that was asked for.
-	Detail bool
+	// Focus are the UUIDs of the objects that were asked for: there is all about
+	// them. Without any, the whole topology is shown in brief.
+	Focus []string
 }
 
 // Topology writes a document in one of [TopologyFormats].
@@ -57,6 +58,7 @@ type topologyText struct {
 	view               TopologyView
 	hosts              map[string]string // name of a chassis to its label
 	zones              bool              // more than one
+	focus              map[string]bool   // by UUID
 	onSwitch, onRouter map[string][]*topology.Port
 	byUUID             map[string]*topology.Port
 	bridges            map[string][]*topology.Bridge // by node
@@ -70,6 +72,10 @@ func newTopologyText(doc *TopologyDocument, view TopologyView) *topologyText {
 		onRouter: map[string][]*topology.Port{},
 		byUUID:   map[string]*topology.Port{},
 		bridges:  map[string][]*topology.Bridge{},
+		focus:    map[string]bool{},
+	}
+	for _, uuid := range view.Focus {
+		t.focus[uuid] = true
 	}
 	zones := map[string]bool{}
 	for _, c := range doc.Chassis {
@@ -92,6 +98,9 @@ func newTopologyText(doc *TopologyDocument, view TopologyView) *topologyText {
 	t.zones = len(zones) > 1
 	return t
 }
+
+// part reports whether only a part was asked for.
+func (t *topologyText) part() bool { return len(t.focus) > 0 }
 
 // label is what people call a chassis.
 func (t *topologyText) label(chassis string) string {

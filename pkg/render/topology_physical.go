@@ -13,7 +13,7 @@ func (t *topologyText) balancers() []*Tree {
 	byName := map[string]*Tree{}
 	shown := 0
 	for _, lb := range t.LoadBalancers {
-		if shown++; shown > fewBalancers && !t.view.Detail {
+		if shown++; shown > fewBalancers && !t.part() {
 			continue
 		}
 		name, kind := lb.Service, "service"
@@ -29,7 +29,7 @@ func (t *topologyText) balancers() []*Tree {
 			byName[kind+name] = tree
 			out = append(out, tree)
 		}
-		if t.view.Detail && lb.Service != "" {
+		if t.part() && lb.Service != "" {
 			tree.Add(Text("name"), Text(lb.Name))
 		}
 		for _, v := range lb.VIPs {
@@ -40,7 +40,7 @@ func (t *topologyText) balancers() []*Tree {
 			tree.Add(Text(lb.Protocol), Text(v.String()), backends)
 		}
 	}
-	if n := len(t.LoadBalancers) - fewBalancers; n > 0 && !t.view.Detail {
+	if n := len(t.LoadBalancers) - fewBalancers; n > 0 && !t.part() {
 		out = append(out, Branch(Text(fmt.Sprintf("%d more: -o wide has all", n))))
 	}
 	return out
@@ -77,14 +77,14 @@ func appliedTo(lb *topology.LoadBalancer) string {
 
 // portGroups are listed where a part was asked for.
 func (t *topologyText) portGroups() []*Tree {
-	if !t.view.Detail {
+	if !t.part() {
 		return nil
 	}
 	var out []*Tree
 	for _, pg := range t.PortGroups {
 		tree := Branch(heading("port group", pg.Name, ""), counted(nil, len(pg.Ports), "port", "ports"))
-		if owner := groupOwner(pg.ExternalIDs); owner != "" {
-			tree.Cells = append(tree.Cells, Text(owner))
+		if pg.Owner != "" {
+			tree.Cells = append(tree.Cells, Text("for "+pg.Owner))
 		}
 		addACLs(tree, pg.ACLs)
 		out = append(out, tree)
@@ -92,19 +92,9 @@ func (t *topologyText) portGroups() []*Tree {
 	return out
 }
 
-// groupOwner is what a CMS made a port group for.
-func groupOwner(ids map[string]string) string {
-	for _, key := range []string{"k8s.ovn.org/name", "name", "np", "neutron:security_group_id"} {
-		if ids[key] != "" {
-			return "for " + ids[key]
-		}
-	}
-	return ""
-}
-
 func addACLs(tree *Tree, acls []*topology.ACL) {
 	for _, a := range acls {
-		tree.Add(Text(fmt.Sprintf("ACL %s %d", a.Direction, a.Priority)), Text(a.Action, actionLook(a.Action)), Text(a.Match), Text(a.Name, Faint))
+		tree.AddTo("acls", Text(fmt.Sprintf("ACL %s %d", a.Direction, a.Priority)), Text(a.Action, actionLook(a.Action)), Text(a.Match))
 	}
 }
 
@@ -129,7 +119,7 @@ func (t *topologyText) physical() []*Tree {
 			t.nodeTree(tree, n)
 		}
 		t.chassisTunnels(tree, c)
-		if t.view.Detail || len(t.Switches)+len(t.Routers) == 0 {
+		if t.focus[c.UUID] || len(t.Switches)+len(t.Routers) == 0 {
 			t.boundPorts(tree, c)
 		}
 		out = append(out, tree)
@@ -198,32 +188,37 @@ func (t *topologyText) nodeTree(tree *Tree, n *topology.Node) {
 		} else if len(b.Networks) > 0 {
 			words = append(words, Span{Text: ", no uplink", Look: Bad})
 		}
-		branch := tree.Add(Line{{Text: "bridge "}, {Text: b.Name, Look: Name}}, words)
+		branch := tree.AddTo("bridges", Line{{Text: "bridge "}, {Text: b.Name, Look: Name}}, words)
 		for _, p := range b.Ports {
 			if t.worthALine(n, b, p) {
-				branch.Add(bridgePort(p)...)
+				branch.AddTo("ports", bridgePort(p)...)
 			}
 		}
 	}
 }
 
-// worthALine reports whether a port of a bridge is to be shown: all of them on
-// their own, otherwise those that are not told elsewhere.
+// worthALine reports whether a port of a bridge is to be shown: all of them
+// where the bridge or its node was asked for or there is no OVN, otherwise those
+// of ports that were asked for and those that are faulty. The others are told
+// elsewhere.
 func (t *topologyText) worthALine(n *topology.Node, b *topology.Bridge, p *topology.BridgePort) bool {
-	faulty := false
-	for _, i := range p.Interfaces {
-		faulty = faulty || i.Error != "" || i.OFPort < 0
-	}
-	if t.view.Detail || n.IntegrationBridge == "" || faulty {
+	if t.focus[b.UUID] || t.focus[n.UUID] || n.IntegrationBridge == "" || len(t.Ports) == 0 {
 		return true
 	}
-	switch p.Role {
-	case topology.RoleLocal, topology.RoleTunnel, topology.RoleUplink, topology.RolePatch:
-		return false
-	case topology.RoleVIF:
-		return len(t.Ports) == 0
+	for _, i := range p.Interfaces {
+		if i.Error != "" || i.OFPort < 0 {
+			return true
+		}
 	}
-	return b.Name == n.IntegrationBridge && len(t.Ports) == 0
+	if p.LogicalPort == "" || !t.part() {
+		return false
+	}
+	for uuid := range t.focus {
+		if port := t.byUUID[uuid]; port != nil && port.Name == p.LogicalPort {
+			return true
+		}
+	}
+	return false
 }
 
 func bridgePort(p *topology.BridgePort) []Line {
@@ -257,7 +252,7 @@ func bridgePort(p *topology.BridgePort) []Line {
 				facts = append(facts, key+" "+v)
 			}
 		}
-		if i.LinkState == "down" {
+		if i.LinkState == "down" && p.Role != topology.RoleLocal { // its own port is down where nobody uses it
 			facts = append(facts, "link down")
 		}
 		if i.Error != "" {
@@ -293,7 +288,7 @@ func (t *topologyText) chassisTunnels(tree *Tree, c *topology.Chassis) {
 		}
 	}
 	for _, l := range all {
-		if len(all) > fewTunnels && !t.view.Detail && l.state != topology.StateDown {
+		if len(all) > fewTunnels && !t.focus[c.UUID] && l.state != topology.StateDown {
 			ok[l.end.Type+" "+l.state]++
 			continue
 		}
@@ -304,7 +299,7 @@ func (t *topologyText) chassisTunnels(tree *Tree, c *topology.Chassis) {
 		case l.end.Error != "":
 			port = Text(l.end.Error, Bad)
 		}
-		tree.Add(Line{{Text: "tunnel → "}, {Text: t.label(l.to), Look: Name}}, Text(l.end.Type+" "+l.end.RemoteIP), port, Text(l.state, stateLook(l.state)))
+		tree.AddTo("tunnels", Line{{Text: "tunnel → "}, {Text: t.label(l.to), Look: Name}}, Text(l.end.Type+" "+l.end.RemoteIP), port, Text(l.state, stateLook(l.state)))
 	}
 	for _, key := range sortedKeys(ok) {
 		kind, state, _ := strings.Cut(key, " ")
@@ -323,6 +318,6 @@ func (t *topologyText) boundPorts(tree *Tree, c *topology.Chassis) {
 				place = a.Interface
 			}
 		}
-		tree.Add(Text(portType(p)), Text(portLabel(p), Name), Text(strings.Join(p.Addresses, " ")), Text(place), Text(p.State, stateLook(p.State)))
+		tree.AddTo("ports", Text(portType(p)), Text(portLabel(p), Name), Text(strings.Join(p.Addresses, " ")), Text(place), Text(p.State, stateLook(p.State)))
 	}
 }

@@ -116,7 +116,7 @@ func (t *topologyText) switchTree(s *topology.Switch) *Tree {
 	tree := Branch(heading("switch", s.Name, s.DisplayName), Text(strings.Join(s.Subnets, " ")))
 	var routers []string
 	for _, p := range t.onSwitch[s.UUID] {
-		if p.Type == "router" && !t.view.Detail {
+		if p.Type == "router" && !t.focus[s.UUID] {
 			if peer := t.byUUID[refUUID(p.Peer)]; peer != nil && peer.Router != nil {
 				routers = append(routers, peer.Router.Name)
 			}
@@ -133,12 +133,12 @@ func (t *topologyText) switchTree(s *topology.Switch) *Tree {
 	}
 	tree.Cells = append(tree.Cells, t.facts(s.Zone, s.TunnelKey, s.UUID))
 	for _, p := range t.onSwitch[s.UUID] {
-		if p.Type == "router" && !t.view.Detail && p.State == topology.StateUp {
+		if p.Type == "router" && !t.focus[s.UUID] && !t.focus[p.UUID] && p.State == topology.StateUp {
 			continue
 		}
 		t.port(tree, p)
 	}
-	if t.view.Detail {
+	if t.part() {
 		addACLs(tree, s.ACLs)
 	}
 	return tree
@@ -162,10 +162,10 @@ func (t *topologyText) facts(zone string, key int, uuid string) Line {
 	if t.zones && zone != "" {
 		words = append(words, "zone "+zone)
 	}
-	if t.view.Detail && key != 0 {
+	if t.focus[uuid] && key != 0 {
 		words = append(words, fmt.Sprintf("key %d", key))
 	}
-	if t.view.Detail && uuid != "" {
+	if t.focus[uuid] {
 		words = append(words, uuid)
 	}
 	return Text(strings.Join(words, ", "), Faint)
@@ -193,7 +193,7 @@ func (t *topologyText) port(tree *Tree, p *topology.Port) {
 		addresses = p.Networks
 	}
 	where := t.where(p)
-	line := tree.Add(name, Text(strings.Join(addresses, " ")), where)
+	line := tree.AddTo("ports", name, Text(strings.Join(addresses, " ")), where)
 	if p.State != topology.StateUp && (p.State != topology.StateNone || len(where) == 0) {
 		state := Text(p.State, stateLook(p.State))
 		if p.State == topology.StateNone {
@@ -205,7 +205,7 @@ func (t *topologyText) port(tree *Tree, p *topology.Port) {
 			line.Cells = append(line.Cells, Text("down: "+p.Reason, Bad))
 		}
 	}
-	if t.view.Detail {
+	if t.focus[p.UUID] {
 		t.portDetail(line, p)
 	}
 }
@@ -279,7 +279,7 @@ func (t *topologyText) gateway(g *topology.Gateway) Line {
 		}
 		may = append(may, word)
 	}
-	if len(may) > 1 || len(may) == 1 && (g.Chassis[0].Chassis != g.Active || t.view.Detail) {
+	if len(may) > 1 || len(may) == 1 && (g.Chassis[0].Chassis != g.Active || t.part()) {
 		l = append(l, Span{Text: " (of " + strings.Join(may, ", ") + ")"})
 	}
 	return l
@@ -382,12 +382,12 @@ func (t *topologyText) nat(tree *Tree, r *topology.Router) {
 			rules = append(rules, n)
 		}
 	}
-	if len(rules) > fewRules && !t.view.Detail {
+	if len(rules) > fewRules && !t.focus[r.UUID] {
 		tree.Add(counted(nil, len(rules), "NAT rule", "NAT rules"))
 		return
 	}
 	for _, n := range rules {
-		tree.Add(Text(n.Type), Text(natText(n)), Text(natPlace(n)))
+		tree.AddTo("rules", Text(n.Type), Text(natText(n)), Text(natPlace(n)))
 	}
 }
 
@@ -412,13 +412,24 @@ func natPlace(n *topology.NAT) string {
 	return strings.Join(words, " ")
 }
 
+// routes lists the default routes; the others are counted unless the router was
+// asked for.
 func (t *topologyText) routes(tree *Tree, r *topology.Router) {
-	if len(r.Routes) > fewRules && !t.view.Detail {
-		tree.Add(counted(nil, len(r.Routes), "static route", "static routes"))
-		return
-	}
+	more := 0
 	for _, route := range r.Routes {
-		tree.Add(Text("route"), Text(routeText(route)), Text(routePlace(route)))
+		if !t.focus[r.UUID] && !strings.HasSuffix(route.Prefix, "/0") {
+			more++
+			continue
+		}
+		tree.AddTo("rules", Text("route"), Text(routeText(route)), Text(routePlace(route)))
+	}
+	switch {
+	case more == len(r.Routes):
+		if more > 0 {
+			tree.Add(counted(nil, more, "static route", "static routes"))
+		}
+	case more > 0:
+		tree.Add(counted(nil, more, "more static route", "more static routes"))
 	}
 }
 
@@ -454,12 +465,12 @@ func (t *topologyText) policies(tree *Tree, r *topology.Router) {
 			policies = append(policies, p)
 		}
 	}
-	if len(policies) > fewRules && !t.view.Detail {
+	if len(policies) > fewRules && !t.focus[r.UUID] {
 		tree.Add(counted(nil, len(policies), "router policy", "router policies"))
 		return
 	}
 	for _, p := range policies {
-		tree.Add(Text(fmt.Sprintf("policy %d", p.Priority)), Text(policyAction(p)), Text(p.Match))
+		tree.AddTo("rules", Text(fmt.Sprintf("policy %d", p.Priority)), Text(policyAction(p)), Text(p.Match))
 	}
 }
 

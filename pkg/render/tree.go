@@ -7,11 +7,12 @@ import (
 	"unicode/utf8"
 )
 
-// A Tree is a line with lines below it. The cells of siblings stand in columns
-// where the stream is wide enough for them; where it is not, each line is
-// wrapped.
+// A Tree is a line with lines below it. The cells of neighbours with the same
+// Columns stand in columns where the stream is wide enough for them; where it is
+// not, each line is wrapped.
 type Tree struct {
 	Cells    []Line
+	Columns  string
 	Children []*Tree
 }
 
@@ -19,8 +20,11 @@ type Tree struct {
 func Branch(cells ...Line) *Tree { return &Tree{Cells: cells} }
 
 // Add puts a line below t and returns it.
-func (t *Tree) Add(cells ...Line) *Tree {
-	c := Branch(cells...)
+func (t *Tree) Add(cells ...Line) *Tree { return t.AddTo("", cells...) }
+
+// AddTo is Add for a line that shares columns with its neighbours of that name.
+func (t *Tree) AddTo(columns string, cells ...Line) *Tree {
+	c := &Tree{Cells: cells, Columns: columns}
 	t.Children = append(t.Children, c)
 	return c
 }
@@ -57,8 +61,15 @@ type treeWriter struct {
 }
 
 func (t *treeWriter) children(prefix string, siblings []*Tree) {
-	widths := t.fit(siblings, width(prefix)+width(t.glyphs.fork))
+	var widths []int
 	for i, c := range siblings {
+		if i == 0 || c.Columns != siblings[i-1].Columns {
+			end := i
+			for end < len(siblings) && siblings[end].Columns == c.Columns {
+				end++
+			}
+			widths = t.fit(siblings[i:end], width(prefix)+width(t.glyphs.fork))
+		}
 		fork, bar := t.glyphs.fork, t.glyphs.bar
 		if i == len(siblings)-1 {
 			fork, bar = t.glyphs.last, t.glyphs.gap
@@ -68,40 +79,30 @@ func (t *treeWriter) children(prefix string, siblings []*Tree) {
 	}
 }
 
-// fit returns the widths of the columns of siblings, or nil if they do not fit.
-func (t *treeWriter) fit(siblings []*Tree, indent int) []int {
+// fit returns the widths of the columns of neighbours that are indented by
+// indent, or nil if they do not fit.
+func (t *treeWriter) fit(neighbours []*Tree, indent int) []int {
 	var widths []int
-	total := 0
-	for _, c := range siblings {
-		own := indent
-		for i, cell := range c.Cells {
-			n := lineWidth(t.style.prepare(cell))
-			own += n
-			if i == len(c.Cells)-1 {
-				break // the last is not padded
-			}
+	for _, c := range neighbours {
+		for i, cell := range c.Cells[:max(len(c.Cells)-1, 0)] { // the last is not padded
 			if i == len(widths) {
 				widths = append(widths, 0)
 			}
-			widths[i] = max(widths[i], n)
+			widths[i] = max(widths[i], lineWidth(t.style.prepare(cell)))
 		}
 	}
-	if t.style.Width == 0 {
-		return widths
-	}
-	for _, c := range siblings {
+	for _, c := range neighbours {
 		own := indent
 		for i, cell := range c.Cells {
-			if i < len(c.Cells)-1 {
-				own += widths[i] + len(gap)
-				continue
+			if i == len(c.Cells)-1 {
+				own += lineWidth(t.style.prepare(cell))
+				break
 			}
-			own += lineWidth(t.style.prepare(cell))
+			own += widths[i] + len(gap)
 		}
-		total = max(total, own)
-	}
-	if total > t.style.Width {
-		return nil
+		if t.style.Width > 0 && own > t.style.Width {
+			return nil
+		}
 	}
 	return widths
 }

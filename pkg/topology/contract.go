@@ -383,6 +383,7 @@ type PortGroup struct {
 	UUID        string            `json:"uuid"`
 	Name        string            `json:"name"`
 	Zone        string            `json:"zone"`
+	Owner       string            `json:"owner,omitempty"` // what the CMS made it for: "NetworkPolicy shop/web"
 	Ports       []string          `json:"ports"`
 	ACLs        []*ACL            `json:"acls"`
 	ExternalIDs map[string]string `json:"externalIds,omitempty"`
@@ -398,6 +399,7 @@ type ACL struct {
 	Match       string            `json:"match"`
 	Action      string            `json:"action"`
 	Log         bool              `json:"log,omitempty"`
+	Owner       string            `json:"owner,omitempty"` // as of a PortGroup
 	Options     map[string]string `json:"options,omitempty"`
 	ExternalIDs map[string]string `json:"externalIds,omitempty"`
 }

@@ -224,6 +224,16 @@ func (n *narrower) balancersOn(uuid string) {
 
 func (n *narrower) result() Topology {
 	t := empty()
+	for _, tunnel := range n.Tunnels {
+		if n.tunnel(tunnel) {
+			t.Tunnels = append(t.Tunnels, tunnel)
+		}
+	}
+	for _, tunnel := range t.Tunnels {
+		for _, name := range tunnel.Chassis {
+			n.keep[n.chassis[name]] = true
+		}
+	}
 	t.Switches = kept(n, n.Switches)
 	t.Routers = kept(n, n.Routers)
 	t.Ports = kept(n, n.Ports)
@@ -235,11 +245,6 @@ func (n *narrower) result() Topology {
 	t.NAT = kept(n, n.NAT)
 	t.Policies = kept(n, n.Policies)
 	t.PortGroups = kept(n, n.PortGroups)
-	for _, tunnel := range n.Tunnels {
-		if n.tunnel(tunnel) {
-			t.Tunnels = append(t.Tunnels, tunnel)
-		}
-	}
 	return t
 }
 

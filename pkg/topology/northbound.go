@@ -52,7 +52,7 @@ func (b *zoneBuilder) northbound() {
 			UUID: string(row.UUID), Name: row.Name, Zone: b.zone,
 			DisplayName: displayName(row.ExternalIDs, "neutron:network_name"),
 			Transit:     row.OtherConfig["interconn-ts"] != "",
-			Subnets:     list(row.OtherConfig["subnet"], row.OtherConfig["ipv6_prefix"]),
+			Subnets:     list(row.OtherConfig["subnet"], ipv6Subnet(row.OtherConfig["ipv6_prefix"])),
 			Ports:       []string{},
 			ACLs:        aclsOf(row.ACLs, acls),
 			DNS:         len(row.DNSRecords),
@@ -280,6 +280,7 @@ func (b *zoneBuilder) portGroups(acls map[ovsdb.UUID]nb.ACL) {
 	for _, row := range b.nb.PortGroups {
 		pg := &PortGroup{
 			UUID: string(row.UUID), Name: row.Name, Zone: b.zone,
+			Owner: owner(row.ExternalIDs),
 			Ports: []string{}, ACLs: aclsOf(row.ACLs, acls),
 			ExternalIDs: Redact(row.ExternalIDs),
 		}
@@ -308,6 +309,7 @@ func aclsOf(ids []ovsdb.UUID, rows map[ovsdb.UUID]nb.ACL) []*ACL {
 			UUID: string(row.UUID), Name: row.Name.Get(),
 			Direction: row.Direction, Priority: row.Priority, Tier: row.Tier,
 			Match: row.Match, Action: row.Action, Log: row.Log,
+			Owner:   owner(row.ExternalIDs),
 			Options: Redact(row.Options), ExternalIDs: Redact(row.ExternalIDs),
 		})
 	}
@@ -368,6 +370,33 @@ func displayName(ids map[string]string, keys ...string) string {
 		if ids[k] != "" {
 			return ids[k]
 		}
+	}
+	return ""
+}
+
+// ipv6Subnet is other_config:ipv6_prefix as a network: it may lack the length,
+// which is always 64.
+func ipv6Subnet(prefix string) string {
+	if prefix == "" || strings.Contains(prefix, "/") {
+		return prefix
+	}
+	return prefix + "/64"
+}
+
+// owner is what a CMS made a port group or an ACL for, as far as external_ids
+// tell: of OVN-Kubernetes "KIND NAMESPACE/NAME", of Kube-OVN the NetworkPolicy, of
+// neutron the security group.
+func owner(ids map[string]string) string {
+	name := strings.Replace(ids["k8s.ovn.org/name"], ":", "/", 1)
+	switch kind := ids["k8s.ovn.org/owner-type"]; {
+	case kind != "" && name != "":
+		return kind + " " + name
+	case ids["np"] != "":
+		return "NetworkPolicy " + ids["np"]
+	case ids["neutron:security_group_id"] != "":
+		return "security group " + ids["neutron:security_group_id"]
+	case ids["neutron:security_group_rule_id"] != "":
+		return "security group rule " + ids["neutron:security_group_rule_id"]
 	}
 	return ""
 }

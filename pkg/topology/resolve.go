@@ -54,6 +54,36 @@ type Match struct {
 	Addresses []netip.Addr // IPv4 first; of a node those of its overlay port, then those of its tunnels
 }
 
+// UUIDs are those of the objects that the name is for: of a node its own and its
+// chassis'.
+func (m Match) UUIDs() []string {
+	var out []string
+	switch m.Kind {
+	case KindSwitch:
+		out = append(out, m.Switch.UUID)
+	case KindRouter:
+		out = append(out, m.Router.UUID)
+	case KindBridge:
+		out = append(out, m.Bridge.UUID)
+	case KindNode:
+		if m.Chassis != nil {
+			out = append(out, m.Chassis.UUID)
+		}
+		if m.Node != nil {
+			out = append(out, m.Node.UUID)
+		}
+	case KindService, KindBalancer:
+		for _, lb := range m.Balancers {
+			out = append(out, lb.UUID)
+		}
+	default:
+		if m.Port != nil {
+			out = append(out, m.Port.UUID)
+		}
+	}
+	return out
+}
+
 // A NameError is a text that means nothing here, or several things where one was
 // wanted. Its text has a line with a hint.
 type NameError struct {

@@ -27,7 +27,7 @@ func (g *Graph) addTunnels() {
 	}
 	for _, e := range ends {
 		if !e.used {
-			g.Tunnels = append(g.Tunnels, loose(e))
+			g.Tunnels = append(g.Tunnels, g.loose(e))
 		}
 	}
 }
@@ -177,7 +177,7 @@ func (p *tunnelPort) fault(b *Chassis) string {
 
 // loose is a tunnel port that joins no two chassis: made by hand, by another
 // controller, or left over from a chassis that is gone.
-func loose(p *tunnelPort) *Tunnel {
+func (g *Graph) loose(p *tunnelPort) *Tunnel {
 	t := &Tunnel{
 		UUID: p.iface.UUID, Name: p.Node + " " + p.Port, Chassis: []string{},
 		Types: []string{p.Type}, State: StateUp, Ends: []TunnelEnd{p.TunnelEnd},
@@ -189,7 +189,7 @@ func loose(p *tunnelPort) *Tunnel {
 		t.State, t.Why = StateDown, "could not be opened"
 	case p.LinkState == "down":
 		t.State, t.Why = StateDown, "link down"
-	case p.to != "":
+	case p.to != "" && len(g.Chassis) > 0:
 		t.Why = "no chassis " + p.to + " in the Southbound that was read"
 	}
 	return t

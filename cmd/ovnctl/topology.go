@@ -1,0 +1,267 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ovnctl/ovnctl/pkg/cluster"
+	"github.com/ovnctl/ovnctl/pkg/render"
+	"github.com/ovnctl/ovnctl/pkg/topology"
+)
+
+type topologyOptions struct {
+	*options
+	logical, physical bool
+}
+
+func newTopology(root *options) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "topology",
+		Aliases: []string{"topo"},
+		Short:   "Show what the deployment is made of",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return usageError{fmt.Errorf("%s: a command is missing\nhint: %s show", cmd.CommandPath(), cmd.CommandPath())}
+		},
+	}
+	cmd.AddCommand(newTopologyShow(root))
+	return cmd
+}
+
+func newTopologyShow(root *options) *cobra.Command {
+	o := &topologyOptions{options: root}
+	cmd := &cobra.Command{
+		Use:   "show [NAME...]",
+		Short: "Show the logical and the physical network",
+		Long: `show joins the Northbound, the Southbound and the Open_vSwitch database of every
+node that can be read: switches, routers and ports with their addresses; which
+chassis holds each port and each gateway, and which should; load balancers, NAT,
+routes and policies; tunnels, bridges and uplinks. Of what is down it says why.
+Any of the databases may be missing.
+
+With names it shows only these, in all detail, and what is around them. A NAME is
+that of a switch, router, port, chassis, node, bridge, service or load balancer,
+NAMESPACE/POD, an address, or the first four or more digits of a UUID; where it
+could be several, write switch:NAME, router:NAME, lsp:NAME, lrp:NAME, pod:NAME,
+vm:NAME, node:NAME, bridge:NODE/NAME, svc:NAMESPACE/NAME or lb:NAME.
+
+Output formats: ` + strings.Join(render.TopologyFormats, ", ") + `.
+` + exitStatusHelp,
+		Example: `  ovnctl topology show
+  ovnctl topology show shop/web-1
+  ovnctl topology show node:node2 -o wide
+  ovnctl topology show --logical -o dot | dot -Tsvg > network.svg`,
+		ValidArgsFunction: o.complete,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return o.run(cmd.Context(), args)
+		},
+	}
+	f := cmd.Flags()
+	f.SortFlags = false
+	f.BoolVar(&o.logical, "logical", false, "leave out chassis, nodes, bridges and tunnels")
+	f.BoolVar(&o.physical, "physical", false, "only chassis, nodes, bridges, tunnels and the ports they hold")
+	cmd.MarkFlagsMutuallyExclusive("logical", "physical")
+	return cmd
+}
+
+func (o *topologyOptions) run(ctx context.Context, names []string) error {
+	format, err := o.format(render.TopologyFormats...)
+	if err != nil {
+		return err
+	}
+	c, err := o.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	c.Gather(ctx)
+	g, err := topology.Load(ctx, c)
+	if err != nil {
+		return unknownError{err}
+	}
+	shown, focus, notes, err := o.choose(g, names)
+	if err != nil {
+		return o.namesError(err, c)
+	}
+	notes = append(slices.Clone(c.Notes), notes...)
+	doc := &render.TopologyDocument{
+		Envelope: render.NewEnvelope("Topology", c.Source(), slices.Concat(problemTexts(c), g.Notes, notes)),
+		Topology: shown,
+	}
+	if o.showCommands {
+		doc.Commands = topologyCommands(g)
+	}
+	view := render.TopologyView{From: sources(c), Notes: append(slices.Clone(g.Notes), notes...), Focus: focus}
+	if format == "md" {
+		view.Notes = doc.Notes // pasted without what standard error says
+	}
+	if err := render.Topology(o.stdout, o.style(o.stdout), format, doc, view); err != nil {
+		return fmt.Errorf("standard output: %w", err)
+	}
+	return o.problems(c, g)
+}
+
+// choose returns the part of the graph that names and flags ask for, the UUIDs of
+// what was named, and what is to be told about the choice.
+func (o *topologyOptions) choose(g *topology.Graph, names []string) (shown topology.Topology, focus, notes []string, err error) {
+	shown = g.Topology
+	if len(names) > 0 {
+		var matches []topology.Match
+		for _, name := range names {
+			found, err := g.Resolve(name, topology.Objects...)
+			if err != nil {
+				return shown, nil, nil, err
+			}
+			if several(found) {
+				return shown, nil, nil, &topology.NameError{Text: name, Matches: found}
+			}
+			if len(found) > 1 {
+				notes = append(notes, name+" is "+strings.Join(matchNames(found), " and "))
+			}
+			for _, m := range found {
+				focus = append(focus, m.UUIDs()...)
+			}
+			matches = append(matches, found...)
+		}
+		shown = g.Narrow(matches...)
+	}
+	switch {
+	case o.logical:
+		shown = shown.Logical()
+	case o.physical:
+		shown = shown.Physical()
+	}
+	return shown, focus, notes, nil
+}
+
+// several reports whether two matches are of one kind: a switch and a node of
+// one name are shown together, two pods of one name are not what was meant.
+func several(matches []topology.Match) bool {
+	seen := map[topology.Kind]bool{}
+	for _, m := range matches {
+		if seen[m.Kind] {
+			return true
+		}
+		seen[m.Kind] = true
+	}
+	return false
+}
+
+func matchNames(matches []topology.Match) []string {
+	var out []string
+	for _, m := range matches {
+		out = append(out, m.Name)
+	}
+	return out
+}
+
+// namesError is the user's mistake, unless a database that could not be read may
+// have the name.
+func (o *topologyOptions) namesError(err error, c *cluster.Cluster) error {
+	var name *topology.NameError
+	if !errors.As(err, &name) || len(name.Matches) == 0 && len(c.Problems) > 0 {
+		o.warn(c)
+		return unknownError{err}
+	}
+	return usageError{err}
+}
+
+// problems tells on standard error what could not be read, and makes the exit
+// code of it.
+func (o *topologyOptions) problems(c *cluster.Cluster, g *topology.Graph) error {
+	o.warn(c)
+	if len(c.Problems) > 0 || g.Failed() {
+		return verdict(exitUnknown)
+	}
+	return nil
+}
+
+func (o *topologyOptions) warn(c *cluster.Cluster) {
+	for _, text := range problemTexts(c) {
+		fmt.Fprintf(o.stderr, "ovnctl: %s\n", render.Clean(text))
+	}
+}
+
+func problemTexts(c *cluster.Cluster) []string {
+	var out []string
+	for _, p := range c.Problems {
+		text := p.Error()
+		if p.Next != "" {
+			text += " (" + p.Next + ")"
+		}
+		out = append(out, text)
+	}
+	return out
+}
+
+// sources says what was read.
+func sources(c *cluster.Cluster) []string {
+	s := c.Source()
+	var out []string
+	for _, part := range []struct{ what, where string }{{"Northbound", s.NB}, {"Southbound", s.SB}, {"nodes", strings.Join(s.Nodes, ", ")}} {
+		if part.where != "" {
+			out = append(out, part.what+": "+part.where)
+		}
+	}
+	if s.Stale {
+		out = append(out, "stale: a database is cut off from its cluster")
+	}
+	return out
+}
+
+// topologyCommands are the classic commands that show what the graph was made of.
+func topologyCommands(g *topology.Graph) []string {
+	var out []string
+	if len(g.Switches)+len(g.Routers) > 0 {
+		out = append(out, "ovn-nbctl show", "ovn-nbctl lb-list", "ovn-nbctl lr-route-list ROUTER", "ovn-nbctl lr-nat-list ROUTER", "ovn-nbctl lr-policy-list ROUTER")
+	}
+	if len(g.Topology.Chassis) > 0 {
+		out = append(out, "ovn-sbctl show")
+	}
+	if len(g.Nodes) > 0 {
+		out = append(out, "ovs-vsctl show", "ovs-vsctl list Interface")
+	}
+	return out
+}
+
+// completionTime is how long a shell waits for names.
+const completionTime = 2 * time.Second
+
+// complete offers the names of everything that can be shown.
+func (o *topologyOptions) complete(cmd *cobra.Command, _ []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	return o.completeNames(cmd, word, topology.Objects...)
+}
+
+// completeNames offers the names of these kinds that begin with word, from the
+// databases alone: nodes take too long.
+func (o *options) completeNames(cmd *cobra.Command, word string, kinds ...topology.Kind) ([]cobra.Completion, cobra.ShellCompDirective) {
+	ctx := cmd.Context()
+	if ctx == nil {
+		ctx = context.Background()
+	}
+	ctx, cancel := context.WithTimeout(ctx, completionTime)
+	defer cancel()
+	o.timeout = min(o.timeout, completionTime)
+	c, err := o.open(ctx)
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	defer c.Close()
+	g, err := topology.Load(ctx, c)
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	var out []cobra.Completion
+	for _, name := range g.Names(kinds...) {
+		if strings.HasPrefix(name, word) && name == render.Clean(name) {
+			out = append(out, name)
+		}
+	}
+	return out, cobra.ShellCompDirectiveNoFileComp
+}
