@@ -37,8 +37,10 @@ func (n *Names) Annotate(f *flow.Field, value flow.Value, at Context) string {
 		return n.portText(at.Metadata, value.Lo)
 	case "reg10":
 		return strings.Join(FlagNames(uint32(value.Lo), n.Version), ",")
-	case "reg11", "reg12", "ct_zone":
+	case "ct_zone":
 		return n.zoneText(int(value.Lo & 0xffff))
+	case "reg11", "reg12":
+		return n.zoneIn(value.Lo)
 	case "reg13":
 		return n.reg13Text(value.Lo)
 	case "tun_id":
@@ -86,9 +88,18 @@ func (n *Names) zoneText(number int) string {
 	return strings.Join(words, ", ")
 }
 
+// zoneIn reads a zone in a register, where 0 is none set far more often than
+// the zone of that number.
+func (n *Names) zoneIn(value uint64) string {
+	if value == 0 {
+		return ""
+	}
+	return n.zoneText(int(value & 0xffff))
+}
+
 // reg13Text reads the zone and, since 24.03, the encap id in the upper half.
 func (n *Names) reg13Text(value uint64) string {
-	zone := n.zoneText(int(value & 0xffff))
+	zone := n.zoneIn(value & 0xffff)
 	id := int(value >> 16 & 0xffff)
 	if id == 0 {
 		return zone

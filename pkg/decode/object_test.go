@@ -1,0 +1,163 @@
+package decode
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/ovnctl/ovnctl/pkg/nb"
+	"github.com/ovnctl/ovnctl/pkg/ovsdb"
+	"github.com/ovnctl/ovnctl/pkg/ovsdb/ovsdbtest"
+)
+
+// northbound is a server with objects of several management systems.
+func northbound(t *testing.T) *ovsdbtest.Server {
+	t.Helper()
+	s := ovsdbtest.Start(t, ovsdbtest.Northbound)
+	nbctl := func(args ...string) {
+		t.Helper()
+		ovsdbtest.Run(t, "ovn-nbctl", append([]string{"--db=" + s.Remote(), "--no-leader-only", "--timeout=10"}, args...)...)
+	}
+	nbctl("ls-add", "sw", "--", "lr-add", "gw", "--", "lrp-add", "gw", "gw-sw", "0a:00:00:00:00:01", "10.0.0.1/24", "fd00::1/64",
+		"--", "lsp-add", "sw", "web.shop", "--", "set", "Logical_Switch_Port", "web.shop", "external_ids:vendor=kube-ovn", "external_ids:pod=shop/web",
+		"--", "pg-add", "web.shop.np", "--", "set", "Port_Group", "web.shop.np", "external_ids:np=shop/web",
+		"--", "acl-add", "web.shop.np", "to-lport", "2000", "outport == @web.shop.np && ip4", "drop",
+		"--", "pg-add", "ovn.sg.blue",
+		"--", "acl-add", "ovn.sg.blue", "to-lport", "2300", "outport == @ovn.sg.blue && ip", "drop",
+		"--", "pg-add", "pg_655b0d7e_144e_4bd8_9243_10a261b91041",
+		"--", "acl-add", "pg_655b0d7e_144e_4bd8_9243_10a261b91041", "to-lport", "1002", "outport == @pg_655b0d7e_144e_4bd8_9243_10a261b91041 && icmp4", "allow-related",
+		"--", "pg-add", "neutron_pg_drop", "--", "acl-add", "neutron_pg_drop", "from-lport", "1001", "inport == @neutron_pg_drop && ip", "drop",
+		"--", "--name=by hand", "acl-add", "sw", "from-lport", "1", "tcp", "reject",
+		"--", "lb-add", "Service_kube-system/dns_UDP_node_router_node1", "10.96.0.10:53", "10.0.0.5:53", "udp",
+		"--", "lr-nat-add", "gw", "snat", "192.0.2.1", "10.0.0.0/24",
+		"--", "lr-nat-add", "gw", "dnat", "192.0.2.2", "10.0.0.5",
+		"--", "lr-policy-add", "gw", "30000", "ip4.dst == 192.0.2.7", "reroute", "10.0.0.9",
+		"--", "--policy=src-ip", "lr-route-add", "gw", "10.0.0.0/25", "10.0.0.7",
+		"--", "lr-route-add", "gw", "::/0", "fd00::9", "gw-sw",
+		"--", "qos-add", "sw", "from-lport", "7", "tcp", "dscp=5",
+		"--", "dhcp-options-create", "10.0.0.0/24",
+	)
+	nbctl("set", "NAT", uuidOf[nb.NAT](t, s, "type", "dnat"), `external_ids:"neutron:fip_id"=fip1`)
+	return s
+}
+
+// uuidOf finds the one row with that value.
+func uuidOf[T ovsdb.Row](t *testing.T, s *ovsdbtest.Server, column string, value any) string {
+	t.Helper()
+	db := dial(t, "OVN_Northbound", s.Remote())
+	rows, err := ovsdb.Find[key[T]](t.Context(), db, ovsdb.Where(column, "==", value))
+	if err != nil || len(rows) != 1 {
+		t.Fatalf("%s == %v: %d rows, %v", column, value, len(rows), err)
+	}
+	return string(rows[0].UUID)
+}
+
+func TestObjects(t *testing.T) {
+	s := northbound(t)
+	acl := func(match string) string { return uuidOf[nb.ACL](t, s, "match", match) }
+	tests := []struct{ stage, uuid, kind, owner, text string }{
+		{"ls_out_acl", acl("outport == @web.shop.np && ip4"), "ACL", "NetworkPolicy shop/web", `ACL (NetworkPolicy shop/web, to-lport 2000, drop)`},
+		{"ls_out_acl_eval", acl("outport == @ovn.sg.blue && ip"), "ACL", "SecurityGroup blue", `ACL (SecurityGroup blue, to-lport 2300, drop)`},
+		{"ls_out_acl", acl("outport == @pg_655b0d7e_144e_4bd8_9243_10a261b91041 && icmp4"), "ACL", "security group 655b0d7e-144e-4bd8-9243-10a261b91041",
+			`ACL (security group 655b0d7e-144e-4bd8-9243-10a261b91041, to-lport 1002, allow-related)`},
+		{"ls_in_acl", acl("inport == @neutron_pg_drop && ip"), "ACL", "neutron default drop", `ACL (neutron default drop, from-lport 1001, drop)`},
+		{"ls_in_acl", acl("tcp"), "ACL", "", `ACL "by hand" (switch sw, from-lport 1, reject)`},
+		{"ls_in_lb", uuidOf[nb.LoadBalancer](t, s, "protocol", "udp"), "load balancer", "Service kube-system/dns",
+			`load balancer "Service_kube-system/dns_UDP_node_router_node1" (Service kube-system/dns, udp)`},
+		{"lr_out_snat", uuidOf[nb.NAT](t, s, "type", "snat"), "NAT", "", `NAT snat 10.0.0.0/24 as 192.0.2.1 (router gw)`},
+		{"lr_in_dnat", uuidOf[nb.NAT](t, s, "type", "dnat"), "NAT", "floating IP fip1", `NAT dnat 192.0.2.2 to 10.0.0.5 (floating IP fip1, router gw)`},
+		{"lr_in_policy", uuidOf[nb.Policy](t, s, "priority", 30000), "policy", "", `routing policy 30000: reroute to 10.0.0.9, if ip4.dst == 192.0.2.7 (router gw)`},
+		{"lr_in_ip_routing", uuidOf[nb.StaticRoute](t, s, "ip_prefix", "10.0.0.0/25"), "route", "", `route 10.0.0.0/25 via 10.0.0.7 (by source, router gw)`},
+		{"lr_in_ip_routing", uuidOf[nb.StaticRoute](t, s, "ip_prefix", "::/0"), "route", "", `route ::/0 via fd00::9 (out of gw-sw, router gw)`},
+		{"lr_in_ip_routing", uuidOf[nb.LogicalRouterPort](t, s, "name", "gw-sw"), "router port", "", `port gw-sw (10.0.0.1/24 fd00::1/64, router gw)`},
+		{"ls_in_l2_lkup", uuidOf[nb.LogicalSwitchPort](t, s, "name", "web.shop"), "switch port", "Pod shop/web", `port web.shop (Pod shop/web, switch sw)`},
+		{"ls_in_qos_mark", uuidOf[nb.QoS](t, s, "priority", 7), "QoS", "", `QoS rule, if tcp (from-lport 7, switch sw)`},
+		{"ls_in_dhcp_options", uuidOf[nb.DHCPOptions](t, s, "cidr", "10.0.0.0/24"), "DHCP options", "", `DHCP options for 10.0.0.0/24`},
+		{"ls_in_unheard_of", uuidOf[nb.PortGroup](t, s, "name", "ovn.sg.blue"), "port group", "SecurityGroup blue", `port group ovn.sg.blue (SecurityGroup blue)`},
+		{"ls_in_pre_hairpin", uuidOf[nb.LogicalSwitch](t, s, "name", "sw"), "", "", ""},
+	}
+	file, err := ovsdb.OpenFile(s.File)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range []ovsdb.Reader{dial(t, "OVN_Northbound", s.Remote()), file} {
+		o := NewObjects(r)
+		for _, test := range tests {
+			objects, unknown := o.Of(t.Context(), test.stage, test.uuid[:8])
+			if test.text == "" {
+				if len(objects) != 0 || unknown != "" {
+					t.Errorf("%s: %s: %v, %q, want nothing", r.Origin(), test.stage, objects, unknown)
+				}
+				continue
+			}
+			if len(objects) != 1 {
+				t.Errorf("%s: %s: %d objects, %q, want %s", r.Origin(), test.stage, len(objects), unknown, test.text)
+				continue
+			}
+			if got := objects[0]; got.Kind != test.kind || got.Owner != test.owner || got.Text != test.text || string(got.UUID) != test.uuid || got.Name == "" || got.Row == nil {
+				t.Errorf("%s: %s:\n got %+v\nwant %s, %s, %s", r.Origin(), test.stage, got, test.kind, test.owner, test.text)
+			}
+		}
+	}
+}
+
+func TestObjectsUnknown(t *testing.T) {
+	s := northbound(t)
+	r := &counting{Reader: dial(t, "OVN_Northbound", s.Remote())}
+	o := NewObjects(r)
+	for hint, want := range map[string]string{
+		"":          "",
+		"0123":      "not the beginning of a UUID",
+		"zzzzzzzz":  "not the beginning of a UUID",
+		"+1234567":  "not the beginning of a UUID",
+		"deadbeef":  "no row of OVN_Northbound begins with deadbeef",
+		"deadbeef0": "not the beginning of a UUID",
+	} {
+		if objects, unknown := o.Of(t.Context(), "ls_in_acl", hint); len(objects) != 0 || !strings.Contains(unknown, want) || (want == "") != (unknown == "") {
+			t.Errorf("hint %q: %v, %q, want %q", hint, objects, unknown, want)
+		}
+	}
+	asked := r.selects
+	if _, unknown := o.Of(t.Context(), "ls_in_acl", "deadbee0"); unknown == "" || r.selects != asked {
+		t.Errorf("a second hint in vain asked %d times more", r.selects-asked)
+	}
+	s.Kill()
+	if _, unknown := NewObjects(r).Of(t.Context(), "ls_in_acl", "deadbeef"); !strings.HasPrefix(unknown, "OVN_Northbound could not be read: ") {
+		t.Errorf("without a server: %q", unknown)
+	}
+	if _, unknown := (*Objects)(nil).Of(context.Background(), "ls_in_acl", "deadbeef"); unknown != "OVN_Northbound was not read" {
+		t.Errorf("without a reader: %q", unknown)
+	}
+}
+
+func TestOwners(t *testing.T) {
+	ovnk := func(kind, name string) map[string]string {
+		return map[string]string{"k8s.ovn.org/owner-type": kind, "k8s.ovn.org/name": name}
+	}
+	for _, test := range []struct {
+		ids  map[string]string
+		want string
+	}{
+		{nil, ""},
+		{ovnk("NetworkPolicy", "shop:web"), "NetworkPolicy shop/web"},
+		{ovnk("AdminNetworkPolicy", "guard"), "AdminNetworkPolicy guard"},
+		{ovnk("BaselineAdminNetworkPolicy", "default"), "BaselineAdminNetworkPolicy default"},
+		{ovnk("EgressFirewall", "shop"), "EgressFirewall shop/default"},
+		{ovnk("NetpolNamespace", "shop"), "NetworkPolicy default deny of namespace shop"},
+		{ovnk("NetpolNode", "node1"), "Node node1"},
+		{ovnk("EgressIP", "eip_shop/web"), "EgressIP eip_shop/web"},
+		{ovnk("SomethingNew", "x"), "SomethingNew x"},
+		{map[string]string{"policy": "web", "namespace": "shop"}, "NetworkPolicy shop/web"},
+		{map[string]string{"egressFirewall": "shop"}, "EgressFirewall shop/default"},
+		{map[string]string{"default-deny-policy-type": "Egress"}, "NetworkPolicy default deny"},
+		{map[string]string{"k8s.ovn.org/kind": "Service", "k8s.ovn.org/owner": "shop/web"}, "Service shop/web"},
+		{map[string]string{"type": "security_group", "sg": "blue"}, "SecurityGroup blue"},
+		{map[string]string{"subnet": "ovn-default"}, "Subnet ovn-default"},
+		{map[string]string{"neutron:security_group_rule_id": "655b"}, "security group rule 655b"},
+		{map[string]string{"neutron:port_name": "eth0"}, "neutron port eth0"},
+	} {
+		if got := ownerOf(test.ids); got != test.want {
+			t.Errorf("owner of %v: %q, want %q", test.ids, got, test.want)
+		}
+	}
+}
