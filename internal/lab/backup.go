@@ -22,7 +22,7 @@ func (s *State) Backup(ctx context.Context, dir string) error {
 	}
 	var jobs []func() error
 	if s.Topology.OVN {
-		for file, remote := range map[string][2]string{"nb.db": {s.NB(), "OVN_Northbound"}, "sb.db": {s.SB(), "OVN_Southbound"}} {
+		for file, remote := range map[string][2]string{"nb.db": {s.socket(central, "nb"), "OVN_Northbound"}, "sb.db": {s.socket(central, "sb"), "OVN_Southbound"}} {
 			jobs = append(jobs, func() error {
 				return s.keepOutput(ctx, central, filepath.Join(dir, file), "ovsdb-client", "--timeout=20", "backup", remote[0], remote[1])
 			})

@@ -42,35 +42,48 @@ func (s *State) makeHostDirs(host string) error {
 
 // writeScripts leaves DIR/enter, which runs a command on a host, and DIR/env, which prints how to reach the databases.
 func (s *State) writeScripts() error {
-	var enter strings.Builder
-	fmt.Fprintf(&enter, "#!/bin/sh\n# enter HOST COMMAND...: runs a command in the network namespace and environment of a host or pod of this lab.\nset -e\nhost=$1\nshift\n")
-	var hosts []string
+	hosts := []string{}
 	for _, n := range s.Topology.Nodes {
 		hosts = append(hosts, n.Name)
 	}
+	hosts = append(hosts, s.Centrals()...)
 	if s.Topology.OVN {
-		hosts = append(hosts, central)
+		env := fmt.Sprintf("#!/bin/sh\n# Prints how to reach the databases: eval \"$(%[1]s/env)\"\necho export OVN_NB_DB=%[2]s OVN_SB_DB=%[3]s\n", s.Dir, s.NB(), s.SB())
+		if err := os.WriteFile(filepath.Join(s.Dir, "env"), []byte(env), 0o755); err != nil {
+			return err
+		}
 	}
-	fmt.Fprintf(&enter, "case $host in\n%s)\n\tPATH=$PATH:/usr/sbin:/sbin\n", strings.Join(hosts, "|"))
+	enter := "#!/bin/sh\n# enter HOST COMMAND...: runs a command in the network namespace and environment of a host or pod of this lab.\n" +
+		"set -e\nhost=$1\nshift\nin=\ncase $host in\n" + strings.Join(hosts, "|") + ")\n\tPATH=$PATH:/usr/sbin:/sbin\n"
 	for _, e := range s.hostEnv("$host") {
-		fmt.Fprintf(&enter, "\texport %s\n", e)
+		enter += "\texport " + e + "\n"
 	}
-	fmt.Fprintf(&enter, "\t;;\nesac\nexec ip netns exec %s-$host \"$@\"\n", s.Prefix)
-	if err := os.WriteFile(filepath.Join(s.Dir, "enter"), []byte(enter.String()), 0o755); err != nil {
-		return err
+	if s.Release.Root != "" {
+		enter += "\tin=" + s.Dir + "/inroot\n"
+		if err := os.WriteFile(filepath.Join(s.Dir, "inroot"), []byte(s.inroot()), 0o755); err != nil {
+			return err
+		}
 	}
-	if !s.Topology.OVN {
-		return nil
-	}
-	env := fmt.Sprintf("#!/bin/sh\n# Prints how to reach the databases: eval \"$(%[1]s/env)\"\necho export OVN_NB_DB=%[2]s OVN_SB_DB=%[3]s\n", s.Dir, s.NB(), s.SB())
-	return os.WriteFile(filepath.Join(s.Dir, "env"), []byte(env), 0o755)
+	enter += "\t;;\nesac\nexec ip netns exec " + s.Prefix + "-$host $in \"$@\"\n"
+	return os.WriteFile(filepath.Join(s.Dir, "enter"), []byte(enter), 0o755)
 }
 
-// NB is the remote of the Northbound database, reachable from any namespace of the machine.
-func (s *State) NB() string { return "unix:" + s.Dir + "/" + central + "/run/ovn/ovnnb_db.sock" }
-
-// SB is the remote of the Southbound database.
-func (s *State) SB() string { return "unix:" + s.Dir + "/" + central + "/run/ovn/ovnsb_db.sock" }
+// inroot is a script that runs a command inside the release's root, with the lab's directory in the same place there. It is
+// called by ip-netns(8) in a mount namespace of its own, so that its mounts go when the command ends.
+func (s *State) inroot() string {
+	return fmt.Sprintf(`#!/bin/sh
+set -e
+root=%s
+mount -t tmpfs tmpfs $root/tmp
+mkdir -p $root%[2]s
+mount --bind %[2]s $root%[2]s
+mount --bind /proc $root/proc
+mount --rbind /sys $root/sys
+mount --rbind /dev $root/dev
+cd /
+exec chroot $root "$@"
+`, s.Release.Root, s.Dir)
+}
 
 // Command is a command that will run on a host or in a pod of the lab.
 func (s *State) Command(ctx context.Context, host string, args ...string) *exec.Cmd {
@@ -105,10 +118,14 @@ func tail(s string) string {
 	return s
 }
 
-// shell runs lines of sh in a host's namespace.
+// shell runs lines of sh in a host's network namespace, with the machine's own tools: a release's root may lack them.
 func (s *State) shell(ctx context.Context, host string, lines ...string) error {
-	_, err := s.runInput(ctx, host, strings.NewReader(strings.Join(lines, "\n")+"\n"), "sh", "-e")
-	return err
+	cmd := exec.CommandContext(ctx, "ip", "netns", "exec", s.Prefix+"-"+host, "sh", "-e")
+	cmd.Stdin = strings.NewReader(strings.Join(lines, "\n") + "\n")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("%s: %w: %s", host, err, tail(string(out)))
+	}
+	return nil
 }
 
 // transact joins commands of ovs-vsctl or ovn-nbctl into one invocation, and so one transaction.
@@ -118,13 +135,6 @@ func transact(tool []string, commands [][]string) []string {
 		args = append(append(args, "--"), c...)
 	}
 	return args
-}
-
-// startCentral starts the databases and ovn-northd.
-func (s *State) startCentral(ctx context.Context) error {
-	_, err := s.run(ctx, central, ovnScripts+"ovn-ctl", "--no-monitor", "--ovn-northd-priority=", "--db-nb-create-insecure-remote=yes",
-		"--db-sb-create-insecure-remote=yes", "start_northd")
-	return err
 }
 
 // startVswitch starts Open vSwitch on a node and configures it, then the node's network, which lies on its bridges.
@@ -139,8 +149,8 @@ func (s *State) startVswitch(ctx context.Context, n Node) error {
 	}
 	if s.Topology.OVN {
 		commands = append(commands,
-			[]string{"set", "Open_vSwitch", ".", key("external_ids", "ovn-remote", "tcp:"+Central4.String()+":6642"),
-				key("external_ids", "ovn-nb", "tcp:"+Central4.String()+":6641"), key("external_ids", "ovn-encap-type", n.Encap),
+			[]string{"set", "Open_vSwitch", ".", key("external_ids", "ovn-remote", s.remotes(6642)),
+				key("external_ids", "ovn-nb", s.remotes(6641)), key("external_ids", "ovn-encap-type", n.Encap),
 				key("external_ids", "ovn-encap-ip", n.IPv4.Addr().String()), "external_ids:ovn-bridge-datapath-type=netdev",
 				"external_ids:ovn-remote-probe-interval=100000", "external_ids:ovn-openflow-probe-interval=180"},
 			words("add-br br-int"),
@@ -177,6 +187,7 @@ func (p Pod) plug(bridge string) [][]string {
 }
 
 func (s *State) startController(ctx context.Context, n Node) error {
-	_, err := s.run(ctx, n.Name, ovnScripts+"ovn-ctl", "--no-monitor", "--ovn-controller-priority=", "start_controller")
+	args := []string{ovnScripts + "ovn-ctl", "--no-monitor", "--ovn-controller-priority="}
+	_, err := s.run(ctx, n.Name, append(append(args, s.tlsFlags("ovn-controller", n.Name)...), "start_controller")...)
 	return err
 }

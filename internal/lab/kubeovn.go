@@ -22,7 +22,7 @@ const (
 // The pods and policies are those of [OVNKubernetes], with kube-ovn's names. Kube-ovn writes no load balancer for a
 // service without endpoints, and a node reaches services by its own kube-proxy, which is not here.
 func KubeOVN() Topology {
-	t := Topology{Name: "kube-ovn", OVN: true, Bridge: "br-int"}
+	t := Topology{Name: "kube-ovn", OVN: true, Bridge: "br-int", ACLTier: 2}
 	for i := 1; i <= 3; i++ {
 		t.Nodes = append(t.Nodes, koNode(i))
 	}

@@ -27,7 +27,9 @@ const (
 type Options struct {
 	Dir     string // where it lives, not existing yet; empty: a new directory in /tmp. Keep it short: socket paths are limited to 108 bytes
 	Release string // whose OVS and OVN run; empty or "system": those of the machine
-	Detach  bool   // the lab stays when this process ends, until [State.Down]
+	Detach  bool   // the lab stays when this process ends, until [Down]
+	Cluster int    // members of the RAFT clusters that serve the databases; 0: a single server each
+	TLS     bool   // the databases are served over TLS only, to clients with a certificate; keys are in DIR/pki
 }
 
 // A Lab is up. It goes down with [Lab.Down], or when the process that made it ends.
@@ -51,7 +53,14 @@ func Up(ctx context.Context, t Topology, o Options) (*Lab, error) {
 	if err := reap(); err != nil {
 		return nil, fmt.Errorf("remove what an earlier lab left: %w", err)
 	}
-	l, err := begin(t, o)
+	release, err := Install(ctx, o.Release)
+	if err != nil {
+		return nil, err
+	}
+	if t.OVN && release.OVN == "" {
+		return nil, fmt.Errorf("topology %s on release %s: it has no OVN", t.Name, release.Name)
+	}
+	l, err := begin(t, release, o)
 	if err != nil {
 		return nil, err
 	}
@@ -69,14 +78,17 @@ func Up(ctx context.Context, t Topology, o Options) (*Lab, error) {
 }
 
 // begin records the lab and starts its keeper, before there is anything that could be left behind.
-func begin(t Topology, o Options) (*Lab, error) {
+func begin(t Topology, release Release, o Options) (*Lab, error) {
+	if release.Root != "" && o.Dir != "" && !strings.HasPrefix(o.Dir, "/tmp/") {
+		return nil, fmt.Errorf("directory %s: a lab of another release has to live in /tmp", o.Dir)
+	}
 	dir, err := makeDir(o.Dir)
 	if err != nil {
 		return nil, err
 	}
 	var random [3]byte
 	_, _ = rand.Read(random[:])
-	s := &State{Prefix: "lab" + hex.EncodeToString(random[:]), Dir: dir, Topology: t, Release: o.Release, Owner: thisProcess()}
+	s := &State{Prefix: "lab" + hex.EncodeToString(random[:]), Dir: dir, Topology: t, Release: release, Owner: thisProcess(), Cluster: o.Cluster, TLS: o.TLS}
 	l := &Lab{State: s}
 	if err := l.register(); err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
@@ -152,6 +164,7 @@ func (l *Lab) step(name string, f func() error) error {
 func (l *Lab) build(ctx context.Context) error {
 	return cmpFirst(
 		func() error { return l.step("network", func() error { return l.buildNetwork(ctx) }) },
+		func() error { return l.step("keys", func() error { return l.makeKeys(ctx) }) },
 		func() error { return l.step("daemons", func() error { return l.startDaemons(ctx) }) },
 		func() error { return l.step("servers", func() error { return l.keeper.order("serve") }) },
 		func() error { return l.step("ready", func() error { return l.wait(ctx) }) },
@@ -184,11 +197,10 @@ func (l *Lab) startDaemons(ctx context.Context) error {
 	jobs := []func() error{}
 	if l.Topology.OVN {
 		jobs = append(jobs, func() error {
-			if err := l.startCentral(ctx); err != nil {
+			if err := l.startCentrals(ctx); err != nil {
 				return err
 			}
-			_, err := l.run(ctx, central, transact(words("ovn-nbctl --timeout=20 --no-leader-only"), l.Topology.Northbound)...)
-			return err
+			return l.writeNorthbound(ctx)
 		})
 	}
 	for _, n := range l.Topology.Nodes {
@@ -205,14 +217,14 @@ func (l *Lab) startDaemons(ctx context.Context) error {
 // wait returns when every port is bound and every node has the flows, and the tunnels' neighbours are known.
 func (l *Lab) wait(ctx context.Context) error {
 	if l.Topology.OVN {
-		args := words("ovn-nbctl --timeout=30 --no-leader-only")
+		args := l.nbctl()
 		for _, p := range l.Topology.Pods {
 			args = append(args, "--", "wait-until", "Logical_Switch_Port", p.Name, "up=true")
 		}
 		if _, err := l.run(ctx, central, args...); err != nil {
 			return err
 		}
-		if _, err := l.run(ctx, central, words("ovn-nbctl --timeout=30 --no-leader-only --wait=hv sync")...); err != nil {
+		if _, err := l.run(ctx, central, append(l.nbctl(), "--wait=hv", "sync")...); err != nil {
 			return err
 		}
 	}
@@ -222,18 +234,17 @@ func (l *Lab) wait(ctx context.Context) error {
 // prime tells the datapath the MAC addresses of the other tunnel ends, since it drops the first packet to one that it does not
 // know, and has the node look up its gateways.
 func (l *Lab) prime(ctx context.Context, n Node) error {
-	var lines []string
 	for _, peer := range l.Topology.Nodes {
-		if peer.Name != n.Name {
-			for _, addr := range []netip.Prefix{peer.IPv4, peer.IPv6} {
-				lines = append(lines, fmt.Sprintf("ovs-appctl -T 5 tnl/arp/set br-ex %s %s >&2", addr.Addr(), privateMAC(peer.IPv4.Addr())))
+		for _, addr := range []netip.Prefix{peer.IPv4, peer.IPv6} {
+			if peer.Name == n.Name {
+				continue
+			}
+			if _, err := l.run(ctx, n.Name, "ovs-appctl", "-T", "5", "tnl/arp/set", "br-ex", addr.Addr().String(), privateMAC(peer.IPv4.Addr())); err != nil {
+				return err
 			}
 		}
 	}
-	for _, addr := range []netip.Addr{Internet4, Internet6} {
-		lines = append(lines, "ping -q -c1 -W2 "+addr.String()+" >&2")
-	}
-	return l.shell(ctx, n.Name, lines...)
+	return l.shell(ctx, n.Name, "ping -q -c1 -W2 "+Internet4.String(), "ping -q -c1 -W2 "+Internet6.String())
 }
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

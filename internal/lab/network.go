@@ -7,21 +7,20 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
 // buildNetwork makes the namespaces, joins them, and gives the fabric, the internet host and the pods their addresses.
 // The nodes get theirs when their bridges exist.
 func (s *State) buildNetwork(ctx context.Context) error {
-	hosts := append([]string{fabric}, s.Topology.hosts()...)
-	if s.Topology.OVN {
-		hosts = append(hosts, central)
-		if err := s.makeHostDirs(central); err != nil {
-			return err
-		}
-	}
+	hosts := slices.Concat([]string{fabric}, s.Topology.hosts(), s.Centrals())
+	withDirs := s.Centrals()
 	for _, n := range s.Topology.Nodes {
-		if err := s.makeHostDirs(n.Name); err != nil {
+		withDirs = append(withDirs, n.Name)
+	}
+	for _, h := range withDirs {
+		if err := s.makeHostDirs(h); err != nil {
 			return err
 		}
 	}
@@ -39,8 +38,8 @@ func (s *State) buildNetwork(ctx context.Context) error {
 	for _, n := range s.Topology.Nodes {
 		links = append(links, s.veth(fabric, n.Name, n.Name, "eth0"))
 	}
-	if s.Topology.OVN {
-		links = append(links, s.veth(fabric, central, central, "eth0"))
+	for _, c := range s.Centrals() {
+		links = append(links, s.veth(fabric, c, c, "eth0"))
 	}
 	for _, p := range s.Topology.Pods {
 		links = append(links, s.veth(p.Node, p.Link, p.Name, "eth0"))
@@ -98,8 +97,8 @@ func (s *State) addresses(host string) []string {
 		for _, n := range s.Topology.Nodes {
 			lines = append(lines, "ip link set "+n.Name+" master under")
 		}
-		if s.Topology.OVN {
-			lines = append(lines, "ip link set central master under")
+		for _, c := range s.Centrals() {
+			lines = append(lines, "ip link set "+c+" master under")
 		}
 		lines = append(lines, checksumsByHand,
 			"ip addr add "+UnderlayGateway4.String()+"/24 dev under", "ip addr add "+UnderlayGateway6.String()+"/64 dev under nodad",
@@ -107,8 +106,9 @@ func (s *State) addresses(host string) []string {
 		return lines
 	case internet:
 		return append(append(lines, checksumsByHand), eth0(netip.PrefixFrom(Internet4, 24), Internet4.Prev(), netip.PrefixFrom(Internet6, 64), Internet6.Prev())...)
-	case central:
-		return append(lines, checksumsByHand, "ip addr add "+Central4.String()+"/24 dev eth0", "ip route add default via "+UnderlayGateway4.String())
+	}
+	if i := slices.Index(s.Centrals(), host); i >= 0 {
+		return append(append(lines, checksumsByHand), eth0(netip.PrefixFrom(centralAddr(i), 24), UnderlayGateway4, netip.Prefix{}, netip.Addr{})...)
 	}
 	if p, ok := s.Topology.Pod(host); ok {
 		lines = append(lines, "ip link set eth0 address "+p.MAC+" mtu 1400", checksumsByHand)

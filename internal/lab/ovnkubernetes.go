@@ -30,7 +30,7 @@ const (
 // Policies: in namespace bank every pod denies ingress, and vault-1 and vault-2 admit TCP 8080 from namespace shop.
 // In namespace ops the pod debug may send to TCP 8080 of namespace shop and nowhere else.
 func OVNKubernetes() Topology {
-	t := Topology{Name: "ovn-kubernetes", OVN: true, Bridge: "br-int"}
+	t := Topology{Name: "ovn-kubernetes", OVN: true, Bridge: "br-int", ACLTier: 2}
 	for i := 1; i <= 3; i++ {
 		t.Nodes = append(t.Nodes, okNode(i))
 	}

@@ -23,8 +23,9 @@ type State struct {
 	Prefix   string   // of the names of its network namespaces
 	Dir      string   // absolute
 	Topology Topology // as built
-	Release  string
-	Root     string  // root file system of the release; empty: the machine's own
+	Release  Release
+	Cluster  int // see [Options]
+	TLS      bool
 	Owner    Process // ends when the lab should; zero: the lab stays until it is taken down
 	Keeper   Process
 }

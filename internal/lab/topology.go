@@ -16,6 +16,9 @@ type Topology struct {
 	Pods     []Pod
 	Services []Service
 
+	// ACLTier is the tier of all ACLs, on releases that have tiers (OVN 23.06 and later).
+	ACLTier int
+
 	// Northbound is what the cluster's management system would have written: ovn-nbctl commands, run as one transaction.
 	Northbound [][]string
 }
@@ -71,7 +74,6 @@ var Ports = []int{8080, 9090}
 var (
 	UnderlayGateway4 = netip.MustParseAddr("172.30.0.1")
 	UnderlayGateway6 = netip.MustParseAddr("fd00:172:30::1")
-	Central4         = netip.MustParseAddr("172.30.0.2")
 	Internet4        = netip.MustParseAddr("203.0.113.10")
 	Internet6        = netip.MustParseAddr("2001:db8:113::10")
 )

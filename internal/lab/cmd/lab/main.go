@@ -28,7 +28,7 @@ func main() {
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	root.AddCommand(newUp(), newDown(), newExec(), newProbe(), newBackup(), newList())
+	root.AddCommand(newUp(), newDown(), newExec(), newProbe(), newBackup(), newList(), newReleases(), newInstall())
 	if err := root.ExecuteContext(ctx); err != nil {
 		var exit *exec.ExitError
 		if errors.As(err, &exit) {
@@ -56,6 +56,8 @@ func newUp() *cobra.Command {
 	}
 	cmd.Flags().StringVar(&topology, "topology", "ovn-kubernetes", fmt.Sprintf("one of %v", names()))
 	cmd.Flags().StringVar(&o.Release, "release", "system", "whose packages to run: system, or the name of a Debian release")
+	cmd.Flags().IntVar(&o.Cluster, "cluster", 0, "members of the RAFT clusters that serve the databases (default: single servers)")
+	cmd.Flags().BoolVar(&o.TLS, "tls", false, "serve the databases over TLS only")
 	cmd.Flags().StringVar(&o.Dir, "dir", "", "where the lab lives; must not exist (default a new directory in /tmp)")
 	return cmd
 }
@@ -164,6 +166,44 @@ func newList() *cobra.Command {
 				fmt.Fprintf(cmd.OutOrStdout(), "%s\t%s\t%s\n", s.Prefix, s.Topology.Name, s.Dir)
 			}
 			return err
+		},
+	}
+}
+
+func newReleases() *cobra.Command {
+	return &cobra.Command{
+		Use:   "releases",
+		Short: "List the releases of OVS and OVN that labs can run, with the versions installed",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			for _, name := range lab.Releases() {
+				r, err := lab.Installed(cmd.Context(), name)
+				if err != nil {
+					fmt.Fprintf(cmd.OutOrStdout(), "%-10s not installed\n", name)
+					continue
+				}
+				fmt.Fprintln(cmd.OutOrStdout(), r)
+			}
+			return nil
+		},
+	}
+}
+
+func newInstall() *cobra.Command {
+	return &cobra.Command{
+		Use:   "install RELEASE...",
+		Short: "Install releases into private roots, if they are not there yet",
+		Args:  cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			for _, name := range args {
+				start := time.Now()
+				r, err := lab.Install(cmd.Context(), name)
+				if err != nil {
+					return err
+				}
+				fmt.Fprintf(cmd.OutOrStdout(), "%v after %.1f s\n", r, time.Since(start).Seconds())
+			}
+			return nil
 		},
 	}
 }

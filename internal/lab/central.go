@@ -1,0 +1,173 @@
+package lab
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Centrals are the hosts with databases: central, and in a cluster central2 and so on.
+func (s *State) Centrals() []string {
+	if !s.Topology.OVN {
+		return nil
+	}
+	names := []string{central}
+	for i := 2; i <= s.Cluster; i++ {
+		names = append(names, fmt.Sprintf("%s%d", central, i))
+	}
+	return names
+}
+
+// centralAddr is the underlay address of central host number i, from 0.
+func centralAddr(i int) netip.Addr { return netip.AddrFrom4([4]byte{172, 30, 0, byte(2 + i)}) }
+
+// socket is the remote of a host's server for "nb" or "sb".
+func (s *State) socket(host, db string) string {
+	return fmt.Sprintf("unix:%s/%s/run/ovn/ovn%s_db.sock", s.Dir, host, db)
+}
+
+func (s *State) sockets(db string) string {
+	var all []string
+	for _, c := range s.Centrals() {
+		all = append(all, s.socket(c, db))
+	}
+	return strings.Join(all, ",")
+}
+
+// NB is the remote of the Northbound database, of each member of a cluster, reachable from any namespace of the machine.
+func (s *State) NB() string { return s.sockets("nb") }
+
+// SB is the remote of the Southbound database, as [State.NB].
+func (s *State) SB() string { return s.sockets("sb") }
+
+// remotes is how nodes reach the databases, over the underlay: port 6641 is the Northbound, 6642 the Southbound.
+func (s *State) remotes(port int) string {
+	var all []string
+	for i := range s.Centrals() {
+		all = append(all, fmt.Sprintf("%s:%s:%d", s.protocol(), centralAddr(i), port))
+	}
+	return strings.Join(all, ",")
+}
+
+func (s *State) protocol() string {
+	if s.TLS {
+		return "ssl"
+	}
+	return "tcp"
+}
+
+// nbctl is the beginning of an ovn-nbctl command that reaches the leader.
+func (s *State) nbctl() []string { return []string{"ovn-nbctl", "--timeout=30", "--db=" + s.NB()} }
+
+// startCentrals starts the databases and ovn-northd; members of a cluster join the first.
+func (s *State) startCentrals(ctx context.Context) error {
+	for i, host := range s.Centrals() {
+		args := []string{ovnScripts + "ovn-ctl", "--no-monitor", "--ovn-northd-priority=", "--ovn-northd-nb-db=" + s.NB(), "--ovn-northd-sb-db=" + s.SB()}
+		for _, db := range []string{"nb", "sb"} {
+			args = append(args, s.serverFlags(db, i)...)
+		}
+		for _, service := range []string{"ovn-nb-db", "ovn-sb-db", "ovn-northd"} {
+			args = append(args, s.tlsFlags(service, host)...)
+		}
+		if _, err := s.run(ctx, host, append(args, "start_northd")...); err != nil {
+			return err
+		}
+	}
+	if !s.TLS {
+		return nil
+	}
+	for db, port := range map[string]string{"nb": "6641", "sb": "6642"} {
+		if _, err := s.run(ctx, central, "ovn-"+db+"ctl", "--timeout=30", "--db="+s.sockets(db), "set-connection", "pssl:"+port); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// serverFlags are ovn-ctl's options for one database server on central host number i.
+func (s *State) serverFlags(db string, i int) []string {
+	flag := func(name, value string) string { return "--db-" + db + "-" + name + "=" + value }
+	var flags []string
+	if !s.TLS {
+		flags = append(flags, flag("create-insecure-remote", "yes"))
+	}
+	if s.Cluster > 1 {
+		flags = append(flags, flag("cluster-local-addr", centralAddr(i).String()), flag("cluster-local-proto", s.protocol()))
+		if i > 0 {
+			flags = append(flags, flag("cluster-remote-addr", centralAddr(0).String()), flag("cluster-remote-proto", s.protocol()))
+		}
+	}
+	return flags
+}
+
+// Keys are the files with which a client of a lab with TLS identifies itself: as a node or central host, or as "client".
+func (s *State) Keys(name string) (privateKey, certificate, caCert string) {
+	pki := filepath.Join(s.Dir, "pki")
+	return filepath.Join(pki, name+"-privkey.pem"), filepath.Join(pki, name+"-cert.pem"), filepath.Join(pki, "ca/switchca/cacert.pem")
+}
+
+// tlsFlags are ovn-ctl's options for the keys of one of its services.
+func (s *State) tlsFlags(service, host string) []string {
+	if !s.TLS {
+		return nil
+	}
+	key, cert, ca := s.Keys(host)
+	return []string{"--" + service + "-ssl-key=" + key, "--" + service + "-ssl-cert=" + cert, "--" + service + "-ssl-ca-cert=" + ca}
+}
+
+// makeKeys makes a certificate authority, and a key and certificate for every host and for a client, with ovs-pki(8).
+func (s *State) makeKeys(ctx context.Context) error {
+	if !s.TLS {
+		return nil
+	}
+	dir := filepath.Join(s.Dir, "pki")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		return err
+	}
+	pki := func(args ...string) error {
+		args = append([]string{"--dir=" + dir + "/ca", "--log=" + dir + "/log", "--batch"}, args...)
+		cmd := exec.CommandContext(ctx, "ovs-pki", args...)
+		cmd.Dir = dir
+		if out, err := cmd.CombinedOutput(); err != nil {
+			return fmt.Errorf("ovs-pki %s: %w: %s", args[3], err, tail(string(out)))
+		}
+		return nil
+	}
+	if err := pki("init"); err != nil {
+		return err
+	}
+	names := append(s.Centrals(), "client")
+	for _, n := range s.Topology.Nodes {
+		names = append(names, n.Name)
+	}
+	for _, name := range names { // one after another: the authority's index is a file
+		if err := pki("--unique", "req+sign", name, "switch"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writeNorthbound writes what the topology wants into the Northbound database, in one transaction.
+func (s *State) writeNorthbound(ctx context.Context) error {
+	commands := s.Topology.Northbound
+	columns, err := s.run(ctx, central, "ovsdb-client", "--timeout=20", "list-columns", s.socket(central, "nb"), "OVN_Northbound", "ACL")
+	if err != nil {
+		return err
+	}
+	if s.Topology.ACLTier > 0 && slices.Contains(strings.Fields(columns), "tier") {
+		commands = slices.Clone(commands)
+		for i, c := range commands {
+			if len(c) > 2 && c[1] == "create" && c[2] == "ACL" {
+				commands[i] = append(slices.Clone(c), fmt.Sprintf("tier=%d", s.Topology.ACLTier))
+			}
+		}
+	}
+	_, err = s.run(ctx, central, transact(s.nbctl(), commands)...)
+	return err
+}
