@@ -1,0 +1,81 @@
+package decode
+
+import (
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/ovnctl/ovnctl/pkg/flow"
+	"github.com/ovnctl/ovnctl/pkg/ovsdb"
+)
+
+// FuzzTexts throws a text at everything that reads one.
+func FuzzTexts(f *testing.F) {
+	for _, seed := range []string{
+		"23.03.1-20.27.0-70.6", "ls_in_acl_eval", "lr_out_", "0x102 0x80 4 tun_metadata0", "node@1.2.3.4%5.6.7.8",
+		"12345678", "12345678-1234-1234-1234-123456789abc", "Service_a/b_TCP_x", "\x00\x00\x00\x07\x00\x00\x00\x00\x01\x05a", "",
+	} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		if v := ParseVersion(text); v != (Version{}) && ParseVersion(v.String()) != v {
+			t.Errorf("%q is release %s, which reads as %s", text, v, ParseVersion(v.String()))
+		}
+		if got := Explain(text); got == "" && text != "" {
+			t.Errorf("Explain(%q) is empty", text)
+		}
+		for _, tlv := range ParseTLVMap(text) {
+			if tlv.Index < 0 || tlv.Index > 63 {
+				t.Errorf("%q holds tun_metadata%d", text, tlv.Index)
+			}
+		}
+		if end, ok := ParseTunnelID(text); ok && (end.Chassis == "" || !end.Remote.IsValid()) {
+			t.Errorf("%q is tunnel %+v", text, end)
+		}
+		if n, ok := ParseHint(text); ok && len(text) != 8 {
+			t.Errorf("%q is hint %#x", text, n)
+		}
+		if n, ok := Prefix(ovsdb.UUID(text)); ok && len(text) != 36 {
+			t.Errorf("%q begins with %#x", text, n)
+		}
+		if u, ok := ParseUserdata([]byte(text)); ok && (u.Opcode == "" || u.String() == "") {
+			t.Errorf("%q is %+v", text, u)
+		}
+		if number, ok := parseZone(text); ok && (number < 0 || number > 0xffff) {
+			t.Errorf("%q is zone %d", text, number)
+		}
+		lookupsOf(text)
+		if service := serviceOf(text); service != "" && !strings.Contains(text, "/") && utf8.ValidString(text) {
+			t.Errorf("%q is %s", text, service)
+		}
+		groupOwner("port group " + text)
+		ownerOf(map[string]string{"k8s.ovn.org/owner-type": text, "k8s.ovn.org/name": text})
+	})
+}
+
+// FuzzNumbers throws numbers at everything that reads one.
+func FuzzNumbers(f *testing.F) {
+	f.Add(uint64(0x10007), uint64(0x800005), 40, 23, 3, 1)
+	f.Fuzz(func(t *testing.T, value, metadata uint64, table, year, month, patch int) {
+		v := Version{year, month, patch}
+		names := laterNames("23.03.1")
+		names.Version = v
+		for _, field := range flow.Fields() {
+			for _, at := range []Context{{}, {Metadata: metadata, TunID: metadata}, {VXLAN: true, Metadata: 5}} {
+				names.Annotate(field, flow.Uint(value), at)
+			}
+		}
+		in, out := SplitOption(uint32(value))
+		if JoinOption(in, out) != uint32(value)&0x7fffffff {
+			t.Errorf("option %#x is %#x to %#x", value, in, out)
+		}
+		datapath, port := SplitVNI(value & 0xffffff)
+		if JoinVNI(datapath, port) != value&0xffffff {
+			t.Errorf("VNI %#x is %#x to %#x", value&0xffffff, datapath, port)
+		}
+		d := &Decoder{Names: names, Calibration: Calibrate(nil, v)}
+		if m := d.Decode(t.Context(), Seen{Table: table, Cookie: value, Metadata: metadata, Priority: patch}); m.String() == "" {
+			t.Errorf("table %d is nowhere", table)
+		}
+	})
+}
