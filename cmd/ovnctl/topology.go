@@ -182,7 +182,7 @@ func (o *topologyOptions) problems(c *cluster.Cluster, g *topology.Graph) error 
 	return nil
 }
 
-func (o *topologyOptions) warn(c *cluster.Cluster) {
+func (o *options) warn(c *cluster.Cluster) {
 	for _, text := range problemTexts(c) {
 		fmt.Fprintf(o.stderr, "ovnctl: %s\n", render.Clean(text))
 	}

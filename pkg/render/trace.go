@@ -28,6 +28,21 @@ func Trace(w io.Writer, s Style, t *journey.Trace, notes []string, verbose bool)
 	return nil
 }
 
+// TraceMarkdown writes a trace to be pasted into a ticket: the verdict in words, and the way as it is
+// printed for people.
+func TraceMarkdown(w io.Writer, t *journey.Trace, notes []string, verbose bool) error {
+	title := fmt.Sprintf("**%s** %s to %s, %s: %s\n\n```\n", t.Verdict.Outcome, Markdown(endpointName(t.Request.From)),
+		Markdown(endpointName(t.Request.To)), protocol(t.Request), Markdown(t.Verdict.Sentence))
+	if _, err := io.WriteString(w, title); err != nil {
+		return err
+	}
+	if err := Trace(w, Style{}, t, notes, verbose); err != nil {
+		return err
+	}
+	_, err := io.WriteString(w, "```\n")
+	return err
+}
+
 type tracePrinter struct {
 	style   Style
 	verbose bool

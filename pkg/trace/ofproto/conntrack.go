@@ -50,7 +50,7 @@ type Tracked struct {
 	Now   Tuple       // the packet after translation; the packet itself if there is none
 }
 
-// Flags is ct_state as ovs-fields(7) describes it.
+// Flags is ct_state, with the bits where ovs-fields(7) has them.
 type Flags uint8
 
 // The bits of ct_state.

@@ -1,0 +1,18 @@
+package main
+
+import (
+	"os"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// asOvnctl in the environment makes the test binary run as ovnctl, for tests that run it on a node of a lab.
+const asOvnctl = "OVNCTL_TEST_AS_OVNCTL"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asOvnctl) != "" {
+		main()
+	}
+	testscript.Main(m, map[string]func(){"ovnctl": main})
+}

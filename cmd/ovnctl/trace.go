@@ -1,0 +1,159 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ovnctl/ovnctl/pkg/journey"
+	"github.com/ovnctl/ovnctl/pkg/render"
+	"github.com/ovnctl/ovnctl/pkg/topology"
+	"github.com/ovnctl/ovnctl/pkg/trace"
+)
+
+type traceOptions struct {
+	*options
+	tcp, udp   int
+	icmp       bool
+	sourcePort int
+	v4, v6     bool
+	verbose    bool
+}
+
+func newTrace(root *options) *cobra.Command {
+	o := &traceOptions{options: root}
+	cmd := &cobra.Command{
+		Use:   "trace FROM TO",
+		Short: "Follow a packet and its answer through the deployment and say what stops it",
+		Long: `trace follows a packet from FROM to TO through the OpenFlow tables of each node it
+crosses, through the tunnels between them, and its answer back. FROM and TO are
+written as NAMESPACE/POD, a pod's name when there is only one, lsp:PORT, node:NODE,
+svc:NAMESPACE/NAME[:PORT], vm:NAME, ip:ADDRESS, external:ADDRESS or an address.
+
+The packet is one of a new connection; nothing is sent. ovs-vswitchd of each node
+is asked what it would do with it, here through its control socket and on other
+nodes through --node-exec.
+` + exitStatusHelp,
+		Example: `  ovnctl trace shop/client shop/web-1 --tcp 8080
+  ovnctl trace shop/client svc:shop/web --tcp 80 -v
+  ovnctl trace shop/client 203.0.113.10 --node-exec 'ssh {hostname}'`,
+		Args:              cobra.ExactArgs(2),
+		ValidArgsFunction: o.completeEndpoints,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return o.run(cmd.Context(), args[0], args[1])
+		},
+	}
+	f := cmd.Flags()
+	f.SortFlags = false
+	f.IntVar(&o.tcp, "tcp", 0, "a TCP connection to this `port`")
+	f.IntVar(&o.udp, "udp", 0, "a UDP datagram to this `port`")
+	f.BoolVar(&o.icmp, "icmp", false, "an echo request (the default)")
+	f.IntVar(&o.sourcePort, "source-port", 0, "the `port` it is sent from (default 40000)")
+	f.BoolVarP(&o.v4, "ipv4", "4", false, "IPv4 where both are possible (the default)")
+	f.BoolVarP(&o.v6, "ipv6", "6", false, "IPv6 where both are possible")
+	f.BoolVarP(&o.verbose, "verbose", "v", false, "show every table, not only what decided")
+	cmd.MarkFlagsMutuallyExclusive("tcp", "udp", "icmp")
+	cmd.MarkFlagsMutuallyExclusive("ipv4", "ipv6")
+	return cmd
+}
+
+func (o *traceOptions) run(ctx context.Context, from, to string) error {
+	format, err := o.format("tree", "json", "yaml", "md")
+	if err != nil {
+		return err
+	}
+	q, err := o.query(from, to)
+	if err != nil {
+		return err
+	}
+	c, err := o.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	g, err := topology.Load(ctx, c)
+	if err != nil {
+		return unknownError{err}
+	}
+	t, err := trace.Run(ctx, c, g, q)
+	var name *topology.NameError
+	switch {
+	case errors.As(err, &name):
+		return usageError{err}
+	case err != nil:
+		return unknownError{err}
+	}
+	if !o.showCommands {
+		t.Commands = nil
+	}
+	o.warn(c)
+	notes := append(slices.Clone(c.Notes), g.Notes...)
+	if format != "tree" {
+		notes = append(problemTexts(c), notes...)
+	}
+	if err := o.print(format, c.Source(), notes, t); err != nil {
+		return fmt.Errorf("standard output: %w", err)
+	}
+	return traceVerdict(t.Verdict.Outcome, len(c.Problems) > 0)
+}
+
+// completeEndpoints offers what a packet can go from and to.
+func (o *traceOptions) completeEndpoints(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	if len(args) >= 2 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return o.completeNames(cmd, word, topology.Endpoints...)
+}
+
+func (o *traceOptions) print(format string, source any, notes []string, t *journey.Trace) error {
+	switch format {
+	case "json", "yaml":
+		return render.Write(o.stdout, format, render.TraceDocument{Envelope: render.NewEnvelope("Trace", source, notes), Trace: t})
+	case "md":
+		return render.TraceMarkdown(o.stdout, t, notes, o.verbose)
+	}
+	return render.Trace(o.stdout, o.style(o.stdout), t, notes, o.verbose)
+}
+
+// query is the question as the flags put it.
+func (o *traceOptions) query(from, to string) (trace.Query, error) {
+	q := trace.Query{From: from, To: to, Protocol: "icmp", SourcePort: 40000}
+	switch {
+	case o.tcp != 0:
+		q.Protocol, q.Port = "tcp", o.tcp
+	case o.udp != 0:
+		q.Protocol, q.Port = "udp", o.udp
+	case !o.icmp:
+		q.Protocol = "" // as the service says, else ICMP
+	}
+	if o.sourcePort != 0 {
+		q.SourcePort = o.sourcePort
+	}
+	for _, port := range []int{q.Port, q.SourcePort} {
+		if port < 0 || port > 65535 {
+			return q, usageError{fmt.Errorf("port %d: expected 1 to 65535", port)}
+		}
+	}
+	switch {
+	case o.v4:
+		q.Family = 4
+	case o.v6:
+		q.Family = 6
+	}
+	return q, nil
+}
+
+// traceVerdict is the exit code of an outcome. A packet that is known not to arrive counts more than a
+// source that could not be read.
+func traceVerdict(o journey.Outcome, unread bool) error {
+	switch {
+	case o == journey.Unknown, o == journey.Delivered && unread:
+		return verdict(exitUnknown)
+	case o == journey.Delivered:
+		return nil
+	}
+	return verdict(exitFound)
+}

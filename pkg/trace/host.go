@@ -1,0 +1,284 @@
+package trace
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"strings"
+
+	"github.com/ovnctl/ovnctl/pkg/flow"
+	"github.com/ovnctl/ovnctl/pkg/journey"
+	"github.com/ovnctl/ovnctl/pkg/node"
+	"github.com/ovnctl/ovnctl/pkg/trace/ofproto"
+)
+
+// host says what a node's own network stack does with a packet: its kernel is asked for the route.
+func (r *run) host(ctx context.Context, p place) (outcome, error) {
+	h := &hostStep{run: r, place: p, hop: journey.Hop{Node: p.node.Name, Datapath: p.node.Name, Kind: "host", From: p.link, Steps: []journey.Step{}}}
+	h.do(ctx)
+	h.out.hops = append(h.out.hops, h.hop)
+	return h.out, nil
+}
+
+// A hostStep is the trip of one packet through one host.
+type hostStep struct {
+	*run
+	place
+	hop   journey.Hop
+	tuple ofproto.Tuple
+	zone  ofproto.Zone
+	out   outcome
+}
+
+func (h *hostStep) do(ctx context.Context) {
+	tuple, ok := ofproto.TupleOf(&h.packet)
+	if !ok {
+		h.stop(journey.Unknown, "the packet is not IP: what the host does with it is not known")
+		h.out.end.stray = true
+		return
+	}
+	h.tuple = tuple
+	net, err := h.node.net(ctx)
+	if err != nil {
+		h.stop(journey.Unknown, "the host's network could not be read: "+err.Error())
+		return
+	}
+	if h.link != "" && !h.forUs(net) {
+		h.stop(journey.Dropped, "the frame is addressed to another machine")
+		h.out.end.stray = true
+		return
+	}
+	h.zone = ofproto.Zone{Node: h.node.Name, Host: true}
+	known := h.ct.Look(h.zone, h.tuple, true, false)
+	if known.Now != h.tuple {
+		h.step("conntrack", fmt.Sprintf("%s → %s", h.tuple.Src, h.tuple.Dst), fmt.Sprintf("translated back to %s → %s", known.Now.Src, known.Now.Dst))
+		h.tuple = known.Now
+	}
+	query := node.RouteQuery{Dst: h.tuple.Dst, Src: h.tuple.Src, Iif: h.link}
+	route, err := h.node.Host.Route(ctx, query)
+	h.command(h.node, "ip route get "+query.String())
+	if err != nil {
+		h.stop(journey.Unknown, "the host's route could not be asked for: "+err.Error())
+		return
+	}
+	h.step("route", query.String(), routeText(route))
+	h.routed(ctx, net, route, known.Conn != nil)
+}
+
+// forUs says whether the link takes the frame at all.
+func (h *hostStep) forUs(net *node.Network) bool {
+	link := net.Link(h.link)
+	dst := macText(h.packet, "eth_dst")
+	return link == nil || link.MAC == "" || strings.EqualFold(link.MAC, dst) || h.packet.Uint("eth_dst")>>40&1 == 1
+}
+
+func (h *hostStep) routed(ctx context.Context, net *node.Network, route *node.Route, known bool) {
+	switch route.Type {
+	case "local":
+		ofproto.SetTuple(&h.packet, h.tuple)
+		h.out.end = &ending{
+			verdict: journey.Verdict{Outcome: journey.Delivered, Node: h.node.Name, Datapath: h.node.Name, Port: h.link},
+			at:      place{node: h.node, packet: h.packet},
+		}
+	case "unicast":
+		h.forward(ctx, net, route, known)
+	default:
+		h.stop(journey.Dropped, fmt.Sprintf("the host's route to %s is %q", h.tuple.Dst, route.Type))
+	}
+}
+
+// forward sends the packet out of the link that the route names.
+func (h *hostStep) forward(ctx context.Context, net *node.Network, route *node.Route, known bool) {
+	v6 := h.tuple.Dst.Is6()
+	if h.link != "" {
+		if on, ok := net.Forwards(h.link, v6); ok && !on {
+			h.stop(journey.Dropped, "the host does not forward packets that come in by "+h.link+": ip_forward is off")
+			return
+		}
+		if !known {
+			h.translate(ctx, net, route)
+		}
+		ofproto.Set(&h.packet, "nw_ttl", flow.Uint(h.packet.Uint("nw_ttl")-1))
+	}
+	ofproto.SetTuple(&h.packet, h.tuple)
+	hop := h.tuple.Dst
+	if route.Via.IsValid() {
+		hop = route.Via
+	}
+	mac := h.neighbour(net, route.Dev, hop)
+	bridge, iface := h.interfaceOf(h.node.Name, route.Dev)
+	if iface == nil {
+		h.out.end = &ending{
+			verdict: journey.Verdict{Outcome: journey.Delivered, Node: h.node.Name, Datapath: h.node.Name, Port: route.Dev},
+			at:      place{node: h.node, link: route.Dev, packet: h.packet},
+		}
+		return
+	}
+	if mac == "" {
+		h.stop(journey.Unknown, fmt.Sprintf("the host does not know the MAC address of %s on %s yet: it would ask for it first", hop, route.Dev))
+		return
+	}
+	own := iface.MAC
+	if link := net.Link(route.Dev); link != nil && link.MAC != "" {
+		own = link.MAC
+	}
+	setMAC(&h.packet, "eth_src", own)
+	setMAC(&h.packet, "eth_dst", mac)
+	port := flow.PortID{Number: uint32(iface.OFPort)}
+	if iface.Name == bridge.Name {
+		port.Number = flow.PortLocal
+	}
+	h.hop.To = route.Dev
+	h.out.next = &place{node: h.node, bridge: bridge.Name, port: port, packet: fresh(h.packet)}
+}
+
+// translate gives a forwarded packet the source address that the host's rules may give it.
+func (h *hostStep) translate(ctx context.Context, net *node.Network, route *node.Route) {
+	rules, err := h.node.Host.NAT(ctx)
+	if err != nil {
+		h.step("nat", route.Dev, "the host's NAT rules could not be read: "+err.Error())
+		return
+	}
+	for _, rule := range rules {
+		if !sourceRule(rule, h.tuple, h.link, route.Dev) {
+			continue
+		}
+		source := masqueraded(net, route, h.tuple.Src)
+		now := h.tuple
+		if source.IsValid() {
+			now.Src = source
+		}
+		h.step("nat", rule.Text, fmt.Sprintf("may change the source to %s", now.Src))
+		h.ct.Commit(h.zone, h.tuple, now)
+		h.tuple = now
+		return
+	}
+}
+
+// masqueraded is the address that a packet gets when it is masqueraded: the one that the host prefers on the link.
+func masqueraded(net *node.Network, route *node.Route, src netip.Addr) netip.Addr {
+	if route.Src.IsValid() && route.Src != src {
+		return route.Src
+	}
+	var found netip.Addr
+	for _, a := range net.Addresses {
+		addr := a.Prefix.Addr()
+		if a.Link != route.Dev || addr.Is4() != src.Is4() || a.Scope != "global" {
+			continue
+		}
+		if !found.IsValid() || route.Via.IsValid() && a.Prefix.Contains(route.Via) {
+			found = addr
+		}
+	}
+	return found
+}
+
+// sourceRule says whether a rule may translate the source of a packet that goes from one link to
+// another. It understands addresses and interfaces; of what else a rule asks for, it takes that it holds.
+func sourceRule(rule node.NATRule, t ofproto.Tuple, in, out string) bool {
+	if rule.Action != "masquerade" && rule.Action != "snat" {
+		return false
+	}
+	if rule.Family == "ip" && t.Src.Is6() || rule.Family == "ip6" && t.Src.Is4() {
+		return false
+	}
+	words := strings.Fields(rule.Text)
+	for i := 0; i < len(words); i++ {
+		if i+1 >= len(words) {
+			break
+		}
+		negated := 0
+		if words[i+1] == "!=" && i+2 < len(words) {
+			negated = 1
+		}
+		value := strings.Trim(words[i+1+negated], `"`)
+		holds, relevant := true, true
+		switch words[i] {
+		case "saddr", "-s":
+			holds, relevant = covers(value, t.Src)
+		case "daddr", "-d":
+			holds, relevant = covers(value, t.Dst)
+		case "oifname", "oif", "-o":
+			holds = value == out
+		case "iifname", "iif", "-i":
+			holds = value == in
+		default:
+			relevant = false
+		}
+		if relevant && holds == (negated == 1) {
+			return false
+		}
+	}
+	return true
+}
+
+// covers says whether a prefix or address, as a rule has it, holds a. Known is false for sets and ranges.
+func covers(text string, a netip.Addr) (holds, known bool) {
+	if prefix, err := netip.ParsePrefix(text); err == nil {
+		return prefix.Contains(a), true
+	}
+	if addr, err := netip.ParseAddr(text); err == nil {
+		return addr == a, true
+	}
+	return true, false
+}
+
+// neighbour is the MAC address of a next hop: what the kernel has learned, else what OVN has there.
+func (h *hostStep) neighbour(net *node.Network, dev string, a netip.Addr) string {
+	for _, n := range net.Neighbours {
+		if n.Link == dev && n.Addr == a && n.MAC != "" && n.State != "failed" && n.State != "incomplete" {
+			return n.MAC
+		}
+	}
+	for _, p := range h.graph.PortsAt(a) {
+		if len(p.MACs) > 0 {
+			return p.MACs[0]
+		}
+	}
+	if n := h.holder(a); n != nil {
+		if v, ok := h.views[n]; ok && v.network != nil {
+			for _, x := range v.network.Addresses {
+				if x.Prefix.Addr() == a {
+					if link := v.network.Link(x.Link); link != nil {
+						return link.MAC
+					}
+				}
+			}
+		}
+	}
+	return ""
+}
+
+func (h *hostStep) stop(o journey.Outcome, cause string) {
+	h.out.end = &ending{verdict: journey.Verdict{Outcome: o, Node: h.node.Name, Datapath: h.node.Name, Port: h.link, Stage: "host", Cause: cause}}
+}
+
+func (h *hostStep) step(stage, match, action string) {
+	h.hop.Steps = append(h.hop.Steps, journey.Step{
+		Pipeline: "host", Stage: stage, Table: -1, Match: match, Actions: []string{action}, Notes: []string{action},
+	})
+}
+
+func routeText(r *node.Route) string {
+	text := r.Type
+	if r.Via.IsValid() {
+		text += " via " + r.Via.String()
+	}
+	if r.Dev != "" {
+		text += " dev " + r.Dev
+	}
+	return text
+}
+
+func macText(p flow.Flow, name string) string {
+	f, _ := flow.Lookup(name)
+	b := p.Get(f).Bytes(6)
+	return fmt.Sprintf("%02x:%02x:%02x:%02x:%02x:%02x", b[0], b[1], b[2], b[3], b[4], b[5])
+}
+
+func setMAC(p *flow.Flow, name, text string) {
+	var b [6]byte
+	if _, err := fmt.Sscanf(text, "%02x:%02x:%02x:%02x:%02x:%02x", &b[0], &b[1], &b[2], &b[3], &b[4], &b[5]); err == nil {
+		ofproto.Set(p, name, flow.FromBytes(b[:]))
+	}
+}

@@ -1,0 +1,224 @@
+package trace
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"slices"
+
+	"github.com/ovnctl/ovnctl/pkg/cluster"
+	"github.com/ovnctl/ovnctl/pkg/decode"
+	"github.com/ovnctl/ovnctl/pkg/flow"
+	"github.com/ovnctl/ovnctl/pkg/journey"
+	"github.com/ovnctl/ovnctl/pkg/node"
+	"github.com/ovnctl/ovnctl/pkg/ovsdb"
+	"github.com/ovnctl/ovnctl/pkg/topology"
+)
+
+// A place is where a packet is about to be: at a port of a bridge, or in a host's own network stack.
+type place struct {
+	node   *nodeView
+	bridge string      // empty: the host
+	port   flow.PortID // by which it enters the bridge
+	link   string      // by which it enters the host; empty: the host sends it itself
+	packet flow.Flow
+	tunnel *journey.Tunnel // how it came, nil if not through a tunnel
+}
+
+// A nodeView is a node with what is needed to read the numbers of its flows.
+type nodeView struct {
+	*cluster.Node
+	names   *decode.Names
+	decoder *decode.Decoder
+	seen    []decode.Seen // every step so far, which the decoder learns from
+
+	network    *node.Network
+	networkErr error
+}
+
+// zoneView is what is read once for all nodes of a zone.
+type zoneView struct {
+	logical *decode.Logical
+	flows   *decode.LogicalFlows
+	objects *decode.Objects
+}
+
+// view returns the node as a trace sees it. It opens what is needed of the node, and nothing of others.
+func (t *tracer) view(ctx context.Context, n *cluster.Node) (*nodeView, error) {
+	if v, ok := t.views[n]; ok {
+		return v, nil
+	}
+	t.cluster.Gather(ctx, n)
+	if n.Vswitch == nil {
+		return nil, t.unreadable(n)
+	}
+	g, err := t.graph.WithNodes(ctx, t.cluster)
+	if err != nil {
+		return nil, err
+	}
+	t.graph = g
+	var rows decode.Vswitch
+	if err := ovsdb.Load(ctx, n.Vswitch, &rows); err != nil {
+		return nil, fmt.Errorf("node %s: %w", n.Name, err)
+	}
+	zone, err := t.zone(ctx, n.Zone)
+	if err != nil {
+		return nil, err
+	}
+	v := &nodeView{Node: n}
+	bridge := decode.NewNames(zone.logical, rows, nil, decode.Version{}).Bridge
+	var tlvs []decode.TLV
+	if text, err := n.Host.Dump(ctx, bridge, node.TLVMap); err == nil {
+		tlvs = decode.ParseTLVMap(text)
+	}
+	v.names = decode.NewNames(zone.logical, rows, tlvs, decode.Version{})
+	v.decoder = &decode.Decoder{Names: v.names, Flows: zone.flows, Objects: zone.objects}
+	if t.views == nil {
+		t.views = map[*cluster.Node]*nodeView{}
+	}
+	t.views[n] = v
+	return v, nil
+}
+
+// unreadable says why a node cannot be asked, and how it could be.
+func (t *tracer) unreadable(n *cluster.Node) error {
+	for _, p := range t.cluster.Problems {
+		if p.What == "node "+n.Name {
+			if p.Next != "" {
+				return fmt.Errorf("%w: %s", p, p.Next)
+			}
+			return p
+		}
+	}
+	return fmt.Errorf("node %s was not read: run ovnctl there, or give --node-exec 'PREFIX {hostname}'", n.Name)
+}
+
+func (t *tracer) zone(ctx context.Context, name string) (*zoneView, error) {
+	if v, ok := t.zones[name]; ok {
+		return v, nil
+	}
+	v := &zoneView{}
+	for _, z := range t.cluster.Zones {
+		if z.Name != name {
+			continue
+		}
+		if z.SB != nil {
+			var rows decode.Southbound
+			if err := ovsdb.Load(ctx, z.SB, &rows); err != nil {
+				return nil, err
+			}
+			v.logical, v.flows = decode.NewLogical(rows), decode.NewLogicalFlows(z.SB)
+		}
+		if z.NB != nil {
+			v.objects = decode.NewObjects(z.NB)
+		}
+	}
+	if t.zones == nil {
+		t.zones = map[string]*zoneView{}
+	}
+	t.zones[name] = v
+	return v, nil
+}
+
+// net is what the node's kernel knows of its network, asked once.
+func (v *nodeView) net(ctx context.Context) (*node.Network, error) {
+	if v.network == nil && v.networkErr == nil {
+		v.network, v.networkErr = v.Host.Network(ctx)
+	}
+	return v.network, v.networkErr
+}
+
+// bridgePort finds the port of a bridge of a node that carries an OpenFlow port.
+func (t *tracer) bridgePort(node, bridge string, port uint32) (*topology.BridgePort, *topology.Interface) {
+	for _, b := range t.graph.Bridges {
+		if b.Node != node || b.Name != bridge {
+			continue
+		}
+		for _, p := range b.Ports {
+			for _, i := range p.Interfaces {
+				if uint32(i.OFPort) == port || port == flow.PortLocal && i.Name == b.Name {
+					return p, i
+				}
+			}
+		}
+	}
+	return nil, nil
+}
+
+// interfaceOf finds the interface of that name on a node, and its bridge.
+func (t *tracer) interfaceOf(node, name string) (*topology.Bridge, *topology.Interface) {
+	for _, b := range t.graph.Bridges {
+		if b.Node != node {
+			continue
+		}
+		for _, p := range b.Ports {
+			for _, i := range p.Interfaces {
+				if i.Name == name {
+					return b, i
+				}
+			}
+		}
+	}
+	return nil, nil
+}
+
+// uplink is the port by which packets from outside come to a bridge of a node. It prefers the bridge of that name.
+func (t *tracer) uplink(node, bridge string) (string, flow.PortID, bool) {
+	var found *topology.Bridge
+	for _, b := range t.graph.Bridges {
+		if b.Node == node && len(b.Uplinks) > 0 && (found == nil || b.Name == bridge) {
+			found = b
+		}
+	}
+	if found == nil {
+		return "", flow.PortID{}, false
+	}
+	for _, p := range found.Ports {
+		for _, i := range p.Interfaces {
+			if (p.Name == found.Uplinks[0] || i.Name == found.Uplinks[0]) && i.OFPort > 0 {
+				return found.Name, flow.PortID{Number: uint32(i.OFPort)}, true
+			}
+		}
+	}
+	return "", flow.PortID{}, false
+}
+
+// holder is the node that answers for an address on the underlay: its own tunnel address, or one of a
+// gateway router that is bound to it. It is nil for an address of nobody here.
+func (t *tracer) holder(a netip.Addr) *cluster.Node {
+	for _, c := range t.graph.Chassis {
+		for _, e := range c.Encaps {
+			if ip, err := netip.ParseAddr(e.IP); err == nil && ip == a {
+				return t.cluster.Node(c.Name)
+			}
+		}
+	}
+	for _, r := range t.graph.Routers {
+		if r.Chassis != "" && t.routerHas(r, a) {
+			return t.cluster.Node(r.Chassis)
+		}
+	}
+	for _, n := range t.cluster.Hosts {
+		v, ok := t.views[n]
+		if !ok || v.network == nil {
+			continue
+		}
+		if slices.ContainsFunc(v.network.Addresses, func(x node.Address) bool { return x.Prefix.Addr() == a }) {
+			return n
+		}
+	}
+	return nil
+}
+
+// routerHas says whether a router answers for an address: its ports' or one that it translates.
+func (t *tracer) routerHas(r *topology.Router, a netip.Addr) bool {
+	for _, p := range t.graph.PortsAt(a) {
+		if p.Router != nil && p.Router.UUID == r.UUID {
+			return true
+		}
+	}
+	return slices.ContainsFunc(t.graph.NAT, func(n *topology.NAT) bool {
+		ip, err := netip.ParseAddr(n.ExternalIP)
+		return n.Router.UUID == r.UUID && err == nil && ip == a
+	})
+}

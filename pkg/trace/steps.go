@@ -1,0 +1,153 @@
+package trace
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ovnctl/ovnctl/pkg/decode"
+	"github.com/ovnctl/ovnctl/pkg/flow"
+	"github.com/ovnctl/ovnctl/pkg/journey"
+	"github.com/ovnctl/ovnctl/pkg/trace/ofproto"
+)
+
+// learn lets a node's decoder learn what its tables mean from the steps of a walk.
+func (r *run) learn(ctx context.Context, n *nodeView, walk *ofproto.Walk) {
+	for _, leaf := range walk.Leaves {
+		for _, s := range leaf.Steps {
+			if s.Bridge == n.names.Bridge {
+				n.seen = append(n.seen, seen(s))
+			}
+		}
+	}
+	n.decoder.Calibrate(ctx, n.seen)
+}
+
+// seen is a step as the decoder takes it.
+func seen(s ofproto.Step) decode.Seen {
+	return decode.Seen{
+		Table: s.Table, Priority: s.Priority, Cookie: s.Cookie,
+		Metadata: s.Before.Uint("metadata"), Resubmits: s.Resubmits,
+	}
+}
+
+// hops are the datapaths and bridges that a packet crosses on its way to a leaf, with the steps in each.
+func (r *run) hops(ctx context.Context, p place, leaf ofproto.Leaf) []journey.Hop {
+	var hops []journey.Hop
+	var metadata uint64
+	for i, s := range leaf.Steps {
+		kind, datapath := "bridge", s.Bridge
+		now := uint64(0)
+		if s.Bridge == p.node.names.Bridge {
+			now = datapathOf(leaf.Steps, i)
+			if d := p.node.names.Datapath(now); d != nil {
+				kind, datapath = string(d.Kind), d.Name
+			}
+		}
+		last := len(hops) - 1
+		if last < 0 || hops[last].Kind != kind || hops[last].Datapath != datapath || metadata != now {
+			hops = append(hops, journey.Hop{Node: p.node.Name, Datapath: datapath, Kind: kind, From: r.entered(p, s, now), Steps: []journey.Step{}})
+			last++
+		}
+		metadata = now
+		step := r.step(ctx, p.node, s)
+		hops[last].Steps = append(hops[last].Steps, step)
+		if out := s.Before.Uint("reg15"); now != 0 && out != 0 && s.Before.Uint("metadata") == now {
+			hops[last].To = r.portText(p.node, now, out)
+		}
+	}
+	return hops
+}
+
+// datapathOf is the datapath that a step belongs to: a step that finds the packet in none, at the entry of
+// the bridge, belongs to the one that it leads to.
+func datapathOf(steps []ofproto.Step, i int) uint64 {
+	bridge := steps[i].Bridge
+	for ; i < len(steps) && steps[i].Bridge == bridge; i++ {
+		if m := steps[i].Before.Uint("metadata"); m != 0 {
+			return m
+		}
+	}
+	return 0
+}
+
+// entered is the port by which the packet came to where a step finds it.
+func (r *run) entered(p place, s ofproto.Step, datapath uint64) string {
+	if in := s.Before.Uint("reg14"); datapath != 0 && in != 0 {
+		return r.portText(p.node, datapath, in)
+	}
+	port := s.Before.InPort()
+	if op, ok := p.node.names.OFPort(s.Bridge, int(port.Number)); ok {
+		if op.LogicalPort != "" {
+			return op.LogicalPort
+		}
+		return op.Interface
+	}
+	return ""
+}
+
+// step is one table lookup in the words of the contract.
+func (r *run) step(ctx context.Context, n *nodeView, s ofproto.Step) journey.Step {
+	out := journey.Step{
+		Pipeline: "physical", Table: s.Table, Priority: s.Priority, Match: s.MatchText,
+		Actions: slices.Clone(s.Actions), Notes: []string{},
+	}
+	if out.Actions == nil {
+		out.Actions = []string{}
+	}
+	if s.Cookie != 0 {
+		out.Cookie = fmt.Sprintf("0x%08x", s.Cookie)
+	}
+	if s.Bridge == n.names.Bridge {
+		r.decoded(n.decoder.Decode(ctx, seen(s)), &out)
+	}
+	for _, c := range s.Tracked {
+		if c.From != c.To {
+			out.Notes = append(out.Notes, fmt.Sprintf("translates %s to %s", tupleText(c.From), tupleText(c.To)))
+		}
+	}
+	return out
+}
+
+// decoded adds to a step what its flow stands for.
+func (r *run) decoded(m decode.Meaning, out *journey.Step) {
+	if m.Pipeline != "" {
+		out.Pipeline = string(m.Pipeline)
+	}
+	out.Stage = m.Stage
+	if out.Stage == "" {
+		out.Stage = strings.ToLower(string(m.Physical))
+	}
+	if m.Flow != nil {
+		out.Logical = &journey.Logical{
+			UUID: string(m.Flow.UUID), Table: m.Flow.TableID, Match: m.Flow.Match, Actions: m.Flow.Actions, Priority: m.Flow.Priority,
+		}
+	}
+	if len(m.Objects) > 0 && (m.Flow != nil || m.Physical == "") {
+		o := m.Objects[0]
+		out.Object = &journey.Object{Kind: o.Kind, Name: o.Name, UUID: string(o.UUID), Owner: o.Owner, Text: o.Text}
+	}
+}
+
+func tupleText(t ofproto.Tuple) string {
+	if t.SrcPort == 0 && t.DstPort == 0 {
+		return fmt.Sprintf("%s → %s", t.Src, t.Dst)
+	}
+	return fmt.Sprintf("%s → %s", joinPort(t.Src, t.SrcPort), joinPort(t.Dst, t.DstPort))
+}
+
+// lastStep is the step at which a packet was stopped: the last on its way that is no helper.
+func lastStep(leaf ofproto.Leaf) (ofproto.Step, bool) {
+	for _, s := range slices.Backward(leaf.Steps) {
+		if !s.Aside {
+			return s, true
+		}
+	}
+	return ofproto.Step{}, false
+}
+
+// outport is the logical port that the packet is for, as reg15 has it.
+func (r *run) outport(n *nodeView, p flow.Flow) string {
+	return r.portText(n, p.Uint("metadata"), p.Uint("reg15"))
+}

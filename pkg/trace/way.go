@@ -1,0 +1,369 @@
+package trace
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+
+	"github.com/ovnctl/ovnctl/pkg/cluster"
+	"github.com/ovnctl/ovnctl/pkg/decode"
+	"github.com/ovnctl/ovnctl/pkg/flow"
+	"github.com/ovnctl/ovnctl/pkg/journey"
+	"github.com/ovnctl/ovnctl/pkg/topology"
+	"github.com/ovnctl/ovnctl/pkg/trace/ofproto"
+)
+
+// A tracer answers one query. What it reads is kept for all ways that it follows.
+type tracer struct {
+	cluster *cluster.Cluster
+	graph   *topology.Graph
+	views   map[*cluster.Node]*nodeView
+	zones   map[string]*zoneView
+
+	commands []string // what would show the same, in order
+}
+
+// A run follows one connection: its first packet and then the answer.
+type run struct {
+	*tracer
+	ct     *ofproto.Conntrack
+	dpHash uint32 // which member a hash chooses in groups
+	// backend is where the packet was first translated to, if it was.
+	backend netip.AddrPort
+}
+
+// An ending is where a packet, or a copy of it, ends.
+type ending struct {
+	verdict journey.Verdict
+	at      place // where its answer starts; packet is as it arrived
+	hops    []journey.Hop
+	stray   bool // a flooded copy, which is for somebody else
+}
+
+// maxPlaces bounds a way: hosts and bridges that one packet and its copies come to.
+const maxPlaces = 64
+
+// follow takes a packet from a place to where it ends. Of several copies the one that arrives counts, and
+// if none does, the one that came furthest.
+func (r *run) follow(ctx context.Context, start place) (ending, error) {
+	type branch struct {
+		place
+		hops []journey.Hop
+	}
+	queue := []branch{{place: start}}
+	var best *ending
+	for n := 0; len(queue) > 0; n++ {
+		if n == maxPlaces {
+			return ending{}, fmt.Errorf("the packet comes to more than %d places: it loops or is flooded", maxPlaces)
+		}
+		b := queue[0]
+		queue = queue[1:]
+		outcomes, err := r.visit(ctx, b.place)
+		if err != nil {
+			return ending{}, err
+		}
+		for _, o := range outcomes {
+			hops := append(b.hops[:len(b.hops):len(b.hops)], o.hops...)
+			if o.next != nil {
+				queue = append(queue, branch{*o.next, hops})
+				continue
+			}
+			e := o.end
+			e.hops = hops
+			if best == nil || better(e, best) {
+				best = e
+			}
+		}
+	}
+	return *best, nil
+}
+
+func better(a, b *ending) bool {
+	if a.stray != b.stray {
+		return b.stray
+	}
+	return a.verdict.Outcome == journey.Delivered && b.verdict.Outcome != journey.Delivered
+}
+
+// An outcome is what one place does with a packet: it ends there, or is at another place next.
+type outcome struct {
+	hops []journey.Hop
+	end  *ending
+	next *place
+}
+
+func (r *run) visit(ctx context.Context, p place) ([]outcome, error) {
+	if p.bridge == "" {
+		o, err := r.host(ctx, p)
+		return []outcome{o}, err
+	}
+	in := p.packet
+	in.SetInPort(p.port)
+	ofproto.Set(&in, "dp_hash", flow.Uint(uint64(r.dpHash)))
+	walk, err := ofproto.Follow(ctx, p.node.Host, p.node.Name, r.ct, p.bridge, in)
+	if err != nil {
+		return nil, err
+	}
+	for _, request := range walk.Requests {
+		r.command(p.node, "ovs-appctl "+shell(request))
+	}
+	r.learn(ctx, p.node, walk)
+	var outcomes []outcome
+	for _, leaf := range walk.Leaves {
+		o := outcome{hops: r.hops(ctx, p, leaf)}
+		r.noteBackend(leaf)
+		if err := r.leave(ctx, p, leaf, &o); err != nil {
+			return nil, err
+		}
+		outcomes = append(outcomes, o)
+	}
+	return outcomes, nil
+}
+
+// noteBackend remembers to which backend the packet was sent.
+func (r *run) noteBackend(leaf ofproto.Leaf) {
+	for _, s := range leaf.Steps {
+		for _, c := range s.Tracked {
+			if c.Commit && c.From.Dst != c.To.Dst && !r.backend.IsValid() {
+				r.backend = netip.AddrPortFrom(c.To.Dst, c.To.DstPort)
+			}
+		}
+	}
+}
+
+// leave says what becomes of a packet that leaves the bridges of a node, or ends there.
+func (r *run) leave(ctx context.Context, p place, leaf ofproto.Leaf, o *outcome) error {
+	switch leaf.Kind {
+	case ofproto.ToPort:
+		return r.toPort(ctx, p, leaf, o)
+	case ofproto.ToTunnel:
+		return r.toTunnel(ctx, p, leaf, o)
+	case ofproto.Failed:
+		o.end = &ending{verdict: r.stopped(p, o, journey.Dropped, "Open vSwitch gives up: "+leaf.Reason)}
+	default:
+		o.end = &ending{verdict: r.dropped(ctx, p, leaf, o)}
+	}
+	return nil
+}
+
+func (r *run) toPort(ctx context.Context, p place, leaf ofproto.Leaf, o *outcome) error {
+	port, iface := r.bridgePort(p.node.Name, leaf.Bridge, leaf.Port.Number)
+	if port == nil {
+		o.end = &ending{verdict: r.stopped(p, o, journey.Unknown, fmt.Sprintf("port %s of %s is not in the node's database", leaf.Port, leaf.Bridge))}
+		return nil
+	}
+	arrived := place{node: p.node, bridge: leaf.Bridge, port: flow.PortID{Number: leaf.Port.Number}, packet: leaf.Packet}
+	if len(o.hops) > 0 {
+		o.hops[len(o.hops)-1].To = portName(port, iface)
+	}
+	switch {
+	case port.Role == topology.RoleUplink:
+		return r.outside(ctx, arrived, iface.Name, o)
+	case port.Role == topology.RoleLocal, port.Role == topology.RoleInternal, iface.Type == "internal":
+		net, err := p.node.net(ctx)
+		if err == nil && net.Link(iface.Name) == nil {
+			break // it was moved into the namespace of what it serves
+		}
+		o.next = &place{node: p.node, link: iface.Name, packet: leaf.Packet}
+		return nil
+	}
+	o.end = r.atPort(arrived, port.LogicalPort, iface)
+	return nil
+}
+
+func portName(port *topology.BridgePort, iface *topology.Interface) string {
+	if port.LogicalPort != "" {
+		return port.LogicalPort
+	}
+	return iface.Name
+}
+
+// atPort ends a packet on the interface of a pod or another machine.
+func (r *run) atPort(at place, logical string, iface *topology.Interface) *ending {
+	name := logical
+	if name == "" {
+		name = iface.Name
+	}
+	v := journey.Verdict{Outcome: journey.Delivered, Node: at.node.Name, Port: name}
+	if lsp := r.graph.PortByName(logical); lsp != nil {
+		if lsp.Switch != nil {
+			v.Datapath = lsp.Switch.Name
+		}
+		t, ok := ofproto.TupleOf(&at.packet)
+		if ok && !owns(lsp, t.Dst) {
+			v.Outcome = journey.Dropped
+			v.Cause = fmt.Sprintf("it comes out at %s, which does not have the address %s", name, t.Dst)
+			return &ending{verdict: v, at: at, stray: true}
+		}
+	}
+	if iface.LinkState == "down" {
+		v.Outcome, v.Cause = journey.Dropped, "the interface "+iface.Name+" is down"
+	}
+	return &ending{verdict: v, at: at}
+}
+
+func owns(p *topology.Port, a netip.Addr) bool {
+	if len(p.Addresses) == 0 || p.UnknownAddresses {
+		return true // it may have any
+	}
+	for _, text := range p.Addresses {
+		if x, err := netip.ParseAddr(text); err == nil && x == a {
+			return true
+		}
+	}
+	return false
+}
+
+// outside takes a packet that leaves by an uplink on to the node that owns its destination, or to the world.
+func (r *run) outside(ctx context.Context, at place, link string, o *outcome) error {
+	t, ok := ofproto.TupleOf(&at.packet)
+	if ok {
+		if n := r.holder(t.Dst); n != nil && n != at.node.Node {
+			return r.toNode(ctx, at, n, o)
+		}
+	}
+	o.end = &ending{at: at, verdict: journey.Verdict{Outcome: journey.Delivered, Node: at.node.Name, Datapath: at.bridge, Port: link}}
+	return nil
+}
+
+// toNode takes a packet over the underlay to the uplink of another node.
+func (r *run) toNode(ctx context.Context, at place, n *cluster.Node, o *outcome) error {
+	v, err := r.view(ctx, n)
+	if err != nil {
+		o.end = &ending{verdict: journey.Verdict{Outcome: journey.Unknown, Node: n.Name, Cause: err.Error()}}
+		return nil
+	}
+	bridge, port, ok := r.uplink(n.Name, at.bridge)
+	if !ok {
+		o.end = &ending{verdict: journey.Verdict{Outcome: journey.Unknown, Node: n.Name, Cause: "node " + n.Name + " has no bridge with an uplink that could be read"}}
+		return nil
+	}
+	o.next = &place{node: v, bridge: bridge, port: port, packet: fresh(at.packet)}
+	return nil
+}
+
+// fresh is a packet on the wire: without what a bridge knows of it.
+func fresh(p flow.Flow) flow.Flow {
+	p.ClearConntrack()
+	p.ClearRegisters()
+	p.ClearTunnel()
+	ofproto.Set(&p, "pkt_mark", flow.Value{})
+	return p
+}
+
+func (r *run) toTunnel(ctx context.Context, p place, leaf ofproto.Leaf, o *outcome) error {
+	port, _ := p.node.names.OFPort(leaf.Bridge, int(leaf.Port.Number))
+	tun := &journey.Tunnel{Type: port.Type, Key: leaf.Packet.Uint("tun_id")}
+	remote := leaf.Remote
+	var to *cluster.Node
+	if port.Tunnel != nil {
+		remote, tun.Chassis = port.Tunnel.Remote, port.Tunnel.Chassis
+		to = r.cluster.Node(port.Tunnel.Chassis)
+	} else if to = r.holder(remote); to != nil {
+		tun.Chassis = to.SystemID
+	}
+	tun.Remote = remote.String()
+	source := r.encap(p.node, port)
+	if source.IsValid() {
+		tun.Source = source.String()
+	}
+	r.decodeTunnel(p.node, leaf.Packet, tun)
+	o.hops = append(o.hops, journey.Hop{Node: p.node.Name, Datapath: tun.Datapath, Kind: "tunnel", Tunnel: tun, Steps: []journey.Step{}})
+	if to == nil {
+		o.end = &ending{verdict: r.stopped(p, o, journey.Unknown, fmt.Sprintf("no node that is known has the tunnel address %s", remote))}
+		return nil
+	}
+	v, err := r.view(ctx, to)
+	if err != nil {
+		o.end = &ending{verdict: journey.Verdict{Outcome: journey.Unknown, Node: to.Name, Cause: err.Error()}}
+		return nil
+	}
+	in, ok := v.names.TunnelFrom(source, remote)
+	if !ok {
+		o.end = &ending{verdict: journey.Verdict{Outcome: journey.Dropped, Node: to.Name,
+			Cause: fmt.Sprintf("node %s has no tunnel port that takes packets from %s to %s", to.Name, source, remote)}}
+		return nil
+	}
+	o.next = &place{node: v, bridge: in.Bridge, port: flow.PortID{Number: uint32(in.Number)}, packet: r.encapsulated(p.node, v, leaf.Packet, source, remote), tunnel: tun}
+	return nil
+}
+
+// encap is the address from which a node sends into a tunnel.
+func (r *run) encap(n *nodeView, port decode.OFPort) netip.Addr {
+	if port.Tunnel != nil && port.Tunnel.Local.IsValid() {
+		return port.Tunnel.Local
+	}
+	for _, c := range r.graph.Chassis {
+		if c.Name != n.SystemID {
+			continue
+		}
+		for _, e := range c.Encaps {
+			if ip, err := netip.ParseAddr(e.IP); err == nil && (e.Type == port.Type || port.Type == "") {
+				return ip
+			}
+		}
+	}
+	for _, node := range r.graph.Nodes {
+		if node.Name != n.Name {
+			continue
+		}
+		for _, e := range node.Encaps {
+			if ip, err := netip.ParseAddr(e.IP); err == nil {
+				return ip
+			}
+		}
+	}
+	return netip.Addr{}
+}
+
+// encapsulated is the packet as the other node's tunnel port hands it to its bridge.
+func (r *run) encapsulated(from, to *nodeView, p flow.Flow, source, remote netip.Addr) flow.Flow {
+	key := p.Uint("tun_id")
+	var option flow.Value
+	sent, haveOption := from.names.OptionField()
+	if haveOption {
+		option = p.Get(flow.TunMetadata(sent))
+	}
+	p = fresh(p)
+	src, dst := "tun_src", "tun_dst"
+	if remote.Is6() {
+		src, dst = "tun_ipv6_src", "tun_ipv6_dst"
+	}
+	ofproto.Set(&p, "tun_id", flow.Uint(key))
+	if source.IsValid() {
+		ofproto.Set(&p, src, flow.FromBytes(source.AsSlice()))
+	}
+	ofproto.Set(&p, dst, flow.FromBytes(remote.AsSlice()))
+	if received, ok := to.names.OptionField(); ok && haveOption {
+		p.Set(flow.TunMetadata(received), option)
+	}
+	return p
+}
+
+// decodeTunnel names what a tunnel header carries.
+func (r *run) decodeTunnel(n *nodeView, p flow.Flow, tun *journey.Tunnel) {
+	key := tun.Key
+	var inport, outport uint64
+	if tun.Type == "vxlan" {
+		key, outport = decode.SplitVNI(key)
+	} else if field, ok := n.names.OptionField(); ok {
+		inport, outport = decode.SplitOption(uint32(p.Get(flow.TunMetadata(field)).Lo))
+	}
+	if d := n.names.Datapath(key); d != nil {
+		tun.Datapath = d.Name
+	}
+	tun.Inport, tun.Outport = r.portText(n, key, inport), r.portText(n, key, outport)
+}
+
+func (r *run) portText(n *nodeView, datapath, key uint64) string {
+	if key == 0 {
+		return ""
+	}
+	if p := n.names.Port(datapath, key); p != nil {
+		return p.Name
+	}
+	if g := n.names.Group(datapath, key); g != nil {
+		return g.Name
+	}
+	return fmt.Sprintf("%#x", key)
+}
