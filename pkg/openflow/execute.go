@@ -53,6 +53,9 @@ func (m *machine) action(w *walk, n *Node) {
 		// What a resubmit found is in the lines that follow; the others change
 		// nothing that the packet shows.
 	default:
+		if next := w.peek(); next != nil && next.Kind == NodeDetail && strings.Contains(next.Text, " is now ") {
+			return // the reply says what it did
+		}
 		m.emit(Event{Kind: EventUnknown, Node: n, Text: n.Text})
 	}
 }

@@ -1,0 +1,174 @@
+package openflow
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/ovnctl/ovnctl/pkg/flow"
+)
+
+// DefaultPriority is the priority of a flow that names none.
+const DefaultPriority = 32768
+
+// A FlowEntry is a flow of a table: a line of ovs-ofctl dump-flows.
+type FlowEntry struct {
+	Cookie   uint64
+	Table    Table // NoTable: the line names none, which means 0
+	Priority int
+	Match    Match
+	Actions  Actions
+
+	Stats                    *FlowStats // nil: the line has none (--no-stats)
+	IdleTimeout, HardTimeout int        // seconds; 0: never
+	Importance               int
+	Flags                    []string // "send_flow_rem", "check_overlap"
+}
+
+// FlowStats says how much a flow was used.
+type FlowStats struct {
+	Duration         time.Duration // since it was added
+	Packets, Bytes   uint64
+	IdleAge, HardAge int // seconds; -1: not printed
+}
+
+var flowFlags = []string{"send_flow_rem", "check_overlap", "reset_counts", "no_packet_counts", "no_byte_counts"}
+
+// ParseFlowEntry reads a line of dump-flows, or one written for add-flow.
+func ParseFlowEntry(line string) (FlowEntry, error) {
+	if len(line) > maxActions {
+		return FlowEntry{}, &SyntaxError{Text: line, Msg: "flow too long"}
+	}
+	e := FlowEntry{Table: NoTable, Priority: DefaultPriority}
+	var seen flow.Flow
+	terms := flow.NewTerms(line)
+	for terms.Next() {
+		if terms.HasValue && (terms.Key == "actions" || terms.Key == "action") {
+			at := terms.Offset + len(terms.Key) + 1
+			list, err := parseActions(line[at:], at, 0)
+			e.Actions = list
+			return e, in(err, line)
+		}
+		known, err := e.property(terms)
+		if err == nil && !known {
+			var t Term
+			t, err = parseTerm(&seen, terms)
+			e.Match.Terms = append(e.Match.Terms, t)
+		}
+		if err != nil {
+			return e, in(within(err, terms.Offset), line)
+		}
+	}
+	if terms.Err != nil {
+		return e, terms.Err
+	}
+	return e, &SyntaxError{Text: line, Offset: len(line), Msg: "actions expected"}
+}
+
+// property reads a term that is not part of the match.
+func (e *FlowEntry) property(t *flow.Terms) (known bool, err error) {
+	if !t.HasValue {
+		if slices.Contains(flowFlags, t.Key) {
+			e.Flags = append(e.Flags, t.Key)
+			return true, nil
+		}
+		return false, nil
+	}
+	count := func(n *int) { *n, err = atoi(t.Value) }
+	switch t.Key {
+	case "cookie":
+		e.Cookie, err = number(t.Value, 64, 0)
+	case "table", "table_id":
+		e.Table, err = word{name: t.Key}.table(t.Value)
+	case "priority":
+		count(&e.Priority)
+	case "idle_timeout":
+		count(&e.IdleTimeout)
+	case "hard_timeout":
+		count(&e.HardTimeout)
+	case "importance":
+		count(&e.Importance)
+	case "duration", "n_packets", "n_bytes", "idle_age", "hard_age":
+		err = e.stat(t.Key, t.Value)
+	default:
+		return false, nil
+	}
+	return true, err
+}
+
+func (e *FlowEntry) stat(key, value string) (err error) {
+	if e.Stats == nil {
+		e.Stats = &FlowStats{IdleAge: -1, HardAge: -1}
+	}
+	s := e.Stats
+	switch key {
+	case "duration":
+		if s.Duration, err = time.ParseDuration(value); err != nil {
+			return fault(0, "bad duration "+strconv.Quote(value))
+		}
+	case "n_packets":
+		s.Packets, err = number(value, 64, 0)
+	case "n_bytes":
+		s.Bytes, err = number(value, 64, 0)
+	case "idle_age":
+		s.IdleAge, err = atoi(value)
+	case "hard_age":
+		s.HardAge, err = atoi(value)
+	}
+	return err
+}
+
+func atoi(s string) (int, error) {
+	n, err := number(s, 31, 0)
+	return int(n), err
+}
+
+// String writes the line as ovs-ofctl(8) does, without the space before it.
+func (e FlowEntry) String() string {
+	var b strings.Builder
+	add := func(ok bool, format string, args ...any) {
+		if ok {
+			fmt.Fprintf(&b, format, args...)
+		}
+	}
+	s := e.Stats
+	add(s != nil || e.Cookie != 0, "cookie=0x%x, ", e.Cookie)
+	if s != nil {
+		add(true, "duration=%s, ", seconds(s.Duration))
+	}
+	add(e.Table != NoTable, "table=%s, ", e.Table)
+	if s != nil {
+		add(true, "n_packets=%d, n_bytes=%d, ", s.Packets, s.Bytes)
+	}
+	add(e.IdleTimeout != 0, "idle_timeout=%d, ", e.IdleTimeout)
+	add(e.HardTimeout != 0, "hard_timeout=%d, ", e.HardTimeout)
+	for _, f := range e.Flags {
+		add(true, "%s ", f)
+	}
+	add(e.Importance != 0, "importance=%d, ", e.Importance)
+	if s != nil {
+		add(s.IdleAge >= 0, "idle_age=%d, ", s.IdleAge)
+		add(s.HardAge >= 0, "hard_age=%d, ", s.HardAge)
+	}
+	match := e.Match.String()
+	if e.Priority != DefaultPriority {
+		match = strings.TrimSuffix(fmt.Sprintf("priority=%d,%s", e.Priority, match), ",")
+	}
+	add(match != "", "%s ", match)
+	add(true, "actions=%s", e.Actions)
+	return b.String()
+}
+
+// seconds writes a duration as ovs-ofctl does: with no, three or nine decimals.
+func seconds(d time.Duration) string {
+	whole, rest := d/time.Second, d%time.Second
+	switch {
+	case rest == 0:
+		return fmt.Sprintf("%ds", whole)
+	case rest%time.Millisecond == 0:
+		return fmt.Sprintf("%d.%03ds", whole, rest/time.Millisecond)
+	}
+	return fmt.Sprintf("%d.%09ds", whole, rest)
+}

@@ -1,0 +1,210 @@
+package openflow
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/ovnctl/ovnctl/pkg/flow"
+)
+
+// A GroupEntry is a group: a line of ovs-ofctl dump-groups.
+type GroupEntry struct {
+	ID      uint32
+	Type    string // "all", "select", "indirect", "ff"
+	Method  string // selection_method: "dp_hash", "hash"; "" for the default
+	Param   uint64 // selection_method_param
+	Fields  string // of method hash, as written: "ip_src,tcp_dst"
+	Buckets []Bucket
+}
+
+// A Bucket is one list of actions of a group.
+type Bucket struct {
+	ID         int // -1: none was written
+	Weight     int // -1: none was written, which means 1
+	WatchPort  flow.PortID
+	WatchGroup uint32
+	Watch      bool // WatchPort was written
+	Actions    Actions
+}
+
+// ParseGroupEntry reads a line of dump-groups, or one written for add-group.
+func ParseGroupEntry(line string) (GroupEntry, error) {
+	var g GroupEntry
+	if len(line) > maxActions {
+		return g, &SyntaxError{Text: line, Msg: "group too long"}
+	}
+	c := cursor{text: line}
+	for {
+		c.skip(", \t\r\n")
+		if c.done() {
+			return g, nil
+		}
+		start := c.pos
+		text, err := c.until(", \t\r\n")
+		if err != nil {
+			return g, in(err, line)
+		}
+		key, value, _ := strings.Cut(text, "=")
+		if key == "bucket" || key == "buckets" {
+			at := start + len(key) + 1
+			buckets, err := parseBuckets(line[at:], at)
+			g.Buckets = buckets
+			return g, in(err, line)
+		}
+		if err := g.property(key, value, text); err != nil {
+			return g, in(within(err, start), line)
+		}
+	}
+}
+
+func (g *GroupEntry) property(key, value, text string) error {
+	var n uint64
+	var err error
+	switch key {
+	case "group_id":
+		n, err = number(value, 32, 0)
+		g.ID = uint32(n)
+	case "type":
+		g.Type = value
+	case "selection_method":
+		g.Method = value
+	case "selection_method_param":
+		g.Param, err = number(value, 64, 0)
+	case "fields":
+		g.Fields = value
+	default:
+		fields, ok := strings.CutPrefix(text, "fields(")
+		if fields, ok = strings.CutSuffix(fields, ")"); !ok || !strings.HasPrefix(text, "fields(") {
+			return fault(0, "unknown property of a group "+key)
+		}
+		g.Fields = fields
+	}
+	return err
+}
+
+// parseBuckets reads "BUCKET,bucket=BUCKET…".
+func parseBuckets(text string, base int) ([]Bucket, error) {
+	var list []Bucket
+	for {
+		end, err := nextBucket(text, base)
+		if err != nil {
+			return nil, err
+		}
+		b, err := parseBucket(text[:end], base)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, b)
+		if end == len(text) {
+			return list, nil
+		}
+		skip := end + len(",bucket=")
+		text, base = text[skip:], base+skip
+	}
+}
+
+// nextBucket is where the bucket that text begins with ends.
+func nextBucket(text string, base int) (int, error) {
+	c := cursor{text: text, base: base}
+	for !c.done() {
+		if _, err := c.until(","); err != nil {
+			return 0, err
+		}
+		if strings.HasPrefix(c.text[c.pos:], ",bucket=") {
+			return c.pos, nil
+		}
+		if !c.done() {
+			c.pos++
+		}
+	}
+	return len(text), nil
+}
+
+func parseBucket(text string, base int) (Bucket, error) {
+	b := Bucket{ID: -1, Weight: -1}
+	c := cursor{text: text, base: base}
+	for !c.done() {
+		start := c.pos
+		part, err := c.until(",")
+		if err != nil {
+			return b, err
+		}
+		at := start
+		if strings.HasPrefix(part, "actions=") {
+			at += len("actions=")
+		} else if known, err := b.property(part); err != nil {
+			return b, within(err, base+start)
+		} else if known {
+			c.skip(",")
+			continue
+		}
+		b.Actions, err = parseActions(text[at:], base+at, 0)
+		return b, err
+	}
+	return b, nil
+}
+
+func (b *Bucket) property(text string) (known bool, err error) {
+	i := strings.IndexAny(text, ":=")
+	if i < 0 {
+		return false, nil
+	}
+	key, value := text[:i], text[i+1:]
+	switch key {
+	case "bucket_id":
+		b.ID, err = atoi(value)
+	case "weight":
+		b.Weight, err = atoi(value)
+	case "watch_port":
+		b.Watch = true
+		b.WatchPort, err = flow.ParsePort(value)
+		err = within(err, 0)
+	case "watch_group":
+		var n uint64
+		n, err = number(value, 32, 0)
+		b.WatchGroup = uint32(n)
+	default:
+		return false, nil
+	}
+	return true, err
+}
+
+// String writes the line as ovs-ofctl(8) does, without the space before it.
+func (g GroupEntry) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "group_id=%d", g.ID)
+	if g.Type != "" {
+		b.WriteString(",type=" + g.Type)
+	}
+	if g.Method != "" {
+		b.WriteString(",selection_method=" + g.Method)
+	}
+	if g.Param != 0 {
+		fmt.Fprintf(&b, ",selection_method_param=%d", g.Param)
+	}
+	if strings.Contains(g.Fields, ",") || strings.Contains(g.Fields, "=") {
+		b.WriteString(",fields(" + g.Fields + ")")
+	} else if g.Fields != "" {
+		b.WriteString(",fields=" + g.Fields)
+	}
+	for _, bucket := range g.Buckets {
+		b.WriteString(",bucket=" + bucket.String())
+	}
+	return b.String()
+}
+
+// String writes the bucket as ovs-ofctl(8) does.
+func (b Bucket) String() string {
+	var s strings.Builder
+	add := func(ok bool, format string, arg any) {
+		if ok {
+			fmt.Fprintf(&s, format, arg)
+		}
+	}
+	add(b.ID >= 0, "bucket_id:%d,", b.ID)
+	add(b.Weight >= 0, "weight:%d,", b.Weight)
+	add(b.Watch, "watch_port:%s,", b.WatchPort)
+	add(b.WatchGroup != 0, "watch_group:%d,", b.WatchGroup)
+	add(true, "actions=%s", b.Actions)
+	return s.String()
+}
