@@ -20,7 +20,7 @@ type capture struct {
 
 func (s *State) capture(host string) (*capture, error) {
 	c := &capture{host: host, fd: -1, links: map[int]bool{}}
-	err := inNamespace(s.Prefix+"-"+host, func() error {
+	err := s.InNamespace(host, func() error {
 		links, err := net.Interfaces()
 		if err != nil {
 			return err

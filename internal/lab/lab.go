@@ -45,6 +45,8 @@ type Step struct {
 	Took time.Duration
 }
 
+func (s Step) String() string { return fmt.Sprintf("%s %.2f s", s.Name, s.Took.Seconds()) }
+
 // Up brings a lab up and returns when its pods can talk. It needs root.
 func Up(ctx context.Context, t Topology, o Options) (*Lab, error) {
 	if os.Geteuid() != 0 {
@@ -150,32 +152,23 @@ func Down(dir string) error {
 // Open finds the lab that lives in dir, brought up by another process.
 func Open(dir string) (*State, error) { return loadState(dir) }
 
-// step does a part of the work and keeps its time.
-func (l *Lab) step(name string, f func() error) error {
-	start := time.Now()
-	err := f()
-	l.Times = append(l.Times, Step{name, time.Since(start)})
-	if err != nil {
-		return fmt.Errorf("%s: %w", name, err)
-	}
-	return nil
-}
-
+// build makes everything, and keeps the time of each part.
 func (l *Lab) build(ctx context.Context) error {
-	return cmpFirst(
-		func() error { return l.step("network", func() error { return l.buildNetwork(ctx) }) },
-		func() error { return l.step("keys", func() error { return l.makeKeys(ctx) }) },
-		func() error { return l.step("daemons", func() error { return l.startDaemons(ctx) }) },
-		func() error { return l.step("servers", func() error { return l.keeper.order("serve") }) },
-		func() error { return l.step("ready", func() error { return l.wait(ctx) }) },
-	)
-}
-
-// cmpFirst runs steps in order up to the first that fails.
-func cmpFirst(steps ...func() error) error {
-	for _, f := range steps {
-		if err := f(); err != nil {
-			return err
+	for _, step := range []struct {
+		name string
+		do   func(context.Context) error
+	}{
+		{"network", l.buildNetwork},
+		{"keys", l.makeKeys},
+		{"daemons", l.startDaemons},
+		{"servers", func(context.Context) error { return l.keeper.order("serve") }},
+		{"ready", l.wait},
+	} {
+		start := time.Now()
+		err := step.do(ctx)
+		l.Times = append(l.Times, Step{step.name, time.Since(start)})
+		if err != nil {
+			return fmt.Errorf("%s: %w", step.name, err)
 		}
 	}
 	return nil

@@ -12,6 +12,12 @@ import (
 // netnsDir is where ip-netns(8) keeps its names.
 const netnsDir = "/run/netns"
 
+// InNamespace runs f inside the network namespace of a host or pod. Sockets that f itself opens stay in that namespace, those
+// that goroutines started by f open do not.
+func (s *State) InNamespace(host string, f func() error) error {
+	return inNamespace(s.Prefix+"-"+host, f)
+}
+
 // inNamespace runs f on a thread that is inside the network namespace. Sockets that f opens stay in it.
 func inNamespace(name string, f func() error) error {
 	ns, err := os.Open(filepath.Join(netnsDir, name))

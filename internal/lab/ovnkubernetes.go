@@ -52,6 +52,7 @@ func OVNKubernetes() Topology {
 		okService("shop/empty", "tcp", 12, 80, 8080),
 		okService("bank/vault", "tcp", 13, 443, 8080, "bank_vault-1", "bank_vault-2"),
 	}
+	t.Services[0].NodePort = 30080
 	nb := &northbound{}
 	okRouters(nb, t)
 	for _, p := range t.Pods {
@@ -65,6 +66,8 @@ func OVNKubernetes() Topology {
 
 func okNode(i int) Node {
 	n := underlayNode(i)
+	n.Gateway4 = netip.AddrFrom4([4]byte{172, 30, 0, byte(110 + i)})
+	n.Gateway6 = netip.MustParseAddr(fmt.Sprintf("fd00:172:30::11%d", i))
 	mp := fmt.Sprintf("10.244.%d.2", i)
 	n.Vswitch = append(n.Vswitch,
 		words("set Open_vSwitch . external_ids:ovn-bridge-mappings=physnet:br-ex"),
@@ -156,7 +159,7 @@ func okNodeSwitch(nb *northbound, n Node, i int) {
 func okGateway(nb *northbound, n Node, i int) {
 	gr, ext := "GR_"+n.Name, "ext_"+n.Name
 	join4, join6 := fmt.Sprintf("100.64.0.%d", i+1), fmt.Sprintf("fd98::%d", i+1)
-	out4, out6 := netip.AddrFrom4([4]byte{172, 30, 0, byte(110 + i)}), fmt.Sprintf("fd00:172:30::11%d", i)
+	out4, out6 := n.Gateway4, n.Gateway6.String()
 	nb.add("lr-add %[1]s -- set Logical_Router %[1]s options:chassis=%[2]s options:lb_force_snat_ip=router_ip options:snat-ct-zone=0"+
 		" options:always_learn_from_arp_request=false options:dynamic_neigh_routers=true", gr, n.SystemID)
 	nb.commands = append(nb.commands, append([]string{"set", "Logical_Router", gr}, ids("physical_ip", out4.String(), "physical_ips", out4.String()+","+out6)...))
@@ -185,22 +188,40 @@ func okPort(nb *northbound, p Pod) {
 		p.Node, p.Name, addresses, p.Namespace, p.Interface["iface-id-ver"])
 }
 
-// okLoadBalancers writes one load balancer for a service and protocol, in the group that all switches and gateway routers share.
+// okLoadBalancers writes one load balancer for a service and protocol, in the group that all switches and gateway routers
+// share, and those of node ports.
 func okLoadBalancers(nb *northbound, t Topology) {
 	var members []string
 	for i, s := range t.Services {
-		columns := []string{"name=Service_" + s.Name + "_" + strings.ToUpper(s.Protocol) + "_cluster", "protocol=" + s.Protocol,
-			key("options", "event", "false"), key("options", "reject", "true"), key("options", "skip_snat", "false"),
-			key("options", "neighbor_responder", "none"), key("options", "hairpin_snat_ip", "169.254.169.5 fd69::5")}
-		columns = append(columns, ids("k8s.ovn.org/kind", "Service", "k8s.ovn.org/owner", s.Name)...)
-		columns = append(columns, t.vips(s)...)
 		id := fmt.Sprintf("lb%d", i)
-		nb.row(id, "Load_Balancer", columns...)
+		okLoadBalancer(nb, id, "cluster", s, t.vips(s))
 		members = append(members, "@"+id)
 	}
 	nb.row("lbg", "Load_Balancer_Group", "name=clusterLBGroup", "load_balancer="+strings.Join(members, ","))
 	for _, n := range t.Nodes {
 		nb.add("set Logical_Switch %s load_balancer_group=@lbg", n.Name)
 		nb.add("set Logical_Router GR_%s load_balancer_group=@lbg", n.Name)
+		for i, s := range t.Services {
+			if s.NodePort != 0 {
+				okNodePort(nb, t, n, fmt.Sprintf("%s_%d", n.Name, i), s)
+			}
+		}
 	}
+}
+
+// okNodePort writes the load balancers of a node port on one node: for what comes to its gateway router, and from its pods.
+func okNodePort(nb *northbound, t Topology, n Node, id string, s Service) {
+	s.VIP4, s.VIP6, s.Port = n.Gateway4, n.Gateway6, s.NodePort
+	okLoadBalancer(nb, "router"+id, "node_router_"+n.Name, s, t.vips(s))
+	okLoadBalancer(nb, "switch"+id, "node_switch_"+n.Name, s, t.vips(s))
+	nb.add("add Logical_Router GR_%s load_balancer @router%s", n.Name, id)
+	nb.add("add Logical_Switch %s load_balancer @switch%s", n.Name, id)
+}
+
+func okLoadBalancer(nb *northbound, id, scope string, s Service, vips []string) {
+	columns := []string{"name=Service_" + s.Name + "_" + strings.ToUpper(s.Protocol) + "_" + scope, "protocol=" + s.Protocol,
+		key("options", "event", "false"), key("options", "reject", "true"), key("options", "skip_snat", "false"),
+		key("options", "neighbor_responder", "none"), key("options", "hairpin_snat_ip", "169.254.169.5 fd69::5")}
+	columns = append(columns, ids("k8s.ovn.org/kind", "Service", "k8s.ovn.org/owner", s.Name)...)
+	nb.row(id, "Load_Balancer", append(columns, vips...)...)
 }

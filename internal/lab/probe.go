@@ -31,7 +31,7 @@ type Truth struct {
 // A probe tries twice, so that a first packet lost to a neighbour not resolved yet is not taken for a drop.
 const (
 	attempts       = 2
-	attemptTimeout = 450 * time.Millisecond
+	attemptTimeout = 400 * time.Millisecond
 )
 
 // Probe sends a packet and says where it went. Addresses:
@@ -147,6 +147,12 @@ func (s *State) owners(addr netip.Addr, kind string, port int) []string {
 			return svc.Backends
 		}
 	}
+	for _, svc := range s.Topology.Services {
+		atGateway := func(n Node) bool { return addr == n.Gateway4 || addr == n.Gateway6 }
+		if kind == svc.Protocol && port == svc.NodePort && slices.ContainsFunc(s.Topology.Nodes, atGateway) {
+			return svc.Backends
+		}
+	}
 	for _, n := range s.Topology.Nodes {
 		if s.hasAddress(n.Name, addr) {
 			return []string{n.Name}
@@ -157,7 +163,7 @@ func (s *State) owners(addr netip.Addr, kind string, port int) []string {
 
 func (s *State) hasAddress(host string, addr netip.Addr) bool {
 	found := false
-	_ = inNamespace(s.Prefix+"-"+host, func() error {
+	_ = s.InNamespace(host, func() error {
 		addrs, err := net.InterfaceAddrs()
 		for _, a := range addrs {
 			if p, err := netip.ParsePrefix(a.String()); err == nil && p.Addr() == addr {
@@ -289,7 +295,7 @@ func (p *probe) ping(ctx context.Context) error {
 		family, proto, sa = unix.AF_INET6, protoICMPv6, &unix.SockaddrInet6{Addr: p.addr.Addr().As16()}
 	}
 	fd := -1
-	err := inNamespace(p.state.Prefix+"-"+p.from, func() (err error) {
+	err := p.state.InNamespace(p.from, func() (err error) {
 		fd, err = unix.Socket(family, unix.SOCK_RAW|unix.SOCK_CLOEXEC, proto)
 		return err
 	})
@@ -328,7 +334,7 @@ func (p *probe) dial(ctx context.Context) (net.Conn, error) {
 		d.LocalAddr = &net.UDPAddr{Port: int(local)}
 	}
 	p.ports = append(p.ports, local)
-	err := inNamespace(p.state.Prefix+"-"+p.from, func() error {
+	err := p.state.InNamespace(p.from, func() error {
 		c, dialErr = d.Dial(p.proto, p.addr.String())
 		return nil
 	})

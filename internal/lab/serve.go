@@ -12,7 +12,7 @@ import (
 // serveAll answers on [Ports], TCP and UDP, in every pod, on every node and on the internet host.
 func serveAll(s *State) error {
 	for _, host := range s.Topology.hosts() {
-		err := inNamespace(s.Prefix+"-"+host, func() error { return serve(host) })
+		err := s.InNamespace(host, func() error { return serve(host) })
 		if err != nil {
 			return err
 		}

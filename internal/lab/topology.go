@@ -31,6 +31,9 @@ type Node struct {
 	IPv6     netip.Prefix
 	Encap    string // external_ids:ovn-encap-type
 
+	// Gateway4 and Gateway6 are the addresses of the node's gateway router on the underlay, if it has one.
+	Gateway4, Gateway6 netip.Addr
+
 	// Vswitch configures Open vSwitch: ovs-vsctl commands, run as one transaction.
 	Vswitch [][]string
 	// OpenFlow holds, by bridge, flows for ovs-ofctl add-flows, on nodes without ovn-controller.
@@ -64,6 +67,7 @@ type Service struct {
 	VIP6     netip.Addr
 	Port     int
 	Target   int      // the port on the pods
+	NodePort int      // port on the gateway routers' addresses; 0: none
 	Backends []string // names of pods; none: the service has no endpoints
 }
 

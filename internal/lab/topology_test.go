@@ -79,6 +79,13 @@ var want = map[string]string{
 		node2        internet      icmp  0    delivered
 		node1        shop/web      tcp   0    delivered
 		shop_client  10.244.2.99   icmp  0    dropped
+		internet     172.30.0.111  tcp   30080 delivered
+		internet     172.30.0.112  tcp   30080 delivered
+		internet     fd00:172:30::113 tcp 30080 delivered
+		node1        172.30.0.111  tcp   30080 delivered
+		shop_client  172.30.0.111  tcp   30080 delivered
+		shop_client  172.30.0.112  tcp   30080 delivered
+		ops_debug    172.30.0.113  tcp   30080 delivered
 		internet     shop_client   icmp  0    rejected`,
 	"kube-ovn": `
 		client.shop  web-1.shop    icmp  0    delivered

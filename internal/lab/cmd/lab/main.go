@@ -78,7 +78,7 @@ func up(ctx context.Context, w io.Writer, t lab.Topology, o lab.Options) error {
 		return err
 	}
 	for _, s := range l.Times {
-		fmt.Fprintf(w, "%-10s %6.2f s\n", s.Name, s.Took.Seconds())
+		fmt.Fprintln(w, s)
 	}
 	fmt.Fprintf(w, "%s is up after %.2f s in %s; take it down with: lab down %s\n", t.Name, time.Since(start).Seconds(), l.Dir, l.Dir)
 	return nil

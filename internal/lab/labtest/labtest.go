@@ -1,0 +1,58 @@
+// Package labtest gives tests a lab.
+package labtest
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/ovnctl/ovnctl/internal/lab"
+)
+
+var (
+	mu     sync.Mutex
+	shared = map[string]*lab.Lab{}
+)
+
+// Shared is the lab of a topology that all tests of one test program use. It comes up when the first test asks for it and
+// goes when the program ends. A test that changes the lab has to change it back, and must not run in parallel with others;
+// if it cannot, it takes a lab of its own with [Own]. A lab that does not come up fails the test: it is never skipped.
+func Shared(tb testing.TB, t lab.Topology) *lab.Lab {
+	tb.Helper()
+	mu.Lock()
+	defer mu.Unlock()
+	l := shared[t.Name]
+	if l == nil {
+		// Not the test's own context: the lab outlives the test.
+		l = up(tb, context.Background(), t, lab.Options{})
+		shared[t.Name] = l
+	}
+	return l
+}
+
+// Own is a lab for this test alone; it goes with the test.
+func Own(tb testing.TB, t lab.Topology, o lab.Options) *lab.Lab {
+	tb.Helper()
+	l := up(tb, tb.Context(), t, o)
+	tb.Cleanup(func() {
+		if err := l.Down(); err != nil {
+			tb.Error(err)
+		}
+	})
+	return l
+}
+
+func up(tb testing.TB, ctx context.Context, t lab.Topology, o lab.Options) *lab.Lab {
+	tb.Helper()
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
+	defer cancel()
+	start := time.Now()
+	l, err := lab.Up(ctx, t, o)
+	if err != nil {
+		tb.Fatal(fmt.Errorf("bring the lab up (internal/lab/install.sh installs what it needs): %w", err))
+	}
+	tb.Logf("lab %s on %s: up after %.1f s in %s", t.Name, l.Release, time.Since(start).Seconds(), l.Dir)
+	return l
+}

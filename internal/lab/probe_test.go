@@ -1,0 +1,192 @@
+package lab
+
+import (
+	"net/netip"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// one is a lab that tests share which do not change it.
+func one(t *testing.T) *Lab {
+	t.Helper()
+	l, err := Up(t.Context(), OVNKubernetes(), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := l.Down(); err != nil {
+			t.Error(err)
+		}
+	})
+	return l
+}
+
+func TestProbe(t *testing.T) {
+	l := one(t)
+	t.Run("time", func(t *testing.T) {
+		var delivered []time.Duration
+		for range 20 {
+			delivered = append(delivered, probeTime(t, l.State, "shop_client", "shop_web-2", "tcp", "delivered"))
+		}
+		slices.Sort(delivered)
+		t.Logf("a delivered connection takes %s, at worst %s", delivered[len(delivered)/2], delivered[len(delivered)-1])
+		if median := delivered[len(delivered)/2]; median > 100*time.Millisecond {
+			t.Errorf("a delivered connection takes %s, want less than 100 ms", median)
+		}
+		for _, proto := range []string{"icmp", "tcp", "udp6"} {
+			var lost []time.Duration
+			for range 3 {
+				lost = append(lost, probeTime(t, l.State, "shop_client", "bank_ledger", proto, "dropped"))
+			}
+			if took := slices.Min(lost); took > time.Second {
+				t.Errorf("a lost %s packet takes %s, want at most 1 s", proto, took)
+			}
+		}
+	})
+	t.Run("seen", func(t *testing.T) {
+		truth, err := l.Probe(t.Context(), "shop_client", "shop/web", "tcp", 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if truth.Seen == "" || truth.Seen != truth.Answered || !strings.HasPrefix(truth.Seen, "shop_web-") {
+			t.Errorf("seen on %q, answered by %q, want one of the service's pods", truth.Seen, truth.Answered)
+		}
+	})
+	t.Run("closed port", func(t *testing.T) {
+		truth, err := l.Probe(t.Context(), "shop_client", "shop_web-2", "tcp", 81)
+		if err != nil || !truth.Forward || !truth.Rejected || truth.RoundTrip {
+			t.Errorf("%+v, %v; want it forwarded, and rejected by the pod itself", truth, err)
+		}
+		truth, err = l.Probe(t.Context(), "shop_client", "shop_web-2", "udp6", 81)
+		if err != nil || !truth.Forward || !truth.Rejected || truth.RoundTrip {
+			t.Errorf("%+v, %v; want it forwarded, and rejected by the pod itself", truth, err)
+		}
+	})
+	t.Run("one way", func(t *testing.T) {
+		// The pod forgets the way back: it gets the packet and cannot answer.
+		if err := l.shell(t.Context(), "shop_web-3", "ip route del default"); err != nil {
+			t.Fatal(err)
+		}
+		truth, err := l.Probe(t.Context(), "shop_client", "shop_web-3", "udp", 0)
+		if err != nil || !truth.Sent || !truth.Forward || truth.RoundTrip || truth.Rejected {
+			t.Errorf("%+v, %v; want it forwarded and nothing else", truth, err)
+		}
+		truth, err = l.Probe(t.Context(), "shop_web-3", "shop_client", "icmp", 0)
+		if err != nil || truth != (Truth{}) {
+			t.Errorf("%+v, %v; want nothing sent", truth, err)
+		}
+	})
+	t.Run("wrong names", func(t *testing.T) {
+		for _, p := range [][3]string{{"nobody", "shop_web-1", "tcp"}, {"shop_client", "nobody", "tcp"}, {"shop_client", "shop_web-1", "sctp"}, {"shop_client", "shop/empty", "udp"}} {
+			if truth, err := l.Probe(t.Context(), p[0], p[1], p[2], 0); err == nil {
+				t.Errorf("probe %v: %+v, want an error", p, truth)
+			}
+		}
+	})
+}
+
+func probeTime(t *testing.T, s *State, from, to, proto, want string) time.Duration {
+	t.Helper()
+	start := time.Now()
+	truth, err := s.Probe(t.Context(), from, to, proto, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := outcome(truth); got != want {
+		t.Errorf("%s to %s by %s: %s, want %s", from, to, proto, got, want)
+	}
+	return time.Since(start)
+}
+
+func TestBackup(t *testing.T) {
+	l := one(t)
+	dir := t.TempDir()
+	if err := l.Backup(t.Context(), dir); err != nil {
+		t.Fatal(err)
+	}
+	for file, query := range map[string]string{
+		"nb.db":         `["OVN_Northbound",{"op":"select","table":"Logical_Switch_Port","where":[["name","==","shop_web-1"]],"columns":["name"]}]`,
+		"sb.db":         `["OVN_Southbound",{"op":"select","table":"Port_Binding","where":[["logical_port","==","shop_web-1"]],"columns":["logical_port"]}]`,
+		"node1/conf.db": `["Open_vSwitch",{"op":"select","table":"Interface","where":[["name","==","ovn-k8s-mp0"]],"columns":["name"]}]`,
+	} {
+		out, err := l.run(t.Context(), central, "ovsdb-tool", "query", filepath.Join(dir, file), query)
+		if err != nil || !strings.Contains(out, "shop_web-1") && !strings.Contains(out, "ovn-k8s-mp0") {
+			t.Errorf("%s: %s, %v; want the row", file, out, err)
+		}
+	}
+	for file, part := range map[string]string{
+		"node2/flows-br-int.txt": "table=8", "node2/flows-br-ex.txt": "NORMAL", "node2/groups-br-int.txt": "dp_hash",
+		"node2/tlv-map-br-int.txt": "0x102", "node2/ports-br-int.txt": "ovn-k8s-mp0",
+	} {
+		b, err := os.ReadFile(filepath.Join(dir, file))
+		if err != nil || !strings.Contains(string(b), part) {
+			t.Errorf("%s: %v; want %q in it", file, err, part)
+		}
+	}
+}
+
+func TestDebianMirror(t *testing.T) {
+	for _, tt := range []struct{ file, text, mirror, keyring string }{
+		{"sources.list", "# a comment\ndeb http://security.example.org/debian-security trixie-security main\ndeb [arch=amd64 signed-by=/k.gpg] https://mirror.example.org/debian/ trixie main\n", "https://mirror.example.org/debian/", "/k.gpg"},
+		{"sources.list", "deb http://mirror.example.org/debian trixie main\n", "http://mirror.example.org/debian", ""},
+		{"sources.list.d/debian.sources", "Types: deb\nURIs: http://security.example.org/debian-security\nSuites: x\nSigned-By: /a.gpg\n\nTypes: deb\nEnabled: no\nURIs: http://off.example.org/debian\n\nTypes: deb\nURIs: http://mirror.example.org/debian\nSuites: x\nSigned-By: /b.gpg\n", "http://mirror.example.org/debian", "/b.gpg"},
+		{"sources.list.d/other.sources.disabled", "Types: deb\nURIs: http://mirror.example.org/debian\n", "", ""},
+		{"sources.list.d/other.list", "deb http://other.example.org/repo x main\n", "", ""},
+	} {
+		apt := t.TempDir()
+		if err := os.MkdirAll(filepath.Join(apt, "sources.list.d"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(apt, tt.file), []byte(tt.text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		mirror, keyring, err := debianMirror(apt)
+		if mirror != tt.mirror || keyring != tt.keyring || (err == nil) != (tt.mirror != "") {
+			t.Errorf("%s %q: %q, %q, %v; want %q, %q", tt.file, tt.text, mirror, keyring, err, tt.mirror, tt.keyring)
+		}
+	}
+}
+
+// A packet from the wire is never trusted to be as long as it says.
+func FuzzParsePacket(f *testing.F) {
+	echo := append([]byte{0x45, 0, 0, 40, 0, 0, 0, 0, 64, protoICMP, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2}, echoRequest(false, 7, []byte("0123"))...)
+	f.Add(echo)
+	f.Add(append([]byte{0x45, 0, 0, 40, 0, 0, 0, 0, 64, protoICMP, 0, 0, 10, 0, 0, 2, 10, 0, 0, 1, 3, 3, 0, 0, 0, 0, 0, 0}, echo...))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		p, ok := parsePacket(b)
+		if !ok {
+			return
+		}
+		if !p.src.IsValid() || !p.dst.IsValid() {
+			t.Errorf("%x: read without addresses: %+v", b, p)
+		}
+		if q, ok := p.quoted(); ok && q.proto == 0 && q.payload != nil {
+			t.Errorf("%x: quotes %+v", b, q)
+		}
+	})
+}
+
+func TestParsePacket(t *testing.T) {
+	echo := append([]byte{0x45, 0, 0, 32, 0, 0, 0, 0, 64, protoICMP, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2}, echoRequest(false, 0x70008, []byte("0123"))...)
+	p, ok := parsePacket(echo)
+	if !ok || p.src != netip.MustParseAddr("10.0.0.1") || p.dst != netip.MustParseAddr("10.0.0.2") || !isEcho(p, echoRequest4, echoRequest6) || p.seq != 0x70008 || string(p.payload) != "0123" {
+		t.Errorf("echo request: %+v, %v", p, ok)
+	}
+	if sum := checksum(echo[20:]); sum != 0 {
+		t.Errorf("checksum over a message with its checksum: %#x, want 0", sum)
+	}
+	unreachable := append([]byte{0x45, 0, 0, 60, 0, 0, 0, 0, 64, protoICMP, 0, 0, 10, 0, 0, 2, 10, 0, 0, 1, 3, 3, 0, 0, 0, 0, 0, 0}, echo...)
+	p, _ = parsePacket(unreachable)
+	if q, ok := p.quoted(); !ok || q.seq != 0x70008 || q.dst != netip.MustParseAddr("10.0.0.2") {
+		t.Errorf("quoted: %+v, %v", q, ok)
+	}
+	for n := range echo[:27] {
+		if p, ok := parsePacket(echo[:n]); ok {
+			t.Errorf("%d bytes are read as %+v", n, p)
+		}
+	}
+}
