@@ -298,6 +298,8 @@ func (t *topologyText) chassisTunnels(tree *Tree, c *topology.Chassis) {
 			port = Text(fmt.Sprintf("%s, ofport %d, key %s", l.end.Port, l.end.OFPort, l.end.Key))
 		case l.end.Error != "":
 			port = Text(l.end.Error, Bad)
+		case l.end.Node == "":
+			port = Text("not read", Faint)
 		}
 		tree.AddTo("tunnels", Line{{Text: "tunnel → "}, {Text: t.label(l.to), Look: Name}}, Text(l.end.Type+" "+l.end.RemoteIP), port, Text(l.state, stateLook(l.state)))
 	}

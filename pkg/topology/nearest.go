@@ -29,6 +29,9 @@ func (g *Graph) Nearest(text string, kinds ...Kind) []string {
 		if wanted != "" && strings.Contains(plain, wanted) {
 			score = min(score, 1)
 		}
+		if wanted != "" && strings.HasPrefix(plain, wanted) {
+			score = 0
+		}
 		if score <= max(2, len(wanted)/2) {
 			found = append(found, scored{name, score})
 		}

@@ -199,12 +199,18 @@ func (g *Graph) attach() {
 			}
 			for _, p := range g.portsByName[bp.LogicalPort] {
 				for _, i := range bp.Interfaces {
+					if i.Type == "patch" && br.Name != g.nodes[br.Node].IntegrationBridge {
+						continue // the other end of the same patch
+					}
 					p.Interfaces = append(p.Interfaces, g.attachment(br, i))
 				}
 			}
 		}
 	}
 	for _, p := range g.Ports {
+		slices.SortFunc(p.Interfaces, func(a, b *Attachment) int {
+			return cmp.Or(compareNames(a.Node, b.Node), compareNames(a.Bridge, b.Bridge), compareNames(a.Interface, b.Interface))
+		})
 		if c := g.chassis[p.Chassis]; c != nil {
 			c.Ports = append(c.Ports, p.Name)
 		}
