@@ -53,6 +53,8 @@ func TestViolations(t *testing.T) {
 		{"a new library", "pkg/node/a.go", `import "example.com/x"`, "a library that rooms_test.go does not list"},
 		{"a test library", "pkg/flow/a_test.go", `import "github.com/google/go-cmp/cmp"`, ""},
 		{"a test library in the product", "pkg/node/a.go", `import "github.com/google/go-cmp/cmp"`, "only tests may"},
+		{"a package for tests", "pkg/ovsdb/ovsdbtest/a.go", `import "github.com/google/go-cmp/cmp"`, ""},
+		{"the product needs a package for tests", "pkg/node/a.go", `import "` + module + `/pkg/ovsdb/ovsdbtest"`, "only tests and other shells do"},
 		{"a new package", "pkg/weather/a.go", ``, "pkg/weather has no place in the architecture: add it to internal/arch/rooms_test.go"},
 		{"a drawer", "pkg/node/utils/a.go", ``, "pkg/node/utils: a package is named for what it is about"},
 		{"doctor writes", "pkg/doctor/a.go", `func f(c C) { c.Transact() }`, "pkg/doctor calls Transact"},
@@ -87,8 +89,13 @@ type mention struct {
 	line int
 }
 
-func (f file) test() bool  { return strings.HasSuffix(f.path, "_test.go") }
 func (f file) dir() string { return path.Dir(f.path) }
+
+// test reports whether f is never part of what people install: a test, or in a
+// package for tests, as ovsdbtest.
+func (f file) test() bool {
+	return strings.HasSuffix(f.path, "_test.go") || strings.HasSuffix(f.dir(), "test")
+}
 
 func (f file) at(m mention, format string, args ...any) string {
 	return fmt.Sprintf("%s:%d: %s ", f.path, m.line, f.dir()) + fmt.Sprintf(format, args...)

@@ -64,7 +64,7 @@ var shells = map[string][]string{ // with what they may import of the project
 	"internal/arch":       {},
 	"internal/gendocs":    {},
 	"internal/lab":        {"gather", "internal/lab", "pkg/ovsdb/ovsdbtest"},
-	"pkg/ovsdb/ovsdbtest": {}, // real servers for tests
+	"pkg/ovsdb/ovsdbtest": {"gather"},
 }
 
 // libraries says which places may import a module from elsewhere: a package with
@@ -83,7 +83,8 @@ var libraries = map[string][]string{
 	"golang.org/x/sys":                   {"cmd/ovnctl", "pkg/node", "internal/lab"},
 }
 
-// testLibraries may be imported by any test, beside what its package may import.
+// testLibraries may be imported by any test, and by packages that are there for
+// tests, beside what their place may import.
 var testLibraries = []string{
 	"github.com/google/go-cmp",
 	"github.com/rogpeppe/go-internal",
