@@ -35,6 +35,11 @@ func openLab(t *testing.T) *network {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return openNetwork(t, l)
+}
+
+func openNetwork(t *testing.T, l *lab.Lab) *network {
+	t.Helper()
 	n := &network{Lab: l}
 	n.nb, n.sb = dial(t, "OVN_Northbound", l.NB()), dial(t, "OVN_Southbound", l.SB())
 	if err := ovsdb.Load(t.Context(), n.sb, &n.rows); err != nil {
@@ -134,8 +139,16 @@ func parseSeen(t *testing.T, line string) Seen {
 	return seen
 }
 
-func TestCalibrateLab(t *testing.T) {
+func TestLab(t *testing.T) {
 	n := openLab(t)
+	t.Run("calibrates", n.calibrates)
+	t.Run("decodes", n.decodes)
+	t.Run("names", n.names)
+}
+
+// calibrates learns the tables of each node: the vote is unanimous and is what
+// the profile of the release says.
+func (n *network) calibrates(t *testing.T) {
 	for _, node := range n.Topology.Nodes {
 		d := n.decoder(t, node.Name)
 		flows := n.flows(t, node.Name)
@@ -168,8 +181,8 @@ func TestCalibrateLab(t *testing.T) {
 	}
 }
 
-func TestDecodeLab(t *testing.T) {
-	n := openLab(t)
+// decodes leads each cookie of each node to a row, and hints to objects.
+func (n *network) decodes(t *testing.T) {
 	for _, node := range n.Topology.Nodes {
 		d := n.decoder(t, node.Name)
 		flows := n.flows(t, node.Name)
@@ -180,6 +193,9 @@ func TestDecodeLab(t *testing.T) {
 			m := d.Decode(t.Context(), seen)
 			if m.Pipeline != "" && m.Stage == "" {
 				t.Errorf("%s: table %d: no stage", node.Name, seen.Table)
+			}
+			if m.Stage != "" && Explain(m.Stage) == m.Stage {
+				t.Errorf("%s: no words for %s", node.Name, m.Stage)
 			}
 			if m.Pipeline == "" && m.Physical == "" {
 				t.Errorf("%s: table %d: neither stage nor a table with a name", node.Name, seen.Table)
@@ -219,9 +235,8 @@ func TestDecodeLab(t *testing.T) {
 	}
 }
 
-// The zones and ports of a node are what its own tools say.
-func TestNamesLab(t *testing.T) {
-	n := openLab(t)
+// names holds the zones and ports of each node against what its tools say.
+func (n *network) names(t *testing.T) {
 	for _, node := range n.Topology.Nodes {
 		names := n.decoder(t, node.Name).Names
 		zones := 0

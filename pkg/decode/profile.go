@@ -6,43 +6,84 @@ import "strings"
 // are no stage of a logical pipeline, by the name that its sources use.
 type PhysicalTable string
 
-// The tables of ovn-controller that this package can name.
+// The tables of ovn-controller that this package can name; Explain says what
+// each is for.
 const (
-	PhyToLog        PhysicalTable = "PHY_TO_LOG"           // from OpenFlow port to logical port
-	DetectLargePkt  PhysicalTable = "LARGE_PKT_DETECT"     // packets larger than the tunnel's MTU
-	ProcessLargePkt PhysicalTable = "LARGE_PKT_PROCESS"    // and the ICMP error for them
-	OutputInit      PhysicalTable = "OUTPUT_INIT"          // entry of output where it is none of the others
-	RemoteOutput    PhysicalTable = "REMOTE_OUTPUT"        // to another chassis, by tunnel
-	RemoteVTEP      PhysicalTable = "REMOTE_VTEP_OUTPUT"   // to an EVPN VTEP
-	LocalOutput     PhysicalTable = "LOCAL_OUTPUT"         // to a port of this chassis
-	CheckLoopback   PhysicalTable = "CHECK_LOOPBACK"       // drops what would go back to its inport
-	SaveInport      PhysicalTable = "SAVE_INPORT"          // saves in_port for output to it
-	LogToPhy        PhysicalTable = "LOG_TO_PHY"           // from logical port to OpenFlow port
-	MACBinding      PhysicalTable = "MAC_BINDING"          // get_arp, get_nd: the next hop's MAC
-	MACLookup       PhysicalTable = "MAC_LOOKUP"           // lookup_arp, lookup_nd
-	ChkLBHairpin    PhysicalTable = "CHK_LB_HAIRPIN"       // chk_lb_hairpin
-	ChkLBReply      PhysicalTable = "CHK_LB_HAIRPIN_REPLY" // chk_lb_hairpin_reply
-	CtSNATHairpin   PhysicalTable = "CT_SNAT_HAIRPIN"      // ct_snat_to_vip
-	GetFDB          PhysicalTable = "GET_FDB"              // get_fdb
-	LookupFDB       PhysicalTable = "LOOKUP_FDB"           // lookup_fdb
-	InPortSec       PhysicalTable = "CHK_IN_PORT_SEC"      // check_in_port_sec
-	InPortSecND     PhysicalTable = "CHK_IN_PORT_SEC_ND"   // its part for ARP and ND
-	OutPortSec      PhysicalTable = "CHK_OUT_PORT_SEC"     // check_out_port_sec
-	ECMPNextHopMAC  PhysicalTable = "ECMP_NH_MAC"          // chk_ecmp_nh_mac
-	ECMPNextHop     PhysicalTable = "ECMP_NH"              // chk_ecmp_nh
-	ChkLBAffinity   PhysicalTable = "CHK_LB_AFFINITY"      // chk_lb_aff
-	MACCacheUse     PhysicalTable = "MAC_CACHE_USE"        // mac_cache_use
-	CtZoneLookup    PhysicalTable = "CT_ZONE_LOOKUP"       // zones of a packet that came by a tunnel
-	CtOrigNW        PhysicalTable = "CT_ORIG_NW_DST_LOAD"  // ct_nw_dst
-	CtOrigIP6       PhysicalTable = "CT_ORIG_IP6_DST_LOAD" // ct_ip6_dst
-	CtOrigTP        PhysicalTable = "CT_ORIG_TP_DST_LOAD"  // ct_tp_dst
-	FloodRemote     PhysicalTable = "FLOOD_REMOTE_CHASSIS" // flood_remote
-	CtStateSave     PhysicalTable = "CT_STATE_SAVE"        // ct_state_save
-	CtOrigProto     PhysicalTable = "CT_ORIG_PROTO_LOAD"   // ct_proto
-	GetRemoteFDB    PhysicalTable = "GET_REMOTE_FDB"       // get_remote_fdb
-	LearnRemoteFDB  PhysicalTable = "LEARN_REMOTE_FDB"     // learned remote MACs
-	EVPNARPLookup   PhysicalTable = "EVPN_ARP_LOOKUP"      // chk_evpn_arp
+	PhyToLog        PhysicalTable = "PHY_TO_LOG"
+	DetectLargePkt  PhysicalTable = "LARGE_PKT_DETECT"
+	ProcessLargePkt PhysicalTable = "LARGE_PKT_PROCESS"
+	OutputInit      PhysicalTable = "OUTPUT_INIT"
+	RemoteOutput    PhysicalTable = "REMOTE_OUTPUT"
+	RemoteVTEP      PhysicalTable = "REMOTE_VTEP_OUTPUT"
+	LocalOutput     PhysicalTable = "LOCAL_OUTPUT"
+	CheckLoopback   PhysicalTable = "CHECK_LOOPBACK"
+	SaveInport      PhysicalTable = "SAVE_INPORT"
+	LogToPhy        PhysicalTable = "LOG_TO_PHY"
+	MACBinding      PhysicalTable = "MAC_BINDING"
+	MACLookup       PhysicalTable = "MAC_LOOKUP"
+	ChkLBHairpin    PhysicalTable = "CHK_LB_HAIRPIN"
+	ChkLBReply      PhysicalTable = "CHK_LB_HAIRPIN_REPLY"
+	CtSNATHairpin   PhysicalTable = "CT_SNAT_HAIRPIN"
+	GetFDB          PhysicalTable = "GET_FDB"
+	LookupFDB       PhysicalTable = "LOOKUP_FDB"
+	InPortSec       PhysicalTable = "CHK_IN_PORT_SEC"
+	InPortSecND     PhysicalTable = "CHK_IN_PORT_SEC_ND"
+	OutPortSec      PhysicalTable = "CHK_OUT_PORT_SEC"
+	ECMPNextHopMAC  PhysicalTable = "ECMP_NH_MAC"
+	ECMPNextHop     PhysicalTable = "ECMP_NH"
+	ChkLBAffinity   PhysicalTable = "CHK_LB_AFFINITY"
+	MACCacheUse     PhysicalTable = "MAC_CACHE_USE"
+	CtZoneLookup    PhysicalTable = "CT_ZONE_LOOKUP"
+	CtOrigNW        PhysicalTable = "CT_ORIG_NW_DST_LOAD"
+	CtOrigIP6       PhysicalTable = "CT_ORIG_IP6_DST_LOAD"
+	CtOrigTP        PhysicalTable = "CT_ORIG_TP_DST_LOAD"
+	FloodRemote     PhysicalTable = "FLOOD_REMOTE_CHASSIS"
+	CtStateSave     PhysicalTable = "CT_STATE_SAVE"
+	CtOrigProto     PhysicalTable = "CT_ORIG_PROTO_LOAD"
+	GetRemoteFDB    PhysicalTable = "GET_REMOTE_FDB"
+	LearnRemoteFDB  PhysicalTable = "LEARN_REMOTE_FDB"
+	EVPNARPLookup   PhysicalTable = "EVPN_ARP_LOOKUP"
 )
+
+var physicalWords = map[PhysicalTable]string{
+	PhyToLog:        "from OpenFlow port to logical port",
+	DetectLargePkt:  "is the packet larger than the tunnel's MTU?",
+	ProcessLargePkt: "ICMP error for packets above the MTU",
+	OutputInit:      "output",
+	RemoteOutput:    "output to other chassis",
+	RemoteVTEP:      "output to EVPN VTEPs",
+	LocalOutput:     "output to ports of this chassis",
+	CheckLoopback:   "drop what would go back to its inport",
+	SaveInport:      "allow output to the port it came from",
+	LogToPhy:        "from logical port to OpenFlow port",
+	MACBinding:      "look up the next hop's MAC",
+	MACLookup:       "is the neighbour known?",
+	ChkLBHairpin:    "is the backend the client itself?",
+	ChkLBReply:      "is it the reply of such a backend?",
+	CtSNATHairpin:   "SNAT to the virtual address",
+	GetFDB:          "look up the port of a learnt MAC",
+	LookupFDB:       "is the source MAC learnt?",
+	InPortSec:       "port security of the inport",
+	InPortSecND:     "port security of the inport, ARP and ND",
+	OutPortSec:      "port security of the outport",
+	ECMPNextHopMAC:  "is the next hop's MAC that of the connection?",
+	ECMPNextHop:     "the next hop of the connection",
+	ChkLBAffinity:   "the backend of a known client",
+	MACCacheUse:     "which learnt neighbours are in use",
+	CtZoneLookup:    "zones of a packet from a tunnel",
+	CtOrigNW:        "original IPv4 destination from conntrack",
+	CtOrigIP6:       "original IPv6 destination from conntrack",
+	CtOrigTP:        "original port from conntrack",
+	FloodRemote:     "flood to other chassis",
+	CtStateSave:     "save the state of the connection",
+	CtOrigProto:     "original protocol from conntrack",
+	GetRemoteFDB:    "look up the VTEP of a MAC",
+	LearnRemoteFDB:  "MACs learnt from VTEPs",
+	EVPNARPLookup:   "look up a neighbour behind a VTEP",
+}
+
+// Explain says in a few words what the table is for.
+func (t PhysicalTable) Explain() string { return physicalWords[t] }
 
 // A helper is a table that logical actions look things up in, with the number
 // that it has in every release up to 26.03 and the releases that have it; later

@@ -57,3 +57,25 @@ func resubmits(tables []int, actions openflow.Actions) []int {
 	}
 	return tables
 }
+
+// SeenInBridge takes what the decoder wants from all lookups of a trace in one
+// bridge, in their order.
+func SeenInBridge(trace *openflow.Trace, bridge string) []Seen {
+	var flows []Seen
+	var walk func(nodes []*openflow.Node, in string)
+	walk = func(nodes []*openflow.Node, in string) {
+		for _, node := range nodes {
+			if node.Kind == openflow.NodeBridge {
+				in = node.Bridge
+			}
+			if seen, ok := SeenInTrace(node); ok && in == bridge {
+				flows = append(flows, seen)
+			}
+			walk(node.Children, in)
+		}
+	}
+	for _, pass := range trace.Passes {
+		walk(pass.Roots, "")
+	}
+	return flows
+}

@@ -1,6 +1,10 @@
 package decode
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/ovnctl/ovnctl/pkg/sb"
+)
 
 // A Pipeline is "ingress" or "egress", as Logical_Flow.pipeline writes it.
 type Pipeline string
@@ -130,4 +134,15 @@ func Explain(stage string) string {
 		name = name[:strings.LastIndexByte(name, '_')]
 	}
 	return stage
+}
+
+// ExplainFlow is Explain for the stage of a logical flow, with ovn-northd's own
+// description of the flow where it has one (24.03 and later), which for drops
+// is the reason.
+func ExplainFlow(row sb.LogicalFlow) string {
+	words := Explain(row.ExternalIDs["stage-name"])
+	if desc := row.FlowDesc.Get(); desc != "" {
+		return words + ": " + desc
+	}
+	return words
 }

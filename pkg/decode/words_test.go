@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/ovnctl/ovnctl/pkg/flow"
+	"github.com/ovnctl/ovnctl/pkg/ovsdb"
+	"github.com/ovnctl/ovnctl/pkg/sb"
 )
 
 func TestExplain(t *testing.T) {
@@ -58,6 +60,22 @@ func TestExplainInstalled(t *testing.T) {
 	}
 	if stages < 30 {
 		t.Errorf("found %d stages in ovn-northd", stages)
+	}
+}
+
+func TestExplainFlow(t *testing.T) {
+	row := sb.LogicalFlow{ExternalIDs: map[string]string{"stage-name": "lr_in_ip_input"}}
+	if got := ExplainFlow(row); got != "packets for the router itself" {
+		t.Errorf("a flow without description: %q", got)
+	}
+	row.FlowDesc = ovsdb.Set[string]{"Drop IP with multicast source"}
+	if got := ExplainFlow(row); got != "packets for the router itself: Drop IP with multicast source" {
+		t.Errorf("a flow with description: %q", got)
+	}
+	for table := range Calibrate(nil, ParseVersion("26.09.0")).tables {
+		if table.Explain() == "" {
+			t.Errorf("no words for %s", table)
+		}
 	}
 }
 

@@ -1,0 +1,59 @@
+package decode
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/ovnctl/ovnctl/pkg/openflow"
+)
+
+// One trace is enough to know the tables, and each of its steps has a name.
+func TestTrace(t *testing.T) {
+	n := openLab(t)
+	d := n.decoder(t, "node1")
+	var from OFPort
+	for _, p := range d.Names.OFPorts("") {
+		if p.LogicalPort == "shop_client" {
+			from = p
+		}
+	}
+	text := n.run(t, "node1", "ovs-appctl", "ofproto/trace", "br-int", fmt.Sprintf(
+		"in_port=%d,tcp,dl_src=0a:58:0a:f4:01:06,dl_dst=0a:58:0a:f4:01:01,nw_src=10.244.1.6,nw_dst=10.244.2.7,nw_ttl=64,tp_src=1234,tp_dst=8080", from.Number),
+		"--ct-next", "trk,new", "--ct-next", "trk,new", "--ct-next", "trk,new")
+	trace, err := openflow.ParseTrace(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	flows := SeenInBridge(trace, "br-int")
+	version := d.Names.Version
+	d.Names.Version = Version{}
+	d.Calibrate(t.Context(), flows)
+	// Without the release of the chassis, northd's is taken.
+	if want := Calibrate(nil, version); d.Calibration.Base(Egress) != want.Base(Egress) || d.Calibration.EgressVote.For == 0 ||
+		d.Calibration.IngressVote.Against+d.Calibration.EgressVote.Against != 0 {
+		t.Errorf("%d flows say egress base %d by %+v and %+v, want %d", len(flows), d.Calibration.Base(Egress),
+			d.Calibration.IngressVote, d.Calibration.EgressVote, want.Base(Egress))
+	}
+	t.Logf("%d flows of a trace, %s", len(flows), d.Calibration.Source())
+	var stages, objects []string
+	for _, seen := range flows {
+		m := d.Decode(t.Context(), seen)
+		stages = append(stages, m.Place.String())
+		if m.Unknown != "" || m.UnknownObject != "" || m.Pipeline != "" && m.Flow == nil {
+			t.Errorf("%v: %q, %q", m.Place, m.Unknown, m.UnknownObject)
+		}
+		for _, o := range m.Objects {
+			objects = append(objects, o.Text)
+		}
+	}
+	for _, want := range []string{"PHY_TO_LOG", "ingress 0 ls_in_check_port_sec", "LOCAL_OUTPUT", "ingress 13 lr_in_ip_routing", "REMOTE_OUTPUT", "CHK_IN_PORT_SEC"} {
+		if !slices.Contains(stages, want) {
+			t.Errorf("no %s among\n%s", want, strings.Join(stages, "\n"))
+		}
+	}
+	if !slices.Contains(objects, "port shop_client (Pod shop/client)") {
+		t.Errorf("no pod among\n%s", strings.Join(objects, "\n"))
+	}
+}
