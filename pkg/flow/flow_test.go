@@ -13,7 +13,7 @@ var flows = []struct{ in, out string }{
 	{in: "xxreg0=0x1000000020000000300000004,in_port=LOCAL", out: "reg0=0x1,reg1=0x2,reg2=0x3,reg3=0x4,in_port=LOCAL,vlan_tci=0x0000,dl_src=00:00:00:00:00:00,dl_dst=00:00:00:00:00:00,dl_type=0x0000"},
 	{in: "in_port=1,ip,dl_vlan=5", out: "ip,in_port=1,dl_vlan=5,dl_vlan_pcp=0,dl_src=00:00:00:00:00:00,dl_dst=00:00:00:00:00:00,nw_src=0.0.0.0,nw_dst=0.0.0.0,nw_proto=0,nw_tos=0,nw_ecn=0,nw_ttl=0,nw_frag=no"},
 	{in: "icmp6,in_port=1,vlan_tci=0x0000,dl_src=00:00:00:00:00:00,dl_dst=00:00:00:00:00:00,ipv6_src=::,ipv6_dst=::,ipv6_label=0x00000,nw_tos=0,nw_ecn=0,nw_ttl=0,nw_frag=no,icmp_type=136,icmp_code=0,nd_target=fe80::2,nd_sll=00:00:00:00:00:00,nd_tll=00:01:02:03:04:05",
-		out: "icmp6,in_port=1,vlan_tci=0x0000,dl_src=00:00:00:00:00:00,dl_dst=00:00:00:00:00:00,ipv6_src=::,ipv6_dst=::,ipv6_label=0x00000,nw_tos=0,nw_ecn=0,nw_ttl=0,nw_frag=no,icmp_type=136,icmp_code=0,nd_target=fe80::2,nd_tll=00:01:02:03:04:05"},
+		out: "icmp6,in_port=1,vlan_tci=0x0000,dl_src=00:00:00:00:00:00,dl_dst=00:00:00:00:00:00,ipv6_src=::,ipv6_dst=::,ipv6_label=0x00000,nw_tos=0,nw_ecn=0,nw_ttl=0,nw_frag=no,icmpv6_type=136,icmpv6_code=0,nd_target=fe80::2,nd_tll=00:01:02:03:04:05"},
 }
 
 func TestParse(t *testing.T) {

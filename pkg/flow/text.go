@@ -294,6 +294,11 @@ func (w *flowWriter) headers(keyword string) {
 		if f == protoField && k.Proto != 0 || !w.flow.Meets(f.Needs) {
 			continue
 		}
+		// ofproto/trace prints tp_src of any protocol and takes it for TCP alone; likewise icmp_type.
+		if f.Needs == NeedsUDP || f.Needs == NeedsSCTP || f.Needs == NeedsICMPv6 {
+			w.word(f.Name + "=" + f.Print(w.flow.Get(f)))
+			continue
+		}
 		w.field(f)
 	}
 }
