@@ -60,7 +60,7 @@ func (d *Decoder) Decode(ctx context.Context, seen Seen) Meaning {
 
 // logical looks for the logical flow and what it was made for.
 func (d *Decoder) logical(ctx context.Context, seen Seen, m *Meaning) {
-	key := FlowKey{Cookie: seen.Cookie, Pipeline: m.Pipeline, Table: m.Place.Table, Priority: seen.Priority}
+	key := FlowKey{Cookie: seen.Cookie, Pipeline: m.Pipeline, Table: m.Table, Priority: seen.Priority}
 	if m.Datapath != nil {
 		key.Datapath = m.Datapath.UUID
 	}

@@ -116,10 +116,10 @@ func ctText(fields []ctField, rest flow.Value, v Version) string {
 			continue
 		}
 		rest = rest.AndNot(value.Shl(f.lsb))
-		switch {
-		case f.len == 1:
+		switch f.len {
+		case 1:
 			words = append(words, f.name)
-		case f.len == 48:
+		case 48: // a MAC address
 			words = append(words, f.name+"="+net.HardwareAddr(value.Bytes(6)).String())
 		default:
 			words = append(words, f.name+"="+value.Decimal())

@@ -48,8 +48,12 @@ func FuzzTexts(f *testing.F) {
 		if service := serviceOf(text); service != "" && !strings.Contains(text, "/") && utf8.ValidString(text) {
 			t.Errorf("%q is %s", text, service)
 		}
-		groupOwner("port group " + text)
-		ownerOf(map[string]string{"k8s.ovn.org/owner-type": text, "k8s.ovn.org/name": text})
+		if owner := groupOwner("port group " + text); owner != "" && text == "" {
+			t.Errorf("a group without name is of %s", owner)
+		}
+		if ownerOf(map[string]string{"k8s.ovn.org/owner-type": text, "k8s.ovn.org/name": text}) == "" && text != "" && strings.TrimSpace(text) != "" {
+			t.Errorf("owner-type %q is nobody's", text)
+		}
 	})
 }
 

@@ -146,6 +146,22 @@ func TestLab(t *testing.T) {
 	t.Run("names", n.names)
 }
 
+// Kube-OVN names its objects in other ways.
+func TestLabKubeOVN(t *testing.T) {
+	l, err := lab.Up(t.Context(), lab.KubeOVN(), lab.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := l.Down(); err != nil {
+			t.Error(err)
+		}
+	}()
+	n := openNetwork(t, l)
+	t.Run("decodes", n.decodes)
+	t.Run("names", n.names)
+}
+
 // calibrates learns the tables of each node: the vote is unanimous and is what
 // the profile of the release says.
 func (n *network) calibrates(t *testing.T) {
@@ -204,6 +220,11 @@ func (n *network) decodes(t *testing.T) {
 				continue
 			}
 			cookies++
+			for _, o := range m.Objects {
+				if o.Kind == "ACL" && o.Owner == "" {
+					t.Errorf("%s: %s has no owner", node.Name, o.Text)
+				}
+			}
 			switch {
 			case m.Flow != nil:
 				logical++
@@ -229,7 +250,7 @@ func (n *network) decodes(t *testing.T) {
 		}
 		t.Logf("%s: %d flows with a cookie: %d of logical flows, %d of %v, %d ambiguous; %d with an object, %d that hint at a datapath",
 			node.Name, cookies, logical, physical, kinds, several, objects, datapaths)
-		if objects < 300 {
+		if objects < logical/5 {
 			t.Errorf("%s: only %d flows lead to an object", node.Name, objects)
 		}
 	}

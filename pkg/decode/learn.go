@@ -142,10 +142,11 @@ func (c *Calibration) adopt(v Version) {
 	}
 	filled := 0
 	for _, table := range slices.Sorted(maps.Keys(tables)) {
-		if _, ok := c.tables[table]; !ok && !(table == OutputInit && c.tables[RemoteOutput] != 0) {
-			c.tables[table] = tables[table]
-			filled++
+		if _, ok := c.tables[table]; ok {
+			continue
 		}
+		c.tables[table] = tables[table]
+		filled++
 	}
 	// The entry of output has a name of its own in one release only.
 	if init, ok := c.tables[OutputInit]; ok && (init == c.tables[DetectLargePkt] || init == c.tables[RemoteOutput]) {

@@ -40,7 +40,7 @@ func TestTrace(t *testing.T) {
 	var stages, objects []string
 	for _, seen := range flows {
 		m := d.Decode(t.Context(), seen)
-		stages = append(stages, m.Place.String())
+		stages = append(stages, m.String())
 		if m.Unknown != "" || m.UnknownObject != "" || m.Pipeline != "" && m.Flow == nil {
 			t.Errorf("%v: %q, %q", m.Place, m.Unknown, m.UnknownObject)
 		}

@@ -33,9 +33,8 @@ func ParseVersion(text string) Version {
 			n[i], err = strconv.Atoi(part)
 			ok = ok && err == nil && len(part) <= 3
 		}
-		// OVN counts by years since 20.03; the schema's own 20.x.y has no
-		// two-digit month below 13 in front of a patch with a leading zero,
-		// but it only ever stands behind the release.
+		// A schema's version (20.27.0, 21.5.0) is no month, but for those of
+		// 2020, and it stands behind the release.
 		if ok && n[0] >= 20 && n[1] >= 1 && n[1] <= 12 {
 			return Version{n[0], n[1], n[2]}
 		}
