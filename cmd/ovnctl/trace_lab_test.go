@@ -1,0 +1,359 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ovnctl/ovnctl/internal/lab"
+	"github.com/ovnctl/ovnctl/pkg/journey"
+)
+
+// TestTraceTruth traces pairs of two deployments and sends the same packets: verdict and exit code must
+// say what the packets did. The pairs are drawn by a seed, which is printed; OVNCTL_SEED sets it.
+func TestTraceTruth(t *testing.T) {
+	for _, topology := range []lab.Topology{lab.OVNKubernetes(), lab.KubeOVN()} {
+		t.Run(topology.Name, func(t *testing.T) { traceTruth(t, topology, "", 60) })
+	}
+}
+
+// traceTruth compares at least pairs pairs on a topology, in every class.
+func traceTruth(t *testing.T, topology lab.Topology, release string, pairs int) {
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
+	defer cancel()
+	l, err := lab.Up(ctx, topology, lab.Options{Release: release})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := l.Down(); err != nil {
+			t.Error(err)
+		}
+	})
+	seed := drawSeed(t)
+	t.Logf("seed %d: OVNCTL_SEED=%d draws the same pairs", seed, seed)
+	d := &traceDraw{lab: l, count: map[string]int{}, saved: t.TempDir()}
+	if err := l.Backup(ctx, d.saved); err != nil {
+		t.Fatal(err)
+	}
+	all := candidates(topology)
+	rng := rand.New(rand.NewPCG(seed, 0))
+	rng.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+	for _, p := range all {
+		if d.enough(pairs) {
+			break
+		}
+		if d.wanted(p, pairs) {
+			d.compare(ctx, t, p)
+		}
+	}
+	for _, class := range traceClasses {
+		if d.count[class] < quota {
+			t.Errorf("class %s: %d pairs, want at least %d", class, d.count[class], quota)
+		}
+	}
+	t.Logf("%d pairs, %d agree with the packets, live and from the saved replies", d.total, d.agreed)
+	for _, class := range slices.Sorted(maps.Keys(d.count)) {
+		t.Logf("  %-10s %d", class, d.count[class])
+	}
+	d.withoutReplies(ctx, t, all[0])
+}
+
+// drawSeed is OVNCTL_SEED, else another one each time.
+func drawSeed(t *testing.T) uint64 {
+	t.Helper()
+	text := os.Getenv("OVNCTL_SEED")
+	if text == "" {
+		return rand.Uint64()
+	}
+	seed, err := strconv.ParseUint(text, 10, 64)
+	if err != nil {
+		t.Fatalf("OVNCTL_SEED: %v", err)
+	}
+	return seed
+}
+
+// quota is how many pairs of each class are compared at least.
+const quota = 6
+
+// traceClasses are the classes of a pair. A pair is in several: by where it goes, by its protocol, by its
+// family, and denied if the packets say so.
+var traceClasses = []string{"same node", "cross node", "vip", "external", "node", "icmp", "tcp", "udp", "ipv6", "denied"}
+
+// A tracePair is a question that both the lab and ovnctl can answer.
+type tracePair struct {
+	from, to string // in the lab's names
+	proto    string // icmp, tcp, udp
+	v6       bool
+	port     int
+	where    string // the class by where it goes
+	at       string // the node that the question is asked on
+}
+
+func (p tracePair) classes() []string {
+	out := []string{p.where, p.proto}
+	if p.v6 {
+		out = append(out, "ipv6")
+	}
+	return out
+}
+
+func (p tracePair) String() string {
+	return fmt.Sprintf("%s %s → %s port %d v6=%v", p.proto, p.from, p.to, p.port, p.v6)
+}
+
+// candidates are all pairs of a topology.
+func candidates(t lab.Topology) []tracePair {
+	var out []tracePair
+	add := func(p tracePair) {
+		for _, v6 := range []bool{false, true} {
+			p.v6 = v6
+			for _, proto := range []string{"icmp", "tcp", "udp"} {
+				p.proto, p.port = proto, 0
+				if proto != "icmp" {
+					p.port = lab.Ports[len(out)%len(lab.Ports)]
+				}
+				out = append(out, p)
+			}
+		}
+	}
+	for _, from := range t.Pods {
+		name := from.Namespace + "/" + from.Pod
+		for _, to := range t.Pods {
+			where := "cross node"
+			if from.Node == to.Node {
+				where = "same node"
+			}
+			if from.Name != to.Name {
+				add(tracePair{from: name, to: to.Namespace + "/" + to.Pod, where: where, at: from.Node})
+			}
+		}
+		for _, n := range t.Nodes {
+			add(tracePair{from: name, to: n.Name, where: "node", at: from.Node})
+			add(tracePair{from: n.Name, to: name, where: "node", at: n.Name})
+		}
+		add(tracePair{from: name, to: "internet", where: "external", at: from.Node})
+		for _, s := range t.Services {
+			for _, v6 := range []bool{false, true} {
+				out = append(out, tracePair{from: name, to: s.Name, proto: s.Protocol, v6: v6, port: s.Port, where: "vip", at: from.Node})
+			}
+		}
+	}
+	return out
+}
+
+type traceDraw struct {
+	lab           *lab.Lab
+	saved         string // offline directory
+	count         map[string]int
+	total, agreed int
+}
+
+func (d *traceDraw) enough(pairs int) bool {
+	for _, class := range traceClasses {
+		if d.count[class] < quota {
+			return false
+		}
+	}
+	return d.total >= pairs
+}
+
+// wanted leaves room for the classes that are rare.
+func (d *traceDraw) wanted(p tracePair, pairs int) bool {
+	return d.total >= pairs || d.count[p.where] < pairs/4
+}
+
+// compare sends the packets of a pair and traces it, live and from what was saved meanwhile.
+func (d *traceDraw) compare(ctx context.Context, t *testing.T, p tracePair) {
+	t.Helper()
+	want, err := d.truth(ctx, p)
+	if err != nil {
+		t.Errorf("%s: %v", p, err)
+		return
+	}
+	if d.total >= 1 && want == journey.Delivered && d.count["denied"] < quota && d.enoughBut("denied") {
+		return // only denied pairs are wanted any more
+	}
+	d.total++
+	for _, class := range p.classes() {
+		d.count[class]++
+	}
+	if want != journey.Delivered {
+		d.count["denied"]++
+	}
+	args := append(d.arguments(p), "-o", "json")
+	live := d.ovnctl(ctx, p.at, append(args, "--nb", d.lab.NB(), "--node-exec", d.lab.Dir+"/enter {hostname}", "--record", d.saved)...)
+	if !live.says(want) {
+		t.Errorf("%s: packets say %s, ovnctl (exit %d) says %s\n%s", p, want, live.code, live.outcome(), live.text(d, p))
+		return
+	}
+	offline := d.ovnctl(ctx, p.at, append(args, "--offline", d.saved)...)
+	if offline.code != live.code || !bytes.Equal(offline.answer(t), live.answer(t)) {
+		t.Errorf("%s: live says %s (exit %d), the saved replies %s (exit %d)\n%s", p, live.outcome(), live.code, offline.outcome(), offline.code, offline.stderr)
+		return
+	}
+	d.agreed++
+}
+
+func (d *traceDraw) enoughBut(but string) bool {
+	for _, class := range traceClasses {
+		if class != but && d.count[class] < quota {
+			return false
+		}
+	}
+	return true
+}
+
+// truth is what the packets of a pair do. A service is tried often enough to meet every backend.
+func (d *traceDraw) truth(ctx context.Context, p tracePair) (journey.Outcome, error) {
+	proto, tries := p.proto, 1
+	if p.v6 {
+		proto += "6"
+	}
+	if p.where == "vip" {
+		tries = 16
+	}
+	outcome := journey.Delivered
+	for range tries {
+		truth, err := d.lab.Probe(ctx, p.from, p.to, proto, p.port)
+		if err != nil {
+			return "", err
+		}
+		outcome = journey.Worst(outcome, outcomeOf(truth))
+	}
+	return outcome, nil
+}
+
+func outcomeOf(t lab.Truth) journey.Outcome {
+	switch {
+	case t.Forward && t.RoundTrip:
+		return journey.Delivered
+	case t.Rejected:
+		return journey.Rejected
+	}
+	return journey.Dropped
+}
+
+// arguments is the question as ovnctl takes it.
+func (d *traceDraw) arguments(p tracePair) []string {
+	name := func(x string) string {
+		switch {
+		case x == "internet" && p.v6:
+			return lab.Internet6.String()
+		case x == "internet":
+			return lab.Internet4.String()
+		}
+		if _, ok := d.lab.Topology.Node(x); ok {
+			return "node:" + x
+		}
+		return x
+	}
+	args := []string{"trace", name(p.from), name(p.to), "--" + p.proto}
+	if p.where == "vip" {
+		s, _ := d.lab.Topology.Service(p.to, p.proto)
+		args[2] = "ip:" + s.VIP4.String()
+		if p.v6 {
+			args[2] = "ip:" + s.VIP6.String()
+		}
+	}
+	if p.proto != "icmp" {
+		args[3] += "=" + strconv.Itoa(p.port)
+	}
+	if p.v6 {
+		args = append(args, "-6")
+	}
+	return args
+}
+
+// withoutReplies checks that a saved directory without replies gives an honest answer.
+func (d *traceDraw) withoutReplies(ctx context.Context, t *testing.T, p tracePair) {
+	dir := t.TempDir()
+	if err := d.lab.Backup(ctx, dir); err != nil {
+		t.Fatal(err)
+	}
+	got := d.ovnctl(ctx, p.at, append(d.arguments(p), "-o", "json", "--offline", dir)...)
+	if got.code != exitUnknown || got.outcome() != journey.Unknown {
+		t.Errorf("%s without saved replies: exit %d, outcome %s, want exit %d and unknown\n%s", p, got.code, got.outcome(), exitUnknown, got.stderr)
+	}
+}
+
+// A result is what a run of ovnctl printed.
+type result struct {
+	args           []string
+	code           int
+	stdout, stderr []byte
+}
+
+// ovnctl runs this test binary as ovnctl on a node.
+func (d *traceDraw) ovnctl(ctx context.Context, node string, args ...string) result {
+	self, err := os.Executable()
+	if err != nil {
+		panic(err)
+	}
+	cmd := d.lab.Command(ctx, node, append([]string{"env", asOvnctl + "=1", self}, args...)...)
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	r := result{args: args}
+	if err := cmd.Run(); err != nil {
+		var exit *exec.ExitError
+		if !errors.As(err, &exit) {
+			errs.WriteString(err.Error())
+		}
+	}
+	r.code, r.stdout, r.stderr = cmd.ProcessState.ExitCode(), out.Bytes(), errs.Bytes()
+	return r
+}
+
+func (r result) trace() journey.Trace {
+	var t journey.Trace
+	_ = json.Unmarshal(r.stdout, &t)
+	return t
+}
+
+func (r result) outcome() journey.Outcome { return r.trace().Verdict.Outcome }
+
+// says reports whether verdict and exit code are those of an outcome. A packet that waits for an
+// address to be resolved has not arrived either.
+func (r result) says(want journey.Outcome) bool {
+	if want == journey.Delivered {
+		return r.outcome() == want && r.code == exitOK
+	}
+	return r.outcome() == want && r.code == exitFound
+}
+
+// text is the same answer for people.
+func (r result) text(d *traceDraw, p tracePair) string {
+	i := slices.Index(r.args, "json")
+	args := slices.Clone(r.args)
+	args[i] = "tree"
+	again := d.ovnctl(context.Background(), p.at, args...)
+	return strings.Join(args, " ") + "\n" + string(again.stdout) + string(again.stderr)
+}
+
+// answer is the document without what may differ between live and saved.
+func (r result) answer(t *testing.T) []byte {
+	t.Helper()
+	var doc map[string]json.RawMessage
+	if err := json.Unmarshal(r.stdout, &doc); err != nil {
+		t.Errorf("%s: %v\n%s%s", strings.Join(r.args, " "), err, r.stdout, r.stderr)
+		return nil
+	}
+	delete(doc, "source")
+	delete(doc, "notes")
+	out, err := json.Marshal(doc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
