@@ -77,6 +77,9 @@ func build(zones []zoneData, nodes []nodeData) *Graph {
 	for _, n := range nodes {
 		g.addNode(n)
 	}
+	slices.SortFunc(g.Chassis, func(a, b *Chassis) int {
+		return cmp.Or(compareNames(chassisLabel(a), chassisLabel(b)), compareNames(a.Name, b.Name))
+	})
 	g.index()
 	g.attach()
 	g.addTunnels()
@@ -221,9 +224,6 @@ func (g *Graph) arrange() {
 	slices.SortFunc(g.Switches, func(a, b *Switch) int { return compareNamed(a.Zone, a.Name, a.UUID, b.Zone, b.Name, b.UUID) })
 	slices.SortFunc(g.Routers, func(a, b *Router) int { return compareNamed(a.Zone, a.Name, a.UUID, b.Zone, b.Name, b.UUID) })
 	slices.SortFunc(g.Ports, comparePorts)
-	slices.SortFunc(g.Chassis, func(a, b *Chassis) int {
-		return cmp.Or(compareNames(a.Hostname, b.Hostname), compareNames(a.Name, b.Name))
-	})
 	slices.SortFunc(g.Nodes, func(a, b *Node) int { return compareNames(a.Name, b.Name) })
 	slices.SortFunc(g.Bridges, func(a, b *Bridge) int {
 		return cmp.Or(compareNames(a.Node, b.Node), compareNames(a.Name, b.Name))

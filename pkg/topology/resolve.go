@@ -202,6 +202,10 @@ var prefixes = map[string][]Kind{
 }
 
 func (r *resolver) resolve() {
+	if r.text == "" {
+		r.reason = "an empty name means nothing"
+		return
+	}
 	if word, rest, ok := strings.Cut(r.text, ":"); ok && rest != "" {
 		kinds, known := prefixes[word]
 		if _, err := netip.ParseAddr(r.text); known && err != nil {
