@@ -28,6 +28,7 @@ func QuoteName(name string) string {
 		return name
 	}
 	var b strings.Builder
+	name = strings.ToValidUTF8(name, "\ufffd")
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(name); err != nil {
@@ -42,7 +43,7 @@ func UnquoteName(s string) (string, error) {
 		if s == "" || strings.ContainsAny(s, "\",()= \t\r\n") {
 			return "", &SyntaxError{Text: s, Msg: "bad name"}
 		}
-		return s, nil
+		return strings.ToValidUTF8(s, "\ufffd"), nil
 	}
 	var name string
 	if err := json.Unmarshal([]byte(s), &name); err != nil || name == "" {

@@ -150,7 +150,7 @@ func (m *machine) conntrack(w *walk, n *Node, a CT) {
 		}
 	}
 	if forked {
-		m.forks = append(m.forks, fork{m.pass, event, before, append([]saved(nil), m.stack...)})
+		m.forks = append(m.forks, fork{m.pass, event, m.bridge, before, append([]saved(nil), m.stack...)})
 	}
 	m.flow.ClearConntrack()
 }

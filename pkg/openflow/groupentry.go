@@ -44,8 +44,8 @@ func ParseGroupEntry(line string) (GroupEntry, error) {
 		if err != nil {
 			return g, in(err, line)
 		}
-		key, value, _ := strings.Cut(text, "=")
-		if key == "bucket" || key == "buckets" {
+		key, value, assigned := strings.Cut(text, "=")
+		if assigned && (key == "bucket" || key == "buckets") {
 			at := start + len(key) + 1
 			buckets, err := parseBuckets(line[at:], at)
 			g.Buckets = buckets
@@ -78,6 +78,9 @@ func (g *GroupEntry) property(key, value, text string) error {
 			return fault(0, "unknown property of a group "+key)
 		}
 		g.Fields = fields
+	}
+	if strings.ContainsAny(g.Fields, "()\" \t\r\n") || strings.ContainsAny(g.Type+g.Method, "()\"") {
+		return fault(0, "bad word in "+key)
 	}
 	return err
 }

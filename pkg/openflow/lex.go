@@ -175,8 +175,9 @@ func (c *cursor) group() (string, error) {
 	return "", fault(c.base+start-1, "missing )")
 }
 
+// cutArrow splits "value->dst". An arrow in a quoted name is none.
 func cutArrow(s string) (before, after string) {
-	if i := strings.LastIndex(s, "->"); i >= 0 {
+	if i := strings.LastIndex(s, "->"); i >= 0 && !strings.Contains(s[i:], `"`) {
 		return s[:i], s[i+2:]
 	}
 	return s, ""

@@ -485,6 +485,11 @@ func (w word) args() []Arg {
 
 // other keeps an action that has no value of its own.
 func (w word) other(depth int) (Action, error) {
+	for i := range len(w.name) {
+		if c := w.name[i] | 0x20; (c < 'a' || c > 'z') && w.name[i] != '_' && (i == 0 || w.name[i] < '0' || w.name[i] > '9') {
+			return nil, fault(w.offset, "action expected")
+		}
+	}
 	args, err := parseArgs(w.body, w.bodyAt, depth+1)
 	return Other{Name: w.name, Args: args, Dst: w.dst, form: w.form}, err
 }

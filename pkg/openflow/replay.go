@@ -1,6 +1,7 @@
 package openflow
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/ovnctl/ovnctl/pkg/flow"
@@ -14,7 +15,7 @@ type Replayed struct {
 	Start  flow.Flow
 	Final  flow.Flow // after all actions, as the reply's "Final flow:" has it
 	Events []Event
-	Elided bool // lines were cut out, so that Flow and Final cannot be trusted
+	Elided bool // lines are missing, or too many, so that Flow and Final cannot be trusted
 }
 
 // Replay executes the actions that a trace's reply names on the flow it began
@@ -27,6 +28,7 @@ type Replayed struct {
 func Replay(t *Trace, start *flow.Flow) []*Replayed {
 	var done []*Replayed
 	var queue []fork // copies that are to come back, first one first
+	room := maxEvents
 	for i, p := range t.Passes {
 		r := &Replayed{Pass: p, Parent: -1, Event: -1}
 		var from fork
@@ -38,7 +40,7 @@ func Replay(t *Trace, start *flow.Flow) []*Replayed {
 			r.Parent, r.Event = from.pass, from.event
 			done[from.pass].Events[from.event].Conntrack.Fork = i
 		}
-		m := machine{flow: from.flow, stack: from.stack, step: -1, pass: i}
+		m := machine{flow: from.flow, stack: from.stack, home: from.bridge, step: -1, pass: i, room: room}
 		if p.Flow != nil {
 			m.flow = *p.Flow
 			unhide(&m.flow, &from.flow)
@@ -46,6 +48,7 @@ func Replay(t *Trace, start *flow.Flow) []*Replayed {
 		r.Start = m.flow
 		m.run(p.Roots)
 		r.Final, r.Events, r.Elided = m.flow, m.events, m.elided
+		room -= len(m.events)
 		done = append(done, r)
 		queue = append(queue, m.forks...)
 	}
@@ -75,9 +78,13 @@ func (r *Replayed) Agrees() bool {
 	return got.String() == want.String()
 }
 
+// maxEvents bounds what Replay returns.
+const maxEvents = 1 << 16
+
 // A fork is a copy of the packet that connection tracking will bring back.
 type fork struct {
 	pass, event int
+	bridge      string
 	flow        flow.Flow
 	stack       []saved
 }
@@ -92,6 +99,7 @@ type saved struct {
 type machine struct {
 	flow   flow.Flow
 	stack  []saved
+	home   string // bridge in which the pass begins, where the reply does not know better
 	bridge string
 	step   int // index of the step whose actions are executed
 	clones int
@@ -99,6 +107,7 @@ type machine struct {
 	events []Event
 	forks  []fork
 	elided bool
+	room   int // how many events there may be
 }
 
 // A walk is a place in a list of lines.
@@ -135,12 +144,18 @@ func (m *machine) run(nodes []*Node) {
 
 func (m *machine) next(w *walk) {
 	n := w.take()
+	if len(m.events) >= m.room {
+		m.elided = true
+		return
+	}
 	switch n.Kind {
 	case NodeTable:
 		m.lookup(n)
 	case NodeBridge:
 		if m.bridge == "" {
-			m.bridge = n.Bridge
+			// Above a recirculation the reply prints the bridge in which the
+			// trace began, even if the copy comes back in another.
+			m.bridge = cmp.Or(m.home, n.Bridge)
 			m.run(n.Children)
 			return
 		}

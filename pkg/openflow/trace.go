@@ -95,7 +95,7 @@ const (
 )
 
 // maxTrace bounds the reply that is read.
-const maxTrace = 64 << 20
+const maxTrace = 16 << 20
 
 // ErrNoTrace means that a text holds no trace.
 var ErrNoTrace = errors.New("no ofproto/trace reply in the text")

@@ -17,7 +17,8 @@ import (
 // is an entry of the list one to the left, and an even one replaces the list of
 // its own level by a longer one.
 type tree struct {
-	open []openList // by rising level
+	open  []openList // by rising level
+	chain int        // how many lists were made longer
 }
 
 type openList struct {
@@ -25,8 +26,12 @@ type openList struct {
 	nodes *[]*Node
 }
 
-// maxLevel bounds the depth of the tree: resubmits nest 64 deep at most.
-const maxLevel = 512
+// Bounds on the depth of the tree: resubmits nest 64 deep, and there are 4096 of
+// them in a pass at most.
+const (
+	maxLevel = 512
+	maxChain = 1 << 14
+)
 
 func newTree(roots *[]*Node) tree {
 	return tree{open: []openList{{0, roots}}}
@@ -49,7 +54,7 @@ func (t *tree) add(line string) {
 	}
 	t.closeAbove(level)
 	t.append(node)
-	if node.opens() {
+	if t.chain++; node.opens() && t.chain < maxChain {
 		t.open[len(t.open)-1].nodes = &node.Children
 	}
 }
