@@ -30,6 +30,11 @@
 //
 // A host's directory, DIR/node1, has the shape of a host's file system: run/openvswitch, run/ovn, etc/openvswitch, var/log.
 //
+// # Releases
+//
+// A lab runs the machine's own packages, or those of another Debian release that [Install] has put into a root of its own:
+// [Options].Release. `lab releases` lists them with their versions. The commands of that release are what DIR/enter runs.
+//
 // # Teardown
 //
 // Each lab has a keeper, a process that ends the lab when its owner is gone, however it went. If the keeper is killed as

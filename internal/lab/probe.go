@@ -1,7 +1,6 @@
 package lab
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"crypto/rand"
@@ -10,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"net/netip"
 	"slices"
 	"strings"
 	"time"
@@ -28,10 +26,12 @@ type Truth struct {
 	Answered  string // host or pod that answered TCP or UDP
 }
 
-// A probe tries twice, so that a first packet lost to a neighbour not resolved yet is not taken for a drop.
+// A probe tries twice, so that a first packet lost to a neighbour not resolved yet is not taken for a drop. It waits until
+// it has looked in time for so long: on a machine that is busy, a slow answer must not be taken for none.
 const (
-	attempts       = 2
-	attemptTimeout = 400 * time.Millisecond
+	attempts = 2
+	patience = 400 * time.Millisecond
+	tick     = 5 * time.Millisecond
 )
 
 // Probe sends a packet and says where it went. Addresses:
@@ -42,7 +42,7 @@ const (
 //   - port: of TCP and UDP; 0 is 8080, or the service's.
 //
 // TCP is a connection with a question and an answer, UDP a datagram and its echo. A delivered packet takes a few
-// milliseconds, a lost one less than a second. Any number may run at once.
+// milliseconds, a lost one less than a second on a machine that is not overloaded. Any number may run at once.
 func (s *State) Probe(ctx context.Context, from, to, proto string, port int) (Truth, error) {
 	if p, ok := s.Topology.Pod(from); ok {
 		from = p.Name
@@ -71,108 +71,6 @@ func (s *State) Probe(ctx context.Context, from, to, proto string, port int) (Tr
 		}
 	}
 	return p.truth, nil
-}
-
-// A target is where a probe goes, and where it may surface.
-type target struct {
-	proto string // icmp, tcp, udp
-	addr  netip.AddrPort
-	sinks []string
-}
-
-func (s *State) resolve(to, proto string, port int) (target, error) {
-	kind := strings.TrimSuffix(proto, "6")
-	if !slices.Contains([]string{"icmp", "tcp", "udp"}, kind) {
-		return target{}, fmt.Errorf("probe %s: not a protocol; icmp, tcp and udp are, and icmp6, tcp6, udp6", proto)
-	}
-	t := target{proto: kind}
-	v6 := kind != proto
-	addr, err := netip.ParseAddr(to)
-	if err != nil {
-		if addr, port, t.sinks, err = s.named(to, kind, v6, port); err != nil {
-			return target{}, err
-		}
-	} else {
-		t.sinks = s.owners(addr, kind, port)
-	}
-	if port == 0 {
-		port = Ports[0]
-	}
-	t.addr = netip.AddrPortFrom(addr, uint16(port))
-	return t, nil
-}
-
-// named finds the address, port and hosts behind a name.
-func (s *State) named(to, kind string, v6 bool, port int) (netip.Addr, int, []string, error) {
-	pick := func(a4, a6 netip.Addr) netip.Addr {
-		if v6 {
-			return a6
-		}
-		return a4
-	}
-	var addr netip.Addr
-	var sinks []string
-	if p, ok := s.Topology.Pod(to); ok {
-		addr, sinks = pick(p.IPv4.Addr(), p.IPv6.Addr()), []string{p.Name}
-	} else if n, ok := s.Topology.Node(to); ok {
-		addr, sinks = pick(n.IPv4.Addr(), n.IPv6.Addr()), []string{n.Name}
-	} else if to == internet {
-		addr, sinks = pick(Internet4, Internet6), []string{internet}
-	} else if svc, ok := s.Topology.Service(to, kind); ok {
-		addr, sinks = pick(svc.VIP4, svc.VIP6), svc.Backends
-		if port == 0 {
-			port = svc.Port
-		}
-	} else {
-		return addr, 0, nil, fmt.Errorf("probe to %s: no such pod, node, service (%s) or address", to, kind)
-	}
-	if !addr.IsValid() {
-		return addr, 0, nil, fmt.Errorf("probe to %s: has no address of that family", to)
-	}
-	return addr, port, sinks, nil
-}
-
-// owners are the hosts that an address belongs to: one, the pods of a service, or none.
-func (s *State) owners(addr netip.Addr, kind string, port int) []string {
-	for _, p := range s.Topology.Pods {
-		if addr == p.IPv4.Addr() || addr == p.IPv6.Addr() {
-			return []string{p.Name}
-		}
-	}
-	if addr == Internet4 || addr == Internet6 {
-		return []string{internet}
-	}
-	for _, svc := range s.Topology.Services {
-		if (addr == svc.VIP4 || addr == svc.VIP6) && kind == svc.Protocol && port == svc.Port {
-			return svc.Backends
-		}
-	}
-	for _, svc := range s.Topology.Services {
-		atGateway := func(n Node) bool { return addr == n.Gateway4 || addr == n.Gateway6 }
-		if kind == svc.Protocol && port == svc.NodePort && slices.ContainsFunc(s.Topology.Nodes, atGateway) {
-			return svc.Backends
-		}
-	}
-	for _, n := range s.Topology.Nodes {
-		if s.hasAddress(n.Name, addr) {
-			return []string{n.Name}
-		}
-	}
-	return nil
-}
-
-func (s *State) hasAddress(host string, addr netip.Addr) bool {
-	found := false
-	_ = s.InNamespace(host, func() error {
-		addrs, err := net.InterfaceAddrs()
-		for _, a := range addrs {
-			if p, err := netip.ParsePrefix(a.String()); err == nil && p.Addr() == addr {
-				found = true
-			}
-		}
-		return err
-	})
-	return found
 }
 
 // A probe is one packet on its way.
@@ -217,15 +115,52 @@ func (p *probe) close() {
 
 // attempt sends once and waits for what becomes of it.
 func (p *probe) attempt(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, attemptTimeout)
+	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	var err error
+	answers := make(chan answer, 1)
 	if p.proto == "icmp" {
-		err = p.ping(ctx)
+		if err := p.ping(); err != nil {
+			return err
+		}
 	} else {
-		err = p.talk(ctx)
+		local := localPort()
+		p.ports = append(p.ports, local)
+		go func() { answers <- p.talk(ctx, local) }()
+	}
+	err := p.watch(ctx, answers)
+	if p.proto != "icmp" && !p.truth.RoundTrip {
+		cancel()
+		err = errors.Join(err, p.take(<-answers))
 	}
 	return errors.Join(err, p.look())
+}
+
+// watch reads the captures until there is an answer or a rejection, or patience is at its end.
+func (p *probe) watch(ctx context.Context, answers chan answer) error {
+	last := time.Now()
+	for left := patience; left > 0 && ctx.Err() == nil && !p.truth.RoundTrip && !p.truth.Rejected; {
+		p.sender.wait(tick)
+		if err := p.look(); err != nil {
+			return err
+		}
+		select {
+		case a := <-answers:
+			answers <- a
+			return p.take(a)
+		default:
+		}
+		now := time.Now()
+		left -= min(now.Sub(last), 2*tick) // the rest of a longer time passed without anybody being able to run
+		last = now
+	}
+	return nil
+}
+
+func (p *probe) take(a answer) error {
+	if a.from != "" {
+		p.truth.RoundTrip, p.truth.Answered = true, a.from
+	}
+	return a.err
 }
 
 // look reads the captures: the sender's first, for the sequence numbers that tell our connections at the sinks.
@@ -288,98 +223,74 @@ func isEcho(p packet, v4, v6 byte) bool {
 	return p.proto == protoICMP && p.icmp == v4 || p.proto == protoICMPv6 && p.icmp == v6
 }
 
-func (p *probe) ping(ctx context.Context) error {
+// ping sends an ICMP echo request.
+func (p *probe) ping() error {
 	v6 := p.addr.Addr().Is6()
-	family, proto, sa := unix.AF_INET, protoICMP, unix.Sockaddr(&unix.SockaddrInet4{Addr: p.v4()})
-	if v6 {
-		family, proto, sa = unix.AF_INET6, protoICMPv6, &unix.SockaddrInet6{Addr: p.addr.Addr().As16()}
+	family, proto, sa := unix.AF_INET6, protoICMPv6, unix.Sockaddr(&unix.SockaddrInet6{Addr: p.addr.Addr().As16()})
+	if !v6 {
+		family, proto, sa = unix.AF_INET, protoICMP, &unix.SockaddrInet4{Addr: p.addr.Addr().As4()}
 	}
-	fd := -1
-	err := p.state.InNamespace(p.from, func() (err error) {
-		fd, err = unix.Socket(family, unix.SOCK_RAW|unix.SOCK_CLOEXEC, proto)
-		return err
+	err := p.state.InNamespace(p.from, func() error {
+		fd, err := unix.Socket(family, unix.SOCK_RAW|unix.SOCK_CLOEXEC, proto)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = unix.Close(fd) }()
+		// An error here is an answer as well: the sender's kernel has no way to go, and nothing will be seen.
+		_ = unix.Sendto(fd, echoRequest(v6, p.seq, p.token), 0, sa)
+		return nil
 	})
 	if err != nil {
 		return fmt.Errorf("ping from %s: %w", p.from, err)
 	}
-	defer func() { _ = unix.Close(fd) }()
-	// An error here is an answer as well: the sender's kernel has no way to go, and nothing will be seen.
-	_ = unix.Sendto(fd, echoRequest(v6, p.seq, p.token), 0, sa)
-	for ctx.Err() == nil && !p.truth.RoundTrip && !p.truth.Rejected {
-		p.sender.wait(5 * time.Millisecond)
-		if err := p.sender.drain(p.atSender); err != nil {
-			return err
-		}
-	}
 	return nil
 }
 
-func (p *probe) v4() [4]byte {
-	if p.addr.Addr().Is6() {
-		return [4]byte{}
-	}
-	return p.addr.Addr().As4()
-}
-
-// dial opens a socket in the sender's namespace.
-func (p *probe) dial(ctx context.Context) (net.Conn, error) {
-	deadline, _ := ctx.Deadline()
-	d := net.Dialer{Deadline: deadline}
-	var c net.Conn
-	var dialErr error
-	local := p.localPort()
-	if p.proto == "tcp" {
-		d.LocalAddr = &net.TCPAddr{Port: int(local)}
-	} else {
-		d.LocalAddr = &net.UDPAddr{Port: int(local)}
-	}
-	p.ports = append(p.ports, local)
-	err := p.state.InNamespace(p.from, func() error {
-		c, dialErr = d.Dial(p.proto, p.addr.String())
-		return nil
-	})
-	return c, errors.Join(err, dialErr)
-}
-
-// localPort is chosen before the connection begins, so that a refusal can be told to be ours. It lies below the kernel's own range.
-func (p *probe) localPort() uint16 {
+// localPort is chosen before a connection begins, so that a refusal can be told to be ours. It lies below the kernel's own range.
+func localPort() uint16 {
 	var b [2]byte
 	_, _ = rand.Read(b[:])
 	return 12000 + binary.BigEndian.Uint16(b[:])%20000
 }
 
-// talk asks over TCP or UDP.
-func (p *probe) talk(ctx context.Context) error {
-	c, err := p.dial(ctx)
-	if err != nil {
-		return nil // not an error of the probe: the captures tell what happened
-	}
-	defer func() { _ = c.Close() }()
+// An answer is what TCP or UDP brought back: the name of who answered, or nothing, which is no error of the probe: the
+// captures tell what happened.
+type answer struct {
+	from string
+	err  error
+}
+
+// talk asks over TCP or UDP until ctx ends.
+func (p *probe) talk(ctx context.Context, local uint16) answer {
+	d := net.Dialer{LocalAddr: &net.TCPAddr{Port: int(local)}}
 	question := p.token
 	if p.proto == "tcp" {
 		question = append(slices.Clone(question), '\n')
+	} else {
+		d.LocalAddr = &net.UDPAddr{Port: int(local)}
 	}
-	return p.ask(ctx, c, question)
-}
-
-// ask sends the token and takes the answer, which is the token and the name of who answers.
-func (p *probe) ask(ctx context.Context, c net.Conn, question []byte) error {
-	deadline, _ := ctx.Deadline()
-	if err := c.SetDeadline(deadline); err != nil {
-		return err
+	var c net.Conn
+	err := p.state.InNamespace(p.from, func() error {
+		c, _ = d.DialContext(ctx, p.proto, p.addr.String())
+		return nil
+	})
+	if err != nil || c == nil {
+		return answer{err: err}
 	}
+	defer func() { _ = c.Close() }()
+	stop := context.AfterFunc(ctx, func() { _ = c.SetDeadline(time.Now()) })
+	defer stop()
 	if _, err := c.Write(question); err != nil {
-		return nil
+		return answer{}
 	}
-	answer := make([]byte, 512)
-	n, err := bufio.NewReader(c).Read(answer)
+	reply := make([]byte, 512)
+	n, err := c.Read(reply)
 	if err != nil {
-		return nil
+		return answer{}
 	}
-	token, name, ok := strings.Cut(strings.TrimSpace(string(answer[:n])), " ")
+	token, name, ok := strings.Cut(strings.TrimSpace(string(reply[:n])), " ")
 	if !ok || token != string(p.token) {
-		return fmt.Errorf("probe %s: the answer %q is not ours", p.addr, answer[:n])
+		return answer{err: fmt.Errorf("probe %s: the answer %q is not ours", p.addr, reply[:n])}
 	}
-	p.truth.RoundTrip, p.truth.Answered = true, name
-	return nil
+	return answer{from: name}
 }
