@@ -41,6 +41,8 @@ func TestPage(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := `.TH "NET\-SHOW" 8 "" "net 1.2" "System Administration"
+.ad l
+.nh
 .SH "NAME"
 net\-show \- Show what\(aqs there
 .SH "SYNOPSIS"

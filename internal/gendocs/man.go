@@ -18,6 +18,7 @@ func page(cmd *cobra.Command) string {
 	var p pageWriter
 	p.line(".TH %s 8 \"\" %s %s", quote(strings.ToUpper(pageName(cmd))),
 		quote(strings.TrimSpace(cmd.Root().Name()+" "+cmd.Root().Version)), quote("System Administration"))
+	p.line(".ad l\n.nh") // names of objects are read letter by letter
 	p.section("NAME")
 	p.line("%s \\- %s", text(pageName(cmd)), text(cmd.Short))
 	p.section("SYNOPSIS")
