@@ -2,11 +2,14 @@ package lab
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
 	"net"
 	"strconv"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // serveAll answers on [Ports], TCP and UDP, in every pod, on every node and on the internet host.
@@ -45,7 +48,10 @@ func serve(host string) error {
 			if err != nil {
 				return fmt.Errorf("serve on %s: %w", host, err)
 			}
-			go serveUDP(c, host)
+			if err := askWhere(c.(*net.UDPConn), network); err != nil {
+				return fmt.Errorf("serve on %s: %w", host, err)
+			}
+			go serveUDP(c.(*net.UDPConn), host)
 		}
 	}
 	return nil
@@ -70,15 +76,52 @@ func serveTCP(l net.Listener, host string) {
 	}
 }
 
-// serveUDP answers each datagram with the same bytes and the host's name.
-func serveUDP(c net.PacketConn, host string) {
-	buf := make([]byte, 2048)
+// serveUDP answers each datagram with the same bytes and the host's name, from the address that was asked: a host with
+// several addresses would else answer from the one that the route back prefers.
+func serveUDP(c *net.UDPConn, host string) {
+	buf, control := make([]byte, 2048), make([]byte, 128)
 	for {
-		n, from, err := c.ReadFrom(buf)
+		n, cn, _, from, err := c.ReadMsgUDP(buf, control)
 		if err != nil {
 			time.Sleep(time.Millisecond) // an ICMP error for an earlier answer
 			continue
 		}
-		_, _ = c.WriteTo(append(buf[:n:n], " "+host...), from)
+		_, _, _ = c.WriteMsgUDP(append(buf[:n:n], " "+host...), answerFrom(control[:cn]), from)
 	}
+}
+
+// askWhere makes a socket tell to which of the host's addresses a datagram was sent (ip(7), ipv6(7)).
+func askWhere(c *net.UDPConn, network string) error {
+	raw, err := c.SyscallConn()
+	if err != nil {
+		return err
+	}
+	var set error
+	err = raw.Control(func(fd uintptr) {
+		if network == "udp4" {
+			set = unix.SetsockoptInt(int(fd), unix.IPPROTO_IP, unix.IP_PKTINFO, 1)
+			return
+		}
+		set = unix.SetsockoptInt(int(fd), unix.IPPROTO_IPV6, unix.IPV6_RECVPKTINFO, 1)
+	})
+	return errors.Join(err, set)
+}
+
+// answerFrom turns what came with a datagram into what sends the answer from the same address, by any link.
+func answerFrom(control []byte) []byte {
+	messages, err := unix.ParseSocketControlMessage(control)
+	if err != nil {
+		return nil
+	}
+	for _, m := range messages {
+		switch {
+		case m.Header.Level == unix.IPPROTO_IP && m.Header.Type == unix.IP_PKTINFO && len(m.Data) >= unix.SizeofInet4Pktinfo:
+			info := &unix.Inet4Pktinfo{Spec_dst: [4]byte(m.Data[8:12])}
+			return unix.PktInfo4(info)
+		case m.Header.Level == unix.IPPROTO_IPV6 && m.Header.Type == unix.IPV6_PKTINFO && len(m.Data) >= unix.SizeofInet6Pktinfo:
+			info := &unix.Inet6Pktinfo{Addr: [16]byte(m.Data[:16])}
+			return unix.PktInfo6(info)
+		}
+	}
+	return nil
 }
