@@ -97,7 +97,7 @@ func (o *topologyOptions) run(ctx context.Context, names []string) error {
 	if o.showCommands {
 		doc.Commands = topologyCommands(g)
 	}
-	view := render.TopologyView{From: sources(c), Notes: append(slices.Clone(g.Notes), notes...), Focus: focus}
+	view := render.TopologyView{From: sources(c), Notes: append(slices.Clone(g.Notes), notes...), Focus: focus, Labels: g.Labels()}
 	if format == "md" {
 		view.Notes = doc.Notes // pasted without what standard error says
 	}

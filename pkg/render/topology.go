@@ -3,6 +3,7 @@ package render
 import (
 	"fmt"
 	"io"
+	"maps"
 	"strings"
 
 	"github.com/ovnctl/ovnctl/pkg/topology"
@@ -26,6 +27,9 @@ type TopologyView struct {
 	// Focus are the UUIDs of the objects that were asked for: there is all about
 	// them. Without any, the whole topology is shown in brief.
 	Focus []string
+	// Labels are what people call the chassis, by name, also those that are not in
+	// the document.
+	Labels map[string]string
 }
 
 // Topology writes a document in one of [TopologyFormats].
@@ -77,6 +81,7 @@ func newTopologyText(doc *TopologyDocument, view TopologyView) *topologyText {
 	for _, uuid := range view.Focus {
 		t.focus[uuid] = true
 	}
+	maps.Copy(t.hosts, view.Labels)
 	zones := map[string]bool{}
 	for _, c := range doc.Chassis {
 		t.hosts[c.Name] = chassisLabel(c)

@@ -2,55 +2,119 @@ package render
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/ovnctl/ovnctl/pkg/topology"
 )
 
-// balancers are the load balancers, by service.
-func (t *topologyText) balancers() []*Tree {
-	var out []*Tree
-	byName := map[string]*Tree{}
-	shown := 0
+// A service is the load balancers of one name.
+type service struct {
+	name, kind string
+	balancers  []*topology.LoadBalancer
+}
+
+// services are the load balancers by what they are for, in order.
+func (t *topologyText) services() []*service {
+	var out []*service
+	byName := map[string]*service{}
 	for _, lb := range t.LoadBalancers {
-		if shown++; shown > fewBalancers && !t.part() {
-			continue
-		}
 		name, kind := lb.Service, "service"
 		if name == "" {
 			name, kind = lb.Name, "load balancer"
 		}
-		tree := byName[kind+name]
-		if tree == nil {
-			tree = Branch(heading(kind, name, ""))
-			if on := appliedTo(lb); on != "" {
-				tree.Cells = append(tree.Cells, Text("on "+on))
-			}
-			byName[kind+name] = tree
-			out = append(out, tree)
+		s := byName[kind+name]
+		if s == nil {
+			s = &service{name: name, kind: kind}
+			byName[kind+name] = s
+			out = append(out, s)
 		}
-		if t.part() && lb.Service != "" {
-			tree.Add(Text("name"), Text(lb.Name))
-		}
-		for _, v := range lb.VIPs {
-			backends := Text("→ " + strings.Join(v.Backends, ", "))
-			if len(v.Backends) == 0 {
-				backends = Text("→ no endpoints", Warn)
-			}
-			tree.Add(Text(lb.Protocol), Text(v.String()), backends)
-		}
-	}
-	if n := len(t.LoadBalancers) - fewBalancers; n > 0 && !t.part() {
-		out = append(out, Branch(Text(fmt.Sprintf("%d more: -o wide has all", n))))
+		s.balancers = append(s.balancers, lb)
 	}
 	return out
+}
+
+// balancers are the load balancers, by service. In brief, the virtual addresses
+// that lead to the same backends are one line.
+func (t *topologyText) balancers() []*Tree {
+	var out []*Tree
+	services := t.services()
+	for i, s := range services {
+		if i == fewBalancers && !t.part() {
+			out = append(out, Branch(Text(fmt.Sprintf("%d more: -o wide has all", len(services)-i))))
+			break
+		}
+		tree := Branch(heading(s.kind, s.name, ""), Text(appliedTo(s.balancers[0]), Faint))
+		if t.part() {
+			vipsInDetail(tree, s)
+		} else {
+			vipsInBrief(tree, s)
+		}
+		out = append(out, tree)
+	}
+	return out
+}
+
+func vipsInDetail(tree *Tree, s *service) {
+	for _, lb := range s.balancers {
+		if lb.Service != "" {
+			tree.AddTo("vips", Text("name"), Text(lb.Name), Text(appliedTo(lb), Faint))
+		}
+		for _, v := range lb.VIPs {
+			tree.AddTo("vips", Text(lb.Protocol), Text(v.String()), backends(v.Backends, len(v.Backends)))
+		}
+	}
+}
+
+func vipsInBrief(tree *Tree, s *service) {
+	type group struct {
+		protocol string
+		vips     []string
+		backends []string
+	}
+	var groups []*group
+	byBackends := map[string]*group{}
+	for _, lb := range s.balancers {
+		for _, v := range lb.VIPs {
+			key := fmt.Sprint(lb.Protocol, strings.Contains(v.Address, ":"), v.Backends)
+			g := byBackends[key]
+			if g == nil {
+				g = &group{protocol: lb.Protocol, backends: v.Backends}
+				byBackends[key] = g
+				groups = append(groups, g)
+			}
+			if !slices.Contains(g.vips, v.String()) {
+				g.vips = append(g.vips, v.String())
+			}
+		}
+	}
+	for _, g := range groups {
+		vips := Text(g.vips[0])
+		if n := len(g.vips) - 1; n > 0 {
+			vips = append(vips, Span{Text: fmt.Sprintf(" and %d more", n), Look: Faint})
+		}
+		tree.AddTo("vips", Text(g.protocol), vips, backends(g.backends, fewBackends))
+	}
+}
+
+// backends lists the first few.
+func backends(all []string, few int) Line {
+	if len(all) == 0 {
+		return Text("→ no endpoints", Warn)
+	}
+	shown := all[:min(len(all), few)]
+	l := Text("→ " + strings.Join(shown, ", "))
+	if n := len(all) - len(shown); n > 0 {
+		l = append(l, Span{Text: fmt.Sprintf(" and %d more", n), Look: Faint})
+	}
+	return l
 }
 
 // appliedTo says in short what has a load balancer.
 func appliedTo(lb *topology.LoadBalancer) string {
 	var words []string
 	if len(lb.Groups) > 0 {
-		words = append(words, "group "+strings.Join(lb.Groups, ", "))
+		words = append(words, "on group "+strings.Join(lb.Groups, ", "))
 	}
 	for _, refs := range []struct {
 		of        []topology.Ref
@@ -67,9 +131,9 @@ func appliedTo(lb *topology.LoadBalancer) string {
 			if n == 1 {
 				word = refs.one
 			}
-			words = append(words, word+" "+strings.Join(names, ", "))
+			words = append(words, "on "+word+" "+strings.Join(names, ", "))
 		default:
-			words = append(words, fmt.Sprintf("%d %s", n, refs.many))
+			words = append(words, fmt.Sprintf("on %d %s", n, refs.many))
 		}
 	}
 	return strings.Join(words, "; ")

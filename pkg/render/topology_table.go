@@ -187,7 +187,7 @@ func (t *topologyText) balancerTable() *Table {
 			if len(v.Backends) == 0 {
 				backends = Text("none", Warn)
 			}
-			tb.Row(Text(name, Name), Text(lb.Protocol), Text(v.String()), backends, Text(appliedTo(lb)))
+			tb.Row(Text(name, Name), Text(lb.Protocol), Text(v.String()), backends, Text(strings.ReplaceAll(appliedTo(lb), "on ", "")))
 		}
 	}
 	return tb

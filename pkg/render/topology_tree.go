@@ -8,12 +8,12 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/topology"
 )
 
-// How many rules of a kind are listed before they are only counted, and how many
-// tunnels of a chassis.
+// How many of each are listed before they are only counted.
 const (
-	fewRules     = 4
-	fewBalancers = 24
-	fewTunnels   = 8
+	fewRules     = 4  // NAT rules and policies of a router
+	fewBalancers = 24 // services
+	fewBackends  = 4  // of a service
+	fewTunnels   = 8  // of a chassis
 )
 
 // tree is the topology as an operator reads it: what there is and what is wrong,
@@ -67,7 +67,7 @@ func lines(in []Line) []*Tree {
 func rows(in [][]Line) []*Tree {
 	var out []*Tree
 	for _, cells := range in {
-		out = append(out, Branch(cells...))
+		out = append(out, &Tree{Cells: cells, Columns: "rows"})
 	}
 	return out
 }
@@ -82,8 +82,12 @@ func texts2lines(in []string) []*Tree {
 
 func (t *topologyText) logical() []*Tree {
 	var out []*Tree
-	for _, r := range t.Routers {
-		out = append(out, t.router(r))
+	for _, gateway := range []bool{false, true} { // the routers that are everywhere first
+		for _, r := range t.Routers {
+			if (r.Chassis != "") == gateway {
+				out = append(out, t.router(r))
+			}
+		}
 	}
 	for _, s := range t.Switches {
 		out = append(out, t.switchTree(s))
@@ -311,11 +315,11 @@ func (t *topologyText) localnet(p *topology.Port) Line {
 func (t *topologyText) portDetail(line *Tree, p *topology.Port) {
 	add := func(word, text string) {
 		if text != "" {
-			line.Add(Text(word), Text(text))
+			line.AddTo("facts", Text(word), Text(text))
 		}
 	}
 	if p.State == topology.StateDown || p.State == topology.StateUnknown {
-		line.Add(Text("state"), append(Text(p.State, stateLook(p.State)), Span{Text: ": " + p.Why}))
+		line.AddTo("facts", Text("state"), append(Text(p.State, stateLook(p.State)), Span{Text: ": " + p.Why}))
 	}
 	add("name", otherName(p))
 	add("uuid", p.UUID)

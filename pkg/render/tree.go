@@ -8,8 +8,8 @@ import (
 )
 
 // A Tree is a line with lines below it. The cells of neighbours with the same
-// Columns stand in columns where the stream is wide enough for them; where it is
-// not, each line is wrapped.
+// Columns, which is not empty, stand in columns where the stream is wide enough
+// for them; where it is not, each line is wrapped.
 type Tree struct {
 	Cells    []Line
 	Columns  string
@@ -47,8 +47,12 @@ func WriteTree(w io.Writer, s Style, roots ...*Tree) error {
 	if s.ASCII {
 		t.glyphs = asciiGlyphs
 	}
-	for _, r := range roots {
-		t.line("", "", r, nil, len(r.Children) > 0)
+	var widths []int
+	for i, r := range roots {
+		if i == 0 || r.Columns != roots[i-1].Columns {
+			widths = t.columns(roots[i:], 0)
+		}
+		t.line("", "", r, widths, len(r.Children) > 0)
 		t.children("", r.Children)
 	}
 	return t.w.Flush()
@@ -64,11 +68,7 @@ func (t *treeWriter) children(prefix string, siblings []*Tree) {
 	var widths []int
 	for i, c := range siblings {
 		if i == 0 || c.Columns != siblings[i-1].Columns {
-			end := i
-			for end < len(siblings) && siblings[end].Columns == c.Columns {
-				end++
-			}
-			widths = t.fit(siblings[i:end], width(prefix)+width(t.glyphs.fork))
+			widths = t.columns(siblings[i:], width(prefix)+width(t.glyphs.fork))
 		}
 		fork, bar := t.glyphs.fork, t.glyphs.bar
 		if i == len(siblings)-1 {
@@ -77,6 +77,20 @@ func (t *treeWriter) children(prefix string, siblings []*Tree) {
 		t.line(prefix+fork, prefix+bar, c, widths, len(c.Children) > 0)
 		t.children(prefix+bar, c.Children)
 	}
+}
+
+// columns returns the widths of the columns that the first of lines shares with
+// those after it, nil if it shares none.
+func (t *treeWriter) columns(lines []*Tree, indent int) []int {
+	name := lines[0].Columns
+	if name == "" {
+		return nil
+	}
+	end := 1
+	for end < len(lines) && lines[end].Columns == name {
+		end++
+	}
+	return t.fit(lines[:end], indent)
 }
 
 // fit returns the widths of the columns of neighbours that are indented by
@@ -98,7 +112,9 @@ func (t *treeWriter) fit(neighbours []*Tree, indent int) []int {
 				own += lineWidth(t.style.prepare(cell))
 				break
 			}
-			own += widths[i] + len(gap)
+			if widths[i] > 0 {
+				own += widths[i] + len(gap)
+			}
 		}
 		if t.style.Width > 0 && own > t.style.Width {
 			return nil
@@ -118,7 +134,7 @@ func (t *treeWriter) line(first, rest string, c *Tree, widths []int, parent bool
 		cell = t.style.prepare(cell)
 		n := lineWidth(cell)
 		last := i == len(c.Cells)-1
-		if n == 0 && widths == nil {
+		if n == 0 && (widths == nil || i < len(widths) && widths[i] == 0) {
 			continue
 		}
 		l = append(l, cell...)

@@ -35,6 +35,15 @@ func (g *Graph) DatapathByKey(zone string, key int) (*Switch, *Router) {
 // ChassisByName returns the chassis of that name, nil if there is none.
 func (g *Graph) ChassisByName(name string) *Chassis { return g.chassis[name] }
 
+// Labels are what people call each chassis, by its name: its host name.
+func (g *Graph) Labels() map[string]string {
+	out := make(map[string]string, len(g.chassis))
+	for name, c := range g.chassis {
+		out[name] = chassisLabel(c)
+	}
+	return out
+}
+
 // NodeByName returns the node of that name, nil if it was not read.
 func (g *Graph) NodeByName(name string) *Node { return g.nodes[name] }
 

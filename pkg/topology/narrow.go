@@ -93,11 +93,7 @@ func (n *narrower) wholeChassis(c *Chassis, node *Node) {
 
 func (n *narrower) bridge(b *Bridge) {
 	n.keep[b] = true
-	node := n.nodes[b.Node]
-	n.keep[node] = true
-	if c := n.chassis[node.Chassis]; c != nil {
-		n.keep[c] = true
-	}
+	n.node(b.Node)
 	for _, bp := range b.Ports {
 		if p := n.PortByName(bp.LogicalPort); p != nil {
 			n.keep[p] = true
@@ -187,9 +183,18 @@ func (n *narrower) whereabouts(p *Port) {
 		for _, b := range n.Bridges {
 			if b.Node == a.Node && (b.Name == a.Bridge || b.Name == a.PeerBridge) {
 				n.keep[b] = true
-				n.keep[n.nodes[b.Node]] = true
+				n.node(b.Node)
 			}
 		}
+	}
+}
+
+// node keeps a node and its chassis.
+func (n *narrower) node(name string) {
+	node := n.nodes[name]
+	n.keep[node] = true
+	if c := n.chassis[node.Chassis]; c != nil {
+		n.keep[c] = true
 	}
 }
 
