@@ -198,15 +198,21 @@ func (s *Snapshot) changes(in *scanner, table string, changes []change) ([]chang
 	return changes, err
 }
 
-// check refuses what apply could not make a row of.
+// check refuses what apply could not make a row of. The values of new rows
+// are looked at when they are loaded.
 func (s *Snapshot) check(c change) error {
 	if c.text == nil {
 		return nil
 	}
+	_, old := s.tables[c.table][c.id]
+	names := s.schema.Tables[c.table].names
 	in := scanner{b: c.text}
-	err := in.object(nil, func(column string) error {
+	err := in.object(names, func(column string) error {
 		if s.schema.Tables[c.table].Columns[column] == nil {
 			return fmt.Errorf("no such column: %q", column)
+		}
+		if !old {
+			return in.skip()
 		}
 		_, err := in.datum()
 		return err

@@ -252,6 +252,10 @@ func (f *framer) add(part []byte, limit int) (text, rest []byte, err error) {
 			return nil, nil, fmt.Errorf("%w: the peer does not speak OVSDB (%.20q)", errSyntax, part[i:])
 		}
 	}
+	if len(f.text)+len(part) > cap(f.text) {
+		// Doubled, since append would copy a large reply more often.
+		f.text = append(make([]byte, 0, 2*(len(f.text)+len(part))), f.text...)
+	}
 	f.text = append(f.text, part...)
 	if len(f.text) > limit {
 		return nil, nil, fmt.Errorf("reply of more than %d bytes: %w", limit, ErrTooLarge)

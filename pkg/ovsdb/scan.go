@@ -18,7 +18,16 @@ var errSyntax = errors.New("malformed JSON")
 type scanner struct {
 	b []byte
 	i int
+	// seen, if not nil, holds short strings met before, which are then not
+	// allocated again: rows repeat names, keys and stages by the thousand.
+	seen map[string]string
 }
+
+// seen is bounded in number and length of the strings.
+const (
+	maxSeen       = 4096
+	maxSeenLength = 40
+)
 
 func (s *scanner) fail(want string) error {
 	if s.i >= len(s.b) {
@@ -92,7 +101,17 @@ func (s *scanner) str() (string, error) {
 	if !utf8.Valid(raw) {
 		return strings.ToValidUTF8(string(raw), "\uFFFD"), nil
 	}
-	return string(raw), nil
+	if s.seen == nil || len(raw) > maxSeenLength {
+		return string(raw), nil
+	}
+	if text, ok := s.seen[string(raw)]; ok {
+		return text, nil
+	}
+	text := string(raw)
+	if len(s.seen) < maxSeen {
+		s.seen[text] = text
+	}
+	return text, nil
 }
 
 // key is str for the names of columns: those in names cost no allocation.

@@ -14,6 +14,7 @@ type schema struct {
 
 type tableSchema struct {
 	Columns map[string]*columnSchema `json:"columns"`
+	names   map[string]string        // the columns by themselves, for scanner.key
 }
 
 // columnSchema is the type of a column. The key and value are atomic types;
@@ -57,10 +58,12 @@ func parseSchema(data []byte) (*schema, error) {
 		if t == nil {
 			return nil, fmt.Errorf("schema: table %s: not an object", name)
 		}
+		t.names = map[string]string{}
 		for column, c := range t.Columns {
 			if c == nil {
 				return nil, fmt.Errorf("schema: table %s: column %s: not an object", name, column)
 			}
+			t.names[column] = column
 		}
 	}
 	return &s, nil

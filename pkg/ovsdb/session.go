@@ -210,7 +210,7 @@ func wireWhere(conditions []Condition) ([]any, error) {
 
 // readResults gives each sink the rows of its result.
 func readResults(text []byte, sinks []*sink) error {
-	s := scanner{b: text}
+	s := scanner{b: text, seen: map[string]string{}}
 	n := 0
 	err := s.array(func() error {
 		if n >= len(sinks) || s.peek() != '{' {

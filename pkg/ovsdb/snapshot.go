@@ -82,6 +82,7 @@ func (s *Snapshot) gather(ctx context.Context, k *sink, where []Condition) error
 		return err
 	}
 	defaults := s.defaults(k.plan)
+	seen := map[string]string{}
 	rows := s.tables[k.plan.table]
 	for _, id := range slices.Sorted(maps.Keys(rows)) {
 		if err := ctx.Err(); err != nil {
@@ -95,7 +96,7 @@ func (s *Snapshot) gather(ctx context.Context, k *sink, where []Condition) error
 		if !ok {
 			continue
 		}
-		if err := s.load(k, id, r, defaults); err != nil {
+		if err := s.load(k, id, r, defaults, seen); err != nil {
 			return err
 		}
 	}
@@ -103,8 +104,8 @@ func (s *Snapshot) gather(ctx context.Context, k *sink, where []Condition) error
 }
 
 // load makes an element of k from a record.
-func (s *Snapshot) load(k *sink, id UUID, r *record, defaults map[string][]byte) error {
-	text := scanner{b: r.text}
+func (s *Snapshot) load(k *sink, id UUID, r *record, defaults map[string][]byte, seen map[string]string) error {
+	text := scanner{b: r.text, seen: seen}
 	if err := k.add(&text, id); err != nil {
 		return err
 	}
