@@ -3,6 +3,7 @@ package lab
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -85,8 +86,11 @@ exec chroot $root "$@"
 `, s.Release.Root, s.Dir)
 }
 
-// Command is a command that will run on a host or in a pod of the lab.
+// Command is a command that will run on a host or in a pod (also as NAMESPACE/POD) of the lab.
 func (s *State) Command(ctx context.Context, host string, args ...string) *exec.Cmd {
+	if p, ok := s.Topology.Pod(host); ok {
+		host = p.Name
+	}
 	return exec.CommandContext(ctx, filepath.Join(s.Dir, "enter"), append([]string{host}, args...)...)
 }
 
@@ -164,6 +168,11 @@ func (s *State) startVswitch(ctx context.Context, n Node) error {
 	}
 	if _, err := s.run(ctx, n.Name, transact(words("ovs-vsctl --timeout=20"), commands)...); err != nil {
 		return err
+	}
+	// ovs-vsctl ends well even if ovs-vswitchd could not do what it wrote.
+	failed, err := s.run(ctx, n.Name, words("ovs-vsctl --timeout=20 --bare --columns=name,error find Interface error!=[]")...)
+	if err != nil || failed != "" {
+		return errors.Join(err, fmt.Errorf("%s: interfaces that do not work: %s", n.Name, failed))
 	}
 	for bridge, flows := range n.OpenFlow {
 		_, err := s.runInput(ctx, n.Name, strings.NewReader(strings.Join(flows, "\n")+"\n"), "ovs-ofctl", "--timeout=20", "-O", "OpenFlow13", "add-flows", bridge, "-")

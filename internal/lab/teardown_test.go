@@ -3,10 +3,12 @@ package lab
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -79,8 +81,8 @@ func TestDown(t *testing.T) {
 	}
 }
 
-// owner starts a process that brings a lab up.
-func owner(t *testing.T) (*exec.Cmd, *bufio.Reader, string) {
+// newDir is the path of a directory that does not exist yet.
+func newDir(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("/tmp", "lab-")
 	if err != nil {
@@ -89,8 +91,15 @@ func owner(t *testing.T) (*exec.Cmd, *bufio.Reader, string) {
 	if err := os.Remove(dir); err != nil {
 		t.Fatal(err)
 	}
+	return dir
+}
+
+// owner starts a process that brings a lab up.
+func owner(t *testing.T, env ...string) (*exec.Cmd, *bufio.Reader, string) {
+	t.Helper()
+	dir := newDir(t)
 	cmd := exec.Command("/proc/self/exe")
-	cmd.Env = append(os.Environ(), ownerVariable+"="+dir)
+	cmd.Env = append(append(os.Environ(), ownerVariable+"="+dir), env...)
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -133,15 +142,22 @@ func TestOwnerEnds(t *testing.T) {
 	}
 }
 
+// begun waits until a lab is on record.
+func begun(dir string) *State {
+	for {
+		if s, err := loadState(dir); err == nil && s.Keeper.PID != 0 {
+			return s
+		}
+		time.Sleep(time.Millisecond)
+	}
+}
+
 // The owner may be killed while it is building.
 func TestOwnerEndsEarly(t *testing.T) {
 	for _, after := range []time.Duration{50, 150, 300, 500, 800} {
 		t.Run(fmt.Sprintf("%dms", after), func(t *testing.T) {
 			cmd, _, dir := owner(t)
-			var s *State
-			for s == nil || s.Keeper.PID == 0 {
-				s, _ = loadState(dir)
-			}
+			s := begun(dir)
 			time.Sleep(after * time.Millisecond)
 			kill(t, cmd, os.Kill)
 			wantGone(t, s, 10*time.Second)
@@ -165,4 +181,72 @@ func TestKeeperEndsToo(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantGone(t, s, 0)
+}
+
+// A lab that does not come up, or is called off, leaves as little.
+func TestUpFails(t *testing.T) {
+	bad := OVNKubernetes()
+	bad.Northbound = append(bad.Northbound, words("lsp-add no-such-switch p"))
+	dir := newDir(t)
+	found := make(chan *State)
+	go func() { found <- begun(dir) }()
+	_, err := Up(t.Context(), bad, Options{Dir: dir})
+	if err == nil || !strings.Contains(err.Error(), "no-such-switch") {
+		t.Errorf("Up with a Northbound that cannot be written: %v", err)
+	}
+	wantGone(t, <-found, 0)
+
+	dir = newDir(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		s := begun(dir)
+		cancel()
+		found <- s
+	}()
+	if _, err := Up(ctx, OVNKubernetes(), Options{Dir: dir}); err == nil {
+		t.Error("Up was called off and says nothing")
+	}
+	wantGone(t, <-found, 0)
+}
+
+// A detached lab stays when the process that made it ends, and another can use it and take it down.
+func TestDetach(t *testing.T) {
+	cmd, out, dir := owner(t, detachVariable+"=1")
+	if line, _ := out.ReadString('\n'); line != "up\n" {
+		t.Fatalf("owner says %q", line)
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(500 * time.Millisecond) // as long as a keeper would take that did not understand
+	s := mustState(t, dir)
+	defer func() {
+		if err := Down(dir); err != nil {
+			t.Error(err)
+		}
+		wantGone(t, s, 0)
+	}()
+	if err := reap(); err != nil {
+		t.Fatal(err)
+	}
+	truth, err := s.Probe(t.Context(), "shop_client", "shop/web", "tcp6", 0)
+	if err != nil || !truth.RoundTrip {
+		t.Errorf("probe: %+v, %v", truth, err)
+	}
+	labs, err := List()
+	if err != nil || !slices.ContainsFunc(labs, func(l *State) bool { return l.Dir == dir }) {
+		t.Errorf("List: %v, %v; want %s in it", labs, err, dir)
+	}
+	for command, want := range map[string]string{
+		dir + "/enter node2 sh -c 'echo $OVS_RUNDIR'":                                                dir + "/node2/run/openvswitch\n",
+		dir + "/enter node3 ovs-vsctl get Open_vSwitch . external_ids:hostname":                      "node3\n",
+		dir + "/enter shop_client cat /sys/class/net/eth0/mtu":                                       "1400\n",
+		`eval "$(` + dir + `/env)"; ovn-nbctl --bare --columns=name find Logical_Switch name=join`:   "join\n",
+		`eval "$(` + dir + `/env)"; ovn-sbctl --bare --columns=hostname find Chassis hostname=node1`: "node1\n",
+	} {
+		got, err := exec.Command("sh", "-c", command).CombinedOutput()
+		if err != nil || string(got) != want {
+			t.Errorf("%s: %q, %v; want %q", command, got, err, want)
+		}
+	}
 }
