@@ -9,6 +9,20 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/sb"
 )
 
+// Seen is what a trace reply or a dump says of one OpenFlow flow of the
+// integration bridge, as far as the decoder wants to know.
+type Seen struct {
+	Table    int
+	Priority int
+	Cookie   uint64
+	// Metadata is the datapath's tunnel key that the flow matches on, or that
+	// the packet has there; 0 if neither is known.
+	Metadata uint64
+	// Resubmits are the tables of the flow's resubmit actions, in order, those
+	// of nested actions included.
+	Resubmits []int
+}
+
 // Evidence is a flow together with the rows of Logical_Flow that its cookie may
 // stand for.
 type Evidence struct {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ovnctl/ovnctl/pkg/openflow"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
 	"github.com/ovnctl/ovnctl/pkg/vswitch"
 )
@@ -91,7 +92,7 @@ type Names struct {
 // NewNames joins what the Southbound says with what a node's own database and
 // the tunnel option map of its integration bridge say. Any of them may be
 // empty or nil.
-func NewNames(l *Logical, node Vswitch, tlvs []TLV, controller Version) *Names {
+func NewNames(l *Logical, node Vswitch, tlvs []openflow.TLV, controller Version) *Names {
 	n := &Names{
 		Logical: l, Bridge: "br-int", Version: controller,
 		ofports: map[string]map[int]OFPort{}, interfaces: map[string]OFPort{}, zones: map[int][]Zone{},
@@ -274,14 +275,6 @@ func (n *Names) OFPorts(bridge string) []OFPort {
 		ports = append(ports, n.ofports[bridge][number])
 	}
 	return ports
-}
-
-// TunnelTo returns the tunnel ports of the integration bridge that lead to a
-// chassis, by number.
-func (n *Names) TunnelTo(chassis string) []OFPort {
-	return slices.DeleteFunc(n.OFPorts(""), func(p OFPort) bool {
-		return p.Tunnel == nil || p.Tunnel.Chassis != chassis
-	})
 }
 
 // TunnelFrom returns the tunnel port of the integration bridge by which packets

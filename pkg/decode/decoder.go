@@ -35,8 +35,7 @@ type Meaning struct {
 	UnknownObject string
 }
 
-// Decode says what a flow stands for. Where the flow does not match metadata,
-// seen.Metadata may be the packet's.
+// Decode says what a flow stands for.
 func (d *Decoder) Decode(ctx context.Context, seen Seen) Meaning {
 	m := Meaning{Datapath: d.Names.Datapath(seen.Metadata)}
 	var kind Kind

@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/ovnctl/ovnctl/pkg/flow"
+	"github.com/ovnctl/ovnctl/pkg/openflow"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
 )
 
@@ -24,10 +25,8 @@ func FuzzTexts(f *testing.F) {
 		if got := Explain(text); got == "" && text != "" {
 			t.Errorf("Explain(%q) is empty", text)
 		}
-		for _, tlv := range ParseTLVMap(text) {
-			if tlv.Index < 0 || tlv.Index > 63 {
-				t.Errorf("%q holds tun_metadata%d", text, tlv.Index)
-			}
+		if index, ok := OVNOption(openflow.ParseTLVMap(text)); ok && (index < 0 || index > 63) {
+			t.Errorf("%q holds tun_metadata%d", text, index)
 		}
 		if end, ok := ParseTunnelID(text); ok && (end.Chassis == "" || !end.Remote.IsValid()) {
 			t.Errorf("%q is tunnel %+v", text, end)
@@ -70,11 +69,11 @@ func FuzzNumbers(f *testing.F) {
 			}
 		}
 		in, out := SplitOption(uint32(value))
-		if JoinOption(in, out) != uint32(value)&0x7fffffff {
+		if in<<16|out != value&0x7fffffff {
 			t.Errorf("option %#x is %#x to %#x", value, in, out)
 		}
 		datapath, port := SplitVNI(value & 0xffffff)
-		if JoinVNI(datapath, port) != value&0xffffff {
+		if joined := datapath | port&0x7ff<<12 | port>>15<<23; joined != value&0xffffff {
 			t.Errorf("VNI %#x is %#x to %#x", value&0xffffff, datapath, port)
 		}
 		d := &Decoder{Names: names, Calibration: Calibrate(nil, v)}

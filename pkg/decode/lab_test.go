@@ -1,25 +1,17 @@
 package decode
 
 import (
-	"context"
+	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/ovnctl/ovnctl/internal/lab"
+	"github.com/ovnctl/ovnctl/internal/lab/labtest"
+	"github.com/ovnctl/ovnctl/pkg/openflow"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
 )
-
-// The lab is brought up once for all tests that need real flows.
-var theLab = sync.OnceValues(func() (*lab.Lab, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
-	defer cancel()
-	var err error
-	upLab, err = lab.Up(ctx, lab.OVNKubernetes(), lab.Options{})
-	return upLab, err
-})
 
 // network is the lab with its databases open.
 type network struct {
@@ -27,15 +19,6 @@ type network struct {
 	nb, sb  ovsdb.Reader
 	logical *Logical
 	rows    Southbound
-}
-
-func openLab(t *testing.T) *network {
-	t.Helper()
-	l, err := theLab()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return openNetwork(t, l)
 }
 
 func openNetwork(t *testing.T, l *lab.Lab) *network {
@@ -77,7 +60,7 @@ func (n *network) decoder(t *testing.T, node string) *Decoder {
 	if err := ovsdb.Load(t.Context(), vswitch, &rows); err != nil {
 		t.Fatal(err)
 	}
-	tlvs := ParseTLVMap(n.run(t, node, "ovs-ofctl", "-O", "OpenFlow15", "dump-tlv-map", "br-int"))
+	tlvs := openflow.ParseTLVMap(n.run(t, node, "ovs-ofctl", "-O", "OpenFlow15", "dump-tlv-map", "br-int"))
 	version := ParseVersion(n.run(t, node, "ovn-appctl", "-t", "ovn-controller", "version"))
 	return &Decoder{
 		Names: NewNames(n.logical, rows, tlvs, version),
@@ -85,62 +68,57 @@ func (n *network) decoder(t *testing.T, node string) *Decoder {
 	}
 }
 
-// flows dumps the integration bridge of a node.
+// dump reads the flows of the integration bridge of a node.
+func (n *network) dump(t *testing.T, node string) []openflow.FlowEntry {
+	t.Helper()
+	var entries []openflow.FlowEntry
+	for line := range strings.Lines(n.run(t, node, "ovs-ofctl", "-O", "OpenFlow15", "--no-stats", "dump-flows", "br-int")) {
+		if strings.Contains(line, "actions=") {
+			entry, err := openflow.ParseFlowEntry(strings.TrimSpace(line))
+			if err != nil {
+				t.Fatal(err)
+			}
+			entries = append(entries, entry)
+		}
+	}
+	if len(entries) < 500 {
+		t.Fatalf("%s: only %d flows in br-int", node, len(entries))
+	}
+	return entries
+}
+
+// flows is the dump as the decoder takes it; table 0 is not written there.
 func (n *network) flows(t *testing.T, node string) []Seen {
 	t.Helper()
 	var flows []Seen
-	for line := range strings.Lines(n.run(t, node, "ovs-ofctl", "-O", "OpenFlow15", "--no-stats", "dump-flows", "br-int")) {
-		if strings.Contains(line, "actions=") {
-			flows = append(flows, parseSeen(t, line))
-		}
-	}
-	if len(flows) < 500 {
-		t.Fatalf("%s: only %d flows in br-int", node, len(flows))
+	for _, e := range n.dump(t, node) {
+		flows = append(flows, seenOf(max(e.Table.Number, 0), e.Priority, e.Cookie, &e.Match, e.Actions))
 	}
 	return flows
 }
 
-// parseSeen reads a line of dump-flows --no-stats.
-func parseSeen(t *testing.T, line string) Seen {
-	t.Helper()
-	head, actions, _ := strings.Cut(strings.TrimSpace(line), " actions=")
-	seen := Seen{Priority: 32768}
-	for _, word := range strings.FieldsFunc(head, func(r rune) bool { return r == ' ' || r == ',' }) {
-		key, text, ok := strings.Cut(word, "=")
-		if !ok {
-			continue
-		}
-		value, err := strconv.ParseUint(text, 0, 64)
-		switch key {
-		case "cookie", "table", "priority", "metadata":
-			if err != nil {
-				t.Fatalf("%s in %q: %v", key, line, err)
+func seenOf(table, priority int, cookie uint64, match *openflow.Match, actions openflow.Actions) Seen {
+	seen := Seen{Table: table, Priority: priority, Cookie: cookie}
+	if term, ok := match.Field("metadata"); ok {
+		seen.Metadata = term.Value.Lo
+	}
+	var collect func(openflow.Actions)
+	collect = func(actions openflow.Actions) {
+		for _, action := range actions {
+			switch action := action.(type) {
+			case openflow.Resubmit:
+				seen.Resubmits = append(seen.Resubmits, action.Table.Number)
+			case openflow.Clone:
+				collect(action.Actions)
 			}
 		}
-		switch key {
-		case "cookie":
-			seen.Cookie = value
-		case "table":
-			seen.Table = int(value)
-		case "priority":
-			seen.Priority = int(value)
-		case "metadata":
-			seen.Metadata = value
-		}
 	}
-	for _, rest := range strings.Split(actions, "resubmit(,")[1:] {
-		text, _, _ := strings.Cut(rest, ")")
-		of, err := strconv.Atoi(text)
-		if err != nil {
-			t.Fatalf("resubmit in %q: %v", line, err)
-		}
-		seen.Resubmits = append(seen.Resubmits, of)
-	}
+	collect(actions)
 	return seen
 }
 
 func TestLab(t *testing.T) {
-	n := openLab(t)
+	n := openNetwork(t, labtest.Shared(t, lab.OVNKubernetes()))
 	t.Run("calibrates", n.calibrates)
 	t.Run("decodes", n.decodes)
 	t.Run("names", n.names)
@@ -148,16 +126,7 @@ func TestLab(t *testing.T) {
 
 // Kube-OVN names its objects in other ways.
 func TestLabKubeOVN(t *testing.T) {
-	l, err := lab.Up(t.Context(), lab.KubeOVN(), lab.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		if err := l.Down(); err != nil {
-			t.Error(err)
-		}
-	}()
-	n := openNetwork(t, l)
+	n := openNetwork(t, labtest.Own(t, lab.KubeOVN(), lab.Options{}))
 	t.Run("decodes", n.decodes)
 	t.Run("names", n.names)
 }
@@ -301,7 +270,9 @@ func (n *network) names(t *testing.T) {
 			if other.Name == node.Name {
 				continue
 			}
-			tunnels := names.TunnelTo(other.SystemID)
+			tunnels := slices.DeleteFunc(names.OFPorts(""), func(p OFPort) bool {
+				return p.Tunnel == nil || p.Tunnel.Chassis != other.SystemID
+			})
 			if len(tunnels) != 1 || tunnels[0].Tunnel.Node != other.Name || tunnels[0].Tunnel.Remote != other.IPv4.Addr() {
 				t.Errorf("%s: tunnels to %s are %v", node.Name, other.Name, tunnels)
 				continue
@@ -320,5 +291,47 @@ func (n *network) names(t *testing.T) {
 			t.Errorf("%s: OVN's option is tun_metadata%d, %t", node.Name, index, ok)
 		}
 		t.Logf("%s: %d zones and %d ports as its tools say", node.Name, zones, ports)
+	}
+}
+
+// What ovn-controller writes into tunnels reads as what it was written for.
+func TestTunnelsLab(t *testing.T) {
+	n := openNetwork(t, labtest.Own(t, lab.MixedEncapsulation(), lab.Options{}))
+	geneve, vxlan := 0, 0
+	for _, node := range n.Topology.Nodes {
+		names := n.decoder(t, node.Name).Names
+		for _, e := range n.dump(t, node.Name) {
+			metadata, ok1 := e.Match.Field("metadata")
+			reg15, ok2 := e.Match.Field("reg15")
+			if e.Table.Number != 39 || !ok1 || !ok2 {
+				continue
+			}
+			var vni, option uint64
+			for _, action := range e.Actions {
+				switch a := action.(type) {
+				case openflow.SetField:
+					switch a.Field.Name {
+					case "tun_id":
+						vni = a.Value.Lo
+					case "tun_metadata0":
+						option = a.Value.Lo
+					}
+				case openflow.Output:
+					datapath, outport := vni, option&0xffff
+					if port, _ := names.OFPort("", int(a.Port.Number)); port.Type == "vxlan" {
+						datapath, outport = SplitVNI(vni)
+						vxlan++
+					} else {
+						geneve++
+					}
+					if datapath != metadata.Value.Lo || outport != reg15.Value.Lo {
+						t.Errorf("%s: %s goes to datapath %d, outport %#x", node.Name, e, datapath, outport)
+					}
+				}
+			}
+		}
+	}
+	if geneve < 5 || vxlan < 5 {
+		t.Errorf("%d outputs to Geneve, %d to VXLAN", geneve, vxlan)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/ovnctl/ovnctl/pkg/flow"
+	"github.com/ovnctl/ovnctl/pkg/openflow"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
 	"github.com/ovnctl/ovnctl/pkg/sb"
 	"github.com/ovnctl/ovnctl/pkg/vswitch"
@@ -59,7 +60,7 @@ func laterNames(version string) *Names {
 			{UUID: port("14"), Name: "patch-b", Type: "patch", OFPort: ovsdb.Set[int]{3}, Options: map[string]string{"peer": "patch-a"}},
 			{UUID: port("15"), Name: "tap9", OFPort: ovsdb.Set[int]{-1}},
 		},
-	}, []TLV{{Class: 0x102, Type: 0x80, Length: 4, Index: 2}}, ParseVersion(version))
+	}, []openflow.TLV{{Class: 0x102, Type: 0x80, Length: 4, Field: flow.TunMetadata(2)}}, ParseVersion(version))
 }
 
 func TestAnnotate(t *testing.T) {

@@ -6,22 +6,14 @@ import (
 	"testing"
 
 	"github.com/ovnctl/ovnctl/internal/lab"
+	"github.com/ovnctl/ovnctl/internal/lab/labtest"
 )
 
 // Other releases of OVN number their tables, flags and zones differently.
 func TestReleases(t *testing.T) {
 	for _, release := range []string{"trixie", "sid"} {
 		t.Run(release, func(t *testing.T) {
-			l, err := lab.Up(t.Context(), lab.OVNKubernetes(), lab.Options{Release: release})
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer func() {
-				if err := l.Down(); err != nil {
-					t.Error(err)
-				}
-			}()
-			n := openNetwork(t, l)
+			n := openNetwork(t, labtest.Own(t, lab.OVNKubernetes(), lab.Options{Release: release}))
 			t.Run("calibrates", n.calibrates)
 			t.Run("decodes", n.decodes)
 			t.Run("names", n.names)

@@ -6,12 +6,41 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ovnctl/ovnctl/internal/lab"
+	"github.com/ovnctl/ovnctl/internal/lab/labtest"
 	"github.com/ovnctl/ovnctl/pkg/openflow"
 )
 
+// seenIn takes the lookups of a trace in the integration bridge.
+func seenIn(trace *openflow.Trace) []Seen {
+	var flows []Seen
+	var walk func(nodes []*openflow.Node, bridge string)
+	walk = func(nodes []*openflow.Node, bridge string) {
+		for _, node := range nodes {
+			if node.Kind == openflow.NodeBridge {
+				bridge = node.Bridge
+			}
+			if step := node.Step; step != nil && step.Miss == openflow.Hit && step.Match != nil && bridge == "br-int" {
+				var actions openflow.Actions
+				for _, child := range node.Children {
+					if child.Kind == openflow.NodeAction && child.Action != nil {
+						actions = append(actions, child.Action)
+					}
+				}
+				flows = append(flows, seenOf(step.Table, step.Priority, step.Cookie, step.Match, actions))
+			}
+			walk(node.Children, bridge)
+		}
+	}
+	for _, pass := range trace.Passes {
+		walk(pass.Roots, "")
+	}
+	return flows
+}
+
 // One trace is enough to know the tables, and each of its steps has a name.
 func TestTrace(t *testing.T) {
-	n := openLab(t)
+	n := openNetwork(t, labtest.Shared(t, lab.OVNKubernetes()))
 	d := n.decoder(t, "node1")
 	var from OFPort
 	for _, p := range d.Names.OFPorts("") {
@@ -26,7 +55,7 @@ func TestTrace(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	flows := SeenInBridge(trace, "br-int")
+	flows := seenIn(trace)
 	version := d.Names.Version
 	d.Names.Version = Version{}
 	d.Calibrate(t.Context(), flows)

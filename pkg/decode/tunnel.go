@@ -1,10 +1,11 @@
 package decode
 
 import (
-	"bufio"
 	"net/netip"
 	"strconv"
 	"strings"
+
+	"github.com/ovnctl/ovnctl/pkg/openflow"
 )
 
 // OVN's Geneve option: who sends and who receives, in 32 bits.
@@ -17,47 +18,20 @@ const (
 // below it.
 const multicastKey = 0x8000
 
-// A TLV is a row of a bridge's tunnel option map: the Geneve option that a
-// tun_metadata field stands for.
-type TLV struct {
-	Class  uint16
-	Type   uint8
-	Length int // bytes
-	Index  int // of tun_metadata
-}
+// A TLV is a row of a bridge's tunnel option map.
+type TLV = openflow.TLV
 
-// ParseTLVMap reads what `ovs-ofctl -O OpenFlow15 dump-tlv-map BRIDGE` prints.
-// Lines that are no mapping are passed over.
-func ParseTLVMap(text string) []TLV {
-	var tlvs []TLV
-	for lines := bufio.NewScanner(strings.NewReader(text)); lines.Scan(); {
-		words := strings.Fields(lines.Text())
-		if len(words) != 4 {
-			continue
-		}
-		index, ok := strings.CutPrefix(words[3], "tun_metadata")
-		if !ok {
-			continue
-		}
-		class, err1 := strconv.ParseUint(words[0], 0, 16)
-		kind, err2 := strconv.ParseUint(words[1], 0, 8)
-		length, err3 := strconv.ParseUint(words[2], 10, 8)
-		field, err4 := strconv.ParseUint(index, 10, 6)
-		if err1 != nil || err2 != nil || err3 != nil || err4 != nil {
-			continue
-		}
-		tlvs = append(tlvs, TLV{uint16(class), uint8(kind), int(length), int(field)})
-	}
-	return tlvs
-}
+// ParseTLVMap is openflow's.
+func ParseTLVMap(text string) []TLV { return openflow.ParseTLVMap(text) }
 
 // OVNOption returns the index of the tun_metadata field that holds OVN's
 // Geneve option, false if the map has none: then ovn-controller has not set
 // the bridge up, or it was not asked.
-func OVNOption(tlvs []TLV) (int, bool) {
+func OVNOption(tlvs []openflow.TLV) (int, bool) {
 	for _, t := range tlvs {
 		if t.Class == ovnOptionClass && t.Type == ovnOptionType {
-			return t.Index, true
+			index, err := strconv.Atoi(strings.TrimPrefix(t.Field.Name, "tun_metadata"))
+			return index, err == nil
 		}
 	}
 	return 0, false
@@ -70,11 +44,6 @@ func SplitOption(value uint32) (inport, outport uint64) {
 	return uint64(value >> 16 & 0x7fff), uint64(value & 0xffff)
 }
 
-// JoinOption is the inverse of SplitOption.
-func JoinOption(inport, outport uint64) uint32 {
-	return uint32(inport&0x7fff)<<16 | uint32(outport&0xffff)
-}
-
 // SplitVNI reads the VNI of a VXLAN tunnel between chassis: 12 bits of
 // datapath, 11 of outport, and one that makes it a multicast group. There is
 // no room for the inport. (The VNI of a VTEP's tunnel is the datapath alone.)
@@ -84,15 +53,6 @@ func SplitVNI(vni uint64) (datapath, outport uint64) {
 		outport |= multicastKey
 	}
 	return datapath, outport
-}
-
-// JoinVNI is the inverse of SplitVNI.
-func JoinVNI(datapath, outport uint64) uint64 {
-	vni := datapath&0xfff | outport&0x7ff<<12
-	if outport >= multicastKey {
-		vni |= 1 << 23
-	}
-	return vni
 }
 
 // A TunnelEnd is the far end of a tunnel port of the integration bridge.
