@@ -66,7 +66,7 @@ demo: build install-lab ## the lab, its topology and a trace; KEEP=1 leaves the 
 
 .PHONY: lint-light
 lint-light: ## gofmt, go vet and the architecture's arrows
-	@unformatted=$$(gofmt -l cmd docs internal pkg); \
+	@unformatted=$$(gofmt -l .); \
 	[ -z "$$unformatted" ] || { printf 'gofmt would change:\n%s\n' "$$unformatted" >&2; exit 1; }
 	go vet -tags releases,gendocs ./...
 	go test ./internal/arch
