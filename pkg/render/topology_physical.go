@@ -40,12 +40,12 @@ func (t *topologyText) balancers() []*Tree {
 	var out []*Tree
 	services := t.services()
 	for i, s := range services {
-		if i == fewBalancers && !t.part() {
-			out = append(out, Branch(Text(fmt.Sprintf("%d more: -o wide has all", len(services)-i))))
+		if i == fewBalancers {
+			out = append(out, Branch(Text(fmt.Sprintf("%d more: -o wide lists all", len(services)-i))))
 			break
 		}
 		tree := Branch(heading(s.kind, s.name, ""), Text(appliedTo(s.balancers[0]), Faint))
-		if t.part() {
+		if t.focus[s.balancers[0].UUID] {
 			vipsInDetail(tree, s)
 		} else {
 			vipsInBrief(tree, s)

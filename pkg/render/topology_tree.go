@@ -277,14 +277,14 @@ func (t *topologyText) gateway(g *topology.Gateway) Line {
 	}
 	var may []string
 	for _, c := range g.Chassis {
-		word := fmt.Sprintf("%s %d", t.label(c.Chassis), c.Priority)
+		word := fmt.Sprintf("%s priority %d", t.label(c.Chassis), c.Priority)
 		if !c.Exists {
 			word += " missing"
 		}
 		may = append(may, word)
 	}
 	if len(may) > 1 || len(may) == 1 && (g.Chassis[0].Chassis != g.Active || t.part()) {
-		l = append(l, Span{Text: " (of " + strings.Join(may, ", ") + ")"})
+		l = append(l, Span{Text: " (configured: " + strings.Join(may, ", ") + ")"})
 	}
 	return l
 }

@@ -137,7 +137,7 @@ func where(v journey.Verdict) string {
 	if v.Stage != "" {
 		parts = append(parts, "in "+v.Stage)
 	}
-	if v.Datapath != "" && v.Datapath != v.Node {
+	if v.Datapath != "" {
 		parts = append(parts, "of "+v.Datapath)
 	}
 	if v.Node != "" {
@@ -163,10 +163,16 @@ func (p *tracePrinter) hop(h journey.Hop) {
 	}
 	p.lines = append(p.lines, line)
 	for _, s := range h.Steps {
-		if p.verbose || s.Object != nil || len(s.Notes) > 0 {
+		if p.verbose || decides(s) {
 			p.step(s)
 		}
 	}
+}
+
+// decides says whether a step is one that a person would ask about: it carries out something that somebody
+// configured, or changes where the packet goes. The ports on its way are in the line of the hop.
+func decides(s journey.Step) bool {
+	return len(s.Notes) > 0 || s.Object != nil && !strings.HasSuffix(s.Object.Kind, "port")
 }
 
 func tunnelMeaning(t *journey.Tunnel) string {
