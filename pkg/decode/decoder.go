@@ -28,8 +28,8 @@ type Meaning struct {
 	Rows []Row
 	// Objects are what the flow was made for; usually one, often none.
 	Objects []Object
-	// Unknown says why there is neither flow nor row; empty for flows that
-	// are made from none.
+	// Unknown says why there is neither flow nor row, or what does not fit;
+	// empty for flows that are made from none.
 	Unknown string
 	// UnknownObject says why an object that the flow names was not found.
 	UnknownObject string
@@ -68,8 +68,12 @@ func (d *Decoder) logical(ctx context.Context, seen Seen, m *Meaning) {
 		return
 	}
 	m.Flow = &rows[0]
-	if len(rows) > 1 {
+	switch {
+	case len(rows) > 1:
 		m.Unknown = fmt.Sprintf("%d logical flows begin with %08x; the first is shown", len(rows), seen.Cookie)
+	case !key.fits(rows[0]):
+		m.Unknown = fmt.Sprintf("its logical flow is of %s table %d, priority %d: the flow is stale",
+			m.Flow.Pipeline, m.Flow.TableID, m.Flow.Priority)
 	}
 	m.Stage = cmp.Or(m.Flow.ExternalIDs["stage-name"], m.Stage)
 	m.Objects, m.UnknownObject = d.Objects.Of(ctx, m.Stage, m.Flow.ExternalIDs["stage-hint"])

@@ -105,6 +105,36 @@ func TestLookup(t *testing.T) {
 	}
 }
 
+// A flow whose logical flow has moved, or has a double, says so.
+func TestDecodeDoubt(t *testing.T) {
+	_, r := southbound(t)
+	var rows Southbound
+	if err := ovsdb.Load(t.Context(), r, &rows); err != nil {
+		t.Fatal(err)
+	}
+	d := &Decoder{
+		Names: NewNames(NewLogical(rows), Vswitch{}, nil, Version{}), Flows: NewLogicalFlows(r),
+		Calibration: Calibrate(nil, ParseVersion("23.03.1")),
+	}
+	for _, test := range []struct {
+		seen Seen
+		want string
+	}{
+		{Seen{Table: 11, Priority: 50, Cookie: 0x12345678, Metadata: 1}, ""},
+		{Seen{Table: 17, Priority: 0, Cookie: 0x87654321, Metadata: 1}, ""},
+		{Seen{Table: 18, Priority: 0, Cookie: 0x87654321, Metadata: 1}, "its logical flow is of ingress table 9, priority 0: the flow is stale"},
+		{Seen{Table: 17, Priority: 1, Cookie: 0x87654321, Metadata: 1}, "its logical flow is of ingress table 9, priority 0: the flow is stale"},
+		{Seen{Table: 18, Priority: 50, Cookie: 0x12345678, Metadata: 1}, "3 logical flows begin with 12345678; the first is shown"},
+		{Seen{Table: 18, Cookie: 0xfeedbeef, Metadata: 1}, "no logical flow of the datapath begins with feedbeef: the flow is stale, or another controller's"},
+		{Seen{Table: 18, Cookie: 0xfeedbeef, Metadata: 9}, "the flow's datapath is not known"},
+		{Seen{Table: 40, Cookie: 0xfeedbeef, Metadata: 1}, "no row of OVN_Southbound that was read begins with the flow's cookie"},
+	} {
+		if m := d.Decode(t.Context(), test.seen); m.Unknown != test.want {
+			t.Errorf("%+v: %q, want %q", test.seen, m.Unknown, test.want)
+		}
+	}
+}
+
 // What the datapath itself has is read first, its groups only if they must be.
 func TestLookupIsLazy(t *testing.T) {
 	_, r := southbound(t)

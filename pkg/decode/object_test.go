@@ -2,6 +2,9 @@ package decode
 
 import (
 	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -127,6 +130,44 @@ func TestObjectsUnknown(t *testing.T) {
 	}
 	if _, unknown := (*Objects)(nil).Of(context.Background(), "ls_in_acl", "deadbeef"); unknown != "OVN_Northbound was not read" {
 		t.Errorf("without a reader: %q", unknown)
+	}
+}
+
+// An old server lacks tables and columns that hints may point into.
+func TestObjectsOldSchema(t *testing.T) {
+	text, err := os.ReadFile(ovsdbtest.Northbound)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var schema struct {
+		Name, Version, Cksum string
+		Tables               map[string]map[string]any
+	}
+	if err := json.Unmarshal(text, &schema); err != nil {
+		t.Fatal(err)
+	}
+	delete(schema.Tables, "Static_MAC_Binding")
+	delete(schema.Tables["Port_Group"]["columns"].(map[string]any), "external_ids")
+	delete(schema.Tables["Logical_Switch"]["columns"].(map[string]any), "qos_rules")
+	text, err = json.Marshal(map[string]any{"name": schema.Name, "version": "5.28.0", "tables": schema.Tables})
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "old.ovsschema")
+	if err := os.WriteFile(file, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := ovsdbtest.Start(t, file)
+	s.Transact(
+		`{"op":"insert","table":"ACL","uuid":"aaaaaaaa-0000-0000-0000-000000000001","row":{"action":"drop","direction":"to-lport","match":"ip","priority":7}}`,
+		`{"op":"insert","table":"Port_Group","row":{"name":"pg","acls":["uuid","aaaaaaaa-0000-0000-0000-000000000001"]}}`,
+	)
+	o := NewObjects(dial(t, "OVN_Northbound", s.Remote()))
+	if objects, unknown := o.Of(t.Context(), "ls_out_acl", "aaaaaaaa"); len(objects) != 1 || objects[0].Text != "ACL (port group pg, to-lport 7, drop)" {
+		t.Errorf("%v, %q", objects, unknown)
+	}
+	if _, unknown := o.Of(t.Context(), "ls_out_acl", "deadbeef"); !strings.HasPrefix(unknown, "no row of OVN_Northbound begins with deadbeef") {
+		t.Errorf("a hint in vain: %q", unknown)
 	}
 }
 
