@@ -77,8 +77,9 @@ func (h *hostStep) routed(ctx context.Context, net *node.Network, route *node.Ro
 	case "local":
 		ofproto.SetTuple(&h.packet, h.tuple)
 		h.out.end = &ending{
-			verdict: journey.Verdict{Outcome: journey.Delivered, Node: h.node.Name, Datapath: h.node.Name, Port: h.link},
+			verdict: journey.Verdict{Outcome: journey.Delivered, Node: h.node.Name, Port: h.link},
 			at:      place{node: h.node, packet: h.packet},
+			reached: "the host " + h.node.Name,
 		}
 	case "unicast":
 		h.forward(ctx, net, route, known)
@@ -105,12 +106,13 @@ func (h *hostStep) forward(ctx context.Context, net *node.Network, route *node.R
 	if route.Via.IsValid() {
 		hop = route.Via
 	}
-	mac := h.neighbour(net, route.Dev, hop)
+	mac := h.neighbour(ctx, net, route.Dev, hop)
 	bridge, iface := h.interfaceOf(h.node.Name, route.Dev)
 	if iface == nil {
 		h.out.end = &ending{
-			verdict: journey.Verdict{Outcome: journey.Delivered, Node: h.node.Name, Datapath: h.node.Name, Port: route.Dev},
+			verdict: journey.Verdict{Outcome: journey.Delivered, Node: h.node.Name, Port: route.Dev},
 			at:      place{node: h.node, link: route.Dev, packet: h.packet},
+			outside: true, reached: fmt.Sprintf("the network outside, by %s of the host %s", route.Dev, h.node.Name),
 		}
 		return
 	}
@@ -224,33 +226,18 @@ func covers(text string, a netip.Addr) (holds, known bool) {
 }
 
 // neighbour is the MAC address of a next hop: what the kernel has learned, else what OVN has there.
-func (h *hostStep) neighbour(net *node.Network, dev string, a netip.Addr) string {
+func (h *hostStep) neighbour(ctx context.Context, net *node.Network, dev string, a netip.Addr) string {
 	for _, n := range net.Neighbours {
 		if n.Link == dev && n.Addr == a && n.MAC != "" && n.State != "failed" && n.State != "incomplete" {
 			return n.MAC
 		}
 	}
-	for _, p := range h.graph.PortsAt(a) {
-		if len(p.MACs) > 0 {
-			return p.MACs[0]
-		}
-	}
-	if n := h.holder(a); n != nil {
-		if v, ok := h.views[n]; ok && v.network != nil {
-			for _, x := range v.network.Addresses {
-				if x.Prefix.Addr() == a {
-					if link := v.network.Link(x.Link); link != nil {
-						return link.MAC
-					}
-				}
-			}
-		}
-	}
-	return ""
+	mac, _ := h.macOf(ctx, h.node, a)
+	return mac
 }
 
 func (h *hostStep) stop(o journey.Outcome, cause string) {
-	h.out.end = &ending{verdict: journey.Verdict{Outcome: o, Node: h.node.Name, Datapath: h.node.Name, Port: h.link, Stage: "host", Cause: cause}}
+	h.out.end = &ending{verdict: journey.Verdict{Outcome: o, Node: h.node.Name, Port: h.link, Stage: "host", Cause: cause}}
 }
 
 func (h *hostStep) step(stage, match, action string) {

@@ -20,6 +20,7 @@ type place struct {
 	node   *nodeView
 	bridge string      // empty: the host
 	port   flow.PortID // by which it enters the bridge
+	table  int         // not 0: it is in the bridge already, about to be looked up here
 	link   string      // by which it enters the host; empty: the host sends it itself
 	packet flow.Flow
 	tunnel *journey.Tunnel // how it came, nil if not through a tunnel

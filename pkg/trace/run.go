@@ -70,8 +70,9 @@ const maxHashes = 256
 // branches follows the packet, through every backend if there are several.
 func (t *tracer) branches(ctx context.Context, ask *question) []journey.Branch {
 	if ask.failure != nil {
-		d := &journey.Direction{Verdict: *ask.failure, State: "new", Hops: []journey.Hop{}}
-		return []journey.Branch{{Verdict: *ask.failure, Forward: d}}
+		v := *ask.failure
+		v.Sentence = sentence(v, "", "the packet")
+		return []journey.Branch{{Verdict: v, Forward: &journey.Direction{Verdict: v, State: "new", Hops: []journey.Hop{}}}}
 	}
 	var branches []journey.Branch
 	seen := map[netip.AddrPort]bool{}
@@ -102,13 +103,11 @@ func (r *run) connection(ctx context.Context, ask *question, skip func(netip.Add
 		b.Backend = r.backend.String()
 	}
 	b.Forward = r.direction(ask.start.packet, "new", &forward, err)
+	b.Forward.Verdict.Sentence = sentence(b.Forward.Verdict, forward.reached, "the packet")
 	b.Verdict = b.Forward.Verdict
 	if b.Verdict.Outcome != journey.Delivered {
-		b.Verdict.Sentence = r.sentence(ask, b.Verdict, "the packet")
-		b.Forward.Verdict.Sentence = b.Verdict.Sentence
 		return b
 	}
-	b.Forward.Verdict.Sentence = r.sentence(ask, b.Forward.Verdict, "the packet")
 	start := forward.at
 	answer, ok := ofproto.Answer(start.packet)
 	if !ok {
@@ -118,12 +117,12 @@ func (r *run) connection(ctx context.Context, ask *question, skip func(netip.Add
 	back, err := r.follow(ctx, start)
 	b.Reply = r.direction(answer, "est,rpl", &back, err)
 	r.checkReturn(ask, b.Reply, back)
-	b.Reply.Verdict.Sentence = r.sentence(ask, b.Reply.Verdict, "the answer")
+	b.Reply.Verdict.Sentence = sentence(b.Reply.Verdict, back.reached, "the answer")
 	if b.Reply.Verdict.Outcome != journey.Delivered {
 		b.Verdict = b.Reply.Verdict
 		return b
 	}
-	b.Verdict.Sentence = r.roundTrip(ask, b)
+	b.Verdict.Sentence = roundTrip(b, forward)
 	return b
 }
 

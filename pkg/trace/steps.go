@@ -77,6 +77,9 @@ func (r *run) entered(p place, s ofproto.Step, datapath uint64) string {
 	if in := s.Before.Uint("reg14"); datapath != 0 && in != 0 {
 		return r.portText(p.node, datapath, in)
 	}
+	if p.tunnel != nil {
+		return "" // the tunnel's own hop says it
+	}
 	port := s.Before.InPort()
 	if op, ok := p.node.names.OFPort(s.Bridge, int(port.Number)); ok {
 		if op.LogicalPort != "" {

@@ -54,6 +54,14 @@ func (r *run) dropped(ctx context.Context, p place, leaf ofproto.Leaf, o *outcom
 	return v
 }
 
+// asksForMAC says whether the packet ended in a question for the MAC address of its next hop.
+func asksForMAC(leaf ofproto.Leaf) bool {
+	return slices.ContainsFunc(leaf.Userdata, func(raw []byte) bool {
+		u, ok := decode.ParseUserdata(raw)
+		return ok && (u.Opcode == "ARP" || u.Opcode == "ND_NS")
+	})
+}
+
 // takenCause says why ovn-controller takes the packet.
 func (r *run) takenCause(u decode.Userdata, step journey.Step, leaf ofproto.Leaf) string {
 	switch u.Opcode {
@@ -123,12 +131,12 @@ func (r *run) stopped(p place, o *outcome, what journey.Outcome, cause string) j
 	return v
 }
 
-// sentence says a verdict in words. What is the packet or the answer.
-func (r *run) sentence(ask *question, v journey.Verdict, what string) string {
+// sentence says in words what became of a packet. What is the packet or the answer.
+func sentence(v journey.Verdict, reached, what string) string {
 	where := placeText(v)
 	switch v.Outcome {
 	case journey.Delivered:
-		return fmt.Sprintf("%s reaches %s", what, destination(v))
+		return fmt.Sprintf("%s reaches %s", what, reached)
 	case journey.Rejected:
 		return fmt.Sprintf("%s is rejected%s", what, where)
 	case journey.Consumed:
@@ -144,7 +152,7 @@ func placeText(v journey.Verdict) string {
 	if v.Stage != "" {
 		text += ", in " + v.Stage
 	}
-	if v.Datapath != "" && v.Datapath != v.Node {
+	if v.Datapath != "" {
 		text += " of " + v.Datapath
 	}
 	if v.Node != "" {
@@ -153,35 +161,16 @@ func placeText(v journey.Verdict) string {
 	return text
 }
 
-// destination is the place where a packet was delivered.
-func destination(v journey.Verdict) string {
-	switch {
-	case v.Datapath == v.Node && v.Node != "":
-		if v.Port != "" {
-			return fmt.Sprintf("the host %s by %s", v.Node, v.Port)
-		}
-		return "the host " + v.Node
-	case v.Node != "":
-		return fmt.Sprintf("%s on %s", v.Port, v.Node)
-	}
-	return v.Port
-}
-
 // roundTrip is the sentence of a connection that works: who gets it, and what allowed it.
-func (r *run) roundTrip(ask *question, b *journey.Branch) string {
-	text := fmt.Sprintf("%s receives the packet and its answer comes back", destination(b.Forward.Verdict))
-	if left(b.Forward.Verdict) {
-		text = fmt.Sprintf("the packet leaves by %s on %s to the network outside, and an answer from there comes back", b.Forward.Verdict.Port, b.Forward.Verdict.Node)
+func roundTrip(b *journey.Branch, forward ending) string {
+	text := forward.reached + " receives the packet, and its answer comes back"
+	if forward.outside {
+		text = "the packet leaves for " + forward.reached + ", and an answer from there comes back"
 	}
 	if allowed := allowedBy(b.Forward); allowed != "" {
 		text += "; allowed by " + allowed
 	}
 	return text
-}
-
-// left says whether a packet was delivered to the world outside: on a bridge, not on a switch or a host.
-func left(v journey.Verdict) bool {
-	return v.Outcome == journey.Delivered && v.Datapath != v.Node && strings.HasPrefix(v.Datapath, "br")
 }
 
 // allowedBy names the ACLs that let a packet through.
@@ -206,6 +195,8 @@ func (t *tracer) next(ask *question, v journey.Verdict) []string {
 	switch {
 	case v.Outcome == journey.Unknown && strings.Contains(v.Cause, "--node-exec"):
 		next = append(next, fmt.Sprintf("ovnctl trace %s %s --node-exec 'ssh {hostname}'", ask.request.From.Text, ask.request.To.Text))
+	case v.Object != nil && kubectlPolicy(v.Object.Owner) != "":
+		next = append(next, kubectlPolicy(v.Object.Owner))
 	case v.Object != nil && v.Object.Kind == "ACL":
 		next = append(next, "ovn-nbctl list ACL "+v.Object.UUID)
 	case v.Object != nil && v.Object.UUID != "":
@@ -218,6 +209,16 @@ func (t *tracer) next(ask *question, v journey.Verdict) []string {
 		next = append(next, "ovnctl topology show node:"+v.Node)
 	}
 	return next
+}
+
+// kubectlPolicy is the command that shows the NetworkPolicy that owns a row; empty if none does.
+func kubectlPolicy(owner string) string {
+	name, ok := strings.CutPrefix(owner, "NetworkPolicy ")
+	namespace, policy, both := strings.Cut(name, "/")
+	if !ok || !both || strings.ContainsAny(name, " '\"$`\\;&|") {
+		return ""
+	}
+	return fmt.Sprintf("kubectl -n %s describe networkpolicy %s", namespace, policy)
 }
 
 // command notes a classic command that shows the same, as typed on the node.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/netip"
+	"slices"
 
 	"github.com/ovnctl/ovnctl/pkg/cluster"
 	"github.com/ovnctl/ovnctl/pkg/decode"
@@ -35,7 +36,9 @@ type run struct {
 // An ending is where a packet, or a copy of it, ends.
 type ending struct {
 	verdict journey.Verdict
-	at      place // where its answer starts; packet is as it arrived
+	reached string // with Delivered, who has it, in words
+	outside bool   // with Delivered, it left for the world outside
+	at      place  // where its answer starts; packet is as it arrived
 	hops    []journey.Hop
 	stray   bool // a flooded copy, which is for somebody else
 }
@@ -63,7 +66,7 @@ func (r *run) follow(ctx context.Context, start place) (ending, error) {
 			return ending{}, err
 		}
 		for _, o := range outcomes {
-			hops := append(b.hops[:len(b.hops):len(b.hops)], o.hops...)
+			hops := join(b.hops, o.hops, b.table != 0)
 			if o.next != nil {
 				queue = append(queue, branch{*o.next, hops})
 				continue
@@ -76,6 +79,21 @@ func (r *run) follow(ctx context.Context, start place) (ending, error) {
 		}
 	}
 	return *best, nil
+}
+
+// join puts the hops of a place behind those before it. A packet that was only held up goes on in the hop
+// where it was.
+func join(before, hops []journey.Hop, heldUp bool) []journey.Hop {
+	all := slices.Concat(before, hops)
+	n := len(before)
+	if !heldUp || n == 0 || len(hops) == 0 || all[n-1].Datapath != all[n].Datapath {
+		return all
+	}
+	merged := all[n-1]
+	merged.Steps = slices.Concat(all[n-1].Steps, all[n].Steps)
+	merged.To = all[n].To
+	all[n-1] = merged
+	return slices.Delete(all, n, n+1)
 }
 
 func better(a, b *ending) bool {
@@ -97,10 +115,12 @@ func (r *run) visit(ctx context.Context, p place) ([]outcome, error) {
 		o, err := r.host(ctx, p)
 		return []outcome{o}, err
 	}
-	in := p.packet
-	in.SetInPort(p.port)
-	ofproto.Set(&in, "dp_hash", flow.Uint(uint64(r.dpHash)))
-	walk, err := ofproto.Follow(ctx, p.node.Host, p.node.Name, r.ct, p.bridge, in)
+	start := ofproto.Start{Bridge: p.bridge, Packet: p.packet, Table: p.table}
+	if p.table == 0 {
+		start.Packet.SetInPort(p.port)
+	}
+	ofproto.Set(&start.Packet, "dp_hash", flow.Uint(uint64(r.dpHash)))
+	walk, err := ofproto.Follow(ctx, p.node.Host, p.node.Name, r.ct, start)
 	if err != nil {
 		return nil, err
 	}
@@ -141,9 +161,75 @@ func (r *run) leave(ctx context.Context, p place, leaf ofproto.Leaf, o *outcome)
 	case ofproto.Failed:
 		o.end = &ending{verdict: r.stopped(p, o, journey.Dropped, "Open vSwitch gives up: "+leaf.Reason)}
 	default:
+		if next, note := r.resolved(ctx, p, leaf); next != nil {
+			o.next = next
+			steps := o.hops[len(o.hops)-1].Steps
+			steps[len(steps)-1].Notes = append(steps[len(steps)-1].Notes, note)
+			return nil
+		}
 		o.end = &ending{verdict: r.dropped(ctx, p, leaf, o)}
 	}
 	return nil
+}
+
+// resolved goes on with a packet that waits for the MAC address of its next hop, where that address can be
+// known: ovn-controller asks for it and sends the packet on when it is told.
+func (r *run) resolved(ctx context.Context, p place, leaf ofproto.Leaf) (*place, string) {
+	last, ok := lastStep(leaf)
+	if !ok || !asksForMAC(leaf) {
+		return nil, ""
+	}
+	hop, err := netip.ParseAddr(nextHop(leaf))
+	if err != nil {
+		return nil, ""
+	}
+	mac, from := r.macOf(ctx, p.node, hop)
+	if mac == "" {
+		return nil, ""
+	}
+	next := last.Before
+	setMAC(&next, "eth_dst", mac)
+	note := fmt.Sprintf("%s is not resolved yet: ovn-controller asks for it, and is told %s (%s)", hop, mac, from)
+	return &place{node: p.node, bridge: last.Bridge, table: last.Table, packet: next}, note
+}
+
+// macOf looks for the MAC address of a neighbour of a node: in OVN, on the node that has the address, and
+// in what the node's kernel has learned.
+func (r *run) macOf(ctx context.Context, n *nodeView, a netip.Addr) (mac, from string) {
+	for _, p := range r.graph.PortsAt(a) {
+		if len(p.MACs) > 0 {
+			return p.MACs[0], "port " + p.Name
+		}
+	}
+	if holder := r.holder(a); holder != nil {
+		if v, err := r.view(ctx, holder); err == nil {
+			if mac := v.macAt(ctx, a); mac != "" {
+				return mac, "node " + holder.Name
+			}
+		}
+	}
+	if net, err := n.net(ctx); err == nil {
+		for _, x := range net.Neighbours {
+			if x.Addr == a && x.MAC != "" && x.State != "failed" {
+				return x.MAC, "neighbour of node " + n.Name
+			}
+		}
+	}
+	return "", ""
+}
+
+// macAt is the MAC address of the link of a node that has an address.
+func (v *nodeView) macAt(ctx context.Context, a netip.Addr) string {
+	net, err := v.net(ctx)
+	if err != nil {
+		return ""
+	}
+	for _, x := range net.Addresses {
+		if link := net.Link(x.Link); x.Prefix.Addr() == a && link != nil {
+			return link.MAC
+		}
+	}
+	return ""
 }
 
 func (r *run) toPort(ctx context.Context, p place, leaf ofproto.Leaf, o *outcome) error {
@@ -185,7 +271,11 @@ func (r *run) atPort(at place, logical string, iface *topology.Interface) *endin
 		name = iface.Name
 	}
 	v := journey.Verdict{Outcome: journey.Delivered, Node: at.node.Name, Port: name}
+	reached := name
 	if lsp := r.graph.PortByName(logical); lsp != nil {
+		if lsp.Pod != "" {
+			reached = lsp.Pod
+		}
 		if lsp.Switch != nil {
 			v.Datapath = lsp.Switch.Name
 		}
@@ -199,7 +289,7 @@ func (r *run) atPort(at place, logical string, iface *topology.Interface) *endin
 	if iface.LinkState == "down" {
 		v.Outcome, v.Cause = journey.Dropped, "the interface "+iface.Name+" is down"
 	}
-	return &ending{verdict: v, at: at}
+	return &ending{verdict: v, at: at, reached: reached + " on " + at.node.Name}
 }
 
 func owns(p *topology.Port, a netip.Addr) bool {
@@ -222,7 +312,10 @@ func (r *run) outside(ctx context.Context, at place, link string, o *outcome) er
 			return r.toNode(ctx, at, n, o)
 		}
 	}
-	o.end = &ending{at: at, verdict: journey.Verdict{Outcome: journey.Delivered, Node: at.node.Name, Datapath: at.bridge, Port: link}}
+	o.end = &ending{
+		at: at, outside: true, reached: fmt.Sprintf("the network outside, by %s of %s on %s", link, at.bridge, at.node.Name),
+		verdict: journey.Verdict{Outcome: journey.Delivered, Node: at.node.Name, Datapath: at.bridge, Port: link},
+	}
 	return nil
 }
 

@@ -18,16 +18,23 @@ type Switch interface {
 // maxPasses bounds the trips through the tables that one packet makes on one node.
 const maxPasses = 128
 
-// Follow takes a packet that is about to enter a bridge of a node through its tables, to everywhere that
-// it leaves them. ovs-vswitchd is asked with ofproto/trace, and again with ofproto/trace-packet-out each
+// A Start is where a packet enters the tables of a bridge.
+type Start struct {
+	Bridge string
+	Packet flow.Flow
+	Table  int // 0: by the port that is its in_port, else by this table
+}
+
+// Follow takes a packet through the tables of a node's bridges, to everywhere that it leaves them.
+// ovs-vswitchd is asked with ofproto/trace, and again with ofproto/trace-packet-out each
 // time the packet comes back from conntrack: what conntrack says of the packet is decided here, so that
 // marks, translation and the state of a connection are those of the connection that is followed.
-func Follow(ctx context.Context, sw Switch, node string, ct *Conntrack, bridge string, packet flow.Flow) (*Walk, error) {
+func Follow(ctx context.Context, sw Switch, node string, ct *Conntrack, start Start) (*Walk, error) {
 	f := &follower{sw: sw, node: node, ct: ct, walk: &Walk{}}
-	f.todo = []pass{{bridge: bridge, packet: packet, table: -1}}
+	f.todo = []pass{{Start: start}}
 	for n := 0; len(f.todo) > 0; n++ {
 		if n == maxPasses {
-			return nil, fmt.Errorf("%s of %s: the packet comes back from conntrack more than %d times", bridge, node, maxPasses)
+			return nil, fmt.Errorf("%s of %s: the packet comes back from conntrack more than %d times", start.Bridge, node, maxPasses)
 		}
 		p := f.todo[0]
 		f.todo = f.todo[1:]
@@ -40,9 +47,7 @@ func Follow(ctx context.Context, sw Switch, node string, ct *Conntrack, bridge s
 
 // A pass is one trip through the tables: from a port, or from where conntrack gives the packet back.
 type pass struct {
-	bridge string
-	packet flow.Flow
-	table  int // -1: from its in_port
+	Start
 	before []Step
 	told   [][]byte // userdata of controller actions so far
 }
@@ -56,9 +61,9 @@ type follower struct {
 }
 
 func (f *follower) pass(ctx context.Context, p pass) error {
-	command, args := "ofproto/trace", []string{p.bridge, p.packet.String()}
-	if p.table >= 0 {
-		command, args = "ofproto/trace-packet-out", append(args, "resubmit(,"+strconv.Itoa(p.table)+")")
+	command, args := "ofproto/trace", []string{p.Bridge, p.Packet.String()}
+	if p.Table > 0 {
+		command, args = "ofproto/trace-packet-out", append(args, "resubmit(,"+strconv.Itoa(p.Table)+")")
 	}
 	f.walk.Requests = append(f.walk.Requests, append([]string{command}, args...))
 	reply, err := f.sw.Control(ctx, "ovs-vswitchd", command, args...)
@@ -70,7 +75,7 @@ func (f *follower) pass(ctx context.Context, p pass) error {
 		return fmt.Errorf("ovs-vswitchd of %s: reply to %s: %w", f.node, command, err)
 	}
 	t.Passes = t.Passes[:1] // the others suppose what conntrack would say
-	r := &reading{follower: f, pass: p, replayed: openflow.Replay(t, &p.packet)[0]}
+	r := &reading{follower: f, pass: p, replayed: openflow.Replay(t, &p.Packet)[0]}
 	return r.read(ctx)
 }
 
@@ -82,10 +87,24 @@ type reading struct {
 	tracked  map[int][]Tracking // by the index of the step
 	went     bool               // the packet, or a copy, goes on somewhere
 	reason   string
+	// changed is how the packet on the wire differs from the one that the tables see: a ct action that
+	// does not give the packet back translates it all the same.
+	changed map[Tuple]Tuple
+}
+
+// onWire is the packet at an event as it leaves.
+func (r *reading) onWire(e openflow.Event) flow.Flow {
+	p := e.Flow
+	if t, ok := TupleOf(&p); ok {
+		if now, ok := r.changed[t]; ok {
+			SetTuple(&p, now)
+		}
+	}
+	return p
 }
 
 func (r *reading) read(ctx context.Context) error {
-	r.tracked = map[int][]Tracking{}
+	r.tracked, r.changed = map[int][]Tracking{}, map[Tuple]Tuple{}
 	events := r.replayed.Events
 	for i := 0; i < len(events); i++ {
 		e := events[i]
@@ -133,10 +152,10 @@ func afterNested(events []openflow.Event, i int) int {
 // leaf ends a copy of the packet at an event.
 func (r *reading) leaf(i int, l Leaf) {
 	r.went = true
-	l.Bridge, l.Packet, l.Reason, l.Userdata = r.bridge, r.packet, r.reason, r.told
+	l.Bridge, l.Packet, l.Reason, l.Userdata = r.Bridge, r.Packet, r.reason, r.told
 	if i >= 0 {
 		e := r.replayed.Events[i]
-		l.Bridge, l.Packet = e.Bridge, e.Flow
+		l.Bridge, l.Packet = e.Bridge, r.onWire(e)
 	}
 	l.Steps = append(r.before[:len(r.before):len(r.before)], r.steps(i)...)
 	r.walk.Leaves = append(r.walk.Leaves, l)
@@ -191,11 +210,12 @@ func (r *reading) switched(ctx context.Context, i int, e openflow.Event) error {
 func (r *reading) conntrack(i int, e openflow.Event) {
 	action := e.Conntrack.Action
 	zone := Zone{Node: r.node, ID: e.Conntrack.Zone}
-	packet, ok := TupleOf(&e.Flow)
+	sent := r.onWire(e)
+	packet, ok := TupleOf(&sent)
 	if !ok {
 		return
 	}
-	seen := r.ct.Look(zone, packet, action.NAT != nil, answers(&e.Flow))
+	seen := r.ct.Look(zone, packet, action.NAT != nil, answers(&sent))
 	if action.Commit && seen.State&Invalid == 0 {
 		if seen.Conn == nil {
 			now := packet
@@ -213,15 +233,20 @@ func (r *reading) conntrack(i int, e openflow.Event) {
 		r.tracked[step] = append(r.tracked[step], Tracking{Zone: zone, State: seen.State, From: packet, To: seen.Now, Commit: action.Commit})
 	}
 	if e.Kind == openflow.EventCommit {
+		if before, _ := TupleOf(&e.Flow); before != seen.Now {
+			r.changed[before] = seen.Now
+		}
 		return
 	}
 	r.went = true
-	back := e.Flow
+	back := sent
 	back.ClearConntrack()
 	SetTuple(&back, seen.Now)
 	setConntrack(&back, zone, seen, packet)
 	steps := append(r.before[:len(r.before):len(r.before)], r.steps(i)...)
-	r.todo = append(r.todo, pass{bridge: e.Bridge, packet: back, table: action.Table.Number, before: steps, told: r.told})
+	r.todo = append(r.todo, pass{
+		Start: Start{Bridge: e.Bridge, Packet: back, Table: action.Table.Number}, before: steps, told: r.told,
+	})
 }
 
 // natted is the packet as a new connection's nat argument translates it. Of a range the first is taken, as
