@@ -37,6 +37,7 @@ type Client struct {
 
 	mu      sync.Mutex // guards what follows
 	session *session
+	retired []*session         // replaced, but with calls under way
 	stop    context.CancelFunc // ends a search under way
 	closed  bool
 }
@@ -88,13 +89,16 @@ func (c *Client) Status() Status { return c.current().state() }
 // Close ends the connection; calls under way return ErrClosed.
 func (c *Client) Close() error {
 	c.mu.Lock()
-	s, stop := c.session, c.stop
+	open, stop := append(c.retired, c.session), c.stop
+	c.retired = nil
 	c.closed = true
 	c.mu.Unlock()
 	if stop != nil {
 		stop()
 	}
-	s.conn.close()
+	for _, s := range open {
+		s.conn.close()
+	}
 	return nil
 }
 
@@ -116,43 +120,43 @@ func (c *Client) Select(ctx context.Context, queries ...*Query) error {
 	}
 	first, cancelFirst := c.first(ctx)
 	defer cancelFirst()
-	again, err := c.read(first, s, queries)
+	store, again, err := c.read(first, s, queries)
 	if again && ctx.Err() == nil {
-		var other *session
-		if other, err = c.reach(ctx, s, c.config.LeaderOnly); err != nil {
+		if s, err = c.reach(ctx, s, c.config.LeaderOnly); err != nil {
 			return err
 		}
-		s = other
-		_, err = c.read(ctx, s, queries)
+		store, _, err = c.read(ctx, s, queries)
 	}
 	if err != nil {
 		return c.failure(s.remote.text, err)
 	}
+	store()
 	return nil
 }
 
 // first bounds the first try so that there is time for another server.
 func (c *Client) first(ctx context.Context) (context.Context, context.CancelFunc) {
-	if len(c.remotes) == 1 {
+	deadline, ok := ctx.Deadline()
+	if len(c.remotes) == 1 || !ok {
 		return ctx, func() {}
 	}
-	return context.WithTimeout(ctx, c.config.Timeout/2)
+	return context.WithTimeout(ctx, time.Until(deadline)/2)
 }
 
-// read runs the queries on s and says whether another server would do better.
-// The member is asked about its cluster after the rows: one that is cut off
-// gives old rows without an error.
-func (c *Client) read(ctx context.Context, s *session, queries []*Query) (again bool, err error) {
+// read runs the queries on s, returns what gives them their rows, and says
+// whether another server would do better. The member is asked about its
+// cluster after the rows: one that is cut off gives old rows without an error.
+func (c *Client) read(ctx context.Context, s *session, queries []*Query) (store func(), again bool, err error) {
 	was := s.suits(c.config.LeaderOnly)
-	err = s.read(ctx, queries)
+	store, err = s.read(ctx, queries)
 	if err == nil && s.state().Clustered {
 		err = s.refresh(ctx)
 	}
 	var lost *errLost
 	if errors.As(err, &lost) {
-		return !errors.Is(lost, ErrClosed), err
+		return nil, !errors.Is(lost, ErrClosed), err
 	}
-	return err == nil && was && !s.suits(c.config.LeaderOnly), err
+	return store, err == nil && was && !s.suits(c.config.LeaderOnly), err
 }
 
 // reach returns the session in use, or finds another if that is broken, is the
@@ -177,20 +181,21 @@ func (c *Client) reach(ctx context.Context, avoid *session, leader bool) (*sessi
 		return nil, err
 	}
 	c.mu.Lock()
-	closed = c.closed
-	if !closed {
-		if s != nil {
-			found.remember(s)
-		}
-		c.session = found
-	}
-	c.mu.Unlock()
-	if closed {
+	defer c.mu.Unlock()
+	if c.closed {
 		found.conn.close()
 		return nil, c.failure(c.config.Remotes, ErrClosed)
 	}
 	if s != nil {
-		s.conn.close()
+		found.remember(s)
+		c.retire(s)
 	}
+	c.session = found
 	return found, nil
+}
+
+// retire lets go of a session once its calls have ended. It needs c.mu.
+func (c *Client) retire(s *session) {
+	s.conn.retire()
+	c.retired = slices.DeleteFunc(append(c.retired, s), func(s *session) bool { return s.conn.cause() != nil })
 }

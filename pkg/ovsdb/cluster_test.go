@@ -115,6 +115,44 @@ func TestStaleAge(t *testing.T) {
 	waitFor(t, "the member to be back", func() bool { names(t, c); return !c.Status().Stale })
 }
 
+// TestShared reads in several goroutines while the same client moves from a
+// follower to the leader and on.
+func TestShared(t *testing.T) {
+	cluster := ovsdbtest.StartCluster(t, ovsdbtest.Northbound, 3)
+	config := ovsdb.Config{DB: cluster.Members[0].DB, Timeout: 10 * time.Second}
+	config.Remotes = cluster.Followers()[0].Remote() + "," + cluster.Remotes()
+	c := dial(t, config)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			for ctx.Err() == nil {
+				if _, err := ovsdb.Find[logicalSwitch](context.Background(), c); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	for i := range 5 {
+		time.Sleep(50 * time.Millisecond)
+		if _, err := c.Transact(t.Context(), ovsdb.Insert("Logical_Switch", "", map[string]any{"name": "x"})); err != nil {
+			t.Error(err)
+		}
+		if i%2 == 1 {
+			// It comes back as a follower, or leads again.
+			leader := cluster.Leader()
+			leader.Kill()
+			leader.Restart()
+		}
+	}
+	cancel()
+	all.Wait()
+	if n := len(names(t, c)); n != 5 {
+		t.Errorf("%d rows, want 5", n)
+	}
+}
+
 // TestLeaderKilled kills the leader again and again while rows are written and
 // read. Each write leaves a row of its own name and counts up: no name may be
 // there twice, and none may be missing whose write was confirmed.

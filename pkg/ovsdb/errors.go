@@ -38,6 +38,9 @@ var (
 	ErrClosed = errors.New("closed")
 )
 
+// errReplaced is a connection given up for a better one.
+var errReplaced = errors.New("the connection was replaced")
+
 // errLost is a connection that broke; sent says whether the request may have
 // reached the server.
 type errLost struct {

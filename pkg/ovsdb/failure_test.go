@@ -70,7 +70,10 @@ func TestDialErrors(t *testing.T) {
 		{"not OVSDB", "OVN_Northbound", "tcp:" + chatter(t, "HTTP/1.1 400 Bad Request\r\n\r\n"), "does not speak OVSDB", "ssl:", nil, time.Second},
 		{"closes at once", "OVN_Northbound", "tcp:" + chatter(t, ""), "the server closed the connection", "ended or was restarted", io.ErrUnexpectedEOF, time.Second},
 		{"no remote", "OVN_Northbound", " , ", "no remote given", "", nil, time.Second},
-		{"no port", "OVN_Northbound", "tcp:127.0.0.1", "want tcp:HOST:PORT", "", nil, time.Second},
+		{"no host", "OVN_Northbound", "tcp::6641", "host or port missing", "", nil, time.Second},
+		{"no address", "OVN_Northbound", "tcp:", "host or port missing", "", nil, time.Second},
+		{"long path", "OVN_Northbound", "unix:/" + strings.Repeat("x", 200), "the path is too long", "107 bytes", nil, time.Second},
+		{"default port", "OVN_Northbound", "tcp:[::1]", "tcp:[::1]: connection refused", "no server listens", syscall.ECONNREFUSED, time.Second},
 		{"no brackets", "OVN_Northbound", "tcp:::1:6641", "an IPv6 address in brackets", "", nil, time.Second},
 		{"passive", "OVN_Northbound", "ptcp:6641", "that is what a server listens on, give tcp:", "", nil, time.Second},
 		{"nonsense", "OVN_Northbound", "http://x", "want unix:PATH, tcp:HOST:PORT or ssl:HOST:PORT", "", nil, time.Second},
@@ -257,7 +260,7 @@ func TestStopped(t *testing.T) {
 		})
 	}
 	// With another server in the list the read goes on there.
-	c := dial(t, ovsdb.Config{DB: s.DB, Remotes: "unix:" + half + "," + s.Remote(), Timeout: 6 * time.Second})
+	c := dial(t, ovsdb.Config{DB: s.DB, Remotes: "unix:" + half + "," + s.Remote(), Timeout: 12 * time.Second})
 	if n := len(names(t, c)); n != 20000 || c.Origin() != s.Remote() {
 		t.Errorf("%d rows from %s", n, c.Origin())
 	}
@@ -274,6 +277,22 @@ func TestStopped(t *testing.T) {
 	back := dial(t, ovsdb.Config{DB: s.DB, Remotes: s.Remote(), Timeout: 5 * time.Second})
 	if n := len(names(t, back)); n != 22000 {
 		t.Errorf("%d rows, want 22000: the write was made once", n)
+	}
+}
+
+// TestWriteToStopped writes to a server that does not answer: it is asked for
+// its state first, so that nothing has been sent.
+func TestWriteToStopped(t *testing.T) {
+	s := ovsdbtest.Start(t, ovsdbtest.Northbound)
+	c := dial(t, ovsdb.Config{DB: s.DB, Remotes: s.Remote(), Timeout: time.Second})
+	s.Signal(stop)
+	_, err := c.Transact(t.Context(), ovsdb.Insert("Logical_Switch", "", map[string]any{"name": "x"}))
+	s.Signal(resume)
+	if !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, ovsdb.ErrUnknownOutcome) {
+		t.Errorf("error %v", err)
+	}
+	if n := len(names(t, c)); n != 0 {
+		t.Errorf("%d rows", n)
 	}
 }
 

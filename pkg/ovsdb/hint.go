@@ -50,6 +50,8 @@ func (c *Client) explain(remote string, err error) (error, string) {
 	case errors.Is(err, fs.ErrNotExist) && unix:
 		return &cause{"no such socket", err},
 			"is the server running on this host? `ls /run/ovn /run/openvswitch` shows its sockets; otherwise give tcp:HOST:PORT or ssl:HOST:PORT"
+	case errors.Is(err, syscall.EINVAL) && unix:
+		return &cause{"the path is too long for a socket", err}, "give a path of at most 107 bytes, by a symbolic link for instance"
 	case errors.Is(err, fs.ErrPermission):
 		return &cause{"permission denied", err}, "run as root, or give ssl:HOST:PORT with key, certificate and CA certificate"
 	case errors.Is(err, syscall.ECONNREFUSED) && unix:

@@ -1,6 +1,7 @@
 package ovsdb
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -23,6 +24,7 @@ type conn struct {
 	mu      sync.Mutex
 	last    int
 	pending map[int]chan<- message
+	retired bool // ends with the last call
 	err     error
 
 	done chan struct{} // closed when the reader has ended
@@ -52,10 +54,29 @@ func (n *conn) close() {
 	<-n.done
 }
 
+// retire ends the connection as soon as no call is under way.
+func (n *conn) retire() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.retired = true
+	n.rest()
+}
+
+// rest breaks a retired connection that has nothing to do. It needs n.mu.
+func (n *conn) rest() {
+	if n.retired && len(n.pending) == 0 {
+		n.breakOff(errReplaced)
+	}
+}
+
 // fail breaks the connection; the first error is the one that callers see.
 func (n *conn) fail(err error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
+	n.breakOff(err)
+}
+
+func (n *conn) breakOff(err error) {
 	if n.err != nil {
 		return
 	}
@@ -81,9 +102,9 @@ func hangUp(c net.Conn) {
 func (n *conn) call(ctx context.Context, method string, params []any) ([]byte, error) {
 	reply := make(chan message, 1)
 	n.mu.Lock()
-	if n.err != nil {
+	if n.err != nil || n.retired {
 		defer n.mu.Unlock()
-		return nil, &errLost{err: n.err}
+		return nil, &errLost{err: cmp.Or(n.err, errReplaced)}
 	}
 	n.last++
 	id := n.last
@@ -120,6 +141,7 @@ func (n *conn) forget(id int) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	delete(n.pending, id)
+	n.rest()
 }
 
 func (n *conn) cause() error {
@@ -204,6 +226,7 @@ func (n *conn) handle(text []byte) error {
 		delete(n.pending, int(number))
 		reply <- m
 	}
+	n.rest()
 	return nil
 }
 

@@ -17,6 +17,9 @@ type remote struct {
 	address string // path, or host:port
 }
 
+// defaultPort is the one that ovsdb(7) names.
+const defaultPort = "6640"
+
 // parseRemotes splits a comma list of remotes.
 func parseRemotes(list string) ([]remote, error) {
 	var remotes []remote
@@ -46,6 +49,10 @@ func parseRemote(text string) (remote, error) {
 		}
 	case "tcp", "ssl":
 		host, port, err := net.SplitHostPort(address)
+		if err != nil && !strings.Contains(strings.Trim(address, "[]"), ":") || strings.HasSuffix(address, "]") {
+			host, port, err = strings.Trim(address, "[]"), defaultPort, nil
+			address = net.JoinHostPort(host, port)
+		}
 		if err != nil {
 			return remote{}, fmt.Errorf("remote %q: want %s:HOST:PORT, an IPv6 address in brackets", text, scheme)
 		}

@@ -78,11 +78,9 @@ type attempt struct {
 // round dials the servers one after another, stagger apart or as soon as one
 // has failed, until one is found that will do.
 func (c *Client) round(ctx context.Context, remotes []remote, leader bool) round {
-	limit := c.config.Timeout
-	if len(remotes) > 1 {
-		limit /= 2
-	}
-	ctx, cancel := context.WithTimeout(ctx, limit)
+	ctx, done := c.first(ctx)
+	defer done()
+	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var r round
 	index := 0

@@ -160,11 +160,11 @@ func (s *session) state() Status {
 	return st
 }
 
-// read runs the queries in one transaction.
-func (s *session) read(ctx context.Context, queries []*Query) error {
+// read runs the queries in one transaction and returns what gives them their rows.
+func (s *session) read(ctx context.Context, queries []*Query) (store func(), err error) {
 	sinks, err := selects(s.schema, queries)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	params := []any{s.schema.Name}
 	var asked []*sink
@@ -174,7 +174,7 @@ func (s *session) read(ctx context.Context, queries []*Query) error {
 		}
 		where, err := wireWhere(queries[i].Where)
 		if err != nil {
-			return fmt.Errorf("table %s: %w", k.plan.table, err)
+			return nil, fmt.Errorf("table %s: %w", k.plan.table, err)
 		}
 		params = append(params, selectOp(k.plan.table, k.plan.known(s.schema), where))
 		asked = append(asked, k)
@@ -182,14 +182,13 @@ func (s *session) read(ctx context.Context, queries []*Query) error {
 	if len(asked) > 0 {
 		text, err := s.conn.call(ctx, "transact", params)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if err := readResults(text, asked); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	fill(sinks, queries)
-	return nil
+	return func() { fill(sinks, queries) }, nil
 }
 
 func selectOp(table string, columns []string, where []any) map[string]any {

@@ -121,31 +121,41 @@ func (e *OperationError) Is(target error) bool {
 func (c *Client) Transact(ctx context.Context, ops ...Operation) ([]Result, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.config.Timeout)
 	defer cancel()
-	s, err := c.leader(ctx)
-	if err != nil {
-		return nil, err
-	}
-	params := []any{s.schema.Name}
-	for i, op := range ops {
-		text, err := op.wire()
-		if err != nil {
-			return nil, c.failure(s.remote.text, fmt.Errorf("operation %d: %w", i, err))
-		}
-		params = append(params, text)
-	}
-	text, err := s.conn.call(ctx, "transact", params)
+	remote, text, err := c.write(ctx, ops)
 	var lost *errLost
-	if errors.As(err, &lost) && lost.sent {
-		err = fmt.Errorf("%w: %w", ErrUnknownOutcome, err)
+	if errors.As(err, &lost) && !lost.sent && ctx.Err() == nil {
+		remote, text, err = c.write(ctx, ops) // the connection broke before
 	}
 	var results []Result
 	if err == nil {
 		results, err = opResults(text, ops)
 	}
 	if err != nil {
-		return nil, c.failure(s.remote.text, err)
+		return nil, c.failure(remote, err)
 	}
 	return results, nil
+}
+
+// write sends the operations to the leader and returns its name and reply.
+func (c *Client) write(ctx context.Context, ops []Operation) (remote string, reply []byte, err error) {
+	s, err := c.leader(ctx)
+	if err != nil {
+		return c.config.Remotes, nil, err
+	}
+	params := []any{s.schema.Name}
+	for i, op := range ops {
+		text, err := op.wire()
+		if err != nil {
+			return s.remote.text, nil, fmt.Errorf("operation %d: %w", i, err)
+		}
+		params = append(params, text)
+	}
+	reply, err = s.conn.call(ctx, "transact", params)
+	var lost *errLost
+	if errors.As(err, &lost) && lost.sent {
+		err = fmt.Errorf("%w: %w", ErrUnknownOutcome, err)
+	}
+	return s.remote.text, reply, err
 }
 
 // leader returns a session with the server that leads now.
