@@ -42,7 +42,7 @@ func (s *State) backupNode(ctx context.Context, node, dir string) error {
 	if err := s.keepOutput(ctx, node, filepath.Join(dir, "conf.db"), "ovsdb-client", "--timeout=20", "backup", socket, "Open_vSwitch"); err != nil {
 		return err
 	}
-	bridges, err := s.run(ctx, node, "ovs-vsctl", "--timeout=20", "list-br")
+	bridges, err := s.Run(ctx, node, "ovs-vsctl", "--timeout=20", "list-br")
 	if err != nil {
 		return err
 	}
@@ -58,7 +58,7 @@ func (s *State) backupNode(ctx context.Context, node, dir string) error {
 
 // keepOutput keeps the output of one command in a file.
 func (s *State) keepOutput(ctx context.Context, host, file string, args ...string) error {
-	out, err := s.run(ctx, host, args...)
+	out, err := s.Run(ctx, host, args...)
 	if err != nil {
 		return err
 	}

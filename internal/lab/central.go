@@ -74,7 +74,7 @@ func (s *State) startCentrals(ctx context.Context) error {
 		for _, service := range []string{"ovn-nb-db", "ovn-sb-db", "ovn-northd"} {
 			args = append(args, s.tlsFlags(service, host)...)
 		}
-		if _, err := s.run(ctx, host, append(args, "start_northd")...); err != nil {
+		if _, err := s.Run(ctx, host, append(args, "start_northd")...); err != nil {
 			return err
 		}
 	}
@@ -82,7 +82,7 @@ func (s *State) startCentrals(ctx context.Context) error {
 		return nil
 	}
 	for db, port := range map[string]string{"nb": "6641", "sb": "6642"} {
-		if _, err := s.run(ctx, central, "ovn-"+db+"ctl", "--timeout=30", "--db="+s.sockets(db), "set-connection", "pssl:"+port); err != nil {
+		if _, err := s.Run(ctx, central, "ovn-"+db+"ctl", "--timeout=30", "--db="+s.sockets(db), "set-connection", "pssl:"+port); err != nil {
 			return err
 		}
 	}
@@ -156,7 +156,7 @@ func (s *State) makeKeys(ctx context.Context) error {
 // writeNorthbound writes what the topology wants into the Northbound database, in one transaction.
 func (s *State) writeNorthbound(ctx context.Context) error {
 	commands := s.Topology.Northbound
-	columns, err := s.run(ctx, central, "ovsdb-client", "--timeout=20", "list-columns", s.socket(central, "nb"), "OVN_Northbound", "ACL")
+	columns, err := s.Run(ctx, central, "ovsdb-client", "--timeout=20", "list-columns", s.socket(central, "nb"), "OVN_Northbound", "ACL")
 	if err != nil {
 		return err
 	}
@@ -168,6 +168,6 @@ func (s *State) writeNorthbound(ctx context.Context) error {
 			}
 		}
 	}
-	_, err = s.run(ctx, central, transact(s.nbctl(), commands)...)
+	_, err = s.Run(ctx, central, transact(s.nbctl(), commands)...)
 	return err
 }

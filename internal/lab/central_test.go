@@ -44,12 +44,12 @@ func checkTLS(t *testing.T, s *State) {
 	key, cert, ca := s.Keys("client")
 	sbctl := []string{"ovn-sbctl", "--timeout=5", "--no-leader-only", "--db=" + s.remotes(6642)}
 	with := append(sbctl, "--private-key="+key, "--certificate="+cert, "--ca-cert="+ca, "--bare", "--columns=hostname", "list", "Chassis")
-	out, err := s.run(t.Context(), "node1", with...)
+	out, err := s.Run(t.Context(), "node1", with...)
 	if err != nil || len(strings.Fields(out)) != 3 {
 		t.Errorf("with a certificate: %q, %v; want three chassis", out, err)
 	}
 	other := "--db=" + strings.ReplaceAll(s.remotes(6642), "ssl:", "tcp:")
-	if out, err := s.run(t.Context(), "node1", "ovn-sbctl", "--timeout=2", other, "show"); err == nil {
+	if out, err := s.Run(t.Context(), "node1", "ovn-sbctl", "--timeout=2", other, "show"); err == nil {
 		t.Errorf("without TLS: %q, want an error", out)
 	}
 }
@@ -58,7 +58,7 @@ func checkCluster(t *testing.T, s *State) {
 	t.Helper()
 	leaders := 0
 	for _, c := range s.Centrals() {
-		out, err := s.run(t.Context(), c, "ovn-appctl", "-t", s.Dir+"/"+c+"/run/ovn/ovnsb_db.ctl", "cluster/status", "OVN_Southbound")
+		out, err := s.Run(t.Context(), c, "ovn-appctl", "-t", s.Dir+"/"+c+"/run/ovn/ovnsb_db.ctl", "cluster/status", "OVN_Southbound")
 		if err != nil {
 			t.Fatal(err)
 		}

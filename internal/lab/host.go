@@ -94,8 +94,8 @@ func (s *State) Command(ctx context.Context, host string, args ...string) *exec.
 	return exec.CommandContext(ctx, filepath.Join(s.Dir, "enter"), append([]string{host}, args...)...)
 }
 
-// run runs a command on a host and returns its standard output; what it wrote to standard error is in the error.
-func (s *State) run(ctx context.Context, host string, args ...string) (string, error) {
+// Run runs a command on a host or in a pod and returns its standard output; what it wrote to standard error is in the error.
+func (s *State) Run(ctx context.Context, host string, args ...string) (string, error) {
 	return s.runInput(ctx, host, nil, args...)
 }
 
@@ -143,7 +143,7 @@ func transact(tool []string, commands [][]string) []string {
 
 // startVswitch starts Open vSwitch on a node and configures it, then the node's network, which lies on its bridges.
 func (s *State) startVswitch(ctx context.Context, n Node) error {
-	_, err := s.run(ctx, n.Name, "env", "PATH="+s.Dir+"/bin:"+os.Getenv("PATH")+":/usr/sbin:/sbin", ovsScripts+"ovs-ctl", "--system-id="+n.SystemID,
+	_, err := s.Run(ctx, n.Name, "env", "PATH="+s.Dir+"/bin:"+os.Getenv("PATH")+":/usr/sbin:/sbin", ovsScripts+"ovs-ctl", "--system-id="+n.SystemID,
 		"--no-monitor", "--no-mlockall", "--no-record-hostname", "--ovsdb-server-priority=", "--ovs-vswitchd-priority=", "start")
 	if err != nil {
 		return err
@@ -166,11 +166,11 @@ func (s *State) startVswitch(ctx context.Context, n Node) error {
 			commands = append(commands, p.plug(s.Topology.Bridge)...)
 		}
 	}
-	if _, err := s.run(ctx, n.Name, transact(words("ovs-vsctl --timeout=20"), commands)...); err != nil {
+	if _, err := s.Run(ctx, n.Name, transact(words("ovs-vsctl --timeout=20"), commands)...); err != nil {
 		return err
 	}
 	// ovs-vsctl ends well even if ovs-vswitchd could not do what it wrote.
-	failed, err := s.run(ctx, n.Name, words("ovs-vsctl --timeout=20 --bare --columns=name,error find Interface error!=[]")...)
+	failed, err := s.Run(ctx, n.Name, words("ovs-vsctl --timeout=20 --bare --columns=name,error find Interface error!=[]")...)
 	if err != nil || failed != "" {
 		return errors.Join(err, fmt.Errorf("%s: interfaces that do not work: %s", n.Name, failed))
 	}
@@ -197,6 +197,6 @@ func (p Pod) plug(bridge string) [][]string {
 
 func (s *State) startController(ctx context.Context, n Node) error {
 	args := []string{ovnScripts + "ovn-ctl", "--no-monitor", "--ovn-controller-priority="}
-	_, err := s.run(ctx, n.Name, append(append(args, s.tlsFlags("ovn-controller", n.Name)...), "start_controller")...)
+	_, err := s.Run(ctx, n.Name, append(append(args, s.tlsFlags("ovn-controller", n.Name)...), "start_controller")...)
 	return err
 }

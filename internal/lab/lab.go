@@ -214,10 +214,10 @@ func (l *Lab) wait(ctx context.Context) error {
 		for _, p := range l.Topology.Pods {
 			args = append(args, "--", "wait-until", "Logical_Switch_Port", p.Name, "up=true")
 		}
-		if _, err := l.run(ctx, central, args...); err != nil {
+		if _, err := l.Run(ctx, central, args...); err != nil {
 			return err
 		}
-		if _, err := l.run(ctx, central, append(l.nbctl(), "--wait=hv", "sync")...); err != nil {
+		if _, err := l.Run(ctx, central, append(l.nbctl(), "--wait=hv", "sync")...); err != nil {
 			return err
 		}
 	}
@@ -232,7 +232,7 @@ func (l *Lab) prime(ctx context.Context, n Node) error {
 			if peer.Name == n.Name {
 				continue
 			}
-			if _, err := l.run(ctx, n.Name, "ovs-appctl", "-T", "5", "tnl/arp/set", "br-ex", addr.Addr().String(), privateMAC(peer.IPv4.Addr())); err != nil {
+			if _, err := l.Run(ctx, n.Name, "ovs-appctl", "-T", "5", "tnl/arp/set", "br-ex", addr.Addr().String(), privateMAC(peer.IPv4.Addr())); err != nil {
 				return err
 			}
 		}

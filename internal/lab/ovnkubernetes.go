@@ -149,8 +149,8 @@ func okNodeSwitch(nb *northbound, n Node, i int) {
 	// Kubelet's probes come from the management port and pass whatever a policy says.
 	for _, f := range []struct{ family, addr string }{{"ip4", mp.String()}, {"ip6", fmt.Sprintf("fd00:10:244:%d::2", i)}} {
 		id := f.family + name
-		nb.row(id, "ACL", append(ids(okOwner, okController, okType, "NetpolNode", okName, name, "direction", "Ingress", "ip", f.addr,
-			okID, okController+":NetpolNode:"+name+":Ingress:"+f.addr),
+		nb.row(id, "ACL", append(ids(okOwner, okController, okType, "NetpolNode", okName, name, "ip", f.addr,
+			okID, okController+":NetpolNode:"+name+":"+f.addr),
 			"direction=to-lport", "priority=1001", "action=allow-related", text("match", f.family+".src=="+f.addr))...)
 		nb.add("add Logical_Switch %s acls @%s", name, id)
 	}

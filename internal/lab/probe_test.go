@@ -112,7 +112,7 @@ func TestBackup(t *testing.T) {
 		"sb.db":         `["OVN_Southbound",{"op":"select","table":"Port_Binding","where":[["logical_port","==","shop_web-1"]],"columns":["logical_port"]}]`,
 		"node1/conf.db": `["Open_vSwitch",{"op":"select","table":"Interface","where":[["name","==","ovn-k8s-mp0"]],"columns":["name"]}]`,
 	} {
-		out, err := l.run(t.Context(), central, "ovsdb-tool", "query", filepath.Join(dir, file), query)
+		out, err := l.Run(t.Context(), central, "ovsdb-tool", "query", filepath.Join(dir, file), query)
 		if err != nil || !strings.Contains(out, "shop_web-1") && !strings.Contains(out, "ovn-k8s-mp0") {
 			t.Errorf("%s: %s, %v; want the row", file, out, err)
 		}

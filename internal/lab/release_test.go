@@ -41,7 +41,7 @@ func TestReleases(t *testing.T) {
 					}()
 					t.Logf("up after %v", l.Times)
 					checkProbes(t, l.State, want[kind])
-					if v, err := l.run(t.Context(), "node1", "ovs-vsctl", "get", "Open_vSwitch", ".", "ovs_version"); err != nil || !strings.HasPrefix(r.OVS, strings.Trim(v, "\"\n")) {
+					if v, err := l.Run(t.Context(), "node1", "ovs-vsctl", "get", "Open_vSwitch", ".", "ovs_version"); err != nil || !strings.HasPrefix(r.OVS, strings.Trim(v, "\"\n")) {
 						t.Errorf("node1 runs OVS %s (%v), want %s", v, err, r.OVS)
 					}
 				})
@@ -51,7 +51,7 @@ func TestReleases(t *testing.T) {
 }
 
 // Two installers of one release do not meet in the same root, and the second uses what the first made.
-func TestInstallTwice(t *testing.T) {
+func TestReleasesInstallTwice(t *testing.T) {
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	var wg sync.WaitGroup
 	for range 2 {
