@@ -127,6 +127,10 @@ func (n *Network) RPFilter(link string) (mode int, known bool) {
 	return max(own, all), ok && okAll
 }
 
+func (n *Network) owns(a netip.Addr) bool {
+	return slices.ContainsFunc(n.Addresses, func(own Address) bool { return own.Prefix.Addr() == a })
+}
+
 func (n *Network) sysctl(key string) (int, bool) {
 	v, err := strconv.Atoi(n.Sysctl[key])
 	return v, err == nil

@@ -34,14 +34,14 @@ func (l *local) Route(_ context.Context, q RouteQuery) (r *Route, err error) {
 	if err := q.check(); err != nil {
 		return nil, err
 	}
-	inside := l.inside(func(h *netlink.Handle) error {
-		r, err = lookup(h, q)
+	err = l.inside(func(h *netlink.Handle) (err error) {
+		r, err = router{h}.lookup(q)
 		return err
 	})
-	if err == nil && inside != nil {
-		err = fmt.Errorf("route lookup for %s: %w", q, inside)
+	if err != nil {
+		return nil, fmt.Errorf("route lookup for %s: %w", q, err)
 	}
-	return r, err
+	return r, nil
 }
 
 // again repeats a netlink dump that the kernel says was interrupted by a
@@ -269,9 +269,12 @@ func readNeighbours(h *netlink.Handle, n *Network, names map[int]string) error {
 	return nil
 }
 
+// A router asks the kernel of one namespace for ways.
+type router struct{ *netlink.Handle }
+
 // lookup asks the kernel for the way of a packet. It answers some kinds of
 // route by an error number; those are turned back into the kinds.
-func lookup(h *netlink.Handle, q RouteQuery) (*Route, error) {
+func (h router) lookup(q RouteQuery) (*Route, error) {
 	opts := &netlink.RouteGetOptions{Iif: q.Iif, Mark: q.Mark}
 	if q.Src.IsValid() {
 		opts.SrcAddr = q.Src.AsSlice()
@@ -279,32 +282,32 @@ func lookup(h *netlink.Handle, q RouteQuery) (*Route, error) {
 	found, err := h.RouteGetWithOptions(q.Dst.AsSlice(), opts)
 	var errno syscall.Errno
 	if errors.As(err, &errno) {
-		return refusedRoute(q, errno, func() (bool, error) { return ownsAddress(h, q.Src) })
+		return refusedRoute(q, errno, h)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("route lookup for %s: %w", q, err)
+		return nil, err
 	}
 	if len(found) == 0 {
-		return nil, fmt.Errorf("route lookup for %s: empty answer", q)
+		return nil, errors.New("empty answer")
 	}
 	r := found[0]
 	names := map[int]string{}
 	if r.LinkIndex > 0 {
 		l, err := h.LinkByIndex(r.LinkIndex)
 		if err != nil {
-			return nil, fmt.Errorf("route lookup for %s: %w", q, err)
+			return nil, err
 		}
 		names[r.LinkIndex] = l.Attrs().Name
 	}
 	return answerRoute(q, routeOf(r, familyOf(q.Dst), names)), nil
 }
 
-func ownsAddress(h *netlink.Handle, a netip.Addr) (bool, error) {
+func (h router) owns(a netip.Addr) (bool, error) {
 	n := &Network{}
-	if err := readAddresses(h, n, nil); err != nil {
+	if err := readAddresses(h.Handle, n, nil); err != nil {
 		return false, err
 	}
-	return slices.ContainsFunc(n.Addresses, func(o Address) bool { return o.Prefix.Addr() == a }), nil
+	return n.owns(a), nil
 }
 
 func familyOf(a netip.Addr) int {

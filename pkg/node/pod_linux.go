@@ -46,11 +46,14 @@ func (l *local) pod(ctx context.Context, link string) (*PodNet, error) {
 		return nil, err
 	}
 	pod.route = func(_ context.Context, q RouteQuery) (r *Route, err error) {
-		err = there.inside(func(h *netlink.Handle) error {
-			r, err = lookup(h, q)
+		err = there.inside(func(h *netlink.Handle) (err error) {
+			r, err = router{h}.lookup(q)
 			return err
 		})
-		return r, err
+		if err != nil {
+			return nil, fmt.Errorf("route lookup for %s in %s: %w", q, there.name, err)
+		}
+		return r, nil
 	}
 	return pod, pod.findLink(here)
 }

@@ -7,8 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/netip"
 	"regexp"
-	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -247,16 +247,27 @@ func (r *remote) Route(ctx context.Context, q RouteQuery) (*Route, error) {
 	if err := q.check(); err != nil {
 		return nil, err
 	}
-	answer, err := r.lookup(ctx, q, "ip", func() (*Network, error) { return r.Network(ctx) })
+	return remoteRouter{r, ctx, "ip", r.Network}.route(q)
+}
+
+// A remoteRouter asks ip(8), which may be run in another namespace, for ways.
+type remoteRouter struct {
+	*remote
+	ctx     context.Context
+	ip      string
+	network func(context.Context) (*Network, error)
+}
+
+func (r remoteRouter) route(q RouteQuery) (*Route, error) {
+	answer, err := r.lookup(q)
 	if err != nil {
 		return nil, fmt.Errorf("route lookup for %s: %w", q, err)
 	}
 	return answer, nil
 }
 
-// lookup asks ip(8), which may be run in another namespace, for a way.
-func (r *remote) lookup(ctx context.Context, q RouteQuery, ip string, network func() (*Network, error)) (*Route, error) {
-	script := "part route $T " + ip + " -N -d -j route get " + shellQuote(q.Dst.String())
+func (r remoteRouter) lookup(q RouteQuery) (*Route, error) {
+	script := "part route $T " + r.ip + " -N -d -j route get " + shellQuote(q.Dst.String())
 	if q.Src.IsValid() {
 		script += " from " + shellQuote(q.Src.String())
 	}
@@ -266,18 +277,12 @@ func (r *remote) lookup(ctx context.Context, q RouteQuery, ip string, network fu
 	if q.Mark != 0 {
 		script += fmt.Sprintf(" mark %d", q.Mark)
 	}
-	p, err := r.ask(ctx, "route", "route", script+"\n")
+	p, err := r.ask(r.ctx, "route", "route", script+"\n")
 	if err != nil {
 		return nil, err
 	}
 	if errno := answeredErrno(p.err); p.code != 0 && errno != 0 {
-		return refusedRoute(q, errno, func() (bool, error) {
-			n, err := network()
-			if err != nil {
-				return false, err
-			}
-			return slices.ContainsFunc(n.Addresses, func(a Address) bool { return a.Prefix.Addr() == q.Src }), nil
-		})
+		return refusedRoute(q, errno, r)
 	}
 	if err := r.explain(p, "ip"); err != nil {
 		return nil, err
@@ -287,6 +292,14 @@ func (r *remote) lookup(ctx context.Context, q RouteQuery, ip string, network fu
 		return nil, r.fail(fmt.Errorf("ip route get: cannot read its answer: %w", cmp.Or(err, errors.New("empty"))))
 	}
 	return answerRoute(q, routes[0]), nil
+}
+
+func (r remoteRouter) owns(a netip.Addr) (bool, error) {
+	n, err := r.network(r.ctx)
+	if err != nil {
+		return false, err
+	}
+	return n.owns(a), nil
 }
 
 // answeredErrno finds the kernel's error number in what ip(8) says, in the

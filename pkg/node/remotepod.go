@@ -48,7 +48,7 @@ func (r *remote) pod(ctx context.Context, link string) (*PodNet, error) {
 		return nil, err
 	}
 	pod.route = func(ctx context.Context, q RouteQuery) (*Route, error) {
-		return r.lookup(ctx, q, ip, func() (*Network, error) { return pod.Network, nil })
+		return remoteRouter{r, ctx, ip, func(context.Context) (*Network, error) { return pod.Network, nil }}.route(q)
 	}
 	return pod, pod.findLink(*here)
 }

@@ -13,8 +13,11 @@ func answerRoute(q RouteQuery, r Route) *Route {
 }
 
 // refusedRoute reads the error number by which the kernel answers a lookup.
-// Some numbers also say that the source is not one of the host's addresses.
-func refusedRoute(q RouteQuery, errno syscall.Errno, ownsSrc func() (bool, error)) (*Route, error) {
+// Some numbers have two meanings; the host tells them apart.
+func refusedRoute(q RouteQuery, errno syscall.Errno, host interface {
+	owns(netip.Addr) (bool, error)
+	lookup(RouteQuery) (*Route, error)
+}) (*Route, error) {
 	types := map[syscall.Errno]string{
 		syscall.ENETUNREACH:  "none",
 		syscall.EHOSTUNREACH: "unreachable",
@@ -22,19 +25,30 @@ func refusedRoute(q RouteQuery, errno syscall.Errno, ownsSrc func() (bool, error
 		syscall.EXDEV:        "martian",
 		syscall.EINVAL:       "blackhole",
 	}
-	if types[errno] == "" {
-		return nil, fmt.Errorf("route lookup for %s: %w", q, errno)
-	}
-	if (errno == syscall.EINVAL || errno == syscall.ENETUNREACH) && q.Src.IsValid() && q.Iif == "" {
-		own, err := ownsSrc()
+	answer := &Route{Type: types[errno], Dst: hostPrefix(q.Dst)}
+	switch {
+	case answer.Type == "":
+		return nil, errno
+	case errno == syscall.EINVAL && q.Iif != "":
+		// A blackhole, or the source is refused: then the host itself
+		// would find a way.
+		own, err := host.lookup(RouteQuery{Dst: q.Dst, Mark: q.Mark})
 		if err != nil {
-			return nil, fmt.Errorf("route lookup for %s: %w", q, err)
+			return nil, err
+		}
+		if own.Type != "blackhole" {
+			answer.Type = "martian"
+		}
+	case (errno == syscall.EINVAL || errno == syscall.ENETUNREACH) && q.Src.IsValid() && q.Iif == "":
+		own, err := host.owns(q.Src)
+		if err != nil {
+			return nil, err
 		}
 		if !own {
-			return nil, fmt.Errorf("route lookup for %s: %s is no address of this host, name the interface the packet arrives on: %w", q, q.Src, errno)
+			return nil, fmt.Errorf("%s is no address of this host, name the interface the packet arrives on: %w", q.Src, errno)
 		}
 	}
-	return &Route{Type: types[errno], Dst: hostPrefix(q.Dst)}, nil
+	return answer, nil
 }
 
 func hostPrefix(a netip.Addr) netip.Prefix { return netip.PrefixFrom(a, a.BitLen()) }

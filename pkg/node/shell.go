@@ -122,7 +122,7 @@ func runScript(ctx context.Context, words []string, body string, each time.Durat
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = time.Second
 	err := cmd.Run()
-	parts := parseParts(out.Bytes(), boundary)
+	parts := parseParts(out.kept, boundary)
 	switch {
 	case out.over:
 		return parts, fmt.Errorf("%s: printed more than %d MiB", words[0], maxReply>>20)
@@ -133,7 +133,7 @@ func runScript(ctx context.Context, words []string, body string, each time.Durat
 	case err == nil:
 		err = errors.New("ran no script: the prefix must run the command that follows it, sh, with standard input")
 	}
-	if text := strings.TrimSpace(said.String()); text != "" {
+	if text := strings.TrimSpace(string(said.kept)); text != "" {
 		return nil, fmt.Errorf("%s: %s: %w", words[0], text, err)
 	}
 	return nil, fmt.Errorf("%s: %w", words[0], err)
@@ -173,22 +173,22 @@ func parseParts(b []byte, boundary string) map[string]part {
 }
 
 // A bounded buffer keeps the first bytes written to it and says when there
-// were more.
+// were more. It embeds no bytes.Buffer: io.Copy would go by its ReadFrom.
 type bounded struct {
-	bytes.Buffer
+	kept  []byte
 	limit int
 	over  bool
 	full  func()
 }
 
 func (b *bounded) Write(p []byte) (int, error) {
-	if free := b.limit - b.Len(); len(p) > free {
-		b.Buffer.Write(p[:free])
-		if !b.over && b.full != nil {
+	n := min(len(p), b.limit-len(b.kept))
+	b.kept = append(b.kept, p[:n]...)
+	if n < len(p) && !b.over {
+		b.over = true
+		if b.full != nil {
 			b.full()
 		}
-		b.over = true
-		return len(p), nil
 	}
-	return b.Buffer.Write(p)
+	return len(p), nil
 }

@@ -35,34 +35,25 @@ type openflow struct {
 	xid     uint32
 }
 
-// dialOpenflow connects and agrees on the highest version both sides speak.
-func dialOpenflow(ctx context.Context, path string) (*openflow, error) {
-	conn, err := dialUnix(ctx, path)
-	if err != nil {
-		return nil, err
-	}
-	c := &openflow{conn: conn, version: 6, xid: 1}
+// greet agrees with the switch on the highest version both sides speak.
+func (c *openflow) greet() error {
 	hello := binary.BigEndian.AppendUint16(nil, 1) // element: version bitmap
 	hello = binary.BigEndian.AppendUint16(hello, 8)
 	hello = binary.BigEndian.AppendUint32(hello, ofpVersions)
 	if err := c.send(ofpHello, hello); err != nil {
-		conn.Close()
-		return nil, err
+		return err
 	}
 	version, kind, body, err := c.receive()
-	if err == nil && kind != ofpHello {
-		err = fmt.Errorf("not an OpenFlow switch: first message has type %d", kind)
-	}
 	if err != nil {
-		conn.Close()
-		return nil, err
+		return err
 	}
-	c.version = commonVersion(version, body)
-	if c.version == 0 {
-		conn.Close()
-		return nil, errors.New("no common OpenFlow version")
+	if kind != ofpHello {
+		return fmt.Errorf("not an OpenFlow switch: first message has type %d", kind)
 	}
-	return c, nil
+	if c.version = commonVersion(version, body); c.version == 0 {
+		return errors.New("no common OpenFlow version")
+	}
+	return nil
 }
 
 // commonVersion is the highest version that the peer's HELLO and we share.
@@ -124,13 +115,17 @@ func (c *openflow) ask(request, reply uint32) ([]byte, error) {
 // tlvMap reads a bridge's tunnel option table as ovs-ofctl(8) dump-tlv-map
 // prints it.
 func tlvMap(ctx context.Context, socket, bridge string) (string, error) {
-	c, err := dialOpenflow(ctx, socket)
+	conn, err := dialUnix(ctx, socket)
 	if err != nil {
 		return "", fmt.Errorf("bridge %s: %w", bridge, silent(ctx, "OpenFlow hello", err))
 	}
-	defer c.conn.Close()
-	stop := context.AfterFunc(ctx, func() { _ = c.conn.SetDeadline(time.Unix(1, 0)) })
+	defer conn.Close() //nolint:errcheck // only read
+	stop := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
 	defer stop()
+	c := &openflow{conn: conn, version: 6, xid: 1}
+	if err := c.greet(); err != nil {
+		return "", fmt.Errorf("bridge %s: %w", bridge, silent(ctx, "OpenFlow hello", err))
+	}
 	body, err := c.ask(nxTLVTableRequest, nxTLVTableReply)
 	if err != nil {
 		return "", fmt.Errorf("bridge %s: %w", bridge, silent(ctx, "tlv table request", err))

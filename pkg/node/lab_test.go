@@ -1,0 +1,104 @@
+package node_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ovnctl/ovnctl/internal/lab"
+	"github.com/ovnctl/ovnctl/pkg/node"
+)
+
+// hosts is the lab that the tests of this package look at.
+var hosts *lab.Lab
+
+func TestMain(m *testing.M) {
+	var err error
+	if hosts, err = lab.Up(context.Background(), lab.OVNKubernetes(), lab.Options{}); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	code := m.Run()
+	if err := hosts.Down(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+func local(t *testing.T, name string) node.Host {
+	t.Helper()
+	return node.Local(node.LocalConfig{
+		Name:      name,
+		OVSRunDir: filepath.Join(hosts.Dir, name, "run/openvswitch"),
+		OVNRunDir: filepath.Join(hosts.Dir, name, "run/ovn"),
+	})
+}
+
+func remote(t *testing.T, name string) node.Host {
+	t.Helper()
+	h, err := node.Remote(node.RemoteConfig{Hostname: name, Prefix: filepath.Join(hosts.Dir, "enter") + " {hostname}"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+// enter runs a command on a host of the lab.
+func enter(t *testing.T, host string, args ...string) string {
+	t.Helper()
+	out, err := hosts.Command(context.Background(), host, args...).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%s: %s: %v: %s", host, strings.Join(args, " "), err, out)
+	}
+	return string(out)
+}
+
+// podOn is a pod on a node.
+func podOn(t *testing.T, name string) lab.Pod {
+	t.Helper()
+	for _, p := range hosts.Topology.Pods {
+		if p.Node == name {
+			return p
+		}
+	}
+	t.Fatalf("no pod on %s", name)
+	return lab.Pod{}
+}
+
+// pidOf is the process of a node's daemon.
+func pidOf(t *testing.T, host, dir, daemon string) string {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join(hosts.Dir, host, "run", dir, daemon+".pid"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimSpace(string(b))
+}
+
+// stopped holds a process still until the test ends.
+func stopped(t *testing.T, pid string) {
+	t.Helper()
+	kill := func(signal string) {
+		if out, err := exec.Command("kill", "-"+signal, pid).CombinedOutput(); err != nil {
+			t.Errorf("kill -%s %s: %v: %s", signal, pid, err, out)
+		}
+	}
+	kill("STOP")
+	t.Cleanup(func() { kill("CONT") })
+}
+
+// soon fails the test when f takes longer.
+func soon(t *testing.T, limit time.Duration, f func()) {
+	t.Helper()
+	start := time.Now()
+	f()
+	if took := time.Since(start); took > limit {
+		t.Errorf("took %v, more than %v", took, limit)
+	}
+}
