@@ -29,11 +29,11 @@ var fragNames = []struct {
 	{"no", 0, 3}, {"yes", 1, 1}, {"first", 1, 3}, {"later", 3, 3}, {"later", 2, 2}, {"not_later", 0, 2},
 }
 
-// Print writes a value of the field as Open vSwitch does.
+// Print writes a value of the field as Open vSwitch does in actions.
 func (f *Field) Print(v Value) string { return f.PrintMasked(v, f.Mask()) }
 
-// PrintMasked writes those bits of a value that mask selects: "10.0.0.0/8",
-// "0x1/0xff", "+new-est".
+// PrintMasked writes those bits of a value that mask selects as Open vSwitch does
+// in actions: "10.0.0.0/8", "0x1/0xff", "96/0xf0".
 func (f *Field) PrintMasked(v, mask Value) string {
 	mask = mask.And(f.Mask())
 	v = v.And(f.Mask())
@@ -70,18 +70,30 @@ func (f *Field) PrintMasked(v, mask Value) string {
 		}
 		return v.Decimal() + "/" + mask.Hex()
 	}
-	switch digits := f.hexDigits(); {
-	case exact && digits > 0:
-		return fmt.Sprintf("0x%0*x", digits, v.Lo)
-	case exact:
+	if exact {
 		return v.Hex()
-	case digits > 0:
-		return fmt.Sprintf("0x%0*x/0x%0*x", digits, v.Lo, digits, mask.Lo)
 	}
 	return v.Hex() + "/" + mask.Hex()
 }
 
-// hexDigits is the fixed width that Open vSwitch gives some hexadecimal fields.
+// PrintMatch writes those bits of a value that mask selects as Open vSwitch does
+// in matches and flows, where some numbers are written in other ways than in
+// actions: vlan_tci=0x0000, tp_dst=0x50/0xfff0.
+func (f *Field) PrintMatch(v, mask Value) string {
+	v, mask = v.And(f.Mask()), mask.And(f.Mask())
+	exact := mask == f.Mask()
+	switch digits := f.hexDigits(); {
+	case digits > 0 && exact:
+		return fmt.Sprintf("0x%0*x", digits, v.Lo)
+	case digits > 0:
+		return fmt.Sprintf("0x%0*x/0x%0*x", digits, v.Lo, digits, mask.Lo)
+	case f.Format == Decimal && !exact:
+		return fmt.Sprintf("0x%x/0x%x", v.Lo, mask.Lo)
+	}
+	return f.PrintMasked(v, mask)
+}
+
+// hexDigits is the fixed width that some hexadecimal fields have in matches.
 func (f *Field) hexDigits() int {
 	switch f.Name {
 	case "vlan_tci", "vlan_tci1", "eth_type":
@@ -95,10 +107,11 @@ func (f *Field) hexDigits() int {
 func printIP(v, mask Value, bits int) string {
 	addr := func(v Value) string {
 		a, _ := netip.AddrFromSlice(v.Bytes(bits / 8))
-		if a.Is4In6() {
-			return "::ffff:" + a.Unmap().String()
+		if v.BitLen() > 16 && v.BitLen() <= 32 && bits == 128 { // as inet_ntop(3) does
+			low, _ := netip.AddrFromSlice(v.Bytes(4))
+			return "::" + low.String()
 		}
-		return a.String()
+		return a.String() // writes the other embedded IPv4 addresses, ::ffff:1.2.3.4
 	}
 	if mask == Ones(bits) {
 		return addr(v)

@@ -264,7 +264,7 @@ func (w *flowWriter) word(s string) {
 }
 
 func (w *flowWriter) field(f *Field) {
-	w.word(f.Label() + "=" + f.Print(w.flow.Get(f)))
+	w.word(f.Label() + "=" + f.PrintMatch(w.flow.Get(f), f.Mask()))
 }
 
 func (w *flowWriter) nonzero(fields []*Field) {

@@ -41,6 +41,7 @@ type SetField struct {
 	Field       *flow.Field
 	Value, Mask flow.Value
 	Name        string // as the field was called, if not by its Name
+	masked      bool   // the mask was written although it has all bits
 }
 
 // Load writes a number into a sub-field (load:VALUE->dst).

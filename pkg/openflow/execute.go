@@ -33,7 +33,9 @@ func (m *machine) action(w *walk, n *Node) {
 	case PopVLAN:
 		m.popVLAN()
 	case CTClear:
-		m.flow.ClearConntrack()
+		if m.tracked {
+			m.untrack()
+		}
 	case CT:
 		m.conntrack(w, n, a)
 	case Clone:
@@ -152,7 +154,12 @@ func (m *machine) conntrack(w *walk, n *Node, a CT) {
 	if forked {
 		m.forks = append(m.forks, fork{m.pass, event, m.bridge, before, append([]saved(nil), m.stack...)})
 	}
+	m.untrack()
+}
+
+func (m *machine) untrack() {
 	m.flow.ClearConntrack()
+	m.tracked = false
 }
 
 // inside executes the lines of what is inside of ct.
@@ -211,6 +218,9 @@ func (ct *ConntrackEvent) marks(p *flow.Flow) {
 // clone executes the actions inside of clone, which the reply prints on the
 // lines after it, and puts everything back.
 func (m *machine) clone(w *walk, a Clone) {
+	if tracked := m.tracked; !a.Actions.reversible() {
+		defer func() { m.tracked = tracked }()
+	}
 	m.isolated(func() {
 		for _, inner := range a.Actions {
 			if !m.expect(w, inner) {
@@ -222,6 +232,18 @@ func (m *machine) clone(w *walk, a Clone) {
 			m.next(w)
 		}
 	})
+}
+
+// reversible reports whether Open vSwitch can execute a clone of the actions
+// without a clone in the datapath.
+func (list Actions) reversible() bool {
+	for _, a := range list {
+		switch a.(type) {
+		case CT, Meter, CheckPktLarger, Other:
+			return false
+		}
+	}
+	return true
 }
 
 // expect executes lines up to and including the action that must come next. It
@@ -266,6 +288,7 @@ func (m *machine) group(w *walk, n *Node, a Group) {
 func (m *machine) checkPktLarger(w *walk, n *Node, a CheckPktLarger) {
 	larger, smaller := halves(w.rest)
 	w.rest = nil
+	tracked := m.tracked
 	for i, lines := range [][]*Node{larger, smaller} {
 		if i == 1 && lines == nil {
 			break
@@ -276,6 +299,7 @@ func (m *machine) checkPktLarger(w *walk, n *Node, a CheckPktLarger) {
 			m.emit(Event{Kind: EventCheckPktLarger, Node: n, Larger: &LargerEvent{a.Size, bit == 1}})
 			m.run(lines)
 		})
+		m.tracked = tracked
 	}
 }
 

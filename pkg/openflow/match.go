@@ -108,10 +108,8 @@ func (t Term) String() string {
 		return name + "=NP"
 	case t.Port.Name != "":
 		return name + "=" + t.Port.String()
-	case t.Field.Format == flow.Decimal && t.Mask != t.Field.Mask():
-		return name + "=" + t.Value.Hex() + "/" + t.Mask.Hex()
 	}
-	return name + "=" + t.Field.PrintMasked(t.Value, t.Mask)
+	return name + "=" + t.Field.PrintMatch(t.Value, t.Mask)
 }
 
 // Field returns the term about the field of that name, which may be any of the

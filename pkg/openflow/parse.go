@@ -244,6 +244,7 @@ func (w word) setField() (Action, error) {
 	if set.Value, set.Mask, err = f.ParseValue(w.body); err != nil {
 		return nil, within(err, w.bodyAt)
 	}
+	set.masked = set.Mask == f.Mask() && strings.Contains(w.body, "/")
 	return set, nil
 }
 

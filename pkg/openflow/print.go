@@ -84,7 +84,11 @@ func (a SetField) String() string {
 	if name == "" {
 		name = a.Field.Name
 	}
-	return "set_field:" + a.Field.PrintMasked(a.Value, a.Mask) + "->" + name
+	value := a.Field.PrintMasked(a.Value, a.Mask)
+	if a.masked {
+		value += "/" + a.Mask.Hex()
+	}
+	return "set_field:" + value + "->" + name
 }
 
 func (a Load) String() string { return "load:" + a.Value.Hex() + "->" + a.Dst.String() }

@@ -46,6 +46,7 @@ func Replay(t *Trace, start *flow.Flow) []*Replayed {
 			unhide(&m.flow, &from.flow)
 		}
 		r.Start = m.flow
+		m.tracked = m.flow.Uint("ct_state")&stateTracked != 0 || p.Recirc != nil && p.Recirc.Conntrack
 		m.run(p.Roots)
 		r.Final, r.Events, r.Elided = m.flow, m.events, m.elided
 		room -= len(m.events)
@@ -81,6 +82,9 @@ func (r *Replayed) Agrees() bool {
 // maxEvents bounds what Replay returns.
 const maxEvents = 1 << 16
 
+// stateTracked is the trk bit of ct_state.
+const stateTracked = 0x20
+
 // A fork is a copy of the packet that connection tracking will bring back.
 type fork struct {
 	pass, event int
@@ -107,6 +111,9 @@ type machine struct {
 	events []Event
 	forks  []fork
 	elided bool
+	// tracked: conntrack has seen the packet, so that ct_clear does something. A
+	// clone that the switch does not hand to the datapath leaves it changed.
+	tracked bool
 	room   int // how many events there may be
 }
 
@@ -207,6 +214,7 @@ func (m *machine) isolated(f func()) {
 // enter follows the packet into another bridge. Metadata, registers, the tunnel
 // and conntrack stay behind. outer, if not nil, is the packet around it.
 func (m *machine) enter(n *Node, outer *flow.Flow) {
+	tracked := m.tracked
 	m.isolated(func() {
 		bridge, step := m.bridge, m.step
 		if outer != nil {
@@ -216,10 +224,11 @@ func (m *machine) enter(n *Node, outer *flow.Flow) {
 		m.flow.ClearTunnel()
 		m.flow.ClearConntrack()
 		m.flow.SetInPort(entrance(n))
-		m.stack, m.bridge = nil, n.Bridge
+		m.stack, m.bridge, m.tracked = nil, n.Bridge, false
 		m.run(n.Children)
 		m.bridge, m.step = bridge, step
 	})
+	m.tracked = tracked
 }
 
 // entrance is the port by which the packet enters a bridge, where the first

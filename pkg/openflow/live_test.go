@@ -1,0 +1,337 @@
+package openflow
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ovnctl/ovnctl/pkg/flow"
+)
+
+// A vswitch is a real ovs-vswitchd with a datapath of dummy ports, which needs no
+// kernel and no network.
+type vswitch struct {
+	t   *testing.T
+	dir string
+}
+
+const schema = "/usr/share/openvswitch/vswitch.ovsschema"
+
+func startSwitch(t *testing.T) *vswitch {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "ovs") // short: it holds sockets
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	s := &vswitch{t, dir}
+	s.run("ovsdb-tool", "create", dir+"/conf.db", schema)
+	s.daemon("ovsdb-server", dir+"/conf.db", "--remote=punix:"+dir+"/db.sock", "--unixctl="+dir+"/ovsdb.ctl")
+	s.wait(dir + "/db.sock")
+	s.run("ovs-vsctl", "--db=unix:"+dir+"/db.sock", "--no-wait", "init")
+	s.daemon("ovs-vswitchd", "unix:"+dir+"/db.sock", "--enable-dummy=override", "--disable-system", "--unixctl="+dir+"/vs.ctl")
+	args := []string{"--db=unix:" + dir + "/db.sock", "--timeout=20", "add-br", "br0", "--", "set", "bridge", "br0",
+		"datapath-type=dummy", "fail-mode=secure", "protocols=OpenFlow10,OpenFlow15"}
+	for i := 1; i <= 3; i++ {
+		args = append(args, "--", "add-port", "br0", fmt.Sprintf("p%d", i), "--", "set", "interface", fmt.Sprintf("p%d", i),
+			"type=dummy", fmt.Sprintf("ofport_request=%d", i))
+	}
+	s.run("ovs-vsctl", args...)
+	return s
+}
+
+func (s *vswitch) env() []string {
+	return append(os.Environ(), "OVS_RUNDIR="+s.dir, "OVS_LOGDIR="+s.dir, "OVS_DBDIR="+s.dir, "PATH="+os.Getenv("PATH")+":/usr/sbin")
+}
+
+func (s *vswitch) command(name string, args ...string) *exec.Cmd {
+	if path, err := exec.LookPath("/usr/sbin/" + name); err == nil {
+		name = path
+	}
+	cmd := exec.Command(name, args...)
+	cmd.Env = s.env()
+	return cmd
+}
+
+func (s *vswitch) run(name string, args ...string) string {
+	s.t.Helper()
+	out, err := s.command(name, args...).CombinedOutput()
+	if err != nil {
+		s.t.Fatalf("%s %q: %v\n%s", name, args, err, out)
+	}
+	return string(out)
+}
+
+func (s *vswitch) daemon(name string, args ...string) {
+	s.t.Helper()
+	cmd := s.command(name, append(args, "--no-chdir", "-vconsole:off", "--log-file="+filepath.Join(s.dir, name+".log"))...)
+	if err := cmd.Start(); err != nil {
+		s.t.Fatalf("%s: %v (is openvswitch-switch installed?)", name, err)
+	}
+	s.t.Cleanup(func() {
+		if err := cmd.Process.Kill(); err != nil {
+			s.t.Error(err)
+		}
+		_ = cmd.Wait() // it was killed
+	})
+}
+
+func (s *vswitch) wait(path string) {
+	s.t.Helper()
+	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+		if conn, err := net.Dial("unix", path); err == nil {
+			conn.Close()
+			return
+		}
+	}
+	s.t.Fatalf("nothing listens at %s", path)
+}
+
+func (s *vswitch) trace(args ...string) string {
+	s.t.Helper()
+	return s.run("ovs-appctl", append([]string{"-t", s.dir + "/vs.ctl", "ofproto/trace", "br0"}, args...)...)
+}
+
+// TestAgainstSwitch gives a real switch random flow tables and random packets:
+// it must accept what we print, and its traces must replay to the final flow that
+// it computed itself.
+func TestAgainstSwitch(t *testing.T) {
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	g := &generator{Rand: rand.New(rand.NewPCG(seed, 1))}
+	s := startSwitch(t)
+	traces, passes, steps := 0, 0, 0
+	for range 12 {
+		g.v6 = !g.v6
+		s.load(g.program())
+		for range 25 {
+			p := g.packet()
+			text := s.trace(p.String())
+			tr, err := ParseTrace(text)
+			if err != nil {
+				t.Fatalf("%v\n%s", err, text)
+			}
+			checkNodes(t, p.String(), tr.Passes[0].Roots)
+			if got := tr.Passes[0].Flow; got == nil || !samePacket(p, *got) {
+				t.Fatalf("gave\n%s\nthe switch read\n%s", p.String(), tr.Passes[0].FlowText)
+			}
+			done := Replay(tr, &p)
+			traces++
+			for i, r := range done {
+				passes++
+				steps += checkSteps(t, p.String(), r)
+				if !r.Agrees() {
+					t.Errorf("pass %d ends with\n%s\nwant\n%s", i, r.Final.String(), r.Pass.Final.String())
+				}
+				if r.Pass.Recirc != nil {
+					checkFork(t, p.String(), done, i)
+				}
+			}
+			if t.Failed() {
+				t.Fatalf("in\n%s", text)
+			}
+		}
+	}
+	t.Logf("%d traces, %d passes, %d lookups", traces, passes, steps)
+}
+
+// load makes the flows those of the switch.
+func (s *vswitch) load(flows []FlowEntry) {
+	s.t.Helper()
+	var b strings.Builder
+	for _, f := range flows {
+		b.WriteString(f.String() + "\n")
+	}
+	file := s.dir + "/flows"
+	if err := os.WriteFile(file, []byte(b.String()), 0o600); err != nil {
+		s.t.Fatal(err)
+	}
+	s.run("ovs-ofctl", "-O", "OpenFlow15", "replace-flows", s.dir+"/br0.mgmt", file)
+	dump := s.run("ovs-ofctl", "-O", "OpenFlow15", "--no-names", "dump-flows", s.dir+"/br0.mgmt")
+	for line := range strings.Lines(dump) {
+		if !strings.Contains(line, "actions=") {
+			continue
+		}
+		if e, err := ParseFlowEntry(line); err != nil || e.String() != strings.TrimSpace(line) {
+			s.t.Errorf("dump-flows\n got %s, %v\nwant %s", e, err, line)
+		}
+	}
+}
+
+// samePacket compares the packets apart from the tunnel key, which the switch
+// does not print.
+func samePacket(p, q flow.Flow) bool {
+	unhide(&q, &p)
+	return p.String() == q.String()
+}
+
+// A generator makes random flow tables and packets.
+type generator struct {
+	*rand.Rand
+	v6 bool
+}
+
+const tables = 8
+
+func (g *generator) pick(names ...string) *flow.Field {
+	f, _ := flow.Lookup(names[g.IntN(len(names))])
+	return f
+}
+
+func (g *generator) writable() *flow.Field {
+	names := []string{"reg0", "reg1", "reg2", "reg3", "xreg1", "xxreg0", "xxreg1", "metadata", "pkt_mark", "tun_id",
+		"eth_src", "eth_dst", "nw_ttl", "tcp_src", "tcp_dst", "ip_dscp", "nw_ecn", "in_port"}
+	if g.v6 {
+		return g.pick(append(names, "ipv6_src", "ipv6_dst", "ipv6_label")...)
+	}
+	return g.pick(append(names, "ip_src", "ip_dst")...)
+}
+
+func (g *generator) value(f *flow.Field) flow.Value {
+	v := flow.Value{Hi: g.Uint64(), Lo: g.Uint64()}
+	switch f.Name {
+	case "tun_metadata0":
+		return v.And(flow.Ones(32))
+	case "in_port":
+		return flow.Uint(uint64(1 + g.IntN(3)))
+	case "nw_ttl":
+		return flow.Uint(uint64(64 + g.IntN(64)))
+	}
+	return v.And(f.Mask())
+}
+
+func (g *generator) mask(f *flow.Field) flow.Value {
+	if f.Format == flow.IPv6 { // ovs-ofctl refuses other masks that are long when written
+		n := 1 + g.IntN(128)
+		return flow.Ones(n).Shl(128 - n)
+	}
+	return g.value(f).Or(flow.Uint(1))
+}
+
+func (g *generator) subfield(bits int) flow.Subfield {
+	for {
+		f := g.writable()
+		width := f.Bits
+		switch f.Name {
+		case "in_port", "nw_ttl":
+			continue
+		case "tun_metadata0":
+			width = 32
+		}
+		if width >= bits {
+			return flow.Subfield{Field: f, Lo: g.IntN(width - bits + 1), Bits: bits}
+		}
+	}
+}
+
+// program makes tables in which a packet goes from low to high ones.
+func (g *generator) program() []FlowEntry {
+	keyword := "tcp"
+	if g.v6 {
+		keyword = "tcp6"
+	}
+	var list []FlowEntry
+	for table := range tables {
+		for priority := 1; priority <= 3; priority++ {
+			m := Match{Terms: []Term{{Keyword: keyword}}}
+			if priority > 1 {
+				f := g.pick("reg0", "reg1", "metadata", "tcp_dst", "xreg1")
+				mask := flow.Uint(1 << g.IntN(f.Bits))
+				m.Terms = append(m.Terms, Term{Field: f, Value: g.value(f).And(mask), Mask: mask})
+			}
+			list = append(list, FlowEntry{Table: Table{Number: table}, Priority: priority, Match: m, Actions: g.actions(table, 0)})
+		}
+	}
+	return list
+}
+
+func (g *generator) actions(table, depth int) Actions {
+	var list Actions
+	for range 1 + g.IntN(6) {
+		list = append(list, g.action(table, depth))
+	}
+	return list
+}
+
+func (g *generator) action(table, depth int) Action {
+	bits := 1 + g.IntN(32)
+	switch g.IntN(16) {
+	case 0, 1:
+		f := g.writable()
+		mask := f.Mask()
+		if f.Maskable && f.Name != "tun_metadata0" && g.IntN(2) == 0 {
+			mask = g.mask(f)
+		}
+		return SetField{Field: f, Value: g.value(f).And(mask), Mask: mask}
+	case 2:
+		return Load{Value: flow.Uint(g.Uint64()).And(flow.Ones(bits)), Dst: g.subfield(bits)}
+	case 3, 4:
+		return Move{Src: g.subfield(bits), Dst: g.subfield(bits)}
+	case 5:
+		return Push{Src: g.subfield(bits)}
+	case 6:
+		return Pop{Dst: g.subfield(bits)}
+	case 7:
+		return DecTTL{}
+	case 8:
+		return CTClear{}
+	case 9:
+		if depth < 3 {
+			return Clone{g.actions(table, depth+1)}
+		}
+		return PushVLAN{0x8100}
+	case 10:
+		return g.conntrack(table)
+	case 11:
+		return Output{Port: flow.PortID{Number: []uint32{1, 2, 3, flow.PortLocal, flow.PortInPort, 9}[g.IntN(6)]}}
+	default:
+		if table+1 < tables {
+			return Resubmit{Table: Table{Number: table + 1 + g.IntN(tables-table-1)}}
+		}
+		return SetField{Field: flow.Reg(5), Value: flow.Uint(5), Mask: flow.Uint(7)}
+	}
+}
+
+func (g *generator) conntrack(table int) Action {
+	ct := CT{Table: NoTable, HasZone: true, Zone: uint16(g.IntN(100))}
+	if g.IntN(2) == 0 {
+		src := g.subfield(16)
+		ct.ZoneSrc, ct.Zone = &src, 0
+	}
+	if table+1 < tables && g.IntN(3) > 0 {
+		ct.Table = Table{Number: table + 1}
+	}
+	if g.IntN(2) == 0 {
+		ct.Commit = true
+		mark, _ := flow.Lookup("ct_mark")
+		label, _ := flow.Lookup("ct_label")
+		ct.Exec = Actions{SetField{Field: mark, Value: flow.Uint(5), Mask: flow.Uint(7)},
+			Move{Src: g.subfield(16), Dst: flow.Subfield{Field: label, Lo: g.IntN(64), Bits: 16}}}
+	}
+	return ct
+}
+
+func (g *generator) packet() flow.Flow {
+	var p flow.Flow
+	keyword, _ := flow.LookupKeyword("tcp")
+	if g.v6 {
+		keyword, _ = flow.LookupKeyword("tcp6")
+	}
+	keyword.Apply(&p)
+	p.SetInPort(flow.PortID{Number: 1})
+	for range 12 {
+		f := g.writable()
+		if f.Name != "in_port" && f.Name != "tun_metadata0" {
+			p.Set(f, g.value(f))
+		}
+	}
+	ttl, _ := flow.Lookup("nw_ttl")
+	p.Set(ttl, flow.Uint(64))
+	return p
+}
