@@ -31,9 +31,7 @@ func (n *Names) Annotate(f *flow.Field, value flow.Value, at Context) string {
 	switch f.Name {
 	case "metadata":
 		return n.datapathText(value.Lo)
-	case "reg14":
-		return n.portText(at.Metadata, value.Lo)
-	case "reg15":
+	case "reg14", "reg15":
 		return n.portText(at.Metadata, value.Lo)
 	case "reg10":
 		return strings.Join(FlagNames(uint32(value.Lo), n.Version), ",")
