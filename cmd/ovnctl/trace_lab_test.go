@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -43,20 +44,27 @@ func traceTruth(t *testing.T, topology lab.Topology, release string, pairs int) 
 	})
 	seed := drawSeed(t)
 	t.Logf("seed %d: OVNCTL_SEED=%d draws the same pairs", seed, seed)
-	d := &traceDraw{lab: l, count: map[string]int{}, saved: t.TempDir()}
+	d := &traceDraw{lab: l, planned: map[string]int{}, count: map[string]int{}, saved: t.TempDir()}
 	if err := l.Backup(ctx, d.saved); err != nil {
 		t.Fatal(err)
 	}
 	all := candidates(topology)
 	rng := rand.New(rand.NewPCG(seed, 0))
 	rng.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
-	for _, p := range all {
-		if d.enough(pairs) {
-			break
+	for rest := all; len(rest) > 0 && !d.enough(pairs); {
+		var batch []tracePair
+		for len(rest) > 0 && len(batch) < sideBySide {
+			if d.wanted(rest[0], pairs) {
+				d.planned[rest[0].where]++
+				batch = append(batch, rest[0])
+			}
+			rest = rest[1:]
 		}
-		if d.wanted(p, pairs) {
-			d.compare(ctx, t, p)
+		var wg sync.WaitGroup
+		for _, p := range batch {
+			wg.Go(func() { d.compare(ctx, t, p) })
 		}
+		wg.Wait()
 	}
 	for _, class := range traceClasses {
 		if d.count[class] < quota {
@@ -67,7 +75,7 @@ func traceTruth(t *testing.T, topology lab.Topology, release string, pairs int) 
 	for _, class := range slices.Sorted(maps.Keys(d.count)) {
 		t.Logf("  %-10s %d", class, d.count[class])
 	}
-	d.withoutReplies(ctx, t, all[0])
+	d.withoutReplies(ctx, t, all[slices.IndexFunc(all, func(p tracePair) bool { return p.where == "cross node" && !p.v6 })])
 }
 
 // drawSeed is OVNCTL_SEED, else another one each time.
@@ -83,6 +91,9 @@ func drawSeed(t *testing.T) uint64 {
 	}
 	return seed
 }
+
+// sideBySide is how many pairs are compared at a time: most of it is waiting for packets that do not come.
+const sideBySide = 6
 
 // quota is how many pairs of each class are compared at least.
 const quota = 6
@@ -154,8 +165,11 @@ func candidates(t lab.Topology) []tracePair {
 }
 
 type traceDraw struct {
-	lab           *lab.Lab
-	saved         string // offline directory
+	lab     *lab.Lab
+	saved   string         // offline directory
+	planned map[string]int // by where they go
+
+	mu            sync.Mutex
 	count         map[string]int
 	total, agreed int
 }
@@ -171,7 +185,7 @@ func (d *traceDraw) enough(pairs int) bool {
 
 // wanted leaves room for the classes that are rare.
 func (d *traceDraw) wanted(p tracePair, pairs int) bool {
-	return d.total >= pairs || d.count[p.where] < pairs/4
+	return d.total >= pairs || d.planned[p.where] < pairs/4
 }
 
 // compare sends the packets of a pair and traces it, live and from what was saved meanwhile.
@@ -182,15 +196,8 @@ func (d *traceDraw) compare(ctx context.Context, t *testing.T, p tracePair) {
 		t.Errorf("%s: %v", p, err)
 		return
 	}
-	if d.total >= 1 && want == journey.Delivered && d.count["denied"] < quota && d.enoughBut("denied") {
-		return // only denied pairs are wanted any more
-	}
-	d.total++
-	for _, class := range p.classes() {
-		d.count[class]++
-	}
-	if want != journey.Delivered {
-		d.count["denied"]++
+	if !d.take(p, want) {
+		return
 	}
 	args := append(d.arguments(p), "-o", "json")
 	live := d.ovnctl(ctx, p.at, append(args, "--nb", d.lab.NB(), "--node-exec", d.lab.Dir+"/enter {hostname}", "--record", d.saved)...)
@@ -203,7 +210,26 @@ func (d *traceDraw) compare(ctx context.Context, t *testing.T, p tracePair) {
 		t.Errorf("%s: live says %s (exit %d), the saved replies %s (exit %d)\n%s", p, live.outcome(), live.code, offline.outcome(), offline.code, offline.stderr)
 		return
 	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	d.agreed++
+}
+
+// take counts a pair, unless it is one of which there are enough while denied ones are still missing.
+func (d *traceDraw) take(p tracePair, want journey.Outcome) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if want == journey.Delivered && d.count["denied"] < quota && d.enoughBut("denied") {
+		return false
+	}
+	d.total++
+	for _, class := range p.classes() {
+		d.count[class]++
+	}
+	if want != journey.Delivered {
+		d.count["denied"]++
+	}
+	return true
 }
 
 func (d *traceDraw) enoughBut(but string) bool {
@@ -226,6 +252,9 @@ func (d *traceDraw) truth(ctx context.Context, p tracePair) (journey.Outcome, er
 	}
 	outcome := journey.Delivered
 	for range tries {
+		if outcome != journey.Delivered {
+			break
+		}
 		truth, err := d.lab.Probe(ctx, p.from, p.to, proto, p.port)
 		if err != nil {
 			return "", err
