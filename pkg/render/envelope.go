@@ -70,7 +70,7 @@ func Write(w io.Writer, format string, doc any) error {
 // JSON writes doc, indented. Characters that a terminal would act upon are
 // escaped, so that it is safe to look at and still the same document.
 func JSON(w io.Writer, doc any) error {
-	b, err := encode(doc)
+	b, err := encode(doc, escapeJSON)
 	if err != nil {
 		return err
 	}
@@ -83,25 +83,19 @@ func JSON(w io.Writer, doc any) error {
 }
 
 // encode is doc as compact JSON with a line break, in which only printable
-// characters stand for themselves.
-func encode(doc any) ([]byte, error) {
+// characters stand for themselves; as writes the others.
+func encode(doc any, as func(*bytes.Buffer, rune)) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
 	if err := e.Encode(doc); err != nil {
 		return nil, err
 	}
-	return escape(b.Bytes(), func(out *bytes.Buffer, r rune) {
-		if hi, lo := utf16.EncodeRune(r); hi != unicode.ReplacementChar {
-			fmt.Fprintf(out, `\u%04x\u%04x`, hi, lo)
-			return
-		}
-		fmt.Fprintf(out, `\u%04x`, r)
-	}), nil
+	return escape(b.Bytes(), as), nil
 }
 
 // escape writes each character of text that is neither printable nor a line
-// break by means of as.
+// break by means of as. All of them stand in strings.
 func escape(text []byte, as func(*bytes.Buffer, rune)) []byte {
 	var out bytes.Buffer
 	for _, r := range string(text) {
@@ -114,9 +108,20 @@ func escape(text []byte, as func(*bytes.Buffer, rune)) []byte {
 	return out.Bytes()
 }
 
+func escapeJSON(out *bytes.Buffer, r rune) {
+	if hi, lo := utf16.EncodeRune(r); hi != unicode.ReplacementChar {
+		fmt.Fprintf(out, `\u%04x\u%04x`, hi, lo)
+		return
+	}
+	fmt.Fprintf(out, `\u%04x`, r)
+}
+
+// escapeYAML is also for JSON that YAML reads: it has no surrogate pairs.
+func escapeYAML(out *bytes.Buffer, r rune) { fmt.Fprintf(out, `\U%08x`, r) }
+
 // YAML writes doc with the names and the order of its JSON.
 func YAML(w io.Writer, doc any) error {
-	b, err := encode(doc)
+	b, err := encode(doc, escapeYAML)
 	if err != nil {
 		return err
 	}
@@ -134,9 +139,7 @@ func YAML(w io.Writer, doc any) error {
 	if err := e.Close(); err != nil {
 		return err
 	}
-	_, err = w.Write(escape(out.Bytes(), func(out *bytes.Buffer, r rune) {
-		fmt.Fprintf(out, `\U%08x`, r)
-	}))
+	_, err = w.Write(escape(out.Bytes(), escapeYAML))
 	return err
 }
 
