@@ -1,0 +1,147 @@
+package node
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestSplitWords(t *testing.T) {
+	for in, want := range map[string][]string{
+		"":                                    nil,
+		"ssh {hostname}":                      {"ssh", "{hostname}"},
+		"  a\tb\n c ":                         {"a", "b", "c"},
+		`a 'b c' "d e" f\ g`:                  {"a", "b c", "d e", "f g"},
+		`a ''"" 'x'y"z"`:                      {"a", "", "xyz"},
+		`'$HOME' "\$x \a \"q\" \\" \'`:        {"$HOME", `$x \a "q" \`, "'"},
+		`ssh -o 'ProxyCommand=x; y' $(touch)`: {"ssh", "-o", "ProxyCommand=x; y", "$(touch)"},
+	} {
+		got, err := splitWords(in)
+		if err != nil || !slices.Equal(got, want) {
+			t.Errorf("%q: %q, %v, want %q", in, got, err, want)
+		}
+	}
+	for _, in := range []string{`'`, `a "b`, `a\`} {
+		if got, err := splitWords(in); err == nil {
+			t.Errorf("%q: %q, want an error", in, got)
+		}
+	}
+}
+
+func FuzzSplitWords(f *testing.F) {
+	f.Add("a", "b c", "d'e")
+	f.Fuzz(func(t *testing.T, a, b, c string) {
+		if strings.ToValidUTF8(a+b+c, "") != a+b+c {
+			return // bytes that are no text
+		}
+		words := []string{a, b, c}
+		got, err := splitWords(shellQuote(a) + " " + shellQuote(b) + "\t" + shellQuote(c))
+		if err != nil || !slices.Equal(got, words) {
+			t.Errorf("%q: %q, %v", words, got, err)
+		}
+	})
+}
+
+func FuzzParseParts(f *testing.F) {
+	f.Add([]byte("noise X begin a\nout\nX said a 0\nerr\nX end a\nX begin b\n\nX said b 2\n\nX end b\n"))
+	f.Fuzz(func(_ *testing.T, b []byte) { parseParts(b, "X") })
+}
+
+func TestParseParts(t *testing.T) {
+	got := parseParts([]byte("motd\nX begin a\nout\n\nX said a 0\nerr\nX end a\nX begin b\n\nX said b 2\n\nX end b\nX begin c\ncut sho"), "X")
+	want := map[string]part{"a": {out: []byte("out\n"), err: "err"}, "b": {out: []byte(""), code: 2}}
+	if diff := cmp.Diff(want, got, cmp.AllowUnexported(part{})); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func FuzzTLVMap(f *testing.F) {
+	f.Add(byte(6), []byte("\x00\x00\x01\x00\x00\x40\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x01\x02\x80\x04\x00\x00\x00\x00"))
+	f.Fuzz(func(_ *testing.T, version byte, b []byte) {
+		_, _ = printTLVMap(version, 2, b)
+		commonVersion(version, b)
+	})
+}
+
+// The rules of iptables: as nft shows them when they are its own, and as
+// iptables-save does when they are not.
+func TestParseIptables(t *testing.T) {
+	nft := parseNFT(`table ip nat { # handle 1
+	chain POSTROUTING { # handle 2
+		type nat hook postrouting priority srcnat; policy accept;
+		oifname "eth0" counter packets 3 bytes 180 masquerade  # handle 3
+		meta l4proto tcp counter packets 0 bytes 0 xt target "MASQUERADE" # handle 4
+		counter packets 5 bytes 9 xt target "MARK" # handle 5
+		iifname "masquerade" accept # handle 6
+		ip saddr 10.0.0.0/8 comment "snat to come" accept # handle 7
+	}
+}
+`)
+	want := []NATRule{
+		{Family: "ip", Table: "nat", Chain: "POSTROUTING", Hook: "postrouting", Action: "masquerade", Text: `oifname "eth0" masquerade`},
+		{Family: "ip", Table: "nat", Chain: "POSTROUTING", Hook: "postrouting", Action: "masquerade", Text: `meta l4proto tcp xt target "MASQUERADE"`},
+	}
+	if diff := cmp.Diff(want, nft); diff != "" {
+		t.Errorf("nft (-want +got):\n%s", diff)
+	}
+	legacy := parseIptables("ip6", `*nat
+:PREROUTING ACCEPT [0:0]
+-A PREROUTING -d fd00::1/128 -p tcp -m tcp --dport 80 -j DNAT --to-destination [fd00::2]:8080
+-A KUBE-X -m comment --comment "-j SNAT" -j RETURN
+-A POSTROUTING -j KUBE-X
+-A POSTROUTING -o eth0 -j MASQUERADE
+COMMIT
+`)
+	want = []NATRule{
+		{Family: "ip6", Table: "nat", Chain: "PREROUTING", Hook: "prerouting", Action: "dnat", Text: "-A PREROUTING -d fd00::1/128 -p tcp -m tcp --dport 80 -j DNAT --to-destination [fd00::2]:8080"},
+		{Family: "ip6", Table: "nat", Chain: "POSTROUTING", Hook: "postrouting", Action: "masquerade", Text: "-A POSTROUTING -o eth0 -j MASQUERADE"},
+	}
+	if diff := cmp.Diff(want, legacy); diff != "" {
+		t.Errorf("iptables (-want +got):\n%s", diff)
+	}
+}
+
+func FuzzParseNFT(f *testing.F) {
+	f.Add("table ip x {\nchain y {\ntype nat hook output priority 0\nmasquerade\n}\n}\n")
+	f.Fuzz(func(_ *testing.T, text string) {
+		parseNFT(text)
+		parseIptables("ip", text)
+	})
+}
+
+// Links below another root are followed as there, not as here.
+func TestResolve(t *testing.T) {
+	root := t.TempDir()
+	link := func(name, target string) {
+		if err := os.Symlink(target, filepath.Join(root, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, dir := range []string{"run/ovn", "var"} {
+		if err := os.MkdirAll(filepath.Join(root, dir), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	link("var/run", "/run")
+	link("var/up", "../../../../etc")
+	link("loop", "loop")
+	for in, want := range map[string]string{
+		"/var/run/ovn/x":        "/run/ovn/x",
+		"/var/up/passwd":        "/etc/passwd",
+		"../../etc/passwd":      "/etc/passwd",
+		"/run/../var/run/./ovn": "/run/ovn",
+		"/loop/x":               "/loop/x",
+		"/":                     "",
+	} {
+		if got := Resolve(root, in); got != root+want {
+			t.Errorf("%s: %s, want %s", in, got, root+want)
+		}
+	}
+	if got := Resolve("", "/var/run/x"); got != "/var/run/x" {
+		t.Errorf("without a root: %s", got)
+	}
+}
