@@ -21,6 +21,7 @@ func (nbGlobal) Table() string { return "NB_Global" }
 
 // TestClusterMembers asks a cluster in which one member is cut off.
 func TestClusterMembers(t *testing.T) {
+	t.Parallel()
 	cluster := ovsdbtest.StartCluster(t, ovsdbtest.Northbound, 3)
 	leader, followers := cluster.Leader(), cluster.Followers()
 	leader.Transact(`{"op":"insert","table":"Logical_Switch","row":{"name":"before"}}`)
@@ -102,6 +103,7 @@ func TestClusterMembers(t *testing.T) {
 
 // TestStaleAge looks at a member that is cut off while it is in use.
 func TestStaleAge(t *testing.T) {
+	t.Parallel()
 	cluster := ovsdbtest.StartCluster(t, ovsdbtest.Northbound, 3)
 	cut := cluster.Followers()[0]
 	c := dial(t, ovsdb.Config{DB: cut.DB, Remotes: cut.Remote(), Timeout: 5 * time.Second})
@@ -118,6 +120,7 @@ func TestStaleAge(t *testing.T) {
 // TestShared reads in several goroutines while the same client moves from a
 // follower to the leader and on.
 func TestShared(t *testing.T) {
+	t.Parallel()
 	cluster := ovsdbtest.StartCluster(t, ovsdbtest.Northbound, 3)
 	config := ovsdb.Config{DB: cluster.Members[0].DB, Timeout: 10 * time.Second}
 	config.Remotes = cluster.Followers()[0].Remote() + "," + cluster.Remotes()
@@ -157,6 +160,7 @@ func TestShared(t *testing.T) {
 // read. Each write leaves a row of its own name and counts up: no name may be
 // there twice, and none may be missing whose write was confirmed.
 func TestLeaderKilled(t *testing.T) {
+	t.Parallel()
 	cluster := ovsdbtest.StartCluster(t, ovsdbtest.Northbound, 3)
 	db := cluster.Leader().DB
 	cluster.Leader().Transact(`{"op":"insert","table":"NB_Global","row":{"name":"counter"}}`)

@@ -1,6 +1,7 @@
 package ovsdb
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -89,13 +90,19 @@ func (s *Snapshot) dumpTable(text []byte) error {
 		return errors.New("not a table of a dump")
 	}
 	columns := map[string]*columnSchema{}
-	for _, h := range headings {
+	keys := make([][]byte, len(headings)) // `"name":`
+	for i, h := range headings {
 		columns[h] = &columnSchema{max: unlimited}
+		quoted, err := json.Marshal(h)
+		if err != nil {
+			return err
+		}
+		keys[i] = append(quoted, ':')
 	}
 	rows := map[UUID]*record{}
 	cells := scanner{b: data}
 	err = cells.array(func() error {
-		id, r, err := dumpRow(&cells, headings)
+		id, r, err := dumpRow(&cells, keys)
 		rows[id] = r
 		return err
 	})
@@ -108,17 +115,17 @@ func (s *Snapshot) dumpTable(text []byte) error {
 }
 
 // dumpRow makes a record of a row's cells, which stand in the headings' order.
-func dumpRow(in *scanner, headings []string) (UUID, *record, error) {
+func dumpRow(in *scanner, keys [][]byte) (UUID, *record, error) {
 	var id UUID
 	text := []byte{'{'}
 	n := 0
 	err := in.array(func() error {
-		if n == len(headings) {
+		if n == len(keys) {
 			return errors.New("more cells than headings")
 		}
-		h := headings[n]
+		key := keys[n]
 		n++
-		if h == "_uuid" {
+		if string(key) == `"_uuid":` {
 			var err error
 			id, err = in.uuid()
 			return err
@@ -127,13 +134,13 @@ func dumpRow(in *scanner, headings []string) (UUID, *record, error) {
 		if len(text) > 1 {
 			text = append(text, ',')
 		}
-		text = append(fmt.Appendf(text, "%q:", h), cell...)
+		text = append(append(text, key...), cell...)
 		return err
 	})
 	if err == nil && id == "" {
 		err = errors.New("a row without _uuid")
 	}
-	if err == nil && n < len(headings) {
+	if err == nil && n < len(keys) {
 		err = errors.New("fewer cells than headings")
 	}
 	return id, &record{text: append(text, '}')}, err

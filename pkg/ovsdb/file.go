@@ -25,7 +25,7 @@ func OpenFile(path string) (*Snapshot, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close() //nolint:errcheck // nothing was written
+	defer f.Close()
 	return ParseFile(path, f)
 }
 

@@ -110,7 +110,7 @@ func (c *Client) explainTLS(err error) (said error, hint string, ok bool) {
 		return &cause{"the server's certificate is not fit for a server: " + invalid.Error(), err}, "", true
 	case errors.As(err, &name):
 		return &cause{fmt.Sprintf("the server's certificate is not for the name %s", files.ServerName), err},
-			"leave the server name out: certificates of ovs-pki hold none", true
+			nameHint(name.Certificate), true
 	}
 	var op *net.OpError
 	if errors.As(err, &op) && op.Op == "remote error" {
@@ -118,6 +118,14 @@ func (c *Client) explainTLS(err error) (said error, hint string, ok bool) {
 		return said, hint, true
 	}
 	return nil, "", false
+}
+
+// nameHint says which names the certificate holds.
+func nameHint(cert *x509.Certificate) string {
+	if cert == nil || len(cert.DNSNames) == 0 {
+		return "it holds no name at all: leave the server name out"
+	}
+	return fmt.Sprintf("give the name that it holds (%s), or leave the server name out", strings.Join(cert.DNSNames, ", "))
 }
 
 // expiry says since when, or until when, the certificate is not valid.
@@ -143,7 +151,7 @@ func (c *Client) explainAlert(op *net.OpError) (said error, hint string) {
 func (c *Client) certificateHint() string {
 	file := c.config.TLS.Certificate
 	if file == "" {
-		return "does it want a client certificate? give -p KEY and -c CERTIFICATE"
+		return "give -p KEY and -c CERTIFICATE"
 	}
 	if leaf := c.tls.Certificates[0].Leaf; leaf != nil && time.Now().After(leaf.NotAfter) {
 		return fmt.Sprintf("%s expired at %s", file, leaf.NotAfter.UTC().Format(time.RFC3339))

@@ -15,6 +15,10 @@ import (
 // A conn speaks JSON-RPC 1.0 with one server, as RFC 7047 section 4 has it.
 // Replies stay text: rows are read from it straight into structs. One
 // goroutine reads, and answers the server's echo requests.
+//
+// It is written here, and no library's client is used, so that a reply is
+// bounded, a value of unexpected shape is an error and never a panic, and rows
+// take no detour by maps, which costs six times the processor time.
 type conn struct {
 	net   net.Conn
 	limit int // bytes of one message

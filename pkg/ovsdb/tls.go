@@ -15,8 +15,8 @@ type TLSFiles struct {
 	Certificate string
 	CACert      string
 	// ServerName, if given, must be in the server's certificate. Otherwise any
-	// certificate that the CA has signed will do, as with the C tools: those
-	// of ovs-pki hold no host name.
+	// certificate that the CA has signed will do, as with the C tools: what
+	// ovs-pki puts in is a name of the operator's choice, or none.
 	ServerName string
 }
 

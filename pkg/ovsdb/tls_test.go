@@ -62,7 +62,7 @@ func TestTLS(t *testing.T) {
 		{"good over IPv6", good6, files, "", ""},
 		{"server name right", good, with(func(f *ovsdb.TLSFiles) { f.ServerName = "server" }), "", ""},
 		{"server name wrong", good, with(func(f *ovsdb.TLSFiles) { f.ServerName = "elsewhere" }),
-			"not for the name elsewhere", "leave the server name out"},
+			"not for the name elsewhere", "give the name that it holds (server)"},
 		{"wrong CA", good, with(func(f *ovsdb.TLSFiles) { f.CACert = other.CA("switch") }),
 			"not signed by the CA of " + other.CA("switch"), "(-C)"},
 		{"the other CA of the same PKI", good, with(func(f *ovsdb.TLSFiles) { f.CACert = pki.CA("controller") }),

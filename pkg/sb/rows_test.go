@@ -73,7 +73,7 @@ func TestSources(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer c.Close() //nolint:errcheck // the test ends
+	defer c.Close()
 	datapaths, err := ovsdb.Find[sb.DatapathBinding](t.Context(), c)
 	if err != nil || len(datapaths) != 2 {
 		t.Fatalf("datapaths %v, %v", datapaths, err)

@@ -136,7 +136,7 @@ func SameEverywhere(t *testing.T, s *Server, rows ...ovsdb.Row) map[string]int {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer live.Close() //nolint:errcheck // read only
+	defer live.Close()
 	want := readAll(t, live, rows)
 	counts := map[string]int{}
 	for i, row := range rows {

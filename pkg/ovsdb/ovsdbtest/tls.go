@@ -56,7 +56,7 @@ func Port(t testing.TB, host string) int {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close() //nolint:errcheck // only its number is wanted
+	defer l.Close()
 	return l.Addr().(*net.TCPAddr).Port
 }
 
