@@ -222,16 +222,39 @@ func (m *machine) clone(w *walk, a Clone) {
 		defer func() { m.tracked = tracked }()
 	}
 	m.isolated(func() {
-		for _, inner := range a.Actions {
-			if !m.expect(w, inner) {
-				break
-			}
-		}
+		m.follow(w, a.Actions)
 		// What the last action inside led to.
 		for n := w.peek(); n != nil && (n.Kind != NodeAction || m.elided); n = w.peek() {
 			m.next(w)
 		}
 	})
+}
+
+// follow executes lines as long as they are those of a list of actions.
+func (m *machine) follow(w *walk, list Actions) {
+	for i, a := range list {
+		n := m.expect(w, a)
+		if n == nil {
+			return
+		}
+		if larger, ok := a.(CheckPktLarger); ok {
+			w.take()
+			m.branches(n, larger, func() { m.followRest(w, list[i+1:]) })
+			return
+		}
+		m.next(w)
+	}
+}
+
+// followRest executes the actions after check_pkt_larger, for one of its answers.
+func (m *machine) followRest(w *walk, list Actions) {
+	if n := w.peek(); len(list) == 0 && n != nil && n.Action == (Drop{}) {
+		w.take()
+	}
+	m.follow(w, list)
+	for n := w.peek(); n != nil && n.Kind != NodeAction; n = w.peek() {
+		m.next(w)
+	}
 }
 
 // reversible reports whether Open vSwitch can execute a clone of the actions
@@ -246,21 +269,21 @@ func (list Actions) reversible() bool {
 	return true
 }
 
-// expect executes lines up to and including the action that must come next. It
-// fails if another one comes, because an error ended the clone.
-func (m *machine) expect(w *walk, want Action) bool {
+// expect executes lines up to the action that must come next, which it returns
+// without executing it. It returns nil if another one comes, because an error
+// ended the list.
+func (m *machine) expect(w *walk, want Action) *Node {
 	for n := w.peek(); n != nil; n = w.peek() {
 		if n.Kind != NodeAction {
 			m.next(w)
 			continue
 		}
 		if n.Action == nil || n.Action.String() != want.String() {
-			return false
+			return nil
 		}
-		m.next(w)
-		return true
+		return n
 	}
-	return false
+	return nil
 }
 
 // group executes the buckets of a group, each on a copy of the packet.
@@ -286,20 +309,30 @@ func (m *machine) group(w *walk, n *Node, a Group) {
 // checkPktLarger follows both answers. The reply prints the rest of the flow's
 // actions twice: first as if the packet were larger, then as if it were not.
 func (m *machine) checkPktLarger(w *walk, n *Node, a CheckPktLarger) {
-	larger, smaller := halves(w.rest)
+	first, second := halves(w.rest)
 	w.rest = nil
-	tracked := m.tracked
-	for i, lines := range [][]*Node{larger, smaller} {
-		if i == 1 && lines == nil {
-			break
+	lines := first
+	m.branches(n, a, func() {
+		if len(lines) != 1 || lines[0].Action != (Drop{}) { // there is no rest
+			m.run(lines)
 		}
+		lines = second
+	})
+}
+
+// branches calls rest once for each answer of check_pkt_larger.
+func (m *machine) branches(n *Node, a CheckPktLarger, rest func()) {
+	tracked := m.tracked
+	for bit := uint64(1); ; bit-- {
 		m.isolated(func() {
-			bit := uint64(1 - i)
 			a.Dst.Set(&m.flow, flow.Uint(bit))
 			m.emit(Event{Kind: EventCheckPktLarger, Node: n, Larger: &LargerEvent{a.Size, bit == 1}})
-			m.run(lines)
+			rest()
 		})
 		m.tracked = tracked
+		if bit == 0 {
+			return
+		}
 	}
 }
 

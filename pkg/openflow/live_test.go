@@ -42,7 +42,18 @@ func startSwitch(t *testing.T) *vswitch {
 		args = append(args, "--", "add-port", "br0", fmt.Sprintf("p%d", i), "--", "set", "interface", fmt.Sprintf("p%d", i),
 			"type=dummy", fmt.Sprintf("ofport_request=%d", i))
 	}
+	args = append(args, "--", "add-br", "br1", "--", "set", "bridge", "br1", "datapath-type=dummy", "fail-mode=secure", "protocols=OpenFlow10,OpenFlow15",
+		"--", "add-port", "br0", "to1", "--", "set", "interface", "to1", "type=patch", "options:peer=to0", "ofport_request=4",
+		"--", "add-port", "br1", "to0", "--", "set", "interface", "to0", "type=patch", "options:peer=to1", "ofport_request=7")
 	s.run("ovs-vsctl", args...)
+	for _, group := range []string{
+		"group_id=1,type=all,bucket=bucket_id:1,set_field:5->reg0,output:2,bucket=bucket_id:2,resubmit(,7)",
+		"group_id=2,type=select,selection_method=hash,bucket=bucket_id:1,set_field:9->reg1,output:4,bucket=bucket_id:2,ct_clear,output:3",
+	} {
+		for _, bridge := range []string{"br0", "br1"} {
+			s.run("ovs-ofctl", "-O", "OpenFlow15", "add-group", s.dir+"/"+bridge+".mgmt", group)
+		}
+	}
 	return s
 }
 
@@ -109,7 +120,8 @@ func TestAgainstSwitch(t *testing.T) {
 	traces, passes, steps := 0, 0, 0
 	for range 12 {
 		g.v6 = !g.v6
-		s.load(g.program())
+		s.load("br0", g.program())
+		s.load("br1", g.program())
 		for range 25 {
 			p := g.packet()
 			text := s.trace(p.String())
@@ -141,8 +153,8 @@ func TestAgainstSwitch(t *testing.T) {
 	t.Logf("%d traces, %d passes, %d lookups", traces, passes, steps)
 }
 
-// load makes the flows those of the switch.
-func (s *vswitch) load(flows []FlowEntry) {
+// load makes the flows those of a bridge.
+func (s *vswitch) load(bridge string, flows []FlowEntry) {
 	s.t.Helper()
 	var b strings.Builder
 	for _, f := range flows {
@@ -152,8 +164,8 @@ func (s *vswitch) load(flows []FlowEntry) {
 	if err := os.WriteFile(file, []byte(b.String()), 0o600); err != nil {
 		s.t.Fatal(err)
 	}
-	s.run("ovs-ofctl", "-O", "OpenFlow15", "replace-flows", s.dir+"/br0.mgmt", file)
-	dump := s.run("ovs-ofctl", "-O", "OpenFlow15", "--no-names", "dump-flows", s.dir+"/br0.mgmt")
+	s.run("ovs-ofctl", "-O", "OpenFlow15", "replace-flows", s.dir+"/"+bridge+".mgmt", file)
+	dump := s.run("ovs-ofctl", "-O", "OpenFlow15", "--no-names", "dump-flows", s.dir+"/"+bridge+".mgmt")
 	for line := range strings.Lines(dump) {
 		if !strings.Contains(line, "actions=") {
 			continue
@@ -261,7 +273,7 @@ func (g *generator) actions(table, depth int) Actions {
 
 func (g *generator) action(table, depth int) Action {
 	bits := 1 + g.IntN(32)
-	switch g.IntN(16) {
+	switch g.IntN(18) {
 	case 0, 1:
 		f := g.writable()
 		mask := f.Mask()
@@ -289,7 +301,14 @@ func (g *generator) action(table, depth int) Action {
 	case 10:
 		return g.conntrack(table)
 	case 11:
-		return Output{Port: flow.PortID{Number: []uint32{1, 2, 3, flow.PortLocal, flow.PortInPort, 9}[g.IntN(6)]}}
+		return Output{Port: flow.PortID{Number: []uint32{1, 2, 3, 4, 4, flow.PortLocal, flow.PortInPort, 9}[g.IntN(8)]}}
+	case 12:
+		return CheckPktLarger{Size: 1500, Dst: g.subfield(1)}
+	case 13:
+		if table == tables-1 {
+			return CTClear{} // a bucket goes to that table
+		}
+		return Group{ID: uint32(1 + g.IntN(2))}
 	default:
 		if table+1 < tables {
 			return Resubmit{Table: Table{Number: table + 1 + g.IntN(tables-table-1)}}

@@ -114,7 +114,7 @@ type machine struct {
 	// tracked: conntrack has seen the packet, so that ct_clear does something. A
 	// clone that the switch does not hand to the datapath leaves it changed.
 	tracked bool
-	room   int // how many events there may be
+	room    int // how many events there may be
 }
 
 // A walk is a place in a list of lines.

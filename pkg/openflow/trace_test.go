@@ -263,6 +263,9 @@ func checkFork(t *testing.T, file string, done []*Replayed, i int) {
 		t.Errorf("%s: pass %d: mark %#x, want %#x", file, i, sent.Conntrack.Mark, mark)
 	}
 	before, after := sent.Flow, r.Start
+	if before.InPort() == (flow.PortID{}) { // not known behind a patch port
+		before.SetInPort(after.InPort())
+	}
 	for _, p := range []*flow.Flow{&before, &after} {
 		p.ClearConntrack()
 		field, _ := flow.Lookup("recirc_id")
