@@ -157,13 +157,8 @@ func shorten(rows [][]Line, s Style) {
 		total += n
 	}
 	for total > s.Width {
-		widest := 0
-		for i, n := range widths {
-			if n > widths[widest] {
-				widest = i
-			}
-		}
-		if widths[widest] <= leastCell {
+		widest := widestColumn(widths)
+		if widest < 0 {
 			break
 		}
 		widths[widest]--
@@ -174,6 +169,24 @@ func shorten(rows [][]Line, s Style) {
 			r[i] = s.cut(c, widths[i])
 		}
 	}
+}
+
+// widestColumn is the column to shorten next, -1 if none can be. The first, which
+// has the name, and the last, which has the state, are the last to be.
+func widestColumn(widths []int) int {
+	inner := widths[:max(len(widths)-1, 0)]
+	for _, columns := range [][]int{inner, widths} {
+		widest := -1
+		for i, w := range columns {
+			if name := i == 0 && len(columns) < len(widths); !name && w > leastCell && (widest < 0 || w > columns[widest]) {
+				widest = i
+			}
+		}
+		if widest >= 0 {
+			return widest
+		}
+	}
+	return -1
 }
 
 // cut is a prepared line of at most n columns, with a mark where something is
