@@ -330,7 +330,8 @@ func (d *traceDraw) ovnctl(ctx context.Context, node string, args ...string) res
 	if err != nil {
 		panic(err)
 	}
-	cmd := d.lab.Command(ctx, node, append([]string{"env", asOvnctl + "=1", self}, args...)...)
+	cmd := d.lab.Program(ctx, node, append([]string{self}, args...)...)
+	cmd.Env = append(cmd.Env, asOvnctl+"=1")
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	r := result{args: args}

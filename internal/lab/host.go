@@ -94,6 +94,14 @@ func (s *State) Command(ctx context.Context, host string, args ...string) *exec.
 	return exec.CommandContext(ctx, filepath.Join(s.Dir, "enter"), append([]string{host}, args...)...)
 }
 
+// Program is Command for a program of the machine itself, such as the one under test: it sees the machine's files where
+// the host's own tools are those of another release.
+func (s *State) Program(ctx context.Context, host string, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, "ip", append([]string{"netns", "exec", s.Prefix + "-" + host}, args...)...)
+	cmd.Env = append(os.Environ(), s.hostEnv(host)...)
+	return cmd
+}
+
 // Run runs a command on a host or in a pod and returns its standard output; what it wrote to standard error is in the error.
 func (s *State) Run(ctx context.Context, host string, args ...string) (string, error) {
 	return s.runInput(ctx, host, nil, args...)

@@ -18,12 +18,6 @@ const (
 // below it.
 const multicastKey = 0x8000
 
-// A TLV is a row of a bridge's tunnel option map.
-type TLV = openflow.TLV
-
-// ParseTLVMap is openflow's.
-func ParseTLVMap(text string) []TLV { return openflow.ParseTLVMap(text) }
-
 // OVNOption returns the index of the tun_metadata field that holds OVN's
 // Geneve option, false if the map has none: then ovn-controller has not set
 // the bridge up, or it was not asked.

@@ -127,7 +127,8 @@ type Step struct {
 	Cookie   string   `json:"cookie"`  // 0x and eight digits; empty for 0
 	Logical  *Logical `json:"logical"` // the logical flow behind it, null when unknown
 	Object   *Object  `json:"object"`  // the Northbound object behind it, null when there is none
-	Notes    []string `json:"notes"`   // what was decoded: names for numbers, changes to the packet
+	Decoded  []string `json:"decoded"` // the numbers of match and actions that have names
+	Notes    []string `json:"notes"`   // what the step did to the packet
 }
 
 // Logical is the logical flow that a step was made from.

@@ -213,6 +213,9 @@ func (p *tracePrinter) step(s journey.Step) {
 		if len(s.Actions) > 0 {
 			p.wrapped(len(indent)+2, "actions "+strings.Join(s.Actions, ", "), Faint)
 		}
+		if len(s.Decoded) > 0 {
+			p.wrapped(len(indent)+2, "where "+strings.Join(s.Decoded, "; "), Plain)
+		}
 	}
 	for _, n := range s.Notes {
 		p.wrapped(len(indent)+2, n, Plain)

@@ -242,7 +242,7 @@ func (h *hostStep) stop(o journey.Outcome, cause string) {
 
 func (h *hostStep) step(stage, match, action string) {
 	h.hop.Steps = append(h.hop.Steps, journey.Step{
-		Pipeline: "host", Stage: stage, Table: -1, Match: match, Actions: []string{action}, Notes: []string{action},
+		Pipeline: "host", Stage: stage, Table: -1, Match: match, Actions: []string{action}, Decoded: []string{}, Notes: []string{action},
 	})
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/flow"
 	"github.com/ovnctl/ovnctl/pkg/journey"
 	"github.com/ovnctl/ovnctl/pkg/node"
+	"github.com/ovnctl/ovnctl/pkg/openflow"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
 	"github.com/ovnctl/ovnctl/pkg/topology"
 )
@@ -68,11 +69,15 @@ func (t *tracer) view(ctx context.Context, n *cluster.Node) (*nodeView, error) {
 	}
 	v := &nodeView{Node: n}
 	bridge := decode.NewNames(zone.logical, rows, nil, decode.Version{}).Bridge
-	var tlvs []decode.TLV
+	var tlvs []openflow.TLV
 	if text, err := n.Host.Dump(ctx, bridge, node.TLVMap); err == nil {
-		tlvs = decode.ParseTLVMap(text)
+		tlvs = openflow.ParseTLVMap(text)
 	}
-	v.names = decode.NewNames(zone.logical, rows, tlvs, decode.Version{})
+	var release decode.Version // of ovn-controller; which flag bits it uses depends on it
+	if text, err := n.Host.Control(ctx, "ovn-controller", "version"); err == nil {
+		release = decode.ParseVersion(text)
+	}
+	v.names = decode.NewNames(zone.logical, rows, tlvs, release)
 	v.decoder = &decode.Decoder{Names: v.names, Flows: zone.flows, Objects: zone.objects}
 	if t.views == nil {
 		t.views = map[*cluster.Node]*nodeView{}

@@ -9,6 +9,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/decode"
 	"github.com/ovnctl/ovnctl/pkg/flow"
 	"github.com/ovnctl/ovnctl/pkg/journey"
+	"github.com/ovnctl/ovnctl/pkg/openflow"
 	"github.com/ovnctl/ovnctl/pkg/trace/ofproto"
 )
 
@@ -94,7 +95,7 @@ func (r *run) entered(p place, s ofproto.Step, datapath uint64) string {
 func (r *run) step(ctx context.Context, n *nodeView, s ofproto.Step) journey.Step {
 	out := journey.Step{
 		Pipeline: "physical", Table: s.Table, Priority: s.Priority, Match: s.MatchText,
-		Actions: slices.Clone(s.Actions), Notes: []string{},
+		Actions: slices.Clone(s.Actions), Decoded: []string{}, Notes: []string{},
 	}
 	if out.Actions == nil {
 		out.Actions = []string{}
@@ -104,6 +105,7 @@ func (r *run) step(ctx context.Context, n *nodeView, s ofproto.Step) journey.Ste
 	}
 	if s.Bridge == n.names.Bridge {
 		r.decoded(n.decoder.Decode(ctx, seen(s)), &out)
+		out.Decoded = decoded(n.names, s)
 	}
 	for _, c := range s.Tracked {
 		if c.From != c.To {
@@ -131,6 +133,47 @@ func (r *run) decoded(m decode.Meaning, out *journey.Step) {
 		o := m.Objects[0]
 		out.Object = &journey.Object{Kind: o.Kind, Name: o.Name, UUID: string(o.UUID), Owner: o.Owner, Text: o.Text}
 	}
+}
+
+// decoded names the numbers that a step's flow matches on and writes.
+func decoded(names *decode.Names, s ofproto.Step) []string {
+	texts := []string{}
+	at := decode.Context{Bridge: s.Bridge, Metadata: s.Before.Uint("metadata"), TunID: s.Before.Uint("tun_id")}
+	add := func(f *flow.Field, value flow.Value) {
+		name := names.Annotate(f, value, at)
+		if text := fmt.Sprintf("%s=%s %s", f.Label(), f.Print(value), name); name != "" && !slices.Contains(texts, text) {
+			texts = append(texts, text)
+		}
+	}
+	if s.Match != nil {
+		for _, term := range s.Match.Terms {
+			if term.Field != nil {
+				add(term.Field, term.Value)
+			}
+		}
+	}
+	for _, action := range s.Parsed {
+		switch a := action.(type) {
+		case openflow.SetField:
+			switch a.Field.Name {
+			case "metadata":
+				at.Metadata = a.Value.Lo
+			case "tun_id":
+				at.TunID = a.Value.Lo
+			}
+			add(a.Field, a.Value)
+		case openflow.Load:
+			if a.Dst.Lo == 0 {
+				add(a.Dst.Field, a.Value)
+			}
+		}
+	}
+	for _, c := range s.Tracked {
+		if zone, ok := flow.Lookup("ct_zone"); ok && !c.Zone.Host {
+			add(zone, flow.Uint(uint64(c.Zone.ID)))
+		}
+	}
+	return texts
 }
 
 func tupleText(t ofproto.Tuple) string {

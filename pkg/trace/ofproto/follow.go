@@ -351,6 +351,9 @@ func (r *reading) steps(i int) []Step {
 		for _, n := range e.Node.Children {
 			if n.Kind == openflow.NodeAction {
 				s.Actions = append(s.Actions, n.Text)
+				if n.Action != nil {
+					s.Parsed = append(s.Parsed, n.Action)
+				}
 				if resubmit, ok := n.Action.(openflow.Resubmit); ok {
 					s.Resubmits = append(s.Resubmits, resubmit.Table.Number)
 				}

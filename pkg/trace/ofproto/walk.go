@@ -48,6 +48,7 @@ type Step struct {
 	Bridge  string
 	Aside   bool // a lookup that only sets fields and returns, as in OVN's helper tables
 	Actions []string
+	Parsed  openflow.Actions // those of Actions that could be read
 	// Resubmits are the tables that the actions look into, in order.
 	Resubmits []int
 	Before    flow.Flow // the packet as it came to the table

@@ -1,0 +1,25 @@
+//go:build releases
+
+package main
+
+import (
+	"testing"
+
+	"github.com/ovnctl/ovnctl/internal/lab"
+)
+
+// TestReleasesTrace is TestTraceTruth on other releases of Open vSwitch and OVN.
+func TestReleasesTrace(t *testing.T) {
+	for _, name := range []string{"bookworm", "trixie", "sid"} {
+		t.Run(name, func(t *testing.T) {
+			release, err := lab.Install(t.Context(), name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Log(release)
+			for _, topology := range []lab.Topology{lab.OVNKubernetes(), lab.KubeOVN()} {
+				t.Run(topology.Name, func(t *testing.T) { traceTruth(t, topology, name, 40) })
+			}
+		})
+	}
+}
