@@ -72,6 +72,9 @@ var want = map[string]string{
 		shop_client  node1         tcp6  8080 delivered
 		shop_client  node2         tcp   8080 delivered
 		shop_client  node3         icmp6 0    delivered
+		shop_client  node1         udp   0    delivered
+		shop_client  node1         udp6  0    delivered
+		shop_client  node2         udp6  9090 delivered
 		node1        shop_client   icmp  0    delivered
 		node1        bank_vault-1  icmp6 0    delivered
 		node1        shop_web-3    tcp   8080 delivered
@@ -122,6 +125,8 @@ var want = map[string]string{
 		client.shop  node1         tcp6  8080 delivered
 		client.shop  node2         tcp   8080 delivered
 		client.shop  node3         icmp6 0    delivered
+		client.shop  node1         udp   0    delivered
+		client.shop  node2         udp6  0    delivered
 		node1        client.shop   icmp  0    delivered
 		node1        vault-1.bank  icmp6 0    delivered
 		node1        web-3.shop    tcp   8080 delivered
@@ -141,6 +146,8 @@ var want = map[string]string{
 		bank_vault-2 internet      icmp  0    delivered
 		shop_client  node1         icmp  0    delivered
 		shop_client  node2         tcp   8080 delivered
+		shop_client  node1         udp   0    delivered
+		shop_client  node2         udp   0    delivered
 		node1        shop_client   icmp  0    delivered
 		node1        node3         tcp6  8080 delivered
 		node1        bank_vault-1  tcp   8080 delivered
