@@ -85,7 +85,7 @@ func TestClusterMembers(t *testing.T) {
 	defer dead.Signal(resume)
 	for _, members := range [][]*ovsdbtest.Server{{cut}, {cut, dead}} {
 		began := time.Now()
-		c := dial(t, config(6*time.Second, members...))
+		c := dial(t, config(3*time.Second, members...))
 		got, st := names(t, c), c.Status()
 		if len(got) != 2 || !st.Stale || st.Connected || st.Leader || c.Origin() != cut.Remote() {
 			t.Fatalf("read %v from %s, %+v", got, c.Origin(), st)

@@ -21,7 +21,11 @@ func (c *Client) failure(remote string, err error) *Error {
 		return known
 	}
 	e := &Error{Database: c.config.DB, Remote: strings.TrimSpace(remote)}
-	e.Err, e.Hint = c.explain(remote, err)
+	x := c.explain(remote, err)
+	e.Err, e.Hint = err, x.hint
+	if x.said != "" {
+		e.Err = &cause{x.said, err}
+	}
 	return e
 }
 
@@ -34,45 +38,47 @@ type cause struct {
 func (c *cause) Error() string { return c.text }
 func (c *cause) Unwrap() error { return c.err }
 
-func (c *Client) explain(remote string, err error) (error, string) {
+// explanation is an error in the operator's words, which are empty where its
+// own will do, and the next step.
+type explanation struct{ said, hint string }
+
+func (c *Client) explain(remote string, err error) explanation {
 	if errors.Is(err, ErrUnknownOutcome) {
-		return err, "read the rows back before trying again"
+		return explanation{hint: "read the rows back before trying again"}
 	}
-	if said, hint, ok := c.explainTLS(err); ok {
-		return said, hint
+	if x, ok := c.explainTLS(err); ok {
+		return x
 	}
 	unix := strings.HasPrefix(remote, "unix:")
 	var file *fs.PathError
 	var dns *net.DNSError
 	switch {
 	case errors.As(err, &file):
-		return err, "the files that -p, -c and -C name must be there and readable"
+		return explanation{hint: "the files that -p, -c and -C name must be there and readable"}
 	case errors.Is(err, fs.ErrNotExist) && unix:
-		return &cause{"no such socket", err},
-			"is the server running on this host? `ls /run/ovn /run/openvswitch` shows its sockets; otherwise give tcp:HOST:PORT or ssl:HOST:PORT"
+		return explanation{"no such socket", "is the server running on this host? `ls /run/ovn /run/openvswitch` shows its sockets; otherwise give tcp:HOST:PORT or ssl:HOST:PORT"}
 	case errors.Is(err, syscall.EINVAL) && unix:
-		return &cause{"the path is too long for a socket", err}, "give a path of at most 107 bytes, by a symbolic link for instance"
+		return explanation{"the path is too long for a socket", "give a path of at most 107 bytes, by a symbolic link for instance"}
 	case errors.Is(err, fs.ErrPermission):
-		return &cause{"permission denied", err}, "run as root, or give ssl:HOST:PORT with key, certificate and CA certificate"
+		return explanation{"permission denied", "run as root, or give ssl:HOST:PORT with key, certificate and CA certificate"}
 	case errors.Is(err, syscall.ECONNREFUSED) && unix:
-		return &cause{"connection refused", err}, "the socket is left over from a server that has ended: start the server again"
+		return explanation{"connection refused", "the socket is left over from a server that has ended: start the server again"}
 	case errors.Is(err, syscall.ECONNREFUSED):
-		return &cause{"connection refused", err}, "no server listens on that port: look at the Connection table of the database, and whether the server runs"
+		return explanation{"connection refused", "no server listens on that port: look at the Connection table of the database, and whether the server runs"}
 	case errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ENETUNREACH):
-		return &cause{"no route to the host", err}, "is the address right, and in reach of this host?"
-	case errors.As(err, &dns):
-		return &cause{fmt.Sprintf("the name %s is not known", dns.Name), err}, "give the address instead of the name"
+		return explanation{"no route to the host", "is the address right, and in reach of this host?"}
+	case errors.As(err, &dns) && dns.IsNotFound:
+		return explanation{fmt.Sprintf("the name %s is not known", dns.Name), "give the address instead of the name"}
 	case errors.Is(err, context.DeadlineExceeded), isTimeout(err):
-		return &cause{fmt.Sprintf("no answer within the time limit (%v)", c.config.Timeout), err},
-			"the server is stopped, busy or cut off: try again with a longer timeout, or another member"
+		return explanation{"no answer within the time limit", "the server is stopped, busy or cut off: try again with a longer timeout, or another member"}
 	case errors.Is(err, ErrNotServed):
-		return err, "is this the address of the other database? 6641 is usually the Northbound, 6642 the Southbound"
+		return explanation{hint: "is this the address of the other database? 6641 is usually the Northbound, 6642 the Southbound"}
 	case errors.Is(err, ErrNoLeader):
-		return err, "give the addresses of all members, or read from any with --no-leader-only"
+		return explanation{hint: "give the addresses of all members, or read from any with --no-leader-only"}
 	case errors.Is(err, ErrTooLarge):
-		return err, "ask for less at a time"
+		return explanation{hint: "narrow the question, to one object for instance"}
 	case errors.Is(err, errSyntax) && strings.HasPrefix(remote, "tcp:"):
-		return err, "is that an ssl: port?"
+		return explanation{hint: "is that an ssl: port?"}
 	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
 		hint := "the server ended or was restarted: try again"
 		switch {
@@ -81,9 +87,9 @@ func (c *Client) explain(remote string, err error) (error, string) {
 		case strings.HasPrefix(remote, "ssl:"):
 			hint = "is it an ssl: port? " + c.certificateHint()
 		}
-		return &cause{"the server closed the connection", err}, hint
+		return explanation{"the server closed the connection", hint}
 	}
-	return err, ""
+	return explanation{}
 }
 
 func isTimeout(err error) bool {
@@ -92,7 +98,7 @@ func isTimeout(err error) bool {
 }
 
 // explainTLS knows the errors of the TLS handshake.
-func (c *Client) explainTLS(err error) (said error, hint string, ok bool) {
+func (c *Client) explainTLS(err error) (x explanation, ok bool) {
 	files := c.config.TLS
 	var missing *missingFile
 	var unknown x509.UnknownAuthorityError
@@ -100,24 +106,21 @@ func (c *Client) explainTLS(err error) (said error, hint string, ok bool) {
 	var name x509.HostnameError
 	switch {
 	case errors.As(err, &missing):
-		return err, "give -p KEY -c CERTIFICATE -C CA-CERTIFICATE, as to the C tools", true
+		return explanation{hint: "give -p KEY -c CERTIFICATE -C CA-CERTIFICATE, as to the C tools"}, true
 	case errors.As(err, &unknown):
-		return &cause{fmt.Sprintf("the server's certificate is not signed by the CA of %s", files.CACert), err},
-			"give the CA certificate that signed the server's (-C)", true
+		return explanation{fmt.Sprintf("the server's certificate is not signed by the CA of %s", files.CACert), "give the CA certificate that signed the server's (-C)"}, true
 	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
-		return expiry(invalid, err), "give the server a new certificate, or mend the clock", true
+		return explanation{expiry(invalid), "give the server a new certificate, or mend the clock"}, true
 	case errors.As(err, &invalid):
-		return &cause{"the server's certificate is not fit for a server: " + invalid.Error(), err}, "", true
+		return explanation{"the server's certificate is not fit for a server: " + invalid.Error(), ""}, true
 	case errors.As(err, &name):
-		return &cause{fmt.Sprintf("the server's certificate is not for the name %s", files.ServerName), err},
-			nameHint(name.Certificate), true
+		return explanation{fmt.Sprintf("the server's certificate is not for the name %s", files.ServerName), nameHint(name.Certificate)}, true
 	}
 	var op *net.OpError
 	if errors.As(err, &op) && op.Op == "remote error" {
-		said, hint = c.explainAlert(op)
-		return said, hint, true
+		return c.explainAlert(op), true
 	}
-	return nil, "", false
+	return explanation{}, false
 }
 
 // nameHint says which names the certificate holds.
@@ -129,22 +132,23 @@ func nameHint(cert *x509.Certificate) string {
 }
 
 // expiry says since when, or until when, the certificate is not valid.
-func expiry(invalid x509.CertificateInvalidError, err error) error {
-	if cert := invalid.Cert; cert != nil {
-		if now := time.Now(); now.Before(cert.NotBefore) {
-			return &cause{fmt.Sprintf("the server's certificate is valid from %s only", cert.NotBefore.UTC().Format(time.RFC3339)), err}
-		}
-		return &cause{fmt.Sprintf("the server's certificate expired at %s", cert.NotAfter.UTC().Format(time.RFC3339)), err}
+func expiry(invalid x509.CertificateInvalidError) string {
+	cert := invalid.Cert
+	if cert == nil {
+		return ""
 	}
-	return err
+	if time.Now().Before(cert.NotBefore) {
+		return fmt.Sprintf("the server's certificate is valid from %s only", cert.NotBefore.UTC().Format(time.RFC3339))
+	}
+	return fmt.Sprintf("the server's certificate expired at %s", cert.NotAfter.UTC().Format(time.RFC3339))
 }
 
 // explainAlert is what the server did not like in the handshake.
-func (c *Client) explainAlert(op *net.OpError) (said error, hint string) {
+func (c *Client) explainAlert(op *net.OpError) explanation {
 	if c.config.TLS.Certificate == "" {
-		return &cause{"the server wants a client certificate", op}, c.certificateHint()
+		return explanation{"the server wants a client certificate", c.certificateHint()}
 	}
-	return &cause{fmt.Sprintf("the server refused the client certificate (%v)", op.Err), op}, c.certificateHint()
+	return explanation{fmt.Sprintf("the server refused the client certificate (%v)", op.Err), c.certificateHint()}
 }
 
 // certificateHint says what the server may have against the client certificate.
