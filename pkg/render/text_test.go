@@ -239,9 +239,9 @@ func TestTableWidth(t *testing.T) {
 	table := &render.Table{Header: []string{"PORT", "ADDRESSES", "STATE"}}
 	table.Row(render.Text("shop/web-1"), render.Text("10.244.1.5 fd00:10:244:1::5"), render.Text("up"))
 	table.Row(render.Text("日本語日本語日本語"), render.Text("10.244.1.6"), render.Text("down"))
-	want := `PORT           ADDRESSES        STATE
-shop/web-1     10.244.1.5 fd0…  up
-日本語日本語…  10.244.1.6       down
+	want := `PORT                ADDRESSES    STATE
+shop/web-1          10.244.1.5…  up
+日本語日本語日本語  10.244.1.6   down
 `
 	var b bytes.Buffer
 	if err := render.WriteTables(&b, render.Style{Width: 38}, true, table); err != nil {
