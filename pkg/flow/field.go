@@ -59,6 +59,7 @@ type Field struct {
 	ReadOnly bool // no action may write it
 
 	label string // as a match is printed: "dl_src"; "" means Name
+	sub   int    // bits that sub-fields can name, if not all of Bits
 	place place
 	tun   int // 1 for tun_metadata0 and so on, else 0
 }
@@ -87,6 +88,15 @@ func (f *Field) Header() string {
 		return f.OXM
 	}
 	return f.Name
+}
+
+// subBits is the number of bits that sub-fields can name: vlan_vid's values have
+// one more, which says that there is a tag.
+func (f *Field) subBits() int {
+	if f.sub != 0 {
+		return f.sub
+	}
+	return f.Bits
 }
 
 // Mask returns the mask of all bits of the field.

@@ -19,7 +19,7 @@ var fixedFields = []Field{
 	{Name: "tun_erspan_hwid", NXM: "NXOXM_ET_ERSPAN_HWID", Bits: 6, Format: Hex, Maskable: true, place: place{atTunErspan + 6, 1, 0}},
 	{Name: "tun_gtpu_flags", Aliases: []string{"gtpu_flags"}, NXM: "NXOXM_ET_GTPU_FLAGS", Bits: 8, Format: Hex, Maskable: true, ReadOnly: true, place: place{atTunGTPU, 1, 0}},
 	{Name: "tun_gtpu_msgtype", Aliases: []string{"gtpu_msgtype"}, NXM: "NXOXM_ET_GTPU_MSGTYPE", Bits: 8, Maskable: true, ReadOnly: true, place: place{atTunGTPU + 1, 1, 0}},
-	{Name: "tun_flags", NXM: "NXM_NX_TUN_FLAGS", Bits: 16, Format: TunnelFlags, Maskable: true, place: place{atTunFlags, 2, 0}},
+	{Name: "tun_flags", NXM: "NXM_NX_TUN_FLAGS", Bits: 16, sub: 1, Format: TunnelFlags, Maskable: true, place: place{atTunFlags, 2, 0}},
 	// Printed by ofproto/trace; OpenFlow cannot speak of these two.
 	{Name: "tun_tos", Bits: 8, Format: Hex, ReadOnly: true, place: place{atTunTOS, 1, 0}},
 	{Name: "tun_ttl", Bits: 8, ReadOnly: true, place: place{atTunTOS + 1, 1, 0}},
@@ -28,7 +28,7 @@ var fixedFields = []Field{
 	{Name: "in_port_oxm", OXM: "OXM_OF_IN_PORT", Bits: 32, Format: Port, place: place{atInPort, 4, 0}},
 	{Name: "skb_priority", Bits: 32, Format: Hex, ReadOnly: true, place: place{atSkb, 4, 0}},
 	{Name: "pkt_mark", NXM: "NXM_NX_PKT_MARK", Bits: 32, Format: Hex, Maskable: true, place: place{atMark, 4, 0}},
-	{Name: "actset_output", OXM: "OXM_OF_ACTSET_OUTPUT", Bits: 32, Format: Port, ReadOnly: true, place: place{atActset, 4, 0}},
+	{Name: "actset_output", NXM: "ONFOXM_ET_ACTSET_OUTPUT", OXM: "OXM_OF_ACTSET_OUTPUT", Bits: 32, Format: Port, ReadOnly: true, place: place{atActset, 4, 0}},
 	{Name: "packet_type", OXM: "OXM_OF_PACKET_TYPE", Bits: 32, Format: PacketType, ReadOnly: true, place: place{atPktType, 4, 0}},
 
 	{Name: "ct_state", NXM: "NXM_NX_CT_STATE", Bits: 32, Format: CTState, Maskable: true, ReadOnly: true, place: place{atCTState, 4, 0}},
@@ -55,7 +55,7 @@ var fixedFields = []Field{
 	{Name: "dl_vlan1", Bits: 12, Needs: NeedsEthernet, ReadOnly: true, place: place{atVLAN + 2, 2, 0}},
 	{Name: "dl_vlan_pcp", Aliases: []string{"dl_vlan_pcp0"}, Bits: 3, Needs: NeedsEthernet, place: place{atVLAN, 2, 13}},
 	{Name: "dl_vlan_pcp1", Bits: 3, Needs: NeedsEthernet, ReadOnly: true, place: place{atVLAN + 2, 2, 13}},
-	{Name: "vlan_vid", OXM: "OXM_OF_VLAN_VID", Bits: 13, Needs: NeedsEthernet, Maskable: true, place: place{atVLAN, 2, 0}},
+	{Name: "vlan_vid", OXM: "OXM_OF_VLAN_VID", Bits: 13, sub: 12, Needs: NeedsEthernet, Maskable: true, place: place{atVLAN, 2, 0}},
 	{Name: "vlan_pcp", OXM: "OXM_OF_VLAN_PCP", Bits: 3, Needs: NeedsVLAN, place: place{atVLAN, 2, 13}},
 
 	{Name: "mpls_label", OXM: "OXM_OF_MPLS_LABEL", Bits: 20, Needs: NeedsMPLS, place: place{atMPLS, 4, 12}},

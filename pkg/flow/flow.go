@@ -139,8 +139,11 @@ func (p *Flow) Meets(need Prereq) bool {
 		return eth == EthIPv4
 	case NeedsIPv6:
 		return eth == EthIPv6
-	case NeedsIP, NeedsCT:
+	case NeedsIP:
 		return ip
+	case NeedsCT:
+		state := p.Get(stateField)
+		return ip && state.Bit(5) && !state.Bit(4) // tracked and not invalid
 	case NeedsARP:
 		return eth == EthARP || eth == EthRARP
 	case NeedsNSH:

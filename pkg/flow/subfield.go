@@ -15,7 +15,7 @@ type Subfield struct {
 }
 
 // Whole returns all of f as a sub-field.
-func Whole(f *Field) Subfield { return Subfield{Field: f, Bits: f.Bits} }
+func Whole(f *Field) Subfield { return Subfield{Field: f, Bits: f.subBits()} }
 
 // ParseSubfield reads "name[a..b]", "name[a]" or "name[]"; a bare name means the
 // whole field.
@@ -25,7 +25,7 @@ func ParseSubfield(s string) (Subfield, error) {
 	if !ok {
 		return Subfield{}, &SyntaxError{Text: s, Msg: "unknown field " + name}
 	}
-	sub := Subfield{Field: f, Bits: f.Bits, Name: name}
+	sub := Subfield{Field: f, Bits: f.subBits(), Name: name}
 	if name == f.Header() {
 		sub.Name = ""
 	}
@@ -45,7 +45,7 @@ func ParseSubfield(s string) (Subfield, error) {
 	}
 	lo, err1 := strconv.ParseUint(from, 10, 16)
 	hi, err2 := strconv.ParseUint(to, 10, 16)
-	if err1 != nil || err2 != nil || lo > hi || int(hi) >= f.Bits {
+	if err1 != nil || err2 != nil || lo > hi || int(hi) >= f.subBits() {
 		return Subfield{}, &SyntaxError{Text: s, Offset: len(name) + 1, Msg: "bad bit range of " + f.Name}
 	}
 	sub.Lo, sub.Bits = int(lo), int(hi-lo)+1
@@ -59,7 +59,7 @@ func (s Subfield) String() string {
 		name = s.Field.Header()
 	}
 	switch {
-	case s.Lo == 0 && s.Bits == s.Field.Bits:
+	case s.Lo == 0 && s.Bits == s.Field.subBits():
 		return name + "[]"
 	case s.Bits == 1:
 		return name + "[" + strconv.Itoa(s.Lo) + "]"

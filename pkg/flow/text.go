@@ -9,6 +9,7 @@ var (
 	inPortField = mustField("in_port")
 	fragField   = mustField("ip_frag")
 	tciField    = mustField("vlan_tci")
+	stateField  = mustField("ct_state")
 	ethField    = mustField("eth_type")
 	protoField  = mustField("nw_proto")
 )

@@ -25,7 +25,9 @@ func (m *machine) action(w *walk, n *Node) {
 	case Push:
 		m.stack = append(m.stack, saved{a.Src.Get(&m.flow), m.flow.InPort()})
 	case Pop:
-		m.pop(a.Dst)
+		if next := w.peek(); next == nil || next.Kind != NodeError { // not "stack underflow"
+			m.pop(a.Dst)
+		}
 	case DecTTL:
 		m.decTTL(n)
 	case PushVLAN:
