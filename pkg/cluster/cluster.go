@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/ovnctl/ovnctl/pkg/node"
@@ -70,6 +69,7 @@ type Node struct {
 
 	hostname string // Chassis.hostname
 	far      bool   // no way to it is known, and nobody gave one
+	failed   bool   // it was tried, and Problems says why it could not be read
 }
 
 // A Problem is a source that could not be read.
@@ -118,7 +118,7 @@ func Open(ctx context.Context, config Config) (*Cluster, error) {
 		return nil, err
 	}
 	if config.Record != "" {
-		c.record(config.Record)
+		c.record(ctx, config.Record)
 	}
 	slices.SortFunc(c.Hosts, func(a, b *Node) int { return strings.Compare(a.Name, b.Name) })
 	if err := c.nothing(); err != nil {
@@ -172,10 +172,18 @@ func (c *Cluster) Close() error {
 }
 
 // record has all hosts recorded below dir, each in a directory of its name.
-func (c *Cluster) record(dir string) {
+func (c *Cluster) record(ctx context.Context, dir string) {
 	for _, n := range c.Hosts {
 		n.Host = node.Recorder(n.Host, filepath.Join(dir, node.RecordingName(n.Name)))
 		c.close = append(c.close, func() error { return node.RecordingError(n.Host) })
+		if n.Vswitch == nil {
+			continue
+		}
+		// The local one was open before: once more, for the record.
+		if db, err := n.Host.Vswitch(ctx); err == nil {
+			c.close = append(c.close, n.Vswitch.Close)
+			n.Vswitch = db
+		}
 	}
 }
 
@@ -214,8 +222,8 @@ func (c *Cluster) Node(name string) *Node {
 const gatherers = 16
 
 // Gather opens the Open_vSwitch databases of the named nodes, or of all nodes
-// to which there is a way, side by side. One that fails becomes a Problem; of
-// those that are open nothing is asked again. A question that concerns two
+// to which there is a way, side by side. One that fails becomes a Problem. A
+// node is tried once, however often it is named. A question that concerns two
 // nodes of many names those two.
 func (c *Cluster) Gather(ctx context.Context, nodes ...*Node) {
 	c.gathering.Lock()
@@ -223,35 +231,37 @@ func (c *Cluster) Gather(ctx context.Context, nodes ...*Node) {
 	all := len(nodes) == 0
 	if all {
 		nodes = c.Hosts
+		c.noteFar()
 	}
 	var wg sync.WaitGroup
 	slots := make(chan struct{}, gatherers)
 	errs := make([]error, len(nodes))
 	for i, n := range nodes {
-		if n.Vswitch != nil || all && n.far || slices.Index(nodes, n) < i {
+		if n.Vswitch != nil || n.failed || all && n.far || slices.Index(nodes, n) < i {
 			continue
 		}
 		wg.Go(func() {
 			slots <- struct{}{}
 			defer func() { <-slots }()
-			db, err := n.Host.Vswitch(ctx)
-			if err != nil {
-				errs[i] = err
-				return
-			}
-			n.Vswitch = db
+			n.Vswitch, errs[i] = n.Host.Vswitch(ctx)
 		})
 	}
 	wg.Wait()
-	far := 0
 	for i, n := range nodes {
-		if all && n.far {
+		if errs[i] != nil {
+			n.failed = true
+			c.Problems = append(c.Problems, c.nodeProblem(n, errs[i]))
+		}
+	}
+}
+
+// noteFar says how many nodes are left out of all.
+func (c *Cluster) noteFar() {
+	far := 0
+	for _, n := range c.Hosts {
+		if n.far {
 			far++
 		}
-		if errs[i] == nil || slices.ContainsFunc(c.Problems, func(p Problem) bool { return p.What == "node "+n.Name }) {
-			continue
-		}
-		c.Problems = append(c.Problems, problem("node "+n.Name, n.Host.Origin(), errs[i]))
 	}
 	switch {
 	case far == 0:
@@ -260,6 +270,20 @@ func (c *Cluster) Gather(ctx context.Context, nodes ...*Node) {
 	default:
 		c.note(fmt.Sprintf("%d other nodes not read: give --node-exec 'PREFIX {hostname}' to reach them", far))
 	}
+}
+
+func (c *Cluster) nodeProblem(n *Node, err error) Problem {
+	p := problem("node "+n.Name, n.Host.Origin(), err)
+	switch {
+	case p.Next != "":
+	case c.snapshot:
+		p.Next = "add what ovsdb-client backup prints on it as " + node.RecordingName(n.Name) + "/conf.db"
+	case n.far:
+		p.Next = "give --node-exec 'PREFIX {hostname}', or run there"
+	default:
+		p.Next = "try the command of --node-exec by hand with sh at its end, or give it more time with -t"
+	}
+	return p
 }
 
 func (c *Cluster) note(text string) {
@@ -277,17 +301,10 @@ func problem(what, where string, err error) Problem {
 	if p.Next != "" {
 		return p
 	}
-	flag := map[string]string{"OVN_Northbound": "--nb", "OVN_Southbound": "--sb", "Open_vSwitch": "--ovs"}[what]
-	switch {
-	case flag == "":
-	case errors.Is(err, syscall.ECONNREFUSED):
-		p.Next = "nobody listens there: start the server, or name another with " + flag
-	case errors.Is(err, context.DeadlineExceeded):
-		p.Next = "the server does not answer: see whether it is stopped or busy and the way to it is open, or name another with " + flag
-	case strings.HasPrefix(p.Where, "ssl:"):
-		p.Next = "give the key, certificate and CA that the server trusts with -p, -c and -C"
-	default:
-		p.Next = "name its remote with " + flag
+	if flag := flags[what]; flag != "" {
+		p.Next = "name another server with " + flag
 	}
 	return p
 }
+
+var flags = map[string]string{northbound.name: northbound.flag, southbound.name: southbound.flag, "Open_vSwitch": "--ovs"}

@@ -85,7 +85,7 @@ func (f *finder) vswitch() (place, bool) {
 	}
 	for _, root := range f.rootsOf("ovsdb-server", "ovs-vswitchd") {
 		for _, dir := range dirs {
-			if exists(filepath.Join(root, dir, "db.sock")) {
+			if exists(node.Resolve(root, filepath.Join(dir, "db.sock"))) {
 				return f.placeAt(root, dir), true
 			}
 		}
@@ -111,32 +111,32 @@ func (f *finder) ovnDir() string {
 }
 
 // remote finds the remotes of a database; empty when nothing tells of one.
-func (f *finder) remote(which central, local func() *system) (string, error) {
+func (f *finder) remote(which central, local func() *system) string {
 	if r := cmp.Or(which.remote(f.Config), os.Getenv(which.env)); r != "" {
-		return r, nil
+		return r
 	}
 	if dir := os.Getenv("OVN_RUNDIR"); dir != "" {
 		if path := f.host(dir, which.socket); exists(path) {
-			return "unix:" + path, nil
+			return "unix:" + path
 		}
 	}
 	if s := local(); s.id(which.key) != "" {
 		// A host may have its own value beside that of all.
-		return f.below(cmp.Or(s.id(which.key+"-"+s.id("system-id")), s.id(which.key))), nil
+		return f.below(cmp.Or(s.id(which.key+"-"+s.id("system-id")), s.id(which.key)))
 	}
 	for _, dir := range ovnDirs {
 		if path := f.host(dir, which.socket); exists(path) {
-			return "unix:" + path, nil
+			return "unix:" + path
 		}
 	}
 	for _, root := range f.rootsOf("ovsdb-server", "ovn-northd", "ovn-controller") {
 		for _, dir := range ovnDirs {
-			if path := filepath.Join(root, dir, which.socket); exists(path) {
-				return "unix:" + path, nil
+			if path := node.Resolve(root, filepath.Join(dir, which.socket)); exists(path) {
+				return "unix:" + path
 			}
 		}
 	}
-	return "", nil
+	return ""
 }
 
 // below turns the socket paths of the host into what is seen from here.
@@ -198,10 +198,10 @@ func needsTLS(remotes string) bool {
 
 // tls finds the files by which this host shows who it is: those in the local
 // Open_vSwitch, else those on the command line of its ovn-controller.
-func (f *finder) tls(local *system) ovsdb.TLSFiles {
-	if len(local.SSL) > 0 {
-		s := local.SSL[0]
-		return f.files(f.HostRoot, s.PrivateKey, s.Certificate, s.CACert)
+func (f *finder) tls(local *localNode) ovsdb.TLSFiles {
+	if len(local.system.SSL) > 0 {
+		s := local.system.SSL[0]
+		return f.files(local.root, s.PrivateKey, s.Certificate, s.CACert)
 	}
 	for _, pid := range f.processes("ovn-controller", "ovn-northd") {
 		b, err := os.ReadFile(f.proc(strconv.Itoa(pid), "cmdline"))

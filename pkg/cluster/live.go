@@ -49,9 +49,11 @@ func (s *system) id(key string) string {
 	return s.Rows[0].ExternalIDs[key]
 }
 
-// A database is a reader, or why there is none.
-type database struct {
+// A database is a reader, or why there is none, with the rows of it that say
+// what belongs to the deployment.
+type database[T ovsdb.Row] struct {
 	reader  ovsdb.Reader
+	rows    []T
 	problem *Problem
 	note    string
 }
@@ -63,47 +65,26 @@ func (c *Cluster) openLive(ctx context.Context, config Config) error {
 	defer cancel()
 	f := &finder{Config: config}
 	local := start(func() *localNode { return openLocal(ctx, f) })
-	nb := start(func() database { return openDB(ctx, f, northbound, local) })
-	sb := start(func() database { return openDB(ctx, f, southbound, local) })
+	nb := start(func() database[globalRow] { return openDB[globalRow](ctx, f, northbound, local) })
+	sb := start(func() database[chassisRow] { return openDB[chassisRow](ctx, f, southbound, local) })
 
-	zone := &Zone{}
-	chassis := start(func() []chassisRow {
-		if zone.SB = c.take(sb()); zone.SB == nil {
-			return nil
-		}
-		rows, err := ovsdb.Find[chassisRow](ctx, zone.SB)
-		if err != nil {
-			c.Problems = append(c.Problems, problem(southbound.name, zone.SB.Origin(), err))
-		}
-		return rows
-	})
-	rows := chassis()
-	if zone.NB = c.take(nb()); zone.NB != nil {
-		global, err := ovsdb.Find[globalRow](ctx, zone.NB)
-		if err != nil {
-			c.Problems = append(c.Problems, problem(northbound.name, zone.NB.Origin(), err))
-		} else if len(global) > 0 {
-			zone.Name = global[0].Name
-		}
+	zone := &Zone{NB: nb().reader, SB: sb().reader}
+	if global := nb().rows; len(global) > 0 {
+		zone.Name = global[0].Name
 	}
 	c.Zones = []*Zone{zone}
-	l := local()
-	if l.problem != nil {
-		c.Problems = append(c.Problems, *l.problem)
+	for _, p := range []*Problem{nb().problem, sb().problem, local().problem} {
+		if p != nil {
+			c.Problems = append(c.Problems, *p)
+		}
 	}
-	c.addHosts(config, zone, rows, l)
+	for _, note := range []string{nb().note, sb().note} {
+		if note != "" {
+			c.note(note)
+		}
+	}
+	c.addHosts(config, zone, sb().rows, local())
 	return nil
-}
-
-// take keeps what became of a database.
-func (c *Cluster) take(d database) ovsdb.Reader {
-	if d.problem != nil {
-		c.Problems = append(c.Problems, *d.problem)
-	}
-	if d.note != "" {
-		c.note(d.note)
-	}
-	return d.reader
 }
 
 // start runs f at once; what it returns waits for the result.
@@ -117,6 +98,7 @@ func start[T any](f func() T) func() T {
 // read. Its host is nil when there is none here.
 type localNode struct {
 	host    func(name string) node.Host
+	root    string // of the file names in its database
 	vswitch ovsdb.Reader
 	system  system
 	problem *Problem
@@ -127,7 +109,7 @@ func openLocal(ctx context.Context, f *finder) *localNode {
 	if !found {
 		return &localNode{}
 	}
-	l := &localNode{host: func(name string) node.Host {
+	l := &localNode{root: place.root, host: func(name string) node.Host {
 		if place.far {
 			return node.VswitchOnly(name, place.remote, f.TLS, f.Timeout)
 		}
@@ -160,29 +142,33 @@ func openLocal(ctx context.Context, f *finder) *localNode {
 	return l
 }
 
-func openDB(ctx context.Context, f *finder, which central, local func() *localNode) database {
-	remote, err := f.remote(which, func() *system { return &local().system })
-	if err != nil {
-		p := problem(which.name, "", err)
-		return database{problem: &p}
+func openDB[T ovsdb.Row](ctx context.Context, f *finder, which central, local func() *localNode) (d database[T]) {
+	fail := func(remote string, err error) database[T] {
+		p := problem(which.name, remote, err)
+		d.problem = &p
+		return d
 	}
+	remote := f.remote(which, func() *system { return &local().system })
 	if remote == "" {
-		return database{note: fmt.Sprintf("no %s: none was named with %s and none is found here", which.name, which.flag)}
+		d.note = fmt.Sprintf("no %s: none was named with %s and none is found here", which.name, which.flag)
+		return d
 	}
 	tls := f.TLS
 	if needsTLS(remote) && tls == (ovsdb.TLSFiles{}) {
-		tls = f.tls(&local().system)
+		tls = f.tls(local())
 	}
 	client, err := ovsdb.Dial(ctx, ovsdb.Config{DB: which.name, Remotes: remote, TLS: tls, Timeout: f.Timeout})
 	if err != nil {
-		p := problem(which.name, remote, err)
-		return database{problem: &p}
+		return fail(remote, err)
 	}
-	d := database{reader: client}
+	d.reader = client
 	if s := client.Status(); s.Stale {
 		d.note = fmt.Sprintf("%s at %s is cut off from its cluster: rows may be old", which.name, client.Origin())
 	} else if s.Clustered && !s.Leader && !f.NoLeaderOnly {
 		d.note = fmt.Sprintf("%s read from a follower, %s: rows may lag behind the leader", which.name, client.Origin())
+	}
+	if d.rows, err = ovsdb.Find[T](ctx, client); err != nil {
+		return fail(client.Origin(), err)
 	}
 	return d
 }
@@ -209,7 +195,7 @@ func (c *Cluster) addHosts(config Config, zone *Zone, rows []chassisRow, local *
 		}
 		c.Hosts = append(c.Hosts, here)
 	}
-	here.Local, here.Vswitch = true, local.vswitch
+	here.Local, here.Vswitch, here.failed = true, local.vswitch, local.problem != nil
 	here.Host = local.host(here.Name)
 }
 
@@ -237,7 +223,7 @@ func chassisNodes(zone *Zone, rows []chassisRow) []*Node {
 // there is no way to it.
 func otherHost(config Config, name, hostname string) (h node.Host, far bool) {
 	if config.NodeExec == "" {
-		err := fmt.Errorf("give --node-exec 'PREFIX {hostname}' to reach it: %w", node.ErrUnavailable)
+		err := fmt.Errorf("no way to it was given: %w", node.ErrUnavailable)
 		return node.Unreachable(name, err), true
 	}
 	h, err := node.Remote(node.RemoteConfig{Name: name, Hostname: hostname, Prefix: config.NodeExec, Timeout: config.Timeout})

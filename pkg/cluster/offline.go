@@ -27,7 +27,7 @@ func (c *Cluster) openOffline(ctx context.Context, config Config) error {
 	if err != nil {
 		return err
 	}
-	o := &offlineDir{c: c, tree: tree, dirs: dirs}
+	o := &offlineDir{c: c, tree: tree, dirs: dirs, ids: map[string]string{}}
 	o.zone(ctx, ".")
 	for _, dir := range dirs {
 		if tree.Has(path.Join(dir, "nb.db")) || tree.Has(path.Join(dir, "sb.db")) {
@@ -35,9 +35,7 @@ func (c *Cluster) openOffline(ctx context.Context, config Config) error {
 		}
 	}
 	for _, dir := range o.dirs { // those of no chassis that is known
-		n := &Node{Name: dir, Host: node.Offline(tree, dir)}
-		n.SystemID = o.systemID(ctx, n)
-		c.Hosts = append(c.Hosts, n)
+		c.Hosts = append(c.Hosts, &Node{Name: dir, SystemID: o.systemID(ctx, dir), Host: node.Offline(tree, dir)})
 	}
 	if len(c.Hosts) == 0 && len(c.Zones) == 1 && c.Zones[0].NB == nil && c.Zones[0].SB == nil && len(c.Problems) == 0 {
 		return fmt.Errorf("%s: neither nb.db nor sb.db nor a node's directory with conf.db in it", config.Offline)
@@ -52,6 +50,8 @@ type offlineDir struct {
 	tree *archive.Tree
 	dirs []string // of nodes not yet found to be a chassis
 	read []string // the database files
+
+	ids map[string]string // of directories, what systemID found
 }
 
 // zone opens the databases in a directory and the nodes of their chassis.
@@ -86,7 +86,7 @@ func (o *offlineDir) zone(ctx context.Context, dir string) {
 	for _, n := range nodes {
 		if n.Host == nil {
 			o.match(n, func(dir string) bool {
-				return o.systemID(ctx, &Node{Name: dir, Host: node.Offline(o.tree, dir)}) == n.SystemID
+				return o.systemID(ctx, dir) == n.SystemID
 			})
 		}
 		if n.Host == nil {
@@ -110,16 +110,17 @@ func (o *offlineDir) match(n *Node, own func(dir string) bool) {
 
 // systemID is what a directory's Open_vSwitch says of the node; empty when it
 // has none.
-func (o *offlineDir) systemID(ctx context.Context, n *Node) string {
-	db, err := n.Host.Vswitch(ctx)
-	if err != nil {
-		return ""
+func (o *offlineDir) systemID(ctx context.Context, dir string) string {
+	id, known := o.ids[dir]
+	if known {
+		return id
 	}
 	var s system
-	if err := ovsdb.Load(ctx, db, &s); err != nil {
-		return ""
+	if db, err := node.Offline(o.tree, dir).Vswitch(ctx); err == nil && ovsdb.Load(ctx, db, &s) == nil {
+		id = s.id("system-id")
 	}
-	return s.id("system-id")
+	o.ids[dir] = id
+	return id
 }
 
 func (o *offlineDir) database(name string, which central) ovsdb.Reader {

@@ -1,0 +1,155 @@
+package cluster
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ovnctl/ovnctl/internal/lab"
+)
+
+// hosts is the lab that the tests of this package look at.
+var hosts *lab.Lab
+
+// openVariable makes the test binary open a Config in the network namespace and
+// environment it was started in, as ovnctl would there, and print what it saw.
+const openVariable = "CLUSTER_TEST_OPEN"
+
+func TestMain(m *testing.M) {
+	if text := os.Getenv(openVariable); text != "" {
+		openHere(text)
+		return
+	}
+	var err error
+	if hosts, err = lab.Up(context.Background(), lab.OVNKubernetes(), lab.Options{}); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	code := m.Run()
+	if err := hosts.Down(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+// seen is what one Open saw.
+type seen struct {
+	Err      string
+	Source   Source
+	Problems []string
+	Next     []string
+	Notes    []string
+	Nodes    []seenNode
+	Took     time.Duration // of Open
+	Gathered time.Duration // of Gather
+}
+
+type seenNode struct {
+	Name, SystemID, Zone, Origin string
+	Local, Open                  bool
+	Daemon                       string // what ovs-vswitchd says
+	Links                        int
+}
+
+func openHere(text string) {
+	var s seen
+	var config Config
+	if err := json.Unmarshal([]byte(text), &config); err != nil {
+		panic(err)
+	}
+	ctx := context.Background()
+	start := time.Now()
+	c, err := Open(ctx, config)
+	s.Took = time.Since(start)
+	if err != nil {
+		s.Err = err.Error()
+	} else {
+		start = time.Now()
+		c.Gather(ctx)
+		s.Gathered = time.Since(start)
+		s.Source, s.Notes = c.Source(), c.Notes
+		for _, p := range c.Problems {
+			s.Problems, s.Next = append(s.Problems, p.Error()), append(s.Next, p.Next)
+		}
+		for _, n := range c.Hosts {
+			v := seenNode{Name: n.Name, SystemID: n.SystemID, Zone: n.Zone, Origin: n.Host.Origin(), Local: n.Local, Open: n.Vswitch != nil}
+			v.Daemon, _ = n.Host.Control(ctx, "ovs-vswitchd", "version")
+			if net, err := n.Host.Network(ctx); err == nil {
+				v.Links = len(net.Links)
+			}
+			s.Nodes = append(s.Nodes, v)
+		}
+		if err := c.Close(); err != nil {
+			s.Problems = append(s.Problems, "close: "+err.Error())
+		}
+	}
+	if err := json.NewEncoder(os.Stdout).Encode(s); err != nil {
+		panic(err)
+	}
+}
+
+// openOn opens a Config on a host of the lab; env are more variables.
+func openOn(t *testing.T, host string, config Config, env ...string) seen {
+	t.Helper()
+	binary, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := json.Marshal(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	args := append([]string{"env", openVariable + "=" + string(text)}, env...)
+	cmd := hosts.Command(context.Background(), host, append(args, binary)...)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%s: %v: %s", host, err, stderr.String())
+	}
+	var s seen
+	if err := json.Unmarshal(out, &s); err != nil {
+		t.Fatalf("%s: %v: %s", host, err, out)
+	}
+	return s
+}
+
+// enter runs a command on a host of the lab.
+func enter(t *testing.T, host string, args ...string) string {
+	t.Helper()
+	out, err := hosts.Command(context.Background(), host, args...).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%s: %s: %v: %s", host, strings.Join(args, " "), err, out)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+// stopped holds a daemon still until the test ends.
+func stopped(t *testing.T, host, pidfile string) {
+	t.Helper()
+	pid, err := os.ReadFile(filepath.Join(hosts.Dir, host, "run", pidfile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	enter(t, host, "kill", "-STOP", strings.TrimSpace(string(pid)))
+	t.Cleanup(func() { enter(t, host, "kill", "-CONT", strings.TrimSpace(string(pid))) })
+}
+
+func contains(t *testing.T, what string, list []string, words ...string) {
+	t.Helper()
+	all := strings.Join(list, "\n")
+	for _, w := range words {
+		if !strings.Contains(all, w) {
+			t.Errorf("%s %q lack %q", what, list, w)
+		}
+	}
+}
+
+func nodeExec() string { return filepath.Join(hosts.Dir, "enter") + " {hostname}" }
