@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/ovnctl/ovnctl/pkg/cluster"
-	"github.com/ovnctl/ovnctl/pkg/ovsdb"
 )
 
 // Load reads and joins what the cluster offers: its zones, and the nodes that
@@ -15,9 +14,14 @@ func Load(ctx context.Context, c *cluster.Cluster) (*Graph, error) {
 	var zones []zoneData
 	var notes []string
 	var failed error
-	for _, z := range c.Zones {
-		data, errs := readZone(ctx, z.Name, z.NB, z.SB)
-		for _, err := range errs {
+	all := make([]zoneData, len(c.Zones))
+	errs := make([][]error, len(c.Zones))
+	inParallel(len(c.Zones), func(i int) {
+		z := c.Zones[i]
+		all[i], errs[i] = readZone(ctx, z.Name, z.NB, z.SB)
+	})
+	for i, data := range all {
+		for _, err := range errs[i] {
 			notes, failed = append(notes, err.Error()), err
 		}
 		if data.nb != nil || data.sb != nil {
@@ -63,19 +67,26 @@ func (g *Graph) addNotes(notes []string) {
 
 // readNodes reads the nodes that are open and not among those that were read.
 func readNodes(ctx context.Context, c *cluster.Cluster, have []nodeData) (nodes []nodeData, notes []string, failed error) {
-	nodes = slices.Clone(have)
+	var more []*cluster.Node
 	for _, h := range c.Hosts {
 		known := slices.ContainsFunc(have, func(n nodeData) bool { return n.name == h.Name })
-		if h.Vswitch == nil || known {
-			continue
+		if h.Vswitch != nil && !known {
+			more = append(more, h)
 		}
-		n := nodeData{name: h.Name, zone: h.Zone, vs: new(vsTables)}
-		if err := ovsdb.Load(ctx, h.Vswitch, n.vs); err != nil {
-			failed = unread(h.Vswitch, err)
+	}
+	tables := make([]*vsTables, len(more))
+	errs := make([]error, len(more))
+	inParallel(len(more), func(i int) {
+		tables[i], errs[i] = read[vsTables](ctx, more[i].Vswitch)
+	})
+	nodes = slices.Clone(have)
+	for i, h := range more {
+		if errs[i] != nil {
+			failed = errs[i]
 			notes = append(notes, "node "+h.Name+": "+failed.Error())
 			continue
 		}
-		nodes = append(nodes, n)
+		nodes = append(nodes, nodeData{name: h.Name, zone: h.Zone, vs: tables[i]})
 	}
 	return nodes, notes, failed
 }

@@ -3,6 +3,7 @@ package topology
 import (
 	"context"
 	"fmt"
+	"sync"
 
 	"github.com/ovnctl/ovnctl/pkg/nb"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
@@ -71,32 +72,56 @@ type nodeData struct {
 	vs   *vsTables
 }
 
+// readZone reads both databases of a zone side by side.
 func readZone(ctx context.Context, name string, north, south ovsdb.Reader) (zoneData, []error) {
 	z := zoneData{name: name}
+	var northErr, southErr error
+	var wg sync.WaitGroup
+	wg.Go(func() { z.nb, northErr = read[nbTables](ctx, north) })
+	wg.Go(func() { z.sb, southErr = read[sbTables](ctx, south) })
+	wg.Wait()
+	var servicesErr error
+	if z.nb == nil && z.sb != nil {
+		z.services, servicesErr = read[sbServices](ctx, south)
+	}
 	var errs []error
-	if north != nil {
-		z.nb = new(nbTables)
-		if err := ovsdb.Load(ctx, north, z.nb); err != nil {
-			z.nb = nil
-			errs = append(errs, unread(north, err))
-		}
-	}
-	if south == nil {
-		return z, errs
-	}
-	z.sb = new(sbTables)
-	if err := ovsdb.Load(ctx, south, z.sb); err != nil {
-		z.sb = nil
-		return z, append(errs, unread(south, err))
-	}
-	if z.nb == nil {
-		z.services = new(sbServices)
-		if err := ovsdb.Load(ctx, south, z.services); err != nil {
-			z.services = nil
-			errs = append(errs, unread(south, err))
+	for _, err := range []error{northErr, southErr, servicesErr} {
+		if err != nil {
+			errs = append(errs, err)
 		}
 	}
 	return z, errs
+}
+
+// read reads the tables of T from a database; both results are nil where there is
+// no database.
+func read[T any](ctx context.Context, r ovsdb.Reader) (*T, error) {
+	if r == nil {
+		return nil, nil
+	}
+	tables := new(T)
+	if err := ovsdb.Load(ctx, r, tables); err != nil {
+		return nil, unread(r, err)
+	}
+	return tables, nil
+}
+
+// readers bounds the databases that are read at the same time.
+const readers = 16
+
+// inParallel calls f with 0 to n-1, a few at a time, and returns when all are
+// done.
+func inParallel(n int, f func(int)) {
+	var wg sync.WaitGroup
+	slots := make(chan struct{}, readers)
+	for i := range n {
+		slots <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-slots }()
+			f(i)
+		})
+	}
+	wg.Wait()
 }
 
 func unread(r ovsdb.Reader, err error) error {
