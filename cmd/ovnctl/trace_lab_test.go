@@ -183,9 +183,13 @@ func (d *traceDraw) enough(pairs int) bool {
 	return d.total >= pairs
 }
 
-// wanted leaves room for the classes that are rare.
+// wanted leaves room for the classes that are rare, and in the end takes only what is still missing.
 func (d *traceDraw) wanted(p tracePair, pairs int) bool {
-	return d.total >= pairs || d.planned[p.where] < pairs/4
+	if d.total < pairs {
+		return d.planned[p.where] < pairs/4
+	}
+	missing := func(class string) bool { return d.count[class] < quota }
+	return missing("denied") || slices.ContainsFunc(p.classes(), missing)
 }
 
 // compare sends the packets of a pair and traces it, live and from what was saved meanwhile.
