@@ -102,10 +102,7 @@ func (l *Lab) register() error {
 	if err := l.save(); err != nil {
 		return err
 	}
-	if err := os.MkdirAll(registry, 0o755); err != nil {
-		return err
-	}
-	if err := os.Symlink(l.Dir, filepath.Join(registry, l.Prefix)); err != nil {
+	if err := l.enroll(); err != nil {
 		return err
 	}
 	k, err := startKeeper(l.Dir)

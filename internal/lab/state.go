@@ -144,7 +144,21 @@ func (s *State) remove() error {
 	if err := os.Remove(filepath.Join(registry, s.Prefix)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
+	_ = os.Remove(registry) // succeeds for the last lab
 	return nil
+}
+
+// enroll links the lab into the registry.
+func (s *State) enroll() error {
+	for {
+		if err := os.MkdirAll(registry, 0o755); err != nil {
+			return err
+		}
+		// The last lab to go may take the directory away in between.
+		if err := os.Symlink(s.Dir, filepath.Join(registry, s.Prefix)); !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
 }
 
 // removeForSure removes a lab whose owner may have been killed in the midst of building it: commands that it had started
