@@ -27,7 +27,7 @@ func statNetns(path string) (netnsFile, error) {
 	if err := unix.Stat(path, &st); err != nil {
 		return netnsFile{}, &os.PathError{Op: "stat", Path: path, Err: err}
 	}
-	f := netnsFile{path: path, dev: uint64(st.Dev), ino: st.Ino}
+	f := netnsFile{path: path, dev: st.Dev, ino: st.Ino}
 	// A short name for people: pod1 of /run/netns/pod1, /proc/1/ns/net.
 	if strings.Contains(path, "/netns/") {
 		f.name = filepath.Base(path)
@@ -43,7 +43,7 @@ func (f netnsFile) open() (netns.NsHandle, error) {
 		return ns, fmt.Errorf("network namespace %s: %w", f.name, err)
 	}
 	var st unix.Stat_t
-	if err := unix.Fstat(int(ns), &st); err != nil || uint64(st.Dev) != f.dev || st.Ino != f.ino {
+	if err := unix.Fstat(int(ns), &st); err != nil || st.Dev != f.dev || st.Ino != f.ino {
 		_ = ns.Close()
 		return netns.None(), fmt.Errorf("network namespace %s: gone", f.name)
 	}

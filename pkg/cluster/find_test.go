@@ -1,0 +1,152 @@
+package cluster
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/ovnctl/ovnctl/pkg/ovsdb"
+	"github.com/ovnctl/ovnctl/pkg/ovsdb/ovsdbtest"
+)
+
+func TestOption(t *testing.T) {
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"x", "-p", "/key"}, "/key"},
+		{[]string{"x", "-p/key"}, "/key"},
+		{[]string{"x", "--private-key=/key"}, "/key"},
+		{[]string{"x", "--private-key", "/key"}, "/key"},
+		{[]string{"x", "--pidfile", "-c", "/cert", "-p"}, ""},
+		{[]string{"x", "--private-keys=/key"}, ""},
+		{nil, ""},
+	} {
+		if got := option(c.args, "-p", "--private-key"); got != c.want {
+			t.Errorf("%q: %q, want %q", c.args, got, c.want)
+		}
+	}
+}
+
+// Without flags a node shows who it is with the files of its own daemons.
+func TestFindTLS(t *testing.T) {
+	s := ovsdbtest.Start(t, ovsdbtest.OpenvSwitch)
+	vsctl := func(args ...string) {
+		t.Helper()
+		if out, err := exec.Command("ovs-vsctl", append([]string{"--no-wait", "--db=unix:" + s.Socket}, args...)...).CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+	}
+	vsctl("init")
+	vsctl("set-ssl", "/etc/x/key", "/etc/x/cert", "/etc/x/ca")
+	f := &finder{Config: Config{OVS: "unix:" + s.Socket, Timeout: time.Second}}
+	l := openLocal(t.Context(), f)
+	if l.problem != nil {
+		t.Fatal(l.problem)
+	}
+	t.Cleanup(func() { _ = l.vswitch.Close() })
+	if got, want := f.tls(l), (ovsdb.TLSFiles{PrivateKey: "/etc/x/key", Certificate: "/etc/x/cert", CACert: "/etc/x/ca"}); got != want {
+		t.Errorf("of the SSL table: %+v, want %+v", got, want)
+	}
+
+	// The files of a running ovn-controller; those are below its own root.
+	controller := exec.Command("ovn-controller", "unix:"+s.Socket, "-p", "/etc/y/key", "--certificate=/etc/y/cert", "-C/etc/y/ca",
+		"--log-file="+filepath.Join(s.Dir, "log"))
+	controller.Env = append(os.Environ(), "OVN_RUNDIR="+s.Dir, "OVS_RUNDIR="+s.Dir)
+	if err := controller.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = controller.Process.Kill(); _ = controller.Wait() })
+	root := fmt.Sprintf("/proc/%d/root", controller.Process.Pid)
+	want := ovsdb.TLSFiles{PrivateKey: root + "/etc/y/key", Certificate: root + "/etc/y/cert", CACert: root + "/etc/y/ca"}
+	var got ovsdb.TLSFiles
+	for end := time.Now().Add(5 * time.Second); got != want && time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+		got = f.tls(&localNode{})
+	}
+	if got != want {
+		t.Errorf("of the command line: %+v, want %+v", got, want)
+	}
+}
+
+// What runs in a container has its sockets below a root of its own.
+func TestFindInContainer(t *testing.T) {
+	dir := shortDir(t)
+	server := ovsdbtest.Start(t, ovsdbtest.Southbound) // for its file alone
+	script := fmt.Sprintf(`set -e
+mount --make-rprivate /
+mkdir %[1]s/root
+mount --rbind / %[1]s/root
+mount -t tmpfs tmpfs %[1]s/root/run
+mkdir -p %[1]s/root/run/ovn
+cp %[2]s %[1]s/root/run/ovn/sb.db
+exec chroot %[1]s/root ovsdb-server --remote=punix:/run/ovn/ovnsb_db.sock --unixctl=/run/ovn/ctl /run/ovn/sb.db
+`, dir, server.File)
+	container := exec.Command("unshare", "-m", "sh", "-c", script)
+	out, err := os.Create(filepath.Join(dir, "log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer out.Close() //nolint:errcheck // of a test
+	container.Stdout, container.Stderr = out, out
+	if err := container.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = container.Process.Kill(); _ = container.Wait() })
+	want := fmt.Sprintf("/proc/%d/root/run/ovn/ovnsb_db.sock", container.Process.Pid)
+	for end := time.Now().Add(5 * time.Second); !exists(want); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			log, _ := os.ReadFile(out.Name())
+			t.Fatalf("no socket: %s", log)
+		}
+	}
+	f := &finder{Config: Config{Timeout: time.Second}}
+	if got := f.remote(southbound, func() *system { return &system{} }); got != "unix:"+want {
+		t.Errorf("remote %q, want unix:%s", got, want)
+	}
+	client, err := ovsdb.Dial(t.Context(), ovsdb.Config{DB: "OVN_Southbound", Remotes: "unix:" + want})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = client.Close()
+	// Daemons that share our root are not containers.
+	if roots := f.rootsOf("ovsdb-server"); !slices.Equal(roots, []string{fmt.Sprintf("/proc/%d/root", container.Process.Pid)}) {
+		t.Errorf("roots %q", roots)
+	}
+}
+
+// Below another root, paths and links are those of that root.
+func TestFindBelowHostRoot(t *testing.T) {
+	root := shortDir(t)
+	for _, dir := range []string{"run/ovn", "run/openvswitch", "var"} {
+		if err := os.MkdirAll(filepath.Join(root, dir), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink("/run", filepath.Join(root, "var/run")); err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range []string{"run/ovn/ovnnb_db.sock", "run/openvswitch/db.sock"} {
+		if err := os.WriteFile(filepath.Join(root, file), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f := &finder{Config: Config{HostRoot: root}}
+	place, ok := f.vswitch()
+	if !ok || place.remote != "unix:"+root+"/run/openvswitch/db.sock" || place.root != root {
+		t.Errorf("vswitch at %+v, %v", place, ok)
+	}
+	none := func() *system { return &system{} }
+	if got := f.remote(northbound, none); got != "unix:"+root+"/run/ovn/ovnnb_db.sock" {
+		t.Errorf("remote %q", got)
+	}
+	said := func() *system {
+		return &system{Rows: []systemRow{{ExternalIDs: map[string]string{"ovn-remote": "unix:/var/run/ovn/x.sock,tcp:192.0.2.1:6642", "system-id": "a"}}}}
+	}
+	if got, want := f.remote(southbound, said), "unix:"+root+"/run/ovn/x.sock,tcp:192.0.2.1:6642"; got != want {
+		t.Errorf("remote %q, want %q", got, want)
+	}
+}
