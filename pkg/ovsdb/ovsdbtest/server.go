@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -98,10 +99,8 @@ func (s *Server) Restart() {
 		close(done)
 	}()
 	for range 500 {
-		if _, err := os.Stat(s.Socket); err == nil {
-			if _, err := os.Stat(s.Control); err == nil {
-				return
-			}
+		if listens(s.Socket) && listens(s.Control) {
+			return
 		}
 		select {
 		case <-done:
@@ -111,6 +110,17 @@ func (s *Server) Restart() {
 		}
 	}
 	s.t.Fatalf("ovsdb-server does not listen on %s", s.Socket)
+}
+
+// listens reports whether the socket is more than a file: the server binds it
+// a moment before it listens.
+func listens(socket string) bool {
+	c, err := net.Dial("unix", socket)
+	if err != nil {
+		return false
+	}
+	_ = c.Close()
+	return true
 }
 
 // Kill ends the server as kill -9 does and waits until it is gone.

@@ -2,9 +2,11 @@ package ovsdbtest
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -50,20 +52,26 @@ func (p *PKI) run(args ...string) {
 }
 
 // Port returns a TCP port that nothing listens on; host is 127.0.0.1 or ::1.
+// It is below those that the kernel gives to clients, one of which might
+// otherwise take it before the server does.
 func Port(t testing.TB, host string) int {
 	t.Helper()
-	l, err := net.Listen("tcp", net.JoinHostPort(host, "0"))
-	if err != nil {
-		t.Fatal(err)
+	for range 100 {
+		port := 10000 + rand.IntN(20000)
+		l, err := net.Listen("tcp", net.JoinHostPort(host, strconv.Itoa(port)))
+		if err == nil {
+			_ = l.Close()
+			return port
+		}
 	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port
+	t.Fatalf("no port is free on %s", host)
+	return 0
 }
 
 // Address returns HOST:PORT of such a port, an IPv6 host in brackets.
 func Address(t testing.TB, host string) string {
 	t.Helper()
-	return net.JoinHostPort(host, fmt.Sprint(Port(t, host)))
+	return net.JoinHostPort(host, strconv.Itoa(Port(t, host)))
 }
 
 // Passive returns what a server listens on for clients of scheme:address.
