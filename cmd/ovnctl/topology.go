@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -75,16 +76,11 @@ func (o *topologyOptions) run(ctx context.Context, names []string) error {
 	if err != nil {
 		return err
 	}
-	c, err := o.open(ctx)
+	c, g, err := o.read(ctx)
 	if err != nil {
 		return err
 	}
 	defer c.Close()
-	c.Gather(ctx)
-	g, err := topology.Load(ctx, c)
-	if err != nil {
-		return unknownError{err}
-	}
 	shown, focus, notes, err := o.choose(g, names)
 	if err != nil {
 		return o.namesError(err, c)
@@ -105,6 +101,42 @@ func (o *topologyOptions) run(ctx context.Context, names []string) error {
 		return fmt.Errorf("standard output: %w", err)
 	}
 	return o.problems(c, g)
+}
+
+// read opens the deployment and reads all of it.
+func (o *topologyOptions) read(ctx context.Context) (*cluster.Cluster, *topology.Graph, error) {
+	defer o.patience(ctx)()
+	c, err := o.open(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	c.Gather(ctx)
+	g, err := topology.Load(ctx, c)
+	if err != nil {
+		_ = c.Close()
+		return nil, nil, unknownError{err}
+	}
+	return c, g, nil
+}
+
+// patience says after a second that a source is waited for, unless stop is called
+// before: a silent one takes until the timeout.
+func (o *options) patience(ctx context.Context) (stop func()) {
+	if o.offline != "" {
+		return func() {}
+	}
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		<-ctx.Done()
+		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+			fmt.Fprintf(o.stderr, "ovnctl: a source does not answer: waiting up to %s (-t SECONDS sets it)\n", o.timeout)
+		}
+	})
+	return func() {
+		cancel()
+		wg.Wait()
+	}
 }
 
 // choose returns the part of the graph that names and flags ask for, the UUIDs of

@@ -10,7 +10,9 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 	"unicode"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -207,4 +209,45 @@ func TestTopologyHostileNames(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestTopologyDeadSouthbound has a Southbound that listens and says nothing: the
+// first line comes within about a second, the rest is shown, and the exit code
+// says that something is missing.
+func TestTopologyDeadSouthbound(t *testing.T) {
+	nb, sb := ovsdbtest.Start(t, ovsdbtest.Northbound), ovsdbtest.Start(t, ovsdbtest.Southbound)
+	ovsdbtest.Run(t, "ovn-nbctl", "--db="+nb.Remote(), "--timeout=10", "ls-add", "sw0", "--", "lsp-add", "sw0", "p0")
+	sb.Signal(syscall.SIGSTOP)
+	var stdout bytes.Buffer
+	stderr := &timedBuffer{start: time.Now()}
+	args := []string{"--nb", nb.Remote(), "--sb", sb.Remote(), "--ovs", "unix:" + filepath.Join(t.TempDir(), "none"), "-t", "3", "topology", "show"}
+	if code := run(t.Context(), args, strings.NewReader(""), &stdout, stderr); code != exitUnknown {
+		t.Errorf("exit %d, want %d", code, exitUnknown)
+	}
+	if took := time.Since(stderr.start); took > 8*time.Second {
+		t.Errorf("took %s with a timeout of 3 s", took)
+	}
+	if stderr.first == 0 || stderr.first > 2*time.Second {
+		t.Errorf("the first line came after %s", stderr.first)
+	}
+	if !strings.Contains(stdout.String(), "switch sw0") || !strings.Contains(stdout.String(), "port p0") {
+		t.Errorf("the Northbound is not shown: %s", stdout.String())
+	}
+	if !strings.Contains(stderr.String(), "OVN_Southbound at "+sb.Remote()) {
+		t.Errorf("the Southbound is not named: %s", stderr.String())
+	}
+}
+
+// A timedBuffer notes when something is first written to it.
+type timedBuffer struct {
+	bytes.Buffer
+	start time.Time
+	first time.Duration
+}
+
+func (b *timedBuffer) Write(p []byte) (int, error) {
+	if b.first == 0 {
+		b.first = time.Since(b.start)
+	}
+	return b.Buffer.Write(p)
 }
