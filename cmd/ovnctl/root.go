@@ -7,6 +7,7 @@ import (
 	"io"
 	"math"
 	"os"
+	"path/filepath"
 	"runtime/debug"
 	"strconv"
 	"strings"
@@ -52,19 +53,71 @@ type options struct {
 	memory       int64
 	showCommands bool
 
-	stdin          io.Reader
-	stdout, stderr io.Writer
+	stdin  io.Reader
+	stdout *stream
+	stderr io.Writer
+
+	running bool // the command has begun: what failed before is a matter of usage
 }
 
-// run is the whole program but for the process: it returns the exit code.
+// run is the whole program but for the process: args[0] is the name it was called
+// by, and the exit code is returned.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	o := &options{stdin: stdin, stdout: stdout, stderr: stderr}
+	out := &stream{Writer: stdout}
+	o := &options{stdin: stdin, stdout: out, stderr: stderr}
 	root := newRoot(o)
-	root.SetArgs(args)
+	root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: calledAs(args[0])}
+	root.SetArgs(args[1:])
 	root.SetIn(stdin)
-	root.SetOut(stdout)
+	root.SetOut(out)
 	root.SetErr(stderr)
-	return o.report(root.ExecuteContext(ctx))
+	o.output = askedFormat(args[1:])
+	err := root.ExecuteContext(ctx)
+	if out.err != nil {
+		err = unknownError{fmt.Errorf("standard output: %w", out.err)}
+	}
+	return o.report(ctx, err)
+}
+
+// calledAs is how people call the program: as a plugin of kubectl its file has
+// another name.
+func calledAs(file string) string {
+	if plugin, ok := strings.CutPrefix(filepath.Base(file), "kubectl-"); ok {
+		return "kubectl " + plugin
+	}
+	return "ovnctl"
+}
+
+// askedFormat looks for the output format before the flags are parsed, so that a
+// mistake in them is told in this format too.
+func askedFormat(args []string) string {
+	f := pflag.NewFlagSet("", pflag.ContinueOnError)
+	f.ParseErrorsAllowlist.UnknownFlags = true
+	f.SetOutput(io.Discard)
+	format := f.StringP("output", "o", "", "")
+	for i := range args { // one by one: a value may be missing anywhere
+		if strings.HasPrefix(args[i], "-o") || strings.HasPrefix(args[i], "--output") {
+			_ = f.Parse(args[i:min(i+2, len(args))])
+		}
+	}
+	return *format
+}
+
+// A stream is standard output. It knows whether a document has begun, which no
+// other may follow, and it remembers a failure that nobody asked about.
+type stream struct {
+	io.Writer
+	begun bool
+	err   error
+}
+
+func (s *stream) Write(p []byte) (int, error) {
+	n, err := s.Writer.Write(p)
+	s.begun = s.begun || n > 0
+	if err != nil && s.err == nil {
+		s.err = err
+	}
+	return n, err
 }
 
 func newRoot(o *options) *cobra.Command {
@@ -80,15 +133,63 @@ the OVS and OVN command-line tools.
 		SilenceUsage:      true,
 		SilenceErrors:     true,
 		DisableAutoGenTag: true,
-		PersistentPreRunE: func(*cobra.Command, []string) error { return o.prepare() },
+		Args:              cobra.NoArgs,
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { return o.prepare(cmd.Flags()) },
+		RunE:              func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return usageError{fmt.Errorf("%w\nhint: %s --help lists the flags", err, cmd.CommandPath())}
+		return fmt.Errorf("%w\nhint: %s --help lists the flags", err, cmd.CommandPath())
 	})
 	o.addFlags(root.PersistentFlags())
-	root.AddCommand(newTopology(o), newTrace(o))
-	asUsageErrors(root)
+	root.AddCommand(newTopology(o), newTrace(o), newVersion())
+	root.SetHelpCommand(newHelp())
+	root.InitDefaultHelpCmd()
+	o.mark(root)
 	return root
+}
+
+func newVersion() *cobra.Command {
+	return &cobra.Command{
+		Use:   "version",
+		Short: "Print the version",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s version %s\n", cmd.Root().Name(), version)
+			return err
+		},
+	}
+}
+
+// newHelp is cobra's own but for one thing: help on what does not exist is a mistake.
+func newHelp() *cobra.Command {
+	return &cobra.Command{
+		Use:   "help [COMMAND]",
+		Short: "Help about a command",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			about, rest, err := cmd.Root().Find(args)
+			if err == nil && len(rest) > 0 {
+				err = unknownCommand(about, rest[0])
+			}
+			if err != nil {
+				return usageError{err}
+			}
+			about.InitDefaultHelpFlag()
+			return about.Help()
+		},
+	}
+}
+
+// unknownCommand says what was probably meant.
+func unknownCommand(parent *cobra.Command, name string) error {
+	var near []string
+	parent.SuggestionsMinimumDistance = 2
+	for _, s := range parent.SuggestionsFor(name) {
+		near = append(near, parent.CommandPath()+" "+s)
+	}
+	if len(near) == 0 {
+		return fmt.Errorf("unknown command %q for %q\nhint: %s --help lists the commands", name, parent.CommandPath(), parent.CommandPath())
+	}
+	return fmt.Errorf("unknown command %q for %q\nhint: did you mean %s?", name, parent.CommandPath(), strings.Join(near, " or "))
 }
 
 func (o *options) addFlags(f *pflag.FlagSet) {
@@ -114,17 +215,46 @@ func (o *options) addFlags(f *pflag.FlagSet) {
 	f.BoolVar(&o.showCommands, "show-commands", false, "print the classic commands that show the same")
 }
 
-// prepare checks the flags that are common to all commands.
-func (o *options) prepare() error {
+// prepare checks the flags that are common to all commands, and their groups in
+// clearer words than cobra has.
+func (o *options) prepare(flags *pflag.FlagSet) error {
 	switch o.color {
 	case "auto", "always", "never":
 	default:
-		return usageError{fmt.Errorf("--color %q: expected auto, always or never", o.color)}
+		return fmt.Errorf("--color %q: expected auto, always or never", o.color)
 	}
-	if o.memory > 0 && os.Getenv("GOMEMLIMIT") == "" {
-		debug.SetMemoryLimit(o.memory)
+	if err := exclusive(flags); err != nil {
+		return err
+	}
+	for _, name := range []string{"nb", "sb", "ovs", "node-exec"} {
+		if o.offline != "" && flags.Changed(name) {
+			return fmt.Errorf("--offline reads saved data and --%s names a live source: give one of the two", name)
+		}
+	}
+	if flags.Changed("memory") || os.Getenv("GOMEMLIMIT") == "" {
+		limit := o.memory
+		if limit == 0 {
+			limit = math.MaxInt64
+		}
+		debug.SetMemoryLimit(limit)
 	}
 	return nil
+}
+
+// exclusive is the error of two flags of a command of which only one may be given.
+func exclusive(flags *pflag.FlagSet) error {
+	const annotation = "cobra_annotation_mutually_exclusive"
+	given := map[string]string{}
+	var err error
+	flags.Visit(func(f *pflag.Flag) {
+		for _, group := range f.Annotations[annotation] {
+			if other, ok := given[group]; ok && err == nil {
+				err = fmt.Errorf("--%s and --%s exclude each other: give one of the two", other, f.Name)
+			}
+			given[group] = f.Name
+		}
+	})
+	return err
 }
 
 // open finds and dials the deployment that the flags name.
@@ -173,44 +303,55 @@ type verdict int
 func (v verdict) Error() string { return "exit status " + strconv.Itoa(int(v)) }
 
 // report prints err where the user looks for it and returns the exit code.
-func (o *options) report(err error) int {
+func (o *options) report(ctx context.Context, err error) int {
 	var v verdict
 	switch {
 	case err == nil:
 		return exitOK
 	case errors.As(err, &v):
 		return int(v)
-	case errors.Is(err, context.Canceled):
-		fmt.Fprintln(o.stderr, "ovnctl: interrupted")
-		return exitUnknown
+	case ctx.Err() != nil:
+		err = errors.New("interrupted")
 	}
 	code := exitUnknown
 	var usage usageError
-	if errors.As(err, &usage) {
+	var unknown unknownError
+	if errors.As(err, &usage) || !o.running && !errors.As(err, &unknown) {
 		code = exitUsage
 	}
-	if o.machine() {
+	if o.machine() && !o.stdout.begun && o.stdout.err == nil {
 		// A document on standard output even now, so that a program need not parse text.
 		if werr := render.Error(o.stdout, o.output, code, err); werr != nil {
-			fmt.Fprintf(o.stderr, "ovnctl: %s\n", render.Clean(werr.Error()))
+			fmt.Fprintf(o.stderr, "ovnctl: standard output: %s\n", render.Clean(werr.Error()))
 		}
 	}
 	fmt.Fprintf(o.stderr, "ovnctl: %s\n", render.CleanLines(err.Error()))
 	return code
 }
 
-// asUsageErrors makes every argument error of cmd and its children a usage error.
-func asUsageErrors(cmd *cobra.Command) {
+// mark has cmd and its children note that they run, and say of wrong arguments
+// what would be right ones.
+func (o *options) mark(cmd *cobra.Command) {
+	if run := cmd.RunE; run != nil {
+		cmd.RunE = func(c *cobra.Command, args []string) error {
+			o.running = true
+			return run(c, args)
+		}
+	}
 	if check := cmd.Args; check != nil {
 		cmd.Args = func(c *cobra.Command, args []string) error {
-			if err := check(c, args); err != nil {
-				return usageError{fmt.Errorf("%w\nhint: %s", err, c.UseLine())}
+			err := check(c, args)
+			switch {
+			case err == nil:
+				return nil
+			case c.HasAvailableSubCommands():
+				return unknownCommand(c, args[0])
 			}
-			return nil
+			return fmt.Errorf("%w\nhint: %s", err, c.UseLine())
 		}
 	}
 	for _, c := range cmd.Commands() {
-		asUsageErrors(c)
+		o.mark(c)
 	}
 }
 
@@ -235,8 +376,18 @@ func (s *seconds) Set(text string) error {
 // byteSize is a flag that takes bytes with an optional K, M or G (powers of 1024).
 type byteSize int64
 
-func (b *byteSize) String() string { return strconv.FormatInt(int64(*b), 10) }
-func (b *byteSize) Type() string   { return "bytes" }
+func (b *byteSize) String() string {
+	n, unit := int64(*b), ""
+	for _, u := range []string{"K", "M", "G"} {
+		if n == 0 || n%1024 != 0 {
+			break
+		}
+		n, unit = n/1024, u
+	}
+	return strconv.FormatInt(n, 10) + unit
+}
+
+func (b *byteSize) Type() string { return "bytes" }
 
 func (b *byteSize) Set(text string) error {
 	digits := strings.TrimSuffix(strings.TrimSuffix(strings.ToUpper(text), "B"), "I")

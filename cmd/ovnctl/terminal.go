@@ -14,6 +14,9 @@ import (
 // escapes because standard output is a terminal.
 func (o *options) style(w io.Writer) render.Style {
 	s := render.Style{ASCII: !utf8Locale()}
+	if out, ok := w.(*stream); ok {
+		w = out.Writer
+	}
 	f, isFile := w.(*os.File)
 	terminal := isFile && term.IsTerminal(int(f.Fd()))
 	if terminal {
