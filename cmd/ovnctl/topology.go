@@ -195,7 +195,7 @@ func matchNames(matches []topology.Match) []string {
 
 // namesError is the user's mistake, unless a database that could not be read may
 // have the name.
-func (o *topologyOptions) namesError(err error, c *cluster.Cluster) error {
+func (o *options) namesError(err error, c *cluster.Cluster) error {
 	var name *topology.NameError
 	if !errors.As(err, &name) || len(name.Matches) == 0 && len(c.Problems) > 0 {
 		o.warn(c)

@@ -82,7 +82,7 @@ func (o *traceOptions) run(ctx context.Context, from, to string) error {
 	var name *topology.NameError
 	switch {
 	case errors.As(err, &name):
-		return usageError{err}
+		return o.namesError(err, c)
 	case err != nil:
 		return unknownError{err}
 	}
