@@ -60,18 +60,17 @@ type options struct {
 	running bool // the command has begun: what failed before is a matter of usage
 }
 
-// run is the whole program but for the process: args[0] is the name it was called
-// by, and the exit code is returned.
+// run is the whole program but for the process: it returns the exit code.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	out := &stream{Writer: stdout}
 	o := &options{stdin: stdin, stdout: out, stderr: stderr}
 	root := newRoot(o)
-	root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: calledAs(args[0])}
-	root.SetArgs(args[1:])
+	root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: calledAs(os.Args[0])}
+	root.SetArgs(args)
 	root.SetIn(stdin)
 	root.SetOut(out)
 	root.SetErr(stderr)
-	o.output = askedFormat(args[1:])
+	o.output = askedFormat(args)
 	err := root.ExecuteContext(ctx)
 	if out.err != nil {
 		err = unknownError{fmt.Errorf("standard output: %w", out.err)}
