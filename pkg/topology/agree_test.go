@@ -21,33 +21,37 @@ import (
 // and nothing is extra.
 func TestAgreement(t *testing.T) {
 	for name, wanted := range lab.Topologies() {
-		t.Run(name, func(t *testing.T) {
-			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
-			defer cancel()
-			l, err := lab.Up(ctx, wanted, lab.Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(func() {
-				if err := l.Down(); err != nil {
-					t.Error(err)
-				}
-			})
-			if !l.Topology.OVN {
-				plain(ctx, t, l)
-				return
-			}
-			g := openLab(ctx, t, l)
-			agree(t, "ovn-nbctl show", classic(output(t, l.Command(ctx, "central", "ovn-nbctl", "--timeout=20", "show"))), northbound(g))
-			agree(t, "ovn-sbctl show", classic(output(t, l.Command(ctx, "central", "ovn-sbctl", "--timeout=20", "show"))), southbound(g))
-			for _, n := range l.Topology.Nodes {
-				agree(t, "ovs-vsctl show on "+n.Name, classic(output(t, l.Command(ctx, n.Name, "ovs-vsctl", "--timeout=20", "show"))), vswitch(g, n.Name))
-			}
-			allUp(t, g)
-			partial(ctx, t, l, g)
-			names(t, l, g)
-		})
+		t.Run(name, func(t *testing.T) { agreement(t, wanted, "") })
 	}
+}
+
+// agreement compares one topology on one release, the system's if empty.
+func agreement(t *testing.T, wanted lab.Topology, release string) {
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	l, err := lab.Up(ctx, wanted, lab.Options{Release: release})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := l.Down(); err != nil {
+			t.Error(err)
+		}
+	})
+	if !l.Topology.OVN {
+		plain(ctx, t, l)
+		return
+	}
+	g := openLab(ctx, t, l)
+	nbctl := output(t, l.Command(ctx, "central", "ovn-nbctl", "--timeout=20", "show"))
+	agree(t, "ovn-nbctl show", classic(nbctl), northbound(g, strings.Contains(nbctl, "ipv6-lla")))
+	agree(t, "ovn-sbctl show", classic(output(t, l.Command(ctx, "central", "ovn-sbctl", "--timeout=20", "show"))), southbound(g))
+	for _, n := range l.Topology.Nodes {
+		agree(t, "ovs-vsctl show on "+n.Name, classic(output(t, l.Command(ctx, n.Name, "ovs-vsctl", "--timeout=20", "show"))), vswitch(g, n.Name))
+	}
+	allUp(t, g)
+	partial(ctx, t, l, g)
+	names(t, l, g)
 }
 
 // openLab reads all of a lab: its databases and every node.
@@ -203,8 +207,9 @@ func (s paths) optional(above, key, value string) {
 	}
 }
 
-// northbound is the graph as ovn-nbctl shows it.
-func northbound(g *topology.Graph) paths {
+// northbound is the graph as ovn-nbctl shows it, newer releases with link-local
+// addresses.
+func northbound(g *topology.Graph, linkLocal bool) paths {
 	s := paths{}
 	for _, sw := range g.Switches {
 		at := s.add("", "switch %s (%s)%s", sw.UUID, sw.Name, aka(sw.DisplayName))
@@ -231,6 +236,9 @@ func northbound(g *topology.Graph) paths {
 			}
 			port := s.add(at, "port %s", p.Name)
 			s.add(port, "mac: %s", strings.Join(p.MACs, " "))
+			if linkLocal {
+				s.optional(port, "ipv6-lla", p.LinkLocal)
+			}
 			s.add(port, "networks: [%s]", strings.Join(p.Networks, ", "))
 			if p.Gateway != nil {
 				var chassis []string
@@ -367,7 +375,7 @@ func partial(ctx context.Context, t *testing.T, l *lab.Lab, all *topology.Graph)
 	t.Helper()
 	nowhere := "unix:" + filepath.Join(t.TempDir(), "none.sock")
 	north := open(ctx, t, cluster.Config{NB: l.NB(), SB: nowhere, OVS: nowhere, Timeout: 5 * time.Second})
-	agree(t, "Northbound alone", northbound(all), northbound(north))
+	agree(t, "Northbound alone", northbound(all, true), northbound(north, true))
 	if len(north.Topology.Chassis)+len(north.Nodes)+len(north.Tunnels) > 0 {
 		t.Errorf("Northbound alone: has chassis, nodes or tunnels")
 	}
@@ -387,7 +395,7 @@ func partial(ctx context.Context, t *testing.T, l *lab.Lab, all *topology.Graph)
 		case o.Kind != p.Kind || o.Type != p.Type || o.TunnelKey != p.TunnelKey || o.Chassis != p.Chassis || o.Pod != p.Pod:
 			t.Errorf("Southbound alone: port %s is %s %q key %d on %q of %q, want %s %q key %d on %q of %q", p.Name,
 				o.Kind, o.Type, o.TunnelKey, o.Chassis, o.Pod, p.Kind, p.Type, p.TunnelKey, p.Chassis, p.Pod)
-		case p.Kind == topology.RouterPort && !slices.Equal(o.Networks, p.Networks):
+		case p.Kind == topology.RouterPort && !slices.Equal(o.Prefixes(), p.Prefixes()):
 			t.Errorf("Southbound alone: port %s has networks %v, want %v", p.Name, o.Networks, p.Networks)
 		case o.State == topology.StateDown:
 			t.Errorf("Southbound alone: port %s is down: %s", p.Name, o.Why)

@@ -83,8 +83,9 @@ type Port struct {
 	Pod               string            `json:"pod,omitempty"`    // NAMESPACE/NAME
 	Device            string            `json:"device,omitempty"` // neutron's device id: the VM
 	MACs              []string          `json:"macs"`
-	Addresses         []string          `json:"addresses"` // IPv4, then IPv6
-	Networks          []string          `json:"networks"`  // of a router port, as ADDRESS/LENGTH
+	Addresses         []string          `json:"addresses"`           // IPv4, then IPv6
+	Networks          []string          `json:"networks"`            // of a router port, as ADDRESS/LENGTH
+	LinkLocal         string            `json:"linkLocal,omitempty"` // of a router port: the IPv6 address that follows from its MAC
 	UnknownAddresses  bool              `json:"unknownAddresses,omitempty"`
 	PortSecurity      []string          `json:"portSecurity"`
 	PortGroups        []string          `json:"portGroups"`

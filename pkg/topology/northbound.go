@@ -162,6 +162,7 @@ func (b *zoneBuilder) routerPort(r *Router, row nb.LogicalRouterPort, gateways m
 	p.Router = &Ref{UUID: r.UUID, Name: r.Name}
 	p.Enabled = !isFalse(row.Enabled)
 	p.MACs = list(row.MAC)
+	p.LinkLocal = linkLocal(row.MAC)
 	p.Networks = list(row.Networks...)
 	for _, n := range row.Networks {
 		if prefix, err := netip.ParsePrefix(n); err == nil {

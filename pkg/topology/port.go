@@ -1,6 +1,7 @@
 package topology
 
 import (
+	"net"
 	"net/netip"
 	"slices"
 	"strings"
@@ -118,6 +119,19 @@ func isMAC(word string) bool {
 		}
 	}
 	return true
+}
+
+// linkLocal is the IPv6 link-local address that a router answers with, made of
+// its MAC (RFC 4291, appendix A); empty if it has none.
+func linkLocal(mac string) string {
+	hw, err := net.ParseMAC(mac)
+	if err != nil || len(hw) != 6 {
+		return ""
+	}
+	return netip.AddrFrom16([16]byte{
+		0: 0xfe, 1: 0x80,
+		8: hw[0] ^ 2, 9: hw[1], 10: hw[2], 11: 0xff, 12: 0xfe, 13: hw[3], 14: hw[4], 15: hw[5],
+	}).String()
 }
 
 // owner finds in external_ids whose port it is: a pod's or a VM's.

@@ -242,7 +242,10 @@ func (b *zoneBuilder) portFromBinding(row sb.PortBinding) *Port {
 func (b *zoneBuilder) bindingNetworks(p *Port, row sb.PortBinding) {
 	for _, entry := range row.MAC {
 		for word := range strings.FieldsSeq(entry) {
-			if strings.Contains(word, "/") {
+			switch {
+			case isMAC(word):
+				p.LinkLocal = linkLocal(word)
+			case strings.Contains(word, "/"):
 				p.Networks = addUnique(p.Networks, word)
 			}
 		}
