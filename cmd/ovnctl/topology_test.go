@@ -185,7 +185,7 @@ func TestTopologyHostileNames(t *testing.T) {
 		for _, names := range [][]string{nil, {"lsp:" + evil[0]}, {"lsp:" + evil[5]}, {"\x1b[31mnobody"}} {
 			var stdout, stderr bytes.Buffer
 			args := append(append(slices.Clone(remotes), "topology", "show", "-o", format, "--"), names...)
-			code := run(t.Context(), append([]string{"ovnctl"}, args...), strings.NewReader(""), &stdout, &stderr)
+			code := run(t.Context(), args, strings.NewReader(""), &stdout, &stderr)
 			wanted := exitOK
 			if len(names) > 0 && names[0] == "\x1b[31mnobody" {
 				wanted = exitUsage
@@ -221,7 +221,7 @@ func TestTopologyDeadSouthbound(t *testing.T) {
 	var stdout bytes.Buffer
 	stderr := &timedBuffer{start: time.Now()}
 	args := []string{"--nb", nb.Remote(), "--sb", sb.Remote(), "--ovs", "unix:" + filepath.Join(t.TempDir(), "none"), "-t", "3", "topology", "show"}
-	if code := run(t.Context(), append([]string{"ovnctl"}, args...), strings.NewReader(""), &stdout, stderr); code != exitUnknown {
+	if code := run(t.Context(), args, strings.NewReader(""), &stdout, stderr); code != exitUnknown {
 		t.Errorf("exit %d, want %d", code, exitUnknown)
 	}
 	if took := time.Since(stderr.start); took > 8*time.Second {
