@@ -59,7 +59,7 @@ type Zone struct {
 type Node struct {
 	Name     string // Chassis.hostname where it tells the nodes apart, else Chassis.name
 	SystemID string // Chassis.name
-	Zone     string // Zone.Name
+	Zone     string // Zone.Name; empty also when the node's zone is not among those read
 	Local    bool   // this is the host ovnctl runs on
 	// Host answers for all beyond Vswitch and is never nil. The one of a node that cannot be read says why.
 	Host node.Host
@@ -68,6 +68,7 @@ type Node struct {
 	Vswitch ovsdb.Reader
 
 	hostname string // Chassis.hostname
+	remote   bool   // known as a chassis of another zone only
 	far      bool   // no way to it is known, and nobody gave one
 	failed   bool   // it was tried, and Problems says why it could not be read
 }

@@ -53,9 +53,10 @@ type finder struct{ Config }
 // A place is where an Open vSwitch keeps its sockets. A far one is reached by
 // the network: its control sockets are not here.
 type place struct {
-	root, dir string // the host's root, and the run directory below it
-	remote    string // of Open_vSwitch
-	far       bool
+	dir    string // the run directory, as seen from here
+	root   string // the root directory of the server, for the names in its database
+	remote string // of Open_vSwitch
+	far    bool
 }
 
 // vswitch finds the local Open vSwitch. One that was named, or has left traces
@@ -63,11 +64,7 @@ type place struct {
 func (f *finder) vswitch() (place, bool) {
 	if f.OVS != "" {
 		path, unix := strings.CutPrefix(f.OVS, "unix:")
-		if !unix {
-			return place{remote: f.OVS, far: true}, true
-		}
-		dir := cmp.Or(os.Getenv("OVS_RUNDIR"), filepath.Dir(path))
-		return place{dir: dir, remote: f.OVS}, true
+		return place{dir: filepath.Dir(path), root: f.HostRoot, remote: f.OVS, far: !unix}, true
 	}
 	dirs := ovsDirs
 	if dir := os.Getenv("OVS_RUNDIR"); dir != "" {
@@ -76,7 +73,7 @@ func (f *finder) vswitch() (place, bool) {
 	for _, file := range []string{"db.sock", "ovsdb-server.pid", "ovs-vswitchd.pid"} {
 		for _, dir := range dirs {
 			if exists(f.host(dir, file)) {
-				return f.placeAt(f.HostRoot, dir), true
+				return placeAt(f.HostRoot, dir), true
 			}
 		}
 	}
@@ -86,25 +83,29 @@ func (f *finder) vswitch() (place, bool) {
 	for _, root := range f.rootsOf("ovsdb-server", "ovs-vswitchd") {
 		for _, dir := range dirs {
 			if exists(node.Resolve(root, filepath.Join(dir, "db.sock"))) {
-				return f.placeAt(root, dir), true
+				return placeAt(root, dir), true
 			}
 		}
 	}
 	return place{}, false
 }
 
-func (f *finder) placeAt(root, dir string) place {
-	return place{root: root, dir: dir, remote: "unix:" + filepath.Join(node.Resolve(root, dir), "db.sock")}
+func placeAt(root, dir string) place {
+	dir = node.Resolve(root, dir)
+	return place{dir: dir, root: root, remote: "unix:" + filepath.Join(dir, "db.sock")}
 }
 
-// ovnDir is the run directory of the local ovn-controller.
+// ovnDir is the run directory of the local ovn-controller, as seen from here.
 func (f *finder) ovnDir() string {
 	if dir := os.Getenv("OVN_RUNDIR"); dir != "" {
-		return dir
+		return f.host(dir)
 	}
-	for _, dir := range ovnDirs {
-		if matches, _ := filepath.Glob(f.host(dir, "ovn-controller.*")); len(matches) > 0 {
-			return dir
+	for _, root := range append([]string{f.HostRoot}, f.rootsOf("ovn-controller")...) {
+		for _, dir := range ovnDirs {
+			dir := node.Resolve(root, dir)
+			if matches, _ := filepath.Glob(filepath.Join(dir, "ovn-controller.*")); len(matches) > 0 {
+				return dir
+			}
 		}
 	}
 	return ""

@@ -136,7 +136,7 @@ func TestFindBelowHostRoot(t *testing.T) {
 	}
 	f := &finder{Config: Config{HostRoot: root}}
 	place, ok := f.vswitch()
-	if !ok || place.remote != "unix:"+root+"/run/openvswitch/db.sock" || place.root != root {
+	if !ok || place.remote != "unix:"+root+"/run/openvswitch/db.sock" || place.dir != root+"/run/openvswitch" {
 		t.Errorf("vswitch at %+v, %v", place, ok)
 	}
 	none := func() *system { return &system{} }

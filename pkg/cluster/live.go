@@ -115,7 +115,7 @@ func openLocal(ctx context.Context, f *finder) *localNode {
 		}
 		return node.Local(node.LocalConfig{
 			Name:      name,
-			HostRoot:  place.root,
+			HostRoot:  f.HostRoot,
 			OVSRunDir: place.dir,
 			OVNRunDir: f.ovnDir(),
 			OVS:       place.remote,
@@ -199,7 +199,8 @@ func (c *Cluster) addHosts(config Config, zone *Zone, rows []chassisRow, local *
 	here.Host = local.host(here.Name)
 }
 
-// chassisNodes makes the nodes of a zone's own chassis, without their hosts.
+// chassisNodes makes the nodes of the chassis that a zone knows, without their
+// hosts. Of a chassis that is remote, in another zone, which one is not known.
 func chassisNodes(zone *Zone, rows []chassisRow) []*Node {
 	hostnames := map[string]int{}
 	for _, r := range rows {
@@ -207,10 +208,10 @@ func chassisNodes(zone *Zone, rows []chassisRow) []*Node {
 	}
 	var nodes []*Node
 	for _, r := range rows {
-		if r.OtherConfig["is-remote"] == "true" { // a chassis of another zone
-			continue
-		}
 		n := &Node{Name: r.Hostname, SystemID: r.Name, Zone: zone.Name, hostname: r.Hostname}
+		if n.remote = r.OtherConfig["is-remote"] == "true"; n.remote {
+			n.Zone = ""
+		}
 		if n.Name == "" || hostnames[r.Hostname] > 1 {
 			n.Name = r.Name
 		}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"slices"
 	"time"
 
 	"github.com/ovnctl/ovnctl/pkg/archive"
@@ -28,12 +29,17 @@ func (c *Cluster) openOffline(ctx context.Context, config Config) error {
 		return err
 	}
 	o := &offlineDir{c: c, tree: tree, dirs: dirs, ids: map[string]string{}}
-	o.zone(ctx, ".")
-	for _, dir := range dirs {
-		if tree.Has(path.Join(dir, "nb.db")) || tree.Has(path.Join(dir, "sb.db")) {
-			o.zone(ctx, dir)
-		}
+	zones := slices.DeleteFunc(slices.Clone(dirs), func(dir string) bool {
+		return !tree.Has(path.Join(dir, "nb.db")) && !tree.Has(path.Join(dir, "sb.db"))
+	})
+	if len(zones) == 0 || tree.Has("nb.db") || tree.Has("sb.db") {
+		zones = append([]string{"."}, zones...)
 	}
+	var nodes []*Node
+	for _, dir := range zones {
+		nodes = append(nodes, o.zone(ctx, dir)...)
+	}
+	o.addNodes(ctx, nodes)
 	for _, dir := range o.dirs { // those of no chassis that is known
 		c.Hosts = append(c.Hosts, &Node{Name: dir, SystemID: o.systemID(ctx, dir), Host: node.Offline(tree, dir)})
 	}
@@ -54,12 +60,10 @@ type offlineDir struct {
 	ids map[string]string // of directories, what systemID found
 }
 
-// zone opens the databases in a directory and the nodes of their chassis.
-func (o *offlineDir) zone(ctx context.Context, dir string) {
+// zone opens the databases in a directory; it returns the nodes of the chassis
+// in them, without hosts.
+func (o *offlineDir) zone(ctx context.Context, dir string) []*Node {
 	z := &Zone{NB: o.database(path.Join(dir, "nb.db"), northbound), SB: o.database(path.Join(dir, "sb.db"), southbound)}
-	if dir != "." && z.NB == nil && z.SB == nil {
-		return
-	}
 	o.c.Zones = append(o.c.Zones, z)
 	if z.NB != nil {
 		global, err := ovsdb.Find[globalRow](ctx, z.NB)
@@ -70,14 +74,34 @@ func (o *offlineDir) zone(ctx context.Context, dir string) {
 		}
 	}
 	if z.SB == nil {
-		return
+		return nil
 	}
 	rows, err := ovsdb.Find[chassisRow](ctx, z.SB)
 	if err != nil {
 		o.c.Problems = append(o.c.Problems, problem(southbound.name, z.SB.Origin(), err))
-		return
+		return nil
 	}
-	nodes := chassisNodes(z, rows)
+	return chassisNodes(z, rows)
+}
+
+// addNodes gives the nodes of all zones their directories. Of a node that
+// several zones know, its own zone's is kept.
+func (o *offlineDir) addNodes(ctx context.Context, nodes []*Node) {
+	slices.SortStableFunc(nodes, func(a, b *Node) int {
+		switch {
+		case a.remote == b.remote:
+			return 0
+		case a.remote:
+			return 1
+		}
+		return -1
+	})
+	known := map[string]bool{}
+	nodes = slices.DeleteFunc(nodes, func(n *Node) bool {
+		double := known[n.SystemID]
+		known[n.SystemID] = true
+		return double
+	})
 	for _, n := range nodes {
 		o.match(n, func(dir string) bool {
 			return dir == node.RecordingName(n.Name) || dir == n.Name || dir == n.SystemID
@@ -85,9 +109,7 @@ func (o *offlineDir) zone(ctx context.Context, dir string) {
 	}
 	for _, n := range nodes {
 		if n.Host == nil {
-			o.match(n, func(dir string) bool {
-				return o.systemID(ctx, dir) == n.SystemID
-			})
+			o.match(n, func(dir string) bool { return o.systemID(ctx, dir) == n.SystemID })
 		}
 		if n.Host == nil {
 			err := fmt.Errorf("no directory of it in %s: %w", o.tree.Path(), node.ErrUnavailable)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -17,6 +18,7 @@ import (
 
 	"github.com/ovnctl/ovnctl/pkg/node"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
+	"github.com/ovnctl/ovnctl/pkg/ovsdb/ovsdbtest"
 	"github.com/ovnctl/ovnctl/pkg/sb"
 	"github.com/ovnctl/ovnctl/pkg/vswitch"
 )
@@ -225,18 +227,27 @@ func TestOfflineParts(t *testing.T) {
 	})
 	t.Run("zone per node", func(t *testing.T) {
 		dir := t.TempDir()
-		copyTo(t, filepath.Join(whole, "node2"), filepath.Join(dir, "node2"))
-		copyTo(t, filepath.Join(whole, "nb.db"), filepath.Join(dir, "node2/nb.db"))
-		copyTo(t, filepath.Join(whole, "sb.db"), filepath.Join(dir, "node2/sb.db"))
+		zonePerNode(t, dir, "node1", "node2")
+		zonePerNode(t, dir, "node2", "node1")
 		c := open(t, Config{Offline: dir})
-		zones := 0
-		for _, z := range c.Zones {
-			if z.NB != nil && z.SB != nil {
-				zones++
+		c.Gather(t.Context())
+		if len(c.Hosts) != 2 || len(c.Problems) > 0 {
+			t.Fatalf("%d nodes, problems %v", len(c.Hosts), c.Problems)
+		}
+		for _, n := range c.Hosts {
+			if n.Zone != "zone-"+n.Name || n.Vswitch == nil {
+				t.Errorf("%+v", n)
 			}
 		}
-		if zones != 1 || c.Source().NB != filepath.Join(dir, "node2/nb.db") {
-			t.Errorf("%d zones, %+v", zones, c.Source())
+		zones := []string{}
+		for _, z := range c.Zones {
+			zones = append(zones, z.Name)
+		}
+		if !slices.Equal(zones, []string{"zone-node1", "zone-node2"}) {
+			t.Errorf("zones %q", zones)
+		}
+		if nb := c.Source().NB; nb != filepath.Join(dir, "node1/nb.db")+","+filepath.Join(dir, "node2/nb.db") {
+			t.Errorf("source %q", nb)
 		}
 	})
 	t.Run("damaged", func(t *testing.T) {
@@ -256,6 +267,37 @@ func TestOfflineParts(t *testing.T) {
 	for name, dir := range map[string]string{"empty": t.TempDir(), "nope": "/nonexistent", "file": filepath.Join(whole, "sb.db")} {
 		if c, err := Open(t.Context(), Config{Offline: dir}); err == nil {
 			t.Errorf("%s: %+v, want an error", name, c.Source())
+		}
+	}
+}
+
+// zonePerNode saves a node as OVN interconnect has it: a zone of its own, in
+// which the other node is a remote chassis.
+func zonePerNode(t *testing.T, dir, own, other string) {
+	t.Helper()
+	nb, sb := ovsdbtest.Start(t, ovsdbtest.Northbound), ovsdbtest.Start(t, ovsdbtest.Southbound)
+	run := func(args ...string) string {
+		t.Helper()
+		out, err := exec.Command(args[0], args[1:]...).CombinedOutput()
+		if err != nil {
+			t.Fatalf("%q: %v: %s", args, err, out)
+		}
+		return string(out)
+	}
+	run("ovn-nbctl", "--db=unix:"+nb.Socket, "init", "--", "set", "nb_global", ".", "name=zone-"+own)
+	for i, name := range []string{own, other} {
+		run("ovn-sbctl", "--db=unix:"+sb.Socket, "chassis-add", "id-"+name, "geneve", fmt.Sprintf("192.0.2.%d", i+1),
+			"--", "set", "chassis", "id-"+name, "hostname="+name, fmt.Sprintf("other_config:is-remote=%v", name == other))
+	}
+	vs := ovsdbtest.Start(t, ovsdbtest.OpenvSwitch)
+	run("ovs-vsctl", "--no-wait", "--db=unix:"+vs.Socket, "init", "--", "set", "open", ".", "external_ids:system-id=id-"+own)
+	for file, s := range map[string]*ovsdbtest.Server{"nb.db": nb, "sb.db": sb, "conf.db": vs} {
+		name := filepath.Join(dir, own, file)
+		if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(name, []byte(run("ovsdb-client", "backup", "unix:"+s.Socket, s.DB)), 0o600); err != nil {
+			t.Fatal(err)
 		}
 	}
 }

@@ -41,11 +41,10 @@ func (l *local) backup(ctx context.Context) (string, []byte, error) {
 }
 
 func (l *local) dialBackup(ctx context.Context) (net.Conn, error) {
-	remote := l.remote()
-	if path, ok := strings.CutPrefix(remote, "unix:"); ok {
+	if path, ok := strings.CutPrefix(l.OVS, "unix:"); ok {
 		return dialUnix(ctx, path)
 	}
-	return nil, fmt.Errorf("Open_vSwitch at %s is saved only from its unix socket", remote) //nolint:staticcheck // a database's name
+	return nil, fmt.Errorf("cannot save Open_vSwitch at %s, only from its unix socket", l.OVS)
 }
 
 // record appends a record of the database file format, ovsdb(5).

@@ -31,9 +31,9 @@ const (
 // be left empty.
 type LocalConfig struct {
 	Name      string         // "local"
-	HostRoot  string         // the host's root directory, seen from a debug container; sockets and files are below it
-	OVSRunDir string         // OVS_RUNDIR
-	OVNRunDir string         // OVN_RUNDIR
+	HostRoot  string         // the host's root directory, seen from a debug container
+	OVSRunDir string         // OVS_RUNDIR, as seen from here; of HostRoot, /var/run/openvswitch
+	OVNRunDir string         // OVN_RUNDIR, as seen from here; of HostRoot, /var/run/ovn
 	OVS       string         // remote of Open_vSwitch; db.sock in OVSRunDir
 	TLS       ovsdb.TLSFiles // for OVS
 	Timeout   time.Duration  // of each request; 5 s
@@ -48,8 +48,9 @@ type local struct {
 // itself and opens nothing before it is asked.
 func Local(c LocalConfig) Host {
 	c.Name = cmp.Or(c.Name, "local")
-	c.OVSRunDir = cmp.Or(c.OVSRunDir, DefaultOVSRunDir)
-	c.OVNRunDir = cmp.Or(c.OVNRunDir, DefaultOVNRunDir)
+	c.OVSRunDir = cmp.Or(c.OVSRunDir, Resolve(c.HostRoot, DefaultOVSRunDir))
+	c.OVNRunDir = cmp.Or(c.OVNRunDir, Resolve(c.HostRoot, DefaultOVNRunDir))
+	c.OVS = cmp.Or(c.OVS, "unix:"+filepath.Join(c.OVSRunDir, "db.sock"))
 	c.Timeout = cmp.Or(c.Timeout, defaultTimeout)
 	return &local{LocalConfig: c}
 }
@@ -57,15 +58,9 @@ func Local(c LocalConfig) Host {
 func (l *local) Name() string   { return l.LocalConfig.Name }
 func (l *local) Origin() string { return "local" }
 
-func (l *local) ovsDir() string { return Resolve(l.HostRoot, l.OVSRunDir) }
-
-func (l *local) remote() string {
-	return cmp.Or(l.OVS, "unix:"+filepath.Join(l.ovsDir(), "db.sock"))
-}
-
 func (l *local) Vswitch(ctx context.Context) (ovsdb.Reader, error) {
 	// A nil *Client in the interface would not be nil.
-	db, err := ovsdb.Dial(ctx, ovsdb.Config{DB: "Open_vSwitch", Remotes: l.remote(), TLS: l.TLS, Timeout: l.Timeout})
+	db, err := ovsdb.Dial(ctx, ovsdb.Config{DB: "Open_vSwitch", Remotes: l.OVS, TLS: l.TLS, Timeout: l.Timeout})
 	if err != nil {
 		return nil, err
 	}
@@ -76,9 +71,9 @@ func (l *local) Control(ctx context.Context, daemon, command string, args ...str
 	if err := checkControl(daemon, command, args); err != nil {
 		return "", err
 	}
-	dir := l.ovsDir()
+	dir := l.OVSRunDir
 	if ovnDaemon(daemon) {
-		dir = Resolve(l.HostRoot, l.OVNRunDir)
+		dir = l.OVNRunDir
 	}
 	ctx, cancel := context.WithTimeout(ctx, l.Timeout)
 	defer cancel()
@@ -101,7 +96,7 @@ func (l *local) Dump(ctx context.Context, bridge string, kind DumpKind) (string,
 		return "", fmt.Errorf("bridge %s: another command is still under way: %w", bridge, err)
 	}
 	defer leave()
-	socket := filepath.Join(l.ovsDir(), bridge+".mgmt")
+	socket := filepath.Join(l.OVSRunDir, bridge+".mgmt")
 	if _, err := os.Stat(socket); err != nil {
 		return "", fmt.Errorf("bridge %s: no management socket, no such bridge or ovs-vswitchd does not run: %w", bridge, err)
 	}

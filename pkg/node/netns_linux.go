@@ -1,13 +1,15 @@
 package node
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"runtime"
-	"strconv"
 	"strings"
+	"time"
 
 	"github.com/vishvananda/netlink"
 	"github.com/vishvananda/netns"
@@ -113,20 +115,42 @@ func (l *local) inside(do func(*netlink.Handle) error) error {
 }
 
 func (l *local) netns() (netnsFile, error) {
-	proc := filepath.Join(l.HostRoot, "/proc")
-	if pid, ok := readPid(filepath.Join(l.ovsDir(), "ovs-vswitchd.pid")); ok {
-		dir := filepath.Join(proc, strconv.Itoa(pid))
-		// A pidfile of another PID namespace names some other process.
-		if comm, err := readBounded(filepath.Join(dir, "comm"), 64); err == nil && strings.TrimSpace(string(comm)) == "ovs-vswitchd" {
-			return statNetns(filepath.Join(dir, "ns/net"))
+	sockets := controlSockets(l.OVSRunDir, "ovs-vswitchd")
+	for _, path := range append(sockets, filepath.Join(l.OVSRunDir, "db.sock")) {
+		if pid := listener(path); pid > 0 {
+			if f, err := statNetns(fmt.Sprintf("/proc/%d/ns/net", pid)); err == nil {
+				return f, nil
+			}
 		}
 	}
 	if l.HostRoot == "" {
 		return netnsFile{}, nil
 	}
-	f, err := statNetns(filepath.Join(proc, "1/ns/net"))
+	f, err := statNetns(filepath.Join(l.HostRoot, "/proc/1/ns/net"))
 	if errors.Is(err, os.ErrNotExist) {
 		return netnsFile{}, unavailable("network of the host below %s: no proc there", l.HostRoot)
 	}
 	return f, err
+}
+
+// listener is the process that listens on a socket, as numbered here, which no
+// pidfile tells; 0 when there is none or it is of a PID namespace out of sight.
+func listener(path string) int {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	conn, err := dialUnix(ctx, path)
+	if err != nil {
+		return 0
+	}
+	defer conn.Close() //nolint:errcheck // only asked about
+	raw, err := conn.(*net.UnixConn).SyscallConn()
+	if err != nil {
+		return 0
+	}
+	var peer *unix.Ucred
+	err2 := raw.Control(func(fd uintptr) { peer, err = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED) })
+	if err != nil || err2 != nil {
+		return 0
+	}
+	return int(peer.Pid)
 }
