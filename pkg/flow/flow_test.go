@@ -36,3 +36,92 @@ func TestParse(t *testing.T) {
 		}
 	}
 }
+
+func TestParseErrors(t *testing.T) {
+	for _, c := range []struct{ in, err string }{
+		{"ip,nonesuch=1", `unknown field nonesuch at offset 3 near "nonesuch=1"`},
+		{"ip,nonesuch", `unknown keyword nonesuch at offset 3 near "nonesuch"`},
+		{"ip,nw_src=10.0.0.0/8", `mask not allowed in a flow at offset 3 near "nw_src=10.0.0.0/8"`},
+		{"reg0=0x100000000", `value too wide for the 32 bits of reg0 at offset 0 near "reg0=0x100000000"`},
+		{`in_port="eth0`, `unterminated value at offset 8 near "\"eth0"`},
+	} {
+		if _, err := Parse(c.in); err == nil || err.Error() != c.err {
+			t.Errorf("Parse(%q)\n got %v\nwant %s", c.in, err, c.err)
+		}
+	}
+}
+
+func TestOverlap(t *testing.T) {
+	var p Flow
+	p.Set(mustField("xxreg0"), Value{Hi: 0x1111111122222222, Lo: 0x3333333344444444})
+	for name, want := range map[string]uint64{"reg0": 0x11111111, "reg1": 0x22222222, "reg2": 0x33333333, "reg3": 0x44444444,
+		"xreg0": 0x1111111122222222, "xreg1": 0x3333333344444444} {
+		if got := p.Uint(name); got != want {
+			t.Errorf("%s = %#x, want %#x", name, got, want)
+		}
+	}
+	sub, err := ParseSubfield("NXM_NX_XXREG0[111]")
+	if err != nil {
+		t.Fatal(err)
+	}
+	sub.Set(&p, Uint(0))
+	sub.Set(&p, Uint(1))
+	if got := p.Uint("reg0"); got != 0x11119111 {
+		t.Errorf("reg0 = %#x", got)
+	}
+}
+
+func TestVLAN(t *testing.T) {
+	var p Flow
+	p.Set(mustField("dl_vlan"), Uint(5))
+	p.Set(mustField("dl_vlan_pcp"), Uint(3))
+	if got := p.Uint("vlan_tci"); got != 0x7005 {
+		t.Errorf("vlan_tci = %#x", got)
+	}
+	if !p.Meets(NeedsVLAN) || p.Uint("vlan_pcp") != 3 {
+		t.Error("no tag")
+	}
+}
+
+// TestCopy checks that a copy is a flow of its own, with its tunnel options.
+func TestCopy(t *testing.T) {
+	var p Flow
+	p.Set(TunMetadata(3), Uint(7))
+	p.Set(Reg(1), Uint(1))
+	q := p
+	q.Set(TunMetadata(3), Uint(8))
+	q.Set(TunMetadata(1), Uint(9))
+	q.Set(Reg(1), Uint(2))
+	if p.Get(TunMetadata(3)) != Uint(7) || p.HasOption(1) || p.Uint("reg1") != 1 {
+		t.Errorf("the original changed: %s", p.String())
+	}
+	if p.Equal(&q) {
+		t.Error("different flows are equal")
+	}
+	q.ClearTunnel()
+	if q.HasOption(3) || !p.HasOption(3) {
+		t.Error("ClearTunnel is wrong")
+	}
+}
+
+func TestMeets(t *testing.T) {
+	for _, c := range []struct {
+		flow string
+		need Prereq
+		want bool
+	}{
+		{"tcp", NeedsTCP, true}, {"tcp6", NeedsTCP, true}, {"udp", NeedsTCP, false}, {"tcp,nw_frag=later", NeedsTCP, false}, {"tcp,nw_frag=first", NeedsTCP, true},
+		{"icmp6,icmp_type=135", NeedsND, true}, {"icmp6,icmp_type=135", NeedsNDAdvert, false}, {"icmp6,icmp_type=136", NeedsNDAdvert, true},
+		{"icmp,icmp_type=135", NeedsND, false}, {"arp", NeedsARP, true}, {"arp", NeedsIP, false}, {"ip", NeedsIPv6, false}, {"ip", None, true},
+		{"ip,ct_state=trk|new", NeedsCT, true}, {"ip,ct_state=new", NeedsCT, false}, {"ip,ct_state=trk|inv", NeedsCT, false},
+		{"packet_type=(1,0x800)", NeedsEthernet, false}, {"mpls", NeedsMPLS, true}, {"vlan_tci=0x1000", NeedsVLAN, true}, {"dl_type=0x894f", NeedsNSH, true},
+	} {
+		p, err := Parse(c.flow)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := p.Meets(c.need); got != c.want {
+			t.Errorf("%s meets %d: %v", c.flow, c.need, got)
+		}
+	}
+}

@@ -218,8 +218,8 @@ func (f *Field) parse(s string) (v, mask Value, ok bool) {
 		return v, mask, true
 	}
 	if f.Format == IPv4 || f.Format == IPv6 {
-		if n, err := strconv.Atoi(m); err == nil && n >= 0 && n <= f.Bits {
-			return v, Ones(n).Shl(f.Bits - n), true
+		if n, err := strconv.Atoi(m); err == nil {
+			return v, Ones(n).Shl(f.Bits - n), n >= 0 && n <= f.Bits
 		}
 	}
 	mask, ok = f.parseOne(m)

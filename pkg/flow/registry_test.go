@@ -1,6 +1,7 @@
 package flow
 
 import (
+	"errors"
 	"fmt"
 	"os/exec"
 	"strings"
@@ -18,8 +19,11 @@ var keywordFor = map[Prereq]string{
 func readBack(match, action string) (string, error) {
 	out, err := exec.Command("ovs-ofctl", "-O", "OpenFlow15", "parse-flow", strings.TrimPrefix(match+",actions="+action, ",")).CombinedOutput()
 	_, printed, _ := strings.Cut(string(out), ": ADD ")
-	if err != nil || printed == "" {
-		return "", fmt.Errorf("ovs-ofctl parse-flow %s actions=%s: %v\n%s", match, action, err, out)
+	if err == nil && printed == "" {
+		err = errors.New("no flow printed")
+	}
+	if err != nil {
+		return "", fmt.Errorf("ovs-ofctl parse-flow %s actions=%s: %w\n%s", match, action, err, out)
 	}
 	return strings.TrimSpace(printed), nil
 }

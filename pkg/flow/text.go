@@ -1,6 +1,7 @@
 package flow
 
 import (
+	"errors"
 	"strconv"
 	"strings"
 )
@@ -37,7 +38,7 @@ func Parse(s string) (Flow, error) {
 
 // at makes err one about the text s at offset.
 func at(err error, s string, offset int) error {
-	if e, ok := err.(*SyntaxError); ok {
+	if e, ok := errors.AsType[*SyntaxError](err); ok {
 		return &SyntaxError{Text: s, Offset: offset, Msg: e.Msg}
 	}
 	return err

@@ -153,14 +153,6 @@ func (v Value) Shr(n int) Value {
 	return Value{Hi: v.Hi >> n, Lo: v.Lo>>n | v.Hi<<(64-n)}
 }
 
-// less orders values as numbers.
-func (v Value) less(w Value) bool {
-	if v.wide != "" || w.wide != "" {
-		return v.big().Cmp(w.big()) < 0
-	}
-	return v.Hi < w.Hi || v.Hi == w.Hi && v.Lo < w.Lo
-}
-
 func (v Value) big() *big.Int {
 	return new(big.Int).SetBytes(v.Bytes(16 + len(v.wide)))
 }

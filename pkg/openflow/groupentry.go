@@ -73,8 +73,9 @@ func (g *GroupEntry) property(key, value, text string) error {
 	case "fields":
 		g.Fields = value
 	default:
-		fields, ok := strings.CutPrefix(text, "fields(")
-		if fields, ok = strings.CutSuffix(fields, ")"); !ok || !strings.HasPrefix(text, "fields(") {
+		fields, opened := strings.CutPrefix(text, "fields(")
+		fields, closed := strings.CutSuffix(fields, ")")
+		if !opened || !closed {
 			return fault(0, "unknown property of a group "+key)
 		}
 		g.Fields = fields

@@ -1,6 +1,7 @@
 package openflow
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -185,7 +186,7 @@ func TestParseTraceOtherVersions(t *testing.T) {
 
 func TestParseTraceNothing(t *testing.T) {
 	for _, text := range []string{"", "nope: unknown bridge\n", "Bad openflow flow syntax: x: unknown field x"} {
-		if _, err := ParseTrace(text); err != ErrNoTrace {
+		if _, err := ParseTrace(text); !errors.Is(err, ErrNoTrace) {
 			t.Errorf("ParseTrace(%q): %v", text, err)
 		}
 	}
