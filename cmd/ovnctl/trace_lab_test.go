@@ -25,12 +25,15 @@ import (
 // say what the packets did. The pairs are drawn by a seed, which is printed; OVNCTL_SEED sets it.
 func TestTraceTruth(t *testing.T) {
 	for _, topology := range []lab.Topology{lab.OVNKubernetes(), lab.KubeOVN()} {
-		t.Run(topology.Name, func(t *testing.T) { traceTruth(t, topology, "", 60) })
+		t.Run(topology.Name, func(t *testing.T) { traceTruth(t, topology, "", 60, traceClasses...) })
 	}
+	t.Run("mixed-encapsulation", func(t *testing.T) {
+		traceTruth(t, lab.MixedEncapsulation(), "", 20, "same node", "cross node", "icmp", "tcp", "udp", "ipv6")
+	})
 }
 
-// traceTruth compares at least pairs pairs on a topology, in every class.
-func traceTruth(t *testing.T, topology lab.Topology, release string, pairs int) {
+// traceTruth compares at least pairs pairs on a topology, in every one of the classes.
+func traceTruth(t *testing.T, topology lab.Topology, release string, pairs int, classes ...string) {
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
 	l, err := lab.Up(ctx, topology, lab.Options{Release: release})
@@ -44,11 +47,11 @@ func traceTruth(t *testing.T, topology lab.Topology, release string, pairs int) 
 	})
 	seed := drawSeed(t)
 	t.Logf("seed %d: OVNCTL_SEED=%d draws the same pairs", seed, seed)
-	d := &traceDraw{lab: l, planned: map[string]int{}, count: map[string]int{}, saved: t.TempDir()}
+	d := &traceDraw{lab: l, classes: classes, planned: map[string]int{}, count: map[string]int{}, saved: t.TempDir()}
 	if err := l.Backup(ctx, d.saved); err != nil {
 		t.Fatal(err)
 	}
-	all := candidates(topology)
+	all := slices.DeleteFunc(candidates(topology), func(p tracePair) bool { return !slices.Contains(classes, p.where) })
 	rng := rand.New(rand.NewPCG(seed, 0))
 	rng.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 	for rest := all; len(rest) > 0 && !d.enough(pairs); {
@@ -66,7 +69,7 @@ func traceTruth(t *testing.T, topology lab.Topology, release string, pairs int) 
 		}
 		wg.Wait()
 	}
-	for _, class := range traceClasses {
+	for _, class := range classes {
 		if d.count[class] < quota {
 			t.Errorf("class %s: %d pairs, want at least %d", class, d.count[class], quota)
 		}
@@ -140,14 +143,14 @@ func candidates(t lab.Topology) []tracePair {
 		}
 	}
 	for _, from := range t.Pods {
-		name := from.Namespace + "/" + from.Pod
+		name := podName(from)
 		for _, to := range t.Pods {
 			where := "cross node"
 			if from.Node == to.Node {
 				where = "same node"
 			}
 			if from.Name != to.Name {
-				add(tracePair{from: name, to: to.Namespace + "/" + to.Pod, where: where, at: from.Node})
+				add(tracePair{from: name, to: podName(to), where: where, at: from.Node})
 			}
 		}
 		for _, n := range t.Nodes {
@@ -164,9 +167,18 @@ func candidates(t lab.Topology) []tracePair {
 	return out
 }
 
+// podName is what an operator calls a pod.
+func podName(p lab.Pod) string {
+	if !strings.Contains(p.Name, p.Namespace) {
+		return p.Name // plain OVN knows no namespaces
+	}
+	return p.Namespace + "/" + p.Pod
+}
+
 type traceDraw struct {
 	lab     *lab.Lab
-	saved   string         // offline directory
+	saved   string // offline directory
+	classes []string
 	planned map[string]int // by where they go
 
 	mu            sync.Mutex
@@ -175,7 +187,7 @@ type traceDraw struct {
 }
 
 func (d *traceDraw) enough(pairs int) bool {
-	for _, class := range traceClasses {
+	for _, class := range d.classes {
 		if d.count[class] < quota {
 			return false
 		}
@@ -186,9 +198,9 @@ func (d *traceDraw) enough(pairs int) bool {
 // wanted leaves room for the classes that are rare, and in the end takes only what is still missing.
 func (d *traceDraw) wanted(p tracePair, pairs int) bool {
 	if d.total < pairs {
-		return d.planned[p.where] < pairs/4
+		return len(d.classes) < len(traceClasses) || d.planned[p.where] < pairs/4
 	}
-	missing := func(class string) bool { return d.count[class] < quota }
+	missing := func(class string) bool { return slices.Contains(d.classes, class) && d.count[class] < quota }
 	return missing("denied") || slices.ContainsFunc(p.classes(), missing)
 }
 
@@ -223,7 +235,7 @@ func (d *traceDraw) compare(ctx context.Context, t *testing.T, p tracePair) {
 func (d *traceDraw) take(p tracePair, want journey.Outcome) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if want == journey.Delivered && d.count["denied"] < quota && d.enoughBut("denied") {
+	if want == journey.Delivered && slices.Contains(d.classes, "denied") && d.count["denied"] < quota && d.enoughBut("denied") {
 		return false
 	}
 	d.total++
@@ -237,7 +249,7 @@ func (d *traceDraw) take(p tracePair, want journey.Outcome) bool {
 }
 
 func (d *traceDraw) enoughBut(but string) bool {
-	for _, class := range traceClasses {
+	for _, class := range d.classes {
 		if class != but && d.count[class] < quota {
 			return false
 		}

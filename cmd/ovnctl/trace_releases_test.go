@@ -22,7 +22,7 @@ func TestReleasesTrace(t *testing.T) {
 			}
 			t.Log(release)
 			for _, topology := range []lab.Topology{lab.OVNKubernetes(), lab.KubeOVN()} {
-				t.Run(topology.Name, func(t *testing.T) { traceTruth(t, topology, name, 40) })
+				t.Run(topology.Name, func(t *testing.T) { traceTruth(t, topology, name, 40, traceClasses...) })
 			}
 		})
 	}
