@@ -225,6 +225,11 @@ func (o *options) prepare(flags *pflag.FlagSet) error {
 	if err := exclusive(flags); err != nil {
 		return err
 	}
+	for name, remotes := range map[string]string{"nb": o.nb, "sb": o.sb, "ovs": o.ovs} {
+		if err := ovsdb.CheckRemotes(remotes); flags.Changed(name) && err != nil {
+			return fmt.Errorf("--%s: %w", name, err)
+		}
+	}
 	for _, name := range []string{"nb", "sb", "ovs", "node-exec"} {
 		if o.offline != "" && flags.Changed(name) {
 			return fmt.Errorf("--offline reads saved data and --%s names a live source: give one of the two", name)
@@ -369,6 +374,21 @@ func (s *seconds) Set(text string) error {
 		return errors.New("expected seconds, as 5 or 0.5")
 	}
 	*s = seconds(d)
+	return nil
+}
+
+// port is a flag that takes a port of TCP or UDP.
+type port int
+
+func (p *port) String() string { return strconv.Itoa(int(*p)) }
+func (p *port) Type() string   { return "port" }
+
+func (p *port) Set(text string) error {
+	n, err := strconv.ParseUint(text, 10, 16)
+	if err != nil || n == 0 {
+		return errors.New("expected 1 to 65535")
+	}
+	*p = port(n)
 	return nil
 }
 

@@ -48,10 +48,11 @@ nodes through --node-exec.
 	}
 	f := cmd.Flags()
 	f.SortFlags = false
-	f.IntVar(&o.tcp, "tcp", 0, "a TCP connection to this `port`")
-	f.IntVar(&o.udp, "udp", 0, "a UDP datagram to this `port`")
+	f.Var((*port)(&o.tcp), "tcp", "a TCP connection to this `port`")
+	f.Var((*port)(&o.udp), "udp", "a UDP datagram to this `port`")
 	f.BoolVar(&o.icmp, "icmp", false, "an echo request (the default)")
-	f.IntVar(&o.sourcePort, "source-port", 0, "the `port` it is sent from (default 40000)")
+	o.sourcePort = 40000
+	f.Var((*port)(&o.sourcePort), "source-port", "the `port` it is sent from")
 	f.BoolVarP(&o.v4, "ipv4", "4", false, "IPv4 where both are possible (the default)")
 	f.BoolVarP(&o.v6, "ipv6", "6", false, "IPv6 where both are possible")
 	f.BoolVarP(&o.verbose, "verbose", "v", false, "show every table, not only what decided")
@@ -65,10 +66,6 @@ func (o *traceOptions) run(ctx context.Context, from, to string) error {
 	if err != nil {
 		return err
 	}
-	q, err := o.query(from, to)
-	if err != nil {
-		return err
-	}
 	c, err := o.open(ctx)
 	if err != nil {
 		return err
@@ -78,7 +75,7 @@ func (o *traceOptions) run(ctx context.Context, from, to string) error {
 	if err != nil {
 		return unknownError{err}
 	}
-	t, err := trace.Run(ctx, c, g, q)
+	t, err := trace.Run(ctx, c, g, o.query(from, to))
 	var name *topology.NameError
 	switch {
 	case errors.As(err, &name):
@@ -119,8 +116,8 @@ func (o *traceOptions) print(format string, source any, notes []string, t *journ
 }
 
 // query is the question as the flags put it.
-func (o *traceOptions) query(from, to string) (trace.Query, error) {
-	q := trace.Query{From: from, To: to, Protocol: "icmp", SourcePort: 40000}
+func (o *traceOptions) query(from, to string) trace.Query {
+	q := trace.Query{From: from, To: to, Protocol: "icmp", SourcePort: o.sourcePort}
 	switch {
 	case o.tcp != 0:
 		q.Protocol, q.Port = "tcp", o.tcp
@@ -129,21 +126,13 @@ func (o *traceOptions) query(from, to string) (trace.Query, error) {
 	case !o.icmp:
 		q.Protocol = "" // as the service says, else ICMP
 	}
-	if o.sourcePort != 0 {
-		q.SourcePort = o.sourcePort
-	}
-	for _, port := range []int{q.Port, q.SourcePort} {
-		if port < 0 || port > 65535 {
-			return q, usageError{fmt.Errorf("port %d: expected 1 to 65535", port)}
-		}
-	}
 	switch {
 	case o.v4:
 		q.Family = 4
 	case o.v6:
 		q.Family = 6
 	}
-	return q, nil
+	return q
 }
 
 // traceVerdict is the exit code of an outcome. A packet that is known not to arrive counts more than a

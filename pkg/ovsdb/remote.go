@@ -20,6 +20,13 @@ type remote struct {
 // defaultPort is the one that ovsdb(7) names.
 const defaultPort = "6640"
 
+// CheckRemotes says what is wrong with a comma list of remotes as ovsdb(7) writes
+// them; nothing is dialled.
+func CheckRemotes(list string) error {
+	_, err := parseRemotes(list)
+	return err
+}
+
 // parseRemotes splits a comma list of remotes.
 func parseRemotes(list string) ([]remote, error) {
 	var remotes []remote
