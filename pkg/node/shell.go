@@ -18,22 +18,21 @@ import (
 func splitWords(s string) ([]string, error) {
 	var words []string
 	var word strings.Builder
-	started, quote := false, rune(0)
-	escaped := false
-	for _, c := range s {
+	started, escaped, quote := false, false, byte(0)
+	for _, c := range []byte(s) {
 		switch {
 		case escaped:
-			if quote == '"' && !strings.ContainsRune("\"\\$`", c) {
+			if quote == '"' && strings.IndexByte("\"\\$`", c) < 0 {
 				word.WriteByte('\\')
 			}
-			word.WriteRune(c)
+			word.WriteByte(c)
 			escaped = false
 		case c == '\\' && quote != '\'':
 			escaped, started = true, true
 		case quote != 0 && c == quote:
 			quote = 0
 		case quote != 0:
-			word.WriteRune(c)
+			word.WriteByte(c)
 		case c == '\'' || c == '"':
 			quote, started = c, true
 		case c == ' ' || c == '\t' || c == '\n':
@@ -43,7 +42,7 @@ func splitWords(s string) ([]string, error) {
 			}
 			started = false
 		default:
-			word.WriteRune(c)
+			word.WriteByte(c)
 			started = true
 		}
 	}
