@@ -88,7 +88,11 @@ func vipsInBrief(tree *Tree, s *service) {
 			}
 		}
 	}
-	for _, g := range groups {
+	for i, g := range groups {
+		if i == fewVIPs {
+			tree.Add(Text(fmt.Sprintf("%d more", len(groups)-i), Faint))
+			break
+		}
 		vips := Text(g.vips[0])
 		if n := len(g.vips) - 1; n > 0 {
 			vips = append(vips, Span{Text: fmt.Sprintf(" and %d more", n), Look: Faint})
@@ -192,7 +196,7 @@ func (t *topologyText) physical() []*Tree {
 		if nodes[n.Name] == nil {
 			continue
 		}
-		tree := Branch(Line{{Text: "node "}, {Text: n.Name, Look: Name}}, Text(nodeFacts(n)))
+		tree := Branch(Line{{Text: "node "}, {Text: n.Name, Look: Name}}, Text(t.nodeFacts(n)))
 		t.nodeTree(tree, n)
 		out = append(out, tree)
 	}
@@ -224,7 +228,7 @@ func (t *topologyText) chassisFacts(c *topology.Chassis) Line {
 	return l
 }
 
-func nodeFacts(n *topology.Node) string {
+func (t *topologyText) nodeFacts(n *topology.Node) string {
 	var words []string
 	if n.OVSVersion != "" {
 		words = append(words, "Open vSwitch "+n.OVSVersion)
@@ -232,7 +236,7 @@ func nodeFacts(n *topology.Node) string {
 	if n.SystemID != "" {
 		words = append(words, n.SystemID)
 	}
-	if n.SystemID != "" && n.Chassis == "" {
+	if n.SystemID != "" && n.Chassis == "" && len(t.TopologyDocument.Chassis) > 0 {
 		words = append(words, "no chassis of that name was read")
 	}
 	return strings.Join(words, ", ")

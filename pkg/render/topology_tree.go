@@ -12,7 +12,8 @@ import (
 const (
 	fewRules     = 4  // NAT rules and policies of a router
 	fewBalancers = 24 // services
-	fewBackends  = 4  // of a service
+	fewVIPs      = 12 // of a service
+	fewBackends  = 4  // of a virtual address
 	fewTunnels   = 8  // of a chassis
 )
 

@@ -41,9 +41,6 @@ func (g *Graph) state(p *Port) (state, reason, why string) {
 	if !p.Enabled {
 		return down(ReasonDisabled, "disabled in the Northbound (enabled=false)")
 	}
-	if g.hasSouthbound[p.Zone] && !p.bound && p.Type != "" && p.Kind == RouterPort {
-		return down(ReasonNoBinding, "the Southbound has no Port_Binding for it: is ovn-northd running?")
-	}
 	if g.hasSouthbound[p.Zone] && !p.bound {
 		return down(ReasonNoBinding, "the Southbound has no Port_Binding for it: is ovn-northd running?")
 	}
@@ -191,12 +188,14 @@ func (g *Graph) unbound(p *Port) (string, string, string) {
 	if p.Type == "virtual" {
 		return down(ReasonNotClaimed, "no parent has announced its address (virtual-parents: %s)", p.Options["virtual-parents"])
 	}
-	for _, a := range p.Interfaces {
-		if fault := attachmentFault(a); fault != "" {
-			return down(ReasonInterface, "%s", fault)
-		}
+	if len(p.Interfaces) > 0 {
+		a := p.Interfaces[0]
 		node := g.nodes[a.Node]
-		if requested != "" && node != nil && node.Chassis != requested {
+		fault := attachmentFault(a)
+		switch {
+		case fault != "":
+			return down(ReasonInterface, "%s", fault)
+		case requested != "" && node != nil && node.Chassis != requested:
 			return down(ReasonElsewhere, "chassis %s is requested, its interface %s is on %s", g.label(requested), a.Interface, a.Node)
 		}
 		return down(ReasonNotClaimed, "interface %s on %s has its iface-id, but ovn-controller there has not claimed it", a.Interface, a.Node)

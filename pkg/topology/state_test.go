@@ -193,8 +193,8 @@ func TestTunnels(t *testing.T) {
 	g := load(t, n)
 	want := map[string]struct{ state, types, why string }{
 		"n1 n2":  {"down", "geneve", "ovn-n1-0 on n2 goes to geneve 10.0.0.66"},
-		"n1 n3":  {"down", "geneve vxlan", "n3 has no tunnel port to n1"},
-		"n2 n3":  {"down", "geneve vxlan", "n2 has no tunnel port to n3; n3 has no tunnel port to n2"},
+		"n1 n3":  {"down", "vxlan", "n3 has no tunnel port to n1"},
+		"n2 n3":  {"down", "geneve vxlan", "n2 does not speak vxlan to n3; n3 does not speak geneve to n2"},
 		"n1 old": {"up", "geneve", "no chassis n7"},
 	}
 	for _, tunnel := range g.Tunnels {

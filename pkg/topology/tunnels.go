@@ -124,7 +124,11 @@ func shareZone(a, b *Chassis) bool {
 // expected of it if its node was not read (known is false). why says what is
 // wrong.
 func (g *Graph) directed(a, b *Chassis, ports []*tunnelPort) (ends []TunnelEnd, iface string, known bool, why string) {
-	expected := b.Encaps[0] // the kind that b prefers: the sender follows it
+	expected, ok := commonEncap(a, b)
+	if !ok {
+		return []TunnelEnd{{Chassis: a.Name, Node: a.Node, Type: expected.Type, RemoteIP: expected.IP, Error: "no encapsulation in common"}},
+			"", true, chassisLabel(a) + " does not speak " + expected.Type + " to " + chassisLabel(b)
+	}
 	if a.Node == "" {
 		return []TunnelEnd{{
 			Chassis: a.Name, Type: expected.Type, RemoteIP: expected.IP, Key: "flow", Carries: carries[expected.Type],
@@ -147,6 +151,17 @@ func (g *Graph) directed(a, b *Chassis, ports []*tunnelPort) (ends []TunnelEnd, 
 		ends = []TunnelEnd{{Chassis: a.Name, Node: a.Node, Type: expected.Type, RemoteIP: expected.IP, Error: "no such port"}}
 	}
 	return ends, iface, true, why
+}
+
+// commonEncap is how a sends to b: the first that b prefers of those that a has
+// too; if there is none, what b prefers and false.
+func commonEncap(a, b *Chassis) (Encap, bool) {
+	for _, e := range b.Encaps {
+		if slices.ContainsFunc(a.Encaps, func(own Encap) bool { return own.Type == e.Type }) {
+			return e, true
+		}
+	}
+	return b.Encaps[0], false
 }
 
 // fault says what is wrong with a tunnel port to b.
