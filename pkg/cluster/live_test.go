@@ -5,6 +5,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -200,4 +201,52 @@ func TestNodeExecHangs(t *testing.T) {
 		t.Errorf("%+v", s)
 	}
 	contains(t, "problems", s.Problems, "node node1", "node node3", "no answer in time")
+}
+
+// What Open opened, Close closes; so it is after a failure.
+func TestCloseLeavesNothing(t *testing.T) {
+	count := func() (files, goroutines int) {
+		fds, err := os.ReadDir("/proc/self/fd")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(fds), runtime.NumGoroutine()
+	}
+	config := live(t)
+	config.OVS = "unix:" + filepath.Join(hosts.Dir, "node1/run/openvswitch/db.sock")
+	once := func(config Config) {
+		c, err := Open(t.Context(), config)
+		if err != nil {
+			return
+		}
+		c.Gather(t.Context())
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	silent, err := net.Listen("unix", filepath.Join(shortDir(t), "silent"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer silent.Close() //nolint:errcheck // of a test
+	broken := config
+	broken.SB, broken.NodeExec, broken.Timeout = "unix:"+silent.Addr().String(), "sleep {hostname}", 100*time.Millisecond
+	once(config) // what is opened once for all
+	files, goroutines := count()
+	for range 10 {
+		once(config)
+		once(broken)
+		once(Config{Offline: "/nonexistent"})
+	}
+	end := time.Now().Add(5 * time.Second)
+	for {
+		nowFiles, nowGoroutines := count()
+		if nowFiles <= files && nowGoroutines <= goroutines {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatalf("%d files, then %d; %d goroutines, then %d", files, nowFiles, goroutines, nowGoroutines)
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
 }

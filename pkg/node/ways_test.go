@@ -238,13 +238,33 @@ func TestNATBothWays(t *testing.T) {
 	}
 }
 
-// Without nft what translates is unknown, not nothing.
-func TestNATUnknown(t *testing.T) {
+// Here no command-line tool is needed, but for what says so: without nft what
+// translates is unknown, not nothing.
+func TestWithoutTools(t *testing.T) {
 	h := local(t, "node1")
+	pod := podOn(t, "node1").Link
 	t.Setenv("PATH", t.TempDir())
 	if rules, err := h.NAT(t.Context()); !errors.Is(err, node.ErrUnavailable) {
-		t.Errorf("without nft: %v, %v, want ErrUnavailable", rules, err)
+		t.Errorf("translation: %v, %v, want ErrUnavailable", rules, err)
 	}
+	flows, err := h.Dump(t.Context(), "br-int", node.Flows)
+	if !errors.Is(err, node.ErrUnavailable) {
+		t.Errorf("flows: %d bytes, %v, want ErrUnavailable", len(flows), err)
+	}
+	if _, err := h.Dump(t.Context(), "br-int", node.TLVMap); err != nil {
+		t.Error(err)
+	}
+	if _, err := h.Control(t.Context(), "ovn-controller", "version"); err != nil {
+		t.Error(err)
+	}
+	if _, err := h.Pod(t.Context(), pod); err != nil {
+		t.Error(err)
+	}
+	if _, err := h.Route(t.Context(), node.RouteQuery{Dst: netip.MustParseAddr("::1")}); err != nil {
+		t.Error(err)
+	}
+	network(t, h)
+	rows(t, h)
 }
 
 func TestControlBothWays(t *testing.T) {
