@@ -39,7 +39,7 @@ type Tree struct {
 func Open(path string) (*Tree, error) {
 	fi, err := os.Stat(path)
 	if err != nil {
-		return nil, err
+		return nil, (&Tree{path: path}).explain("", err)
 	}
 	if !fi.IsDir() {
 		return nil, fmt.Errorf("%s: not a directory: unpack it first", path)
@@ -140,7 +140,8 @@ func ofNode(name string) bool {
 }
 
 func (t *Tree) list(name string) ([]string, error) {
-	f, err := t.root.Open(name)
+	// Only a directory is opened: a FIFO would wait for a writer.
+	f, err := t.root.OpenFile(name, os.O_RDONLY|syscall.O_DIRECTORY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, t.explain(name, err)
 	}
