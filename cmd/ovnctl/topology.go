@@ -130,7 +130,7 @@ func (o *options) patience(ctx context.Context) (stop func()) {
 	wg.Go(func() {
 		<-ctx.Done()
 		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-			fmt.Fprintf(o.stderr, "ovnctl: a source does not answer: waiting up to %s (-t SECONDS sets it)\n", o.timeout)
+			fmt.Fprintf(o.stderr, "ovnctl: still waiting for an answer, up to %s for each source (-t SECONDS sets it)\n", o.timeout)
 		}
 	})
 	return func() {
