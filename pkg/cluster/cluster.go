@@ -142,14 +142,32 @@ func (c *Cluster) nothing() error {
 		}
 	}
 	if len(c.Problems) == 0 {
-		return errors.New("no OVN or Open vSwitch database was named and none is found here: give --nb, --sb or --ovs, or --offline DIR")
+		return errors.New("no OVN or Open vSwitch database was named and none is found here\nhint: give --nb, --sb or --ovs, or --offline DIR")
 	}
 	var errs []error
 	for _, p := range c.Problems {
 		errs = append(errs, p)
 	}
+	for i, p := range c.Problems { // the next steps, each once
+		said := func(q Problem) bool { return q.Next == p.Next }
+		if p.Next != "" && !slices.ContainsFunc(c.Problems[:i], said) {
+			errs = append(errs, errors.New("hint: "+p.Next))
+		}
+	}
 	return errors.Join(errs...)
 }
+
+// damaged is the problem of a database that was read in part; nil when it was
+// read whole.
+func damaged(what string, db ovsdb.Reader) *Problem {
+	s, ok := db.(*ovsdb.Snapshot)
+	if !ok || s.Damage() == "" {
+		return nil
+	}
+	return &Problem{What: "all of " + what, Where: s.Origin(), Err: errors.New(s.Damage()), Next: saveAgain}
+}
+
+const saveAgain = "save it again with ovsdb-client backup"
 
 // Close ends all connections. Of a recording that is incomplete it says why.
 func (c *Cluster) Close() error {

@@ -18,9 +18,10 @@ import (
 // and so on of its nodes. Where a node's directory has an nb.db or sb.db, the
 // node is a zone of its own.
 func (c *Cluster) openOffline(ctx context.Context, config Config) error {
+	const layout = "hint: --offline takes a directory with nb.db, sb.db and NODE/conf.db in it, as ovsdb-client backup writes them"
 	tree, err := archive.Open(config.Offline)
 	if err != nil {
-		return err
+		return fmt.Errorf("cannot read %w\n%s", err, layout)
 	}
 	c.close = append(c.close, tree.Close)
 	c.snapshot = true
@@ -44,7 +45,7 @@ func (c *Cluster) openOffline(ctx context.Context, config Config) error {
 		c.Hosts = append(c.Hosts, &Node{Name: dir, SystemID: o.systemID(ctx, dir), Host: node.Offline(tree, dir)})
 	}
 	if len(c.Hosts) == 0 && len(c.Zones) == 1 && c.Zones[0].NB == nil && c.Zones[0].SB == nil && len(c.Problems) == 0 {
-		return fmt.Errorf("%s: neither nb.db nor sb.db nor a node's directory with conf.db in it", config.Offline)
+		return fmt.Errorf("%s: neither nb.db nor sb.db nor a node's directory with conf.db in it\n%s", config.Offline, layout)
 	}
 	c.time = o.time()
 	return nil
@@ -158,15 +159,15 @@ func (o *offlineDir) database(name string, which central) ovsdb.Reader {
 		if db, err = ovsdb.ParseFile(origin, f); err == nil {
 			if db.Name() == which.name {
 				o.read = append(o.read, name)
-				if damage := db.Damage(); damage != "" {
-					o.c.note(origin + ": " + damage)
+				if p := damaged(which.name, db); p != nil {
+					o.c.Problems = append(o.c.Problems, *p)
 				}
 				return db
 			}
 			err = fmt.Errorf("this is a database of %s", db.Name())
 		}
 	}
-	o.c.Problems = append(o.c.Problems, Problem{What: which.name, Where: origin, Err: err, Next: "save it again with ovsdb-client backup"})
+	o.c.Problems = append(o.c.Problems, Problem{What: which.name, Where: origin, Err: err, Next: saveAgain})
 	return nil
 }
 

@@ -58,9 +58,13 @@ func (o *offline) Vswitch(context.Context) (ovsdb.Reader, error) {
 		return nil, err
 	}
 	defer f.Close() //nolint:errcheck // only read
-	db, err := ovsdb.ParseFile(path.Join(o.tree.Path(), name), f)
+	origin := path.Join(o.tree.Path(), name)
+	db, err := ovsdb.ParseFile(origin, f)
 	if err != nil {
 		return nil, err
+	}
+	if db.Name() != "Open_vSwitch" {
+		return nil, fmt.Errorf("%s: this is a database of %s", origin, db.Name())
 	}
 	return db, nil
 }

@@ -19,7 +19,7 @@ const maxFile = 4 << 30
 
 // OpenFile reads a standalone database file: the server's own, or what
 // `ovsdb-client backup` writes; ovsdb(5). A file cut short or damaged gives
-// what came before, and Damage says so.
+// what came before, and Damage says so; when that is no row at all, it is an error.
 func OpenFile(path string) (*Snapshot, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -51,6 +51,9 @@ func ParseFile(origin string, r io.Reader) (*Snapshot, error) {
 		}
 		if err == nil {
 			err = s.commit(text)
+		}
+		if err != nil && f.count <= 2 {
+			return nil, fmt.Errorf("%s: no rows: record %d at byte %d: %w", origin, f.count, f.start, err)
 		}
 		if err != nil {
 			s.damage = fmt.Sprintf("record %d at byte %d: %v; only what came before it was read", f.count, f.start, err)
