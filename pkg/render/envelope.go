@@ -75,6 +75,7 @@ func JSON(w io.Writer, doc any) error {
 		return err
 	}
 	var out bytes.Buffer
+	out.Grow(2 * len(b)) // what indenting makes of most documents
 	if err := json.Indent(&out, b, "", "  "); err != nil {
 		return err
 	}
@@ -97,9 +98,13 @@ func encode(doc any, as func(*bytes.Buffer, rune)) ([]byte, error) {
 // escape writes each character of text that is neither printable nor a line
 // break by means of as. All of them stand in strings.
 func escape(text []byte, as func(*bytes.Buffer, rune)) []byte {
+	safe := func(r rune) bool { return unicode.IsPrint(r) || r == '\n' }
+	if !bytes.ContainsFunc(text, func(r rune) bool { return !safe(r) }) {
+		return text // nearly always
+	}
 	var out bytes.Buffer
 	for _, r := range string(text) {
-		if unicode.IsPrint(r) || r == '\n' {
+		if safe(r) {
 			out.WriteRune(r)
 			continue
 		}
