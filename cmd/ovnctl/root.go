@@ -274,6 +274,19 @@ func (o *options) open(ctx context.Context) (*cluster.Cluster, error) {
 	return c, nil
 }
 
+// close ends the connections of a command that ends with *err. A recording that is
+// not whole makes it a failure: the answer stands, but --offline will lack something.
+func (o *options) close(c *cluster.Cluster, err *error) {
+	incomplete := c.Close()
+	if o.record == "" || incomplete == nil {
+		return
+	}
+	fmt.Fprintf(o.stderr, "ovnctl: --record %s: %s\n", render.Clean(o.record), render.CleanLines(incomplete.Error()))
+	if *err == nil {
+		*err = verdict(exitUnknown)
+	}
+}
+
 // format returns the output format, which must be one of allowed; the first is
 // the default.
 func (o *options) format(allowed ...string) (string, error) {

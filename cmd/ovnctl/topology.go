@@ -71,7 +71,7 @@ Output formats: ` + strings.Join(render.TopologyFormats, ", ") + `.
 	return cmd
 }
 
-func (o *topologyOptions) run(ctx context.Context, names []string) error {
+func (o *topologyOptions) run(ctx context.Context, names []string) (err error) {
 	format, err := o.format(render.TopologyFormats...)
 	if err != nil {
 		return err
@@ -80,7 +80,7 @@ func (o *topologyOptions) run(ctx context.Context, names []string) error {
 	if err != nil {
 		return err
 	}
-	defer c.Close()
+	defer o.close(c, &err)
 	shown, focus, notes, err := o.choose(g, names)
 	if err != nil {
 		return o.namesError(err, c)

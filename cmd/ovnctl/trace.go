@@ -61,7 +61,7 @@ nodes through --node-exec.
 	return cmd
 }
 
-func (o *traceOptions) run(ctx context.Context, from, to string) error {
+func (o *traceOptions) run(ctx context.Context, from, to string) (err error) {
 	format, err := o.format("tree", "json", "yaml", "md")
 	if err != nil {
 		return err
@@ -70,7 +70,7 @@ func (o *traceOptions) run(ctx context.Context, from, to string) error {
 	if err != nil {
 		return err
 	}
-	defer c.Close()
+	defer o.close(c, &err)
 	g, err := topology.Load(ctx, c)
 	if err != nil {
 		return unknownError{err}
