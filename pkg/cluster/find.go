@@ -181,11 +181,14 @@ func (f *finder) proc(parts ...string) string {
 // processes lists the running daemons of these names, newest first.
 func (f *finder) processes(daemons ...string) []int {
 	var pids []int
-	comms, _ := filepath.Glob(f.proc("[0-9]*", "comm"))
-	for _, comm := range comms {
-		b, err := os.ReadFile(comm)
-		pid, err2 := strconv.Atoi(filepath.Base(filepath.Dir(comm)))
-		if err == nil && err2 == nil && slices.Contains(daemons, strings.TrimSpace(string(b))) {
+	all, _ := os.ReadDir(f.proc())
+	for _, process := range all {
+		pid, err := strconv.Atoi(process.Name())
+		if err != nil {
+			continue
+		}
+		comm, err := os.ReadFile(f.proc(process.Name(), "comm"))
+		if err == nil && slices.Contains(daemons, strings.TrimSpace(string(comm))) {
 			pids = append(pids, pid)
 		}
 	}
