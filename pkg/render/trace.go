@@ -3,6 +3,7 @@ package render
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -21,7 +22,7 @@ func Trace(w io.Writer, s Style, t *journey.Trace, notes []string, verbose bool)
 	p := &tracePrinter{style: s, verbose: verbose}
 	p.trace(t, notes)
 	for _, line := range p.lines {
-		if _, err := fmt.Fprintln(w, s.painted(s.prepare(line))); err != nil {
+		if _, err := fmt.Fprintln(w, s.painted(line)); err != nil {
 			return err
 		}
 	}
@@ -43,55 +44,51 @@ func TraceMarkdown(w io.Writer, t *journey.Trace, notes []string, verbose bool) 
 	return err
 }
 
+// A tracePrinter collects lines that are prepared for their stream.
 type tracePrinter struct {
 	style   Style
 	verbose bool
 	lines   []Line
 }
 
-func (p *tracePrinter) add(spans ...Span) { p.lines = append(p.lines, spans) }
+// add adds a line that stays whole, such as a command.
+func (p *tracePrinter) add(spans ...Span) { p.lines = append(p.lines, p.style.prepare(spans)) }
 
-// wrapped adds text in lines that fit, each after indent blanks.
-func (p *tracePrinter) wrapped(indent int, text string, look Look) {
-	limit := p.style.Width - indent
-	if p.style.Width == 0 || limit < 20 {
-		limit = 1 << 20
+// put adds a line behind indent blanks. What does not fit goes on below, behind hang blanks.
+func (p *tracePrinter) put(indent, hang int, spans ...Span) {
+	line := p.style.prepare(spans)
+	if p.style.Width == 0 {
+		p.lines = append(p.lines, slices.Insert(line, 0, blanks(indent)))
+		return
 	}
-	line := ""
-	for _, word := range strings.Fields(text) {
-		if line != "" && width(line)+1+width(word) > limit {
-			p.add(Span{Text: strings.Repeat(" ", indent)}, Span{line, look})
-			line = ""
+	for i, piece := range wrap(line, max(p.style.Width-indent, narrowest), max(p.style.Width-hang, narrowest)) {
+		if i > 0 {
+			indent = hang
 		}
-		if line != "" {
-			line += " "
-		}
-		line += word
-	}
-	if line != "" {
-		p.add(Span{Text: strings.Repeat(" ", indent)}, Span{line, look})
+		p.lines = append(p.lines, slices.Insert(piece, 0, blanks(indent)))
 	}
 }
 
+func blanks(n int) Span { return Span{Text: strings.Repeat(" ", n)} }
+
+// text adds a paragraph.
+func (p *tracePrinter) text(indent int, text string, look Look) {
+	p.put(indent, indent, Span{text, look})
+}
+
 func (p *tracePrinter) trace(t *journey.Trace, notes []string) {
-	p.add(Span{strings.ToUpper(string(t.Verdict.Outcome)), outcomeLook(t.Verdict.Outcome)},
+	p.put(0, 2, Span{strings.ToUpper(string(t.Verdict.Outcome)), outcomeLook(t.Verdict.Outcome)},
 		Span{Text: "  " + endpointName(t.Request.From) + " → " + endpointName(t.Request.To) + "  " + protocol(t.Request)})
-	p.wrapped(2, t.Verdict.Sentence, Plain)
+	p.text(2, t.Verdict.Sentence, Plain)
 	if t.Verdict.Cause != "" {
-		p.wrapped(2, "cause: "+t.Verdict.Cause, Plain)
+		p.text(2, "cause: "+t.Verdict.Cause, Plain)
 	}
 	for _, n := range notes {
-		p.wrapped(2, "note: "+n, Faint)
+		p.text(2, "note: "+n, Faint)
 	}
 	p.direction("forward", t.Forward)
 	p.direction("reply", t.Reply)
-	for _, b := range t.Branches {
-		p.add()
-		p.add(Span{"backend " + b.Backend + "  ", Title}, Span{strings.ToUpper(string(b.Verdict.Outcome)), outcomeLook(b.Verdict.Outcome)})
-		p.wrapped(2, b.Verdict.Sentence, Plain)
-		p.direction("forward", b.Forward)
-		p.direction("reply", b.Reply)
-	}
+	p.branches(t)
 	if len(t.Commands) > 0 {
 		p.add()
 		p.add(Span{"the same with the classic commands:", Title})
@@ -107,63 +104,73 @@ func (p *tracePrinter) trace(t *journey.Trace, notes []string) {
 	}
 }
 
+// branches shows the way through the backend that the verdict is about, and of the others what became of them.
+func (p *tracePrinter) branches(t *journey.Trace) {
+	shown := false
+	for _, b := range t.Branches {
+		whole := p.verbose || !shown && b.Verdict.Outcome == t.Verdict.Outcome
+		p.branch(b, whole)
+		shown = shown || whole
+	}
+}
+
+func (p *tracePrinter) branch(b journey.Branch, whole bool) {
+	p.add()
+	p.put(0, 2, Span{"backend " + b.Backend + "  ", Title}, Span{strings.ToUpper(string(b.Verdict.Outcome)), outcomeLook(b.Verdict.Outcome)})
+	p.text(2, b.Verdict.Sentence, Plain)
+	if b.Verdict.Cause != "" {
+		p.text(2, "cause: "+b.Verdict.Cause, Plain)
+	}
+	if whole {
+		p.direction("forward", b.Forward)
+		p.direction("reply", b.Reply)
+	}
+}
+
 func (p *tracePrinter) direction(name string, d *journey.Direction) {
 	if d == nil {
 		return
 	}
 	p.add()
-	p.add(Span{fmt.Sprintf("%-8s", name), Title}, Span{Text: " " + d.Packet + "  "}, Span{state(d.State), Faint})
+	p.put(0, 2, Span{fmt.Sprintf("%-7s", name), Title}, Span{Text: "  " + d.Packet + "  "}, Span{state(d.State), Faint})
 	node := ""
 	for _, h := range d.Hops {
 		if h.Node != node && h.Node != "" {
 			node = h.Node
-			p.add(Span{Text: "  "}, Span{node, Name})
+			p.put(2, 4, Span{node, Name})
 		}
 		p.hop(h)
 	}
-	mark := "✗ "
+	end := "  ✗ " + string(d.Verdict.Outcome)
 	if d.Verdict.Outcome == journey.Delivered {
-		mark = "✓ "
+		end = "  ✓ " + string(d.Verdict.Outcome)
 	}
-	p.add(Span{"  " + mark + string(d.Verdict.Outcome), outcomeLook(d.Verdict.Outcome)}, Span{Text: where(d.Verdict)})
+	p.put(0, 4, Span{end, outcomeLook(d.Verdict.Outcome)}, Span{Text: where(d.Verdict)})
 }
 
-// where says in which place a direction ended.
+// where says where a direction ended, inside of the hop above it.
 func where(v journey.Verdict) string {
-	var parts []string
-	if v.Port != "" {
-		parts = append(parts, "at "+v.Port)
-	}
+	text := ""
 	if v.Stage != "" {
-		parts = append(parts, "in "+v.Stage)
+		text = " in " + v.Stage
 	}
-	if v.Datapath != "" {
-		parts = append(parts, "of "+v.Datapath)
+	if v.Port != "" {
+		text += " at " + v.Port
 	}
-	if v.Node != "" {
-		parts = append(parts, "on "+v.Node)
-	}
-	if len(parts) == 0 {
-		return ""
-	}
-	return " " + strings.Join(parts, " ")
+	return text
 }
 
 func (p *tracePrinter) hop(h journey.Hop) {
-	line := Line{{Text: "    "}, {h.Kind + " ", Faint}, {h.Datapath, Title}}
+	line := Line{{h.Kind + " ", Faint}, {h.Datapath, Title}}
 	if t := h.Tunnel; t != nil {
-		line = Line{{Text: "    "}, {"tunnel ", Faint}, {t.Type, Title},
-			{Text: fmt.Sprintf(" %s → %s", t.Source, t.Remote)}, {tunnelMeaning(t), Faint}}
+		line = Line{{"tunnel ", Faint}, {t.Type, Title}, {Text: fmt.Sprintf("  %s → %s", t.Source, t.Remote)}, {tunnelMeaning(t), Faint}}
 	}
-	if h.From != "" {
-		line = append(line, Span{Text: "  from " + h.From})
+	if h.From != "" || h.To != "" {
+		line = append(line, Span{Text: "  " + strings.TrimSpace(h.From+" → "+h.To)})
 	}
-	if h.To != "" {
-		line = append(line, Span{Text: "  to " + h.To})
-	}
-	p.lines = append(p.lines, line)
-	for _, s := range h.Steps {
-		if p.verbose || decides(s) {
+	p.put(4, 8, line...)
+	for i, s := range h.Steps {
+		if p.verbose || decides(s) && !repeated(s, h.Steps[i+1:]) {
 			p.step(s)
 		}
 	}
@@ -175,7 +182,14 @@ func decides(s journey.Step) bool {
 	return len(s.Notes) > 0 || s.Object != nil && !strings.HasSuffix(s.Object.Kind, "port")
 }
 
-func tunnelMeaning(t *journey.Tunnel) string {
+// repeated says whether a later step says the same of the same object.
+func repeated(s journey.Step, later []journey.Step) bool {
+	return len(s.Notes) == 0 && slices.ContainsFunc(later, func(l journey.Step) bool {
+		return l.Object != nil && l.Object.UUID == s.Object.UUID
+	})
+}
+
+func tunnelMeaning(t *journey.Encapsulation) string {
 	text := fmt.Sprintf("  key %#x", t.Key)
 	if t.Datapath != "" {
 		text += " " + t.Datapath
@@ -189,36 +203,54 @@ func tunnelMeaning(t *journey.Tunnel) string {
 	return text
 }
 
+// stageColumn is where the words of a step begin.
+const stageColumn = 28
+
 func (p *tracePrinter) step(s journey.Step) {
-	const indent = "      "
+	const indent = 6
 	title := s.Stage
 	if title == "" {
 		title = "table " + strconv.Itoa(s.Table)
 	}
-	line := Line{{Text: indent}, {Text: fmt.Sprintf("%-22s", title)}}
+	var words []Span
 	switch {
 	case s.Object != nil:
-		line = append(line, Span{Text: " " + s.Object.Text})
+		words = append(words, Span{Text: s.Object.Text})
 	case p.verbose && s.Table >= 0:
-		line = append(line, Span{" " + stepMatch(s), Faint})
+		words = append(words, Span{stepMatch(s), Faint})
 	}
-	p.lines = append(p.lines, line)
 	if p.verbose {
 		if s.Object != nil && s.Table >= 0 {
-			p.wrapped(len(indent)+2, stepMatch(s), Faint)
+			words = append(words, Span{stepMatch(s), Faint})
 		}
 		if s.Logical != nil {
-			p.wrapped(len(indent)+2, s.Logical.Match+" → "+s.Logical.Actions, Faint)
+			words = append(words, Span{s.Logical.Match + " → " + s.Logical.Actions, Faint})
 		}
 		if len(s.Actions) > 0 {
-			p.wrapped(len(indent)+2, "actions "+strings.Join(s.Actions, ", "), Faint)
+			words = append(words, Span{"actions " + strings.Join(s.Actions, ", "), Faint})
 		}
 		if len(s.Decoded) > 0 {
-			p.wrapped(len(indent)+2, "where "+strings.Join(s.Decoded, "; "), Plain)
+			words = append(words, Span{Text: "where " + strings.Join(s.Decoded, "; ")})
 		}
 	}
 	for _, n := range s.Notes {
-		p.wrapped(len(indent)+2, n, Plain)
+		words = append(words, Span{Text: n})
+	}
+	// The first words stand beside the stage, the others below them; where that is too narrow, all below it.
+	column := stageColumn
+	if p.style.Width > 0 && p.style.Width < 2*stageColumn+narrowest {
+		column = indent + 2
+	}
+	lead := Span{Text: fmt.Sprintf("%-*s ", max(column-indent-1, 0), title)}
+	if len(words) == 0 {
+		p.put(indent, column, Span{Text: title})
+	}
+	for i, w := range words {
+		if i == 0 {
+			p.put(indent, column, lead, w)
+			continue
+		}
+		p.put(column, column+2, w)
 	}
 }
 
