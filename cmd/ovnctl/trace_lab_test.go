@@ -284,7 +284,7 @@ func outcomeOf(t lab.Truth) journey.Outcome {
 	switch {
 	case t.Forward && t.RoundTrip:
 		return journey.Delivered
-	case t.Rejected:
+	case t.Rejected && t.Sent: // an error of the sender's own kernel is no answer
 		return journey.Rejected
 	}
 	return journey.Dropped

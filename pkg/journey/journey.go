@@ -95,17 +95,17 @@ type Verdict struct {
 
 // Hop is one datapath, bridge, tunnel or host that the packet crosses.
 type Hop struct {
-	Node     string  `json:"node"`
-	Datapath string  `json:"datapath"` // logical switch or router, bridge, or the host's name
-	Kind     string  `json:"kind"`     // switch, router, bridge, tunnel, host
-	From     string  `json:"from"`     // the port it enters by, where known
-	To       string  `json:"to"`       // the port it leaves by, where known
-	Tunnel   *Tunnel `json:"tunnel"`   // null unless Kind is tunnel
-	Steps    []Step  `json:"steps"`
+	Node     string         `json:"node"`
+	Datapath string         `json:"datapath"` // logical switch or router, bridge, or the host's name
+	Kind     string         `json:"kind"`     // switch, router, bridge, tunnel, host
+	From     string         `json:"from"`     // the port it enters by, where known
+	To       string         `json:"to"`       // the port it leaves by, where known
+	Tunnel   *Encapsulation `json:"tunnel"`   // null unless Kind is tunnel
+	Steps    []Step         `json:"steps"`
 }
 
-// Tunnel is what an encapsulated packet carries from node to node.
-type Tunnel struct {
+// Encapsulation is what a packet in a tunnel carries from node to node.
+type Encapsulation struct {
 	Type     string `json:"type"` // geneve, vxlan
 	Source   string `json:"source"`
 	Remote   string `json:"remote"` // address it is sent to

@@ -44,7 +44,11 @@ func (h *hostStep) do(ctx context.Context) {
 		return
 	}
 	if h.link != "" && !h.forUs(net) {
-		h.stop(journey.Dropped, "the frame is addressed to another machine")
+		cause := "the frame is addressed to another machine"
+		if b := h.bridgeOn(h.node.Name, h.link); b != nil && h.noUplink(b) != "" {
+			cause = h.noUplink(b)
+		}
+		h.stop(journey.Dropped, cause)
 		h.out.end.stray = true
 		return
 	}
@@ -83,9 +87,24 @@ func (h *hostStep) routed(ctx context.Context, net *node.Network, route *node.Ro
 		}
 	case "unicast":
 		h.forward(ctx, net, route, known)
+	case "unreachable":
+		if on, ok := net.Forwards(h.link, h.tuple.Dst.Is6()); h.link != "" && ok && !on {
+			h.stop(journey.Dropped, h.notForwarding())
+			return
+		}
+		h.stop(journey.Dropped, fmt.Sprintf("the host's route to %s is %q", h.tuple.Dst, route.Type))
 	default:
 		h.stop(journey.Dropped, fmt.Sprintf("the host's route to %s is %q", h.tuple.Dst, route.Type))
 	}
+}
+
+// notForwarding is the cause of a packet that a host has to pass on and does not.
+func (h *hostStep) notForwarding() string {
+	setting := "net.ipv4.ip_forward"
+	if h.tuple.Dst.Is6() {
+		setting = "net.ipv6.conf.all.forwarding"
+	}
+	return fmt.Sprintf("node %s does not forward packets that come in by %s: %s is off", h.node.Name, h.link, setting)
 }
 
 // forward sends the packet out of the link that the route names.
@@ -93,7 +112,7 @@ func (h *hostStep) forward(ctx context.Context, net *node.Network, route *node.R
 	v6 := h.tuple.Dst.Is6()
 	if h.link != "" {
 		if on, ok := net.Forwards(h.link, v6); ok && !on {
-			h.stop(journey.Dropped, "the host does not forward packets that come in by "+h.link+": ip_forward is off")
+			h.stop(journey.Dropped, h.notForwarding())
 			return
 		}
 		if !known {

@@ -7,9 +7,9 @@ import (
 	"net/netip"
 	"slices"
 
+	"github.com/ovnctl/ovnctl/pkg/cluster"
 	"github.com/ovnctl/ovnctl/pkg/flow"
 	"github.com/ovnctl/ovnctl/pkg/journey"
-	"github.com/ovnctl/ovnctl/pkg/node"
 	"github.com/ovnctl/ovnctl/pkg/topology"
 	"github.com/ovnctl/ovnctl/pkg/trace/ofproto"
 )
@@ -48,7 +48,13 @@ func (t *tracer) fromPort(ctx context.Context, port *topology.Port, p packet) (p
 		}
 		return v
 	}
+	if !port.Enabled {
+		return place{}, stopped(disabled(port)), nil
+	}
 	if carrier.Chassis == "" {
+		if !t.hasSouthbound(carrier.Zone) {
+			return place{}, unknown("the Southbound, which says which chassis holds %s, could not be read", carrier.Name), nil
+		}
 		if carrier.State == topology.StateUnknown {
 			return place{}, unknown("which chassis holds %s is not known: %s", carrier.Name, carrier.Why), nil
 		}
@@ -56,7 +62,7 @@ func (t *tracer) fromPort(ctx context.Context, port *topology.Port, p packet) (p
 	}
 	n := t.cluster.Node(carrier.Chassis)
 	if n == nil {
-		return place{}, unknown("chassis %s, which holds %s, is no node that can be asked", carrier.Chassis, carrier.Name), nil
+		return place{}, unknown("no way is known to chassis %s, which holds %s: give --node-exec 'PREFIX {hostname}'", carrier.Chassis, carrier.Name), nil
 	}
 	v, err := t.view(ctx, n)
 	if err != nil {
@@ -68,7 +74,7 @@ func (t *tracer) fromPort(ctx context.Context, port *topology.Port, p packet) (p
 		return place{}, stopped(fmt.Sprintf("no interface on %s carries %s: %s", n.Name, carrier.Name, carrier.Why)), nil
 	}
 	attached := carrier.Interfaces[i]
-	if verdict := t.sends(ctx, v, attached.Interface, p); verdict != nil {
+	if verdict := v.sends(ctx, attached.Interface, p.src, p.dst); verdict != nil {
 		verdict.Port = port.Name
 		return place{}, verdict, nil
 	}
@@ -89,6 +95,15 @@ func (t *tracer) fromPort(ctx context.Context, port *topology.Port, p packet) (p
 	return place{node: v, bridge: attached.Bridge, port: flow.PortID{Number: uint32(attached.OFPort)}, packet: packet}, nil, nil
 }
 
+// disabled is the cause of a packet that a disabled port does not take.
+func disabled(p *topology.Port) string {
+	return fmt.Sprintf("the port %s is disabled in the Northbound (enabled=false)", p.Name)
+}
+
+func (t *tracer) hasSouthbound(zone string) bool {
+	return slices.ContainsFunc(t.cluster.Zones, func(z *cluster.Zone) bool { return z.Name == zone && z.SB != nil })
+}
+
 // nextHopMAC is the address that the owner of a port would send the frame to.
 func (t *tracer) nextHopMAC(port *topology.Port, p packet) string {
 	for _, hop := range t.graph.NextHops(port, p.src, p.dst) {
@@ -97,32 +112,6 @@ func (t *tracer) nextHopMAC(port *topology.Port, p packet) string {
 		}
 	}
 	return ""
-}
-
-// sends asks the pod itself, where one can look into it, whether it would send the packet at all.
-func (t *tracer) sends(ctx context.Context, v *nodeView, link string, p packet) *journey.Verdict {
-	pod, err := v.Host.Pod(ctx, link)
-	if err != nil || pod == nil || pod.Network == nil {
-		return nil // it cannot be looked into: it is taken to send
-	}
-	has := slices.ContainsFunc(pod.Network.Addresses, func(a node.Address) bool { return a.Prefix.Addr() == p.src })
-	if !has {
-		return &journey.Verdict{Outcome: journey.Dropped, Node: v.Name, Stage: "pod",
-			Cause: fmt.Sprintf("the pod does not have the address %s that OVN has for it", p.src)}
-	}
-	route, err := pod.Route(ctx, node.RouteQuery{Dst: p.dst, Src: p.src})
-	if err != nil {
-		return nil
-	}
-	if route.Type != "unicast" && route.Type != "local" {
-		return &journey.Verdict{Outcome: journey.Dropped, Node: v.Name, Stage: "pod",
-			Cause: fmt.Sprintf("the pod itself has no way to %s (route: %s)", p.dst, route.Type)}
-	}
-	if route.Type == "unicast" && route.Dev != pod.Link.Name {
-		return &journey.Verdict{Outcome: journey.Unknown, Node: v.Name, Stage: "pod",
-			Cause: fmt.Sprintf("the pod sends packets to %s by its interface %s, not by %s", p.dst, route.Dev, pod.Link.Name)}
-	}
-	return nil
 }
 
 // fromNode starts in the network stack of a node.

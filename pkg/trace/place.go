@@ -24,7 +24,7 @@ type place struct {
 	table  int         // not 0: it is in the bridge already, about to be looked up here
 	link   string      // by which it enters the host; empty: the host sends it itself
 	packet flow.Flow
-	tunnel *journey.Tunnel // how it came, nil if not through a tunnel
+	tunnel *journey.Encapsulation // how it came, nil if not through a tunnel
 }
 
 // A nodeView is a node with what is needed to read the numbers of its flows.
@@ -36,6 +36,7 @@ type nodeView struct {
 
 	network    *node.Network
 	networkErr error
+	pods       map[string]*node.PodNet // by the node's end of the link
 }
 
 // zoneView is what is read once for all nodes of a zone.
@@ -91,9 +92,9 @@ func (t *tracer) unreadable(n *cluster.Node) error {
 	for _, p := range t.cluster.Problems {
 		if p.What == "node "+n.Name {
 			if p.Next != "" {
-				return fmt.Errorf("%w: %s", p, p.Next)
+				return fmt.Errorf("%w: %s", p.Err, p.Next)
 			}
-			return p
+			return p.Err
 		}
 	}
 	return fmt.Errorf("node %s was not read: run ovnctl there, or give --node-exec 'PREFIX {hostname}'", n.Name)

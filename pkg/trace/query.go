@@ -55,6 +55,14 @@ func (p packet) flow() (flow.Flow, error) {
 	return f, nil
 }
 
+// String is the packet in words, as describe has it.
+func (p packet) String() string {
+	if p.protocol == "icmp" {
+		return p.src.String() + " → " + p.dst.String()
+	}
+	return joinPort(p.src, uint16(p.sport)) + " → " + joinPort(p.dst, uint16(p.dport))
+}
+
 // describe is the packet in words: addresses, and ports where it has them.
 func describe(p flow.Flow) string {
 	t, ok := ofproto.TupleOf(&p)

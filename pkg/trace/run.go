@@ -58,6 +58,7 @@ func tally(branches []journey.Branch) string {
 type question struct {
 	request  journey.Request
 	from, to topology.Match
+	packet   packet
 	start    place // where the packet starts; with no node, why not is in failure
 	failure  *journey.Verdict
 	backends []topology.Backend // of a virtual address
@@ -71,8 +72,8 @@ const maxHashes = 256
 func (t *tracer) branches(ctx context.Context, ask *question) []journey.Branch {
 	if ask.failure != nil {
 		v := *ask.failure
-		v.Sentence = sentence(v, "", "the packet")
-		return []journey.Branch{{Verdict: v, Forward: &journey.Direction{Verdict: v, State: "new", Hops: []journey.Hop{}}}}
+		v.Sentence = sentence(v, nil, "", "the packet")
+		return []journey.Branch{{Verdict: v, Forward: &journey.Direction{Verdict: v, State: "new", Packet: ask.packet.String(), Hops: []journey.Hop{}}}}
 	}
 	var branches []journey.Branch
 	seen := map[netip.AddrPort]bool{}
@@ -103,27 +104,60 @@ func (r *run) connection(ctx context.Context, ask *question, skip func(netip.Add
 		b.Backend = r.backend.String()
 	}
 	b.Forward = r.direction(ask.start.packet, "new", &forward, err)
-	b.Forward.Verdict.Sentence = sentence(b.Forward.Verdict, forward.reached, "the packet")
+	b.Forward.Verdict.Sentence = sentence(b.Forward.Verdict, forward.hops, forward.reached, "the packet")
 	b.Verdict = b.Forward.Verdict
 	if b.Verdict.Outcome != journey.Delivered {
 		return b
 	}
-	start := forward.at
-	answer, ok := ofproto.Answer(start.packet)
+	answer, ok := ofproto.Answer(forward.at.packet)
 	if !ok {
 		return b
 	}
-	start.packet = answer
-	back, err := r.follow(ctx, start)
+	back, err := r.answer(ctx, forward, answer)
 	b.Reply = r.direction(answer, "est,rpl", &back, err)
 	r.checkReturn(ask, b.Reply, back)
-	b.Reply.Verdict.Sentence = sentence(b.Reply.Verdict, back.reached, "the answer")
+	b.Reply.Verdict.Sentence = sentence(b.Reply.Verdict, back.hops, back.reached, "the answer")
 	if b.Reply.Verdict.Outcome != journey.Delivered {
 		b.Verdict = b.Reply.Verdict
 		return b
 	}
 	b.Verdict.Sentence = roundTrip(b, forward)
 	return b
+}
+
+// answer follows the answer from where the packet arrived, if it is sent at all.
+func (r *run) answer(ctx context.Context, forward ending, packet flow.Flow) (ending, error) {
+	start := forward.at
+	start.packet = packet
+	t, _ := ofproto.TupleOf(&packet)
+	var stopped *journey.Verdict
+	switch {
+	case forward.outside:
+		if stopped = r.unanswered(t.Dst, t.Src); stopped != nil {
+			stopped.Node, stopped.Datapath = start.node.Name, lastRouter(forward.hops)
+		}
+	case forward.link != "":
+		if stopped = start.node.sends(ctx, forward.link, t.Src, t.Dst); stopped != nil {
+			stopped.Port = forward.verdict.Port
+		}
+	}
+	if stopped != nil {
+		return ending{verdict: *stopped}, nil
+	}
+	return r.follow(ctx, start)
+}
+
+// lastRouter is the router that a packet went out by; empty if a host's own network was the last to route it.
+func lastRouter(hops []journey.Hop) string {
+	for _, h := range slices.Backward(hops) {
+		switch h.Kind {
+		case "router":
+			return h.Datapath
+		case "host":
+			return ""
+		}
+	}
+	return ""
 }
 
 // direction is a way as the contract has it.
@@ -191,6 +225,7 @@ func (t *tracer) ask(ctx context.Context, q Query) (*question, error) {
 		ask.backends = backends
 	}
 	p := packet{src: src, dst: dst, protocol: q.Protocol, sport: q.SourcePort, dport: q.Port}
+	ask.packet = p
 	ask.start, ask.failure, err = t.origin(ctx, from, p)
 	return ask, err
 }

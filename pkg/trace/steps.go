@@ -9,6 +9,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/decode"
 	"github.com/ovnctl/ovnctl/pkg/flow"
 	"github.com/ovnctl/ovnctl/pkg/journey"
+	"github.com/ovnctl/ovnctl/pkg/nb"
 	"github.com/ovnctl/ovnctl/pkg/openflow"
 	"github.com/ovnctl/ovnctl/pkg/trace/ofproto"
 )
@@ -132,6 +133,9 @@ func (r *run) decoded(m decode.Meaning, out *journey.Step) {
 	if len(m.Objects) > 0 && (m.Flow != nil || m.Physical == "") {
 		o := m.Objects[0]
 		out.Object = &journey.Object{Kind: o.Kind, Name: o.Name, UUID: string(o.UUID), Owner: o.Owner, Text: o.Text}
+		if acl, ok := o.Row.(nb.ACL); ok && o.Owner == "" {
+			out.Object.Text += ", if " + acl.Match // nothing else says what it is for
+		}
 	}
 }
 

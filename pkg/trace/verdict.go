@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/ovnctl/ovnctl/pkg/decode"
+	"github.com/ovnctl/ovnctl/pkg/flow"
 	"github.com/ovnctl/ovnctl/pkg/journey"
 	"github.com/ovnctl/ovnctl/pkg/openflow"
 	"github.com/ovnctl/ovnctl/pkg/topology"
@@ -69,10 +70,33 @@ func (r *run) takenCause(u decode.Userdata, step journey.Step, leaf ofproto.Leaf
 		hop := nextHop(leaf)
 		return fmt.Sprintf("the MAC address of the next hop %s is not known (no MAC_Binding): ovn-controller asks for it, and the packet waits", hop)
 	}
-	if step.Object != nil {
-		return step.Object.Text + ": " + u.String()
+	how := u.String()
+	if u.Opcode == "REJECT" {
+		how = "rejects it, by an ICMP unreachable"
+		if t, ok := ofproto.TupleOf(&leaf.Packet); ok && t.Proto == flow.ProtoTCP {
+			how = "rejects it, by a TCP reset"
+		}
 	}
-	return u.String()
+	if step.Object == nil {
+		return how
+	}
+	if empty := r.withoutEndpoints(step, leaf); empty != "" {
+		return empty
+	}
+	return step.Object.Text + " " + how
+}
+
+// withoutEndpoints says that a load balancer has nowhere to send the packet; it is empty if that is not so.
+func (r *run) withoutEndpoints(step journey.Step, leaf ofproto.Leaf) string {
+	t, ok := ofproto.TupleOf(&leaf.Packet)
+	if !ok || step.Object == nil || step.Object.Kind != "load balancer" {
+		return ""
+	}
+	names := map[uint8]string{flow.ProtoTCP: "tcp", flow.ProtoUDP: "udp", flow.ProtoSCTP: "sctp"}
+	if backends, ok := r.graph.Backends(t.Dst, int(t.DstPort), names[t.Proto]); !ok || len(backends) > 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s has no endpoints for %s", step.Object.Text, joinPort(t.Dst, t.DstPort))
 }
 
 // nextHop is the address that a router resolves: OVN keeps it in reg0, or xxreg0 for IPv6.
@@ -93,23 +117,20 @@ func (r *run) dropCause(p place, last ofproto.Step, step journey.Step, leaf ofpr
 	if step.Object != nil && step.Object.Kind == "ACL" {
 		return step.Object.Text + " drops it"
 	}
-	name := r.outport(p.node, leaf.Packet)
-	if port := r.graph.PortByName(name); port != nil && step.Logical == nil {
-		if port.Chassis == "" && port.Kind == topology.SwitchPort && port.Type != "router" {
-			return fmt.Sprintf("no chassis holds the port %s: %s", name, port.Why)
-		}
-		if step.Pipeline == "physical" {
-			return fmt.Sprintf("node %s has no way to the port %s", p.node.Name, name)
-		}
+	if empty := r.withoutEndpoints(step, leaf); empty != "" {
+		return empty
+	}
+	if out := r.graph.PortByName(r.outport(p.node, leaf.Packet)); out != nil && step.Logical == nil && step.Pipeline == "physical" {
+		return r.noOutput(p, last, leaf, out)
 	}
 	t, _ := ofproto.TupleOf(&leaf.Packet)
 	switch {
+	case strings.Contains(step.Stage, "l2_lkup"), strings.Contains(step.Stage, "l2_unknown"):
+		return r.noneHasMAC(p, leaf)
 	case step.Object != nil:
 		return step.Object.Text
 	case strings.Contains(step.Stage, "ip_routing"):
 		return fmt.Sprintf("the router has no route to %s", t.Dst)
-	case strings.Contains(step.Stage, "l2_lkup"):
-		return fmt.Sprintf("no port of the switch has the MAC address %s", macText(leaf.Packet, "eth_dst"))
 	case strings.Contains(step.Stage, "port_sec"):
 		return "port security does not let the port send from this address"
 	case last.Miss != openflow.Hit:
@@ -122,6 +143,52 @@ func (r *run) dropCause(p place, last ofproto.Step, step journey.Step, leaf ofpr
 	return fmt.Sprintf("the flow %q of table %d drops it", last.MatchText, last.Table)
 }
 
+// noOutput says why a packet for a port does not get there, when the logical pipeline is done with it.
+func (r *run) noOutput(p place, last ofproto.Step, leaf ofproto.Leaf, out *topology.Port) string {
+	holder, why := out, out.Why
+	if peer := r.graph.PeerOf(out); peer != nil && peer.Why != "" {
+		holder, why = peer, peer.Why
+	}
+	in := leaf.Packet.Uint("reg14")
+	switch {
+	case leaf.Reason != "":
+		return fmt.Sprintf("Open vSwitch does not send it to the port %s: %s", out.Name, leaf.Reason)
+	case in != 0 && in == leaf.Packet.Uint("reg15") && last.Miss == openflow.Hit:
+		return fmt.Sprintf("it would go back out of the port that it came in by, %s, which OVN does not do", out.Name)
+	case out.Chassis == "" && holder.Chassis == "" && why != "" && holder.State == topology.StateDown:
+		return fmt.Sprintf("no chassis holds the port %s: %s", holder.Name, why)
+	case out.Chassis != "" && out.Chassis != p.node.SystemID:
+		return fmt.Sprintf("node %s has no way to chassis %s, which holds the port %s: no tunnel leads there", p.node.Name, r.chassisName(out.Chassis), out.Name)
+	}
+	return fmt.Sprintf("no flow of table %d on node %s leads to the port %s", last.Table, p.node.Name, out.Name)
+}
+
+// chassisName is what people call a chassis.
+func (r *run) chassisName(chassis string) string {
+	if c := r.graph.ChassisByName(chassis); c != nil && c.Hostname != "" {
+		return c.Hostname
+	}
+	return chassis
+}
+
+// noneHasMAC says why a switch sends a frame to none of its ports.
+func (r *run) noneHasMAC(p place, leaf ofproto.Leaf) string {
+	mac := macText(leaf.Packet, "eth_dst")
+	d := p.node.names.Datapath(leaf.Packet.Uint("metadata"))
+	if d != nil {
+		for _, port := range r.graph.PortsOn(string(d.NB)) {
+			switch {
+			case !slices.Contains(port.MACs, mac):
+			case !port.Enabled:
+				return disabled(port)
+			default:
+				return fmt.Sprintf("node %s has no flow for the MAC address %s, which is that of the port %s: its ovn-controller has not installed it", p.node.Name, mac, port.Name)
+			}
+		}
+	}
+	return fmt.Sprintf("no port of the switch has the MAC address %s", mac)
+}
+
 // stopped is a verdict about the place where a packet is.
 func (r *run) stopped(p place, o *outcome, what journey.Outcome, cause string) journey.Verdict {
 	v := journey.Verdict{Outcome: what, Node: p.node.Name, Datapath: p.bridge, Cause: cause}
@@ -132,8 +199,8 @@ func (r *run) stopped(p place, o *outcome, what journey.Outcome, cause string) j
 }
 
 // sentence says in words what became of a packet. What is the packet or the answer.
-func sentence(v journey.Verdict, reached, what string) string {
-	where := placeText(v)
+func sentence(v journey.Verdict, hops []journey.Hop, reached, what string) string {
+	where := placeText(v, hops)
 	switch v.Outcome {
 	case journey.Delivered:
 		return fmt.Sprintf("%s reaches %s", what, reached)
@@ -142,18 +209,39 @@ func sentence(v journey.Verdict, reached, what string) string {
 	case journey.Consumed:
 		return fmt.Sprintf("%s is taken by ovn-controller%s", what, where)
 	case journey.Unknown:
-		return fmt.Sprintf("where %s goes is not known%s", what, where)
+		if v.Node != "" {
+			return fmt.Sprintf("what becomes of %s%s is not known", what, where)
+		}
+		return fmt.Sprintf("what becomes of %s is not known", what)
 	}
 	return fmt.Sprintf("%s is dropped%s", what, where)
 }
 
-func placeText(v journey.Verdict) string {
+// placeText is where a packet ended, as in " in ls_out_acl of switch node1, on node1".
+func placeText(v journey.Verdict, hops []journey.Hop) string {
 	text := ""
-	if v.Stage != "" {
-		text += ", in " + v.Stage
-	}
-	if v.Datapath != "" {
-		text += " of " + v.Datapath
+	switch {
+	case v.Stage == "pod":
+		text = " in the pod"
+		if v.Port != "" {
+			text += " at port " + v.Port
+		}
+	case v.Stage == "host":
+		text = " by the host's own network"
+	case v.Stage == "outside":
+		return " by the network outside"
+	default:
+		if v.Stage != "" {
+			text = " in " + v.Stage
+		}
+		if n := len(hops); n > 0 && v.Datapath != "" && hops[n-1].Datapath == v.Datapath {
+			if text == "" {
+				text = " in"
+			} else {
+				text += " of"
+			}
+			text += " " + hops[n-1].Kind + " " + v.Datapath
+		}
 	}
 	if v.Node != "" {
 		text += " on " + v.Node
@@ -184,58 +272,4 @@ func allowedBy(d *journey.Direction) string {
 		}
 	}
 	return strings.Join(names, " and ")
-}
-
-// next is the command to run next.
-func (t *tracer) next(ask *question, v journey.Verdict) []string {
-	next := []string{}
-	if v.Outcome == journey.Delivered {
-		return next
-	}
-	switch {
-	case v.Outcome == journey.Unknown && strings.Contains(v.Cause, "--node-exec"):
-		next = append(next, fmt.Sprintf("ovnctl trace %s %s --node-exec 'ssh {hostname}'", ask.request.From.Text, ask.request.To.Text))
-	case v.Object != nil && kubectlPolicy(v.Object.Owner) != "":
-		next = append(next, kubectlPolicy(v.Object.Owner))
-	case v.Object != nil && v.Object.Kind == "ACL":
-		next = append(next, "ovn-nbctl list ACL "+v.Object.UUID)
-	case v.Object != nil && v.Object.UUID != "":
-		next = append(next, "ovnctl topology show "+v.Object.UUID[:8])
-	case v.Outcome == journey.Consumed:
-		next = append(next, "ovn-sbctl list MAC_Binding")
-	case v.Port != "" && t.graph.PortByName(v.Port) != nil:
-		next = append(next, "ovnctl topology show port:"+v.Port)
-	case v.Node != "":
-		next = append(next, "ovnctl topology show node:"+v.Node)
-	}
-	return next
-}
-
-// kubectlPolicy is the command that shows the NetworkPolicy that owns a row; empty if none does.
-func kubectlPolicy(owner string) string {
-	name, ok := strings.CutPrefix(owner, "NetworkPolicy ")
-	namespace, policy, both := strings.Cut(name, "/")
-	if !ok || !both || strings.ContainsAny(name, " '\"$`\\;&|") {
-		return ""
-	}
-	return fmt.Sprintf("kubectl -n %s describe networkpolicy %s", namespace, policy)
-}
-
-// command notes a classic command that shows the same, as typed on the node.
-func (t *tracer) command(n *nodeView, text string) {
-	if line := n.Name + ": " + text; !slices.Contains(t.commands, line) {
-		t.commands = append(t.commands, line)
-	}
-}
-
-// shell writes a command as a shell takes it.
-func shell(words []string) string {
-	quoted := make([]string, len(words))
-	for i, w := range words {
-		quoted[i] = w
-		if strings.ContainsAny(w, " '\"()$*?;&|<>\\`") {
-			quoted[i] = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
-		}
-	}
-	return strings.Join(quoted, " ")
 }

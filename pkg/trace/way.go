@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/ovnctl/ovnctl/pkg/cluster"
-	"github.com/ovnctl/ovnctl/pkg/decode"
 	"github.com/ovnctl/ovnctl/pkg/flow"
 	"github.com/ovnctl/ovnctl/pkg/journey"
 	"github.com/ovnctl/ovnctl/pkg/topology"
@@ -39,6 +38,7 @@ type ending struct {
 	reached string // with Delivered, who has it, in words
 	outside bool   // with Delivered, it left for the world outside
 	at      place  // where its answer starts; packet is as it arrived
+	link    string // the node's end of the link to the pod that has it; empty where it is no pod
 	hops    []journey.Hop
 	stray   bool // a flooded copy, which is for somebody else
 }
@@ -62,8 +62,12 @@ func (r *run) follow(ctx context.Context, start place) (ending, error) {
 		b := queue[0]
 		queue = queue[1:]
 		outcomes, err := r.visit(ctx, b.place)
+		if ctx.Err() != nil {
+			return ending{}, ctx.Err()
+		}
 		if err != nil {
-			return ending{}, err
+			v := journey.Verdict{Outcome: journey.Unknown, Node: b.node.Name, Datapath: b.bridge, Cause: err.Error()}
+			outcomes = []outcome{{end: &ending{verdict: v}}}
 		}
 		for _, o := range outcomes {
 			hops := join(b.hops, o.hops, b.table != 0)
@@ -96,11 +100,13 @@ func join(before, hops []journey.Hop, heldUp bool) []journey.Hop {
 	return slices.Delete(all, n, n+1)
 }
 
+// better says whether of two copies a is the one that counts.
 func better(a, b *ending) bool {
 	if a.stray != b.stray {
 		return b.stray
 	}
-	return a.verdict.Outcome == journey.Delivered && b.verdict.Outcome != journey.Delivered
+	rank := map[journey.Outcome]int{journey.Delivered: 2, journey.Unknown: 1}
+	return rank[a.verdict.Outcome] > rank[b.verdict.Outcome]
 }
 
 // An outcome is what one place does with a packet: it ends there, or is at another place next.
@@ -163,13 +169,22 @@ func (r *run) leave(ctx context.Context, p place, leaf ofproto.Leaf, o *outcome)
 	default:
 		if next, note := r.resolved(ctx, p, leaf); next != nil {
 			o.next = next
-			steps := o.hops[len(o.hops)-1].Steps
-			steps[len(steps)-1].Notes = append(steps[len(steps)-1].Notes, note)
+			addNote(o.hops, note)
 			return nil
 		}
 		o.end = &ending{verdict: r.dropped(ctx, p, leaf, o)}
 	}
 	return nil
+}
+
+// addNote adds to what the last step did.
+func addNote(hops []journey.Hop, note string) {
+	if n := len(hops); n > 0 {
+		if steps := hops[n-1].Steps; len(steps) > 0 {
+			last := &steps[len(steps)-1]
+			last.Notes = append(last.Notes, note)
+		}
+	}
 }
 
 // resolved goes on with a packet that waits for the MAC address of its next hop, where that address can be
@@ -253,7 +268,7 @@ func (r *run) toPort(ctx context.Context, p place, leaf ofproto.Leaf, o *outcome
 		o.next = &place{node: p.node, link: iface.Name, packet: leaf.Packet}
 		return nil
 	}
-	o.end = r.atPort(arrived, port.LogicalPort, iface)
+	o.end = r.atPort(ctx, arrived, port.LogicalPort, iface)
 	return nil
 }
 
@@ -265,13 +280,14 @@ func portName(port *topology.BridgePort, iface *topology.Interface) string {
 }
 
 // atPort ends a packet on the interface of a pod or another machine.
-func (r *run) atPort(at place, logical string, iface *topology.Interface) *ending {
+func (r *run) atPort(ctx context.Context, at place, logical string, iface *topology.Interface) *ending {
 	name := logical
 	if name == "" {
 		name = iface.Name
 	}
 	v := journey.Verdict{Outcome: journey.Delivered, Node: at.node.Name, Port: name}
 	reached := name
+	link := ""
 	if lsp := r.graph.PortByName(logical); lsp != nil {
 		if lsp.Pod != "" {
 			reached = lsp.Pod
@@ -285,11 +301,17 @@ func (r *run) atPort(at place, logical string, iface *topology.Interface) *endin
 			v.Cause = fmt.Sprintf("it comes out at %s, which does not have the address %s", name, t.Dst)
 			return &ending{verdict: v, at: at, stray: true}
 		}
+		if ok && slices.Contains(lsp.Addresses, t.Dst.String()) {
+			link = iface.Name
+			if stopped := at.node.takes(ctx, link, t.Dst); stopped != nil {
+				v.Outcome, v.Stage, v.Cause = stopped.Outcome, stopped.Stage, stopped.Cause
+			}
+		}
 	}
-	if iface.LinkState == "down" {
-		v.Outcome, v.Cause = journey.Dropped, "the interface "+iface.Name+" is down"
+	if iface.LinkState == "down" && v.Outcome == journey.Delivered {
+		v.Outcome, v.Cause = journey.Dropped, "the link of interface "+iface.Name+", to "+name+", is down"
 	}
-	return &ending{verdict: v, at: at, reached: reached + " on " + at.node.Name}
+	return &ending{verdict: v, at: at, link: link, reached: reached + " on " + at.node.Name}
 }
 
 func owns(p *topology.Port, a netip.Addr) bool {
@@ -304,37 +326,6 @@ func owns(p *topology.Port, a netip.Addr) bool {
 	return false
 }
 
-// outside takes a packet that leaves by an uplink on to the node that owns its destination, or to the world.
-func (r *run) outside(ctx context.Context, at place, link string, o *outcome) error {
-	t, ok := ofproto.TupleOf(&at.packet)
-	if ok {
-		if n := r.holder(t.Dst); n != nil && n != at.node.Node {
-			return r.toNode(ctx, at, n, o)
-		}
-	}
-	o.end = &ending{
-		at: at, outside: true, reached: fmt.Sprintf("the network outside, by %s of %s on %s", link, at.bridge, at.node.Name),
-		verdict: journey.Verdict{Outcome: journey.Delivered, Node: at.node.Name, Datapath: at.bridge, Port: link},
-	}
-	return nil
-}
-
-// toNode takes a packet over the underlay to the uplink of another node.
-func (r *run) toNode(ctx context.Context, at place, n *cluster.Node, o *outcome) error {
-	v, err := r.view(ctx, n)
-	if err != nil {
-		o.end = &ending{verdict: journey.Verdict{Outcome: journey.Unknown, Node: n.Name, Cause: err.Error()}}
-		return nil
-	}
-	bridge, port, ok := r.uplink(n.Name, at.bridge)
-	if !ok {
-		o.end = &ending{verdict: journey.Verdict{Outcome: journey.Unknown, Node: n.Name, Cause: "node " + n.Name + " has no bridge with an uplink that could be read"}}
-		return nil
-	}
-	o.next = &place{node: v, bridge: bridge, port: port, packet: fresh(at.packet)}
-	return nil
-}
-
 // fresh is a packet on the wire: without what a bridge knows of it.
 func fresh(p flow.Flow) flow.Flow {
 	p.ClearConntrack()
@@ -342,121 +333,4 @@ func fresh(p flow.Flow) flow.Flow {
 	p.ClearTunnel()
 	ofproto.Set(&p, "pkt_mark", flow.Value{})
 	return p
-}
-
-func (r *run) toTunnel(ctx context.Context, p place, leaf ofproto.Leaf, o *outcome) error {
-	port, _ := p.node.names.OFPort(leaf.Bridge, int(leaf.Port.Number))
-	tun := &journey.Tunnel{Type: port.Type, Key: leaf.Packet.Uint("tun_id")}
-	remote := leaf.Remote
-	var to *cluster.Node
-	if port.Tunnel != nil {
-		remote, tun.Chassis = port.Tunnel.Remote, port.Tunnel.Chassis
-		to = r.cluster.Node(port.Tunnel.Chassis)
-	} else if to = r.holder(remote); to != nil {
-		tun.Chassis = to.SystemID
-	}
-	tun.Remote = remote.String()
-	source := r.encap(p.node, port)
-	if source.IsValid() {
-		tun.Source = source.String()
-	}
-	r.decodeTunnel(p.node, leaf.Packet, tun)
-	o.hops = append(o.hops, journey.Hop{Node: p.node.Name, Datapath: tun.Datapath, Kind: "tunnel", Tunnel: tun, Steps: []journey.Step{}})
-	if to == nil {
-		o.end = &ending{verdict: r.stopped(p, o, journey.Unknown, fmt.Sprintf("no node that is known has the tunnel address %s", remote))}
-		return nil
-	}
-	v, err := r.view(ctx, to)
-	if err != nil {
-		o.end = &ending{verdict: journey.Verdict{Outcome: journey.Unknown, Node: to.Name, Cause: err.Error()}}
-		return nil
-	}
-	in, ok := v.names.TunnelFrom(source, remote)
-	if !ok {
-		o.end = &ending{verdict: journey.Verdict{Outcome: journey.Dropped, Node: to.Name,
-			Cause: fmt.Sprintf("node %s has no tunnel port that takes packets from %s to %s", to.Name, source, remote)}}
-		return nil
-	}
-	o.next = &place{node: v, bridge: in.Bridge, port: flow.PortID{Number: uint32(in.Number)}, packet: r.encapsulated(p.node, v, leaf.Packet, source, remote), tunnel: tun}
-	return nil
-}
-
-// encap is the address from which a node sends into a tunnel.
-func (r *run) encap(n *nodeView, port decode.OFPort) netip.Addr {
-	if port.Tunnel != nil && port.Tunnel.Local.IsValid() {
-		return port.Tunnel.Local
-	}
-	for _, c := range r.graph.Chassis {
-		if c.Name != n.SystemID {
-			continue
-		}
-		for _, e := range c.Encaps {
-			if ip, err := netip.ParseAddr(e.IP); err == nil && (e.Type == port.Type || port.Type == "") {
-				return ip
-			}
-		}
-	}
-	for _, node := range r.graph.Nodes {
-		if node.Name != n.Name {
-			continue
-		}
-		for _, e := range node.Encaps {
-			if ip, err := netip.ParseAddr(e.IP); err == nil {
-				return ip
-			}
-		}
-	}
-	return netip.Addr{}
-}
-
-// encapsulated is the packet as the other node's tunnel port hands it to its bridge.
-func (r *run) encapsulated(from, to *nodeView, p flow.Flow, source, remote netip.Addr) flow.Flow {
-	key := p.Uint("tun_id")
-	var option flow.Value
-	sent, haveOption := from.names.OptionField()
-	if haveOption {
-		option = p.Get(flow.TunMetadata(sent))
-	}
-	p = fresh(p)
-	src, dst := "tun_src", "tun_dst"
-	if remote.Is6() {
-		src, dst = "tun_ipv6_src", "tun_ipv6_dst"
-	}
-	ofproto.Set(&p, "tun_id", flow.Uint(key))
-	if source.IsValid() {
-		ofproto.Set(&p, src, flow.FromBytes(source.AsSlice()))
-	}
-	ofproto.Set(&p, dst, flow.FromBytes(remote.AsSlice()))
-	if received, ok := to.names.OptionField(); ok && haveOption {
-		p.Set(flow.TunMetadata(received), option)
-	}
-	return p
-}
-
-// decodeTunnel names what a tunnel header carries.
-func (r *run) decodeTunnel(n *nodeView, p flow.Flow, tun *journey.Tunnel) {
-	key := tun.Key
-	var inport, outport uint64
-	if tun.Type == "vxlan" {
-		key, outport = decode.SplitVNI(key)
-	} else if field, ok := n.names.OptionField(); ok {
-		inport, outport = decode.SplitOption(uint32(p.Get(flow.TunMetadata(field)).Lo))
-	}
-	if d := n.names.Datapath(key); d != nil {
-		tun.Datapath = d.Name
-	}
-	tun.Inport, tun.Outport = r.portText(n, key, inport), r.portText(n, key, outport)
-}
-
-func (r *run) portText(n *nodeView, datapath, key uint64) string {
-	if key == 0 {
-		return ""
-	}
-	if p := n.names.Port(datapath, key); p != nil {
-		return p.Name
-	}
-	if g := n.names.Group(datapath, key); g != nil {
-		return g.Name
-	}
-	return fmt.Sprintf("%#x", key)
 }

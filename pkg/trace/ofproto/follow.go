@@ -2,9 +2,11 @@ package ofproto
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/ovnctl/ovnctl/pkg/flow"
 	"github.com/ovnctl/ovnctl/pkg/openflow"
@@ -68,15 +70,23 @@ func (f *follower) pass(ctx context.Context, p pass) error {
 	f.walk.Requests = append(f.walk.Requests, append([]string{command}, args...))
 	reply, err := f.sw.Control(ctx, "ovs-vswitchd", command, args...)
 	if err != nil {
-		return fmt.Errorf("ovs-vswitchd of %s: %w", f.node, err)
+		return f.refused(err)
 	}
 	t, err := openflow.ParseTrace(reply)
 	if err != nil {
-		return fmt.Errorf("ovs-vswitchd of %s: reply to %s: %w", f.node, command, err)
+		return fmt.Errorf("ovs-vswitchd on %s: reply to %s: %w", f.node, command, err)
 	}
 	t.Passes = t.Passes[:1] // the others suppose what conntrack would say
 	r := &reading{follower: f, pass: p, replayed: openflow.Replay(t, &p.Packet)[0]}
 	return r.read(ctx)
+}
+
+// refused says that ovs-vswitchd gave no answer.
+func (f *follower) refused(err error) error {
+	if errors.Is(err, context.DeadlineExceeded) {
+		return fmt.Errorf("ovs-vswitchd on %s does not answer: %w", f.node, err)
+	}
+	return fmt.Errorf("ovs-vswitchd on %s: %w", f.node, err)
 }
 
 // A reading makes leaves and further passes of what one pass did.
@@ -165,6 +175,9 @@ func (r *reading) output(ctx context.Context, i int, e openflow.Event) error {
 	o := e.Output
 	if o.Reason != "" {
 		r.reason = o.Reason
+		if o.Kind == openflow.ToNativeTunnel && strings.Contains(o.Reason, "neighbor cache miss") {
+			r.leaf(i, Leaf{Kind: ToTunnel, Port: o.Port, Remote: o.TunnelDst, Unresolved: true})
+		}
 		return nil
 	}
 	switch o.Kind {
@@ -195,7 +208,7 @@ func (r *reading) switched(ctx context.Context, i int, e openflow.Event) error {
 	}
 	text, err := r.sw.Control(ctx, "ovs-vswitchd", "dpif/show")
 	if err != nil {
-		return fmt.Errorf("ovs-vswitchd of %s: %w", r.node, err)
+		return r.refused(err)
 	}
 	for _, port := range parseDpifShow(text) {
 		if port.bridge == e.Bridge && slices.Contains(numbers, port.datapath) {

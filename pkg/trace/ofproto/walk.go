@@ -32,6 +32,9 @@ type Leaf struct {
 	Bridge string
 	Port   flow.PortID // with ToPort and ToTunnel
 	Remote netip.Addr  // with ToTunnel: where to, if the reply says
+	// Unresolved, with ToTunnel: ovs-vswitchd does not know the MAC address that leads to Remote. It asks for it
+	// and drops the packet; the next one goes.
+	Unresolved bool
 	// Packet is the packet as it leaves; with ToTunnel its tun_id and tun_metadata are what the tunnel
 	// carries.
 	Packet flow.Flow

@@ -1,0 +1,312 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/ovnctl/ovnctl/internal/lab"
+	"github.com/ovnctl/ovnctl/internal/lab/labtest"
+	"github.com/ovnctl/ovnctl/pkg/journey"
+)
+
+// A fault is broken for real, with shell commands on a host or in a pod of the lab, and mended again.
+type fault struct {
+	name   string
+	on     string
+	breaks string
+	mends  string
+	// still: the fault keeps ovn-controller from answering, so that the lab is not waited for.
+	still bool
+	asks  []faultAsk
+}
+
+// A faultAsk is a pair that the fault is in the way of, and what has to be said of it.
+type faultAsk struct {
+	tracePair
+	// says is the outcome where ovnctl cannot know what the packets do; empty: what the packets do.
+	says  journey.Outcome
+	cause string // a part of the cause, or with a packet that is delivered, of the whole text
+	next  string // a part of the next command
+	args  []string
+	alone bool // without a way to other nodes
+	code  int  // the exit code where it is not that of the outcome
+}
+
+// TestTraceFaults breaks a deployment in one way after the other: the verdict must be what packets do, and
+// its cause must name what was broken.
+func TestTraceFaults(t *testing.T) {
+	for name, faults := range map[string]func(*lab.Lab) []fault{"ovn-kubernetes": okFaults, "kube-ovn": koFaults} {
+		t.Run(name, func(t *testing.T) {
+			l := labtest.Own(t, lab.Topologies()[name], lab.Options{})
+			for _, f := range faults(l) {
+				t.Run(f.name, func(t *testing.T) { f.try(t, l) })
+			}
+		})
+	}
+}
+
+func (f fault) try(t *testing.T, l *lab.Lab) {
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	if _, err := l.Run(ctx, f.on, "sh", "-ec", f.breaks); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if _, err := l.Run(ctx, f.on, "sh", "-ec", f.mends); err != nil {
+			t.Fatal(err)
+		}
+		settle(ctx, t, l)
+	}()
+	if !f.still {
+		settle(ctx, t, l)
+	}
+	d := &traceDraw{lab: l}
+	var wg sync.WaitGroup
+	for _, a := range f.asks {
+		wg.Go(func() { a.check(ctx, t, d) })
+	}
+	wg.Wait()
+}
+
+// settle waits until what was changed is in the flows of every node.
+func settle(ctx context.Context, t *testing.T, l *lab.Lab) {
+	t.Helper()
+	if _, err := l.Run(ctx, "central", "ovn-nbctl", "--timeout=20", "--wait=hv", "sync"); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (a faultAsk) check(ctx context.Context, t *testing.T, d *traceDraw) {
+	args := append(append(d.arguments(a.tracePair), a.args...), "-o", "json")
+	if !strings.Contains(strings.Join(a.args, " "), "--nb") {
+		args = append(args, "--nb", d.lab.NB())
+	}
+	if !a.alone {
+		args = append(args, "--node-exec", d.lab.Dir+"/enter {hostname}")
+	}
+	start := time.Now()
+	got := d.ovnctl(ctx, a.at, args...)
+	took := time.Since(start)
+	text := got.text(d, a.tracePair) // before packets change anything
+	want := a.says
+	if want == "" {
+		truth, err := d.truth(ctx, a.tracePair)
+		if err != nil {
+			t.Errorf("%s: %v", a.tracePair, err)
+			return
+		}
+		want = truth
+	}
+	code := map[journey.Outcome]int{journey.Delivered: exitOK, journey.Unknown: exitUnknown}
+	wanted, ok := code[want]
+	if !ok {
+		wanted = exitFound
+	}
+	if a.code != 0 {
+		wanted = a.code
+	}
+	v := got.trace().Verdict
+	said := v.Cause
+	if want == journey.Delivered {
+		said = text
+	}
+	switch {
+	case v.Outcome != want || got.code != wanted:
+		t.Errorf("%s: want %s (exit %d), ovnctl says %s (exit %d)\n%s", a.tracePair, want, wanted, v.Outcome, got.code, text)
+	case !strings.Contains(said, a.cause):
+		t.Errorf("%s: the cause %q does not say %q\n%s", a.tracePair, said, a.cause, text)
+	case !strings.Contains(strings.Join(got.trace().Next, "\n"), a.next), want != journey.Delivered && len(got.trace().Next) != 1:
+		t.Errorf("%s: the next command is %q, not %q\n%s", a.tracePair, got.trace().Next, a.next, text)
+	default:
+		t.Logf("%s: %s\n%s", a.tracePair, want, text)
+	}
+	if took > 15*time.Second {
+		t.Errorf("%s: took %s", a.tracePair, took)
+	}
+}
+
+// ask is a question on the node that the packet starts on.
+func ask(l *lab.Lab, proto, from, to, cause string) faultAsk {
+	p := tracePair{from: from, to: to, proto: proto, where: "cross node", at: "node1"}
+	if proto != "icmp" {
+		p.port = lab.Ports[0]
+	}
+	if pod, ok := l.Topology.Pod(from); ok {
+		p.at = pod.Node
+	} else if n, ok := l.Topology.Node(from); ok {
+		p.at = n.Name
+	}
+	if s, ok := l.Topology.Service(to, proto); ok {
+		p.where, p.port = "vip", s.Port
+	}
+	return faultAsk{tracePair: p, cause: cause}
+}
+
+func (a faultAsk) v6() faultAsk { a.tracePair.v6 = true; return a }
+
+func (a faultAsk) isUnknown() faultAsk { a.says = journey.Unknown; return a }
+
+func (a faultAsk) onlyHere() faultAsk { a.alone = true; return a }
+
+func (a faultAsk) then(next string) faultAsk { a.next = next; return a }
+
+func (a faultAsk) with(args ...string) faultAsk { a.args = args; return a }
+
+// plug is the command that joins a pod's link to br-int again.
+func plug(p lab.Pod) string {
+	text := fmt.Sprintf("ovs-vsctl add-port br-int %s -- set Interface %[1]s", p.Link)
+	for key, value := range p.Interface {
+		text += fmt.Sprintf(" 'external_ids:%s=\"%s\"'", key, value)
+	}
+	return text
+}
+
+// withoutFlows deletes the flows of br-int that match and keeps them in a file to put them back.
+func withoutFlows(match string) (breaks, mends string) {
+	file := "$OVS_RUNDIR/deleted-flows.txt"
+	return fmt.Sprintf(`m="%s"; ovs-ofctl -O OpenFlow15 --no-stats dump-flows br-int "$m" | grep priority > %[2]s; test -s %[2]s; ovs-ofctl -O OpenFlow15 del-flows br-int "$m"`, match, file),
+		fmt.Sprintf("ovs-ofctl -O OpenFlow15 add-flows br-int %s; rm %[1]s", file)
+}
+
+func okFaults(l *lab.Lab) []fault {
+	web2, _ := l.Topology.Pod("shop/web-2")
+	client, _ := l.Topology.Pod("shop/client")
+	q := func(proto, from, to, cause string) faultAsk { return ask(l, proto, from, to, cause) }
+	sb := "ovn-sbctl --bare --no-leader-only --db=" + l.SB()
+	noOutput, outputBack := withoutFlows("table=65,metadata=$(" + sb + " get Datapath_Binding $(" + sb + " get Port_Binding shop_web-2 datapath) tunnel_key),reg15=$(" + sb + " get Port_Binding shop_web-2 tunnel_key)")
+	lookup := `$(` + sb + ` --columns=_uuid find Logical_Flow 'match="eth.dst == ` + web2.MAC + `"' external_ids:stage-name=ls_in_l2_lkup | cut -c1-8)`
+	noLookup, lookupBack := withoutFlows("cookie=0x" + lookup + "/-1")
+	return []fault{
+		{name: "port deleted", on: "node2", breaks: "ovs-vsctl del-port " + web2.Link,
+			mends: plug(web2),
+			asks: []faultAsk{
+				q("tcp", "shop/client", "shop/web-2", "no chassis holds the port shop_web-2"),
+				q("tcp", "ops/toolbox", "shop/web-2", "no chassis holds the port shop_web-2"),
+				q("tcp", "shop/web-2", "shop/client", "shop_web-2").then("ovnctl topology show"),
+			}},
+		{name: "iface-id on no interface", on: "node2", breaks: "ovs-vsctl set Interface " + web2.Link + " external_ids:iface-id=shop_web-9",
+			mends: "ovs-vsctl set Interface " + web2.Link + " external_ids:iface-id=shop_web-2",
+			asks: []faultAsk{
+				q("icmp", "shop/client", "shop/web-2", "no chassis holds the port shop_web-2"),
+				q("icmp", "shop/web-2", "shop/client", "shop_web-2"),
+			}},
+		{name: "requested chassis elsewhere", on: "central", breaks: "ovn-nbctl set Logical_Switch_Port shop_web-2 options:requested-chassis=node3",
+			mends: "ovn-nbctl set Logical_Switch_Port shop_web-2 options:requested-chassis=node2",
+			asks: []faultAsk{
+				q("tcp", "shop/client", "shop/web-2", "node3"),
+				q("udp", "shop/web-2", "shop/client", "node3"),
+			}},
+		{name: "port disabled", on: "central", breaks: "ovn-nbctl lsp-set-enabled shop_web-2 disabled",
+			mends: "ovn-nbctl lsp-set-enabled shop_web-2 enabled",
+			asks: []faultAsk{
+				q("tcp", "shop/client", "shop/web-2", "disabled"),
+				q("tcp", "shop/web-2", "shop/client", "disabled"),
+			}},
+		{name: "pod without default route", on: "shop/client", breaks: "ip route del default",
+			mends: fmt.Sprintf("ip route add default via %s dev eth0", client.Gateway4),
+			asks: []faultAsk{
+				q("tcp", "shop/client", "shop/web-2", "no route"),
+				q("tcp", "shop/web-2", "shop/client", "no route"),
+				q("tcp", "shop/client", "shop/web-1", ""),
+				q("tcp", "shop/client", "shop/web-2", "").v6(),
+			}},
+		{name: "pod with another address", on: "shop/client",
+			breaks: fmt.Sprintf("ip addr del %s dev eth0; ip addr add 10.244.1.66/24 dev eth0; ip route add default via %s", client.IPv4, client.Gateway4),
+			mends:  fmt.Sprintf("ip addr del 10.244.1.66/24 dev eth0; ip addr add %s dev eth0; ip route add default via %s", client.IPv4, client.Gateway4),
+			asks: []faultAsk{
+				q("tcp", "shop/client", "shop/web-2", "10.244.1.66"),
+				q("tcp", "shop/web-1", "shop/client", "10.244.1.66"),
+			}},
+		{name: "pod link down", on: "shop/client", breaks: "ip link set eth0 down",
+			mends: fmt.Sprintf("ip link set eth0 up; ip route add default via %s; ip -6 addr add %s dev eth0 nodad 2>/dev/null || true; ip -6 route add default via %s", client.Gateway4, client.IPv6, client.Gateway6),
+			asks: []faultAsk{
+				q("tcp", "shop/client", "shop/web-2", "down"),
+				q("tcp", "shop/web-2", "shop/client", "down"),
+			}},
+		acl("ACL drop", "--name=no-web acl-add node2 to-lport 2000 'outport == \"shop_web-2\" && tcp' drop", "acl-del node2 to-lport 2000 'outport == \"shop_web-2\" && tcp'",
+			q("tcp", "shop/client", "shop/web-2", "no-web"), q("tcp", "shop/web-2", "shop/client", ""), q("icmp", "shop/client", "shop/web-2", "")),
+		acl("ACL without a name", "acl-add node2 to-lport 2000 'outport == \"shop_web-2\" && udp' drop", "acl-del node2 to-lport 2000 'outport == \"shop_web-2\" && udp'",
+			q("udp", "shop/client", "shop/web-2", "outport == \"shop_web-2\" && udp")),
+		acl("ACL reject", "--name=refuse acl-add node2 to-lport 2000 'outport == \"shop_web-2\"' reject", "acl-del node2 to-lport 2000 'outport == \"shop_web-2\"'",
+			q("tcp", "shop/client", "shop/web-2", "refuse"), q("udp", "shop/client", "shop/web-2", "refuse"), q("icmp", "shop/client", "shop/web-2", "refuse").v6()),
+		acl("ACL drop at the sender", "--name=stay acl-add node1 from-lport 2000 'inport == \"shop_client\" && ip4.dst == 10.244.2.5' drop", "acl-del node1 from-lport 2000 'inport == \"shop_client\" && ip4.dst == 10.244.2.5'",
+			q("tcp", "shop/client", "shop/web-2", "stay"), q("tcp", "shop/web-2", "shop/client", ""), q("tcp", "shop/client", "shop/web-3", "")),
+		acl("ACL on answers of known connections", "--name=mute acl-add node2 from-lport 2000 'inport == \"shop_web-2\" && tcp.src == 8080' drop", "acl-del node2 from-lport 2000 'inport == \"shop_web-2\" && tcp.src == 8080'",
+			q("tcp", "shop/client", "shop/web-2", "")),
+		{name: "policies of the lab", on: "central", breaks: ":", mends: ":", asks: []faultAsk{
+			q("tcp", "shop/client", "bank/ledger", "NetworkPolic").then("kubectl -n bank"),
+			q("icmp", "shop/client", "bank/vault-1", "default deny").then("kubectl -n bank"),
+			q("tcp", "ops/debug", "ops/toolbox", "default deny").then("kubectl -n ops"),
+			q("udp", "ops/debug", "internet", "default deny"),
+			q("tcp", "shop/client", "shop/empty", "no endpoints"),
+			q("tcp", "shop/client", "shop/empty", "no endpoints").v6(),
+			q("tcp", "shop/client", "shop/web-2", "--node-exec").isUnknown().onlyHere().then("--node-exec"),
+		}},
+		acl("no endpoints, no reject", "set Load_Balancer Service_shop/empty_TCP_cluster options:reject=false", "set Load_Balancer Service_shop/empty_TCP_cluster options:reject=true",
+			q("tcp", "shop/client", "shop/empty", "no endpoints")),
+		acl("one backend denied", "--name=no-web3 acl-add node3 to-lport 2000 'outport == \"shop_web-3\" && tcp' drop", "acl-del node3 to-lport 2000 'outport == \"shop_web-3\" && tcp'",
+			q("tcp", "shop/client", "shop/web", "no-web3")),
+		acl("router without route", "lr-route-del GR_node1 0.0.0.0/0", "lr-route-add GR_node1 0.0.0.0/0 172.30.0.1 rtoe-GR_node1",
+			q("icmp", "shop/client", "internet", "no route to 203.0.113.10"), q("tcp", "shop/client", "internet", "").v6(), q("udp", "shop/web-2", "internet", "")),
+		acl("source route removed", "--policy=src-ip lr-route-del ovn_cluster_router 10.244.1.0/24", "--policy=src-ip lr-route-add ovn_cluster_router 10.244.1.0/24 100.64.0.2",
+			q("tcp", "shop/client", "internet", "no route to 203.0.113.10")),
+		acl("router policy drop", "lr-policy-add ovn_cluster_router 2000 'ip4.dst == 10.244.2.5' drop", "lr-policy-del ovn_cluster_router 2000 'ip4.dst == 10.244.2.5'",
+			q("tcp", "shop/client", "shop/web-2", "routing policy 2000"), q("tcp", "shop/web-2", "shop/client", "")),
+		{name: "no MAC bindings", on: "node1", breaks: "ping -q -c1 203.0.113.10; ovn-sbctl --db=" + l.SB() + " --all destroy MAC_Binding; sleep 0.3", mends: ":", still: true, asks: []faultAsk{
+			q("icmp", "shop/client", "internet", "is not resolved yet"),
+		}},
+		{name: "tunnel not resolved", on: "node1", breaks: "ovs-appctl tnl/neigh/flush", mends: ":", asks: []faultAsk{
+			q("tcp", "shop/client", "shop/web-2", "172.30.0.12 is not resolved yet: ovs-vswitchd asks for it"),
+		}},
+		acl("gateway chassis gone", "set Logical_Router GR_node1 options:chassis=nowhere", "set Logical_Router GR_node1 options:chassis="+l.Topology.Nodes[0].SystemID,
+			q("icmp", "shop/client", "internet", "nowhere")),
+		{name: "own ovs-vswitchd stopped", on: "node1", breaks: "kill -STOP $(cat $OVS_RUNDIR/ovs-vswitchd.pid)", mends: "kill -CONT $(cat $OVS_RUNDIR/ovs-vswitchd.pid)", still: true,
+			asks: []faultAsk{q("tcp", "shop/client", "shop/web-2", "ovs-vswitchd").isUnknown().with("-t", "2", "--sb", l.SB()),
+				q("tcp", "shop/client", "shop/web-1", "Southbound").isUnknown().with("-t", "2")}},
+		{name: "ovs-vswitchd of another node stopped", on: "node2", breaks: "kill -STOP $(cat $OVS_RUNDIR/ovs-vswitchd.pid)", mends: "kill -CONT $(cat $OVS_RUNDIR/ovs-vswitchd.pid)", still: true,
+			asks: []faultAsk{q("tcp", "shop/client", "shop/web-2", "ovs-vswitchd").isUnknown().with("-t", "2")}},
+		{name: "output flow deleted", on: "node2", breaks: noOutput, mends: outputBack,
+			asks: []faultAsk{q("tcp", "shop/client", "shop/web-2", "no flow of table 65 on node node2 leads to the port shop_web-2"), q("tcp", "shop/web-2", "shop/client", "no flow of table 65 on node node2 leads to the port shop_web-2")}},
+		{name: "logical flow not installed", on: "node2", breaks: noLookup, mends: lookupBack,
+			asks: []faultAsk{q("tcp", "shop/client", "shop/web-2", "")}},
+		{name: "tunnel port gone", on: "node2",
+			breaks: `kill -STOP $(cat $OVN_RUNDIR/ovn-controller.pid); ovs-vsctl --if-exists del-port br-int $(ovs-vsctl --bare --columns=name find Interface options:remote_ip=172.30.0.11)`,
+			mends:  `kill -CONT $(cat $OVN_RUNDIR/ovn-controller.pid)`, still: true,
+			asks: []faultAsk{q("tcp", "shop/client", "shop/web-2", "tunnel"), q("tcp", "shop/web-2", "shop/client", "tunnel")}},
+		{name: "uplink removed", on: "node1", breaks: "ovs-vsctl del-port br-ex eth0", mends: "ovs-vsctl add-port br-ex eth0; sleep 1; ping -q -c2 -i 0.3 172.30.0.12 >/dev/null; ping -q -c2 -i 0.3 172.30.0.13 > /dev/null", still: true,
+			asks: []faultAsk{
+				q("tcp", "shop/client", "shop/web-2", "bridge br-ex on node1 has no uplink").with("--sb", l.SB()), q("tcp", "shop/web-2", "shop/client", "bridge br-ex on node1 has no uplink"),
+				q("icmp", "shop/client", "internet", "bridge br-ex on node1 has no uplink").with("--sb", l.SB()),
+				q("tcp", "shop/client", "shop/web-1", "").with("--sb", l.SB()),
+				q("tcp", "shop/client", "shop/web-1", "the Southbound, which says which chassis holds shop_client, could not be read").isUnknown().with("-t", "1"),
+			}},
+		{name: "dead databases", on: "node1", breaks: ":", mends: ":", asks: []faultAsk{
+			q("tcp", "shop/client", "shop/web-2", "").with("--nb", "tcp:127.0.0.1:9").delivered(exitUnknown),
+			q("tcp", "shop/client", "bank/ledger", "").with("--nb", "tcp:127.0.0.1:9"),
+			q("tcp", "shop/client", "shop/web-2", "").with("--nb", l.NB(), "--sb", "tcp:127.0.0.1:9").isUnknown(),
+		}},
+	}
+}
+
+// acl is a fault in the Northbound, made and mended by ovn-nbctl.
+func acl(name, breaks, mends string, asks ...faultAsk) fault {
+	return fault{name: name, on: "central", breaks: "ovn-nbctl " + breaks, mends: "ovn-nbctl " + mends, asks: asks}
+}
+
+func (a faultAsk) delivered(code int) faultAsk { a.says = journey.Delivered; a.code = code; return a }
+
+func koFaults(l *lab.Lab) []fault {
+	q := func(proto, from, to, cause string) faultAsk { return ask(l, proto, from, to, cause) }
+	return []fault{
+		{name: "node does not forward", on: "node1", breaks: "sysctl -qw net.ipv4.ip_forward=0", mends: "sysctl -qw net.ipv4.ip_forward=1",
+			asks: []faultAsk{q("icmp", "shop/client", "internet", "ip_forward"), q("icmp", "shop/client", "internet", "").v6(), q("tcp", "shop/client", "shop/web-2", "")}},
+		{name: "no masquerade", on: "node1", breaks: "nft list chain ip nat postrouting > $OVS_RUNDIR/nft.txt; nft flush chain ip nat postrouting",
+			mends: "nft -f $OVS_RUNDIR/nft.txt",
+			asks:  []faultAsk{q("icmp", "shop/client", "internet", "10.16.0.11"), q("tcp", "shop/client", "internet", "").v6()}},
+		acl("policy 29000 removed", "lr-policy-del ovn-cluster 29000 'ip4.src == $ovn.default.node1_ip4'", "lr-policy-add ovn-cluster 29000 'ip4.src == $ovn.default.node1_ip4' reroute 100.64.0.2", q("icmp", "shop/client", "internet", "")),
+	}
+}

@@ -1,0 +1,144 @@
+package trace
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+
+	"github.com/ovnctl/ovnctl/pkg/cluster"
+	"github.com/ovnctl/ovnctl/pkg/decode"
+	"github.com/ovnctl/ovnctl/pkg/flow"
+	"github.com/ovnctl/ovnctl/pkg/journey"
+	"github.com/ovnctl/ovnctl/pkg/trace/ofproto"
+)
+
+// toTunnel takes an encapsulated packet on to the node that has the other end.
+func (r *run) toTunnel(ctx context.Context, p place, leaf ofproto.Leaf, o *outcome) error {
+	port, _ := p.node.names.OFPort(leaf.Bridge, int(leaf.Port.Number))
+	tun := &journey.Encapsulation{Type: port.Type, Key: leaf.Packet.Uint("tun_id")}
+	remote := leaf.Remote
+	var to *cluster.Node
+	if port.Tunnel != nil {
+		remote, tun.Chassis = port.Tunnel.Remote, port.Tunnel.Chassis
+		to = r.cluster.Node(port.Tunnel.Chassis)
+	} else if to = r.holder(remote); to != nil {
+		tun.Chassis = to.SystemID
+	}
+	tun.Remote = remote.String()
+	source := r.encap(p.node, port)
+	if source.IsValid() {
+		tun.Source = source.String()
+	}
+	r.decodeTunnel(p.node, leaf.Packet, tun)
+	if leaf.Unresolved {
+		addNote(o.hops, fmt.Sprintf("%s is not resolved yet: ovs-vswitchd asks for it and drops this packet, the next one goes", remote))
+	}
+	if cause := r.cutOff(ctx, p.node, remote); cause != "" {
+		o.end = &ending{verdict: r.stopped(p, o, journey.Dropped, cause)}
+		return nil
+	}
+	o.hops = append(o.hops, journey.Hop{Node: p.node.Name, Datapath: tun.Datapath, Kind: "tunnel", Tunnel: tun, Steps: []journey.Step{}})
+	if to == nil {
+		o.end = &ending{verdict: r.stopped(p, o, journey.Unknown, fmt.Sprintf("no node that is known has the tunnel address %s", remote))}
+		return nil
+	}
+	v, err := r.view(ctx, to)
+	if err != nil {
+		o.end = &ending{verdict: journey.Verdict{Outcome: journey.Unknown, Node: to.Name, Cause: err.Error()}}
+		return nil
+	}
+	in, ok := v.names.TunnelFrom(source, remote)
+	if !ok {
+		o.end = &ending{verdict: journey.Verdict{Outcome: journey.Dropped, Node: to.Name,
+			Cause: fmt.Sprintf("node %s has no tunnel port that takes packets from %s to %s", to.Name, source, remote)}}
+		return nil
+	}
+	if source.IsValid() {
+		if cause := r.cutOff(ctx, v, source); cause != "" {
+			o.end = &ending{verdict: journey.Verdict{Outcome: journey.Dropped, Node: to.Name, Cause: cause}}
+			return nil
+		}
+	}
+	o.next = &place{node: v, bridge: in.Bridge, port: flow.PortID{Number: uint32(in.Number)}, packet: r.encapsulated(p.node, v, leaf.Packet, source, remote), tunnel: tun}
+	return nil
+}
+
+// encap is the address from which a node sends into a tunnel.
+func (r *run) encap(n *nodeView, port decode.OFPort) netip.Addr {
+	if port.Tunnel != nil && port.Tunnel.Local.IsValid() {
+		return port.Tunnel.Local
+	}
+	for _, c := range r.graph.Chassis {
+		if c.Name != n.SystemID {
+			continue
+		}
+		for _, e := range c.Encaps {
+			if ip, err := netip.ParseAddr(e.IP); err == nil && (e.Type == port.Type || port.Type == "") {
+				return ip
+			}
+		}
+	}
+	for _, node := range r.graph.Nodes {
+		if node.Name != n.Name {
+			continue
+		}
+		for _, e := range node.Encaps {
+			if ip, err := netip.ParseAddr(e.IP); err == nil {
+				return ip
+			}
+		}
+	}
+	return netip.Addr{}
+}
+
+// encapsulated is the packet as the other node's tunnel port hands it to its bridge.
+func (r *run) encapsulated(from, to *nodeView, p flow.Flow, source, remote netip.Addr) flow.Flow {
+	key := p.Uint("tun_id")
+	var option flow.Value
+	sent, haveOption := from.names.OptionField()
+	if haveOption {
+		option = p.Get(flow.TunMetadata(sent))
+	}
+	p = fresh(p)
+	src, dst := "tun_src", "tun_dst"
+	if remote.Is6() {
+		src, dst = "tun_ipv6_src", "tun_ipv6_dst"
+	}
+	ofproto.Set(&p, "tun_id", flow.Uint(key))
+	if source.IsValid() {
+		ofproto.Set(&p, src, flow.FromBytes(source.AsSlice()))
+	}
+	ofproto.Set(&p, dst, flow.FromBytes(remote.AsSlice()))
+	if received, ok := to.names.OptionField(); ok && haveOption {
+		p.Set(flow.TunMetadata(received), option)
+	}
+	return p
+}
+
+// decodeTunnel names what a tunnel header carries.
+func (r *run) decodeTunnel(n *nodeView, p flow.Flow, tun *journey.Encapsulation) {
+	key := tun.Key
+	var inport, outport uint64
+	if tun.Type == "vxlan" {
+		key, outport = decode.SplitVNI(key)
+	} else if field, ok := n.names.OptionField(); ok {
+		inport, outport = decode.SplitOption(uint32(p.Get(flow.TunMetadata(field)).Lo))
+	}
+	if d := n.names.Datapath(key); d != nil {
+		tun.Datapath = d.Name
+	}
+	tun.Inport, tun.Outport = r.portText(n, key, inport), r.portText(n, key, outport)
+}
+
+func (r *run) portText(n *nodeView, datapath, key uint64) string {
+	if key == 0 {
+		return ""
+	}
+	if p := n.names.Port(datapath, key); p != nil {
+		return p.Name
+	}
+	if g := n.names.Group(datapath, key); g != nil {
+		return g.Name
+	}
+	return fmt.Sprintf("%#x", key)
+}

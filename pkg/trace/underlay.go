@@ -1,0 +1,137 @@
+package trace
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"slices"
+
+	"github.com/ovnctl/ovnctl/pkg/cluster"
+	"github.com/ovnctl/ovnctl/pkg/journey"
+	"github.com/ovnctl/ovnctl/pkg/node"
+	"github.com/ovnctl/ovnctl/pkg/topology"
+	"github.com/ovnctl/ovnctl/pkg/trace/ofproto"
+)
+
+// outside takes a packet that leaves by an uplink on to the node that owns its destination, or to the world.
+func (r *run) outside(ctx context.Context, at place, link string, o *outcome) error {
+	t, ok := ofproto.TupleOf(&at.packet)
+	if ok {
+		if n := r.holder(t.Dst); n != nil && n != at.node.Node {
+			return r.toNode(ctx, at, n, o)
+		}
+	}
+	o.end = &ending{
+		at: at, outside: true, reached: fmt.Sprintf("the network outside, by %s of %s on %s", link, at.bridge, at.node.Name),
+		verdict: journey.Verdict{Outcome: journey.Delivered, Node: at.node.Name, Datapath: at.bridge, Port: link},
+	}
+	return nil
+}
+
+// toNode takes a packet over the underlay to the uplink of another node.
+func (r *run) toNode(ctx context.Context, at place, n *cluster.Node, o *outcome) error {
+	v, err := r.view(ctx, n)
+	if err != nil {
+		o.end = &ending{verdict: journey.Verdict{Outcome: journey.Unknown, Node: n.Name, Cause: err.Error()}}
+		return nil
+	}
+	bridge, port, ok := r.uplink(n.Name, at.bridge)
+	if !ok {
+		o.end = &ending{verdict: journey.Verdict{Outcome: journey.Unknown, Node: n.Name, Cause: "node " + n.Name + " has no bridge with an uplink that could be read"}}
+		return nil
+	}
+	o.next = &place{node: v, bridge: bridge, port: port, packet: fresh(at.packet)}
+	return nil
+}
+
+// cutOff says why a node cannot send to an address on the underlay, or hear from it; it is empty if it can, and
+// where the node's kernel cannot be asked.
+func (r *run) cutOff(ctx context.Context, v *nodeView, a netip.Addr) string {
+	route, err := v.Host.Route(ctx, node.RouteQuery{Dst: a})
+	if err != nil || route.Type == "local" {
+		return ""
+	}
+	if route.Type != "unicast" {
+		return fmt.Sprintf("node %s has no route to the tunnel address %s (%s)", v.Name, a, route.Type)
+	}
+	if b := r.bridgeOn(v.Name, route.Dev); b != nil {
+		return r.noUplink(b)
+	}
+	return ""
+}
+
+// bridgeOn is the bridge of that name on a node, nil if there is none.
+func (r *run) bridgeOn(node, name string) *topology.Bridge {
+	i := slices.IndexFunc(r.graph.Bridges, func(b *topology.Bridge) bool { return b.Node == node && b.Name == name })
+	if i < 0 {
+		return nil
+	}
+	return r.graph.Bridges[i]
+}
+
+// noUplink says why nothing gets from a bridge to the network outside; it is empty if something does.
+func (r *run) noUplink(b *topology.Bridge) string {
+	if len(b.Uplinks) == 0 {
+		return fmt.Sprintf("bridge %s on %s has no uplink: nothing gets from it to the network outside", b.Name, b.Node)
+	}
+	for _, p := range b.Ports {
+		if !slices.Contains(b.Uplinks, p.Name) {
+			continue
+		}
+		for _, i := range p.Interfaces {
+			if i.LinkState != "down" && i.OFPort > 0 {
+				return ""
+			}
+		}
+	}
+	return fmt.Sprintf("the uplink %s of bridge %s on %s is down", b.Uplinks[0], b.Name, b.Node)
+}
+
+// unanswered says why nobody outside answers a packet that left with a source address; it is nil if one does.
+// That an address of the underlay is answered is taken for granted. A private address of the inside is not,
+// without routes that nobody here knows of.
+func (r *run) unanswered(src, dst netip.Addr) *journey.Verdict {
+	if r.holder(src) != nil || !private(src) || r.onUnderlay(src) {
+		return nil
+	}
+	v := &journey.Verdict{Outcome: journey.Dropped, Stage: "outside",
+		Cause: fmt.Sprintf("the packet leaves with the inside address %s, which nothing translates: nobody outside has a way back to it", src)}
+	if private(dst) {
+		v.Outcome = journey.Unknown
+		v.Cause = fmt.Sprintf("the packet leaves with the inside address %s, which nothing translates: whether the network outside has a way back to it is not known here", src)
+	}
+	return v
+}
+
+// sharedSpace is for the inside of providers' networks (RFC 6598).
+var sharedSpace = netip.MustParsePrefix("100.64.0.0/10")
+
+// private says whether an address means nothing on the Internet.
+func private(a netip.Addr) bool { return a.IsPrivate() || sharedSpace.Contains(a) }
+
+// onUnderlay says whether an address is in a network that the underlay has: one of a router port that leads
+// out, of a switch with a way to a physical network, or of a bridge with an uplink.
+func (r *run) onUnderlay(a netip.Addr) bool {
+	for _, p := range r.graph.Ports {
+		if p.Kind == topology.RouterPort && r.leadsOut(p) && slices.ContainsFunc(p.Prefixes(), func(n netip.Prefix) bool { return n.Contains(a) }) {
+			return true
+		}
+	}
+	for _, p := range r.graph.PortsAt(a) {
+		if p.Switch != nil && slices.ContainsFunc(r.graph.PortsOn(p.Switch.UUID), func(x *topology.Port) bool { return x.Type == "localnet" }) {
+			return true
+		}
+	}
+	for _, v := range r.views {
+		if v.network == nil {
+			continue
+		}
+		for _, x := range v.network.Addresses {
+			b := r.bridgeOn(v.Name, x.Link)
+			if b != nil && len(b.Uplinks) > 0 && x.Prefix.Contains(a) {
+				return true
+			}
+		}
+	}
+	return false
+}
