@@ -190,8 +190,8 @@ func TestMistakes(t *testing.T) {
 func twoPodsOfOneName(t *testing.T) string {
 	nb := ovsdbtest.Start(t, ovsdbtest.Northbound)
 	args := []string{"--db=" + nb.Remote(), "--timeout=10", "ls-add", "sw0"}
-	for _, ns := range []string{"blue", "green"} {
-		args = append(args, "--", "lsp-add", "sw0", ns+"_web", "--", "set", "Logical_Switch_Port", ns+"_web", "external_ids:namespace="+ns, "external_ids:pod=true")
+	for i, ns := range []string{"blue", "green"} {
+		args = append(args, "--", "lsp-add", "sw0", ns+"_web", "--", "lsp-set-addresses", ns+"_web", fmt.Sprintf("0a:00:00:00:00:0%d 10.0.0.%d", i+1, i+1), "--", "set", "Logical_Switch_Port", ns+"_web", "external_ids:namespace="+ns, "external_ids:pod=true")
 	}
 	ovsdbtest.Run(t, "ovn-nbctl", args...)
 	return nb.Remote()
