@@ -70,10 +70,11 @@ func Write(w io.Writer, format string, doc any) error {
 // JSON writes doc, indented. Characters that a terminal would act upon are
 // escaped, so that it is safe to look at and still the same document.
 func JSON(w io.Writer, doc any) error {
-	b, err := encode(doc, escapeJSON)
+	b, err := compact(doc)
 	if err != nil {
 		return err
 	}
+	b = escape(b, escapeJSON)
 	var out bytes.Buffer
 	out.Grow(2 * len(b)) // what indenting makes of most documents
 	if err := json.Indent(&out, b, "", "  "); err != nil {
@@ -83,16 +84,15 @@ func JSON(w io.Writer, doc any) error {
 	return err
 }
 
-// encode is doc as compact JSON with a line break, in which only printable
-// characters stand for themselves; as writes the others.
-func encode(doc any, as func(*bytes.Buffer, rune)) ([]byte, error) {
+// compact is doc as JSON on one line.
+func compact(doc any) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
 	if err := e.Encode(doc); err != nil {
 		return nil, err
 	}
-	return escape(b.Bytes(), as), nil
+	return b.Bytes(), nil
 }
 
 // escape writes each character of text that is neither printable nor a line
@@ -124,28 +124,78 @@ func escapeJSON(out *bytes.Buffer, r rune) {
 // escapeYAML is also for JSON that YAML reads: it has no surrogate pairs.
 func escapeYAML(out *bytes.Buffer, r rune) { fmt.Fprintf(out, `\U%08x`, r) }
 
-// YAML writes doc with the names and the order of its JSON.
+// YAML writes doc, a struct, with the names and the order of its JSON.
 func YAML(w io.Writer, doc any) error {
-	b, err := encode(doc, escapeYAML)
+	b, err := compact(doc)
 	if err != nil {
 		return err
 	}
-	var n yaml.Node
-	if err := yaml.Unmarshal(b, &n); err != nil {
+	fields := json.NewDecoder(bytes.NewReader(b))
+	if _, err := fields.Token(); err != nil { // the opening brace
 		return err
+	}
+	var out bytes.Buffer
+	for fields.More() {
+		name, err := fields.Token()
+		if err != nil {
+			return err
+		}
+		var value json.RawMessage
+		if err := fields.Decode(&value); err != nil {
+			return err
+		}
+		if err := writeField(&out, name, value); err != nil {
+			return err
+		}
+	}
+	_, err = w.Write(out.Bytes())
+	return err
+}
+
+// writeField writes one field of a document, a list item by item: until the end
+// of a value yaml keeps all that it makes of it, which is many times its text.
+func writeField(out *bytes.Buffer, name any, value json.RawMessage) error {
+	var items []json.RawMessage
+	if value[0] == '[' {
+		if err := json.Unmarshal(value, &items); err != nil {
+			return err
+		}
+	}
+	if len(items) == 0 {
+		text, err := toYAML(fmt.Appendf(nil, "{%q: %s}", name, value))
+		out.Write(text)
+		return err
+	}
+	for i, item := range items {
+		text, err := toYAML(fmt.Appendf(nil, "{%q: [%s]}", name, item))
+		if err != nil {
+			return err
+		}
+		if i > 0 { // the name stands before the first item
+			_, text, _ = bytes.Cut(text, []byte("\n"))
+		}
+		out.Write(text)
+	}
+	return nil
+}
+
+// toYAML is JSON as YAML in block style.
+func toYAML(text []byte) ([]byte, error) {
+	var n yaml.Node
+	if err := yaml.Unmarshal(escape(text, escapeYAML), &n); err != nil {
+		return nil, err
 	}
 	block(&n)
 	var out bytes.Buffer
 	e := yaml.NewEncoder(&out)
 	e.SetIndent(2)
 	if err := e.Encode(&n); err != nil {
-		return err
+		return nil, err
 	}
 	if err := e.Close(); err != nil {
-		return err
+		return nil, err
 	}
-	_, err = w.Write(escape(out.Bytes(), escapeYAML))
-	return err
+	return escape(out.Bytes(), escapeYAML), nil
 }
 
 // block takes the flow style of JSON from n and everything below it.
