@@ -69,7 +69,7 @@ func (g *Graph) state(p *Port) (state, reason, why string) {
 
 func (g *Graph) localnetState(p *Port) (string, string, string) {
 	network := p.Options["network_name"]
-	if len(p.Interfaces) > 0 || len(g.Nodes) == 0 {
+	if len(p.Interfaces) > 0 || len(g.Nodes) == 0 || !g.hasSouthbound[p.Zone] {
 		return StateNone, ReasonNeverUp, "a localnet port is never up"
 	}
 	for _, c := range g.Chassis {
