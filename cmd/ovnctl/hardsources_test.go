@@ -109,6 +109,20 @@ func TestTraceWithoutSouthbound(t *testing.T) {
 	}
 }
 
+// TestNoSouthbound leaves the Southbound out of saved data: nothing is called missing or down because of it.
+func TestNoSouthbound(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "net")
+	check(t, os.CopyFS(dir, os.DirFS(saved)))
+	remove(t, filepath.Join(dir, "sb.db"))
+	r := hard(t, nil, "--offline", dir, "topology", "show")
+	r.want(t, exitOK)
+	for _, claim := range []string{"no chassis maps", "has no Port_Binding"} {
+		if bytes.Contains(r.stdout, []byte(claim)) {
+			t.Errorf("%q cannot be known\n%s", claim, r)
+		}
+	}
+}
+
 // TestDamagedFiles damages saved databases, one at a time: the file and the reason are named, the others are shown, and what the
 // damaged one may have held is not taken for missing.
 func TestDamagedFiles(t *testing.T) {

@@ -264,6 +264,29 @@ func TestHardTraces(t *testing.T) {
 		}
 	})
 
+	for _, node := range []string{"node1", "node2"} { // here, and behind --node-exec
+		t.Run("silent ovs-vswitchd on "+node, func(t *testing.T) {
+			pid, err := strconv.Atoi(strings.TrimSpace(string(read(t, filepath.Join(l.Dir, node, "run/openvswitch/ovs-vswitchd.pid")))))
+			check(t, err)
+			check(t, syscall.Kill(pid, syscall.SIGSTOP))
+			defer syscall.Kill(pid, syscall.SIGCONT) //nolint:errcheck // it is there
+			for _, format := range []string{"tree", "json"} {
+				r := ask("shop/web-2", "--tcp", "8080", "-t", "1", "-o", format, "--sb", l.SB())
+				if r.code != exitUnknown || r.took > 10*time.Second || !bytes.Contains(r.stdout, []byte("ovs-vswitchd")) || !bytes.Contains(r.stdout, []byte(node)) {
+					t.Errorf("want the verdict unknown by the ovs-vswitchd of %s within 10 s\n%s", node, r)
+				}
+			}
+			cmd := l.Command(t.Context(), "node1", slices.Concat([]string{"env", asOvnctl + "=1", self}, common, []string{"shop/web-2", "-t", "30", "-o", "json", "--sb", l.SB()})...)
+			var struck time.Time
+			time.AfterFunc(2*time.Second, func() { struck = time.Now(); _ = cmd.Process.Signal(os.Interrupt) })
+			r := run(cmd)
+			r.want(t, exitUnknown, "interrupted")
+			if took := time.Since(struck); took > 2*time.Second || !json.Valid(r.stdout) {
+				t.Errorf("ended %s after the interrupt\n%s", took, r)
+			}
+		})
+	}
+
 	for _, lang := range []string{"LANG=C.UTF-8", "LANG=C"} {
 		for _, args := range [][]string{{"shop/web-2", "--tcp", "8080"}, {"bank/vault-1"}, {"svc:shop/web", "--tcp", "80", "-v"}, {"203.0.113.10", "--show-commands"}} {
 			env := []string{"env", asOvnctl + "=1", lang, "TERM=xterm", self}

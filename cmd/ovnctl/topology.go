@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -112,7 +113,7 @@ func (o *topologyOptions) read(ctx context.Context) (*cluster.Cluster, *topology
 	}
 	c.Gather(ctx)
 	g, err := topology.Load(ctx, c)
-	if err != nil {
+	if err = cmp.Or(ctx.Err(), err); err != nil {
 		_ = c.Close()
 		return nil, nil, unknownError{err}
 	}

@@ -78,6 +78,8 @@ func (o *traceOptions) run(ctx context.Context, from, to string) (err error) {
 	t, err := trace.Run(ctx, c, g, o.query(from, to))
 	var name *topology.NameError
 	switch {
+	case ctx.Err() != nil: // what was not read is not unknown, it was not waited for
+		return ctx.Err()
 	case errors.As(err, &name):
 		return o.namesError(err, c)
 	case err != nil:
