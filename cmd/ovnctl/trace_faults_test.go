@@ -29,10 +29,11 @@ type faultAsk struct {
 	tracePair
 	// says is the outcome where ovnctl cannot know what the packets do; empty: what the packets do.
 	says  journey.Outcome
-	cause string // a part of the cause, or with a packet that is delivered, of the whole text
+	cause string // a part of the cause, or with a packet that is delivered, of the whole answer
 	next  string // a part of the next command
 	args  []string
 	alone bool // without a way to other nodes
+	rare  bool // only some of the packets meet it
 	code  int  // the exit code where it is not that of the outcome
 }
 
@@ -95,6 +96,9 @@ func (a faultAsk) check(ctx context.Context, t *testing.T, d *traceDraw) {
 	want := a.says
 	if want == "" {
 		truth, err := d.truth(ctx, a.tracePair)
+		for tries := 5; err == nil && a.rare && truth == journey.Delivered && tries > 0; tries-- {
+			truth, err = d.truth(ctx, a.tracePair)
+		}
 		if err != nil {
 			t.Errorf("%s: %v", a.tracePair, err)
 			return
@@ -112,7 +116,7 @@ func (a faultAsk) check(ctx context.Context, t *testing.T, d *traceDraw) {
 	v := got.trace().Verdict
 	said := v.Cause
 	if want == journey.Delivered {
-		said = text
+		said = string(got.stdout)
 	}
 	switch {
 	case v.Outcome != want || got.code != wanted:
@@ -152,6 +156,8 @@ func (a faultAsk) isUnknown() faultAsk { a.says = journey.Unknown; return a }
 
 func (a faultAsk) onlyHere() faultAsk { a.alone = true; return a }
 
+func (a faultAsk) sometimes() faultAsk { a.rare = true; return a }
+
 func (a faultAsk) then(next string) faultAsk { a.next = next; return a }
 
 func (a faultAsk) with(args ...string) faultAsk { a.args = args; return a }
@@ -181,6 +187,9 @@ func okFaults(l *lab.Lab) []fault {
 	lookup := `$(` + sb + ` --columns=_uuid find Logical_Flow 'match="eth.dst == ` + web2.MAC + `"' external_ids:stage-name=ls_in_l2_lkup | cut -c1-8)`
 	noLookup, lookupBack := withoutFlows("cookie=0x" + lookup + "/-1")
 	return []fault{
+		{name: "hairpin, never used", on: "node1", breaks: ":", mends: ":", asks: []faultAsk{
+			q("tcp", "shop/web-1", "shop/self", "the sender is its own backend").isUnknown().then("ovnctl trace"),
+		}},
 		{name: "port deleted", on: "node2", breaks: "ovs-vsctl del-port " + web2.Link,
 			mends: plug(web2),
 			asks: []faultAsk{
@@ -249,7 +258,7 @@ func okFaults(l *lab.Lab) []fault {
 		acl("no endpoints, no reject", "set Load_Balancer Service_shop/empty_TCP_cluster options:reject=false", "set Load_Balancer Service_shop/empty_TCP_cluster options:reject=true",
 			q("tcp", "shop/client", "shop/empty", "no endpoints")),
 		acl("one backend denied", "--name=no-web3 acl-add node3 to-lport 2000 'outport == \"shop_web-3\" && tcp' drop", "acl-del node3 to-lport 2000 'outport == \"shop_web-3\" && tcp'",
-			q("tcp", "shop/client", "shop/web", "no-web3")),
+			q("tcp", "shop/client", "shop/web", "no-web3").sometimes()),
 		acl("router without route", "lr-route-del GR_node1 0.0.0.0/0", "lr-route-add GR_node1 0.0.0.0/0 172.30.0.1 rtoe-GR_node1",
 			q("icmp", "shop/client", "internet", "no route to 203.0.113.10"), q("tcp", "shop/client", "internet", "").v6(), q("udp", "shop/web-2", "internet", "")),
 		acl("source route removed", "--policy=src-ip lr-route-del ovn_cluster_router 10.244.1.0/24", "--policy=src-ip lr-route-add ovn_cluster_router 10.244.1.0/24 100.64.0.2",
@@ -259,7 +268,7 @@ func okFaults(l *lab.Lab) []fault {
 		{name: "no MAC bindings", on: "node1", breaks: "ping -q -c1 203.0.113.10; ovn-sbctl --db=" + l.SB() + " --all destroy MAC_Binding; sleep 0.3", mends: ":", still: true, asks: []faultAsk{
 			q("icmp", "shop/client", "internet", "is not resolved yet"),
 		}},
-		{name: "tunnel not resolved", on: "node1", breaks: "ovs-appctl tnl/neigh/flush", mends: ":", asks: []faultAsk{
+		{name: "tunnel not resolved", on: "node1", breaks: "ovs-appctl tnl/neigh/flush", mends: ":", still: true, asks: []faultAsk{
 			q("tcp", "shop/client", "shop/web-2", "172.30.0.12 is not resolved yet: ovs-vswitchd asks for it"),
 		}},
 		acl("gateway chassis gone", "set Logical_Router GR_node1 options:chassis=nowhere", "set Logical_Router GR_node1 options:chassis="+l.Topology.Nodes[0].SystemID,

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 
 	"github.com/ovnctl/ovnctl/pkg/flow"
@@ -135,7 +136,14 @@ func (h *hostStep) forward(ctx context.Context, net *node.Network, route *node.R
 		}
 		return
 	}
-	if mac == "" {
+	switch {
+	case mac == "" && unanswered(net, route.Dev, hop):
+		h.stop(journey.Dropped, fmt.Sprintf("nobody answers for the next hop %s on %s (ip neighbour: failed)", hop, route.Dev))
+		return
+	case mac == "" && len(bridge.Uplinks) > 0:
+		mac = anyMAC
+		h.step("neighbour", hop.String(), fmt.Sprintf("the MAC address of %s is not known yet: the host asks for it, and is taken to be told", hop))
+	case mac == "":
 		h.stop(journey.Unknown, fmt.Sprintf("the host does not know the MAC address of %s on %s yet: it would ask for it first", hop, route.Dev))
 		return
 	}
@@ -242,6 +250,14 @@ func covers(text string, a netip.Addr) (holds, known bool) {
 		return addr == a, true
 	}
 	return true, false
+}
+
+// anyMAC stands for the MAC address of a machine outside that is not known. It decides nothing there.
+const anyMAC = "02:00:00:00:00:01"
+
+// unanswered says whether the kernel has asked for the MAC address of a neighbour in vain.
+func unanswered(net *node.Network, dev string, a netip.Addr) bool {
+	return slices.ContainsFunc(net.Neighbours, func(n node.Neighbour) bool { return n.Link == dev && n.Addr == a && n.State == "failed" })
 }
 
 // neighbour is the MAC address of a next hop: what the kernel has learned, else what OVN has there.

@@ -147,7 +147,7 @@ func (t *tracer) fromOutside(ctx context.Context, p packet) (place, *journey.Ver
 	if !ok {
 		return place{}, unknown("node %s has no bridge with an uplink", n.Name), nil
 	}
-	p.srcMAC = "02:00:00:00:00:01" // the router on the underlay: any
+	p.srcMAC = anyMAC // the router on the underlay
 	p.dstMAC, err = t.underlayMAC(ctx, v, p.dst)
 	if err != nil {
 		return place{}, unknown("%v", err), nil

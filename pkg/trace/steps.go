@@ -130,11 +130,13 @@ func (r *run) decoded(m decode.Meaning, out *journey.Step) {
 			UUID: string(m.Flow.UUID), Table: m.Flow.TableID, Match: m.Flow.Match, Actions: m.Flow.Actions, Priority: m.Flow.Priority,
 		}
 	}
-	if len(m.Objects) > 0 && (m.Flow != nil || m.Physical == "") {
+	// The flows that ask for a MAC address are the same for all routers: their hint is the route of any of them.
+	shared := strings.HasSuffix(out.Stage, "arp_request")
+	if len(m.Objects) > 0 && (m.Flow != nil || m.Physical == "") && !shared {
 		o := m.Objects[0]
 		out.Object = &journey.Object{Kind: o.Kind, Name: o.Name, UUID: string(o.UUID), Owner: o.Owner, Text: o.Text}
 		if acl, ok := o.Row.(nb.ACL); ok && o.Owner == "" {
-			out.Object.Text += ", if " + acl.Match // nothing else says what it is for
+			out.Object.Text += ": " + acl.Match // nothing else says what it is for
 		}
 	}
 }

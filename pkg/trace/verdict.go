@@ -70,20 +70,20 @@ func (r *run) takenCause(u decode.Userdata, step journey.Step, leaf ofproto.Leaf
 		hop := nextHop(leaf)
 		return fmt.Sprintf("the MAC address of the next hop %s is not known (no MAC_Binding): ovn-controller asks for it, and the packet waits", hop)
 	}
-	how := u.String()
-	if u.Opcode == "REJECT" {
-		how = "rejects it, by an ICMP unreachable"
-		if t, ok := ofproto.TupleOf(&leaf.Packet); ok && t.Proto == flow.ProtoTCP {
-			how = "rejects it, by a TCP reset"
-		}
-	}
 	if step.Object == nil {
-		return how
+		return u.String()
 	}
 	if empty := r.withoutEndpoints(step, leaf); empty != "" {
 		return empty
 	}
-	return step.Object.Text + " " + how
+	how := u.String()
+	if u.Opcode == "REJECT" {
+		how = "rejected with an ICMP unreachable"
+		if t, ok := ofproto.TupleOf(&leaf.Packet); ok && t.Proto == flow.ProtoTCP {
+			how = "rejected with a TCP reset"
+		}
+	}
+	return how + " by " + step.Object.Text
 }
 
 // withoutEndpoints says that a load balancer has nowhere to send the packet; it is empty if that is not so.
@@ -115,7 +115,7 @@ func nextHop(leaf ofproto.Leaf) string {
 // dropCause names what made the last step the last.
 func (r *run) dropCause(p place, last ofproto.Step, step journey.Step, leaf ofproto.Leaf) string {
 	if step.Object != nil && step.Object.Kind == "ACL" {
-		return step.Object.Text + " drops it"
+		return "dropped by " + step.Object.Text
 	}
 	if empty := r.withoutEndpoints(step, leaf); empty != "" {
 		return empty
@@ -151,14 +151,14 @@ func (r *run) noOutput(p place, last ofproto.Step, leaf ofproto.Leaf, out *topol
 	}
 	in := leaf.Packet.Uint("reg14")
 	switch {
-	case leaf.Reason != "":
-		return fmt.Sprintf("Open vSwitch does not send it to the port %s: %s", out.Name, leaf.Reason)
 	case in != 0 && in == leaf.Packet.Uint("reg15") && last.Miss == openflow.Hit:
 		return fmt.Sprintf("it would go back out of the port that it came in by, %s, which OVN does not do", out.Name)
 	case out.Chassis == "" && holder.Chassis == "" && why != "" && holder.State == topology.StateDown:
 		return fmt.Sprintf("no chassis holds the port %s: %s", holder.Name, why)
 	case out.Chassis != "" && out.Chassis != p.node.SystemID:
 		return fmt.Sprintf("node %s has no way to chassis %s, which holds the port %s: no tunnel leads there", p.node.Name, r.chassisName(out.Chassis), out.Name)
+	case leaf.Reason != "":
+		return fmt.Sprintf("Open vSwitch does not send it to the port %s: %s", out.Name, leaf.Reason)
 	}
 	return fmt.Sprintf("no flow of table %d on node %s leads to the port %s", last.Table, p.node.Name, out.Name)
 }
@@ -210,7 +210,7 @@ func sentence(v journey.Verdict, hops []journey.Hop, reached, what string) strin
 		return fmt.Sprintf("%s is taken by ovn-controller%s", what, where)
 	case journey.Unknown:
 		if v.Node != "" {
-			return fmt.Sprintf("what becomes of %s%s is not known", what, where)
+			return fmt.Sprintf("what becomes of %s on %s is not known", what, v.Node)
 		}
 		return fmt.Sprintf("what becomes of %s is not known", what)
 	}

@@ -67,6 +67,7 @@ func Answer(p flow.Flow) (flow.Flow, bool) {
 	p.ClearConntrack()
 	p.ClearRegisters()
 	p.ClearTunnel()
+	p.SetInPort(flow.PortID{})
 	Set(&p, "eth_src", dst)
 	Set(&p, "eth_dst", src)
 	Set(&p, "nw_ttl", flow.Uint(64))
