@@ -116,7 +116,7 @@ func TestNoSouthbound(t *testing.T) {
 	remove(t, filepath.Join(dir, "sb.db"))
 	r := hard(t, nil, "--offline", dir, "topology", "show")
 	r.want(t, exitOK)
-	for _, claim := range []string{"no chassis maps", "has no Port_Binding"} {
+	for _, claim := range []string{"no chassis maps", "has no Port_Binding", "nowhere", "missing"} {
 		if bytes.Contains(r.stdout, []byte(claim)) {
 			t.Errorf("%q cannot be known\n%s", claim, r)
 		}

@@ -98,10 +98,14 @@ func (o *topologyOptions) run(ctx context.Context, names []string) (err error) {
 	if format == "md" {
 		view.Notes = doc.Notes // pasted without what standard error says
 	}
+	o.warn(c) // before the answer, which may be cut short by whoever reads it
 	if err := render.Topology(o.stdout, o.style(o.stdout), format, doc, view); err != nil {
 		return fmt.Errorf("standard output: %w", err)
 	}
-	return o.problems(c, g)
+	if len(c.Problems) > 0 || g.Failed() {
+		return verdict(exitUnknown)
+	}
+	return nil
 }
 
 // read opens the deployment and reads all of it.
@@ -205,16 +209,7 @@ func (o *options) namesError(err error, c *cluster.Cluster) error {
 	return usageError{err}
 }
 
-// problems tells on standard error what could not be read, and makes the exit
-// code of it.
-func (o *topologyOptions) problems(c *cluster.Cluster, g *topology.Graph) error {
-	o.warn(c)
-	if len(c.Problems) > 0 || g.Failed() {
-		return verdict(exitUnknown)
-	}
-	return nil
-}
-
+// warn tells on standard error what could not be read.
 func (o *options) warn(c *cluster.Cluster) {
 	for _, text := range problemTexts(c) {
 		fmt.Fprintf(o.stderr, "ovnctl: %s\n", render.Clean(text))

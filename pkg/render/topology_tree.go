@@ -270,6 +270,9 @@ func (t *topologyText) gateway(g *topology.Gateway) Line {
 		return nil
 	}
 	l := Text("nowhere", Bad)
+	if len(g.Chassis) > 0 && g.Chassis[0].Exists == nil {
+		l = Text("unknown, no Southbound was read", Warn)
+	}
 	if g.Active != "" {
 		l = Text(t.label(g.Active))
 		if g.Expected != "" && g.Active != g.Expected {
@@ -279,7 +282,7 @@ func (t *topologyText) gateway(g *topology.Gateway) Line {
 	var may []string
 	for _, c := range g.Chassis {
 		word := fmt.Sprintf("%s priority %d", t.label(c.Chassis), c.Priority)
-		if !c.Exists {
+		if c.Exists != nil && !*c.Exists {
 			word += " missing"
 		}
 		may = append(may, word)

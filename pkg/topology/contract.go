@@ -133,7 +133,7 @@ type Gateway struct {
 type GatewayChassis struct {
 	Chassis  string `json:"chassis"`
 	Priority int    `json:"priority"`
-	Exists   bool   `json:"exists"` // there is such a Chassis row
+	Exists   *bool  `json:"exists,omitempty"` // there is such a Chassis row; absent where the Southbound was not read
 }
 
 // An Attachment is the OVS interface that carries a logical port on a node.

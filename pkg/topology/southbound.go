@@ -331,7 +331,9 @@ func (b *zoneBuilder) complete(g *Gateway) {
 	g.Expected = ""
 	for i := range g.Chassis {
 		_, exists := b.chassis[g.Chassis[i].Chassis]
-		g.Chassis[i].Exists = exists
+		if b.sb != nil {
+			g.Chassis[i].Exists = &exists
+		}
 		if exists && g.Expected == "" {
 			g.Expected = g.Chassis[i].Chassis
 		}

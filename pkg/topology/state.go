@@ -131,7 +131,7 @@ func (g *Graph) gatewayState(p *Port) (string, string, string) {
 	}
 	var names []string
 	for _, c := range p.Gateway.Chassis {
-		if c.Exists {
+		if c.Exists != nil && *c.Exists {
 			return down(ReasonNotClaimed, "none of its gateway chassis has claimed it: is ovn-controller running on %s?", g.label(c.Chassis))
 		}
 		names = append(names, c.Chassis)

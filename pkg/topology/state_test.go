@@ -154,7 +154,7 @@ func TestStates(t *testing.T) {
 	}
 
 	gw := port(t, g, "lr0-public").Gateway
-	if gw == nil || gw.Active != "n2" || gw.Expected != "n1" || len(gw.Chassis) != 3 || gw.Chassis[0].Chassis != "n1" || gw.Chassis[2].Exists {
+	if gw == nil || gw.Active != "n2" || gw.Expected != "n1" || len(gw.Chassis) != 3 || gw.Chassis[0].Chassis != "n1" || *gw.Chassis[2].Exists {
 		t.Errorf("gateway of lr0-public: %+v", gw)
 	}
 	if ln := port(t, g, "ln").Interfaces; len(ln) != 1 || ln[0].PeerBridge != "br-ex" {
