@@ -43,6 +43,11 @@ func TestTraceFaults(t *testing.T) {
 	for name, faults := range map[string]func(*lab.Lab) []fault{"ovn-kubernetes": okFaults, "kube-ovn": koFaults} {
 		t.Run(name, func(t *testing.T) {
 			l := labtest.Own(t, lab.Topologies()[name], lab.Options{})
+			t.Run("documents", func(t *testing.T) {
+				for _, to := range []string{"shop/web-2", "shop/web", "bank/ledger", "internet", "node2"} {
+					traceDocument(t, l, ask(l, "tcp", "shop/client", to, ""))
+				}
+			})
 			for _, f := range faults(l) {
 				t.Run(f.name, func(t *testing.T) { f.try(t, l) })
 			}
