@@ -104,26 +104,41 @@ func (p *tracePrinter) trace(t *journey.Trace, notes []string) {
 	}
 }
 
-// branches shows the way through the backend that the verdict is about, and of the others what became of them.
+// branches lists what became of the packet through each backend, and shows the way through the one that the
+// verdict is about; verbose, through all of them.
 func (p *tracePrinter) branches(t *journey.Trace) {
-	shown := false
-	for _, b := range t.Branches {
-		whole := p.verbose || !shown && b.Verdict.Outcome == t.Verdict.Outcome
-		p.branch(b, whole)
-		shown = shown || whole
+	if len(t.Branches) == 0 {
+		return
 	}
-}
-
-func (p *tracePrinter) branch(b journey.Branch, whole bool) {
 	p.add()
-	p.put(0, 2, Span{"backend " + b.Backend + "  ", Title}, Span{strings.ToUpper(string(b.Verdict.Outcome)), outcomeLook(b.Verdict.Outcome)})
-	p.text(2, b.Verdict.Sentence, Plain)
-	if b.Verdict.Cause != "" {
-		p.text(2, "cause: "+b.Verdict.Cause, Plain)
+	p.add(Span{"backends", Title})
+	column := 0
+	for _, b := range t.Branches {
+		column = max(column, width(b.Backend))
 	}
-	if whole {
+	for _, b := range t.Branches {
+		text := b.Verdict.Sentence
+		if b.Verdict.Cause != "" {
+			text = b.Verdict.Cause
+		}
+		hang := 2 + column + 2 + len(journey.Delivered) + 2
+		if p.style.Width > 0 && p.style.Width < 2*hang {
+			hang = 4
+		}
+		p.put(2, hang, Span{fmt.Sprintf("%-*s  ", column, b.Backend), Name},
+			Span{fmt.Sprintf("%-*s  ", len(journey.Delivered), b.Verdict.Outcome), outcomeLook(b.Verdict.Outcome)}, Span{Text: text})
+	}
+	for _, b := range t.Branches {
+		if !p.verbose && b.Verdict.Outcome != t.Verdict.Outcome {
+			continue
+		}
+		p.add()
+		p.put(0, 2, Span{"through backend " + b.Backend, Title})
 		p.direction("forward", b.Forward)
 		p.direction("reply", b.Reply)
+		if !p.verbose {
+			return
+		}
 	}
 }
 
@@ -165,8 +180,13 @@ func (p *tracePrinter) hop(h journey.Hop) {
 	if t := h.Tunnel; t != nil {
 		line = Line{{"tunnel ", Faint}, {t.Type, Title}, {Text: fmt.Sprintf("  %s → %s", t.Source, t.Remote)}, {tunnelMeaning(t), Faint}}
 	}
-	if h.From != "" || h.To != "" {
-		line = append(line, Span{Text: "  " + strings.TrimSpace(h.From+" → "+h.To)})
+	switch {
+	case h.From != "" && h.To != "":
+		line = append(line, Span{Text: "  " + h.From + " → " + h.To})
+	case h.From != "":
+		line = append(line, Span{Text: "  from " + h.From})
+	case h.To != "":
+		line = append(line, Span{Text: "  to " + h.To})
 	}
 	p.put(4, 8, line...)
 	for i, s := range h.Steps {
