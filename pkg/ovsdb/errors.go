@@ -32,8 +32,8 @@ var (
 	ErrNoColumn = errors.New("no such column")
 	// ErrTooLarge is a reply or a record above the bound.
 	ErrTooLarge = errors.New("too large")
-	// ErrClustered is a file of a RAFT member, which is not read yet.
-	ErrClustered = errors.New("a clustered database file is not supported yet")
+	// ErrNotJoined is the file of a server that has yet to join its cluster.
+	ErrNotJoined = errors.New("the server has not joined its cluster yet and has no data; read the file of another member")
 	// ErrClosed is a Client that has been closed.
 	ErrClosed = errors.New("closed")
 )

@@ -17,8 +17,10 @@ import (
 // maxFile bounds what is read of one file or dump, in bytes.
 const maxFile = 4 << 30
 
-// OpenFile reads a standalone database file: the server's own, or what
-// `ovsdb-client backup` writes; ovsdb(5). A file cut short or damaged gives
+// OpenFile reads a database file, ovsdb(5): a standalone one, also as
+// `ovsdb-client backup` writes it, or that of a member of a cluster; either may
+// be compressed with gzip. Of a clustered file it takes what the file knows to
+// be committed, and Notice says what is beyond. A file cut short or damaged gives
 // what came before, and Damage says so; when that is no row at all, it is an error.
 func OpenFile(path string) (*Snapshot, error) {
 	f, err := os.Open(path)
@@ -32,42 +34,83 @@ func OpenFile(path string) (*Snapshot, error) {
 // ParseFile is OpenFile for a file that is open already; origin is its name
 // in messages.
 func ParseFile(origin string, r io.Reader) (*Snapshot, error) {
-	f := &fileReader{in: bufio.NewReaderSize(io.LimitReader(r, maxFile), 64<<10)}
-	text, err := f.next()
+	s, err := parseFile(r)
 	if err != nil {
-		if errors.Is(err, io.EOF) {
-			err = errors.New("the file is empty")
-		}
 		return nil, fmt.Errorf("%s: %w", origin, err)
 	}
-	s := &Snapshot{origin: origin, tables: map[string]map[UUID]*record{}}
-	if s.schema, err = parseSchema(text); err != nil {
-		return nil, fmt.Errorf("%s: %w", origin, err)
-	}
-	for {
-		text, err := f.next()
-		if errors.Is(err, io.EOF) {
-			return s, nil
-		}
-		if err == nil {
-			err = s.commit(text)
-		}
-		if err != nil && f.count <= 2 {
-			return nil, fmt.Errorf("%s: no rows: record %d at byte %d: %w", origin, f.count, f.start, err)
-		}
-		if err != nil {
-			s.damage = fmt.Sprintf("record %d at byte %d: %v; only what came before it was read", f.count, f.start, err)
-			return s, nil
-		}
-	}
+	s.origin = origin
+	return s, nil
 }
+
+func parseFile(r io.Reader) (*Snapshot, error) {
+	in, err := uncompressed(r)
+	if err != nil {
+		return nil, err
+	}
+	f := &fileReader{in: bufio.NewReaderSize(io.LimitReader(in, maxFile), 64<<10)}
+	text, err := f.next()
+	if errors.Is(err, io.EOF) {
+		err = errors.New("the file is empty")
+	}
+	if err != nil {
+		return nil, err
+	}
+	s := &Snapshot{tables: map[string]map[UUID]*record{}}
+	record, end := s.commit, func() error { return nil }
+	if f.magic == clustered {
+		log, err := newRaftLog(s, text)
+		if err != nil {
+			return nil, err
+		}
+		record, end = log.record, log.end
+	} else if s.schema, err = parseSchema(text); err != nil {
+		return nil, err
+	}
+	err = f.each(record)
+	if endErr := end(); err == nil {
+		err = endErr
+	}
+	if err != nil && s.empty() {
+		return nil, fmt.Errorf("no rows: %w", err)
+	}
+	if err != nil {
+		s.damage = err.Error() + "; only what came before it was read"
+	}
+	if s.schema == nil {
+		return nil, errors.New("the file holds no schema yet; read the file of another member of the cluster")
+	}
+	return s, nil
+}
+
+// The magic words of the two kinds of files.
+const (
+	standalone = "JSON"
+	clustered  = "CLUSTER"
+)
 
 // A fileReader reads the records of a log, ovsdb(5) "Log File Format".
 type fileReader struct {
 	in    *bufio.Reader
-	at    int64 // bytes read
-	start int64 // of the record that next read last
-	count int   // records begun
+	at    int64  // bytes read
+	start int64  // of the record that next read last
+	count int    // records begun
+	magic string // of the first record
+}
+
+// each calls record for the records up to the end of the log.
+func (f *fileReader) each(record func(text []byte) error) error {
+	for {
+		text, err := f.next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err == nil {
+			err = record(text)
+		}
+		if err != nil {
+			return fmt.Errorf("record %d at byte %d: %w", f.count, f.start, err)
+		}
+	}
 }
 
 // maxHeader bounds the line before a record.
@@ -85,12 +128,10 @@ func (f *fileReader) next() ([]byte, error) {
 	if len(fields) != 4 || fields[0] != "OVSDB" {
 		return nil, fmt.Errorf("not an OVSDB record (%.40q)", header)
 	}
-	if fields[1] == "CLUSTER" {
-		return nil, fmt.Errorf("%w (make a standalone one with `ovsdb-tool cluster-to-standalone`)", ErrClustered)
-	}
-	if fields[1] != "JSON" {
+	if fields[1] != standalone && fields[1] != clustered || f.count > 1 && fields[1] != f.magic {
 		return nil, fmt.Errorf("unknown kind of record %.20q", fields[1])
 	}
+	f.magic = fields[1]
 	length, err := strconv.ParseInt(fields[2], 10, 64)
 	if err != nil || length < 0 || length > maxFile {
 		return nil, fmt.Errorf("length %.20q of the record: %w", fields[2], ErrTooLarge)
@@ -99,8 +140,11 @@ func (f *fileReader) next() ([]byte, error) {
 	var text bytes.Buffer
 	n, err := io.CopyN(&text, f.in, length)
 	f.at += n
-	if err != nil {
+	if errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("cut short: %d of %d bytes", n, length)
+	}
+	if err != nil {
+		return nil, err
 	}
 	sum := sha1.Sum(text.Bytes())
 	if !strings.EqualFold(hex.EncodeToString(sum[:]), fields[3]) {

@@ -14,6 +14,7 @@ type schema struct {
 
 type tableSchema struct {
 	Columns map[string]*columnSchema `json:"columns"`
+	IsRoot  bool                     `json:"isRoot"`
 	names   map[string]string        // the columns by themselves, for scanner.key
 }
 
@@ -23,6 +24,14 @@ type columnSchema struct {
 	key, value string
 	min, max   int
 	ephemeral  bool // lost when the server restarts, and never in a file
+
+	keyRef, valueRef reference // what a UUID refers to
+}
+
+// A reference is what a column of UUIDs refers to, if it has a table.
+type reference struct {
+	table string
+	weak  bool
 }
 
 const unlimited = int(^uint(0) >> 1)
@@ -44,6 +53,20 @@ func (s *schema) has(table, column string) bool {
 		return false
 	}
 	return column == "" || column == "_uuid" || t.Columns[column] != nil
+}
+
+// root reports whether rows of the table live without being referred to: all
+// do in a schema of old that marks no table so.
+func (s *schema) root(table string) bool {
+	if t := s.table(table); t != nil && t.IsRoot {
+		return true
+	}
+	for _, t := range s.Tables {
+		if t.IsRoot {
+			return false
+		}
+	}
+	return true
 }
 
 func parseSchema(data []byte) (*schema, error) {
@@ -92,7 +115,8 @@ func (c *columnSchema) UnmarshalJSON(data []byte) error {
 	if err := json.Unmarshal(declared.Type, &full); err != nil {
 		return err
 	}
-	c.key, c.value = string(full.Key), string(full.Value)
+	c.key, c.keyRef = full.Key.name, full.Key.refers
+	c.value, c.valueRef = full.Value.name, full.Value.refers
 	if full.Min != nil {
 		c.min = *full.Min
 	}
@@ -105,21 +129,26 @@ func (c *columnSchema) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// A baseType is the name of an atomic type, whose restrictions are the server's matter.
-type baseType string
+// A baseType is the name of an atomic type, whose restrictions are the
+// server's matter, and what it refers to.
+type baseType struct {
+	name   string
+	refers reference
+}
 
 func (b *baseType) UnmarshalJSON(data []byte) error {
-	var name string
-	if json.Unmarshal(data, &name) == nil {
-		*b = baseType(name)
+	if json.Unmarshal(data, &b.name) == nil {
 		return nil
 	}
 	var full struct {
-		Type string `json:"type"`
+		Type     string `json:"type"`
+		RefTable string `json:"refTable"`
+		RefType  string `json:"refType"`
 	}
 	if err := json.Unmarshal(data, &full); err != nil {
 		return err
 	}
-	*b = baseType(full.Type)
+	b.name = full.Type
+	b.refers = reference{full.RefTable, full.RefType == "weak"}
 	return nil
 }

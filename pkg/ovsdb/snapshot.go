@@ -16,6 +16,7 @@ type Snapshot struct {
 	tables map[string]map[UUID]*record
 	time   time.Time
 	damage string
+	notice string
 	dump   bool // the schema is only what the headings tell
 }
 
@@ -57,6 +58,21 @@ func (s *Snapshot) Time() time.Time { return s.time }
 // Damage says what of the file could not be read, in words; it is empty for a
 // sound file. The rows are those of the transactions before the damage.
 func (s *Snapshot) Damage() string { return s.damage }
+
+// Notice says what of a sound clustered file is not in the rows, in words:
+// entries that the file does not know to be committed, which any running
+// cluster may have. It is empty when there is nothing to say.
+func (s *Snapshot) Notice() string { return s.notice }
+
+// empty reports whether there is no row.
+func (s *Snapshot) empty() bool {
+	for _, rows := range s.tables {
+		if len(rows) > 0 {
+			return false
+		}
+	}
+	return true
+}
 
 // Select fills the queries' rows, in the order of their UUIDs.
 func (s *Snapshot) Select(ctx context.Context, queries ...*Query) error {

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -177,16 +176,6 @@ func TestDamage(t *testing.T) {
 	}
 	if _, err := ovsdb.OpenFile("/nonexistent.db"); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("no file: %v", err)
-	}
-}
-
-// TestClusteredFile refuses the file of a RAFT member, and says what to do.
-func TestClusteredFile(t *testing.T) {
-	file := filepath.Join(ovsdbtest.Dir(t), "db")
-	ovsdbtest.Run(t, "ovsdb-tool", "create-cluster", file, ovsdbtest.Northbound, "tcp:127.0.0.1:6643")
-	_, err := ovsdb.OpenFile(file)
-	if !errors.Is(err, ovsdb.ErrClustered) || !strings.Contains(err.Error(), "ovsdb-tool cluster-to-standalone") {
-		t.Errorf("error %v", err)
 	}
 }
 

@@ -1,0 +1,270 @@
+package ovsdb
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// A raftLog reads the records of a clustered file, ovsdb(5) "Clustered
+// Format". What is committed goes into the snapshot at once; the entries after
+// it wait, for a new leader may overwrite them.
+type raftLog struct {
+	snap    *Snapshot
+	server  UUID // whose file it is
+	commit  uint64
+	term    uint64 // of the entry at commit
+	alone   bool   // at commit, the cluster is this server
+	pending []entry
+	left    bool
+}
+
+// An entry is one of RAFT's log, which may hold neither data nor servers.
+type entry struct {
+	term    uint64
+	data    []byte // [schema or null, transaction or null]
+	servers []byte
+	alone   bool // of servers
+}
+
+// newRaftLog reads the header record.
+func newRaftLog(s *Snapshot, text []byte) (*raftLog, error) {
+	l := &raftLog{snap: s}
+	var servers, data []byte
+	in := scanner{b: text}
+	err := in.object(nil, func(key string) (err error) {
+		switch key {
+		case "server_id":
+			l.server, err = in.rawUUID()
+		case "prev_term":
+			l.term, err = in.unsigned()
+		case "prev_index":
+			l.commit, err = in.unsigned()
+		case "prev_servers":
+			servers, err = in.raw()
+		case "prev_data":
+			data, err = in.raw()
+		case "remote_addresses":
+			return ErrNotJoined
+		default:
+			err = in.skip()
+		}
+		return err
+	})
+	if err == nil {
+		err = in.end()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("header: %w", err)
+	}
+	if l.server == "" || servers == nil {
+		return nil, errors.New("header: no server_id or no prev_servers")
+	}
+	if l.alone, err = l.isAlone(servers); err != nil {
+		return nil, fmt.Errorf("header: prev_servers: %w", err)
+	}
+	if data != nil {
+		if err := s.commitCluster(data); err != nil {
+			return nil, fmt.Errorf("header: prev_data: %w", err)
+		}
+	}
+	return l, nil
+}
+
+// isAlone reports whether the servers, an object of UUIDs and addresses, are
+// just the one whose file this is.
+func (l *raftLog) isAlone(servers []byte) (bool, error) {
+	n, self := 0, false
+	in := scanner{b: servers}
+	err := in.object(nil, func(id string) error {
+		n++
+		self = self || strings.EqualFold(id, string(l.server))
+		return in.skip()
+	})
+	return n == 1 && self, err
+}
+
+// record reads any record but the header.
+func (l *raftLog) record(text []byte) error {
+	var e entry
+	var index, commit uint64
+	var isEntry, isCommit bool
+	in := scanner{b: text}
+	err := in.object(nil, func(key string) (err error) {
+		switch key {
+		case "term":
+			e.term, err = in.unsigned()
+		case "index":
+			isEntry = true
+			index, err = in.unsigned()
+		case "data":
+			e.data, err = in.raw()
+		case "servers":
+			if e.servers, err = in.raw(); err == nil {
+				e.alone, err = l.isAlone(e.servers)
+			}
+		case "commit_index":
+			isCommit = true
+			commit, err = in.unsigned()
+		case "note":
+			var note string
+			note, err = in.str()
+			l.left = l.left || note == "left"
+		default:
+			err = in.skip()
+		}
+		return err
+	})
+	if err == nil {
+		err = in.end()
+	}
+	switch {
+	case err != nil:
+		return err
+	case isEntry:
+		return l.add(index, e)
+	case isCommit:
+		return l.commitTo(commit)
+	}
+	return nil
+}
+
+// last returns the index of the log's last entry.
+func (l *raftLog) last() uint64 { return l.commit + uint64(len(l.pending)) }
+
+// add appends an entry. One with the index of an earlier one takes its place:
+// a new leader did not have it, nor what followed it.
+func (l *raftLog) add(index uint64, e entry) error {
+	if index <= l.commit {
+		return fmt.Errorf("entry %d would replace a committed one, the last of which is %d", index, l.commit)
+	}
+	if index > l.last()+1 {
+		return fmt.Errorf("entry %d follows entry %d", index, l.last())
+	}
+	kept := l.pending[:index-l.commit-1]
+	term := l.term
+	if len(kept) > 0 {
+		term = kept[len(kept)-1].term
+	}
+	if e.term < term {
+		return fmt.Errorf("entry %d is of term %d, the one before it of %d", index, e.term, term)
+	}
+	clear(l.pending[len(kept):])
+	l.pending = append(kept, e)
+	return nil
+}
+
+// commitTo applies the entries up to an index.
+func (l *raftLog) commitTo(index uint64) error {
+	if index < l.commit {
+		return fmt.Errorf("the commit index goes back from %d to %d", l.commit, index)
+	}
+	if index > l.last() {
+		return fmt.Errorf("entry %d is committed, but the last one is %d", index, l.last())
+	}
+	n := 0
+	defer func() { l.pending = slices.Delete(l.pending, 0, n) }()
+	for _, e := range l.pending[:index-l.commit] {
+		if e.data != nil {
+			if err := l.snap.commitCluster(e.data); err != nil {
+				return fmt.Errorf("entry %d: %w", l.commit+1, err)
+			}
+		}
+		if e.servers != nil {
+			l.alone = e.alone
+		}
+		l.term = e.term
+		l.commit++
+		n++
+	}
+	return nil
+}
+
+// end takes what the log leaves open. A server that is a cluster of its own
+// needs nobody's consent: what it has written is committed.
+func (l *raftLog) end() error {
+	var err error
+	if l.alone && !slices.ContainsFunc(l.pending, func(e entry) bool { return e.servers != nil && !e.alone }) {
+		err = l.commitTo(l.last())
+	}
+	var notices []string
+	beyond := 0
+	for _, e := range l.pending {
+		if e.data != nil {
+			beyond++
+		}
+	}
+	switch {
+	case beyond == 1:
+		notices = append(notices, fmt.Sprintf("1 entry beyond the last known commit, %d, is left out", l.commit))
+	case beyond > 1:
+		notices = append(notices, fmt.Sprintf("%d entries beyond the last known commit, %d, are left out", beyond, l.commit))
+	}
+	if l.left {
+		notices = append(notices, "the server has left its cluster; the rows are as of then")
+	}
+	l.snap.notice = strings.Join(notices, "; ")
+	return err
+}
+
+// commitCluster applies a <cluster-txn> of ovsdb(5), or nothing of it.
+func (s *Snapshot) commitCluster(text []byte) error {
+	var parts [][]byte
+	in := scanner{b: text}
+	err := in.array(func() error {
+		part, err := in.raw()
+		if string(part) == "null" {
+			part = nil
+		}
+		parts = append(parts, part)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if len(parts) != 2 {
+		return fmt.Errorf("want a schema and a transaction, found %d values", len(parts))
+	}
+	declared, transaction := parts[0], parts[1]
+	switch {
+	case declared == nil && transaction == nil:
+		return nil
+	case declared == nil && s.schema == nil:
+		return errors.New("a transaction before any schema")
+	case declared == nil:
+		return s.commit(transaction)
+	}
+	to, err := parseSchema(declared)
+	if err != nil {
+		return err
+	}
+	if transaction == nil {
+		return s.convert(to)
+	}
+	// The transaction is the whole of the new database.
+	whole := Snapshot{schema: to, tables: map[string]map[UUID]*record{}}
+	if err := whole.commit(transaction); err != nil {
+		return err
+	}
+	s.schema, s.tables = to, whole.tables
+	if !whole.time.IsZero() {
+		s.time = whole.time
+	}
+	return nil
+}
+
+// unsigned reads a <uint64> of ovsdb(5): the upper half is written as negative
+// numbers.
+func (s *scanner) unsigned() (uint64, error) {
+	n, err := s.integer()
+	return uint64(n), err
+}
+
+func (s *scanner) rawUUID() (UUID, error) {
+	text, err := s.str()
+	if err == nil && !validUUID(text) {
+		err = fmt.Errorf("%.40q is not a UUID", text)
+	}
+	return UUID(strings.ToLower(text)), err
+}
