@@ -172,7 +172,10 @@ func (h *hostStep) translate(ctx context.Context, net *node.Network, route *node
 		if !sourceRule(rule, h.tuple, h.link, route.Dev) {
 			continue
 		}
-		source := masqueraded(net, route, h.tuple.Src)
+		source := target(rule)
+		if !source.IsValid() {
+			source = masqueraded(net, route, h.tuple.Src)
+		}
 		now := h.tuple
 		if source.IsValid() {
 			now.Src = source
@@ -200,56 +203,6 @@ func masqueraded(net *node.Network, route *node.Route, src netip.Addr) netip.Add
 		}
 	}
 	return found
-}
-
-// sourceRule says whether a rule may translate the source of a packet that goes from one link to
-// another. It understands addresses and interfaces; of what else a rule asks for, it takes that it holds.
-func sourceRule(rule node.NATRule, t ofproto.Tuple, in, out string) bool {
-	if rule.Action != "masquerade" && rule.Action != "snat" {
-		return false
-	}
-	if rule.Family == "ip" && t.Src.Is6() || rule.Family == "ip6" && t.Src.Is4() {
-		return false
-	}
-	words := strings.Fields(rule.Text)
-	for i := 0; i < len(words); i++ {
-		if i+1 >= len(words) {
-			break
-		}
-		negated := 0
-		if words[i+1] == "!=" && i+2 < len(words) {
-			negated = 1
-		}
-		value := strings.Trim(words[i+1+negated], `"`)
-		holds, relevant := true, true
-		switch words[i] {
-		case "saddr", "-s":
-			holds, relevant = covers(value, t.Src)
-		case "daddr", "-d":
-			holds, relevant = covers(value, t.Dst)
-		case "oifname", "oif", "-o":
-			holds = value == out
-		case "iifname", "iif", "-i":
-			holds = value == in
-		default:
-			relevant = false
-		}
-		if relevant && holds == (negated == 1) {
-			return false
-		}
-	}
-	return true
-}
-
-// covers says whether a prefix or address, as a rule has it, holds a. Known is false for sets and ranges.
-func covers(text string, a netip.Addr) (holds, known bool) {
-	if prefix, err := netip.ParsePrefix(text); err == nil {
-		return prefix.Contains(a), true
-	}
-	if addr, err := netip.ParseAddr(text); err == nil {
-		return addr == a, true
-	}
-	return true, false
 }
 
 // anyMAC stands for the MAC address of a machine outside that is not known. It decides nothing there.
