@@ -1,8 +1,6 @@
 package expr
 
-import (
-	"github.com/ovnctl/ovnctl/pkg/flow"
-)
+import "github.com/ovnctl/ovnctl/pkg/flow"
 
 // A Condition is an annotated match. It is not changed by use, and may be used by several goroutines.
 type Condition struct {
@@ -81,7 +79,9 @@ func (a *annotator) leaf(n Node, negated bool) condition {
 		r := a.resolve(n.Field)
 		switch {
 		case r.Symbol.IsString():
-			panic(syntaxAt(a.text, n.Span, "expecting relational operator"))
+			after := &lexer{in: a.text, pos: n.End}
+			after.next()
+			after.syntax("expecting relational operator")
 		case r.Bits > 1 && !negated:
 			a.fail(n.Span, "Explicit `!= 0' is required for inequality test of multibit field against 0.")
 		}
