@@ -34,23 +34,8 @@ func (s *Snapshot) convert(to *schema) error {
 	if err := next.collect(); err != nil {
 		return err
 	}
-	for name, t := range to.Tables {
-		if old := s.schema.table(name); old != nil {
-			keepEphemeral(old, t)
-		}
-	}
 	s.schema, s.tables = to, next.tables
 	return nil
-}
-
-// keepEphemeral marks columns whose values only the server's memory held when
-// they became persistent: the file does not know them.
-func keepEphemeral(from, to *tableSchema) {
-	for name, c := range to.Columns {
-		if old := from.Columns[name]; old != nil && old.ephemeral {
-			c.ephemeral = true
-		}
-	}
 }
 
 // A reshape makes records of one table fit its new schema.
@@ -160,13 +145,19 @@ func (s *Snapshot) collect() error {
 	return nil
 }
 
-// unreferenced returns the rows that collect removes. Rows that refer to each
-// other in a circle keep each other, as in the server.
+// unreferenced returns the rows that collect removes. As in the server, rows
+// that refer to each other in a circle keep each other, and a row's reference
+// to itself does not count.
 func (s *Snapshot) unreferenced() (map[rowRef]bool, error) {
 	counts := map[rowRef]int{}
 	for name, rows := range s.tables {
 		for id := range rows {
-			err := s.references(rowRef{name, id}, false, func(_, _ string, _ datum, target rowRef) { counts[target]++ })
+			row := rowRef{name, id}
+			err := s.references(row, false, func(_, _ string, _ datum, target rowRef) {
+				if target != row {
+					counts[target]++
+				}
+			})
 			if err != nil {
 				return nil, err
 			}
@@ -186,6 +177,9 @@ func (s *Snapshot) unreferenced() (map[rowRef]bool, error) {
 		queue = queue[:len(queue)-1]
 		dead[row] = true
 		err := s.references(row, false, func(_, _ string, _ datum, target rowRef) {
+			if target == row {
+				return
+			}
 			counts[target]--
 			if counts[target] == 0 && !s.schema.root(target.table) {
 				queue = append(queue, target)

@@ -480,6 +480,33 @@ func TestConversionWithoutData(t *testing.T) {
 	}
 }
 
+// TestOtherReleases reads files that servers of other releases wrote; the dumps
+// beside them are what these servers served. conversion-3.5 is a schema made
+// to lose references of every kind, converted by Open vSwitch 3.5.0;
+// upgrade-26.03 is a Northbound of OVN 23.03 converted to that of 26.03.
+func TestOtherReleases(t *testing.T) {
+	for file, db := range map[string]string{"conversion-3.5.db": "D", "upgrade-26.03.db.gz": "OVN_Northbound"} {
+		t.Run(file, func(t *testing.T) {
+			snap := open(t, filepath.Join("testdata", file))
+			name, _, _ := strings.Cut(file, ".db")
+			f, err := os.Open(filepath.Join("testdata", name+".json"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer f.Close()
+			dump, err := ovsdb.ParseDump(db, f.Name(), f)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want, got := fileState(t, dump), fileState(t, snap)
+			if diff := gocmp.Diff(want, got); diff != "" {
+				t.Errorf("(-server +file)\n%s", diff)
+			}
+			t.Logf("schema %s, %d rows", snap.Version(), len(got))
+		})
+	}
+}
+
 // withoutData rewrites the conversions in a file to have the schema alone.
 func withoutData(t testing.TB, text []byte) (stripped []byte, n int) {
 	t.Helper()
