@@ -21,6 +21,8 @@ type Deployment struct {
 // patience is how long one step of a deployment may take.
 const patience = 10 * time.Minute
 
+var timeout = fmt.Sprintf("--timeout=%.0f", patience.Seconds())
+
 // Start builds a deployment, waits until ovn-northd has written all logical flows, and stops it.
 func Start(tb testing.TB, s Size) *Deployment {
 	tb.Helper()
@@ -31,14 +33,15 @@ func Start(tb testing.TB, s Size) *Deployment {
 	write(tb, sb, s.chassis())
 	write(tb, nb, s.Northbound())
 	stop := ovsdbtest.Northd(tb, d.NB, d.SB)
-	ovsdbtest.Run(tb, "ovn-nbctl", "--db="+d.NB.Remote(), fmt.Sprintf("--timeout=%.0f", patience.Seconds()), "--wait=sb", "sync")
+	sync := func() { ovsdbtest.Run(tb, "ovn-nbctl", "--db="+d.NB.Remote(), timeout, "--wait=sb", "sync") }
+	sync()
 	write(tb, sb, s.bindings(tb, sb))
-	// Once more, for what follows from the bindings.
-	ovsdbtest.Run(tb, "ovn-nbctl", "--db="+d.NB.Remote(), fmt.Sprintf("--timeout=%.0f", patience.Seconds()), "--wait=sb", "sync")
+	sync() // for what follows from the bindings
 	stop()
 	// Without its history a server answers as one that has been running for long.
-	d.NB.Appctl("ovsdb-server/compact")
-	d.SB.Appctl("ovsdb-server/compact")
+	for _, server := range []*ovsdbtest.Server{d.NB, d.SB} {
+		ovsdbtest.Run(tb, "ovs-appctl", timeout, "-t", server.Control, "ovsdb-server/compact")
+	}
 	tb.Logf("%+v: built in %.1f s", s, time.Since(start).Seconds())
 	return d
 }
