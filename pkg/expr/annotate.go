@@ -1,6 +1,10 @@
 package expr
 
-import "github.com/ovnctl/ovnctl/pkg/flow"
+import (
+	"slices"
+
+	"github.com/ovnctl/ovnctl/pkg/flow"
+)
 
 // A Condition is an annotated match. It is not changed by use, and may be used by several goroutines.
 type Condition struct {
@@ -10,9 +14,12 @@ type Condition struct {
 
 // Annotate gives the names in a match their meaning. Sets may be nil, which knows no set. The error is a
 // *[SyntaxError]; it wraps [ErrNotUnderstood] if the match names a symbol that the table lacks.
-func (m *Match) Annotate(table *Symbols, sets Sets) (c *Condition, err error) {
+func (m *Match) Annotate(table *Symbols, sets Sets) (*Condition, error) {
+	return m.annotate(&annotator{text: m.Text, table: table, sets: sets})
+}
+
+func (m *Match) annotate(a *annotator) (c *Condition, err error) {
 	defer recoverSyntax(&err)
-	a := &annotator{text: m.Text, table: table, sets: sets}
 	root := a.node(m.Root, false)
 	return &Condition{root: root, nominal: a.nominal}, nil
 }
@@ -32,6 +39,7 @@ type annotator struct {
 	text    string
 	table   *Symbols
 	sets    Sets
+	implied bool // the match is part of a symbol: its leaves stand nowhere in a flow
 	nominal bool
 }
 
@@ -50,6 +58,9 @@ func (a *annotator) node(n Node, negated bool) condition {
 		return a.node(n.Operand, !negated)
 	case *Paren:
 		return a.node(n.Inner, negated)
+	}
+	if a.implied {
+		return a.leaf(n, negated)
 	}
 	return &leaf{n, a.leaf(n, negated)}
 }
@@ -116,6 +127,9 @@ func (a *annotator) compare(r Ref, op Op, values Values, negated bool, at Span) 
 	a.checkSense(r, op, values, negated, at)
 	if negated {
 		t.op = op.invert()
+	}
+	if t.empty() {
+		return fixed(t.op == NotEqual) // whatever the packet is: not even prerequisites are asked
 	}
 	switch s := r.Symbol; {
 	case s.Predicate != "":
@@ -220,6 +234,13 @@ func (a *annotator) checkSense(r Ref, op Op, values Values, negated bool, at Spa
 				s.Name, s.Name, s.Name, s.Name, s.Name)
 		}
 	}
+}
+
+// empty reports whether there is nothing to compare with: all constants are sets without members.
+func (t *test) empty() bool {
+	return len(t.wants)+len(t.ports) == 0 &&
+		!slices.ContainsFunc(t.sets, func(s *AddressSet) bool { return s.Len() > 0 }) &&
+		!slices.ContainsFunc(t.groups, func(g *PortGroup) bool { return g.Len() > 0 })
 }
 
 // predicate replaces a test of a predicate by what it stands for.

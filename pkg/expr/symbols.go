@@ -2,6 +2,7 @@ package expr
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"sync"
 
@@ -131,9 +132,17 @@ func (t *Symbols) add(d definition) {
 		s.setField(d)
 	}
 	if d.needs != "" {
-		s.needs = append(s.needs[:len(s.needs):len(s.needs)], t.mustAnnotate(d.needs).root)
+		s.needs = slices.Concat(s.needs, conjuncts(t.mustAnnotate(d.needs).root))
 	}
 	t.byName[d.name] = s
+}
+
+// conjuncts are the conditions whose conjunction c is.
+func conjuncts(c condition) []condition {
+	if all, ok := c.(allOf); ok {
+		return all
+	}
+	return []condition{c}
 }
 
 func (s *Symbol) setField(d definition) {
@@ -155,7 +164,7 @@ func (t *Symbols) mustAnnotate(text string) *Condition {
 	if err != nil {
 		panic("expr: " + text + ": " + err.Error())
 	}
-	c, err := m.Annotate(t, nil)
+	c, err := m.annotate(&annotator{text: text, table: t, implied: true})
 	if err != nil {
 		panic("expr: " + text + ": " + err.Error())
 	}
