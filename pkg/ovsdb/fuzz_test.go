@@ -1,10 +1,15 @@
 package ovsdb
 
 import (
+	"bufio"
 	"bytes"
 	"crypto/sha1"
 	"encoding/json"
 	"fmt"
+	"io"
+	"iter"
+	"os"
+	"strings"
 	"testing"
 )
 
@@ -26,23 +31,60 @@ const fuzzSchema = `{"name":"D","version":"1.0.0","tables":{"T":{"columns":{
 "refs":{"type":{"key":{"type":"uuid","refTable":"T"},"min":1,"max":"unlimited"}},
 "strict":{"type":{"key":"string","value":"integer","min":0,"max":"unlimited"}}}}}}`
 
-// FuzzFile reads transactions, and the framing around them, as a file: no
-// input may make the reader panic, and no row may come of a damaged record.
-func FuzzFile(f *testing.F) {
+// fuzzRecord frames text as a record of a file.
+func fuzzRecord(magic string, text []byte) []byte {
+	return append(fmt.Appendf(nil, "OVSDB %s %d %x\n", magic, len(text), sha1.Sum(text)), text...)
+}
+
+// fuzzCluster is a clustered file: two records as they are, then the same
+// texts as transactions of committed entries, the second after a conversion.
+func fuzzCluster(first, second []byte, more string) [][]byte {
+	const id = "11111111-2222-3333-4444-555555555555"
+	records := func(texts ...[]byte) []byte {
+		var file []byte
+		for _, text := range texts {
+			file = append(file, fuzzRecord(clustered, text)...)
+		}
+		return file
+	}
+	header := fmt.Appendf(nil, `{"server_id":%q,"prev_servers":{%q:"tcp:127.0.0.1:6643"},"prev_index":1,"prev_term":1,"prev_data":[%s,{}]}`, id, id, fuzzSchema)
+	entry := func(index int, data string) []byte {
+		return fmt.Appendf(nil, `{"term":1,"index":%d,"data":%s}`, index, data)
+	}
+	return [][]byte{
+		records(header, first, second),
+		records(header, entry(2, "[null,"+string(first)+"]"), []byte(`{"commit_index":2}`), entry(3, "["+more+",null]"), entry(4, "[null,"+string(second)+"]")),
+		records(header, entry(2, string(first)), entry(2, string(second)), []byte(`{"commit_index":2}`)),
+		records(first, second),
+	}
+}
+
+// FuzzParseFile reads transactions and log records, and the framing around
+// them, as files: no input may make the reader panic, and no row may come of a
+// damaged record.
+func FuzzParseFile(f *testing.F) {
 	const id = "11111111-2222-3333-4444-555555555555"
 	f.Add([]byte(`{"T":{"`+id+`":{"name":"a","count":1,"refs":["set",[["uuid","`+id+`"]]],"strict":["map",[["k",1]]]}},"_date":1}`), []byte(`{"T":{"`+id+`":{"flag":["set",[]],"strict":["map",[["k",1]]]}},"_is_diff":true}`))
 	f.Add([]byte(`{"T":{"`+id+`":null}}`), []byte(`[]`))
 	f.Add([]byte(`{"T":{"`+id+`":{"name":[],"ratio":1e400,"count":1e15}}}`), []byte("OVSDB JSON 5 00\n{}"))
-	frame := func(text []byte) []byte {
-		return append(fmt.Appendf(nil, "OVSDB JSON %d %x\n", len(text), sha1.Sum(text)), text...)
+	f.Add([]byte(`{"term":2,"index":3,"eid":"`+id+`","data":[null,{"T":{"`+id+`":{"name":"x"}}}]}`), []byte(`{"commit_index":3}`))
+	f.Add([]byte(`{"term":2,"index":2,"servers":{}}`), []byte(`{"note":"left","term":18446744073709551615}`))
+	for _, path := range []string{"testdata/conversion-3.5.db", "testdata/upgrade-26.03.db.gz"} {
+		for first, second := range realRecords(f, path) {
+			f.Add(first, second)
+		}
 	}
+	// T without a column, and its strong references weak.
+	less := strings.NewReplacer(`"count":{"type":"integer"},`, "", `"refTable":"T"`, `"refTable":"T","refType":"weak"`).Replace(fuzzSchema)
 	f.Fuzz(func(t *testing.T, first, second []byte) {
-		for _, file := range [][]byte{
-			bytes.Join([][]byte{frame([]byte(fuzzSchema)), frame(first), frame(second)}, nil),
-			bytes.Join([][]byte{frame([]byte(fuzzSchema)), frame(first), second}, nil),
-			bytes.Join([][]byte{frame(first), frame(second)}, nil),
-			first,
-		} {
+		schema := fuzzRecord(standalone, []byte(fuzzSchema))
+		one, two := fuzzRecord(standalone, first), fuzzRecord(standalone, second)
+		files := append(fuzzCluster(first, second, less),
+			bytes.Join([][]byte{schema, one, two}, nil),
+			bytes.Join([][]byte{schema, one, second}, nil),
+			bytes.Join([][]byte{one, two}, nil),
+			first, append([]byte{0x1f, 0x8b, 8, 0}, first...))
+		for _, file := range files {
 			s, err := ParseFile("fuzz", bytes.NewReader(file))
 			if err != nil {
 				continue
@@ -61,6 +103,32 @@ func FuzzFile(f *testing.F) {
 			_, _ = Find[fuzzRow](t.Context(), s, Where("name", "==", "a"))
 		}
 	})
+}
+
+// realRecords returns the records of a file in pairs that follow each other.
+func realRecords(f *testing.F, path string) iter.Seq2[[]byte, []byte] {
+	return func(yield func(first, second []byte) bool) {
+		file, err := os.Open(path)
+		if err != nil {
+			f.Fatal(err)
+		}
+		defer file.Close()
+		in, err := uncompressed(file)
+		if err != nil {
+			f.Fatal(err)
+		}
+		var last []byte
+		err = (&fileReader{in: bufio.NewReader(in)}).each(func(text []byte) error {
+			if last != nil && !yield(last, text) {
+				return io.ErrClosedPipe
+			}
+			last = text
+			return nil
+		})
+		if err != nil {
+			f.Fatal(err)
+		}
+	}
 }
 
 // FuzzReply reads what a server might say: messages cut out of a stream, and
