@@ -33,7 +33,8 @@ type Connection struct {
 // one node; the host's own conntrack is a zone too. It starts empty: a trace is of a new connection,
 // whatever the node's real table holds.
 type Conntrack struct {
-	zones map[Zone][]*Connection
+	zones   map[Zone][]*Connection
+	learned []learned // and the flows that it would have installed
 }
 
 // Zone is one conntrack table: a numbered zone of a node's datapath, or the host's own.

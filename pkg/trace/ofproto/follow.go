@@ -50,8 +50,9 @@ func Follow(ctx context.Context, sw Switch, node string, ct *Conntrack, start St
 // A pass is one trip through the tables: from a port, or from where conntrack gives the packet back.
 type pass struct {
 	Start
-	before []Step
-	told   [][]byte // userdata of controller actions so far
+	actions string // what is executed; empty: a lookup, as Start says
+	before  []Step
+	told    [][]byte // userdata of controller actions so far
 }
 
 type follower struct {
@@ -64,8 +65,11 @@ type follower struct {
 
 func (f *follower) pass(ctx context.Context, p pass) error {
 	command, args := "ofproto/trace", []string{p.Bridge, p.Packet.String()}
-	if p.Table > 0 {
-		command, args = "ofproto/trace-packet-out", append(args, "resubmit(,"+strconv.Itoa(p.Table)+")")
+	if p.Table > 0 && p.actions == "" {
+		p.actions = "resubmit(," + strconv.Itoa(p.Table) + ")"
+	}
+	if p.actions != "" {
+		command, args = "ofproto/trace-packet-out", append(args, p.actions)
 	}
 	f.walk.Requests = append(f.walk.Requests, append([]string{command}, args...))
 	reply, err := f.sw.Control(ctx, "ovs-vswitchd", command, args...)
@@ -115,6 +119,11 @@ func (r *reading) onWire(e openflow.Event) flow.Flow {
 
 func (r *reading) read(ctx context.Context) error {
 	r.tracked, r.changed = map[int][]Tracking{}, map[Tuple]Tuple{}
+	if again, ok := r.relearned(); ok {
+		r.todo = append(r.todo, again)
+		return nil
+	}
+	r.learn()
 	events := r.replayed.Events
 	for i := 0; i < len(events); i++ {
 		e := events[i]

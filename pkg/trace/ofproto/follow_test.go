@@ -126,7 +126,7 @@ func TestFollow(t *testing.T) {
 		{"service", "dp_hash=1,tcp," + client + "," + gateway + ",nw_dst=10.96.0.11,tp_src=40000,tp_dst=80,nw_ttl=64,tcp_flags=syn",
 			[]string{"port br-int 3 10.244.1.6:40000 > 10.244.1.5:8080"}, []string{"port br-int 4 10.96.0.11:80 > 10.244.1.6:40000"}},
 		{"hairpin", "dp_hash=1,tcp," + web1 + "," + gateway + ",nw_dst=10.96.0.11,tp_src=40000,tp_dst=80,nw_ttl=64,tcp_flags=syn",
-			[]string{"port br-int 3 169.254.169.5:40000 > 10.244.1.5:8080"}, nil}, // its answer needs a flow that only a real packet installs
+			[]string{"port br-int 3 169.254.169.5:40000 > 10.244.1.5:8080"}, []string{"port br-int 3 10.96.0.11:80 > 10.244.1.5:40000"}},
 		{"tunnel", "icmp," + client + "," + gateway + ",nw_dst=10.244.2.5,icmp_type=8,nw_ttl=64",
 			[]string{"tunnel br-int 172.30.0.12 10.244.1.6:0 > 10.244.2.5:0"}, nil},
 		{"reject", "tcp," + client + "," + gateway + ",nw_dst=10.96.0.12,tp_src=40000,tp_dst=80,nw_ttl=64,tcp_flags=syn",
