@@ -88,11 +88,11 @@ func (o *traceOptions) run(ctx context.Context, from, to string) (err error) {
 	if !o.showCommands {
 		t.Commands = nil
 	}
-	o.warn(c)
-	notes := append(slices.Clone(c.Notes), g.Notes...)
-	if format != "tree" {
-		notes = append(problemTexts(c), notes...)
+	if o.machine() {
+		o.warn(c)
 	}
+	notes := append(slices.Clone(c.Notes), g.Notes...)
+	notes = append(problemTexts(c), notes...)
 	if err := o.print(format, c.Source(), notes, t); err != nil {
 		return fmt.Errorf("standard output: %w", err)
 	}

@@ -193,7 +193,7 @@ func okFaults(l *lab.Lab) []fault {
 	noLookup, lookupBack := withoutFlows("cookie=0x" + lookup + "/-1")
 	return []fault{
 		{name: "hairpin, never used", on: "node1", breaks: ":", mends: ":", asks: []faultAsk{
-			q("tcp", "shop/web-1", "shop/self", "the sender is its own backend").isUnknown().then("ovnctl trace"),
+			q("tcp", "shop/web-1", "shop/self", ""), q("tcp", "shop/web-1", "shop/self", "").v6(),
 		}},
 		{name: "port deleted", on: "node2", breaks: "ovs-vsctl del-port " + web2.Link,
 			mends: plug(web2),
@@ -274,7 +274,7 @@ func okFaults(l *lab.Lab) []fault {
 			q("icmp", "shop/client", "internet", "is not resolved yet"),
 		}},
 		{name: "tunnel not resolved", on: "node1", breaks: "ovs-appctl tnl/neigh/flush", mends: ":", still: true, asks: []faultAsk{
-			q("tcp", "shop/client", "shop/web-2", "172.30.0.12 is not resolved yet: ovs-vswitchd asks for it"),
+			q("tcp", "shop/client", "shop/web-2", ""), // asking may resolve it already
 		}},
 		acl("gateway chassis gone", "set Logical_Router GR_node1 options:chassis=nowhere", "set Logical_Router GR_node1 options:chassis="+l.Topology.Nodes[0].SystemID,
 			q("icmp", "shop/client", "internet", "nowhere")),

@@ -27,8 +27,8 @@ func (t *tracer) nextCommand(ask *question, v journey.Verdict) string {
 	switch {
 	case v.Outcome == journey.Unknown && strings.Contains(v.Cause, "--node-exec"):
 		return "ovnctl " + repeat(ask.request) + " --node-exec 'ssh {hostname}'"
-	case v.Outcome == journey.Unknown && strings.Contains(v.Cause, "ask again"):
-		return "ovnctl " + repeat(ask.request)
+	case v.Outcome == journey.Unknown && strings.Contains(v.Cause, "--record"):
+		return "ovnctl " + repeat(ask.request) + " --node-exec 'ssh {hostname}' --record DIR"
 	case v.Outcome == journey.Unknown && strings.Contains(v.Cause, "Southbound"):
 		return "ovs-vsctl get Open_vSwitch . external_ids:ovn-remote"
 	case v.Outcome == journey.Unknown && strings.Contains(v.Cause, "ovs-vswitchd"):

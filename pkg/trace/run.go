@@ -123,9 +123,6 @@ func (r *run) connection(ctx context.Context, ask *question, skip func(netip.Add
 	back, err := r.answer(ctx, forward, answer)
 	b.Reply = r.direction(answer, "est,rpl", &back, err)
 	r.checkReturn(ask, b.Reply, back)
-	if forward.at.node == ask.start.node && forward.at.bridge == ask.start.bridge && forward.at.port == ask.start.port {
-		b.Reply.Verdict = hairpin(b.Forward, b.Reply.Verdict)
-	}
 	b.Reply.Verdict.Sentence = sentence(b.Reply.Verdict, back.hops, back.reached, "the answer")
 	if b.Reply.Verdict.Outcome != journey.Delivered {
 		b.Verdict = b.Reply.Verdict
@@ -197,22 +194,6 @@ func (r *run) checkReturn(ask *question, d *journey.Direction, e ending) {
 	}
 	d.Verdict.Outcome = journey.Dropped
 	d.Verdict.Cause = fmt.Sprintf("the answer comes from %s, but %s was asked: the sender does not take it", got.Src, sent.Dst)
-}
-
-// hairpin judges the answer of a packet that came back to its own sender by a service. OVN knows such answers by
-// a flow that the first packet installs, and to be asked installs none.
-func hairpin(forward *journey.Direction, v journey.Verdict) journey.Verdict {
-	learns := slices.ContainsFunc(forward.Hops, func(h journey.Hop) bool {
-		return slices.ContainsFunc(h.Steps, func(s journey.Step) bool {
-			return slices.ContainsFunc(s.Actions, func(a string) bool { return strings.HasPrefix(a, "learn(") })
-		})
-	})
-	if v.Outcome == journey.Delivered || !learns {
-		return v
-	}
-	v.Outcome, v.Object = journey.Unknown, nil
-	v.Cause = "the sender is its own backend, and the flow by which the answer is known is installed by the first packet only: send one, and ask again"
-	return v
 }
 
 // ask understands the names of a query and builds its packet.

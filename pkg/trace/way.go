@@ -2,6 +2,7 @@ package trace
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -9,6 +10,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/cluster"
 	"github.com/ovnctl/ovnctl/pkg/flow"
 	"github.com/ovnctl/ovnctl/pkg/journey"
+	"github.com/ovnctl/ovnctl/pkg/node"
 	"github.com/ovnctl/ovnctl/pkg/topology"
 	"github.com/ovnctl/ovnctl/pkg/trace/ofproto"
 )
@@ -67,6 +69,9 @@ func (r *run) follow(ctx context.Context, start place) (ending, error) {
 		}
 		if err != nil {
 			v := journey.Verdict{Outcome: journey.Unknown, Node: b.node.Name, Datapath: b.bridge, Cause: err.Error()}
+			if errors.Is(err, node.ErrUnavailable) {
+				v.Cause = "what ovs-vswitchd on " + b.node.Name + " does with it was not saved: trace the same packet there with --record"
+			}
 			outcomes = []outcome{{end: &ending{verdict: v}}}
 		}
 		for _, o := range outcomes {
