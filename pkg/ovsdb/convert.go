@@ -7,6 +7,10 @@ import (
 	"maps"
 )
 
+// maxConverted bounds the text of all rows that conversions go through, in
+// bytes: each conversion in a file goes through all of them.
+const maxConverted = maxFile
+
 // convert gives the rows another schema, as a server does when a clustered
 // file tells of the new schema only (Open vSwitch 3.2 and later): columns
 // keep their values, rows lose what the schema lacks, and then rows that
@@ -24,9 +28,13 @@ func (s *Snapshot) convert(to *schema) error {
 		shape := newReshape(s.schema.Tables[name], to.Tables[name])
 		converted := make(map[UUID]*record, len(rows))
 		for id, r := range rows {
-			var err error
-			if converted[id], err = shape.record(r); err != nil {
-				return err
+			c, err := shape.record(r)
+			if err != nil {
+				return fmt.Errorf("table %s: row %s: %w", name, id, err)
+			}
+			converted[id] = c
+			if s.converted += int64(len(c.text) + len(id)); s.converted > maxConverted {
+				return fmt.Errorf("conversions: %w", ErrTooLarge)
 			}
 		}
 		next.tables[name] = converted
@@ -163,10 +171,11 @@ func (s *Snapshot) unreferenced() (map[rowRef]bool, error) {
 			}
 		}
 	}
+	rooted := s.schema.rooted()
 	var queue []rowRef
 	for name, rows := range s.tables {
 		for id := range rows {
-			if row := (rowRef{name, id}); !s.schema.root(name) && counts[row] == 0 {
+			if row := (rowRef{name, id}); !rooted(name) && counts[row] == 0 {
 				queue = append(queue, row)
 			}
 		}
@@ -181,7 +190,7 @@ func (s *Snapshot) unreferenced() (map[rowRef]bool, error) {
 				return
 			}
 			counts[target]--
-			if counts[target] == 0 && !s.schema.root(target.table) {
+			if counts[target] == 0 && !rooted(target.table) {
 				queue = append(queue, target)
 			}
 		})
@@ -199,33 +208,56 @@ func (s *Snapshot) references(row rowRef, weak bool, visit func(column, key stri
 	if r == nil {
 		return nil
 	}
-	for name, c := range s.schema.Tables[row.table].Columns {
-		byKey := c.keyRef.table != "" && c.keyRef.weak == weak
-		byValue := c.valueRef.table != "" && c.valueRef.weak == weak
-		if c.ephemeral || !byKey && !byValue {
-			continue
+	t := s.schema.Tables[row.table]
+	in := scanner{b: r.text}
+	err := in.object(t.names, func(column string) error {
+		if _, changed := r.changed[column]; changed || !t.Columns[column].refers(weak) {
+			return in.skip()
 		}
-		d, err := r.column(name, c)
+		d, err := in.datum()
 		if err != nil {
-			return fmt.Errorf("table %s: row %s: %w", row.table, row.id, err)
+			return err
 		}
-		for key, value := range d {
-			for _, end := range []struct {
-				ok   bool
-				to   reference
-				atom string
-			}{{byKey, c.keyRef, key}, {byValue, c.valueRef, value}} {
-				if !end.ok {
-					continue
-				}
-				in := scanner{b: []byte(end.atom)}
-				id, err := in.uuid()
-				if err != nil {
-					return fmt.Errorf("table %s: row %s: column %s: %w", row.table, row.id, name, err)
-				}
-				visit(name, key, d, rowRef{end.to.table, id})
+		return d.references(t.Columns[column], weak, func(key string, target rowRef) { visit(column, key, d, target) })
+	})
+	for column, d := range r.changed {
+		if err == nil && t.Columns[column].refers(weak) {
+			err = d.references(t.Columns[column], weak, func(key string, target rowRef) { visit(column, key, d, target) })
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("table %s: row %s: %w", row.table, row.id, err)
+	}
+	return nil
+}
+
+// refers reports whether the column's values are references of the kind.
+func (c *columnSchema) refers(weak bool) bool { return c.keyRef.is(weak) || c.valueRef.is(weak) }
+
+func (r reference) is(weak bool) bool { return r.table != "" && r.weak == weak }
+
+// references calls visit for the references in a value.
+func (d datum) references(c *columnSchema, weak bool, visit func(key string, target rowRef)) error {
+	for key, value := range d {
+		if c.keyRef.is(weak) {
+			id, err := atomUUID(key)
+			if err != nil {
+				return err
 			}
+			visit(key, rowRef{c.keyRef.table, id})
+		}
+		if c.valueRef.is(weak) {
+			id, err := atomUUID(value)
+			if err != nil {
+				return err
+			}
+			visit(key, rowRef{c.valueRef.table, id})
 		}
 	}
 	return nil
+}
+
+func atomUUID(atom string) (UUID, error) {
+	in := scanner{b: []byte(atom)}
+	return in.uuid()
 }

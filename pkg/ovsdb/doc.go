@@ -26,4 +26,12 @@
 // All queries of one Select or Load travel in one transaction: the rows are of
 // one moment. A server works on one transaction at a time, so big tables are
 // better asked for in parts.
+//
+// # Files
+//
+// OpenFile reads standalone and clustered files, compacted or not, plain or
+// compressed with gzip. The file of a member of a cluster gives the rows that the
+// member serves when it starts from that file: what the file knows to be
+// committed. Of what lies beyond, Notice tells; another member's file may know
+// more.
 package ovsdb

@@ -55,18 +55,16 @@ func (s *schema) has(table, column string) bool {
 	return column == "" || column == "_uuid" || t.Columns[column] != nil
 }
 
-// root reports whether rows of the table live without being referred to: all
-// do in a schema of old that marks no table so.
-func (s *schema) root(table string) bool {
-	if t := s.table(table); t != nil && t.IsRoot {
-		return true
-	}
-	for _, t := range s.Tables {
+// rooted returns which tables' rows live without being referred to: all do in
+// a schema of old that marks no table so.
+func (s *schema) rooted() func(table string) bool {
+	marked := map[string]bool{}
+	for name, t := range s.Tables {
 		if t.IsRoot {
-			return false
+			marked[name] = true
 		}
 	}
-	return true
+	return func(table string) bool { return len(marked) == 0 || marked[table] }
 }
 
 func parseSchema(data []byte) (*schema, error) {

@@ -18,6 +18,8 @@ type Snapshot struct {
 	damage string
 	notice string
 	dump   bool // the schema is only what the headings tell
+
+	converted int64 // bytes that conversions went through
 }
 
 // A record is one row. Its text is an object of the columns that do not hold
