@@ -175,6 +175,7 @@ func (a *annotator) addConstant(t *test, c Constant) {
 		w := want{constant: c, value: c.Value.And(all), mask: all}
 		if c.Masked {
 			w.mask = c.Mask.And(all)
+			w.value = w.value.And(w.mask)
 		}
 		t.wants = append(t.wants, w)
 		width = c.width()

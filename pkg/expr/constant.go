@@ -38,7 +38,7 @@ type Constant struct {
 	Kind ConstantKind
 	Text string // of a String its value, of the others but Integer the name without its prefix
 
-	Value      flow.Value // of an Integer; bits outside the mask are 0
+	Value      flow.Value // of an Integer, as written; bits outside the mask do not count
 	Mask       flow.Value // if Masked
 	Masked     bool
 	Format     Format

@@ -311,7 +311,6 @@ func (l *lexer) mask(c *Constant, start int) {
 	default:
 		l.fail(at, "Value and mask have incompatible formats.")
 	}
-	c.Value = c.Value.And(c.Mask)
 }
 
 func parseEthernet(s string) (uint64, bool) {

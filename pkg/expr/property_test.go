@@ -197,7 +197,9 @@ func (r reference) compare(f Field, op Op, c Constant, neg bool) bool {
 	}
 	v, want := r.value(f.Name, lo, bits), cut(new(big.Int).SetBytes(c.Value.Bytes(16)), bits)
 	if c.Masked {
-		v.And(v, new(big.Int).SetBytes(c.Mask.Bytes(16)))
+		mask := new(big.Int).SetBytes(c.Mask.Bytes(16))
+		v.And(v, mask)
+		want.And(want, mask)
 	}
 	return op.holdsFor(v.Cmp(want))
 }
@@ -214,7 +216,7 @@ func (g generator) pick(words ...string) string { return words[g.IntN(len(words)
 // fieldConstants are constants that suit fields.
 var fieldConstants = map[string][]string{
 	"eth.type": {"0x800", "0x86dd", "0x806"}, "ip.proto": {"6", "17", "58", "1"}, "eth.dst": {"0a:00:00:00:00:01", "ff:ff:ff:ff:ff:ff", "01:00:00:00:00:00/01:00:00:00:00:00", "$macs"},
-	"ip4.src": {"10.0.0.1", "10.0.0.0/24", "$as4", "$empty", "10.0.0.1/255.0.0.255"}, "ip6.dst": {"fd00::1", "fd00::/64", "ff02::1", "$as6"},
+	"ip4.src": {"10.0.0.1", "10.0.0.0/24", "$as4", "$empty", "10.0.0.1/255.0.0.255", "10.0.0.1/24"}, "ip6.dst": {"fd00::1", "fd00::/64", "ff02::1", "$as6"},
 	"tcp.dst": {"80", "443", "0x50/0xf0"}, "udp.src": {"53", "80"}, "icmp6.type": {"135", "136", "143"}, "icmp4.code": {"0", "3"},
 	"reg0": {"0", "5", "0x80000000/0x80000000"}, "xxreg0": {"5", "0x50000000000000000"}, "reg9": {"1", "2"}, "ct_mark": {"1", "0x2/0x2"},
 	"ct_label.label": {"0x55", "5"}, "vlan.vid": {"5", "6"}, "arp.op": {"1", "2"}, "ip.ttl": {"1", "255"}, "tcp.flags": {"2", "0/0x7"},

@@ -47,13 +47,14 @@ func NewAddressSet(name string, addresses []string) *AddressSet {
 }
 
 func (s *AddressSet) add(mask flow.Value, c Constant) {
+	value := c.Value.And(mask)
 	for i := range s.byMask {
 		if s.byMask[i].mask == mask {
-			s.byMask[i].values[c.Value] = c
+			s.byMask[i].values[value] = c
 			return
 		}
 	}
-	s.byMask = append(s.byMask, maskGroup{mask, map[flow.Value]Constant{c.Value: c}})
+	s.byMask = append(s.byMask, maskGroup{mask, map[flow.Value]Constant{value: c}})
 }
 
 // parseConstant reads a text that is one constant.

@@ -51,7 +51,6 @@ var definitions = []definition{
 	{name: "ct_mark.force_snat", bits: "ct_mark[3]", commit: true, since: 2203},
 	{name: "ct_mark.obs_stage", bits: "ct_mark[4..5]", commit: true, since: 2409},
 	{name: "ct_mark.allow_established", bits: "ct_mark[6]", commit: true, since: 2503},
-	{name: "ct_mark.network_function", bits: "ct_mark[7]", commit: true, since: 2603},
 	{name: "ct_mark.ecmp_reply_port", bits: "ct_mark[16..31]", commit: true, since: 2203},
 	{name: "ct_mark.obs_collector_id", bits: "ct_mark[16..23]", commit: true, since: 2409},
 
@@ -60,10 +59,12 @@ var definitions = []definition{
 	{name: "ct_label.natted", bits: "ct_label[1]", commit: true, until: gone},
 	{name: "ct_label.skip_snat", bits: "ct_label[2]", commit: true, since: 2203, until: gone},
 	{name: "ct_label.force_snat", bits: "ct_label[3]", commit: true, since: 2203, until: gone},
-	{name: "ct_label.tun_if_id", bits: "ct_label[8]", commit: true, since: 2603},
-	{name: "ct_label.nf_id", bits: "ct_label[17..24]", commit: true, since: 2603},
+	{name: "ct_label.nf", bits: "ct_label[7]", commit: true, since: 2509},
+	{name: "ct_label.tun_if", bits: "ct_label[8]", commit: true, since: 2603},
+	{name: "ct_label.nf_id", bits: "ct_label[17..24]", commit: true, since: 2509},
 	{name: "ct_label.ecmp_reply_eth", bits: "ct_label[32..79]", commit: true},
 	{name: "ct_label.ecmp_reply_port", bits: "ct_label[80..95]", commit: true, until: gone},
+	{name: "ct_label.tun_if_id", bits: "ct_label[80..95]", commit: true, since: 2603},
 	{name: "ct_label.acl_id", bits: "ct_label[80..95]", commit: true, since: 2503},
 	{name: "ct_label.label", bits: "ct_label[96..127]", commit: true, since: 2112},
 	{name: "ct_label.obs_point_id", bits: "ct_label[96..127]", commit: true, since: 2409},
@@ -111,7 +112,7 @@ var definitions = []definition{
 	{name: "icmp4.type", field: "icmp_type", needs: "icmp4"},
 	{name: "icmp4.code", field: "icmp_code", needs: "icmp4"},
 	{name: "icmp4.frag_mtu", writeOnly: 16},
-	{name: "icmp4.inner_ip4.src", writeOnly: 32, since: 2603},
+	{name: "icmp4.inner_ip4.src", writeOnly: 32, since: 2609},
 	{name: "igmp", predicate: "ip4 && ip.proto == 2", until: 2409},
 	{name: "igmp", predicate: "ip4.mcast && ip.proto == 2", since: 2409},
 
@@ -173,14 +174,14 @@ var definitions = []definition{
 // conntrackDefinitions replace those of the same name in flows that are tagged acl_ct_translation (26.03): what they
 // say of the ports of a packet is looked up in conntrack, so that it holds for later fragments too.
 var conntrackDefinitions = []definition{
-	{name: "ct_proto", field: "ct_nw_proto", needs: "ct.trk"},
-	{name: "tcp", predicate: "ct_proto == 6"},
+	{name: "ct_proto", field: "ct_nw_proto"},
+	{name: "tcp", predicate: "ct.trk && !ct.inv && ct_proto == 6"},
 	{name: "tcp.src", field: "ct_tp_src", needs: "tcp"},
 	{name: "tcp.dst", field: "ct_tp_dst", needs: "tcp"},
-	{name: "udp", predicate: "ct_proto == 17"},
+	{name: "udp", predicate: "ct.trk && !ct.inv && ct_proto == 17"},
 	{name: "udp.src", field: "ct_tp_src", needs: "udp"},
 	{name: "udp.dst", field: "ct_tp_dst", needs: "udp"},
-	{name: "sctp", predicate: "ct_proto == 132"},
+	{name: "sctp", predicate: "ct.trk && !ct.inv && ct_proto == 132"},
 	{name: "sctp.src", field: "ct_tp_src", needs: "sctp"},
 	{name: "sctp.dst", field: "ct_tp_dst", needs: "sctp"},
 }
