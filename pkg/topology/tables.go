@@ -42,6 +42,33 @@ type sbTables struct {
 	Gateways  []sb.GatewayChassis
 }
 
+// A workload is the Port_Binding of a plain port with what only the Southbound
+// knows of it. There are tens of thousands of them and the server is busy with
+// each column of each: what the Northbound says too is not asked for again.
+type workload struct {
+	UUID                       ovsdb.UUID            `ovsdb:"_uuid"`
+	LogicalPort                string                `ovsdb:"logical_port"`
+	Datapath                   ovsdb.UUID            `ovsdb:"datapath"`
+	TunnelKey                  int                   `ovsdb:"tunnel_key"`
+	Chassis                    ovsdb.Set[ovsdb.UUID] `ovsdb:"chassis"`
+	AdditionalChassis          ovsdb.Set[ovsdb.UUID] `ovsdb:"additional_chassis"`
+	RequestedChassis           ovsdb.Set[ovsdb.UUID] `ovsdb:"requested_chassis"`
+	RequestedAdditionalChassis ovsdb.Set[ovsdb.UUID] `ovsdb:"requested_additional_chassis"`
+	MAC                        ovsdb.Set[string]     `ovsdb:"mac"`
+	Up                         ovsdb.Set[bool]       `ovsdb:"up"`
+}
+
+// Table returns Port_Binding.
+func (workload) Table() string { return "Port_Binding" }
+
+func (w workload) binding() sb.PortBinding {
+	return sb.PortBinding{
+		UUID: w.UUID, LogicalPort: w.LogicalPort, Datapath: w.Datapath, TunnelKey: w.TunnelKey, Chassis: w.Chassis,
+		AdditionalChassis: w.AdditionalChassis, RequestedChassis: w.RequestedChassis,
+		RequestedAdditionalChassis: w.RequestedAdditionalChassis, MAC: w.MAC, Up: w.Up,
+	}
+}
+
 // sbServices are needed only where no Northbound says the same.
 type sbServices struct {
 	LoadBalancers []sb.LoadBalancer
@@ -78,7 +105,7 @@ func readZone(ctx context.Context, name string, north, south ovsdb.Reader) (zone
 	var northErr, southErr error
 	var wg sync.WaitGroup
 	wg.Go(func() { z.nb, northErr = read[nbTables](ctx, north) })
-	wg.Go(func() { z.sb, southErr = read[sbTables](ctx, south) })
+	wg.Go(func() { z.sb, southErr = readSouthbound(ctx, south, north != nil) })
 	wg.Wait()
 	var servicesErr error
 	if z.nb == nil && z.sb != nil {
@@ -104,6 +131,29 @@ func read[T any](ctx context.Context, r ovsdb.Reader) (*T, error) {
 		return nil, unread(r, err)
 	}
 	return tables, nil
+}
+
+// readSouthbound reads the tables of a Southbound, beside a Northbound without
+// what that one says too.
+func readSouthbound(ctx context.Context, r ovsdb.Reader, beside bool) (*sbTables, error) {
+	if r == nil || !beside {
+		return read[sbTables](ctx, r)
+	}
+	t := new(sbTables)
+	var workloads []workload
+	err := r.Select(ctx,
+		&ovsdb.Query{Rows: &t.Chassis}, &ovsdb.Query{Rows: &t.Encaps}, &ovsdb.Query{Rows: &t.Datapaths},
+		&ovsdb.Query{Rows: &t.HAGroups}, &ovsdb.Query{Rows: &t.HAChassis}, &ovsdb.Query{Rows: &t.Gateways},
+		&ovsdb.Query{Rows: &t.Ports, Where: []ovsdb.Condition{ovsdb.Where("type", "!=", "")}},
+		&ovsdb.Query{Rows: &workloads, Where: []ovsdb.Condition{ovsdb.Where("type", "==", "")}},
+	)
+	if err != nil {
+		return nil, unread(r, err)
+	}
+	for _, w := range workloads {
+		t.Ports = append(t.Ports, w.binding())
+	}
+	return t, nil
 }
 
 // readers bounds the databases that are read at the same time.
