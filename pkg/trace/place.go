@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
+	"time"
 
 	"github.com/ovnctl/ovnctl/pkg/cluster"
 	"github.com/ovnctl/ovnctl/pkg/decode"
@@ -74,17 +75,25 @@ func (t *tracer) view(ctx context.Context, n *cluster.Node) (*nodeView, error) {
 	if text, err := n.Host.Dump(ctx, bridge, node.TLVMap); err == nil {
 		tlvs = openflow.ParseTLVMap(text)
 	}
-	var release decode.Version // of ovn-controller; which flag bits it uses depends on it
-	if text, err := n.Host.Control(ctx, "ovn-controller", "version"); err == nil {
-		release = decode.ParseVersion(text)
-	}
-	v.names = decode.NewNames(zone.logical, rows, tlvs, release)
+	v.names = decode.NewNames(zone.logical, rows, tlvs, release(ctx, n))
 	v.decoder = &decode.Decoder{Names: v.names, Flows: zone.flows, Objects: zone.objects}
 	if t.views == nil {
 		t.views = map[*cluster.Node]*nodeView{}
 	}
 	t.views[n] = v
 	return v, nil
+}
+
+// release is that of a node's ovn-controller, zero if it does not say so soon: which flag bits it uses depends on it,
+// and no more. A controller that hangs must not hold the trace.
+func release(ctx context.Context, n *cluster.Node) decode.Version {
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+	defer cancel()
+	text, err := n.Host.Control(ctx, "ovn-controller", "version")
+	if err != nil {
+		return decode.Version{}
+	}
+	return decode.ParseVersion(text)
 }
 
 // unreadable says why a node cannot be asked, and how it could be.
