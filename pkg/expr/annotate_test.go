@@ -217,7 +217,7 @@ func TestDecisions(t *testing.T) {
 			leaves += word(i > 0, "|", "") + text[at.Start:at.End]
 			for j, one := range d.Tests {
 				if i == 0 {
-					tests += word(j > 0, "|", "") + one.Text
+					tests += word(j > 0, "|", "") + one.String()
 				}
 			}
 		}

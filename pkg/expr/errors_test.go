@@ -133,6 +133,7 @@ func wrongMatch(text string) error {
 // The messages are those of ovn-trace, which reads matches as ovn-controller does.
 func TestErrorsSayWhatOVNSays(t *testing.T) {
 	l := labtest.Shared(t, lab.OVNKubernetes())
+	dp := datapath(t, l)
 	lines := strings.Split(strings.TrimPrefix(strings.TrimRight(wrong, "\n"), "\n"), "\n")
 	for i := 0; i+1 < len(lines); i += 2 {
 		text, want := lines[i], lines[i+1]
@@ -146,7 +147,7 @@ func TestErrorsSayWhatOVNSays(t *testing.T) {
 		if got := mark + " " + e.Error(); got != want || shown != text {
 			t.Errorf("got\n%s\n%s\nwant\n%s\n%s", shown, got, text, want)
 		}
-		out, err := exec.CommandContext(t.Context(), "ovn-trace", "--db="+l.SB(), datapath(t, l), text).CombinedOutput()
+		out, err := exec.CommandContext(t.Context(), "ovn-trace", "--db="+l.SB(), dp, text).CombinedOutput()
 		if want := "error parsing flow: " + e.Error() + "\n"; string(out) != want {
 			t.Errorf("%s: ovn-trace says %q (%v), want %q", text, out, err, want)
 		}

@@ -27,11 +27,15 @@ type Decision struct {
 
 // A Test is a comparison that was made: the one that a leaf says, or one that it implies.
 type Test struct {
-	Text  string     // "ip.proto == 6"
 	Ref   Ref        // the field; Ref.Symbol is nil if there is none
 	Found flow.Value // what the packet has there
 	Holds bool
+
+	made condition
 }
+
+// String writes the comparison: ip.proto == 6.
+func (t Test) String() string { return t.made.String() }
 
 // Evaluate is Matches with the leaves that decided.
 func (c *Condition) Evaluate(p *flow.Flow, env Env) (bool, []Decision) {
@@ -192,7 +196,7 @@ func (d *decider) decide(c condition) bool {
 		return holds
 	}
 	holds := c.holds(d.p, d.env)
-	t := Test{Text: c.String(), Holds: holds}
+	t := Test{Holds: holds, made: c}
 	if c, ok := c.(*test); ok {
 		t.Ref, t.Found = c.ref, c.ref.Get(d.p)
 	}

@@ -1,6 +1,7 @@
 package expr
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
@@ -16,6 +17,14 @@ func seeds(f *testing.F, table string) {
 	}
 }
 
+// showsCaret checks that an error can say where it is.
+func showsCaret(t *testing.T, err error) {
+	var e *SyntaxError
+	if !errors.As(err, &e) || !strings.Contains(e.Caret(), "\n") || e.Start < 0 || e.Start > e.End || e.End > len(e.Text) {
+		t.Fatalf("error %#v", err)
+	}
+}
+
 // What parses prints as a text that parses to an equal tree, which can be annotated and evaluated if the first can.
 func FuzzMatch(f *testing.F) {
 	seeds(f, matches)
@@ -24,7 +33,7 @@ func FuzzMatch(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		m, err := ParseMatch(text)
 		if err != nil {
-			_ = err.(*SyntaxError).Caret()
+			showsCaret(t, err)
 			return
 		}
 		printed := m.String()
@@ -41,7 +50,7 @@ func FuzzMatch(f *testing.F) {
 			t.Fatalf("%q: %v, printed as %q: %v", text, err1, printed, err2)
 		}
 		if err1 != nil {
-			_ = err1.(*SyntaxError).Caret()
+			showsCaret(t, err1)
 			return
 		}
 		var p flow.Flow
@@ -64,7 +73,7 @@ func FuzzActions(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		a, err := ParseActions(text)
 		if err != nil {
-			_ = err.(*SyntaxError).Caret()
+			showsCaret(t, err)
 			return
 		}
 		printed := a.String()

@@ -140,7 +140,7 @@ func (s southbound) PortGroup(name string) (*PortGroup, bool) {
 	return g, ok
 }
 
-func southboundSets(t *testing.T, l *lab.Lab) southbound {
+func southboundSets(t testing.TB, l *lab.Lab) southbound {
 	s := southbound{map[string]*AddressSet{}, map[string]*PortGroup{}}
 	for _, row := range rows(t, l, "Address_Set") {
 		set := NewAddressSet(row.text("name"), row.set("addresses"))
@@ -193,7 +193,7 @@ func (r row) options() map[string]string {
 	return m
 }
 
-func rows(t *testing.T, l *lab.Lab, table string) []row {
+func rows(t testing.TB, l *lab.Lab, table string) []row {
 	t.Helper()
 	out, err := exec.CommandContext(t.Context(), "ovsdb-client", "dump", "-f", "json", l.SB(), "OVN_Southbound", table).Output()
 	if err != nil {

@@ -103,12 +103,18 @@ func (l *lexer) force(k kind) {
 	}
 }
 
-// peek returns the kind of the token after the current one. What cannot be a token has no kind.
-func (l *lexer) peek() (k kind) {
-	ahead := &lexer{in: l.in, pos: l.pos}
-	defer func() { _ = recover() }()
-	ahead.next()
-	return ahead.tok.kind
+// peek returns which of the signs that tell actions and functions apart follows the current token, "" if none does.
+func (l *lexer) peek() kind {
+	pos := l.pos
+	l.skipSpace()
+	rest := l.in[l.pos:]
+	l.pos = pos
+	for _, k := range []kind{"<->", "==", "=", "(", "[", ";"} {
+		if strings.HasPrefix(rest, string(k)) {
+			return k
+		}
+	}
+	return ""
 }
 
 // next reads the token that follows.

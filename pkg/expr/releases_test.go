@@ -3,6 +3,7 @@
 package expr
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/ovnctl/ovnctl/internal/lab"
@@ -15,9 +16,42 @@ func TestReleasesLogicalFlows(t *testing.T) {
 		for name, topology := range lab.Topologies() {
 			if topology.OVN {
 				t.Run(release+"/"+name, func(t *testing.T) {
-					understands(t, labtest.Own(t, topology, lab.Options{Release: release}))
+					l := labtest.Own(t, topology, lab.Options{Release: release})
+					understands(t, l)
+					if name == lab.KubeOVN().Name {
+						knowsSymbols(t, l)
+					}
 				})
 			}
 		}
 	}
+}
+
+// knowsSymbols asks the ovn-trace of a lab for every symbol of the table: what it knows, the table of its release has.
+func knowsSymbols(t *testing.T, l *lab.Lab) {
+	t.Helper()
+	release, err := ParseVersion(rows(t, l, "SB_Global")[0].options()["northd_internal_version"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	table, dp := SymbolsOf(Profile{Version: release}), datapath(t, l)
+	asked, known, more := map[string]bool{}, 0, []string(nil)
+	for _, d := range definitions {
+		if asked[d.name] {
+			continue
+		}
+		asked[d.name] = true
+		out, _ := l.Command(t.Context(), "central", "ovn-trace", "--db="+l.SB(), dp, d.name+" == 0").CombinedOutput()
+		theirs := !strings.Contains(string(out), "`"+d.name+"' expecting field name")
+		_, ours := table.Lookup(d.name)
+		switch {
+		case theirs && !ours:
+			t.Errorf("%s is a symbol of OVN %v: %s", d.name, release, out)
+		case ours && !theirs:
+			more = append(more, d.name)
+		case ours:
+			known++
+		}
+	}
+	t.Logf("OVN %v: %d symbols known to both; point releases later than it know %v", release, known, more)
 }
