@@ -240,6 +240,23 @@ func TestClusteredSouthbound(t *testing.T) {
 	}
 }
 
+// TestWholeColumns reads what servers wrote before they recorded differences.
+func TestWholeColumns(t *testing.T) {
+	dir := ovsdbtest.Dir(t)
+	file := filepath.Join(dir, "db")
+	ovsdbtest.Run(t, "ovsdb-tool", "create-cluster", file, ovsdbtest.Northbound, "tcp:"+ovsdbtest.Address(t, "::1"))
+	s := ovsdbtest.Serve(t, dir, file, "OVN_Northbound", "--disable-file-column-diff")
+	waitFor(t, "the server to lead", func() bool { return strings.Contains(s.Appctl("cluster/status", s.DB), "Role: leader") })
+	work(s, rand.New(rand.NewPCG(9, 1)), 30)
+	if settled(t, "whole columns", s) < 5 {
+		t.Error("too little was compared")
+	}
+	text, err := os.ReadFile(file)
+	if err != nil || bytes.Contains(text, []byte("_is_diff")) {
+		t.Errorf("the file holds differences (%v)", err)
+	}
+}
+
 // TestOverwrittenEntries has a leader write what never becomes committed, then
 // a new leader write something else in its place.
 func TestOverwrittenEntries(t *testing.T) {
