@@ -178,9 +178,16 @@ func (f *finder) proc(parts ...string) string {
 	return filepath.Join(append([]string{f.HostRoot, "/proc"}, parts...)...)
 }
 
-// processes lists the running daemons of these names, newest first.
+// processes lists the running daemons of these names: those of this network
+// namespace before those of others, which may be other hosts, and the newest
+// first.
 func (f *finder) processes(daemons ...string) []int {
-	var pids []int
+	type daemon struct {
+		pid     int
+		foreign bool
+	}
+	var found []daemon
+	here, _ := os.Readlink(f.proc("self", "ns/net"))
 	all, _ := os.ReadDir(f.proc())
 	for _, process := range all {
 		pid, err := strconv.Atoi(process.Name())
@@ -189,10 +196,23 @@ func (f *finder) processes(daemons ...string) []int {
 		}
 		comm, err := os.ReadFile(f.proc(process.Name(), "comm"))
 		if err == nil && slices.Contains(daemons, strings.TrimSpace(string(comm))) {
-			pids = append(pids, pid)
+			there, _ := os.Readlink(f.proc(process.Name(), "ns/net"))
+			found = append(found, daemon{pid, there != here})
 		}
 	}
-	slices.SortFunc(pids, func(a, b int) int { return b - a })
+	slices.SortFunc(found, func(a, b daemon) int {
+		if a.foreign != b.foreign {
+			if a.foreign {
+				return 1
+			}
+			return -1
+		}
+		return b.pid - a.pid
+	})
+	pids := make([]int, len(found))
+	for i, d := range found {
+		pids[i] = d.pid
+	}
 	return pids
 }
 
