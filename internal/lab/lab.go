@@ -212,13 +212,28 @@ func (l *Lab) wait(ctx context.Context) error {
 			args = append(args, "--", "wait-until", "Logical_Switch_Port", p.Name, "up=true")
 		}
 		if _, err := l.Run(ctx, central, args...); err != nil {
-			return err
+			return fmt.Errorf("%w\n%s", err, l.unready(ctx))
 		}
 		if _, err := l.Run(ctx, central, append(l.nbctl(), "--wait=hv", "sync")...); err != nil {
-			return err
+			return fmt.Errorf("%w\n%s", err, l.unready(ctx))
 		}
 	}
 	return each(l.Topology.Nodes, func(n Node) error { return l.prime(ctx, n) })
+}
+
+// unready says which ports are not up, and what the controllers wrote last.
+func (l *Lab) unready(ctx context.Context) string {
+	ports, err := l.Run(ctx, central, append(l.nbctl(), "--bare", "--columns=name", "find", "Logical_Switch_Port", "up=false")...)
+	text := fmt.Sprintf("ports not up: %s %v", strings.Join(strings.Fields(ports), " "), err)
+	for _, n := range l.Topology.Nodes {
+		logs, _ := filepath.Glob(filepath.Join(l.Dir, n.Name, "var/log/*/ovn-controller.log"))
+		for _, log := range logs {
+			if b, err := os.ReadFile(log); err == nil {
+				text += "\n" + log + ": " + tail(string(b))
+			}
+		}
+	}
+	return text
 }
 
 // prime tells the datapath the MAC addresses of the other tunnel ends, since it drops the first packet to one that it does not
