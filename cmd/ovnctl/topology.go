@@ -216,14 +216,17 @@ func (o *options) warn(c *cluster.Cluster) {
 	}
 }
 
+func problemText(p cluster.Problem) string {
+	if p.Next == "" {
+		return p.Error()
+	}
+	return p.Error() + " (" + p.Next + ")"
+}
+
 func problemTexts(c *cluster.Cluster) []string {
 	var out []string
 	for _, p := range c.Problems {
-		text := p.Error()
-		if p.Next != "" {
-			text += " (" + p.Next + ")"
-		}
-		out = append(out, text)
+		out = append(out, problemText(p))
 	}
 	return out
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -92,7 +93,11 @@ func (o *traceOptions) run(ctx context.Context, from, to string) (err error) {
 		o.warn(c)
 	}
 	notes := append(slices.Clone(c.Notes), g.Notes...)
-	notes = append(problemTexts(c), notes...)
+	for _, p := range c.Problems {
+		if !strings.Contains(t.Verdict.Cause, p.Error()) { // else the verdict says it
+			notes = append(notes, problemText(p))
+		}
+	}
 	if err := o.print(format, c.Source(), notes, t); err != nil {
 		return fmt.Errorf("standard output: %w", err)
 	}

@@ -83,10 +83,11 @@ type Problem struct {
 
 // Error is p in one line without the next step.
 func (p Problem) Error() string {
-	if p.Where == "" || strings.Contains(p.Err.Error(), p.Where) {
-		return fmt.Sprintf("cannot read %s: %v", p.What, p.Err)
+	reason := strings.TrimPrefix(p.Err.Error(), p.What+": ")
+	if p.Where == "" || strings.Contains(reason, p.Where) {
+		return fmt.Sprintf("cannot read %s: %s", p.What, reason)
 	}
-	return fmt.Sprintf("cannot read %s at %s: %v", p.What, p.Where, p.Err)
+	return fmt.Sprintf("cannot read %s at %s: %s", p.What, p.Where, reason)
 }
 
 // Unwrap is the cause.

@@ -3,6 +3,7 @@ package cluster
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"sync"
@@ -224,8 +225,7 @@ func chassisNodes(zone *Zone, rows []chassisRow) []*Node {
 // there is no way to it.
 func otherHost(config Config, name, hostname string) (h node.Host, far bool) {
 	if config.NodeExec == "" {
-		err := fmt.Errorf("no way to it was given: %w", node.ErrUnavailable)
-		return node.Unreachable(name, err), true
+		return node.Unreachable(name, errors.New("it is another host")), true
 	}
 	h, err := node.Remote(node.RemoteConfig{Name: name, Hostname: hostname, Prefix: config.NodeExec, Timeout: config.Timeout})
 	if err != nil {

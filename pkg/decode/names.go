@@ -22,23 +22,23 @@ type Southbound struct {
 	LoadBalancers     []LoadBalancer
 }
 
-// PortBinding and LoadBalancer are rows with the columns that make names, which
-// of these tables is a small part: servers take long for all of them.
-type (
-	PortBinding struct {
-		UUID        ovsdb.UUID            `ovsdb:"_uuid"`
-		LogicalPort string                `ovsdb:"logical_port"`
-		Type        string                `ovsdb:"type"`
-		Datapath    ovsdb.UUID            `ovsdb:"datapath"`   // Datapath_Binding
-		TunnelKey   int                   `ovsdb:"tunnel_key"` // 1 to 32767
-		Chassis     ovsdb.Set[ovsdb.UUID] `ovsdb:"chassis"`    // Chassis that holds the port
-		ExternalIDs map[string]string     `ovsdb:"external_ids"`
-	}
-	LoadBalancer struct {
-		UUID ovsdb.UUID `ovsdb:"_uuid"`
-		Name string     `ovsdb:"name"`
-	}
-)
+// A PortBinding is a row with the columns that make names, a small part of
+// them: servers take long for all.
+type PortBinding struct {
+	UUID        ovsdb.UUID            `ovsdb:"_uuid"`
+	LogicalPort string                `ovsdb:"logical_port"`
+	Type        string                `ovsdb:"type"`
+	Datapath    ovsdb.UUID            `ovsdb:"datapath"`   // Datapath_Binding
+	TunnelKey   int                   `ovsdb:"tunnel_key"` // 1 to 32767
+	Chassis     ovsdb.Set[ovsdb.UUID] `ovsdb:"chassis"`    // Chassis that holds the port
+	ExternalIDs map[string]string     `ovsdb:"external_ids"`
+}
+
+// A LoadBalancer is a row with the columns that make names.
+type LoadBalancer struct {
+	UUID ovsdb.UUID `ovsdb:"_uuid"`
+	Name string     `ovsdb:"name"`
+}
 
 // Table returns Port_Binding.
 func (PortBinding) Table() string { return "Port_Binding" }

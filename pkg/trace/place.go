@@ -101,9 +101,9 @@ func (t *tracer) unreadable(n *cluster.Node) error {
 	for _, p := range t.cluster.Problems {
 		if p.What == "node "+n.Name {
 			if p.Next != "" {
-				return fmt.Errorf("%w: %s", p.Err, p.Next)
+				return fmt.Errorf("%w: %s", p, p.Next)
 			}
-			return p.Err
+			return p
 		}
 	}
 	return fmt.Errorf("node %s was not read: run ovnctl there, or give --node-exec 'PREFIX {hostname}'", n.Name)

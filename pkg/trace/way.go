@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
+	"strings"
 
 	"github.com/ovnctl/ovnctl/pkg/cluster"
 	"github.com/ovnctl/ovnctl/pkg/flow"
@@ -204,13 +205,36 @@ func (r *run) resolved(ctx context.Context, p place, leaf ofproto.Leaf) (*place,
 		return nil, ""
 	}
 	mac, from := r.macOf(ctx, p.node, hop)
+	told := fmt.Sprintf("and is told %s (%s)", mac, from)
 	if mac == "" {
-		return nil, ""
+		if !r.asksOutside(p.node, leaf) || p.node.silent(ctx, hop) {
+			return nil, ""
+		}
+		mac, told = outsideMAC, "and somebody outside is taken to answer"
 	}
 	next := last.Before
 	setMAC(&next, "eth_dst", mac)
-	note := fmt.Sprintf("%s is not resolved yet: ovn-controller asks for it, and is told %s (%s)", hop, mac, from)
+	note := fmt.Sprintf("%s is not resolved yet: ovn-controller asks for it, %s", hop, told)
 	return &place{node: p.node, bridge: last.Bridge, table: last.Table, packet: next}, note
+}
+
+// outsideMAC stands for the address of a machine outside that nobody has spoken to yet.
+const outsideMAC = "02:00:00:00:00:01"
+
+// asksOutside says whether the question for a MAC address goes to a physical network, where nobody can be
+// looked at.
+func (r *run) asksOutside(n *nodeView, leaf ofproto.Leaf) bool {
+	name := strings.TrimPrefix(r.outport(n, leaf.Packet), "cr-")
+	port := r.graph.PortByName(name)
+	return port != nil && r.leadsOut(port)
+}
+
+// silent says whether a node has asked for the MAC address of a neighbour in vain.
+func (v *nodeView) silent(ctx context.Context, a netip.Addr) bool {
+	net, err := v.net(ctx)
+	return err == nil && slices.ContainsFunc(net.Neighbours, func(x node.Neighbour) bool {
+		return x.Addr == a && (x.State == "failed" || x.State == "incomplete")
+	})
 }
 
 // macOf looks for the MAC address of a neighbour of a node: in OVN, on the node that has the address, and
