@@ -41,6 +41,8 @@ func TestCluster(t *testing.T) {
 		t.Errorf("with a CA file that is not there: exit %d, %s", wrong.code, wrong.stderr)
 	}
 
+	n.memberFiles(t, keys)
+
 	leader := clusterLeader(t, l)
 	killMember(t, l, leader)
 	n.ovnctl(t, ask...).wants(t, "after the leader died", exitOK, journey.Delivered, false)
@@ -59,6 +61,40 @@ func TestCluster(t *testing.T) {
 		}
 	}
 	last.wants(t, "with one member left", exitOK, journey.Delivered, true)
+}
+
+// memberFiles shows the topology from the files of a member as they lie there: the logical network is the
+// one that the servers tell of.
+func (n *onNode) memberFiles(t *testing.T, keys []string) {
+	t.Helper()
+	dir := t.TempDir()
+	for file, name := range map[string]string{"ovnnb_db.db": "nb.db", "ovnsb_db.db": "sb.db"} {
+		b, err := os.ReadFile(filepath.Join(n.lab.Dir, n.lab.Centrals()[0], "var/lib/ovn", file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	show := []string{"topology", "show", "--logical", "-o", "json"}
+	live := n.ovnctl(t, append(show, append(keys, "--nb", n.lab.NB())...)...)
+	saved := n.ovnctl(t, append(show, "--offline", dir)...)
+	for _, part := range []string{"switches", "routers", "loadBalancers", "nat", "policies", "portGroups"} {
+		if got, want := saved.part(t, part), live.part(t, part); len(want) < 10 || !bytes.Equal(got, want) {
+			t.Errorf("%s from the files of a member (exit %d):\n%s\nfrom the servers (exit %d):\n%s", part, saved.code, got, live.code, want)
+		}
+	}
+}
+
+// part is one list of a document.
+func (a clusterAnswer) part(t *testing.T, name string) []byte {
+	t.Helper()
+	var doc map[string]json.RawMessage
+	if err := json.Unmarshal(a.stdout, &doc); err != nil {
+		t.Errorf("%v\n%s%s", err, a.stdout, a.stderr)
+	}
+	return doc[name]
 }
 
 // onNode runs ovnctl on a node of a lab.

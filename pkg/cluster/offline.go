@@ -162,6 +162,9 @@ func (o *offlineDir) database(name string, which central) ovsdb.Reader {
 				if p := damaged(which.name, db); p != nil {
 					o.c.Problems = append(o.c.Problems, *p)
 				}
+				if notice := db.Notice(); notice != "" {
+					o.c.note(origin + ": " + notice)
+				}
 				return db
 			}
 			err = fmt.Errorf("this is a database of %s", db.Name())
