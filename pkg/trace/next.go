@@ -103,12 +103,15 @@ func (t *tracer) command(n *nodeView, text string) {
 	}
 }
 
+// plainInShell are the characters that mean nothing to a shell.
+const plainInShell = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:=,@%+"
+
 // shell writes a command as a shell takes it.
 func shell(words []string) string {
 	quoted := make([]string, len(words))
 	for i, w := range words {
 		quoted[i] = w
-		if strings.ContainsAny(w, " '\"()$*?;&|<>\\`") {
+		if w == "" || strings.Trim(w, plainInShell) != "" {
 			quoted[i] = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
 		}
 	}
