@@ -74,7 +74,7 @@ func (k OutputKind) String() string { return outputNames[k] }
 // the tunnel fields that it is sent with.
 type OutputEvent struct {
 	Kind   OutputKind
-	Port   flow.PortID // zero where NORMAL or FLOOD chose a patch port
+	Port   flow.PortID // zero where NORMAL or FLOOD chose a patch port; of a bundle its first member
 	InPort bool        // sent back by the port it came in by
 	Peer   string      // ToPatch: the bridge entered; ToNativeTunnel: the one it leaves by
 

@@ -57,11 +57,31 @@ func (m *machine) action(w *walk, n *Node) {
 		// What a resubmit found is in the lines that follow; the others change
 		// nothing that the packet shows.
 	default:
+		if port, ok := firstMember(n.Action); ok {
+			m.output(w, n, Output{Port: port})
+			return
+		}
 		if next := w.peek(); next != nil && next.Kind == NodeDetail && strings.Contains(next.Text, " is now ") {
 			return // the reply says what it did
 		}
 		m.emit(Event{Kind: EventUnknown, Node: n, Text: n.Text})
 	}
+}
+
+// firstMember is the port that a bundle action sends to, as far as its arguments tell: with active_backup, which
+// OVN uses, the first member unless its link is dead.
+func firstMember(a Action) (flow.PortID, bool) {
+	bundle, ok := a.(Other)
+	if !ok || bundle.Name != "bundle" {
+		return flow.PortID{}, false
+	}
+	for _, arg := range bundle.Args {
+		if arg.Key == "members" || arg.Key == "slaves" {
+			port, err := flow.ParsePort(arg.Value)
+			return port, err == nil
+		}
+	}
+	return flow.PortID{}, false
 }
 
 // drop is what the reply prints for a flow without actions, and also below a

@@ -15,6 +15,12 @@ import (
 // toTunnel takes an encapsulated packet on to the node that has the other end.
 func (r *run) toTunnel(ctx context.Context, p place, leaf ofproto.Leaf, o *outcome) error {
 	port, _ := p.node.names.OFPort(leaf.Bridge, int(leaf.Port.Number))
+	if port.Tunnel != nil && leaf.Remote.IsValid() && port.Tunnel.Remote != leaf.Remote {
+		// Of a bundle the first member is not alive.
+		if alive, ok := p.node.names.TunnelFrom(leaf.Remote, netip.Addr{}); ok {
+			port = alive
+		}
+	}
 	tun := &journey.Encapsulation{Type: port.Type, Key: leaf.Packet.Uint("tun_id")}
 	remote := leaf.Remote
 	var to *cluster.Node

@@ -170,6 +170,8 @@ func (r *run) leave(ctx context.Context, p place, leaf ofproto.Leaf, o *outcome)
 		return r.toPort(ctx, p, leaf, o)
 	case ofproto.ToTunnel:
 		return r.toTunnel(ctx, p, leaf, o)
+	case ofproto.Unknown:
+		o.end = &ending{verdict: r.stopped(p, o, journey.Unknown, "the action "+leaf.Reason+" is not understood")}
 	case ofproto.Failed:
 		o.end = &ending{verdict: r.stopped(p, o, journey.Dropped, "Open vSwitch gives up: "+leaf.Reason)}
 	default:

@@ -124,6 +124,7 @@ func (r *reading) read(ctx context.Context) error {
 		return nil
 	}
 	r.learn()
+	unknown := "" // an action that might have sent the packet on
 	events := r.replayed.Events
 	for i := 0; i < len(events); i++ {
 		e := events[i]
@@ -144,9 +145,18 @@ func (r *reading) read(ctx context.Context) error {
 			}
 		case openflow.EventError:
 			r.reason = e.Text
+		case openflow.EventUnknown:
+			if !strings.HasPrefix(e.Text, "sample(") { // which only tells of the packet
+				unknown = e.Text
+			}
 		}
 	}
 	if r.went {
+		return nil
+	}
+	if unknown != "" {
+		r.reason = unknown
+		r.leaf(r.lastStep(), Leaf{Kind: Unknown})
 		return nil
 	}
 	last := r.lastStep()

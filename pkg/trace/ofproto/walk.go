@@ -24,6 +24,7 @@ const (
 	ToController LeafKind = "controller" // a controller action takes it
 	Dropped      LeafKind = "drop"       // no action sends it anywhere
 	Failed       LeafKind = "failed"     // Open vSwitch gives up on it
+	Unknown      LeafKind = "unknown"    // an action that is not understood may send it anywhere
 )
 
 // A Leaf is one place where the packet, or a copy of it, leaves the bridges of a node.

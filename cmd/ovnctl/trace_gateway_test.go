@@ -1,0 +1,40 @@
+package main
+
+import (
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/ovnctl/ovnctl/internal/lab"
+	"github.com/ovnctl/ovnctl/internal/lab/labtest"
+	"github.com/ovnctl/ovnctl/pkg/journey"
+)
+
+// TestTraceGatewayGroup traces through a gateway port that two chassis may hold: the others send to whichever
+// is alive by a bundle action, and the reply of the switch does not name the port that it chose.
+func TestTraceGatewayGroup(t *testing.T) {
+	l := labtest.Own(t, lab.OVNKubernetes(), lab.Options{})
+	n := &onNode{lab: l, node: "node1"}
+	node3, _ := l.Topology.Node("node3")
+	for _, priority := range []int{0, 5} { // node2 has 1
+		nbctl := []string{"ovn-nbctl", "--timeout=30", "--db=" + l.NB(), "--wait=hv", "lrp-set-gateway-chassis", "rtos-node2", node3.SystemID, strconv.Itoa(priority)}
+		if _, err := l.Run(t.Context(), "central", nbctl...); err != nil {
+			t.Fatal(err)
+		}
+		// The chassis watch each other and agree within a few seconds.
+		var truth lab.Truth
+		for deadline := time.Now().Add(8 * time.Second); !truth.RoundTrip && time.Now().Before(deadline); {
+			var err error
+			if truth, err = l.Probe(t.Context(), "shop_client", "shop_web-2", "tcp", 8080); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want, code := outcomeOf(truth), exitFound
+		if want == journey.Delivered {
+			code = exitOK
+		}
+		t.Logf("priority %d of node3: packets say %s", priority, want)
+		answer := n.ovnctl(t, "trace", "shop/client", "shop/web-2", "--tcp", "8080", "-o", "json", "--nb", l.NB(), "--node-exec", l.Dir+"/enter {hostname}")
+		answer.wants(t, "priority "+strconv.Itoa(priority)+" of node3", code, want, false)
+	}
+}
