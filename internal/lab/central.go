@@ -62,7 +62,7 @@ func (s *State) protocol() string {
 }
 
 // nbctl is the beginning of an ovn-nbctl command that reaches the leader.
-func (s *State) nbctl() []string { return []string{"ovn-nbctl", "--timeout=30", "--db=" + s.NB()} }
+func (s *State) nbctl() []string { return []string{"ovn-nbctl", "--timeout=60", "--db=" + s.NB()} }
 
 // startCentrals starts the databases and ovn-northd; members of a cluster join the first.
 func (s *State) startCentrals(ctx context.Context) error {
@@ -82,7 +82,7 @@ func (s *State) startCentrals(ctx context.Context) error {
 		return nil
 	}
 	for db, port := range map[string]string{"nb": "6641", "sb": "6642"} {
-		if _, err := s.Run(ctx, central, "ovn-"+db+"ctl", "--timeout=30", "--db="+s.sockets(db), "set-connection", "pssl:"+port); err != nil {
+		if _, err := s.Run(ctx, central, "ovn-"+db+"ctl", "--timeout=60", "--db="+s.sockets(db), "set-connection", "pssl:"+port); err != nil {
 			return err
 		}
 	}
