@@ -88,6 +88,9 @@ func (r *run) follow(ctx context.Context, start place) (ending, error) {
 			}
 		}
 	}
+	if best == nil {
+		return ending{}, errors.New("ovs-vswitchd's reply does not say where the packet ends")
+	}
 	return *best, nil
 }
 
