@@ -38,6 +38,7 @@ type nodeView struct {
 	network    *node.Network
 	networkErr error
 	pods       map[string]*node.PodNet // by the node's end of the link
+	macs       map[string][]string     // of the logical port that a link carries
 }
 
 // zoneView is what is read once for all nodes of a zone.
@@ -69,7 +70,14 @@ func (t *tracer) view(ctx context.Context, n *cluster.Node) (*nodeView, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := &nodeView{Node: n}
+	v := &nodeView{Node: n, macs: map[string][]string{}}
+	for _, p := range t.graph.Ports {
+		for _, a := range p.Interfaces {
+			if a.Node == n.Name {
+				v.macs[a.Interface] = p.MACs
+			}
+		}
+	}
 	bridge := decode.NewNames(zone.logical, rows, nil, decode.Version{}).Bridge
 	var tlvs []openflow.TLV
 	if text, err := n.Host.Dump(ctx, bridge, node.TLVMap); err == nil {

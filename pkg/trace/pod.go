@@ -21,6 +21,11 @@ func (v *nodeView) pod(ctx context.Context, link string) *node.PodNet {
 	if err != nil || pod != nil && pod.Network == nil {
 		pod = nil
 	}
+	// Interface numbers alone may fit the namespace of another host on the same machine: the MAC address
+	// tells whether it is this pod's.
+	if macs := v.macs[link]; pod != nil && len(macs) > 0 && !slices.Contains(macs, pod.Link.MAC) {
+		pod = nil
+	}
 	if v.pods == nil {
 		v.pods = map[string]*node.PodNet{}
 	}
