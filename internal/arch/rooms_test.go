@@ -40,12 +40,13 @@ var groups = []group{
 		{paths: []string{"pkg/flow"}, rule: rule{stdOnly: true}},
 		{paths: []string{"pkg/expr"}, rule: rule{stdOnly: true}},
 		{paths: []string{"pkg/openflow"}, rule: rule{stdOnly: true}},
+		{paths: []string{"pkg/lflow"}},
 		{paths: []string{"pkg/topology"}},
 		{paths: []string{"pkg/decode"}},
 	}},
 	{"answer", []room{
 		{paths: []string{"pkg/journey"}, rule: rule{never: []string{"gather"}}}, // values only
-		{paths: []string{"pkg/trace/logical", "pkg/trace/ofproto"}},
+		{paths: []string{"pkg/trace/logical", "pkg/trace/ovntrace", "pkg/trace/ofproto"}},
 		{paths: []string{"pkg/trace"}},
 		{paths: []string{"pkg/reach"}},
 		{paths: []string{"pkg/compare"}},
