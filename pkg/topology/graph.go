@@ -20,6 +20,7 @@ type Graph struct {
 	switches    map[string]*Switch // by UUID
 	routers     map[string]*Router // by UUID
 	portsByName map[string][]*Port // those of remote type last
+	portsByPod  map[string][]*Port // by NAMESPACE/NAME
 	portsByAddr map[netip.Addr][]*Port
 	datapaths   map[datapathKey]string // UUID of the switch or router
 	portKeys    map[portKey]*Port
@@ -55,6 +56,7 @@ func build(zones []zoneData, nodes []nodeData) *Graph {
 		switches:      map[string]*Switch{},
 		routers:       map[string]*Router{},
 		portsByName:   map[string][]*Port{},
+		portsByPod:    map[string][]*Port{},
 		portsByAddr:   map[netip.Addr][]*Port{},
 		datapaths:     map[datapathKey]string{},
 		portKeys:      map[portKey]*Port{},
@@ -113,6 +115,9 @@ func (g *Graph) index() {
 	for _, p := range g.Ports {
 		g.byUUID[p.UUID] = p
 		g.portsByName[p.Name] = append(g.portsByName[p.Name], p)
+		if p.Pod != "" {
+			g.portsByPod[p.Pod] = append(g.portsByPod[p.Pod], p)
+		}
 		for _, a := range p.addrs() {
 			if p.Type == "chassisredirect" {
 				break // the port that it stands for has them

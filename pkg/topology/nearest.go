@@ -15,12 +15,18 @@ func (g *Graph) Nearest(text string, kinds ...Kind) []string {
 	if word, rest, ok := strings.Cut(wanted, ":"); ok && prefixes[word] != nil {
 		wanted, kinds = rest, prefixes[word]
 	}
+	return nearest(wanted, g.Names(kinds...))
+}
+
+// nearest are those of names that are most like wanted, the most alike first.
+func nearest(wanted string, names []string) []string {
 	type scored struct {
 		name  string
 		score int
 	}
+	wanted = strings.ToLower(wanted)
 	var found []scored
-	for _, name := range g.Names(kinds...) {
+	for _, name := range names {
 		plain := strings.ToLower(name)
 		score := distance(wanted, plain)
 		if _, last, ok := strings.Cut(plain, "/"); ok {

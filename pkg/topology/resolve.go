@@ -428,15 +428,7 @@ func (r *resolver) port(p *Port) Match {
 }
 
 // portsOf are the ports of a pod: several if it is on several networks.
-func (g *Graph) portsOf(pod string) []*Port {
-	var out []*Port
-	for _, p := range g.Ports {
-		if p.Pod == pod {
-			out = append(out, p)
-		}
-	}
-	return home(out)
-}
+func (g *Graph) portsOf(pod string) []*Port { return home(g.portsByPod[pod]) }
 
 // chassisMatch is the Match of a chassis, with the port by which its host is on
 // the overlay.

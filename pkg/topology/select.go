@@ -1,0 +1,278 @@
+package topology
+
+import (
+	"cmp"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+)
+
+// All is the selector of all workloads.
+const All = "all"
+
+// Select returns everything that a selector means, in order. A selector is a text
+// that Resolve knows, which must mean one thing then, or a set:
+//
+//   - all or *: the workloads, which are pods, virtual machines and other ports with
+//     an interface, but for those of the nodes themselves;
+//   - NAMESPACE/ or ns:NAMESPACE: the pods of a namespace;
+//   - svc:NAMESPACE/: its services;
+//   - switch:NAME: the workloads on a switch;
+//   - node:NODE/: those on a node, as node:NODE is the node itself;
+//   - label:KEY or label:KEY=VALUE: those that have this among the external_ids of
+//     their port;
+//   - a name with * or ?, as in a shell: shop/web-*, svc:*/*, node:worker-?.
+//
+// If it means nothing, or nothing of these kinds, the error is an *NameError.
+func (g *Graph) Select(text string, kinds ...Kind) ([]Match, error) {
+	if len(kinds) == 0 {
+		kinds = Endpoints
+	}
+	s := selector{Graph: g, text: text, kinds: kinds}
+	found, isSet := s.set()
+	switch {
+	case !isSet:
+		m, err := g.ResolveOne(text, kinds...)
+		return []Match{m}, err
+	case len(found) == 0:
+		return nil, &NameError{Text: text, Reason: s.reason, Nearest: s.nearest}
+	}
+	slices.SortStableFunc(found, func(a, b Match) int {
+		return cmp.Or(compareNames(a.Name, b.Name), strings.Compare(a.Zone, b.Zone))
+	})
+	distinguish(found)
+	return found, nil
+}
+
+type selector struct {
+	*Graph
+	text  string
+	kinds []Kind
+
+	reason  string   // why there is nothing
+	nearest []string // what may have been meant
+}
+
+// set finds the members of a set; ok is false if the text is not one.
+func (s *selector) set() (found []Match, ok bool) {
+	if s.text == All || s.text == "*" {
+		s.reason = "there are no pods, virtual machines or other workloads"
+		return s.workloads(func(*Port) bool { return true }), true
+	}
+	word, rest, prefixed := strings.Cut(s.text, ":")
+	inside, slash := strings.CutSuffix(rest, "/")
+	switch {
+	case !prefixed:
+		return s.pods(s.text)
+	case word == "label":
+		return s.labelled(rest), true
+	case word == "ns" || word == "namespace":
+		return s.pods(inside + "/")
+	case word == "pod":
+		return s.pods(rest)
+	case word == "switch" || word == "ls":
+		return s.on(KindSwitch, inside), true
+	case (word == "node" || word == "chassis") && slash:
+		return s.on(KindNode, inside), true
+	case (word == "node" || word == "chassis") && hasWildcard(rest):
+		return s.nodesLike(rest), true
+	case (word == "svc" || word == "service") && (slash || hasWildcard(rest)):
+		return s.services(rest), true
+	}
+	return nil, false
+}
+
+func hasWildcard(text string) bool { return strings.ContainsAny(text, "*?") }
+
+// fits reports whether a name is what a pattern asks for. In a pattern only * and ? mean
+// something.
+func fits(pattern, name string) bool {
+	if !hasWildcard(pattern) {
+		return pattern == name
+	}
+	ok, err := path.Match(strings.NewReplacer(`\`, `\\`, `[`, `\[`).Replace(pattern), name)
+	return ok && err == nil
+}
+
+// workloads are those whose port is wanted.
+func (s *selector) workloads(wanted func(*Port) bool) []Match {
+	hosts := map[*Port]bool{}
+	for _, c := range s.Chassis {
+		if p := s.HostPort(c); p != nil {
+			hosts[p] = true
+		}
+	}
+	r := resolver{Graph: s.Graph}
+	var out []Match
+	for _, p := range s.Ports {
+		if p.isWorkload() && !hosts[p] && !s.standsIn(p) && wanted(p) {
+			if m := r.port(p); slices.Contains(s.kinds, m.Kind) {
+				out = append(out, m)
+			}
+		}
+	}
+	return out
+}
+
+// isWorkload reports whether something with addresses is behind the interface of a port. Of the ports of another
+// zone only pods are known to be it.
+func (p *Port) isWorkload() bool {
+	if p.Kind != SwitchPort || len(p.MACs) == 0 || len(p.Addresses) == 0 {
+		return false
+	}
+	return p.Type == "" || p.Type == "remote" && p.Pod != ""
+}
+
+// standsIn reports whether p stands for a port of another zone that is there itself.
+func (g *Graph) standsIn(p *Port) bool { return p.Type == "remote" && g.PortByName(p.Name) != p }
+
+// pods finds NAMESPACE/ and patterns of names of pods.
+func (s *selector) pods(pattern string) ([]Match, bool) {
+	namespace, slash := strings.CutSuffix(pattern, "/")
+	if !slash && !hasWildcard(pattern) {
+		return nil, false
+	}
+	if slash {
+		pattern += "*"
+	}
+	seen := map[string]bool{}
+	found := s.workloads(func(p *Port) bool {
+		ns, name, isPod := strings.Cut(p.Pod, "/")
+		seen[ns+"/"] = isPod
+		switch {
+		case !isPod:
+			return fits(pattern, p.Name) || p.DisplayName != "" && fits(pattern, p.DisplayName)
+		case strings.Contains(pattern, "/"):
+			return fits(pattern, p.Pod)
+		}
+		return fits(pattern, name)
+	})
+	s.reason = "no pod has such a name"
+	if slash {
+		s.reason = "no pod is in this namespace"
+		s.nearest = nearest(namespace, known(seen))
+	}
+	return found, true
+}
+
+func known(names map[string]bool) []string {
+	var out []string
+	for name, is := range names {
+		if is {
+			out = append(out, name)
+		}
+	}
+	slices.SortFunc(out, compareNames)
+	return out
+}
+
+// labelled finds KEY or KEY=VALUE in external_ids.
+func (s *selector) labelled(text string) []Match {
+	key, value, hasValue := strings.Cut(text, "=")
+	keys, values := map[string]bool{}, map[string]bool{}
+	found := s.workloads(func(p *Port) bool {
+		for k := range p.ExternalIDs {
+			keys["label:"+k] = true
+		}
+		v, has := p.ExternalIDs[key]
+		if has {
+			values["label:"+key+"="+v] = true
+		}
+		return has && (!hasValue || fits(value, v))
+	})
+	if len(values) > 0 {
+		s.reason = fmt.Sprintf("the external_ids of no port have %q as %q", value, key)
+		s.nearest = nearest("label:"+text, known(values))
+	} else {
+		s.reason = fmt.Sprintf("the external_ids of no port have a key %q", key)
+		s.nearest = nearest("label:"+key, known(keys))
+	}
+	return found
+}
+
+// on finds the workloads on a switch or a node.
+func (s *selector) on(kind Kind, name string) []Match {
+	places, err := s.placesLike(kind, name)
+	if err != nil {
+		s.reason, s.nearest = err.Reason, err.Nearest
+		return nil
+	}
+	s.reason = "no workload is there"
+	return s.workloads(func(p *Port) bool {
+		return slices.ContainsFunc(places, func(m Match) bool {
+			if kind == KindSwitch {
+				return p.Switch != nil && p.Switch.UUID == m.Switch.UUID
+			}
+			return m.Chassis != nil && p.Chassis == m.Chassis.Name
+		})
+	})
+}
+
+// placesLike are the switches or nodes of a name or a pattern.
+func (s *selector) placesLike(kind Kind, name string) ([]Match, *NameError) {
+	if !hasWildcard(name) {
+		m, err := s.Resolve(string(kind)+":"+name, kind)
+		if err != nil {
+			return nil, &NameError{Text: s.text, Reason: "no " + string(kind) + " has this name", Nearest: s.Nearest(name, kind)}
+		}
+		return m, nil
+	}
+	var out []Match
+	for _, like := range s.Names(kind) {
+		if fits(name, like) {
+			m, err := s.Resolve(string(kind)+":"+like, kind)
+			if err == nil {
+				out = append(out, m...)
+			}
+		}
+	}
+	if len(out) == 0 {
+		return nil, &NameError{Text: s.text, Reason: "no " + string(kind) + " has such a name", Nearest: s.Nearest(strings.Trim(name, "*?"), kind)}
+	}
+	return out, nil
+}
+
+// nodesLike are nodes themselves.
+func (s *selector) nodesLike(pattern string) []Match {
+	if !slices.Contains(s.kinds, KindNode) {
+		s.reason = "a node is of no use here"
+		return nil
+	}
+	found, err := s.placesLike(KindNode, pattern)
+	if err != nil {
+		s.reason, s.nearest = err.Reason, err.Nearest
+	}
+	return found
+}
+
+// services finds NAMESPACE/ and patterns of names of services.
+func (s *selector) services(pattern string) []Match {
+	if !slices.Contains(s.kinds, KindService) {
+		s.reason = "a service is of no use here"
+		return nil
+	}
+	namespace, slash := strings.CutSuffix(pattern, "/")
+	if slash {
+		pattern += "*"
+	}
+	services, namespaces := map[string]bool{}, map[string]bool{}
+	var out []Match
+	for _, lb := range s.LoadBalancers {
+		if lb.Service == "" || services["svc:"+lb.Service] {
+			continue
+		}
+		ns, _, _ := strings.Cut(lb.Service, "/")
+		services["svc:"+lb.Service], namespaces["svc:"+ns+"/"] = true, true
+		if fits(pattern, lb.Service) {
+			r := resolver{Graph: s.Graph, kinds: s.kinds}
+			r.service(lb.Service)
+			out = append(out, r.matches...)
+		}
+	}
+	s.reason, s.nearest = "no service has such a name", nearest("svc:"+strings.Trim(pattern, "*?/"), known(services))
+	if slash {
+		s.reason, s.nearest = "no service is in this namespace", nearest("svc:"+namespace+"/", known(namespaces))
+	}
+	return out
+}
