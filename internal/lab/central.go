@@ -2,6 +2,7 @@ package lab
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/netip"
 	"os"
@@ -155,19 +156,47 @@ func (s *State) makeKeys(ctx context.Context) error {
 
 // writeNorthbound writes what the topology wants into the Northbound database, in one transaction.
 func (s *State) writeNorthbound(ctx context.Context) error {
-	commands := s.Topology.Northbound
-	columns, err := s.Run(ctx, central, "ovsdb-client", "--timeout=20", "list-columns", s.socket(central, "nb"), "OVN_Northbound", "ACL")
+	text, err := s.Run(ctx, central, "ovsdb-client", "--timeout=20", "get-schema", s.socket(central, "nb"), "OVN_Northbound")
 	if err != nil {
 		return err
 	}
-	if s.Topology.ACLTier > 0 && slices.Contains(strings.Fields(columns), "tier") {
-		commands = slices.Clone(commands)
+	var schema nbSchema
+	if err := json.Unmarshal([]byte(text), &schema); err != nil {
+		return fmt.Errorf("schema of OVN_Northbound: %w", err)
+	}
+	_, err = s.Run(ctx, central, transact(s.nbctl(), s.Topology.commands(schema))...)
+	return err
+}
+
+// An nbSchema says which tables and columns a Northbound has.
+type nbSchema struct {
+	Tables map[string]struct{ Columns map[string]json.RawMessage }
+}
+
+// has tells whether there is a table, or a column given as TABLE.COLUMN.
+func (s nbSchema) has(name string) bool {
+	table, column, asked := strings.Cut(name, ".")
+	t, ok := s.Tables[table]
+	if ok && asked {
+		_, ok = t.Columns[column]
+	}
+	return ok
+}
+
+// commands are those of the topology that a Northbound with that schema takes.
+func (t Topology) commands(schema nbSchema) [][]string {
+	commands := slices.Clone(t.Northbound)
+	if t.ACLTier > 0 && schema.has("ACL.tier") {
 		for i, c := range commands {
 			if len(c) > 2 && c[1] == "create" && c[2] == "ACL" {
-				commands[i] = append(slices.Clone(c), fmt.Sprintf("tier=%d", s.Topology.ACLTier))
+				commands[i] = append(slices.Clone(c), fmt.Sprintf("tier=%d", t.ACLTier))
 			}
 		}
 	}
-	_, err = s.Run(ctx, central, transact(s.nbctl(), commands)...)
-	return err
+	for _, need := range sortedKeys(t.Newer) {
+		if schema.has(need) {
+			commands = append(commands, t.Newer[need]...)
+		}
+	}
+	return commands
 }

@@ -21,6 +21,9 @@ type Topology struct {
 
 	// Northbound is what the cluster's management system would have written: ovn-nbctl commands, run as one transaction.
 	Northbound [][]string
+	// Newer holds commands that follow those of Northbound, by the table ("DHCP_Relay") or column ("ACL.tier") that they
+	// need: they are left out where the schema of the release has it not.
+	Newer map[string][][]string
 }
 
 // A Node is a host with Open vSwitch.
@@ -109,10 +112,10 @@ func (t Topology) Service(name, protocol string) (Service, bool) {
 	return t.Services[i], true
 }
 
-// Topologies returns every topology by its name.
+// Topologies returns, by name, every topology of which all parts are in use; [Features] is beside them.
 func Topologies() map[string]Topology {
 	all := map[string]Topology{}
-	for _, t := range []Topology{OVNKubernetes(), KubeOVN(), OpenShiftSDN(), MixedEncapsulation()} {
+	for _, t := range []Topology{OVNKubernetes(), KubeOVN(), OpenShiftSDN(), MixedEncapsulation(), OpenStack()} {
 		all[t.Name] = t
 	}
 	return all

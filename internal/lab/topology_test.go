@@ -161,6 +161,18 @@ var want = map[string]string{
 		sw0-p2 sw1-p3 icmp  0    delivered
 		sw1-p3 sw0-p1 udp   9090 delivered
 		sw0-p1 internet icmp 0   dropped`,
+	"openstack": `
+		private/web   private/db    icmp  0    delivered
+		private/db    private/web   tcp6  8080 delivered
+		private/web   backend/store tcp   9090 delivered
+		backend/store private/web   udp6  8080 delivered
+		backend/batch private/db    icmp6 0    delivered
+		private/web   internet      icmp  0    delivered
+		private/db    internet      tcp   8080 delivered
+		backend/store internet      udp   9090 delivered
+		backend/batch internet      icmp  0    delivered
+		internet      172.30.0.121  icmp  0    dropped
+		internet      172.30.0.122  tcp   8080 dropped`,
 }
 
 // Every topology comes up, and packets go where its policies say. The topologies are up side by side.

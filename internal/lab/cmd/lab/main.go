@@ -47,7 +47,7 @@ func newUp() *cobra.Command {
 		Short: "Bring a lab up and leave it running",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			t, ok := lab.Topologies()[topology]
+			t, ok := topologies()[topology]
 			if !ok {
 				return fmt.Errorf("topology %s: not known; there are %v", topology, names())
 			}
@@ -62,9 +62,16 @@ func newUp() *cobra.Command {
 	return cmd
 }
 
+// topologies are all that can be brought up, by name.
+func topologies() map[string]lab.Topology {
+	all := lab.Topologies()
+	all[lab.Features().Name] = lab.Features()
+	return all
+}
+
 func names() []string {
 	var all []string
-	for name := range lab.Topologies() {
+	for name := range topologies() {
 		all = append(all, name)
 	}
 	slices.Sort(all)
