@@ -24,6 +24,7 @@ var (
 	staticMACs    = tableOf(describeStaticMAC)
 	forwarding    = tableOf(describeForwardingGroup)
 	dnses         = tableOf(describeDNS)
+	addressSets   = tableOf(describeAddressSet)
 	meters        = tableOf(describeMeter)
 )
 
@@ -77,7 +78,7 @@ func describeACL(row nb.ACL, l lookup) Object {
 	} else {
 		o.Holder, owner = onSwitch(l, "acls", row.UUID)
 	}
-	o.Owner = cmp.Or(o.Owner, owner, parentOwner(row.ExternalIDs["parent"]), groupOwner(o.Holder))
+	o.Owner = cmp.Or(o.Owner, owner, parentOwner(row.ExternalIDs["parent"], o.Holder), groupOwner(o.Holder))
 	head, tier := "ACL", ""
 	if o.Name != "" {
 		head = fmt.Sprintf("ACL %q", o.Name)
@@ -178,6 +179,9 @@ func describeRouterPort(row nb.LogicalRouterPort, l lookup) Object {
 
 func describeDHCP(row nb.DHCPOptions, _ lookup) Object {
 	o := Object{Kind: "DHCP options", Name: row.Cidr, Owner: ownerOf(row.ExternalIDs)}
+	if subnet := row.ExternalIDs["subnet_id"]; o.Owner == "" && subnet != "" {
+		o.Owner = "neutron subnet " + subnet
+	}
 	o.Text = line("DHCP options for "+row.Cidr, o.Owner)
 	return o
 }
@@ -186,6 +190,12 @@ func describePortGroup(row nb.PortGroup, _ lookup) Object {
 	o := Object{Kind: "port group", Name: row.Name}
 	o.Owner = cmp.Or(ownerOf(row.ExternalIDs), groupOwner("port group "+row.Name))
 	o.Text = line("port group "+row.Name, o.Owner)
+	return o
+}
+
+func describeAddressSet(row nb.AddressSet, _ lookup) Object {
+	o := Object{Kind: "address set", Name: row.Name, Owner: ownerOf(row.ExternalIDs)}
+	o.Text = line("address set "+row.Name, o.Owner, fmt.Sprintf("%d addresses", len(row.Addresses)))
 	return o
 }
 

@@ -34,12 +34,13 @@ type Objects struct {
 	mu      sync.Mutex
 	uuids   map[string]map[uint32][]ovsdb.UUID // by table
 	objects map[ovsdb.UUID]Object
+	names   map[string]ovsdb.UUID // by table and name; empty for what is not there
 	failure string
 }
 
 // NewObjects reads from a Northbound database. A nil reader knows no object.
 func NewObjects(r ovsdb.Reader) *Objects {
-	return &Objects{reader: r, uuids: map[string]map[uint32][]ovsdb.UUID{}, objects: map[ovsdb.UUID]Object{}}
+	return &Objects{reader: r, uuids: map[string]map[uint32][]ovsdb.UUID{}, objects: map[ovsdb.UUID]Object{}, names: map[string]ovsdb.UUID{}}
 }
 
 // Of returns the objects that a logical flow with that stage-name and
@@ -73,6 +74,39 @@ func (o *Objects) Of(ctx context.Context, stage, hint string) (objects []Object,
 		return nil, o.failure
 	}
 	return nil, fmt.Sprintf("no row of OVN_Northbound begins with %s: it was deleted, or ovn-northd lags behind", hint)
+}
+
+// Named returns the row of one of the tables whose rows have names of their own,
+// such as an address set that a match names: Address_Set, Port_Group,
+// Logical_Switch_Port and Logical_Router_Port. It reports false if there is none,
+// or none could be read.
+func (o *Objects) Named(ctx context.Context, tableName, name string) (Object, bool) {
+	if o == nil || o.reader == nil {
+		return Object{}, false
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	key := tableName + " " + name
+	uuid, known := o.names[key]
+	for _, t := range []table{addressSets, portGroups, switchPorts, routerPorts} {
+		if t.name != tableName {
+			continue
+		}
+		if !known {
+			found, err := t.named(ctx, o.reader, name)
+			if err != nil {
+				return Object{}, false
+			}
+			if len(found) == 1 {
+				uuid = found[0]
+			}
+			o.names[key] = uuid
+		}
+		if uuid != "" {
+			return o.object(ctx, t, uuid)
+		}
+	}
+	return Object{}, false
 }
 
 // among returns the objects of the first table that has any.
@@ -134,6 +168,7 @@ func (o *Objects) fail(err error) {
 type table struct {
 	name  string
 	uuids func(context.Context, ovsdb.Reader) ([]ovsdb.UUID, error)
+	named func(context.Context, ovsdb.Reader, string) ([]ovsdb.UUID, error)
 	read  func(context.Context, ovsdb.Reader, ovsdb.UUID) (Object, bool, error)
 }
 
@@ -144,6 +179,15 @@ type key[T ovsdb.Row] struct {
 
 // Table returns T's.
 func (key[T]) Table() string { var row T; return row.Table() }
+
+func keys[T ovsdb.Row](ctx context.Context, r ovsdb.Reader, where ...ovsdb.Condition) ([]ovsdb.UUID, error) {
+	rows, err := ovsdb.Find[key[T]](ctx, r, where...)
+	uuids := make([]ovsdb.UUID, len(rows))
+	for i, row := range rows {
+		uuids[i] = row.UUID
+	}
+	return uuids, err
+}
 
 // holder is a row of T's table as far as it tells who it is.
 type holder[T ovsdb.Row] struct {
@@ -159,14 +203,10 @@ func (holder[T]) Table() string { var row T; return row.Table() }
 func tableOf[T ovsdb.Row](describe func(T, lookup) Object) table {
 	var zero T
 	return table{
-		name: zero.Table(),
-		uuids: func(ctx context.Context, r ovsdb.Reader) ([]ovsdb.UUID, error) {
-			rows, err := ovsdb.Find[key[T]](ctx, r)
-			uuids := make([]ovsdb.UUID, len(rows))
-			for i, row := range rows {
-				uuids[i] = row.UUID
-			}
-			return uuids, err
+		name:  zero.Table(),
+		uuids: func(ctx context.Context, r ovsdb.Reader) ([]ovsdb.UUID, error) { return keys[T](ctx, r) },
+		named: func(ctx context.Context, r ovsdb.Reader, name string) ([]ovsdb.UUID, error) {
+			return keys[T](ctx, r, ovsdb.Where("name", "==", name))
 		},
 		read: func(ctx context.Context, r ovsdb.Reader, uuid ovsdb.UUID) (Object, bool, error) {
 			rows, err := ovsdb.Find[T](ctx, r, ovsdb.Where("_uuid", "==", uuid))

@@ -133,6 +133,35 @@ func TestObjectsUnknown(t *testing.T) {
 	}
 }
 
+func TestNamed(t *testing.T) {
+	s := northbound(t)
+	ovsdbtest.Run(t, "ovn-nbctl", "--db="+s.Remote(), "--no-leader-only", "create", "Address_Set", "name=a1", "addresses=10.0.0.1", `external_ids:"k8s.ovn.org/owner-type"=Namespace`, `external_ids:"k8s.ovn.org/name"=shop`,
+		"--", "--id=@acl", "create", "ACL", "direction=to-lport", "priority=1100", "action=drop", "match=ip", "external_ids:parent=sw", "external_ids:vendor=kube-ovn", "--", "add", "Logical_Switch", "sw", "acls", "@acl",
+		"--", "lsp-add", "sw", "6f2c", "--", "set", "Logical_Switch_Port", "6f2c", `external_ids:"neutron:device_owner"=compute:nova`)
+	o := NewObjects(dial(t, "OVN_Northbound", s.Remote()))
+	for _, test := range []struct{ table, name, text string }{
+		{"Address_Set", "a1", "address set a1 (Namespace shop, 1 addresses)"},
+		{"Port_Group", "web.shop.np", "port group web.shop.np (NetworkPolicy shop/web)"},
+		{"Logical_Switch_Port", "web.shop", "port web.shop (Pod shop/web, switch sw)"},
+		{"Logical_Switch_Port", "6f2c", "port 6f2c (neutron port 6f2c, switch sw)"},
+		{"Logical_Router_Port", "gw-sw", "port gw-sw (10.0.0.1/24 fd00::1/64, router gw)"},
+		{"Address_Set", "a2", ""},
+		{"ACL", "by hand", ""},
+	} {
+		for range 2 { // the second answer is remembered
+			if object, ok := o.Named(t.Context(), test.table, test.name); object.Text != test.text || ok != (test.text != "") {
+				t.Errorf("%s %s: %q, want %q", test.table, test.name, object.Text, test.text)
+			}
+		}
+	}
+	if objects, _ := o.Of(t.Context(), "ls_out_acl", uuidOf[nb.ACL](t, s, "priority", 1100)[:8]); len(objects) != 1 || objects[0].Owner != "Subnet sw" {
+		t.Errorf("the ACL of a subnet: %+v", objects)
+	}
+	if _, ok := (*Objects)(nil).Named(t.Context(), "Port_Group", "web.shop.np"); ok {
+		t.Error("without a reader: found")
+	}
+}
+
 // An old server lacks tables and columns that hints may point into.
 func TestObjectsOldSchema(t *testing.T) {
 	text, err := os.ReadFile(ovsdbtest.Northbound)
@@ -196,6 +225,11 @@ func TestOwners(t *testing.T) {
 		{map[string]string{"subnet": "ovn-default"}, "Subnet ovn-default"},
 		{map[string]string{"neutron:security_group_rule_id": "655b"}, "security group rule 655b"},
 		{map[string]string{"neutron:port_name": "eth0"}, "neutron port eth0"},
+		{map[string]string{"neutron:subnet_id": "6f2c", "neutron:network_name": "private"}, "neutron subnet 6f2c"},
+		{map[string]string{"np": "shop/web/ingress"}, "NetworkPolicy shop/web"},
+		{map[string]string{"anp": "guard"}, "AdminNetworkPolicy guard"},
+		{map[string]string{"banp": "default"}, "BaselineAdminNetworkPolicy default"},
+		{map[string]string{"cnp": "guard"}, "ClusterNetworkPolicy guard"},
 	} {
 		if got := ownerOf(test.ids); got != test.want {
 			t.Errorf("owner of %v: %q, want %q", test.ids, got, test.want)

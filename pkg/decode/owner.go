@@ -23,6 +23,9 @@ func portOwner(name string, ids map[string]string) string {
 			return "Pod " + namespace + "/" + pod
 		}
 	}
+	if ids["neutron:device_owner"] != "" && ids["neutron:port_name"] == "" {
+		return "neutron port " + name // its name is that of the port in neutron
+	}
 	return ownerOf(ids)
 }
 
@@ -83,7 +86,14 @@ func olderOVNKubernetesOwner(ids map[string]string) string {
 func kubeOVNOwner(ids map[string]string) string {
 	switch {
 	case ids["np"] != "":
-		return "NetworkPolicy " + ids["np"]
+		// Address sets say the direction as well: NAMESPACE/NAME/ingress.
+		return "NetworkPolicy " + strings.TrimSuffix(strings.TrimSuffix(ids["np"], "/ingress"), "/egress")
+	case ids["anp"] != "":
+		return "AdminNetworkPolicy " + ids["anp"]
+	case ids["banp"] != "":
+		return "BaselineAdminNetworkPolicy " + ids["banp"]
+	case ids["cnp"] != "":
+		return "ClusterNetworkPolicy " + ids["cnp"]
 	case ids["sg"] != "" && ids["type"] == "security_group":
 		return "SecurityGroup " + ids["sg"]
 	case ids["pod"] != "" && ids["vendor"] == "kube-ovn":
@@ -103,7 +113,9 @@ func neutronOwner(ids map[string]string) string {
 		{"neutron:security_group_id", "security group"},
 		{"neutron:fip_id", "floating IP"},
 		{"neutron:port_name", "neutron port"},
+		{"neutron:port_id", "neutron port"},
 		{"neutron:router_name", "neutron router"},
+		{"neutron:subnet_id", "neutron subnet"},
 		{"neutron:network_name", "neutron network"},
 		{"neutron:vip", "Octavia load balancer, VIP"},
 	} {
@@ -116,9 +128,12 @@ func neutronOwner(ids map[string]string) string {
 
 // parentOwner reads an ACL's external_ids:parent, as Kube-OVN writes it: the
 // switch that the ACL protects, or a port group that has an owner of its own.
-func parentOwner(parent string) string {
+func parentOwner(parent, holder string) string {
 	if sg, ok := strings.CutPrefix(parent, "ovn.sg."); ok {
 		return "SecurityGroup " + sg
+	}
+	if parent != "" && holder == "switch "+parent {
+		return "Subnet " + parent
 	}
 	return ""
 }
@@ -136,5 +151,5 @@ func groupOwner(holder string) string {
 	if id, ok := strings.CutPrefix(name, "pg_"); ok && len(id) == 36 {
 		return "security group " + strings.ReplaceAll(id, "_", "-")
 	}
-	return parentOwner(name)
+	return parentOwner(name, "")
 }
