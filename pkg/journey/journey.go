@@ -34,12 +34,24 @@ type Trace struct {
 	// too when the packet did not arrive, so that nothing answers.
 	Forward *Direction `json:"forward"`
 	Reply   *Direction `json:"reply"`
-	// Branches holds one way for each backend when a load balancer chooses between several.
+	// Branches holds one way for each backend when a load balancer chooses between several, and for each next hop when a
+	// router does.
 	Branches []Branch `json:"branches"`
+	// Logical is what the logical flows say, where the answer above is what ovs-vswitchd of each node says; null where
+	// the answer is the logical flows' itself, and where they could not be followed.
+	Logical *Walk `json:"logical"`
 	// Next is the command to run next, filled in; empty on success.
 	Next []string `json:"next"`
 	// Commands are the classic commands that show the same; only when asked for.
 	Commands []string `json:"commands,omitempty"`
+}
+
+// Walk is the way of a packet and of its reply beside that of a Trace, with the same fields.
+type Walk struct {
+	Verdict  Verdict    `json:"verdict"`
+	Forward  *Direction `json:"forward"`
+	Reply    *Direction `json:"reply"`
+	Branches []Branch   `json:"branches"`
 }
 
 // Request is the question: which packet was followed.
@@ -49,8 +61,10 @@ type Request struct {
 	Protocol   string   `json:"protocol"` // icmp, tcp, udp
 	Port       int      `json:"port"`     // destination port; 0 for icmp
 	SourcePort int      `json:"sourcePort"`
-	Family     int      `json:"family"` // 4 or 6
-	State      string   `json:"state"`  // what conntrack was taken to say of the forward packet: "new"
+	Family     int      `json:"family"`            // 4 or 6
+	State      string   `json:"state"`             // what conntrack was taken to say of the forward packet: "new"
+	Length     int      `json:"length,omitempty"`  // of the packet in bytes, where it was given
+	Backend    string   `json:"backend,omitempty"` // the only one to follow, where it was given
 }
 
 // Endpoint is one end of a trace as the question's name was understood.
@@ -65,9 +79,10 @@ type Endpoint struct {
 	Node     string `json:"node"`
 }
 
-// Branch is the way through one backend of a load balancer.
+// Branch is the way through one backend of a load balancer, or one of several next hops.
 type Branch struct {
-	Backend string     `json:"backend"` // address and port
+	Backend string     `json:"backend"` // address and port; empty where no load balancer chose
+	Through []string   `json:"through"` // what else was chosen, in words: "next hop 2 of 3 of router r1"
 	Verdict Verdict    `json:"verdict"` // of the round trip through this backend
 	Forward *Direction `json:"forward"`
 	Reply   *Direction `json:"reply"`
@@ -75,11 +90,18 @@ type Branch struct {
 
 // Direction is the way of one packet, from where it starts to where it ends.
 type Direction struct {
-	Verdict Verdict `json:"verdict"`
-	State   string  `json:"state"` // connection state the way was followed with: "new", "est,rpl"
-	Packet  string  `json:"packet"`
-	Hops    []Hop   `json:"hops"`
+	Verdict  Verdict `json:"verdict"`
+	Producer string  `json:"producer"` // OpenFlow or LogicalFlows
+	State    string  `json:"state"`    // connection state the way was followed with: "new", "est,rpl"
+	Packet   string  `json:"packet"`
+	Hops     []Hop   `json:"hops"`
 }
+
+// Producers of a Direction.
+const (
+	OpenFlow     = "openflow" // ovs-vswitchd of each node said what it would do
+	LogicalFlows = "logical"  // the logical flows of the Southbound say what should happen
+)
 
 // Verdict says what became of a packet and where.
 type Verdict struct {
@@ -91,6 +113,39 @@ type Verdict struct {
 	Stage    string  `json:"stage"`
 	Cause    string  `json:"cause"`  // what stopped it, in words; empty when delivered
 	Object   *Object `json:"object"` // the row that decided, null when none did
+	// Rule is the logical flow that stopped the packet, and why it matched; null when it was delivered, and where none did.
+	Rule *Rule `json:"rule"`
+	// Near are the flows that would have had to let it pass, the nearest first, each with what of its match failed.
+	Near    []Rule   `json:"near"`
+	Allowed []Object `json:"allowed"` // of a packet that was delivered: what let it pass
+	// WhyNot are the changes that would let it pass, the smallest first; only when asked for.
+	WhyNot []Remedy `json:"whyNot,omitempty"`
+}
+
+// Decided is a part of a match on which an answer rests.
+type Decided struct {
+	Start int    `json:"start"` // in bytes of the match, for underlining
+	End   int    `json:"end"`
+	Text  string `json:"text"` // that part of the match
+	Holds bool   `json:"holds"`
+	Words string `json:"words"` // what was found: "ip4.src is 10.244.1.6, which is not in $a123 (Namespace shop)"
+}
+
+// Rule is a logical flow with the object that it was made for.
+type Rule struct {
+	Object   *Object   `json:"object"`
+	Stage    string    `json:"stage"`
+	Priority int       `json:"priority"`
+	Match    string    `json:"match"`
+	Decided  []Decided `json:"decided"`
+}
+
+// Remedy is a change that would let the packet pass.
+type Remedy struct {
+	Text     string  `json:"text"`     // in the words of whoever manages the object
+	Command  string  `json:"command"`  // filled in; empty where there is none
+	Object   *Object `json:"object"`   // what is changed, null for something new
+	Verified bool    `json:"verified"` // the walk was repeated with the change, and the packet got through
 }
 
 // Hop is one datapath, bridge, tunnel or host that the packet crosses.
@@ -118,17 +173,19 @@ type Encapsulation struct {
 
 // Step is one table that decided something about the packet.
 type Step struct {
-	Pipeline string   `json:"pipeline"` // ingress, egress, physical, host
-	Stage    string   `json:"stage"`    // of the logical flow, or the table's part in OVN's OpenFlow
-	Table    int      `json:"table"`    // OpenFlow table; -1 outside of OpenFlow
-	Priority int      `json:"priority"`
-	Match    string   `json:"match"` // as OpenFlow
-	Actions  []string `json:"actions"`
-	Cookie   string   `json:"cookie"`  // 0x and eight digits; empty for 0
-	Logical  *Logical `json:"logical"` // the logical flow behind it, null when unknown
-	Object   *Object  `json:"object"`  // the Northbound object behind it, null when there is none
-	Decoded  []string `json:"decoded"` // the numbers of match and actions that have names
-	Notes    []string `json:"notes"`   // what the step did to the packet
+	Pipeline string    `json:"pipeline"` // ingress, egress, physical, host
+	Stage    string    `json:"stage"`    // of the logical flow, or the table's part in OVN's OpenFlow
+	Table    int       `json:"table"`    // OpenFlow table; -1 outside of OpenFlow
+	Priority int       `json:"priority"`
+	Match    string    `json:"match"` // as OpenFlow
+	Actions  []string  `json:"actions"`
+	Cookie   string    `json:"cookie"`  // 0x and eight digits; empty for 0
+	Logical  *Logical  `json:"logical"` // the logical flow behind it, null when unknown
+	Object   *Object   `json:"object"`  // the Northbound object behind it, null when there is none
+	Decoded  []string  `json:"decoded"` // the numbers of match and actions that have names
+	Decided  []Decided `json:"decided"` // the parts of Logical.Match on which the hit rests
+	Changes  []string  `json:"changes"` // the fields that a logical flow wrote: "reg0 = 0x1"
+	Notes    []string  `json:"notes"`   // what the step did to the packet, in words
 }
 
 // Logical is the logical flow that a step was made from.
