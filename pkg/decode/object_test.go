@@ -227,6 +227,7 @@ func TestOwners(t *testing.T) {
 		{map[string]string{"neutron:port_name": "eth0"}, "neutron port eth0"},
 		{map[string]string{"neutron:subnet_id": "6f2c", "neutron:network_name": "private"}, "neutron subnet 6f2c"},
 		{map[string]string{"np": "shop/web/ingress"}, "NetworkPolicy shop/web"},
+		{map[string]string{"np": "shop/ingress"}, "NetworkPolicy shop/ingress"},
 		{map[string]string{"anp": "guard"}, "AdminNetworkPolicy guard"},
 		{map[string]string{"banp": "default"}, "BaselineAdminNetworkPolicy default"},
 		{map[string]string{"cnp": "guard"}, "ClusterNetworkPolicy guard"},

@@ -86,8 +86,8 @@ func olderOVNKubernetesOwner(ids map[string]string) string {
 func kubeOVNOwner(ids map[string]string) string {
 	switch {
 	case ids["np"] != "":
-		// Address sets say the direction as well: NAMESPACE/NAME/ingress.
-		return "NetworkPolicy " + strings.TrimSuffix(strings.TrimSuffix(ids["np"], "/ingress"), "/egress")
+		name := strings.SplitN(ids["np"], "/", 3) // address sets say the direction as well: NAMESPACE/NAME/ingress
+		return "NetworkPolicy " + strings.Join(name[:min(len(name), 2)], "/")
 	case ids["anp"] != "":
 		return "AdminNetworkPolicy " + ids["anp"]
 	case ids["banp"] != "":
