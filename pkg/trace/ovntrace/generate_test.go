@@ -1,0 +1,582 @@
+package ovntrace_test
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"net/netip"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/ovnctl/ovnctl/pkg/ovsdb"
+	"github.com/ovnctl/ovnctl/pkg/sb"
+)
+
+// A microflow is what ovn-trace is asked: its options, the datapath if one is named, and the conditions that are joined
+// to the packet's description.
+type microflow struct {
+	options    []string
+	datapath   string
+	conditions []string
+	broken     string // instead of the conditions, a text that is no microflow
+}
+
+func (m microflow) text() string {
+	if m.broken != "" {
+		return m.broken
+	}
+	return strings.Join(m.conditions, " && ")
+}
+
+// args are the arguments of ovn-trace.
+func (m microflow) args() []string {
+	args := slices.Clone(m.options)
+	if m.datapath != "" {
+		args = append(args, m.datapath)
+	}
+	return append(args, m.text())
+}
+
+// A world is a Southbound as the generator sees it: who is there, and what flows ask for.
+type world struct {
+	places    []place
+	dps       map[ovsdb.UUID]sb.DatapathBinding
+	flows     map[ovsdb.UUID][]want // by datapath
+	macs      []string
+	ip4, ip6  []string
+	constants map[string][]string // of the fields of a packet
+}
+
+// A place is a port where a packet can begin, with the addresses of what is attached there.
+type place struct {
+	name, friendly string
+	datapath       ovsdb.UUID
+	mac            string
+	ip4, ip6       []string
+}
+
+// A want is what one flow asks for, as far as fields are compared with constants.
+type want struct {
+	kind   string // of packet, empty: any
+	inport string
+	fields map[string]string
+}
+
+// survey reads a Southbound.
+func survey(ctx context.Context, t testing.TB, db ovsdb.Reader) *world {
+	t.Helper()
+	var rows struct {
+		Datapaths []sb.DatapathBinding
+		Ports     []sb.PortBinding
+		Flows     []sb.LogicalFlow
+		Groups    []sb.LogicalDPGroup
+	}
+	if err := ovsdb.Load(ctx, db, &rows); err != nil {
+		t.Fatal(err)
+	}
+	w := &world{dps: map[ovsdb.UUID]sb.DatapathBinding{}, flows: map[ovsdb.UUID][]want{}, constants: map[string][]string{}}
+	for _, d := range rows.Datapaths {
+		w.dps[d.UUID] = d
+	}
+	for _, p := range rows.Ports {
+		w.port(p)
+	}
+	groups := map[ovsdb.UUID][]ovsdb.UUID{}
+	for _, g := range rows.Groups {
+		groups[g.UUID] = g.Datapaths
+	}
+	for _, f := range rows.Flows {
+		at := slices.Clone([]ovsdb.UUID(f.LogicalDatapath))
+		for _, g := range f.LogicalDPGroup {
+			at = append(at, groups[g]...)
+		}
+		w.flow(f, at)
+	}
+	// Map order and the order of rows must not change what a seed draws.
+	slices.SortFunc(w.places, func(a, b place) int { return strings.Compare(a.name, b.name) })
+	for _, list := range []*[]string{&w.macs, &w.ip4, &w.ip6} {
+		slices.Sort(*list)
+		*list = slices.Compact(*list)
+	}
+	for field, list := range w.constants {
+		slices.Sort(list)
+		w.constants[field] = slices.Compact(list)
+	}
+	for _, list := range w.flows {
+		slices.SortFunc(list, func(a, b want) int { return strings.Compare(fmt.Sprint(a), fmt.Sprint(b)) })
+	}
+	return w
+}
+
+func (w *world) port(p sb.PortBinding) {
+	at := place{name: p.LogicalPort, datapath: p.Datapath, friendly: p.ExternalIDs["neutron:port_name"]}
+	if at.friendly == "" {
+		at.friendly = p.ExternalIDs["name"]
+	}
+	for _, text := range append(slices.Clone([]string(p.MAC)), p.PortSecurity...) {
+		for i, word := range strings.Fields(text) {
+			addr, err := netip.ParsePrefix(word)
+			if err != nil {
+				if a, err := netip.ParseAddr(word); err == nil {
+					addr = netip.PrefixFrom(a, a.BitLen())
+				}
+			}
+			switch {
+			case i == 0 && strings.Count(word, ":") == 5:
+				if at.mac == "" {
+					at.mac = word
+				}
+				w.macs = append(w.macs, word)
+			case addr.IsValid() && addr.Addr().Is4():
+				at.ip4, w.ip4 = append(at.ip4, addr.Addr().String()), append(w.ip4, addr.Addr().String())
+			case addr.IsValid():
+				at.ip6, w.ip6 = append(at.ip6, addr.Addr().String()), append(w.ip6, addr.Addr().String())
+			}
+		}
+	}
+	w.places = append(w.places, at)
+}
+
+var (
+	// compared finds FIELD == CONSTANT and FIELD == {CONSTANT, ...} in a match.
+	compared = regexp.MustCompile(`(!?[a-z][a-z0-9_.]*) == (\{[^}]*\}|"[^"]*"|[0-9a-fA-F:./]+)`)
+	word     = regexp.MustCompile(`[a-z][a-z0-9_.]*`)
+)
+
+// kindOf tells by a word of a match which kind of packet is meant.
+var kindOf = map[string]string{
+	"arp": "arp", "nd": "nd_ns", "nd_ns": "nd_ns", "nd_na": "nd_na", "nd_rs": "nd_rs", "nd_ra": "nd_ra", "tcp": "tcp", "udp": "udp", "sctp": "sctp",
+	"icmp4": "icmp4", "icmp6": "icmp6", "igmp": "igmp", "mldv1": "mldv1", "mldv2": "mldv2", "rarp": "rarp",
+}
+
+func (w *world) flow(f sb.LogicalFlow, at []ovsdb.UUID) {
+	asked := want{fields: map[string]string{}}
+	for _, name := range word.FindAllString(f.Match, -1) {
+		kind := kindOf[name]
+		if kind == "" {
+			kind = kindOf[strings.Split(name, ".")[0]]
+		}
+		if kind != "" && asked.kind == "" {
+			asked.kind = kind
+		}
+	}
+	for _, m := range compared.FindAllStringSubmatch(f.Match, -1) {
+		field, values := m[1], strings.Split(strings.Trim(m[2], "{}"), ", ")
+		switch {
+		case field == "inport":
+			asked.inport = strings.Trim(values[0], `"`)
+		case packetField(field):
+			w.constants[field] = append(w.constants[field], values...)
+			asked.fields[field] = values[len(f.Match)%len(values)]
+		}
+	}
+	if asked.inport == "" && len(asked.fields) == 0 && asked.kind == "" {
+		return
+	}
+	for _, d := range at {
+		w.flows[d] = append(w.flows[d], asked)
+	}
+}
+
+// packetField tells whether a field is of the packet itself, not of its way.
+func packetField(name string) bool {
+	group, _, _ := strings.Cut(name, ".")
+	return slices.Contains([]string{"eth", "ip4", "ip6", "ip", "tcp", "udp", "sctp", "arp", "rarp", "nd", "icmp4", "icmp6", "vlan"}, group) && name != "ip4" && name != "ip6"
+}
+
+// A draw makes microflows.
+type draw struct {
+	*world
+	r      *rand.Rand
+	names  []ovsdb.UUID
+	fields map[string]string
+}
+
+func newDraw(w *world, r *rand.Rand) *draw {
+	names := slices.SortedFunc(maps.Keys(w.dps), func(a, b ovsdb.UUID) int { return w.dps[a].TunnelKey - w.dps[b].TunnelKey })
+	return &draw{world: w, r: r, names: names}
+}
+
+func (d *draw) chance(percent int) bool { return d.r.IntN(100) < percent }
+
+// one draws a member, or nothing if there is none.
+func one[T any](r *rand.Rand, list []T) (v T) {
+	if len(list) > 0 {
+		v = list[r.IntN(len(list))]
+	}
+	return v
+}
+
+// kinds of packets, the frequent ones more than once.
+var kinds = strings.Fields(`tcp tcp tcp tcp udp udp udp icmp4 icmp4 icmp6 icmp6 sctp arp arp arp nd_ns nd_ns nd_na nd_rs nd_ra dhcp dhcp dhcp6 dns igmp mldv1 mldv2 rarp
+	ip4 ip6 other multicast4 multicast6 broadcast fragment bfd traceroute error4 error6`)
+
+// draw makes one microflow.
+func (d *draw) draw() microflow {
+	at := d.place()
+	d.fields = map[string]string{}
+	kind, inport := one(d.r, kinds), at.name
+	var asked want
+	if d.chance(60) { // follow a flow of the datapath
+		asked = one(d.r, d.flows[at.datapath])
+		if asked.kind != "" {
+			kind = asked.kind
+		}
+		if i := slices.IndexFunc(d.places, func(p place) bool { return p.name == asked.inport && p.datapath == at.datapath }); i >= 0 {
+			at, inport = d.places[i], asked.inport
+		}
+	}
+	predicate := d.packet(kind, at, asked)
+	maps.Copy(d.fields, asked.fields)
+	for field := range d.fields {
+		if list := d.constants[field]; len(list) > 0 && d.chance(4) {
+			d.fields[field] = one(d.r, list)
+		}
+	}
+	if d.chance(3) {
+		d.fields["vlan.vid"] = one(d.r, []string{"42", "100", "7"})
+	}
+	m := microflow{options: d.options(), conditions: append([]string{`inport == "` + inport + `"`}, predicate...)}
+	for _, field := range slices.Sorted(maps.Keys(d.fields)) {
+		m.conditions = append(m.conditions, field+" == "+d.fields[field])
+	}
+	m.datapath = d.datapath(at)
+	if d.chance(4) {
+		d.spoil(&m, at)
+	}
+	return m
+}
+
+// place draws a datapath and then one of its ports, so that the big ones do not get all the packets.
+func (d *draw) place() place {
+	for {
+		id := one(d.r, d.names)
+		var here []place
+		for _, p := range d.places {
+			if p.datapath == id {
+				here = append(here, p)
+			}
+		}
+		if len(here) > 0 {
+			return one(d.r, here)
+		}
+	}
+}
+
+// datapath names the datapath of a port in one of the ways that ovn-trace knows, or not at all.
+func (d *draw) datapath(at place) string {
+	row := d.dps[at.datapath]
+	switch d.r.IntN(8) {
+	case 0:
+		return string(row.UUID)
+	case 1:
+		return string(row.UUID)[:4+d.r.IntN(8)]
+	case 2:
+		if name := row.ExternalIDs["name2"]; name != "" {
+			return name
+		}
+		return row.ExternalIDs["name"]
+	case 3, 4:
+		return row.ExternalIDs["name"]
+	}
+	return ""
+}
+
+func (d *draw) options() []string {
+	var options []string
+	switch d.r.IntN(12) {
+	case 0:
+		options = append(options, "--summary")
+	case 1:
+		options = append(options, "--minimal")
+	case 2:
+		options = append(options, "--all")
+	case 3:
+		options = append(options, "--detailed", "--minimal")
+	case 4:
+		options = append(options, "--detailed")
+	}
+	switch d.r.IntN(12) {
+	case 0:
+		options = append(options, "--no-friendly-names")
+	case 1:
+		options = append(options, "--friendly-names")
+	}
+	if d.chance(45) {
+		for range 1 + d.r.IntN(5) {
+			options = append(options, "--ct="+one(d.r, states))
+		}
+	}
+	switch d.r.IntN(10) {
+	case 0:
+		options = append(options, "--lb-dst="+one(d.r, d.ip4)+one(d.r, []string{"", ":8080", ":1"}))
+	case 1:
+		options = append(options, fmt.Sprintf("--select-id=%d", 1+d.r.IntN(3)))
+	}
+	return options
+}
+
+// states are answers of conntrack; new and est are the usual ones.
+var states = strings.Fields("new new new est est trk est,rpl new,rel est,rpl,dnat est,snat inv trk,new rel,rpl est,dnat")
+
+// spoil makes a microflow wrong in one of the ways that people get it wrong.
+func (d *draw) spoil(m *microflow, at place) {
+	text := m.text()
+	switch d.r.IntN(14) {
+	case 0:
+		m.broken = strings.Replace(text, at.name, "nope", 1)
+	case 1:
+		m.datapath, m.broken = "", strings.Join(m.conditions[1:], " && ")+" && ip.ttl == 3"
+	case 2:
+		m.datapath = "no-such-datapath"
+	case 3:
+		m.broken = text + " && ip4 && ip6"
+	case 4:
+		m.broken = m.conditions[0] + " && ip"
+	case 5:
+		m.broken = text + " && ip.bogus == 1"
+	case 6:
+		m.broken = text + " &&"
+	case 7:
+		m.broken = m.conditions[0] + ` && ip4 && ip4.src == {10.1.1.1, 10.1.1.2} && ip.ttl == 64`
+	case 8:
+		m.broken = m.conditions[0] + ` && (tcp || udp) && ip4`
+	case 9:
+		m.broken = text + ` && inport == "` + one(d.r, d.places).name + `"`
+	case 10:
+		m.broken = m.conditions[0] + ` && ip4 && ip4.dst == $no_such_set`
+	case 11:
+		m.broken = m.conditions[0] + " && ip4.src == 10.0.0.0/8 && ip.ttl > 3"
+	case 12:
+		m.broken = strings.Replace(text, " && ", " || ", 1)
+	case 13:
+		m.broken = m.conditions[0] + " && tcp.dst == 99999 && eth.src == 1.2.3.4"
+	}
+}
+
+// own are the addresses of a sender: its own, seldom those of another.
+func (d *draw) own(at place) (mac, ip4, ip6 string) {
+	mac, ip4, ip6 = at.mac, one(d.r, at.ip4), one(d.r, at.ip6)
+	if mac == "" || d.chance(6) {
+		mac = one(d.r, d.macs)
+	}
+	if ip4 == "" || d.chance(6) {
+		ip4 = one(d.r, d.ip4)
+	}
+	if ip6 == "" || d.chance(6) {
+		ip6 = one(d.r, d.ip6)
+	}
+	return mac, ip4, ip6
+}
+
+// far are the addresses of a receiver: mostly a neighbour of the port, or somebody behind a router of its switch.
+func (d *draw) far(at place) (mac, ip4, ip6 string) {
+	var near []place
+	var links []string // addresses that the datapath's flows know, a router's among them
+	for _, p := range d.places {
+		if p.datapath == at.datapath && p.name != at.name {
+			near = append(near, p)
+		}
+	}
+	for _, f := range d.flows[at.datapath] {
+		if mac := f.fields["eth.dst"]; mac != "" && !strings.Contains(mac, "/") {
+			links = append(links, mac)
+		}
+	}
+	to := one(d.r, near)
+	mac, ip4, ip6 = to.mac, one(d.r, to.ip4), one(d.r, to.ip6)
+	if mac == "" || d.chance(50) {
+		mac = one(d.r, links)
+	}
+	if ip4 == "" || d.chance(50) {
+		ip4 = one(d.r, append(slices.Clone(d.constants["ip4.dst"]), d.ip4...))
+	}
+	if ip6 == "" || d.chance(50) {
+		ip6 = one(d.r, append(slices.Clone(d.constants["ip6.dst"]), d.ip6...))
+	}
+	switch {
+	case mac == "" || d.chance(3):
+		mac = "00:00:5e:00:53:99"
+	case d.chance(3):
+		mac, ip4 = "ff:ff:ff:ff:ff:ff", "255.255.255.255"
+	}
+	if ip4 == "" || strings.Contains(ip4, "/") || d.chance(8) {
+		ip4 = one(d.r, []string{"203.0.113.10", "10.80.1.2", "10.81.0.1", "192.0.2.20", "198.18.5.5", "10.244.2.5", "10.60.1.1"})
+	}
+	if ip6 == "" || strings.Contains(ip6, "/") || d.chance(8) {
+		ip6 = one(d.r, []string{"2001:db8:113::10", "fd00:80::1", "2001:db8:99::9", "fe80::1"})
+	}
+	return mac, ip4, ip6
+}
+
+// packet fills in the fields of a packet of a kind and says which predicates come before them.
+func (d *draw) packet(kind string, at place, asked want) []string {
+	mac, src4, src6 := d.own(at)
+	far, dst4, dst6 := d.far(at)
+	f := d.fields
+	f["eth.src"], f["eth.dst"] = mac, far
+	v4 := func() {
+		f["ip4.src"], f["ip4.dst"] = src4, dst4
+		d.ttl()
+	}
+	v6 := func() {
+		f["ip6.src"], f["ip6.dst"] = src6, dst6
+		d.ttl()
+	}
+	switch kind {
+	case "tcp", "udp", "sctp":
+		f[kind+".src"], f[kind+".dst"] = fmt.Sprint(1024+d.r.IntN(60000)), one(d.r, d.ports(kind))
+		if asksFor(asked, "ip6") || !asksFor(asked, "ip4") && d.chance(35) {
+			v6()
+			return []string{"ip6", kind}
+		}
+		v4()
+		if kind == "tcp" && d.chance(20) {
+			f["tcp.flags"] = one(d.r, []string{"2", "0x12", "4", "0x10"})
+		}
+		return []string{"ip4", kind}
+	case "icmp4", "error4", "traceroute":
+		v4()
+		f["icmp4.type"], f["icmp4.code"] = one(d.r, []string{"8", "8", "0", "3", "11"}), "0"
+		if kind == "traceroute" {
+			f["ip.ttl"] = one(d.r, []string{"1", "0", "2"})
+		}
+		return []string{"ip4", "icmp4"}
+	case "icmp6", "error6":
+		v6()
+		f["icmp6.type"], f["icmp6.code"] = one(d.r, []string{"128", "128", "129", "1", "2"}), "0"
+		return []string{"icmp6"}
+	}
+	if p := d.discovery(kind, mac, far, src4, dst4, src6, dst6); p != nil {
+		return p
+	}
+	return d.service(kind, v4, v6)
+}
+
+func asksFor(asked want, family string) bool {
+	for field := range asked.fields {
+		if strings.HasPrefix(field, family+".") {
+			return true
+		}
+	}
+	return false
+}
+
+func (d *draw) ttl() {
+	if !d.chance(6) { // without it the time to live is 0
+		d.fields["ip.ttl"] = one(d.r, []string{"64", "64", "64", "64", "64", "64", "64", "64", "1", "2", "255"})
+	}
+}
+
+func (d *draw) ports(kind string) []string {
+	return append(slices.Clone(d.constants[kind+".dst"]), "80", "53", "22", "8080", "443", "5001")
+}
+
+// discovery fills in packets by which neighbours and routers find each other.
+func (d *draw) discovery(kind, mac, far, src4, dst4, src6, dst6 string) []string {
+	f := d.fields
+	switch kind {
+	case "arp", "rarp":
+		f[kind+".op"] = one(d.r, []string{"1", "1", "1", "2"})
+		f[kind+".sha"], f[kind+".spa"], f[kind+".tpa"] = mac, src4, dst4
+		if f[kind+".op"] == "1" && d.chance(80) {
+			f["eth.dst"] = "ff:ff:ff:ff:ff:ff"
+		} else {
+			f[kind+".tha"] = far
+		}
+		return []string{kind}
+	case "nd_ns":
+		f["ip6.src"], f["nd.target"], f["nd.sll"], f["ip.ttl"] = src6, dst6, mac, "255"
+		f["ip6.dst"], f["eth.dst"] = solicited(dst6)
+		if d.chance(15) {
+			f["ip6.dst"], f["eth.dst"] = dst6, far
+		}
+		return []string{kind}
+	case "nd_na":
+		f["ip6.src"], f["ip6.dst"], f["nd.target"], f["nd.tll"], f["ip.ttl"] = src6, dst6, src6, mac, "255"
+		return []string{kind}
+	case "nd_rs":
+		f["ip6.src"], f["ip6.dst"], f["eth.dst"], f["ip.ttl"] = src6, "ff02::2", "33:33:00:00:00:02", "255"
+		return []string{kind}
+	case "nd_ra":
+		f["ip6.src"], f["ip6.dst"], f["eth.dst"], f["ip.ttl"] = src6, "ff02::1", "33:33:00:00:00:01", "255"
+		return []string{kind}
+	}
+	return nil
+}
+
+// solicited is the solicited-node address of an IPv6 address with its MAC address, RFC 4291 section 2.7.1.
+func solicited(text string) (ip, mac string) {
+	a, err := netip.ParseAddr(text)
+	if err != nil {
+		a = netip.IPv6Unspecified()
+	}
+	b := a.As16()
+	return fmt.Sprintf("ff02::1:ff%02x:%02x%02x", b[13], b[14], b[15]), fmt.Sprintf("33:33:ff:%02x:%02x:%02x", b[13], b[14], b[15])
+}
+
+// service fills in what talks to a service of the network itself, and what is rare.
+func (d *draw) service(kind string, v4, v6 func()) []string {
+	f := d.fields
+	switch kind {
+	case "dhcp":
+		v4()
+		f["udp.src"], f["udp.dst"] = "68", "67"
+		if d.chance(75) {
+			f["ip4.src"], f["ip4.dst"], f["eth.dst"] = "0.0.0.0", "255.255.255.255", "ff:ff:ff:ff:ff:ff"
+		}
+		return []string{"ip4", "udp"}
+	case "dhcp6":
+		v6()
+		f["udp.src"], f["udp.dst"], f["ip6.dst"], f["eth.dst"] = "546", "547", "ff02::1:2", "33:33:00:01:00:02"
+		return []string{"ip6", "udp"}
+	case "dns", "bfd":
+		v4()
+		f["udp.src"], f["udp.dst"] = "40000", map[string]string{"dns": "53", "bfd": "3784"}[kind]
+		return []string{"ip4", "udp"}
+	case "igmp", "multicast4":
+		v4()
+		f["ip4.dst"] = one(d.r, []string{"224.0.0.1", "224.0.0.22", "239.1.1.5", "239.9.9.9"})
+		f["eth.dst"] = "01:00:5e:01:01:05"
+		if kind == "igmp" {
+			return []string{"igmp"}
+		}
+		f["udp.dst"] = "5001"
+		return []string{"ip4", "udp"}
+	case "mldv1", "mldv2", "multicast6":
+		v6()
+		f["ip6.dst"] = one(d.r, []string{"ff02::16", "ff02::1", "ff1e::5", "ff05::9", "ff0e::101"})
+		f["eth.dst"] = "33:33:00:00:00:16"
+		if kind == "multicast6" {
+			f["udp.dst"] = "5001"
+			return []string{"ip6", "udp"}
+		}
+		f["ip.ttl"], f["icmp6.type"] = "1", map[string]string{"mldv1": "131", "mldv2": "143"}[kind]
+		return []string{"icmp6"}
+	case "fragment":
+		v4()
+		f["ip.frag"] = one(d.r, []string{"1", "3"})
+		f["udp.dst"] = "53"
+		return []string{"ip4", "udp"}
+	case "broadcast":
+		v4()
+		f["eth.dst"], f["udp.dst"] = "ff:ff:ff:ff:ff:ff", "137"
+		return []string{"ip4", "udp"}
+	case "ip6":
+		v6()
+		f["ip.proto"] = one(d.r, []string{"47", "89", "50"})
+		return []string{"ip6"}
+	case "other":
+		f["eth.type"] = one(d.r, []string{"0x88cc", "0x1234", "0x8847", "0x8100"})
+		return nil
+	}
+	v4()
+	f["ip.proto"] = one(d.r, []string{"47", "89", "50"})
+	if d.chance(50) {
+		f["ip.dscp"] = one(d.r, []string{"10", "46", "0"})
+	}
+	return []string{"ip4"}
+}

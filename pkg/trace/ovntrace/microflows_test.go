@@ -1,0 +1,411 @@
+package ovntrace_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"math/rand/v2"
+	"net/netip"
+	"os"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ovnctl/ovnctl/internal/lab"
+	"github.com/ovnctl/ovnctl/internal/lab/labtest"
+	"github.com/ovnctl/ovnctl/pkg/lflow"
+	"github.com/ovnctl/ovnctl/pkg/ovsdb"
+	"github.com/ovnctl/ovnctl/pkg/trace/ovntrace"
+)
+
+// deployments are where microflows begin, with the share of each in a hundred.
+var deployments = []struct {
+	topology lab.Topology
+	share    int
+}{
+	{lab.Features(), 55}, {lab.OVNKubernetes(), 20}, {lab.KubeOVN(), 15}, {lab.MixedEncapsulation(), 10},
+}
+
+// TestMicroflows asks ovn-trace and package ovntrace the same and compares the answers byte for byte, but for the first
+// line, which repeats the packet. Which backend of a load balancer, which member of a select() and which of several flows
+// of one priority ovn-trace takes is left to it: the answer has to be the same for one of these choices. OVNCTL_SEED
+// repeats a run, OVNCTL_MICROFLOWS says how many microflows are drawn.
+func TestMicroflows(t *testing.T) { compareRelease(t, lab.System) }
+
+// compareRelease compares on every deployment of a release, and bounds how many answers rest on flows of equal priority.
+func compareRelease(t *testing.T, release string) {
+	seed := number(t, "OVNCTL_SEED", time.Now().UnixNano()%1_000_000)
+	total := number(t, "OVNCTL_MICROFLOWS", 200)
+	t.Logf("seed %d (OVNCTL_SEED repeats it)", seed)
+	sum := &tally{stages: map[string]bool{}}
+	for _, d := range deployments {
+		t.Run(d.topology.Name, func(t *testing.T) {
+			l := labtest.Own(t, d.topology, lab.Options{Release: release})
+			learn(t, l)
+			c := newComparison(t, l, uint64(seed))
+			c.run(t, int(total)*d.share/100)
+			t.Logf("%s: %v", l.Release, &c.tally)
+			sum.add(&c.tally)
+		})
+	}
+	t.Logf("all: %v", sum)
+	if sum.equal != sum.asked || sum.asked == 0 {
+		t.Errorf("%d of %d microflows are answered as by ovn-trace", sum.equal, sum.asked)
+	}
+	if sum.tied*100 > sum.asked {
+		t.Errorf("%d of %d answers rest on which of several flows of one priority is taken, want at most 1 %%", sum.tied, sum.asked)
+	}
+}
+
+func number(t *testing.T, variable string, otherwise int64) int64 {
+	t.Helper()
+	text := os.Getenv(variable)
+	if text == "" {
+		return otherwise
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		t.Fatalf("%s: %v", variable, err)
+	}
+	return n
+}
+
+// A tally counts what a comparison saw.
+type tally struct {
+	asked, equal  int
+	picked        int // equal with a choice of backends or members other than the first
+	tied          int // met flows of equal priority
+	refused       int // answered with an error by both
+	header        int // equal in the first line, too
+	aborted       int // ovn-trace itself failed, and so was not asked for more
+	stages        map[string]bool
+	oracle, ours  time.Duration
+	mu            sync.Mutex
+	failuresShown int
+}
+
+func (c *tally) String() string {
+	return fmt.Sprintf("%d of %d equal (%d by another pick than the first, %d met flows of equal priority, %d refused by both, %d equal in the first line, too); "+
+		"%d more made ovn-trace abort; %d stages; ovn-trace %.0f s, ovntrace %.1f s",
+		c.equal, c.asked, c.picked, c.tied, c.refused, c.header, c.aborted, len(c.stages), c.oracle.Seconds(), c.ours.Seconds())
+}
+
+func (c *tally) add(o *tally) {
+	c.asked, c.equal, c.picked, c.tied = c.asked+o.asked, c.equal+o.equal, c.picked+o.picked, c.tied+o.tied
+	c.refused, c.header, c.aborted = c.refused+o.refused, c.header+o.header, c.aborted+o.aborted
+	c.oracle, c.ours = c.oracle+o.oracle, c.ours+o.ours
+	for s := range o.stages {
+		c.stages[s] = true
+	}
+}
+
+// learn has routers and switches learn addresses: from packets that really flow, and as if some had.
+func learn(t *testing.T, l *lab.Lab) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	for _, p := range l.Topology.Pods[:2] {
+		if _, err := l.Probe(ctx, p.Name, "internet", "icmp", 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if l.Topology.Name != lab.Features().Name {
+		return
+	}
+	for _, row := range []struct{ table, port, key, columns string }{
+		{"MAC_Binding", "rel-flood", "datapath", `logical_port=rel-flood ip=10.2.7.50 mac="00:00:00:02:07:50"`},
+		{"MAC_Binding", "rel-snoop", "datapath", `logical_port=rel-snoop ip="fd00:10:2:6::50" mac="00:00:00:02:06:50"`},
+		{"MAC_Binding", "g1-out", "datapath", `logical_port=g1-out ip=198.18.1.5 mac="00:00:00:02:0a:55"`},
+		{"MAC_Binding", "g2-out", "datapath", `logical_port=g2-out ip=198.18.1.4 mac="00:00:00:02:0a:54"`},
+		{"MAC_Binding", "ro-1", "datapath", `logical_port=ro-1 ip=10.2.12.77 mac="00:00:00:02:0c:77"`},
+	} {
+		script := fmt.Sprintf(`ovn-sbctl --db=%s create %s %s=$(ovn-sbctl --db=%[1]s --bare --columns=datapath find Port_Binding logical_port=%s) %s`,
+			l.SB(), row.table, row.key, row.port, strings.ReplaceAll(row.columns, `"`, `\"`))
+		if _, err := l.Run(ctx, "central", "sh", "-ec", script); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for mac, port := range map[string]string{"00:00:00:02:04:77": "p-unknown", "00:00:00:02:0d:78": "r2-unknown"} {
+		script := fmt.Sprintf(`get() { ovn-sbctl --db=%s --bare --columns=$1 list $2 $3; }; ovn-sbctl --db=%[1]s create FDB mac='"%s"' port_key=$(get tunnel_key Port_Binding %s) dp_key=$(get tunnel_key Datapath_Binding $(get datapath Port_Binding %[3]s))`,
+			l.SB(), mac, port)
+		if _, err := l.Run(ctx, "central", "sh", "-ec", script); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// The kernel of this server joins groups, and its switch, which snoops, hears of it.
+	if _, err := l.Run(ctx, l.Topology.Pods[0].Name, "ip", "addr", "add", "239.1.1.5/32", "dev", "eth0", "autojoin"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.Run(ctx, "central", "ovn-sbctl", "--db="+l.SB(), "--timeout=20", "wait-until", "IGMP_Group", "239.1.1.5", "ports!=[]"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.Run(ctx, "central", "ovn-nbctl", "--db="+l.NB(), "--timeout=20", "--wait=sb", "sync"); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A comparison asks about one Southbound.
+type comparison struct {
+	lab     *lab.Lab
+	network *lflow.Network
+	draw    *draw
+	tally
+}
+
+func newComparison(t *testing.T, l *lab.Lab, seed uint64) *comparison {
+	t.Helper()
+	db, err := ovsdb.Dial(t.Context(), ovsdb.Config{DB: "OVN_Southbound", Remotes: l.SB(), Timeout: 20 * time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	network, err := lflow.Open(t.Context(), db)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(l.Topology.Name))
+	w := survey(t.Context(), t, db)
+	return &comparison{lab: l, network: network, draw: newDraw(w, rand.New(rand.NewPCG(seed, h.Sum64()))), tally: tally{stages: map[string]bool{}}}
+}
+
+// run compares n microflows, two at a time.
+func (c *comparison) run(t *testing.T, n int) {
+	flows := make(chan microflow)
+	var wg sync.WaitGroup
+	for range 2 {
+		wg.Go(func() {
+			for m := range flows {
+				c.compare(t, m)
+			}
+		})
+	}
+	for range n {
+		flows <- c.draw.draw()
+	}
+	close(flows)
+	wg.Wait()
+}
+
+// compare asks both. A microflow on which ovn-trace itself aborts is not one to compare by.
+func (c *comparison) compare(t *testing.T, m microflow) {
+	start := time.Now()
+	wanted, aborted, err := c.ask(t.Context(), m)
+	if err != nil {
+		t.Errorf("ovn-trace %q: %v", m.args(), err)
+		return
+	}
+	took := time.Since(start)
+	start = time.Now()
+	a := c.answer(t.Context(), m, body(wanted))
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.oracle, c.ours = c.oracle+took, c.ours+time.Since(start)
+	if aborted {
+		c.aborted++
+		return
+	}
+	c.asked++
+	for _, s := range stage.FindAllStringSubmatch(wanted, -1) {
+		c.stages[s[1]] = true
+	}
+	if a.tied {
+		c.tied++
+	}
+	if !a.equal {
+		t.Fail()
+		c.failuresShown++
+		c.show(t, m, wanted, a.text)
+		return
+	}
+	c.equal++
+	if a.picked {
+		c.picked++
+	}
+	if a.refused {
+		c.refused++
+	}
+	if strings.HasPrefix(wanted, "#") && line(wanted) == line(a.text) {
+		c.header++
+	}
+}
+
+// stage finds the name of a step's stage.
+var stage = regexp.MustCompile(`(?m)^ *[0-9]+\. ([a-z0-9_]+)[ :]`)
+
+// ask runs ovn-trace.
+func (c *comparison) ask(ctx context.Context, m microflow) (answer string, aborted bool, err error) {
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	cmd := c.lab.Command(ctx, "central", append([]string{"ovn-trace", "--db=" + c.lab.SB()}, m.args()...)...)
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	err = cmd.Run()
+	if err != nil && ctx.Err() == nil && strings.Contains(errs.String(), "assertion") {
+		return "", true, nil
+	}
+	if err != nil {
+		err = fmt.Errorf("%w: %s", err, errs.String())
+	}
+	return out.String(), false, err
+}
+
+// line is the first line of an answer, body the rest if that is the packet's description.
+func line(text string) string { s, _, _ := strings.Cut(text, "\n"); return s }
+
+func body(text string) string {
+	if strings.HasPrefix(text, "#") {
+		_, text, _ = strings.Cut(text, "\n")
+	}
+	return text
+}
+
+// An answer is what package ovntrace says.
+type answer struct {
+	text    string // with the choices that make it equal, or else with the first of each
+	equal   bool
+	picked  bool
+	tied    bool
+	refused bool
+}
+
+// answer tries one choice after the other until the text is as wanted.
+func (c *comparison) answer(ctx context.Context, m microflow, wanted string) answer {
+	var first answer
+	var choices []int // of the run at hand, in the order in which they are asked for
+	for run := range 400 {
+		var widths []int
+		a := answer{picked: run > 0}
+		o, format := options(m.options)
+		o.Choose = func(kind string, n int) int {
+			i := 0
+			if len(widths) < len(choices) {
+				i = choices[len(widths)]
+			} else {
+				choices = append(choices, 0)
+			}
+			widths = append(widths, n)
+			a.tied = a.tied || kind == "tie"
+			return i
+		}
+		r, err := ovntrace.Trace(ctx, c.network, m.datapath, m.text(), o)
+		refusal := (*ovntrace.Refusal)(nil)
+		switch {
+		case errors.As(err, &refusal):
+			a.text, a.refused = refusal.Text, true
+		case err != nil:
+			a.text = "error: " + err.Error()
+		default:
+			a.text = r.Text(format)
+		}
+		if a.equal = body(a.text) == wanted; a.equal {
+			return a
+		}
+		if run == 0 {
+			first = a
+		}
+		if choices = next(choices, widths); choices == nil {
+			break
+		}
+	}
+	return first
+}
+
+// next counts choices up, the last first; nil after the last combination.
+func next(choices, widths []int) []int {
+	choices = slices.Clone(choices[:len(widths)])
+	for i := len(widths) - 1; i >= 0; i-- {
+		if choices[i]++; choices[i] < widths[i] {
+			return choices[:i+1]
+		}
+	}
+	return nil
+}
+
+// options reads the options of ovn-trace.
+func options(args []string) (o ovntrace.Options, format ovntrace.Format) {
+	for _, arg := range args {
+		name, value, _ := strings.Cut(arg, "=")
+		switch name {
+		case "--ct":
+			o.CT = append(o.CT, connState(value))
+		case "--lb-dst":
+			if b, err := netip.ParseAddrPort(value); err == nil {
+				o.Backend = b
+			} else {
+				o.Backend = netip.AddrPortFrom(netip.MustParseAddr(value), 0)
+			}
+		case "--select-id":
+			id, _ := strconv.ParseUint(value, 10, 16)
+			o.SelectID = uint16(id)
+		case "--no-friendly-names":
+			o.FullNames = true
+		case "--summary":
+			format |= ovntrace.Summary
+		case "--minimal":
+			format |= ovntrace.Minimal
+		case "--detailed":
+			format |= ovntrace.Detailed
+		case "--all":
+			format |= ovntrace.Detailed | ovntrace.Summary | ovntrace.Minimal
+		}
+	}
+	if format == 0 {
+		format = ovntrace.Detailed
+	}
+	return o, format
+}
+
+// connState is a state of conntrack as bits, as OVS numbers them.
+func connState(text string) uint32 {
+	bits := uint32(0x20)
+	for _, flag := range strings.Split(text, ",") {
+		bits |= map[string]uint32{"new": 0x01, "est": 0x02, "rel": 0x04, "rpl": 0x08, "inv": 0x10, "trk": 0x20, "snat": 0x40, "dnat": 0x80}[flag]
+	}
+	return bits
+}
+
+// show says how to repeat a difference, with as few conditions as show it; only the first are worth reading.
+func (c *comparison) show(t *testing.T, m microflow, wanted, got string) {
+	const most = 8
+	if c.failuresShown > most {
+		return
+	}
+	if m.broken == "" && c.failuresShown <= most/2 {
+		m, wanted, got = c.minimise(t.Context(), m, wanted, got)
+	}
+	t.Errorf("ovn-trace %s\n(-ovn-trace +ovntrace)\n%s", quoted(m.args()), cmp.Diff(strings.SplitAfter(body(wanted), "\n"), strings.SplitAfter(body(got), "\n")))
+}
+
+// minimise leaves out conditions as long as the answers differ.
+func (c *comparison) minimise(ctx context.Context, m microflow, wanted, got string) (microflow, string, string) {
+	for i := len(m.conditions) - 1; i > 0; i-- {
+		less := m
+		less.conditions = slices.Delete(slices.Clone(m.conditions), i, i+1)
+		w, aborted, err := c.ask(ctx, less)
+		if err != nil || aborted {
+			continue
+		}
+		if a := c.answer(ctx, less, body(w)); !a.equal && !a.refused && strings.HasPrefix(w, "#") {
+			m, wanted, got = less, w, a.text
+		}
+	}
+	return m, wanted, got
+}
+
+// quoted writes arguments for a shell.
+func quoted(args []string) string {
+	var s []string
+	for _, a := range args {
+		s = append(s, "'"+a+"'")
+	}
+	return strings.Join(s, " ")
+}

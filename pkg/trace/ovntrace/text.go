@@ -1,0 +1,165 @@
+package ovntrace
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/ovnctl/ovnctl/pkg/flow"
+)
+
+// flagged are the fields that are printed before the type of the packet, when they are not zero.
+var flagged = fields("pkt_mark", "ct_state", "ct_zone", "ct_mark", "ct_label")
+
+var (
+	tuple      = fields("ct_nw_src", "ct_nw_dst", "ct_ipv6_src", "ct_ipv6_dst", "ct_nw_proto", "ct_tp_src", "ct_tp_dst")
+	ipHeader   = fields("nw_ecn", "nw_ttl", "ip_frag")
+	arpHeader  = fields("arp_spa", "arp_tpa", "arp_op", "arp_sha", "arp_tha")
+	mplsHeader = fields("mpls_label", "mpls_tc", "mpls_ttl", "mpls_bos")
+	ndHeader   = fields("nd_target", "nd_sll", "nd_tll")
+)
+
+func field(name string) *flow.Field {
+	f, ok := flow.Lookup(name)
+	if !ok {
+		panic("ovntrace: no field " + name)
+	}
+	return f
+}
+
+func fields(names ...string) []*flow.Field {
+	f := make([]*flow.Field, len(names))
+	for i, name := range names {
+		f[i] = field(name)
+	}
+	return f
+}
+
+// A packetText writes a packet term by term.
+type packetText struct {
+	p     *flow.Flow
+	terms []string
+}
+
+// packet writes a packet as the OVS library does for people: metadata only where it is not zero.
+func packet(p *flow.Flow) string {
+	t := &packetText{p: p}
+	t.set(flagged)
+	keyword, typed := kind(p)
+	if keyword != "" {
+		t.terms = append(t.terms, keyword)
+	}
+	if p.Meets(flow.NeedsCT) {
+		t.set(tuple)
+	}
+	for i := range 32 {
+		t.set([]*flow.Field{flow.Reg(i)})
+	}
+	t.vlan()
+	t.all(fields("eth_src", "eth_dst"))
+	if keyword == "" {
+		t.all(fields("eth_type"))
+	}
+	switch {
+	case p.Meets(flow.NeedsIPv4):
+		t.all(fields("ip_src", "ip_dst"))
+		t.ip(typed)
+	case p.Meets(flow.NeedsIPv6):
+		t.all(fields("ipv6_src", "ipv6_dst", "ipv6_label"))
+		t.ip(typed)
+	case p.Meets(flow.NeedsARP):
+		t.all(arpHeader)
+	case p.Meets(flow.NeedsMPLS):
+		t.all(mplsHeader)
+		t.terms = append(t.terms, "mpls_lse1=0", "mpls_lse2=0")
+	}
+	return strings.Join(t.terms, ",")
+}
+
+// kind is the keyword of a packet, and whether it says the protocol above IP.
+func kind(p *flow.Flow) (keyword string, typed bool) {
+	protocols := map[uint64]string{flow.ProtoICMP: "icmp", flow.ProtoTCP: "tcp", flow.ProtoUDP: "udp", flow.ProtoSCTP: "sctp"}
+	name, known := protocols[p.Uint("nw_proto")]
+	switch p.Uint("eth_type") {
+	case flow.EthIPv4:
+		if known {
+			return name, true
+		}
+		return "ip", false
+	case flow.EthIPv6:
+		switch {
+		case p.Uint("nw_proto") == flow.ProtoICMPv6:
+			return "icmp6", true
+		case known && name != "icmp":
+			return name + "6", true
+		}
+		return "ipv6", false
+	case flow.EthARP:
+		return "arp", false
+	case flow.EthRARP:
+		return "rarp", false
+	case flow.EthMPLS:
+		return "mpls", false
+	case flow.EthMPLSMulticast:
+		return "mplsm", false
+	}
+	return "", false
+}
+
+// all writes fields.
+func (t *packetText) all(list []*flow.Field) {
+	for _, f := range list {
+		t.terms = append(t.terms, f.Label()+"="+f.PrintMatch(t.p.Get(f), f.Mask()))
+	}
+}
+
+// set writes those of some fields that are not zero.
+func (t *packetText) set(list []*flow.Field) {
+	for _, f := range list {
+		if !t.p.Get(f).IsZero() {
+			t.all([]*flow.Field{f})
+		}
+	}
+}
+
+func (t *packetText) vlan() {
+	tci := t.p.Uint("vlan_tci")
+	if tci == 0 {
+		t.terms = append(t.terms, "vlan_tci=0x0000")
+		return
+	}
+	if tci&0x1000 == 0 {
+		t.terms = append(t.terms, fmt.Sprintf("vlan_tci=0x%04x", tci))
+	} else {
+		t.terms = append(t.terms, fmt.Sprintf("dl_vlan=%d", tci&0xfff), fmt.Sprintf("dl_vlan_pcp=%d", tci>>13))
+	}
+	t.terms = append(t.terms, "vlan_tci1=0x0000")
+}
+
+// ip writes what follows the addresses.
+func (t *packetText) ip(typed bool) {
+	proto := t.p.Uint("nw_proto")
+	if !typed {
+		t.all(fields("nw_proto"))
+	}
+	t.terms = append(t.terms, fmt.Sprintf("nw_tos=%d", t.p.Uint("nw_tos")&0xfc))
+	t.all(ipHeader)
+	if t.p.Uint("ip_frag")&2 != 0 { // the ports are in the first fragment
+		return
+	}
+	v4 := t.p.Meets(flow.NeedsIPv4)
+	names := "tp_src=%d,tp_dst=%d"
+	switch {
+	case proto == flow.ProtoICMP && v4, proto == flow.ProtoICMPv6 && !v4:
+		names = "icmp_type=%d,icmp_code=%d"
+	case proto == flow.ProtoTCP, proto == flow.ProtoUDP, proto == flow.ProtoSCTP, proto == protoIGMP && v4:
+	default:
+		return
+	}
+	t.terms = append(t.terms, fmt.Sprintf(names, tpSrc.Get(t.p).Lo, tpDst.Get(t.p).Lo))
+	if t.p.Meets(flow.NeedsND) {
+		t.all(ndHeader)
+	}
+	if proto == flow.ProtoTCP {
+		t.all(fields("tcp_flags"))
+	}
+}

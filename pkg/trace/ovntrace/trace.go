@@ -1,0 +1,113 @@
+package ovntrace
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"strings"
+
+	"github.com/ovnctl/ovnctl/pkg/expr"
+	"github.com/ovnctl/ovnctl/pkg/flow"
+	"github.com/ovnctl/ovnctl/pkg/lflow"
+)
+
+// Options are those of ovn-trace that change the answer.
+type Options struct {
+	CT        []uint32       // what conntrack answers, in order: bits of ct_state; est|trk beyond them
+	Backend   netip.AddrPort // preferred where load balancers choose; taken where they know none
+	SelectID  uint16         // preferred where select() chooses; 0 is none
+	FullNames bool           // names as OVN has them instead of those of the CMS
+
+	// OpenFlow returns the flows with a cookie as text, to be shown below the logical flow that they are made of. Nil
+	// shows none.
+	OpenFlow func(ctx context.Context, cookie uint32) ([]string, error)
+	// Choose picks one of n where ovn-trace does not say which it takes: a "backend", a member of a "select", one of
+	// several flows that "tie". Nil picks the first.
+	Choose func(kind string, n int) int
+}
+
+// A Result is a trace.
+type Result struct {
+	Flow flow.Flow // the packet as the microflow describes it
+	Root *Node
+	Ties int // how often flows of equal priority matched
+}
+
+// A Refusal is what ovn-trace says instead of a trace.
+type Refusal struct {
+	Text string // as it is printed, with its end of line if it has one
+	Port string // the port that is not known, if that is the reason
+}
+
+func (r *Refusal) Error() string { return strings.TrimSuffix(r.Text, "\n") }
+
+func refuse(format string, args ...any) error { return &Refusal{Text: fmt.Sprintf(format, args...)} }
+
+// Trace follows the packet that a microflow describes. The datapath is a name or the beginning of a UUID; without one it
+// is that of the microflow's inport. The error is a *[Refusal] where ovn-trace refuses; any other says what could not be
+// read, or that there is no end.
+func Trace(ctx context.Context, n *lflow.Network, datapath, microflow string, o Options) (*Result, error) {
+	w := &walker{ctx: ctx, net: n, options: o, symbols: expr.SymbolsOf(expr.Profile{Version: n.Version()}), backend: o.Backend}
+	d, p, err := w.start(datapath, microflow)
+	if err != nil {
+		return nil, err
+	}
+	inport := w.portByKey(d, key(&p, inportReg))
+	r := &Result{Flow: p, Root: &Node{Kind: Pipeline}}
+	r.Root.Text = fmt.Sprintf("ingress(dp=\"%s\", inport=\"%s\")", w.datapathName(d), w.nameOr(inport, "(unnamed)"))
+	w.table(lflow.Table{Datapath: d, Pipeline: lflow.Ingress}, &p, r.Root)
+	r.Ties = w.ties
+	return r, w.err
+}
+
+// start reads the microflow and says where the packet begins.
+func (w *walker) start(datapath, microflow string) (*lflow.Datapath, flow.Flow, error) {
+	var none flow.Flow
+	var d *lflow.Datapath
+	if datapath != "" {
+		if d = w.findDatapath(datapath); d == nil {
+			return nil, none, refuse("unknown datapath \"%s\"\n", datapath)
+		}
+	}
+	m, err := expr.ParseMicroflow(microflow, w.symbols, w.net.AddressSets(w.ctx))
+	if err != nil {
+		return nil, none, refuse("error parsing flow: %s\n", err)
+	}
+	if d == nil {
+		name, err := m.Inport()
+		if err != nil {
+			return nil, none, refuse("error parsing flow: %s\n", err)
+		}
+		p := w.port(name)
+		if p == nil {
+			return nil, none, cmpErr(w.err, &Refusal{Text: fmt.Sprintf("unknown port \"%s\"\n", name), Port: name})
+		}
+		d = p.Datapath
+	}
+	p, err := m.Flow(func(name string) (uint64, bool) { return w.portKey(d, name) })
+	switch {
+	case w.err != nil:
+		return nil, none, w.err
+	case err != nil:
+		return nil, none, refuse("error parsing flow: %s\n", err)
+	case key(&p, inportReg) == 0:
+		return nil, none, refuse("microflow does not specify ingress port")
+	}
+	return d, p, nil
+}
+
+func cmpErr(err, otherwise error) error {
+	if err != nil {
+		return err
+	}
+	return otherwise
+}
+
+// ParseCT reads a connection state as --ct takes it: "new", "est,rpl". Tracked is implied.
+func ParseCT(text string) (uint32, error) {
+	state, err := flow.ParseCTState(strings.Join(strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' }), ","))
+	if err != nil {
+		return 0, fmt.Errorf("%q is no connection state: expected some of new, est, rel, rpl, inv, trk, snat, dnat", text)
+	}
+	return state | tracked, nil
+}

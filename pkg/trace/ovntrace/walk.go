@@ -1,0 +1,357 @@
+package ovntrace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"strconv"
+
+	"github.com/ovnctl/ovnctl/pkg/expr"
+	"github.com/ovnctl/ovnctl/pkg/flow"
+	"github.com/ovnctl/ovnctl/pkg/lflow"
+)
+
+// Bounds of a trace. ovn-trace has none: it goes on until it is out of memory.
+const (
+	maxTables = 20_000
+	maxDepth  = 2_000
+)
+
+var errEndless = errors.New("the packet is still on its way after " + strconv.Itoa(maxTables) + " tables: it goes round")
+
+// A walker follows one packet.
+type walker struct {
+	ctx     context.Context
+	net     *lflow.Network
+	options Options
+	symbols *expr.Symbols
+
+	states  int            // how many of the states of conntrack were used
+	backend netip.AddrPort // is taken once
+	tables  int
+	depth   int
+	ties    int
+	err     error // the first
+}
+
+func (w *walker) fail(err error) {
+	if w.err == nil {
+		w.err = err
+	}
+}
+
+// choose picks one of n.
+func (w *walker) choose(kind string, n int) int {
+	if n < 2 || w.options.Choose == nil {
+		return 0
+	}
+	return min(max(w.options.Choose(kind, n), 0), n-1)
+}
+
+var (
+	inportReg, outportReg, flagsReg = flow.Reg(14), flow.Reg(15), flow.Reg(10)
+
+	ctState      = field("ct_state")
+	ethSrc       = field("eth_src")
+	ethDst       = field("eth_dst")
+	ethType      = field("eth_type")
+	tpSrc, tpDst = wide("tcp_src"), wide("tcp_dst")
+)
+
+const (
+	allowLoopback = 1 << 0 // of flagsReg
+
+	established = 1 << 1 // of ct_state
+	tracked     = 1 << 5
+	srcNAT      = 1 << 6
+	dstNAT      = 1 << 7
+
+	protoIGMP = 2
+)
+
+// wide is a sub-field for a field that is set whatever the packet is.
+func wide(name string) flow.Subfield { return flow.Whole(field(name)) }
+
+// key is the number of a port in a packet.
+func key(p *flow.Flow, reg *flow.Field) int { return int(p.Get(reg).Lo & 0xffff) }
+
+// table follows a packet through a table and all that comes after it. The packet changes on its way.
+func (w *walker) table(at lflow.Table, p *flow.Flow, super *Node) {
+	if w.depth++; w.depth > maxDepth {
+		w.fail(errEndless)
+	}
+	defer func() { w.depth-- }()
+	var f *lflow.Flow
+	var ties []*lflow.Flow
+	for {
+		if w.tables++; w.tables > maxTables {
+			w.fail(errEndless)
+		}
+		if w.err == nil {
+			w.fail(w.ctx.Err())
+		}
+		if w.err != nil {
+			return
+		}
+		f, ties = w.lookup(at, p)
+		if f == nil || !w.isPlain(f, at) {
+			break
+		}
+		at.ID++
+	}
+	if f == nil {
+		stage, err := w.net.Stage(w.ctx, at)
+		w.fail(err)
+		if stage != "" {
+			stage += ": "
+		}
+		super.add(Table, "%2d. %sno match (implicit drop)", at.ID, stage)
+		return
+	}
+	node := super.add(Table, "%2d. %s%s, priority %d, uuid %.8s", at.ID, origin(f), w.friendly(f.Row.Match), f.Row.Priority, f.Row.UUID)
+	node.Hit = &Hit{
+		UUID: string(f.Row.UUID), Datapath: w.datapathName(at.Datapath), Pipeline: at.Pipeline, Table: at.ID, Stage: f.Stage(),
+		Priority: f.Row.Priority, Match: f.Row.Match, Actions: f.Row.Actions,
+	}
+	for _, t := range ties {
+		node.Hit.Ties = append(node.Hit.Ties, string(t.Row.UUID))
+	}
+	w.openFlow(f, node)
+	w.actions(f.Actions(), at, p, node)
+}
+
+// lookup finds the flow that a packet hits, and others that tie with it.
+func (w *walker) lookup(at lflow.Table, p *flow.Flow) (*lflow.Flow, []*lflow.Flow) {
+	hit, err := w.net.Lookup(w.ctx, at, p, w.resident)
+	w.fail(err)
+	if hit.Flow == nil || len(hit.Ties) == 0 {
+		return hit.Flow, nil
+	}
+	w.ties++
+	all := append([]*lflow.Flow{hit.Flow}, hit.Ties...)
+	i := w.choose("tie", len(all))
+	all[0], all[i] = all[i], all[0]
+	return all[0], all[1:]
+}
+
+// resident is true of all ports that there are: ovn-trace is on no chassis.
+func (w *walker) resident(string) bool { return true }
+
+// origin says where in ovn-northd a flow comes from.
+func origin(f *lflow.Flow) string {
+	stage, source := f.Stage(), f.Row.ExternalIDs["source"]
+	switch {
+	case stage != "" && source != "":
+		return stage + " (" + source + "): "
+	case stage != "":
+		return stage + ": "
+	case source != "":
+		return "(" + source + "): "
+	}
+	return ""
+}
+
+// isPlain is true of flows that let every packet go on to the next table: they are not worth a word.
+func (w *walker) isPlain(f *lflow.Flow, at lflow.Table) bool {
+	if len(f.Actions()) != 1 {
+		return false
+	}
+	next, ok := f.Actions()[0].(*expr.Next)
+	if !ok || target(next, at).ID != at.ID+1 {
+		return false
+	}
+	if f.Row.Match == "1" {
+		return true
+	}
+	m, err := expr.ParseMatch(f.Row.Match)
+	return err == nil && w.constant(m.Root) == always
+}
+
+// What is known of a match without a packet.
+type truth int
+
+const (
+	depends truth = iota
+	always
+	never
+)
+
+// constant says what is known of a match.
+func (w *walker) constant(n expr.Node) truth {
+	switch n := n.(type) {
+	case *expr.Literal:
+		return truthOf(n.True)
+	case *expr.Resident:
+		return truthOf(w.resident(n.Port))
+	case *expr.Paren:
+		return w.constant(n.Inner)
+	case *expr.Not:
+		return [...]truth{depends: depends, always: never, never: always}[w.constant(n.Operand)]
+	case *expr.And:
+		return w.constantOf(n.Operands, never, always)
+	case *expr.Or:
+		return w.constantOf(n.Operands, always, never)
+	}
+	return depends
+}
+
+// constantOf is what is known of operands, one of which can decide; else all have to be otherwise.
+func (w *walker) constantOf(operands []expr.Node, decides, otherwise truth) truth {
+	all := otherwise
+	for _, o := range operands {
+		switch w.constant(o) {
+		case decides:
+			return decides
+		case depends:
+			all = depends
+		}
+	}
+	return all
+}
+
+func truthOf(b bool) truth {
+	if b {
+		return always
+	}
+	return never
+}
+
+// openFlow shows the OpenFlow flows that were made of a logical flow.
+func (w *walker) openFlow(f *lflow.Flow, node *Node) {
+	if w.options.OpenFlow == nil {
+		return
+	}
+	cookie, err := strconv.ParseUint(fmt.Sprintf("%.8s", f.Row.UUID), 16, 32)
+	if err != nil {
+		return
+	}
+	flows, err := w.options.OpenFlow(w.ctx, uint32(cookie))
+	switch {
+	case err != nil:
+		node.add(Fault, "*** error obtaining flow stats (%s)", err)
+	case len(flows) == 0:
+		node.add(Fault, "*** no OpenFlow flows")
+	}
+	for _, text := range flows {
+		node.add(Action, "%s", text)
+	}
+}
+
+// actions runs actions on a packet.
+func (w *walker) actions(list expr.Actions, at lflow.Table, p *flow.Flow, super *Node) {
+	r := &run{walker: w, at: at, p: p, super: super}
+	done := 0
+	for _, a := range list {
+		if _, dropped := a.(*expr.Drop); dropped {
+			continue
+		}
+		done++
+		if w.err != nil {
+			return
+		}
+		super.add(Action, "%s", w.friendly(format(a, at)))
+		r.action(a)
+	}
+	if done == 0 {
+		super.add(Action, "drop;")
+	}
+}
+
+// A run is the execution of the actions of one flow.
+type run struct {
+	*walker
+	at    lflow.Table
+	p     *flow.Flow
+	super *Node
+	stack []flow.Value
+}
+
+// action runs one action. What is not here has no effect that ovn-trace would show.
+func (r *run) action(a expr.Action) {
+	switch a := a.(type) {
+	case *expr.Next:
+		r.next(a)
+	case *expr.Load:
+		r.load(a)
+	case *expr.Move:
+		r.move(a)
+	case *expr.Exchange:
+		r.exchange(a)
+	case *expr.Push:
+		r.push(a)
+	case *expr.Pop:
+		r.pop(a)
+	case *expr.DecTTL:
+		r.decTTL()
+	case *expr.CTNext:
+		r.ctNext(a)
+	case *expr.CTCommitTo:
+		r.ctCommitTo(a)
+	case *expr.CTNAT:
+		r.ctNAT(a)
+	case *expr.CTLB:
+		r.ctLB(a)
+	case *expr.Select:
+		r.choice(a)
+	case *expr.Nested:
+		r.nested(a)
+	case *expr.PutOptions:
+		r.putOptions(a)
+	case *expr.DHCPRelay:
+		r.dhcpRelay(a)
+	case *expr.Log:
+		r.log(a)
+	case *expr.Call:
+		r.call(a)
+	case *expr.Plain:
+		r.plain(a)
+	case *expr.Mirror:
+		r.mirror(a)
+	}
+}
+
+func (r *run) plain(a *expr.Plain) {
+	switch a.Name {
+	case "output":
+		r.output()
+	case "ct_clear":
+		r.p.ClearConntrack()
+	case "ct_snat_to_vip":
+		r.snatToVIP()
+	case "flood_remote":
+		r.super.add(Output, "/* Flood to all remote chassis */")
+	}
+}
+
+func (r *run) next(a *expr.Next) {
+	to, super := target(a, r.at), r.super
+	if to.Pipeline != r.at.Pipeline {
+		name, reg := "outport", outportReg
+		if to.Pipeline == lflow.Ingress {
+			name, reg = "inport", inportReg
+		}
+		super = super.add(Pipeline, "%s(dp=\"%s\", %s=\"%s\")", to.Pipeline, r.datapathName(r.at.Datapath), name,
+			r.keyName(r.at.Datapath, key(r.p, reg)))
+	}
+	r.table(to, r.p, super)
+}
+
+// after is the table after this one.
+func (r *run) after() lflow.Table {
+	at := r.at
+	at.ID++
+	return at
+}
+
+func (r *run) log(a *expr.Log) {
+	name, direction := a.Name, "OUT"
+	if name == "" {
+		name = "<unnamed>"
+	}
+	if r.at.Pipeline == lflow.Ingress {
+		direction = "IN"
+	}
+	r.super.add(Transformation, "LOG: ACL name=%s, direction=%s, verdict=%s, severity=%s, packet=\"%s\"",
+		name, direction, a.Verdict, severity(a), packet(r.p))
+}
