@@ -170,37 +170,43 @@ func groups(parties []*Party, sets [][]int) []Group {
 // A namer names sets of parties in short.
 type namer struct {
 	all   int
-	count map[string]int // by family of names
+	count map[string]int // how many parties a pattern stands for
 }
 
 func newNamer(all []*Party) *namer {
 	n := &namer{all: len(all), count: map[string]int{}}
 	for _, p := range all {
-		n.count[p.flock()]++
+		for _, pattern := range p.patterns() {
+			n.count[pattern]++
+		}
 	}
 	return n
 }
 
-// flock is the name of all parties of p's kind and namespace together, empty if p is by itself.
-func (p *Party) flock() string {
+// patterns are selectors that p is among, the widest first.
+func (p *Party) patterns() []string {
+	var out []string
 	switch {
 	case p.Kind == "pod":
-		return p.Namespace + "/*"
+		out = append(out, p.Namespace+"/*")
 	case p.Kind == "service" && p.Namespace != "":
-		return "svc:" + p.Namespace + "/*"
+		return []string{"svc:" + p.Namespace + "/*"}
 	case p.Kind == "node":
-		return "node:*"
-	case p.Kind == "vm":
-		return "vm:*"
+		return []string{"node:*"}
+	default:
+		return nil
 	}
-	return ""
+	if i := strings.LastIndexByte(p.Name, '-'); i > 0 {
+		out = append(out, p.Name[:i+1]+"*") // what a deployment or a set calls its pods
+	}
+	return out
 }
 
-// maxNamed is how many parts the name of a set has at most.
-const maxNamed = 4
+// maxNamed is how many parts the name of a group has at most.
+const maxNamed = 3
 
-// name is that of a set: everybody, else whole namespaces with how many they are and the others one by one, at most so many
-// of them. It is whole if it leaves none out.
+// name is that of a set: everybody, else patterns with how many they stand for, and the others one by one, at most so many
+// parts. It is whole if it leaves none out.
 func (n *namer) name(set []*Party, most int) (name string, whole bool) {
 	switch len(set) {
 	case 1:
@@ -210,15 +216,20 @@ func (n *namer) name(set []*Party, most int) (name string, whole bool) {
 	}
 	here := map[string]int{}
 	for _, p := range set {
-		here[p.flock()]++
+		for _, pattern := range p.patterns() {
+			here[pattern]++
+		}
 	}
 	var parts []string
 	rest := 0
 	told := map[string]bool{}
 	for _, p := range set {
 		part, size := p.Name, 1
-		if f := p.flock(); f != "" && here[f] > 1 && here[f] == n.count[f] {
-			part, size = fmt.Sprintf("%s (%d)", f, here[f]), here[f]
+		for _, pattern := range p.patterns() {
+			if here[pattern] > 1 && here[pattern] == n.count[pattern] {
+				part, size = fmt.Sprintf("%s (%d)", pattern, here[pattern]), here[pattern]
+				break
+			}
 		}
 		switch {
 		case told[part]:
