@@ -73,6 +73,9 @@ type Node struct {
 	failed   bool   // it was tried, and Problems says why it could not be read
 }
 
+// Far says that there is no way to the node: nobody gave one, or nothing of it was saved.
+func (n *Node) Far() bool { return n.far && n.Vswitch == nil }
+
 // A Problem is a source that could not be read.
 type Problem struct {
 	What  string // "OVN_Southbound", "node node2"
