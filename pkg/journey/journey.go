@@ -3,6 +3,8 @@
 // computes a way fills it and whoever shows a way reads it.
 package journey
 
+import "slices"
+
 // Outcome says what became of a packet.
 type Outcome string
 
@@ -52,6 +54,75 @@ type Walk struct {
 	Forward  *Direction `json:"forward"`
 	Reply    *Direction `json:"reply"`
 	Branches []Branch   `json:"branches"`
+}
+
+// Take makes a walk the answer of a trace.
+func (t *Trace) Take(w *Walk) {
+	t.Verdict, t.Forward, t.Reply, t.Branches = w.Verdict, w.Forward, w.Reply, w.Branches
+}
+
+// Directions are the ways of all packets of a walk.
+func (w *Walk) Directions() []*Direction {
+	all := []*Direction{w.Forward, w.Reply}
+	for _, b := range w.Branches {
+		all = append(all, b.Forward, b.Reply)
+	}
+	return slices.DeleteFunc(all, func(d *Direction) bool { return d == nil })
+}
+
+// Complete makes every list that is nil an empty one, as the contract has it.
+func (t *Trace) Complete() {
+	complete(&t.Next)
+	complete(&t.Branches)
+	t.Verdict.complete()
+	walks := []*Walk{{Forward: t.Forward, Reply: t.Reply, Branches: t.Branches}}
+	if t.Logical != nil {
+		t.Logical.Verdict.complete()
+		complete(&t.Logical.Branches)
+		walks = append(walks, t.Logical)
+	}
+	for _, w := range walks {
+		for i := range w.Branches {
+			complete(&w.Branches[i].Through)
+			w.Branches[i].Verdict.complete()
+		}
+		for _, d := range w.Directions() {
+			d.complete()
+		}
+	}
+}
+
+func complete[T any](list *[]T) {
+	if *list == nil {
+		*list = []T{}
+	}
+}
+
+func (v *Verdict) complete() {
+	complete(&v.Near)
+	complete(&v.Allowed)
+	if v.Rule != nil {
+		complete(&v.Rule.Decided)
+	}
+	for i := range v.Near {
+		complete(&v.Near[i].Decided)
+	}
+}
+
+func (d *Direction) complete() {
+	d.Verdict.complete()
+	complete(&d.Hops)
+	for i := range d.Hops {
+		complete(&d.Hops[i].Steps)
+		for j := range d.Hops[i].Steps {
+			s := &d.Hops[i].Steps[j]
+			complete(&s.Actions)
+			complete(&s.Decoded)
+			complete(&s.Decided)
+			complete(&s.Changes)
+			complete(&s.Notes)
+		}
+	}
 }
 
 // Request is the question: which packet was followed.
