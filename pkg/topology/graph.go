@@ -24,10 +24,12 @@ type Graph struct {
 	portsByAddr map[netip.Addr][]*Port
 	datapaths   map[datapathKey]string // UUID of the switch or router
 	portKeys    map[portKey]*Port
-	chassis     map[string]*Chassis // by name
-	nodes       map[string]*Node    // by name
-	onSwitch    map[string][]*Port  // by the switch's UUID
-	onRouter    map[string][]*Port  // by the router's UUID
+	chassis     map[string]*Chassis       // by name
+	nodes       map[string]*Node          // by name
+	onSwitch    map[string][]*Port        // by the switch's UUID
+	onRouter    map[string][]*Port        // by the router's UUID
+	routersOn   map[string][]*Port        // router ports at the other end of a switch's, by the switch's UUID
+	subnets     map[string][]netip.Prefix // of a switch, by its UUID
 
 	// hasSouthbound and hasNorthbound tell of each zone what was read.
 	hasNorthbound, hasSouthbound map[string]bool
@@ -64,6 +66,8 @@ func build(zones []zoneData, nodes []nodeData) *Graph {
 		nodes:         map[string]*Node{},
 		onSwitch:      map[string][]*Port{},
 		onRouter:      map[string][]*Port{},
+		routersOn:     map[string][]*Port{},
+		subnets:       map[string][]netip.Prefix{},
 		hasNorthbound: map[string]bool{},
 		hasSouthbound: map[string]bool{},
 		read:          zones,
@@ -113,6 +117,7 @@ func empty() Topology {
 // index fills the maps by which objects are found.
 func (g *Graph) index() {
 	for _, p := range g.Ports {
+		p.prefixes = prefixesOf(p.Networks)
 		g.byUUID[p.UUID] = p
 		g.portsByName[p.Name] = append(g.portsByName[p.Name], p)
 		if p.Pod != "" {
@@ -151,8 +156,12 @@ func (g *Graph) index() {
 		if s.TunnelKey != 0 {
 			g.datapaths[datapathKey{s.Zone, s.TunnelKey}] = s.UUID
 		}
+		g.subnets[s.UUID] = prefixesOf(s.Subnets)
 		for _, p := range g.onSwitch[s.UUID] {
 			s.Ports = append(s.Ports, p.Name)
+			if r := g.PeerOf(p); r != nil && r.Kind == RouterPort {
+				g.routersOn[s.UUID] = append(g.routersOn[s.UUID], r)
+			}
 		}
 	}
 	for _, r := range g.Routers {

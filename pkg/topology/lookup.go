@@ -108,9 +108,8 @@ func (g *Graph) RouterPortFor(s *Switch, addr netip.Addr) *Port {
 func (g *Graph) routerPortsFor(s *Switch, addr netip.Addr) []*Port {
 	bits := map[*Port]int{}
 	var out []*Port
-	for _, p := range g.onSwitch[s.UUID] {
-		r := g.PeerOf(p)
-		if r == nil || r.Kind != RouterPort || r.Type == "chassisredirect" {
+	for _, r := range g.routersOn[s.UUID] {
+		if r.Type == "chassisredirect" {
 			continue
 		}
 		for _, n := range r.Prefixes() {
@@ -178,17 +177,8 @@ func (g *Graph) NextHops(port *Port, src, dst netip.Addr) []NextHop {
 // onLink reports whether a network of the switch holds both addresses.
 func (g *Graph) onLink(s *Switch, a, b netip.Addr) bool {
 	both := func(n netip.Prefix) bool { return n.Contains(a) && n.Contains(b) }
-	for _, text := range s.Subnets {
-		if n, err := netip.ParsePrefix(text); err == nil && both(n) {
-			return true
-		}
-	}
-	for _, p := range g.onSwitch[s.UUID] {
-		if r := g.PeerOf(p); r != nil && slices.ContainsFunc(r.Prefixes(), both) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(g.subnets[s.UUID], both) ||
+		slices.ContainsFunc(g.routersOn[s.UUID], func(r *Port) bool { return slices.ContainsFunc(r.Prefixes(), both) })
 }
 
 func dhcpRouter(p *Port, dst netip.Addr) (netip.Addr, bool) {

@@ -17,6 +17,7 @@ type portFacts struct {
 	bound     bool            // there is a Port_Binding
 	peerName  string
 	requested []string // as written: names or host names of chassis
+	prefixes  []netip.Prefix
 }
 
 // Up is the port's state as Northbound and Southbound report it; ok is false
@@ -42,9 +43,11 @@ func (p *Port) datapath() string {
 }
 
 // Prefixes are the networks of a router port.
-func (p *Port) Prefixes() []netip.Prefix {
+func (p *Port) Prefixes() []netip.Prefix { return p.prefixes }
+
+func prefixesOf(networks []string) []netip.Prefix {
 	var out []netip.Prefix
-	for _, n := range p.Networks {
+	for _, n := range networks {
 		if prefix, err := netip.ParsePrefix(n); err == nil {
 			out = append(out, prefix)
 		}

@@ -355,7 +355,7 @@ func (b *zoneBuilder) subnets() {
 		if s == nil || s.OtherConfig["subnet"] != "" || s.OtherConfig["ipv6_prefix"] != "" {
 			continue
 		}
-		for _, prefix := range p.Prefixes() {
+		for _, prefix := range prefixesOf(p.Networks) {
 			s.Subnets = addUnique(s.Subnets, prefix.Masked().String())
 		}
 	}
