@@ -28,6 +28,7 @@ const (
 	Good
 	Warn
 	Bad
+	Deciding // a part of a match on which an answer rests: underlined
 )
 
 var paints = map[Look]*color.Color{
@@ -37,6 +38,8 @@ var paints = map[Look]*color.Color{
 	Good:  painter(color.FgGreen),
 	Warn:  painter(color.FgYellow),
 	Bad:   painter(color.FgRed, color.Bold),
+
+	Deciding: painter(color.Underline),
 }
 
 // painter is a colour that does not ask whether standard output is a terminal.
