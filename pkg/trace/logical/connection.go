@@ -1,6 +1,7 @@
 package logical
 
 import (
+	"maps"
 	"net/netip"
 
 	"github.com/ovnctl/ovnctl/pkg/flow"
@@ -20,18 +21,18 @@ type State uint8
 
 // The bits of ct_state.
 const (
-	New State = 1 << iota
-	Established
-	Related
-	ReplyDirection
-	Invalid
-	TrackedBit
-	SourceNAT
-	DestinationNAT
+	StateNew State = 1 << iota
+	StateEstablished
+	StateRelated
+	StateReply
+	StateInvalid
+	StateTracked
+	StateSNAT
+	StateDNAT
 )
 
-// A Tuple is what conntrack knows a packet by, for one direction. The ports of an ICMP echo are its identifier, which
-// is always 0 here.
+// A Tuple is what conntrack knows a packet by, for one direction. An ICMP echo has no ports here: a trace follows one
+// echo, so that its identifier makes no difference.
 type Tuple struct {
 	Proto    uint8
 	Src, Dst netip.AddrPort
@@ -49,11 +50,104 @@ type Connection struct {
 	replied          bool
 }
 
-// Connections is conntrack: the entries of all zones, with what routers and load balancers remember beside it. The zero
-// value is empty.
+// Connections is conntrack: the entries of all zones, with what switches, routers and load balancers remember beside
+// it. The zero value is empty. It is used by one goroutine at a time.
 type Connections struct {
-	zones map[Zone][]*Connection
+	zones      map[Zone][]*Connection
+	fdb        map[station]int             // key of the port that a MAC address was learned at
+	neighbours map[neighbour]flow.Value    // MAC address that a router learned
+	hops       map[hop]flow.Value          // MAC address that a connection came from (commit_ecmp_nh)
+	affinities map[affinity]netip.AddrPort // backend that a client keeps
+	hairpins   map[hairpin]bool
+}
+
+type station struct {
+	datapath *lflow.Datapath
+	mac      flow.Value
+}
+
+type neighbour struct {
+	port    *lflow.Port
+	address netip.Addr
+}
+
+// A hop is a connection through a router, by the packet in its first direction.
+type hop struct {
+	datapath *lflow.Datapath
+	tuple    Tuple
+}
+
+type affinity struct {
+	datapath *lflow.Datapath
+	client   netip.Addr
+	proto    uint8
+	vip      netip.AddrPort
+}
+
+// A hairpin is the answer of a backend to itself: to the address that the load balancer put in the place of its own.
+type hairpin struct {
+	datapath *lflow.Datapath
+	proto    uint8
+	backend  netip.AddrPort
+	to       netip.Addr
 }
 
 // Clone returns an independent copy.
-func (c *Connections) Clone() *Connections { return nil }
+func (c *Connections) Clone() *Connections {
+	if c == nil {
+		return &Connections{}
+	}
+	d := &Connections{
+		fdb: maps.Clone(c.fdb), neighbours: maps.Clone(c.neighbours), hops: maps.Clone(c.hops),
+		affinities: maps.Clone(c.affinities), hairpins: maps.Clone(c.hairpins),
+	}
+	if len(c.zones) > 0 {
+		d.zones = make(map[Zone][]*Connection, len(c.zones))
+	}
+	for zone, connections := range c.zones {
+		for _, one := range connections {
+			copied := *one
+			d.zones[zone] = append(d.zones[zone], &copied)
+		}
+	}
+	return d
+}
+
+// find returns the connection that a packet belongs to, nil if there is none, and whether it is an answer.
+func (c *Connections) find(z Zone, t Tuple) (found *Connection, answer bool) {
+	for _, one := range c.zones[z] {
+		switch t {
+		case one.Original:
+			return one, false
+		case one.Answer:
+			return one, true
+		}
+	}
+	return nil, false
+}
+
+// enter makes a connection of a packet that is translated to now.
+func (c *Connections) enter(z Zone, t, now Tuple) *Connection {
+	one := &Connection{Original: t, Answer: now.Reverse()}
+	if c.zones == nil {
+		c.zones = map[Zone][]*Connection{}
+	}
+	c.zones[z] = append(c.zones[z], one)
+	return one
+}
+
+// translated returns what a packet of a connection becomes.
+func (one *Connection) translated(answer bool) Tuple {
+	if answer {
+		return one.Original.Reverse()
+	}
+	return one.Answer.Reverse()
+}
+
+// remember enters a value into a map that may not exist yet.
+func remember[K comparable, V any](m *map[K]V, k K, v V) {
+	if *m == nil {
+		*m = map[K]V{}
+	}
+	(*m)[k] = v
+}

@@ -2,7 +2,9 @@ package logical
 
 import (
 	"context"
+	"sync"
 
+	"github.com/ovnctl/ovnctl/pkg/flow"
 	"github.com/ovnctl/ovnctl/pkg/lflow"
 )
 
@@ -12,31 +14,99 @@ type Options struct {
 	Length int
 	// Query is the name that a DNS request asks for, empty for one that OVN does not know.
 	Query string
-	// Assume takes a next hop that no row of the Southbound tells the MAC address of to answer: in reality OVN asks for
-	// it and then sends the packet on. Without it the packet ends as [Resolving].
+	// Assume takes a next hop to answer whose MAC address no row of the Southbound tells: a port of OVN that has the
+	// address, or a host outside where there may be one. In reality OVN asks for it and then sends the packet on.
+	// Without it the packet ends as [Resolving].
 	Assume bool
 	// Branches bounds how many combinations of choices [Engine.Every] follows; 0: 64.
 	Branches int
+	// Lookup finds the flow that a packet hits; nil: [lflow.Network.Lookup]. With another one the way is that of a
+	// network that was changed.
+	Lookup func(context.Context, lflow.Table, *flow.Flow, lflow.Resident) (lflow.Hit, error)
 }
 
 // An Engine follows packets through a network. It may be used by several goroutines.
 type Engine struct {
-	net     *lflow.Network
-	options Options
+	net      *lflow.Network
+	options  Options
+	fields   *fields
+	programs sync.Map // of *lflow.Flow: program
+	names    sync.Map // of string: *lflow.Port, nil for a name that no port has
+	keys     sync.Map // of portName: uint64
+	holders  sync.Map // of *lflow.Datapath: *holders
+	physical physical
 }
 
 // New returns an engine.
-func New(net *lflow.Network, o Options) *Engine { return &Engine{net: net, options: o} }
+func New(net *lflow.Network, o Options) *Engine {
+	if o.Branches == 0 {
+		o.Branches = 64
+	}
+	if o.Lookup == nil {
+		o.Lookup = net.Lookup
+	}
+	return &Engine{net: net, options: o, fields: newFields(symbols(net))}
+}
 
 // Follow follows a packet to its end. Connections are what earlier packets left, and keep what this one commits; nil is
 // an empty memory that is thrown away. The chooser may be nil, then the first possibility is taken. An error says what
 // could not be read; whatever becomes of the packet is no error.
 func (e *Engine) Follow(ctx context.Context, s Start, c *Connections, choose Chooser) (*Way, error) {
-	return nil, nil
+	if c == nil {
+		c = &Connections{}
+	}
+	r := &run{engine: e, fields: e.fields, ctx: ctx, way: &Way{Start: s}, connections: c, chooser: choose}
+	r.enter(s)
+	if r.err != nil {
+		return nil, r.err
+	}
+	return r.way, nil
 }
 
 // Every follows a packet once for each combination of choices and hands over each way with the connections that it
 // left, which start as a copy of c. It reports whether there were more combinations than [Options] allow.
 func (e *Engine) Every(ctx context.Context, s Start, c *Connections, each func(*Way, *Connections) error) (more bool, err error) {
-	return false, nil
+	var prefix []int // of the choices to be made; the rest are the first
+	for range e.options.Branches {
+		asked := 0
+		left := c.Clone()
+		w, err := e.Follow(ctx, s, left, func(Choice) int {
+			asked++
+			if asked <= len(prefix) {
+				return prefix[asked-1]
+			}
+			return 0
+		})
+		if err != nil {
+			return false, err
+		}
+		if err := each(w, left); err != nil {
+			return false, err
+		}
+		if prefix = following(w.Choices); prefix == nil {
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+// following returns the choices to be made after those that were, nil if they were the last.
+func following(made []Choice) []int {
+	var open []Choice
+	for _, c := range made {
+		if c.Of > 1 { // the others are not asked
+			open = append(open, c)
+		}
+	}
+	for i := len(open) - 1; i >= 0; i-- {
+		if open[i].Index+1 < open[i].Of {
+			next := make([]int, i+1)
+			for j := range next {
+				next[j] = open[j].Index
+			}
+			next[i]++
+			return next
+		}
+	}
+	return nil
 }

@@ -29,14 +29,15 @@ type Origin uint8
 
 // The origins of visits.
 const (
-	Entered  Origin = iota // the packet enters the logical network, by a port that its sender owns
-	Output                 // output of an ingress pipeline
-	Copied                 // output to a multicast group, one visit for each port
-	Crossed                // a patch port, from datapath to datapath
-	Cloned                 // clone
-	Answered               // OVN makes a packet from this one: arp, nd_na, icmp4, tcp_reset, reject, put_dhcp_opts; see Visit.Name
-	Mirrored               // mirror: a copy for somebody else
-	Arrived                // over a physical network, from localnet port to localnet port
+	Entered    Origin = iota // the packet enters the logical network, by a port that its sender owns
+	Output                   // output of an ingress pipeline
+	Copied                   // output to a multicast group, one visit for each port
+	Crossed                  // a patch port, from datapath to datapath
+	Cloned                   // clone
+	Answered                 // OVN makes a packet from this one: arp, nd_na, icmp4, tcp_reset, reject, put_dhcp_opts; see Visit.Name
+	Mirrored                 // mirror: a copy for somebody else
+	Arrived                  // over a physical network, from localnet port to localnet port
+	Redirected               // next with another pipeline
 )
 
 // A Visit is one run through a pipeline of a datapath on a chassis, or the part of one that a copy makes.
