@@ -9,16 +9,21 @@ import (
 // groups are the sets of the tests.
 type groups struct{}
 
-func (groups) AddressSet(name string) (*AddressSet, bool) {
-	addresses, ok := map[string][]string{
+var (
+	testAddresses = map[string][]string{
 		"as4": {"10.0.0.1", "10.0.1.0/24", "10.0.2.0/24", "192.168.0.1"}, "as6": {"fd00::1", "fd01::/64"}, "empty": {},
 		"macs": {"0a:00:00:00:00:01"},
-	}[name]
+	}
+	testGroups = map[string][]string{"pg": {"a", "b", "x"}, "none": {}}
+)
+
+func (groups) AddressSet(name string) (*AddressSet, bool) {
+	addresses, ok := testAddresses[name]
 	return NewAddressSet(name, addresses), ok
 }
 
 func (groups) PortGroup(name string) (*PortGroup, bool) {
-	ports, ok := map[string][]string{"pg": {"a", "b", "x"}, "none": {}}[name]
+	ports, ok := testGroups[name]
 	return NewPortGroup(name, ports), ok
 }
 

@@ -91,3 +91,57 @@ func FuzzActions(f *testing.F) {
 		}
 	})
 }
+
+// What describes a packet describes one that meets it, but for ip.dscp and ip.ecn, which get lost; and what is printed of
+// it describes the same packet.
+func FuzzMicroflow(f *testing.F) {
+	seeds(f, matches)
+	for _, text := range microflows {
+		f.Add(text)
+	}
+	f.Add("reg0 != {1, 2} && reg0 != {3, 4} && (reg0[0] || reg1[1]) && !(xxreg0[5..100] == 7)")
+	keys := func(name string) (uint64, bool) {
+		for key, port := range testPorts {
+			if port == name {
+				return key, true
+			}
+		}
+		return 0, false
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		m, err := ParseMicroflow(text, SymbolsOf(Profile{}), groups{})
+		if err != nil {
+			showsCaret(t, err)
+			return
+		}
+		_, _ = m.Inport()
+		p, err := m.Flow(keys)
+		if err != nil {
+			showsCaret(t, err)
+			return
+		}
+		match, err := ParseMatch(text)
+		if err != nil {
+			t.Fatalf("%q: %v", text, err)
+		}
+		again, err := ParseMicroflow(match.String(), SymbolsOf(Profile{}), groups{})
+		if err != nil {
+			t.Fatalf("%q prints as %q: %v", text, match, err)
+		}
+		if q, err := again.Flow(keys); err != nil || !q.Equal(&p) {
+			t.Fatalf("%q is %v, printed as %q it is %v (%v)", text, &p, match, &q, err)
+		}
+		c, err := match.Annotate(SymbolsOf(Profile{}), groups{})
+		if err != nil {
+			t.Fatalf("%q: %v", text, err)
+		}
+		if !c.Matches(&p, everywhere{testPorts}) && !strings.Contains(c.String(), "\"") && !strings.Contains(c.String(), "ip.dscp") && !strings.Contains(c.String(), "ip.ecn") {
+			t.Fatalf("%q is %v, which does not meet it", text, &p)
+		}
+	})
+}
+
+// everywhere is where all ports reside.
+type everywhere struct{ ports }
+
+func (everywhere) Resident(string) bool { return true }

@@ -37,6 +37,9 @@ type lexer struct {
 	pos   int
 	tok   token
 	depth int // of parentheses, or of actions within actions
+
+	check   *annotator // if a match is checked while it is read, so that of several errors the first is found
+	negated bool       // inside an odd number of negations
 }
 
 func newLexer(in string) *lexer {

@@ -7,8 +7,13 @@ const maxDepth = 100
 
 // ParseMatch reads a match. The error is a *[SyntaxError].
 func ParseMatch(text string) (m *Match, err error) {
+	return parseMatch(text, nil)
+}
+
+func parseMatch(text string, check *annotator) (m *Match, err error) {
 	defer recoverSyntax(&err)
 	l := newLexer(text)
+	l.check = check
 	root := l.expression()
 	l.force(end)
 	return &Match{Text: text, Root: root}, nil
@@ -41,7 +46,9 @@ func (l *lexer) operand() Node {
 	if !l.match("!") {
 		return l.primary()
 	}
+	l.negated = !l.negated
 	n := l.primary()
+	l.negated = !l.negated
 	switch n.(type) {
 	case *Compare, *Between:
 		l.fail(n.Range(), "Missing parentheses around operand of !.")
@@ -64,12 +71,20 @@ func (l *lexer) primary() Node {
 			if l.tok.kind == "=" {
 				l.syntax("expecting relational operator")
 			}
-			return &Bare{field, field.Span}
+			return l.checked(&Bare{field, field.Span})
 		}
 		values := l.values()
-		return &Compare{Field: field, Op: op, Values: values, Span: Span{start, values.End}}
+		return l.checked(&Compare{Field: field, Op: op, Values: values, Span: Span{start, values.End}})
 	}
 	return l.constantFirst()
+}
+
+// checked looks at a leaf as annotation will.
+func (l *lexer) checked(n Node) Node {
+	if l.check != nil {
+		l.check.leaf(n, l.negated)
+	}
+	return n
 }
 
 func (l *lexer) paren() Node {
@@ -116,7 +131,7 @@ func (l *lexer) constantFirst() Node {
 	field := l.field()
 	rightOp, ok := l.relop()
 	if !ok {
-		return &Compare{Field: field, Op: leftOp.turn(), Values: left, Reversed: true, Span: Span{left.Start, field.End}}
+		return l.checked(&Compare{Field: field, Op: leftOp.turn(), Values: left, Reversed: true, Span: Span{left.Start, field.End}})
 	}
 	right := l.values()
 	at := Span{left.Start, right.End}
@@ -124,7 +139,7 @@ func (l *lexer) constantFirst() Node {
 		l.fail(at, "Range expressions must have the form `x < field < y' or `x > field > y', "+
 			"with each `<' optionally replaced by `<=' or `>' by `>=').")
 	}
-	return &Between{left, leftOp, field, rightOp, right, at}
+	return l.checked(&Between{left, leftOp, field, rightOp, right, at})
 }
 
 // relop reads a relational operator, if there is one.
@@ -143,6 +158,9 @@ func (l *lexer) field() Field {
 		l.syntax("expecting field name")
 	}
 	f := Field{Name: l.tok.text, Span: l.tok.Span}
+	if l.check != nil {
+		l.check.resolve(f)
+	}
 	l.next()
 	if !l.match("[") {
 		return f
@@ -157,6 +175,9 @@ func (l *lexer) field() Field {
 	l.force("]")
 	if f.Lo > f.Hi {
 		l.fail(f.Span, "Invalid bit range %d to %d.", f.Lo, f.Hi)
+	}
+	if l.check != nil {
+		l.check.resolve(f)
 	}
 	return f
 }

@@ -140,15 +140,12 @@ func (r reference) each(f Field, op Op, v Values, neg, all bool) bool {
 	for _, c := range v.Items {
 		switch c.Kind {
 		case AddressSets:
-			set, _ := groups{}.AddressSet(c.Text)
-			for _, g := range set.byMask {
-				for _, member := range g.values {
-					constants = append(constants, member)
-				}
+			for _, address := range testAddresses[c.Text] {
+				member, _ := parseConstant(address)
+				constants = append(constants, member)
 			}
 		case PortGroups:
-			g, _ := groups{}.PortGroup(c.Text)
-			for name := range g.ports {
+			for _, name := range testGroups[c.Text] {
 				constants = append(constants, Constant{Kind: String, Text: name})
 			}
 		default:

@@ -20,6 +20,7 @@ func TestReleasesLogicalFlows(t *testing.T) {
 					understands(t, l)
 					if name == lab.KubeOVN().Name {
 						knowsSymbols(t, l)
+						agreesOnMicroflows(t, l, 100)
 					}
 				})
 			}

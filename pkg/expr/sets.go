@@ -1,6 +1,13 @@
 package expr
 
-import "github.com/ovnctl/ovnctl/pkg/flow"
+import (
+	"cmp"
+	"slices"
+	"sort"
+	"strings"
+
+	"github.com/ovnctl/ovnctl/pkg/flow"
+)
 
 // Sets finds the values behind $name and @name.
 //
@@ -20,10 +27,18 @@ type AddressSet struct {
 	Invalid []string // what was given and is no integer; ovn-controller leaves it out as well
 }
 
-// A maskGroup holds the members that have one mask.
+// A maskGroup holds the members that have one mask and are written in one way. There may be many thousand.
 type maskGroup struct {
+	like   Constant // but for its value
 	mask   flow.Value
-	values map[flow.Value]Constant
+	values []number // sorted
+}
+
+// A number is an integer of 128 bits.
+type number struct{ hi, lo uint64 }
+
+func (n number) compare(m number) int {
+	return cmp.Or(cmp.Compare(n.hi, m.hi), cmp.Compare(n.lo, m.lo))
 }
 
 // NewAddressSet makes an address set of texts such as "10.0.0.1", "fd00::/64" and "0a:00:00:00:00:01".
@@ -37,24 +52,29 @@ func NewAddressSet(name string, addresses []string) *AddressSet {
 		}
 		s.size++
 		s.bits = max(s.bits, c.width())
-		mask := flow.Ones(128)
-		if c.Masked {
-			mask = c.Mask
-		}
-		s.add(mask, c)
+		s.add(c)
+	}
+	for i := range s.byMask {
+		g := &s.byMask[i]
+		slices.SortFunc(g.values, number.compare)
+		g.values = slices.Clip(slices.Compact(g.values))
 	}
 	return s
 }
 
-func (s *AddressSet) add(mask flow.Value, c Constant) {
-	value := c.Value.And(mask)
-	for i := range s.byMask {
-		if s.byMask[i].mask == mask {
-			s.byMask[i].values[value] = c
-			return
-		}
+func (s *AddressSet) add(c Constant) {
+	mask := flow.Ones(128)
+	if c.Masked {
+		mask = c.Mask
 	}
-	s.byMask = append(s.byMask, maskGroup{mask, map[flow.Value]Constant{value: c}})
+	value := c.Value.And(mask)
+	c.Value, c.Span = flow.Value{}, Span{}
+	i := slices.IndexFunc(s.byMask, func(g maskGroup) bool { return g.like == c })
+	if i < 0 {
+		i = len(s.byMask)
+		s.byMask = append(s.byMask, maskGroup{like: c, mask: mask})
+	}
+	s.byMask[i].values = append(s.byMask[i].values, number{value.Hi, value.Lo})
 }
 
 // parseConstant reads a text that is one constant.
@@ -77,12 +97,39 @@ func (s *AddressSet) Len() int { return s.size }
 
 // Find returns a member that an address is or lies in.
 func (s *AddressSet) Find(address flow.Value) (Constant, bool) {
-	for _, g := range s.byMask {
-		if c, ok := g.values[address.And(g.mask)]; ok {
-			return c, true
+	for i := range s.byMask {
+		g := &s.byMask[i]
+		n := number{address.Hi & g.mask.Hi, address.Lo & g.mask.Lo}
+		if at := g.search(n); at < len(g.values) && g.values[at] == n {
+			return g.member(at), true
 		}
 	}
 	return Constant{}, false
+}
+
+// search returns where a number is, or would be, among the values.
+func (g *maskGroup) search(n number) int {
+	return sort.Search(len(g.values), func(i int) bool {
+		return g.values[i].hi > n.hi || g.values[i].hi == n.hi && g.values[i].lo >= n.lo
+	})
+}
+
+func (g *maskGroup) member(i int) Constant {
+	c := g.like
+	c.Value = flow.Value{Hi: g.values[i].hi, Lo: g.values[i].lo}
+	return c
+}
+
+// members are the members in the order of a set of strings in a database.
+func (s *AddressSet) members() []Constant {
+	var all []Constant
+	for i := range s.byMask {
+		for at := range s.byMask[i].values {
+			all = append(all, s.byMask[i].member(at))
+		}
+	}
+	slices.SortFunc(all, func(a, b Constant) int { return strings.Compare(a.String(), b.String()) })
+	return all
 }
 
 // A PortGroup is a set of names of logical ports, made once and shared by all conditions that refer to it.
@@ -108,3 +155,13 @@ func (g *PortGroup) Len() int { return len(g.ports) }
 
 // Has reports whether a port is a member.
 func (g *PortGroup) Has(port string) bool { return g.ports[port] }
+
+// members are the members in the order of a set of strings in a database.
+func (g *PortGroup) members() []Constant {
+	var all []Constant
+	for name := range g.ports {
+		all = append(all, Constant{Kind: String, Text: name})
+	}
+	slices.SortFunc(all, func(a, b Constant) int { return strings.Compare(a.Text, b.Text) })
+	return all
+}

@@ -35,6 +35,10 @@ type Symbol struct {
 	commit   bool      // writable in ct_commit only
 	meaning  condition // of a predicate, annotated
 	needs    []condition
+
+	needsText string  // the prerequisite of this symbol alone, a match
+	parent    *Symbol // whose bits it is, else nil
+	parentLo  int
 }
 
 // IsString reports whether the symbol is a string field, which holds the key of a logical port.
@@ -126,12 +130,14 @@ func (t *Symbols) add(d definition) {
 		}
 		s.Field, s.Lo, s.Bits, s.Level = ref.Field, ref.Lo, ref.Bits, Ordinal
 		s.writable, s.needs = ref.Symbol.writable, ref.Symbol.needs
+		s.parent, s.parentLo = ref.Symbol, ref.ofs
 	case d.writeOnly > 0:
 		s.Bits, s.Level, s.writable = d.writeOnly, Nominal, true
 	default:
 		s.setField(d)
 	}
 	if d.needs != "" {
+		s.needsText = d.needs
 		s.needs = slices.Concat(s.needs, conjuncts(t.mustAnnotate(d.needs).root))
 	}
 	t.byName[d.name] = s

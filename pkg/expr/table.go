@@ -119,7 +119,9 @@ var definitions = []definition{
 	{name: "ip6.src", field: "ipv6_src", needs: "ip6"},
 	{name: "ip6.dst", field: "ipv6_dst", needs: "ip6"},
 	{name: "ip6.label", field: "ipv6_label", needs: "ip6"},
-	{name: "ip6.mcast_rsvd", predicate: "ip6.dst[116..127] == 0xff0 && ip6.dst[0..111] == 0x0"},
+	{name: "ip6.mcast_rsvd", predicate: "ip6.dst[116..127] == 0xff0 && ip6.dst[0..111] == 0x0", until: 2509},
+	{name: "ip6.mcast_rsvd", predicate: "ip6.dst == {ff00::, ff01::, ff02::, ff03::, ff04::, ff05::, ff06::, ff07::, " +
+		"ff08::, ff09::, ff0a::, ff0b::, ff0c::, ff0d::, ff0e::, ff0f::}", since: 2509}, // the same in fewer conjunctions
 	{name: "ip6.mcast_all_nodes", predicate: "ip6.dst == ff01::1 || ip6.dst == ff02::1"},
 	{name: "ip6.mcast_all_rtrs", predicate: "ip6.dst == ff01::2 || ip6.dst == ff02::2 || ip6.dst == ff05::2"},
 	{name: "ip6.mcast_sol_node", predicate: "ip6.dst == ff02::1:ff00:0000/104"},
