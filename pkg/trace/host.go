@@ -41,6 +41,7 @@ func (h *hostStep) do(ctx context.Context) {
 	h.tuple = tuple
 	net, err := h.node.net(ctx)
 	if err != nil {
+		h.missing(h.node.Node, err)
 		h.stop(journey.Unknown, "the host's network could not be read: "+err.Error())
 		return
 	}
@@ -63,6 +64,7 @@ func (h *hostStep) do(ctx context.Context) {
 	route, err := h.node.Host.Route(ctx, query)
 	h.command(h.node, "ip route get "+query.String())
 	if err != nil {
+		h.missing(h.node.Node, err)
 		h.stop(journey.Unknown, "the host's route could not be asked for: "+err.Error())
 		return
 	}

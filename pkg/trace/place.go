@@ -2,6 +2,7 @@ package trace
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -53,8 +54,11 @@ func (t *tracer) view(ctx context.Context, n *cluster.Node) (*nodeView, error) {
 	if v, ok := t.views[n]; ok {
 		return v, nil
 	}
-	t.cluster.Gather(ctx, n)
+	if !n.Far() {
+		t.cluster.Gather(ctx, n)
+	}
 	if n.Vswitch == nil {
+		t.notAsked(n)
 		return nil, t.unreadable(n)
 	}
 	g, err := t.graph.WithNodes(ctx, t.cluster)
@@ -102,6 +106,22 @@ func release(ctx context.Context, n *cluster.Node) decode.Version {
 		return decode.Version{}
 	}
 	return decode.ParseVersion(text)
+}
+
+// notAsked remembers a node that is not in reach.
+func (t *tracer) notAsked(n *cluster.Node) {
+	if !slices.Contains(t.unasked, n.Name) {
+		t.unasked = append(t.unasked, n.Name)
+	}
+}
+
+// missing says whether an error is that what a node would answer was not saved.
+func (t *tracer) missing(n *cluster.Node, err error) bool {
+	if !errors.Is(err, node.ErrUnavailable) {
+		return false
+	}
+	t.notAsked(n)
+	return true
 }
 
 // unreadable says why a node cannot be asked, and how it could be.
@@ -207,15 +227,11 @@ func (t *tracer) uplink(node, bridge string) (string, flow.PortID, bool) {
 	return "", flow.PortID{}, false
 }
 
-// holder is the node that answers for an address on the underlay: its own tunnel address, or one of a
-// gateway router that is bound to it. It is nil for an address of nobody here.
+// holder is the node that answers for an address on the underlay: its own, or one of a gateway router that is bound to it.
+// It is nil for an address of nobody here.
 func (t *tracer) holder(a netip.Addr) *cluster.Node {
-	for _, c := range t.graph.Chassis {
-		for _, e := range c.Encaps {
-			if ip, err := netip.ParseAddr(e.IP); err == nil && ip == a {
-				return t.cluster.Node(c.Name)
-			}
-		}
+	if h := t.hosts.byAddress[a]; h != nil {
+		return t.cluster.Node(h.chassis.Name)
 	}
 	for _, r := range t.graph.Routers {
 		if r.Chassis != "" && t.routerHas(r, a) {
@@ -232,17 +248,4 @@ func (t *tracer) holder(a netip.Addr) *cluster.Node {
 		}
 	}
 	return nil
-}
-
-// routerHas says whether a router answers for an address: its ports' or one that it translates.
-func (t *tracer) routerHas(r *topology.Router, a netip.Addr) bool {
-	for _, p := range t.graph.PortsAt(a) {
-		if p.Router != nil && p.Router.UUID == r.UUID {
-			return true
-		}
-	}
-	return slices.ContainsFunc(t.graph.NAT, func(n *topology.NAT) bool {
-		ip, err := netip.ParseAddr(n.ExternalIP)
-		return n.Router.UUID == r.UUID && err == nil && ip == a
-	})
 }

@@ -1,7 +1,6 @@
 package trace
 
 import (
-	"fmt"
 	"net/netip"
 
 	"github.com/ovnctl/ovnctl/pkg/flow"
@@ -15,52 +14,62 @@ type Query struct {
 	Port       int    // destination port; 0: the service's
 	SourcePort int
 	Family     int // 4 or 6; 0: either, IPv4 first
+
+	// Logical asks no node: the answer is what the logical flows say.
+	Logical bool
+	// Backend is the only backend of a load balancer to follow; not valid: all of them. Its port is 0 for any.
+	Backend netip.AddrPort
+	// Length is that of the packet in bytes, from its Ethernet header on; 0: as short as it can be.
+	Length int
+	// Name is what a DNS question asks for; empty: the packet is none.
+	Name string
 }
 
-// packet is the first packet of the connection that the query asks for.
-type packet struct {
-	srcMAC, dstMAC string
-	src, dst       netip.Addr
-	protocol       string
-	sport, dport   int
+// A Packet is the first packet of a connection, as it is asked for.
+type Packet struct {
+	Protocol   string // icmp, tcp, udp
+	Src, Dst   netip.Addr
+	SourcePort int
+	Port       int // destination port
 }
 
-// flow returns the packet as ofproto/trace takes it, before it enters a port.
-func (p packet) flow() (flow.Flow, error) {
-	ip, src, dst := "ip", "nw_src", "nw_dst"
-	protocol := p.protocol
-	if p.dst.Is6() {
-		ip, src, dst = "ipv6", "ipv6_src", "ipv6_dst"
-		protocol += "6"
+// frame returns the packet as its sender puts it on the wire. The protocol is one of those of Packet.
+func (p Packet) frame(srcMAC, dstMAC string) flow.Flow {
+	var f flow.Flow
+	v6 := p.Dst.Is6()
+	setMAC(&f, "eth_src", srcMAC)
+	setMAC(&f, "eth_dst", dstMAC)
+	proto := protocols[p.Protocol]
+	if v6 && proto == flow.ProtoICMP {
+		proto = flow.ProtoICMPv6
 	}
-	text := fmt.Sprintf("%s,dl_src=%s,dl_dst=%s,%s=%s,%s=%s,nw_ttl=64", protocol, p.srcMAC, p.dstMAC, src, p.src, dst, p.dst)
-	switch p.protocol {
-	case "tcp":
-		text += fmt.Sprintf(",tp_src=%d,tp_dst=%d,tcp_flags=syn", p.sport, p.dport)
-	case "udp":
-		text += fmt.Sprintf(",tp_src=%d,tp_dst=%d", p.sport, p.dport)
-	case "icmp":
-		echo := 8
-		if p.dst.Is6() {
-			echo = 128
-		}
-		text += fmt.Sprintf(",icmp_type=%d,icmp_code=0", echo)
-	default:
-		return flow.Flow{}, fmt.Errorf("protocol %q: expected icmp, tcp or udp", p.protocol)
+	ofproto.Set(&f, "eth_type", flow.Uint(flow.EthIPv4))
+	if v6 {
+		ofproto.Set(&f, "eth_type", flow.Uint(flow.EthIPv6))
 	}
-	f, err := flow.Parse(text)
-	if err != nil {
-		return flow.Flow{}, fmt.Errorf("packet %s %s: %w", ip, text, err)
+	ofproto.Set(&f, "nw_proto", flow.Uint(uint64(proto)))
+	ofproto.Set(&f, "nw_ttl", flow.Uint(64))
+	ofproto.SetTuple(&f, ofproto.Tuple{Proto: proto, Src: p.Src, Dst: p.Dst, SrcPort: uint16(p.SourcePort), DstPort: uint16(p.Port)})
+	switch proto {
+	case flow.ProtoTCP:
+		ofproto.Set(&f, "tcp_flags", flow.Uint(2)) // SYN
+	case flow.ProtoICMP:
+		ofproto.Set(&f, "icmp_type", flow.Uint(8)) // echo request
+	case flow.ProtoICMPv6:
+		ofproto.Set(&f, "icmp_type", flow.Uint(128))
 	}
-	return f, nil
+	return f
 }
+
+// protocols are those of Packet by their numbers over IPv4.
+var protocols = map[string]uint8{"icmp": flow.ProtoICMP, "tcp": flow.ProtoTCP, "udp": flow.ProtoUDP}
 
 // String is the packet in words, as describe has it.
-func (p packet) String() string {
-	if p.protocol == "icmp" {
-		return p.src.String() + " → " + p.dst.String()
+func (p Packet) String() string {
+	if p.Protocol == "icmp" {
+		return p.Src.String() + " → " + p.Dst.String()
 	}
-	return joinPort(p.src, uint16(p.sport)) + " → " + joinPort(p.dst, uint16(p.dport))
+	return joinPort(p.Src, uint16(p.SourcePort)) + " → " + joinPort(p.Dst, uint16(p.Port))
 }
 
 // describe is the packet in words: addresses, and ports where it has them.

@@ -88,39 +88,19 @@ func (r *run) noUplink(b *topology.Bridge) string {
 }
 
 // unanswered says why nobody outside answers a packet that left with a source address; it is nil if one does.
-// That an address of the underlay is answered is taken for granted. A private address of the inside is not,
-// without routes that nobody here knows of.
+// That an address of the underlay is answered is taken for granted.
 func (r *run) unanswered(src, dst netip.Addr) *journey.Verdict {
-	if r.holder(src) != nil || !private(src) || r.onUnderlay(src) {
+	if r.holder(src) != nil || r.linkedToUnderlay(src) {
 		return nil
 	}
-	v := &journey.Verdict{Outcome: journey.Dropped, Stage: "outside",
-		Cause: fmt.Sprintf("the packet leaves with the inside address %s, which nothing translates: nobody outside has a way back to it", src)}
-	if private(dst) {
-		v.Outcome = journey.Unknown
-		v.Cause = fmt.Sprintf("the packet leaves with the inside address %s, which nothing translates: whether the network outside has a way back to it is not known here", src)
-	}
-	return v
+	return noWayBack(src, dst)
 }
 
-// sharedSpace is for the inside of providers' networks (RFC 6598).
-var sharedSpace = netip.MustParsePrefix("100.64.0.0/10")
-
-// private says whether an address means nothing on the Internet.
-func private(a netip.Addr) bool { return a.IsPrivate() || sharedSpace.Contains(a) }
-
-// onUnderlay says whether an address is in a network that the underlay has: one of a router port that leads
-// out, of a switch with a way to a physical network, or of a bridge with an uplink.
-func (r *run) onUnderlay(a netip.Addr) bool {
-	for _, p := range r.graph.Ports {
-		if p.Kind == topology.RouterPort && r.leadsOut(p) && slices.ContainsFunc(p.Prefixes(), func(n netip.Prefix) bool { return n.Contains(a) }) {
-			return true
-		}
-	}
-	for _, p := range r.graph.PortsAt(a) {
-		if p.Switch != nil && slices.ContainsFunc(r.graph.PortsOn(p.Switch.UUID), func(x *topology.Port) bool { return x.Type == "localnet" }) {
-			return true
-		}
+// linkedToUnderlay says whether an address is in a network that the underlay has, as far as the databases and the nodes
+// that were read tell.
+func (r *run) linkedToUnderlay(a netip.Addr) bool {
+	if r.onUnderlay(a) {
+		return true
 	}
 	for _, v := range r.views {
 		if v.network == nil {

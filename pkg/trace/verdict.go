@@ -73,13 +73,14 @@ func (r *run) takenCause(u decode.Userdata, step journey.Step, leaf ofproto.Leaf
 	if step.Object == nil {
 		return u.String()
 	}
-	if empty := r.withoutEndpoints(step, leaf); empty != "" {
+	t, _ := ofproto.TupleOf(&leaf.Packet)
+	if empty := r.withoutEndpoints(step.Object, t); empty != "" {
 		return empty
 	}
 	how := u.String()
 	if u.Opcode == "REJECT" {
 		how = "rejected with an ICMP unreachable"
-		if t, ok := ofproto.TupleOf(&leaf.Packet); ok && t.Proto == flow.ProtoTCP {
+		if t.Proto == flow.ProtoTCP {
 			how = "rejected with a TCP reset"
 		}
 	}
@@ -87,16 +88,15 @@ func (r *run) takenCause(u decode.Userdata, step journey.Step, leaf ofproto.Leaf
 }
 
 // withoutEndpoints says that a load balancer has nowhere to send the packet; it is empty if that is not so.
-func (r *run) withoutEndpoints(step journey.Step, leaf ofproto.Leaf) string {
-	t, ok := ofproto.TupleOf(&leaf.Packet)
-	if !ok || step.Object == nil || step.Object.Kind != "load balancer" {
+func (d *deployment) withoutEndpoints(object *journey.Object, t ofproto.Tuple) string {
+	if object == nil || object.Kind != "load balancer" {
 		return ""
 	}
 	names := map[uint8]string{flow.ProtoTCP: "tcp", flow.ProtoUDP: "udp", flow.ProtoSCTP: "sctp"}
-	if backends, ok := r.graph.Backends(t.Dst, int(t.DstPort), names[t.Proto]); !ok || len(backends) > 0 {
+	if backends, ok := d.graph.Backends(t.Dst, int(t.DstPort), names[t.Proto]); !ok || len(backends) > 0 {
 		return ""
 	}
-	return fmt.Sprintf("%s has no endpoints for %s", step.Object.Text, joinPort(t.Dst, t.DstPort))
+	return fmt.Sprintf("%s has no endpoints for %s", object.Text, joinPort(t.Dst, t.DstPort))
 }
 
 // nextHop is the address that a router resolves: OVN keeps it in reg0, or xxreg0 for IPv6.
@@ -117,13 +117,13 @@ func (r *run) dropCause(p place, last ofproto.Step, step journey.Step, leaf ofpr
 	if step.Object != nil && step.Object.Kind == "ACL" {
 		return "dropped by " + step.Object.Text
 	}
-	if empty := r.withoutEndpoints(step, leaf); empty != "" {
+	t, _ := ofproto.TupleOf(&leaf.Packet)
+	if empty := r.withoutEndpoints(step.Object, t); empty != "" {
 		return empty
 	}
 	if out := r.graph.PortByName(r.outport(p.node, leaf.Packet)); out != nil && step.Logical == nil && step.Pipeline == "physical" {
 		return r.noOutput(p, last, leaf, out)
 	}
-	t, _ := ofproto.TupleOf(&leaf.Packet)
 	switch {
 	case strings.Contains(step.Stage, "l2_lkup"), strings.Contains(step.Stage, "l2_unknown"):
 		return r.noneHasMAC(p, leaf)
@@ -161,14 +161,6 @@ func (r *run) noOutput(p place, last ofproto.Step, leaf ofproto.Leaf, out *topol
 		return fmt.Sprintf("Open vSwitch does not send it to the port %s: %s", out.Name, leaf.Reason)
 	}
 	return fmt.Sprintf("no flow of table %d on node %s leads to the port %s", last.Table, p.node.Name, out.Name)
-}
-
-// chassisName is what people call a chassis.
-func (r *run) chassisName(chassis string) string {
-	if c := r.graph.ChassisByName(chassis); c != nil && c.Hostname != "" {
-		return c.Hostname
-	}
-	return chassis
 }
 
 // noneHasMAC says why a switch sends a frame to none of its ports.

@@ -18,8 +18,9 @@ import (
 
 // A tracer answers one query. What it reads is kept for all ways that it follows.
 type tracer struct {
-	cluster *cluster.Cluster
-	graph   *topology.Graph
+	deployment
+	noNodes bool     // ask none
+	unasked []string // nodes that should have been asked and are not in reach
 	views   map[*cluster.Node]*nodeView
 	zones   map[string]*zoneView
 
@@ -70,7 +71,7 @@ func (r *run) follow(ctx context.Context, start place) (ending, error) {
 		}
 		if err != nil {
 			v := journey.Verdict{Outcome: journey.Unknown, Node: b.node.Name, Datapath: b.bridge, Cause: err.Error()}
-			if errors.Is(err, node.ErrUnavailable) {
+			if r.missing(b.node.Node, err) {
 				v.Cause = "what ovs-vswitchd on " + b.node.Name + " does with it was not saved: trace the same packet there with --record"
 			}
 			outcomes = []outcome{{end: &ending{verdict: v}}}

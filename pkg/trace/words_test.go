@@ -24,18 +24,15 @@ func TestPacket(t *testing.T) {
 		{"icmp", 0, "fd00::1", "fd00::2", "icmp6,dl_src=02:00:00:00:00:01,dl_dst=02:00:00:00:00:02,ipv6_src=fd00::1,ipv6_dst=fd00::2,nw_ttl=64,icmp_type=128,icmp_code=0", "fd00::1 → fd00::2"},
 	}
 	for _, test := range tests {
-		p := packet{srcMAC: "02:00:00:00:00:01", dstMAC: "02:00:00:00:00:02", src: addr(test.src), dst: addr(test.dst), protocol: test.packet, sport: test.sport, dport: 80}
-		got, err := p.flow()
-		want, werr := flow.Parse(test.want)
-		if err != nil || werr != nil || got.String() != want.String() {
-			t.Errorf("%s: %s (%v), want %s (%v)", test.text, got.String(), err, want.String(), werr)
+		p := Packet{Src: addr(test.src), Dst: addr(test.dst), Protocol: test.packet, SourcePort: test.sport, Port: 80}
+		got := p.frame("02:00:00:00:00:01", "02:00:00:00:00:02")
+		want, err := flow.Parse(test.want)
+		if err != nil || got.String() != want.String() || !got.Equal(&want) {
+			t.Errorf("%s: %s, want %s (%v)", test.text, got.String(), want.String(), err)
 		}
 		if p.String() != test.text || describe(got) != test.text {
 			t.Errorf("in words %q and %q, want %q", p, describe(got), test.text)
 		}
-	}
-	if _, err := (packet{srcMAC: "x", protocol: "sctp", src: addr("10.0.0.1"), dst: addr("10.0.0.2")}).flow(); err == nil {
-		t.Error("a packet of another protocol was made")
 	}
 }
 

@@ -1,0 +1,223 @@
+package trace
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/ovnctl/ovnctl/pkg/journey"
+	"github.com/ovnctl/ovnctl/pkg/node"
+	"github.com/ovnctl/ovnctl/pkg/topology"
+)
+
+// A question is a query whose names are understood.
+type question struct {
+	Query
+	request  journey.Request
+	from, to topology.Match
+	packet   Packet
+	backends []topology.Backend // of a virtual address
+}
+
+// ask understands the names of a query and builds its packet.
+func (t *tracer) ask(ctx context.Context, q Query) (*question, error) {
+	from, err := t.graph.ResolveOne(q.From, topology.Endpoints...)
+	if err != nil {
+		return nil, err
+	}
+	to, err := t.graph.ResolveOne(q.To, topology.Endpoints...)
+	if err != nil {
+		return nil, err
+	}
+	if err := t.fillService(&q, to); err != nil {
+		return nil, err
+	}
+	if q.Protocol == "" {
+		q.Protocol = "icmp"
+	}
+	if protocols[q.Protocol] == 0 {
+		return nil, fmt.Errorf("protocol %q: expected icmp, tcp or udp", q.Protocol)
+	}
+	if err := canSend(from); err != nil {
+		return nil, err
+	}
+	src, dst, err := t.addresses(ctx, q, from, to)
+	if err != nil {
+		return nil, err
+	}
+	family := 4
+	if dst.Is6() {
+		family = 6
+	}
+	ask := &question{Query: q, from: from, to: to}
+	ask.request = journey.Request{
+		From: t.endpoint(q.From, from, src), To: t.endpoint(q.To, to, dst),
+		Protocol: q.Protocol, Port: q.Port, SourcePort: q.SourcePort, Family: family, State: "new",
+	}
+	ask.request.Length = q.Length
+	if q.Backend.IsValid() {
+		ask.request.Backend = q.Backend.String()
+	}
+	if q.Protocol == "icmp" {
+		ask.request.SourcePort = 0
+	}
+	if backends, ok := t.graph.Backends(dst, q.Port, q.Protocol); ok {
+		ask.backends = backends
+	}
+	ask.packet = Packet{Src: src, Dst: dst, Protocol: q.Protocol, SourcePort: q.SourcePort, Port: q.Port}
+	return ask, nil
+}
+
+// canSend is the error of an end that starts no connections.
+func canSend(from topology.Match) error {
+	switch from.Kind {
+	case topology.KindService:
+		return &topology.NameError{Text: from.Name, Reason: "a service sends no packets\nhint: name the pod that sends"}
+	case topology.KindRPort:
+		return &topology.NameError{Text: from.Name, Reason: "a router port starts no connections\nhint: name a port of a switch"}
+	}
+	return nil
+}
+
+// fillService takes port and protocol from the service where the query has none.
+func (t *tracer) fillService(q *Query, to topology.Match) error {
+	if to.Kind != topology.KindService {
+		return nil
+	}
+	if q.Port == 0 {
+		q.Port = to.L4Port
+	}
+	var offers []string
+	for _, lb := range to.Balancers {
+		for _, v := range lb.VIPs {
+			offer := fmt.Sprintf("--%s %d", lb.Protocol, v.Port)
+			if v.Port == 0 || !slices.ContainsFunc(to.Addresses, func(a netip.Addr) bool { return a.String() == v.Address }) || slices.Contains(offers, offer) {
+				continue
+			}
+			if (q.Port == 0 || q.Port == v.Port) && (q.Protocol == "" || q.Protocol == lb.Protocol) {
+				offers = append(offers, offer)
+			}
+		}
+	}
+	switch {
+	case q.Protocol != "" && (q.Protocol == "icmp" || q.Port != 0):
+		return nil
+	case len(offers) == 1:
+		_, err := fmt.Sscanf(offers[0], "--%s %d", &q.Protocol, &q.Port)
+		return err
+	case len(offers) > 1:
+		return &topology.NameError{Text: q.To, Reason: "the service has several ports\nhint: say which: " + strings.Join(offers, ", ")}
+	}
+	return nil
+}
+
+// addresses chooses source and destination of one family.
+func (t *tracer) addresses(ctx context.Context, q Query, from, to topology.Match) (src, dst netip.Addr, err error) {
+	sources, targets := t.addressesOf(ctx, from), t.addressesOf(ctx, to)
+	for _, v6 := range []bool{false, true} {
+		if q.Family == 4 && v6 || q.Family == 6 && !v6 {
+			continue
+		}
+		ofFamily := func(a netip.Addr) bool { return a.Is6() == v6 }
+		s, d := slices.IndexFunc(sources, ofFamily), slices.IndexFunc(targets, ofFamily)
+		if s >= 0 && d >= 0 {
+			src, dst = sources[s], targets[d]
+			if from.Kind == topology.KindNode {
+				src = t.nodeSource(ctx, from, dst, src)
+			}
+			return src, dst, nil
+		}
+	}
+	family := ""
+	if q.Family != 0 {
+		family = fmt.Sprintf(" IPv%d", q.Family)
+	}
+	text := q.From
+	if len(sources) > 0 {
+		text = q.To
+	}
+	return src, dst, &topology.NameError{Text: text, Reason: fmt.Sprintf("no%s address that both ends have a family of\nhint: %s has %v, %s has %v", family, q.From, sources, q.To, targets)}
+}
+
+// Addresses are those of an end, as the databases know them. A node is spoken to by its own on the underlay.
+func (d *deployment) Addresses(m topology.Match) []netip.Addr {
+	switch {
+	case m.Kind != topology.KindNode:
+		return m.Addresses
+	case m.Chassis == nil:
+		return nil
+	}
+	return slices.Clone(d.hosts.byChassis[m.Chassis.Name].addresses)
+}
+
+// Source is the address that an end sends from to another, as the databases lead one to expect; not valid if it has none
+// of that family.
+func (d *deployment) Source(m topology.Match, dst netip.Addr) netip.Addr {
+	if m.Kind == topology.KindNode && m.Chassis != nil && !d.onUnderlay(dst) && d.onOverlay(dst) {
+		return d.hosts.byChassis[m.Chassis.Name].source(dst.Is6())
+	}
+	addrs := d.Addresses(m)
+	if i := slices.IndexFunc(addrs, func(a netip.Addr) bool { return a.Is6() == dst.Is6() }); i >= 0 {
+		return addrs[i]
+	}
+	return netip.Addr{}
+}
+
+// addressesOf lists the addresses of an end, with what a node's kernel knows.
+func (t *tracer) addressesOf(ctx context.Context, m topology.Match) []netip.Addr {
+	addrs := t.Addresses(m)
+	v := t.kernel(ctx, m)
+	if v == nil {
+		return addrs
+	}
+	net, err := v.net(ctx)
+	if err != nil {
+		return addrs
+	}
+	// The other addresses of the link that holds the tunnel address: the other family.
+	for _, known := range slices.Clone(addrs) {
+		i := slices.IndexFunc(net.Addresses, func(a node.Address) bool { return a.Prefix.Addr() == known })
+		if i < 0 {
+			continue
+		}
+		for _, a := range net.Addresses {
+			if a.Link == net.Addresses[i].Link && a.Scope == "global" && !slices.Contains(addrs, a.Prefix.Addr()) {
+				addrs = append(addrs, a.Prefix.Addr())
+			}
+		}
+	}
+	return addrs
+}
+
+// nodeSource is the address that a node's kernel sends from; where it cannot be asked, the one that the databases lead one
+// to expect.
+func (t *tracer) nodeSource(ctx context.Context, m topology.Match, dst, otherwise netip.Addr) netip.Addr {
+	src := t.Source(m, dst)
+	if v := t.kernel(ctx, m); v != nil {
+		if route, err := v.Host.Route(ctx, node.RouteQuery{Dst: dst}); err == nil {
+			src = route.Src
+		}
+	}
+	if !src.IsValid() {
+		return otherwise
+	}
+	return src
+}
+
+// kernel is the node of a match, nil if it is not to be asked, or cannot be.
+func (t *tracer) kernel(ctx context.Context, m topology.Match) *nodeView {
+	if m.Kind != topology.KindNode || t.noNodes {
+		return nil
+	}
+	n := t.nodeOf(m)
+	if n == nil {
+		return nil
+	}
+	v, err := t.view(ctx, n)
+	if err != nil {
+		return nil
+	}
+	return v
+}

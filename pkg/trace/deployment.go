@@ -1,0 +1,323 @@
+package trace
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/ovnctl/ovnctl/pkg/cluster"
+	"github.com/ovnctl/ovnctl/pkg/flow"
+	"github.com/ovnctl/ovnctl/pkg/journey"
+	"github.com/ovnctl/ovnctl/pkg/ovsdb"
+	"github.com/ovnctl/ovnctl/pkg/topology"
+)
+
+// A deployment is what the databases tell of where packets may come from and go to.
+type deployment struct {
+	cluster *cluster.Cluster
+	graph   *topology.Graph
+	hosts   *hosts
+	// underlay are the networks of the router ports that lead out.
+	underlay []netip.Prefix
+}
+
+func newDeployment(c *cluster.Cluster, g *topology.Graph) deployment {
+	d := deployment{cluster: c, graph: g, hosts: hostsOf(g)}
+	for _, p := range g.Ports {
+		if p.Kind == topology.RouterPort && d.leadsOut(p) {
+			d.underlay = append(d.underlay, p.Prefixes()...)
+		}
+	}
+	return d
+}
+
+// nodeOf is the node of a match, nil if it is none.
+func (d *deployment) nodeOf(m topology.Match) *cluster.Node {
+	switch {
+	case m.Chassis != nil:
+		return d.cluster.Node(m.Chassis.Name)
+	case m.Node != nil:
+		return d.cluster.Node(m.Node.Name)
+	}
+	return nil
+}
+
+// nodeName is what people call the node of a chassis.
+func (d *deployment) nodeName(chassis string) string {
+	if n := d.cluster.Node(chassis); n != nil && chassis != "" {
+		return n.Name
+	}
+	return d.chassisName(chassis)
+}
+
+// chassisName is what people call a chassis.
+func (d *deployment) chassisName(chassis string) string {
+	if c := d.graph.ChassisByName(chassis); c != nil && c.Hostname != "" {
+		return c.Hostname
+	}
+	return chassis
+}
+
+func (d *deployment) endpoint(text string, m topology.Match, a netip.Addr) journey.Endpoint {
+	e := journey.Endpoint{Text: text, Name: text, Address: a.String()}
+	kinds := map[topology.Kind]string{
+		topology.KindPod: "pod", topology.KindPort: "port", topology.KindRPort: "router port", topology.KindVM: "vm",
+		topology.KindNode: "node", topology.KindService: "service", topology.KindExternal: "external",
+	}
+	e.Kind = kinds[m.Kind]
+	_, e.Name, _ = strings.Cut(m.Name, ":")
+	if m.Kind == topology.KindNode {
+		if n := d.nodeOf(m); n != nil {
+			e.Node = n.Name
+		}
+		return e
+	}
+	if m.Port != nil {
+		e.Port = m.Port.Name
+		if len(m.Port.MACs) > 0 {
+			e.MAC = m.Port.MACs[0]
+		}
+		if m.Port.Switch != nil {
+			e.Datapath = m.Port.Switch.Name
+		}
+		if n := d.cluster.Node(m.Port.Chassis); n != nil && m.Port.Chassis != "" {
+			e.Node = n.Name
+		}
+	}
+	return e
+}
+
+// southbound is that of a zone, nil if it was not read.
+func (d *deployment) southbound(zone string) ovsdb.Reader {
+	for _, z := range d.cluster.Zones {
+		if z.Name == zone && z.SB != nil {
+			return z.SB
+		}
+	}
+	return nil
+}
+
+// stoppedAt is a verdict about a packet that does not get into a port.
+func stoppedAt(port *topology.Port, cause string) *journey.Verdict {
+	v := &journey.Verdict{Outcome: journey.Dropped, Port: port.Name, Cause: cause}
+	if port.Switch != nil {
+		v.Datapath = port.Switch.Name
+	}
+	return v
+}
+
+// carrier is the port whose chassis holds a port: its own or that of its parent. A port that takes no packets, or nobody
+// knows where, has a verdict instead.
+func (d *deployment) carrier(port *topology.Port) (*topology.Port, *journey.Verdict) {
+	carrier := port
+	if port.Parent != "" {
+		if carrier = d.graph.PortByName(port.Parent); carrier == nil {
+			return nil, unknown("the parent port %s of %s is not known", port.Parent, port.Name)
+		}
+	}
+	switch {
+	case !port.Enabled:
+		return nil, stoppedAt(port, disabled(port))
+	case carrier.Chassis != "":
+		return carrier, nil
+	case d.southbound(carrier.Zone) == nil:
+		return nil, unknown("the Southbound, which says which chassis holds %s, could not be read", carrier.Name)
+	case carrier.State == topology.StateUnknown:
+		return nil, unknown("which chassis holds %s is not known: %s", carrier.Name, carrier.Why)
+	}
+	return nil, stoppedAt(port, "no chassis holds "+carrier.Name+": "+carrier.Why)
+}
+
+// frame is the packet as the owner of a port sends it. A packet that it cannot send has a verdict instead.
+func (d *deployment) frame(port *topology.Port, p Packet) (flow.Flow, *journey.Verdict) {
+	if len(port.MACs) == 0 {
+		return flow.Flow{}, unknown("the MAC address of %s is not known", port.Name)
+	}
+	for _, hop := range d.graph.NextHops(port, p.Src, p.Dst) {
+		if hop.MAC != "" {
+			return p.frame(port.MACs[0], hop.MAC), nil
+		}
+	}
+	return flow.Flow{}, stoppedAt(port, fmt.Sprintf("nothing on its switch leads from %s to %s: no router port there has a network with %s", port.Name, p.Dst, p.Src))
+}
+
+// disabled is the cause of a packet that a disabled port does not take.
+func disabled(p *topology.Port) string {
+	return fmt.Sprintf("the port %s is disabled in the Northbound (enabled=false)", p.Name)
+}
+
+func unknown(format string, args ...any) *journey.Verdict {
+	return &journey.Verdict{Outcome: journey.Unknown, Cause: fmt.Sprintf(format, args...)}
+}
+
+// An entry is where packets for an address come in from a physical network.
+type entry struct {
+	localnet *topology.Port
+	chassis  string // on which they do; empty if any may take them
+	mac      string // by which they are addressed
+}
+
+// entryOf finds out who answers for an address on a physical network: a router port there, a router for an address that it
+// translates or balances, or a port of a switch that the network leads to.
+func (d *deployment) entryOf(a netip.Addr) (entry, bool) {
+	for _, p := range d.graph.PortsAt(a) {
+		if p.Kind == topology.RouterPort {
+			if e, ok := d.entryBy(p); ok {
+				return e, true
+			}
+			continue
+		}
+		if out := d.localnet(p.Switch); out != nil && len(p.MACs) > 0 {
+			return entry{out, p.Chassis, p.MACs[0]}, true
+		}
+	}
+	for _, n := range d.graph.NAT {
+		if ip, err := netip.ParseAddr(n.ExternalIP); err == nil && ip == a && n.Type != "snat" || err == nil && ip == a && d.routerOnChassis(n.Router) {
+			if e, ok := d.entryFor(n.Router, a); ok {
+				if port := d.graph.PortByName(n.LogicalPort); n.ExternalMAC != "" && port != nil {
+					e.mac, e.chassis = n.ExternalMAC, port.Chassis
+				}
+				return e, true
+			}
+		}
+	}
+	for _, lb := range d.graph.LoadBalancers {
+		if !slices.ContainsFunc(lb.VIPs, func(v *topology.VIP) bool { return v.Address == a.String() }) {
+			continue
+		}
+		for _, r := range lb.Routers {
+			if e, ok := d.entryFor(r, a); ok && d.onUnderlay(a) {
+				return e, true
+			}
+		}
+	}
+	return entry{}, false
+}
+
+func (d *deployment) routerOnChassis(r topology.Ref) bool {
+	router, ok := d.graph.Object(r.UUID).(*topology.Router)
+	return ok && router.Chassis != ""
+}
+
+// entryFor is the entry of a router for an address: by the port in whose network it is, else by any that leads out.
+func (d *deployment) entryFor(r topology.Ref, a netip.Addr) (entry, bool) {
+	var found entry
+	ok := false
+	for _, p := range d.graph.PortsOn(r.UUID) {
+		e, leads := d.entryBy(p)
+		if !leads {
+			continue
+		}
+		if slices.ContainsFunc(p.Prefixes(), func(n netip.Prefix) bool { return n.Contains(a) }) {
+			return e, true
+		}
+		if !ok {
+			found, ok = e, true
+		}
+	}
+	return found, ok
+}
+
+// entryBy is the entry of a router port, if it leads out.
+func (d *deployment) entryBy(p *topology.Port) (entry, bool) {
+	peer := d.graph.PeerOf(p)
+	if peer == nil || p.Type == "chassisredirect" || len(p.MACs) == 0 {
+		return entry{}, false
+	}
+	out := d.localnet(peer.Switch)
+	if out == nil {
+		return entry{}, false
+	}
+	e := entry{localnet: out, mac: p.MACs[0]}
+	if r := d.graph.RouterOf(p); r != nil {
+		e.chassis = r.Chassis
+	}
+	if cr := d.graph.PortByName("cr-" + p.Name); cr != nil && cr.Type == "chassisredirect" {
+		e.chassis = cr.Chassis
+	}
+	return e, true
+}
+
+// localnet is the port by which a switch leads to a physical network, nil if it does not.
+func (d *deployment) localnet(s *topology.Ref) *topology.Port {
+	if s == nil {
+		return nil
+	}
+	ports := d.graph.PortsOn(s.UUID)
+	if i := slices.IndexFunc(ports, func(x *topology.Port) bool { return x.Type == "localnet" }); i >= 0 {
+		return ports[i]
+	}
+	return nil
+}
+
+// leadsOut says whether a router port is on a switch with a way to a physical network.
+func (d *deployment) leadsOut(p *topology.Port) bool {
+	peer := d.graph.PeerOf(p)
+	return peer != nil && d.localnet(peer.Switch) != nil
+}
+
+// routerHas says whether a router answers for an address: its ports' or one that it translates.
+func (d *deployment) routerHas(r *topology.Router, a netip.Addr) bool {
+	for _, p := range d.graph.PortsAt(a) {
+		if p.Router != nil && p.Router.UUID == r.UUID {
+			return true
+		}
+	}
+	return slices.ContainsFunc(d.graph.NAT, func(n *topology.NAT) bool {
+		ip, err := netip.ParseAddr(n.ExternalIP)
+		return n.Router.UUID == r.UUID && err == nil && ip == a
+	})
+}
+
+// onUnderlay says whether an address is in a network that the underlay has: a host's, one of a router port that leads out,
+// or of a switch with a way to a physical network.
+func (d *deployment) onUnderlay(a netip.Addr) bool {
+	if d.hosts.byAddress[a] != nil {
+		return true
+	}
+	if slices.ContainsFunc(d.underlay, func(n netip.Prefix) bool { return n.Contains(a) }) {
+		return true
+	}
+	return slices.ContainsFunc(d.graph.PortsAt(a), func(p *topology.Port) bool { return d.localnet(p.Switch) != nil })
+}
+
+// onOverlay says whether an address is known inside: a port has it, or a load balancer.
+func (d *deployment) onOverlay(a netip.Addr) bool {
+	if len(d.graph.PortsAt(a)) > 0 {
+		return true
+	}
+	return slices.ContainsFunc(d.graph.LoadBalancers, func(lb *topology.LoadBalancer) bool {
+		return slices.ContainsFunc(lb.VIPs, func(v *topology.VIP) bool { return v.Address == a.String() })
+	})
+}
+
+// sharedSpace is for the inside of providers' networks (RFC 6598).
+var sharedSpace = netip.MustParsePrefix("100.64.0.0/10")
+
+// private says whether an address means nothing on the Internet.
+func private(a netip.Addr) bool { return a.IsPrivate() || sharedSpace.Contains(a) }
+
+// noWayBack says why nobody outside answers a packet that left with a source address that is not of the underlay; it is
+// nil if one does. A private address of the inside is not answered without routes that nobody here knows of.
+func noWayBack(src, dst netip.Addr) *journey.Verdict {
+	if !private(src) {
+		return nil
+	}
+	v := &journey.Verdict{Outcome: journey.Dropped, Stage: "outside",
+		Cause: fmt.Sprintf("the packet leaves with the inside address %s, which nothing translates: nobody outside has a way back to it", src)}
+	if private(dst) {
+		v.Outcome = journey.Unknown
+		v.Cause = fmt.Sprintf("the packet leaves with the inside address %s, which nothing translates: whether the network outside has a way back to it is not known here", src)
+	}
+	return v
+}
+
+// noWayIn says what becomes of a packet from outside for an address that nobody on the underlay answers for.
+func noWayIn(src, dst netip.Addr) *journey.Verdict {
+	if private(dst) && !private(src) {
+		return &journey.Verdict{Outcome: journey.Dropped, Stage: "outside",
+			Cause: fmt.Sprintf("nobody answers for %s on the underlay, and the network outside has no way to an inside address", dst)}
+	}
+	return unknown("no node answers for %s on the underlay, so it is not known by which uplink the packet would come", dst)
+}

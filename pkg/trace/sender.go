@@ -1,0 +1,188 @@
+package trace
+
+import (
+	"context"
+	"errors"
+	"net/netip"
+
+	"github.com/ovnctl/ovnctl/pkg/expr"
+	"github.com/ovnctl/ovnctl/pkg/flow"
+	"github.com/ovnctl/ovnctl/pkg/journey"
+	"github.com/ovnctl/ovnctl/pkg/topology"
+	"github.com/ovnctl/ovnctl/pkg/trace/logical"
+	"github.com/ovnctl/ovnctl/pkg/trace/ofproto"
+)
+
+// ErrNoFamily says that two ends have no addresses of one family.
+var ErrNoFamily = errors.New("no address that both ends have a family of")
+
+// Packet is the first packet of a connection between two ends, by their first addresses of a family, 4 or 6.
+func (w *Walker) Packet(from, to topology.Match, protocol string, sourcePort, port, family int) (Packet, error) {
+	p := Packet{Protocol: protocol, SourcePort: sourcePort, Port: port}
+	for _, a := range w.Addresses(to) {
+		if a.Is6() == (family == 6) {
+			p.Dst, p.Src = a, w.Source(from, a)
+			break
+		}
+	}
+	if !p.Src.IsValid() {
+		return Packet{}, ErrNoFamily
+	}
+	return p, nil
+}
+
+// origin is where the first packet of a connection starts. A packet that cannot be sent has a verdict instead.
+func (w *Walker) origin(ctx context.Context, from topology.Match, p Packet) (*spot, *journey.Verdict, error) {
+	switch {
+	case from.Kind == topology.KindExternal:
+		return &spot{packet: p.frame(noMAC, noMAC)}, nil, nil
+	case from.Kind == topology.KindNode && from.Chassis != nil:
+		return &spot{host: w.hosts.byChassis[from.Chassis.Name], packet: p.frame(noMAC, noMAC)}, nil, nil
+	case from.Port == nil || from.Kind == topology.KindRPort:
+		return nil, unknown("%s is no port or node of OVN: no logical flow tells what becomes of its packets", from.Name), nil
+	}
+	return w.fromPort(ctx, from.Port, p)
+}
+
+// fromPort starts at a logical port, with the frame that its owner sends.
+func (w *Walker) fromPort(ctx context.Context, port *topology.Port, p Packet) (*spot, *journey.Verdict, error) {
+	carrier, stopped := w.carrier(port)
+	if stopped != nil {
+		return nil, stopped, nil
+	}
+	frame, stopped := w.frame(port, p)
+	if stopped != nil {
+		return nil, stopped, nil
+	}
+	return w.at(ctx, port, carrier.Chassis, frame)
+}
+
+// at is the spot of a logical port on a chassis.
+func (w *Walker) at(ctx context.Context, port *topology.Port, chassis string, frame flow.Flow) (*spot, *journey.Verdict, error) {
+	z := w.zones[port.Zone]
+	if z == nil {
+		return nil, unknown("the Southbound, which has the logical flows of %s, could not be read", port.Name), nil
+	}
+	p, err := z.net.Port(ctx, port.Name)
+	if err != nil {
+		return nil, nil, err
+	}
+	if p == nil {
+		return nil, stoppedAt(port, "ovn-northd has made no Port_Binding of "+port.Name), nil
+	}
+	return &spot{zone: z, start: logical.Start{Port: p, Chassis: z.net.ChassisByName(chassis), Packet: frame}}, nil, nil
+}
+
+// bySomebody takes on a packet that a host sends, or somebody outside.
+func (f *follower) bySomebody(ctx context.Context, s spot, c *logical.Connections, so Passage, each func(Passage, *logical.Connections) error) error {
+	t, _ := ofproto.TupleOf(&s.packet)
+	if s.host != nil {
+		so.legs = append(so.legs, leg{host: s.host, does: "sends it"})
+	}
+	so.landing = landing{packet: s.packet}
+	if to := f.hosts.byAddress[t.Dst]; to != nil || s.host != nil && s.host.has(t.Dst) {
+		f.overUnderlay(s, to, &so)
+		return each(so, c)
+	}
+	next, stopped, err := f.intoOVN(ctx, s, t)
+	switch {
+	case err != nil:
+		return err
+	case next != nil:
+		return f.follow(ctx, *next, c, so, each)
+	case stopped != nil:
+		so.stopped = stopped
+		return each(so, c)
+	}
+	f.overUnderlay(s, nil, &so)
+	return each(so, c)
+}
+
+// overUnderlay takes a packet to a host, or for nil to the network outside, by the underlay alone; the answer comes back
+// the same way.
+func (f *follower) overUnderlay(s spot, to *host, p *Passage) {
+	switch {
+	case to == nil && p.host == nil && s.host != nil && s.host.has(dstOf(&s.packet)):
+		to = s.host
+	case to == nil:
+		p.outside = true
+	}
+	p.host = to
+	if to != nil && to != s.host {
+		p.legs = append(p.legs, leg{host: to, does: "takes it, by the underlay"})
+	}
+	if to == nil {
+		p.host = s.host
+	}
+	if answer, ok := ofproto.Answer(s.packet); ok {
+		p.answer = &spot{host: to, packet: answer}
+	}
+}
+
+func dstOf(p *flow.Flow) netip.Addr {
+	t, _ := ofproto.TupleOf(p)
+	return t.Dst
+}
+
+// intoOVN is where a packet of a host, or of somebody outside, enters a logical network: by the physical network on which
+// somebody of OVN answers for its destination, or by the host's own port on the overlay. It is nil where it stays on the
+// underlay.
+func (f *follower) intoOVN(ctx context.Context, s spot, t ofproto.Tuple) (*spot, *journey.Verdict, error) {
+	overlay := f.onOverlay(t.Dst)
+	if e, ok := f.entryOf(t.Dst); ok && (s.host == nil || !overlay || f.onUnderlay(t.Dst)) {
+		next, err := f.enter(ctx, e, s.packet)
+		if next == nil && err == nil {
+			return nil, unknown("the Southbound, which has the logical flows of %s, could not be read", e.localnet.Name), nil
+		}
+		return next, nil, err
+	}
+	switch {
+	case s.host == nil:
+		return nil, noWayIn(t.Src, t.Dst), nil
+	case !overlay:
+		return nil, nil, nil
+	case s.host.port == nil:
+		return nil, unknown("node %s has no port on the overlay that is known here: its kernel knows which way %s is", f.nodeName(s.host.chassis.Name), t.Dst), nil
+	}
+	return f.byHostPort(ctx, s, t)
+}
+
+// byHostPort sends a packet of a host by its port on the overlay.
+func (f *follower) byHostPort(ctx context.Context, s spot, t ofproto.Tuple) (*spot, *journey.Verdict, error) {
+	port := s.host.port
+	carrier, stopped := f.carrier(port)
+	if stopped != nil {
+		return nil, stopped, nil
+	}
+	for _, own := range addressesOn(port) {
+		if own.Is6() != t.Dst.Is6() {
+			continue
+		}
+		for _, hop := range f.graph.NextHops(port, own, t.Dst) {
+			if hop.MAC == "" || len(port.MACs) == 0 {
+				continue
+			}
+			frame := s.packet
+			setMAC(&frame, "eth_src", port.MACs[0])
+			setMAC(&frame, "eth_dst", hop.MAC)
+			return f.at(ctx, port, carrier.Chassis, frame)
+		}
+	}
+	return nil, stoppedAt(port, "nothing on its switch leads from "+port.Name+" to "+t.Dst.String()), nil
+}
+
+// chooseBackend makes load balancers choose a backend, where they have it.
+func chooseBackend(b netip.AddrPort) logical.Chooser {
+	return func(c logical.Choice) int {
+		lb, ok := c.Action.(*expr.CTLB)
+		if !ok {
+			return 0
+		}
+		for i, x := range lb.Backends {
+			if x.Addr == b.Addr() && (b.Port() == 0 || x.Port == b.Port()) {
+				return i
+			}
+		}
+		return 0
+	}
+}

@@ -1,0 +1,507 @@
+package trace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+
+	"github.com/ovnctl/ovnctl/pkg/cluster"
+	"github.com/ovnctl/ovnctl/pkg/decode"
+	"github.com/ovnctl/ovnctl/pkg/expr"
+	"github.com/ovnctl/ovnctl/pkg/flow"
+	"github.com/ovnctl/ovnctl/pkg/journey"
+	"github.com/ovnctl/ovnctl/pkg/lflow"
+	"github.com/ovnctl/ovnctl/pkg/topology"
+	"github.com/ovnctl/ovnctl/pkg/trace/logical"
+	"github.com/ovnctl/ovnctl/pkg/trace/ofproto"
+)
+
+// A Walker follows connections by the logical flows of a deployment: from one end to the other and back, over the logical
+// networks of its zones, the hosts and what lies between them. It asks no node; what a host does is taken for granted as
+// the package says. It may be used by several goroutines.
+type Walker struct {
+	deployment
+	zones map[string]*logicalZone
+}
+
+// A logicalZone is the logical network of one zone.
+type logicalZone struct {
+	name    string
+	net     *lflow.Network
+	engine  *logical.Engine
+	objects *decode.Objects
+}
+
+// NewWalker opens the logical networks of all zones whose Southbound was read. What the engine's Options say of next hops
+// is ignored: they are taken to answer where somebody outside may.
+func NewWalker(ctx context.Context, c *cluster.Cluster, g *topology.Graph, o logical.Options) (*Walker, error) {
+	return newWalker(ctx, newDeployment(c, g), o)
+}
+
+func newWalker(ctx context.Context, d deployment, o logical.Options) (*Walker, error) {
+	w := &Walker{deployment: d, zones: map[string]*logicalZone{}}
+	o.Assume = true
+	for _, z := range d.cluster.Zones {
+		if z.SB == nil {
+			continue
+		}
+		net, err := lflow.Open(ctx, z.SB)
+		if err != nil {
+			return nil, err
+		}
+		w.zones[z.Name] = &logicalZone{name: z.Name, net: net, engine: logical.New(net, o), objects: decode.NewObjects(z.NB)}
+	}
+	return w, nil
+}
+
+// Network is the logical network of a zone, nil if its Southbound was not read.
+func (w *Walker) Network(zone string) *lflow.Network {
+	if z := w.zones[zone]; z != nil {
+		return z.net
+	}
+	return nil
+}
+
+// A Round is what becomes of a connection's first packet and of its answer, for one choice of backends and next hops.
+type Round struct {
+	Forward *Passage
+	Reply   *Passage // nil where nothing answers
+	// Backend is where the packet was first translated to; not valid if it was not.
+	Backend netip.AddrPort
+	// Answered says that a router or ovn-controller answered in the place of the receiver: Forward holds the answer too.
+	Answered bool
+}
+
+// Outcome is that of the round trip.
+func (r *Round) Outcome() journey.Outcome {
+	if r.Reply == nil {
+		return r.Forward.Outcome()
+	}
+	return r.Reply.Outcome()
+}
+
+// deciding is the passage that the outcome is that of: of the direction that failed, else of the packet.
+func (r *Round) deciding() *Passage {
+	if r.Reply != nil && r.Reply.Outcome() != journey.Delivered {
+		return r.Reply
+	}
+	return r.Forward
+}
+
+// Deciding says where the direction ended that the outcome is that of, the reply if that failed: in a visit, or for nil
+// beyond the logical networks. Stopped is why it ended there; nil if it was delivered.
+func (r *Round) Deciding() (reply bool, v *logical.Visit, stopped *journey.Verdict) {
+	p := r.deciding()
+	if p.stopped != nil {
+		return p == r.Reply, nil, p.stopped
+	}
+	return p == r.Reply, p.visit, nil
+}
+
+// way is the last one of a passage through a logical network, nil if there is none.
+func (p *Passage) way() *logical.Way {
+	for _, l := range slices.Backward(p.legs) {
+		if l.way != nil {
+			return l.way
+		}
+	}
+	return nil
+}
+
+// A Passage is the way of one packet from where it starts to where it ends.
+type Passage struct {
+	Packet flow.Flow // as it was sent
+	legs   []leg
+	landing
+}
+
+// A leg is a part of a passage: a way through a logical network, or the network of a host.
+type leg struct {
+	zone *logicalZone
+	way  *logical.Way
+	host *host  // with no way
+	from string // the host's port by which the packet came, empty if the host sends it itself
+	does string // what the host does with it
+}
+
+// A landing is where a passage ends.
+type landing struct {
+	// stopped is the verdict of a packet that ends beyond the logical networks, and is not delivered.
+	stopped *journey.Verdict
+	visit   *logical.Visit // of a logical network in which the packet ends; nil if it ends beyond
+	zone    *logicalZone   // of visit
+	host    *host          // that has it, or sent it to the network outside
+	outside bool           // it left for the network outside
+	packet  flow.Flow      // as it arrived
+	answer  *spot          // from where its answer starts; nil if nobody answers
+}
+
+// Outcome is what became of the packet.
+func (l *landing) Outcome() journey.Outcome {
+	switch {
+	case l.stopped != nil:
+		return l.stopped.Outcome
+	case l.visit != nil:
+		return l.visit.End.Outcome
+	}
+	return journey.Delivered
+}
+
+// A spot is where a packet is about to be sent.
+type spot struct {
+	zone   *logicalZone
+	start  logical.Start // with a zone: by the owner of a port
+	host   *host         // without: by a host
+	packet flow.Flow     // without: what is sent; without host either, by somebody outside
+}
+
+// maxLegs bounds a passage: logical networks and hosts that one packet comes to.
+const maxLegs = 16
+
+// Rounds follows a connection, once for each combination of backends and next hops. More says that there are more
+// combinations than were followed. With a backend only rounds through it are followed. The error says what could not be
+// read; a packet that cannot be sent has a Round that says why.
+func (w *Walker) Rounds(ctx context.Context, from topology.Match, p Packet, backend netip.AddrPort) (rounds []*Round, more bool, err error) {
+	start, stopped, err := w.origin(ctx, from, p)
+	if err != nil {
+		return nil, false, err
+	}
+	if stopped != nil {
+		return []*Round{{Forward: &Passage{Packet: p.frame(noMAC, noMAC), landing: landing{stopped: stopped}}}}, false, nil
+	}
+	f := &follower{Walker: w, backend: backend}
+	each := func(forward Passage, left *logical.Connections) error {
+		r, err := w.round(ctx, &forward, left)
+		rounds = append(rounds, r)
+		return err
+	}
+	err = f.follow(ctx, *start, &logical.Connections{}, Passage{Packet: start.sent()}, each)
+	return rounds, f.more, err
+}
+
+// sent is the packet that is about to be sent.
+func (s *spot) sent() flow.Flow {
+	if s.zone != nil {
+		return s.start.Packet
+	}
+	return s.packet
+}
+
+// round follows the answer of a packet that arrived.
+func (w *Walker) round(ctx context.Context, forward *Passage, left *logical.Connections) (*Round, error) {
+	r := &Round{Forward: forward, Backend: forward.backend()}
+	if forward.Outcome() != journey.Delivered {
+		r.Answered = forward.answeredByOVN()
+		return r, nil
+	}
+	if back := forward.returned(); back {
+		r.Answered = true
+		return r, nil
+	}
+	if forward.outside {
+		sent, _ := ofproto.TupleOf(&forward.packet)
+		if stopped := w.unanswered(sent.Src, sent.Dst); stopped != nil {
+			stopped.Node, stopped.Datapath = w.lastRouter(forward)
+			reply, _ := ofproto.Answer(forward.packet)
+			r.Reply = &Passage{Packet: reply, landing: landing{stopped: stopped}}
+			return r, nil
+		}
+	}
+	if forward.answer == nil {
+		return r, nil
+	}
+	f := &follower{Walker: w, first: true}
+	err := f.follow(ctx, *forward.answer, left, Passage{Packet: forward.answer.sent()}, func(p Passage, _ *logical.Connections) error {
+		r.Reply = &p
+		return nil
+	})
+	if err == nil {
+		w.checkReturn(forward, r.Reply)
+	}
+	return r, err
+}
+
+// unanswered says why nobody outside answers a packet; it is nil if one does.
+func (w *Walker) unanswered(src, dst netip.Addr) *journey.Verdict {
+	if w.onUnderlay(src) {
+		return nil
+	}
+	if _, ok := w.entryOf(src); ok {
+		return nil
+	}
+	return noWayBack(src, dst)
+}
+
+// lastRouter is the router that a packet went out by, and its node; empty if a host's own network was the last to route
+// it.
+func (w *Walker) lastRouter(p *Passage) (node, router string) {
+	for _, l := range slices.Backward(p.legs) {
+		if l.way == nil {
+			return w.nodeName(l.host.chassis.Name), ""
+		}
+		for _, v := range slices.Backward(l.way.End().Path()) {
+			if v.Datapath.Router {
+				return w.nodeOn(v), v.Datapath.Name
+			}
+		}
+	}
+	return "", ""
+}
+
+// checkReturn makes sure that the answer comes out as one to the packet: from the address that was asked.
+func (w *Walker) checkReturn(forward, reply *Passage) {
+	if reply.Outcome() != journey.Delivered {
+		return
+	}
+	got, ok := ofproto.TupleOf(&reply.packet)
+	sent, _ := ofproto.TupleOf(&forward.Packet)
+	if !ok || got == sent.Reverse() {
+		return
+	}
+	reply.stopped = notTaken(got.Src, sent.Dst)
+}
+
+// notTaken is the verdict of an answer that comes from another address than the one that was asked.
+func notTaken(from, asked netip.Addr) *journey.Verdict {
+	return &journey.Verdict{Outcome: journey.Dropped,
+		Cause: fmt.Sprintf("the answer comes from %s, but %s was asked: the sender does not take it", from, asked)}
+}
+
+// returned says that the packet has come back to its sender as an answer to itself: a router answers an echo so.
+func (p *Passage) returned() bool {
+	got, ok := ofproto.TupleOf(&p.packet)
+	sent, _ := ofproto.TupleOf(&p.Packet)
+	return ok && p.visit != nil && p.visit.End.Port != nil && p.visit.End.Port == p.legs[0].startPort() && got == sent.Reverse()
+}
+
+func (l leg) startPort() *lflow.Port {
+	if l.way == nil {
+		return nil
+	}
+	return l.way.Start.Port
+}
+
+// answeredByOVN says that ovn-controller answers in the place of the receiver, as for DHCP and DNS, and that the sender
+// gets the answer.
+func (p *Passage) answeredByOVN() bool {
+	if p.visit == nil || p.visit.End.Reason != logical.Answering {
+		return false
+	}
+	l := p.legs[len(p.legs)-1]
+	return slices.ContainsFunc(l.way.Ends(), func(v *logical.Visit) bool {
+		return v.End.Outcome == journey.Delivered && v.End.Port == l.way.Start.Port
+	})
+}
+
+// backend is where a load balancer first sent the packet, not valid if none did.
+func (p *Passage) backend() netip.AddrPort {
+	for _, l := range p.legs {
+		if l.way == nil {
+			continue
+		}
+		for _, c := range l.way.Choices {
+			if lb, ok := c.Action.(*expr.CTLB); ok && c.Index < len(lb.Backends) {
+				return netip.AddrPortFrom(lb.Backends[c.Index].Addr, lb.Backends[c.Index].Port)
+			}
+		}
+	}
+	return netip.AddrPort{}
+}
+
+// A follower takes one packet from spot to spot.
+type follower struct {
+	*Walker
+	backend netip.AddrPort // that load balancers choose; not valid: each in turn
+	first   bool           // of several possibilities only the first is followed
+	more    bool           // there were more than were followed
+}
+
+// follow hands over each passage of a packet from a spot on, with the connections that it left.
+func (f *follower) follow(ctx context.Context, s spot, c *logical.Connections, so Passage, each func(Passage, *logical.Connections) error) error {
+	if len(so.legs) == maxLegs {
+		so.stopped = unknown("the packet comes to more than %d logical networks and hosts: it loops", maxLegs)
+		return each(so, c)
+	}
+	if s.zone == nil {
+		return f.bySomebody(ctx, s, c, so, each)
+	}
+	step := func(way *logical.Way, left *logical.Connections) error {
+		next := so
+		next.legs = append(slices.Clone(so.legs), leg{zone: s.zone, way: way})
+		return f.land(ctx, s.zone, way, left, next, each)
+	}
+	switch {
+	case f.backend.IsValid():
+		way, err := s.zone.engine.Follow(ctx, s.start, c, chooseBackend(f.backend))
+		if err != nil {
+			return err
+		}
+		return step(way, c)
+	case f.first:
+		way, err := s.zone.engine.Follow(ctx, s.start, c, nil)
+		if err != nil {
+			return err
+		}
+		return step(way, c)
+	}
+	more, err := s.zone.engine.Every(ctx, s.start, c, step)
+	f.more = f.more || more
+	return err
+}
+
+// land takes a packet on from the end of a way.
+func (f *follower) land(ctx context.Context, z *logicalZone, way *logical.Way, c *logical.Connections, p Passage, each func(Passage, *logical.Connections) error) error {
+	v := way.End()
+	if v == nil {
+		return errors.New("the packet's way has no end")
+	}
+	p.landing = landing{visit: v, zone: z, packet: v.Before(len(v.Steps))}
+	if v.End.Outcome != journey.Delivered {
+		return each(p, c)
+	}
+	if start, ok := z.engine.Reply(v); ok {
+		p.answer = &spot{zone: z, start: start}
+	}
+	switch v.End.Reason {
+	case logical.ToPort:
+		if h := f.hosts.byPort[v.End.Port.Name()]; h != nil {
+			f.toHost(h, &p)
+			return each(p, c)
+		}
+		p.stopped = f.notOwned(v.End.Port, &p.packet)
+	case logical.ToNetwork:
+		return f.toNetwork(ctx, z, c, p, each)
+	case logical.ToZone:
+		return f.toZone(ctx, v.End.Port, c, p, each)
+	}
+	return each(p, c)
+}
+
+// notOwned is the verdict of a packet that comes out at a port whose owner does not have its address, nil if it has.
+func (f *follower) notOwned(port *lflow.Port, packet *flow.Flow) *journey.Verdict {
+	t, ok := ofproto.TupleOf(packet)
+	known := f.graph.PortByName(port.Name())
+	if !ok || known == nil || owns(known, t.Dst) {
+		return nil
+	}
+	v := stoppedAt(known, fmt.Sprintf("it comes out at %s, which does not have the address %s", known.Name, t.Dst))
+	v.Node = f.nodeName(known.Chassis)
+	return v
+}
+
+// toHost hands a packet to the network of a host, which keeps what is its own and passes on the rest.
+func (f *follower) toHost(h *host, p *Passage) {
+	t, ok := ofproto.TupleOf(&p.packet)
+	from := p.visit.End.Port.Name()
+	p.host, p.visit = h, nil
+	l := leg{host: h, from: from, does: "takes it"}
+	switch {
+	case !ok:
+		p.stopped = unknown("the packet is not IP: what the host does with it is not known")
+	case !h.has(t.Dst):
+		l.does = fmt.Sprintf("passes it on to %s: its routes and rules are taken to let it", t.Dst)
+		if other := f.hosts.byAddress[t.Dst]; other != nil {
+			p.host = other
+		} else {
+			p.outside = true
+		}
+	}
+	p.legs = append(p.legs, l)
+	if p.outside {
+		p.packet = hidden(p.packet, h, t.Src)
+	}
+}
+
+// hidden is a packet as a host that passes it on sends it out: by its own address, if it was of the inside.
+func hidden(p flow.Flow, h *host, src netip.Addr) flow.Flow {
+	t, _ := ofproto.TupleOf(&p)
+	if i := slices.IndexFunc(h.addresses, func(a netip.Addr) bool { return a.Is6() == src.Is6() }); i >= 0 && private(src) {
+		t.Src = h.addresses[i]
+		ofproto.SetTuple(&p, t)
+	}
+	return p
+}
+
+// toNetwork takes on a packet that left for a physical network: to a host there, to another zone's router, or outside.
+func (f *follower) toNetwork(ctx context.Context, z *logicalZone, c *logical.Connections, p Passage, each func(Passage, *logical.Connections) error) error {
+	t, ok := ofproto.TupleOf(&p.packet)
+	if !ok {
+		p.outside = true
+		return each(p, c)
+	}
+	if h := f.hosts.byAddress[t.Dst]; h != nil {
+		p.legs = append(p.legs, leg{host: h, does: "takes it"})
+		p.host, p.visit = h, nil
+		if !f.onUnderlay(t.Src) && f.onOverlay(t.Src) && h.port != nil {
+			if packet, ok := ofproto.Answer(p.packet); ok {
+				p.answer = &spot{host: h, packet: packet}
+			}
+		}
+		return each(p, c)
+	}
+	if e, ok := f.entryOf(t.Dst); ok && f.zones[e.localnet.Zone] != nil && f.zones[e.localnet.Zone] != z {
+		next, err := f.enter(ctx, e, p.packet)
+		if err != nil {
+			return err
+		}
+		if next != nil {
+			p.landing = landing{}
+			return f.follow(ctx, *next, c, p, each)
+		}
+	}
+	p.outside = true
+	return each(p, c)
+}
+
+// toZone takes a packet that went to the chassis of another zone on from there, if that zone is known: its port of the
+// transit switch has the same name, and what is behind it gets the packet.
+func (f *follower) toZone(ctx context.Context, port *lflow.Port, c *logical.Connections, p Passage, each func(Passage, *logical.Connections) error) error {
+	for _, z := range f.zones {
+		if z.net == p.zone.net {
+			continue
+		}
+		here, err := z.net.Port(ctx, port.Name())
+		if err != nil {
+			return err
+		}
+		if here == nil || here.Row.Type == "remote" {
+			continue
+		}
+		behind, err := here.Peer(ctx)
+		if err != nil {
+			return err
+		}
+		next := &spot{zone: z, start: logical.Start{Port: behind, Packet: fresh(p.packet)}}
+		if behind == nil {
+			p.landing = landing{packet: p.packet, visit: p.visit, zone: p.zone}
+			return each(p, c)
+		}
+		p.landing = landing{}
+		return f.follow(ctx, *next, c, p, each)
+	}
+	p.answer = nil
+	p.stopped = unknown("it goes on in another zone, to the port %s of the transit switch: the Southbound of that zone was not read", port.Name())
+	return each(p, c)
+}
+
+// enter is where a packet comes in from a physical network; nil if the Southbound does not have the port.
+func (w *Walker) enter(ctx context.Context, e entry, packet flow.Flow) (*spot, error) {
+	z := w.zones[e.localnet.Zone]
+	if z == nil {
+		return nil, nil
+	}
+	port, err := z.net.Port(ctx, e.localnet.Name)
+	if err != nil || port == nil {
+		return nil, err
+	}
+	packet = fresh(packet)
+	setMAC(&packet, "eth_src", anyMAC)
+	setMAC(&packet, "eth_dst", e.mac)
+	s := &spot{zone: z, start: logical.Start{Port: port, Packet: packet}}
+	if e.chassis != "" {
+		s.start.Chassis = z.net.ChassisByName(e.chassis)
+	}
+	return s, nil
+}
