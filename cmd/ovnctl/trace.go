@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/netip"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -22,6 +24,10 @@ type traceOptions struct {
 	sourcePort int
 	v4, v6     bool
 	verbose    bool
+	logical    bool
+	backend    backend
+	length     int
+	dns        string
 }
 
 func newTrace(root *options) *cobra.Command {
@@ -29,17 +35,21 @@ func newTrace(root *options) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "trace FROM TO",
 		Short: "Follow a packet and its answer through the deployment and say what stops it",
-		Long: `trace follows a packet from FROM to TO through the OpenFlow tables of each node it
-crosses, through the tunnels between them, and its answer back. FROM and TO are
-written as NAMESPACE/POD, a pod's name when there is only one, lsp:PORT, node:NODE,
-svc:NAMESPACE/NAME[:PORT], vm:NAME, ip:ADDRESS, external:ADDRESS or an address.
+		Long: `trace follows a packet from FROM to TO through the logical network, through the
+OpenFlow tables of each node it crosses and the tunnels between them, and its
+answer back. FROM and TO are written as NAMESPACE/POD, a pod's name when there is
+only one, lsp:PORT, node:NODE, svc:NAMESPACE/NAME[:PORT], vm:NAME, ip:ADDRESS,
+external:ADDRESS or an address.
 
 The packet is one of a new connection; nothing is sent. ovs-vswitchd of each node
 is asked what it would do with it, here through its control socket and on other
-nodes through --node-exec.
+nodes through --node-exec. Where a node on the way is not in reach, the logical
+flows of the Southbound are the answer: what should happen. With --logical no
+node is asked at all.
 ` + exitStatusHelp,
 		Example: `  ovnctl trace shop/client shop/web-1 --tcp 8080
   ovnctl trace shop/client svc:shop/web --tcp 80 -v
+  ovnctl trace shop/client svc:shop/web --tcp 80 --logical --backend 10.244.3.5
   ovnctl trace shop/client 203.0.113.10 --node-exec 'ssh {hostname}'`,
 		Args:              cobra.ExactArgs(2),
 		ValidArgsFunction: o.completeEndpoints,
@@ -57,6 +67,10 @@ nodes through --node-exec.
 	f.BoolVarP(&o.v4, "ipv4", "4", false, "IPv4 where both are possible (the default)")
 	f.BoolVarP(&o.v6, "ipv6", "6", false, "IPv6 where both are possible")
 	f.BoolVarP(&o.verbose, "verbose", "v", false, "show every table, not only what decided")
+	f.BoolVar(&o.logical, "logical", false, "ask no node: only what the logical flows say")
+	f.Var(&o.backend, "backend", "follow only this backend of a service, as `ADDRESS[:PORT]`")
+	f.Var((*length)(&o.length), "length", "length of the packet in `bytes`, Ethernet header included, for path MTU checks")
+	f.StringVar(&o.dns, "dns", "", "the `name` that a DNS question asks for, to see whether OVN answers it")
 	cmd.MarkFlagsMutuallyExclusive("tcp", "udp", "icmp")
 	cmd.MarkFlagsMutuallyExclusive("ipv4", "ipv6")
 	return cmd
@@ -76,7 +90,7 @@ func (o *traceOptions) run(ctx context.Context, from, to string) (err error) {
 	if err != nil {
 		return unknownError{err}
 	}
-	t, err := trace.Run(ctx, c, g, o.query(from, to))
+	t, notes, err := trace.Run(ctx, c, g, o.query(from, to))
 	var name *topology.NameError
 	switch {
 	case ctx.Err() != nil: // what was not read is not unknown, it was not waited for
@@ -92,7 +106,7 @@ func (o *traceOptions) run(ctx context.Context, from, to string) (err error) {
 	if o.machine() {
 		o.warn(c)
 	}
-	notes := append(slices.Clone(c.Notes), g.Notes...)
+	notes = slices.Concat(notes, c.Notes, g.Notes)
 	for _, p := range c.Problems {
 		if !strings.Contains(t.Verdict.Cause, p.Error()) { // else the verdict says it
 			notes = append(notes, problemText(p))
@@ -124,7 +138,10 @@ func (o *traceOptions) print(format string, source any, notes []string, t *journ
 
 // query is the question as the flags put it.
 func (o *traceOptions) query(from, to string) trace.Query {
-	q := trace.Query{From: from, To: to, Protocol: "icmp", SourcePort: o.sourcePort}
+	q := trace.Query{
+		From: from, To: to, Protocol: "icmp", SourcePort: o.sourcePort,
+		Logical: o.logical, Backend: netip.AddrPort(o.backend), Length: o.length, Name: o.dns,
+	}
 	switch {
 	case o.tcp != 0:
 		q.Protocol, q.Port = "tcp", o.tcp
@@ -140,6 +157,44 @@ func (o *traceOptions) query(from, to string) trace.Query {
 		q.Family = 6
 	}
 	return q
+}
+
+// backend is a flag that takes an address, with or without a port.
+type backend netip.AddrPort
+
+func (b *backend) String() string {
+	if a := netip.AddrPort(*b); a.IsValid() {
+		return a.String()
+	}
+	return ""
+}
+func (b *backend) Type() string { return "ADDRESS[:PORT]" }
+
+func (b *backend) Set(text string) error {
+	a, err := netip.ParseAddrPort(text)
+	if plain, perr := netip.ParseAddr(strings.Trim(text, "[]")); perr == nil {
+		a, err = netip.AddrPortFrom(plain, 0), nil
+	}
+	if err != nil {
+		return errors.New("expected an address, or ADDRESS:PORT, as 10.244.3.5:8080")
+	}
+	*b = backend(netip.AddrPortFrom(a.Addr().Unmap(), a.Port()))
+	return nil
+}
+
+// length is a flag that takes the length of a packet.
+type length int
+
+func (l *length) String() string { return strconv.Itoa(int(*l)) }
+func (l *length) Type() string   { return "bytes" }
+
+func (l *length) Set(text string) error {
+	n, err := strconv.ParseUint(text, 10, 16)
+	if err != nil || n < 60 {
+		return errors.New("expected 60 to 65535")
+	}
+	*l = length(n)
+	return nil
 }
 
 // traceVerdict is the exit code of an outcome. A packet that is known not to arrive counts more than a

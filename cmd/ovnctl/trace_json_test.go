@@ -33,8 +33,8 @@ func TestTraceJSONDocumented(t *testing.T) {
 		}
 	}
 	walk(reflect.TypeFor[journey.Trace]())
-	if len(seen) != 11 {
-		t.Errorf("%d types were compared, want 11", len(seen))
+	if len(seen) != 15 {
+		t.Errorf("%d types were compared, want 15", len(seen))
 	}
 }
 
@@ -63,7 +63,7 @@ func traceDocument(t *testing.T, l *lab.Lab, ask faultAsk) {
 	for _, line := range strings.Split(runs[0], "\n") {
 		name, isNull := strings.CutSuffix(strings.TrimSuffix(strings.TrimSpace(line), ","), ": null")
 		switch name {
-		case `"forward"`, `"reply"`, `"tunnel"`, `"logical"`, `"object"`:
+		case `"forward"`, `"reply"`, `"tunnel"`, `"logical"`, `"object"`, `"rule"`:
 		default:
 			if isNull {
 				t.Errorf("%s: %s is null", ask.tracePair, name)

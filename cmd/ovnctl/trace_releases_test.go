@@ -27,3 +27,20 @@ func TestReleasesTrace(t *testing.T) {
 		})
 	}
 }
+
+// TestReleasesStrict is TestStrict on other releases.
+func TestReleasesStrict(t *testing.T) {
+	for _, name := range []string{"trixie", "sid"} {
+		t.Run(name, func(t *testing.T) {
+			if _, err := lab.Install(t.Context(), name); err != nil && name == "sid" {
+				t.Logf("NOT TESTED: sid cannot be installed today: %v", err)
+				return
+			} else if err != nil {
+				t.Fatal(err)
+			}
+			for _, topology := range []lab.Topology{lab.OVNKubernetes(), lab.KubeOVN()} {
+				t.Run(topology.Name, func(t *testing.T) { strict(t, topology, name, strictPairs(t)) })
+			}
+		})
+	}
+}

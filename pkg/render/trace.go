@@ -86,6 +86,9 @@ func (p *tracePrinter) trace(t *journey.Trace, notes []string) {
 	for _, n := range notes {
 		p.text(2, "note: "+n, Faint)
 	}
+	if l := t.Logical; p.verbose && l != nil {
+		p.text(2, fmt.Sprintf("by the logical flows: %s, %s", l.Verdict.Outcome, l.Verdict.Sentence), Faint)
+	}
 	p.direction("forward", t.Forward)
 	p.direction("reply", t.Reply)
 	p.branches(t)
@@ -111,11 +114,14 @@ func (p *tracePrinter) branches(t *journey.Trace) {
 		return
 	}
 	p.add()
-	p.add(Span{"backends", Title})
-	column := 0
+	title, column := "ways", 0
 	for _, b := range t.Branches {
-		column = max(column, width(b.Backend))
+		column = max(column, width(branchName(b)))
+		if b.Backend != "" {
+			title = "backends"
+		}
 	}
+	p.add(Span{title, Title})
 	for _, b := range t.Branches {
 		text := b.Verdict.Sentence
 		if b.Verdict.Cause != "" {
@@ -125,7 +131,7 @@ func (p *tracePrinter) branches(t *journey.Trace) {
 		if p.style.Width > 0 && p.style.Width < 2*hang {
 			hang = 4
 		}
-		p.put(2, hang, Span{fmt.Sprintf("%-*s  ", column, b.Backend), Name},
+		p.put(2, hang, Span{fmt.Sprintf("%-*s  ", column, branchName(b)), Name},
 			Span{fmt.Sprintf("%-*s  ", len(journey.Delivered), b.Verdict.Outcome), outcomeLook(b.Verdict.Outcome)}, Span{Text: text})
 	}
 	for _, b := range t.Branches {
@@ -133,7 +139,11 @@ func (p *tracePrinter) branches(t *journey.Trace) {
 			continue
 		}
 		p.add()
-		p.put(0, 2, Span{"through backend " + b.Backend, Title})
+		through := "through "
+		if b.Backend != "" {
+			through += "backend "
+		}
+		p.put(0, 2, Span{through + branchName(b), Title})
 		p.direction("forward", b.Forward)
 		p.direction("reply", b.Reply)
 		if !p.verbose {
@@ -142,12 +152,21 @@ func (p *tracePrinter) branches(t *journey.Trace) {
 	}
 }
 
+// branchName says what a branch is the way through.
+func branchName(b journey.Branch) string {
+	names := slices.Clone(b.Through)
+	if b.Backend != "" {
+		names = slices.Insert(names, 0, b.Backend)
+	}
+	return strings.Join(names, ", ")
+}
+
 func (p *tracePrinter) direction(name string, d *journey.Direction) {
 	if d == nil {
 		return
 	}
 	p.add()
-	p.put(0, 2, Span{fmt.Sprintf("%-7s", name), Title}, Span{Text: "  " + d.Packet + "  "}, Span{state(d.State), Faint})
+	p.put(0, 2, Span{fmt.Sprintf("%-7s", name), Title}, Span{Text: "  " + d.Packet + "  "}, Span{producer(d), Faint})
 	node := ""
 	for _, h := range d.Hops {
 		if h.Node != node && h.Node != "" {
@@ -161,6 +180,14 @@ func (p *tracePrinter) direction(name string, d *journey.Direction) {
 		end = "  ✓ " + string(d.Verdict.Outcome)
 	}
 	p.put(0, 4, Span{end, outcomeLook(d.Verdict.Outcome)}, Span{Text: where(d.Verdict)})
+}
+
+// producer says what a direction was followed with.
+func producer(d *journey.Direction) string {
+	if d.Producer == journey.LogicalFlows {
+		return state(d.State) + ", by the logical flows"
+	}
+	return state(d.State)
 }
 
 // where says where a direction ended, inside of the hop above it.
@@ -232,30 +259,7 @@ func (p *tracePrinter) step(s journey.Step) {
 	if title == "" {
 		title = "table " + strconv.Itoa(s.Table)
 	}
-	var words []Span
-	switch {
-	case s.Object != nil:
-		words = append(words, Span{Text: s.Object.Text})
-	case p.verbose && s.Table >= 0:
-		words = append(words, Span{stepMatch(s), Faint})
-	}
-	if p.verbose {
-		if s.Object != nil && s.Table >= 0 {
-			words = append(words, Span{stepMatch(s), Faint})
-		}
-		if s.Logical != nil {
-			words = append(words, Span{s.Logical.Match + " → " + s.Logical.Actions, Faint})
-		}
-		if len(s.Actions) > 0 {
-			words = append(words, Span{"actions " + strings.Join(s.Actions, ", "), Faint})
-		}
-		if len(s.Decoded) > 0 {
-			words = append(words, Span{Text: "where " + strings.Join(s.Decoded, "; ")})
-		}
-	}
-	for _, n := range s.Notes {
-		words = append(words, Span{Text: n})
-	}
+	words := p.words(s)
 	// The first words stand beside the stage, the others below them; where that is too narrow, all below it.
 	column := stageColumn
 	if p.style.Width > 0 && p.style.Width < 2*stageColumn+narrowest {
@@ -274,7 +278,39 @@ func (p *tracePrinter) step(s journey.Step) {
 	}
 }
 
+// words are what is said of a step: the object that it carries out, verbose the flow and what it wrote, and what it did.
+func (p *tracePrinter) words(s journey.Step) []Span {
+	var words []Span
+	if s.Object != nil {
+		words = append(words, Span{Text: s.Object.Text})
+	}
+	if p.verbose {
+		if s.Table >= 0 || s.Logical != nil {
+			words = append(words, Span{stepMatch(s), Faint})
+		}
+		if s.Logical != nil {
+			words = append(words, Span{s.Logical.Match + " → " + s.Logical.Actions, Faint})
+		}
+		if len(s.Actions) > 0 {
+			words = append(words, Span{"actions " + strings.Join(s.Actions, ", "), Faint})
+		}
+		if len(s.Decoded) > 0 {
+			words = append(words, Span{Text: "where " + strings.Join(s.Decoded, "; ")})
+		}
+		if len(s.Changes) > 0 {
+			words = append(words, Span{strings.Join(s.Changes, "; "), Faint})
+		}
+	}
+	for _, n := range s.Notes {
+		words = append(words, Span{Text: n})
+	}
+	return words
+}
+
 func stepMatch(s journey.Step) string {
+	if s.Table < 0 {
+		return fmt.Sprintf("table %d priority %d", s.Logical.Table, s.Priority)
+	}
 	text := fmt.Sprintf("table %d priority %d", s.Table, s.Priority)
 	if s.Match != "" {
 		text += " " + s.Match
