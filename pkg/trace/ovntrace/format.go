@@ -10,12 +10,23 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/lflow"
 )
 
-// formatAll writes actions as OVN does after it has read them.
-func formatAll(list expr.Actions, at lflow.Table) string {
+// zoned is the release that let the actions of conntrack name their zone; that of destinations goes without saying in
+// their text only.
+const zoned expr.Version = 2409
+
+// knows reports whether a release has what came in another. No release is the newest.
+func knows(v, since expr.Version) bool { return v == 0 || v >= since }
+
+// A writer writes actions as a release of OVN does after it has read them: with what was left out, and without what goes
+// without saying.
+type writer struct{ version expr.Version }
+
+// all writes a list of actions.
+func (w writer) all(list expr.Actions, at lflow.Table) string {
 	s := make([]string, 0, len(list))
 	for _, a := range list {
 		if _, dropped := a.(*expr.Drop); !dropped {
-			s = append(s, format(a, at))
+			s = append(s, w.action(a, at))
 		}
 	}
 	if len(s) == 0 {
@@ -24,24 +35,27 @@ func formatAll(list expr.Actions, at lflow.Table) string {
 	return strings.Join(s, " ")
 }
 
-// format writes an action as OVN does after it has read it: with what was left out, and without what goes without
-// saying.
-func format(a expr.Action, at lflow.Table) string {
+// action writes one action.
+func (w writer) action(a expr.Action, at lflow.Table) string {
 	switch a := a.(type) {
 	case *expr.Next:
 		return formatNext(a, at)
 	case *expr.Nested:
-		return a.Name + " { " + formatAll(a.Actions, at) + " };"
+		return a.Name + " { " + w.all(a.Actions, at) + " };"
 	case *expr.CTCommit:
 		if len(a.Actions) == 0 && len(a.Old) == 0 {
 			return "ct_commit;"
 		}
 		if a.Nested {
-			return "ct_commit { " + formatAll(a.Actions, at) + " };"
+			return "ct_commit { " + w.all(a.Actions, at) + " };"
 		}
 	case *expr.CTNext:
-		if a.Zone == "" && a.Span.End > 0 {
-			return a.String()
+		if a.Zone == "" && knows(w.version, zoned) {
+			return "ct_next(dnat);"
+		}
+	case *expr.CTCommitTo:
+		if a.Zone == "" && knows(w.version, zoned) {
+			return a.Name + "(dnat);"
 		}
 	case *expr.Select:
 		return formatSelect(a)

@@ -44,16 +44,19 @@ func (m microflow) args() []string {
 type world struct {
 	places    []place
 	dps       map[ovsdb.UUID]sb.DatapathBinding
-	flows     map[ovsdb.UUID][]want // by datapath
+	flows     map[ovsdb.UUID]map[string][]want // by datapath and stage
 	macs      []string
 	ip4, ip6  []string
 	constants map[string][]string // of the fields of a packet
+	rows      int                 // of Logical_Flow
 }
 
 // A place is a port where a packet can begin, with the addresses of what is attached there.
 type place struct {
 	name, friendly string
+	peer           string // of a port between a switch and a router
 	datapath       ovsdb.UUID
+	router         bool // a port of a router
 	mac            string
 	ip4, ip6       []string
 }
@@ -62,6 +65,7 @@ type place struct {
 type want struct {
 	kind   string // of packet, empty: any
 	inport string
+	state  string // of conntrack, empty: any
 	fields map[string]string
 }
 
@@ -77,7 +81,7 @@ func survey(ctx context.Context, t testing.TB, db ovsdb.Reader) *world {
 	if err := ovsdb.Load(ctx, db, &rows); err != nil {
 		t.Fatal(err)
 	}
-	w := &world{dps: map[ovsdb.UUID]sb.DatapathBinding{}, flows: map[ovsdb.UUID][]want{}, constants: map[string][]string{}}
+	w := &world{dps: map[ovsdb.UUID]sb.DatapathBinding{}, flows: map[ovsdb.UUID]map[string][]want{}, constants: map[string][]string{}, rows: len(rows.Flows)}
 	for _, d := range rows.Datapaths {
 		w.dps[d.UUID] = d
 	}
@@ -105,14 +109,17 @@ func survey(ctx context.Context, t testing.TB, db ovsdb.Reader) *world {
 		slices.Sort(list)
 		w.constants[field] = slices.Compact(list)
 	}
-	for _, list := range w.flows {
-		slices.SortFunc(list, func(a, b want) int { return strings.Compare(fmt.Sprint(a), fmt.Sprint(b)) })
+	for _, stages := range w.flows {
+		for _, list := range stages {
+			slices.SortFunc(list, func(a, b want) int { return strings.Compare(fmt.Sprint(a), fmt.Sprint(b)) })
+		}
 	}
 	return w
 }
 
 func (w *world) port(p sb.PortBinding) {
-	at := place{name: p.LogicalPort, datapath: p.Datapath, friendly: p.ExternalIDs["neutron:port_name"]}
+	at := place{name: p.LogicalPort, datapath: p.Datapath, peer: p.Options["peer"], friendly: p.ExternalIDs["neutron:port_name"]}
+	at.router = w.dps[p.Datapath].ExternalIDs["logical-router"] != ""
 	if at.friendly == "" {
 		at.friendly = p.ExternalIDs["name"]
 	}
@@ -176,8 +183,17 @@ func (w *world) flow(f sb.LogicalFlow, at []ovsdb.UUID) {
 	if asked.inport == "" && len(asked.fields) == 0 && asked.kind == "" {
 		return
 	}
+	for _, state := range []string{"new", "est", "rel", "rpl"} {
+		if strings.Contains(" "+f.Match, " ct."+state) || strings.Contains(f.Match, "(ct."+state) {
+			asked.state = strings.TrimPrefix(asked.state+","+state, ",")
+		}
+	}
 	for _, d := range at {
-		w.flows[d] = append(w.flows[d], asked)
+		if w.flows[d] == nil {
+			w.flows[d] = map[string][]want{}
+		}
+		stage := f.ExternalIDs["stage-name"]
+		w.flows[d][stage] = append(w.flows[d][stage], asked)
 	}
 }
 
@@ -211,7 +227,7 @@ func one[T any](r *rand.Rand, list []T) (v T) {
 }
 
 // kinds of packets, the frequent ones more than once.
-var kinds = strings.Fields(`tcp tcp tcp tcp udp udp udp icmp4 icmp4 icmp6 icmp6 sctp arp arp arp nd_ns nd_ns nd_na nd_rs nd_ra dhcp dhcp dhcp6 dns igmp mldv1 mldv2 rarp
+var kinds = strings.Fields(`tcp tcp tcp tcp tcp tcp tcp tcp udp udp udp udp udp icmp4 icmp4 icmp4 icmp6 icmp6 icmp6 sctp sctp arp arp nd_ns nd_ns nd_na nd_rs nd_ra dhcp dhcp dhcp6 dns igmp mldv1 mldv2 rarp
 	ip4 ip6 other multicast4 multicast6 broadcast fragment bfd traceroute error4 error6`)
 
 // draw makes one microflow.
@@ -221,7 +237,8 @@ func (d *draw) draw() microflow {
 	kind, inport := one(d.r, kinds), at.name
 	var asked want
 	if d.chance(60) { // follow a flow of the datapath
-		asked = one(d.r, d.flows[at.datapath])
+		stages := d.flows[at.datapath]
+		asked = one(d.r, stages[one(d.r, slices.Sorted(maps.Keys(stages)))])
 		if asked.kind != "" {
 			kind = asked.kind
 		}
@@ -239,7 +256,7 @@ func (d *draw) draw() microflow {
 	if d.chance(3) {
 		d.fields["vlan.vid"] = one(d.r, []string{"42", "100", "7"})
 	}
-	m := microflow{options: d.options(), conditions: append([]string{`inport == "` + inport + `"`}, predicate...)}
+	m := microflow{options: d.options(asked.state), conditions: append([]string{`inport == "` + inport + `"`}, predicate...)}
 	for _, field := range slices.Sorted(maps.Keys(d.fields)) {
 		m.conditions = append(m.conditions, field+" == "+d.fields[field])
 	}
@@ -250,13 +267,14 @@ func (d *draw) draw() microflow {
 	return m
 }
 
-// place draws a datapath and then one of its ports, so that the big ones do not get all the packets.
+// place draws a datapath, mostly a switch, and then one of its ports, so that the big ones do not get all the packets.
 func (d *draw) place() place {
+	router := d.chance(25)
 	for {
 		id := one(d.r, d.names)
 		var here []place
 		for _, p := range d.places {
-			if p.datapath == id {
+			if p.datapath == id && p.router == router && !strings.HasPrefix(p.name, "cr-") {
 				here = append(here, p)
 			}
 		}
@@ -285,7 +303,7 @@ func (d *draw) datapath(at place) string {
 	return ""
 }
 
-func (d *draw) options() []string {
+func (d *draw) options(state string) []string {
 	var options []string
 	switch d.r.IntN(12) {
 	case 0:
@@ -305,7 +323,11 @@ func (d *draw) options() []string {
 	case 1:
 		options = append(options, "--friendly-names")
 	}
-	if d.chance(45) {
+	if state != "" && d.chance(75) {
+		for range 1 + d.r.IntN(3) {
+			options = append(options, "--ct="+state)
+		}
+	} else if d.chance(45) {
 		for range 1 + d.r.IntN(5) {
 			options = append(options, "--ct="+one(d.r, states))
 		}
@@ -357,57 +379,104 @@ func (d *draw) spoil(m *microflow, at place) {
 	}
 }
 
-// own are the addresses of a sender: its own, seldom those of another.
+// own are the addresses of a sender: its own, seldom those of another. At a router that is a neighbour of the port.
 func (d *draw) own(at place) (mac, ip4, ip6 string) {
 	mac, ip4, ip6 = at.mac, one(d.r, at.ip4), one(d.r, at.ip6)
-	if mac == "" || d.chance(6) {
+	if at.router {
+		peer := d.named(at.peer)
+		from := one(d.r, d.neighbours(peer))
+		mac, ip4, ip6 = from.mac, one(d.r, from.ip4), one(d.r, from.ip6)
+	} else if peer := d.named(at.peer); peer.router { // the router's own, or what it forwards
+		mac, ip4, ip6 = peer.mac, one(d.r, peer.ip4), one(d.r, peer.ip6)
+		if behind := one(d.r, d.behind(peer.datapath)); d.chance(70) {
+			ip4, ip6 = one(d.r, behind.ip4), one(d.r, behind.ip6)
+		}
+	}
+	if mac == "" || d.chance(4) {
 		mac = one(d.r, d.macs)
 	}
-	if ip4 == "" || d.chance(6) {
+	if ip4 == "" || d.chance(4) {
 		ip4 = one(d.r, d.ip4)
 	}
-	if ip6 == "" || d.chance(6) {
+	if ip6 == "" || d.chance(4) {
 		ip6 = one(d.r, d.ip6)
 	}
 	return mac, ip4, ip6
 }
 
-// far are the addresses of a receiver: mostly a neighbour of the port, or somebody behind a router of its switch.
-func (d *draw) far(at place) (mac, ip4, ip6 string) {
-	var near []place
-	var links []string // addresses that the datapath's flows know, a router's among them
+// named is the port of a name, the zero place if there is none.
+func (d *draw) named(name string) place {
+	i := slices.IndexFunc(d.places, func(p place) bool { return p.name == name && name != "" })
+	if i < 0 {
+		return place{}
+	}
+	return d.places[i]
+}
+
+// neighbours are the other ports of a port's datapath.
+func (d *draw) neighbours(at place) (near []place) {
 	for _, p := range d.places {
-		if p.datapath == at.datapath && p.name != at.name {
+		if p.datapath == at.datapath && p.name != at.name && p.mac != "" {
 			near = append(near, p)
 		}
 	}
-	for _, f := range d.flows[at.datapath] {
-		if mac := f.fields["eth.dst"]; mac != "" && !strings.Contains(mac, "/") {
-			links = append(links, mac)
+	return near
+}
+
+// behind are the ports of the switches of a router, and the router's own.
+func (d *draw) behind(router ovsdb.UUID) (all []place) {
+	for _, p := range d.places {
+		if p.datapath != router {
+			continue
+		}
+		all = append(all, p)
+		if sw := d.named(p.peer); sw.name != "" {
+			all = append(all, d.neighbours(sw)...)
 		}
 	}
+	return all
+}
+
+// elsewhere are addresses behind no port: of nobody, or of the world outside.
+var (
+	elsewhere4 = strings.Fields("203.0.113.10 203.0.113.10 203.0.113.99 10.80.1.2 10.81.0.1 10.82.0.1 192.0.2.20 192.0.2.10 198.18.5.5 198.51.100.7 10.60.1.1 10.70.0.7 172.30.0.1")
+	elsewhere6 = strings.Fields("2001:db8:113::10 2001:db8:113::10 fd00:80::1 2001:db8:99::9 fe80::1")
+)
+
+// far are the addresses of a receiver: a neighbour on the switch, or somebody behind a router, by its MAC address.
+func (d *draw) far(at place) (mac, ip4, ip6 string) {
+	near := d.neighbours(at)
 	to := one(d.r, near)
 	mac, ip4, ip6 = to.mac, one(d.r, to.ip4), one(d.r, to.ip6)
-	if mac == "" || d.chance(50) {
-		mac = one(d.r, links)
+	via := at
+	if !at.router && d.chance(65) {
+		for _, i := range d.r.Perm(len(near)) {
+			if peer := d.named(near[i].peer); peer.router {
+				via = peer
+			}
+		}
 	}
-	if ip4 == "" || d.chance(50) {
-		ip4 = one(d.r, append(slices.Clone(d.constants["ip4.dst"]), d.ip4...))
+	if via.router {
+		mac, to = via.mac, one(d.r, d.behind(via.datapath))
+		ip4, ip6 = one(d.r, to.ip4), one(d.r, to.ip6)
 	}
-	if ip6 == "" || d.chance(50) {
-		ip6 = one(d.r, append(slices.Clone(d.constants["ip6.dst"]), d.ip6...))
+	switch d.r.IntN(12) {
+	case 0, 1, 2: // addresses that flows ask for: of services, of translations, of routers
+		ip4, ip6 = one(d.r, d.constants["ip4.dst"]), one(d.r, d.constants["ip6.dst"])
+	case 3, 4:
+		ip4, ip6 = one(d.r, elsewhere4), one(d.r, elsewhere6)
 	}
 	switch {
 	case mac == "" || d.chance(3):
-		mac = "00:00:5e:00:53:99"
+		mac = one(d.r, append([]string{"00:00:5e:00:53:99"}, d.macs...))
 	case d.chance(3):
 		mac, ip4 = "ff:ff:ff:ff:ff:ff", "255.255.255.255"
 	}
-	if ip4 == "" || strings.Contains(ip4, "/") || d.chance(8) {
-		ip4 = one(d.r, []string{"203.0.113.10", "10.80.1.2", "10.81.0.1", "192.0.2.20", "198.18.5.5", "10.244.2.5", "10.60.1.1"})
+	if ip4 == "" || strings.Contains(ip4, "/") {
+		ip4 = one(d.r, elsewhere4)
 	}
-	if ip6 == "" || strings.Contains(ip6, "/") || d.chance(8) {
-		ip6 = one(d.r, []string{"2001:db8:113::10", "fd00:80::1", "2001:db8:99::9", "fe80::1"})
+	if ip6 == "" || strings.Contains(ip6, "/") {
+		ip6 = one(d.r, elsewhere6)
 	}
 	return mac, ip4, ip6
 }

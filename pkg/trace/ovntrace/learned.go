@@ -36,6 +36,10 @@ func (r *run) call(a *expr.Call) {
 		r.portSecurity(a, inportReg, ethSrc)
 	case "check_out_port_sec":
 		r.portSecurity(a, outportReg, ethDst)
+	case "ct_proto":
+		r.original(a, r.p.Uint("nw_proto"))
+	case "ct_tp_dst":
+		r.original(a, tpDst.Get(r.p).Lo)
 	case "ct_state_save":
 		state := flow.Uint(0)
 		if s := r.p.Get(ctState); s.Lo&tracked != 0 {
@@ -44,6 +48,15 @@ func (r *run) call(a *expr.Call) {
 		r.result(*a.Result, state)
 		r.super.add(Action, "/* %s = %d; */", a.Result, state.Lo)
 	}
+}
+
+// original writes what the packet has for what the connection began with, since the release that looks at it.
+func (r *run) original(a *expr.Call, v uint64) {
+	if !knows(r.net.Version(), 2603) {
+		return
+	}
+	r.result(*a.Result, flow.Uint(v))
+	r.super.add(Modify, "%s = %d", a.Result, v)
 }
 
 // arg is the value of an argument.

@@ -139,7 +139,5 @@ func (r *run) mirror(a *expr.Mirror) {
 	}
 	p := fresh(r.p)
 	p.Set(outportReg, flow.Uint(uint64(port.Key())))
-	node := r.super.add(Pipeline, "egress(dp=\"%s\", inport=\"%s\", outport=\"%s\")", r.datapathName(r.at.Datapath),
-		r.keyName(r.at.Datapath, key(r.p, inportReg)), r.portName(port))
-	r.table(lflow.Table{Datapath: port.Datapath, Pipeline: lflow.Egress}, &p, node)
+	r.table(lflow.Table{Datapath: port.Datapath, Pipeline: lflow.Egress}, &p, r.super.add(Transformation, "clone"))
 }

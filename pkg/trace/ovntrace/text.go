@@ -12,7 +12,7 @@ var flagged = fields("pkt_mark", "ct_state", "ct_zone", "ct_mark", "ct_label")
 
 var (
 	tuple      = fields("ct_nw_src", "ct_nw_dst", "ct_ipv6_src", "ct_ipv6_dst", "ct_nw_proto", "ct_tp_src", "ct_tp_dst")
-	ipHeader   = fields("nw_ecn", "nw_ttl", "ip_frag")
+	ipHeader   = fields("nw_ecn", "nw_ttl")
 	arpHeader  = fields("arp_spa", "arp_tpa", "arp_op", "arp_sha", "arp_tha")
 	mplsHeader = fields("mpls_label", "mpls_tc", "mpls_ttl", "mpls_bos")
 	ndHeader   = fields("nd_target", "nd_sll", "nd_tll")
@@ -143,20 +143,28 @@ func (t *packetText) ip(typed bool) {
 	}
 	t.terms = append(t.terms, fmt.Sprintf("nw_tos=%d", t.p.Uint("nw_tos")&0xfc))
 	t.all(ipHeader)
-	if t.p.Uint("ip_frag")&2 != 0 { // the ports are in the first fragment
-		return
+	if frag := field("ip_frag"); t.p.Get(frag).Lo == 2 { // a later fragment of nothing, as only a microflow can say
+		t.terms = append(t.terms, "nw_frag=<error>")
+	} else {
+		t.all([]*flow.Field{frag})
 	}
 	v4 := t.p.Meets(flow.NeedsIPv4)
+	src, dst := tpSrc.Get(t.p).Lo, tpDst.Get(t.p).Lo
 	names := "tp_src=%d,tp_dst=%d"
-	switch {
+	switch later := t.p.Uint("ip_frag")&2 != 0; {
+	case later && proto == flow.ProtoICMPv6 && !v4 && dst != 0: // the library looks at the code before it asks for fragments
+		t.terms = append(t.terms, fmt.Sprintf("icmp_code=%d", dst))
+		return
+	case later && (proto != flow.ProtoICMPv6 || v4): // the ports are in the first fragment
+		return
 	case proto == flow.ProtoICMP && v4, proto == flow.ProtoICMPv6 && !v4:
 		names = "icmp_type=%d,icmp_code=%d"
-	case proto == flow.ProtoTCP, proto == flow.ProtoUDP, proto == flow.ProtoSCTP, proto == protoIGMP && v4:
+	case proto == flow.ProtoTCP, proto == flow.ProtoUDP, proto == flow.ProtoSCTP, proto == protoIGMP:
 	default:
 		return
 	}
-	t.terms = append(t.terms, fmt.Sprintf(names, tpSrc.Get(t.p).Lo, tpDst.Get(t.p).Lo))
-	if t.p.Meets(flow.NeedsND) {
+	t.terms = append(t.terms, fmt.Sprintf(names, src, dst))
+	if proto == flow.ProtoICMPv6 && !v4 && (src == neighbourAsk || src == neighbourSay) && dst == 0 {
 		t.all(ndHeader)
 	}
 	if proto == flow.ProtoTCP {

@@ -17,6 +17,7 @@ type Options struct {
 	Backend   netip.AddrPort // preferred where load balancers choose; taken where they know none
 	SelectID  uint16         // preferred where select() chooses; 0 is none
 	FullNames bool           // names as OVN has them instead of those of the CMS
+	Flows     int            // rows of Logical_Flow: decides which of several flows of one priority ovn-trace takes; 0: not known
 
 	// OpenFlow returns the flows with a cookie as text, to be shown below the logical flow that they are made of. Nil
 	// shows none.
@@ -93,6 +94,7 @@ func (w *walker) start(datapath, microflow string) (*lflow.Datapath, flow.Flow, 
 	case key(&p, inportReg) == 0:
 		return nil, none, refuse("microflow does not specify ingress port")
 	}
+	p.Set(field("nw_tos"), flow.Uint(0)) // ip.dscp and ip.ecn of a microflow are lost
 	return d, p, nil
 }
 

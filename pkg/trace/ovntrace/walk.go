@@ -1,10 +1,13 @@
 package ovntrace
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"math/bits"
 	"net/netip"
+	"slices"
 	"strconv"
 
 	"github.com/ovnctl/ovnctl/pkg/expr"
@@ -130,9 +133,20 @@ func (w *walker) lookup(at lflow.Table, p *flow.Flow) (*lflow.Flow, []*lflow.Flo
 	}
 	w.ties++
 	all := append([]*lflow.Flow{hit.Flow}, hit.Ties...)
+	slices.SortFunc(all, func(a, b *lflow.Flow) int { return cmp.Compare(w.place(a), w.place(b)) })
 	i := w.choose("tie", len(all))
 	all[0], all[i] = all[i], all[0]
 	return all[0], all[1:]
+}
+
+// place is where a flow stands in ovn-trace's table: a hash table by the first 32 bits of the row's UUID, with about as
+// many buckets as there are rows. Of flows of one priority ovn-trace takes the first.
+func (w *walker) place(f *lflow.Flow) uint64 {
+	hash, _ := strconv.ParseUint(string(f.Row.UUID)[:8], 16, 32)
+	if w.options.Flows == 0 {
+		return hash
+	}
+	return hash & (1<<bits.Len(uint(w.options.Flows)/2) - 1)
 }
 
 // resident is true of all ports that there are: ovn-trace is on no chassis.
@@ -250,7 +264,7 @@ func (w *walker) actions(list expr.Actions, at lflow.Table, p *flow.Flow, super 
 		if w.err != nil {
 			return
 		}
-		super.add(Action, "%s", w.friendly(format(a, at)))
+		super.add(Action, "%s", w.friendly(writer{w.net.Version()}.action(a, at)))
 		r.action(a)
 	}
 	if done == 0 {
