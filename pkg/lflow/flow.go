@@ -178,6 +178,9 @@ type environment struct {
 }
 
 func (e *environment) PortName(key uint64) (string, bool) {
+	if key == 0 {
+		return "none", true // OVN's name for no port
+	}
 	if p := e.datapath.byKey[int(key)]; p != nil {
 		return p.Name(), true
 	}
