@@ -1,6 +1,9 @@
 package flow
 
-import "slices"
+import (
+	"encoding/binary"
+	"slices"
+)
 
 // A Flow is a packet's headers and metadata. The zero Flow is an empty
 // Ethernet packet. Copies made by assignment are independent.
@@ -27,8 +30,57 @@ func (p *Flow) Get(f *Field) Value {
 		}
 		return Value{}
 	}
-	raw := FromBytes(p.data[f.place.offset : f.place.offset+f.place.size])
-	return raw.Shr(f.place.shift).And(f.Mask())
+	at := p.data[f.place.offset : f.place.offset+f.place.size]
+	switch {
+	case len(at) <= 8:
+		return Value{Lo: number(at) >> f.place.shift & lowBits(f.Bits)}
+	case len(at) == 16 && f.Bits == 128:
+		return Value{Hi: binary.BigEndian.Uint64(at), Lo: binary.BigEndian.Uint64(at[8:])}
+	}
+	return FromBytes(at).Shr(f.place.shift).And(f.Mask())
+}
+
+// number reads at most 8 bytes, big endian.
+func number(b []byte) uint64 {
+	switch len(b) {
+	case 4:
+		return uint64(binary.BigEndian.Uint32(b))
+	case 8:
+		return binary.BigEndian.Uint64(b)
+	}
+	var n uint64
+	for _, c := range b {
+		n = n<<8 | uint64(c)
+	}
+	return n
+}
+
+// putNumber writes n into at most 8 bytes, big endian.
+func putNumber(b []byte, n uint64) {
+	for i := len(b) - 1; i >= 0; i-- {
+		b[i] = byte(n)
+		n >>= 8
+	}
+}
+
+// lowBits is a mask of n bits, at most 64.
+func lowBits(n int) uint64 { return ^uint64(0) >> (64 - n) }
+
+// Words returns the low 128 bits of the value of f as two numbers, which is
+// quicker than Get.
+func (p *Flow) Words(f *Field) (hi, lo uint64) {
+	at := p.data[f.place.offset : f.place.offset+f.place.size]
+	switch {
+	case f.tun == 0 && len(at) == 16:
+		return binary.BigEndian.Uint64(at), binary.BigEndian.Uint64(at[8:])
+	case f.tun == 0 && len(at) <= 8:
+		for _, b := range at {
+			lo = lo<<8 | uint64(b)
+		}
+		return 0, lo >> f.place.shift & (1<<f.Bits - 1)
+	}
+	v := p.Get(f)
+	return v.Hi, v.Lo
 }
 
 // Uint returns the value of the field of that name as an integer; 0 for a name
@@ -50,15 +102,23 @@ func (p *Flow) Set(f *Field, v Value) {
 
 // SetMasked makes those bits of f that are set in mask equal to v's.
 func (p *Flow) SetMasked(f *Field, v, mask Value) {
-	mask = mask.And(f.Mask())
-	v = p.Get(f).AndNot(mask).Or(v.And(mask))
 	if f.tun != 0 {
-		p.setOption(f.tun-1, v)
+		mask = mask.And(f.Mask())
+		p.setOption(f.tun-1, p.Get(f).AndNot(mask).Or(v.And(mask)))
 		return
 	}
 	at := p.data[f.place.offset : f.place.offset+f.place.size]
-	old := FromBytes(at).AndNot(f.Mask().Shl(f.place.shift))
-	old.Or(v.Shl(f.place.shift)).put(at)
+	switch {
+	case len(at) <= 8:
+		m := mask.Lo & lowBits(f.Bits)
+		putNumber(at, number(at)&^(m<<f.place.shift)|v.Lo&m<<f.place.shift)
+	case len(at) == 16 && f.Bits == 128:
+		binary.BigEndian.PutUint64(at, binary.BigEndian.Uint64(at)&^mask.Hi|v.Hi&mask.Hi)
+		binary.BigEndian.PutUint64(at[8:], binary.BigEndian.Uint64(at[8:])&^mask.Lo|v.Lo&mask.Lo)
+	default:
+		mask = mask.And(f.Mask()).Shl(f.place.shift)
+		FromBytes(at).AndNot(mask).Or(v.Shl(f.place.shift).And(mask)).put(at)
+	}
 	switch f.Name {
 	case "dl_vlan", "dl_vlan1", "dl_vlan_pcp", "dl_vlan_pcp1", "vlan_pcp":
 		p.data[f.place.offset] |= 0x10
