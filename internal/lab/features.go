@@ -29,6 +29,7 @@ func Features() Topology {
 	nb.add("--route-table=blue lr-route-add %s 10.61.0.0/16 10.1.1.11", osEdge())
 	nb.add("set Logical_Router %s load_balancer=@lbtcp,@lbudp,@lbsctp,@lbany,@lbempty", osEdge())
 	nb.add("set Logical_Switch %s load_balancer=@lbtcp,@lbudp,@lbany,@lbempty,@lbevent,@lbaffinity", osSwitch("private"))
+	nb.add("set Logical_Switch %s other_config:mcast_idle_timeout=3600", osSwitch("private"))
 	t.Northbound = nb.commands
 	t.Newer = roomsNewer(t)
 	return t
@@ -57,7 +58,7 @@ meter-add acl-log drop 20 pktps 40
 acl-add acl from-lport 2700 'inport == "acl-c" && udp.dst == {137, 138, 139}' reject
 --apply-after-lb acl-add acl from-lport 2600 'ip4.dst == 10.2.1.11 && tcp.dst == 8443' drop
 --apply-after-lb --log --name=late acl-add acl from-lport 2500 'ip6.dst == fd00:10:2:1::b && sctp' reject
-acl-add acl to-lport 2400 'ip4 && icmp4.type == 8 && icmp4.code == 0 && ip.ttl > 5' allow
+acl-add acl to-lport 2400 'ip4 && icmp4.type == 8 && icmp4.code == 0' allow
 acl-add acl to-lport 2300 'outport == "acl-a" && ip6 && icmp6' allow-related
 acl-add acl to-lport 1000 'outport == "acl-b" && ip' drop
 ls-add stateless
@@ -97,8 +98,8 @@ lsp-add ports p-l2 -- lsp-set-type p-l2 l2gateway -- lsp-set-addresses p-l2 unkn
 lsp-add ports p-vtep -- lsp-set-type p-vtep vtep -- lsp-set-addresses p-vtep unknown -- lsp-set-options p-vtep vtep-physical-switch=tor vtep-logical-switch=ports
 lsp-add ports p-local -- lsp-set-type p-local localport -- lsp-set-addresses p-local '00:00:00:02:04:17 10.2.4.2 fd00:10:2:4::2'
 lsp-add ports p-noip -- lsp-set-addresses p-noip 00:00:00:02:04:18
---id=@dhcp4ports create DHCP_Options cidr=10.2.4.0/24 options:server_id=10.2.4.1 options:server_mac=00:00:00:02:04:fe options:lease_time=3600 options:router=10.2.4.1 options:ntp_server=10.2.4.1 options:bootfile_name='"boot"' options:tftp_server_address=10.2.4.3
---id=@dhcp6ports create DHCP_Options cidr='"fd00:10:2:4::/64"' options:server_id='"00:00:00:02:04:fe"' options:domain_search='"example.org"'
+--id=@dhcp4ports create DHCP_Options cidr=10.2.4.0/24 options:server_id=10.2.4.1 options:server_mac=00:00:00:02:04:fe options:lease_time=3600 options:router=10.2.4.1 options:ntp_server=10.2.4.1 options:bootfile_name='"\"boot\""' options:tftp_server_address=10.2.4.3
+--id=@dhcp6ports create DHCP_Options cidr='"fd00:10:2:4::/64"' options:server_id='"00:00:00:02:04:fe"' options:domain_search='"\"example.org\""'
 set Logical_Switch_Port p-v4 dhcpv4_options=@dhcp4ports
 set Logical_Switch_Port p-mac dhcpv4_options=@dhcp4ports dhcpv6_options=@dhcp6ports
 set Logical_Switch_Port p-external dhcpv4_options=@dhcp4ports

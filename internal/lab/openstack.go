@@ -166,7 +166,11 @@ func osSecurityGroup(nb *northbound, t Topology) {
 		ports = append(ports, p.Name)
 	}
 	acl := func(id, direction, priority, action, match string) string {
-		nb.row(id, "ACL", append(ids("neutron:security_group_rule_id", osID("rule "+id)), "direction="+direction, "priority="+priority, "action="+action, text("match", match))...)
+		columns := []string{"direction=" + direction, "priority=" + priority, "action=" + action, text("match", match)}
+		if action != "drop" {
+			columns = append(columns, osNeutron("security_group_rule_id", osID("rule "+id))...)
+		}
+		nb.row(id, "ACL", columns...)
 		return "@" + id
 	}
 	drops := []string{
