@@ -120,12 +120,12 @@ func formatSelect(a *expr.Select) string {
 	return fmt.Sprintf("%s = select(%s);", a.To, list)
 }
 
-// formatOptions writes parameters. A set with one member is written as the member.
+// formatOptions writes parameters.
 func formatOptions(list []expr.Parameter) string {
 	s := make([]string, len(list))
 	for i, p := range list {
 		v := p.Values
-		v.Braces = len(v.Items) > 1
+		v.Braces = v.Braces || len(v.Items) != 1
 		s[i] = p.Name + " = " + v.String()
 	}
 	return strings.Join(s, ", ")

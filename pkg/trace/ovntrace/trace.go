@@ -37,12 +37,23 @@ type Result struct {
 // A Refusal is what ovn-trace says instead of a trace.
 type Refusal struct {
 	Text string // as it is printed, with its end of line if it has one
-	Port string // the port that is not known, if that is the reason
+	// Port and Datapath are what is not known by its name, if that is the reason.
+	Port, Datapath string
+	// Err is what is wrong with the microflow, if that is the reason: mostly an *[expr.SyntaxError].
+	Err error
 }
 
 func (r *Refusal) Error() string { return strings.TrimSuffix(r.Text, "\n") }
 
-func refuse(format string, args ...any) error { return &Refusal{Text: fmt.Sprintf(format, args...)} }
+// Unwrap returns what is wrong with the microflow.
+func (r *Refusal) Unwrap() error { return r.Err }
+
+func malformed(err error) error {
+	return &Refusal{Text: fmt.Sprintf("error parsing flow: %s\n", err), Err: err}
+}
+
+// Packet is the packet as the OVS library prints it, without what is zero of its metadata.
+func (r *Result) Packet() string { return packet(&r.Flow) }
 
 // Trace follows the packet that a microflow describes. The datapath is a name or the beginning of a UUID; without one it
 // is that of the microflow's inport. The error is a *[Refusal] where ovn-trace refuses; any other says what could not be
@@ -67,21 +78,24 @@ func (w *walker) start(datapath, microflow string) (*lflow.Datapath, flow.Flow, 
 	var d *lflow.Datapath
 	if datapath != "" {
 		if d = w.findDatapath(datapath); d == nil {
-			return nil, none, refuse("unknown datapath \"%s\"\n", datapath)
+			return nil, none, &Refusal{Text: fmt.Sprintf("unknown datapath \"%s\"\n", datapath), Datapath: datapath}
 		}
 	}
 	m, err := expr.ParseMicroflow(microflow, w.symbols, w.net.AddressSets(w.ctx))
 	if err != nil {
-		return nil, none, refuse("error parsing flow: %s\n", err)
+		return nil, none, malformed(err)
 	}
 	if d == nil {
 		name, err := m.Inport()
 		if err != nil {
-			return nil, none, refuse("error parsing flow: %s\n", err)
+			return nil, none, malformed(err)
 		}
 		p := w.port(name)
-		if p == nil {
-			return nil, none, cmpErr(w.err, &Refusal{Text: fmt.Sprintf("unknown port \"%s\"\n", name), Port: name})
+		switch {
+		case w.err != nil:
+			return nil, none, w.err
+		case p == nil:
+			return nil, none, &Refusal{Text: fmt.Sprintf("unknown port \"%s\"\n", name), Port: name}
 		}
 		d = p.Datapath
 	}
@@ -90,19 +104,12 @@ func (w *walker) start(datapath, microflow string) (*lflow.Datapath, flow.Flow, 
 	case w.err != nil:
 		return nil, none, w.err
 	case err != nil:
-		return nil, none, refuse("error parsing flow: %s\n", err)
+		return nil, none, malformed(err)
 	case key(&p, inportReg) == 0:
-		return nil, none, refuse("microflow does not specify ingress port")
+		return nil, none, &Refusal{Text: "microflow does not specify ingress port"}
 	}
 	p.Set(field("nw_tos"), flow.Uint(0)) // ip.dscp and ip.ecn of a microflow are lost
 	return d, p, nil
-}
-
-func cmpErr(err, otherwise error) error {
-	if err != nil {
-		return err
-	}
-	return otherwise
 }
 
 // ParseCT reads a connection state as --ct takes it: "new", "est,rpl". Tracked is implied.
