@@ -73,6 +73,7 @@ node is asked at all.
 	f.StringVar(&o.dns, "dns", "", "the `name` that a DNS question asks for, to see whether OVN answers it")
 	cmd.MarkFlagsMutuallyExclusive("tcp", "udp", "icmp")
 	cmd.MarkFlagsMutuallyExclusive("ipv4", "ipv6")
+	addMicroflow(cmd, root)
 	return cmd
 }
 

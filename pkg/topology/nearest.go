@@ -18,6 +18,9 @@ func (g *Graph) Nearest(text string, kinds ...Kind) []string {
 	return nearest(wanted, g.Names(kinds...))
 }
 
+// NearestNames returns those of some names that are most like text, the most alike first.
+func NearestNames(text string, names []string) []string { return nearest(text, names) }
+
 // nearest are those of names that are most like wanted, the most alike first.
 func nearest(wanted string, names []string) []string {
 	type scored struct {

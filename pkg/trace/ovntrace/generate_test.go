@@ -49,6 +49,7 @@ type world struct {
 	ip4, ip6  []string
 	constants map[string][]string // of the fields of a packet
 	rows      int                 // of Logical_Flow
+	stages    map[string]bool     // that do something to some packet
 }
 
 // A place is a port where a packet can begin, with the addresses of what is attached there.
@@ -81,7 +82,7 @@ func survey(ctx context.Context, t testing.TB, db ovsdb.Reader) *world {
 	if err := ovsdb.Load(ctx, db, &rows); err != nil {
 		t.Fatal(err)
 	}
-	w := &world{dps: map[ovsdb.UUID]sb.DatapathBinding{}, flows: map[ovsdb.UUID]map[string][]want{}, constants: map[string][]string{}, rows: len(rows.Flows)}
+	w := &world{dps: map[ovsdb.UUID]sb.DatapathBinding{}, flows: map[ovsdb.UUID]map[string][]want{}, constants: map[string][]string{}, rows: len(rows.Flows), stages: map[string]bool{}}
 	for _, d := range rows.Datapaths {
 		w.dps[d.UUID] = d
 	}
@@ -150,7 +151,10 @@ func (w *world) port(p sb.PortBinding) {
 var (
 	// compared finds FIELD == CONSTANT and FIELD == {CONSTANT, ...} in a match.
 	compared = regexp.MustCompile(`(!?[a-z][a-z0-9_.]*) == (\{[^}]*\}|"[^"]*"|[0-9a-fA-F:./]+)`)
-	word     = regexp.MustCompile(`[a-z][a-z0-9_.]*`)
+	// Later releases match load balancers by ports and protocols that they saved in registers.
+	savedPort  = regexp.MustCompile(`reg[0-9]\[0\.\.15\] == ([0-9]+)`)
+	savedProto = regexp.MustCompile(`reg[0-9]\[16\.\.23\] == (6|17|132)`)
+	word       = regexp.MustCompile(`[a-z][a-z0-9_.]*`)
 )
 
 // kindOf tells by a word of a match which kind of packet is meant.
@@ -160,6 +164,10 @@ var kindOf = map[string]string{
 }
 
 func (w *world) flow(f sb.LogicalFlow, at []ovsdb.UUID) {
+	stage := f.ExternalIDs["stage-name"]
+	if f.Match != "1" || f.Actions != "next;" {
+		w.stages[stage] = true
+	}
 	asked := want{fields: map[string]string{}}
 	for _, name := range word.FindAllString(f.Match, -1) {
 		kind := kindOf[name]
@@ -180,6 +188,13 @@ func (w *world) flow(f sb.LogicalFlow, at []ovsdb.UUID) {
 			asked.fields[field] = values[len(f.Match)%len(values)]
 		}
 	}
+	if m := savedPort.FindStringSubmatch(f.Match); m != nil && asked.kind == "" {
+		asked.kind = "tcp"
+		if p := savedProto.FindStringSubmatch(f.Match); p != nil {
+			asked.kind = map[string]string{"6": "tcp", "17": "udp", "132": "sctp"}[p[1]]
+		}
+		asked.fields[asked.kind+".dst"] = m[1]
+	}
 	if asked.inport == "" && len(asked.fields) == 0 && asked.kind == "" {
 		return
 	}
@@ -192,7 +207,6 @@ func (w *world) flow(f sb.LogicalFlow, at []ovsdb.UUID) {
 		if w.flows[d] == nil {
 			w.flows[d] = map[string][]want{}
 		}
-		stage := f.ExternalIDs["stage-name"]
 		w.flows[d][stage] = append(w.flows[d][stage], asked)
 	}
 }
@@ -234,29 +248,26 @@ var kinds = strings.Fields(`tcp tcp tcp tcp tcp tcp tcp tcp udp udp udp udp udp 
 func (d *draw) draw() microflow {
 	at := d.place()
 	d.fields = map[string]string{}
-	kind, inport := one(d.r, kinds), at.name
-	var asked want
-	if d.chance(60) { // follow a flow of the datapath
-		stages := d.flows[at.datapath]
-		asked = one(d.r, stages[one(d.r, slices.Sorted(maps.Keys(stages)))])
-		if asked.kind != "" {
-			kind = asked.kind
-		}
-		if i := slices.IndexFunc(d.places, func(p place) bool { return p.name == asked.inport && p.datapath == at.datapath }); i >= 0 {
-			at, inport = d.places[i], asked.inport
-		}
+	kind := one(d.r, kinds)
+	asked, via := d.wish(at)
+	if i := slices.IndexFunc(d.places, func(p place) bool { return p.name == asked.inport && p.datapath == at.datapath }); i >= 0 {
+		at = d.places[i]
 	}
+	kind = asked.fit(kind)
 	predicate := d.packet(kind, at, asked)
 	maps.Copy(d.fields, asked.fields)
-	for field := range d.fields {
-		if list := d.constants[field]; len(list) > 0 && d.chance(4) {
+	if via != "" {
+		d.fields["eth.dst"] = via
+	}
+	for _, field := range slices.Sorted(maps.Keys(d.fields)) {
+		if list := d.constants[field]; len(list) > 0 && d.chance(3) {
 			d.fields[field] = one(d.r, list)
 		}
 	}
-	if d.chance(3) {
+	if d.chance(2) {
 		d.fields["vlan.vid"] = one(d.r, []string{"42", "100", "7"})
 	}
-	m := microflow{options: d.options(asked.state), conditions: append([]string{`inport == "` + inport + `"`}, predicate...)}
+	m := microflow{options: d.options(asked.state), conditions: append([]string{`inport == "` + at.name + `"`}, predicate...)}
 	for _, field := range slices.Sorted(maps.Keys(d.fields)) {
 		m.conditions = append(m.conditions, field+" == "+d.fields[field])
 	}
@@ -265,6 +276,62 @@ func (d *draw) draw() microflow {
 		d.spoil(&m, at)
 	}
 	return m
+}
+
+// wish draws what a packet from a port should have: mostly what a flow asks for, one of the port's datapath or one of a
+// router beside it, by whose MAC address the packet goes then.
+func (d *draw) wish(at place) (asked want, via string) {
+	if !d.chance(70) {
+		return want{}, ""
+	}
+	datapath := at.datapath
+	if !at.router && d.chance(40) {
+		near := d.neighbours(at)
+		for _, i := range d.r.Perm(len(near)) {
+			if peer := d.named(near[i].peer); peer.router {
+				datapath, via = peer.datapath, peer.mac
+			}
+		}
+	}
+	stages := d.flows[datapath]
+	asked = one(d.r, stages[one(d.r, slices.Sorted(maps.Keys(stages)))])
+	if via != "" {
+		asked.inport, asked.fields = "", maps.Clone(asked.fields)
+		delete(asked.fields, "eth.dst")
+		delete(asked.fields, "eth.src")
+	}
+	return asked, via
+}
+
+// fit is a kind of packet that can have what is asked for: the one drawn if it can.
+func (w want) fit(kind string) string {
+	if w.kind != "" {
+		return w.kind
+	}
+	transport := []string{"tcp", "udp", "sctp"}
+	switch {
+	case w.fields["ip.proto"] != "" && w.asksFor("ip6"):
+		return "ip6"
+	case w.fields["ip.proto"] != "":
+		return "ip4"
+	case w.asksFor("ip6") && !slices.Contains(append(transport, "icmp6", "nd_ns", "nd_na", "nd_rs", "ip6", "mldv1", "mldv2", "dhcp6", "multicast6"), kind):
+		return "icmp6"
+	case w.asksFor("ip4") && !slices.Contains(append(transport, "icmp4", "ip4", "igmp", "dhcp", "dns", "bfd", "fragment", "traceroute", "multicast4"), kind):
+		return "tcp"
+	case w.asksFor("ip") && !slices.Contains(append(transport, "icmp4", "icmp6"), kind):
+		return "udp"
+	}
+	return kind
+}
+
+// asksFor tells whether there is a condition on a field of a group.
+func (w want) asksFor(group string) bool {
+	for field := range w.fields {
+		if strings.HasPrefix(field, group+".") {
+			return true
+		}
+	}
+	return false
 }
 
 // place draws a datapath, mostly a switch, and then one of its ports, so that the big ones do not get all the packets.
@@ -498,7 +565,7 @@ func (d *draw) packet(kind string, at place, asked want) []string {
 	switch kind {
 	case "tcp", "udp", "sctp":
 		f[kind+".src"], f[kind+".dst"] = fmt.Sprint(1024+d.r.IntN(60000)), one(d.r, d.ports(kind))
-		if asksFor(asked, "ip6") || !asksFor(asked, "ip4") && d.chance(35) {
+		if asked.asksFor("ip6") || !asked.asksFor("ip4") && d.chance(35) {
 			v6()
 			return []string{"ip6", kind}
 		}
@@ -523,15 +590,6 @@ func (d *draw) packet(kind string, at place, asked want) []string {
 		return p
 	}
 	return d.service(kind, v4, v6)
-}
-
-func asksFor(asked want, family string) bool {
-	for field := range asked.fields {
-		if strings.HasPrefix(field, family+".") {
-			return true
-		}
-	}
-	return false
 }
 
 func (d *draw) ttl() {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"maps"
 	"math/rand/v2"
 	"net/netip"
 	"os"
@@ -45,7 +46,7 @@ func compareRelease(t *testing.T, release string) {
 	seed := number(t, "OVNCTL_SEED", time.Now().UnixNano()%1_000_000)
 	total := number(t, "OVNCTL_MICROFLOWS", 200)
 	t.Logf("seed %d (OVNCTL_SEED repeats it)", seed)
-	sum := &tally{stages: map[string]bool{}}
+	sum := &tally{stages: map[string]bool{}, all: map[string]bool{}}
 	for _, d := range deployments {
 		t.Run(d.topology.Name, func(t *testing.T) {
 			l := labtest.Own(t, d.topology, lab.Options{Release: release})
@@ -81,12 +82,12 @@ func number(t *testing.T, variable string, otherwise int64) int64 {
 // A tally counts what a comparison saw.
 type tally struct {
 	asked, equal  int
-	picked        int // equal with a choice of backends or members other than the first
-	tied          int // equal with another of several flows of equal priority than expected
-	refused       int // answered with an error by both
-	header        int // equal in the first line, too
-	aborted       int // ovn-trace failed or did not end: it gave no answer to compare with
-	stages        map[string]bool
+	picked        int             // equal with a choice of backends or members other than the first
+	tied          int             // equal with another of several flows of equal priority than expected
+	refused       int             // answered with an error by both
+	header        int             // equal in the first line, too
+	aborted       int             // ovn-trace failed or did not end: it gave no answer to compare with
+	stages, all   map[string]bool // seen, and that could be
 	oracle, ours  time.Duration
 	mu            sync.Mutex
 	failuresShown int
@@ -94,17 +95,27 @@ type tally struct {
 
 func (c *tally) String() string {
 	return fmt.Sprintf("%d of %d equal (%d by another pick than the first, %d by another flow of equal priority, %d refused by both, %d equal in the first line, too); "+
-		"%d more had no answer from ovn-trace; %d stages; ovn-trace %.0f s, ovntrace %.1f s",
-		c.equal, c.asked, c.picked, c.tied, c.refused, c.header, c.aborted, len(c.stages), c.oracle.Seconds(), c.ours.Seconds())
+		"%d more had no answer from ovn-trace; %d of %d stages seen, not %v; ovn-trace %.0f s, ovntrace %.1f s",
+		c.equal, c.asked, c.picked, c.tied, c.refused, c.header, c.aborted, len(c.stages), len(c.all), c.unseen(), c.oracle.Seconds(), c.ours.Seconds())
+}
+
+// unseen are the stages that no packet came to.
+func (c *tally) unseen() (names []string) {
+	for s := range c.all {
+		if !c.stages[s] {
+			names = append(names, s)
+		}
+	}
+	slices.Sort(names)
+	return names
 }
 
 func (c *tally) add(o *tally) {
 	c.asked, c.equal, c.picked, c.tied = c.asked+o.asked, c.equal+o.equal, c.picked+o.picked, c.tied+o.tied
 	c.refused, c.header, c.aborted = c.refused+o.refused, c.header+o.header, c.aborted+o.aborted
 	c.oracle, c.ours = c.oracle+o.oracle, c.ours+o.ours
-	for s := range o.stages {
-		c.stages[s] = true
-	}
+	maps.Copy(c.stages, o.stages)
+	maps.Copy(c.all, o.all)
 }
 
 // learn has routers and switches learn addresses: from packets that really flow, and as if some had.
@@ -177,7 +188,7 @@ func newComparison(t *testing.T, l *lab.Lab, seed uint64) *comparison {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(l.Topology.Name))
 	w := survey(t.Context(), t, db)
-	return &comparison{lab: l, network: network, draw: newDraw(w, rand.New(rand.NewPCG(seed, h.Sum64()))), tally: tally{stages: map[string]bool{}}}
+	return &comparison{lab: l, network: network, draw: newDraw(w, rand.New(rand.NewPCG(seed, h.Sum64()))), tally: tally{stages: map[string]bool{}, all: w.stages}}
 }
 
 // run compares n microflows, two at a time.

@@ -1,0 +1,334 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/ovnctl/ovnctl/pkg/cluster"
+	"github.com/ovnctl/ovnctl/pkg/expr"
+	"github.com/ovnctl/ovnctl/pkg/lflow"
+	"github.com/ovnctl/ovnctl/pkg/node"
+	"github.com/ovnctl/ovnctl/pkg/ovsdb"
+	"github.com/ovnctl/ovnctl/pkg/render"
+	"github.com/ovnctl/ovnctl/pkg/topology"
+	"github.com/ovnctl/ovnctl/pkg/trace/ovntrace"
+	"github.com/ovnctl/ovnctl/pkg/vswitch"
+)
+
+// microflowOptions are the options of ovn-trace(8).
+type microflowOptions struct {
+	*options
+	text                            string
+	ct                              ctStates
+	backend                         backend
+	selectID                        uint16
+	detailed, summary, minimal, all bool
+	friendly, unfriendly            bool
+	openFlow                        bool
+}
+
+// A microflowDocument is the JSON and YAML form of a microflow's trace.
+type microflowDocument struct {
+	render.Envelope
+	Microflow string         `json:"microflow"` // as it was asked
+	Datapath  string         `json:"datapath"`  // as it was asked, empty if it was not
+	Packet    string         `json:"packet"`    // what the microflow means, in the syntax of OVS
+	Ties      int            `json:"ties"`      // how often flows of equal priority matched
+	Trace     *ovntrace.Node `json:"trace"`
+}
+
+// addMicroflow gives the trace command its other form, in which it answers as ovn-trace does.
+func addMicroflow(cmd *cobra.Command, root *options) {
+	o := &microflowOptions{options: root}
+	var others []string
+	cmd.Flags().VisitAll(func(f *pflag.Flag) { others = append(others, f.Name) })
+	own := o.addFlags(cmd)
+	for _, name := range others {
+		cmd.MarkFlagsMutuallyExclusive("microflow", name)
+	}
+	cmd.Use += " | --microflow EXPRESSION [DATAPATH]"
+	cmd.Long = strings.TrimSuffix(cmd.Long, exitStatusHelp) + `
+With --microflow the packet is an expression as ovn-trace(8) takes it, and the
+answer is that of ovn-trace: the logical pipeline only, one direction only.
+` + exitStatusHelp
+	cmd.Example += `
+  ovnctl trace --microflow 'inport == "shop_web-1" && ip4.dst == 10.96.0.10 && tcp.dst == 80 && ip.ttl == 64' --ct new`
+	args, run, complete := cmd.Args, cmd.RunE, cmd.ValidArgsFunction
+	asked := func() bool { return cmd.Flags().Changed("microflow") }
+	cmd.Args = func(cmd *cobra.Command, list []string) error {
+		if asked() {
+			return cobra.MaximumNArgs(1)(cmd, list)
+		}
+		return args(cmd, list)
+	}
+	cmd.ValidArgsFunction = func(cmd *cobra.Command, list []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		switch {
+		case !asked():
+			return complete(cmd, list, word)
+		case len(list) > 0:
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return o.completeNames(cmd, word, topology.KindSwitch, topology.KindRouter)
+	}
+	cmd.RunE = func(cmd *cobra.Command, list []string) error {
+		if asked() {
+			return o.run(cmd.Context(), strings.Join(list, ""))
+		}
+		for _, name := range own {
+			if cmd.Flags().Changed(name) {
+				return usageError{fmt.Errorf("--%s goes with --microflow only", name)}
+			}
+		}
+		return run(cmd, list)
+	}
+}
+
+// addFlags adds the flags and returns their names, but for --microflow itself.
+func (o *microflowOptions) addFlags(cmd *cobra.Command) []string {
+	f := pflag.NewFlagSet("", pflag.ContinueOnError)
+	f.SortFlags = false
+	f.Var(&o.ct, "ct", "what conntrack says, in the order in which it is asked: `STATE` as new or est,rpl (default est)")
+	f.Var(&o.backend, "lb-dst", "the backend that load balancers choose, as `ADDRESS[:PORT]`")
+	f.Uint16Var(&o.selectID, "select-id", 0, "the `id` that select() chooses")
+	f.BoolVar(&o.detailed, "detailed", false, "show the trace table by table (the default)")
+	f.BoolVar(&o.summary, "summary", false, "show the trace without tables")
+	f.BoolVar(&o.minimal, "minimal", false, "show what can be seen from outside")
+	f.BoolVar(&o.all, "all", false, "show all three")
+	f.BoolVar(&o.friendly, "friendly-names", true, "call ports and datapaths as the CMS does")
+	f.BoolVar(&o.unfriendly, "no-friendly-names", false, "call ports and datapaths as OVN does")
+	f.BoolVar(&o.openFlow, "openflow", false, "show the OpenFlow flows of this node too (ovn-trace's --ovs)")
+	var names []string
+	f.VisitAll(func(flag *pflag.Flag) { names = append(names, flag.Name) })
+	cmd.Flags().StringVar(&o.text, "microflow", "", "answer as ovn-trace does about the packet that this `expression` describes")
+	cmd.Flags().AddFlagSet(f)
+	cmd.MarkFlagsMutuallyExclusive("friendly-names", "no-friendly-names")
+	complete := func(name string, f cobra.CompletionFunc) {
+		if err := cmd.RegisterFlagCompletionFunc(name, f); err != nil {
+			panic(err) // the flag is added above
+		}
+	}
+	complete("ct", cobra.FixedCompletions([]cobra.Completion{"new", "est", "est,rpl", "rel", "rel,rpl", "inv"}, cobra.ShellCompDirectiveNoFileComp))
+	complete("microflow", o.completeInports)
+	return names
+}
+
+func (o *microflowOptions) run(ctx context.Context, datapath string) (err error) {
+	format, err := o.format("tree", "json", "yaml", "md")
+	if err != nil {
+		return err
+	}
+	c, err := o.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer o.close(c, &err)
+	r, err := o.trace(ctx, c, datapath)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if err != nil {
+		o.warn(c)
+		return err
+	}
+	text := render.CleanLines(r.Text(o.formats()))
+	switch format {
+	case "json", "yaml":
+		err = render.Write(o.stdout, format, &microflowDocument{
+			Envelope:  render.NewEnvelope("MicroflowTrace", c.Source(), append(problemTexts(c), c.Notes...)),
+			Microflow: o.text, Datapath: datapath, Packet: r.Packet(), Ties: r.Ties, Trace: r.Root,
+		})
+	case "md":
+		_, err = fmt.Fprintf(o.stdout, "```\n%s```\n", text)
+	default:
+		_, err = o.stdout.Write([]byte(text))
+	}
+	if err != nil {
+		return fmt.Errorf("standard output: %w", err)
+	}
+	return nil
+}
+
+// formats are those that were asked for.
+func (o *microflowOptions) formats() ovntrace.Format {
+	var f ovntrace.Format
+	for _, one := range []struct {
+		asked bool
+		ovntrace.Format
+	}{{o.detailed, ovntrace.Detailed}, {o.summary, ovntrace.Summary}, {o.minimal, ovntrace.Minimal}, {o.all, ovntrace.All}} {
+		if one.asked {
+			f |= one.Format
+		}
+	}
+	return f
+}
+
+// trace asks the zone that knows the port or the datapath.
+func (o *microflowOptions) trace(ctx context.Context, c *cluster.Cluster, datapath string) (*ovntrace.Result, error) {
+	options := ovntrace.Options{
+		CT: o.ct, Backend: netip.AddrPort(o.backend), SelectID: o.selectID, FullNames: o.unfriendly || !o.friendly,
+	}
+	if o.openFlow {
+		flows, err := flowsByCookie(ctx, c)
+		if err != nil {
+			return nil, err
+		}
+		options.OpenFlow = func(_ context.Context, cookie uint32) ([]string, error) { return flows[cookie], nil }
+	}
+	var nets []*lflow.Network
+	var refused error
+	for _, zone := range c.Zones {
+		if zone.SB == nil {
+			continue
+		}
+		net, err := lflow.Open(ctx, zone.SB)
+		if err != nil {
+			return nil, unknownError{err}
+		}
+		nets = append(nets, net)
+		r, err := ovntrace.Trace(ctx, net, datapath, o.text, options)
+		var refusal *ovntrace.Refusal
+		switch {
+		case err == nil:
+			return r, nil
+		case !errors.As(err, &refusal):
+			return nil, unknownError{err}
+		}
+		refused = cmp.Or(refused, err)
+	}
+	if refused == nil {
+		return nil, unknownError{errors.New("no Southbound database could be read\nhint: name it with --sb")}
+	}
+	return nil, usageError{explainRefusal(ctx, refused, nets)}
+}
+
+// explainRefusal says what to write instead.
+func explainRefusal(ctx context.Context, err error, nets []*lflow.Network) error {
+	var refusal *ovntrace.Refusal
+	var syntax *expr.SyntaxError
+	if !errors.As(err, &refusal) {
+		return err
+	}
+	var near []string
+	switch {
+	case refusal.Port != "":
+		near = topology.NearestNames(refusal.Port, portNames(ctx, nets))
+	case refusal.Datapath != "":
+		for _, net := range nets {
+			for _, d := range net.Datapaths() {
+				near = append(near, cmp.Or(d.Name2, d.Name))
+			}
+		}
+		near = topology.NearestNames(refusal.Datapath, near)
+	case errors.As(refusal.Err, &syntax) && syntax.End-syntax.Start == len(syntax.Text):
+		return fmt.Errorf("%w\nhint: say exactly what the packet is: with tcp, for example, ip4 or ip6 too", err)
+	case errors.As(refusal.Err, &syntax):
+		return fmt.Errorf("%w\n%s\nhint: ovn-sb(5) describes the expressions, at Logical_Flow's match", err, syntax.Caret())
+	default:
+		return fmt.Errorf("%w\nhint: say where the packet comes from: inport == \"PORT\"", err)
+	}
+	if len(near) == 0 {
+		return fmt.Errorf("%w\nhint: ovnctl topology show lists what there is", err)
+	}
+	return fmt.Errorf("%w\nhint: did you mean %s?", err, strings.Join(near, " or "))
+}
+
+// portNames are the names of all logical ports that can be read.
+func portNames(ctx context.Context, nets []*lflow.Network) []string {
+	var names []string
+	for _, net := range nets {
+		for _, d := range net.Datapaths() {
+			ports, err := d.Ports(ctx)
+			if err != nil {
+				return names
+			}
+			for _, p := range ports {
+				names = append(names, p.Name())
+			}
+		}
+	}
+	return names
+}
+
+// completeInports offers the beginning of a microflow for each port.
+func (o *microflowOptions) completeInports(cmd *cobra.Command, _ []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	const directive = cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+	ctx := cmp.Or(cmd.Context(), context.Background())
+	ctx, cancel := context.WithTimeout(ctx, completionTime)
+	defer cancel()
+	o.timeout = min(o.timeout, completionTime)
+	c, err := o.open(ctx)
+	if err != nil {
+		return nil, directive
+	}
+	defer c.Close()
+	var out []cobra.Completion
+	for _, zone := range c.Zones {
+		if zone.SB == nil {
+			continue
+		}
+		net, err := lflow.Open(ctx, zone.SB)
+		if err != nil {
+			continue
+		}
+		for _, name := range portNames(ctx, []*lflow.Network{net}) {
+			begin := "inport == " + strconv.Quote(name)
+			if strings.HasPrefix(begin, word) && begin == render.Clean(begin) {
+				out = append(out, begin)
+			}
+		}
+	}
+	return out, directive
+}
+
+// flowsByCookie are the OpenFlow flows of this host's integration bridge.
+func flowsByCookie(ctx context.Context, c *cluster.Cluster) (map[uint32][]string, error) {
+	for _, n := range c.Hosts {
+		if !n.Local || n.Vswitch == nil {
+			continue
+		}
+		rows, err := ovsdb.Find[vswitch.OpenvSwitch](ctx, n.Vswitch)
+		if err != nil {
+			return nil, unknownError{err}
+		}
+		bridge := "br-int"
+		for _, row := range rows {
+			bridge = cmp.Or(row.ExternalIDs["ovn-bridge"], bridge)
+		}
+		text, err := n.Host.Dump(ctx, bridge, node.Flows)
+		if err != nil {
+			return nil, unknownError{fmt.Errorf("flows of bridge %s: %w", bridge, err)}
+		}
+		flows := map[uint32][]string{}
+		for line := range strings.Lines(text) {
+			line = strings.TrimSpace(line)
+			digits, ok := strings.CutPrefix(line, "cookie=0x")
+			digits, _, _ = strings.Cut(digits, ",")
+			if cookie, err := strconv.ParseUint(digits, 16, 32); ok && err == nil {
+				flows[uint32(cookie)] = append(flows[uint32(cookie)], line)
+			}
+		}
+		return flows, nil
+	}
+	return nil, usageError{errors.New("--openflow: there is no Open vSwitch on this host that could be read\n" +
+		"hint: name its database with --ovs, or ask on a node")}
+}
+
+// ctStates is a flag that takes states of a connection, one each time.
+type ctStates []uint32
+
+func (s *ctStates) String() string { return "" }
+func (s *ctStates) Type() string   { return "STATE" }
+
+func (s *ctStates) Set(text string) error {
+	state, err := ovntrace.ParseCT(text)
+	*s = append(*s, state)
+	return err
+}
