@@ -1,6 +1,7 @@
 package expr
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/ovnctl/ovnctl/pkg/flow"
@@ -9,11 +10,16 @@ import (
 // A Condition is an annotated match. It is not changed by use, and may be used by several goroutines.
 type Condition struct {
 	root    condition
-	nominal bool // a nominal field decides: the condition cannot be the meaning of a predicate that is negated
+	quick   condition // the same in an order and a form that is quick to evaluate
+	nominal bool      // a nominal field decides: the condition cannot be the meaning of a predicate that is negated
 }
 
-// Annotate gives the names in a match their meaning. Sets may be nil, which knows no set. The error is a
-// *[SyntaxError]; it wraps [ErrNotUnderstood] if the match names a symbol that the table lacks.
+func newCondition(root condition, nominal bool) *Condition {
+	return &Condition{root: root, quick: quick(root), nominal: nominal}
+}
+
+// Annotate gives the names in a match their meaning. Sets may be nil, which knows no set, or [Lazy], which leaves sets to
+// evaluation. The error is a *[SyntaxError]; it wraps [ErrNotUnderstood] if the match names a symbol that the table lacks.
 func (m *Match) Annotate(table *Symbols, sets Sets) (*Condition, error) {
 	return m.annotate(&annotator{text: m.Text, table: table, sets: sets})
 }
@@ -21,7 +27,7 @@ func (m *Match) Annotate(table *Symbols, sets Sets) (*Condition, error) {
 func (m *Match) annotate(a *annotator) (c *Condition, err error) {
 	defer recoverSyntax(&err)
 	root := a.node(m.Root, false)
-	return &Condition{root: root, nominal: a.nominal}, nil
+	return newCondition(root, a.nominal), nil
 }
 
 // Both is the conjunction of two conditions; either may be nil.
@@ -32,7 +38,7 @@ func Both(a, b *Condition) *Condition {
 	case b == nil:
 		return a
 	}
-	return &Condition{root: allOf{a.root, b.root}, nominal: a.nominal || b.nominal}
+	return newCondition(allOf{a.root, b.root}, a.nominal || b.nominal)
 }
 
 type annotator struct {
@@ -119,7 +125,8 @@ func (a *annotator) resolve(f Field) Ref {
 
 // compare makes the condition of a comparison, with its prerequisites.
 func (a *annotator) compare(r Ref, op Op, values Values, negated bool, at Span) condition {
-	t := &test{ref: r, op: op}
+	t := newTest(r, op)
+	t.said = !a.implied
 	for _, c := range values.Items {
 		a.addConstant(t, c)
 	}
@@ -131,16 +138,20 @@ func (a *annotator) compare(r Ref, op Op, values Values, negated bool, at Span) 
 	if t.empty() {
 		return fixed(t.op == NotEqual) // whatever the packet is: not even prerequisites are asked
 	}
+	t.finish()
 	switch s := r.Symbol; {
 	case s.Predicate != "":
-		return t.predicate()
+		return a.predicate(t, at)
 	case s.Field == nil:
 		a.fail(at, "Field %s can only be written.", s.Name)
 		return nil
-	case len(s.needs) > 0:
+	case len(s.needs) == 0:
+		return t
+	case t.op == NotEqual && t.onlyLazy():
+		return anyOf{append(append(allOf{}, s.needs...), t), &empty{t}}
+	default:
 		return append(append(allOf{}, s.needs...), t)
 	}
-	return t
 }
 
 // addConstant adds a constant to a test, and checks that the field can be compared with it.
@@ -172,17 +183,22 @@ func (a *annotator) addConstant(t *test, c Constant) {
 		width = set.bits
 	case Integer:
 		all := flow.Ones(t.ref.Bits)
-		w := want{constant: c, value: c.Value.And(all), mask: all}
+		value, mask := c.Value.And(all), all
 		if c.Masked {
-			w.mask = c.Mask.And(all)
-			w.value = w.value.And(w.mask)
+			mask = c.Mask.And(all)
+			value = value.And(mask)
 		}
-		t.wants = append(t.wants, w)
+		t.wants = append(t.wants, want{constant: c, value: low(value), mask: low(mask)})
 		width = c.width()
 	}
 	if width > s.Bits {
-		a.fail(c.Span, "%d-bit constant is not compatible with %d-bit field %s.", width, s.Bits, s.Name)
+		a.fail(c.Span, "%s", tooWide(width, s))
 	}
+}
+
+// tooWide says that a constant of so many bits cannot be compared with a symbol.
+func tooWide(bits int, s *Symbol) string {
+	return fmt.Sprintf("%d-bit constant is not compatible with %d-bit field %s.", bits, s.Bits, s.Name)
 }
 
 func (a *annotator) addressSet(name string) (*AddressSet, bool) {
@@ -237,25 +253,39 @@ func (a *annotator) checkSense(r Ref, op Op, values Values, negated bool, at Spa
 	}
 }
 
-// empty reports whether there is nothing to compare with: all constants are sets without members.
+// empty reports whether there is nothing to compare with: all constants are sets that are known to be without members.
 func (t *test) empty() bool {
 	return len(t.wants)+len(t.ports) == 0 &&
-		!slices.ContainsFunc(t.sets, func(s *AddressSet) bool { return s.Len() > 0 }) &&
-		!slices.ContainsFunc(t.groups, func(g *PortGroup) bool { return g.Len() > 0 })
+		!slices.ContainsFunc(t.sets, func(s *AddressSet) bool { return s.lazy || s.Len() > 0 }) &&
+		!slices.ContainsFunc(t.groups, func(g *PortGroup) bool { return g.lazy || g.Len() > 0 })
+}
+
+// onlyLazy reports whether there may be nothing to compare with, which will be seen when the sets are known.
+func (t *test) onlyLazy() bool {
+	return len(t.wants) == 0 && !slices.ContainsFunc(t.sets, func(s *AddressSet) bool { return !s.lazy && s.Len() > 0 })
 }
 
 // predicate replaces a test of a predicate by what it stands for.
-func (t *test) predicate() condition {
-	var c []condition
+func (a *annotator) predicate(t *test, at Span) condition {
+	values := make([]bool, 0, len(t.wants))
 	for _, w := range t.wants {
-		if (w.value.Lo == 1) == (t.op == Equal) {
+		values = append(values, w.value.lo == 1)
+	}
+	for _, set := range t.sets {
+		if set.lazy {
+			a.fail(at, "Predicate %s cannot be compared with an address set that is not loaded.", t.ref.Symbol.Name)
+		}
+		for _, c := range set.members() {
+			values = append(values, c.Value.Lo&1 == 1)
+		}
+	}
+	var c []condition
+	for _, v := range values {
+		if v == (t.op == Equal) {
 			c = append(c, t.ref.Symbol.meaning)
 		} else {
 			c = append(c, inverse{t.ref.Symbol.meaning})
 		}
-	}
-	for _, set := range t.sets {
-		c = append(c, &test{ref: t.ref, op: t.op, sets: []*AddressSet{set}})
 	}
 	if len(c) == 1 {
 		return c[0]

@@ -12,7 +12,7 @@ func (a Actions) Annotate(text string, table *Symbols) (needs *Condition, err er
 	if len(c.needs) == 0 {
 		return nil, nil
 	}
-	return &Condition{root: c.needs, nominal: true}, nil
+	return newCondition(c.needs, true), nil
 }
 
 type checker struct {

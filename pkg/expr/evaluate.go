@@ -1,6 +1,8 @@
 package expr
 
 import (
+	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -15,44 +17,41 @@ type Env interface {
 	Resident(port string) bool
 }
 
+// A Fetcher is an Env that brings sets when an evaluation comes to them. Matches that were annotated with [Lazy] need it.
+type Fetcher interface {
+	Env
+	// AddressSet returns a set, nil if there is none of that name.
+	AddressSet(name string) (*AddressSet, error)
+	// InGroup reports whether a port is in a port group. The error is ErrNoGroup if there is none of that name.
+	InGroup(port, group string) (bool, error)
+}
+
+// ErrNoGroup says that there is no port group of a name.
+var ErrNoGroup = errors.New("no such port group")
+
 // Matches reports whether a packet meets the condition. Env may be nil: then no port has a name, and none is resident.
-func (c *Condition) Matches(p *flow.Flow, env Env) bool { return c.root.holds(p, env) }
-
-// A Decision is a leaf of the match on which an answer rests.
-type Decision struct {
-	Leaf  Node // its Range says where it stands
-	Holds bool
-	Tests []Test // what decided inside it
+// If a set cannot be had, the answer is false; [Condition.Holds] tells.
+func (c *Condition) Matches(p *flow.Flow, env Env) bool {
+	e := asker{env: env}
+	return e.holds(c.quick, p) && e.err == nil
 }
 
-// A Test is a comparison that was made: the one that a leaf says, or one that it implies.
-type Test struct {
-	Ref   Ref        // the field; Ref.Symbol is nil if there is none
-	Found flow.Value // what the packet has there
-	Holds bool
-
-	made condition
+// Holds is Matches with errors. They are what a [Fetcher] returned, or a *[SyntaxError] if the match is not valid with
+// the sets as they are: then ovn-controller ignores the flow.
+func (c *Condition) Holds(p *flow.Flow, env Env) (bool, error) {
+	e := asker{env: env}
+	holds := e.holds(c.quick, p)
+	return holds && e.err == nil, e.err
 }
 
-// String writes the comparison: ip.proto == 6.
-func (t Test) String() string { return t.made.String() }
-
-// Evaluate is Matches with the leaves that decided.
-func (c *Condition) Evaluate(p *flow.Flow, env Env) (bool, []Decision) {
-	var d decider
-	d.p, d.env = p, env
-	holds := d.decide(c.root)
-	return holds, d.decisions
-}
+// Never reports whether no packet can meet the condition, as far as that is seen without looking into sets.
+func (c *Condition) Never() bool { return c.quick == fixed(false) }
 
 // String writes the annotated match.
 func (c *Condition) String() string { return c.root.String() }
 
-// A condition is a node of an annotated match: allOf, anyOf, inverse, fixed, *leaf, *test or *residence.
-type condition interface {
-	holds(p *flow.Flow, env Env) bool
-	String() string
-}
+// A condition is a node of an annotated match: allOf, anyOf, inverse, fixed, *leaf, *test, *empty or *residence.
+type condition interface{ String() string }
 
 type (
 	allOf   []condition
@@ -73,154 +72,234 @@ type residence struct {
 	want bool
 }
 
+// An empty holds if all sets of a test, which are not known yet, are without members.
+type empty struct{ of *test }
+
 // A test compares a field with constants: with any of them.
 type test struct {
 	ref    Ref
+	cut    number // the bits of ref, moved down
 	op     Op
 	wants  []want
+	many   *AddressSet // of the wants, if there are many
 	sets   []*AddressSet
 	ports  []string
 	groups []*PortGroup
+	said   bool // by the match itself: not by a prerequisite, nor inside a predicate
 }
 
 // A want is an integer constant, cut to the width of the field.
 type want struct {
 	constant    Constant
-	value, mask flow.Value
+	value, mask number
 }
 
-func (c allOf) holds(p *flow.Flow, env Env) bool {
-	for _, o := range c {
-		if !o.holds(p, env) {
-			return false
-		}
+// manyWants is the number of constants from which on they are looked up, not gone through.
+const manyWants = 8
+
+func newTest(r Ref, op Op) *test { return &test{ref: r, op: op, cut: low(flow.Ones(r.width()))} }
+
+// finish prepares a test that has all of its constants.
+func (t *test) finish() {
+	if len(t.wants) < manyWants || t.op.ordered() {
+		return
 	}
-	return true
-}
-
-func (c anyOf) holds(p *flow.Flow, env Env) bool {
-	for _, o := range c {
-		if o.holds(p, env) {
-			return true
-		}
+	t.many = &AddressSet{}
+	for _, w := range t.wants {
+		c := w.constant
+		c.Masked, c.Value, c.Mask = true, w.value.flow(), w.mask.flow()
+		t.many.add(c)
 	}
-	return false
+	t.many.sort()
 }
 
-func (c inverse) holds(p *flow.Flow, env Env) bool { return !c.of.holds(p, env) }
-
-func (c fixed) holds(*flow.Flow, Env) bool { return bool(c) }
-
-func (c *residence) holds(_ *flow.Flow, env Env) bool {
-	return (env != nil && env.Resident(c.port)) == c.want
+// constants are what the field is compared with.
+func (t *test) constants() []Constant {
+	var all []Constant
+	for _, w := range t.wants {
+		all = append(all, w.constant)
+	}
+	for _, s := range t.sets {
+		all = append(all, Constant{Kind: AddressSets, Text: s.name})
+	}
+	for _, p := range t.ports {
+		all = append(all, Constant{Kind: String, Text: p})
+	}
+	for _, g := range t.groups {
+		all = append(all, Constant{Kind: PortGroups, Text: g.name})
+	}
+	return all
 }
 
-func (t *test) holds(p *flow.Flow, env Env) bool {
+// read is what a packet has in the field, moved down to bit 0.
+func (t *test) read(p *flow.Flow) number {
+	hi, lo := p.Words(t.ref.Field)
+	if t.ref.Lo == 0 {
+		return number{hi, lo}.and(t.cut)
+	}
+	return number{hi, lo}.down(t.ref.Lo).and(t.cut)
+}
+
+// An asker evaluates conditions. It keeps the first error; what it returns after one has no meaning.
+type asker struct {
+	env Env
+	err error
+}
+
+func (e *asker) holds(c condition, p *flow.Flow) bool {
+	switch c := c.(type) {
+	case *test:
+		return e.test(c, p)
+	case allOf:
+		for _, o := range c {
+			if !e.holds(o, p) {
+				return false
+			}
+		}
+		return true
+	case anyOf:
+		for _, o := range c {
+			if e.holds(o, p) {
+				return true
+			}
+		}
+		return false
+	case inverse:
+		return !e.holds(c.of, p)
+	case fixed:
+		return bool(c)
+	case *leaf:
+		return e.holds(c.condition, p)
+	case *residence:
+		return (e.env != nil && e.env.Resident(c.port)) == c.want
+	case *empty:
+		return e.empty(c.of)
+	}
+	panic("expr: a condition of no kind")
+}
+
+func (e *asker) test(t *test, p *flow.Flow) bool {
 	if t.ref.Symbol.IsString() {
-		return t.names(p, env) == (t.op == Equal)
+		return e.names(t, p) == (t.op == Equal)
 	}
-	v := t.ref.Get(p)
+	n := t.read(p)
 	if t.op.ordered() {
-		return t.op.compares(v, t.wants[0].value)
+		return t.op.compares(n.compare(t.wants[0].value))
 	}
-	return t.finds(v) == (t.op == Equal)
+	return e.finds(t, n) == (t.op == Equal)
 }
 
 // finds reports whether a value is one of the constants.
-func (t *test) finds(v flow.Value) bool {
-	for i := range t.wants {
-		w := &t.wants[i]
-		if v.Lo&w.mask.Lo == w.value.Lo && v.Hi&w.mask.Hi == w.value.Hi {
+func (e *asker) finds(t *test, n number) bool {
+	if t.many != nil {
+		if t.many.has(n) {
 			return true
+		}
+	} else {
+		for i := range t.wants {
+			w := &t.wants[i]
+			if n.lo&w.mask.lo == w.value.lo && n.hi&w.mask.hi == w.value.hi {
+				return true
+			}
 		}
 	}
 	for _, s := range t.sets {
-		if _, ok := s.Find(v); ok {
+		if s = e.fetched(s, t.ref.Symbol); s != nil && s.has(n) {
 			return true
 		}
 	}
 	return false
 }
 
+// fetched returns a set with its members, nil if it cannot be had.
+func (e *asker) fetched(s *AddressSet, of *Symbol) *AddressSet {
+	if !s.lazy || e.err != nil {
+		return s
+	}
+	f, ok := e.env.(Fetcher)
+	if !ok {
+		e.err = fmt.Errorf("address set %s: not loaded", s.name)
+		return nil
+	}
+	set, err := f.AddressSet(s.name)
+	switch {
+	case err != nil:
+		e.err = fmt.Errorf("address set %s: %w", s.name, err)
+		return nil
+	case set == nil:
+		e.err = syntaxAt("$"+s.name, Span{0, 1 + len(s.name)}, "expecting address set name")
+		return nil
+	case set.bits > of.Bits:
+		e.err = &SyntaxError{Text: "$" + s.name, Span: Span{0, 1 + len(s.name)}, Msg: tooWide(set.bits, of)}
+		return nil
+	}
+	return set
+}
+
+// empty reports whether all sets of a test, which has nothing else, are without members.
+func (e *asker) empty(t *test) bool {
+	return !slices.ContainsFunc(t.sets, func(s *AddressSet) bool {
+		set := e.fetched(s, t.ref.Symbol)
+		return set == nil || set.Len() > 0
+	})
+}
+
 // names reports whether the port whose key the field holds is one of the constants.
-func (t *test) names(p *flow.Flow, env Env) bool {
-	if env == nil {
+func (e *asker) names(t *test, p *flow.Flow) bool {
+	if e.env == nil {
 		return false
 	}
-	name, ok := env.PortName(t.ref.Get(p).Lo)
-	return ok && (slices.Contains(t.ports, name) ||
-		slices.ContainsFunc(t.groups, func(g *PortGroup) bool { return g.Has(name) }))
-}
-
-// compares reports whether v stands in the relation to w.
-func (o Op) compares(v, w flow.Value) bool {
-	less := v.Hi < w.Hi || v.Hi == w.Hi && v.Lo < w.Lo
-	more := w.Hi < v.Hi || v.Hi == w.Hi && w.Lo < v.Lo
-	switch o {
-	case Less:
-		return less
-	case LessEqual:
-		return !more
-	case Greater:
-		return more
-	case GreaterEqual:
-		return !less
-	case NotEqual:
-		return less || more
+	name, ok := e.env.PortName(t.read(p).lo)
+	if !ok {
+		return false
 	}
-	return !less && !more
-}
-
-// A decider collects the leaves on which an answer rests.
-type decider struct {
-	p         *flow.Flow
-	env       Env
-	decisions []Decision
-	tests     []Test
-}
-
-// decide evaluates a condition and keeps the decisions that its answer rests on.
-func (d *decider) decide(c condition) bool {
-	switch c := c.(type) {
-	case allOf:
-		return d.decideAll(c, true)
-	case anyOf:
-		return d.decideAll(c, false)
-	case inverse:
-		return !d.decide(c.of)
-	case *leaf:
-		at := len(d.tests)
-		holds := d.decide(c.condition)
-		d.decisions = append(d.decisions, Decision{c.node, holds, slices.Clone(d.tests[at:])})
-		d.tests = d.tests[:at]
-		return holds
-	}
-	holds := c.holds(d.p, d.env)
-	t := Test{Holds: holds, made: c}
-	if c, ok := c.(*test); ok {
-		t.Ref, t.Found = c.ref, c.ref.Get(d.p)
-	}
-	d.tests = append(d.tests, t)
-	return holds
-}
-
-// decideAll evaluates operands. If one differs from usual (true of a conjunction), the answer rests on those that do.
-func (d *decider) decideAll(operands []condition, usual bool) bool {
-	decisions, tests := len(d.decisions), len(d.tests)
-	differ := false
-	for _, o := range operands {
-		fromDecisions, fromTests := len(d.decisions), len(d.tests)
-		holds := d.decide(o)
-		switch {
-		case holds == usual && differ:
-			d.decisions, d.tests = d.decisions[:fromDecisions], d.tests[:fromTests]
-		case holds != usual && !differ:
-			differ = true
-			d.decisions = slices.Delete(d.decisions, decisions, fromDecisions)
-			d.tests = slices.Delete(d.tests, tests, fromTests)
+	for _, port := range t.ports {
+		if port == name {
+			return true
 		}
 	}
-	return differ != usual
+	for _, g := range t.groups {
+		if e.inGroup(g, name) {
+			return true
+		}
+	}
+	return false
+}
+
+func (e *asker) inGroup(g *PortGroup, port string) bool {
+	if !g.lazy {
+		return g.Has(port)
+	}
+	f, ok := e.env.(Fetcher)
+	if !ok {
+		e.err = fmt.Errorf("port group %s: not loaded", g.name)
+		return false
+	}
+	in, err := f.InGroup(port, g.name)
+	switch {
+	case errors.Is(err, ErrNoGroup):
+		e.err = syntaxAt("@"+g.name, Span{0, 1 + len(g.name)}, "expecting port group name")
+	case err != nil:
+		e.err = fmt.Errorf("port group %s: %w", g.name, err)
+	}
+	return in && err == nil
+}
+
+// compares reports whether the operator allows a way in which a value compares with its constant: below 0 for less.
+func (o Op) compares(way int) bool {
+	switch o {
+	case Less:
+		return way < 0
+	case LessEqual:
+		return way <= 0
+	case Greater:
+		return way > 0
+	case GreaterEqual:
+		return way >= 0
+	case NotEqual:
+		return way != 0
+	}
+	return way == 0
 }
 
 func (c allOf) String() string { return joinConditions(c, " && ", "1") }
@@ -231,6 +310,14 @@ func (c inverse) String() string { return "!(" + c.of.String() + ")" }
 
 func (c fixed) String() string { return (&Literal{True: bool(c)}).String() }
 
+func (c *empty) String() string {
+	names := make([]string, len(c.of.sets))
+	for i, s := range c.of.sets {
+		names[i] = "$" + s.name
+	}
+	return "/* without members: " + strings.Join(names, ", ") + " */ 1"
+}
+
 func (c *residence) String() string {
 	return word(c.want, "", "!") + (&Resident{Port: c.port}).String()
 }
@@ -238,21 +325,9 @@ func (c *residence) String() string {
 // String writes the test as a match has it.
 func (t *test) String() string {
 	if t.ref.Bits == 1 && len(t.wants) == 1 && len(t.sets) == 0 && !t.op.ordered() && !t.wants[0].constant.Masked {
-		return word((t.wants[0].value.Lo == 1) == (t.op == Equal), "", "!") + t.ref.String()
+		return word((t.wants[0].value.lo == 1) == (t.op == Equal), "", "!") + t.ref.String()
 	}
-	v := Values{}
-	for _, w := range t.wants {
-		v.Items = append(v.Items, w.constant)
-	}
-	for _, s := range t.sets {
-		v.Items = append(v.Items, Constant{Kind: AddressSets, Text: s.name})
-	}
-	for _, p := range t.ports {
-		v.Items = append(v.Items, Constant{Kind: String, Text: p})
-	}
-	for _, g := range t.groups {
-		v.Items = append(v.Items, Constant{Kind: PortGroups, Text: g.name})
-	}
+	v := Values{Items: t.constants()}
 	v.Braces = len(v.Items) > 1
 	return t.ref.String() + " " + t.op.String() + " " + v.String()
 }

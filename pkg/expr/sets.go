@@ -1,9 +1,7 @@
 package expr
 
 import (
-	"cmp"
 	"slices"
-	"sort"
 	"strings"
 
 	"github.com/ovnctl/ovnctl/pkg/flow"
@@ -18,27 +16,35 @@ type Sets interface {
 	PortGroup(name string) (*PortGroup, bool)
 }
 
+// Lazy are sets of which only names are known: all names. Matches annotated with them are evaluated in an Env that is a
+// [Fetcher], which is asked when an evaluation comes to a set.
+var Lazy Sets = lazySets{}
+
+type lazySets struct{}
+
+func (lazySets) AddressSet(name string) (*AddressSet, bool) {
+	return &AddressSet{name: name, lazy: true}, true
+}
+
+func (lazySets) PortGroup(name string) (*PortGroup, bool) {
+	return &PortGroup{name: name, lazy: true}, true
+}
+
 // An AddressSet is a set of addresses and prefixes, made once and shared by all conditions that refer to it.
 type AddressSet struct {
 	name    string
-	size    int
 	byMask  []maskGroup
+	size    int
 	bits    int      // the widest member's width
+	lazy    bool     // only the name is known
 	Invalid []string // what was given and is no integer; ovn-controller leaves it out as well
 }
 
 // A maskGroup holds the members that have one mask and are written in one way. There may be many thousand.
 type maskGroup struct {
 	like   Constant // but for its value
-	mask   flow.Value
+	mask   number
 	values []number // sorted
-}
-
-// A number is an integer of 128 bits.
-type number struct{ hi, lo uint64 }
-
-func (n number) compare(m number) int {
-	return cmp.Or(cmp.Compare(n.hi, m.hi), cmp.Compare(n.lo, m.lo))
 }
 
 // NewAddressSet makes an address set of texts such as "10.0.0.1", "fd00::/64" and "0a:00:00:00:00:01".
@@ -50,31 +56,36 @@ func NewAddressSet(name string, addresses []string) *AddressSet {
 			s.Invalid = append(s.Invalid, text)
 			continue
 		}
-		s.size++
-		s.bits = max(s.bits, c.width())
 		s.add(c)
 	}
-	for i := range s.byMask {
-		g := &s.byMask[i]
-		slices.SortFunc(g.values, number.compare)
-		g.values = slices.Clip(slices.Compact(g.values))
-	}
+	s.sort()
 	return s
 }
 
 func (s *AddressSet) add(c Constant) {
-	mask := flow.Ones(128)
+	s.bits = max(s.bits, c.width())
+	mask := number{^uint64(0), ^uint64(0)}
 	if c.Masked {
-		mask = c.Mask
+		mask = low(c.Mask)
 	}
-	value := c.Value.And(mask)
+	value := low(c.Value).and(mask)
 	c.Value, c.Span = flow.Value{}, Span{}
 	i := slices.IndexFunc(s.byMask, func(g maskGroup) bool { return g.like == c })
 	if i < 0 {
 		i = len(s.byMask)
 		s.byMask = append(s.byMask, maskGroup{like: c, mask: mask})
 	}
-	s.byMask[i].values = append(s.byMask[i].values, number{value.Hi, value.Lo})
+	s.byMask[i].values = append(s.byMask[i].values, value)
+}
+
+// sort makes the set ready to be asked.
+func (s *AddressSet) sort() {
+	for i := range s.byMask {
+		g := &s.byMask[i]
+		slices.SortFunc(g.values, number.compare)
+		g.values = slices.Clip(slices.Compact(g.values))
+		s.size += len(g.values)
+	}
 }
 
 // parseConstant reads a text that is one constant.
@@ -98,25 +109,31 @@ func (s *AddressSet) Len() int { return s.size }
 // Find returns a member that an address is or lies in.
 func (s *AddressSet) Find(address flow.Value) (Constant, bool) {
 	for i := range s.byMask {
-		g := &s.byMask[i]
-		n := number{address.Hi & g.mask.Hi, address.Lo & g.mask.Lo}
-		if at := g.search(n); at < len(g.values) && g.values[at] == n {
-			return g.member(at), true
+		if at, ok := s.byMask[i].find(low(address)); ok {
+			return s.byMask[i].member(at), true
 		}
 	}
 	return Constant{}, false
 }
 
-// search returns where a number is, or would be, among the values.
-func (g *maskGroup) search(n number) int {
-	return sort.Search(len(g.values), func(i int) bool {
-		return g.values[i].hi > n.hi || g.values[i].hi == n.hi && g.values[i].lo >= n.lo
-	})
+// has reports whether a number is a member or lies in one.
+func (s *AddressSet) has(n number) bool {
+	for i := range s.byMask {
+		if _, ok := s.byMask[i].find(n); ok {
+			return true
+		}
+	}
+	return false
+}
+
+// find looks a number up under the mask.
+func (g *maskGroup) find(n number) (at int, ok bool) {
+	return slices.BinarySearchFunc(g.values, n.and(g.mask), number.compare)
 }
 
 func (g *maskGroup) member(i int) Constant {
 	c := g.like
-	c.Value = flow.Value{Hi: g.values[i].hi, Lo: g.values[i].lo}
+	c.Value = g.values[i].flow()
 	return c
 }
 
@@ -136,6 +153,7 @@ func (s *AddressSet) members() []Constant {
 type PortGroup struct {
 	name  string
 	ports map[string]bool
+	lazy  bool // only the name is known
 }
 
 // NewPortGroup makes a port group.

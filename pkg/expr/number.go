@@ -1,0 +1,48 @@
+package expr
+
+import (
+	"cmp"
+	"math/bits"
+
+	"github.com/ovnctl/ovnctl/pkg/flow"
+)
+
+// A number is an integer of 128 bits, as wide as the fields of the languages are: a flow.Value that is quick to compare.
+type number struct{ hi, lo uint64 }
+
+// low are the low bits of a value.
+func low(v flow.Value) number { return number{v.Hi, v.Lo} }
+
+func (n number) flow() flow.Value { return flow.Value{Hi: n.hi, Lo: n.lo} }
+
+func (n number) and(m number) number { return number{n.hi & m.hi, n.lo & m.lo} }
+
+func (n number) or(m number) number { return number{n.hi | m.hi, n.lo | m.lo} }
+
+func (n number) xor(m number) number { return number{n.hi ^ m.hi, n.lo ^ m.lo} }
+
+func (n number) isZero() bool { return n == number{} }
+
+// ones is the number of bits that are set.
+func (n number) ones() int { return bits.OnesCount64(n.hi) + bits.OnesCount64(n.lo) }
+
+func (n number) up(by int) number {
+	if by >= 64 {
+		return number{hi: n.lo << (by - 64)}
+	}
+	return number{n.hi<<by | n.lo>>(64-by), n.lo << by}
+}
+
+func (n number) down(by int) number {
+	if by >= 64 {
+		return number{lo: n.hi >> (by - 64)}
+	}
+	return number{n.hi >> by, n.lo>>by | n.hi<<(64-by)}
+}
+
+func (n number) compare(m number) int {
+	if n.hi != m.hi {
+		return cmp.Compare(n.hi, m.hi)
+	}
+	return cmp.Compare(n.lo, m.lo)
+}
