@@ -218,13 +218,16 @@ func (w *walker) ctCommit(in *instruction) control {
 	f := w.run.fields
 	t := f.tuple(&w.packet)
 	c, _ := w.commit(w.zone(), t, t)
-	// The body runs on the fields of a packet that stands for the connection.
-	carrier := *w
-	carrier.visit = &Visit{}
-	f.ctMark.Set(&carrier.packet, flow.Uint(uint64(c.Mark)))
-	f.ctLabel.Set(&carrier.packet, c.Label)
-	carrier.execute(in.body)
-	c.Mark, c.Label = uint32(f.ctMark.Get(&carrier.packet).Lo), f.ctLabel.Get(&carrier.packet)
+	// The body runs on the fields of the packet, which stand for the connection's.
+	mark, label := f.ctMark.Get(&w.packet), f.ctLabel.Get(&w.packet)
+	f.ctMark.Set(&w.packet, flow.Uint(uint64(c.Mark)))
+	f.ctLabel.Set(&w.packet, c.Label)
+	w.silent = true
+	w.execute(in.body)
+	w.silent = false
+	c.Mark, c.Label = uint32(f.ctMark.Get(&w.packet).Lo), f.ctLabel.Get(&w.packet)
+	f.ctMark.Set(&w.packet, mark)
+	f.ctLabel.Set(&w.packet, label)
 	for _, p := range in.action.(*expr.CTCommit).Old {
 		c.commitOld(p)
 	}

@@ -30,8 +30,9 @@ type run struct {
 	way         *Way
 	connections *Connections
 	chooser     Chooser
-	steps       int
+	taken       int   // steps
 	err         error // something could not be read: the way is given up
+	memory
 
 	chassis  *lflow.Chassis // of resident
 	resident lflow.Resident
@@ -63,6 +64,7 @@ type walker struct {
 	about *Tuple
 	// The connection that the packet was last found to belong to.
 	connection *Connection
+	silent     bool // changes are not those of the packet
 }
 
 // enter starts the way.
@@ -146,10 +148,10 @@ func (w *walker) limit(detail string) control {
 func (w *walker) tables(table int) {
 	v, r := w.visit, w.run
 	if v.Steps == nil {
-		v.Steps = make([]Step, 0, 32)
+		r.claim(v)
 	}
 	for r.err == nil {
-		if r.steps++; r.steps > maxSteps {
+		if r.taken++; r.taken > maxSteps {
 			w.limit("the packet passes too many tables")
 			return
 		}
@@ -278,7 +280,7 @@ func (w *walker) finish() {
 
 // step is the one that is being taken; nil in the body of a nested action before its first table.
 func (w *walker) step() *Step {
-	if n := len(w.visit.Steps); n > 0 {
+	if n := len(w.visit.Steps); n > 0 && !w.silent {
 		return &w.visit.Steps[n-1]
 	}
 	return nil
@@ -306,7 +308,7 @@ func (w *walker) set(r expr.Ref, v flow.Value) {
 // changed keeps a change. What happens before the first table of a visit is part of the packet that it starts with.
 func (w *walker) changed(r expr.Ref, from, to flow.Value) {
 	if s := w.step(); s != nil {
-		s.Changes = append(s.Changes, Change{r, from, to})
+		s.Changes = w.run.keep(s.Changes, Change{r, from, to})
 	}
 }
 
