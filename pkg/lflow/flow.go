@@ -3,7 +3,8 @@ package lflow
 import (
 	"cmp"
 	"context"
-	"slices"
+	"strings"
+	"sync"
 
 	"github.com/ovnctl/ovnctl/pkg/expr"
 	"github.com/ovnctl/ovnctl/pkg/flow"
@@ -17,19 +18,25 @@ const (
 	Egress  = "egress"
 )
 
-// A Flow is a logical flow.
+// A Flow is a logical flow. There is one for each row, however many packets hit it; of a row with template variables one
+// for each chassis.
 type Flow struct {
 	Row sb.LogicalFlow
 
 	condition *expr.Condition
 	actions   expr.Actions
-	err       error // it is not understood
+	needs     *expr.Condition // prerequisites of the actions; nil if there are none
+	err       error           // it is not understood
+
+	once    sync.Once
+	program any
 }
 
 // Stage is the stage-name of the flow's table, such as ls_in_acl_eval.
 func (f *Flow) Stage() string { return f.Row.ExternalIDs["stage-name"] }
 
-// Condition is what a packet has to meet; the prerequisites of the actions are part of it.
+// Condition is what a packet has to meet; the prerequisites of the actions are part of it. It is nil if the flow is not
+// understood.
 func (f *Flow) Condition() *expr.Condition { return f.condition }
 
 // Actions are what the flow does.
@@ -38,11 +45,24 @@ func (f *Flow) Actions() expr.Actions { return f.actions }
 // Err says why the flow is not understood; nil if it is.
 func (f *Flow) Err() error { return f.err }
 
+// Program keeps what the caller makes of the flow: compile is called the first time. There is one program a flow, so
+// that all callers have to make the same.
+func (f *Flow) Program(compile func(*Flow) any) any {
+	f.once.Do(func() { f.program = compile(f) })
+	return f.program
+}
+
+// Explain says on which parts of its match the answer of a flow rests, for a packet in a datapath.
+func (f *Flow) Explain(d *Datapath, p *flow.Flow, resident Resident) (holds bool, why []expr.Decision) {
+	return f.condition.Evaluate(p, newEnvironment(context.Background(), d, resident))
+}
+
 // A Table is one table of a datapath.
 type Table struct {
 	Datapath *Datapath
-	Pipeline string // Ingress or Egress
-	ID       int    // 0 is the first of the pipeline
+	Pipeline string   // Ingress or Egress
+	ID       int      // 0 is the first of the pipeline
+	Chassis  *Chassis // gives template variables their values; nil leaves flows that have some not understood
 }
 
 // A Hit is what a packet meets in a table.
@@ -56,26 +76,30 @@ type Hit struct {
 // A Resident says whether a port resides on the chassis that a packet is on.
 type Resident func(port string) bool
 
-type flowSet map[Table][]*Flow // with a nil Datapath; by falling priority
-
-// Lookup finds the flow that a packet hits.
+// Lookup finds the flow that a packet hits. No lock is held while resident is called.
 func (n *Network) Lookup(ctx context.Context, t Table, p *flow.Flow, resident Resident) (Hit, error) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	flows, err := n.table(ctx, t)
+	v, err := n.view(ctx, t)
 	if err != nil {
 		return Hit{}, err
 	}
-	env := &environment{t.Datapath, resident}
+	env := newEnvironment(ctx, t.Datapath, resident)
+	candidates, err := v.candidates(env, p)
+	if err != nil {
+		return Hit{}, err
+	}
 	var h Hit
-	for _, f := range flows {
-		if h.Flow != nil && f.Row.Priority < h.Flow.Row.Priority {
+	for {
+		e := candidates.next()
+		if e == nil || h.Flow != nil && e.priority < h.Flow.Row.Priority {
 			break
 		}
+		f, err := n.hits(env, e, p, t.Chassis)
 		switch {
+		case err != nil:
+			return Hit{}, err
+		case f == nil:
 		case f.err != nil:
 			h.Unknown = append(h.Unknown, f)
-		case !f.condition.Matches(p, env):
 		case h.Flow == nil:
 			h.Flow = f
 		default:
@@ -85,109 +109,142 @@ func (n *Network) Lookup(ctx context.Context, t Table, p *flow.Flow, resident Re
 	return h, nil
 }
 
-// Explain says on which parts of its match the answer of a flow rests, for a packet in a datapath.
-func (f *Flow) Explain(d *Datapath, p *flow.Flow, resident Resident) (holds bool, why []expr.Decision) {
-	return f.condition.Evaluate(p, &environment{d, resident})
-}
-
-// table returns the flows of a table by falling priority.
-func (n *Network) table(ctx context.Context, t Table) ([]*Flow, error) {
-	d := t.Datapath
-	if err := n.loadFlows(ctx, d); err != nil {
+// Flows are all flows of a table by falling priority, as they are before any packet.
+func (n *Network) Flows(ctx context.Context, t Table) ([]*Flow, error) {
+	v, err := n.view(ctx, t)
+	if err != nil {
 		return nil, err
 	}
 	var flows []*Flow
-	for _, owner := range d.owners {
-		flows = append(flows, n.flows[owner][Table{Pipeline: t.Pipeline, ID: t.ID}]...)
+	for _, e := range v.entries() {
+		f, err := n.understood(ctx, e, t.Chassis)
+		if err != nil {
+			return nil, err
+		}
+		flows = append(flows, f)
 	}
-	slices.SortStableFunc(flows, byPriority)
 	return flows, nil
 }
 
-func byPriority(a, b *Flow) int {
-	return cmp.Or(b.Row.Priority-a.Row.Priority, cmp.Compare(a.Row.UUID, b.Row.UUID))
-}
-
-// loadFlows reads the flows of a datapath and of the groups that it is in.
-func (n *Network) loadFlows(ctx context.Context, d *Datapath) error {
-	if d.loaded {
-		return nil
+// Stage is the stage-name of a table, empty if it has no flow in the datapath.
+func (n *Network) Stage(ctx context.Context, t Table) (string, error) {
+	v, err := n.view(ctx, t)
+	if err != nil || len(v.tables) == 0 {
+		return "", err
 	}
-	if err := n.loadPorts(ctx, d); err != nil {
-		return err
-	}
-	if n.groups == nil {
-		groups, err := ovsdb.Find[sb.LogicalDPGroup](ctx, n.db)
-		if err != nil {
-			return err
-		}
-		n.groups = append([]sb.LogicalDPGroup{}, groups...)
-	}
-	owners := []ovsdb.UUID{d.Row.UUID}
-	columns := []string{"logical_datapath"}
-	for _, g := range n.groups {
-		if g.Datapaths.Has(d.Row.UUID) {
-			owners, columns = append(owners, g.UUID), append(columns, "logical_dp_group")
-		}
-	}
-	for i, owner := range owners {
-		if _, ok := n.flows[owner]; ok {
-			continue
-		}
-		rows, err := ovsdb.Find[sb.LogicalFlow](ctx, n.db, ovsdb.Where(columns[i], "==", owner))
-		if err != nil {
-			return err
-		}
-		set := flowSet{}
-		for _, row := range rows {
-			t := Table{Pipeline: row.Pipeline, ID: row.TableID}
-			set[t] = append(set[t], n.compile(ctx, row))
-		}
-		n.flows[owner] = set
-	}
-	d.owners, d.loaded = owners, true
-	return nil
-}
-
-// compile understands a flow.
-func (n *Network) compile(ctx context.Context, row sb.LogicalFlow) *Flow {
-	f := &Flow{Row: row}
-	table := expr.SymbolsOf(expr.Profile{Version: n.version, Conntrack: row.Tags["acl_ct_translation"] == "true"})
-	match, err := expr.ParseMatch(row.Match)
+	f, err := n.understood(ctx, v.tables[0].entries[0], nil)
 	if err != nil {
-		f.err = err
-		return f
+		return "", err
 	}
-	var needs *expr.Condition
+	return f.Stage(), nil
+}
+
+// An entry is a flow as it is read at first: what decides whether a packet hits it.
+type entry struct {
+	id        ovsdb.UUID
+	match     string
+	priority  int
+	conntrack bool // tagged acl_ct_translation
+
+	mu        sync.Mutex
+	condition *expr.Condition
+	err       error
+	parsed    bool
+	flow      *Flow
+	onChassis map[string]*Flow // of a flow with template variables
+}
+
+// inOrder sorts by falling priority.
+func inOrder(a, b *entry) int {
+	return cmp.Or(cmp.Compare(b.priority, a.priority), strings.Compare(string(a.id), string(b.id)))
+}
+
+// hits returns the flow of an entry if a packet hits it, or if that cannot be told since it is not understood.
+func (n *Network) hits(env *environment, e *entry, p *flow.Flow, c *Chassis) (*Flow, error) {
+	condition, err := n.parse(env.ctx, e)
+	if err == nil {
+		if !condition.Matches(p, env) {
+			return nil, env.err
+		}
+	} else if env.ctx.Err() != nil {
+		return nil, env.ctx.Err()
+	}
+	f, err := n.understood(env.ctx, e, c)
+	if err != nil || f.err != nil {
+		return f, err
+	}
+	if !f.condition.Matches(p, env) {
+		return nil, env.err
+	}
+	return f, env.err
+}
+
+// parse understands the match of an entry.
+func (n *Network) parse(ctx context.Context, e *entry) (*expr.Condition, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if !e.parsed {
+		e.condition, e.err = n.condition(ctx, e.match, e.conntrack)
+		e.parsed = ctx.Err() == nil
+	}
+	return e.condition, e.err
+}
+
+func (n *Network) condition(ctx context.Context, match string, conntrack bool) (*expr.Condition, error) {
+	m, err := expr.ParseMatch(match)
+	if err != nil {
+		return nil, err
+	}
+	return m.Annotate(n.symbols(conntrack), n.sets.in(ctx))
+}
+
+func (n *Network) symbols(conntrack bool) *expr.Symbols {
+	return expr.SymbolsOf(expr.Profile{Version: n.version, Conntrack: conntrack})
+}
+
+// understood returns the flow of an entry.
+func (n *Network) understood(ctx context.Context, e *entry, c *Chassis) (*Flow, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.flow == nil {
+		rows, err := ovsdb.Find[sb.LogicalFlow](ctx, n.db, ovsdb.Where("_uuid", "==", e.id))
+		if err != nil {
+			return nil, err
+		}
+		if len(rows) == 0 {
+			return nil, &goneError{e.id}
+		}
+		f := n.Compile(ctx, rows[0])
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		e.flow = f
+	}
+	if c == nil || !hasTemplate(&e.flow.Row) {
+		return e.flow, nil
+	}
+	return n.onChassis(ctx, e, c)
+}
+
+// A goneError says that a flow went away while the network was read.
+type goneError struct{ id ovsdb.UUID }
+
+func (e *goneError) Error() string {
+	return "Logical_Flow " + string(e.id) + " has gone while it was read: ovn-northd is at work; ask again"
+}
+
+// Compile understands a row, be it in the database or not.
+func (n *Network) Compile(ctx context.Context, row sb.LogicalFlow) *Flow {
+	f := &Flow{Row: row}
+	conntrack := row.Tags["acl_ct_translation"] == "true"
 	if f.actions, f.err = expr.ParseActions(row.Actions); f.err != nil {
 		return f
 	}
-	if needs, f.err = f.actions.Annotate(row.Actions, table); f.err != nil {
+	if f.needs, f.err = f.actions.Annotate(row.Actions, n.symbols(conntrack)); f.err != nil {
 		return f
 	}
-	if f.condition, f.err = match.Annotate(table, n.sets.in(ctx)); f.err == nil {
-		f.condition = expr.Both(f.condition, needs)
+	if f.condition, f.err = n.condition(ctx, row.Match, conntrack); f.err == nil {
+		f.condition = expr.Both(f.condition, f.needs)
 	}
 	return f
 }
-
-// An environment tells a condition what it asks about ports.
-type environment struct {
-	datapath *Datapath
-	resident Resident
-}
-
-func (e *environment) PortName(key uint64) (string, bool) {
-	if key == 0 {
-		return "none", true // OVN's name for no port
-	}
-	if p := e.datapath.byKey[int(key)]; p != nil {
-		return p.Name(), true
-	}
-	if g := e.datapath.groups[int(key)]; g != nil {
-		return g.Row.Name, true
-	}
-	return "", false
-}
-
-func (e *environment) Resident(port string) bool { return e.resident != nil && e.resident(port) }

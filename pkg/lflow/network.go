@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/ovnctl/ovnctl/pkg/expr"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
@@ -23,11 +24,10 @@ type Network struct {
 	byKey     map[int]*Datapath
 	chassis   map[ovsdb.UUID]*Chassis
 
-	mu     sync.Mutex
-	ports  map[string]*Port // by name; nil for a name that no port has
-	groups []sb.LogicalDPGroup
-	flows  map[ovsdb.UUID]flowSet // by datapath or group
+	loader
+	ports  sync.Map // name to *Port; nil for a name that no port has
 	sets   sets
+	memory memory
 }
 
 // A Chassis is a node with its tunnel endpoints.
@@ -45,11 +45,17 @@ type Datapath struct {
 	Router bool
 
 	net    *Network
-	ports  []*Port // in the order of their names; nil until they are read
+	mu     sync.Mutex // held while the contents are read
+	inside atomic.Pointer[contents]
+	views  [2][maxTables]atomic.Pointer[view]
+}
+
+// contents are what a datapath has beside flows.
+type contents struct {
+	ports  []*Port // in the order of their names
 	byKey  map[int]*Port
 	groups map[int]*Group
-	owners []ovsdb.UUID // the datapath, and the groups it is in; nil until they are known
-	loaded bool
+	owners []*owner
 }
 
 // Key is the number of the datapath in packets and tunnels.
@@ -75,10 +81,7 @@ type Group struct {
 
 // Open reads what every question needs: the datapaths, the chassis and the release of ovn-northd.
 func Open(ctx context.Context, southbound ovsdb.Reader) (*Network, error) {
-	n := &Network{
-		db: southbound, byUUID: map[ovsdb.UUID]*Datapath{}, byKey: map[int]*Datapath{}, chassis: map[ovsdb.UUID]*Chassis{},
-		ports: map[string]*Port{}, flows: map[ovsdb.UUID]flowSet{},
-	}
+	n := &Network{db: southbound, byUUID: map[ovsdb.UUID]*Datapath{}, byKey: map[int]*Datapath{}, chassis: map[ovsdb.UUID]*Chassis{}}
 	n.sets.net = n
 	var rows struct {
 		Global    []sb.Global
@@ -158,10 +161,8 @@ func (n *Network) ChassisByName(name string) *Chassis {
 
 // Port returns the port of that name, nil if there is none.
 func (n *Network) Port(ctx context.Context, name string) (*Port, error) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if p, ok := n.ports[name]; ok {
-		return p, nil
+	if p, ok := n.ports.Load(name); ok {
+		return p.(*Port), nil
 	}
 	rows, err := ovsdb.Find[sb.PortBinding](ctx, n.db, ovsdb.Where("logical_port", "==", name))
 	if err != nil {
@@ -169,36 +170,77 @@ func (n *Network) Port(ctx context.Context, name string) (*Port, error) {
 	}
 	for _, row := range rows {
 		if d := n.byUUID[row.Datapath]; d != nil {
-			if err := n.loadPorts(ctx, d); err != nil {
+			if _, err := d.contents(ctx); err != nil {
 				return nil, err
 			}
 		}
 	}
-	p := n.ports[name]
-	n.ports[name] = p
-	return p, nil
+	p, _ := n.ports.LoadOrStore(name, (*Port)(nil))
+	return p.(*Port), nil
 }
 
-// loadPorts reads the ports and multicast groups of a datapath.
-func (n *Network) loadPorts(ctx context.Context, d *Datapath) error {
-	if d.byKey != nil {
-		return nil
+// PortsOfType returns the ports of one type of all datapaths, such as localnet, in the order of their names.
+func (n *Network) PortsOfType(ctx context.Context, kind string) ([]*Port, error) {
+	rows, err := ovsdb.Find[sb.PortBinding](ctx, n.db, ovsdb.Where("type", "==", kind))
+	if err != nil {
+		return nil, err
+	}
+	var ports []*Port
+	for _, row := range rows {
+		p, err := n.Port(ctx, row.LogicalPort)
+		if err != nil {
+			return nil, err
+		}
+		if p != nil {
+			ports = append(ports, p)
+		}
+	}
+	slices.SortFunc(ports, byName)
+	return ports, nil
+}
+
+func byName(a, b *Port) int { return strings.Compare(a.Name(), b.Name()) }
+
+// contents reads the ports and multicast groups of the datapath, and which groups of datapaths it is in.
+func (d *Datapath) contents(ctx context.Context) (*contents, error) {
+	if c := d.inside.Load(); c != nil {
+		return c, nil
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if c := d.inside.Load(); c != nil {
+		return c, nil
 	}
 	var ports []sb.PortBinding
 	var groups []sb.MulticastGroup
+	var shared []datapathGroup
 	here := []ovsdb.Condition{ovsdb.Where("datapath", "==", d.Row.UUID)}
-	if err := n.db.Select(ctx, &ovsdb.Query{Rows: &ports, Where: here}, &ovsdb.Query{Rows: &groups, Where: here}); err != nil {
-		return err
+	queries := []*ovsdb.Query{{Rows: &ports, Where: here}, {Rows: &groups, Where: here}}
+	if d.net.grouped() {
+		queries = append(queries, &ovsdb.Query{Rows: &shared, Where: []ovsdb.Condition{
+			ovsdb.Where("datapaths", "includes", []ovsdb.UUID{d.Row.UUID}),
+		}})
 	}
-	d.byKey, d.groups = make(map[int]*Port, len(ports)), make(map[int]*Group, len(groups))
+	if err := d.net.db.Select(ctx, queries...); err != nil {
+		return nil, err
+	}
+	c := d.net.fill(d, ports, groups)
+	c.owners = d.net.owners(d, shared)
+	d.inside.Store(c)
+	return c, nil
+}
+
+// fill makes the ports and multicast groups of a datapath of their rows.
+func (n *Network) fill(d *Datapath, ports []sb.PortBinding, groups []sb.MulticastGroup) *contents {
+	c := &contents{byKey: make(map[int]*Port, len(ports)), groups: make(map[int]*Group, len(groups))}
 	byUUID := make(map[ovsdb.UUID]*Port, len(ports))
 	for _, row := range ports {
 		p := &Port{Row: row, Datapath: d}
-		d.ports = append(d.ports, p)
-		d.byKey[row.TunnelKey], byUUID[row.UUID], n.ports[row.LogicalPort] = p, p, p
+		c.ports = append(c.ports, p)
+		c.byKey[row.TunnelKey], byUUID[row.UUID] = p, p
+		n.ports.Store(row.LogicalPort, p)
 	}
-	byName := func(a, b *Port) int { return strings.Compare(a.Name(), b.Name()) }
-	slices.SortFunc(d.ports, byName)
+	slices.SortFunc(c.ports, byName)
 	for _, row := range groups {
 		g := &Group{Row: row}
 		for _, id := range row.Ports {
@@ -207,33 +249,50 @@ func (n *Network) loadPorts(ctx context.Context, d *Datapath) error {
 			}
 		}
 		slices.SortFunc(g.Ports, byName)
-		d.groups[row.TunnelKey] = g
+		c.groups[row.TunnelKey] = g
 	}
-	return nil
+	return c
 }
 
 // Ports are the ports of the datapath in the order of their names.
 func (d *Datapath) Ports(ctx context.Context) ([]*Port, error) {
-	d.net.mu.Lock()
-	defer d.net.mu.Unlock()
-	err := d.net.loadPorts(ctx, d)
-	return d.ports, err
+	c, err := d.contents(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return c.ports, nil
 }
 
 // PortByKey returns the port with a key in this datapath, nil if there is none.
 func (d *Datapath) PortByKey(ctx context.Context, key int) (*Port, error) {
-	d.net.mu.Lock()
-	defer d.net.mu.Unlock()
-	err := d.net.loadPorts(ctx, d)
-	return d.byKey[key], err
+	c, err := d.contents(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return c.byKey[key], nil
 }
 
 // GroupByKey returns the multicast group with a key in this datapath, nil if there is none.
 func (d *Datapath) GroupByKey(ctx context.Context, key int) (*Group, error) {
-	d.net.mu.Lock()
-	defer d.net.mu.Unlock()
-	err := d.net.loadPorts(ctx, d)
-	return d.groups[key], err
+	c, err := d.contents(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return c.groups[key], nil
+}
+
+// Groups are the multicast groups of the datapath in the order of their keys.
+func (d *Datapath) Groups(ctx context.Context) ([]*Group, error) {
+	c, err := d.contents(ctx)
+	if err != nil {
+		return nil, err
+	}
+	groups := make([]*Group, 0, len(c.groups))
+	for _, g := range c.groups {
+		groups = append(groups, g)
+	}
+	slices.SortFunc(groups, func(a, b *Group) int { return cmp.Compare(a.Row.TunnelKey, b.Row.TunnelKey) })
+	return groups, nil
 }
 
 // Peer returns the port at the other end of a patch port, nil if there is none. Of a chassisredirect port that is the

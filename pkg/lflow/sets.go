@@ -3,6 +3,7 @@ package lflow
 import (
 	"context"
 	"strings"
+	"sync"
 
 	"github.com/ovnctl/ovnctl/pkg/expr"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
@@ -11,36 +12,41 @@ import (
 
 // sets are the address sets and port groups that matches name.
 type sets struct {
-	net       *Network
-	addresses map[string]*expr.AddressSet
-	ports     map[string]*expr.PortGroup
-	ctx       context.Context
+	net *Network
+
+	mu    sync.Mutex
+	ports map[string]*expr.PortGroup
 }
 
 // in makes the sets be read under a context.
-func (s *sets) in(ctx context.Context) expr.Sets {
-	s.ctx = ctx
-	return s
+func (s *sets) in(ctx context.Context) expr.Sets { return setsIn{s, ctx} }
+
+type setsIn struct {
+	*sets
+	ctx context.Context
 }
 
-func (s *sets) AddressSet(name string) (*expr.AddressSet, bool) {
-	if s.addresses == nil {
-		rows, err := ovsdb.Find[sb.AddressSet](s.ctx, s.net.db)
-		if err != nil {
-			return nil, false
+func (s setsIn) AddressSet(name string) (*expr.AddressSet, bool) {
+	set, err := s.net.addressSet(s.ctx, name)
+	return set, err == nil && set != nil
+}
+
+// addressSet returns the address set of that name, nil if there is none.
+func (n *Network) addressSet(ctx context.Context, name string) (*expr.AddressSet, error) {
+	return recall(&n.memory.addressSets, name, func() (*expr.AddressSet, error) {
+		rows, err := ovsdb.Find[sb.AddressSet](ctx, n.db, ovsdb.Where("name", "==", name))
+		if err != nil || len(rows) == 0 {
+			return nil, err
 		}
-		s.addresses = map[string]*expr.AddressSet{}
-		for _, row := range rows {
-			s.addresses[row.Name] = expr.NewAddressSet(row.Name, row.Addresses)
-		}
-	}
-	set, ok := s.addresses[name]
-	return set, ok
+		return expr.NewAddressSet(name, rows[0].Addresses), nil
+	})
 }
 
 // PortGroup returns the ports of all datapaths that are in a group: a row KEY_NAME holds those of the datapath with that
 // key.
-func (s *sets) PortGroup(name string) (*expr.PortGroup, bool) {
+func (s setsIn) PortGroup(name string) (*expr.PortGroup, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if s.ports == nil {
 		rows, err := ovsdb.Find[sb.PortGroup](s.ctx, s.net.db)
 		if err != nil {
@@ -48,10 +54,7 @@ func (s *sets) PortGroup(name string) (*expr.PortGroup, bool) {
 		}
 		members := map[string][]string{}
 		for _, row := range rows {
-			_, group, ok := strings.Cut(row.Name, "_")
-			if !ok {
-				group = row.Name
-			}
+			group := groupName(row.Name)
 			members[group] = append(members[group], row.Ports...)
 		}
 		s.ports = map[string]*expr.PortGroup{}
@@ -62,3 +65,39 @@ func (s *sets) PortGroup(name string) (*expr.PortGroup, bool) {
 	g, ok := s.ports[name]
 	return g, ok
 }
+
+// groupName is the name of a port group in matches: a row KEY_NAME holds its ports of the datapath with that key.
+func groupName(row string) string {
+	if _, name, ok := strings.Cut(row, "_"); ok {
+		return name
+	}
+	return row
+}
+
+// groupsOf are the port groups that a port is in.
+func (n *Network) groupsOf(ctx context.Context, port string) ([]string, error) {
+	return recall(&n.memory.portGroups, port, func() ([]string, error) {
+		rows, err := ovsdb.Find[portGroupName](ctx, n.db, ovsdb.Where("ports", "includes", []string{port}))
+		var names []string
+		for _, row := range rows {
+			names = append(names, groupName(row.Name))
+		}
+		return names, err
+	})
+}
+
+// A portGroupName is a row of Port_Group without its ports.
+type portGroupName struct {
+	UUID ovsdb.UUID `ovsdb:"_uuid"`
+	Name string     `ovsdb:"name"`
+}
+
+func (portGroupName) Table() string { return sb.PortGroup{}.Table() }
+
+// AddressSets are the sets of addresses that an expression may name outside of any datapath, where there are no port
+// groups.
+func (n *Network) AddressSets(ctx context.Context) expr.Sets { return onlyAddresses{n.sets.in(ctx)} }
+
+type onlyAddresses struct{ expr.Sets }
+
+func (onlyAddresses) PortGroup(string) (*expr.PortGroup, bool) { return nil, false }

@@ -1,0 +1,58 @@
+package lflow
+
+import (
+	"context"
+	"strings"
+
+	"github.com/ovnctl/ovnctl/pkg/expr"
+	"github.com/ovnctl/ovnctl/pkg/ovsdb"
+	"github.com/ovnctl/ovnctl/pkg/sb"
+)
+
+// hasTemplate reports whether a flow differs by chassis.
+func hasTemplate(row *sb.LogicalFlow) bool {
+	return strings.Contains(row.Match, "^") || strings.Contains(row.Actions, "^")
+}
+
+// onChassis returns the flow of an entry with the values that its variables have on a chassis. It needs e.mu.
+func (n *Network) onChassis(ctx context.Context, e *entry, c *Chassis) (*Flow, error) {
+	if f := e.onChassis[c.Row.Name]; f != nil {
+		return f, nil
+	}
+	values, err := n.variables(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	value := func(name string) (string, bool) {
+		v, ok := values[name]
+		return v, ok
+	}
+	row := e.flow.Row
+	row.Match, row.Actions = expr.Expand(row.Match, value), expr.Expand(row.Actions, value)
+	f := n.Compile(ctx, row)
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	if e.onChassis == nil {
+		e.onChassis = map[string]*Flow{}
+	}
+	e.onChassis[c.Row.Name] = f
+	return f, nil
+}
+
+// variables are the values of the template variables on a chassis.
+func (n *Network) variables(ctx context.Context, c *Chassis) (map[string]string, error) {
+	return recall(&n.memory.variables, c.Row.Name, func() (map[string]string, error) {
+		values := map[string]string{}
+		if !n.db.Has("Chassis_Template_Var", "") {
+			return values, nil
+		}
+		rows, err := ovsdb.Find[sb.ChassisTemplateVar](ctx, n.db, ovsdb.Where("chassis", "==", c.Row.Name))
+		for _, row := range rows {
+			for name, v := range row.Variables {
+				values[name] = v
+			}
+		}
+		return values, err
+	})
+}
