@@ -14,11 +14,19 @@ const MaxPods = 250
 // switch for every node, a gateway router with SNAT and an external switch for every node, and one load balancer group that
 // all of them share.
 type Size struct {
-	Nodes    int
-	Pods     int // on each node, up to MaxPods
-	Services int // each with two backends
-	Policies int // network policies: a port group with a default deny and one thing allowed
+	Nodes     int
+	Pods      int // on each node, up to MaxPods
+	Services  int // each with two backends
+	NodePorts int // how many of the services every node offers on its own address as well
+	Policies  int // network policies: a port group with a default deny and one thing allowed
 }
+
+// Small and Large are deployments of some 56,000 and 610,000 logical flows. Large takes minutes to build and gigabytes of
+// memory.
+var (
+	Small = Size{Nodes: 50, Pods: 40, Services: 2000, NodePorts: 17, Policies: 100}
+	Large = Size{Nodes: 250, Pods: 40, Services: 6000, NodePorts: 206, Policies: 3000}
+)
 
 // A Pod is one of a deployment.
 type Pod struct {
@@ -54,6 +62,9 @@ func (s Size) number(i int) Pod {
 // servicePorts are the TCP ports of every service, with those of its pods.
 var servicePorts = map[uint16]uint16{80: 8080, 443: 8443}
 
+// firstNodePort is that of the first service.
+const firstNodePort = 30000
+
 // VIP is the IPv4 address of a service, from 0; it listens on TCP ports 80 and 443.
 func (Size) VIP(service int) netip.Addr { return at("10.96.0.0", 1+service) }
 
@@ -82,6 +93,7 @@ type northbound struct {
 	ops   []ovsdb.Operation
 	ports map[string]ovsdb.UUID // pods' by name
 	group ovsdb.UUID            // of load balancers
+	local []ovsdb.UUID          // load balancers of the node at hand
 	join  []ovsdb.UUID          // ports of the join switch
 	trunk routerRows            // of the cluster router
 }
@@ -95,6 +107,7 @@ func (s Size) Northbound() []ovsdb.Operation {
 	nb.trunk.ports = append(nb.trunk.ports, nb.routerPort("rtoj-ovn_cluster_router", nil, joinAddr(0)...))
 	nb.join = append(nb.join, nb.toRouter("jtor-ovn_cluster_router", "rtoj-ovn_cluster_router"))
 	for n := range s.Nodes {
+		nb.nodePorts(n)
 		nb.node(n)
 		nb.gateway(n)
 	}
@@ -163,6 +176,33 @@ func (nb *northbound) loadBalancers() {
 	nb.group = nb.add("Load_Balancer_Group", map[string]any{"name": "clusterLBGroup", "load_balancer": members})
 }
 
+// nodePorts writes the load balancers that a node has for itself.
+func (nb *northbound) nodePorts(n int) {
+	nb.local = nil
+	for i := range nb.NodePorts {
+		a, b := nb.number(2*i), nb.number(2*i+1)
+		vips := map[string]string{}
+		for f, own := range outsideAddr(n) {
+			target := backends(servicePorts[80], a.IPv4, b.IPv4)
+			if f > 0 {
+				target = backends(servicePorts[80], a.IPv6, b.IPv6)
+			}
+			vips[netip.AddrPortFrom(own.Addr(), uint16(firstNodePort+i)).String()] = target
+		}
+		name := fmt.Sprintf("%s/svc-%d", a.Namespace, i)
+		nb.local = append(nb.local, nb.add("Load_Balancer", map[string]any{
+			"name": "Service_" + name + "_TCP_node_router+switch_" + nodeName(n), "protocol": "tcp", "vips": vips,
+			"options":      map[string]string{"event": "false", "reject": "true", "skip_snat": "false", "hairpin_snat_ip": "169.254.169.5 fd69::5"},
+			"external_ids": map[string]string{"k8s.ovn.org/kind": "Service", "k8s.ovn.org/owner": name},
+		}))
+	}
+}
+
+// outsideAddr are the addresses of a node on the physical network.
+func outsideAddr(n int) []netip.Prefix {
+	return []netip.Prefix{netip.PrefixFrom(at("172.30.128.0", 10+n), 16), netip.PrefixFrom(at("fd00:172:30::8000", 10+n), 64)}
+}
+
 func backends(port uint16, a, b netip.Addr) string {
 	return netip.AddrPortFrom(a, port).String() + "," + netip.AddrPortFrom(b, port).String()
 }
@@ -186,7 +226,7 @@ func (nb *northbound) node(n int) {
 		ports = append(ports, id)
 	}
 	nb.add("Logical_Switch", map[string]any{
-		"name": name, "ports": ports, "load_balancer_group": []ovsdb.UUID{nb.group},
+		"name": name, "ports": ports, "load_balancer_group": []ovsdb.UUID{nb.group}, "load_balancer": nb.local,
 		"other_config": map[string]string{"subnet": gateway[0].Masked().String()},
 	})
 	for i, hop := range joinAddr(1 + n) {
@@ -199,7 +239,7 @@ func (nb *northbound) node(n int) {
 // gateway writes a node's gateway router with its external switch.
 func (nb *northbound) gateway(n int) {
 	name := nodeName(n)
-	router, outside := "GR_"+name, []netip.Prefix{netip.PrefixFrom(at("172.30.128.0", 10+n), 16), netip.PrefixFrom(at("fd00:172:30::8000", 10+n), 64)}
+	router, outside := "GR_"+name, outsideAddr(n)
 	ports := []ovsdb.UUID{nb.routerPort("rtoj-"+router, nil, joinAddr(1+n)...), nb.routerPort("rtoe-"+router, nil, outside...)}
 	nb.join = append(nb.join, nb.toRouter("jtor-"+router, "rtoj-"+router))
 	var routes, nats []ovsdb.UUID
@@ -210,7 +250,7 @@ func (nb *northbound) gateway(n int) {
 		nats = append(nats, nb.add("NAT", map[string]any{"type": "snat", "external_ip": outside[i].Addr().String(), "logical_ip": f.pods}))
 	}
 	nb.add("Logical_Router", map[string]any{
-		"name": router, "ports": ports, "static_routes": routes, "nat": nats, "load_balancer_group": []ovsdb.UUID{nb.group},
+		"name": router, "ports": ports, "static_routes": routes, "nat": nats, "load_balancer_group": []ovsdb.UUID{nb.group}, "load_balancer": nb.local,
 		"options": map[string]string{"chassis": name, "lb_force_snat_ip": "router_ip", "snat-ct-zone": "0", "always_learn_from_arp_request": "false", "dynamic_neigh_routers": "true"},
 	})
 	nb.add("Logical_Switch", map[string]any{"name": "ext_" + name, "ports": []ovsdb.UUID{
