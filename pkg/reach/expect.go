@@ -2,6 +2,7 @@ package reach
 
 import (
 	"bufio"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -265,6 +266,7 @@ func (e *expectations) compare(r *Result) *Expectation {
 			out.Differences = append(out.Differences, Difference{p, rule.Expected, rule.Line})
 		}
 	}
+	slices.SortStableFunc(out.Differences, func(a, b Difference) int { return cmp.Compare(a.Line, b.Line) })
 	return out
 }
 

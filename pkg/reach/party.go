@@ -140,7 +140,7 @@ func (r *roster) offers(m topology.Match, q Question) ([]Question, error) {
 		for _, v := range lb.VIPs {
 			o := Question{Protocol: lb.Protocol, Port: cmp.Or(m.L4Port, v.Port, q.Port)}
 			open := (m.L4Port == 0 || v.Port == 0 || v.Port == m.L4Port) && (q.Protocol == "" || q.Protocol == lb.Protocol)
-			if !open || !hasAddress(m, v.Address) || slices.Contains(offers, o) {
+			if !open || !isAsked(m, v.Address) || slices.Contains(offers, o) {
 				continue
 			}
 			offers = append(offers, o)
@@ -155,9 +155,14 @@ func (r *roster) offers(m topology.Match, q Question) ([]Question, error) {
 	return offers, nil
 }
 
-func hasAddress(m topology.Match, text string) bool {
+// isAsked reports whether an address is the one of its family by which a match is asked: a service also has those of nodes.
+func isAsked(m topology.Match, text string) bool {
 	a, err := netip.ParseAddr(text)
-	return err == nil && slices.Contains(m.Addresses, a.Unmap())
+	if err != nil {
+		return false
+	}
+	i := slices.IndexFunc(m.Addresses, func(own netip.Addr) bool { return own.Is6() == a.Is6() })
+	return i >= 0 && m.Addresses[i] == a
 }
 
 func (r *roster) add(p *Party) int {

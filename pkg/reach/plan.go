@@ -11,14 +11,13 @@ import (
 
 	"github.com/ovnctl/ovnctl/pkg/journey"
 	"github.com/ovnctl/ovnctl/pkg/topology"
+	"github.com/ovnctl/ovnctl/pkg/trace"
 )
 
 // A Walk says what becomes of the first packet of a connection from one to the other, and of its answer. It is called from
-// several goroutines. An error is something that could not be read: the pair is unknown then, and the rest goes on.
+// several goroutines. An error is trace.ErrNoFamily, or something that could not be read: the pair is unknown then, and the
+// rest goes on.
 type Walk func(ctx context.Context, from, to topology.Match, q Question) (Cause, error)
-
-// ErrNoFamily is returned by a [Walk] for two that have no address of one family.
-var ErrNoFamily = errors.New("no family of which both ends have an address")
 
 // A Plan is the pairs to ask.
 type Plan struct {
@@ -181,7 +180,7 @@ func (w *work) cell(ctx context.Context, a asked) uint32 {
 	}
 	c, err := w.walk(ctx, from.match, to.match, w.plan.questions[a.question].of(to))
 	switch {
-	case errors.Is(err, ErrNoFamily):
+	case errors.Is(err, trace.ErrNoFamily):
 		return noFamily
 	case err != nil:
 		c = Cause{Outcome: journey.Unknown, Text: err.Error()}

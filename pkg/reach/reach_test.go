@@ -11,6 +11,7 @@ import (
 
 	"github.com/ovnctl/ovnctl/pkg/journey"
 	"github.com/ovnctl/ovnctl/pkg/topology"
+	"github.com/ovnctl/ovnctl/pkg/trace"
 )
 
 // pods are parties of which number i is in namespace i/size.
@@ -143,7 +144,7 @@ func TestUnknown(t *testing.T) {
 		case from.Name == parties[3].Name:
 			return Cause{}, errors.New("the connection is gone")
 		case to.Name == parties[4].Name:
-			return Cause{}, ErrNoFamily
+			return Cause{}, trace.ErrNoFamily
 		}
 		return Cause{Outcome: journey.Delivered}, nil
 	}, Options{})

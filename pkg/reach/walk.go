@@ -1,0 +1,99 @@
+package reach
+
+import (
+	"context"
+	"net/netip"
+	"sync"
+
+	"github.com/ovnctl/ovnctl/pkg/cluster"
+	"github.com/ovnctl/ovnctl/pkg/journey"
+	"github.com/ovnctl/ovnctl/pkg/lflow"
+	"github.com/ovnctl/ovnctl/pkg/topology"
+	"github.com/ovnctl/ovnctl/pkg/trace"
+	"github.com/ovnctl/ovnctl/pkg/trace/logical"
+)
+
+// NewWalk opens the logical networks of a deployment for a [Walk]. It asks no node: hosts, the underlay and the world outside
+// are taken to do what package trace says. A connection that a load balancer may send to several backends is as bad as the
+// worst of them.
+func NewWalk(ctx context.Context, c *cluster.Cluster, g *topology.Graph) (Walk, error) {
+	w, err := trace.NewWalker(ctx, c, g, logical.Options{})
+	if err != nil {
+		return nil, err
+	}
+	return (&walker{Walker: w, causes: map[deciding]Cause{}}).walk, nil
+}
+
+// A walker keeps what flows are to blame for.
+type walker struct {
+	*trace.Walker
+
+	mu     sync.RWMutex
+	causes map[deciding]Cause
+}
+
+// deciding is what a cause follows from, where an object has made the flow: the packet's addresses are not in it then.
+type deciding struct {
+	flow    *lflow.Flow
+	reason  logical.Reason
+	outcome journey.Outcome
+	reply   bool
+}
+
+func (w *walker) walk(ctx context.Context, from, to topology.Match, q Question) (Cause, error) {
+	p, err := w.packet(from, to, q)
+	if err != nil {
+		return Cause{}, err
+	}
+	rounds, _, err := w.Rounds(ctx, from, p, netip.AddrPort{})
+	if err != nil {
+		return Cause{}, err
+	}
+	worst := rounds[0]
+	for _, r := range rounds[1:] {
+		if o := worst.Outcome(); journey.Worst(o, r.Outcome()) != o {
+			worst = r
+		}
+	}
+	if o := worst.Outcome(); o == journey.Delivered || worst.Answered {
+		return Cause{Outcome: journey.Delivered}, nil
+	}
+	return w.cause(ctx, worst), nil
+}
+
+// packet is the first one from one to the other, of IPv4 where the question leaves it open and both ends have it.
+func (w *walker) packet(from, to topology.Match, q Question) (trace.Packet, error) {
+	if q.Family == 0 {
+		q.Family = 4
+		if p, err := w.packet(from, to, q); err == nil {
+			return p, nil
+		}
+		q.Family = 6
+	}
+	return w.Packet(from, to, q.Protocol, q.SourcePort, q.Port, q.Family)
+}
+
+// cause is why a round trip fails.
+func (w *walker) cause(ctx context.Context, r *trace.Round) Cause {
+	reply, end, _ := r.Deciding()
+	key := deciding{outcome: r.Outcome(), reply: reply}
+	if end != nil && len(end.Steps) > 0 {
+		key.flow, key.reason = end.Steps[len(end.Steps)-1].Flow, end.End.Reason
+	}
+	if key.flow != nil {
+		w.mu.RLock()
+		c, ok := w.causes[key]
+		w.mu.RUnlock()
+		if ok {
+			return c
+		}
+	}
+	v := w.Verdict(ctx, r)
+	c := Cause{Outcome: v.Outcome, Reply: reply, Stage: v.Stage, Text: v.Cause, Object: v.Object}
+	if key.flow != nil && c.Object != nil {
+		w.mu.Lock()
+		w.causes[key] = c
+		w.mu.Unlock()
+	}
+	return c
+}
