@@ -108,10 +108,22 @@ func asked(r *reach.Result) string {
 	switch {
 	case r.Expect != nil:
 		return r.Expect.File
-	case r.Question.Protocol == "":
-		return "icmp"
+	case r.Question.Protocol != "":
+		return r.Question.String()
 	}
-	return r.Question.String()
+	services := 0
+	for _, p := range r.To {
+		if p.Protocol != "" {
+			services++
+		}
+	}
+	switch services {
+	case 0:
+		return "icmp"
+	case len(r.To):
+		return "services"
+	}
+	return "icmp and services"
 }
 
 func count(n int, what string) string {
@@ -165,7 +177,9 @@ func (s Style) sign(o journey.Outcome) Span {
 // legend explains the signs that occur in a matrix.
 func (p *reachPrinter) legend() {
 	shown := outcomes(p.result.Summary)
-	shown = append(shown, outcomeCount{words: "not asked"})
+	if p.result.Summary.Pairs < len(p.result.From)*len(p.result.To) {
+		shown = append(shown, outcomeCount{words: "not asked"})
+	}
 	var spans []Span
 	for _, c := range shown {
 		spans = append(spans, p.style.sign(c.outcome), Span{" " + c.words + "  ", Faint})
