@@ -140,7 +140,7 @@ the OVS and OVN command-line tools.
 		return fmt.Errorf("%w\nhint: %s --help lists the flags", err, cmd.CommandPath())
 	})
 	o.addFlags(root.PersistentFlags())
-	root.AddCommand(newTopology(o), newTrace(o), newVersion())
+	root.AddCommand(newTopology(o), newTrace(o), newReach(o), newVersion())
 	root.SetHelpCommand(newHelp())
 	root.InitDefaultHelpCmd()
 	o.mark(root)

@@ -1,0 +1,323 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/ovnctl/ovnctl/pkg/cluster"
+	"github.com/ovnctl/ovnctl/pkg/reach"
+	"github.com/ovnctl/ovnctl/pkg/render"
+	"github.com/ovnctl/ovnctl/pkg/topology"
+)
+
+type reachOptions struct {
+	*options
+	from, to   []string
+	tcp, udp   int
+	icmp       bool
+	sourcePort int
+	v4, v6     bool
+	expect     string
+	maxPairs   int
+}
+
+func newReach(root *options) *cobra.Command {
+	o := &reachOptions{options: root}
+	cmd := &cobra.Command{
+		Use:   "reach [FROM] [TO]",
+		Short: "Show who can talk to whom",
+		Long: `reach follows a packet and its answer, as trace does, between every pair of a
+selection. It reads the databases alone, and once; no node is asked.
+
+FROM and TO are what trace takes, or sets: NAMESPACE/ or ns:NAMESPACE, svc:NAMESPACE/,
+switch:NAME, node:NODE/ (who is on it; node:NODE is the node itself), label:KEY=VALUE
+(external_ids of the port), names with * and ?, and all. Without them it is all pods,
+virtual machines and other workloads. More than one: --from and --to, which can be
+repeated; what stands without a flag belongs to the other side.
+
+--expect FILE compares with a list, one line for each:
+  FROM -> TO [tcp/PORT,udp/PORT,icmp] allow|deny
+and ends with status 1 where something differs. -o expect prints such a list.
+
+Output formats: ` + strings.Join(render.ReachFormats, ", ") + `.
+` + exitStatusHelp,
+		Example: `  ovnctl reach --tcp 8080
+  ovnctl reach shop/ bank/ --tcp 8080 -o list
+  ovnctl reach shop/ ops/debug --to bank/ --to svc:bank/vault --tcp 8080
+  ovnctl reach label:app=web external:203.0.113.10
+  ovnctl reach --expect policies.txt`,
+		ValidArgsFunction: o.completeSelectors,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if !cmd.Flags().Changed("memory") && os.Getenv("GOMEMLIMIT") == "" {
+				debug.SetMemoryLimit(math.MaxInt64) // all flows are kept: a limit that they reach would cost time and save nothing
+			}
+			return o.run(cmd.Context(), args)
+		},
+	}
+	f := cmd.Flags()
+	f.SortFlags = false
+	f.StringArrayVar(&o.from, "from", nil, "who sends: a `selector`; can be repeated")
+	f.StringArrayVar(&o.to, "to", nil, "who receives: a `selector`; can be repeated")
+	f.Var((*port)(&o.tcp), "tcp", "a TCP connection to this `port`")
+	f.Var((*port)(&o.udp), "udp", "a UDP datagram to this `port`")
+	f.BoolVar(&o.icmp, "icmp", false, "an echo request (the default, but for services)")
+	o.sourcePort = 40000
+	f.Var((*port)(&o.sourcePort), "source-port", "the `port` it is sent from")
+	f.BoolVarP(&o.v4, "ipv4", "4", false, "IPv4 only")
+	f.BoolVarP(&o.v6, "ipv6", "6", false, "IPv6 only")
+	f.StringVar(&o.expect, "expect", "", "compare with the list in `file`; - is standard input")
+	f.IntVar(&o.maxPairs, "max-pairs", 1000000, "ask no more than so `many` pairs; 0 for any number")
+	cmd.MarkFlagsMutuallyExclusive("tcp", "udp", "icmp")
+	cmd.MarkFlagsMutuallyExclusive("ipv4", "ipv6")
+	return cmd
+}
+
+func (o *reachOptions) run(ctx context.Context, args []string) (err error) {
+	format, err := o.format(render.ReachFormats...)
+	if err != nil {
+		return err
+	}
+	if err := o.sides(args); err != nil {
+		return usageError{err}
+	}
+	rules, err := o.rules()
+	if err != nil {
+		return err
+	}
+	c, g, err := o.read(ctx)
+	if err != nil {
+		return err
+	}
+	defer o.close(c, &err)
+	plan, err := o.plan(g, rules)
+	if err != nil {
+		return o.planError(err, c)
+	}
+	result, err := o.ask(ctx, c, g, plan)
+	if err != nil {
+		return err
+	}
+	if o.machine() {
+		o.warn(c)
+	}
+	notes := slices.Concat(c.Notes, problemTexts(c), g.Notes)
+	if n := result.Unasked; n > 0 {
+		notes = append(notes, fmt.Sprintf("%d pairs were not asked: their ends have no address of one family", n))
+	}
+	doc := render.ReachDocument{Envelope: render.NewEnvelope("Reach", c.Source(), notes), Result: result}
+	if err := render.Reach(o.stdout, o.style(o.stdout), format, doc, render.ReachView{Notes: notes, Next: o.next(result)}); err != nil {
+		return fmt.Errorf("standard output: %w", err)
+	}
+	return reachVerdict(result.Expect, len(c.Problems) > 0 || g.Failed())
+}
+
+// sides puts the arguments to the side that they belong to.
+func (o *reachOptions) sides(args []string) error {
+	switch {
+	case len(args) == 0:
+	case len(o.from) > 0 && len(o.to) > 0:
+		return fmt.Errorf("%q: --from and --to name both sides already", args[0])
+	case len(o.to) > 0:
+		o.from = args
+	case len(o.from) > 0:
+		o.to = args
+	case len(args) > 2:
+		return errors.New("more than two selectors\nhint: ovnctl reach FROM... --to TO...")
+	default:
+		o.from, o.to = args[:1], args[1:]
+	}
+	return nil
+}
+
+func (o *reachOptions) question() reach.Question {
+	q := reach.Question{SourcePort: o.sourcePort}
+	switch {
+	case o.tcp != 0:
+		q.Protocol, q.Port = "tcp", o.tcp
+	case o.udp != 0:
+		q.Protocol, q.Port = "udp", o.udp
+	case o.icmp:
+		q.Protocol, q.SourcePort = "icmp", 0
+	}
+	switch {
+	case o.v4:
+		q.Family = 4
+	case o.v6:
+		q.Family = 6
+	}
+	return q
+}
+
+// rules are those of --expect, nil without it.
+func (o *reachOptions) rules() ([]reach.Rule, error) {
+	if o.expect == "" {
+		return nil, nil
+	}
+	in := o.stdin
+	if o.expect != "-" {
+		f, err := os.Open(o.expect)
+		if err != nil {
+			return nil, usageError{err}
+		}
+		defer f.Close()
+		in = f
+	}
+	rules, err := reach.ParseList(in, o.expect, o.question())
+	if err == nil && len(rules) == 0 {
+		err = fmt.Errorf("%s: there is no line in it", o.expect)
+	}
+	if err != nil {
+		return nil, usageError{err}
+	}
+	return rules, nil
+}
+
+// read opens the deployment and reads its databases.
+func (o *reachOptions) read(ctx context.Context) (*cluster.Cluster, *topology.Graph, error) {
+	defer o.patience(ctx)()
+	c, err := o.open(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	g, err := topology.Load(ctx, c)
+	if err != nil {
+		_ = c.Close()
+		return nil, nil, unknownError{err}
+	}
+	return c, g, nil
+}
+
+func (o *reachOptions) plan(g *topology.Graph, rules []reach.Rule) (*reach.Plan, error) {
+	if o.expect != "" {
+		return reach.Checking(g, o.expect, rules, o.from, o.to, o.question(), o.maxPairs)
+	}
+	return reach.Between(g, o.from, o.to, o.question(), o.maxPairs)
+}
+
+// planError is the user's mistake, as namesError has it.
+func (o *reachOptions) planError(err error, c *cluster.Cluster) error {
+	var many *reach.TooManyError
+	var list *reach.ListError
+	var name *topology.NameError
+	if errors.As(err, &many) || errors.As(err, &list) && !errors.As(err, &name) {
+		return usageError{err}
+	}
+	return o.namesError(err, c)
+}
+
+func (o *reachOptions) ask(ctx context.Context, c *cluster.Cluster, g *topology.Graph, plan *reach.Plan) (*reach.Result, error) {
+	p := o.progress(plan.Pairs())
+	defer p.clear()
+	walk, err := reach.NewWalk(ctx, c, g)
+	if err == nil {
+		var result *reach.Result
+		if result, err = plan.Run(ctx, walk, reach.Options{Progress: p.asked}); err == nil {
+			return result, nil
+		}
+	}
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	return nil, unknownError{err}
+}
+
+// reachVerdict is the exit code.
+func reachVerdict(e *reach.Expectation, unread bool) error {
+	switch {
+	case e != nil && len(e.Differences) > 0 && !e.Undecided():
+		return verdict(exitFound)
+	case unread, e != nil && len(e.Differences) > 0:
+		return verdict(exitUnknown)
+	}
+	return nil
+}
+
+// next is a trace of a pair that is not delivered, one that was not expected if there was an expectation.
+func (o *reachOptions) next(r *reach.Result) []string {
+	pair, ok := r.Example()
+	if !ok {
+		return nil
+	}
+	words := []string{"ovnctl", "trace", pair.From, pair.To, "--" + pair.Protocol}
+	if pair.Port != 0 {
+		words[4] += fmt.Sprintf("=%d", pair.Port)
+	}
+	if o.v6 {
+		words = append(words, "-6")
+	}
+	for i, w := range words {
+		if strings.ContainsFunc(w, special) {
+			words[i] = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
+		}
+	}
+	return []string{strings.Join(words, " ")}
+}
+
+// special reports whether a character may mean something to a shell.
+func special(r rune) bool {
+	return !strings.ContainsRune("-_./:=,@%+", r) && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
+}
+
+// completeSelectors offers what a packet can go from and to.
+func (o *reachOptions) completeSelectors(cmd *cobra.Command, _ []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	return o.completeNames(cmd, word, topology.Endpoints...)
+}
+
+// A progress tells on a terminal how far the command has come.
+type progress struct {
+	options *options
+	total   int
+	start   time.Time
+	shown   bool
+}
+
+// progress tells nothing where standard error is no terminal.
+func (o *options) progress(total int) *progress {
+	f, isFile := o.stderr.(*os.File)
+	if !isFile || !term.IsTerminal(int(f.Fd())) || os.Getenv("TERM") == "dumb" {
+		return &progress{}
+	}
+	return &progress{options: o, total: total}
+}
+
+// loading tells how many datapaths were read.
+func (p *progress) loading(done, total int) {
+	p.show("reading the Southbound: %d of %d datapaths", done, total)
+}
+
+// asked tells how many pairs were.
+func (p *progress) asked(done int) {
+	if p.start.IsZero() {
+		p.start = time.Now()
+	}
+	left := ""
+	if spent := time.Since(p.start); done > 0 && spent > time.Second {
+		left = fmt.Sprintf(", %s left", (spent * time.Duration(p.total-done) / time.Duration(done)).Round(time.Second))
+	}
+	p.show("%d of %d pairs%s", done, p.total, left)
+}
+
+func (p *progress) show(format string, args ...any) {
+	if p.options == nil {
+		return
+	}
+	p.shown = true
+	fmt.Fprintf(p.options.stderr, "\r\x1b[K"+format, args...)
+}
+
+// clear takes the line away again.
+func (p *progress) clear() {
+	if p.shown {
+		fmt.Fprint(p.options.stderr, "\r\x1b[K")
+	}
+}

@@ -1,0 +1,191 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/ovnctl/ovnctl/internal/lab"
+	"github.com/ovnctl/ovnctl/internal/lab/labtest"
+	"github.com/ovnctl/ovnctl/pkg/journey"
+	"github.com/ovnctl/ovnctl/pkg/reach"
+	"github.com/ovnctl/ovnctl/pkg/render"
+)
+
+// TestReachTruth asks for all pairs of two deployments, with their nodes, services and the world outside, and sends every
+// one of the packets.
+func TestReachTruth(t *testing.T) {
+	for _, topology := range []lab.Topology{lab.OVNKubernetes(), lab.KubeOVN()} {
+		t.Run(topology.Name, func(t *testing.T) { reachTruth(t, topology) })
+	}
+}
+
+func reachTruth(t *testing.T, topology lab.Topology) {
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
+	defer cancel()
+	c := &reachComparison{traceDraw: traceDraw{lab: labtest.Shared(t, topology)}}
+	workloads := []string{"--from", "all", "--from", "node:*", "--to", "all", "--to", "node:*"}
+	for _, family := range []string{"-4", "-6"} {
+		outside, services := lab.Internet4.String(), []string{}
+		for _, s := range topology.Services {
+			vip := s.VIP4.String()
+			if family == "-6" {
+				outside, vip = lab.Internet6.String(), s.VIP6.String()
+			}
+			services = append(services, "--to", "ip:"+vip)
+		}
+		for _, protocol := range []string{"--tcp=8080", "--udp=9090", "--icmp"} {
+			c.compare(ctx, t, append(workloads, "--to", "external:"+outside, protocol, family)...)
+		}
+		senders := []string{"--from", "all", family}
+		if topology.Name == lab.OVNKubernetes().Name { // elsewhere nodes reach services without OVN
+			senders = append(senders, "--from", "node:*")
+		}
+		c.compare(ctx, t, append(senders, services...)...)
+	}
+	if c.denied.Load() < 50 || c.asked.Load() < 500 {
+		t.Errorf("%d pairs, of which %d were denied: too few to say anything", c.asked.Load(), c.denied.Load())
+	}
+	t.Logf("%d pairs, %d of them denied, %d agree with the packets", c.asked.Load(), c.denied.Load(), c.agreed.Load())
+}
+
+// A reachComparison counts pairs.
+type reachComparison struct {
+	traceDraw
+	asked, denied, agreed atomic.Int64
+}
+
+// compare asks ovnctl once, and the lab for every pair.
+func (c *reachComparison) compare(ctx context.Context, t *testing.T, args ...string) {
+	t.Helper()
+	answer := c.reach(ctx, t, args...)
+	var wg sync.WaitGroup
+	turn := make(chan struct{}, 2*sideBySide)
+	for _, p := range answer.Pairs {
+		turn <- struct{}{}
+		wg.Go(func() {
+			c.pair(ctx, t, answer, p, args)
+			<-turn
+		})
+	}
+	wg.Wait()
+}
+
+// A reachAnswer is the document as a program reads it.
+type reachAnswer struct {
+	reach.Result
+	Pairs []reach.Pair
+}
+
+func (c *reachComparison) reach(ctx context.Context, t *testing.T, args ...string) reachAnswer {
+	t.Helper()
+	got := c.ovnctl(ctx, "central", append([]string{"reach", "--nb", c.lab.NB(), "--sb", c.lab.SB(), "-o", "json"}, args...)...)
+	var answer reachAnswer
+	if err := json.Unmarshal(got.stdout, &answer); err != nil || got.code != exitOK {
+		t.Fatalf("reach %s: exit %d, %v\n%s%s", strings.Join(args, " "), got.code, err, got.stdout, got.stderr)
+	}
+	if len(answer.Pairs) == 0 || len(answer.Pairs) != answer.Summary.Pairs || answer.Unasked != 0 {
+		t.Fatalf("reach %s: %d pairs, %+v, %d not asked", strings.Join(args, " "), len(answer.Pairs), answer.Summary, answer.Unasked)
+	}
+	return answer
+}
+
+func (c *reachComparison) pair(ctx context.Context, t *testing.T, answer reachAnswer, p reach.Pair, args []string) {
+	asked := tracePair{from: c.host(p.From), to: c.host(p.To), proto: p.Protocol, port: p.Port, v6: answer.Question.Family == 6}
+	if strings.HasPrefix(p.To, "svc:") {
+		asked.to, asked.where = c.service(asked), "vip"
+	}
+	want, err := c.truth(ctx, asked)
+	if err != nil {
+		t.Errorf("%s: %v", asked, err)
+		return
+	}
+	c.asked.Add(1)
+	if want != journey.Delivered {
+		c.denied.Add(1)
+	}
+	if p.Outcome != want {
+		why := ""
+		if p.Cause != nil {
+			why = fmt.Sprintf("%+v", *answer.Causes[*p.Cause])
+		}
+		t.Errorf("%s: packets say %s, reach %s says %s %s", asked, want, strings.Join(args, " "), p.Outcome, why)
+		return
+	}
+	c.agreed.Add(1)
+}
+
+// host is what the lab calls a party.
+func (c *reachComparison) host(name string) string {
+	if node, ok := strings.CutPrefix(name, "node:"); ok {
+		return node
+	}
+	if strings.HasPrefix(name, "external:") {
+		return "internet"
+	}
+	return name
+}
+
+// service is the lab's name of what a pair asks of a virtual address.
+func (c *reachComparison) service(p tracePair) string {
+	name := strings.TrimPrefix(p.to, "svc:")
+	for _, s := range c.lab.Topology.Services {
+		called := []string{s.Name + fmt.Sprint(":", p.port), fmt.Sprint(s.VIP4, ":", p.port), fmt.Sprint("[", s.VIP6, "]:", p.port)}
+		for _, x := range called {
+			if name == x && s.Port == p.port && s.Protocol == p.proto {
+				return s.Name
+			}
+		}
+	}
+	return name
+}
+
+// TestReachScripts runs the scripts about reach against a lab.
+func TestReachScripts(t *testing.T) {
+	scripts, err := filepath.Glob("testdata/reach*.txtar")
+	if err != nil || len(scripts) == 0 {
+		t.Fatalf("no scripts: %v", err)
+	}
+	saved := t.TempDir()
+	if err := labtest.Shared(t, lab.OVNKubernetes()).Backup(t.Context(), saved); err != nil {
+		t.Fatal(err)
+	}
+	testscript.Run(t, testscript.Params{
+		Files:               scripts,
+		RequireExplicitExec: true,
+		UpdateScripts:       os.Getenv("OVNCTL_UPDATE") != "",
+		Setup: func(env *testscript.Env) error {
+			env.Setenv("LANG", "C.UTF-8")
+			return os.Symlink(saved, filepath.Join(env.WorkDir, "net"))
+		},
+	})
+}
+
+// TestReachJSONDocumented holds docs/json.md against the structs, as TestTopologyJSONDocumented does.
+func TestReachJSONDocumented(t *testing.T) {
+	text, err := os.ReadFile("../../docs/json.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tables := documentedFields(string(text))
+	document := jsonFields(reflect.TypeFor[reach.Result]())
+	document["pairs"] = reflect.TypeFor[render.ReachDocument]().Field(2).Type
+	compareFields(t, "Reach", tables["Reach"], document)
+	types := []reflect.Type{
+		reflect.TypeFor[reach.Question](), reflect.TypeFor[reach.Party](), reflect.TypeFor[reach.Tally](), reflect.TypeFor[reach.Cause](),
+		reflect.TypeFor[reach.Pair](), reflect.TypeFor[reach.Expectation](), reflect.TypeFor[reach.Difference](),
+	}
+	for _, typ := range types {
+		compareFields(t, typ.Name(), tables[typ.Name()], jsonFields(typ))
+	}
+}
