@@ -50,6 +50,7 @@ type world struct {
 	constants map[string][]string // of the fields of a packet
 	rows      int                 // of Logical_Flow
 	stages    map[string]bool     // that do something to some packet
+	services  []want              // what load balancers serve
 }
 
 // A place is a port where a packet can begin, with the addresses of what is attached there.
@@ -78,6 +79,7 @@ func survey(ctx context.Context, t testing.TB, db ovsdb.Reader) *world {
 		Ports     []sb.PortBinding
 		Flows     []sb.LogicalFlow
 		Groups    []sb.LogicalDPGroup
+		Balancers []sb.LoadBalancer
 	}
 	if err := ovsdb.Load(ctx, db, &rows); err != nil {
 		t.Fatal(err)
@@ -100,7 +102,11 @@ func survey(ctx context.Context, t testing.TB, db ovsdb.Reader) *world {
 		}
 		w.flow(f, at)
 	}
+	for _, b := range rows.Balancers {
+		w.balancer(b)
+	}
 	// Map order and the order of rows must not change what a seed draws.
+	slices.SortFunc(w.services, func(a, b want) int { return strings.Compare(fmt.Sprint(a), fmt.Sprint(b)) })
 	slices.SortFunc(w.places, func(a, b place) int { return strings.Compare(a.name, b.name) })
 	for _, list := range []*[]string{&w.macs, &w.ip4, &w.ip6} {
 		slices.Sort(*list)
@@ -146,6 +152,25 @@ func (w *world) port(p sb.PortBinding) {
 		}
 	}
 	w.places = append(w.places, at)
+}
+
+func (w *world) balancer(b sb.LoadBalancer) {
+	kind := strings.Join(b.Protocol, "")
+	if kind == "" {
+		kind = "tcp"
+	}
+	for vip := range b.VIPs {
+		to, err := netip.ParseAddrPort(vip)
+		if err != nil {
+			a, err := netip.ParseAddr(vip)
+			if err != nil {
+				continue // a template
+			}
+			to = netip.AddrPortFrom(a, 80)
+		}
+		field := map[bool]string{true: "ip4.dst", false: "ip6.dst"}[to.Addr().Is4()]
+		w.services = append(w.services, want{kind: kind, state: "new", fields: map[string]string{field: to.Addr().String(), kind + ".dst": fmt.Sprint(to.Port())}})
+	}
 }
 
 var (
@@ -246,15 +271,9 @@ var kinds = strings.Fields(`tcp tcp tcp tcp tcp tcp tcp tcp udp udp udp udp udp 
 
 // draw makes one microflow.
 func (d *draw) draw() microflow {
-	at := d.place()
+	at, via, asked := d.aim()
 	d.fields = map[string]string{}
-	kind := one(d.r, kinds)
-	asked, via := d.wish(at)
-	if i := slices.IndexFunc(d.places, func(p place) bool { return p.name == asked.inport && p.datapath == at.datapath }); i >= 0 {
-		at = d.places[i]
-	}
-	kind = asked.fit(kind)
-	predicate := d.packet(kind, at, asked)
+	predicate := d.packet(asked.fit(one(d.r, kinds)), at, asked)
 	maps.Copy(d.fields, asked.fields)
 	if via != "" {
 		d.fields["eth.dst"] = via
@@ -278,29 +297,74 @@ func (d *draw) draw() microflow {
 	return m
 }
 
-// wish draws what a packet from a port should have: mostly what a flow asks for, one of the port's datapath or one of a
-// router beside it, by whose MAC address the packet goes then.
-func (d *draw) wish(at place) (asked want, via string) {
-	if !d.chance(70) {
-		return want{}, ""
-	}
-	datapath := at.datapath
-	if !at.router && d.chance(40) {
-		near := d.neighbours(at)
-		for _, i := range d.r.Perm(len(near)) {
-			if peer := d.named(near[i].peer); peer.router {
-				datapath, via = peer.datapath, peer.mac
+// aim draws where a packet begins, by whose MAC address it goes (empty: any) and what it should have: mostly what some
+// flow of some stage asks for, or what goes to a service or another switch.
+func (d *draw) aim() (at place, via string, asked want) {
+	switch n := d.r.IntN(100); {
+	case n < 45:
+		stage := one(d.r, slices.Sorted(maps.Keys(d.stages)))
+		var there []ovsdb.UUID
+		for _, id := range d.names {
+			if len(d.flows[id][stage]) > 0 {
+				there = append(there, id)
 			}
 		}
+		if len(there) == 0 {
+			return d.place(), "", want{}
+		}
+		id := one(d.r, there)
+		at, via, asked = d.entry(id, one(d.r, d.flows[id][stage]))
+	case n < 75:
+		var routers []ovsdb.UUID
+		for _, id := range d.names {
+			if d.dps[id].ExternalIDs["logical-router"] != "" {
+				routers = append(routers, id)
+			}
+		}
+		asked = want{}
+		if d.chance(55) {
+			asked = one(d.r, d.services)
+		}
+		at, via, asked = d.entry(one(d.r, routers), asked)
+	default:
+		at = d.place()
 	}
-	stages := d.flows[datapath]
-	asked = one(d.r, stages[one(d.r, slices.Sorted(maps.Keys(stages)))])
-	if via != "" {
-		asked.inport, asked.fields = "", maps.Clone(asked.fields)
+	if at.name == "" {
+		return d.place(), "", asked
+	}
+	return at, via, asked
+}
+
+// entry draws where a packet begins that is to come to a datapath with what is asked for.
+func (d *draw) entry(id ovsdb.UUID, asked want) (at place, via string, _ want) {
+	var here, beside []place
+	for _, p := range d.places {
+		if p.datapath == id && !strings.HasPrefix(p.name, "cr-") {
+			here = append(here, p)
+		}
+	}
+	at = one(d.r, here)
+	for _, p := range here {
+		if p.name == asked.inport {
+			at = p
+		}
+	}
+	if !at.router {
+		return at, "", asked
+	}
+	for _, p := range d.neighbours(d.named(at.peer)) {
+		if !d.named(p.peer).router {
+			beside = append(beside, p)
+		}
+	}
+	if len(beside) > 0 && d.chance(65) {
+		via = at.mac
+		at, asked.inport, asked.fields = one(d.r, beside), "", maps.Clone(asked.fields)
 		delete(asked.fields, "eth.dst")
 		delete(asked.fields, "eth.src")
+		return at, via, asked
 	}
-	return asked, via
+	return at, at.mac, asked
 }
 
 // fit is a kind of packet that can have what is asked for: the one drawn if it can.
