@@ -162,13 +162,65 @@ func TestTests(t *testing.T) {
 		"is_chassis_resident(\"nowhere\")": " ==",
 	} {
 		_, decisions := mustAnnotate(t, text, groups{}).Evaluate(p, testPorts)
-		last := decisions[0].Tests[len(decisions[0].Tests)-1]
-		got := last.Ref.String() + " " + last.Op().String()
-		for _, c := range last.Constants() {
+		first := decisions[0].Tests[0]
+		got := first.Ref.String() + " " + first.Op().String()
+		for _, c := range first.Constants() {
 			got += " " + c.String()
 		}
-		if got += word(last.Implied(), ", implied", ""); got != want {
+		if got += word(first.Implied(), ", implied", ""); got != want {
 			t.Errorf("%s: %q, want %q", text, got, want)
 		}
 	}
+}
+
+func TestKeys(t *testing.T) {
+	for text, want := range map[string]string{
+		"1":                                    "",
+		"ip4":                                  "eth_type/0xffff=0x800",
+		"ip":                                   "eth_type/0xffff=0x800,0x86dd",
+		"ip4.dst == 10.0.0.1 && tcp.dst == 80": "ip_dst/0xffffffff=0xa000001 tcp_dst/0xffff=0x50 eth_type/0xffff=0x800 nw_proto/0xff=0x6",
+		"ip4.dst == 10.0.0.0/24":               "ip_dst/0xffffff00=0xa000000 eth_type/0xffff=0x800",
+		"ip4.dst == {10.0.0.1, 10.0.1.0/24}":   "ip_dst/0xffffff00=0xa000000,0xa000100 eth_type/0xffff=0x800",
+		"ip4.dst == {10.0.0.1, 0.0.0.0/0}":     "eth_type/0xffff=0x800",
+		"reg0[3] && !reg0[4] && reg1 == 7":     "xxreg0/0x18ffffffff0000000000000000=0x8000000070000000000000000",
+		"!ct.new && ct.trk":                    "ct_state/0x21=0x20",
+		"vlan.vid == 5":                        "vlan_tci/0x1fff=0x1005",
+		"ct.est":                               "ct_state/0x22=0x22",
+		"inport == \"a\" && eth.mcast":         "reg14=a eth_dst/0x10000000000=0x10000000000",
+		"outport == @pg && ip4.src == $as4":    "reg15=@pg eth_type/0xffff=0x800",
+		"inport == {\"b\", \"a\", @pg}":        "reg14=a,b,@pg",
+		"ip4.src == 10.0.0.1 || ip4.src == 10.0.0.2": "ip_src/0xffffffff=0xa000001,0xa000002 eth_type/0xffff=0x800",
+		"ip4.src == 10.0.0.1 || arp.spa == 10.0.0.1": "eth_type/0xffff=0x800,0x806",
+		"ip4.src == 10.0.0.1 || inport == \"a\"":     "",
+		"tcp.dst >= 1024 && ip6":                     "eth_type/0xffff=0x86dd nw_proto/0xff=0x6",
+		"!(reg0 != 5)":                               "xxreg0/0xffffffff000000000000000000000000=0x5000000000000000000000000",
+		"reg0 == {1, 2, 3, 4, 5}":                    "",
+		"is_chassis_resident(\"a\")":                 "",
+		"!ip.is_frag":                                "",
+		"ip.first_frag && ip4":                       "eth_type/0xffff=0x800 ip_frag/0x1=0x1",
+	} {
+		var got []string
+		for _, k := range mustAnnotate(t, text, groups{}).Keys(4) {
+			got = append(got, k.text())
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("%s has the keys\n%s, want\n%s", text, strings.Join(got, " "), want)
+		}
+	}
+	for text, want := range map[string]bool{"0": true, "ip4.src == $empty": true, "ip4 && !1": true, "ip4 && ip6": false, "inport == @none || 0": true} {
+		if got := mustAnnotate(t, text, groups{}).Never(); got != want {
+			t.Errorf("%s never holds: %v, want %v", text, got, want)
+		}
+	}
+}
+
+func (k Key) text() string {
+	values := append([]string{}, k.Ports...)
+	for _, g := range k.Groups {
+		values = append(values, "@"+g)
+	}
+	for _, v := range k.Values {
+		values = append(values, v.Hex())
+	}
+	return k.Field.Name + word(k.isPort(), "", "/"+k.Mask.Hex()) + "=" + strings.Join(values, ",")
 }

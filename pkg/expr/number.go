@@ -17,11 +17,7 @@ func (n number) flow() flow.Value { return flow.Value{Hi: n.hi, Lo: n.lo} }
 
 func (n number) and(m number) number { return number{n.hi & m.hi, n.lo & m.lo} }
 
-func (n number) or(m number) number { return number{n.hi | m.hi, n.lo | m.lo} }
-
 func (n number) xor(m number) number { return number{n.hi ^ m.hi, n.lo ^ m.lo} }
-
-func (n number) isZero() bool { return n == number{} }
 
 // ones is the number of bits that are set.
 func (n number) ones() int { return bits.OnesCount64(n.hi) + bits.OnesCount64(n.lo) }
