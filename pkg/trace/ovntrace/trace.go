@@ -59,7 +59,7 @@ func (r *Result) Packet() string { return packet(&r.Flow) }
 // is that of the microflow's inport. The error is a *[Refusal] where ovn-trace refuses; any other says what could not be
 // read, or that there is no end.
 func Trace(ctx context.Context, n *lflow.Network, datapath, microflow string, o Options) (*Result, error) {
-	w := &walker{ctx: ctx, net: n, options: o, symbols: expr.SymbolsOf(expr.Profile{Version: n.Version()}), backend: o.Backend}
+	w := &walker{ctx: ctx, net: n, options: o, symbols: expr.SymbolsOf(expr.Profile{Version: n.Version()}), backend: o.Backend, residents: map[string]bool{}}
 	d, p, err := w.start(datapath, microflow)
 	if err != nil {
 		return nil, err

@@ -30,12 +30,13 @@ type walker struct {
 	options Options
 	symbols *expr.Symbols
 
-	states  int            // how many of the states of conntrack were used
-	backend netip.AddrPort // is taken once
-	tables  int
-	depth   int
-	ties    int
-	err     error // the first
+	states    int             // how many of the states of conntrack were used
+	backend   netip.AddrPort  // is taken once
+	residents map[string]bool // what was asked of ports
+	tables    int
+	depth     int
+	ties      int
+	err       error // the first
 }
 
 func (w *walker) fail(err error) {
@@ -126,8 +127,7 @@ func (w *walker) table(at lflow.Table, p *flow.Flow, super *Node) {
 
 // lookup finds the flow that a packet hits, and others that tie with it.
 func (w *walker) lookup(at lflow.Table, p *flow.Flow) (*lflow.Flow, []*lflow.Flow) {
-	hit, err := w.net.Lookup(w.ctx, at, p, w.resident)
-	w.fail(err)
+	hit := w.hit(at, p)
 	if hit.Flow == nil || len(hit.Ties) == 0 {
 		return hit.Flow, nil
 	}
@@ -149,8 +149,38 @@ func (w *walker) place(f *lflow.Flow) uint64 {
 	return hash & (1<<bits.Len(uint(w.options.Flows)/2) - 1)
 }
 
+// hit looks up with the answers about residence that are known, and again if one of those that were not turns out to be
+// no: the network is not to be read while it looks up.
+func (w *walker) hit(at lflow.Table, p *flow.Flow) lflow.Hit {
+	for {
+		var asked []string
+		hit, err := w.net.Lookup(w.ctx, at, p, func(port string) bool {
+			there, known := w.residents[port]
+			if !known {
+				asked = append(asked, port)
+			}
+			return there || !known
+		})
+		w.fail(err)
+		again := false
+		for _, port := range asked {
+			again = !w.resident(port) || again
+		}
+		if !again || w.err != nil {
+			return hit
+		}
+	}
+}
+
 // resident is true of all ports that there are: ovn-trace is on no chassis.
-func (w *walker) resident(string) bool { return true }
+func (w *walker) resident(port string) bool {
+	there, known := w.residents[port]
+	if !known {
+		there = port == "" || w.port(port) != nil
+		w.residents[port] = there
+	}
+	return there
+}
 
 // origin says where in ovn-northd a flow comes from.
 func origin(f *lflow.Flow) string {
