@@ -17,7 +17,7 @@ func (l *lexer) nextAction(_ string, at Span) Action {
 	a.Given = true
 	if l.tok.kind == integer {
 		a.HasTable, a.Table = true, l.small()
-		l.force(")")
+		l.close()
 		return a
 	}
 	for {
@@ -29,10 +29,10 @@ func (l *lexer) nextAction(_ string, at Span) Action {
 			l.force("=")
 			a.HasTable, a.Table = true, l.small()
 		default:
-			l.syntax("expecting \"pipeline\" or \"table\"")
+			l.word("expecting \"pipeline\" or \"table\"")
 		}
 		if !l.match(",") {
-			l.force(")")
+			l.close()
 			return a
 		}
 	}
@@ -42,10 +42,26 @@ func (l *lexer) nextAction(_ string, at Span) Action {
 func (l *lexer) oneOf(msg string, words ...string) string {
 	w := l.tok.text
 	if l.tok.kind != identifier || !slices.Contains(words, w) {
-		l.syntax("%s", msg)
+		l.word(msg)
 	}
 	l.next()
 	return w
+}
+
+// word reports the current token in a list of arguments. Another word than is known may be that of a later release.
+func (l *lexer) word(msg string) {
+	if l.tok.kind == identifier {
+		l.unknown("%s", msg)
+	}
+	l.syntax("%s", msg)
+}
+
+// close skips the parenthesis that ends a list of arguments. Further arguments may be those of a later release.
+func (l *lexer) close() {
+	if l.tok.kind == "," || l.tok.kind == ";" {
+		l.unknown("expecting `)'")
+	}
+	l.force(")")
 }
 
 // text reads a string.
@@ -88,7 +104,7 @@ func (l *lexer) addr(msg string, formats ...Format) netip.Addr {
 func (l *lexer) stack(name string, at Span) Action {
 	l.force("(")
 	f := l.field()
-	l.force(")")
+	l.close()
 	if name == "push" {
 		return &Push{f, at}
 	}
@@ -131,14 +147,14 @@ func (l *lexer) selectAction(to Field, _ string, at Span) Action {
 		if a.HashFields = l.text("invalid hash_fields"); a.HashFields == "" {
 			l.syntax("invalid hash_fields")
 		}
-		l.force(")")
+		l.close()
 	}
 	return a
 }
 
 func (l *lexer) checkPacketLarger(to Field, _ string, at Span) Action {
 	a := &CheckPacketLarger{to, l.small(), at}
-	l.force(")")
+	l.close()
 	return a
 }
 
@@ -147,7 +163,7 @@ func (l *lexer) dhcpRelay(to Field, name string, at Span) Action {
 	a.Relay = l.addr("expecting IPv4 dhcp relay and server ips", IPv4)
 	l.match(",")
 	a.Server = l.addr("expecting IPv4 dhcp server ip", IPv4)
-	l.force(")")
+	l.close()
 	return a
 }
 
@@ -181,7 +197,7 @@ func (l *lexer) setQueue(_ string, at Span) Action {
 	if q > maxQueue {
 		l.fail(n, "Queue ID %d for set_queue is not in valid range %d to %d.", q, 0, maxQueue)
 	}
-	l.force(")")
+	l.close()
 	return &SetQueue{q, at}
 }
 
@@ -195,7 +211,7 @@ func (l *lexer) setMeter(_ string, at Span) Action {
 	if l.match(",") {
 		a.Burst = l.decimal(math.MaxInt64, "expecting integer")
 	}
-	l.force(")")
+	l.close()
 	return a
 }
 
@@ -206,7 +222,7 @@ func (l *lexer) named(unknown string, read map[string]func()) []string {
 	for !l.match(")") {
 		key := l.tok.text
 		if l.tok.kind != identifier || read[key] == nil {
-			l.syntax("%s", unknown)
+			l.word(unknown)
 		}
 		if slices.Contains(keys, key) {
 			l.fail(l.tok.Span, "Argument %s is given twice.", key)
@@ -293,14 +309,14 @@ func (l *lexer) forwardGroup(_ string, at Span) Action {
 			l.match(",")
 		}
 	}
-	l.force(")")
+	l.close()
 	return a
 }
 
 // parameter skips the name of a parameter and the sign after it.
 func (l *lexer) parameter(name string) {
 	if !l.matchName(name) {
-		l.syntax("invalid parameter")
+		l.word("invalid parameter")
 	}
 	l.force("=")
 }
@@ -315,7 +331,7 @@ func (l *lexer) commitECMP(_ string, at Span) Action {
 	l.force(",")
 	l.parameter("proto")
 	a.Proto = l.protocol()
-	l.force(")")
+	l.close()
 	return a
 }
 
@@ -339,7 +355,7 @@ func (l *lexer) commitAffinity(_ string, at Span) Action {
 	}
 	l.parameter("timeout")
 	a.Timeout = l.uint16("affinity timeout")
-	l.force(")")
+	l.close()
 	return a
 }
 
@@ -380,13 +396,13 @@ func (l *lexer) bindVirtual(_ string, at Span) Action {
 	a.Port = l.text("expecting port name string")
 	l.force(",")
 	a.Parent = l.field()
-	l.force(")")
+	l.close()
 	return a
 }
 
 func (l *lexer) mirror(_ string, at Span) Action {
 	l.force("(")
 	a := &Mirror{l.text("expecting port name string"), at}
-	l.force(")")
+	l.close()
 	return a
 }

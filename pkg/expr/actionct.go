@@ -1,6 +1,9 @@
 package expr
 
-import "math"
+import (
+	"fmt"
+	"math"
+)
 
 // zone reads the zone of an action in parentheses, if there is one.
 func (l *lexer) zone(name string) string {
@@ -9,10 +12,11 @@ func (l *lexer) zone(name string) string {
 	}
 	z := l.tok.text
 	if l.tok.kind != identifier || z != "dnat" && z != "snat" {
-		l.fail(l.tok.Span, "\"%s\" action accepts only \"dnat\" or \"snat\" parameter.", name)
+		panic(&SyntaxError{Text: l.in, Span: l.tok.Span, unknown: l.tok.kind == identifier,
+			Msg: fmt.Sprintf("\"%s\" action accepts only \"dnat\" or \"snat\" parameter.", name)})
 	}
 	l.next()
-	l.force(")")
+	l.close()
 	return z
 }
 
@@ -69,7 +73,7 @@ func (l *lexer) ctNAT(name string, at Span) Action {
 			}
 		}
 	}
-	l.force(")")
+	l.close()
 	return a
 }
 
@@ -93,7 +97,7 @@ func (l *lexer) ctLB(name string, at Span) Action {
 			a.Flag = l.oneOf("expecting hash_fields, skip_snat or force_snat", "skip_snat", "force_snat")
 		}
 	}
-	l.force(")")
+	l.close()
 	return a
 }
 

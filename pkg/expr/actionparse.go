@@ -189,7 +189,7 @@ func (l *lexer) arguments(f signature, name string) []Field {
 		}
 		args = append(args, l.field())
 	}
-	l.force(")")
+	l.close()
 	return args
 }
 

@@ -174,7 +174,11 @@ func TestNotUnderstood(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]bool{
-		"teleport;": true, "reg0 = oracle();": true, "next": false, "next; drop;": false, "reg0 = ;": false,
+		"teleport;": true, "reg0 = oracle();": true, "teleport(outport, speed=5);": true, "reg0[0] = check_weather(place=\"here\", 5);": true,
+		"ct_lb_mark(backends=10.0.0.1:80; sticky);": true, "log(verdict=drop, colour=red);": true, "log(verdict=postpone);": true,
+		"get_arp(outport, reg0, reg1);": true, "ct_next(both);": true, "next(pipeline=sideways, table=5);": true, "next(table=5, slowly);": true,
+		"commit_ecmp_nh(ipv6=true, proto=tcp, weight=5);": true, "sample(probability=5, colour=red);": true, "next(5);": false,
+		"get_arp(outport);": false, "log(verdict=\"drop\");": false, "ct_lb_mark(backends=10.0.0.1:80;);": false, "next": false, "next; drop;": false, "reg0 = ;": false,
 		"quic.id = 5;": true, "ip4.src = 5;": false, "clone { warp { }; };": true,
 	} {
 		a, err := ParseActions(text)
