@@ -57,6 +57,12 @@ func (f *Flow) Explain(d *Datapath, p *flow.Flow, resident Resident) (holds bool
 	return f.condition.Evaluate(p, newEnvironment(context.Background(), d, resident))
 }
 
+// Missing is the smallest choice of parts of the match that would have to answer otherwise for a packet in a datapath to
+// meet the flow; nil if it does. See [expr.Condition.Missing].
+func (f *Flow) Missing(d *Datapath, p *flow.Flow, resident Resident) []expr.Decision {
+	return f.condition.Missing(p, newEnvironment(context.Background(), d, resident))
+}
+
 // A Table is one table of a datapath.
 type Table struct {
 	Datapath *Datapath
