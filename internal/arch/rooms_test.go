@@ -47,6 +47,7 @@ var groups = []group{
 	{"answer", []room{
 		{paths: []string{"pkg/journey"}, rule: rule{never: []string{"gather"}}}, // values only
 		{paths: []string{"pkg/trace/logical", "pkg/trace/ovntrace", "pkg/trace/ofproto"}},
+		{paths: []string{"pkg/trace/cause"}},
 		{paths: []string{"pkg/trace"}},
 		{paths: []string{"pkg/reach"}},
 		{paths: []string{"pkg/compare"}},

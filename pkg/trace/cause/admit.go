@@ -1,0 +1,403 @@
+package cause
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"strings"
+
+	"github.com/ovnctl/ovnctl/pkg/decode"
+	"github.com/ovnctl/ovnctl/pkg/lflow"
+	"github.com/ovnctl/ovnctl/pkg/nb"
+	"github.com/ovnctl/ovnctl/pkg/sb"
+)
+
+// An admission is what somebody would have to allow.
+type admission struct {
+	traffic
+	stop    *stop
+	ingress bool
+	own     decode.Object // the port whose rules deny it
+	peer    netip.Addr    // the other end
+}
+
+// admissions are the changes by which an ACL that denied a packet, or the lack of one that allows it, is mended.
+func (e *Explainer) admissions(ctx context.Context, s *stop) []change {
+	p := s.packet()
+	a := admission{traffic: trafficOf(&p), stop: s, ingress: s.visit.Pipeline == lflow.Egress}
+	a.peer = a.dst
+	if a.ingress {
+		a.peer = a.src
+	}
+	if s.port != nil {
+		a.own = e.portObject(ctx, s.port)
+	}
+	kind, name, _ := strings.Cut(s.by.Owner, " ")
+	switch {
+	case kind == "NetworkPolicy":
+		return e.policyChanges(ctx, a)
+	case kind == "AdminNetworkPolicy", kind == "BaselineAdminNetworkPolicy", kind == "ClusterNetworkPolicy", kind == "EgressFirewall":
+		return []change{e.clusterPolicyChange(a, kind, name)}
+	case strings.HasPrefix(s.by.Owner, "neutron "), strings.HasPrefix(s.by.Owner, "security group"):
+		return e.securityGroupChanges(ctx, a)
+	case kind == "SecurityGroup", kind == "Subnet":
+		return []change{e.kubeOVNChange(a, kind, name)}
+	case kind == "Namespace":
+		return []change{e.multicastChange(a, name)}
+	}
+	return e.aclChanges(ctx, a)
+}
+
+// direction is how policies speak of it.
+func (a admission) direction() string { return choose(a.ingress, "ingress", "egress") }
+
+// from is "from" the other end or "to" it.
+func (a admission) from() string { return choose(a.ingress, "from", "to") }
+
+// in is the service as policies write it: "port 8080/tcp".
+func (a admission) in() string {
+	if a.l4() {
+		return fmt.Sprintf("port %d/%s", a.dstPort, a.protocol())
+	}
+	return a.protocol()
+}
+
+// admit adds a rule in memory that allows this packet in the place where it was denied.
+func (e *Explainer) admit(a admission) func(context.Context, *overlay) {
+	s := a.stop
+	if s.flow == nil {
+		return nil
+	}
+	return func(ctx context.Context, o *overlay) {
+		row := sb.LogicalFlow{
+			Match: "reg0[7] == 1 && " + a.match(), Actions: allowing(s.flow), Priority: s.flow.Row.Priority + 1,
+			Pipeline: s.flow.Row.Pipeline, TableID: s.flow.Row.TableID, ExternalIDs: map[string]string{"stage-name": s.stage()},
+		}
+		if f := e.net.Compile(ctx, row); f.Err() == nil {
+			o.added = append(o.added, addition{tableOf(s.visit, s.step), f})
+		}
+	}
+}
+
+// allowing are the actions of a flow that allows a new connection, in the dialect of one that denies: since OVN 23.06 ACLs
+// leave their verdict in a register.
+func allowing(f *lflow.Flow) string {
+	const commit = "reg0[1] = 1; next;"
+	if strings.Contains(f.Row.Actions, "reg8[17] = 1") || strings.Contains(f.Row.Actions, "reg8[18] = 1") {
+		return "reg8[16] = 1; " + commit
+	}
+	return commit
+}
+
+// match is the packet in the language of ACLs, without the port that it is for.
+func (a admission) match() string {
+	field := a.ip() + "." + choose(a.ingress, "src", "dst")
+	match := fmt.Sprintf("%s == %s", field, a.peer)
+	switch {
+	case a.l4():
+		return fmt.Sprintf("%s && %s.dst == %d", match, a.protocol(), a.dstPort)
+	case a.protocol() == "icmp":
+		return match + " && " + choose(a.dst.Is6(), "icmp6", "icmp4")
+	}
+	return fmt.Sprintf("%s && ip.proto == %d", match, a.proto)
+}
+
+// policyChanges are those of NetworkPolicies. A rule is added to the one that comes nearest to allowing the packet, or to
+// one that selects the pod.
+func (e *Explainer) policyChanges(ctx context.Context, a admission) []change {
+	namespace := e.ownNamespace(a)
+	var changes []change
+	known := map[string]bool{}
+	add := func(policy string, c change) {
+		if !known[policy] && strings.HasPrefix(policy, namespace+"/") {
+			known[policy] = true
+			changes = append(changes, c)
+		}
+	}
+	var selecting []change
+	for _, m := range e.near(ctx, a.stop) {
+		policy, ok := strings.CutPrefix(m.object.Owner, "NetworkPolicy ")
+		if !ok {
+			continue
+		}
+		if targeted(m) {
+			c := remedy(m.object, fmt.Sprintf("NetworkPolicy %s: let its podSelector select pod %s", policy, e.podOf(a.own)), editPolicy(policy))
+			c.try = func(_ context.Context, o *overlay) { o.suppose(m) }
+			selecting = append(selecting, c)
+			continue
+		}
+		c := e.policyRule(a, policy)
+		c.Object, c.Command = toJourney(m.object), e.patchPolicy(a, policy)
+		add(policy, c)
+	}
+	for _, policy := range e.policiesOf(ctx, a) {
+		add(policy, e.policyRule(a, policy))
+	}
+	if len(changes) == 0 {
+		c := e.policyRule(a, "")
+		c.Text = fmt.Sprintf("a NetworkPolicy in namespace %s that selects pod %s: with %s", namespace, e.podOf(a.own), e.ruleText(a))
+		c.Command = "kubectl -n " + namespace + " get networkpolicy"
+		changes = append(changes, c)
+	}
+	return append(changes, selecting...)
+}
+
+// targeted says whether all that is missing of a rule is that it is not for this port.
+func targeted(m miss) bool {
+	for _, d := range m.missing {
+		if t, ok := deciding(d); !ok || !t.Ref.Symbol.IsString() {
+			return false
+		}
+	}
+	return true
+}
+
+// policyRule is a rule that is added to a policy.
+func (e *Explainer) policyRule(a admission, policy string) change {
+	c := remedy(decode.Object{}, fmt.Sprintf("NetworkPolicy %s: add %s", policy, e.ruleText(a)), editPolicy(policy))
+	c.try = e.admit(a)
+	return c
+}
+
+// ruleText is "ingress from namespace shop, port 8080/tcp".
+func (e *Explainer) ruleText(a admission) string {
+	peer := e.prefix(a.peer)
+	if namespace := e.namespaceAt(a.peer); namespace != "" {
+		peer = "namespace " + namespace
+	}
+	text := fmt.Sprintf("%s %s %s", a.direction(), a.from(), peer)
+	if !a.l4() {
+		return text + ", every protocol" // NetworkPolicies know no ICMP
+	}
+	return text + ", " + a.in()
+}
+
+func editPolicy(policy string) string {
+	namespace, name, _ := strings.Cut(policy, "/")
+	return fmt.Sprintf("kubectl -n %s edit networkpolicy %s", namespace, name)
+}
+
+// patchPolicy is the command that adds a rule to a policy that has rules.
+func (e *Explainer) patchPolicy(a admission, policy string) string {
+	peer := fmt.Sprintf(`{"ipBlock":{"cidr":%q}}`, e.prefix(a.peer))
+	if namespace := e.namespaceAt(a.peer); namespace != "" {
+		peer = fmt.Sprintf(`{"namespaceSelector":{"matchLabels":{"kubernetes.io/metadata.name":%q}}}`, namespace)
+	}
+	rule := fmt.Sprintf(`"%s":[%s]`, a.from(), peer)
+	if a.l4() {
+		rule += fmt.Sprintf(`,"ports":[{"protocol":%q,"port":%d}]`, strings.ToUpper(a.protocol()), a.dstPort)
+	}
+	namespace, name, _ := strings.Cut(policy, "/")
+	return fmt.Sprintf(`kubectl -n %s patch networkpolicy %s --type=json -p '[{"op":"add","path":"/spec/%s/-","value":{%s}}]'`, namespace, name, a.direction(), rule)
+}
+
+// prefix is an address as a network of one.
+func (e *Explainer) prefix(a netip.Addr) string { return netip.PrefixFrom(a, a.BitLen()).String() }
+
+// podOf is the pod of a switch port, empty if it has none.
+func (e *Explainer) podOf(port decode.Object) string {
+	pod, _ := strings.CutPrefix(port.Owner, "Pod ")
+	return pod
+}
+
+// ownNamespace is the namespace whose policies deny.
+func (e *Explainer) ownNamespace(a admission) string {
+	if namespace, _, ok := strings.Cut(e.podOf(a.own), "/"); ok {
+		return namespace
+	}
+	if namespace, ok := strings.CutPrefix(a.stop.by.Owner, "NetworkPolicy default deny of namespace "); ok {
+		return namespace
+	}
+	policy, _ := strings.CutPrefix(a.stop.by.Owner, "NetworkPolicy ")
+	namespace, _, _ := strings.Cut(policy, "/")
+	return namespace
+}
+
+// namespaceAt is the namespace of the pod that has an address, empty if none has it.
+func (e *Explainer) namespaceAt(a netip.Addr) string {
+	for _, p := range e.graph.PortsAt(a) {
+		if namespace, _, ok := strings.Cut(p.Pod, "/"); ok {
+			return namespace
+		}
+	}
+	return ""
+}
+
+// policiesOf are the NetworkPolicies that select the port, by the port groups that it is in, and the one that denied.
+func (e *Explainer) policiesOf(ctx context.Context, a admission) []string {
+	var policies []string
+	add := func(owner string) {
+		if policy, ok := strings.CutPrefix(owner, "NetworkPolicy "); ok && strings.Contains(policy, "/") {
+			policies = append(policies, policy)
+		}
+	}
+	add(a.stop.by.Owner)
+	if p := e.graph.PortByName(a.own.Name); p != nil {
+		for _, name := range p.PortGroups {
+			if group, ok := e.objects.Named(ctx, "Port_Group", name); ok {
+				add(group.Owner)
+			}
+		}
+	}
+	return policies
+}
+
+// clusterPolicyChange is that of a policy with rules that deny: an exception before the rule.
+func (e *Explainer) clusterPolicyChange(a admission, kind, name string) change {
+	command := fmt.Sprintf("kubectl edit %s %s", strings.ToLower(kind), name)
+	if namespace, firewall, ok := strings.Cut(name, "/"); ok {
+		command = fmt.Sprintf("kubectl -n %s edit %s %s", namespace, strings.ToLower(kind), firewall)
+	}
+	c := remedy(a.stop.by, fmt.Sprintf("%s %s: allow %s, before the rule that denies it", kind, name, e.ruleText(a)), command)
+	c.try = e.admit(a)
+	return c
+}
+
+func (e *Explainer) kubeOVNChange(a admission, kind, name string) change {
+	text := fmt.Sprintf("SecurityGroup %s: add to %sRules %s %s, %s, policy allow", name, a.direction(), a.from(), e.prefix(a.peer), a.in())
+	command := "kubectl edit security-group " + name
+	if kind == "Subnet" {
+		text = fmt.Sprintf("Subnet %s: change spec.acls: %s %s %s, %s, is denied by \"%s\"", name, a.direction(), a.from(), a.peer, a.in(), aclOf(a.stop).Match)
+		command = "kubectl edit subnet " + name
+	}
+	c := remedy(a.stop.by, text, command)
+	c.try = e.admit(a)
+	return c
+}
+
+func (e *Explainer) multicastChange(a admission, namespace string) change {
+	c := remedy(a.stop.by, "Namespace "+namespace+": allow multicast", fmt.Sprintf("kubectl annotate namespace %s k8s.ovn.org/multicast-enabled=true", namespace))
+	c.try = e.admit(a)
+	return c
+}
+
+// securityGroupChanges add a rule to a security group of the port.
+func (e *Explainer) securityGroupChanges(ctx context.Context, a admission) []change {
+	var changes []change
+	for _, group := range e.securityGroups(ctx, a) {
+		text := fmt.Sprintf("security group %s: add a rule for %s %s %s, %s", group, a.direction(), a.from(), e.prefix(a.peer), a.in())
+		words := []string{"openstack security group rule create", "--" + a.direction(), "--ethertype", choose(a.peer.Is6(), "IPv6", "IPv4"), "--protocol", a.neutronProtocol()}
+		if a.l4() {
+			words = append(words, "--dst-port", fmt.Sprint(a.dstPort))
+		}
+		words = append(words, "--remote-ip", e.prefix(a.peer), group)
+		c := remedy(decode.Object{}, text, strings.Join(words, " "))
+		c.try = e.admit(a)
+		changes = append(changes, c)
+	}
+	return changes
+}
+
+// neutronProtocol is the protocol as neutron writes it.
+func (a admission) neutronProtocol() string {
+	switch {
+	case a.protocol() == "icmp" && a.dst.Is6():
+		return "ipv6-icmp"
+	case strings.HasPrefix(a.protocol(), "protocol "):
+		return fmt.Sprint(a.proto)
+	}
+	return a.protocol()
+}
+
+// securityGroups are those of the port.
+func (e *Explainer) securityGroups(ctx context.Context, a admission) []string {
+	if row, ok := a.own.Row.(nb.LogicalSwitchPort); ok {
+		if groups := strings.Fields(row.ExternalIDs["neutron:security_group_ids"]); len(groups) > 0 {
+			return groups
+		}
+	}
+	var groups []string
+	if p := e.graph.PortByName(a.own.Name); p != nil {
+		for _, name := range p.PortGroups {
+			o, _ := e.objects.Named(ctx, "Port_Group", name)
+			if group, ok := strings.CutPrefix(o.Owner, "security group "); ok {
+				groups = append(groups, group)
+			}
+		}
+	}
+	return groups
+}
+
+func aclOf(s *stop) nb.ACL {
+	acl, _ := s.by.Row.(nb.ACL)
+	return acl
+}
+
+// aclChanges are those of plain OVN: an address added to a set that a near rule names, the ACL that denies deleted, or
+// one that allows added above it.
+func (e *Explainer) aclChanges(ctx context.Context, a admission) []change {
+	var changes []change
+	for _, m := range e.near(ctx, a.stop) {
+		if set := missingSet(m, a.peer); set != "" {
+			c := remedy(m.object, fmt.Sprintf("address set %s: add %s", set, a.peer), fmt.Sprintf("ovn-nbctl add Address_Set %s addresses %s", shell(set), shell(`"`+a.peer.String()+`"`)))
+			c.try = func(_ context.Context, o *overlay) { o.suppose(m) }
+			changes = append(changes, c)
+		}
+	}
+	s := a.stop
+	if s.kind == closed {
+		return append(changes, e.aclAddition(a, "switch "+s.visit.Datapath.Name, 1000))
+	}
+	acl := aclOf(s)
+	deletion := remedy(s.by, "delete "+toJourney(s.by).Text, aclCommand("acl-del", s.by.Holder, acl.Direction, fmt.Sprint(acl.Priority), acl.Match))
+	deletion.try = func(_ context.Context, o *overlay) { o.without(s.flow) }
+	addition := e.aclAddition(a, s.by.Holder, acl.Priority+1)
+	if defaultDeny(s) {
+		return append(changes, addition, deletion)
+	}
+	return append(changes, deletion, addition)
+}
+
+// missingSet is the address set that would have to have the other end for a rule to match; empty if that is not all.
+func missingSet(m miss, peer netip.Addr) string {
+	if len(m.missing) != 1 {
+		return ""
+	}
+	t, ok := deciding(m.missing[0])
+	if !ok || cost(t) != costAddress || !strings.HasPrefix(t.Ref.String(), choose(peer.Is6(), "ip6", "ip4")) {
+		return ""
+	}
+	for _, c := range t.Constants() {
+		if name, isSet := strings.CutPrefix(c.String(), "$"); isSet {
+			return name
+		}
+	}
+	return ""
+}
+
+// aclAddition is an ACL that allows what is asked for and nothing else.
+func (e *Explainer) aclAddition(a admission, holder string, priority int) change {
+	match := fmt.Sprintf("%s == %q && %s", choose(a.ingress, "outport", "inport"), a.own.Name, a.match())
+	acl := aclOf(a.stop)
+	var flags []string
+	if acl.Tier != 0 {
+		flags = append(flags, fmt.Sprintf("--tier=%d", acl.Tier))
+	}
+	when := ""
+	if strings.Contains(a.stop.stage(), "after_lb") {
+		flags, when = append(flags, "--apply-after-lb"), ", after load balancing"
+	}
+	direction := choose(a.ingress, "to-lport", "from-lport")
+	command := aclCommand(strings.Join(append(flags, "acl-add"), " "), holder, direction, fmt.Sprint(priority), match) + " allow-related"
+	c := remedy(decode.Object{}, fmt.Sprintf("%s: add an ACL that allows %s %s %s, %s%s", holder, a.direction(), a.from(), e.named(a.peer), a.in(), when), command)
+	c.try = e.admit(a)
+	return c
+}
+
+// aclCommand is a command of ovn-nbctl about ACLs of a holder, "port group NAME" or "switch NAME".
+func aclCommand(command, holder, direction, priority, match string) string {
+	name, group := strings.CutPrefix(holder, "port group ")
+	if !group {
+		name = strings.TrimPrefix(holder, "switch ")
+	}
+	return fmt.Sprintf("ovn-nbctl %s%s %s %s %s %s", choose(group, "--type=port-group ", ""), command, shell(name), direction, priority, shell(match))
+}
+
+// shell writes a word as a shell takes it.
+func shell(word string) string {
+	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:=,@%+"
+	if word != "" && strings.Trim(word, plain) == "" {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}

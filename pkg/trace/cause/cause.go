@@ -1,0 +1,141 @@
+// Package cause says why a packet fared as it did: which object of the Northbound is behind a flow, on which parts of its
+// match the hit rests, what would have had to let a dropped packet pass, what let a delivered one pass, and which change
+// would mend it.
+//
+// It looks at ways that pkg/trace/logical has followed. It changes nothing: a change is proposed in the words of whoever
+// manages the object (Kubernetes, OpenStack, else ovn-nbctl), and tried out on the flows in memory where that is possible.
+package cause
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/ovnctl/ovnctl/pkg/decode"
+	"github.com/ovnctl/ovnctl/pkg/journey"
+	"github.com/ovnctl/ovnctl/pkg/lflow"
+	"github.com/ovnctl/ovnctl/pkg/nb"
+	"github.com/ovnctl/ovnctl/pkg/topology"
+	"github.com/ovnctl/ovnctl/pkg/trace/logical"
+)
+
+// An Explainer explains ways through a network. It may be used by several goroutines.
+type Explainer struct {
+	net     *lflow.Network
+	engine  *logical.Engine
+	objects *decode.Objects
+	graph   *topology.Graph
+}
+
+// New returns an explainer. Objects are those of the Northbound that the network was made from; the graph tells whose an
+// address is. Either may be nil: then less has a name.
+func New(net *lflow.Network, objects *decode.Objects, graph *topology.Graph) *Explainer {
+	if graph == nil {
+		graph = &topology.Graph{}
+	}
+	return &Explainer{net: net, engine: logical.New(net, logical.Options{}), objects: objects, graph: graph}
+}
+
+// A Finding is why a way ended as it did.
+type Finding struct {
+	Cause  string          // what stopped the packet, in words; empty if it was delivered
+	Object *journey.Object // that did it; nil if none did
+	Rule   *journey.Rule   // the flow that did it, and why it matched; nil if no flow did
+	Near   []journey.Rule  // what would have had to let it pass, the nearest first, and what of its match failed
+	// Allowed is what let a delivered packet pass, in the order in which it was met.
+	Allowed []journey.Object
+}
+
+// Explain says why a way ended as it did.
+func (e *Explainer) Explain(ctx context.Context, w *logical.Way) Finding {
+	s, ok := e.stopOf(ctx, w)
+	if !ok {
+		return Finding{Allowed: e.allowed(ctx, w)}
+	}
+	f := Finding{Cause: e.words(ctx, s), Object: s.object(), Rule: e.rule(ctx, s)}
+	for _, n := range e.near(ctx, s) {
+		f.Near = append(f.Near, n.rule)
+	}
+	return f
+}
+
+// allowed are the ACLs and routing policies that let a packet pass on its way.
+func (e *Explainer) allowed(ctx context.Context, w *logical.Way) []journey.Object {
+	var objects []journey.Object
+	end := w.End()
+	if end == nil {
+		return nil
+	}
+	for _, v := range end.Path() {
+		for _, step := range v.Steps {
+			o, ok := e.objectOf(ctx, step.Flow)
+			if !ok || !allows(o) {
+				continue
+			}
+			object := *toJourney(o)
+			if !slices.ContainsFunc(objects, func(known journey.Object) bool { return known.UUID == object.UUID }) {
+				objects = append(objects, object)
+			}
+		}
+	}
+	return objects
+}
+
+// allows says whether an object lets packets pass that it matches.
+func allows(o decode.Object) bool {
+	switch row := o.Row.(type) {
+	case nb.ACL:
+		return strings.HasPrefix(row.Action, "allow")
+	case nb.Policy:
+		return row.Action == "allow" || row.Action == "reroute"
+	}
+	return false
+}
+
+// Object is the object that a step of a visit carries out, nil if there is none.
+func (e *Explainer) Object(ctx context.Context, v *logical.Visit, step int) *journey.Object {
+	if o, ok := e.objectOf(ctx, v.Steps[step].Flow); ok {
+		return toJourney(o)
+	}
+	if port := e.secured(v, step); port != nil {
+		return toJourney(e.portObject(ctx, port))
+	}
+	return nil
+}
+
+// objectOf is the object that a flow was made for.
+func (e *Explainer) objectOf(ctx context.Context, f *lflow.Flow) (decode.Object, bool) {
+	if f == nil {
+		return decode.Object{}, false
+	}
+	stage := f.Stage()
+	if strings.HasSuffix(stage, "arp_request") {
+		return decode.Object{}, false // the same for all routers: the hint is the route of any of them
+	}
+	objects, _ := e.objects.Of(ctx, stage, f.Row.ExternalIDs["stage-hint"])
+	if len(objects) == 0 {
+		return decode.Object{}, false
+	}
+	return objects[0], true
+}
+
+// portObject is the row of a logical port: that of the Northbound, else what the Southbound says.
+func (e *Explainer) portObject(ctx context.Context, p *lflow.Port) decode.Object {
+	table := "Logical_Switch_Port"
+	if p.Datapath.Router {
+		table = "Logical_Router_Port"
+	}
+	if o, ok := e.objects.Named(ctx, table, p.Name()); ok {
+		return o
+	}
+	return decode.Object{Kind: "port", Name: p.Name(), UUID: p.Row.UUID, Text: "port " + p.Name()}
+}
+
+// toJourney is an object as the contract has it. An ACL that nobody claims is told by its match.
+func toJourney(o decode.Object) *journey.Object {
+	out := &journey.Object{Kind: o.Kind, Name: o.Name, UUID: string(o.UUID), Owner: o.Owner, Text: o.Text}
+	if acl, ok := o.Row.(nb.ACL); ok && o.Owner == "" {
+		out.Text += ": " + acl.Match
+	}
+	return out
+}

@@ -1,0 +1,224 @@
+package cause
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/ovnctl/ovnctl/pkg/expr"
+	"github.com/ovnctl/ovnctl/pkg/flow"
+	"github.com/ovnctl/ovnctl/pkg/journey"
+	"github.com/ovnctl/ovnctl/pkg/lflow"
+	"github.com/ovnctl/ovnctl/pkg/trace/logical"
+)
+
+// Decided are the parts of the match of a step's flow on which the hit rests, in the order of the text.
+func (e *Explainer) Decided(ctx context.Context, v *logical.Visit, step int) []journey.Decided {
+	f := v.Steps[step].Flow
+	if f == nil || f.Err() != nil {
+		return nil
+	}
+	packet := v.Before(step)
+	_, decisions := f.Explain(v.Datapath, &packet, e.engine.Resident(v))
+	return e.decided(ctx, v, f, decisions)
+}
+
+func (e *Explainer) decided(ctx context.Context, v *logical.Visit, f *lflow.Flow, decisions []expr.Decision) []journey.Decided {
+	match := f.Row.Match
+	var out []journey.Decided
+	for _, d := range decisions {
+		if d.Leaf == nil {
+			continue // what the flow's actions need
+		}
+		at := d.Leaf.Range()
+		if at.Start < 0 || at.End > len(match) || at.Start >= at.End {
+			continue
+		}
+		out = append(out, journey.Decided{
+			Start: at.Start, End: at.End, Text: match[at.Start:at.End], Holds: d.Holds, Words: e.finds(ctx, v, d),
+		})
+	}
+	slices.SortStableFunc(out, func(a, b journey.Decided) int { return a.Start - b.Start })
+	return out
+}
+
+// finds says what a packet has where a part of a match looks: "ip4.src is 10.244.1.6, not in $a1 (Namespace shop)". It is
+// empty where that would mean nothing to people: of the registers, in which one table leaves word for another.
+func (e *Explainer) finds(ctx context.Context, v *logical.Visit, d expr.Decision) string {
+	if r, ok := d.Leaf.(*expr.Resident); ok {
+		return fmt.Sprintf("%s %s", r.Port, choose(d.Holds, "resides on this chassis", "does not reside on this chassis"))
+	}
+	if bare, ok := d.Leaf.(*expr.Bare); ok && kinds[bare.Field.Name] {
+		return choose(d.Holds, "it is ", "it is not ") + bare.Field.Name
+	}
+	test, ok := deciding(d)
+	if !ok || bookkeeping(test.Ref) {
+		return ""
+	}
+	name, value := test.Ref.String(), e.value(ctx, v, test)
+	if d.Holds && plain(test) {
+		return fmt.Sprintf("%s is %s", name, value)
+	}
+	return fmt.Sprintf("%s is %s, %s", name, value, e.wanted(ctx, test, d.Holds))
+}
+
+// kinds are the predicates that say what kind of packet it is.
+var kinds = map[string]bool{
+	"ip": true, "ip4": true, "ip6": true, "tcp": true, "udp": true, "sctp": true, "icmp": true, "icmp4": true, "icmp6": true,
+	"arp": true, "rarp": true, "nd": true, "nd_ns": true, "nd_na": true, "nd_rs": true, "nd_ra": true, "igmp": true,
+}
+
+// deciding is the test to show of a decision: the one that failed, or the last, which is what the leaf itself says.
+func deciding(d expr.Decision) (expr.Test, bool) {
+	for _, t := range d.Tests {
+		if t.Ref.Symbol != nil && t.Holds == d.Holds && !t.Implied() {
+			return t, true
+		}
+	}
+	for _, t := range slices.Backward(d.Tests) {
+		if t.Ref.Symbol != nil && t.Holds == d.Holds {
+			return t, true
+		}
+	}
+	return expr.Test{}, false
+}
+
+// bookkeeping says whether a field is a note from one table to another rather than something of the packet.
+func bookkeeping(r expr.Ref) bool {
+	name := r.Symbol.Name
+	return strings.HasPrefix(name, "reg") || strings.HasPrefix(name, "xreg") || strings.HasPrefix(name, "xxreg") ||
+		strings.HasPrefix(name, "flags")
+}
+
+// plain says whether a test that holds says no more than the value that was found.
+func plain(t expr.Test) bool {
+	constants := t.Constants()
+	return t.Op() == expr.Equal && len(constants) == 1 && !constants[0].Masked &&
+		(constants[0].Kind == expr.Integer || constants[0].Kind == expr.String)
+}
+
+// wanted says what a test compares with: "not 8080", "in $a1 (Namespace shop)".
+func (e *Explainer) wanted(ctx context.Context, t expr.Test, holds bool) string {
+	var texts []string
+	for _, c := range t.Constants() {
+		texts = append(texts, e.constant(ctx, c))
+	}
+	if len(texts) > maxShown {
+		texts = append(texts[:maxShown], fmt.Sprintf("%d more", len(texts)-maxShown))
+	}
+	list := strings.Join(texts, ", ")
+	if t.Op() != expr.Equal && t.Op() != expr.NotEqual {
+		return fmt.Sprintf("%s %s %s", choose(holds, "which is", "not"), t.Op(), list)
+	}
+	in := len(texts) > 1 || slices.ContainsFunc(t.Constants(), func(c expr.Constant) bool {
+		return c.Masked || c.Kind == expr.AddressSets || c.Kind == expr.PortGroups
+	})
+	matches := holds == (t.Op() == expr.Equal)
+	switch {
+	case in && matches:
+		return "in " + list
+	case in:
+		return "not in " + list
+	case matches:
+		return "which is " + list
+	}
+	return "not " + list
+}
+
+// maxShown is how many constants of a comparison are written out.
+const maxShown = 5
+
+// constant writes a constant, and whose it is.
+func (e *Explainer) constant(ctx context.Context, c expr.Constant) string {
+	var owner string
+	switch c.Kind {
+	case expr.AddressSets:
+		owner = e.setOwner(ctx, c.Text)
+	case expr.PortGroups:
+		if o, ok := e.objects.Named(ctx, "Port_Group", c.Text); ok {
+			owner = o.Owner
+		}
+	}
+	if owner == "" {
+		return c.String()
+	}
+	return fmt.Sprintf("%s (%s)", c, owner)
+}
+
+// setOwner is the owner of an address set; of one that ovn-northd makes of the members of a port group, that of the group.
+func (e *Explainer) setOwner(ctx context.Context, name string) string {
+	if o, ok := e.objects.Named(ctx, "Address_Set", name); ok {
+		return o.Owner
+	}
+	group, ok := strings.CutSuffix(name, "_ip4")
+	if !ok {
+		group, ok = strings.CutSuffix(name, "_ip6")
+	}
+	if o, found := e.objects.Named(ctx, "Port_Group", group); ok && found {
+		return o.Owner
+	}
+	return ""
+}
+
+// value writes what a test found: a port by its name, an address with whose it is.
+func (e *Explainer) value(ctx context.Context, v *logical.Visit, t expr.Test) string {
+	s := t.Ref.Symbol
+	if s.IsString() {
+		p, err := v.Datapath.PortByKey(ctx, int(t.Found.Lo))
+		switch {
+		case t.Found.IsZero():
+			return "none"
+		case err == nil && p != nil:
+			return p.Name()
+		}
+		return fmt.Sprintf("port %d", t.Found.Lo)
+	}
+	if a, ok := addressIn(s, t.Found); ok {
+		return e.named(a)
+	}
+	if s.Field != nil && t.Ref.Bits == s.Field.Bits && s.Lo == 0 {
+		return s.Field.Print(t.Found)
+	}
+	return fmt.Sprint(t.Found.Lo)
+}
+
+func addressIn(s *expr.Symbol, v flow.Value) (netip.Addr, bool) {
+	switch s.Name {
+	case "ip4.src", "ip4.dst", "arp.spa", "arp.tpa":
+		return netip.AddrFrom4([4]byte(v.Bytes(4))), true
+	case "ip6.src", "ip6.dst", "nd.target":
+		return netip.AddrFrom16([16]byte(v.Bytes(16))), true
+	}
+	return netip.Addr{}, false
+}
+
+// named is an address with its owner.
+func (e *Explainer) named(a netip.Addr) string {
+	if who := e.who(a); who != "" {
+		return fmt.Sprintf("%s (%s)", a, who)
+	}
+	return a.String()
+}
+
+// who is whose an address is: a pod or a port; empty if that is not known.
+func (e *Explainer) who(a netip.Addr) string {
+	for _, p := range e.graph.PortsAt(a) {
+		if p.Pod != "" {
+			return p.Pod
+		}
+		if p.DisplayName != "" {
+			return p.DisplayName
+		}
+		return p.Name
+	}
+	return ""
+}
+
+func choose(b bool, yes, no string) string {
+	if b {
+		return yes
+	}
+	return no
+}

@@ -1,0 +1,183 @@
+package cause
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ovnctl/ovnctl/pkg/decode"
+	"github.com/ovnctl/ovnctl/pkg/lflow"
+	"github.com/ovnctl/ovnctl/pkg/nb"
+)
+
+// neutrons says whether an object is one that neutron writes.
+func neutrons(ids map[string]string) bool {
+	for key := range ids {
+		if strings.HasPrefix(key, "neutron:") {
+			return true
+		}
+	}
+	return false
+}
+
+// portChanges mend a port that lets nothing through.
+func (e *Explainer) portChanges(ctx context.Context, s *stop) []change {
+	switch s.kind {
+	case insecure:
+		return e.securityChanges(ctx, s)
+	case disabled:
+		c := remedy(s.by, "enable the port "+s.port.Name(), "ovn-nbctl lsp-set-enabled "+shell(s.port.Name())+" enabled")
+		if row, ok := s.by.Row.(nb.LogicalSwitchPort); ok && neutrons(row.ExternalIDs) {
+			c.Command = "openstack port set --enable " + shell(s.port.Name())
+		}
+		if s.flow != nil && strings.HasSuffix(s.stage(), "_port_sec") {
+			c.try = func(_ context.Context, o *overlay) { o.without(s.flow) }
+		}
+		return []change{c}
+	case unknownMAC:
+		return e.addressChanges(ctx, s)
+	case notBound:
+		return e.bindingChanges(ctx, s)
+	}
+	return nil
+}
+
+// securityChanges let a port use the addresses that it uses.
+func (e *Explainer) securityChanges(ctx context.Context, s *stop) []change {
+	p := s.packet()
+	t := trafficOf(&p)
+	mac, ip := macOf(&p, "eth_dst"), t.dst
+	if s.visit.Pipeline == lflow.Ingress {
+		mac, ip = macOf(&p, "eth_src"), t.src
+	}
+	entry, name := mac, s.port.Name()
+	if ip.IsValid() {
+		entry += " " + ip.String()
+	}
+	pass := func(_ context.Context, o *overlay) { o.without(s.flow) }
+	row, _ := s.by.Row.(nb.LogicalSwitchPort)
+	if neutrons(row.ExternalIDs) {
+		pair := "mac-address=" + mac
+		if ip.IsValid() {
+			pair = "ip-address=" + ip.String() + "," + pair
+		}
+		c := remedy(s.by, fmt.Sprintf("port %s: add %s to its allowed address pairs", name, entry), "openstack port set --allowed-address "+pair+" "+shell(name))
+		c.try = pass
+		return []change{c}
+	}
+	c := remedy(s.by, fmt.Sprintf("port %s: let port security admit %s", name, entry),
+		"ovn-nbctl lsp-set-port-security "+shell(name)+" "+shellAll(append(slices.Clone(row.PortSecurity), entry)))
+	if pod := e.podOf(s.by); pod != "" {
+		c.Text = fmt.Sprintf("pod %s: use the addresses that it was given, %s", pod, strings.Join(s.port.Row.PortSecurity, ", "))
+		c.Command = "" // the row is not the operator's to change
+	}
+	c.try = pass
+	return []change{c}
+}
+
+func shellAll(words []string) string {
+	quoted := make([]string, len(words))
+	for i, w := range words {
+		quoted[i] = shell(w)
+	}
+	return strings.Join(quoted, " ")
+}
+
+// addressChanges give a switch the MAC address that it looks for: on the port that has the IP address.
+func (e *Explainer) addressChanges(ctx context.Context, s *stop) []change {
+	p := s.packet()
+	t, mac := trafficOf(&p), macOf(&p, "eth_dst")
+	ports, err := s.visit.Datapath.Ports(ctx)
+	if err != nil || !t.dst.IsValid() {
+		return nil
+	}
+	for _, port := range ports {
+		o := e.portObject(ctx, port)
+		row, ok := o.Row.(nb.LogicalSwitchPort)
+		if !ok || !slices.ContainsFunc(row.Addresses, func(a string) bool { return slices.Contains(strings.Fields(a), t.dst.String()) }) {
+			continue
+		}
+		return []change{remedy(o, fmt.Sprintf("port %s has %s with another MAC address: give it %s", port.Name(), t.dst, mac),
+			"ovn-nbctl lsp-set-addresses "+shell(port.Name())+" "+shell(mac+" "+t.dst.String()))}
+	}
+	return []change{remedy(decode.Object{}, fmt.Sprintf("switch %s: a port with the addresses %s %s, or one that takes unknown addresses", s.visit.Datapath.Name, mac, t.dst), "")}
+}
+
+// bindingChanges bring a port to a chassis.
+func (e *Explainer) bindingChanges(ctx context.Context, s *stop) []change {
+	if s.port == nil {
+		return nil
+	}
+	name, o := s.port.Name(), e.portObject(ctx, s.port)
+	if c, ok := e.gatewayChange(ctx, s.port); ok {
+		return []change{c}
+	}
+	if row, ok := o.Row.(nb.LogicalSwitchPort); ok && row.Options["requested-chassis"] != "" {
+		if node, elsewhere := e.carrier(name, row.Options["requested-chassis"]); elsewhere {
+			return []change{remedy(o, fmt.Sprintf("port %s: its interface is on %s, but requested-chassis is %s", name, node, row.Options["requested-chassis"]),
+				fmt.Sprintf("ovn-nbctl lsp-set-options %s requested-chassis=%s", shell(name), shell(node)))}
+		}
+	}
+	if pod := e.podOf(o); pod != "" {
+		namespace, podName, _ := strings.Cut(pod, "/")
+		return []change{remedy(o, fmt.Sprintf("pod %s: no interface of a node carries its port %s", pod, name), fmt.Sprintf("kubectl -n %s delete pod %s", shell(namespace), shell(podName)))}
+	}
+	return []change{remedy(o, fmt.Sprintf("port %s: an interface on br-int of the node that its workload runs on, with external_ids:iface-id=%s", name, name),
+		"ovs-vsctl set Interface INTERFACE "+shell("external_ids:iface-id="+name))}
+}
+
+// carrier is a node other than the wanted one on which an interface carries a port.
+func (e *Explainer) carrier(port, wanted string) (string, bool) {
+	p := e.graph.PortByName(port)
+	if p == nil {
+		return "", false
+	}
+	for _, at := range p.Interfaces {
+		if at.Node != wanted {
+			return at.Node, true
+		}
+	}
+	return "", false
+}
+
+// gatewayChange puts a gateway router, of which a port was wanted, on a chassis that exists.
+func (e *Explainer) gatewayChange(ctx context.Context, p *lflow.Port) (change, bool) {
+	if p.Row.Type != "l3gateway" {
+		return change{}, false
+	}
+	wanted := p.Row.Options["l3gateway-chassis"]
+	if peer, err := p.Peer(ctx); err == nil && peer != nil && !p.Datapath.Router {
+		p = peer
+	}
+	r := e.router(p.Datapath)
+	if r == nil || e.net.ChassisByName(wanted) != nil {
+		return change{}, false
+	}
+	o := routerObject(r.Name, p.Datapath.NBUUID)
+	c := remedy(o, fmt.Sprintf("router %s: options:chassis is %s, which is no chassis", r.Name, wanted), "")
+	for _, chassis := range e.graph.Chassis {
+		if strings.HasSuffix(r.Name, "_"+chassis.Hostname) { // GR_node1
+			c.Command = fmt.Sprintf("ovn-nbctl set Logical_Router %s options:chassis=%s", shell(r.Name), shell(chassis.Name))
+		}
+	}
+	return c, true
+}
+
+// balancerChanges give a load balancer a backend.
+func (e *Explainer) balancerChanges(s *stop) []change {
+	p := s.packet()
+	t := trafficOf(&p)
+	vip := endpoint(t.dst, t.dstPort)
+	row, _ := s.by.Row.(nb.LoadBalancer)
+	if service, ok := strings.CutPrefix(s.by.Owner, "Service "); ok {
+		namespace, name, _ := strings.Cut(service, "/")
+		return []change{remedy(s.by, fmt.Sprintf("Service %s: a ready pod that its selector matches", service),
+			fmt.Sprintf("kubectl -n %s describe service %s", shell(namespace), shell(name)))}
+	}
+	if neutrons(row.ExternalIDs) {
+		return []change{remedy(s.by, fmt.Sprintf("load balancer %s: a member in the pool behind %s", row.Name, vip), "openstack loadbalancer status show "+shell(row.Name))}
+	}
+	return []change{remedy(s.by, fmt.Sprintf("load balancer %s: backends for %s", row.Name, vip),
+		fmt.Sprintf("ovn-nbctl --may-exist lb-add %s %s BACKENDS %s", shell(row.Name), shell(vip), t.protocol()))}
+}

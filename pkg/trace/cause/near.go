@@ -1,0 +1,142 @@
+package cause
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/ovnctl/ovnctl/pkg/decode"
+	"github.com/ovnctl/ovnctl/pkg/expr"
+	"github.com/ovnctl/ovnctl/pkg/journey"
+	"github.com/ovnctl/ovnctl/pkg/lflow"
+	"github.com/ovnctl/ovnctl/pkg/trace/logical"
+)
+
+// A miss is a flow that would have let a packet pass, had it matched.
+type miss struct {
+	visit   *logical.Visit
+	step    int // at which it could have been hit
+	flow    *lflow.Flow
+	object  decode.Object
+	missing []expr.Decision // the parts of its match that would have to answer otherwise
+	cost    int
+	rule    journey.Rule
+}
+
+// How far a rule is from letting a packet pass, by what of it would have to change. A rule about another family or kind
+// of packet never would.
+const (
+	costAddress  = 1
+	costPort     = 1
+	costProtocol = 2
+	costTarget   = 3 // whom the rule is for
+	costGeneral  = 4 // of a rule that is for all ports: it is about somebody in particular, such as a node
+	costNever    = 100
+)
+
+// maxNear is how many near rules are told.
+const maxNear = 3
+
+// near are the rules that come nearest to allowing a packet that an ACL denied, or that none allowed.
+func (e *Explainer) near(ctx context.Context, s *stop) []miss {
+	if s.kind != denied && s.kind != closed {
+		return nil
+	}
+	var misses []miss
+	for v, i := range earlier(s.visit, s.step) {
+		if f := v.Steps[i].Flow; f != nil && strings.Contains(f.Stage(), "_acl") {
+			misses = append(misses, e.missesAt(ctx, v, i)...)
+		}
+	}
+	slices.SortStableFunc(misses, func(a, b miss) int {
+		return cmp.Or(a.cost-b.cost, b.flow.Row.Priority-a.flow.Row.Priority, cmp.Compare(a.flow.Row.UUID, b.flow.Row.UUID))
+	})
+	var nearest []miss
+	for _, m := range misses {
+		o, ok := e.objectOf(ctx, m.flow)
+		if !ok || !allows(o) || fixed(o) || slices.ContainsFunc(nearest, func(n miss) bool { return n.object.UUID == o.UUID }) {
+			continue
+		}
+		m.object = o
+		m.rule = journey.Rule{
+			Object: toJourney(o), Stage: m.flow.Stage(), Priority: m.flow.Row.Priority, Match: m.flow.Row.Match,
+			Decided: e.decided(ctx, m.visit, m.flow, m.missing),
+		}
+		if nearest = append(nearest, m); len(nearest) == maxNear {
+			break
+		}
+	}
+	return nearest
+}
+
+// fixed says whether a rule is one that the management system makes for its own ends: nobody would change it.
+func fixed(o decode.Object) bool {
+	return strings.HasPrefix(o.Owner, "Node ") || strings.HasPrefix(o.Owner, "OVN-Kubernetes ") || strings.HasPrefix(o.Owner, "ARP ")
+}
+
+// missesAt are the rules that could have been hit at a step in the place of the one that was.
+func (e *Explainer) missesAt(ctx context.Context, v *logical.Visit, step int) []miss {
+	flows, err := e.net.Flows(ctx, tableOf(v, step))
+	if err != nil {
+		return nil
+	}
+	hit, packet, resident := v.Steps[step].Flow, v.Before(step), e.engine.Resident(v)
+	var misses []miss
+	for _, f := range flows {
+		if f.Row.Priority <= hit.Row.Priority || f.Err() != nil || f.Row.ExternalIDs["stage-hint"] == "" || !letsPass(f) {
+			continue
+		}
+		missing := f.Missing(v.Datapath, &packet, resident)
+		cost := distance(missing)
+		if !strings.Contains(f.Row.Match, choose(v.Pipeline == lflow.Egress, "outport", "inport")) {
+			cost += costGeneral
+		}
+		if cost < costNever {
+			misses = append(misses, miss{visit: v, step: step, flow: f, missing: missing, cost: cost})
+		}
+	}
+	return misses
+}
+
+// letsPass says whether a flow of a table of ACLs looks like one that allows; its object says for sure.
+func letsPass(f *lflow.Flow) bool {
+	actions := f.Row.Actions
+	return strings.Contains(actions, "next;") && !strings.Contains(actions, "reject") && !strings.Contains(actions, "drop")
+}
+
+// distance is how much of a rule would have to change.
+func distance(missing []expr.Decision) int {
+	if len(missing) == 0 {
+		return costNever // it holds and was not hit: another one of its priority was
+	}
+	total := 0
+	for _, d := range missing {
+		if d.Leaf == nil || len(d.Tests) == 0 {
+			return costNever // of the flow's actions, or whatever the packet is
+		}
+		for _, t := range d.Tests {
+			if !t.Holds {
+				total += cost(t)
+			}
+		}
+	}
+	return total
+}
+
+func cost(t expr.Test) int {
+	if t.Ref.Symbol == nil {
+		return costNever
+	}
+	switch t.Ref.Symbol.Name {
+	case "ip4.src", "ip4.dst", "ip6.src", "ip6.dst":
+		return costAddress
+	case "tcp.dst", "udp.dst", "sctp.dst", "tcp.src", "udp.src", "sctp.src", "icmp4.type", "icmp4.code", "icmp6.type", "icmp6.code":
+		return costPort
+	case "ip.proto":
+		return costProtocol
+	case "inport", "outport":
+		return costTarget
+	}
+	return costNever
+}

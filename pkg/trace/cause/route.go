@@ -1,0 +1,326 @@
+package cause
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/ovnctl/ovnctl/pkg/decode"
+	"github.com/ovnctl/ovnctl/pkg/lflow"
+	"github.com/ovnctl/ovnctl/pkg/nb"
+	"github.com/ovnctl/ovnctl/pkg/ovsdb"
+	"github.com/ovnctl/ovnctl/pkg/sb"
+	"github.com/ovnctl/ovnctl/pkg/topology"
+	"github.com/ovnctl/ovnctl/pkg/trace/logical"
+)
+
+// routerChanges mend what a router does with a packet.
+func (e *Explainer) routerChanges(ctx context.Context, s *stop) []change {
+	p := s.packet()
+	t := trafficOf(&p)
+	switch s.kind {
+	case noRoute:
+		return e.routeChanges(ctx, s, t)
+	case discarded:
+		return e.discardChanges(s, t)
+	case unresolved:
+		return e.neighbourChanges(s, nextHop(&p))
+	case expired:
+		return []change{remedy(decode.Object{}, "send the packet with a greater TTL: it passes more routers than it is made for, or goes round in a loop", "")}
+	case tooLarge:
+		o := e.portObject(ctx, s.port)
+		return []change{remedy(o, fmt.Sprintf("send packets of at most %d bytes, or raise options:gateway_mtu of router port %s", packetLimit(s), s.port.Name()),
+			"ovn-nbctl set Logical_Router_Port "+shell(s.port.Name())+" options:gateway_mtu=MTU")}
+	case notForUs:
+		if s.port != nil && len(s.port.Row.MAC) > 0 {
+			mac, _, _ := strings.Cut(s.port.Row.MAC[0], " ")
+			return []change{remedy(e.portObject(ctx, s.port), fmt.Sprintf("send to %s, the MAC address of router port %s: the sender's neighbour entry is stale", mac, s.port.Name()), "")}
+		}
+	}
+	return nil
+}
+
+// discardChanges take away the policy or route that discards a packet.
+func (e *Explainer) discardChanges(s *stop, t traffic) []change {
+	router := shell(strings.TrimPrefix(s.by.Holder, "router "))
+	var command string
+	switch row := s.by.Row.(type) {
+	case nb.Policy:
+		command = fmt.Sprintf("ovn-nbctl lr-policy-del %s %d %s", router, row.Priority, shell(row.Match))
+	case nb.StaticRoute:
+		command = fmt.Sprintf("ovn-nbctl lr-route-del %s %s", router, shell(row.IPPrefix))
+	default:
+		return nil
+	}
+	c := remedy(s.by, "delete "+s.by.Text, command)
+	c.try = func(_ context.Context, o *overlay) { o.without(s.flow) }
+	switch kind, name, _ := strings.Cut(s.by.Owner, " "); kind {
+	case "EgressIP", "EgressService":
+		c.Text, c.Command = fmt.Sprintf("%s %s: it sends %s elsewhere", kind, name, e.asked(t)), "kubectl describe "+strings.ToLower(kind)+" "+shell(name)
+	case "Subnet":
+		c.Text, c.Command = fmt.Sprintf("Subnet %s: %s", name, s.by.Text), "kubectl edit subnet "+shell(name)
+	}
+	return []change{c}
+}
+
+// neighbourChanges let a router know the MAC address of its next hop.
+func (e *Explainer) neighbourChanges(s *stop, hop netip.Addr) []change {
+	if r := e.disabledAt(hop); r != nil {
+		return []change{e.enableRouter(r.Name, ovsdb.UUID(r.UUID), r.ExternalIDs)}
+	}
+	if s.port == nil {
+		return nil
+	}
+	text := fmt.Sprintf("whoever has %s has to answer for it on the network behind router port %s", hop, s.port.Name())
+	c := remedy(decode.Object{}, text, "")
+	for _, p := range e.graph.PortsAt(hop) {
+		if len(p.MACs) > 0 {
+			c.Text += fmt.Sprintf("; %s has it, at %s", p.Name, p.MACs[0])
+			c.Command = fmt.Sprintf("ovn-nbctl static-mac-binding-add %s %s %s", shell(s.port.Name()), hop, p.MACs[0])
+			break
+		}
+	}
+	return []change{c}
+}
+
+// A path is a route that a router lacks.
+type path struct {
+	prefix  netip.Prefix
+	bySrc   bool
+	nextHop netip.Addr
+	out     *lflow.Port // towards the next hop
+}
+
+// routeChanges give a router a route to where the packet goes.
+func (e *Explainer) routeChanges(ctx context.Context, s *stop, t traffic) []change {
+	d := s.visit.Datapath
+	o := routerObject(d.Name, d.NBUUID)
+	route, ok := e.pathFor(ctx, s, t)
+	if !ok {
+		return []change{remedy(o, fmt.Sprintf("router %s: a route to %s", d.Name, t.dst), "ovn-nbctl lr-route-list "+shell(d.Name))}
+	}
+	which := "to " + route.prefix.String()
+	if route.bySrc {
+		which = "for what comes from " + route.prefix.String()
+	}
+	c := remedy(o, fmt.Sprintf("router %s: add a route %s via %s", d.Name, which, route.nextHop),
+		fmt.Sprintf("ovn-nbctl %slr-route-add %s %s %s", choose(route.bySrc, "--policy=src-ip ", ""), shell(d.Name), route.prefix, route.nextHop))
+	if r := e.router(d); r != nil {
+		switch {
+		case neutrons(r.ExternalIDs):
+			c.Command = fmt.Sprintf("openstack router add route --route destination=%s,gateway=%s %s", route.prefix, route.nextHop, shell(strings.TrimPrefix(d.Name, "neutron-")))
+		case r.ExternalIDs["vendor"] == "kube-ovn":
+			c.Text = fmt.Sprintf("Vpc %s: add to staticRoutes %s via %s", d.Name, which, route.nextHop)
+			c.Command = "kubectl edit vpc " + shell(d.Name)
+		}
+	}
+	c.try = e.routed(ctx, s, t, route)
+	return []change{c}
+}
+
+// pathFor finds the next hop that others in the same place use: the gateway router of the chassis where the router sends
+// by source, else the next hop of another router's route, else a neighbouring router that is on the network in question.
+func (e *Explainer) pathFor(ctx context.Context, s *stop, t traffic) (path, bool) {
+	ports, err := s.visit.Datapath.Ports(ctx)
+	if err != nil {
+		return path{}, false
+	}
+	toward := func(hop netip.Addr) *lflow.Port {
+		for _, p := range ports {
+			for _, n := range networksOf(p) {
+				if n.Contains(hop) && n.Addr() != hop {
+					return p
+				}
+			}
+		}
+		return nil
+	}
+	if r := e.router(s.visit.Datapath); r != nil && slices.ContainsFunc(r.Routes, func(r *topology.Route) bool { return r.Policy == "src-ip" }) {
+		if found, ok := e.gatewayPath(s, t, toward); ok {
+			return found, true
+		}
+	}
+	return e.neighbourPath(s, t, toward)
+}
+
+// gatewayPath leads to the gateway router of the chassis that the packet is on.
+func (e *Explainer) gatewayPath(s *stop, t traffic, toward func(netip.Addr) *lflow.Port) (path, bool) {
+	if s.visit.Chassis == nil || s.visit.Inport == nil {
+		return path{}, false
+	}
+	var source netip.Prefix
+	for _, n := range networksOf(s.visit.Inport) {
+		if n.Contains(t.src) {
+			source = n.Masked()
+		}
+	}
+	for _, r := range e.graph.Routers {
+		if r.Chassis != s.visit.Chassis.Row.Name || !source.IsValid() {
+			continue
+		}
+		for _, p := range e.graph.PortsOn(r.UUID) {
+			for _, hop := range hopsAt(p, t.dst.Is6()) {
+				if out := toward(hop); out != nil {
+					return path{prefix: source, bySrc: true, nextHop: hop, out: out}, true
+				}
+			}
+		}
+	}
+	return path{}, false
+}
+
+// neighbourPath leads where another router's route to the destination leads, or to a router that is on its network.
+func (e *Explainer) neighbourPath(s *stop, t traffic, toward func(netip.Addr) *lflow.Port) (path, bool) {
+	for _, r := range e.graph.Routers {
+		for _, known := range r.Routes {
+			prefix, err := netip.ParsePrefix(known.Prefix)
+			hop, hopErr := netip.ParseAddr(known.NextHop)
+			if err != nil || hopErr != nil || known.Policy == "src-ip" || !prefix.Contains(t.dst) {
+				continue
+			}
+			if out := toward(hop); out != nil && r.UUID != string(s.visit.Datapath.NBUUID) {
+				return path{prefix: prefix, nextHop: hop, out: out}, true
+			}
+		}
+	}
+	for _, r := range e.graph.Routers {
+		if r.UUID == string(s.visit.Datapath.NBUUID) {
+			continue
+		}
+		network, reaches := networkWith(e.graph.PortsOn(r.UUID), t.dst)
+		for _, p := range e.graph.PortsOn(r.UUID) {
+			for _, hop := range hopsAt(p, t.dst.Is6()) {
+				if out := toward(hop); reaches && out != nil {
+					return path{prefix: network, nextHop: hop, out: out}, true
+				}
+			}
+		}
+	}
+	return path{}, false
+}
+
+// networkWith is the network of one of the ports that an address lies in.
+func networkWith(ports []*topology.Port, a netip.Addr) (netip.Prefix, bool) {
+	for _, p := range ports {
+		for _, text := range p.Networks {
+			if n, err := netip.ParsePrefix(text); err == nil && n.Contains(a) {
+				return n.Masked(), true
+			}
+		}
+	}
+	return netip.Prefix{}, false
+}
+
+// hopsAt are the addresses of a router port of one family.
+func hopsAt(p *topology.Port, v6 bool) []netip.Addr {
+	var hops []netip.Addr
+	for _, text := range p.Networks {
+		if n, err := netip.ParsePrefix(text); err == nil && n.Addr().Is6() == v6 {
+			hops = append(hops, n.Addr())
+		}
+	}
+	return hops
+}
+
+// networksOf are the networks of a router port, with its own addresses in them.
+func networksOf(p *lflow.Port) []netip.Prefix {
+	var networks []netip.Prefix
+	for _, text := range p.Row.MAC {
+		for _, word := range strings.Fields(text) {
+			if n, err := netip.ParsePrefix(word); err == nil {
+				networks = append(networks, n)
+			}
+		}
+	}
+	return networks
+}
+
+// routed adds a route in memory: it does what the route to the network of the next hop does, but for the next hop.
+func (e *Explainer) routed(ctx context.Context, s *stop, t traffic, r path) func(context.Context, *overlay) {
+	table := tableOf(s.visit, s.step)
+	flows, err := e.net.Flows(ctx, table)
+	if err != nil {
+		return nil
+	}
+	register := choose(t.dst.Is6(), "xxreg0 = ", "reg0 = ")
+	field := t.ip() + ".dst"
+	for _, f := range flows {
+		actions := f.Row.Actions
+		if !strings.Contains(actions, register+field+";") || !strings.Contains(actions, fmt.Sprintf("outport = %q;", r.out.Name())) || !strings.Contains(f.Row.Match, field) {
+			continue
+		}
+		row := sb.LogicalFlow{
+			Priority: maxPriority, Match: field + " == " + t.dst.String(),
+			Actions:  strings.Replace(actions, register+field+";", register+r.nextHop.String()+";", 1),
+			Pipeline: f.Row.Pipeline, TableID: f.Row.TableID, ExternalIDs: map[string]string{"stage-name": f.Stage()},
+		}
+		return func(ctx context.Context, o *overlay) {
+			if added := e.net.Compile(ctx, row); added.Err() == nil {
+				o.added = append(o.added, addition{table, added})
+			}
+		}
+	}
+	return nil
+}
+
+// maxPriority is above that of every flow.
+const maxPriority = 65535
+
+// enableRouter switches a router on.
+func (e *Explainer) enableRouter(name string, uuid ovsdb.UUID, ids map[string]string) change {
+	c := remedy(routerObject(name, uuid), "enable the router "+name, "ovn-nbctl set Logical_Router "+shell(name)+" enabled=true")
+	if neutrons(ids) {
+		c.Command = "openstack router set --enable " + shell(strings.TrimPrefix(name, "neutron-"))
+	}
+	return c
+}
+
+func routerObject(name string, uuid ovsdb.UUID) decode.Object {
+	return decode.Object{Kind: "router", Name: name, UUID: uuid, Text: "router " + name}
+}
+
+// translations translate the source of a packet that left for a physical network with an address of the inside.
+func (e *Explainer) translations(ctx context.Context, w *logical.Way) []change {
+	end := w.End()
+	if end == nil || end.End == nil || end.End.Reason != logical.ToNetwork {
+		return nil
+	}
+	var first, last *logical.Visit
+	for _, v := range end.Path() {
+		if !v.Datapath.Router {
+			continue
+		}
+		if first == nil {
+			first = v
+		}
+		last = v
+	}
+	if last == nil || last.Outport == nil || first.Inport == nil {
+		return nil
+	}
+	t := trafficOf(&end.Packet)
+	var outside, inside netip.Prefix
+	for _, n := range networksOf(last.Outport) {
+		if n.Addr().Is6() == t.src.Is6() && !n.Addr().IsLinkLocalUnicast() {
+			outside = n
+		}
+	}
+	for _, n := range networksOf(first.Inport) {
+		if n.Contains(t.src) {
+			inside = n.Masked()
+		}
+	}
+	if !outside.IsValid() || !inside.IsValid() || outside.Contains(t.src) {
+		return nil
+	}
+	d := last.Datapath
+	o := routerObject(d.Name, d.NBUUID)
+	c := remedy(o, fmt.Sprintf("router %s: translate what comes from %s to %s (snat)", d.Name, inside, outside.Addr()),
+		fmt.Sprintf("ovn-nbctl lr-nat-add %s snat %s %s", shell(d.Name), outside.Addr(), inside))
+	if r := e.router(d); r != nil && neutrons(r.ExternalIDs) {
+		c.Command = "openstack router set --enable-snat --external-gateway NETWORK " + shell(strings.TrimPrefix(d.Name, "neutron-"))
+	}
+	return []change{c}
+}

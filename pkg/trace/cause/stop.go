@@ -1,0 +1,286 @@
+package cause
+
+import (
+	"context"
+	"iter"
+	"slices"
+	"strings"
+
+	"github.com/ovnctl/ovnctl/pkg/decode"
+	"github.com/ovnctl/ovnctl/pkg/expr"
+	"github.com/ovnctl/ovnctl/pkg/flow"
+	"github.com/ovnctl/ovnctl/pkg/journey"
+	"github.com/ovnctl/ovnctl/pkg/lflow"
+	"github.com/ovnctl/ovnctl/pkg/nb"
+	"github.com/ovnctl/ovnctl/pkg/trace/logical"
+)
+
+// A kind is what sort of thing stopped a packet: it decides about the words and about what would mend it.
+type kind uint8
+
+const (
+	other        kind = iota
+	denied            // by an ACL
+	closed            // by NB_Global options:default_acl_drop, since no ACL speaks of the packet
+	insecure          // by port security
+	disabled          // the port is switched off
+	unknownMAC        // no port of the switch has the destination
+	notForUs          // the frame is not for the router's port
+	noRoute           // the router has none
+	discarded         // by a routing policy or a route that says so
+	noBackends        // a load balancer without any
+	expired           // TTL
+	tooLarge          // for the path
+	unresolved        // the next hop's MAC address is not known
+	notBound          // the port is on no chassis
+	sameOutport       // it would go back where it came from
+	noPeer            // a patch port without its other end
+	noTunnel          // between the chassis
+	untranslated      // it leaves with an address that nobody outside can answer to
+)
+
+// A stop is where and by what a packet was stopped.
+type stop struct {
+	kind  kind
+	end   *logical.End
+	visit *logical.Visit
+	step  int // that decided: it is one of visit's; -1 if there is none
+	flow  *lflow.Flow
+	by    decode.Object // zero if there is none
+	port  *lflow.Port   // that it is about, nil if it is about none
+}
+
+func (s *stop) object() *journey.Object {
+	if s.by.UUID == "" {
+		return nil
+	}
+	return toJourney(s.by)
+}
+
+// packet is the packet as it met the step that decided.
+func (s *stop) packet() flow.Flow { return s.visit.Before(max(s.step, 0)) }
+
+func (s *stop) stage() string {
+	if s.flow == nil {
+		return ""
+	}
+	return s.flow.Stage()
+}
+
+// stopOf finds what stopped the packet of a way; false if it was delivered, or if it is not known what became of it.
+func (e *Explainer) stopOf(ctx context.Context, w *logical.Way) (*stop, bool) {
+	v := w.End()
+	if v == nil || v.End == nil || v.End.Outcome == journey.Delivered || v.End.Outcome == journey.Unknown {
+		return nil, false
+	}
+	s := &stop{end: v.End, visit: v, step: len(v.Steps) - 1, port: v.End.Port}
+	if s.step >= 0 {
+		s.flow = v.Steps[s.step].Flow
+	}
+	kinds := map[logical.Reason]kind{
+		logical.NotBound: notBound, logical.NotHere: notBound, logical.SameOutport: sameOutport, logical.NoPeer: noPeer,
+		logical.NoTunnel: noTunnel, logical.NotCarried: noTunnel, logical.TTLExceeded: expired, logical.Resolving: unresolved,
+	}
+	if k, ok := kinds[v.End.Reason]; ok {
+		s.kind = k
+		if s.port == nil {
+			s.port = e.outport(ctx, s)
+		}
+		return s, true
+	}
+	e.byStage(ctx, s)
+	return s, true
+}
+
+// byStage finds what stopped a packet by the stage of its last step.
+func (e *Explainer) byStage(ctx context.Context, s *stop) {
+	stage := e.stageAt(ctx, s.visit, s.step)
+	s.by, _ = e.objectOf(ctx, s.flow)
+	switch {
+	case strings.Contains(stage, "_acl"):
+		e.byACL(ctx, s)
+	case strings.HasSuffix(stage, "_port_sec"):
+		e.byPortSecurity(ctx, s)
+	case s.by.Kind == "load balancer":
+		s.kind = noBackends
+	case strings.Contains(stage, "l2_lkup"), strings.Contains(stage, "l2_unknown"):
+		e.byLookup(ctx, s)
+	case s.by.Kind == "policy", s.by.Kind == "route":
+		s.kind = discarded
+	case strings.Contains(stage, "ip_routing"):
+		s.kind = noRoute
+	case strings.HasPrefix(stage, "lr_in_admission"):
+		s.kind, s.port = notForUs, s.visit.Inport
+	case strings.Contains(stage, "larger_pkts"):
+		s.kind, s.port = tooLarge, e.outport(ctx, s)
+	case strings.Contains(stage, "arp_resolve"), strings.Contains(stage, "arp_request"):
+		s.kind, s.port = unresolved, e.outport(ctx, s)
+	case stage == "lr_in_ip_input" && s.tests("ip.ttl"):
+		s.kind = expired
+	}
+}
+
+// outport is the port that the packet was about to leave by, nil if it had none.
+func (e *Explainer) outport(ctx context.Context, s *stop) *lflow.Port {
+	if s.visit.Outport != nil {
+		return s.visit.Outport
+	}
+	p := s.packet()
+	port, err := s.visit.Datapath.PortByKey(ctx, int(p.Uint("reg15")))
+	if err != nil {
+		return nil
+	}
+	return port
+}
+
+// tests says whether the flow that decided looks at a field.
+func (s *stop) tests(field string) bool {
+	return s.flow != nil && strings.Contains(s.flow.Row.Match, field)
+}
+
+// stageAt is the stage of a step's table, also where the packet met no flow there.
+func (e *Explainer) stageAt(ctx context.Context, v *logical.Visit, step int) string {
+	if step < 0 {
+		return ""
+	}
+	if f := v.Steps[step].Flow; f != nil {
+		return f.Stage()
+	}
+	flows, err := e.net.Flows(ctx, tableOf(v, step))
+	if err != nil || len(flows) == 0 {
+		return ""
+	}
+	return flows[0].Stage()
+}
+
+func tableOf(v *logical.Visit, step int) lflow.Table {
+	return lflow.Table{Datapath: v.Datapath, Pipeline: v.Pipeline, ID: v.Steps[step].Table, Chassis: v.Chassis}
+}
+
+// earlier are the steps of the same run through a pipeline, from a step backwards; what clones share with the visit that
+// they come from is part of it.
+func earlier(v *logical.Visit, step int) iter.Seq2[*logical.Visit, int] {
+	return func(yield func(*logical.Visit, int) bool) {
+		for v != nil {
+			for i := step; i >= 0; i-- {
+				if !yield(v, i) {
+					return
+				}
+			}
+			if v.Origin != logical.Cloned {
+				return
+			}
+			v, step = v.Parent, v.At
+		}
+	}
+}
+
+// byACL finds the ACL behind a step of the stages that carry ACLs out. Since OVN 23.06 one table finds the ACL and
+// writes its verdict into a register, and the next one acts on that.
+func (e *Explainer) byACL(ctx context.Context, s *stop) {
+	s.kind = closed
+	for v, i := range earlier(s.visit, s.step) {
+		f := v.Steps[i].Flow
+		if f == nil || !strings.Contains(f.Stage(), "_acl") {
+			continue
+		}
+		o, _ := e.objectOf(ctx, f)
+		acl, ok := o.Row.(nb.ACL)
+		if ok && !allows(o) && acl.Action != "pass" {
+			s.kind, s.visit, s.step, s.flow, s.by = denied, v, i, f, o
+		}
+		if ok {
+			break // of an ACL that let it pass its tier: none denied it
+		}
+	}
+	s.port = s.visit.Outport
+	if s.visit.Pipeline == lflow.Ingress {
+		s.port = s.visit.Inport
+	}
+}
+
+// byPortSecurity tells port security from a port that is switched off: the check is a function of the flow before.
+func (e *Explainer) byPortSecurity(ctx context.Context, s *stop) {
+	if port := e.secured(s.visit, s.step); port != nil {
+		s.kind, s.port, s.by = insecure, port, e.portObject(ctx, port)
+		return
+	}
+	port := s.visit.Outport
+	if s.visit.Pipeline == lflow.Ingress {
+		port = s.visit.Inport
+	}
+	if port == nil {
+		return
+	}
+	o := e.portObject(ctx, port)
+	if row, ok := o.Row.(nb.LogicalSwitchPort); ok && switchedOff(row) {
+		s.kind, s.port, s.by = disabled, port, o
+	}
+}
+
+// secured is the port whose port security is what a step acts on; nil if that is not so.
+func (e *Explainer) secured(v *logical.Visit, step int) *lflow.Port {
+	f := v.Steps[step].Flow
+	if f == nil || !strings.HasSuffix(f.Stage(), "apply_port_sec") || f.Row.Priority == 0 {
+		return nil
+	}
+	for v, i := range earlier(v, step-1) {
+		for _, note := range v.Steps[i].Notes {
+			call, ok := note.Action.(*expr.Call)
+			if !ok || note.Kind != logical.Tested || !note.Result {
+				continue
+			}
+			switch call.Name {
+			case "check_in_port_sec":
+				return v.Inport
+			case "check_out_port_sec":
+				return v.Outport
+			}
+		}
+	}
+	return nil
+}
+
+func switchedOff(row nb.LogicalSwitchPort) bool {
+	return len(row.Enabled) > 0 && !row.Enabled.Get()
+}
+
+// byLookup says why a switch knows no port for a frame: there is none with that MAC address, or it is switched off.
+func (e *Explainer) byLookup(ctx context.Context, s *stop) {
+	s.kind = unknownMAC
+	ports, err := s.visit.Datapath.Ports(ctx)
+	if err != nil {
+		return
+	}
+	packet := s.packet()
+	mac := macOf(&packet, "eth_dst")
+	for _, p := range ports {
+		if !slices.ContainsFunc(p.Row.MAC, func(text string) bool { return strings.HasPrefix(strings.ToLower(text), mac) }) {
+			continue
+		}
+		o := e.portObject(ctx, p)
+		if row, ok := o.Row.(nb.LogicalSwitchPort); ok && switchedOff(row) {
+			s.kind, s.port, s.by = disabled, p, o
+			return
+		}
+	}
+}
+
+func macOf(p *flow.Flow, field string) string {
+	f, ok := flow.Lookup(field)
+	if !ok {
+		return ""
+	}
+	return f.Print(p.Get(f))
+}
+
+// rule is the flow that stopped a packet, with why it matched.
+func (e *Explainer) rule(ctx context.Context, s *stop) *journey.Rule {
+	if s.flow == nil {
+		return nil
+	}
+	return &journey.Rule{
+		Object: s.object(), Stage: s.flow.Stage(), Priority: s.flow.Row.Priority, Match: s.flow.Row.Match,
+		Decided: e.Decided(ctx, s.visit, s.step),
+	}
+}

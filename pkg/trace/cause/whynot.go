@@ -1,0 +1,117 @@
+package cause
+
+import (
+	"context"
+	"slices"
+
+	"github.com/ovnctl/ovnctl/pkg/decode"
+	"github.com/ovnctl/ovnctl/pkg/journey"
+	"github.com/ovnctl/ovnctl/pkg/trace/logical"
+)
+
+// Again follows the packet of a question once more, and its answer, in a network that is looked up by lookup. It returns
+// the outcome of the round trip, and the way that decided about it.
+type Again func(ctx context.Context, lookup Lookup) (journey.Outcome, *logical.Way, error)
+
+// A change is something that would let a packet pass.
+type change struct {
+	journey.Remedy
+	try func(context.Context, *overlay) // makes it in memory; nil where that cannot be done
+}
+
+const (
+	maxRemedies = 4 // that are proposed
+	maxTogether = 3 // changes that only together let the packet pass
+)
+
+// WhyNot proposes changes that would let the packet of a way pass, the smallest first. Those that can be made in memory
+// are tried: again follows the packet with them. It may be nil, then nothing is verified.
+func (e *Explainer) WhyNot(ctx context.Context, w *logical.Way, again Again) []journey.Remedy {
+	var remedies []journey.Remedy
+	for _, c := range e.changes(ctx, w) {
+		if len(remedies) == maxRemedies {
+			break
+		}
+		if again != nil && c.try != nil {
+			c = e.verified(ctx, c, &overlay{net: e.net}, again, maxTogether)
+		}
+		if !slices.ContainsFunc(remedies, func(r journey.Remedy) bool { return r.Text == c.Text }) {
+			remedies = append(remedies, c.Remedy)
+		}
+	}
+	slices.SortStableFunc(remedies, func(a, b journey.Remedy) int { return rank(a) - rank(b) })
+	return remedies
+}
+
+func rank(r journey.Remedy) int {
+	if r.Verified {
+		return 0
+	}
+	return 1
+}
+
+// verified tries a change. If the packet is then stopped elsewhere, what mends that becomes part of the change.
+func (e *Explainer) verified(ctx context.Context, c change, o *overlay, again Again, more int) change {
+	c.try(ctx, o)
+	outcome, way, err := again(ctx, o.lookup)
+	switch {
+	case err != nil:
+		return c
+	case outcome == journey.Delivered:
+		c.Verified = true
+		return c
+	case way == nil || more == 0:
+		return c
+	}
+	next := e.changes(ctx, way)
+	if len(next) == 0 || next[0].try == nil {
+		return c
+	}
+	both := next[0]
+	if both.Text != c.Text { // else it is the same change, which the answer needs as well
+		both.Text, both.Command = c.Text+"; and "+both.Text, together(c.Command, both.Command)
+	}
+	both.Object = c.Object
+	if both = e.verified(ctx, both, o, again, more-1); both.Verified {
+		return both
+	}
+	return c
+}
+
+func together(a, b string) string {
+	if a == "" || b == "" {
+		return a + b
+	}
+	return a + " && " + b
+}
+
+// changes are what would let the packet of a way pass the place where it was stopped.
+func (e *Explainer) changes(ctx context.Context, w *logical.Way) []change {
+	s, ok := e.stopOf(ctx, w)
+	if !ok {
+		return e.translations(ctx, w)
+	}
+	switch s.kind {
+	case denied, closed:
+		return e.admissions(ctx, s)
+	case insecure, disabled, notBound, unknownMAC, sameOutport:
+		return e.portChanges(ctx, s)
+	case noBackends:
+		return e.balancerChanges(s)
+	case noRoute, discarded, unresolved, expired, tooLarge, notForUs:
+		return e.routerChanges(ctx, s)
+	}
+	if r := e.router(s.visit.Datapath); s.flow == nil && r != nil && !r.Enabled {
+		return []change{e.enableRouter(r.Name, s.visit.Datapath.NBUUID, r.ExternalIDs)}
+	}
+	return nil
+}
+
+// remedy is a change of an object.
+func remedy(o decode.Object, text, command string) change {
+	c := change{Remedy: journey.Remedy{Text: text, Command: command}}
+	if o.UUID != "" {
+		c.Object = toJourney(o)
+	}
+	return c
+}
