@@ -2,7 +2,9 @@ package expr
 
 import (
 	"errors"
+	"fmt"
 	"os/exec"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -181,11 +183,7 @@ func TestNotUnderstood(t *testing.T) {
 		"get_arp(outport);": false, "log(verdict=\"drop\");": false, "ct_lb_mark(backends=10.0.0.1:80;);": false, "next": false, "next; drop;": false, "reg0 = ;": false,
 		"quic.id = 5;": true, "ip4.src = 5;": false, "clone { warp { }; };": true,
 	} {
-		a, err := ParseActions(text)
-		if err == nil {
-			_, err = a.Annotate(text, SymbolsOf(Profile{}))
-		}
-		if errors.Is(err, ErrNotUnderstood) != want {
+		if err := wrongAction(text); errors.Is(err, ErrNotUnderstood) != want {
 			t.Errorf("%s: %v, want not understood %v", text, err, want)
 		}
 	}
@@ -204,57 +202,103 @@ func TestCaretOfLongText(t *testing.T) {
 	}
 }
 
+// wrongActions are actions with what is said of them; nothing of those that are right.
+var wrongActions = map[string]string{
+	"next":                             "Syntax error at end of input expecting `;'.",
+	"next; drop;":                      "Syntax error at `drop' expecting action.",
+	"drop; next;":                      "Syntax error at `next' expecting end of input.",
+	"foo;":                             "Syntax error at `foo' expecting action.",
+	"reg0 = ;":                         "Syntax error at `;' expecting constant.",
+	"reg0 = reg1[0..3];":               "Can't assign 4-bit value to 32-bit destination.",
+	"reg0 <-> reg1[0..3];":             "Can't exchange 32-bit field with 4-bit field.",
+	"inport = reg0;":                   "Can't assign integer field (reg0) to string field (inport).",
+	"inport <-> reg0;":                 "Can't exchange string field (inport) with integer field (reg0).",
+	"ip4 = 1;":                         "Predicate symbol ip4 used where lvalue required.",
+	"eth.type = 0x800;":                "Field eth.type is not modifiable.",
+	"ct_mark = 1;":                     "Field ct_mark is not modifiable.",
+	"ip.ttl--":                         "Syntax error at end of input expecting `;'.",
+	"inport = 1;":                      "String field inport is not compatible with integer constant.",
+	"reg0[0..3] = 1.2.3.4;":            "",
+	"ip.ttl = 256;":                    "9-bit constant is not compatible with 8-bit field ip.ttl.",
+	"get_arp(reg0, reg1);":             "Cannot use numeric field reg0 where string field is required.",
+	"get_arp(inport, inport);":         "Cannot use string field inport where numeric field is required.",
+	"get_arp(inport, xxreg0);":         "Cannot use 128-bit field xxreg0[0..127] where 32-bit field is required.",
+	"reg0 = chk_lb_aff();":             "Cannot use 32-bit field reg0[0..31] where 1-bit field is required.",
+	"reg0[0] = chk_lb_aff(1);":         "chk_lb_aff doesn't take any parameters",
+	"reg0[0..7] = select(1, 2);":       "cannot use 8-bit field reg0[0..7] for \"select\", which requires at least 16 bits.",
+	"reg0 = select(1);":                "Syntax error at `;' expecting at least 2 group members.",
+	"next(pipeline=middle);":           "Syntax error at `middle' expecting \"ingress\" or \"egress\".",
+	"ct_next(x);":                      "\"ct_next\" action accepts only \"dnat\" or \"snat\" parameter.",
+	"ct_dnat(1);":                      "Syntax error at `1' expecting IPv4 or IPv6 address.",
+	"ct_dnat(1.2.3.4, 9-5);":           "Syntax error at `5' range high should be greater than range low.",
+	"ct_lb(backends=fd00::1:80);":      "",
+	"ct_lb(backends=1.2.3.4:70000);":   "Syntax error at `70000' expecting port number.",
+	"set_queue(61441);":                "Queue ID 61441 for set_queue is not in valid range 0 to 61440.",
+	"set_meter(0);":                    "Rate 0 for set_meter is not in valid.",
+	"log(name=\"x\");":                 "Syntax error at `;' expecting verdict.",
+	"log(verdict=drop, verdict=drop);": "Argument verdict is given twice.",
+	"log(colour=red);":                 "Syntax error at `colour'.",
+	"sample(obs_domain=1);":            "probability must be greater than zero",
+	"^X;":                              "Unexpanded template.",
+	"commit_lb_aff(vip = \"1.2.3.4\", backend = \"fd00::1\", timeout = 5);": "Syntax error at `\"fd00::1\"' invalid protocol family.",
+	strings.Repeat("clone { ", 40):                                          "maximum depth of nested actions reached",
+}
+
 func TestWrongActions(t *testing.T) {
-	for text, want := range map[string]string{
-		"next":                             "Syntax error at end of input expecting `;'.",
-		"next; drop;":                      "Syntax error at `drop' expecting action.",
-		"drop; next;":                      "Syntax error at `next' expecting end of input.",
-		"foo;":                             "Syntax error at `foo' expecting action.",
-		"reg0 = ;":                         "Syntax error at `;' expecting constant.",
-		"reg0 = reg1[0..3];":               "Can't assign 4-bit value to 32-bit destination.",
-		"reg0 <-> reg1[0..3];":             "Can't exchange 32-bit field with 4-bit field.",
-		"inport = reg0;":                   "Can't assign integer field (reg0) to string field (inport).",
-		"inport <-> reg0;":                 "Can't exchange string field (inport) with integer field (reg0).",
-		"ip4 = 1;":                         "Predicate symbol ip4 used where lvalue required.",
-		"eth.type = 0x800;":                "Field eth.type is not modifiable.",
-		"ct_mark = 1;":                     "Field ct_mark is not modifiable.",
-		"ip.ttl--":                         "Syntax error at end of input expecting `;'.",
-		"inport = 1;":                      "String field inport is not compatible with integer constant.",
-		"reg0[0..3] = 1.2.3.4;":            "",
-		"ip.ttl = 256;":                    "9-bit constant is not compatible with 8-bit field ip.ttl.",
-		"get_arp(reg0, reg1);":             "Cannot use numeric field reg0 where string field is required.",
-		"get_arp(inport, inport);":         "Cannot use string field inport where numeric field is required.",
-		"get_arp(inport, xxreg0);":         "Cannot use 128-bit field xxreg0[0..127] where 32-bit field is required.",
-		"reg0 = chk_lb_aff();":             "Cannot use 32-bit field reg0[0..31] where 1-bit field is required.",
-		"reg0[0] = chk_lb_aff(1);":         "chk_lb_aff doesn't take any parameters",
-		"reg0[0..7] = select(1, 2);":       "cannot use 8-bit field reg0[0..7] for \"select\", which requires at least 16 bits.",
-		"reg0 = select(1);":                "Syntax error at `;' expecting at least 2 group members.",
-		"next(pipeline=middle);":           "Syntax error at `middle' expecting \"ingress\" or \"egress\".",
-		"ct_next(x);":                      "\"ct_next\" action accepts only \"dnat\" or \"snat\" parameter.",
-		"ct_dnat(1);":                      "Syntax error at `1' expecting IPv4 or IPv6 address.",
-		"ct_dnat(1.2.3.4, 9-5);":           "Syntax error at `5' range high should be greater than range low.",
-		"ct_lb(backends=fd00::1:80);":      "",
-		"ct_lb(backends=1.2.3.4:70000);":   "Syntax error at `70000' expecting port number.",
-		"set_queue(61441);":                "Queue ID 61441 for set_queue is not in valid range 0 to 61440.",
-		"set_meter(0);":                    "Rate 0 for set_meter is not in valid.",
-		"log(name=\"x\");":                 "Syntax error at `;' expecting verdict.",
-		"log(verdict=drop, verdict=drop);": "Argument verdict is given twice.",
-		"log(colour=red);":                 "Syntax error at `colour'.",
-		"sample(obs_domain=1);":            "probability must be greater than zero",
-		"^X;":                              "Unexpanded template.",
-		"commit_lb_aff(vip = \"1.2.3.4\", backend = \"fd00::1\", timeout = 5);": "Syntax error at `\"fd00::1\"' invalid protocol family.",
-		strings.Repeat("clone { ", 40):                                          "maximum depth of nested actions reached",
-	} {
-		a, err := ParseActions(text)
-		if err == nil {
-			_, err = a.Annotate(text, SymbolsOf(Profile{}))
-		}
-		got := ""
-		if err != nil {
-			got = err.Error()
-		}
-		if got != want {
+	for text, want := range wrongActions {
+		if got := errText(wrongAction(text)); got != want {
 			t.Errorf("%s\n got %q\nwant %q", text, got, want)
 		}
 	}
+}
+
+// wrongAction parses and annotates, and returns the error.
+func wrongAction(text string) error {
+	a, err := ParseActions(text)
+	if err == nil {
+		_, err = a.Annotate(text, SymbolsOf(Profile{}))
+	}
+	return err
+}
+
+// The messages are those of ovn-trace, which reads actions as ovn-controller does, but for what 23.03 does not know yet
+// and for what is stricter here.
+func TestActionErrorsSayWhatOVNSays(t *testing.T) {
+	other := map[string]string{
+		"ct_next(x);":                      "Syntax error at `(' expecting `;'.",
+		"log(verdict=drop, verdict=drop);": "",
+		"^X;":                              "Syntax error at `X' expecting action.", // ovn-trace has no variables
+	}
+	l := labtest.Own(t, lab.OVNKubernetes(), lab.Options{})
+	// ovn-northd would delete logical flows that are not its own.
+	if out, err := l.Command(t.Context(), "central", "ovn-appctl", "-t", "ovn-northd", "pause").CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	dp := datapath(t, l)
+	args, priority := []string{"--db=" + l.SB()}, 0
+	for text := range wrongActions {
+		priority++
+		args = append(args, "--", "create", "Logical_Flow", "logical_datapath="+dp, "pipeline=ingress", "table_id=0",
+			fmt.Sprint("priority=", priority), `match="1"`, "actions="+strconv.Quote(text))
+	}
+	if out, err := exec.CommandContext(t.Context(), "ovn-sbctl", args...).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	log, _ := exec.CommandContext(t.Context(), "ovn-trace", "--db="+l.SB(), dp, "0").CombinedOutput()
+	says := map[string]string{}
+	for line := range strings.Lines(string(log)) {
+		_, warning, _ := strings.Cut(strings.TrimSpace(line), "|WARN|")
+		if text, msg, ok := strings.Cut(warning, ": parsing actions failed ("); ok {
+			says[text] = strings.TrimSuffix(msg, ")")
+		}
+	}
+	for text, want := range wrongActions {
+		if o, ok := other[text]; ok {
+			want = o
+		}
+		if says[text] != want {
+			t.Errorf("%s\novn-trace says %q\n          want %q", text, says[text], want)
+		}
+	}
+	t.Logf("%d errors in the words of ovn-trace, %d in others", len(wrongActions)-len(other), len(other))
 }
