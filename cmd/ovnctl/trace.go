@@ -25,6 +25,7 @@ type traceOptions struct {
 	v4, v6     bool
 	verbose    bool
 	logical    bool
+	whyNot     bool
 	backend    backend
 	length     int
 	dns        string
@@ -49,6 +50,7 @@ node is asked at all.
 ` + exitStatusHelp,
 		Example: `  ovnctl trace shop/client shop/web-1 --tcp 8080
   ovnctl trace shop/client svc:shop/web --tcp 80 -v
+  ovnctl trace shop/client bank/ledger --tcp 8080 --why-not
   ovnctl trace shop/client svc:shop/web --tcp 80 --logical --backend 10.244.3.5
   ovnctl trace shop/client 203.0.113.10 --node-exec 'ssh {hostname}'`,
 		Args:              cobra.ExactArgs(2),
@@ -68,6 +70,7 @@ node is asked at all.
 	f.BoolVarP(&o.v6, "ipv6", "6", false, "IPv6 where both are possible")
 	f.BoolVarP(&o.verbose, "verbose", "v", false, "show every table, not only what decided")
 	f.BoolVar(&o.logical, "logical", false, "ask no node: only what the logical flows say")
+	f.BoolVar(&o.whyNot, "why-not", false, "where it does not arrive, propose the smallest changes that would let it")
 	f.Var(&o.backend, "backend", "follow only this backend of a service, as `ADDRESS[:PORT]`")
 	f.Var((*length)(&o.length), "length", "length of the packet in `bytes`, Ethernet header included, for path MTU checks")
 	f.StringVar(&o.dns, "dns", "", "the `name` that a DNS question asks for, to see whether OVN answers it")
@@ -142,6 +145,7 @@ func (o *traceOptions) query(from, to string) trace.Query {
 	q := trace.Query{
 		From: from, To: to, Protocol: "icmp", SourcePort: o.sourcePort,
 		Logical: o.logical, Backend: netip.AddrPort(o.backend), Length: o.length, Name: o.dns,
+		WhyNot: o.whyNot, Evidence: o.verbose || o.machine(),
 	}
 	switch {
 	case o.tcp != 0:

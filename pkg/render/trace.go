@@ -89,6 +89,7 @@ func (p *tracePrinter) trace(t *journey.Trace, notes []string) {
 	if l := t.Logical; p.verbose && l != nil {
 		p.text(2, fmt.Sprintf("by the logical flows: %s, %s", l.Verdict.Outcome, l.Verdict.Sentence), Faint)
 	}
+	p.why(t.Verdict)
 	p.direction("forward", t.Forward)
 	p.direction("reply", t.Reply)
 	p.branches(t)
@@ -193,7 +194,11 @@ func producer(d *journey.Direction) string {
 // where says where a direction ended, inside of the hop above it.
 func where(v journey.Verdict) string {
 	text := ""
-	if v.Stage != "" {
+	switch v.Stage {
+	case "":
+	case "outside":
+		text = " by the network outside"
+	default:
 		text = " in " + v.Stage
 	}
 	if v.Port != "" {
@@ -276,6 +281,9 @@ func (p *tracePrinter) step(s journey.Step) {
 		}
 		p.put(column, column+2, w)
 	}
+	if p.verbose && s.Logical != nil && len(s.Decided) > 0 {
+		p.decided(column, s.Logical.Match, s.Decided)
+	}
 }
 
 // words are what is said of a step: the object that it carries out, verbose the flow and what it wrote, and what it did.
@@ -288,7 +296,11 @@ func (p *tracePrinter) words(s journey.Step) []Span {
 		if s.Table >= 0 || s.Logical != nil {
 			words = append(words, Span{stepMatch(s), Faint})
 		}
-		if s.Logical != nil {
+		switch {
+		case s.Logical == nil:
+		case len(s.Decided) > 0: // the match comes below, with what decided
+			words = append(words, Span{"→ " + s.Logical.Actions, Faint})
+		default:
 			words = append(words, Span{s.Logical.Match + " → " + s.Logical.Actions, Faint})
 		}
 		if len(s.Actions) > 0 {

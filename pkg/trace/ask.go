@@ -57,8 +57,11 @@ func (t *tracer) ask(ctx context.Context, q Query) (*question, error) {
 		Protocol: q.Protocol, Port: q.Port, SourcePort: q.SourcePort, Family: family, State: "new",
 	}
 	ask.request.Length = q.Length
-	if q.Backend.IsValid() {
+	switch {
+	case q.Backend.Port() != 0:
 		ask.request.Backend = q.Backend.String()
+	case q.Backend.Addr().IsValid():
+		ask.request.Backend = q.Backend.Addr().String()
 	}
 	if q.Protocol == "icmp" {
 		ask.request.SourcePort = 0

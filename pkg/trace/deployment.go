@@ -20,6 +20,8 @@ type deployment struct {
 	hosts   *hosts
 	// underlay are the networks of the router ports that lead out.
 	underlay []netip.Prefix
+	// balancers are the load balancers by their virtual addresses.
+	balancers map[netip.Addr][]*topology.LoadBalancer
 }
 
 func newDeployment(c *cluster.Cluster, g *topology.Graph) deployment {
@@ -27,6 +29,14 @@ func newDeployment(c *cluster.Cluster, g *topology.Graph) deployment {
 	for _, p := range g.Ports {
 		if p.Kind == topology.RouterPort && d.leadsOut(p) {
 			d.underlay = append(d.underlay, p.Prefixes()...)
+		}
+	}
+	d.balancers = map[netip.Addr][]*topology.LoadBalancer{}
+	for _, lb := range g.LoadBalancers {
+		for _, v := range lb.VIPs {
+			if a, err := netip.ParseAddr(v.Address); err == nil && !slices.Contains(d.balancers[a], lb) {
+				d.balancers[a] = append(d.balancers[a], lb)
+			}
 		}
 	}
 	return d
@@ -182,10 +192,7 @@ func (d *deployment) entryOf(a netip.Addr) (entry, bool) {
 			}
 		}
 	}
-	for _, lb := range d.graph.LoadBalancers {
-		if !slices.ContainsFunc(lb.VIPs, func(v *topology.VIP) bool { return v.Address == a.String() }) {
-			continue
-		}
+	for _, lb := range d.balancers[a] {
 		for _, r := range lb.Routers {
 			if e, ok := d.entryFor(r, a); ok && d.onUnderlay(a) {
 				return e, true
@@ -284,12 +291,24 @@ func (d *deployment) onUnderlay(a netip.Addr) bool {
 
 // onOverlay says whether an address is known inside: a port has it, or a load balancer.
 func (d *deployment) onOverlay(a netip.Addr) bool {
-	if len(d.graph.PortsAt(a)) > 0 {
-		return true
+	return len(d.graph.PortsAt(a)) > 0 || d.virtual(a)
+}
+
+// virtual says whether an address is one of a load balancer.
+func (d *deployment) virtual(a netip.Addr) bool { return len(d.balancers[a]) > 0 }
+
+// notOutside is the verdict of a packet that leaves for the network outside with an address that only load balancers here
+// have; nil if somebody outside may have it.
+func (d *deployment) notOutside(dst netip.Addr, protocol string, port uint16) *journey.Verdict {
+	if !d.virtual(dst) || d.onUnderlay(dst) || !private(dst) {
+		return nil
 	}
-	return slices.ContainsFunc(d.graph.LoadBalancers, func(lb *topology.LoadBalancer) bool {
-		return slices.ContainsFunc(lb.VIPs, func(v *topology.VIP) bool { return v.Address == a.String() })
-	})
+	asked := protocol
+	if port != 0 {
+		asked += fmt.Sprintf(" port %d", port)
+	}
+	return &journey.Verdict{Outcome: journey.Dropped, Stage: "outside",
+		Cause: fmt.Sprintf("no load balancer on its way takes %s of the virtual address %s, and nobody outside has it", asked, dst)}
 }
 
 // sharedSpace is for the inside of providers' networks (RFC 6598).

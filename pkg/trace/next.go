@@ -18,6 +18,9 @@ func (t *tracer) next(ask *question, v journey.Verdict) []string {
 }
 
 func (t *tracer) nextCommand(ask *question, v journey.Verdict) string {
+	if len(v.WhyNot) > 0 && v.WhyNot[0].Command != "" {
+		return v.WhyNot[0].Command
+	}
 	if v.Object != nil {
 		if command := showOwner(v.Object.Owner); command != "" {
 			return command
@@ -33,6 +36,8 @@ func (t *tracer) nextCommand(ask *question, v journey.Verdict) string {
 		return "ovs-vsctl get Open_vSwitch . external_ids:ovn-remote"
 	case v.Outcome == journey.Unknown && strings.Contains(v.Cause, "ovs-vswitchd"):
 		return "ovs-appctl -T 5 -t ovs-vswitchd version  # on " + v.Node
+	case v.Stage == "outside" && strings.Contains(v.Cause, "virtual address"):
+		return "ovnctl topology show svc:" + ask.request.To.Address
 	case v.Stage == "outside" && v.Datapath != "":
 		return "ovn-nbctl lr-nat-list " + shell([]string{v.Datapath})
 	case v.Stage == "outside":
@@ -73,6 +78,12 @@ func repeat(r journey.Request) string {
 	}
 	if r.Family == 6 {
 		words = append(words, "-6")
+	}
+	if r.Length != 0 {
+		words = append(words, fmt.Sprintf("--length=%d", r.Length))
+	}
+	if r.Backend != "" {
+		words = append(words, "--backend="+r.Backend)
 	}
 	return shell(words)
 }

@@ -8,12 +8,9 @@ import (
 	"strings"
 
 	"github.com/ovnctl/ovnctl/pkg/expr"
-	"github.com/ovnctl/ovnctl/pkg/flow"
 	"github.com/ovnctl/ovnctl/pkg/journey"
 	"github.com/ovnctl/ovnctl/pkg/lflow"
-	"github.com/ovnctl/ovnctl/pkg/nb"
 	"github.com/ovnctl/ovnctl/pkg/trace/logical"
-	"github.com/ovnctl/ovnctl/pkg/trace/ofproto"
 )
 
 // direction is a passage as the contract has it, without a sentence.
@@ -43,7 +40,11 @@ func (w *Walker) hops(ctx context.Context, l leg) []journey.Hop {
 	var before *logical.Visit
 	for _, v := range l.way.End().Path() {
 		if v.Tunnel != nil {
-			hops = append(hops, w.tunnelHop(v))
+			out := w.sentTo(ctx, v)
+			if n := len(hops); n > 0 {
+				hops[n-1].To = out
+			}
+			hops = append(hops, w.tunnelHop(v, out))
 		}
 		if before == nil || before.Datapath != v.Datapath || before.Chassis != v.Chassis || v.Origin == logical.Arrived {
 			h := journey.Hop{Node: w.nodeOn(v), Datapath: v.Datapath.Name, Kind: kindOf(v.Datapath), Steps: []journey.Step{}}
@@ -79,8 +80,23 @@ func (w *Walker) nodeOn(v *logical.Visit) string {
 	return w.nodeName(v.Chassis.Row.Name)
 }
 
-// tunnelHop is the tunnel by which a packet came to a visit.
-func (w *Walker) tunnelHop(v *logical.Visit) journey.Hop {
+// sentTo is the port that a packet was sent to on the chassis that it came from: where the visit's port is the distributed
+// one, that was the gateway port which stands for it.
+func (w *Walker) sentTo(ctx context.Context, v *logical.Visit) string {
+	if v.Parent != nil {
+		before := v.Parent.Before(len(v.Parent.Steps))
+		if p, err := v.Datapath.PortByKey(ctx, int(before.Uint("reg15"))); err == nil && p != nil {
+			return p.Name()
+		}
+	}
+	if v.Outport != nil {
+		return v.Outport.Name()
+	}
+	return ""
+}
+
+// tunnelHop is the tunnel by which a packet for a port came to a visit.
+func (w *Walker) tunnelHop(v *logical.Visit, out string) journey.Hop {
 	t := &journey.Encapsulation{
 		Type: v.Tunnel.Type, Source: v.Tunnel.Local, Remote: v.Tunnel.Remote, Datapath: v.Datapath.Name, Key: uint64(v.Datapath.Key()),
 	}
@@ -91,9 +107,7 @@ func (w *Walker) tunnelHop(v *logical.Visit) journey.Hop {
 	if v.Tunnel.To != nil {
 		t.Chassis = v.Tunnel.To.Row.Name
 	}
-	if v.Outport != nil {
-		t.Outport = v.Outport.Name()
-	}
+	t.Outport = out
 	switch {
 	case t.Type == "vxlan" && v.Outport != nil: // ovn-architecture(7), "Tunnel Encapsulations": 12 bits of outport above the datapath's
 		t.Key |= uint64(v.Outport.Key()) << 12
@@ -107,15 +121,18 @@ func (w *Walker) tunnelHop(v *logical.Visit) journey.Hop {
 func (w *Walker) logicalStep(ctx context.Context, l leg, v *logical.Visit, i int) journey.Step {
 	s := &v.Steps[i]
 	out := journey.Step{Pipeline: v.Pipeline, Table: -1, Actions: []string{}, Decoded: []string{}, Changes: []string{}, Notes: []string{}}
+	out.Stage = w.stage(ctx, l.zone, v, i)
 	if s.Flow == nil {
-		out.Stage = w.stageOf(ctx, l.zone, v, s)
 		out.Notes = append(out.Notes, "no flow matches")
 		return out
 	}
 	row := &s.Flow.Row
-	out.Stage, out.Priority = s.Flow.Stage(), row.Priority
+	out.Priority = row.Priority
 	out.Logical = &journey.Logical{UUID: string(row.UUID), Table: row.TableID, Match: row.Match, Actions: row.Actions, Priority: row.Priority}
-	out.Object = w.object(ctx, l.zone, s.Flow)
+	out.Object = l.zone.explain.Object(ctx, v, i)
+	if w.Evidence {
+		out.Decided = l.zone.explain.Decided(ctx, v, i)
+	}
 	for _, c := range s.Changes {
 		out.Changes = append(out.Changes, fmt.Sprintf("%s = %s", c.Field, changed(v.Datapath, c)))
 	}
@@ -144,27 +161,16 @@ func changed(d *lflow.Datapath, c logical.Change) string {
 	return c.Field.Field.Print(c.To)
 }
 
-// stageOf names a table of which no flow was hit.
-func (w *Walker) stageOf(ctx context.Context, z *logicalZone, v *logical.Visit, s *logical.Step) string {
+// stage names the table of a step.
+func (w *Walker) stage(ctx context.Context, z *logicalZone, v *logical.Visit, i int) string {
+	s := &v.Steps[i]
+	if s.Flow != nil {
+		return s.Flow.Stage()
+	}
+	if name, err := z.net.Stage(ctx, v.Table(s)); err == nil && name != "" {
+		return name
+	}
 	return fmt.Sprintf("table %d of %s", s.Table, v.Pipeline)
-}
-
-// object is what a flow was made for, nil if it says nothing or nothing in particular.
-func (w *Walker) object(ctx context.Context, z *logicalZone, f *lflow.Flow) *journey.Object {
-	stage := f.Stage()
-	if strings.HasSuffix(stage, "arp_request") {
-		return nil // the same flows for all routers: their hint is the route of any of them
-	}
-	objects, _ := z.objects.Of(ctx, stage, f.Row.ExternalIDs["stage-hint"])
-	if len(objects) == 0 {
-		return nil
-	}
-	o := objects[0]
-	out := &journey.Object{Kind: o.Kind, Name: o.Name, UUID: string(o.UUID), Owner: o.Owner, Text: o.Text}
-	if acl, ok := o.Row.(nb.ACL); ok && o.Owner == "" {
-		out.Text += ": " + acl.Match // nothing else says what it is for
-	}
-	return out
 }
 
 // noteText is what an action did, in words; empty for what says nothing to a person.
@@ -259,108 +265,28 @@ func (w *Walker) verdict(ctx context.Context, p *Passage) journey.Verdict {
 	if end.Outcome == journey.Delivered {
 		return v
 	}
-	l := leg{zone: p.zone, way: p.legs[len(p.legs)-1].way}
+	found := p.zone.explain.Explain(ctx, p.last().way)
+	v.Cause, v.Object, v.Rule, v.Near = found.Cause, found.Object, found.Rule, found.Near
 	if n := len(p.visit.Steps); n > 0 {
-		step := w.logicalStep(ctx, l, p.visit, n-1)
-		v.Stage, v.Object = step.Stage, step.Object
+		v.Stage = w.stage(ctx, p.zone, p.visit, n-1)
 	}
-	v.Cause = w.cause(p, &v)
 	return v
 }
 
-// cause says why a packet ended in a logical network.
-func (w *Walker) cause(p *Passage, v *journey.Verdict) string {
-	end := p.visit.End
-	t, _ := ofproto.TupleOf(&p.packet)
-	port := v.Port
-	switch end.Reason {
-	case logical.NotBound:
-		if known := w.graph.PortByName(strings.TrimPrefix(port, "cr-")); known != nil && known.Why != "" {
-			return fmt.Sprintf("no chassis holds the port %s: %s", known.Name, known.Why)
+// allowed is what let a packet pass that was delivered.
+func (w *Walker) allowed(ctx context.Context, p *Passage) []journey.Object {
+	var all []journey.Object
+	for _, l := range p.legs {
+		if l.way == nil {
+			continue
 		}
-		return "no chassis holds the port " + port
-	case logical.SameOutport:
-		return fmt.Sprintf("it would go back out of the port that it came in by, %s, which OVN does not do", port)
-	case logical.NoOutport:
-		return "it is sent to no port"
-	case logical.NoTunnel:
-		return "no tunnel leads to the chassis that holds the port " + port
-	case logical.NotCarried:
-		return "VXLAN has no room for the keys that the packet would carry"
-	case logical.NotHere:
-		return fmt.Sprintf("node %s has no way to the port %s", v.Node, port)
-	case logical.NoPeer:
-		return fmt.Sprintf("the port %s has no other end", port)
-	case logical.EmptyGroup:
-		return "no port is left that the packet could be sent to"
-	case logical.TTLExceeded:
-		return "its TTL is used up"
-	case logical.Resolving:
-		return fmt.Sprintf("the MAC address of the next hop %s is not known (no MAC_Binding): ovn-controller asks for it, and nobody who has that address is known", hopOf(&p.packet))
-	case logical.NotUnderstood:
-		return "a logical flow that it may meet is not understood: " + end.Detail
-	case logical.Tie:
-		return "flows of one priority match and do different things: " + end.Detail
-	case logical.Limit:
-		return "the way is longer than ovnctl follows: " + end.Detail
-	case logical.Answering:
-		return "OVN answers in the place of the receiver"
-	case logical.Controller:
-		return strings.TrimSuffix("ovn-controller takes the packet: "+end.Detail, ": ")
-	}
-	return w.flowCause(p, v, t)
-}
-
-// hopOf is the address that a router resolves: OVN keeps it in reg0, or xxreg0 for IPv6.
-func hopOf(p *flow.Flow) string {
-	if p.Uint("eth_type") == flow.EthIPv6 {
-		return registerAddress(*p, "xxreg0", 16)
-	}
-	return registerAddress(*p, "reg0", 4)
-}
-
-// flowCause says why the last flow on the way does not let a packet on.
-func (w *Walker) flowCause(p *Passage, v *journey.Verdict, t ofproto.Tuple) string {
-	if empty := w.withoutEndpoints(v.Object, t); empty != "" {
-		return empty
-	}
-	if v.Outcome == journey.Rejected {
-		how := "rejected with an ICMP unreachable"
-		if t.Proto == flow.ProtoTCP {
-			how = "rejected with a TCP reset"
-		}
-		if v.Object != nil {
-			return how + " by " + v.Object.Text
-		}
-		return how
-	}
-	switch {
-	case v.Object != nil && v.Object.Kind == "ACL":
-		return "dropped by " + v.Object.Text
-	case strings.Contains(v.Stage, "l2_lkup"), strings.Contains(v.Stage, "l2_unknown"):
-		return w.noPortHas(macText(p.packet, "eth_dst"), string(p.visit.Datapath.NBUUID))
-	case v.Object != nil && !strings.HasSuffix(v.Object.Kind, "port"):
-		return v.Object.Text
-	case strings.Contains(v.Stage, "ip_routing"):
-		return fmt.Sprintf("the router has no route to %s", t.Dst)
-	case strings.Contains(v.Stage, "port_sec"):
-		return "port security does not let the port send from this address"
-	}
-	last := p.visit.Steps[max(len(p.visit.Steps)-1, 0):]
-	if len(last) > 0 && last[0].Flow != nil {
-		return fmt.Sprintf("the logical flow %q drops it", last[0].Flow.Row.Match)
-	}
-	return "no logical flow of " + v.Stage + " matches it"
-}
-
-// noPortHas says why a switch sends a frame to none of its ports.
-func (w *Walker) noPortHas(mac, nbSwitch string) string {
-	for _, port := range w.graph.PortsOn(nbSwitch) {
-		if slices.Contains(port.MACs, mac) && !port.Enabled {
-			return disabled(port)
+		for _, o := range l.zone.explain.Explain(ctx, l.way).Allowed {
+			if !slices.ContainsFunc(all, func(known journey.Object) bool { return known.UUID == o.UUID }) {
+				all = append(all, o)
+			}
 		}
 	}
-	return fmt.Sprintf("no port of the switch has the MAC address %s", mac)
+	return all
 }
 
 // reached says in words who has a packet that was delivered.

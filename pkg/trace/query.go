@@ -21,6 +21,10 @@ type Query struct {
 	Backend netip.AddrPort
 	// Length is that of the packet in bytes, from its Ethernet header on; 0: as short as it can be.
 	Length int
+	// Evidence asks of each logical flow on the way which parts of its match decided.
+	Evidence bool
+	// WhyNot asks what would let the packet pass where it does not.
+	WhyNot bool
 	// Name is what a DNS question asks for; empty: the packet is none.
 	Name string
 }

@@ -4,6 +4,9 @@ import (
 	"context"
 
 	"github.com/ovnctl/ovnctl/pkg/journey"
+	"github.com/ovnctl/ovnctl/pkg/topology"
+	"github.com/ovnctl/ovnctl/pkg/trace/cause"
+	"github.com/ovnctl/ovnctl/pkg/trace/logical"
 )
 
 // Branch is a round as the contract has it.
@@ -11,6 +14,9 @@ func (w *Walker) Branch(ctx context.Context, r *Round) journey.Branch {
 	b := journey.Branch{Through: r.Forward.through(), Verdict: w.Verdict(ctx, r)}
 	if r.Backend.IsValid() {
 		b.Backend = r.Backend.String()
+	}
+	if b.Verdict.Outcome == journey.Delivered {
+		b.Verdict.Allowed = w.allowed(ctx, r.Forward)
 	}
 	b.Forward = w.direction(ctx, r.Forward, "new")
 	b.Forward.Verdict.Sentence = w.sentence(r.Forward, b.Forward.Verdict, "the packet")
@@ -21,7 +27,8 @@ func (w *Walker) Branch(ctx context.Context, r *Round) journey.Branch {
 	return b
 }
 
-// Verdict is that of the round trip.
+// Verdict is that of the round trip, without what let it pass. Of one that fails it says why, which takes longer than to
+// follow it.
 func (w *Walker) Verdict(ctx context.Context, r *Round) journey.Verdict {
 	if r.Reply != nil && r.Reply.Outcome() != journey.Delivered {
 		v := w.verdict(ctx, r.Reply)
@@ -45,4 +52,25 @@ func (w *Walker) Verdict(ctx context.Context, r *Round) journey.Verdict {
 
 func (w *Walker) sentence(p *Passage, v journey.Verdict, what string) string {
 	return sentence(v, w.lastHop(p), w.reached(p), what)
+}
+
+// WhyNot proposes changes that would let a round pass which fails, the smallest first. Those that can be tried on the flows
+// in memory are.
+func (w *Walker) WhyNot(ctx context.Context, from topology.Match, p Packet, r *Round) []journey.Remedy {
+	failed := r.deciding()
+	l := failed.last()
+	if failed == r.Reply && failed.visit == nil {
+		l = r.Forward.last() // nobody outside has a way back to where it came from
+	}
+	if l.way == nil {
+		return nil
+	}
+	again := func(ctx context.Context, lookup cause.Lookup) (journey.Outcome, *logical.Way, error) {
+		rounds, _, err := w.changed(l.zone, lookup).Rounds(ctx, from, p, r.Backend)
+		if err != nil || len(rounds) == 0 {
+			return journey.Unknown, nil, err
+		}
+		return rounds[0].Outcome(), rounds[0].deciding().last().way, nil
+	}
+	return l.zone.explain.WhyNot(ctx, l.way, again)
 }

@@ -50,6 +50,10 @@ func (t *tracer) answer(ctx context.Context, ask *question, should *journey.Walk
 		return nil // there are no logical flows at all
 	}
 	answer.Logical = should
+	v, by := &answer.Verdict, should.Verdict
+	if v.Outcome == by.Outcome && v.Stage == by.Stage { // they agree: what the logical flows rest on, the nodes' do
+		v.Rule, v.Near, v.Allowed, v.WhyNot = by.Rule, by.Near, by.Allowed, by.WhyNot
+	}
 	return differ(would, should)
 }
 
@@ -63,9 +67,14 @@ func (t *tracer) logical(ctx context.Context, ask *question) (*journey.Walk, []s
 	if err != nil {
 		return walkOf([]journey.Branch{neverSent(*unknown("the logical flows could not be read: %v", err), ask.packet, journey.LogicalFlows)}), nil, ctx.Err()
 	}
+	w.Evidence = ask.Evidence
 	var branches []journey.Branch
 	for _, r := range rounds {
-		branches = append(branches, w.Branch(ctx, r))
+		b := w.Branch(ctx, r)
+		if ask.WhyNot && r.Outcome() != journey.Delivered {
+			b.Verdict.WhyNot = w.WhyNot(ctx, ask.from, ask.packet, r)
+		}
+		branches = append(branches, b)
 	}
 	slices.SortStableFunc(branches, func(a, b journey.Branch) int { return strings.Compare(a.Backend, b.Backend) })
 	if err := ask.chosen(branches); err != nil {

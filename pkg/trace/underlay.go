@@ -20,6 +20,11 @@ func (r *run) outside(ctx context.Context, at place, link string, o *outcome) er
 		if n := r.holder(t.Dst); n != nil && n != at.node.Node {
 			return r.toNode(ctx, at, n, o)
 		}
+		if v := r.notOutside(t.Dst, protocolName(t.Proto), t.DstPort); v != nil && r.holder(t.Dst) == nil {
+			v.Node, v.Datapath = at.node.Name, lastRouter(o.hops)
+			o.end = &ending{verdict: *v, at: at}
+			return nil
+		}
 	}
 	o.end = &ending{
 		at: at, outside: true, reached: fmt.Sprintf("the network outside, by %s of %s on %s", link, at.bridge, at.node.Name),

@@ -92,11 +92,18 @@ func (d *deployment) withoutEndpoints(object *journey.Object, t ofproto.Tuple) s
 	if object == nil || object.Kind != "load balancer" {
 		return ""
 	}
-	names := map[uint8]string{flow.ProtoTCP: "tcp", flow.ProtoUDP: "udp", flow.ProtoSCTP: "sctp"}
-	if backends, ok := d.graph.Backends(t.Dst, int(t.DstPort), names[t.Proto]); !ok || len(backends) > 0 {
+	if backends, ok := d.graph.Backends(t.Dst, int(t.DstPort), protocolName(t.Proto)); !ok || len(backends) > 0 {
 		return ""
 	}
 	return fmt.Sprintf("%s has no endpoints for %s", object.Text, joinPort(t.Dst, t.DstPort))
+}
+
+// protocolName is the name of a protocol by its number.
+func protocolName(proto uint8) string {
+	names := map[uint8]string{
+		flow.ProtoTCP: "tcp", flow.ProtoUDP: "udp", flow.ProtoSCTP: "sctp", flow.ProtoICMP: "icmp", flow.ProtoICMPv6: "icmp",
+	}
+	return names[proto]
 }
 
 // nextHop is the address that a router resolves: OVN keeps it in reg0, or xxreg0 for IPv6.
@@ -247,21 +254,5 @@ func roundTrip(b *journey.Branch, forward ending) string {
 	if forward.outside {
 		text = "the packet leaves for " + forward.reached + ", and an answer from there comes back"
 	}
-	if allowed := allowedBy(b.Forward); allowed != "" {
-		text += "; allowed by " + allowed
-	}
 	return text
-}
-
-// allowedBy names the ACLs that let a packet through.
-func allowedBy(d *journey.Direction) string {
-	var names []string
-	for _, h := range d.Hops {
-		for _, s := range h.Steps {
-			if s.Object != nil && s.Object.Kind == "ACL" && !slices.Contains(names, s.Object.Text) {
-				names = append(names, s.Object.Text)
-			}
-		}
-	}
-	return strings.Join(names, " and ")
 }

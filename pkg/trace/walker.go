@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/netip"
 	"slices"
 
@@ -14,6 +15,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/journey"
 	"github.com/ovnctl/ovnctl/pkg/lflow"
 	"github.com/ovnctl/ovnctl/pkg/topology"
+	"github.com/ovnctl/ovnctl/pkg/trace/cause"
 	"github.com/ovnctl/ovnctl/pkg/trace/logical"
 	"github.com/ovnctl/ovnctl/pkg/trace/ofproto"
 )
@@ -24,14 +26,17 @@ import (
 type Walker struct {
 	deployment
 	zones map[string]*logicalZone
+	// Evidence makes a Branch say of each step on which parts of its match it rests.
+	Evidence bool
 }
 
 // A logicalZone is the logical network of one zone.
 type logicalZone struct {
 	name    string
 	net     *lflow.Network
+	options logical.Options
 	engine  *logical.Engine
-	objects *decode.Objects
+	explain *cause.Explainer
 }
 
 // NewWalker opens the logical networks of all zones whose Southbound was read. What the engine's Options say of next hops
@@ -51,9 +56,21 @@ func newWalker(ctx context.Context, d deployment, o logical.Options) (*Walker, e
 		if err != nil {
 			return nil, err
 		}
-		w.zones[z.Name] = &logicalZone{name: z.Name, net: net, engine: logical.New(net, o), objects: decode.NewObjects(z.NB)}
+		w.zones[z.Name] = &logicalZone{
+			name: z.Name, net: net, options: o, engine: logical.New(net, o), explain: cause.New(net, decode.NewObjects(z.NB), d.graph),
+		}
 	}
 	return w, nil
+}
+
+// changed is the walker with other flows in a zone.
+func (w *Walker) changed(zone *logicalZone, lookup cause.Lookup) *Walker {
+	other := &Walker{deployment: w.deployment, zones: maps.Clone(w.zones)}
+	z := *zone
+	z.options.Lookup = lookup
+	z.engine = logical.New(z.net, z.options)
+	other.zones[z.name] = &z
+	return other
 }
 
 // Network is the logical network of a zone, nil if its Southbound was not read.
@@ -100,14 +117,14 @@ func (r *Round) Deciding() (reply bool, v *logical.Visit, stopped *journey.Verdi
 	return p == r.Reply, p.visit, nil
 }
 
-// way is the last one of a passage through a logical network, nil if there is none.
-func (p *Passage) way() *logical.Way {
+// last is the last leg of a passage through a logical network, empty if there is none.
+func (p *Passage) last() leg {
 	for _, l := range slices.Backward(p.legs) {
 		if l.way != nil {
-			return l.way
+			return l
 		}
 	}
-	return nil
+	return leg{}
 }
 
 // A Passage is the way of one packet from where it starts to where it ends.
@@ -452,6 +469,10 @@ func (f *follower) toNetwork(ctx context.Context, z *logicalZone, c *logical.Con
 		}
 	}
 	p.outside = true
+	p.stopped = f.notOutside(t.Dst, protocolName(t.Proto), t.DstPort)
+	if p.stopped != nil {
+		p.stopped.Node, p.stopped.Datapath = f.lastRouter(&p)
+	}
 	return each(p, c)
 }
 
