@@ -192,6 +192,7 @@ func (o *microflowOptions) trace(ctx context.Context, c *cluster.Cluster, datapa
 		if err != nil {
 			return nil, unknownError{err}
 		}
+		net.IgnoreTags()
 		nets = append(nets, net)
 		r, err := ovntrace.Trace(ctx, net, datapath, o.text, options)
 		var refusal *ovntrace.Refusal

@@ -201,6 +201,14 @@ func (n *Network) translatedFlows(ctx context.Context) (map[ovsdb.UUID]bool, err
 	return found, nil
 }
 
+// IgnoreTags makes the network read tcp, udp and sctp in all flows as what the packet has, as ovn-trace does. It is for
+// before the first look.
+func (n *Network) IgnoreTags() {
+	n.translated.mu.Lock()
+	defer n.translated.mu.Unlock()
+	n.translated.rows = map[ovsdb.UUID]bool{}
+}
+
 // A flowID is a row of Logical_Flow by its UUID alone.
 type flowID struct {
 	UUID ovsdb.UUID `ovsdb:"_uuid"`

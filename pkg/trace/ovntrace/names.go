@@ -139,29 +139,27 @@ func (w *walker) group(d *lflow.Datapath, key int) *lflow.Group {
 	return g
 }
 
-// portKey is the key that a port has in a datapath. The port may be given by what the CMS calls it or by the beginning of
-// a UUID, if that is said of one port only.
+// portKey is the key that a port or a multicast group has in a datapath. The port may be given by what the CMS calls it
+// or by the beginning of a UUID, if that is said of one port only.
 func (w *walker) portKey(d *lflow.Datapath, name string) (uint64, bool) {
 	if name == "" || name == "none" {
 		return 0, true
 	}
-	p := w.port(name)
-	if p == nil {
-		p = w.portByOtherName(name)
-	}
-	if p != nil {
+	if p := w.port(name); p != nil {
 		return uint64(p.Key()), p.Datapath == d
 	}
-	for key := firstGroup; key <= lastGroup; key++ {
-		if g := w.group(d, key); g != nil && g.Row.Name == name {
-			return uint64(key), true
+	groups, err := d.Groups(w.ctx)
+	w.fail(err)
+	for _, g := range groups { // before the other names of ports, which are a matter of all datapaths
+		if g.Row.Name == name {
+			return uint64(g.Row.TunnelKey), true
 		}
+	}
+	if p := w.portByOtherName(name); p != nil {
+		return uint64(p.Key()), p.Datapath == d
 	}
 	return 0, false
 }
-
-// The keys of multicast groups (ovn-architecture(7), "Logical output port field").
-const firstGroup, lastGroup = 1 << 15, 1<<16 - 1
 
 func (w *walker) portByOtherName(name string) *lflow.Port {
 	var named, found *lflow.Port

@@ -56,8 +56,8 @@ func malformed(err error) error {
 func (r *Result) Packet() string { return packet(&r.Flow) }
 
 // Trace follows the packet that a microflow describes. The datapath is a name or the beginning of a UUID; without one it
-// is that of the microflow's inport. The error is a *[Refusal] where ovn-trace refuses; any other says what could not be
-// read, or that there is no end.
+// is that of the microflow's inport. The network should be one that ignores tags ([lflow.Network.IgnoreTags]). The error
+// is a *[Refusal] where ovn-trace refuses; any other says what could not be read, or that there is no end.
 func Trace(ctx context.Context, n *lflow.Network, datapath, microflow string, o Options) (*Result, error) {
 	w := &walker{ctx: ctx, net: n, options: o, symbols: expr.SymbolsOf(expr.Profile{Version: n.Version()}), backend: o.Backend, residents: map[string]bool{}}
 	d, p, err := w.start(datapath, microflow)
@@ -71,6 +71,9 @@ func Trace(ctx context.Context, n *lflow.Network, datapath, microflow string, o 
 	r.Ties = w.ties
 	return r, w.err
 }
+
+// withInport is the first release known to refuse a microflow without inport. Those before go on, and on a switch abort.
+const withInport expr.Version = 2306
 
 // start reads the microflow and says where the packet begins.
 func (w *walker) start(datapath, microflow string) (*lflow.Datapath, flow.Flow, error) {
@@ -105,7 +108,7 @@ func (w *walker) start(datapath, microflow string) (*lflow.Datapath, flow.Flow, 
 		return nil, none, w.err
 	case err != nil:
 		return nil, none, malformed(err)
-	case key(&p, inportReg) == 0:
+	case key(&p, inportReg) == 0 && (knows(w.net.Version(), withInport) || !d.Router):
 		return nil, none, &Refusal{Text: "microflow does not specify ingress port"}
 	}
 	p.Set(field("nw_tos"), flow.Uint(0)) // ip.dscp and ip.ecn of a microflow are lost
