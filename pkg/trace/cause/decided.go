@@ -50,18 +50,37 @@ func (e *Explainer) finds(ctx context.Context, v *logical.Visit, d expr.Decision
 	if r, ok := d.Leaf.(*expr.Resident); ok {
 		return fmt.Sprintf("%s %s", r.Port, choose(d.Holds, "resides on this chassis", "does not reside on this chassis"))
 	}
-	if bare, ok := d.Leaf.(*expr.Bare); ok && kinds[bare.Field.Name] {
-		return choose(d.Holds, "it is ", "it is not ") + bare.Field.Name
-	}
 	test, ok := deciding(d)
 	if !ok || bookkeeping(test.Ref) {
 		return ""
 	}
 	name, value := test.Ref.String(), e.value(ctx, v, test)
+	switch leaf := d.Leaf.(type) {
+	case *expr.Bare:
+		return bareWords(leaf.Field.String(), d.Tests)
+	case *expr.Between:
+		return fmt.Sprintf("%s is %s, %s %s", name, value, choose(d.Holds, "within", "not within"), leaf)
+	}
 	if d.Holds && plain(test) {
 		return fmt.Sprintf("%s is %s", name, value)
 	}
 	return fmt.Sprintf("%s is %s, %s", name, value, e.wanted(ctx, test, d.Holds))
+}
+
+// bareWords say whether a predicate, or a field of one bit, is true of the packet; a negation around it is not part of it.
+func bareWords(name string, tests []expr.Test) string {
+	is := true
+	for _, t := range tests {
+		if t.Ref.Symbol != nil && t.Ref.Bits == 1 && t.Ref.String() == name {
+			is = !t.Found.IsZero()
+			break
+		}
+		is = is && t.Holds
+	}
+	if kinds[name] {
+		return choose(is, "it is ", "it is not ") + name
+	}
+	return name + choose(is, " holds", " does not hold")
 }
 
 // kinds are the predicates that say what kind of packet it is.
@@ -70,7 +89,7 @@ var kinds = map[string]bool{
 	"arp": true, "rarp": true, "nd": true, "nd_ns": true, "nd_na": true, "nd_rs": true, "nd_ra": true, "igmp": true,
 }
 
-// deciding is the test to show of a decision: the one that failed, or the last, which is what the leaf itself says.
+// deciding is the test to show of a decision: what the leaf itself says, else the last of what it implies.
 func deciding(d expr.Decision) (expr.Test, bool) {
 	for _, t := range d.Tests {
 		if t.Ref.Symbol != nil && t.Holds == d.Holds && !t.Implied() {
@@ -78,7 +97,7 @@ func deciding(d expr.Decision) (expr.Test, bool) {
 		}
 	}
 	for _, t := range slices.Backward(d.Tests) {
-		if t.Ref.Symbol != nil && t.Holds == d.Holds {
+		if t.Ref.Symbol != nil {
 			return t, true
 		}
 	}

@@ -115,10 +115,14 @@ func distance(missing []expr.Decision) int {
 		if d.Leaf == nil || len(d.Tests) == 0 {
 			return costNever // of the flow's actions, or whatever the packet is
 		}
+		before := total
 		for _, t := range d.Tests {
 			if !t.Holds {
 				total += cost(t)
 			}
+		}
+		if total == before {
+			total += costProtocol // a predicate that must not be true, and is
 		}
 	}
 	return total
