@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/netip"
+	"slices"
 	"strings"
 	"testing"
 
@@ -99,39 +100,35 @@ func packet(tb testing.TB, e *Engine, pod lab.Pod, to netip.Addr, proto string, 
 
 // An outcome is that of a round trip.
 type outcome struct {
-	forward, roundTrip, rejected bool
-	text                         string
+	roundTrip, rejected bool
+	text                string
 }
 
-// roundTrip follows a packet and its answer.
-func roundTrip(tb testing.TB, e *Engine, s Start) outcome {
+// roundTrips follows a packet and its answer, once for each combination of choices.
+func roundTrips(tb testing.TB, e *Engine, s Start) []outcome {
 	tb.Helper()
-	var o outcome
-	c := &Connections{}
-	w, err := e.Follow(context.Background(), s, c, nil)
+	var all []outcome
+	_, err := e.Every(tb.Context(), s, nil, func(w *Way, c *Connections) error {
+		o := outcome{text: tell(w)}
+		end := w.End()
+		o.rejected = end.End.Outcome == journey.Rejected
+		o.roundTrip = end.End.Port == s.Port // OVN answered in the packet's own place
+		if back, ok := e.Reply(end); ok && !o.roundTrip {
+			answer, err := e.Follow(tb.Context(), back, c, nil)
+			if err != nil {
+				return err
+			}
+			o.text += "reply\n" + tell(answer)
+			end = answer.End()
+			o.roundTrip = end.End.Outcome == journey.Delivered && end.End.Port == s.Port
+		}
+		all = append(all, o)
+		return nil
+	})
 	if err != nil {
 		tb.Fatal(err)
 	}
-	o.text = tell(w)
-	end := w.End()
-	o.forward = end.End.Outcome == journey.Delivered
-	o.rejected = end.End.Outcome == journey.Rejected
-	if end.End.Port == s.Port { // OVN answered in the packet's own place
-		o.roundTrip = true
-		return o
-	}
-	back, ok := e.Reply(end)
-	if !ok {
-		return o
-	}
-	w, err = e.Follow(context.Background(), back, c, nil)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	o.text += "reply\n" + tell(w)
-	end = w.End()
-	o.roundTrip = end.End.Outcome == journey.Delivered && end.End.Port == s.Port
-	return o
+	return all
 }
 
 // tell writes a way for whoever reads a failure.
@@ -256,14 +253,16 @@ func compare(t *testing.T, l *lab.State, all []question) {
 	for _, q := range all {
 		pod, _ := l.Topology.Pod(q.from)
 		to, port := target(t, l.Topology, q)
-		got := roundTrip(t, e, packet(t, e, pod, to, q.proto, port))
+		got := roundTrips(t, e, packet(t, e, pod, to, q.proto, port))
 		truth, err := l.Probe(t.Context(), q.from, q.to, q.proto, q.port)
 		if err != nil {
 			t.Fatal(q, err)
 		}
 		counts[fmt.Sprintf("round trip %v, rejected %v", truth.RoundTrip, truth.Rejected)]++
-		if got.roundTrip != truth.RoundTrip || got.rejected != truth.Rejected {
-			t.Errorf("%v: round trip %v, rejected %v; packets: %+v\n%s", q, got.roundTrip, got.rejected, truth, got.text)
+		// Which of several backends the packet met is not known: one of them did with it what was seen.
+		same := func(o outcome) bool { return o.roundTrip == truth.RoundTrip && o.rejected == truth.Rejected }
+		if !slices.ContainsFunc(got, same) {
+			t.Errorf("%v: packets: %+v; round trip %v, rejected %v\n%s", q, truth, got[0].roundTrip, got[0].rejected, got[0].text)
 		}
 	}
 	t.Logf("%d questions: %v", len(all), counts)
