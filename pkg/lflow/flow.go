@@ -3,8 +3,10 @@ package lflow
 import (
 	"cmp"
 	"context"
+	"errors"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/ovnctl/ovnctl/pkg/expr"
 	"github.com/ovnctl/ovnctl/pkg/flow"
@@ -152,11 +154,12 @@ type entry struct {
 	priority  int
 	conntrack bool // tagged acl_ct_translation
 
-	mu        sync.Mutex
+	parsing   sync.Once
 	condition *expr.Condition
 	err       error
-	parsed    bool
-	flow      *Flow
+
+	mu        sync.Mutex // held while the flow is read
+	flow      atomic.Pointer[Flow]
 	onChassis map[string]*Flow // of a flow with template variables
 }
 
@@ -167,41 +170,55 @@ func inOrder(a, b *entry) int {
 
 // hits returns the flow of an entry if a packet hits it, or if that cannot be told since it is not understood.
 func (n *Network) hits(env *environment, e *entry, p *flow.Flow, c *Chassis) (*Flow, error) {
-	condition, err := n.parse(env.ctx, e)
-	if err == nil {
-		if !condition.Matches(p, env) {
-			return nil, env.err
+	if condition, err := n.parse(e); err == nil {
+		holds, err := condition.Holds(p, env)
+		switch {
+		case err != nil:
+			return n.unclear(env.ctx, e, c, err)
+		case !holds:
+			return nil, nil
 		}
-	} else if env.ctx.Err() != nil {
-		return nil, env.ctx.Err()
 	}
 	f, err := n.understood(env.ctx, e, c)
 	if err != nil || f.err != nil {
 		return f, err
 	}
-	if !f.condition.Matches(p, env) {
-		return nil, env.err
+	holds, err := f.condition.Holds(p, env)
+	switch {
+	case err != nil:
+		return n.unclear(env.ctx, e, c, err)
+	case !holds:
+		return nil, nil
 	}
-	return f, env.err
+	return f, nil
+}
+
+// unclear returns the flow of an entry whose match turns out to be invalid with the sets that it names. Other errors are
+// of sets that could not be read.
+func (n *Network) unclear(ctx context.Context, e *entry, c *Chassis, reason error) (*Flow, error) {
+	var invalid *expr.SyntaxError
+	if !errors.As(reason, &invalid) {
+		return nil, reason
+	}
+	f, err := n.understood(ctx, e, c)
+	if err != nil || f.err != nil {
+		return f, err
+	}
+	return &Flow{Row: f.Row, actions: f.actions, err: invalid}, nil
 }
 
 // parse understands the match of an entry.
-func (n *Network) parse(ctx context.Context, e *entry) (*expr.Condition, error) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if !e.parsed {
-		e.condition, e.err = n.condition(ctx, e.match, e.conntrack)
-		e.parsed = ctx.Err() == nil
-	}
+func (n *Network) parse(e *entry) (*expr.Condition, error) {
+	e.parsing.Do(func() { e.condition, e.err = n.condition(e.match, e.conntrack) })
 	return e.condition, e.err
 }
 
-func (n *Network) condition(ctx context.Context, match string, conntrack bool) (*expr.Condition, error) {
+func (n *Network) condition(match string, conntrack bool) (*expr.Condition, error) {
 	m, err := expr.ParseMatch(match)
 	if err != nil {
 		return nil, err
 	}
-	return m.Annotate(n.symbols(conntrack), n.sets.in(ctx))
+	return m.Annotate(n.symbols(conntrack), expr.Lazy)
 }
 
 func (n *Network) symbols(conntrack bool) *expr.Symbols {
@@ -210,26 +227,36 @@ func (n *Network) symbols(conntrack bool) *expr.Symbols {
 
 // understood returns the flow of an entry.
 func (n *Network) understood(ctx context.Context, e *entry, c *Chassis) (*Flow, error) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.flow == nil {
-		rows, err := ovsdb.Find[sb.LogicalFlow](ctx, n.db, ovsdb.Where("_uuid", "==", e.id))
-		if err != nil {
+	f := e.flow.Load()
+	if f == nil {
+		var err error
+		if f, err = n.read(ctx, e); err != nil {
 			return nil, err
 		}
-		if len(rows) == 0 {
-			return nil, &goneError{e.id}
-		}
-		f := n.Compile(ctx, rows[0])
-		if ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
-		e.flow = f
 	}
-	if c == nil || !hasTemplate(&e.flow.Row) {
-		return e.flow, nil
+	if c == nil || !hasTemplate(&f.Row) {
+		return f, nil
 	}
 	return n.onChassis(ctx, e, c)
+}
+
+// read reads what is not known of an entry.
+func (n *Network) read(ctx context.Context, e *entry) (*Flow, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if f := e.flow.Load(); f != nil {
+		return f, nil
+	}
+	rows, err := ovsdb.Find[sb.LogicalFlow](ctx, n.db, ovsdb.Where("_uuid", "==", e.id))
+	if err != nil {
+		return nil, err
+	}
+	if len(rows) == 0 {
+		return nil, &goneError{e.id}
+	}
+	f := n.Compile(ctx, rows[0])
+	e.flow.Store(f)
+	return f, nil
 }
 
 // A goneError says that a flow went away while the network was read.
@@ -241,15 +268,18 @@ func (e *goneError) Error() string {
 
 // Compile understands a row, be it in the database or not.
 func (n *Network) Compile(ctx context.Context, row sb.LogicalFlow) *Flow {
+	return n.compile(ctx, row, row.Tags["acl_ct_translation"] == "true")
+}
+
+func (n *Network) compile(ctx context.Context, row sb.LogicalFlow, conntrack bool) *Flow {
 	f := &Flow{Row: row}
-	conntrack := row.Tags["acl_ct_translation"] == "true"
 	if f.actions, f.err = expr.ParseActions(row.Actions); f.err != nil {
 		return f
 	}
 	if f.needs, f.err = f.actions.Annotate(row.Actions, n.symbols(conntrack)); f.err != nil {
 		return f
 	}
-	if f.condition, f.err = n.condition(ctx, row.Match, conntrack); f.err == nil {
+	if f.condition, f.err = n.condition(row.Match, conntrack); f.err == nil {
 		f.condition = expr.Both(f.condition, f.needs)
 	}
 	return f
