@@ -29,8 +29,8 @@ type Options struct {
 type Engine struct {
 	net      *lflow.Network
 	options  Options
+	compile  func(*lflow.Flow) any // compileFlow, kept so that it is not made for each step
 	fields   *fields
-	programs sync.Map // of *lflow.Flow: program
 	names    sync.Map // of string: *lflow.Port, nil for a name that no port has
 	keys     sync.Map // of portName: uint64
 	holders  sync.Map // of *lflow.Datapath: *holders
@@ -45,7 +45,9 @@ func New(net *lflow.Network, o Options) *Engine {
 	if o.Lookup == nil {
 		o.Lookup = net.Lookup
 	}
-	return &Engine{net: net, options: o, fields: newFields(symbols(net))}
+	e := &Engine{net: net, options: o, fields: newFields(symbols(net))}
+	e.compile = e.compileFlow
+	return e
 }
 
 // Follow follows a packet to its end. Connections are what earlier packets left, and keep what this one commits; nil is

@@ -32,23 +32,21 @@ const (
 	stop                   // not at all
 )
 
-// program returns the program of a flow.
+// program returns the program of a flow, which is made once.
 func (e *Engine) program(f *lflow.Flow) program {
-	if p, ok := e.programs.Load(f); ok {
-		return p.(program)
-	}
-	c := compiler{engine: e, text: f.Row.Actions, table: expr.SymbolsOf(expr.Profile{
+	return f.Program(e.compile).(program)
+}
+
+func (e *Engine) compileFlow(f *lflow.Flow) any {
+	c := compiler{text: f.Row.Actions, table: expr.SymbolsOf(expr.Profile{
 		Version: e.net.Version(), Conntrack: f.Row.Tags["acl_ct_translation"] == "true",
 	})}
-	p := c.compile(f.Actions())
-	e.programs.Store(f, p)
-	return p
+	return c.compile(f.Actions())
 }
 
 type compiler struct {
-	engine *Engine
-	text   string
-	table  *expr.Symbols
+	text  string
+	table *expr.Symbols
 }
 
 // ref resolves a field. The actions were annotated, so that it resolves.

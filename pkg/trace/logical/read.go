@@ -66,7 +66,7 @@ func (v *Visit) Before(i int) flow.Flow {
 
 // Table is the table of a step.
 func (v *Visit) Table(s *Step) lflow.Table {
-	return lflow.Table{Datapath: v.Datapath, Pipeline: v.Pipeline, ID: s.Table}
+	return lflow.Table{Datapath: v.Datapath, Pipeline: v.Pipeline, ID: s.Table, Chassis: v.Chassis}
 }
 
 // Resident says for an evaluation by [lflow.Flow.Explain] which ports reside on the chassis of a visit, of those that

@@ -10,11 +10,12 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/lflow"
 )
 
-// The way of one packet is bounded: the Southbound may hold a circle.
+// The way of one packet is bounded: the Southbound may hold a circle. A packet that goes round until its time to live is
+// over stays below.
 const (
-	maxDepth  = 128   // visits below each other
-	maxVisits = 4096  // of a way
-	maxSteps  = 20000 // of a way
+	maxDepth  = 2048  // visits below each other
+	maxVisits = 8192  // of a way
+	maxSteps  = 50000 // of a way
 	maxStack  = 64    // values that push keeps
 )
 
@@ -155,7 +156,7 @@ func (w *walker) tables(table int) {
 			w.limit("the packet passes too many tables")
 			return
 		}
-		hit, err := r.lookup(lflow.Table{Datapath: v.Datapath, Pipeline: v.Pipeline, ID: table}, v.Chassis, &w.packet)
+		hit, err := r.lookup(lflow.Table{Datapath: v.Datapath, Pipeline: v.Pipeline, ID: table, Chassis: v.Chassis}, &w.packet)
 		if err != nil {
 			r.fail(err)
 			return
@@ -175,9 +176,9 @@ func (w *walker) tables(table int) {
 
 // lookup finds the flow that a packet hits on a chassis. Where a port resides is asked in the middle of it; what is not
 // known yet is read afterwards, and the flow looked up again.
-func (r *run) lookup(t lflow.Table, c *lflow.Chassis, p *flow.Flow) (lflow.Hit, error) {
-	if r.resident == nil || r.chassis != c {
-		r.chassis, r.resident = c, r.residents(c)
+func (r *run) lookup(t lflow.Table, p *flow.Flow) (lflow.Hit, error) {
+	if r.resident == nil || r.chassis != t.Chassis {
+		r.chassis, r.resident = t.Chassis, r.residents(t.Chassis)
 	}
 	for {
 		hit, err := r.engine.options.Lookup(r.ctx, t, p, r.resident)
