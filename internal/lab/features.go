@@ -30,6 +30,7 @@ func Features() Topology {
 	nb.add("set Logical_Router %s load_balancer=@lbtcp,@lbudp,@lbsctp,@lbany,@lbempty", osEdge())
 	nb.add("set Logical_Switch %s load_balancer=@lbtcp,@lbudp,@lbany,@lbempty,@lbevent,@lbaffinity", osSwitch("private"))
 	nb.add("set Logical_Switch %s other_config:mcast_idle_timeout=3600", osSwitch("private"))
+	nb.add("set NB_Global . options:acl_ct_translation=true")
 	t.Northbound = nb.commands
 	t.Newer = roomsNewer(t)
 	return t
