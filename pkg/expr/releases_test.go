@@ -35,15 +35,15 @@ func knowsSymbols(t *testing.T, l *lab.Lab) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	table, dp := SymbolsOf(Profile{Version: release}), datapath(t, l)
+	table, dp, ask := SymbolsOf(Profile{Version: release}), datapath(t, l), ovnTrace(t, l)
 	asked, known, more := map[string]bool{}, 0, []string(nil)
 	for _, d := range definitions {
 		if asked[d.name] {
 			continue
 		}
 		asked[d.name] = true
-		out, _ := l.Command(t.Context(), "central", "ovn-trace", "--db="+l.SB(), dp, d.name+" == 0").CombinedOutput()
-		theirs := !strings.Contains(string(out), "`"+d.name+"' expecting field name")
+		out := ask(dp, "0 && "+d.name+" == 0")
+		theirs := !strings.Contains(out, "`"+d.name+"' expecting field name")
 		_, ours := table.Lookup(d.name)
 		switch {
 		case theirs && !ours:
