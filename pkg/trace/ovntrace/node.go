@@ -2,6 +2,7 @@ package ovntrace
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -76,22 +77,13 @@ func without(nodes []*Node, kinds ...Kind) []*Node {
 	var kept []*Node
 	for _, n := range nodes {
 		subs := without(n.Nodes, kinds...)
-		if contains(kinds, n.Kind) {
+		if slices.Contains(kinds, n.Kind) {
 			kept = append(kept, subs...)
 			continue
 		}
 		kept = append(kept, &Node{Kind: n.Kind, Text: n.Text, Nodes: subs})
 	}
 	return kept
-}
-
-func contains(kinds []Kind, k Kind) bool {
-	for _, one := range kinds {
-		if one == k {
-			return true
-		}
-	}
-	return false
 }
 
 // blocks writes the nodes as nested blocks.

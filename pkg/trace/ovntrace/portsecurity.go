@@ -2,6 +2,7 @@ package ovntrace
 
 import (
 	"net/netip"
+	"slices"
 	"strings"
 
 	"github.com/ovnctl/ovnctl/pkg/expr"
@@ -74,15 +75,6 @@ func (r *run) portSecurity(a *expr.Call, port, mac *flow.Field) {
 	r.result(*a.Result, bit(entries > 0 && forbidden))
 }
 
-func has(list []netip.Addr, a netip.Addr) bool {
-	for _, one := range list {
-		if one == a {
-			return true
-		}
-	}
-	return false
-}
-
 func addr4(p *flow.Flow, name string) netip.Addr { return addrOf(p.Get(field(name)), true) }
 
 func addr6(p *flow.Flow, name string) netip.Addr { return addrOf(p.Get(field(name)), false) }
@@ -92,9 +84,9 @@ func (a allowance) allowsFrom(p *flow.Flow) bool {
 	all := len(a.v4)+len(a.v6) == 0
 	switch p.Uint("eth_type") {
 	case flow.EthIPv4:
-		return all || has(a.v4, addr4(p, "ip_src")) || isDiscover(p)
+		return all || slices.Contains(a.v4, addr4(p, "ip_src")) || isDiscover(p)
 	case flow.EthARP:
-		return p.Get(field("arp_sha")) == a.mac && (len(a.v4) == 0 || has(a.v4, addr4(p, "arp_spa")))
+		return p.Get(field("arp_sha")) == a.mac && (len(a.v4) == 0 || slices.Contains(a.v4, addr4(p, "arp_spa")))
 	case flow.EthIPv6:
 		return all || a.allowsFrom6(p)
 	}
@@ -108,7 +100,9 @@ func isDiscover(p *flow.Flow) bool {
 }
 
 func (a allowance) allowsFrom6(p *flow.Flow) bool {
-	own := func(name string) bool { return has(a.v6, addr6(p, name)) || addr6(p, name) == a.linkLocal() }
+	own := func(name string) bool {
+		return slices.Contains(a.v6, addr6(p, name)) || addr6(p, name) == a.linkLocal()
+	}
 	mac := func(name string) bool { return p.Get(field(name)).IsZero() || p.Get(field(name)) == a.mac }
 	if !own("ipv6_src") {
 		return false
@@ -131,10 +125,10 @@ func (a allowance) allowsTo(p *flow.Flow) bool {
 	switch p.Uint("eth_type") {
 	case flow.EthIPv4:
 		dst := addr4(p, "ip_dst")
-		return all || len(a.v4) > 0 && (has(a.v4, dst) || dst.IsMulticast() || dst == netip.AddrFrom4([4]byte{255, 255, 255, 255}))
+		return all || len(a.v4) > 0 && (slices.Contains(a.v4, dst) || dst.IsMulticast() || dst == netip.AddrFrom4([4]byte{255, 255, 255, 255}))
 	case flow.EthIPv6:
 		dst := addr6(p, "ipv6_dst")
-		return all || len(a.v6) > 0 && (has(a.v6, dst) || dst == a.linkLocal() || dst.IsMulticast())
+		return all || len(a.v6) > 0 && (slices.Contains(a.v6, dst) || dst == a.linkLocal() || dst.IsMulticast())
 	}
 	return true
 }
