@@ -234,7 +234,7 @@ func (d *traceDraw) liveAndSaved(ctx context.Context, t *testing.T, p tracePair,
 	t.Helper()
 	args := append(d.arguments(p), "-o", "json")
 	live := d.ovnctl(ctx, p.at, append(args, "--nb", d.lab.NB(), "--node-exec", d.lab.Dir+"/enter {hostname}", "--record", d.saved)...)
-	if !live.says(want) {
+	if !live.says(d.again(ctx, p, want, live)) {
 		t.Errorf("%s: packets say %s, ovnctl (exit %d) says %s\n%s", p, want, live.code, live.outcome(), live.text(d, p))
 		return false
 	}
@@ -287,12 +287,29 @@ func (d *traceDraw) truth(ctx context.Context, p tracePair) (journey.Outcome, er
 			break
 		}
 		truth, err := d.lab.Probe(ctx, p.from, p.to, proto, p.port)
+		if err == nil && truth.Rejected && truth.Forward {
+			// Nobody rejects what arrives: while neighbours were asked for, the connection got out of step.
+			truth, err = d.lab.Probe(ctx, p.from, p.to, proto, p.port)
+		}
 		if err != nil {
 			return "", err
 		}
 		outcome = journey.Worst(outcome, outcomeOf(truth))
 	}
 	return outcome, nil
+}
+
+// again sends more packets where ovnctl says that some of those to a service do not arrive and all did: a probe that meets
+// a denied backend tries once more, and may meet another.
+func (d *traceDraw) again(ctx context.Context, p tracePair, want journey.Outcome, got result) journey.Outcome {
+	for tries := 5; tries > 0 && p.where == "vip" && want == journey.Delivered && got.outcome() != want; tries-- {
+		truth, err := d.truth(ctx, p)
+		if err != nil {
+			return want
+		}
+		want = truth
+	}
+	return want
 }
 
 func outcomeOf(t lab.Truth) journey.Outcome {

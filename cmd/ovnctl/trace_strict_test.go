@@ -51,7 +51,7 @@ func strict(t *testing.T, topology lab.Topology, release string, pairs int) {
 func (d *traceDraw) logical(ctx context.Context, t *testing.T, p tracePair, want journey.Outcome) bool {
 	t.Helper()
 	got := d.ovnctl(ctx, "central", append(d.arguments(p), "--logical", "-o", "json", "--nb", d.lab.NB(), "--sb", d.lab.SB())...)
-	if got.says(want) {
+	if got.says(d.again(ctx, p, want, got)) {
 		return true
 	}
 	t.Errorf("%s: packets say %s, the logical flows (exit %d) %s\n%s", p, want, got.code, got.outcome(), got.text(d, p))
