@@ -40,6 +40,8 @@ func (t *tracer) nextCommand(ask *question, v journey.Verdict) string {
 		return "ovnctl topology show svc:" + ask.request.To.Address
 	case v.Stage == "outside" && v.Datapath != "":
 		return "ovn-nbctl lr-nat-list " + shell([]string{v.Datapath})
+	case v.Stage == "outside" && v.Node == "":
+		return "ovnctl topology show" // who has which address
 	case v.Stage == "outside":
 		return "nft list ruleset  # on " + v.Node
 	case v.Outcome == journey.Consumed:
