@@ -2,6 +2,7 @@ package render
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/ovnctl/ovnctl/pkg/journey"
@@ -10,9 +11,9 @@ import (
 // why says why a packet fared as it did: the rule that stopped it, what would have had to let it pass and what would mend
 // it; or what let it pass. Without verbose, of the rules that came near only the nearest is told.
 func (p *tracePrinter) why(v journey.Verdict) {
-	if v.Rule != nil && v.Rule.Match != "" {
+	if r := v.Rule; r != nil && slices.ContainsFunc(r.Decided, func(d journey.Decided) bool { return d.Words != "" }) {
 		p.text(2, "it matched:", Plain)
-		p.rule(4, *v.Rule)
+		p.rule(4, *r)
 	}
 	near := v.Near
 	if !p.verbose && len(near) > 1 {
