@@ -38,6 +38,7 @@ type fault struct {
 	remedy   string // a part of the first change's text
 	command  string // and of its command
 	guess    bool   // it cannot be tried in memory
+	grants   string // the ovn-nbctl command that the management system then runs, where apply does not know
 }
 
 // TestFaults makes faults in real deployments. For each, the packets must be lost, the cause must name what was broken,
@@ -100,9 +101,26 @@ func okFaults() []fault {
 			cause: "the port shop_client is disabled", object: "port shop_client", remedy: "enable the port shop_client", command: "ovn-nbctl lsp-set-enabled shop_client enabled", guess: true},
 		{name: "router disabled", topology: ok, breaks: []string{"set Logical_Router GR_node1 enabled=false"}, from: "shop/client", to: "internet", proto: "icmp",
 			cause: "the next hop 100.64.0.2 is router GR_node1, which is disabled", remedy: "enable the router GR_node1", command: "ovn-nbctl set Logical_Router GR_node1 enabled=true", guess: true},
+		{name: "egress firewall", topology: ok, breaks: []string{aclRow("from-lport", 9000, `"ip4.dst == 203.0.113.0/24 && inport == \"shop_client\""`, "k8s.ovn.org/owner-type=EgressFirewall", "k8s.ovn.org/name=shop", "add Logical_Switch node1 acls @a")},
+			from: "shop/client", to: "internet", proto: "tcp", port: 8080, cause: `dropped by ACL \(EgressFirewall shop/default, from-lport 9000, drop\)`, object: "EgressFirewall shop/default",
+			remedy: "EgressFirewall shop/default: allow egress to 203.0.113.10/32, port 8080/tcp, before the rule that denies it", command: "kubectl -n shop edit egressfirewall default",
+			grants: "acl-add node1 from-lport 9001 'ip4.dst == 203.0.113.10 && tcp.dst == 8080 && ip4.src == 10.244.1.6' allow-related"},
+		{name: "admin network policy", topology: ok, breaks: []string{aclRow("to-lport", 30000, `"outport == \"shop_web-1\" && ip4.src == 10.244.1.6"`, "k8s.ovn.org/owner-type=AdminNetworkPolicy", "k8s.ovn.org/name=guard", "add Logical_Switch node1 acls @a")},
+			from: "shop/client", to: "shop/web-1", proto: "tcp", port: 8080, cause: `dropped by ACL \(AdminNetworkPolicy guard, to-lport 30000, drop\)`, object: "AdminNetworkPolicy guard",
+			remedy: "AdminNetworkPolicy guard: allow ingress from namespace shop, port 8080/tcp, before the rule that denies it", command: "kubectl edit adminnetworkpolicy guard",
+			grants: `acl-add node1 to-lport 30001 'outport == "shop_web-1" && ip4.src == 10.244.1.6 && tcp.dst == 8080' allow-related`},
 		{name: "gateway router nowhere", topology: ok, breaks: []string{"set Logical_Router GR_node1 options:chassis=nowhere"}, from: "shop/client", to: "internet", proto: "icmp",
 			cause: "no chassis holds the port .*-GR_node1: .*nowhere", remedy: "router GR_node1: options:chassis is nowhere, which is no chassis", command: "ovn-nbctl set Logical_Router GR_node1 options:chassis=", guess: true},
 	}
+}
+
+// aclRow makes an ACL @a with external_ids that drops, and another command that uses it.
+func aclRow(direction string, priority int, match, kind, name, use string) string {
+	id := func(text string) string {
+		key, value, _ := strings.Cut(text, "=")
+		return fmt.Sprintf(`'external_ids:"%s"="%s"'`, key, value)
+	}
+	return fmt.Sprintf(`--id=@a create ACL direction=%s priority=%d action=drop 'match=%s' %s %s -- %s`, direction, priority, match, id(kind), id(name), use)
 }
 
 func koFaults() []fault {
@@ -115,6 +133,11 @@ func koFaults() []fault {
 			from: "shop/client", to: "shop/web-2", proto: "tcp", port: 8080,
 			cause: `dropped by ACL \(Subnet ovn-default, to-lport 3100, drop\)`, object: "Subnet ovn-default",
 			remedy: "Subnet ovn-default: change spec.acls: ingress from 10.16.0.11, port 8080/tcp", command: "kubectl edit subnet ovn-default"},
+		{name: "security group of kube-ovn", topology: ko, breaks: []string{"pg-add ovn.sg.blue web-2.shop -- --type=port-group acl-add ovn.sg.blue to-lport 3003 'outport == @ovn.sg.blue && ip' drop"},
+			from: "shop/client", to: "shop/web-2", proto: "tcp", port: 8080,
+			cause: `dropped by ACL \(SecurityGroup blue, to-lport 3003, drop\); no rule allows`, object: "SecurityGroup blue",
+			remedy: "SecurityGroup blue: add to ingressRules from 10.16.0.11/32, port 8080/tcp, policy allow", command: "kubectl edit security-group blue",
+			grants: "--type=port-group acl-add ovn.sg.blue to-lport 3004 'outport == @ovn.sg.blue && ip4.src == 10.16.0.11 && tcp.dst == 8080' allow-related"},
 	}
 }
 
@@ -185,7 +208,11 @@ func (f fault) try(t *testing.T, o lab.Options) {
 	if remedies[0].Verified == f.guess {
 		t.Errorf("verified: %v", remedies[0].Verified)
 	}
-	apply(ctx, t, l, remedies[0])
+	if f.grants != "" {
+		nbctl(ctx, t, l, f.grants)
+	} else {
+		apply(ctx, t, l, remedies[0])
+	}
 	settle(ctx, t, l)
 	if !f.probe(ctx, t, l) {
 		t.Error("the change does not let the packets through")
