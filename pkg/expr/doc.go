@@ -32,7 +32,19 @@
 //
 // [Condition.Evaluate] returns the comparisons on which the answer rests: of a conjunction that failed those operands
 // that failed, of a disjunction that held those that held. Each says where in the text it stands and which test inside
-// it (a prerequisite, a part of a predicate) was the cause.
+// it (a prerequisite, a part of a predicate) was the cause. [Condition.Missing] returns those that would have to answer
+// otherwise.
+//
+// # Many flows, many sets
+//
+// A Southbound has thousands of flows in a table and thousands of sets. [Condition.Keys] says by which fields a condition
+// can be looked up in place of being asked; and a match that was annotated with [Lazy] asks for a set when an evaluation
+// comes to it, after all that costs less.
+//
+// # Microflows
+//
+// ovn-trace(8) takes one packet in the language of matches. [ParseMicroflow] reads it as ovn-trace does, with its idea of
+// what is ambiguous or contradictory: both come from OVN's normal form, which is made for this purpose alone.
 //
 // # Releases
 //
@@ -43,6 +55,6 @@
 //
 // # What it ignores
 //
-// The package compiles nothing to OpenFlow: no normal form, no conjunctive matches. It does not run actions. It does
-// not check what only the place of a flow can tell (next beyond the last table), nor the values of DHCP and RA options.
+// The package compiles nothing to OpenFlow: no conjunctive matches. It does not run actions. It does not check what only
+// the place of a flow can tell (next beyond the last table), nor the values of DHCP and RA options.
 package expr

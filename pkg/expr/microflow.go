@@ -14,8 +14,8 @@ type Microflow struct {
 	parts *formula // not annotated
 }
 
-// ParseMicroflow reads the description of a packet. Sets may be nil. The error is a *[SyntaxError], in the words of
-// ovn-trace.
+// ParseMicroflow reads the description of a packet. Sets may be nil, but not [Lazy]. The error is a *[SyntaxError], in the
+// words of ovn-trace.
 func ParseMicroflow(text string, table *Symbols, sets Sets) (m *Microflow, err error) {
 	match, err := parseMatch(text, &annotator{text: text, table: table, sets: sets})
 	if err != nil {
