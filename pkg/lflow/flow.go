@@ -254,7 +254,7 @@ func (n *Network) read(ctx context.Context, e *entry) (*Flow, error) {
 	if len(rows) == 0 {
 		return nil, &goneError{e.id}
 	}
-	f := n.Compile(ctx, rows[0])
+	f := n.compile(rows[0], e.conntrack)
 	e.flow.Store(f)
 	return f, nil
 }
@@ -267,11 +267,11 @@ func (e *goneError) Error() string {
 }
 
 // Compile understands a row, be it in the database or not.
-func (n *Network) Compile(ctx context.Context, row sb.LogicalFlow) *Flow {
-	return n.compile(ctx, row, row.Tags["acl_ct_translation"] == "true")
+func (n *Network) Compile(_ context.Context, row sb.LogicalFlow) *Flow {
+	return n.compile(row, row.Tags["acl_ct_translation"] == "true")
 }
 
-func (n *Network) compile(ctx context.Context, row sb.LogicalFlow, conntrack bool) *Flow {
+func (n *Network) compile(row sb.LogicalFlow, conntrack bool) *Flow {
 	f := &Flow{Row: row}
 	if f.actions, f.err = expr.ParseActions(row.Actions); f.err != nil {
 		return f

@@ -142,7 +142,7 @@ func (f *indexed) find(env *environment, p *flow.Flow, found func([]int32)) erro
 	if len(f.byGroup) == 0 {
 		return nil
 	}
-	groups, err := env.datapath.net.groupsOf(env.ctx, name)
+	groups, err := env.groupsOf(name)
 	for _, g := range groups {
 		found(f.byGroup[g])
 	}

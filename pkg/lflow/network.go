@@ -26,7 +26,6 @@ type Network struct {
 
 	loader
 	ports  sync.Map // name to *Port; nil for a name that no port has
-	sets   sets
 	memory memory
 }
 
@@ -82,7 +81,6 @@ type Group struct {
 // Open reads what every question needs: the datapaths, the chassis and the release of ovn-northd.
 func Open(ctx context.Context, southbound ovsdb.Reader) (*Network, error) {
 	n := &Network{db: southbound, byUUID: map[ovsdb.UUID]*Datapath{}, byKey: map[int]*Datapath{}, chassis: map[ovsdb.UUID]*Chassis{}}
-	n.sets.net = n
 	var rows struct {
 		Global    []sb.Global
 		Datapaths []sb.DatapathBinding

@@ -3,33 +3,11 @@ package lflow
 import (
 	"context"
 	"strings"
-	"sync"
 
 	"github.com/ovnctl/ovnctl/pkg/expr"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
 	"github.com/ovnctl/ovnctl/pkg/sb"
 )
-
-// sets are the address sets and port groups that matches name.
-type sets struct {
-	net *Network
-
-	mu    sync.Mutex
-	ports map[string]*expr.PortGroup
-}
-
-// in makes the sets be read under a context.
-func (s *sets) in(ctx context.Context) expr.Sets { return setsIn{s, ctx} }
-
-type setsIn struct {
-	*sets
-	ctx context.Context
-}
-
-func (s setsIn) AddressSet(name string) (*expr.AddressSet, bool) {
-	set, err := s.net.addressSet(s.ctx, name)
-	return set, err == nil && set != nil
-}
 
 // addressSet returns the address set of that name, nil if there is none.
 func (n *Network) addressSet(ctx context.Context, name string) (*expr.AddressSet, error) {
@@ -40,30 +18,6 @@ func (n *Network) addressSet(ctx context.Context, name string) (*expr.AddressSet
 		}
 		return expr.NewAddressSet(name, rows[0].Addresses), nil
 	})
-}
-
-// PortGroup returns the ports of all datapaths that are in a group: a row KEY_NAME holds those of the datapath with that
-// key.
-func (s setsIn) PortGroup(name string) (*expr.PortGroup, bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.ports == nil {
-		rows, err := ovsdb.Find[sb.PortGroup](s.ctx, s.net.db)
-		if err != nil {
-			return nil, false
-		}
-		members := map[string][]string{}
-		for _, row := range rows {
-			group := groupName(row.Name)
-			members[group] = append(members[group], row.Ports...)
-		}
-		s.ports = map[string]*expr.PortGroup{}
-		for group, ports := range members {
-			s.ports[group] = expr.NewPortGroup(group, ports)
-		}
-	}
-	g, ok := s.ports[name]
-	return g, ok
 }
 
 // groupName is the name of a port group in matches: a row KEY_NAME holds its ports of the datapath with that key.
@@ -95,9 +49,17 @@ type portGroupName struct {
 func (portGroupName) Table() string { return sb.PortGroup{}.Table() }
 
 // AddressSets are the sets of addresses that an expression may name outside of any datapath, where there are no port
-// groups.
-func (n *Network) AddressSets(ctx context.Context) expr.Sets { return onlyAddresses{n.sets.in(ctx)} }
+// groups. A set that cannot be read is unknown.
+func (n *Network) AddressSets(ctx context.Context) expr.Sets { return addressSets{n, ctx} }
 
-type onlyAddresses struct{ expr.Sets }
+type addressSets struct {
+	net *Network
+	ctx context.Context
+}
 
-func (onlyAddresses) PortGroup(string) (*expr.PortGroup, bool) { return nil, false }
+func (s addressSets) AddressSet(name string) (*expr.AddressSet, bool) {
+	set, err := s.net.addressSet(s.ctx, name)
+	return set, err == nil && set != nil
+}
+
+func (addressSets) PortGroup(string) (*expr.PortGroup, bool) { return nil, false }

@@ -14,8 +14,10 @@ func hasTemplate(row *sb.LogicalFlow) bool {
 	return strings.Contains(row.Match, "^") || strings.Contains(row.Actions, "^")
 }
 
-// onChassis returns the flow of an entry with the values that its variables have on a chassis. It needs e.mu.
+// onChassis returns the flow of an entry with the values that its variables have on a chassis.
 func (n *Network) onChassis(ctx context.Context, e *entry, c *Chassis) (*Flow, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
 	if f := e.onChassis[c.Row.Name]; f != nil {
 		return f, nil
 	}
@@ -27,12 +29,9 @@ func (n *Network) onChassis(ctx context.Context, e *entry, c *Chassis) (*Flow, e
 		v, ok := values[name]
 		return v, ok
 	}
-	row := e.flow.Row
+	row := e.flow.Load().Row
 	row.Match, row.Actions = expr.Expand(row.Match, value), expr.Expand(row.Actions, value)
-	f := n.Compile(ctx, row)
-	if ctx.Err() != nil {
-		return nil, ctx.Err()
-	}
+	f := n.compile(row, e.conntrack)
 	if e.onChassis == nil {
 		e.onChassis = map[string]*Flow{}
 	}
