@@ -105,6 +105,7 @@ type formulator struct {
 	text  string
 	table *Symbols
 	sets  Sets
+	known map[string]*formula // of texts of the table of symbols, annotated
 }
 
 func (m *formulator) node(n Node) *formula {
@@ -228,12 +229,17 @@ func (m *formulator) annotatedComparison(f *formula, needs bool) *formula {
 
 // meaning is the formula of a part of the table of symbols.
 func (m *formulator) meaning(text string) *formula {
-	match, err := ParseMatch(text)
-	if err != nil {
-		panic("expr: " + text + ": " + err.Error())
+	f := m.known[text]
+	if f == nil {
+		match, err := ParseMatch(text)
+		if err != nil {
+			panic("expr: " + text + ": " + err.Error())
+		}
+		part := &formulator{text: text, table: m.table, known: m.known}
+		f = part.annotated(part.node(match.Root), true)
+		m.known[text] = f
 	}
-	part := &formulator{text: text, table: m.table}
-	return part.annotated(part.node(match.Root), true)
+	return f
 }
 
 // String writes the formula as OVN does.

@@ -22,7 +22,7 @@ func ParseMicroflow(text string, table *Symbols, sets Sets) (m *Microflow, err e
 		return nil, err
 	}
 	defer recoverSyntax(&err)
-	maker := &formulator{text: text, table: table, sets: sets}
+	maker := &formulator{text: text, table: table, sets: sets, known: map[string]*formula{}}
 	return &Microflow{text: text, maker: maker, parts: maker.node(match.Root)}, nil
 }
 
