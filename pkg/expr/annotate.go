@@ -127,8 +127,8 @@ func (a *annotator) resolve(f Field) Ref {
 func (a *annotator) compare(r Ref, op Op, values Values, negated bool, at Span) condition {
 	t := newTest(r, op)
 	t.said = !a.implied
-	for _, c := range values.Items {
-		a.addConstant(t, c)
+	for i := range values.Items {
+		a.addConstant(t, &values.Items[i])
 	}
 	a.checkOperator(r, op, values, at)
 	a.checkSense(r, op, values, negated, at)
@@ -155,7 +155,7 @@ func (a *annotator) compare(r Ref, op Op, values Values, negated bool, at Span) 
 }
 
 // addConstant adds a constant to a test, and checks that the field can be compared with it.
-func (a *annotator) addConstant(t *test, c Constant) {
+func (a *annotator) addConstant(t *test, c *Constant) {
 	s := t.ref.Symbol
 	if c.Kind == Template {
 		a.fail(c.Span, "Unexpanded template.")

@@ -120,7 +120,7 @@ func (c *checker) load(a *Load) {
 		c.fail(a.Value.Span, "Cannot assign a set to field %s.", r.Symbol.Name)
 	}
 	t := &annotator{text: c.text, table: c.table}
-	t.addConstant(&test{ref: r}, a.Value)
+	t.addConstant(&test{ref: r}, &a.Value)
 }
 
 // pair checks that two fields are of one kind and width.

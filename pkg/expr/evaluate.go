@@ -90,7 +90,7 @@ type test struct {
 
 // A want is an integer constant, cut to the width of the field.
 type want struct {
-	constant    Constant
+	constant    *Constant // of the match
 	value, mask number
 }
 
@@ -106,7 +106,7 @@ func (t *test) finish() {
 	}
 	t.many = &AddressSet{}
 	for _, w := range t.wants {
-		c := w.constant
+		c := *w.constant
 		c.Masked, c.Value, c.Mask = true, w.value.flow(), w.mask.flow()
 		t.many.add(c)
 	}
@@ -117,7 +117,7 @@ func (t *test) finish() {
 func (t *test) constants() []Constant {
 	var all []Constant
 	for _, w := range t.wants {
-		all = append(all, w.constant)
+		all = append(all, *w.constant)
 	}
 	for _, s := range t.sets {
 		all = append(all, Constant{Kind: AddressSets, Text: s.name})
