@@ -90,7 +90,7 @@ func (o *traceOptions) run(ctx context.Context, from, to string) (err error) {
 		return err
 	}
 	defer o.close(c, &err)
-	g, err := topology.Load(ctx, c)
+	g, err := topology.LoadBetween(ctx, c, from, to)
 	if err != nil {
 		return unknownError{err}
 	}

@@ -5,12 +5,20 @@ import (
 	"slices"
 
 	"github.com/ovnctl/ovnctl/pkg/cluster"
+	"github.com/ovnctl/ovnctl/pkg/ovsdb"
 )
 
 // Load reads and joins what the cluster offers: its zones, and the nodes that
 // have been opened ([cluster.Cluster.Gather] opens the others). A part that
 // fails becomes a note; the error is for when nothing could be read.
 func Load(ctx context.Context, c *cluster.Cluster) (*Graph, error) {
+	return load(ctx, c, readZone)
+}
+
+// A zoneReader reads the databases of a zone.
+type zoneReader func(ctx context.Context, name string, north, south ovsdb.Reader) (zoneData, []error)
+
+func load(ctx context.Context, c *cluster.Cluster, readZone zoneReader) (*Graph, error) {
 	var zones []zoneData
 	var notes []string
 	var failed error

@@ -1,0 +1,189 @@
+package topology
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/ovnctl/ovnctl/pkg/cluster"
+	"github.com/ovnctl/ovnctl/pkg/nb"
+	"github.com/ovnctl/ovnctl/pkg/ovsdb"
+)
+
+// LoadBetween is Load for a question about a packet between two ends, named as for [Graph.Resolve]. The rows come in
+// several requests, so that no server is busy with one for long. Where both ends are ports, or what runs behind them,
+// the Graph knows no load balancers, of which there may be more than of all else; ACLs it never knows.
+func LoadBetween(ctx context.Context, c *cluster.Cluster, from, to string) (*Graph, error) {
+	g, err := load(ctx, c, readPlain)
+	if err != nil {
+		return nil, err
+	}
+	plain, err := g.plainEnds(ctx, c, from, to)
+	if plain || err != nil {
+		return g, err
+	}
+	return load(ctx, c, readParts)
+}
+
+// plainEnds reports whether both texts name ports or pods and can mean no load balancer.
+func (g *Graph) plainEnds(ctx context.Context, c *cluster.Cluster, ends ...string) (bool, error) {
+	for _, text := range ends {
+		name := text
+		if word, rest, ok := strings.Cut(text, ":"); ok && prefixes[word] != nil {
+			name = rest
+		}
+		r := resolver{Graph: g, kinds: []Kind{KindPod, KindPort, KindVM, KindNode}}
+		r.named(name)
+		if len(r.matches) == 0 || slices.ContainsFunc(r.matches, func(m Match) bool { return m.Kind == KindNode }) || strings.HasPrefix(text, "svc:") || strings.HasPrefix(text, "service:") {
+			return false, nil
+		}
+		for _, z := range c.Zones {
+			if called, err := balancerCalled(ctx, z.NB, name); called || err != nil {
+				return false, err
+			}
+		}
+	}
+	return true, nil
+}
+
+// balancerID is a row of Load_Balancer by its UUID alone.
+type balancerID struct {
+	UUID ovsdb.UUID `ovsdb:"_uuid"`
+}
+
+func (balancerID) Table() string { return nb.LoadBalancer{}.Table() }
+
+// balancerCalled reports whether a load balancer or a service has a name.
+func balancerCalled(ctx context.Context, north ovsdb.Reader, name string) (bool, error) {
+	if north == nil {
+		return false, nil
+	}
+	var named, owned []balancerID
+	err := north.Select(ctx,
+		&ovsdb.Query{Rows: &named, Where: []ovsdb.Condition{ovsdb.Where("name", "==", name)}},
+		&ovsdb.Query{Rows: &owned, Where: []ovsdb.Condition{ovsdb.Where("external_ids", "includes", map[string]string{"k8s.ovn.org/owner": name})}})
+	if err != nil {
+		return false, unread(north, err)
+	}
+	return len(named)+len(owned) > 0, nil
+}
+
+// A bareSwitch is a row of Logical_Switch without the rules and load balancers that it refers to.
+type bareSwitch struct {
+	UUID        ovsdb.UUID            `ovsdb:"_uuid"`
+	Name        string                `ovsdb:"name"`
+	Ports       ovsdb.Set[ovsdb.UUID] `ovsdb:"ports"`
+	OtherConfig map[string]string     `ovsdb:"other_config"`
+	ExternalIDs map[string]string     `ovsdb:"external_ids"`
+}
+
+func (bareSwitch) Table() string { return nb.LogicalSwitch{}.Table() }
+
+// A bareRouter is a row of Logical_Router without the load balancers that it refers to.
+type bareRouter struct {
+	UUID         ovsdb.UUID            `ovsdb:"_uuid"`
+	Name         string                `ovsdb:"name"`
+	Enabled      ovsdb.Set[bool]       `ovsdb:"enabled"`
+	NAT          ovsdb.Set[ovsdb.UUID] `ovsdb:"nat"`
+	Policies     ovsdb.Set[ovsdb.UUID] `ovsdb:"policies"`
+	Ports        ovsdb.Set[ovsdb.UUID] `ovsdb:"ports"`
+	StaticRoutes ovsdb.Set[ovsdb.UUID] `ovsdb:"static_routes"`
+	Options      map[string]string     `ovsdb:"options"`
+	ExternalIDs  map[string]string     `ovsdb:"external_ids"`
+}
+
+func (bareRouter) Table() string { return nb.LogicalRouter{}.Table() }
+
+// readPlain reads a zone without load balancers where a Northbound says the rest.
+func readPlain(ctx context.Context, name string, north, south ovsdb.Reader) (zoneData, []error) {
+	if north == nil {
+		return readZone(ctx, name, north, south)
+	}
+	return readSplit(ctx, name, south, func() (*nbTables, error) {
+		t := new(nbTables)
+		var switches []bareSwitch
+		var routers []bareRouter
+		err := inTurn(ctx, north, []*ovsdb.Query{{Rows: &switches}, {Rows: &routers}}, t.ports(), t.around())
+		if err != nil {
+			return nil, err
+		}
+		for _, s := range switches {
+			t.Switches = append(t.Switches, nb.LogicalSwitch{UUID: s.UUID, Name: s.Name, Ports: s.Ports, OtherConfig: s.OtherConfig, ExternalIDs: s.ExternalIDs})
+		}
+		for _, r := range routers {
+			t.Routers = append(t.Routers, nb.LogicalRouter{UUID: r.UUID, Name: r.Name, Enabled: r.Enabled, NAT: r.NAT, Policies: r.Policies,
+				Ports: r.Ports, StaticRoutes: r.StaticRoutes, Options: r.Options, ExternalIDs: r.ExternalIDs})
+		}
+		return t, nil
+	})
+}
+
+// readParts reads a zone in several requests.
+func readParts(ctx context.Context, name string, north, south ovsdb.Reader) (zoneData, []error) {
+	if north == nil {
+		return readZone(ctx, name, north, south)
+	}
+	return readSplit(ctx, name, south, func() (*nbTables, error) {
+		t := new(nbTables)
+		return t, inTurn(ctx, north, []*ovsdb.Query{{Rows: &t.Switches}, {Rows: &t.Routers}}, t.ports(), t.around(),
+			[]*ovsdb.Query{{Rows: &t.LoadBalancers}, {Rows: &t.Groups}})
+	})
+}
+
+func (t *nbTables) ports() []*ovsdb.Query {
+	return []*ovsdb.Query{{Rows: &t.SwitchPorts}, {Rows: &t.DHCP}}
+}
+
+func (t *nbTables) around() []*ovsdb.Query {
+	return []*ovsdb.Query{
+		{Rows: &t.RouterPorts}, {Rows: &t.NATs}, {Rows: &t.PortGroups}, {Rows: &t.Routes}, {Rows: &t.Policies},
+		{Rows: &t.Gateways}, {Rows: &t.HAGroups}, {Rows: &t.HAChassis},
+	}
+}
+
+// inTurn sends one request after another.
+func inTurn(ctx context.Context, r ovsdb.Reader, requests ...[]*ovsdb.Query) error {
+	for _, queries := range requests {
+		if err := r.Select(ctx, queries...); err != nil {
+			return unread(r, err)
+		}
+	}
+	return nil
+}
+
+// readSplit reads both databases of a zone side by side.
+func readSplit(ctx context.Context, name string, south ovsdb.Reader, north func() (*nbTables, error)) (zoneData, []error) {
+	z := zoneData{name: name}
+	var northErr, southErr error
+	var wg sync.WaitGroup
+	wg.Go(func() { z.nb, northErr = north() })
+	wg.Go(func() { z.sb, southErr = readBindings(ctx, south) })
+	wg.Wait()
+	var servicesErr error
+	if northErr != nil {
+		z.nb = nil
+		z.services, servicesErr = read[sbServices](ctx, south)
+	}
+	return z, slices.DeleteFunc([]error{northErr, southErr, servicesErr}, func(err error) bool { return err == nil })
+}
+
+// readBindings reads a Southbound, what the Northbound does not say, in several requests.
+func readBindings(ctx context.Context, r ovsdb.Reader) (*sbTables, error) {
+	if r == nil {
+		return nil, nil
+	}
+	t := new(sbTables)
+	var workloads []workload
+	err := inTurn(ctx, r,
+		[]*ovsdb.Query{{Rows: &t.Chassis}, {Rows: &t.Encaps}, {Rows: &t.Datapaths}, {Rows: &t.HAGroups}, {Rows: &t.HAChassis}, {Rows: &t.Gateways}},
+		[]*ovsdb.Query{{Rows: &t.Ports, Where: []ovsdb.Condition{ovsdb.Where("type", "!=", "")}}},
+		[]*ovsdb.Query{{Rows: &workloads, Where: []ovsdb.Condition{ovsdb.Where("type", "==", "")}}})
+	if err != nil {
+		return nil, err
+	}
+	for _, w := range workloads {
+		t.Ports = append(t.Ports, w.binding())
+	}
+	return t, nil
+}
