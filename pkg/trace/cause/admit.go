@@ -136,7 +136,7 @@ func (e *Explainer) policyChanges(ctx context.Context, a admission) []change {
 	if len(changes) == 0 {
 		c := e.policyRule(a, "")
 		c.Text = fmt.Sprintf("a NetworkPolicy in namespace %s that selects pod %s: with %s", namespace, e.podOf(a.own), e.ruleText(a))
-		c.Command = "kubectl -n " + namespace + " get networkpolicy"
+		c.Command = "kubectl -n " + shell(namespace) + " get networkpolicy"
 		changes = append(changes, c)
 	}
 	return append(changes, selecting...)
@@ -161,7 +161,7 @@ func (e *Explainer) policyRule(a admission, policy string) change {
 
 // ruleText is "ingress from namespace shop, port 8080/tcp".
 func (e *Explainer) ruleText(a admission) string {
-	peer := e.prefix(a.peer)
+	peer := prefix(a.peer)
 	if namespace := e.namespaceAt(a.peer); namespace != "" {
 		peer = "namespace " + namespace
 	}
@@ -174,12 +174,12 @@ func (e *Explainer) ruleText(a admission) string {
 
 func editPolicy(policy string) string {
 	namespace, name, _ := strings.Cut(policy, "/")
-	return fmt.Sprintf("kubectl -n %s edit networkpolicy %s", namespace, name)
+	return fmt.Sprintf("kubectl -n %s edit networkpolicy %s", shell(namespace), shell(name))
 }
 
 // patchPolicy is the command that adds a rule to a policy that has rules.
 func (e *Explainer) patchPolicy(a admission, policy string) string {
-	peer := fmt.Sprintf(`{"ipBlock":{"cidr":%q}}`, e.prefix(a.peer))
+	peer := fmt.Sprintf(`{"ipBlock":{"cidr":%q}}`, prefix(a.peer))
 	if namespace := e.namespaceAt(a.peer); namespace != "" {
 		peer = fmt.Sprintf(`{"namespaceSelector":{"matchLabels":{"kubernetes.io/metadata.name":%q}}}`, namespace)
 	}
@@ -188,11 +188,12 @@ func (e *Explainer) patchPolicy(a admission, policy string) string {
 		rule += fmt.Sprintf(`,"ports":[{"protocol":%q,"port":%d}]`, strings.ToUpper(a.protocol()), a.dstPort)
 	}
 	namespace, name, _ := strings.Cut(policy, "/")
-	return fmt.Sprintf(`kubectl -n %s patch networkpolicy %s --type=json -p '[{"op":"add","path":"/spec/%s/-","value":{%s}}]'`, namespace, name, a.direction(), rule)
+	patch := fmt.Sprintf(`[{"op":"add","path":"/spec/%s/-","value":{%s}}]`, a.direction(), rule)
+	return fmt.Sprintf("kubectl -n %s patch networkpolicy %s --type=json -p %s", shell(namespace), shell(name), shell(patch))
 }
 
 // prefix is an address as a network of one.
-func (e *Explainer) prefix(a netip.Addr) string { return netip.PrefixFrom(a, a.BitLen()).String() }
+func prefix(a netip.Addr) string { return netip.PrefixFrom(a, a.BitLen()).String() }
 
 // podOf is the pod of a switch port, empty if it has none.
 func (e *Explainer) podOf(port decode.Object) string {
@@ -244,9 +245,9 @@ func (e *Explainer) policiesOf(ctx context.Context, a admission) []string {
 
 // clusterPolicyChange is that of a policy with rules that deny: an exception before the rule.
 func (e *Explainer) clusterPolicyChange(a admission, kind, name string) change {
-	command := fmt.Sprintf("kubectl edit %s %s", strings.ToLower(kind), name)
+	command := fmt.Sprintf("kubectl edit %s %s", strings.ToLower(kind), shell(name))
 	if namespace, firewall, ok := strings.Cut(name, "/"); ok {
-		command = fmt.Sprintf("kubectl -n %s edit %s %s", namespace, strings.ToLower(kind), firewall)
+		command = fmt.Sprintf("kubectl -n %s edit %s %s", shell(namespace), strings.ToLower(kind), shell(firewall))
 	}
 	c := remedy(a.stop.by, fmt.Sprintf("%s %s: allow %s, before the rule that denies it", kind, name, e.ruleText(a)), command)
 	c.try = e.admit(a)
@@ -254,11 +255,11 @@ func (e *Explainer) clusterPolicyChange(a admission, kind, name string) change {
 }
 
 func (e *Explainer) kubeOVNChange(a admission, kind, name string) change {
-	text := fmt.Sprintf("SecurityGroup %s: add to %sRules %s %s, %s, policy allow", name, a.direction(), a.from(), e.prefix(a.peer), a.in())
-	command := "kubectl edit security-group " + name
+	text := fmt.Sprintf("SecurityGroup %s: add to %sRules %s %s, %s, policy allow", name, a.direction(), a.from(), prefix(a.peer), a.in())
+	command := "kubectl edit security-group " + shell(name)
 	if kind == "Subnet" {
 		text = fmt.Sprintf("Subnet %s: change spec.acls: %s %s %s, %s, is denied by \"%s\"", name, a.direction(), a.from(), a.peer, a.in(), aclOf(a.stop).Match)
-		command = "kubectl edit subnet " + name
+		command = "kubectl edit subnet " + shell(name)
 	}
 	c := remedy(a.stop.by, text, command)
 	c.try = e.admit(a)
@@ -266,7 +267,7 @@ func (e *Explainer) kubeOVNChange(a admission, kind, name string) change {
 }
 
 func (e *Explainer) multicastChange(a admission, namespace string) change {
-	c := remedy(a.stop.by, "Namespace "+namespace+": allow multicast", fmt.Sprintf("kubectl annotate namespace %s k8s.ovn.org/multicast-enabled=true", namespace))
+	c := remedy(a.stop.by, "Namespace "+namespace+": allow multicast", fmt.Sprintf("kubectl annotate namespace %s k8s.ovn.org/multicast-enabled=true", shell(namespace)))
 	c.try = e.admit(a)
 	return c
 }
@@ -275,12 +276,12 @@ func (e *Explainer) multicastChange(a admission, namespace string) change {
 func (e *Explainer) securityGroupChanges(ctx context.Context, a admission) []change {
 	var changes []change
 	for _, group := range e.securityGroups(ctx, a) {
-		text := fmt.Sprintf("security group %s: add a rule for %s %s %s, %s", group, a.direction(), a.from(), e.prefix(a.peer), a.in())
+		text := fmt.Sprintf("security group %s: add a rule for %s %s %s, %s", group, a.direction(), a.from(), prefix(a.peer), a.in())
 		words := []string{"openstack security group rule create", "--" + a.direction(), "--ethertype", choose(a.peer.Is6(), "IPv6", "IPv4"), "--protocol", a.neutronProtocol()}
 		if a.l4() {
 			words = append(words, "--dst-port", fmt.Sprint(a.dstPort))
 		}
-		words = append(words, "--remote-ip", e.prefix(a.peer), group)
+		words = append(words, "--remote-ip", prefix(a.peer), shell(group))
 		c := remedy(decode.Object{}, text, strings.Join(words, " "))
 		c.try = e.admit(a)
 		changes = append(changes, c)
@@ -390,7 +391,7 @@ func aclCommand(command, holder, direction, priority, match string) string {
 	if !group {
 		name = strings.TrimPrefix(holder, "switch ")
 	}
-	return fmt.Sprintf("ovn-nbctl %s%s %s %s %s %s", choose(group, "--type=port-group ", ""), command, shell(name), direction, priority, shell(match))
+	return fmt.Sprintf("ovn-nbctl %s%s %s %s %s %s", choose(group, "--type=port-group ", ""), command, shell(name), shell(direction), priority, shell(match))
 }
 
 // shell writes a word as a shell takes it.

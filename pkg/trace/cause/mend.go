@@ -95,11 +95,15 @@ func (e *Explainer) addressChanges(ctx context.Context, s *stop) []change {
 	for _, port := range ports {
 		o := e.portObject(ctx, port)
 		row, ok := o.Row.(nb.LogicalSwitchPort)
-		if !ok || !slices.ContainsFunc(row.Addresses, func(a string) bool { return slices.Contains(strings.Fields(a), t.dst.String()) }) {
+		addresses := slices.Clone(row.Addresses)
+		i := slices.IndexFunc(addresses, func(a string) bool { return slices.Contains(strings.Fields(a), t.dst.String()) })
+		if !ok || i < 0 {
 			continue
 		}
+		_, ips, _ := strings.Cut(addresses[i], " ")
+		addresses[i] = mac + " " + ips
 		return []change{remedy(o, fmt.Sprintf("port %s has %s with another MAC address: give it %s", port.Name(), t.dst, mac),
-			"ovn-nbctl lsp-set-addresses "+shell(port.Name())+" "+shell(mac+" "+t.dst.String()))}
+			"ovn-nbctl lsp-set-addresses "+shell(port.Name())+" "+shellAll(addresses))}
 	}
 	return []change{remedy(decode.Object{}, fmt.Sprintf("switch %s: a port with the addresses %s %s, or one that takes unknown addresses", s.visit.Datapath.Name, mac, t.dst), "")}
 }
@@ -113,18 +117,22 @@ func (e *Explainer) bindingChanges(ctx context.Context, s *stop) []change {
 	if c, ok := e.gatewayChange(ctx, s.port); ok {
 		return []change{c}
 	}
-	if row, ok := o.Row.(nb.LogicalSwitchPort); ok && row.Options["requested-chassis"] != "" {
-		if node, elsewhere := e.carrier(name, row.Options["requested-chassis"]); elsewhere {
-			return []change{remedy(o, fmt.Sprintf("port %s: its interface is on %s, but requested-chassis is %s", name, node, row.Options["requested-chassis"]),
-				fmt.Sprintf("ovn-nbctl lsp-set-options %s requested-chassis=%s", shell(name), shell(node)))}
+	row, _ := o.Row.(nb.LogicalSwitchPort)
+	at := "a node"
+	if wanted := row.Options["requested-chassis"]; wanted != "" {
+		if node, elsewhere := e.carrier(name, wanted); elsewhere {
+			return []change{remedy(o, fmt.Sprintf("port %s: its interface is on %s, but requested-chassis is %s", name, node, wanted),
+				fmt.Sprintf("ovn-nbctl set Logical_Switch_Port %s %s", shell(name), shell("options:requested-chassis="+node)))}
 		}
+		at = wanted + ", where requested-chassis wants it"
 	}
 	if pod := e.podOf(o); pod != "" {
 		namespace, podName, _ := strings.Cut(pod, "/")
-		return []change{remedy(o, fmt.Sprintf("pod %s: no interface of a node carries its port %s", pod, name), fmt.Sprintf("kubectl -n %s delete pod %s", shell(namespace), shell(podName)))}
+		return []change{remedy(o, fmt.Sprintf("pod %s: an interface on br-int of %s, with external_ids:iface-id=%s: its network plugin makes one with the pod", pod, at, name),
+			fmt.Sprintf("kubectl -n %s describe pod %s", shell(namespace), shell(podName)))}
 	}
-	return []change{remedy(o, fmt.Sprintf("port %s: an interface on br-int of the node that its workload runs on, with external_ids:iface-id=%s", name, name),
-		"ovs-vsctl set Interface INTERFACE "+shell("external_ids:iface-id="+name))}
+	return []change{remedy(o, fmt.Sprintf("port %s: an interface on br-int of %s, with external_ids:iface-id=%s", name, at, name),
+		"ovs-vsctl find Interface "+shell("external_ids:iface-id="+name))}
 }
 
 // carrier is a node other than the wanted one on which an interface carries a port.

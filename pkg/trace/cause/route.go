@@ -31,8 +31,8 @@ func (e *Explainer) routerChanges(ctx context.Context, s *stop) []change {
 		return []change{remedy(decode.Object{}, "send the packet with a greater TTL: it passes more routers than it is made for, or goes round in a loop", "")}
 	case tooLarge:
 		o := e.portObject(ctx, s.port)
-		return []change{remedy(o, fmt.Sprintf("send packets of at most %d bytes, or raise options:gateway_mtu of router port %s", packetLimit(s), s.port.Name()),
-			"ovn-nbctl set Logical_Router_Port "+shell(s.port.Name())+" options:gateway_mtu=MTU")}
+		return []change{remedy(o, fmt.Sprintf("send frames of at most %d bytes, or raise options:gateway_mtu of router port %s", packetLimit(s), s.port.Name()),
+			"ovn-nbctl get Logical_Router_Port "+shell(s.port.Name())+" options")}
 	case notForUs:
 		if s.port != nil && len(s.port.Row.MAC) > 0 {
 			mac, _, _ := strings.Cut(s.port.Row.MAC[0], " ")
@@ -320,7 +320,8 @@ func (e *Explainer) translations(ctx context.Context, w *logical.Way) []change {
 	c := remedy(o, fmt.Sprintf("router %s: translate what comes from %s to %s (snat)", d.Name, inside, outside.Addr()),
 		fmt.Sprintf("ovn-nbctl lr-nat-add %s snat %s %s", shell(d.Name), outside.Addr(), inside))
 	if r := e.router(d); r != nil && neutrons(r.ExternalIDs) {
-		c.Command = "openstack router set --enable-snat --external-gateway NETWORK " + shell(strings.TrimPrefix(d.Name, "neutron-"))
+		c.Command = fmt.Sprintf("openstack router set --enable-snat --external-gateway %s %s",
+			shell(strings.TrimPrefix(end.Datapath.Name, "neutron-")), shell(strings.TrimPrefix(d.Name, "neutron-")))
 	}
 	return []change{c}
 }
