@@ -221,3 +221,32 @@ func TestInport(t *testing.T) {
 		}
 	}
 }
+
+// What OVN multiplies out for minutes, until memory ends, is called ambiguous before.
+func TestLargeMicroflows(t *testing.T) {
+	many := make([]string, 30)
+	for i := range many {
+		many[i] = fmt.Sprintf("(reg%d == 1 || ip4.src == 10.0.0.%d)", i%10, i)
+	}
+	set := make([]string, 3000)
+	for i := range set {
+		set[i] = fmt.Sprintf("10.%d.%d.0/24", i/256, i%256)
+	}
+	networks := "{" + strings.Join(set, ", ") + "}"
+	for _, text := range []string{
+		"ip6.mcast_flood == 0",
+		"ip6.src != {fd00::1, fd00::2, fd00::3, fd00::4}",
+		strings.Join(many, " && "),
+		"xxreg0 != 5 && xxreg1 != 5 && !(ip6.src == fd00::1 && ip6.dst == fd00::2) && (xxreg0 != 6 || xxreg1 != 7)",
+		"ip4.src == " + networks + " && ip4.dst == " + networks,
+	} {
+		m, err := ParseMicroflow(text, SymbolsOf(Profile{}), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = m.Flow(func(string) (uint64, bool) { return 0, false })
+		if err == nil || !strings.HasPrefix(err.Error(), "Constraints are ambiguous: ") {
+			t.Errorf("%.100s: %v", text, err)
+		}
+	}
+}
