@@ -102,7 +102,7 @@ func (s *Snapshot) gather(ctx context.Context, k *sink, where []Condition) error
 	defaults := s.defaults(k.plan)
 	seen := map[string]string{}
 	rows := s.tables[k.plan.table]
-	for _, id := range slices.Sorted(maps.Keys(rows)) {
+	for _, id := range s.candidates(k.plan.table, where) {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
@@ -119,6 +119,22 @@ func (s *Snapshot) gather(ctx context.Context, k *sink, where []Condition) error
 		}
 	}
 	return nil
+}
+
+// candidates are the rows that may meet the conditions, in the order of their UUIDs: one if a condition names it.
+func (s *Snapshot) candidates(table string, where []Condition) []UUID {
+	rows := s.tables[table]
+	for _, c := range where {
+		id, ok := c.Value.(UUID)
+		if !ok || c.Column != "_uuid" || c.Function != "==" {
+			continue
+		}
+		if _, ok := rows[id]; ok {
+			return []UUID{id}
+		}
+		return nil
+	}
+	return slices.Sorted(maps.Keys(rows))
 }
 
 // load makes an element of k from a record.
