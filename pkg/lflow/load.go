@@ -20,6 +20,7 @@ type loader struct {
 	asking chan struct{} // holds what is under way: while one answer is read, the server works on another
 	once   sync.Once
 	cost   atomic.Int64 // nanoseconds that a request takes which finds nothing
+	rows   atomic.Int64 // what CountFlows found
 
 	translated struct {
 		mu   sync.Mutex
@@ -134,10 +135,16 @@ func (n *Network) loadTables(ctx context.Context, o *owner) error {
 	if err != nil {
 		return err
 	}
+	o.fill(n, rows, from, to, translated)
+	return nil
+}
+
+// fill keeps the flows of the tables from one to another. It needs o.mu.
+func (o *owner) fill(n *Network, rows []flowHead, from, to int, translated map[ovsdb.UUID]bool) {
 	var tables [2][maxTables][]*entry
 	for i := range rows {
 		r := &rows[i]
-		if r.TableID < from || r.TableID >= to || r.TableID >= maxTables {
+		if r.TableID < from || r.TableID >= to {
 			continue
 		}
 		at := &tables[pipelineIndex(r.Pipeline)][r.TableID]
@@ -151,7 +158,6 @@ func (n *Network) loadTables(ctx context.Context, o *owner) error {
 		}
 	}
 	o.loaded.Store(int32(to))
-	return nil
 }
 
 // upTo is the first table that the next request leaves out.
@@ -235,6 +241,11 @@ func (n *Network) view(ctx context.Context, t Table) (*view, error) {
 	known := &t.Datapath.views[p][t.ID]
 	if v := known.Load(); v != nil {
 		return v, nil
+	}
+	if n.inFile() {
+		if err := n.Preload(ctx, nil); err != nil {
+			return nil, err
+		}
 	}
 	c, err := t.Datapath.contents(ctx)
 	if err != nil {

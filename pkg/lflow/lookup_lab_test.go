@@ -28,7 +28,17 @@ func TestLookup(t *testing.T) {
 	})
 	t.Run("deployment", func(t *testing.T) {
 		d := scale.Start(t, scale.Size{Nodes: 3, Pods: 12, Services: 20, NodePorts: 2, Policies: 6})
-		agrees(t, dial(t, d.SB.Remote()), 2000)
+		db := dial(t, d.SB.Remote())
+		agrees(t, db, 2000)
+		n, err := lflow.Open(t.Context(), db)
+		if err != nil {
+			t.Fatal(err)
+		}
+		steps := 0
+		if err := n.Preload(t.Context(), func(done, total int) { steps = total - done }); err != nil || steps != 0 {
+			t.Fatal(steps, err)
+		}
+		compare(t, n, db, 1000)
 		file, err := ovsdb.OpenFile(d.SB.File)
 		if err != nil {
 			t.Fatal(err)
@@ -54,6 +64,11 @@ func agrees(t *testing.T, db ovsdb.Reader, packets int) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	compare(t, n, db, packets)
+}
+
+func compare(t *testing.T, n *lflow.Network, db ovsdb.Reader, packets int) {
+	t.Helper()
 	all := readAll(t, db, n.Version())
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)

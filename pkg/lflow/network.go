@@ -25,6 +25,7 @@ type Network struct {
 	chassis   map[ovsdb.UUID]*Chassis
 
 	loader
+	all    all
 	ports  sync.Map // name to *Port; nil for a name that no port has
 	memory memory
 }
