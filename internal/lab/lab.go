@@ -207,7 +207,7 @@ func (l *Lab) startDaemons(ctx context.Context) error {
 // wait returns when every port is bound and every node has the flows, and the tunnels' neighbours are known.
 func (l *Lab) wait(ctx context.Context) error {
 	if l.Topology.OVN {
-		args := l.nbctl()
+		args := append(l.nbctl(), "init") // also without pods there is a command
 		for _, p := range l.Topology.Pods {
 			args = append(args, "--", "wait-until", "Logical_Switch_Port", p.Name, "up=true")
 		}
