@@ -6,6 +6,7 @@ import (
 
 	"github.com/ovnctl/ovnctl/pkg/expr"
 	"github.com/ovnctl/ovnctl/pkg/flow"
+	"github.com/ovnctl/ovnctl/pkg/journey"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
 	"github.com/ovnctl/ovnctl/pkg/sb"
 )
@@ -130,6 +131,9 @@ func (w *walker) commitAffinity(in *instruction) control {
 	key := affinity{w.visit.Datapath, t.Src.Addr(), t.Proto, netip.AddrPortFrom(a.VIP.Addr, a.VIP.Port)}
 	remember(&w.run.connections.affinities, key, netip.AddrPortFrom(a.Backend.Addr, a.Backend.Port))
 	w.note(Note{Kind: Learned, Action: in.action})
+	if in.last {
+		w.end(journey.Dropped, Learning, nil)
+	}
 	return proceed
 }
 

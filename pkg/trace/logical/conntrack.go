@@ -207,6 +207,7 @@ func (w *walker) ctNext(in *instruction) control {
 func (w *walker) commit(z Zone, t, now Tuple) (c *Connection, answer bool) {
 	if c, answer = w.run.connections.find(z, t); c == nil {
 		c = w.run.connections.enter(z, t, now)
+		w.run.entered = append(w.run.entered, z)
 	}
 	w.note(Note{Kind: Committed, Zone: z, Connection: c})
 	return c, answer

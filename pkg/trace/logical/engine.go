@@ -59,10 +59,25 @@ func (e *Engine) Follow(ctx context.Context, s Start, c *Connections, choose Cho
 	}
 	r := &run{engine: e, fields: e.fields, ctx: ctx, way: &Way{Start: s}, connections: c, chooser: choose}
 	r.enter(s)
+	if end := r.way.End(); r.err == nil && end != nil && end.End.Reason == Learning {
+		r.again()
+	}
 	if r.err != nil {
 		return nil, r.err
 	}
 	return r.way, nil
+}
+
+// again follows the packet as its sender sends it the next time: a new connection, of a client that is known now.
+func (r *run) again() {
+	first := r.way
+	for _, z := range r.entered {
+		of := r.connections.zones[z]
+		r.connections.zones[z] = of[:len(of)-1]
+	}
+	r.entered, r.taken, r.memory = nil, 0, memory{}
+	r.way = &Way{Start: first.Start, First: first, Choices: first.Choices}
+	r.enter(first.Start)
 }
 
 // Every follows a packet once for each combination of choices and hands over each way with the connections that it

@@ -31,8 +31,9 @@ type run struct {
 	way         *Way
 	connections *Connections
 	chooser     Chooser
-	taken       int   // steps
-	err         error // something could not be read: the way is given up
+	taken       int    // steps
+	entered     []Zone // of each connection that the packet made
+	err         error  // something could not be read: the way is given up
 	memory
 
 	chassis  *lflow.Chassis // of resident

@@ -22,6 +22,9 @@ type Way struct {
 	Root    *Visit
 	Visits  []*Visit // all of them, each after its parent
 	Choices []Choice // what was chosen, in the order in which it was asked
+	// First is the way of the same packet before, if OVN dropped it to learn from it (see [Learning]) and its sender has
+	// sent it again; nil in general.
+	First *Way
 }
 
 // An Origin says what a visit came from.
@@ -150,6 +153,7 @@ const (
 	EmptyGroup  // a multicast group without ports that the packet may leave by
 	TTLExceeded // ip.ttl-- of a packet with 1 or 0, where no flow answers
 	Finished    // the flow does nothing more with the packet
+	Learning    // the flow keeps the backend of a client, and drops the packet that it learns from
 
 	// Rejected.
 	Refused // OVN answers with an error or a reset; the answer is a child
