@@ -2,6 +2,7 @@ package topology
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"path"
 	"slices"
@@ -16,7 +17,7 @@ const All = "all"
 //
 //   - all or *: the workloads, which are pods, virtual machines and other ports with
 //     an interface, but for those of the nodes themselves;
-//   - NAMESPACE/ or ns:NAMESPACE: the pods of a namespace;
+//   - NAMESPACE/ or ns:NAMESPACE: the pods of a namespace, and NAMESPACE alone where nothing else has that name;
 //   - svc:NAMESPACE/: its services;
 //   - switch:NAME: the workloads on a switch;
 //   - node:NODE/: those on a node, as node:NODE is the node itself;
@@ -34,7 +35,12 @@ func (g *Graph) Select(text string, kinds ...Kind) ([]Match, error) {
 	switch {
 	case !isSet:
 		m, err := g.ResolveOne(text, kinds...)
-		return []Match{m}, err
+		if err == nil {
+			return []Match{m}, nil
+		}
+		if found = s.namespace(err); len(found) == 0 {
+			return nil, err
+		}
 	case len(found) == 0:
 		return nil, &NameError{Text: text, Reason: s.reason, Nearest: s.nearest}
 	}
@@ -154,6 +160,17 @@ func (s *selector) pods(pattern string) ([]Match, bool) {
 		s.nearest = nearest(namespace, known(seen))
 	}
 	return found, true
+}
+
+// namespace finds the pods of a namespace that was written as a name which means nothing.
+func (s *selector) namespace(err error) []Match {
+	var name *NameError
+	if !errors.As(err, &name) || len(name.Matches) > 0 || s.text == "" || strings.ContainsAny(s.text, ":/") {
+		return nil
+	}
+	found, _ := s.pods(s.text + "/")
+	name.Nearest = slices.Concat(s.nearest, name.Nearest)
+	return found
 }
 
 func known(names map[string]bool) []string {

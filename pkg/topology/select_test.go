@@ -17,6 +17,8 @@ func TestSelect(t *testing.T) {
 		{"all", "lsp:dyn pod:bank/db pod:bank/web-0 pod:shop/web-0 vm:7d3c0a54-0000-4000-8000-00000000aaaa"},
 		{"*", "lsp:dyn pod:bank/db pod:bank/web-0 pod:shop/web-0 vm:7d3c0a54-0000-4000-8000-00000000aaaa"},
 		{"bank/", "pod:bank/db pod:bank/web-0"},
+		{"bank", "pod:bank/db pod:bank/web-0"},
+		{"bnak", "bnak: nothing has this name\nhint: nearest: bank/"},
 		{"ns:bank", "pod:bank/db pod:bank/web-0"},
 		{"bank/*", "pod:bank/db pod:bank/web-0"},
 		{"*/web-?", "pod:bank/web-0 pod:shop/web-0"},
