@@ -89,7 +89,11 @@ type Options struct {
 // stretch is how many pairs a worker takes at a time.
 const stretch = 64
 
-// Run asks all pairs. The error is that of the context: what could not be read makes a pair unknown.
+// maxFailures is how many pairs in a row may fail to be read before a source is given up: each may take until its timeout.
+const maxFailures = 100
+
+// Run asks all pairs. What could not be read makes a pair unknown; the error is for when hardly anything can be read any
+// more, or that of the context.
 func (p *Plan) Run(ctx context.Context, walk Walk, o Options) (*Result, error) {
 	r := &Result{Question: p.question, From: p.from, To: p.to, Causes: []*Cause{}, plan: p, cells: make([]uint32, p.Pairs())}
 	w := &work{plan: p, walk: walk, result: r, index: map[string]uint32{}}
@@ -97,14 +101,17 @@ func (p *Plan) Run(ctx context.Context, walk Walk, o Options) (*Result, error) {
 	if workers == 0 {
 		workers = runtime.GOMAXPROCS(0)
 	}
+	asking, giveUp := context.WithCancelCause(ctx)
+	defer giveUp(nil)
+	w.giveUp = giveUp
 	var wg sync.WaitGroup
 	for range workers {
-		wg.Go(func() { w.work(ctx) })
+		wg.Go(func() { w.work(asking) })
 	}
 	stop := w.report(o.Progress)
 	wg.Wait()
 	stop()
-	if err := ctx.Err(); err != nil {
+	if err := context.Cause(asking); err != nil {
 		return nil, err
 	}
 	r.settle()
@@ -120,6 +127,9 @@ type work struct {
 	walk Walk
 	next atomic.Int64 // the first pair that nobody has taken
 	done atomic.Int64
+
+	failures atomic.Int64 // in a row
+	giveUp   func(error)
 
 	mu     sync.Mutex
 	result *Result
@@ -183,8 +193,15 @@ func (w *work) cell(ctx context.Context, a asked) uint32 {
 	case errors.Is(err, trace.ErrNoFamily):
 		return noFamily
 	case err != nil:
-		c = Cause{Outcome: journey.Unknown, Text: err.Error()}
-	case c.Outcome == journey.Delivered:
+		if w.failures.Add(1) >= maxFailures {
+			w.giveUp(err)
+		}
+		return w.cause(Cause{Outcome: journey.Unknown, Text: err.Error()})
+	}
+	if w.failures.Load() != 0 {
+		w.failures.Store(0)
+	}
+	if c.Outcome == journey.Delivered {
 		return delivered
 	}
 	return w.cause(c)

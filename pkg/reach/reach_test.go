@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -154,6 +155,12 @@ func TestUnknown(t *testing.T) {
 	if want := (Tally{Pairs: 362, Delivered: 343, Unknown: 19}); r.Summary != want || r.Unasked != 18 {
 		t.Errorf("%+v and %d not asked, want %+v and 18", r.Summary, r.Unasked, want)
 	}
+	gone := errors.New("nothing answers")
+	if _, err := plan.Run(t.Context(), func(context.Context, topology.Match, topology.Match, Question) (Cause, error) {
+		return Cause{}, gone
+	}, Options{}); !errors.Is(err, gone) {
+		t.Errorf("%v where nothing can be read", err)
+	}
 	ctx, cancel := context.WithCancel(t.Context())
 	if _, err := plan.Run(ctx, func(context.Context, topology.Match, topology.Match, Question) (Cause, error) {
 		cancel()
@@ -198,4 +205,37 @@ func TestParseList(t *testing.T) {
 			t.Errorf("%q:\ngot  %s\nwant %s", test.text, text, test.want)
 		}
 	}
+}
+
+// FuzzParseList reads what may be a list: it is understood or refused, and what is understood is understood again as it is
+// written out.
+func FuzzParseList(f *testing.F) {
+	for _, seed := range []string{"shop/ -> bank/ tcp/80,icmp allow", "* => * deny # x", "a → b udp/53 reject\n", "->", "a -> b tcp/99999 allow"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		rules, err := ParseList(strings.NewReader(text), "list", Question{Protocol: "icmp"})
+		if err != nil {
+			return
+		}
+		var b strings.Builder
+		for _, r := range rules {
+			var asked []string
+			for _, q := range r.Questions {
+				asked = append(asked, q.String())
+			}
+			fmt.Fprintf(&b, "%s -> %s %s %s\n", r.From, r.To, strings.Join(asked, ","), r.Expected)
+		}
+		again, err := ParseList(strings.NewReader(b.String()), "list", Question{})
+		if err != nil || len(again) != len(rules) {
+			t.Fatalf("%q: %v, %d rules, want %d", b.String(), err, len(again), len(rules))
+		}
+		for i, r := range again {
+			want := rules[i]
+			want.Line = r.Line
+			if !reflect.DeepEqual(r, want) {
+				t.Errorf("%+v, want %+v", r, want)
+			}
+		}
+	})
 }

@@ -3,6 +3,7 @@ package reach
 import (
 	"context"
 	"net/netip"
+	"strings"
 	"sync"
 
 	"github.com/ovnctl/ovnctl/pkg/cluster"
@@ -32,12 +33,14 @@ type walker struct {
 	causes map[deciding]Cause
 }
 
-// deciding is what a cause follows from, where an object has made the flow: the packet's addresses are not in it then.
+// deciding is what a cause follows from, where an object is to blame. An ACL has flows of its own; what else drops packets
+// may be one flow for many ports.
 type deciding struct {
-	flow    *lflow.Flow
-	reason  logical.Reason
-	outcome journey.Outcome
-	reply   bool
+	flow            *lflow.Flow
+	inport, outport *lflow.Port // nil for an ACL
+	reason          logical.Reason
+	outcome         journey.Outcome
+	reply           bool
 }
 
 func (w *walker) walk(ctx context.Context, from, to topology.Match, q Question) (Cause, error) {
@@ -77,23 +80,41 @@ func (w *walker) packet(from, to topology.Match, q Question) (trace.Packet, erro
 func (w *walker) cause(ctx context.Context, r *trace.Round) Cause {
 	reply, end, _ := r.Deciding()
 	key := deciding{outcome: r.Outcome(), reply: reply}
-	if end != nil && len(end.Steps) > 0 {
-		key.flow, key.reason = end.Steps[len(end.Steps)-1].Flow, end.End.Reason
+	if end == nil || len(end.Steps) == 0 || end.Steps[len(end.Steps)-1].Flow == nil {
+		return causeOf(w.Verdict(ctx, r), reply)
 	}
-	if key.flow != nil {
-		w.mu.RLock()
-		c, ok := w.causes[key]
-		w.mu.RUnlock()
-		if ok {
-			return c
-		}
+	key.flow, key.reason = end.Steps[len(end.Steps)-1].Flow, end.End.Reason
+	ofPorts := key
+	ofPorts.inport, ofPorts.outport = end.Inport, end.Outport
+	w.mu.RLock()
+	c, ok := w.causes[key]
+	if !ok {
+		c, ok = w.causes[ofPorts]
 	}
-	v := w.Verdict(ctx, r)
+	w.mu.RUnlock()
+	if ok {
+		return c
+	}
+	c = causeOf(w.Verdict(ctx, r), reply)
+	if c.Object == nil {
+		return c // the words may be about this packet
+	}
+	if c.Object.Kind != "ACL" {
+		key = ofPorts
+	}
+	w.mu.Lock()
+	w.causes[key] = c
+	w.mu.Unlock()
+	return c
+}
+
+// causeOf is a cause in words that are as right for the next packet that the same object stops.
+func causeOf(v journey.Verdict, reply bool) Cause {
 	c := Cause{Outcome: v.Outcome, Reply: reply, Stage: v.Stage, Text: v.Cause, Object: v.Object}
-	if key.flow != nil && c.Object != nil {
-		w.mu.Lock()
-		w.causes[key] = c
-		w.mu.Unlock()
+	if c.Object != nil && c.Object.Text != "" {
+		if how, _, ok := strings.Cut(c.Text, " by "+c.Object.Text); ok {
+			c.Text = how + " by " + c.Object.Text
+		}
 	}
 	return c
 }
