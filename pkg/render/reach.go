@@ -7,6 +7,7 @@ import (
 	"encoding/csv"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -47,12 +48,12 @@ func Reach(w io.Writer, s Style, format string, doc ReachDocument, v ReachView) 
 	p.head(v.Notes)
 	switch {
 	case format == "list":
-		p.refusals()
+		p.refusals(math.MaxInt, math.MaxInt)
 	case doc.Expect != nil:
 		p.differences()
 	default:
 		p.matrix(format == "wide")
-		p.table(reasons(doc.Result))
+		p.refusals(policiesShown, bundlesShown)
 	}
 	if len(v.Next) > 0 {
 		p.add()
@@ -331,7 +332,7 @@ func reasons(r *reach.Result) *Table {
 func causeText(c *reach.Cause) string {
 	text := c.Text
 	if c.Stage != "" {
-		text += " (" + c.Stage + ")"
+		text += " in " + c.Stage
 	}
 	if c.Reply {
 		text = "the answer: " + text
@@ -339,9 +340,16 @@ func causeText(c *reach.Cause) string {
 	return text
 }
 
+// What is shown below a matrix; the list has all of it.
+const (
+	policiesShown = 20
+	bundlesShown  = 5 // of each cause
+)
+
 // refusals lists the pairs that are not delivered, by policy and cause.
-func (p *reachPrinter) refusals() {
-	for _, refusal := range p.result.Refusals() {
+func (p *reachPrinter) refusals(policies, bundles int) {
+	all := p.result.Refusals()
+	for _, refusal := range all[:min(len(all), policies)] {
 		p.add()
 		p.put(0, 2, Span{refusal.Policy, Title}, Span{Text: "  " + count(refusal.Pairs, "pair")})
 		for _, c := range refusal.Causes {
@@ -350,10 +358,17 @@ func (p *reachPrinter) refusals() {
 				text.Text = string(c.Outcome) + ": " + text.Text
 			}
 			p.put(2, 4, text)
-			for _, b := range c.Bundles {
+			for _, b := range c.Bundles[:min(len(c.Bundles), bundles)] {
 				p.put(4, 6, Span{b.From, Name}, Span{Text: " → "}, Span{b.To, Name})
 			}
+			if n := len(c.Bundles) - bundles; n > 0 {
+				p.put(4, 6, Span{fmt.Sprintf("and %d more lines, which -o list shows", n), Faint})
+			}
 		}
+	}
+	if n := len(all) - policies; n > 0 {
+		p.add()
+		p.put(0, 2, Span{fmt.Sprintf("and %d more reasons, which -o list shows", n), Faint})
 	}
 }
 
