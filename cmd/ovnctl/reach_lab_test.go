@@ -26,14 +26,14 @@ import (
 // one of the packets.
 func TestReachTruth(t *testing.T) {
 	for _, topology := range []lab.Topology{lab.OVNKubernetes(), lab.KubeOVN()} {
-		t.Run(topology.Name, func(t *testing.T) { reachTruth(t, topology) })
+		t.Run(topology.Name, func(t *testing.T) { reachTruth(t, labtest.Shared(t, topology)) })
 	}
 }
 
-func reachTruth(t *testing.T, topology lab.Topology) {
+func reachTruth(t *testing.T, l *lab.Lab) {
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
-	c := &reachComparison{traceDraw: traceDraw{lab: labtest.Shared(t, topology)}}
+	topology, c := l.Topology, &reachComparison{traceDraw: traceDraw{lab: l}}
 	workloads := []string{"--from", "all", "--from", "node:*", "--to", "all", "--to", "node:*"}
 	for _, family := range []string{"-4", "-6"} {
 		outside, services := lab.Internet4.String(), []string{}
