@@ -1,6 +1,7 @@
 package logical
 
 import (
+	"context"
 	"slices"
 
 	"github.com/ovnctl/ovnctl/pkg/flow"
@@ -69,12 +70,12 @@ func (v *Visit) Table(s *Step) lflow.Table {
 	return lflow.Table{Datapath: v.Datapath, Pipeline: v.Pipeline, ID: s.Table, Chassis: v.Chassis}
 }
 
-// Resident says for an evaluation by [lflow.Flow.Explain] which ports reside on the chassis of a visit, of those that
-// the packet's tables asked about.
+// Resident says for an evaluation by [lflow.Flow.Explain] which ports reside on the chassis of a visit. A port that
+// cannot be read resides nowhere.
 func (e *Engine) Resident(v *Visit) lflow.Resident {
 	return func(name string) bool {
-		p, ok := e.names.Load(name)
-		return ok && resides(p.(*lflow.Port), v.Chassis)
+		p, err := e.net.Port(context.Background(), name)
+		return err == nil && resides(p, v.Chassis)
 	}
 }
 
