@@ -304,6 +304,13 @@ type look struct {
 
 func (f fault) look(ctx context.Context, t *testing.T, l *lab.Lab) look {
 	t.Helper()
+	d := f.open(ctx, t, l)
+	d.start, d.outside = f.packet(ctx, t, l, d.net)
+	return d
+}
+
+func (f fault) open(ctx context.Context, t *testing.T, l *lab.Lab) look {
+	t.Helper()
 	zone := &cluster.Zone{NB: dial(t, "OVN_Northbound", l.NB()), SB: dial(t, "OVN_Southbound", l.SB())}
 	graph, err := topology.Load(ctx, &cluster.Cluster{Zones: []*cluster.Zone{zone}})
 	if err != nil {
@@ -313,9 +320,7 @@ func (f fault) look(ctx context.Context, t *testing.T, l *lab.Lab) look {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := look{net: net, explainer: New(net, decode.NewObjects(zone.NB), graph)}
-	d.start, d.outside = f.packet(ctx, t, l, net)
-	return d
+	return look{net: net, explainer: New(net, decode.NewObjects(zone.NB), graph)}
 }
 
 func dial(t *testing.T, name, remote string) *ovsdb.Client {
