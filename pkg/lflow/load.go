@@ -148,7 +148,7 @@ func (o *owner) fill(n *Network, rows []flowHead, from, to int, translated map[o
 			continue
 		}
 		at := &tables[pipelineIndex(r.Pipeline)][r.TableID]
-		*at = append(*at, &entry{id: r.UUID, match: r.Match, priority: r.Priority, conntrack: translated[r.UUID]})
+		*at = append(*at, &entry{owner: o, id: r.UUID, match: r.Match, priority: r.Priority, conntrack: translated[r.UUID]})
 	}
 	for p := range tables {
 		for t, entries := range tables[p] {
@@ -159,6 +159,28 @@ func (o *owner) fill(n *Network, rows []flowHead, from, to int, translated map[o
 	}
 	o.loaded.Store(int32(to))
 }
+
+// unread are the flows that every packet meets, but for one, and that have not been read in full.
+func (o *owner) unread(but *entry) []*entry {
+	var found []*entry
+	for table := range o.loaded.Load() {
+		for p := range o.tables {
+			t := o.tables[p][table]
+			if t == nil {
+				continue
+			}
+			for _, i := range t.rest {
+				if e := t.entries[i]; e != but && e.match == always && e.flow.Load() == nil && len(found) < maxAtOnce {
+					found = append(found, e)
+				}
+			}
+		}
+	}
+	return found
+}
+
+// maxAtOnce bounds the rows that are read with another.
+const maxAtOnce = 100
 
 // upTo is the first table that the next request leaves out.
 func (n *Network) upTo(o *owner, from int) int {
