@@ -149,6 +149,7 @@ func (n *Network) Stage(ctx context.Context, t Table) (string, error) {
 
 // An entry is a flow as it is read at first: what decides whether a packet hits it.
 type entry struct {
+	owner     *owner
 	id        ovsdb.UUID
 	match     string
 	priority  int
@@ -240,24 +241,38 @@ func (n *Network) understood(ctx context.Context, e *entry, c *Chassis) (*Flow, 
 	return n.onChassis(ctx, e, c)
 }
 
-// read reads what is not known of an entry.
+// read reads what is not known of an entry. A flow that every packet may hit comes with the others of its owner that are
+// like it: a packet that passes through the tables hits most of them.
 func (n *Network) read(ctx context.Context, e *entry) (*Flow, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if f := e.flow.Load(); f != nil {
 		return f, nil
 	}
-	rows, err := ovsdb.Find[sb.LogicalFlow](ctx, n.db, ovsdb.Where("_uuid", "==", e.id))
-	if err != nil {
+	wanted := []*entry{e}
+	if e.match == always {
+		wanted = append(wanted, e.owner.unread(e)...)
+	}
+	queries := make([]*ovsdb.Query, len(wanted))
+	for i, w := range wanted {
+		queries[i] = &ovsdb.Query{Rows: &[]sb.LogicalFlow{}, Where: []ovsdb.Condition{ovsdb.Where("_uuid", "==", w.id)}}
+	}
+	if err := n.db.Select(ctx, queries...); err != nil {
 		return nil, err
 	}
-	if len(rows) == 0 {
-		return nil, &goneError{e.id}
+	for i, w := range wanted {
+		for _, row := range *queries[i].Rows.(*[]sb.LogicalFlow) {
+			w.flow.CompareAndSwap(nil, n.compile(row, w.conntrack))
+		}
 	}
-	f := n.compile(rows[0], e.conntrack)
-	e.flow.Store(f)
-	return f, nil
+	if f := e.flow.Load(); f != nil {
+		return f, nil
+	}
+	return nil, &goneError{e.id}
 }
+
+// always is the match of a flow that every packet meets.
+const always = "1"
 
 // A goneError says that a flow went away while the network was read.
 type goneError struct{ id ovsdb.UUID }
