@@ -218,7 +218,7 @@ func (o *reachOptions) planError(err error, c *cluster.Cluster) error {
 func (o *reachOptions) ask(ctx context.Context, c *cluster.Cluster, g *topology.Graph, plan *reach.Plan) (*reach.Result, error) {
 	p := o.progress(plan.Pairs())
 	defer p.clear()
-	walk, err := reach.NewWalk(ctx, c, g)
+	walk, err := reach.NewWalk(ctx, c, g, plan, p.loading)
 	if err == nil {
 		var result *reach.Result
 		if result, err = plan.Run(ctx, walk, reach.Options{Progress: p.asked}); err == nil {
@@ -290,9 +290,9 @@ func (o *options) progress(total int) *progress {
 	return &progress{options: o, total: total}
 }
 
-// loading tells how many datapaths were read.
+// loading tells how much of the flows was read.
 func (p *progress) loading(done, total int) {
-	p.show("reading the Southbound: %d of %d datapaths", done, total)
+	p.show("reading the logical flows: %d of %d parts", done, total)
 }
 
 // asked tells how many pairs were.

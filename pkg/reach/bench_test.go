@@ -33,13 +33,13 @@ func benchmarkReach(b *testing.B, size scale.Size) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	walk, err := reach.NewWalk(ctx, c, g)
-	if err != nil {
-		b.Fatal(err)
-	}
 	// Of the pods of this deployment, the first half of the namespaces that a policy guards are followed by free ones.
 	guarded, free := fmt.Sprintf("team-%d?/", size.Policies/10-1), fmt.Sprintf("team-%d?/", size.Nodes*size.Pods/100-1)
 	plan, err := reach.Between(g, []string{guarded}, []string{guarded, free}, reach.Question{Protocol: "tcp", Port: 8080, SourcePort: 40000}, 0)
+	if err != nil {
+		b.Fatal(err)
+	}
+	walk, err := reach.NewWalk(ctx, c, g, plan, nil)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -3,6 +3,7 @@ package reach
 import (
 	"context"
 	"net/netip"
+	"slices"
 	"strings"
 	"sync"
 
@@ -14,15 +15,36 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/trace/logical"
 )
 
-// NewWalk opens the logical networks of a deployment for a [Walk]. It asks no node: hosts, the underlay and the world outside
-// are taken to do what package trace says. A connection that a load balancer may send to several backends is as bad as the
-// worst of them.
-func NewWalk(ctx context.Context, c *cluster.Cluster, g *topology.Graph) (Walk, error) {
+// manySwitches is from how many switches on it is quicker to read the flows of all of them at once.
+const manySwitches = 6
+
+// NewWalk opens the logical networks of a deployment for the [Walk] of a plan. It asks no node: hosts, the underlay and the
+// world outside are taken to do what package trace says. A connection that a load balancer may send to several backends is as
+// bad as the worst of them. What many pairs need is read at once; progress, which may be nil, is called after each piece.
+func NewWalk(ctx context.Context, c *cluster.Cluster, g *topology.Graph, p *Plan, progress func(done, total int)) (Walk, error) {
 	w, err := trace.NewWalker(ctx, c, g, logical.Options{})
 	if err != nil {
 		return nil, err
 	}
+	for _, zone := range g.Zones {
+		if net := w.Network(zone); net != nil && p.switches() >= manySwitches {
+			if err := net.Preload(ctx, progress); err != nil {
+				return nil, err
+			}
+		}
+	}
 	return (&walker{Walker: w, causes: map[deciding]Cause{}}).walk, nil
+}
+
+// switches is on how many switches the parties of a plan are.
+func (p *Plan) switches() int {
+	seen := map[string]bool{}
+	for _, party := range slices.Concat(p.from, p.to) {
+		if party.Switch != "" {
+			seen[party.Switch] = true
+		}
+	}
+	return len(seen)
 }
 
 // A walker keeps what flows are to blame for.
