@@ -13,5 +13,6 @@
 // # What is chosen
 //
 // ovn-trace draws the backends of load balancers and the members of select() that nobody asked for at random. Here it is
-// the first, unless [Options.Choose] chooses.
+// the first, unless [Options.Choose] chooses. Of several flows of one priority it takes the one that its table holds
+// first; so does this package, but where the Southbound is too large to count its flows.
 package ovntrace

@@ -48,7 +48,6 @@ type world struct {
 	macs      []string
 	ip4, ip6  []string
 	constants map[string][]string // of the fields of a packet
-	rows      int                 // of Logical_Flow
 	stages    map[string]bool     // that do something to some packet
 	services  []want              // what load balancers serve
 }
@@ -84,7 +83,7 @@ func survey(ctx context.Context, t testing.TB, db ovsdb.Reader) *world {
 	if err := ovsdb.Load(ctx, db, &rows); err != nil {
 		t.Fatal(err)
 	}
-	w := &world{dps: map[ovsdb.UUID]sb.DatapathBinding{}, flows: map[ovsdb.UUID]map[string][]want{}, constants: map[string][]string{}, rows: len(rows.Flows), stages: map[string]bool{}}
+	w := &world{dps: map[ovsdb.UUID]sb.DatapathBinding{}, flows: map[ovsdb.UUID]map[string][]want{}, constants: map[string][]string{}, stages: map[string]bool{}}
 	for _, d := range rows.Datapaths {
 		w.dps[d.UUID] = d
 	}

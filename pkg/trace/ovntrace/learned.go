@@ -2,6 +2,7 @@ package ovntrace
 
 import (
 	"cmp"
+	"maps"
 	"net/netip"
 	"slices"
 	"strconv"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/ovnctl/ovnctl/pkg/expr"
 	"github.com/ovnctl/ovnctl/pkg/flow"
+	"github.com/ovnctl/ovnctl/pkg/sb"
 )
 
 // call runs a function of fields. What is not here has no effect that ovn-trace would show.
@@ -169,8 +171,8 @@ func (r *run) balanced() (vip, bool) {
 	rows, err := r.net.LoadBalancers(r.ctx)
 	r.fail(err)
 	var found []vip
-	for _, row := range rows {
-		for key := range row.VIPs {
+	for _, row := range walkedRows(rows) {
+		for _, key := range walked(slices.Sorted(maps.Keys(row.VIPs)), textHash) {
 			if v, ok := parseVIP(key); ok && (v.addr == v4 || v.addr == v6) {
 				found = append(found, v)
 			}
@@ -179,8 +181,15 @@ func (r *run) balanced() (vip, bool) {
 	if len(found) == 0 {
 		return vip{}, false
 	}
-	sortVIPs(found)
 	return found[r.choose("vip", len(found))], true
+}
+
+// walkedRows are load balancers in the order in which ovn-trace has them: it inserts them as it walks the server's reply,
+// a hash table of their UUIDs as text.
+func walkedRows(rows []sb.LoadBalancer) []sb.LoadBalancer {
+	rows = slices.SortedFunc(slices.Values(rows), func(a, b sb.LoadBalancer) int { return cmp.Compare(a.UUID, b.UUID) })
+	rows = walked(rows, func(r sb.LoadBalancer) uint32 { return textHash(string(r.UUID)) })
+	return walked(rows, func(r sb.LoadBalancer) uint32 { return rowHash(r.UUID) })
 }
 
 // parseVIP reads the key of a load balancer: 10.0.0.1:80, [fd00::1]:80, 10.0.0.1.
@@ -218,8 +227,4 @@ func (r *run) snatToVIP() {
 	if v, ok := r.balanced(); ok && uint64(v.port) == r.p.Uint("ct_tp_dst") {
 		r.super.add(Action, "/* nat(src=%s) */", v.text)
 	}
-}
-
-func sortVIPs(list []vip) {
-	slices.SortFunc(list, func(a, b vip) int { return cmp.Or(a.addr.Compare(b.addr), cmp.Compare(a.port, b.port)) })
 }

@@ -263,9 +263,9 @@ var stage = regexp.MustCompile(`(?m)^ *[0-9]+\. ([a-z0-9_]+)[ :]`)
 
 // ask runs ovn-trace, for at most some seconds of the processor's time: there are packets that it never finishes with.
 func (c *comparison) ask(ctx context.Context, m microflow) (answer string, aborted bool, err error) {
-	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
 	defer cancel()
-	cmd := c.lab.Command(ctx, "central", append([]string{"prlimit", "--cpu=5", "ovn-trace", "--db=" + c.lab.SB()}, m.args()...)...)
+	cmd := c.lab.Command(ctx, "central", append([]string{"prlimit", "--cpu=3", "ovn-trace", "--db=" + c.lab.SB()}, m.args()...)...)
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	err = cmd.Run()
@@ -315,7 +315,6 @@ func (c *comparison) answer(ctx context.Context, m microflow, wanted string, mos
 		var widths []int
 		var a answer
 		o, format := options(m.options)
-		o.Flows = c.draw.rows
 		o.Choose = func(kind string, n int) int {
 			i := 0
 			if len(widths) < len(choices) {

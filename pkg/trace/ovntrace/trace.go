@@ -17,7 +17,6 @@ type Options struct {
 	Backend   netip.AddrPort // preferred where load balancers choose; taken where they know none
 	SelectID  uint16         // preferred where select() chooses; 0 is none
 	FullNames bool           // names as OVN has them instead of those of the CMS
-	Flows     int            // rows of Logical_Flow: decides which of several flows of one priority ovn-trace takes; 0: not known
 
 	// OpenFlow returns the flows with a cookie as text, to be shown below the logical flow that they are made of. Nil
 	// shows none.

@@ -5,7 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/bits"
+	"math"
 	"net/netip"
 	"slices"
 	"strconv"
@@ -139,14 +139,23 @@ func (w *walker) lookup(at lflow.Table, p *flow.Flow) (*lflow.Flow, []*lflow.Flo
 	return all[0], all[1:]
 }
 
-// place is where a flow stands in ovn-trace's table: a hash table by the first 32 bits of the row's UUID, with about as
-// many buckets as there are rows. Of flows of one priority ovn-trace takes the first.
-func (w *walker) place(f *lflow.Flow) uint64 {
-	hash, _ := strconv.ParseUint(string(f.Row.UUID)[:8], 16, 32)
-	if w.options.Flows == 0 {
-		return hash
+// place is where a flow stands in ovn-trace's table of them. Of flows of one priority ovn-trace takes the first.
+func (w *walker) place(f *lflow.Flow) uint32 {
+	return rowHash(f.Row.UUID) & uint32(bucketsFor(w.rows())-1)
+}
+
+// mostCounted is how many datapaths a Southbound has at most whose flows are counted: the server takes some hundredths of
+// a second for that.
+const mostCounted = 100
+
+// rows is how many flows ovn-trace reads, a great number if there are too many to count.
+func (w *walker) rows() int {
+	if len(w.net.Datapaths()) > mostCounted {
+		return math.MaxUint32
 	}
-	return hash & (1<<bits.Len(uint(w.options.Flows)/2) - 1)
+	n, err := w.net.CountFlows(w.ctx)
+	w.fail(err)
+	return n
 }
 
 // hit looks up with the answers about residence that are known, and again if one of those that were not turns out to be
