@@ -3,14 +3,14 @@ package trace
 import (
 	"context"
 	"fmt"
-	"net/netip"
 	"slices"
-	"strings"
 
 	"github.com/ovnctl/ovnctl/pkg/expr"
+	"github.com/ovnctl/ovnctl/pkg/flow"
 	"github.com/ovnctl/ovnctl/pkg/journey"
 	"github.com/ovnctl/ovnctl/pkg/lflow"
 	"github.com/ovnctl/ovnctl/pkg/trace/logical"
+	"github.com/ovnctl/ovnctl/pkg/trace/ofproto"
 )
 
 // direction is a passage as the contract has it, without a sentence.
@@ -136,6 +136,9 @@ func (w *Walker) logicalStep(ctx context.Context, l leg, v *logical.Visit, i int
 	for _, c := range s.Changes {
 		out.Changes = append(out.Changes, fmt.Sprintf("%s = %s", c.Field, changed(v.Datapath, c)))
 	}
+	if text := translation(v, i); text != "" {
+		out.Notes = append(out.Notes, text)
+	}
 	for _, n := range s.Notes {
 		if text := noteText(l.way, n); text != "" {
 			out.Notes = append(out.Notes, text)
@@ -148,6 +151,20 @@ func (w *Walker) logicalStep(ctx context.Context, l leg, v *logical.Visit, i int
 		out.Notes = append(out.Notes, fmt.Sprintf("the flow %q is not understood: %v", u.Row.Match, u.Err()))
 	}
 	return out
+}
+
+// translation says what a step made of the packet's addresses and ports, empty if it left them alone.
+func translation(v *logical.Visit, i int) string {
+	if len(v.Steps[i].Changes) == 0 {
+		return ""
+	}
+	before, after := v.Before(i), v.Before(i+1)
+	was, ok := ofproto.TupleOf(&before)
+	is, still := ofproto.TupleOf(&after)
+	if !ok || !still || was == is || was.Proto != is.Proto {
+		return ""
+	}
+	return fmt.Sprintf("translates %s to %s", tupleText(was), tupleText(is))
 }
 
 // changed is the value that a field was given, as OVN writes it.
@@ -176,15 +193,6 @@ func (w *Walker) stage(ctx context.Context, z *logicalZone, v *logical.Visit, i 
 // noteText is what an action did, in words; empty for what says nothing to a person.
 func noteText(way *logical.Way, n logical.Note) string {
 	switch n.Kind {
-	case logical.Translated:
-		c := n.Connection
-		if c == nil {
-			return ""
-		}
-		if n.State&logical.StateReply != 0 {
-			return fmt.Sprintf("translates back %s to %s", pair(c.Answer), pair(c.Original.Reverse()))
-		}
-		return fmt.Sprintf("translates %s to %s", pair(c.Original), pair(c.Answer.Reverse()))
 	case logical.Chosen:
 		if n.Choice < len(way.Choices) {
 			return choiceText(way.Choices[n.Choice])
@@ -198,16 +206,6 @@ func noteText(way *logical.Way, n logical.Note) string {
 		return "the MAC address of the next hop is not known"
 	}
 	return ""
-}
-
-func pair(t logical.Tuple) string {
-	text := func(a netip.AddrPort) string {
-		if a.Port() == 0 {
-			return a.Addr().String()
-		}
-		return a.String()
-	}
-	return text(t.Src) + " → " + text(t.Dst)
 }
 
 // choiceText says what a hash chose.
@@ -234,13 +232,40 @@ func (p *Passage) through() []string {
 		if l.way == nil {
 			continue
 		}
-		for _, c := range l.way.Choices {
-			if _, lb := c.Action.(*expr.CTLB); !lb && c.Of > 1 {
-				texts = append(texts, strings.TrimPrefix(choiceText(c), "chooses "))
+		for _, v := range l.way.End().Path() {
+			for i := range v.Steps {
+				for _, n := range v.Steps[i].Notes {
+					if n.Kind == logical.Chosen && n.Choice < len(l.way.Choices) {
+						texts = append(texts, chosenHop(l.way.Choices[n.Choice], v, i)...)
+					}
+				}
 			}
 		}
 	}
 	return texts
+}
+
+// chosenHop names what was chosen in a step: the next hop that the router's next table sets, or a port.
+func chosenHop(c logical.Choice, v *logical.Visit, i int) []string {
+	switch a := c.Action.(type) {
+	case *expr.Select:
+		if after := v.Before(i + 2); c.Of > 1 {
+			return []string{"next hop " + hopOf(&after)}
+		}
+	case *expr.ForwardGroup:
+		if c.Of > 1 && c.Index < len(a.Ports) {
+			return []string{"port " + a.Ports[c.Index]}
+		}
+	}
+	return nil
+}
+
+// hopOf is the address that a router sends a packet to next: OVN keeps it in reg0, or xxreg0 for IPv6.
+func hopOf(p *flow.Flow) string {
+	if p.Uint("eth_type") == flow.EthIPv6 {
+		return registerAddress(*p, "xxreg0", 16)
+	}
+	return registerAddress(*p, "reg0", 4)
 }
 
 // verdict says what became of a passage, without a sentence.

@@ -1,7 +1,6 @@
 package trace
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"net/netip"
@@ -13,22 +12,30 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/trace/ofproto"
 )
 
-// overall is the sentence of a connection that may go to any of several backends. Worst is the verdict of the
-// worst of them.
+// overall is the sentence of a connection that may take any of several branches. Worst is the verdict of the worst of
+// them.
 func overall(worst journey.Verdict, branches []journey.Branch) string {
-	count, through := 0, ""
+	count, through, ways := 0, "", "ways"
 	for _, b := range slices.Backward(branches) {
 		if b.Verdict.Outcome == journey.Delivered {
 			count++
 		}
+		if b.Backend != "" {
+			ways = "backends"
+		}
 		if b.Verdict.Outcome == worst.Outcome {
-			through = b.Backend
+			through = strings.TrimPrefix(strings.Join(append([]string{b.Backend}, b.Through...), ", "), ", ")
 		}
 	}
-	if count == len(branches) {
-		return fmt.Sprintf("all %d backends receive the packet, and their answers come back", count)
+	switch {
+	case count < len(branches) && ways == "ways":
+		return fmt.Sprintf("%d of %d ways work; by %s, %s", count, len(branches), through, worst.Sentence)
+	case count < len(branches):
+		return fmt.Sprintf("%d of %d backends answer; through %s, %s", count, len(branches), through, worst.Sentence)
+	case ways == "ways":
+		return fmt.Sprintf("the packet arrives on all %d ways, and its answer comes back", count)
 	}
-	return fmt.Sprintf("%d of %d backends answer; through %s, %s", count, len(branches), through, worst.Sentence)
+	return fmt.Sprintf("all %d backends receive the packet, and their answers come back", count)
 }
 
 // maxHashes is how many values of dp_hash are tried to see every backend: ofproto/trace chooses a bucket
@@ -63,9 +70,7 @@ func (t *tracer) openflow(ctx context.Context, ask *question, ways int) []journe
 		v := unknown("the hash that ovs-vswitchd chooses by leads to the backend %s with none of the values that were tried", ask.Backend)
 		return []journey.Branch{neverSent(*v, ask.packet, journey.OpenFlow)}
 	}
-	slices.SortFunc(branches, func(a, b journey.Branch) int {
-		return cmp.Or(strings.Compare(a.Backend, b.Backend), slices.Compare(a.Through, b.Through))
-	})
+	slices.SortFunc(branches, byWay)
 	nameWays(branches)
 	return branches
 }
@@ -93,7 +98,7 @@ func nameWays(branches []journey.Branch) {
 func over(e *ending) string {
 	for _, h := range slices.Backward(e.hops) {
 		if h.Kind == "router" && h.To != "" {
-			return fmt.Sprintf("by %s to %s", h.To, macText(e.at.packet, "eth_dst"))
+			return fmt.Sprintf("next hop %s by %s", macText(e.at.packet, "eth_dst"), h.To)
 		}
 	}
 	return ""

@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -76,7 +77,7 @@ func (t *tracer) logical(ctx context.Context, ask *question) (*journey.Walk, []s
 		}
 		branches = append(branches, b)
 	}
-	slices.SortStableFunc(branches, func(a, b journey.Branch) int { return strings.Compare(a.Backend, b.Backend) })
+	slices.SortStableFunc(branches, byWay)
 	if err := ask.chosen(branches); err != nil {
 		return nil, nil, err
 	}
@@ -85,6 +86,11 @@ func (t *tracer) logical(ctx context.Context, ask *question) (*journey.Walk, []s
 		notes = append(notes, fmt.Sprintf("there are more combinations of backends and next hops than the %d that were followed: --backend follows one", len(branches)))
 	}
 	return walkOf(branches), notes, ctx.Err()
+}
+
+// byWay orders branches by what they go through.
+func byWay(a, b journey.Branch) int {
+	return cmp.Or(strings.Compare(a.Backend, b.Backend), slices.Compare(a.Through, b.Through))
 }
 
 // chosen is the error of a backend that was asked for, where no load balancer on the way has it.
