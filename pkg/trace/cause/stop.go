@@ -19,24 +19,23 @@ import (
 type kind uint8
 
 const (
-	other        kind = iota
-	denied            // by an ACL
-	closed            // by NB_Global options:default_acl_drop, since no ACL speaks of the packet
-	insecure          // by port security
-	disabled          // the port is switched off
-	unknownMAC        // no port of the switch has the destination
-	notForUs          // the frame is not for the router's port
-	noRoute           // the router has none
-	discarded         // by a routing policy or a route that says so
-	noBackends        // a load balancer without any
-	expired           // TTL
-	tooLarge          // for the path
-	unresolved        // the next hop's MAC address is not known
-	notBound          // the port is on no chassis
-	sameOutport       // it would go back where it came from
-	noPeer            // a patch port without its other end
-	noTunnel          // between the chassis
-	untranslated      // it leaves with an address that nobody outside can answer to
+	other       kind = iota
+	denied           // by an ACL
+	closed           // by NB_Global options:default_acl_drop, since no ACL speaks of the packet
+	insecure         // by port security
+	disabled         // the port is switched off
+	unknownMAC       // no port of the switch has the destination
+	notForUs         // the frame is not for the router's port
+	noRoute          // the router has none
+	discarded        // by a routing policy or a route that says so
+	noBackends       // a load balancer without any
+	expired          // TTL
+	tooLarge         // for the path
+	unresolved       // the next hop's MAC address is not known
+	notBound         // the port is on no chassis
+	sameOutport      // it would go back where it came from
+	noPeer           // a patch port without its other end
+	noTunnel         // between the chassis
 )
 
 // A stop is where and by what a packet was stopped.
