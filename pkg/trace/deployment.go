@@ -333,7 +333,10 @@ func noWayBack(src, dst netip.Addr) *journey.Verdict {
 }
 
 // noWayIn says what becomes of a packet from outside for an address that nobody on the underlay answers for.
-func noWayIn(src, dst netip.Addr) *journey.Verdict {
+func (d *deployment) noWayIn(src, dst netip.Addr) *journey.Verdict {
+	if d.onUnderlay(dst) {
+		return &journey.Verdict{Outcome: journey.Dropped, Stage: "outside", Cause: fmt.Sprintf("nobody answers for %s on the underlay", dst)}
+	}
 	if private(dst) && !private(src) {
 		return &journey.Verdict{Outcome: journey.Dropped, Stage: "outside",
 			Cause: fmt.Sprintf("nobody answers for %s on the underlay, and the network outside has no way to an inside address", dst)}

@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"net/netip"
 	"testing"
 
 	"github.com/ovnctl/ovnctl/internal/lab"
@@ -91,11 +92,15 @@ func TestNoWay(t *testing.T) {
 	if v := noWayBack(addr("10.0.0.1"), addr("192.168.0.1")); v == nil || v.Outcome != journey.Unknown {
 		t.Errorf("both private: %+v", v)
 	}
-	if v := noWayIn(addr("8.8.8.8"), addr("10.0.0.1")); v.Outcome != journey.Dropped {
+	d := deployment{hosts: &hosts{}, underlay: []netip.Prefix{netip.MustParsePrefix("172.30.0.0/24")}, graph: &topology.Graph{}}
+	if v := d.noWayIn(addr("8.8.8.8"), addr("10.0.0.1")); v.Outcome != journey.Dropped {
 		t.Errorf("from a public source to a private address: %+v", v)
 	}
-	if v := noWayIn(addr("10.9.0.1"), addr("10.0.0.1")); v.Outcome != journey.Unknown {
+	if v := d.noWayIn(addr("10.9.0.1"), addr("10.0.0.1")); v.Outcome != journey.Unknown {
 		t.Errorf("from a private source to a private address: %+v", v)
+	}
+	if v := d.noWayIn(addr("10.9.0.1"), addr("172.30.0.9")); v.Outcome != journey.Dropped {
+		t.Errorf("to an address that nobody has on the underlay: %+v", v)
 	}
 }
 

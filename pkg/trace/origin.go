@@ -78,7 +78,7 @@ const noMAC = "00:00:00:00:00:00"
 func (t *tracer) fromOutside(ctx context.Context, p Packet) (place, *journey.Verdict) {
 	n := t.holder(p.Dst)
 	if n == nil {
-		return place{}, noWayIn(p.Src, p.Dst)
+		return place{}, t.noWayIn(p.Src, p.Dst)
 	}
 	v, err := t.view(ctx, n)
 	if err != nil {

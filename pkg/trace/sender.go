@@ -138,7 +138,7 @@ func (f *follower) intoOVN(ctx context.Context, s spot, t ofproto.Tuple) (*spot,
 	}
 	switch {
 	case s.host == nil:
-		return nil, noWayIn(t.Src, t.Dst), nil
+		return nil, f.noWayIn(t.Src, t.Dst), nil
 	case !overlay:
 		return nil, nil, nil
 	case s.host.port == nil:
