@@ -80,12 +80,12 @@ func (w *walker) getNeighbour(in *instruction) control {
 		if r.known {
 			n.Kind, n.Table, n.Row, hardware = Resolved, r.table, r.row, r.mac
 		} else if w.run.engine.options.Assume {
-			owner, m, err := w.run.owner(p, a)
+			found, err := w.run.owner(p, a, w.visit.Chassis)
 			if err != nil {
 				return w.run.fail(err)
 			}
-			if hardware = m; !m.IsZero() {
-				n.Kind, n.Port = Assumed, owner
+			if hardware = found.mac; !hardware.IsZero() {
+				n.Kind, n.Port = Assumed, found.port
 			}
 		}
 	}

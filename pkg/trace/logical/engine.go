@@ -34,6 +34,7 @@ type Engine struct {
 	names    sync.Map // of string: *lflow.Port, nil for a name that no port has
 	keys     sync.Map // of portName: uint64
 	holders  sync.Map // of *lflow.Datapath: *holders
+	answers  sync.Map // of neighbour: answer
 	physical physical
 }
 

@@ -57,7 +57,7 @@ func (w *walker) output(*instruction) control {
 // flood sends a copy to each port of a group.
 func (w *walker) flood(g *lflow.Group) {
 	children := len(w.visit.Children)
-	carrier, err := w.carrier()
+	carrier, err := w.run.carrier(w.visit.Datapath, w.visit.Chassis)
 	if err != nil {
 		w.run.fail(err)
 		return
@@ -87,36 +87,65 @@ func (w *walker) flood(g *lflow.Group) {
 
 // switchTo sends the packet to the egress pipeline of its outport.
 func (w *walker) switchTo(p *lflow.Port) {
-	if bound(p) && !resides(p, w.visit.Chassis) && p.Row.Type != "chassisredirect" && p.Row.Type != "l3gateway" {
-		carrier, err := w.carrier()
+	kind := p.Row.Type
+	if kind == "external" || bound(p) && !resides(p, w.visit.Chassis) && kind != "chassisredirect" && kind != "l3gateway" {
+		carrier, err := w.run.carrier(w.visit.Datapath, w.visit.Chassis)
 		switch {
 		case err != nil:
 			w.run.fail(err)
 			return
-		case carrier != nil && p.Row.Type != "vtep": // the port is reached over the physical network of the switch
+		case carrier != nil && kind != "vtep": // the port is reached over the physical network of the switch
 			w.pass(carrier, Output)
 			return
 		}
 	}
+	if kind == "chassisredirect" && p.Row.Options["redirect-type"] == "bridged" && !resides(p, w.visit.Chassis) {
+		w.bridge(p)
+		return
+	}
 	w.pass(p, Output)
 }
 
-// carrier is the localnet port by which the datapath reaches other chassis, nil if it does so by tunnels.
-func (w *walker) carrier() (*lflow.Port, error) {
-	v := w.visit
-	if v.Datapath.Router {
-		return nil, nil
+// bridge takes a packet to the gateway of a distributed router over the physical network, not through a tunnel.
+func (w *walker) bridge(p *lflow.Port) {
+	child := w.open(Arrived, "")
+	v := child.visit
+	v.Packet = child.packet
+	home := w.run.engine.net.Chassis(p.Row.Chassis.Get())
+	if home == nil {
+		child.end(journey.Dropped, NotBound, p)
+		return
 	}
-	nets, err := w.run.engine.localnets(w.run.ctx)
+	peer, err := w.run.distributedPeer(p)
 	if err != nil {
+		w.run.fail(err)
+		return
+	}
+	if peer == nil {
+		child.end(journey.Dropped, NoPeer, p)
+		return
+	}
+	carrier, err := w.run.carrier(peer.Datapath, home)
+	switch {
+	case err != nil:
+		w.run.fail(err)
+	case carrier == nil:
+		child.end(journey.Dropped, NotHere, p)
+	default:
+		child.settle()
+		v.Datapath, v.Pipeline, v.Chassis = peer.Datapath, lflow.Ingress, home
+		child.renew(carrier)
+		child.start(0)
+	}
+}
+
+// distributedPeer is the port of the switch that a distributed gateway port is joined to, nil if there is none.
+func (r *run) distributedPeer(redirect *lflow.Port) (*lflow.Port, error) {
+	p, err := r.port(redirect.Row.Options["distributed-port"])
+	if err != nil || p == nil {
 		return nil, err
 	}
-	for _, p := range nets.of[v.Datapath] {
-		if plugged(p, v.Chassis) {
-			return p, nil
-		}
-	}
-	return nil, nil
+	return p.Peer(r.ctx)
 }
 
 // pass takes the packet to where a port is, and through the egress pipeline there.
@@ -134,6 +163,12 @@ func (w *walker) pass(p *lflow.Port, origin Origin) {
 		v.Packet = child.packet
 		return
 	}
+	child.arrive(p)
+}
+
+// arrive runs the egress pipeline for an outport on its chassis.
+func (w *walker) arrive(p *lflow.Port) {
+	f, v := w.run.fields, w.visit
 	if p.Row.Type == "chassisredirect" {
 		distributed, err := w.run.port(p.Row.Options["distributed-port"])
 		if err != nil {
@@ -141,22 +176,22 @@ func (w *walker) pass(p *lflow.Port, origin Origin) {
 			return
 		}
 		if distributed == nil {
-			v.Packet = child.packet
-			child.end(journey.Dropped, NoPeer, p)
+			v.Packet = w.packet
+			w.end(journey.Dropped, NoPeer, p)
 			return
 		}
 		v.Outport = distributed
-		f.outport.Set(&child.packet, flow.Uint(uint64(distributed.Key())))
+		f.outport.Set(&w.packet, flow.Uint(uint64(distributed.Key())))
 	}
-	if f.loopback.Get(&child.packet).IsZero() && f.inport.Get(&child.packet) == f.outport.Get(&child.packet) {
-		v.Packet = child.packet
-		child.end(journey.Dropped, SameOutport, v.Outport)
+	if f.loopback.Get(&w.packet).IsZero() && f.inport.Get(&w.packet) == f.outport.Get(&w.packet) {
+		v.Packet = w.packet
+		w.end(journey.Dropped, SameOutport, v.Outport)
 		return
 	}
 	for _, r := range f.registers {
-		r.Set(&child.packet, flow.Value{})
+		r.Set(&w.packet, flow.Value{})
 	}
-	child.start(0)
+	w.start(0)
 }
 
 // reach takes the packet to the chassis of its outport; false if it does not come so far, or ends there.

@@ -11,39 +11,115 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/flow"
 	"github.com/ovnctl/ovnctl/pkg/journey"
 	"github.com/ovnctl/ovnctl/pkg/lflow"
+	"github.com/ovnctl/ovnctl/pkg/ovsdb"
+	"github.com/ovnctl/ovnctl/pkg/sb"
 )
 
 // Physical networks: what leaves by a localnet port comes back in by that of another switch or chassis, if the packet
 // is for something there.
 
-// physical is what an engine knows of physical networks.
+// physical is what an engine knows of physical networks: it is read when the first packet leaves for one.
 type physical struct {
-	mu   sync.Mutex
-	nets *localnets
+	mu    sync.Mutex
+	wires *wires
 }
 
-// localnets are the localnet ports of the zone.
-type localnets struct {
-	all []*lflow.Port
-	of  map[*lflow.Datapath][]*lflow.Port
+// wires are the localnet ports of the zone, and the routers that are reached by them. There may be hundreds: they are
+// kept as rows, and the datapath of one is read when a packet comes to it.
+type wires struct {
+	localnets map[ovsdb.UUID][]sb.PortBinding // by datapath
+	datapaths map[string][]ovsdb.UUID         // that have a localnet port, by network_name
+	mac       map[flow.Value][]gateway
+	address   map[netip.Addr][]gateway
 }
 
-func (e *Engine) localnets(ctx context.Context) (*localnets, error) {
+// A gateway is a router port on a switch that has a localnet port.
+type gateway struct {
+	holding
+	access   sb.PortBinding // the port of the switch
+	redirect string         // the chassisredirect port that the router port may have
+}
+
+// fewSwitches is up to how many switches of one physical network are looked at port by port. Where there are more, each
+// node has one that joins its gateway router to the network and no other port.
+const fewSwitches = 16
+
+func (e *Engine) wires(ctx context.Context) (*wires, error) {
 	e.physical.mu.Lock()
 	defer e.physical.mu.Unlock()
-	if e.physical.nets != nil {
-		return e.physical.nets, nil
+	if e.physical.wires != nil {
+		return e.physical.wires, nil
 	}
-	ports, err := e.net.PortsOfType(ctx, "localnet")
+	w := &wires{map[ovsdb.UUID][]sb.PortBinding{}, map[string][]ovsdb.UUID{}, map[flow.Value][]gateway{}, map[netip.Addr][]gateway{}}
+	rows, err := e.net.Bindings(ctx, "localnet")
 	if err != nil {
 		return nil, err
 	}
-	nets := &localnets{all: ports, of: map[*lflow.Datapath][]*lflow.Port{}}
-	for _, p := range ports {
-		nets.of[p.Datapath] = append(nets.of[p.Datapath], p)
+	slices.SortFunc(rows, func(a, b sb.PortBinding) int { return cmp.Compare(a.LogicalPort, b.LogicalPort) })
+	for _, row := range rows {
+		w.localnets[row.Datapath] = append(w.localnets[row.Datapath], row)
+		if network := row.Options["network_name"]; !slices.Contains(w.datapaths[network], row.Datapath) {
+			w.datapaths[network] = append(w.datapaths[network], row.Datapath)
+		}
 	}
-	e.physical.nets = nets
-	return nets, nil
+	if len(rows) > 0 {
+		if err := w.addGateways(ctx, e.net); err != nil {
+			return nil, err
+		}
+	}
+	e.physical.wires = w
+	return w, nil
+}
+
+func (w *wires) addGateways(ctx context.Context, net *lflow.Network) error {
+	byName := map[string]sb.PortBinding{}
+	var names []string
+	for _, kind := range []string{"l3gateway", "patch"} {
+		rows, err := net.Bindings(ctx, kind)
+		if err != nil {
+			return err
+		}
+		for _, row := range rows {
+			byName[row.LogicalPort] = row
+			names = append(names, row.LogicalPort)
+		}
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		access := byName[name]
+		if len(w.localnets[access.Datapath]) == 0 {
+			continue
+		}
+		for _, text := range access.NATAddresses {
+			w.add(text, gateway{access: access})
+		}
+		if router, ok := byName[access.Options["peer"]]; ok {
+			for _, text := range router.MAC {
+				w.add(text, gateway{access: access, redirect: "cr-" + router.LogicalPort})
+			}
+		}
+	}
+	return nil
+}
+
+func (w *wires) add(text string, g gateway) {
+	h, ok := holdingOf(text)
+	if !ok {
+		return
+	}
+	g.holding = h
+	w.mac[h.mac] = append(w.mac[h.mac], g)
+	for _, n := range h.addresses {
+		w.address[n.Addr()] = append(w.address[n.Addr()], g)
+	}
+}
+
+// beside are the datapaths on the physical network of a localnet port; none if there are too many to look at.
+func (w *wires) beside(p *lflow.Port) []ovsdb.UUID {
+	if all := w.datapaths[p.Row.Options["network_name"]]; len(all) <= fewSwitches {
+		return all
+	}
+	return nil
 }
 
 // plugged reports whether a chassis is on the physical network of a localnet port.
@@ -61,8 +137,22 @@ func plugged(p *lflow.Port, c *lflow.Chassis) bool {
 }
 
 // sameNetwork reports whether two localnet ports are on one physical network, and one VLAN of it.
-func sameNetwork(a, b *lflow.Port) bool {
-	return a.Row.Options["network_name"] == b.Row.Options["network_name"] && a.Row.Tag.Get() == b.Row.Tag.Get()
+func sameNetwork(a, b sb.PortBinding) bool {
+	return a.Options["network_name"] == b.Options["network_name"] && a.Tag.Get() == b.Tag.Get()
+}
+
+// carrier is the localnet port by which a datapath reaches other chassis from one, nil if it does so by tunnels.
+func (r *run) carrier(d *lflow.Datapath, from *lflow.Chassis) (*lflow.Port, error) {
+	if d.Router {
+		return nil, nil
+	}
+	ports, err := d.Ports(r.ctx)
+	for _, p := range ports {
+		if p.Row.Type == "localnet" && plugged(p, from) {
+			return p, err
+		}
+	}
+	return nil, err
 }
 
 // toNetwork takes the packet to the physical network, and to whom it is for.
@@ -72,65 +162,133 @@ func (w *walker) toNetwork(p *lflow.Port) {
 		w.end(journey.Dropped, NotHere, p)
 		return
 	}
-	entry, home, err := w.receiver(p)
+	at, err := w.run.receiver(p, w.visit.Chassis, w.run.fields.ethDst.Get(&w.packet))
 	if err != nil {
 		w.run.fail(err)
 		return
 	}
-	if entry == nil {
+	if at.port == nil {
 		w.end(journey.Delivered, ToNetwork, p)
 		w.visit.End.Network = p.Row.Options["network_name"]
 		return
 	}
 	child := w.open(Arrived, "")
-	child.visit.Datapath, child.visit.Pipeline, child.visit.Chassis = entry.Datapath, lflow.Ingress, home
+	child.visit.Datapath, child.visit.Pipeline, child.visit.Chassis = at.port.Datapath, lflow.Ingress, at.chassis
 	f := w.run.fields
 	f.mark.Set(&child.packet, flow.Value{})
-	child.renew(entry)
+	child.renew(at.port)
 	child.start(0)
 }
 
-// receiver finds the localnet port and chassis where a packet comes back in that leaves by another localnet port; nil if
-// it is for nothing that OVN knows.
-func (w *walker) receiver(p *lflow.Port) (*lflow.Port, *lflow.Chassis, error) {
-	m := w.run.fields.ethDst.Get(&w.packet)
-	if m.Bit(40) {
-		return nil, nil, nil
+// receiver finds the localnet port and chassis where a packet comes back in that leaves a chassis by another localnet
+// port; none if it is for nothing that OVN knows.
+func (r *run) receiver(p *lflow.Port, from *lflow.Chassis, m flow.Value) (entry, error) {
+	if m.Bit(40) || m == somebody {
+		return entry{}, nil
 	}
-	nets, err := w.run.engine.localnets(w.run.ctx)
+	w, err := r.engine.wires(r.ctx)
 	if err != nil {
-		return nil, nil, err
+		return entry{}, err
 	}
-	for _, other := range nets.all {
-		if !sameNetwork(p, other) {
-			continue
+	for _, g := range w.mac[m] {
+		at, err := r.entryOf(w, g, p, from)
+		if err != nil || at.port != nil && (at != entry{p, from}) {
+			return at, err
 		}
-		known, err := w.run.holders(other.Datapath)
-		if err != nil {
-			return nil, nil, err
-		}
-		who := known.mac[m]
-		if who == nil {
-			continue
-		}
-		home, err := w.run.home(who, w.visit.Chassis)
-		if err != nil {
-			return nil, nil, err
-		}
-		if home == nil || !plugged(other, home) || home == w.visit.Chassis && other == p {
-			continue
-		}
-		return other, home, nil
 	}
-	return nil, nil, nil
+	for _, id := range w.beside(p) {
+		d := r.engine.net.Datapath(id)
+		if d == nil {
+			continue
+		}
+		known, err := r.holders(d)
+		if err != nil {
+			return entry{}, err
+		}
+		h := known.mac[m]
+		if h == nil || h.port.Row.Type != "" {
+			continue // routers were looked at, and what is external is on the network itself
+		}
+		home := r.engine.net.Chassis(h.port.Row.Chassis.Get())
+		at, err := r.localnetOf(w, d.Row.UUID, p, home)
+		if err != nil || at.port != nil && (at != entry{p, from}) {
+			return at, err
+		}
+	}
+	return entry{}, nil
 }
 
-// A holder has a MAC address with addresses on a switch.
-type holder struct {
+// entryOf is where a gateway is reached from a localnet port; none if it is on another network.
+func (r *run) entryOf(w *wires, g gateway, p *lflow.Port, here *lflow.Chassis) (entry, error) {
+	home := here
+	for _, name := range []string{g.resident, g.redirect} {
+		if name == "" {
+			continue
+		}
+		bound, err := r.port(name)
+		if err != nil {
+			return entry{}, err
+		}
+		if bound != nil {
+			home = r.engine.net.Chassis(bound.Row.Chassis.Get())
+			return r.localnetOf(w, g.access.Datapath, p, home)
+		}
+	}
+	if g.access.Type == "l3gateway" {
+		home = r.engine.net.Chassis(g.access.Chassis.Get())
+	}
+	return r.localnetOf(w, g.access.Datapath, p, home)
+}
+
+// localnetOf is the localnet port of a datapath that is on the network of another, on a chassis that is as well.
+func (r *run) localnetOf(w *wires, datapath ovsdb.UUID, p *lflow.Port, home *lflow.Chassis) (entry, error) {
+	for _, row := range w.localnets[datapath] {
+		if !sameNetwork(p.Row, row) {
+			continue
+		}
+		port, err := r.port(row.LogicalPort)
+		if err != nil {
+			return entry{}, err
+		}
+		if port != nil && plugged(port, home) {
+			return entry{port, home}, nil
+		}
+	}
+	return entry{}, nil
+}
+
+// A holding is a MAC address with its addresses.
+type holding struct {
 	mac       flow.Value
 	addresses []netip.Prefix
-	resident  string // the port that says on which chassis it is; "": port
-	port      *lflow.Port
+	resident  string // the port that says on which chassis it is; "": it is not said
+}
+
+// holdingOf reads "MAC ADDRESS…", with is_chassis_resident("port") at the end or without.
+func holdingOf(text string) (holding, bool) {
+	words := strings.Fields(text)
+	if len(words) == 0 {
+		return holding{}, false
+	}
+	h := holding{mac: mac(words[0])}
+	for _, word := range words[1:] {
+		if name, ok := strings.CutPrefix(word, "is_chassis_resident("); ok {
+			h.resident = strings.Trim(name, `")`)
+			continue
+		}
+		if n, err := netip.ParsePrefix(word); err == nil {
+			h.addresses = append(h.addresses, n)
+		} else if a, err := netip.ParseAddr(word); err == nil {
+			h.addresses = append(h.addresses, netip.PrefixFrom(a, a.BitLen()))
+		}
+	}
+	return h, !h.mac.IsZero()
+}
+
+// A holder has a MAC address on a switch.
+type holder struct {
+	holding
+	port *lflow.Port // of the switch
 }
 
 // holders are those of a switch, by what they hold.
@@ -148,153 +306,39 @@ func (r *run) holders(d *lflow.Datapath) (*holders, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := &holders{map[flow.Value]*holder{}, map[netip.Addr]*holder{}}
+	known := &holders{map[flow.Value]*holder{}, map[netip.Addr]*holder{}}
 	for _, p := range ports {
-		stations, err := r.stations(p)
+		texts, err := r.held(p)
 		if err != nil {
 			return nil, err
 		}
-		for _, s := range stations {
-			h.mac[s.mac] = &s
-			for _, n := range s.addresses {
-				h.address[n.Addr()] = &s
+		for _, text := range texts {
+			h, ok := holdingOf(text)
+			if !ok {
+				continue
+			}
+			who := &holder{h, p}
+			known.mac[h.mac] = who
+			for _, n := range h.addresses {
+				known.address[n.Addr()] = who
 			}
 		}
 	}
-	r.engine.holders.Store(d, h)
-	return h, nil
+	r.engine.holders.Store(d, known)
+	return known, nil
 }
 
-// home is the chassis of a holder; of a router that is on all, the one that is given.
-func (r *run) home(s *holder, here *lflow.Chassis) (*lflow.Chassis, error) {
-	p := s.port
-	if s.resident != "" {
-		other, err := r.port(s.resident)
-		if err != nil {
-			return nil, err
-		}
-		if other != nil {
-			p = other
-		}
-	}
-	if c := r.engine.net.Chassis(p.Row.Chassis.Get()); c != nil || bound(p) {
-		return c, nil
-	}
-	return here, nil
-}
-
-// stations are those that a port of a switch leads to.
-func (r *run) stations(p *lflow.Port) ([]holder, error) {
-	var all []holder
-	add := func(text, resident string, of *lflow.Port) {
-		if s, ok := stationOf(text); ok {
-			s.port = of
-			s.resident = cmp.Or(s.resident, resident)
-			all = append(all, s)
-		}
-	}
+// held are the addresses behind a port of a switch, as rows write them.
+func (r *run) held(p *lflow.Port) ([]string, error) {
 	switch p.Row.Type {
 	case "localnet", "vtep", "l2gateway":
 		return nil, nil
 	case "patch", "l3gateway":
-		for _, text := range p.Row.NATAddresses {
-			add(text, "", p)
-		}
 		peer, err := p.Peer(r.ctx)
 		if err != nil || peer == nil {
-			return all, err
+			return p.Row.NATAddresses, err
 		}
-		redirect, err := r.redirect(peer)
-		if err != nil {
-			return nil, err
-		}
-		for _, text := range peer.Row.MAC {
-			add(text, redirect, p)
-		}
-	default:
-		for _, text := range p.Row.MAC {
-			add(text, "", p)
-		}
+		return slices.Concat(p.Row.NATAddresses, peer.Row.MAC), nil
 	}
-	return all, nil
-}
-
-// redirect names the chassisredirect port of a distributed gateway port, "" if it is none.
-func (r *run) redirect(p *lflow.Port) (string, error) {
-	cr, err := r.port("cr-" + p.Name())
-	if err != nil || cr == nil || cr.Row.Type != "chassisredirect" {
-		return "", err
-	}
-	return cr.Name(), nil
-}
-
-// stationOf reads "MAC ADDRESS…", with is_chassis_resident("port") at the end or without.
-func stationOf(text string) (holder, bool) {
-	words := strings.Fields(text)
-	if len(words) == 0 {
-		return holder{}, false
-	}
-	s := holder{mac: mac(words[0])}
-	for _, word := range words[1:] {
-		if name, ok := strings.CutPrefix(word, "is_chassis_resident("); ok {
-			s.resident = strings.Trim(name, `")`)
-			continue
-		}
-		if n, err := netip.ParsePrefix(word); err == nil {
-			s.addresses = append(s.addresses, n)
-		} else if a, err := netip.ParseAddr(word); err == nil {
-			s.addresses = append(s.addresses, netip.PrefixFrom(a, a.BitLen()))
-		}
-	}
-	return s, !s.mac.IsZero()
-}
-
-// somebody is the MAC address of a host outside that nothing is known of.
-var somebody = flow.Uint(0x02_00_5e_00_53_01)
-
-// owner finds who answers when a router asks behind one of its ports for the MAC address of an address: a port of OVN,
-// also over a physical network, or somebody outside where there may be one. The MAC address is 0 if nobody does.
-func (r *run) owner(p *lflow.Port, a netip.Addr) (*lflow.Port, flow.Value, error) {
-	peer, err := p.Peer(r.ctx)
-	if err != nil || peer == nil {
-		return nil, flow.Value{}, err
-	}
-	nets, err := r.engine.localnets(r.ctx)
-	if err != nil {
-		return nil, flow.Value{}, err
-	}
-	switches := []*lflow.Datapath{peer.Datapath}
-	for _, mine := range nets.of[peer.Datapath] {
-		for _, other := range nets.all {
-			if sameNetwork(mine, other) && other.Datapath != peer.Datapath {
-				switches = append(switches, other.Datapath)
-			}
-		}
-	}
-	for _, d := range switches {
-		known, err := r.holders(d)
-		if err != nil {
-			return nil, flow.Value{}, err
-		}
-		if s := known.address[a]; s != nil && s.port != peer {
-			return s.port, s.mac, nil
-		}
-	}
-	outside, err := r.outside(peer.Datapath)
-	if err != nil || !outside {
-		return nil, flow.Value{}, err
-	}
-	return nil, somebody, nil
-}
-
-// outside reports whether there may be hosts on a switch that OVN does not know.
-func (r *run) outside(d *lflow.Datapath) (bool, error) {
-	ports, err := d.Ports(r.ctx)
-	return slices.ContainsFunc(ports, func(p *lflow.Port) bool {
-		switch p.Row.Type {
-		case "localnet", "l2gateway", "vtep":
-			return true
-		}
-		return slices.ContainsFunc(p.Row.MAC, func(text string) bool { return strings.HasPrefix(text, "unknown") })
-	}), err
+	return p.Row.MAC, nil
 }

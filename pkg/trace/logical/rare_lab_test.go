@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/ovnctl/ovnctl/internal/lab"
@@ -56,6 +57,24 @@ lsp-add ext ext-ln -- lsp-set-type ext-ln localnet -- lsp-set-addresses ext-ln u
 ls-add ext2
 lsp-add ext2 f -- lsp-set-addresses f '00:00:00:00:03:0f 192.0.2.15'
 lsp-add ext2 ext2-ln -- lsp-set-type ext2-ln localnet -- lsp-set-addresses ext2-ln unknown -- set Logical_Switch_Port ext2-ln options:network_name=phys
+lsp-add ext2 x -- lsp-set-type x external -- lsp-set-addresses x '00:00:00:00:03:1f 192.0.2.16'
+lr-add r2 -- set Logical_Router r2 options:chassis=c2
+lrp-add r2 r2-ext 00:00:00:00:03:02 192.0.2.20/24
+lrp-add r2 r2-ls4 00:00:00:00:08:01 10.8.0.1/24
+lr-nat-add r2 dnat_and_snat 192.0.2.30 10.8.0.10
+lr-route-add r2 0.0.0.0/0 192.0.2.1
+lsp-add ext ext-r2 -- lsp-set-type ext-r2 router -- lsp-set-addresses ext-r2 router -- set Logical_Switch_Port ext-r2 options:router-port=r2-ext
+ls-add ls4
+lsp-add ls4 k -- lsp-set-addresses k '00:00:00:00:08:0a 10.8.0.10'
+lsp-add ls4 ls4-r2 -- lsp-set-type ls4-r2 router -- lsp-set-addresses ls4-r2 router -- set Logical_Switch_Port ls4-r2 options:router-port=r2-ls4
+lr-add dr
+lrp-add dr dr-ls5 00:00:00:00:09:01 10.9.5.1/24
+lrp-add dr dr-ext 00:00:00:00:03:03 192.0.2.40/24 -- set Logical_Router_Port dr-ext options:redirect-type=bridged -- lrp-set-gateway-chassis dr-ext c1
+lr-route-add dr 0.0.0.0/0 192.0.2.1
+lsp-add ext ext-dr -- lsp-set-type ext-dr router -- lsp-set-addresses ext-dr router -- set Logical_Switch_Port ext-dr options:router-port=dr-ext
+ls-add ls5
+lsp-add ls5 m -- lsp-set-addresses m '00:00:00:00:09:0a 10.9.5.10'
+lsp-add ls5 ls5-dr -- lsp-set-type ls5-dr router -- lsp-set-addresses ls5-dr router -- set Logical_Switch_Port ls5-dr options:router-port=dr-ls5
 lr-add t1 -- lr-add t2
 lrp-add t1 t1-t2 00:00:00:00:04:01 10.4.0.1/24 peer=t2-t1 -- lrp-add t2 t2-t1 00:00:00:00:04:02 10.4.0.2/24 peer=t1-t2
 lrp-add t1 t1-ls3 00:00:00:00:05:01 10.5.0.1/24
@@ -77,6 +96,7 @@ lb-add sticky 10.9.0.1:80 10.2.0.10:80,10.2.0.11:80 -- ls-lb-add ls1 sticky
 var boundTo = map[string]string{
 	"a": "c1", "b": "c2", "c": "c2", "child": "c1", "v": "c2", "vt": "c4", "far": "c5", "d": "c1", "e": "c2", "f": "c2", "g": "c3", "h": "c6",
 	"gr-ls2": "c1", "gr-ext": "c1", "ls2-gr": "c1", "ext-gr": "c1", "old": "c3",
+	"x": "c2", "r2-ext": "c2", "ext-r2": "c2", "r2-ls4": "c2", "ls4-r2": "c2", "k": "c2", "m": "c2", "cr-dr-ext": "c1",
 }
 
 // words splits a line at white space outside of single quotes, which go.
@@ -150,6 +170,8 @@ func TestRare(t *testing.T) {
 	net := open(t, l.SB())
 	t.Run("every choice", func(t *testing.T) { testEvery(t, net) })
 	t.Run("affinity", func(t *testing.T) { testAffinity(t, net) })
+	t.Run("another zone", func(t *testing.T) { testEmerges(t, net) })
+	t.Run("together", func(t *testing.T) { testTogether(t, net) })
 	t.Run("answers", func(t *testing.T) { testAnswers(t, net) })
 	const (
 		toRouter = "dl_src=00:00:00:00:01:0a,dl_dst=00:00:00:00:01:01,"
@@ -196,6 +218,10 @@ func TestRare(t *testing.T) {
 		{name: "out and unresolved", port: "e", packet: "tcp,dl_src=00:00:00:00:02:0b,dl_dst=00:00:00:00:02:01,nw_src=10.2.0.11,nw_dst=198.51.100.1,nw_ttl=64", want: []string{"consumed: the next hop is asked for on c1", "-> delivered: to a physical network ext-ln on c1"}, shows: "arp_tpa=192.0.2.1"},
 		{name: "out and too long", port: "e", packet: "tcp,dl_src=00:00:00:00:02:0b,dl_dst=00:00:00:00:02:01,nw_src=10.2.0.11,nw_dst=198.51.100.1,nw_ttl=64", options: Options{Assume: true, Length: 1600}, want: []string{"rejected: refused on c1", "-> delivered: to a port e on c2"}, shows: "icmp_code=4"},
 		{name: "over the physical network", port: "e", packet: "tcp,dl_src=00:00:00:00:02:0b,dl_dst=00:00:00:00:02:01,nw_src=10.2.0.11,nw_dst=192.0.2.15,nw_ttl=64", options: Options{Assume: true}, want: []string{"delivered: to a port f on c2"}, shows: "nw_src=192.0.2.10"},
+		{name: "external port", port: "f", packet: "tcp,dl_src=00:00:00:00:03:0f,dl_dst=00:00:00:00:03:1f,nw_src=192.0.2.15,nw_dst=192.0.2.16,nw_ttl=64", want: []string{"delivered: to a physical network ext2-ln on c2"}},
+		{name: "from an external port", port: "x", packet: "tcp,dl_src=00:00:00:00:03:1f,dl_dst=00:00:00:00:03:0f,nw_src=192.0.2.16,nw_dst=192.0.2.15,nw_ttl=64", want: []string{"delivered: to a port f on c2"}},
+		{name: "an address that a router translates", port: "e", packet: "tcp,dl_src=00:00:00:00:02:0b,dl_dst=00:00:00:00:02:01,nw_src=10.2.0.11,nw_dst=192.0.2.30,nw_ttl=64", options: Options{Assume: true}, want: []string{"delivered: to a port k on c2"}, shows: "nw_src=192.0.2.10,nw_dst=10.8.0.10"},
+		{name: "redirected over the physical network", port: "m", packet: "tcp,dl_src=00:00:00:00:09:0a,dl_dst=00:00:00:00:09:01,nw_src=10.9.5.10,nw_dst=198.51.100.1,nw_ttl=64", options: Options{Assume: true}, want: []string{"delivered: to a physical network ext-ln on c1"}},
 		{name: "a circle", port: "g", packet: "tcp,dl_src=00:00:00:00:05:0a,dl_dst=00:00:00:00:05:01,nw_src=10.5.0.10,nw_dst=10.99.0.1,nw_ttl=64", want: []string{"rejected: refused on c3", "-> delivered: to a port g on c3"}, shows: "icmp_type=11"},
 	}
 	for _, test := range tests {
@@ -332,6 +358,38 @@ func testAnswers(t *testing.T, net *lflow.Network) {
 			t.Errorf("%s: without the packet %v %q", test.packet, err, ends(alone))
 		}
 	}
+}
+
+// A packet that comes from another zone begins behind the tunnel.
+func testEmerges(t *testing.T, net *lflow.Network) {
+	e := New(net, Options{})
+	b, _ := net.Port(t.Context(), "b")
+	f, err := flow.Parse("tcp,dl_src=00:00:00:00:01:0f,dl_dst=00:00:00:00:01:0b,nw_src=10.1.0.15,nw_dst=10.1.0.11,nw_ttl=64,tp_dst=23,tcp_flags=syn")
+	if err != nil {
+		t.Fatal(err)
+	}
+	far, _ := net.Port(t.Context(), "far")
+	w, err := e.Follow(t.Context(), Start{Port: far, Outport: b, Chassis: net.ChassisByName("c2"), Packet: f}, nil, nil)
+	if want := []string{"rejected: refused on c2", "-> delivered: to another zone far on c5"}; err != nil || !slices.Equal(ends(w), want) {
+		t.Errorf("%v %q, want %q", err, ends(w), want)
+	}
+}
+
+// One engine serves many at a time.
+func testTogether(t *testing.T, net *lflow.Network) {
+	e := New(net, Options{Assume: true})
+	want := ends(followText(t, New(net, Options{Assume: true}), nil, "a", "tcp,"+fromA+"nw_dst=192.0.2.30,tp_dst=80"))
+	var wait sync.WaitGroup
+	for range 8 {
+		wait.Go(func() {
+			for range 20 {
+				if got := ends(followText(t, e, nil, "a", "tcp,"+fromA+"nw_dst=192.0.2.30,tp_dst=80")); !slices.Equal(got, want) {
+					t.Errorf("%q, want %q", got, want)
+				}
+			}
+		})
+	}
+	wait.Wait()
 }
 
 // What is not known is an end only where a packet meets it.

@@ -33,6 +33,7 @@ type run struct {
 	chooser     Chooser
 	taken       int    // steps
 	entered     []Zone // of each connection that the packet made
+	asking      bool   // it is a question of a router, which answers no other
 	err         error  // something could not be read: the way is given up
 	memory
 
@@ -71,22 +72,50 @@ type walker struct {
 
 // enter starts the way.
 func (r *run) enter(s Start) {
+	if s.Outport != nil {
+		r.emerge(s)
+		return
+	}
 	chassis := s.Chassis
 	if chassis == nil {
 		chassis = r.engine.net.Chassis(s.Port.Row.Chassis.Get())
 	}
-	w := r.walker(nil, Visit{Origin: Entered, At: -1, Datapath: s.Port.Datapath, Chassis: chassis, Pipeline: lflow.Ingress, Inport: s.Port})
+	port := s.Port
+	if port.Row.Type == "external" { // its owner is on the physical network of the switch
+		if carrier, err := r.carrier(port.Datapath, chassis); err != nil {
+			r.fail(err)
+			return
+		} else if carrier != nil {
+			port = carrier
+		}
+	}
+	w := r.walker(nil, Visit{Origin: Entered, At: -1, Datapath: port.Datapath, Chassis: chassis, Pipeline: lflow.Ingress, Inport: port})
 	w.packet = s.Packet
 	w.packet.ClearRegisters()
 	w.packet.ClearConntrack()
-	w.admit(s.Port)
+	w.admit(port)
 	w.visit.Packet = w.packet
 	r.way.Root = w.visit
-	if chassis == nil && bound(s.Port) {
-		w.end(journey.Dropped, NotBound, s.Port)
+	if chassis == nil && bound(port) {
+		w.end(journey.Dropped, NotBound, port)
 		return
 	}
 	w.tables(0)
+}
+
+// emerge starts the way of a packet that comes out of a tunnel.
+func (r *run) emerge(s Start) {
+	f := r.fields
+	w := r.walker(nil, Visit{Origin: Entered, At: -1, Datapath: s.Outport.Datapath, Chassis: s.Chassis, Pipeline: lflow.Egress, Inport: s.Port, Outport: s.Outport})
+	w.packet = s.Packet
+	w.packet.ClearRegisters()
+	w.packet.ClearConntrack()
+	if s.Port != nil {
+		f.inport.Set(&w.packet, flow.Uint(uint64(s.Port.Key())))
+	}
+	f.outport.Set(&w.packet, flow.Uint(uint64(s.Outport.Key())))
+	r.way.Root = w.visit
+	w.arrive(s.Outport)
 }
 
 // admit makes a packet one that enters by a port.

@@ -14,6 +14,9 @@ type Start struct {
 	Chassis *lflow.Chassis // on which it does; nil: that which the port is bound to
 	// Packet is as its sender makes it: Ethernet header and above. Logical ports and registers are set by the engine.
 	Packet flow.Flow
+	// Outport is set of a packet that comes out of a tunnel on Chassis, as from another zone: it is the logical port that
+	// the tunnel names, in a datapath of which Port is the one that the packet came in by, nil if that is not known.
+	Outport *lflow.Port
 }
 
 // A Way is what became of a packet.
