@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"maps"
+	"math"
 	"math/rand/v2"
 	"net/netip"
 	"os"
@@ -219,7 +220,7 @@ func (c *comparison) compare(t *testing.T, m microflow) {
 		return
 	}
 	if aborted { // nothing to compare with, but package ovntrace has to end nevertheless
-		a := c.answer(t.Context(), m, "", 1)
+		a, _ := c.try(t.Context(), m, nil, math.MaxInt)
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		if c.aborted++; a.text == "" {
@@ -229,7 +230,7 @@ func (c *comparison) compare(t *testing.T, m microflow) {
 	}
 	took := time.Since(start)
 	start = time.Now()
-	a := c.answer(t.Context(), m, body(wanted), mostChoices)
+	a := c.answer(t.Context(), m, body(wanted))
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.oracle, c.ours = c.oracle+took, c.ours+time.Since(start)
@@ -299,67 +300,79 @@ type answer struct {
 
 // Bounds of what is tried for one microflow.
 const (
-	mostChoices = 400 // combinations
-	longest     = 15 * time.Second
+	longest = time.Minute
+	ahead   = 8 // choices beyond the one in question
 )
 
-// answer tries one combination of choices after the other, at most so many, until the text is as wanted.
-func (c *comparison) answer(ctx context.Context, m microflow, wanted string, most int) answer {
-	var first answer
-	var choices []int // of the run at hand, in the order in which they are asked for
-	until := time.Now().Add(longest)
-	for run := range most {
-		if run > 0 && time.Now().After(until) {
+// answer finds the choices with which the text is as wanted: one after the other it takes the one with which the text
+// agrees for longest, since what comes before a choice does not depend on it.
+func (c *comparison) answer(ctx context.Context, m microflow, wanted string) answer {
+	first, widths := c.try(ctx, m, nil, math.MaxInt)
+	first.equal = body(first.text) == wanted
+	if first.equal || len(widths) == 0 {
+		return first
+	}
+	var fixed []int
+	for until := time.Now().Add(longest); time.Now().Before(until); {
+		best, agreed := 0, -1
+		_, widths := c.try(ctx, m, fixed, len(fixed)+1)
+		if len(widths) <= len(fixed) {
 			break
 		}
-		var widths []int
-		var a answer
-		o, format := options(m.options)
-		o.Choose = func(kind string, n int) int {
-			i := 0
-			if len(widths) < len(choices) {
-				i = choices[len(widths)]
-			} else {
-				choices = append(choices, 0)
+		for i := range widths[len(fixed)] {
+			a, _ := c.try(ctx, m, append(fixed, i), len(fixed)+ahead)
+			if n := agreement(body(a.text), wanted); n > agreed {
+				best, agreed = i, n
 			}
-			widths = append(widths, n)
-			random := kind == "backend" || kind == "select"
-			a.picked = a.picked || random && i > 0
-			a.tied = a.tied || !random && i > 0
-			return i
 		}
-		r, err := ovntrace.Trace(ctx, c.network, m.datapath, m.text(), o)
-		refusal := (*ovntrace.Refusal)(nil)
-		switch {
-		case errors.As(err, &refusal):
-			a.text, a.refused = refusal.Text, true
-		case err != nil:
-			a.text = "error: " + err.Error()
-		default:
-			a.text = r.Text(format)
-		}
-		if a.equal = body(a.text) == wanted; a.equal {
-			return a
-		}
-		if run == 0 {
-			first = a
-		}
-		if choices = next(choices, widths); choices == nil {
-			break
-		}
+		fixed = append(fixed, best)
+	}
+	a, _ := c.try(ctx, m, fixed, math.MaxInt)
+	if a.equal = body(a.text) == wanted; a.equal {
+		return a
 	}
 	return first
 }
 
-// next counts choices up, the last first; nil after the last combination.
-func next(choices, widths []int) []int {
-	choices = slices.Clone(choices[:len(widths)])
-	for i := len(widths) - 1; i >= 0; i-- {
-		if choices[i]++; choices[i] < widths[i] {
-			return choices[:i+1]
-		}
+// agreement is how long two texts are the same.
+func agreement(a, b string) int {
+	n := 0
+	for n < min(len(a), len(b)) && a[n] == b[n] {
+		n++
 	}
-	return nil
+	return n
+}
+
+// try makes the choices given, then always the first, and stops where there are more than so many. It returns of how
+// many each choice was.
+func (c *comparison) try(ctx context.Context, m microflow, choices []int, most int) (a answer, widths []int) {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	o, format := options(m.options)
+	o.Choose = func(kind string, n int) int {
+		i := 0
+		if len(widths) < len(choices) {
+			i = choices[len(widths)]
+		}
+		if widths = append(widths, n); len(widths) > most {
+			stop()
+		}
+		random := kind == "backend" || kind == "select"
+		a.picked = a.picked || random && i > 0
+		a.tied = a.tied || !random && i > 0
+		return i
+	}
+	r, err := ovntrace.Trace(ctx, c.network, m.datapath, m.text(), o)
+	refusal := (*ovntrace.Refusal)(nil)
+	switch {
+	case errors.As(err, &refusal):
+		a.text, a.refused = refusal.Text, true
+	case r != nil && (err == nil || errors.Is(err, context.Canceled)):
+		a.text = r.Text(format)
+	default:
+		a.text = "error: " + err.Error()
+	}
+	return a, widths
 }
 
 // options reads the options of ovn-trace.
@@ -426,7 +439,7 @@ func (c *comparison) minimise(ctx context.Context, m microflow, wanted, got stri
 		if err != nil || aborted {
 			continue
 		}
-		if a := c.answer(ctx, less, body(w), mostChoices); !a.equal && !a.refused && strings.HasPrefix(w, "#") {
+		if a := c.answer(ctx, less, body(w)); !a.equal && !a.refused && strings.HasPrefix(w, "#") {
 			m, wanted, got = less, w, a.text
 		}
 	}

@@ -15,10 +15,11 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/lflow"
 )
 
-// Bounds of a trace. ovn-trace has none: it goes on until it is out of memory.
+// Bounds of a trace: more than a packet needs that two routers throw at each other until its time to live is over.
+// ovn-trace has none and goes on until it is out of memory.
 const (
-	maxTables = 20_000
-	maxDepth  = 2_000
+	maxTables = 100_000
+	maxDepth  = 20_000
 )
 
 var errEndless = errors.New("the packet is still on its way after " + strconv.Itoa(maxTables) + " tables: it goes round")
