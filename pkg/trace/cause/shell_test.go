@@ -1,0 +1,32 @@
+package cause
+
+import (
+	"net/netip"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/ovnctl/ovnctl/pkg/flow"
+	"github.com/ovnctl/ovnctl/pkg/lflow"
+)
+
+// Names come from databases: whatever they are, a shell takes a proposed command as one, with each name as one word.
+func TestCommandsAreQuoted(t *testing.T) {
+	const evil = "x'; touch nowhere $(id) `id` \"\\\n-rf"
+	e := New(&lflow.Network{}, nil, nil)
+	a := admission{ingress: true, peer: netip.MustParseAddr("10.0.0.1"), traffic: traffic{proto: flow.ProtoTCP, dstPort: 80, dst: netip.MustParseAddr("10.0.0.2")}}
+	for _, command := range []string{
+		aclCommand("acl-del", "port group "+evil, evil, "1", evil),
+		aclCommand("acl-add", "switch "+evil, "to-lport", "1", evil),
+		editPolicy(evil + "/" + evil),
+		e.patchPolicy(a, evil+"/"+evil),
+		e.enableRouter(evil, "", nil).Command,
+		e.enableRouter(evil, "", map[string]string{"neutron:router_name": evil}).Command,
+	} {
+		name, rest, _ := strings.Cut(command, " ")
+		out, err := exec.CommandContext(t.Context(), "sh", "-c", `show() { printf '<%s>' "$@"; }; show `+rest).CombinedOutput()
+		if err != nil || !strings.Contains(string(out), "<"+evil+">") {
+			t.Errorf("%s: %s\n%s%v", name, rest, out, err)
+		}
+	}
+}
