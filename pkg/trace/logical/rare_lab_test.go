@@ -63,6 +63,8 @@ lrp-add r2 r2-ext 00:00:00:00:03:02 192.0.2.20/24
 lrp-add r2 r2-ls4 00:00:00:00:08:01 10.8.0.1/24
 lr-nat-add r2 dnat_and_snat 192.0.2.30 10.8.0.10
 lr-route-add r2 0.0.0.0/0 192.0.2.1
+--ecmp-symmetric-reply lr-route-add r2 198.51.100.0/24 192.0.2.1
+--ecmp-symmetric-reply lr-route-add r2 198.51.100.0/24 192.0.2.2
 lsp-add ext ext-r2 -- lsp-set-type ext-r2 router -- lsp-set-addresses ext-r2 router -- set Logical_Switch_Port ext-r2 options:router-port=r2-ext
 ls-add ls4
 lsp-add ls4 k -- lsp-set-addresses k '00:00:00:00:08:0a 10.8.0.10'
@@ -89,6 +91,9 @@ lb-add sticky 10.9.0.1:80 10.2.0.10:80,10.2.0.11:80 -- ls-lb-add ls1 sticky
 --id=@dhcp create DHCP_Options cidr=10.1.0.0/24 options:server_id=10.1.0.1 options:server_mac=00:00:00:00:01:01 options:lease_time=3600 options:router=10.1.0.1 -- set Logical_Switch_Port a dhcpv4_options=@dhcp
 --id=@dhcp6 create DHCP_Options cidr="fd00:1::/64" options:server_id=00:00:00:00:01:01 -- set Logical_Switch_Port a dhcpv6_options=@dhcp6
 --id=@dns create DNS records:web.example.org=10.1.0.11 -- set Logical_Switch ls1 dns_records=@dns
+--id=@c1 create Chassis_Template_Var chassis=c1 variables:VIP=10.9.0.9 variables:BACK="10.2.0.10:80"
+--id=@c2 create Chassis_Template_Var chassis=c2 variables:VIP=10.9.0.9 variables:BACK="10.2.0.11:80"
+--id=@lt create Load_Balancer name=template vips:"^VIP:80"="^BACK" protocol=tcp options:template=true options:address-family=ipv4 -- add Logical_Switch ls1 load_balancer @lt
 --id=@lb create Load_Balancer name=affine vips:"10.9.0.2:80"="10.2.0.10:80,10.2.0.11:80" protocol=tcp options:affinity_timeout=60 -- add Logical_Switch ls1 load_balancer @lb
 `
 
@@ -171,6 +176,7 @@ func TestRare(t *testing.T) {
 	t.Run("every choice", func(t *testing.T) { testEvery(t, net) })
 	t.Run("affinity", func(t *testing.T) { testAffinity(t, net) })
 	t.Run("another zone", func(t *testing.T) { testEmerges(t, net) })
+	t.Run("symmetric answer", func(t *testing.T) { testSymmetric(t, net) })
 	t.Run("together", func(t *testing.T) { testTogether(t, net) })
 	t.Run("answers", func(t *testing.T) { testAnswers(t, net) })
 	const (
@@ -218,6 +224,8 @@ func TestRare(t *testing.T) {
 		{name: "out and unresolved", port: "e", packet: "tcp,dl_src=00:00:00:00:02:0b,dl_dst=00:00:00:00:02:01,nw_src=10.2.0.11,nw_dst=198.51.100.1,nw_ttl=64", want: []string{"consumed: the next hop is asked for on c1", "-> delivered: to a physical network ext-ln on c1"}, shows: "arp_tpa=192.0.2.1"},
 		{name: "out and too long", port: "e", packet: "tcp,dl_src=00:00:00:00:02:0b,dl_dst=00:00:00:00:02:01,nw_src=10.2.0.11,nw_dst=198.51.100.1,nw_ttl=64", options: Options{Assume: true, Length: 1600}, want: []string{"rejected: refused on c1", "-> delivered: to a port e on c2"}, shows: "icmp_code=4"},
 		{name: "over the physical network", port: "e", packet: "tcp,dl_src=00:00:00:00:02:0b,dl_dst=00:00:00:00:02:01,nw_src=10.2.0.11,nw_dst=192.0.2.15,nw_ttl=64", options: Options{Assume: true}, want: []string{"delivered: to a port f on c2"}, shows: "nw_src=192.0.2.10"},
+		{name: "template on one chassis", port: "a", packet: "tcp," + fromA + "nw_dst=10.9.0.9,tp_src=4000,tp_dst=80,tcp_flags=syn", want: []string{"delivered: to a port d on c1"}},
+		{name: "template on another", port: "b", packet: "tcp,dl_src=00:00:00:00:01:0b,dl_dst=00:00:00:00:01:01,nw_src=10.1.0.11,nw_dst=10.9.0.9,nw_ttl=64,tp_src=4000,tp_dst=80,tcp_flags=syn", want: []string{"delivered: to a port e on c2"}},
 		{name: "external port", port: "f", packet: "tcp,dl_src=00:00:00:00:03:0f,dl_dst=00:00:00:00:03:1f,nw_src=192.0.2.15,nw_dst=192.0.2.16,nw_ttl=64", want: []string{"delivered: to a physical network ext2-ln on c2"}},
 		{name: "from an external port", port: "x", packet: "tcp,dl_src=00:00:00:00:03:1f,dl_dst=00:00:00:00:03:0f,nw_src=192.0.2.16,nw_dst=192.0.2.15,nw_ttl=64", want: []string{"delivered: to a port f on c2"}},
 		{name: "an address that a router translates", port: "e", packet: "tcp,dl_src=00:00:00:00:02:0b,dl_dst=00:00:00:00:02:01,nw_src=10.2.0.11,nw_dst=192.0.2.30,nw_ttl=64", options: Options{Assume: true}, want: []string{"delivered: to a port k on c2"}, shows: "nw_src=192.0.2.10,nw_dst=10.8.0.10"},
@@ -356,6 +364,28 @@ func testAnswers(t *testing.T, net *lflow.Network) {
 		alone, err := e.Follow(t.Context(), s, nil, nil)
 		if err != nil || strings.Contains(delivered(alone), test.back) {
 			t.Errorf("%s: without the packet %v %q", test.packet, err, ends(alone))
+		}
+	}
+}
+
+// The answer of a connection that came from one of several next hops goes back to that one.
+func testSymmetric(t *testing.T, net *lflow.Network) {
+	e := New(net, Options{Assume: true})
+	localnet, _ := net.Port(t.Context(), "ext-ln")
+	for _, hop := range []string{"00:00:00:00:aa:01", "00:00:00:00:aa:02"} {
+		f, err := flow.Parse("tcp,dl_src=" + hop + ",dl_dst=00:00:00:00:03:02,nw_src=198.51.100.9,nw_dst=10.8.0.10,nw_ttl=64,tp_src=4000,tp_dst=80,tcp_flags=syn")
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := &Connections{}
+		w, err := e.Follow(t.Context(), Start{Port: localnet, Chassis: net.ChassisByName("c2"), Packet: f}, c, nil)
+		if want := []string{"delivered: to a port k on c2"}; err != nil || !slices.Equal(ends(w), want) {
+			t.Fatalf("%v %q, want %q\n%s", err, ends(w), want, tell(w))
+		}
+		s, _ := e.Reply(w.End())
+		back, err := e.Follow(t.Context(), s, c, nil)
+		if err != nil || !strings.Contains(delivered(back), "dl_dst="+hop+",") {
+			t.Errorf("%v: it came from %s\n%s\n%s", err, hop, tell(w), tell(back))
 		}
 	}
 }
