@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"os"
 	"runtime/debug"
 	"slices"
@@ -30,6 +29,9 @@ type reachOptions struct {
 	expect     string
 	maxPairs   int
 }
+
+// reachMemory is the soft memory limit: all flows of a large deployment are kept, some 500 MB.
+const reachMemory = 2 << 30
 
 func newReach(root *options) *cobra.Command {
 	o := &reachOptions{options: root}
@@ -59,8 +61,9 @@ Output formats: ` + strings.Join(render.ReachFormats, ", ") + `.
 		ValidArgsFunction: o.completeSelectors,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !cmd.Flags().Changed("memory") && os.Getenv("GOMEMLIMIT") == "" {
-				debug.SetMemoryLimit(math.MaxInt64) // all flows are kept: a limit that they reach would cost time and save nothing
+				debug.SetMemoryLimit(reachMemory)
 			}
+			debug.SetGCPercent(reach.GCPercent)
 			return o.run(cmd.Context(), args)
 		},
 	}

@@ -1,8 +1,11 @@
 package reach_test
 
 import (
+	"context"
 	"fmt"
+	"net/netip"
 	"runtime"
+	"runtime/debug"
 	"syscall"
 	"testing"
 	"time"
@@ -11,10 +14,13 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/cluster"
 	"github.com/ovnctl/ovnctl/pkg/reach"
 	"github.com/ovnctl/ovnctl/pkg/topology"
+	"github.com/ovnctl/ovnctl/pkg/trace"
+	"github.com/ovnctl/ovnctl/pkg/trace/logical"
 )
 
-// BenchmarkReach asks pairs of pods, half of which a policy keeps apart, on one core and on all of them: pairs a second, each
-// of which is a packet and, if that arrives, its answer. What is read is there before the clock starts.
+// BenchmarkReach asks pairs of pods, half of which a policy keeps apart, on one core and on all of them, and has the engine
+// alone follow the same first packets on one core. A pair is a packet and, if that arrives, its answer: one way or two. A core
+// is the time of a processor: the machine may have other things to do. What is read is there before the clock starts.
 func BenchmarkReach(b *testing.B) {
 	b.Run("small", func(b *testing.B) { benchmarkReach(b, scale.Small) })
 	b.Run("large", func(b *testing.B) { benchmarkReach(b, scale.Large) })
@@ -28,6 +34,8 @@ func benchmarkReach(b *testing.B, size scale.Size) {
 		b.Fatal(err)
 	}
 	b.Cleanup(func() { _ = c.Close() })
+	b.Cleanup(func() { debug.SetGCPercent(100) })
+	debug.SetGCPercent(reach.GCPercent)
 	start := time.Now()
 	g, err := topology.Load(ctx, c)
 	if err != nil {
@@ -51,6 +59,7 @@ func benchmarkReach(b *testing.B, size scale.Size) {
 	if r.Summary.Delivered == 0 || r.Summary.Dropped == 0 || r.Summary.Unknown > 0 {
 		b.Fatalf("%+v", r.Summary)
 	}
+	b.Run("engine", func(b *testing.B) { benchmarkEngine(b, c, g, plan) })
 	for _, workers := range []int{1, runtime.GOMAXPROCS(0)} {
 		b.Run(fmt.Sprintf("workers=%d", workers), func(b *testing.B) {
 			pairs, before := 0, processorTime(b)
@@ -67,6 +76,45 @@ func benchmarkReach(b *testing.B, size scale.Size) {
 			b.ReportMetric(ways/spent, "ways/core/s")
 		})
 	}
+}
+
+// benchmarkEngine follows the first packets of a plan.
+func benchmarkEngine(b *testing.B, c *cluster.Cluster, g *topology.Graph, plan *reach.Plan) {
+	ctx := b.Context()
+	w, err := trace.NewWalker(ctx, c, g, logical.Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	net := w.Network(g.Zones[0])
+	var starts []logical.Start
+	_, err = plan.Run(ctx, func(ctx context.Context, from, to topology.Match, q reach.Question) (reach.Cause, error) {
+		p, err := w.Packet(from, to, q.Protocol, q.SourcePort, q.Port, 4)
+		if err != nil {
+			return reach.Cause{}, err
+		}
+		rounds, _, err := w.Rounds(ctx, from, p, netip.AddrPort{})
+		if err != nil {
+			return reach.Cause{}, err
+		}
+		port, err := net.Port(ctx, from.Port.Name)
+		starts = append(starts, logical.Start{Port: port, Packet: rounds[0].Forward.Packet})
+		return reach.Cause{Outcome: rounds[0].Outcome()}, err
+	}, reach.Options{Workers: 1})
+	if err != nil {
+		b.Fatal(err)
+	}
+	engine := logical.New(net, logical.Options{Assume: true})
+	b.ResetTimer()
+	before, ways := processorTime(b), 0
+	for b.Loop() {
+		for _, s := range starts {
+			if _, err := engine.Follow(ctx, s, nil, nil); err != nil {
+				b.Fatal(err)
+			}
+		}
+		ways += len(starts)
+	}
+	b.ReportMetric(float64(ways)/(processorTime(b)-before).Seconds(), "ways/core/s")
 }
 
 // processorTime is what this process has used so far, on all cores.
