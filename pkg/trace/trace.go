@@ -54,6 +54,9 @@ func (t *tracer) answer(ctx context.Context, ask *question, should *journey.Walk
 	v, by := &answer.Verdict, should.Verdict
 	if v.Outcome == by.Outcome && v.Stage == by.Stage { // they agree: what the logical flows rest on, the nodes' do
 		v.Rule, v.Near, v.Allowed, v.WhyNot = by.Rule, by.Near, by.Allowed, by.WhyNot
+		if strings.HasPrefix(by.Cause, v.Cause) {
+			v.Cause = by.Cause
+		}
 	}
 	return differ(would, should)
 }
