@@ -236,14 +236,19 @@ func questions(t lab.Topology) []question {
 func TestPackets(t *testing.T) {
 	for _, topology := range []lab.Topology{lab.OVNKubernetes(), lab.KubeOVN()} {
 		t.Run(topology.Name, func(t *testing.T) {
-			l := labtest.Shared(t, topology)
-			seed := rand.Uint64()
-			t.Logf("seed %d", seed)
-			all := questions(topology)
-			rand.New(rand.NewPCG(seed, 0)).Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
-			compare(t, l.State, all[:min(len(all), 60)])
+			drawn(t, labtest.Shared(t, topology))
 		})
 	}
+}
+
+// drawn compares some of the questions of a lab.
+func drawn(t *testing.T, l *lab.Lab) {
+	t.Helper()
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	all := questions(l.Topology)
+	rand.New(rand.NewPCG(seed, 0)).Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+	compare(t, l.State, all[:min(len(all), 60)])
 }
 
 func compare(t *testing.T, l *lab.State, all []question) {

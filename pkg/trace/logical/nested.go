@@ -27,10 +27,10 @@ func (w *walker) nested(in *instruction) control {
 	switch name {
 	case "arp":
 		child.makeARP()
-		w.end(journey.Consumed, Resolving, nil)
+		return w.await(child, in)
 	case "nd_ns":
 		child.makeSolicitation()
-		w.end(journey.Consumed, Resolving, nil)
+		return w.await(child, in)
 	case "nd_na", "nd_na_router":
 		child.makeAdvertisement()
 		w.end(journey.Consumed, Answering, nil)
@@ -46,6 +46,14 @@ func (w *walker) nested(in *instruction) control {
 	}
 	w.body(child, in)
 	return proceed
+}
+
+// await ends the packet's way: it waits for the answer of a question. Since 24.03 flows send it on besides, to no MAC
+// address, which nobody takes.
+func (w *walker) await(question *walker, in *instruction) control {
+	w.end(journey.Consumed, Resolving, nil)
+	w.body(question, in)
+	return stop
 }
 
 // body runs the body of a nested action on its packet.

@@ -169,8 +169,10 @@ func ends(w *Way) []string {
 }
 
 // What labs with packets have not: each has one way, known from the manual pages.
-func TestRare(t *testing.T) {
-	l := labtest.Own(t, rareTopology(), lab.Options{})
+func TestRare(t *testing.T) { testRare(t, lab.Options{}) }
+
+func testRare(t *testing.T, o lab.Options) {
+	l := labtest.Own(t, rareTopology(), o)
 	bindAll(t, l)
 	net := open(t, l.SB())
 	t.Run("every choice", func(t *testing.T) { testEvery(t, net) })
