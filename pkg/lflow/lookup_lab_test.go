@@ -353,3 +353,7 @@ func (n names) PortName(key uint64) (string, bool) {
 }
 
 func (n names) Resident(port string) bool { return n.resident(port) }
+
+func symbolsOf(n *lflow.Network) *expr.Symbols {
+	return expr.SymbolsOf(expr.Profile{Version: n.Version()})
+}
