@@ -121,7 +121,8 @@ func (o *reachOptions) run(ctx context.Context, args []string) (err error) {
 	if err := render.Reach(o.stdout, o.style(o.stdout), format, doc, render.ReachView{Notes: notes, Next: o.next(result)}); err != nil {
 		return fmt.Errorf("standard output: %w", err)
 	}
-	return reachVerdict(result.Expect, len(c.Problems) > 0 || g.Failed())
+	dark := result.Summary.Pairs > 0 && result.Summary.Unknown == result.Summary.Pairs
+	return reachVerdict(result.Expect, dark || len(c.Problems) > 0 || g.Failed())
 }
 
 // sides puts the arguments to the side that they belong to.

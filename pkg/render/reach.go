@@ -354,7 +354,10 @@ func (p *reachPrinter) refusals(policies, bundles int) {
 		p.put(0, 2, Span{refusal.Policy, Title}, Span{Text: "  " + count(refusal.Pairs, "pair")})
 		for _, c := range refusal.Causes {
 			text := Span{causeText(c.Cause), outcomeLook(c.Outcome)}
-			if !strings.HasPrefix(text.Text, string(c.Outcome)) {
+			switch {
+			case text.Text == refusal.Policy: // there is no object, and the title says it
+				text.Text = string(c.Outcome)
+			case !strings.HasPrefix(text.Text, string(c.Outcome)):
 				text.Text = string(c.Outcome) + ": " + text.Text
 			}
 			p.put(2, 4, text)
