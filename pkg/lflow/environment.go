@@ -21,11 +21,18 @@ type environment struct {
 }
 
 func newEnvironment(ctx context.Context, d *Datapath, r Resident) *environment {
+	e := new(environment)
+	e.reset(ctx, d, r)
+	return e
+}
+
+// reset makes the environment that of another packet.
+func (e *environment) reset(ctx context.Context, d *Datapath, r Resident) {
 	inside, err := d.contents(ctx)
 	if err != nil {
 		inside = &contents{}
 	}
-	return &environment{ctx: ctx, net: d.net, inside: inside, resident: r}
+	*e = environment{ctx: ctx, net: d.net, inside: inside, resident: r}
 }
 
 // PortName returns the name of a port or multicast group of the datapath.

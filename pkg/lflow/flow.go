@@ -90,18 +90,39 @@ func (n *Network) Lookup(ctx context.Context, t Table, p *flow.Flow, resident Re
 	if err != nil {
 		return Hit{}, err
 	}
-	env := newEnvironment(ctx, t.Datapath, resident)
-	candidates, err := v.candidates(env, p)
-	if err != nil {
+	if f := v.only.Load(); f != nil {
+		return Hit{Flow: f}, nil
+	}
+	s := searches.Get().(*search)
+	defer searches.Put(s)
+	s.environment.reset(ctx, t.Datapath, resident)
+	if err := s.find(v, &s.environment, p); err != nil {
 		return Hit{}, err
 	}
+	h, err := n.first(s, t, p)
+	if err == nil && h.Flow != nil {
+		v.settle(h.Flow)
+	}
+	return h, err
+}
+
+// A search is the memory that a look needs, to be used again.
+type search struct {
+	environment
+	candidates
+}
+
+var searches = sync.Pool{New: func() any { return new(search) }}
+
+// first finds the flow that is hit among the candidates of a search.
+func (n *Network) first(s *search, t Table, p *flow.Flow) (Hit, error) {
 	var h Hit
 	for {
-		e := candidates.next()
+		e := s.next()
 		if e == nil || h.Flow != nil && e.priority < h.Flow.Row.Priority {
 			break
 		}
-		f, err := n.hits(env, e, p, t.Chassis)
+		f, err := n.hits(&s.environment, e, p, t.Chassis)
 		switch {
 		case err != nil:
 			return Hit{}, err
@@ -171,6 +192,9 @@ func inOrder(a, b *entry) int {
 
 // hits returns the flow of an entry if a packet hits it, or if that cannot be told since it is not understood.
 func (n *Network) hits(env *environment, e *entry, p *flow.Flow, c *Chassis) (*Flow, error) {
+	if e.flow.Load() != nil {
+		return n.hitsUnderstood(env, e, p, c)
+	}
 	if condition, err := n.parse(e); err == nil {
 		holds, err := condition.Holds(p, env)
 		switch {
@@ -180,6 +204,11 @@ func (n *Network) hits(env *environment, e *entry, p *flow.Flow, c *Chassis) (*F
 			return nil, nil
 		}
 	}
+	return n.hitsUnderstood(env, e, p, c)
+}
+
+// hitsUnderstood is hits for a flow that is known in full, or has to be.
+func (n *Network) hitsUnderstood(env *environment, e *entry, p *flow.Flow, c *Chassis) (*Flow, error) {
 	f, err := n.understood(env.ctx, e, c)
 	if err != nil || f.err != nil {
 		return f, err

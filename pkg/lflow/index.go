@@ -76,39 +76,64 @@ func appendOnce(list []int32, i int32) []int32 {
 	return append(list, i)
 }
 
-// candidates are flows that a packet may hit.
-type candidates []candidateList
+// candidates are flows that a packet may hit, in lists by falling priority.
+type candidates struct {
+	lists []candidateList
+	space [24]candidateList // of the lists, as long as they are few
+}
 
 type candidateList struct {
 	table *table
 	left  []int32
 }
 
-// candidates returns the flows of the view that the packet may hit.
-func (v *view) candidates(env *environment, p *flow.Flow) (candidates, error) {
-	var c candidates
+// find puts the flows of the view that the packet may hit into the candidates.
+func (c *candidates) find(v *view, env *environment, p *flow.Flow) error {
+	c.lists = c.space[:0]
 	for _, t := range v.tables {
 		c.add(t, t.rest)
 		for i := range t.fields {
-			if err := t.fields[i].find(env, p, func(list []int32) { c.add(t, list) }); err != nil {
-				return nil, err
+			if err := c.findBy(t, &t.fields[i], env, p); err != nil {
+				return err
 			}
 		}
 	}
-	return c, nil
+	return nil
 }
 
 func (c *candidates) add(t *table, list []int32) {
 	if len(list) > 0 {
-		*c = append(*c, candidateList{t, list})
+		c.lists = append(c.lists, candidateList{t, list})
 	}
 }
 
+// findBy adds the flows of a table whose key is the packet's.
+func (c *candidates) findBy(t *table, f *indexed, env *environment, p *flow.Flow) error {
+	v := f.ref.Get(p)
+	if !f.ref.Symbol.IsString() {
+		c.add(t, f.byValue[number{v.Hi & f.mask.hi, v.Lo & f.mask.lo}])
+		return nil
+	}
+	name, ok := env.PortName(v.Lo)
+	if !ok {
+		return nil
+	}
+	c.add(t, f.byPort[name])
+	if len(f.byGroup) == 0 {
+		return nil
+	}
+	groups, err := env.groupsOf(name)
+	for _, g := range groups {
+		c.add(t, f.byGroup[g])
+	}
+	return err
+}
+
 // next takes the flow of the highest priority; nil if there is none left. A flow that is in two lists comes once.
-func (c candidates) next() *entry {
+func (c *candidates) next() *entry {
 	var best *entry
-	for i := range c {
-		l := &c[i]
+	for i := range c.lists {
+		l := &c.lists[i]
 		if len(l.left) == 0 {
 			continue
 		}
@@ -119,32 +144,10 @@ func (c candidates) next() *entry {
 	if best == nil {
 		return nil
 	}
-	for i := range c {
-		if l := &c[i]; len(l.left) > 0 && l.table.entries[l.left[0]] == best {
+	for i := range c.lists {
+		if l := &c.lists[i]; len(l.left) > 0 && l.table.entries[l.left[0]] == best {
 			l.left = l.left[1:]
 		}
 	}
 	return best
-}
-
-// find calls found with the flows whose key is the packet's.
-func (f *indexed) find(env *environment, p *flow.Flow, found func([]int32)) error {
-	v := f.ref.Get(p)
-	if !f.ref.Symbol.IsString() {
-		found(f.byValue[number{v.Hi & f.mask.hi, v.Lo & f.mask.lo}])
-		return nil
-	}
-	name, ok := env.PortName(v.Lo)
-	if !ok {
-		return nil
-	}
-	found(f.byPort[name])
-	if len(f.byGroup) == 0 {
-		return nil
-	}
-	groups, err := env.groupsOf(name)
-	for _, g := range groups {
-		found(f.byGroup[g])
-	}
-	return err
 }

@@ -2,6 +2,7 @@ package lflow
 
 import (
 	"encoding/binary"
+	"net"
 	"net/netip"
 	"strconv"
 	"strings"
@@ -160,9 +161,12 @@ func isWord(s string) bool {
 // parseAddress reads an IPv4, IPv6 or Ethernet address, the former perhaps with the length of a prefix.
 func parseAddress(text string) (value, mask number, ok bool) {
 	address, length, prefix := strings.Cut(text, "/")
-	if len(address) == 17 && address[2] == ':' && address[5] == ':' {
-		mac, err := strconv.ParseUint(strings.ReplaceAll(address, ":", ""), 16, 48)
-		return number{0, mac}, allBits, err == nil && !prefix
+	if digits := strings.ReplaceAll(address, ":", ""); len(address) == 17 && len(digits) == 12 {
+		mac, err := net.ParseMAC(address)
+		if err != nil || prefix {
+			return number{}, number{}, false
+		}
+		return number{0, uint64(mac[0])<<40 | uint64(binary.BigEndian.Uint32(mac[1:]))<<8 | uint64(mac[5])}, allBits, true
 	}
 	a, err := netip.ParseAddr(address)
 	if err != nil || a.Zone() != "" {

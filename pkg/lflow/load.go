@@ -252,7 +252,17 @@ func pipelineIndex(pipeline string) int {
 }
 
 // A view is a table as one datapath has it: the flows of all owners.
-type view struct{ tables []*table }
+type view struct {
+	tables []*table
+	only   atomic.Pointer[Flow] // the flow that every packet hits; nil if there is none, or it was not read
+}
+
+// settle remembers a flow that every packet hits, whatever its chassis.
+func (v *view) settle(f *Flow) {
+	if len(v.tables) == 1 && len(v.tables[0].entries) == 1 && f.Row.Match == always && f.needs == nil && !hasTemplate(&f.Row) {
+		v.only.Store(f)
+	}
+}
 
 // view returns a table of a datapath.
 func (n *Network) view(ctx context.Context, t Table) (*view, error) {
