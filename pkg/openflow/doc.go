@@ -5,11 +5,14 @@
 //
 //   - matches and actions (ovs-fields(7), ovs-actions(7)): [ParseMatch],
 //     [ParseActions]
-//   - the lines of dump-flows, dump-groups, dump-ports-desc and dump-tlv-map
+//   - dump-flows, dump-groups, dump-meters, dump-ports-desc and dump-tlv-map,
+//     as whole dumps and line by line: [ParseDump], [ParseFlowEntry] and so on
+//   - fdb/show, dpctl/dump-flows and dpctl/dump-conntrack, likewise
 //   - the reply of ofproto/trace and ofproto/trace-packet-out: [ParseTrace]
 //
 // Dialects are kept: an action read as load is printed as load, one read as
-// set_field as set_field.
+// set_field as set_field. What was read prints as it was, byte by byte; colours
+// are taken out before, and put back after, by [StripColors].
 //
 // # What is executed
 //

@@ -129,3 +129,64 @@ func TestSwitchDescriptions(t *testing.T) {
 		t.Errorf("ParsePortDescs = %q", ports)
 	}
 }
+
+// TestParseDump reads whole dumps and must write each of their lines again.
+func TestParseDump(t *testing.T) {
+	files, err := filepath.Glob("testdata/dump/*.txt")
+	if err != nil || len(files) < 11 {
+		t.Fatalf("%d dumps, %v", len(files), err)
+	}
+	for _, file := range files {
+		b, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		roundTrip(t, file, string(b))
+	}
+}
+
+// roundTrip parses a dump, compares what it prints with the text line by line,
+// and returns the number of lines that are equal.
+func roundTrip(t *testing.T, what, text string) int {
+	t.Helper()
+	plain, colors := StripColors(text)
+	d, err := ParseDump(plain)
+	if err != nil {
+		t.Errorf("%s: %v", what, err)
+	}
+	return compareLines(t, what, colors.Apply(d.String()), text)
+}
+
+func compareLines(t *testing.T, what, got, want string) int {
+	t.Helper()
+	printed, equal := strings.Split(got, "\n"), 0
+	for i, line := range strings.Split(strings.TrimSuffix(want, "\n"), "\n") {
+		if i >= len(printed) || printed[i] != line {
+			t.Errorf("%s, line %d\n got %q\nwant %q", what, i+1, strings.Join(printed[min(i, len(printed)):min(i+1, len(printed))], ""), line)
+			break
+		}
+		equal++
+	}
+	if len(printed) != strings.Count(want, "\n")+1 {
+		t.Errorf("%s: %d lines became %d", what, strings.Count(want, "\n"), len(printed)-1)
+	}
+	return equal
+}
+
+func TestParseDumpErrors(t *testing.T) {
+	for _, c := range []struct{ in, err string }{
+		{"nonsense\n", `unknown keyword nonsense at offset 0 near "nonsense\n"`},
+		{"OFPST_FLOW reply (xid=0x2):\n table=0, ip,nonesuch=1 actions=drop\n", `unknown field nonesuch at offset 41 near "nonesuch=1 actions=drop\n"`},
+		{"recirc_id(0),eth(src=1, packets:0, bytes:0, used:never, actions:1", `missing ) at offset 16 near "(src=1, packets:0, bytes:0, used:never, …"`},
+		{"recirc_id(0), packets:x, bytes:0, used:never, actions:1", `bad number "x" at offset 14 near "packets:x, bytes:0, used:never, actions:…"`},
+		{"tcp,orig=(src=10.0.0.1,dst=x),reply=()", `bad address "x" at offset 4 near "orig=(src=10.0.0.1,dst=x),reply=()"`},
+		{" port  VLAN  MAC  Age\n 1 2 3\n", `port, VLAN, MAC and age expected at offset 22 near " 1 2 3\n"`},
+		{"meter=1 bands=\ntype=drop rate=x\n", `bad number "x" at offset 25 near "rate=x\n"`},
+		{" 1(eth0): addr:00:00:00:00:00:01\n     nonesuch: 0\n", `property of a port expected at offset 33 near "     nonesuch: 0\n"`},
+		{"NXT_TLV_TABLE_REPLY (xid=0x2):\n nothing\n", `table of tunnel options expected at offset 31 near " nothing\n"`},
+	} {
+		if _, err := ParseDump(c.in); err == nil || err.Error() != c.err {
+			t.Errorf("ParseDump(%q)\n got %v\nwant %s", c.in, err, c.err)
+		}
+	}
+}

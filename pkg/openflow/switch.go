@@ -1,6 +1,7 @@
 package openflow
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/ovnctl/ovnctl/pkg/flow"
@@ -20,19 +21,70 @@ type TLV struct {
 func ParseTLVMap(text string) []TLV {
 	var list []TLV
 	for line := range strings.Lines(text) {
-		f := strings.Fields(line)
-		if len(f) != 4 {
-			continue
-		}
-		class, err1 := number(f[0], 16, 0)
-		kind, err2 := number(f[1], 8, 0)
-		length, err3 := number(f[2], 8, 0)
-		field, ok := flow.Lookup(f[3])
-		if err1 == nil && err2 == nil && err3 == nil && ok {
-			list = append(list, TLV{uint16(class), uint8(kind), int(length), field})
+		if t, ok := parseTLV(line); ok {
+			list = append(list, t)
 		}
 	}
 	return list
+}
+
+func parseTLV(line string) (TLV, bool) {
+	f := strings.Fields(line)
+	if len(f) != 4 {
+		return TLV{}, false
+	}
+	class, err1 := number(f[0], 16, 0)
+	kind, err2 := number(f[1], 8, 0)
+	length, err3 := number(f[2], 8, 0)
+	field, ok := flow.Lookup(f[3])
+	return TLV{uint16(class), uint8(kind), int(length), field}, err1 == nil && err2 == nil && err3 == nil && ok
+}
+
+// String writes the line as dump-tlv-map does, without the space before it.
+func (t TLV) String() string {
+	return fmt.Sprintf("%6s  %4s  %6d  %s", hexadecimal(uint64(t.Class)), hexadecimal(uint64(t.Type)), t.Length, t.Field)
+}
+
+// hexadecimal writes a number as printf(3)'s %#x does.
+func hexadecimal(n uint64) string { return flow.Uint(n).Hex() }
+
+// A TLVTable is the body of what dump-tlv-map prints.
+type TLVTable struct {
+	MaxSpace  int // bytes of options that there is room for
+	MaxFields int
+	Space     int // bytes that the options of the table take
+	TLVs      []TLV
+}
+
+const tlvHeading = " mapping table:\n  class  type  length  match field\n ------  ----  ------  --------------\n"
+
+// String writes the table as dump-tlv-map does.
+func (t TLVTable) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, " max option space=%d max fields=%d\n allocated option space=%d\n\n%s", t.MaxSpace, t.MaxFields, t.Space, tlvHeading)
+	for _, tlv := range t.TLVs {
+		b.WriteString(" " + tlv.String() + "\n")
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+func parseTLVTable(text string) (TLVTable, error) {
+	var t TLVTable
+	_, err := fmt.Sscanf(text, " max option space=%d max fields=%d\n allocated option space=%d\n", &t.MaxSpace, &t.MaxFields, &t.Space)
+	_, rows, ok := strings.Cut(text, tlvHeading)
+	if err != nil || !ok {
+		return t, fault(0, "table of tunnel options expected")
+	}
+	at := len(text) - len(rows)
+	for line := range strings.Lines(rows) {
+		tlv, ok := parseTLV(line)
+		if !ok {
+			return t, fault(at, "class, type, length and field expected")
+		}
+		t.TLVs = append(t.TLVs, tlv)
+		at += len(line)
+	}
+	return t, nil
 }
 
 // A PortDesc is a port of a bridge: a paragraph of ovs-ofctl dump-ports-desc.
@@ -41,34 +93,97 @@ type PortDesc struct {
 	Addr   string      // Ethernet address
 	Config []string    // "PORT_DOWN"; none for 0
 	State  []string    // "LIVE", "LINK_DOWN"; none for 0
+
+	// What the link does, can do, and its other end says: "10GB-FD", "COPPER"; none where it is not known.
+	Current, Advertised, Supported, Peer []string
+	Speed, MaxSpeed                      uint32 // Mb/s; 0: not known
 }
 
 // ParsePortDescs reads what dump-ports-desc (or show) prints.
 func ParsePortDescs(text string) []PortDesc {
 	var list []PortDesc
 	for line := range strings.Lines(text) {
-		line = strings.TrimSpace(line)
-		if head, addr, ok := strings.Cut(line, "): addr:"); ok {
-			number, name, _ := strings.Cut(head, "(")
-			port, err := flow.ParsePort(number)
-			if err != nil || port.Name != "" {
-				continue
-			}
-			port.Name = name
-			list = append(list, PortDesc{Port: port, Addr: addr})
-			continue
-		}
-		key, value, _ := strings.Cut(line, ":")
-		words := strings.Fields(value)
-		if len(list) == 0 || len(words) == 1 && words[0] == "0" {
-			continue
-		}
-		switch last := &list[len(list)-1]; key {
-		case "config":
-			last.Config = words
-		case "state":
-			last.State = words
+		if p, ok := portHead(line); ok {
+			list = append(list, p)
+		} else if len(list) > 0 {
+			list[len(list)-1].line(line)
 		}
 	}
 	return list
+}
+
+func portHead(line string) (PortDesc, bool) {
+	head, addr, ok := strings.Cut(strings.TrimSpace(line), "): addr:")
+	number, name, _ := strings.Cut(head, "(")
+	port, err := flow.ParsePort(number)
+	if !ok || err != nil || port.Name != "" {
+		return PortDesc{}, false
+	}
+	port.Name = name
+	return PortDesc{Port: port, Addr: addr}, true
+}
+
+// line reads a line below the port's first one, and reports whether it could.
+func (p *PortDesc) line(line string) bool {
+	key, value, _ := strings.Cut(strings.TrimSpace(line), ":")
+	if key == "speed" {
+		n, err := fmt.Sscanf(value, "%d Mbps now, %d Mbps max", &p.Speed, &p.MaxSpeed)
+		return n == 2 && err == nil
+	}
+	words := strings.Fields(value)
+	if len(words) == 1 && words[0] == "0" {
+		words = nil
+	}
+	for _, f := range p.lines() {
+		if f.key == key {
+			*f.words = words
+			return true
+		}
+	}
+	return false
+}
+
+// portLine is a line of the paragraph about a port.
+type portLine struct {
+	key    string
+	words  *[]string
+	always bool // printed as 0 where there is nothing
+}
+
+func (p *PortDesc) lines() []portLine {
+	return []portLine{{"config", &p.Config, true}, {"state", &p.State, true}, {"current", &p.Current, false},
+		{"advertised", &p.Advertised, false}, {"supported", &p.Supported, false}, {"peer", &p.Peer, false}}
+}
+
+func parsePortDesc(text string) (PortDesc, error) {
+	head, rest, _ := strings.Cut(text, "\n")
+	p, ok := portHead(head)
+	if !ok {
+		return p, fault(0, "port expected")
+	}
+	at := len(head) + 1
+	for line := range strings.Lines(rest) {
+		if !p.line(line) {
+			return p, fault(at, "property of a port expected")
+		}
+		at += len(line)
+	}
+	return p, nil
+}
+
+// String writes the paragraph as dump-ports-desc does, without the space before
+// it.
+func (p PortDesc) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s(%s): addr:%s\n", flow.PortID{Number: p.Port.Number}, p.Port.Name, p.Addr)
+	for _, f := range p.lines() {
+		switch {
+		case len(*f.words) > 0:
+			fmt.Fprintf(&b, "     %-11s %s\n", f.key+":", strings.Join(*f.words, " "))
+		case f.always:
+			fmt.Fprintf(&b, "     %-11s 0\n", f.key+":")
+		}
+	}
+	fmt.Fprintf(&b, "     speed: %d Mbps now, %d Mbps max", p.Speed, p.MaxSpeed)
+	return b.String()
 }

@@ -39,8 +39,9 @@ type Recirc struct {
 	Conntrack bool   // it comes from ct; else from a bond, a group's hash or MPLS
 	CTState   uint32 // which the trace supposes
 	Default   bool   // ct_state is the default: no --ct-next was left for it
-	NATBefore string // addresses and ports before and after the translation which
-	NATAfter  string // the trace supposes; "" if there is none
+	NAT       bool   // the trace supposes that addresses or ports were translated
+	NATBefore string // them before and after that; "" if there is nothing to translate to
+	NATAfter  string
 }
 
 // A NodeKind is the kind of a line of a trace.
@@ -110,7 +111,7 @@ func ParseTrace(text string) (*Trace, error) {
 	}
 	r := reader{trace: &Trace{}}
 	for line := range strings.Lines(text) {
-		r.line(strings.TrimRight(line, " \t\r\n"))
+		r.line(strings.TrimRight(line, "\r\n"))
 	}
 	if len(r.trace.Passes) == 0 {
 		return nil, ErrNoTrace
@@ -136,7 +137,8 @@ const (
 	afterResult                  // below "Datapath actions:"
 )
 
-func (r *reader) line(line string) {
+func (r *reader) line(raw string) {
+	line := strings.TrimRight(raw, " \t")
 	if strings.HasPrefix(line, "=====") {
 		if r.state == inHeader {
 			r.state = outside
@@ -168,6 +170,8 @@ func (r *reader) line(line string) {
 	case strings.HasPrefix(line, "bridge(") && (r.pass == nil || r.state == afterResult || r.recirc != nil):
 		r.begin()
 		r.add(line)
+	case r.state == inTree && strings.HasPrefix(strings.TrimSpace(line), "-> "):
+		r.add(raw) // a reason may be empty
 	case r.state == inTree || strings.HasPrefix(line, "bridge("):
 		r.add(line)
 	case r.state == afterResult:
@@ -232,6 +236,7 @@ func (r *Recirc) line(line string) {
 		return
 	}
 	line = strings.TrimSpace(line)
+	r.NAT = r.NAT || strings.HasPrefix(line, "Replacing src/dst")
 	if s, ok := strings.CutPrefix(line, "Initial flow: "); ok {
 		r.NATBefore = s
 	}

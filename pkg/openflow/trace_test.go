@@ -44,6 +44,7 @@ func TestParseTrace(t *testing.T) {
 		if n := strings.Count(text, "\nFlow: ") + 1; n != len(tr.Passes) {
 			t.Errorf("%s: %d passes, want %d", file, len(tr.Passes), n)
 		}
+		compareLines(t, file, tr.String(), text)
 		count := 0
 		for _, p := range tr.Passes {
 			count += checkNodes(t, file, p.Roots)

@@ -1,0 +1,239 @@
+package openflow
+
+import (
+	"net/netip"
+	"strconv"
+	"strings"
+
+	"github.com/ovnctl/ovnctl/pkg/flow"
+)
+
+// A Connection is an entry of connection tracking: a line of ovs-appctl
+// dpctl/dump-conntrack (ovs-dpctl(8)).
+type Connection struct {
+	Proto       string // "tcp", "udp", "icmp", "icmpv6", "sctp", or a number
+	Orig, Reply Tuple  // the packet that made it, and the one that answers
+	Start, Stop string // with -s: when, as it is written
+	ID          *uint32
+	Zone        uint16
+	Status      *string // with -m: "SEEN_REPLY|CONFIRMED", "0"
+	Timeout     *uint32 // with -s: seconds until it is forgotten
+	Mark        uint32
+	Labels      flow.Value
+	State       Attrs // protoinfo: state=ESTABLISHED
+	Helper      string
+	Parent      *Tuple // of a related connection
+	parent      string // "parent", in Open vSwitch 2.x "master"
+	More        Attrs  // what later versions add
+}
+
+// A Tuple is what connection tracking knows a packet by. Ports are those of
+// TCP, UDP and SCTP; ICMP has an identifier in their place, and its type and
+// code with -m or where it is verbose.
+type Tuple struct {
+	Src, Dst         netip.Addr
+	SrcPort, DstPort uint16
+	ICMP             *ICMPTuple
+	Packets, Bytes   uint64 // with -s; 0: not counted
+}
+
+// An ICMPTuple is what ICMP has for ports.
+type ICMPTuple struct {
+	ID         uint16
+	Type, Code uint8
+	Brief      bool // only the identifier was written
+}
+
+// ParseConnection reads a line of dpctl/dump-conntrack.
+func ParseConnection(line string) (Connection, error) {
+	var c Connection
+	line = strings.TrimSpace(line)
+	if len(line) > maxActions {
+		return c, &SyntaxError{Text: line, Msg: "connection too long"}
+	}
+	list, err := parseAttrs(line, 0)
+	if err != nil {
+		return c, in(err, line)
+	}
+	if len(list) < 3 || list[0].Name != "" || list[0].open != 0 || list[0].Value == "" || list[1].Name != "orig" || list[2].Name != "reply" {
+		return c, &SyntaxError{Text: line, Msg: "proto,orig=(…),reply=(…) expected"}
+	}
+	c.Proto = list[0].Value
+	at := len(c.Proto) + 1
+	for _, a := range list[1:] {
+		if err := c.attr(a); err != nil {
+			return c, in(within(err, at), line)
+		}
+		at += len(a.String()) + 1
+	}
+	return c, nil
+}
+
+func (c *Connection) attr(a Attr) (err error) {
+	var n uint64
+	switch a.Name {
+	case "orig":
+		c.Orig, err = parseTuple(a)
+	case "reply":
+		c.Reply, err = parseTuple(a)
+	case "start":
+		c.Start = a.Value
+	case "stop":
+		c.Stop = a.Value
+	case "id":
+		c.ID, err = optional(a.Value)
+	case "zone":
+		n, err = number(a.Value, 16, 0)
+		c.Zone = uint16(n)
+	case "status":
+		c.Status = &a.Value
+	case "timeout":
+		c.Timeout, err = optional(a.Value)
+	case "mark":
+		n, err = number(a.Value, 32, 0)
+		c.Mark = uint32(n)
+	case "labels":
+		field, _ := flow.Lookup("ct_label")
+		c.Labels, _, err = field.ParseValue(a.Value)
+		err = within(err, 0)
+	case "protoinfo":
+		c.State = append(Attrs{}, a.List...)
+	case "helper":
+		c.Helper = a.Value
+	case "parent", "master":
+		c.parent = a.Name
+		c.Parent = new(Tuple)
+		*c.Parent, err = parseTuple(a)
+	default:
+		c.More = append(c.More, a)
+		return nil
+	}
+	return err
+}
+
+func optional(s string) (*uint32, error) {
+	n, err := number(s, 32, 0)
+	u := uint32(n)
+	return &u, err
+}
+
+func parseTuple(a Attr) (Tuple, error) {
+	var t Tuple
+	icmp := ICMPTuple{Brief: true}
+	for _, part := range a.List {
+		var n uint64
+		var err error
+		switch part.Name {
+		case "src":
+			t.Src, err = tupleAddr(part.Value)
+		case "dst":
+			t.Dst, err = tupleAddr(part.Value)
+		case "sport":
+			n, err = number(part.Value, 16, 0)
+			t.SrcPort = uint16(n)
+		case "dport":
+			n, err = number(part.Value, 16, 0)
+			t.DstPort = uint16(n)
+		case "id":
+			n, err = number(part.Value, 16, 0)
+			icmp.ID, t.ICMP = uint16(n), &icmp
+		case "type":
+			n, err = number(part.Value, 8, 0)
+			icmp.Type, icmp.Brief = uint8(n), false
+		case "code":
+			n, err = number(part.Value, 8, 0)
+			icmp.Code = uint8(n)
+		case "packets":
+			t.Packets, err = number(part.Value, 64, 0)
+		case "bytes":
+			t.Bytes, err = number(part.Value, 64, 0)
+		default:
+			return t, fault(0, "unknown part of a tuple "+part.String())
+		}
+		if err != nil {
+			return t, err
+		}
+	}
+	return t, nil
+}
+
+func tupleAddr(s string) (netip.Addr, error) {
+	a, err := netip.ParseAddr(s)
+	if err != nil || a.Zone() != "" {
+		return a, fault(0, "bad address "+strconv.Quote(s))
+	}
+	return a, nil
+}
+
+// String writes the line as dpctl/dump-conntrack does.
+func (c Connection) String() string {
+	var b strings.Builder
+	add := func(ok bool, texts ...string) {
+		for _, s := range texts {
+			if ok {
+				b.WriteString(s)
+			}
+		}
+	}
+	b.WriteString(c.Proto + ",orig=(" + c.Orig.String() + "),reply=(" + c.Reply.String() + ")")
+	add(c.Start != "", ",start=", c.Start)
+	add(c.Stop != "", ",stop=", c.Stop)
+	if c.ID != nil {
+		add(true, ",id=", decimal(uint64(*c.ID)))
+	}
+	add(c.Zone != 0, ",zone=", decimal(uint64(c.Zone)))
+	if c.Status != nil {
+		add(true, ",status=", *c.Status)
+	}
+	if c.Timeout != nil {
+		add(true, ",timeout=", decimal(uint64(*c.Timeout)))
+	}
+	add(c.Mark != 0, ",mark=", decimal(uint64(c.Mark)))
+	add(!c.Labels.IsZero(), ",labels=", c.Labels.Hex())
+	add(c.State != nil, ",protoinfo=(", c.State.String(), ")")
+	add(c.Helper != "", ",helper=", c.Helper)
+	if c.Parent != nil {
+		add(true, ",", c.parentName(), "=(", c.Parent.String(), ")")
+	}
+	add(c.More != nil, ",", c.More.String())
+	return b.String()
+}
+
+func (c Connection) parentName() string {
+	if c.parent == "" {
+		return "parent"
+	}
+	return c.parent
+}
+
+// String writes the tuple as dpctl/dump-conntrack does.
+func (t Tuple) String() string {
+	s := "src=" + printAddr(t.Src) + ",dst=" + printAddr(t.Dst)
+	switch {
+	case t.ICMP == nil:
+		s += ",sport=" + decimal(uint64(t.SrcPort)) + ",dport=" + decimal(uint64(t.DstPort))
+	case t.ICMP.Brief:
+		s += ",id=" + decimal(uint64(t.ICMP.ID))
+	default:
+		s += ",id=" + decimal(uint64(t.ICMP.ID)) + ",type=" + decimal(uint64(t.ICMP.Type)) + ",code=" + decimal(uint64(t.ICMP.Code))
+	}
+	if t.Packets != 0 || t.Bytes != 0 {
+		s += ",packets=" + decimal(t.Packets) + ",bytes=" + decimal(t.Bytes)
+	}
+	return s
+}
+
+// printAddr writes an address as inet_ntop(3) does.
+func printAddr(a netip.Addr) string {
+	if !a.Is6() {
+		if !a.IsValid() {
+			return "0.0.0.0"
+		}
+		return a.String()
+	}
+	field, _ := flow.Lookup("ipv6_src")
+	b := a.As16()
+	return field.Print(flow.FromBytes(b[:]))
+}
+
+func decimal(n uint64) string { return strconv.FormatUint(n, 10) }

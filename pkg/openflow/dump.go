@@ -1,0 +1,187 @@
+package openflow
+
+import (
+	"fmt"
+	"strings"
+)
+
+// A Dump is what a dump command printed, entry by entry: the heads of the
+// switch's replies and what they list.
+type Dump []Entry
+
+// An Entry is a part of a dump: a [Reply], a [Heading], a [FlowEntry],
+// [GroupEntry], [MeterEntry], [PortDesc], [TLVTable], [FDBEntry],
+// [DatapathFlow] or [Connection]. String writes it as it was printed, without
+// the space before it.
+type Entry interface {
+	String() string
+	indent() string
+}
+
+func (Reply) indent() string        { return "" }
+func (Heading) indent() string      { return "" }
+func (FlowEntry) indent() string    { return " " }
+func (GroupEntry) indent() string   { return " " }
+func (MeterEntry) indent() string   { return "" }
+func (PortDesc) indent() string     { return " " }
+func (TLVTable) indent() string     { return "" }
+func (FDBEntry) indent() string     { return "" }
+func (DatapathFlow) indent() string { return "" }
+func (Connection) indent() string   { return "" }
+
+// A Reply is the head of an OpenFlow message: "OFPST_FLOW reply (OF1.5)
+// (xid=0x2):".
+type Reply struct {
+	Type    string // "OFPST_FLOW reply"
+	Version string // "1.5"; "" for OpenFlow 1.0
+	XID     uint32
+	Flags   string // "[more]": the next reply continues this one
+}
+
+// String writes the head as ovs-ofctl(8) does.
+func (r Reply) String() string {
+	s := r.Type
+	if r.Version != "" {
+		s += " (OF" + r.Version + ")"
+	}
+	s += fmt.Sprintf(" (xid=0x%x):", r.XID)
+	if r.Flags != "" {
+		s += " flags=" + r.Flags
+	}
+	return s
+}
+
+// parseReply reads the head of a message; false for other lines.
+func parseReply(line string) (Reply, bool) {
+	head, tail, ok := strings.Cut(line, " (xid=0x")
+	number16, flags, ok2 := strings.Cut(tail, "):")
+	if !ok || !ok2 || head == "" || head[0] < 'A' || head[0] > 'Z' {
+		return Reply{}, false
+	}
+	n, err := number("0x"+number16, 32, 0)
+	r := Reply{Type: head, XID: uint32(n)}
+	if kind, version, ok := strings.Cut(head, " (OF"); ok {
+		r.Type, r.Version = kind, strings.TrimSuffix(version, ")")
+	}
+	r.Flags = strings.TrimPrefix(flags, " flags=")
+	return r, err == nil && r.String() == line
+}
+
+// A Heading is a line above entries that says nothing of its own: the titles of
+// fdb/show, "flow-dump from the main thread:", or an empty line.
+type Heading string
+
+// String returns the line.
+func (h Heading) String() string { return string(h) }
+
+func heading(line string) bool {
+	return line == "" || strings.HasPrefix(line, "flow-dump from ") || fdbHeading(line)
+}
+
+func fdbHeading(line string) bool {
+	return len(line) < 80 && strings.EqualFold(strings.Join(strings.Fields(line), " "), "port VLAN MAC Age")
+}
+
+// ParseDump reads what ovs-ofctl dump-flows, dump-groups, dump-meters,
+// dump-ports-desc and dump-tlv-map, and ovs-appctl fdb/show, dpctl/dump-flows
+// and dpctl/dump-conntrack print, one or several of them. A line that is none
+// of theirs is a [*SyntaxError], and so is one without colours taken out, see
+// [StripColors].
+func ParseDump(text string) (Dump, error) {
+	p := dumpParser{text: text}
+	for p.pos < len(text) {
+		e, err := p.entry()
+		if err != nil {
+			return p.dump, in(within(err, p.start), text)
+		}
+		p.dump = append(p.dump, e)
+	}
+	return p.dump, nil
+}
+
+type dumpParser struct {
+	Reader
+	text       string
+	pos, start int // of the next line, and of the entry being read
+	reply      Reply
+	fdb        bool // below the titles of fdb/show
+	dump       Dump
+}
+
+// line returns the next line without moving past it.
+func (p *dumpParser) line() string {
+	line, _, _ := strings.Cut(p.text[p.pos:], "\n")
+	return line
+}
+
+func (p *dumpParser) next() string {
+	line := p.line()
+	p.pos = min(p.pos+len(line)+1, len(p.text))
+	return strings.TrimSuffix(line, "\r")
+}
+
+// paragraph returns the next line and those after it that continue it.
+func (p *dumpParser) paragraph(continues func(string) bool) string {
+	start := p.pos
+	end := start + len(p.line())
+	p.next()
+	for p.pos < len(p.text) && continues(p.line()) {
+		end = p.pos + len(p.line())
+		p.next()
+	}
+	return p.text[start:end]
+}
+
+func (p *dumpParser) entry() (Entry, error) {
+	p.start = p.pos
+	line := strings.TrimSuffix(p.line(), "\r")
+	if r, ok := parseReply(line); ok {
+		p.next()
+		p.reply, p.fdb = r, false
+		return r, nil
+	}
+	switch {
+	case heading(line):
+		p.next()
+		p.fdb = fdbHeading(line) || p.fdb && line != ""
+		return Heading(line), nil
+	case strings.HasPrefix(p.reply.Type, "NXT_TLV_TABLE"):
+		text := p.paragraph(func(line string) bool {
+			_, ok := parseReply(line)
+			return !ok
+		})
+		return parseTLVTable(text)
+	case strings.HasPrefix(line, "meter="):
+		return ParseMeterEntry(p.paragraph(func(line string) bool { return strings.HasPrefix(line, "type=") }))
+	case strings.Contains(line, "): addr:"):
+		return parsePortDesc(p.paragraph(func(line string) bool { return strings.HasPrefix(line, "     ") }))
+	}
+	p.next()
+	return p.oneLine(line)
+}
+
+// oneLine reads an entry that is a single line.
+func (p *dumpParser) oneLine(line string) (Entry, error) {
+	switch {
+	case p.fdb:
+		return ParseFDBEntry(line)
+	case strings.HasPrefix(line, " group_id="):
+		return ParseGroupEntry(line)
+	case strings.Contains(line, separator+"packets:"):
+		return ParseDatapathFlow(line)
+	case strings.Contains(line, ",orig=("):
+		return ParseConnection(line)
+	}
+	return p.FlowEntry(line)
+}
+
+// String writes the dump as it was printed.
+func (d Dump) String() string {
+	var b strings.Builder
+	for _, e := range d {
+		b.WriteString(e.indent())
+		b.WriteString(e.String())
+		b.WriteByte('\n')
+	}
+	return b.String()
+}

@@ -1,0 +1,54 @@
+package openflow
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/ovnctl/ovnctl/pkg/flow"
+)
+
+// An FDBEntry says behind which port of a bridge a MAC address is: a line of
+// ovs-appctl fdb/show (ovs-vswitchd(8)).
+type FDBEntry struct {
+	Port   flow.PortID
+	VLAN   uint16
+	MAC    string
+	Age    int  // seconds since it was seen
+	Static bool // entered by hand
+}
+
+// ParseFDBEntry reads a line of fdb/show.
+func ParseFDBEntry(line string) (FDBEntry, error) {
+	var e FDBEntry
+	words := strings.Fields(line)
+	if len(line) > maxMatch || len(words) != 4 {
+		return e, &SyntaxError{Text: line, Msg: "port, VLAN, MAC and age expected"}
+	}
+	var err error
+	if e.Port, err = flow.ParsePort(words[0]); err != nil {
+		return e, in(within(err, 0), line)
+	}
+	vlan, err := number(words[1], 16, 0)
+	if err != nil {
+		return e, in(err, line)
+	}
+	mac, _ := flow.Lookup("eth_src")
+	v, _, err := mac.ParseValue(words[2])
+	if err != nil || mac.Print(v) != words[2] {
+		return e, &SyntaxError{Text: line, Msg: "bad MAC address " + words[2]}
+	}
+	e.VLAN, e.MAC = uint16(vlan), words[2]
+	if e.Static = words[3] == "static"; !e.Static {
+		e.Age, err = atoi(words[3])
+	}
+	return e, in(err, line)
+}
+
+// String writes the line as fdb/show does.
+func (e FDBEntry) String() string {
+	age := "static"
+	if !e.Static {
+		age = fmt.Sprintf("%3d", e.Age)
+	}
+	return fmt.Sprintf("%5s  %4d  %s  %s", e.Port, e.VLAN, e.MAC, age)
+}

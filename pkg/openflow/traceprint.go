@@ -1,0 +1,98 @@
+package openflow
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/ovnctl/ovnctl/pkg/flow"
+)
+
+// String writes the trace as ofproto/trace does.
+func (t *Trace) String() string {
+	var b strings.Builder
+	for _, p := range t.Passes {
+		if p.Recirc != nil {
+			b.WriteString("\n\n" + p.Recirc.String() + "\n\n")
+		}
+		p.write(&b)
+	}
+	if s := b.String(); strings.HasSuffix(s, "\n") {
+		return s
+	}
+	b.WriteByte('\n')
+	return b.String()
+}
+
+var rule = strings.Repeat("=", 79)
+
+// String writes what stands between the rules around a recirculation, and the
+// rules.
+func (r *Recirc) String() string {
+	s := rule + "\nrecirc(" + hexadecimal(uint64(r.ID)) + ")"
+	switch {
+	case r.Conntrack && r.Default:
+		s += " - resume conntrack with default ct_state=trk|new (use --ct-next to customize)"
+	case r.Conntrack:
+		state, _ := flow.Lookup("ct_state")
+		s += " - resume conntrack with ct_state=" + state.Print(flow.Uint(uint64(r.CTState)))
+	}
+	if r.NAT {
+		s += "\nReplacing src/dst IP/ports to simulate NAT:\n Initial flow: " + r.NATBefore + "\n Modified flow: " + r.NATAfter
+	}
+	return s + "\n" + rule
+}
+
+func (p *Pass) write(b *strings.Builder) {
+	if p.FlowText != "" {
+		b.WriteString("Flow: " + p.FlowText + "\n")
+	}
+	writeNodes(b, p.Roots, 0)
+	b.WriteString("\nFinal flow: " + p.FinalText + "\nMegaflow: " + p.Megaflow + "\nDatapath actions: " + p.DatapathActions)
+	if p.Failure != "" {
+		b.WriteString("\nTranslation failed (" + p.Failure + "), packet is dropped.\n")
+	}
+	if len(p.SlowPath) > 0 {
+		b.WriteString("\nThis flow is handled by the userspace slow path because it:")
+	}
+	for _, reason := range p.SlowPath {
+		b.WriteString("\n  - " + reason + ".")
+	}
+}
+
+// writeNodes writes a list of nodes at a level, see tree.
+func writeNodes(b *strings.Builder, nodes []*Node, level int) {
+	for i, n := range nodes {
+		inner := level
+		indent := strings.Repeat("    ", level)
+		if i < len(nodes)-1 || n.Kind == NodeBucket || !n.opens() {
+			inner += 2
+			indent += "    "
+		}
+		if n.Kind == NodeBridge {
+			fmt.Fprintf(b, "\n%s%s\n%s%s\n", indent, n.Text, indent, strings.Repeat("-", len(n.Text)))
+		} else {
+			b.WriteString(indent + n.sign() + "\n")
+		}
+		writeNodes(b, n.Children, inner)
+	}
+}
+
+// sign returns the node's text with the signs of its kind.
+func (n *Node) sign() string {
+	switch n.Kind {
+	case NodeDetail:
+		return " -> " + n.Text
+	case NodeWarning:
+		return " >> " + n.Text
+	case NodeError:
+		return " >>>> " + n.Text + " <<<<"
+	case NodeTable:
+		if n.Step == nil {
+			return "--. " + n.Text
+		}
+		if n.Step.Table < 10 {
+			return " " + n.Text
+		}
+	}
+	return n.Text
+}
