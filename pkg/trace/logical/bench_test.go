@@ -72,7 +72,7 @@ func dialVswitchd(b *testing.B, host, bridge, packet string) func() {
 	if err != nil {
 		b.Fatal(err)
 	}
-	b.Cleanup(func() { conn.Close() })
+	b.Cleanup(func() { _ = conn.Close() })
 	request, err := json.Marshal(map[string]any{"id": 0, "method": "ofproto/trace", "params": []string{bridge, packet}})
 	if err != nil {
 		b.Fatal(err)

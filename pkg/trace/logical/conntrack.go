@@ -154,7 +154,6 @@ func (w *walker) setConntrack(c *Connection, t Tuple, state State) {
 	if c != nil {
 		mark, label, original = c.Mark, c.Label, c.Original
 	}
-	w.connection = c
 	w.set(f.ctState, flow.Uint(uint64(state)))
 	w.set(f.ctMark, flow.Uint(uint64(mark)))
 	w.set(f.ctLabel, label)
@@ -172,7 +171,6 @@ func (w *walker) setConntrack(c *Connection, t Tuple, state State) {
 // forget takes from the packet what conntrack gave it.
 func (w *walker) forget() {
 	f := w.run.fields
-	w.connection = nil
 	if f.ctState.Get(&w.packet).IsZero() {
 		return // nothing but a packet from conntrack has the other fields
 	}

@@ -9,17 +9,17 @@ import (
 
 // fields are those that the engine itself reads and writes, resolved once.
 type fields struct {
-	inport, outport, flags, loopback, localnet, remoteOutport expr.Ref
-	registers                                                 []expr.Ref // reg0 to reg9
-	ctState, ctMark, ctLabel, ctProto                         expr.Ref
-	ctSrc4, ctDst4, ctSrc6, ctDst6, ctSrcPort, ctDstPort      expr.Ref
-	ethSrc, ethDst, ethType                                   expr.Ref
-	src4, dst4, src6, dst6, proto, ttl, frag                  expr.Ref
-	srcPort, dstPort, tcpFlags                                expr.Ref // ports of TCP, UDP and SCTP lie in one place
-	icmpType, icmpCode, icmp6Type, icmp6Code                  expr.Ref
-	arpOp, arpSPA, arpTPA, arpSHA, arpTHA                     expr.Ref
-	ndTarget, ndSLL, ndTLL                                    expr.Ref
-	mark                                                      expr.Ref
+	inport, outport, loopback, localnet                  expr.Ref
+	registers                                            []expr.Ref // reg0 to reg9
+	ctState, ctMark, ctLabel, ctProto                    expr.Ref
+	ctSrc4, ctDst4, ctSrc6, ctDst6, ctSrcPort, ctDstPort expr.Ref
+	ethSrc, ethDst, ethType                              expr.Ref
+	src4, dst4, src6, dst6, proto, ttl, frag             expr.Ref
+	srcPort, dstPort, tcpFlags                           expr.Ref // ports of TCP, UDP and SCTP lie in one place
+	icmpType, icmpCode, icmp6Type, icmp6Code             expr.Ref
+	arpOp, arpSPA, arpTPA, arpSHA, arpTHA                expr.Ref
+	ndTarget, ndSLL, ndTLL                               expr.Ref
+	mark                                                 expr.Ref
 }
 
 func newFields(table *expr.Symbols) *fields {
@@ -36,9 +36,8 @@ func newFields(table *expr.Symbols) *fields {
 		return expr.Ref{Symbol: &expr.Symbol{Name: name, Level: expr.Ordinal, Bits: f.Bits, Field: f}, Field: f, Bits: f.Bits}
 	}
 	f := &fields{
-		inport: ref("inport"), outport: ref("outport"), flags: ref("flags"), loopback: ref("flags.loopback"), localnet: ref("flags.localnet"),
-		remoteOutport: ref("remote_outport"),
-		ctState:       ref("ct_state"), ctMark: ref("ct_mark"), ctLabel: ref("ct_label"), ctProto: original("ct_nw_proto"),
+		inport: ref("inport"), outport: ref("outport"), loopback: ref("flags.loopback"), localnet: ref("flags.localnet"),
+		ctState: ref("ct_state"), ctMark: ref("ct_mark"), ctLabel: ref("ct_label"), ctProto: original("ct_nw_proto"),
 		ctSrc4: original("ct_nw_src"), ctDst4: original("ct_nw_dst"), ctSrc6: original("ct_ipv6_src"), ctDst6: original("ct_ipv6_dst"),
 		ctSrcPort: original("ct_tp_src"), ctDstPort: original("ct_tp_dst"),
 		ethSrc: ref("eth.src"), ethDst: ref("eth.dst"), ethType: ref("eth.type"),

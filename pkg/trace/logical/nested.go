@@ -23,7 +23,6 @@ func (w *walker) nested(in *instruction) control {
 	child.aside = true
 	child.settle()
 	child.packet.ClearConntrack()
-	child.connection = nil
 	switch name {
 	case "arp":
 		child.makeARP()

@@ -247,7 +247,6 @@ func (w *walker) tunnel(to *lflow.Chassis) bool {
 	}
 	w.packet.ClearRegisters()
 	w.packet.ClearConntrack()
-	w.connection = nil
 	f.mark.Set(&w.packet, flow.Value{})
 	f.inport.Set(&w.packet, in)
 	f.outport.Set(&w.packet, out)
@@ -329,6 +328,5 @@ func (w *walker) renew(port *lflow.Port) {
 	w.visit.Inport, w.visit.Outport = port, nil
 	w.packet.ClearRegisters()
 	w.packet.ClearConntrack()
-	w.connection = nil
 	w.admit(port)
 }

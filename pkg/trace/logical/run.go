@@ -64,10 +64,8 @@ type walker struct {
 	// What conntrack did to the packet, but flows do not see before it comes back from conntrack.
 	pending *Tuple
 	// In an ICMP error, the packet that it is about.
-	about *Tuple
-	// The connection that the packet was last found to belong to.
-	connection *Connection
-	silent     bool // changes are not those of the packet
+	about  *Tuple
+	silent bool // changes are not those of the packet
 }
 
 // enter starts the way.
@@ -147,7 +145,7 @@ func (w *walker) open(origin Origin, name string) *walker {
 		Origin: origin, Name: name, At: len(v.Steps) - 1, Datapath: v.Datapath, Chassis: v.Chassis, Pipeline: v.Pipeline,
 		Inport: v.Inport, Outport: v.Outport,
 	})
-	child.packet, child.pending, child.connection = w.packet, w.pending, w.connection
+	child.packet, child.pending = w.packet, w.pending
 	return child
 }
 
