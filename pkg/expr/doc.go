@@ -35,11 +35,10 @@
 // it (a prerequisite, a part of a predicate) was the cause. [Condition.Missing] returns those that would have to answer
 // otherwise.
 //
-// # Many flows, many sets
+// # Many sets
 //
-// A Southbound has thousands of flows in a table and thousands of sets. [Condition.Keys] says by which fields a condition
-// can be looked up in place of being asked; and a match that was annotated with [Lazy] asks for a set when an evaluation
-// comes to it, after all that costs less.
+// A Southbound has thousands of sets, of which a packet meets few. A match that was annotated with [Lazy] asks for a set
+// when an evaluation comes to it, after all that costs less.
 //
 // # Microflows
 //

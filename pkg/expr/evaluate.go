@@ -44,9 +44,6 @@ func (c *Condition) Holds(p *flow.Flow, env Env) (bool, error) {
 	return holds && e.err == nil, e.err
 }
 
-// Never reports whether no packet can meet the condition, as far as that is seen without looking into sets.
-func (c *Condition) Never() bool { return c.quick == fixed(false) }
-
 // String writes the annotated match.
 func (c *Condition) String() string { return c.root.String() }
 

@@ -2,7 +2,6 @@ package expr
 
 import (
 	"cmp"
-	"math/bits"
 
 	"github.com/ovnctl/ovnctl/pkg/flow"
 )
@@ -16,18 +15,6 @@ func low(v flow.Value) number { return number{v.Hi, v.Lo} }
 func (n number) flow() flow.Value { return flow.Value{Hi: n.hi, Lo: n.lo} }
 
 func (n number) and(m number) number { return number{n.hi & m.hi, n.lo & m.lo} }
-
-func (n number) xor(m number) number { return number{n.hi ^ m.hi, n.lo ^ m.lo} }
-
-// ones is the number of bits that are set.
-func (n number) ones() int { return bits.OnesCount64(n.hi) + bits.OnesCount64(n.lo) }
-
-func (n number) up(by int) number {
-	if by >= 64 {
-		return number{hi: n.lo << (by - 64)}
-	}
-	return number{n.hi<<by | n.lo>>(64-by), n.lo << by}
-}
 
 func (n number) down(by int) number {
 	if by >= 64 {
