@@ -2,7 +2,9 @@ package logical
 
 import (
 	"encoding/json"
+	"fmt"
 	"net"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,6 +13,7 @@ import (
 
 	"github.com/ovnctl/ovnctl/internal/lab"
 	"github.com/ovnctl/ovnctl/internal/lab/labtest"
+	"github.com/ovnctl/ovnctl/internal/lab/scale"
 	"github.com/ovnctl/ovnctl/pkg/flow"
 	"github.com/ovnctl/ovnctl/pkg/journey"
 )
@@ -58,6 +61,44 @@ func BenchmarkEngine(b *testing.B) {
 	b.ReportMetric(perSecond(b.N, engine), "traces/s")
 	b.ReportMetric(perSecond(asked, socket), "ofproto-traces/s")
 	b.ReportMetric(perSecond(b.N, engine)/perSecond(asked, socket), "ratio")
+}
+
+// BenchmarkSizes follows a packet from pod to pod in deployments of three sizes: it takes as long in each, since the way is
+// the same. An operation is one packet in each of them.
+func BenchmarkSizes(b *testing.B) {
+	sizes := []scale.Size{
+		{Nodes: 5, Pods: 10, Services: 50, Policies: 10},
+		{Nodes: 20, Pods: 20, Services: 500, Policies: 50},
+		scale.Small,
+	}
+	follow := make([]func(), len(sizes))
+	for i, size := range sizes {
+		d := scale.Start(b, size)
+		e := New(open(b, d.SB.Remote()), Options{})
+		from, to := d.Pod(0, 0), d.Pod(size.Nodes-1, 0)
+		s := packet(b, e, lab.Pod{Name: from.Port, MAC: from.MAC, IPv4: netip.PrefixFrom(from.IPv4, 24), Gateway4: netip.PrefixFrom(from.IPv4, 24).Masked().Addr().Next()}, to.IPv4, "tcp", 8080)
+		follow[i] = func() {
+			if _, err := e.Follow(b.Context(), s, nil, nil); err != nil {
+				b.Fatal(err)
+			}
+		}
+		w, err := e.Follow(b.Context(), s, nil, nil)
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.Logf("%+v: %d visits, %s", size, len(w.Visits), w.End().End.Outcome)
+	}
+	took := make([]time.Duration, len(sizes))
+	for b.Loop() {
+		for i, f := range follow {
+			start := time.Now()
+			f()
+			took[i] += time.Since(start)
+		}
+	}
+	for i, size := range sizes {
+		b.ReportMetric(float64(took[i].Microseconds())/float64(b.N), fmt.Sprintf("us/%d-nodes", size.Nodes))
+	}
 }
 
 // dialVswitchd returns a function that asks ovs-vswitchd of a host for the trace of a packet.
