@@ -289,7 +289,9 @@ func (d *draw) draw() microflow {
 	for _, field := range slices.Sorted(maps.Keys(d.fields)) {
 		m.conditions = append(m.conditions, field+" == "+d.fields[field])
 	}
-	m.datapath = d.datapath(at)
+	if m.datapath = d.datapath(at); m.datapath != "" && at.friendly != "" && d.chance(20) {
+		m.conditions[0] = `inport == "` + at.friendly + `"` // known in a datapath only
+	}
 	if d.chance(4) {
 		d.spoil(&m, at)
 	}
