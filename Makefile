@@ -49,6 +49,7 @@ test-releases: install-lab ## the lab on other releases of OVS and OVN, in priva
 test-all: test test-releases ## test, releases, many seeds, a short fuzz
 	$(GOTEST) -count=$(SEEDS) -timeout 180m -run '^TestTraceTruth$$' ./cmd/ovnctl
 	OVNCTL_PAIRS=600 $(GOTEST) -timeout 60m -run '^TestStrict$$' ./cmd/ovnctl
+	OVNCTL_MICROFLOWS=2000 $(GOTEST) -timeout 60m -tags releases -run 'Microflows$$' ./pkg/trace/ovntrace
 	$(MAKE) fuzz
 
 .PHONY: bench
