@@ -4,6 +4,9 @@ package scale
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
 	"testing"
 	"time"
 
@@ -23,8 +26,46 @@ const patience = 10 * time.Minute
 
 var timeout = fmt.Sprintf("--timeout=%.0f", patience.Seconds())
 
-// Start builds a deployment, waits until ovn-northd has written all logical flows, and stops it.
+// built are the database files of the deployments that this program has built, Northbound and Southbound by Size: to build
+// one again takes ovn-northd as long as the first time.
+var built sync.Map
+
+// Start builds a deployment, waits until ovn-northd has written all logical flows, and stops it. Another one of the same
+// size is a copy.
 func Start(tb testing.TB, s Size) *Deployment {
+	tb.Helper()
+	if files, ok := built.Load(s); ok {
+		files := files.([2][]byte)
+		return &Deployment{Size: s, NB: serve(tb, "OVN_Northbound", files[0]), SB: serve(tb, "OVN_Southbound", files[1])}
+	}
+	d := build(tb, s)
+	if s != Large { // which takes as much memory, and is asked for once
+		built.Store(s, [2][]byte{contents(tb, d.NB), contents(tb, d.SB)})
+	}
+	return d
+}
+
+// serve starts a server of a copy.
+func serve(tb testing.TB, db string, contents []byte) *ovsdbtest.Server {
+	tb.Helper()
+	dir := ovsdbtest.Dir(tb)
+	file := filepath.Join(dir, "db")
+	if err := os.WriteFile(file, contents, 0o600); err != nil {
+		tb.Fatal(err)
+	}
+	return ovsdbtest.Serve(tb, dir, file, db)
+}
+
+func contents(tb testing.TB, s *ovsdbtest.Server) []byte {
+	tb.Helper()
+	b, err := os.ReadFile(s.File)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return b
+}
+
+func build(tb testing.TB, s Size) *Deployment {
 	tb.Helper()
 	start := time.Now()
 	d := &Deployment{Size: s, NB: ovsdbtest.Start(tb, ovsdbtest.Northbound), SB: ovsdbtest.Start(tb, ovsdbtest.Southbound)}
