@@ -270,18 +270,15 @@ func (n *Network) understood(ctx context.Context, e *entry, c *Chassis) (*Flow, 
 	return n.onChassis(ctx, e, c)
 }
 
-// read reads what is not known of an entry. A flow that every packet may hit comes with the others of its owner that are
-// like it: a packet that passes through the tables hits most of them.
+// read reads what is not known of an entry, and with it the flows of the same owner that a packet which passes through the
+// tables is likely to hit: each would be a request.
 func (n *Network) read(ctx context.Context, e *entry) (*Flow, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if f := e.flow.Load(); f != nil {
 		return f, nil
 	}
-	wanted := []*entry{e}
-	if e.match == always {
-		wanted = append(wanted, e.owner.unread(e)...)
-	}
+	wanted := append([]*entry{e}, e.owner.likely(e)...)
 	queries := make([]*ovsdb.Query, len(wanted))
 	for i, w := range wanted {
 		queries[i] = &ovsdb.Query{Rows: &[]sb.LogicalFlow{}, Where: []ovsdb.Condition{ovsdb.Where("_uuid", "==", w.id)}}

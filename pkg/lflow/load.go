@@ -160,8 +160,9 @@ func (o *owner) fill(n *Network, rows []flowHead, from, to int, translated map[o
 	o.loaded.Store(int32(to))
 }
 
-// unread are the flows that every packet meets, but for one, and that have not been read in full.
-func (o *owner) unread(but *entry) []*entry {
+// likely are flows that have not been read in full, but for one, and that a packet is likely to hit: those of tables with
+// few flows, and those that every packet meets.
+func (o *owner) likely(but *entry) []*entry {
 	var found []*entry
 	for table := range o.loaded.Load() {
 		for p := range o.tables {
@@ -170,7 +171,8 @@ func (o *owner) unread(but *entry) []*entry {
 				continue
 			}
 			for _, i := range t.rest {
-				if e := t.entries[i]; e != but && e.match == always && e.flow.Load() == nil && len(found) < maxAtOnce {
+				e := t.entries[i]
+				if e != but && (len(t.entries) <= fewFlows || e.match == always) && e.flow.Load() == nil && len(found) < maxAtOnce {
 					found = append(found, e)
 				}
 			}
