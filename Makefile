@@ -54,7 +54,7 @@ test-all: test test-releases ## test, releases, many seeds, a short fuzz
 
 .PHONY: bench
 bench: ## all benchmarks
-	$(GOTEST) -p 1 -run '^$$' -bench . -benchmem ./...
+	$(GOTEST) -p 1 -timeout 90m -run '^$$' -bench . -benchmem ./...
 
 .PHONY: fuzz
 fuzz: ## each fuzz test for FUZZTIME
