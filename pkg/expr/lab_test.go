@@ -2,6 +2,7 @@ package expr
 
 import (
 	"encoding/json"
+	"maps"
 	"os/exec"
 	"strings"
 	"testing"
@@ -14,10 +15,7 @@ import (
 
 // Every logical flow of every topology is understood, and printed as it was.
 func TestLogicalFlows(t *testing.T) {
-	for name, topology := range lab.Topologies() {
-		if !topology.OVN {
-			continue
-		}
+	for name, topology := range topologies() {
 		t.Run(name, func(t *testing.T) {
 			if name == lab.OVNKubernetes().Name {
 				understands(t, labtest.Shared(t, topology))
@@ -28,6 +26,14 @@ func TestLogicalFlows(t *testing.T) {
 	}
 }
 
+// topologies are those of the lab that have logical flows, and the one that has a flow of every feature.
+func topologies() map[string]lab.Topology {
+	all := lab.Topologies()
+	all[lab.Features().Name] = lab.Features()
+	maps.DeleteFunc(all, func(_ string, t lab.Topology) bool { return !t.OVN })
+	return all
+}
+
 // understands parses, prints and annotates the logical flows of a lab.
 func understands(t *testing.T, l *lab.Lab) {
 	t.Helper()
@@ -36,13 +42,18 @@ func understands(t *testing.T, l *lab.Lab) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	variables := map[string]string{} // those of the last chassis will do: all have them
+	for _, row := range rows(t, l, "Chassis_Template_Var") {
+		maps.Copy(variables, row.options())
+	}
+	value := func(name string) (string, bool) { v, ok := variables[name]; return v, ok }
 	flows := rows(t, l, "Logical_Flow")
 	same, exact := 0, 0
 	for _, row := range flows {
 		match, actions := row.text("match"), row.text("actions")
 		profile := Profile{release, row.options()["acl_ct_translation"] == "true"}
-		ok := understandsMatch(t, match, profile, sets)
-		if understandsActions(t, actions, profile) && ok {
+		ok := understandsMatch(t, match, Expand(match, value), profile, sets)
+		if understandsActions(t, actions, Expand(actions, value), profile) && ok {
 			same++
 		}
 		if m, err := ParseMatch(match); err == nil && m.String() == match {
@@ -55,7 +66,8 @@ func understands(t *testing.T, l *lab.Lab) {
 	}
 }
 
-func understandsMatch(t *testing.T, text string, p Profile, sets Sets) bool {
+// understandsMatch takes a match as it is written, and expanded.
+func understandsMatch(t *testing.T, text, expanded string, p Profile, sets Sets) bool {
 	m, err := ParseMatch(text)
 	if err != nil {
 		t.Errorf("%s: %v", text, err)
@@ -68,6 +80,10 @@ func understandsMatch(t *testing.T, text string, p Profile, sets Sets) bool {
 	}
 	if diff := cmp.Diff(m.Root, again.Root, equalTrees); diff != "" {
 		t.Errorf("%s: the printed text parses to another tree (-first +second)\n%s", text, diff)
+		return false
+	}
+	if m, err = ParseMatch(expanded); err != nil {
+		t.Errorf("%s: %v", expanded, err)
 		return false
 	}
 	for _, profile := range []Profile{p, {Conntrack: p.Conntrack}} {
@@ -84,7 +100,8 @@ func understandsMatch(t *testing.T, text string, p Profile, sets Sets) bool {
 	return true
 }
 
-func understandsActions(t *testing.T, text string, p Profile) bool {
+// understandsActions takes actions as they are written, and expanded.
+func understandsActions(t *testing.T, text, expanded string, p Profile) bool {
 	a, err := ParseActions(text)
 	if err != nil {
 		t.Errorf("%s: %v", text, err)
@@ -99,8 +116,12 @@ func understandsActions(t *testing.T, text string, p Profile) bool {
 		t.Errorf("%s: the printed text parses to other actions (-first +second)\n%s", text, diff)
 		return false
 	}
+	if a, err = ParseActions(expanded); err != nil {
+		t.Errorf("%s: %v", expanded, err)
+		return false
+	}
 	for _, profile := range []Profile{p, {Conntrack: p.Conntrack}} {
-		if _, err := a.Annotate(text, SymbolsOf(profile)); err != nil {
+		if _, err := a.Annotate(expanded, SymbolsOf(profile)); err != nil {
 			t.Errorf("%s in %v: %v", text, profile, err)
 			return false
 		}
@@ -178,10 +199,10 @@ func (r row) set(column string) []string {
 	return s
 }
 
-// options are the entries of the columns options and tags.
+// options are the entries of the columns options, tags and variables.
 func (r row) options() map[string]string {
 	m := map[string]string{}
-	for _, column := range []string{"options", "tags"} {
+	for _, column := range []string{"options", "tags", "variables"} {
 		pair, ok := r[column].([]any)
 		if !ok {
 			continue
