@@ -143,6 +143,10 @@ func (p *Flow) HasOption(n int) bool {
 	return slices.ContainsFunc(p.tun, func(o option) bool { return o.index == n })
 }
 
+// Has reports whether the packet has the tunnel option that f stands for. A
+// field that stands for none it always has.
+func (p *Flow) Has(f *Field) bool { return f.tun == 0 || p.HasOption(f.tun-1) }
+
 // InPort returns the port the packet came in by.
 func (p *Flow) InPort() PortID {
 	return PortID{Number: uint32(p.Uint("in_port")), Name: p.port}

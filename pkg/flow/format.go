@@ -87,6 +87,8 @@ func (f *Field) PrintMatch(v, mask Value) string {
 		return fmt.Sprintf("0x%0*x", digits, v.Lo)
 	case digits > 0:
 		return fmt.Sprintf("0x%0*x/0x%0*x", digits, v.Lo, digits, mask.Lo)
+	case f.Name == "nsh_flags" && !exact:
+		return fmt.Sprintf("0x%02x/0x%02x", v.Lo, mask.Lo)
 	case f.Format == Decimal && !exact:
 		return fmt.Sprintf("0x%x/0x%x", v.Lo, mask.Lo)
 	}

@@ -82,11 +82,15 @@ func (p *Flow) term(key, value string, hasValue bool) error {
 // LookupIn finds a field by name as it is meant in packet p: icmp_type is
 // icmpv6_type in an ICMPv6 packet, tp_src is udp_src in a UDP one.
 func LookupIn(p *Flow, name string) (*Field, bool) {
+	return LookupFor(uint8(p.Uint("nw_proto")), name)
+}
+
+// LookupFor finds a field by name as it is meant in a packet of an IP protocol.
+func LookupFor(proto uint8, name string) (*Field, bool) {
 	f, ok := Lookup(name)
 	if !ok {
 		return nil, false
 	}
-	proto := p.Uint("nw_proto")
 	switch {
 	case name == "icmp_type" && proto == ProtoICMPv6:
 		return mustField("icmpv6_type"), true
@@ -120,28 +124,31 @@ func NewTerms(s string) *Terms { return &Terms{text: s} }
 
 // Next reads the next term and reports whether there was one.
 func (t *Terms) Next() bool {
-	for t.pos < len(t.text) && isSeparator(t.text[t.pos]) {
-		t.pos++
+	text, pos := t.text, t.pos
+	for pos < len(text) && isSeparator(text[pos]) {
+		pos++
 	}
-	if t.pos == len(t.text) || t.Err != nil {
+	t.pos = pos
+	if pos == len(text) || t.Err != nil {
 		return false
 	}
-	t.Offset = t.pos
-	for t.pos < len(t.text) && !isSeparator(t.text[t.pos]) && t.text[t.pos] != '=' {
-		t.pos++
+	t.Offset = pos
+	for pos < len(text) && !isSeparator(text[pos]) && text[pos] != '=' {
+		pos++
 	}
-	t.Key, t.Value, t.HasValue = t.text[t.Offset:t.pos], "", false
-	if t.pos == len(t.text) || t.text[t.pos] != '=' {
+	t.Key, t.Value, t.HasValue = text[t.Offset:pos], "", false
+	t.pos = pos
+	if pos == len(text) || text[pos] != '=' {
 		return true
 	}
 	t.pos++
 	t.HasValue = true
 	start := t.pos
 	if !t.skipValue() {
-		t.Err = &SyntaxError{Text: t.text, Offset: start, Msg: "unterminated value"}
+		t.Err = &SyntaxError{Text: text, Offset: start, Msg: "unterminated value"}
 		return false
 	}
-	t.Value = t.text[start:t.pos]
+	t.Value = text[start:t.pos]
 	return true
 }
 
@@ -161,9 +168,11 @@ func (t *Terms) skipValue() bool {
 		t.pos += n + 1
 		return n > 0
 	}
-	for t.pos < len(t.text) && !isSeparator(t.text[t.pos]) {
-		t.pos++
+	pos := t.pos
+	for pos < len(t.text) && !isSeparator(t.text[pos]) {
+		pos++
 	}
+	t.pos = pos
 	return true
 }
 
@@ -181,9 +190,10 @@ func quotedLen(s string) int {
 	return 0
 }
 
-func isSeparator(c byte) bool {
-	return c == ',' || c == ' ' || c == '\t' || c == '\r' || c == '\n'
-}
+// separators has the characters between terms.
+var separators = [256]bool{',': true, ' ': true, '\t': true, '\r': true, '\n': true}
+
+func isSeparator(c byte) bool { return separators[c] }
 
 // metadataFields are printed, in this order, when they are not zero.
 var metadataFields = named("pkt_mark", "recirc_id", "dp_hash", "conj_id", "skb_priority", "actset_output",

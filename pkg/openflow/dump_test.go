@@ -60,6 +60,7 @@ var flowEntries = []struct{ in, out string }{
 	{in: "tcp,tp_dst=80,actions=drop", out: "tcp,tp_dst=80 actions=drop"},
 	{in: "udp6,tp_src=0x50/0xfff0 actions=drop"},
 	{in: "actions=NORMAL"},
+	{in: "tun_metadata1 actions=drop"},
 	{in: "table=\"a table\", ct_state=+new-est+trk,ct_label=0x1/0xff,tun_metadata0=NP,packet_type=(1,0x800) actions=resubmit(,\"a table\")"},
 	{in: "ip,nw_frag=not_later,nw_src=10.0.0.1/255.0.255.0,dl_src=00:00:00:00:00:00/01:00:00:00:00:00 actions=drop"},
 	{in: "icmp6,ipv6_label=0x00005/0x00007,icmp_type=135,icmp_code=0,nd_target=fe80::1,nd_sll=00:01:02:03:04:05 actions=drop"},

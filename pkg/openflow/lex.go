@@ -186,6 +186,9 @@ func cutArrow(s string) (before, after string) {
 // number reads an unsigned number of at most bits bits: decimal, or hexadecimal
 // after 0x.
 func number(s string, bits, offset int) (uint64, error) {
+	if n, ok := fewDigits(s); ok && n>>min(bits, 63) == 0 {
+		return n, nil
+	}
 	base, digits := 10, s
 	if rest, ok := strings.CutPrefix(s, "0x"); ok {
 		base, digits = 16, rest
@@ -195,4 +198,18 @@ func number(s string, bits, offset int) (uint64, error) {
 		return 0, fault(offset, "bad number "+strconv.Quote(s))
 	}
 	return n, nil
+}
+
+// fewDigits reads a decimal number that is no longer than most.
+func fewDigits(s string) (n uint64, ok bool) {
+	if s == "" || len(s) > 18 {
+		return 0, false
+	}
+	for i := range len(s) {
+		if s[i] < '0' || s[i] > '9' {
+			return 0, false
+		}
+		n = n*10 + uint64(s[i]-'0')
+	}
+	return n, true
 }

@@ -19,7 +19,7 @@ type Term struct {
 	Value, Mask flow.Value
 	Name        string      // how the field was called, if not by its Label
 	Port        flow.PortID // of in_port, which may be known by name only
-	Absent      bool        // a tunnel option that must not be there ("NP")
+	Absent      bool        // a tunnel option that must not be there ("NP"); with neither it nor a Mask, one of any value
 }
 
 const maxMatch = 1 << 16
@@ -30,40 +30,62 @@ func ParseMatch(s string) (Match, error) {
 	if len(s) > maxMatch {
 		return m, &SyntaxError{Text: s, Msg: "match too long"}
 	}
-	var seen flow.Flow // what is known so far: tp_src means udp_src after udp
+	var proto uint8 // what is known so far: tp_src means udp_src after udp
 	terms := flow.NewTerms(s)
 	for terms.Next() {
-		t, err := parseTerm(&seen, terms)
+		t, err := parseTerm(proto, terms.Key, terms.Value, terms.HasValue)
 		if err != nil {
 			return m, in(within(err, terms.Offset), s)
+		}
+		if p := t.proto(); p != 0 {
+			proto = p
 		}
 		m.Terms = append(m.Terms, t)
 	}
 	return m, terms.Err
 }
 
-func parseTerm(seen *flow.Flow, terms *flow.Terms) (Term, error) {
-	if !terms.HasValue {
-		k, ok := flow.LookupKeyword(terms.Key)
-		if !ok {
-			return Term{}, fault(0, "unknown keyword "+terms.Key)
+// parseTerm reads a term of a match on packets of an IP protocol.
+func parseTerm(proto uint8, key, value string, hasValue bool) (Term, error) {
+	if !hasValue {
+		if _, ok := flow.LookupKeyword(key); ok {
+			return Term{Keyword: key}, nil
 		}
-		k.Apply(seen)
-		return Term{Keyword: terms.Key}, nil
+		if f, ok := flow.Lookup(key); ok && f.Name == key && strings.HasPrefix(key, "tun_metadata") {
+			return Term{Field: f}, nil
+		}
+		return Term{}, fault(0, "unknown keyword "+key)
 	}
-	f, ok := flow.LookupIn(seen, terms.Key)
+	f, ok := flow.LookupFor(proto, key)
 	if !ok {
-		return Term{}, fault(0, "unknown field "+terms.Key)
+		return Term{}, fault(0, "unknown field "+key)
 	}
 	t := Term{Field: f}
-	if terms.Key != f.Label() {
-		t.Name = terms.Key
+	if key != f.Label() {
+		t.Name = key
 	}
-	return t.read(seen, terms.Value)
+	return t.read(value)
+}
+
+// proto is the IP protocol that the term asks for; 0 if it asks for none.
+func (t Term) proto() uint8 {
+	switch {
+	case t.Keyword != "":
+		k, _ := flow.LookupKeyword(t.Keyword)
+		return uint8(k.Proto)
+	case t.Field.Name == "nw_proto":
+		return uint8(t.Value.Lo)
+	}
+	return 0
+}
+
+// present reports whether the term asks for a tunnel option of any value.
+func (t Term) present() bool {
+	return t.Field != nil && t.Mask.IsZero() && !t.Absent && strings.HasPrefix(t.Field.Name, "tun_metadata")
 }
 
 // read fills in the value of a term.
-func (t Term) read(seen *flow.Flow, value string) (Term, error) {
+func (t Term) read(value string) (Term, error) {
 	switch {
 	case t.Field.Name == "in_port":
 		port, err := flow.ParsePort(value)
@@ -81,7 +103,6 @@ func (t Term) read(seen *flow.Flow, value string) (Term, error) {
 	if err != nil {
 		return t, within(err, 0)
 	}
-	seen.SetMasked(t.Field, t.Value, t.Mask)
 	return t, nil
 }
 
@@ -106,6 +127,8 @@ func (t Term) String() string {
 	switch {
 	case t.Absent:
 		return name + "=NP"
+	case t.present():
+		return t.Field.Name
 	case t.Port.Name != "":
 		return name + "=" + t.Port.String()
 	}
@@ -145,6 +168,8 @@ func (t Term) matches(p *flow.Flow) bool {
 		return ok && k.Is(p)
 	case t.Absent:
 		return p.Get(t.Field).IsZero()
+	case t.present():
+		return p.Has(t.Field)
 	case t.Port.Name != "" && t.Port.Number == 0:
 		return p.InPort().Name == t.Port.Name
 	}

@@ -56,12 +56,13 @@ type TLVTable struct {
 	TLVs      []TLV
 }
 
-const tlvHeading = " mapping table:\n  class  type  length  match field\n ------  ----  ------  --------------\n"
+const tlvHeading = "\n mapping table:\n  class  type  length  match field\n ------  ----  ------  --------------\n"
 
 // String writes the table as dump-tlv-map does.
 func (t TLVTable) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, " max option space=%d max fields=%d\n allocated option space=%d\n\n%s", t.MaxSpace, t.MaxFields, t.Space, tlvHeading)
+	fmt.Fprintf(&b, " max option space=%d max fields=%d\n allocated option space=%d\n", t.MaxSpace, t.MaxFields, t.Space)
+	b.WriteString(tlvHeading)
 	for _, tlv := range t.TLVs {
 		b.WriteString(" " + tlv.String() + "\n")
 	}
@@ -71,11 +72,11 @@ func (t TLVTable) String() string {
 func parseTLVTable(text string) (TLVTable, error) {
 	var t TLVTable
 	_, err := fmt.Sscanf(text, " max option space=%d max fields=%d\n allocated option space=%d\n", &t.MaxSpace, &t.MaxFields, &t.Space)
-	_, rows, ok := strings.Cut(text, tlvHeading)
+	_, rows, ok := strings.Cut(text+"\n", tlvHeading)
 	if err != nil || !ok {
 		return t, fault(0, "table of tunnel options expected")
 	}
-	at := len(text) - len(rows)
+	at := len(text) + 1 - len(rows)
 	for line := range strings.Lines(rows) {
 		tlv, ok := parseTLV(line)
 		if !ok {
