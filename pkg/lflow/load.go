@@ -31,7 +31,7 @@ type loader struct {
 const (
 	underWay   = 2
 	firstStep  = 10                    // tables that the first request is for
-	quick      = 30 * time.Millisecond // a request that finds nothing takes less on a small Southbound
+	quick      = 80 * time.Millisecond // a request that finds nothing takes less where even the largest one is soon done
 	manyRows   = 25000                 // how many rows a request should find at most: they take the server 0.3 s
 	perRow     = 15 * time.Microsecond // what a row costs the server, about
 	maxTables  = 64                    // of a pipeline; ovn-northd has less than 40
@@ -84,6 +84,11 @@ func (n *Network) owners(d *Datapath, groups []datapathGroup) []*owner {
 // load makes the flows of a table be there, side by side for all owners.
 func (n *Network) load(ctx context.Context, owners []*owner, table int) error {
 	n.once.Do(func() { n.asking = make(chan struct{}, underWay) })
+	if n.cost.Load() == 0 { // what the first one costs is good to know for the others
+		if err := n.loadOwner(ctx, owners[0], table); err != nil {
+			return err
+		}
+	}
 	errs := make([]error, len(owners))
 	var wait sync.WaitGroup
 	for i, o := range owners {
