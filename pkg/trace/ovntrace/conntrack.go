@@ -27,6 +27,25 @@ func (w *walker) track(p *flow.Flow) string {
 	return comment
 }
 
+// remembering is the first release known to keep, whenever a packet goes through conntrack, what it was before.
+const remembering expr.Version = 2603
+
+// remember keeps addresses, protocol and ports of a packet as those of its connection.
+func (w *walker) remember(p *flow.Flow) {
+	if !knows(w.net.Version(), remembering) || !p.Meets(flow.NeedsIP) {
+		return
+	}
+	names := [][2]string{{"ct_ipv6_src", "ipv6_src"}, {"ct_ipv6_dst", "ipv6_dst"}}
+	if p.Meets(flow.NeedsIPv4) {
+		names = [][2]string{{"ct_nw_src", "ip_src"}, {"ct_nw_dst", "ip_dst"}}
+	}
+	for _, name := range append(names, [2]string{"ct_nw_proto", "nw_proto"}) {
+		p.Set(field(name[0]), p.Get(field(name[1])))
+	}
+	p.Set(field("ct_tp_src"), tpSrc.Get(p))
+	p.Set(field("ct_tp_dst"), tpDst.Get(p))
+}
+
 func addState(p *flow.Flow, state uint32) {
 	p.Set(ctState, p.Get(ctState).Or(flow.Uint(uint64(state))))
 }
@@ -34,6 +53,7 @@ func addState(p *flow.Flow, state uint32) {
 func (r *run) ctNext(_ *expr.CTNext) {
 	state, comment := r.nextState()
 	p := *r.p
+	r.remember(&p)
 	p.Set(ctState, flow.Uint(uint64(state)))
 	node := r.super.add(Transformation, "ct_next(ct_state=%s%s)", ctState.Print(flow.Uint(uint64(state))), comment)
 	r.table(r.after(), &p, node)
@@ -45,6 +65,7 @@ func (r *run) ctCommitTo(a *expr.CTCommitTo) {
 		text = "ct_commit_to_zone(" + a.Zone + ")"
 	}
 	p := *r.p
+	r.remember(&p)
 	text += r.track(&p)
 	r.table(r.after(), &p, r.super.add(Transformation, "%s", text))
 }
@@ -60,6 +81,7 @@ func (r *run) ctNAT(a *expr.CTNAT) {
 		text += "in_czone" // without the underscore, as ovn-trace has it
 	}
 	p := *r.p
+	r.remember(&p)
 	switch {
 	case !a.To.IsValid():
 		text += fmt.Sprintf(" /* assuming no un-%cnat entry, so no change */", side[0])
@@ -95,6 +117,7 @@ func setAddress(p *flow.Flow, name string, a netip.Addr) {
 
 func (r *run) ctLB(a *expr.CTLB) {
 	p, comment := *r.p, ""
+	r.remember(&p)
 	if v4 := p.Meets(flow.NeedsIPv4); v4 || p.Meets(flow.NeedsIPv6) {
 		if to, ok := r.chooseBackend(a, v4); ok {
 			balance(&p, to, v4)

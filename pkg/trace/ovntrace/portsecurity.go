@@ -52,8 +52,11 @@ func (a allowance) linkLocal() netip.Addr {
 // MAC address decides.
 func (r *run) portSecurity(a *expr.Call, port, mac *flow.Field) {
 	p := r.portByKey(r.at.Datapath, key(r.p, port))
-	if p == nil {
-		return // ovn-trace aborts
+	if p == nil { // ovn-trace aborts
+		if port == inportReg {
+			r.fail(errNoInport)
+		}
+		return
 	}
 	entries, forbidden := 0, true
 	for _, text := range p.Row.PortSecurity {

@@ -11,7 +11,8 @@ import (
 var flagged = fields("pkt_mark", "ct_state", "ct_zone", "ct_mark", "ct_label")
 
 var (
-	tuple      = fields("ct_nw_src", "ct_nw_dst", "ct_ipv6_src", "ct_ipv6_dst", "ct_nw_proto", "ct_tp_src", "ct_tp_dst")
+	tuple4     = fields("ct_nw_src", "ct_nw_dst", "ct_nw_proto", "ct_tp_src", "ct_tp_dst")
+	tuple6     = fields("ct_ipv6_src", "ct_ipv6_dst", "ct_nw_proto", "ct_tp_src", "ct_tp_dst")
 	ipHeader   = fields("nw_ecn", "nw_ttl")
 	arpHeader  = fields("arp_spa", "arp_tpa", "arp_op", "arp_sha", "arp_tha")
 	mplsHeader = fields("mpls_label", "mpls_tc", "mpls_ttl", "mpls_bos")
@@ -44,12 +45,10 @@ type packetText struct {
 func packet(p *flow.Flow) string {
 	t := &packetText{p: p}
 	t.set(flagged)
+	t.tuple()
 	keyword, typed := kind(p)
 	if keyword != "" {
 		t.terms = append(t.terms, keyword)
-	}
-	if p.Meets(flow.NeedsCT) {
-		t.set(tuple)
 	}
 	for i := range 32 {
 		t.set([]*flow.Field{flow.Reg(i)})
@@ -73,6 +72,18 @@ func packet(p *flow.Flow) string {
 		t.terms = append(t.terms, "mpls_lse1=0", "mpls_lse2=0")
 	}
 	return strings.Join(t.terms, ",")
+}
+
+// tuple writes what conntrack knows of the packet's connection, if it knows it.
+func (t *packetText) tuple() {
+	state := t.p.Get(ctState).Lo
+	switch {
+	case state&^(tracked|invalid) == 0 && state != tracked, t.p.Uint("ct_nw_proto") == 0:
+	case t.p.Meets(flow.NeedsIPv4):
+		t.all(tuple4)
+	case t.p.Meets(flow.NeedsIPv6):
+		t.all(tuple6)
+	}
 }
 
 // kind is the keyword of a packet, and whether it says the protocol above IP.

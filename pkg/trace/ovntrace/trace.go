@@ -71,8 +71,11 @@ func Trace(ctx context.Context, n *lflow.Network, datapath, microflow string, o 
 	return r, w.err
 }
 
-// withInport is the first release known to refuse a microflow without inport. Those before go on, and on a switch abort.
+// withInport is the first release known to refuse a microflow without inport. Those before go on, and abort where they
+// come to ask for its port security.
 const withInport expr.Version = 2306
+
+var errNoInport = &Refusal{Text: "microflow does not specify ingress port"}
 
 // start reads the microflow and says where the packet begins.
 func (w *walker) start(datapath, microflow string) (*lflow.Datapath, flow.Flow, error) {
@@ -107,8 +110,8 @@ func (w *walker) start(datapath, microflow string) (*lflow.Datapath, flow.Flow, 
 		return nil, none, w.err
 	case err != nil:
 		return nil, none, malformed(err)
-	case key(&p, inportReg) == 0 && (knows(w.net.Version(), withInport) || !d.Router):
-		return nil, none, &Refusal{Text: "microflow does not specify ingress port"}
+	case key(&p, inportReg) == 0 && knows(w.net.Version(), withInport):
+		return nil, none, errNoInport
 	}
 	p.Set(field("nw_tos"), flow.Uint(0)) // ip.dscp and ip.ecn of a microflow are lost
 	return d, p, nil

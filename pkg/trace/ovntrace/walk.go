@@ -68,6 +68,7 @@ const (
 	allowLoopback = 1 << 0 // of flagsReg
 
 	established = 1 << 1 // of ct_state
+	invalid     = 1 << 4
 	tracked     = 1 << 5
 	srcNAT      = 1 << 6
 	dstNAT      = 1 << 7
