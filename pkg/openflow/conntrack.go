@@ -51,6 +51,9 @@ func ParseConnection(line string) (Connection, error) {
 	if len(line) > maxActions {
 		return c, &SyntaxError{Text: line, Msg: "connection too long"}
 	}
+	if i := strings.IndexAny(line, " \t\r\n"); i >= 0 {
+		return c, &SyntaxError{Text: line, Offset: i, Msg: "unexpected space"}
+	}
 	list, err := parseAttrs(line, 0)
 	if err != nil {
 		return c, in(err, line)
@@ -105,8 +108,10 @@ func (c *Connection) attr(a Attr) (err error) {
 		c.Parent = new(Tuple)
 		*c.Parent, err = parseTuple(a)
 	default:
+		if !a.assigned || strings.TrimSpace(a.Name) == "" {
+			return fault(0, "name=value expected")
+		}
 		c.More = append(c.More, a)
-		return nil
 	}
 	return err
 }

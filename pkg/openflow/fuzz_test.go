@@ -1,6 +1,7 @@
 package openflow
 
 import (
+	"os"
 	"reflect"
 	"strings"
 	"testing"
@@ -83,6 +84,7 @@ func FuzzParseTrace(f *testing.F) {
 		for _, p := range tr.Passes {
 			checkPrint(t, p.Roots)
 		}
+		_ = tr.String()
 	})
 }
 
@@ -101,4 +103,98 @@ func checkPrint(t *testing.T, nodes []*Node) {
 		}
 		checkPrint(t, n.Children)
 	}
+}
+
+func FuzzParseDump(f *testing.F) {
+	for _, pattern := range []string{"datapath", "conntrack", "meters", "fdb", "tlv-map", "ports-desc"} {
+		for _, line := range seeds(pattern) {
+			f.Add(line)
+		}
+	}
+	f.Add("OFPST_FLOW reply (OF1.5) (xid=0x2): flags=[more]\n table=1, ip,tun_metadata1 actions=drop\n group_id=1,type=all,bucket=actions=1\n\n")
+	f.Fuzz(func(t *testing.T, s string) {
+		d, err := ParseDump(s)
+		if err != nil {
+			return
+		}
+		again, err := ParseDump(d.String())
+		if err != nil || again.String() != d.String() {
+			t.Fatalf("ParseDump(%q) prints %q, then %q, %v", s, d, again, err)
+		}
+	})
+}
+
+// seeds are parts of a dump: itself where it is short, else its first lines.
+func seeds(name string) []string {
+	b, err := os.ReadFile("testdata/dump/" + name + ".txt")
+	if err != nil {
+		return nil
+	}
+	lines := strings.SplitAfter(string(b), "\n")
+	if len(lines) < 12 {
+		return []string{string(b)}
+	}
+	return lines[:10]
+}
+
+func FuzzParseConnection(f *testing.F) {
+	for _, line := range seeds("conntrack") {
+		f.Add(line)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		c, err := ParseConnection(s)
+		if err != nil {
+			return
+		}
+		again, err := ParseConnection(c.String())
+		if err != nil || again.String() != c.String() {
+			t.Fatalf("ParseConnection(%q) prints %q, then %q, %v", s, c, again, err)
+		}
+	})
+}
+
+func FuzzParseDatapathFlow(f *testing.F) {
+	for _, line := range seeds("datapath") {
+		f.Add(line)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		d, err := ParseDatapathFlow(s)
+		if err != nil {
+			return
+		}
+		again, err := ParseDatapathFlow(d.String())
+		if err != nil || again.String() != d.String() {
+			t.Fatalf("ParseDatapathFlow(%q) prints %q, then %q, %v", s, d, again, err)
+		}
+	})
+}
+
+// A Reader that knows much must read a flow as one that knows nothing.
+func FuzzReader(f *testing.F) {
+	for _, c := range flowEntries {
+		f.Add(c.in, "udp,tp_src=5,icmp_type=7,metadata=0x5 actions=resubmit(,8),ct(commit,nat)")
+	}
+	f.Fuzz(func(t *testing.T, first, second string) {
+		var r Reader
+		_, _ = r.FlowEntry("")
+		for _, line := range []string{first, second, first, second} {
+			want, wantErr := ParseFlowEntry(line)
+			got, err := r.FlowEntry(line)
+			if (err == nil) != (wantErr == nil) || err == nil && got.String() != want.String() {
+				t.Fatalf("Reader reads %q as %q, %v; want %q, %v", line, got, err, want, wantErr)
+			}
+		}
+	})
+}
+
+func FuzzStripColors(f *testing.F) {
+	for _, line := range seeds("colors") {
+		f.Add(line)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		plain, colors := StripColors(s)
+		if got := colors.Apply(plain); got != s {
+			t.Fatalf("StripColors(%q) = %q, whose colours make it %q", s, plain, got)
+		}
+	})
 }

@@ -127,7 +127,7 @@ func (r *Reader) actions(text string, at int) (Actions, error) {
 	if r.lists == nil || len(text) > maxKnownText {
 		return parseActions(text, at, 0)
 	}
-	for text != "" && text[len(text)-1] <= ' ' {
+	for text != "" && (text[len(text)-1] == '\n' || text[len(text)-1] == '\r' || text[len(text)-1] == ' ') {
 		text = text[:len(text)-1]
 	}
 	if list, ok := r.lists[text]; ok {
