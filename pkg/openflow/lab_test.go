@@ -97,7 +97,7 @@ func (d *dumper) prepare(node string) {
 			}
 		}
 	}
-	if refused > 12 {
+	if refused > 6 {
 		d.Errorf("%d flows were refused", refused)
 	}
 }

@@ -47,14 +47,15 @@ var allActions = []string{
 
 // forPackets are actions that need a packet of a kind.
 var forPackets = map[string][]string{
-	"ip": {"set_field:10.0.0.1/24->ip_src", "resubmit(,6,ct)",
-		"ct(commit,force,zone=5,exec(set_field:0x1/0x1->ct_mark,set_field:0x10/0xf0->ct_label,move:NXM_NX_REG0[]->NXM_NX_CT_LABEL[96..127]))", "ct(commit,alg=tftp)",
+	"ip": {"set_field:10.0.0.1/24->ip_src",
+		"ct(commit,force,zone=5,exec(set_field:0x1/0x1->ct_mark,set_field:0x10/0xf0->ct_label,move:NXM_NX_REG0[]->NXM_NX_CT_LABEL[96..127]))",
 		"ct(table=43,zone=NXM_NX_REG13[0..15],nat)", "ct(commit,nat(src=192.0.2.1-192.0.2.9:80-90,random))", "ct(commit,nat(src=192.0.2.1-192.0.2.9,persistent,hash))", "ct(commit)",
 		"learn(table=68,idle_timeout=20,hard_timeout=30,fin_idle_timeout=5,fin_hard_timeout=6,priority=7,cookie=0x5,send_flow_rem,delete_learned,limit=9,result_dst=NXM_NX_REG1[0],eth_type=0x800,NXM_OF_IP_SRC[],ip_dst=192.0.2.1,NXM_NX_REG0[]=NXM_NX_REG1[],load:0x1->NXM_NX_REG10[7],load:NXM_OF_IN_PORT[]->NXM_NX_REG0[0..15],output:NXM_OF_IN_PORT[])",
 		"mod_nw_src:192.0.2.1,mod_nw_dst:192.0.2.2", "mod_nw_tos:16,mod_nw_ecn:2,mod_nw_ttl:9", "set_field:3->nw_ecn,set_field:16->nw_tos,set_field:9->nw_ttl", "move:NXM_OF_IP_SRC[]->NXM_OF_IP_DST[]"},
 	"tcp":                             {"mod_tp_src:80,mod_tp_dst:81", "set_field:80->tcp_src,set_field:0x50/0xf0->tcp_dst", "fin_timeout(idle_timeout=5,hard_timeout=10)", "fin_timeout()"},
 	"udp6":                            {"mod_tp_src:80", "set_field:fd98::1->ipv6_src,set_field:::1/::ff->ipv6_dst,set_field:0x5->ipv6_label,set_field:5->udp_dst"},
-	"udp":                             {"ct(commit,nat(dst=192.0.2.1:80))"},
+	"udp":                             {"ct(commit,nat(dst=192.0.2.1:80))", "ct(commit,alg=tftp)"},
+	"ct_state=+trk+est,udp":           {"resubmit(,6,ct)"},
 	"tcp6":                            {"ct(commit,nat(dst=[fd00::1]:80),alg=ftp)", "ct(commit,nat(src=fd00::1-fd00::9))"},
 	"icmp":                            {"set_field:3->icmp_type,set_field:4->icmp_code"},
 	"icmp6,icmp_type=135,icmp_code=0": {"set_field:fe80::1->nd_target,set_field:00:01:02:03:04:05->nd_sll", "set_field:5->nd_reserved,set_field:2->nd_options_type"},
