@@ -136,7 +136,7 @@ func (o *reachOptions) sides(args []string) error {
 	case len(o.from) > 0:
 		o.to = args
 	case len(args) > 2:
-		return errors.New("more than two selectors\nhint: ovnctl reach FROM... --to TO...")
+		return errors.New("more than two selectors\nhint: name one side by a flag: ovnctl reach FROM FROM --to TO")
 	default:
 		o.from, o.to = args[:1], args[1:]
 	}

@@ -1,6 +1,7 @@
 package cause
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/netip"
@@ -223,16 +224,11 @@ func (e *Explainer) named(a netip.Addr) string {
 
 // who is whose an address is: a pod or a port; empty if that is not known.
 func (e *Explainer) who(a netip.Addr) string {
-	for _, p := range e.graph.PortsAt(a) {
-		if p.Pod != "" {
-			return p.Pod
-		}
-		if p.DisplayName != "" {
-			return p.DisplayName
-		}
-		return p.Name
+	ports := e.graph.PortsAt(a)
+	if len(ports) == 0 {
+		return ""
 	}
-	return ""
+	return cmp.Or(ports[0].Pod, ports[0].DisplayName, ports[0].Name)
 }
 
 func choose(b bool, yes, no string) string {
