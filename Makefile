@@ -39,11 +39,11 @@ install-lab:
 
 .PHONY: test
 test: lint-light install-lab ## everything against the system's OVS and OVN
-	$(GOTEST) -p 2 -timeout 15m ./...
+	$(GOTEST) -p 2 -timeout 25m ./...
 
 .PHONY: test-releases
 test-releases: install-lab ## the lab on other releases of OVS and OVN, in private roots
-	$(GOTEST) -p 1 -timeout 25m -tags releases -run '^TestReleases' ./...
+	$(GOTEST) -p 1 -timeout 40m -tags releases -run '^TestReleases' ./...
 
 .PHONY: test-all
 test-all: test test-releases ## test, releases, many seeds, a short fuzz
