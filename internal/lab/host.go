@@ -203,8 +203,9 @@ func (p Pod) plug(bridge string) [][]string {
 	return [][]string{{"add-port", bridge, p.Link}, set}
 }
 
-func (s *State) startController(ctx context.Context, n Node) error {
+// controller runs a command of ovn-ctl(8) about a node's ovn-controller.
+func (s *State) controller(ctx context.Context, n Node, command string) error {
 	args := []string{ovnScripts + "ovn-ctl", "--no-monitor", "--ovn-controller-priority="}
-	_, err := s.Run(ctx, n.Name, append(append(args, s.tlsFlags("ovn-controller", n.Name)...), "start_controller")...)
+	_, err := s.Run(ctx, n.Name, append(append(args, s.tlsFlags("ovn-controller", n.Name)...), command)...)
 	return err
 }

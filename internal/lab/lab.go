@@ -198,7 +198,7 @@ func (l *Lab) startDaemons(ctx context.Context) error {
 			if err := l.startVswitch(ctx, n); err != nil || !l.Topology.OVN {
 				return err
 			}
-			return l.startController(ctx, n)
+			return l.controller(ctx, n, "start_controller")
 		})
 	}
 	return each(jobs, func(job func() error) error { return job() })
@@ -207,11 +207,7 @@ func (l *Lab) startDaemons(ctx context.Context) error {
 // wait returns when every port is bound and every node has the flows, and the tunnels' neighbours are known.
 func (l *Lab) wait(ctx context.Context) error {
 	if l.Topology.OVN {
-		args := append(l.nbctl(), "init") // also without pods there is a command
-		for _, p := range l.Topology.Pods {
-			args = append(args, "--", "wait-until", "Logical_Switch_Port", p.Name, "up=true")
-		}
-		if _, err := l.Run(ctx, central, args...); err != nil {
+		if err := l.waitForPorts(ctx); err != nil {
 			return fmt.Errorf("%w\n%s", err, l.unready(ctx))
 		}
 		if _, err := l.Run(ctx, central, append(l.nbctl(), "--wait=hv", "sync")...); err != nil {
@@ -219,6 +215,23 @@ func (l *Lab) wait(ctx context.Context) error {
 		}
 	}
 	return each(l.Topology.Nodes, func(n Node) error { return l.prime(ctx, n) })
+}
+
+// waitForPorts returns when all ports of pods are up. On a machine with much to do an ovn-controller now and then goes idle
+// when it learns what its switch can do, with nothing installed; starting it again helps.
+func (l *Lab) waitForPorts(ctx context.Context) error {
+	args := []string{"init"} // also without pods there is a command
+	for _, p := range l.Topology.Pods {
+		args = append(args, "--", "wait-until", "Logical_Switch_Port", p.Name, "up=true")
+	}
+	if _, err := l.Run(ctx, central, slices.Concat(l.nbctl(), []string{"--timeout=25"}, args)...); err == nil || ctx.Err() != nil {
+		return err
+	}
+	if err := each(l.Topology.Nodes, func(n Node) error { return l.controller(ctx, n, "restart_controller") }); err != nil {
+		return err
+	}
+	_, err := l.Run(ctx, central, slices.Concat(l.nbctl(), args)...)
+	return err
 }
 
 // unready says which ports are not up, and what the controllers wrote last.
