@@ -1,6 +1,7 @@
 package node_test
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -307,18 +308,19 @@ func processes(t *testing.T) []string {
 
 // A pod's namespace need not have a name: that of a process will do.
 func TestUnnamedPod(t *testing.T) {
-	pause := hosts.Command(context.Background(), "node2", "unshare", "-n", "sleep", "60")
+	pause := hosts.Command(context.Background(), "node2", "unshare", "-n", "sh", "-c", "echo ready; exec sleep 60")
+	says, err := pause.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
 	if err := pause.Start(); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = pause.Process.Kill(); _ = pause.Wait() })
 	pid := fmt.Sprint(pause.Process.Pid)
-	waitFor(t, func() bool {
-		a, _ := os.Readlink("/proc/" + pid + "/ns/net")
-		b, _ := os.Readlink("/proc/" + pidOf(t, "node2", "openvswitch", "ovs-vswitchd") + "/ns/net")
-		c, _ := os.Readlink("/proc/self/ns/net")
-		return a != "" && a != b && a != c
-	})
+	if word, err := bufio.NewReader(says).ReadString('\n'); word != "ready\n" {
+		t.Fatalf("%q: %v", word, err)
+	}
 	enter(t, "node2", "ip", "link", "add", "upod", "type", "veth", "peer", "name", "inside", "netns", pid)
 	t.Cleanup(func() { _ = hosts.Command(context.Background(), "node2", "ip", "link", "del", "upod").Run() })
 	for _, h := range []node.Host{local(t, "node2"), remote(t, "node2")} {
@@ -331,14 +333,4 @@ func TestUnnamedPod(t *testing.T) {
 			t.Errorf("%s: link %s in %s, want inside in /proc/%s/ns/net", h.Origin(), p.Link.Name, p.Netns, pid)
 		}
 	}
-}
-
-func waitFor(t *testing.T, done func() bool) {
-	t.Helper()
-	for end := time.Now().Add(5 * time.Second); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
-		if done() {
-			return
-		}
-	}
-	t.Fatal("waited in vain")
 }
