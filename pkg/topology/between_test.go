@@ -15,7 +15,7 @@ import (
 
 // Between two pods all is as Load has it but for load balancers and ACLs; where a name may be a service they are there.
 func TestLoadBetween(t *testing.T) {
-	d := scale.Start(t, scale.Size{Nodes: 3, Pods: 5, Services: 4, NodePorts: 1, Policies: 1})
+	d := scale.Start(t, scale.Size{Nodes: 9, Pods: 230, Services: 4, NodePorts: 1, Policies: 1}) // more ports than come at once
 	pod, service := d.Pod(0, 0), "team-0/svc-0"
 	twin := d.Pod(1, 0) // a service is called like it
 	ovsdbtest.Run(t, "ovn-nbctl", "--db="+d.NB.Remote(), "--", "--id=@lb", "create", "Load_Balancer", "name=twin",
