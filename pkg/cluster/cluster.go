@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/ovnctl/ovnctl/pkg/archive"
 	"github.com/ovnctl/ovnctl/pkg/node"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
 )
@@ -26,9 +27,10 @@ type Config struct {
 	// Reads take them either way.
 	NoLeaderOnly bool
 
-	Offline  string        // a directory to read from, instead of anything live
+	Offline  string        // a directory, capture, archive or database file to read from, instead of anything live
 	NodeExec string        // command prefix that reaches another node, with {hostname} in it
 	HostRoot string        // the host's root directory, seen from a debug container
+	Alone    bool          // a host that ran OVN's databases is enough, though none can be read: to see what is wrong with it
 	Timeout  time.Duration // of opening all this, and of each request; 5 s
 	Record   string        // a directory into which the nodes' answers are written
 }
@@ -37,6 +39,8 @@ type Config struct {
 type Cluster struct {
 	Zones    []*Zone
 	Hosts    []*Node   // in the order of their names
+	Central  *Node     // the host ovnctl runs on, where that has OVN's databases and no Open vSwitch; nil: it is not so
+	Asleep   bool      // Central has an Open vSwitch, of which nothing runs and only the files are left
 	Problems []Problem // what was named, or is of this host, and could not be read
 	Notes    []string  // what a reader should know of the sources
 
@@ -45,7 +49,7 @@ type Cluster struct {
 	close    []func() error
 	snapshot bool // offline
 
-	gathering sync.Mutex
+	mu sync.Mutex // of Problems and Notes, while nodes are gathered
 }
 
 // A Zone is a Northbound and a Southbound database. One that could not be read
@@ -69,8 +73,11 @@ type Node struct {
 
 	hostname string // Chassis.hostname
 	remote   bool   // known as a chassis of another zone only
+	vtep     bool   // a switch of hardware, which is not asked
 	far      bool   // no way to it is known, and nobody gave one
 	failed   bool   // it was tried, and Problems says why it could not be read
+
+	gathering sync.Mutex // of Vswitch and failed
 }
 
 // Far says that there is no way to the node: nobody gave one, or nothing of it was saved.
@@ -123,10 +130,12 @@ func Open(ctx context.Context, config Config) (*Cluster, error) {
 		return nil, err
 	}
 	if config.Record != "" {
-		c.record(ctx, config.Record)
+		c.record(ctx, func(n *Node) node.Keeper {
+			return archive.Directory(filepath.Join(config.Record, archive.SafeName(n.Name)))
+		})
 	}
 	slices.SortFunc(c.Hosts, func(a, b *Node) int { return strings.Compare(a.Name, b.Name) })
-	if err := c.nothing(); err != nil {
+	if err := c.nothing(config.Alone); err != nil {
 		_ = c.Close()
 		return nil, err
 	}
@@ -134,7 +143,7 @@ func Open(ctx context.Context, config Config) (*Cluster, error) {
 }
 
 // nothing is the error of a Cluster of which no part can be read.
-func (c *Cluster) nothing() error {
+func (c *Cluster) nothing(alone bool) error {
 	for _, z := range c.Zones {
 		if z.NB != nil || z.SB != nil {
 			return nil
@@ -144,6 +153,9 @@ func (c *Cluster) nothing() error {
 		if n.Vswitch != nil || c.snapshot {
 			return nil
 		}
+	}
+	if alone && c.Central != nil {
+		return nil
 	}
 	if len(c.Problems) == 0 {
 		return errors.New("no OVN or Open vSwitch database was named and none is found here\nhint: give --nb, --sb or --ovs, or --offline DIR")
@@ -187,6 +199,7 @@ func (c *Cluster) Close() error {
 		if n.Vswitch != nil {
 			errs = append(errs, n.Vswitch.Close())
 		}
+		node.Close(n.Host)
 	}
 	for _, f := range c.close {
 		errs = append(errs, f())
@@ -194,10 +207,10 @@ func (c *Cluster) Close() error {
 	return errors.Join(errs...)
 }
 
-// record has all hosts recorded below dir, each in a directory of its name.
-func (c *Cluster) record(ctx context.Context, dir string) {
-	for _, n := range c.Hosts {
-		n.Host = node.Recorder(n.Host, filepath.Join(dir, node.RecordingName(n.Name)))
+// record has all hosts recorded, each by a keeper of its own.
+func (c *Cluster) record(ctx context.Context, keeper func(*Node) node.Keeper) {
+	for _, n := range c.all() {
+		n.Host = node.Recorder(n.Host, keeper(n))
 		c.close = append(c.close, func() error { return node.RecordingError(n.Host) })
 		if n.Vswitch == nil {
 			continue
@@ -208,6 +221,17 @@ func (c *Cluster) record(ctx context.Context, dir string) {
 			n.Vswitch = db
 		}
 	}
+}
+
+// VTEP says that the chassis is a switch of hardware: nobody asks it.
+func (n *Node) VTEP() bool { return n.vtep }
+
+// all are all hosts, one that runs databases alone among them.
+func (c *Cluster) all() []*Node {
+	if c.Central == nil {
+		return c.Hosts
+	}
+	return append(slices.Clone(c.Hosts), c.Central)
 }
 
 // Source is what has been read so far.
@@ -249,8 +273,6 @@ const gatherers = 16
 // node is tried once, however often it is named. A question that concerns two
 // nodes of many names those two.
 func (c *Cluster) Gather(ctx context.Context, nodes ...*Node) {
-	c.gathering.Lock()
-	defer c.gathering.Unlock()
 	all := len(nodes) == 0
 	if all {
 		nodes = c.Hosts
@@ -260,29 +282,70 @@ func (c *Cluster) Gather(ctx context.Context, nodes ...*Node) {
 	slots := make(chan struct{}, gatherers)
 	errs := make([]error, len(nodes))
 	for i, n := range nodes {
-		if n.Vswitch != nil || n.failed || all && n.far || slices.Index(nodes, n) < i {
+		if all && n.far || slices.Index(nodes, n) < i {
 			continue
 		}
 		wg.Go(func() {
 			slots <- struct{}{}
 			defer func() { <-slots }()
-			n.Vswitch, errs[i] = n.Host.Vswitch(ctx)
+			errs[i] = n.gather(ctx)
 		})
 	}
 	wg.Wait()
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	for i, n := range nodes {
-		if errs[i] != nil {
-			n.failed = true
+		switch {
+		case errs[i] == nil:
+		case n.remote: // it is of another deployment's zone, and need not be in reach
+			c.Notes = append(c.Notes, fmt.Sprintf("node %s of another zone not read: %v", n.Name, errs[i]))
+		default:
 			c.Problems = append(c.Problems, c.nodeProblem(n, errs[i]))
 		}
 	}
+}
+
+// gather opens a node's Open_vSwitch database; the error is for the one who
+// tried first.
+func (n *Node) gather(ctx context.Context) (err error) {
+	n.gathering.Lock()
+	defer n.gathering.Unlock()
+	if n.Vswitch != nil || n.failed {
+		return nil
+	}
+	n.Vswitch, err = n.Host.Vswitch(ctx)
+	n.failed = err != nil
+	return err
+}
+
+// Again is the deployment for a second look: the same databases, and nodes of
+// which nothing that was read before is known. It needs no Close of its own.
+func (c *Cluster) Again() *Cluster {
+	again := &Cluster{Zones: c.Zones, time: time.Now(), timeout: c.timeout, snapshot: c.snapshot}
+	fresh := func(n *Node) *Node {
+		f := &Node{
+			Name: n.Name, SystemID: n.SystemID, Zone: n.Zone, Local: n.Local, Host: node.Again(n.Host),
+			hostname: n.hostname, remote: n.remote, vtep: n.vtep, far: n.far,
+		}
+		if n.Local { // its connection reads anew each time
+			f.Vswitch, f.failed = n.Vswitch, n.failed
+		}
+		return f
+	}
+	for _, n := range c.Hosts {
+		again.Hosts = append(again.Hosts, fresh(n))
+	}
+	if c.Central != nil {
+		again.Central, again.Asleep = fresh(c.Central), c.Asleep
+	}
+	return again
 }
 
 // noteFar says how many nodes are left out of all.
 func (c *Cluster) noteFar() {
 	far := 0
 	for _, n := range c.Hosts {
-		if n.far {
+		if n.far && !n.vtep {
 			far++
 		}
 	}
@@ -300,7 +363,7 @@ func (c *Cluster) nodeProblem(n *Node, err error) Problem {
 	switch {
 	case p.Next != "":
 	case c.snapshot:
-		p.Next = "add what ovsdb-client backup prints on it as " + node.RecordingName(n.Name) + "/conf.db"
+		p.Next = "add what ovsdb-client backup prints on it as " + archive.SafeName(n.Name) + "/conf.db"
 	case n.far:
 		p.Next = "give --node-exec 'PREFIX {hostname}', or run there"
 	default:
@@ -310,6 +373,8 @@ func (c *Cluster) nodeProblem(n *Node, err error) Problem {
 }
 
 func (c *Cluster) note(text string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	if !slices.Contains(c.Notes, text) {
 		c.Notes = append(c.Notes, text)
 	}

@@ -3,6 +3,7 @@ package cluster
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"errors"
 	"io/fs"
 	"os"
@@ -67,13 +68,13 @@ func (f *finder) vswitch() (place, bool) {
 		return place{dir: filepath.Dir(path), root: f.HostRoot, remote: f.OVS, far: !unix}, true
 	}
 	dirs := ovsDirs
-	if dir := os.Getenv("OVS_RUNDIR"); dir != "" {
+	if dir := f.runDir("OVS_RUNDIR"); dir != "" {
 		dirs = []string{dir}
 	}
 	for _, file := range []string{"db.sock", "ovsdb-server.pid", "ovs-vswitchd.pid"} {
 		for _, dir := range dirs {
 			if exists(f.host(dir, file)) {
-				return placeAt(f.HostRoot, dir), true
+				return placeAt(f.HostRoot, node.HostPath(f.HostRoot, dir)), true
 			}
 		}
 	}
@@ -97,7 +98,7 @@ func placeAt(root, dir string) place {
 
 // ovnDir is the run directory of the local ovn-controller, as seen from here.
 func (f *finder) ovnDir() string {
-	if dir := os.Getenv("OVN_RUNDIR"); dir != "" {
+	if dir := f.runDir("OVN_RUNDIR"); dir != "" {
 		return f.host(dir)
 	}
 	for _, root := range append([]string{f.HostRoot}, f.rootsOf("ovn-controller")...) {
@@ -111,12 +112,89 @@ func (f *finder) ovnDir() string {
 	return ""
 }
 
+// central finds the run directory of the OVN databases or of ovn-northd that this
+// host runs, or ran; empty: there are no traces of any.
+func (f *finder) central() string {
+	has := func(dir string) bool {
+		for _, pattern := range []string{"ovnnb_db.*", "ovnsb_db.*", "ovn-northd.*"} {
+			if matches, _ := filepath.Glob(filepath.Join(dir, pattern)); len(matches) > 0 {
+				return true
+			}
+		}
+		return false
+	}
+	if dir := os.Getenv("OVN_RUNDIR"); dir != "" {
+		dir = f.host(dir)
+		if has(dir) || f.centralFiles() {
+			return dir
+		}
+		return ""
+	}
+	for _, root := range append([]string{f.HostRoot}, f.rootsOf("ovn-northd")...) {
+		for _, dir := range ovnDirs {
+			if dir := node.Resolve(root, dir); has(dir) {
+				return dir
+			}
+		}
+	}
+	if f.centralFiles() {
+		return f.host(node.DefaultOVNRunDir)
+	}
+	return ""
+}
+
+// centralFiles says whether there are files of the OVN databases on this host.
+func (f *finder) centralFiles() bool {
+	dirs := []string{"/var/lib/ovn", "/etc/ovn", "/var/snap/microovn/common/data/central/db"}
+	if dir := os.Getenv("OVN_DBDIR"); dir != "" {
+		dirs = []string{dir}
+	}
+	for _, dir := range dirs {
+		for _, file := range []string{"ovnnb_db.db", "ovnsb_db.db"} {
+			if exists(f.host(dir, file)) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// asleep says whether this host has the file of an Open_vSwitch database, and the
+// system-id that it had: what is left of an Open vSwitch that is down.
+func (f *finder) asleep(ctx context.Context) (id string, ok bool) {
+	dirs := []string{"/etc/openvswitch", "/var/lib/openvswitch"}
+	if dir := os.Getenv("OVS_DBDIR"); dir != "" {
+		dirs = []string{dir}
+	}
+	for _, dir := range dirs {
+		path := f.host(dir, "conf.db")
+		if ok = exists(path); !ok {
+			continue
+		}
+		if db, err := ovsdb.OpenFile(path); err == nil {
+			var s system
+			if err := ovsdb.Load(ctx, db, &s); err == nil {
+				id = s.id("system-id")
+			}
+		}
+		break
+	}
+	if id != "" {
+		return id, ok
+	}
+	etc := cmp.Or(os.Getenv("OVS_SYSCONFDIR"), "/etc")
+	if text, err := os.ReadFile(f.host(etc, "openvswitch/system-id.conf")); err == nil {
+		id = strings.TrimSpace(string(text))
+	}
+	return id, ok
+}
+
 // remote finds the remotes of a database; empty when nothing tells of one.
 func (f *finder) remote(which central, local func() *system) string {
 	if r := cmp.Or(which.remote(f.Config), os.Getenv(which.env)); r != "" {
 		return r
 	}
-	if dir := os.Getenv("OVN_RUNDIR"); dir != "" {
+	if dir := f.runDir("OVN_RUNDIR"); dir != "" {
 		if path := f.host(dir, which.socket); exists(path) {
 			return "unix:" + path
 		}
@@ -140,6 +218,16 @@ func (f *finder) remote(which central, local func() *system) string {
 	return ""
 }
 
+// runDir is a directory that the environment names, as a path of the host. One
+// that lies below the host's root already is named as it is seen from here.
+func (f *finder) runDir(name string) string {
+	dir := os.Getenv(name)
+	if inside, ok := strings.CutPrefix(dir, filepath.Clean(f.HostRoot)+"/"); ok && f.HostRoot != "" {
+		return "/" + inside
+	}
+	return dir
+}
+
 // below turns the socket paths of the host into what is seen from here.
 func (f *finder) below(remotes string) string {
 	if f.HostRoot == "" {
@@ -154,9 +242,10 @@ func (f *finder) below(remotes string) string {
 	return strings.Join(list, ",")
 }
 
-// host is where a path of the host is seen from here.
+// host is where a path of the host is seen from here. One that is below the
+// host's root already, as the environment may have it, is not put there again.
 func (f *finder) host(parts ...string) string {
-	return node.Resolve(f.HostRoot, filepath.Join(parts...))
+	return node.Resolve(f.HostRoot, node.HostPath(f.HostRoot, filepath.Join(parts...)))
 }
 
 // rootsOf lists the root directories of running daemons that have one of their
@@ -175,7 +264,7 @@ func (f *finder) rootsOf(daemons ...string) []string {
 }
 
 func (f *finder) proc(parts ...string) string {
-	return filepath.Join(append([]string{f.HostRoot, "/proc"}, parts...)...)
+	return filepath.Join(append([]string{node.ProcRoot(f.HostRoot)}, parts...)...)
 }
 
 // processes lists the running daemons of these names: those of this network
@@ -233,7 +322,7 @@ func (f *finder) tls(local *localNode) ovsdb.TLSFiles {
 			continue
 		}
 		args := strings.Split(string(bytes.TrimRight(b, "\x00")), "\x00")
-		key, cert, ca := option(args, "-p", "--private-key"), option(args, "-c", "--certificate"), option(args, "-C", "--ca-cert")
+		key, cert, ca := node.Option(args, "-p", "--private-key"), node.Option(args, "-c", "--certificate"), node.Option(args, "-C", "--ca-cert")
 		if key != "" && cert != "" {
 			return f.files(f.proc(strconv.Itoa(pid), "root"), key, cert, ca)
 		}
@@ -252,23 +341,6 @@ func (f *finder) files(root string, key, cert, ca string) ovsdb.TLSFiles {
 		}
 	}
 	return t
-}
-
-// option finds the value of a command-line option in any of the forms that
-// getopt takes.
-func option(args []string, short, long string) string {
-	for i, a := range args {
-		if v, ok := strings.CutPrefix(a, long+"="); ok {
-			return v
-		}
-		if (a == long || a == short) && i+1 < len(args) {
-			return args[i+1]
-		}
-		if v, ok := strings.CutPrefix(a, short); ok && v != "" && !strings.HasPrefix(a, "--") {
-			return v
-		}
-	}
-	return ""
 }
 
 func exists(path string) bool {

@@ -13,25 +13,6 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/ovsdb/ovsdbtest"
 )
 
-func TestOption(t *testing.T) {
-	for _, c := range []struct {
-		args []string
-		want string
-	}{
-		{[]string{"x", "-p", "/key"}, "/key"},
-		{[]string{"x", "-p/key"}, "/key"},
-		{[]string{"x", "--private-key=/key"}, "/key"},
-		{[]string{"x", "--private-key", "/key"}, "/key"},
-		{[]string{"x", "--pidfile", "-c", "/cert", "-p"}, ""},
-		{[]string{"x", "--private-keys=/key"}, ""},
-		{nil, ""},
-	} {
-		if got := option(c.args, "-p", "--private-key"); got != c.want {
-			t.Errorf("%q: %q, want %q", c.args, got, c.want)
-		}
-	}
-}
-
 // Without flags a node shows who it is with the files of its own daemons.
 func TestFindTLS(t *testing.T) {
 	s := ovsdbtest.Start(t, ovsdbtest.OpenvSwitch)

@@ -46,6 +46,7 @@ type seen struct {
 	Problems []string
 	Next     []string
 	Notes    []string
+	Central  string // Cluster.Central, by name
 	Nodes    []seenNode
 	Took     time.Duration // of Open
 	Gathered time.Duration // of Gather
@@ -75,6 +76,9 @@ func openHere(text string) {
 		c.Gather(ctx)
 		s.Gathered = time.Since(start)
 		s.Source, s.Notes = c.Source(), c.Notes
+		if c.Central != nil {
+			s.Central = c.Central.Name
+		}
 		for _, p := range c.Problems {
 			s.Problems, s.Next = append(s.Problems, p.Error()), append(s.Next, p.Next)
 		}
@@ -153,3 +157,32 @@ func contains(t *testing.T, what string, list []string, words ...string) {
 }
 
 func nodeExec() string { return filepath.Join(hosts.Dir, "enter") + " {hostname}" }
+
+// A host that runs the databases alone is known as one, and is enough for who asks
+// for it although they are all dead.
+func TestCentral(t *testing.T) {
+	s := openOn(t, "central", Config{})
+	if s.Central == "" || len(s.Problems) > 0 {
+		t.Errorf("%+v", s)
+	}
+	s = openOn(t, "node1", Config{})
+	if s.Central != "" {
+		t.Errorf("a node is taken for a host of databases: %+v", s)
+	}
+	dead := shortDir(t)
+	for _, name := range []string{"run/ovnnb_db.ctl", "run/ovnsb_db.ctl"} {
+		if err := os.MkdirAll(filepath.Join(dead, "run"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dead, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	env := []string{"OVS_RUNDIR=" + dead, "OVN_RUNDIR=" + dead + "/run"}
+	if s = openOn(t, "central", Config{Alone: true}, env...); s.Central == "" || s.Err != "" {
+		t.Errorf("with dead databases: %+v", s)
+	}
+	if s = openOn(t, "central", Config{}, env...); s.Err == "" {
+		t.Errorf("nothing to read is no error: %+v", s)
+	}
+}

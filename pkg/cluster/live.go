@@ -26,9 +26,10 @@ type (
 		Name string `ovsdb:"name"`
 	}
 	chassisRow struct {
-		Name        string            `ovsdb:"name"`
-		Hostname    string            `ovsdb:"hostname"`
-		OtherConfig map[string]string `ovsdb:"other_config"`
+		Name         string            `ovsdb:"name"`
+		Hostname     string            `ovsdb:"hostname"`
+		OtherConfig  map[string]string `ovsdb:"other_config"`
+		VTEPSwitches ovsdb.Set[string] `ovsdb:"vtep_logical_switches"`
 	}
 )
 
@@ -36,6 +37,9 @@ func (systemRow) Table() string  { return "Open_vSwitch" }
 func (sslRow) Table() string     { return "SSL" }
 func (globalRow) Table() string  { return "NB_Global" }
 func (chassisRow) Table() string { return "Chassis" }
+
+// vtep says that ovn-controller-vtep(8) wrote the chassis, for a switch of hardware.
+func (r chassisRow) vtep() bool { return r.OtherConfig["is-vtep"] == "true" || len(r.VTEPSwitches) > 0 }
 
 // system is what the local Open_vSwitch database says of its place.
 type system struct {
@@ -84,7 +88,7 @@ func (c *Cluster) openLive(ctx context.Context, config Config) error {
 			c.note(note)
 		}
 	}
-	c.addHosts(config, zone, sb().rows, local())
+	c.addHosts(ctx, config, zone, sb().rows, local())
 	return nil
 }
 
@@ -122,6 +126,7 @@ func openLocal(ctx context.Context, f *finder) *localNode {
 			OVS:       place.remote,
 			TLS:       f.TLS,
 			Timeout:   f.Timeout,
+			Getenv:    os.Getenv,
 		})
 	}}
 	// Northbound and Southbound may have to wait for this one: it leaves
@@ -175,18 +180,24 @@ func openDB[T ovsdb.Row](ctx context.Context, f *finder, which central, local fu
 }
 
 // addHosts makes the nodes of a zone's chassis and the local node.
-func (c *Cluster) addHosts(config Config, zone *Zone, rows []chassisRow, local *localNode) {
+func (c *Cluster) addHosts(ctx context.Context, config Config, zone *Zone, rows []chassisRow, local *localNode) {
 	self := local.system.id("system-id")
+	if self == "" && local.problem != nil {
+		self, _ = (&finder{Config: config}).asleep(ctx)
+	}
 	var here *Node
 	for _, n := range chassisNodes(zone, rows) {
 		if here == nil && local.host != nil && self != "" && n.SystemID == self {
 			here = n
+		} else if n.vtep {
+			n.Host, n.far = node.Unreachable(n.Name, errors.New("it is a VTEP, whose Open vSwitch, if it has one, is not OVN's")), true
 		} else {
 			n.Host, n.far = otherHost(config, n.Name, n.hostname)
 		}
 		c.Hosts = append(c.Hosts, n)
 	}
 	if local.host == nil {
+		c.addCentral(ctx, &finder{Config: config}, rows)
 		return
 	}
 	if here == nil {
@@ -200,6 +211,33 @@ func (c *Cluster) addHosts(config Config, zone *Zone, rows []chassisRow, local *
 	here.Host = local.host(here.Name)
 }
 
+// addCentral makes the host that runs databases without an Open vSwitch, or whose
+// Open vSwitch is down and has left no more than its database's file.
+func (c *Cluster) addCentral(ctx context.Context, f *finder, rows []chassisRow) {
+	dir := f.central()
+	id, asleep := f.asleep(ctx)
+	if dir == "" && !asleep {
+		return
+	}
+	if dir == "" {
+		dir = f.ovnDir()
+	}
+	name, _ := os.Hostname()
+	name = cmp.Or(name, "local")
+	if asleep {
+		for _, r := range rows {
+			if r.Name == id || id == "" && r.Hostname == name {
+				name, id = cmp.Or(r.Hostname, r.Name), r.Name
+			}
+		}
+	} else if c.Node(name) != nil {
+		name += " (central)"
+	}
+	host := node.Local(node.LocalConfig{Name: name, HostRoot: f.HostRoot, OVNRunDir: dir, Timeout: f.Timeout, Getenv: os.Getenv})
+	c.Central = &Node{Name: name, SystemID: id, Local: true, Host: host, failed: true}
+	c.Asleep = asleep
+}
+
 // chassisNodes makes the nodes of the chassis that a zone knows, without their
 // hosts. Of a chassis that is remote, in another zone, which one is not known.
 func chassisNodes(zone *Zone, rows []chassisRow) []*Node {
@@ -209,7 +247,7 @@ func chassisNodes(zone *Zone, rows []chassisRow) []*Node {
 	}
 	var nodes []*Node
 	for _, r := range rows {
-		n := &Node{Name: r.Hostname, SystemID: r.Name, Zone: zone.Name, hostname: r.Hostname}
+		n := &Node{Name: r.Hostname, SystemID: r.Name, Zone: zone.Name, hostname: r.Hostname, vtep: r.vtep()}
 		if n.remote = r.OtherConfig["is-remote"] == "true"; n.remote {
 			n.Zone = ""
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"path"
 	"slices"
@@ -18,21 +19,25 @@ import (
 // and so on of its nodes. Where a node's directory has an nb.db or sb.db, the
 // node is a zone of its own.
 func (c *Cluster) openOffline(ctx context.Context, config Config) error {
-	const layout = "hint: --offline takes a directory with nb.db, sb.db and NODE/conf.db in it, as ovsdb-client backup writes them"
+	const layout = "hint: --offline takes what `ovnctl capture` writes, a sosreport, a must-gather, a database file, or a directory with nb.db, sb.db and NODE/conf.db in it, as ovsdb-client backup writes them"
 	tree, err := archive.Open(config.Offline)
 	if err != nil {
 		return fmt.Errorf("cannot read %w\n%s", err, layout)
 	}
 	c.close = append(c.close, tree.Close)
 	c.snapshot = true
+	for _, note := range tree.Notes() {
+		c.note(note)
+	}
 	dirs, err := tree.Nodes()
 	if err != nil {
 		return err
 	}
 	o := &offlineDir{c: c, tree: tree, dirs: dirs, ids: map[string]string{}}
-	zones := slices.DeleteFunc(slices.Clone(dirs), func(dir string) bool {
-		return !tree.Has(path.Join(dir, "nb.db")) && !tree.Has(path.Join(dir, "sb.db"))
-	})
+	zones, err := tree.Zones()
+	if err != nil {
+		return err
+	}
 	if len(zones) == 0 || tree.Has("nb.db") || tree.Has("sb.db") {
 		zones = append([]string{"."}, zones...)
 	}
@@ -41,7 +46,14 @@ func (c *Cluster) openOffline(ctx context.Context, config Config) error {
 		nodes = append(nodes, o.zone(ctx, dir)...)
 	}
 	o.addNodes(ctx, nodes)
+	if x := tree.Index(); x != nil {
+		o.addCentral(x)
+	}
 	for _, dir := range o.dirs { // those of no chassis that is known
+		if o.central(dir) {
+			c.Central = &Node{Name: dir, Host: node.Offline(tree, dir), failed: true}
+			continue
+		}
 		c.Hosts = append(c.Hosts, &Node{Name: dir, SystemID: o.systemID(ctx, dir), Host: node.Offline(tree, dir)})
 	}
 	if len(c.Hosts) == 0 && len(c.Zones) == 1 && c.Zones[0].NB == nil && c.Zones[0].SB == nil && len(c.Problems) == 0 {
@@ -105,7 +117,7 @@ func (o *offlineDir) addNodes(ctx context.Context, nodes []*Node) {
 	})
 	for _, n := range nodes {
 		o.match(n, func(dir string) bool {
-			return dir == node.RecordingName(n.Name) || dir == n.Name || dir == n.SystemID
+			return dir == archive.SafeName(n.Name) || dir == n.Name || dir == n.SystemID
 		})
 	}
 	for _, n := range nodes {
@@ -118,6 +130,36 @@ func (o *offlineDir) addNodes(ctx context.Context, nodes []*Node) {
 		}
 	}
 	o.c.Hosts = append(o.c.Hosts, nodes...)
+}
+
+// addCentral makes the host that ran databases alone when a capture was written
+// there.
+func (o *offlineDir) addCentral(x *archive.Index) {
+	for _, n := range x.Nodes {
+		if n.Central {
+			o.c.Central = &Node{Name: n.Name, SystemID: n.SystemID, failed: true}
+			o.match(o.c.Central, func(dir string) bool { return dir == n.Dir })
+			o.c.Asleep = n.Asleep
+			if o.c.Central.Host == nil {
+				o.c.Central = nil
+			}
+		}
+	}
+}
+
+// central says that a directory is of a host with OVN's databases and without an
+// Open vSwitch.
+func (o *offlineDir) central(dir string) bool {
+	has := func(name string) bool { return o.tree.Has(path.Join(dir, name)) }
+	if o.c.Central != nil || has("conf.db") || has("conf.json") {
+		return false
+	}
+	for _, name := range []string{"/var/lib/ovn/ovnsb_db.db", "/etc/ovn/ovnsb_db.db", "/var/lib/openvswitch/ovn/ovnsb_db.db"} {
+		if has(archive.HostFile(name)) {
+			return true
+		}
+	}
+	return false
 }
 
 // match gives a node the first directory that is its own.
@@ -156,7 +198,7 @@ func (o *offlineDir) database(name string, which central) ovsdb.Reader {
 	if err == nil {
 		defer f.Close() //nolint:errcheck // only read
 		var db *ovsdb.Snapshot
-		if db, err = ovsdb.ParseFile(origin, f); err == nil {
+		if db, err = ovsdb.ParseFile(origin, io.MultiReader(append([]io.Reader{f}, o.parts(name)...)...)); err == nil {
 			if db.Name() == which.name {
 				o.read = append(o.read, name)
 				if p := damaged(which.name, db); p != nil {
@@ -165,7 +207,7 @@ func (o *offlineDir) database(name string, which central) ovsdb.Reader {
 				if notice := db.Notice(); notice != "" {
 					o.c.note(origin + ": " + notice)
 				}
-				return db
+				return whole(db, o.tree.Index(), name)
 			}
 			err = fmt.Errorf("this is a database of %s", db.Name())
 		}
@@ -174,8 +216,40 @@ func (o *offlineDir) database(name string, which central) ovsdb.Reader {
 	return nil
 }
 
-// time is when the newest of what was read was saved.
+// parts are the pieces of a database's file that a capture read one by one.
+func (o *offlineDir) parts(name string) (parts []io.Reader) {
+	names, _ := o.tree.List(name + partsSuffix)
+	for _, part := range names {
+		parts = append(parts, &lateFile{open: func() (io.ReadCloser, error) { return o.tree.File(path.Join(name+partsSuffix, part)) }})
+	}
+	return parts
+}
+
+// A lateFile is opened when it is read, and closed at its end.
+type lateFile struct {
+	open func() (io.ReadCloser, error)
+	file io.ReadCloser
+}
+
+func (l *lateFile) Read(b []byte) (n int, err error) {
+	if l.file == nil {
+		if l.file, err = l.open(); err != nil {
+			return 0, err
+		}
+	}
+	n, err = l.file.Read(b)
+	if err != nil {
+		_ = l.file.Close()
+	}
+	return n, err
+}
+
+// time is when a capture was begun, else when the newest of what was read was
+// saved.
 func (o *offlineDir) time() (newest time.Time) {
+	if x := o.tree.Index(); x != nil {
+		return x.Started
+	}
 	files := o.read
 	dirs, _ := o.tree.Nodes()
 	for _, dir := range dirs {

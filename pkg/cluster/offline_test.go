@@ -264,7 +264,7 @@ func TestOfflineParts(t *testing.T) {
 		}
 		contains(t, "problems", []string{c.Problems[0].Error(), c.Problems[1].Error()}, "OVN_Northbound", "database of OVN_Southbound", "sb.db")
 	})
-	for name, dir := range map[string]string{"empty": t.TempDir(), "nope": "/nonexistent", "file": filepath.Join(whole, "sb.db")} {
+	for name, dir := range map[string]string{"empty": t.TempDir(), "nope": "/nonexistent", "no file of ours": "offline_test.go"} {
 		if c, err := Open(t.Context(), Config{Offline: dir}); err == nil {
 			t.Errorf("%s: %+v, want an error", name, c.Source())
 		}

@@ -14,8 +14,8 @@ import (
 
 const benchFlows = 100_000
 
-// startFlows serves a Southbound with flows like those of northd.
-func startFlows(b *testing.B) *ovsdbtest.Server {
+// startFlows serves a Southbound with so many flows like those of northd.
+func startFlows(b *testing.B, flows int) *ovsdbtest.Server {
 	b.Helper()
 	s := ovsdbtest.Start(b, ovsdbtest.Southbound)
 	c := dial(b, ovsdb.Config{DB: s.DB, Remotes: s.Remote(), Timeout: time.Minute})
@@ -27,7 +27,7 @@ func startFlows(b *testing.B) *ovsdbtest.Server {
 		}
 		datapaths = append(datapaths, results[0].UUID)
 	}
-	for i := 0; i < benchFlows; {
+	for i := 0; i < flows; {
 		var ops []ovsdb.Operation
 		for range 5000 {
 			ops = append(ops, ovsdb.Insert("Logical_Flow", "", map[string]any{
@@ -44,12 +44,12 @@ func startFlows(b *testing.B) *ovsdbtest.Server {
 			b.Fatal(err)
 		}
 	}
-	s.Appctl("ovsdb-server/compact")
+	ovsdbtest.Run(b, "ovs-appctl", "-T", "300", "-t", s.Control, "ovsdb-server/compact")
 	return s
 }
 
 func BenchmarkFlows(b *testing.B) {
-	s := startFlows(b)
+	s := startFlows(b, benchFlows)
 	count := func(b *testing.B, r ovsdb.Reader) {
 		b.Helper()
 		rows, err := ovsdb.Find[sb.LogicalFlow](b.Context(), r)

@@ -54,6 +54,15 @@ func planFor(rows any) (*plan, error) {
 	return p, nil
 }
 
+// Table is the table that is asked; empty if Rows are not what they have to be.
+func (q *Query) Table() string {
+	p, err := planFor(q.Rows)
+	if err != nil {
+		return ""
+	}
+	return p.table
+}
+
 // known returns the columns of the plan that the schema has, always with _uuid.
 func (p *plan) known(s *schema) []string {
 	columns := []string{"_uuid"}

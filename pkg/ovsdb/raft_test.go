@@ -444,11 +444,11 @@ func TestClusterFileDamage(t *testing.T) {
 				}
 				return starts[1] + r.IntN(len(text)-starts[1])
 			}
-			for range 200 {
+			for range 1000 {
 				at := anywhere()
 				try(fmt.Sprintf("cut at byte %d", at), text[:at], whole(at), whole(at) == at)
 			}
-			for range 200 {
+			for range 1000 {
 				at := anywhere()
 				flipped := bytes.Clone(text)
 				flipped[at] ^= 1 << r.IntN(8)
@@ -458,7 +458,7 @@ func TestClusterFileDamage(t *testing.T) {
 				try(fmt.Sprintf("bit flipped in byte %d", at), flipped, whole(at), false)
 			}
 			t.Logf("%d bytes, %d records, %d states: %d times read, %d with damage reported, %d with entries left out; %d times refused", len(text), len(starts)-1, len(states), read, damaged, noticed, refused)
-			if read < 200 || damaged < 100 {
+			if read < 1000 || damaged < 500 {
 				t.Error("too little was tried")
 			}
 		})

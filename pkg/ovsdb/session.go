@@ -61,7 +61,7 @@ func (c *Client) open(ctx context.Context, r remote) (*session, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &session{remote: r, conn: newConn(nc, c.config.MaxReply)}
+	s := &session{remote: r, conn: newConn(breakable(nc), c.config.MaxReply)}
 	if err := s.learn(ctx, c.config.DB); err != nil {
 		s.conn.close()
 		return nil, err

@@ -179,6 +179,9 @@ func (o Operation) wire() (map[string]any, error) {
 		text["comment"] = o.comment
 		return text, nil
 	}
+	if o.op == "abort" {
+		return text, nil
+	}
 	text["table"] = o.table
 	if o.op != "insert" {
 		if len(o.where) == 0 && o.op != "wait" {
@@ -228,6 +231,10 @@ func wireMutations(mutations []Mutation) ([]any, error) {
 		out[i] = []any{m.Column, m.Mutator, v}
 	}
 	return out, nil
+}
+
+func asOperationError(err error) (*OperationError, bool) {
+	return errors.AsType[*OperationError](err)
 }
 
 // opResults reads the reply: a result for each operation, null for those that

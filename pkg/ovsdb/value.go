@@ -201,7 +201,7 @@ func wire(v any) (any, error) {
 			return []any{"named-uuid", name}, nil
 		}
 		return []any{"uuid", string(v)}, nil
-	case string, int, bool, float64, int64:
+	case string, int, bool, float64, int64, Value:
 		return v, nil
 	}
 	rv := reflect.ValueOf(v)

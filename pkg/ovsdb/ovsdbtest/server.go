@@ -98,7 +98,7 @@ func (s *Server) Restart() {
 		_ = cmd.Wait()
 		close(done)
 	}()
-	for range 500 {
+	for range 3000 { // half a minute: a server loads its file first
 		if listens(s.Socket) && listens(s.Control) {
 			return
 		}

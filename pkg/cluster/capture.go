@@ -1,0 +1,546 @@
+package cluster
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/ovnctl/ovnctl/pkg/archive"
+	"github.com/ovnctl/ovnctl/pkg/node"
+	"github.com/ovnctl/ovnctl/pkg/ovsdb"
+)
+
+// LogicalFlows says which rows of Logical_Flow a capture has.
+type LogicalFlows string
+
+// Which logical flows: all, those of datapaths with a port on the nodes that were
+// read, or none.
+const (
+	AllFlows   LogicalFlows = "all"
+	LocalFlows LogicalFlows = "local"
+	NoFlows    LogicalFlows = "none"
+)
+
+// A Capture is a deployment that is being written into an archive. What its nodes
+// are asked from Capture on, by whomever, is in it.
+type Capture struct {
+	Flows LogicalFlows
+	// Progress is told what is being read; nil: nobody listens. It is called from
+	// one goroutine at a time.
+	Progress func(what string)
+
+	cluster *Cluster
+	w       *archive.Writer
+	telling sync.Mutex
+}
+
+// Capture begins to record all hosts. Of a host that was not reached the index
+// says why.
+func (c *Cluster) Capture(ctx context.Context, w *archive.Writer) *Capture {
+	dirs := map[*Node]string{}
+	for _, n := range c.all() {
+		if !n.far {
+			dirs[n] = archive.SafeName(n.Name)
+		}
+	}
+	w.Describe(func(x *archive.Index) {
+		for _, n := range c.all() {
+			x.Nodes = append(x.Nodes, archive.IndexNode{
+				Name: n.Name, SystemID: n.SystemID, Dir: dirs[n], Local: n.Local, Central: n == c.Central, Asleep: n == c.Central && c.Asleep,
+			})
+		}
+		x.Started = c.time.UTC()
+		x.Notes = append(x.Notes, c.Notes...)
+	})
+	for _, p := range c.Problems {
+		w.Miss("", p.What, p)
+	}
+	c.record(ctx, func(n *Node) node.Keeper { return w.Node(n.Name, archive.SafeName(n.Name)) })
+	return &Capture{Flows: AllFlows, cluster: c, w: w}
+}
+
+func (c *Capture) tell(format string, args ...any) {
+	c.telling.Lock()
+	defer c.telling.Unlock()
+	if c.Progress != nil {
+		c.Progress(fmt.Sprintf(format, args...))
+	}
+}
+
+// Databases writes Northbound and Southbound of all zones. What cannot be read is
+// in the index; the error is for an archive that cannot be written.
+func (c *Capture) Databases(ctx context.Context) error {
+	if err := c.w.Checkpoint(); err != nil {
+		return err
+	}
+	for i, z := range c.cluster.Zones {
+		dir := ""
+		if len(c.cluster.Zones) > 1 {
+			dir = archive.SafeName(z.Name)
+			if z.Name == "" {
+				dir = fmt.Sprintf("zone%d", i+1)
+			}
+		}
+		for _, db := range []struct {
+			file   string
+			which  central
+			reader ovsdb.Reader
+		}{{"nb.db", northbound, z.NB}, {"sb.db", southbound, z.SB}} {
+			if db.reader == nil {
+				continue
+			}
+			c.tell("reading %s", db.which.name)
+			err := c.database(ctx, path.Join(dir, db.file), z.Name, db.reader)
+			if err != nil && !errors.Is(err, errUnwritable) {
+				c.w.Miss("", db.which.name, err)
+				c.cluster.Problems = append(c.cluster.Problems, problem(db.which.name, db.reader.Origin(), err))
+				err = nil
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// errUnwritable marks the error of the archive, for which nothing else can help.
+var errUnwritable = errors.New("the capture cannot be written")
+
+const logicalFlow = "Logical_Flow"
+
+func (c *Capture) database(ctx context.Context, name, zone string, db ovsdb.Reader) error {
+	client, ok := db.(*ovsdb.Client)
+	if !ok {
+		return errors.New("this is saved data: copy it as it is")
+	}
+	saver := client.Saver(hideSecrets)
+	var leaveOut []string
+	if db.Has(logicalFlow, "") {
+		leaveOut = []string{logicalFlow}
+	}
+	var file bytes.Buffer
+	if err := saver.Save(ctx, &file, leaveOut...); err != nil {
+		return err
+	}
+	if err := c.keep(name, "all tables but Logical_Flow", file.Bytes()); err != nil {
+		return err
+	}
+	entry := archive.IndexDatabase{Name: db.Name(), Zone: zone, File: name, Origin: db.Origin(), Time: time.Now().UTC()}
+	var err error
+	if leaveOut != nil {
+		f := &flowReader{Capture: c, client: client, saver: saver, name: name, entry: &entry}
+		err = f.read(ctx)
+	}
+	c.w.Describe(func(x *archive.Index) { x.Databases = append(x.Databases, entry) })
+	if err == nil {
+		err = c.w.Checkpoint()
+	}
+	return err
+}
+
+// hideSecrets takes the secrets out of a row.
+func hideSecrets(_ string, row ovsdb.Raw) {
+	for column, v := range row {
+		row[column] = node.HideValue(v)
+	}
+}
+
+func (c *Capture) keep(name, what string, content []byte) error {
+	if err := c.w.Keep("", name, what, content); err != nil {
+		return fmt.Errorf("%w: %w", errUnwritable, err)
+	}
+	return nil
+}
+
+// A flowReader reads Logical_Flow in pieces. What a large Southbound answers at
+// once holds up all its other clients: of 600,000 rows for 16 s.
+type flowReader struct {
+	*Capture
+	client *ovsdb.Client
+	saver  *ovsdb.Saver
+	name   string // of the database's file
+	entry  *archive.IndexDatabase
+
+	batch int // rows that a request asks for
+}
+
+// How long a request for logical flows may hold the server: a piece is aimed at
+// the first, and one that takes the second is the last of its size.
+const (
+	aimedHold   = 150 * time.Millisecond
+	firstBatch  = 200
+	largest     = 20000
+	partsSuffix = ".parts" // of the directory with the pieces of a database's file
+)
+
+type nbCfgRow struct {
+	NBCfg int `ovsdb:"nb_cfg"`
+}
+
+func (nbCfgRow) Table() string { return "SB_Global" }
+
+func (f *flowReader) nbCfg(ctx context.Context) {
+	rows, err := ovsdb.Find[nbCfgRow](ctx, f.client)
+	if err == nil && len(rows) > 0 {
+		f.entry.NBCfg = append(f.entry.NBCfg, rows[0].NBCfg)
+	}
+}
+
+// mostTables bounds the tables of a pipeline. Their numbers end where the schema
+// says: the server tells.
+const mostTables = 256
+
+func (f *flowReader) read(ctx context.Context) error {
+	f.entry.LogicalFlows = string(f.Flows)
+	if f.Flows == NoFlows {
+		return nil
+	}
+	f.entry.LogicalFlows = partFlows
+	datapaths, err := f.datapaths(ctx)
+	if err != nil {
+		return err
+	}
+	for _, id := range slices.Sorted(maps.Keys(datapaths)) {
+		f.entry.Datapaths = append(f.entry.Datapaths, string(id))
+	}
+	f.batch = firstBatch
+	f.nbCfg(ctx)
+	for _, pipeline := range []string{"ingress", "egress"} {
+		for table := range mostTables {
+			where := []ovsdb.Condition{ovsdb.Where("pipeline", "==", pipeline), ovsdb.Where("table_id", "==", table)}
+			err := f.piece(ctx, where, datapaths)
+			if table > 0 && errors.Is(err, ovsdb.ErrConstraint) {
+				break
+			}
+			if err != nil {
+				return err
+			}
+			f.tell("reading logical flows: %d so far (%s table %d)", f.entry.Rows, pipeline, table)
+		}
+	}
+	f.nbCfg(ctx)
+	f.entry.LogicalFlows = string(f.Flows)
+	return nil
+}
+
+// partFlows stands in the index for logical flows of which reading ended early.
+const partFlows = "part"
+
+// timed runs a request, and lets the others at the server for as long as it took.
+func (f *flowReader) timed(ctx context.Context, request func() error) (time.Duration, error) {
+	start := time.Now()
+	err := request()
+	took := time.Since(start)
+	f.entry.Pieces++
+	f.entry.Longest = max(f.entry.Longest, int(took.Milliseconds()))
+	select {
+	case <-ctx.Done():
+		return took, ctx.Err()
+	case <-time.After(took):
+	}
+	return took, err
+}
+
+// piece reads the flows of a table. Which there are is asked first: the rows
+// themselves are then asked for by their UUIDs, which the server looks up, as many
+// at a time as it gives in aimedHold.
+func (f *flowReader) piece(ctx context.Context, where []ovsdb.Condition, datapaths map[ovsdb.UUID]bool) error {
+	columns := []string{}
+	if datapaths != nil {
+		columns = []string{"logical_datapath", "logical_dp_group"}
+	}
+	var found [][]ovsdb.Raw
+	_, err := f.timed(ctx, func() (err error) {
+		found, err = f.client.Raw(ctx, ovsdb.Lookup{Table: logicalFlow, Columns: columns, Where: where})
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	var ids []ovsdb.UUID
+	for _, row := range found[0] {
+		wanted := datapaths == nil
+		for _, column := range columns {
+			wanted = wanted || slices.ContainsFunc(row[column].UUIDs(), func(id ovsdb.UUID) bool { return datapaths[id] })
+		}
+		if wanted {
+			ids = append(ids, row.UUID())
+		}
+	}
+	for len(ids) > 0 {
+		n := min(f.batch, len(ids))
+		var lookups []ovsdb.Lookup
+		for _, id := range ids[:n] {
+			lookups = append(lookups, ovsdb.Lookup{Table: logicalFlow, Where: []ovsdb.Condition{ovsdb.Where("_uuid", "==", id)}})
+		}
+		ids = ids[n:]
+		var piece bytes.Buffer
+		var rows int
+		took, err := f.timed(ctx, func() (err error) {
+			rows, err = f.saver.Add(ctx, &piece, lookups...)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		f.entry.Rows += rows
+		f.batch = nextBatch(f.batch, n, took)
+		name := path.Join(f.name+partsSuffix, fmt.Sprintf("%06d", f.entry.Pieces))
+		if err := f.keep(name, fmt.Sprintf("%d rows of Logical_Flow", rows), piece.Bytes()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// nextBatch is how many rows to ask for when n of them took so long: at most
+// twice as many.
+func nextBatch(batch, n int, took time.Duration) int {
+	if took > aimedHold {
+		return max(1, int(float64(n)*float64(aimedHold)/float64(took)))
+	}
+	if n < batch {
+		return batch
+	}
+	return min(2*batch, largest)
+}
+
+type bindingRow struct {
+	Datapath ovsdb.UUID            `ovsdb:"datapath"`
+	Chassis  ovsdb.Set[ovsdb.UUID] `ovsdb:"chassis"`
+	Type     string                `ovsdb:"type"`
+}
+
+type groupRow struct {
+	UUID      ovsdb.UUID            `ovsdb:"_uuid"`
+	Datapaths ovsdb.Set[ovsdb.UUID] `ovsdb:"datapaths"`
+}
+
+type chassisIDRow struct {
+	UUID ovsdb.UUID `ovsdb:"_uuid"`
+	Name string     `ovsdb:"name"`
+}
+
+func (bindingRow) Table() string   { return "Port_Binding" }
+func (groupRow) Table() string     { return "Logical_DP_Group" }
+func (chassisIDRow) Table() string { return "Chassis" }
+
+// datapaths are those with a port on a node that can be read, those that join
+// others, and the groups with one of them; nil: all are wanted.
+func (f *flowReader) datapaths(ctx context.Context) (map[ovsdb.UUID]bool, error) {
+	if f.Flows != LocalFlows {
+		return nil, nil
+	}
+	var rows struct {
+		Bindings []bindingRow
+		Groups   []groupRow
+		Chassis  []chassisIDRow
+	}
+	if err := ovsdb.Load(ctx, f.client, &rows); err != nil {
+		return nil, err
+	}
+	near := map[ovsdb.UUID]bool{}
+	for _, ch := range rows.Chassis {
+		if n := f.cluster.Node(ch.Name); n != nil && !n.far {
+			near[ch.UUID] = true
+		}
+	}
+	local := map[ovsdb.UUID]bool{}
+	for _, b := range rows.Bindings {
+		if slices.ContainsFunc(b.Chassis, func(id ovsdb.UUID) bool { return near[id] }) {
+			local[b.Datapath] = true
+		}
+	}
+	if len(local) > 0 { // routers and switches that join them have no port on any node
+		for _, b := range rows.Bindings {
+			if b.Type == "patch" {
+				local[b.Datapath] = true
+			}
+		}
+	}
+	for _, g := range rows.Groups {
+		if slices.ContainsFunc(g.Datapaths, func(id ovsdb.UUID) bool { return local[id] }) {
+			local[g.UUID] = true
+		}
+	}
+	return local, nil
+}
+
+// Bounds on what one daemon is asked for: its main thread does nothing else
+// meanwhile.
+const (
+	mostConnections = 50_000
+	mostMegaflows   = 50_000
+)
+
+// Nodes asks all nodes to which there is a way, side by side. What they do not
+// answer is in the index.
+func (c *Capture) Nodes(ctx context.Context) {
+	c.cluster.Gather(ctx)
+	var wg sync.WaitGroup
+	slots := make(chan struct{}, gatherers)
+	done := 0
+	var mu sync.Mutex
+	nodes := slices.DeleteFunc(c.cluster.all(), func(n *Node) bool { return n.far && n.Vswitch == nil })
+	for _, n := range nodes {
+		wg.Go(func() {
+			slots <- struct{}{}
+			defer func() { <-slots }()
+			c.node(ctx, n)
+			mu.Lock()
+			defer mu.Unlock()
+			done++
+			c.tell("%d of %d nodes read", done, len(nodes))
+		})
+	}
+	wg.Wait()
+}
+
+type bridgeRow struct {
+	Name string `ovsdb:"name"`
+}
+
+func (bridgeRow) Table() string { return "Bridge" }
+
+// controls are what a daemon is asked for in any case: short answers that change
+// nothing.
+var controls = map[string][]string{
+	"ovs-vswitchd": {
+		"version", "dpif/show", "dpctl/show", "ofproto/list-tunnels", "ovs/route/show", "tnl/ports/show", "tnl/neigh/show", "tnl/arp/show",
+		"bfd/show", "cfm/show", "lacp/show", "bond/show", "upcall/show", "coverage/show", "memory/show", "dpif-netdev/pmd-stats-show", "mcast-snooping/show",
+	},
+	"ovsdb-server": {"version", "ovsdb-server/list-remotes", "memory/show", "coverage/show"},
+	"ovn-controller": {
+		"version", "connection-status", "debug/status", "ct-zone-list", "group-table-list", "meter-table-list", "lflow-cache/show-stats", "inc-engine/show-stats",
+		"debug/dump-local-bindings", "debug/dump-related-ports", "debug/dump-peer-ports", "debug/dump-local-template-vars", "debug/dump-mac-bindings", "coverage/show", "memory/show",
+	},
+	"ovn-northd": {"version", "status", "is-paused", "nb-connection-status", "sb-connection-status", "inc-engine/show-stats", "coverage/show", "memory/show"},
+	"ovnnb_db":   {"version", "ovsdb-server/list-remotes", "ovsdb-server/list-dbs", "memory/show", "coverage/show"},
+	"ovnsb_db":   {"version", "ovsdb-server/list-remotes", "ovsdb-server/list-dbs", "memory/show", "coverage/show"},
+}
+
+// defaults are the files with which services are started, below the directory of
+// the host's configuration.
+var defaults = []string{
+	"default/openvswitch-switch", "default/openvswitch", "default/ovn-host", "default/ovn-central", "default/ovn-controller", "default/ovn-northd",
+	"sysconfig/openvswitch", "sysconfig/ovn", "sysconfig/ovn-controller", "sysconfig/ovn-northd",
+}
+
+// files say what the host is and how it fares.
+var files = []string{
+	"/etc/os-release", "/etc/hostname", "/proc/version", "/proc/cmdline", "/proc/meminfo", "/proc/loadavg", "/proc/uptime", "/proc/modules",
+	"/proc/sys/net/netfilter/nf_conntrack_count", "/proc/sys/net/netfilter/nf_conntrack_max", "/proc/net/snmp", "/proc/net/snmp6",
+}
+
+var units = []string{
+	"openvswitch-switch.service", "openvswitch.service", "ovs-vswitchd.service", "ovsdb-server.service", "openvswitch-ipsec.service",
+	"ovn-host.service", "ovn-central.service", "ovn-controller.service", "ovn-northd.service", "ovn-ovsdb-server-nb.service", "ovn-ovsdb-server-sb.service",
+	"NetworkManager.service", "systemd-networkd.service", "networking.service",
+}
+
+// node asks one node. The recorder keeps what it answers and notes what it does
+// not: no answer is looked at here but for those that say how much to ask.
+func (c *Capture) node(ctx context.Context, n *Node) {
+	h := n.Host
+	dirs, _ := h.Dirs(ctx)
+	daemons, _ := h.Daemons(ctx)
+	_, _ = h.Network(ctx)
+	_, _ = h.NAT(ctx)
+	_, _ = h.Firewall(ctx)
+	_, _ = h.Processes(ctx)
+	for _, file := range defaults {
+		_, _ = h.ReadFile(ctx, path.Join(cmp.Or(dirs.Etc, "/etc"), file))
+	}
+	for _, file := range files {
+		_, _ = h.ReadFile(ctx, file)
+	}
+	for _, unit := range units {
+		if _, err := h.Unit(ctx, unit); errors.Is(err, node.ErrUnavailable) {
+			break // of the others, too: there is no systemd
+		}
+	}
+	for _, log := range []string{"ovs-vswitchd", "ovsdb-server", "ovn-controller", "ovn-northd", "ovsdb-server-nb", "ovsdb-server-sb"} {
+		_, _ = h.Log(ctx, log)
+	}
+	for _, d := range daemons {
+		if d.State != node.Answers || ctx.Err() != nil {
+			continue
+		}
+		for _, command := range controls[d.Name] {
+			_, _ = h.Control(ctx, d.Name, command)
+		}
+		switch d.Name {
+		case "ovs-vswitchd":
+			_, _ = h.Control(ctx, d.Name, "tnl/ports/show", "-v")
+			c.vswitch(ctx, n)
+		case "ovnnb_db":
+			_, _ = h.Control(ctx, d.Name, "cluster/status", northbound.name)
+		case "ovnsb_db":
+			_, _ = h.Control(ctx, d.Name, "cluster/status", southbound.name)
+		}
+	}
+}
+
+// vswitch asks ovs-vswitchd for its tables, those of the datapath only where they
+// are not large.
+func (c *Capture) vswitch(ctx context.Context, n *Node) {
+	h := n.Host
+	if n.Vswitch != nil {
+		bridges, _ := ovsdb.Find[bridgeRow](ctx, n.Vswitch)
+		for _, b := range bridges {
+			for _, kind := range []node.DumpKind{node.Flows, node.Groups, node.Ports, node.TLVMap, node.Meters} {
+				_, _ = h.Dump(ctx, b.Name, kind)
+			}
+			_, _ = h.Control(ctx, "ovs-vswitchd", "fdb/show", b.Name)
+			_, _ = h.Control(ctx, "ovs-vswitchd", "fdb/stats-show", b.Name)
+		}
+	}
+	shown, err := h.Control(ctx, "ovs-vswitchd", "dpctl/show")
+	if err != nil {
+		return
+	}
+	for _, dp := range datapathsOf(shown) {
+		if dp.megaflows > mostMegaflows {
+			c.w.Miss(n.Name, "datapath flows of "+dp.name, fmt.Errorf("%d flows: ovs-vswitchd would answer nobody else meanwhile", dp.megaflows))
+		} else {
+			_, _ = h.Control(ctx, "ovs-vswitchd", "dpctl/dump-flows", "-m", dp.name)
+		}
+		text, err := h.Control(ctx, "ovs-vswitchd", "dpctl/ct-get-nconns", dp.name)
+		var connections int
+		if err != nil {
+			continue
+		}
+		if _, err := fmt.Sscan(text, &connections); err != nil || connections > mostConnections {
+			c.w.Miss(n.Name, "connections of "+dp.name, fmt.Errorf("%s connections: ovs-vswitchd would answer nobody else meanwhile", strings.TrimSpace(text)))
+			continue
+		}
+		_, _ = h.Control(ctx, "ovs-vswitchd", "dpctl/dump-conntrack", "-m", "-s", dp.name)
+	}
+}
+
+type datapathSize struct {
+	name      string
+	megaflows int
+}
+
+// datapathsOf reads names and numbers of flows off what dpctl/show prints.
+func datapathsOf(shown string) (list []datapathSize) {
+	for line := range strings.Lines(shown) {
+		if name, ok := strings.CutSuffix(strings.TrimSpace(line), ":"); ok && !strings.HasPrefix(line, " ") {
+			list = append(list, datapathSize{name: name})
+		}
+		if rest, ok := strings.CutPrefix(strings.TrimSpace(line), "flows:"); ok && len(list) > 0 {
+			_, _ = fmt.Sscan(rest, &list[len(list)-1].megaflows)
+		}
+	}
+	return list
+}

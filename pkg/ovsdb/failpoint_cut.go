@@ -1,0 +1,85 @@
+//go:build failpoints
+
+package ovsdb
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"strconv"
+	"sync/atomic"
+)
+
+// changes are the requests of this process that change a database.
+var changes atomic.Int64
+
+// changing are in the text of a request that changes something.
+var changing = [][]byte{
+	[]byte(`"op":"insert"`), []byte(`"op":"update"`), []byte(`"op":"mutate"`), []byte(`"op":"delete"`), []byte(`"method":"convert"`),
+}
+
+// breakable is a connection that breaks at a request that changes something: at the
+// one whose number is behind the word in OVNCTL_FAILCUT. With "request 2" half
+// of it goes out, with "reply 2" the server answers and nobody hears it. What
+// requests there are, and that it has happened, is written to the file in
+// OVNCTL_FAILPOINTS.
+func breakable(c net.Conn) net.Conn { return &breakableConn{Conn: c} }
+
+type breakableConn struct {
+	net.Conn
+	cut, deaf atomic.Bool
+}
+
+// NetConn is the connection below TLS, for who hangs up.
+func (b *breakableConn) NetConn() net.Conn {
+	if t, ok := b.Conn.(interface{ NetConn() net.Conn }); ok {
+		return t.NetConn()
+	}
+	return b.Conn
+}
+
+func (b *breakableConn) Write(text []byte) (int, error) {
+	which := ""
+	for _, op := range changing {
+		if bytes.Contains(text, op) {
+			which = strconv.FormatInt(changes.Add(1), 10)
+			list("write " + which)
+			break
+		}
+	}
+	switch os.Getenv("OVNCTL_FAILCUT") {
+	case "request " + which:
+		b.cut.Store(true)
+		list("cut")
+		_, _ = b.Conn.Write(text[:len(text)/2])
+		hangUp(b.Conn)
+		return len(text), nil // as with a peer that has just gone
+	case "reply " + which:
+		b.deaf.Store(true)
+	}
+	return b.Conn.Write(text)
+}
+
+// list adds a line to the file in OVNCTL_FAILPOINTS.
+func list(line string) {
+	f, err := os.OpenFile(os.Getenv("OVNCTL_FAILPOINTS"), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	if err == nil {
+		fmt.Fprintln(f, line)
+		_ = f.Close()
+	}
+}
+
+func (b *breakableConn) Read(chunk []byte) (int, error) {
+	n, err := b.Conn.Read(chunk)
+	if b.deaf.Load() && err == nil {
+		list("cut")
+		hangUp(b.Conn)
+		return 0, io.EOF
+	}
+	if b.cut.Load() && err != nil {
+		err = io.EOF
+	}
+	return n, err
+}

@@ -1,0 +1,274 @@
+package ovsdb
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// A Value is the value of a column of any type in OVSDB's notation. It can be
+// written where a string, int, bool, float64, UUID or a slice or map of these can.
+type Value string
+
+// NewValue is v, which is of one of these types, in OVSDB's notation.
+func NewValue(v any) (Value, error) {
+	if v, ok := v.(Value); ok {
+		return v, nil
+	}
+	w, err := wire(v)
+	if err != nil {
+		return "", err
+	}
+	text, err := json.Marshal(w)
+	return Value(text), err
+}
+
+// MarshalJSON is v as it is.
+func (v Value) MarshalJSON() ([]byte, error) { return []byte(v), nil }
+
+// UnmarshalJSON takes any text that is a value.
+func (v *Value) UnmarshalJSON(text []byte) error {
+	if _, err := parseDatum(newRow.ReplaceAll(text, []byte(`"@$1"`))); err != nil {
+		return err
+	}
+	*v = Value(bytes.Clone(text))
+	return nil
+}
+
+// Equal reports whether two values are the same, in whatever order they are
+// written. A set of one element is that element.
+func (v Value) Equal(w Value) bool {
+	a, err1 := parseDatum([]byte(v))
+	b, err2 := parseDatum([]byte(w))
+	return err1 == nil && err2 == nil && maps.Equal(a, b)
+}
+
+// Key is the value that a map has under a key of the kind string.
+func (v Value) Key(key string) (Value, bool) {
+	d, err := parseDatum([]byte(v))
+	if err != nil {
+		return "", false
+	}
+	quoted, _ := json.Marshal(key)
+	text, ok := d[string(quoted)]
+	return Value(text), ok
+}
+
+// Keys are the keys of a map, of the kind string, or the elements of a set of strings.
+func (v Value) Keys() []string {
+	d, err := parseDatum([]byte(v))
+	if err != nil {
+		return nil
+	}
+	var keys []string
+	for _, atom := range slices.Sorted(maps.Keys(d)) {
+		var s string
+		if json.Unmarshal([]byte(atom), &s) == nil {
+			keys = append(keys, s)
+		}
+	}
+	return keys
+}
+
+// UUIDs are the rows that a value refers to.
+func (v Value) UUIDs() []UUID {
+	d, err := parseDatum([]byte(v))
+	if err != nil {
+		return nil
+	}
+	var ids []UUID
+	for _, key := range slices.Sorted(maps.Keys(d)) {
+		for _, atom := range []string{key, d[key]} {
+			if id, err := atomUUID(atom); err == nil {
+				ids = append(ids, id)
+			}
+		}
+	}
+	return ids
+}
+
+// A Raw row has all columns of the schema that were asked for, whatever they
+// are, and its _uuid.
+type Raw map[string]Value
+
+// UUID is the row's own.
+func (r Raw) UUID() UUID {
+	ids := r["_uuid"].UUIDs()
+	if len(ids) != 1 {
+		return ""
+	}
+	return ids[0]
+}
+
+// A Lookup asks for rows of a table as they are.
+type Lookup struct {
+	Table   string
+	Columns []string // none: all
+	Where   []Condition
+}
+
+// A Reference is a column whose values refer to rows of a table.
+type Reference struct {
+	Table, Column string
+	To            string
+	Weak          bool // it goes when the row goes
+	Map           bool // its values are a map
+}
+
+// Tables describes the server's schema: the columns of each table with whether they
+// are kept in the file, the references, and which tables' rows live by themselves.
+type Tables struct {
+	Columns    map[string]map[string]bool // table, column: kept in the file
+	References []Reference
+	Rooted     func(table string) bool
+}
+
+// Tables is the schema of the server.
+func (c *Client) Tables() Tables {
+	s := c.current().schema
+	t := Tables{Columns: map[string]map[string]bool{}, Rooted: s.rooted()}
+	for _, name := range slices.Sorted(maps.Keys(s.Tables)) {
+		t.Columns[name] = map[string]bool{}
+		for _, column := range slices.Sorted(maps.Keys(s.Tables[name].Columns)) {
+			d := s.Tables[name].Columns[column]
+			t.Columns[name][column] = !d.ephemeral
+			for _, ref := range []reference{d.keyRef, d.valueRef} {
+				if ref.table != "" {
+					t.References = append(t.References, Reference{name, column, ref.table, ref.weak, d.value != ""})
+				}
+			}
+		}
+	}
+	return t
+}
+
+// Raw answers lookups in one transaction, on the leader of a cluster.
+func (c *Client) Raw(ctx context.Context, lookups ...Lookup) ([][]Raw, error) {
+	ctx, cancel := context.WithTimeout(ctx, c.config.Timeout)
+	defer cancel()
+	var lastErr error
+	for range 2 { // once more elsewhere
+		s, err := c.leader(ctx)
+		if err != nil {
+			return nil, err
+		}
+		rows, err := s.raw(ctx, lookups)
+		if err == nil {
+			return rows, nil
+		}
+		lastErr = c.failure(s.remote.text, err)
+		if s.conn.cause() == nil {
+			break
+		}
+	}
+	return nil, lastErr
+}
+
+func (s *session) raw(ctx context.Context, lookups []Lookup) ([][]Raw, error) {
+	params := []any{s.schema.Name}
+	for _, l := range lookups {
+		t := s.schema.table(l.Table)
+		if t == nil {
+			return nil, fmt.Errorf("table %s: the server's schema lacks it", l.Table)
+		}
+		columns := l.Columns
+		if columns == nil {
+			columns = slices.Sorted(maps.Keys(t.Columns))
+		}
+		where, err := wireWhere(l.Where)
+		if err != nil {
+			return nil, fmt.Errorf("table %s: %w", l.Table, err)
+		}
+		params = append(params, selectOp(l.Table, append([]string{"_uuid"}, columns...), where))
+	}
+	text, err := s.conn.call(ctx, "transact", params)
+	if err != nil {
+		return nil, err
+	}
+	var results []*struct {
+		Rows  []Raw  `json:"rows"`
+		Error string `json:"error"`
+		Why   string `json:"details"`
+	}
+	if err := json.Unmarshal(text, &results); err != nil {
+		return nil, err
+	}
+	all := make([][]Raw, len(lookups))
+	for i, r := range results {
+		switch {
+		case r == nil:
+			return nil, fmt.Errorf("reply with %d results, want %d", i, len(lookups))
+		case r.Error != "":
+			failed := &OperationError{Index: i, Op: "select", Name: r.Error, Details: r.Why}
+			if i < len(lookups) {
+				failed.Table = lookups[i].Table
+			}
+			return nil, failed
+		case i < len(all):
+			all[i] = r.Rows
+		}
+	}
+	return all, nil
+}
+
+// Abort ends a transaction without any change. Its error is an *OperationError of
+// the name "aborted": what comes before it would have been done.
+func Abort() Operation { return Operation{op: "abort"} }
+
+// ChoosesUUIDs reports whether the server lets the writer choose the UUID of a row
+// that it inserts (Open vSwitch 3.0 and later). Nothing is changed.
+func (c *Client) ChoosesUUIDs(ctx context.Context, table string) (bool, error) {
+	_, err := c.Transact(ctx, Insert(table, "00000000-0000-4000-8000-000000000000", nil), Abort())
+	failed, ok := asOperationError(err)
+	if !ok {
+		return false, err
+	}
+	// An older server does not understand the operation. One that does may well refuse
+	// an empty row of this table: that of a table with a column of fixed words is none.
+	return failed.Name != "syntax error", nil
+}
+
+// String is the value as ovs-vsctl(8) writes it: bare words where they need no
+// quotes, [sets] and {maps}.
+func (v Value) String() string {
+	d, err := parseDatum(newRow.ReplaceAll([]byte(v), []byte(`"@$1"`)))
+	if err != nil {
+		return string(v)
+	}
+	isMap := strings.HasPrefix(string(v), `["map"`)
+	var parts []string
+	for _, key := range slices.SortedFunc(maps.Keys(d), compareAtoms) {
+		part := bareAtom(key)
+		if isMap {
+			part += "=" + bareAtom(d[key])
+		}
+		parts = append(parts, part)
+	}
+	switch {
+	case isMap:
+		return "{" + strings.Join(parts, ", ") + "}"
+	case len(parts) == 1:
+		return parts[0]
+	}
+	return "[" + strings.Join(parts, ", ") + "]"
+}
+
+var (
+	bareWord = regexp.MustCompile(`^"[A-Za-z_@][A-Za-z0-9_.-]*"$`)
+	newRow   = regexp.MustCompile(`\["named-uuid","([A-Za-z0-9_]*)"\]`) // a row of the same transaction, @NAME to ovs-vsctl
+)
+
+func bareAtom(atom string) string {
+	if bareWord.MatchString(atom) {
+		return atom[1 : len(atom)-1]
+	}
+	if id, err := atomUUID(atom); err == nil {
+		return string(id)
+	}
+	return atom
+}

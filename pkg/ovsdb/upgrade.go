@@ -1,0 +1,148 @@
+package ovsdb
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha1"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"time"
+)
+
+// wholeTimeout bounds what works on a whole database, at least.
+const wholeTimeout = 2 * time.Minute
+
+// Backup writes the database as it is now into w, as a standalone file that
+// ovsdb-server(1) starts from and `ovsdb-client restore` takes. All rows are of one
+// moment; what is not kept in files is left out.
+func (c *Client) Backup(ctx context.Context, w io.Writer) error {
+	ctx, cancel := context.WithTimeout(ctx, max(c.config.Timeout, wholeTimeout))
+	defer cancel()
+	s, err := c.leader(ctx)
+	if err != nil {
+		return err
+	}
+	if err := s.backup(ctx, w); err != nil {
+		return c.failure(s.remote.text, err)
+	}
+	return nil
+}
+
+func (s *session) backup(ctx context.Context, w io.Writer) error {
+	declared, err := s.conn.call(ctx, "get_schema", []any{s.schema.Name})
+	if err != nil {
+		return err
+	}
+	tables, err := s.all(ctx, func(_ string, d *columnSchema) bool { return !d.ephemeral })
+	if err != nil {
+		return err
+	}
+	if err := writeRecord(w, declared); err != nil {
+		return err
+	}
+	return writeRows(w, tables)
+}
+
+// all reads the columns that want chooses, of all tables that have one, from one
+// transaction.
+func (s *session) all(ctx context.Context, want func(table string, d *columnSchema) bool) (map[string][]Raw, error) {
+	var lookups []Lookup
+	for _, name := range slices.Sorted(maps.Keys(s.schema.Tables)) {
+		columns := []string{}
+		for column, d := range s.schema.Tables[name].Columns {
+			if want(name, d) {
+				columns = append(columns, column)
+			}
+		}
+		if len(columns) > 0 {
+			lookups = append(lookups, Lookup{Table: name, Columns: slices.Sorted(slices.Values(columns))})
+		}
+	}
+	rows, err := s.raw(ctx, lookups)
+	if err != nil {
+		return nil, err
+	}
+	tables := map[string][]Raw{}
+	for i, l := range lookups {
+		tables[l.Table] = rows[i]
+	}
+	return tables, nil
+}
+
+// writeRows writes the record of a transaction that inserts rows.
+func writeRows(w io.Writer, tables map[string][]Raw) error {
+	transaction := map[string]any{"_date": time.Now().UnixMilli(), "_comment": "backup by ovnctl"}
+	for name, rows := range tables {
+		table := map[string]Raw{}
+		for _, row := range rows {
+			kept := maps.Clone(row)
+			delete(kept, "_uuid")
+			table[string(row.UUID())] = kept
+		}
+		if len(table) > 0 {
+			transaction[name] = table
+		}
+	}
+	text, err := json.Marshal(transaction)
+	if err != nil {
+		return err
+	}
+	return writeRecord(w, text)
+}
+
+// writeRecord writes a record of a standalone file, ovsdb(5).
+func writeRecord(w io.Writer, text []byte) error {
+	var line bytes.Buffer
+	if err := json.Compact(&line, text); err != nil {
+		return err
+	}
+	line.WriteByte('\n')
+	_, err := fmt.Fprintf(w, "OVSDB JSON %d %x\n%s", line.Len(), sha1.Sum(line.Bytes()), line.Bytes())
+	return err
+}
+
+// Convert makes the server change the database to another schema of the same
+// name, as `ovsdb-client convert` does: rows keep what the new one has a place for.
+// The server ends connections of clients that are not prepared for that; they
+// connect anew by themselves.
+func (c *Client) Convert(ctx context.Context, schema []byte) error {
+	ctx, cancel := context.WithTimeout(ctx, max(c.config.Timeout, wholeTimeout))
+	defer cancel()
+	s, err := c.leader(ctx)
+	if err != nil {
+		return err
+	}
+	_, err = s.conn.call(ctx, "convert", []any{s.schema.Name, json.RawMessage(schema)})
+	var lost *errLost
+	if errors.As(err, &lost) && lost.sent {
+		err = fmt.Errorf("%w: %w", ErrUnknownOutcome, err)
+	}
+	if err != nil {
+		return c.failure(s.remote.text, err)
+	}
+	s.conn.close() // its schema is the old one
+	_, err = c.reach(ctx, nil, true)
+	return err
+}
+
+// SchemaVersion asks the server for the version of the schema now; Version is
+// that of when the connection was made.
+func (c *Client) SchemaVersion(ctx context.Context) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, max(c.config.Timeout, wholeTimeout))
+	defer cancel()
+	s, err := c.leader(ctx)
+	if err != nil {
+		return "", err
+	}
+	text, err := s.conn.call(ctx, "get_schema", []any{s.schema.Name})
+	if err != nil {
+		return "", c.failure(s.remote.text, err)
+	}
+	var declared struct{ Version string }
+	err = json.Unmarshal(text, &declared)
+	return declared.Version, err
+}
