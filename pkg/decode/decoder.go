@@ -97,7 +97,9 @@ func (d *Decoder) Calibrate(ctx context.Context, flows []Seen) {
 	if version == (Version{}) {
 		version = d.Names.Northd()
 	}
-	d.Calibration = Calibrate(d.Flows.Join(ctx, d.Names.Logical, distinct(flows)), version)
+	evidence := d.Flows.Join(ctx, d.Names.Logical, distinct(flows))
+	d.Calibration = Calibrate(evidence, version)
+	d.Objects.prefetch(ctx, evidence)
 }
 
 // distinct drops flows that would say the same again: steps of a trace repeat.

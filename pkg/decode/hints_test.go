@@ -20,7 +20,7 @@ func TestHints(t *testing.T) {
 		want     string
 	}{
 		{lab.OVNKubernetes(), "ACL: NetworkPolicy, ACL: Node, NAT, load balancer: Service, policy, route, router port, switch port: Pod"},
-		{lab.KubeOVN(), "ACL: NetworkPolicy, ACL: Subnet, load balancer, policy: Node, policy: Subnet, route, router port, switch port: Pod"},
+		{lab.KubeOVN(), "ACL: NetworkPolicy, ACL: Node, load balancer, policy: Node, policy: Subnet, route, router port, switch port: Pod"},
 		{lab.OpenStack(), "ACL: neutron, ACL: security, DHCP options: neutron, NAT: floating, NAT: neutron, QoS, router port, switch port: neutron"},
 		{lab.Features(), "ACL, DHCP options, NAT, QoS, load balancer, policy, route, router port, switch port"},
 	} {

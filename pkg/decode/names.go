@@ -1,6 +1,8 @@
 package decode
 
 import (
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
@@ -71,6 +73,7 @@ type Port struct {
 	Key      uint64     // tunnel key within the datapath: reg14, reg15
 	Datapath *Datapath  // nil when its Datapath_Binding is missing
 	Chassis  string     // name of the chassis that claims it; may be empty
+	Owner    string     // who made it, as of an Object; may be empty
 }
 
 // String returns the port as in "port default_web".
@@ -131,6 +134,7 @@ func NewLogical(rows Southbound) *Logical {
 		p := &Port{
 			UUID: row.UUID, Name: row.LogicalPort, Type: row.Type, Key: uint64(row.TunnelKey),
 			Datapath: l.datapaths[row.Datapath], Chassis: names[row.Chassis.Get()],
+			Owner: portOwner(row.LogicalPort, row.ExternalIDs),
 		}
 		l.byName[p.Name], bindings[p.UUID] = p, p
 		if p.Datapath != nil {
@@ -223,6 +227,33 @@ func (l *Logical) PortNamed(name string) *Port {
 		return nil
 	}
 	return l.byName[name]
+}
+
+// PortsCalled returns the logical ports that a person means by a text: the one of
+// that name, else those that somebody of that name made, as "shop/web" or
+// "Pod shop/web".
+func (l *Logical) PortsCalled(text string) []*Port {
+	if l == nil {
+		return nil
+	}
+	if p := l.byName[text]; p != nil {
+		return []*Port{p}
+	}
+	var ports []*Port
+	for _, name := range slices.Sorted(maps.Keys(l.byName)) {
+		if p := l.byName[name]; text != "" && (p.Owner == text || strings.HasSuffix(p.Owner, " "+text)) {
+			ports = append(ports, p)
+		}
+	}
+	return ports
+}
+
+// PortNames returns the names of all logical ports, sorted.
+func (l *Logical) PortNames() []string {
+	if l == nil {
+		return nil
+	}
+	return slices.Sorted(maps.Keys(l.byName))
 }
 
 // Group finds a multicast group by its tunnel key in a datapath, as reg15

@@ -3,6 +3,7 @@ package decode
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -35,6 +36,7 @@ type Objects struct {
 	uuids   map[string]map[uint32][]ovsdb.UUID // by table
 	objects map[ovsdb.UUID]Object
 	names   map[string]ovsdb.UUID // by table and name; empty for what is not there
+	holders holders
 	failure string
 }
 
@@ -144,19 +146,68 @@ func (o *Objects) find(ctx context.Context, t table, prefix uint32) []ovsdb.UUID
 }
 
 func (o *Objects) object(ctx context.Context, t table, uuid ovsdb.UUID) (Object, bool) {
-	if object, ok := o.objects[uuid]; ok || o.failure != "" {
-		return object, ok
+	if _, known := o.objects[uuid]; !known && o.failure == "" {
+		o.read(ctx, t, uuid)
 	}
-	object, ok, err := t.read(ctx, o.reader, uuid)
-	if err != nil {
-		o.fail(err)
-		return Object{}, false
-	}
-	if ok {
-		o.objects[uuid] = object
-	}
+	object, ok := o.objects[uuid]
 	return object, ok
 }
+
+// read reads rows of a table in one transaction.
+func (o *Objects) read(ctx context.Context, t table, uuids ...ovsdb.UUID) {
+	objects, err := t.read(lookup{ctx, o.reader, &o.holders}, uuids)
+	if err != nil {
+		o.fail(err)
+	}
+	for _, object := range objects {
+		o.objects[object.UUID] = object
+	}
+}
+
+// prefetch reads the objects of many flows at once: one by one they cost a round
+// trip each.
+func (o *Objects) prefetch(ctx context.Context, evidence []Evidence) {
+	if o == nil || o.reader == nil {
+		return
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	wanted, asked := map[string][]ovsdb.UUID{}, map[ovsdb.UUID]bool{}
+	named := map[string]table{}
+	for _, e := range evidence {
+		if len(e.Rows) == 0 {
+			continue
+		}
+		ids := e.Rows[0].ExternalIDs
+		prefix, ok := ParseHint(ids["stage-hint"])
+		if !ok {
+			continue
+		}
+		for _, t := range tablesOf(ids["stage-name"]) {
+			uuids := o.find(ctx, t, prefix)
+			for _, uuid := range uuids {
+				if _, known := o.objects[uuid]; !known && !asked[uuid] {
+					asked[uuid] = true
+					wanted[t.name], named[t.name] = append(wanted[t.name], uuid), t
+				}
+			}
+			if len(uuids) > 0 {
+				break
+			}
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(wanted)) {
+		for batch := range slices.Chunk(wanted[name], maxBatch) {
+			if o.failure == "" {
+				o.read(ctx, named[name], batch...)
+			}
+		}
+	}
+}
+
+// maxBatch is how many rows one transaction asks for: a server does one thing at
+// a time.
+const maxBatch = 256
 
 func (o *Objects) fail(err error) {
 	if o.failure == "" {
@@ -169,7 +220,7 @@ type table struct {
 	name  string
 	uuids func(context.Context, ovsdb.Reader) ([]ovsdb.UUID, error)
 	named func(context.Context, ovsdb.Reader, string) ([]ovsdb.UUID, error)
-	read  func(context.Context, ovsdb.Reader, ovsdb.UUID) (Object, bool, error)
+	read  func(lookup, []ovsdb.UUID) ([]Object, error)
 }
 
 // key is a row of T's table of which only the UUID is read.
@@ -208,22 +259,33 @@ func tableOf[T ovsdb.Row](describe func(T, lookup) Object) table {
 		named: func(ctx context.Context, r ovsdb.Reader, name string) ([]ovsdb.UUID, error) {
 			return keys[T](ctx, r, ovsdb.Where("name", "==", name))
 		},
-		read: func(ctx context.Context, r ovsdb.Reader, uuid ovsdb.UUID) (Object, bool, error) {
-			rows, err := ovsdb.Find[T](ctx, r, ovsdb.Where("_uuid", "==", uuid))
-			if err != nil || len(rows) == 0 {
-				return Object{}, false, err
+		read: func(l lookup, uuids []ovsdb.UUID) ([]Object, error) {
+			found := make([][]T, len(uuids))
+			queries := make([]*ovsdb.Query, len(uuids))
+			for i, uuid := range uuids {
+				queries[i] = &ovsdb.Query{Rows: &found[i], Where: []ovsdb.Condition{ovsdb.Where("_uuid", "==", uuid)}}
 			}
-			object := describe(rows[0], lookup{ctx, r})
-			object.UUID, object.Row = uuid, rows[0]
-			return object, true, nil
+			if err := l.reader.Select(l.ctx, queries...); err != nil {
+				return nil, err
+			}
+			var objects []Object
+			for i, rows := range found {
+				for _, row := range rows {
+					object := describe(row, l)
+					object.UUID, object.Row = uuids[i], row
+					objects = append(objects, object)
+				}
+			}
+			return objects, nil
 		},
 	}
 }
 
 // lookup finds what holds a row.
 type lookup struct {
-	ctx    context.Context
-	reader ovsdb.Reader
+	ctx     context.Context
+	reader  ovsdb.Reader
+	holders *holders
 }
 
 // heldBy returns the row of T's table with uuid among column, zero if there is
@@ -232,6 +294,9 @@ func heldBy[T ovsdb.Row](l lookup, column string, uuid ovsdb.UUID) holder[T] {
 	var zero T
 	if !l.reader.Has(zero.Table(), column) {
 		return holder[T]{}
+	}
+	if name, ids, known := l.holders.find(l, zero.Table(), column, uuid); known {
+		return holder[T]{Name: name, ExternalIDs: ids}
 	}
 	rows, err := ovsdb.Find[holder[T]](l.ctx, l.reader, ovsdb.Where(column, "includes", uuid))
 	if err != nil || len(rows) == 0 {

@@ -223,6 +223,8 @@ func TestOwners(t *testing.T) {
 		{map[string]string{"k8s.ovn.org/kind": "Service", "k8s.ovn.org/owner": "shop/web"}, "Service shop/web"},
 		{map[string]string{"type": "security_group", "sg": "blue"}, "SecurityGroup blue"},
 		{map[string]string{"subnet": "ovn-default"}, "Subnet ovn-default"},
+		{map[string]string{"vendor": "kube-ovn", "subnet": "ovn-default", "node": "node1", "np": "ovn-default/node1"}, "Subnet ovn-default"},
+		{map[string]string{"node": "node1", "np": "node/node1"}, "Node node1"},
 		{map[string]string{"neutron:security_group_rule_id": "655b"}, "security group rule 655b"},
 		{map[string]string{"neutron:port_name": "eth0"}, "neutron port eth0"},
 		{map[string]string{"neutron:subnet_id": "6f2c", "neutron:network_name": "private"}, "neutron subnet 6f2c"},

@@ -85,6 +85,10 @@ func olderOVNKubernetesOwner(ids map[string]string) string {
 // switches. An ACL's owner is that of the port group in its "parent".
 func kubeOVNOwner(ids map[string]string) string {
 	switch {
+	case ids["node"] != "" && ids["np"] != "" && ids["subnet"] != "": // the group of a subnet's pods on a node
+		return "Subnet " + ids["subnet"]
+	case ids["node"] != "" && ids["np"] == "node/"+ids["node"]: // the group of all pods of a node
+		return "Node " + ids["node"]
 	case ids["np"] != "":
 		name := strings.SplitN(ids["np"], "/", 3) // address sets say the direction as well: NAMESPACE/NAME/ingress
 		return "NetworkPolicy " + strings.Join(name[:min(len(name), 2)], "/")

@@ -99,6 +99,9 @@ func (f *Field) subBits() int {
 	return f.Bits
 }
 
+// IsOption reports whether the field is a tunnel option, which a packet may lack.
+func (f *Field) IsOption() bool { return f.tun != 0 }
+
 // Mask returns the mask of all bits of the field.
 func (f *Field) Mask() Value { return Ones(f.Bits) }
 

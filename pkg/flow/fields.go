@@ -17,8 +17,8 @@ var fixedFields = []Field{
 	{Name: "tun_erspan_idx", NXM: "NXOXM_ET_ERSPAN_IDX", Bits: 20, Format: Hex, Maskable: true, place: place{atTunErspan + 1, 4, 0}},
 	{Name: "tun_erspan_dir", NXM: "NXOXM_ET_ERSPAN_DIR", Bits: 1, Maskable: true, place: place{atTunErspan + 5, 1, 0}},
 	{Name: "tun_erspan_hwid", NXM: "NXOXM_ET_ERSPAN_HWID", Bits: 6, Format: Hex, Maskable: true, place: place{atTunErspan + 6, 1, 0}},
-	{Name: "tun_gtpu_flags", Aliases: []string{"gtpu_flags"}, NXM: "NXOXM_ET_GTPU_FLAGS", Bits: 8, Format: Hex, Maskable: true, ReadOnly: true, place: place{atTunGTPU, 1, 0}},
-	{Name: "tun_gtpu_msgtype", Aliases: []string{"gtpu_msgtype"}, NXM: "NXOXM_ET_GTPU_MSGTYPE", Bits: 8, Maskable: true, ReadOnly: true, place: place{atTunGTPU + 1, 1, 0}},
+	{Name: "tun_gtpu_flags", label: "gtpu_flags", Aliases: []string{"gtpu_flags"}, NXM: "NXOXM_ET_GTPU_FLAGS", Bits: 8, Format: Hex, Maskable: true, ReadOnly: true, place: place{atTunGTPU, 1, 0}},
+	{Name: "tun_gtpu_msgtype", label: "gtpu_msgtype", Aliases: []string{"gtpu_msgtype"}, NXM: "NXOXM_ET_GTPU_MSGTYPE", Bits: 8, Maskable: true, ReadOnly: true, place: place{atTunGTPU + 1, 1, 0}},
 	{Name: "tun_flags", NXM: "NXM_NX_TUN_FLAGS", Bits: 16, sub: 1, Format: TunnelFlags, Maskable: true, place: place{atTunFlags, 2, 0}},
 	// Printed by ofproto/trace; OpenFlow cannot speak of these two.
 	{Name: "tun_tos", Bits: 8, Format: Hex, ReadOnly: true, place: place{atTunTOS, 1, 0}},

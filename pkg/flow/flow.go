@@ -149,13 +149,13 @@ func (p *Flow) Has(f *Field) bool { return f.tun == 0 || p.HasOption(f.tun-1) }
 
 // InPort returns the port the packet came in by.
 func (p *Flow) InPort() PortID {
-	return PortID{Number: uint32(p.Uint("in_port")), Name: p.port}
+	return PortID{Number: uint32(p.Get(inPortField).Lo), Name: p.port}
 }
 
 // SetInPort makes the packet come in by a port. A name that is not known by
 // number has Number 0.
 func (p *Flow) SetInPort(port PortID) {
-	p.Set(mustField("in_port"), Uint(uint64(port.Number)))
+	p.Set(inPortField, Uint(uint64(port.Number)))
 	p.port = port.Name
 }
 
@@ -186,17 +186,17 @@ func (p *Flow) ClearRegisters() {
 
 // Meets reports whether the packet is what the prerequisite asks for.
 func (p *Flow) Meets(need Prereq) bool {
-	eth, proto := p.Uint("eth_type"), p.Uint("nw_proto")
-	ip := eth == EthIPv4 || eth == EthIPv6
-	first := !p.Get(fragField).Bit(1)
-	icmp6 := eth == EthIPv6 && proto == ProtoICMPv6 && first
-	kind := p.Uint("icmp_type")
-	nd := icmp6 && (kind == 135 || kind == 136) && p.Uint("icmp_code") == 0
 	switch need {
+	case None:
+		return true
 	case NeedsEthernet:
-		return p.Uint("packet_type") == 0
+		return p.Get(packetTypeField).IsZero()
 	case NeedsVLAN:
 		return p.Get(tciField).Bit(12)
+	}
+	eth := p.Get(ethField).Lo
+	ip := eth == EthIPv4 || eth == EthIPv6
+	switch need {
 	case NeedsMPLS:
 		return eth == EthMPLS || eth == EthMPLSMulticast
 	case NeedsIPv4:
@@ -212,22 +212,36 @@ func (p *Flow) Meets(need Prereq) bool {
 		return eth == EthARP || eth == EthRARP
 	case NeedsNSH:
 		return eth == EthNSH
+	}
+	if !ip || p.Get(fragField).Bit(1) { // of later fragments nothing more is known
+		return false
+	}
+	proto := p.Get(protoField).Lo
+	switch need {
 	case NeedsTCP:
-		return ip && first && proto == ProtoTCP
+		return proto == ProtoTCP
 	case NeedsUDP:
-		return ip && first && proto == ProtoUDP
+		return proto == ProtoUDP
 	case NeedsSCTP:
-		return ip && first && proto == ProtoSCTP
+		return proto == ProtoSCTP
 	case NeedsICMPv4:
-		return eth == EthIPv4 && first && proto == ProtoICMP
+		return eth == EthIPv4 && proto == ProtoICMP
+	}
+	if eth != EthIPv6 || proto != ProtoICMPv6 {
+		return false
+	}
+	const solicit, advert = 135, 136
+	kind := p.Get(icmpTypeField).Lo
+	discovery := (kind == solicit || kind == advert) && p.Get(icmpCodeField).IsZero()
+	switch need {
 	case NeedsICMPv6:
-		return icmp6
+		return true
 	case NeedsND:
-		return nd
+		return discovery
 	case NeedsNDSolicit:
-		return nd && kind == 135
+		return discovery && kind == solicit
 	case NeedsNDAdvert:
-		return nd && kind == 136
+		return discovery && kind == advert
 	}
 	return true
 }

@@ -50,7 +50,7 @@ const (
 	atNDRes     = atTCPFlags + 2
 	atNDOpt     = atNDRes + 4
 	atNSH       = atNDOpt + 1
-	flowBytes   = atNSH + 27
+	flowBytes   = (atNSH + 27 + 7) &^ 7 // whole words, see Pattern
 )
 
 // registry holds all fields, byName finds them by each of their names.

@@ -13,7 +13,29 @@ var (
 	stateField  = mustField("ct_state")
 	ethField    = mustField("eth_type")
 	protoField  = mustField("nw_proto")
+	tosField    = mustField("nw_tos")
+
+	bosField        = mustField("mpls_bos")
+	innerField      = mustField("vlan_tci1")
+	ethSrcField     = mustField("eth_src")
+	ethDstField     = mustField("eth_dst")
+	tunFlagsField   = mustField("tun_flags")
+	packetTypeField = mustField("packet_type")
+	icmpTypeField   = mustField("icmp_type")
+	icmpCodeField   = mustField("icmp_code")
+	recircField     = mustField("recirc_id")
+
+	tunIDField      = mustField("tun_id")
+	tunDstField     = mustField("tun_dst")
+	tunIPv6DstField = mustField("tun_ipv6_dst")
 )
+
+var regFields = func() (list [32]*Field) {
+	for i := range list {
+		list[i] = Reg(i)
+	}
+	return list
+}()
 
 // maxText bounds the text of a flow.
 const maxText = 1 << 16
@@ -195,6 +217,13 @@ var separators = [256]bool{',': true, ' ': true, '\t': true, '\r': true, '\n': t
 
 func isSeparator(c byte) bool { return separators[c] }
 
+// What is printed of every flow, at its place.
+var (
+	metadataField = named("metadata")
+	tunIDFields   = named("tun_id")
+	lseFields     = named("mpls_lse1", "mpls_lse2")
+)
+
 // metadataFields are printed, in this order, when they are not zero.
 var metadataFields = named("pkt_mark", "recirc_id", "dp_hash", "conj_id", "skb_priority", "actset_output",
 	"ct_state", "ct_zone", "ct_mark", "ct_label")
@@ -276,7 +305,9 @@ func (w *flowWriter) word(s string) {
 }
 
 func (w *flowWriter) field(f *Field) {
-	w.word(f.Label() + "=" + f.PrintMatch(w.flow.Get(f), f.Mask()))
+	w.word(f.Label())
+	w.b.WriteByte('=')
+	w.b.WriteString(f.PrintMatch(w.flow.Get(f), f.Mask()))
 }
 
 func (w *flowWriter) nonzero(fields []*Field) {
@@ -313,4 +344,87 @@ func (w *flowWriter) headers(keyword string) {
 		}
 		w.field(f)
 	}
+}
+
+// Trace writes the flow as ofproto/trace prints it. Unlike what String writes, not
+// all of it can be read back: the ports of UDP have the names of TCP's, the key of a
+// tunnel is left out where its end is known, and its options where it is not.
+func (p *Flow) Trace() string {
+	w := flowWriter{flow: p}
+	w.nonzero(metadataFields)
+	if !p.Meets(NeedsEthernet) {
+		w.field(packetTypeField)
+	} else if !p.Get(recircField).IsZero() {
+		w.word("eth")
+	}
+	keyword := p.Kind()
+	if keyword != "" {
+		w.word(keyword)
+	}
+	if p.Meets(NeedsCT) {
+		w.nonzero(ctFields)
+	}
+	for i := range 32 {
+		w.nonzero(regFields[i : i+1])
+	}
+	ended := !p.Get(tunDstField).IsZero() || !p.Get(tunIPv6DstField).IsZero()
+	if !ended {
+		w.nonzero(tunIDFields)
+	} else {
+		if p.Get(tunFlagsField).Bit(3) {
+			w.field(tunIDField)
+		}
+		for _, f := range endedFields {
+			w.field(f)
+		}
+		for _, o := range p.tun {
+			w.field(TunMetadata(o.index))
+		}
+	}
+	w.nonzero(metadataField)
+	w.word("in_port=" + p.InPort().String())
+	if p.Meets(NeedsEthernet) {
+		w.vlan()
+		if p.Get(tciField).Bit(12) {
+			w.field(innerField)
+		}
+		w.field(ethSrcField)
+		w.field(ethDstField)
+		if keyword == "" {
+			w.field(ethField)
+		}
+	}
+	k, _ := LookupKeyword(keyword)
+	for _, f := range headerFields {
+		need := f.Needs
+		if need == NeedsNDSolicit || need == NeedsNDAdvert {
+			need = NeedsND
+		}
+		switch {
+		case !p.Meets(need), f == protoField && k.Proto != 0:
+		case f == bosField:
+			w.field(f)
+			if p.Get(f).IsZero() { // there are more labels below
+				w.field(lseFields[0])
+				w.field(lseFields[1])
+			}
+		case f == tosField:
+			w.word("nw_tos=" + p.Get(f).AndNot(Uint(3)).Decimal())
+		default:
+			w.field(f)
+		}
+	}
+	return w.b.String()
+}
+
+// endedFields are printed, in this order, of a packet that came by a tunnel.
+var endedFields = named("tun_src", "tun_dst", "tun_ipv6_src", "tun_ipv6_dst", "tun_gbp_id", "tun_gbp_flags", "tun_tos", "tun_ttl",
+	"tun_erspan_ver", "tun_gtpu_flags", "tun_gtpu_msgtype", "tun_flags")
+
+// Kind is the keyword of the packet's protocol: "tcp6", "arp"; "" if it has none.
+func (p *Flow) Kind() string {
+	if !p.Meets(NeedsEthernet) {
+		return ""
+	}
+	return keywordOf(p.Get(ethField).Lo, p.Get(protoField).Lo)
 }

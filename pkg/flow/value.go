@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"math/big"
 	"math/bits"
+	"strconv"
 )
 
 // MaxBits is the width of the widest fields, tun_metadata0 to tun_metadata63.
@@ -165,11 +166,19 @@ func (v Value) Hex() string {
 	if v.IsZero() {
 		return "0"
 	}
+	if v.Hi == 0 && v.wide == "" {
+		return "0x" + strconv.FormatUint(v.Lo, 16)
+	}
 	return "0x" + v.big().Text(16)
 }
 
 // Decimal returns v in decimal.
-func (v Value) Decimal() string { return v.big().Text(10) }
+func (v Value) Decimal() string {
+	if v.Hi == 0 && v.wide == "" {
+		return strconv.FormatUint(v.Lo, 10)
+	}
+	return v.big().Text(10)
+}
 
 // String returns v in hexadecimal.
 func (v Value) String() string { return v.Hex() }

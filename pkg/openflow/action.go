@@ -142,6 +142,15 @@ type DecTTL struct {
 	paren bool // written with parentheses
 }
 
+// Controllers are the connections that hear of a packet whose TTL has run out:
+// dec_ttl alone means that of id 0, dec_ttl() none.
+func (a DecTTL) Controllers() []uint16 {
+	if !a.paren && len(a.IDs) == 0 {
+		return []uint16{0}
+	}
+	return a.IDs
+}
+
 // PushVLAN adds a VLAN tag.
 type PushVLAN struct{ EthType uint16 }
 

@@ -1,7 +1,6 @@
 package openflow
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/ovnctl/ovnctl/pkg/flow"
@@ -62,37 +61,50 @@ func (p *Pass) write(b *strings.Builder) {
 // writeNodes writes a list of nodes at a level, see tree.
 func writeNodes(b *strings.Builder, nodes []*Node, level int) {
 	for i, n := range nodes {
-		inner := level
-		indent := strings.Repeat("    ", level)
+		inner, columns := level, level
 		if i < len(nodes)-1 || n.Kind == NodeBucket || !n.opens() {
 			inner += 2
-			indent += "    "
+			columns++
 		}
 		if n.Kind == NodeBridge {
-			fmt.Fprintf(b, "\n%s%s\n%s%s\n", indent, n.Text, indent, strings.Repeat("-", len(n.Text)))
+			b.WriteByte('\n')
+			indent(b, columns)
+			b.WriteString(n.Text + "\n")
+			indent(b, columns)
+			b.WriteString(strings.Repeat("-", len(n.Text)))
 		} else {
-			b.WriteString(indent + n.sign() + "\n")
+			indent(b, columns)
+			n.write(b)
 		}
+		b.WriteByte('\n')
 		writeNodes(b, n.Children, inner)
 	}
 }
 
-// sign returns the node's text with the signs of its kind.
-func (n *Node) sign() string {
+func indent(b *strings.Builder, levels int) {
+	for range levels {
+		b.WriteString("    ")
+	}
+}
+
+// write writes the node's text with the signs of its kind.
+func (n *Node) write(b *strings.Builder) {
 	switch n.Kind {
 	case NodeDetail:
-		return " -> " + n.Text
+		b.WriteString(" -> ")
 	case NodeWarning:
-		return " >> " + n.Text
+		b.WriteString(" >> ")
 	case NodeError:
-		return " >>>> " + n.Text + " <<<<"
+		b.WriteString(" >>>> ")
 	case NodeTable:
 		if n.Step == nil {
-			return "--. " + n.Text
-		}
-		if n.Step.Table < 10 {
-			return " " + n.Text
+			b.WriteString("--. ")
+		} else if n.Step.Table < 10 {
+			b.WriteByte(' ')
 		}
 	}
-	return n.Text
+	b.WriteString(n.Text)
+	if n.Kind == NodeError {
+		b.WriteString(" <<<<")
+	}
 }

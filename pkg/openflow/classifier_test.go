@@ -1,0 +1,67 @@
+package openflow
+
+import (
+	"testing"
+
+	"github.com/ovnctl/ovnctl/pkg/flow"
+)
+
+// TestClassifier looks packets up among flows of every kind of priority and
+// conjunction (ovs-fields(7), "Conjunctive Match Fields").
+func TestClassifier(t *testing.T) {
+	var flows []FlowEntry
+	for _, line := range []string{
+		"priority=10,ip actions=output:1",
+		"priority=20,ip,nw_dst=10.0.0.0/8 actions=output:2",
+		"priority=20,tcp,tp_dst=80 actions=output:3",
+		"priority=30,ip,nw_src=10.0.0.1 actions=conjunction(7,1/2)",
+		"priority=30,ip,nw_src=10.0.0.2 actions=conjunction(7,1/2),conjunction(8,1/2)",
+		"priority=30,tcp,tp_dst=22 actions=conjunction(7,2/2)",
+		"priority=30,conj_id=7,ip actions=output:7",
+		"priority=40,ip,nw_src=10.0.0.9 actions=output:9",
+		"priority=30,ip,nw_src=10.0.0.9 actions=conjunction(7,1/2)",
+		"table=1,priority=5,tun_metadata0=NP actions=output:5",
+		"table=1,priority=4 actions=output:4",
+	} {
+		e, err := ParseFlowEntry(line)
+		if err != nil {
+			t.Fatal(err)
+		}
+		flows = append(flows, e)
+	}
+	c := NewClassifier(flows)
+	for _, test := range []struct {
+		table, want int // -1: no flow
+		packet      string
+	}{
+		{0, -1, "arp"},
+		{0, 0, "udp,nw_src=11.0.0.1,nw_dst=11.0.0.2"},
+		{0, 1, "udp,nw_src=11.0.0.1,nw_dst=10.0.0.2"},
+		{0, 2, "tcp,nw_dst=11.0.0.2,tp_dst=80"},
+		{0, 6, "tcp,nw_src=10.0.0.1,nw_dst=11.0.0.2,tp_dst=22"}, // both clauses
+		{0, 6, "tcp,nw_src=10.0.0.2,nw_dst=11.0.0.2,tp_dst=22"},
+		{0, 0, "tcp,nw_src=10.0.0.1,nw_dst=11.0.0.2,tp_dst=23"}, // only one
+		{0, 1, "tcp,nw_src=10.0.0.3,nw_dst=10.0.0.2,tp_dst=22"},
+		{0, 7, "tcp,nw_src=10.0.0.9,nw_dst=11.0.0.2,tp_dst=22"}, // an ordinary flow above
+		{1, 9, "arp"},
+		{1, 10, "arp,tun_metadata0=5"},
+		{2, -1, "arp"},
+	} {
+		p, err := flow.Parse(test.packet)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var mask flow.Flow
+		if got := c.Lookup(test.table, &p, &mask); got != test.want {
+			t.Errorf("table %d, %s: flow %d, want %d", test.table, test.packet, got, test.want)
+		}
+	}
+	both, _ := flow.Parse("tcp,nw_dst=10.0.0.2,tp_dst=80")
+	if ties := c.Ties(0, &both); len(ties) != 2 {
+		t.Errorf("flows of equal priority: %v, want two", ties)
+	}
+	conj, _ := flow.Parse("tcp,nw_src=10.0.0.1,nw_dst=11.0.0.2,tp_dst=22")
+	if clauses := c.Clauses(0, &conj); len(clauses) != 2 {
+		t.Errorf("clauses: %v, want two", clauses)
+	}
+}
