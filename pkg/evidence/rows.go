@@ -1,0 +1,113 @@
+package evidence
+
+import (
+	"fmt"
+
+	"github.com/ovnctl/ovnctl/pkg/nb"
+	"github.com/ovnctl/ovnctl/pkg/ovsdb"
+	"github.com/ovnctl/ovnctl/pkg/sb"
+	"github.com/ovnctl/ovnctl/pkg/vswitch"
+)
+
+// Northbound is what the cluster's management system asked for, but for
+// balancers and policies: one moment of OVN_Northbound.
+type Northbound struct {
+	Globals          []nb.Global
+	Connections      []nb.Connection
+	SSL              []nb.SSL
+	Switches         []nb.LogicalSwitch
+	SwitchPorts      []nb.LogicalSwitchPort
+	Routers          []nb.LogicalRouter
+	RouterPorts      []nb.LogicalRouterPort
+	GatewayChassis   []nb.GatewayChassis
+	HAGroups         []nb.HAChassisGroup
+	HAChassis        []nb.HAChassis
+	StaticRoutes     []nb.StaticRoute
+	Policies         []nb.Policy
+	NAT              []nb.NAT
+	DHCPOptions      []nb.DHCPOptions
+	StaticMACs       []nb.StaticMACBinding
+	BFD              []nb.BFD
+	ForwardingGroups []nb.ForwardingGroup
+}
+
+// Balancers is all about load balancing in OVN_Northbound.
+type Balancers struct {
+	LoadBalancers []nb.LoadBalancer
+	Groups        []nb.LoadBalancerGroup
+	HealthChecks  []nb.LoadBalancerHealthCheck
+}
+
+// AccessLists is all about network policy in OVN_Northbound.
+type AccessLists struct {
+	ACLs        []nb.ACL
+	PortGroups  []nb.PortGroup
+	AddressSets []nb.AddressSet
+}
+
+// Southbound is the physical network and what is bound where: one moment of
+// OVN_Southbound, without logical flows and what was learned.
+type Southbound struct {
+	Globals        []sb.Global
+	Connections    []sb.Connection
+	SSL            []sb.SSL
+	Chassis        []sb.Chassis
+	ChassisPrivate []sb.ChassisPrivate
+	Encaps         []sb.Encap
+	Datapaths      []sb.DatapathBinding
+	PortBindings   []sb.PortBinding
+	GatewayChassis []sb.GatewayChassis
+	HAGroups       []sb.HAChassisGroup
+	HAChassis      []sb.HAChassis
+}
+
+// Learned is what the nodes have written into OVN_Southbound by themselves.
+type Learned struct {
+	MACBindings     []sb.MACBinding
+	FDB             []sb.FDB
+	BFD             []sb.BFD
+	ServiceMonitors []sb.ServiceMonitor
+}
+
+// Switch is the node's Open_vSwitch database: one moment of it.
+type Switch struct {
+	OpenvSwitch []vswitch.OpenvSwitch
+	Bridges     []vswitch.Bridge
+	Ports       []vswitch.Port
+	Interfaces  []vswitch.Interface
+	Controllers []vswitch.Controller
+	Managers    []vswitch.Manager
+	SSL         []vswitch.SSL
+	Datapaths   []vswitch.Datapath
+	CTZones     []vswitch.CTZone
+}
+
+// Northbound reads the zone's Northbound.
+func (z *Zone) Northbound() (*Northbound, error) { return tables[Northbound](z, z.NB) }
+
+// Balancers reads the load balancers of the zone's Northbound.
+func (z *Zone) Balancers() (*Balancers, error) { return tables[Balancers](z, z.NB) }
+
+// AccessLists reads the policies of the zone's Northbound.
+func (z *Zone) AccessLists() (*AccessLists, error) { return tables[AccessLists](z, z.NB) }
+
+// Southbound reads the zone's Southbound.
+func (z *Zone) Southbound() (*Southbound, error) { return tables[Southbound](z, z.SB) }
+
+// Learned reads what the nodes have learned.
+func (z *Zone) Learned() (*Learned, error) { return tables[Learned](z, z.SB) }
+
+// tables reads all tables of a struct from a database of the zone, once.
+func tables[T any](z *Zone, open func() (ovsdb.Reader, error)) (*T, error) {
+	var t T
+	return remember(&z.memo, fmt.Sprintf("%T", t), func() (*T, error) {
+		db, err := open()
+		if err != nil {
+			return nil, err
+		}
+		if err := ovsdb.Load(z.d.ctx, db, &t); err != nil {
+			return nil, err
+		}
+		return &t, nil
+	})
+}
