@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/ovnctl/ovnctl/pkg/ovsdb"
 )
 
 // backup saves the local Open_vSwitch database as a file that ovsdb-server(1)
@@ -35,6 +37,9 @@ func (l *local) backup(ctx context.Context) (string, []byte, error) {
 	rows, err := rpc.rows(schema)
 	if err != nil {
 		return "", nil, silent(ctx, "select", err)
+	}
+	if schema, err = ovsdb.KeepAll(schema); err != nil { // the rows below have all columns
+		return "", nil, err
 	}
 	file := record(nil, schema)
 	return confDB, record(file, compact(rows)), nil

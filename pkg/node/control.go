@@ -93,7 +93,11 @@ func readPid(path string) (int, bool) {
 	if err != nil {
 		return 0, false
 	}
-	pid, err := strconv.Atoi(strings.TrimSpace(string(b)))
+	return parsePID(strings.TrimSpace(string(b)))
+}
+
+func parsePID(s string) (int, bool) {
+	pid, err := strconv.Atoi(s)
 	return pid, err == nil && pid > 0
 }
 
@@ -199,6 +203,14 @@ func dialUnix(ctx context.Context, path string) (net.Conn, error) {
 		path = fmt.Sprintf("/proc/self/fd/%d/%s", dir.Fd(), filepath.Base(path))
 	}
 	conn, err := new(net.Dialer).DialContext(ctx, "unix", path)
+	for errors.Is(err, syscall.EAGAIN) { // who listens takes none of those that wait: it is busy, or hangs
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(20 * time.Millisecond):
+		}
+		conn, err = new(net.Dialer).DialContext(ctx, "unix", path)
+	}
 	if errors.Is(err, fs.ErrPermission) {
 		return nil, fmt.Errorf("%w: run as root", err)
 	}

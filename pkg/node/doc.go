@@ -8,5 +8,6 @@
 // hold is [ErrUnavailable], with what would settle it; it is never an empty
 // answer.
 //
-// Nothing here changes a host. Nothing here parses OpenFlow.
+// Nothing here changes a host but [ChangeNetwork], which pkg/fixes calls. Nothing
+// here parses OpenFlow.
 package node

@@ -41,6 +41,17 @@ type (
 		Tentative     bool
 		NoPrefixRoute bool
 		Dynamic       bool
+		NoDAD         bool
+		Optimistic    bool
+		Home          bool
+		MngTmpAddr    bool
+		AutoJoin      bool
+		StablePrivacy bool `json:"stable-privacy"`
+		Broadcast     netip.Addr
+		Label         string
+		Metric        int
+		Valid         *uint32 `json:"valid_life_time"`
+		Preferred     *uint32 `json:"preferred_life_time"`
 	}
 	ipHop struct {
 		Gateway netip.Addr
@@ -59,6 +70,15 @@ type (
 		Protocol string
 		Scope    string
 		Hops     []ipHop `json:"nexthops"`
+		From     string
+		TOS      string
+		Pref     string
+		NHID     int
+		Expires  int
+		Metrics  []map[string]any
+		Encap    json.RawMessage
+		Flow     json.RawMessage
+		TTL      json.RawMessage `json:"ttl-propogate"` //nolint:misspell // as ip(8) spells it
 	}
 	ipRule struct {
 		Priority int
@@ -72,6 +92,21 @@ type (
 		Mask     string `json:"fwmask"`
 		Table    string
 		Goto     json.RawMessage
+		TOS      string
+		IPProto  string
+		Sport    *int
+		SportLo  int `json:"sport_start"`
+		SportHi  int `json:"sport_end"`
+		Dport    *int
+		DportLo  int  `json:"dport_start"`
+		DportHi  int  `json:"dport_end"`
+		UIDLo    *int `json:"uid_start"`
+		UIDHi    int  `json:"uid_end"`
+		TunID    int  `json:"tun_id"`
+		Suppress *int `json:"suppress_prefixlen"`
+		IfGroup  any  `json:"suppress_ifgroup"`
+		Action   string
+		Protocol string
 	}
 	ipNeighbour struct {
 		Dst    netip.Addr
@@ -112,13 +147,21 @@ func parseIPAddr(b []byte, n *Network) error {
 			if !a.Local.IsValid() {
 				continue
 			}
-			addr := Address{Link: l.Name, Prefix: netip.PrefixFrom(a.Local, a.Bits), Peer: a.Peer, Scope: numberOr(a.Scope, scopeName)}
+			addr := Address{Link: l.Name, Prefix: netip.PrefixFrom(a.Local, a.Bits), Peer: a.Peer, Scope: numberOr(a.Scope, scopeName),
+				Broadcast: a.Broadcast, Metric: a.Metric}
+			if a.Label != l.Name {
+				addr.Label = a.Label
+			}
+			if a.Valid != nil && a.Preferred != nil {
+				addr.Lifetime = lifetimeOf(*a.Valid, *a.Preferred)
+			}
 			for _, f := range []struct {
 				set  bool
 				name string
 			}{
-				{a.DADFailed, "dadfailed"}, {a.Deprecated, "deprecated"}, {a.Dynamic, "dynamic"}, {a.NoPrefixRoute, "noprefixroute"},
-				{a.Secondary, "secondary"}, {a.Temporary, "temporary"}, {a.Tentative, "tentative"},
+				{a.AutoJoin, "autojoin"}, {a.DADFailed, "dadfailed"}, {a.Deprecated, "deprecated"}, {a.Dynamic, "dynamic"}, {a.Home, "home"},
+				{a.MngTmpAddr, "mngtmpaddr"}, {a.NoDAD, "nodad"}, {a.NoPrefixRoute, "noprefixroute"}, {a.Optimistic, "optimistic"},
+				{a.Secondary, "secondary"}, {a.StablePrivacy, "stable-privacy"}, {a.Temporary, "temporary"}, {a.Tentative, "tentative"},
 			} {
 				if f.set {
 					addr.Flags = append(addr.Flags, f.name)
@@ -158,6 +201,26 @@ func parseIPRoute(b []byte, v6 bool) ([]Route, error) {
 			Protocol: numberOr(r.Protocol, routeProtocol),
 			Scope:    numberOr(r.Scope, scopeName),
 			Flags:    knownHopFlags(r.Flags),
+			TOS:      int(hexNumber(r.TOS)),
+			NextHop:  r.NHID,
+			Expires:  r.Expires,
+			Metrics:  metricWords(r.Metrics),
+		}
+		if r.Pref != "medium" {
+			route.Pref = r.Pref
+		}
+		if r.From != "" {
+			if route.From, err = parsePrefix(r.From, v6); err != nil {
+				return nil, err
+			}
+		}
+		for _, x := range []struct {
+			value json.RawMessage
+			name  string
+		}{{r.Encap, "encap"}, {r.Flow, "realm"}, {r.TTL, "ttl-propagate"}} {
+			if x.value != nil {
+				route.Beyond = strings.TrimSpace(route.Beyond + " " + x.name)
+			}
 		}
 		for _, h := range r.Hops {
 			route.Hops = append(route.Hops, NextHop{Via: h.via(), Dev: h.Dev, Weight: h.Weight, Flags: knownHopFlags(h.Flags)})
@@ -214,9 +277,70 @@ func parseIPRule(b []byte, family int) ([]Rule, error) {
 		}
 		rule.Table, _ = strconv.Atoi(r.Table) // no table: goto or another action
 		rule.Goto, _ = strconv.Atoi(string(r.Goto))
+		_, l3mdev := present[i]["l3mdev"]
+		_, nop := present[i]["nop"]
+		rule.More = r.more(l3mdev, nop).String()
 		rules = append(rules, rule)
 	}
 	return rules, nil
+}
+
+func (r ipRule) more(l3mdev, nop bool) ruleMore {
+	m := ruleMore{tos: int(hexNumber(r.TOS)), tunID: r.TunID, l3mdev: l3mdev}
+	m.ipproto, _ = strconv.Atoi(strings.TrimPrefix(r.IPProto, "ipproto-"))
+	m.sports, m.dports = portsOf(r.Sport, r.SportLo, r.SportHi), portsOf(r.Dport, r.DportLo, r.DportHi)
+	if r.UIDLo != nil {
+		m.uids = fmt.Sprintf("%d-%d", *r.UIDLo, r.UIDHi)
+	}
+	if r.Suppress != nil {
+		m.suppressLen = strconv.Itoa(*r.Suppress)
+	}
+	if r.IfGroup != nil {
+		m.suppressIf = fmt.Sprint(r.IfGroup)
+	}
+	if r.Action != "" {
+		m.action = numberOr(r.Action, routeType)
+	}
+	if nop {
+		m.action = "nop"
+	}
+	if r.Protocol != "" {
+		m.protocol = number(routeProtocols, r.Protocol)
+	}
+	return m
+}
+
+func portsOf(one *int, from, to int) string {
+	switch {
+	case one != nil:
+		return strconv.Itoa(*one)
+	case to != 0:
+		return fmt.Sprintf("%d-%d", from, to)
+	}
+	return ""
+}
+
+// metricWords are the metrics of a route in the kernel's order. What is locked
+// ip(8) does not say in JSON.
+func metricWords(list []map[string]any) string {
+	var words []string
+	for _, m := range list {
+		for _, name := range []string{"mtu", "window", "rtt", "rttvar", "ssthresh", "cwnd", "advmss", "reordering", "hoplimit", "initcwnd",
+			"features", "rto_min", "initrwnd", "quickack", "congestion", "fastopen_no_cookie"} {
+			value, ok := m[name]
+			if !ok {
+				continue
+			}
+			if name == "congestion" {
+				name = "congctl"
+			}
+			if f, ok := value.(float64); ok {
+				value = int(f)
+			}
+			words = append(words, name, fmt.Sprint(value))
+		}
+	}
+	return strings.Join(words, " ")
 }
 
 // parseIPNeighbour reads `ip -N -j neigh`.

@@ -37,6 +37,9 @@ type LocalConfig struct {
 	OVS       string         // remote of Open_vSwitch; db.sock in OVSRunDir
 	TLS       ovsdb.TLSFiles // for OVS
 	Timeout   time.Duration  // of each request; 5 s
+	// Getenv is the environment in which the daemons' other directories are
+	// looked up (OVS_LOGDIR, OVN_DBDIR, …); nil: none is named.
+	Getenv func(string) string
 }
 
 type local struct {
@@ -52,6 +55,9 @@ func Local(c LocalConfig) Host {
 	c.OVNRunDir = cmp.Or(c.OVNRunDir, Resolve(c.HostRoot, DefaultOVNRunDir))
 	c.OVS = cmp.Or(c.OVS, "unix:"+filepath.Join(c.OVSRunDir, "db.sock"))
 	c.Timeout = cmp.Or(c.Timeout, defaultTimeout)
+	if c.Getenv == nil {
+		c.Getenv = func(string) string { return "" }
+	}
 	return &local{LocalConfig: c}
 }
 
@@ -77,11 +83,13 @@ func (l *local) Control(ctx context.Context, daemon, command string, args ...str
 	}
 	ctx, cancel := context.WithTimeout(ctx, l.Timeout)
 	defer cancel()
-	leave, err := l.busy.enter(ctx, daemon)
-	if err != nil {
-		return "", fmt.Errorf("%s: %s: another command is still under way: %w", daemon, command, err)
+	if !light[command] {
+		leave, err := l.busy.enter(ctx, daemon)
+		if err != nil {
+			return "", fmt.Errorf("%s: %s: another command is still under way: %w", daemon, command, err)
+		}
+		defer leave()
 	}
-	defer leave()
 	return control(ctx, dir, daemon, command, args)
 }
 
@@ -104,6 +112,13 @@ func (l *local) Dump(ctx context.Context, bridge string, kind DumpKind) (string,
 		return tlvMap(ctx, socket, bridge)
 	}
 	out, err := run(ctx, "ovs-ofctl", ofctlArgs(kind, "unix:"+socket)...)
+	if err != nil && strings.Contains(err.Error(), "Connection refused") { // the switch makes the socket anew now and then
+		select {
+		case <-ctx.Done():
+		case <-time.After(100 * time.Millisecond):
+			out, err = run(ctx, "ovs-ofctl", ofctlArgs(kind, "unix:"+socket)...)
+		}
+	}
 	if errors.Is(err, exec.ErrNotFound) {
 		return "", unavailable("%s of bridge %s: ovs-ofctl is not installed here; save its %s as %s", kind, bridge, ofctlCommands[kind], dumpFile(bridge, kind))
 	}
@@ -111,6 +126,10 @@ func (l *local) Dump(ctx context.Context, bridge string, kind DumpKind) (string,
 }
 
 func (l *local) ReadFile(_ context.Context, path string) ([]byte, error) {
+	path = filepath.Clean("/" + path)
+	if strings.HasPrefix(path, "/proc/") || strings.HasPrefix(path, "/sys/") {
+		return l.readKernel(path)
+	}
 	return readBounded(Resolve(l.HostRoot, path), maxFile)
 }
 
@@ -120,6 +139,7 @@ var ofctlCommands = map[DumpKind]string{
 	Flows:  "dump-flows",
 	Groups: "dump-groups",
 	Ports:  "dump-ports-desc",
+	Meters: "dump-meters",
 }
 
 func ofctlArgs(kind DumpKind, target string) []string {
@@ -157,7 +177,14 @@ func run(ctx context.Context, name string, args ...string) ([]byte, error) {
 	return out, nil
 }
 
-// gates lets one request at a time through to each daemon: they answer in
+// light are the control commands that a daemon answers at once, whatever it holds: they wait for a dump in
+// the daemon's queue as well as here.
+var light = map[string]bool{
+	"version": true, "coverage/show": true, "upcall/show": true, "dpctl/show": true, "fdb/stats-show": true,
+	"dpctl/ct-get-nconns": true, "dpctl/ct-get-maxconns": true, "dpctl/ct-get-limits": true, "connection-status": true,
+}
+
+// gates lets one heavy request at a time through to each daemon: they answer in
 // their main thread and cannot be interrupted.
 type gates struct {
 	mu   sync.Mutex
@@ -181,6 +208,17 @@ func (g *gates) enter(ctx context.Context, daemon string) (leave func(), err err
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
+}
+
+// HostPath is how the host below root calls a path that is seen from here: the
+// reverse of Resolve, of paths without links. One that is not below root is
+// returned as it is.
+func HostPath(root, path string) string {
+	root = strings.TrimRight(root, "/")
+	if below, ok := strings.CutPrefix(path, root); ok && root != "" && (below == "" || below[0] == '/') {
+		return "/" + strings.TrimLeft(below, "/")
+	}
+	return path
 }
 
 // Resolve is where a path of the host below root is seen from here: symbolic

@@ -1,6 +1,7 @@
 package node
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -10,20 +11,33 @@ import (
 	"github.com/vishvananda/netlink"
 )
 
-func (l *local) NAT(ctx context.Context) (rules []NATRule, err error) {
-	ctx, cancel := context.WithTimeout(ctx, l.Timeout)
-	defer cancel()
-	err = l.inside(func(*netlink.Handle) error {
-		rules, err = readNAT(ctx)
-		return err
-	})
+func (l *local) NAT(ctx context.Context) ([]NATRule, error) {
+	chains, err := l.firewall(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("address translation of %s: %w", l.Name(), err)
 	}
-	return rules, nil
+	return natRules(chains), nil
 }
 
-func readNAT(ctx context.Context) ([]NATRule, error) {
+func (l *local) Firewall(ctx context.Context) ([]Chain, error) {
+	chains, err := l.firewall(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("packet filter of %s: %w", l.Name(), err)
+	}
+	return chains, nil
+}
+
+func (l *local) firewall(ctx context.Context) (chains []Chain, err error) {
+	ctx, cancel := context.WithTimeout(ctx, l.Timeout)
+	defer cancel()
+	err = l.inside(func(*netlink.Handle) error {
+		chains, err = readFirewall(ctx)
+		return err
+	})
+	return chains, err
+}
+
+func readFirewall(ctx context.Context) ([]Chain, error) {
 	out, err := run(ctx, "nft", "-a", "list", "ruleset")
 	if errors.Is(err, exec.ErrNotFound) {
 		return nil, unavailable("nft is not installed here, install nftables")
@@ -31,19 +45,19 @@ func readNAT(ctx context.Context) ([]NATRule, error) {
 	if err != nil {
 		return nil, err
 	}
-	rules := parseNFT(string(out))
+	chains := parseNFT(string(out))
 	for _, t := range legacyTables {
 		names, err := readBounded(t.names, 4096)
-		if errors.Is(err, fs.ErrNotExist) || err == nil && !hasLine(string(names), "nat") {
+		if errors.Is(err, fs.ErrNotExist) || err == nil && len(bytes.TrimSpace(names)) == 0 {
 			continue
 		}
 		if err == nil {
-			out, err = run(ctx, t.save, "-t", "nat")
+			out, err = run(ctx, t.save, "-c")
 		}
 		if err != nil {
 			return nil, fmt.Errorf("there are %s rules that nft does not show: %w", t.family, err)
 		}
-		rules = append(rules, parseIptables(t.family, string(out))...)
+		chains = append(chains, parseIptables(t.family, string(out))...)
 	}
-	return rules, nil
+	return chains, nil
 }

@@ -2,7 +2,6 @@ package node
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -123,14 +122,11 @@ func (l *local) netns() (netnsFile, error) {
 			}
 		}
 	}
-	if l.HostRoot == "" {
+	proc := ProcRoot(l.HostRoot)
+	if l.HostRoot == "" || proc == "/proc" { // without a proc of its own it is the host we are on
 		return netnsFile{}, nil
 	}
-	f, err := statNetns(filepath.Join(l.HostRoot, "/proc/1/ns/net"))
-	if errors.Is(err, os.ErrNotExist) {
-		return netnsFile{}, unavailable("network of the host below %s: no proc there", l.HostRoot)
-	}
-	return f, err
+	return statNetns(filepath.Join(proc, "1/ns/net"))
 }
 
 // listener is the process that listens on a socket, as numbered here, which no

@@ -2,6 +2,8 @@ package node
 
 import (
 	"cmp"
+	"fmt"
+	"net"
 	"net/netip"
 	"slices"
 	"strconv"
@@ -17,9 +19,9 @@ type Network struct {
 	Rules      []Rule      `json:"rules"`
 	Neighbours []Neighbour `json:"neighbours"`
 
-	// Sysctl holds net/ipv4/ip_forward and, per interface (and "all"),
-	// net/ipv4/conf/IF/forwarding, net/ipv4/conf/IF/rp_filter and
-	// net/ipv6/conf/IF/forwarding. What could not be read is absent.
+	// Sysctl holds net/ipv4/ip_forward and, per interface (and "all" and
+	// "default"), the settings of sysctlKeys: forwarding, rp_filter,
+	// accept_ra, disable_ipv6 and others. What could not be read is absent.
 	Sysctl map[string]string `json:"sysctl"`
 }
 
@@ -43,8 +45,25 @@ type Address struct {
 	Prefix netip.Prefix `json:"prefix"`         // the address itself with its prefix length
 	Peer   netip.Addr   `json:"peer,omitzero"`  // of a point-to-point address
 	Scope  string       `json:"scope"`          // "global", "link", "host", …
-	Flags  []string     `json:"flags,omitzero"` // "dadfailed", "deprecated", "dynamic", "secondary", "tentative", …
+	Flags  []string     `json:"flags,omitzero"` // "dadfailed", "deprecated", "dynamic", "secondary", "tentative", "noprefixroute", …
+
+	Broadcast netip.Addr `json:"broadcast,omitzero"`
+	Label     string     `json:"label,omitempty"`   // of IPv4, unless it is the link's name
+	Metric    int        `json:"metric,omitempty"`  // of the route that comes with it
+	Lifetime  *Lifetime  `json:"lifetime,omitzero"` // nil: it stays
 }
+
+// A Lifetime is how long an address is good for, in seconds from when it was read.
+type Lifetime struct {
+	Valid     uint32 `json:"valid"`
+	Preferred uint32 `json:"preferred"` // 0: the address is deprecated
+}
+
+// Forever is a Lifetime without end.
+const Forever uint32 = 1<<32 - 1
+
+// Has says whether an address has a flag.
+func (a Address) Has(flag string) bool { return slices.Contains(a.Flags, flag) }
 
 // A Route is an entry of a routing table, or the kernel's answer to a lookup.
 type Route struct {
@@ -63,6 +82,15 @@ type Route struct {
 	Scope    string       `json:"scope,omitempty"`
 	Hops     []NextHop    `json:"hops,omitzero"`  // of a multipath route, instead of Via and Dev
 	Flags    []string     `json:"flags,omitzero"` // "dead", "linkdown", "onlink"
+
+	From    netip.Prefix `json:"from,omitzero"`     // the sources it is for, IPv6 only
+	TOS     int          `json:"tos,omitempty"`     // the type of service it is for, IPv4 only
+	Pref    string       `json:"pref,omitempty"`    // of a router, IPv6 only: "low" or "high"
+	Metrics string       `json:"metrics,omitempty"` // "mtu lock 1400 advmss 1360", as ip-route(8) takes them
+	NextHop int          `json:"nhid,omitempty"`    // of the nexthop object that Via and Dev, or Hops, were written from
+	Expires int          `json:"expires,omitempty"` // seconds from when it was read, IPv6 only
+	// Beyond are the attributes that a Route does not hold: "encap", "realm".
+	Beyond string `json:"beyond,omitempty"`
 }
 
 // A NextHop is one of several ways of a Route.
@@ -86,6 +114,9 @@ type Rule struct {
 	Mask     uint32       `json:"mask,omitempty"` // of Mark
 	Table    int          `json:"table,omitempty"`
 	Goto     int          `json:"goto,omitempty"`
+	// More are further selectors and actions as ip-rule(8) takes them, with numbers
+	// for names: "ipproto 6 dport 80", "suppress_prefixlength 0", "action blackhole".
+	More string `json:"more,omitempty"`
 }
 
 // A Neighbour is an entry of the ARP or ND cache, ip-neighbour(8), permanent
@@ -140,9 +171,8 @@ func (n *Network) sysctl(key string) (int, bool) {
 // kernel or ip(8) listed it in.
 func (n *Network) sort() {
 	slices.SortFunc(n.Links, func(a, b Link) int { return cmp.Compare(a.Index, b.Index) })
-	slices.SortFunc(n.Addresses, func(a, b Address) int {
-		return cmp.Or(cmp.Compare(a.Link, b.Link), a.Prefix.Addr().Compare(b.Prefix.Addr()), cmp.Compare(a.Prefix.Bits(), b.Prefix.Bits()))
-	})
+	// The kernel prefers the first address of a link: keep its order.
+	slices.SortStableFunc(n.Addresses, func(a, b Address) int { return cmp.Compare(a.Link, b.Link) })
 	slices.SortFunc(n.Routes, func(a, b Route) int {
 		return cmp.Or(cmp.Compare(a.Table, b.Table), a.Dst.Addr().Compare(b.Dst.Addr()), cmp.Compare(a.Dst.Bits(), b.Dst.Bits()),
 			cmp.Compare(a.Metric, b.Metric), cmp.Compare(a.Dev, b.Dev), cmp.Compare(a.Type, b.Type), a.Via.Compare(b.Via), a.Src.Compare(b.Src))
@@ -161,7 +191,15 @@ var sysctlKeys = []string{
 	"net/ipv4/ip_forward",
 	"net/ipv4/conf/*/forwarding",
 	"net/ipv4/conf/*/rp_filter",
+	"net/ipv4/conf/*/arp_ignore",
+	"net/ipv4/conf/*/arp_announce",
+	"net/ipv4/conf/*/accept_local",
+	"net/ipv4/conf/*/proxy_arp",
+	"net/ipv4/conf/*/src_valid_mark",
 	"net/ipv6/conf/*/forwarding",
+	"net/ipv6/conf/*/accept_ra",
+	"net/ipv6/conf/*/disable_ipv6",
+	"net/ipv6/conf/*/proxy_ndp",
 }
 
 // validLink says whether the kernel would take name as that of an interface.
@@ -196,4 +234,74 @@ func scopeName(n int) string {
 		return s
 	}
 	return strconv.Itoa(n)
+}
+
+// number is the number that a name of one of these maps stands for; what is no
+// name is a number.
+func number(names map[int]string, name string) int {
+	for n, s := range names {
+		if s == name {
+			return n
+		}
+	}
+	n, _ := strconv.Atoi(name)
+	return n
+}
+
+// lifetimeOf is nil for an address that stays.
+func lifetimeOf(valid, preferred uint32) *Lifetime {
+	if valid == Forever && preferred == Forever {
+		return nil
+	}
+	return &Lifetime{Valid: valid, Preferred: preferred}
+}
+
+// ruleMore is what Rule.More holds.
+type ruleMore struct {
+	tos, ipproto, tunID     int
+	sports, dports, uids    string
+	suppressLen, suppressIf string
+	l3mdev                  bool
+	action                  string
+	protocol                int
+}
+
+func (m ruleMore) String() string {
+	var words []string
+	add := func(word, value string) {
+		if value != "" && value != "0" {
+			words = append(words, word, value)
+		}
+	}
+	if m.tos != 0 {
+		add("tos", fmt.Sprintf("%#02x", m.tos))
+	}
+	add("ipproto", strconv.Itoa(m.ipproto))
+	add("sport", m.sports)
+	add("dport", m.dports)
+	if m.uids != "" {
+		words = append(words, "uidrange", m.uids)
+	}
+	add("tun_id", strconv.Itoa(m.tunID))
+	for _, s := range [][2]string{{"suppress_prefixlength", m.suppressLen}, {"suppress_ifgroup", m.suppressIf}} {
+		if s[1] != "" {
+			words = append(words, s[0], s[1])
+		}
+	}
+	if m.l3mdev {
+		words = append(words, "l3mdev")
+	}
+	add("action", m.action)
+	if p := routeProtocol(m.protocol); p != "kernel" { // the kernel's own are known by their priority
+		add("protocol", p)
+	}
+	return strings.Join(words, " ")
+}
+
+func parseMAC(s string) (net.HardwareAddr, error) {
+	mac, err := net.ParseMAC(s)
+	if err == nil && len(mac) != 6 {
+		err = fmt.Errorf("%s: not an Ethernet address", s)
+	}
+	return mac, err
 }

@@ -7,12 +7,11 @@ import (
 	"net"
 	"net/netip"
 	"os"
-	"path/filepath"
-	"slices"
 	"strings"
 	"syscall"
 
 	"github.com/vishvananda/netlink"
+	"github.com/vishvananda/netlink/nl"
 	"golang.org/x/sys/unix"
 )
 
@@ -68,13 +67,13 @@ func readNetwork(h *netlink.Handle) (*Network, error) {
 	for _, l := range links {
 		n.Links = append(n.Links, linkOf(l, names))
 	}
-	if err := readAddresses(h, n, names); err != nil {
+	if err := readAddresses(n, names); err != nil {
 		return nil, fmt.Errorf("addresses: %w", err)
 	}
-	if err := readRoutes(h, n, names); err != nil {
+	if err := readRoutes(n, names); err != nil {
 		return nil, fmt.Errorf("routes: %w", err)
 	}
-	if err := readRules(h, n); err != nil {
+	if err := readRules(n); err != nil {
 		return nil, fmt.Errorf("rules: %w", err)
 	}
 	if err := readNeighbours(h, n, names); err != nil {
@@ -109,144 +108,67 @@ func linkOf(l netlink.Link, names map[int]string) Link {
 	return link
 }
 
-// addressFlags are the flags of ip-address(8); the first means "secondary" for
-// IPv4 and "temporary" for IPv6.
-var addressFlags = []struct {
-	bit  int
-	name string
-}{
-	{unix.IFA_F_SECONDARY, "secondary"},
-	{unix.IFA_F_DADFAILED, "dadfailed"},
-	{unix.IFA_F_DEPRECATED, "deprecated"},
-	{unix.IFA_F_TENTATIVE, "tentative"},
-	{unix.IFA_F_NOPREFIXROUTE, "noprefixroute"},
-}
-
-func readAddresses(h *netlink.Handle, n *Network, names map[int]string) error {
-	list, err := again(func() ([]netlink.Addr, error) { return h.AddrList(nil, netlink.FAMILY_ALL) })
+func readAddresses(n *Network, names map[int]string) error {
+	msgs, err := dump(unix.RTM_GETADDR, unix.RTM_NEWADDR, nl.NewIfAddrmsg(unix.AF_UNSPEC))
 	if err != nil {
 		return err
 	}
-	for _, a := range list {
-		prefix := prefixOf(a.IPNet)
-		if !prefix.IsValid() {
-			continue
+	for _, m := range msgs {
+		a, err := parseAddress(m, names)
+		if err != nil {
+			return err
 		}
-		addr := Address{Link: names[a.LinkIndex], Prefix: prefix, Scope: scopeName(a.Scope)}
-		if peer := prefixOf(a.Peer); peer.IsValid() && peer.Addr() != prefix.Addr() {
-			// Of a point-to-point address the length is that of the peer.
-			addr.Prefix, addr.Peer = netip.PrefixFrom(prefix.Addr(), peer.Bits()), peer.Addr()
+		if a.Prefix.IsValid() {
+			n.Addresses = append(n.Addresses, a)
 		}
-		for _, f := range addressFlags {
-			if a.Flags&f.bit == 0 {
+	}
+	return nil
+}
+
+func readRoutes(n *Network, names map[int]string) error {
+	for _, family := range []uint8{unix.AF_INET, unix.AF_INET6} {
+		msgs, err := dump(unix.RTM_GETROUTE, unix.RTM_NEWROUTE, &nl.RtMsg{RtMsg: unix.RtMsg{Family: family}})
+		if err != nil {
+			return err
+		}
+		for _, m := range msgs {
+			if cloned(m) {
 				continue
 			}
-			if f.name == "secondary" && prefix.Addr().Is6() {
-				f.name = "temporary"
+			r, err := parseRoute(m, names)
+			if err != nil {
+				return err
 			}
-			addr.Flags = append(addr.Flags, f.name)
+			n.Routes = append(n.Routes, r)
 		}
-		if a.Flags&unix.IFA_F_PERMANENT == 0 {
-			addr.Flags = append(addr.Flags, "dynamic")
-		}
-		slices.Sort(addr.Flags)
-		n.Addresses = append(n.Addresses, addr)
 	}
 	return nil
 }
 
-func readRoutes(h *netlink.Handle, n *Network, names map[int]string) error {
-	for _, family := range []int{netlink.FAMILY_V4, netlink.FAMILY_V6} {
-		// Table 0 with the table filter asks for all tables.
-		list, err := again(func() ([]netlink.Route, error) {
-			return h.RouteListFiltered(family, &netlink.Route{}, netlink.RT_FILTER_TABLE)
-		})
+func readRules(n *Network) error {
+	for _, family := range []uint8{unix.AF_INET, unix.AF_INET6} {
+		msgs, err := dump(unix.RTM_GETRULE, unix.RTM_NEWRULE, nl.NewIfInfomsg(int(family)))
 		if err != nil {
 			return err
 		}
-		for _, r := range list {
-			n.Routes = append(n.Routes, routeOf(r, family, names))
+		for _, m := range msgs {
+			r, err := parseRule(m)
+			if err != nil {
+				return err
+			}
+			n.Rules = append(n.Rules, r)
 		}
 	}
 	return nil
 }
 
-func routeOf(r netlink.Route, family int, names map[int]string) Route {
-	route := Route{
-		Type:     routeType(r.Type),
-		Dst:      prefixOf(r.Dst),
-		Table:    r.Table,
-		Via:      hopVia(r.Gw, r.Via),
-		Dev:      names[r.LinkIndex],
-		Src:      addrOf(r.Src),
-		Metric:   r.Priority,
-		Protocol: routeProtocol(int(r.Protocol)),
-		Scope:    scopeName(int(r.Scope)),
-		Flags:    hopFlags(r.Flags),
-	}
-	if !route.Dst.IsValid() {
-		route.Dst = defaultRoute(family == netlink.FAMILY_V6)
-	}
-	for _, hop := range r.MultiPath {
-		route.Hops = append(route.Hops, NextHop{
-			Via:    hopVia(hop.Gw, hop.Via),
-			Dev:    names[hop.LinkIndex],
-			Weight: hop.Hops + 1,
-			Flags:  hopFlags(hop.Flags),
-		})
-	}
-	return route
-}
-
-func hopVia(gw net.IP, via netlink.Destination) netip.Addr {
-	if v, ok := via.(*netlink.Via); ok {
-		return addrOf(v.Addr)
-	}
-	return addrOf(gw)
-}
-
-func hopFlags(flags int) []string {
-	var names []string
-	for _, f := range []struct {
-		bit  int
-		name string
-	}{{unix.RTNH_F_DEAD, "dead"}, {unix.RTNH_F_LINKDOWN, "linkdown"}, {unix.RTNH_F_ONLINK, "onlink"}} {
-		if flags&f.bit != 0 {
-			names = append(names, f.name)
-		}
-	}
-	return names
-}
-
-func readRules(h *netlink.Handle, n *Network) error {
-	for _, family := range []int{netlink.FAMILY_V4, netlink.FAMILY_V6} {
-		list, err := again(func() ([]netlink.Rule, error) { return h.RuleList(family) })
-		if err != nil {
-			return err
-		}
-		for _, r := range list {
-			rule := Rule{
-				Family:   4,
-				Priority: r.Priority,
-				Not:      r.Invert,
-				Src:      prefixOf(r.Src),
-				Dst:      prefixOf(r.Dst),
-				Iif:      r.IifName,
-				Oif:      r.OifName,
-				Mark:     r.Mark,
-				Table:    r.Table,
-				Goto:     max(r.Goto, 0),
-			}
-			if family == netlink.FAMILY_V6 {
-				rule.Family = 6
-			}
-			if r.Mask != nil {
-				rule.Mask = *r.Mask
-			}
-			n.Rules = append(n.Rules, rule)
-		}
-	}
-	return nil
+// dump asks the kernel of the thread's namespace for all of a kind.
+func dump(get, answer uint16, header nl.NetlinkRequestData) ([][]byte, error) {
+	return again(func() ([][]byte, error) {
+		req := nl.NewNetlinkRequest(int(get), unix.NLM_F_DUMP)
+		req.AddData(header)
+		return req.Execute(unix.NETLINK_ROUTE, answer)
+	})
 }
 
 var neighbourStates = map[int]string{
@@ -299,22 +221,24 @@ func (h router) lookup(q RouteQuery) (*Route, error) {
 		}
 		names[r.LinkIndex] = l.Attrs().Name
 	}
-	return answerRoute(q, routeOf(r, familyOf(q.Dst), names)), nil
+	return answerRoute(q, foundRoute(r, names)), nil
+}
+
+// foundRoute is the answer to a lookup.
+func foundRoute(r netlink.Route, names map[int]string) Route {
+	via := addrOf(r.Gw)
+	if v, ok := r.Via.(*netlink.Via); ok {
+		via = addrOf(v.Addr)
+	}
+	return Route{Type: routeType(r.Type), Table: r.Table, Via: via, Dev: names[r.LinkIndex], Src: addrOf(r.Src)}
 }
 
 func (h router) owns(a netip.Addr) (bool, error) {
 	n := &Network{}
-	if err := readAddresses(h.Handle, n, nil); err != nil {
+	if err := readAddresses(n, nil); err != nil {
 		return false, err
 	}
 	return n.owns(a), nil
-}
-
-func familyOf(a netip.Addr) int {
-	if a.Is4() {
-		return netlink.FAMILY_V4
-	}
-	return netlink.FAMILY_V6
 }
 
 func addrOf(ip net.IP) netip.Addr {
@@ -325,24 +249,28 @@ func addrOf(ip net.IP) netip.Addr {
 	return a.Unmap()
 }
 
-func prefixOf(n *net.IPNet) netip.Prefix {
-	if n == nil {
-		return netip.Prefix{}
-	}
-	bits, _ := n.Mask.Size()
-	return netip.PrefixFrom(addrOf(n.IP), bits)
-}
-
 // readSysctls reads the settings of sysctlKeys; those of an interface that
-// goes away meanwhile are left out.
+// goes away meanwhile are left out. A directory of interfaces is listed once:
+// a hundred interfaces have thousands of settings that are not asked for.
 func readSysctls(root string) map[string]string {
 	values := map[string]string{}
+	read := func(key string) {
+		if b, err := os.ReadFile(root + "/" + key); err == nil {
+			values[key] = strings.TrimSpace(string(b))
+		}
+	}
+	listed := map[string][]os.DirEntry{}
 	for _, key := range sysctlKeys {
-		paths, _ := filepath.Glob(filepath.Join(root, key))
-		for _, path := range paths {
-			if b, err := os.ReadFile(path); err == nil {
-				values[strings.TrimPrefix(path, root+"/")] = strings.TrimSpace(string(b))
-			}
+		dir, setting, each := strings.Cut(key, "/*/")
+		if !each {
+			read(key)
+			continue
+		}
+		if _, ok := listed[dir]; !ok {
+			listed[dir], _ = os.ReadDir(root + "/" + dir)
+		}
+		for _, link := range listed[dir] {
+			read(dir + "/" + link.Name() + "/" + setting)
 		}
 	}
 	return values

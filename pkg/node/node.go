@@ -28,6 +28,7 @@ const (
 	Flows  DumpKind = "flows"   // dump-flows
 	Groups DumpKind = "groups"  // dump-groups
 	Ports  DumpKind = "ports"   // dump-ports-desc
+	Meters DumpKind = "meters"  // dump-meters
 )
 
 // A Host is one machine (or network namespace) that runs Open vSwitch. Its
@@ -58,10 +59,13 @@ type Host interface {
 	// NAT lists the host's own rules that may translate a packet's
 	// addresses. An error means unknown, an empty list means none.
 	NAT(ctx context.Context) ([]NATRule, error)
-	// ReadFile reads a file of at most 16 MiB below the host's root.
+	// ReadFile reads a file of at most 16 MiB below the host's root. What is in
+	// /proc and /sys is the kernel's, and in /proc/net and /proc/sys/net the
+	// host's own network.
 	ReadFile(ctx context.Context, path string) ([]byte, error)
 	// Pod looks into the network namespace at the other end of a veth.
 	Pod(ctx context.Context, link string) (*PodNet, error)
+	System
 }
 
 // A RouteQuery is a packet for which the kernel is asked the way. Only Dst is

@@ -154,6 +154,9 @@ func (o *offline) NAT(context.Context) ([]NATRule, error) {
 }
 
 func (o *offline) ReadFile(_ context.Context, name string) ([]byte, error) {
+	if o.tree.Has(path.Join(o.dir, absentFile(hostFile(name)))) {
+		return nil, fmt.Errorf("%s on %s: %w", name, o.Name(), fs.ErrNotExist)
+	}
 	return o.read(hostFile(name), "copy "+name+" of the node there")
 }
 

@@ -67,7 +67,7 @@ func FuzzTLVMap(f *testing.F) {
 // The rules of iptables: as nft shows them when they are its own, and as
 // iptables-save does when they are not.
 func TestParseIptables(t *testing.T) {
-	nft := parseNFT(`table ip nat { # handle 1
+	nft := natRules(parseNFT(`table ip nat { # handle 1
 	chain POSTROUTING { # handle 2
 		type nat hook postrouting priority srcnat; policy accept;
 		oifname "eth0" counter packets 3 bytes 180 masquerade  # handle 3
@@ -77,7 +77,7 @@ func TestParseIptables(t *testing.T) {
 		ip saddr 10.0.0.0/8 comment "snat to come" accept # handle 7
 	}
 }
-`)
+`))
 	want := []NATRule{
 		{Family: "ip", Table: "nat", Chain: "POSTROUTING", Hook: "postrouting", Action: "masquerade", Text: `oifname "eth0" masquerade`},
 		{Family: "ip", Table: "nat", Chain: "POSTROUTING", Hook: "postrouting", Action: "masquerade", Text: `meta l4proto tcp xt target "MASQUERADE"`},
@@ -85,14 +85,14 @@ func TestParseIptables(t *testing.T) {
 	if diff := cmp.Diff(want, nft); diff != "" {
 		t.Errorf("nft (-want +got):\n%s", diff)
 	}
-	legacy := parseIptables("ip6", `*nat
+	legacy := natRules(parseIptables("ip6", `*nat
 :PREROUTING ACCEPT [0:0]
 -A PREROUTING -d fd00::1/128 -p tcp -m tcp --dport 80 -j DNAT --to-destination [fd00::2]:8080
 -A KUBE-X -m comment --comment "-j SNAT" -j RETURN
 -A POSTROUTING -j KUBE-X
 -A POSTROUTING -o eth0 -j MASQUERADE
 COMMIT
-`)
+`))
 	want = []NATRule{
 		{Family: "ip6", Table: "nat", Chain: "PREROUTING", Hook: "prerouting", Action: "dnat", Text: "-A PREROUTING -d fd00::1/128 -p tcp -m tcp --dport 80 -j DNAT --to-destination [fd00::2]:8080"},
 		{Family: "ip6", Table: "nat", Chain: "POSTROUTING", Hook: "postrouting", Action: "masquerade", Text: "-A POSTROUTING -o eth0 -j MASQUERADE"},

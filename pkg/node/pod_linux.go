@@ -63,8 +63,17 @@ func (l *local) pod(ctx context.Context, link string) (*PodNet, error) {
 func (l *local) findNetns(ctx context.Context, h *netlink.Handle, nsid int) (netnsFile, error) {
 	seen := map[netnsFile]bool{}
 	var denied error
-	for _, pattern := range []string{"run/netns/*", "var/run/docker/netns/*", "proc/[0-9]*/ns/net"} {
-		paths, _ := filepath.Glob(filepath.Join(l.HostRoot, "/", pattern))
+	patterns := []string{"run/netns/*", "var/run/docker/netns/*", "proc/[0-9]*/ns/net"}
+	for i := range patterns {
+		patterns[i] = filepath.Join(l.HostRoot, "/", patterns[i])
+	}
+	if l.HostRoot != "" {
+		// The host's root may hold no procfs, and its namespaces be seen from
+		// here: whose a namespace is its number tells.
+		patterns = append(patterns, "/run/netns/*", "/proc/[0-9]*/ns/net")
+	}
+	for _, pattern := range patterns {
+		paths, _ := filepath.Glob(pattern)
 		for _, path := range paths {
 			if ctx.Err() != nil {
 				return netnsFile{}, ctx.Err()

@@ -5,25 +5,35 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
+	"io/fs"
+	"strings"
 	"sync"
 
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
 )
 
-type recorder struct {
-	Host
-	dir string
-
-	mu  sync.Mutex
-	err error // the first file that could not be written
+// A Keeper takes what a recorded host says. Its methods may be called at the
+// same time.
+type Keeper interface {
+	// Keep saves a file under its name in the node's directory, whole or not
+	// at all; what says in words which answer it is.
+	Keep(name, what string, content []byte) error
+	// Miss notes what was asked and not answered.
+	Miss(what string, err error)
 }
 
-// Recorder is h, and what h answers is written into dir so that Offline gives
-// the same answers. Secrets are not written. That a file cannot be written
-// changes no answer: RecordingError tells.
-func Recorder(h Host, dir string) Host { return &recorder{Host: h, dir: dir} }
+type recorder struct {
+	Host
+	keeper Keeper
+
+	mu  sync.Mutex
+	err error // the first file that could not be kept
+}
+
+// Recorder is h, and what h answers is kept so that Offline gives the same
+// answers. Secrets are not kept. That a file cannot be kept changes no answer:
+// RecordingError tells.
+func Recorder(h Host, k Keeper) Host { return &recorder{Host: h, keeper: k} }
 
 // RecordingError is why the recording of a host is incomplete; nil for a host
 // that is not recorded.
@@ -37,12 +47,13 @@ func RecordingError(h Host) error {
 	return r.err
 }
 
-// RecordingName is the name of a node's directory in a recording.
-func RecordingName(node string) string { return safeName(node) }
-
-// keep writes a file that is whole or not there at all.
-func (r *recorder) keep(name string, b []byte) {
-	if err := writeAtomic(filepath.Join(r.dir, filepath.FromSlash(name)), b); err != nil {
+// keep saves an answer, or notes why there is none.
+func (r *recorder) keep(name, what string, b []byte, err error) {
+	if err != nil {
+		r.keeper.Miss(what, err)
+		return
+	}
+	if err := r.keeper.Keep(name, what, b); err != nil {
 		r.lost(err)
 	}
 }
@@ -55,36 +66,13 @@ func (r *recorder) lost(err error) {
 	}
 }
 
-func (r *recorder) keepJSON(name string, v any) {
-	b, err := json.MarshalIndent(v, "", "\t")
-	if err != nil {
-		r.lost(err)
+func (r *recorder) keepJSON(name, what string, v any, err error) {
+	b, jerr := json.MarshalIndent(v, "", "\t")
+	if jerr != nil {
+		r.lost(jerr)
 		return
 	}
-	r.keep(name, append(b, '\n'))
-}
-
-func writeAtomic(name string, b []byte) (err error) {
-	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
-		return err
-	}
-	f, err := os.CreateTemp(filepath.Dir(name), ".new-*") // mode 0600
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			_ = os.Remove(f.Name())
-		}
-	}()
-	if _, err := f.Write(b); err != nil {
-		_ = f.Close()
-		return err
-	}
-	if err := f.Close(); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), name)
+	r.keep(name, what, append(b, '\n'), err)
 }
 
 // A backuper can give its whole Open_vSwitch database as a file.
@@ -93,8 +81,10 @@ type backuper interface {
 }
 
 func (r *recorder) Vswitch(ctx context.Context) (ovsdb.Reader, error) {
+	const what = "Open_vSwitch"
 	db, err := r.Host.Vswitch(ctx)
 	if err != nil {
+		r.keeper.Miss(what, err)
 		return nil, err
 	}
 	b, ok := r.Host.(backuper)
@@ -102,81 +92,130 @@ func (r *recorder) Vswitch(ctx context.Context) (ovsdb.Reader, error) {
 		r.lost(errors.New("its Open_vSwitch database cannot be saved from here"))
 		return db, nil
 	}
-	if name, text, err := b.backup(ctx); err != nil {
+	name, text, err := b.backup(ctx)
+	if err != nil {
 		r.lost(err)
-	} else {
-		r.keep(name, text)
 	}
+	r.keep(name, what, text, err)
 	return db, nil
 }
 
 func (r *recorder) Control(ctx context.Context, daemon, command string, args ...string) (string, error) {
 	reply, err := r.Host.Control(ctx, daemon, command, args...)
 	refusal, refused := errors.AsType[*ControlError](err)
-	text := reply
+	text, failed := reply, err
 	if refused {
-		text = refusal.Text
+		text, failed = refusal.Text, nil
 	}
-	if err == nil || refused {
-		line := request(daemon, command, args) + "\n"
-		r.keep(controlFile(daemon, command, args, refused), append([]byte(line), hideText([]byte(text))...))
-	}
+	line := request(daemon, command, args) + "\n"
+	what := daemon + " " + strings.Join(append([]string{command}, args...), " ")
+	r.keep(controlFile(daemon, command, args, refused), what, append([]byte(line), hideText([]byte(text))...), failed)
 	return reply, err
 }
 
 func (r *recorder) Dump(ctx context.Context, bridge string, kind DumpKind) (string, error) {
 	text, err := r.Host.Dump(ctx, bridge, kind)
-	if err == nil {
-		r.keep(dumpFile(bridge, kind), hideText([]byte(text)))
-	}
+	r.keep(dumpFile(bridge, kind), string(kind)+" of bridge "+bridge, hideText([]byte(text)), err)
 	return text, err
 }
 
 func (r *recorder) Network(ctx context.Context) (*Network, error) {
 	n, err := r.Host.Network(ctx)
-	if err == nil {
-		r.keepJSON(networkFile, n)
-	}
+	r.keepJSON(networkFile, "links, addresses, routes, rules and neighbours", n, err)
 	return n, err
 }
 
 func (r *recorder) Route(ctx context.Context, q RouteQuery) (*Route, error) {
 	route, err := r.Host.Route(ctx, q)
-	if err == nil {
-		r.keepJSON(routeFile("route", q), savedRoute{q, route})
-	}
+	r.keepJSON(routeFile("route", q), "ip route get "+q.String(), savedRoute{q, route}, err)
 	return route, err
 }
 
 func (r *recorder) NAT(ctx context.Context) ([]NATRule, error) {
 	rules, err := r.Host.NAT(ctx)
-	if err == nil {
-		r.keepJSON(natFile, rules)
-	}
+	r.keepJSON(natFile, "rules that translate addresses", rules, err)
 	return rules, err
 }
 
 func (r *recorder) ReadFile(ctx context.Context, name string) ([]byte, error) {
 	b, err := r.Host.ReadFile(ctx, name)
-	if err == nil {
-		r.keep(hostFile(name), hideFile(b))
-	}
+	r.keepFile(hostFile(name), "file "+name, hideFile(b), err)
 	return b, err
+}
+
+// keepFile saves a file of the host, also that it is known not to exist.
+func (r *recorder) keepFile(saved, what string, b []byte, err error) {
+	if errors.Is(err, fs.ErrNotExist) {
+		saved, b, err = absentFile(saved), nil, nil
+	}
+	r.keep(saved, what, b, err)
 }
 
 func (r *recorder) Pod(ctx context.Context, link string) (*PodNet, error) {
 	pod, err := r.Host.Pod(ctx, link)
+	r.keepJSON(podFile(link), "network of the pod behind "+link, pod, err)
 	if err != nil {
 		return nil, err
 	}
-	r.keepJSON(podFile(link), pod)
 	recorded := *pod
 	recorded.route = func(ctx context.Context, q RouteQuery) (*Route, error) {
 		route, err := pod.route(ctx, q)
-		if err == nil {
-			r.keepJSON(routeFile(podRoutes(link), q), savedRoute{q, route})
-		}
+		r.keepJSON(routeFile(podRoutes(link), q), "ip route get "+q.String()+" behind "+link, savedRoute{q, route}, err)
 		return route, err
 	}
 	return &recorded, nil
+}
+
+func (r *recorder) Dirs(ctx context.Context) (Dirs, error) {
+	d, err := r.Host.Dirs(ctx)
+	r.keepJSON(dirsFile, "directories of the daemons", d, err)
+	return d, err
+}
+
+func (r *recorder) Daemons(ctx context.Context) ([]Daemon, error) {
+	list, err := r.Host.Daemons(ctx)
+	r.keepJSON(daemonsFile, "daemons", emptyNotNull(list), err)
+	return list, err
+}
+
+func (r *recorder) Log(ctx context.Context, daemon string) (string, error) {
+	text, err := r.Host.Log(ctx, daemon)
+	r.keepFile(logFile(daemon), "log of "+daemon, hideFile([]byte(text)), err)
+	return text, err
+}
+
+func (r *recorder) Glob(ctx context.Context, pattern string) ([]string, error) {
+	paths, err := r.Host.Glob(ctx, pattern)
+	r.keepJSON(globFile(pattern), "names that match "+pattern, savedGlob{pattern, paths}, err)
+	return paths, err
+}
+
+func (r *recorder) Processes(ctx context.Context) ([]Process, error) {
+	list, err := r.Host.Processes(ctx)
+	r.keepJSON(processesFile, "processes", hideArgs(list), err)
+	return list, err
+}
+
+func (r *recorder) Firewall(ctx context.Context) ([]Chain, error) {
+	chains, err := r.Host.Firewall(ctx)
+	r.keepJSON(firewallFile, "packet filter", emptyNotNull(chains), err)
+	return chains, err
+}
+
+func (r *recorder) Space(ctx context.Context, name string) (Space, error) {
+	s, err := r.Host.Space(ctx, name)
+	r.keepJSON(spaceFile(name), "room below "+name, savedSpace{name, s}, err)
+	return s, err
+}
+
+func (r *recorder) Unit(ctx context.Context, name string) (Unit, error) {
+	u, err := r.Host.Unit(ctx, name)
+	r.keepJSON(unitFile(name), "service "+name, u, err)
+	return u, err
+}
+
+func (r *recorder) Features(ctx context.Context, link string) (map[string]bool, error) {
+	features, err := r.Host.Features(ctx, link)
+	r.keepJSON(featuresFile(link), "offloads of "+link, savedFeatures{link, features}, err)
+	return features, err
 }

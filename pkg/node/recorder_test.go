@@ -94,7 +94,7 @@ func TestRecording(t *testing.T) {
 	for name, h := range map[string]node.Host{"here": local(t, "node2"), "behind": remote(t, "node2")} {
 		t.Run(name, func(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "node2")
-			recorded := node.Recorder(h, dir)
+			recorded := node.Recorder(h, archive.Directory(dir))
 			want := ask(t, recorded, pod)
 			if err := node.RecordingError(recorded); err != nil {
 				t.Fatal(err)
@@ -174,7 +174,7 @@ func TestRecordingHidesSecrets(t *testing.T) {
 	write(t, file, "user:\n  token: "+secret+"\n  client-key-data: "+secret+"\nPASSWORD="+secret+"\n-----BEGIN EC PRIVATE KEY-----\n"+secret+"\n-----END EC PRIVATE KEY-----\nharmless: yes\n")
 	for _, h := range []node.Host{local(t, "node3"), remote(t, "node3")} {
 		dir := filepath.Join(t.TempDir(), "node3")
-		r := node.Recorder(h, dir)
+		r := node.Recorder(h, archive.Directory(dir))
 		live := rows(t, r)
 		if b, err := r.ReadFile(t.Context(), file); err != nil || !strings.Contains(string(b), secret) {
 			t.Fatalf("%v %s", err, b)
@@ -218,15 +218,15 @@ func files(t *testing.T, dir string) (names []string) {
 // Names that would lead elsewhere stay in the directory.
 func TestRecordingNames(t *testing.T) {
 	for _, name := range []string{"..", ".", "", "a/b", "/etc", "nöde", "a\x1b[31m", strings.Repeat("x", 500)} {
-		safe := node.RecordingName(name)
+		safe := archive.SafeName(name)
 		if safe == "" || safe[0] == '.' || len(safe) > 120 || strings.ContainsFunc(safe, func(r rune) bool { return r > 'z' || r < '-' || r == '/' }) {
 			t.Errorf("%q becomes %q", name, safe)
 		}
 	}
-	if node.RecordingName("a/b") == node.RecordingName("a_b") {
+	if archive.SafeName("a/b") == archive.SafeName("a_b") {
 		t.Error("two names become one")
 	}
-	if node.RecordingName("node-1.example") != "node-1.example" {
+	if archive.SafeName("node-1.example") != "node-1.example" {
 		t.Error("a plain name is changed")
 	}
 }
@@ -235,7 +235,7 @@ func TestRecordingNames(t *testing.T) {
 func TestRecordingCannotBeWritten(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	write(t, file, "")
-	r := node.Recorder(local(t, "node1"), filepath.Join(file, "node1"))
+	r := node.Recorder(local(t, "node1"), archive.Directory(filepath.Join(file, "node1")))
 	if _, err := r.Control(t.Context(), "ovs-vswitchd", "version"); err != nil {
 		t.Error(err)
 	}
@@ -245,7 +245,7 @@ func TestRecordingCannotBeWritten(t *testing.T) {
 // A saved answer to another question is none.
 func TestOfflineForged(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "node1")
-	r := node.Recorder(local(t, "node1"), dir)
+	r := node.Recorder(local(t, "node1"), archive.Directory(dir))
 	if _, err := r.Control(t.Context(), "ovs-vswitchd", "version"); err != nil {
 		t.Fatal(err)
 	}

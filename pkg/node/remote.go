@@ -30,8 +30,9 @@ type RemoteConfig struct {
 // a snapshot of the node is gathered by one, once.
 type remote struct {
 	RemoteConfig
-	words []string
-	busy  gates
+	words  []string
+	shells *shells
+	busy   gates
 
 	parts map[string]part // what was gathered; guarded by the gate "gather"
 	err   error
@@ -60,7 +61,7 @@ func Remote(c RemoteConfig) (Host, error) {
 	}
 	c.Name = cmp.Or(c.Name, c.Hostname)
 	c.Timeout = cmp.Or(c.Timeout, defaultTimeout)
-	return &remote{RemoteConfig: c, words: words}, nil
+	return &remote{RemoteConfig: c, words: words, shells: newShells(words)}, nil
 }
 
 func (r *remote) Name() string   { return r.RemoteConfig.Name }
@@ -71,8 +72,8 @@ func (r *remote) Origin() string { return "node-exec: " + strings.Join(r.words, 
 const gatherScript = `
 sysctls() { grep -Hs . SYSCTLS; :; }
 legacy() { # legacy NAMES-FILE SAVE-COMMAND: the rules of the old iptables, which nft cannot see
-	[ -e "$1" ] && grep -qx nat "$1" || return 0
-	$T "$2" -t nat
+	[ -e "$1" ] && grep -q . "$1" || return 0
+	$T "$2" -c
 }
 part addr $T ip -N -d -j addr
 part route4 $T ip -4 -N -d -j route show table all
@@ -89,8 +90,6 @@ part conf $T ovsdb-client dump -f json "unix:$ovs/db.sock" Open_vSwitch
 `
 
 func (r *remote) gather(ctx context.Context) (map[string]part, error) {
-	ctx, cancel := context.WithTimeout(ctx, r.Timeout)
-	defer cancel()
 	leave, err := r.busy.enter(ctx, "gather")
 	if err != nil {
 		return nil, r.fail(err)
@@ -102,7 +101,7 @@ func (r *remote) gather(ctx context.Context) (map[string]part, error) {
 			paths = append(paths, "/proc/sys/"+key)
 		}
 		script := strings.Replace(gatherScript, "SYSCTLS", strings.Join(paths, " "), 1)
-		r.parts, r.err = runScript(ctx, r.words, script, r.Timeout/2)
+		r.parts, r.err = r.shells.run(ctx, script, r.Timeout/2, r.Timeout)
 		if errors.Is(ctx.Err(), context.Canceled) { // the caller gave up, not the node
 			err := r.err
 			r.parts, r.err = nil, nil
@@ -194,14 +193,12 @@ part control control %[3]s
 
 // ask runs a script of one part, one at a time for each daemon.
 func (r *remote) ask(ctx context.Context, daemon, name, script string) (part, error) {
-	ctx, cancel := context.WithTimeout(ctx, r.Timeout)
-	defer cancel()
 	leave, err := r.busy.enter(ctx, daemon)
 	if err != nil {
 		return part{}, r.fail(fmt.Errorf("another command is still under way: %w", err))
 	}
 	defer leave()
-	parts, err := runScript(ctx, r.words, script, r.Timeout)
+	parts, err := r.shells.run(ctx, script, r.Timeout, r.Timeout)
 	p, ok := parts[name]
 	if !ok {
 		return part{}, r.fail(err)
@@ -327,19 +324,35 @@ func answeredErrno(text string) syscall.Errno {
 }
 
 func (r *remote) NAT(ctx context.Context) ([]NATRule, error) {
-	out, err := r.part(ctx, "nft", "nft")
+	chains, err := r.firewall(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("address translation: %w", err)
 	}
-	rules := parseNFT(string(out))
+	return natRules(chains), nil
+}
+
+func (r *remote) Firewall(ctx context.Context) ([]Chain, error) {
+	chains, err := r.firewall(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("packet filter: %w", err)
+	}
+	return chains, nil
+}
+
+func (r *remote) firewall(ctx context.Context) ([]Chain, error) {
+	out, err := r.part(ctx, "nft", "nft")
+	if err != nil {
+		return nil, err
+	}
+	chains := parseNFT(string(out))
 	for _, t := range legacyTables {
 		out, err := r.part(ctx, "legacy-"+t.family, t.save)
 		if err != nil {
-			return nil, fmt.Errorf("address translation: there are %s rules that nft does not show: %w", t.family, err)
+			return nil, fmt.Errorf("there are %s rules that nft does not show: %w", t.family, err)
 		}
-		rules = append(rules, parseIptables(t.family, string(out))...)
+		chains = append(chains, parseIptables(t.family, string(out))...)
 	}
-	return rules, nil
+	return chains, nil
 }
 
 func (r *remote) ReadFile(ctx context.Context, path string) ([]byte, error) {

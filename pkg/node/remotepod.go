@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -54,25 +56,22 @@ func (r *remote) pod(ctx context.Context, link string) (*PodNet, error) {
 }
 
 func (r *remote) podParts(ctx context.Context, ip string) (map[string]part, error) {
-	ctx, cancel := context.WithTimeout(ctx, r.Timeout)
-	defer cancel()
-	parts, err := runScript(ctx, r.words, strings.ReplaceAll(`
+	parts, err := r.shells.run(ctx, strings.ReplaceAll(`
 part addr $T IP -N -d -j addr
 part route4 $T IP -4 -N -d -j route show table all
 part route6 $T IP -6 -N -d -j route show table all
 part rule4 $T IP -4 -N -d -j rule
 part rule6 $T IP -6 -N -d -j rule
 part neigh $T IP -N -j neigh
-`, "IP", ip), r.Timeout/2)
+`, "IP", ip), r.Timeout/2, r.Timeout)
 	if err != nil && len(parts) == 0 {
 		return nil, r.fail(err)
 	}
 	return parts, nil
 }
 
-// findNetns finds the namespace at the other end of a link: by the number and
-// name that ip(8) gives it, else, for namespaces without a name, by the one
-// whose link is the counterpart of ours.
+// findNetns finds the namespace at the other end of a link by its number: the
+// name that ip(8) gives it, else the process that lsns(8) sees in it.
 func (r *remote) findNetns(ctx context.Context, here *Link) (name, path string, err error) {
 	out, err := r.part(ctx, "netns", "ip")
 	if err != nil {
@@ -95,9 +94,19 @@ func (r *remote) findNetns(ctx context.Context, here *Link) (name, path string, 
 	return r.findUnnamedNetns(ctx, here)
 }
 
+// findUnnamedNetns asks lsns for the namespace of that number. Where there is
+// none that knows numbers (util-linux before 2.32, busybox) it is the one whose
+// link is the counterpart of ours: a guess, as links of other namespaces may
+// have the same indexes.
 func (r *remote) findUnnamedNetns(ctx context.Context, here *Link) (name, path string, err error) {
-	p, err := r.ask(ctx, "netns", "seen", `
+	p, err := r.ask(ctx, "netns", "seen", strings.ReplaceAll(`
 seen() {
+	if ids=$(lsns -n -r -t net -o NETNSID,PID 2>/dev/null); then
+		printf '%s\n' "$ids" | while read -r id pid; do
+			[ "$id" != WANTED ] || printf '/proc/%s/ns/net\n' "$pid"
+		done
+		return
+	fi
 	known=" $(readlink /proc/self/ns/net) "
 	for p in /proc/[0-9]*/ns/net; do
 		i=$(readlink "$p" 2>/dev/null) || continue
@@ -107,7 +116,7 @@ seen() {
 	done
 }
 part seen seen
-`)
+`, "WANTED", strconv.Itoa(*here.PeerNetns)))
 	if err == nil {
 		err = r.explain(p, "nsenter or ip")
 	}
@@ -115,23 +124,26 @@ part seen seen
 		return "", "", err
 	}
 	for line := range strings.Lines(string(p.out)) {
-		at, text, _ := strings.Cut(strings.TrimSpace(line), " ")
-		n := &Network{}
-		if parseIPAddr([]byte(text), n) != nil {
+		at, links, guess := strings.Cut(strings.TrimSpace(line), " ")
+		if guess && !counterpart(links, here) {
 			continue
 		}
-		for _, l := range n.Links {
-			if l.Index != here.PeerIndex || l.PeerIndex != here.Index || l.Kind != "veth" {
-				continue
-			}
-			if path != "" {
-				return "", "", r.fail(unavailable("network namespaces %s and %s both have a link that fits, give the pod's a name in /run/netns", path, at))
-			}
-			path = at
+		if path != "" {
+			return "", "", r.fail(unavailable("network namespaces %s and %s both have a link that fits, give the pod's a name in /run/netns", path, at))
 		}
+		path = at
 	}
 	if path == "" {
 		return "", "", r.fail(unavailable("network namespace %d is neither in /run/netns nor of a process seen there", *here.PeerNetns))
 	}
 	return path, path, nil
+}
+
+// counterpart says whether among links, as ip(8) prints them, is one that
+// could be the other end of ours.
+func counterpart(links string, ours *Link) bool {
+	n := &Network{}
+	return parseIPAddr([]byte(links), n) == nil && slices.ContainsFunc(n.Links, func(l Link) bool {
+		return l.Kind == "veth" && l.Index == ours.PeerIndex && l.PeerIndex == ours.Index
+	})
 }

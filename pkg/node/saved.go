@@ -8,6 +8,9 @@ import (
 	"path"
 	"regexp"
 	"strings"
+
+	"github.com/ovnctl/ovnctl/pkg/archive"
+	"github.com/ovnctl/ovnctl/pkg/ovsdb"
 )
 
 // The files of a node's directory, as Recorder writes and Offline reads them.
@@ -20,16 +23,16 @@ const (
 
 // request is a control command as the first line of its saved reply has it.
 func request(daemon, command string, args []string) string {
-	return string(compact(append([]string{daemon, command}, args...)))
+	return archive.Request(daemon, command, args)
 }
 
 // controlFile is the file of a saved reply; refused is for a *ControlError.
 func controlFile(daemon, command string, args []string, refused bool) string {
-	name := fmt.Sprintf("%s-%s-%s", safeName(daemon), safeName(command), hash(request(daemon, command, args)))
+	name := archive.ControlFile(daemon, command, args)
 	if refused {
-		name += ".error"
+		name = strings.TrimSuffix(name, ".txt") + ".error.txt"
 	}
-	return path.Join("control", name+".txt")
+	return name
 }
 
 // A savedRoute is a lookup with its answer.
@@ -42,19 +45,11 @@ func routeFile(dir string, q RouteQuery) string {
 	return path.Join(dir, hash(string(compact(q)))+".json")
 }
 
-func podFile(link string) string { return path.Join("pod", safeName(link)+".json") }
+func podFile(link string) string { return path.Join("pod", archive.SafeName(link)+".json") }
 
-func podRoutes(link string) string { return path.Join("pod", safeName(link)+".routes") }
+func podRoutes(link string) string { return path.Join("pod", archive.SafeName(link)+".routes") }
 
-func hostFile(name string) string {
-	parts := []string{"files"}
-	for _, p := range strings.Split(path.Clean("/"+name), "/") {
-		if p != "" {
-			parts = append(parts, safeName(p))
-		}
-	}
-	return path.Join(parts...)
-}
+func hostFile(name string) string { return archive.HostFile(name) }
 
 func hash(s string) string {
 	return fmt.Sprintf("%x", sha256.Sum256([]byte(s)))[:16]
@@ -71,24 +66,6 @@ func compact(v any) []byte {
 	return bytes.TrimRight(b.Bytes(), "\n")
 }
 
-// safeName makes any text the name of a file: what is neither a letter, a
-// digit nor one of ._- becomes an underscore, and none begins with a dot.
-func safeName(s string) string {
-	safe := strings.Map(func(r rune) rune {
-		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("._-", r) {
-			return r
-		}
-		return '_'
-	}, s)
-	if safe == "" || safe[0] == '.' {
-		safe = "_" + safe
-	}
-	if safe != s || len(safe) > 100 { // keep apart what is now the same
-		safe = safe[:min(len(safe), 80)] + "-" + hash(s)[:8]
-	}
-	return safe
-}
-
 const hidden = "<hidden>"
 
 // secretKey finds the names of values that are never written.
@@ -98,6 +75,8 @@ var secretKey = regexp.MustCompile(`(?i)token|password|secret|psk|key-data`)
 var (
 	secretPair = regexp.MustCompile(`(?i)([\w.-]*(?:token|password|secret|psk|key-data)[\w.-]*"?=)("[^"\n]*"|[^=\s,}"][^\s,}"]*)`)
 	secretLine = regexp.MustCompile(`(?im)^(\s*-?\s*"?[\w.-]*(?:token|password|secret|psk|key-data)[\w.-]*"?\s*:\s*)\S.*$`)
+	secretSaid = regexp.MustCompile(`(?i)([\w.-]*(?:token|password|secret|psk|key-data)[\w.-]*"?\s*:\s+)("[^"\n]*"|[^\s,}"]+)`) // in a line of a log
+	keyLine    = regexp.MustCompile(`(?im)^(\s*(?:private-?key|wep-key\d)\s*[=:]\s*)[^/\s].*$`)                                 // of a file; a path is none
 	privateKey = regexp.MustCompile(`(?s)-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(-----END [A-Z ]*PRIVATE KEY-----|\z)`)
 )
 
@@ -107,7 +86,36 @@ func hideText(b []byte) []byte {
 }
 
 func hideFile(b []byte) []byte {
-	return secretLine.ReplaceAll(hideText(b), []byte("${1}"+hidden))
+	if bytes.HasPrefix(b, []byte("OVSDB ")) {
+		return ovsdb.RewriteRecords(b, hidePairs)
+	}
+	b = hideText(b)
+	for _, r := range []*regexp.Regexp{secretLine, keyLine, secretSaid} {
+		b = r.ReplaceAll(b, []byte("${1}"+hidden))
+	}
+	return b
+}
+
+var databasePair = regexp.MustCompile(`(?i)(\["[^"\n]*(?:token|password|secret|psk|key-data)[^"\n]*",\s*")(?:[^"\\\n]|\\.)*(")`)
+
+func hidePairs(text []byte) []byte {
+	text = hideText(text) // of the comments, which quote commands
+	return databasePair.ReplaceAll(text, []byte("${1}"+hidden+"${2}"))
+}
+
+// HideValue hides the secret values in a column of a row, in OVSDB's notation.
+func HideValue(v ovsdb.Value) ovsdb.Value {
+	if !secretKey.MatchString(string(v)) {
+		return v
+	}
+	var datum any
+	decoder := json.NewDecoder(strings.NewReader(string(v)))
+	decoder.UseNumber()
+	if decoder.Decode(&datum) != nil {
+		return v
+	}
+	hideRow(datum)
+	return ovsdb.Value(compact(datum))
 }
 
 // hideRow hides the secret values in the maps of a row, or of any part of an

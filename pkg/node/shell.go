@@ -2,15 +2,9 @@ package node
 
 import (
 	"bytes"
-	"context"
-	"crypto/rand"
 	"errors"
-	"fmt"
-	"os/exec"
 	"strconv"
 	"strings"
-	"syscall"
-	"time"
 )
 
 // splitWords splits a command prefix as a shell would, without expanding
@@ -68,10 +62,10 @@ type part struct {
 }
 
 // preamble defines what the scripts use. part NAME COMMAND… runs a command
-// and frames its output, its exit status and what it said. The whole script
-// is read before anything runs: no command can eat the rest of it.
+// and frames its output, its exit status and what it said. A script is a
+// function, which is read before anything runs: no command can eat the rest of it.
 const preamble = `
-PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin:/usr/local/bin; LC_ALL=C; export PATH LC_ALL
+PATH=${P0:=$PATH}:/usr/local/sbin:/usr/sbin:/sbin:/usr/local/bin; LC_ALL=C; export PATH LC_ALL
 T=; command -v timeout >/dev/null 2>&1 && T="timeout $SECONDS_EACH"
 part() {
 	n=$1; shift
@@ -101,42 +95,6 @@ if [ -n "$OVN_RUNDIR" ]; then ovn=$OVN_RUNDIR; else
 	ovn=$(rundir 'ovn-controller.*' /var/run/ovn /run/ovn /var/run/ovn-ic /var/snap/microovn/common/run/ovn /var/snap/openstack-hypervisor/common/run/ovn /var/run/openvswitch)
 fi
 `
-
-// runScript runs body, which calls part, behind the command prefix. The parts
-// that came in whole are returned also when the command failed or time or
-// space ran out in the middle of the others.
-func runScript(ctx context.Context, words []string, body string, each time.Duration) (map[string]part, error) {
-	boundary := rand.Text()
-	script := fmt.Sprintf("main() {\nB=%s\nSECONDS_EACH=%d\n%s%s}\nmain\n", boundary, max(1, int(each/time.Second)), preamble, body)
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, words[0], append(words[1:len(words):len(words)], "sh")...)
-	cmd.Stdin = strings.NewReader(script)
-	out := &bounded{limit: maxReply, full: cancel}
-	said := &bounded{limit: 4096}
-	cmd.Stdout, cmd.Stderr = out, said
-	// A session of its own: the command cannot stop at a question on the
-	// terminal, and everything it started ends with it.
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
-	cmd.WaitDelay = time.Second
-	err := cmd.Run()
-	parts := parseParts(out.kept, boundary)
-	switch {
-	case out.over:
-		return parts, fmt.Errorf("%s: printed more than %d MiB", words[0], maxReply>>20)
-	case ctx.Err() != nil:
-		return parts, fmt.Errorf("%s: no answer in time: %w", words[0], ctx.Err())
-	case len(parts) > 0:
-		return parts, nil // the status is that of the last command, which is in its part
-	case err == nil:
-		err = errors.New("ran no script: the prefix must run the command that follows it, sh, with standard input")
-	}
-	if text := strings.TrimSpace(string(said.kept)); text != "" {
-		return nil, fmt.Errorf("%s: %s: %w", words[0], text, err)
-	}
-	return nil, fmt.Errorf("%s: %w", words[0], err)
-}
 
 // parseParts reads the frames of the preamble's part function.
 func parseParts(b []byte, boundary string) map[string]part {

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -306,8 +307,46 @@ func processes(t *testing.T) []string {
 	return strings.Split(string(out), "\n")
 }
 
-// A pod's namespace need not have a name: that of a process will do.
+// A pod's namespace need not have a name: that of a process will do, and links
+// of other namespaces that have the same indexes are not taken for the pod's.
 func TestUnnamedPod(t *testing.T) {
+	pid, other := unshared(t), unshared(t)
+	enter(t, "node2", "ip", "link", "add", "upod", "type", "veth", "peer", "name", "inside", "netns", pid)
+	t.Cleanup(func() { _ = hosts.Command(context.Background(), "node2", "ip", "link", "del", "upod").Run() })
+	without := t.TempDir()
+	if err := os.WriteFile(filepath.Join(without, "lsns"), []byte("#!/bin/sh\nexit 127\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	lacking, err := node.Remote(node.RemoteConfig{Hostname: "node2", Prefix: filepath.Join(hosts.Dir, "enter") + " {hostname} env PATH=" + without + ":" + os.Getenv("PATH")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	check := func(h node.Host) {
+		t.Helper()
+		p, err := h.Pod(t.Context(), "upod")
+		if err != nil {
+			t.Errorf("%s: %v", h.Origin(), err)
+			return
+		}
+		if p.Link.Name != "inside" || !strings.Contains(p.Netns, "/proc/"+pid+"/") {
+			t.Errorf("%s: link %s in %s, want inside in /proc/%s/ns/net", h.Origin(), p.Link.Name, p.Netns, pid)
+		}
+	}
+	for _, h := range []node.Host{local(t, "node2"), remote(t, "node2"), lacking} {
+		check(h)
+	}
+	ours := strings.Split(strings.TrimSpace(enter(t, "node2", "cat", "/sys/class/net/upod/ifindex", "/sys/class/net/upod/iflink")), "\n")
+	enter(t, "node3", "ip", "link", "add", "alien", "index", ours[0], "type", "veth", "peer", "name", "inside", "index", ours[1], "netns", other)
+	t.Cleanup(func() { _ = hosts.Command(context.Background(), "node3", "ip", "link", "del", "alien").Run() })
+	check(remote(t, "node2"))
+	if p, err := lacking.Pod(t.Context(), "upod"); err == nil || !strings.Contains(err.Error(), "both have a link that fits") {
+		t.Errorf("without lsns: %v, %v; want both named", p, err)
+	}
+}
+
+// unshared starts a process in a network namespace of its own and says its number.
+func unshared(t *testing.T) (pid string) {
+	t.Helper()
 	pause := hosts.Command(context.Background(), "node2", "unshare", "-n", "sh", "-c", "echo ready; exec sleep 60")
 	says, err := pause.StdoutPipe()
 	if err != nil {
@@ -317,20 +356,8 @@ func TestUnnamedPod(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = pause.Process.Kill(); _ = pause.Wait() })
-	pid := fmt.Sprint(pause.Process.Pid)
 	if word, err := bufio.NewReader(says).ReadString('\n'); word != "ready\n" {
 		t.Fatalf("%q: %v", word, err)
 	}
-	enter(t, "node2", "ip", "link", "add", "upod", "type", "veth", "peer", "name", "inside", "netns", pid)
-	t.Cleanup(func() { _ = hosts.Command(context.Background(), "node2", "ip", "link", "del", "upod").Run() })
-	for _, h := range []node.Host{local(t, "node2"), remote(t, "node2")} {
-		p, err := h.Pod(t.Context(), "upod")
-		if err != nil {
-			t.Errorf("%s: %v", h.Origin(), err)
-			continue
-		}
-		if p.Link.Name != "inside" || !strings.Contains(p.Netns, "/proc/"+pid+"/") {
-			t.Errorf("%s: link %s in %s, want inside in /proc/%s/ns/net", h.Origin(), p.Link.Name, p.Netns, pid)
-		}
-	}
+	return strconv.Itoa(pause.Process.Pid)
 }

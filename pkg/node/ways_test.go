@@ -56,6 +56,17 @@ func furnish(t *testing.T) {
 		"ip route add default via 10.88.0.3 dev va table 77 proto static metric 55",
 		"ip neigh add 10.88.0.9 lladdr 0a:00:00:00:00:09 dev va nud permanent",
 		"ip neigh add fd99::9 lladdr 0a:00:00:00:00:09 dev va nud permanent",
+		"ip addr add 10.77.0.1/24 brd 10.77.0.99 label va:x metric 77 noprefixroute dev va",
+		"ip addr add fd77::1/64 dev va nodad noprefixroute metric 300",
+		"ip rule add from 10.77.0.0/24 iif va ipproto tcp dport 80-90 table 77 prio 52",
+		"ip rule add tos 0x10 table main suppress_prefixlength 0 prio 53",
+		"ip rule add from 10.77.0.7 blackhole prio 54",
+		"ip route add 192.0.2.96/28 via 10.88.0.3 dev va metric 9 mtu 1400 advmss 1360 initcwnd 20 proto 42",
+		"ip route add tos 0x10 192.0.2.112/28 dev va src 10.88.0.1 scope link",
+		"ip -6 route add 2001:db8:5::/64 via fd99::7 dev va metric 5 pref high hoplimit 9",
+		"ip -6 route add 2001:db8:6::/64 from fd01::/64 via fd99::7 dev va",
+		"ip nexthop add id 7 via 10.88.0.3 dev va",
+		"ip route add 192.0.2.128/28 nhid 7",
 		"sysctl -qw net.ipv4.conf.va.rp_filter=2 net.ipv6.conf.va.forwarding=1 net.ipv4.conf.va.forwarding=1",
 		"nft add table ip ovnctl-test",
 		"nft add chain ip ovnctl-test post { type nat hook postrouting priority 100 ; }",
@@ -74,7 +85,7 @@ func furnish(t *testing.T) {
 	}
 	t.Cleanup(func() {
 		for _, line := range []string{
-			"ip link del brx", "ip rule del prio 50", "ip rule del prio 51", "ip -6 rule del prio 77",
+			"ip link del brx", "ip rule del prio 50", "ip rule del prio 51", "ip rule del prio 52", "ip rule del prio 53", "ip rule del prio 54", "ip -6 rule del prio 77",
 			"ip route del 192.0.2.16/28", "ip route del 192.0.2.32/28", "ip route del 192.0.2.48/28", "ip route del 192.0.2.64/28 table 77",
 			"ip -6 route del 2001:db8:2::/64", "ip -6 route del 2001:db8:3::/64", "ip -6 route del 2001:db8:4::/64",
 			"nft delete table ip ovnctl-test", "nft delete table ip6 ovnctl-test",

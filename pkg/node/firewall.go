@@ -1,0 +1,177 @@
+package node
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// A Chain is a chain of a host's packet filter, as nft(8) or iptables-save(8)
+// lists it.
+type Chain struct {
+	Family   string       `json:"family"`             // "ip", "ip6", "inet", "bridge", "netdev", …
+	Table    string       `json:"table"`              //
+	Name     string       `json:"name"`               //
+	Type     string       `json:"type,omitempty"`     // "filter", "nat", "route"; of a base chain
+	Hook     string       `json:"hook,omitempty"`     // "input", "forward", …; "" for a chain that others jump to
+	Device   string       `json:"device,omitempty"`   // of a hook of a device
+	Priority string       `json:"priority,omitempty"` // a number or a name, "filter - 1"
+	Policy   string       `json:"policy,omitempty"`   // "accept", "drop"; of a base chain
+	Legacy   bool         `json:"legacy,omitempty"`   // of the old iptables: the rules are in its words
+	Rules    []FilterRule `json:"rules"`
+}
+
+// A FilterRule is a rule of a chain, without its counter.
+type FilterRule struct {
+	Text    string `json:"text"`
+	Counted bool   `json:"counted,omitempty"` // it has a counter
+	Packets uint64 `json:"packets,omitempty"`
+}
+
+// legacyTables tells of the tables of the old iptables, which nft cannot see.
+var legacyTables = []struct{ family, names, save string }{
+	{"ip", "/proc/thread-self/net/ip_tables_names", "iptables-legacy-save"},
+	{"ip6", "/proc/thread-self/net/ip6_tables_names", "ip6tables-legacy-save"},
+}
+
+// parseNFT reads what nft(8) "-a list ruleset" prints. The text form is read, not
+// the JSON one: for rules that iptables made the JSON of nft 1.0 says null where
+// the text says what they do.
+func parseNFT(text string) []Chain {
+	var chains []Chain
+	var family, table, rule string
+	in := false // a chain
+	for line := range strings.Lines(text) {
+		line, _, _ = strings.Cut(strings.TrimSpace(line), " # handle ")
+		words := strings.Fields(line)
+		switch {
+		case len(words) == 0 || words[0] == "#":
+		case rule != "": // the rest of a rule that goes over several lines
+			if rule += " " + line; balanced(rule) {
+				chains[len(chains)-1].add(rule)
+				rule = ""
+			}
+		case words[0] == "table" && len(words) >= 3 && !in:
+			family, table = words[1], words[2]
+		case words[0] == "chain" && len(words) >= 2 && !in:
+			in = true
+			chains = append(chains, Chain{Family: family, Table: table, Name: words[1]})
+		case !in:
+		case words[0] == "}":
+			in = false
+		case words[0] == "type" && slices.Contains(words, "hook"):
+			chains[len(chains)-1].base(line)
+		case words[0] == "comment" || words[0] == "policy":
+		case balanced(line):
+			chains[len(chains)-1].add(line)
+		default:
+			rule = line
+		}
+	}
+	return chains
+}
+
+// balanced says whether every brace outside of quoted text is closed.
+func balanced(rule string) bool {
+	open, quoted := 0, false
+	for _, c := range rule {
+		switch {
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == '{':
+			open++
+		case c == '}':
+			open--
+		}
+	}
+	return open <= 0
+}
+
+// base reads "type filter hook input priority filter - 1; policy drop;".
+func (c *Chain) base(line string) {
+	for part := range strings.SplitSeq(line, ";") {
+		words := strings.Fields(part)
+		for i := 0; i+1 < len(words); i++ {
+			switch words[i] {
+			case "type":
+				c.Type = words[i+1]
+			case "hook":
+				c.Hook = words[i+1]
+			case "device":
+				c.Device = strings.Trim(words[i+1], `"`)
+			case "policy":
+				c.Policy = words[i+1]
+			case "priority":
+				c.Priority = strings.Join(words[i+1:], " ")
+			}
+		}
+	}
+	if c.Policy == "" {
+		c.Policy = "accept"
+	}
+}
+
+// add appends a rule; its counter, which differs from one look to the next, is kept apart.
+func (c *Chain) add(text string) {
+	var r FilterRule
+	var kept []string
+	words := strings.Fields(text)
+	for i := 0; i < len(words); i++ {
+		if words[i] == "counter" && i+4 < len(words) && words[i+1] == "packets" && words[i+3] == "bytes" {
+			r.Packets, _ = strconv.ParseUint(words[i+2], 10, 64)
+			r.Counted = true
+			i += 4
+			continue
+		}
+		kept = append(kept, words[i])
+	}
+	r.Text = strings.Join(kept, " ")
+	c.Rules = append(c.Rules, r)
+}
+
+// parseIptables reads what iptables-save(8) -c prints, and without -c.
+func parseIptables(family, text string) []Chain {
+	hooks := map[string]string{"PREROUTING": "prerouting", "INPUT": "input", "FORWARD": "forward", "OUTPUT": "output", "POSTROUTING": "postrouting"}
+	var chains []Chain
+	first, table := 0, ""
+	chain := func(name string) *Chain {
+		for i := first; i < len(chains); i++ {
+			if chains[i].Name == name {
+				return &chains[i]
+			}
+		}
+		chains = append(chains, Chain{Family: family, Table: table, Name: name, Hook: hooks[name], Legacy: true})
+		return &chains[len(chains)-1]
+	}
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(line)
+		words := strings.Fields(line)
+		switch {
+		case len(words) == 0 || line[0] == '#':
+		case line[0] == '*':
+			table, first = line[1:], len(chains)
+		case line[0] == ':' && len(words) >= 2:
+			if c := chain(words[0][1:]); c.Hook != "" {
+				c.Type, c.Policy = "filter", strings.ToLower(words[1])
+				if table == "nat" {
+					c.Type = "nat"
+				}
+			}
+		case line[0] == '[' || words[0] == "-A":
+			var r FilterRule
+			if counter, rest, ok := strings.Cut(line, "] "); ok && line[0] == '[' {
+				packets, _, _ := strings.Cut(counter[1:], ":")
+				r.Packets, _ = strconv.ParseUint(packets, 10, 64)
+				r.Counted, line = true, rest
+				words = strings.Fields(line)
+			}
+			r.Text = line
+			if len(words) > 1 && words[0] == "-A" {
+				c := chain(words[1])
+				c.Rules = append(c.Rules, r)
+			}
+		}
+	}
+	return chains
+}

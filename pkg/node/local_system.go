@@ -1,0 +1,226 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+func (l *local) Dirs(context.Context) (Dirs, error) { return l.dirs(), nil }
+
+func (l *local) dirs() Dirs {
+	known := Dirs{OVSRun: HostPath(l.HostRoot, l.OVSRunDir), OVNRun: HostPath(l.HostRoot, l.OVNRunDir)}
+	getenv := func(name string) string { return HostPath(l.HostRoot, l.Getenv(name)) }
+	return findDirs(known, getenv, func(path string) bool {
+		_, err := os.Stat(Resolve(l.HostRoot, path))
+		return err == nil
+	})
+}
+
+func (l *local) Daemons(ctx context.Context) ([]Daemon, error) {
+	var list []Daemon
+	dirs := []string{l.OVSRunDir}
+	if !sameFile(l.OVSRunDir, l.OVNRunDir) {
+		dirs = append(dirs, l.OVNRunDir)
+	}
+	for _, dir := range dirs {
+		entries, err := os.ReadDir(dir)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("control sockets of %s: %w", l.Name(), err)
+		}
+		slices.SortFunc(entries, func(a, b fs.DirEntry) int { return modTime(b).Compare(modTime(a)) })
+		for _, e := range entries {
+			d, socket, ok := daemonOf(e.Name())
+			if !ok || len(list) == maxDaemons {
+				continue
+			}
+			d.Path = filepath.Join(dir, e.Name())
+			fi, err := os.Stat(d.Path)
+			switch {
+			case err != nil || socket != (fi.Mode().Type() == fs.ModeSocket):
+				continue
+			case !socket:
+				d.State = NoSocket
+				d.PID, _ = readPid(d.Path)
+			}
+			list = append(list, d)
+		}
+	}
+	var wg sync.WaitGroup
+	for i := range list {
+		if list[i].State == "" {
+			wg.Go(func() { l.askVersion(ctx, &list[i]) })
+		}
+	}
+	wg.Wait()
+	if err := ctx.Err(); err != nil {
+		return nil, fmt.Errorf("control sockets of %s: %w", l.Name(), err)
+	}
+	for i := range list {
+		list[i].Path = HostPath(l.HostRoot, list[i].Path)
+	}
+	list = dropPidfiles(list)
+	sortDaemons(list)
+	return list, nil
+}
+
+// askVersion asks whoever is behind a control socket, and waits for half of the
+// time: what else is asked of the host needs some, too. That another command of
+// ours keeps the daemon busy is no silence.
+func (l *local) askVersion(ctx context.Context, d *Daemon) {
+	leave, err := l.busy.enter(ctx, d.Name)
+	if err != nil {
+		return // the caller gave up
+	}
+	defer leave()
+	ctx, cancel := context.WithTimeout(ctx, l.Timeout/2)
+	defer cancel()
+	reply, err := unixctl(ctx, d.Path, d.Name, "version", nil)
+	switch {
+	case err == nil || isRefusal(err): // an answer either way
+		d.State, d.Version = Answers, versionOf(reply)
+	case errors.Is(err, context.DeadlineExceeded):
+		d.State = Hung
+	default:
+		d.State = Refused
+	}
+}
+
+func isRefusal(err error) bool {
+	_, ok := errors.AsType[*ControlError](err)
+	return ok
+}
+
+func (l *local) Log(_ context.Context, daemon string) (string, error) {
+	if err := checkName("log", daemon); err != nil {
+		return "", err
+	}
+	files := l.dirs().logFiles(daemon)
+	newest, at := "", time.Time{}
+	for _, name := range files {
+		name = Resolve(l.HostRoot, name)
+		if fi, err := os.Stat(name); err == nil && fi.Mode().IsRegular() && fi.ModTime().After(at) {
+			newest, at = name, fi.ModTime()
+		}
+	}
+	if newest == "" {
+		return "", noLog(daemon, files)
+	}
+	return tail(newest)
+}
+
+func noLog(daemon string, files []string) error {
+	return fmt.Errorf("log of %s: neither of %s: %w", daemon, strings.Join(files, ", "), fs.ErrNotExist)
+}
+
+// tail reads the last lines of a regular file.
+func tail(name string) (string, error) {
+	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	fi, err := f.Stat()
+	if err != nil {
+		return "", err
+	}
+	start := max(0, fi.Size()-maxLog)
+	b, err := io.ReadAll(io.NewSectionReader(f, start, maxLog))
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", name, err)
+	}
+	return lastLines(b, start > 0), nil
+}
+
+func (l *local) Glob(_ context.Context, pattern string) ([]string, error) {
+	parts, err := globParts(pattern)
+	if err != nil {
+		return nil, err
+	}
+	found := []string{"/"}
+	for _, part := range parts {
+		var next []string
+		for _, dir := range found {
+			if !strings.ContainsAny(part, `*?[\`) {
+				at := path.Join(dir, part)
+				if _, err := os.Lstat(filepath.Join(Resolve(l.HostRoot, dir), part)); err == nil {
+					next = append(next, at)
+				}
+				continue
+			}
+			entries, err := os.ReadDir(Resolve(l.HostRoot, dir))
+			if err != nil {
+				continue // no directory: nothing in it matches
+			}
+			for _, e := range entries {
+				if matchPart(part, e.Name()) {
+					next = append(next, path.Join(dir, e.Name()))
+				}
+			}
+		}
+		if len(next) > maxGlob {
+			return nil, fmt.Errorf("%s: more than %d paths match", pattern, maxGlob)
+		}
+		found = next
+	}
+	slices.Sort(found)
+	return found, nil
+}
+
+// globParts splits a pattern of absolute paths into its elements.
+func globParts(pattern string) ([]string, error) {
+	if _, err := path.Match(pattern, ""); err != nil || !strings.HasPrefix(pattern, "/") || strings.ContainsAny(pattern, "\x00\n") {
+		return nil, fmt.Errorf("%q is no pattern of absolute paths", pattern)
+	}
+	return strings.Split(strings.Trim(path.Clean(pattern), "/"), "/"), nil
+}
+
+func matchPart(part, name string) bool {
+	ok, _ := path.Match(part, name)
+	return ok && (name[0] != '.' || part[0] == '.') && !strings.Contains(name, "\n")
+}
+
+func (l *local) Unit(ctx context.Context, name string) (Unit, error) {
+	if err := checkName("service", name); err != nil {
+		return Unit{}, err
+	}
+	if _, err := os.Stat(Resolve(l.HostRoot, "/run/systemd/system")); err != nil {
+		return Unit{}, noSystemd(name)
+	}
+	ctx, cancel := context.WithTimeout(ctx, l.Timeout)
+	defer cancel()
+	out, err := l.run(ctx, "systemctl", append(slices.Clone(unitProperties), "--", name)...)
+	if errors.Is(err, exec.ErrNotFound) {
+		return Unit{}, unavailable("systemctl is not installed here")
+	}
+	if err != nil {
+		return Unit{}, fmt.Errorf("service %s: %w", name, err)
+	}
+	return parseUnit(name, string(out)), nil
+}
+
+func noSystemd(name string) error {
+	return unavailable("service %s: systemd does not run here", name)
+}
+
+func sameFile(a, b string) bool {
+	x, err := os.Stat(a)
+	y, err2 := os.Stat(b)
+	return err == nil && err2 == nil && os.SameFile(x, y)
+}
+
+func badName(what, name string) error { return fmt.Errorf("%q is no name of a %s", name, what) }

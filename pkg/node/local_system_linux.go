@@ -1,0 +1,185 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/vishvananda/netlink"
+	"golang.org/x/sys/unix"
+)
+
+// ProcRoot is where the processes of the host below root are seen: in its proc,
+// if one is mounted there, else in our own.
+func ProcRoot(root string) string {
+	return kernelRoot(root, "/proc", unix.PROC_SUPER_MAGIC)
+}
+
+func kernelRoot(root, dir string, magic int64) string {
+	var st unix.Statfs_t
+	if at := filepath.Join("/", root, dir); root != "" && unix.Statfs(at, &st) == nil && int64(st.Type) == magic { //nolint:unconvert // differs by architecture
+		return at
+	}
+	return dir
+}
+
+// readKernel reads what the kernel shows as a file below /proc or /sys.
+func (l *local) readKernel(path string) (b []byte, err error) {
+	inside := func(*netlink.Handle) error {
+		if rest, ok := strings.CutPrefix(path, "/proc/net/"); ok { // a link to the first thread's
+			path = "/proc/thread-self/net/" + rest
+		}
+		b, err = readBounded(path, maxFile)
+		return err
+	}
+	switch {
+	case strings.HasPrefix(path, "/proc/net/"), strings.HasPrefix(path, "/proc/sys/net/"):
+		return b, l.inside(inside)
+	case strings.HasPrefix(path, "/proc/"):
+		path = ProcRoot(l.HostRoot) + strings.TrimPrefix(path, "/proc")
+	default:
+		path = kernelRoot(l.HostRoot, "/sys", unix.SYSFS_MAGIC) + strings.TrimPrefix(path, "/sys")
+	}
+	return readBounded(path, maxFile)
+}
+
+// run executes a command of the host: below a host root that of the host itself.
+func (l *local) run(ctx context.Context, name string, args ...string) ([]byte, error) {
+	if l.HostRoot == "" {
+		return run(ctx, name, args...)
+	}
+	for _, dir := range []string{"/usr/bin", "/bin", "/usr/sbin", "/sbin"} {
+		if fi, err := os.Stat(Resolve(l.HostRoot, filepath.Join(dir, name))); err == nil && fi.Mode()&0o111 != 0 {
+			return run(ctx, "chroot", append([]string{l.HostRoot, filepath.Join(dir, name)}, args...)...)
+		}
+	}
+	return nil, fmt.Errorf("%s: %w", name, exec.ErrNotFound)
+}
+
+func (l *local) Space(_ context.Context, path string) (Space, error) {
+	var st unix.Statfs_t
+	if err := unix.Statfs(Resolve(l.HostRoot, path), &st); err != nil {
+		return Space{}, &fs.PathError{Op: "statfs", Path: path, Err: err}
+	}
+	return Space{Size: int64(st.Blocks) * st.Frsize, Free: int64(st.Bavail) * st.Frsize}, nil
+}
+
+func (l *local) Processes(ctx context.Context) ([]Process, error) {
+	proc := ProcRoot(l.HostRoot)
+	host, err := l.netns()
+	if err == nil && host.path == "" {
+		host, err = statNetns("/proc/thread-self/ns/net")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("processes of %s: %w", l.Name(), err)
+	}
+	pids, err := daemonPIDs(proc)
+	if err != nil {
+		return nil, fmt.Errorf("processes of %s: %w", l.Name(), err)
+	}
+	read := func(pid, name string) string {
+		b, err := os.ReadFile(filepath.Join(proc, pid, name))
+		if err != nil {
+			return "" // the process is gone, or not ours to see
+		}
+		return string(b)
+	}
+	link := func(pid, name string) string {
+		to, _ := os.Readlink(filepath.Join(proc, pid, name))
+		return to
+	}
+	boot := bootTime(read("", "stat"))
+	firstCgroup, firstPidNS := mainCgroup(read("1", "cgroup")), link("1", "ns/pid")
+	if firstPidNS == "" { // not ours to see
+		firstPidNS = link("self", "ns/pid")
+	}
+	var list []Process
+	for _, pid := range pids {
+		at := strconv.Itoa(pid)
+		p := Process{PID: pid, Args: splitArgs(read(at, "cmdline"))}
+		var ok bool
+		if p.Name, ok = daemonProgram(p.Args); !ok {
+			continue
+		}
+		p.RunDir = runDirOf(p.Name, strings.Split(read(at, "environ"), "\x00"))
+		ns, err := statNetns(filepath.Join(proc, at, "ns/net"))
+		if err != nil {
+			continue
+		}
+		if (ns.dev != host.dev || ns.ino != host.ino) && !l.ownRunDir(filepath.Join(proc, at, "root"), p.RunDir) {
+			continue
+		}
+		p.Exe, p.Deleted = strings.CutSuffix(link(at, "exe"), " (deleted)")
+		p.Cgroup = mainCgroup(read(at, "cgroup"))
+		p.Container = contained(p.Cgroup, firstCgroup, link(at, "ns/pid"), firstPidNS)
+		p.State, p.Started = parseStat(read(at, "stat"), boot)
+		list = append(list, p)
+	}
+	sortProcesses(list)
+	return list, ctx.Err()
+}
+
+// daemonPIDs are the processes whose name may be that of a daemon. A host has thousands of others: theirs is read
+// without what os.File does for files that are kept.
+func daemonPIDs(proc string) ([]int, error) {
+	dir, err := os.Open(proc)
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close()
+	names, err := dir.Readdirnames(-1)
+	if err != nil {
+		return nil, err
+	}
+	var pids []int
+	var comm [32]byte // the kernel keeps 15
+	for _, name := range names {
+		pid, ok := parsePID(name)
+		if !ok {
+			continue
+		}
+		fd, err := unix.Openat(int(dir.Fd()), name+"/comm", unix.O_RDONLY|unix.O_CLOEXEC, 0)
+		if err != nil {
+			continue // it is gone, or not ours to see
+		}
+		n, err := unix.Read(fd, comm[:])
+		_ = unix.Close(fd)
+		if err == nil && daemonComm(strings.TrimSpace(string(comm[:n]))) {
+			pids = append(pids, pid)
+		}
+	}
+	return pids, nil
+}
+
+// ownRunDir says whether a process with that root has its sockets in one of the
+// host's run directories.
+func (l *local) ownRunDir(root, dir string) bool {
+	if dir == "" {
+		return false
+	}
+	dir = Resolve(root, dir)
+	return sameFile(dir, l.OVSRunDir) || sameFile(dir, l.OVNRunDir)
+}
+
+func (l *local) Features(_ context.Context, link string) (features map[string]bool, err error) {
+	if !validLink(link) {
+		return nil, badName("link", link)
+	}
+	err = l.inside(func(*netlink.Handle) error {
+		features, err = readFeatures(link)
+		return err
+	})
+	if errors.Is(err, unix.ENODEV) {
+		err = fs.ErrNotExist
+	}
+	if err != nil {
+		return nil, fmt.Errorf("offloads of %s: %w", link, err)
+	}
+	return features, nil
+}

@@ -1,0 +1,208 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/ovnctl/ovnctl/pkg/archive"
+)
+
+// More files of a node's directory, as Recorder writes and Offline reads them.
+const (
+	dirsFile      = "dirs.json"
+	daemonsFile   = "daemons.json"
+	processesFile = "processes.json"
+	firewallFile  = "firewall.json"
+)
+
+func logFile(daemon string) string { return path.Join("logs", archive.SafeName(daemon)+".log") }
+
+// absentFile stands for a file of the host that is known not to exist.
+func absentFile(saved string) string { return path.Join("absent", saved) }
+
+// What is asked by a name comes with the name, so that no other answer is taken for it.
+type (
+	savedGlob struct {
+		Pattern string   `json:"pattern"`
+		Paths   []string `json:"paths"`
+	}
+	savedSpace struct {
+		Path string `json:"path"`
+		Space
+	}
+	savedFeatures struct {
+		Link     string          `json:"link"`
+		Features map[string]bool `json:"features"`
+	}
+)
+
+func globFile(pattern string) string { return path.Join("glob", hash(pattern)+".json") }
+
+func spaceFile(name string) string { return path.Join("space", hash(name)+".json") }
+
+func unitFile(name string) string { return path.Join("units", archive.SafeName(name)+".json") }
+
+func featuresFile(link string) string { return path.Join("features", archive.SafeName(link)+".json") }
+
+func (o *offline) Dirs(context.Context) (Dirs, error) {
+	var d Dirs
+	err := o.readJSON(dirsFile, "record it on the node with --record", &d)
+	if errors.Is(err, ErrUnavailable) { // by the files that were saved
+		err = nil
+	}
+	return findDirs(d, func(string) string { return "" }, func(name string) bool { return o.tree.Has(path.Join(o.dir, hostFile(name))) }), err
+}
+
+func (o *offline) Daemons(context.Context) ([]Daemon, error) {
+	var list []Daemon
+	err := o.readJSON(daemonsFile, "record it on the node with --record", &list)
+	sortDaemons(list)
+	return list, err
+}
+
+func (o *offline) Log(ctx context.Context, daemon string) (string, error) {
+	if err := checkName("log", daemon); err != nil {
+		return "", err
+	}
+	if o.tree.Has(path.Join(o.dir, absentFile(logFile(daemon)))) {
+		return "", fmt.Errorf("log of %s on %s: %w", daemon, o.Name(), fs.ErrNotExist)
+	}
+	dirs, err := o.Dirs(ctx)
+	if err != nil {
+		return "", err
+	}
+	places := []string{logFile(daemon)}
+	for _, name := range dirs.logFiles(daemon) {
+		places = append(places, hostFile(name))
+	}
+	for _, name := range places {
+		b, err := o.tree.ReadFile(path.Join(o.dir, name), maxSaved)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return "", err
+		}
+		cut := len(b) > maxLog
+		return lastLines(b[max(0, len(b)-maxLog):], cut), nil
+	}
+	return "", unavailable("%s: no such file, copy the log of %s there", path.Join(o.Origin(), places[0]), daemon)
+}
+
+// Glob is the recorded answer. Without one the saved files that match are, if
+// there are any.
+func (o *offline) Glob(_ context.Context, pattern string) ([]string, error) {
+	parts, err := globParts(pattern)
+	if err != nil {
+		return nil, err
+	}
+	var saved savedGlob
+	err = o.readJSON(globFile(pattern), "record it on the node with --record", &saved)
+	if err == nil && saved.Pattern != pattern {
+		return nil, fmt.Errorf("%s: the answer for another pattern, %s", path.Join(o.Origin(), globFile(pattern)), saved.Pattern)
+	}
+	if !errors.Is(err, ErrUnavailable) {
+		return saved.Paths, err
+	}
+	found := []string{"/"}
+	for _, part := range parts {
+		var next []string
+		for _, dir := range found {
+			names, err := o.tree.List(path.Join(o.dir, hostFile(dir)))
+			if err != nil {
+				continue
+			}
+			for _, name := range names {
+				if matchPart(part, name) {
+					next = append(next, path.Join(dir, name))
+				}
+			}
+		}
+		found = next
+	}
+	if len(found) == 0 {
+		return nil, unavailable("%s: no file that matches %s, copy those of the node below files/ there", o.Origin(), pattern)
+	}
+	slices.Sort(found)
+	return found, nil
+}
+
+func (o *offline) Processes(context.Context) ([]Process, error) {
+	var list []Process
+	err := o.readJSON(processesFile, "record it on the node with --record", &list)
+	sortProcesses(list)
+	return list, err
+}
+
+func (o *offline) Firewall(context.Context) ([]Chain, error) {
+	var chains []Chain
+	err := o.readJSON(firewallFile, "`nft list ruleset` on the node tells", &chains)
+	return chains, err
+}
+
+func (o *offline) Space(_ context.Context, name string) (Space, error) {
+	var saved savedSpace
+	err := o.readJSON(spaceFile(name), "`df -k "+name+"` on the node tells", &saved)
+	if err == nil && saved.Path != name {
+		err = fmt.Errorf("%s: the answer for another path, %s", path.Join(o.Origin(), spaceFile(name)), saved.Path)
+	}
+	return saved.Space, err
+}
+
+func (o *offline) Unit(_ context.Context, name string) (Unit, error) {
+	var u Unit
+	if err := checkName("service", name); err != nil {
+		return u, err
+	}
+	err := o.readJSON(unitFile(name), "`systemctl show "+name+"` on the node tells", &u)
+	if err == nil && u.Name != name {
+		err = fmt.Errorf("%s: the answer for another service, %s", path.Join(o.Origin(), unitFile(name)), u.Name)
+	}
+	return u, err
+}
+
+func (o *offline) Features(_ context.Context, link string) (map[string]bool, error) {
+	if !validLink(link) {
+		return nil, badName("link", link)
+	}
+	var saved savedFeatures
+	err := o.readJSON(featuresFile(link), "`ethtool -k "+link+"` on the node tells", &saved)
+	if err == nil && saved.Link != link {
+		err = fmt.Errorf("%s: the answer for another link, %s", path.Join(o.Origin(), featuresFile(link)), saved.Link)
+	}
+	return saved.Features, err
+}
+
+// hideArgs is a list of processes without the secrets on their command lines:
+// OPTION=SECRET and OPTION SECRET.
+func hideArgs(list []Process) []Process {
+	list = slices.Clone(emptyNotNull(list))
+	for i := range list {
+		args := slices.Clone(list[i].Args)
+		for j, a := range args {
+			key, _, pair := strings.Cut(a, "=")
+			switch {
+			case pair && secretKey.MatchString(key):
+				args[j] = key + "=" + hidden
+			case j > 0 && strings.HasPrefix(args[j-1], "-") && !strings.Contains(args[j-1], "=") && secretKey.MatchString(args[j-1]):
+				args[j] = hidden
+			default:
+				args[j] = string(hideText([]byte(a)))
+			}
+		}
+		list[i].Args = args
+	}
+	return list
+}
+
+func emptyNotNull[T any](list []T) []T {
+	if list == nil {
+		return []T{}
+	}
+	return list
+}

@@ -1,0 +1,235 @@
+package node
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// How many shells a node's are at most, and how long one waits for the next script
+// before it ends. A shell is a login, which costs more than most scripts.
+const (
+	maxShells = 3
+	shellIdle = 5 * time.Second
+)
+
+// shells run scripts behind a command prefix, each in a shell that was started for
+// an earlier one where there is one.
+type shells struct {
+	words []string
+	slots chan struct{} // one for each that may run
+
+	mu     sync.Mutex
+	idle   []*shell
+	closed bool
+}
+
+func newShells(words []string) *shells {
+	return &shells{words: words, slots: make(chan struct{}, maxShells)}
+}
+
+// A shell reads scripts from its standard input, one after the other.
+type shell struct {
+	cmd    *exec.Cmd
+	in     *os.File
+	out    *os.File
+	said   *bounded // on standard error
+	exited chan struct{}
+	err    error // of the process, once it has exited
+	used   bool
+	timer  *time.Timer // ends it when it is idle
+}
+
+// run runs body, which calls part. The time for it begins when there is a shell
+// free for it. The parts that came in whole are returned also when the command
+// failed or time or space ran out in the middle of the others.
+func (s *shells) run(ctx context.Context, body string, each, total time.Duration) (map[string]part, error) {
+	select {
+	case s.slots <- struct{}{}:
+		defer func() { <-s.slots }()
+	case <-ctx.Done():
+		return nil, fmt.Errorf("%s: no answer in time: %w", s.words[0], ctx.Err())
+	}
+	ctx, cancel := context.WithTimeout(ctx, total)
+	defer cancel()
+	for {
+		sh, err := s.take()
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", s.words[0], err)
+		}
+		reused := sh.used
+		parts, err := sh.run(ctx, body, each)
+		if err == nil {
+			s.put(sh)
+			return parts, nil
+		}
+		sh.end()
+		if reused && len(parts) == 0 && ctx.Err() == nil {
+			continue // it ended while it was idle: another one
+		}
+		return parts, fmt.Errorf("%s: %w", s.words[0], err)
+	}
+}
+
+// take is an idle shell, else a new one.
+func (s *shells) take() (*shell, error) {
+	s.mu.Lock()
+	if n := len(s.idle); n > 0 {
+		sh := s.idle[n-1]
+		s.idle = s.idle[:n-1]
+		s.mu.Unlock()
+		sh.timer.Stop()
+		return sh, nil
+	}
+	s.mu.Unlock()
+	return startShell(s.words)
+}
+
+func (s *shells) put(sh *shell) {
+	sh.used = true
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		sh.end()
+		return
+	}
+	s.idle = append(s.idle, sh)
+	sh.timer = time.AfterFunc(shellIdle, func() { s.expire(sh) })
+}
+
+// expire ends a shell that is still idle.
+func (s *shells) expire(sh *shell) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i, other := range s.idle {
+		if other == sh {
+			s.idle = append(s.idle[:i:i], s.idle[i+1:]...)
+			sh.end()
+			return
+		}
+	}
+}
+
+// close ends the shells that are idle, and the others when their script ends.
+func (s *shells) close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed = true
+	for _, sh := range s.idle {
+		sh.timer.Stop()
+		sh.end()
+	}
+	s.idle = nil
+}
+
+func startShell(words []string) (*shell, error) {
+	sh := &shell{said: &bounded{limit: 4096}, exited: make(chan struct{})}
+	sh.cmd = exec.Command(words[0], append(words[1:len(words):len(words)], "sh")...)
+	// A session of its own: the command cannot stop at a question on the
+	// terminal, and everything it started ends with it.
+	sh.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	sh.cmd.WaitDelay = time.Second
+	sh.cmd.Stderr = sh.said
+	// Pipes of our own: the command's end is no reason to lose what it printed.
+	stdin, in, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	out, stdout, err := os.Pipe()
+	if err != nil {
+		stdin.Close()
+		in.Close()
+		return nil, err
+	}
+	sh.cmd.Stdin, sh.cmd.Stdout, sh.in, sh.out = stdin, stdout, in, out
+	err = sh.cmd.Start()
+	stdin.Close()
+	stdout.Close()
+	if err != nil {
+		in.Close()
+		out.Close()
+		return nil, err
+	}
+	go func() {
+		sh.err = sh.cmd.Wait()
+		close(sh.exited)
+	}()
+	return sh, nil
+}
+
+// end ends a shell and everything that it started.
+func (sh *shell) end() {
+	_ = syscall.Kill(-sh.cmd.Process.Pid, syscall.SIGKILL)
+	sh.in.Close()
+	sh.out.Close()
+}
+
+// run runs one script. After an error the shell is good for nothing.
+func (sh *shell) run(ctx context.Context, body string, each time.Duration) (map[string]part, error) {
+	boundary := rand.Text()
+	script := fmt.Sprintf("main() {\nB=%s\nSECONDS_EACH=%d\n%s%s}\nmain\nprintf '%%s done\\n' %[1]s\n", boundary, max(1, int(each/time.Second)), preamble, body)
+	stop := context.AfterFunc(ctx, func() { // reading and writing end with it
+		_ = syscall.Kill(-sh.cmd.Process.Pid, syscall.SIGKILL)
+		_ = sh.out.SetReadDeadline(time.Unix(1, 0))
+		_ = sh.in.SetWriteDeadline(time.Unix(1, 0))
+	})
+	defer stop()
+	written := make(chan struct{})
+	go func() {
+		defer close(written)
+		_, _ = sh.in.WriteString(script) // that nobody reads it shows in the answer
+	}()
+	answer, whole := sh.read([]byte(boundary + " done\n"))
+	parts := parseParts(answer, boundary)
+	switch {
+	case whole && ctx.Err() == nil:
+		<-written
+		return parts, nil
+	case len(answer) >= maxReply:
+		return parts, fmt.Errorf("printed more than %d MiB", maxReply>>20)
+	case ctx.Err() != nil:
+		return parts, fmt.Errorf("no answer in time: %w", ctx.Err())
+	}
+	var err error
+	select {
+	case <-sh.exited:
+		err = sh.err
+	case <-time.After(2 * time.Second): // it closed its output and goes on
+	case <-ctx.Done():
+	}
+	if len(parts) > 0 {
+		return parts, errors.New("ended in the middle of its answer")
+	}
+	if err == nil {
+		err = errors.New("ran no script: the prefix must run the command that follows it, sh, with standard input")
+	}
+	if text := strings.TrimSpace(string(sh.said.kept)); text != "" {
+		return nil, fmt.Errorf("%s: %w", text, err)
+	}
+	return nil, err
+}
+
+// read reads what the shell prints until a line that ends it.
+func (sh *shell) read(end []byte) (answer []byte, whole bool) {
+	chunk := make([]byte, 64<<10)
+	for len(answer) < maxReply {
+		n, err := sh.out.Read(chunk)
+		from := max(0, len(answer)-len(end))
+		answer = append(answer, chunk[:n]...)
+		if i := bytes.Index(answer[from:], end); i >= 0 {
+			return answer[:from+i], true
+		}
+		if err != nil {
+			return answer, false
+		}
+	}
+	return answer, false
+}
