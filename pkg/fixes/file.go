@@ -1,0 +1,323 @@
+package fixes
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+)
+
+// Diff is the lines that change.
+func (s File) Diff() []string {
+	switch {
+	case s.held != nil:
+		return lineDiff([]byte(s.held.Was), []byte(s.held.Now))
+	case s.Before == nil:
+		return append([]string{"+ " + s.Path + " (new)"}, lineDiff(nil, s.After)...)
+	case s.After == nil:
+		return append([]string{"- " + s.Path + " (removed)"}, lineDiff(s.Before, nil)...)
+	}
+	return append([]string{"  " + s.Path}, lineDiff(s.Before, s.After)...)
+}
+
+// Commands is an editor: there is no classic command for a line of a file.
+func (s File) Commands() []string {
+	if s.After == nil {
+		return []string{"rm " + s.Path}
+	}
+	return []string{"vi " + s.Path}
+}
+
+// A patch is what the journal keeps of a file's change: the part that differs and
+// what tells the whole apart. A secret elsewhere in the file stays in the file.
+type patch struct {
+	Path      string      `json:"path"`
+	What      string      `json:"what"`
+	Head      int         `json:"head"` // bytes that are the same before Was
+	Was       string      `json:"was"`
+	Now       string      `json:"now"`
+	SumBefore string      `json:"sumBefore,omitempty"` // SHA-256; empty: there was no file
+	SumAfter  string      `json:"sumAfter,omitempty"`
+	Dir       bool        `json:"dir,omitempty"` // its directory is not there, and is made
+	Mode      fs.FileMode `json:"mode"`
+	UID       int         `json:"uid"`
+	GID       int         `json:"gid"`
+}
+
+// MarshalJSON writes the change as a patch.
+func (s File) MarshalJSON() ([]byte, error) { return json.Marshal(s.patch()) }
+
+// UnmarshalJSON reads a patch.
+func (s *File) UnmarshalJSON(text []byte) error {
+	var p patch
+	if err := json.Unmarshal(text, &p); err != nil {
+		return err
+	}
+	*s = File{Path: p.Path, What: p.What, held: &p}
+	return nil
+}
+
+func (s File) patch() *patch {
+	if s.held != nil {
+		return s.held
+	}
+	head := 0
+	for head < len(s.Before) && head < len(s.After) && s.Before[head] == s.After[head] {
+		head++
+	}
+	head = bytes.LastIndexByte(s.Before[:head], '\n') + 1 // whole lines, so that a secret is seen as one
+	tail := 0
+	for tail < len(s.Before)-head && tail < len(s.After)-head && s.Before[len(s.Before)-1-tail] == s.After[len(s.After)-1-tail] {
+		tail++
+	}
+	if line := bytes.IndexByte(s.Before[len(s.Before)-tail:], '\n'); line >= 0 {
+		tail -= line + 1
+	} else {
+		tail = 0
+	}
+	return &patch{
+		Path: s.Path, What: s.What, Head: head, Mode: 0o644,
+		Was: string(s.Before[head : len(s.Before)-tail]), Now: string(s.After[head : len(s.After)-tail]),
+		SumBefore: sum(s.Before), SumAfter: sum(s.After),
+	}
+}
+
+func sum(text []byte) string {
+	if text == nil {
+		return ""
+	}
+	h := sha256.Sum256(text)
+	return hex.EncodeToString(h[:])
+}
+
+func (s File) lasts() bool  { return true }
+func (s File) on() []string { return []string{"file " + s.Path} }
+
+// ready notes the file's mode and owner.
+func (s File) ready(_ context.Context, t *Target) (action, error) {
+	p := *s.patch()
+	if secretLine.MatchString(p.Was) || secretLine.MatchString(p.Now) {
+		return nil, Refuse("edit it by hand", "the lines of %s that would change hold a secret, which ovnctl neither shows nor keeps", p.Path)
+	}
+	if p.SumBefore == p.SumAfter {
+		return nil, fmt.Errorf("%s would not change", p.Path)
+	}
+	name, err := t.path(p.Path)
+	if err != nil {
+		return nil, err
+	}
+	info, err := os.Lstat(name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		_, err := os.Stat(filepath.Dir(name))
+		p.Dir = errors.Is(err, fs.ErrNotExist)
+	case err != nil:
+		return nil, err
+	case !info.Mode().IsRegular():
+		return nil, fmt.Errorf("%s is no regular file", p.Path)
+	default:
+		p.Mode = info.Mode() & (fs.ModePerm | fs.ModeSetuid | fs.ModeSetgid | fs.ModeSticky)
+		p.UID, p.GID = owner(info)
+	}
+	s.held = &p
+	return s, nil
+}
+
+func (s File) look(_ context.Context, t *Target) (stage, string, error) {
+	p := s.patch()
+	now, name, err := t.readFile(p.Path)
+	if err != nil {
+		return moved, "", err
+	}
+	switch sum(now) {
+	case p.SumBefore, p.SumAfter:
+		at := untouched
+		if sum(now) == p.SumAfter {
+			at = done
+		}
+		if info, err := os.Lstat(name); err == nil && s.held != nil {
+			if uid, gid := owner(info); info.Mode().Perm() != p.Mode.Perm() || uid != p.UID || gid != p.GID {
+				return moved, fmt.Sprintf("%s has another mode or owner now", p.Path), nil
+			}
+		}
+		return at, "", nil
+	}
+	if now == nil {
+		return moved, p.Path + " is gone", nil
+	}
+	return moved, p.Path + " has other contents now", nil
+}
+
+func (s File) do(_ context.Context, t *Target) error {
+	p := s.patch()
+	return t.replace(p, p.SumBefore, p.SumAfter, p.Was, p.Now)
+}
+
+func (s File) undo(_ context.Context, t *Target) error {
+	p := s.patch()
+	return t.replace(p, p.SumAfter, p.SumBefore, p.Now, p.Was)
+}
+
+// replace makes the file of the sum from that of the sum to, or leaves it alone.
+func (t *Target) replace(p *patch, from, to, was, now string) error {
+	have, name, err := t.readFile(p.Path)
+	if err != nil {
+		return err
+	}
+	if err := t.sweep(name); err != nil {
+		return err
+	}
+	switch {
+	case sum(have) == to:
+		return nil
+	case sum(have) != from:
+		return fmt.Errorf("%s has changed meanwhile", p.Path)
+	}
+	dir := filepath.Dir(name)
+	if to == "" {
+		if err := os.Remove(name); err != nil {
+			return err
+		}
+		if p.Dir && os.Remove(dir) == nil { // it is empty again
+			dir = filepath.Dir(dir)
+		}
+		return syncDir(dir)
+	}
+	if p.Dir && from == "" {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			return err
+		}
+	}
+	next := now
+	if from != "" {
+		if len(have) < p.Head+len(was) || string(have[p.Head:p.Head+len(was)]) != was {
+			return fmt.Errorf("%s has changed meanwhile", p.Path)
+		}
+		next = string(have[:p.Head]) + now + string(have[p.Head+len(was):])
+	}
+	if sum([]byte(next)) != to && (next != "" || to != sum([]byte{})) {
+		return fmt.Errorf("%s: the part of it that the journal holds does not make the file", p.Path)
+	}
+	temp := t.temporary(name)
+	if err := writeWhole(temp, []byte(next), p, name, from != ""); err != nil {
+		return errors.Join(err, ignoreMissing(os.Remove(temp)))
+	}
+	failpoint("file written")
+	if from == "" { // a file that came to be meanwhile stays
+		err = errors.Join(os.Link(temp, name), os.Remove(temp))
+	} else {
+		err = os.Rename(temp, name)
+	}
+	if err != nil {
+		return errors.Join(err, ignoreMissing(os.Remove(temp)))
+	}
+	failpoint("file renamed")
+	return syncDir(dir)
+}
+
+// temporary is the name under which a file is written before it takes its place.
+func (t *Target) temporary(name string) string {
+	return filepath.Join(filepath.Dir(name), "."+filepath.Base(name)+".ovnctl-"+t.process)
+}
+
+// sweep removes what a run that died left half written.
+func (t *Target) sweep(name string) error {
+	return ignoreMissing(os.Remove(t.temporary(name)))
+}
+
+func ignoreMissing(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+// writeWhole writes a file that is not there yet, with the mode and owner of the
+// change and the attributes of the file that it will replace.
+func writeWhole(name string, text []byte, p *patch, like string, replaces bool) error {
+	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(text)
+	if err == nil && os.Geteuid() == 0 {
+		err = f.Chown(p.UID, p.GID)
+	}
+	if err == nil {
+		err = f.Chmod(p.Mode)
+	}
+	if err == nil && replaces {
+		err = copyAttributes(like, name)
+	}
+	if err == nil {
+		err = f.Sync()
+	}
+	return errors.Join(err, f.Close())
+}
+
+// readFile is a file of the host and its name as this process sees it; nil: there
+// is none.
+func (t *Target) readFile(path string) ([]byte, string, error) {
+	name, err := t.path(path)
+	if err != nil {
+		return nil, "", err
+	}
+	text, err := os.ReadFile(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, name, nil
+	}
+	if text == nil && err == nil {
+		text = []byte{}
+	}
+	return text, name, err
+}
+
+func syncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}
+
+// path is a path of the host as this process sees it. Symbolic links are followed
+// as the host would, so that none leads out of its root.
+func (t *Target) path(name string) (string, error) {
+	root := t.Root
+	if root == "" {
+		root = "/"
+	}
+	rest := strings.Split(path.Clean("/"+name), "/")[1:]
+	at := "/"
+	for links := 0; len(rest) > 0; {
+		next := path.Join(at, rest[0])
+		rest = rest[1:]
+		target, err := os.Readlink(filepath.Join(root, next))
+		if err != nil { // no link, or not there
+			at = next
+			continue
+		}
+		if links++; links > 40 {
+			return "", fmt.Errorf("%s: too many symbolic links", name)
+		}
+		if !path.IsAbs(target) {
+			target = path.Join(at, target)
+		}
+		rest = append(strings.Split(path.Clean("/"+target), "/")[1:], rest...)
+		at = "/"
+	}
+	return filepath.Join(root, at), nil
+}
+
+// equalText reports whether a file of the kernel's holds a value.
+func equalText(have []byte, want string) bool {
+	return string(bytes.TrimSpace(have)) == strings.TrimSpace(want)
+}

@@ -1,0 +1,259 @@
+package fixes
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ovnctl/ovnctl/pkg/nb"
+	"github.com/ovnctl/ovnctl/pkg/ovsdb"
+	"github.com/ovnctl/ovnctl/pkg/sb"
+)
+
+// Sysctl
+
+// Diff is the setting before and after.
+func (s Sysctl) Diff() []string {
+	return []string{"- " + s.Name + " = " + s.Before, "+ " + s.Name + " = " + s.After}
+}
+
+// Commands is sysctl(8), which takes names with slashes as they are.
+func (s Sysctl) Commands() []string { return []string{"sysctl -w " + s.Name + "=" + s.After} }
+
+// OneWay is empty: the value before is known.
+func (s Sysctl) OneWay() string { return "" }
+
+func (s Sysctl) lasts() bool  { return false }
+func (s Sysctl) on() []string { return []string{"sysctl " + s.Name} }
+
+// path is the kernel's file: below the host's root where that has a /proc.
+func (s Sysctl) path(t *Target) (string, error) {
+	name := filepath.Clean("/" + s.Name)
+	if !strings.HasPrefix(name, "/net/") && !strings.HasPrefix(name, "/kernel/") && !strings.HasPrefix(name, "/vm/") {
+		return "", fmt.Errorf("%s is no setting that ovnctl changes", s.Name)
+	}
+	// The network's settings are those of our own network namespace, however /proc is mounted.
+	return "/proc/sys" + name, nil
+}
+
+func (s Sysctl) look(_ context.Context, t *Target) (stage, string, error) {
+	path, err := s.path(t)
+	if err != nil {
+		return moved, "", err
+	}
+	have, err := os.ReadFile(path)
+	switch {
+	case err != nil:
+		return moved, "", err
+	case equalText(have, s.After):
+		return done, "", nil
+	case equalText(have, s.Before):
+		return untouched, "", nil
+	}
+	return moved, fmt.Sprintf("%s is %s, and was %s", s.Name, strings.TrimSpace(string(have)), s.Before), nil
+}
+
+func (s Sysctl) do(_ context.Context, t *Target) error   { return s.set(t, s.After) }
+func (s Sysctl) undo(_ context.Context, t *Target) error { return s.set(t, s.Before) }
+
+func (s Sysctl) set(t *Target, value string) error {
+	path, err := s.path(t)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(path, []byte(value+"\n"), 0)
+}
+
+// Module
+
+// Diff is the modules that come.
+func (s Module) Diff() []string {
+	var lines []string
+	for _, name := range s.Names {
+		lines = append(lines, "+ module "+name)
+	}
+	return lines
+}
+
+// Commands is modprobe(8) with -a, without which a second name is a parameter.
+func (s Module) Commands() []string { return []string{"modprobe -a " + strings.Join(s.Names, " ")} }
+
+// OneWay says that modules stay.
+func (s Module) OneWay() string { return "a module that was loaded stays until the host boots" }
+
+func (s Module) lasts() bool  { return false }
+func (s Module) on() []string { return []string{"modules"} }
+
+func (s Module) look(context.Context, *Target) (stage, string, error) {
+	loaded, err := os.ReadFile("/proc/modules")
+	if err != nil {
+		return moved, "", err
+	}
+	for _, name := range s.Names {
+		name = strings.ReplaceAll(name, "-", "_")
+		if !strings.HasPrefix(string(loaded), name+" ") && !strings.Contains(string(loaded), "\n"+name+" ") {
+			return untouched, "", nil
+		}
+	}
+	return done, "", nil
+}
+
+func (s Module) do(ctx context.Context, t *Target) error {
+	if _, err := t.run(ctx, nil, "modprobe", append([]string{"-a"}, s.Names...)...); err != nil {
+		return err
+	}
+	if at, _, err := s.look(ctx, t); err != nil || at != done {
+		return errors.Join(err, fmt.Errorf("modprobe ended well and %s is not loaded", strings.Join(s.Names, ", ")))
+	}
+	return nil
+}
+
+func (s Module) undo(context.Context, *Target) error { return errors.New(s.OneWay()) }
+
+// Control
+
+// Diff is the command.
+func (s Control) Diff() []string { return []string{"+ " + s.Commands()[0]} }
+
+// Commands is the command as ovs-appctl(8) sends it.
+func (s Control) Commands() []string { return []string{appctl(s.Daemon, s.Command, s.Args)} }
+
+func appctl(daemon, command string, args []string) string {
+	tool, target := "ovs-appctl", daemon
+	switch daemon {
+	case "ovn-controller", "ovn-northd", "ovnnb_db", "ovnsb_db":
+		tool = "ovn-appctl"
+	}
+	if strings.HasSuffix(daemon, "_db") {
+		target = "/var/run/ovn/" + daemon + ".ctl"
+	}
+	return strings.Join(append([]string{tool, "-t", target, command}, args...), " ")
+}
+
+// OneWay is why it cannot be taken back.
+func (s Control) OneWay() string {
+	if len(s.Undo) > 0 {
+		return ""
+	}
+	if s.Why == "" {
+		return "no command takes " + s.Command + " back"
+	}
+	return s.Why
+}
+
+func (s Control) lasts() bool  { return false }
+func (s Control) on() []string { return []string{"daemon " + s.Daemon} }
+
+func (s Control) look(context.Context, *Target) (stage, string, error) { return unseen, "", nil }
+
+func (s Control) do(ctx context.Context, t *Target) error {
+	_, err := t.control(ctx, s.Daemon, s.Command, s.Args...)
+	return err
+}
+
+func (s Control) undo(ctx context.Context, t *Target) error {
+	if len(s.Undo) == 0 {
+		return errors.New(s.OneWay())
+	}
+	_, err := t.control(ctx, s.Daemon, s.Undo[0], s.Undo[1:]...)
+	return err
+}
+
+// control sends a command to a daemon of this host.
+func (t *Target) control(ctx context.Context, daemon, command string, args ...string) (string, error) {
+	host, err := t.node()
+	if err != nil {
+		return "", err
+	}
+	return host.Control(ctx, daemon, command, args...)
+}
+
+// Await
+
+// Diff is nothing: it changes nothing.
+func (s Await) Diff() []string { return nil }
+
+// Commands is the barrier of ovn-nbctl(8).
+func (s Await) Commands() []string { return []string{"ovn-nbctl --wait=hv sync"} }
+
+// OneWay is empty: there is nothing to undo.
+func (s Await) OneWay() string { return "" }
+
+func (s Await) lasts() bool                                          { return true }
+func (s Await) on() []string                                         { return nil }
+func (s Await) look(context.Context, *Target) (stage, string, error) { return unseen, "", nil }
+func (s Await) undo(context.Context, *Target) error                  { return nil }
+
+// patience is how long a chassis may take to catch up.
+const patience = 60 * time.Second
+
+// do raises NB_Global.nb_cfg, which ovn-northd passes on, and waits until the
+// chassis has come as far: then it has seen all that was written before.
+func (s Await) do(ctx context.Context, t *Target) error {
+	north, err := t.database("OVN_Northbound", s.Zone)
+	if err != nil {
+		return fmt.Errorf("waiting until %s takes the Northbound: %w", s.What, err)
+	}
+	south, err := t.reader("OVN_Southbound", s.Zone)
+	if err != nil {
+		return err
+	}
+	globals, err := ovsdb.Find[nb.Global](ctx, north)
+	if err != nil {
+		return err
+	}
+	if len(globals) != 1 {
+		return errors.New("the Northbound has no NB_Global row")
+	}
+	count := ovsdb.Mutate("NB_Global", []ovsdb.Mutation{{Column: "nb_cfg", Mutator: "+=", Value: 1}}, row(globals[0].UUID)...)
+	_, err = north.Transact(ctx, count)
+	if errors.Is(err, ovsdb.ErrUnknownOutcome) { // to count twice harms nobody
+		_, err = north.Transact(ctx, count)
+	}
+	if err != nil {
+		return err
+	}
+	if globals, err = ovsdb.Find[nb.Global](ctx, north); err != nil {
+		return err
+	}
+	target := globals[0].NBCfg
+	within, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	err = wait(within, 50*time.Millisecond, func() (bool, error) {
+		all, err := ovsdb.Find[sb.ChassisPrivate](within, south, ovsdb.Where("name", "==", s.Chassis))
+		return len(all) > 0 && all[0].NBCfg >= target, err
+	})
+	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
+		return fmt.Errorf("chassis %s has not caught up within %s", s.Chassis, patience)
+	}
+	return err
+}
+
+// run runs a program of the host.
+func (t *Target) run(ctx context.Context, env []string, name string, args ...string) (string, error) {
+	cmd := exec.CommandContext(ctx, name, args...)
+	cmd.Env = append(slices.Clone(os.Environ()), env...)
+	if !strings.Contains(":"+os.Getenv("PATH")+":", ":/usr/sbin:") {
+		cmd.Env = append(cmd.Env, "PATH="+os.Getenv("PATH")+":/usr/sbin:/sbin")
+	}
+	cmd.Dir = "/"
+	cmd.WaitDelay = time.Second // daemons keep the pipe open
+	out, err := cmd.CombinedOutput()
+	if errors.Is(err, exec.ErrWaitDelay) {
+		err = nil
+	}
+	text := strings.TrimSpace(string(out))
+	if err != nil {
+		if len(text) > 500 {
+			text = "…" + text[len(text)-500:]
+		}
+		return text, fmt.Errorf("%s: %w: %s", filepath.Base(name), err, text)
+	}
+	return text, nil
+}

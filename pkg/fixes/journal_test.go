@@ -1,0 +1,301 @@
+package fixes
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// plan is a plan of one file.
+func filePlan(path, before, after string) *Plan {
+	f := File{Path: path, Before: []byte(before), After: []byte(after), What: "edit " + path}
+	if before == "" {
+		f.Before = nil
+	}
+	return &Plan{Title: "edit a file", Steps: []Step{f}}
+}
+
+// bench is a host of files alone, with a journal.
+func bench(t *testing.T) (*Journal, *Target) {
+	t.Helper()
+	j, err := OpenJournal(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := j.Lock(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(j.Unlock)
+	return j, &Target{Root: t.TempDir()}
+}
+
+func put(t *testing.T, target *Target, path, text string, mode os.FileMode) {
+	t.Helper()
+	name := filepath.Join(target.Root, path)
+	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(name, []byte(text), mode); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(name, mode); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// has wants a file's text and mode; no text means no file.
+func has(t *testing.T, target *Target, path, text string, mode os.FileMode) {
+	t.Helper()
+	name := filepath.Join(target.Root, path)
+	got, err := os.ReadFile(name)
+	if text == "" {
+		if !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("%s is there: %q, %v", path, got, err)
+		}
+		return
+	}
+	if err != nil || string(got) != text {
+		t.Errorf("%s is %q, want %q (%v)", path, got, text, err)
+		return
+	}
+	info, err := os.Lstat(name)
+	if err != nil || info.Mode().Perm() != mode {
+		t.Errorf("%s has mode %v, want %v (%v)", path, info.Mode().Perm(), mode, err)
+	}
+	if left, _ := filepath.Glob(filepath.Join(filepath.Dir(name), ".*ovnctl-*")); left != nil {
+		t.Errorf("left behind: %v", left)
+	}
+}
+
+const options = "# options\nOVS_CTL_OPTS=\"--x\"\nTOKEN=hush\n"
+
+func TestFile(t *testing.T) {
+	tests := []struct {
+		name, before, after string
+		mode                os.FileMode
+	}{
+		{"edited", options, strings.Replace(options, "--x", "--x --delete-transient-ports", 1), 0o640},
+		{"emptied at the end", "a\nb\n", "a\n", 0o600},
+		{"made", "", "openvswitch\n", 0o644},
+		{"removed", "old\n", "", 0o604},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			j, target := bench(t)
+			if test.before != "" {
+				put(t, target, "etc/default/x", test.before, test.mode)
+			}
+			p := filePlan("/etc/default/x", test.before, test.after)
+			if test.after == "" {
+				p.Steps = []Step{File{Path: "/etc/default/x", Before: []byte(test.before), What: "remove it"}}
+			}
+			run, err := j.Apply(t.Context(), target, p, Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			has(t, target, "etc/default/x", test.after, test.mode)
+			if text, err := os.ReadFile(run.file); err != nil || strings.Contains(string(text), "hush") {
+				t.Errorf("the journal has the secret beside the change: %v\n%s", err, text)
+			}
+			last, err := j.Last(0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := j.Undo(t.Context(), target, last, Options{}); err != nil {
+				t.Fatal(err)
+			}
+			has(t, target, "etc/default/x", test.before, test.mode)
+			if test.before == "" {
+				if _, err := os.Stat(filepath.Join(target.Root, "etc/default")); !errors.Is(err, os.ErrNotExist) {
+					t.Errorf("the directory that was made stays: %v", err)
+				}
+			}
+			if _, err := j.Last(0); !errors.Is(err, ErrNoRun) {
+				t.Errorf("after undo: %v", err)
+			}
+		})
+	}
+}
+
+// TestFileGuard holds that a file which is another than planned is left alone, before and after.
+func TestFileGuard(t *testing.T) {
+	j, target := bench(t)
+	put(t, target, "etc/x", "a\n", 0o644)
+	_, err := j.Apply(t.Context(), target, filePlan("/etc/x", "b\n", "c\n"), Options{})
+	if !errors.Is(err, ErrMoved) {
+		t.Errorf("apply: %v", err)
+	}
+	has(t, target, "etc/x", "a\n", 0o644)
+	if _, err := j.Apply(t.Context(), target, filePlan("/etc/x", "a\n", "b\n"), Options{}); err != nil {
+		t.Fatal(err)
+	}
+	for name, meddle := range map[string]func(){
+		"contents": func() { put(t, target, "etc/x", "b\nmine\n", 0o644) },
+		"mode":     func() { put(t, target, "etc/x", "b\n", 0o600) },
+	} {
+		meddle()
+		last, err := j.Last(0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var undo *UndoError
+		if err := j.Undo(t.Context(), target, last, Options{}); !errors.As(err, &undo) || !strings.Contains(err.Error(), "changed since") {
+			t.Errorf("%s changed: undo: %v", name, err)
+		}
+	}
+}
+
+// TestFileSecret holds that what would be changed is refused if it is a secret.
+func TestFileSecret(t *testing.T) {
+	j, target := bench(t)
+	put(t, target, "etc/x", options, 0o600)
+	_, err := j.Apply(t.Context(), target, filePlan("/etc/x", options, strings.Replace(options, "hush", "hush hush", 1)), Options{})
+	var refusal *Refusal
+	if !errors.As(err, &refusal) || strings.Contains(err.Error(), "hush") {
+		t.Errorf("apply: %v", err)
+	}
+	has(t, target, "etc/x", options, 0o600)
+	for _, line := range (File{Path: "/etc/x", Before: []byte(options), After: []byte(options + "more\n")}).Diff() {
+		if strings.Contains(line, "hush") {
+			t.Errorf("the diff shows %q", line)
+		}
+	}
+}
+
+// TestPath holds that no symbolic link leads out of the host's root.
+func TestPath(t *testing.T) {
+	target := &Target{Root: t.TempDir()}
+	put(t, target, "usr/lib/real", "x\n", 0o644)
+	for link, to := range map[string]string{"etc": "usr/lib", "usr/lib/abs": "/usr/lib/real", "usr/lib/up": "../../../../../../usr/lib/real", "usr/lib/loop": "loop"} {
+		if err := os.Symlink(to, filepath.Join(target.Root, link)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, path := range []string{"/etc/real", "/etc/abs", "/etc/up", "/../../etc/real"} {
+		got, err := target.path(path)
+		if want := filepath.Join(target.Root, "usr/lib/real"); err != nil || got != want {
+			t.Errorf("%s is %s, want %s (%v)", path, got, want, err)
+		}
+	}
+	if got, err := target.path("/etc/loop"); err == nil {
+		t.Errorf("a loop is %s", got)
+	}
+}
+
+// TestVerify holds that a repair which does not help is taken back.
+func TestVerify(t *testing.T) {
+	j, target := bench(t)
+	put(t, target, "etc/x", "a\n", 0o644)
+	_, err := j.Apply(t.Context(), target, filePlan("/etc/x", "a\n", "b\n"), Options{Verify: func(context.Context) error { return errors.New("still broken") }})
+	var failure *Failure
+	if !errors.As(err, &failure) || !failure.Undone || !strings.Contains(err.Error(), "still broken") {
+		t.Errorf("apply: %v", err)
+	}
+	has(t, target, "etc/x", "a\n", 0o644)
+}
+
+// TestCutsWithoutWatchdog holds that nothing is done which can cut the host off while nothing watches.
+func TestCutsWithoutWatchdog(t *testing.T) {
+	j, target := bench(t)
+	put(t, target, "etc/x", "a\n", 0o644)
+	p := filePlan("/etc/x", "a\n", "b\n")
+	p.Cuts = true
+	for name, o := range map[string]Options{
+		"no watchdog":    {},
+		"none to be had": {Watch: func(context.Context, int, time.Duration) error { return errors.New("no") }, Confirm: func(context.Context) error { return nil }},
+		"it has gone":    {Watch: func(context.Context, int, time.Duration) error { return nil }, Confirm: func(context.Context) error { return nil }},
+	} {
+		if _, err := j.Apply(t.Context(), target, p, o); err == nil {
+			t.Errorf("%s: it was done", name)
+		}
+		has(t, target, "etc/x", "a\n", 0o644)
+	}
+}
+
+// TestTornJournal holds that a line which is cut off does not count, wherever it is cut.
+func TestTornJournal(t *testing.T) {
+	j, target := bench(t)
+	put(t, target, "etc/x", "a\n", 0o644)
+	run, err := j.Apply(t.Context(), target, filePlan("/etc/x", "a\n", "b\n"), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole, err := os.ReadFile(run.file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	begun := strings.Index(string(whole), "\n") + 1
+	begun += strings.Index(string(whole[begun:]), "\n") + 1
+	for cut := len(whole) - 1; cut >= 0; cut -= 3 {
+		if err := os.WriteFile(run.file, whole[:cut], 0o600); err != nil {
+			t.Fatal(err)
+		}
+		has(t, target, "etc/x", "b\n", 0o644)
+		all, err := j.Recover(t.Context(), target, func(context.Context, *Run) error { return errors.New("not yet") })
+		if err != nil {
+			t.Fatalf("cut at %d: %v", cut, err)
+		}
+		for _, r := range all {
+			if r.Err != nil {
+				t.Fatalf("cut at %d: %v", cut, r.Err)
+			}
+		}
+		if cut < begun { // the journal says that nothing was begun
+			continue
+		}
+		has(t, target, "etc/x", "a\n", 0o644)
+		put(t, target, "etc/x", "b\n", 0o644)
+	}
+}
+
+// TestLeave closes a run that was cut off: what it did stays, and it is looked at no more.
+func TestLeave(t *testing.T) {
+	j, target := bench(t)
+	put(t, target, "etc/x", "a\n", 0o644)
+	run, err := j.Apply(t.Context(), target, filePlan("/etc/x", "a\n", "b\n"), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := j.Leave(run.ID); err == nil {
+		t.Error("a run that was not cut off was closed")
+	}
+	text, err := os.ReadFile(run.file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.SplitAfter(string(text), "\n")
+	if err := os.WriteFile(run.file, []byte(strings.Join(lines[:2], "")), 0o600); err != nil { // planned and begun
+		t.Fatal(err)
+	}
+	if _, err := j.Leave(run.ID); err != nil {
+		t.Fatal(err)
+	}
+	all, err := j.Recover(t.Context(), target, nil)
+	if err != nil || len(all) > 0 {
+		t.Errorf("it is looked at again: %v, %v", all, err)
+	}
+	has(t, target, "etc/x", "b\n", 0o644)
+	if _, err := j.Leave(run.ID + 1); err == nil {
+		t.Error("a run that there is not was closed")
+	}
+}
+
+// TestLock holds that a second run is kept out while the first is alive, and told of it.
+func TestLock(t *testing.T) {
+	j, _ := bench(t)
+	second := &Journal{dir: j.dir}
+	err := second.Lock(t.Context())
+	var busy *Busy
+	if !errors.As(err, &busy) || busy.PID == "" {
+		t.Errorf("the second: %v", err)
+	}
+	j.Unlock()
+	if err := second.Lock(t.Context()); err != nil {
+		t.Errorf("after the first: %v", err)
+	}
+	second.Unlock()
+}

@@ -1,0 +1,87 @@
+package fixes
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+
+	"github.com/ovnctl/ovnctl/pkg/node"
+)
+
+// Offload switches off what a link leaves to hardware, until the host boots again
+// or the link is made anew. Undo switches on what was on.
+type Offload struct {
+	Link     string
+	Index    int      // of Link, which must still be that one
+	Features []string // by the kernel's names, "tx-checksum-ip-generic"; all of them were on
+	Classic  string   // "ethtool -K LINK tx off"
+}
+
+func (s Offload) String() string {
+	return "switch off " + strings.Join(s.Features, ", ") + " of " + s.Link
+}
+
+// Diff is each feature before and after.
+func (s Offload) Diff() []string {
+	var lines []string
+	for _, f := range s.Features {
+		lines = append(lines, "- "+s.Link+" "+f+": on", "+ "+s.Link+" "+f+": off")
+	}
+	return lines
+}
+
+// Commands is ethtool(8).
+func (s Offload) Commands() []string { return []string{s.Classic} }
+
+// OneWay is empty: what was on is known.
+func (s Offload) OneWay() string { return "" }
+
+func (s Offload) lasts() bool  { return false }
+func (s Offload) on() []string { return []string{"offload " + s.Link} }
+
+func (s Offload) look(ctx context.Context, t *Target) (stage, string, error) {
+	host, err := t.node()
+	if err != nil {
+		return moved, "", err
+	}
+	n, err := host.Network(ctx)
+	if err != nil {
+		return moved, "", err
+	}
+	if l := n.Link(s.Link); l == nil || l.Index != s.Index {
+		return moved, "link " + s.Link + " is gone, or another one has its name", nil
+	}
+	features, err := host.Features(ctx, s.Link)
+	if errors.Is(err, fs.ErrNotExist) {
+		return moved, "link " + s.Link + " is gone", nil
+	}
+	if err != nil {
+		return moved, "", err
+	}
+	var on []string
+	for _, f := range s.Features {
+		if features[f] {
+			on = append(on, f)
+		}
+	}
+	switch len(on) {
+	case 0:
+		return done, "", nil
+	case len(s.Features):
+		return untouched, "", nil
+	}
+	return halfDone, fmt.Sprintf("of %s only %s is on", s.Link, strings.Join(on, ", ")), nil
+}
+
+func (s Offload) do(context.Context, *Target) error   { return s.set(false) }
+func (s Offload) undo(context.Context, *Target) error { return s.set(true) }
+
+func (s Offload) set(on bool) error {
+	features := map[string]bool{}
+	for _, f := range s.Features {
+		features[f] = on
+	}
+	return node.SetFeatures(s.Link, features)
+}

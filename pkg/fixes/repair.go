@@ -1,0 +1,138 @@
+package fixes
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ovnctl/ovnctl/pkg/evidence"
+)
+
+// A Class says whether a repair is made without a question.
+type Class string
+
+// Classes of repairs. What only a person can decide is no repair but advice.
+const (
+	Auto Class = "auto" // safe, idempotent, touches no traffic
+	Ask  Class = "ask"  // changes traffic, membership or a file
+)
+
+// A Risk is what can go wrong if a repair is wrong.
+type Risk string
+
+// Risks, in their order.
+const (
+	Low    Risk = "low"    // files and rows that nobody uses now
+	Medium Risk = "medium" // the traffic of one object
+	High   Risk = "high"   // a node, or a membership
+)
+
+// A Repair mends one kind of fault.
+type Repair struct {
+	Name   string // "attach-uplink"
+	Doc    string // the first line is the title; then what it does and what it does not
+	Params []Param
+	Class  Class
+	Risk   Risk
+	// Check is the name of the check whose finding it mends, and that must pass
+	// afterwards. Also are other checks whose findings it mends.
+	Check string
+	Also  []string
+	// OneWay: it cannot be undone, for this reason. Empty: all its steps can.
+	OneWay string
+	// Plan says what to do, from what is there now. It changes nothing. An error
+	// that is a *Refusal is an answer: what would make things worse, and what to do instead.
+	Plan func(d *evidence.Deployment, a Args) (*Plan, error)
+}
+
+// Title is the first line of Doc.
+func (r *Repair) Title() string {
+	title, _, _ := strings.Cut(r.Doc, "\n")
+	return title
+}
+
+// With is a call of the repair with arguments, in the order of Params; the last
+// ones may be left out where they are optional.
+func (r *Repair) With(args ...string) *Call {
+	return &Call{Repair: r.Name, Args: append([]string{}, args...), Class: r.Class, Risk: r.Risk, OneWay: r.OneWay}
+}
+
+// A Param is an argument of a repair.
+type Param struct {
+	Name     string // "BRIDGE"
+	Doc      string
+	Optional bool
+}
+
+// Args are a call's arguments by the names of the Params.
+type Args map[string]string
+
+// A Call is a repair with its arguments, as a finding proposes it.
+type Call struct {
+	Repair string   `json:"repair"`
+	Args   []string `json:"args"`
+	Class  Class    `json:"class"`
+	Risk   Risk     `json:"risk"`
+	OneWay string   `json:"oneWay,omitempty"` // why it cannot be undone
+}
+
+// A Refusal is a repair that would not make things better.
+type Refusal struct {
+	Why     string // a sentence without period
+	Instead string // what to do
+}
+
+func (r *Refusal) Error() string {
+	if r.Instead == "" {
+		return r.Why
+	}
+	return fmt.Sprintf("%s\nhint: %s", r.Why, r.Instead)
+}
+
+// Refuse is a Refusal.
+func Refuse(instead, format string, args ...any) error {
+	return &Refusal{Why: fmt.Sprintf(format, args...), Instead: instead}
+}
+
+// Call is a call of the repair with arguments as a person gives them.
+func (r *Repair) Call(args []string) *Call {
+	c := r.With()
+	if given, err := r.Arguments(args); err == nil {
+		for i, p := range r.Params {
+			if v, ok := given[p.Name]; ok {
+				for len(c.Args) < i {
+					c.Args = append(c.Args, "")
+				}
+				c.Args = append(c.Args, v)
+			}
+		}
+	}
+	return c
+}
+
+// Arguments are arguments by the names of the Params: in their order, or as
+// NAME=VALUE. An empty one is not given.
+func (r *Repair) Arguments(args []string) (Args, error) {
+	out := Args{}
+	next := 0
+	for _, a := range args {
+		name, value, named := strings.Cut(a, "=")
+		at := slices.IndexFunc(r.Params, func(p Param) bool { return strings.EqualFold(p.Name, name) })
+		if !named || at < 0 {
+			if next >= len(r.Params) {
+				return nil, fmt.Errorf("%s takes %d arguments, and %q is one more", r.Name, len(r.Params), a)
+			}
+			at, value = next, a
+			next++
+		}
+		if value != "" {
+			out[r.Params[at].Name] = value
+		}
+	}
+	for _, p := range r.Params {
+		if _, ok := out[p.Name]; !ok && !p.Optional {
+			return nil, fmt.Errorf("%s takes %s: %s", r.Name, p.Name, p.Doc)
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,545 @@
+package fixes
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ovnctl/ovnctl/pkg/ovsdb"
+)
+
+// MarshalJSON writes the values in OVSDB's notation, and null for no key.
+func (r Row) MarshalJSON() ([]byte, error) {
+	if r == nil {
+		return []byte("null"), nil
+	}
+	out := make(map[string]*ovsdb.Value, len(r))
+	for column, v := range r {
+		if v == nil {
+			out[column] = nil
+			continue
+		}
+		value, err := ovsdb.NewValue(v)
+		if err != nil {
+			return nil, fmt.Errorf("column %s: %w", column, err)
+		}
+		out[column] = &value
+	}
+	return json.Marshal(out)
+}
+
+// UnmarshalJSON gives each column an ovsdb.Value, or nil.
+func (r *Row) UnmarshalJSON(text []byte) error {
+	var in map[string]*ovsdb.Value
+	if err := json.Unmarshal(text, &in); err != nil || in == nil {
+		*r = nil
+		return err
+	}
+	*r = make(Row, len(in))
+	for column, v := range in {
+		if v != nil {
+			(*r)[column] = *v
+		} else {
+			(*r)[column] = nil
+		}
+	}
+	return nil
+}
+
+// columns are the columns of the rows without the keys, each once.
+func columns(rows ...Row) []string {
+	seen := map[string]bool{}
+	for _, r := range rows {
+		for name := range r {
+			column, _, _ := strings.Cut(name, ":")
+			seen[column] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(seen))
+}
+
+// difference says in which column a row as it is differs from r; empty: in none.
+func (r Row) difference(is ovsdb.Raw) string {
+	for _, name := range slices.Sorted(maps.Keys(r)) {
+		column, key, one := strings.Cut(name, ":")
+		have, ok := is[column]
+		if one {
+			have, ok = is[column].Key(key)
+		}
+		want, _ := r.value(name)
+		if one && r[name] == nil {
+			if ok {
+				return fmt.Sprintf("%s is %s, and was not there", name, shown(name, have))
+			}
+			continue
+		}
+		if !ok || !have.Equal(want) {
+			now := "not there"
+			if ok {
+				now = shown(name, have)
+			}
+			return fmt.Sprintf("%s is %s, and was %s", name, now, shown(name, want))
+		}
+	}
+	return ""
+}
+
+func (r Row) value(name string) (ovsdb.Value, error) {
+	v, err := ovsdb.NewValue(r[name])
+	if err != nil {
+		return "", fmt.Errorf("column %s: %w", name, err)
+	}
+	return v, nil
+}
+
+// ready fixes what the journal must know before the change: the UUIDs of new
+// rows, so that they are found again whatever happens.
+func (s *Rows) ready(ctx context.Context, t *Target) (action, error) {
+	if err := s.check(); err != nil {
+		return nil, err
+	}
+	db, err := t.database(s.DB, s.Zone)
+	if err != nil {
+		return nil, err
+	}
+	names := map[string]ovsdb.UUID{}
+	for _, c := range s.Changes {
+		if c.Before == nil && !validUUID(c.UUID) {
+			names[string(c.UUID)] = newUUID()
+		}
+	}
+	if len(names) > 0 {
+		if s.Chosen, err = chooses(ctx, db, s.Changes[0].Table); err != nil {
+			return nil, err
+		}
+	}
+	fixed := *s
+	fixed.Changes = make([]Change, len(s.Changes))
+	for i, c := range s.Changes {
+		c.In = slices.Clone(c.In)
+		if c.Before == nil && !validUUID(c.UUID) {
+			name := string(c.UUID)
+			if name == "" { // one without a name is referred to by In alone
+				names[name] = newUUID()
+			}
+			c.UUID = names[name]
+		}
+		for j, ref := range c.In {
+			if id, ok := names[string(ref.UUID)]; ok && ref.UUID != "" {
+				c.In[j].UUID = id
+			}
+		}
+		if c.After, err = c.After.resolved(names); err != nil {
+			return nil, err
+		}
+		if c.Before, err = c.Before.resolved(nil); err != nil {
+			return nil, err
+		}
+		fixed.Changes[i] = c
+	}
+	return &fixed, nil
+}
+
+func chooses(ctx context.Context, db database, table string) (bool, error) {
+	c, ok := db.(interface {
+		ChoosesUUIDs(context.Context, string) (bool, error)
+	})
+	if !ok {
+		return false, nil
+	}
+	return c.ChoosesUUIDs(ctx, table)
+}
+
+// resolved has the values as OVSDB writes them, with the rows that are
+// referred to by a name under their UUIDs.
+func (r Row) resolved(names map[string]ovsdb.UUID) (Row, error) {
+	if r == nil {
+		return nil, nil
+	}
+	out := make(Row, len(r))
+	for column, v := range r {
+		if v == nil {
+			out[column] = nil
+			continue
+		}
+		value, err := ovsdb.NewValue(v)
+		if err != nil {
+			return nil, fmt.Errorf("column %s: %w", column, err)
+		}
+		for name, id := range names {
+			if bare, ok := strings.CutPrefix(name, "@"); ok {
+				value = ovsdb.Value(strings.ReplaceAll(string(value), `["named-uuid","`+bare+`"]`, `["uuid","`+string(id)+`"]`))
+			}
+		}
+		out[column] = value
+	}
+	return out, nil
+}
+
+// check finds what must not be planned.
+func (s *Rows) check() error {
+	for _, c := range s.Changes {
+		if c.Before == nil && c.After == nil {
+			return fmt.Errorf("%s %s: neither a row before nor one after", c.Table, c.UUID)
+		}
+		for _, row := range []Row{c.Before, c.After} {
+			for _, name := range slices.Sorted(maps.Keys(row)) {
+				v, err := row.value(name)
+				if row[name] == nil {
+					v, err = "", nil
+				}
+				if err != nil {
+					return err
+				}
+				if key := secretIn(name, v); key != "" {
+					return Refuse("change it with the classic commands",
+						"%s %.8s holds a secret in %s, which ovnctl neither shows nor keeps", c.Table, c.UUID, key)
+				}
+			}
+		}
+	}
+	return nil
+}
+
+func (s *Rows) lasts() bool { return true }
+
+func (s *Rows) on() []string {
+	var all []string
+	for _, c := range s.Changes {
+		all = append(all, strings.Join([]string{s.DB, s.Zone, c.Table, string(c.UUID)}, " "))
+	}
+	return all
+}
+
+// look reads all rows in one transaction.
+func (s *Rows) look(ctx context.Context, t *Target) (stage, string, error) {
+	rows, guards, err := s.read(ctx, t)
+	if err != nil {
+		return moved, "", err
+	}
+	before, after := true, true
+	why := ""
+	for i, c := range s.Changes {
+		if d := c.is(c.Before, rows[i]); d != "" {
+			before = false
+			why = fmt.Sprintf("%s %.8s: %s", c.Table, c.UUID, d)
+		}
+		if c.is(c.After, rows[i]) != "" {
+			after = false
+		}
+	}
+	switch {
+	case after:
+		return done, "", nil
+	case !before:
+		return moved, why, nil
+	}
+	for i, g := range s.Guards {
+		c := Change{Table: g.Table, UUID: g.UUID}
+		want := g.Columns
+		if want == nil {
+			want = Row{}
+		}
+		if d := c.is(want, guards[i]); d != "" {
+			return moved, fmt.Sprintf("%s %.8s: %s", g.Table, g.UUID, d), nil
+		}
+	}
+	return untouched, "", nil
+}
+
+// is says how the rows of c's UUID differ from what a side of c says.
+func (c Change) is(want Row, rows []ovsdb.Raw) string {
+	switch {
+	case want == nil && len(rows) == 0:
+		return ""
+	case want == nil:
+		return "there is such a row"
+	case len(rows) == 0:
+		return "the row is gone"
+	}
+	d := ""
+	for _, row := range rows {
+		if d = want.difference(row); d == "" {
+			return ""
+		}
+	}
+	return d
+}
+
+func (s *Rows) read(ctx context.Context, t *Target) (rows, guards [][]ovsdb.Raw, err error) {
+	r, err := t.reader(s.DB, s.Zone)
+	if err != nil {
+		return nil, nil, err
+	}
+	db, ok := r.(rawReader)
+	if !ok {
+		return nil, nil, fmt.Errorf("%s at %s is no server", s.DB, r.Origin())
+	}
+	var lookups []ovsdb.Lookup
+	for _, c := range s.Changes {
+		l := ovsdb.Lookup{Table: c.Table, Columns: columns(c.Before, c.After), Where: row(c.UUID)}
+		if c.Before == nil && !s.Chosen { // its UUID is the server's choice
+			l.Where = nil
+			for name := range c.After {
+				l.Where = append(l.Where, ovsdb.Where(name, "==", c.After[name]))
+			}
+		}
+		lookups = append(lookups, l)
+	}
+	for _, g := range s.Guards {
+		lookups = append(lookups, ovsdb.Lookup{Table: g.Table, Columns: columns(g.Columns), Where: row(g.UUID)})
+	}
+	all, err := db.Raw(ctx, lookups...)
+	if err != nil {
+		return nil, nil, err
+	}
+	return all[:len(s.Changes)], all[len(s.Changes):], nil
+}
+
+// A rawReader reads rows as they are.
+type rawReader interface {
+	Raw(ctx context.Context, lookups ...ovsdb.Lookup) ([][]ovsdb.Raw, error)
+}
+
+func row(id ovsdb.UUID) []ovsdb.Condition { return []ovsdb.Condition{ovsdb.Where("_uuid", "==", id)} }
+
+func (s *Rows) do(ctx context.Context, t *Target) error {
+	changes := s.Changes
+	if !s.Chosen {
+		var err error
+		if changes, err = renamed(changes, func(c Change) bool { return c.Before == nil }); err != nil {
+			return err
+		}
+	}
+	var ops []ovsdb.Operation
+	for _, g := range s.Guards {
+		ops = append(ops, holds(g.Table, g.UUID, g.Columns)...)
+	}
+	for _, c := range changes {
+		ops = append(ops, c.operations(c.Before, c.After)...)
+	}
+	return s.transact(ctx, t, ops, done)
+}
+
+func (s *Rows) undo(ctx context.Context, t *Target) error {
+	db, err := t.database(s.DB, s.Zone)
+	if err != nil {
+		return err
+	}
+	changes := slices.Clone(s.Changes)
+	chosen := true
+	for i, c := range changes {
+		switch {
+		case c.After == nil:
+			if chosen, err = chooses(ctx, db, c.Table); err != nil {
+				return err
+			}
+		case c.Before == nil && !s.Chosen: // which row was it?
+			rows, _, err := s.read(ctx, t)
+			if err != nil {
+				return err
+			}
+			if len(rows[i]) != 1 {
+				return fmt.Errorf("%s: %d rows are as the one that was inserted", c.Table, len(rows[i]))
+			}
+			changes[i].UUID = rows[i][0].UUID()
+		}
+	}
+	if !chosen {
+		if changes, err = renamed(changes, func(c Change) bool { return c.After == nil }); err != nil {
+			return err
+		}
+	}
+	slices.Reverse(changes)
+	var ops []ovsdb.Operation
+	for _, c := range changes {
+		ops = append(ops, c.operations(c.After, c.Before)...)
+	}
+	return s.transact(ctx, t, ops, untouched)
+}
+
+// renamed are the changes with some rows under names in place of their UUIDs, for
+// servers that choose the UUID of a new row themselves.
+func renamed(changes []Change, which func(Change) bool) ([]Change, error) {
+	names := map[ovsdb.UUID]string{}
+	for i, c := range changes {
+		if which(c) {
+			names[c.UUID] = fmt.Sprintf("row%d", i)
+		}
+	}
+	rename := func(r Row) (Row, error) {
+		if r == nil {
+			return nil, nil
+		}
+		out := Row{}
+		for column := range r {
+			if r[column] == nil {
+				out[column] = nil
+				continue
+			}
+			v, err := r.value(column)
+			if err != nil {
+				return nil, err
+			}
+			for id, name := range names {
+				v = ovsdb.Value(strings.ReplaceAll(string(v), `["uuid","`+string(id)+`"]`, `["named-uuid","`+name+`"]`))
+			}
+			out[column] = v
+		}
+		return out, nil
+	}
+	out := slices.Clone(changes)
+	for i, c := range out {
+		var err error
+		if !which(c) && c.Before != nil && c.After != nil {
+			if out[i].After, err = rename(c.After); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		if !which(c) {
+			continue
+		}
+		out[i].UUID = ovsdb.Named(names[c.UUID])
+		if out[i].Before, err = rename(c.Before); err != nil {
+			return nil, err
+		}
+		if out[i].After, err = rename(c.After); err != nil {
+			return nil, err
+		}
+		out[i].In = slices.Clone(c.In)
+		for j, ref := range c.In {
+			if name, ok := names[ref.UUID]; ok {
+				out[i].In[j].UUID = ovsdb.Named(name)
+			}
+		}
+	}
+	return out, nil
+}
+
+// transact sends the operations once, and after a lost reply looks at what came of them.
+func (s *Rows) transact(ctx context.Context, t *Target, ops []ovsdb.Operation, want stage) error {
+	db, err := t.database(s.DB, s.Zone)
+	if err != nil {
+		return err
+	}
+	ops = append([]ovsdb.Operation{ovsdb.Comment("ovnctl: " + s.What)}, ops...)
+	_, err = db.Transact(ctx, ops...)
+	if !errors.Is(err, ovsdb.ErrUnknownOutcome) {
+		return err
+	}
+	lost := err
+	var at stage
+	within, cancel := context.WithTimeout(context.WithoutCancel(ctx), lostReply)
+	defer cancel()
+	err = wait(within, 100*time.Millisecond, func() (bool, error) {
+		at, _, err = s.look(within, t)
+		return at == want && err == nil, nil
+	})
+	if err != nil {
+		return fmt.Errorf("%w; the rows were read back and are %s", lost, at)
+	}
+	return nil
+}
+
+// lostReply is how long the rows are looked at after a reply was lost: a server
+// may still be at it.
+const lostReply = 3 * time.Second
+
+// operations make one row of from into one of to, if it is so.
+func (c Change) operations(from, to Row) []ovsdb.Operation {
+	switch {
+	case from == nil:
+		ops := []ovsdb.Operation{}
+		id := c.UUID
+		ops = append(ops, ovsdb.Insert(c.Table, id, to))
+		for _, ref := range c.In {
+			if validUUID(ref.UUID) {
+				ops = append(ops, holds(ref.Table, ref.UUID, nil)...)
+				ops = append(ops, ovsdb.Mutate(ref.Table, []ovsdb.Mutation{{Column: ref.Column, Mutator: "insert", Value: ovsdb.Set[ovsdb.UUID]{id}}}, row(ref.UUID)...))
+			}
+		}
+		return ops
+	case to == nil:
+		ops := holds(c.Table, c.UUID, from)
+		for _, ref := range c.In {
+			ops = append(ops, ovsdb.Mutate(ref.Table, []ovsdb.Mutation{{Column: ref.Column, Mutator: "delete", Value: ovsdb.Set[ovsdb.UUID]{c.UUID}}}, row(ref.UUID)...))
+		}
+		return append(ops, ovsdb.Delete(c.Table, row(c.UUID)...))
+	}
+	ops := holds(c.Table, c.UUID, from)
+	whole := map[string]any{}
+	var keys []ovsdb.Mutation
+	set := Row{} // keys that were not there: an insertion leaves one that is there now, so it is looked at afterwards
+	for _, name := range slices.Sorted(maps.Keys(to)) {
+		column, key, one := strings.Cut(name, ":")
+		if !one {
+			whole[name] = to[name]
+			continue
+		}
+		if old := from[name]; old != nil {
+			keys = append(keys, ovsdb.Mutation{Column: column, Mutator: "delete", Value: pair(key, old)})
+		}
+		if to[name] != nil {
+			keys = append(keys, ovsdb.Mutation{Column: column, Mutator: "insert", Value: pair(key, to[name])})
+			set[name] = to[name]
+		}
+	}
+	if len(whole) > 0 {
+		ops = append(ops, ovsdb.Update(c.Table, whole, row(c.UUID)...))
+	}
+	if len(keys) > 0 {
+		ops = append(ops, ovsdb.Mutate(c.Table, keys, row(c.UUID)...))
+		ops = append(ops, holds(c.Table, c.UUID, set)...)
+	}
+	return ops
+}
+
+// holds makes a transaction fail unless the row is there with these columns. A
+// key that is not there cannot be asked for: who inserts it looks afterwards.
+func holds(table string, id ovsdb.UUID, columns Row) []ovsdb.Operation {
+	there := map[string]any{"_uuid": id}
+	ops := []ovsdb.Operation{ovsdb.Wait(table, []string{"_uuid"}, []map[string]any{there}, row(id)...)}
+	whole, names := map[string]any{}, []string{}
+	for _, name := range slices.Sorted(maps.Keys(columns)) {
+		column, key, one := strings.Cut(name, ":")
+		switch {
+		case !one:
+			whole[name] = columns[name]
+			names = append(names, name)
+		case columns[name] != nil:
+			where := append(row(id), ovsdb.Where(column, "includes", pair(key, columns[name])))
+			ops = append(ops, ovsdb.Wait(table, []string{"_uuid"}, []map[string]any{there}, where...))
+		}
+	}
+	if len(names) > 0 {
+		ops = append(ops, ovsdb.Wait(table, names, []map[string]any{whole}, row(id)...))
+	}
+	return ops
+}
+
+// pair is a map of one key, in OVSDB's notation.
+func pair(key string, v any) ovsdb.Value {
+	value, err := ovsdb.NewValue(v)
+	if err != nil {
+		return ovsdb.Value(`["map",[]]`)
+	}
+	quoted, _ := json.Marshal(key)
+	return ovsdb.Value(`["map",[[` + string(quoted) + `,` + string(value) + `]]]`)
+}
+
+func validUUID(id ovsdb.UUID) bool { return len(id) == 36 }
+
+// newUUID is a random one, RFC 9562 version 4.
+func newUUID() ovsdb.UUID {
+	var b [16]byte
+	_, _ = rand.Read(b[:])
+	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
+	return ovsdb.UUID(fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:]))
+}

@@ -1,0 +1,134 @@
+package fixes
+
+import (
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/ovnctl/ovnctl/pkg/ovsdb"
+)
+
+// Diff is each row that changes: a line of its name, then its columns.
+func (s Rows) Diff() []string {
+	var lines []string
+	for _, c := range s.Changes {
+		name := c.Table
+		if validUUID(c.UUID) {
+			name += " " + string(c.UUID)
+		}
+		switch {
+		case c.Before == nil:
+			lines = append(lines, "+ "+name)
+			lines = append(lines, c.After.lines("+   ")...)
+		case c.After == nil:
+			lines = append(lines, "- "+name)
+			lines = append(lines, c.Before.lines("-   ")...)
+		default:
+			lines = append(lines, "  "+name)
+			for _, column := range slices.Sorted(maps.Keys(c.After)) {
+				lines = append(lines, Row{column: c.Before[column]}.lines("-   ")...)
+				lines = append(lines, Row{column: c.After[column]}.lines("+   ")...)
+			}
+		}
+	}
+	return lines
+}
+
+// lines are the columns that hold something.
+func (r Row) lines(prefix string) []string {
+	var lines []string
+	for _, name := range slices.Sorted(maps.Keys(r)) {
+		if r[name] == nil {
+			continue
+		}
+		v, err := r.value(name)
+		if err != nil {
+			continue
+		}
+		if text := shown(name, v); text != "[]" && text != "{}" && text != `""` {
+			lines = append(lines, prefix+name+": "+text)
+		}
+	}
+	return lines
+}
+
+const hidden = "<hidden>"
+
+var secretWord = regexp.MustCompile(`(?i)token|password|secret|psk|key-data`)
+
+// secretIn is the column, or the key in it, that holds a secret; empty: none does.
+func secretIn(name string, v ovsdb.Value) string {
+	if secretWord.MatchString(name) {
+		return name
+	}
+	if !strings.HasPrefix(string(v), `["map"`) {
+		return ""
+	}
+	for _, key := range v.Keys() {
+		if secretWord.MatchString(key) {
+			return name + ":" + key
+		}
+	}
+	return ""
+}
+
+// shown is a value for people, without secrets.
+func shown(name string, v ovsdb.Value) string {
+	if key := secretIn(name, v); key != "" {
+		return hidden
+	}
+	return v.String()
+}
+
+// secretLine finds a setting of a text file whose name says that it is a secret.
+var secretLine = regexp.MustCompile(`(?im)^[^#\n]*(?:token|password|secret|psk|key-data)[\w.-]*"?\s*[=:]\s*\S.*$|-----BEGIN [A-Z ]*PRIVATE KEY-----`)
+
+// lineDiff is the lines that differ between two texts, with up to three around them.
+func lineDiff(before, after []byte) []string {
+	a, b := textLines(before), textLines(after)
+	head := 0
+	for head < len(a) && head < len(b) && a[head] == b[head] {
+		head++
+	}
+	tail := 0
+	for tail < len(a)-head && tail < len(b)-head && a[len(a)-1-tail] == b[len(b)-1-tail] {
+		tail++
+	}
+	var lines []string
+	for _, l := range a[max(0, head-3):head] {
+		lines = append(lines, "  "+l)
+	}
+	for _, l := range a[head : len(a)-tail] {
+		lines = append(lines, "- "+l)
+	}
+	for _, l := range b[head : len(b)-tail] {
+		lines = append(lines, "+ "+l)
+	}
+	for _, l := range a[len(a)-tail : len(a)-tail+min(3, tail)] {
+		lines = append(lines, "  "+l)
+	}
+	for i, l := range lines {
+		if secretLine.MatchString(l[2:]) {
+			lines[i] = l[:2] + hidden
+		}
+	}
+	return lines
+}
+
+// textLines are the lines of a text; of a last one that does not end it says so.
+func textLines(text []byte) []string {
+	if len(text) == 0 {
+		return nil
+	}
+	lines := strings.SplitAfter(string(text), "\n")
+	if lines[len(lines)-1] == "" {
+		lines = lines[:len(lines)-1]
+	} else {
+		lines[len(lines)-1] += " \\ no newline at the end"
+	}
+	for i := range lines {
+		lines[i] = strings.TrimSuffix(lines[i], "\n")
+	}
+	return lines
+}

@@ -1,0 +1,90 @@
+package fixes
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/ovnctl/ovnctl/pkg/evidence"
+	"github.com/ovnctl/ovnctl/pkg/node"
+	"github.com/ovnctl/ovnctl/pkg/ovsdb"
+)
+
+// A Target is what steps act on: this host, and the databases of the deployment.
+type Target struct {
+	// Host is the local host; nil where ovnctl reads databases alone.
+	Host *evidence.Host
+	// Root is the host's root directory as this process sees it; empty: /.
+	Root string
+
+	zones   []*evidence.Zone
+	process string // what tells the temporary files of this run apart
+}
+
+// On is the target of plans that were made from d. The local host's root
+// directory is at root.
+func On(d *evidence.Deployment, root string) *Target {
+	return &Target{Host: d.Local(), Root: root, zones: d.Zones}
+}
+
+// A database can be read and written.
+type database interface {
+	ovsdb.Reader
+	Transact(ctx context.Context, ops ...ovsdb.Operation) ([]ovsdb.Result, error)
+}
+
+// database is the one that a step names.
+func (t *Target) database(name, zone string) (database, error) {
+	r, err := t.reader(name, zone)
+	if err != nil {
+		return nil, err
+	}
+	db, ok := r.(database)
+	if !ok {
+		return nil, fmt.Errorf("%s at %s can be read only", name, r.Origin())
+	}
+	return db, nil
+}
+
+func (t *Target) reader(name, zone string) (ovsdb.Reader, error) {
+	if name == "Open_vSwitch" {
+		if t.Host == nil {
+			return nil, errors.New("the Open_vSwitch database of this host is not among what was read")
+		}
+		return t.Host.OVSDB()
+	}
+	for _, z := range t.zones {
+		if z.Name != zone {
+			continue
+		}
+		if name == "OVN_Northbound" {
+			return z.NB()
+		}
+		return z.SB()
+	}
+	return nil, fmt.Errorf("%s of zone %q is not among what was read", name, zone)
+}
+
+// node is the local host itself.
+func (t *Target) node() (node.Host, error) {
+	if t.Host == nil {
+		return nil, errors.New("this host is not among what was read")
+	}
+	return t.Host.Node(), nil
+}
+
+// wait calls holds until it is true or the context ends.
+func wait(ctx context.Context, pause time.Duration, holds func() (bool, error)) error {
+	for {
+		ok, err := holds()
+		if ok || err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(pause):
+		}
+	}
+}

@@ -1,0 +1,389 @@
+package fixes
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// A Watchdog takes a run back, or its undo, unless it is confirmed in time, whatever becomes of
+// the run's process, of the login that it belongs to and of the connection. It
+// lives in the host's PID namespace and outside the login's control group: as a
+// transient unit of systemd, or as a process that leaves both.
+type Watchdog struct {
+	Program string   // ovnctl itself
+	Args    []string // with which it watches the run whose number is put behind them
+}
+
+// watchStage tells a watchdog which part of its start it is to do.
+const watchStage = "OVNCTL_WATCH_STAGE"
+
+// A post is where a watchdog says that it is there, or why not.
+type post struct {
+	PID   int    `json:"pid"`
+	Since string `json:"since"`
+	Error string `json:"error,omitempty"`
+}
+
+func (j *Journal) post(id int) string { return filepath.Join(j.dir, fmt.Sprintf("%05d.watch", id)) }
+
+// Arm starts the watchdog of a run, which is on its post when Arm returns. The
+// error says why none is possible here.
+func (j *Journal) Arm(ctx context.Context, t *Target, w Watchdog, id int) error {
+	if err := Watchable(t); err != nil {
+		return err
+	}
+	if err := j.reserve(id); err != nil {
+		return err
+	}
+	args := append(slices.Clone(w.Args), strconv.Itoa(id))
+	var start *exec.Cmd
+	if t.transient() {
+		words := []string{"--quiet", "--collect", "--unit", fmt.Sprintf("ovnctl-watchdog-%d-%d", id, os.Getpid()), "--setenv=" + watchStage + "=watch"}
+		for _, e := range environment() {
+			words = append(words, "--setenv="+e)
+		}
+		start = exec.CommandContext(ctx, "systemd-run", append(append(words, "--", w.Program), args...)...)
+	} else {
+		start = exec.Command(w.Program, args...)
+		start.Env = append(environment(), watchStage+"=leave")
+		start.Dir = "/"
+		start.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	}
+	if out, err := start.CombinedOutput(); err != nil {
+		return fmt.Errorf("start it: %w: %s", err, strings.TrimSpace(string(out)))
+	}
+	var p post
+	within, cancel := context.WithTimeout(ctx, 20*time.Second)
+	defer cancel()
+	err := wait(within, 20*time.Millisecond, func() (bool, error) {
+		text, err := os.ReadFile(j.post(id))
+		return err == nil && json.Unmarshal(text, &p) == nil && p != post{}, nil
+	})
+	switch {
+	case err != nil:
+		return fmt.Errorf("it did not report: %w", err)
+	case p.Error != "":
+		return errors.New(p.Error)
+	case startTime(p.PID) != p.Since:
+		return errors.New("it has ended already")
+	}
+	return nil
+}
+
+// environment is what a watchdog needs to know.
+func environment() []string {
+	return slices.DeleteFunc(os.Environ(), func(e string) bool {
+		return !strings.HasPrefix(e, "OVS_") && !strings.HasPrefix(e, "OVN_") && !strings.HasPrefix(e, "PATH=")
+	})
+}
+
+// watched says whether the watchdog of a run is on its post.
+func (j *Journal) watched(id int) bool {
+	var p post
+	text, err := os.ReadFile(j.post(id))
+	return err == nil && json.Unmarshal(text, &p) == nil && p.Error == "" && startTime(p.PID) == p.Since
+}
+
+// The numbers of the namespaces that the kernel starts with.
+const (
+	firstPIDNamespace    = "pid:[4026531836]"
+	firstCgroupNamespace = "cgroup:[4026531835]"
+)
+
+// Watchable says why no watchdog is possible on this host; nil: one is.
+func Watchable(t *Target) error {
+	ours, err := os.Readlink("/proc/self/ns/pid")
+	if err != nil {
+		return err
+	}
+	theirs, err := os.Readlink(filepath.Join("/", t.Root, "proc/1/ns/pid"))
+	if err != nil { // the root has no /proc of its own
+		theirs = firstPIDNamespace
+		if t.Root == "" {
+			theirs = ours
+		}
+	}
+	if ours != theirs && ours != firstPIDNamespace {
+		return errors.New("ovnctl runs in a PID namespace of its own, and a watchdog would end with it: run it on the host, or in a pod with hostPID")
+	}
+	return nil
+}
+
+// transient says whether systemd is there to start a unit in our namespaces.
+func (t *Target) transient() bool {
+	if t.Root != "" && t.Root != "/" || !t.systemd() {
+		return false
+	}
+	for _, ns := range []string{"net", "mnt", "pid"} {
+		ours, err := os.Readlink("/proc/self/ns/" + ns)
+		theirs, err2 := os.Readlink("/proc/1/ns/" + ns)
+		if err != nil || err2 != nil || ours != theirs {
+			return false
+		}
+	}
+	_, err := exec.LookPath("systemd-run")
+	return err == nil
+}
+
+// Watch is the watchdog's life. Open gives what the run acts on; it is asked
+// before the watchdog is on its post, while the network is still whole.
+func (j *Journal) Watch(ctx context.Context, id int, open func(context.Context) (*Target, error)) error {
+	if os.Getenv(watchStage) == "leave" {
+		return j.leave(id)
+	}
+	p := post{PID: os.Getpid(), Since: startTime(os.Getpid())}
+	t, err := open(ctx)
+	if err != nil {
+		p.Error = err.Error()
+	}
+	if err := errors.Join(err, j.report(id, p)); err != nil {
+		return err
+	}
+	defer func() { _ = os.Remove(j.post(id)) }()
+	start := time.Now()
+	for {
+		r, err := j.run(id)
+		if err != nil {
+			return err
+		}
+		if !r.armed() {
+			return nil
+		}
+		p := r.process()
+		limit := start.Add(p.within() + grace)
+		if s := r.State(); s == Verified || s == TakenBack {
+			if at, err := time.Parse(time.RFC3339Nano, r.When()); err == nil {
+				limit = at.Add(p.within() + time.Second)
+			}
+		}
+		alive := p.alive()
+		if !alive || time.Now().After(limit) {
+			why := "the run was cut off"
+			if alive {
+				why = "it was not confirmed in time"
+				_ = syscall.Kill(p.PID, syscall.SIGKILL)
+			}
+			if done, err := j.rescue(ctx, id, t, why); done || err != nil {
+				return err
+			}
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+}
+
+// grace is what a run may take for its steps and the check, beside the time to confirm.
+const grace = 30 * time.Second
+
+// rescue takes the run back, or puts it in place again if it was being undone, if
+// nobody else has meanwhile.
+func (j *Journal) rescue(ctx context.Context, id int, t *Target, why string) (bool, error) {
+	if err := j.Lock(ctx); err != nil {
+		return false, nil // another run is at it
+	}
+	defer j.Unlock()
+	r, err := j.run(id)
+	if err != nil || !r.armed() {
+		return true, err
+	}
+	t.process = strconv.Itoa(id)
+	e := &engine{Journal: j, t: t, run: r}
+	if r.undoer() != nil {
+		err = e.redo(ctx, why)
+	} else {
+		err = e.revert(ctx, why)
+	}
+	return !errors.Is(err, errNow), nil
+}
+
+// postSize is what a post takes, whatever it says.
+const postSize = 512
+
+// reserve makes an empty post. On a full disk it is Arm that learns so, and not
+// a watchdog that cannot tell anybody.
+func (j *Journal) reserve(id int) error {
+	if err := ignoreMissing(os.Remove(j.post(id))); err != nil {
+		return err
+	}
+	text := append([]byte("{}"), bytes.Repeat([]byte(" "), postSize-2)...)
+	if err := os.WriteFile(j.post(id), text, 0o600); err != nil {
+		return errors.Join(err, os.Remove(j.post(id)))
+	}
+	return nil
+}
+
+// report fills the post that Arm has made.
+func (j *Journal) report(id int, p post) error {
+	p.Error = p.Error[:min(len(p.Error), postSize/2)]
+	text, err := json.Marshal(p)
+	if err != nil {
+		return err
+	}
+	f, err := os.OpenFile(j.post(id), os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteAt(append(text, bytes.Repeat([]byte(" "), max(0, postSize-len(text)))...), 0)
+	return errors.Join(err, f.Close())
+}
+
+// leave moves the process out of the login's control groups, and starts the
+// watchdog as an orphan in a session of its own.
+func (j *Journal) leave(id int) error {
+	err := leaveCgroups()
+	if err == nil {
+		exe, exeErr := os.Executable()
+		if exeErr != nil {
+			return exeErr
+		}
+		next := exec.Command(exe, os.Args[1:]...)
+		next.Dir = "/"
+		next.Env = append(os.Environ(), watchStage+"=watch")
+		next.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+		if err = next.Start(); err == nil {
+			return nil
+		}
+	}
+	return j.report(id, post{Error: err.Error()})
+}
+
+// leaveCgroups moves this process to the root of every hierarchy that it is not in yet.
+func leaveCgroups() error {
+	mounts, err := cgroupMounts()
+	if err != nil {
+		return err
+	}
+	inside, err := cgroupsOf("self")
+	if err != nil {
+		return err
+	}
+	for hierarchy, at := range inside {
+		if outermost(at) {
+			continue
+		}
+		failed := errors.New("it is not mounted")
+		for _, m := range mounts[hierarchy] {
+			if failed = os.WriteFile(filepath.Join(m, "cgroup.procs"), []byte(strconv.Itoa(os.Getpid())+"\n"), 0); failed == nil {
+				break
+			}
+		}
+		if failed != nil {
+			failed = leaveUnmounted(hierarchy)
+		}
+		if now, err := cgroupsOf("self"); err != nil || !outermost(now[hierarchy]) {
+			if hierarchy == "" {
+				hierarchy = "unified"
+			}
+			return fmt.Errorf("a watchdog cannot leave the control group %s of hierarchy %s, and would end with it: %w", at, hierarchy, errors.Join(err, failed))
+		}
+	}
+	return nil
+}
+
+// leaveUnmounted mounts a hierarchy where nobody else sees it, and leaves through
+// that: a namespace of mounts need not have them all.
+func leaveUnmounted(hierarchy string) error {
+	left := make(chan error)
+	go func() {
+		runtime.LockOSThread() // for good: the thread ends with its namespace
+		left <- func() error {
+			if err := syscall.Unshare(syscall.CLONE_NEWNS); err != nil {
+				return err
+			}
+			if err := syscall.Mount("", "/", "", syscall.MS_REC|syscall.MS_PRIVATE, ""); err != nil {
+				return err
+			}
+			const place = "/sys/fs" // a directory that is always there; it is hidden from this thread alone
+			kind, option := "cgroup2", ""
+			if hierarchy != "" {
+				kind, option = "cgroup", hierarchy
+			}
+			if err := syscall.Mount(kind, place, kind, 0, option); err != nil {
+				return fmt.Errorf("mount it: %w", err)
+			}
+			return os.WriteFile(place+"/cgroup.procs", []byte(strconv.Itoa(os.Getpid())+"\n"), 0)
+		}()
+	}()
+	return <-left
+}
+
+// outermost says whether a control group is that of the whole host. In a
+// namespace of control groups / is where the namespace begins.
+func outermost(group string) bool {
+	if ns, err := os.Readlink("/proc/self/ns/cgroup"); err == nil && ns != firstCgroupNamespace {
+		return strings.HasPrefix(group, "/..")
+	}
+	return group == "/"
+}
+
+// cgroupsOf are the control groups of a process by hierarchy: the controllers of
+// version 1 as the kernel names them, empty for version 2.
+func cgroupsOf(pid string) (map[string]string, error) {
+	text, err := os.ReadFile("/proc/" + pid + "/cgroup")
+	if err != nil {
+		return nil, err
+	}
+	all := map[string]string{}
+	for line := range strings.Lines(string(text)) {
+		parts := strings.SplitN(strings.TrimSuffix(line, "\n"), ":", 3)
+		if len(parts) == 3 {
+			all[parts[1]] = parts[2]
+		}
+	}
+	return all, nil
+}
+
+// cgroupMounts are where each hierarchy is mounted, the outermost first.
+func cgroupMounts() (map[string][]string, error) {
+	text, err := os.ReadFile("/proc/self/mountinfo")
+	if err != nil {
+		return nil, err
+	}
+	found := map[string][]string{}
+	roots := map[string]string{}
+	for line := range strings.Lines(string(text)) {
+		left, right, ok := strings.Cut(line, " - ")
+		mount, source := strings.Fields(left), strings.Fields(right)
+		if !ok || len(mount) < 5 || len(source) < 3 {
+			continue
+		}
+		roots[mount[4]] = mount[3]
+		switch source[0] {
+		case "cgroup2":
+			found[""] = append(found[""], mount[4])
+		case "cgroup":
+			var controllers []string
+			for option := range strings.SplitSeq(source[2], ",") {
+				if option != "rw" && option != "ro" {
+					controllers = append(controllers, option)
+				}
+			}
+			name := strings.Join(controllers, ",")
+			found[name] = append(found[name], mount[4])
+		}
+	}
+	for _, places := range found {
+		slices.SortStableFunc(places, func(a, b string) int { // "/../.." is above "/", and "/" above "/user.slice"
+			return rank(roots[a]) - rank(roots[b])
+		})
+	}
+	return found, nil
+}
+
+func rank(root string) int {
+	if n := strings.Count(root, "/.."); n > 0 {
+		return -n
+	}
+	return len(root)
+}
