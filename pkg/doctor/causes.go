@@ -1,0 +1,105 @@
+package doctor
+
+import "slices"
+
+// explain puts each finding that another one explains under that one. What
+// explains what is in Check.Causes; that two findings have to do with each other
+// is in their objects.
+func explain(found []Finding) []Finding {
+	parent := make([]int, len(found))
+	for i := range found {
+		parent[i] = -1
+	}
+	for i := range found {
+		if !found[i].Result.Fault() {
+			continue
+		}
+		best, closeness := -1, 0
+		for _, cause := range causesOf(found[i].Check) {
+			for j := range found {
+				if found[j].Check != cause || !found[j].Result.Fault() || above(parent, j, i) {
+					continue
+				}
+				if c := related(&found[i], &found[j]); c > closeness {
+					best, closeness = j, c
+				}
+			}
+		}
+		parent[i] = best
+	}
+	return assemble(found, parent)
+}
+
+// above says that i is j or stands above it, so that j may not come above i.
+func above(parent []int, j, i int) bool {
+	for ; j >= 0; j = parent[j] {
+		if j == i {
+			return true
+		}
+	}
+	return false
+}
+
+// assemble is the findings without a parent, with the others below them.
+func assemble(found []Finding, parent []int) []Finding {
+	var under func(int) []Finding
+	under = func(of int) []Finding {
+		out := []Finding{}
+		for i, f := range found {
+			if parent[i] == of {
+				f.Also, f.Evidence = append([]Object{}, f.Also...), append([]Evidence{}, f.Evidence...) // never null
+				f.Consequences = under(i)
+				out = append(out, f)
+			}
+		}
+		return out
+	}
+	return under(-1)
+}
+
+func causesOf(check string) []string {
+	for _, c := range Checks {
+		if c.Name == check {
+			return c.Causes
+		}
+	}
+	return nil
+}
+
+// related says how close a finding is to one that may explain it: 0 is not at
+// all, an object in common is closest, then a node in common, then a cause that is
+// the whole deployment's.
+func related(f, cause *Finding) int {
+	for _, o := range f.objects() {
+		if o.Kind != "node" && slices.Contains(cause.objects(), o) {
+			return 3
+		}
+	}
+	mine, theirs := f.nodes(), cause.nodes()
+	if len(theirs) == 0 {
+		return 1
+	}
+	for _, n := range mine {
+		if slices.Contains(theirs, n) {
+			return 2
+		}
+	}
+	return 0
+}
+
+// objects are all that a finding is about.
+func (f *Finding) objects() []Object { return append([]Object{f.Object}, f.Also...) }
+
+// nodes are the nodes that a finding concerns.
+func (f *Finding) nodes() []string {
+	var out []string
+	for _, o := range f.objects() {
+		switch {
+		case o.Kind == "node":
+			out = append(out, o.Name)
+		case o.Node != "":
+			out = append(out, o.Node)
+		}
+	}
+	return out
+}

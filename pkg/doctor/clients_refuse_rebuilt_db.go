@@ -1,0 +1,86 @@
+package doctor
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/ovnctl/ovnctl/pkg/evidence"
+	"github.com/ovnctl/ovnctl/pkg/repairs"
+)
+
+var clientsRefuseRebuiltDB = &Check{
+	Name:     "clients-refuse-rebuilt-db",
+	Category: "sb",
+	Doc: `A daemon refuses a database that was rebuilt
+
+Clients of a cluster remember how far they have read, and refuse servers that are
+behind that. After a restore all are.`,
+	Run: func(p *Pass) {
+		for _, h := range p.Hosts {
+			for _, c := range []struct{ daemon, database, ask string }{
+				{"ovn-controller", "OVN_Southbound", "connection-status"},
+				{"ovn-northd", "OVN_Southbound", "sb-connection-status"},
+				{"ovn-northd", "OVN_Northbound", "nb-connection-status"},
+			} {
+				refusesRebuilt(p, h, c.daemon, c.database, c.ask)
+			}
+		}
+	},
+}
+
+func refusesRebuilt(p *Pass, h *evidence.Host, daemon, database, ask string) {
+	d, err := h.Daemon(daemon)
+	if err != nil || d.Liveness != evidence.Answers {
+		return // whether it should run is said elsewhere
+	}
+	state, err := h.Control(daemon, ask)
+	if err != nil || strings.TrimSpace(state) == "connected" {
+		return
+	}
+	object := Object{Kind: "daemon", Name: daemon, Node: h.Name}
+	lines, err := h.LogLines(daemon)
+	if err != nil {
+		p.Unknown(object, fmt.Errorf("%s is not connected to %s, why is in its log: %w", daemon, database, err))
+		return
+	}
+	stale := recent(lines, p.Now().Add(-time.Hour), func(l evidence.LogLine) bool {
+		return strings.Contains(l.Text, "clustered database server has stale data") && logOf(l.Text, database)
+	})
+	if len(stale) == 0 {
+		return
+	}
+	last := stale[len(stale)-1]
+	p.Report(Finding{
+		Object: object,
+		Also:   []Object{{Kind: "node", Name: h.Name}, {Kind: "database", Name: database}},
+		Title:  fmt.Sprintf("%s on %s refuses every server of %s: they have less than it has read before", daemon, h.Name, database),
+		Evidence: []Evidence{
+			{Source: ask + " of " + daemon + " on " + h.Name, Says: strings.TrimSpace(state)},
+			{Source: "log " + daemon, Says: last.Raw},
+		},
+		Cause:  database + " was built anew or restored from a copy while the daemon ran",
+		Effect: rebuiltEffect(daemon),
+		Fix:    repairs.ResetClusterState.With(daemon, database),
+	})
+}
+
+func rebuiltEffect(daemon string) string {
+	if daemon == "ovn-northd" {
+		return "no change of the Northbound reaches the nodes"
+	}
+	return "the node goes on with old flows: no new pod, policy or route comes into effect there"
+}
+
+// logOf says whether a client's log line, which begins with the server's address,
+// is about a database; an address that does not tell may be any.
+func logOf(text, database string) bool {
+	address, _, _ := strings.Cut(text, ": ")
+	other := map[string][]string{"OVN_Northbound": {"ovnsb_db.sock", ":6642"}, "OVN_Southbound": {"ovnnb_db.sock", ":6641"}}
+	for _, mark := range other[database] {
+		if strings.HasSuffix(address, mark) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,88 @@
+package doctor
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/ovnctl/ovnctl/pkg/evidence"
+	"github.com/ovnctl/ovnctl/pkg/repairs"
+)
+
+var controllerNorthdVersionMismatch = &Check{
+	Name:     "controller-northd-version-mismatch",
+	Category: "ovn-controller",
+	Doc: `ovn-controller stands still because ovn-northd is of another version
+
+With external_ids:ovn-match-northd-version=true ovn-controller processes nothing until both have the same
+internal version. That is meant for the minutes of an upgrade.`,
+	Causes: []string{},
+	Run: func(p *Pass) {
+		p.chassis(func(c *chassis) {
+			value, key := c.sw.Setting("ovn-match-northd-version", c.name)
+			if value != "true" {
+				return
+			}
+			s, err := c.southbound()
+			if err != nil {
+				p.Unknown(nodeObject(c.Host.Name), err)
+				return
+			}
+			if len(s.Globals) == 0 {
+				return
+			}
+			theirs := s.Globals[0].Options["northd_internal_version"]
+			d, err := c.Daemon("ovn-controller")
+			if err != nil {
+				p.Unknown(nodeObject(c.Host.Name), err)
+				return
+			}
+			if theirs == "" || d.Liveness != evidence.Answers {
+				return
+			}
+			release, _, _ := strings.Cut(theirs, "-")
+			logged := mismatchLogged(c.Host, theirs)
+			if release == d.Version && logged == "" {
+				return
+			}
+			f := Finding{
+				Object: daemonObject(c.Host, "ovn-controller"),
+				Also:   []Object{nodeObject(c.Host.Name)},
+				Title:  fmt.Sprintf("ovn-controller of %s stands still: it is %s, and ovn-northd is %s", c.Host.Name, d.Version, theirs),
+				Evidence: []Evidence{
+					{Source: "Open_vSwitch external_ids:" + key, Says: value},
+					{Source: "Southbound SB_Global options:northd_internal_version", Says: theirs},
+					{Source: "ovn-controller version", Says: d.Version},
+				},
+				Cause:  "an upgrade has not come to its end: one of the two is still of the release before",
+				Effect: "nothing that is changed comes into force on the node",
+				Next:   "finish the upgrade",
+				Fix:    repairs.IgnoreNorthdVersion.With(),
+			}
+			if c.name != "" {
+				f.Also = append(f.Also, Object{Kind: "chassis", Name: c.name})
+			}
+			if logged != "" {
+				f.Evidence = append(f.Evidence, Evidence{Source: "log ovn-controller", Says: logged})
+			}
+			p.Report(f)
+		})
+	},
+}
+
+// mismatchLogged is the last line of the log that says so of this version of northd.
+func mismatchLogged(h *evidence.Host, theirs string) string {
+	log, err := h.Log("ovn-controller")
+	if err != nil {
+		return ""
+	}
+	found := ""
+	for line := range strings.Lines(log) {
+		switch {
+		case strings.Contains(line, "mismatch with northd version - "+theirs):
+			found = strings.TrimSpace(line)
+		case strings.Contains(line, "version - ") && strings.Contains(line, "mismatch with northd version"):
+			found = ""
+		}
+	}
+	return found
+}

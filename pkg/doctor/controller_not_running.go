@@ -1,0 +1,74 @@
+package doctor
+
+import (
+	"fmt"
+
+	"github.com/ovnctl/ovnctl/pkg/evidence"
+	"github.com/ovnctl/ovnctl/pkg/repairs"
+)
+
+var controllerNotRunning = &Check{
+	Name:     "controller-not-running",
+	Category: "ovn-controller",
+	Doc: `ovn-controller does not run
+
+The flows that are in the integration bridge go on, and its chassis and ports stay in the
+Southbound; nothing new is applied on the node.`,
+	Causes: []string{"conf-db-lost-or-corrupt"},
+	Run:    func(p *Pass) { p.persistent(lookForController) },
+}
+
+func lookForController(p *Pass) {
+	p.silent("ovn-controller", func(h *evidence.Host, d evidence.Daemon, meant []string) {
+		if d.Liveness == evidence.Refused {
+			if ps := processesOf(h, "ovn-controller"); len(d.Sockets) == 0 && len(ps) > 0 {
+				p.Unknown(daemonObject(h, "ovn-controller"), fmt.Errorf("process %d is an ovn-controller, but has no control socket in %s: name its run directory by OVN_RUNDIR", ps[0].PID, h.Dirs().OVNRun))
+				return
+			}
+		}
+		f := Finding{
+			Object:   daemonObject(h, "ovn-controller"),
+			Also:     []Object{nodeObject(h.Name)},
+			Title:    fmt.Sprintf("ovn-controller of %s does not run", h.Name),
+			Evidence: silence(h, "ovn-controller", d, meant),
+			Cause:    "it ended, or was ended, and nothing started it again",
+			Effect:   "no change reaches the node: new pods get no network, moved ports and policies stay as they were; ARP, DHCP and DNS that it answers go unanswered",
+			Fix:      repairs.StartController.With(),
+		}
+		if d.Liveness == evidence.Hung {
+			f.Title = fmt.Sprintf("ovn-controller of %s does not answer", h.Name)
+			f.lasting = true
+			f.Cause = "it hangs, or is stopped"
+		}
+		if c := inContainer(h, "ovn-controller"); c != nil {
+			f.Fix, f.Next = nil, fmt.Sprintf("restart its container (process %d, %s)", c.PID, c.Cgroup)
+		}
+		f.Evidence = append(f.Evidence, behind(h)...)
+		if name, _, err := h.ChassisName(); err == nil && name != "" {
+			f.Also = append(f.Also, Object{Kind: "chassis", Name: name})
+		}
+		p.Report(f)
+	})
+}
+
+// behind is how far a node's chassis is behind the Southbound, where that is known.
+func behind(h *evidence.Host) []Evidence {
+	z := h.Zone()
+	if z == nil {
+		return nil
+	}
+	s, err := z.Southbound()
+	name, _, nameErr := h.ChassisName()
+	if err != nil || nameErr != nil || name == "" || len(s.Globals) == 0 {
+		return nil
+	}
+	if s.ChassisNamed(name) == nil {
+		return []Evidence{{Source: "Southbound Chassis", Says: "has no row " + name + " any more"}}
+	}
+	for _, c := range s.ChassisPrivate {
+		if c.Name == name && c.NBCfg < s.Globals[0].NBCfg {
+			return []Evidence{{Source: "Southbound Chassis_Private " + name, Says: fmt.Sprintf("nb_cfg=%d, SB_Global has %d", c.NBCfg, s.Globals[0].NBCfg)}}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,205 @@
+package doctor
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ovnctl/ovnctl/pkg/evidence"
+	"github.com/ovnctl/ovnctl/pkg/fixes"
+	"github.com/ovnctl/ovnctl/pkg/nb"
+	"github.com/ovnctl/ovnctl/pkg/repairs"
+	"github.com/ovnctl/ovnctl/pkg/sb"
+)
+
+var dgpChassisNotBound = &Check{
+	Name:     "dgp-chassis-not-bound",
+	Category: "gateway",
+	Doc: `A distributed gateway port has no chassis that can hold it
+
+Of the chassis that may hold the port one must exist, run, and be on the physical
+network behind it. Names that no chassis has are taken without a word.`,
+	Causes: []string{
+		"controller-not-running", "controller-not-caught-up", "missing-external-ids", "system-id-cloned", "duplicate-chassis-stale",
+		"northd-not-active", "sb-rbac-denied", "tls-cert-expired-or-wrong-ca", "db-not-listening-tcp", "vswitchd-not-running",
+		"localnet-no-bridge-mapping", "bfd-down-or-flapping",
+	},
+	Run: func(p *Pass) { p.persistent(gatewayPorts) }, // a port that was just made, or is moving, is taken within a moment
+}
+
+func gatewayPorts(p *Pass) {
+	for _, z := range p.Zones {
+		north, err := z.Northbound()
+		if err != nil {
+			p.Unknown(Object{Kind: "database", Name: "OVN_Northbound"}, err)
+			continue
+		}
+		south, err := z.Southbound()
+		if err != nil {
+			p.Unknown(Object{Kind: "database", Name: "OVN_Southbound"}, err)
+			continue
+		}
+		bindings := redirects(south)
+		schedulable := gatewaysByOption(south)
+		for _, g := range repairs.GatewayPorts(north, south) {
+			if !enabled(g.Port.Enabled) || !enabled(g.Router.Enabled) {
+				continue
+			}
+			gatewayPort(p, south, &g, bindings["cr-"+g.Port.Name], schedulable)
+		}
+		unnamedGatewayPorts(p, north)
+	}
+}
+
+func enabled(set []bool) bool { return len(set) == 0 || set[0] }
+
+// redirects are the bindings of gateway ports.
+func redirects(south *evidence.Southbound) map[string]*sb.PortBinding {
+	out := map[string]*sb.PortBinding{}
+	for i := range south.PortBindings {
+		if b := &south.PortBindings[i]; b.Type == "chassisredirect" {
+			out[b.LogicalPort] = b
+		}
+	}
+	return out
+}
+
+// gatewaysByOption are the chassis that offer themselves to Neutron as gateways.
+func gatewaysByOption(south *evidence.Southbound) map[string]bool {
+	out := map[string]bool{}
+	for _, c := range south.Chassis {
+		for _, options := range []string{c.OtherConfig["ovn-cms-options"], c.ExternalIDs["ovn-cms-options"]} {
+			if slices.Contains(strings.Split(options, ","), "enable-chassis-as-gw") {
+				out[c.Name] = true
+			}
+		}
+	}
+	return out
+}
+
+func gatewayPort(p *Pass, south *evidence.Southbound, g *repairs.GatewayPort, b *sb.PortBinding, schedulable map[string]bool) {
+	f := Finding{
+		Object: Object{Kind: "port", Name: g.Port.Name},
+		Also:   []Object{{Kind: "router", Name: g.Router.Name}},
+		Effect: "what router " + g.Router.Name + " leads through this port, and what comes from there, is lost",
+	}
+	var gone, there []string
+	var seen []Evidence
+	for _, c := range g.Candidates {
+		if c.Chassis == nil {
+			gone = append(gone, c.Name)
+			seen = append(seen, Evidence{Source: c.Source(), Says: c.Text() + ": no such chassis"})
+			f.Also = append(f.Also, Object{Kind: "chassis", Name: c.Name})
+			continue
+		}
+		there = append(there, c.Chassis.Hostname)
+		f.Also = append(f.Also, Object{Kind: "node", Name: c.Chassis.Hostname})
+	}
+	unbound := b != nil && len(b.Chassis) == 0
+	if unbound {
+		seen = append(seen, Evidence{Source: fmt.Sprintf("Southbound Port_Binding %.8s %s", b.UUID, b.LogicalPort), Says: "chassis=[]"})
+	}
+	f.Evidence = seen
+	switch {
+	case len(gone) > 0:
+		f.Title = fmt.Sprintf("port %s may be held by %s, which does not exist", g.Port.Name, strings.Join(gone, ", "))
+		f.Cause = "the chassis has left, or its name was written wrongly: it is the system-id, not the hostname"
+		if len(there) > 0 && !unbound {
+			f.Result = Warning
+			f.Effect = "fewer chassis can take the port over than it seems"
+		}
+		proposeGateway(&f, south, g)
+	case unbound:
+		f.Title = fmt.Sprintf("port %s is held by no chassis, though %s may", g.Port.Name, strings.Join(there, ", "))
+		f.Cause = "ovn-controller there does not run, cannot write, or sees none of the others alive"
+		f.Next = "on " + there[0] + ": ovnctl doctor"
+	default:
+		lacksNetwork(p, g, b, schedulable)
+		return
+	}
+	p.Report(f)
+}
+
+// proposeGateway says what to do about a chassis that does not exist.
+func proposeGateway(f *Finding, south *evidence.Southbound, g *repairs.GatewayPort) {
+	switch c := g.Proposal(south); {
+	case g.Neutron:
+		f.Next = "Neutron schedules this port, and does not know rows that others write: openstack network agent list --agent-type ovn-controller-gateway; a router is scheduled anew when its external gateway is set anew"
+	case c != nil:
+		f.Evidence = append(f.Evidence, Evidence{Source: fmt.Sprintf("Southbound Chassis %.8s", c.UUID), Says: fmt.Sprintf("hostname=%s name=%s", c.Hostname, c.Name)})
+		f.Fix = repairs.GatewayChassisOf.With(g.Port.Name)
+	default:
+		f.Next = fixes.Command("choose one of `ovn-sbctl list Chassis`, then: ovnctl fix %s %s CHASSIS", repairs.GatewayChassisOf.Name, g.Port.Name)
+	}
+}
+
+// lacksNetwork says which of the chassis that may hold the port could not carry its traffic.
+func lacksNetwork(p *Pass, g *repairs.GatewayPort, b *sb.PortBinding, schedulable map[string]bool) {
+	for _, c := range g.Candidates {
+		if evidence.Elsewhere(c.Chassis) {
+			continue
+		}
+		f := Finding{
+			Result: Warning,
+			Object: Object{Kind: "port", Name: g.Port.Name},
+			Also:   []Object{{Kind: "node", Name: c.Chassis.Hostname}, {Kind: "chassis", Name: c.Name}, {Kind: "router", Name: g.Router.Name}},
+			Cause:  "the chassis was chosen, or changed, without it",
+			Effect: "when the port moves there, its traffic to the outside is lost",
+		}
+		held := b != nil && b.Chassis.Has(c.Chassis.UUID)
+		mappings := Evidence{Source: fmt.Sprintf("Southbound Chassis %.8s %s", c.Chassis.UUID, c.Chassis.Hostname), Says: "ovn-bridge-mappings=" + c.Chassis.OtherConfig["ovn-bridge-mappings"]}
+		for _, network := range g.Networks {
+			if repairs.Maps(c.Chassis, network) {
+				continue
+			}
+			f.Title = fmt.Sprintf("%s may hold port %s, but has no bridge for network %s", c.Chassis.Hostname, g.Port.Name, network)
+			f.Evidence = []Evidence{{Source: c.Source(), Says: c.Text()}, mappings}
+			f.Next = fmt.Sprintf("on %s: ovs-vsctl set Open_vSwitch . external_ids:ovn-bridge-mappings=%s:BRIDGE (with those that are there), or take it from those that may hold the port", c.Chassis.Hostname, network)
+			if held {
+				f.Result = Error
+				f.Effect = "what goes through the port to the outside is lost: it is there now"
+			}
+			p.Report(f)
+		}
+		if g.Neutron && len(schedulable) > 0 && !schedulable[c.Name] {
+			f.Result = Warning
+			f.Title = fmt.Sprintf("%s may hold port %s, but does not offer itself as a gateway", c.Chassis.Hostname, g.Port.Name)
+			f.Evidence = []Evidence{{Source: c.Source(), Says: c.Text()}, {Source: fmt.Sprintf("Southbound Chassis %.8s %s", c.Chassis.UUID, c.Chassis.Hostname), Says: "ovn-cms-options lacks enable-chassis-as-gw"}}
+			f.Effect = "Neutron takes the port away from it when it schedules anew"
+			f.Next = "on " + c.Chassis.Hostname + ": ovs-vsctl set Open_vSwitch . external_ids:ovn-cms-options=enable-chassis-as-gw, if it is to be one"
+			p.Report(f)
+		}
+	}
+}
+
+// unnamedGatewayPorts are rows of Neutron's naming that Neutron has not written.
+func unnamedGatewayPorts(p *Pass, north *evidence.Northbound) {
+	lrps := map[string]bool{}
+	byRow := map[string]*nb.LogicalRouterPort{}
+	for i := range north.RouterPorts {
+		lrp := &north.RouterPorts[i]
+		if strings.HasPrefix(lrp.Name, "lrp-") {
+			lrps[lrp.Name] = true
+			for _, u := range lrp.GatewayChassis {
+				byRow[string(u)] = lrp
+			}
+		}
+	}
+	neutron := slices.ContainsFunc(north.Routers, func(r nb.LogicalRouter) bool { return repairs.NeutronOwns(r.Name, r.ExternalIDs) })
+	for _, g := range north.GatewayChassis {
+		lrp := byRow[string(g.UUID)]
+		if !neutron || lrp == nil || !lrps[lrp.Name] || g.Name != lrp.Name+"-"+g.ChassisName {
+			continue
+		}
+		p.Report(Finding{
+			Result:   Warning,
+			Object:   Object{Kind: "port", Name: lrp.Name},
+			Also:     []Object{{Kind: "chassis", Name: g.ChassisName}},
+			Title:    fmt.Sprintf("the chassis %s of port %s was set by hand", g.ChassisName, lrp.Name),
+			Evidence: []Evidence{{Source: fmt.Sprintf("Northbound Gateway_Chassis %.8s", g.UUID), Says: "name=" + g.Name + " (Neutron writes " + lrp.Name + "_" + g.ChassisName + ")"}},
+			Cause:    "ovn-nbctl lrp-set-gateway-chassis was used on a port that Neutron schedules",
+			Effect:   "Neutron does not know the row: it neither removes nor moves it",
+			Next:     fixes.Command("ovn-nbctl lrp-del-gateway-chassis %s %s, once Neutron has scheduled the port", lrp.Name, g.ChassisName),
+		})
+	}
+}

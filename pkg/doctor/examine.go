@@ -1,0 +1,122 @@
+package doctor
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/ovnctl/ovnctl/pkg/evidence"
+)
+
+// A Report is what all checks that ran have found.
+type Report struct {
+	Findings []Finding `json:"findings"` // the worst first; then in the order of the checks
+	Passed   []string  `json:"passed"`   // checks that found nothing, and could tell
+}
+
+// Examine runs checks side by side on one look. As each ends, done is told, one
+// at a time; it may be nil.
+func Examine(d *evidence.Deployment, checks []*Check, done func(*Check, []Finding)) Report {
+	begin(d, checks)
+	passes := make([]*Pass, len(checks))
+	var wg sync.WaitGroup
+	var telling sync.Mutex
+	for i, c := range checks {
+		passes[i] = &Pass{Deployment: d, check: c}
+		wg.Go(func() {
+			passes[i].run()
+			if done != nil {
+				telling.Lock()
+				defer telling.Unlock()
+				done(c, passes[i].findings)
+			}
+		})
+	}
+	wg.Wait()
+	r := Report{Findings: []Finding{}, Passed: []string{}}
+	var found []Finding
+	for i, p := range passes {
+		if len(p.findings) == 0 {
+			r.Passed = append(r.Passed, checks[i].Name)
+		}
+		found = append(found, p.findings...)
+	}
+	r.Findings = append(r.Findings, explain(found)...)
+	slices.SortStableFunc(r.Findings, func(a, b Finding) int { return cmp.Compare(a.worst().weight(), b.worst().weight()) })
+	return r
+}
+
+// headStart is for how long all checks wait for what was begun before them. On a host that is well it takes some
+// milliseconds, if nothing else is read meanwhile; on another one they have other things to read.
+const headStart = 20 * time.Millisecond
+
+// begin has what takes longest read first.
+func begin(d *evidence.Deployment, checks []*Check) {
+	local := d.Local()
+	if local == nil {
+		return
+	}
+	var wg sync.WaitGroup
+	for _, c := range checks {
+		if c.Begin != nil {
+			wg.Go(func() { c.Begin(local) })
+		}
+	}
+	begun := make(chan struct{})
+	go func() { wg.Wait(); close(begun) }()
+	select {
+	case <-begun:
+	case <-time.After(headStart):
+	}
+}
+
+// run is the check on what was read. What was read is anybody's: a check that
+// stumbles over it is one check that could not tell.
+func (p *Pass) run() {
+	defer func() {
+		if r := recover(); r != nil {
+			p.findings = nil
+			p.Unknown(Object{}, fmt.Errorf("the check itself failed: %v", r))
+		}
+	}()
+	p.check.Run(p)
+	if p.plain && len(p.findings) == 0 {
+		p.Skip(evidence.ErrNoOVN.Error())
+	}
+	if p.without && len(p.findings) == 0 && !slices.ContainsFunc(p.Hosts, func(h *evidence.Host) bool { return !h.Central() }) {
+		p.Skip("no Open vSwitch here: this host runs OVN's databases alone")
+	}
+}
+
+// weight orders results, the worst first.
+func (r Result) weight() int { return slices.Index([]Result{Error, Warning, Unknown, Skipped, OK}, r) }
+
+// AtLeast says that a result is as bad as another, or worse.
+func (r Result) AtLeast(other Result) bool { return r.weight() <= other.weight() }
+
+// Fault says that something is wrong, not only unknown.
+func (r Result) Fault() bool { return r == Error || r == Warning }
+
+// worst is the worst result of a finding and its consequences.
+func (f *Finding) worst() Result {
+	worst := f.Result
+	for i := range f.Consequences {
+		if w := f.Consequences[i].worst(); !worst.AtLeast(w) {
+			worst = w
+		}
+	}
+	return worst
+}
+
+// Worst is the worst result of a report, OK if nothing was found.
+func (r *Report) Worst() Result {
+	worst := OK
+	for i := range r.Findings {
+		if w := r.Findings[i].worst(); !worst.AtLeast(w) {
+			worst = w
+		}
+	}
+	return worst
+}

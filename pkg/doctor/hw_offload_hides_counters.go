@@ -1,0 +1,43 @@
+package doctor
+
+import (
+	"fmt"
+)
+
+var hwOffloadHidesCounters = &Check{
+	Name:     "hw-offload-hides-counters",
+	Category: "ovs",
+	Doc: `Packets that the hardware forwards are in no counter and no capture
+
+A note, and no fault: with other_config:hw-offload=true tcpdump on a port sees only
+the first packets of a flow, and counters of ports may stand still.`,
+	Run: func(p *Pass) {
+		any := false
+		for _, h := range p.Hosts {
+			s, err := h.Switch()
+			if err != nil {
+				p.Unknown(nodeObject(h.Name), err)
+				continue
+			}
+			for _, o := range s.OpenvSwitch {
+				if o.OtherConfig["hw-offload"] != "true" {
+					continue
+				}
+				any = true
+				p.Report(Finding{
+					Result: OK,
+					Object: nodeObject(h.Name),
+					Title:  fmt.Sprintf("%s lets its hardware forward packets: tcpdump and the counters of its ports miss them", h.Name),
+					Evidence: []Evidence{
+						{Source: "Open_vSwitch", Says: "other_config:hw-offload=true"},
+					},
+					Effect: "a counter that stands still proves nothing here",
+					Next:   "ovs-appctl dpctl/dump-flows type=offloaded shows the flows with their counters",
+				})
+			}
+		}
+		if !any && len(p.findings) == 0 {
+			p.Skip("no host has hw-offload on")
+		}
+	},
+}

@@ -1,0 +1,302 @@
+package doctor
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/ovnctl/ovnctl/pkg/evidence"
+	"github.com/ovnctl/ovnctl/pkg/nb"
+	"github.com/ovnctl/ovnctl/pkg/sb"
+)
+
+var icTransitBroken = &Check{
+	Name:     "ic-transit-broken",
+	Category: "interconnect",
+	Doc: `Zones do not reach each other
+
+Zones are joined by transit switches: each zone has one of the same name and
+tunnel key, the ports of the others on it, and their gateways as remote chassis.`,
+	Causes: []string{"db-not-listening-tcp", "raft-no-quorum", "northd-not-active"},
+	Run: func(p *Pass) {
+		keys := map[string]transitKey{}
+		transits := 0
+		for _, z := range p.Zones {
+			transits += transitSwitches(p, z, keys)
+		}
+		shared := false
+		for _, h := range p.Hosts {
+			shared = interconnected(p, h) || shared
+		}
+		if transits == 0 && !shared {
+			p.Skip("no transit switch: the deployment is one zone, or zones are not joined")
+		}
+	},
+}
+
+// A transitKey is the tunnel key that a zone has for a transit switch.
+type transitKey struct {
+	zone string
+	key  int
+}
+
+// zoneWords is a zone in words.
+func zoneWords(name string) string {
+	if name == "" {
+		return "this zone"
+	}
+	return "zone " + name
+}
+
+// transitSwitches looks at the transit switches of a zone, and counts them.
+func transitSwitches(p *Pass, z *evidence.Zone, keys map[string]transitKey) int {
+	north, err := z.Northbound()
+	if err != nil {
+		return 0
+	}
+	var transits []nb.LogicalSwitch
+	for _, s := range north.Switches {
+		if s.OtherConfig["interconn-ts"] != "" {
+			transits = append(transits, s)
+		}
+	}
+	if len(transits) == 0 {
+		return 0
+	}
+	south, err := z.Southbound()
+	if err != nil {
+		p.Unknown(Object{Kind: "zone", Name: z.Name}, fmt.Errorf("the transit switches of %s: %w", zoneWords(z.Name), err))
+		return len(transits)
+	}
+	for _, s := range transits {
+		transitTunnelKey(p, z, s, south, keys)
+	}
+	remotePorts(p, z, north, transits, south)
+	return len(transits)
+}
+
+// transitTunnelKey compares the key of a transit switch with what it should be and
+// with that of the other zones.
+func transitTunnelKey(p *Pass, z *evidence.Zone, s nb.LogicalSwitch, south *evidence.Southbound, keys map[string]transitKey) {
+	at := slices.IndexFunc(south.Datapaths, func(d sb.DatapathBinding) bool {
+		return d.ExternalIDs["logical-switch"] == string(s.UUID) || d.NBUUID.Has(s.UUID)
+	})
+	if at < 0 {
+		return // northd has not come to it: another check's finding
+	}
+	key, ts := south.Datapaths[at].TunnelKey, s.OtherConfig["interconn-ts"]
+	f := Finding{
+		Object: Object{Kind: "switch", Name: s.Name},
+		Also:   []Object{{Kind: "zone", Name: z.Name}},
+		Evidence: []Evidence{
+			{Source: "Southbound Datapath_Binding of " + s.Name + " in " + zoneWords(z.Name), Says: fmt.Sprintf("tunnel_key=%d", key)},
+		},
+		Effect: "packets from other zones arrive at no switch, or at another one, and are dropped",
+	}
+	if wanted := s.OtherConfig["requested-tnl-key"]; wanted != "" && wanted != strconv.Itoa(key) {
+		f.Title = fmt.Sprintf("transit switch %s has tunnel key %d in %s, where %s is asked for", s.Name, key, zoneWords(z.Name), wanted)
+		f.Evidence = append(f.Evidence, Evidence{Source: "Northbound Logical_Switch " + s.Name, Says: "other_config:requested-tnl-key=" + wanted})
+		f.Cause = "the key is another datapath's in this zone, or ovn-northd has not come to it"
+		f.Next = "ovn-sbctl find Datapath_Binding tunnel_key=" + wanted
+		p.Report(f)
+		return
+	}
+	other, known := keys[ts]
+	if known && other.key != key {
+		f.Title = fmt.Sprintf("transit switch %s has tunnel key %d in %s and %d in %s", ts, key, zoneWords(z.Name), other.key, zoneWords(other.zone))
+		f.Cause = "one of the zones was built anew, or its ovn-ic does not run"
+		f.Next = "give both the key that the interconnection has: ovn-nbctl set Logical_Switch " + s.Name + " other_config:requested-tnl-key=KEY"
+		p.Report(f)
+	}
+	if !known {
+		keys[ts] = transitKey{z.Name, key}
+	}
+}
+
+// remotePorts looks whether the ports of other zones have a chassis here.
+func remotePorts(p *Pass, z *evidence.Zone, north *evidence.Northbound, transits []nb.LogicalSwitch, south *evidence.Southbound) {
+	on := map[string]string{} // port: transit switch
+	bindings := map[string]*sb.PortBinding{}
+	for i, b := range south.PortBindings {
+		if b.Type == "remote" {
+			bindings[b.LogicalPort] = &south.PortBindings[i]
+		}
+	}
+	for _, s := range transits {
+		for _, id := range s.Ports {
+			on[string(id)] = s.Name
+		}
+	}
+	for _, port := range north.SwitchPorts {
+		ts := on[string(port.UUID)]
+		if ts == "" || port.Type != "remote" {
+			continue
+		}
+		b := bindings[port.Name]
+		if b == nil || len(b.Chassis) > 0 {
+			continue // without a binding northd has not come to it
+		}
+		f := Finding{
+			Object:   Object{Kind: "port", Name: port.Name},
+			Also:     []Object{{Kind: "switch", Name: ts}, {Kind: "zone", Name: z.Name}},
+			Title:    fmt.Sprintf("port %s of another zone on transit switch %s has no chassis in %s", port.Name, ts, zoneWords(z.Name)),
+			Evidence: []Evidence{{Source: fmt.Sprintf("Southbound Port_Binding %.8s", b.UUID), Says: "type=remote chassis=[]"}},
+			Cause:    "the other zone's router port has no gateway chassis, or its gateway has gone",
+			Effect:   "nothing of this zone reaches that one",
+			Next:     "look at the other zone: has its router port on the transit switch a gateway chassis (ovn-nbctl lrp-get-gateway-chassis), and does its ovn-ic run?",
+		}
+		if wanted := port.Options["requested-chassis"]; wanted != "" {
+			f.Evidence = append(f.Evidence, Evidence{Source: "Northbound Logical_Switch_Port " + port.Name, Says: "options:requested-chassis=" + wanted})
+			if south.ChassisNamed(wanted) == nil {
+				f.Cause = fmt.Sprintf("there is no remote chassis %s in the Southbound of %s", wanted, zoneWords(z.Name))
+				f.Next = "ovn-sbctl find Chassis other_config:is-remote=true; whoever joins the zones (ovn-ic, ovnkube-cluster-manager) makes that row"
+			}
+		}
+		p.Report(f)
+	}
+}
+
+// interconnected looks at ovn-ic of a host and at what it is to bring into the zone;
+// false: the host has nothing to do with it.
+func interconnected(p *Pass, h *evidence.Host) bool {
+	meant, err := h.Meant("ovn-ic")
+	if err != nil || len(meant) == 0 {
+		return false
+	}
+	f := Finding{
+		Object: Object{Kind: "daemon", Name: "ovn-ic", Node: h.Name},
+		Also:   []Object{{Kind: "node", Name: h.Name}},
+		Effect: "what changes in other zones does not come here, nor what changes here there",
+	}
+	d, err := h.Daemon("ovn-ic")
+	switch {
+	case err != nil:
+		return true
+	case d.Liveness != evidence.Answers:
+		f.Title = fmt.Sprintf("ovn-ic on %s %s", h.Name, d.Liveness)
+		f.Evidence = []Evidence{{Source: "control socket of ovn-ic", Says: string(d.Liveness)}, {Source: "meant to run", Says: strings.Join(meant, ", ")}}
+		f.Cause = "it was stopped, or ended on an error: see its log"
+		f.Next = "systemctl start ovn-ic (or ovn-ctl start_ic, with the options that it had)"
+		p.Report(f)
+		return true
+	}
+	idleIC(p, h, f)
+	ic, err := h.Interconnect()
+	if err != nil {
+		if !errors.Is(err, evidence.ErrNoInterconnect) {
+			p.Unknown(f.Object, fmt.Errorf("the databases of the interconnection: %w", err))
+		}
+		return true
+	}
+	for _, z := range p.Zones {
+		missingFromZone(p, h, z, ic)
+	}
+	return true
+}
+
+// idleIC looks whether an ovn-ic that runs does its work.
+func idleIC(p *Pass, h *evidence.Host, f Finding) {
+	status, err := h.Control("ovn-ic", "status")
+	if err == nil && strings.Contains(status, "paused") {
+		f.Title = fmt.Sprintf("ovn-ic on %s is paused", h.Name)
+		f.Evidence = []Evidence{{Source: "status of ovn-ic on " + h.Name, Says: strings.TrimSpace(status)}}
+		f.Cause = "somebody paused it and did not resume it"
+		f.Next = "ovn-appctl -t ovn-ic resume"
+		p.Report(f)
+		return
+	}
+	for _, c := range []struct{ command, database string }{
+		{"ic-nb-connection-status", "OVN_IC_Northbound"}, {"ic-sb-connection-status", "OVN_IC_Southbound"},
+		{"nb-connection-status", "OVN_Northbound"}, {"sb-connection-status", "OVN_Southbound"},
+	} {
+		says, err := h.Control("ovn-ic", c.command)
+		if err != nil || strings.TrimSpace(says) == "connected" {
+			continue // releases before 22.03 do not have the command
+		}
+		f.Title = fmt.Sprintf("ovn-ic on %s is not connected to %s", h.Name, c.database)
+		f.Also = append(f.Also, database(c.database))
+		f.Evidence = []Evidence{{Source: c.command + " of ovn-ic on " + h.Name, Says: strings.TrimSpace(says)}}
+		f.Cause = "the server does not run, cannot be reached, or its address on the command line is wrong"
+		f.Next = "start the server of " + c.database + ", or mend the address in the options of ovn-ic"
+		p.Report(f)
+		return
+	}
+}
+
+// missingFromZone looks whether a zone has what the interconnection knows.
+func missingFromZone(p *Pass, h *evidence.Host, z *evidence.Zone, ic *evidence.Interconnect) {
+	north, err := z.Northbound()
+	if err != nil || len(north.Globals) != 1 {
+		return
+	}
+	object := Object{Kind: "zone", Name: z.Name}
+	also := []Object{{Kind: "node", Name: h.Name}}
+	name := north.Globals[0].Name
+	if name == "" {
+		p.Report(Finding{
+			Object: object, Also: also,
+			Title:    "the zone has no name, so ovn-ic does nothing for it",
+			Evidence: []Evidence{{Source: "Northbound NB_Global", Says: `name=""`}},
+			Cause:    "the name was never set, or was removed",
+			Effect:   "the zone is not joined to the others",
+			Next:     "ovn-nbctl set NB_Global . name=NAME, the same as before: ovn-ic-sbctl list Availability_Zone",
+		})
+		return
+	}
+	south, err := z.Southbound()
+	if err != nil {
+		return
+	}
+	zones := map[string]string{}
+	for _, az := range ic.Zones {
+		zones[string(az.UUID)] = az.Name
+	}
+	for _, g := range ic.Gateways {
+		of := zones[string(g.Zone.Get())]
+		if of == name || south.ChassisNamed(g.Name) != nil {
+			continue
+		}
+		p.Report(Finding{
+			Object: Object{Kind: "chassis", Name: g.Name}, Also: append(also, object),
+			Title:    fmt.Sprintf("gateway %s (%s) of %s is no chassis of %s", g.Name, g.Hostname, zoneWords(of), zoneWords(name)),
+			Evidence: []Evidence{{Source: "OVN_IC_Southbound Gateway " + g.Name, Says: "availability_zone=" + of}, {Source: "Southbound Chassis", Says: "no row of that name"}},
+			Cause:    "ovn-ic does not keep the zone up to date, or the row was deleted",
+			Effect:   "no tunnel leads to that gateway",
+			Next:     "ovn-appctl -t ovn-ic status; its log",
+		})
+	}
+	for _, ts := range ic.Switches {
+		missingSwitch(p, north, name, ts, ic, also)
+	}
+}
+
+// missingSwitch compares a transit switch with the zone's copy of it.
+func missingSwitch(p *Pass, north *evidence.Northbound, zone string, ts evidence.TransitSwitch, ic *evidence.Interconnect, also []Object) {
+	at := slices.IndexFunc(north.Switches, func(s nb.LogicalSwitch) bool { return s.OtherConfig["interconn-ts"] == ts.Name })
+	f := Finding{
+		Object: Object{Kind: "switch", Name: ts.Name}, Also: append(also, Object{Kind: "zone", Name: zone}),
+		Cause:  "ovn-ic does not keep the zone up to date, or the row was changed by hand",
+		Effect: "this zone does not reach the others over it",
+		Next:   "ovn-appctl -t ovn-ic status; its log",
+	}
+	if at < 0 {
+		f.Title = fmt.Sprintf("transit switch %s is not in %s", ts.Name, zoneWords(zone))
+		f.Evidence = []Evidence{{Source: "OVN_IC_Northbound Transit_Switch " + ts.Name, Says: "is there"}, {Source: "Northbound Logical_Switch", Says: "none with other_config:interconn-ts=" + ts.Name}}
+		p.Report(f)
+		return
+	}
+	for _, d := range ic.Datapaths {
+		has := north.Switches[at].OtherConfig["requested-tnl-key"]
+		if d.TransitSwitch != ts.Name || has == strconv.Itoa(d.TunnelKey) {
+			continue
+		}
+		f.Title = fmt.Sprintf("transit switch %s asks for tunnel key %s in %s, and all zones use %d", ts.Name, has, zoneWords(zone), d.TunnelKey)
+		f.Evidence = []Evidence{
+			{Source: "OVN_IC_Southbound Datapath_Binding of " + ts.Name, Says: fmt.Sprintf("tunnel_key=%d", d.TunnelKey)},
+			{Source: "Northbound Logical_Switch " + north.Switches[at].Name, Says: "other_config:requested-tnl-key=" + has},
+		}
+		p.Report(f)
+	}
+}

@@ -1,0 +1,69 @@
+package doctor
+
+import (
+	"fmt"
+
+	"github.com/ovnctl/ovnctl/pkg/evidence"
+	"github.com/ovnctl/ovnctl/pkg/repairs"
+)
+
+var ifaceIDWithoutBinding = &Check{
+	Name:     "iface-id-without-binding",
+	Category: "ovs",
+	Doc: `A local interface names a logical port that does not exist
+
+An interface of the integration bridge carries an iface-id of which the Southbound
+has no Port_Binding. Nothing logs it, and nobody forwards its packets.`,
+	Causes: []string{"northd-not-active", "kube-ovn-join-gap", "pod-veth-vanished", "missing-external-ids", "controller-not-running"},
+	Run: func(p *Pass) {
+		p.persistent(func(p *Pass) { p.chassis(func(c *chassis) { withoutBinding(p, c) }) })
+	},
+}
+
+func withoutBinding(p *Pass, c *chassis) {
+	var named []evidence.Plug
+	for _, plug := range c.sw.Plugs() {
+		if plug.Bridge.Name == c.bridge && plug.ExternalIDs["iface-id"] != "" && plug.OFNumber() > 0 {
+			named = append(named, plug)
+		}
+	}
+	if len(named) == 0 || !p.switchLives(c.Host) {
+		return
+	}
+	south, err := c.southbound()
+	if err != nil {
+		p.Unknown(nodeObject(c.Name), err)
+		return
+	}
+	bound := bindings(south)
+	for _, plug := range named {
+		id := plug.ExternalIDs["iface-id"]
+		if bound[id] != nil {
+			continue
+		}
+		f := Finding{
+			Object: interfaceObject(c.Host, plug),
+			Also:   []Object{{Kind: "port", Name: id}},
+			Title:  fmt.Sprintf("interface %s is for logical port %s, which does not exist", plug.Name, id),
+			Evidence: []Evidence{
+				{Source: fmt.Sprintf("Interface %s of %s", plug.Name, c.Name), Says: "external_ids " + ids(plug.ExternalIDs, "iface-id", "iface-id-ver", "ovn-installed")},
+				{Source: "Southbound Port_Binding", Says: "there is no row with logical_port=" + id},
+			},
+			Cause:  "the logical port was deleted and its interface left behind, or the iface-id is misspelt",
+			Effect: "whoever is behind the interface has no network",
+		}
+		owner := repairs.PortTenant(p.Deployment, c.Host, plug)
+		switch {
+		case owner.Northbound:
+			f.Cause = "the Northbound has the port, but ovn-northd has not carried it over to the Southbound"
+			f.Evidence = append(f.Evidence, Evidence{Source: "Northbound Logical_Switch_Port", Says: "there is a row with name=" + id})
+			f.Next = "ovn-nbctl --wait=sb --timeout=30 sync"
+		case owner.Gone:
+			f.Evidence = append(f.Evidence, Evidence{Source: "its owner", Says: owner.Why})
+			f.Fix = repairs.RemovePort.With(plug.Name)
+		default:
+			f.Next = owner.Why
+		}
+		p.Report(f)
+	}
+}

@@ -1,0 +1,52 @@
+package doctor
+
+import (
+	"fmt"
+
+	"github.com/ovnctl/ovnctl/pkg/evidence"
+	"github.com/ovnctl/ovnctl/pkg/fixes"
+	"github.com/ovnctl/ovnctl/pkg/repairs"
+)
+
+var ipOnEnslavedNIC = &Check{
+	Name:     "ip-on-enslaved-nic",
+	Category: "node-os",
+	Doc: `A port of a bridge holds addresses of the host
+
+A link that is a port hands all that it receives to the bridge. With an address on it
+the host answers from the wrong link, twice or not at all.`,
+	Causes: []string{"bridge-ip-lost-after-reboot"},
+	Run: func(p *Pass) {
+		p.persistent(func(p *Pass) {
+			p.edges(func(e *edge) {
+				for _, u := range e.uplinks {
+					if u.Port == nil {
+						continue
+					}
+					for _, nic := range u.Links {
+						own := evidence.Global(e.n, nic)
+						if len(own) == 0 {
+							continue
+						}
+						bridge := u.Bridge.Name
+						proof := []Evidence{{Source: "Port " + u.Port.Name, Says: "is in bridge " + bridge}, e.addressEvidence(nic), e.addressEvidence(bridge)}
+						f := Finding{
+							Object:   e.link(nic),
+							Also:     []Object{nodeObject(e.Name), e.bridge(bridge)},
+							Title:    fmt.Sprintf("%s is a port of bridge %s and has %s", nic, bridge, own[0].Prefix),
+							Evidence: append(append(proof, e.routeEvidence(nic)...), e.atBoot(nic)...),
+							Cause:    "the network scripts, NetworkManager or a person gave the link an address after it became a port",
+							Effect:   "replies leave by the wrong link, neighbours get two answers for one address or none",
+						}
+						if u.Link() != "" && e.n.Link(bridge) != nil {
+							f.Fix = repairs.MoveAddresses.With(bridge)
+						} else {
+							f.Next = fixes.Command("ip addr add %s dev %s; ip addr del %s dev %s", own[0].Prefix, bridge, own[0].Prefix, nic)
+						}
+						p.Report(f)
+					}
+				}
+			})
+		})
+	},
+}

@@ -1,0 +1,74 @@
+package doctor
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/ovnctl/ovnctl/pkg/repairs"
+)
+
+var kubeOvnJoinGap = &Check{
+	Name:     "kube-ovn-join-gap",
+	Category: "kube-ovn",
+	Doc: `Kube-OVN has not written all that joins nodes and pods
+
+Looks at the default VPC: the default route to the join switch, each node's port
+node-NODE and policy 30000, its port groups, each subnet's policy 31000 and the
+policies 29000 by which its pods leave, of both families.`,
+	Run: func(p *Pass) { p.persistent(joinGaps) }, // kube-ovn writes a new node's rows one by one
+}
+
+func joinGaps(p *Pass) {
+	found := false
+	for _, z := range p.Zones {
+		k, err := repairs.ReadKubeOVN(p.Deployment, z)
+		switch {
+		case errors.Is(err, repairs.ErrNoKubeOVN):
+			continue
+		case err != nil:
+			p.Unknown(Object{Kind: "zone", Name: z.Name}, err)
+			continue
+		}
+		found = true
+		for _, g := range k.Gaps {
+			p.Report(kubeFinding(g))
+		}
+	}
+	if !found {
+		p.Skip(repairs.ErrNoKubeOVN.Error())
+	}
+}
+
+func kubeFinding(g repairs.KubeGap) Finding {
+	f := Finding{
+		Object: Object{Kind: g.Kind, Name: g.Name},
+		Title:  g.Title,
+		Cause:  "kube-ovn-controller has not written it, or somebody else has taken it away",
+		Effect: g.Effect,
+	}
+	if g.Minor {
+		f.Result = Warning
+	}
+	for _, s := range g.Says {
+		f.Evidence = append(f.Evidence, Evidence{Source: "Northbound", Says: s})
+	}
+	if g.Node != "" {
+		f.Also = append(f.Also, Object{Kind: "node", Name: g.Node})
+	}
+	if g.Subnet != "" {
+		f.Also = append(f.Also, Object{Kind: "switch", Name: g.Subnet})
+	}
+	for _, set := range g.Sets {
+		f.Also = append(f.Also, Object{Kind: "address set", Name: set})
+	}
+	const restart = "restart kube-ovn-controller, which writes it when it starts: kubectl -n kube-system rollout restart deployment kube-ovn-controller"
+	switch r := repairs.Find(g.Repair); {
+	case r == nil:
+		f.Next = restart
+	case !g.Known():
+		f.Next = fmt.Sprintf("%s, or %s", restart, g.Advice())
+	default:
+		f.Fix = r.With(g.Args...)
+	}
+	return f
+}

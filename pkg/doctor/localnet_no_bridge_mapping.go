@@ -1,0 +1,194 @@
+package doctor
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ovnctl/ovnctl/pkg/evidence"
+	"github.com/ovnctl/ovnctl/pkg/ovsdb"
+	"github.com/ovnctl/ovnctl/pkg/repairs"
+	"github.com/ovnctl/ovnctl/pkg/sb"
+)
+
+var localnetNoBridgeMapping = &Check{
+	Name:     "localnet-no-bridge-mapping",
+	Category: "gateway",
+	Doc: `A node that needs a provider network has no bridge for it
+
+ovn-bridge-mappings of a chassis lacks the network of a localnet port that something on this
+chassis goes through, or names a bridge that does not exist.`,
+	Causes: []string{
+		"vswitchd-not-running", "controller-not-running", "missing-external-ids", "conf-db-lost-or-corrupt", "integration-bridge-empty",
+		"duplicate-chassis-stale", "system-id-cloned", "controller-northd-version-mismatch",
+	},
+	Run: func(p *Pass) {
+		p.persistent(func(p *Pass) {
+			for _, z := range p.Zones {
+				south, err := z.Southbound()
+				if err != nil {
+					p.Unknown(Object{Kind: "database", Name: "OVN_Southbound"}, err)
+					continue
+				}
+				mappings(p, south)
+			}
+			if len(p.Zones) == 0 {
+				p.Skip("there is no Southbound here")
+			}
+		})
+	},
+}
+
+// A need is a chassis that needs a provider network, and for what.
+type need struct {
+	chassis ovsdb.UUID
+	network string
+	port    *sb.PortBinding // the localnet port
+	why     string
+}
+
+// needs lists the provider networks that chassis need: those of a switch on which they hold a port, a gateway's or
+// that of a virtual machine, or on whose router they hold the gateway.
+func needs(south *evidence.Southbound) []need {
+	localnets := map[ovsdb.UUID][]*sb.PortBinding{} // by datapath
+	named := bindings(south)
+	for i := range south.PortBindings {
+		if b := &south.PortBindings[i]; b.Type == "localnet" && b.Options["network_name"] != "" {
+			localnets[b.Datapath] = append(localnets[b.Datapath], b)
+		}
+	}
+	type key struct {
+		chassis ovsdb.UUID
+		port    string
+	}
+	first := map[key]*need{}
+	add := func(chassis ovsdb.UUID, datapath ovsdb.UUID, why string) {
+		for _, l := range localnets[datapath] {
+			if k := (key{chassis, l.LogicalPort}); first[k] == nil {
+				first[k] = &need{chassis, l.Options["network_name"], l, why}
+			}
+		}
+	}
+	for i := range south.PortBindings {
+		b := &south.PortBindings[i]
+		if len(b.Chassis) == 0 {
+			continue
+		}
+		switch b.Type {
+		case "", "l3gateway":
+			add(b.Chassis.Get(), b.Datapath, "holds port "+b.LogicalPort)
+		case "chassisredirect":
+			if port := named[b.Options["distributed-port"]]; port != nil {
+				if peer := named[port.Options["peer"]]; peer != nil {
+					add(b.Chassis.Get(), peer.Datapath, "holds gateway port "+b.LogicalPort)
+				}
+			}
+		}
+	}
+	var all []need
+	for _, n := range first {
+		all = append(all, *n)
+	}
+	slices.SortFunc(all, func(a, b need) int {
+		return cmp.Or(cmp.Compare(a.chassis, b.chassis), cmp.Compare(a.network, b.network), cmp.Compare(a.port.LogicalPort, b.port.LogicalPort))
+	})
+	return all
+}
+
+func mappings(p *Pass, south *evidence.Southbound) {
+	networks := map[string]bool{}
+	for i := range south.PortBindings {
+		if b := &south.PortBindings[i]; b.Type == "localnet" {
+			networks[b.Options["network_name"]] = true
+		}
+	}
+	reported := map[string]bool{}
+	for _, n := range needs(south) {
+		i := slices.IndexFunc(south.Chassis, func(c sb.Chassis) bool { return c.UUID == n.chassis })
+		if i < 0 || evidence.Elsewhere(&south.Chassis[i]) {
+			continue
+		}
+		c := &south.Chassis[i]
+		if id := c.Name + " " + n.network; !reported[id] {
+			if f, ok := mapped(p, c, n, networks); ok {
+				reported[id] = true
+				p.Report(f)
+			}
+		}
+	}
+}
+
+// mapped is the finding of a chassis whose mapping lacks what it needs, or leads nowhere.
+func mapped(p *Pass, c *sb.Chassis, n need, networks map[string]bool) (Finding, bool) {
+	// Before 21.09 the chassis had it in external_ids.
+	value, source := cmp.Or(c.OtherConfig["ovn-bridge-mappings"], c.ExternalIDs["ovn-bridge-mappings"]), fmt.Sprintf("Southbound Chassis %.8s (%s)", c.UUID, c.Hostname)
+	h := p.Host(c.Name)
+	var sw *evidence.Switch
+	if h != nil {
+		var err error
+		if sw, err = h.Switch(); err == nil {
+			value, _ = sw.Setting("ovn-bridge-mappings", c.Name)
+			source = "Open_vSwitch external_ids of " + h.Name
+		}
+	}
+	node := c.Hostname
+	if h != nil {
+		node = h.Name
+	}
+	f := Finding{
+		Object: nodeObject(node),
+		Also:   []Object{{Kind: "port", Name: n.port.LogicalPort}, {Kind: "chassis", Name: c.Name}},
+		Evidence: []Evidence{
+			{Source: fmt.Sprintf("Southbound Port_Binding %.8s (%s)", n.port.UUID, n.port.LogicalPort), Says: "type=localnet network_name=" + n.network},
+			{Source: "chassis " + node, Says: n.why + ", which is on that network"},
+			{Source: source, Says: "ovn-bridge-mappings=" + orNone(value)},
+		},
+		Effect: fmt.Sprintf("what goes through network %s on %s is lost, while its ports are shown as up", n.network, node),
+	}
+	bridge, ok := repairs.BridgeMapping(value, n.network)
+	switch {
+	case !ok:
+		f.Title = fmt.Sprintf("%s has no bridge for the provider network %s", node, n.network)
+		f.Cause = "ovn-bridge-mappings does not name the network"
+		if wrong := repairs.Misspelt(value, n.network, networks); wrong != "" {
+			f.Cause = fmt.Sprintf("ovn-bridge-mappings names %s, which no localnet port has: %s is meant", wrong, n.network)
+		}
+	case sw == nil:
+		return f, false
+	case sw.Bridge(bridge) == nil:
+		f.Title = fmt.Sprintf("network %s of %s is mapped to bridge %s, which does not exist", n.network, node, bridge)
+		f.Cause = fmt.Sprintf("the name is misspelt, or bridge %s was deleted", bridge)
+		f.Also = append(f.Also, Object{Kind: "bridge", Name: bridge, Node: node})
+	case !patched(sw, bridge, n.port.LogicalPort):
+		f.Title = fmt.Sprintf("network %s of %s has no patch port into bridge %s", n.network, node, bridge)
+		f.Cause = "ovn-controller has not made the pair of patch ports, or somebody deleted it"
+		f.Also = append(f.Also, Object{Kind: "bridge", Name: bridge, Node: node})
+		f.Next = "ovn-appctl -t ovn-controller connection-status; then its log"
+		return f, true
+	default:
+		return f, false
+	}
+	proposed := repairs.ProposeBridge(p.Deployment, h, n.network)
+	switch {
+	case h == nil:
+		f.Next = fmt.Sprintf("on that node: ovnctl fix set-bridge-mapping %s BRIDGE", n.network)
+	case len(proposed) == 1:
+		f.Evidence = append(f.Evidence, Evidence{Source: proposed[0].From, Says: "bridge " + proposed[0].Value})
+		f.Fix = repairs.SetBridgeMapping.With(n.network, proposed[0].Value)
+	default:
+		f.Next = fmt.Sprintf("ovnctl fix set-bridge-mapping %s BRIDGE, with the bridge that holds the uplink of this network", n.network)
+	}
+	return f, true
+}
+
+// patched says whether a bridge has the patch port of a localnet port, which ovn-controller makes.
+func patched(sw *evidence.Switch, bridge, localnet string) bool {
+	for _, plug := range sw.Plugs() {
+		if plug.Bridge.Name == bridge && plug.Type == "patch" &&
+			(plug.Port.ExternalIDs["ovn-localnet-port"] == localnet || strings.HasPrefix(plug.Name, "patch-"+localnet+"-to-")) {
+			return true
+		}
+	}
+	return false
+}

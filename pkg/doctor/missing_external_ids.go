@@ -1,0 +1,62 @@
+package doctor
+
+import (
+	"fmt"
+
+	"github.com/ovnctl/ovnctl/pkg/repairs"
+)
+
+var missingExternalIDs = &Check{
+	Name:     "missing-external-ids",
+	Category: "ovn-controller",
+	Doc: `A node lacks a setting without which it is no chassis
+
+ovn-controller needs system-id, ovn-remote, ovn-encap-type and ovn-encap-ip in
+Open_vSwitch.external_ids, each for all or for the chassis by name. It hardly
+says which one is missing.`,
+	Causes: []string{"conf-db-lost-or-corrupt"},
+	Run: func(p *Pass) {
+		p.chassis(func(c *chassis) {
+			for _, key := range repairs.ChassisKeys {
+				value, _ := c.sw.Setting(key, c.name)
+				if value == "" && (key != "system-id" || c.name == "") {
+					p.Report(missingKey(p, c, key))
+				}
+			}
+		})
+	},
+}
+
+// says is what ovn-controller says of a missing key, in words.
+var says = map[string]string{
+	"system-id":      "ovn-controller warns once that 'system-id' in Open_vSwitch database is missing",
+	"ovn-remote":     "ovn-controller's connection-status is not connected, and nothing else tells",
+	"ovn-encap-type": "ovn-controller tells at level INFO alone, and its connection-status is connected",
+	"ovn-encap-ip":   "ovn-controller tells at level INFO alone, and its connection-status is connected",
+}
+
+func missingKey(p *Pass, c *chassis, key string) Finding {
+	f := Finding{
+		Object:   Object{Kind: "node", Name: c.Name},
+		Title:    fmt.Sprintf("%s is not set on %s", key, c.Name),
+		Evidence: []Evidence{{Source: "Open_vSwitch external_ids of " + c.Name, Says: "has no " + key}},
+		Cause:    "the key was removed, or never written after the database was made anew; " + says[key],
+		Effect:   "ovn-controller neither registers the node nor follows the Southbound: what is bound here stays as it was, nothing new works",
+	}
+	if host := c.sw.ID("hostname"); host != "" && host != c.Name {
+		f.Also = append(f.Also, nodeObject(host)) // the node as the Southbound knows it
+	}
+	proposed := repairs.ProposeChassisKey(p.Deployment, c.Host, key)
+	for _, v := range proposed {
+		f.Evidence = append(f.Evidence, Evidence{Source: v.From, Says: key + "=" + v.Value})
+	}
+	switch len(proposed) {
+	case 0:
+		f.Next = fmt.Sprintf("ovnctl fix set-chassis-key %s VALUE, with the value that the cluster's management system means", key)
+	case 1:
+		f.Fix = repairs.SetChassisKey.With(key, proposed[0].Value)
+	default:
+		f.Next = fmt.Sprintf("ovnctl fix set-chassis-key %s VALUE, with the right one of %d", key, len(proposed))
+	}
+	return f
+}

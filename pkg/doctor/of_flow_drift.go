@@ -1,0 +1,593 @@
+package doctor
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ovnctl/ovnctl/pkg/decode"
+	"github.com/ovnctl/ovnctl/pkg/evidence"
+	"github.com/ovnctl/ovnctl/pkg/openflow"
+	"github.com/ovnctl/ovnctl/pkg/ovsdb"
+	"github.com/ovnctl/ovnctl/pkg/repairs"
+	"github.com/ovnctl/ovnctl/pkg/sb"
+)
+
+var ofFlowDrift = &Check{
+	Name:     "of-flow-drift",
+	Category: "ovs",
+	Doc: `Flows of the integration bridge are not what the Southbound says
+
+A flow was deleted, added or edited under ovn-controller, which goes on believing in what it
+has installed: neither a recompute nor a write of the same value brings it back. Each flow
+carries the first 32 bits of the UUID of the row it was made from.`,
+	Causes: []string{
+		"integration-bridge-empty", "controller-not-running", "vswitchd-not-running", "bridge-fail-mode-wrong", "controller-not-caught-up",
+		"controller-northd-version-mismatch", "missing-external-ids", "system-id-cloned", "duplicate-chassis-stale", "encap-ip-not-local",
+		"duplicate-iface-id-local", "hostname-mismatch", "port-flapping-two-chassis", "port-not-bound", "sb-rbac-denied", "clients-refuse-rebuilt-db",
+	},
+	Begin: func(h *evidence.Host) {
+		sw, err := h.Switch()
+		if err != nil {
+			return
+		}
+		if sw.RunsOVN() { // what the chassis is called is not known yet; it matters where a host has several
+			go func() { _, _ = h.Flows(sw.IntegrationBridge("")) }()
+		}
+	},
+	Run: func(p *Pass) {
+		p.chassis(func(c *chassis) {
+			first, ok := drifted(p, c)
+			if !ok || len(first) == 0 {
+				return
+			}
+			again, err := p.Again()
+			if err != nil {
+				p.Unknown(nodeObject(c.Name), err)
+				return
+			}
+			if again == p.Deployment {
+				some := first[slices.Min(slices.Collect(maps.Keys(first)))]
+				p.Unknown(Object{Kind: "bridge", Name: c.bridge, Node: c.Name}, fmt.Errorf("%d flows of %s on %s are not what the Southbound says (%s: %s), in saved data, where the two need not be of one moment: save it again and see whether they still differ",
+					len(first), c.bridge, c.Name, some.seen.Source, some.seen.Says))
+				return
+			}
+			second := map[string]drift{}
+			(&Pass{Deployment: again, check: p.check}).chassis(func(c2 *chassis) {
+				if c2.Name == c.Name {
+					second, _ = drifted(&Pass{Deployment: again, check: p.check}, c2)
+				}
+			})
+			var both []drift
+			for _, key := range slices.Sorted(maps.Keys(first)) {
+				if d, ok := second[key]; ok {
+					both = append(both, d)
+				}
+			}
+			reportDrift(p, c, both)
+		})
+	},
+}
+
+// A drift is a flow that is missing, edited or nobody's.
+type drift struct {
+	row   string // "Logical_Flow", "Port_Binding", "MAC_Binding"; empty: no row
+	title string
+	seen  Evidence
+	mac   *sb.MACBinding
+	port  string // the logical port
+}
+
+// What of a server's time a node's logical flows are worth: for every datapath or group it looks at every logical flow.
+const (
+	manyFlows    = 300_000                 // of a bridge: more are not held against the Southbound
+	requestTime  = 50 * time.Millisecond   // for one request
+	fewDatapaths = 200                     // of a Southbound: with so many the logical flows of one are enough for a first request
+	serverTime   = 2500 * time.Millisecond // for all of them
+)
+
+// flowTable are the flows of an integration bridge by what they were made from.
+type flowTable struct {
+	all      []openflow.FlowEntry
+	byCookie map[uint32][]*openflow.FlowEntry
+	datapath map[uint64]bool // metadata of the flows with a cookie: the datapaths that are here
+}
+
+// drifted holds the flows of a node against the Southbound. It is false where that says nothing.
+func drifted(p *Pass, c *chassis) (map[string]drift, bool) {
+	if c.row == nil || c.sb == nil || !caughtUp(c) || !ovnAnswers(c.Host) || !p.switchLives(c.Host) {
+		return nil, false // the flows lag behind for another reason, which is another finding
+	}
+	// The flows are on their way: what else is needed is read meanwhile.
+	learned, errLearned := c.zone.Learned()
+	groups, errGroups := datapathGroups(p.Context(), c)
+	flows, err := c.Flows(c.bridge)
+	if err != nil {
+		p.Unknown(Object{Kind: "bridge", Name: c.bridge, Node: c.Name}, err)
+		return nil, false
+	}
+	if len(flows) > manyFlows {
+		p.Unknown(Object{Kind: "bridge", Name: c.bridge, Node: c.Name}, fmt.Errorf("bridge %s has %d flows: more than are held against the Southbound", c.bridge, len(flows)))
+		return nil, false
+	}
+	t := tableOf(flows)
+	if len(t.datapath) == 0 {
+		return nil, false // an empty bridge is another finding
+	}
+	found := map[string]drift{}
+	portDrift(c, t, found)
+	if errLearned != nil {
+		p.Unknown(Object{Kind: "database", Name: "OVN_Southbound"}, errLearned)
+	} else {
+		neighbourDrift(c, t, learned.MACBindings, found)
+	}
+	if errGroups == nil {
+		errGroups = logicalDrift(p, c, t, groups, found)
+	}
+	if err := errGroups; err != nil {
+		p.Unknown(Object{Kind: "bridge", Name: c.bridge, Node: c.Name}, err)
+	}
+	return found, true
+}
+
+func caughtUp(c *chassis) bool {
+	if len(c.sb.Globals) == 0 {
+		return false
+	}
+	for _, r := range c.sb.ChassisPrivate {
+		if r.Name == c.name {
+			return r.NBCfg >= c.sb.Globals[0].NBCfg
+		}
+	}
+	return !c.zoneHas("Chassis_Private")
+}
+
+func (c *chassis) zoneHas(table string) bool {
+	db, err := c.zone.SB()
+	return err != nil || db.Has(table, "")
+}
+
+func tableOf(flows []openflow.FlowEntry) *flowTable {
+	t := &flowTable{all: flows, byCookie: map[uint32][]*openflow.FlowEntry{}, datapath: map[uint64]bool{}}
+	for i := range flows {
+		f := &flows[i]
+		if f.Cookie == 0 {
+			continue
+		}
+		t.byCookie[uint32(f.Cookie)] = append(t.byCookie[uint32(f.Cookie)], f)
+		if key, ok := metadata(f); ok {
+			t.datapath[key] = true
+		}
+	}
+	return t
+}
+
+func metadata(f *openflow.FlowEntry) (uint64, bool) {
+	term, ok := f.Match.Field("metadata")
+	return term.Value.Lo, ok
+}
+
+func table(f *openflow.FlowEntry) int {
+	if f.Table == openflow.NoTable {
+		return 0
+	}
+	return f.Table.Number
+}
+
+// portDrift looks for the two flows of each port that is bound here: into the pipeline and out of it.
+func portDrift(c *chassis, t *flowTable, found map[string]drift) {
+	bound := bindings(c.sb)
+	local := map[int]string{}
+	for _, plug := range c.sw.Plugs() {
+		b := bound[plug.ExternalIDs["iface-id"]]
+		if b == nil || b.Type != "" || plug.Bridge.Name != c.bridge || !b.Chassis.Has(c.row.UUID) || plug.OFNumber() == 0 || plug.ExternalIDs["ovn-installed"] != "true" {
+			continue
+		}
+		local[plug.OFNumber()] = b.LogicalPort
+		cookie, ok := decode.Prefix(b.UUID)
+		if !ok {
+			continue
+		}
+		into, out := false, false
+		for _, f := range t.byCookie[cookie] {
+			if term, ok := f.Match.Field("in_port"); ok && table(f) == 0 && term.Port.Number == uint32(plug.OFNumber()) {
+				into = into || len(f.Actions) > 0
+			}
+			for _, a := range f.Actions {
+				if o, ok := a.(openflow.Output); ok && o.Src == nil && o.Port.Number == uint32(plug.OFNumber()) {
+					out = true
+				}
+			}
+		}
+		source := fmt.Sprintf("Southbound Port_Binding %.8s (%s)", b.UUID, b.LogicalPort)
+		if !into {
+			found["in "+b.LogicalPort] = drift{"Port_Binding", "the flow that takes packets in", Evidence{source, fmt.Sprintf("no flow cookie=0x%x of table 0 matches in_port=%d and does something", cookie, plug.OFNumber())}, nil, b.LogicalPort}
+		}
+		if !out {
+			found["out "+b.LogicalPort] = drift{"Port_Binding", "the flow that delivers packets", Evidence{source, fmt.Sprintf("no flow cookie=0x%x has the action output:%d", cookie, plug.OFNumber())}, nil, b.LogicalPort}
+		}
+	}
+	for i := range t.all {
+		f := &t.all[i]
+		if term, ok := f.Match.Field("in_port"); ok && table(f) == 0 && f.Cookie == 0 && local[int(term.Port.Number)] != "" {
+			found["foreign "+f.Match.String()] = drift{"", "a flow of nobody", Evidence{"flow of " + c.bridge + " on " + c.Name, f.String()}, nil, local[int(term.Port.Number)]}
+		}
+	}
+}
+
+// neighbourDrift looks for the flow of each neighbour that a router which is here has learned.
+func neighbourDrift(c *chassis, t *flowTable, rows []sb.MACBinding, found map[string]drift) {
+	keys := map[ovsdb.UUID]uint64{}
+	for _, d := range c.sb.Datapaths {
+		keys[d.UUID] = uint64(d.TunnelKey)
+	}
+	named := bindings(c.sb)
+	for i := range rows {
+		row := &rows[i]
+		cookie, ok := decode.Prefix(row.UUID)
+		if !ok || !t.datapath[keys[row.Datapath]] || named[row.LogicalPort] == nil || strings.Trim(row.MAC, "0:") == "" {
+			continue
+		}
+		says, other := false, ""
+		for _, f := range t.byCookie[cookie] {
+			text := strings.ToLower(f.Actions.String())
+			switch {
+			case strings.Contains(text, strings.ToLower(row.MAC)):
+				says = true
+			case strings.Contains(text, "dl_dst") || strings.Contains(text, "eth_dst"):
+				other = f.String()
+			}
+		}
+		if says {
+			continue
+		}
+		source := fmt.Sprintf("Southbound MAC_Binding %.8s", row.UUID)
+		d := drift{"MAC_Binding", "", Evidence{source, fmt.Sprintf("logical_port=%s ip=%s mac=%s, and no flow has cookie=0x%x", row.LogicalPort, row.IP, row.MAC, cookie)}, row, row.LogicalPort}
+		if other != "" {
+			d.seen.Says = fmt.Sprintf("mac=%s, and its flow is %s", row.MAC, other)
+		}
+		found["mac "+string(row.UUID)] = d
+	}
+}
+
+// A logicalRow is a row of Logical_Flow, as far as flows are held against it.
+type logicalRow struct {
+	UUID     ovsdb.UUID            `ovsdb:"_uuid"`
+	Datapath ovsdb.Set[ovsdb.UUID] `ovsdb:"logical_datapath"`
+	Group    ovsdb.Set[ovsdb.UUID] `ovsdb:"logical_dp_group"`
+	Pipeline string                `ovsdb:"pipeline"`
+	TableID  int                   `ovsdb:"table_id"`
+	Priority int                   `ovsdb:"priority"`
+	Match    string                `ovsdb:"match"`
+	Actions  string                `ovsdb:"actions"`
+}
+
+// Table returns Logical_Flow.
+func (logicalRow) Table() string { return "Logical_Flow" }
+
+// logicalDrift holds the flows of the pipelines against the logical flows of the datapaths that are here.
+func logicalDrift(p *Pass, c *chassis, t *flowTable, groups []sb.LogicalDPGroup, found map[string]drift) error {
+	db, err := c.zone.SB()
+	if err != nil {
+		return err
+	}
+	if !sameRelease(c) {
+		return fmt.Errorf("ovn-controller of %s is of another release than ovn-northd and need not understand all logical flows: its ports and neighbours were looked at", c.Name)
+	}
+	here := map[ovsdb.UUID]uint64{}
+	for _, d := range c.sb.Datapaths {
+		if t.datapath[uint64(d.TunnelKey)] {
+			here[d.UUID] = uint64(d.TunnelKey)
+		}
+	}
+	members := map[ovsdb.UUID][]ovsdb.UUID{}
+	for _, g := range groups {
+		for _, d := range g.Datapaths {
+			if _, ok := here[d]; ok {
+				members[g.UUID] = append(members[g.UUID], d)
+			}
+		}
+	}
+	rows, left, err := logicalRows(p.Context(), db, here, members, max(1, fewDatapaths/max(1, len(c.sb.Datapaths))))
+	if err != nil {
+		return err
+	}
+	if left > 0 {
+		return fmt.Errorf("logical flows of %d datapaths and groups are on %s, and those of %d were read in %s: the Southbound is not kept busy for longer; its ports and neighbours were looked at",
+			len(here)+len(members), c.Name, len(here)+len(members)-left, serverTime)
+	}
+	l := &logicalFlows{chassis: c, flows: t, rows: rows, here: here, members: members, byCookie: map[uint32][]*logicalRow{}}
+	l.compare(found)
+	return nil
+}
+
+// datapathGroups are the groups of datapaths that logical flows are for; none where the Southbound knows no groups.
+func datapathGroups(ctx context.Context, c *chassis) ([]sb.LogicalDPGroup, error) {
+	db, err := c.zone.SB()
+	if err != nil || !db.Has("Logical_Flow", "logical_dp_group") {
+		return nil, err
+	}
+	return ovsdb.Find[sb.LogicalDPGroup](ctx, db)
+}
+
+// logicalRows reads the logical flows of datapaths and of groups. For each of them the server looks at all its logical
+// flows: as many are asked for in one request as it answers in requestTime, of which batch is the first guess. It says how many
+// it left out as serverTime was over.
+func logicalRows(ctx context.Context, db ovsdb.Reader, here map[ovsdb.UUID]uint64, members map[ovsdb.UUID][]ovsdb.UUID, batch int) (rows []logicalRow, left int, err error) {
+	var owners []ovsdb.Condition
+	for _, id := range slices.Sorted(maps.Keys(here)) {
+		owners = append(owners, ovsdb.Where("logical_datapath", "==", id))
+	}
+	for _, id := range slices.Sorted(maps.Keys(members)) {
+		owners = append(owners, ovsdb.Where("logical_dp_group", "==", id))
+	}
+	answers := make([][]logicalRow, len(owners))
+	began := time.Now()
+	for at := 0; at < len(owners); {
+		if time.Since(began) > serverTime {
+			return nil, len(owners) - at, nil
+		}
+		var queries []*ovsdb.Query
+		for i := at; i < min(at+batch, len(owners)); i++ {
+			queries = append(queries, &ovsdb.Query{Rows: &answers[i], Where: owners[i : i+1]})
+		}
+		start := time.Now()
+		if err := db.Select(ctx, queries...); err != nil {
+			return nil, 0, err
+		}
+		at += len(queries)
+		batch = max(1, min(4*batch, int(time.Duration(len(queries))*requestTime/max(1, time.Since(start)))))
+	}
+	return slices.Concat(answers...), 0, nil
+}
+
+// logicalFlows are the logical flows of the datapaths that are on a node, beside its flows.
+type logicalFlows struct {
+	*chassis
+	flows    *flowTable
+	rows     []logicalRow
+	here     map[ovsdb.UUID]uint64
+	members  map[ovsdb.UUID][]ovsdb.UUID
+	byCookie map[uint32][]*logicalRow
+	base     map[string]int // the first OpenFlow table of a pipeline
+	stages   map[int]bool   // OpenFlow tables that are stages
+}
+
+func (l *logicalFlows) compare(found map[string]drift) {
+	votes := map[string]map[int]int{"ingress": {}, "egress": {}}
+	for i := range l.rows {
+		r := &l.rows[i]
+		cookie, ok := decode.Prefix(r.UUID)
+		if !ok {
+			continue
+		}
+		l.byCookie[cookie] = append(l.byCookie[cookie], r)
+		for _, f := range l.flows.byCookie[cookie] {
+			if votes[r.Pipeline] != nil {
+				votes[r.Pipeline][table(f)-r.TableID]++
+			}
+		}
+	}
+	l.base, l.stages = map[string]int{}, map[int]bool{}
+	for pipeline, v := range votes {
+		for base, n := range v {
+			if n > v[l.base[pipeline]] || l.base[pipeline] == 0 {
+				l.base[pipeline] = base
+			}
+		}
+	}
+	for i := range l.rows {
+		l.stages[l.base[l.rows[i].Pipeline]+l.rows[i].TableID] = true
+	}
+	l.missing(found)
+	l.edited(found)
+}
+
+// sameRelease says whether ovn-controller is of ovn-northd's release. In an upgrade it need not be, and then it may not
+// understand a logical flow, and make nothing of it.
+func sameRelease(c *chassis) bool {
+	d, err := c.Daemon("ovn-controller")
+	if err != nil || d.Liveness != evidence.Answers {
+		return true // saved data: the flows were made by whoever ran then
+	}
+	for _, g := range c.sb.Globals {
+		theirs, _, _ := strings.Cut(g.Options["northd_internal_version"], "-")
+		if theirs != "" && release(theirs) != release(d.Version) {
+			return false
+		}
+	}
+	return true
+}
+
+// release is year and month of a version, "23.03" of "23.03.1".
+func release(version string) string {
+	parts := strings.SplitN(version, ".", 3)
+	if len(parts) < 2 {
+		return version
+	}
+	return parts[0] + "." + parts[1]
+}
+
+// keys are the datapaths of a row that are here.
+func (l *logicalFlows) keys(r *logicalRow) []uint64 {
+	var keys []uint64
+	for _, d := range r.Datapath {
+		keys = append(keys, l.here[d])
+	}
+	for _, g := range r.Group {
+		for _, d := range l.members[g] {
+			keys = append(keys, l.here[d])
+		}
+	}
+	return keys
+}
+
+// missing looks for logical flows that must have flows and have none.
+func (l *logicalFlows) missing(found map[string]drift) {
+	for i := range l.rows {
+		r := &l.rows[i]
+		cookie, ok := decode.Prefix(r.UUID)
+		if !ok || !must(r) {
+			continue
+		}
+		has := map[uint64]bool{}
+		for _, f := range l.flows.byCookie[cookie] {
+			key, ok := metadata(f)
+			if !ok { // of a form that this does not know: it may be for all
+				has = nil
+				break
+			}
+			has[key] = true
+		}
+		if has == nil {
+			continue
+		}
+		for _, key := range l.keys(r) {
+			if !has[key] {
+				found[fmt.Sprintf("lost %s %d", r.UUID, key)] = drift{"Logical_Flow", "", Evidence{
+					fmt.Sprintf("Southbound Logical_Flow %.8s", r.UUID),
+					fmt.Sprintf("%s table %d priority %d match %q actions %q: no flow cookie=0x%x metadata=0x%x", r.Pipeline, r.TableID, r.Priority, short(r.Match), short(r.Actions), cookie, key),
+				}, nil, ""}
+			}
+		}
+	}
+}
+
+func short(s string) string {
+	if len(s) > 120 {
+		return s[:120] + "…"
+	}
+	return s
+}
+
+// must says whether a logical flow has a flow on every chassis that its datapath is on. Those that name ports or sets may
+// have none, where the port is elsewhere or the set is empty, and so may those whose match contradicts itself.
+func must(r *logicalRow) bool {
+	for _, word := range []string{"inport", "outport", "is_chassis_resident", "$", "@", "^"} {
+		if strings.Contains(r.Match, word) || word != "inport" && word != "outport" && strings.Contains(r.Actions, word) {
+			return false
+		}
+	}
+	// Anything but a conjunction of plain comparisons may come to nothing.
+	return !strings.ContainsAny(r.Match, "|!{") || r.Match == "1"
+}
+
+// edited looks for flows of the stages that no row says, or that say otherwise than their row.
+func (l *logicalFlows) edited(found map[string]drift) {
+	for i := range l.flows.all {
+		f := &l.flows.all[i]
+		of := table(f)
+		if !l.stages[of] {
+			continue
+		}
+		rows := l.byCookie[uint32(f.Cookie)]
+		switch key, ok := metadata(f); {
+		case f.Cookie == 0:
+			found["nobody's "+flowID(f)] = drift{"", "a flow of nobody", l.seen(f), nil, ""}
+		case len(rows) == 0:
+			if _, known := l.hereKey(key); ok && known {
+				found["nobody's "+flowID(f)] = drift{"", "a flow of nobody", l.seen(f), nil, ""}
+			}
+		case !slices.ContainsFunc(rows, func(r *logicalRow) bool {
+			return l.base[r.Pipeline]+r.TableID == of && r.Priority == f.Priority && agrees(r, f, of)
+		}):
+			where := l.seen(f)
+			where.Says += fmt.Sprintf("; its row says %s table %d priority %d actions %q", rows[0].Pipeline, rows[0].TableID, rows[0].Priority, short(rows[0].Actions))
+			found["edited "+flowID(f)] = drift{"Logical_Flow", "", where, nil, ""}
+		}
+	}
+}
+
+func flowID(f *openflow.FlowEntry) string {
+	return fmt.Sprintf("%x %d %d %s", f.Cookie, table(f), f.Priority, f.Match)
+}
+
+// seen is a flow as evidence.
+func (l *logicalFlows) seen(f *openflow.FlowEntry) Evidence {
+	match := short(f.Match.String())
+	return Evidence{
+		fmt.Sprintf("flow of %s on %s", l.bridge, l.Name),
+		fmt.Sprintf("cookie=0x%x table=%d priority=%d %s actions=%s", f.Cookie, table(f), f.Priority, match, short(f.Actions.String())),
+	}
+}
+
+func (l *logicalFlows) hereKey(key uint64) (ovsdb.UUID, bool) {
+	for id, k := range l.here {
+		if k == key {
+			return id, true
+		}
+	}
+	return "", false
+}
+
+// agrees says whether a flow's actions can be those of its row, as far as the plainest of them tell.
+func agrees(r *logicalRow, f *openflow.FlowEntry, of int) bool {
+	conjunction, drop := false, len(f.Actions) == 0
+	for _, a := range f.Actions {
+		switch a.(type) {
+		case openflow.Conjunction:
+			conjunction = true
+		case openflow.Drop:
+			drop = true
+		}
+	}
+	if conjunction {
+		return true // the actions are in the flow of the conjunction's id
+	}
+	switch actions := strings.TrimSpace(r.Actions); actions {
+	case "drop;", "/* drop */", "":
+		return true // a drop may be sampled
+	case "next;":
+		return len(f.Actions) == 1 && f.Actions.String() == fmt.Sprintf("resubmit(,%d)", of+1)
+	default:
+		return !drop
+	}
+}
+
+// reportDrift reports neighbours one by one, as each has a repair of its own, and all else as one finding of the bridge.
+func reportDrift(p *Pass, c *chassis, all []drift) {
+	var rest []drift
+	for _, d := range all {
+		if d.mac == nil {
+			rest = append(rest, d)
+			continue
+		}
+		p.Report(Finding{
+			Object:   Object{Kind: "MAC binding", Name: d.mac.LogicalPort + " " + d.mac.IP},
+			Also:     []Object{nodeObject(c.Name), {Kind: "bridge", Name: c.bridge, Node: c.Name}, {Kind: "port", Name: d.port}},
+			Title:    fmt.Sprintf("%s does not have the flow of neighbour %s of port %s", c.Name, d.mac.IP, d.mac.LogicalPort),
+			Evidence: []Evidence{d.seen},
+			Cause:    "the flow was deleted or edited under ovn-controller, which believes it is there",
+			Effect:   fmt.Sprintf("what routers on %s send to %s is lost", c.Name, d.mac.IP),
+			Fix:      repairs.ReinstallMACBinding.With(d.mac.LogicalPort, d.mac.IP),
+		})
+	}
+	if len(rest) == 0 {
+		return
+	}
+	slices.SortStableFunc(rest, func(a, b drift) int { return cmp.Compare(b.row, a.row) })
+	f := Finding{
+		Object: Object{Kind: "bridge", Name: c.bridge, Node: c.Name},
+		Also:   []Object{nodeObject(c.Name)},
+		Title:  fmt.Sprintf("flows of %s on %s are not what the Southbound says", c.bridge, c.Name),
+		Cause:  "flows were deleted, added or edited under ovn-controller, by hand or by another program; it believes that what it has installed is there",
+		Effect: "packets take another way than the logical network says, or are lost",
+		Fix:    repairs.RestartController.With(),
+	}
+	for i, d := range rest {
+		if d.port != "" {
+			f.Also = append(f.Also, Object{Kind: "port", Name: d.port})
+		}
+		if i < 6 {
+			f.Evidence = append(f.Evidence, d.seen)
+		}
+	}
+	if len(rest) > 6 {
+		f.Evidence = append(f.Evidence, Evidence{"flows of " + c.bridge, fmt.Sprintf("and %d more", len(rest)-6)})
+	}
+	p.Report(f)
+}

@@ -1,0 +1,377 @@
+package doctor
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/ovnctl/ovnctl/pkg/evidence"
+	"github.com/ovnctl/ovnctl/pkg/nb"
+	"github.com/ovnctl/ovnctl/pkg/repairs"
+	"github.com/ovnctl/ovnctl/pkg/sb"
+)
+
+var podAddressMismatch = &Check{
+	Name:     "pod-address-mismatch",
+	Category: "cms",
+	Doc: `A pod has other addresses than its logical port
+
+What is in the pod's network namespace is compared with the port's addresses: MAC address,
+addresses of both families, default route, link and MTU. Packets from others are dropped by
+port security, and packets to the port's address find nobody.`,
+	Causes: []string{"nb-duplicate-or-conflicting-config", "pod-veth-vanished", "port-no-such-device", "duplicate-iface-id-local"},
+	Run: func(p *Pass) {
+		p.persistent(func(p *Pass) {
+			p.chassis(func(c *chassis) {
+				if c.zone == nil {
+					return // said by others
+				}
+				l, err := c.zone.Logical()
+				if err != nil {
+					p.Unknown(nodeObject(c.Name), err)
+					return
+				}
+				p.pods(c, l)
+			})
+		})
+	},
+}
+
+// farPods is into how many pods of another node is looked: each takes round trips.
+const farPods = 40
+
+// pods looks into what is plugged into the ports of a node, several at a time.
+func (p *Pass) pods(c *chassis, l *evidence.Logical) {
+	var held map[string]*sb.PortBinding // nil: it is not known which ports are here
+	if c.sb != nil && c.row != nil {
+		held = bindings(c.sb)
+	}
+	var plugs []evidence.Plug
+	for _, plug := range c.sw.Plugs() {
+		if held != nil { // of a live migration it is the side that has the port that counts
+			if b := held[plug.ExternalIDs["iface-id"]]; b == nil || !b.Chassis.Has(c.row.UUID) {
+				continue
+			}
+		}
+		if plug.Bridge.Name == c.bridge && plug.ExternalIDs["iface-id"] != "" && l.SwitchPort[plug.ExternalIDs["iface-id"]] != nil {
+			plugs = append(plugs, plug)
+		}
+	}
+	if len(plugs) == 0 {
+		return
+	}
+	if !c.Local && len(plugs) > farPods {
+		p.Unknown(nodeObject(c.Name), fmt.Errorf("%d pods of %s were looked into, %d were not: run ovnctl doctor on %s", farPods, c.Name, len(plugs)-farPods, c.Name))
+		plugs = plugs[:farPods]
+	}
+	devices, errs := make([]*evidence.Device, len(plugs)), make([]error, len(plugs))
+	var wg sync.WaitGroup
+	slots := make(chan struct{}, 8)
+	for i, plug := range plugs {
+		wg.Go(func() {
+			slots <- struct{}{}
+			devices[i], errs[i] = c.Plugged(l, plug)
+			<-slots
+		})
+	}
+	wg.Wait()
+	var unseen []string
+	var first error
+	for i := range plugs {
+		switch d := devices[i]; {
+		case errs[i] != nil:
+			unseen = append(unseen, plugs[i].Name)
+			if first == nil {
+				first = errs[i]
+			}
+		case d != nil && !d.Guest() && !kubeOVNNode(d):
+			p.device(c, l, d)
+		}
+	}
+	if len(unseen) > 0 {
+		p.Unknown(nodeObject(c.Name), fmt.Errorf("what is behind %s could not be looked into: %w", atMost(unseen, 3), first))
+	}
+}
+
+// kubeOVNNode says whether a device is ovn0, which kube-ovn-ovn0-wrong looks at.
+func kubeOVNNode(d *evidence.Device) bool {
+	return !d.Pod && repairs.Owner(d.Port.ExternalIDs) == "Kube-OVN"
+}
+
+// A mismatch is one difference between a device and its port.
+type mismatch struct {
+	result Result
+	says   string
+	row    Evidence
+}
+
+func (p *Pass) device(c *chassis, l *evidence.Logical, d *evidence.Device) {
+	found := mismatches(l, d)
+	if len(found) == 0 {
+		return
+	}
+	what := "the pod at port "
+	if !d.Pod {
+		what = "the device of port "
+	}
+	f := Finding{
+		Result: Warning,
+		Object: Object{Kind: "port", Name: d.Port.Name},
+		Also:   []Object{nodeObject(c.Name), {Kind: "interface", Name: d.Plug.Name, Node: c.Name}},
+		Effect: "packets with other addresses are dropped by port security, and packets to the port's address find nobody",
+		Evidence: []Evidence{nbRow("Logical_Switch_Port", d.Port.UUID, "%s: addresses=%q, port_security=%q",
+			d.Port.Name, []string(d.Port.Addresses), []string(d.Port.PortSecurity))},
+	}
+	var says []string
+	addressing := false
+	for _, m := range found {
+		says = append(says, m.says)
+		if m.row.Source != "" {
+			f.Evidence = append(f.Evidence, m.row)
+		}
+		if m.result == Error {
+			f.Result = Error
+		}
+		addressing = addressing || strings.HasPrefix(m.says, "has ")
+	}
+	f.Title = what + namedPort(d.Port) + " " + strings.Join(says, ", ")
+	p.whoIsRight(d, &f, addressing)
+	p.Report(f)
+}
+
+// whoIsRight says what to do: what was recorded when the device was plugged tells which side has changed.
+func (p *Pass) whoIsRight(d *evidence.Device, f *Finding, addressing bool) {
+	recreate := "plug it again"
+	if pod := podOf(d.Port); pod != "" {
+		recreate = "let it be created again: kubectl delete pod " + pod
+	} else if d.Port.ExternalIDs["neutron:device_id"] != "" {
+		recreate = "start the server again: openstack server reboot " + d.Port.ExternalIDs["neutron:device_id"]
+	}
+	if !addressing {
+		f.Cause, f.Effect, f.Next = "it was changed inside the namespace, or set up in part", "packets are lost on their way out of the pod or into it", recreate
+		return
+	}
+	mac, ips := d.Record()
+	if mac != "" || len(ips) > 0 {
+		f.Evidence = append(f.Evidence, Evidence{Source: "Open_vSwitch Interface " + d.Plug.Name,
+			Says: "recorded when it was plugged: " + ids(d.Plug.ExternalIDs, "attached-mac", "attached_mac", "ip_addresses", "ip")})
+	}
+	switch as, known := d.AsRecorded(); {
+	case !known:
+		f.Cause = "it was changed in the pod, or the port in the Northbound"
+		f.Next = recreate + "; if the pod is right: ovn-nbctl lsp-set-addresses " + d.Port.Name + " 'MAC ADDRESS…'"
+	case as:
+		f.Cause = "the port was changed in the Northbound: the pod has what it was given when it was plugged"
+		f.Fix = repairs.SetPortAddress.With(d.Port.Name)
+	default:
+		f.Cause = "it was changed in the pod: the port has what the pod was given when it was plugged"
+		f.Next = recreate
+	}
+}
+
+// podOf is the pod of a port as kubectl takes it; empty: it is not known.
+func podOf(p *nb.LogicalSwitchPort) string {
+	if namespace := p.ExternalIDs["namespace"]; p.ExternalIDs["pod"] == "true" && namespace != "" {
+		if name, ok := strings.CutPrefix(p.Name, namespace+"_"); ok {
+			return "-n " + namespace + " " + name
+		}
+	}
+	if namespace, name, ok := strings.Cut(p.ExternalIDs["pod"], "/"); ok {
+		return "-n " + namespace + " " + name
+	}
+	return ""
+}
+
+// mismatches are the differences between a device and its port.
+func mismatches(l *evidence.Logical, d *evidence.Device) []mismatch {
+	addresses := evidence.PortAddresses(d.Port)
+	var security []evidence.LPortAddress
+	for _, text := range d.Port.PortSecurity {
+		if a, ok := evidence.ParseAddress(text); ok {
+			security = append(security, a)
+		}
+	}
+	if evidence.Off(d.Port.Enabled) || len(addresses)+len(security) == 0 {
+		return nil
+	}
+	var found []mismatch
+	add := func(result Result, row Evidence, format string, args ...any) {
+		found = append(found, mismatch{result, fmt.Sprintf(format, args...), row})
+	}
+	linkRow := Evidence{Source: "link " + d.Link.Name, Says: fmt.Sprintf("address %s, mtu %d, up=%v, addresses %s", d.Link.MAC, d.Link.MTU, d.Link.Up, prefixTexts(d.Addresses()))}
+	if d.Pod {
+		linkRow.Source += " in the pod"
+	}
+	if !d.Link.Up {
+		add(Error, linkRow, "is down: its link %s is switched off", d.Link.Name)
+		return found
+	}
+	mac := strings.ToLower(d.Link.MAC)
+	hasMAC := func(list []evidence.LPortAddress) bool {
+		return slices.ContainsFunc(list, func(a evidence.LPortAddress) bool { return a.MAC == mac })
+	}
+	unknown := d.Port.Addresses.Has("unknown")
+	switch {
+	case !unknown && len(addresses) > 0 && !hasMAC(addresses):
+		add(Error, linkRow, "has MAC address %s, not %s", mac, addresses[0].MAC)
+	case len(security) > 0 && !hasMAC(security):
+		add(Error, linkRow, "has MAC address %s, which its port security does not admit", mac)
+	}
+	has := d.Addresses()
+	for _, v6 := range []bool{false, true} {
+		family(d, addresses, has, v6, func(result Result, format string, args ...any) { add(result, linkRow, format, args...) })
+	}
+	if d.Pod {
+		for _, a := range has {
+			if len(found) == 0 && !admitted(security, mac, a.Addr()) {
+				add(Warning, linkRow, "has the address %s, which its port security does not admit", a.Addr())
+			}
+		}
+		if d.Host.MTU > 0 && d.Link.MTU > d.Host.MTU {
+			add(Warning, Evidence{Source: "link " + d.Host.Name, Says: fmt.Sprintf("mtu %d at the host's end, %d in the pod", d.Host.MTU, d.Link.MTU)}, "sends packets of %d bytes, and the host's end of its link takes %d", d.Link.MTU, d.Host.MTU)
+		}
+		if len(found) == 0 {
+			defaultRoute(l, d, has, add)
+		}
+	}
+	return dedupe(found)
+}
+
+// dedupe keeps the first row of each source.
+func dedupe(found []mismatch) []mismatch {
+	seen := map[string]bool{}
+	for i := range found {
+		if seen[found[i].row.Source] {
+			found[i].row = Evidence{}
+		}
+		seen[found[i].row.Source] = true
+	}
+	return found
+}
+
+func prefixTexts(list []netip.Prefix) string {
+	if len(list) == 0 {
+		return "none"
+	}
+	var out []string
+	for _, p := range list {
+		out = append(out, p.String())
+	}
+	return strings.Join(out, " ")
+}
+
+// family compares the addresses of one family.
+func family(d *evidence.Device, addresses []evidence.LPortAddress, has []netip.Prefix, v6 bool, add func(Result, string, ...any)) {
+	var want, own []netip.Addr
+	for _, a := range addresses {
+		for _, ip := range a.IPs {
+			if ip.Addr().Is6() == v6 {
+				want = append(want, ip.Addr())
+			}
+		}
+	}
+	for _, a := range has {
+		if a.Addr().Is6() == v6 {
+			own = append(own, a.Addr())
+		}
+	}
+	if len(want) == 0 || slices.ContainsFunc(own, func(a netip.Addr) bool { return slices.Contains(want, a) }) {
+		return
+	}
+	switch {
+	case len(own) > 0:
+		add(Error, "has %s, not %s", own[0], want[0])
+	case !v6 && len(d.Port.DHCPv4Options) > 0, v6 && len(d.Port.DHCPv6Options) > 0:
+		// it may not have asked yet
+	case v6 && len(has) > 0:
+		add(Warning, "has no address of IPv6; its port has %s", want[0])
+	default:
+		add(Error, "has no address; its port has %s", want[0])
+	}
+}
+
+// admitted says whether port security lets a packet from an address out.
+func admitted(security []evidence.LPortAddress, mac string, a netip.Addr) bool {
+	if len(security) == 0 {
+		return true
+	}
+	family := false
+	for _, s := range security {
+		if s.MAC != mac {
+			continue
+		}
+		if len(s.IPs) == 0 {
+			return true
+		}
+		for _, ip := range s.IPs {
+			family = family || ip.Addr().Is6() == a.Is6()
+			if ip.Contains(a) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// defaultRoute looks whether a pod has a way out of its network, where its switch has a router.
+func defaultRoute(l *evidence.Logical, d *evidence.Device, has []netip.Prefix, add func(Result, Evidence, string, ...any)) {
+	s := l.SwitchOf[d.Port.UUID]
+	if s == nil {
+		return
+	}
+	for _, v6 := range []bool{false, true} {
+		gateway := gatewayOf(l, s, has, v6)
+		if !gateway.IsValid() {
+			continue
+		}
+		var vias []netip.Addr
+		out := false
+		for _, r := range d.Network.Routes {
+			if r.Type != "unicast" || !r.Dst.IsValid() || r.Dst.Bits() != 0 || r.Dst.Addr().Is6() != v6 {
+				continue
+			}
+			out = true
+			if r.Dev == d.Link.Name && r.Via.IsValid() {
+				vias = append(vias, r.Via)
+			}
+		}
+		row := Evidence{Source: "routes in the pod", Says: fmt.Sprintf("default by way of %v; the router of switch %s has %s", vias, s.Name, gateway)}
+		switch {
+		case !out:
+			row.Says = fmt.Sprintf("there is no default route of IPv%s; the router of switch %s has %s", map[bool]string{false: "4", true: "6"}[v6], s.Name, gateway)
+			add(Warning, row, "has no default route of IPv%s", map[bool]string{false: "4", true: "6"}[v6])
+		case len(vias) == 1 && closedSwitch(l, s) && nobodys(l, s, vias[0]):
+			add(Error, row, "has a default route by way of %s, which nobody has; the router is %s", vias[0], gateway)
+		}
+	}
+}
+
+// gatewayOf is the router's address in the network of one of a pod's addresses.
+func gatewayOf(l *evidence.Logical, s *nb.LogicalSwitch, has []netip.Prefix, v6 bool) netip.Addr {
+	for _, g := range l.Gateways(s) {
+		for _, n := range evidence.Networks(g) {
+			if n.Addr().Is6() == v6 && slices.ContainsFunc(has, func(a netip.Prefix) bool { return n.Contains(a.Addr()) }) {
+				return n.Addr()
+			}
+		}
+	}
+	return netip.Addr{}
+}
+
+// nobodys says whether an address of a switch's network is on none of its ports and routers.
+func nobodys(l *evidence.Logical, s *nb.LogicalSwitch, a netip.Addr) bool {
+	if a.IsLinkLocalUnicast() {
+		return false
+	}
+	for _, g := range l.Gateways(s) {
+		if slices.ContainsFunc(evidence.Networks(g), func(n netip.Prefix) bool { return n.Addr() == a }) {
+			return false
+		}
+	}
+	inside := slices.ContainsFunc(l.Gateways(s), func(g *nb.LogicalRouterPort) bool {
+		return slices.ContainsFunc(evidence.Networks(g), func(n netip.Prefix) bool { return n.Contains(a) })
+	})
+	return inside && !slices.ContainsFunc(l.PortsOf[s.UUID], func(p *nb.LogicalSwitchPort) bool { return hasIP(p, a) || p.Options["arp_proxy"] != "" })
+}

@@ -1,0 +1,76 @@
+package doctor
+
+import (
+	"fmt"
+
+	"github.com/ovnctl/ovnctl/pkg/evidence"
+	"github.com/ovnctl/ovnctl/pkg/repairs"
+)
+
+var podVethVanished = &Check{
+	Name:     "pod-veth-vanished",
+	Category: "ovs",
+	Doc: `The device of a pod's port is gone
+
+A port of the integration bridge has an OpenFlow number and no error, so it looks
+healthy everywhere, but the kernel has no such device any more.`,
+	Causes: []string{"vswitchd-not-running"},
+	Run: func(p *Pass) {
+		p.persistent(func(p *Pass) {
+			for _, h := range p.Hosts {
+				if sw, err := h.Switch(); err == nil {
+					vanished(p, h, sw)
+				}
+			}
+		})
+	},
+}
+
+func vanished(p *Pass, h *evidence.Host, sw *evidence.Switch) {
+	var candidates []evidence.Plug
+	for _, plug := range sw.Plugs() {
+		if kernelDevice(plug) && plug.OFNumber() > 0 && len(plug.Error) == 0 && plug.ExternalIDs["iface-id"] != "" {
+			candidates = append(candidates, plug)
+		}
+	}
+	if len(candidates) == 0 || !p.switchLives(h) {
+		return
+	}
+	network, err := h.Network()
+	if err != nil {
+		p.Unknown(nodeObject(h.Name), err)
+		return
+	}
+	// Each bridge has a device of its own name where its switch runs. Without any, these are not the switch's devices.
+	seen := false
+	for _, b := range sw.Bridges {
+		seen = seen || network.Link(b.Name) != nil
+	}
+	if !seen {
+		p.Unknown(nodeObject(h.Name), fmt.Errorf("the network namespace at hand has none of the bridges' devices: run ovnctl in that of the host"))
+		return
+	}
+	for _, plug := range candidates {
+		if network.Link(plug.Name) != nil {
+			continue
+		}
+		f := Finding{
+			Object: interfaceObject(h, plug),
+			Also:   portObjects(plug),
+			Title:  fmt.Sprintf("the device %s of port %s is gone, and its port looks healthy", plug.Name, plug.ExternalIDs["iface-id"]),
+			Evidence: []Evidence{
+				{Source: "links of " + h.Name, Says: "there is no link " + plug.Name},
+				{Source: fmt.Sprintf("Interface %s of %s", plug.Name, h.Name), Says: fmt.Sprintf("ofport=%d error=[] link_state=%s", plug.OFNumber(), plug.LinkState.Get())},
+			},
+			Cause:  "the device was deleted under the switch: the pod's namespace ended, or somebody removed the link",
+			Effect: fmt.Sprintf("port %s neither sends nor receives, while all databases show it as up", plug.ExternalIDs["iface-id"]),
+		}
+		if owner := repairs.PortTenant(p.Deployment, h, plug); owner.Gone {
+			f.Evidence = append(f.Evidence, Evidence{Source: "its owner", Says: owner.Why})
+			f.Fix = repairs.RemovePort.With(plug.Name)
+		} else {
+			f.Next = "re-create the pod or virtual machine, so that its device is made again: " + owner.Why
+		}
+		p.Report(f)
+	}
+}

@@ -1,0 +1,141 @@
+package doctor
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/ovnctl/ovnctl/pkg/evidence"
+	"github.com/ovnctl/ovnctl/pkg/repairs"
+)
+
+var raftStaleMember = &Check{
+	Name:     "raft-stale-member",
+	Category: "raft",
+	Doc: `A clustered database counts a member that is gone
+
+A member that was replaced, or whose host is gone, still counts when a majority
+is needed, so that one more failure stops the cluster.`,
+	Causes: []string{"raft-no-quorum", "tls-cert-expired-or-wrong-ca", "db-disk-full-or-corrupt"},
+	Run: func(p *Pass) {
+		type key struct{ database, id string }
+		seen := map[key]bool{}
+		all := p.clustered()
+		// A leader knows best who is silent: it is asked first.
+		slices.SortStableFunc(all, func(a, b member) int {
+			switch {
+			case a.Leads() == b.Leads():
+				return 0
+			case a.Leads():
+				return -1
+			}
+			return 1
+		})
+		for _, m := range all {
+			for _, peer := range m.Peers {
+				k := key{m.ClusterID, peer.ID}
+				if seen[k] || m.Lost() {
+					continue
+				}
+				if f, ok := staleMember(p, &m, peer); ok {
+					seen[k] = true
+					p.Report(f)
+				}
+			}
+		}
+	},
+}
+
+// staleMember says whether a member that another one lists is gone.
+func staleMember(p *Pass, m *member, peer evidence.Peer) (Finding, bool) {
+	if peer.Connected() {
+		return Finding{}, false
+	}
+	f := Finding{
+		Object:   m.object(),
+		Also:     append(m.also(), Object{Kind: "member", Name: peer.ID + " at " + peer.Address}),
+		Evidence: []Evidence{m.peer(peer), m.status("Connections")},
+		Effect:   majority(m),
+	}
+	heard := "never heard of"
+	if peer.Heard && m.Leads() {
+		heard = "not heard of for " + span(peer.Last)
+	}
+	twin := slices.IndexFunc(m.Peers, func(other evidence.Peer) bool {
+		return other.ID != peer.ID && other.Address == peer.Address && other.Connected()
+	})
+	if twin >= 0 {
+		f.Title = fmt.Sprintf("%s lists member %s at %s, where another one, %s, has taken its place", m.Database, peer.ID, peer.Address, m.Peers[twin].ID)
+		f.Evidence = append(f.Evidence, m.peer(m.Peers[twin]))
+		f.Cause = "the member's database was removed and it joined again, as a new member, without the old one being taken out"
+		f = withKick(f, m, peer)
+		f.Next = strings.TrimPrefix(f.Next, comeBack)
+		if f.Fix != nil {
+			f.Next = "" // nobody is there that could come back
+		}
+		return f, true
+	}
+	// A member that has just gone may be about to come back; a new look will tell.
+	if m.Leads() && peer.Last < max(3*m.ElectionTimer, 3*time.Second) {
+		return Finding{}, false
+	}
+	err := p.Dial(peer.Address)
+	switch {
+	case !m.host.Local:
+		f.Title = fmt.Sprintf("%s: member %s at %s has no connection to the one on %s", m.Database, peer.ID, peer.Address, m.host.Name)
+		f.Cause = "its server does not run, or its host is gone"
+	case err == nil && !m.Leads():
+		return Finding{}, false // whether a follower that listens is alive, the leader knows
+	case err == nil:
+		f.Title = fmt.Sprintf("%s: member %s at %s is %s, though its port takes connections", m.Database, peer.ID, peer.Address, heard)
+		f.Cause = "its server hangs, or one with another identity or certificate is there"
+		f.Next = fmt.Sprintf("look at the log of the server at %s, then `%s` there", hostOf(peer.Address), "cluster/status "+m.Database)
+		return f, true
+	default:
+		f.Evidence = append(f.Evidence, Evidence{Source: "connecting to " + peer.Address, Says: err.Error()})
+		f.Title = fmt.Sprintf("%s: member %s at %s does not answer", m.Database, peer.ID, peer.Address)
+		f.Cause = "its host is gone or cut off"
+		if errors.Is(err, syscall.ECONNREFUSED) {
+			f.Cause = "its server does not run; its host does"
+		}
+	}
+	return withKick(f, m, peer), true
+}
+
+// comeBack is what is to be done with a member that is not gone for good.
+const comeBack = "start its server again; if it is gone for good, "
+
+// withKick offers to take the member out, where that would be done.
+func withKick(f Finding, m *member, peer evidence.Peer) Finding {
+	if m.Leads() {
+		f.Fix = repairs.KickMember.With(m.Database, peer.ID)
+		f.Next = fmt.Sprintf("if it is to come back, start it: ovn-ctl start_%s_ovsdb on its host; take it out only if it is gone for good", part(m.Database))
+		return f
+	}
+	where := "the leader"
+	for _, other := range m.Peers {
+		if other.ID == m.Leader {
+			where = "the leader at " + hostOf(other.Address)
+		}
+	}
+	f.Next = fmt.Sprintf(comeBack+"on %s: ovnctl fix %s %s %s", where, repairs.KickMember.Name, m.Database, peer.ID)
+	return f
+}
+
+// majority says how much more the cluster stands.
+func majority(m *member) string {
+	up := 0
+	for _, peer := range m.Peers {
+		if peer.Connected() {
+			up++
+		}
+	}
+	need := len(m.Peers)/2 + 1
+	if up <= need {
+		return fmt.Sprintf("%d of %d members are there and %d are needed: one more failure stops all writes", up, len(m.Peers), need)
+	}
+	return fmt.Sprintf("%d of %d members are there and %d are needed: the cluster stands fewer failures than it was built for", up, len(m.Peers), need)
+}

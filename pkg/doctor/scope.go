@@ -1,0 +1,136 @@
+package doctor
+
+import (
+	"slices"
+
+	"github.com/ovnctl/ovnctl/pkg/journey"
+	"github.com/ovnctl/ovnctl/pkg/topology"
+)
+
+// A Scope is what lies on the way of some objects.
+type Scope struct {
+	names map[string]bool // of logical objects, and of those of a node
+	nodes map[string]bool
+	all   map[string]bool // all nodes of the deployment
+}
+
+// NewScope is the part of a topology around what was named, and all that lies on
+// the ways of traces between them.
+func NewScope(g *topology.Graph, named []topology.Match, traces ...*journey.Trace) *Scope {
+	s := &Scope{names: map[string]bool{}, nodes: map[string]bool{}, all: map[string]bool{}}
+	for _, c := range g.Chassis {
+		s.all[c.Hostname], s.all[c.Name] = true, true
+	}
+	for _, m := range named {
+		s.around(g, g.Narrow(m), m)
+	}
+	for _, t := range traces {
+		s.way(t.Forward)
+		s.way(t.Reply)
+		for _, b := range t.Branches {
+			s.way(b.Forward)
+			s.way(b.Reply)
+		}
+	}
+	return s
+}
+
+// around takes in what is around a match: its datapaths, its rules, its node. The other
+// ports of a switch are not on a pod's way, but its router ports are.
+func (s *Scope) around(g *topology.Graph, t topology.Topology, m topology.Match) {
+	s.names[m.Name] = true
+	if m.Port != nil {
+		s.names[m.Port.Name] = true
+	}
+	for _, sw := range t.Switches {
+		s.names[sw.Name] = true
+		for _, p := range g.PortsOn(sw.UUID) {
+			if p.Type == "router" || p.Type == "localnet" || m.Switch == sw && m.Port == nil {
+				s.names[p.Name] = true
+			}
+		}
+	}
+	for _, r := range t.Routers {
+		s.names[r.Name] = true
+		for _, p := range g.PortsOn(r.UUID) {
+			s.names[p.Name] = true
+		}
+	}
+	for _, lb := range t.LoadBalancers {
+		s.names[lb.Name] = true
+	}
+	for _, pg := range t.PortGroups {
+		s.names[pg.Name] = true
+	}
+	if m.Chassis != nil {
+		s.nodes[m.Chassis.Hostname], s.nodes[m.Chassis.Name] = true, true
+		for _, name := range m.Chassis.Ports {
+			if m.Port == nil { // a node that was named: all that it holds
+				s.names[name] = true
+			}
+		}
+	}
+	if m.Node != nil {
+		s.nodes[m.Node.Name] = true
+	}
+	delete(s.nodes, "")
+	delete(s.names, "")
+}
+
+// way takes in what a packet comes across.
+func (s *Scope) way(d *journey.Direction) {
+	if d == nil {
+		return
+	}
+	for _, h := range d.Hops {
+		for _, name := range []string{h.Datapath, h.From, h.To} {
+			if name != "" {
+				s.names[name] = true
+			}
+		}
+		if h.Node != "" {
+			s.nodes[h.Node] = true
+		}
+	}
+}
+
+// Within is the part of a report that concerns a scope: findings about its objects,
+// about its nodes, and about the deployment as a whole. What explains a finding of
+// the scope stays, too.
+func (r Report) Within(s *Scope) Report {
+	out := Report{Findings: []Finding{}, Passed: r.Passed}
+	for _, f := range r.Findings {
+		if s.concerns(&f) {
+			out.Findings = append(out.Findings, f)
+		}
+	}
+	return out
+}
+
+// ofNode are the kinds of objects that are a node's own, not a workload's.
+var ofNode = []string{"node", "bridge", "interface", "link", "file", "daemon", "chassis", "tunnel", "database", "zone", "route", "sysctl", "address"}
+
+func (s *Scope) concerns(f *Finding) bool {
+	for i := range f.Consequences {
+		if s.concerns(&f.Consequences[i]) {
+			return true
+		}
+	}
+	logical := false
+	for _, o := range f.objects() {
+		if s.names[o.Name] {
+			return true
+		}
+		logical = logical || o.Name != "" && !slices.Contains(ofNode, o.Kind)
+	}
+	if logical {
+		return false
+	}
+	nodes := f.nodes()
+	for _, n := range nodes {
+		if s.nodes[n] || !s.all[n] { // a host that is no chassis serves all: one with the databases
+			return true
+		}
+	}
+	return len(nodes) == 0
+}

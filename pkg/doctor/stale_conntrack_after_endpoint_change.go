@@ -1,0 +1,114 @@
+package doctor
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"net/netip"
+	"slices"
+
+	"github.com/ovnctl/ovnctl/pkg/evidence"
+	"github.com/ovnctl/ovnctl/pkg/node"
+	"github.com/ovnctl/ovnctl/pkg/repairs"
+)
+
+var staleConntrackAfterEndpointChange = &Check{
+	Name:     "stale-conntrack-after-endpoint-change",
+	Category: "lb",
+	Doc: `UDP conversations are still sent to a backend that is none any more
+
+Connection tracking remembers the backend of a UDP client as long as the client goes on
+sending. When the backend is taken away its packets are lost until it pauses. With --sample
+it is seen whether they are in use; without, that they are there is a warning.`,
+	Run: func(p *Pass) {
+		p.chassis(func(c *chassis) {
+			stale, err := c.StaleConnections()
+			switch {
+			case errors.Is(err, node.ErrUnavailable):
+				p.Unknown(nodeObject(c.Name), err)
+			case err != nil:
+				p.Unknown(nodeObject(c.Name), fmt.Errorf("the connections that %s tracks: %w", c.Name, err))
+			case len(stale) > 0:
+				p.staleConnections(c, stale)
+			}
+		})
+	},
+}
+
+// staleTo are the stale conversations of one virtual address with one former backend.
+type staleTo struct{ vip, to netip.AddrPort }
+
+func (p *Pass) staleConnections(c *chassis, stale []evidence.StaleConnection) {
+	used, sampled := map[string]bool{}, false
+	if later, err := p.Later(); err == nil {
+		if used, err = stillUsed(c, stale, later, p.Sample().Seconds()); err != nil {
+			p.Unknown(nodeObject(c.Name), err)
+			return
+		}
+		sampled = true
+	}
+	by := map[staleTo][]evidence.StaleConnection{}
+	for _, s := range stale {
+		if !sampled || used[key(s)] {
+			at := staleTo{s.VIP, s.To}
+			by[at] = append(by[at], s)
+		}
+	}
+	for _, at := range slices.SortedFunc(maps.Keys(by), func(a, b staleTo) int { return cmp.Or(a.vip.Compare(b.vip), a.to.Compare(b.to)) }) {
+		list := by[at]
+		f := Finding{
+			Result: Warning,
+			Object: Object{Kind: "load balancer", Name: nameOf(list[0].LB)},
+			Also:   []Object{nodeObject(c.Name)},
+			Title:  fmt.Sprintf("UDP conversations of %s with %s are remembered to go to %s, which is no backend any more", c.Name, at.vip, at.to),
+			Cause:  "the backend was taken away while its clients went on sending, and connection tracking remembers it",
+			Effect: "the client's packets are lost if it goes on sending from the same port; --sample 15s says whether it does",
+			Fix:    repairs.FlushConnections.With(at.vip.String(), c.Name),
+		}
+		if c.Local {
+			f.Fix = repairs.FlushConnections.With(at.vip.String())
+		}
+		if sampled {
+			f.Result = Error
+			f.Title = fmt.Sprintf("UDP conversations of %s with %s go to %s, which is no backend any more", c.Name, at.vip, at.to)
+			f.Effect = "packets of the clients are lost until they pause for some minutes"
+		}
+		for i, s := range list {
+			if i == 4 {
+				f.Evidence = append(f.Evidence, Evidence{Source: "conntrack of " + c.Name, Says: fmt.Sprintf("and %d more", len(list)-i)})
+				break
+			}
+			f.Evidence = append(f.Evidence, Evidence{Source: "conntrack of " + c.Name, Says: fmt.Sprintf("udp, %s to %s, answered by %s, zone %d", s.Orig.Src, s.Orig.Dst, s.Reply.Src, s.Zone)})
+		}
+		f.Evidence = append(f.Evidence, nbRow("Load_Balancer", list[0].LB.UUID, "%s: vips:%s=%s", nameOf(list[0].LB), at.vip, orEmpty(list[0].LB.VIPs[at.vip.String()])))
+		p.Report(f)
+	}
+}
+
+func key(s evidence.StaleConnection) string {
+	return fmt.Sprintf("%s %d %s %s", s.Datapath, s.Zone, s.Orig.Src, s.Orig.Dst)
+}
+
+// stillUsed says which stale conversations had packets between two looks: the seconds
+// until they are forgotten did not run down.
+func stillUsed(c *chassis, before []evidence.StaleConnection, later *evidence.Deployment, elapsed float64) (map[string]bool, error) {
+	h := later.Host(c.Name)
+	if h == nil {
+		return nil, fmt.Errorf("node %s was not read a second time", c.Name)
+	}
+	after, err := h.StaleConnections()
+	if err != nil {
+		return nil, err
+	}
+	timeouts := map[string]int{}
+	for _, s := range before {
+		timeouts[key(s)] = s.Timeout
+	}
+	used := map[string]bool{}
+	for _, s := range after {
+		was, there := timeouts[key(s)]
+		used[key(s)] = there && float64(s.Timeout) > float64(was)-elapsed/2
+	}
+	return used, nil
+}

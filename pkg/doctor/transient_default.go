@@ -1,0 +1,92 @@
+package doctor
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/ovnctl/ovnctl/pkg/envfile"
+	"github.com/ovnctl/ovnctl/pkg/evidence"
+	"github.com/ovnctl/ovnctl/pkg/node"
+	"github.com/ovnctl/ovnctl/pkg/repairs"
+)
+
+// transient is what a host does with transient ports at its start.
+type transient struct {
+	*repairs.TransientDefault
+	host      *evidence.Host
+	ports     []string // that are transient now
+	pods      []string // of these those of pods
+	unread    error    // why the ports are not known
+	contained bool     // Open vSwitch runs in a container and reads no default file of the host
+}
+
+// transientDefaults calls see for each host whose default file can be read.
+// Where the check cannot tell it says so.
+func transientDefaults(p *Pass, see func(transient)) {
+	asked := false
+	for _, h := range p.Hosts {
+		t := transient{host: h}
+		s, err := h.Switch()
+		if err == nil {
+			t.ports, t.pods = repairs.TransientPorts(s)
+		} else if errors.Is(err, evidence.ErrNoSwitch) {
+			continue
+		} else {
+			t.unread = err
+		}
+		contained, _, err := repairs.Contained(h)
+		if err != nil && !errors.Is(err, node.ErrUnavailable) {
+			p.Unknown(nodeObject(h.Name), err)
+			continue
+		}
+		t.contained = contained
+		t.TransientDefault, err = repairs.ReadTransientDefault(h)
+		switch {
+		case errors.Is(err, repairs.ErrOtherDistribution):
+			continue
+		case err != nil:
+			if t.unread == nil {
+				asked = true
+				p.Unknown(nodeObject(h.Name), err)
+			}
+			continue
+		}
+		asked = true
+		see(t)
+	}
+	if !asked {
+		p.Skip("no host here has a default file of Open vSwitch as Debian or rpm packages have it")
+	}
+}
+
+// file is the default file, and the node that it is on.
+func (t transient) file(path string) (Object, []Object) {
+	return Object{Kind: "file", Name: path, Node: t.host.Name}, []Object{nodeObject(t.host.Name)}
+}
+
+// line is a line of the default file.
+func (t transient) line(n int) Evidence {
+	return Evidence{Source: fmt.Sprintf("file %s line %d", t.File, n), Says: strings.TrimSpace(envfile.Line(t.Text, n))}
+}
+
+// marked are the ports that are transient.
+func (t transient) marked() Evidence {
+	if t.unread != nil {
+		return Evidence{Source: "Open_vSwitch", Says: "could not be read: " + t.unread.Error()}
+	}
+	if len(t.ports) == 0 {
+		return Evidence{Source: "Open_vSwitch Port", Says: "none has other_config:transient=true"}
+	}
+	return Evidence{Source: "Open_vSwitch Port " + few(t.ports), Says: "other_config:transient=true"}
+}
+
+// few names some of many.
+func few(names []string) string {
+	if len(names) > 5 {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:4], ", "), len(names)-4)
+	}
+	return strings.Join(names, ", ")
+}
+
+const transientEffect = "the ports are still in the bridge after a reboot: the distribution gives the uplink its addresses while it belongs to the bridge, and the node has no network"

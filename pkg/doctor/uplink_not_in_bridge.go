@@ -1,0 +1,133 @@
+package doctor
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ovnctl/ovnctl/pkg/evidence"
+	"github.com/ovnctl/ovnctl/pkg/repairs"
+	"github.com/ovnctl/ovnctl/pkg/vswitch"
+)
+
+var uplinkNotInBridge = &Check{
+	Name:     "uplink-not-in-bridge",
+	Category: "node-os",
+	Doc: `A bridge to the network outside has lost its uplink
+
+The link that external_ids:bridge-uplink names is no port of the bridge, or is one that
+Open vSwitch could not open; or a bridge of ovn-bridge-mappings has no port to the
+outside at all.`,
+	Causes: []string{"vswitchd-not-running", "conf-db-lost-or-corrupt"},
+	Run: func(p *Pass) {
+		p.persistent(func(p *Pass) {
+			p.edges(func(e *edge) {
+				for _, u := range e.uplinks {
+					switch {
+					case u.Port != nil:
+						p.uplinkUnopened(e, u)
+					case u.Named || !onPurpose(e, u):
+						p.uplinkGone(e, u)
+					}
+				}
+			})
+		})
+	},
+}
+
+// onPurpose says of a bridge that names no uplink whether it does without: it is
+// an inner network of this host, whose ways out lead elsewhere.
+func onPurpose(e *edge, u evidence.Uplink) bool {
+	encaps, _ := e.EncapIPs()
+	for _, a := range evidence.Global(e.n, u.Bridge.Name) {
+		if slices.Contains(encaps, a.Prefix.Addr()) {
+			return false
+		}
+	}
+	for _, r := range e.n.Routes {
+		if r.Dev == u.Bridge.Name && r.Via.IsValid() && r.Dst.Bits() == 0 {
+			return false
+		}
+	}
+	return len(evidence.Global(e.n, u.Bridge.Name)) > 0
+}
+
+func (p *Pass) uplinkGone(e *edge, u evidence.Uplink) {
+	bridge := u.Bridge.Name
+	s, err := e.Switch()
+	if err != nil {
+		p.Unknown(e.bridge(bridge), err)
+		return
+	}
+	var ports []string
+	for _, x := range s.Plugs() {
+		if x.Bridge.Name == bridge {
+			ports = append(ports, x.Port.Name)
+		}
+	}
+	f := Finding{
+		Object:   e.bridge(bridge),
+		Also:     []Object{nodeObject(e.Name)},
+		Evidence: []Evidence{{Source: "Bridge " + bridge, Says: "its ports are " + strings.Join(ports, ", ")}},
+		Cause:    "the port was deleted: by hand, or as a transient one when Open vSwitch started, and its owner has not put it back",
+		Effect:   "no packet passes between the bridge and the network outside",
+	}
+	nic := u.Link()
+	if u.Networks != nil {
+		f.Evidence = append(f.Evidence, Evidence{Source: "Open_vSwitch external_ids:ovn-bridge-mappings", Says: fmt.Sprintf("%s:%s", u.Networks[0], bridge)})
+	}
+	switch {
+	case nic == "":
+		f.Title = fmt.Sprintf("bridge %s has no port to the network outside", bridge)
+		f.Fix = repairs.AttachUplink.With(bridge)
+	case e.n.Link(nic) == nil:
+		f.Title = fmt.Sprintf("the uplink %s of bridge %s does not exist", nic, bridge)
+		f.Evidence = append(f.Evidence, Evidence{Source: "Bridge " + bridge, Says: u.Source + "=" + nic}, Evidence{Source: "links", Says: "there is no " + nic})
+		f.Cause = "the network card is gone, its driver is not loaded, or it has another name since the host booted"
+		f.Also = append(f.Also, e.link(nic))
+		f.Next = "ip -details link show; then ovnctl fix attach-uplink " + bridge + " LINK with its name of today"
+	default:
+		f.Title = fmt.Sprintf("the uplink %s is not in bridge %s", nic, bridge)
+		f.Evidence = append(f.Evidence, Evidence{Source: "Bridge " + bridge, Says: fmt.Sprintf("its uplink is %s, by %s", nic, u.Source)}, e.addressEvidence(nic))
+		f.Also = append(f.Also, e.link(nic))
+		f.Fix = repairs.AttachUplink.With(bridge, nic)
+	}
+	p.Report(f)
+}
+
+// uplinkUnopened reports an uplink that is a port and that Open vSwitch cannot
+// use.
+func (p *Pass) uplinkUnopened(e *edge, u evidence.Uplink) {
+	if !p.switchLives(e.Host) {
+		return
+	}
+	s, err := e.Switch()
+	if err != nil {
+		return
+	}
+	var broken []*vswitch.Interface
+	for _, x := range s.Plugs() {
+		if x.Port.Name == u.Port.Name && x.Bridge.Name == u.Bridge.Name && x.OFPort.Get() < 0 {
+			broken = append(broken, x.Interface)
+		}
+	}
+	if len(broken) == 0 || len(broken) < len(u.Links) {
+		return // one of a bond that is left carries all
+	}
+	i := broken[0]
+	f := Finding{
+		Object:   e.bridge(u.Bridge.Name),
+		Also:     []Object{nodeObject(e.Name), e.link(i.Name), {Kind: "interface", Name: i.Name, Node: e.Name}},
+		Title:    fmt.Sprintf("Open vSwitch cannot use %s, the uplink of bridge %s", i.Name, u.Bridge.Name),
+		Evidence: []Evidence{{Source: "Interface " + i.Name, Says: fmt.Sprintf("ofport=%d error=%q", i.OFPort.Get(), i.Error.Get())}},
+		Cause:    "the link does not exist, or belongs to somebody else",
+		Effect:   "no packet passes between the bridge and the network outside",
+		Next:     "ip -details link show " + i.Name,
+	}
+	if l := e.n.Link(i.Name); l != nil && l.Master != "" {
+		f.Evidence = append(f.Evidence, Evidence{Source: "link " + i.Name, Says: "belongs to " + l.Master})
+	} else if l == nil {
+		f.Evidence = append(f.Evidence, Evidence{Source: "links", Says: "there is no " + i.Name})
+	}
+	p.Report(f)
+}
