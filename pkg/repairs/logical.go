@@ -1,0 +1,66 @@
+package repairs
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/ovnctl/ovnctl/pkg/evidence"
+	"github.com/ovnctl/ovnctl/pkg/nb"
+)
+
+// inZones asks the zones one after the other until one has what is looked for.
+// What could not be read is an error only if no other zone has it.
+func inZones(d *evidence.Deployment, has func(*evidence.Zone, *evidence.Logical) (bool, error)) error {
+	var unread error
+	for _, z := range d.Zones {
+		l, err := z.Logical()
+		if err != nil {
+			unread = err
+			continue
+		}
+		if found, err := has(z, l); found || err != nil {
+			return err
+		}
+	}
+	if unread == nil && len(d.Zones) == 0 {
+		unread = fmt.Errorf("no OVN_Northbound was read: name it with --nb")
+	}
+	return unread
+}
+
+// findRouter finds a router by name. Names are not unique: two of one name are an error.
+func findRouter(d *evidence.Deployment, name string) (*evidence.Zone, *evidence.Logical, *nb.LogicalRouter, error) {
+	var zone *evidence.Zone
+	var logical *evidence.Logical
+	var found *nb.LogicalRouter
+	var there []string
+	err := inZones(d, func(z *evidence.Zone, l *evidence.Logical) (bool, error) {
+		for i := range l.Routers {
+			r := &l.Routers[i]
+			there = append(there, r.Name)
+			if r.Name != name && string(r.UUID) != name {
+				continue
+			}
+			if found != nil {
+				return true, fmt.Errorf("two routers are named %q: name one by its UUID, %s or %s", name, found.UUID, r.UUID)
+			}
+			zone, logical, found = z, l, r
+		}
+		return found != nil, nil
+	})
+	if err == nil && found == nil {
+		err = fmt.Errorf("no router %q; there are %s", name, several(there))
+	}
+	return zone, logical, found, err
+}
+
+// several are at most ten names, for an error.
+func several(names []string) string {
+	switch {
+	case len(names) == 0:
+		return "none"
+	case len(names) > 10:
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:10], ", "), len(names)-10)
+	}
+	return strings.Join(names, ", ")
+}
