@@ -6,16 +6,14 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
-	"time"
 
 	"github.com/ovnctl/ovnctl/pkg/cluster"
 	"github.com/ovnctl/ovnctl/pkg/decode"
 	"github.com/ovnctl/ovnctl/pkg/flow"
 	"github.com/ovnctl/ovnctl/pkg/journey"
 	"github.com/ovnctl/ovnctl/pkg/node"
-	"github.com/ovnctl/ovnctl/pkg/openflow"
-	"github.com/ovnctl/ovnctl/pkg/ovsdb"
 	"github.com/ovnctl/ovnctl/pkg/topology"
+	"github.com/ovnctl/ovnctl/pkg/trace/xlate"
 )
 
 // A place is where a packet is about to be: at a port of a bridge, or in a host's own network stack.
@@ -32,6 +30,7 @@ type place struct {
 // A nodeView is a node with what is needed to read the numbers of its flows.
 type nodeView struct {
 	*cluster.Node
+	sw      *xlate.Fallback
 	names   *decode.Names
 	decoder *decode.Decoder
 	seen    []decode.Seen // every step so far, which the decoder learns from
@@ -66,15 +65,11 @@ func (t *tracer) view(ctx context.Context, n *cluster.Node) (*nodeView, error) {
 		return nil, err
 	}
 	t.graph = g
-	var rows decode.Vswitch
-	if err := ovsdb.Load(ctx, n.Vswitch, &rows); err != nil {
-		return nil, fmt.Errorf("node %s: %w", n.Name, err)
-	}
 	zone, err := t.zone(ctx, n.Zone)
 	if err != nil {
 		return nil, err
 	}
-	v := &nodeView{Node: n, macs: map[string][]string{}}
+	v := &nodeView{Node: n, sw: &xlate.Fallback{Host: n.Host}, macs: map[string][]string{}}
 	for _, p := range t.graph.Ports {
 		for _, a := range p.Interfaces {
 			if a.Node == n.Name {
@@ -82,12 +77,9 @@ func (t *tracer) view(ctx context.Context, n *cluster.Node) (*nodeView, error) {
 			}
 		}
 	}
-	bridge := decode.NewNames(zone.logical, rows, nil, decode.Version{}).Bridge
-	var tlvs []openflow.TLV
-	if text, err := n.Host.Dump(ctx, bridge, node.TLVMap); err == nil {
-		tlvs = openflow.ParseTLVMap(text)
+	if v.names, err = decode.ReadNames(ctx, n, zone.logical); err != nil {
+		return nil, err
 	}
-	v.names = decode.NewNames(zone.logical, rows, tlvs, release(ctx, n))
 	v.decoder = &decode.Decoder{Names: v.names, Flows: zone.flows, Objects: zone.objects}
 	if t.views == nil {
 		t.views = map[*cluster.Node]*nodeView{}
@@ -96,22 +88,17 @@ func (t *tracer) view(ctx context.Context, n *cluster.Node) (*nodeView, error) {
 	return v, nil
 }
 
-// release is that of a node's ovn-controller, zero if it does not say so soon: which flag bits it uses depends on it,
-// and no more. A controller that hangs must not hold the trace.
-func release(ctx context.Context, n *cluster.Node) decode.Version {
-	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
-	defer cancel()
-	text, err := n.Host.Control(ctx, "ovn-controller", "version")
-	if err != nil {
-		return decode.Version{}
-	}
-	return decode.ParseVersion(text)
-}
-
 // notAsked remembers a node that is not in reach.
 func (t *tracer) notAsked(n *cluster.Node) {
 	if !slices.Contains(t.unasked, n.Name) {
 		t.unasked = append(t.unasked, n.Name)
+	}
+}
+
+// simulatedOn remembers a node whose switch was simulated.
+func (t *tracer) simulatedOn(n *cluster.Node) {
+	if !slices.Contains(t.simulated, n.Name) {
+		t.simulated = append(t.simulated, n.Name)
 	}
 }
 
@@ -147,11 +134,11 @@ func (t *tracer) zone(ctx context.Context, name string) (*zoneView, error) {
 			continue
 		}
 		if z.SB != nil {
-			var rows decode.Southbound
-			if err := ovsdb.Load(ctx, z.SB, &rows); err != nil {
+			var err error
+			if v.logical, err = decode.ReadLogical(ctx, z.SB); err != nil {
 				return nil, err
 			}
-			v.logical, v.flows = decode.NewLogical(rows), decode.NewLogicalFlows(z.SB)
+			v.flows = decode.NewLogicalFlows(z.SB)
 		}
 		if z.NB != nil {
 			v.objects = decode.NewObjects(z.NB)

@@ -47,8 +47,9 @@ func (t *tracer) answer(ctx context.Context, ask *question, should *journey.Walk
 		return []string{t.notLooked()}
 	}
 	answer.Take(would)
+	notes := t.simulation()
 	if len(t.zones) == 0 && should.Verdict.Outcome == journey.Unknown {
-		return nil // there are no logical flows at all
+		return notes // there are no logical flows at all
 	}
 	answer.Logical = should
 	v, by := &answer.Verdict, should.Verdict
@@ -58,7 +59,7 @@ func (t *tracer) answer(ctx context.Context, ask *question, should *journey.Walk
 			v.Cause = by.Cause
 		}
 	}
-	return differ(would, should)
+	return append(notes, differ(would, should)...)
 }
 
 // logical follows the packet by the logical flows alone.
@@ -127,6 +128,14 @@ func (t *tracer) gather(ctx context.Context, should *journey.Walk) {
 	if len(nodes) > 0 {
 		t.cluster.Gather(ctx, nodes...)
 	}
+}
+
+// simulation says which switches were simulated.
+func (t *tracer) simulation() []string {
+	if len(t.simulated) == 0 {
+		return nil
+	}
+	return []string{"what ovs-vswitchd does on " + strings.Join(t.simulated, ", ") + " is simulated from its flows: it could not be asked"}
 }
 
 // notLooked says which nodes were not asked.

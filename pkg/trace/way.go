@@ -19,10 +19,11 @@ import (
 // A tracer answers one query. What it reads is kept for all ways that it follows.
 type tracer struct {
 	deployment
-	noNodes bool     // ask none
-	unasked []string // nodes that should have been asked and are not in reach
-	views   map[*cluster.Node]*nodeView
-	zones   map[string]*zoneView
+	noNodes   bool     // ask none
+	unasked   []string // nodes that should have been asked and are not in reach
+	simulated []string // nodes whose switch was simulated
+	views     map[*cluster.Node]*nodeView
+	zones     map[string]*zoneView
 
 	commands []string // what would show the same, in order
 }
@@ -136,9 +137,12 @@ func (r *run) visit(ctx context.Context, p place) ([]outcome, error) {
 		start.Packet.SetInPort(p.port)
 	}
 	ofproto.Set(&start.Packet, "dp_hash", flow.Uint(uint64(r.dpHash)))
-	walk, err := ofproto.Follow(ctx, p.node.Host, p.node.Name, r.ct, start)
+	walk, err := ofproto.Follow(ctx, p.node.sw, p.node.Name, r.ct, start)
 	if err != nil {
 		return nil, err
+	}
+	if p.node.sw.Simulated() {
+		r.simulatedOn(p.node.Node)
 	}
 	for _, request := range walk.Requests {
 		r.command(p.node, "ovs-appctl "+shell(request))

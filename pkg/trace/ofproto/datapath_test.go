@@ -5,8 +5,6 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/ovnctl/ovnctl/pkg/openflow"
 )
 
@@ -32,35 +30,9 @@ func TestOutputNumbers(t *testing.T) {
 	}
 }
 
-// dpifShow is what a node of a lab says, one of its bridges shortened.
-const dpifShow = `netdev@ovs-netdev: hit:1082 missed:186
-  br-ex:
-    br-ex 65534/2: (tap)
-    eth0 1/3: (system)
-    patch-br-ex_node1-to-br-int 2/none: (patch: peer=patch-br-int-to-br-ex_node1)
-  br-int:
-    ovn-c5ab1a-0 6/5: (geneve: csum=true, key=flow, remote_ip=172.30.0.12)
-    ovn-k8s-mp0 1/4: (tap)
-`
-
-func TestParseDpifShow(t *testing.T) {
-	want := []datapathPort{
-		{"br-ex", "br-ex", 65534, 2}, {"br-ex", "eth0", 1, 3}, {"br-int", "ovn-c5ab1a-0", 6, 5}, {"br-int", "ovn-k8s-mp0", 1, 4},
-	}
-	if diff := cmp.Diff(want, parseDpifShow(dpifShow), cmp.AllowUnexported(datapathPort{})); diff != "" {
-		t.Error(diff)
-	}
-}
-
 func FuzzDatapath(f *testing.F) {
-	f.Add(dpifShow)
 	f.Add("1,2,push_vlan(vid=10,pcp=0),3")
 	f.Fuzz(func(t *testing.T, text string) {
-		for _, p := range parseDpifShow(text) {
-			if p.datapath < 0 && p.name == "" {
-				t.Errorf("port %+v", p)
-			}
-		}
 		if n := outputNumbers(text); len(n) > len(text) {
 			t.Errorf("%d numbers in %d bytes", len(n), len(text))
 		}

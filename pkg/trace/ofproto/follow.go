@@ -229,9 +229,9 @@ func (r *reading) switched(ctx context.Context, i int, e openflow.Event) error {
 	if err != nil {
 		return r.refused(err)
 	}
-	for _, port := range parseDpifShow(text) {
-		if port.bridge == e.Bridge && slices.Contains(numbers, port.datapath) {
-			r.leaf(i, Leaf{Kind: ToPort, Port: flow.PortID{Number: port.openflow}})
+	for _, port := range openflow.ParseDatapathPorts(text) {
+		if port.Bridge == e.Bridge && slices.Contains(numbers, int(port.Datapath)) {
+			r.leaf(i, Leaf{Kind: ToPort, Port: flow.PortID{Number: port.OpenFlow}})
 		}
 	}
 	return nil

@@ -1,0 +1,57 @@
+package xlate
+
+import (
+	"strings"
+
+	"github.com/ovnctl/ovnctl/pkg/flow"
+)
+
+// megaflow estimates which packets share the fate of this one: those that are
+// equal to it in all bits that were looked at.
+func (x *translation) megaflow(start *flow.Flow) string {
+	if start.Meets(flow.NeedsIP) {
+		x.touch(nwFrag, nwFrag.Mask())
+	}
+	words := []string{"recirc_id=" + flow.Uint(start.Uint("recirc_id")).Hex()}
+	add := func(f *flow.Field) {
+		m := x.mask.Get(f)
+		if !m.IsZero() && start.Meets(f.Needs) {
+			words = append(words, f.Label()+"="+f.PrintMatch(start.Get(f).And(m), m))
+		}
+	}
+	for _, f := range []*flow.Field{dpHash, pktMark, ctState, ctZone, ctMark, ctLabel} {
+		add(f)
+	}
+	words = append(words, "eth")
+	kind := start.Kind()
+	if kind == "" {
+		x.mask.Set(ethType, ethType.Mask())
+		add(ethType)
+	} else {
+		words = append(words, kind)
+	}
+	words = append(words, "in_port="+start.InPort().String())
+	if start.Get(outer).Bit(12) || !x.mask.Get(outer).IsZero() {
+		add(outer)
+	}
+	for _, f := range headers {
+		if f == nwTOS {
+			tos, ecn := x.mask.Get(nwTOS), x.mask.Get(nwECN)
+			x.mask.SetMasked(nwTOS, flow.Value{}, flow.Uint(3))
+			add(nwTOS)
+			x.mask.Set(nwTOS, tos)
+			if !ecn.IsZero() {
+				add(nwECN)
+			}
+			continue
+		}
+		add(f)
+	}
+	return strings.Join(words, ",")
+}
+
+// headers are the fields of a packet that a megaflow may match, in the order in
+// which they are printed.
+var headers = []*flow.Field{ethSrc, ethDst, field("arp_spa"), field("arp_tpa"), ipSrc, ipDst, ipv6Src, ipv6Dst, ipv6Label, arpOp, arpSHA, arpTHA,
+	nwTOS, nwTTL, nwFrag, mplsLabel, mplsTC, mplsTTL, mplsBOS, icmpType, icmpCode, field("icmpv6_type"), field("icmpv6_code"),
+	ndTarget, field("nd_sll"), field("nd_tll"), tpSrc, tpDst, field("udp_src"), field("udp_dst"), field("sctp_src"), field("sctp_dst"), field("tcp_flags")}
