@@ -1,5 +1,6 @@
-// Package archive is the file-system view of saved data: a plain directory as
-// `ovnctl --offline` takes it. It knows names and bytes, no rows.
+// Package archive is the file-system view of saved data: a plain directory, a
+// capture, or what other tools collect, seen as such a directory. It knows names
+// and bytes, no rows.
 //
 // A plain directory holds nb.db and sb.db (ovsdb-client(1) backup) and a
 // directory for each node:
@@ -9,10 +10,16 @@
 //	NODE/flows-BRIDGE.txt      ovs-ofctl dump-flows; groups-, ports-, tlv-map- likewise
 //	NODE/network.json  NODE/nat.json
 //	NODE/control/              saved replies of daemons
-//	NODE/route/  NODE/pod/  NODE/files/
+//	NODE/route/  NODE/pod/
+//	NODE/files/                files of the node by their paths
+//	NODE/absent/files/         empty files in the place of those that are known not to exist
+//	NODE/logs/DAEMON.log       the end of a daemon's log
+//	NODE/dirs.json  NODE/daemons.json  NODE/processes.json  NODE/firewall.json
+//	NODE/units/NAME.json  NODE/features/LINK.json  NODE/space/  NODE/glob/
 package archive
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -21,55 +28,142 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 )
 
 // maxNodes bounds the directories that are taken for nodes.
 const maxNodes = 10000
 
-// A Tree is a directory that was opened for reading. No name, and no symbolic
-// link in it, leads out of it. It may be used concurrently.
+// A Tree is saved data that was opened for reading. No name, and no link in it,
+// leads out of it. It may be used concurrently.
 type Tree struct {
-	root *os.Root
-	path string
+	store
+	path  string
+	index *Index
+	notes []string
 }
 
-// Open opens a directory.
+// A store holds files by their names, which are relative, with slashes.
+type store interface {
+	// open opens a regular file.
+	open(name string) (io.ReadCloser, error)
+	// list lists the names in a directory, in any order.
+	list(name string) ([]string, error)
+	stat(name string) (fs.FileInfo, error)
+	close() error
+}
+
+// Open opens a directory, an archive or a single file.
 func Open(path string) (*Tree, error) {
+	t := &Tree{path: path}
 	fi, err := os.Stat(path)
 	if err != nil {
-		return nil, (&Tree{path: path}).explain("", err)
+		return nil, t.explain("", err)
 	}
-	if !fi.IsDir() {
-		return nil, fmt.Errorf("%s: not a directory: unpack it first", path)
+	switch {
+	case fi.IsDir():
+		t.store, err = openDirectory(path)
+	case fi.Mode().IsRegular():
+		t.store, t.notes, err = unpack(path)
+	default: // a pipe would be waited for
+		err = errors.New("neither a directory nor a file")
 	}
-	root, err := os.OpenRoot(path)
 	if err != nil {
+		return nil, t.explain("", err)
+	}
+	if err := t.settle(); err != nil {
+		_ = t.Close()
 		return nil, err
 	}
-	return &Tree{root: root, path: path}, nil
+	return t, nil
 }
 
-// Path is the directory, as it was given to Open.
+// settle sees to it that the store is a plain directory, whatever it was.
+func (t *Tree) settle() error {
+	some, databases := plain(t.store)
+	// An archive of a directory has that alone at its top.
+	if names, err := t.list("."); err == nil && len(names) == 1 && !some {
+		inside := &below{t.store, names[0]}
+		if some, databases = plain(inside); some {
+			t.store = inside
+		}
+	}
+	if databases {
+		return t.readIndex()
+	}
+	seen, notes, err := recognise(t.store, t.path)
+	switch {
+	case err != nil:
+		return t.explain("", err)
+	case seen == nil:
+		return nil
+	case some: // what is plain stays
+		t.store = &overlay{seen, t.store}
+	default:
+		t.store = seen
+	}
+	t.notes = append(t.notes, notes...)
+	return nil
+}
+
+// A below store is a directory of another.
+type below struct {
+	store
+	dir string
+}
+
+func (b *below) open(name string) (io.ReadCloser, error) { return b.store.open(path.Join(b.dir, name)) }
+func (b *below) list(name string) ([]string, error)      { return b.store.list(path.Join(b.dir, name)) }
+func (b *below) stat(name string) (fs.FileInfo, error)   { return b.store.stat(path.Join(b.dir, name)) }
+
+// Zones lists the directories with databases of their own, sorted.
+func (t *Tree) Zones() ([]string, error) {
+	return t.dirs(func(name string) bool { return name == "nb.db" || name == "sb.db" })
+}
+
+// maxIndex bounds an index, in bytes.
+const maxIndex = 64 << 20
+
+func (t *Tree) readIndex() error {
+	text, err := t.ReadFile(IndexFile, maxIndex)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	var x Index
+	if err := json.Unmarshal(text, &x); err != nil {
+		return t.explain(IndexFile, err)
+	}
+	switch {
+	case x.Kind != "Capture":
+		return nil
+	case x.APIVersion != "ovnctl/v1":
+		return t.explain(IndexFile, fmt.Errorf("a capture of version %.20q, which this ovnctl does not know: take a newer one", x.APIVersion))
+	case x.Ended.IsZero():
+		t.notes = append(t.notes, t.path+": the capture was not finished: what is missing was not read")
+	}
+	t.index = &x
+	return nil
+}
+
+// Index is that of a capture; nil: this is none, or was cut off before it got one.
+func (t *Tree) Index() *Index { return t.index }
+
+// Notes say what a reader should know of the source.
+func (t *Tree) Notes() []string { return t.notes }
+
+// Path is the directory or file, as it was given to Open.
 func (t *Tree) Path() string { return t.path }
 
-// Close lets go of the directory. Files opened from it stay open.
-func (t *Tree) Close() error { return t.root.Close() }
+// Close lets go of the source. Files opened from it must be closed before.
+func (t *Tree) Close() error { return t.close() }
 
 // File opens a regular file; name is relative, with slashes.
-func (t *Tree) File(name string) (*os.File, error) {
-	// Not blocking: a FIFO in a directory from elsewhere must not hang us.
-	f, err := t.root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+func (t *Tree) File(name string) (io.ReadCloser, error) {
+	f, err := t.open(name)
 	if err != nil {
-		return nil, t.explain(name, err)
-	}
-	fi, err := f.Stat()
-	if err == nil && !fi.Mode().IsRegular() {
-		err = errors.New("not a regular file")
-	}
-	if err != nil {
-		f.Close()
 		return nil, t.explain(name, err)
 	}
 	return f, nil
@@ -94,13 +188,13 @@ func (t *Tree) ReadFile(name string, limit int64) ([]byte, error) {
 
 // Has says whether there is a file or directory of that name.
 func (t *Tree) Has(name string) bool {
-	_, err := t.root.Stat(name)
+	_, err := t.stat(name)
 	return err == nil
 }
 
 // ModTime is when a file was last written; zero when it is not there.
 func (t *Tree) ModTime(name string) time.Time {
-	fi, err := t.root.Stat(name)
+	fi, err := t.stat(name)
 	if err != nil {
 		return time.Time{}
 	}
@@ -108,46 +202,45 @@ func (t *Tree) ModTime(name string) time.Time {
 }
 
 // Nodes lists the directories that hold something of a node, sorted.
-func (t *Tree) Nodes() ([]string, error) {
-	names, err := t.list(".")
+func (t *Tree) Nodes() ([]string, error) { return t.dirs(ofNode) }
+
+// dirs lists the directories at the top that hold something wanted, sorted.
+func (t *Tree) dirs(wanted func(name string) bool) ([]string, error) {
+	names, err := t.List(".")
 	if err != nil {
 		return nil, err
 	}
-	var nodes []string
+	var found []string
 	for _, name := range names {
 		if strings.HasPrefix(name, ".") {
 			continue
 		}
-		inside, err := t.list(name)
-		if err == nil && slices.ContainsFunc(inside, ofNode) {
-			nodes = append(nodes, name)
+		inside, err := t.List(name)
+		if err == nil && slices.ContainsFunc(inside, wanted) {
+			found = append(found, name)
 		}
-		if len(nodes) == maxNodes {
+		if len(found) == maxNodes {
 			break
 		}
 	}
-	return nodes, nil
+	return found, nil
 }
 
 // ofNode says whether a name is one that a node's directory holds.
 func ofNode(name string) bool {
 	switch name {
-	case "conf.db", "conf.json", "network.json", "nat.json", "control", "route", "pod", "files":
+	case "conf.db", "conf.json", "network.json", "nat.json", "dirs.json", "daemons.json", "processes.json", "firewall.json",
+		"control", "route", "pod", "files", "absent", "logs", "units", "features", "space", "glob":
 		return true
 	}
 	kind, _, _ := strings.Cut(name, "-")
-	return path.Ext(name) == ".txt" && slices.Contains([]string{"flows", "groups", "ports", "tlv"}, kind)
+	return path.Ext(name) == ".txt" && slices.Contains([]string{"flows", "groups", "ports", "tlv", "meters"}, kind)
 }
 
-func (t *Tree) list(name string) ([]string, error) {
-	// Only a directory is opened: a FIFO would wait for a writer.
-	f, err := t.root.OpenFile(name, os.O_RDONLY|syscall.O_DIRECTORY|syscall.O_NONBLOCK, 0)
+// List lists the names in a directory, sorted.
+func (t *Tree) List(name string) ([]string, error) {
+	names, err := t.list(name)
 	if err != nil {
-		return nil, t.explain(name, err)
-	}
-	defer f.Close()
-	names, err := f.Readdirnames(maxNodes)
-	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, t.explain(name, err)
 	}
 	slices.Sort(names)

@@ -1,0 +1,508 @@
+package archive
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+)
+
+// A mapped store shows files under other names: those of a plain directory.
+type mapped struct {
+	base  store
+	files map[string]source
+	dirs  map[string][]string // their children
+}
+
+// A source is where a file of a mapped store is.
+type source struct {
+	name   string
+	before string // text that is put in front of it
+	rank   int    // the higher one wins
+}
+
+func (m *mapped) open(name string) (io.ReadCloser, error) {
+	s, ok := m.files[path.Clean(name)]
+	if !ok {
+		return nil, fs.ErrNotExist
+	}
+	f, err := m.base.open(s.name)
+	if err != nil || s.before == "" {
+		return f, err
+	}
+	return struct {
+		io.Reader
+		io.Closer
+	}{io.MultiReader(strings.NewReader(s.before), f), f}, nil
+}
+
+func (m *mapped) list(name string) ([]string, error) {
+	children, ok := m.dirs[path.Clean(name)]
+	if !ok {
+		return nil, fs.ErrNotExist
+	}
+	return slices.Clone(children), nil
+}
+
+func (m *mapped) stat(name string) (fs.FileInfo, error) {
+	name = path.Clean(name)
+	if s, ok := m.files[name]; ok {
+		return m.base.stat(s.name)
+	}
+	if _, ok := m.dirs[name]; ok {
+		return &packedFile{name: path.Base(name), dir: true}, nil
+	}
+	return nil, fs.ErrNotExist
+}
+
+func (m *mapped) close() error { return m.base.close() }
+
+// add shows a file under a name, unless a better one has it.
+func (m *mapped) add(name string, s source) {
+	old, there := m.files[name]
+	if there && old.rank >= s.rank {
+		return
+	}
+	m.files[name] = s
+	for ; !there && name != "."; name = path.Dir(name) {
+		parent := path.Dir(name)
+		if slices.Contains(m.dirs[parent], path.Base(name)) {
+			return
+		}
+		m.dirs[parent] = append(m.dirs[parent], path.Base(name))
+	}
+}
+
+// An overlay is two stores as one; what both have is that of the first.
+type overlay struct{ over, under store }
+
+func (o *overlay) open(name string) (io.ReadCloser, error) {
+	if f, err := o.over.open(name); err == nil {
+		return f, nil
+	}
+	return o.under.open(name)
+}
+
+func (o *overlay) list(name string) ([]string, error) {
+	names, err := o.under.list(name)
+	more, merr := o.over.list(name)
+	if err != nil && merr != nil {
+		return nil, err
+	}
+	for _, n := range more {
+		if !slices.Contains(names, n) {
+			names = append(names, n)
+		}
+	}
+	return names, nil
+}
+
+func (o *overlay) stat(name string) (fs.FileInfo, error) {
+	if fi, err := o.over.stat(name); err == nil {
+		return fi, nil
+	}
+	return o.under.stat(name)
+}
+
+func (o *overlay) close() error { return errors.Join(o.over.close(), o.under.close()) }
+
+// plain says whether a store is a plain directory at the top, and whether one with
+// databases.
+func plain(s store) (any, databases bool) {
+	t := &Tree{store: s}
+	nodes, _ := t.Nodes()
+	zones, _ := t.Zones()
+	databases = t.Has(IndexFile) || t.Has("nb.db") || t.Has("sb.db") || len(zones) > 0
+	return databases || len(nodes) > 0, databases
+}
+
+// recognise sees what other tools collect as a plain directory; nil: there is
+// nothing of that kind. The path is that of the whole, for a name.
+func recognise(s store, of string) (store, []string, error) {
+	notes := []string{}
+	if d, ok := s.(directory); ok {
+		var err error
+		if s, notes, err = unpackInside(d); err != nil {
+			return nil, nil, err
+		}
+	}
+	r := &recogniser{mapped: &mapped{base: s, files: map[string]source{}, dirs: map[string][]string{".": nil}}, of: of, notes: notes, roots: map[string]string{}}
+	if err := r.walk(".", 0); err != nil {
+		return nil, nil, err
+	}
+	r.show()
+	if len(r.files) == 0 {
+		if o, ok := s.(*overlay); ok {
+			_ = o.over.close()
+		}
+		return nil, nil, nil
+	}
+	return r.mapped, r.notes, nil
+}
+
+// unpackInside unpacks the archives in a directory, at any depth.
+func unpackInside(d directory) (store, []string, error) {
+	p, err := newPacked()
+	if err != nil {
+		return nil, nil, err
+	}
+	seen := 0
+	var walk func(dir string, depth int) error
+	walk = func(dir string, depth int) error {
+		names, err := d.list(dir)
+		if err != nil || depth > maxDepth {
+			return nil // what cannot be listed is not looked into
+		}
+		for _, name := range names {
+			if seen++; seen > maxEntries {
+				return fmt.Errorf("%w: more than %d entries", ErrTooLarge, maxEntries)
+			}
+			full := path.Join(dir, name)
+			// A link leads to what is found under its own name.
+			fi, err := d.root.Lstat(full)
+			switch {
+			case err != nil:
+			case fi.IsDir():
+				err = walk(full, depth+1)
+			case fi.Mode().IsRegular() && isArchiveName(name):
+				var f io.ReadCloser
+				if f, err = d.open(full); err == nil {
+					err = p.takeNested(full, f, fi.ModTime(), 1)
+					_ = f.Close()
+				}
+			}
+			if errors.Is(err, ErrTooLarge) {
+				return err
+			}
+		}
+		return nil
+	}
+	if err := walk(".", 0); err != nil {
+		_ = p.close()
+		return nil, nil, err
+	}
+	return &overlay{p, d}, p.notes, nil
+}
+
+func isArchiveName(name string) bool {
+	return strings.Contains(withoutSuffix(name)+".", ".tar.") || slices.ContainsFunc([]string{".tar.zst", ".tar.xz", ".tar.gz", ".tar.bz2", ".tgz", ".txz", ".tar"}, func(s string) bool { return strings.HasSuffix(name, s) })
+}
+
+// A recogniser looks through a source and decides what its files are.
+type recogniser struct {
+	*mapped
+	of    string
+	notes []string
+
+	names     []string          // all files
+	roots     map[string]string // directories that are hosts' roots, with the node's directory
+	databases []foundDatabase
+}
+
+// A foundDatabase is a file of ovsdb-server.
+type foundDatabase struct {
+	file, name string // "OVN_Southbound"
+	cluster    string // of a clustered one: its id
+	zone       string // what it shares with the other database of its zone
+	size       int64
+	mod        time.Time
+}
+
+func (r *recogniser) walk(dir string, depth int) error {
+	names, err := r.base.list(dir)
+	if err != nil || depth > maxDepth {
+		return nil
+	}
+	slices.Sort(names)
+	if slices.Contains(names, "sos_commands") {
+		r.roots[dir] = ""
+	}
+	for _, name := range names {
+		full := path.Join(dir, name)
+		if len(r.names) > maxEntries {
+			return fmt.Errorf("%w: more than %d entries", ErrTooLarge, maxEntries)
+		}
+		switch d := r.base.(type) {
+		case *overlay:
+			// Links are followed by who opens them; they are not walked into.
+			if o, ok := d.under.(directory); ok {
+				if fi, err := o.root.Lstat(full); err == nil && fi.Mode()&fs.ModeSymlink != 0 && !fi.Mode().IsRegular() {
+					if target, err := o.root.Stat(full); err != nil || target.IsDir() {
+						continue
+					}
+				}
+			}
+		case *packed:
+			if f := d.entries[full]; f != nil && f.link != "" {
+				if target, err := d.find(full); err != nil || target.dir {
+					continue
+				}
+			}
+		}
+		fi, err := r.base.stat(full)
+		switch {
+		case err != nil:
+		case fi.IsDir():
+			if err := r.walk(full, depth+1); err != nil {
+				return err
+			}
+		default:
+			r.names = append(r.names, full)
+		}
+	}
+	return nil
+}
+
+// show gives every file that is known its place.
+func (r *recogniser) show() {
+	taken := map[string]bool{}
+	for _, root := range slices.Sorted(keys(r.roots)) {
+		name := SafeName(r.hostname(root))
+		for i := 2; taken[name]; i++ {
+			name = fmt.Sprintf("%s-%d", SafeName(r.hostname(root)), i)
+		}
+		taken[name] = true
+		r.roots[root] = name
+	}
+	for _, name := range r.names {
+		root := r.rootOf(name)
+		node := ""
+		if root != "" {
+			node = r.roots[root]
+			r.hostFile(node, strings.TrimPrefix(strings.TrimPrefix(name, root), "/"), name)
+		}
+		r.dump(node, name)
+		r.koLog(name)
+		r.database(name)
+	}
+	r.zones()
+}
+
+func keys[V any](m map[string]V) func(func(string) bool) {
+	return func(yield func(string) bool) {
+		for k := range m {
+			if !yield(k) {
+				return
+			}
+		}
+	}
+}
+
+// rootOf is the host's root directory that a file lies in; empty: in none.
+func (r *recogniser) rootOf(name string) string {
+	for dir := path.Dir(name); ; dir = path.Dir(dir) {
+		if _, ok := r.roots[dir]; ok {
+			return dir
+		}
+		if dir == "." {
+			return ""
+		}
+	}
+}
+
+// hostname is what a sosreport says of its host, else the name of its directory.
+func (r *recogniser) hostname(root string) string {
+	for _, file := range []string{"sos_commands/host/hostname", "hostname", "etc/hostname", "sos_commands/host/hostname_-f", "sos_commands/general/hostname"} {
+		text, err := r.start(path.Join(root, file), 256)
+		line, _, _ := strings.Cut(string(text), "\n")
+		if line = strings.TrimSpace(line); err == nil && line != "" {
+			return line
+		}
+	}
+	return r.called(root)
+}
+
+// called is a name for a directory: the top has that of the whole.
+func (r *recogniser) called(dir string) string {
+	if dir == "." {
+		return withoutSuffix(filepath.Base(r.of))
+	}
+	return path.Base(dir)
+}
+
+// start reads the beginning of a file, unpacked.
+func (r *recogniser) start(name string, n int64) ([]byte, error) {
+	f, err := r.base.open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	in := bufio.NewReader(f)
+	var from io.Reader = in
+	if magic, _ := in.Peek(2); bytes.Equal(magic, []byte{0x1f, 0x8b}) {
+		if from, err = gzip.NewReader(in); err != nil {
+			return nil, err
+		}
+	}
+	text, err := io.ReadAll(io.LimitReader(from, n))
+	if len(text) > 0 {
+		err = nil
+	}
+	return text, err
+}
+
+// hostFile shows a file of a host's root directory, and its Open_vSwitch.
+func (r *recogniser) hostFile(node, name, from string) {
+	if strings.HasPrefix(name, "sos_") {
+		return
+	}
+	r.add(path.Join(node, HostFile(name)), source{name: from})
+	for i, conf := range []string{"usr/local/etc/openvswitch/conf.db", "var/lib/openvswitch/conf.db", "etc/openvswitch/conf.db"} {
+		if name == conf {
+			r.add(path.Join(node, "conf.db"), source{name: from, rank: i})
+		}
+	}
+}
+
+// How commands are called in the names of files with their output: sosreport puts
+// an underscore for what separates words and a dot for a slash; people write likewise.
+var (
+	ofctlName  = regexp.MustCompile(`(?:^|[._ -])(?:-O[_ -]?(OpenFlow\d+)[_ -])?(?:--\w[\w-]*[_ ])*dump-(flows|groups|ports-desc|tlv-map|meters)[_ -]+(?:(?:-O[_ -]?(OpenFlow\d+)|--\w[\w-]*)[_ -])*([\w.-]+?)(?:\.txt|\.log|\.out)?$`)
+	appctlName = regexp.MustCompile(`ov[sn]-appctl_(?:-t_([\w.-]+?)_)?([a-z0-9-]+[./][a-z-]+|version|connection-status|ct-zone-list|group-table-list|meter-table-list)(?:_([\w.@-]+))?$`)
+)
+
+var dumpKinds = map[string]string{"flows": "flows", "groups": "groups", "ports-desc": "ports", "tlv-map": "tlv-map", "meters": "meters"}
+
+// dump shows the output of ovs-ofctl(8) and ovs-appctl(8).
+func (r *recogniser) dump(node, name string) {
+	base := path.Base(name)
+	if node == "" {
+		node = r.nodeOf(name)
+	}
+	if m := ofctlName.FindStringSubmatch(base); m != nil {
+		rank := 10
+		_, _ = fmt.Sscanf(cmp.Or(m[1], m[3]), "OpenFlow%d", &rank)
+		r.add(path.Join(node, dumpKinds[m[2]]+"-"+m[4]+".txt"), source{name: name, rank: rank})
+		return
+	}
+	if m := appctlName.FindStringSubmatch(base); m != nil {
+		daemon := cmp.Or(m[1], "ovs-vswitchd")
+		command := strings.Replace(m[2], ".", "/", 1)
+		var args []string
+		if m[3] != "" {
+			args = strings.Split(m[3], "_")
+		}
+		r.add(path.Join(node, ControlFile(daemon, command, args)), source{name: name, before: Request(daemon, command, args) + "\n"})
+	}
+}
+
+// generic are directories that name no node.
+var generic = []string{"etc", "var", "lib", "ovn", "openvswitch", "ovs", "log", "logs", "network_logs", "dumps", "flows", "tmp", "data", "central", "db"}
+
+// nodeOf is the node that a file belongs to by the directories it lies in.
+func (r *recogniser) nodeOf(name string) string {
+	dir := path.Dir(name)
+	for dir != "." && slices.Contains(generic, path.Base(dir)) {
+		dir = path.Dir(dir)
+	}
+	return SafeName(r.called(dir))
+}
+
+// koLog shows the logs that `kubectl ko log` collects of a node.
+func (r *recogniser) koLog(name string) {
+	_, inside, ok := strings.Cut("/"+name, "/kubectl-ko-log/")
+	if !ok {
+		return
+	}
+	parts := strings.Split(inside, "/")
+	if len(parts) < 3 {
+		return
+	}
+	for _, dir := range []string{"ovn", "openvswitch", "kube-ovn"} {
+		if parts[1] == dir {
+			r.add(path.Join(SafeName(parts[0]), HostFile("/var/log/"+strings.Join(parts[1:], "/"))), source{name: name})
+		}
+	}
+}
+
+var (
+	databaseName = regexp.MustCompile(`"name":\s*"(OVN_Northbound|OVN_Southbound|Open_vSwitch)"`)
+	clusterID    = regexp.MustCompile(`"cluster_id":\s*"([0-9a-f-]{36})"`)
+	side         = regexp.MustCompile(`(?i)ovn(nb|sb)|(nb|sb)_?db|\b(nb|sb)\b`)
+)
+
+// database notes a file of ovsdb-server.
+func (r *recogniser) database(name string) {
+	base := strings.ToLower(path.Base(name))
+	if !strings.Contains(base, "db") && !strings.Contains(base, "conf") && len(r.names) > 1 {
+		return // a thousand logs need not be opened
+	}
+	head, err := r.start(name, 4<<20)
+	if err != nil || !bytes.HasPrefix(head, []byte("OVSDB ")) {
+		return
+	}
+	m := databaseName.FindSubmatch(head)
+	if m == nil {
+		return
+	}
+	d := foundDatabase{file: name, name: string(m[1])}
+	if id := clusterID.FindSubmatch(head[:min(len(head), 64<<10)]); id != nil && bytes.HasPrefix(head, []byte("OVSDB CLUSTER")) {
+		d.cluster = string(id[1])
+	}
+	if fi, err := r.base.stat(name); err == nil {
+		d.size, d.mod = fi.Size(), fi.ModTime()
+	}
+	d.zone = path.Join(path.Dir(name), strings.Trim(side.ReplaceAllString(withoutSuffix(path.Base(name)), ""), "_-."))
+	if root := r.rootOf(name); root != "" {
+		d.zone = root
+	}
+	if d.name == "Open_vSwitch" {
+		if r.rootOf(name) == "" {
+			r.add(path.Join(r.nodeOf(name), "conf.db"), source{name: name})
+		}
+		return
+	}
+	r.databases = append(r.databases, d)
+}
+
+// zones shows the Northbounds and Southbounds. Of the members of a cluster the
+// file last written to is taken.
+func (r *recogniser) zones() {
+	var chosen []foundDatabase
+	for _, d := range r.databases {
+		same := slices.IndexFunc(chosen, func(c foundDatabase) bool {
+			return c.name == d.name && (c.zone == d.zone || c.cluster != "" && c.cluster == d.cluster)
+		})
+		if same < 0 {
+			chosen = append(chosen, d)
+			continue
+		}
+		better, other := chosen[same], d
+		if cmp.Or(d.mod.Compare(better.mod), cmp.Compare(d.size, better.size)) > 0 {
+			better, other = d, chosen[same]
+		}
+		r.notes = append(r.notes, fmt.Sprintf("%s: not read, %s is a newer file of the same database", other.file, better.file))
+		chosen[same] = better
+	}
+	zones := map[string]bool{}
+	sides := map[string]int{}
+	for _, d := range chosen {
+		zones[d.zone] = true
+		sides[d.name]++
+	}
+	single := sides["OVN_Northbound"] <= 1 && sides["OVN_Southbound"] <= 1
+	for _, d := range chosen {
+		dir := ""
+		if !single {
+			dir = SafeName(r.called(d.zone))
+			if node := r.roots[d.zone]; node != "" {
+				dir = node
+			}
+		}
+		file := "nb.db"
+		if d.name == "OVN_Southbound" {
+			file = "sb.db"
+		}
+		r.add(path.Join(dir, file), source{name: d.file})
+	}
+}

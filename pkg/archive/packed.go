@@ -1,0 +1,386 @@
+package archive
+
+import (
+	"archive/tar"
+	"bufio"
+	"bytes"
+	"compress/bzip2"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/klauspost/compress/zstd"
+	"github.com/ulikunitz/xz"
+)
+
+// What an archive from elsewhere may at most unpack to. The files go into one
+// temporary file without a name, so that nothing of them is left behind.
+var (
+	maxUnpacked int64 = 16 << 30 // bytes, of all files of all archives in it
+	maxRatio    int64 = 2000     // of unpacked to packed bytes, beyond minBomb
+	minBomb     int64 = 256 << 20
+	maxEntries        = 200_000
+)
+
+const (
+	maxDepth  = 64 // of directories
+	maxNested = 3  // archives in archives
+	maxName   = 4096
+	maxLinks  = 16 // from link to link
+)
+
+// ErrTooLarge says that an archive unpacks to more than is sensible.
+var ErrTooLarge = errors.New("unpacks to more than is sensible")
+
+// A packed store holds what was in an archive. It may be used concurrently.
+type packed struct {
+	spool   *os.File
+	size    int64
+	entries map[string]*packedFile // directories among them; "." is the top
+	rejects int                    // entries that were left out for their names or kinds
+	notes   []string
+}
+
+type packedFile struct {
+	name     string // the last part
+	off, len int64
+	mod      time.Time
+	link     string   // of a symbolic link: where it leads
+	dir      bool     //
+	children []string // of a directory
+}
+
+func (f *packedFile) Name() string       { return f.name }
+func (f *packedFile) Size() int64        { return f.len }
+func (f *packedFile) ModTime() time.Time { return f.mod }
+func (f *packedFile) IsDir() bool        { return f.dir }
+func (f *packedFile) Sys() any           { return nil }
+func (f *packedFile) Mode() fs.FileMode {
+	if f.dir {
+		return fs.ModeDir | 0o700
+	}
+	return 0o600
+}
+
+func newPacked() (*packed, error) {
+	spool, err := os.CreateTemp("", "ovnctl-*")
+	if err != nil {
+		return nil, err
+	}
+	if err := os.Remove(spool.Name()); err != nil {
+		_ = spool.Close()
+		return nil, err
+	}
+	return &packed{spool: spool, entries: map[string]*packedFile{".": {name: ".", dir: true}}}, nil
+}
+
+// unpack opens an archive, or a single file as if it were alone in one.
+func unpack(name string) (store, []string, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer f.Close()
+	fi, err := f.Stat()
+	if err == nil && !fi.Mode().IsRegular() {
+		err = errNotRegular
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	p, err := newPacked()
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := p.take(".", withoutSuffix(filepath.Base(name)), f, fi.ModTime(), 0); err != nil {
+		_ = p.close()
+		return nil, nil, err
+	}
+	if p.rejects > 0 {
+		p.notes = append(p.notes, fmt.Sprintf("%d entries were left out: their names lead out of the archive, or they are no files", p.rejects))
+	}
+	return p, p.notes, nil
+}
+
+// take puts the content of an archive into dir. What is no archive becomes the
+// file of that name.
+func (p *packed) take(dir, file string, r io.Reader, mod time.Time, nested int) error {
+	in := &counter{in: r}
+	unzipped, err := decompress(bufio.NewReaderSize(in, 64<<10))
+	if err != nil {
+		return err
+	}
+	defer unzipped.Close()
+	buffered := bufio.NewReaderSize(&unpacking{in: unzipped, packed: in}, 64<<10)
+	if !isTar(buffered) {
+		return p.add(file, buffered, mod)
+	}
+	before := len(p.entries)
+	err = p.untar(dir, buffered, nested)
+	if err != nil && !errors.Is(err, ErrTooLarge) && len(p.entries) > before {
+		// What came before the damage is there.
+		p.notes = append(p.notes, fmt.Sprintf("the archive is cut short or damaged: only what came before was read (%v)", err))
+		return nil
+	}
+	return err
+}
+
+type counter struct {
+	in io.Reader
+	n  int64
+}
+
+func (c *counter) Read(buf []byte) (int, error) {
+	n, err := c.in.Read(buf)
+	c.n += int64(n)
+	return n, err
+}
+
+// An unpacking reader ends what grows out of proportion.
+type unpacking struct {
+	in     io.Reader
+	packed *counter
+	n      int64
+}
+
+func (u *unpacking) Read(buf []byte) (int, error) {
+	n, err := u.in.Read(buf)
+	u.n += int64(n)
+	if u.n > minBomb && u.n > maxRatio*u.packed.n {
+		return 0, fmt.Errorf("%w: %d bytes out of %d packed ones", ErrTooLarge, u.n, u.packed.n)
+	}
+	return n, err
+}
+
+// decompress undoes the compression that the first bytes tell of.
+func decompress(in *bufio.Reader) (io.ReadCloser, error) {
+	magic, _ := in.Peek(6)
+	switch {
+	case bytes.HasPrefix(magic, []byte{0x1f, 0x8b}):
+		return gzip.NewReader(in)
+	case bytes.HasPrefix(magic, []byte{0x28, 0xb5, 0x2f, 0xfd}):
+		d, err := zstd.NewReader(in, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(128<<20))
+		if err != nil {
+			return nil, err
+		}
+		return d.IOReadCloser(), nil
+	case bytes.HasPrefix(magic, []byte{0xfd, '7', 'z', 'X', 'Z', 0}):
+		d, err := xz.ReaderConfig{DictCap: 64 << 20}.NewReader(in)
+		return io.NopCloser(d), err
+	case bytes.HasPrefix(magic, []byte("BZh")):
+		return io.NopCloser(bzip2.NewReader(in)), nil
+	}
+	return io.NopCloser(in), nil
+}
+
+// isTar looks for the magic of a tar header, or for one of the old kind by its
+// checksum.
+func isTar(in *bufio.Reader) bool {
+	block, _ := in.Peek(512)
+	return len(block) == 512 && bytes.Equal(block[257:262], []byte("ustar"))
+}
+
+var suffixes = []string{".tar.zst", ".tar.xz", ".tar.gz", ".tar.bz2", ".tgz", ".txz", ".tar", ".gz", ".xz", ".zst", ".bz2"}
+
+// withoutSuffix is the name that a packed file has when it is unpacked.
+func withoutSuffix(name string) string {
+	for _, s := range suffixes {
+		if cut, ok := strings.CutSuffix(name, s); ok && cut != "" {
+			return cut
+		}
+	}
+	return name
+}
+
+func isPackedName(name string) bool { return withoutSuffix(name) != name }
+
+func (p *packed) untar(dir string, r io.Reader, nested int) error {
+	in := tar.NewReader(r)
+	for {
+		h, err := in.Next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		name, ok := insideName(h.Name)
+		if !ok {
+			p.rejects++
+			continue
+		}
+		name = path.Join(dir, name)
+		switch h.Typeflag {
+		case tar.TypeReg:
+			if base := path.Base(name); nested < maxNested && isPackedName(base) && !strings.Contains(base, ".log") {
+				err = p.takeNested(name, in, h.ModTime, nested+1)
+			} else {
+				err = p.add(name, in, h.ModTime)
+			}
+		case tar.TypeDir:
+			err = p.enter(name, &packedFile{dir: true, mod: h.ModTime})
+		case tar.TypeSymlink:
+			err = p.enter(name, &packedFile{link: path.Join(path.Dir(name), h.Linkname), mod: h.ModTime})
+			if path.IsAbs(h.Linkname) {
+				p.rejects++
+				delete(p.entries, name)
+			}
+		case tar.TypeLink:
+			if target, ok := insideName(h.Linkname); ok {
+				err = p.enter(name, &packedFile{link: path.Join(dir, target), mod: h.ModTime})
+			} else {
+				p.rejects++
+			}
+		default:
+			p.rejects++
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// takeNested unpacks an archive in an archive into a directory of its name. One
+// that cannot be unpacked takes nothing else away.
+func (p *packed) takeNested(name string, r io.Reader, mod time.Time, nested int) error {
+	inside := withoutSuffix(name)
+	err := p.take(inside, inside, r, mod, nested)
+	if errors.Is(err, ErrTooLarge) {
+		return err
+	}
+	if err != nil {
+		p.notes = append(p.notes, fmt.Sprintf("%s cannot be unpacked: %v", name, err))
+	}
+	return nil
+}
+
+// insideName is a name in an archive, relative to its top; false: it leads out.
+func insideName(name string) (string, bool) {
+	if len(name) > maxName || strings.Count(name, "/") > maxDepth || strings.ContainsRune(name, 0) {
+		return "", false
+	}
+	if slices.Contains(strings.Split(name, "/"), "..") || path.IsAbs(name) {
+		return "", false
+	}
+	name = path.Clean(name)
+	return name, true
+}
+
+// add copies a file into the spool.
+func (p *packed) add(name string, r io.Reader, mod time.Time) error {
+	f := &packedFile{off: p.size, mod: mod}
+	n, err := io.Copy(io.NewOffsetWriter(p.spool, p.size), io.LimitReader(r, maxUnpacked-p.size+1))
+	p.size += n
+	f.len = n
+	if p.size > maxUnpacked {
+		return fmt.Errorf("%w: more than %d bytes", ErrTooLarge, maxUnpacked)
+	}
+	if n > 0 || err == nil { // of a file cut short, too, there is the beginning
+		if eerr := p.enter(name, f); eerr != nil {
+			return eerr
+		}
+	}
+	return err
+}
+
+// enter gives a file its place; a later one of the name replaces it.
+func (p *packed) enter(name string, f *packedFile) error {
+	name = path.Clean(name)
+	f.name = path.Base(name)
+	if name == "." {
+		return nil
+	}
+	if len(p.entries) > maxEntries {
+		return fmt.Errorf("%w: more than %d entries", ErrTooLarge, maxEntries)
+	}
+	old := p.entries[name]
+	switch {
+	case old == nil:
+		parent := path.Dir(name)
+		if d := p.entries[parent]; d == nil || !d.dir {
+			if err := p.enter(parent, &packedFile{dir: true, mod: f.mod}); err != nil {
+				return err
+			}
+		}
+		d := p.entries[parent]
+		d.children = append(d.children, f.name)
+	case old.dir && f.dir:
+		return nil
+	}
+	p.entries[name] = f
+	return nil
+}
+
+// find follows links to a file. Links only lead to entries.
+func (p *packed) find(name string) (*packedFile, error) {
+	name = path.Clean(name)
+	for range maxLinks {
+		f := p.entries[name]
+		if f == nil {
+			// A directory on the way may be a link.
+			at := p.linkOn(name)
+			if at == "" {
+				return nil, fs.ErrNotExist
+			}
+			name = path.Join(p.entries[at].link, name[len(at):])
+			continue
+		}
+		if f.link == "" {
+			return f, nil
+		}
+		name = f.link
+	}
+	return nil, errors.New("too many links")
+}
+
+// linkOn is the first part of a path that is a link; empty: none is.
+func (p *packed) linkOn(name string) string {
+	for i := 0; i < len(name); i++ {
+		if name[i] == '/' {
+			if f := p.entries[name[:i]]; f != nil && f.link != "" {
+				return name[:i]
+			}
+		}
+	}
+	return ""
+}
+
+func (p *packed) open(name string) (io.ReadCloser, error) {
+	f, err := p.find(name)
+	if err != nil {
+		return nil, err
+	}
+	if f.dir {
+		return nil, errNotRegular
+	}
+	return io.NopCloser(io.NewSectionReader(p.spool, f.off, f.len)), nil
+}
+
+func (p *packed) list(name string) ([]string, error) {
+	f, err := p.find(name)
+	if err != nil {
+		return nil, err
+	}
+	if !f.dir {
+		return nil, errors.New("not a directory")
+	}
+	return slices.Clone(f.children), nil
+}
+
+func (p *packed) stat(name string) (fs.FileInfo, error) {
+	f, err := p.find(name)
+	if err != nil {
+		return nil, err
+	}
+	return f, nil
+}
+
+func (p *packed) close() error { return p.spool.Close() }
