@@ -1,0 +1,135 @@
+package render
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/ovnctl/ovnctl/pkg/flows"
+)
+
+// A FlowsDocument is the JSON and YAML form of the flows of a bridge.
+type FlowsDocument struct {
+	Envelope
+	flows.FlowTable
+}
+
+// A MegaflowsDocument is the JSON and YAML form of the datapath's cache.
+type MegaflowsDocument struct {
+	Envelope
+	flows.Cache
+}
+
+// Flows writes the flows of a bridge as a table, with wide all of their columns.
+func Flows(w io.Writer, s Style, wide bool, t flows.FlowTable) error {
+	head := fmt.Sprintf("%s  bridge %s  %s", t.Node, t.Bridge, count(t.Found, "flow"))
+	if t.Found != t.Total {
+		head += fmt.Sprintf(" of %d", t.Total)
+	}
+	if len(t.Flows) < t.Found {
+		head += fmt.Sprintf(", the first %d shown", len(t.Flows))
+	}
+	if _, err := fmt.Fprintln(w, s.paint(s.clean(head), Title)); err != nil {
+		return err
+	}
+	rated := len(t.Flows) > 0 && t.Flows[0].Rate != nil
+	table := &Table{Header: []string{"PACKETS"}}
+	if rated {
+		table.Header = append(table.Header, "PER SECOND")
+	}
+	if wide {
+		table.Header = append(table.Header, "BYTES", "IDLE", "COOKIE")
+	}
+	table.Header = append(table.Header, "TABLE", "PRIORITY", "DOES", "FOR", "MATCH")
+	if wide {
+		table.Header = append(table.Header, "ACTIONS")
+	}
+	for _, f := range t.Flows {
+		look := Plain
+		if f.Drop && f.Packets > 0 {
+			look = Bad
+		}
+		row := []Line{Text(strconv.FormatUint(f.Packets, 10), look)}
+		if rated {
+			row = append(row, Text(rate(f.Rate)))
+		}
+		if wide {
+			idle, cookie := "", ""
+			if f.Idle != nil {
+				idle = strconv.Itoa(*f.Idle) + "s"
+			}
+			if f.Flow != nil {
+				cookie = f.Flow.Cookie
+			}
+			row = append(row, Text(strconv.FormatUint(f.Bytes, 10)), Text(idle), Text(cookie))
+		}
+		row = append(row, Text(f.StageText()), Text(strconv.Itoa(f.Priority)), Text(f.Does, look), Text(f.For(), Name), Text(f.DecodedMatch))
+		if wide {
+			row = append(row, Text(f.DecodedActions))
+		}
+		table.Row(row...)
+	}
+	return WriteTables(w, s, !wide, table)
+}
+
+func rate(r *float64) string {
+	if r == nil {
+		return ""
+	}
+	return strconv.FormatFloat(*r, 'f', 1, 64)
+}
+
+// Megaflows writes the datapath's cache: how well it works, then its entries,
+// each with the OpenFlow rules that it came from.
+func Megaflows(w io.Writer, s Style, c flows.Cache) error {
+	var out strings.Builder
+	line := func(indent int, l ...Span) {
+		out.WriteString(strings.Repeat(" ", indent) + s.painted(s.prepare(l)) + "\n")
+	}
+	st := c.Stats
+	head := fmt.Sprintf("%s  datapath %s  %s", c.Node, st.Datapath, count(st.Flows, "megaflow"))
+	if st.FlowLimit != nil {
+		head += fmt.Sprintf(" of at most %d", *st.FlowLimit)
+	}
+	line(0, Span{head + ", " + count(st.Masks, "mask"), Title})
+	text := fmt.Sprintf("since ovs-vswitchd started: %d packets found an entry, %d did not, %d were lost", st.Hits, st.Missed, st.Lost)
+	if st.HitRate != nil {
+		text += fmt.Sprintf("; hit rate %.1f %%", *st.HitRate*100)
+	}
+	if st.PerPacket != nil {
+		text += fmt.Sprintf(", %.2f masks looked at per hit", *st.PerPacket)
+	}
+	line(0, Span{Text: text})
+	for _, trouble := range st.Trouble() {
+		line(0, Span{"! " + trouble, Warn})
+	}
+	if len(c.Megaflows) < c.Found {
+		line(0, Span{fmt.Sprintf("the first %d of %d are shown", len(c.Megaflows), c.Found), Faint})
+	}
+	for _, f := range c.Megaflows {
+		out.WriteByte('\n')
+		text := count(int(f.Packets), "packet")
+		if f.Rate != nil {
+			text += ", " + rate(f.Rate) + " a second"
+		}
+		if f.Used != nil {
+			text += fmt.Sprintf(", last %.1f s ago", *f.Used)
+		}
+		line(0, Span{text, Title})
+		line(2, Span{"match    ", Faint}, Span{Text: f.DecodedMatch})
+		line(2, Span{"actions  ", Faint}, Span{Text: f.DecodedActions})
+		for _, r := range f.Rules {
+			stage := strconv.Itoa(r.Table)
+			if r.Stage != "" {
+				stage += " " + r.Stage
+			}
+			line(2, Span{"rule     ", Faint}, Span{Text: fmt.Sprintf("%s %-26s priority %-5d ", r.Bridge, stage, r.Priority)}, Span{r.For, Name})
+		}
+		if f.Unknown != "" {
+			line(2, Span{"rules    not known: " + f.Unknown, Faint})
+		}
+	}
+	_, err := io.WriteString(w, out.String())
+	return err
+}

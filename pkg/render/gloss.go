@@ -1,0 +1,102 @@
+package render
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/ovnctl/ovnctl/pkg/gloss"
+)
+
+// Gloss writes a line of text with a gloss in angle brackets behind each number
+// that has one. What stands in the line is cleaned, but for its tabs.
+func Gloss(w io.Writer, s Style, text string, glosses []gloss.Gloss) error {
+	var b strings.Builder
+	from := 0
+	for _, g := range glosses {
+		at := min(max(g.At, from), len(text))
+		b.WriteString(s.keepTabs(text[from:at]))
+		b.WriteString(s.paint("<"+s.clean(gloss.Brackets.Replace(g.Text))+">", Name))
+		from = at
+	}
+	b.WriteString(s.keepTabs(text[from:]))
+	b.WriteByte('\n')
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// keepTabs cleans text in which tabs are harmless. Nothing in it is drawn anew:
+// arrows and their like stay as they are.
+func (s Style) keepTabs(text string) string {
+	if !strings.Contains(text, "\t") {
+		return Clean(text)
+	}
+	parts := strings.Split(text, "\t")
+	for i, part := range parts {
+		parts[i] = Clean(part)
+	}
+	return strings.Join(parts, "\t")
+}
+
+// A ListWriter writes a JSON document whose last field is a list that is too
+// long to hold, item by item.
+type ListWriter struct {
+	w     io.Writer
+	begun bool
+}
+
+// NewListWriter writes the head of the document, a struct, and the name of the
+// list.
+func NewListWriter(w io.Writer, head any, field string) (*ListWriter, error) {
+	var b bytes.Buffer
+	if err := JSON(&b, head); err != nil {
+		return nil, err
+	}
+	text, ok := bytes.CutSuffix(b.Bytes(), []byte("\n}\n"))
+	if !ok {
+		return nil, fmt.Errorf("the head of a document of %s is no object", field)
+	}
+	_, err := fmt.Fprintf(w, "%s,\n  %q: [", text, field)
+	return &ListWriter{w: w}, err
+}
+
+// Item writes the next item.
+func (l *ListWriter) Item(item any) error {
+	b, err := compact(item)
+	if err != nil {
+		return err
+	}
+	var out bytes.Buffer
+	if l.begun {
+		out.WriteByte(',')
+	}
+	l.begun = true
+	out.WriteString("\n    ")
+	if err := json.Indent(&out, escape(bytes.TrimSpace(b), escapeJSON), "    ", "  "); err != nil {
+		return err
+	}
+	_, err = l.w.Write(out.Bytes())
+	return err
+}
+
+// Close writes the end of the document.
+func (l *ListWriter) Close() error {
+	end := "]\n}\n"
+	if l.begun {
+		end = "\n  ]\n}\n"
+	}
+	_, err := io.WriteString(l.w, end)
+	return err
+}
+
+// JSONLine writes a value as JSON on one line.
+func JSONLine(w io.Writer, value any) error {
+	b, err := compact(value)
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(append(escape(bytes.TrimSpace(b), escapeJSON), '\n'))
+	return err
+}
