@@ -33,6 +33,7 @@ var groups = []group{
 		{paths: []string{"pkg/nb", "pkg/sb"}},
 		{paths: []string{"pkg/vswitch"}},
 		{paths: []string{"pkg/archive"}, rule: rule{never: []string{"pkg/nb", "pkg/sb", "pkg/vswitch"}}},
+		{paths: []string{"pkg/redact"}, rule: rule{never: []string{"pkg/nb", "pkg/sb", "pkg/vswitch"}}},
 		{paths: []string{"pkg/node"}},
 		{paths: []string{"pkg/cluster"}},
 	}},
@@ -40,19 +41,25 @@ var groups = []group{
 		{paths: []string{"pkg/flow"}, rule: rule{stdOnly: true}},
 		{paths: []string{"pkg/expr"}, rule: rule{stdOnly: true}},
 		{paths: []string{"pkg/openflow"}, rule: rule{stdOnly: true}},
+		{paths: []string{"pkg/envfile"}, rule: rule{stdOnly: true}},
+		{paths: []string{"pkg/pcap"}, rule: rule{never: []string{"gather"}}},
 		{paths: []string{"pkg/lflow"}},
 		{paths: []string{"pkg/topology"}},
 		{paths: []string{"pkg/decode"}},
+		{paths: []string{"pkg/gloss"}},
+		{paths: []string{"pkg/evidence"}},
 	}},
 	{"answer", []room{
 		{paths: []string{"pkg/journey"}, rule: rule{never: []string{"gather"}}}, // values only
-		{paths: []string{"pkg/trace/logical", "pkg/trace/ovntrace", "pkg/trace/ofproto"}},
+		{paths: []string{"pkg/trace/logical", "pkg/trace/ovntrace", "pkg/trace/ofproto", "pkg/trace/xlate"}},
 		{paths: []string{"pkg/trace/cause"}},
 		{paths: []string{"pkg/trace"}},
 		{paths: []string{"pkg/reach"}},
+		{paths: []string{"pkg/flows"}, rule: rule{never: []string{"gather"}}}, // of dumps, read by others
 		{paths: []string{"pkg/compare"}},
 		{paths: []string{"pkg/fixes"}},
-		{paths: []string{"pkg/doctor"}, rule: rule{mute: []string{"Transact", "Apply", "Undo"}}}, // returns fixes, never writes
+		{paths: []string{"pkg/repairs"}, rule: rule{mute: []string{"Transact", "Apply", "Undo"}}}, // plans only
+		{paths: []string{"pkg/doctor"}, rule: rule{mute: []string{"Transact", "Apply", "Undo"}}},  // returns fixes, never writes
 	}},
 	{"render", []room{
 		{paths: []string{"pkg/render"}, rule: rule{never: []string{"pkg/ovsdb", "pkg/archive", "pkg/node", "pkg/cluster"}}}, // never sees a connection
@@ -64,6 +71,7 @@ var shells = map[string][]string{ // with what they may import of the project
 	"cmd/ovnctl":          {"docs", "internal/gendocs", "pkg"},
 	"docs":                {},
 	"internal/arch":       {},
+	"internal/faults":     {"internal/lab", "pkg"},
 	"internal/gendocs":    {},
 	"internal/lab":        {"gather", "internal/lab", "pkg/ovsdb/ovsdbtest"},
 	"pkg/ovsdb/ovsdbtest": {"gather"},
@@ -79,7 +87,10 @@ var libraries = map[string][]string{
 	"github.com/olekukonko/tablewriter": {"pkg/render/table.go"},
 	"github.com/fatih/color":            {"pkg/render/style.go"},
 	"github.com/mattn/go-runewidth":     {"pkg/render"},
-	"go.yaml.in/yaml/v3":                {"pkg/render"},
+	"github.com/klauspost/compress":     {"pkg/archive"},
+	"github.com/ulikunitz/xz":           {"pkg/archive"},
+	"go.yaml.in/yaml/v3":                {"pkg/render", "pkg/evidence"},
+	"github.com/gopacket/gopacket":      {"pkg/pcap"},
 	"golang.org/x/term":                 {"cmd/ovnctl"},
 	"golang.org/x/sys":                  {"cmd/ovnctl", "pkg/node", "internal/lab"},
 }

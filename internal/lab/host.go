@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 )
 
 const (
@@ -37,6 +38,10 @@ func (s *State) makeHostDirs(host string) error {
 		if err := os.MkdirAll(filepath.Join(s.Dir, host, d), 0o755); err != nil {
 			return err
 		}
+	}
+	// The namespaces of pods lie where ip(8) names them: who has this directory for a root finds them there.
+	if err := os.Symlink("/run/netns", filepath.Join(s.Dir, host, "run/netns")); err != nil {
+		return err
 	}
 	return os.Symlink("../run", filepath.Join(s.Dir, host, "var/run"))
 }
@@ -111,7 +116,8 @@ func (s *State) runInput(ctx context.Context, host string, in io.Reader, args ..
 	cmd := s.Command(ctx, host, args...)
 	var out, errs bytes.Buffer
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = in, &out, &errs
-	if err := cmd.Run(); err != nil {
+	cmd.WaitDelay = 5 * time.Second // for what a command that ended, or was ended, has left behind with its output open
+	if err := cmd.Run(); err != nil && !errors.Is(err, exec.ErrWaitDelay) {
 		shown := args
 		if len(shown) > 4 {
 			shown = append(slices.Clone(shown[:4]), "…")

@@ -2,7 +2,7 @@
 # Installs what a lab needs on a Debian machine, if it is missing, without starting the packaged services.
 set -eu
 
-packages="openvswitch-switch openvswitch-common ovn-central ovn-host ovn-common iproute2 iputils-ping ethtool debootstrap nftables openssl ca-certificates python3-openvswitch python3-netaddr python3-pyparsing"
+packages="openvswitch-switch openvswitch-common ovn-central ovn-host ovn-common ovn-ic ovn-ic-db iproute2 iputils-ping ethtool debootstrap nftables openssl ca-certificates python3-openvswitch python3-netaddr python3-pyparsing"
 
 missing=
 for p in $packages; do
@@ -31,7 +31,7 @@ apt-get install -q -y --no-install-recommends $missing
 
 # With policy-rc.d the services are not started now; they must not come up at the next boot either.
 if [ -d /run/systemd/system ]; then
-	for unit in openvswitch-switch ovn-central ovn-host; do
+	for unit in openvswitch-switch ovn-central ovn-host ovn-ic ovn-ic-db; do
 		case " $missing " in
 		*" $unit "*) systemctl disable "$unit" >/dev/null 2>&1 || true ;;
 		esac

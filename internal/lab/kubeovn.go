@@ -160,22 +160,26 @@ func koPort(nb *northbound, p Pod) {
 		ids("vendor", "kube-ovn", "ls", "ovn-default", "pod", p.Namespace+"/"+p.Pod, "node", p.Node)...))
 }
 
-// koGateways writes each node's port on the join switch, the policies that lead to it, and the port group of its pods.
+// koGateways writes each node's port on the join switch, the policies that lead to it, the port group of its pods of the
+// subnet, by which they leave, and the one of all its pods, which are to be reached from the node whatever a policy says.
 func koGateways(nb *northbound, t Topology) {
 	for i, n := range t.Nodes {
 		join4, join6 := koJoin(i + 1)
 		port := "node-" + n.Name
 		nb.add("lsp-add join %[1]s -- lsp-set-addresses %[1]s '%[2]s %[3]s %[4]s' -- set Logical_Switch_Port %[1]s external_ids:vendor=kube-ovn", port, koMAC(port), join4, join6)
-		group := "ovn.default." + n.Name
-		acls := koNodeACLs(nb, n, group)
+		group, all := "ovn.default."+n.Name, "node."+n.Name
 		var ports []string
 		for _, p := range t.Pods {
 			if p.Node == n.Name {
 				ports = append(ports, p.Name)
 			}
 		}
-		nb.row("pg"+group, "Port_Group", append(ids("vendor", "kube-ovn", "subnet", "ovn-default", "node", n.Name), "name="+group, "acls="+strings.Join(acls, ","))...)
-		nb.commands = append(nb.commands, append([]string{"pg-set-ports", group}, ports...))
+		nb.row("pg"+group, "Port_Group", append(ids("vendor", "kube-ovn", "subnet", "ovn-default", "node", n.Name, "np", "ovn-default/"+n.Name), "name="+group)...)
+		acls := koNodeACLs(nb, n, all, join4, join6)
+		nb.row("pg"+all, "Port_Group", append(ids("node", n.Name, "np", "node/"+n.Name), "name="+all, "acls="+strings.Join(acls, ","))...)
+		for _, g := range []string{group, all} {
+			nb.commands = append(nb.commands, append([]string{"pg-set-ports", g}, ports...))
+		}
 		for _, f := range []struct {
 			field, set string
 			node, join netip.Addr
@@ -186,18 +190,16 @@ func koGateways(nb *northbound, t Topology) {
 	}
 }
 
-// koNodeACLs let a node talk to its own pods whatever a policy says.
-func koNodeACLs(nb *northbound, n Node, group string) []string {
+// koNodeACLs let a node talk to its own pods whatever a policy says, from its own address and from that of ovn0.
+func koNodeACLs(nb *northbound, n Node, group string, join4, join6 netip.Addr) []string {
 	var acls []string
-	for _, f := range []struct {
-		field string
-		node  netip.Addr
-	}{{"ip4", n.IPv4.Addr()}, {"ip6", n.IPv6.Addr()}} {
+	for _, a := range []netip.Addr{n.IPv4.Addr(), n.IPv6.Addr(), join4, join6} {
+		field := ipField(a.String())
 		for _, d := range []struct{ direction, match, option string }{
-			{"to-lport", fmt.Sprintf("%[1]s.src == %[2]s && %[1]s.dst == $%[3]s_%[1]s", f.field, f.node, group), ""},
-			{"from-lport", fmt.Sprintf("%[1]s.dst == %[2]s && %[1]s.src == $%[3]s_%[1]s", f.field, f.node, group), "true"},
+			{"to-lport", fmt.Sprintf("%[1]s.src == %[2]s && %[1]s.dst == $%[3]s_%[1]s", field, a, group), ""},
+			{"from-lport", fmt.Sprintf("%[1]s.dst == %[2]s && %[1]s.src == $%[3]s_%[1]s", field, a, group), "true"},
 		} {
-			id := d.direction + f.field + n.Name
+			id := d.direction + strings.ReplaceAll(a.String(), ":", ".") + n.Name
 			columns := append(ids("vendor", "kube-ovn", "parent", group), "priority=3000", "action=allow-related", "direction="+d.direction, text("match", d.match))
 			if d.option != "" {
 				columns = append(columns, key("options", "apply-after-lb", d.option))
