@@ -206,8 +206,8 @@ func TestHelp(t *testing.T) {
 		{nil, "topology"},
 		{[]string{"--help"}, "Exit status:"},
 		{[]string{"help"}, "Exit status:"},
-		{[]string{"help", "trace"}, "ovnctl trace FROM TO | --microflow EXPRESSION [DATAPATH] [flags]"},
-		{[]string{"trace", "-h"}, "ovnctl trace FROM TO | --microflow EXPRESSION [DATAPATH] [flags]"},
+		{[]string{"help", "trace"}, "ovnctl trace FROM TO | --microflow EXPRESSION [DATAPATH] | --flow FLOW [flags]"},
+		{[]string{"trace", "-h"}, "ovnctl trace FROM TO | --microflow EXPRESSION [DATAPATH] | --flow FLOW [flags]"},
 		{[]string{"help", "topology", "show"}, "ovnctl topology show [NAME...] [flags]"},
 		{[]string{"version"}, "ovnctl version "},
 		{[]string{"--version"}, "ovnctl version "},
@@ -235,7 +235,7 @@ func TestPlugin(t *testing.T) {
 	cmd := hardCommand(t, nil, "help", "trace")
 	cmd.Path, cmd.Args[0] = plugin, plugin
 	out, err := cmd.Output()
-	if err != nil || !bytes.Contains(out, []byte("\n  kubectl ovnctl trace FROM TO | --microflow EXPRESSION [DATAPATH] [flags]\n")) {
+	if err != nil || !bytes.Contains(out, []byte("\n  kubectl ovnctl trace FROM TO | --microflow EXPRESSION [DATAPATH] | --flow FLOW [flags]\n")) {
 		t.Errorf("%v\n%s", err, out)
 	}
 }

@@ -181,8 +181,8 @@ func TestWrongDirectories(t *testing.T) {
 	for path, reason := range map[string]string{
 		"/nonexistent/dir":                    "no such file or directory",
 		empty:                                 "nb.db",
-		file:                                  "not a directory",
-		fifo:                                  "not a directory",
+		file:                                  "neither nb.db nor sb.db",
+		fifo:                                  "neither a directory nor a file",
 		filepath.Join(saved, "\x1b[31m\nred"): "no such file or directory",
 	} {
 		for _, args := range [][]string{{"topology", "show"}, {"trace", "a", "b"}} {

@@ -140,7 +140,7 @@ the OVS and OVN command-line tools.
 		return fmt.Errorf("%w\nhint: %s --help lists the flags", err, cmd.CommandPath())
 	})
 	o.addFlags(root.PersistentFlags())
-	root.AddCommand(newTopology(o), newTrace(o), newReach(o), newVersion())
+	root.AddCommand(newTopology(o), newTrace(o), newReach(o), newDecode(o), newFlows(o), newDoctor(o), newExplain(o), newFix(o), newCapture(o), newVersion())
 	root.SetHelpCommand(newHelp())
 	root.InitDefaultHelpCmd()
 	o.mark(root)
@@ -201,7 +201,7 @@ func (o *options) addFlags(f *pflag.FlagSet) {
 	f.StringVarP(&o.tls.CACert, "ca-cert", "C", "", "CA certificate `file` for ssl remotes")
 	f.StringVar(&o.tls.ServerName, "ssl-server-name", "", "also check that the server's certificate is for this `name`")
 	f.BoolVar(&o.noLeaderOnly, "no-leader-only", false, "accept any member of a RAFT cluster without looking for the leader first")
-	f.StringVar(&o.offline, "offline", "", "read a `path` with saved databases and dumps instead of a live deployment")
+	f.StringVar(&o.offline, "offline", "", "read a capture, archive, directory or database file at this `path` instead of a live deployment")
 	f.StringVar(&o.nodeExec, "node-exec", "", "command `prefix` that runs a command on another node, as 'ssh {hostname}'")
 	f.StringVar(&o.hostRoot, "host-root", "", "`directory` under which the host's file system is mounted")
 	f.StringVar(&o.record, "record", "", "also save what the nodes answer in `directory`, for --offline")
@@ -235,6 +235,17 @@ func (o *options) prepare(flags *pflag.FlagSet) error {
 			return fmt.Errorf("--offline reads saved data and --%s names a live source: give one of the two", name)
 		}
 	}
+	// The watchdog of a repair works in another directory, and what the environment names is whole.
+	for _, path := range []*string{&o.hostRoot, &o.tls.PrivateKey, &o.tls.Certificate, &o.tls.CACert} {
+		if *path == "" {
+			continue
+		}
+		whole, err := filepath.Abs(*path)
+		if err != nil {
+			return fmt.Errorf("%s: %w", *path, err)
+		}
+		*path = whole
+	}
 	if flags.Changed("memory") || os.Getenv("GOMEMLIMIT") == "" {
 		limit := o.memory
 		if limit == 0 {
@@ -262,9 +273,18 @@ func exclusive(flags *pflag.FlagSet) error {
 }
 
 // open finds and dials the deployment that the flags name.
-func (o *options) open(ctx context.Context) (*cluster.Cluster, error) {
+func (o *options) open(ctx context.Context) (*cluster.Cluster, error) { return o.openWith(ctx, false) }
+
+// openBroken is open for who looks for what is wrong: a host whose databases are
+// all dead is a deployment, too.
+func (o *options) openBroken(ctx context.Context) (*cluster.Cluster, error) {
+	return o.openWith(ctx, true)
+}
+
+func (o *options) openWith(ctx context.Context, alone bool) (*cluster.Cluster, error) {
 	c, err := cluster.Open(ctx, cluster.Config{
-		NB: o.nb, SB: o.sb, OVS: o.ovs, TLS: o.tls, NoLeaderOnly: o.noLeaderOnly,
+		Alone: alone,
+		NB:    o.nb, SB: o.sb, OVS: o.ovs, TLS: o.tls, NoLeaderOnly: o.noLeaderOnly,
 		Offline: o.offline, NodeExec: o.nodeExec, HostRoot: o.hostRoot, Timeout: o.timeout,
 		Record: o.record,
 	})
@@ -333,6 +353,10 @@ func (o *options) report(ctx context.Context, err error) int {
 	code := exitUnknown
 	var usage usageError
 	var unknown unknownError
+	var fix fixError
+	if errors.As(err, &fix) {
+		code = exitFix
+	}
 	if errors.As(err, &usage) || !o.running && !errors.As(err, &unknown) {
 		code = exitUsage
 	}

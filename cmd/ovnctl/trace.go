@@ -77,6 +77,7 @@ node is asked at all.
 	cmd.MarkFlagsMutuallyExclusive("tcp", "udp", "icmp")
 	cmd.MarkFlagsMutuallyExclusive("ipv4", "ipv6")
 	addMicroflow(cmd, root)
+	addFlow(cmd, root)
 	return cmd
 }
 

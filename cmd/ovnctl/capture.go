@@ -1,0 +1,253 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/ovnctl/ovnctl/pkg/archive"
+	"github.com/ovnctl/ovnctl/pkg/cluster"
+	"github.com/ovnctl/ovnctl/pkg/doctor"
+	"github.com/ovnctl/ovnctl/pkg/evidence"
+	"github.com/ovnctl/ovnctl/pkg/redact"
+	"github.com/ovnctl/ovnctl/pkg/render"
+)
+
+type captureOptions struct {
+	*options
+	flows   string
+	within  time.Duration
+	maxSize int64
+	force   bool
+	redact  bool
+}
+
+func newCapture(root *options) *cobra.Command {
+	o := &captureOptions{options: root, within: 8 * time.Minute, maxSize: 4 << 30}
+	cmd := &cobra.Command{
+		Use:   "capture [FILE]",
+		Short: "Save everything the other commands read in one archive",
+		Long: `capture reads both databases and all nodes in reach, side by side, and writes
+what they answered to FILE, a .tar.zst with an index of what was read, what could
+not be read and why. Every other command reads it with --offline FILE. Without FILE the
+name is made of the time; - is standard output.
+
+Private keys and the values of keys like token, password, secret, psk and
+key-data are not in it. The logical flows of the Southbound are read in pieces
+with pauses, so that its other clients are not held up.
+
+A capture that was cut short holds what was read until then.
+` + exitStatusHelp,
+		Example: `  ovnctl capture --node-exec 'ssh {hostname}'
+  ovnctl capture before.tar.zst
+  ovnctl --offline before.tar.zst doctor
+  ssh node1 ovnctl capture - > node1.tar.zst`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), args) },
+	}
+	f := cmd.Flags()
+	f.SortFlags = false
+	f.StringVar(&o.flows, "logical-flows", string(cluster.AllFlows), "`which` logical flows of the Southbound: all, local (of datapaths with a port on the nodes read) or none")
+	f.Var((*seconds)(&o.within), "within", "end after this many `seconds` with what was read by then")
+	f.Var((*byteSize)(&o.maxSize), "max-size", "leave out what would make it larger than this many `bytes`, unpacked, with K, M or G")
+	f.BoolVar(&o.redact, "redact", false, "replace addresses, names and external_ids, everywhere by the same; leave logs out")
+	f.BoolVar(&o.force, "force", false, "overwrite FILE")
+	_ = cmd.RegisterFlagCompletionFunc("logical-flows", cobra.FixedCompletions([]cobra.Completion{
+		cobra.CompletionWithDesc("all", "every logical flow"),
+		cobra.CompletionWithDesc("local", "of datapaths with a port on the nodes that are read"),
+		cobra.CompletionWithDesc("none", "none"),
+	}, cobra.ShellCompDirectiveNoFileComp))
+	return cmd
+}
+
+func (o *captureOptions) check() error {
+	if o.offline != "" {
+		return errors.New("capture reads a live deployment and --offline names saved data: give one of the two")
+	}
+	if o.record != "" {
+		return errors.New("--record saves what a command asks; capture saves everything: leave --record out")
+	}
+	switch cluster.LogicalFlows(o.flows) {
+	case cluster.AllFlows, cluster.LocalFlows, cluster.NoFlows:
+		return nil
+	}
+	return fmt.Errorf("--logical-flows %q: expected all, local or none", o.flows)
+}
+
+func (o *captureOptions) run(ctx context.Context, args []string) (err error) {
+	if err := o.check(); err != nil {
+		return usageError{err}
+	}
+	format, err := o.format("text", "json", "yaml")
+	if err != nil {
+		return err
+	}
+	name := time.Now().UTC().Format("ovnctl-capture-20060102-150405.tar.zst")
+	if len(args) > 0 {
+		name = args[0]
+	}
+	if name == "-" && (format != "text" || o.onTerminal()) {
+		return usageError{errors.New("the capture itself goes to standard output with -: send it to a file, without -o\nhint: ovnctl capture FILE")}
+	}
+	c, err := o.openBroken(ctx)
+	if err != nil {
+		return err
+	}
+	defer o.close(c, &err)
+	out, err := o.create(name)
+	if err != nil {
+		return usageError{err}
+	}
+	write := o.write
+	if o.redact {
+		write = o.writeRedacted
+	}
+	index, err := write(ctx, c, out)
+	if err = cmp.Or(err, out.Close()); err != nil {
+		return unknownError{fmt.Errorf("%s: %w", name, err)}
+	}
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("interrupted: %s holds what was read until then", name)
+	}
+	if name == "-" {
+		return o.captureVerdict(c, index)
+	}
+	if err := render.Capture(o.stdout, format, captureDocument(c, name, index)); err != nil {
+		return fmt.Errorf("standard output: %w", err)
+	}
+	return o.captureVerdict(c, index)
+}
+
+// write captures the deployment into out.
+func (o *captureOptions) write(ctx context.Context, c *cluster.Cluster, out io.Writer) (archive.Index, error) {
+	w, err := archive.NewWriter(out, version, o.maxSize)
+	if err != nil {
+		return archive.Index{}, err
+	}
+	within, cancel := context.WithTimeoutCause(ctx, o.within, fmt.Errorf("--within %s is over", o.within))
+	defer cancel()
+	err = o.fill(within, c, w)
+	index, cerr := w.Close()
+	return index, cmp.Or(err, cerr)
+}
+
+// writeRedacted captures into a file without a name, and writes that again: what
+// takes the place of what is known only when all was read.
+func (o *captureOptions) writeRedacted(ctx context.Context, c *cluster.Cluster, out io.Writer) (archive.Index, error) {
+	spool, err := os.CreateTemp("", "ovnctl-*.tar.zst")
+	if err != nil {
+		return archive.Index{}, err
+	}
+	defer spool.Close()           //nolint:errcheck // it is gone
+	defer os.Remove(spool.Name()) //nolint:errcheck // likewise
+	if index, err := o.write(ctx, c, spool); err != nil {
+		return index, err
+	}
+	tree, err := archive.Open(spool.Name())
+	if err != nil {
+		return archive.Index{}, err
+	}
+	defer tree.Close() //nolint:errcheck // only read
+	w, err := archive.NewWriter(out, version, o.maxSize)
+	if err != nil {
+		return archive.Index{}, err
+	}
+	err = redact.Rewrite(tree, w)
+	index, cerr := w.Close()
+	return index, cmp.Or(err, cerr)
+}
+
+// fill reads everything. What runs out of time is in the index.
+func (o *captureOptions) fill(ctx context.Context, c *cluster.Cluster, w *archive.Writer) error {
+	show := o.progress(0)
+	defer show.clear()
+	capture := c.Capture(ctx, w)
+	capture.Flows = cluster.LogicalFlows(o.flows)
+	capture.Progress = func(what string) { show.show("%s, %d MB", what, w.Size()>>20) }
+	if err := capture.Databases(ctx); err != nil {
+		return err
+	}
+	capture.Nodes(ctx)
+	// What the checks ask beyond that they ask now, of hosts that are recorded.
+	if ctx.Err() == nil {
+		ended := 0
+		doctor.Examine(evidence.Look(ctx, c, evidence.Options{}), doctor.Checks, func(*doctor.Check, []doctor.Finding) {
+			ended++
+			show.show("%d of %d checks asked, %d MB", ended, len(doctor.Checks), w.Size()>>20)
+		})
+	}
+	if ctx.Err() != nil {
+		w.Miss("", "the rest", context.Cause(ctx))
+	}
+	return nil
+}
+
+func captureDocument(c *cluster.Cluster, name string, x archive.Index) render.CaptureDocument {
+	d := render.CaptureDocument{
+		Envelope: render.NewEnvelope("CaptureResult", c.Source(), c.Notes),
+		File:     name, Nodes: []string{}, Files: len(x.Files), Failed: []render.CaptureFailure{},
+	}
+	if fi, err := os.Stat(name); err == nil {
+		d.Size = fi.Size()
+	}
+	for _, n := range x.Nodes {
+		if n.Dir != "" {
+			d.Nodes = append(d.Nodes, n.Name)
+		}
+	}
+	for _, db := range x.Databases {
+		d.LogicalFlows += db.Rows
+	}
+	for _, f := range x.Failed {
+		d.Failed = append(d.Failed, render.CaptureFailure{Node: f.Node, What: f.What, Why: f.Why})
+	}
+	return d
+}
+
+func (o *captureOptions) captureVerdict(c *cluster.Cluster, x archive.Index) error {
+	for _, p := range c.Problems {
+		fmt.Fprintf(o.stderr, "ovnctl: %s\n", render.CleanLines(problemText(p)))
+	}
+	if len(c.Problems) > 0 {
+		return verdict(exitUnknown)
+	}
+	for _, f := range x.Failed {
+		if f.Node == "" || f.Why == archive.ErrFull.Error() {
+			fmt.Fprintf(o.stderr, "ovnctl: %s: %s\n", render.Clean(f.What), render.Clean(f.Why))
+			return verdict(exitUnknown)
+		}
+	}
+	return nil
+}
+
+func (o *captureOptions) onTerminal() bool {
+	f, ok := o.stdout.Writer.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// create opens the file, which nobody else may read.
+func (o *captureOptions) create(name string) (io.WriteCloser, error) {
+	if name == "-" {
+		return nopCloser{o.stdout}, nil
+	}
+	flags := os.O_WRONLY | os.O_CREATE | os.O_EXCL
+	if o.force {
+		flags = os.O_WRONLY | os.O_CREATE | os.O_TRUNC
+	}
+	f, err := os.OpenFile(name, flags, 0o600)
+	if errors.Is(err, os.ErrExist) {
+		return nil, fmt.Errorf("%s is there already\nhint: give another name, or --force to overwrite it", name)
+	}
+	return f, err
+}
+
+type nopCloser struct{ io.Writer }
+
+func (nopCloser) Close() error { return nil }

@@ -1,0 +1,175 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+
+	"github.com/ovnctl/ovnctl/pkg/cluster"
+	"github.com/ovnctl/ovnctl/pkg/decode"
+	"github.com/ovnctl/ovnctl/pkg/gloss"
+	"github.com/ovnctl/ovnctl/pkg/node"
+	"github.com/ovnctl/ovnctl/pkg/openflow"
+)
+
+// A chassis is a node whose numbers are to be read, with what reads them.
+type chassis struct {
+	*cluster.Node // nil: which node is not known, and the numbers of none have names
+	*decode.Decoder
+	notes []string
+}
+
+// chassis finds the node of that name and makes its decoder. Without a name it
+// is this host, or the only node that can be read; else the names are those of
+// the Southbound alone.
+func (o *options) chassis(ctx context.Context, c *cluster.Cluster, name string) (*chassis, error) {
+	n, err := o.nodeFor(ctx, c, name)
+	if err != nil {
+		return nil, err
+	}
+	ch := &chassis{Node: n, Decoder: &decode.Decoder{}}
+	zone := zoneOf(c, n)
+	var logical *decode.Logical
+	switch {
+	case zone != nil && zone.SB != nil:
+		if logical, err = decode.ReadLogical(ctx, zone.SB); err != nil {
+			return nil, unknownError{err}
+		}
+		ch.Flows = decode.NewLogicalFlows(zone.SB)
+	case zone == nil && len(c.Zones) > 1:
+		ch.notes = append(ch.notes, "each of several zones has numbers of its own: give --node")
+	}
+	if zone != nil && zone.NB != nil {
+		ch.Objects = decode.NewObjects(zone.NB)
+	}
+	if n == nil {
+		if len(c.Hosts) > 0 {
+			ch.notes = append(ch.notes, "ports and conntrack zones are numbered by each node: give --node to see their names")
+		}
+		ch.Names = decode.NewNames(logical, decode.Vswitch{}, nil, decode.Version{})
+		return ch, nil
+	}
+	if ch.Names, err = decode.ReadNames(ctx, n, logical); err != nil {
+		return nil, unknownError{err}
+	}
+	return ch, nil
+}
+
+// nodeFor is the node of that name with its database open; nil if none was named
+// and none goes without saying.
+func (o *options) nodeFor(ctx context.Context, c *cluster.Cluster, name string) (*cluster.Node, error) {
+	if name != "" {
+		n := c.Node(name)
+		if n == nil {
+			var names []string
+			for _, h := range c.Hosts {
+				names = append(names, h.Name)
+			}
+			hint := "no node is known here"
+			if len(names) > 0 {
+				hint = "the nodes are " + strings.Join(names, ", ")
+			}
+			return nil, usageError{fmt.Errorf("there is no node %q\nhint: %s", name, hint)}
+		}
+		if n.Vswitch == nil {
+			c.Gather(ctx, n)
+		}
+		if n.Vswitch == nil {
+			return nil, unknownError{nodeProblem(c, n)}
+		}
+		return n, nil
+	}
+	var near []*cluster.Node
+	for _, n := range c.Hosts {
+		if n.Local && n.Vswitch != nil {
+			return n, nil
+		}
+		if !n.Far() {
+			near = append(near, n)
+		}
+	}
+	if len(near) != 1 {
+		return nil, nil
+	}
+	c.Gather(ctx, near[0])
+	if near[0].Vswitch == nil {
+		return nil, nil
+	}
+	return near[0], nil
+}
+
+// nodeProblem says why a node cannot be read, and what would help.
+func nodeProblem(c *cluster.Cluster, n *cluster.Node) error {
+	for _, p := range c.Problems {
+		if p.What == "node "+n.Name {
+			return errors.New(problemText(p))
+		}
+	}
+	return fmt.Errorf("node %s was not read\nhint: run ovnctl there, or give --node-exec 'PREFIX {hostname}'", n.Name)
+}
+
+// zoneOf is the zone that a node is in, or the only one there is; nil: it is not
+// known which.
+func zoneOf(c *cluster.Cluster, n *cluster.Node) *cluster.Zone {
+	if n == nil {
+		if len(c.Zones) == 1 {
+			return c.Zones[0]
+		}
+		return nil
+	}
+	for _, z := range c.Zones {
+		if z.Name == n.Zone {
+			return z
+		}
+	}
+	return nil
+}
+
+// glossOptions is what the node tells of its groups and of its datapath, asked
+// when a text first mentions them.
+func (ch *chassis) glossOptions(ctx context.Context, bridge string) gloss.Options {
+	return gloss.Options{
+		Bridge:        bridge,
+		Backends:      sync.OnceValue(func() map[uint32][]string { return ch.backends(ctx) }),
+		DatapathPorts: sync.OnceValue(func() map[int]string { return ch.datapathPorts(ctx) }),
+	}
+}
+
+// backends are those of the groups of the integration bridge.
+func (ch *chassis) backends(ctx context.Context) map[uint32][]string {
+	if ch.Node == nil {
+		return nil
+	}
+	text, err := ch.Host.Dump(ctx, ch.Names.Bridge, node.Groups)
+	if err != nil {
+		return nil
+	}
+	groups := map[uint32][]string{}
+	for line := range strings.Lines(text) {
+		if g, err := openflow.ParseGroupEntry(strings.TrimSpace(line)); err == nil {
+			groups[g.ID] = gloss.Backends(g)
+		}
+	}
+	return groups
+}
+
+// datapathPorts are the names of the datapath's ports by their numbers; all tunnels of a kind are one port.
+func (ch *chassis) datapathPorts(ctx context.Context) map[int]string {
+	if ch.Node == nil {
+		return nil
+	}
+	text, err := ch.Host.Control(ctx, "ovs-vswitchd", "dpif/show")
+	if err != nil {
+		return nil
+	}
+	ports := map[int]string{}
+	for _, p := range openflow.ParseDatapathPorts(text) {
+		ports[int(p.Datapath)] = p.Name
+		if p.Type == "geneve" || p.Type == "vxlan" {
+			ports[int(p.Datapath)] = p.Type
+		}
+	}
+	return ports
+}

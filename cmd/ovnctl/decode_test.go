@@ -1,0 +1,41 @@
+package main
+
+import (
+	"os"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/ovnctl/ovnctl/pkg/flows"
+	"github.com/ovnctl/ovnctl/pkg/gloss"
+)
+
+// TestDecodedJSONDocumented holds docs/json.md against the structs, as TestTopologyJSONDocumented does.
+func TestDecodedJSONDocumented(t *testing.T) {
+	text, err := os.ReadFile("../../docs/json.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tables := documentedFields(string(text))
+	for _, typ := range []reflect.Type{
+		reflect.TypeFor[gloss.DecodedLine](), reflect.TypeFor[gloss.Name](), reflect.TypeFor[gloss.DecodedFlow](),
+		reflect.TypeFor[gloss.Logical](), reflect.TypeFor[gloss.Object](),
+		reflect.TypeFor[flows.FlowTable](), reflect.TypeFor[flows.FlowRow](), reflect.TypeFor[flows.Cache](),
+		reflect.TypeFor[flows.CacheStats](), reflect.TypeFor[flows.MegaflowRow](), reflect.TypeFor[flows.FlowRule](),
+	} {
+		compareFields(t, typ.Name(), tables[typ.Name()], jsonFields(typ))
+	}
+}
+
+// TestDecodeCompressed names the tool that opens what is compressed.
+func TestDecodeCompressed(t *testing.T) {
+	for begin, tool := range map[string]string{
+		"\x1f\x8b\x08\x00\x00": "zcat", "\x28\xb5\x2f\xfd\x04": "zstdcat", "\xfd7zXZ\x00": "xzcat", "BZh91AY": "bzcat",
+	} {
+		var out, errs strings.Builder
+		code := run(t.Context(), []string{"decode", "--plain"}, strings.NewReader(begin+"\n"), &out, &errs)
+		if want := "hint: " + tool + " FILE | ovnctl decode"; code != exitUsage || !strings.Contains(errs.String(), want) {
+			t.Errorf("%q: exit %d, %s; want %q", begin, code, errs.String(), want)
+		}
+	}
+}

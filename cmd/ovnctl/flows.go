@@ -1,0 +1,433 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ovnctl/ovnctl/pkg/cluster"
+	"github.com/ovnctl/ovnctl/pkg/flows"
+	"github.com/ovnctl/ovnctl/pkg/gloss"
+	"github.com/ovnctl/ovnctl/pkg/node"
+	"github.com/ovnctl/ovnctl/pkg/ovsdb"
+	"github.com/ovnctl/ovnctl/pkg/render"
+	"github.com/ovnctl/ovnctl/pkg/topology"
+	"github.com/ovnctl/ovnctl/pkg/vswitch"
+)
+
+type flowsOptions struct {
+	*options
+	node, bridge     string
+	table            tableNumber
+	stage, port, pod string
+	cookie           cookie
+	object           string
+	drops, datapath  bool
+	sort             string
+	top              int
+	watch            watchInterval
+	show             flows.Filter
+}
+
+func newFlows(root *options) *cobra.Command {
+	o := &flowsOptions{options: root}
+	cmd := &cobra.Command{
+		Use:   "flows",
+		Short: "Show the OpenFlow flows of a bridge with what each was made for",
+		Long: `flows lists the flows of the integration bridge of a node, joined with logical flow
+and Northbound object: how many packets each had, its stage, what becomes of a packet
+that matches, for whom it is there, and its match with names. Flows that drop
+packets come first, the busiest of them at the top.
+
+With --datapath it shows the datapath's cache instead: how well it works, and its
+entries, each with the OpenFlow flows that it came from, for which ovs-vswitchd is
+asked once an entry.
+` + exitStatusHelp,
+		Example: `  ovnctl flows --drops
+  ovnctl flows --pod shop/web-1 --sort packets --top 20
+  ovnctl flows --object 'NetworkPolicy bank/deny-all' --watch
+  ovnctl flows --stage ls_out_acl -o wide
+  ovnctl flows --node node2 --node-exec 'ssh {hostname}' --cookie 0xf4099249
+  ovnctl flows --datapath --top 5`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context()) },
+	}
+	f := cmd.Flags()
+	f.SortFlags = false
+	f.StringVar(&o.node, "node", "", "the `node` whose flows are shown (default this one, or the only one)")
+	f.StringVar(&o.bridge, "bridge", "", "the `bridge` (default the integration bridge)")
+	o.table = -1
+	f.Var(&o.table, "table", "only flows of this OpenFlow table, by `number`")
+	f.StringVar(&o.stage, "stage", "", "only flows of this `stage`, as ls_in_acl, or of a table of ovn-controller, as local_output")
+	f.StringVar(&o.port, "port", "", "only flows that match on this logical port or interface, send packets to it or were made for it, by `name`")
+	f.StringVar(&o.pod, "pod", "", "the same for a pod, as `NAMESPACE/POD`")
+	f.Var(&o.cookie, "cookie", "only flows with this cookie, `hexadecimal`")
+	f.StringVar(&o.object, "object", "", "only flows made for this object, by a part of its `name`, its owner's, or its UUID's beginning")
+	f.BoolVar(&o.drops, "drops", false, "only flows that drop")
+	f.StringVar(&o.sort, "sort", "", "`order`: "+strings.Join(flows.Orders(), ", ")+" (default trouble: flows that drop packets first)")
+	f.IntVar(&o.top, "top", 0, "show only the first `number` (default all; with --datapath or --watch 20)")
+	f.Var(&o.watch, "watch", "show again every so many `seconds`, with packets a second, until interrupted")
+	f.Lookup("watch").NoOptDefVal = "2"
+	f.BoolVar(&o.datapath, "datapath", false, "show the datapath's cache instead, and the flows that its entries came from")
+	cmd.MarkFlagsMutuallyExclusive("table", "stage")
+	cmd.MarkFlagsMutuallyExclusive("port", "pod")
+	for _, name := range []string{"bridge", "table", "stage", "port", "pod", "cookie", "object", "drops"} {
+		cmd.MarkFlagsMutuallyExclusive("datapath", name)
+	}
+	o.completeNode(cmd)
+	o.complete(cmd)
+	return cmd
+}
+
+// complete offers orders, ports and pods.
+func (o *flowsOptions) complete(cmd *cobra.Command) {
+	for name, f := range map[string]cobra.CompletionFunc{
+		"sort": cobra.FixedCompletions(flows.Orders(), cobra.ShellCompDirectiveNoFileComp),
+		"port": o.completePorts(topology.KindPort, topology.KindRPort), "pod": o.completePorts(topology.KindPod),
+	} {
+		if err := cmd.RegisterFlagCompletionFunc(name, f); err != nil {
+			panic(err) // the flag is added above
+		}
+	}
+}
+
+func (o *flowsOptions) completePorts(kinds ...topology.Kind) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, _ []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		return o.completeNames(cmd, word, kinds...)
+	}
+}
+
+func (o *flowsOptions) run(ctx context.Context) (err error) {
+	format, err := o.format("table", "wide", "json", "yaml")
+	if err != nil {
+		return err
+	}
+	if err := o.check(); err != nil {
+		return err
+	}
+	c, err := o.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer o.close(c, &err)
+	ch, err := o.chassis(ctx, c, o.node)
+	if err != nil {
+		return err
+	}
+	if ch.Node == nil {
+		return o.noNode(c)
+	}
+	if o.datapath {
+		err = o.repeat(ctx, o.megaflows(c, ch, format))
+	} else {
+		err = o.bridgeFlows(ctx, c, ch, format)
+	}
+	if err != nil {
+		return err
+	}
+	o.warn(c)
+	if len(c.Problems) > 0 {
+		return verdict(exitUnknown)
+	}
+	return nil
+}
+
+func (o *flowsOptions) check() error {
+	if o.sort != "" && !slices.Contains(flows.Orders(), o.sort) {
+		return usageError{fmt.Errorf("--sort %q: expected one of %s", o.sort, strings.Join(flows.Orders(), ", "))}
+	}
+	if o.top < 0 {
+		return usageError{errors.New("--top: expected a number of flows")}
+	}
+	if o.watch != 0 && o.machine() {
+		return usageError{errors.New("--watch is for people: a document is of one moment\nhint: leave it out, and ask again")}
+	}
+	if o.watch != 0 && o.offline != "" {
+		return usageError{errors.New("--watch: saved flows do not move")}
+	}
+	if o.top == 0 && (o.datapath || o.watch != 0) {
+		o.top = 20
+	}
+	return nil
+}
+
+// noNode says that a node must be named, and which there are.
+func (o *flowsOptions) noNode(c *cluster.Cluster) error {
+	var names []string
+	for _, n := range c.Hosts {
+		names = append(names, n.Name)
+	}
+	if len(names) == 0 {
+		return unknownError{errors.New("there is no Open vSwitch on this host that could be read\nhint: run ovnctl on a node, or give --node and --node-exec")}
+	}
+	return usageError{fmt.Errorf("flows are those of a node, and this host is none\nhint: give --node, one of %s", strings.Join(names, ", "))}
+}
+
+// bridgeFlows shows the flows of a bridge.
+func (o *flowsOptions) bridgeFlows(ctx context.Context, c *cluster.Cluster, ch *chassis, format string) error {
+	bridge, err := o.findBridge(ctx, ch)
+	if err != nil {
+		return err
+	}
+	if err := o.filter(ch, bridge); err != nil {
+		return err
+	}
+	a := gloss.New(ch.Decoder, ch.glossOptions(ctx, bridge))
+	var before []flows.Flow
+	var last time.Time
+	return o.repeat(ctx, func(ctx context.Context) error {
+		dump, err := ch.Host.Dump(ctx, bridge, node.Flows)
+		if err != nil {
+			return unknownError{fmt.Errorf("flows of bridge %s: %w", bridge, err)}
+		}
+		now := time.Now()
+		all, skipped := flows.Parse(ctx, dump, a)
+		if !last.IsZero() {
+			flows.Rates(before, all, now.Sub(last))
+		}
+		rated := !last.IsZero()
+		before, last = all, now
+		found := o.show.Select(all)
+		order := o.sort
+		switch {
+		case order == "" && rated:
+			order = "rate"
+		case order == "":
+			order = "trouble"
+		}
+		flows.Order(found, order)
+		t := flows.FlowTable{
+			Node: ch.Node.Name, Bridge: bridge, Tables: ch.Calibration.Source(), Total: len(all), Found: len(found), Flows: []flows.FlowRow{},
+		}
+		if bridge != ch.Names.Bridge {
+			t.Tables = ""
+		}
+		for i := range found[:o.first(len(found))] {
+			t.Flows = append(t.Flows, found[i].JSON(rated))
+		}
+		notes := slices.Concat(problemTexts(c), c.Notes, ch.notes)
+		if skipped > 0 {
+			notes = append(notes, fmt.Sprintf("%d lines of the dump could not be read", skipped))
+		}
+		switch format {
+		case "json", "yaml":
+			return render.Write(o.stdout, format, render.FlowsDocument{Envelope: render.NewEnvelope("Flows", c.Source(), notes), FlowTable: t})
+		}
+		return render.Flows(o.stdout, o.style(o.stdout), format == "wide", t)
+	})
+}
+
+// first is how many of n are shown.
+func (o *flowsOptions) first(n int) int {
+	if o.top == 0 {
+		return n
+	}
+	return min(n, o.top)
+}
+
+// repeat calls show once, or with --watch until interrupted.
+func (o *flowsOptions) repeat(ctx context.Context, show func(context.Context) error) error {
+	interval := time.Duration(o.watch)
+	clear := o.style(o.stdout).Width > 0
+	for looks := 0; ; looks++ {
+		if interval > 0 && clear {
+			if _, err := fmt.Fprint(o.stdout, "\x1b[H\x1b[2J"); err != nil {
+				return err
+			}
+		}
+		switch err := show(ctx); {
+		case err != nil && interval > 0 && ctx.Err() != nil:
+			return nil // it was interrupted while it looked
+		case err != nil && looks > 0: // the next look may be better: a switch that is busy, or starts again
+			fmt.Fprintf(o.stderr, "ovnctl: %s\n", render.CleanLines(err.Error()))
+		case err != nil:
+			return err
+		}
+		if interval == 0 {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(interval):
+		}
+		if !clear {
+			if _, err := fmt.Fprintln(o.stdout); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// findBridge is the bridge that was asked for, or goes without saying.
+func (o *flowsOptions) findBridge(ctx context.Context, ch *chassis) (string, error) {
+	rows, err := ovsdb.Find[vswitch.Bridge](ctx, ch.Vswitch)
+	if err != nil {
+		return "", unknownError{err}
+	}
+	var names []string
+	for _, row := range rows {
+		names = append(names, row.Name)
+	}
+	slices.Sort(names)
+	want := o.bridge
+	switch {
+	case want != "":
+	case slices.Contains(names, ch.Names.Bridge):
+		return ch.Names.Bridge, nil
+	case len(names) == 1:
+		return names[0], nil
+	}
+	if !slices.Contains(names, want) {
+		if want == "" {
+			return "", usageError{fmt.Errorf("node %s has no integration bridge\nhint: give --bridge, one of %s", ch.Node.Name, strings.Join(names, ", "))}
+		}
+		return "", usageError{fmt.Errorf("node %s has no bridge %q\nhint: its bridges are %s", ch.Node.Name, want, strings.Join(names, ", "))}
+	}
+	return want, nil
+}
+
+// filter makes the filter of what was asked for.
+func (o *flowsOptions) filter(ch *chassis, bridge string) error {
+	o.show = flows.Filter{Stage: o.stage, Object: o.object, Drops: o.drops}
+	if o.table >= 0 {
+		n := int(o.table)
+		o.show.Table = &n
+	}
+	if o.cookie.given {
+		o.show.Cookie = &o.cookie.value
+	}
+	text := o.port
+	if o.pod != "" {
+		text = "Pod " + o.pod
+	}
+	if text == "" {
+		return nil
+	}
+	if o.show.Ports = flows.FindPorts(ch.Names, bridge, text); len(o.show.Ports) > 0 {
+		return nil
+	}
+	hint := "ovnctl topology show lists what there is"
+	if o.pod != "" && !strings.Contains(o.pod, "/") {
+		hint = "write it as NAMESPACE/POD"
+	}
+	return usageError{fmt.Errorf("nothing is known of %q on node %s\nhint: %s", strings.TrimPrefix(text, "Pod "), ch.Node.Name, hint)}
+}
+
+// megaflows shows the datapath's cache.
+func (o *flowsOptions) megaflows(c *cluster.Cluster, ch *chassis, format string) func(context.Context) error {
+	var a *gloss.Annotator
+	var before []flows.Megaflow
+	var last time.Time
+	return func(ctx context.Context) error {
+		if a == nil {
+			a = gloss.New(ch.Decoder, ch.glossOptions(ctx, ""))
+			a.Calibrate(ctx)
+		}
+		dump, err := ch.Host.Control(ctx, "ovs-vswitchd", "dpctl/dump-flows", "-m")
+		if err != nil {
+			return unknownError{fmt.Errorf("flows of the datapath: %w", err)}
+		}
+		now := time.Now()
+		all, masks := flows.ParseMegaflows(ctx, dump, a)
+		if !last.IsZero() {
+			flows.MegaflowRates(before, all, now.Sub(last))
+		}
+		rated := !last.IsZero()
+		before, last = all, now
+		order := o.sort
+		if order == "" && rated {
+			order = "rate"
+		}
+		flows.OrderMegaflows(all, order)
+		cache := flows.Cache{Node: ch.Node.Name, Stats: o.stats(ctx, ch, masks), Found: len(all), Megaflows: []flows.MegaflowRow{}}
+		for i := range all[:o.first(len(all))] {
+			o.rules(ctx, ch, a, &all[i])
+			cache.Megaflows = append(cache.Megaflows, all[i].JSON(rated))
+		}
+		switch format {
+		case "json", "yaml":
+			notes := slices.Concat(problemTexts(c), c.Notes, ch.notes)
+			return render.Write(o.stdout, format, render.MegaflowsDocument{Envelope: render.NewEnvelope("Megaflows", c.Source(), notes), Cache: cache})
+		}
+		return render.Megaflows(o.stdout, o.style(o.stdout), cache)
+	}
+}
+
+// stats asks how well the cache works. What is not answered stays unknown.
+func (o *flowsOptions) stats(ctx context.Context, ch *chassis, masks int) flows.CacheStats {
+	ask := func(command string) string {
+		text, err := ch.Host.Control(ctx, "ovs-vswitchd", command)
+		if err != nil {
+			return ""
+		}
+		return text
+	}
+	return flows.Stats(ask("dpctl/show"), ask("upcall/show"), ask("dpif-netdev/pmd-stats-show"), masks)
+}
+
+// rules asks which OpenFlow flows an entry came from: those that a packet of it
+// meets now.
+func (o *flowsOptions) rules(ctx context.Context, ch *chassis, a *gloss.Annotator, m *flows.Megaflow) {
+	reply, err := ch.Host.Control(ctx, "ovs-vswitchd", "ofproto/trace", m.Key.String())
+	if err == nil {
+		m.Rules, err = flows.RulesOf(ctx, reply, a)
+	}
+	if err != nil {
+		m.Unknown, _, _ = strings.Cut(err.Error(), "\n")
+	}
+}
+
+// tableNumber is a flag that takes the number of an OpenFlow table.
+type tableNumber int
+
+func (t *tableNumber) String() string { return "" }
+func (t *tableNumber) Type() string   { return "number" }
+
+func (t *tableNumber) Set(text string) error {
+	n, err := strconv.ParseUint(text, 10, 8)
+	if err != nil {
+		return errors.New("expected 0 to 255; --stage takes names")
+	}
+	*t = tableNumber(n)
+	return nil
+}
+
+// cookie is a flag that takes a cookie, with or without 0x.
+type cookie struct {
+	given bool
+	value uint64
+}
+
+func (c *cookie) String() string { return "" }
+func (c *cookie) Type() string   { return "hexadecimal" }
+
+func (c *cookie) Set(text string) error {
+	n, err := strconv.ParseUint(strings.TrimPrefix(text, "0x"), 16, 64)
+	if err != nil {
+		return errors.New("expected a cookie as flows have it, 0xf4099249")
+	}
+	*c = cookie{true, n}
+	return nil
+}
+
+// watchInterval is a flag that takes seconds; 0 is not to watch.
+type watchInterval time.Duration
+
+func (w *watchInterval) String() string { return "" }
+func (w *watchInterval) Type() string   { return "seconds" }
+
+func (w *watchInterval) Set(text string) error {
+	var s seconds
+	if err := s.Set(text); err != nil {
+		return err
+	}
+	*w = max(watchInterval(s), watchInterval(100*time.Millisecond))
+	return nil
+}
