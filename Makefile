@@ -39,16 +39,21 @@ install-lab:
 
 .PHONY: test
 test: lint-light install-lab ## everything against the system's OVS and OVN
-	$(GOTEST) -p 2 -timeout 25m ./...
+	$(GOTEST) -p 2 -timeout 25m $(filter-out %/internal/faults,$(shell go list ./...))
+	scripts/again.sh $(GOTEST) -parallel 4 -timeout 30m ./internal/faults
 
 .PHONY: test-releases
 test-releases: install-lab ## the lab on other releases of OVS and OVN, in private roots
-	$(GOTEST) -p 1 -timeout 40m -tags releases -run '^TestReleases' ./...
+	$(GOTEST) -p 1 -timeout 40m -tags releases -run '^TestReleases' $(filter-out %/internal/faults,$(shell go list ./...))
+	scripts/again.sh $(GOTEST) -timeout 20m -tags releases -run '^TestReleases' ./internal/faults
 
 .PHONY: test-all
 test-all: test test-releases ## test, releases, many seeds, a short fuzz
 	$(GOTEST) -count=$(SEEDS) -timeout 180m -run '^TestTraceTruth$$' ./cmd/ovnctl
+	OVNCTL_FAULTS=all scripts/again.sh $(GOTEST) -parallel 4 -timeout 60m -run '^TestFaults$$' ./internal/faults
+	OVNCTL_KILLS=all $(GOTEST) -parallel 5 -timeout 120m -v -run '^TestKill$$' ./internal/faults
 	OVNCTL_PAIRS=600 $(GOTEST) -timeout 60m -run '^TestStrict$$' ./cmd/ovnctl
+	OVNCTL_TRACES=3000 $(GOTEST) -timeout 60m -tags releases -v -run 'Traces$$' ./pkg/trace/xlate
 	OVNCTL_MICROFLOWS=2000 $(GOTEST) -timeout 60m -tags releases -run 'Microflows$$' ./pkg/trace/ovntrace
 	$(MAKE) fuzz
 
@@ -69,12 +74,12 @@ demo: build install-lab ## the lab, its topology and a trace; KEEP=1 leaves the 
 lint-light: ## gofmt, go vet and the architecture's arrows
 	@unformatted=$$(gofmt -l .); \
 	[ -z "$$unformatted" ] || { printf 'gofmt would change:\n%s\n' "$$unformatted" >&2; exit 1; }
-	go vet -tags releases,gendocs ./...
+	go vet -tags releases,gendocs,failpoints ./...
 	go test ./internal/arch
 
 .PHONY: lint
 lint: lint-light $(STATICCHECK) $(GOLANGCI_LINT) ## all linters
-	$(STATICCHECK) -tags releases,gendocs ./...
+	$(STATICCHECK) -tags releases,gendocs,failpoints ./...
 	$(GOLANGCI_LINT) run ./...
 
 .PHONY: docs

@@ -33,3 +33,13 @@ ask topology show
 ask trace shop/client shop/web-2 --tcp 8080     # delivered, through the tunnel
 ask trace shop/client svc:shop/web --tcp 80     # a service: every backend
 ask trace ops/toolbox bank/vault-1 --tcp 8080   # a network policy says no
+ask doctor                                      # nothing is wrong
+
+printf '\n\n### node1 loses its uplink: ovs-vsctl del-port br-ex eth0\n'
+"$lab/enter" node1 ovs-vsctl del-port br-ex eth0
+state=$dir/state
+mend() {
+	printf '\n\n### node1: ovnctl %s\n\n' "$*"
+	"$lab/enter" node1 ovnctl -t 3 "$@" --state-dir "$state" 2>&1
+}
+mend doctor --fix --yes --max-risk high --confirm southbound

@@ -1,0 +1,37 @@
+#!/usr/bin/env bash
+# again.sh GO-TEST-COMMAND...: runs tests; what fails is run once more, alone on fresh labs, and has to pass
+# then. Faults are made on real daemons within seconds of each other: an election, or a start that takes long on a busy machine, is not
+# a fault of the program. What was run twice is printed.
+set -euo pipefail
+
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+
+if "$@" -v >"$log" 2>&1; then
+	grep -E '^(---|ok|\?)|seed|SEED|cases' "$log"
+	exit 0
+fi
+grep -E '^(---|ok|FAIL|\?)|seed|SEED|cases' "$log" | sed 's/^/first try: /'
+if grep -q '^panic: ' "$log"; then
+	tail -100 "$log"
+	exit 1
+fi
+
+# The innermost tests that failed: no other name goes on from theirs.
+mapfile -t failed < <(sed -nE 's/^ *--- FAIL: ([^ ]+) .*/\1/p' "$log" | sort -u |
+	awk '{ all[NR] = $0 } END { for (i = 1; i <= NR; i++) { inner = 1; for (j = 1; j <= NR; j++) if (index(all[j], all[i] "/") == 1) inner = 0; if (inner) print all[i] } }')
+if [ ${#failed[@]} = 0 ] || [ ${#failed[@]} -gt 12 ]; then
+	tail -200 "$log"
+	exit 1
+fi
+for name in "${failed[@]}"; do
+	printf '\n%s failed:\n' "$name"
+	grep -F -A25 -- "--- FAIL: $name " "$log" | cut -c1-400 | head -40 || true
+	pattern=$(printf '%s' "$name" | sed -E 's/[][().*+?^${}|\\]/\\&/g; s#/#$/^#g')
+	printf '%s once more, alone:\n' "$name"
+	OVNCTL_FAULTS=all "$@" -v -run "^$pattern\$" >"$log.again" 2>&1 || { tail -60 "$log.again"; exit 1; }
+	grep -qE '^ *--- PASS' "$log.again" || { echo "$name: it was not run"; exit 1; }
+	grep -E '^ok' "$log.again"
+	rm -f "$log.again"
+done
+printf '\n%d tests passed at the second try\n' ${#failed[@]}
