@@ -24,6 +24,9 @@ if [ ${#failed[@]} = 0 ] || [ ${#failed[@]} -gt 12 ]; then
 	tail -200 "$log"
 	exit 1
 fi
+# What was drawn is drawn again.
+seed=$(sed -nE 's/.*OVNCTL_SEED=([0-9]+).*/\1/p' "$log" | head -1)
+export OVNCTL_SEED=${OVNCTL_SEED:-$seed}
 for name in "${failed[@]}"; do
 	printf '\n%s failed:\n' "$name"
 	grep -F -A25 -- "--- FAIL: $name " "$log" | cut -c1-400 | head -40 || true

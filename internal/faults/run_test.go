@@ -7,6 +7,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/fnv"
+	"io"
 	"maps"
 	"math/rand/v2"
 	"os"
@@ -14,7 +16,9 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -54,24 +58,22 @@ func TestMain(m *testing.M) {
 // TestFaults makes each fault for real: doctor finds it and nothing else that it does not explain, the repair mends
 // it, packets flow again, a second run finds nothing, and what can be undone is undone to equal values.
 //
-// A third of the faults is drawn by a seed that is printed; OVNCTL_FAULTS=all takes all.
+// A third of the faults is drawn by a seed that is printed; OVNCTL_FAULTS=all takes all, OVNCTL_SEED repeats.
 func TestFaults(t *testing.T) {
-	seed := uint64(time.Now().UnixNano())
 	all := os.Getenv("OVNCTL_FAULTS") == "all"
 	if !all {
-		t.Logf("seed %d", seed)
+		t.Logf("OVNCTL_SEED=%d", seed())
 	}
-	for n, st := range stages() {
+	for _, st := range stages() {
 		t.Run(st.name, func(t *testing.T) {
 			t.Parallel() // labs do not know of each other, and most of the time is waiting
-			draw := rand.New(rand.NewPCG(seed, uint64(n)))
 			l := labtest.Own(t, st.topology, st.options)
 			if st.prepare != nil {
 				st.prepare(&scene{T: t, Lab: l, ctx: t.Context()})
 			}
 			for i := range st.faults {
 				f := &st.faults[i]
-				if !all && draw.IntN(3) > 0 {
+				if !all && drawOf(st.name+"/"+f.title()).IntN(3) > 0 {
 					continue
 				}
 				ok := t.Run(f.title(), func(t *testing.T) {
@@ -85,6 +87,25 @@ func TestFaults(t *testing.T) {
 			}
 		})
 	}
+}
+
+// seed draws what is run where not all is.
+var seed = sync.OnceValue(func() uint64 {
+	if text := os.Getenv("OVNCTL_SEED"); text != "" {
+		n, err := strconv.ParseUint(text, 10, 64)
+		if err != nil {
+			panic("OVNCTL_SEED: " + err.Error())
+		}
+		return n
+	}
+	return uint64(time.Now().UnixNano())
+})
+
+// drawOf draws for one fault, whatever other faults are run: the seed alone repeats its cases.
+func drawOf(fault string) *rand.Rand {
+	h := fnv.New64a()
+	_, _ = io.WriteString(h, fault)
+	return rand.New(rand.NewPCG(seed(), h.Sum64()))
 }
 
 // title is the fault's name in the tests.
