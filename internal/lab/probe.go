@@ -11,6 +11,7 @@ import (
 	"net"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -246,12 +247,16 @@ func (p *probe) ping() error {
 	return nil
 }
 
-// localPort is chosen before a connection begins, so that a refusal can be told to be ours. It lies below the kernel's own range.
-func localPort() uint16 {
-	var b [2]byte
-	_, _ = rand.Read(b[:])
-	return 12000 + binary.BigEndian.Uint16(b[:])%20000
-}
+// localPort is chosen before a connection begins, so that a refusal can be told to be ours. It lies below the kernel's own
+// range, and is not taken again as long as a switch may remember the connection that had it: ovs-vswitchd 3.1 aborts in
+// its userspace conntrack when a closed connection that NAT looked at begins again.
+func localPort() uint16 { return uint16(12000 + (firstPort+taken.Add(1))%20000) }
+
+// Ports are taken in turn, from the clock's on: programs that probe the same lab one after another do not begin alike.
+var (
+	firstPort = uint32(time.Now().UnixMilli() / 10)
+	taken     atomic.Uint32
+)
 
 // An answer is what TCP or UDP brought back: the name of who answered, or nothing, which is no error of the probe: the
 // captures tell what happened.
