@@ -112,13 +112,6 @@ func (l *local) Dump(ctx context.Context, bridge string, kind DumpKind) (string,
 		return tlvMap(ctx, socket, bridge)
 	}
 	out, err := run(ctx, "ovs-ofctl", ofctlArgs(kind, "unix:"+socket)...)
-	if err != nil && strings.Contains(err.Error(), "Connection refused") { // the switch makes the socket anew now and then
-		select {
-		case <-ctx.Done():
-		case <-time.After(100 * time.Millisecond):
-			out, err = run(ctx, "ovs-ofctl", ofctlArgs(kind, "unix:"+socket)...)
-		}
-	}
 	if errors.Is(err, exec.ErrNotFound) {
 		return "", unavailable("%s of bridge %s: ovs-ofctl is not installed here; save its %s as %s", kind, bridge, ofctlCommands[kind], dumpFile(bridge, kind))
 	}
