@@ -204,9 +204,14 @@ func TestCaptureLayouts(t *testing.T) {
 	t.Run("a database file", func(t *testing.T) {
 		y := &layout{t: t, lab: l, dir: t.TempDir()}
 		y.put("whatever.bin", read("sbdb"))
-		a := n.ovnctl(t, "topology", "show", "--offline", filepath.Join(y.dir, "whatever.bin"))
-		if !strings.Contains(string(a.stdout), "3 chassis") {
-			t.Errorf("exit %d\n%s%s", a.code, a.stdout, a.stderr)
+		y.run("gzip", "-k", "whatever.bin")
+		y.run("zstd", "-q", "whatever.bin")
+		y.run("sh", "-c", "mkdir packed && zstd -qc whatever.bin > packed/sb.db")
+		for _, at := range []string{"whatever.bin", "whatever.bin.gz", "whatever.bin.zst", "packed"} {
+			a := n.ovnctl(t, "topology", "show", "--offline", filepath.Join(y.dir, at))
+			if !strings.Contains(string(a.stdout), "3 chassis") {
+				t.Errorf("%s: exit %d\n%s%s", at, a.code, a.stdout, a.stderr)
+			}
 		}
 	})
 	t.Run("nothing of ours", func(t *testing.T) {

@@ -29,6 +29,7 @@ type rule struct {
 // groups mirrors the folders under pkg/.
 var groups = []group{
 	{"gather", []room{
+		{paths: []string{"pkg/decompress"}},
 		{paths: []string{"pkg/ovsdb"}},
 		{paths: []string{"pkg/nb", "pkg/sb"}},
 		{paths: []string{"pkg/vswitch"}},
@@ -87,8 +88,8 @@ var libraries = map[string][]string{
 	"github.com/olekukonko/tablewriter": {"pkg/render/table.go"},
 	"github.com/fatih/color":            {"pkg/render/style.go"},
 	"github.com/mattn/go-runewidth":     {"pkg/render"},
-	"github.com/klauspost/compress":     {"pkg/archive"},
-	"github.com/ulikunitz/xz":           {"pkg/archive"},
+	"github.com/klauspost/compress":     {"pkg/archive", "pkg/decompress"},
+	"github.com/ulikunitz/xz":           {"pkg/decompress"},
 	"go.yaml.in/yaml/v3":                {"pkg/render", "pkg/evidence"},
 	"github.com/gopacket/gopacket":      {"pkg/pcap"},
 	"golang.org/x/term":                 {"cmd/ovnctl"},

@@ -1,10 +1,8 @@
 package archive
 
 import (
-	"bufio"
 	"bytes"
 	"cmp"
-	"compress/gzip"
 	"errors"
 	"fmt"
 	"io"
@@ -15,6 +13,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/ovnctl/ovnctl/pkg/decompress"
 )
 
 // A mapped store shows files under other names: those of a plain directory.
@@ -337,14 +337,11 @@ func (r *recogniser) start(name string, n int64) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
-	in := bufio.NewReader(f)
-	var from io.Reader = in
-	if magic, _ := in.Peek(2); bytes.Equal(magic, []byte{0x1f, 0x8b}) {
-		if from, err = gzip.NewReader(in); err != nil {
-			return nil, err
-		}
+	unpacked, err := decompress.NewReader(f, decompress.Limit{Free: n})
+	if err != nil {
+		return nil, err
 	}
-	text, err := io.ReadAll(io.LimitReader(from, n))
+	text, err := io.ReadAll(io.LimitReader(unpacked, n))
 	if len(text) > 0 {
 		err = nil
 	}

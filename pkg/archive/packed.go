@@ -4,8 +4,6 @@ import (
 	"archive/tar"
 	"bufio"
 	"bytes"
-	"compress/bzip2"
-	"compress/gzip"
 	"errors"
 	"fmt"
 	"io"
@@ -17,8 +15,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/klauspost/compress/zstd"
-	"github.com/ulikunitz/xz"
+	"github.com/ovnctl/ovnctl/pkg/decompress"
 )
 
 // What an archive from elsewhere may at most unpack to. The files go into one
@@ -38,7 +35,7 @@ const (
 )
 
 // ErrTooLarge says that an archive unpacks to more than is sensible.
-var ErrTooLarge = errors.New("unpacks to more than is sensible")
+var ErrTooLarge = decompress.ErrTooLarge
 
 // A packed store holds what was in an archive. It may be used concurrently.
 type packed struct {
@@ -113,13 +110,11 @@ func unpack(name string) (store, []string, error) {
 // take puts the content of an archive into dir. What is no archive becomes the
 // file of that name.
 func (p *packed) take(dir, file string, r io.Reader, mod time.Time, nested int) error {
-	in := &counter{in: r}
-	unzipped, err := decompress(bufio.NewReaderSize(in, 64<<10))
+	unpacked, err := decompress.NewReader(r, decompress.Limit{Free: minBomb, Ratio: maxRatio})
 	if err != nil {
 		return err
 	}
-	defer unzipped.Close()
-	buffered := bufio.NewReaderSize(&unpacking{in: unzipped, packed: in}, 64<<10)
+	buffered := bufio.NewReaderSize(unpacked, 64<<10)
 	if !isTar(buffered) {
 		return p.add(file, buffered, mod)
 	}
@@ -131,54 +126,6 @@ func (p *packed) take(dir, file string, r io.Reader, mod time.Time, nested int) 
 		return nil
 	}
 	return err
-}
-
-type counter struct {
-	in io.Reader
-	n  int64
-}
-
-func (c *counter) Read(buf []byte) (int, error) {
-	n, err := c.in.Read(buf)
-	c.n += int64(n)
-	return n, err
-}
-
-// An unpacking reader ends what grows out of proportion.
-type unpacking struct {
-	in     io.Reader
-	packed *counter
-	n      int64
-}
-
-func (u *unpacking) Read(buf []byte) (int, error) {
-	n, err := u.in.Read(buf)
-	u.n += int64(n)
-	if u.n > minBomb && u.n > maxRatio*u.packed.n {
-		return 0, fmt.Errorf("%w: %d bytes out of %d packed ones", ErrTooLarge, u.n, u.packed.n)
-	}
-	return n, err
-}
-
-// decompress undoes the compression that the first bytes tell of.
-func decompress(in *bufio.Reader) (io.ReadCloser, error) {
-	magic, _ := in.Peek(6)
-	switch {
-	case bytes.HasPrefix(magic, []byte{0x1f, 0x8b}):
-		return gzip.NewReader(in)
-	case bytes.HasPrefix(magic, []byte{0x28, 0xb5, 0x2f, 0xfd}):
-		d, err := zstd.NewReader(in, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(128<<20))
-		if err != nil {
-			return nil, err
-		}
-		return d.IOReadCloser(), nil
-	case bytes.HasPrefix(magic, []byte{0xfd, '7', 'z', 'X', 'Z', 0}):
-		d, err := xz.ReaderConfig{DictCap: 64 << 20}.NewReader(in)
-		return io.NopCloser(d), err
-	case bytes.HasPrefix(magic, []byte("BZh")):
-		return io.NopCloser(bzip2.NewReader(in)), nil
-	}
-	return io.NopCloser(in), nil
 }
 
 // isTar looks for the magic of a tar header, or for one of the old kind by its

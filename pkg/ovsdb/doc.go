@@ -30,8 +30,7 @@
 // # Files
 //
 // OpenFile reads standalone and clustered files, compacted or not, plain or
-// compressed with gzip. The file of a member of a cluster gives the rows that the
-// member serves when it starts from that file: what the file knows to be
-// committed. Of what lies beyond, Notice tells; another member's file may know
-// more.
+// compressed. The file of a member of a cluster gives the rows that the member
+// serves when it starts from that file: what the file knows to be committed. Of
+// what lies beyond, Notice tells; another member's file may know more.
 package ovsdb

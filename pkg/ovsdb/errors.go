@@ -3,6 +3,8 @@ package ovsdb
 import (
 	"errors"
 	"fmt"
+
+	"github.com/ovnctl/ovnctl/pkg/decompress"
 )
 
 // An Error says which database could not be read or written, where, and what
@@ -31,7 +33,7 @@ var (
 	// ErrNoColumn is a condition on a column that the schema lacks.
 	ErrNoColumn = errors.New("no such column")
 	// ErrTooLarge is a reply or a record above the bound.
-	ErrTooLarge = errors.New("too large")
+	ErrTooLarge = decompress.ErrTooLarge
 	// ErrNotJoined is the file of a server that has yet to join its cluster.
 	ErrNotJoined = errors.New("the server has not joined its cluster yet and has no data; read the file of another member")
 	// ErrClosed is a Client that has been closed.

@@ -12,14 +12,20 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/ovnctl/ovnctl/pkg/decompress"
 )
 
 // maxFile bounds what is read of one file or dump, in bytes.
 const maxFile = 4 << 30
 
+// unpacking bounds what a compressed file becomes: the checksum and the UUID in
+// each record keep a real one from shrinking further.
+var unpacking = decompress.Limit{Free: 64 << 20, Ratio: 200}
+
 // OpenFile reads a database file, ovsdb(5): a standalone one, also as
 // `ovsdb-client backup` writes it, or that of a member of a cluster; either may
-// be compressed with gzip. Of a clustered file it takes what the file knows to
+// be compressed with gzip, zstd, xz or bzip2. Of a clustered file it takes what the file knows to
 // be committed, and Notice says what is beyond. A file cut short or damaged gives
 // what came before, and Damage says so; when that is no row at all, it is an error.
 func OpenFile(path string) (*Snapshot, error) {
@@ -43,7 +49,7 @@ func ParseFile(origin string, r io.Reader) (*Snapshot, error) {
 }
 
 func parseFile(r io.Reader) (*Snapshot, error) {
-	in, err := uncompressed(r)
+	in, err := decompress.NewReader(io.LimitReader(r, maxFile), unpacking)
 	if err != nil {
 		return nil, err
 	}

@@ -11,6 +11,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/ovnctl/ovnctl/pkg/decompress"
 )
 
 type fuzzRow struct {
@@ -113,7 +115,7 @@ func realRecords(f *testing.F, path string) iter.Seq2[[]byte, []byte] {
 			f.Fatal(err)
 		}
 		defer file.Close()
-		in, err := uncompressed(file)
+		in, err := decompress.NewReader(file, unpacking)
 		if err != nil {
 			f.Fatal(err)
 		}

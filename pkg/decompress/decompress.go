@@ -1,0 +1,94 @@
+// Package decompress reads what gzip, zstd, xz and bzip2 wrote. The first bytes
+// tell the format, never a file's name, and what comes from elsewhere is bounded.
+package decompress
+
+import (
+	"bufio"
+	"bytes"
+	"compress/bzip2"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/klauspost/compress/zstd"
+	"github.com/ulikunitz/xz"
+)
+
+// ErrTooLarge is what unpacks to more than is sensible.
+var ErrTooLarge = errors.New("too large")
+
+// A Limit ends what unpacks out of proportion: Free bytes in any case, beyond
+// them Ratio for each byte that was read.
+type Limit struct {
+	Free  int64
+	Ratio int64
+}
+
+// NewReader reads what r holds, unpacked if it is compressed. Memory is all that
+// it takes: there is nothing to close.
+func NewReader(r io.Reader, limit Limit) (io.Reader, error) {
+	packed := &counter{in: r}
+	in := bufio.NewReaderSize(packed, 64<<10)
+	magic, _ := in.Peek(6)
+	for _, f := range formats {
+		if bytes.HasPrefix(magic, []byte(f.magic)) {
+			unpacked, err := f.open(in)
+			if err != nil {
+				return nil, fmt.Errorf("compressed with %s: %w", f.name, err)
+			}
+			return &bounded{in: unpacked, format: f.name, packed: packed, limit: limit}, nil
+		}
+	}
+	return in, nil
+}
+
+var formats = []struct {
+	name, magic string
+	open        func(io.Reader) (io.Reader, error)
+}{
+	{"gzip", "\x1f\x8b", func(r io.Reader) (io.Reader, error) { return gzip.NewReader(r) }},
+	{"zstd", "\x28\xb5\x2f\xfd", func(r io.Reader) (io.Reader, error) {
+		// With more than one decoder it would have to be closed; a larger window
+		// zstd -d refuses as well.
+		return zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(128<<20))
+	}},
+	// Of the window that xz asks for, at most 4 GiB, only what is written to takes memory.
+	{"xz", "\xfd7zXZ\x00", func(r io.Reader) (io.Reader, error) { return xz.NewReader(r) }},
+	{"bzip2", "BZh", func(r io.Reader) (io.Reader, error) { return bzip2.NewReader(r), nil }},
+}
+
+type counter struct {
+	in io.Reader
+	n  int64
+}
+
+func (c *counter) Read(p []byte) (int, error) {
+	n, err := c.in.Read(p)
+	c.n += int64(n)
+	return n, err
+}
+
+// A bounded reader unpacks until that is out of proportion.
+type bounded struct {
+	in     io.Reader
+	format string
+	packed *counter
+	limit  Limit
+	n      int64
+}
+
+func (b *bounded) Read(p []byte) (int, error) {
+	n, err := b.in.Read(p)
+	b.n += int64(n)
+	if b.n > b.limit.Free && b.n > b.limit.Ratio*b.packed.n {
+		return 0, fmt.Errorf("%w: %d bytes out of %d compressed ones", ErrTooLarge, b.n, b.packed.n)
+	}
+	switch {
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return n, errors.New("the compressed file is cut short")
+	case err != nil && !errors.Is(err, io.EOF):
+		return n, fmt.Errorf("compressed with %s: %w", b.format, err)
+	}
+	return n, err
+}
