@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -29,6 +30,7 @@ type traceOptions struct {
 	backend    backend
 	length     int
 	dns        string
+	observe    time.Duration
 }
 
 func newTrace(root *options) *cobra.Command {
@@ -47,11 +49,17 @@ is asked what it would do with it, here through its control socket and on other
 nodes through --node-exec. Where a node on the way is not in reach, the logical
 flows of the Southbound are the answer: what should happen. With --logical no
 node is asked at all.
+
+With --observe the counters of the flows on the way are read twice, on every node:
+traffic that is there already shows where it gets to, and whether the answer is
+right. Send some if there is none. That packets are lost on a way that should work
+is exit code 1.
 ` + exitStatusHelp,
 		Example: `  ovnctl trace shop/client shop/web-1 --tcp 8080
   ovnctl trace shop/client svc:shop/web --tcp 80 -v
   ovnctl trace shop/client bank/ledger --tcp 8080 --why-not
   ovnctl trace shop/client svc:shop/web --tcp 80 --logical --backend 10.244.3.5
+  ovnctl trace shop/client shop/web-1 --tcp 8080 --observe 10
   ovnctl trace shop/client 203.0.113.10 --node-exec 'ssh {hostname}'`,
 		Args:              cobra.ExactArgs(2),
 		ValidArgsFunction: o.completeEndpoints,
@@ -74,6 +82,8 @@ node is asked at all.
 	f.Var(&o.backend, "backend", "follow only this backend of a service, as `ADDRESS[:PORT]`")
 	f.Var((*length)(&o.length), "length", "length of the packet in `bytes`, Ethernet header included, for path MTU checks")
 	f.StringVar(&o.dns, "dns", "", "the `name` that a DNS question asks for, to see whether OVN answers it")
+	f.Var((*seconds)(&o.observe), "observe", "watch for so many `seconds` which flows on the way count packets, and say where real ones get to")
+	cmd.MarkFlagsMutuallyExclusive("observe", "logical")
 	cmd.MarkFlagsMutuallyExclusive("tcp", "udp", "icmp")
 	cmd.MarkFlagsMutuallyExclusive("ipv4", "ipv6")
 	addMicroflow(cmd, root)
@@ -86,6 +96,9 @@ func (o *traceOptions) run(ctx context.Context, from, to string) (err error) {
 	if err != nil {
 		return err
 	}
+	if o.observe > 0 && o.offline != "" {
+		return usageError{errors.New("--observe watches nodes that run, and --offline reads saved data: give one of the two")}
+	}
 	c, err := o.open(ctx)
 	if err != nil {
 		return err
@@ -95,7 +108,11 @@ func (o *traceOptions) run(ctx context.Context, from, to string) (err error) {
 	if err != nil {
 		return unknownError{err}
 	}
-	t, notes, err := trace.Run(ctx, c, g, o.query(from, to))
+	q := o.query(from, to)
+	p := o.progress(0)
+	q.Progress = func(text string) { p.show("%s", text) }
+	t, notes, err := trace.Run(ctx, c, g, q)
+	p.clear()
 	var name *topology.NameError
 	switch {
 	case ctx.Err() != nil: // what was not read is not unknown, it was not waited for
@@ -119,6 +136,9 @@ func (o *traceOptions) run(ctx context.Context, from, to string) (err error) {
 	}
 	if err := o.print(format, c.Source(), notes, t); err != nil {
 		return fmt.Errorf("standard output: %w", err)
+	}
+	if t.Observed != nil && t.Observed.Result == journey.Refuted {
+		return verdict(exitFound) // whatever the flows say, real packets are lost
 	}
 	return traceVerdict(t.Verdict.Outcome, len(c.Problems) > 0)
 }
@@ -146,7 +166,7 @@ func (o *traceOptions) query(from, to string) trace.Query {
 	q := trace.Query{
 		From: from, To: to, Protocol: "icmp", SourcePort: o.sourcePort,
 		Logical: o.logical, Backend: netip.AddrPort(o.backend), Length: o.length, Name: o.dns,
-		WhyNot: o.whyNot, Evidence: o.verbose || o.machine(),
+		WhyNot: o.whyNot, Evidence: o.verbose || o.machine(), Observe: o.observe,
 	}
 	switch {
 	case o.tcp != 0:

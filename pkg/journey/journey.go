@@ -46,6 +46,8 @@ type Trace struct {
 	Next []string `json:"next"`
 	// Commands are the classic commands that show the same; only when asked for.
 	Commands []string `json:"commands,omitempty"`
+	// Observed is what became of real packets while the ways were watched; only when asked for.
+	Observed *Observation `json:"observed,omitempty"`
 }
 
 // Walk is the way of a packet and of its reply beside that of a Trace, with the same fields.
@@ -257,6 +259,8 @@ type Step struct {
 	Decided  []Decided `json:"decided"` // the parts of Logical.Match on which the hit rests
 	Changes  []string  `json:"changes"` // the fields that a logical flow wrote: "reg0 = 0x1"
 	Notes    []string  `json:"notes"`   // what the step did to the packet, in words
+	// Counter is what the flow counted while the way was watched; only when asked for, and where there is a flow.
+	Counter *Counter `json:"counter,omitempty"`
 }
 
 // Logical is the logical flow that a step was made from.

@@ -89,6 +89,7 @@ func (p *tracePrinter) trace(t *journey.Trace, notes []string) {
 	if l := t.Logical; p.verbose && l != nil {
 		p.text(2, fmt.Sprintf("by the logical flows: %s, %s", l.Verdict.Outcome, l.Verdict.Sentence), Faint)
 	}
+	p.observed(t.Observed)
 	p.why(t.Verdict)
 	p.direction("forward", t.Forward)
 	p.direction("reply", t.Reply)
@@ -106,6 +107,18 @@ func (p *tracePrinter) trace(t *journey.Trace, notes []string) {
 			p.add(Span{"next: ", Title}, Span{n, Name})
 		}
 	}
+}
+
+// observed says what real packets did.
+func (p *tracePrinter) observed(o *journey.Observation) {
+	if o == nil {
+		return
+	}
+	look := map[journey.Observed]Look{journey.Confirmed: Good, journey.Refuted: Bad}[o.Result]
+	if o.Result == journey.Idle || o.Result == journey.Unwatched {
+		look = Warn
+	}
+	p.put(2, 4, Span{Text: fmt.Sprintf("observed for %.3g s: ", o.Seconds)}, Span{string(o.Result), look}, Span{Text: ", " + o.Sentence})
 }
 
 // branches lists what became of the packet through each backend, and shows the way through the one that the
@@ -220,13 +233,37 @@ func (p *tracePrinter) hop(h journey.Hop) {
 	case h.To != "":
 		line = append(line, Span{Text: "  to " + h.To})
 	}
-	p.put(4, 8, line...)
+	p.put(4, 8, append(line, passed(h)...)...)
 	for i, s := range h.Steps {
-		if p.verbose || decides(s) && !repeated(s, h.Steps[i+1:]) {
+		if p.verbose || lost(s) || decides(s) && !repeated(s, h.Steps[i+1:]) {
 			p.step(s)
 		}
 	}
 }
+
+// passed is what the last flow of a hop counted that all packets meet.
+func passed(h journey.Hop) []Span {
+	for _, s := range slices.Backward(h.Steps) {
+		if c := s.Counter; c != nil && !c.First {
+			return []Span{{Text: "  "}, counter(c)}
+		}
+	}
+	return nil
+}
+
+// counter is what a flow counted while it was watched.
+func counter(c *journey.Counter) Span {
+	text := fmt.Sprintf("+%d", c.Packets)
+	switch {
+	case c.Lost:
+		return Span{text + ": lost here", Bad}
+	case c.Packets > 0:
+		return Span{text, Good}
+	}
+	return Span{text, Faint}
+}
+
+func lost(s journey.Step) bool { return s.Counter != nil && s.Counter.Lost }
 
 // decides says whether a step is one that a person would ask about: it carries out something that somebody
 // configured, or changes where the packet goes. The ports on its way are in the line of the hop.
@@ -270,13 +307,16 @@ func (p *tracePrinter) step(s journey.Step) {
 	if p.style.Width > 0 && p.style.Width < 2*stageColumn+narrowest {
 		column = indent + 2
 	}
-	lead := Span{Text: fmt.Sprintf("%-*s ", max(column-indent-1, 0), title)}
+	lead := Line{{Text: fmt.Sprintf("%-*s ", max(column-indent-1, 0), title)}}
+	if s.Counter != nil {
+		lead = append(lead, counter(s.Counter), Span{Text: "  "})
+	}
 	if len(words) == 0 {
-		p.put(indent, column, Span{Text: title})
+		p.put(indent, column, lead...)
 	}
 	for i, w := range words {
 		if i == 0 {
-			p.put(indent, column, lead, w)
+			p.put(indent, column, append(lead, w)...)
 			continue
 		}
 		p.put(column, column+2, w)

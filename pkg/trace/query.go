@@ -2,6 +2,7 @@ package trace
 
 import (
 	"net/netip"
+	"time"
 
 	"github.com/ovnctl/ovnctl/pkg/flow"
 	"github.com/ovnctl/ovnctl/pkg/trace/ofproto"
@@ -27,6 +28,10 @@ type Query struct {
 	WhyNot bool
 	// Name is what a DNS question asks for; empty: the packet is none.
 	Name string
+	// Observe is for how long the counters of the flows on the way are watched; 0: not at all.
+	Observe time.Duration
+	// Progress is told what is being waited for; nil: nobody is.
+	Progress func(text string)
 }
 
 // A Packet is the first packet of a connection, as it is asked for.

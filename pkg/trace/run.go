@@ -61,6 +61,9 @@ func (t *tracer) openflow(ctx context.Context, ask *question, ways int) []journe
 		})
 		if b != nil {
 			branches = append(branches, *b)
+			if ask.Observe > 0 {
+				r.later(ctx, start, b)
+			}
 		}
 		if len(seen) >= ways || ways <= 1 && !r.backend.IsValid() || len(branches) == 1 && ask.Backend.IsValid() || ctx.Err() != nil {
 			break
@@ -157,6 +160,24 @@ func (r *run) answer(ctx context.Context, forward ending, packet flow.Flow) (end
 		return ending{verdict: *stopped}, nil
 	}
 	return r.follow(ctx, start)
+}
+
+// later follows another packet of a connection whose first one was: it meets other flows, which count most of what is sent.
+func (r *run) later(ctx context.Context, start place, b *journey.Branch) {
+	if b.Forward.Verdict.Outcome == journey.Unknown {
+		return
+	}
+	r.ct.Later()
+	asked := len(r.commands)
+	e, err := r.follow(ctx, start)
+	r.commands = r.commands[:asked]
+	if err != nil || e.verdict.Outcome == journey.Unknown {
+		return
+	}
+	if r.laterHops == nil {
+		r.laterHops = map[*journey.Direction][]journey.Hop{}
+	}
+	r.laterHops[b.Forward] = e.hops
 }
 
 // lastRouter is the router that a packet went out by; empty if a host's own network was the last to route it.

@@ -101,9 +101,7 @@ func (r *run) step(ctx context.Context, n *nodeView, s ofproto.Step) journey.Ste
 	if out.Actions == nil {
 		out.Actions = []string{}
 	}
-	if s.Cookie != 0 {
-		out.Cookie = fmt.Sprintf("0x%08x", s.Cookie)
-	}
+	out.Cookie = cookieText(s.Cookie)
 	if s.Bridge == n.names.Bridge {
 		r.decoded(n.decoder.Decode(ctx, seen(s)), &out)
 		out.Decoded = decoded(n.names, s)
@@ -114,6 +112,14 @@ func (r *run) step(ctx context.Context, n *nodeView, s ofproto.Step) journey.Ste
 		}
 	}
 	return out
+}
+
+// cookieText is a cookie as the contract has it.
+func cookieText(cookie uint64) string {
+	if cookie == 0 {
+		return ""
+	}
+	return fmt.Sprintf("0x%08x", cookie)
 }
 
 // decoded adds to a step what its flow stands for.

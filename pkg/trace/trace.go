@@ -29,6 +29,9 @@ func Run(ctx context.Context, c *cluster.Cluster, g *topology.Graph, q Query) (*
 	answer := &journey.Trace{Request: ask.request}
 	notes = append(notes, t.answer(ctx, ask, should, answer)...)
 	answer.Next = t.next(ask, answer.Verdict)
+	if q.Observe > 0 {
+		t.observe(ctx, ask, answer)
+	}
 	answer.Commands = t.commands
 	answer.Complete()
 	return answer, notes, nil

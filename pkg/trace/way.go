@@ -26,6 +26,8 @@ type tracer struct {
 	zones     map[string]*zoneView
 
 	commands []string // what would show the same, in order
+
+	laterHops map[*journey.Direction][]journey.Hop // the way of a later packet of the same connection
 }
 
 // A run follows one connection: its first packet and then the answer.

@@ -35,6 +35,18 @@ type Connection struct {
 type Conntrack struct {
 	zones   map[Zone][]*Connection
 	learned []learned // and the flows that it would have installed
+	later   bool      // see Later
+}
+
+// Later makes what is followed from now on a later packet: both ends have spoken in the connections that are known, and
+// a packet that belongs to none is of a connection that was there before.
+func (c *Conntrack) Later() {
+	c.later = true
+	for _, conns := range c.zones {
+		for _, conn := range conns {
+			conn.replied = true
+		}
+	}
 }
 
 // Zone is one conntrack table: a numbered zone of a node's datapath, or the host's own.
@@ -90,7 +102,10 @@ func (c *Conntrack) Look(z Zone, packet Tuple, nat, tcpReply bool) Tracked {
 			return t
 		}
 	}
-	if tcpReply {
+	switch {
+	case c.later:
+		return Tracked{State: TrackedFlag | Established, Now: packet}
+	case tcpReply:
 		return Tracked{State: TrackedFlag | Invalid, Now: packet}
 	}
 	return Tracked{State: TrackedFlag | New, Now: packet}

@@ -1,0 +1,320 @@
+package trace
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/ovnctl/ovnctl/pkg/journey"
+	"github.com/ovnctl/ovnctl/pkg/node"
+	"github.com/ovnctl/ovnctl/pkg/openflow"
+)
+
+// A flowName is what tells a flow from the others of a node in two looks at its tables.
+type flowName struct {
+	node, bridge    string
+	table, priority int
+	cookie, match   string
+}
+
+// counts are the packets that flows have counted since they were made.
+type counts map[flowName]uint64
+
+// observe watches the flows on the ways of an answer while packets are sent, and says whether these do what the answer says.
+func (t *tracer) observe(ctx context.Context, ask *question, answer *journey.Trace) {
+	ways := answer.Branches
+	if len(ways) == 0 {
+		ways = []journey.Branch{{Verdict: answer.Verdict, Forward: answer.Forward, Reply: answer.Reply}}
+	}
+	w := &watch{tracer: t, bridges: map[*nodeView][]string{}}
+	for _, b := range ways {
+		w.follows(b.Forward)
+		w.follows(b.Reply)
+	}
+	began, failed := w.look(ctx, ask)
+	start := time.Now()
+	if failed == nil {
+		w.wait(ctx, ask, start)
+	}
+	var ended counts
+	if failed == nil {
+		w.elapsed = time.Since(start)
+		ended, failed = w.look(ctx, ask)
+	}
+	if failed != nil {
+		answer.Observed = &journey.Observation{Result: journey.Unwatched, Sentence: "nothing could be observed: " + failed.Error()}
+		return
+	}
+	w.moved = moved(began, ended)
+	for _, b := range ways {
+		if o := w.judge(ask, b); answer.Observed == nil || tells(o) > tells(answer.Observed) {
+			answer.Observed = o
+		}
+	}
+	if answer.Observed.Next != "" && (answer.Verdict.Outcome == journey.Delivered || answer.Observed.Result == journey.Refuted) {
+		answer.Next = []string{answer.Observed.Next}
+	}
+}
+
+// tells ranks observations by how much they tell: of several ways the packets of one connection take one.
+func tells(o *journey.Observation) int {
+	return slices.Index([]journey.Observed{journey.Unwatched, journey.Idle, journey.Confirmed, journey.Refuted}, o.Result)
+}
+
+// A watch is one look at the counters and another one later.
+type watch struct {
+	*tracer
+	bridges map[*nodeView][]string // whose flows are on the ways
+	elapsed time.Duration
+	moved   counts
+}
+
+// follows adds the bridges of a direction to those that are watched.
+func (w *watch) follows(d *journey.Direction) {
+	if d == nil || d.Producer != journey.OpenFlow {
+		return
+	}
+	for _, h := range d.Hops {
+		if v := w.viewNamed(h.Node); v != nil && len(h.Steps) > 0 {
+			if bridge := v.bridgeOf(h); bridge != "" && !slices.Contains(w.bridges[v], bridge) {
+				w.bridges[v] = append(w.bridges[v], bridge)
+			}
+		}
+	}
+}
+
+// viewNamed is the node of a hop, nil if it was not asked.
+func (t *tracer) viewNamed(name string) *nodeView {
+	for n, v := range t.views {
+		if n.Name == name {
+			return v
+		}
+	}
+	return nil
+}
+
+// bridgeOf is the bridge in whose tables a hop is; empty if it is in none.
+func (v *nodeView) bridgeOf(h journey.Hop) string {
+	switch h.Kind {
+	case "bridge":
+		return h.Datapath
+	case "switch", "router":
+		return v.names.Bridge
+	}
+	return ""
+}
+
+// wait lets the time pass in which packets are sent.
+func (w *watch) wait(ctx context.Context, ask *question, start time.Time) {
+	for {
+		left := ask.Observe - time.Since(start)
+		if left <= 0 {
+			return
+		}
+		ask.progress(fmt.Sprintf("watching the counters: %s left", left.Round(time.Second)))
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(min(left, time.Second)):
+		}
+	}
+}
+
+func (q *Query) progress(text string) {
+	if q.Progress != nil {
+		q.Progress(text)
+	}
+}
+
+// look reads the counters of all bridges on the ways, on all nodes at once.
+func (w *watch) look(ctx context.Context, ask *question) (counts, error) {
+	if len(w.bridges) == 0 {
+		return nil, fmt.Errorf("no node on the way is in reach: run ovnctl there, or give --node-exec 'PREFIX {hostname}'")
+	}
+	ask.progress("reading the counters")
+	var mu sync.Mutex
+	var wg sync.WaitGroup
+	all := counts{}
+	var failed error
+	for v, bridges := range w.bridges {
+		wg.Go(func() {
+			read, err := v.counters(ctx, bridges)
+			mu.Lock()
+			defer mu.Unlock()
+			maps.Copy(all, read)
+			if err != nil && failed == nil {
+				failed = fmt.Errorf("the flows of node %s: %w", v.Name, err)
+			}
+		})
+	}
+	wg.Wait()
+	return all, failed
+}
+
+// counters reads those of the flows of some bridges of a node.
+func (v *nodeView) counters(ctx context.Context, bridges []string) (counts, error) {
+	v.upToDate(ctx)
+	all := counts{}
+	for _, bridge := range bridges {
+		text, err := v.Host.Dump(ctx, bridge, node.Flows)
+		if err != nil {
+			return nil, err
+		}
+		dump, err := openflow.ParseDump(text)
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range dump {
+			if f, ok := e.(openflow.FlowEntry); ok && f.Stats != nil {
+				all[flowName{v.Name, bridge, max(f.Table.Number, 0), f.Priority, cookieText(f.Cookie), f.Match.String()}] = f.Stats.Packets
+			}
+		}
+	}
+	return all, ctx.Err()
+}
+
+// lag is how long ovs-vswitchd may take to add what its datapath has counted to the counters of its flows.
+const lag = time.Second
+
+// upToDate waits until all that packets have done so far is in the counters. ovs-vswitchd collects it from the datapath in
+// rounds, and says when one ends; the one that is under way may have passed a flow already.
+func (v *nodeView) upToDate(ctx context.Context) {
+	for range 2 {
+		if _, err := v.Host.Control(ctx, "ovs-vswitchd", "revalidator/wait"); err != nil {
+			select { // it has several datapaths, or does not know the command
+			case <-ctx.Done():
+			case <-time.After(lag):
+			}
+			return
+		}
+	}
+}
+
+// moved is what flows counted between two looks. One that was made anew meanwhile has counted from 0.
+func moved(began, ended counts) counts {
+	all := counts{}
+	for name, n := range ended {
+		if before := began[name]; before <= n {
+			n -= before
+		}
+		all[name] = n
+	}
+	return all
+}
+
+// name is the flow of a step. Its match is written as that of a dump.
+func (v *nodeView) name(h journey.Hop, s journey.Step) (flowName, bool) {
+	match, err := openflow.ParseMatch(s.Match)
+	if err != nil || s.Table < 0 {
+		return flowName{}, false
+	}
+	return flowName{v.Name, v.bridgeOf(h), s.Table, s.Priority, s.Cookie, match.String()}, true
+}
+
+// A point is a table of a datapath, through which the packets of a connection go by one of several flows.
+type point struct {
+	node, datapath string
+	table          int
+}
+
+// points are the flows of the points on a way.
+func (w *watch) points(hops []journey.Hop) map[point]map[flowName]bool {
+	all := map[point]map[flowName]bool{}
+	for _, h := range hops {
+		v := w.viewNamed(h.Node)
+		if v == nil {
+			continue
+		}
+		for _, s := range h.Steps {
+			name, ok := v.name(h, s)
+			if _, counted := w.moved[name]; !ok || !counted {
+				continue
+			}
+			at := point{h.Node, h.Datapath, s.Table}
+			if all[at] == nil {
+				all[at] = map[flowName]bool{}
+			}
+			all[at][name] = true
+		}
+	}
+	return all
+}
+
+// A reached is how far packets came in one direction.
+//
+// Packets that come into the bridges of a node meet all flows there that ovs-vswitchd says they would: where one of these
+// counted none, what others before it counted were packets of somebody else, and these did not come to the node at all.
+// Only of the flow that ends the way, it may be that they meet another one in its place.
+type reached struct {
+	counted  bool     // there was a flow to look at
+	came     *spotted // the last step that they came to, nil if none was
+	packets  uint64   // that can have come to it
+	lost     *spotted // the first step that counted none, nil if there is none
+	deciding bool     // lost is the one that ends the way, and they came to the step before
+}
+
+// A spotted is a step and the hop that it is in.
+type spotted struct {
+	hop  journey.Hop
+	step journey.Step
+}
+
+// count fills in the counters of a direction and says how far packets came.
+func (w *watch) count(d *journey.Direction) reached {
+	w.fill(d)
+	var r, here reached // as of the nodes before, and of this one too
+	node := ""
+	for i, h := range d.Hops {
+		if h.Node != node || h.Kind == "host" || h.Kind == "tunnel" {
+			r, node = here, h.Node
+		}
+		for j := range h.Steps {
+			s := &h.Steps[j]
+			last := i == len(d.Hops)-1 && j == len(h.Steps)-1 && d.Verdict.Outcome != journey.Delivered
+			c := s.Counter
+			if c == nil || c.First && !last {
+				continue // a later packet goes past it; what ends the way has to count all the same
+			}
+			if c.Packets > 0 {
+				if here.came == nil || c.Packets < here.packets {
+					here.packets = c.Packets
+				}
+				here.counted, here.came = true, &spotted{h, *s}
+				continue
+			}
+			if last && here.came != nil {
+				r, r.deciding = here, true
+			}
+			c.Lost = r.came != nil
+			r.counted, r.lost = true, &spotted{h, *s}
+			return r
+		}
+	}
+	return here
+}
+
+// fill gives the steps of a direction their counters.
+func (w *watch) fill(d *journey.Direction) {
+	first := w.points(d.Hops)
+	later, followed := w.laterHops[d]
+	others := w.points(later)
+	for i := range d.Hops {
+		h := &d.Hops[i]
+		for j := range h.Steps {
+			at := point{h.Node, h.Datapath, h.Steps[j].Table}
+			if len(first[at]) == 0 {
+				continue
+			}
+			c := &journey.Counter{First: followed && len(others[at]) == 0}
+			flows := maps.Clone(first[at])
+			maps.Copy(flows, others[at])
+			for name := range flows {
+				c.Packets += w.moved[name]
+			}
+			h.Steps[j].Counter = c
+		}
+	}
+}

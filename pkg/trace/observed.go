@@ -1,0 +1,144 @@
+package trace
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/ovnctl/ovnctl/pkg/journey"
+)
+
+// judge says what became of the packets that were sent on a way while it was watched.
+func (w *watch) judge(ask *question, b journey.Branch) *journey.Observation {
+	o := &journey.Observation{Seconds: w.elapsed.Round(time.Millisecond).Seconds()}
+	there := w.count(b.Forward)
+	if b.Reply == nil || there.lost != nil || !there.counted {
+		w.oneWay(ask, o, there, b.Forward, "packets", ask.request.From)
+		return o
+	}
+	back := w.count(b.Reply)
+	switch {
+	case !back.counted && b.Verdict.Outcome == journey.Delivered:
+		at(o, there)
+		o.Result = journey.Confirmed
+		o.Sentence = fmt.Sprintf("up to %d packets came all the way; on the way of the answer there is no flow that counts", there.packets)
+	case back.came == nil: // also where the verdict is that nothing answers
+		at(o, there)
+		o.Result = journey.Refuted
+		if !back.counted {
+			o.Result = journey.Confirmed
+		}
+		o.Reply = true
+		o.Sentence = fmt.Sprintf("up to %d packets came all the way to %s, and no answer came from there", there.packets, endName(ask.request.To))
+		o.Next = listening(ask)
+	case back.lost == nil && b.Verdict.Outcome == journey.Delivered:
+		at(o, back)
+		o.Result, o.Reply = journey.Confirmed, true
+		o.Sentence = fmt.Sprintf("up to %d packets came all the way, and up to %d answers came back", there.packets, back.packets)
+	default:
+		w.oneWay(ask, o, back, b.Reply, "answers", ask.request.To)
+		o.Reply = true
+	}
+	return o
+}
+
+// at notes in an observation where packets were seen last.
+func at(o *journey.Observation, r reached) {
+	o.Packets, o.Node, o.Datapath, o.Stage = r.packets, r.came.hop.Node, r.came.hop.Datapath, r.came.step.Stage
+}
+
+// oneWay says what became of packets in one direction. What are packets, or answers.
+func (w *watch) oneWay(ask *question, o *journey.Observation, r reached, d *journey.Direction, what string, from journey.Endpoint) {
+	switch {
+	case !r.counted:
+		o.Result = journey.Unwatched
+		o.Sentence = "there is no flow on the way that counts"
+	case r.came == nil:
+		o.Result = journey.Idle
+		o.Sentence = fmt.Sprintf("no traffic seen: %s sent none of these packets, which would have met the flow of %s", endName(from), r.lost)
+		o.Next = sending(ask)
+	case r.lost == nil && d.Verdict.Outcome == journey.Delivered:
+		at(o, r)
+		o.Result = journey.Confirmed
+		o.Sentence = fmt.Sprintf("up to %d %s came all the way", r.packets, what)
+	case r.lost == nil:
+		at(o, r)
+		o.Result = journey.Confirmed
+		o.Sentence = fmt.Sprintf("up to %d %s came to %s, and went no further", r.packets, what, r.came)
+	case r.deciding:
+		at(o, r)
+		o.Result = journey.Refuted
+		o.Sentence = fmt.Sprintf("up to %d %s came to %s, and none met the flow of %s, which would end their way: they meet another one", r.packets, what, r.came, r.lost)
+		o.Next = fmt.Sprintf("ovnctl flows --node %s --bridge %s --table %d --sort packets --watch", r.lost.hop.Node, w.viewNamed(r.lost.hop.Node).bridgeOf(r.lost.hop), r.lost.step.Table)
+	default:
+		at(o, r)
+		o.Result = journey.Refuted
+		o.Sentence = fmt.Sprintf("up to %d %s left %s and none came to %s: they are lost between the two", r.packets, what, r.came.hop.Node, r.lost.hop.Node)
+		o.Next = between(d, r)
+	}
+}
+
+// String says where a step is, as "ls_out_acl of switch node1 on node1".
+func (s *spotted) String() string {
+	stage := s.step.Stage
+	if stage == "" {
+		stage = fmt.Sprintf("table %d", s.step.Table)
+	}
+	return fmt.Sprintf("%s of %s %s on %s", stage, s.hop.Kind, s.hop.Datapath, s.hop.Node)
+}
+
+// endName is what an end is called, empty for none.
+func endName(e journey.Endpoint) string {
+	if e.Name != "" {
+		return e.Name
+	}
+	return e.Text
+}
+
+// sending is a command that sends such packets.
+func sending(ask *question) string {
+	r := ask.request
+	address := r.To.Address
+	command := []string{"ping", "-c", "10", address}
+	switch r.Protocol {
+	case "tcp":
+		command = []string{"nc", "-vz", "-w", "2", address, fmt.Sprint(r.Port)}
+	case "udp":
+		command = []string{"sh", "-c", fmt.Sprintf("echo | nc -u -w 2 %s %d", address, r.Port)}
+	}
+	return inside(r.From, command)
+}
+
+// listening is a command that shows whether the receiver answers.
+func listening(ask *question) string {
+	r := ask.request
+	if r.Protocol == "icmp" {
+		return inside(r.To, []string{"ip", "addr", "show"})
+	}
+	return inside(r.To, []string{"ss", "-lntu"})
+}
+
+// inside is a command as it is run in an end.
+func inside(e journey.Endpoint, command []string) string {
+	namespace, pod, ok := strings.Cut(e.Name, "/")
+	if e.Kind == "pod" && ok && kubernetesName(namespace) && kubernetesName(pod) {
+		return shell(append([]string{"kubectl", "-n", namespace, "exec", pod, "--"}, command...))
+	}
+	return shell(command) + "  # in " + endName(e)
+}
+
+// between is a command that shows whether packets come to the node where they are missed.
+func between(d *journey.Direction, r reached) string {
+	filter := ""
+	for _, h := range d.Hops {
+		if h.Tunnel == nil || h.Node != r.came.hop.Node {
+			continue
+		}
+		port := map[string]int{"geneve": 6081, "vxlan": 4789}[h.Tunnel.Type]
+		filter = "host " + h.Tunnel.Source
+		if port != 0 {
+			filter += fmt.Sprintf(" and udp port %d", port)
+		}
+	}
+	return strings.TrimSpace(fmt.Sprintf("tcpdump -nei any %s", filter)) + "  # on " + r.lost.hop.Node
+}
