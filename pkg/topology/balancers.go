@@ -58,12 +58,12 @@ func (b *zoneBuilder) loadBalancers() {
 	for _, lb := range found {
 		sortRefs(lb.Switches)
 		sortRefs(lb.Routers)
-		slices.SortFunc(lb.Groups, compareNames)
+		slices.SortFunc(lb.Groups, CompareNames)
 	}
 	for _, g := range groups {
 		sortRefs(g.Switches)
 		sortRefs(g.Routers)
-		slices.SortFunc(g.LoadBalancers, compareNames)
+		slices.SortFunc(g.LoadBalancers, CompareNames)
 	}
 }
 
@@ -119,7 +119,7 @@ func (b *zoneBuilder) services(t *sbServices) {
 
 func sortRefs(refs []Ref) {
 	slices.SortFunc(refs, func(a, b Ref) int {
-		if c := compareNames(a.Name, b.Name); c != 0 {
+		if c := CompareNames(a.Name, b.Name); c != 0 {
 			return c
 		}
 		return strings.Compare(a.UUID, b.UUID)

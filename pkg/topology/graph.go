@@ -84,7 +84,7 @@ func build(zones []zoneData, nodes []nodeData) *Graph {
 		g.addNode(n)
 	}
 	slices.SortFunc(g.Chassis, func(a, b *Chassis) int {
-		return cmp.Or(compareNames(chassisLabel(a), chassisLabel(b)), compareNames(a.Name, b.Name))
+		return cmp.Or(CompareNames(chassisLabel(a), chassisLabel(b)), CompareNames(a.Name, b.Name))
 	})
 	g.index()
 	g.attach()
@@ -200,12 +200,12 @@ func compareBools(a, b bool) int {
 func comparePorts(a, b *Port) int {
 	return cmp.Or(
 		strings.Compare(a.Zone, b.Zone),
-		compareNames(a.Name, b.Name),
+		CompareNames(a.Name, b.Name),
 		strings.Compare(a.UUID, b.UUID))
 }
 
-// compareNames orders names as people do: node2 before node10.
-func compareNames(a, b string) int {
+// CompareNames orders names as people do: node2 before node10.
+func CompareNames(a, b string) int {
 	for x, y := a, b; x != "" && y != ""; {
 		dx, dy := digits(x), digits(y)
 		if dx > 0 && dy > 0 {
@@ -238,12 +238,12 @@ func (g *Graph) arrange() {
 	slices.SortFunc(g.Switches, func(a, b *Switch) int { return compareNamed(a.Zone, a.Name, a.UUID, b.Zone, b.Name, b.UUID) })
 	slices.SortFunc(g.Routers, func(a, b *Router) int { return compareNamed(a.Zone, a.Name, a.UUID, b.Zone, b.Name, b.UUID) })
 	slices.SortFunc(g.Ports, comparePorts)
-	slices.SortFunc(g.Nodes, func(a, b *Node) int { return compareNames(a.Name, b.Name) })
+	slices.SortFunc(g.Nodes, func(a, b *Node) int { return CompareNames(a.Name, b.Name) })
 	slices.SortFunc(g.Bridges, func(a, b *Bridge) int {
-		return cmp.Or(compareNames(a.Node, b.Node), compareNames(a.Name, b.Name))
+		return cmp.Or(CompareNames(a.Node, b.Node), CompareNames(a.Name, b.Name))
 	})
 	slices.SortFunc(g.Tunnels, func(a, b *Tunnel) int {
-		return cmp.Or(compareNames(a.Name, b.Name), strings.Compare(a.UUID, b.UUID))
+		return cmp.Or(CompareNames(a.Name, b.Name), strings.Compare(a.UUID, b.UUID))
 	})
 	slices.SortFunc(g.LoadBalancers, func(a, b *LoadBalancer) int {
 		return compareNamed(a.Zone, a.Name, a.UUID, b.Zone, b.Name, b.UUID)
@@ -255,7 +255,7 @@ func (g *Graph) arrange() {
 	slices.SortFunc(g.Policies, func(a, b *Policy) int {
 		return cmp.Or(
 			strings.Compare(a.Zone, b.Zone),
-			compareNames(a.Router.Name, b.Router.Name),
+			CompareNames(a.Router.Name, b.Router.Name),
 			cmp.Compare(b.Priority, a.Priority),
 			strings.Compare(a.Match, b.Match),
 			strings.Compare(a.UUID, b.UUID))
@@ -268,5 +268,5 @@ func (g *Graph) arrange() {
 }
 
 func compareNamed(zoneA, nameA, uuidA, zoneB, nameB, uuidB string) int {
-	return cmp.Or(strings.Compare(zoneA, zoneB), compareNames(nameA, nameB), strings.Compare(uuidA, uuidB))
+	return cmp.Or(strings.Compare(zoneA, zoneB), CompareNames(nameA, nameB), strings.Compare(uuidA, uuidB))
 }

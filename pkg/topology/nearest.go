@@ -46,7 +46,7 @@ func nearest(wanted string, names []string) []string {
 		}
 	}
 	slices.SortStableFunc(found, func(a, b scored) int {
-		return cmp.Or(cmp.Compare(a.score, b.score), compareNames(a.name, b.name))
+		return cmp.Or(cmp.Compare(a.score, b.score), CompareNames(a.name, b.name))
 	})
 	var out []string
 	for _, f := range found[:min(len(found), maxNearest)] {
@@ -105,7 +105,7 @@ func (g *Graph) Names(kinds ...Kind) []string {
 	for name := range seen {
 		out = append(out, name)
 	}
-	slices.SortFunc(out, compareNames)
+	slices.SortFunc(out, CompareNames)
 	return out
 }
 

@@ -222,7 +222,7 @@ func compareRoutes(a, b *Route) int {
 		strings.Compare(a.Table, b.Table),
 		comparePrefixes(a.Prefix, b.Prefix),
 		strings.Compare(a.Policy, b.Policy),
-		compareNames(a.NextHop, b.NextHop),
+		CompareNames(a.NextHop, b.NextHop),
 		strings.Compare(a.UUID, b.UUID))
 }
 
@@ -249,7 +249,7 @@ func newPolicy(zone string, r *Router, row nb.Policy) *Policy {
 	if len(p.NextHops) == 0 {
 		p.NextHops = list(row.Nexthop.Get()) // before OVN 21.03
 	}
-	slices.SortFunc(p.NextHops, compareNames)
+	slices.SortFunc(p.NextHops, CompareNames)
 	return p
 }
 
@@ -291,11 +291,11 @@ func (b *zoneBuilder) portGroups(acls map[ovsdb.UUID]nb.ACL) {
 				p.PortGroups = append(p.PortGroups, pg.Name)
 			}
 		}
-		slices.SortFunc(pg.Ports, compareNames)
+		slices.SortFunc(pg.Ports, CompareNames)
 		b.PortGroups = append(b.PortGroups, pg)
 	}
 	for _, p := range b.ports {
-		slices.SortFunc(p.PortGroups, compareNames)
+		slices.SortFunc(p.PortGroups, CompareNames)
 	}
 }
 

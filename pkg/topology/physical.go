@@ -100,7 +100,7 @@ func (b *nodeBuilder) bridges() {
 				br.Ports = append(br.Ports, b.bridgePort(br, p, interfaces))
 			}
 		}
-		slices.SortFunc(br.Ports, func(x, y *BridgePort) int { return compareNames(x.Name, y.Name) })
+		slices.SortFunc(br.Ports, func(x, y *BridgePort) int { return CompareNames(x.Name, y.Name) })
 		for _, p := range br.Ports {
 			if p.Role == RoleUplink {
 				br.Uplinks = append(br.Uplinks, p.Name)
@@ -110,7 +110,7 @@ func (b *nodeBuilder) bridges() {
 		b.Bridges = append(b.Bridges, br)
 		b.byUUID[br.UUID] = br
 	}
-	slices.SortFunc(b.node.Bridges, compareNames)
+	slices.SortFunc(b.node.Bridges, CompareNames)
 }
 
 func (b *nodeBuilder) bridgePort(br *Bridge, row vswitch.Port, interfaces map[ovsdb.UUID]vswitch.Interface) *BridgePort {
@@ -136,7 +136,7 @@ func (b *nodeBuilder) bridgePort(br *Bridge, row vswitch.Port, interfaces map[ov
 		driver = cmp.Or(driver, i.Status["driver_name"])
 		p.LogicalPort = cmp.Or(p.LogicalPort, i.ExternalIDs["iface-id"])
 	}
-	slices.SortFunc(p.Interfaces, func(x, y *Interface) int { return compareNames(x.Name, y.Name) })
+	slices.SortFunc(p.Interfaces, func(x, y *Interface) int { return CompareNames(x.Name, y.Name) })
 	p.Role = b.role(br, p, driver)
 	return p
 }
@@ -209,14 +209,14 @@ func (g *Graph) attach() {
 	}
 	for _, p := range g.Ports {
 		slices.SortFunc(p.Interfaces, func(a, b *Attachment) int {
-			return cmp.Or(compareNames(a.Node, b.Node), compareNames(a.Bridge, b.Bridge), compareNames(a.Interface, b.Interface))
+			return cmp.Or(CompareNames(a.Node, b.Node), CompareNames(a.Bridge, b.Bridge), CompareNames(a.Interface, b.Interface))
 		})
 		if c := g.chassis[p.Chassis]; c != nil {
 			c.Ports = append(c.Ports, p.Name)
 		}
 	}
 	for _, c := range g.Chassis {
-		slices.SortFunc(c.Ports, compareNames)
+		slices.SortFunc(c.Ports, CompareNames)
 		c.Ports = slices.Compact(c.Ports) // several zones may have a row for it
 	}
 }

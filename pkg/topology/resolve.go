@@ -98,7 +98,7 @@ func (g *Graph) Resolve(text string, kinds ...Kind) ([]Match, error) {
 		return nil, &NameError{Text: text, Reason: r.reason, Nearest: g.Nearest(text, kinds...)}
 	}
 	slices.SortStableFunc(r.matches, func(a, b Match) int {
-		return cmp.Or(compareNames(a.Name, b.Name), strings.Compare(a.Zone, b.Zone))
+		return cmp.Or(CompareNames(a.Name, b.Name), strings.Compare(a.Zone, b.Zone))
 	})
 	distinguish(r.matches)
 	return r.matches, nil

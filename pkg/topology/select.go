@@ -45,7 +45,7 @@ func (g *Graph) Select(text string, kinds ...Kind) ([]Match, error) {
 		return nil, &NameError{Text: text, Reason: s.reason, Nearest: s.nearest}
 	}
 	slices.SortStableFunc(found, func(a, b Match) int {
-		return cmp.Or(compareNames(a.Name, b.Name), strings.Compare(a.Zone, b.Zone))
+		return cmp.Or(CompareNames(a.Name, b.Name), strings.Compare(a.Zone, b.Zone))
 	})
 	distinguish(found)
 	return found, nil
@@ -180,7 +180,7 @@ func known(names map[string]bool) []string {
 			out = append(out, name)
 		}
 	}
-	slices.SortFunc(out, compareNames)
+	slices.SortFunc(out, CompareNames)
 	return out
 }
 

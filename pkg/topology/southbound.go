@@ -75,7 +75,7 @@ func config(row sb.Chassis) map[string]string {
 }
 
 func compareEncaps(a, b Encap) int {
-	return cmp.Or(cmp.Compare(encapRank(a.Type), encapRank(b.Type)), compareNames(a.IP, b.IP))
+	return cmp.Or(cmp.Compare(encapRank(a.Type), encapRank(b.Type)), CompareNames(a.IP, b.IP))
 }
 
 // encapRank orders encapsulations as ovn-controller prefers them.
@@ -100,7 +100,7 @@ func bridgeMappings(text string) []BridgeMapping {
 			out = append(out, BridgeMapping{Network: network, Bridge: bridge})
 		}
 	}
-	slices.SortFunc(out, func(a, b BridgeMapping) int { return compareNames(a.Network, b.Network) })
+	slices.SortFunc(out, func(a, b BridgeMapping) int { return CompareNames(a.Network, b.Network) })
 	return out
 }
 
@@ -187,7 +187,7 @@ func (b *zoneBuilder) portBindings(chassis map[ovsdb.UUID]string) {
 		for _, id := range row.AdditionalChassis {
 			p.AdditionalChassis = addUnique(p.AdditionalChassis, chassis[id])
 		}
-		slices.SortFunc(p.AdditionalChassis, compareNames)
+		slices.SortFunc(p.AdditionalChassis, CompareNames)
 		if len(p.requested) == 0 {
 			for _, id := range append(slices.Clone(row.RequestedChassis), row.RequestedAdditionalChassis...) {
 				p.requested = append(p.requested, chassis[id])
@@ -326,7 +326,7 @@ func (b *zoneBuilder) complete(g *Gateway) {
 		g.Chassis = []GatewayChassis{}
 	}
 	slices.SortFunc(g.Chassis, func(x, y GatewayChassis) int {
-		return cmp.Or(cmp.Compare(y.Priority, x.Priority), compareNames(x.Chassis, y.Chassis))
+		return cmp.Or(cmp.Compare(y.Priority, x.Priority), CompareNames(x.Chassis, y.Chassis))
 	})
 	g.Expected = ""
 	for i := range g.Chassis {
