@@ -50,7 +50,7 @@ func FuzzTexts(f *testing.F) {
 		if owner := groupOwner("port group " + text); owner != "" && text == "" {
 			t.Errorf("a group without name is of %s", owner)
 		}
-		if ownerOf(map[string]string{"k8s.ovn.org/owner-type": text, "k8s.ovn.org/name": text}) == "" && text != "" && strings.TrimSpace(text) != "" {
+		if Owner(map[string]string{"k8s.ovn.org/owner-type": text, "k8s.ovn.org/name": text}) == "" && text != "" && strings.TrimSpace(text) != "" {
 			t.Errorf("owner-type %q is nobody's", text)
 		}
 	})

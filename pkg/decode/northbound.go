@@ -71,10 +71,10 @@ func tablesOf(stage string) []table {
 }
 
 func describeACL(row nb.ACL, l lookup) Object {
-	o := Object{Kind: "ACL", Name: row.Name.Get(), Owner: ownerOf(row.ExternalIDs)}
+	o := Object{Kind: "ACL", Name: row.Name.Get(), Owner: Owner(row.ExternalIDs)}
 	var owner string
 	if group := heldBy[nb.PortGroup](l, "acls", row.UUID); group.Name != "" {
-		o.Holder, owner = "port group "+group.Name, ownerOf(group.ExternalIDs)
+		o.Holder, owner = "port group "+group.Name, Owner(group.ExternalIDs)
 	} else {
 		o.Holder, owner = onSwitch(l, "acls", row.UUID)
 	}
@@ -96,7 +96,7 @@ func describeACL(row nb.ACL, l lookup) Object {
 }
 
 func describeLoadBalancer(row nb.LoadBalancer, _ lookup) Object {
-	o := Object{Kind: "load balancer", Name: row.Name, Owner: cmp.Or(ownerOf(row.ExternalIDs), serviceOf(row.Name))}
+	o := Object{Kind: "load balancer", Name: row.Name, Owner: cmp.Or(Owner(row.ExternalIDs), serviceOf(row.Name))}
 	o.Text = line(fmt.Sprintf("load balancer %q", row.Name), o.Owner, cmp.Or(row.Protocol.Get(), "tcp"))
 	return o
 }
@@ -118,7 +118,7 @@ func serviceOf(name string) string {
 
 func describeNAT(row nb.NAT, l lookup) Object {
 	holder, owner := onRouter(l, "nat", row.UUID)
-	o := Object{Kind: "NAT", Owner: cmp.Or(ownerOf(row.ExternalIDs), owner), Holder: holder}
+	o := Object{Kind: "NAT", Owner: cmp.Or(Owner(row.ExternalIDs), owner), Holder: holder}
 	o.Name = fmt.Sprintf("%s %s as %s", row.Type, row.LogicalIP, row.ExternalIP)
 	if row.Type == "dnat" {
 		o.Name = fmt.Sprintf("%s %s to %s", row.Type, row.ExternalIP, row.LogicalIP)
@@ -129,7 +129,7 @@ func describeNAT(row nb.NAT, l lookup) Object {
 
 func describePolicy(row nb.Policy, l lookup) Object {
 	holder, owner := onRouter(l, "policies", row.UUID)
-	o := Object{Kind: "policy", Owner: cmp.Or(ownerOf(row.ExternalIDs), owner), Holder: holder}
+	o := Object{Kind: "policy", Owner: cmp.Or(Owner(row.ExternalIDs), owner), Holder: holder}
 	o.Name = fmt.Sprintf("%d %s", row.Priority, row.Match)
 	action := row.Action
 	if hops := slices.Concat(row.Nexthops, row.Nexthop); len(hops) > 0 {
@@ -141,7 +141,7 @@ func describePolicy(row nb.Policy, l lookup) Object {
 
 func describeRoute(row nb.StaticRoute, l lookup) Object {
 	holder, owner := onRouter(l, "static_routes", row.UUID)
-	o := Object{Kind: "route", Name: row.IPPrefix, Owner: cmp.Or(ownerOf(row.ExternalIDs), owner), Holder: holder}
+	o := Object{Kind: "route", Name: row.IPPrefix, Owner: cmp.Or(Owner(row.ExternalIDs), owner), Holder: holder}
 	var port, from, table string
 	if p := row.OutputPort.Get(); p != "" {
 		port = "out of " + p
@@ -158,7 +158,7 @@ func describeRoute(row nb.StaticRoute, l lookup) Object {
 
 func describeQoS(row nb.QoS, l lookup) Object {
 	holder, owner := onSwitch(l, "qos_rules", row.UUID)
-	o := Object{Kind: "QoS", Name: shortName(row.UUID), Owner: cmp.Or(ownerOf(row.ExternalIDs), owner), Holder: holder}
+	o := Object{Kind: "QoS", Name: shortName(row.UUID), Owner: cmp.Or(Owner(row.ExternalIDs), owner), Holder: holder}
 	o.Text = line("QoS rule, if "+row.Match, o.Owner, fmt.Sprintf("%s %d", row.Direction, row.Priority), holder)
 	return o
 }
@@ -172,13 +172,13 @@ func describeSwitchPort(row nb.LogicalSwitchPort, l lookup) Object {
 
 func describeRouterPort(row nb.LogicalRouterPort, l lookup) Object {
 	holder, _ := onRouter(l, "ports", row.UUID)
-	o := Object{Kind: "router port", Name: row.Name, Owner: ownerOf(row.ExternalIDs), Holder: holder}
+	o := Object{Kind: "router port", Name: row.Name, Owner: Owner(row.ExternalIDs), Holder: holder}
 	o.Text = line("port "+row.Name, o.Owner, strings.Join(row.Networks, " "), holder)
 	return o
 }
 
 func describeDHCP(row nb.DHCPOptions, _ lookup) Object {
-	o := Object{Kind: "DHCP options", Name: row.Cidr, Owner: ownerOf(row.ExternalIDs)}
+	o := Object{Kind: "DHCP options", Name: row.Cidr, Owner: Owner(row.ExternalIDs)}
 	if subnet := row.ExternalIDs["subnet_id"]; o.Owner == "" && subnet != "" {
 		o.Owner = "neutron subnet " + subnet
 	}
@@ -188,13 +188,13 @@ func describeDHCP(row nb.DHCPOptions, _ lookup) Object {
 
 func describePortGroup(row nb.PortGroup, _ lookup) Object {
 	o := Object{Kind: "port group", Name: row.Name}
-	o.Owner = cmp.Or(ownerOf(row.ExternalIDs), groupOwner("port group "+row.Name))
+	o.Owner = cmp.Or(Owner(row.ExternalIDs), groupOwner("port group "+row.Name))
 	o.Text = line("port group "+row.Name, o.Owner)
 	return o
 }
 
 func describeAddressSet(row nb.AddressSet, _ lookup) Object {
-	o := Object{Kind: "address set", Name: row.Name, Owner: ownerOf(row.ExternalIDs)}
+	o := Object{Kind: "address set", Name: row.Name, Owner: Owner(row.ExternalIDs)}
 	o.Text = line("address set "+row.Name, o.Owner, fmt.Sprintf("%d addresses", len(row.Addresses)))
 	return o
 }
@@ -206,17 +206,17 @@ func describeStaticMAC(row nb.StaticMACBinding, _ lookup) Object {
 }
 
 func describeForwardingGroup(row nb.ForwardingGroup, _ lookup) Object {
-	o := Object{Kind: "forwarding group", Name: row.Name, Owner: ownerOf(row.ExternalIDs)}
+	o := Object{Kind: "forwarding group", Name: row.Name, Owner: Owner(row.ExternalIDs)}
 	o.Text = line("forwarding group "+row.Name, o.Owner, row.VIP)
 	return o
 }
 
 func describeDNS(row nb.DNS, _ lookup) Object {
-	o := Object{Kind: "DNS", Name: shortName(row.UUID), Owner: ownerOf(row.ExternalIDs)}
+	o := Object{Kind: "DNS", Name: shortName(row.UUID), Owner: Owner(row.ExternalIDs)}
 	o.Text = line(fmt.Sprintf("DNS, %d names", len(row.Records)), o.Owner)
 	return o
 }
 
 func describeMeter(row nb.Meter, _ lookup) Object {
-	return Object{Kind: "meter", Name: row.Name, Owner: ownerOf(row.ExternalIDs), Text: "meter " + row.Name}
+	return Object{Kind: "meter", Name: row.Name, Owner: Owner(row.ExternalIDs), Text: "meter " + row.Name}
 }

@@ -310,7 +310,7 @@ func onRouter(l lookup, column string, uuid ovsdb.UUID) (text, owner string) {
 	if router.Name == "" {
 		return "", ""
 	}
-	return "router " + router.Name, ownerOf(router.ExternalIDs)
+	return "router " + router.Name, Owner(router.ExternalIDs)
 }
 
 func onSwitch(l lookup, column string, uuid ovsdb.UUID) (text, owner string) {
@@ -318,7 +318,7 @@ func onSwitch(l lookup, column string, uuid ovsdb.UUID) (text, owner string) {
 	if sw.Name == "" {
 		return "", ""
 	}
-	return "switch " + sw.Name, ownerOf(sw.ExternalIDs)
+	return "switch " + sw.Name, Owner(sw.ExternalIDs)
 }
 
 // line joins what is not empty as in `head (a, b)`.

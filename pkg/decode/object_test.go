@@ -234,7 +234,7 @@ func TestOwners(t *testing.T) {
 		{map[string]string{"banp": "default"}, "BaselineAdminNetworkPolicy default"},
 		{map[string]string{"cnp": "guard"}, "ClusterNetworkPolicy guard"},
 	} {
-		if got := ownerOf(test.ids); got != test.want {
+		if got := Owner(test.ids); got != test.want {
 			t.Errorf("owner of %v: %q, want %q", test.ids, got, test.want)
 		}
 	}

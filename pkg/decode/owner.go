@@ -2,11 +2,11 @@ package decode
 
 import "strings"
 
-// ownerOf says what object of the cloud management system a Northbound row was
+// Owner says what object of the cloud management system a Northbound row was
 // made for, from the row's own external_ids: "NetworkPolicy shop/web". It
 // knows what OVN-Kubernetes, Kube-OVN and neutron write, and is empty for
 // others.
-func ownerOf(ids map[string]string) string {
+func Owner(ids map[string]string) string {
 	for _, cms := range []func(map[string]string) string{ovnKubernetesOwner, kubeOVNOwner, neutronOwner} {
 		if owner := cms(ids); owner != "" {
 			return owner
@@ -15,7 +15,7 @@ func ownerOf(ids map[string]string) string {
 	return ""
 }
 
-// portOwner is ownerOf a switch port, with the pod that OVN-Kubernetes means
+// portOwner is Owner a switch port, with the pod that OVN-Kubernetes means
 // by a port named NAMESPACE_POD.
 func portOwner(name string, ids map[string]string) string {
 	if namespace := ids["namespace"]; ids["pod"] == "true" {
@@ -26,7 +26,7 @@ func portOwner(name string, ids map[string]string) string {
 	if ids["neutron:device_owner"] != "" && ids["neutron:port_name"] == "" {
 		return "neutron port " + name // its name is that of the port in neutron
 	}
-	return ownerOf(ids)
+	return Owner(ids)
 }
 
 // namespaced turns "ns:name" into "ns/name".
