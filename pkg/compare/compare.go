@@ -1,0 +1,300 @@
+package compare
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/ovnctl/ovnctl/pkg/cluster"
+	"github.com/ovnctl/ovnctl/pkg/gloss"
+	"github.com/ovnctl/ovnctl/pkg/ovsdb"
+	"github.com/ovnctl/ovnctl/pkg/topology"
+)
+
+// Options say what is compared.
+type Options struct {
+	Only []Group // none: all
+	All  bool    // also what moves by itself, and every flow
+	// Annotator says what the flows of a bridge mean; nil: the flows of OpenFlow are only counted by table.
+	Annotator func(ctx context.Context, c *cluster.Cluster, n *cluster.Node, bridge string) (*gloss.Annotator, error)
+}
+
+func (o Options) wants(groups ...Group) bool {
+	return len(o.Only) == 0 || slices.ContainsFunc(groups, func(g Group) bool { return slices.Contains(o.Only, g) })
+}
+
+// Run compares two states, a the earlier one. The error is for when the context has ended.
+func Run(ctx context.Context, a, b *cluster.Cluster, o Options) (*Comparison, error) {
+	r := &run{a: a, b: b, options: o, result: Comparison{Changes: []Change{}, Flows: []FlowChange{}, NotCompared: []Gap{}}, zones: map[string]*zone{}}
+	if o.wants(Nodes, OpenFlow) {
+		both(func() { a.Gather(ctx) }, func() { b.Gather(ctx) })
+	}
+	r.compareZones(ctx)
+	if o.wants(Nodes, OpenFlow) {
+		r.compareNodes(ctx)
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	c := &r.result
+	slices.SortStableFunc(c.Changes, compareChanges)
+	slices.SortStableFunc(c.Flows, compareFlows)
+	slices.SortFunc(c.NotCompared, func(x, y Gap) int { return cmp.Or(topology.CompareNames(x.What, y.What), cmp.Compare(x.Why, y.Why)) })
+	c.NotCompared = slices.Compact(c.NotCompared)
+	c.Equal = len(c.Changes) == 0 && len(c.Flows) == 0
+	return c, nil
+}
+
+// A run is a comparison under way.
+type run struct {
+	a, b    *cluster.Cluster
+	options Options
+	result  Comparison
+	zones   map[string]*zone
+}
+
+// A zone is one of both sides; what could not be read on both is nil.
+type zone struct {
+	name   string
+	a, b   *cluster.Zone
+	nb, sb *sides
+
+	datapaths map[string]string // names by UUID as A has it, once they were asked for
+}
+
+func both(a, b func()) {
+	var wait sync.WaitGroup
+	wait.Go(a)
+	wait.Go(b)
+	wait.Wait()
+}
+
+func (r *run) gap(what, why string, args ...any) {
+	r.result.NotCompared = append(r.result.NotCompared, Gap{What: what, Why: fmt.Sprintf(why, args...)})
+}
+
+// gaps says why something of either side was not read.
+func (r *run) gaps(what string, errA, errB error) {
+	for _, side := range []struct {
+		name string
+		err  error
+	}{{"A", errA}, {"B", errB}} {
+		if side.err != nil {
+			line, _, _ := strings.Cut(side.err.Error(), "\n")
+			r.gap(what, "%s: %s", side.name, line)
+		}
+	}
+}
+
+// compareZones compares the databases of the zones that both sides have.
+func (r *run) compareZones(ctx context.Context) {
+	single := len(r.a.Zones) == 1 && len(r.b.Zones) == 1
+	known := map[string]bool{}
+	for _, a := range r.a.Zones {
+		i := slices.IndexFunc(r.b.Zones, func(b *cluster.Zone) bool { return single || a.Name == b.Name })
+		if i < 0 {
+			r.gap("zone "+a.Name, "not in B")
+			continue
+		}
+		z := &zone{a: a, b: r.b.Zones[i]}
+		known[z.b.Name] = true
+		if !single {
+			z.name = z.b.Name
+		}
+		r.zones[z.b.Name] = z
+		r.compareZone(ctx, z)
+	}
+	for _, b := range r.b.Zones {
+		if !known[b.Name] {
+			r.gap("zone "+b.Name, "not in A")
+		}
+	}
+}
+
+func (r *run) compareZone(ctx context.Context, z *zone) {
+	if r.options.wants(Configuration, LogicalFlows, OpenFlow) {
+		z.nb = r.database(ctx, z, "OVN_Northbound", z.a.NB, z.b.NB, northbound)
+	}
+	if r.options.wants(Nodes, Bindings, Learned, Derived, LogicalFlows, OpenFlow) {
+		z.sb = r.database(ctx, z, "OVN_Southbound", z.a.SB, z.b.SB, southbound)
+	}
+	for _, s := range []struct {
+		*sides
+		database string
+	}{{z.nb, "OVN_Northbound"}, {z.sb, "OVN_Southbound"}} {
+		if s.sides != nil {
+			at := place{zone: z.name, database: s.database, copied: z.nb != nil && z.sb != nil}
+			r.result.Changes = append(r.result.Changes, s.changes(at, r.options)...)
+		}
+	}
+	if z.sb != nil && r.options.wants(LogicalFlows) {
+		r.compareLogicalFlows(ctx, z)
+	}
+}
+
+// database reads a database of both sides; nil if that cannot be done.
+func (r *run) database(ctx context.Context, z *zone, what string, a, b ovsdb.Reader, kinds []*kind) *sides {
+	if z.name != "" {
+		what += " of zone " + z.name
+	}
+	switch {
+	case a == nil && b == nil:
+		r.gap(what, "neither side has it")
+		return nil
+	case a == nil:
+		r.gap(what, "not in A")
+		return nil
+	case b == nil:
+		r.gap(what, "not in B")
+		return nil
+	}
+	s := &sides{same: map[ovsdb.UUID]ovsdb.UUID{}}
+	var errA, errB error
+	both(func() { s.a, errA = readRows(ctx, a, kinds) }, func() { s.b, errB = readRows(ctx, b, kinds) })
+	if errA != nil || errB != nil {
+		r.gaps(what, errA, errB)
+		return nil
+	}
+	r.schemas(what, s)
+	return s
+}
+
+// schemas says which columns only one side's schema has.
+func (r *run) schemas(what string, s *sides) {
+	onlyA, onlyB := 0, 0
+	for _, k := range s.a.kinds {
+		for _, side := range []struct {
+			has, lacks *part
+			n          *int
+		}{{s.a, s.b, &onlyA}, {s.b, s.a, &onlyB}} {
+			seen := map[string]bool{}
+			for _, record := range side.has.records[k] {
+				for column := range record.columns {
+					if !seen[column] && !slices.Contains(k.quiet, column) && !side.lacks.knows(k, column) {
+						seen[column] = true
+						*side.n++
+					}
+				}
+			}
+		}
+	}
+	if onlyA > 0 {
+		r.gap("columns of "+what, "%d that have values in A are not known to B", onlyA)
+	}
+	if onlyB > 0 {
+		r.gap("columns of "+what, "%d that have values in B are not known to A", onlyB)
+	}
+}
+
+// compareNodes compares the nodes that both sides have.
+func (r *run) compareNodes(ctx context.Context) {
+	known := map[*cluster.Node]bool{}
+	for _, a := range r.a.Hosts {
+		b := sameNode(a, r.b)
+		if b == nil {
+			r.gap("node "+a.Name, "not in B")
+			continue
+		}
+		known[b] = true
+		if a.Vswitch == nil || b.Vswitch == nil {
+			for _, side := range []struct {
+				name string
+				node *cluster.Node
+			}{{"A", a}, {"B", b}} {
+				if side.node.Vswitch == nil {
+					r.gap("node "+b.Name, "not read in %s", side.name)
+				}
+			}
+			continue
+		}
+		r.compareNode(ctx, a, b)
+	}
+	for _, b := range r.b.Hosts {
+		if !known[b] {
+			r.gap("node "+b.Name, "not in A")
+		}
+	}
+}
+
+// sameNode is a node of one side on the other; nil: there is none.
+func sameNode(n *cluster.Node, c *cluster.Cluster) *cluster.Node {
+	if n.SystemID != "" {
+		if same := c.Node(n.SystemID); same != nil {
+			return same
+		}
+	}
+	return c.Node(n.Name)
+}
+
+func (r *run) compareNode(ctx context.Context, a, b *cluster.Node) {
+	at := place{node: b.Name, database: "Open_vSwitch"}
+	rows := &sides{same: map[ovsdb.UUID]ovsdb.UUID{}}
+	var errA, errB error
+	both(func() { rows.a, errA = readRows(ctx, a.Vswitch, openVswitch) }, func() { rows.b, errB = readRows(ctx, b.Vswitch, openVswitch) })
+	if errA != nil || errB != nil {
+		r.gaps("Open_vSwitch of node "+b.Name, errA, errB)
+		return
+	}
+	r.schemas("Open_vSwitch of node "+b.Name, rows)
+	changes := rows.changes(at, r.options)
+	if r.options.wants(Nodes) {
+		facts := &sides{same: map[ovsdb.UUID]ovsdb.UUID{}}
+		var missingA, missingB map[string]error
+		both(func() { facts.a, missingA = readHost(ctx, a, r.options) }, func() { facts.b, missingB = readHost(ctx, b, r.options) })
+		for what, err := range missingA {
+			if missingB[what] == nil {
+				r.gaps(what+" of node "+b.Name, err, nil)
+			}
+		}
+		for what, err := range missingB {
+			r.gaps(what+" of node "+b.Name, missingA[what], err)
+		}
+		changes = append(changes, withoutPorts(facts.changes(place{node: b.Name}, r.options), changes)...)
+	}
+	r.result.Changes = append(r.result.Changes, changes...)
+	if r.options.wants(OpenFlow) {
+		r.compareOpenFlow(ctx, rows, a, b)
+	}
+}
+
+// withoutPorts leaves out the links that came or went with a port of a bridge.
+func withoutPorts(changes, ports []Change) []Change {
+	type coming struct {
+		name string
+		sign Sign
+	}
+	said := map[coming]bool{}
+	for _, c := range ports {
+		if c.Kind == bridgePort {
+			said[coming{c.Name, c.Change}] = true
+		}
+	}
+	return slices.DeleteFunc(changes, func(c Change) bool { return c.Kind == linkKind.name && said[coming{c.Name, c.Change}] })
+}
+
+// compareChanges orders by what matters most: the group, then the node, then the order of the kinds.
+func compareChanges(x, y Change) int {
+	return cmp.Or(
+		cmp.Compare(slices.Index(Groups, x.Group), slices.Index(Groups, y.Group)),
+		topology.CompareNames(x.Zone, y.Zone),
+		topology.CompareNames(x.Node, y.Node),
+		cmp.Compare(rank[x.Database+x.Kind], rank[y.Database+y.Kind]),
+		topology.CompareNames(x.Name, y.Name),
+		topology.CompareNames(x.On, y.On),
+		cmp.Compare(x.Change, y.Change),
+		cmp.Compare(x.UUIDA+x.UUIDB, y.UUIDA+y.UUIDB))
+}
+
+// rank is the place of a kind among those of its source.
+var rank = func() map[string]int {
+	ranks := map[string]int{}
+	for database, kinds := range map[string][]*kind{"OVN_Northbound": northbound, "OVN_Southbound": southbound, "Open_vSwitch": openVswitch, "": host} {
+		for i, k := range kinds {
+			ranks[database+k.name] = i
+		}
+	}
+	return ranks
+}()

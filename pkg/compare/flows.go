@@ -1,0 +1,313 @@
+package compare
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/ovnctl/ovnctl/pkg/cluster"
+	"github.com/ovnctl/ovnctl/pkg/decode"
+	"github.com/ovnctl/ovnctl/pkg/gloss"
+	"github.com/ovnctl/ovnctl/pkg/node"
+	"github.com/ovnctl/ovnctl/pkg/openflow"
+	"github.com/ovnctl/ovnctl/pkg/topology"
+)
+
+// listed is how many flows of a group are in the answer.
+const listed = 20
+
+// flowGroups collects the flows by what they were made for.
+type flowGroups struct {
+	of     map[string]*FlowChange
+	order  []string
+	all    bool
+	common FlowChange // what the groups have in common
+}
+
+// add counts a flow that was made for something, which id tells apart.
+func (g *flowGroups) add(id, name string, f ChangedFlow) {
+	if g.of == nil {
+		g.of = map[string]*FlowChange{}
+	}
+	c := g.of[id]
+	if c == nil {
+		copied := g.common
+		c = &copied
+		c.For, c.Stages, c.Flows = name, []string{}, []ChangedFlow{}
+		g.of[id] = c
+		g.order = append(g.order, id)
+	}
+	switch f.Change {
+	case Added:
+		c.Added++
+	case Removed:
+		c.Removed++
+	default:
+		c.Changed++
+	}
+	if !slices.Contains(c.Stages, f.Stage) {
+		c.Stages = append(c.Stages, f.Stage)
+	}
+	if g.all || len(c.Flows) < listed {
+		c.Flows = append(c.Flows, f)
+	}
+}
+
+func (g *flowGroups) changes() []FlowChange {
+	var out []FlowChange
+	for _, id := range g.order {
+		out = append(out, *g.of[id])
+	}
+	return out
+}
+
+// compareFlows orders the logical flows before those of the nodes.
+func compareFlows(x, y FlowChange) int {
+	return cmp.Or(
+		topology.CompareNames(x.Zone, y.Zone),
+		topology.CompareNames(x.Node, y.Node),
+		topology.CompareNames(x.Bridge, y.Bridge),
+		topology.CompareNames(x.For, y.For))
+}
+
+// cause is what a flow was made for: the row as the changes call it, by which
+// both sides are joined, else in the words of the decoder.
+func (z *zone) cause(objects []decode.Object, inB bool) (id, name string) {
+	for _, o := range objects {
+		for _, s := range []*sides{z.nb, z.sb} {
+			if s == nil {
+				continue
+			}
+			p, key := s.a, string(o.UUID)
+			if inB {
+				p, key = s.b, s.canonical(key, true)
+			}
+			if r := p.rows[o.UUID]; r != nil {
+				name = r.kind.name + " " + p.title(r, 0)
+				if on := p.holderText(r, 0); on != "" {
+					name += " on " + on
+				}
+				return key, name
+			}
+		}
+		return o.Text, o.Text
+	}
+	return "", ""
+}
+
+// A bridgeFlow is a flow of a bridge as it is compared: without counters and
+// cookie, and without the numbers that ovn-controller gives conjunctions and groups.
+type bridgeFlow struct {
+	actions string // what is compared
+	shown   string
+	match   string
+	line    string
+}
+
+type flowKey struct {
+	table, priority int
+	match           string
+}
+
+var (
+	conjunction = regexp.MustCompile(`conj_id=\d+`)
+	clause      = regexp.MustCompile(`conjunction\(\d+,`)
+	group       = regexp.MustCompile(`\bgroup:(\d+)`)
+)
+
+// bridgeFlows reads the flows of a dump.
+func bridgeFlows(dump, groups string, o Options) (map[flowKey][]bridgeFlow, error) {
+	buckets := map[string]string{}
+	for line := range strings.Lines(groups) {
+		if g, err := openflow.ParseGroupEntry(strings.TrimSpace(line)); err == nil {
+			id := fmt.Sprint(g.ID)
+			g.ID = 0
+			buckets[id] = g.String()
+		}
+	}
+	flows := map[flowKey][]bridgeFlow{}
+	var r openflow.Reader
+	for line := range strings.Lines(dump) {
+		line = strings.TrimRight(line, "\r\n")
+		if !strings.Contains(line, "actions=") {
+			continue
+		}
+		e, err := r.FlowEntry(line)
+		if err != nil {
+			return nil, err
+		}
+		if !o.All && (e.IdleTimeout != 0 || e.HardTimeout != 0) { // learned from a packet
+			continue
+		}
+		f := bridgeFlow{match: e.Match.String(), shown: e.Actions.String(), line: line}
+		f.actions = clause.ReplaceAllString(f.shown, "conjunction(")
+		f.actions = group.ReplaceAllStringFunc(f.actions, func(text string) string {
+			if b, ok := buckets[text[len("group:"):]]; ok {
+				return "group:" + b
+			}
+			return text
+		})
+		key := flowKey{max(e.Table.Number, 0), e.Priority, conjunction.ReplaceAllString(f.match, "conj_id")}
+		flows[key] = append(flows[key], f)
+	}
+	return flows, nil
+}
+
+// A difference is a flow of A, one of B, or both.
+type difference struct {
+	key  flowKey
+	a, b *bridgeFlow
+}
+
+// differing are the flows that are not the same.
+func differing(a, b map[flowKey][]bridgeFlow) []difference {
+	var out []difference
+	for key, inA := range a {
+		onlyA, onlyB := unlike(inA, b[key])
+		for i := range max(len(onlyA), len(onlyB)) {
+			d := difference{key: key}
+			if i < len(onlyA) {
+				d.a = &onlyA[i]
+			}
+			if i < len(onlyB) {
+				d.b = &onlyB[i]
+			}
+			out = append(out, d)
+		}
+	}
+	for key, inB := range b {
+		if _, known := a[key]; !known {
+			for i := range inB {
+				out = append(out, difference{key: key, b: &inB[i]})
+			}
+		}
+	}
+	slices.SortFunc(out, func(x, y difference) int {
+		return cmp.Or(cmp.Compare(x.key.table, y.key.table), cmp.Compare(y.key.priority, x.key.priority), cmp.Compare(x.key.match, y.key.match))
+	})
+	return out
+}
+
+// unlike leaves out the flows that both have.
+func unlike(a, b []bridgeFlow) (onlyA, onlyB []bridgeFlow) {
+	onlyB = slices.Clone(b)
+	for _, f := range a {
+		i := slices.IndexFunc(onlyB, func(g bridgeFlow) bool { return g.actions == f.actions })
+		if i < 0 {
+			onlyA = append(onlyA, f)
+			continue
+		}
+		onlyB = slices.Delete(onlyB, i, i+1)
+	}
+	return onlyA, onlyB
+}
+
+// compareOpenFlow compares the flows of the bridges that a node has on both sides.
+func (r *run) compareOpenFlow(ctx context.Context, rows *sides, a, b *cluster.Node) {
+	names := map[string]bool{}
+	for _, bridge := range rows.a.records[bridgeKind] {
+		names[rows.a.title(bridge, 0)] = true
+	}
+	for _, bridge := range rows.b.records[bridgeKind] {
+		if name := rows.b.title(bridge, 0); names[name] {
+			r.compareBridge(ctx, a, b, name)
+		}
+	}
+}
+
+// A dump is what a bridge holds on one side.
+type dump struct {
+	cluster *cluster.Cluster
+	node    *cluster.Node
+	text    string
+	flows   map[flowKey][]bridgeFlow
+	err     error
+}
+
+func (d *dump) read(ctx context.Context, bridge string, o Options) {
+	if d.text, d.err = d.node.Host.Dump(ctx, bridge, node.Flows); d.err != nil {
+		return
+	}
+	groups, err := d.node.Host.Dump(ctx, bridge, node.Groups)
+	if err != nil { // then they are compared by their numbers
+		groups = ""
+	}
+	d.flows, d.err = bridgeFlows(d.text, groups, o)
+}
+
+func (r *run) compareBridge(ctx context.Context, a, b *cluster.Node, bridge string) {
+	inA, inB := &dump{cluster: r.a, node: a}, &dump{cluster: r.b, node: b}
+	both(func() { inA.read(ctx, bridge, r.options) }, func() { inB.read(ctx, bridge, r.options) })
+	if inA.err != nil || inB.err != nil {
+		r.gaps(fmt.Sprintf("flows of bridge %s of node %s", bridge, b.Name), inA.err, inB.err)
+		return
+	}
+	found := differing(inA.flows, inB.flows)
+	if len(found) == 0 {
+		return
+	}
+	glossA, glossB := r.annotator(ctx, inA, bridge), r.annotator(ctx, inB, bridge)
+	z := r.zones[b.Zone]
+	if z == nil {
+		z = &zone{}
+	}
+	groups := flowGroups{all: r.options.All, common: FlowChange{Node: b.Name, Bridge: bridge}}
+	for _, d := range found {
+		f := ChangedFlow{Change: Changed, Table: d.key.table, Priority: d.key.priority}
+		id, name := "", ""
+		if d.a != nil {
+			f.Match, f.A = d.a.match, d.a.shown
+			f.Stage, id, name = meaning(ctx, glossA, d.a.line, z, false)
+		}
+		if d.b != nil {
+			f.Match, f.B = d.b.match, d.b.shown
+			f.Stage, id, name = meaning(ctx, glossB, d.b.line, z, true)
+		}
+		switch {
+		case d.a == nil:
+			f.Change = Added
+		case d.b == nil:
+			f.Change = Removed
+		}
+		if f.Stage == "" {
+			f.Stage = fmt.Sprintf("table %d", d.key.table)
+		}
+		groups.add(id, name, f)
+	}
+	r.result.Flows = append(r.result.Flows, groups.changes()...)
+}
+
+// annotator has learned from all flows of the bridge; nil: it is not known what they mean.
+func (r *run) annotator(ctx context.Context, d *dump, bridge string) *gloss.Annotator {
+	if r.options.Annotator == nil {
+		return nil
+	}
+	a, err := r.options.Annotator(ctx, d.cluster, d.node, bridge)
+	if err != nil {
+		return nil
+	}
+	for line := range strings.Lines(d.text) {
+		a.Learn(line)
+	}
+	a.Calibrate(ctx)
+	return a
+}
+
+// meaning is the stage of a flow and what it was made for.
+func meaning(ctx context.Context, a *gloss.Annotator, line string, z *zone, inB bool) (stage, id, name string) {
+	if a == nil {
+		return "", "", ""
+	}
+	f := a.Line(ctx, line).Flow
+	if f == nil {
+		return "", "", ""
+	}
+	if id, name = z.cause(f.Objects, inB); id == "" {
+		name = f.For()
+		id = name
+	}
+	return f.StageName(), id, name
+}

@@ -1,0 +1,236 @@
+package compare
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/ovnctl/ovnctl/pkg/decode"
+	"github.com/ovnctl/ovnctl/pkg/ovsdb"
+)
+
+// A place is where the sides of a part are from.
+type place struct {
+	node, zone, database string
+	copied               bool // what ovn-northd copies from the other database is compared there
+}
+
+// changes compares the records of both sides.
+func (s *sides) changes(at place, o Options) []Change {
+	joined := map[*kind][]pair{}
+	gone := map[*record]bool{} // and come: only one side has it
+	for _, k := range s.a.kinds {
+		if !o.wants(k.group) || !s.a.knows(k, "") || !s.b.knows(k, "") {
+			continue
+		}
+		joined[k] = s.pairs(k)
+		for _, p := range joined[k] {
+			if p.a == nil || p.b == nil {
+				gone[p.a], gone[p.b] = true, true
+			}
+		}
+	}
+	var changes []Change
+	for _, k := range s.a.kinds {
+		for _, p := range joined[k] {
+			if k.part && s.follows(p, gone) {
+				continue
+			}
+			if c, ok := s.change(k, p, at, o); ok {
+				changes = append(changes, c)
+			}
+		}
+	}
+	return changes
+}
+
+// follows reports whether a record came or went with what holds it.
+func (s *sides) follows(p pair, gone map[*record]bool) bool {
+	r := p.a
+	switch {
+	case p.a != nil && p.b != nil:
+		return false
+	case p.a == nil:
+		r = p.b
+	}
+	return len(r.holders) > 0 && !slices.ContainsFunc(r.holders, func(h *record) bool { return !gone[h] })
+}
+
+// change compares a record; false: it is equal.
+func (s *sides) change(k *kind, p pair, at place, o Options) (Change, bool) {
+	c := Change{Group: k.group, Change: Changed, Kind: k.name, Node: at.node, Zone: at.zone, Columns: []Column{}}
+	shown, r := s.b, p.b
+	switch {
+	case p.a == nil:
+		c.Change = Added
+	case p.b == nil:
+		c.Change, shown, r = Removed, s.a, p.a
+	}
+	if k.rows != nil {
+		q := ovsdb.Query{Rows: k.rows()}
+		c.Database, c.Table = at.database, q.Table()
+	}
+	if p.a != nil {
+		c.UUIDA = string(p.a.uuid)
+	}
+	if p.b != nil {
+		c.UUIDB = string(p.b.uuid)
+	}
+	c.Name, c.On = shown.title(r, 0), shown.holderText(r, 0)
+	if c.Change != Changed {
+		c.Name = shown.whole(r)
+	}
+	if k.group == Configuration || k.group == Bindings {
+		c.Owner = ownerOf(r)
+	}
+	for _, column := range columnsOf(p) {
+		if s.compared(k, column, at, o) {
+			c.Columns = append(c.Columns, s.column(column, p, o)...)
+		}
+	}
+	if p.a != nil && p.b != nil && !slices.Equal(s.canonicalHolders(s.a, p.a), s.canonicalHolders(s.b, p.b)) {
+		c.Columns = append(c.Columns, Column{Name: "held by", A: s.a.holderText(p.a, 0), B: s.b.holderText(p.b, 0)})
+	}
+	return c, c.Change != Changed || len(c.Columns) > 0
+}
+
+// ownerOf is what the CMS calls a row, or what holds it.
+func ownerOf(r *record) string {
+	for _, row := range append([]*record{r}, r.holders...) {
+		if owner := decode.Owner(row.columns["external_ids"].pairs); owner != "" {
+			return owner
+		}
+	}
+	return ""
+}
+
+// columnsOf are the columns in which either side has a value.
+func columnsOf(p pair) []string {
+	names := map[string]bool{}
+	for _, r := range []*record{p.a, p.b} {
+		if r != nil {
+			for name := range r.columns {
+				names[name] = true
+			}
+		}
+	}
+	return slices.Sorted(maps.Keys(names))
+}
+
+// compared reports whether a column says something of its own that stays, and both sides know it.
+func (s *sides) compared(k *kind, column string, at place, o Options) bool {
+	if slices.Contains(k.holds, column) || at.copied && slices.Contains(k.copies, column) {
+		return false
+	}
+	if !o.All && slices.Contains(k.quiet, column) {
+		return false
+	}
+	return s.a.knows(k, column) && s.b.knows(k, column)
+}
+
+// column compares one column.
+func (s *sides) column(name string, p pair, o Options) []Column {
+	var a, b value
+	if p.a != nil {
+		a = p.a.columns[name]
+	}
+	if p.b != nil {
+		b = p.b.columns[name]
+	}
+	if a.pairs != nil || b.pairs != nil {
+		return s.keys(name, a, b, o)
+	}
+	onlyA, onlyB := s.apart(a, b)
+	if len(onlyA) == 0 && len(onlyB) == 0 {
+		return nil
+	}
+	c := Column{Name: name}
+	if len(a.words) <= 1 && len(b.words) <= 1 {
+		c.A, c.B = strings.Join(onlyA, ""), strings.Join(onlyB, "")
+	} else {
+		c.Removed, c.Added = onlyA, onlyB
+	}
+	return []Column{c}
+}
+
+// apart are the elements that only one of two sets has, in words.
+func (s *sides) apart(a, b value) (onlyA, onlyB []string) {
+	inA := map[string]bool{}
+	for _, w := range a.words {
+		inA[w] = true
+	}
+	for _, w := range b.words {
+		if same := s.canonical(w, b.refs); inA[same] {
+			delete(inA, same)
+			continue
+		}
+		onlyB = append(onlyB, s.b.word(w, b.refs, 0))
+	}
+	for _, w := range a.words {
+		if inA[w] {
+			onlyA = append(onlyA, s.a.word(w, a.refs, 0))
+		}
+	}
+	slices.Sort(onlyA)
+	slices.Sort(onlyB)
+	return onlyA, onlyB
+}
+
+// canonical is an element of B as A has it.
+func (s *sides) canonical(w string, ref bool) string {
+	if ref {
+		if same, ok := s.same[ovsdb.UUID(w)]; ok {
+			return string(same)
+		}
+	}
+	return w
+}
+
+// canonicalHolders are the UUIDs, as A has them, of what holds a record.
+func (s *sides) canonicalHolders(of *part, r *record) []string {
+	var ids []string
+	for _, h := range r.holders {
+		id := string(h.uuid)
+		if of == s.b {
+			id = s.canonical(id, true)
+		}
+		ids = append(ids, id)
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+// nothing is a value that is there and empty.
+const nothing = `""`
+
+// keys compares the keys of a map.
+func (s *sides) keys(name string, a, b value, o Options) []Column {
+	all := map[string]bool{}
+	for key := range a.pairs {
+		all[key] = true
+	}
+	for key := range b.pairs {
+		all[key] = true
+	}
+	var columns []Column
+	for _, key := range slices.Sorted(maps.Keys(all)) {
+		if !o.All && moving.MatchString(key) {
+			continue
+		}
+		x, inA := a.pairs[key]
+		y, inB := b.pairs[key]
+		if inA == inB && x == s.canonical(y, b.refs) {
+			continue
+		}
+		c := Column{Name: name + ":" + key}
+		if inA {
+			c.A = cmp.Or(s.a.word(x, a.refs, 0), nothing)
+		}
+		if inB {
+			c.B = cmp.Or(s.b.word(y, b.refs, 0), nothing)
+		}
+		columns = append(columns, c)
+	}
+	return columns
+}
