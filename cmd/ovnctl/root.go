@@ -140,7 +140,7 @@ the OVS and OVN command-line tools.
 		return fmt.Errorf("%w\nhint: %s --help lists the flags", err, cmd.CommandPath())
 	})
 	o.addFlags(root.PersistentFlags())
-	root.AddCommand(newTopology(o), newTrace(o), newReach(o), newDecode(o), newFlows(o), newDoctor(o), newExplain(o), newFix(o), newCapture(o), newVersion())
+	root.AddCommand(newTopology(o), newTrace(o), newReach(o), newDecode(o), newFlows(o), newDoctor(o), newExplain(o), newFix(o), newCapture(o), newCompare(o), newVersion())
 	root.SetHelpCommand(newHelp())
 	root.InitDefaultHelpCmd()
 	o.mark(root)

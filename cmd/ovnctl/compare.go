@@ -1,0 +1,166 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ovnctl/ovnctl/pkg/cluster"
+	"github.com/ovnctl/ovnctl/pkg/compare"
+	"github.com/ovnctl/ovnctl/pkg/gloss"
+	"github.com/ovnctl/ovnctl/pkg/render"
+)
+
+// live is the source that is not saved.
+const live = "live"
+
+type compareOptions struct {
+	*options
+	only []string
+	all  bool
+}
+
+func newCompare(root *options) *cobra.Command {
+	o := &compareOptions{options: root}
+	var groups []string
+	for _, g := range compare.Groups {
+		groups = append(groups, string(g))
+	}
+	cmd := &cobra.Command{
+		Use:   "compare A B",
+		Short: "Show what differs between two states, of which either may be live",
+		Long: `compare says what differs between A and B, the later one: chassis, releases, bridges and
+addresses of the nodes, where ports are bound, the configuration, what was learned,
+and the flows, by what they were made for. Each is what --offline takes, a capture,
+sosreport, must-gather, directory or database file, or the word live (./live is a
+file of that name).
+
+Rows that were made anew are joined by their names. What moves by itself, such as
+counters and timestamps, is left out unless --all is given. What one side lacks
+is named, and is no difference.
+` + exitStatusHelp,
+		Example: `  ovnctl compare yesterday.tar.zst live --node-exec 'ssh {hostname}'
+  ovnctl compare before.tar.zst after.tar.zst
+  ovnctl compare before.tar.zst live --only configuration,bindings -o md
+  ovnctl compare before.tar.zst after.tar.zst --only openflow -o wide`,
+		Args: cobra.ExactArgs(2),
+		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), args[0], args[1]) },
+	}
+	f := cmd.Flags()
+	f.SortFlags = false
+	f.StringSliceVar(&o.only, "only", nil, "only these `groups`, comma separated: "+strings.Join(groups, ", "))
+	f.BoolVar(&o.all, "all", false, "also what moves by itself, and every flow")
+	_ = cmd.RegisterFlagCompletionFunc("only", cobra.FixedCompletions(groups, cobra.ShellCompDirectiveNoFileComp))
+	return cmd
+}
+
+func (o *compareOptions) run(ctx context.Context, pathA, pathB string) (err error) {
+	format, err := o.format(render.CompareFormats...)
+	if err != nil {
+		return err
+	}
+	only, err := o.groups()
+	if err != nil {
+		return err
+	}
+	switch {
+	case o.offline != "":
+		return usageError{errors.New("compare takes both sources as arguments: leave --offline out")}
+	case pathA == live && pathB == live:
+		return usageError{errors.New("both sides are live: there is nothing to compare\nhint: ovnctl capture FILE saves a state")}
+	}
+	optionsA, optionsB := o.at(pathA), o.at(pathB)
+	a, err := optionsA.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer optionsA.close(a, &err)
+	b, err := optionsB.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer optionsB.close(b, &err)
+	result, err := compare.Run(ctx, a, b, compare.Options{Only: only, All: o.all, Annotator: o.annotator})
+	if err != nil {
+		return err
+	}
+	unread := o.warnBoth(a, b)
+	doc := render.CompareDocument{
+		Envelope: render.NewEnvelope("Comparison", b.Source(), notesOfBoth(a, b)),
+		A:        side(pathA, a), B: side(pathB, b),
+		Comparison: result,
+	}
+	if err := render.Compare(o.stdout, o.style(o.stdout), format, doc); err != nil {
+		return fmt.Errorf("standard output: %w", err)
+	}
+	switch {
+	case !result.Equal:
+		return verdict(exitFound)
+	case unread:
+		return verdict(exitUnknown)
+	}
+	return nil
+}
+
+func side(path string, c *cluster.Cluster) render.Side {
+	return render.Side{Path: path, Source: c.Source(), Time: c.Source().Time}
+}
+
+func (o *compareOptions) groups() ([]compare.Group, error) {
+	var groups []compare.Group
+	for _, name := range o.only {
+		if !slices.Contains(compare.Groups, compare.Group(name)) {
+			return nil, usageError{fmt.Errorf("--only %q: expected some of %v", name, compare.Groups)}
+		}
+		groups = append(groups, compare.Group(name))
+	}
+	return groups, nil
+}
+
+// annotator says what the flows of a bridge mean.
+func (o *options) annotator(ctx context.Context, c *cluster.Cluster, n *cluster.Node, bridge string) (*gloss.Annotator, error) {
+	ch, err := o.chassis(ctx, c, n.Name)
+	if err != nil {
+		return nil, err
+	}
+	return gloss.New(ch.Decoder, ch.glossOptions(ctx, bridge)), nil
+}
+
+// at are the options for one of two sources: saved data at a path, or what is live.
+func (o *options) at(source string) *options {
+	side := *o
+	if source != live {
+		side.offline = source
+		side.nb, side.sb, side.ovs, side.nodeExec, side.record = "", "", "", "", ""
+	}
+	return &side
+}
+
+// warnBoth says what could not be read on either side, and whether there was such.
+func (o *options) warnBoth(a, b *cluster.Cluster) bool {
+	for _, side := range []struct {
+		name string
+		c    *cluster.Cluster
+	}{{"A", a}, {"B", b}} {
+		for _, text := range problemTexts(side.c) {
+			fmt.Fprintf(o.stderr, "ovnctl: %s: %s\n", side.name, render.Clean(text))
+		}
+	}
+	return len(a.Problems)+len(b.Problems) > 0
+}
+
+// notesOfBoth are the notes of both sides, each with its name.
+func notesOfBoth(a, b *cluster.Cluster) []string {
+	var notes []string
+	for _, n := range a.Notes {
+		notes = append(notes, "A: "+n)
+	}
+	for _, n := range b.Notes {
+		notes = append(notes, "B: "+n)
+	}
+	return notes
+}

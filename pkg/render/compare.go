@@ -1,0 +1,298 @@
+package render
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/ovnctl/ovnctl/pkg/compare"
+)
+
+// CompareFormats are the formats that [Compare] knows, the default first.
+var CompareFormats = []string{"table", "wide", "json", "yaml", "md"}
+
+// A CompareDocument is the JSON and YAML form of what differs between two states.
+type CompareDocument struct {
+	Envelope
+	A Side `json:"a"`
+	B Side `json:"b"`
+	*compare.Comparison
+}
+
+// A Side is one of the two states.
+type Side struct {
+	Path   string `json:"path"`   // as it was given
+	Source any    `json:"source"` // what was read of it
+	Time   string `json:"-"`      // when that was
+}
+
+// Compare writes what differs in one of [CompareFormats].
+func Compare(w io.Writer, s Style, format string, doc CompareDocument) error {
+	switch format {
+	case "json", "yaml":
+		return Write(w, format, doc)
+	case "md":
+		return compareMarkdown(w, doc)
+	}
+	p := comparePrinter{style: s, wide: format == "wide"}
+	p.line(0, Span{fmt.Sprintf("A  %s  %s", doc.A.Path, doc.A.Time), Title})
+	p.line(0, Span{fmt.Sprintf("B  %s  %s", doc.B.Path, doc.B.Time), Title})
+	if doc.Equal {
+		p.line(0, Span{"no difference", Good})
+	}
+	p.changes(doc.Changes)
+	p.flows(doc.Flows)
+	p.gaps(doc.NotCompared)
+	if len(doc.Notes) > 0 {
+		p.out.WriteByte('\n')
+	}
+	for _, n := range doc.Notes {
+		p.line(0, Span{"note: " + n, Faint})
+	}
+	_, err := io.WriteString(w, p.out.String())
+	return err
+}
+
+// comparePrinter writes a comparison for people.
+type comparePrinter struct {
+	style Style
+	wide  bool
+	out   strings.Builder
+}
+
+func (p *comparePrinter) line(indent int, l ...Span) {
+	p.out.WriteString(strings.TrimRight(strings.Repeat(" ", indent)+p.style.painted(p.style.prepare(l)), " ") + "\n")
+}
+
+// heading begins a section.
+func (p *comparePrinter) heading(text string) {
+	p.out.WriteByte('\n')
+	p.line(0, Span{text, Title})
+}
+
+// differs show how something differs.
+var differs = map[compare.Sign]Span{
+	compare.Added:   {"+ ", Good},
+	compare.Removed: {"- ", Bad},
+	compare.Changed: {"~ ", Warn},
+}
+
+// mostOnLine is how many columns of a change stand on its line.
+const mostOnLine = 2
+
+func (p *comparePrinter) changes(changes []compare.Change) {
+	for len(changes) > 0 {
+		group := changes[0].Group
+		end := slices.IndexFunc(changes, func(c compare.Change) bool { return c.Group != group })
+		if end < 0 {
+			end = len(changes)
+		}
+		p.heading(string(group))
+		if group == compare.Derived && !p.wide {
+			p.line(2, Span{derivedText(changes[:end]), Plain}, Span{"  (-o wide lists them)", Faint})
+		} else {
+			for _, c := range changes[:end] {
+				p.change(c)
+			}
+		}
+		changes = changes[end:]
+	}
+}
+
+// derivedText counts changes by kind.
+func derivedText(changes []compare.Change) string {
+	var order []string
+	n := map[string]int{}
+	for _, c := range changes {
+		key := c.Kind + " " + string(c.Change)
+		if n[key]++; n[key] == 1 {
+			order = append(order, key)
+		}
+	}
+	for i, key := range order {
+		order[i] = fmt.Sprintf("%d × %s", n[key], key)
+	}
+	return strings.Join(order, ", ")
+}
+
+func (p *comparePrinter) change(c compare.Change) {
+	l := Line{differs[c.Change]}
+	if c.Node != "" {
+		l = append(l, Span{c.Node + "  ", Plain})
+	}
+	if c.Zone != "" {
+		l = append(l, Span{"zone " + c.Zone + "  ", Plain})
+	}
+	l = append(l, Span{c.Kind, Plain}, Span{" " + c.Name, Name})
+	if c.On != "" {
+		l = append(l, Span{" on " + c.On, Plain})
+	}
+	if c.Owner != "" {
+		l = append(l, Span{" (" + c.Owner + ")", Plain})
+	}
+	columns := c.Columns
+	if c.Change != compare.Changed && !p.wide {
+		columns = nil
+	}
+	if len(columns) <= mostOnLine && !p.wide {
+		for i, column := range columns {
+			l = append(l, Span{": ,"[i:i+1] + " " + columnText(column), Plain})
+		}
+		columns = nil
+	}
+	p.line(2, l...)
+	for _, column := range columns {
+		text := columnText(column)
+		if c.Change != compare.Changed {
+			text = column.Name + " " + cmp.Or(column.A, column.B, strings.Join(slices.Concat(column.Added, column.Removed), ", "))
+		}
+		p.line(6, Span{text, Plain})
+	}
+}
+
+// columnText is what differs in a column.
+func columnText(c compare.Column) string {
+	text := c.Name
+	switch {
+	case len(c.Added)+len(c.Removed) > 0:
+		for _, v := range c.Removed {
+			text += " -" + v
+		}
+		for _, v := range c.Added {
+			text += " +" + v
+		}
+	case c.A == "":
+		text += " +" + c.B
+	case c.B == "":
+		text += " -" + c.A
+	default:
+		text += " " + c.A + " → " + c.B
+	}
+	return text
+}
+
+// mostFlowGroups is how many things the flows of which differ are shown.
+const mostFlowGroups = 30
+
+func (p *comparePrinter) flows(flows []compare.FlowChange) {
+	if len(flows) == 0 {
+		return
+	}
+	p.heading("flows")
+	var order []string
+	groups := map[string][]compare.FlowChange{}
+	for _, f := range flows {
+		if len(groups[f.For]) == 0 {
+			order = append(order, f.For)
+		}
+		groups[f.For] = append(groups[f.For], f)
+	}
+	for i, name := range order {
+		if i == mostFlowGroups && !p.wide {
+			p.line(2, Span{fmt.Sprintf("and those of %d others: -o wide lists them", len(order)-i), Faint})
+			break
+		}
+		p.line(2, Span{cmp.Or(name, "for nothing that is known"), Name})
+		for _, f := range groups[name] {
+			p.line(4, Span{flowWhere(f) + "  ", Plain}, Span{flowCounts(f) + "  ", Plain}, Span{stagesText(f.Stages), Faint})
+			if p.wide {
+				for _, c := range f.Flows {
+					p.changedFlow(c)
+				}
+			}
+		}
+	}
+}
+
+func (p *comparePrinter) changedFlow(c compare.ChangedFlow) {
+	p.line(6, differs[c.Change], Span{strings.TrimSpace(fmt.Sprintf("%s priority %d  %s", c.Stage, c.Priority, c.Match)), Plain})
+	switch c.Change {
+	case compare.Changed:
+		p.line(10, Span{"- " + c.A, Plain})
+		p.line(10, Span{"+ " + c.B, Plain})
+	default:
+		p.line(10, Span{c.A + c.B, Plain})
+	}
+	if c.Datapath != "" {
+		p.line(10, Span{"on " + c.Datapath, Faint})
+	}
+}
+
+func flowWhere(f compare.FlowChange) string {
+	switch {
+	case f.Node != "":
+		return f.Node + " " + f.Bridge
+	case f.Zone != "":
+		return "logical, zone " + f.Zone
+	}
+	return "logical"
+}
+
+func flowCounts(f compare.FlowChange) string {
+	var words []string
+	for _, n := range []struct {
+		count int
+		sign  string
+	}{{f.Added, "+"}, {f.Removed, "-"}, {f.Changed, "~"}} {
+		if n.count > 0 {
+			words = append(words, fmt.Sprintf("%s%d", n.sign, n.count))
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+// mostStages is how many stages are named on a line.
+const mostStages = 4
+
+func stagesText(stages []string) string {
+	if more := len(stages) - mostStages; more > 0 {
+		return strings.Join(stages[:mostStages], ", ") + fmt.Sprintf(" and %d more", more)
+	}
+	return strings.Join(stages, ", ")
+}
+
+func (p *comparePrinter) gaps(gaps []compare.Gap) {
+	if len(gaps) == 0 {
+		return
+	}
+	p.heading("not compared")
+	for _, g := range gaps {
+		p.line(2, Span{g.What + ": " + g.Why, Plain})
+	}
+}
+
+// compareMarkdown writes tables to be pasted into a ticket.
+func compareMarkdown(w io.Writer, doc CompareDocument) error {
+	text := "differences"
+	if doc.Equal {
+		text = "no difference"
+	}
+	if _, err := fmt.Fprintf(w, "**%s and %s**: %s\n", Markdown(doc.A.Path), Markdown(doc.B.Path), text); err != nil {
+		return err
+	}
+	changes := &Table{Title: "changes", Header: []string{"", "node", "what", "differs"}}
+	for _, c := range doc.Changes {
+		what := c.Kind + " " + c.Name
+		if c.On != "" {
+			what += " on " + c.On
+		}
+		var columns []string
+		if c.Change == compare.Changed {
+			for _, column := range c.Columns {
+				columns = append(columns, columnText(column))
+			}
+		}
+		changes.Row(Text(strings.TrimSpace(differs[c.Change].Text)), Text(c.Node), Text(what), Text(strings.Join(columns, "; ")))
+	}
+	flows := &Table{Title: "flows", Header: []string{"for", "where", "flows", "stages"}}
+	for _, f := range doc.Flows {
+		flows.Row(Text(f.For), Text(flowWhere(f)), Text(flowCounts(f)), Text(stagesText(f.Stages)))
+	}
+	gaps := &Table{Title: "not compared", Header: []string{"what", "why"}}
+	for _, g := range doc.NotCompared {
+		gaps.Row(Text(g.What), Text(g.Why))
+	}
+	return WriteMarkdownTables(w, changes, flows, gaps)
+}
