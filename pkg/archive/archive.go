@@ -64,13 +64,28 @@ func Open(path string) (*Tree, error) {
 	case fi.IsDir():
 		t.store, err = openDirectory(path)
 	case fi.Mode().IsRegular():
-		t.store, t.notes, err = unpack(path)
+		t.store, t.notes, err = unpackFile(path)
 	default: // a pipe would be waited for
 		err = errors.New("neither a directory nor a file")
 	}
 	if err != nil {
 		return nil, t.explain("", err)
 	}
+	return t.ready()
+}
+
+// Read opens an archive that is in memory; name is what people know it by.
+func Read(name string, r io.Reader) (*Tree, error) {
+	t := &Tree{path: name}
+	var err error
+	if t.store, t.notes, err = unpack(name, r, time.Time{}); err != nil {
+		return nil, t.explain("", err)
+	}
+	return t.ready()
+}
+
+// ready is the tree with its store settled; else it is closed.
+func (t *Tree) ready() (*Tree, error) {
 	if err := t.settle(); err != nil {
 		_ = t.Close()
 		return nil, err
@@ -154,7 +169,7 @@ func (t *Tree) Index() *Index { return t.index }
 // Notes say what a reader should know of the source.
 func (t *Tree) Notes() []string { return t.notes }
 
-// Path is the directory or file, as it was given to Open.
+// Path is the directory or file, as it was given to Open or Read.
 func (t *Tree) Path() string { return t.path }
 
 // Close lets go of the source. Files opened from it must be closed before.

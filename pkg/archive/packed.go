@@ -79,8 +79,8 @@ func newPacked() (*packed, error) {
 	return &packed{spool: spool, entries: map[string]*packedFile{".": {name: ".", dir: true}}}, nil
 }
 
-// unpack opens an archive, or a single file as if it were alone in one.
-func unpack(name string) (store, []string, error) {
+// unpackFile opens an archive, or a single file as if it were alone in one.
+func unpackFile(name string) (store, []string, error) {
 	f, err := os.Open(name)
 	if err != nil {
 		return nil, nil, err
@@ -93,11 +93,16 @@ func unpack(name string) (store, []string, error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	return unpack(name, f, fi.ModTime())
+}
+
+// unpack reads an archive, or a single file, of that name.
+func unpack(name string, r io.Reader, mod time.Time) (store, []string, error) {
 	p, err := newPacked()
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := p.take(".", withoutSuffix(filepath.Base(name)), f, fi.ModTime(), 0); err != nil {
+	if err := p.take(".", withoutSuffix(filepath.Base(name)), r, mod, 0); err != nil {
 		_ = p.close()
 		return nil, nil, err
 	}

@@ -148,7 +148,7 @@ func TestArchiveNested(t *testing.T) {
 	for range 3 {
 		b = tarOf(t, file("x.tar.gz", string(gzipped(t, b))))
 	}
-	p, _, err := unpack(archiveFile(t, b))
+	p, _, err := unpackFile(archiveFile(t, b))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -158,7 +158,7 @@ func TestArchiveNested(t *testing.T) {
 	} else if text, err := io.ReadAll(f); err != nil || string(text) != "south" {
 		t.Errorf("%q %v", text, err)
 	}
-	q, _, err := unpack(archiveFile(t, tarOf(t, file("x.tar.gz", string(gzipped(t, b))))))
+	q, _, err := unpackFile(archiveFile(t, tarOf(t, file("x.tar.gz", string(gzipped(t, b))))))
 	if err != nil {
 		t.Fatal(err)
 	}

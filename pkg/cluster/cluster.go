@@ -28,6 +28,7 @@ type Config struct {
 	NoLeaderOnly bool
 
 	Offline  string        // a directory, capture, archive or database file to read from, instead of anything live
+	Saved    *archive.Tree // what Offline would open, where it is open already: the cluster closes it
 	NodeExec string        // command prefix that reaches another node, with {hostname} in it
 	HostRoot string        // the host's root directory, seen from a debug container
 	Alone    bool          // a host that ran OVN's databases is enough, though none can be read: to see what is wrong with it
@@ -122,7 +123,7 @@ func Open(ctx context.Context, config Config) (*Cluster, error) {
 	}
 	c := &Cluster{time: time.Now(), timeout: config.Timeout}
 	open := c.openLive
-	if config.Offline != "" {
+	if config.Offline != "" || config.Saved != nil {
 		open = c.openOffline
 	}
 	if err := open(ctx, config); err != nil {

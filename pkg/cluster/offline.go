@@ -20,9 +20,12 @@ import (
 // node is a zone of its own.
 func (c *Cluster) openOffline(ctx context.Context, config Config) error {
 	const layout = "hint: --offline takes what `ovnctl capture` writes, a sosreport, a must-gather, a database file, or a directory with nb.db, sb.db and NODE/conf.db in it, as ovsdb-client backup writes them"
-	tree, err := archive.Open(config.Offline)
-	if err != nil {
-		return fmt.Errorf("cannot read %w\n%s", err, layout)
+	tree := config.Saved
+	if tree == nil {
+		var err error
+		if tree, err = archive.Open(config.Offline); err != nil {
+			return fmt.Errorf("cannot read %w\n%s", err, layout)
+		}
 	}
 	c.close = append(c.close, tree.Close)
 	c.snapshot = true
@@ -57,7 +60,7 @@ func (c *Cluster) openOffline(ctx context.Context, config Config) error {
 		c.Hosts = append(c.Hosts, &Node{Name: dir, SystemID: o.systemID(ctx, dir), Host: node.Offline(tree, dir)})
 	}
 	if len(c.Hosts) == 0 && len(c.Zones) == 1 && c.Zones[0].NB == nil && c.Zones[0].SB == nil && len(c.Problems) == 0 {
-		return fmt.Errorf("%s: neither nb.db nor sb.db nor a node's directory with conf.db in it\n%s", config.Offline, layout)
+		return fmt.Errorf("%s: neither nb.db nor sb.db nor a node's directory with conf.db in it\n%s", tree.Path(), layout)
 	}
 	c.time = o.time()
 	return nil
