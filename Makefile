@@ -70,6 +70,11 @@ demo: build install-lab ## the lab, its topology and a trace; KEEP=1 leaves the 
 	go build -buildvcs=false -o bin/lab ./internal/lab/cmd/lab
 	$(SUDO) env KEEP="$(KEEP)" scripts/demo.sh </dev/null
 
+.PHONY: demo-capture
+demo-capture: build install-lab ## make the captures that are in the binary again
+	go build -buildvcs=false -o bin/democapture ./internal/lab/cmd/democapture
+	$(SUDO) bin/democapture $(CURDIR)/bin/ovnctl internal/demo </dev/null
+
 .PHONY: lint-light
 lint-light: ## gofmt, go vet and the architecture's arrows
 	@unformatted=$$(gofmt -l .); \

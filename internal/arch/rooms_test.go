@@ -69,9 +69,10 @@ var groups = []group{
 
 // shells stand outside the flow; nothing under pkg/ imports them, but for tests.
 var shells = map[string][]string{ // with what they may import of the project
-	"cmd/ovnctl":          {"docs", "internal/gendocs", "pkg"},
+	"cmd/ovnctl":          {"docs", "internal/demo", "internal/gendocs", "pkg"},
 	"docs":                {},
 	"internal/arch":       {},
+	"internal/demo":       {},
 	"internal/faults":     {"internal/lab", "pkg"},
 	"internal/gendocs":    {},
 	"internal/lab":        {"gather", "internal/lab", "pkg/ovsdb/ovsdbtest"},
