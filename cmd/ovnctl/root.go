@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -16,6 +17,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/ovnctl/ovnctl/internal/demo"
+	"github.com/ovnctl/ovnctl/pkg/archive"
 	"github.com/ovnctl/ovnctl/pkg/cluster"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
 	"github.com/ovnctl/ovnctl/pkg/render"
@@ -140,9 +143,10 @@ the OVS and OVN command-line tools.
 		return fmt.Errorf("%w\nhint: %s --help lists the flags", err, cmd.CommandPath())
 	})
 	o.addFlags(root.PersistentFlags())
-	root.AddCommand(newTopology(o), newTrace(o), newReach(o), newDecode(o), newFlows(o), newDoctor(o), newExplain(o), newFix(o), newCapture(o), newCompare(o), newVersion())
+	root.AddCommand(newTopology(o), newTrace(o), newReach(o), newDecode(o), newFlows(o), newDoctor(o), newExplain(o), newFix(o), newCapture(o), newCompare(o), newDemo(o), newVersion())
 	root.SetHelpCommand(newHelp())
 	root.InitDefaultHelpCmd()
+	_ = root.RegisterFlagCompletionFunc("offline", completeOffline)
 	o.mark(root)
 	return root
 }
@@ -201,7 +205,7 @@ func (o *options) addFlags(f *pflag.FlagSet) {
 	f.StringVarP(&o.tls.CACert, "ca-cert", "C", "", "CA certificate `file` for ssl remotes")
 	f.StringVar(&o.tls.ServerName, "ssl-server-name", "", "also check that the server's certificate is for this `name`")
 	f.BoolVar(&o.noLeaderOnly, "no-leader-only", false, "accept any member of a RAFT cluster without looking for the leader first")
-	f.StringVar(&o.offline, "offline", "", "read a capture, archive, directory or database file at this `path` instead of a live deployment")
+	f.StringVar(&o.offline, "offline", "", "read a capture, archive, directory or database file at this `path` instead of a live deployment; demo is one in the program, see ovnctl demo")
 	f.StringVar(&o.nodeExec, "node-exec", "", "command `prefix` that runs a command on another node, as 'ssh {hostname}'")
 	f.StringVar(&o.hostRoot, "host-root", "", "`directory` under which the host's file system is mounted")
 	f.StringVar(&o.record, "record", "", "also save what the nodes answer in `directory`, for --offline")
@@ -282,12 +286,20 @@ func (o *options) openBroken(ctx context.Context) (*cluster.Cluster, error) {
 }
 
 func (o *options) openWith(ctx context.Context, alone bool) (*cluster.Cluster, error) {
-	c, err := cluster.Open(ctx, cluster.Config{
+	config := cluster.Config{
 		Alone: alone,
 		NB:    o.nb, SB: o.sb, OVS: o.ovs, TLS: o.tls, NoLeaderOnly: o.noLeaderOnly,
 		Offline: o.offline, NodeExec: o.nodeExec, HostRoot: o.hostRoot, Timeout: o.timeout,
 		Record: o.record,
-	})
+	}
+	if saved, ok := demo.Capture(o.offline); ok {
+		tree, err := archive.Read(o.offline, bytes.NewReader(saved))
+		if err != nil {
+			return nil, unknownError{err}
+		}
+		config.Saved = tree
+	}
+	c, err := cluster.Open(ctx, config)
 	if err != nil {
 		return nil, unknownError{err}
 	}

@@ -1,0 +1,103 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ovnctl/ovnctl/internal/demo"
+	"github.com/ovnctl/ovnctl/pkg/render"
+)
+
+// A try is a command that can be tried with a capture in the program.
+type try struct {
+	offline string // what --offline names; empty: the arguments name it
+	args    string
+	stdin   string
+	shows   string
+}
+
+// tries are in the order in which one would ask.
+var tries = []try{
+	{demo.Name, "topology show", "", "what is there: switches, routers, pods, and the nodes that carry them"},
+	{demo.Name, "trace shop/client shop/web-2 --tcp 8080", "", "the whole way of a packet from one node to another, and of its answer"},
+	{demo.Name, "trace shop/client bank/vault-2 --tcp 8080 --why-not", "", "a network policy denies it: which rule, which part of it, and what would let it pass"},
+	{demo.Name, "trace shop/client 203.0.113.10", "", "it gets out, and the answer is lost: a router sends it to a MAC address that nobody has"},
+	{demo.Name, "doctor", "", "what is broken: the MAC binding and the uplink, with evidence and repair"},
+	{demo.Name, "reach shop/ bank/ --tcp 8080", "", "who can talk to whom, and which policy says no"},
+	{demo.Healthy, "reach shop/ bank/ --tcp 8080", "", "the same before the policy was changed"},
+	{"", "compare " + demo.Healthy + " " + demo.Broken, "", "what differs between then and now, with the flows that it became"},
+	{demo.Name, "flows --node node2 --pod bank/vault-2 --drops", "", "the OpenFlow flows that drop packets of a pod, with what each was made for"},
+	{demo.Name, "decode", demo.Flow, "a line that somebody sent you, with names for its numbers"},
+}
+
+// words are the arguments of the command.
+func (t try) words() []string {
+	words := strings.Fields(t.args)
+	if t.offline != "" {
+		words = append([]string{"--offline", t.offline}, words...)
+	}
+	return words
+}
+
+// line is the command as it is typed.
+func (t try) line() string {
+	line := "ovnctl " + strings.Join(t.words(), " ")
+	if t.stdin != "" {
+		line = "echo '" + strings.TrimSpace(t.stdin) + "' | " + line
+	}
+	return line
+}
+
+func newDemo(o *options) *cobra.Command {
+	return &cobra.Command{
+		Use:   "demo",
+		Short: "Say what can be tried with --offline demo, with no OVN at all",
+		Long: `demo lists commands to try. The program carries captures of two deployments:
+three nodes as OVN-Kubernetes sets them up, healthy, and the same with three
+faults. --offline demo:healthy and --offline demo:broken read them, demo alone is
+the broken one; a file of that name is ./demo. Nothing else is needed: no OVS, no
+root, no network.
+` + exitStatusHelp,
+		Example: `  ovnctl demo
+  ovnctl --offline demo trace shop/client bank/vault-2 --tcp 8080
+  ovnctl --offline demo:healthy doctor`,
+		Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			format, err := o.format("text", "json", "yaml")
+			if err != nil {
+				return err
+			}
+			if err := render.Demo(o.stdout, format, demoDocument()); err != nil {
+				return fmt.Errorf("standard output: %w", err)
+			}
+			return nil
+		},
+	}
+}
+
+func demoDocument() render.DemoDocument {
+	d := render.DemoDocument{
+		Envelope: render.NewEnvelope("Demo", nil, nil),
+		Captures: []render.DemoCapture{
+			{Name: demo.Healthy, Holds: "three nodes as OVN-Kubernetes sets them up, and nothing is wrong"},
+			{Name: demo.Broken, Holds: "the same with a fault in a network policy, in a router and at a node; " + demo.Name + " alone is this one"},
+		},
+	}
+	for _, t := range tries {
+		d.Commands = append(d.Commands, render.DemoCommand{Command: t.line(), Shows: t.shows})
+	}
+	return d
+}
+
+// completeOffline offers the captures in the program, and leaves files to the shell.
+func completeOffline(_ *cobra.Command, _ []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	var out []cobra.Completion
+	for _, name := range demo.Names() {
+		if strings.HasPrefix(name, word) {
+			out = append(out, name)
+		}
+	}
+	return out, cobra.ShellCompDirectiveDefault
+}
