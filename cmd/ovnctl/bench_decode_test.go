@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -41,22 +42,23 @@ func BenchmarkDecode(b *testing.B) {
 			task{host(0, "chroot", root, "env", "PYTHONPATH="+flowvizModules, "ovs-flowviz", "-i", "/tmp/"+filepath.Base(inside.Name()), "openflow", "console")}, nil)
 		b.ReportMetric(float64(strings.Count(text, "actions=")), "flows")
 	})
-	b.Run("beside ovn-detrace", func(b *testing.B) {
-		step := regexp.MustCompile(`(?m)^ cookie=(0x[0-9a-f]+), .*table=([0-9]+),.*priority=([0-9]+),?(.*) actions=.*$`)
-		steps := "bridge(\"br-int\")\n"
-		for _, m := range step.FindAllStringSubmatch(string(out), -1) {
-			steps += m[2] + ". " + m[4] + ", priority " + m[3] + ", cookie " + m[1] + "\n"
-		}
-		file := filepath.Join(b.TempDir(), "steps")
-		const copies = 10
-		steps = strings.Repeat(steps, copies)
-		if err := os.WriteFile(file, []byte(steps), 0o600); err != nil {
-			b.Fatal(err)
-		}
-		beside(b, task{on(l, "node1", program, "decode", file)},
-			task{on(l, "node1", "sh", "-c", "exec ovn-detrace --ovnsb="+l.SB()+" --ovnnb="+l.NB()+" < "+file)}, nil)
-		b.ReportMetric(float64(strings.Count(steps, "cookie")), "flows")
-	})
+	step := regexp.MustCompile(`(?m)^ cookie=(0x[0-9a-f]+), .*table=([0-9]+),.*priority=([0-9]+),?(.*) actions=.*$`)
+	steps := "bridge(\"br-int\")\n"
+	for _, m := range step.FindAllStringSubmatch(string(out), -1) {
+		steps += m[2] + ". " + m[4] + ", priority " + m[3] + ", cookie " + m[1] + "\n"
+	}
+	for _, copies := range []int{1, 10} {
+		b.Run(fmt.Sprintf("beside ovn-detrace, %d times", copies), func(b *testing.B) {
+			text := strings.Repeat(steps, copies)
+			file := filepath.Join(b.TempDir(), "steps")
+			if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+				b.Fatal(err)
+			}
+			beside(b, task{on(l, "node1", program, "decode", file)},
+				task{on(l, "node1", "sh", "-c", "exec ovn-detrace --ovnsb="+l.SB()+" --ovnnb="+l.NB()+" < "+file)}, nil)
+			b.ReportMetric(float64(strings.Count(text, "cookie")), "flows")
+		})
+	}
 }
 
 // flowvizModules is where flowviz puts the modules of ovs-flowviz, in its root.

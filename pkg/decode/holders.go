@@ -35,11 +35,12 @@ func (holdingSwitch) Table() string { return "Logical_Switch" }
 // Table returns Logical_Router.
 func (holdingRouter) Table() string { return "Logical_Router" }
 
-// holders knows who holds a row, once it was asked so often that reading all of a
-// table is less than another look into it: the server compares every row each
+// holders knows who holds a row, once so many are asked for that reading all of a
+// table is less than a look into it for each: the server compares every row each
 // time.
 type holders struct {
-	asked map[string]int
+	asked map[string]int                  // rows, by table of their holders
+	whole map[string]bool                 // the tables that were read
 	held  map[string]map[ovsdb.UUID]named // by table and column
 }
 
@@ -53,65 +54,63 @@ type named struct {
 const fewLookups = 4
 
 // find returns who holds a row in a column, empty if nobody does. It is not known
-// as long as few were asked for.
-func (h *holders) find(l lookup, table, column string, uuid ovsdb.UUID) (name string, ids map[string]string, known bool) {
-	if h.held == nil {
-		h.asked, h.held = map[string]int{}, map[string]map[ovsdb.UUID]named{}
-	}
-	members, known := h.held[table+" "+column]
-	if !known {
-		if h.asked[table]++; h.asked[table] <= fewLookups || !h.read(l, table) {
-			return "", nil, false
-		}
-		members = h.held[table+" "+column]
-		if members == nil { // nobody holds anything there
-			h.held[table+" "+column] = map[ovsdb.UUID]named{}
-		}
-	}
-	who := members[uuid]
-	return who.name, who.ids, true
+// as long as few were expected.
+func (h *holders) find(table, column string, uuid ovsdb.UUID) (name string, ids map[string]string, known bool) {
+	who := h.held[table+" "+column][uuid]
+	return who.name, who.ids, h.whole[table]
 }
 
-// read reads all of a table, and reports whether it could.
-func (h *holders) read(l lookup, table string) bool {
-	add := func(column string, members []ovsdb.UUID, who named) {
-		key := table + " " + column
-		if h.held[key] == nil {
-			h.held[key] = map[ovsdb.UUID]named{}
-		}
-		for _, uuid := range members {
-			h.held[key][uuid] = who
+// expect says how many rows of each table will be asked for, and reads the tables
+// for which that is many, in one transaction.
+func (h *holders) expect(l lookup, count map[string]int) {
+	if h.held == nil {
+		h.asked, h.whole, h.held = map[string]int{}, map[string]bool{}, map[string]map[ovsdb.UUID]named{}
+	}
+	var (
+		groups   []holdingGroup
+		switches []holdingSwitch
+		routers  []holdingRouter
+		queries  []*ovsdb.Query
+		tables   []string
+	)
+	for _, q := range []struct {
+		table string
+		rows  any
+	}{{"Port_Group", &groups}, {"Logical_Switch", &switches}, {"Logical_Router", &routers}} {
+		h.asked[q.table] += count[q.table]
+		if h.asked[q.table] > fewLookups && !h.whole[q.table] {
+			queries, tables = append(queries, &ovsdb.Query{Rows: q.rows}), append(tables, q.table)
 		}
 	}
-	var err error
-	switch table {
-	case "Port_Group":
-		var rows []holdingGroup
-		rows, err = ovsdb.Find[holdingGroup](l.ctx, l.reader)
-		for _, r := range rows {
-			add("acls", r.ACLs, named{r.Name, r.ExternalIDs})
-		}
-	case "Logical_Switch":
-		var rows []holdingSwitch
-		rows, err = ovsdb.Find[holdingSwitch](l.ctx, l.reader)
-		for _, r := range rows {
-			who := named{r.Name, r.ExternalIDs}
-			add("acls", r.ACLs, who)
-			add("qos_rules", r.QoSRules, who)
-			add("ports", r.Ports, who)
-		}
-	case "Logical_Router":
-		var rows []holdingRouter
-		rows, err = ovsdb.Find[holdingRouter](l.ctx, l.reader)
-		for _, r := range rows {
-			who := named{r.Name, r.ExternalIDs}
-			add("nat", r.NAT, who)
-			add("policies", r.Policies, who)
-			add("static_routes", r.StaticRoutes, who)
-			add("ports", r.Ports, who)
-		}
-	default:
-		return false
+	if len(queries) == 0 || l.reader.Select(l.ctx, queries...) != nil {
+		return
 	}
-	return err == nil
+	for _, table := range tables {
+		h.whole[table] = true
+	}
+	for _, r := range groups {
+		h.hold("Port_Group acls", r.ACLs, named{r.Name, r.ExternalIDs})
+	}
+	for _, r := range switches {
+		who := named{r.Name, r.ExternalIDs}
+		h.hold("Logical_Switch acls", r.ACLs, who)
+		h.hold("Logical_Switch qos_rules", r.QoSRules, who)
+		h.hold("Logical_Switch ports", r.Ports, who)
+	}
+	for _, r := range routers {
+		who := named{r.Name, r.ExternalIDs}
+		h.hold("Logical_Router nat", r.NAT, who)
+		h.hold("Logical_Router policies", r.Policies, who)
+		h.hold("Logical_Router static_routes", r.StaticRoutes, who)
+		h.hold("Logical_Router ports", r.Ports, who)
+	}
+}
+
+func (h *holders) hold(column string, members []ovsdb.UUID, who named) {
+	if h.held[column] == nil {
+		h.held[column] = map[ovsdb.UUID]named{}
+	}
+	for _, uuid := range members {
+		h.held[column][uuid] = who
+	}
 }

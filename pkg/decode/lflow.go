@@ -20,9 +20,9 @@ type LogicalFlows struct {
 	reader ovsdb.Reader
 
 	mu      sync.Mutex
-	groups  []sb.LogicalDPGroup
-	grouped bool
-	sets    map[ovsdb.UUID]flowSet // by datapath or group
+	groups  map[ovsdb.UUID][]ovsdb.UUID // that a datapath is in; nil until they are read
+	grouped map[ovsdb.UUID]bool         // which UUIDs are those of groups
+	sets    map[ovsdb.UUID]flowSet      // by datapath or group
 	stages  map[stageKey]string
 	failure string
 }
@@ -106,39 +106,66 @@ func (f *LogicalFlows) Stage(kind Kind, pipeline Pipeline, table int) string {
 // owners returns the datapath, then the groups that it is in: those of most
 // datapaths first, which hold what all switches or all routers have in common.
 func (f *LogicalFlows) owners(ctx context.Context, datapath ovsdb.UUID) []ovsdb.UUID {
-	if !f.grouped {
-		f.grouped = true
-		var err error
-		if f.groups, err = ovsdb.Find[sb.LogicalDPGroup](ctx, f.reader); err != nil {
+	if f.groups == nil {
+		f.groups = map[ovsdb.UUID][]ovsdb.UUID{}
+		groups, err := ovsdb.Find[sb.LogicalDPGroup](ctx, f.reader)
+		if err != nil {
 			f.fail(err)
 		}
-		slices.SortFunc(f.groups, func(a, b sb.LogicalDPGroup) int {
+		slices.SortFunc(groups, func(a, b sb.LogicalDPGroup) int {
 			return cmp.Or(cmp.Compare(len(b.Datapaths), len(a.Datapaths)), cmp.Compare(a.UUID, b.UUID))
 		})
-	}
-	owners := []ovsdb.UUID{datapath}
-	for _, g := range f.groups {
-		if g.Datapaths.Has(datapath) {
-			owners = append(owners, g.UUID)
+		f.grouped = map[ovsdb.UUID]bool{}
+		for _, g := range groups {
+			f.grouped[g.UUID] = true
+			for _, member := range g.Datapaths {
+				f.groups[member] = append(f.groups[member], g.UUID)
+			}
 		}
 	}
-	return owners
+	return append([]ovsdb.UUID{datapath}, f.groups[datapath]...)
 }
 
 // set returns the flows of a datapath or a group, read on first use.
 func (f *LogicalFlows) set(ctx context.Context, owner ovsdb.UUID) flowSet {
-	if set, ok := f.sets[owner]; ok || f.failure != "" {
-		return set
+	if _, ok := f.sets[owner]; !ok && f.failure == "" {
+		f.read(ctx, owner)
 	}
-	column := "logical_datapath"
-	if slices.ContainsFunc(f.groups, func(g sb.LogicalDPGroup) bool { return g.UUID == owner }) {
-		column = "logical_dp_group"
+	return f.sets[owner]
+}
+
+// atOnce is how many requests wait at the server at a time. Each is for one
+// datapath or group, so that others have their turn between them.
+const atOnce = 8
+
+// read reads the flows of datapaths or groups side by side.
+func (f *LogicalFlows) read(ctx context.Context, owners ...ovsdb.UUID) {
+	found, errs := make([][]sb.LogicalFlow, len(owners)), make([]error, len(owners))
+	var wait sync.WaitGroup
+	room := make(chan struct{}, atOnce)
+	for i, owner := range owners {
+		column := "logical_datapath"
+		if f.grouped[owner] {
+			column = "logical_dp_group"
+		}
+		room <- struct{}{}
+		wait.Go(func() {
+			defer func() { <-room }()
+			found[i], errs[i] = ovsdb.Find[sb.LogicalFlow](ctx, f.reader, ovsdb.Where(column, "==", owner))
+		})
 	}
-	rows, err := ovsdb.Find[sb.LogicalFlow](ctx, f.reader, ovsdb.Where(column, "==", owner))
-	if err != nil {
-		f.fail(err)
-		return nil
+	wait.Wait()
+	for i, owner := range owners {
+		if errs[i] != nil {
+			f.fail(errs[i])
+			continue
+		}
+		f.sets[owner] = f.index(found[i])
 	}
+}
+
+// index orders flows by their cookies, and learns the names of their stages.
+func (f *LogicalFlows) index(rows []sb.LogicalFlow) flowSet {
 	set := flowSet{}
 	for _, row := range rows {
 		if prefix, ok := Prefix(row.UUID); ok {
@@ -149,8 +176,35 @@ func (f *LogicalFlows) set(ctx context.Context, owner ovsdb.UUID) flowSet {
 			f.stages[stageKey{kind, pipeline, row.TableID}] = stage
 		}
 	}
-	f.sets[owner] = set
 	return set
+}
+
+// prefetch reads what Lookup will need for many flows. It reads no more than
+// Lookup would, but does not wait for each set before it asks for the next.
+func (f *LogicalFlows) prefetch(ctx context.Context, keys []FlowKey) {
+	if f == nil || f.reader == nil {
+		return
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for len(keys) > 0 && f.failure == "" {
+		var wanted []ovsdb.UUID
+		keys = slices.DeleteFunc(keys, func(k FlowKey) bool {
+			for _, owner := range f.owners(ctx, k.Datapath) {
+				set, known := f.sets[owner]
+				if !known {
+					wanted = append(wanted, owner)
+					return false
+				}
+				if len(set[uint32(k.Cookie)]) > 0 {
+					break
+				}
+			}
+			return true
+		})
+		slices.Sort(wanted)
+		f.read(ctx, slices.Compact(wanted)...)
+	}
 }
 
 func (f *LogicalFlows) fail(err error) {
@@ -164,10 +218,17 @@ func (f *LogicalFlows) fail(err error) {
 // that of another Southbound row, for which all groups would be read in vain.
 func (f *LogicalFlows) Join(ctx context.Context, l *Logical, flows []Seen) []Evidence {
 	evidence := make([]Evidence, len(flows))
+	keys := make([]FlowKey, len(flows))
 	for i, seen := range flows {
 		evidence[i].Seen = seen
 		if d := l.Datapath(seen.Metadata); d != nil && seen.Cookie != 0 && len(l.Rows(seen.Cookie, "")) == 0 {
-			evidence[i].Rows, _ = f.Lookup(ctx, FlowKey{Datapath: d.UUID, Cookie: seen.Cookie})
+			keys[i] = FlowKey{Datapath: d.UUID, Cookie: seen.Cookie}
+		}
+	}
+	f.prefetch(ctx, slices.DeleteFunc(slices.Clone(keys), func(k FlowKey) bool { return k.Cookie == 0 || k.Cookie > 0xffffffff }))
+	for i, key := range keys {
+		if key.Cookie != 0 {
+			evidence[i].Rows, _ = f.Lookup(ctx, key)
 		}
 	}
 	return evidence

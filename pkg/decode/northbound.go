@@ -11,14 +11,14 @@ import (
 
 // The tables that hints may point into.
 var (
-	acls          = tableOf(describeACL)
+	acls          = tableOf(describeACL, "Port_Group", "Logical_Switch")
 	loadBalancers = tableOf(describeLoadBalancer)
-	nats          = tableOf(describeNAT)
-	policies      = tableOf(describePolicy)
-	routes        = tableOf(describeRoute)
-	qoses         = tableOf(describeQoS)
-	switchPorts   = tableOf(describeSwitchPort)
-	routerPorts   = tableOf(describeRouterPort)
+	nats          = tableOf(describeNAT, "Logical_Router")
+	policies      = tableOf(describePolicy, "Logical_Router")
+	routes        = tableOf(describeRoute, "Logical_Router")
+	qoses         = tableOf(describeQoS, "Logical_Switch")
+	switchPorts   = tableOf(describeSwitchPort, "Logical_Switch")
+	routerPorts   = tableOf(describeRouterPort, "Logical_Router")
 	dhcpOptions   = tableOf(describeDHCP)
 	portGroups    = tableOf(describePortGroup)
 	staticMACs    = tableOf(describeStaticMAC)

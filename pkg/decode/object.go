@@ -95,11 +95,11 @@ func (o *Objects) Named(ctx context.Context, tableName, name string) (Object, bo
 			continue
 		}
 		if !known {
-			found, err := t.named(ctx, o.reader, name)
-			if err != nil {
+			query, uuids := t.uuids(ovsdb.Where("name", "==", name))
+			if err := o.reader.Select(ctx, query); err != nil {
 				return Object{}, false
 			}
-			if len(found) == 1 {
+			if found := uuids(); len(found) == 1 {
 				uuid = found[0]
 			}
 			o.names[key] = uuid
@@ -129,38 +129,75 @@ func (o *Objects) among(ctx context.Context, tables []table, prefix uint32) []Ob
 
 // find returns the rows of a table whose UUID begins with prefix.
 func (o *Objects) find(ctx context.Context, t table, prefix uint32) []ovsdb.UUID {
-	if _, ok := o.uuids[t.name]; !ok && o.failure == "" {
-		uuids, err := t.uuids(ctx, o.reader)
-		if err != nil {
-			o.fail(err)
+	o.index(ctx, t)
+	return o.uuids[t.name][prefix]
+}
+
+// index reads the UUIDs of tables in one transaction, of each once.
+func (o *Objects) index(ctx context.Context, tables ...table) {
+	var names []string
+	var queries []*ovsdb.Query
+	var read []func() []ovsdb.UUID
+	for _, t := range tables {
+		if _, known := o.uuids[t.name]; known || slices.Contains(names, t.name) {
+			continue
 		}
+		query, uuids := t.uuids()
+		names, queries, read = append(names, t.name), append(queries, query), append(read, uuids)
+	}
+	if len(names) == 0 || o.failure != "" {
+		return
+	}
+	if err := o.reader.Select(ctx, queries...); err != nil {
+		o.fail(err)
+	}
+	for i, name := range names {
+		uuids := read[i]()
 		index := make(map[uint32][]ovsdb.UUID, len(uuids))
 		for _, uuid := range uuids {
 			if p, ok := Prefix(uuid); ok {
 				index[p] = append(index[p], uuid)
 			}
 		}
-		o.uuids[t.name] = index
+		o.uuids[name] = index
 	}
-	return o.uuids[t.name][prefix]
 }
 
 func (o *Objects) object(ctx context.Context, t table, uuid ovsdb.UUID) (Object, bool) {
 	if _, known := o.objects[uuid]; !known && o.failure == "" {
-		o.read(ctx, t, uuid)
+		o.read(ctx, []place{{t, uuid}})
 	}
 	object, ok := o.objects[uuid]
 	return object, ok
 }
 
-// read reads rows of a table in one transaction.
-func (o *Objects) read(ctx context.Context, t table, uuids ...ovsdb.UUID) {
-	objects, err := t.read(lookup{ctx, o.reader, &o.holders}, uuids)
-	if err != nil {
-		o.fail(err)
+// A place is where a row is.
+type place struct {
+	table
+	uuid ovsdb.UUID
+}
+
+// read reads rows in one transaction, and then what holds them.
+func (o *Objects) read(ctx context.Context, places []place) {
+	queries := make([]*ovsdb.Query, len(places))
+	objects := make([]func(lookup) []Object, len(places))
+	held := map[string]int{}
+	for i, p := range places {
+		queries[i], objects[i] = p.read(p.uuid)
+		for _, holder := range p.holders {
+			held[holder]++
+		}
 	}
-	for _, object := range objects {
-		o.objects[object.UUID] = object
+	if err := o.reader.Select(ctx, queries...); err != nil {
+		o.fail(err)
+		return
+	}
+	l := lookup{ctx, o.reader, &o.holders}
+	o.holders.expect(l, held)
+	for _, describe := range objects {
+		for _, object := range describe(l) {
+			o.objects[object.UUID] = object
+		}
 	}
 }
 
@@ -172,35 +209,45 @@ func (o *Objects) prefetch(ctx context.Context, evidence []Evidence) {
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	wanted, asked := map[string][]ovsdb.UUID{}, map[ovsdb.UUID]bool{}
-	named := map[string]table{}
+	stages := map[string][]uint32{}
 	for _, e := range evidence {
 		if len(e.Rows) == 0 {
 			continue
 		}
 		ids := e.Rows[0].ExternalIDs
-		prefix, ok := ParseHint(ids["stage-hint"])
-		if !ok {
-			continue
+		if prefix, ok := ParseHint(ids["stage-hint"]); ok {
+			stages[ids["stage-name"]] = append(stages[ids["stage-name"]], prefix)
 		}
-		for _, t := range tablesOf(ids["stage-name"]) {
-			uuids := o.find(ctx, t, prefix)
-			for _, uuid := range uuids {
-				if _, known := o.objects[uuid]; !known && !asked[uuid] {
-					asked[uuid] = true
-					wanted[t.name], named[t.name] = append(wanted[t.name], uuid), t
+	}
+	if len(stages) == 0 {
+		return
+	}
+	needed := []table{switches, routers}
+	for stage := range stages {
+		needed = append(needed, tablesOf(stage)...)
+	}
+	o.index(ctx, needed...)
+	var wanted []place
+	asked := map[ovsdb.UUID]bool{}
+	for _, stage := range slices.Sorted(maps.Keys(stages)) {
+		for _, prefix := range stages[stage] {
+			for _, t := range tablesOf(stage) {
+				uuids := o.find(ctx, t, prefix)
+				for _, uuid := range uuids {
+					if _, known := o.objects[uuid]; !known && !asked[uuid] {
+						asked[uuid] = true
+						wanted = append(wanted, place{t, uuid})
+					}
 				}
-			}
-			if len(uuids) > 0 {
-				break
+				if len(uuids) > 0 {
+					break
+				}
 			}
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(wanted)) {
-		for batch := range slices.Chunk(wanted[name], maxBatch) {
-			if o.failure == "" {
-				o.read(ctx, named[name], batch...)
-			}
+	for batch := range slices.Chunk(wanted, maxBatch) {
+		if o.failure == "" {
+			o.read(ctx, batch)
 		}
 	}
 }
@@ -215,12 +262,13 @@ func (o *Objects) fail(err error) {
 	}
 }
 
-// A table is one that hints may point into.
+// A table is one that hints may point into. What it asks for is a query, and what
+// makes the answer of it once its rows are read.
 type table struct {
-	name  string
-	uuids func(context.Context, ovsdb.Reader) ([]ovsdb.UUID, error)
-	named func(context.Context, ovsdb.Reader, string) ([]ovsdb.UUID, error)
-	read  func(lookup, []ovsdb.UUID) ([]Object, error)
+	name    string
+	holders []string // tables whose rows hold this one's
+	uuids   func(...ovsdb.Condition) (*ovsdb.Query, func() []ovsdb.UUID)
+	read    func(ovsdb.UUID) (*ovsdb.Query, func(lookup) []Object)
 }
 
 // key is a row of T's table of which only the UUID is read.
@@ -230,15 +278,6 @@ type key[T ovsdb.Row] struct {
 
 // Table returns T's.
 func (key[T]) Table() string { var row T; return row.Table() }
-
-func keys[T ovsdb.Row](ctx context.Context, r ovsdb.Reader, where ...ovsdb.Condition) ([]ovsdb.UUID, error) {
-	rows, err := ovsdb.Find[key[T]](ctx, r, where...)
-	uuids := make([]ovsdb.UUID, len(rows))
-	for i, row := range rows {
-		uuids[i] = row.UUID
-	}
-	return uuids, err
-}
 
 // holder is a row of T's table as far as it tells who it is.
 type holder[T ovsdb.Row] struct {
@@ -250,33 +289,33 @@ type holder[T ovsdb.Row] struct {
 // Table returns T's.
 func (holder[T]) Table() string { var row T; return row.Table() }
 
-// tableOf makes the table of rows of type T, which describe turns into objects.
-func tableOf[T ovsdb.Row](describe func(T, lookup) Object) table {
+// tableOf makes the table of rows of type T, which describe turns into objects
+// and rows of other tables hold.
+func tableOf[T ovsdb.Row](describe func(T, lookup) Object, holders ...string) table {
 	var zero T
 	return table{
-		name:  zero.Table(),
-		uuids: func(ctx context.Context, r ovsdb.Reader) ([]ovsdb.UUID, error) { return keys[T](ctx, r) },
-		named: func(ctx context.Context, r ovsdb.Reader, name string) ([]ovsdb.UUID, error) {
-			return keys[T](ctx, r, ovsdb.Where("name", "==", name))
+		name: zero.Table(), holders: holders,
+		uuids: func(where ...ovsdb.Condition) (*ovsdb.Query, func() []ovsdb.UUID) {
+			var rows []key[T]
+			return &ovsdb.Query{Rows: &rows, Where: where}, func() []ovsdb.UUID {
+				uuids := make([]ovsdb.UUID, len(rows))
+				for i, row := range rows {
+					uuids[i] = row.UUID
+				}
+				return uuids
+			}
 		},
-		read: func(l lookup, uuids []ovsdb.UUID) ([]Object, error) {
-			found := make([][]T, len(uuids))
-			queries := make([]*ovsdb.Query, len(uuids))
-			for i, uuid := range uuids {
-				queries[i] = &ovsdb.Query{Rows: &found[i], Where: []ovsdb.Condition{ovsdb.Where("_uuid", "==", uuid)}}
-			}
-			if err := l.reader.Select(l.ctx, queries...); err != nil {
-				return nil, err
-			}
-			var objects []Object
-			for i, rows := range found {
+		read: func(uuid ovsdb.UUID) (*ovsdb.Query, func(lookup) []Object) {
+			var rows []T
+			return &ovsdb.Query{Rows: &rows, Where: []ovsdb.Condition{ovsdb.Where("_uuid", "==", uuid)}}, func(l lookup) []Object {
+				var objects []Object
 				for _, row := range rows {
 					object := describe(row, l)
-					object.UUID, object.Row = uuids[i], row
+					object.UUID, object.Row = uuid, row
 					objects = append(objects, object)
 				}
+				return objects
 			}
-			return objects, nil
 		},
 	}
 }
@@ -295,7 +334,7 @@ func heldBy[T ovsdb.Row](l lookup, column string, uuid ovsdb.UUID) holder[T] {
 	if !l.reader.Has(zero.Table(), column) {
 		return holder[T]{}
 	}
-	if name, ids, known := l.holders.find(l, zero.Table(), column, uuid); known {
+	if name, ids, known := l.holders.find(zero.Table(), column, uuid); known {
 		return holder[T]{Name: name, ExternalIDs: ids}
 	}
 	rows, err := ovsdb.Find[holder[T]](l.ctx, l.reader, ovsdb.Where(column, "includes", uuid))

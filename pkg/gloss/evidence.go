@@ -9,7 +9,7 @@ import (
 
 // perTable is how many flows of a table are kept for what they tell of the
 // tables.
-const perTable = 64
+const perTable = 256
 
 // evidence are flows that went by, some of each table.
 type evidence struct {
