@@ -5,12 +5,15 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/spf13/cobra"
 
 	"github.com/ovnctl/ovnctl/docs"
+	"github.com/ovnctl/ovnctl/pkg/decode"
 	"github.com/ovnctl/ovnctl/pkg/doctor"
 	"github.com/ovnctl/ovnctl/pkg/fixes"
+	"github.com/ovnctl/ovnctl/pkg/journey"
 	"github.com/ovnctl/ovnctl/pkg/render"
 	"github.com/ovnctl/ovnctl/pkg/repairs"
 )
@@ -18,11 +21,17 @@ import (
 func newExplain(o *options) *cobra.Command {
 	return &cobra.Command{
 		Use:   "explain NAME",
-		Short: "Explain a check or a repair in a page of text",
-		Long: `explain prints the page of a check of doctor, or what a repair of fix does and
-what it does not. doctor --list-checks and fix list have the names.`,
+		Short: "Explain a check, a repair, a stage, a register or a verdict in a page of text",
+		Long: `explain prints the page of a check of doctor; what a repair of fix does and what it
+does not; what a stage of the logical pipelines, a table of ovn-controller or a
+register is for, and its number or bits in each release; what a verdict of trace
+says and what it does not. doctor --list-checks and fix list have the names of checks
+and repairs, the other commands' output those of the rest.`,
 		Example: `  ovnctl explain uplink-not-in-bridge
-  ovnctl explain enable-port`,
+  ovnctl explain enable-port
+  ovnctl explain ls_in_acl
+  ovnctl explain reg15
+  ovnctl explain dropped`,
 		Args: cobra.ExactArgs(1),
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 			return explained(), cobra.ShellCompDirectiveNoFileComp
@@ -45,15 +54,28 @@ func explain(name string) (string, error) {
 	if r := repairs.Find(name); r != nil {
 		return repairPage(r), nil
 	}
+	if page, ok := decode.Page(name); ok {
+		return page, nil
+	}
+	if page, ok := docs.Page("verdicts/" + name); ok && slices.Contains(verdicts, journey.Outcome(name)) {
+		return page, nil
+	}
 	near := slices.DeleteFunc(explained(), func(n string) bool {
-		return !slices.ContainsFunc(strings.Split(name, "-"), func(word string) bool { return len(word) > 2 && strings.Contains(n, word) })
+		return !slices.ContainsFunc(strings.FieldsFunc(strings.ToLower(name), notLetter), func(word string) bool {
+			return len(word) > 2 && strings.Contains(strings.ToLower(n), word)
+		})
 	})
-	hint := "doctor --list-checks and fix list have the names"
+	hint := "doctor --list-checks and fix list have the names of checks and repairs"
 	if len(near) > 0 && len(near) <= 8 {
 		hint = "did you mean " + strings.Join(near, " or ") + "?"
 	}
 	return "", fmt.Errorf("nothing is known of %q\nhint: %s", name, hint)
 }
+
+func notLetter(r rune) bool { return !unicode.IsLetter(r) }
+
+// verdicts are those of a trace; each has a page.
+var verdicts = []journey.Outcome{journey.Delivered, journey.Rejected, journey.Consumed, journey.Dropped, journey.Unknown}
 
 // repairPage is what a repair does, how it is called and what it costs.
 func repairPage(r *fixes.Repair) string {
@@ -83,5 +105,8 @@ func explained() []string {
 	for _, r := range repairs.Repairs {
 		names = append(names, r.Name)
 	}
-	return names
+	for _, v := range verdicts {
+		names = append(names, string(v))
+	}
+	return append(names, decode.Topics()...)
 }

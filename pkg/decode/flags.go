@@ -4,41 +4,48 @@ import (
 	"fmt"
 	"math/bits"
 	"net"
+	"slices"
 	"strings"
 
 	"github.com/ovnctl/ovnctl/pkg/flow"
 )
 
-// flagNames names the bits of reg10, OVN's logical flags. Bits 12 and 18 meant
-// different things in different releases; collidingFlag has them.
-var flagNames = [32]string{
-	0: "loopback", 1: "rcv_from_ramp", 2: "force_snat_for_dnat", 3: "force_snat_for_lb",
-	4: "local_only", 5: "nested_container", 6: "lookup_mac", 7: "lookup_lb_hairpin",
-	8: "lookup_fdb", 9: "skip_snat_for_lb", 10: "localport", 11: "use_snat_zone",
-	13: "lookup_commit_ecmp_nh", 14: "use_lb_aff_session", 15: "localnet",
-	16: "rx_from_tunnel", 17: "icmp_snat", 19: "from_ctrl", 20: "unsnat_new",
-	21: "unsnat_not_tracked", 22: "igmp_snoop_inject", 23: "pkt_sampled", 24: "recirc",
-	25: "evpn_lookup",
+// A flag is a bit of reg10, OVN's logical flags.
+type flag struct {
+	bit  int
+	name string
+	// Some bits meant different things in different releases: spans, as
+	// Version.in has them, and all from a release on. Empty and zero: in all.
+	spans string
+	from  Version
+}
+
+func (f flag) in(v Version) bool {
+	always := f.spans == "" && f.from == (Version{})
+	return always || v.in(f.spans) || f.from != (Version{}) && v.atLeast(f.from.Year, f.from.Month, f.from.Patch)
+}
+
+// flags are in the order of their bits; of several meanings the first that fits
+// a release holds.
+var flags = []flag{
+	{bit: 0, name: "loopback"}, {bit: 1, name: "rcv_from_ramp"}, {bit: 2, name: "force_snat_for_dnat"},
+	{bit: 3, name: "force_snat_for_lb"}, {bit: 4, name: "local_only"}, {bit: 5, name: "nested_container"},
+	{bit: 6, name: "lookup_mac"}, {bit: 7, name: "lookup_lb_hairpin"}, {bit: 8, name: "lookup_fdb"},
+	{bit: 9, name: "skip_snat_for_lb"}, {bit: 10, name: "localport"}, {bit: 11, name: "use_snat_zone"},
+	{bit: 12, name: "from_ctrl", spans: "22.03.8+"},
+	{bit: 12, name: "check_port_sec", from: Version{22, 6, 0}},
+	{bit: 13, name: "lookup_commit_ecmp_nh"}, {bit: 14, name: "use_lb_aff_session"}, {bit: 15, name: "localnet"},
+	{bit: 16, name: "rx_from_tunnel"}, {bit: 17, name: "icmp_snat"},
+	{bit: 18, name: "igmp_snoop_inject", spans: "23.06.4+ 23.09.4+ 24.03.2"},
+	{bit: 18, name: "override_local_only", spans: "24.03.5+ 24.09.2+", from: Version{25, 3, 0}},
+	{bit: 19, name: "from_ctrl"}, {bit: 20, name: "unsnat_new"}, {bit: 21, name: "unsnat_not_tracked"},
+	{bit: 22, name: "igmp_snoop_inject"}, {bit: 23, name: "pkt_sampled"}, {bit: 24, name: "recirc"},
+	{bit: 25, name: "evpn_lookup"},
 }
 
 // The upper four bits of reg10 hold the network_id of the router port's
 // network (since 24.03.6, 24.09.3 and 25.03.1).
 const networkIDShift = 28
-
-// collidingFlag names bits 12 and 18 where release v is known.
-func collidingFlag(bit int, v Version) string {
-	switch {
-	case bit == 12 && v.in("22.03.8+"):
-		return "from_ctrl"
-	case bit == 12 && v.atLeast(22, 6, 0):
-		return "check_port_sec"
-	case bit == 18 && v.in("23.06.4+ 23.09.4+ 24.03.2"):
-		return "igmp_snoop_inject"
-	case bit == 18 && (v.in("24.03.5+ 24.09.2+") || v.atLeast(25, 3, 0)):
-		return "override_local_only"
-	}
-	return ""
-}
 
 // FlagNames returns the names of the bits set in a value of reg10, lowest
 // first, for the release of the chassis; a bit whose meaning that release does
@@ -51,12 +58,9 @@ func FlagNames(value uint32, v Version) []string {
 			names = append(names, fmt.Sprintf("network_id=%d", value>>networkIDShift))
 			break
 		}
-		name := flagNames[bit]
-		if name == "" {
-			name = collidingFlag(bit, v)
-		}
-		if name == "" {
-			name = fmt.Sprintf("bit %d", bit)
+		name := fmt.Sprintf("bit %d", bit)
+		if i := slices.IndexFunc(flags, func(f flag) bool { return f.bit == bit && f.in(v) }); i >= 0 {
+			name = flags[i].name
 		}
 		names = append(names, name)
 	}
@@ -67,8 +71,13 @@ func FlagNames(value uint32, v Version) []string {
 type ctField struct {
 	name     string
 	lsb, len int
-	since    func(Version) bool // the releases that have it; nil for all
-	until    func(Version) bool // the releases that have it no more; nil for none
+	since    Version // the first release that has it; zero: all
+	until    Version // the first that has it no more; zero: none
+}
+
+func (f ctField) in(v Version) bool {
+	old := f.until != (Version{}) && v.atLeast(f.until.Year, f.until.Month, f.until.Patch)
+	return v.atLeast(f.since.Year, f.since.Month, f.since.Patch) && !old
 }
 
 var ctMarkFields = []ctField{
@@ -76,22 +85,22 @@ var ctMarkFields = []ctField{
 	{name: "natted", lsb: 1, len: 1},
 	{name: "skip_snat", lsb: 2, len: 1},
 	{name: "force_snat", lsb: 3, len: 1},
-	{name: "obs_stage", lsb: 4, len: 2, since: since(24, 9, 0)},
-	{name: "allow_established", lsb: 6, len: 1, since: since(25, 3, 0)},
-	{name: "nf", lsb: 7, len: 1, since: since(26, 3, 0)},
+	{name: "obs_stage", lsb: 4, len: 2, since: Version{24, 9, 0}},
+	{name: "allow_established", lsb: 6, len: 1, since: Version{25, 3, 0}},
+	{name: "nf", lsb: 7, len: 1, since: Version{26, 3, 0}},
 	{name: "ecmp_reply_port", lsb: 16, len: 16},
 }
 
 var ctLabelFields = []ctField{
-	{name: "blocked", lsb: 0, len: 1, until: since(24, 9, 0)},
-	{name: "natted", lsb: 1, len: 1, until: since(24, 9, 0)},
-	{name: "skip_snat", lsb: 2, len: 1, until: since(24, 9, 0)},
-	{name: "force_snat", lsb: 3, len: 1, until: since(24, 9, 0)},
-	{name: "tun_if", lsb: 8, len: 1, since: since(26, 3, 0)},
-	{name: "nf_id", lsb: 17, len: 8, since: since(26, 3, 0)},
+	{name: "blocked", lsb: 0, len: 1, until: Version{24, 9, 0}},
+	{name: "natted", lsb: 1, len: 1, until: Version{24, 9, 0}},
+	{name: "skip_snat", lsb: 2, len: 1, until: Version{24, 9, 0}},
+	{name: "force_snat", lsb: 3, len: 1, until: Version{24, 9, 0}},
+	{name: "tun_if", lsb: 8, len: 1, since: Version{26, 3, 0}},
+	{name: "nf_id", lsb: 17, len: 8, since: Version{26, 3, 0}},
 	{name: "ecmp_reply_eth", lsb: 32, len: 48},
-	{name: "ecmp_reply_port", lsb: 80, len: 16, until: since(22, 6, 0)},
-	{name: "acl_id", lsb: 80, len: 16, since: since(25, 3, 0)},
+	{name: "ecmp_reply_port", lsb: 80, len: 16, until: Version{22, 6, 0}},
+	{name: "acl_id", lsb: 80, len: 16, since: Version{25, 3, 0}},
 	{name: "acl_label", lsb: 96, len: 32},
 }
 
@@ -108,7 +117,7 @@ func CtLabel(label flow.Value, v Version) string { return ctText(ctLabelFields, 
 func ctText(fields []ctField, rest flow.Value, v Version) string {
 	var words []string
 	for _, f := range fields {
-		if v != (Version{}) && (f.since != nil && !f.since(v) || f.until != nil && f.until(v)) {
+		if v != (Version{}) && !f.in(v) {
 			continue
 		}
 		value := rest.Shr(f.lsb).And(flow.Ones(f.len))

@@ -188,7 +188,6 @@ func (c *Calibration) contradicts(tables map[PhysicalTable]int, egress int) bool
 // agreeing returns the one layout that agrees with the flows, if there is just
 // one; helper tables have kept their numbers over all of them.
 func (c *Calibration) agreeing() (map[PhysicalTable]int, int, string) {
-	newest := Version{26, 3, 99}
 	var found []layout
 	for _, l := range layouts {
 		if !c.contradicts(l.tables(newest, 0), l.egress) {

@@ -155,6 +155,9 @@ var layouts = []layout{
 	{releases: "26.03", detect: 42, process: 43, remote: 44, vtep: 45, local: 46, loopback: 47, egress: 48},
 }
 
+// newest is a release that has every table which any release has.
+var newest = Version{26, 3, 99}
+
 // next is the layout of what comes after the last known release, as far as it
 // can be seen in development; a guess, and named so by the Calibration.
 var next = layout{detect: 52, process: 53, remote: 54, vtep: 55, local: 56, loopback: 57, egress: 62}

@@ -1,0 +1,188 @@
+package decode
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Page explains a stage, a table of ovn-controller or a register in a page of
+// text: Page("ls_in_acl"), Page("LOCAL_OUTPUT"), Page("reg14"). It reports false
+// for other names. What it says of numbers comes from the same tables that
+// numbers are read by.
+func Page(name string) (string, bool) {
+	lower := strings.ToLower(name)
+	if about, ok := registers[lower]; ok {
+		return registerPage(lower, about), true
+	}
+	if table := PhysicalTable(strings.ToUpper(name)); table.Explain() != "" {
+		return tablePage(table), true
+	}
+	if words := stageWords[lower]; words != "" {
+		return stagesPage(lower, words), true
+	}
+	if _, _, ok := StageOf(lower); ok && Explain(lower) != lower {
+		return stagePage(lower), true
+	}
+	return "", false
+}
+
+// Topics are the names that Page knows, sorted; of stages as they are called in
+// either pipeline and any release, without the direction: ls_acl for ls_in_acl,
+// ls_out_acl and ls_in_acl_eval.
+func Topics() []string {
+	names := slices.Concat(slices.Collect(maps.Keys(registers)), slices.Collect(maps.Keys(stageWords)))
+	for table := range physicalWords {
+		names = append(names, string(table))
+	}
+	slices.Sort(names)
+	return names
+}
+
+// stagesPage is about stages of a name in either pipeline.
+func stagesPage(name, words string) string {
+	kind, rest, _ := strings.Cut(name, "_")
+	in, out := kind+"_in_"+rest, kind+"_out_"+rest
+	return fmt.Sprintf("# %s: %s\n\nStages that begin with %s or %s, whichever of them the release has. Each has a page: ovnctl explain %[3]s\n",
+		name, strings.Replace(words, "*", "ingress and egress", 1), in, out)
+}
+
+func stagePage(stage string) string {
+	kind, pipeline, _ := StageOf(stage)
+	var b strings.Builder
+	fmt.Fprintf(&b, "# %s: %s\n\n", stage, Explain(stage))
+	fmt.Fprintf(&b, "A stage of the %s pipeline of every logical %s.\n", pipeline, kind)
+	var made []string
+	for _, t := range tablesOf(stage) {
+		made = append(made, strings.ReplaceAll(t.name, "_", " "))
+	}
+	if len(made) > 0 {
+		fmt.Fprintf(&b, "\n## What its flows are made for\n\nFor nothing but the pipeline itself, or for a row of the Northbound: %s.\n", strings.Join(made, ", "))
+	}
+	fmt.Fprintf(&b, "\n## Its number\n\nLogical_Flow.table_id has it, and it changes from release to release. The OpenFlow table is that many behind")
+	if pipeline == Ingress {
+		fmt.Fprintf(&b, " table %d.\n", ingressBase)
+	} else {
+		fmt.Fprint(&b, " the first of its pipeline.\n")
+		numbers(&b, func(l layout) (int, bool) { return l.egress, true })
+	}
+	fmt.Fprintf(&b, "\n## See it\n\n    ovnctl flows --stage %s\n    ovn-sbctl find Logical_Flow external_ids:stage-name=%[1]s\n", stage)
+	return b.String()
+}
+
+func tablePage(table PhysicalTable) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "# %s: %s\n\n", table, table.Explain())
+	fmt.Fprint(&b, "An OpenFlow table of the integration bridge that is no stage of a logical pipeline: ovn-controller fills it by itself.\n")
+	fmt.Fprint(&b, "\n## Its number\n\n")
+	numbers(&b, func(l layout) (int, bool) {
+		of, ok := l.tables(newest, 0)[table]
+		return of, ok
+	})
+	fmt.Fprintf(&b, "\n## See it\n\n    ovnctl flows --stage %s\n", strings.ToLower(string(table)))
+	return b.String()
+}
+
+// numbers writes what number a table has in which releases.
+func numbers(b *strings.Builder, of func(layout) (int, bool)) {
+	spans := map[int][]string{}
+	for _, l := range layouts {
+		if n, ok := of(l); ok {
+			spans[n] = append(spans[n], strings.Fields(l.releases)...)
+		}
+	}
+	switch len(spans) {
+	case 0:
+		fmt.Fprint(b, "No release up to 26.03 has it.\n")
+		return
+	case 1:
+		for n := range spans {
+			fmt.Fprintf(b, "It is %d in every release up to 26.03 that has it.\n", n)
+		}
+		return
+	}
+	fmt.Fprint(b, "By release of OVN, with + its later patches too:\n\n")
+	for _, n := range slices.Sorted(maps.Keys(spans)) {
+		fmt.Fprintf(b, "    %3d  %s\n", n, strings.Join(spans[n], ", "))
+	}
+}
+
+// A register is what OVN keeps in a field that OpenFlow leaves to it.
+type register struct {
+	title string
+	text  string
+}
+
+var registers = map[string]register{
+	"metadata": {"the logical switch or router that the packet is in", `Datapath_Binding.tunnel_key of the Southbound. It is the VNI of Geneve, too.`},
+	"reg10":    {"OVN's flags, a bit each", `ovn-northd sets them by name, as in flags.loopback = 1.`},
+	"reg11":    {"conntrack zone for DNAT of the router", `ovn-controller gives zones their numbers, each chassis its own.`},
+	"reg12":    {"conntrack zone for SNAT of the router", `ovn-controller gives zones their numbers, each chassis its own.`},
+	"reg13": {"conntrack zone of the logical port", `ovn-controller gives zones their numbers, each chassis its own. The upper half
+has, since 24.03, the tunnel endpoint of this chassis that the port uses (encap).`},
+	"reg14": {"logical port that the packet came in by", `Port_Binding.tunnel_key of the Southbound, in the datapath that metadata says.
+OVN calls it inport.`},
+	"reg15": {"logical port that the packet goes out by", `Port_Binding.tunnel_key of the Southbound, in the datapath that metadata says;
+from 32768 on Multicast_Group.tunnel_key. OVN calls it outport.`},
+	"tun_id": {"VNI of a tunnel: the logical switch or router", `Of Geneve it is metadata. VXLAN has room for no more than the VNI: its lower 12 bits
+are the datapath, the upper 12 the port that the packet goes out by.`},
+	"tun_metadata0": {"OVN's option of Geneve: logical ports", `Class 0x102, type 0x80: the logical port that the packet came in by in 15 bits,
+and the one, or the multicast group, that it goes out by in 16: 0x10003 is from port 1
+to port 3, in the datapath that the VNI says.`},
+	"ct_mark":  {"what OVN remembers of a connection", `Up to 22.03 blocked, natted and the two after them lie in ct_label.`},
+	"ct_label": {"what more OVN remembers of a connection", `ecmp_reply_eth is a MAC address, acl_label and acl_id the numbers of an ACL.`},
+	"ct_zone": {"the conntrack zone that a connection is in", `The same connection may be in several, with a state in each. ovn-controller gives
+zones their numbers, each chassis its own: ovn-appctl -t ovn-controller ct-zone-list.`},
+}
+
+func registerPage(name string, r register) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "# %s: %s\n\n%s\n", name, r.title, r.text)
+	switch name {
+	case "reg10":
+		fmt.Fprint(&b, "\n## Its bits\n\n")
+		for _, f := range flags {
+			fmt.Fprintf(&b, "    %5d  %s%s\n", f.bit, f.name, f.releases())
+		}
+		fmt.Fprintf(&b, "    %d-31  network_id\n", networkIDShift)
+	case "ct_mark":
+		bitsOf(&b, ctMarkFields)
+	case "ct_label":
+		bitsOf(&b, ctLabelFields)
+	}
+	fmt.Fprint(&b, "\n## See it\n\n    ovs-ofctl dump-flows br-int | ovnctl decode\n")
+	return b.String()
+}
+
+// releases says in which releases a flag has its meaning, where it is not all.
+func (f flag) releases() string {
+	var in []string
+	if f.spans != "" {
+		in = strings.Fields(f.spans)
+	}
+	if f.from != (Version{}) {
+		in = append(in, "from "+f.from.String()+" on")
+	}
+	if in == nil {
+		return ""
+	}
+	return " (" + strings.Join(in, ", ") + ")"
+}
+
+func bitsOf(b *strings.Builder, fields []ctField) {
+	fmt.Fprint(b, "\n## Its bits\n\n")
+	for _, f := range fields {
+		bits, in := fmt.Sprint(f.lsb), ""
+		if f.len > 1 {
+			bits = fmt.Sprintf("%d-%d", f.lsb, f.lsb+f.len-1)
+		}
+		if f.since != (Version{}) {
+			in += " (from " + f.since.String() + " on)"
+		}
+		if f.until != (Version{}) {
+			in += " (before " + f.until.String() + ")"
+		}
+		fmt.Fprintf(b, "    %6s  %s%s\n", bits, f.name, in)
+	}
+}
