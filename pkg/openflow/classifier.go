@@ -152,7 +152,7 @@ func (c *Classifier) Lookup(table int, p, mask *flow.Flow) int {
 		index, _ := t.conjunctive(c, p, mask)
 		return index
 	}
-	r := t.best(p, mask)
+	r := t.best(p, mask, false)
 	if r == nil {
 		return -1
 	}
@@ -188,8 +188,8 @@ func (c *Classifier) Ties(table int, p *flow.Flow) []int {
 	return list
 }
 
-// best finds the flow of highest priority.
-func (t *table) best(p, mask *flow.Flow) *member {
+// best finds the flow of highest priority; hard: of those that are no clause.
+func (t *table) best(p, mask *flow.Flow, hard bool) *member {
 	var found *member
 	for _, tu := range t.tuples {
 		if found != nil && found.priority >= tu.top {
@@ -198,7 +198,11 @@ func (t *table) best(p, mask *flow.Flow) *member {
 		if mask != nil {
 			tu.pattern.AddTo(mask)
 		}
-		if r := tu.find(p, -1); r != nil && (found == nil || r.priority > found.priority) {
+		r := tu.find(p, -1)
+		for hard && r != nil && r.soft {
+			r = tu.find(p, r.priority)
+		}
+		if r != nil && (found == nil || r.priority > found.priority) {
 			found = r
 		}
 	}
@@ -279,7 +283,7 @@ func (t *table) conjunctive(c *Classifier, p, mask *flow.Flow) (int, []int) {
 		for _, id := range c.complete(clauses) {
 			q := *p
 			q.Set(conjIDField, flow.Uint(uint64(id)))
-			if r := t.hard(&q, mask); r != nil {
+			if r := t.best(&q, mask, true); r != nil {
 				return r.index, c.clausesOf(id, clauses)
 			}
 		}
@@ -302,26 +306,6 @@ func (t *table) conjunctive(c *Classifier, p, mask *flow.Flow) (int, []int) {
 		}
 		soft = next
 	}
-}
-
-// hard finds the flow of highest priority that is no clause.
-func (t *table) hard(p, mask *flow.Flow) *member {
-	var found *member
-	for _, tu := range t.tuples {
-		if found != nil && found.priority >= tu.top {
-			break
-		}
-		if mask != nil {
-			tu.pattern.AddTo(mask)
-		}
-		for r := tu.find(p, -1); r != nil && (found == nil || r.priority > found.priority); r = tu.find(p, r.priority) {
-			if !r.soft {
-				found = r
-				break
-			}
-		}
-	}
-	return found
 }
 
 // complete returns the conjunctions of which all clauses are among some flows.
