@@ -65,9 +65,7 @@ func (x *translation) commitNetwork() {
 			x.commitSet("nd_ext", ndExtParts)
 		}
 	case flow.EthARP:
-		if x.commitSet("arp", arpParts) {
-			x.slow = []string{"Uses action(s) not supported by datapath"}
-		}
+		x.viaUserspace(x.commitSet("arp", arpParts))
 	}
 }
 
@@ -83,13 +81,16 @@ func (x *translation) commitTransport() {
 	case flow.ProtoSCTP:
 		x.commitSet("sctp", portParts)
 	case flow.ProtoICMP:
-		if x.base.number(ethType) == flow.EthIPv4 && x.commitICMP("icmp") {
-			x.slow = []string{"Uses action(s) not supported by datapath"}
-		}
+		x.viaUserspace(x.base.number(ethType) == flow.EthIPv4 && x.commitICMP("icmp"))
 	case flow.ProtoICMPv6:
-		if x.base.number(ethType) == flow.EthIPv6 && x.commitICMP("icmpv6") {
-			x.slow = []string{"Uses action(s) not supported by datapath"}
-		}
+		x.viaUserspace(x.base.number(ethType) == flow.EthIPv6 && x.commitICMP("icmpv6"))
+	}
+}
+
+// viaUserspace notes a set(…) that the datapath leaves to ovs-vswitchd, if there was one.
+func (x *translation) viaUserspace(set bool) {
+	if set {
+		x.slow = []string{"Uses action(s) not supported by datapath"}
 	}
 }
 
