@@ -42,7 +42,7 @@ func HostFile(name string) string {
 
 // Request is a control command as the first line of its saved reply has it.
 func Request(daemon, command string, args []string) string {
-	return string(compact(append([]string{daemon, command}, args...)))
+	return string(Compact(append([]string{daemon, command}, args...)))
 }
 
 // ControlFile is the file of a saved reply in a node's directory.
@@ -51,8 +51,8 @@ func ControlFile(daemon, command string, args []string) string {
 	return fmt.Sprintf("control/%s-%s-%x.txt", SafeName(daemon), SafeName(command), sum[:8])
 }
 
-// compact is JSON in one line, with <, > and & as they are.
-func compact(v any) []byte {
+// Compact is JSON in one line, with <, > and & as they are.
+func Compact(v any) []byte {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ovnctl/ovnctl/pkg/archive"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
 )
 
@@ -42,7 +43,7 @@ func (l *local) backup(ctx context.Context) (string, []byte, error) {
 		return "", nil, err
 	}
 	file := record(nil, schema)
-	return confDB, record(file, compact(rows)), nil
+	return confDB, record(file, archive.Compact(rows)), nil
 }
 
 func (l *local) dialBackup(ctx context.Context) (net.Conn, error) {
@@ -162,7 +163,7 @@ func (r *remote) backup(ctx context.Context) (string, []byte, error) {
 			return "", nil, fmt.Errorf("dump of Open_vSwitch: %w", err)
 		}
 		hideRow(table)
-		file.Write(append(compact(table), '\n'))
+		file.Write(append(archive.Compact(table), '\n'))
 	}
 	return confJSON, file.Bytes(), nil
 }

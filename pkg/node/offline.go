@@ -100,7 +100,7 @@ func (o *offline) Control(_ context.Context, daemon, command string, args ...str
 			return "", err
 		}
 		first, reply, _ := strings.Cut(string(b), "\n")
-		if first != request(daemon, command, args) {
+		if first != archive.Request(daemon, command, args) {
 			return "", fmt.Errorf("%s: the reply to another request, %.100s", path.Join(o.Origin(), name), first)
 		}
 		if refused {
@@ -154,10 +154,10 @@ func (o *offline) NAT(context.Context) ([]NATRule, error) {
 }
 
 func (o *offline) ReadFile(_ context.Context, name string) ([]byte, error) {
-	if o.tree.Has(path.Join(o.dir, absentFile(hostFile(name)))) {
+	if o.tree.Has(path.Join(o.dir, absentFile(archive.HostFile(name)))) {
 		return nil, fmt.Errorf("%s on %s: %w", name, o.Name(), fs.ErrNotExist)
 	}
-	return o.read(hostFile(name), "copy "+name+" of the node there")
+	return o.read(archive.HostFile(name), "copy "+name+" of the node there")
 }
 
 func (o *offline) Pod(_ context.Context, link string) (*PodNet, error) {

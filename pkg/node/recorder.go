@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/ovnctl/ovnctl/pkg/archive"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
 )
 
@@ -107,7 +108,7 @@ func (r *recorder) Control(ctx context.Context, daemon, command string, args ...
 	if refused {
 		text, failed = refusal.Text, nil
 	}
-	line := request(daemon, command, args) + "\n"
+	line := archive.Request(daemon, command, args) + "\n"
 	what := daemon + " " + strings.Join(append([]string{command}, args...), " ")
 	r.keep(controlFile(daemon, command, args, refused), what, append([]byte(line), hideText([]byte(text))...), failed)
 	return reply, err
@@ -139,7 +140,7 @@ func (r *recorder) NAT(ctx context.Context) ([]NATRule, error) {
 
 func (r *recorder) ReadFile(ctx context.Context, name string) ([]byte, error) {
 	b, err := r.Host.ReadFile(ctx, name)
-	r.keepFile(hostFile(name), "file "+name, hideFile(b), err)
+	r.keepFile(archive.HostFile(name), "file "+name, hideFile(b), err)
 	return b, err
 }
 

@@ -21,11 +21,6 @@ const (
 	natFile     = "nat.json"
 )
 
-// request is a control command as the first line of its saved reply has it.
-func request(daemon, command string, args []string) string {
-	return archive.Request(daemon, command, args)
-}
-
 // controlFile is the file of a saved reply; refused is for a *ControlError.
 func controlFile(daemon, command string, args []string, refused bool) string {
 	name := archive.ControlFile(daemon, command, args)
@@ -42,28 +37,15 @@ type savedRoute struct {
 }
 
 func routeFile(dir string, q RouteQuery) string {
-	return path.Join(dir, hash(string(compact(q)))+".json")
+	return path.Join(dir, hash(string(archive.Compact(q)))+".json")
 }
 
 func podFile(link string) string { return path.Join("pod", archive.SafeName(link)+".json") }
 
 func podRoutes(link string) string { return path.Join("pod", archive.SafeName(link)+".routes") }
 
-func hostFile(name string) string { return archive.HostFile(name) }
-
 func hash(s string) string {
 	return fmt.Sprintf("%x", sha256.Sum256([]byte(s)))[:16]
-}
-
-// compact is JSON in one line, with <, > and & as they are.
-func compact(v any) []byte {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
-		panic(err) // only what JSON can hold comes here
-	}
-	return bytes.TrimRight(b.Bytes(), "\n")
 }
 
 const hidden = "<hidden>"
@@ -115,7 +97,7 @@ func HideValue(v ovsdb.Value) ovsdb.Value {
 		return v
 	}
 	hideRow(datum)
-	return ovsdb.Value(compact(datum))
+	return ovsdb.Value(archive.Compact(datum))
 }
 
 // hideRow hides the secret values in the maps of a row, or of any part of an

@@ -55,7 +55,7 @@ func (o *offline) Dirs(context.Context) (Dirs, error) {
 	if errors.Is(err, ErrUnavailable) { // by the files that were saved
 		err = nil
 	}
-	return findDirs(d, func(string) string { return "" }, func(name string) bool { return o.tree.Has(path.Join(o.dir, hostFile(name))) }), err
+	return findDirs(d, func(string) string { return "" }, func(name string) bool { return o.tree.Has(path.Join(o.dir, archive.HostFile(name))) }), err
 }
 
 func (o *offline) Daemons(context.Context) ([]Daemon, error) {
@@ -78,7 +78,7 @@ func (o *offline) Log(ctx context.Context, daemon string) (string, error) {
 	}
 	places := []string{logFile(daemon)}
 	for _, name := range dirs.logFiles(daemon) {
-		places = append(places, hostFile(name))
+		places = append(places, archive.HostFile(name))
 	}
 	for _, name := range places {
 		b, err := o.tree.ReadFile(path.Join(o.dir, name), maxSaved)
@@ -113,7 +113,7 @@ func (o *offline) Glob(_ context.Context, pattern string) ([]string, error) {
 	for _, part := range parts {
 		var next []string
 		for _, dir := range found {
-			names, err := o.tree.List(path.Join(o.dir, hostFile(dir)))
+			names, err := o.tree.List(path.Join(o.dir, archive.HostFile(dir)))
 			if err != nil {
 				continue
 			}
