@@ -5,12 +5,12 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/ovnctl/ovnctl/internal/lab"
 	"github.com/ovnctl/ovnctl/internal/lab/labtest"
 	"github.com/ovnctl/ovnctl/pkg/openflow"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
+	"github.com/ovnctl/ovnctl/pkg/ovsdb/ovsdbtest"
 )
 
 // network is the lab with its databases open.
@@ -24,22 +24,12 @@ type network struct {
 func openNetwork(t *testing.T, l *lab.Lab) *network {
 	t.Helper()
 	n := &network{Lab: l}
-	n.nb, n.sb = dial(t, "OVN_Northbound", l.NB()), dial(t, "OVN_Southbound", l.SB())
+	n.nb, n.sb = ovsdbtest.Dial(t, "OVN_Northbound", l.NB()), ovsdbtest.Dial(t, "OVN_Southbound", l.SB())
 	if err := ovsdb.Load(t.Context(), n.sb, &n.rows); err != nil {
 		t.Fatal(err)
 	}
 	n.logical = NewLogical(n.rows)
 	return n
-}
-
-func dial(t *testing.T, db, remote string) ovsdb.Reader {
-	t.Helper()
-	c, err := ovsdb.Dial(t.Context(), ovsdb.Config{DB: db, Remotes: remote, Timeout: 10 * time.Second})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = c.Close() })
-	return c
 }
 
 // run runs a command on a host of the lab.
@@ -55,7 +45,7 @@ func (n *network) run(t *testing.T, host string, args ...string) string {
 // decoder makes the decoder of a node, as yet without calibration.
 func (n *network) decoder(t *testing.T, node string) *Decoder {
 	t.Helper()
-	vswitch := dial(t, "Open_vSwitch", "unix:"+n.Dir+"/"+node+"/run/openvswitch/db.sock")
+	vswitch := ovsdbtest.Dial(t, "Open_vSwitch", "unix:"+n.Dir+"/"+node+"/run/openvswitch/db.sock")
 	var rows Vswitch
 	if err := ovsdb.Load(t.Context(), vswitch, &rows); err != nil {
 		t.Fatal(err)

@@ -59,7 +59,7 @@ func southbound(t *testing.T) (*ovsdbtest.Server, *counting) {
 		insertFlow("87654321-0000-0000-0000-000000000005", two, true, "ingress", 9, 0, "ls_in_nine"),
 	)
 	s.Transact(ops...)
-	return s, &counting{Reader: dial(t, "OVN_Southbound", s.Remote())}
+	return s, &counting{Reader: ovsdbtest.Dial(t, "OVN_Southbound", s.Remote())}
 }
 
 func TestLookup(t *testing.T) {

@@ -47,7 +47,7 @@ func northbound(t *testing.T) *ovsdbtest.Server {
 // uuidOf finds the one row with that value.
 func uuidOf[T ovsdb.Row](t *testing.T, s *ovsdbtest.Server, column string, value any) string {
 	t.Helper()
-	db := dial(t, "OVN_Northbound", s.Remote())
+	db := ovsdbtest.Dial(t, "OVN_Northbound", s.Remote())
 	rows, err := ovsdb.Find[key[T]](t.Context(), db, ovsdb.Where(column, "==", value))
 	if err != nil || len(rows) != 1 {
 		t.Fatalf("%s == %v: %d rows, %v", column, value, len(rows), err)
@@ -83,7 +83,7 @@ func TestObjects(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, r := range []ovsdb.Reader{dial(t, "OVN_Northbound", s.Remote()), file} {
+	for _, r := range []ovsdb.Reader{ovsdbtest.Dial(t, "OVN_Northbound", s.Remote()), file} {
 		o := NewObjects(r)
 		for _, test := range tests {
 			objects, unknown := o.Of(t.Context(), test.stage, test.uuid[:8])
@@ -106,7 +106,7 @@ func TestObjects(t *testing.T) {
 
 func TestObjectsUnknown(t *testing.T) {
 	s := northbound(t)
-	r := &counting{Reader: dial(t, "OVN_Northbound", s.Remote())}
+	r := &counting{Reader: ovsdbtest.Dial(t, "OVN_Northbound", s.Remote())}
 	o := NewObjects(r)
 	for hint, want := range map[string]string{
 		"":          "",
@@ -138,7 +138,7 @@ func TestNamed(t *testing.T) {
 	ovsdbtest.Run(t, "ovn-nbctl", "--db="+s.Remote(), "--no-leader-only", "create", "Address_Set", "name=a1", "addresses=10.0.0.1", `external_ids:"k8s.ovn.org/owner-type"=Namespace`, `external_ids:"k8s.ovn.org/name"=shop`,
 		"--", "--id=@acl", "create", "ACL", "direction=to-lport", "priority=1100", "action=drop", "match=ip", "external_ids:parent=sw", "external_ids:vendor=kube-ovn", "--", "add", "Logical_Switch", "sw", "acls", "@acl",
 		"--", "lsp-add", "sw", "6f2c", "--", "set", "Logical_Switch_Port", "6f2c", `external_ids:"neutron:device_owner"=compute:nova`)
-	o := NewObjects(dial(t, "OVN_Northbound", s.Remote()))
+	o := NewObjects(ovsdbtest.Dial(t, "OVN_Northbound", s.Remote()))
 	for _, test := range []struct{ table, name, text string }{
 		{"Address_Set", "a1", "address set a1 (Namespace shop, 1 addresses)"},
 		{"Port_Group", "web.shop.np", "port group web.shop.np (NetworkPolicy shop/web)"},
@@ -191,7 +191,7 @@ func TestObjectsOldSchema(t *testing.T) {
 		`{"op":"insert","table":"ACL","uuid":"aaaaaaaa-0000-0000-0000-000000000001","row":{"action":"drop","direction":"to-lport","match":"ip","priority":7}}`,
 		`{"op":"insert","table":"Port_Group","row":{"name":"pg","acls":["uuid","aaaaaaaa-0000-0000-0000-000000000001"]}}`,
 	)
-	o := NewObjects(dial(t, "OVN_Northbound", s.Remote()))
+	o := NewObjects(ovsdbtest.Dial(t, "OVN_Northbound", s.Remote()))
 	if objects, unknown := o.Of(t.Context(), "ls_out_acl", "aaaaaaaa"); len(objects) != 1 || objects[0].Text != "ACL (port group pg, to-lport 7, drop)" {
 		t.Errorf("%v, %q", objects, unknown)
 	}

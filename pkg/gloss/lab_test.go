@@ -5,7 +5,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/ovnctl/ovnctl/internal/lab"
 	"github.com/ovnctl/ovnctl/internal/lab/labtest"
@@ -14,6 +13,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/nb"
 	"github.com/ovnctl/ovnctl/pkg/openflow"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
+	"github.com/ovnctl/ovnctl/pkg/ovsdb/ovsdbtest"
 	"github.com/ovnctl/ovnctl/pkg/sb"
 )
 
@@ -37,7 +37,7 @@ type truth struct {
 // namesAreRight decodes the flows of every node and holds each name of a
 // datapath, port, zone and cookie against the databases and the node's tools.
 func namesAreRight(t *testing.T, l *lab.Lab) {
-	northbound, southbound := dial(t, "OVN_Northbound", l.NB()), dial(t, "OVN_Southbound", l.SB())
+	northbound, southbound := ovsdbtest.Dial(t, "OVN_Northbound", l.NB()), ovsdbtest.Dial(t, "OVN_Southbound", l.SB())
 	for _, n := range l.Topology.Nodes {
 		run := func(args ...string) string {
 			out, err := l.Command(t.Context(), n.Name, args...).Output()
@@ -47,7 +47,7 @@ func namesAreRight(t *testing.T, l *lab.Lab) {
 			return string(out)
 		}
 		var rows decode.Vswitch
-		if err := ovsdb.Load(t.Context(), dial(t, "Open_vSwitch", "unix:"+l.Dir+"/"+n.Name+"/run/openvswitch/db.sock"), &rows); err != nil {
+		if err := ovsdb.Load(t.Context(), ovsdbtest.Dial(t, "Open_vSwitch", "unix:"+l.Dir+"/"+n.Name+"/run/openvswitch/db.sock"), &rows); err != nil {
 			t.Fatal(err)
 		}
 		logical, err := decode.ReadLogical(t.Context(), southbound)
@@ -78,16 +78,6 @@ func namesAreRight(t *testing.T, l *lab.Lab) {
 			}
 		}
 	}
-}
-
-func dial(t *testing.T, db, remote string) ovsdb.Reader {
-	t.Helper()
-	c, err := ovsdb.Dial(t.Context(), ovsdb.Config{DB: db, Remotes: remote, Timeout: 10 * time.Second})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = c.Close() })
-	return c
 }
 
 func find[T ovsdb.Row](t *testing.T, r ovsdb.Reader) []T {

@@ -6,6 +6,7 @@ import (
 	"github.com/ovnctl/ovnctl/internal/lab/scale"
 	"github.com/ovnctl/ovnctl/pkg/flow"
 	"github.com/ovnctl/ovnctl/pkg/lflow"
+	"github.com/ovnctl/ovnctl/pkg/ovsdb/ovsdbtest"
 )
 
 // BenchmarkLookup looks a packet between two pods up in all tables of their switches and of the router between them, with all
@@ -24,7 +25,7 @@ func BenchmarkLookup(b *testing.B) {
 }
 
 func benchmarkLookup(b *testing.B, d *scale.Deployment) {
-	n, err := lflow.Open(b.Context(), dial(b, d.SB.Remote()))
+	n, err := lflow.Open(b.Context(), ovsdbtest.Dial(b, "OVN_Southbound", d.SB.Remote()))
 	if err != nil {
 		b.Fatal(err)
 	}

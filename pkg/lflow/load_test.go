@@ -64,7 +64,7 @@ func TestLoad(t *testing.T) {
 // walked looks a packet up in all tables of a switch, and counts what that takes. A second packet takes nothing.
 func walked(t *testing.T, d *scale.Deployment) *counter {
 	t.Helper()
-	c := &counter{Reader: dial(t, d.SB.Remote())}
+	c := &counter{Reader: ovsdbtest.Dial(t, "OVN_Southbound", d.SB.Remote())}
 	n, err := lflow.Open(t.Context(), c)
 	if err != nil {
 		t.Fatal(err)
@@ -105,7 +105,7 @@ func packetOf(n *lflow.Network, port *lflow.Port) flow.Flow {
 // Many may look up at the same time, while others still read.
 func TestConcurrent(t *testing.T) {
 	d := scale.Start(t, scale.Size{Nodes: 3, Pods: 6, Services: 12, Policies: 3})
-	n, err := lflow.Open(t.Context(), dial(t, d.SB.Remote()))
+	n, err := lflow.Open(t.Context(), ovsdbtest.Dial(t, "OVN_Southbound", d.SB.Remote()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -158,7 +158,7 @@ func lookAround(t *testing.T, n *lflow.Network, d *scale.Deployment) string {
 // Template variables have the values of the chassis that the packet is on; without a chassis such a flow is not understood.
 func TestTemplates(t *testing.T) {
 	d := scale.Start(t, scale.Size{Nodes: 2, Pods: 1, Services: 1})
-	db := dial(t, d.SB.Remote())
+	db := ovsdbtest.Dial(t, "OVN_Southbound", d.SB.Remote())
 	rows, err := ovsdb.Find[sb.DatapathBinding](t.Context(), db)
 	if err != nil {
 		t.Fatal(err)

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -17,6 +16,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/flow"
 	"github.com/ovnctl/ovnctl/pkg/lflow"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
+	"github.com/ovnctl/ovnctl/pkg/ovsdb/ovsdbtest"
 	"github.com/ovnctl/ovnctl/pkg/sb"
 )
 
@@ -24,11 +24,11 @@ import (
 func TestLookup(t *testing.T) {
 	t.Run("nodes", func(t *testing.T) {
 		l := labtest.Shared(t, lab.OVNKubernetes())
-		agrees(t, dial(t, l.SB()), 2000)
+		agrees(t, ovsdbtest.Dial(t, "OVN_Southbound", l.SB()), 2000)
 	})
 	t.Run("deployment", func(t *testing.T) {
 		d := scale.Start(t, scale.Size{Nodes: 3, Pods: 12, Services: 20, NodePorts: 2, Policies: 6})
-		db := dial(t, d.SB.Remote())
+		db := ovsdbtest.Dial(t, "OVN_Southbound", d.SB.Remote())
 		agrees(t, db, 2000)
 		n, err := lflow.Open(t.Context(), db)
 		if err != nil {
@@ -45,16 +45,6 @@ func TestLookup(t *testing.T) {
 		}
 		agrees(t, file, 500)
 	})
-}
-
-func dial(t testing.TB, remote string) *ovsdb.Client {
-	t.Helper()
-	c, err := ovsdb.Dial(t.Context(), ovsdb.Config{DB: "OVN_Southbound", Remotes: remote, Timeout: time.Minute})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = c.Close() })
-	return c
 }
 
 // agrees looks packets up that are made to hit flows.

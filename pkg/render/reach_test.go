@@ -11,14 +11,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"go.yaml.in/yaml/v3"
 
 	"github.com/ovnctl/ovnctl/pkg/cluster"
 	"github.com/ovnctl/ovnctl/pkg/journey"
-	"github.com/ovnctl/ovnctl/pkg/ovsdb"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb/ovsdbtest"
 	"github.com/ovnctl/ovnctl/pkg/reach"
 	"github.com/ovnctl/ovnctl/pkg/render"
@@ -38,11 +36,7 @@ func reachGraph(t *testing.T, pods ...string) *topology.Graph {
 			"--", "set", "Logical_Switch_Port", port, "external_ids:pod=true", "external_ids:namespace="+namespace)
 	}
 	ovsdbtest.Run(t, "ovn-nbctl", args...)
-	db, err := ovsdb.Dial(t.Context(), ovsdb.Config{DB: server.DB, Remotes: server.Remote(), Timeout: 10 * time.Second})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = db.Close() })
+	db := server.Dial()
 	g, err := topology.Load(t.Context(), &cluster.Cluster{Zones: []*cluster.Zone{{NB: db}}})
 	if err != nil {
 		t.Fatal(err)

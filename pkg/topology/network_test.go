@@ -4,10 +4,8 @@ import (
 	"context"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/ovnctl/ovnctl/pkg/cluster"
-	"github.com/ovnctl/ovnctl/pkg/ovsdb"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb/ovsdbtest"
 	"github.com/ovnctl/ovnctl/pkg/topology"
 )
@@ -91,24 +89,14 @@ func shellWords(line string) []string {
 	return words
 }
 
-func dial(t *testing.T, s *ovsdbtest.Server) ovsdb.Reader {
-	t.Helper()
-	c, err := ovsdb.Dial(t.Context(), ovsdb.Config{DB: s.DB, Remotes: s.Remote(), Timeout: 10 * time.Second})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = c.Close() })
-	return c
-}
-
 // load reads zones, with all of their nodes, into one graph.
 func load(t *testing.T, networks ...*network) *topology.Graph {
 	t.Helper()
 	c := &cluster.Cluster{}
 	for _, n := range networks {
-		c.Zones = append(c.Zones, &cluster.Zone{Name: n.zone, NB: dial(t, n.nb), SB: dial(t, n.sb)})
+		c.Zones = append(c.Zones, &cluster.Zone{Name: n.zone, NB: n.nb.Dial(), SB: n.sb.Dial()})
 		for name, s := range n.nodes {
-			c.Hosts = append(c.Hosts, &cluster.Node{Name: name, SystemID: name, Zone: n.zone, Vswitch: dial(t, s)})
+			c.Hosts = append(c.Hosts, &cluster.Node{Name: name, SystemID: name, Zone: n.zone, Vswitch: s.Dial()})
 		}
 	}
 	g, err := topology.Load(context.Background(), c)

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/ovnctl/ovnctl/pkg/ovsdb"
 )
 
 // Schemas of the installed Open vSwitch and OVN.
@@ -160,6 +162,23 @@ func (s *Server) Transact(operations ...string) string {
 		s.t.Fatalf("transact %s: %s", request, reply)
 	}
 	return reply
+}
+
+// Dial connects to the server.
+func (s *Server) Dial() *ovsdb.Client {
+	s.t.Helper()
+	return Dial(s.t, s.DB, s.Remote())
+}
+
+// Dial connects to a database until the test ends.
+func Dial(t testing.TB, db, remote string) *ovsdb.Client {
+	t.Helper()
+	c, err := ovsdb.Dial(t.Context(), ovsdb.Config{DB: db, Remotes: remote, Timeout: time.Minute})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	return c
 }
 
 // Run runs a command and returns its standard output; failure fails the test.

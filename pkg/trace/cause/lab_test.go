@@ -19,7 +19,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/flow"
 	"github.com/ovnctl/ovnctl/pkg/journey"
 	"github.com/ovnctl/ovnctl/pkg/lflow"
-	"github.com/ovnctl/ovnctl/pkg/ovsdb"
+	"github.com/ovnctl/ovnctl/pkg/ovsdb/ovsdbtest"
 	"github.com/ovnctl/ovnctl/pkg/topology"
 	"github.com/ovnctl/ovnctl/pkg/trace/logical"
 )
@@ -320,7 +320,7 @@ func (f fault) look(ctx context.Context, t *testing.T, l *lab.Lab) look {
 
 func (f fault) open(ctx context.Context, t *testing.T, l *lab.Lab) look {
 	t.Helper()
-	zone := &cluster.Zone{NB: dial(t, "OVN_Northbound", l.NB()), SB: dial(t, "OVN_Southbound", l.SB())}
+	zone := &cluster.Zone{NB: ovsdbtest.Dial(t, "OVN_Northbound", l.NB()), SB: ovsdbtest.Dial(t, "OVN_Southbound", l.SB())}
 	graph, err := topology.Load(ctx, &cluster.Cluster{Zones: []*cluster.Zone{zone}})
 	if err != nil {
 		t.Fatal(err)
@@ -330,16 +330,6 @@ func (f fault) open(ctx context.Context, t *testing.T, l *lab.Lab) look {
 		t.Fatal(err)
 	}
 	return look{net: net, explainer: New(net, decode.NewObjects(zone.NB), graph)}
-}
-
-func dial(t *testing.T, name, remote string) *ovsdb.Client {
-	t.Helper()
-	c, err := ovsdb.Dial(t.Context(), ovsdb.Config{DB: name, Remotes: remote, Timeout: 20 * time.Second})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = c.Close() })
-	return c
 }
 
 // packet is the first one that the sender sends.

@@ -14,17 +14,13 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/flow"
 	"github.com/ovnctl/ovnctl/pkg/journey"
 	"github.com/ovnctl/ovnctl/pkg/lflow"
-	"github.com/ovnctl/ovnctl/pkg/ovsdb"
+	"github.com/ovnctl/ovnctl/pkg/ovsdb/ovsdbtest"
 )
 
 // open reads the Southbound of a lab.
 func open(tb testing.TB, remote string) *lflow.Network {
 	tb.Helper()
-	db, err := ovsdb.Dial(tb.Context(), ovsdb.Config{DB: "OVN_Southbound", Remotes: remote})
-	if err != nil {
-		tb.Fatal(err)
-	}
-	tb.Cleanup(func() { _ = db.Close() })
+	db := ovsdbtest.Dial(tb, "OVN_Southbound", remote)
 	net, err := lflow.Open(tb.Context(), db)
 	if err != nil {
 		tb.Fatal(err)

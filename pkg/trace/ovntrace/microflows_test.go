@@ -24,7 +24,7 @@ import (
 	"github.com/ovnctl/ovnctl/internal/lab"
 	"github.com/ovnctl/ovnctl/internal/lab/labtest"
 	"github.com/ovnctl/ovnctl/pkg/lflow"
-	"github.com/ovnctl/ovnctl/pkg/ovsdb"
+	"github.com/ovnctl/ovnctl/pkg/ovsdb/ovsdbtest"
 	"github.com/ovnctl/ovnctl/pkg/trace/ovntrace"
 )
 
@@ -187,11 +187,7 @@ type comparison struct {
 
 func newComparison(t *testing.T, l *lab.Lab, seed uint64) *comparison {
 	t.Helper()
-	db, err := ovsdb.Dial(t.Context(), ovsdb.Config{DB: "OVN_Southbound", Remotes: l.SB(), Timeout: 20 * time.Second})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = db.Close() })
+	db := ovsdbtest.Dial(t, "OVN_Southbound", l.SB())
 	network, err := lflow.Open(t.Context(), db)
 	if err != nil {
 		t.Fatal(err)
