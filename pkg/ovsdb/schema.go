@@ -1,21 +1,18 @@
 package ovsdb
 
-import (
-	"encoding/json"
-	"fmt"
-)
+import "fmt"
 
 // schema is what a database says of itself: its tables and their columns.
 type schema struct {
-	Name    string                  `json:"name"`
-	Version string                  `json:"version"`
-	Tables  map[string]*tableSchema `json:"tables"`
+	Name    string
+	Version string
+	Tables  map[string]*tableSchema
 }
 
 type tableSchema struct {
-	Columns map[string]*columnSchema `json:"columns"`
-	IsRoot  bool                     `json:"isRoot"`
-	names   map[string]string        // the columns by themselves, for scanner.key
+	Columns map[string]*columnSchema
+	IsRoot  bool
+	names   map[string]string // the columns by themselves, for scanner.key
 }
 
 // columnSchema is the type of a column. The key and value are atomic types;
@@ -67,86 +64,134 @@ func (s *schema) rooted() func(table string) bool {
 	return func(table string) bool { return len(marked) == 0 || marked[table] }
 }
 
+// parseSchema reads what a server or a file says of itself, RFC 7047 section
+// 3.2. Every command waits for that of each database that it opens: what is not
+// asked of a schema is passed over unread.
 func parseSchema(data []byte) (*schema, error) {
-	var s schema
-	if err := json.Unmarshal(data, &s); err != nil {
+	s := &schema{Tables: map[string]*tableSchema{}}
+	in := &scanner{b: data, seen: map[string]string{}}
+	err := in.object(nil, func(key string) (err error) {
+		switch key {
+		case "name":
+			s.Name, err = in.str()
+		case "version":
+			s.Version, err = in.str()
+		case "tables":
+			return in.object(nil, func(name string) (err error) {
+				if s.Tables[name], err = in.table(); err != nil {
+					return fmt.Errorf("table %s: %w", name, err)
+				}
+				return nil
+			})
+		default:
+			return in.skip()
+		}
+		return err
+	})
+	if err == nil {
+		err = in.end()
+	}
+	if err != nil {
 		return nil, fmt.Errorf("schema: %w", err)
 	}
 	if s.Name == "" || len(s.Tables) == 0 {
 		return nil, fmt.Errorf("schema: no name or no tables")
 	}
-	for name, t := range s.Tables {
-		if t == nil {
-			return nil, fmt.Errorf("schema: table %s: not an object", name)
+	return s, nil
+}
+
+// table reads what is said of a table.
+func (s *scanner) table() (*tableSchema, error) {
+	t := &tableSchema{Columns: map[string]*columnSchema{}, names: map[string]string{}}
+	return t, s.object(nil, func(key string) (err error) {
+		switch key {
+		case "columns":
+			return s.object(nil, func(name string) (err error) {
+				if t.Columns[name], err = s.column(); err != nil {
+					return fmt.Errorf("column %s: %w", name, err)
+				}
+				t.names[name] = name
+				return nil
+			})
+		case "isRoot":
+			t.IsRoot, err = s.boolean()
+			return err
 		}
-		t.names = map[string]string{}
-		for column, c := range t.Columns {
-			if c == nil {
-				return nil, fmt.Errorf("schema: table %s: column %s: not an object", name, column)
-			}
-			t.names[column] = column
+		return s.skip()
+	})
+}
+
+// column reads what is said of a column.
+func (s *scanner) column() (*columnSchema, error) {
+	c := &columnSchema{min: 1, max: 1}
+	return c, s.object(nil, func(key string) (err error) {
+		switch key {
+		case "type":
+			return s.columnType(c)
+		case "ephemeral":
+			c.ephemeral, err = s.boolean()
+			return err
 		}
-	}
-	return &s, nil
+		return s.skip()
+	})
 }
 
-// UnmarshalJSON reads a column's declaration, RFC 7047 section 3.2.
-func (c *columnSchema) UnmarshalJSON(data []byte) error {
-	var declared struct {
-		Type      json.RawMessage `json:"type"`
-		Ephemeral bool            `json:"ephemeral"`
-	}
-	if err := json.Unmarshal(data, &declared); err != nil {
+func (s *scanner) columnType(c *columnSchema) (err error) {
+	if s.peek() == '"' {
+		c.key, err = s.str()
 		return err
 	}
-	c.ephemeral = declared.Ephemeral
-	c.min, c.max = 1, 1
-	if json.Unmarshal(declared.Type, &c.key) == nil {
-		return nil
-	}
-	var full struct {
-		Key   baseType        `json:"key"`
-		Value baseType        `json:"value"`
-		Min   *int            `json:"min"`
-		Max   json.RawMessage `json:"max"`
-	}
-	if err := json.Unmarshal(declared.Type, &full); err != nil {
+	return s.object(nil, func(key string) (err error) {
+		switch key {
+		case "key":
+			c.key, c.keyRef, err = s.baseType()
+		case "value":
+			c.value, c.valueRef, err = s.baseType()
+		case "min":
+			c.min, err = s.count()
+		case "max":
+			c.max, err = s.count()
+		default:
+			return s.skip()
+		}
 		return err
-	}
-	c.key, c.keyRef = full.Key.name, full.Key.refers
-	c.value, c.valueRef = full.Value.name, full.Value.refers
-	if full.Min != nil {
-		c.min = *full.Min
-	}
-	switch {
-	case string(full.Max) == `"unlimited"`:
-		c.max = unlimited
-	case len(full.Max) > 0:
-		return json.Unmarshal(full.Max, &c.max)
-	}
-	return nil
+	})
 }
 
-// A baseType is the name of an atomic type, whose restrictions are the
-// server's matter, and what it refers to.
-type baseType struct {
-	name   string
-	refers reference
+// baseType reads the name of an atomic type, whose restrictions are the server's
+// matter, and what it refers to.
+func (s *scanner) baseType() (name string, refers reference, err error) {
+	if s.peek() == '"' {
+		name, err = s.str()
+		return name, refers, err
+	}
+	err = s.object(nil, func(key string) (err error) {
+		switch key {
+		case "type":
+			name, err = s.str()
+		case "refTable":
+			refers.table, err = s.str()
+		case "refType":
+			var strength string
+			strength, err = s.str()
+			refers.weak = strength == "weak"
+		default:
+			return s.skip()
+		}
+		return err
+	})
+	return name, refers, err
 }
 
-func (b *baseType) UnmarshalJSON(data []byte) error {
-	if json.Unmarshal(data, &b.name) == nil {
-		return nil
+// count reads how many values a column has at least or at most.
+func (s *scanner) count() (int, error) {
+	if s.peek() != '"' {
+		n, err := s.integer()
+		return int(n), err
 	}
-	var full struct {
-		Type     string `json:"type"`
-		RefTable string `json:"refTable"`
-		RefType  string `json:"refType"`
+	word, err := s.str()
+	if err == nil && word != "unlimited" {
+		err = fmt.Errorf("%q is no number of values", word)
 	}
-	if err := json.Unmarshal(data, &full); err != nil {
-		return err
-	}
-	b.name = full.Type
-	b.refers = reference{full.RefTable, full.RefType == "weak"}
-	return nil
+	return unlimited, err
 }
