@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"iter"
 	"net"
 	"os"
 	"path/filepath"
@@ -51,33 +52,44 @@ func checkControl(daemon, command string, args []string) error {
 // ovnDaemon says whether a daemon's sockets lie in OVN_RUNDIR.
 func ovnDaemon(daemon string) bool { return strings.HasPrefix(daemon, "ovn") }
 
-// controlSockets lists the control sockets of a daemon in dir, the most likely
+// controlSockets are the control sockets of a daemon in dir, the most likely
 // first: that of the pidfile, the one without a pid, then others by age. A
-// pidfile proves nothing: it may be left over or of another PID namespace.
-func controlSockets(dir, daemon string) []string {
-	var found []string
-	add := func(path string) {
-		if fi, err := os.Stat(path); err == nil && fi.Mode().Type() == fs.ModeSocket && !slices.Contains(found, path) {
-			found = append(found, path)
+// pidfile proves nothing: it may be left over or of another PID namespace. The
+// directory is read only for who asks beyond the first.
+func controlSockets(dir, daemon string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		var likely []string
+		if pid, ok := readPid(filepath.Join(dir, daemon+".pid")); ok {
+			likely = append(likely, daemon+"."+strconv.Itoa(pid)+".ctl")
+		}
+		likely = append(likely, daemon+".ctl")
+		for _, name := range likely {
+			if path := filepath.Join(dir, name); isSocket(path) && !yield(path) {
+				return
+			}
+		}
+		entries, err := os.ReadDir(dir)
+		if err != nil {
+			return
+		}
+		entries = slices.DeleteFunc(entries, func(e fs.DirEntry) bool {
+			pid, ok := strings.CutPrefix(e.Name(), daemon+".")
+			pid, ok2 := strings.CutSuffix(pid, ".ctl")
+			_, err := strconv.Atoi(pid)
+			return !ok || !ok2 || err != nil || slices.Contains(likely, e.Name())
+		})
+		slices.SortFunc(entries, func(a, b fs.DirEntry) int { return modTime(b).Compare(modTime(a)) })
+		for _, e := range entries {
+			if path := filepath.Join(dir, e.Name()); isSocket(path) && !yield(path) {
+				return
+			}
 		}
 	}
-	if pid, ok := readPid(filepath.Join(dir, daemon+".pid")); ok {
-		add(filepath.Join(dir, daemon+"."+strconv.Itoa(pid)+".ctl"))
-	}
-	add(filepath.Join(dir, daemon+".ctl"))
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return found
-	}
-	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return modTime(b).Compare(modTime(a)) })
-	for _, e := range entries {
-		pid, ok := strings.CutPrefix(e.Name(), daemon+".")
-		pid, ok2 := strings.CutSuffix(pid, ".ctl")
-		if _, err := strconv.Atoi(pid); ok && ok2 && err == nil {
-			add(filepath.Join(dir, e.Name()))
-		}
-	}
-	return found
+}
+
+func isSocket(path string) bool {
+	fi, err := os.Stat(path)
+	return err == nil && fi.Mode().Type() == fs.ModeSocket
 }
 
 func modTime(e fs.DirEntry) time.Time {
@@ -103,12 +115,8 @@ func parsePID(s string) (int, bool) {
 
 // control asks the first of a daemon's sockets behind which somebody listens.
 func control(ctx context.Context, dir, daemon, command string, args []string) (string, error) {
-	sockets := controlSockets(dir, daemon)
-	if len(sockets) == 0 {
-		return "", noSocket(dir, daemon)
-	}
 	var refused error
-	for _, path := range sockets {
+	for path := range controlSockets(dir, daemon) {
 		reply, err := unixctl(ctx, path, daemon, command, args)
 		if !errors.Is(err, syscall.ECONNREFUSED) {
 			return reply, err
@@ -116,6 +124,9 @@ func control(ctx context.Context, dir, daemon, command string, args []string) (s
 		if refused == nil {
 			refused = fmt.Errorf("%s: nobody listens on %s, left by a daemon that is gone: %w", daemon, path, err)
 		}
+	}
+	if refused == nil {
+		refused = noSocket(dir, daemon)
 	}
 	return "", refused
 }

@@ -44,7 +44,8 @@ type LocalConfig struct {
 
 type local struct {
 	LocalConfig
-	busy gates
+	busy   gates
+	spaces netnsFiles
 }
 
 // Local is the host ovnctl runs on: it speaks to sockets and to the kernel

@@ -15,14 +15,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A netnsFile is a network namespace by the file that stands for it. It is
-// opened when needed, so that nothing stays open; the numbers tell when the
-// file has come to stand for another. The zero value is the one we are in.
-type netnsFile struct {
-	path, name string
-	dev, ino   uint64
-}
-
 func statNetns(path string) (netnsFile, error) {
 	var st unix.Stat_t
 	if err := unix.Stat(path, &st); err != nil {
@@ -113,14 +105,41 @@ func (l *local) inside(do func(*netlink.Handle) error) error {
 	return f.inside(do)
 }
 
+// netns is where the host's network is; the zero value: where we are. What was
+// found is asked about again only when it is gone: each question costs ovs-vswitchd
+// a connection, and doctor asks the kernel twenty times.
 func (l *local) netns() (netnsFile, error) {
-	sockets := controlSockets(l.OVSRunDir, "ovs-vswitchd")
-	for _, path := range append(sockets, filepath.Join(l.OVSRunDir, "db.sock")) {
-		if pid := listener(path); pid > 0 {
-			if f, err := statNetns(fmt.Sprintf("/proc/%d/ns/net", pid)); err == nil {
-				return f, nil
-			}
+	l.spaces.Lock()
+	known := l.spaces.host
+	l.spaces.Unlock()
+	if is, err := statNetns(known.path); err == nil && is == known {
+		return known, nil
+	}
+	f, err := l.findHostNetns() // unlocked: it waits for daemons
+	l.spaces.Lock()
+	l.spaces.host = f
+	l.spaces.Unlock()
+	return f, err
+}
+
+func (l *local) findHostNetns() (netnsFile, error) {
+	var f netnsFile
+	of := func(socket string) bool {
+		pid := listener(socket)
+		if pid == 0 {
+			return false
 		}
+		var err error
+		f, err = statNetns(fmt.Sprintf("/proc/%d/ns/net", pid))
+		return err == nil
+	}
+	for path := range controlSockets(l.OVSRunDir, "ovs-vswitchd") {
+		if of(path) {
+			return f, nil
+		}
+	}
+	if of(filepath.Join(l.OVSRunDir, "db.sock")) {
+		return f, nil
 	}
 	proc := ProcRoot(l.HostRoot)
 	if l.HostRoot == "" || proc == "/proc" { // without a proc of its own it is the host we are on

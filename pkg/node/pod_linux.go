@@ -59,8 +59,17 @@ func (l *local) pod(ctx context.Context, link string) (*PodNet, error) {
 }
 
 // findNetns finds the namespace that the one of h calls nsid, among the named
-// ones and those of the processes that can be seen.
+// ones and those of the processes that can be seen. It keeps the numbers of all
+// that it comes across: a node has a hundred pods.
 func (l *local) findNetns(ctx context.Context, h *netlink.Handle, nsid int) (netnsFile, error) {
+	l.spaces.Lock()
+	defer l.spaces.Unlock()
+	if f, ok := l.spaces.peers[nsid]; ok {
+		if id, err := f.idSeenFrom(h); err == nil && id == nsid {
+			return f, nil
+		}
+	}
+	l.spaces.peers = map[int]netnsFile{}
 	seen := map[netnsFile]bool{}
 	var denied error
 	patterns := []string{"run/netns/*", "var/run/docker/netns/*", "proc/[0-9]*/ns/net"}
@@ -87,9 +96,12 @@ func (l *local) findNetns(ctx context.Context, h *netlink.Handle, nsid int) (net
 				continue
 			}
 			seen[identity] = true
-			if id, err := f.idSeenFrom(h); err == nil && id == nsid {
-				return f, nil
+			if id, err := f.idSeenFrom(h); err == nil && id >= 0 {
+				l.spaces.peers[id] = f
 			}
+		}
+		if f, ok := l.spaces.peers[nsid]; ok {
+			return f, nil
 		}
 	}
 	if denied != nil {
