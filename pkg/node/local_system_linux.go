@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -83,11 +84,13 @@ func (l *local) Processes(ctx context.Context) ([]Process, error) {
 	if err != nil {
 		return nil, fmt.Errorf("processes of %s: %w", l.Name(), err)
 	}
+	var buf []byte
 	read := func(pid, name string) string {
-		b, err := os.ReadFile(filepath.Join(proc, pid, name))
+		b, err := readProc(filepath.Join(proc, pid, name), buf)
 		if err != nil {
 			return "" // the process is gone, or not ours to see
 		}
+		buf = b[:0]
 		return string(b)
 	}
 	link := func(pid, name string) string {
@@ -107,7 +110,7 @@ func (l *local) Processes(ctx context.Context) ([]Process, error) {
 		if p.Name, ok = daemonProgram(p.Args); !ok {
 			continue
 		}
-		p.RunDir = runDirOf(p.Name, strings.Split(read(at, "environ"), "\x00"))
+		p.RunDir = runDirOf(p.Name, strings.SplitSeq(read(at, "environ"), "\x00"))
 		ns, err := statNetns(filepath.Join(proc, at, "ns/net"))
 		if err != nil {
 			continue
@@ -125,8 +128,7 @@ func (l *local) Processes(ctx context.Context) ([]Process, error) {
 	return list, ctx.Err()
 }
 
-// daemonPIDs are the processes whose name may be that of a daemon. A host has thousands of others: theirs is read
-// without what os.File does for files that are kept.
+// daemonPIDs are the processes whose name may be that of a daemon. A host has thousands of others.
 func daemonPIDs(proc string) ([]int, error) {
 	dir, err := os.Open(proc)
 	if err != nil {
@@ -138,23 +140,36 @@ func daemonPIDs(proc string) ([]int, error) {
 		return nil, err
 	}
 	var pids []int
-	var comm [32]byte // the kernel keeps 15
+	var comm []byte
 	for _, name := range names {
 		pid, ok := parsePID(name)
 		if !ok {
 			continue
 		}
-		fd, err := unix.Openat(int(dir.Fd()), name+"/comm", unix.O_RDONLY|unix.O_CLOEXEC, 0)
-		if err != nil {
-			continue // it is gone, or not ours to see
-		}
-		n, err := unix.Read(fd, comm[:])
-		_ = unix.Close(fd)
-		if err == nil && daemonComm(strings.TrimSpace(string(comm[:n]))) {
+		if comm, err = readProc(proc+"/"+name+"/comm", comm[:0]); err == nil && daemonComm(strings.TrimSpace(string(comm))) {
 			pids = append(pids, pid)
-		}
+		} // else it is another, is gone, or not ours to see
 	}
 	return pids, nil
+}
+
+// readProc appends to b a file that the kernel makes up as it is read, without what os.File does for files that
+// are kept: they are read by the hundred.
+func readProc(path string, b []byte) ([]byte, error) {
+	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return b, err
+	}
+	defer unix.Close(fd) //nolint:errcheck // only read
+	for len(b) <= maxFile {
+		b = slices.Grow(b, 512)
+		n, err := unix.Read(fd, b[len(b):cap(b)])
+		if err != nil || n == 0 {
+			return b, err
+		}
+		b = b[:len(b)+n]
+	}
+	return b, fmt.Errorf("%s: larger than %d bytes", path, maxFile)
 }
 
 // ownRunDir says whether a process with that root has its sockets in one of the

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
-	"os"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -19,7 +19,7 @@ func (l *local) Network(ctx context.Context) (*Network, error) {
 	var n *Network
 	err := l.inside(func(h *netlink.Handle) (err error) {
 		if n, err = readNetwork(h); err == nil {
-			n.Sysctl = readSysctls("/proc/sys")
+			n.Sysctl, err = readSysctls("/proc/sys")
 		}
 		return err
 	})
@@ -163,10 +163,12 @@ func readRules(n *Network) error {
 }
 
 // dump asks the kernel of the thread's namespace for all of a kind.
-func dump(get, answer uint16, header nl.NetlinkRequestData) ([][]byte, error) {
+func dump(get, answer uint16, of ...nl.NetlinkRequestData) ([][]byte, error) {
 	return again(func() ([][]byte, error) {
 		req := nl.NewNetlinkRequest(int(get), unix.NLM_F_DUMP)
-		req.AddData(header)
+		for _, d := range of {
+			req.AddData(d)
+		}
 		return req.Execute(unix.NETLINK_ROUTE, answer)
 	})
 }
@@ -249,29 +251,32 @@ func addrOf(ip net.IP) netip.Addr {
 	return a.Unmap()
 }
 
-// readSysctls reads the settings of sysctlKeys; those of an interface that
-// goes away meanwhile are left out. A directory of interfaces is listed once:
-// a hundred interfaces have thousands of settings that are not asked for.
-func readSysctls(root string) map[string]string {
+// readSysctls reads the settings of sysctlKeys. Those of the links the kernel
+// tells in one answer: a hundred links have a thousand such files.
+func readSysctls(root string) (map[string]string, error) {
 	values := map[string]string{}
-	read := func(key string) {
-		if b, err := os.ReadFile(root + "/" + key); err == nil {
-			values[key] = strings.TrimSpace(string(b))
-		}
-	}
-	listed := map[string][]os.DirEntry{}
 	for _, key := range sysctlKeys {
-		dir, setting, each := strings.Cut(key, "/*/")
-		if !each {
-			read(key)
-			continue
-		}
-		if _, ok := listed[dir]; !ok {
-			listed[dir], _ = os.ReadDir(root + "/" + dir)
-		}
-		for _, link := range listed[dir] {
-			read(dir + "/" + link.Name() + "/" + setting)
+		for _, key := range slices.Compact([]string{strings.Replace(key, "*", "all", 1), strings.Replace(key, "*", "default", 1)}) {
+			if b, err := readProc(root+"/"+key, nil); err == nil {
+				values[key] = strings.TrimSpace(string(b))
+			}
 		}
 	}
-	return values
+	const skipStats = 1 << 3 // RTEXT_FILTER_SKIP_STATS
+	msgs, err := dump(unix.RTM_GETLINK, unix.RTM_NEWLINK, nl.NewIfInfomsg(unix.AF_UNSPEC), nl.NewRtAttr(unix.IFLA_EXT_MASK, nl.Uint32Attr(skipStats)))
+	if err != nil {
+		return nil, err
+	}
+	for _, m := range msgs {
+		s, err := parseSettings(m)
+		if err != nil {
+			return nil, err
+		}
+		for _, key := range sysctlKeys {
+			if value, ok := s.value(key); ok {
+				values[strings.Replace(key, "*", s.link, 1)] = value
+			}
+		}
+	}
+	return values, nil
 }

@@ -284,7 +284,7 @@ func (r *remote) Processes(ctx context.Context) ([]Process, error) {
 		if p.Name, named = daemonProgram(p.Args); !ok || !named {
 			continue
 		}
-		p.RunDir = runDirOf(p.Name, strings.Split(f["e"], "\n"))
+		p.RunDir = runDirOf(p.Name, strings.SplitSeq(f["e"], "\n"))
 		key := "OVS_RUNDIR "
 		if ovnDaemon(p.Name) {
 			key = "OVN_RUNDIR "

@@ -3,6 +3,7 @@ package node
 import (
 	"cmp"
 	"context"
+	"iter"
 	"slices"
 	"strconv"
 	"strings"
@@ -249,12 +250,12 @@ func splitArgs(cmdline string) []string {
 }
 
 // runDirOf is the run directory in a process's environment.
-func runDirOf(name string, environ []string) string {
+func runDirOf(name string, environ iter.Seq[string]) string {
 	key := "OVS_RUNDIR="
 	if ovnDaemon(name) {
 		key = "OVN_RUNDIR="
 	}
-	for _, e := range environ {
+	for e := range environ {
 		if dir, ok := strings.CutPrefix(e, key); ok {
 			return dir
 		}

@@ -68,6 +68,8 @@ func furnish(t *testing.T) {
 		"ip nexthop add id 7 via 10.88.0.3 dev va",
 		"ip route add 192.0.2.128/28 nhid 7",
 		"sysctl -qw net.ipv4.conf.va.rp_filter=2 net.ipv6.conf.va.forwarding=1 net.ipv4.conf.va.forwarding=1",
+		"sysctl -qw net.ipv4.conf.vb.proxy_arp=1 net.ipv4.conf.vb.arp_announce=2 net.ipv4.conf.vb.arp_ignore=3 net.ipv4.conf.vb.accept_local=1 net.ipv4.conf.vb.src_valid_mark=1",
+		"sysctl -qw net.ipv6.conf.vb.accept_ra=2 net.ipv6.conf.vb.proxy_ndp=1 net.ipv6.conf.brx.disable_ipv6=1",
 		"nft add table ip ovnctl-test",
 		"nft add chain ip ovnctl-test post { type nat hook postrouting priority 100 ; }",
 		`nft add rule ip ovnctl-test post ip saddr 10.244.0.0/16 oifname "eth0" counter masquerade comment "dnat me not"`,

@@ -47,6 +47,65 @@ func (a attrs) text(t uint16) string { return strings.TrimRight(string(a[t]), "\
 
 var native = binary.NativeEndian
 
+// devconf is where a link's message holds the settings of sysctlKeys: by the
+// numbers of linux/ip.h less one, and of linux/ipv6.h.
+var devconf = map[string]struct {
+	family uint16
+	index  int
+}{
+	"net/ipv4/conf/*/forwarding":     {unix.AF_INET, 0},
+	"net/ipv4/conf/*/proxy_arp":      {unix.AF_INET, 2},
+	"net/ipv4/conf/*/rp_filter":      {unix.AF_INET, 7},
+	"net/ipv4/conf/*/arp_announce":   {unix.AF_INET, 17},
+	"net/ipv4/conf/*/arp_ignore":     {unix.AF_INET, 18},
+	"net/ipv4/conf/*/accept_local":   {unix.AF_INET, 22},
+	"net/ipv4/conf/*/src_valid_mark": {unix.AF_INET, 23},
+	"net/ipv6/conf/*/forwarding":     {unix.AF_INET6, 0},
+	"net/ipv6/conf/*/accept_ra":      {unix.AF_INET6, 3},
+	"net/ipv6/conf/*/proxy_ndp":      {unix.AF_INET6, 22},
+	"net/ipv6/conf/*/disable_ipv6":   {unix.AF_INET6, 26},
+}
+
+// linkSettings are the settings of a link, each family's as 32-bit numbers; none
+// of a family that the link does not speak.
+type linkSettings struct {
+	link string
+	conf map[uint16][]byte
+}
+
+func parseSettings(m []byte) (linkSettings, error) {
+	if len(m) < unix.SizeofIfInfomsg {
+		return linkSettings{}, errors.New("short message")
+	}
+	at, err := parseAttrs(m[unix.SizeofIfInfomsg:])
+	if err != nil {
+		return linkSettings{}, err
+	}
+	families, err := parseAttrs(at[unix.IFLA_AF_SPEC])
+	if err != nil {
+		return linkSettings{}, err
+	}
+	s := linkSettings{at.text(unix.IFLA_IFNAME), map[uint16][]byte{}}
+	for family, conf := range map[uint16]uint16{unix.AF_INET: unix.IFLA_INET_CONF, unix.AF_INET6: unix.IFLA_INET6_CONF} {
+		of, err := parseAttrs(families[family])
+		if err != nil {
+			return linkSettings{}, err
+		}
+		s.conf[family] = of[conf]
+	}
+	return s, nil
+}
+
+// value is one of sysctlKeys; false: the kernel does not tell it of the link.
+func (s linkSettings) value(key string) (string, bool) {
+	at, ok := devconf[key]
+	conf := s.conf[at.family]
+	if !ok || len(conf) < 4*(at.index+1) {
+		return "", false
+	}
+	return strconv.Itoa(int(int32(native.Uint32(conf[4*at.index:])))), true
+}
+
 // addressFlags are the flags of ip-address(8) that a reader may set, or sees.
 var addressFlags = []struct {
 	bit  uint32
