@@ -40,13 +40,15 @@ type Failure struct {
 	Why error
 	// Undone: all is as it was before.
 	Undone bool
-	// Stuck is why it could not be taken back.
+	// Stuck is why it could not be taken back, or why the journal does not know.
 	Stuck error
 	ID    int
 }
 
 func (f *Failure) Error() string {
 	switch {
+	case errors.Is(f.Stuck, errUnwritten) && !errors.Is(f.Stuck, errNow):
+		return fmt.Sprintf("%v; %v", f.Why, f.Stuck)
 	case f.Stuck != nil:
 		return fmt.Sprintf("%v; and it could not be taken back: %v", f.Why, f.Stuck)
 	case f.Undone && f.ID != 0:
@@ -310,7 +312,8 @@ func (e *engine) fail(ctx context.Context, why error) error {
 
 // revert takes back all that was begun, in the reverse order, and stops where
 // somebody else has changed something since. What the journal cannot hold any
-// more, on a full disk, is done all the same: who comes next looks again.
+// more, on a full disk, is done all the same as long as who comes next can see it:
+// of two steps on one thing the later one only.
 func (e *engine) revert(ctx context.Context, why string) error {
 	_ = e.note(Event{State: Undoing, Text: why})
 	switch err := e.takeAllBack(ctx); {
@@ -320,7 +323,10 @@ func (e *engine) revert(ctx context.Context, why string) error {
 		_ = e.note(Event{State: Stuck, Text: err.Error()})
 		return err
 	}
-	return e.note(Event{State: Undone, Text: why})
+	if err := e.note(Event{State: Undone, Text: why}); err != nil {
+		return fmt.Errorf("%w: %w", errUnwritten, err)
+	}
+	return nil
 }
 
 func (e *engine) takeAllBack(ctx context.Context) error {
@@ -329,7 +335,8 @@ func (e *engine) takeAllBack(ctx context.Context) error {
 		return fmt.Errorf("%w: %w", errNow, err)
 	}
 	rebooted := e.run.rebooted()
-	var stays error
+	var stays, unwritten error
+	silent := map[string]bool{} // what was taken back, and the journal does not say so
 	for n := len(e.run.Steps); n > 0; n-- {
 		a := steps[n]
 		if a == nil || ended[n] == TakenBack {
@@ -338,6 +345,10 @@ func (e *engine) takeAllBack(ctx context.Context) error {
 		if rebooted && !a.lasts() { // the boot took it back
 			continue
 		}
+		if slices.ContainsFunc(a.on(), func(on string) bool { return silent[on] }) {
+			// Who comes next looks at the later step first, and would find neither what was before it nor what it made.
+			return fmt.Errorf("%s: %w: %w", a, errNow, unwritten)
+		}
 		err := e.takeBack(ctx, n, a)
 		if err != nil {
 			err = fmt.Errorf("%s: %w", a, err)
@@ -345,6 +356,11 @@ func (e *engine) takeAllBack(ctx context.Context) error {
 		switch {
 		case errors.Is(err, errOneWay): // what came before it can go all the same
 			stays = errors.Join(err, stays)
+		case errors.Is(err, errUnwritten):
+			unwritten = err
+			for _, on := range a.on() {
+				silent[on] = true
+			}
 		case err != nil:
 			return err
 		}
@@ -357,6 +373,9 @@ var errOneWay = errors.New("it cannot be taken back")
 
 // errNow is a step that cannot be taken back at present, though later perhaps.
 var errNow = errors.New("at present")
+
+// errUnwritten is what was taken back, and the journal cannot hold that.
+var errUnwritten = errors.New("it was taken back, and the journal cannot say so")
 
 func (e *engine) takeBack(ctx context.Context, n int, a action) error {
 	if f, ok := a.(File); ok { // what a run that died left half written
@@ -387,7 +406,10 @@ func (e *engine) takeBack(ctx context.Context, n int, a action) error {
 		return err
 	}
 	failpoint(fmt.Sprintf("step %d taken back", n))
-	return e.note(Event{State: TakenBack, Step: n})
+	if err := e.note(Event{State: TakenBack, Step: n}); err != nil {
+		return fmt.Errorf("%w: %w", errUnwritten, err)
+	}
+	return nil
 }
 
 // A Recovery is what became of a run that died.

@@ -198,6 +198,68 @@ func TestVerify(t *testing.T) {
 	has(t, target, "etc/x", "a\n", 0o644)
 }
 
+// TestUnwritable holds that a journal which takes no more lines keeps nothing from being taken back, and that who
+// comes next, when it does again, finds out how far that has come.
+func TestUnwritable(t *testing.T) {
+	steps := func(files ...File) *Plan {
+		p := &Plan{Title: "edit files"}
+		for _, f := range files {
+			f.What = "edit " + f.Path
+			p.Steps = append(p.Steps, f)
+		}
+		return p
+	}
+	file := func(path, before, after string) File {
+		return File{Path: path, Before: []byte(before), After: []byte(after)}
+	}
+	for _, test := range []struct {
+		name string
+		plan *Plan
+		x, y string // while the journal takes nothing
+		says string
+	}{
+		{"two files", steps(file("/etc/x", "a\n", "b\n"), file("/etc/y", "a\n", "b\n")), "a\n", "a\n", "still broken; it was taken back, and the journal cannot say so"},
+		{"one file twice", steps(file("/etc/y", "a\n", "b\n"), file("/etc/x", "a\n", "b\n"), file("/etc/x", "b\n", "c\n")), "b\n", "b\n", "it could not be taken back: edit /etc/x"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			j, target := bench(t)
+			put(t, target, "etc/x", "a\n", 0o644)
+			put(t, target, "etc/y", "a\n", 0o644)
+			var journal string
+			_, err := j.Apply(t.Context(), target, test.plan, Options{Verify: func(context.Context) error {
+				runs, err := j.Runs()
+				if err != nil || len(runs) != 1 {
+					t.Fatalf("%d runs, %v", len(runs), err)
+				}
+				journal = runs[0].file
+				if err := errors.Join(os.Rename(journal, journal+".kept"), os.Mkdir(journal, 0o700)); err != nil {
+					t.Fatal(err)
+				}
+				return errors.New("still broken")
+			}})
+			var failure *Failure
+			if !errors.As(err, &failure) || failure.Undone || !strings.Contains(err.Error(), test.says) {
+				t.Errorf("apply: %v", err)
+			}
+			has(t, target, "etc/x", test.x, 0o644)
+			has(t, target, "etc/y", test.y, 0o644)
+			if err := errors.Join(os.Remove(journal), os.Rename(journal+".kept", journal)); err != nil {
+				t.Fatal(err)
+			}
+			all, err := j.Recover(t.Context(), target, func(context.Context, *Run) error { return errors.New("still broken") })
+			if err != nil || len(all) != 1 || all[0].Err != nil || all[0].Finished {
+				t.Errorf("recover: %v, %v", all, err)
+			}
+			has(t, target, "etc/x", "a\n", 0o644)
+			has(t, target, "etc/y", "a\n", 0o644)
+			runs, err := j.Runs()
+			if err != nil || len(runs) != 1 || runs[0].State() != Undone {
+				t.Errorf("the journal afterwards: %v, %v", runs, err)
+			}
+		})
+	}
+}
+
 // TestCutsWithoutWatchdog holds that nothing is done which can cut the host off while nothing watches.
 func TestCutsWithoutWatchdog(t *testing.T) {
 	j, target := bench(t)
