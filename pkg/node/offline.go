@@ -128,14 +128,30 @@ func (o *offline) Network(context.Context) (*Network, error) {
 	return n, nil
 }
 
-func (o *offline) Route(_ context.Context, q RouteQuery) (*Route, error) {
+func (o *offline) Route(ctx context.Context, q RouteQuery) (*Route, error) {
 	if err := q.check(); err != nil {
 		return nil, err
 	}
-	return o.route("route", q)
+	return o.route("route", q, func() (*Network, error) { return o.Network(ctx) })
 }
 
-func (o *offline) route(dir string, q RouteQuery) (*Route, error) {
+// route is the saved answer to a lookup, else what the saved tables say.
+func (o *offline) route(dir string, q RouteQuery, tables func() (*Network, error)) (*Route, error) {
+	r, err := o.savedRoute(dir, q)
+	if !errors.Is(err, ErrUnavailable) {
+		return r, err
+	}
+	n, nerr := tables()
+	if nerr != nil {
+		return nil, err
+	}
+	if r, lerr := n.lookup(q); lerr == nil {
+		return r, nil
+	}
+	return nil, err
+}
+
+func (o *offline) savedRoute(dir string, q RouteQuery) (*Route, error) {
 	var saved savedRoute
 	name := routeFile(dir, q)
 	if err := o.readJSON(name, "`ip route get "+q.String()+"` on the node tells", &saved); err != nil {
@@ -169,6 +185,8 @@ func (o *offline) Pod(_ context.Context, link string) (*PodNet, error) {
 		return nil, fmt.Errorf("pod behind %s: %s: no network in it", link, path.Join(o.Origin(), podFile(link)))
 	}
 	pod.Network.sort()
-	pod.route = func(_ context.Context, q RouteQuery) (*Route, error) { return o.route(podRoutes(link), q) }
+	pod.route = func(_ context.Context, q RouteQuery) (*Route, error) {
+		return o.route(podRoutes(link), q, func() (*Network, error) { return pod.Network, nil })
+	}
 	return pod, nil
 }

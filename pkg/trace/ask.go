@@ -199,7 +199,7 @@ func (t *tracer) addressesOf(ctx context.Context, m topology.Match) []netip.Addr
 func (t *tracer) nodeSource(ctx context.Context, m topology.Match, dst, otherwise netip.Addr) netip.Addr {
 	src := t.Source(m, dst)
 	if v := t.kernel(ctx, m); v != nil {
-		if route, err := v.Host.Route(ctx, node.RouteQuery{Dst: dst}); err == nil {
+		if route, err := v.Host.Route(ctx, node.RouteQuery{Dst: dst}); err == nil && route.Src.IsValid() {
 			src = route.Src
 		}
 	}
