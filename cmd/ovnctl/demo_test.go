@@ -53,6 +53,11 @@ var tried = map[string]struct {
 		"cause: no port of the switch has the MAC address 0a:58:64:40:00:99",
 		"✓ delivered at eth0",
 	}},
+	"--offline demo trace shop/client svc:shop/web --tcp 80": {exitFound, []string{
+		"2 of 3 backends answer; through 10.244.3.5:8080, the packet is dropped on node3",
+		"cause: bridge br-ex on node3 has no uplink: nothing gets from it to the network outside",
+		"note: the logical flows say otherwise, delivered",
+	}},
 	"--offline demo doctor": {exitFound, []string{
 		"2 errors, 0 warnings",
 		"ERROR  the uplink eth0 is not in bridge br-ex  uplink-not-in-bridge",
