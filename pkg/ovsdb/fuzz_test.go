@@ -76,6 +76,7 @@ func FuzzParseFile(f *testing.F) {
 			f.Add(first, second)
 		}
 	}
+	f.Add([]byte("_uuid : "+id+"\nname : \"a\\n\"\nrefs : ["+id+"]\nstrict: {k=1}\n\n"), []byte("x"))
 	// T without a column, and its strong references weak.
 	less := strings.NewReplacer(`"count":{"type":"integer"},`, "", `"refTable":"T"`, `"refTable":"T","refType":"weak"`).Replace(fuzzSchema)
 	f.Fuzz(func(t *testing.T, first, second []byte) {
@@ -100,6 +101,9 @@ func FuzzParseFile(f *testing.F) {
 					t.Errorf("row with the UUID %q", r.UUID)
 				}
 			}
+		}
+		if s, err := ParseLists("D", "fuzz", map[string]io.Reader{"T": bytes.NewReader(first)}); err == nil {
+			_, _ = Find[fuzzRow](t.Context(), s)
 		}
 		if s, err := ParseDump("D", "fuzz", bytes.NewReader(first)); err == nil {
 			_, _ = Find[fuzzRow](t.Context(), s, Where("name", "==", "a"))
