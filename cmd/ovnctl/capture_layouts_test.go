@@ -92,6 +92,27 @@ func (y *layout) sosreport(host string) string {
 	return root
 }
 
+// sosText makes the directory of the sosreport of a host whose databases run in
+// containers: commands were asked, no file was there to copy.
+func (y *layout) sosText(host string) string {
+	root := "sosreport-" + host + "-2026-11-22-textual/"
+	y.put(root+"sos_commands/host/hostname", []byte(host+"\n"))
+	for tool, schema := range map[string]string{"ovn-nbctl": "ovn-nb", "ovn-sbctl": "ovn-sb"} {
+		var tables struct{ Tables map[string]any }
+		text := say(y.t, y.lab, host, "cat", "/usr/share/ovn/"+schema+".ovsschema")
+		if err := json.Unmarshal([]byte(text), &tables); err != nil {
+			y.t.Fatal(err)
+		}
+		for table := range tables.Tables {
+			if table != "Logical_Flow" {
+				y.output(root+"sos_commands/ovn_central/"+tool+"_--no-leader-only_list_"+table, host, tool, "--no-leader-only", "list", table)
+			}
+		}
+	}
+	y.output(root+"sos_commands/ovn_central/ovn-sbctl_--no-leader-only_lflow-list", host, "ovn-sbctl", "--no-leader-only", "lflow-list")
+	return root
+}
+
 // What other tools collect is recognised by itself, at any depth, and answers as the deployment did.
 func TestCaptureLayouts(t *testing.T) {
 	l := labtest.Shared(t, lab.OVNKubernetes())
@@ -201,6 +222,26 @@ func TestCaptureLayouts(t *testing.T) {
 		})
 	}
 
+	t.Run("text of tables alone", func(t *testing.T) {
+		y := &layout{t: t, lab: l, dir: t.TempDir()}
+		y.sosText("central")
+		for _, host := range nodes {
+			y.sosreport(host)
+		}
+		live := document(t, n.ovnctl(t, slices.Concat(questions[0], exec, []string{"-o", "json"})...))
+		saved := document(t, n.ovnctl(t, slices.Concat(questions[0], []string{"--offline", y.dir, "-o", "json"})...))
+		for _, doc := range []map[string]any{live, saved} {
+			delete(doc, "notes")
+			without(doc, "interfaces")
+		}
+		if diff := cmp.Diff(live, saved); diff != "" {
+			t.Errorf("(-live +saved):\n%s", diff)
+		}
+		a := n.ovnctl(t, slices.Concat(questions[1], []string{"--offline", y.dir})...)
+		if a.code != exitUnknown || !strings.Contains(string(a.stdout)+string(a.stderr), "logical flows") {
+			t.Errorf("a trace without logical flows: exit %d\n%s%s", a.code, a.stdout, a.stderr)
+		}
+	})
 	t.Run("a database file", func(t *testing.T) {
 		y := &layout{t: t, lab: l, dir: t.TempDir()}
 		y.put("whatever.bin", read("sbdb"))

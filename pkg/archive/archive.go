@@ -5,7 +5,7 @@
 // A plain directory holds nb.db and sb.db (ovsdb-client(1) backup) and a
 // directory for each node:
 //
-//	nb.db  sb.db
+//	nb.db  sb.db               or nb.list/TABLE and sb.list/TABLE, what ovn-nbctl list TABLE prints
 //	NODE/conf.db               or conf.json, what ovsdb-client dump -f json prints
 //	NODE/flows-BRIDGE.txt      ovs-ofctl dump-flows; groups-, ports-, tlv-map- likewise
 //	NODE/network.json  NODE/nat.json
@@ -131,9 +131,25 @@ func (b *below) open(name string) (io.ReadCloser, error) { return b.store.open(p
 func (b *below) list(name string) ([]string, error)      { return b.store.list(path.Join(b.dir, name)) }
 func (b *below) stat(name string) (fs.FileInfo, error)   { return b.store.stat(path.Join(b.dir, name)) }
 
+// Lists ends the name of a directory that stands for a database: it holds the tables
+// as text.
+const Lists = ".list"
+
+// ofZone says whether a name is that of a Northbound or Southbound.
+func ofZone(name string) bool {
+	side := strings.TrimSuffix(strings.TrimSuffix(name, ".db"), Lists)
+	return side != name && (side == "nb" || side == "sb")
+}
+
+// Databases says whether there are databases at the top.
+func (t *Tree) Databases() bool {
+	names, err := t.list(".")
+	return err == nil && slices.ContainsFunc(names, ofZone)
+}
+
 // Zones lists the directories with databases of their own, sorted.
 func (t *Tree) Zones() ([]string, error) {
-	return t.dirs(func(name string) bool { return name == "nb.db" || name == "sb.db" })
+	return t.dirs(ofZone)
 }
 
 // maxIndex bounds an index, in bytes.

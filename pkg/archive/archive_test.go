@@ -88,3 +88,47 @@ func TestOpenFails(t *testing.T) {
 		t.Errorf("%s: want an error", tree.Path())
 	}
 }
+
+// Lists of tables stand for a database of which there is no file; the members of a
+// cluster list the same one.
+func TestLists(t *testing.T) {
+	list := func(host, row string) []entry {
+		dir := host + "/sos_commands/ovn_central/microovn.ovn-nbctl_--no-leader-only_list_"
+		return []entry{file(dir+"NB_Global", "_uuid               : "+row+"\nname                : \"\"\n"), file(dir+"Logical_Switch", host)}
+	}
+	const one, two = "08442235-3924-4965-a33d-7b4c1ea5d326", "201bfc59-cffb-4c8f-a8eb-9c79220268ab"
+	for _, c := range []struct {
+		name    string
+		entries []entry
+		want    map[string]string // what is read
+		zones   []string
+	}{
+		{"one host", list("a", one), map[string]string{"nb.list/Logical_Switch": "a"}, nil},
+		{"members of a cluster", append(list("a", one), list("b", one)...), map[string]string{"nb.list/Logical_Switch": "a"}, nil},
+		{"two zones", append(list("a", one), list("b", two)...), map[string]string{"a/nb.list/Logical_Switch": "a", "b/nb.list/Logical_Switch": "b"}, []string{"a", "b"}},
+		{"a file", append(list("a", one), file("b/ovnnb_db.db", `OVSDB JSON 1 x {"name":"OVN_Northbound"}`)), map[string]string{"nb.db": `OVSDB JSON 1 x {"name":"OVN_Northbound"}`}, nil},
+		{"no answer", []entry{file("a/sos_commands/ovn_central/ovn-nbctl_list_NB_Global", "ovn-nbctl: database connection failed ()\n")}, nil, nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			tree, err := openBytes(t, "x.tar", tarOf(t, c.entries...))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for name, want := range c.want {
+				if b, err := tree.ReadFile(name, 100); err != nil || string(b) != want {
+					t.Errorf("%s: %q, %v", name, b, err)
+				}
+			}
+			zones, err := tree.Zones()
+			if err != nil || !slices.Equal(zones, c.zones) {
+				t.Errorf("zones %q, %v, want %q", zones, err, c.zones)
+			}
+			if top := tree.Databases(); top != (len(c.want) > 0 && len(c.zones) == 0) {
+				t.Errorf("databases at the top: %v", top)
+			}
+			if tree.Has("nb.db") && tree.Has("nb.list") {
+				t.Error("both the file and the lists are read")
+			}
+		})
+	}
+}

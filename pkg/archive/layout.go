@@ -122,7 +122,7 @@ func plain(s store) (any, databases bool) {
 	t := &Tree{store: s}
 	nodes, _ := t.Nodes()
 	zones, _ := t.Zones()
-	databases = t.Has(IndexFile) || t.Has("nb.db") || t.Has("sb.db") || len(zones) > 0
+	databases = t.Has(IndexFile) || t.Databases() || len(zones) > 0
 	return databases || len(nodes) > 0, databases
 }
 
@@ -136,7 +136,7 @@ func recognise(s store, of string) (store, []string, error) {
 			return nil, nil, err
 		}
 	}
-	r := &recogniser{mapped: &mapped{base: s, files: map[string]source{}, dirs: map[string][]string{".": nil}}, of: of, notes: notes, roots: map[string]string{}}
+	r := &recogniser{mapped: &mapped{base: s, files: map[string]source{}, dirs: map[string][]string{".": nil}}, of: of, notes: notes, roots: map[string]string{}, lists: map[string]map[string]string{}}
 	if err := r.walk(".", 0); err != nil {
 		return nil, nil, err
 	}
@@ -207,13 +207,15 @@ type recogniser struct {
 	names     []string          // all files
 	roots     map[string]string // directories that are hosts' roots, with the node's directory
 	databases []foundDatabase
+	lists     map[string]map[string]string // files of tables, by directory with side and by table
 }
 
-// A foundDatabase is a file of ovsdb-server.
+// A foundDatabase is a file of ovsdb-server, or a directory of lists of its tables.
 type foundDatabase struct {
-	file, name string // "OVN_Southbound"
-	cluster    string // of a clustered one: its id
-	zone       string // what it shares with the other database of its zone
+	file, name string            // "OVN_Southbound"
+	cluster    string            // of a clustered one: its id
+	lists      map[string]string // the files by table; nil: it is a file
+	zone       string            // what it shares with the other database of its zone
 	size       int64
 	mod        time.Time
 }
@@ -284,7 +286,9 @@ func (r *recogniser) show() {
 		r.dump(node, name)
 		r.koLog(name)
 		r.database(name)
+		r.list(name)
 	}
+	r.listed()
 	r.zones()
 }
 
@@ -462,6 +466,50 @@ func (r *recogniser) database(name string) {
 	r.databases = append(r.databases, d)
 }
 
+// listName is how a file with the output of `ovn-nbctl list TABLE` is called.
+var listName = regexp.MustCompile(`(?:^|[._ -])ovn-(nb|sb)ctl[_ -]+(?:--[\w=-]*?[_ ]+)*list[_ -]+([A-Z]\w*?)(?:\.txt|\.log|\.out)?$`)
+
+// list notes a list of a table.
+func (r *recogniser) list(name string) {
+	m := listName.FindStringSubmatch(path.Base(name))
+	if m == nil {
+		return
+	}
+	key := path.Join(path.Dir(name), m[1])
+	if r.lists[key] == nil {
+		r.lists[key] = map[string]string{}
+	}
+	r.lists[key][m[2]] = name
+}
+
+var listedRow = regexp.MustCompile(`(?m)^_uuid\s*: (\S+)$`)
+
+// listed takes lists for a database of which there is no file. The members of a
+// cluster have the same row of globals.
+func (r *recogniser) listed() {
+	for _, side := range []struct{ base, name, global string }{{"nb", "OVN_Northbound", "NB_Global"}, {"sb", "OVN_Southbound", "SB_Global"}} {
+		if slices.ContainsFunc(r.databases, func(d foundDatabase) bool { return d.name == side.name && d.lists == nil }) {
+			continue
+		}
+		for _, key := range slices.Sorted(keys(r.lists)) {
+			global := r.lists[key][side.global]
+			head, err := r.start(global, 4<<10)
+			m := listedRow.FindSubmatch(head)
+			if path.Base(key) != side.base || err != nil || m == nil {
+				continue // there is none, or none answered
+			}
+			d := foundDatabase{file: path.Dir(key), name: side.name, cluster: string(m[1]), lists: r.lists[key], zone: path.Dir(key)}
+			if root := r.rootOf(global); root != "" {
+				d.zone = root
+			}
+			if fi, err := r.base.stat(global); err == nil {
+				d.mod = fi.ModTime()
+			}
+			r.databases = append(r.databases, d)
+		}
+	}
+}
+
 // zones shows the Northbounds and Southbounds. Of the members of a cluster the
 // file last written to is taken.
 func (r *recogniser) zones() {
@@ -496,10 +544,15 @@ func (r *recogniser) zones() {
 				dir = node
 			}
 		}
-		file := "nb.db"
+		side := "nb"
 		if d.name == "OVN_Southbound" {
-			file = "sb.db"
+			side = "sb"
 		}
-		r.add(path.Join(dir, file), source{name: d.file})
+		if d.lists == nil {
+			r.add(path.Join(dir, side+".db"), source{name: d.file})
+		}
+		for table, file := range d.lists {
+			r.add(path.Join(dir, side+Lists, table), source{name: file})
+		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"path"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/ovnctl/ovnctl/pkg/archive"
@@ -41,7 +42,7 @@ func (c *Cluster) openOffline(ctx context.Context, config Config) error {
 	if err != nil {
 		return err
 	}
-	if len(zones) == 0 || tree.Has("nb.db") || tree.Has("sb.db") {
+	if len(zones) == 0 || tree.Databases() {
 		zones = append([]string{"."}, zones...)
 	}
 	var nodes []*Node
@@ -195,6 +196,9 @@ func (o *offlineDir) database(name string, which central) ovsdb.Reader {
 	origin := path.Join(o.tree.Path(), name)
 	f, err := o.tree.File(name)
 	if errors.Is(err, fs.ErrNotExist) {
+		if lists := strings.TrimSuffix(name, ".db") + archive.Lists; o.tree.Has(lists) {
+			return o.lists(lists, which)
+		}
 		o.c.note(fmt.Sprintf("no %s: no %s", which.name, origin))
 		return nil
 	}
@@ -223,9 +227,40 @@ func (o *offlineDir) database(name string, which central) ovsdb.Reader {
 func (o *offlineDir) parts(name string) (parts []io.Reader) {
 	names, _ := o.tree.List(name + partsSuffix)
 	for _, part := range names {
-		parts = append(parts, &lateFile{open: func() (io.ReadCloser, error) { return o.tree.File(path.Join(name+partsSuffix, part)) }})
+		parts = append(parts, o.late(path.Join(name+partsSuffix, part)))
 	}
 	return parts
+}
+
+// lists opens a database of which there is the text of its tables alone.
+func (o *offlineDir) lists(dir string, which central) ovsdb.Reader {
+	origin := path.Join(o.tree.Path(), dir)
+	tables := map[string]io.Reader{}
+	names, err := o.tree.List(dir)
+	for _, table := range names {
+		tables[table] = o.late(path.Join(dir, table))
+		o.read = append(o.read, path.Join(dir, table))
+	}
+	var db *ovsdb.Snapshot
+	if err == nil {
+		db, err = ovsdb.ParseLists(which.name, origin, tables)
+	}
+	if err != nil {
+		o.c.Problems = append(o.c.Problems, Problem{What: which.name, Where: origin, Err: err, Next: saveAgain})
+		return nil
+	}
+	if p := damaged(which.name, db); p != nil {
+		o.c.Problems = append(o.c.Problems, *p)
+	}
+	o.c.note(fmt.Sprintf("%s: from %d tables as text in %s", which.name, len(tables), origin))
+	if which.name == southbound.name && !db.Has(logicalFlow, "") {
+		return &partial{Snapshot: db, why: "it has text of the other tables alone"}
+	}
+	return db
+}
+
+func (o *offlineDir) late(name string) *lateFile {
+	return &lateFile{open: func() (io.ReadCloser, error) { return o.tree.File(name) }}
 }
 
 // A lateFile is opened when it is read, and closed at its end.
