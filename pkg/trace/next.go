@@ -51,6 +51,8 @@ func (t *tracer) nextCommand(ask *question, v journey.Verdict) string {
 		return "kubectl -n " + shell([]string{namespace, "exec", pod, "--", "ip", "addr", "show"})
 	case strings.Contains(v.Cause, "uplink"):
 		return "ovnctl topology show --physical node:" + v.Node
+	case strings.HasSuffix(v.Stage, "l2_unknown") && v.Node != "": // somebody believes in a MAC address that is gone
+		return "ovnctl doctor node:" + v.Node
 	case v.Object != nil && v.Object.Kind == "ACL":
 		return "ovn-nbctl list ACL " + v.Object.UUID
 	case strings.Contains(v.Stage, "ip_routing"):
