@@ -4,6 +4,9 @@ import (
 	"encoding/binary"
 	"fmt"
 	"strings"
+
+	"github.com/ovnctl/ovnctl/pkg/flow"
+	"github.com/ovnctl/ovnctl/pkg/openflow"
 )
 
 // opcodes names the operations of ovn-controller's packet-in handling, by
@@ -70,9 +73,10 @@ type Userdata struct {
 	Verdict  string // allow, drop, reject or pass
 	Severity string // alert, warning, notice, info or debug
 
-	// Nested is the length in bytes of OpenFlow actions that follow in wire
-	// format, for the packet that the controller makes; they are not decoded.
-	Nested int
+	// Nested are the actions for the packet that the controller makes; Unread
+	// says that more follow which could not be read.
+	Nested openflow.Actions
+	Unread bool
 }
 
 // ParseUserdata reads the userdata of a controller action. It reports false
@@ -92,7 +96,9 @@ func ParseUserdata(data []byte) (Userdata, bool) {
 	case "LOG":
 		u.log(body)
 	case "ARP", "ND_NA", "ND_NA_ROUTER", "ND_NS", "ICMP", "ICMP4_ERROR", "ICMP6_ERROR", "TCP_RESET", "REJECT", "SCTP_ABORT":
-		u.Nested = len(body)
+		var whole bool
+		u.Nested, whole = openflow.ParseWireActions(body)
+		u.Unread = !whole
 	}
 	return u, true
 }
@@ -125,4 +131,52 @@ func (u Userdata) String() string {
 		return u.Effect
 	}
 	return "sends the packet to ovn-controller: " + u.Opcode
+}
+
+// Then says what the nested actions do to the packet that the controller makes, as
+// in "eth_src=0a:00:00:00:00:01, reg15=reg14, resubmit(,37)"; empty if there are
+// none.
+func (u Userdata) Then() string {
+	var words []string
+	for rest := u.Nested; len(rest) > 0; {
+		if a, b, ok := swapped(rest); ok {
+			words, rest = append(words, a.Name+" and "+b.Name+" swapped"), rest[4:]
+			continue
+		}
+		text := fmt.Sprint(rest[0])
+		switch a := rest[0].(type) {
+		case openflow.SetField:
+			text = a.Field.Name + "=" + a.Field.PrintMasked(a.Value, a.Mask)
+		case openflow.Move:
+			text = bitsText(a.Dst) + "=" + bitsText(a.Src)
+		}
+		words, rest = append(words, text), rest[1:]
+	}
+	if u.Unread {
+		words = append(words, "…")
+	}
+	return strings.Join(words, ", ")
+}
+
+func bitsText(s flow.Subfield) string {
+	if s.Lo == 0 && s.Bits == s.Field.Bits {
+		return s.Field.Name
+	}
+	return fmt.Sprintf("%s[%d..%d]", s.Field.Name, s.Lo, s.Lo+s.Bits-1)
+}
+
+// swapped finds the two fields that actions begin to swap: OVN puts both on the
+// stack, and takes them off in the same order.
+func swapped(actions openflow.Actions) (a, b *flow.Field, ok bool) {
+	if len(actions) < 4 {
+		return nil, nil, false
+	}
+	push, ok1 := actions[0].(openflow.Push)
+	push2, ok2 := actions[1].(openflow.Push)
+	pop, ok3 := actions[2].(openflow.Pop)
+	pop2, ok4 := actions[3].(openflow.Pop)
+	if !ok1 || !ok2 || !ok3 || !ok4 || push.Src != pop.Dst || push2.Src != pop2.Dst {
+		return nil, nil, false
+	}
+	return push.Src.Field, push2.Src.Field, true
 }

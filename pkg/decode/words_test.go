@@ -166,6 +166,25 @@ func TestUserdata(t *testing.T) {
 			t.Errorf("userdata %s: %q, %t, want %q", text, got, ok, want)
 		}
 	}
+	for text, want := range map[string]string{
+		// A field with a mask, one that is copied in part, two that are swapped, and a table.
+		"0000000000000000" + "001900100001150800000001" + "00000001":                 "reg10=0x1/0x1",
+		"0000000000000000" + "001c00180030004000000000" + "0001de108000080600000000": "eth_src=xxreg0[64..111]",
+		"0000001600000000" + "ffff001800002320001b000000011c040020000000000000" + "ffff001800002320001b000000011e040020000000000000" +
+			"ffff001800002320001c000000011c040020000000000000" + "ffff001800002320001c000000011e040020000000000000" +
+			"ffff001000002320000efff82f000000": "reg14 and reg15 swapped, resubmit(,47)",
+		"0000001600000000" + "ffff001000002320000efff82f000000" + "ffff00100000232000ff000000000000": "resubmit(,47), …",
+		"0000000000000000" + "0019ffff0001150800000001":                                              "…",
+		"0000001200000000": "",
+	} {
+		data, err := hex.DecodeString(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if u, ok := ParseUserdata(data); !ok || u.Then() != want {
+			t.Errorf("userdata %s: %q, %t, want %q", text, u.Then(), ok, want)
+		}
+	}
 	if u, ok := ParseUserdata([]byte{0, 0, 0, 7}); ok {
 		t.Errorf("4 bytes are userdata: %v", u)
 	}

@@ -2,6 +2,7 @@ package gloss
 
 import (
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -72,7 +73,7 @@ func namesAreRight(t *testing.T, l *lab.Lab) {
 			}
 		}
 		t.Logf("%s, OVN %s: of %d flows these names are right: %v", n.Name, version, len(dump), c.count)
-		for _, kind := range []string{"metadata", "reg14", "reg15", "cookie", "object", "table", "output", "in_port", "reg13", "reg11", "reg12", "tun_id"} {
+		for _, kind := range []string{"metadata", "reg14", "reg15", "cookie", "object", "table", "output", "in_port", "reg13", "reg11", "reg12", "tun_id", "userdata"} {
 			if c.count[kind] < 3 {
 				t.Errorf("%s: only %d of %s", n.Name, c.count[kind], kind)
 			}
@@ -182,6 +183,41 @@ func (c *checker) line(line string, got Line) {
 	c.actions(line, e.Actions, metadata, 0, names)
 	if e.Cookie != 0 {
 		c.cookie(line, e, metadata, got, names)
+	}
+	if got.Flow != nil && got.Flow.Flow != nil {
+		c.nested(e, got.Flow.Flow.Actions)
+	}
+}
+
+// remark is what ovn-northd says about actions in between.
+var remark = regexp.MustCompile(`/\*.*?\*/`)
+
+// nested holds the actions that controller actions carry against the logical flow
+// that they come from.
+func (c *checker) nested(e openflow.FlowEntry, actions string) {
+	for _, action := range e.Actions {
+		a, ok := action.(openflow.Controller)
+		if !ok {
+			continue
+		}
+		u, ok := decode.ParseUserdata(a.Userdata)
+		then := u.Then()
+		if !ok || u.Unread || strings.Count(then, " swapped") != strings.Count(remark.ReplaceAllString(actions, ""), "<->") {
+			c.t.Errorf("%s: %x is %q of %s", c.node, a.Userdata, then, actions)
+		}
+		for _, nested := range u.Nested {
+			set, ok := nested.(openflow.SetField)
+			if !ok {
+				continue
+			}
+			switch set.Field.Format {
+			case flow.Ethernet, flow.IPv4, flow.IPv6:
+				if text := set.Field.Print(set.Value); !strings.Contains(actions, text) {
+					c.t.Errorf("%s: userdata sets %s, which is not in %s", c.node, set, actions)
+				}
+				c.count["userdata"]++
+			}
+		}
 	}
 }
 

@@ -228,7 +228,8 @@ func plainTable(of int) string {
 	return ""
 }
 
-// userdataText says what ovn-controller is asked to do by "00.00.00.12.…".
+// userdataText says what ovn-controller is asked to do by "00.00.00.12.…", and in
+// braces what with the packet that it makes.
 func userdataText(text string) string {
 	data, err := hex.DecodeString(strings.ReplaceAll(text, ".", ""))
 	if err != nil {
@@ -238,8 +239,12 @@ func userdataText(text string) string {
 	if !ok {
 		return ""
 	}
-	if said := u.String(); !strings.Contains(said, u.Opcode) {
-		return strings.ToLower(u.Opcode) + ": " + said
+	text = u.String()
+	if !strings.Contains(text, u.Opcode) {
+		text = strings.ToLower(u.Opcode) + ": " + text
 	}
-	return u.String()
+	if then := u.Then(); then != "" {
+		text += " {" + then + "}"
+	}
+	return text
 }
