@@ -92,7 +92,7 @@ func (o *compareOptions) run(ctx context.Context, pathA, pathB string) (err erro
 	doc := render.CompareDocument{
 		Envelope: render.NewEnvelope("Comparison", b.Source(), notesOfBoth(a, b)),
 		A:        side(pathA, a), B: side(pathB, b),
-		Comparison: result,
+		Comparison: *result,
 	}
 	if err := render.Compare(o.stdout, o.style(o.stdout), format, doc); err != nil {
 		return fmt.Errorf("standard output: %w", err)
@@ -133,6 +133,7 @@ func (o *options) annotator(ctx context.Context, c *cluster.Cluster, n *cluster.
 // at are the options for one of two sources: saved data at a path, or what is live.
 func (o *options) at(source string) *options {
 	side := *o
+	side.offline = ""
 	if source != live {
 		side.offline = source
 		side.nb, side.sb, side.ovs, side.nodeExec, side.record = "", "", "", "", ""

@@ -18,6 +18,7 @@ import (
 type Options struct {
 	Only []Group // none: all
 	All  bool    // also what moves by itself, and every flow
+	Near bool    // of the nodes only those that have been read already
 	// Annotator says what the flows of a bridge mean; nil: the flows of OpenFlow are only counted by table.
 	Annotator func(ctx context.Context, c *cluster.Cluster, n *cluster.Node, bridge string) (*gloss.Annotator, error)
 }
@@ -29,7 +30,7 @@ func (o Options) wants(groups ...Group) bool {
 // Run compares two states, a the earlier one. The error is for when the context has ended.
 func Run(ctx context.Context, a, b *cluster.Cluster, o Options) (*Comparison, error) {
 	r := &run{a: a, b: b, options: o, result: Comparison{Changes: []Change{}, Flows: []FlowChange{}, NotCompared: []Gap{}}, zones: map[string]*zone{}}
-	if o.wants(Nodes, OpenFlow) {
+	if o.wants(Nodes, OpenFlow) && !o.Near {
 		both(func() { a.Gather(ctx) }, func() { b.Gather(ctx) })
 	}
 	r.compareZones(ctx)
@@ -199,6 +200,9 @@ func (r *run) compareNodes(ctx context.Context) {
 			continue
 		}
 		known[b] = true
+		if r.options.Near && (a.Vswitch == nil || b.Vswitch == nil) {
+			continue
+		}
 		if a.Vswitch == nil || b.Vswitch == nil {
 			for _, side := range []struct {
 				name string
@@ -241,17 +245,20 @@ func (r *run) compareNode(ctx context.Context, a, b *cluster.Node) {
 	r.schemas("Open_vSwitch of node "+b.Name, rows)
 	changes := rows.changes(at, r.options)
 	if r.options.wants(Nodes) {
-		facts := &sides{same: map[ovsdb.UUID]ovsdb.UUID{}}
-		var missingA, missingB map[string]error
-		both(func() { facts.a, missingA = readHost(ctx, a, r.options) }, func() { facts.b, missingB = readHost(ctx, b, r.options) })
-		for what, err := range missingA {
-			if missingB[what] == nil {
-				r.gaps(what+" of node "+b.Name, err, nil)
+		var inA, inB hostState
+		both(func() { inA = readHost(ctx, a) }, func() { inB = readHost(ctx, b) })
+		r.gaps("links, addresses and routes of node "+b.Name, inA.why, inB.why)
+		for daemon := range inA.releases {
+			if _, known := inB.releases[daemon]; !known {
+				r.gap(fmt.Sprintf("%s of node %s", daemon, b.Name), "it answers in A and not in B")
 			}
 		}
-		for what, err := range missingB {
-			r.gaps(what+" of node "+b.Name, missingA[what], err)
+		for daemon := range inB.releases {
+			if _, known := inA.releases[daemon]; !known {
+				r.gap(fmt.Sprintf("%s of node %s", daemon, b.Name), "it answers in B and not in A")
+			}
 		}
+		facts := &sides{a: inA.part(inB, r.options), b: inB.part(inA, r.options), same: map[ovsdb.UUID]ovsdb.UUID{}}
 		changes = append(changes, withoutPorts(facts.changes(place{node: b.Name}, r.options), changes)...)
 	}
 	r.result.Changes = append(r.result.Changes, changes...)

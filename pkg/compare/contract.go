@@ -27,6 +27,8 @@ type (
 		UUIDA    string   `json:"uuidA,omitempty"`
 		UUIDB    string   `json:"uuidB,omitempty"`
 		Columns  []Column `json:"columns"`
+
+		id string // the name, without what is added where only one side has it
 	}
 
 	// A Column is a column, or a key of one, as both states have it.

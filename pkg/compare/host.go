@@ -12,36 +12,39 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/node"
 )
 
-// readHost reads what a node tells beside its database. What it does not tell is
-// in missing, by what was asked.
-func readHost(ctx context.Context, n *cluster.Node, o Options) (p *part, missing map[string]error) {
-	missing = map[string]error{}
-	network, err := n.Host.Network(ctx)
-	if err != nil {
-		missing["links, addresses and routes"] = err
-	}
-	p = newPart(host, func(k *kind, _ string) bool {
-		switch k {
-		case versionKind:
-			return true
-		case neighbourKind:
-			return network != nil && o.All
-		}
-		return network != nil
-	})
+// A hostState is what a node tells beside its database.
+type hostState struct {
+	network  *node.Network // nil: see why
+	why      error
+	releases map[string]string // of the daemons that answered
+}
+
+func readHost(ctx context.Context, n *cluster.Node) hostState {
+	h := hostState{releases: map[string]string{}}
+	h.network, h.why = n.Host.Network(ctx)
 	for _, daemon := range []string{"ovn-controller", "ovs-vswitchd"} {
-		text, err := n.Host.Control(ctx, daemon, "version")
-		if err != nil {
-			missing["release of "+daemon] = err
-			continue
+		if text, err := n.Host.Control(ctx, daemon, "version"); err == nil {
+			h.releases[daemon], _, _ = strings.Cut(text, "\n")
 		}
-		first, _, _ := strings.Cut(text, "\n")
-		p.fact(versionKind, nil, map[string]string{"daemon": daemon, "version": first})
 	}
-	if network != nil {
-		p.addNetwork(network)
+	return h
+}
+
+// part is the state beside that of the other side: a daemon that does not answer
+// there has no release that could be compared.
+func (h hostState) part(other hostState, o Options) *part {
+	p := newPart(host, func(k *kind, _ string) bool {
+		return k == versionKind || h.network != nil && (k != neighbourKind || o.All)
+	})
+	for daemon, release := range h.releases {
+		if _, known := other.releases[daemon]; known {
+			p.fact(versionKind, nil, map[string]string{"daemon": daemon, "version": release})
+		}
 	}
-	return p, missing
+	if h.network != nil {
+		p.addNetwork(h.network)
+	}
+	return p
 }
 
 // fact adds a thing of a node, which a link may hold.

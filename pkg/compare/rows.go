@@ -21,10 +21,10 @@ func (s *sides) changes(at place, o Options) []Change {
 	joined := map[*kind][]pair{}
 	gone := map[*record]bool{} // and come: only one side has it
 	for _, k := range s.a.kinds {
-		if !o.wants(k.group) || !s.a.knows(k, "") || !s.b.knows(k, "") {
+		if !s.a.knows(k, "") || !s.b.knows(k, "") {
 			continue
 		}
-		joined[k] = s.pairs(k)
+		joined[k] = s.pairs(k) // also of kinds that are not asked for: others refer to them
 		for _, p := range joined[k] {
 			if p.a == nil || p.b == nil {
 				gone[p.a], gone[p.b] = true, true
@@ -34,7 +34,7 @@ func (s *sides) changes(at place, o Options) []Change {
 	var changes []Change
 	for _, k := range s.a.kinds {
 		for _, p := range joined[k] {
-			if k.part && s.follows(p, gone) {
+			if !o.wants(k.group) || k.part && s.follows(p, gone) {
 				continue
 			}
 			if c, ok := s.change(k, p, at, o); ok {
@@ -77,7 +77,8 @@ func (s *sides) change(k *kind, p pair, at place, o Options) (Change, bool) {
 	if p.b != nil {
 		c.UUIDB = string(p.b.uuid)
 	}
-	c.Name, c.On = shown.title(r, 0), shown.holderText(r, 0)
+	c.id, c.On = shown.title(r, 0), shown.holderText(r, 0)
+	c.Name = c.id
 	if c.Change != Changed {
 		c.Name = shown.whole(r)
 	}

@@ -18,7 +18,7 @@ type CompareDocument struct {
 	Envelope
 	A Side `json:"a"`
 	B Side `json:"b"`
-	*compare.Comparison
+	compare.Comparison
 }
 
 // A Side is one of the two states.
@@ -138,7 +138,7 @@ func (p *comparePrinter) change(c compare.Change) {
 	}
 	if len(columns) <= mostOnLine && !p.wide {
 		for i, column := range columns {
-			l = append(l, Span{": ,"[i:i+1] + " " + columnText(column), Plain})
+			l = append(l, Span{":,"[i:i+1] + " " + columnText(column), Plain})
 		}
 		columns = nil
 	}
@@ -152,23 +152,29 @@ func (p *comparePrinter) change(c compare.Change) {
 	}
 }
 
+// mostValues is how many elements of a set are named.
+const mostValues = 8
+
+// someOf are the first values, each behind a sign.
+func someOf(sign string, values []string) string {
+	var b strings.Builder
+	for _, v := range values[:min(len(values), mostValues)] {
+		b.WriteString(sign + v)
+	}
+	if more := len(values) - mostValues; more > 0 {
+		fmt.Fprintf(&b, "%sanother %d", sign, more)
+	}
+	return b.String()
+}
+
 // columnText is what differs in a column.
 func columnText(c compare.Column) string {
 	text := c.Name
 	switch {
 	case len(c.Added)+len(c.Removed) > 0:
-		for _, v := range c.Removed {
-			text += " -" + v
-		}
-		for _, v := range c.Added {
-			text += " +" + v
-		}
-	case c.A == "":
-		text += " +" + c.B
-	case c.B == "":
-		text += " -" + c.A
+		text += someOf(" -", c.Removed) + someOf(" +", c.Added)
 	default:
-		text += " " + c.A + " → " + c.B
+		text += " " + cmp.Or(c.A, "none") + " → " + cmp.Or(c.B, "none")
 	}
 	return text
 }

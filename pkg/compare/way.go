@@ -1,0 +1,236 @@
+package compare
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/ovnctl/ovnctl/pkg/journey"
+)
+
+// The JSON of the ways of one packet in two states; docs/json.md describes it.
+type (
+	// Ways says where the ways of a packet part.
+	Ways struct {
+		Same    bool     `json:"same"`    // way and verdict
+		Parting *Parting `json:"parting"` // null: every step is the same
+		Behind  []Change `json:"behind"`  // what differs and has to do with it
+		Others  int      `json:"others"`  // how many other changes there are
+	}
+
+	// A Parting is the first place at which two ways differ.
+	Parting struct {
+		Direction string   `json:"direction"`         // forward or reply
+		Backend   string   `json:"backend,omitempty"` // of the branch
+		A         *WayStep `json:"a"`                 // null: the way has ended
+		B         *WayStep `json:"b"`
+	}
+
+	// A WayStep is a step, and where it is made.
+	WayStep struct {
+		Node     string        `json:"node"`
+		Datapath string        `json:"datapath"`
+		Kind     string        `json:"kind"` // of the hop
+		From     string        `json:"from"`
+		To       string        `json:"to"`
+		Step     *journey.Step `json:"step"` // null: the hop has none, as a tunnel
+	}
+)
+
+// FindParting compares the ways of a packet. Changes are what differs between the
+// states.
+func FindParting(a, b *journey.Trace, changes []Change) *Ways {
+	w := &Ways{Behind: []Change{}}
+	w.Parting = parting(a, b)
+	w.Same = w.Parting == nil && a.Verdict.Outcome == b.Verdict.Outcome
+	if w.Same {
+		w.Others = len(changes)
+		return w
+	}
+	behind := newBehind(w.Parting, a, b)
+	for _, c := range changes {
+		if behind.has(c) {
+			w.Behind = append(w.Behind, c)
+		}
+	}
+	w.Others = len(changes) - len(w.Behind)
+	return w
+}
+
+// A way is one direction of a trace, through one backend.
+type way struct {
+	direction, backend string
+	*journey.Direction
+}
+
+func waysOf(t *journey.Trace) []way {
+	ways := []way{{"forward", "", t.Forward}, {"reply", "", t.Reply}}
+	for _, b := range t.Branches {
+		backend := strings.Join(append([]string{b.Backend}, b.Through...), ", ")
+		ways = append(ways, way{"forward", backend, b.Forward}, way{"reply", backend, b.Reply})
+	}
+	return slices.DeleteFunc(ways, func(w way) bool { return w.Direction == nil })
+}
+
+// parting is the first step that differs; nil: none does.
+func parting(a, b *journey.Trace) *Parting {
+	inA, inB := waysOf(a), waysOf(b)
+	like := func(x way) func(way) bool {
+		return func(y way) bool { return x.direction == y.direction && x.backend == y.backend }
+	}
+	for _, x := range inA {
+		if i := slices.IndexFunc(inB, like(x)); i >= 0 {
+			if p := partingOf(x, inB[i]); p != nil {
+				return p
+			}
+		}
+	}
+	// Ways that only one side has: another backend, or a reply where the packet arrives.
+	for _, x := range inA {
+		if !slices.ContainsFunc(inB, like(x)) {
+			return &Parting{Direction: x.direction, Backend: x.backend, A: at(stepsOf(x), 0)}
+		}
+	}
+	for _, y := range inB {
+		if !slices.ContainsFunc(inA, like(y)) {
+			return &Parting{Direction: y.direction, Backend: y.backend, B: at(stepsOf(y), 0)}
+		}
+	}
+	return nil
+}
+
+// partingOf is the first step that differs of two ways in one direction.
+func partingOf(x, y way) *Parting {
+	a, b := stepsOf(x), stepsOf(y)
+	openflow := x.Producer == journey.OpenFlow && y.Producer == journey.OpenFlow
+	for i := range max(len(a), len(b)) {
+		if i < len(a) && i < len(b) && a[i].says(openflow) == b[i].says(openflow) {
+			continue
+		}
+		return &Parting{Direction: x.direction, Backend: x.backend, A: at(a, i), B: at(b, i)}
+	}
+	return nil
+}
+
+func at(steps []WayStep, i int) *WayStep {
+	if i >= len(steps) {
+		return nil
+	}
+	return &steps[i]
+}
+
+func stepsOf(w way) []WayStep {
+	var steps []WayStep
+	for _, h := range w.Hops {
+		s := WayStep{Node: h.Node, Datapath: h.Datapath, Kind: h.Kind, From: h.From, To: h.To}
+		if len(h.Steps) == 0 {
+			steps = append(steps, s)
+		}
+		for i := range h.Steps {
+			s.Step = &h.Steps[i]
+			steps = append(steps, s)
+		}
+	}
+	return steps
+}
+
+// says is what two steps have in common that are the same. Where one of the ways is
+// that of the logical flows, there are no flows of OpenFlow to be compared.
+func (s WayStep) says(openflow bool) string {
+	words := []string{s.Node, s.Datapath, s.Kind}
+	if s.Step == nil {
+		return strings.Join(words, "\x00")
+	}
+	words = append(words, s.Step.Pipeline, s.Step.Stage)
+	if l := s.Step.Logical; l != nil {
+		words = append(words, fmt.Sprint(l.Priority), l.Match, l.Actions)
+	}
+	if openflow || s.Step.Logical == nil {
+		words = append(words, fmt.Sprint(s.Step.Priority), conjunction.ReplaceAllString(s.Step.Match, "conj_id"),
+			clause.ReplaceAllString(strings.Join(s.Step.Actions, ","), "conjunction("))
+	}
+	return strings.Join(words, "\x00")
+}
+
+// A behind tells the changes that have to do with a parting.
+type behind struct {
+	uuids, ports, datapaths, sets, nodes map[string]bool
+}
+
+// setName is how a match names an address set or a port group.
+var setName = regexp.MustCompile(`[$@]([A-Za-z0-9_.]+)`)
+
+func newBehind(p *Parting, a, b *journey.Trace) *behind {
+	f := &behind{uuids: map[string]bool{}, ports: map[string]bool{}, datapaths: map[string]bool{}, sets: map[string]bool{}, nodes: map[string]bool{}}
+	for _, t := range []*journey.Trace{a, b} {
+		f.ports[t.Request.From.Port], f.ports[t.Request.To.Port] = true, true
+		f.object(t.Verdict.Object)
+		f.rule(t.Verdict.Rule)
+		for i := range t.Verdict.Near {
+			f.rule(&t.Verdict.Near[i])
+		}
+		for i := range t.Verdict.Allowed {
+			f.object(&t.Verdict.Allowed[i])
+		}
+	}
+	if p != nil {
+		f.step(p.A)
+		f.step(p.B)
+	}
+	delete(f.ports, "")
+	return f
+}
+
+func (f *behind) step(s *WayStep) {
+	if s == nil {
+		return
+	}
+	f.ports[s.From], f.ports[s.To] = true, true
+	f.nodes[s.Node] = true
+	if s.Kind == "switch" || s.Kind == "router" {
+		f.datapaths[s.Kind+" "+s.Datapath] = true
+	}
+	if s.Step == nil {
+		return
+	}
+	f.object(s.Step.Object)
+	if s.Step.Logical != nil {
+		f.match(s.Step.Logical.Match)
+	}
+}
+
+func (f *behind) rule(r *journey.Rule) {
+	if r != nil {
+		f.object(r.Object)
+		f.match(r.Match)
+	}
+}
+
+func (f *behind) object(o *journey.Object) {
+	if o != nil && o.UUID != "" {
+		f.uuids[o.UUID] = true
+	}
+}
+
+func (f *behind) match(text string) {
+	for _, m := range setName.FindAllStringSubmatch(text, -1) {
+		f.sets[m[1]] = true
+	}
+}
+
+// has reports whether a change is of a row that decided, of a set that a match names,
+// of a port, of the node, or of the router where the ways part.
+func (f *behind) has(c Change) bool {
+	switch {
+	case f.uuids[c.UUIDA] || f.uuids[c.UUIDB]:
+		return true
+	case c.Table == "Address_Set" || c.Table == "Port_Group":
+		return f.sets[c.id]
+	case c.Table == "Logical_Switch_Port" || c.Table == "Logical_Router_Port" || c.Table == "Port_Binding":
+		return f.ports[c.id]
+	case c.Group == Nodes:
+		return f.nodes[c.Node] || c.Node == "" && f.nodes[c.id]
+	}
+	return f.datapaths[c.On]
+}
