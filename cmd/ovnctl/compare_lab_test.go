@@ -15,6 +15,7 @@ import (
 	"github.com/ovnctl/ovnctl/internal/lab"
 	"github.com/ovnctl/ovnctl/internal/lab/labtest"
 	"github.com/ovnctl/ovnctl/pkg/compare"
+	"github.com/ovnctl/ovnctl/pkg/journey"
 	"github.com/ovnctl/ovnctl/pkg/render"
 )
 
@@ -25,17 +26,18 @@ func TestComparisonJSONDocumented(t *testing.T) {
 		t.Fatal(err)
 	}
 	tables := documentedFields(string(text))
-	document := jsonFields(reflect.TypeFor[render.CompareDocument]())
-	for name := range jsonFields(reflect.TypeFor[render.Envelope]()) {
-		delete(document, name)
+	for section, typ := range map[string]reflect.Type{
+		"Comparison": reflect.TypeFor[render.CompareDocument](), "Ways": reflect.TypeFor[render.WaysDocument](),
+	} {
+		document := jsonFields(typ)
+		for name := range jsonFields(reflect.TypeFor[render.Envelope]()) {
+			delete(document, name)
+		}
+		compareFields(t, section, tables[section], document)
 	}
-	for name, typ := range jsonFields(reflect.TypeFor[compare.Comparison]()) { // embedded by a pointer
-		document[name] = typ
-	}
-	compareFields(t, "Comparison", tables["Comparison"], document)
 	for _, typ := range []reflect.Type{
 		reflect.TypeFor[render.Side](), reflect.TypeFor[compare.Change](), reflect.TypeFor[compare.Column](),
-		reflect.TypeFor[compare.FlowChange](), reflect.TypeFor[compare.ChangedFlow](), reflect.TypeFor[compare.Gap](),
+		reflect.TypeFor[compare.Parting](), reflect.TypeFor[compare.WayStep](), reflect.TypeFor[compare.FlowChange](), reflect.TypeFor[compare.ChangedFlow](), reflect.TypeFor[compare.Gap](),
 	} {
 		compareFields(t, typ.Name(), tables[typ.Name()], jsonFields(typ))
 	}
@@ -127,6 +129,20 @@ func TestCompare(t *testing.T) {
 		}
 	})
 
+	trace := func(args ...string) (code int, doc render.WaysDocument, text string) {
+		a := n.ovnctl(t, append([]string{"trace", "-o", "json", "--offline", before, "--against", "live", "--node-exec", l.Dir + "/enter {hostname}"}, args...)...)
+		if err := json.Unmarshal(a.stdout, &doc); err != nil {
+			t.Fatalf("%v\n%s%s", err, a.stdout, a.stderr)
+		}
+		return a.code, doc, string(a.stdout)
+	}
+	t.Run("same way", func(t *testing.T) {
+		code, doc, text := trace("shop/client", "shop/web-1", "--tcp", "8080")
+		if code != exitOK || !doc.Same || doc.Parting != nil || doc.TraceB.Verdict.Outcome != journey.Delivered {
+			t.Errorf("exit %d\n%s", code, text)
+		}
+	})
+
 	t.Run("changed", func(t *testing.T) {
 		nbctl("--type=port-group", "acl-add", "a12053346325724611644", "to-lport", "1009", "tcp.dst == 81", "drop")
 		route := nbctl("--bare", "--columns=_uuid", "find", "Logical_Router_Static_Route", "ip_prefix=100.64.0.2")
@@ -161,5 +177,15 @@ func TestCompare(t *testing.T) {
 			}
 			return cmp.Diff(want, slices.Concat(changes, gaps))
 		})
+	})
+
+	t.Run("other way", func(t *testing.T) {
+		code, doc, text := trace("shop/client", "shop/web-1", "--tcp", "8080")
+		if code != exitFound || doc.Same || doc.Parting == nil || doc.Parting.A.Node != "node1" || doc.Parting.B.Node != "node2" {
+			t.Fatalf("exit %d\n%s", code, text)
+		}
+		if !slices.ContainsFunc(doc.Behind, func(c compare.Change) bool { return c.Group == compare.Bindings && c.Name == "shop_client" }) {
+			t.Errorf("the port that moved is not behind it\n%s", text)
+		}
 	})
 }

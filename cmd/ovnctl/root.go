@@ -234,8 +234,10 @@ func (o *options) prepare(flags *pflag.FlagSet) error {
 			return fmt.Errorf("--%s: %w", name, err)
 		}
 	}
+	against := flags.Lookup("against")
+	alsoLive := against != nil && against.Value.String() == live
 	for _, name := range []string{"nb", "sb", "ovs", "node-exec"} {
-		if o.offline != "" && flags.Changed(name) {
+		if o.offline != "" && flags.Changed(name) && !alsoLive {
 			return fmt.Errorf("--offline reads saved data and --%s names a live source: give one of the two", name)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ovnctl/ovnctl/pkg/cluster"
 	"github.com/ovnctl/ovnctl/pkg/journey"
 	"github.com/ovnctl/ovnctl/pkg/render"
 	"github.com/ovnctl/ovnctl/pkg/topology"
@@ -30,6 +31,7 @@ type traceOptions struct {
 	backend    backend
 	length     int
 	dns        string
+	against    string
 	observe    time.Duration
 }
 
@@ -84,6 +86,7 @@ is exit code 1.
 	f.StringVar(&o.dns, "dns", "", "the `name` that a DNS question asks for, to see whether OVN answers it")
 	f.Var((*seconds)(&o.observe), "observe", "watch for so many `seconds` which flows on the way count packets, and say where real ones get to")
 	cmd.MarkFlagsMutuallyExclusive("observe", "logical")
+	f.StringVar(&o.against, "against", "", "also trace in a second `source`, saved or live, and say where the ways part")
 	cmd.MarkFlagsMutuallyExclusive("tcp", "udp", "icmp")
 	cmd.MarkFlagsMutuallyExclusive("ipv4", "ipv6")
 	addMicroflow(cmd, root)
@@ -99,14 +102,35 @@ func (o *traceOptions) run(ctx context.Context, from, to string) (err error) {
 	if o.observe > 0 && o.offline != "" {
 		return usageError{errors.New("--observe watches nodes that run, and --offline reads saved data: give one of the two")}
 	}
+	if o.against != "" {
+		return o.runAgainst(ctx, from, to)
+	}
 	c, err := o.open(ctx)
 	if err != nil {
 		return err
 	}
 	defer o.close(c, &err)
+	t, notes, err := o.follow(ctx, c, from, to)
+	if err != nil {
+		return err
+	}
+	if o.machine() {
+		o.warn(c)
+	}
+	if err := o.print(format, c.Source(), notes, t); err != nil {
+		return fmt.Errorf("standard output: %w", err)
+	}
+	if t.Observed != nil && t.Observed.Result == journey.Refuted {
+		return verdict(exitFound) // whatever the flows say, real packets are lost
+	}
+	return traceVerdict(t.Verdict.Outcome, len(c.Problems) > 0)
+}
+
+// follow traces the packet in one deployment, with notes on what was not read.
+func (o *traceOptions) follow(ctx context.Context, c *cluster.Cluster, from, to string) (*journey.Trace, []string, error) {
 	g, err := topology.LoadBetween(ctx, c, from, to)
 	if err != nil {
-		return unknownError{err}
+		return nil, nil, unknownError{err}
 	}
 	q := o.query(from, to)
 	p := o.progress(0)
@@ -116,17 +140,14 @@ func (o *traceOptions) run(ctx context.Context, from, to string) (err error) {
 	var name *topology.NameError
 	switch {
 	case ctx.Err() != nil: // what was not read is not unknown, it was not waited for
-		return ctx.Err()
+		return nil, nil, ctx.Err()
 	case errors.As(err, &name):
-		return o.namesError(err, c)
+		return nil, nil, o.namesError(err, c)
 	case err != nil:
-		return unknownError{err}
+		return nil, nil, unknownError{err}
 	}
 	if !o.showCommands {
 		t.Commands = nil
-	}
-	if o.machine() {
-		o.warn(c)
 	}
 	notes = slices.Concat(notes, c.Notes, g.Notes)
 	for _, p := range c.Problems {
@@ -134,13 +155,7 @@ func (o *traceOptions) run(ctx context.Context, from, to string) (err error) {
 			notes = append(notes, problemText(p))
 		}
 	}
-	if err := o.print(format, c.Source(), notes, t); err != nil {
-		return fmt.Errorf("standard output: %w", err)
-	}
-	if t.Observed != nil && t.Observed.Result == journey.Refuted {
-		return verdict(exitFound) // whatever the flows say, real packets are lost
-	}
-	return traceVerdict(t.Verdict.Outcome, len(c.Problems) > 0)
+	return t, notes, nil
 }
 
 // completeEndpoints offers what a packet can go from and to.
