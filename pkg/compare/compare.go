@@ -152,7 +152,7 @@ func (r *run) database(ctx context.Context, z *zone, what string, a, b ovsdb.Rea
 		r.gap(what, "not in B")
 		return nil
 	}
-	s := &sides{same: map[ovsdb.UUID]ovsdb.UUID{}}
+	s := newSides()
 	var errA, errB error
 	both(func() { s.a, errA = readRows(ctx, a, kinds) }, func() { s.b, errB = readRows(ctx, b, kinds) })
 	if errA != nil || errB != nil {
@@ -235,7 +235,7 @@ func sameNode(n *cluster.Node, c *cluster.Cluster) *cluster.Node {
 
 func (r *run) compareNode(ctx context.Context, a, b *cluster.Node) {
 	at := place{node: b.Name, database: "Open_vSwitch"}
-	rows := &sides{same: map[ovsdb.UUID]ovsdb.UUID{}}
+	rows := newSides()
 	var errA, errB error
 	both(func() { rows.a, errA = readRows(ctx, a.Vswitch, openVswitch) }, func() { rows.b, errB = readRows(ctx, b.Vswitch, openVswitch) })
 	if errA != nil || errB != nil {
@@ -244,9 +244,9 @@ func (r *run) compareNode(ctx context.Context, a, b *cluster.Node) {
 	}
 	r.schemas("Open_vSwitch of node "+b.Name, rows)
 	changes := rows.changes(at, r.options)
+	var inA, inB hostState
+	both(func() { inA = readHost(ctx, a) }, func() { inB = readHost(ctx, b) })
 	if r.options.wants(Nodes) {
-		var inA, inB hostState
-		both(func() { inA = readHost(ctx, a) }, func() { inB = readHost(ctx, b) })
 		r.gaps("links, addresses and routes of node "+b.Name, inA.why, inB.why)
 		for daemon := range inA.releases {
 			if _, known := inB.releases[daemon]; !known {
@@ -258,13 +258,20 @@ func (r *run) compareNode(ctx context.Context, a, b *cluster.Node) {
 				r.gap(fmt.Sprintf("%s of node %s", daemon, b.Name), "it answers in B and not in A")
 			}
 		}
-		facts := &sides{a: inA.part(inB, r.options), b: inB.part(inA, r.options), same: map[ovsdb.UUID]ovsdb.UUID{}}
+		facts := newSides()
+		facts.a, facts.b = inA.part(inB, r.options), inB.part(inA, r.options)
 		changes = append(changes, withoutPorts(facts.changes(place{node: b.Name}, r.options), changes)...)
 	}
 	r.result.Changes = append(r.result.Changes, changes...)
-	if r.options.wants(OpenFlow) {
-		r.compareOpenFlow(ctx, rows, a, b)
+	if !r.options.wants(OpenFlow) {
+		return
 	}
+	x, y := inA.releases[controller], inB.releases[controller]
+	if x != y && x != "" && y != "" && !r.options.All {
+		r.gap("flows of node "+b.Name, "made by %s in A and %s in B: nearly all of them differ (--all compares them)", x, y)
+		return
+	}
+	r.compareOpenFlow(ctx, rows, a, b)
 }
 
 // withoutPorts leaves out the links that came or went with a port of a bridge.
@@ -295,12 +302,15 @@ func compareChanges(x, y Change) int {
 		cmp.Compare(x.UUIDA+x.UUIDB, y.UUIDA+y.UUIDB))
 }
 
-// rank is the place of a kind among those of its source.
+// rank is the place of a kind, those of a node's database before the others of the node.
 var rank = func() map[string]int {
 	ranks := map[string]int{}
-	for database, kinds := range map[string][]*kind{"OVN_Northbound": northbound, "OVN_Southbound": southbound, "Open_vSwitch": openVswitch, "": host} {
-		for i, k := range kinds {
-			ranks[database+k.name] = i
+	for _, source := range []struct {
+		database string
+		kinds    []*kind
+	}{{"OVN_Southbound", southbound}, {"OVN_Northbound", northbound}, {"Open_vSwitch", openVswitch}, {"", host}} {
+		for _, k := range source.kinds {
+			ranks[source.database+k.name] = len(ranks)
 		}
 	}
 	return ranks

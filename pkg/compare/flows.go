@@ -81,11 +81,13 @@ func (z *zone) cause(objects []decode.Object, inB bool) (id, name string) {
 			if s == nil {
 				continue
 			}
-			p, key := s.a, string(o.UUID)
-			if inB {
+			p, uuid, key := s.a, o.UUID, string(o.UUID)
+			if twin := s.twin[o.UUID]; !inB && twin != "" {
+				p, uuid = s.b, twin // the name that it has now
+			} else if inB {
 				p, key = s.b, s.canonical(key, true)
 			}
-			if r := p.rows[o.UUID]; r != nil {
+			if r := p.rows[uuid]; r != nil {
 				name = r.kind.name + " " + p.title(r, 0)
 				if on := p.holderText(r, 0); on != "" {
 					name += " on " + on

@@ -19,10 +19,13 @@ type hostState struct {
 	releases map[string]string // of the daemons that answered
 }
 
+// controller is the daemon that makes the flows.
+const controller = "ovn-controller"
+
 func readHost(ctx context.Context, n *cluster.Node) hostState {
 	h := hostState{releases: map[string]string{}}
 	h.network, h.why = n.Host.Network(ctx)
-	for _, daemon := range []string{"ovn-controller", "ovs-vswitchd"} {
+	for _, daemon := range []string{controller, "ovs-vswitchd"} {
 		if text, err := n.Host.Control(ctx, daemon, "version"); err == nil {
 			h.releases[daemon], _, _ = strings.Cut(text, "\n")
 		}

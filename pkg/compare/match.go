@@ -14,6 +14,11 @@ type pair struct{ a, b *record }
 type sides struct {
 	a, b *part
 	same map[ovsdb.UUID]ovsdb.UUID // of B's rows, to A's
+	twin map[ovsdb.UUID]ovsdb.UUID // of A's rows, to B's
+}
+
+func newSides() *sides {
+	return &sides{same: map[ovsdb.UUID]ovsdb.UUID{}, twin: map[ovsdb.UUID]ovsdb.UUID{}}
 }
 
 // pairs joins the records of a kind.
@@ -37,7 +42,7 @@ func (s *sides) pairs(k *kind) []pair {
 			found[id] = found[id][1:]
 			pairs, joined[b] = append(pairs, pair{a, b}), true
 			if b.uuid != "" {
-				s.same[b.uuid] = a.uuid
+				s.same[b.uuid], s.twin[a.uuid] = a.uuid, b.uuid
 			}
 			return true
 		})

@@ -135,7 +135,7 @@ func (p *part) join() {
 			for _, column := range k.holds {
 				v := r.columns[column]
 				for _, id := range slices.Concat(v.words, slices.Collect(maps.Values(v.pairs))) {
-					if held := p.rows[ovsdb.UUID(id)]; held != nil {
+					if held := p.rows[ovsdb.UUID(id)]; held != nil && !slices.Contains(held.holders, r) {
 						held.holders = append(held.holders, r)
 					}
 				}

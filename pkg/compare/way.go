@@ -156,13 +156,15 @@ func (s WayStep) says(openflow bool) string {
 // A behind tells the changes that have to do with a parting.
 type behind struct {
 	uuids, ports, datapaths, sets, nodes map[string]bool
+
+	prefixes map[string]bool // of UUIDs: the cookies of flows
 }
 
 // setName is how a match names an address set or a port group.
 var setName = regexp.MustCompile(`[$@]([A-Za-z0-9_.]+)`)
 
 func newBehind(p *Parting, a, b *journey.Trace) *behind {
-	f := &behind{uuids: map[string]bool{}, ports: map[string]bool{}, datapaths: map[string]bool{}, sets: map[string]bool{}, nodes: map[string]bool{}}
+	f := &behind{uuids: map[string]bool{}, ports: map[string]bool{}, datapaths: map[string]bool{}, sets: map[string]bool{}, nodes: map[string]bool{}, prefixes: map[string]bool{}}
 	for _, t := range []*journey.Trace{a, b} {
 		f.ports[t.Request.From.Port], f.ports[t.Request.To.Port] = true, true
 		f.object(t.Verdict.Object)
@@ -195,6 +197,9 @@ func (f *behind) step(s *WayStep) {
 		return
 	}
 	f.object(s.Step.Object)
+	if prefix, ok := strings.CutPrefix(s.Step.Cookie, "0x"); ok {
+		f.prefixes[prefix] = true
+	}
 	if s.Step.Logical != nil {
 		f.match(s.Step.Logical.Match)
 	}
@@ -219,11 +224,11 @@ func (f *behind) match(text string) {
 	}
 }
 
-// has reports whether a change is of a row that decided, of a set that a match names,
+// has reports whether a change is of a row that decided or made the flow, of a set that a match names,
 // of a port, of the node, or of the router where the ways part.
 func (f *behind) has(c Change) bool {
 	switch {
-	case f.uuids[c.UUIDA] || f.uuids[c.UUIDB]:
+	case f.uuids[c.UUIDA] || f.uuids[c.UUIDB] || f.prefixes[prefixOf(c.UUIDA)] || f.prefixes[prefixOf(c.UUIDB)]:
 		return true
 	case c.Table == "Address_Set" || c.Table == "Port_Group":
 		return f.sets[c.id]
@@ -234,3 +239,6 @@ func (f *behind) has(c Change) bool {
 	}
 	return f.datapaths[c.On]
 }
+
+// prefixOf is the cookie of the flows that are made of a row.
+func prefixOf(uuid string) string { return uuid[:min(len(uuid), 8)] }

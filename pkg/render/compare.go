@@ -125,7 +125,10 @@ func (p *comparePrinter) change(c compare.Change) {
 	if c.Zone != "" {
 		l = append(l, Span{"zone " + c.Zone + "  ", Plain})
 	}
-	l = append(l, Span{c.Kind, Plain}, Span{" " + c.Name, Name})
+	l = append(l, Span{c.Kind, Plain})
+	if c.Name != "" {
+		l = append(l, Span{" " + c.Name, Name})
+	}
 	if c.On != "" {
 		l = append(l, Span{" on " + c.On, Plain})
 	}
@@ -280,7 +283,7 @@ func compareMarkdown(w io.Writer, doc CompareDocument) error {
 	}
 	changes := &Table{Title: "changes", Header: []string{"", "node", "what", "differs"}}
 	for _, c := range doc.Changes {
-		what := c.Kind + " " + c.Name
+		what := strings.TrimSpace(c.Kind + " " + c.Name)
 		if c.On != "" {
 			what += " on " + c.On
 		}
