@@ -33,8 +33,8 @@ func TestTraceJSONDocumented(t *testing.T) {
 		}
 	}
 	walk(reflect.TypeFor[journey.Trace]())
-	if len(seen) != 17 {
-		t.Errorf("%d types were compared, want 17", len(seen))
+	if len(seen) != 18 {
+		t.Errorf("%d types were compared, want 18", len(seen))
 	}
 }
 

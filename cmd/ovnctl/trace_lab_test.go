@@ -240,6 +240,10 @@ func (d *traceDraw) liveAndSaved(ctx context.Context, t *testing.T, p tracePair,
 		t.Errorf("%s: packets say %s, ovnctl (exit %d) says %s\n%s", p, want, live.code, live.outcome(), live.text(d, p))
 		return false
 	}
+	if found := live.trace().Disagreements; len(found) > 0 {
+		t.Errorf("%s: nothing is broken, ovnctl says %+v", p, found)
+		return false
+	}
 	offline := d.ovnctl(ctx, p.at, append(args, "--offline", d.saved)...)
 	if offline.code != live.code || !bytes.Equal(offline.answer(t), live.answer(t)) {
 		t.Errorf("%s: live says %s (exit %d), the saved replies %s (exit %d)\n%s", p, live.outcome(), live.code, offline.outcome(), offline.code, offline.stderr)

@@ -342,6 +342,9 @@ func (c *Cluster) Again() *Cluster {
 	return again
 }
 
+// Offline says that it is read from what was saved, not all of which need be of one moment.
+func (c *Cluster) Offline() bool { return c.snapshot }
+
 // noteFar says how many nodes are left out of all.
 func (c *Cluster) noteFar() {
 	far := 0

@@ -3,7 +3,11 @@
 // computes a way fills it and whoever shows a way reads it.
 package journey
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/ovnctl/ovnctl/pkg/flow"
+)
 
 // Outcome says what became of a packet.
 type Outcome string
@@ -42,6 +46,8 @@ type Trace struct {
 	// Logical is what the logical flows say, where the answer above is what ovs-vswitchd of each node says; null where
 	// the answer is the logical flows' itself, and where they could not be followed.
 	Logical *Walk `json:"logical"`
+	// Disagreements are where what the nodes have is not what the databases say.
+	Disagreements []Disagreement `json:"disagreements"`
 	// Next is the command to run next, filled in; empty on success.
 	Next []string `json:"next"`
 	// Commands are the classic commands that show the same; only when asked for.
@@ -75,6 +81,7 @@ func (w *Walk) Directions() []*Direction {
 // Complete makes every list that is nil an empty one, as the contract has it.
 func (t *Trace) Complete() {
 	complete(&t.Next)
+	complete(&t.Disagreements)
 	complete(&t.Branches)
 	t.Verdict.complete()
 	walks := []*Walk{{Forward: t.Forward, Reply: t.Reply, Branches: t.Branches}}
@@ -261,6 +268,8 @@ type Step struct {
 	Notes    []string  `json:"notes"`   // what the step did to the packet, in words
 	// Counter is what the flow counted while the way was watched; only when asked for, and where there is a flow.
 	Counter *Counter `json:"counter,omitempty"`
+	// Before is the packet as it came to the table; nil where that is not known. It is not printed.
+	Before *flow.Flow `json:"-"`
 }
 
 // Logical is the logical flow that a step was made from.

@@ -86,6 +86,9 @@ func (p *tracePrinter) trace(t *journey.Trace, notes []string) {
 	for _, n := range notes {
 		p.text(2, "note: "+n, Faint)
 	}
+	for _, d := range t.Disagreements {
+		p.disagreement(d)
+	}
 	if l := t.Logical; p.verbose && l != nil {
 		p.text(2, fmt.Sprintf("by the logical flows: %s, %s", l.Verdict.Outcome, l.Verdict.Sentence), Faint)
 	}
@@ -107,6 +110,25 @@ func (p *tracePrinter) trace(t *journey.Trace, notes []string) {
 			p.add(Span{"next: ", Title}, Span{n, Name})
 		}
 	}
+}
+
+// disagreement says where a node is not as the databases have it.
+func (p *tracePrinter) disagreement(d journey.Disagreement) {
+	where := ""
+	if d.Stage != "" {
+		where = " in " + d.Stage
+	}
+	if d.Datapath != "" {
+		where += " of " + d.Datapath
+	}
+	if d.Node != "" {
+		where += " on " + d.Node
+	}
+	p.put(2, 4, Span{strings.ReplaceAll(string(d.Kind), "-", " ") + where, Bad}, Span{Text: ": " + d.Sentence})
+	if d.Flow != "" {
+		p.text(4, d.Flow, Faint)
+	}
+	p.put(4, 6, Span{Text: "mended by: "}, Span{d.Repair, Name})
 }
 
 // observed says what real packets did.

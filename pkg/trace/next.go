@@ -10,9 +10,12 @@ import (
 )
 
 // next is the command to run next; none when the packet is delivered.
-func (t *tracer) next(ask *question, v journey.Verdict) []string {
+func (t *tracer) next(ask *question, v journey.Verdict, found []journey.Disagreement) []string {
 	if v.Outcome == journey.Delivered {
 		return []string{}
+	}
+	if len(found) > 0 && v.Outcome != journey.Unknown {
+		return []string{found[0].Repair}
 	}
 	return []string{t.nextCommand(ask, v)}
 }

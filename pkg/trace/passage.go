@@ -122,6 +122,8 @@ func (w *Walker) logicalStep(ctx context.Context, l leg, v *logical.Visit, i int
 	s := &v.Steps[i]
 	out := journey.Step{Pipeline: v.Pipeline, Table: -1, Actions: []string{}, Decoded: []string{}, Changes: []string{}, Notes: []string{}}
 	out.Stage = w.stage(ctx, l.zone, v, i)
+	before := v.Before(i)
+	out.Before = &before
 	if s.Flow == nil {
 		out.Notes = append(out.Notes, "no flow matches")
 		return out

@@ -12,6 +12,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/flow"
 	"github.com/ovnctl/ovnctl/pkg/journey"
 	"github.com/ovnctl/ovnctl/pkg/node"
+	"github.com/ovnctl/ovnctl/pkg/openflow"
 	"github.com/ovnctl/ovnctl/pkg/topology"
 	"github.com/ovnctl/ovnctl/pkg/trace/xlate"
 )
@@ -34,6 +35,9 @@ type nodeView struct {
 	names   *decode.Names
 	decoder *decode.Decoder
 	seen    []decode.Seen // every step so far, which the decoder learns from
+
+	flows      []openflow.FlowEntry // of the integration bridge, once they were asked for
+	controller *controllerState     // once it was asked for
 
 	network    *node.Network
 	networkErr error

@@ -102,6 +102,8 @@ func (r *run) step(ctx context.Context, n *nodeView, s ofproto.Step) journey.Ste
 		out.Actions = []string{}
 	}
 	out.Cookie = cookieText(s.Cookie)
+	before := s.Before
+	out.Before = &before
 	if s.Bridge == n.names.Bridge {
 		r.decoded(n.decoder.Decode(ctx, seen(s)), &out)
 		out.Decoded = decoded(n.names, s)

@@ -28,7 +28,7 @@ func Run(ctx context.Context, c *cluster.Cluster, g *topology.Graph, q Query) (*
 	}
 	answer := &journey.Trace{Request: ask.request}
 	notes = append(notes, t.answer(ctx, ask, should, answer)...)
-	answer.Next = t.next(ask, answer.Verdict)
+	answer.Next = t.next(ask, answer.Verdict, answer.Disagreements)
 	if q.Observe > 0 {
 		t.observe(ctx, ask, answer)
 	}
@@ -55,6 +55,9 @@ func (t *tracer) answer(ctx context.Context, ask *question, should *journey.Walk
 		return notes // there are no logical flows at all
 	}
 	answer.Logical = should
+	if !t.cluster.Offline() {
+		answer.Disagreements = t.compare(ctx, would, should)
+	}
 	v, by := &answer.Verdict, should.Verdict
 	if v.Outcome == by.Outcome && v.Stage == by.Stage { // they agree: what the logical flows rest on, the nodes' do
 		v.Rule, v.Near, v.Allowed, v.WhyNot = by.Rule, by.Near, by.Allowed, by.WhyNot

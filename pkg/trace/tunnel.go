@@ -136,7 +136,7 @@ func (r *run) decodeTunnel(n *nodeView, p flow.Flow, tun *journey.Encapsulation)
 	tun.Inport, tun.Outport = r.portText(n, key, inport), r.portText(n, key, outport)
 }
 
-func (r *run) portText(n *nodeView, datapath, key uint64) string {
+func (t *tracer) portText(n *nodeView, datapath, key uint64) string {
 	if key == 0 {
 		return ""
 	}

@@ -1,0 +1,211 @@
+package trace
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ovnctl/ovnctl/pkg/cluster"
+	"github.com/ovnctl/ovnctl/pkg/decode"
+	"github.com/ovnctl/ovnctl/pkg/journey"
+	"github.com/ovnctl/ovnctl/pkg/nb"
+	"github.com/ovnctl/ovnctl/pkg/openflow"
+	"github.com/ovnctl/ovnctl/pkg/ovsdb"
+	"github.com/ovnctl/ovnctl/pkg/sb"
+)
+
+// neighbours holds the MAC addresses that routers on a way send to against the rows that say so, and these against whoever
+// has the address. What is wrong with the rows is sure at once; what is wrong with the flows has to last.
+func (t *tracer) neighbours(ctx context.Context, would *journey.Direction) (sure []journey.Disagreement, flows []suspicion) {
+	all := t.stages(would)
+	for i := 0; i+1 < len(all); i++ {
+		l := all[i]
+		v := t.viewNamed(l.hop.Node)
+		if !strings.HasSuffix(l.step.Stage, "arp_resolve") {
+			continue
+		}
+		hop, err := netip.ParseAddr(hopOf(l.step.Before))
+		port := t.portText(v, l.step.Before.Uint("metadata"), l.step.Before.Uint("reg15"))
+		south := t.southbound(v.Zone)
+		if err != nil || south == nil {
+			continue
+		}
+		rows, err := ovsdb.Find[sb.MACBinding](ctx, south, ovsdb.Where("ip", "==", hop.String()), ovsdb.Where("logical_port", "==", port))
+		if err != nil || len(rows) != 1 {
+			continue // it is known from the Northbound, or not at all
+		}
+		row := rows[0]
+		d := journey.Disagreement{Node: v.Name, Datapath: l.hop.Datapath, Stage: l.step.Stage, Row: "MAC_Binding " + short(string(row.UUID))}
+		if has, who := t.macsOf(ctx, v, port, hop); len(has) > 0 && !slices.Contains(has, strings.ToLower(row.MAC)) {
+			d.Kind = journey.StaleMACBinding
+			d.Sentence = fmt.Sprintf("router port %s sends to %s at %s, which is at %s (%s)", port, hop, row.MAC, has[0], who)
+			d.Repair = "ovnctl fix " + shell([]string{"delete-mac-binding", port, hop.String()})
+			sure = append(sure, d)
+			continue
+		}
+		if strings.EqualFold(macText(*all[i+1].step.Before, "eth_dst"), row.MAC) {
+			continue
+		}
+		cookie, ok := decode.Prefix(row.UUID)
+		if !ok {
+			continue
+		}
+		d.Kind = journey.MissingFlow
+		d.Sentence = fmt.Sprintf("%s is at %s behind router port %s, and no flow cookie=0x%x says so", hop, row.MAC, port, cookie)
+		d.Repair = "ovnctl fix " + shell([]string{"reinstall-mac-binding", port, hop.String()})
+		flows = append(flows, suspicion{Disagreement: d, view: v, in: func(flows []openflow.FlowEntry) bool {
+			return !slices.ContainsFunc(flows, func(f openflow.FlowEntry) bool {
+				return f.Cookie == uint64(cookie) && strings.Contains(strings.ToLower(f.Actions.String()), strings.ToLower(row.MAC))
+			})
+		}})
+	}
+	return sure, flows
+}
+
+// macsOf are the MAC addresses of whoever has an address on the segment of a router port, and who that is. A neighbour
+// that has not been heard from lately says nothing.
+func (t *tracer) macsOf(ctx context.Context, v *nodeView, port string, a netip.Addr) (macs []string, who string) {
+	router := t.graph.PortByName(strings.TrimPrefix(port, "cr-"))
+	if router == nil {
+		return nil, ""
+	}
+	segment := t.graph.PeerOf(router)
+	if segment == nil || segment.Switch == nil {
+		return nil, ""
+	}
+	for _, p := range t.graph.PortsAt(a) {
+		on := p.Switch
+		if peer := t.graph.PeerOf(p); on == nil && peer != nil {
+			on = peer.Switch
+		}
+		if on != nil && on.UUID == segment.Switch.UUID && p != router {
+			for _, mac := range p.MACs {
+				macs, who = append(macs, strings.ToLower(mac)), "port "+p.Name
+			}
+		}
+	}
+	if len(macs) > 0 || t.localnet(segment.Switch) == nil {
+		return macs, who
+	}
+	if holder := t.holder(a); holder != nil {
+		if h, err := t.view(ctx, holder); err == nil {
+			if mac := h.macAt(ctx, a); mac != "" {
+				return []string{strings.ToLower(mac)}, "node " + holder.Name
+			}
+		}
+	}
+	net, err := v.net(ctx)
+	if err != nil {
+		return nil, ""
+	}
+	for _, x := range net.Neighbours {
+		if x.Addr.WithZone("") == a && x.MAC != "" && slices.Contains([]string{"reachable", "permanent", "delay", "probe"}, x.State) {
+			macs, who = append(macs, strings.ToLower(x.MAC)), "neighbour of node "+v.Name
+		}
+	}
+	return macs, who
+}
+
+// A progress is how far the daemons of a zone have come: the number that the Northbound was last given, and those that
+// ovn-northd and the ovn-controllers of the nodes on the way have passed on.
+type progress struct {
+	northbound, southbound int
+	chassis                map[*nodeView]int
+}
+
+// progressOf reads that of a zone; it is false where there is nothing to hold against each other.
+func (t *tracer) progressOf(ctx context.Context, z *cluster.Zone) (progress, bool) {
+	p := progress{chassis: map[*nodeView]int{}}
+	if z.SB == nil {
+		return p, false
+	}
+	south, err := ovsdb.Find[sb.Global](ctx, z.SB)
+	if err != nil || len(south) == 0 {
+		return p, false
+	}
+	p.southbound = south[0].NBCfg
+	p.northbound = p.southbound
+	if z.NB != nil {
+		if north, err := ovsdb.Find[nb.Global](ctx, z.NB); err == nil && len(north) > 0 {
+			p.northbound = north[0].NBCfg
+		}
+	}
+	for n, v := range t.views {
+		if n.Zone != z.Name || !z.SB.Has("Chassis_Private", "") {
+			continue
+		}
+		if rows, err := ovsdb.Find[sb.ChassisPrivate](ctx, z.SB, ovsdb.Where("name", "==", n.SystemID)); err == nil && len(rows) == 1 {
+			p.chassis[v] = rows[0].NBCfg
+		}
+	}
+	return p, true
+}
+
+// behind says whether any of them is.
+func (p progress) behind() bool {
+	return p.southbound < p.northbound || slices.ContainsFunc(slices.Collect(maps.Values(p.chassis)), func(n int) bool { return n < p.southbound })
+}
+
+// lagging is how long a daemon may take to pass a change on before it is behind.
+const lagging = 2 * time.Second
+
+// behind says which daemons have not passed on what the databases say, and do not move.
+func (t *tracer) behind(ctx context.Context) []journey.Disagreement {
+	var all []journey.Disagreement
+	for _, z := range t.cluster.Zones {
+		first, ok := t.progressOf(ctx, z)
+		if !ok || !first.behind() {
+			continue
+		}
+		select {
+		case <-ctx.Done():
+			return all
+		case <-time.After(lagging):
+		}
+		now, ok := t.progressOf(ctx, z)
+		if !ok {
+			continue
+		}
+		if now.southbound < first.northbound && now.southbound == first.southbound {
+			d := journey.Disagreement{Kind: journey.NorthdBehind, Row: "SB_Global"}
+			d.Sentence = fmt.Sprintf("the Northbound is at nb_cfg=%d and the Southbound at %d: ovn-northd does not pass on what is changed", now.northbound, now.southbound)
+			d.Repair = "ovn-appctl -t ovn-northd status  # on the hosts with the databases"
+			if on, paused := t.pausedNorthd(ctx); paused {
+				d.Node = on
+				d.Sentence += ", it is paused"
+				d.Repair = "ovnctl fix resume-northd  # on " + on
+			}
+			all = append(all, d)
+		}
+		for _, v := range slices.SortedFunc(maps.Keys(now.chassis), func(a, b *nodeView) int { return strings.Compare(a.Name, b.Name) }) {
+			if n := now.chassis[v]; n < first.southbound && n == first.chassis[v] {
+				s := suspicion{view: v}
+				s.Kind, s.Node, s.Row = journey.ControllerBehind, v.Name, "Chassis_Private "+v.SystemID
+				s.Sentence = fmt.Sprintf("the Southbound is at nb_cfg=%d and the node at %d", now.southbound, n)
+				s.Repair = "ovnctl doctor node:" + v.Name
+				t.blameController(ctx, &s)
+				all = append(all, s.Disagreement)
+			}
+		}
+	}
+	return all
+}
+
+// pausedNorthd is a host whose ovn-northd is paused, of those that can be asked.
+func (t *tracer) pausedNorthd(ctx context.Context) (string, bool) {
+	hosts := slices.Collect(maps.Keys(t.views))
+	if c := t.cluster.Central; c != nil {
+		hosts = append(hosts, c)
+	}
+	for _, n := range hosts {
+		text, err := n.Host.Control(ctx, "ovn-northd", "status")
+		if err == nil && strings.HasSuffix(strings.TrimSpace(text), "paused") {
+			return n.Name, true
+		}
+	}
+	return "", false
+}

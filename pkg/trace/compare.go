@@ -1,0 +1,545 @@
+package trace
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ovnctl/ovnctl/pkg/decode"
+	"github.com/ovnctl/ovnctl/pkg/flow"
+	"github.com/ovnctl/ovnctl/pkg/journey"
+	"github.com/ovnctl/ovnctl/pkg/node"
+	"github.com/ovnctl/ovnctl/pkg/openflow"
+	"github.com/ovnctl/ovnctl/pkg/ovsdb"
+	"github.com/ovnctl/ovnctl/pkg/sb"
+)
+
+// A lookup is a table that a packet was looked up in, on the way that the nodes say or on that which the logical flows say.
+type lookup struct {
+	hop   journey.Hop
+	step  journey.Step
+	place decode.Place // of the logical pipeline; its Pipeline is empty outside
+	after *flow.Flow   // the packet as it came to the next table, of whatever kind; nil where none followed
+}
+
+// same says whether two lookups are in the same table of the same datapath. The chassis may be another one: where a
+// distributed router's ingress ends and its egress begins is not the same for both.
+func (l lookup) same(other lookup) bool {
+	return l.hop.Datapath == other.hop.Datapath && l.place.Pipeline == other.place.Pipeline && l.place.Table == other.place.Table
+}
+
+// samePacket says whether the packet is the same in both.
+func (l lookup) samePacket(other lookup) bool {
+	return !slices.ContainsFunc(append([]string{"ct_state", "ct_mark", "tp_src", "tp_dst"}, carried...), func(name string) bool {
+		f, ok := flow.Lookup(name)
+		return ok && l.step.Before.Get(f) != other.step.Before.Get(f)
+	})
+}
+
+// row is the logical flow that was hit, empty if none was.
+func (l lookup) row() string {
+	if l.step.Logical == nil {
+		return ""
+	}
+	return l.step.Logical.UUID
+}
+
+// A suspicion is a disagreement that two walks show. It has to show in the flow table too, and to last.
+type suspicion struct {
+	journey.Disagreement
+	view *nodeView
+	rows []sb.LogicalFlow // that it is about: they have to be in the Southbound still
+	// foe is a cookie that no row of the datapath may have; 0: none.
+	foe      uint64
+	datapath ovsdb.UUID
+	in       func([]openflow.FlowEntry) bool // whether the flow table shows it
+}
+
+// compare lays the way that the nodes say beside that of the logical flows, and says where they part, and why.
+func (t *tracer) compare(ctx context.Context, would, should *journey.Walk) []journey.Disagreement {
+	var found []suspicion
+	var all []journey.Disagreement
+	suspect := func(list ...suspicion) {
+		for _, s := range list {
+			if !slices.ContainsFunc(found, func(f suspicion) bool { return f.Disagreement == s.Disagreement }) {
+				found = append(found, s)
+			}
+		}
+	}
+	for _, pair := range pairs(would, should) {
+		if s := t.part(ctx, pair[0], pair[1]); s != nil {
+			suspect(*s)
+		}
+	}
+	for _, d := range would.Directions() {
+		sure, flows := t.neighbours(ctx, d)
+		suspect(flows...)
+		for _, x := range sure {
+			if !slices.Contains(all, x) {
+				all = append(all, x)
+			}
+		}
+	}
+	all = append(all, t.lasting(ctx, found)...)
+	for _, d := range t.behind(ctx) {
+		known := slices.ContainsFunc(all, func(x journey.Disagreement) bool { return x.Kind == d.Kind && x.Node == d.Node })
+		if !known { // the rows say more
+			all = append(all, d)
+		}
+	}
+	return all
+}
+
+// pairs are the directions of two walks that are of the same packet.
+func pairs(would, should *journey.Walk) [][2]*journey.Direction {
+	var all [][2]*journey.Direction
+	add := func(a, b *journey.Direction) {
+		if a != nil && b != nil {
+			all = append(all, [2]*journey.Direction{a, b})
+		}
+	}
+	if len(would.Branches) == 0 && len(should.Branches) == 0 {
+		add(would.Forward, should.Forward)
+		add(would.Reply, should.Reply)
+		return all
+	}
+	for _, a := range would.Branches {
+		i := slices.IndexFunc(should.Branches, func(b journey.Branch) bool { return a.Backend == b.Backend && slices.Equal(a.Through, b.Through) })
+		if i >= 0 {
+			add(a.Forward, should.Branches[i].Forward)
+			add(a.Reply, should.Branches[i].Reply)
+		}
+	}
+	return all
+}
+
+// stages are the lookups of a direction in the logical pipelines.
+func (t *tracer) stages(d *journey.Direction) []lookup {
+	var all []lookup
+	last := false // the step before is the last of all
+	for _, h := range d.Hops {
+		v := t.viewNamed(h.Node)
+		for _, s := range h.Steps {
+			if last {
+				all[len(all)-1].after = s.Before
+			}
+			last = false
+			l := lookup{hop: h, step: s}
+			switch {
+			case s.Table >= 0 && v != nil && h.Kind != "bridge":
+				l.place = v.decoder.Calibration.Table(s.Table, decode.Kind(h.Kind))
+			case s.Table < 0 && s.Logical != nil:
+				l.place = decode.Place{Pipeline: decode.Pipeline(s.Pipeline), Table: s.Logical.Table}
+			}
+			if l.place.Pipeline != "" {
+				all, last = append(all, l), true
+			}
+		}
+	}
+	return all
+}
+
+// part says where two ways part, nil if they do not or nothing wrong is seen there.
+func (t *tracer) part(ctx context.Context, would, should *journey.Direction) *suspicion {
+	a, b := t.stages(would), t.stages(should)
+	n := 0
+	for n < len(a) && n < len(b) && a[n].same(b[n]) && a[n].row() == b[n].row() {
+		n++
+	}
+	if n == len(b) { // all that the logical flows say is done
+		if should.Verdict.Outcome == journey.Delivered {
+			return t.lostOutside(ctx, would)
+		}
+		return nil
+	}
+	var s *suspicion
+	switch {
+	case n < len(a) && a[n].same(b[n]):
+		if a[n].samePacket(b[n]) { // else a flow before made another one, or it was another one from the start
+			s = t.otherFlow(ctx, a[n], b[n])
+		}
+	case n > 0:
+		s = t.otherWay(ctx, a[n-1], b[n-1], b[n])
+	}
+	if s == nil {
+		s = t.otherPacket(ctx, a[:min(n+1, len(a))], b)
+	}
+	if s == nil && (n == len(a) || n == 0) {
+		s = t.lostOutside(ctx, would)
+	}
+	return s
+}
+
+// suspect is a suspicion of a lookup on a node.
+func (t *tracer) suspect(kind journey.DisagreementKind, l lookup, stage string) *suspicion {
+	v := t.viewNamed(l.hop.Node)
+	if v == nil {
+		return nil
+	}
+	s := &suspicion{view: v}
+	if d := v.names.Datapath(l.step.Before.Uint("metadata")); d != nil {
+		s.datapath = d.UUID
+	}
+	s.Kind, s.Node, s.Datapath, s.Stage = kind, v.Name, l.hop.Datapath, stage
+	s.Repair = "ovnctl fix restart-controller  # on " + v.Name
+	return s
+}
+
+// otherFlow is about a table where another flow was hit than the logical one, or none.
+func (t *tracer) otherFlow(ctx context.Context, a, b lookup) *suspicion {
+	v, row := t.viewNamed(a.hop.Node), b.step.Logical
+	flows := v.flowsOf(ctx)
+	cookie, ok := decode.Prefix(ovsdb.UUID(row.UUID))
+	if !ok || flows == nil {
+		return nil
+	}
+	hit := v.entry(flows, a)
+	if hit != nil && a.step.Logical == nil {
+		s := t.suspect(journey.ExtraFlow, a, b.step.Stage)
+		s.Flow, s.foe = flowText(hit), hit.Cookie
+		s.Sentence = fmt.Sprintf("a flow that no row of the Southbound has is hit, where logical flow %s is meant", rowText(row))
+		s.Row = "Logical_Flow " + short(row.UUID)
+		key := identity(hit)
+		s.in = func(flows []openflow.FlowEntry) bool {
+			return slices.ContainsFunc(flows, func(f openflow.FlowEntry) bool { return identity(&f) == key })
+		}
+		return s
+	}
+	made := func(flows []openflow.FlowEntry) []openflow.FlowEntry { return ofRow(flows, cookie, a) }
+	matches := func(f openflow.FlowEntry) bool {
+		return f.Priority == row.Priority && f.Match.Matches(a.step.Before) || slices.ContainsFunc(f.Actions, isConjunction)
+	}
+	all := made(flows)
+	if slices.ContainsFunc(all, matches) {
+		return nil // it is there: why another one was hit is not known
+	}
+	if hit != nil && hit.Priority == row.Priority {
+		return nil // of flows with one match ovn-controller installs one, with the cookie of any of their rows
+	}
+	s := t.suspect(journey.MissingFlow, a, b.step.Stage)
+	s.rows = []sb.LogicalFlow{{UUID: ovsdb.UUID(row.UUID)}}
+	s.Row = "Logical_Flow " + short(row.UUID)
+	s.Sentence = fmt.Sprintf("logical flow %s has no flow cookie=0x%x in table %d of %s for this packet", rowText(row), cookie, a.step.Table, v.names.Bridge)
+	if len(all) == 1 {
+		s.Kind, s.Flow = journey.EditedFlow, flowText(&all[0])
+		s.Sentence = fmt.Sprintf("the flow of logical flow %s does not match what that does", rowText(row))
+	}
+	s.in = func(flows []openflow.FlowEntry) bool { return !slices.ContainsFunc(made(flows), matches) }
+	return s
+}
+
+// otherWay is about a flow behind which the ways part: a is how the node went through it, and next where the logical flow
+// leads.
+func (t *tracer) otherWay(ctx context.Context, a, b, next lookup) *suspicion {
+	v, row := t.viewNamed(a.hop.Node), a.step.Logical
+	if row == nil || v == nil {
+		return nil
+	}
+	hit := v.entry(v.flowsOf(ctx), a)
+	if hit == nil || !plain(hit.Actions) {
+		return nil
+	}
+	table := 0 // where it has to lead; 0: anywhere
+	if next.hop.Datapath == b.hop.Datapath && next.place.Pipeline == b.place.Pipeline {
+		table = a.step.Table + next.place.Table - b.place.Table
+	}
+	leads := func(f *openflow.FlowEntry) bool {
+		return slices.ContainsFunc(f.Actions, func(x openflow.Action) bool { return leadsTo(x, table) })
+	}
+	if leads(hit) {
+		return nil
+	}
+	key := identity(hit)
+	s := t.suspect(journey.EditedFlow, a, a.step.Stage)
+	s.rows = []sb.LogicalFlow{{UUID: ovsdb.UUID(row.UUID)}}
+	s.Row, s.Flow = "Logical_Flow "+short(row.UUID), flowText(hit)
+	s.Sentence = fmt.Sprintf("the flow of logical flow %s does not go on as that does: %s", rowText(row), row.Actions)
+	s.in = func(flows []openflow.FlowEntry) bool {
+		return slices.ContainsFunc(flows, func(f openflow.FlowEntry) bool { return identity(&f) == key && !leads(&f) })
+	}
+	return s
+}
+
+// otherPacket looks for a flow that made another packet of the same one than its logical flow, which only sets fields.
+func (t *tracer) otherPacket(ctx context.Context, a, b []lookup) *suspicion {
+	for i := range min(len(a), len(b)) {
+		row := a[i].step.Logical
+		if row == nil || !a[i].same(b[i]) || a[i].row() != b[i].row() || a[i].after == nil || b[i].after == nil || !onlySets(row.Actions) {
+			continue
+		}
+		for _, name := range kept(row.Actions) {
+			f, ok := flow.Lookup(name)
+			if !ok || a[i].step.Before.Get(f) != b[i].step.Before.Get(f) || a[i].after.Get(f) == b[i].after.Get(f) {
+				continue
+			}
+			v := t.viewNamed(a[i].hop.Node)
+			hit := v.entry(v.flowsOf(ctx), a[i])
+			if hit == nil {
+				return nil
+			}
+			key, actions := identity(hit), hit.Actions.String()
+			s := t.suspect(journey.EditedFlow, a[i], a[i].step.Stage)
+			s.rows = []sb.LogicalFlow{{UUID: ovsdb.UUID(row.UUID)}}
+			s.Row, s.Flow = "Logical_Flow "+short(row.UUID), flowText(hit)
+			s.Sentence = fmt.Sprintf("the flow of logical flow %s does not set %s as that does: %s", rowText(row), name, row.Actions)
+			s.in = func(flows []openflow.FlowEntry) bool {
+				return slices.ContainsFunc(flows, func(f openflow.FlowEntry) bool { return identity(&f) == key && f.Actions.String() == actions })
+			}
+			return s
+		}
+	}
+	return nil
+}
+
+// kept are the fields that have to be the same in both walks behind a logical flow. What is put out comes to the egress
+// pipeline without registers, for the port that was chosen but for groups.
+func kept(actions string) []string {
+	switch {
+	case !strings.Contains(actions, "output;"):
+		return carried
+	case strings.Contains(actions, "outport = ") && !strings.Contains(actions, `outport = "_MC_`):
+		return []string{"eth_src", "eth_dst", "reg15"}
+	}
+	return nil
+}
+
+// carried are the fields that mean the same to the logical flows and to OpenFlow.
+var carried = []string{
+	"eth_src", "eth_dst", "nw_src", "nw_dst", "ipv6_src", "ipv6_dst", "nw_ttl", "reg15",
+	"reg0", "reg1", "reg2", "reg3", "reg4", "reg5", "reg6", "reg7", "reg8", "reg9",
+}
+
+// onlySets says whether the actions of a logical flow are assignments of constants and next.
+func onlySets(actions string) bool {
+	return !strings.ContainsAny(strings.ReplaceAll(actions, "next(", ""), "({")
+}
+
+// lostOutside is about a packet that the tables of ovn-controller itself, before and behind the pipelines, do not take on.
+func (t *tracer) lostOutside(ctx context.Context, would *journey.Direction) *suspicion {
+	if len(would.Hops) == 0 || would.Verdict.Outcome != journey.Dropped || would.Verdict.Stage == "host" || would.Verdict.Stage == "pod" {
+		return nil
+	}
+	h := would.Hops[len(would.Hops)-1]
+	v := t.viewNamed(h.Node)
+	if v == nil || len(h.Steps) == 0 || v.bridgeOf(h) != v.names.Bridge {
+		return nil
+	}
+	last := lookup{hop: h, step: h.Steps[len(h.Steps)-1]}
+	flows := v.flowsOf(ctx)
+	place := v.decoder.Calibration.Table(last.step.Table, decode.Kind(h.Kind))
+	if flows == nil || place.Physical == "" {
+		return nil
+	}
+	if hit := v.entry(flows, last); hit != nil && !takesRest(hit) {
+		_, byPort := hit.Match.Field("in_port")
+		if hit.Cookie == 0 && !(last.step.Table == 0 && byPort) || hit.Cookie != 0 && len(v.names.Rows(hit.Cookie, place.Physical)) > 0 {
+			return nil
+		}
+		key := identity(hit)
+		s := t.suspect(journey.ExtraFlow, last, last.step.Stage)
+		s.Flow, s.foe = flowText(hit), hit.Cookie
+		s.Sentence = "a flow that no row of the Southbound has ends the way"
+		s.in = func(flows []openflow.FlowEntry) bool {
+			return slices.ContainsFunc(flows, func(f openflow.FlowEntry) bool { return identity(&f) == key })
+		}
+		return s
+	}
+	p := t.graph.PortByName(t.portText(v, last.step.Before.Uint("metadata"), last.step.Before.Uint("reg15")))
+	if last.step.Table == 0 {
+		if port, iface := t.bridgePort(v.Name, v.names.Bridge, last.step.Before.InPort().Number); port != nil && iface != nil {
+			p = t.graph.PortByName(port.LogicalPort)
+		}
+	}
+	if p == nil || p.Chassis != v.SystemID {
+		return nil
+	}
+	s := t.suspect(journey.MissingFlow, last, last.step.Stage)
+	s.Row = "Port_Binding " + p.Name
+	s.Sentence = fmt.Sprintf("port %s is bound here and has no flow in table %d of %s for this packet", p.Name, last.step.Table, v.names.Bridge)
+	s.in = func(flows []openflow.FlowEntry) bool {
+		return !slices.ContainsFunc(flows, func(f openflow.FlowEntry) bool {
+			return max(f.Table.Number, 0) == last.step.Table && !takesRest(&f) && f.Match.Matches(last.step.Before)
+		})
+	}
+	return s
+}
+
+// settling is for how long a disagreement has to be there: flows are installed some time after their rows are.
+const settling = time.Second
+
+// lasting looks a second time at what two walks showed, and keeps what is there still.
+func (t *tracer) lasting(ctx context.Context, found []suspicion) []journey.Disagreement {
+	if len(found) == 0 {
+		return nil
+	}
+	select {
+	case <-ctx.Done():
+		return nil
+	case <-time.After(settling):
+	}
+	var all []journey.Disagreement
+	again := map[*nodeView][]openflow.FlowEntry{}
+	for _, s := range found {
+		if _, ok := again[s.view]; !ok {
+			again[s.view] = s.view.readFlows(ctx)
+		}
+		if flows := again[s.view]; flows == nil || !s.in(flows) || !t.stillIn(ctx, s) {
+			continue
+		}
+		t.blameController(ctx, &s)
+		all = append(all, s.Disagreement)
+	}
+	return all
+}
+
+// stillIn says whether the Southbound has the rows of a suspicion, and none with a cookie that is nobody's.
+func (t *tracer) stillIn(ctx context.Context, s suspicion) bool {
+	south := t.southbound(s.view.Zone)
+	if south == nil {
+		return false
+	}
+	for _, r := range s.rows {
+		rows, err := ovsdb.Find[sb.LogicalFlow](ctx, south, ovsdb.Where("_uuid", "==", r.UUID))
+		if err != nil || len(rows) == 0 {
+			return false
+		}
+	}
+	if s.foe == 0 || s.datapath == "" {
+		return true
+	}
+	// None that was found is no answer where the rows could not be read.
+	_, unknown := decode.NewLogicalFlows(south).Lookup(ctx, decode.FlowKey{Datapath: s.datapath, Cookie: s.foe})
+	return strings.HasPrefix(unknown, "no logical flow")
+}
+
+// blameController finds out whether a node has other flows because its ovn-controller is not at work.
+func (t *tracer) blameController(ctx context.Context, s *suspicion) {
+	v := s.view
+	if v.controller == nil {
+		v.controller = v.askController(ctx)
+	}
+	if c := v.controller; c.why != "" {
+		s.Kind = journey.ControllerBehind
+		s.Sentence = fmt.Sprintf("ovn-controller %s, and the flows are from before: %s", c.why, s.Sentence)
+		s.Repair = c.repair + "  # on " + s.Node
+	}
+}
+
+// A controllerState is why an ovn-controller is not at work, and what mends that; empty if it is.
+type controllerState struct{ why, repair string }
+
+func (v *nodeView) askController(ctx context.Context) *controllerState {
+	status, err := v.Host.Control(ctx, "ovn-controller", "connection-status")
+	if err != nil {
+		return &controllerState{"does not answer", "ovnctl fix start-controller"}
+	}
+	if status = strings.TrimSpace(status); status != "connected" {
+		return &controllerState{"is " + status, "ovs-vsctl get Open_vSwitch . external_ids:ovn-remote"}
+	}
+	paused, err := v.Host.Control(ctx, "ovn-controller", "debug/status")
+	if err == nil && strings.TrimSpace(paused) == "paused" {
+		return &controllerState{"is paused", "ovn-appctl -t ovn-controller debug/resume"}
+	}
+	return &controllerState{}
+}
+
+// readFlows are the flows of a node's integration bridge; nil if they cannot be read.
+func (v *nodeView) readFlows(ctx context.Context) []openflow.FlowEntry {
+	text, err := v.Host.Dump(ctx, v.names.Bridge, node.Flows)
+	if err != nil {
+		return nil
+	}
+	dump, err := openflow.ParseDump(text)
+	if err != nil {
+		return nil
+	}
+	var all []openflow.FlowEntry
+	for _, e := range dump {
+		if f, ok := e.(openflow.FlowEntry); ok {
+			all = append(all, f)
+		}
+	}
+	return all
+}
+
+// flowsOf are the same, read once.
+func (v *nodeView) flowsOf(ctx context.Context) []openflow.FlowEntry {
+	if v.flows == nil {
+		v.flows = v.readFlows(ctx)
+	}
+	return v.flows
+}
+
+// entry is the flow that was hit in a lookup, nil if none was.
+func (v *nodeView) entry(flows []openflow.FlowEntry, l lookup) *openflow.FlowEntry {
+	name, ok := v.name(l.hop, l.step)
+	if !ok {
+		return nil
+	}
+	for i := range flows {
+		if f := &flows[i]; max(f.Table.Number, 0) == name.table && f.Priority == name.priority && cookieText(f.Cookie) == name.cookie && f.Match.String() == name.match {
+			return f
+		}
+	}
+	return nil
+}
+
+// ofRow are the flows made of a row in the table and the datapath of a lookup.
+func ofRow(flows []openflow.FlowEntry, cookie uint32, l lookup) []openflow.FlowEntry {
+	var all []openflow.FlowEntry
+	for _, f := range flows {
+		term, ok := f.Match.Field("metadata")
+		if uint32(f.Cookie) == cookie && max(f.Table.Number, 0) == l.step.Table && (!ok || term.Value.Lo == l.step.Before.Uint("metadata")) {
+			all = append(all, f)
+		}
+	}
+	return all
+}
+
+// takesRest says whether a flow of a table is for what no other is for.
+func takesRest(f *openflow.FlowEntry) bool { return f.Priority == 0 && len(f.Match.Terms) == 0 }
+
+func isConjunction(a openflow.Action) bool {
+	_, ok := a.(openflow.Conjunction)
+	return ok
+}
+
+// plain says whether actions show for themselves where they lead.
+func plain(actions openflow.Actions) bool {
+	return !slices.ContainsFunc(actions, func(a openflow.Action) bool {
+		switch a.(type) {
+		case openflow.SetField, openflow.Load, openflow.Move, openflow.Modify, openflow.Resubmit, openflow.CT, openflow.Output, openflow.Drop:
+			return false
+		}
+		return true
+	})
+}
+
+// leadsTo says whether an action takes a packet to a table; to anywhere for 0.
+func leadsTo(a openflow.Action, table int) bool {
+	switch a := a.(type) {
+	case openflow.Resubmit:
+		return table == 0 || a.Table.Number == table
+	case openflow.CT:
+		return table == 0 || a.Table.Number == table
+	case openflow.Output:
+		return table == 0
+	}
+	return false
+}
+
+func identity(f *openflow.FlowEntry) string {
+	return fmt.Sprintf("%x %d %d %s", f.Cookie, max(f.Table.Number, 0), f.Priority, f.Match)
+}
+
+func flowText(f *openflow.FlowEntry) string {
+	return fmt.Sprintf("cookie=0x%x, table=%d, priority=%d,%s actions=%s", f.Cookie, max(f.Table.Number, 0), f.Priority, f.Match, f.Actions)
+}
+
+func rowText(l *journey.Logical) string {
+	return fmt.Sprintf("%s (priority %d, %s)", short(l.UUID), l.Priority, l.Match)
+}
+
+func short(uuid string) string { return uuid[:min(8, len(uuid))] }
