@@ -110,16 +110,16 @@ func (t *tracer) macsOf(ctx context.Context, v *nodeView, port string, a netip.A
 	return macs, who
 }
 
-// A progress is how far the daemons of a zone have come: the number that the Northbound was last given, and those that
+// A configuration is how far the daemons of a zone have come: the number that the Northbound was last given, and those that
 // ovn-northd and the ovn-controllers of the nodes on the way have passed on.
-type progress struct {
+type configuration struct {
 	northbound, southbound int
 	chassis                map[*nodeView]int
 }
 
-// progressOf reads that of a zone; it is false where there is nothing to hold against each other.
-func (t *tracer) progressOf(ctx context.Context, z *cluster.Zone) (progress, bool) {
-	p := progress{chassis: map[*nodeView]int{}}
+// configurationOf reads that of a zone; it is false where there is nothing to hold against each other.
+func (t *tracer) configurationOf(ctx context.Context, z *cluster.Zone) (configuration, bool) {
+	p := configuration{chassis: map[*nodeView]int{}}
 	if z.SB == nil {
 		return p, false
 	}
@@ -146,7 +146,7 @@ func (t *tracer) progressOf(ctx context.Context, z *cluster.Zone) (progress, boo
 }
 
 // behind says whether any of them is.
-func (p progress) behind() bool {
+func (p configuration) behind() bool {
 	return p.southbound < p.northbound || slices.ContainsFunc(slices.Collect(maps.Values(p.chassis)), func(n int) bool { return n < p.southbound })
 }
 
@@ -157,7 +157,7 @@ const lagging = 2 * time.Second
 func (t *tracer) behind(ctx context.Context) []journey.Disagreement {
 	var all []journey.Disagreement
 	for _, z := range t.cluster.Zones {
-		first, ok := t.progressOf(ctx, z)
+		first, ok := t.configurationOf(ctx, z)
 		if !ok || !first.behind() {
 			continue
 		}
@@ -166,7 +166,7 @@ func (t *tracer) behind(ctx context.Context) []journey.Disagreement {
 			return all
 		case <-time.After(lagging):
 		}
-		now, ok := t.progressOf(ctx, z)
+		now, ok := t.configurationOf(ctx, z)
 		if !ok {
 			continue
 		}
