@@ -115,9 +115,6 @@ func (c Calibration) Source() string {
 	return c.source
 }
 
-// Known reports whether the tables of a pipeline can be told.
-func (c Calibration) Known(p Pipeline) bool { return c.Base(p) != 0 }
-
 // Base returns the OpenFlow table of a pipeline's first stage, 0 if not known.
 func (c Calibration) Base(p Pipeline) int {
 	switch p {

@@ -248,14 +248,6 @@ func (l *Logical) PortsCalled(text string) []*Port {
 	return ports
 }
 
-// PortNames returns the names of all logical ports, sorted.
-func (l *Logical) PortNames() []string {
-	if l == nil {
-		return nil
-	}
-	return slices.Sorted(maps.Keys(l.byName))
-}
-
 // Group finds a multicast group by its tunnel key in a datapath, as reg15
 // holds it; nil if there is none.
 func (l *Logical) Group(datapath, key uint64) *Group {

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io/fs"
 	"net/netip"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -570,12 +569,4 @@ func parseSocketAddr(text string) (netip.AddrPort, bool) {
 // Firewall lists the chains of the host's packet filter.
 func (h *Host) Firewall() ([]node.Chain, error) {
 	return remember(&h.memo, "firewall", func() ([]node.Chain, error) { return h.node.Host.Firewall(h.d.ctx) })
-}
-
-// Listens says whether something listens on a port, at an address or at all of them.
-func Listens(list []Listener, protocol string, port uint16, at netip.Addr) bool {
-	return slices.ContainsFunc(list, func(l Listener) bool {
-		own := l.Addr.Addr()
-		return l.Protocol == protocol && l.Addr.Port() == port && (own == at || own.IsUnspecified() && (own.Is6() || at.Is4() || !at.IsValid()))
-	})
 }

@@ -106,23 +106,6 @@ func TestParseSNMP(t *testing.T) {
 	})
 }
 
-func TestListens(t *testing.T) {
-	list := []Listener{{"tcp", netip.MustParseAddrPort("0.0.0.0:6641")}, {"tcp", netip.MustParseAddrPort("[::]:6642")}, {"udp", netip.MustParseAddrPort("10.0.0.1:6081")}}
-	for _, c := range []struct {
-		protocol string
-		port     uint16
-		at       string
-		want     bool
-	}{
-		{"tcp", 6641, "10.0.0.1", true}, {"tcp", 6641, "fd00::1", false}, {"tcp", 6642, "fd00::1", true}, {"tcp", 6642, "10.0.0.1", true},
-		{"udp", 6641, "10.0.0.1", false}, {"udp", 6081, "10.0.0.1", true}, {"udp", 6081, "10.0.0.2", false},
-	} {
-		if got := Listens(list, c.protocol, c.port, netip.MustParseAddr(c.at)); got != c.want {
-			t.Errorf("%s port %d at %s: %v", c.protocol, c.port, c.at, got)
-		}
-	}
-}
-
 func TestParseLongest(t *testing.T) {
 	const shown = `Statistics for 'flow-generation'
   Total samples: 72

@@ -157,14 +157,6 @@ func tableText(t openflow.Table, glosses []gloss.Gloss) string {
 	return number
 }
 
-// For says what the flow was made for, or what it is there for.
-func (f *Flow) For() string {
-	if f.Decoded == nil {
-		return ""
-	}
-	return f.Decoded.For()
-}
-
 // Order puts the flows in an order: "trouble" (those that drop packets first,
 // the busiest of them first, then by table), "packets", "bytes", "rate", "idle"
 // or "table".
