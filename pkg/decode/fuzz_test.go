@@ -37,7 +37,7 @@ func FuzzTexts(f *testing.F) {
 		if n, ok := Prefix(ovsdb.UUID(text)); ok && len(text) != 36 {
 			t.Errorf("%q begins with %#x", text, n)
 		}
-		if u, ok := ParseUserdata([]byte(text)); ok && (u.Opcode == "" || u.String() == "" || (len(u.Nested) > 0) != (u.Then() != "") && !u.Unread) {
+		if u, ok := ParseUserdata([]byte(text)); ok && (u.Opcode == "" || u.String() == "" || (u.Then() == "") != (len(u.Nested)+len(u.Options) == 0 && !u.Unread)) {
 			t.Errorf("%q is %+v", text, u)
 		}
 		if number, ok := parseZone(text); ok && (number < 0 || number > 0xffff) {

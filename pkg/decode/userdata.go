@@ -3,6 +3,9 @@ package decode
 import (
 	"encoding/binary"
 	"fmt"
+	"net"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/ovnctl/ovnctl/pkg/flow"
@@ -73,6 +76,10 @@ type Userdata struct {
 	Verdict  string // allow, drop, reject or pass
 	Severity string // alert, warning, notice, info or debug
 
+	// Options are those of the answer to a DHCP request, "router=10.0.0.1", the
+	// address that is offered first.
+	Options []string
+
 	// Nested are the actions for the packet that the controller makes; Unread
 	// says that more follow which could not be read.
 	Nested openflow.Actions
@@ -95,6 +102,8 @@ func ParseUserdata(data []byte) (Userdata, bool) {
 	switch u.Opcode {
 	case "LOG":
 		u.log(body)
+	case "PUT_DHCP_OPTS":
+		u.dhcp(body)
 	case "ARP", "ND_NA", "ND_NA_ROUTER", "ND_NS", "ICMP", "ICMP4_ERROR", "ICMP6_ERROR", "TCP_RESET", "REJECT", "SCTP_ABORT":
 		var whole bool
 		u.Nested, whole = openflow.ParseWireActions(body)
@@ -111,6 +120,82 @@ func (u *Userdata) log(body []byte) {
 	}
 	u.Verdict, u.Severity = verdicts[body[0]], severities[body[1]]
 	u.ACL = string(body[2:])
+}
+
+// dhcp reads the body of a PUT_DHCP_OPTS: the header and the bit of the field that
+// takes the result, the address that is offered, then the options, each with its
+// code and length in a byte (RFC 2132).
+func (u *Userdata) dhcp(body []byte) {
+	if len(body) < 12 {
+		u.Unread = true
+		return
+	}
+	u.Options = append(u.Options, "offerip="+addresses(body[8:12]))
+	for body = body[12:]; len(body) >= 2; {
+		code, size := body[0], int(body[1])
+		if len(body) < 2+size {
+			break
+		}
+		u.Options = append(u.Options, dhcpOption(code, body[2:2+size]))
+		body = body[2+size:]
+	}
+	u.Unread = len(body) > 0
+}
+
+// dhcpNames are the options that operators ask about, as OVN calls them.
+var dhcpNames = map[byte]string{
+	1: "netmask", 3: "router", 6: "dns_server", 15: "domain_name", 26: "mtu", 42: "ntp_server", 51: "lease_time", 54: "server_id",
+	66: "tftp_server", 67: "bootfile_name", 121: "classless_static_route", 150: "tftp_server_address",
+}
+
+func dhcpOption(code byte, value []byte) string {
+	name, ok := dhcpNames[code]
+	if !ok {
+		name = fmt.Sprintf("option %d", code)
+	}
+	text := fmt.Sprintf("0x%x", value)
+	switch code {
+	case 1, 3, 6, 42, 54, 150:
+		if len(value)%4 == 0 {
+			text = addresses(value)
+		}
+	case 15, 66, 67:
+		text = strconv.Quote(string(value))
+	case 26, 51:
+		text = flow.FromBytes(value[:min(len(value), 4)]).Decimal()
+	case 121:
+		if r, ok := classlessRoutes(value); ok {
+			text = r
+		}
+	}
+	return name + "=" + text
+}
+
+// addresses are IPv4 addresses one after another.
+func addresses(b []byte) string {
+	var list []string
+	for a := range slices.Chunk(b, 4) {
+		list = append(list, net.IP(a).String())
+	}
+	return strings.Join(list, " ")
+}
+
+// classlessRoutes reads routes as RFC 3442 writes them: the length of the prefix, as
+// many bytes of it as it has, the next hop.
+func classlessRoutes(b []byte) (string, bool) {
+	var list []string
+	for len(b) > 0 {
+		length := int(b[0])
+		size := (length + 7) / 8
+		if length > 32 || len(b) < 1+size+4 {
+			return "", false
+		}
+		var prefix [4]byte
+		copy(prefix[:], b[1:1+size])
+		list = append(list, fmt.Sprintf("%s/%d via %s", net.IP(prefix[:]), length, net.IP(b[1+size:5+size])))
+		b = b[5+size:]
+	}
+	return strings.Join(list, " "), true
 }
 
 // String says in words what happens to the packet.
@@ -134,10 +219,10 @@ func (u Userdata) String() string {
 }
 
 // Then says what the nested actions do to the packet that the controller makes, as
-// in "eth_src=0a:00:00:00:00:01, reg15=reg14, resubmit(,37)"; empty if there are
-// none.
+// in "eth_src=0a:00:00:00:00:01, reg15=reg14, resubmit(,37)", or with which options
+// it answers; empty if there are none.
 func (u Userdata) Then() string {
-	var words []string
+	words := slices.Clone(u.Options)
 	for rest := u.Nested; len(rest) > 0; {
 		if a, b, ok := swapped(rest); ok {
 			words, rest = append(words, a.Name+" and "+b.Name+" swapped"), rest[4:]

@@ -175,7 +175,17 @@ func TestUserdata(t *testing.T) {
 			"ffff001000002320000efff82f000000": "reg14 and reg15 swapped, resubmit(,47)",
 		"0000001600000000" + "ffff001000002320000efff82f000000" + "ffff00100000232000ff000000000000": "resubmit(,47), …",
 		"0000000000000000" + "0019ffff0001150800000001":                                              "…",
-		"0000001200000000": "",
+		// put_dhcp_opts(offerip = 10.1.1.11, classless_static_route = {169.254.169.254/32,10.1.1.2, 0.0.0.0/0,10.1.1.1},
+		// dns_server = {203.0.113.53, 203.0.113.54}, domain_name = "cloud.example", lease_time = 43200, mtu = 1442,
+		// netmask = 255.255.255.0, router = 10.1.1.1, server_id = 10.1.1.1) as ovn-controller 23.03.1 wrote it.
+		"0000000200000000" + "0001de10000000630a01010b790e20a9fea9fe0a010102000a0101010608cb007135cb0071360f0d" +
+			"636c6f75642e6578616d706c6533040000a8c01a0205a20104ffffff0003040a01010136040a010101": "offerip=10.1.1.11, " +
+			"classless_static_route=169.254.169.254/32 via 10.1.1.2 0.0.0.0/0 via 10.1.1.1, dns_server=203.0.113.53 203.0.113.54, " +
+			`domain_name="cloud.example", lease_time=43200, mtu=1442, netmask=255.255.255.0, router=10.1.1.1, server_id=10.1.1.1`,
+		"0000000200000000" + "0001de10000000630a01010b" + "4201":   "offerip=10.1.1.11, …",
+		"0000000200000000" + "0001de10000000630a01010b" + "770100": "offerip=10.1.1.11, option 119=0x00",
+		"0000000200000000" + "0001de10":                            "…",
+		"0000001200000000":                                         "",
 	} {
 		data, err := hex.DecodeString(text)
 		if err != nil {
