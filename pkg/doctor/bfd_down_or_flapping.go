@@ -107,7 +107,7 @@ func sessionsDown(h *evidence.Host, down []evidence.Plug, sessions int) Finding 
 	if len(down) == 1 {
 		f.Object = Object{Kind: "tunnel", Name: down[0].Name, Node: h.Name}
 	}
-	f.Title = fmt.Sprintf("BFD from %s to %s is down", h.Name, few(peers))
+	f.Title = fmt.Sprintf("BFD from %s to %s is down", h.Name, atMost(peers, 5))
 	f.Cause = "the other side does not answer: it is down, cannot be reached, or packets between the two are lost"
 	f.Next = fmt.Sprintf("on %s: ovnctl doctor", peers[0])
 	if len(down) == sessions && sessions > 1 {

@@ -98,7 +98,7 @@ func lookForConfDB(p *Pass) {
 			{Source: "Southbound Chassis " + l.Chassis, Says: fmt.Sprintf("hostname=%s, encap %s %s, ovn-bridge-mappings=%q", l.Host, l.Type, l.IP, l.Mappings)},
 		}
 		if found, err := h.Glob(path.Join(path.Dir(c.Path), "conf.db?*")); err == nil && len(found) > 0 {
-			f.Evidence = append(f.Evidence, Evidence{Source: "directory " + path.Dir(c.Path), Says: "also has " + few(found)})
+			f.Evidence = append(f.Evidence, Evidence{Source: "directory " + path.Dir(c.Path), Says: "also has " + atMost(found, 5)})
 		}
 		f.Cause = "conf.db was lost, and Open vSwitch made a new one at its start"
 		f.Effect = "the node has no bridge, no tunnel and no port; its pods have no network"

@@ -78,15 +78,7 @@ func (t transient) marked() Evidence {
 	if len(t.ports) == 0 {
 		return Evidence{Source: "Open_vSwitch Port", Says: "none has other_config:transient=true"}
 	}
-	return Evidence{Source: "Open_vSwitch Port " + few(t.ports), Says: "other_config:transient=true"}
-}
-
-// few names some of many.
-func few(names []string) string {
-	if len(names) > 5 {
-		return fmt.Sprintf("%s and %d more", strings.Join(names[:4], ", "), len(names)-4)
-	}
-	return strings.Join(names, ", ")
+	return Evidence{Source: "Open_vSwitch Port " + atMost(t.ports, 5), Says: "other_config:transient=true"}
 }
 
 const transientEffect = "the ports are still in the bridge after a reboot: the distribution gives the uplink its addresses while it belongs to the bridge, and the node has no network"

@@ -56,7 +56,7 @@ reboot, deletes them, and nothing adds them again.`,
 				Object: nodeObject(h.Name),
 				Title:  fmt.Sprintf("a restart of the Open vSwitch container of %s deletes the ports of %d live pods", h.Name, len(pods)),
 				Evidence: []Evidence{
-					{Source: "Open_vSwitch Port " + few(pods), Says: "other_config:transient=true, and the interface has an iface-id"},
+					{Source: "Open_vSwitch Port " + atMost(pods, 5), Says: "other_config:transient=true, and the interface has an iface-id"},
 					{Source: by, Says: "in a container"},
 				},
 				Cause:  "the container starts ovsdb-server with " + repairs.DeleteTransient + ", which is meant for a reboot",

@@ -105,11 +105,7 @@ func hostnames(peers []chassisPeer) string {
 	for _, p := range peers {
 		names = append(names, p.Hostname)
 	}
-	const most = 6
-	if len(names) > most {
-		return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
-	}
-	return strings.Join(names, ", ")
+	return atMost(names, 6)
 }
 
 func nodesAlso(peers ...chassisPeer) []Object {

@@ -127,7 +127,7 @@ func chassisNames(chassis []*sb.Chassis) string {
 	for _, c := range chassis {
 		names = append(names, c.Hostname)
 	}
-	return few(names)
+	return atMost(names, 5)
 }
 
 // lessVXLAN is the repair that ends the limit, or what to do.

@@ -111,7 +111,7 @@ as far as its node can be read.`,
 			}
 		}
 		if chassis == "" {
-			return nil, fmt.Errorf("no chassis %q; there are %s", a["CHASSIS"], some(names))
+			return nil, fmt.Errorf("no chassis %q; there are %s", a["CHASSIS"], several(names))
 		}
 		if h := d.Host(chassis); h != nil {
 			if sw, err := h.Switch(); err == nil && !carries(sw, port.Name) {

@@ -159,7 +159,7 @@ func planBridgeMapping(d *evidence.Deployment, a fixes.Args) (*fixes.Plan, error
 			names = append(names, n)
 		}
 		slices.Sort(names)
-		return nil, fmt.Errorf("no localnet port has network_name=%s; there are %s", network, some(names))
+		return nil, fmt.Errorf("no localnet port has network_name=%s; there are %s", network, several(names))
 	}
 	if bridge == "" {
 		switch proposed := ProposeBridge(d, h, network); len(proposed) {
@@ -177,7 +177,7 @@ func planBridgeMapping(d *evidence.Deployment, a fixes.Args) (*fixes.Plan, error
 	}
 	switch {
 	case sw.Bridge(bridge) == nil:
-		return nil, fmt.Errorf("no bridge %q; this node has %s", bridge, some(bridges))
+		return nil, fmt.Errorf("no bridge %q; this node has %s", bridge, several(bridges))
 	case bridge == sw.IntegrationBridge(name):
 		return nil, fixes.Refuse("", "%s is the integration bridge: a provider network cannot lead into it", bridge)
 	}

@@ -185,7 +185,7 @@ It refuses where the start would delete transient ports. On Debian it would with
 		}
 		plan.Steps = append(plan.Steps, fixes.Service{Daemon: "ovsdb-server", Action: fixes.Start})
 		if len(ports) > 0 {
-			plan.Warnings = append(plan.Warnings, "transient ports in it, which a start with --delete-transient-ports would delete: "+some(ports))
+			plan.Warnings = append(plan.Warnings, "transient ports in it, which a start with --delete-transient-ports would delete: "+several(ports))
 		}
 		return plan, nil
 	},

@@ -354,7 +354,7 @@ func chassisNamed(d *evidence.Deployment, name string) (*evidence.Zone, *evidenc
 		return byHost[0].z, byHost[0].s, byHost[0].c, nil
 	}
 	if len(byHost) > 1 {
-		return nil, nil, nil, fmt.Errorf("%d chassis have the hostname %s: name one of %s by its system-id", len(byHost), name, some(names))
+		return nil, nil, nil, fmt.Errorf("%d chassis have the hostname %s: name one of %s by its system-id", len(byHost), name, several(names))
 	}
-	return nil, nil, nil, fmt.Errorf("no chassis %q; there are %s", name, some(names))
+	return nil, nil, nil, fmt.Errorf("no chassis %q; there are %s", name, several(names))
 }

@@ -67,6 +67,6 @@ keeps what it has learned.`,
 				}},
 			}, nil
 		}
-		return nil, fmt.Errorf("no bridge %q; %s has %s", a["BRIDGE"], h.Name, some(names))
+		return nil, fmt.Errorf("no bridge %q; %s has %s", a["BRIDGE"], h.Name, several(names))
 	},
 }

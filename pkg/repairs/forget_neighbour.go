@@ -63,7 +63,7 @@ answers.`,
 				}, nil
 			}
 		}
-		return nil, fmt.Errorf("no MAC_Binding of port %q for %q; it has learned %s", a["PORT"], a["IP"], some(known))
+		return nil, fmt.Errorf("no MAC_Binding of port %q for %q; it has learned %s", a["PORT"], a["IP"], several(known))
 	},
 }
 

@@ -140,7 +140,7 @@ Neutron schedules it stays away.`,
 				}
 			}
 		}
-		return nil, fmt.Errorf("no distributed gateway port %q; there are %s", a["PORT"], few(names))
+		return nil, fmt.Errorf("no distributed gateway port %q; there are %s", a["PORT"], several(names))
 	},
 }
 

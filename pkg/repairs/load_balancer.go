@@ -265,16 +265,7 @@ Sets Load_Balancer.protocol. Without one OVN takes its ports for TCP.`,
 		if lb.Protocol.Get() == protocol {
 			return nil, fixes.Refuse("", "the protocol of load balancer %s is %s", lb.Name, protocol)
 		}
-		return &fixes.Plan{
-			Title:    fmt.Sprintf("set the protocol of load balancer %s to %s", lb.Name, protocol),
-			Touches:  "connections to its virtual addresses",
-			Warnings: overwritten("load balancer "+lb.Name, lb.ExternalIDs),
-			Steps: []fixes.Step{fixes.Rows{
-				DB: "OVN_Northbound", Zone: z.Name, What: "set protocol to " + protocol,
-				Changes: []fixes.Change{{Table: "Load_Balancer", UUID: lb.UUID, Before: fixes.Row{"protocol": []string(lb.Protocol)}, After: fixes.Row{"protocol": []string{protocol}}}},
-				Classic: []string{fixes.Command("ovn-nbctl set Load_Balancer %s protocol=%s", lb.UUID, protocol)},
-			}},
-		}, nil
+		return setLoadBalancer(z, lb, "protocol", []string(lb.Protocol), []string{protocol}, protocol, "connections to its virtual addresses"), nil
 	},
 }
 
@@ -307,19 +298,25 @@ packet back from this address; network policies of the cluster admit it.`,
 		if was == addresses {
 			return nil, fixes.Refuse("", "hairpin_snat_ip of load balancer %s is %q", lb.Name, addresses)
 		}
-		before := fixes.Row{"options:hairpin_snat_ip": nil}
+		var before any
 		if has {
-			before["options:hairpin_snat_ip"] = was
+			before = was
 		}
-		return &fixes.Plan{
-			Title:    fmt.Sprintf("set hairpin_snat_ip of load balancer %s to %q", lb.Name, addresses),
-			Touches:  "connections of its backends to themselves",
-			Warnings: overwritten("load balancer "+lb.Name, lb.ExternalIDs),
-			Steps: []fixes.Step{fixes.Rows{
-				DB: "OVN_Northbound", Zone: z.Name, What: "set options:hairpin_snat_ip",
-				Changes: []fixes.Change{{Table: "Load_Balancer", UUID: lb.UUID, Before: before, After: fixes.Row{"options:hairpin_snat_ip": addresses}}},
-				Classic: []string{fixes.Command("ovn-nbctl set Load_Balancer %s options:hairpin_snat_ip=%s", lb.UUID, strconv.Quote(addresses))},
-			}},
-		}, nil
+		return setLoadBalancer(z, lb, "options:hairpin_snat_ip", before, addresses, strconv.Quote(addresses), "connections of its backends to themselves"), nil
 	},
+}
+
+// setLoadBalancer is the plan that sets a column of a load balancer, or a key of one; text is what it becomes, for people and ovn-nbctl.
+func setLoadBalancer(z *evidence.Zone, lb *nb.LoadBalancer, column string, before, after any, text, touches string) *fixes.Plan {
+	name := "load balancer " + lb.Name
+	return &fixes.Plan{
+		Title:    fmt.Sprintf("set %s of %s to %s", column, name, text),
+		Touches:  touches,
+		Warnings: overwritten(name, lb.ExternalIDs),
+		Steps: []fixes.Step{fixes.Rows{
+			DB: "OVN_Northbound", Zone: z.Name, What: fmt.Sprintf("set %s to %s", column, text),
+			Changes: []fixes.Change{{Table: "Load_Balancer", UUID: lb.UUID, Before: fixes.Row{column: before}, After: fixes.Row{column: after}}},
+			Classic: []string{fixes.Command("ovn-nbctl set Load_Balancer %s %s=%s", lb.UUID, column, text)},
+		}},
+	}
 }

@@ -54,7 +54,7 @@ func findRouter(d *evidence.Deployment, name string) (*evidence.Zone, *evidence.
 	return zone, logical, found, err
 }
 
-// several are at most ten names, for an error.
+// several are at most ten names, for an error or a plan.
 func several(names []string) string {
 	switch {
 	case len(names) == 0:

@@ -79,7 +79,7 @@ the database it leaves alone.`,
 			p.Warnings = []string{fmt.Sprintf("when ovs-vswitchd starts again the limit is %d, unless whoever set it sets it again", defaultConnections)}
 			return p, nil
 		}
-		return nil, fmt.Errorf("no table of connections %q; %s has %s, and zone=N", a["TABLE"], h.Name, some(names))
+		return nil, fmt.Errorf("no table of connections %q; %s has %s, and zone=N", a["TABLE"], h.Name, several(names))
 	},
 }
 

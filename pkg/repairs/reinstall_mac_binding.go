@@ -69,7 +69,7 @@ of the same value does nothing, and a flow is never written by hand.`,
 				},
 			}, nil
 		}
-		return nil, fmt.Errorf("no MAC_Binding of port %q for %q; it has learned %s", a["PORT"], a["IP"], some(known))
+		return nil, fmt.Errorf("no MAC_Binding of port %q for %q; it has learned %s", a["PORT"], a["IP"], several(known))
 	},
 }
 

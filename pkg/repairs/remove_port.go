@@ -3,7 +3,6 @@ package repairs
 import (
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/ovnctl/ovnctl/pkg/evidence"
 	"github.com/ovnctl/ovnctl/pkg/fixes"
@@ -167,16 +166,5 @@ func plugNamed(h *evidence.Host, sw *evidence.Switch, name string) (evidence.Plu
 			names = append(names, p.Name)
 		}
 	}
-	return evidence.Plug{}, fmt.Errorf("no interface %q; %s has %s", name, h.Name, some(names))
-}
-
-// some lists names, not too many.
-func some(names []string) string {
-	if len(names) == 0 {
-		return "none"
-	}
-	if len(names) > 12 {
-		return strings.Join(names[:12], ", ") + fmt.Sprintf(" and %d more", len(names)-12)
-	}
-	return strings.Join(names, ", ")
+	return evidence.Plug{}, fmt.Errorf("no interface %q; %s has %s", name, h.Name, several(names))
 }

@@ -40,20 +40,8 @@ name.`,
 				}
 			}
 		}
-		return nil, fmt.Errorf("no logical router %q; there are %s", a["ROUTER"], few(names))
+		return nil, fmt.Errorf("no logical router %q; there are %s", a["ROUTER"], several(names))
 	},
-}
-
-// few is a list of names that stays readable.
-func few(names []string) string {
-	const most = 12
-	if len(names) > most {
-		return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
-	}
-	if len(names) == 0 {
-		return "none"
-	}
-	return strings.Join(names, ", ")
 }
 
 func planRouterChassis(z *evidence.Zone, r *nb.LogicalRouter, wanted string) (*fixes.Plan, error) {
@@ -101,7 +89,7 @@ func chosenChassis(rows *evidence.Southbound, wanted string, meant *sb.Chassis) 
 	}
 	switch {
 	case wanted == "" && meant == nil:
-		return nil, fixes.Refuse("name it; there are "+few(names), "which chassis is meant is not to be seen")
+		return nil, fixes.Refuse("name it; there are "+several(names), "which chassis is meant is not to be seen")
 	case wanted == "":
 		return meant, nil
 	}
@@ -111,7 +99,7 @@ func chosenChassis(rows *evidence.Southbound, wanted string, meant *sb.Chassis) 
 	if c := ChassisMeant(rows, wanted); c != nil {
 		return c, nil
 	}
-	return nil, fmt.Errorf("no chassis %q; there are %s", wanted, few(names))
+	return nil, fmt.Errorf("no chassis %q; there are %s", wanted, several(names))
 }
 
 // RouterChassisMeant is the chassis that a gateway router belongs on by what is

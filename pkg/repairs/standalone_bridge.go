@@ -30,7 +30,7 @@ touches the integration bridge: a change of its fail_mode empties it for good.`,
 			for _, b := range sw.Bridges {
 				names = append(names, b.Name)
 			}
-			return nil, fmt.Errorf("no bridge %q; %s has %s", a["BRIDGE"], h.Name, some(names))
+			return nil, fmt.Errorf("no bridge %q; %s has %s", a["BRIDGE"], h.Name, several(names))
 		}
 		chassis, _, err := h.ChassisName()
 		if err != nil {

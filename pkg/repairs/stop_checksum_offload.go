@@ -36,7 +36,7 @@ and costs CPU time. The other nodes of the tunnel mostly need the same.`,
 			for _, l := range n.Links {
 				names = append(names, l.Name)
 			}
-			return nil, fmt.Errorf("no link %q; %s has %s", a["LINK"], h.Name, some(names))
+			return nil, fmt.Errorf("no link %q; %s has %s", a["LINK"], h.Name, several(names))
 		}
 		features, err := h.Features(link.Name)
 		if err != nil {

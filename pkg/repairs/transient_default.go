@@ -447,7 +447,7 @@ adds it again.`,
 			instead := "leave the option out of the container's start; see ovnctl explain transient-scrubs-live-pods"
 			if len(pods) > 0 {
 				return nil, fixes.Refuse(instead, "Open vSwitch of %s runs in a container (%s): with the option a restart of that container would delete %s of live pods (%s)",
-					h.Name, by, plural(len(pods), "port"), some(pods))
+					h.Name, by, plural(len(pods), "port"), several(pods))
 			}
 			return nil, fixes.Refuse(instead, "Open vSwitch of %s runs in a container (%s): it does not read the host's default file", h.Name, by)
 		}
@@ -492,7 +492,7 @@ adds it again.`,
 			plan.Warnings = append(plan.Warnings, "the option acts at every start of ovsdb-server, a package upgrade's included: an uplink that is transient leaves its bridge until its owner adds it again")
 		}
 		if len(pods) > 0 {
-			plan.Warnings = append(plan.Warnings, fmt.Sprintf("%s of pods are transient, too (%s): a restart of ovsdb-server cuts these pods off until they are made again", plural(len(pods), "port"), some(pods)))
+			plan.Warnings = append(plan.Warnings, fmt.Sprintf("%s of pods are transient, too (%s): a restart of ovsdb-server cuts these pods off until they are made again", plural(len(pods), "port"), several(pods)))
 		}
 		plan.Steps = append([]fixes.Step{fixes.File{Path: t.File, Before: t.Text, After: after, What: fmt.Sprintf("write %s into %s of %s", DeleteTransient, t.Variable, t.File)}}, t.clean()...)
 		return plan, nil
@@ -521,7 +521,7 @@ func orNone(ports []string) string {
 	case 1:
 		return "port " + ports[0]
 	}
-	return "each of the ports " + some(ports)
+	return "each of the ports " + several(ports)
 }
 
 // Mended is the file with the option in force, and what else changes by that.

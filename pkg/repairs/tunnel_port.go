@@ -70,7 +70,7 @@ tunnel as one that it has made: Open vSwitch makes only one of them.`,
 				return planDeleteTunnel(d, h, s, p)
 			}
 		}
-		return nil, fmt.Errorf("no tunnel port %q; %s has %s", a["PORT"], h.Name, few(names))
+		return nil, fmt.Errorf("no tunnel port %q; %s has %s", a["PORT"], h.Name, several(names))
 	},
 }
 
