@@ -138,6 +138,9 @@ func documentedFields(text string) map[string]map[string]bool {
 // embedded structs.
 func jsonFields(typ reflect.Type) map[string]reflect.Type {
 	fields := map[string]reflect.Type{}
+	if typ.Kind() == reflect.Pointer { // embedded so
+		typ = typ.Elem()
+	}
 	for i := range typ.NumField() {
 		f := typ.Field(i)
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
