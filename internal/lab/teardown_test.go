@@ -174,13 +174,18 @@ func TestKeeperEndsToo(t *testing.T) {
 	s := mustState(t, dir)
 	s.Keeper.kill()
 	kill(t, cmd, os.Kill)
+	for deadline := time.Now().Add(10 * time.Second); s.Keeper.alive(); time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("the keeper does not end")
+		}
+	}
 	if len(s.namespaces()) == 0 {
 		t.Fatal("the namespaces went with the processes: nothing left to test")
 	}
 	if err := reap(); err != nil {
 		t.Fatal(err)
 	}
-	wantGone(t, s, 10*time.Second) // another lab that starts now may have been first
+	wantGone(t, s, 0)
 }
 
 // A lab that does not come up, or is called off, leaves as little.
