@@ -54,13 +54,13 @@ func findRouter(d *evidence.Deployment, name string) (*evidence.Zone, *evidence.
 	return zone, logical, found, err
 }
 
-// several are at most ten names, for an error or a plan.
+// several are at most twenty names, for an error or a plan.
 func several(names []string) string {
 	switch {
 	case len(names) == 0:
 		return "none"
-	case len(names) > 10:
-		return fmt.Sprintf("%s and %d more", strings.Join(names[:10], ", "), len(names)-10)
+	case len(names) > 20:
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:20], ", "), len(names)-20)
 	}
 	return strings.Join(names, ", ")
 }
