@@ -19,6 +19,8 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/flows"
 )
 
+var colors = regexp.MustCompile(`\x1b\[[0-9;]*[mK]`)
+
 var inBrackets = regexp.MustCompile(`<[^<>]*>`)
 
 // TestDecodeLab decodes on a node what its tools print there.
@@ -47,10 +49,8 @@ func TestDecodeLab(t *testing.T) {
 			t.Errorf("%v: exit code %d, %s", command, got.code, got.stderr)
 		}
 		plain := text
-		if slices.Contains(command, "--color=always") {
-			plain = output(t, l, "ovs-ofctl", "dump-flows", "br-int")
-			plain, text = counters.ReplaceAllString(plain, ""), "colours"
-			got.stdout = counters.ReplaceAll(got.stdout, nil)
+		if slices.Contains(command, "--color=always") { // with colours, ovs-ofctl leaves a comma at the end of ct(…)
+			plain = strings.ReplaceAll(colors.ReplaceAllString(text, ""), ",)", ")")
 		}
 		if without := inBrackets.ReplaceAllString(string(got.stdout), ""); without != plain {
 			t.Errorf("%v: without its names the output is not the input", command)
@@ -63,7 +63,7 @@ func TestDecodeLab(t *testing.T) {
 			Lines []json.RawMessage
 		}
 		got = d.ovnctl(t.Context(), "node1", "decode", file, "-o", "json")
-		if err := json.Unmarshal(got.stdout, &doc); err != nil || doc.Kind != "Decoded" || len(doc.Lines) != strings.Count(text, "\n") && text != "colours" {
+		if err := json.Unmarshal(got.stdout, &doc); err != nil || doc.Kind != "Decoded" || len(doc.Lines) != strings.Count(text, "\n") {
 			t.Errorf("%v: document of kind %q with %d lines: %v", command, doc.Kind, len(doc.Lines), err)
 		}
 	}
@@ -128,9 +128,6 @@ func TestDecodePackets(t *testing.T) {
 		t.Errorf("a file cut short: exit code %d, %s\n%s", got.code, got.stderr, got.stdout)
 	}
 }
-
-// counters are what changes from one dump to the next.
-var counters = regexp.MustCompile(`duration=[0-9.]+s|n_packets=[0-9]+|n_bytes=[0-9]+|(idle|hard)_age=[0-9]+|xid=0x[0-9a-f]+`)
 
 func output(t *testing.T, l *lab.Lab, command ...string) string {
 	t.Helper()
