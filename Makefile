@@ -39,12 +39,12 @@ install-lab:
 
 .PHONY: test
 test: lint-light install-lab ## everything against the system's OVS and OVN
-	$(GOTEST) -p 2 -timeout 25m $(filter-out %/internal/faults,$(shell go list ./...))
+	scripts/again.sh $(GOTEST) -p 2 -timeout 25m $(filter-out %/internal/faults,$(shell go list ./...))
 	scripts/again.sh $(GOTEST) -parallel 4 -timeout 30m ./internal/faults
 
 .PHONY: test-releases
 test-releases: install-lab ## the lab on other releases of OVS and OVN, in private roots
-	$(GOTEST) -p 1 -timeout 40m -tags releases -run '^TestReleases' $(filter-out %/internal/faults,$(shell go list ./...))
+	scripts/again.sh $(GOTEST) -p 1 -timeout 40m -tags releases -run '^TestReleases' $(filter-out %/internal/faults,$(shell go list ./...))
 	scripts/again.sh $(GOTEST) -timeout 20m -tags releases -run '^TestReleases' ./internal/faults
 
 .PHONY: test-all

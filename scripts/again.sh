@@ -8,12 +8,12 @@ log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 
 if "$@" -v >"$log" 2>&1; then
-	grep -E '^(---|ok|\?)|seed|SEED|cases' "$log"
+	grep -E '^(---|ok)|OVNCTL_SEED|cases, ' "$log"
 	exit 0
 fi
-grep -E '^(---|ok|FAIL|\?)|seed|SEED|cases' "$log" | sed 's/^/first try: /'
+grep -E '^(---|ok|FAIL)|OVNCTL_SEED|cases, ' "$log" | sed 's/^/first try: /'
 if grep -q '^panic: ' "$log"; then
-	tail -100 "$log"
+	grep -A100 '^panic: ' "$log" | head -200
 	exit 1
 fi
 
