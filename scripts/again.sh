@@ -32,7 +32,7 @@ for name in "${failed[@]}"; do
 	grep -F -A25 -- "--- FAIL: $name " "$log" | cut -c1-400 | head -40 || true
 	pattern=$(printf '%s' "$name" | sed -E 's/[][().*+?^${}|\\]/\\&/g; s#/#$/^#g')
 	printf '%s once more, alone:\n' "$name"
-	OVNCTL_FAULTS=all "$@" -v -run "^$pattern\$" >"$log.again" 2>&1 || { tail -60 "$log.again"; exit 1; }
+	OVNCTL_FAULTS=all "$@" -v -run "^$pattern\$" >"$log.again" 2>&1 || { grep -vE '^(testing: warning|PASS|ok|\?)' "$log.again" | cut -c1-1000 | tail -100; exit 1; }
 	grep -qE '^ *--- PASS' "$log.again" || { echo "$name: it was not run"; exit 1; }
 	grep -E '^ok' "$log.again"
 	rm -f "$log.again"
