@@ -138,6 +138,11 @@ func (p *Flow) setOption(index int, v Value) {
 	p.tun = tun
 }
 
+// ClearOption makes the packet one without the tunnel option that f stands for.
+func (p *Flow) ClearOption(f *Field) {
+	p.tun = slices.DeleteFunc(slices.Clone(p.tun), func(o option) bool { return o.index == f.tun-1 })
+}
+
 // HasOption reports whether the tunnel option of field tun_metadataN is present.
 func (p *Flow) HasOption(n int) bool {
 	return slices.ContainsFunc(p.tun, func(o option) bool { return o.index == n })

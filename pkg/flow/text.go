@@ -220,6 +220,7 @@ func isSeparator(c byte) bool { return separators[c] }
 // What is printed of every flow, at its place.
 var (
 	metadataField = named("metadata")
+	ctProtoField  = mustField("ct_nw_proto")
 	tunIDFields   = named("tun_id")
 	lseFields     = named("mpls_lse1", "mpls_lse2")
 )
@@ -325,8 +326,25 @@ func (w *flowWriter) vlan() {
 		w.field(tciField)
 		return
 	}
-	w.word("dl_vlan=" + strconv.FormatUint(tci.Lo&0xfff, 10))
-	w.word("dl_vlan_pcp=" + strconv.FormatUint(tci.Lo>>13, 10))
+	w.tag(tciField, "")
+}
+
+// tag writes a tag that is there, of names that end as it is called.
+func (w *flowWriter) tag(f *Field, ending string) {
+	tci := w.flow.Get(f).Lo
+	w.word("dl_vlan" + ending + "=" + strconv.FormatUint(tci&0xfff, 10))
+	w.word("dl_vlan_pcp" + ending + "=" + strconv.FormatUint(tci>>13, 10))
+}
+
+// original writes the addresses that the packet's connection began with.
+func (w *flowWriter) original() {
+	addresses := ctFields[:2]
+	if w.flow.Meets(NeedsIPv6) {
+		addresses = ctFields[2:4]
+	}
+	for _, f := range append(addresses[:2:2], ctFields[4:]...) {
+		w.field(f)
+	}
 }
 
 // headers writes the fields of the layers above Ethernet. The keyword, if any,
@@ -352,6 +370,9 @@ func (w *flowWriter) headers(keyword string) {
 func (p *Flow) Trace() string {
 	w := flowWriter{flow: p}
 	w.nonzero(metadataFields)
+	if p.Meets(NeedsCT) && !p.Get(ctProtoField).IsZero() {
+		w.original()
+	}
 	if !p.Meets(NeedsEthernet) {
 		w.field(packetTypeField)
 	} else if !p.Get(recircField).IsZero() {
@@ -360,9 +381,6 @@ func (p *Flow) Trace() string {
 	keyword := p.Kind()
 	if keyword != "" {
 		w.word(keyword)
-	}
-	if p.Meets(NeedsCT) {
-		w.nonzero(ctFields)
 	}
 	for i := range 32 {
 		w.nonzero(regFields[i : i+1])
@@ -385,7 +403,10 @@ func (p *Flow) Trace() string {
 	w.word("in_port=" + p.InPort().String())
 	if p.Meets(NeedsEthernet) {
 		w.vlan()
-		if p.Get(tciField).Bit(12) {
+		switch {
+		case p.Get(innerField).Bit(12):
+			w.tag(innerField, "1")
+		case p.Get(tciField).Bit(12):
 			w.field(innerField)
 		}
 		w.field(ethSrcField)
@@ -404,9 +425,12 @@ func (p *Flow) Trace() string {
 		case !p.Meets(need), f == protoField && k.Proto != 0:
 		case f == bosField:
 			w.field(f)
-			if p.Get(f).IsZero() { // there are more labels below
-				w.field(lseFields[0])
-				w.field(lseFields[1])
+			more := p.Get(f).IsZero() // there are more labels below
+			for _, entry := range lseFields {
+				if more {
+					w.word(entry.Name + "=" + p.Get(entry).Decimal())
+				}
+				more = more && !p.Get(entry).Bit(8)
 			}
 		case f == tosField:
 			w.word("nw_tos=" + p.Get(f).AndNot(Uint(3)).Decimal())

@@ -170,6 +170,16 @@ func tupleAddr(s string) (netip.Addr, error) {
 	return a, nil
 }
 
+// Untimed returns the connection without what changes as time goes by: counters,
+// times and identifiers.
+func (c Connection) Untimed() Connection {
+	c.Start, c.Stop, c.ID, c.Timeout = "", "", nil, nil
+	for _, t := range []*Tuple{&c.Orig, &c.Reply} {
+		t.Packets, t.Bytes = 0, 0
+	}
+	return c
+}
+
 // String writes the line as dpctl/dump-conntrack does.
 func (c Connection) String() string {
 	var b strings.Builder

@@ -117,7 +117,7 @@ func (p *dumpParser) line() string {
 func (p *dumpParser) next() string {
 	line := p.line()
 	p.pos = min(p.pos+len(line)+1, len(p.text))
-	return strings.TrimSuffix(line, "\r")
+	return strings.TrimRight(line, "\r")
 }
 
 // paragraph returns the next line and those after it that continue it.
@@ -134,7 +134,7 @@ func (p *dumpParser) paragraph(continues func(string) bool) string {
 
 func (p *dumpParser) entry() (Entry, error) {
 	p.start = p.pos
-	line := strings.TrimSuffix(p.line(), "\r")
+	line := strings.TrimRight(p.line(), "\r")
 	if r, ok := parseReply(line); ok {
 		p.next()
 		p.reply, p.fdb = r, false

@@ -12,6 +12,7 @@ func FuzzParseActions(f *testing.F) {
 		f.Add(c.in)
 	}
 	f.Add(strings.Repeat("clone(", 100) + strings.Repeat(")", 100))
+	f.Add("A:->->")
 	f.Fuzz(func(t *testing.T, s string) {
 		a, err := ParseActions(s)
 		if err != nil {
@@ -112,6 +113,7 @@ func FuzzParseDump(f *testing.F) {
 		}
 	}
 	f.Add("OFPST_FLOW reply (OF1.5) (xid=0x2): flags=[more]\n table=1, ip,tun_metadata1 actions=drop\n group_id=1,type=all,bucket=actions=1\n\n")
+	f.Add("A (xid=0x0): flags=\r\r")
 	f.Fuzz(func(t *testing.T, s string) {
 		d, err := ParseDump(s)
 		if err != nil {

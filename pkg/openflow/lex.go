@@ -175,9 +175,10 @@ func (c *cursor) group() (string, error) {
 	return "", fault(c.base+start-1, "missing )")
 }
 
-// cutArrow splits "value->dst". An arrow in a quoted name is none.
+// cutArrow splits "value->dst". An arrow in a quoted name is none, nor is one that
+// nothing follows.
 func cutArrow(s string) (before, after string) {
-	if i := strings.LastIndex(s, "->"); i >= 0 && !strings.Contains(s[i:], `"`) {
+	if i := strings.LastIndex(s, "->"); i >= 0 && i+2 < len(s) && !strings.Contains(s[i:], `"`) {
 		return s[:i], s[i+2:]
 	}
 	return s, ""

@@ -42,6 +42,8 @@ type Recirc struct {
 	NAT       bool   // the trace supposes that addresses or ports were translated
 	NATBefore string // them before and after that; "" if there is nothing to translate to
 	NATAfter  string
+	// Connection is what CTState was taken from. A reply of ofproto/trace has none: it knows no connections.
+	Connection *Connection
 }
 
 // A NodeKind is the kind of a line of a trace.

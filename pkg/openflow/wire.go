@@ -15,9 +15,13 @@ const (
 	wireExperimenter = 0xffff
 
 	nicira       = 0x00002320
+	wireNote     = 8
 	wireResubmit = 14
 	wirePush     = 27
 	wirePop      = 28
+
+	wireController = 37
+	wireUserdata   = 3 // a property of it
 )
 
 // ParseWireActions reads actions in wire format, those that OVN nests in the
@@ -60,6 +64,8 @@ func wireAction(b []byte) Action {
 
 func wireExtension(kind uint16, b []byte) Action {
 	switch {
+	case kind == wireNote:
+		return Note{b}
 	case kind == wireResubmit:
 		r := Resubmit{Table: Table{Number: int(b[2])}}
 		if port := binary.BigEndian.Uint16(b); port != flow.PortInPort {
@@ -75,13 +81,33 @@ func wireExtension(kind uint16, b []byte) Action {
 		default:
 			return Pop{sub}
 		}
+	case kind == wireController:
+		return wireToController(b[6:])
 	}
 	return nil
 }
 
+// wireToController reads the properties of a controller action, each with its kind
+// and its length in two bytes, filled up to eight; all but the userdata are left
+// unread.
+func wireToController(b []byte) Action {
+	a := Controller{MaxLen: 0xffff}
+	for len(b) >= 4 {
+		kind, size := binary.BigEndian.Uint16(b), int(binary.BigEndian.Uint16(b[2:]))
+		if size < 4 || size > len(b) {
+			return nil
+		}
+		if kind == wireUserdata {
+			a.Userdata = b[4:size]
+		}
+		b = b[min((size+7)&^7, len(b)):]
+	}
+	return a
+}
+
 // wireSet reads a field with its value and, if the header says so, a mask.
 func wireSet(b []byte) Action {
-	f, ok := wireField(b)
+	f, ok := WireField(b)
 	if !ok {
 		return nil
 	}
@@ -100,16 +126,16 @@ func wireSet(b []byte) Action {
 }
 
 func wireSubfield(header []byte, lo, bits uint16) (flow.Subfield, bool) {
-	f, ok := wireField(header)
+	f, ok := WireField(header)
 	if !ok || bits == 0 || int(lo)+int(bits) > f.Bits {
 		return flow.Subfield{}, false
 	}
 	return flow.Subfield{Field: f, Lo: int(lo), Bits: int(bits)}, true
 }
 
-// wireField finds a field by its header: a class in 16 bits, a number in 7,
+// WireField finds a field by its header, four bytes: a class in 16 bits, a number in 7,
 // whether there is a mask in 1, a length in 8.
-func wireField(header []byte) (*flow.Field, bool) {
+func WireField(header []byte) (*flow.Field, bool) {
 	if len(header) < 4 {
 		return nil, false
 	}
