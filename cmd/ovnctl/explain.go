@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"unicode"
@@ -37,28 +36,31 @@ and repairs, the other commands' output those of the rest.`,
 			return explained(), cobra.ShellCompDirectiveNoFileComp
 		},
 		RunE: func(_ *cobra.Command, args []string) error {
-			text, err := explain(args[0])
+			format, err := o.format("text", "json", "yaml")
+			if err != nil {
+				return err
+			}
+			e, err := explain(args[0])
 			if err != nil {
 				return usageError{err}
 			}
-			_, err = io.WriteString(o.stdout, text)
-			return err
+			return render.Explain(o.stdout, format, e)
 		},
 	}
 }
 
-func explain(name string) (string, error) {
+func explain(name string) (render.Explanation, error) {
 	if page, ok := docs.Page("checks/" + name); ok && doctor.Find(name) != nil {
-		return page, nil
+		return render.NewExplanation("check", page), nil
 	}
 	if r := repairs.Find(name); r != nil {
-		return repairPage(r), nil
+		return render.NewExplanation("repair", repairPage(r)), nil
 	}
-	if page, ok := decode.Page(name); ok {
-		return page, nil
+	if page, about := decode.Page(name); page != "" {
+		return render.NewExplanation(about, page), nil
 	}
 	if page, ok := docs.Page("verdicts/" + name); ok && slices.Contains(verdicts, journey.Outcome(name)) {
-		return page, nil
+		return render.NewExplanation("verdict", page), nil
 	}
 	near := slices.DeleteFunc(explained(), func(n string) bool {
 		return !slices.ContainsFunc(strings.FieldsFunc(strings.ToLower(name), notLetter), func(word string) bool {
@@ -69,7 +71,7 @@ func explain(name string) (string, error) {
 	if len(near) > 0 && len(near) <= 8 {
 		hint = "did you mean " + strings.Join(near, " or ") + "?"
 	}
-	return "", fmt.Errorf("nothing is known of %q\nhint: %s", name, hint)
+	return render.Explanation{}, fmt.Errorf("nothing is known of %q\nhint: %s", name, hint)
 }
 
 func notLetter(r rune) bool { return !unicode.IsLetter(r) }

@@ -52,7 +52,7 @@ func (d *Decoder) Decode(ctx context.Context, seen Seen) Meaning {
 		}
 	}
 	if m.Pipeline != "" && m.Stage == "" {
-		m.Stage = d.Flows.Stage(kind, m.Pipeline, m.Table)
+		m.Stage = d.Flows.Stage(ctx, m.Datapath, m.Pipeline, m.Table)
 	}
 	return m
 }

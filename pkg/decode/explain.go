@@ -8,24 +8,24 @@ import (
 )
 
 // Page explains a stage, a table of ovn-controller or a register in a page of
-// text: Page("ls_in_acl"), Page("LOCAL_OUTPUT"), Page("reg14"). It reports false
-// for other names. What it says of numbers comes from the same tables that
-// numbers are read by.
-func Page(name string) (string, bool) {
+// text: Page("ls_in_acl"), Page("LOCAL_OUTPUT"), Page("reg14"). It says in a word
+// which of them the name is of, "stage", "table" or "register", and nothing of other
+// names. What it says of numbers comes from the same tables that numbers are read by.
+func Page(name string) (text, about string) {
 	lower := strings.ToLower(name)
 	if about, ok := registers[lower]; ok {
-		return registerPage(lower, about), true
+		return registerPage(lower, about), "register"
 	}
 	if table := PhysicalTable(strings.ToUpper(name)); table.Explain() != "" {
-		return tablePage(table), true
+		return tablePage(table), "table"
 	}
 	if words := stageWords[lower]; words != "" {
-		return stagesPage(lower, words), true
+		return stagesPage(lower, words), "stage"
 	}
 	if _, _, ok := StageOf(lower); ok && Explain(lower) != lower {
-		return stagePage(lower), true
+		return stagePage(lower), "stage"
 	}
-	return "", false
+	return "", ""
 }
 
 // Topics are the names that Page knows, sorted; of stages as they are called in

@@ -92,15 +92,26 @@ func (k FlowKey) fits(row sb.LogicalFlow) bool {
 		Pipeline(row.Pipeline) == k.Pipeline && row.TableID == k.Table && row.Priority == k.Priority
 }
 
-// Stage returns the stage-name of a logical table in datapaths of a kind, empty
-// if none of the flows read so far is in it.
-func (f *LogicalFlows) Stage(kind Kind, pipeline Pipeline, table int) string {
-	if f == nil {
+// Stage returns the stage-name of a logical table in datapaths of the kind of d,
+// empty if it has no flow in d or d is nil.
+func (f *LogicalFlows) Stage(ctx context.Context, d *Datapath, pipeline Pipeline, table int) string {
+	if f == nil || d == nil {
 		return ""
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.stages[stageKey{kind, pipeline, table}]
+	key := stageKey{d.Kind, pipeline, table}
+	stage, known := f.stages[key]
+	if known || f.reader == nil {
+		return stage
+	}
+	for _, owner := range f.owners(ctx, d.UUID) {
+		if f.set(ctx, owner); f.stages[key] != "" {
+			break
+		}
+	}
+	f.stages[key] = f.stages[key] // also that there is none
+	return f.stages[key]
 }
 
 // owners returns the datapath, then the groups that it is in: those of most

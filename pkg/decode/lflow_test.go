@@ -96,12 +96,27 @@ func TestLookup(t *testing.T) {
 			t.Errorf("%+v: rows %q, %q, want %q", test.key, got, unknown, test.want)
 		}
 	}
-	if stage := f.Stage(Switch, Ingress, 9); stage != "ls_in_nine" {
+	if stage := f.Stage(t.Context(), &Datapath{UUID: dpA, Kind: Switch}, Ingress, 9); stage != "ls_in_nine" {
 		t.Errorf("ingress 9 is %q", stage)
 	}
 	// The groups, two groups' flows, three datapaths' flows: each once.
 	if r.selects != 6 {
 		t.Errorf("%d transactions, want 6", r.selects)
+	}
+}
+
+// A stage has its name before any flow of it was looked for.
+func TestStage(t *testing.T) {
+	_, r := southbound(t)
+	f := NewLogicalFlows(r)
+	d := &Datapath{UUID: dpB, Kind: Switch}
+	for range 2 {
+		if nine, none := f.Stage(t.Context(), d, Ingress, 9), f.Stage(t.Context(), d, Ingress, 77); nine != "ls_in_nine" || none != "" {
+			t.Errorf("ingress 9 is %q, 77 %q", nine, none)
+		}
+	}
+	if stage := f.Stage(t.Context(), nil, Ingress, 9); stage != "" {
+		t.Errorf("ingress 9 of no datapath is %q", stage)
 	}
 }
 

@@ -20,3 +20,12 @@ func TestReleases(t *testing.T) {
 		})
 	}
 }
+
+// They answer with more options, too.
+func TestReleasesUserdata(t *testing.T) {
+	for _, release := range []string{"trixie", "sid"} {
+		t.Run(release, func(t *testing.T) {
+			userdataIsRight(t, labtest.Own(t, lab.Features(), lab.Options{Release: release}))
+		})
+	}
+}

@@ -1,9 +1,9 @@
 package decode
 
 import (
+	"cmp"
 	"encoding/binary"
 	"fmt"
-	"net"
 	"slices"
 	"strconv"
 	"strings"
@@ -76,9 +76,18 @@ type Userdata struct {
 	Verdict  string // allow, drop, reject or pass
 	Severity string // alert, warning, notice, info or debug
 
-	// Options are those of the answer to a DHCP request, "router=10.0.0.1", the
-	// address that is offered first.
+	// Options are those of the answer to a DHCP request, the address that is offered
+	// first, or to a router solicitation, those of an event, the servers of a DHCP
+	// relay, or the MTU of an ICMP error: "router=10.0.0.1".
 	Options []string
+
+	// Result is the bit that says whether ovn-controller could do it, "reg0[3]"; empty
+	// where none does.
+	Result string
+
+	// Port is the tunnel key of the virtual port of a BIND_VPORT, in the packet's
+	// datapath.
+	Port uint64
 
 	// Nested are the actions for the packet that the controller makes; Unread
 	// says that more follow which could not be read.
@@ -103,7 +112,25 @@ func ParseUserdata(data []byte) (Userdata, bool) {
 	case "LOG":
 		u.log(body)
 	case "PUT_DHCP_OPTS":
-		u.dhcp(body)
+		u.answer(body, dhcpAnswer)
+	case "PUT_DHCPV6_OPTS":
+		u.answer(body, dhcpv6Options)
+	case "PUT_ND_RA_OPTS":
+		u.answer(body, routerAdvertisement)
+	case "DHCP_RELAY_REQ_CHK", "DHCP_RELAY_RESP_CHK":
+		u.answer(body, relayServers)
+	case "DNS_LOOKUP":
+		u.answer(body, nil)
+	case "EVENT":
+		u.take(body, eventOptions)
+	case "PUT_ICMP4_FRAG_MTU", "PUT_ICMP6_FRAG_MTU":
+		u.take(body, fragMTU)
+	case "BIND_VPORT":
+		if len(body) >= 4 {
+			u.Port = uint64(binary.BigEndian.Uint32(body))
+		}
+	case "MG_SPLIT_BUF":
+		u.rest(body)
 	case "ARP", "ND_NA", "ND_NA_ROUTER", "ND_NS", "ICMP", "ICMP4_ERROR", "ICMP6_ERROR", "TCP_RESET", "REJECT", "SCTP_ABORT":
 		var whole bool
 		u.Nested, whole = openflow.ParseWireActions(body)
@@ -122,80 +149,42 @@ func (u *Userdata) log(body []byte) {
 	u.ACL = string(body[2:])
 }
 
-// dhcp reads the body of a PUT_DHCP_OPTS: the header and the bit of the field that
-// takes the result, the address that is offered, then the options, each with its
-// code and length in a byte (RFC 2132).
-func (u *Userdata) dhcp(body []byte) {
-	if len(body) < 12 {
+// answer reads the body of what ends with a bit that says whether it could be done:
+// the header of its field and its number, then options.
+func (u *Userdata) answer(body []byte, options func([]byte) ([]string, bool)) {
+	if len(body) < 8 {
 		u.Unread = true
 		return
 	}
-	u.Options = append(u.Options, "offerip="+addresses(body[8:12]))
-	for body = body[12:]; len(body) >= 2; {
-		code, size := body[0], int(body[1])
-		if len(body) < 2+size {
-			break
-		}
-		u.Options = append(u.Options, dhcpOption(code, body[2:2+size]))
-		body = body[2+size:]
-	}
-	u.Unread = len(body) > 0
-}
-
-// dhcpNames are the options that operators ask about, as OVN calls them.
-var dhcpNames = map[byte]string{
-	1: "netmask", 3: "router", 6: "dns_server", 15: "domain_name", 26: "mtu", 42: "ntp_server", 51: "lease_time", 54: "server_id",
-	66: "tftp_server", 67: "bootfile_name", 121: "classless_static_route", 150: "tftp_server_address",
-}
-
-func dhcpOption(code byte, value []byte) string {
-	name, ok := dhcpNames[code]
-	if !ok {
-		name = fmt.Sprintf("option %d", code)
-	}
-	text := fmt.Sprintf("0x%x", value)
-	switch code {
-	case 1, 3, 6, 42, 54, 150:
-		if len(value)%4 == 0 {
-			text = addresses(value)
-		}
-	case 15, 66, 67:
-		text = strconv.Quote(string(value))
-	case 26, 51:
-		text = flow.FromBytes(value[:min(len(value), 4)]).Decimal()
-	case 121:
-		if r, ok := classlessRoutes(value); ok {
-			text = r
+	if f, ok := openflow.WireField(body); ok {
+		if bit := binary.BigEndian.Uint32(body[4:]); bit < uint32(f.Bits) {
+			u.Result = bitsText(flow.Subfield{Field: f, Lo: int(bit), Bits: 1})
 		}
 	}
-	return name + "=" + text
+	if options != nil {
+		u.take(body[8:], options)
+	}
 }
 
-// addresses are IPv4 addresses one after another.
-func addresses(b []byte) string {
-	var list []string
-	for a := range slices.Chunk(b, 4) {
-		list = append(list, net.IP(a).String())
-	}
-	return strings.Join(list, " ")
+// take reads options, as far as they can be read.
+func (u *Userdata) take(body []byte, options func([]byte) ([]string, bool)) {
+	list, whole := options(body)
+	u.Options, u.Unread = list, !whole
 }
 
-// classlessRoutes reads routes as RFC 3442 writes them: the length of the prefix, as
-// many bytes of it as it has, the next hop.
-func classlessRoutes(b []byte) (string, bool) {
-	var list []string
-	for len(b) > 0 {
-		length := int(b[0])
-		size := (length + 7) / 8
-		if length > 32 || len(b) < 1+size+4 {
-			return "", false
-		}
-		var prefix [4]byte
-		copy(prefix[:], b[1:1+size])
-		list = append(list, fmt.Sprintf("%s/%d via %s", net.IP(prefix[:]), length, net.IP(b[1+size:5+size])))
-		b = b[5+size:]
+// rest reads the body of an MG_SPLIT_BUF: where in the multicast group to go on, the
+// group, the table that does so.
+func (u *Userdata) rest(body []byte) {
+	if len(body) < 9 {
+		u.Unread = true
+		return
 	}
-	return strings.Join(list, " "), true
+	at, group := flow.Reg(6), flow.Reg(15)
+	u.Nested = openflow.Actions{
+		openflow.SetField{Field: at, Value: flow.FromBytes(body[:4]), Mask: at.Mask()},
+		openflow.SetField{Field: group, Value: flow.FromBytes(body[4:8]), Mask: group.Mask()},
+		openflow.Resubmit{Table: openflow.Table{Number: int(body[8])}},
+	}
 }
 
 // String says in words what happens to the packet.
@@ -231,7 +220,16 @@ func (u Userdata) Then() string {
 		text := fmt.Sprint(rest[0])
 		switch a := rest[0].(type) {
 		case openflow.SetField:
+			a = narrowed(a)
 			text = a.Field.Name + "=" + a.Field.PrintMasked(a.Value, a.Mask)
+		case openflow.Controller:
+			if v, ok := ParseUserdata(a.Userdata); ok {
+				text = cmp.Or(v.Then(), v.String())
+			}
+		case openflow.Note:
+			if mtu, ok := notedMTU(a.Data); ok {
+				text = mtu
+			}
 		case openflow.Move:
 			text = bitsText(a.Dst) + "=" + bitsText(a.Src)
 		}
@@ -243,11 +241,69 @@ func (u Userdata) Then() string {
 	return strings.Join(words, ", ")
 }
 
+// notedMTU reads the MTU of an ICMP error that ovn-controller is told by a note, as
+// releases later than 23.03 do: a mark, the number of one of OVN's own fields, two
+// bytes to fill up, its value.
+func notedMTU(b []byte) (string, bool) {
+	const mark, icmp4, icmp6 = "ovn\x00", 0, 1
+	if len(b) < 12 || string(b[:4]) != mark {
+		return "", false
+	}
+	var mtu []string
+	switch binary.BigEndian.Uint16(b[4:]) {
+	case icmp4:
+		mtu, _ = fragMTU(b[8:10])
+	case icmp6:
+		mtu, _ = fragMTU(b[8:12])
+	}
+	return strings.Join(mtu, ""), mtu != nil
+}
+
 func bitsText(s flow.Subfield) string {
-	if s.Lo == 0 && s.Bits == s.Field.Bits {
+	s = inRegister(s)
+	switch {
+	case s.Lo == 0 && s.Bits == s.Field.Bits:
 		return s.Field.Name
+	case s.Bits == 1:
+		return fmt.Sprintf("%s[%d]", s.Field.Name, s.Lo)
 	}
 	return fmt.Sprintf("%s[%d..%d]", s.Field.Name, s.Lo, s.Lo+s.Bits-1)
+}
+
+// inRegister is a part of xxreg0 or xreg4 as a part of the smallest register that has
+// all of it, which is what logical flows call it: reg0 is xxreg0[96..127].
+func inRegister(s flow.Subfield) flow.Subfield {
+	for _, wide := range []struct{ from, to string }{{"xxreg", "xreg"}, {"xreg", "reg"}} {
+		text, ok := strings.CutPrefix(s.Field.Name, wide.from)
+		n, err := strconv.Atoi(text)
+		half := s.Field.Bits / 2
+		if !ok || err != nil || s.Lo/half != (s.Lo+s.Bits-1)/half {
+			continue
+		}
+		f, known := flow.Lookup(fmt.Sprint(wide.to, 2*n+1-s.Lo/half))
+		if !known {
+			return s
+		}
+		s = flow.Subfield{Field: f, Lo: s.Lo % half, Bits: s.Bits}
+	}
+	return s
+}
+
+// narrowed is a SetField of a part of a wide register as one of the smaller register.
+func narrowed(a openflow.SetField) openflow.SetField {
+	lo, hi := 0, a.Mask.BitLen()
+	for lo < hi && !a.Mask.Bit(lo) {
+		lo++
+	}
+	if lo == hi {
+		return a
+	}
+	s := inRegister(flow.Subfield{Field: a.Field, Lo: lo, Bits: hi - lo})
+	if s.Field == a.Field {
+		return a
+	}
+	down := lo - s.Lo
+	return openflow.SetField{Field: s.Field, Value: a.Value.Shr(down), Mask: a.Mask.Shr(down)}
 }
 
 // swapped finds the two fields that actions begin to swap: OVN puts both on the

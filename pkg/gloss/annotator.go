@@ -75,6 +75,11 @@ type Options struct {
 	// Backends returns those of each group of the integration bridge, in words. It
 	// is asked when a group is first met; nil: they are not known.
 	Backends func() map[uint32][]string
+	// Senders returns the flows of the integration bridge that send packets to groups.
+	// It is asked when a group is met that no flow of the text explains.
+	Senders func() []string
+	// Meters returns the names of the meters of the integration bridge; likewise.
+	Meters func() map[uint32]string
 	// DatapathPorts returns the interfaces by their numbers in the datapath, which
 	// are not those of OpenFlow; likewise.
 	DatapathPorts func() map[int]string
@@ -94,7 +99,14 @@ type Annotator struct {
 	first    string  // the bridge that it began in
 	evidence evidence
 	meanings map[flowID]decode.Meaning
-	groups   map[uint32]string // the load balancer behind a group, as flows told
+	groups   map[uint32]sender // as flows told
+	asked    bool              // for those that the text does not have
+}
+
+// A sender is who sends packets to a group.
+type sender struct {
+	text     string // the load balancer or the route; may be empty
+	metadata uint64 // the datapath that the packets are in
 }
 
 // A level is where a trace is, at an indentation.
@@ -127,12 +139,18 @@ func New(d *decode.Decoder, o Options) *Annotator {
 	if o.Backends == nil {
 		o.Backends = func() map[uint32][]string { return nil }
 	}
+	if o.Senders == nil {
+		o.Senders = func() []string { return nil }
+	}
+	if o.Meters == nil {
+		o.Meters = func() map[uint32]string { return nil }
+	}
 	if o.DatapathPorts == nil {
 		o.DatapathPorts = func() map[int]string { return nil }
 	}
 	return &Annotator{
 		Options: o, decoder: d, plain: d.Names.Logical == nil, dump: o.Bridge,
-		meanings: map[flowID]decode.Meaning{}, groups: map[uint32]string{},
+		meanings: map[flowID]decode.Meaning{}, groups: map[uint32]sender{},
 	}
 }
 
@@ -150,13 +168,17 @@ func (a *Annotator) line(ctx context.Context, line string) *Flow {
 	switch indent := len(line) - len(text); {
 	case text == "":
 	case strings.Contains(text, "packets:") && strings.Contains(text, "actions:"):
-		a.datapathFlow(line)
-	case strings.Contains(text, "orig=(src="):
+		a.datapathFlow(ctx, line)
+	case strings.Contains(text, "orig=(src="), strings.Contains(text, " src=") && strings.Contains(text, " dst="):
 		a.connection()
+	case strings.HasPrefix(text, "group_id="):
+		a.group(ctx, line)
 	case strings.Contains(text, " actions=") || strings.HasPrefix(text, "actions=") || strings.Contains(text, ",actions="):
 		return a.dumped(ctx, line)
-	case strings.HasPrefix(text, "group_id="):
-		a.group(ctx)
+	case strings.HasPrefix(text, "meter=") || strings.HasPrefix(text, "meter:"):
+		a.meter()
+	case strings.HasPrefix(text, "0x102"):
+		a.tlv(text, len(line))
 	case strings.Contains(text, "): addr:"):
 		a.portDesc(line, text)
 	case strings.Contains(text, "Geneve") || strings.Contains(text, "VXLAN") || strings.Contains(text, "(OVN)"):
@@ -168,13 +190,14 @@ func (a *Annotator) line(ctx context.Context, line string) *Flow {
 		p := place{bridge: a.first}
 		a.match(&p, 0, len(line))
 	case strings.HasPrefix(text, "Datapath actions: "):
-		a.datapathActions(line, strings.Index(line, ": ")+2)
+		a.datapathActions(ctx, line, strings.Index(line, ": ")+2)
 		a.trace = a.trace[:0]
 	case strings.HasPrefix(text, "bridge("):
 		a.enter(indent, text)
 	default:
 		if bridge, ok := commandOf(text); ok {
 			a.dump, a.trace, a.first = bridge, a.trace[:0], bridge
+			a.match(&place{bridge: bridge}, 0, len(line)) // what is traced, or dumped
 			return nil
 		}
 		return a.step(ctx, line, text, indent)
@@ -347,14 +370,15 @@ func (a *Annotator) tableText(p decode.Place) string {
 }
 
 // target names a table that a flow in a datapath sends the packet to.
-func (a *Annotator) target(of int, metadata uint64) string {
+func (a *Annotator) target(ctx context.Context, of int, metadata uint64) string {
 	var kind decode.Kind
-	if d := a.decoder.Names.Datapath(metadata); d != nil {
+	d := a.decoder.Names.Datapath(metadata)
+	if d != nil {
 		kind = d.Kind
 	}
 	p := a.decoder.Calibration.Table(of, kind)
 	if p.Pipeline != "" && p.Stage == "" {
-		p.Stage = a.decoder.Flows.Stage(kind, p.Pipeline, p.Table)
+		p.Stage = a.decoder.Flows.Stage(ctx, d, p.Pipeline, p.Table)
 	}
 	return a.tableText(p)
 }
@@ -404,7 +428,7 @@ func (a *Annotator) actions(ctx context.Context, p place, from int, f *Flow) {
 }
 
 // action glosses an action, and changes the place as it does.
-func (a *Annotator) action(_ context.Context, t token, p *place, f *Flow) {
+func (a *Annotator) action(ctx context.Context, t token, p *place, f *Flow) {
 	switch t.form {
 	case written, now:
 		if n, ok := number(t.value); ok && t.lo == 0 {
@@ -421,7 +445,7 @@ func (a *Annotator) action(_ context.Context, t token, p *place, f *Flow) {
 		if t.key == "resubmit" {
 			port, table, ok := strings.Cut(t.value, ",")
 			if n, isTable := number(table); ok && isTable && a.isOVN(*p) {
-				a.add(t.end, "table", table, a.target(int(n&0xff), p.at.Metadata))
+				a.add(t.end, "table", table, a.target(ctx, int(n&0xff), p.at.Metadata))
 			} else if !ok {
 				a.add(t.end, "in_port", port, a.port(p.bridge, port))
 			}
@@ -434,19 +458,27 @@ func (a *Annotator) action(_ context.Context, t token, p *place, f *Flow) {
 			if n, ok := number(t.value); ok && a.isOVN(*p) {
 				a.add(t.end, "group", t.value, a.groupText(uint32(n), f))
 			}
+		case "meter":
+			if n, ok := number(t.value); ok && a.isOVN(*p) {
+				a.add(t.end, "meter", t.value, a.Meters()[uint32(n)])
+			}
 		case "goto_table":
 			if n, ok := number(t.value); ok && a.isOVN(*p) {
-				a.add(t.end, "table", t.value, a.target(int(n&0xff), p.at.Metadata))
+				a.add(t.end, "table", t.value, a.target(ctx, int(n&0xff), p.at.Metadata))
 			}
 		}
 	case assigned:
 		switch t.key {
 		case "table":
 			if n, ok := number(t.value); ok && a.isOVN(*p) {
-				a.add(t.end, "table", t.value, a.target(int(n&0xff), p.at.Metadata))
+				a.add(t.end, "table", t.value, a.target(ctx, int(n&0xff), p.at.Metadata))
 			}
 		case "userdata":
-			a.add(t.end, "userdata", t.value, userdataText(t.value))
+			a.add(t.end, "userdata", t.value, a.userdata(ctx, t.value, *p))
+		case "meter_id":
+			if n, ok := number(t.value); ok && a.isOVN(*p) {
+				a.add(t.end, "meter", t.value, a.Meters()[uint32(n)])
+			}
 		case "zone":
 			a.field(t, *p)
 		}
@@ -467,8 +499,29 @@ func (a *Annotator) port(bridge, text string) string {
 	return a.interfaceText(strings.Trim(text, `"`))
 }
 
-func (a *Annotator) interfaceText(name string) string {
+// openFlowName is as much of an interface's name as OpenFlow has room for.
+const openFlowName = 15
+
+// interfaceNamed finds an interface by its name, or by as much of it as OpenFlow
+// tells if that is only one's.
+func (a *Annotator) interfaceNamed(name string) (decode.OFPort, bool) {
 	p, ok := a.decoder.Names.Interface(name)
+	if ok || len(name) != openFlowName {
+		return p, ok
+	}
+	for _, q := range a.decoder.Names.OFPorts("") {
+		if strings.HasPrefix(q.Interface, name) {
+			if ok {
+				return decode.OFPort{}, false
+			}
+			p, ok = q, true
+		}
+	}
+	return p, ok
+}
+
+func (a *Annotator) interfaceText(name string) string {
+	p, ok := a.interfaceNamed(name)
 	if !ok || p.String() == name {
 		return ""
 	}
@@ -492,14 +545,10 @@ func (a *Annotator) portText(p decode.OFPort) string {
 // groupText says what a group balances, and to where. The flow is the one that
 // sends packets to it, nil if only the number is known.
 func (a *Annotator) groupText(id uint32, f *Flow) string {
-	text := a.groups[id]
 	if f != nil {
-		for _, o := range f.Objects {
-			if text = o.Text; len(a.groups) < maxGroups {
-				a.groups[id] = text
-			}
-		}
+		a.sends(id, f)
 	}
+	text := a.groups[id].text
 	backends := a.Backends()[id]
 	more := ""
 	if len(backends) > fewBackends {
@@ -510,6 +559,42 @@ func (a *Annotator) groupText(id uint32, f *Flow) string {
 		text = strings.TrimSpace(text + " to " + strings.Join(backends, ", ") + more)
 	}
 	return text
+}
+
+// sends keeps which flow sends packets to a group.
+func (a *Annotator) sends(id uint32, f *Flow) {
+	if len(a.groups) >= maxGroups {
+		return
+	}
+	s := sender{metadata: f.Seen.Metadata}
+	for _, o := range f.Objects {
+		s.text = o.Text
+	}
+	a.groups[id] = s
+}
+
+// askSenders learns from the node's own flows who sends packets to groups, once.
+func (a *Annotator) askSenders(ctx context.Context) {
+	if a.asked {
+		return
+	}
+	a.asked = true
+	lines := a.Senders()
+	for _, line := range lines {
+		a.Learn(line)
+	}
+	if len(lines) > 0 {
+		a.Calibrate(ctx)
+	}
+	for _, line := range lines {
+		tokens := scan(line, nil)
+		f := a.meaning(ctx, seenIn(tokens, strings.Index(line, "actions=")))
+		for _, t := range tokens {
+			if n, ok := number(t.value); ok && t.key == "group" && t.form == acted {
+				a.sends(uint32(n), f)
+			}
+		}
+	}
 }
 
 // fewBackends are as many as a gloss names.
@@ -535,17 +620,43 @@ func Backends(g openflow.GroupEntry) []string {
 }
 
 // group glosses a line of dump-groups.
-func (a *Annotator) group(ctx context.Context) {
+func (a *Annotator) group(ctx context.Context, line string) {
 	p := place{bridge: a.dump}
 	if p.bridge == "" {
 		p.bridge = a.decoder.Names.Bridge // no other bridge of an OVN deployment has groups
 	}
 	for _, t := range a.tokens {
-		if n, ok := number(t.value); ok && t.key == "group_id" {
-			a.add(t.end, "group", t.value, a.groups[uint32(n)])
+		n, ok := number(t.value)
+		if !ok || t.key != "group_id" {
+			continue
 		}
+		from, known := a.groups[uint32(n)]
+		if !known && a.isOVN(p) {
+			a.askSenders(ctx)
+			from, a.tokens = a.groups[uint32(n)], scan(line, a.tokens[:0])
+		}
+		a.add(t.end, "group", t.value, from.text)
+		p.at.Metadata = from.metadata
+		break
 	}
 	a.actions(ctx, p, 0, nil)
+}
+
+// meter glosses the first line of a meter of dump-meters or of meter-stats. No other
+// bridge of an OVN deployment has meters.
+func (a *Annotator) meter() {
+	for _, t := range a.tokens {
+		if n, ok := number(t.value); ok && t.key == "meter" {
+			a.add(t.end, "meter", t.value, a.Meters()[uint32(n)])
+		}
+	}
+}
+
+// tlv glosses a line of dump-tlv-map that ends at an offset.
+func (a *Annotator) tlv(text string, end int) {
+	if index, ok := decode.OVNOption(openflow.ParseTLVMap(text)); ok {
+		a.add(end, "tun_metadata", fmt.Sprint("tun_metadata", index), "OVN: from which logical port to which")
+	}
 }
 
 // portDesc glosses the first line of a port in dump-ports-desc, " 3(eth0): addr:…".
@@ -553,7 +664,7 @@ func (a *Annotator) portDesc(line, text string) {
 	number, rest, _ := strings.Cut(text, "(")
 	name, _, ok := strings.Cut(rest, "): addr:")
 	if at := strings.Index(line, "): addr:"); ok && at >= 0 {
-		if p, known := a.decoder.Names.Interface(name); known {
+		if p, known := a.interfaceNamed(name); known {
 			if text := p.String(); text != name {
 				a.add(at+1, "port", number, text)
 			}

@@ -1,32 +1,33 @@
 package gloss
 
 import (
+	"context"
 	"strings"
 )
 
 // datapathFlow glosses a line of dpctl/dump-flows.
-func (a *Annotator) datapathFlow(line string) {
+func (a *Annotator) datapathFlow(ctx context.Context, line string) {
 	actions := strings.LastIndex(line, "actions:")
 	if actions < 0 {
 		actions = len(line)
 	}
-	a.datapathFields(line, 0, actions)
-	a.datapathActions(line, actions+len("actions:"))
+	a.datapathFields(ctx, line, 0, actions)
+	a.datapathActions(ctx, line, actions+len("actions:"))
 }
 
 // datapathFields glosses fields as the datapath writes them, between two offsets.
-func (a *Annotator) datapathFields(line string, from, to int) {
+func (a *Annotator) datapathFields(ctx context.Context, line string, from, to int) {
 	var p place
 	p.at.VXLAN = strings.Contains(line[from:min(to, len(line))], "vxlan")
 	for _, t := range a.tokens {
 		if t.start < from || t.start >= to {
 			continue
 		}
-		a.datapathField(line, t, &p)
+		a.datapathField(ctx, line, t, &p)
 	}
 }
 
-func (a *Annotator) datapathField(line string, t token, p *place) {
+func (a *Annotator) datapathField(ctx context.Context, line string, t token, p *place) {
 	switch t.key {
 	case "ct_zone", "ct_mark", "ct_label", "zone", "mark", "label", "labels":
 		switch t.key {
@@ -51,7 +52,7 @@ func (a *Annotator) datapathField(line string, t token, p *place) {
 			a.geneveOption(line, t.end, *p)
 		}
 	case "userdata":
-		a.add(t.end, "userdata", t.value, userdataText(t.value))
+		a.add(t.end, "userdata", t.value, a.userdata(ctx, t.value, *p))
 	}
 }
 
@@ -79,8 +80,8 @@ func beforeMask(text string) string {
 }
 
 // datapathActions glosses the actions of the datapath from an offset on.
-func (a *Annotator) datapathActions(line string, from int) {
-	a.datapathFields(line, from, maxLine)
+func (a *Annotator) datapathActions(ctx context.Context, line string, from int) {
+	a.datapathFields(ctx, line, from, maxLine)
 	depth := 0
 	for i := from; i < len(line); i++ {
 		switch c := line[i]; {

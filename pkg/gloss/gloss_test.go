@@ -48,6 +48,7 @@ func knowing(bridge string) *Annotator {
 	a := New(d, Options{
 		Bridge:        bridge,
 		Backends:      func() map[uint32][]string { return map[uint32][]string{3: {"10.0.0.1:80", "10.0.0.2:80"}} },
+		Meters:        func() map[uint32]string { return map[uint32]string{1: "meter acl-log"} },
 		DatapathPorts: func() map[int]string { return map[int]string{4: "veth1", 8: "geneve"} },
 	})
 	return a
@@ -85,12 +86,18 @@ func TestNames(t *testing.T) {
 		{"zones", "", " table=0, in_port=1<port web, interface veth1> actions=set_field:0x7->reg13<zone of web>,set_field:0x5->metadata<switch green>"},
 		{"into the tunnel", "", " table=39, reg15=0x3<port db>,metadata=0x5<switch green> actions=set_field:0x5->tun_id<switch green>,set_field:0x3->tun_metadata0<to port db>,move:NXM_NX_REG14[0..14]->NXM_NX_TUN_METADATA0[16..30],output:2<tunnel to there (172.30.0.12)>"},
 		{"what ovn-controller does", "", " table=9, metadata=0x5<switch green> actions=controller(userdata=00.00.00.12.00.00.00.00<handle_svc_check: takes the answer to a health check>)"},
+		{"for which port", "", " table=9, metadata=0x5<switch green> actions=controller(userdata=00.00.00.11.00.00.00.00.00.00.00.02<bind_vport: binds the virtual port here {port web}>)"},
+		{"what it made", "", " table=9, metadata=0x5<switch green> actions=controller(userdata=00.00.00.0e.00.00.00.00.00.19.00.10.00.01.1e.04.00.00.00.03.00.00.00.00.00.19.00.10.00.01.15.08.00.00.00.01.00.00.00.01<icmp4_error: answers with an ICMP error {reg15=0x3‹port db›, reg10=0x1/0x1‹loopback›}>)"},
 		{"a load balancer", "", " table=20, metadata=0x5<switch green> actions=group:3<to 10.0.0.1:80, 10.0.0.2:80>"},
+		{"meters", "", " table=9, metadata=0x5<switch green> actions=controller(userdata=00.00.00.10.00.00.00.00<igmp: learns the multicast membership>,meter_id=1<meter acl-log>),meter:1<meter acl-log>,meter:2\nmeter=1<meter acl-log> pktps burst stats bands=\nmeter:1<meter acl-log> flow_count:0 packet_in_count:0\nmeter=slowpath kbps bands="},
+		{"options of tunnels", "", "  class  type  length  match field\n  0x102  0x80       4  tun_metadata0<OVN: from which logical port to which>\n 0x0ffff  0x1  4  tun_metadata1"},
 		{"nobody's numbers", "", " table=8, reg14=0x63,metadata=0x5<switch green> actions=drop"},
 		{"no such datapath", "", " table=8, reg14=0x2,metadata=0x63 actions=drop"},
 		{"another bridge", "br-ex", " cookie=0x0, table=0, priority=10,in_port=1<eth0> actions=output:1<eth0>"},
 		{"an unknown bridge", "", " cookie=0x0, table=0, priority=10,in_port=1 actions=output:1"},
 		{"the command says it", "", "# ovs-ofctl -O OpenFlow15 dump-flows br-ex\n table=0, priority=10,in_port=1<eth0> actions=drop\n# ovs-ofctl dump-flows br-int\n table=0, priority=10,in_port=1<port web, interface veth1> actions=drop"},
+		{"what is traced", "", "# ovs-appctl ofproto/trace br-int in_port=1<port web, interface veth1>,tun_id=0x5<switch green>,tun_metadata0=0x3<to port db>"},
+		{"groups", "", " table=20, metadata=0x5<switch green> actions=group:3<to 10.0.0.1:80, 10.0.0.2:80>\n group_id=3,type=select,selection_method=dp_hash,bucket=bucket_id:0,weight:100,actions=ct(commit,table=20,zone=NXM_NX_REG13[0..15],nat(dst=10.0.0.1:80),exec(set_field:0x2/0x2->ct_mark<natted>))"},
 		{"with names", "", ` table=0, in_port=veth1<port web> actions=set_field:0x5->metadata<switch green>,output:"ovn-there-0"<tunnel to there (172.30.0.12)>`},
 		{"a trace", "", `Flow: in_port=1,dl_src=0a:00:00:00:00:01
 
@@ -122,6 +129,7 @@ bridge("br-ex")
     NORMAL`},
 		{"a megaflow", "", "ufid:6e94f6dc-2fe2-4516-b1b9-2eed502ab238, recirc_id(0x5),tunnel(tun_id=0x5<switch green>,src=172.30.0.12,geneve({class=0x102,type=0x80,len=4,0x20003/0x7fffffff<from port web to port db>}),flags(-df+csum+key)),in_port(8<>),ct_zone(0x7)<zone of web>, packets:1, bytes:98, used:0.1s, actions:ct(zone=7<zone of web>),4<port web, interface veth1>"},
 		{"a connection", "", "tcp,orig=(src=10.0.0.1,dst=10.0.0.2,sport=1,dport=2),reply=(src=10.0.0.2,dst=10.0.0.1,sport=2,dport=1),zone=7<zone of web>,mark=2<natted>,protoinfo=(state=ESTABLISHED)"},
+		{"a connection of conntrack(8)", "", "tcp      6 431999 ESTABLISHED src=10.0.0.1 dst=10.0.0.2 sport=1 dport=2 src=10.0.0.2 dst=10.0.0.1 sport=2 dport=1 [ASSURED] mark=2<natted> zone=7<zone of web> use=1"},
 		{"tcpdump", "", "12:00:00.1 IP 172.30.0.11.1 > 172.30.0.12.6081: Geneve, Flags [C], vni 0x5<switch green>, proto TEB (0x6558), options [class Open Virtual Networking (OVN) (0x102) type 0x80(C) len 8 data 00020003<from port web to port db>]"},
 		{"tcpdump of VXLAN", "", "12:00:00.1 IP 172.30.0.11.1 > 172.30.0.12.4789: VXLAN, flags [I] (0x08), vni 12293<switch green, to port db>"},
 		{"ports", "", " 1(veth1)<port web>: addr:0a:00:00:00:00:01"},

@@ -83,7 +83,7 @@ func (a *Annotator) step(ctx context.Context, line, text string, indent int) *Fl
 	}
 	for _, t := range a.tokens {
 		if n, ok := number(t.value); ok && t.form == spaced && t.key == "table" && len(a.trace) > 0 && a.isOVN(*p) {
-			a.add(t.end, "table", t.value, a.target(int(n&0xff), p.at.Metadata))
+			a.add(t.end, "table", t.value, a.target(ctx, int(n&0xff), p.at.Metadata))
 		}
 	}
 	if len(a.trace) == 0 { // a match, or a packet, that somebody wrote down

@@ -1,6 +1,7 @@
 package gloss
 
 import (
+	"context"
 	"encoding/hex"
 	"fmt"
 	"strconv"
@@ -228,9 +229,9 @@ func plainTable(of int) string {
 	return ""
 }
 
-// userdataText says what ovn-controller is asked to do by "00.00.00.12.…", and in
-// braces what with the packet that it makes.
-func userdataText(text string) string {
+// userdata says what ovn-controller is asked to do by "00.00.00.12.…", and in braces
+// what with the packet that it makes, in the place of the packet.
+func (a *Annotator) userdata(ctx context.Context, text string, p place) string {
 	data, err := hex.DecodeString(strings.ReplaceAll(text, ".", ""))
 	if err != nil {
 		return ""
@@ -243,8 +244,32 @@ func userdataText(text string) string {
 	if !strings.Contains(text, u.Opcode) {
 		text = strings.ToLower(u.Opcode) + ": " + text
 	}
-	if then := u.Then(); then != "" {
-		text += " {" + then + "}"
+	if u.Result != "" {
+		text += ", " + u.Result + " says whether"
 	}
+	switch {
+	case u.Port != 0:
+		text += " {" + a.logicalPort(p.at.Metadata, u.Port) + "}"
+	case len(u.Nested) > 0:
+		text += " {" + a.nested(ctx, u.Then(), p) + "}"
+	case u.Then() != "":
+		text += " {" + u.Then() + "}"
+	}
+	return text
+}
+
+// nested glosses actions that stand in a gloss, in brackets of another form.
+func (a *Annotator) nested(ctx context.Context, text string, p place) string {
+	glosses := a.glosses
+	a.glosses = nil
+	for _, t := range scan(text, nil) {
+		if t.form == assigned {
+			a.field(t, p)
+		} else {
+			a.action(ctx, t, &p, nil)
+		}
+	}
+	text = Brackets.Replace(Text{text, a.glosses}.String())
+	a.glosses = glosses
 	return text
 }

@@ -10,10 +10,11 @@ import (
 // A FlowPass is one trip of a packet through the tables of a node: from its
 // arrival, or from where connection tracking gives it back.
 type FlowPass struct {
-	CTState         string       `json:"ctState"` // in which it comes back; empty for the packet that arrives
-	Flow            string       `json:"flow"`    // the packet
-	Lookups         []FlowLookup `json:"lookups"` // in the order in which they are made
-	Final           string       `json:"final"`   // the packet after all actions
+	CTState         string       `json:"ctState"`    // in which it comes back; empty for the packet that arrives
+	Connection      string       `json:"connection"` // of which ctState is; empty where it was supposed
+	Flow            string       `json:"flow"`       // the packet
+	Lookups         []FlowLookup `json:"lookups"`    // in the order in which they are made
+	Final           string       `json:"final"`      // the packet after all actions
 	Megaflow        string       `json:"megaflow"`
 	DatapathActions string       `json:"datapathActions"`
 	Failure         string       `json:"failure"`  // why the packet is dropped unseen; empty where it is not
@@ -42,6 +43,9 @@ func FlowPasses(t *openflow.Trace) []FlowPass {
 		}
 		if p.Recirc != nil && p.Recirc.Conntrack {
 			q.CTState = state.Print(flow.Uint(uint64(p.Recirc.CTState)))
+			if c := p.Recirc.Connection; c != nil {
+				q.Connection = c.String()
+			}
 		}
 		q.lookups("", p.Roots)
 		passes = append(passes, q)

@@ -122,20 +122,9 @@ func chassisLabel(c *topology.Chassis) string {
 	return c.Name
 }
 
-// portLabel is what people call a port: its pod, or its CMS's name for it.
-func portLabel(p *topology.Port) string {
-	switch {
-	case p.Pod != "":
-		return p.Pod
-	case p.DisplayName != "":
-		return p.DisplayName
-	}
-	return p.Name
-}
-
 // otherName is a port's name where its label is another.
 func otherName(p *topology.Port) string {
-	if portLabel(p) == p.Name {
+	if p.Label() == p.Name {
 		return ""
 	}
 	return p.Name
@@ -146,7 +135,7 @@ func portType(p *topology.Port) string {
 	switch {
 	case p.Pod != "":
 		return "pod"
-	case p.Device != "":
+	case p.Device != "" && p.Type != "localport": // which serves metadata
 		return "vm"
 	case p.Kind == topology.RouterPort && p.Type != "chassisredirect":
 		return "router port"
@@ -266,7 +255,7 @@ func (t *topologyText) troubles() [][]Line {
 		if held {
 			state, look = "moved", Warn
 		}
-		out = append(out, []Line{Text(state, look), Text(portType(p)), Text(portLabel(p), Name), Text(p.Why)})
+		out = append(out, []Line{Text(state, look), Text(portType(p)), Text(p.Label(), Name), Text(p.Why)})
 	}
 	for _, tunnel := range t.Tunnels {
 		if tunnel.State == topology.StateDown {

@@ -93,7 +93,7 @@ func (d *drawing) ports(t *topology.Topology) {
 			}
 		case p.Type == "router" || p.Switch == nil:
 		default:
-			d.vertex("port "+p.UUID, shapePort, p.State == topology.StateDown, append([]string{portLabel(p)}, p.Addresses...)...)
+			d.vertex("port "+p.UUID, shapePort, p.State == topology.StateDown, append([]string{p.Label()}, p.Addresses...)...)
 			d.edge("switch "+p.Switch.UUID, "port "+p.UUID, "", false)
 			if p.Chassis != "" {
 				d.edge("port "+p.UUID, "chassis "+p.Chassis, "", false)

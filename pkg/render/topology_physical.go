@@ -388,6 +388,6 @@ func (t *topologyText) boundPorts(tree *Tree, c *topology.Chassis) {
 				place = a.Interface
 			}
 		}
-		tree.AddTo("ports", Text(portType(p)), Text(portLabel(p), Name), Text(strings.Join(p.Addresses, " ")), Text(place), Text(p.State, stateLook(p.State)))
+		tree.AddTo("ports", Text(portType(p)), Text(p.Label(), Name), Text(strings.Join(p.Addresses, " ")), Text(place), Text(p.State, stateLook(p.State)))
 	}
 }

@@ -111,7 +111,7 @@ func (t *topologyText) portTable(wide bool) *Table {
 			ofport = append(ofport, fmt.Sprint(a.OFPort))
 		}
 		tb.Row(row(wide,
-			[]Line{Text(portLabel(p), Name), Text(portType(p)), Text(datapath), joined(addresses), Text(t.label(p.Chassis)), Text(state, stateLook(p.State))},
+			[]Line{Text(p.Label(), Name), Text(portType(p)), Text(datapath), joined(addresses), Text(t.label(p.Chassis)), Text(state, stateLook(p.State))},
 			[]Line{Text(p.Name), joined(p.MACs), number(p.TunnelKey), joined(iface), joined(ofport), Text(peer), Text(t.labels(p.RequestedChassis)), Text(p.Why), Text(p.Zone), Text(p.UUID)})...)
 	}
 	return tb

@@ -189,7 +189,7 @@ func (t *topologyText) port(tree *Tree, p *topology.Port) {
 	if p.Kind == topology.RouterPort && p.Type != "chassisredirect" {
 		kind = ""
 	}
-	name := Text(portLabel(p), Name)
+	name := Text(p.Label(), Name)
 	if kind != "" {
 		name = append(Text(kind+" "), name...)
 	}

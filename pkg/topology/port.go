@@ -1,6 +1,7 @@
 package topology
 
 import (
+	"cmp"
 	"net"
 	"net/netip"
 	"slices"
@@ -18,6 +19,11 @@ type portFacts struct {
 	peerName  string
 	requested []string // as written: names or host names of chassis
 	prefixes  []netip.Prefix
+}
+
+// Label is what people call the port: its pod, the name that the CMS shows for it, else its own.
+func (p *Port) Label() string {
+	return cmp.Or(p.Pod, p.DisplayName, p.Name)
 }
 
 // Up is the port's state as Northbound and Southbound report it; ok is false
