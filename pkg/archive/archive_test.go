@@ -132,3 +132,21 @@ func TestLists(t *testing.T) {
 		})
 	}
 }
+
+// Replies to control commands have their words in the names of files.
+func TestReplies(t *testing.T) {
+	for name, want := range map[string][]string{
+		"ovs-appctl_fdb.show_br-ex":                                            {"fdb/show", "br-ex"},
+		"ovs-appctl_dpctl.dump-conntrack_-m_system_ovs-system":                 {"dpctl/dump-conntrack", "-m", "system@ovs-system"},
+		"ovs-appctl_-t_ovs-vswitchd_dpctl.dump-conntrack_-m_netdev@ovs-netdev": {"dpctl/dump-conntrack", "-m", "netdev@ovs-netdev"},
+	} {
+		tree, err := openBytes(t, "x.tar", tarOf(t, file("h/sos_commands/host/hostname", "h\n"), file("h/sos_commands/openvswitch/"+name, "reply")))
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := tree.ReadFile("h/"+ControlFile("ovs-vswitchd", want[0], want[1:]), 1000)
+		if err != nil || string(b) != Request("ovs-vswitchd", want[0], want[1:])+"\nreply" {
+			t.Errorf("%s: %q, %v", name, b, err)
+		}
+	}
+}

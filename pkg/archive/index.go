@@ -43,10 +43,13 @@ type IndexDatabase struct {
 	LogicalFlows string `json:"logicalFlows,omitempty"`
 	// Datapaths are those whose flows are there, and groups of them; of "local".
 	Datapaths []string `json:"datapaths,omitempty"`
-	// Pieces is into how many requests the logical flows were split. They are of
-	// different moments: ovn-northd may have worked in between, as NBCfg tells.
+	// Pieces is in how many requests the rows were read.
 	Pieces int `json:"pieces,omitempty"`
-	Rows   int `json:"rows,omitempty"` // of Logical_Flow
+	// Snapshot says that all rows are as they were at one moment, Time: what had changed
+	// while they were read was read again, and nothing else had by then. Otherwise they are
+	// of different moments: ovn-northd may have worked in between, as NBCfg tells.
+	Snapshot bool `json:"snapshot"`
+	Rows     int  `json:"rows,omitempty"` // of Logical_Flow
 	// NBCfg is SB_Global.nb_cfg before and after the logical flows.
 	NBCfg []int `json:"nbCfg,omitempty"`
 	// Longest is how long the slowest of these requests took, in milliseconds.

@@ -368,8 +368,9 @@ func (r *recogniser) hostFile(node, name, from string) {
 // How commands are called in the names of files with their output: sosreport puts
 // an underscore for what separates words and a dot for a slash; people write likewise.
 var (
-	ofctlName  = regexp.MustCompile(`(?:^|[._ -])(?:-O[_ -]?(OpenFlow\d+)[_ -])?(?:--\w[\w-]*[_ ])*dump-(flows|groups|ports-desc|tlv-map|meters)[_ -]+(?:(?:-O[_ -]?(OpenFlow\d+)|--\w[\w-]*)[_ -])*([\w.-]+?)(?:\.txt|\.log|\.out)?$`)
-	appctlName = regexp.MustCompile(`ov[sn]-appctl_(?:-t_([\w.-]+?)_)?([a-z0-9-]+[./][a-z-]+|version|connection-status|ct-zone-list|group-table-list|meter-table-list)(?:_([\w.@-]+))?$`)
+	ofctlName    = regexp.MustCompile(`(?:^|[._ -])(?:-O[_ -]?(OpenFlow\d+)[_ -])?(?:--\w[\w-]*[_ ])*dump-(flows|groups|ports-desc|tlv-map|meters)[_ -]+(?:(?:-O[_ -]?(OpenFlow\d+)|--\w[\w-]*)[_ -])*([\w.-]+?)(?:\.txt|\.log|\.out)?$`)
+	appctlName   = regexp.MustCompile(`ov[sn]-appctl_(?:-t_([\w.-]+?)_)?([a-z0-9-]+[./][a-z-]+|version|connection-status|ct-zone-list|group-table-list|meter-table-list)(?:_([\w.@-]+))?$`)
+	datapathName = regexp.MustCompile(`(system|netdev)_(ovs-(?:system|netdev))$`) // sosreport takes the @ for a space
 )
 
 var dumpKinds = map[string]string{"flows": "flows", "groups": "groups", "ports-desc": "ports", "tlv-map": "tlv-map", "meters": "meters"}
@@ -391,7 +392,7 @@ func (r *recogniser) dump(node, name string) {
 		command := strings.Replace(m[2], ".", "/", 1)
 		var args []string
 		if m[3] != "" {
-			args = strings.Split(m[3], "_")
+			args = strings.Split(datapathName.ReplaceAllString(m[3], "$1@$2"), "_")
 		}
 		r.add(path.Join(node, ControlFile(daemon, command, args)), source{name: name, before: Request(daemon, command, args) + "\n"})
 	}

@@ -68,12 +68,8 @@ func (f *packedFile) Mode() fs.FileMode {
 }
 
 func newPacked() (*packed, error) {
-	spool, err := os.CreateTemp("", "ovnctl-*")
+	spool, err := decompress.Spool()
 	if err != nil {
-		return nil, err
-	}
-	if err := os.Remove(spool.Name()); err != nil {
-		_ = spool.Close()
 		return nil, err
 	}
 	return &packed{spool: spool, entries: map[string]*packedFile{".": {name: ".", dir: true}}}, nil
@@ -313,8 +309,13 @@ func (p *packed) open(name string) (io.ReadCloser, error) {
 	if f.dir {
 		return nil, errNotRegular
 	}
-	return io.NopCloser(io.NewSectionReader(p.spool, f.off, f.len)), nil
+	return section{io.NewSectionReader(p.spool, f.off, f.len)}, nil
 }
+
+// A section of the spool can be read at any place; the spool is closed with the store.
+type section struct{ *io.SectionReader }
+
+func (section) Close() error { return nil }
 
 func (p *packed) list(name string) ([]string, error) {
 	f, err := p.find(name)

@@ -1,17 +1,14 @@
 package cluster
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"path"
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/ovnctl/ovnctl/pkg/archive"
 	"github.com/ovnctl/ovnctl/pkg/node"
@@ -115,45 +112,6 @@ func (c *Capture) Databases(ctx context.Context) error {
 // errUnwritable marks the error of the archive, for which nothing else can help.
 var errUnwritable = errors.New("the capture cannot be written")
 
-const logicalFlow = "Logical_Flow"
-
-func (c *Capture) database(ctx context.Context, name, zone string, db ovsdb.Reader) error {
-	client, ok := db.(*ovsdb.Client)
-	if !ok {
-		return errors.New("this is saved data: copy it as it is")
-	}
-	saver := client.Saver(hideSecrets)
-	var leaveOut []string
-	if db.Has(logicalFlow, "") {
-		leaveOut = []string{logicalFlow}
-	}
-	var file bytes.Buffer
-	if err := saver.Save(ctx, &file, leaveOut...); err != nil {
-		return err
-	}
-	if err := c.keep(name, "all tables but Logical_Flow", file.Bytes()); err != nil {
-		return err
-	}
-	entry := archive.IndexDatabase{Name: db.Name(), Zone: zone, File: name, Origin: db.Origin(), Time: time.Now().UTC()}
-	var err error
-	if leaveOut != nil {
-		f := &flowReader{Capture: c, client: client, saver: saver, name: name, entry: &entry}
-		err = f.read(ctx)
-	}
-	c.w.Describe(func(x *archive.Index) { x.Databases = append(x.Databases, entry) })
-	if err == nil {
-		err = c.w.Checkpoint()
-	}
-	return err
-}
-
-// hideSecrets takes the secrets out of a row.
-func hideSecrets(_ string, row ovsdb.Raw) {
-	for column, v := range row {
-		row[column] = node.HideValue(v)
-	}
-}
-
 func (c *Capture) keep(name, what string, content []byte) error {
 	if err := c.w.Keep("", name, what, content); err != nil {
 		return fmt.Errorf("%w: %w", errUnwritable, err)
@@ -161,226 +119,8 @@ func (c *Capture) keep(name, what string, content []byte) error {
 	return nil
 }
 
-// A flowReader reads Logical_Flow in pieces. What a large Southbound answers at
-// once holds up all its other clients: of 600,000 rows for 16 s.
-type flowReader struct {
-	*Capture
-	client *ovsdb.Client
-	saver  *ovsdb.Saver
-	name   string // of the database's file
-	entry  *archive.IndexDatabase
-
-	batch int // rows that a request asks for
-}
-
-// How long a request for logical flows may hold the server: a piece is aimed at
-// the first, and one that takes the second is the last of its size.
-const (
-	aimedHold   = 150 * time.Millisecond
-	firstBatch  = 200
-	largest     = 20000
-	partsSuffix = ".parts" // of the directory with the pieces of a database's file
-)
-
-type nbCfgRow struct {
-	NBCfg int `ovsdb:"nb_cfg"`
-}
-
-func (nbCfgRow) Table() string { return "SB_Global" }
-
-func (f *flowReader) nbCfg(ctx context.Context) {
-	rows, err := ovsdb.Find[nbCfgRow](ctx, f.client)
-	if err == nil && len(rows) > 0 {
-		f.entry.NBCfg = append(f.entry.NBCfg, rows[0].NBCfg)
-	}
-}
-
-// mostTables bounds the tables of a pipeline. Their numbers end where the schema
-// says: the server tells.
-const mostTables = 256
-
-func (f *flowReader) read(ctx context.Context) error {
-	f.entry.LogicalFlows = string(f.Flows)
-	if f.Flows == NoFlows {
-		return nil
-	}
-	f.entry.LogicalFlows = partFlows
-	datapaths, err := f.datapaths(ctx)
-	if err != nil {
-		return err
-	}
-	for _, id := range slices.Sorted(maps.Keys(datapaths)) {
-		f.entry.Datapaths = append(f.entry.Datapaths, string(id))
-	}
-	f.batch = firstBatch
-	f.nbCfg(ctx)
-	for _, pipeline := range []string{"ingress", "egress"} {
-		for table := range mostTables {
-			where := []ovsdb.Condition{ovsdb.Where("pipeline", "==", pipeline), ovsdb.Where("table_id", "==", table)}
-			err := f.piece(ctx, where, datapaths)
-			if table > 0 && errors.Is(err, ovsdb.ErrConstraint) {
-				break
-			}
-			if err != nil {
-				return err
-			}
-			f.tell("reading logical flows: %d so far (%s table %d)", f.entry.Rows, pipeline, table)
-		}
-	}
-	f.nbCfg(ctx)
-	f.entry.LogicalFlows = string(f.Flows)
-	return nil
-}
-
-// partFlows stands in the index for logical flows of which reading ended early.
-const partFlows = "part"
-
-// timed runs a request, and lets the others at the server for as long as it took.
-func (f *flowReader) timed(ctx context.Context, request func() error) (time.Duration, error) {
-	start := time.Now()
-	err := request()
-	took := time.Since(start)
-	f.entry.Pieces++
-	f.entry.Longest = max(f.entry.Longest, int(took.Milliseconds()))
-	select {
-	case <-ctx.Done():
-		return took, ctx.Err()
-	case <-time.After(took):
-	}
-	return took, err
-}
-
-// piece reads the flows of a table. Which there are is asked first: the rows
-// themselves are then asked for by their UUIDs, which the server looks up, as many
-// at a time as it gives in aimedHold.
-func (f *flowReader) piece(ctx context.Context, where []ovsdb.Condition, datapaths map[ovsdb.UUID]bool) error {
-	columns := []string{}
-	if datapaths != nil {
-		columns = []string{"logical_datapath", "logical_dp_group"}
-	}
-	var found [][]ovsdb.Raw
-	_, err := f.timed(ctx, func() (err error) {
-		found, err = f.client.Raw(ctx, ovsdb.Lookup{Table: logicalFlow, Columns: columns, Where: where})
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	var ids []ovsdb.UUID
-	for _, row := range found[0] {
-		wanted := datapaths == nil
-		for _, column := range columns {
-			wanted = wanted || slices.ContainsFunc(row[column].UUIDs(), func(id ovsdb.UUID) bool { return datapaths[id] })
-		}
-		if wanted {
-			ids = append(ids, row.UUID())
-		}
-	}
-	for len(ids) > 0 {
-		n := min(f.batch, len(ids))
-		var lookups []ovsdb.Lookup
-		for _, id := range ids[:n] {
-			lookups = append(lookups, ovsdb.Lookup{Table: logicalFlow, Where: []ovsdb.Condition{ovsdb.Where("_uuid", "==", id)}})
-		}
-		ids = ids[n:]
-		var piece bytes.Buffer
-		var rows int
-		took, err := f.timed(ctx, func() (err error) {
-			rows, err = f.saver.Add(ctx, &piece, lookups...)
-			return err
-		})
-		if err != nil {
-			return err
-		}
-		f.entry.Rows += rows
-		f.batch = nextBatch(f.batch, n, took)
-		name := path.Join(f.name+partsSuffix, fmt.Sprintf("%06d", f.entry.Pieces))
-		if err := f.keep(name, fmt.Sprintf("%d rows of Logical_Flow", rows), piece.Bytes()); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// nextBatch is how many rows to ask for when n of them took so long: at most
-// twice as many.
-func nextBatch(batch, n int, took time.Duration) int {
-	if took > aimedHold {
-		return max(1, int(float64(n)*float64(aimedHold)/float64(took)))
-	}
-	if n < batch {
-		return batch
-	}
-	return min(2*batch, largest)
-}
-
-type bindingRow struct {
-	Datapath ovsdb.UUID            `ovsdb:"datapath"`
-	Chassis  ovsdb.Set[ovsdb.UUID] `ovsdb:"chassis"`
-	Type     string                `ovsdb:"type"`
-}
-
-type groupRow struct {
-	UUID      ovsdb.UUID            `ovsdb:"_uuid"`
-	Datapaths ovsdb.Set[ovsdb.UUID] `ovsdb:"datapaths"`
-}
-
-type chassisIDRow struct {
-	UUID ovsdb.UUID `ovsdb:"_uuid"`
-	Name string     `ovsdb:"name"`
-}
-
-func (bindingRow) Table() string   { return "Port_Binding" }
-func (groupRow) Table() string     { return "Logical_DP_Group" }
-func (chassisIDRow) Table() string { return "Chassis" }
-
-// datapaths are those with a port on a node that can be read, those that join
-// others, and the groups with one of them; nil: all are wanted.
-func (f *flowReader) datapaths(ctx context.Context) (map[ovsdb.UUID]bool, error) {
-	if f.Flows != LocalFlows {
-		return nil, nil
-	}
-	var rows struct {
-		Bindings []bindingRow
-		Groups   []groupRow
-		Chassis  []chassisIDRow
-	}
-	if err := ovsdb.Load(ctx, f.client, &rows); err != nil {
-		return nil, err
-	}
-	near := map[ovsdb.UUID]bool{}
-	for _, ch := range rows.Chassis {
-		if n := f.cluster.Node(ch.Name); n != nil && !n.far {
-			near[ch.UUID] = true
-		}
-	}
-	local := map[ovsdb.UUID]bool{}
-	for _, b := range rows.Bindings {
-		if slices.ContainsFunc(b.Chassis, func(id ovsdb.UUID) bool { return near[id] }) {
-			local[b.Datapath] = true
-		}
-	}
-	if len(local) > 0 { // routers and switches that join them have no port on any node
-		for _, b := range rows.Bindings {
-			if b.Type == "patch" {
-				local[b.Datapath] = true
-			}
-		}
-	}
-	for _, g := range rows.Groups {
-		if slices.ContainsFunc(g.Datapaths, func(id ovsdb.UUID) bool { return local[id] }) {
-			local[g.UUID] = true
-		}
-	}
-	return local, nil
-}
-
-// Bounds on what one daemon is asked for: its main thread does nothing else
-// meanwhile.
-const (
-	mostConnections = 50_000
-	mostMegaflows   = 50_000
-)
+// mostMegaflows bounds what one daemon is asked for, as node.MostConnections does.
+const mostMegaflows = 50_000
 
 // Nodes asks all nodes to which there is a way, side by side. What they do not
 // answer is in the index.
@@ -390,7 +130,7 @@ func (c *Capture) Nodes(ctx context.Context) {
 	slots := make(chan struct{}, gatherers)
 	done := 0
 	var mu sync.Mutex
-	nodes := slices.DeleteFunc(c.cluster.all(), func(n *Node) bool { return n.far && n.Vswitch == nil })
+	nodes := slices.DeleteFunc(slices.Clone(c.cluster.all()), func(n *Node) bool { return n.far && n.Vswitch == nil })
 	for _, n := range nodes {
 		wg.Go(func() {
 			slots <- struct{}{}
@@ -519,7 +259,7 @@ func (c *Capture) vswitch(ctx context.Context, n *Node) {
 		if err != nil {
 			continue
 		}
-		if _, err := fmt.Sscan(text, &connections); err != nil || connections > mostConnections {
+		if _, err := fmt.Sscan(text, &connections); err != nil || connections > node.MostConnections {
 			c.w.Miss(n.Name, "connections of "+dp.name, fmt.Errorf("%s connections: ovs-vswitchd would answer nobody else meanwhile", strings.TrimSpace(text)))
 			continue
 		}

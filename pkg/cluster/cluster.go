@@ -49,6 +49,7 @@ type Cluster struct {
 	timeout  time.Duration
 	close    []func() error
 	snapshot bool // offline
+	captured bool // offline, from a capture that was finished
 
 	mu sync.Mutex // of Problems and Notes, while nodes are gathered
 }
@@ -111,6 +112,9 @@ type Source struct {
 	Nodes []string `json:"nodes"` // the nodes that were read, by name
 	Time  string   `json:"time"`  // RFC 3339, UTC; of saved data: when it was saved
 	Stale bool     `json:"stale"` // a database is cut off from its cluster
+
+	// Simulated are the nodes on a packet's way whose switch was simulated from its flows.
+	Simulated []string `json:"simulated,omitempty"`
 }
 
 const defaultTimeout = 5 * time.Second
@@ -344,6 +348,9 @@ func (c *Cluster) Again() *Cluster {
 
 // Offline says that it is read from what was saved, not all of which need be of one moment.
 func (c *Cluster) Offline() bool { return c.snapshot }
+
+// Captured says that it is read from a capture that was finished: what the databases and the nodes said was saved together.
+func (c *Cluster) Captured() bool { return c.captured }
 
 // noteFar says how many nodes are left out of all.
 func (c *Cluster) noteFar() {

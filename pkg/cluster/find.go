@@ -176,6 +176,7 @@ func (f *finder) asleep(ctx context.Context) (id string, ok bool) {
 			if err := ovsdb.Load(ctx, db, &s); err == nil {
 				id = s.id("system-id")
 			}
+			_ = db.Close()
 		}
 		break
 	}

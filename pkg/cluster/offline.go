@@ -52,6 +52,7 @@ func (c *Cluster) openOffline(ctx context.Context, config Config) error {
 	o.addNodes(ctx, nodes)
 	if x := tree.Index(); x != nil {
 		o.addCentral(x)
+		c.captured = !x.Ended.IsZero()
 	}
 	for _, dir := range o.dirs { // those of no chassis that is known
 		if o.central(dir) {
@@ -185,8 +186,11 @@ func (o *offlineDir) systemID(ctx context.Context, dir string) string {
 		return id
 	}
 	var s system
-	if db, err := node.Offline(o.tree, dir).Vswitch(ctx); err == nil && ovsdb.Load(ctx, db, &s) == nil {
-		id = s.id("system-id")
+	if db, err := node.Offline(o.tree, dir).Vswitch(ctx); err == nil {
+		if ovsdb.Load(ctx, db, &s) == nil {
+			id = s.id("system-id")
+		}
+		_ = db.Close()
 	}
 	o.ids[dir] = id
 	return id
@@ -203,9 +207,13 @@ func (o *offlineDir) database(name string, which central) ovsdb.Reader {
 		return nil
 	}
 	if err == nil {
-		defer f.Close() //nolint:errcheck // only read
+		var file io.Reader = f
+		if parts := o.parts(name); len(parts) > 0 {
+			defer f.Close() //nolint:errcheck // only read
+			file = io.MultiReader(append([]io.Reader{f}, parts...)...)
+		}
 		var db *ovsdb.Snapshot
-		if db, err = ovsdb.ParseFile(origin, io.MultiReader(append([]io.Reader{f}, o.parts(name)...)...)); err == nil {
+		if db, err = ovsdb.ParseFile(origin, file); err == nil {
 			if db.Name() == which.name {
 				o.read = append(o.read, name)
 				if p := damaged(which.name, db); p != nil {
@@ -216,6 +224,7 @@ func (o *offlineDir) database(name string, which central) ovsdb.Reader {
 				}
 				return whole(db, o.tree.Index(), name)
 			}
+			_ = db.Close()
 			err = fmt.Errorf("this is a database of %s", db.Name())
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 
 	"github.com/klauspost/compress/zstd"
 	"github.com/ulikunitz/xz"
@@ -30,23 +31,54 @@ type Limit struct {
 func NewReader(r io.Reader, limit Limit) (io.Reader, error) {
 	packed := &counter{in: r}
 	in := bufio.NewReaderSize(packed, 64<<10)
-	magic, _ := in.Peek(6)
-	for _, f := range formats {
-		if bytes.HasPrefix(magic, []byte(f.magic)) {
-			unpacked, err := f.open(in)
-			if err != nil {
-				return nil, fmt.Errorf("compressed with %s: %w", f.name, err)
-			}
-			return &bounded{in: unpacked, format: f.name, packed: packed, limit: limit}, nil
-		}
+	magic, _ := in.Peek(Magic)
+	f := formatOf(magic)
+	if f == nil {
+		return in, nil
 	}
-	return in, nil
+	unpacked, err := f.open(in)
+	if err != nil {
+		return nil, fmt.Errorf("compressed with %s: %w", f.name, err)
+	}
+	return &bounded{in: unpacked, format: f.name, packed: packed, limit: limit}, nil
 }
 
-var formats = []struct {
+// Magic is how many bytes tell the format.
+const Magic = 6
+
+// Packed says whether what begins so is compressed.
+func Packed(magic []byte) bool { return formatOf(magic) != nil }
+
+// Spool is a temporary file for what was unpacked. It has no name, so that
+// nothing of it is left behind.
+func Spool() (*os.File, error) {
+	f, err := os.CreateTemp("", "ovnctl-*")
+	if err != nil {
+		return nil, err
+	}
+	if err := os.Remove(f.Name()); err != nil {
+		_ = f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+type format struct {
 	name, magic string
 	open        func(io.Reader) (io.Reader, error)
-}{
+}
+
+// formatOf is the format of what begins so; nil if it is none of them.
+func formatOf(magic []byte) *format {
+	for i, f := range formats {
+		if bytes.HasPrefix(magic, []byte(f.magic)) {
+			return &formats[i]
+		}
+	}
+	return nil
+}
+
+var formats = []format{
 	{"gzip", "\x1f\x8b", func(r io.Reader) (io.Reader, error) { return gzip.NewReader(r) }},
 	{"zstd", "\x28\xb5\x2f\xfd", func(r io.Reader) (io.Reader, error) {
 		// With more than one decoder it would have to be closed; a larger window

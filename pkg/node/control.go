@@ -18,6 +18,11 @@ import (
 	"time"
 )
 
+// MostConnections is how many tracked connections a daemon may have to be asked for
+// all of them: ovs-vswitchd lists them in its main thread, and answers nobody else
+// meanwhile.
+const MostConnections = 50_000
+
 // maxReply bounds what a daemon may answer to one command, in bytes.
 const maxReply = 64 << 20
 

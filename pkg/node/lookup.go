@@ -1,20 +1,108 @@
 package node
 
 import (
+	"cmp"
 	"net/netip"
 	"slices"
 	"strings"
 )
 
-// lookup answers for a packet that the host sends as its kernel would: from the
-// rules and tables as they were saved. Where the kernel chooses by what is not in
-// them it is ErrUnavailable. So is the way of a packet that arrives: the kernel
-// has more to say of that.
+// lookup answers for a packet as the host's kernel would: from the rules, tables
+// and settings as they were saved. Where the kernel chooses by what is not in
+// them it is ErrUnavailable.
 func (n *Network) lookup(q RouteQuery) (*Route, error) {
-	special := q.Dst.IsMulticast() || q.Dst.IsUnspecified() || q.Dst.IsLinkLocalUnicast() || q.Dst == netip.AddrFrom4([4]byte{255, 255, 255, 255})
-	if special || q.Iif != "" || q.Src.IsValid() && !n.owns(q.Src) || !n.whole(q.Dst.Is6()) {
+	if special(q.Dst) || q.Src.IsValid() && special(q.Src) || !n.whole(q.Dst.Is6()) {
 		return nil, unavailable("the saved routes do not tell")
 	}
+	if q.Iif != "" {
+		return n.arriving(q)
+	}
+	if q.Src.IsValid() && !n.owns(q.Src) {
+		return nil, unavailable("%s is no address of the host", q.Src)
+	}
+	r, err := n.byRules(q)
+	if err != nil {
+		return nil, err
+	}
+	return n.answer(q, r), nil
+}
+
+// special says whether an address has ways of its own.
+func special(a netip.Addr) bool {
+	return a.IsMulticast() || a.IsUnspecified() || a.IsLinkLocalUnicast() || a.IsLoopback() || a == netip.AddrFrom4([4]byte{255, 255, 255, 255})
+}
+
+// arriving answers for a packet that arrives: its source may be refused, and
+// whether the host forwards it at all is part of the answer for IPv4.
+func (n *Network) arriving(q RouteQuery) (*Route, error) {
+	if n.Link(q.Iif) == nil || !q.Src.IsValid() || n.owns(q.Src) {
+		return nil, unavailable("the saved routes do not tell of packets from %s that come in by %s", q.Src, q.Iif)
+	}
+	r, err := n.byRules(q)
+	if err != nil {
+		return nil, err
+	}
+	if q.Dst.Is6() {
+		return arrived(q, r)
+	}
+	forwards, known := n.Forwards(q.Iif, false)
+	switch {
+	case !known:
+		return nil, unavailable("whether the host forwards what comes in by %s was not saved", q.Iif)
+	case !forwards && r.Type != "local" && r.Type != "broadcast":
+		return &Route{Type: "unreachable", Dst: hostPrefix(q.Dst)}, nil
+	case r.Type == "unicast" || r.Type == "local":
+		if refused, err := n.refuses(q, r); err != nil {
+			return nil, err
+		} else if refused {
+			return &Route{Type: "martian", Dst: hostPrefix(q.Dst)}, nil
+		}
+	}
+	return arrived(q, r)
+}
+
+// arrived is what the kernel says of a packet that arrives; it does not choose a
+// source.
+func arrived(q RouteQuery, r Route) (*Route, error) {
+	switch r.Type {
+	case "unicast":
+	case "local":
+		r.Dev = "lo"
+	case "none", "blackhole", "unreachable", "prohibit":
+		return &Route{Type: r.Type, Dst: hostPrefix(q.Dst)}, nil
+	default:
+		return nil, unavailable("the saved routes do not tell of %s addresses", r.Type)
+	}
+	r.Src = netip.Addr{}
+	return answerRoute(q, r), nil
+}
+
+// refuses says whether the kernel takes the source of an IPv4 packet for forged:
+// rp_filter, as ip-sysctl has it, looks up the way back.
+func (n *Network) refuses(q RouteQuery, r Route) (bool, error) {
+	filter, known := n.RPFilter(q.Iif)
+	if !known {
+		return false, unavailable("rp_filter of %s was not saved", q.Iif)
+	}
+	back := RouteQuery{Dst: q.Src, Src: q.Dst}
+	if r.Type == "unicast" {
+		back.Iif = r.Dev
+	}
+	way, err := n.byRules(back)
+	switch {
+	case err != nil:
+		return false, err
+	case way.Type == "local" || way.Type == "broadcast" || way.Type == "multicast" || way.Type == "anycast":
+		return false, unavailable("the saved routes do not tell of packets from %s", q.Src)
+	case filter == 0:
+		return false, nil
+	}
+	return way.Type != "unicast" || filter == 1 && way.Dev != q.Iif, nil
+}
+
+// byRules goes through the rules and the tables that they lead to; of a packet for
+// which there is none the type is "none".
+func (n *Network) byRules(q RouteQuery) (Route, error) {
 	from := 0
 	for _, rule := range n.Rules {
 		if (rule.Family == 6) != q.Dst.Is6() || rule.Priority < from {
@@ -23,7 +111,7 @@ func (n *Network) lookup(q RouteQuery) (*Route, error) {
 		takes, sure := rule.takes(q)
 		switch {
 		case !sure:
-			return nil, unavailable("whether rule %d takes the packet the saved routes do not tell", rule.Priority)
+			return Route{}, unavailable("whether rule %d takes the packet the saved routes do not tell", rule.Priority)
 		case !takes:
 			continue
 		case rule.Goto != 0:
@@ -32,13 +120,13 @@ func (n *Network) lookup(q RouteQuery) (*Route, error) {
 		}
 		r, err := n.inTable(rule.Table, q)
 		if err != nil {
-			return nil, err
+			return Route{}, err
 		}
 		if r != nil && r.Type != "throw" {
-			return n.answer(q, *r), nil
+			return *r, nil
 		}
 	}
-	return &Route{Type: "none", Dst: hostPrefix(q.Dst)}, nil
+	return Route{Type: "none"}, nil
 }
 
 // localTable is where the kernel keeps the addresses that are the host's own.
@@ -56,7 +144,7 @@ func (r Rule) takes(q RouteQuery) (takes, sure bool) {
 	if mask == 0 && r.Mark != 0 {
 		mask = 1<<32 - 1
 	}
-	other := r.Iif != "" && r.Iif != "lo" || r.Oif != "" || (q.Mark^r.Mark)&mask != 0 || r.Dst.IsValid() && !r.Dst.Contains(q.Dst)
+	other := r.Iif != "" && r.Iif != cmp.Or(q.Iif, "lo") || r.Oif != "" || (q.Mark^r.Mark)&mask != 0 || r.Dst.IsValid() && !r.Dst.Contains(q.Dst)
 	further := false
 	for words := strings.Fields(r.More); len(words) > 0; words = words[min(2, len(words)):] {
 		switch words[0] {
@@ -109,7 +197,7 @@ func (n *Network) inTable(table int, q RouteQuery) (*Route, error) {
 // answer is what the kernel says of a packet that it sends by a route.
 func (n *Network) answer(q RouteQuery, r Route) *Route {
 	switch r.Type {
-	case "blackhole", "unreachable", "prohibit":
+	case "none", "blackhole", "unreachable", "prohibit":
 		return &Route{Type: r.Type, Dst: hostPrefix(q.Dst)}
 	case "local", "anycast":
 		r.Dev = "lo"

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/netip"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/ovnctl/ovnctl/pkg/archive"
@@ -28,25 +29,7 @@ func TestLookup(t *testing.T) {
 	outcomes := map[string]int{}
 	for _, dst := range asked {
 		for _, mark := range []uint32{0, 7} {
-			q := node.RouteQuery{Dst: dst, Mark: mark}
-			got, err := saved.Route(t.Context(), q)
-			if errors.Is(err, node.ErrUnavailable) {
-				outcomes["not told"]++
-				continue
-			}
-			if err != nil {
-				t.Errorf("%s: %v", q, err)
-				continue
-			}
-			want, err := kernel.Route(t.Context(), q)
-			if err != nil {
-				t.Errorf("%s: %v, and the saved tables say %+v", q, err, got)
-				continue
-			}
-			outcomes[got.Type]++
-			if got.Type != want.Type || got.Dev != want.Dev || got.Via != want.Via || got.Table != want.Table || got.Src.IsValid() && got.Src != want.Src {
-				t.Errorf("%s: the kernel says %+v, the saved tables %+v", q, want, got)
-			}
+			compareLookup(t, kernel, saved, node.RouteQuery{Dst: dst, Mark: mark}, outcomes)
 		}
 	}
 	t.Log(outcomes)
@@ -59,5 +42,70 @@ func TestLookup(t *testing.T) {
 		if r, err := saved.Route(t.Context(), q); !errors.Is(err, node.ErrUnavailable) {
 			t.Errorf("%s: %+v, %v: want ErrUnavailable", q, r, err)
 		}
+	}
+}
+
+// The same of packets that arrive, with each of the settings by which the kernel refuses sources and forwards.
+func TestLookupArriving(t *testing.T) {
+	furnish(t)
+	enter(t, "node1", "sysctl", "-qw", "net.ipv4.conf.all.rp_filter=0")
+	kernel := local(t, "node1")
+	outcomes := map[string]int{}
+	for _, settings := range [][]string{
+		{"net.ipv4.conf.va.rp_filter=0", "net.ipv4.conf.va.forwarding=1"}, {"net.ipv4.conf.va.rp_filter=1", "net.ipv4.conf.va.forwarding=1"},
+		{"net.ipv4.conf.va.rp_filter=2", "net.ipv4.conf.va.forwarding=1"}, {"net.ipv4.conf.va.rp_filter=1", "net.ipv4.conf.va.forwarding=0"},
+	} {
+		enter(t, "node1", append([]string{"sysctl", "-qw"}, settings...)...)
+		dir := filepath.Join(t.TempDir(), "node1")
+		n, err := node.Recorder(kernel, archive.Directory(dir)).Network(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		saved := offline(t, dir)
+		asked := []netip.Addr{netip.MustParseAddr("203.0.113.10"), netip.MustParseAddr("2001:db8:113::10")}
+		for _, r := range n.Routes {
+			asked = append(asked, r.Dst.Addr(), r.Dst.Addr().Next())
+		}
+		slices.SortFunc(asked, netip.Addr.Compare)
+		asked = slices.Compact(asked)
+		for i, dst := range asked {
+			for j, src := range asked {
+				if src.Is6() != dst.Is6() || (i+j)%17 != 0 {
+					continue
+				}
+				for _, iif := range []string{"va", "ovn-k8s-mp0"} {
+					compareLookup(t, kernel, saved, node.RouteQuery{Dst: dst, Src: src, Iif: iif}, outcomes)
+				}
+			}
+		}
+	}
+	t.Log(outcomes)
+	for _, want := range []string{"unicast", "local", "martian", "blackhole", "unreachable", "prohibit"} {
+		if outcomes[want] == 0 {
+			t.Errorf("no lookup had the answer %s", want)
+		}
+	}
+}
+
+// compareLookup asks the saved tables, and where they tell the kernel.
+func compareLookup(t *testing.T, kernel, saved node.Host, q node.RouteQuery, outcomes map[string]int) {
+	t.Helper()
+	got, err := saved.Route(t.Context(), q)
+	if errors.Is(err, node.ErrUnavailable) {
+		outcomes["not told"]++
+		return
+	}
+	if err != nil {
+		t.Errorf("%s: %v", q, err)
+		return
+	}
+	want, err := kernel.Route(t.Context(), q)
+	if err != nil {
+		t.Errorf("%s: %v, and the saved tables say %+v", q, err, got)
+		return
+	}
+	outcomes[got.Type]++
+	if got.Type != want.Type || got.Dev != want.Dev || got.Via != want.Via || got.Table != want.Table || got.Src.IsValid() && got.Src != want.Src {
+		t.Errorf("%s: the kernel says %+v, the saved tables %+v", q, want, got)
 	}
 }

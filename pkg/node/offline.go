@@ -57,13 +57,13 @@ func (o *offline) Vswitch(context.Context) (ovsdb.Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close() //nolint:errcheck // only read
 	origin := path.Join(o.tree.Path(), name)
 	db, err := ovsdb.ParseFile(origin, f)
 	if err != nil {
 		return nil, err
 	}
 	if db.Name() != "Open_vSwitch" {
+		_ = db.Close()
 		return nil, fmt.Errorf("%s: this is a database of %s", origin, db.Name())
 	}
 	return db, nil

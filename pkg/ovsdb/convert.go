@@ -16,26 +16,25 @@ const maxConverted = maxFile
 // keep their values, rows lose what the schema lacks, and then rows that
 // nothing refers to any more are gone, and weak references to them.
 func (s *Snapshot) convert(to *schema) error {
-	next := &Snapshot{schema: to, tables: map[string]map[UUID]*record{}}
+	next := &Snapshot{schema: to, tables: map[string]*table{}, texts: s.texts}
 	if s.schema == nil {
 		s.schema, s.tables = to, next.tables
 		return nil
 	}
-	for name, rows := range s.tables {
+	for name, t := range s.tables {
 		if to.table(name) == nil {
 			continue
 		}
+		for id, p := range t.rows {
+			s.converted += int64(p.length) + int64(len(id))
+		}
+		if s.converted > maxConverted {
+			return fmt.Errorf("conversions: %w", ErrTooLarge)
+		}
 		shape := newReshape(s.schema.Tables[name], to.Tables[name])
-		converted := make(map[UUID]*record, len(rows))
-		for id, r := range rows {
-			c, err := shape.record(r)
-			if err != nil {
-				return fmt.Errorf("table %s: row %s: %w", name, id, err)
-			}
-			converted[id] = c
-			if s.converted += int64(len(c.text) + len(id)); s.converted > maxConverted {
-				return fmt.Errorf("conversions: %w", ErrTooLarge)
-			}
+		converted, err := shape.table(s, t)
+		if err != nil {
+			return fmt.Errorf("table %s: %w", name, err)
 		}
 		next.tables[name] = converted
 	}
@@ -72,10 +71,30 @@ func newReshape(from, to *tableSchema) *reshape {
 	return s
 }
 
-func (s *reshape) record(r *record) (*record, error) {
+// table is a table of the snapshot with the records in their new shape.
+func (s *reshape) table(snap *Snapshot, old *table) (*table, error) {
 	if s.same {
-		return &record{r.text, maps.Clone(r.changed)}, nil
+		t := &table{maps.Clone(old.rows), map[rowID]map[string]datum{}}
+		for id, columns := range old.changed {
+			t.changed[id] = maps.Clone(columns)
+		}
+		return t, nil
 	}
+	t := newTable()
+	return t, snap.texts.each(old.texts(), func(id rowID, text []byte) error {
+		text, err := s.record(record{id, text, old.changed[id]})
+		if err == nil {
+			t.rows[id], err = snap.texts.add(text)
+		}
+		if err != nil {
+			return fmt.Errorf("row %s: %w", id.UUID(), err)
+		}
+		return nil
+	})
+}
+
+// record is the text of a record in the new shape.
+func (s *reshape) record(r record) ([]byte, error) {
 	text := []byte{'{'}
 	missing := maps.Clone(s.defaults)
 	add := func(column string, value []byte) {
@@ -102,13 +121,13 @@ func (s *reshape) record(r *record) (*record, error) {
 	for column, value := range missing {
 		add(column, value)
 	}
-	return &record{text: append(text, '}')}, err
+	return append(text, '}'), err
 }
 
 // A rowRef names a row.
 type rowRef struct {
 	table string
-	id    UUID
+	id    rowID
 }
 
 // collect removes the rows that nothing refers to, unless their table is of
@@ -120,35 +139,28 @@ func (s *Snapshot) collect() error {
 		return err
 	}
 	edits := map[rowRef]map[string]datum{}
-	for name, rows := range s.tables {
-		for id := range rows {
-			row := rowRef{name, id}
-			err := s.references(row, true, func(column, key string, d datum, target rowRef) {
-				if !dead[target] && s.tables[target.table][target.id] != nil {
-					return
-				}
-				if edits[row] == nil {
-					edits[row] = map[string]datum{}
-				}
-				if edits[row][column] == nil {
-					edits[row][column] = maps.Clone(d)
-				}
-				delete(edits[row][column], key)
-			})
-			if err != nil {
-				return err
-			}
+	err = s.references(true, func(row rowRef, column, key string, d datum, target rowRef) {
+		if !dead[target] && s.tables[target.table].has(target.id) {
+			return
 		}
+		if edits[row] == nil {
+			edits[row] = map[string]datum{}
+		}
+		if edits[row][column] == nil {
+			edits[row][column] = maps.Clone(d)
+		}
+		delete(edits[row][column], key)
+	})
+	if err != nil {
+		return err
 	}
 	for row, columns := range edits {
-		r := s.tables[row.table][row.id]
-		if r.changed == nil {
-			r.changed = map[string]datum{}
+		for column, d := range columns {
+			s.tables[row.table].set(row.id, column, d)
 		}
-		maps.Copy(r.changed, columns)
 	}
 	for row := range dead {
-		delete(s.tables[row.table], row.id)
+		s.tables[row.table].delete(row.id)
 	}
 	return nil
 }
@@ -158,24 +170,22 @@ func (s *Snapshot) collect() error {
 // to itself does not count.
 func (s *Snapshot) unreferenced() (map[rowRef]bool, error) {
 	counts := map[rowRef]int{}
-	for name, rows := range s.tables {
-		for id := range rows {
-			row := rowRef{name, id}
-			err := s.references(row, false, func(_, _ string, _ datum, target rowRef) {
-				if target != row {
-					counts[target]++
-				}
-			})
-			if err != nil {
-				return nil, err
-			}
+	err := s.references(false, func(row rowRef, _, _ string, _ datum, target rowRef) {
+		if target != row {
+			counts[target]++
 		}
+	})
+	if err != nil {
+		return nil, err
 	}
 	rooted := s.schema.rooted()
 	var queue []rowRef
-	for name, rows := range s.tables {
-		for id := range rows {
-			if row := (rowRef{name, id}); !rooted(name) && counts[row] == 0 {
+	for name, t := range s.tables {
+		if rooted(name) {
+			continue
+		}
+		for id := range t.rows {
+			if row := (rowRef{name, id}); counts[row] == 0 {
 				queue = append(queue, row)
 			}
 		}
@@ -185,7 +195,15 @@ func (s *Snapshot) unreferenced() (map[rowRef]bool, error) {
 		row := queue[len(queue)-1]
 		queue = queue[:len(queue)-1]
 		dead[row] = true
-		err := s.references(row, false, func(_, _ string, _ datum, target rowRef) {
+		t := s.tables[row.table]
+		if !t.has(row.id) {
+			continue
+		}
+		text, err := s.texts.read(t.rows[row.id])
+		if err != nil {
+			return nil, err
+		}
+		err = s.referencesOf(row.table, record{row.id, text, t.changed[row.id]}, false, func(row rowRef, _, _ string, _ datum, target rowRef) {
 			if target == row {
 				return
 			}
@@ -201,14 +219,30 @@ func (s *Snapshot) unreferenced() (map[rowRef]bool, error) {
 	return dead, nil
 }
 
-// references calls visit for each reference in a row, if there is the row; key
-// is the element of the column's value that holds it.
-func (s *Snapshot) references(row rowRef, weak bool, visit func(column, key string, d datum, target rowRef)) error {
-	r := s.tables[row.table][row.id]
-	if r == nil {
-		return nil
+// A visitor is called for a reference in a row; key is the element of the column's
+// value that holds it.
+type visitor func(row rowRef, column, key string, d datum, target rowRef)
+
+// references calls visit for each reference in all rows.
+func (s *Snapshot) references(weak bool, visit visitor) error {
+	for name, t := range s.tables {
+		if !s.schema.Tables[name].refers(weak) {
+			continue
+		}
+		err := s.texts.each(t.texts(), func(id rowID, text []byte) error {
+			return s.referencesOf(name, record{id, text, t.changed[id]}, weak, visit)
+		})
+		if err != nil {
+			return err
+		}
 	}
-	t := s.schema.Tables[row.table]
+	return nil
+}
+
+// referencesOf calls visit for each reference in a row.
+func (s *Snapshot) referencesOf(table string, r record, weak bool, visit visitor) error {
+	row := rowRef{table, r.id}
+	t := s.schema.Tables[table]
 	in := scanner{b: r.text}
 	err := in.object(t.names, func(column string) error {
 		if _, changed := r.changed[column]; changed || !t.Columns[column].refers(weak) {
@@ -218,17 +252,27 @@ func (s *Snapshot) references(row rowRef, weak bool, visit func(column, key stri
 		if err != nil {
 			return err
 		}
-		return d.references(t.Columns[column], weak, func(key string, target rowRef) { visit(column, key, d, target) })
+		return d.references(t.Columns[column], weak, func(key string, target rowRef) { visit(row, column, key, d, target) })
 	})
 	for column, d := range r.changed {
 		if err == nil && t.Columns[column].refers(weak) {
-			err = d.references(t.Columns[column], weak, func(key string, target rowRef) { visit(column, key, d, target) })
+			err = d.references(t.Columns[column], weak, func(key string, target rowRef) { visit(row, column, key, d, target) })
 		}
 	}
 	if err != nil {
-		return fmt.Errorf("table %s: row %s: %w", row.table, row.id, err)
+		return fmt.Errorf("table %s: row %s: %w", table, r.id.UUID(), err)
 	}
 	return nil
+}
+
+// refers reports whether a column's values are references of the kind.
+func (t *tableSchema) refers(weak bool) bool {
+	for _, c := range t.Columns {
+		if c.refers(weak) {
+			return true
+		}
+	}
+	return false
 }
 
 // refers reports whether the column's values are references of the kind.
@@ -240,18 +284,18 @@ func (r reference) is(weak bool) bool { return r.table != "" && r.weak == weak }
 func (d datum) references(c *columnSchema, weak bool, visit func(key string, target rowRef)) error {
 	for key, value := range d {
 		if c.keyRef.is(weak) {
-			id, err := atomUUID(key)
+			target, err := c.keyRef.target(key)
 			if err != nil {
 				return err
 			}
-			visit(key, rowRef{c.keyRef.table, id})
+			visit(key, target)
 		}
 		if c.valueRef.is(weak) {
-			id, err := atomUUID(value)
+			target, err := c.valueRef.target(value)
 			if err != nil {
 				return err
 			}
-			visit(key, rowRef{c.valueRef.table, id})
+			visit(key, target)
 		}
 	}
 	return nil
@@ -260,4 +304,11 @@ func (d datum) references(c *columnSchema, weak bool, visit func(key string, tar
 func atomUUID(atom string) (UUID, error) {
 	in := scanner{b: []byte(atom)}
 	return in.uuid()
+}
+
+// target is the row that an element of a value refers to.
+func (r reference) target(atom string) (rowRef, error) {
+	uuid, err := atomUUID(atom)
+	id, _ := uuid.id()
+	return rowRef{r.table, id}, err
 }

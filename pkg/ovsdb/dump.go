@@ -15,7 +15,8 @@ func ParseDump(db, origin string, r io.Reader) (*Snapshot, error) {
 	s := &Snapshot{
 		origin: origin,
 		schema: &schema{Name: db, Tables: map[string]*tableSchema{}},
-		tables: map[string]map[UUID]*record{},
+		tables: map[string]*table{},
+		texts:  noTexts(),
 		dump:   true,
 	}
 	var f framer
@@ -99,11 +100,13 @@ func (s *Snapshot) dumpTable(text []byte) error {
 		}
 		keys[i] = append(quoted, ':')
 	}
-	rows := map[UUID]*record{}
+	rows := newTable()
 	cells := scanner{b: data}
 	err = cells.array(func() error {
-		id, r, err := dumpRow(&cells, keys)
-		rows[id] = r
+		id, text, err := dumpRow(&cells, keys)
+		if err == nil {
+			rows.rows[id], err = s.texts.add(text)
+		}
 		return err
 	})
 	if err != nil {
@@ -114,20 +117,19 @@ func (s *Snapshot) dumpTable(text []byte) error {
 	return nil
 }
 
-// dumpRow makes a record of a row's cells, which stand in the headings' order.
-func dumpRow(in *scanner, keys [][]byte) (UUID, *record, error) {
-	var id UUID
-	text := []byte{'{'}
-	n := 0
-	err := in.array(func() error {
+// dumpRow makes a text of a row's cells, which stand in the headings' order.
+func dumpRow(in *scanner, keys [][]byte) (id rowID, text []byte, err error) {
+	text = []byte{'{'}
+	n, named := 0, false
+	err = in.array(func() error {
 		if n == len(keys) {
 			return errors.New("more cells than headings")
 		}
 		key := keys[n]
 		n++
 		if string(key) == `"_uuid":` {
-			var err error
-			id, err = in.uuid()
+			uuid, err := in.uuid()
+			id, named = uuid.id()
 			return err
 		}
 		cell, err := in.raw()
@@ -137,11 +139,11 @@ func dumpRow(in *scanner, keys [][]byte) (UUID, *record, error) {
 		text = append(append(text, key...), cell...)
 		return err
 	})
-	if err == nil && id == "" {
+	if err == nil && !named {
 		err = errors.New("a row without _uuid")
 	}
 	if err == nil && n < len(keys) {
 		err = errors.New("fewer cells than headings")
 	}
-	return id, &record{text: append(text, '}')}, err
+	return id, append(text, '}'), err
 }

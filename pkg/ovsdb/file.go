@@ -7,11 +7,11 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"hash"
 	"io"
 	"os"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/ovnctl/ovnctl/pkg/decompress"
 )
@@ -33,14 +33,14 @@ func OpenFile(path string) (*Snapshot, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close()
 	return ParseFile(path, f)
 }
 
 // ParseFile is OpenFile for a file that is open already; origin is its name
-// in messages.
+// in messages. It takes r over: rows of a large file are read from it when they are
+// asked for, and it is closed, if it can be, at once or with the snapshot.
 func ParseFile(origin string, r io.Reader) (*Snapshot, error) {
-	s, err := parseFile(r)
+	s, err := parseFile(r, inMemory)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", origin, err)
 	}
@@ -48,44 +48,54 @@ func ParseFile(origin string, r io.Reader) (*Snapshot, error) {
 	return s, nil
 }
 
-func parseFile(r io.Reader) (*Snapshot, error) {
-	in, err := decompress.NewReader(io.LimitReader(r, maxFile), unpacking)
+// parseFile reads a file, and keeps one of that size in memory.
+func parseFile(r io.Reader, keep int64) (*Snapshot, error) {
+	file, in, err := source(r, keep)
 	if err != nil {
 		return nil, err
 	}
-	f := &fileReader{in: bufio.NewReaderSize(io.LimitReader(in, maxFile), 64<<10)}
-	text, err := f.next()
+	s := &Snapshot{texts: file, tables: map[string]*table{}}
+	if err := s.parse(in); err != nil {
+		_ = s.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// parse takes the records of a file, which are in the snapshot's texts, too.
+func (s *Snapshot) parse(in io.Reader) error {
+	f := &fileReader{in: bufio.NewReaderSize(in, piece)}
+	first, err := f.next()
 	if errors.Is(err, io.EOF) {
 		err = errors.New("the file is empty")
 	}
 	if err != nil {
-		return nil, err
+		return err
 	}
-	s := &Snapshot{tables: map[string]map[UUID]*record{}}
-	record, end := s.commit, func() error { return nil }
+	record, end := s.record, func() error { return nil }
 	if f.magic == clustered {
-		log, err := newRaftLog(s, text)
-		if err != nil {
-			return nil, err
+		log := &raftLog{snap: s}
+		if err := f.read(first, log.header); err != nil {
+			return err
 		}
 		record, end = log.record, log.end
-	} else if s.schema, err = parseSchema(text); err != nil {
-		return nil, err
+	} else if err := f.read(first, s.declare); err != nil {
+		return err
 	}
 	err = f.each(record)
 	if endErr := end(); err == nil {
 		err = endErr
 	}
 	if err != nil && s.empty() {
-		return nil, fmt.Errorf("no rows: %w", err)
+		return fmt.Errorf("no rows: %w", err)
 	}
 	if err != nil {
 		s.damage = err.Error() + "; only what came before it was read"
 	}
 	if s.schema == nil {
-		return nil, errors.New("the file holds no schema yet; read the file of another member of the cluster")
+		return errors.New("the file holds no schema yet; read the file of another member of the cluster")
 	}
-	return s, nil
+	return nil
 }
 
 // The magic words of the two kinds of files.
@@ -94,6 +104,16 @@ const (
 	clustered  = "CLUSTER"
 )
 
+// A logRecord is a record of a log, ovsdb(5) "Log File Format", without its text.
+type logRecord struct {
+	at, length int64  // of the text
+	sum        string // SHA-1, in hexadecimal
+}
+
+// use makes something of a record's text, and returns what to do once the text has
+// proved to be sound.
+type use func(r logRecord, in *scanner) (apply func() error, err error)
+
 // A fileReader reads the records of a log, ovsdb(5) "Log File Format".
 type fileReader struct {
 	in    *bufio.Reader
@@ -101,17 +121,18 @@ type fileReader struct {
 	start int64  // of the record that next read last
 	count int    // records begun
 	magic string // of the first record
+	b     []byte // for the text of records
 }
 
-// each calls record for the records up to the end of the log.
-func (f *fileReader) each(record func(text []byte) error) error {
+// each reads the records up to the end of the log.
+func (f *fileReader) each(use use) error {
 	for {
-		text, err := f.next()
+		r, err := f.next()
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
 		if err == nil {
-			err = record(text)
+			err = f.read(r, use)
 		}
 		if err != nil {
 			return fmt.Errorf("record %d at byte %d: %w", f.count, f.start, err)
@@ -122,41 +143,28 @@ func (f *fileReader) each(record func(text []byte) error) error {
 // maxHeader bounds the line before a record.
 const maxHeader = 200
 
-// next returns the JSON text of the next record; io.EOF at the end of the log.
-func (f *fileReader) next() ([]byte, error) {
+// next reads the line before a record; io.EOF at the end of the log.
+func (f *fileReader) next() (r logRecord, err error) {
 	f.start = f.at
 	header, err := f.header()
 	if err != nil {
-		return nil, err
+		return r, err
 	}
 	f.count++
 	fields := strings.Fields(header)
 	if len(fields) != 4 || fields[0] != "OVSDB" {
-		return nil, fmt.Errorf("not an OVSDB record (%.40q)", header)
+		return r, fmt.Errorf("not an OVSDB record (%.40q)", header)
 	}
 	if fields[1] != standalone && fields[1] != clustered || f.count > 1 && fields[1] != f.magic {
-		return nil, fmt.Errorf("unknown kind of record %.20q", fields[1])
+		return r, fmt.Errorf("unknown kind of record %.20q", fields[1])
 	}
 	f.magic = fields[1]
-	length, err := strconv.ParseInt(fields[2], 10, 64)
-	if err != nil || length < 0 || length > maxFile {
-		return nil, fmt.Errorf("length %.20q of the record: %w", fields[2], ErrTooLarge)
+	r = logRecord{at: f.at, sum: fields[3]}
+	r.length, err = strconv.ParseInt(fields[2], 10, 64)
+	if err != nil || r.length < 0 || r.length > maxFile {
+		return r, fmt.Errorf("length %.20q of the record: %w", fields[2], ErrTooLarge)
 	}
-	// The length is only a claim: memory grows with what is there.
-	var text bytes.Buffer
-	n, err := io.CopyN(&text, f.in, length)
-	f.at += n
-	if errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("cut short: %d of %d bytes", n, length)
-	}
-	if err != nil {
-		return nil, err
-	}
-	sum := sha1.Sum(text.Bytes())
-	if !strings.EqualFold(hex.EncodeToString(sum[:]), fields[3]) {
-		return nil, errors.New("damaged: the checksum does not match")
-	}
-	return text.Bytes(), nil
+	return r, nil
 }
 
 func (f *fileReader) header() (string, error) {
@@ -179,138 +187,70 @@ func (f *fileReader) header() (string, error) {
 	}
 }
 
-// A change is what a transaction makes of one row; no text deletes it.
-type change struct {
-	table string
-	id    UUID
-	text  []byte
+// read reads the text of the record that next has come to.
+func (f *fileReader) read(r logRecord, use use) error {
+	f.at += r.length
+	return r.read(f.in, &f.b, use)
 }
 
-// commit applies one transaction, or nothing of it.
-func (s *Snapshot) commit(text []byte) error {
-	var changes []change
-	var date int64
-	diff := false
-	in := scanner{b: text}
-	err := in.object(nil, func(key string) (err error) {
-		switch {
-		case key == "_date":
-			date, err = in.integer()
-		case key == "_is_diff":
-			diff, err = in.boolean()
-		case strings.HasPrefix(key, "_"):
-			err = in.skip()
-		default:
-			changes, err = s.changes(&in, key, changes)
-		}
+// read gives use the text of a record; b is memory that may be used for it. The
+// length is only a claim: memory grows with what is there.
+func (r logRecord) read(text io.Reader, b *[]byte, use use) error {
+	t := &recordText{in: text, left: r.length, hash: sha1.New()}
+	in := &scanner{b: (*b)[:0], in: t}
+	apply, err := use(r, in)
+	if *b = in.b; cap(*b) > 16*piece { // for one large row
+		*b = nil
+	}
+	_, _ = io.Copy(io.Discard, t) // the hash is of all
+	switch {
+	case t.err != nil:
+		return t.err
+	case t.left > 0:
+		return fmt.Errorf("cut short: %d of %d bytes", r.length-t.left, r.length)
+	case !strings.EqualFold(hex.EncodeToString(t.hash.Sum(nil)), r.sum):
+		return errors.New("damaged: the checksum does not match")
+	case err != nil:
 		return err
-	})
+	}
+	return apply()
+}
+
+// A recordText is what is left of a record's text, and the hash of what was read.
+type recordText struct {
+	in   io.Reader
+	left int64
+	hash hash.Hash
+	err  error
+}
+
+func (t *recordText) Read(b []byte) (int, error) {
+	if t.left == 0 || t.err != nil {
+		return 0, io.EOF
+	}
+	n, err := t.in.Read(b[:min(int64(len(b)), t.left)])
+	t.left -= int64(n)
+	t.hash.Write(b[:n])
+	if err != nil && !errors.Is(err, io.EOF) {
+		t.err = err
+	}
+	return n, err
+}
+
+// declare takes the schema, the first record of a standalone file.
+func (s *Snapshot) declare(_ logRecord, in *scanner) (func() error, error) {
+	declared, err := in.schema()
 	if err == nil {
 		err = in.end()
 	}
-	if err != nil {
-		return err
-	}
-	for _, c := range changes {
-		if err := s.check(c); err != nil {
-			return err
-		}
-	}
-	for _, c := range changes {
-		s.apply(c, diff)
-	}
-	if date > 0 {
-		s.time = fileTime(date)
-	}
-	return nil
+	return func() error { s.schema = declared; return nil }, err
 }
 
-// fileTime reads _date: milliseconds, in files of before 2.? seconds.
-func fileTime(date int64) time.Time {
-	if date < 1<<32 {
-		return time.Unix(date, 0)
+// record takes any other record of a standalone file.
+func (s *Snapshot) record(r logRecord, in *scanner) (func() error, error) {
+	t, err := s.transaction(in, r.at)
+	if err == nil {
+		err = in.end()
 	}
-	return time.UnixMilli(date)
-}
-
-func (s *Snapshot) changes(in *scanner, table string, changes []change) ([]change, error) {
-	if s.schema.table(table) == nil {
-		return nil, fmt.Errorf("table %q is not in the schema", table)
-	}
-	err := in.object(nil, func(id string) error {
-		if !validUUID(id) {
-			return fmt.Errorf("table %s: row %.40q: not a UUID", table, id)
-		}
-		text, err := in.raw()
-		if string(text) == "null" {
-			text = nil
-		}
-		changes = append(changes, change{table, UUID(strings.ToLower(id)), text})
-		return err
-	})
-	return changes, err
-}
-
-// check refuses what apply could not make a row of. The values of new rows
-// are looked at when they are loaded.
-func (s *Snapshot) check(c change) error {
-	if c.text == nil {
-		return nil
-	}
-	_, old := s.tables[c.table][c.id]
-	names := s.schema.Tables[c.table].names
-	in := scanner{b: c.text}
-	err := in.object(names, func(column string) error {
-		if s.schema.Tables[c.table].Columns[column] == nil {
-			return fmt.Errorf("no such column: %q", column)
-		}
-		if !old {
-			return in.skip()
-		}
-		_, err := in.datum()
-		return err
-	})
-	if err != nil {
-		return fmt.Errorf("table %s: row %s: %w", c.table, c.id, err)
-	}
-	return nil
-}
-
-// apply takes a change that check has passed.
-func (s *Snapshot) apply(c change, diff bool) {
-	rows := s.tables[c.table]
-	if rows == nil {
-		rows = map[UUID]*record{}
-		s.tables[c.table] = rows
-	}
-	if c.text == nil {
-		delete(rows, c.id)
-		return
-	}
-	r := rows[c.id]
-	if r == nil {
-		rows[c.id] = &record{text: c.text}
-		return
-	}
-	if r.changed == nil {
-		r.changed = map[string]datum{}
-	}
-	in := scanner{b: c.text}
-	_ = in.object(nil, func(column string) error {
-		d, err := in.datum()
-		if err != nil {
-			return err
-		}
-		schema := s.schema.Tables[c.table].Columns[column]
-		if diff && schema.composite() {
-			old, err := r.column(column, schema)
-			if err != nil {
-				return err
-			}
-			old.apply(d)
-			d = old
-		}
-		r.changed[column] = d
-		return nil
-	})
+	return func() error { return s.commit(t) }, err
 }

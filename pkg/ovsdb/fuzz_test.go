@@ -89,12 +89,26 @@ func FuzzParseFile(f *testing.F) {
 			first, append([]byte{0x1f, 0x8b, 8, 0}, first...))
 		for _, file := range files {
 			s, err := ParseFile("fuzz", bytes.NewReader(file))
+			var there *Snapshot
+			if !decompress.Packed(file) {
+				var thereErr error
+				if there, thereErr = parseFile(bytes.NewReader(file), 0); (err == nil) != (thereErr == nil) {
+					t.Fatalf("in memory %v, in its place %v", err, thereErr)
+				}
+			}
 			if err != nil {
 				continue
 			}
 			rows, err := Find[fuzzRow](t.Context(), s)
 			if err == nil {
 				_, _ = Find[fuzzRow](t.Context(), s, Where("count", "<", 5), Where("refs", "includes", UUID("x")))
+			}
+			if there != nil {
+				same, thereErr := Find[fuzzRow](t.Context(), there)
+				if (err == nil) != (thereErr == nil) || fmt.Sprint(rows) != fmt.Sprint(same) || s.Damage() != there.Damage() {
+					t.Errorf("in memory %v %v %s, in its place %v %v %s", rows, err, s.Damage(), same, thereErr, there.Damage())
+				}
+				_ = there.Close()
 			}
 			for _, r := range rows {
 				if !validUUID(string(r.UUID)) {
@@ -124,12 +138,16 @@ func realRecords(f *testing.F, path string) iter.Seq2[[]byte, []byte] {
 			f.Fatal(err)
 		}
 		var last []byte
-		err = (&fileReader{in: bufio.NewReader(in)}).each(func(text []byte) error {
-			if last != nil && !yield(last, text) {
-				return io.ErrClosedPipe
-			}
-			last = text
-			return nil
+		err = (&fileReader{in: bufio.NewReader(in)}).each(func(_ logRecord, in *scanner) (func() error, error) {
+			text, err := in.raw()
+			next := bytes.Clone(text)
+			return func() error {
+				if last != nil && !yield(last, next) {
+					return io.ErrClosedPipe
+				}
+				last = next
+				return nil
+			}, err
 		})
 		if err != nil {
 			f.Fatal(err)

@@ -28,7 +28,8 @@ type conn struct {
 	mu      sync.Mutex
 	last    int
 	pending map[int]chan<- message
-	retired bool // ends with the last call
+	retired bool                // ends with the last call
+	updated func(params []byte) // takes what a monitor tells; nil: nobody asked
 	err     error
 
 	done chan struct{} // closed when the reader has ended
@@ -217,7 +218,13 @@ func (n *conn) handle(text []byte) error {
 		if string(m.method) == `"echo"` && len(m.params) > 0 && len(m.id) > 0 {
 			return n.echo(m)
 		}
-		return nil // a notification that nobody asked for
+		n.mu.Lock()
+		updated := n.updated
+		n.mu.Unlock()
+		if string(m.method) == `"update"` && updated != nil {
+			updated(m.params)
+		}
+		return nil // else a notification that nobody asked for
 	}
 	id := scanner{b: m.id}
 	number, err := id.integer()

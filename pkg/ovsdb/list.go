@@ -20,7 +20,8 @@ func ParseLists(db, origin string, tables map[string]io.Reader) (*Snapshot, erro
 	s := &Snapshot{
 		origin: origin,
 		schema: &schema{Name: db, Tables: map[string]*tableSchema{}},
-		tables: map[string]map[UUID]*record{},
+		tables: map[string]*table{},
+		texts:  noTexts(),
 		dump:   true,
 	}
 	var damage []string
@@ -40,18 +41,18 @@ func ParseLists(db, origin string, tables map[string]io.Reader) (*Snapshot, erro
 // between rows.
 func (s *Snapshot) list(table string, r io.Reader) error {
 	columns := map[string]*columnSchema{}
-	rows := map[UUID]*record{}
+	rows := newTable()
 	var id UUID
 	row := []byte{'{'}
-	end := func() error {
+	end := func() (err error) {
 		if len(row) > 1 && id == "" {
 			return errors.New("a row without _uuid")
 		}
-		if id != "" {
-			rows[id] = &record{text: append(row, '}')}
+		if id, ok := id.id(); ok {
+			rows.rows[id], err = s.texts.add(append(row, '}'))
 		}
 		id, row = "", []byte{'{'}
-		return nil
+		return err
 	}
 	in := bufio.NewReader(io.LimitReader(r, maxFile))
 	for n := 1; ; n++ {

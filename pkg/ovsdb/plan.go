@@ -1,6 +1,7 @@
 package ovsdb
 
 import (
+	"bytes"
 	"fmt"
 	"reflect"
 	"slices"
@@ -135,6 +136,29 @@ func (k *sink) set(column string, text []byte, id UUID) error {
 		return k.blame(err, column, id)
 	}
 	return nil
+}
+
+// sort puts the rows into the order of their ids, which are given in the order of the rows.
+func (k *sink) sort(ids []rowID) {
+	if k.slice.Len() != len(ids) { // after an error
+		return
+	}
+	order := make([]int, len(ids))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(a, b int) int { return bytes.Compare(ids[a][:], ids[b][:]) })
+	// Each row moves once, round the circles of rows that take each other's places.
+	swap := reflect.Swapper(k.slice.Interface())
+	for i := range order {
+		at := i
+		for order[at] != i {
+			from := order[at]
+			swap(at, from)
+			order[at], at = at, from
+		}
+		order[at] = at
+	}
 }
 
 // zero reports whether the last row has no value in the column.

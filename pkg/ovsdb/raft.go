@@ -1,8 +1,10 @@
 package ovsdb
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 )
@@ -18,21 +20,22 @@ type raftLog struct {
 	alone   bool   // at commit, the cluster is this server
 	pending []entry
 	left    bool
+	b       []byte // for the text of entries
 }
 
 // An entry is one of RAFT's log, which may hold neither data nor servers.
 type entry struct {
 	term    uint64
-	data    []byte // [schema or null, transaction or null]
-	servers []byte
+	data    bool      // [schema or null, transaction or null], in
+	record  logRecord // to be read when it is committed
+	servers bool
 	alone   bool // of servers
 }
 
-// newRaftLog reads the header record.
-func newRaftLog(s *Snapshot, text []byte) (*raftLog, error) {
-	l := &raftLog{snap: s}
-	var servers, data []byte
-	in := scanner{b: text}
+// header reads the header record.
+func (l *raftLog) header(r logRecord, in *scanner) (func() error, error) {
+	var servers []byte
+	commit := func() error { return nil }
 	err := in.object(nil, func(key string) (err error) {
 		switch key {
 		case "server_id":
@@ -43,8 +46,11 @@ func newRaftLog(s *Snapshot, text []byte) (*raftLog, error) {
 			l.commit, err = in.unsigned()
 		case "prev_servers":
 			servers, err = in.raw()
+			servers = bytes.Clone(servers)
 		case "prev_data":
-			data, err = in.raw()
+			if commit, err = l.snap.clusterTransaction(in, r.at); err != nil {
+				err = fmt.Errorf("prev_data: %w", err)
+			}
 		case "remote_addresses":
 			return ErrNotJoined
 		default:
@@ -61,22 +67,16 @@ func newRaftLog(s *Snapshot, text []byte) (*raftLog, error) {
 	if l.server == "" || servers == nil {
 		return nil, errors.New("header: no server_id or no prev_servers")
 	}
-	if l.alone, err = l.isAlone(servers); err != nil {
+	if l.alone, err = l.isAlone(&scanner{b: servers}); err != nil {
 		return nil, fmt.Errorf("header: prev_servers: %w", err)
 	}
-	if data != nil {
-		if err := s.commitCluster(data); err != nil {
-			return nil, fmt.Errorf("header: prev_data: %w", err)
-		}
-	}
-	return l, nil
+	return commit, nil
 }
 
 // isAlone reports whether the servers, an object of UUIDs and addresses, are
 // just the one whose file this is.
-func (l *raftLog) isAlone(servers []byte) (bool, error) {
+func (l *raftLog) isAlone(in *scanner) (bool, error) {
 	n, self := 0, false
-	in := scanner{b: servers}
 	err := in.object(nil, func(id string) error {
 		n++
 		self = self || strings.EqualFold(id, string(l.server))
@@ -86,11 +86,10 @@ func (l *raftLog) isAlone(servers []byte) (bool, error) {
 }
 
 // record reads any record but the header.
-func (l *raftLog) record(text []byte) error {
-	var e entry
+func (l *raftLog) record(r logRecord, in *scanner) (func() error, error) {
+	e := entry{record: r}
 	var index, commit uint64
-	var isEntry, isCommit bool
-	in := scanner{b: text}
+	var isEntry, isCommit, left bool
 	err := in.object(nil, func(key string) (err error) {
 		switch key {
 		case "term":
@@ -99,18 +98,18 @@ func (l *raftLog) record(text []byte) error {
 			isEntry = true
 			index, err = in.unsigned()
 		case "data":
-			e.data, err = in.raw()
+			e.data = true
+			err = in.skip()
 		case "servers":
-			if e.servers, err = in.raw(); err == nil {
-				e.alone, err = l.isAlone(e.servers)
-			}
+			e.servers = true
+			e.alone, err = l.isAlone(in)
 		case "commit_index":
 			isCommit = true
 			commit, err = in.unsigned()
 		case "note":
 			var note string
 			note, err = in.str()
-			l.left = l.left || note == "left"
+			left = note == "left"
 		default:
 			err = in.skip()
 		}
@@ -119,15 +118,16 @@ func (l *raftLog) record(text []byte) error {
 	if err == nil {
 		err = in.end()
 	}
-	switch {
-	case err != nil:
-		return err
-	case isEntry:
-		return l.add(index, e)
-	case isCommit:
-		return l.commitTo(commit)
-	}
-	return nil
+	return func() error {
+		l.left = l.left || left
+		switch {
+		case isEntry:
+			return l.add(index, e)
+		case isCommit:
+			return l.commitTo(commit)
+		}
+		return nil
+	}, err
 }
 
 // last returns the index of the log's last entry.
@@ -166,12 +166,12 @@ func (l *raftLog) commitTo(index uint64) error {
 	n := 0
 	defer func() { l.pending = slices.Delete(l.pending, 0, n) }()
 	for _, e := range l.pending[:index-l.commit] {
-		if e.data != nil {
-			if err := l.snap.commitCluster(e.data); err != nil {
+		if e.data {
+			if err := l.apply(e.record); err != nil {
 				return fmt.Errorf("entry %d: %w", l.commit+1, err)
 			}
 		}
-		if e.servers != nil {
+		if e.servers {
 			l.alone = e.alone
 		}
 		l.term = e.term
@@ -181,17 +181,31 @@ func (l *raftLog) commitTo(index uint64) error {
 	return nil
 }
 
+// apply reads the data of an entry, once more: what they mean depends on the entries before.
+func (l *raftLog) apply(r logRecord) error {
+	text := io.NewSectionReader(l.snap.texts, r.at, r.length)
+	return r.read(text, &l.b, func(r logRecord, in *scanner) (commit func() error, err error) {
+		return commit, in.object(nil, func(key string) (err error) {
+			if key != "data" {
+				return in.skip()
+			}
+			commit, err = l.snap.clusterTransaction(in, r.at)
+			return err
+		})
+	})
+}
+
 // end takes what the log leaves open. A server that is a cluster of its own
 // needs nobody's consent: what it has written is committed.
 func (l *raftLog) end() error {
 	var err error
-	if l.alone && !slices.ContainsFunc(l.pending, func(e entry) bool { return e.servers != nil && !e.alone }) {
+	if l.alone && !slices.ContainsFunc(l.pending, func(e entry) bool { return e.servers && !e.alone }) {
 		err = l.commitTo(l.last())
 	}
 	var notices []string
 	beyond := 0
 	for _, e := range l.pending {
-		if e.data != nil {
+		if e.data {
 			beyond++
 		}
 	}
@@ -206,52 +220,6 @@ func (l *raftLog) end() error {
 	}
 	l.snap.notice = strings.Join(notices, "; ")
 	return err
-}
-
-// commitCluster applies a <cluster-txn> of ovsdb(5), or nothing of it.
-func (s *Snapshot) commitCluster(text []byte) error {
-	var parts [][]byte
-	in := scanner{b: text}
-	err := in.array(func() error {
-		part, err := in.raw()
-		if string(part) == "null" {
-			part = nil
-		}
-		parts = append(parts, part)
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	if len(parts) != 2 {
-		return fmt.Errorf("want a schema and a transaction, found %d values", len(parts))
-	}
-	declared, transaction := parts[0], parts[1]
-	switch {
-	case declared == nil && transaction == nil:
-		return nil
-	case declared == nil && s.schema == nil:
-		return errors.New("a transaction before any schema")
-	case declared == nil:
-		return s.commit(transaction)
-	}
-	to, err := parseSchema(declared)
-	if err != nil {
-		return err
-	}
-	if transaction == nil {
-		return s.convert(to)
-	}
-	// The transaction is the whole of the new database.
-	whole := Snapshot{schema: to, tables: map[string]map[UUID]*record{}}
-	if err := whole.commit(transaction); err != nil {
-		return err
-	}
-	s.schema, s.tables = to, whole.tables
-	if !whole.time.IsZero() {
-		s.time = whole.time
-	}
-	return nil
 }
 
 // unsigned reads a <uint64> of ovsdb(5): the upper half is written as negative

@@ -110,6 +110,9 @@ type Lookup struct {
 	Table   string
 	Columns []string // none: all
 	Where   []Condition
+	// Distinct asks which values the columns have: rows that have all in common are one,
+	// without _uuid.
+	Distinct bool
 }
 
 // A Reference is a column whose values refer to rows of a table.
@@ -170,6 +173,15 @@ func (c *Client) Raw(ctx context.Context, lookups ...Lookup) ([][]Raw, error) {
 }
 
 func (s *session) raw(ctx context.Context, lookups []Lookup) ([][]Raw, error) {
+	text, err := s.ask(ctx, lookups)
+	if err != nil {
+		return nil, err
+	}
+	return rawRows(text, lookups)
+}
+
+// ask returns the text of the answer to lookups.
+func (s *session) ask(ctx context.Context, lookups []Lookup) ([]byte, error) {
 	params := []any{s.schema.Name}
 	for _, l := range lookups {
 		t := s.schema.table(l.Table)
@@ -184,36 +196,66 @@ func (s *session) raw(ctx context.Context, lookups []Lookup) ([][]Raw, error) {
 		if err != nil {
 			return nil, fmt.Errorf("table %s: %w", l.Table, err)
 		}
-		params = append(params, selectOp(l.Table, append([]string{"_uuid"}, columns...), where))
+		if !l.Distinct {
+			columns = append([]string{"_uuid"}, columns...)
+		}
+		params = append(params, selectOp(l.Table, columns, where))
 	}
-	text, err := s.conn.call(ctx, "transact", params)
+	return s.conn.call(ctx, "transact", params)
+}
+
+// rawRows reads the answer to lookups.
+func rawRows(text []byte, lookups []Lookup) ([][]Raw, error) {
+	all := make([][]Raw, len(lookups))
+	n := 0
+	in := scanner{b: text, seen: map[string]string{}}
+	err := in.array(func() error {
+		i := n
+		n++
+		if in.peek() != '{' || i >= len(lookups) {
+			return in.skip()
+		}
+		failed := &OperationError{Index: i, Op: "select", Table: lookups[i].Table}
+		err := in.object(nil, func(key string) (err error) {
+			switch key {
+			case "rows":
+				err = in.array(func() error {
+					row, err := in.rawRow()
+					all[i] = append(all[i], row)
+					return err
+				})
+			case "error":
+				failed.Name, err = in.str()
+			case "details":
+				failed.Details, err = in.str()
+			default:
+				err = in.skip()
+			}
+			return err
+		})
+		if err == nil && failed.Name != "" {
+			err = failed
+		}
+		return err
+	})
+	if err == nil && n < len(lookups) {
+		err = fmt.Errorf("reply with %d results, want %d", n, len(lookups))
+	}
 	if err != nil {
 		return nil, err
 	}
-	var results []*struct {
-		Rows  []Raw  `json:"rows"`
-		Error string `json:"error"`
-		Why   string `json:"details"`
-	}
-	if err := json.Unmarshal(text, &results); err != nil {
-		return nil, err
-	}
-	all := make([][]Raw, len(lookups))
-	for i, r := range results {
-		switch {
-		case r == nil:
-			return nil, fmt.Errorf("reply with %d results, want %d", i, len(lookups))
-		case r.Error != "":
-			failed := &OperationError{Index: i, Op: "select", Name: r.Error, Details: r.Why}
-			if i < len(lookups) {
-				failed.Table = lookups[i].Table
-			}
-			return nil, failed
-		case i < len(all):
-			all[i] = r.Rows
-		}
-	}
 	return all, nil
+}
+
+// rawRow reads a row as it is.
+func (s *scanner) rawRow() (Raw, error) {
+	row := Raw{}
+	err := s.object(nil, func(column string) error {
+		text, err := s.raw()
+		row[column] = Value(text)
+		return err
+	})
+	return row, err
 }
 
 // Abort ends a transaction without any change. Its error is an *OperationError of

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -18,6 +20,10 @@ var errSyntax = errors.New("malformed JSON")
 type scanner struct {
 	b []byte
 	i int
+	// in, if not nil, has more of the text, which is too large to be held at once.
+	in   io.Reader
+	gone int64 // bytes of it that were released
+	keep bool  // something is held by its place in b: nothing is to be released
 	// seen, if not nil, holds short strings met before, which are then not
 	// allocated again: rows repeat names, keys and stages by the thousand.
 	seen map[string]string
@@ -33,12 +39,42 @@ func (s *scanner) fail(want string) error {
 	if s.i >= len(s.b) {
 		return fmt.Errorf("%w: want %s at the end", errSyntax, want)
 	}
-	return fmt.Errorf("%w: want %s at byte %d, found %q", errSyntax, want, s.i, s.b[s.i])
+	return fmt.Errorf("%w: want %s at byte %d, found %q", errSyntax, want, s.gone+int64(s.i), s.b[s.i])
+}
+
+// piece is how much of a large text is read at once.
+const piece = 64 << 10
+
+// more reads on behind b; false: there is no more. What is in b keeps its place.
+func (s *scanner) more() bool {
+	for s.in != nil {
+		n := len(s.b)
+		s.b = slices.Grow(s.b, piece)
+		read, err := s.in.Read(s.b[n : n+piece])
+		s.b = s.b[:n+read]
+		if err != nil {
+			s.in = nil // which knows of its error
+		}
+		if read > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// release lets go of the text before the scanner, once that is worth it.
+func (s *scanner) release() {
+	if s.in == nil || s.keep || s.i < piece {
+		return
+	}
+	s.gone += int64(s.i)
+	s.b = s.b[:copy(s.b, s.b[s.i:])]
+	s.i = 0
 }
 
 // peek returns the first byte of the next token, 0 at the end.
 func (s *scanner) peek() byte {
-	for ; s.i < len(s.b); s.i++ {
+	for ; s.i < len(s.b) || s.more(); s.i++ {
 		switch s.b[s.i] {
 		case ' ', '\t', '\n', '\r':
 		default:
@@ -69,7 +105,12 @@ func (s *scanner) rawString() (raw []byte, escaped bool, err error) {
 		return nil, false, s.fail("a string")
 	}
 	start := s.i
-	for s.i < len(s.b) {
+	// Most strings hold no escapes: they end at the first quote.
+	if n := bytes.IndexByte(s.b[start:], '"'); n >= 0 && bytes.IndexByte(s.b[start:start+n], '\\') < 0 {
+		s.i += n + 1
+		return s.b[start : start+n], false, nil
+	}
+	for ; s.i < len(s.b) || s.more(); s.i++ {
 		switch s.b[s.i] {
 		case '"':
 			raw = s.b[start:s.i]
@@ -79,7 +120,6 @@ func (s *scanner) rawString() (raw []byte, escaped bool, err error) {
 			escaped = true
 			s.i++
 		}
-		s.i++
 	}
 	s.i = len(s.b)
 	return nil, false, s.fail("the end of a string")
@@ -132,7 +172,7 @@ func (s *scanner) key(names map[string]string) (string, error) {
 func (s *scanner) word() []byte {
 	s.peek()
 	start := s.i
-	for ; s.i < len(s.b); s.i++ {
+	for ; s.i < len(s.b) || s.more(); s.i++ {
 		c := s.b[s.i]
 		if (c < '0' || c > '9') && (c < 'a' || c > 'z') && c != '-' && c != '+' && c != '.' && c != 'E' {
 			break
@@ -178,10 +218,22 @@ func (s *scanner) boolean() (bool, error) {
 	return false, s.fail("true or false")
 }
 
+// null passes over null, if that is what comes next.
+func (s *scanner) null() bool {
+	s.peek()
+	start := s.i
+	if string(s.word()) == "null" {
+		return true
+	}
+	s.i = start
+	return false
+}
+
 // skip passes over one value of any kind.
 func (s *scanner) skip() error {
 	depth := 0
 	for {
+		s.release()
 		switch s.peek() {
 		case 0:
 			return s.fail("a value")
@@ -218,23 +270,25 @@ func (s *scanner) skip() error {
 
 // raw returns the text of the next value.
 func (s *scanner) raw() ([]byte, error) {
+	text, _, err := s.text(s.skip)
+	return text, err
+}
+
+// text returns what value passes over, and at which byte it begins.
+func (s *scanner) text(value func() error) (text []byte, at int64, err error) {
+	defer func(kept bool) { s.keep = kept }(s.keep)
+	s.keep = true
 	s.peek()
 	start := s.i
-	if err := s.skip(); err != nil {
-		return nil, err
+	if err := value(); err != nil {
+		return nil, 0, err
 	}
-	return s.b[start:s.i], nil
+	return s.b[start:s.i], s.gone + int64(start), nil
 }
 
 // object calls member after each key; member must consume the value.
 func (s *scanner) object(names map[string]string, member func(key string) error) error {
-	if !s.take('{') {
-		return s.fail("an object")
-	}
-	if s.take('}') {
-		return nil
-	}
-	for {
+	return s.members(func() error {
 		key, err := s.key(names)
 		if err != nil {
 			return err
@@ -242,7 +296,20 @@ func (s *scanner) object(names map[string]string, member func(key string) error)
 		if !s.take(':') {
 			return s.fail("a colon")
 		}
-		if err := member(key); err != nil {
+		return member(key)
+	})
+}
+
+// members calls member before each key of an object; member must consume it, and its value.
+func (s *scanner) members(member func() error) error {
+	if !s.take('{') {
+		return s.fail("an object")
+	}
+	if s.take('}') {
+		return nil
+	}
+	for {
+		if err := member(); err != nil {
 			return err
 		}
 		if s.take('}') {

@@ -100,6 +100,15 @@ func parseSchema(data []byte) (*schema, error) {
 	return s, nil
 }
 
+// schema reads a schema that is part of a larger text.
+func (s *scanner) schema() (*schema, error) {
+	text, err := s.raw()
+	if err != nil {
+		return nil, err
+	}
+	return parseSchema(text)
+}
+
 // table reads what is said of a table.
 func (s *scanner) table() (*tableSchema, error) {
 	t := &tableSchema{Columns: map[string]*columnSchema{}, names: map[string]string{}}

@@ -1,32 +1,26 @@
 package ovsdb
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
-	"maps"
-	"slices"
 	"time"
 )
 
-// A Snapshot is a database in memory, read from a file or a dump.
+// A Snapshot is a database as a file or a dump has it. Of a large file the rows
+// stay there until they are asked for.
 type Snapshot struct {
 	origin string
 	schema *schema
-	tables map[string]map[UUID]*record
+	tables map[string]*table
+	texts  *texts
 	time   time.Time
 	damage string
 	notice string
 	dump   bool // the schema is only what the headings tell
 
 	converted int64 // bytes that conversions went through
-}
-
-// A record is one row. Its text is an object of the columns that do not hold
-// their default; changed overrides it by what later transactions made of it.
-type record struct {
-	text    []byte
-	changed map[string]datum
 }
 
 // Name returns the database's name.
@@ -51,8 +45,8 @@ func (s *Snapshot) Has(table, column string) bool {
 // Status is zero: no server was asked.
 func (s *Snapshot) Status() Status { return Status{} }
 
-// Close does nothing.
-func (s *Snapshot) Close() error { return nil }
+// Close lets go of the file. No rows can be read afterwards.
+func (s *Snapshot) Close() error { return s.texts.close() }
 
 // Time returns the time of the last transaction, zero if none is recorded.
 func (s *Snapshot) Time() time.Time { return s.time }
@@ -68,8 +62,8 @@ func (s *Snapshot) Notice() string { return s.notice }
 
 // empty reports whether there is no row.
 func (s *Snapshot) empty() bool {
-	for _, rows := range s.tables {
-		if len(rows) > 0 {
+	for _, t := range s.tables {
+		if len(t.rows) > 0 {
 			return false
 		}
 	}
@@ -101,46 +95,55 @@ func (s *Snapshot) gather(ctx context.Context, k *sink, where []Condition) error
 	}
 	defaults := s.defaults(k.plan)
 	seen := map[string]string{}
-	rows := s.tables[k.plan.table]
-	for _, id := range s.candidates(k.plan.table, where) {
+	t := s.tables[k.plan.table]
+	rows := s.candidates(t, where)
+	if len(where) == 0 {
+		k.slice.Grow(len(rows))
+	}
+	var ids []rowID
+	err = s.texts.each(rows, func(id rowID, text []byte) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		r := rows[id]
-		ok, err := r.passes(id, tests)
+		r := record{id, text, t.changed[id]}
+		ok, err := r.passes(tests)
 		if err != nil {
-			return k.blame(err, "", id)
+			return k.blame(err, "", id.UUID())
 		}
 		if !ok {
-			continue
+			return nil
 		}
-		if err := s.load(k, id, r, defaults, seen); err != nil {
-			return err
-		}
-	}
-	return nil
+		ids = append(ids, id)
+		return s.load(k, r, defaults, seen)
+	})
+	k.sort(ids)
+	return err
 }
 
-// candidates are the rows that may meet the conditions, in the order of their UUIDs: one if a condition names it.
-func (s *Snapshot) candidates(table string, where []Condition) []UUID {
-	rows := s.tables[table]
+// candidates are the rows that may meet the conditions: one if a condition names it.
+func (s *Snapshot) candidates(t *table, where []Condition) []rowText {
 	for _, c := range where {
-		id, ok := c.Value.(UUID)
-		if !ok || c.Column != "_uuid" || c.Function != "==" {
-			continue
+		if named, ok := c.Value.(UUID); ok && c.Column == "_uuid" && c.Function == "==" {
+			if id, ok := named.id(); ok && t.has(id) {
+				return []rowText{{id, t.rows[id]}}
+			}
+			return nil
 		}
-		if _, ok := rows[id]; ok {
-			return []UUID{id}
-		}
-		return nil
 	}
-	return slices.Sorted(maps.Keys(rows))
+	return t.texts()
+}
+
+// A record is one row: its text, and what later transactions changed.
+type record struct {
+	id      rowID
+	text    []byte
+	changed map[string]datum
 }
 
 // load makes an element of k from a record.
-func (s *Snapshot) load(k *sink, id UUID, r *record, defaults map[string][]byte, seen map[string]string) error {
-	text := scanner{b: r.text, seen: seen}
-	if err := k.add(&text, id); err != nil {
+func (s *Snapshot) load(k *sink, r record, defaults map[string][]byte, seen map[string]string) error {
+	id := r.id.UUID()
+	if err := k.add(&scanner{b: r.text, seen: seen}, id); err != nil {
 		return err
 	}
 	for column, d := range r.changed {
@@ -176,8 +179,9 @@ func (s *Snapshot) defaults(p *plan) map[string][]byte {
 // A test is a condition with its value parsed.
 type test struct {
 	Condition
-	value  datum
-	column *columnSchema // nil for _uuid
+	value datum
+	table *tableSchema
+	is    *rowID // the column has to be this one reference
 }
 
 func (s *Snapshot) tests(table string, where []Condition) ([]test, error) {
@@ -195,17 +199,28 @@ func (s *Snapshot) tests(table string, where []Condition) ([]test, error) {
 		if err != nil {
 			return nil, fmt.Errorf("table %s: column %s: %w", table, c.Column, err)
 		}
-		tests[i] = test{c, d, s.schema.Tables[table].Columns[c.Column]}
+		tests[i] = test{Condition: c, value: d, table: s.schema.Tables[table]}
+		if id, ok := referenceOf(text); ok && c.Function == "==" {
+			tests[i].is = &id
+		}
 	}
 	return tests, nil
 }
 
-func (r *record) passes(id UUID, tests []test) (bool, error) {
+func (r *record) passes(tests []test) (bool, error) {
 	for _, t := range tests {
-		d := datum{`["uuid","` + string(id) + `"]`: ""}
+		if t.is != nil {
+			// Of large tables those rows are asked for that have one reference: the
+			// values of all others are not worth making.
+			is, ok, err := r.reference(t.Column, t.table)
+			if err != nil || ok && is != *t.is {
+				return false, err
+			}
+		}
+		d := datum{`["uuid","` + string(r.id.UUID()) + `"]`: ""}
 		if t.Column != "_uuid" {
 			var err error
-			if d, err = r.column(t.Column, t.column); err != nil {
+			if d, err = r.column(t.Column, t.table); err != nil {
 				return false, err
 			}
 		}
@@ -220,17 +235,46 @@ func (r *record) passes(id UUID, tests []test) (bool, error) {
 	return true, nil
 }
 
+// reference returns the row that a column refers to; false: it is not just one reference.
+func (r *record) reference(column string, t *tableSchema) (rowID, bool, error) {
+	if column == "_uuid" {
+		return r.id, true, nil
+	}
+	if _, ok := r.changed[column]; ok {
+		return rowID{}, false, nil
+	}
+	text, err := objectMember(r.text, column, t.names)
+	id, ok := referenceOf(text)
+	return id, ok, err
+}
+
+// referenceOf returns the row that a value refers to as servers write it; false: it
+// is another value, or written in another way.
+func referenceOf(text []byte) (rowID, bool) {
+	rest, before := bytes.CutPrefix(text, []byte(`["uuid","`))
+	rest, behind := bytes.CutSuffix(rest, []byte(`"]`))
+	if !before || !behind {
+		return rowID{}, false
+	}
+	return parseRowID(rest)
+}
+
 // column returns the value of one column, its default if the record has none.
-func (r *record) column(name string, c *columnSchema) (datum, error) {
+func (r *record) column(name string, t *tableSchema) (datum, error) {
 	if d, ok := r.changed[name]; ok {
 		return d, nil
 	}
-	text, err := objectMember(r.text, name)
+	return columnOf(r.text, name, t)
+}
+
+// columnOf is column for a row that is as its text says.
+func columnOf(row []byte, name string, t *tableSchema) (datum, error) {
+	text, err := objectMember(row, name, t.names)
 	if err != nil {
 		return nil, err
 	}
 	if text == nil {
-		if text = c.defaultText(); text == nil {
+		if text = t.Columns[name].defaultText(); text == nil {
 			return datum{}, nil
 		}
 	}
@@ -242,10 +286,9 @@ func (r *record) column(name string, c *columnSchema) (datum, error) {
 }
 
 // objectMember returns the text of one member of an object, nil if it has none.
-func objectMember(object []byte, name string) ([]byte, error) {
+func objectMember(object []byte, name string, names map[string]string) ([]byte, error) {
 	var text []byte
 	s := scanner{b: object}
-	names := map[string]string{name: name}
 	err := s.object(names, func(key string) error {
 		raw, err := s.raw()
 		if key == name {

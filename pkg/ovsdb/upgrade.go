@@ -75,23 +75,13 @@ func (s *session) all(ctx context.Context, want func(table string, d *columnSche
 
 // writeRows writes the record of a transaction that inserts rows.
 func writeRows(w io.Writer, tables map[string][]Raw) error {
-	transaction := map[string]any{"_date": time.Now().UnixMilli(), "_comment": "backup by ovnctl"}
-	for name, rows := range tables {
-		table := map[string]Raw{}
-		for _, row := range rows {
-			kept := maps.Clone(row)
-			delete(kept, "_uuid")
-			table[string(row.UUID())] = kept
-		}
-		if len(table) > 0 {
-			transaction[name] = table
+	t := newTransaction()
+	for _, name := range slices.Sorted(maps.Keys(tables)) {
+		for _, row := range tables[name] {
+			t.set(RowID{name, row.UUID()}, row)
 		}
 	}
-	text, err := json.Marshal(transaction)
-	if err != nil {
-		return err
-	}
-	return writeRecord(w, text)
+	return t.write(w)
 }
 
 // writeRecord writes a record of a standalone file, ovsdb(5).
@@ -101,7 +91,12 @@ func writeRecord(w io.Writer, text []byte) error {
 		return err
 	}
 	line.WriteByte('\n')
-	_, err := fmt.Fprintf(w, "OVSDB JSON %d %x\n%s", line.Len(), sha1.Sum(line.Bytes()), line.Bytes())
+	return writeLine(w, line.Bytes())
+}
+
+// writeLine writes a record of a text that ends its line.
+func writeLine(w io.Writer, line []byte) error {
+	_, err := fmt.Fprintf(w, "OVSDB JSON %d %x\n%s", len(line), sha1.Sum(line), line)
 	return err
 }
 

@@ -101,7 +101,9 @@ func (s *Server) Restart() {
 		close(done)
 	}()
 	for range 3000 { // half a minute: a server loads its file first
-		if listens(s.Socket) && listens(s.Control) {
+		// The control socket is the last to listen. The other one does so while the server
+		// is still busy with a large file: attempts would fill its queue.
+		if listens(s.Control) && listens(s.Socket) {
 			return
 		}
 		select {
