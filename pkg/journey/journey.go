@@ -52,6 +52,9 @@ type Trace struct {
 	Next []string `json:"next"`
 	// Commands are the classic commands that show the same; only when asked for.
 	Commands []string `json:"commands,omitempty"`
+	// Simulated are the nodes whose ovs-vswitchd could not be asked: what it does was worked out from its flows. Documents
+	// name them in their source.
+	Simulated []string `json:"-"`
 	// Observed is what became of real packets while the ways were watched; only when asked for.
 	Observed *Observation `json:"observed,omitempty"`
 }

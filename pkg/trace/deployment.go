@@ -85,6 +85,9 @@ func (d *deployment) endpoint(text string, m topology.Match, a netip.Addr) journ
 	}
 	if m.Port != nil {
 		e.Port = m.Port.Name
+		if m.Kind == topology.KindVM && m.Port.DisplayName != "" {
+			e.Name = m.Port.DisplayName // the port is called by a UUID
+		}
 		if len(m.Port.MACs) > 0 {
 			e.MAC = m.Port.MACs[0]
 		}

@@ -338,8 +338,8 @@ func (w *Walker) reached(p *Passage) string {
 	case end.Port != nil:
 		name = end.Port.Name()
 	}
-	if known := w.graph.PortByName(name); known != nil && known.Pod != "" {
-		name = known.Pod
+	if known := w.graph.PortByName(name); known != nil {
+		name = known.Label()
 	}
 	return name + " on " + w.nodeOn(p.visit)
 }

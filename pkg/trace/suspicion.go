@@ -49,10 +49,14 @@ func (t *tracer) lasting(ctx context.Context, found []suspicion) []journey.Disag
 	if len(found) == 0 {
 		return nil
 	}
+	wait := settling
+	if t.cluster.Offline() {
+		wait = 0 // nothing settles in what was saved
+	}
 	select {
 	case <-ctx.Done():
 		return nil
-	case <-time.After(settling):
+	case <-time.After(wait):
 	}
 	var all []journey.Disagreement
 	again := map[*nodeView][]openflow.FlowEntry{}

@@ -32,7 +32,7 @@ func Run(ctx context.Context, c *cluster.Cluster, g *topology.Graph, q Query) (*
 	if q.Observe > 0 {
 		t.observe(ctx, ask, answer)
 	}
-	answer.Commands = t.commands
+	answer.Commands, answer.Simulated = t.commands, t.simulated
 	answer.Complete()
 	return answer, notes, nil
 }
@@ -50,12 +50,11 @@ func (t *tracer) answer(ctx context.Context, ask *question, should *journey.Walk
 		return []string{t.notLooked()}
 	}
 	answer.Take(would)
-	notes := t.simulation()
 	if len(t.zones) == 0 && should.Verdict.Outcome == journey.Unknown {
-		return notes // there are no logical flows at all
+		return nil // there are no logical flows at all
 	}
 	answer.Logical = should
-	if !t.cluster.Offline() {
+	if !t.cluster.Offline() || t.cluster.Captured() {
 		answer.Disagreements = t.compare(ctx, would, should)
 	}
 	v, by := &answer.Verdict, should.Verdict
@@ -65,7 +64,7 @@ func (t *tracer) answer(ctx context.Context, ask *question, should *journey.Walk
 			v.Cause = by.Cause
 		}
 	}
-	return append(notes, differ(would, should)...)
+	return differ(would, should)
 }
 
 // logical follows the packet by the logical flows alone.
@@ -134,14 +133,6 @@ func (t *tracer) gather(ctx context.Context, should *journey.Walk) {
 	if len(nodes) > 0 {
 		t.cluster.Gather(ctx, nodes...)
 	}
-}
-
-// simulation says which switches were simulated.
-func (t *tracer) simulation() []string {
-	if len(t.simulated) == 0 {
-		return nil
-	}
-	return []string{"what ovs-vswitchd does on " + strings.Join(t.simulated, ", ") + " is simulated from its flows: it could not be asked"}
 }
 
 // notLooked says which nodes were not asked.

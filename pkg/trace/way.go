@@ -330,9 +330,7 @@ func (r *run) atPort(ctx context.Context, at place, logical string, iface *topol
 	reached := name
 	link := ""
 	if lsp := r.graph.PortByName(logical); lsp != nil {
-		if lsp.Pod != "" {
-			reached = lsp.Pod
-		}
+		reached = lsp.Label()
 		if lsp.Switch != nil {
 			v.Datapath = lsp.Switch.Name
 		}

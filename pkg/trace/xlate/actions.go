@@ -84,11 +84,11 @@ func (x *translation) action(o *op, last, bucket bool) bool {
 	case openflow.DecTTL:
 		return x.decTTL(a)
 	case openflow.SetQueue:
-		x.packet.set(skbPriority, queuePriority(a.Queue))
+		x.packet.set(skbPriority, x.queuePriority(a.Queue))
 	case openflow.PopQueue:
-		if was := x.base.number(skbPriority); x.packet.number(skbPriority) != was {
-			x.packet.set(skbPriority, was)
-			x.detail("queue = %s", flow.Uint(was).Hex())
+		if x.packet.number(skbPriority) != x.priority {
+			x.packet.set(skbPriority, x.priority)
+			x.detail("queue = %s", flow.Uint(x.priority).Hex())
 		}
 	case openflow.Resubmit:
 		x.resubmitAction(a, last)
@@ -258,9 +258,14 @@ func (x *translation) decTTL(a openflow.DecTTL) bool {
 	return false
 }
 
-// queuePriority is the priority that the datapath knows a queue by: the minor
-// number of a class of the kernel's scheduler.
-func queuePriority(queue uint32) uint64 { return 0x10000 + uint64(queue) + 1 }
+// queuePriority is the priority that the datapath knows a queue by: in the kernel the
+// number of a class of its scheduler, whose minor one begins with 1.
+func (x *translation) queuePriority(queue uint32) uint64 {
+	if x.bridge.userspace {
+		return uint64(queue)
+	}
+	return 0x10000 | uint64(queue+1)&0xffff
+}
 
 // clone executes actions on a copy of the packet.
 func (x *translation) clone(ops []op, last bool) {
@@ -346,7 +351,7 @@ func (x *translation) reportSet(verb string) {
 		}
 		text += "," + o.text
 	}
-	x.detail("action set %s %s", verb, text)
+	x.detail("action set %s: %s", verb, text)
 }
 
 // actionSet executes the action set and empties it.

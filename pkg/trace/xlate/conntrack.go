@@ -59,12 +59,12 @@ func (x *translation) conntrack(a openflow.CT, inside []op, last bool) {
 		action += "(" + join(args) + ")"
 	}
 	x.emit(action)
-	x.mask.Set(ctMark, mark)
-	x.mask.Set(ctLabel, label)
 	if a.Table != openflow.NoTable {
 		x.tracked = true
-		x.fork(a.Table.Number, zone)
+		x.fork(a, zone)
 	}
+	x.mask.Set(ctMark, mark)
+	x.mask.Set(ctLabel, label)
 	x.nat = nil
 	x.packet.ClearConntrack()
 	x.detail("Sets the packet to an untracked state, and clears all the conntrack fields.")
@@ -79,8 +79,10 @@ func hex128(v flow.Value) string {
 	return v.Hex()
 }
 
-// fork lets a copy of the packet come back in a table.
-func (x *translation) fork(table int, zone uint16) {
+// fork lets a copy of the packet come back in a table. What the mask has of
+// ct_mark and ct_label was written inside of ct.
+func (x *translation) fork(a openflow.CT, zone uint16) {
+	table := a.Table.Number
 	x.freezing = true
 	id := x.recirculate(table)
 	if id == 0 {
@@ -91,8 +93,23 @@ func (x *translation) fork(table int, zone uint16) {
 	r := &resumption{packet: copied, bridge: x.bridge, table: table, id: id, zone: zone, nat: x.nat,
 		stack: append([]saved(nil), x.stack...), set: append([]op(nil), x.set...)}
 	r.packet.set(actsetOutput, 0)
+	if left := len(x.next) - len(x.queue); left <= 0 && x.bridge.tracker != nil { // the user does not say the state
+		r.connection = x.bridge.tracker.find(zone, &x.packet, a.Commit && a.Force)
+		r.remark(x.mask.Get(ctMark), x.mask.Get(ctLabel))
+	}
 	x.queue = append(x.queue, r)
 	x.detail("A clone of the packet is forked to recirculate. The forked pipeline will be resumed at table %d.", table)
+}
+
+// remark gives the packet mark and label of its connection, but for the bits that
+// were written.
+func (r *resumption) remark(mark, label flow.Value) {
+	var c openflow.Connection
+	if r.connection != nil {
+		c = *r.connection.Connection
+	}
+	r.packet.SetMasked(ctMark, flow.Uint(uint64(c.Mark)), ctMark.Mask().AndNot(mark))
+	r.packet.SetMasked(ctLabel, c.Labels, ctLabel.Mask().AndNot(label))
 }
 
 func (x *translation) untrack() {

@@ -58,6 +58,7 @@ var (
 	arpTHA    = field("arp_tha")
 	tpSrc     = field("tcp_src")
 	tpDst     = field("tcp_dst")
+	tcpFlags  = field("tcp_flags")
 	icmpType  = field("icmp_type")
 	icmpCode  = field("icmp_code")
 	ndTarget  = field("nd_target")

@@ -39,7 +39,11 @@ func newGroup(e openflow.GroupEntry) *group {
 		g.buckets = append(g.buckets, bucket{b, id, ordered(compile(b.Actions))})
 	}
 	if e.Type == "select" && e.Method != "hash" {
-		g.slots = hashSlots(e.Buckets)
+		most := mostSlots
+		if e.Method == "" {
+			most = mostSlotsByDefault
+		}
+		g.slots = hashSlots(e.Buckets, most)
 	}
 	for name := range strings.SplitSeq(e.Fields, ",") {
 		name, text, masked := strings.Cut(name, "=")
@@ -56,10 +60,17 @@ func newGroup(e openflow.GroupEntry) *group {
 	return g
 }
 
+// How many values of dp_hash are spread over buckets at most, where the group asks
+// for it and where it does not say how it selects.
+const (
+	mostSlots          = 256
+	mostSlotsByDefault = 64
+)
+
 // hashSlots spreads values of dp_hash over buckets by their weights, by the
 // method of Webster as Open vSwitch does; nil if there would be too many.
-func hashSlots(buckets []openflow.Bucket) []int {
-	const fewest, most = 16, 256
+func hashSlots(buckets []openflow.Bucket, most int) []int {
+	const fewest = 16
 	total, least := 0, 0
 	weights := make([]int, len(buckets))
 	for i, b := range buckets {
@@ -146,7 +157,7 @@ func (x *translation) byDatapathHash(g *group) *bucket {
 	hash := x.packet.number(dpHash)
 	if hash == 0 {
 		x.freeze()
-		x.hash = fmt.Sprintf("hash(%s(%d))", hashAlgorithm(g.Param>>32), uint32(g.Param))
+		x.hash = fmt.Sprintf("hash(%s(%d))", x.hashAlgorithm(g), uint32(g.Param))
 		return nil
 	}
 	last := uint64(len(g.slots) - 1)
@@ -159,15 +170,21 @@ func (x *translation) byDatapathHash(g *group) *bucket {
 	return nil
 }
 
-func hashAlgorithm(n uint64) string {
-	if n == 1 {
+// hashAlgorithm is what the datapath hashes; that of the kernel knows one way.
+func (x *translation) hashAlgorithm(g *group) string {
+	if x.bridge.userspace && (g.Method == "" || g.Param>>32 == 1) {
 		return "sym_l4"
 	}
 	return "l4"
 }
 
-// byFields chooses by a hash of some fields.
+// byFields chooses by a hash of some fields, and of the packet's addresses where
+// the group does not say of which.
 func (x *translation) byFields(g *group) *bucket {
+	if g.Method != "hash" || len(g.fields) == 0 {
+		x.touchHashed("symmetric_l4")
+		return x.best(g, x.packet.hash("symmetric_l4", 0))
+	}
 	basis := hashFinish(hashAdd(hashAdd(0, uint32(g.Param)), uint32(g.Param>>32)), 8)
 	for _, f := range g.fields {
 		if !x.packet.Meets(f.field.Needs) {
@@ -176,54 +193,30 @@ func (x *translation) byFields(g *group) *bucket {
 		x.touch(f.field, f.mask)
 		basis = hashBytes(x.packet.Get(f.field).And(f.mask).Bytes((f.field.Bits+7)/8), basis)
 	}
+	return x.best(g, basis)
+}
+
+// best chooses the live bucket with the highest score.
+func (x *translation) best(g *group, basis uint32) *bucket {
 	var best *bucket
 	score := uint32(0)
 	for i := range g.buckets {
 		b := &g.buckets[i]
 		if !x.alive(b, 0) {
+			x.dead(b)
 			continue
 		}
 		weight := uint32(1)
 		if b.Weight >= 0 {
 			weight = uint32(b.Weight)
 		}
-		s := (hashFinish(hashAdd(hashAdd(b.id, 0), basis), 8) & 0xffff) * weight
+		s := (hashWords(b.id, basis) & 0xffff) * weight
 		if s >= score {
 			best, score = b, s
 		}
 		x.detail("bucket %d: score %d", b.id, s)
 	}
 	return best
-}
-
-// The hash of Open vSwitch: murmur3 with 32 bits.
-
-func hashAdd(hash, data uint32) uint32 {
-	data = bits.RotateLeft32(data*0xcc9e2d51, 15) * 0x1b873593
-	return bits.RotateLeft32(hash^data, 13)*5 + 0xe6546b64
-}
-
-func hashFinish(hash, n uint32) uint32 {
-	hash ^= n
-	hash = (hash ^ hash>>16) * 0x85ebca6b
-	hash = (hash ^ hash>>13) * 0xc2b2ae35
-	return hash ^ hash>>16
-}
-
-func hashBytes(b []byte, basis uint32) uint32 {
-	hash, n := basis, uint32(len(b))
-	for len(b) >= 4 {
-		hash = hashAdd(hash, uint32(b[0])|uint32(b[1])<<8|uint32(b[2])<<16|uint32(b[3])<<24)
-		b = b[4:]
-	}
-	if len(b) > 0 {
-		var rest uint32
-		for i, c := range b {
-			rest |= uint32(c) << (8 * i)
-		}
-		hash = hashAdd(hash, rest)
-	}
-	return hashFinish(hash, n)
 }
 
 // maxChain is how many groups may watch each other.
@@ -234,9 +227,21 @@ func (x *translation) firstLive(g *group, depth int) *bucket {
 		if x.alive(&g.buckets[i], depth) {
 			return &g.buckets[i]
 		}
-		x.detail("bucket %d: not live", g.buckets[i].id)
+		x.dead(&g.buckets[i])
 	}
 	return nil
+}
+
+// dead reports a bucket that is not live, in the words of Open vSwitch.
+func (x *translation) dead(b *bucket) {
+	var due []string
+	if b.Watch {
+		due = append(due, "port "+flow.PortID{Number: b.WatchPort.Number}.String())
+	}
+	if b.WatchGroup != 0 {
+		due = append(due, fmt.Sprintf("port %d", b.WatchGroup))
+	}
+	x.detail("bucket %d: not live due to %s", b.id, strings.Join(due, " and "))
 }
 
 func (x *translation) alive(b *bucket, depth int) bool {

@@ -54,4 +54,4 @@ func (x *translation) megaflow(start *flow.Flow) string {
 // which they are printed.
 var headers = []*flow.Field{ethSrc, ethDst, field("arp_spa"), field("arp_tpa"), ipSrc, ipDst, ipv6Src, ipv6Dst, ipv6Label, arpOp, arpSHA, arpTHA,
 	nwTOS, nwTTL, nwFrag, mplsLabel, mplsTC, mplsTTL, mplsBOS, icmpType, icmpCode, field("icmpv6_type"), field("icmpv6_code"),
-	ndTarget, field("nd_sll"), field("nd_tll"), tpSrc, tpDst, field("udp_src"), field("udp_dst"), field("sctp_src"), field("sctp_dst"), field("tcp_flags")}
+	ndTarget, field("nd_sll"), field("nd_tll"), tpSrc, tpDst, field("udp_src"), field("udp_dst"), field("sctp_src"), field("sctp_dst"), tcpFlags}

@@ -1,6 +1,8 @@
 package xlate
 
 import (
+	"math"
+	"math/bits"
 	"strconv"
 
 	"github.com/ovnctl/ovnctl/pkg/flow"
@@ -13,6 +15,8 @@ func (x *translation) other(a openflow.Other, last, bucket bool) bool {
 	switch a.Name {
 	case "bundle", "bundle_load":
 		x.bundleAction(a, last, bucket)
+	case "multipath":
+		x.multipath(a)
 	case "enqueue":
 		x.enqueue(a, last)
 	case "push_mpls":
@@ -22,7 +26,10 @@ func (x *translation) other(a openflow.Other, last, bucket bool) bool {
 	case "dec_mpls_ttl":
 		return x.decMPLSTTL()
 	case "delete_field":
-		x.detail("delete %s", word(a))
+		if f, ok := flow.Lookup(word(a)); ok {
+			x.packet.ClearOption(f)
+			x.detail("delete %s", f.Name)
+		}
 	case "fin_timeout", "debug_recirc", "debug_slow", "sample":
 		// Of these a trace shows nothing, unless an exporter is configured.
 	default:
@@ -44,32 +51,118 @@ func numberOf(a openflow.Other) uint64 {
 	return n
 }
 
-// bundleAction chooses the first member that is up, or with hrw one by a hash,
-// for which the first one that is up stands here.
+// bundleAction chooses a member that is up: the first one, or with hrw one by a hash.
 func (x *translation) bundleAction(a openflow.Other, last, bucket bool) {
 	chosen := uint32(flow.PortAny)
-	members := false
+	var settings []string
+	var members []flow.PortID
+	inside := false
 	for _, arg := range a.Args {
 		if arg.Key != "" {
-			members = arg.Key == "members" || arg.Key == "slaves"
+			inside = arg.Key == "members" || arg.Key == "slaves"
 		}
-		if !members {
+		if !inside {
+			settings = append(settings, arg.Value)
+		} else if id, err := flow.ParsePort(arg.Value); err == nil {
+			members = append(members, id)
+		}
+	}
+	if len(settings) < 4 {
+		return
+	}
+	hash := x.hashed(settings[0], settings[1])
+	best := uint32(0)
+	for i, id := range members {
+		p := x.bridge.find(id)
+		if p == nil || !p.live {
 			continue
 		}
-		id, err := flow.ParsePort(arg.Value)
-		if p := x.bridge.find(id); err == nil && p != nil && p.live {
+		if settings[2] != "hrw" {
 			chosen = p.number
 			break
 		}
+		if h := hashWords(uint32(i), hash); chosen == flow.PortAny || h > best {
+			chosen, best = p.number, h
+		}
 	}
-	if a.Dst == "" && a.Name == "bundle" {
+	if a.Name == "bundle" {
 		x.output(chosen, last, false, bucket, false)
 		return
 	}
-	if dst, err := flow.ParseSubfield(a.Dst); err == nil {
-		dst.Set(&x.packet.Flow, flow.Uint(uint64(chosen)))
+	dst := a.Dst
+	if dst == "" && len(settings) > 4 {
+		dst = settings[4]
+	}
+	x.choose16(dst, uint64(chosen)&0xffff)
+}
+
+// hashed hashes the packet by the arguments of bundle and multipath.
+func (x *translation) hashed(fields, basis string) uint32 {
+	n, _ := strconv.ParseUint(basis, 0, 32)
+	x.touchHashed(fields)
+	return x.packet.hash(fields, uint32(n))
+}
+
+// touchHashed marks the fields that a hash looks at.
+func (x *translation) touchHashed(fields string) {
+	list := []*flow.Field{ethSrc}
+	switch fields {
+	case "eth_src":
+	case "nw_src":
+		list = []*flow.Field{ipSrc, ipv6Src}
+	case "nw_dst":
+		list = []*flow.Field{ipDst, ipv6Dst}
+	default:
+		list = []*flow.Field{ethSrc, ethDst, ipSrc, ipDst, ipv6Src, ipv6Dst, nwProto, tpSrc, tpDst}
+	}
+	for _, f := range list {
+		x.touch(f, f.Mask())
+	}
+}
+
+// choose16 loads what bundle_load and multipath have chosen.
+func (x *translation) choose16(to string, n uint64) {
+	if dst, err := flow.ParseSubfield(to); err == nil {
+		dst.Set(&x.packet.Flow, flow.Uint(n))
 		x.now(dst)
 	}
+}
+
+// multipath loads the number of a link that a hash chooses.
+func (x *translation) multipath(a openflow.Other) {
+	if len(a.Args) < 6 {
+		return
+	}
+	number := func(i int) uint32 {
+		n, _ := strconv.ParseUint(a.Args[i].Value, 0, 16)
+		return uint32(n)
+	}
+	hash, links, link := x.hashed(a.Args[0].Value, a.Args[1].Value), max(number(3), 1), uint32(0)
+	switch a.Args[2].Value {
+	case "hash_threshold":
+		if links > 1 {
+			link = hash / (math.MaxUint32/links + 1)
+		}
+	case "hrw":
+		best := hashWords(hash, 0)
+		for i := uint32(1); i < links; i++ {
+			if weight := hashWords(hash, i); weight > best {
+				link, best = i, weight
+			}
+		}
+	case "iter_hash":
+		modulo := number(4)
+		if modulo < links || modulo/2 > links {
+			modulo = 1 << bits.Len32(links-1)
+		}
+		link = hashWords(hash, 0) % modulo
+		for i := uint32(1); link >= links; i++ {
+			link = hashWords(hash, i) % modulo
+		}
+	default:
+		link = hash % links
+	}
+	x.choose16(a.Args[5].Value, uint64(link))
 }
 
 func (x *translation) enqueue(a openflow.Other, last bool) {
@@ -87,7 +180,7 @@ func (x *translation) enqueue(a openflow.Other, last bool) {
 		return
 	}
 	was := x.packet.number(skbPriority)
-	x.packet.set(skbPriority, queuePriority(uint32(n)))
+	x.packet.set(skbPriority, x.queuePriority(uint32(n)))
 	x.send(p.number, last, false)
 	x.packet.set(skbPriority, was)
 }
@@ -120,7 +213,7 @@ func (x *translation) pushMPLS(a openflow.Other) {
 
 // clearNetwork forgets the fields above Ethernet.
 func (x *translation) clearNetwork() {
-	for _, f := range []*flow.Field{ipSrc, ipDst, ipv6Src, ipv6Dst, ipv6Label, nwProto, nwTOS, nwTTL, nwFrag, arpSHA, arpTHA, ndTarget, tpSrc, tpDst, field("tcp_flags")} {
+	for _, f := range []*flow.Field{ipSrc, ipDst, ipv6Src, ipv6Dst, ipv6Label, nwProto, nwTOS, nwTTL, nwFrag, arpSHA, arpTHA, ndTarget, tpSrc, tpDst, tcpFlags} {
 		x.packet.Set(f, flow.Value{})
 		x.base.Set(f, flow.Value{})
 	}

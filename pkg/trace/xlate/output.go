@@ -51,7 +51,7 @@ func (x *translation) truncate(number, most uint32) bool {
 	return true
 }
 
-func (x *translation) skipped() { x.fault("skipping output to input port") }
+func (x *translation) skipped() { x.warn("skipping output to input port") }
 
 // output sends the packet to a port by its number.
 func (x *translation) output(number uint32, last, truncated, bucket, explicit bool) {

@@ -30,6 +30,11 @@ type Source struct {
 	Neighbours  string // tnl/neigh/show: MAC addresses of the other ends
 	TunnelPorts string // tnl/ports/show -v: where tunnels arrive
 
+	// The connections that are tracked, by the type of their datapath: "system",
+	// "netdev". Where they are not nil, a packet is one of the connection that it
+	// belongs to; without them all are new.
+	Connections map[string][]openflow.Connection
+
 	Names bool // traces name ports, as ofproto/trace does with --names
 }
 
@@ -69,10 +74,12 @@ type bridge struct {
 	bundles    []*bundle // in the order in which NORMAL floods
 	tlvs       []openflow.TLV
 	fdb        map[fdbKey]*bundle
+	userspace  bool // the datapath is ovs-vswitchd's own
 	native     bool // Open vSwitch makes the headers of tunnels
 	bpdu       bool // reserved addresses are forwarded too
 	snooping   bool
-	named      bool // traces name ports
+	named      bool    // traces name ports
+	tracker    tracker // nil: connections are not known
 }
 
 type fdbKey struct {
@@ -124,10 +131,18 @@ func NewSwitch(s Source) *Switch {
 		}
 	}
 	rows := indexRows(s)
+	trackers := map[string]tracker{}
+	for kind, list := range s.Connections {
+		trackers[kind] = newTracker(list)
+	}
 	peers := map[*port]string{}
 	for _, b := range s.Bridges {
 		b.native = s.Routes != "" && s.Neighbours != ""
-		sw.bridges = append(sw.bridges, sw.newBridge(b, rows, numbers, peers))
+		made := sw.newBridge(b, rows, numbers, peers)
+		if row := rows.bridges[b.Name]; row != nil {
+			made.tracker = trackers[datapathType(row)]
+		}
+		sw.bridges = append(sw.bridges, made)
 	}
 	for p, name := range peers {
 		for _, b := range sw.bridges {
@@ -172,7 +187,8 @@ func (sw *Switch) newBridge(s BridgeSource, r rows, numbers map[string]string, p
 	}
 	if row := r.bridges[s.Name]; row != nil {
 		// Where tunnels lead is not known without both.
-		b.native = (row.DatapathType == "netdev" || row.DatapathType == "dummy") && s.native
+		b.userspace = row.DatapathType == "netdev" || row.DatapathType == "dummy"
+		b.native = b.userspace && s.native
 		b.bpdu = row.OtherConfig["forward-bpdu"] == "true"
 		b.snooping = row.McastSnoopingEnable
 		for _, id := range row.Ports {

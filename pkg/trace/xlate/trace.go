@@ -12,7 +12,8 @@ import (
 // Options are those of ofproto/trace.
 type Options struct {
 	// Next are the states of connection tracking in which the packet comes back,
-	// one after the other, as --ct-next gives them; trk|new when there are no more.
+	// one after the other, as --ct-next gives them. When there are no more it is the
+	// state of the packet's connection, trk|new where that is not known.
 	Next []uint32
 	// Actions are executed in the place of the first lookup if they are not nil,
 	// as ofproto/trace-packet-out does.
@@ -105,6 +106,8 @@ type resumption struct {
 	ops       []op // in the place of the first lookup; nil: a lookup
 	packetOut bool
 	recirc    *openflow.Recirc
+
+	connection *connection // the state is its own; nil: that of Options, or new
 }
 
 // A saved value is an entry of the stack of push and pop.
@@ -113,29 +116,49 @@ type saved struct {
 	bits  int
 }
 
+// stackSize is how many bytes Open vSwitch needs for a stack.
+func stackSize(list []saved) int {
+	n := 0
+	for _, s := range list {
+		n += (s.bits+7)/8 + 1
+	}
+	return n
+}
+
 // resume gives the packet what connection tracking would give it.
 func (t *tracer) resume(r *resumption) {
-	state := uint32(ctTracked | ctNew)
-	recirc := &openflow.Recirc{ID: r.id, Conntrack: true, Default: true}
-	if len(t.next) > 0 {
-		state, t.next = t.next[0], t.next[1:]
-		recirc.Default = false
+	recirc := &openflow.Recirc{ID: r.id, Conntrack: true}
+	r.packet.set(ctZone, uint64(r.zone))
+	r.packet.set(recircID, uint64(r.id))
+	r.recirc = recirc
+	if c := r.connection; c != nil {
+		recirc.Connection = c.Connection
+		recirc.NATBefore, recirc.NATAfter = c.resume(&r.packet, r.nat != nil)
+		recirc.NAT = recirc.NATBefore != ""
+		recirc.CTState = uint32(r.packet.number(ctState))
+		return
 	}
-	recirc.CTState = state
+	recirc.CTState, recirc.Default = ctTracked|ctNew, true
+	if len(t.next) > 0 {
+		recirc.CTState, recirc.Default = t.next[0], false
+		t.next = t.next[1:]
+	}
 	if r.nat != nil {
 		recirc.NAT = true
 		recirc.NATBefore, recirc.NATAfter = translate(&r.packet, r.nat)
 	}
-	r.packet.set(ctState, uint64(state))
-	r.packet.set(ctZone, uint64(r.zone))
-	r.packet.set(recircID, uint64(r.id))
-	r.recirc = recirc
+	r.packet.set(ctState, uint64(recirc.CTState))
 }
 
 // The bits of ct_state.
 const (
-	ctNew     = 0x01
-	ctTracked = 0x20
+	ctNew            = 0x01
+	ctEstablished    = 0x02
+	ctRelated        = 0x04
+	ctReply          = 0x08
+	ctTracked        = 0x20
+	ctSourceNAT      = 0x40
+	ctDestinationNAT = 0x80
 )
 
 // pass translates the packet from one recirculation to the next.
@@ -147,6 +170,7 @@ func (t *tracer) pass(r *resumption) {
 	x := &translation{tracer: t, bridge: r.bridge, packet: r.packet, base: r.packet, stack: r.stack, set: r.set, nodes: &p.Roots,
 		tracked: r.id != 0 || r.packet.number(ctState)&ctTracked != 0}
 	x.came = r.packet.destination()
+	x.priority = r.packet.number(skbPriority)
 	x.base.ClearTunnel()
 	x.packet.set(actsetOutput, flow.PortUnset)
 	x.begin(r)

@@ -15,14 +15,15 @@ type translation struct {
 	table  int
 	cookie uint64
 
-	packet packet    // as the actions have made it
-	base   packet    // as the datapath has it so far
-	mask   flow.Flow // the bits that were looked at or written
-	stack  []saved
-	set    []op // the action set
-	out    []string
-	size   int      // of out, in bytes
-	slow   []string // why the datapath cannot do all of it
+	packet   packet    // as the actions have made it
+	base     packet    // as the datapath has it so far
+	priority uint64    // of the packet as it came
+	mask     flow.Flow // the bits that were looked at or written
+	stack    []saved
+	set      []op // the action set
+	out      []string
+	size     int      // of out, in bytes
+	slow     []string // why the datapath cannot do all of it
 
 	nodes *[]*openflow.Node // where the next line goes
 
@@ -216,7 +217,7 @@ func (x *translation) within() bool {
 	case x.size > maxOutput || x.lines > maxLines:
 		x.fault("resubmits yielded over 64 kB of actions")
 		x.exit = true
-	case len(x.stack)*8 >= maxStack:
+	case stackSize(x.stack) >= maxStack:
 		x.fault("resubmits yielded over 64 kB of stack")
 		x.failure = "Stack too deep"
 	default:
