@@ -44,7 +44,7 @@ test: lint-light install-lab ## everything against the system's OVS and OVN
 
 .PHONY: test-releases
 test-releases: install-lab ## the lab on other releases of OVS and OVN, in private roots
-	scripts/again.sh $(GOTEST) -p 1 -timeout 40m -tags releases -run '^TestReleases' $(filter-out %/internal/faults,$(shell go list ./...))
+	scripts/again.sh $(GOTEST) -p 2 -timeout 40m -tags releases -run '^TestReleases' $(filter-out %/internal/faults,$(shell go list ./...))
 	scripts/again.sh $(GOTEST) -timeout 20m -tags releases -run '^TestReleases' ./internal/faults
 
 .PHONY: test-all

@@ -29,6 +29,8 @@ seed=$(sed -nE 's/.*OVNCTL_SEED=([0-9]+).*/\1/p' "$log" | head -1)
 export OVNCTL_SEED=${OVNCTL_SEED:-$seed}
 for name in "${failed[@]}"; do
 	printf '\n%s failed:\n' "$name"
+	# What a test says stands below its name, wherever it had its turn.
+	awk -v name="$name" '/^=== / { on = ($2 == "RUN" || $2 == "NAME") && $3 == name; next } /^ *--- / { on = 0 } on' "$log" | cut -c1-400 | head -40
 	grep -F -A25 -- "--- FAIL: $name " "$log" | cut -c1-400 | head -40 || true
 	pattern=$(printf '%s' "$name" | sed -E 's/[][().*+?^${}|\\]/\\&/g; s#/#$/^#g')
 	printf '%s once more, alone:\n' "$name"

@@ -61,7 +61,8 @@ func (o *traceOptions) runAgainst(ctx context.Context, from, to string) (err err
 		return err
 	}
 	doc.Ways = *compare.FindParting(doc.TraceA, doc.TraceB, differs.Changes)
-	doc.Envelope, doc.A, doc.B = render.NewEnvelope("Ways", b.Source(), notes), side(pathA, a), side(pathB, b)
+	doc.A, doc.B = side(pathA, a.Source(), doc.TraceA.Simulated), side(pathB, b.Source(), doc.TraceB.Simulated)
+	doc.Envelope = render.NewEnvelope("Ways", doc.B.Source, notes)
 	unread := o.warnBoth(a, b)
 	if err := render.Ways(o.stdout, o.style(o.stdout), format, doc); err != nil {
 		return fmt.Errorf("standard output: %w", err)

@@ -295,6 +295,12 @@ func microflow(l *lab.Lab, from, to string, sport, dport int) string {
 // echo asks an OVSDB server for echoes, RFC 7047 section 4.1.11, until stop is called. Stop returns the longest wait.
 func echo(b *testing.B, socket string) (stop func() time.Duration) {
 	b.Helper()
+	return waits(b, socket, `{"method":"echo","params":["ovnctl"],"id":1}`)
+}
+
+// waits makes the same request again and again until stop is called, which returns the longest wait.
+func waits(b *testing.B, socket, request string) (stop func() time.Duration) {
+	b.Helper()
 	c, err := net.Dial("unix", socket)
 	if err != nil {
 		b.Fatal(err)
@@ -307,13 +313,13 @@ func echo(b *testing.B, socket string) (stop func() time.Duration) {
 		var longest time.Duration
 		for !done.Load() {
 			start := time.Now()
-			var reply struct{ Result []string }
-			_, err := io.WriteString(c, `{"method":"echo","params":["ovnctl"],"id":1}`)
+			var reply struct{ Result, Error any }
+			_, err := io.WriteString(c, request)
 			if err == nil {
 				err = replies.Decode(&reply)
 			}
-			if err != nil || !slices.Equal(reply.Result, []string{"ovnctl"}) {
-				b.Errorf("echo: %v, %v", reply, err)
+			if err != nil || reply.Result == nil || reply.Error != nil {
+				b.Errorf("%s: %v, %v", request, reply, err)
 				break
 			}
 			longest = max(longest, time.Since(start))

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -85,9 +86,12 @@ func oneLook(doc map[string]any) {
 	doc["findings"] = slices.DeleteFunc(findings, func(f any) bool { return twoLooks[f.(map[string]any)["check"]] })
 }
 
-// What a capture answers is what the deployment answered.
+// What a capture answers is what the deployment answered: of traces too, which are simulated then. Their pairs are drawn by
+// OVNCTL_SEED; OVNCTL_PAIRS says how many on each topology.
 func TestCaptureAnswers(t *testing.T) {
-	for _, topology := range []lab.Topology{lab.OVNKubernetes(), lab.OpenStack()} {
+	seed := drawSeed(t)
+	t.Logf("OVNCTL_SEED=%d draws the same pairs", seed)
+	for _, topology := range []lab.Topology{lab.OVNKubernetes(), lab.KubeOVN(), lab.OpenStack()} {
 		t.Run(topology.Name, func(t *testing.T) {
 			l := labtest.Shared(t, topology)
 			n := &onNode{lab: l, node: l.Centrals()[0]}
@@ -104,6 +108,14 @@ func TestCaptureAnswers(t *testing.T) {
 					[]string{"trace", "shop/client", "svc:shop/web", "--tcp", "80", "--logical"},
 					[]string{"trace", "shop/client", "203.0.113.10", "--logical"})
 			}
+			d := &traceDraw{lab: l}
+			pairs := candidates(topology)
+			rng := rand.New(rand.NewPCG(seed, 0))
+			rng.Shuffle(len(pairs), func(i, j int) { pairs[i], pairs[j] = pairs[j], pairs[i] })
+			for _, p := range pairs[:min(len(pairs), drawnPairs(t, 6))] {
+				questions = append(questions, d.arguments(p))
+			}
+			t.Logf("%d questions", len(questions))
 			var problems []string
 			for range 5 { // the controllers of a lab that came up a moment ago may still be at work
 				file := captured(t, n)
@@ -148,7 +160,7 @@ func TestCaptureIndex(t *testing.T) {
 	}
 	flows := strings.Fields(say(t, l, "central", "ovn-sbctl", "--bare", "--columns=_uuid", "list", "Logical_Flow"))
 	sb := x.Databases[1]
-	if sb.Rows != len(flows) || sb.LogicalFlows != "all" || len(sb.NBCfg) != 2 || sb.Pieces < 10 {
+	if sb.Rows != len(flows) || sb.LogicalFlows != "all" || len(sb.NBCfg) != 2 || sb.Pieces < 10 || !sb.Snapshot || !x.Databases[0].Snapshot {
 		t.Errorf("%d logical flows, and the index says %+v", len(flows), sb)
 	}
 	for _, want := range []string{
@@ -163,6 +175,21 @@ func TestCaptureIndex(t *testing.T) {
 		if !slices.ContainsFunc(x.Files, func(f archive.IndexEntry) bool { return f.Node == "node1" && strings.Contains(f.What, what) }) {
 			t.Errorf("no %s of node1", what)
 		}
+	}
+}
+
+// Of nodes to which there is no way a capture says so.
+func TestCaptureAlone(t *testing.T) {
+	l := labtest.Shared(t, lab.OVNKubernetes())
+	n := &onNode{lab: l, node: "node1"}
+	file := filepath.Join(t.TempDir(), "alone.tar.zst")
+	a := n.ovnctl(t, "capture", file, "-o", "json")
+	var doc render.CaptureDocument
+	if err := json.Unmarshal(a.stdout, &doc); err != nil || a.code != exitOK || !slices.Equal(doc.Nodes, []string{"node1"}) {
+		t.Errorf("exit %d, %v\n%s%s", a.code, err, a.stdout, a.stderr)
+	}
+	if a := n.ovnctl(t, "topology", "show", "--offline", file); a.code != exitOK || !strings.Contains(string(a.stdout), "ovn_cluster_router") {
+		t.Errorf("offline: exit %d\n%s%s", a.code, a.stdout, a.stderr)
 	}
 }
 

@@ -127,12 +127,14 @@ func zoneOf(c *cluster.Cluster, n *cluster.Node) *cluster.Zone {
 	return nil
 }
 
-// glossOptions is what the node tells of its groups and of its datapath, asked
+// glossOptions is what the node tells of its groups, meters and datapath, asked
 // when a text first mentions them.
 func (ch *chassis) glossOptions(ctx context.Context, bridge string) gloss.Options {
 	return gloss.Options{
 		Bridge:        bridge,
 		Backends:      sync.OnceValue(func() map[uint32][]string { return ch.backends(ctx) }),
+		Senders:       func() []string { return ch.senders(ctx) },
+		Meters:        sync.OnceValue(func() map[uint32]string { return ch.meters(ctx) }),
 		DatapathPorts: sync.OnceValue(func() map[int]string { return ch.datapathPorts(ctx) }),
 	}
 }
@@ -153,6 +155,36 @@ func (ch *chassis) backends(ctx context.Context) map[uint32][]string {
 		}
 	}
 	return groups
+}
+
+// senders are the flows of the integration bridge that send packets to groups.
+func (ch *chassis) senders(ctx context.Context) []string {
+	if ch.Node == nil {
+		return nil
+	}
+	text, err := ch.Host.Dump(ctx, ch.Names.Bridge, node.Flows)
+	if err != nil {
+		return nil
+	}
+	var lines []string
+	for line := range strings.Lines(text) {
+		if strings.Contains(line, "group:") {
+			lines = append(lines, strings.TrimSpace(line))
+		}
+	}
+	return lines
+}
+
+// meters are the names of those of the integration bridge.
+func (ch *chassis) meters(ctx context.Context) map[uint32]string {
+	if ch.Node == nil {
+		return nil
+	}
+	text, err := ch.Host.Control(ctx, "ovn-controller", "meter-table-list")
+	if err != nil {
+		return nil
+	}
+	return decode.ParseMeters(text)
 }
 
 // datapathPorts are the names of the datapath's ports by their numbers; all tunnels of a kind are one port.

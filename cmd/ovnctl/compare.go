@@ -91,7 +91,7 @@ func (o *compareOptions) run(ctx context.Context, pathA, pathB string) (err erro
 	unread := o.warnBoth(a, b)
 	doc := render.CompareDocument{
 		Envelope: render.NewEnvelope("Comparison", b.Source(), notesOfBoth(a, b)),
-		A:        side(pathA, a), B: side(pathB, b),
+		A:        side(pathA, a.Source(), nil), B: side(pathB, b.Source(), nil),
 		Comparison: *result,
 	}
 	if err := render.Compare(o.stdout, o.style(o.stdout), format, doc); err != nil {
@@ -106,8 +106,9 @@ func (o *compareOptions) run(ctx context.Context, pathA, pathB string) (err erro
 	return nil
 }
 
-func side(path string, c *cluster.Cluster) render.Side {
-	return render.Side{Path: path, Source: c.Source(), Time: c.Source().Time}
+func side(path string, source cluster.Source, simulated []string) render.Side {
+	source.Simulated = simulated
+	return render.Side{Path: path, Source: source, Time: source.Time}
 }
 
 func (o *compareOptions) groups() ([]compare.Group, error) {

@@ -55,6 +55,9 @@ func TestDecodeLab(t *testing.T) {
 		if without := inBrackets.ReplaceAllString(string(got.stdout), ""); without != plain {
 			t.Errorf("%v: without its names the output is not the input", command)
 		}
+		if slices.Contains(command, "dump-groups") && !regexp.MustCompile(`group_id=\d+<load balancer "Service_[^>]*>`).Match(got.stdout) {
+			t.Errorf("%v: no group has its load balancer's name", command)
+		}
 		if named := len(inBrackets.FindAll(got.stdout, -1)); named == 0 && len(plain) > 500 {
 			t.Errorf("%v: no names at all in %d bytes", command, len(plain))
 		}
@@ -211,7 +214,7 @@ func TestFlowsLab(t *testing.T) {
 			}
 		}
 	}
-	for _, args := range [][]string{{"--pod", "bank/nobody"}, {"--bridge", "br-none"}, {"--node", "none"}, {"--sort", "colour"}, {"--table", "300"}, {"--datapath", "--drops"}} {
+	for _, args := range [][]string{{"--pod", "bank/nobody"}, {"--bridge", "br-none"}, {"--node", "none"}, {"--sort", "colour"}, {"--stage", "ls_in_nothing"}, {"--table", "300"}, {"--datapath", "--drops"}} {
 		if got := d.ovnctl(t.Context(), "node3", append([]string{"flows"}, args...)...); got.code != exitUsage || !bytes.HasPrefix(got.stderr, []byte("ovnctl: ")) {
 			t.Errorf("flows %v: exit code %d, %s", args, got.code, got.stderr)
 		}

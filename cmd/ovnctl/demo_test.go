@@ -52,7 +52,8 @@ var tried = map[string]struct {
 		"the answer is dropped in ls_in_l2_unknown of switch join on node1",
 		"cause: no port of the switch has the MAC address 0a:58:64:40:00:99",
 		"✓ delivered at eth0",
-		"next: ovnctl doctor node:node1",
+		"stale mac binding in lr_in_arp_resolve of GR_node1 on node1: router port rtoj-GR_node1 sends to 100.64.0.1 at 0a:58:64:40:00:99",
+		"next: ovnctl fix delete-mac-binding rtoj-GR_node1 100.64.0.1",
 	}},
 	"--offline demo trace shop/client svc:shop/web --tcp 80": {exitFound, []string{
 		"2 of 3 backends answer; through 10.244.3.5:8080, the packet is dropped on node3",

@@ -1,17 +1,24 @@
 package main
 
 import (
+	"encoding/json"
+	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/ovnctl/ovnctl/docs"
+	"github.com/ovnctl/ovnctl/pkg/doctor"
+	"github.com/ovnctl/ovnctl/pkg/render"
+	"github.com/ovnctl/ovnctl/pkg/repairs"
 )
 
 // Everything that completion offers has a page, and what it is called by is in its
 // title.
 func TestExplain(t *testing.T) {
 	for _, name := range explained() {
-		page, err := explain(name)
-		if err != nil || !strings.HasPrefix(page, "# "+name+": ") || strings.Count(page, "\n") < 3 {
-			t.Errorf("explain %s: %v\n%s", name, err, page)
+		e, err := explain(name)
+		if err != nil || e.Name != name || e.Title == "" || e.About == "" || strings.Count(e.Page(), "\n") < 3 {
+			t.Errorf("explain %s: %v, %q of %q\n%s", name, err, e.About, e.Name, e.Page())
 		}
 	}
 	for name, want := range map[string]string{
@@ -22,8 +29,8 @@ func TestExplain(t *testing.T) {
 		"ct_label":     "80-95  acl_id (from 25.03.0 on)",
 		"dropped":      "A drop without an object",
 	} {
-		if page, err := explain(name); err != nil || !strings.Contains(strings.ToLower(page), strings.ToLower(want)) {
-			t.Errorf("explain %s: %v, no %q in\n%s", name, err, want, page)
+		if e, err := explain(name); err != nil || !strings.Contains(strings.ToLower(e.Page()), strings.ToLower(want)) {
+			t.Errorf("explain %s: %v, no %q in\n%s", name, err, want, e.Page())
 		}
 	}
 	for name, want := range map[string]string{"ls_in_nothing": "nothing is known of", "output": "did you mean", "../why": "nothing is known of"} {
@@ -31,4 +38,28 @@ func TestExplain(t *testing.T) {
 			t.Errorf("explain %s: %v, want %q", name, err, want)
 		}
 	}
+}
+
+// TestExplainJSON prints each kind of page as a document, which docs/json.md describes.
+func TestExplainJSON(t *testing.T) {
+	for name, about := range map[string]string{
+		doctor.Checks[0].Name: "check", repairs.Repairs[0].Name: "repair", "ls_in_acl": "stage", "local_output": "table", "reg10": "register", "dropped": "verdict",
+	} {
+		var out, errs strings.Builder
+		var doc render.Explanation
+		code := run(t.Context(), []string{"explain", name, "-o", "json"}, strings.NewReader(""), &out, &errs)
+		err := json.Unmarshal([]byte(out.String()), &doc)
+		if code != exitOK || err != nil || doc.Kind != "Explanation" || doc.About != about || doc.Text == "" {
+			t.Errorf("explain %s: exit code %d, %v, %s\n%s", name, code, err, errs.String(), out.String())
+		}
+	}
+	text, ok := docs.Page("json")
+	if !ok {
+		t.Fatal("docs/json.md is not among the pages")
+	}
+	fields := jsonFields(reflect.TypeFor[render.Explanation]())
+	for name := range jsonFields(reflect.TypeFor[render.Envelope]()) {
+		delete(fields, name)
+	}
+	compareFields(t, "Explanation", documentedFields(text)["Explanation"], fields)
 }

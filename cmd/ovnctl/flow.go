@@ -163,8 +163,8 @@ func (o *flowOptions) run(ctx context.Context) (err error) {
 		o.warn(c)
 		return err
 	}
-	for _, note := range t.notes {
-		if format == "tree" || format == "md" {
+	if format == "tree" || format == "md" {
+		for _, note := range append(t.notes, t.connections()...) {
 			fmt.Fprintf(o.stderr, "ovnctl: %s\n", render.CleanLines(note))
 		}
 	}
@@ -289,6 +289,9 @@ func (o *flowOptions) simulated(ctx context.Context, t *flowTrace, next []uint32
 	if source == nil {
 		return unknownError{errors.Join(missing...)}
 	}
+	for _, err := range source.ReadConnections(ctx, t.chassis.Host) {
+		t.notes = append(t.notes, "taken for new: "+err.Error())
+	}
 	source.Names = o.names
 	t.trace, err = xlate.NewSwitch(*source).Trace(t.bridge, packet, xlate.Options{Next: next})
 	if err != nil {
@@ -297,6 +300,17 @@ func (o *flowOptions) simulated(ctx context.Context, t *flowTrace, next []uint32
 	t.producer, t.text = "ovnctl", t.trace.String()
 	t.notes = append(t.notes, "simulated from the flows of node "+t.chassis.Node.Name+"; the megaflow is an estimate")
 	return nil
+}
+
+// connections says of which connections the packet was taken to be.
+func (t *flowTrace) connections() []string {
+	var notes []string
+	for _, p := range render.FlowPasses(t.trace) {
+		if p.Connection != "" {
+			notes = append(notes, fmt.Sprintf("ct_state=%s of %s", p.CTState, p.Connection))
+		}
+	}
+	return notes
 }
 
 // bridgeNames are the bridges of a node, sorted.

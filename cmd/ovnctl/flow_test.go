@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -122,6 +123,52 @@ func TestFlowOffline(t *testing.T) {
 	}
 	if !strings.Contains(stderr.String(), "taken for empty") || !strings.Contains(stderr.String(), "simulated from the flows of node node1") {
 		t.Errorf("standard error lacks what is not known: %s", &stderr)
+	}
+}
+
+// TestFlowConnection follows the next packet of a connection that is tracked: simulated, and again from what that saved.
+func TestFlowConnection(t *testing.T) {
+	l, _ := flowLab(t)
+	const to = "10.96.0.10"
+	port := ""
+	for deadline := time.Now().Add(time.Minute); port == "" && time.Now().Before(deadline); {
+		if _, err := l.Probe(t.Context(), "shop_client", "shop/web", "tcp", 0); err != nil {
+			t.Fatal(err)
+		}
+		text, err := l.Run(t.Context(), "node1", "ovs-appctl", "dpctl/dump-conntrack")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if m := regexp.MustCompile(`dst=` + to + `,sport=(\d+)`).FindStringSubmatch(text); m != nil {
+			port = m[1]
+		}
+	}
+	packet := strings.NewReplacer("10.244.2.5", to, "tp_dst=8080", "tp_dst=80,tp_src="+port).Replace(clientFlow)
+	dir := filepath.Join(t.TempDir(), "saved")
+	answer := func(args ...string) (flowDocument, string) {
+		var stdout, stderr bytes.Buffer
+		code := run(t.Context(), append(args, "--flow", packet, "-o", "json"), strings.NewReader(""), &stdout, &stderr)
+		var d flowDocument
+		if err := json.Unmarshal(stdout.Bytes(), &d); err != nil || code != 0 || len(d.Passes) < 2 {
+			t.Fatalf("%q: exit code %d %s: %v", args, code, &stderr, err)
+		}
+		return d, d.Passes[1].CTState
+	}
+	live, state := answer("--nb", l.NB(), "--sb", l.SB(), "--record", dir, "trace", "--simulate")
+	if state != "est|trk|dnat" || !strings.Contains(live.Passes[1].Connection, "dst="+to+",sport="+port) {
+		t.Errorf("the packet is %s of connection %q", state, live.Passes[1].Connection)
+	}
+	saved, _ := answer("--offline", dir, "trace")
+	if diff := cmp.Diff(live.Passes, saved.Passes); diff != "" {
+		t.Errorf("from what was saved (-live +offline):\n%s", diff)
+	}
+	if _, state := answer("--offline", dir, "trace", "--ct-next", "trk,inv"); state != "inv|trk" {
+		t.Errorf("--ct-next does not go before the connection: %s", state)
+	}
+	var stdout, stderr bytes.Buffer
+	run(t.Context(), []string{"--offline", dir, "trace", "--flow", packet}, strings.NewReader(""), &stdout, &stderr)
+	if !strings.Contains(stdout.String(), "resume conntrack with ct_state=est|trk|dnat") || !strings.Contains(stderr.String(), "ct_state=est|trk|dnat of tcp,orig=(") {
+		t.Errorf("%s\n%s", &stderr, &stdout)
 	}
 }
 

@@ -188,6 +188,9 @@ func (o *flowsOptions) bridgeFlows(ctx context.Context, c *cluster.Cluster, ch *
 		}
 		now := time.Now()
 		all, skipped := flows.Parse(ctx, dump, a)
+		if o.stage != "" && len((flows.Filter{Stage: o.stage}).Select(all)) == 0 {
+			return usageError{fmt.Errorf("no flow of bridge %s is in a stage %q\nhint: column TABLE of ovnctl flows has the stages of this release", bridge, o.stage)}
+		}
 		if !last.IsZero() {
 			flows.Rates(before, all, now.Sub(last))
 		}

@@ -117,7 +117,9 @@ func (o *traceOptions) run(ctx context.Context, from, to string) (err error) {
 	if o.machine() {
 		o.warn(c)
 	}
-	if err := o.print(format, c.Source(), notes, t); err != nil {
+	source := c.Source()
+	source.Simulated = t.Simulated
+	if err := o.print(format, source, notes, t); err != nil {
 		return fmt.Errorf("standard output: %w", err)
 	}
 	if t.Observed != nil && t.Observed.Result == journey.Refuted {
@@ -148,6 +150,9 @@ func (o *traceOptions) follow(ctx context.Context, c *cluster.Cluster, from, to 
 	}
 	if !o.showCommands {
 		t.Commands = nil
+	}
+	if len(t.Simulated) > 0 && !o.machine() { // else the source says it
+		notes = append(notes, "what ovs-vswitchd does on "+strings.Join(t.Simulated, ", ")+" is simulated from its flows: it could not be asked")
 	}
 	notes = slices.Concat(notes, c.Notes, g.Notes)
 	for _, p := range c.Problems {

@@ -2,9 +2,12 @@ package main
 
 import (
 	"context"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/ovnctl/ovnctl/internal/lab"
 	"github.com/ovnctl/ovnctl/internal/lab/labtest"
@@ -17,6 +20,7 @@ type parting struct {
 	on            string
 	breaks, mends string
 	again         string // what has to be done before every look, as it does not last
+	saved         bool   // a capture has to say it, too
 	ask           faultAsk
 	kind          journey.DisagreementKind
 	stage, row    string
@@ -41,11 +45,11 @@ func TestTraceDisagreements(t *testing.T) {
 	learned := "until test -n \"" + binding + "\"; do " + l.Dir + "/enter shop_client ping -qc1 -W1 203.0.113.10; done >/dev/null; "
 	const controller = "$(cat $OVN_RUNDIR/ovn-controller.pid)"
 	for _, p := range []parting{
-		{name: "deleted flow", on: "node2", breaks: gone, mends: back, ask: pod,
+		{name: "deleted flow", on: "node2", breaks: gone, mends: back, ask: pod, saved: true,
 			kind: journey.MissingFlow, stage: "ls_in_l2_lkup", row: "Logical_Flow", repair: "ovnctl fix restart-controller  # on node2"},
 		{name: "flow edited to drop", on: "node2", breaks: gone + "; sed 's/actions=.*/actions=drop/' $OVS_RUNDIR/deleted-flows.txt | ovs-ofctl -O OpenFlow15 add-flows br-int -", mends: back, ask: pod6,
 			kind: journey.EditedFlow, stage: "ls_in_l2_lkup", row: "Logical_Flow", repair: "ovnctl fix restart-controller  # on node2"},
-		{name: "flow edited to lead elsewhere", on: "node2", breaks: gone + "; sed 's/set_field:0x[0-9a-f]*->reg15/set_field:0x7777->reg15/' $OVS_RUNDIR/deleted-flows.txt | ovs-ofctl -O OpenFlow15 add-flows br-int -", mends: back, ask: pod,
+		{name: "flow edited to lead elsewhere", on: "node2", breaks: gone + "; sed 's/set_field:0x[0-9a-f]*->reg15/set_field:0x7777->reg15/' $OVS_RUNDIR/deleted-flows.txt | ovs-ofctl -O OpenFlow15 add-flows br-int -", mends: back, ask: pod, saved: true,
 			kind: journey.EditedFlow, stage: "ls_in_l2_lkup", row: "Logical_Flow", repair: "ovnctl fix restart-controller  # on node2"},
 		{name: "extra flow", on: "node2", breaks: gone + "; ovs-ofctl -O OpenFlow15 add-flows br-int $OVS_RUNDIR/deleted-flows.txt; sed 's/cookie=0x[0-9a-f]*/cookie=0xdeadbeef/; s/priority=[0-9]*/priority=60000/; s/actions=.*/actions=drop/' $OVS_RUNDIR/deleted-flows.txt | ovs-ofctl -O OpenFlow15 add-flows br-int -",
 			mends: "ovs-ofctl del-flows br-int cookie=0xdeadbeef/-1", ask: pod,
@@ -63,7 +67,7 @@ func TestTraceDisagreements(t *testing.T) {
 			again: learned + "ping -qc1 172.30.0.1 >/dev/null; " + sb + " set MAC_Binding " + binding + " 'mac=\"02:de:ad:be:ef:01\"'",
 			kind:  journey.StaleMACBinding, stage: "lr_in_arp_resolve", row: "MAC_Binding", repair: "ovnctl fix delete-mac-binding rtoe-GR_node1 172.30.0.1"},
 		{name: "no flow of a neighbour", on: "node1", breaks: learned + "until ovs-ofctl dump-flows br-int cookie=0x$(echo " + binding + " | cut -c1-8)/-1 | grep -q cookie; do sleep 0.1; done; ovs-ofctl del-flows br-int cookie=0x$(echo " + binding + " | cut -c1-8)/-1",
-			mends: sb + " --all destroy MAC_Binding", ask: out,
+			mends: sb + " --all destroy MAC_Binding", ask: out, saved: true,
 			kind: journey.MissingFlow, stage: "lr_in_arp_resolve", row: "MAC_Binding", repair: "ovnctl fix reinstall-mac-binding rtoe-GR_node1 172.30.0.1"},
 	} {
 		t.Run(p.name, func(t *testing.T) { p.try(t, l) })
@@ -97,6 +101,16 @@ func (p parting) try(t *testing.T, l *lab.Lab) {
 	x := tr.Disagreements[0]
 	if x.Kind != p.kind || p.stage != "" && x.Stage != p.stage || !strings.HasPrefix(x.Row, p.row) || !strings.HasPrefix(x.Repair, p.repair) {
 		t.Errorf("ovnctl says %+v, want %s in %q of %s, mended by %q", tr.Disagreements, p.kind, p.stage, p.row, p.repair)
+	}
+	if p.saved {
+		file := filepath.Join(t.TempDir(), "lab.tar.zst")
+		if c := d.ovnctl(ctx, "central", "capture", file, "-t", "5", "--node-exec", l.Dir+"/enter {hostname}"); c.code != exitOK && c.code != exitUnknown {
+			t.Fatalf("capture: exit %d\n%s%s", c.code, c.stdout, c.stderr)
+		}
+		saved := d.ovnctl(ctx, p.ask.at, append(d.arguments(p.ask.tracePair), "-o", "json", "--offline", file)...)
+		if diff := cmp.Diff(tr.Disagreements, saved.trace().Disagreements); diff != "" {
+			t.Errorf("of a capture (-live +saved):\n%s", diff)
+		}
 	}
 	if tr.Verdict.Outcome != journey.Delivered && (len(tr.Next) != 1 || tr.Next[0] != x.Repair) {
 		t.Errorf("next: %q, want %q", tr.Next, x.Repair)

@@ -57,6 +57,7 @@ func TestTraceLogical(t *testing.T) {
 	t.Run("openstack", func(t *testing.T) {
 		l := labtest.Own(t, lab.OpenStack(), lab.Options{})
 		askLogical(t, l, []logicalAsk{
+			{"vm:web vm:store --tcp 80", exitOK, "store on node2 receives the packet"},
 			{"vm:web 203.0.113.10 --tcp 80 --length 1500", exitFound, "it is larger than"},
 			{"vm:web 203.0.113.10 --tcp 80 --length 1300", exitOK, "an answer from there comes back"},
 			{"vm:web 10.1.1.2 --udp 53 --dns private.cloud.example", exitOK, "OVN answers the packet itself"},

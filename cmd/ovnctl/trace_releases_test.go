@@ -39,7 +39,7 @@ func TestReleasesStrict(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, topology := range []lab.Topology{lab.OVNKubernetes(), lab.KubeOVN()} {
-				t.Run(topology.Name, func(t *testing.T) { strict(t, topology, name, strictPairs(t), strictClasses...) })
+				t.Run(topology.Name, func(t *testing.T) { strict(t, topology, name, drawnPairs(t, 60), strictClasses...) })
 			}
 		})
 	}

@@ -18,23 +18,23 @@ import (
 // OVNCTL_PAIRS how many are drawn on each topology.
 func TestStrict(t *testing.T) {
 	for _, topology := range []lab.Topology{lab.OVNKubernetes(), lab.KubeOVN()} {
-		t.Run(topology.Name, func(t *testing.T) { strict(t, topology, "", strictPairs(t), strictClasses...) })
+		t.Run(topology.Name, func(t *testing.T) { strict(t, topology, "", drawnPairs(t, 60), strictClasses...) })
 	}
 	// Of hosts without a port on the overlay no database says which way they send.
 	t.Run("openstack", func(t *testing.T) {
-		strict(t, lab.OpenStack(), "", strictPairs(t)/3, "same node", "cross node", "external", "icmp", "tcp", "udp", "ipv6", "denied")
+		strict(t, lab.OpenStack(), "", drawnPairs(t, 60)/3, "same node", "cross node", "external", "icmp", "tcp", "udp", "ipv6", "denied")
 	})
 	t.Run("mixed-encapsulation", func(t *testing.T) {
-		strict(t, lab.MixedEncapsulation(), "", strictPairs(t)/3, "same node", "cross node", "icmp", "tcp", "udp", "ipv6")
+		strict(t, lab.MixedEncapsulation(), "", drawnPairs(t, 60)/3, "same node", "cross node", "icmp", "tcp", "udp", "ipv6")
 	})
 }
 
-// strictPairs is OVNCTL_PAIRS, else a tenth of what a whole run draws.
-func strictPairs(t *testing.T) int {
+// drawnPairs is OVNCTL_PAIRS, else a small part of what a whole run draws.
+func drawnPairs(t *testing.T, otherwise int) int {
 	t.Helper()
 	text := os.Getenv("OVNCTL_PAIRS")
 	if text == "" {
-		return 60
+		return otherwise
 	}
 	n, err := strconv.Atoi(text)
 	if err != nil || n < 1 {

@@ -361,6 +361,19 @@ var driftFaults = []fault{
 		lost:   []probe{{"shop_web-2", "shop_client", "tcp"}},
 	},
 	{
+		check: "of-flow-drift", name: "logical flow led elsewhere", on: "node1", like: "of-flow-drift/logical flow edited",
+		how: "ovs-ofctl mod-flows by cookie: the right actions, with another port's number",
+		make: func(s *scene) {
+			pod, _ := s.Topology.Pod("shop_client")
+			cookie := s.cookie("node1", "dl_dst="+pod.MAC, "priority=50", "NXM_NX_REG15")
+			s.sh("node1", `flow=$(ovs-ofctl --no-stats dump-flows br-int cookie=%[1]s/-1) && actions=$(echo "$flow" | sed -n 's/.*actions=load:0x[0-9a-f]*->NXM_NX_REG15/load:0x7777->NXM_NX_REG15/p') &&
+				test -n "$actions" && ovs-ofctl mod-flows br-int "cookie=%[1]s/-1,actions=$actions"`, cookie)
+		},
+		object: "bridge br-int",
+		repair: []string{"restart-controller"},
+		lost:   []probe{{"shop_web-2", "shop_client", "tcp"}},
+	},
+	{
 		check: "of-flow-drift", name: "flow added by hand", on: "node1",
 		how:    "ovs-ofctl add-flow",
 		make:   func(s *scene) { s.sh("node1", "ovs-ofctl add-flow br-int table=10,priority=65000,icmp,actions=drop") },

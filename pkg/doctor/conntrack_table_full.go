@@ -57,6 +57,9 @@ func readConntrack(h *evidence.Host) (c conntrackRoom, err error) {
 		return c, nil //nolint:nilerr // without ovs-vswitchd the tables of the kernel are what there is
 	}
 	for _, d := range datapaths {
+		if evidence.Idle(c.tables, d.Name) {
+			continue // to look for zones with a limit ovs-vswitchd goes through all 65536
+		}
 		limits, err := h.ConntrackLimits(d.Name)
 		if _, refused := errors.AsType[*node.ControlError](err); refused || errors.Is(err, node.ErrUnavailable) {
 			continue // this datapath has none

@@ -36,7 +36,7 @@ var portNumbers = regexp.MustCompile(`\b(?:in_port=|output:|enqueue:)(\d+)\b`)
 
 func (p *Pass) renumbered(e *edge, u evidence.Uplink) {
 	bridge := u.Bridge.Name
-	flows, err := e.Flows(bridge)
+	flows, err := e.PlainFlows(bridge)
 	if err != nil {
 		p.Unknown(e.bridge(bridge), err)
 		return
@@ -56,6 +56,7 @@ func (p *Pass) renumbered(e *edge, u evidence.Uplink) {
 	}
 	named, example := map[int]bool{}, ""
 	for _, f := range flows {
+		f.Stats = nil // no evidence, and another at every look
 		text := f.String()
 		for _, m := range portNumbers.FindAllStringSubmatch(text, -1) {
 			n, err := strconv.Atoi(m[1])

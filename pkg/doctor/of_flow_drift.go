@@ -2,12 +2,11 @@ package doctor
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
-	"time"
+	"sync"
 
 	"github.com/ovnctl/ovnctl/pkg/decode"
 	"github.com/ovnctl/ovnctl/pkg/evidence"
@@ -36,7 +35,12 @@ carries the first 32 bits of the UUID of the row it was made from.`,
 			return
 		}
 		if sw.RunsOVN() { // what the chassis is called is not known yet; it matters where a host has several
-			go func() { _, _ = h.Flows(sw.IntegrationBridge("")) }()
+			var wg sync.WaitGroup
+			wg.Go(func() { _, _ = h.Flows(sw.IntegrationBridge("")) })
+			if z := h.Zone(); z != nil {
+				wg.Go(func() { _, _ = z.AllLogicalFlows() })
+			}
+			wg.Wait()
 		}
 	},
 	Run: func(p *Pass) {
@@ -82,13 +86,8 @@ type drift struct {
 	port  string // the logical port
 }
 
-// What of a server's time a node's logical flows are worth: for every datapath or group it looks at every logical flow.
-const (
-	manyFlows    = 300_000                 // of a bridge: more are not held against the Southbound
-	requestTime  = 50 * time.Millisecond   // for one request
-	fewDatapaths = 200                     // of a Southbound: with so many the logical flows of one are enough for a first request
-	serverTime   = 2500 * time.Millisecond // for all of them
-)
+// manyFlows of a bridge are not held against the Southbound.
+const manyFlows = 300_000
 
 // flowTable are the flows of an integration bridge by what they were made from.
 type flowTable struct {
@@ -104,7 +103,8 @@ func drifted(p *Pass, c *chassis) (map[string]drift, bool) {
 	}
 	// The flows are on their way: what else is needed is read meanwhile.
 	learned, errLearned := c.zone.Learned()
-	groups, errGroups := datapathGroups(p.Context(), c)
+	groups, errGroups := c.zone.DatapathGroups()
+	_, _ = c.zone.AllLogicalFlows()
 	flows, err := c.Flows(c.bridge)
 	if err != nil {
 		p.Unknown(Object{Kind: "bridge", Name: c.bridge, Node: c.Name}, err)
@@ -126,7 +126,7 @@ func drifted(p *Pass, c *chassis) (map[string]drift, bool) {
 		neighbourDrift(c, t, learned.MACBindings, found)
 	}
 	if errGroups == nil {
-		errGroups = logicalDrift(p, c, t, groups, found)
+		errGroups = logicalDrift(c, t, groups, found)
 	}
 	if err := errGroups; err != nil {
 		p.Unknown(Object{Kind: "bridge", Name: c.bridge, Node: c.Name}, err)
@@ -254,27 +254,8 @@ func neighbourDrift(c *chassis, t *flowTable, rows []sb.MACBinding, found map[st
 	}
 }
 
-// A logicalRow is a row of Logical_Flow, as far as flows are held against it.
-type logicalRow struct {
-	UUID     ovsdb.UUID            `ovsdb:"_uuid"`
-	Datapath ovsdb.Set[ovsdb.UUID] `ovsdb:"logical_datapath"`
-	Group    ovsdb.Set[ovsdb.UUID] `ovsdb:"logical_dp_group"`
-	Pipeline string                `ovsdb:"pipeline"`
-	TableID  int                   `ovsdb:"table_id"`
-	Priority int                   `ovsdb:"priority"`
-	Match    string                `ovsdb:"match"`
-	Actions  string                `ovsdb:"actions"`
-}
-
-// Table returns Logical_Flow.
-func (logicalRow) Table() string { return "Logical_Flow" }
-
 // logicalDrift holds the flows of the pipelines against the logical flows of the datapaths that are here.
-func logicalDrift(p *Pass, c *chassis, t *flowTable, groups []sb.LogicalDPGroup, found map[string]drift) error {
-	db, err := c.zone.SB()
-	if err != nil {
-		return err
-	}
+func logicalDrift(c *chassis, t *flowTable, groups []sb.LogicalDPGroup, found map[string]drift) error {
 	if !sameRelease(c) {
 		return fmt.Errorf("ovn-controller of %s is of another release than ovn-northd and need not understand all logical flows: its ports and neighbours were looked at", c.Name)
 	}
@@ -292,73 +273,35 @@ func logicalDrift(p *Pass, c *chassis, t *flowTable, groups []sb.LogicalDPGroup,
 			}
 		}
 	}
-	rows, left, err := logicalRows(p.Context(), db, here, members, max(1, fewDatapaths/max(1, len(c.sb.Datapaths))))
+	rows, err := c.zone.AllLogicalFlows()
+	if rows == nil && err == nil {
+		rows, err = c.zone.LogicalFlows(slices.Sorted(maps.Keys(here)), slices.Sorted(maps.Keys(members)))
+	}
 	if err != nil {
-		return err
+		return fmt.Errorf("%w; of %s ports and neighbours were looked at", err, c.Name)
 	}
-	if left > 0 {
-		return fmt.Errorf("logical flows of %d datapaths and groups are on %s, and those of %d were read in %s: the Southbound is not kept busy for longer; its ports and neighbours were looked at",
-			len(here)+len(members), c.Name, len(here)+len(members)-left, serverTime)
-	}
-	l := &logicalFlows{chassis: c, flows: t, rows: rows, here: here, members: members, byCookie: map[uint32][]*logicalRow{}}
+	l := &logicalFlows{chassis: c, flows: t, rows: rows, here: here, members: members, byCookie: map[uint32][]*evidence.LogicalFlow{}}
 	l.compare(found)
 	return nil
-}
-
-// datapathGroups are the groups of datapaths that logical flows are for; none where the Southbound knows no groups.
-func datapathGroups(ctx context.Context, c *chassis) ([]sb.LogicalDPGroup, error) {
-	db, err := c.zone.SB()
-	if err != nil || !db.Has("Logical_Flow", "logical_dp_group") {
-		return nil, err
-	}
-	return ovsdb.Find[sb.LogicalDPGroup](ctx, db)
-}
-
-// logicalRows reads the logical flows of datapaths and of groups. For each of them the server looks at all its logical
-// flows: as many are asked for in one request as it answers in requestTime, of which batch is the first guess. It says how many
-// it left out as serverTime was over.
-func logicalRows(ctx context.Context, db ovsdb.Reader, here map[ovsdb.UUID]uint64, members map[ovsdb.UUID][]ovsdb.UUID, batch int) (rows []logicalRow, left int, err error) {
-	var owners []ovsdb.Condition
-	for _, id := range slices.Sorted(maps.Keys(here)) {
-		owners = append(owners, ovsdb.Where("logical_datapath", "==", id))
-	}
-	for _, id := range slices.Sorted(maps.Keys(members)) {
-		owners = append(owners, ovsdb.Where("logical_dp_group", "==", id))
-	}
-	answers := make([][]logicalRow, len(owners))
-	began := time.Now()
-	for at := 0; at < len(owners); {
-		if time.Since(began) > serverTime {
-			return nil, len(owners) - at, nil
-		}
-		var queries []*ovsdb.Query
-		for i := at; i < min(at+batch, len(owners)); i++ {
-			queries = append(queries, &ovsdb.Query{Rows: &answers[i], Where: owners[i : i+1]})
-		}
-		start := time.Now()
-		if err := db.Select(ctx, queries...); err != nil {
-			return nil, 0, err
-		}
-		at += len(queries)
-		batch = max(1, min(4*batch, int(time.Duration(len(queries))*requestTime/max(1, time.Since(start)))))
-	}
-	return slices.Concat(answers...), 0, nil
 }
 
 // logicalFlows are the logical flows of the datapaths that are on a node, beside its flows.
 type logicalFlows struct {
 	*chassis
 	flows    *flowTable
-	rows     []logicalRow
+	rows     []evidence.LogicalFlow
 	here     map[ovsdb.UUID]uint64
 	members  map[ovsdb.UUID][]ovsdb.UUID
-	byCookie map[uint32][]*logicalRow
+	byCookie map[uint32][]*evidence.LogicalFlow
 	base     map[string]int // the first OpenFlow table of a pipeline
 	stages   map[int]bool   // OpenFlow tables that are stages
+	output   map[string]int // where output leads to in a pipeline
+	ports    map[string]*sb.PortBinding
 }
 
 func (l *logicalFlows) compare(found map[string]drift) {
 	votes := map[string]map[int]int{"ingress": {}, "egress": {}}
+	outputs := map[string]map[int]int{"ingress": {}, "egress": {}}
 	for i := range l.rows {
 		r := &l.rows[i]
 		cookie, ok := decode.Prefix(r.UUID)
@@ -366,25 +309,36 @@ func (l *logicalFlows) compare(found map[string]drift) {
 			continue
 		}
 		l.byCookie[cookie] = append(l.byCookie[cookie], r)
+		if votes[r.Pipeline] == nil {
+			continue
+		}
+		_, sends := sendsOut(r.Actions)
 		for _, f := range l.flows.byCookie[cookie] {
-			if votes[r.Pipeline] != nil {
-				votes[r.Pipeline][table(f)-r.TableID]++
+			votes[r.Pipeline][table(f)-r.TableID]++
+			if to, ok := leadsTo(f); ok && sends {
+				outputs[r.Pipeline][to]++
 			}
 		}
 	}
-	l.base, l.stages = map[string]int{}, map[int]bool{}
-	for pipeline, v := range votes {
-		for base, n := range v {
-			if n > v[l.base[pipeline]] || l.base[pipeline] == 0 {
-				l.base[pipeline] = base
-			}
-		}
-	}
+	l.base, l.output, l.stages, l.ports = most(votes), most(outputs), map[int]bool{}, bindings(l.sb)
 	for i := range l.rows {
 		l.stages[l.base[l.rows[i].Pipeline]+l.rows[i].TableID] = true
 	}
 	l.missing(found)
 	l.edited(found)
+}
+
+// most is what most votes are for, of each pipeline.
+func most(votes map[string]map[int]int) map[string]int {
+	winner := map[string]int{}
+	for pipeline, of := range votes {
+		for x, n := range of {
+			if n > of[winner[pipeline]] || winner[pipeline] == 0 {
+				winner[pipeline] = x
+			}
+		}
+	}
+	return winner
 }
 
 // sameRelease says whether ovn-controller is of ovn-northd's release. In an upgrade it need not be, and then it may not
@@ -413,15 +367,13 @@ func release(version string) string {
 }
 
 // keys are the datapaths of a row that are here.
-func (l *logicalFlows) keys(r *logicalRow) []uint64 {
-	var keys []uint64
-	for _, d := range r.Datapath {
-		keys = append(keys, l.here[d])
+func (l *logicalFlows) keys(r *evidence.LogicalFlow) []uint64 {
+	if key, ok := l.here[r.Owner]; ok {
+		return []uint64{key}
 	}
-	for _, g := range r.Group {
-		for _, d := range l.members[g] {
-			keys = append(keys, l.here[d])
-		}
+	var keys []uint64
+	for _, d := range l.members[r.Owner] {
+		keys = append(keys, l.here[d])
 	}
 	return keys
 }
@@ -466,7 +418,7 @@ func short(s string) string {
 
 // must says whether a logical flow has a flow on every chassis that its datapath is on. Those that name ports or sets may
 // have none, where the port is elsewhere or the set is empty, and so may those whose match contradicts itself.
-func must(r *logicalRow) bool {
+func must(r *evidence.LogicalFlow) bool {
 	for _, word := range []string{"inport", "outport", "is_chassis_resident", "$", "@", "^"} {
 		if strings.Contains(r.Match, word) || word != "inport" && word != "outport" && strings.Contains(r.Actions, word) {
 			return false
@@ -492,8 +444,8 @@ func (l *logicalFlows) edited(found map[string]drift) {
 			if _, known := l.hereKey(key); ok && known {
 				found["nobody's "+flowID(f)] = drift{"", "a flow of nobody", l.seen(f), nil, ""}
 			}
-		case !slices.ContainsFunc(rows, func(r *logicalRow) bool {
-			return l.base[r.Pipeline]+r.TableID == of && r.Priority == f.Priority && agrees(r, f, of)
+		case !slices.ContainsFunc(rows, func(r *evidence.LogicalFlow) bool {
+			return l.base[r.Pipeline]+r.TableID == of && r.Priority == f.Priority && l.agrees(r, f)
 		}):
 			where := l.seen(f)
 			where.Says += fmt.Sprintf("; its row says %s table %d priority %d actions %q", rows[0].Pipeline, rows[0].TableID, rows[0].Priority, short(rows[0].Actions))
@@ -524,28 +476,81 @@ func (l *logicalFlows) hereKey(key uint64) (ovsdb.UUID, bool) {
 	return "", false
 }
 
+// sendsOut says whether a row's actions send packets out and do nothing else, but for naming the port.
+func sendsOut(actions string) (port string, ok bool) {
+	if actions == "output;" {
+		return "", true
+	}
+	rest, named := strings.CutPrefix(actions, `outport = "`)
+	port, rest, _ = strings.Cut(rest, `"; `)
+	return port, named && rest == "output;"
+}
+
 // agrees says whether a flow's actions can be those of its row, as far as the plainest of them tell.
-func agrees(r *logicalRow, f *openflow.FlowEntry, of int) bool {
-	conjunction, drop := false, len(f.Actions) == 0
+func (l *logicalFlows) agrees(r *evidence.LogicalFlow, f *openflow.FlowEntry) bool {
+	conjunction, drop, forwards := false, len(f.Actions) == 0, false
 	for _, a := range f.Actions {
 		switch a.(type) {
 		case openflow.Conjunction:
 			conjunction = true
 		case openflow.Drop:
 			drop = true
+		case openflow.Resubmit, openflow.Output:
+			forwards = true
 		}
 	}
 	if conjunction {
 		return true // the actions are in the flow of the conjunction's id
 	}
-	switch actions := strings.TrimSpace(r.Actions); actions {
-	case "drop;", "/* drop */", "":
-		return true // a drop may be sampled
-	case "next;":
-		return len(f.Actions) == 1 && f.Actions.String() == fmt.Sprintf("resubmit(,%d)", of+1)
-	default:
-		return !drop
+	to, ok := leadsTo(f)
+	port, sends := sendsOut(r.Actions)
+	switch actions := strings.TrimSpace(r.Actions); {
+	case actions == "":
+		return true
+	case actions == "drop;", actions == "/* drop */":
+		return !forwards // a drop may be sampled
+	case drop:
+		return false
+	case actions == "next;":
+		return len(f.Actions) == 1 && ok && to == table(f)+1
+	case strings.HasSuffix(actions, "; next;"):
+		return ok && to == table(f)+1
+	case sends:
+		return ok && to == l.output[r.Pipeline] && l.rightPort(port, f)
 	}
+	return true
+}
+
+// leadsTo is the table in which a flow has its packets looked up last.
+func leadsTo(f *openflow.FlowEntry) (int, bool) {
+	if len(f.Actions) == 0 {
+		return 0, false
+	}
+	r, ok := f.Actions[len(f.Actions)-1].(openflow.Resubmit)
+	return r.Table.Number, ok && r.Port == nil && r.Table != openflow.NoTable
+}
+
+// rightPort says whether a flow sends packets to the port that its row names, if that is the name of a port: it may be
+// that of a multicast group.
+func (l *logicalFlows) rightPort(name string, f *openflow.FlowEntry) bool {
+	port := l.ports[name]
+	key, ok := metadata(f)
+	if port == nil || !ok || l.here[port.Datapath] != key {
+		return true
+	}
+	for _, a := range f.Actions {
+		switch a := a.(type) {
+		case openflow.SetField:
+			if a.Field.Name == "reg15" {
+				return a.Value.Lo == uint64(port.TunnelKey)
+			}
+		case openflow.Load:
+			if a.Dst.Field.Name == "reg15" {
+				return a.Value.Lo == uint64(port.TunnelKey)
+			}
+		}
+	}
+	return true
 }
 
 // reportDrift reports neighbours one by one, as each has a repair of its own, and all else as one finding of the bridge.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"net/netip"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -243,6 +244,11 @@ func (t TableSize) Full() float64 {
 	return float64(t.Now) / float64(t.Max)
 }
 
+// Idle says that a datapath is known to track no connection: no zone of it can be full, and there is nothing to list.
+func Idle(sizes []TableSize, datapath string) bool {
+	return slices.ContainsFunc(sizes, func(t TableSize) bool { return t.Datapath == datapath && t.Now == 0 })
+}
+
 // ConntrackSize is how many connections the host tracks, of how many: those of
 // the userspace datapath where that is what carries packets, and those of the
 // kernel.
@@ -346,10 +352,6 @@ func parseLimits(text string) []ZoneLimit {
 	return limits
 }
 
-// maxConnections bounds a dump of tracked connections: it keeps ovs-vswitchd's
-// main thread busy.
-const maxConnections = 50000
-
 // A CTEntry is an entry of a connection tracking table.
 type CTEntry struct {
 	Protocol string // "tcp", "udp", "icmp", …
@@ -376,8 +378,8 @@ func (h *Host) Conntrack() ([]CTEntry, error) {
 			return nil, err
 		}
 		for _, s := range sizes {
-			if s.Now > maxConnections {
-				return nil, fmt.Errorf("%d connections on %s, more than the %d that are read without stopping ovs-vswitchd: ask for one zone with `ovs-appctl dpctl/dump-conntrack zone=N`", s.Now, h.Name, maxConnections)
+			if s.Now > node.MostConnections {
+				return nil, fmt.Errorf("%d connections on %s, more than the %d that are read without stopping ovs-vswitchd: ask for one zone with `ovs-appctl dpctl/dump-conntrack zone=N`", s.Now, h.Name, node.MostConnections)
 			}
 		}
 		datapaths, err := h.Datapaths()
@@ -386,6 +388,9 @@ func (h *Host) Conntrack() ([]CTEntry, error) {
 		}
 		var all []CTEntry
 		for _, d := range datapaths {
+			if Idle(sizes, d.Name) {
+				continue
+			}
 			text, err := h.Control("ovs-vswitchd", "dpctl/dump-conntrack", "-m", "-s", d.Name)
 			if err != nil {
 				return nil, err
