@@ -2,7 +2,6 @@ package faults
 
 import (
 	"os"
-	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -31,21 +30,34 @@ func TestHealthyRAFT(t *testing.T) {
 	s.stopServer(old, "sb", syscall.SIGTERM)
 	s.startServer(old, "sb")
 	// Clients take some seconds to find the new leader, and may lose it once more meanwhile; until then it is true that no
-	// ovn-northd works.
+	// ovn-northd works, or that one would not take over.
 	var since time.Time
-	s.until("ovn-northd has been active for a while", func() bool {
-		active := slices.ContainsFunc(l.Centrals(), func(host string) bool {
-			return strings.Contains(s.sh(host, "ovn-appctl -t ovn-northd status"), "active")
-		})
-		switch {
-		case !active:
+	s.until("every ovn-northd has been connected for a while, one of them active", func() bool {
+		if !s.northdsAtWork() {
 			since = time.Time{}
-		case since.IsZero():
+			return false
+		}
+		if since.IsZero() {
 			since = time.Now()
 		}
-		return active && time.Since(since) > 8*time.Second
+		return time.Since(since) > 8*time.Second
 	})
 	everywhere("after a restart")
+}
+
+// northdsAtWork says whether all of the hosts' ovn-northd have both databases, and one is active.
+func (s *scene) northdsAtWork() bool {
+	s.Helper()
+	active := false
+	for _, host := range s.Centrals() {
+		active = active || strings.Contains(s.sh(host, "ovn-appctl -t ovn-northd status"), "active")
+		for _, db := range []string{"nb", "sb"} {
+			if strings.TrimSpace(s.sh(host, "ovn-appctl -t ovn-northd %s-connection-status", db)) != "connected" {
+				return false
+			}
+		}
+	}
+	return active
 }
 
 // TestRaftRefusals holds that no member is taken out that may be alive or is needed, that only the leader is told

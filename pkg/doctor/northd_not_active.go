@@ -153,17 +153,23 @@ func (n northd) finding(other bool, p *Pass) (Finding, bool) {
 		}
 		e, late := northdLag(p.zoneOf(n.host))
 		says := []Evidence{{Source: "ovn-northd status", Says: n.status}}
+		cut := false
 		for _, db := range []string{"nb", "sb"} {
 			if text, err := n.host.Control("ovn-northd", db+"-connection-status"); err == nil {
 				text = strings.TrimSpace(text)
 				says = append(says, Evidence{Source: "ovn-northd " + db + "-connection-status", Says: text})
-				late = late || text != "connected"
+				cut = cut || text != "connected"
 			}
 		}
-		if !late {
+		// Of the others nothing is known but what the databases show.
+		switch {
+		case late:
+			f.Title = fmt.Sprintf("ovn-northd of %s is %s, and none is active", n.host.Name, n.status)
+		case cut:
+			f.Title = fmt.Sprintf("ovn-northd of %s is %s and has lost a database", n.host.Name, n.status)
+		default:
 			return f, false // the active one is on a host that is not read
 		}
-		f.Title = fmt.Sprintf("ovn-northd of %s is %s, and none is active", n.host.Name, n.status)
 		f.Evidence = says
 		if e.Source != "" {
 			f.Evidence = append(f.Evidence, e)
