@@ -72,7 +72,13 @@ func (s *scene) sh(host, script string, args ...any) string {
 // until waits for something that is about to be; what says what, for the error.
 func (s *scene) until(what string, holds func() bool) {
 	s.Helper()
-	deadline := time.Now().Add(40 * time.Second)
+	s.within(40*time.Second, what, holds)
+}
+
+// within waits as until does, for what may take longer.
+func (s *scene) within(limit time.Duration, what string, holds func() bool) {
+	s.Helper()
+	deadline := time.Now().Add(limit)
 	for !holds() {
 		if time.Now().After(deadline) {
 			s.Fatalf("waited in vain until %s", what)

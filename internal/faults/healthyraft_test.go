@@ -32,7 +32,7 @@ func TestHealthyRAFT(t *testing.T) {
 	// Clients take some seconds to find the new leader, and may lose it once more meanwhile; until then it is true that no
 	// ovn-northd works, or that one would not take over.
 	var since time.Time
-	s.until("every ovn-northd has been connected for a while, one of them active", func() bool {
+	s.within(2*time.Minute, "every ovn-northd has been connected for a while, one of them active", func() bool {
 		if !s.northdsAtWork() {
 			since = time.Time{}
 			return false
