@@ -66,6 +66,27 @@ func BenchmarkCaptureConnections(b *testing.B) {
 	program := buildOvnctl(b)
 	l := labtest.Own(b, lab.OVNKubernetes(), lab.Options{})
 	connect(b, l, "node1", 500_000)
+	askNode(b, l, program, "dpctl/dump-conntrack")
+	if n := connections(b, l, "node1"); n < 500_000 {
+		b.Errorf("%d connections are left", n)
+	}
+}
+
+// BenchmarkCaptureMegaflows does so with nearly as many megaflows as a capture asks for, which ovs-appctl dumps beside it.
+func BenchmarkCaptureMegaflows(b *testing.B) {
+	const many = 49_500
+	program := buildOvnctl(b)
+	l := labtest.Own(b, lab.OVNKubernetes(), lab.Options{})
+	flood(b, l, "node1", many)
+	askNode(b, l, program, "dpctl/dump-flows -m")
+	if n := megaflows(b, l, "node1"); n < many {
+		b.Errorf("%d megaflows are left", n)
+	}
+}
+
+// askNode runs commands on node1, and beside them a dump by ovs-appctl.
+func askNode(b *testing.B, l *lab.Lab, program, dump string) {
+	b.Helper()
 	sockets, err := filepath.Glob(filepath.Join(l.Dir, "node1/run/openvswitch/ovs-vswitchd.*.ctl"))
 	if err != nil || len(sockets) != 1 {
 		b.Fatalf("control sockets %q, %v", sockets, err)
@@ -82,7 +103,7 @@ func BenchmarkCaptureConnections(b *testing.B) {
 		{"capture", ovnctl(exitOK, "capture", filepath.Join(b.TempDir(), "node.tar.zst"), "--force")},
 		{"doctor", ovnctl(exitOK, "doctor", "--fail-on", "never")},
 		{"trace", ovnctl(exitOK, "trace", "shop/client", "shop/web-1", "--tcp", "8080")},
-		{"dump-conntrack", task{on(l, "node1", "sh", "-c", "exec ovs-appctl dpctl/dump-conntrack > /dev/null")}},
+		{"dump", task{on(l, "node1", "sh", "-c", "exec ovs-appctl "+dump+" > /dev/null")}},
 	}
 	for b.Loop() {
 		for _, c := range commands {
@@ -93,9 +114,6 @@ func BenchmarkCaptureConnections(b *testing.B) {
 		}
 	}
 	b.ReportMetric(0, "ns/op") // of all together, which says nothing
-	if n := connections(b, l, "node1"); n < 500_000 {
-		b.Errorf("%d connections are left", n)
-	}
 }
 
 // connections is how many the datapath of a node tracks.
@@ -145,6 +163,47 @@ func connect(b *testing.B, l *lab.Lab, node string, n int) {
 	for deadline := time.Now().Add(5 * time.Minute); connections(b, l, node) < n; time.Sleep(time.Second) {
 		if time.Now().After(deadline) {
 			b.Fatalf("%d connections", connections(b, l, node))
+		}
+	}
+}
+
+// megaflows is how many the datapath of a node has.
+func megaflows(b *testing.B, l *lab.Lab, node string) (n int) {
+	b.Helper()
+	out, err := l.Run(b.Context(), node, "ovs-appctl", "dpctl/show")
+	if err != nil {
+		b.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(out, "flows: ")
+	if _, err := fmt.Sscan(rest, &n); err != nil {
+		b.Fatalf("%v in %s", err, out)
+	}
+	return n
+}
+
+// flood has the userspace datapath of a node keep so many megaflows for an hour: UDP packets to as many ports enter a
+// bridge of its own, whose flow looks at all bits of the port.
+func flood(b *testing.B, l *lab.Lab, node string, n int) {
+	b.Helper()
+	for _, command := range []string{
+		"ovs-vsctl --timeout=60 add-br br-mf -- set Bridge br-mf datapath_type=netdev fail_mode=secure -- set Open_vSwitch . other_config:max-idle=3600000",
+		"ovs-ofctl add-flow br-mf udp,actions=move:NXM_OF_UDP_DST[]->NXM_NX_REG0[0..15]",
+		"ip address add 198.18.0.1/24 dev br-mf",
+		"ip link set br-mf up",
+		"ip neighbour replace 198.18.0.2 lladdr 02:00:00:00:00:02 dev br-mf",
+	} {
+		if _, err := l.Run(b.Context(), node, strings.Fields(command)...); err != nil {
+			b.Fatal(err)
+		}
+	}
+	// ovs-vswitchd lets the number grow step by step: what was refused is sent again.
+	for deadline := time.Now().Add(5 * time.Minute); megaflows(b, l, node) < n; {
+		send := fmt.Sprintf("for port in {10000..%d}; do echo > /dev/udp/198.18.0.2/$port; done", 9999+n)
+		if _, err := l.Run(b.Context(), node, "bash", "-c", send); err != nil {
+			b.Fatal(err)
+		}
+		if time.Now().After(deadline) {
+			b.Fatalf("%d megaflows", megaflows(b, l, node))
 		}
 	}
 }
