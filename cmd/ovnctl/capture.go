@@ -175,10 +175,11 @@ func (o *captureOptions) fill(ctx context.Context, c *cluster.Cluster, w *archiv
 		return err
 	}
 	capture.Nodes(ctx)
-	// What the checks ask beyond that they ask now, of hosts that are recorded.
+	// What the checks ask beyond that they ask now, of hosts that are recorded: of the
+	// databases all is known.
 	if ctx.Err() == nil {
 		ended := 0
-		doctor.Examine(evidence.Look(ctx, c, evidence.Options{}), doctor.Checks, func(*doctor.Check, []doctor.Finding) {
+		doctor.Examine(evidence.Look(ctx, capture.Cluster(), evidence.Options{}), doctor.Checks, func(*doctor.Check, []doctor.Finding) {
 			ended++
 			show.show("%d of %d checks asked, %d MB", ended, len(doctor.Checks), w.Size()>>20)
 		})

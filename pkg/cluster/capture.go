@@ -35,6 +35,7 @@ type Capture struct {
 	Progress func(what string)
 
 	cluster *Cluster
+	zones   []*Zone // as Databases has read them
 	w       *archive.Writer
 	telling sync.Mutex
 }
@@ -86,16 +87,20 @@ func (c *Capture) Databases(ctx context.Context) error {
 				dir = fmt.Sprintf("zone%d", i+1)
 			}
 		}
+		read := &Zone{Name: z.Name}
+		c.zones = append(c.zones, read)
 		for _, db := range []struct {
 			file   string
 			which  central
 			reader ovsdb.Reader
-		}{{"nb.db", northbound, z.NB}, {"sb.db", southbound, z.SB}} {
+			read   *ovsdb.Reader
+		}{{"nb.db", northbound, z.NB, &read.NB}, {"sb.db", southbound, z.SB, &read.SB}} {
 			if db.reader == nil {
 				continue
 			}
 			c.tell("reading %s", db.which.name)
-			err := c.database(ctx, path.Join(dir, db.file), z.Name, db.reader)
+			var err error
+			*db.read, err = c.database(ctx, path.Join(dir, db.file), z.Name, db.reader)
 			if err != nil && !errors.Is(err, errUnwritable) {
 				c.w.Miss("", db.which.name, err)
 				c.cluster.Problems = append(c.cluster.Problems, problem(db.which.name, db.reader.Origin(), err))
@@ -107,6 +112,17 @@ func (c *Capture) Databases(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// Cluster is the deployment with Northbound and Southbound as Databases has read
+// them: who goes on to ask does not ask their servers for large tables at once. It needs
+// no Close of its own.
+func (c *Capture) Cluster() *Cluster {
+	live := c.cluster
+	return &Cluster{
+		Zones: c.zones, Hosts: live.Hosts, Central: live.Central, Asleep: live.Asleep, Problems: live.Problems, Notes: live.Notes,
+		time: live.time, timeout: live.timeout,
+	}
 }
 
 // errUnwritable marks the error of the archive, for which nothing else can help.

@@ -25,6 +25,8 @@ type databaseReader struct {
 	client *ovsdb.Client
 	saver  *ovsdb.Saver
 	entry  archive.IndexDatabase
+	read   bytes.Buffer // all tables but Logical_Flow, and of that what is not too much
+	all    bool         // of Logical_Flow, too
 }
 
 // A request is aimed at how long it may hold the server. The first ones of a table are
@@ -32,14 +34,15 @@ type databaseReader struct {
 const (
 	aimedHold   = 150 * time.Millisecond
 	firstBatch  = 20
-	largest     = 4000
+	largest     = 2000
 	partsSuffix = ".parts" // of the directory with the pieces of a database's file
 )
 
-func (c *Capture) database(ctx context.Context, name, zone string, db ovsdb.Reader) error {
+// database writes a database as the file of that name, and returns what it has read.
+func (c *Capture) database(ctx context.Context, name, zone string, db ovsdb.Reader) (ovsdb.Reader, error) {
 	client, ok := db.(*ovsdb.Client)
 	if !ok {
-		return errors.New("this is saved data: copy it as it is")
+		return nil, errors.New("this is saved data: copy it as it is")
 	}
 	var unwatched []string
 	flows := db.Has(logicalFlow, "")
@@ -48,13 +51,13 @@ func (c *Capture) database(ctx context.Context, name, zone string, db ovsdb.Read
 	}
 	saver, err := client.Saver(ctx, hideSecrets, unwatched...)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer saver.Close()
-	r := &databaseReader{Capture: c, client: client, saver: saver}
+	r := &databaseReader{Capture: c, client: client, saver: saver, all: true}
 	r.entry = archive.IndexDatabase{Name: db.Name(), Zone: zone, File: name, Origin: db.Origin()}
 	if err := r.tables(ctx); err != nil {
-		return err
+		return nil, err
 	}
 	if flows {
 		err = r.flows(ctx)
@@ -63,7 +66,23 @@ func (c *Capture) database(ctx context.Context, name, zone string, db ovsdb.Read
 	if err == nil {
 		err = c.w.Checkpoint()
 	}
-	return err
+	if err != nil {
+		return nil, err
+	}
+	return r.reader()
+}
+
+// reader answers from what was read.
+func (r *databaseReader) reader() (ovsdb.Reader, error) {
+	entry := r.entry
+	if !r.all {
+		entry.LogicalFlows = partFlows
+	}
+	db, err := ovsdb.ParseFile(entry.Origin, bytes.NewReader(r.read.Bytes()))
+	if err != nil {
+		return nil, err
+	}
+	return whole(db, &archive.Index{Databases: []archive.IndexDatabase{entry}}, entry.File), nil
 }
 
 // hideSecrets takes the secrets out of a row.
@@ -76,8 +95,7 @@ func hideSecrets(_ string, row ovsdb.Raw) {
 // tables writes all tables but Logical_Flow into one file: none of them is of use
 // without the others.
 func (r *databaseReader) tables(ctx context.Context) error {
-	var file bytes.Buffer
-	if err := r.saver.Schema(ctx, &file); err != nil {
+	if err := r.saver.Schema(ctx, &r.read); err != nil {
 		return err
 	}
 	rows := 0
@@ -85,7 +103,7 @@ func (r *databaseReader) tables(ctx context.Context) error {
 		if len(ids) == 0 {
 			return nil
 		}
-		added, err := r.saver.Add(ctx, &file, ids)
+		added, err := r.saver.Add(ctx, &r.read, ids)
 		for _, n := range added {
 			rows += n
 		}
@@ -98,7 +116,7 @@ func (r *databaseReader) tables(ctx context.Context) error {
 		}
 		ids, err := r.list(ctx, ovsdb.Lookup{Table: table, Columns: []string{}})
 		if err == nil {
-			err = r.batches(ctx, ids, firstBatch, write)
+			err = r.rows(ctx, ids, firstBatch, write)
 		}
 		if err != nil {
 			return err
@@ -109,12 +127,8 @@ func (r *databaseReader) tables(ctx context.Context) error {
 	}); err != nil {
 		return err
 	}
-	return r.keep(r.entry.File, "all tables but Logical_Flow", file.Bytes())
+	return r.keep(r.entry.File, "all tables but Logical_Flow", r.read.Bytes())
 }
-
-// mostTables bounds the tables of a pipeline. Their numbers end where the schema
-// says: the server tells.
-const mostTables = 256
 
 // flows writes Logical_Flow, each piece as a file of its own.
 func (r *databaseReader) flows(ctx context.Context) error {
@@ -131,19 +145,26 @@ func (r *databaseReader) flows(ctx context.Context) error {
 		r.entry.Datapaths = append(r.entry.Datapaths, string(id))
 	}
 	r.nbCfg(ctx)
+	write := func(ids []ovsdb.RowID) error { return r.part(ctx, ids) }
+	rows := &batches{r, write, firstBatch, nil}
 	for _, pipeline := range []string{"ingress", "egress"} {
-		for table := range mostTables {
-			err := r.table(ctx, pipeline, table, datapaths)
-			if table > 0 && errors.Is(err, ovsdb.ErrConstraint) {
-				break
-			}
-			if err != nil {
+		of := ovsdb.Where("pipeline", "==", pipeline)
+		tables, err := r.find(ctx, ovsdb.Lookup{Table: logicalFlow, Columns: []string{"table_id"}, Where: []ovsdb.Condition{of}, Distinct: true})
+		if err != nil {
+			return err
+		}
+		for _, row := range tables {
+			table := row["table_id"]
+			if err := r.table(ctx, []ovsdb.Condition{of, ovsdb.Where("table_id", "==", table)}, datapaths, rows); err != nil {
 				return err
 			}
-			r.tell("reading logical flows: %d so far (%s table %d)", r.entry.Rows, pipeline, table)
+			r.tell("reading logical flows: %d so far (%s table %s)", r.entry.Rows, pipeline, table)
 		}
 	}
-	if err := r.settle(ctx, func(ids []ovsdb.RowID) error { return r.part(ctx, ids) }); err != nil {
+	if err := rows.end(ctx); err != nil {
+		return err
+	}
+	if err := r.settle(ctx, write); err != nil {
 		return err
 	}
 	r.nbCfg(ctx)
@@ -158,22 +179,18 @@ const partFlows = "part"
 // table writes the flows of one table. What their datapaths are costs the server no
 // more than to compare all rows: which rows there are is then asked for some of these at
 // a time.
-func (r *databaseReader) table(ctx context.Context, pipeline string, table int, local map[ovsdb.UUID]bool) error {
-	where := []ovsdb.Condition{ovsdb.Where("pipeline", "==", pipeline), ovsdb.Where("table_id", "==", table)}
+func (r *databaseReader) table(ctx context.Context, where []ovsdb.Condition, local map[ovsdb.UUID]bool, rows *batches) error {
 	columns := []string{"logical_datapath"}
 	if r.client.Has(logicalFlow, "logical_dp_group") {
 		columns = append(columns, "logical_dp_group") // of a row one is empty
 	}
-	var found [][]ovsdb.Raw
-	if err := r.request(ctx, func() (err error) {
-		found, err = r.saver.Find(ctx, ovsdb.Lookup{Table: logicalFlow, Columns: columns, Where: where, Distinct: true})
-		return err
-	}); err != nil {
+	found, err := r.find(ctx, ovsdb.Lookup{Table: logicalFlow, Columns: columns, Where: where, Distinct: true})
+	if err != nil {
 		return err
 	}
 	for _, column := range columns {
 		var all, wanted []ovsdb.UUID
-		for _, row := range found[0] {
+		for _, row := range found {
 			for _, id := range row[column].UUIDs() {
 				all = append(all, id)
 				if local == nil || local[id] {
@@ -190,7 +207,7 @@ func (r *databaseReader) table(ctx context.Context, pipeline string, table int, 
 			}
 			ids, err := r.list(ctx, ovsdb.Lookup{Table: logicalFlow, Columns: []string{}, Where: part})
 			if err == nil {
-				err = r.batches(ctx, ids, firstBatch, func(ids []ovsdb.RowID) error { return r.part(ctx, ids) })
+				err = rows.add(ctx, ids)
 			}
 			if err != nil {
 				return err
@@ -206,8 +223,12 @@ func (r *databaseReader) table(ctx context.Context, pipeline string, table int, 
 // then as many as have some mostListed rows if the others are like those.
 const (
 	firstShare = 16
-	mostListed = 15_000
+	mostListed = 10_000
 )
+
+// mostRead is how much of a database is kept in memory so that the checks need not
+// ask for logical flows.
+const mostRead = 64 << 20
 
 // part writes rows as a file beside that of the tables.
 func (r *databaseReader) part(ctx context.Context, ids []ovsdb.RowID) error {
@@ -217,6 +238,9 @@ func (r *databaseReader) part(ctx context.Context, ids []ovsdb.RowID) error {
 		return err
 	}
 	r.entry.Rows += rows[logicalFlow]
+	if r.all = r.all && r.read.Len()+piece.Len() <= mostRead; r.all {
+		r.read.Write(piece.Bytes())
+	}
 	name := path.Join(r.entry.File+partsSuffix, fmt.Sprintf("%06d", r.entry.Pieces))
 	return r.keep(name, fmt.Sprintf("%d rows of Logical_Flow", rows[logicalFlow]), piece.Bytes())
 }
@@ -224,43 +248,77 @@ func (r *databaseReader) part(ctx context.Context, ids []ovsdb.RowID) error {
 // list asks which rows there are: the rows themselves are then asked for by their
 // UUIDs, which the server looks up.
 func (r *databaseReader) list(ctx context.Context, l ovsdb.Lookup) (ids []ovsdb.RowID, err error) {
-	err = r.request(ctx, func() error {
-		found, err := r.saver.Find(ctx, l)
-		if err != nil {
-			return err
-		}
-		for _, row := range found[0] {
-			ids = append(ids, ovsdb.RowID{Table: l.Table, UUID: row.UUID()})
-		}
-		return nil
-	})
+	rows, err := r.find(ctx, l)
+	for _, row := range rows {
+		ids = append(ids, ovsdb.RowID{Table: l.Table, UUID: row.UUID()})
+	}
 	return ids, err
 }
 
-// batches asks for rows, at first so many at a time, then as many as the server gives
-// in aimedHold.
-func (r *databaseReader) batches(ctx context.Context, ids []ovsdb.RowID, size int, write func([]ovsdb.RowID) error) error {
-	for len(ids) > 0 {
-		n := min(size, len(ids))
-		if err := r.request(ctx, func() error { return write(ids[:n]) }); err != nil {
+func (r *databaseReader) find(ctx context.Context, l ovsdb.Lookup) (rows []ovsdb.Raw, err error) {
+	err = r.request(ctx, func() error {
+		found, err := r.saver.Find(ctx, l)
+		if err == nil {
+			rows = found[0]
+		}
+		return err
+	})
+	return rows, err
+}
+
+// batches asks for rows, as many at a time as the server gives in aimedHold.
+type batches struct {
+	*databaseReader
+	write  func([]ovsdb.RowID) error
+	size   int // of the next one
+	listed []ovsdb.RowID
+}
+
+// add takes rows, and asks for them as soon as there are enough for a request.
+func (b *batches) add(ctx context.Context, ids []ovsdb.RowID) error {
+	b.listed = append(b.listed, ids...)
+	for len(b.listed) >= b.size {
+		if err := b.next(ctx); err != nil {
 			return err
 		}
-		_, took := r.saver.Last()
-		ids, size = ids[n:], nextBatch(size, n, took)
 	}
 	return nil
+}
+
+// end asks for the rest.
+func (b *batches) end(ctx context.Context) error {
+	for len(b.listed) > 0 {
+		if err := b.next(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (b *batches) next(ctx context.Context) error {
+	n := min(b.size, len(b.listed))
+	if err := b.request(ctx, func() error { return b.write(b.listed[:n]) }); err != nil {
+		return err
+	}
+	_, took := b.saver.Last()
+	b.listed, b.size = b.listed[n:], nextBatch(b.size, n, took)
+	return nil
+}
+
+// rows asks for rows of one kind, at first for so many at a time.
+func (r *databaseReader) rows(ctx context.Context, ids []ovsdb.RowID, size int, write func([]ovsdb.RowID) error) error {
+	b := &batches{r, write, size, ids}
+	return b.end(ctx)
 }
 
 // nextBatch is how many rows to ask for when n of them took so long: at most
 // twice as many.
 func nextBatch(batch, n int, took time.Duration) int {
-	if took > aimedHold {
-		return max(1, int(float64(n)*float64(aimedHold)/float64(took)))
-	}
-	if n < batch {
+	fit := max(1, int(float64(n)*float64(aimedHold)/float64(max(took, 1))))
+	if n < batch && fit > n { // the last ones of a table
 		return batch
 	}
-	return min(2*batch, largest)
+	return min(fit, 2*batch, largest)
 }
 
 // mostRounds bounds how often the rows are read again that have changed meanwhile;
@@ -279,7 +337,7 @@ func (r *databaseReader) settle(ctx context.Context, write func([]ovsdb.RowID) e
 		if !known || len(changed) == 0 {
 			break
 		}
-		if err := r.batches(ctx, changed, fewChanges, write); err != nil {
+		if err := r.rows(ctx, changed, fewChanges, write); err != nil {
 			return err
 		}
 		before := changed

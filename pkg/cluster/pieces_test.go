@@ -1,13 +1,18 @@
 package cluster
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/ovnctl/ovnctl/pkg/archive"
+	"github.com/ovnctl/ovnctl/pkg/node"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb/ovsdbtest"
 )
@@ -121,6 +126,60 @@ func TestPiecesAreOneMoment(t *testing.T) {
 	}
 	if snapshots == 0 {
 		t.Error("never was all of one moment")
+	}
+}
+
+// What was read of a database is answered without its server, logical flows only if all of them were read.
+func TestCapturedDatabases(t *testing.T) {
+	server := ovsdbtest.Start(t, ovsdbtest.Southbound)
+	datapath := ovsdb.Named("dp")
+	flow := func(priority int) ovsdb.Operation {
+		return ovsdb.Insert(logicalFlow, "", map[string]any{
+			"logical_datapath": datapath, "pipeline": "egress", "table_id": 3, "priority": priority, "match": "1", "actions": "next;",
+		})
+	}
+	if _, err := server.Dial().Transact(t.Context(),
+		ovsdb.Insert("SB_Global", "", map[string]any{"nb_cfg": 7}),
+		ovsdb.Insert("Datapath_Binding", datapath, map[string]any{"tunnel_key": 1}), flow(1), flow(2)); err != nil {
+		t.Fatal(err)
+	}
+	c, err := Open(t.Context(), Config{SB: server.Remote(), Timeout: time.Minute})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close() //nolint:errcheck // only read
+	var want []countedFlow
+	if want, err = ovsdb.Find[countedFlow](t.Context(), c.Zones[0].SB); err != nil || len(want) != 2 {
+		t.Fatalf("the server has %v, %v", want, err)
+	}
+	read := map[LogicalFlows]ovsdb.Reader{}
+	for _, flows := range []LogicalFlows{AllFlows, NoFlows} {
+		w, err := archive.NewWriter(io.Discard, "test", 1<<30)
+		if err != nil {
+			t.Fatal(err)
+		}
+		capture := c.Capture(t.Context(), w)
+		capture.Flows = flows
+		if err := capture.Databases(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		read[flows] = capture.Cluster().Zones[0].SB
+	}
+	server.Kill()
+	for flows, db := range read {
+		if rows, err := ovsdb.Find[nbCfgRow](t.Context(), db); err != nil || len(rows) != 1 || rows[0].NBCfg != 7 {
+			t.Errorf("%s: SB_Global %v, %v", flows, rows, err)
+		}
+	}
+	got, err := ovsdb.Find[countedFlow](t.Context(), read[AllFlows])
+	order := func(a, b countedFlow) int { return cmp.Compare(a.UUID, b.UUID) }
+	slices.SortFunc(want, order)
+	slices.SortFunc(got, order)
+	if err != nil || !slices.Equal(got, want) {
+		t.Errorf("logical flows %v, %v, want %v", got, err, want)
+	}
+	if rows, err := ovsdb.Find[countedFlow](t.Context(), read[NoFlows]); !errors.Is(err, node.ErrUnavailable) {
+		t.Errorf("logical flows that were not read: %v, %v", rows, err)
 	}
 }
 
