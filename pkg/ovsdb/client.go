@@ -149,9 +149,6 @@ func (c *Client) first(ctx context.Context) (context.Context, context.CancelFunc
 func (c *Client) read(ctx context.Context, s *session, queries []*Query) (store func(), again bool, err error) {
 	was := s.suits(c.config.LeaderOnly)
 	store, err = s.read(ctx, queries)
-	if err == nil && s.state().Clustered {
-		err = s.refresh(ctx)
-	}
 	var lost *errLost
 	if errors.As(err, &lost) {
 		return nil, !errors.Is(lost, ErrClosed), err

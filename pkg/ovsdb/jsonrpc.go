@@ -101,25 +101,61 @@ func hangUp(c net.Conn) {
 	_ = c.Close()
 }
 
+// A request is a method with its parameters.
+type request struct {
+	method string
+	params []any
+}
+
+// A reply is the text of a request's result, or why there is none.
+type reply struct {
+	result []byte
+	err    error
+}
+
 // call sends a request and returns the text of the result. When ctx ends first
 // the connection is given up, since the reply may be half way here. An errLost
 // is a connection that broke; other errors are the server's answer.
 func (n *conn) call(ctx context.Context, method string, params []any) ([]byte, error) {
-	reply := make(chan message, 1)
+	r := n.calls(ctx, request{method, params})[0]
+	return r.result, r.err
+}
+
+// calls is call for several requests, which the server finds one behind the other:
+// together they cost one round trip.
+func (n *conn) calls(ctx context.Context, requests ...request) []reply {
+	if len(requests) == 0 {
+		return nil
+	}
+	replies := make([]reply, len(requests))
+	fail := func(err error) []reply {
+		for i := range replies {
+			replies[i] = reply{err: err}
+		}
+		return replies
+	}
 	n.mu.Lock()
 	if n.err != nil || n.retired {
 		defer n.mu.Unlock()
-		return nil, &errLost{err: cmp.Or(n.err, errReplaced)}
+		return fail(&errLost{err: cmp.Or(n.err, errReplaced)})
 	}
-	n.last++
-	id := n.last
-	n.pending[id] = reply
+	first := n.last + 1
+	answers := make([]chan message, len(requests))
+	for i := range requests {
+		n.last++
+		answers[i] = make(chan message, 1)
+		n.pending[n.last] = answers[i]
+	}
 	n.mu.Unlock()
 
-	text, err := json.Marshal(map[string]any{"id": id, "method": method, "params": params})
-	if err != nil {
-		n.forget(id)
-		return nil, fmt.Errorf("%s: %w", method, err)
+	var text []byte
+	for i, r := range requests {
+		one, err := json.Marshal(map[string]any{"id": first + i, "method": r.method, "params": r.params})
+		if err != nil {
+			n.forget(first, len(requests))
+			return fail(fmt.Errorf("%s: %w", r.method, err))
+		}
+		text = append(text, one...)
 	}
 	stop := context.AfterFunc(ctx, func() { n.fail(ctx.Err()) })
 	defer stop()
@@ -130,22 +166,29 @@ func (n *conn) call(ctx context.Context, method string, params []any) ([]byte, e
 		case <-time.After(lastWords):
 		}
 		n.fail(err)
-		return nil, &errLost{err: n.cause(), sent: written == len(text)}
+		return fail(&errLost{err: n.cause(), sent: written == len(text)})
 	}
-	m, ok := <-reply
-	if !ok {
-		return nil, &errLost{err: n.cause(), sent: true}
+	for i, r := range requests {
+		m, ok := <-answers[i]
+		switch {
+		case !ok:
+			replies[i].err = &errLost{err: n.cause(), sent: true}
+		case len(m.err) > 0 && string(m.err) != "null":
+			replies[i].err = fmt.Errorf("%s: %w", r.method, remoteError(m.err))
+		default:
+			replies[i].result = m.result
+		}
 	}
-	if len(m.err) > 0 && string(m.err) != "null" {
-		return nil, fmt.Errorf("%s: %w", method, remoteError(m.err))
-	}
-	return m.result, nil
+	return replies
 }
 
-func (n *conn) forget(id int) {
+// forget gives up requests, one behind the other, that were not sent.
+func (n *conn) forget(first, count int) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	delete(n.pending, id)
+	for id := first; id < first+count; id++ {
+		delete(n.pending, id)
+	}
 	n.rest()
 }
 

@@ -69,27 +69,34 @@ func (c *Client) open(ctx context.Context, r remote) (*session, error) {
 	return s, nil
 }
 
+// learn asks all that it wants to know at once. A server of old has no _Server, and
+// what it says of that is not looked at.
 func (s *session) learn(ctx context.Context, db string) error {
-	text, err := s.conn.call(ctx, "list_dbs", []any{})
-	if err != nil {
-		return err
+	replies := s.conn.calls(ctx, request{"list_dbs", []any{}}, request{"get_schema", []any{db}}, memberOf(db))
+	dbs, schema, standing := replies[0], replies[1], replies[2]
+	if dbs.err != nil {
+		return dbs.err
 	}
 	var served []string
-	if err := json.Unmarshal(text, &served); err != nil {
+	if err := json.Unmarshal(dbs.result, &served); err != nil {
 		return fmt.Errorf("list_dbs: %w", err)
 	}
 	if !slices.Contains(served, db) {
 		return fmt.Errorf("%w, it has %s", ErrNotServed, strings.Join(served, ", "))
 	}
-	if text, err = s.conn.call(ctx, "get_schema", []any{db}); err != nil {
+	err := schema.err
+	if err != nil {
 		return err
 	}
-	if s.schema, err = parseSchema(text); err != nil {
+	if s.schema, err = parseSchema(schema.result); err != nil {
 		return err
 	}
 	s.schema.Name = db
-	s.told = slices.Contains(served, serverDB)
-	return s.refresh(ctx)
+	if s.told = slices.Contains(served, serverDB); !s.told {
+		s.note(Status{Leader: true, Connected: true})
+		return nil
+	}
+	return s.stands(standing)
 }
 
 // serverDB tells of the server itself; ovsdb-server(5). Open vSwitch before
@@ -109,6 +116,11 @@ func (member) Table() string { return "Database" }
 
 var memberColumns = []string{"_uuid", "name", "model", "connected", "leader", "index"}
 
+// memberOf asks how a server stands in the cluster of a database.
+func memberOf(db string) request {
+	return request{"transact", []any{serverDB, selectOp("Database", memberColumns, []any{[]any{"name", "==", db}})}}
+}
+
 // refresh asks how the member stands in its cluster, or whether the server is
 // there if it cannot tell.
 func (s *session) refresh(ctx context.Context) error {
@@ -117,16 +129,20 @@ func (s *session) refresh(ctx context.Context) error {
 		s.note(Status{Leader: true, Connected: true})
 		return err
 	}
-	text, err := s.conn.call(ctx, "transact", []any{serverDB, selectOp("Database", memberColumns, []any{[]any{"name", "==", s.schema.Name}})})
-	if err != nil {
-		return err
+	return s.stands(s.conn.calls(ctx, memberOf(s.schema.Name))[0])
+}
+
+// stands notes what the server said of how it stands in its cluster.
+func (s *session) stands(said reply) error {
+	if said.err != nil {
+		return said.err
 	}
 	var rows []member
 	k, err := newSink(&Query{Rows: &rows})
 	if err != nil {
 		return err
 	}
-	if err := readResults(text, []*sink{k}); err != nil {
+	if err := readResults(said.result, []*sink{k}); err != nil {
 		return err
 	}
 	k.store()
@@ -160,7 +176,8 @@ func (s *session) state() Status {
 	return st
 }
 
-// read runs the queries in one transaction and returns what gives them their rows.
+// read runs the queries in one transaction and returns what gives them their rows. A
+// member of a cluster says with its next answer how it stands there.
 func (s *session) read(ctx context.Context, queries []*Query) (store func(), err error) {
 	sinks, err := selects(s.schema, queries)
 	if err != nil {
@@ -179,12 +196,25 @@ func (s *session) read(ctx context.Context, queries []*Query) (store func(), err
 		params = append(params, selectOp(k.plan.table, k.plan.known(s.schema), where))
 		asked = append(asked, k)
 	}
+	requests := []request{{"transact", params}}
+	if len(asked) == 0 {
+		requests = nil
+	}
+	clustered := s.state().Clustered
+	if clustered {
+		requests = append(requests, memberOf(s.schema.Name))
+	}
+	replies := s.conn.calls(ctx, requests...)
 	if len(asked) > 0 {
-		text, err := s.conn.call(ctx, "transact", params)
-		if err != nil {
+		if replies[0].err != nil {
+			return nil, replies[0].err
+		}
+		if err := readResults(replies[0].result, asked); err != nil {
 			return nil, err
 		}
-		if err := readResults(text, asked); err != nil {
+	}
+	if clustered {
+		if err := s.stands(replies[len(replies)-1]); err != nil {
 			return nil, err
 		}
 	}
