@@ -29,29 +29,15 @@ func (o *options) chassis(ctx context.Context, c *cluster.Cluster, name string) 
 	if err != nil {
 		return nil, err
 	}
-	ch := &chassis{Node: n, Decoder: &decode.Decoder{}}
 	zone := zoneOf(c, n)
-	var logical *decode.Logical
-	switch {
-	case zone != nil && zone.SB != nil:
-		if logical, err = decode.ReadLogical(ctx, zone.SB); err != nil {
-			return nil, unknownError{err}
-		}
-		ch.Flows = decode.NewLogicalFlows(zone.SB)
-	case zone == nil && len(c.Zones) > 1:
+	ch := &chassis{Node: n}
+	if zone == nil && len(c.Zones) > 1 {
 		ch.notes = append(ch.notes, "each of several zones has numbers of its own: give --node")
 	}
-	if zone != nil && zone.NB != nil {
-		ch.Objects = decode.NewObjects(zone.NB)
+	if n == nil && len(c.Hosts) > 0 {
+		ch.notes = append(ch.notes, "ports and conntrack zones are numbered by each node: give --node to see their names")
 	}
-	if n == nil {
-		if len(c.Hosts) > 0 {
-			ch.notes = append(ch.notes, "ports and conntrack zones are numbered by each node: give --node to see their names")
-		}
-		ch.Names = decode.NewNames(logical, decode.Vswitch{}, nil, decode.Version{})
-		return ch, nil
-	}
-	if ch.Names, err = decode.ReadNames(ctx, n, logical); err != nil {
+	if ch.Decoder, err = decode.Read(ctx, zone, n); err != nil {
 		return nil, unknownError{err}
 	}
 	return ch, nil
