@@ -60,9 +60,9 @@ func (h *holders) find(table, column string, uuid ovsdb.UUID) (name string, ids 
 	return who.name, who.ids, h.whole[table]
 }
 
-// expect says how many rows of each table will be asked for, and reads the tables
-// for which that is many, in one transaction.
-func (h *holders) expect(l lookup, count map[string]int) {
+// expect says how many rows of each table will be asked for. It returns queries for
+// the tables for which that is many, and what takes in their rows.
+func (h *holders) expect(count map[string]int) (queries []*ovsdb.Query, take func()) {
 	if h.held == nil {
 		h.asked, h.whole, h.held = map[string]int{}, map[string]bool{}, map[string]map[ovsdb.UUID]named{}
 	}
@@ -70,7 +70,6 @@ func (h *holders) expect(l lookup, count map[string]int) {
 		groups   []holdingGroup
 		switches []holdingSwitch
 		routers  []holdingRouter
-		queries  []*ovsdb.Query
 		tables   []string
 	)
 	for _, q := range []struct {
@@ -82,27 +81,26 @@ func (h *holders) expect(l lookup, count map[string]int) {
 			queries, tables = append(queries, &ovsdb.Query{Rows: q.rows}), append(tables, q.table)
 		}
 	}
-	if len(queries) == 0 || l.reader.Select(l.ctx, queries...) != nil {
-		return
-	}
-	for _, table := range tables {
-		h.whole[table] = true
-	}
-	for _, r := range groups {
-		h.hold("Port_Group acls", r.ACLs, named{r.Name, r.ExternalIDs})
-	}
-	for _, r := range switches {
-		who := named{r.Name, r.ExternalIDs}
-		h.hold("Logical_Switch acls", r.ACLs, who)
-		h.hold("Logical_Switch qos_rules", r.QoSRules, who)
-		h.hold("Logical_Switch ports", r.Ports, who)
-	}
-	for _, r := range routers {
-		who := named{r.Name, r.ExternalIDs}
-		h.hold("Logical_Router nat", r.NAT, who)
-		h.hold("Logical_Router policies", r.Policies, who)
-		h.hold("Logical_Router static_routes", r.StaticRoutes, who)
-		h.hold("Logical_Router ports", r.Ports, who)
+	return queries, func() {
+		for _, table := range tables {
+			h.whole[table] = true
+		}
+		for _, r := range groups {
+			h.hold("Port_Group acls", r.ACLs, named{r.Name, r.ExternalIDs})
+		}
+		for _, r := range switches {
+			who := named{r.Name, r.ExternalIDs}
+			h.hold("Logical_Switch acls", r.ACLs, who)
+			h.hold("Logical_Switch qos_rules", r.QoSRules, who)
+			h.hold("Logical_Switch ports", r.Ports, who)
+		}
+		for _, r := range routers {
+			who := named{r.Name, r.ExternalIDs}
+			h.hold("Logical_Router nat", r.NAT, who)
+			h.hold("Logical_Router policies", r.Policies, who)
+			h.hold("Logical_Router static_routes", r.StaticRoutes, who)
+			h.hold("Logical_Router ports", r.Ports, who)
+		}
 	}
 }
 

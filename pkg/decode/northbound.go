@@ -40,29 +40,35 @@ var tables = []table{
 	portGroups, staticMACs, forwarding, dnses, meters,
 }
 
+// stageTables are the tables that the hints of stages point into, by a part of the
+// stage's name. The first that fits counts.
+var stageTables = []struct {
+	part   string
+	tables []table
+}{
+	{"_pre_acl", []table{switchPorts}},
+	{"_acl", []table{acls}},
+	{"lr_in_policy", []table{policies}},
+	{"_ip_routing", []table{routes, routerPorts}},
+	{"_arp_resolve", []table{switchPorts, routerPorts, nats, loadBalancers}},
+	{"_arp_request", []table{routes, routerPorts}},
+	{"ls_in_lb", []table{loadBalancers}},
+	{"_lb_aff", []table{loadBalancers}},
+	{"_hairpin", []table{loadBalancers}},
+	{"_pre_lb", []table{switchPorts, loadBalancers}},
+	{"_pre_stateful", []table{loadBalancers}},
+	{"nat", []table{loadBalancers, nats}},
+	{"_defrag", []table{loadBalancers, nats}},
+	{"_egr_loop", []table{nats}},
+	{"_qos", []table{qoses}},
+	{"_dhcp", []table{switchPorts, dhcpOptions, routerPorts}},
+	{"lr_", []table{routerPorts, nats, loadBalancers}},
+	{"ls_", []table{switchPorts, nats, loadBalancers}},
+}
+
 // tablesOf says which tables a stage's hints point into.
 func tablesOf(stage string) []table {
-	for _, s := range []struct {
-		part   string
-		tables []table
-	}{
-		{"_pre_acl", []table{switchPorts}},
-		{"_acl", []table{acls}},
-		{"lr_in_policy", []table{policies}},
-		{"_ip_routing", []table{routes, routerPorts}},
-		{"ls_in_lb", []table{loadBalancers}},
-		{"_lb_aff", []table{loadBalancers}},
-		{"_hairpin", []table{loadBalancers}},
-		{"_pre_lb", []table{switchPorts, loadBalancers}},
-		{"_pre_stateful", []table{loadBalancers}},
-		{"nat", []table{loadBalancers, nats}},
-		{"_defrag", []table{loadBalancers, nats}},
-		{"_egr_loop", []table{nats}},
-		{"_qos", []table{qoses}},
-		{"_dhcp", []table{switchPorts, dhcpOptions, routerPorts}},
-		{"lr_", []table{routerPorts, nats, loadBalancers}},
-		{"ls_", []table{switchPorts, nats, loadBalancers}},
-	} {
+	for _, s := range stageTables {
 		if strings.Contains(stage, s.part) {
 			return s.tables
 		}

@@ -177,25 +177,28 @@ type place struct {
 	uuid ovsdb.UUID
 }
 
-// read reads rows in one transaction, and then what holds them.
+// read reads rows and what holds them in one transaction.
 func (o *Objects) read(ctx context.Context, places []place) {
-	queries := make([]*ovsdb.Query, len(places))
-	objects := make([]func(lookup) []Object, len(places))
 	held := map[string]int{}
-	for i, p := range places {
-		queries[i], objects[i] = p.read(p.uuid)
+	for _, p := range places {
 		for _, holder := range p.holders {
 			held[holder]++
 		}
+	}
+	queries, take := o.holders.expect(held)
+	objects := make([]func(lookup) []Object, len(places))
+	for i, p := range places {
+		var query *ovsdb.Query
+		query, objects[i] = p.read(p.uuid)
+		queries = append(queries, query)
 	}
 	if err := o.reader.Select(ctx, queries...); err != nil {
 		o.fail(err)
 		return
 	}
-	l := lookup{ctx, o.reader, &o.holders}
-	o.holders.expect(l, held)
+	take()
 	for _, describe := range objects {
-		for _, object := range describe(l) {
+		for _, object := range describe(lookup{ctx, o.reader, &o.holders}) {
 			o.objects[object.UUID] = object
 		}
 	}
@@ -229,21 +232,34 @@ func (o *Objects) prefetch(ctx context.Context, evidence []Evidence) {
 	o.index(ctx, needed...)
 	var wanted []place
 	asked := map[ovsdb.UUID]bool{}
-	for _, stage := range slices.Sorted(maps.Keys(stages)) {
-		for _, prefix := range stages[stage] {
-			for _, t := range tablesOf(stage) {
-				uuids := o.find(ctx, t, prefix)
-				for _, uuid := range uuids {
-					if _, known := o.objects[uuid]; !known && !asked[uuid] {
-						asked[uuid] = true
-						wanted = append(wanted, place{t, uuid})
-					}
-				}
-				if len(uuids) > 0 {
-					break
+	want := func(tables []table, prefix uint32) bool {
+		for _, t := range tables {
+			uuids := o.find(ctx, t, prefix)
+			for _, uuid := range uuids {
+				if _, known := o.objects[uuid]; !known && !asked[uuid] {
+					asked[uuid] = true
+					wanted = append(wanted, place{t, uuid})
 				}
 			}
+			if len(uuids) > 0 {
+				return true
+			}
 		}
+		return false
+	}
+	var elsewhere []uint32
+	for _, stage := range slices.Sorted(maps.Keys(stages)) {
+		for _, prefix := range stages[stage] {
+			if !want(tablesOf(stage), prefix) && len(o.find(ctx, switches, prefix))+len(o.find(ctx, routers, prefix)) == 0 {
+				elsewhere = append(elsewhere, prefix)
+			}
+		}
+	}
+	if len(elsewhere) > 0 {
+		o.index(ctx, tables...)
+	}
+	for _, prefix := range elsewhere {
+		want(tables, prefix)
 	}
 	for batch := range slices.Chunk(wanted, maxBatch) {
 		if o.failure == "" {

@@ -104,6 +104,47 @@ func TestObjects(t *testing.T) {
 	}
 }
 
+// What many flows hint at comes in two transactions, three where a stage does not say
+// where to look, with one more for each of the few that are held by others. No more
+// are needed for any of them.
+func TestObjectsPrefetch(t *testing.T) {
+	s := northbound(t)
+	hint := func(stage, uuid string) Evidence {
+		return Evidence{Rows: []LogicalFlow{{ExternalIDs: map[string]string{"stage-name": stage, "stage-hint": uuid[:8]}}}}
+	}
+	known := []Evidence{
+		{},
+		hint("ls_out_acl", uuidOf[nb.ACL](t, s, "match", "outport == @web.shop.np && ip4")),
+		hint("lr_in_dnat", uuidOf[nb.NAT](t, s, "type", "dnat")),
+		hint("lr_in_arp_resolve", uuidOf[nb.LogicalSwitchPort](t, s, "name", "web.shop")),
+		hint("lr_in_arp_request", uuidOf[nb.StaticRoute](t, s, "ip_prefix", "::/0")),
+		hint("ls_in_pre_hairpin", uuidOf[nb.LogicalSwitch](t, s, "name", "sw")),
+	}
+	elsewhere := hint("ls_in_unheard_of", uuidOf[nb.PortGroup](t, s, "name", "ovn.sg.blue"))
+	for _, test := range []struct {
+		evidence []Evidence
+		selects  int
+	}{{nil, 0}, {known[:1], 0}, {known, 2 + 4}, {append(known, elsewhere), 3 + 4}} {
+		r := &counting{Reader: ovsdbtest.Dial(t, "OVN_Northbound", s.Remote())}
+		o := NewObjects(r)
+		o.prefetch(t.Context(), test.evidence)
+		if r.selects != test.selects {
+			t.Errorf("%d flows: %d transactions, want %d", len(test.evidence), r.selects, test.selects)
+		}
+		for _, e := range test.evidence {
+			for _, row := range e.Rows {
+				ids := row.ExternalIDs
+				if _, unknown := o.Of(t.Context(), ids["stage-name"], ids["stage-hint"]); unknown != "" {
+					t.Errorf("%s: %s", ids["stage-name"], unknown)
+				}
+			}
+		}
+		if r.selects != test.selects {
+			t.Errorf("%d flows: %d transactions after all was asked for, want %d", len(test.evidence), r.selects, test.selects)
+		}
+	}
+}
+
 func TestObjectsUnknown(t *testing.T) {
 	s := northbound(t)
 	r := &counting{Reader: ovsdbtest.Dial(t, "OVN_Northbound", s.Remote())}
