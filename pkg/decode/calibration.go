@@ -5,8 +5,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-
-	"github.com/ovnctl/ovnctl/pkg/sb"
 )
 
 // Seen is what a trace reply or a dump says of one OpenFlow flow of the
@@ -27,7 +25,7 @@ type Seen struct {
 // stand for.
 type Evidence struct {
 	Seen Seen
-	Rows []sb.LogicalFlow
+	Rows []LogicalFlow
 }
 
 // A Vote counts the flows that spoke for and against a pipeline's base.

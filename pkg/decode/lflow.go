@@ -27,7 +27,24 @@ type LogicalFlows struct {
 	failure string
 }
 
-type flowSet map[uint32][]sb.LogicalFlow
+// A LogicalFlow is a row of Logical_Flow without the columns that say nothing here:
+// they cost the server half of the time.
+type LogicalFlow struct {
+	UUID        ovsdb.UUID        `ovsdb:"_uuid"`
+	Actions     string            `ovsdb:"actions"`
+	FlowDesc    ovsdb.Set[string] `ovsdb:"flow_desc"` // newer than OVN 23.03
+	Match       string            `ovsdb:"match"`
+	Pipeline    string            `ovsdb:"pipeline"` // ingress or egress
+	Priority    int               `ovsdb:"priority"`
+	TableID     int               `ovsdb:"table_id"` // 0 is the first of its pipeline
+	ExternalIDs map[string]string `ovsdb:"external_ids"`
+}
+
+// Table returns Logical_Flow.
+func (LogicalFlow) Table() string { return "Logical_Flow" }
+
+// A flowSet has flows by the first 32 bits of their UUIDs.
+type flowSet map[uint32][]LogicalFlow
 
 // NewLogicalFlows reads from a Southbound database. A nil reader knows no flow.
 func NewLogicalFlows(r ovsdb.Reader) *LogicalFlows {
@@ -49,7 +66,7 @@ type FlowKey struct {
 // datapath, and of the groups it is in, whose UUID begins with it. Of several
 // only those that fit the rest of the key are returned, if any do. With no
 // flow found, unknown says why.
-func (f *LogicalFlows) Lookup(ctx context.Context, key FlowKey) (rows []sb.LogicalFlow, unknown string) {
+func (f *LogicalFlows) Lookup(ctx context.Context, key FlowKey) (rows []LogicalFlow, unknown string) {
 	if key.Cookie == 0 {
 		return nil, "the flow carries no cookie"
 	}
@@ -74,7 +91,7 @@ func (f *LogicalFlows) Lookup(ctx context.Context, key FlowKey) (rows []sb.Logic
 			break
 		}
 	}
-	if fitting := slices.DeleteFunc(slices.Clone(rows), func(r sb.LogicalFlow) bool { return !key.fits(r) }); len(fitting) > 0 {
+	if fitting := slices.DeleteFunc(slices.Clone(rows), func(r LogicalFlow) bool { return !key.fits(r) }); len(fitting) > 0 {
 		rows = fitting
 	}
 	switch {
@@ -87,7 +104,7 @@ func (f *LogicalFlows) Lookup(ctx context.Context, key FlowKey) (rows []sb.Logic
 }
 
 // fits reports whether a row agrees with all that is known of it.
-func (k FlowKey) fits(row sb.LogicalFlow) bool {
+func (k FlowKey) fits(row LogicalFlow) bool {
 	return k.Pipeline == "" ||
 		Pipeline(row.Pipeline) == k.Pipeline && row.TableID == k.Table && row.Priority == k.Priority
 }
@@ -118,23 +135,26 @@ func (f *LogicalFlows) Stage(ctx context.Context, d *Datapath, pipeline Pipeline
 // datapaths first, which hold what all switches or all routers have in common.
 func (f *LogicalFlows) owners(ctx context.Context, datapath ovsdb.UUID) []ovsdb.UUID {
 	if f.groups == nil {
-		f.groups = map[ovsdb.UUID][]ovsdb.UUID{}
-		groups, err := ovsdb.Find[sb.LogicalDPGroup](ctx, f.reader)
-		if err != nil {
-			f.fail(err)
-		}
-		slices.SortFunc(groups, func(a, b sb.LogicalDPGroup) int {
-			return cmp.Or(cmp.Compare(len(b.Datapaths), len(a.Datapaths)), cmp.Compare(a.UUID, b.UUID))
-		})
-		f.grouped = map[ovsdb.UUID]bool{}
-		for _, g := range groups {
-			f.grouped[g.UUID] = true
-			for _, member := range g.Datapaths {
-				f.groups[member] = append(f.groups[member], g.UUID)
-			}
-		}
+		f.join(ovsdb.Find[sb.LogicalDPGroup](ctx, f.reader))
 	}
 	return append([]ovsdb.UUID{datapath}, f.groups[datapath]...)
+}
+
+// join learns which groups a datapath is in.
+func (f *LogicalFlows) join(groups []sb.LogicalDPGroup, err error) {
+	if err != nil {
+		f.fail(err)
+	}
+	slices.SortFunc(groups, func(a, b sb.LogicalDPGroup) int {
+		return cmp.Or(cmp.Compare(len(b.Datapaths), len(a.Datapaths)), cmp.Compare(a.UUID, b.UUID))
+	})
+	f.groups, f.grouped = map[ovsdb.UUID][]ovsdb.UUID{}, map[ovsdb.UUID]bool{}
+	for _, g := range groups {
+		f.grouped[g.UUID] = true
+		for _, member := range g.Datapaths {
+			f.groups[member] = append(f.groups[member], g.UUID)
+		}
+	}
 }
 
 // set returns the flows of a datapath or a group, read on first use.
@@ -151,7 +171,7 @@ const atOnce = 8
 
 // read reads the flows of datapaths or groups side by side.
 func (f *LogicalFlows) read(ctx context.Context, owners ...ovsdb.UUID) {
-	found, errs := make([][]sb.LogicalFlow, len(owners)), make([]error, len(owners))
+	found, errs := make([][]LogicalFlow, len(owners)), make([]error, len(owners))
 	var wait sync.WaitGroup
 	room := make(chan struct{}, atOnce)
 	for i, owner := range owners {
@@ -162,7 +182,7 @@ func (f *LogicalFlows) read(ctx context.Context, owners ...ovsdb.UUID) {
 		room <- struct{}{}
 		wait.Go(func() {
 			defer func() { <-room }()
-			found[i], errs[i] = ovsdb.Find[sb.LogicalFlow](ctx, f.reader, ovsdb.Where(column, "==", owner))
+			found[i], errs[i] = ovsdb.Find[LogicalFlow](ctx, f.reader, ovsdb.Where(column, "==", owner))
 		})
 	}
 	wait.Wait()
@@ -176,7 +196,7 @@ func (f *LogicalFlows) read(ctx context.Context, owners ...ovsdb.UUID) {
 }
 
 // index orders flows by their cookies, and learns the names of their stages.
-func (f *LogicalFlows) index(rows []sb.LogicalFlow) flowSet {
+func (f *LogicalFlows) index(rows []LogicalFlow) flowSet {
 	set := flowSet{}
 	for _, row := range rows {
 		if prefix, ok := Prefix(row.UUID); ok {
@@ -190,32 +210,64 @@ func (f *LogicalFlows) index(rows []sb.LogicalFlow) flowSet {
 	return set
 }
 
-// prefetch reads what Lookup will need for many flows. It reads no more than
-// Lookup would, but does not wait for each set before it asks for the next.
+// prefetch reads what Lookup will need for many flows, in few rounds: the datapaths'
+// own flows with the groups beside them, and then for each flow that is not found
+// yet one group more, so that many flows of a datapath do not wait for its groups
+// one after another.
 func (f *LogicalFlows) prefetch(ctx context.Context, keys []FlowKey) {
-	if f == nil || f.reader == nil {
+	if f == nil || f.reader == nil || len(keys) == 0 {
 		return
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	for len(keys) > 0 && f.failure == "" {
+	f.readOwn(ctx, keys)
+	for f.failure == "" {
 		var wanted []ovsdb.UUID
 		keys = slices.DeleteFunc(keys, func(k FlowKey) bool {
+			open := false
 			for _, owner := range f.owners(ctx, k.Datapath) {
 				set, known := f.sets[owner]
-				if !known {
+				switch {
+				case known && len(set[uint32(k.Cookie)]) > 0:
+					return !open
+				case known:
+				case slices.Contains(wanted, owner):
+					open = true
+				default:
 					wanted = append(wanted, owner)
 					return false
 				}
-				if len(set[uint32(k.Cookie)]) > 0 {
-					break
-				}
 			}
-			return true
+			return !open
 		})
-		slices.Sort(wanted)
-		f.read(ctx, slices.Compact(wanted)...)
+		if len(wanted) == 0 {
+			return
+		}
+		f.read(ctx, wanted...)
 	}
+}
+
+// readOwn reads the flows that datapaths do not share, and which groups there are.
+func (f *LogicalFlows) readOwn(ctx context.Context, keys []FlowKey) {
+	var datapaths []ovsdb.UUID
+	for _, k := range keys {
+		if _, known := f.sets[k.Datapath]; !known && !slices.Contains(datapaths, k.Datapath) {
+			datapaths = append(datapaths, k.Datapath)
+		}
+	}
+	if f.groups != nil {
+		f.read(ctx, datapaths...)
+		return
+	}
+	var (
+		wait   sync.WaitGroup
+		groups []sb.LogicalDPGroup
+		err    error
+	)
+	wait.Go(func() { groups, err = ovsdb.Find[sb.LogicalDPGroup](ctx, f.reader) })
+	f.read(ctx, datapaths...)
+	wait.Wait()
+	f.join(groups, err)
 }
 
 func (f *LogicalFlows) fail(err error) {

@@ -3,7 +3,9 @@ package decode
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
@@ -13,11 +15,14 @@ import (
 // counting counts the transactions of a reader.
 type counting struct {
 	ovsdb.Reader
+	mu      sync.Mutex
 	selects int
 }
 
 func (c *counting) Select(ctx context.Context, queries ...*ovsdb.Query) error {
+	c.mu.Lock()
 	c.selects++
+	c.mu.Unlock()
 	return c.Reader.Select(ctx, queries...)
 }
 
@@ -161,6 +166,36 @@ func TestLookupIsLazy(t *testing.T) {
 	f.Lookup(t.Context(), FlowKey{dpA, 0x12345678, Ingress, 4, 50})
 	if r.selects != 3 {
 		t.Errorf("%d transactions with the larger group, want 3", r.selects)
+	}
+}
+
+// Many flows of a datapath do not wait for its groups one after another, and no group
+// is read for a flow that the datapath itself has.
+func TestPrefetch(t *testing.T) {
+	for _, test := range []struct {
+		keys    []FlowKey
+		selects int // of the groups' names and of what belongs to a datapath or group
+	}{
+		{nil, 0},
+		{[]FlowKey{{Datapath: dpA, Cookie: 0x12345678}}, 2},
+		{[]FlowKey{{Datapath: dpB, Cookie: 0x12345678}}, 3},
+		{[]FlowKey{{Datapath: dpB, Cookie: 0x87654321}}, 4},
+		{[]FlowKey{{Datapath: dpB, Cookie: 0x87654321}, {Datapath: dpB, Cookie: 0x12345678}}, 4},
+		{[]FlowKey{{Datapath: dpA, Cookie: 0x12345678}, {Datapath: dpC, Cookie: 0x12345678}}, 3},
+		{[]FlowKey{{Datapath: dpC, Cookie: 0xdeadbeef}}, 3},
+	} {
+		_, r := southbound(t)
+		f := NewLogicalFlows(r)
+		f.prefetch(t.Context(), slices.Clone(test.keys))
+		if got := r.selects; got != test.selects {
+			t.Errorf("%+v: %d transactions, want %d", test.keys, got, test.selects)
+		}
+		for _, key := range test.keys {
+			f.Lookup(t.Context(), key)
+		}
+		if r.selects != test.selects {
+			t.Errorf("%+v: %d transactions after the lookups, want %d", test.keys, r.selects, test.selects)
+		}
 	}
 }
 

@@ -1,10 +1,6 @@
 package decode
 
-import (
-	"strings"
-
-	"github.com/ovnctl/ovnctl/pkg/sb"
-)
+import "strings"
 
 // A Pipeline is "ingress" or "egress", as Logical_Flow.pipeline writes it.
 type Pipeline string
@@ -26,13 +22,27 @@ const (
 
 // StageOf reads kind and pipeline off a stage-name such as "lr_in_ip_routing".
 func StageOf(stage string) (Kind, Pipeline, bool) {
-	kinds := map[string]Kind{"ls": Switch, "lr": Router}
-	pipelines := map[string]Pipeline{"in": Ingress, "out": Egress}
-	parts := strings.SplitN(stage, "_", 3)
-	if len(parts) < 3 {
+	var (
+		kind     Kind
+		pipeline Pipeline
+	)
+	of, rest, _ := strings.Cut(stage, "_")
+	way, _, named := strings.Cut(rest, "_")
+	switch of {
+	case "ls":
+		kind = Switch
+	case "lr":
+		kind = Router
+	}
+	switch way {
+	case "in":
+		pipeline = Ingress
+	case "out":
+		pipeline = Egress
+	}
+	if !named {
 		return "", "", false
 	}
-	kind, pipeline := kinds[parts[0]], pipelines[parts[1]]
 	return kind, pipeline, kind != "" && pipeline != ""
 }
 
@@ -139,7 +149,7 @@ func Explain(stage string) string {
 // ExplainFlow is Explain for the stage of a logical flow, with ovn-northd's own
 // description of the flow where it has one (24.03 and later), which for drops
 // is the reason.
-func ExplainFlow(row sb.LogicalFlow) string {
+func ExplainFlow(row LogicalFlow) string {
 	words := Explain(row.ExternalIDs["stage-name"])
 	if desc := row.FlowDesc.Get(); desc != "" {
 		return words + ": " + desc

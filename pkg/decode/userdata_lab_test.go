@@ -12,6 +12,8 @@ import (
 	"github.com/ovnctl/ovnctl/internal/lab/labtest"
 	"github.com/ovnctl/ovnctl/pkg/expr"
 	"github.com/ovnctl/ovnctl/pkg/openflow"
+	"github.com/ovnctl/ovnctl/pkg/ovsdb"
+	"github.com/ovnctl/ovnctl/pkg/sb"
 )
 
 func TestUserdataLab(t *testing.T) {
@@ -87,7 +89,7 @@ func (n *network) userdata(t *testing.T, node string) (seen map[string]int, wron
 			seen[u.Opcode]++
 			if a.MeterID != 0 {
 				seen["meters"]++
-				name := m.Flow.ControllerMeter.Get()
+				name := n.meterOf(t, m.Flow.UUID)
 				if log := logMeter.FindStringSubmatch(m.Flow.Actions); log != nil {
 					name = log[1]
 				}
@@ -105,6 +107,16 @@ func (n *network) userdata(t *testing.T, node string) (seen map[string]int, wron
 		}
 	}
 	return seen, wrong
+}
+
+// meterOf is the meter that a logical flow names for its packets.
+func (n *network) meterOf(t *testing.T, flow ovsdb.UUID) string {
+	t.Helper()
+	rows, err := ovsdb.Find[sb.LogicalFlow](t.Context(), n.sb, ovsdb.Where("_uuid", "==", flow))
+	if err != nil || len(rows) != 1 {
+		t.Fatalf("logical flow %s: %d rows, %v", flow, len(rows), err)
+	}
+	return rows[0].ControllerMeter.Get()
 }
 
 // controllers are the controller actions among actions.
