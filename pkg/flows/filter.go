@@ -12,7 +12,7 @@ import (
 // holds.
 type Filter struct {
 	Table  *int
-	Stage  string // stage-name or the beginning of one, or a table of ovn-controller, in any case
+	Stage  string // stage-name, or the beginning of several where no flow is in a stage of that name, or a table of ovn-controller, in any case
 	Cookie *uint64
 	Object string // name, owner or UUID, or a part, of what the flow was made for
 	Ports  []Port // any of them
@@ -52,24 +52,29 @@ func FindPorts(names *decode.Names, bridge, text string) []Port {
 
 // Select returns the flows that pass.
 func (x Filter) Select(flows []Flow) []Flow {
-	return slices.DeleteFunc(slices.Clone(flows), func(f Flow) bool { return !x.passes(&f) })
+	inStage := func(f *Flow) bool { return f.Decoded != nil && f.Decoded.StageName() == strings.ToLower(x.Stage) }
+	// ls_in_acl is not ls_in_acl_hint, too. But from 23.06 on it stands for ls_in_acl_eval and others.
+	if !slices.ContainsFunc(flows, func(f Flow) bool { return inStage(&f) }) {
+		inStage = func(f *Flow) bool {
+			return f.Decoded != nil && strings.HasPrefix(f.Decoded.StageName(), strings.ToLower(x.Stage))
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(flows), func(f Flow) bool {
+		return x.Stage != "" && !inStage(&f) || !x.passes(&f)
+	})
 }
 
+// passes looks at all but the stage.
 func (x Filter) passes(f *Flow) bool {
 	switch {
 	case x.Drops && !f.Drop,
 		x.Table != nil && max(f.Entry.Table.Number, 0) != *x.Table,
 		x.Cookie != nil && f.Entry.Cookie != *x.Cookie,
-		x.Stage != "" && !x.inStage(f),
 		x.Object != "" && !x.madeFor(f),
 		len(x.Ports) > 0 && !slices.ContainsFunc(x.Ports, f.concerns):
 		return false
 	}
 	return true
-}
-
-func (x Filter) inStage(f *Flow) bool {
-	return f.Decoded != nil && strings.HasPrefix(f.Decoded.StageName(), strings.ToLower(x.Stage))
 }
 
 func (x Filter) madeFor(f *Flow) bool {
