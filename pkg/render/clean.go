@@ -51,6 +51,12 @@ func CleanLines(s string) string {
 
 // clean reports whether s is shown as it is.
 func clean(s string) bool {
+	// Most of all text has no other characters.
+	ascii := 0
+	for ascii < len(s) && ' ' <= s[ascii] && s[ascii] <= '~' {
+		ascii++
+	}
+	s = s[ascii:]
 	for i, r := range s {
 		if !unicode.IsPrint(r) {
 			return false

@@ -14,6 +14,11 @@ import (
 // that has one. What stands in the line is cleaned, but for its tabs.
 func Gloss(w io.Writer, s Style, text string, glosses []gloss.Gloss) error {
 	var b strings.Builder
+	room := len(text) + len("\n")
+	for _, g := range glosses {
+		room += len("<>") + len(g.Text)
+	}
+	b.Grow(room)
 	from := 0
 	for _, g := range glosses {
 		at := min(max(g.At, from), len(text))
