@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime/debug"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -108,6 +109,8 @@ func (o *decodeOptions) run(ctx context.Context, file string) (err error) {
 	if in.terminal() {
 		fmt.Fprintln(o.stderr, "ovnctl: reading from the terminal, end with Ctrl-D")
 	}
+	// As for doctor: what is read is needed till the end.
+	debug.SetGCPercent(400)
 	c, unread, err := o.sources(ctx)
 	if err != nil {
 		return err
