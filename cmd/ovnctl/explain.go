@@ -15,6 +15,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/journey"
 	"github.com/ovnctl/ovnctl/pkg/render"
 	"github.com/ovnctl/ovnctl/pkg/repairs"
+	"github.com/ovnctl/ovnctl/pkg/topology"
 )
 
 func newExplain(o *options) *cobra.Command {
@@ -62,17 +63,33 @@ func explain(name string) (render.Explanation, error) {
 	if page, ok := docs.Page("verdicts/" + name); ok && slices.Contains(verdicts, journey.Outcome(name)) {
 		return render.NewExplanation("verdict", page), nil
 	}
-	near := slices.DeleteFunc(explained(), func(n string) bool {
-		return !slices.ContainsFunc(strings.FieldsFunc(strings.ToLower(name), notLetter), func(word string) bool {
-			return len(word) > 2 && strings.Contains(strings.ToLower(n), word)
-		})
-	})
 	hint := "doctor --list-checks and fix list have the names of checks and repairs"
-	if len(near) > 0 && len(near) <= 8 {
+	if near := near(name); len(near) > 0 {
 		hint = "did you mean " + strings.Join(near, " or ") + "?"
 	}
 	return render.Explanation{}, fmt.Errorf("nothing is known of %q\nhint: %s", name, hint)
 }
+
+// near are the names that may have been meant: those most like name, else the few
+// that share a word with it. Topics of stages are without a direction.
+func near(name string) []string {
+	name = strings.ToLower(name)
+	names := explained()
+	if like := topology.NearestNames(direction.Replace(name), names); len(like) > 0 {
+		return like
+	}
+	sharing := slices.DeleteFunc(names, func(n string) bool {
+		return !slices.ContainsFunc(strings.FieldsFunc(name, notLetter), func(word string) bool {
+			return len(word) > 2 && strings.Contains(strings.ToLower(n), word)
+		})
+	})
+	if len(sharing) > 8 {
+		return nil
+	}
+	return sharing
+}
+
+var direction = strings.NewReplacer("ls_in_", "ls_", "ls_out_", "ls_", "lr_in_", "lr_", "lr_out_", "lr_")
 
 func notLetter(r rune) bool { return !unicode.IsLetter(r) }
 

@@ -33,7 +33,17 @@ func TestExplain(t *testing.T) {
 			t.Errorf("explain %s: %v, no %q in\n%s", name, err, want, e.Page())
 		}
 	}
-	for name, want := range map[string]string{"ls_in_nothing": "nothing is known of", "output": "did you mean", "../why": "nothing is known of"} {
+	for name, want := range map[string]string{
+		"ls_in_nothing":  "nothing is known of",
+		"output":         "did you mean",
+		"../why":         "--list-checks",
+		"ls_in_acll":     "did you mean ls_acl",
+		"LR_OUT_SNATT":   "did you mean lr_snat",
+		"local-outpt":    "did you mean LOCAL_OUTPUT",
+		"reg16":          "reg14",
+		"delivred":       "did you mean delivered",
+		"an uplink gone": "uplink-not-in-bridge",
+	} {
 		if _, err := explain(name); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("explain %s: %v, want %q", name, err, want)
 		}
