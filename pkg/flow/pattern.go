@@ -32,31 +32,50 @@ func (p Pattern) Key() string {
 	return string(key)
 }
 
-// Hash returns a hash of the bits of q that the pattern has.
-func (p Pattern) Hash(q *Flow) uint64 {
-	const prime = 0x9e3779b97f4a7c15
-	h := uint64(prime)
-	for _, w := range p.words {
-		h = (h ^ binary.BigEndian.Uint64(q.data[w.offset:])&w.bits) * prime
-		h ^= h >> 29
-	}
-	return h
-}
+// Len is how many values AppendValues appends.
+func (p Pattern) Len() int { return len(p.words) }
 
-// Values returns those bits of q that the pattern has, as Matches takes them.
-func (p Pattern) Values(q *Flow) []uint64 {
-	values := make([]uint64, len(p.words))
-	for i, w := range p.words {
-		values[i] = binary.BigEndian.Uint64(q.data[w.offset:]) & w.bits
+// AppendValues appends those bits of q that the pattern has.
+func (p Pattern) AppendValues(values []uint64, q *Flow) []uint64 {
+	for _, w := range p.words {
+		values = append(values, w.of(q))
 	}
 	return values
 }
 
-// Matches reports whether q has the values that Values returned for another
-// flow.
+// Hash returns the hash of the values that AppendValues appends.
+func (p Pattern) Hash(q *Flow) uint64 {
+	h := uint64(hashPrime)
+	for _, w := range p.words {
+		h = mix(h, w.of(q))
+	}
+	return h
+}
+
+// Hash returns the hash of values that AppendValues has appended.
+func Hash(values []uint64) uint64 {
+	h := uint64(hashPrime)
+	for _, v := range values {
+		h = mix(h, v)
+	}
+	return h
+}
+
+const hashPrime = 0x9e3779b97f4a7c15
+
+func mix(h, v uint64) uint64 {
+	h = (h ^ v) * hashPrime
+	return h ^ h>>29
+}
+
+// of is what a flow has there.
+func (w patternWord) of(q *Flow) uint64 { return binary.BigEndian.Uint64(q.data[w.offset:]) & w.bits }
+
+// Matches reports whether q has the values that AppendValues has appended for
+// another flow.
 func (p Pattern) Matches(q *Flow, values []uint64) bool {
 	for i, w := range p.words {
-		if binary.BigEndian.Uint64(q.data[w.offset:])&w.bits != values[i] {
+		if w.of(q) != values[i] {
 			return false
 		}
 	}

@@ -27,20 +27,22 @@ type table struct {
 	soft   bool     // some flows are clauses of conjunctions
 }
 
+// A tuple is a hash table with open addressing. From the slot on that a packet's
+// hash leads to, up to an empty one, priorities fall. Most lookups in a tuple find
+// nothing; the tags, which stay in the processor's cache, say so.
 type tuple struct {
 	pattern flow.Pattern
-	top     int // the highest priority in it
-	members map[uint64][]member
+	top     int     // the highest priority in it
+	tags    []uint8 // of the slots: some bits of the hash; 0: the slot is empty
+	slots   []uint64
+	members []member
 }
 
-// A member is a flow in a tuple; those that the same packets match stand in the
-// order of falling priority.
+// A member is a flow in a tuple.
 type member struct {
-	values   []uint64
-	index    int
-	priority int
-	options  []Term // about tunnel options and the names of ports, which are no part of the pattern
-	soft     bool
+	index, priority int
+	soft            bool
+	options         []Term // about tunnel options and the names of ports, which are no part of the pattern
 }
 
 // NewClassifier prepares the flows of a bridge, which must not be written to
@@ -70,13 +72,13 @@ func NewClassifier(flows []FlowEntry) *Classifier {
 		k := key{number, pattern.Key()}
 		tu := made[k]
 		if tu == nil {
-			tu = &tuple{pattern: pattern, members: map[uint64][]member{}}
+			tu = &tuple{pattern: pattern}
 			made[k] = tu
 			t.tuples = append(t.tuples, tu)
 		}
-		r := member{values: pattern.Values(&value), index: i, priority: e.Priority, options: options, soft: e.Actions.conjunctive()}
-		tu.add(pattern.Hash(&value), r)
-		t.soft = t.soft || r.soft
+		m := member{index: i, priority: e.Priority, options: options, soft: e.Actions.conjunctive()}
+		tu.add(m, &value)
+		t.soft = t.soft || m.soft
 	}
 	for _, t := range c.tables {
 		if t != nil {
@@ -86,18 +88,61 @@ func NewClassifier(flows []FlowEntry) *Classifier {
 	return c
 }
 
-func (t *tuple) add(hash uint64, r member) {
-	list := t.members[hash]
-	at := 0
-	for at < len(list) && list[at].priority >= r.priority {
-		if list[at].priority == r.priority && slices.Equal(list[at].values, r.values) && slices.Equal(list[at].options, r.options) {
-			list[at] = r
+func (t *tuple) add(m member, value *flow.Flow) {
+	t.members = append(t.members, m)
+	t.top = max(t.top, m.priority)
+	if 2*len(t.members) > len(t.tags) {
+		t.grow()
+	}
+	t.put(t.pattern.AppendValues([]uint64{uint64(len(t.members) - 1)}, value))
+}
+
+// grow doubles the slots, of which there are a power of two.
+func (t *tuple) grow() {
+	before := *t
+	n := max(2, 2*len(t.tags))
+	t.tags, t.slots = make([]uint8, n), make([]uint64, n*(t.pattern.Len()+1))
+	for i, tag := range before.tags {
+		if tag != 0 {
+			t.put(slices.Clone(before.slot(i)))
+		}
+	}
+}
+
+// slot returns the number of a member and the values that it asks for.
+func (t *tuple) slot(i int) []uint64 {
+	size := t.pattern.Len() + 1
+	return t.slots[i*size : i*size+size]
+}
+
+// place returns where a hash leads to, and its tag.
+func (t *tuple) place(hash uint64) (slot int, tag uint8) {
+	return int(hash) & (len(t.tags) - 1), uint8(hash>>56) | 1
+}
+
+// after is the slot after another one.
+func (t *tuple) after(slot int) int { return (slot + 1) & (len(t.tags) - 1) }
+
+// put puts a member into a slot. Those of lower priority that it meets go on to the
+// next one, and it takes the place of one with the same priority and match.
+func (t *tuple) put(what []uint64) {
+	i, tag := t.place(flow.Hash(what[1:]))
+	for ; t.tags[i] != 0; i = t.after(i) {
+		s := t.slot(i)
+		m, other := &t.members[what[0]], &t.members[s[0]]
+		switch {
+		case m.priority > other.priority:
+			t.tags[i], tag = tag, t.tags[i]
+			for k := range s {
+				s[k], what[k] = what[k], s[k]
+			}
+		case m.priority == other.priority && slices.Equal(what[1:], s[1:]) && slices.Equal(m.options, other.options):
+			*other = *m
 			return
 		}
-		at++
 	}
-	t.members[hash] = slices.Insert(list, at, r)
-	t.top = max(t.top, r.priority)
+	t.tags[i] = tag
+	copy(t.slot(i), what)
 }
 
 // compile makes a value and a mask of a match, and a list of the terms that
@@ -141,47 +186,35 @@ func (list Actions) conjunctive() bool {
 func (c *Classifier) Flow(index int) *FlowEntry { return &c.flows[index] }
 
 // Lookup finds the flow of a table that packet p matches, and returns its index;
-// -1 if there is none. If mask is not nil, the bits of the packet that had a part
-// in it are set there, and more.
-func (c *Classifier) Lookup(table int, p, mask *flow.Flow) int {
+// -1 if there is none. If a conjunction led to it, clauses are the flows that made
+// it complete. If mask is not nil, the bits of the packet that had a part in it are
+// set there, and more.
+func (c *Classifier) Lookup(table int, p, mask *flow.Flow) (index int, clauses []int) {
 	t := c.tables[table]
-	switch {
-	case t == nil:
-		return -1
-	case t.soft:
-		index, _ := t.conjunctive(c, p, mask)
-		return index
+	if t == nil {
+		return -1, nil
 	}
-	r := t.best(p, mask, false)
-	if r == nil {
-		return -1
+	if t.soft {
+		return t.conjunctive(c, p, mask)
 	}
-	return r.index
-}
-
-// Clauses returns the flows whose conjunction led to the flow that a lookup of p
-// finds; none if it is an ordinary one.
-func (c *Classifier) Clauses(table int, p *flow.Flow) []int {
-	t := c.tables[table]
-	if t == nil || !t.soft {
-		return nil
+	if m := t.best(p, mask, false); m != nil {
+		return m.index, nil
 	}
-	_, clauses := t.conjunctive(c, p, nil)
-	return clauses
+	return -1, nil
 }
 
 // Ties returns all flows of a table that match p and have the same priority as
 // one that Lookup finds. Which of several is found is nowhere defined.
 func (c *Classifier) Ties(table int, p *flow.Flow) []int {
-	var list []int
-	best := c.Lookup(table, p, nil)
+	best, _ := c.Lookup(table, p, nil)
 	if best < 0 {
 		return nil
 	}
+	var list []int
 	for _, tu := range c.tables[table].tuples {
-		for _, r := range tu.members[tu.pattern.Hash(p)] {
-			if r.priority == c.flows[best].Priority && tu.holds(&r, p) {
-				list = append(list, r.index)
+		for m, at := tu.find(p); m != nil; m, at = tu.next(p, at) {
+			if m.priority == c.flows[best].Priority {
+				list = append(list, m.index)
 			}
 		}
 	}
@@ -198,35 +231,49 @@ func (t *table) best(p, mask *flow.Flow, hard bool) *member {
 		if mask != nil {
 			tu.pattern.AddTo(mask)
 		}
-		r := tu.find(p, -1)
-		for hard && r != nil && r.soft {
-			r = tu.find(p, r.priority)
+		m, at := tu.find(p)
+		for hard && m != nil && m.soft {
+			m, at = tu.next(p, at)
 		}
-		if r != nil && (found == nil || r.priority > found.priority) {
-			found = r
+		if m != nil && (found == nil || m.priority > found.priority) {
+			found = m
 		}
 	}
 	return found
 }
 
-// find returns the flow of highest priority that p matches, below a priority if
-// that is not negative.
-func (tu *tuple) find(p *flow.Flow, below int) *member {
-	list := tu.members[tu.pattern.Hash(p)]
-	for i := range list {
-		r := &list[i]
-		if (below < 0 || r.priority < below) && tu.holds(r, p) {
-			return r
-		}
-	}
-	return nil
+// A probe says where a search in a tuple goes on.
+type probe struct {
+	slot int
+	tag  uint8
 }
 
-func (tu *tuple) holds(r *member, p *flow.Flow) bool {
-	if !tu.pattern.Matches(p, r.values) {
-		return false
+// find returns the flow of highest priority that p matches, nil if there is none.
+func (t *tuple) find(p *flow.Flow) (*member, probe) {
+	slot, tag := t.place(t.pattern.Hash(p))
+	return t.next(p, probe{slot, tag})
+}
+
+// next returns what find would without what it has returned so far.
+func (t *tuple) next(p *flow.Flow, c probe) (*member, probe) {
+	for i := c.slot; t.tags[i] != 0; i = t.after(i) {
+		if t.tags[i] != c.tag {
+			continue
+		}
+		s := t.slot(i)
+		if !t.pattern.Matches(p, s[1:]) {
+			continue
+		}
+		if m := &t.members[s[0]]; m.holds(p) {
+			return m, probe{t.after(i), c.tag}
+		}
 	}
-	for _, o := range r.options {
+	return nil, c
+}
+
+// holds reports whether p is what the options of a member ask for.
+func (m *member) holds(p *flow.Flow) bool {
+	for _, o := range m.options {
 		if !o.matches(p) {
 			return false
 		}
@@ -241,6 +288,7 @@ func (t *table) conjunctive(c *Classifier, p, mask *flow.Flow) (int, []int) {
 	type candidate struct {
 		*tuple
 		*member
+		probe
 	}
 	var soft []candidate
 	for _, tu := range t.tuples {
@@ -250,11 +298,11 @@ func (t *table) conjunctive(c *Classifier, p, mask *flow.Flow) (int, []int) {
 		if mask != nil {
 			tu.pattern.AddTo(mask)
 		}
-		r := tu.find(p, -1)
+		r, at := tu.find(p)
 		switch {
 		case r == nil:
 		case r.soft:
-			soft = append(soft, candidate{tu, r})
+			soft = append(soft, candidate{tu, r, at})
 		case hard == nil || r.priority > hard.priority:
 			hard = r
 		}
@@ -295,11 +343,14 @@ func (t *table) conjunctive(c *Classifier, p, mask *flow.Flow) (int, []int) {
 				next = append(next, s)
 				continue
 			}
-			r := s.tuple.find(p, top)
+			r, at := s.tuple.next(p, s.probe)
+			for r != nil && r.priority == top {
+				r, at = s.tuple.next(p, at)
+			}
 			switch {
 			case r == nil:
 			case r.soft:
-				next = append(next, candidate{s.tuple, r})
+				next = append(next, candidate{s.tuple, r, at})
 			case hard == nil || r.priority > hard.priority:
 				hard = r
 			}

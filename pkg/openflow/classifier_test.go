@@ -22,6 +22,11 @@ func TestClassifier(t *testing.T) {
 		"priority=30,ip,nw_src=10.0.0.9 actions=conjunction(7,1/2)",
 		"table=1,priority=5,tun_metadata0=NP actions=output:5",
 		"table=1,priority=4 actions=output:4",
+		"table=3,priority=10,metadata=0x1 actions=output:1",
+		"table=3,priority=20,tcp actions=output:2",
+		"table=3,priority=30,tcp,metadata=0x2 actions=output:3",
+		"table=3,priority=40,udp,metadata=0x2/0x2 actions=output:4",
+		"table=3,priority=10,metadata=0x1 actions=output:5", // in the place of the first one
 	} {
 		e, err := ParseFlowEntry(line)
 		if err != nil {
@@ -46,13 +51,21 @@ func TestClassifier(t *testing.T) {
 		{1, 9, "arp"},
 		{1, 10, "arp,tun_metadata0=5"},
 		{2, -1, "arp"},
+		{3, -1, "arp"}, // parted by metadata
+		{3, -1, "arp,metadata=0x2"},
+		{3, 12, "tcp"},
+		{3, 12, "tcp,metadata=0x1"},
+		{3, 15, "udp,metadata=0x1"},
+		{3, 13, "tcp,metadata=0x2"},
+		{3, 14, "udp,metadata=0x2"},
+		{3, 14, "udp,metadata=0x3"},
 	} {
 		p, err := flow.Parse(test.packet)
 		if err != nil {
 			t.Fatal(err)
 		}
 		var mask flow.Flow
-		if got := c.Lookup(test.table, &p, &mask); got != test.want {
+		if got, _ := c.Lookup(test.table, &p, &mask); got != test.want {
 			t.Errorf("table %d, %s: flow %d, want %d", test.table, test.packet, got, test.want)
 		}
 	}
@@ -61,7 +74,7 @@ func TestClassifier(t *testing.T) {
 		t.Errorf("flows of equal priority: %v, want two", ties)
 	}
 	conj, _ := flow.Parse("tcp,nw_src=10.0.0.1,nw_dst=11.0.0.2,tp_dst=22")
-	if clauses := c.Clauses(0, &conj); len(clauses) != 2 {
+	if _, clauses := c.Lookup(0, &conj, nil); len(clauses) != 2 {
 		t.Errorf("clauses: %v, want two", clauses)
 	}
 }

@@ -116,7 +116,7 @@ func (x *translation) begin(r *resumption) {
 	}
 	ops := r.ops
 	if !r.packetOut {
-		number, _ := x.lookup(x.table, x.packet.number(inPort), true)
+		number := x.lookup(x.table, x.packet.number(inPort), true)
 		ops = number.ops
 		x.cookie = number.cookie
 		x.nodes = &x.found(number).Children
@@ -156,7 +156,7 @@ var miss = program{}
 
 // lookup finds the program that the packet matches in a table, as if it had come
 // in by a port.
-func (x *translation) lookup(table int, port uint64, received bool) (*program, bool) {
+func (x *translation) lookup(table int, port uint64, received bool) *program {
 	p := &x.packet.Flow
 	if own := x.packet.number(inPort); own != port {
 		name := p.InPort()
@@ -174,13 +174,11 @@ func (x *translation) lookup(table int, port uint64, received bool) (*program, b
 		}()
 	}
 	x.table = table
-	index := x.bridge.classifier.Lookup(table, p, &x.mask)
-	if index < 0 {
-		return &miss, false
+	var index int
+	if index, x.clauses = x.bridge.classifier.Lookup(table, p, &x.mask); index < 0 {
+		return &miss
 	}
-	prog := x.bridge.program(index)
-	x.clauses = x.bridge.classifier.Clauses(table, p)
-	return prog, true
+	return x.bridge.program(index)
 }
 
 // found reports what a lookup found.
@@ -243,7 +241,7 @@ func (x *translation) resubmit(port uint64, table int, original bool, last bool,
 		}
 		x.swapTuple()
 	}
-	p, _ := x.lookup(table, port, false)
+	p := x.lookup(table, port, false)
 	if original {
 		x.swapTuple()
 	}
@@ -313,7 +311,7 @@ func (x *translation) recirculate(table int) uint32 {
 
 // frozen says all that a recirculation resumes with.
 func (x *translation) frozen(table int) string {
-	state := flow.NewPattern(&frozenFields).Values(&x.packet.Flow)
+	state := frozenFields.AppendValues(nil, &x.packet.Flow)
 	s := fmt.Sprint(x.bridge.name, table, x.tracked, x.wasMPLS, x.stack, state, x.pause != nil)
 	for i := range 64 {
 		if x.packet.HasOption(i) {
@@ -327,7 +325,7 @@ func (x *translation) frozen(table int) string {
 }
 
 // frozenFields are the fields that a recirculation keeps.
-var frozenFields = func() flow.Flow {
+var frozenFields = func() flow.Pattern {
 	var mask flow.Flow
 	list := []*flow.Field{metadata, inPort, tunID, tunSrc, tunDst, tunIPv6Src, tunIPv6Dst, tunTOS, tunTTL, tunFlags, tunGBPID, tunGBPFlag}
 	for i := range 32 {
@@ -336,7 +334,7 @@ var frozenFields = func() flow.Flow {
 	for _, f := range list {
 		mask.Set(f, f.Mask())
 	}
-	return mask
+	return flow.NewPattern(&mask)
 }()
 
 // isolated runs f and puts back what a copy of the packet may change.
