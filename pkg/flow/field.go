@@ -58,10 +58,11 @@ type Field struct {
 	Maskable bool
 	ReadOnly bool // no action may write it
 
-	label string // as a match is printed: "dl_src"; "" means Name
-	sub   int    // bits that sub-fields can name, if not all of Bits
-	place place
-	tun   int // 1 for tun_metadata0 and so on, else 0
+	label  string // as a match is printed: "dl_src"; "" means Name
+	digits int    // hexadecimal ones, as a match is printed, if there are always as many
+	sub    int    // bits that sub-fields can name, if not all of Bits
+	place  place
+	tun    int // 1 for tun_metadata0 and so on, else 0
 }
 
 // A place is where the bits of a field lie in a Flow.

@@ -47,10 +47,10 @@ var fixedFields = []Field{
 
 	{Name: "eth_src", Aliases: []string{"dl_src"}, label: "dl_src", NXM: "NXM_OF_ETH_SRC", OXM: "OXM_OF_ETH_SRC", Bits: 48, Format: Ethernet, Needs: NeedsEthernet, Maskable: true, place: place{atEth, 6, 0}},
 	{Name: "eth_dst", Aliases: []string{"dl_dst"}, label: "dl_dst", NXM: "NXM_OF_ETH_DST", OXM: "OXM_OF_ETH_DST", Bits: 48, Format: Ethernet, Needs: NeedsEthernet, Maskable: true, place: place{atEth + 6, 6, 0}},
-	{Name: "eth_type", Aliases: []string{"dl_type"}, label: "dl_type", NXM: "NXM_OF_ETH_TYPE", OXM: "OXM_OF_ETH_TYPE", Bits: 16, Format: Hex, Needs: NeedsEthernet, ReadOnly: true, place: place{atEthType, 2, 0}},
+	{Name: "eth_type", Aliases: []string{"dl_type"}, label: "dl_type", NXM: "NXM_OF_ETH_TYPE", OXM: "OXM_OF_ETH_TYPE", Bits: 16, Format: Hex, Needs: NeedsEthernet, ReadOnly: true, digits: 4, place: place{atEthType, 2, 0}},
 
-	{Name: "vlan_tci", Aliases: []string{"vlan_tci0"}, NXM: "NXM_OF_VLAN_TCI", Bits: 16, Format: Hex, Needs: NeedsEthernet, Maskable: true, place: place{atVLAN, 2, 0}},
-	{Name: "vlan_tci1", Bits: 16, Format: Hex, Needs: NeedsEthernet, Maskable: true, ReadOnly: true, place: place{atVLAN + 2, 2, 0}},
+	{Name: "vlan_tci", Aliases: []string{"vlan_tci0"}, NXM: "NXM_OF_VLAN_TCI", Bits: 16, Format: Hex, Needs: NeedsEthernet, Maskable: true, digits: 4, place: place{atVLAN, 2, 0}},
+	{Name: "vlan_tci1", Bits: 16, Format: Hex, Needs: NeedsEthernet, Maskable: true, ReadOnly: true, digits: 4, place: place{atVLAN + 2, 2, 0}},
 	{Name: "dl_vlan", Aliases: []string{"dl_vlan0"}, Bits: 12, Needs: NeedsEthernet, place: place{atVLAN, 2, 0}},
 	{Name: "dl_vlan1", Bits: 12, Needs: NeedsEthernet, ReadOnly: true, place: place{atVLAN + 2, 2, 0}},
 	{Name: "dl_vlan_pcp", Aliases: []string{"dl_vlan_pcp0"}, Bits: 3, Needs: NeedsEthernet, place: place{atVLAN, 2, 13}},
@@ -69,7 +69,7 @@ var fixedFields = []Field{
 	{Name: "ip_dst", Aliases: []string{"nw_dst"}, label: "nw_dst", NXM: "NXM_OF_IP_DST", OXM: "OXM_OF_IPV4_DST", Bits: 32, Format: IPv4, Needs: NeedsIPv4, Maskable: true, place: place{atNW + 4, 4, 0}},
 	{Name: "ipv6_src", NXM: "NXM_NX_IPV6_SRC", OXM: "OXM_OF_IPV6_SRC", Bits: 128, Format: IPv6, Needs: NeedsIPv6, Maskable: true, place: place{atIPv6, 16, 0}},
 	{Name: "ipv6_dst", NXM: "NXM_NX_IPV6_DST", OXM: "OXM_OF_IPV6_DST", Bits: 128, Format: IPv6, Needs: NeedsIPv6, Maskable: true, place: place{atIPv6 + 16, 16, 0}},
-	{Name: "ipv6_label", NXM: "NXM_NX_IPV6_LABEL", OXM: "OXM_OF_IPV6_FLABEL", Bits: 20, Format: Hex, Needs: NeedsIPv6, Maskable: true, place: place{atLabel, 4, 0}},
+	{Name: "ipv6_label", NXM: "NXM_NX_IPV6_LABEL", OXM: "OXM_OF_IPV6_FLABEL", Bits: 20, Format: Hex, Needs: NeedsIPv6, Maskable: true, digits: 5, place: place{atLabel, 4, 0}},
 	{Name: "nw_proto", Aliases: []string{"ip_proto"}, NXM: "NXM_OF_IP_PROTO", OXM: "OXM_OF_IP_PROTO", Bits: 8, Needs: NeedsIP, ReadOnly: true, place: place{atProto + 1, 1, 0}},
 	{Name: "nw_tos", NXM: "NXM_OF_IP_TOS", Bits: 8, Needs: NeedsIP, place: place{atTOS, 1, 0}},
 	{Name: "ip_dscp", OXM: "OXM_OF_IP_DSCP", Bits: 6, Needs: NeedsIP, place: place{atTOS, 1, 2}},

@@ -34,94 +34,109 @@ func (f *Field) Print(v Value) string { return f.PrintMasked(v, f.Mask()) }
 
 // PrintMasked writes those bits of a value that mask selects as Open vSwitch does
 // in actions: "10.0.0.0/8", "0x1/0xff", "96/0xf0".
-func (f *Field) PrintMasked(v, mask Value) string {
-	mask = mask.And(f.Mask())
-	v = v.And(f.Mask())
-	exact := mask == f.Mask()
-	switch f.Format {
-	case IPv4, IPv6:
-		return printIP(v, mask, f.Bits)
-	case Ethernet:
-		if exact {
-			return printMAC(v)
-		}
-		return printMAC(v) + "/" + printMAC(mask)
-	case Port:
-		if exact && v.Lo <= 0xffff {
-			return PortID{Number: uint32(v.Lo)}.String()
-		}
-	case Frag:
-		for _, n := range fragNames {
-			if v.Lo == n.value && mask.Lo == n.mask {
-				return n.name
-			}
-		}
-	case CTState, TCPFlags, TunnelFlags:
-		if s, ok := printFlags(v, mask, exact, f.flagNames()); ok {
-			return s
-		}
-	case PacketType:
-		if exact {
-			return fmt.Sprintf("(%d,%s)", v.Lo>>16, Uint(v.Lo&0xffff).Hex())
-		}
-	case Decimal:
-		if exact {
-			return v.Decimal()
-		}
-		return v.Decimal() + "/" + mask.Hex()
-	}
-	if exact {
-		return v.Hex()
-	}
-	return v.Hex() + "/" + mask.Hex()
-}
+func (f *Field) PrintMasked(v, mask Value) string { return string(f.AppendMasked(nil, v, mask)) }
 
 // PrintMatch writes those bits of a value that mask selects as Open vSwitch does
 // in matches and flows, where some numbers are written in other ways than in
 // actions: vlan_tci=0x0000, tp_dst=0x50/0xfff0.
-func (f *Field) PrintMatch(v, mask Value) string {
-	v, mask = v.And(f.Mask()), mask.And(f.Mask())
-	exact := mask == f.Mask()
-	switch digits := f.hexDigits(); {
-	case digits > 0 && exact:
-		return fmt.Sprintf("0x%0*x", digits, v.Lo)
-	case digits > 0:
-		return fmt.Sprintf("0x%0*x/0x%0*x", digits, v.Lo, digits, mask.Lo)
-	case f.Name == "nsh_flags" && !exact:
-		return fmt.Sprintf("0x%02x/0x%02x", v.Lo, mask.Lo)
-	case f.Format == Decimal && !exact:
-		return fmt.Sprintf("0x%x/0x%x", v.Lo, mask.Lo)
-	}
-	return f.PrintMasked(v, mask)
-}
+func (f *Field) PrintMatch(v, mask Value) string { return string(f.AppendMatch(nil, v, mask)) }
 
-// hexDigits is the fixed width that some hexadecimal fields have in matches.
-func (f *Field) hexDigits() int {
-	switch f.Name {
-	case "vlan_tci", "vlan_tci1", "eth_type":
-		return 4
-	case "ipv6_label":
-		return 5
-	}
-	return 0
-}
-
-func printIP(v, mask Value, bits int) string {
-	addr := func(v Value) string {
-		a, _ := netip.AddrFromSlice(v.Bytes(bits / 8))
-		if v.BitLen() > 16 && v.BitLen() <= 32 && bits == 128 { // as inet_ntop(3) does
-			low, _ := netip.AddrFromSlice(v.Bytes(4))
-			return "::" + low.String()
+// AppendMasked appends what PrintMasked returns.
+func (f *Field) AppendMasked(b []byte, v, mask Value) []byte {
+	all := f.Mask()
+	mask, v = mask.And(all), v.And(all)
+	exact := mask == all
+	switch f.Format {
+	case IPv4, IPv6:
+		return appendIP(b, v, mask, f.Bits)
+	case Ethernet:
+		b = appendMAC(b, v)
+		if !exact {
+			b = appendMAC(append(b, '/'), mask)
 		}
-		return a.String() // writes the other embedded IPv4 addresses, ::ffff:1.2.3.4
+		return b
+	case Port:
+		if exact && v.Lo <= 0xffff {
+			return append(b, PortID{Number: uint32(v.Lo)}.String()...)
+		}
+	case Frag:
+		for _, n := range fragNames {
+			if v.Lo == n.value && mask.Lo == n.mask {
+				return append(b, n.name...)
+			}
+		}
+	case CTState, TCPFlags, TunnelFlags:
+		if b, ok := appendFlags(b, v, mask, exact, f.flagNames()); ok {
+			return b
+		}
+	case PacketType:
+		if exact {
+			return fmt.Appendf(b, "(%d,%s)", v.Lo>>16, Uint(v.Lo&0xffff).Hex())
+		}
+	case Decimal:
+		b = v.appendDecimal(b)
+		if !exact {
+			b = mask.appendHex(append(b, '/'))
+		}
+		return b
 	}
-	if mask == Ones(bits) {
-		return addr(v)
+	b = v.appendHex(b)
+	if !exact {
+		b = mask.appendHex(append(b, '/'))
 	}
-	if n := prefixLen(mask, bits); n > 0 {
-		return addr(v) + "/" + strconv.Itoa(n)
+	return b
+}
+
+// AppendMatch appends what PrintMatch returns.
+func (f *Field) AppendMatch(b []byte, v, mask Value) []byte {
+	all := f.Mask()
+	v, mask = v.And(all), mask.And(all)
+	exact := mask == all
+	switch {
+	case f.digits > 0 && exact:
+		return appendDigits(append(b, "0x"...), v.Lo, f.digits)
+	case f.digits > 0:
+		b = appendDigits(append(b, "0x"...), v.Lo, f.digits)
+		return appendDigits(append(b, "/0x"...), mask.Lo, f.digits)
+	case f.Name == "nsh_flags" && !exact:
+		b = appendDigits(append(b, "0x"...), v.Lo, 2)
+		return appendDigits(append(b, "/0x"...), mask.Lo, 2)
+	case f.Format == Decimal && !exact:
+		b = strconv.AppendUint(append(b, "0x"...), v.Lo, 16)
+		return strconv.AppendUint(append(b, "/0x"...), mask.Lo, 16)
 	}
-	return addr(v) + "/" + addr(mask)
+	return f.AppendMasked(b, v, mask)
+}
+
+// appendDigits appends the last hexadecimal digits of a number.
+func appendDigits(b []byte, n uint64, digits int) []byte {
+	for shift := 4 * (digits - 1); shift >= 0; shift -= 4 {
+		b = append(b, "0123456789abcdef"[n>>shift&0xf])
+	}
+	return b
+}
+
+func appendIP(b []byte, v, mask Value, bits int) []byte {
+	b = appendAddr(b, v, bits)
+	switch {
+	case mask == Ones(bits):
+		return b
+	case prefixLen(mask, bits) > 0:
+		return strconv.AppendInt(append(b, '/'), int64(prefixLen(mask, bits)), 10)
+	}
+	return appendAddr(append(b, '/'), mask, bits)
+}
+
+func appendAddr(b []byte, v Value, bits int) []byte {
+	var bytes [16]byte
+	v.put(bytes[:])
+	switch {
+	case bits == 32:
+		return netip.AddrFrom4([4]byte(bytes[12:])).AppendTo(b)
+	case v.BitLen() > 16 && v.BitLen() <= 32: // as inet_ntop(3) does
+		return netip.AddrFrom4([4]byte(bytes[12:])).AppendTo(append(b, "::"...))
+	}
+	return netip.AddrFrom16(bytes).AppendTo(b) // writes the other embedded IPv4 addresses, ::ffff:1.2.3.4
 }
 
 // prefixLen returns the length of a CIDR mask, or -1 if mask is none.
@@ -134,43 +149,42 @@ func prefixLen(mask Value, bits int) int {
 	return -1
 }
 
-func printMAC(v Value) string {
-	b := v.Bytes(6)
-	return fmt.Sprintf("%02x:%02x:%02x:%02x:%02x:%02x", b[0], b[1], b[2], b[3], b[4], b[5])
+func appendMAC(b []byte, v Value) []byte {
+	for shift := 40; shift > 0; shift -= 8 {
+		b = append(appendDigits(b, v.Lo>>shift, 2), ':')
+	}
+	return appendDigits(b, v.Lo, 2)
 }
 
-// printFlags writes "a|b" for exact values and "+a-b" for masked ones. It fails
+// appendFlags writes "a|b" for exact values and "+a-b" for masked ones. It fails
 // if bits without a name are concerned.
-func printFlags(v, mask Value, exact bool, names []string) (string, bool) {
+func appendFlags(b []byte, v, mask Value, exact bool, names []string) ([]byte, bool) {
 	named := Ones(len(names))
-	if !v.AndNot(named).IsZero() {
-		return "", false
-	}
-	var b strings.Builder
-	if exact {
+	switch {
+	case !v.AndNot(named).IsZero():
+		return b, false
+	case exact && v.IsZero():
+		return append(b, '0'), true
+	case exact:
+		before := len(b)
 		for i, name := range names {
 			if v.Bit(i) {
-				if b.Len() > 0 {
-					b.WriteByte('|')
+				if len(b) > before {
+					b = append(b, '|')
 				}
-				b.WriteString(name)
+				b = append(b, name...)
 			}
 		}
-		if b.Len() == 0 {
-			return "0", true
-		}
-		return b.String(), true
-	}
-	if !mask.AndNot(named).IsZero() || mask.IsZero() || !v.AndNot(mask).IsZero() {
-		return "", false
+		return b, true
+	case !mask.AndNot(named).IsZero() || mask.IsZero() || !v.AndNot(mask).IsZero():
+		return b, false
 	}
 	for i, name := range names {
 		if mask.Bit(i) {
-			b.WriteByte("-+"[v.And(Uint(1<<i)).Shr(i).Lo])
-			b.WriteString(name)
+			b = append(append(b, "-+"[v.And(Uint(1<<i)).Shr(i).Lo]), name...)
 		}
 	}
-	return b.String(), true
+	return b, true
 }
 
 // ParseValue reads a value of the field, with a mask where one is given. It

@@ -254,7 +254,7 @@ func named(names ...string) []*Field {
 // zero, the keyword of the protocol, then all fields of the packet's headers.
 // What OpenFlow cannot say (the TTL of a tunnel, further MPLS labels) is left out.
 func (p *Flow) String() string {
-	w := flowWriter{flow: p}
+	w := newFlowWriter(p)
 	w.nonzero(metadataFields)
 	eth, proto := p.Uint("eth_type"), p.Uint("nw_proto")
 	keyword := ""
@@ -269,9 +269,7 @@ func (p *Flow) String() string {
 	if p.Meets(NeedsCT) {
 		w.nonzero(ctFields)
 	}
-	for i := range 32 {
-		w.nonzero([]*Field{Reg(i)})
-	}
+	w.nonzero(regFields[:])
 	w.nonzero(tunnelFields)
 	if p.Uint("tun_flags")&1 != 0 {
 		w.word("tun_flags=oam") // the only flag that OpenFlow may speak of
@@ -279,8 +277,8 @@ func (p *Flow) String() string {
 	for _, o := range p.tun {
 		w.field(TunMetadata(o.index))
 	}
-	w.nonzero(named("metadata"))
-	w.word("in_port=" + p.InPort().String())
+	w.nonzero(metadataField)
+	w.inPort()
 	if p.Meets(NeedsEthernet) {
 		w.vlan()
 		w.field(mustField("eth_src"))
@@ -290,25 +288,34 @@ func (p *Flow) String() string {
 		}
 	}
 	w.headers(keyword)
-	return w.b.String()
+	return string(w.b)
 }
 
 type flowWriter struct {
 	flow *Flow
-	b    strings.Builder
+	b    []byte
 }
 
+// usualText is how long the text of a flow usually is.
+const usualText = 512
+
+func newFlowWriter(p *Flow) flowWriter { return flowWriter{p, make([]byte, 0, usualText)} }
+
 func (w *flowWriter) word(s string) {
-	if w.b.Len() > 0 {
-		w.b.WriteByte(',')
+	if len(w.b) > 0 {
+		w.b = append(w.b, ',')
 	}
-	w.b.WriteString(s)
+	w.b = append(w.b, s...)
+}
+
+func (w *flowWriter) number(name string, n uint64) {
+	w.word(name)
+	w.b = strconv.AppendUint(append(w.b, '='), n, 10)
 }
 
 func (w *flowWriter) field(f *Field) {
 	w.word(f.Label())
-	w.b.WriteByte('=')
-	w.b.WriteString(f.PrintMatch(w.flow.Get(f), f.Mask()))
+	w.b = f.AppendMatch(append(w.b, '='), w.flow.Get(f), f.Mask())
 }
 
 func (w *flowWriter) nonzero(fields []*Field) {
@@ -317,6 +324,11 @@ func (w *flowWriter) nonzero(fields []*Field) {
 			w.field(f)
 		}
 	}
+}
+
+func (w *flowWriter) inPort() {
+	w.word("in_port=")
+	w.b = append(w.b, w.flow.InPort().String()...)
 }
 
 // vlan writes the tag as dl_vlan and dl_vlan_pcp where it has the shape of one.
@@ -332,8 +344,8 @@ func (w *flowWriter) vlan() {
 // tag writes a tag that is there, of names that end as it is called.
 func (w *flowWriter) tag(f *Field, ending string) {
 	tci := w.flow.Get(f).Lo
-	w.word("dl_vlan" + ending + "=" + strconv.FormatUint(tci&0xfff, 10))
-	w.word("dl_vlan_pcp" + ending + "=" + strconv.FormatUint(tci>>13, 10))
+	w.number("dl_vlan"+ending, tci&0xfff)
+	w.number("dl_vlan_pcp"+ending, tci>>13)
 }
 
 // original writes the addresses that the packet's connection began with.
@@ -368,7 +380,7 @@ func (w *flowWriter) headers(keyword string) {
 // all of it can be read back: the ports of UDP have the names of TCP's, the key of a
 // tunnel is left out where its end is known, and its options where it is not.
 func (p *Flow) Trace() string {
-	w := flowWriter{flow: p}
+	w := newFlowWriter(p)
 	w.nonzero(metadataFields)
 	if p.Meets(NeedsCT) && !p.Get(ctProtoField).IsZero() {
 		w.original()
@@ -382,9 +394,7 @@ func (p *Flow) Trace() string {
 	if keyword != "" {
 		w.word(keyword)
 	}
-	for i := range 32 {
-		w.nonzero(regFields[i : i+1])
-	}
+	w.nonzero(regFields[:])
 	ended := !p.Get(tunDstField).IsZero() || !p.Get(tunIPv6DstField).IsZero()
 	if !ended {
 		w.nonzero(tunIDFields)
@@ -400,7 +410,7 @@ func (p *Flow) Trace() string {
 		}
 	}
 	w.nonzero(metadataField)
-	w.word("in_port=" + p.InPort().String())
+	w.inPort()
 	if p.Meets(NeedsEthernet) {
 		w.vlan()
 		switch {
@@ -428,17 +438,17 @@ func (p *Flow) Trace() string {
 			more := p.Get(f).IsZero() // there are more labels below
 			for _, entry := range lseFields {
 				if more {
-					w.word(entry.Name + "=" + p.Get(entry).Decimal())
+					w.number(entry.Name, p.Get(entry).Lo)
 				}
 				more = more && !p.Get(entry).Bit(8)
 			}
 		case f == tosField:
-			w.word("nw_tos=" + p.Get(f).AndNot(Uint(3)).Decimal())
+			w.number("nw_tos", p.Get(f).Lo&^3)
 		default:
 			w.field(f)
 		}
 	}
-	return w.b.String()
+	return string(w.b)
 }
 
 // endedFields are printed, in this order, of a packet that came by a tunnel.

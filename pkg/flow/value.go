@@ -162,22 +162,26 @@ func fromBig(i *big.Int) Value { return FromBytes(i.Bytes()) }
 
 // Hex returns v in hexadecimal with 0x before it, and "0" for zero, which is
 // how Open vSwitch writes it.
-func (v Value) Hex() string {
-	if v.IsZero() {
-		return "0"
+func (v Value) Hex() string { return string(v.appendHex(nil)) }
+
+func (v Value) appendHex(b []byte) []byte {
+	switch {
+	case v.IsZero():
+		return append(b, '0')
+	case v.Hi == 0 && v.wide == "":
+		return strconv.AppendUint(append(b, "0x"...), v.Lo, 16)
 	}
-	if v.Hi == 0 && v.wide == "" {
-		return "0x" + strconv.FormatUint(v.Lo, 16)
-	}
-	return "0x" + v.big().Text(16)
+	return v.big().Append(append(b, "0x"...), 16)
 }
 
 // Decimal returns v in decimal.
-func (v Value) Decimal() string {
+func (v Value) Decimal() string { return string(v.appendDecimal(nil)) }
+
+func (v Value) appendDecimal(b []byte) []byte {
 	if v.Hi == 0 && v.wide == "" {
-		return strconv.FormatUint(v.Lo, 10)
+		return strconv.AppendUint(b, v.Lo, 10)
 	}
-	return v.big().Text(10)
+	return v.big().Append(b, 10)
 }
 
 // String returns v in hexadecimal.

@@ -2,64 +2,89 @@ package openflow
 
 import (
 	"strings"
+	"sync"
 
 	"github.com/ovnctl/ovnctl/pkg/flow"
 )
 
+// texts are used again for the texts of traces: to let each grow to what it needs
+// costs more than to write it.
+var texts = sync.Pool{New: func() any { return new([]byte) }}
+
 // String writes the trace as ofproto/trace does.
 func (t *Trace) String() string {
-	var b strings.Builder
+	room := texts.Get().(*[]byte)
+	defer texts.Put(room)
+	b := (*room)[:0]
 	for _, p := range t.Passes {
 		if p.Recirc != nil {
-			b.WriteString("\n\n" + p.Recirc.String() + "\n\n")
+			b = append(b, "\n\n"...)
+			b = append(p.Recirc.append(b), "\n\n"...)
 		}
-		p.write(&b)
+		b = p.append(b)
 	}
-	if s := b.String(); strings.HasSuffix(s, "\n") {
-		return s
+	if len(b) == 0 || b[len(b)-1] != '\n' {
+		b = append(b, '\n')
 	}
-	b.WriteByte('\n')
-	return b.String()
+	*room = b
+	return string(b)
 }
 
 var rule = strings.Repeat("=", 79)
 
 // String writes what stands between the rules around a recirculation, and the
 // rules.
-func (r *Recirc) String() string {
-	s := rule + "\nrecirc(" + hexadecimal(uint64(r.ID)) + ")"
+func (r *Recirc) String() string { return string(r.append(nil)) }
+
+func (r *Recirc) append(b []byte) []byte {
+	b = append(b, rule...)
+	b = append(b, "\nrecirc("...)
+	b = append(b, hexadecimal(uint64(r.ID))...)
+	b = append(b, ')')
 	switch {
 	case r.Conntrack && r.Default:
-		s += " - resume conntrack with default ct_state=trk|new (use --ct-next to customize)"
+		b = append(b, " - resume conntrack with default ct_state=trk|new (use --ct-next to customize)"...)
 	case r.Conntrack:
 		state, _ := flow.Lookup("ct_state")
-		s += " - resume conntrack with ct_state=" + state.Print(flow.Uint(uint64(r.CTState)))
+		b = append(b, " - resume conntrack with ct_state="...)
+		b = state.AppendMasked(b, flow.Uint(uint64(r.CTState)), state.Mask())
 	}
 	if r.NAT {
-		s += "\nReplacing src/dst IP/ports to simulate NAT:\n Initial flow: " + r.NATBefore + "\n Modified flow: " + r.NATAfter
+		b = append(b, "\nReplacing src/dst IP/ports to simulate NAT:\n Initial flow: "...)
+		b = append(b, r.NATBefore...)
+		b = append(b, "\n Modified flow: "...)
+		b = append(b, r.NATAfter...)
 	}
-	return s + "\n" + rule
+	b = append(b, '\n')
+	return append(b, rule...)
 }
 
-func (p *Pass) write(b *strings.Builder) {
+func (p *Pass) append(b []byte) []byte {
+	line := func(start, text string) { b = append(append(b, start...), text...) }
 	if p.FlowText != "" {
-		b.WriteString("Flow: " + p.FlowText + "\n")
+		line("Flow: ", p.FlowText)
+		b = append(b, '\n')
 	}
-	writeNodes(b, p.Roots, 0)
-	b.WriteString("\nFinal flow: " + p.FinalText + "\nMegaflow: " + p.Megaflow + "\nDatapath actions: " + p.DatapathActions)
+	b = appendNodes(b, p.Roots, 0)
+	line("\nFinal flow: ", p.FinalText)
+	line("\nMegaflow: ", p.Megaflow)
+	line("\nDatapath actions: ", p.DatapathActions)
 	if p.Failure != "" {
-		b.WriteString("\nTranslation failed (" + p.Failure + "), packet is dropped.\n")
+		line("\nTranslation failed (", p.Failure)
+		b = append(b, "), packet is dropped.\n"...)
 	}
 	if len(p.SlowPath) > 0 {
-		b.WriteString("\nThis flow is handled by the userspace slow path because it:")
+		b = append(b, "\nThis flow is handled by the userspace slow path because it:"...)
 	}
 	for _, reason := range p.SlowPath {
-		b.WriteString("\n  - " + reason + ".")
+		line("\n  - ", reason)
+		b = append(b, '.')
 	}
+	return b
 }
 
-// writeNodes writes a list of nodes at a level, see tree.
-func writeNodes(b *strings.Builder, nodes []*Node, level int) {
+// appendNodes writes a list of nodes at a level, see tree.
+func appendNodes(b []byte, nodes []*Node, level int) []byte {
 	for i, n := range nodes {
 		inner, columns := level, level
 		if i < len(nodes)-1 || n.Kind == NodeBucket || !n.opens() {
@@ -67,44 +92,45 @@ func writeNodes(b *strings.Builder, nodes []*Node, level int) {
 			columns++
 		}
 		if n.Kind == NodeBridge {
-			b.WriteByte('\n')
-			indent(b, columns)
-			b.WriteString(n.Text + "\n")
-			indent(b, columns)
-			b.WriteString(strings.Repeat("-", len(n.Text)))
+			b = append(indent(append(b, '\n'), columns), n.Text...)
+			b = indent(append(b, '\n'), columns)
+			for range len(n.Text) {
+				b = append(b, '-')
+			}
 		} else {
-			indent(b, columns)
-			n.write(b)
+			b = n.append(indent(b, columns))
 		}
-		b.WriteByte('\n')
-		writeNodes(b, n.Children, inner)
+		b = appendNodes(append(b, '\n'), n.Children, inner)
 	}
+	return b
 }
 
-func indent(b *strings.Builder, levels int) {
+func indent(b []byte, levels int) []byte {
 	for range levels {
-		b.WriteString("    ")
+		b = append(b, "    "...)
 	}
+	return b
 }
 
-// write writes the node's text with the signs of its kind.
-func (n *Node) write(b *strings.Builder) {
+// append writes the node's text with the signs of its kind.
+func (n *Node) append(b []byte) []byte {
 	switch n.Kind {
 	case NodeDetail:
-		b.WriteString(" -> ")
+		b = append(b, " -> "...)
 	case NodeWarning:
-		b.WriteString(" >> ")
+		b = append(b, " >> "...)
 	case NodeError:
-		b.WriteString(" >>>> ")
+		b = append(b, " >>>> "...)
 	case NodeTable:
 		if n.Step == nil {
-			b.WriteString("--. ")
+			b = append(b, "--. "...)
 		} else if n.Step.Table < 10 {
-			b.WriteByte(' ')
+			b = append(b, ' ')
 		}
 	}
-	b.WriteString(n.Text)
+	b = append(b, n.Text...)
 	if n.Kind == NodeError {
-		b.WriteString(" <<<<")
+		b = append(b, " <<<<"...)
 	}
+	return b
 }

@@ -1,10 +1,6 @@
 package xlate
 
-import (
-	"strings"
-
-	"github.com/ovnctl/ovnctl/pkg/flow"
-)
+import "github.com/ovnctl/ovnctl/pkg/flow"
 
 // megaflow estimates which packets share the fate of this one: those that are
 // equal to it in all bits that were looked at.
@@ -12,25 +8,28 @@ func (x *translation) megaflow(start *flow.Flow) string {
 	if start.Meets(flow.NeedsIP) {
 		x.touch(nwFrag, nwFrag.Mask())
 	}
-	words := []string{"recirc_id=" + flow.Uint(start.Uint("recirc_id")).Hex()}
+	var room [512]byte
+	b := append(room[:0], "recirc_id="...)
+	b = append(b, start.Get(recircID).Hex()...)
 	add := func(f *flow.Field) {
 		m := x.mask.Get(f)
 		if !m.IsZero() && start.Meets(f.Needs) {
-			words = append(words, f.Label()+"="+f.PrintMatch(start.Get(f).And(m), m))
+			b = append(append(append(b, ','), f.Label()...), '=')
+			b = f.AppendMatch(b, start.Get(f).And(m), m)
 		}
 	}
 	for _, f := range []*flow.Field{dpHash, pktMark, ctState, ctZone, ctMark, ctLabel} {
 		add(f)
 	}
-	words = append(words, "eth")
+	b = append(b, ",eth"...)
 	kind := start.Kind()
 	if kind == "" {
 		x.mask.Set(ethType, ethType.Mask())
 		add(ethType)
 	} else {
-		words = append(words, kind)
+		b = append(append(b, ','), kind...)
 	}
-	words = append(words, "in_port="+start.InPort().String())
+	b = append(append(b, ",in_port="...), start.InPort().String()...)
 	if start.Get(outer).Bit(12) || !x.mask.Get(outer).IsZero() {
 		add(outer)
 	}
@@ -47,7 +46,7 @@ func (x *translation) megaflow(start *flow.Flow) string {
 		}
 		add(f)
 	}
-	return strings.Join(words, ",")
+	return string(b)
 }
 
 // headers are the fields of a packet that a megaflow may match, in the order in
