@@ -62,7 +62,8 @@ type Field struct {
 	digits int    // hexadecimal ones, as a match is printed, if there are always as many
 	sub    int    // bits that sub-fields can name, if not all of Bits
 	place  place
-	tun    int // 1 for tun_metadata0 and so on, else 0
+	tun    int   // 1 for tun_metadata0 and so on, else 0
+	ones   Value // all bits
 }
 
 // A place is where the bits of a field lie in a Flow.
@@ -104,7 +105,7 @@ func (f *Field) subBits() int {
 func (f *Field) IsOption() bool { return f.tun != 0 }
 
 // Mask returns the mask of all bits of the field.
-func (f *Field) Mask() Value { return Ones(f.Bits) }
+func (f *Field) Mask() Value { return f.ones }
 
 // String returns the field's name.
 func (f *Field) String() string { return f.Name }

@@ -43,6 +43,10 @@ func (p *Flow) Get(f *Field) Value {
 // number reads at most 8 bytes, big endian.
 func number(b []byte) uint64 {
 	switch len(b) {
+	case 1:
+		return uint64(b[0])
+	case 2:
+		return uint64(binary.BigEndian.Uint16(b))
 	case 4:
 		return uint64(binary.BigEndian.Uint32(b))
 	case 8:
@@ -66,6 +70,11 @@ func putNumber(b []byte, n uint64) {
 // lowBits is a mask of n bits, at most 64.
 func lowBits(n int) uint64 { return ^uint64(0) >> (64 - n) }
 
+// number is the value of a field of at most 64 bits that is no tunnel option.
+func (p *Flow) number(f *Field) uint64 {
+	return number(p.data[f.place.offset:f.place.offset+f.place.size]) >> f.place.shift & lowBits(f.Bits)
+}
+
 // Words returns the low 128 bits of the value of f as two numbers, which is
 // quicker than Get.
 func (p *Flow) Words(f *Field) (hi, lo uint64) {
@@ -74,10 +83,7 @@ func (p *Flow) Words(f *Field) (hi, lo uint64) {
 	case f.tun == 0 && len(at) == 16:
 		return binary.BigEndian.Uint64(at), binary.BigEndian.Uint64(at[8:])
 	case f.tun == 0 && len(at) <= 8:
-		for _, b := range at {
-			lo = lo<<8 | uint64(b)
-		}
-		return 0, lo >> f.place.shift & (1<<f.Bits - 1)
+		return 0, p.number(f)
 	}
 	v := p.Get(f)
 	return v.Hi, v.Lo
@@ -103,8 +109,10 @@ func (p *Flow) Set(f *Field, v Value) {
 // SetMasked makes those bits of f that are set in mask equal to v's.
 func (p *Flow) SetMasked(f *Field, v, mask Value) {
 	if f.tun != 0 {
-		mask = mask.And(f.Mask())
-		p.setOption(f.tun-1, p.Get(f).AndNot(mask).Or(v.And(mask)))
+		if mask != f.ones {
+			v = p.Get(f).AndNot(mask).Or(v.And(mask))
+		}
+		p.setOption(f.tun-1, v)
 		return
 	}
 	at := p.data[f.place.offset : f.place.offset+f.place.size]
@@ -195,11 +203,11 @@ func (p *Flow) Meets(need Prereq) bool {
 	case None:
 		return true
 	case NeedsEthernet:
-		return p.Get(packetTypeField).IsZero()
+		return p.number(packetTypeField) == 0
 	case NeedsVLAN:
-		return p.Get(tciField).Bit(12)
+		return p.number(tciField)&0x1000 != 0
 	}
-	eth := p.Get(ethField).Lo
+	eth := p.number(ethField)
 	ip := eth == EthIPv4 || eth == EthIPv6
 	switch need {
 	case NeedsMPLS:
@@ -211,17 +219,17 @@ func (p *Flow) Meets(need Prereq) bool {
 	case NeedsIP:
 		return ip
 	case NeedsCT:
-		state := p.Get(stateField)
-		return ip && state.Bit(5) && !state.Bit(4) // tracked and not invalid
+		const invalid, tracked = 0x10, 0x20
+		return ip && p.number(stateField)&(tracked|invalid) == tracked
 	case NeedsARP:
 		return eth == EthARP || eth == EthRARP
 	case NeedsNSH:
 		return eth == EthNSH
 	}
-	if !ip || p.Get(fragField).Bit(1) { // of later fragments nothing more is known
+	if !ip || p.number(fragField)&2 != 0 { // of later fragments nothing more is known
 		return false
 	}
-	proto := p.Get(protoField).Lo
+	proto := p.number(protoField)
 	switch need {
 	case NeedsTCP:
 		return proto == ProtoTCP
@@ -236,8 +244,8 @@ func (p *Flow) Meets(need Prereq) bool {
 		return false
 	}
 	const solicit, advert = 135, 136
-	kind := p.Get(icmpTypeField).Lo
-	discovery := (kind == solicit || kind == advert) && p.Get(icmpCodeField).IsZero()
+	kind := p.number(icmpTypeField)
+	discovery := (kind == solicit || kind == advert) && p.number(icmpCodeField) == 0
 	switch need {
 	case NeedsICMPv6:
 		return true

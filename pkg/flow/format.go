@@ -71,7 +71,8 @@ func (f *Field) AppendMasked(b []byte, v, mask Value) []byte {
 		}
 	case PacketType:
 		if exact {
-			return fmt.Appendf(b, "(%d,%s)", v.Lo>>16, Uint(v.Lo&0xffff).Hex())
+			b = strconv.AppendUint(append(b, '('), v.Lo>>16, 10)
+			return append(Uint(v.Lo&0xffff).appendHex(append(b, ',')), ')')
 		}
 	case Decimal:
 		b = v.appendDecimal(b)

@@ -76,6 +76,7 @@ func buildRegistry() ([]*Field, map[string]*Field) {
 	}
 	names := map[string]*Field{}
 	for _, f := range fields {
+		f.ones = Ones(f.Bits)
 		for _, name := range append([]string{f.Name, f.NXM, f.OXM}, f.Aliases...) {
 			if name != "" {
 				names[name] = f

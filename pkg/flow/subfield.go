@@ -53,18 +53,22 @@ func ParseSubfield(s string) (Subfield, error) {
 }
 
 // String writes the sub-field as the OVS tools do.
-func (s Subfield) String() string {
+func (s Subfield) String() string { return string(s.Append(nil)) }
+
+// Append appends what String returns.
+func (s Subfield) Append(b []byte) []byte {
 	name := s.Name
 	if name == "" {
 		name = s.Field.Header()
 	}
-	switch {
-	case s.Lo == 0 && s.Bits == s.Field.subBits():
-		return name + "[]"
-	case s.Bits == 1:
-		return name + "[" + strconv.Itoa(s.Lo) + "]"
+	b = append(append(b, name...), '[')
+	if s.Lo != 0 || s.Bits != s.Field.subBits() {
+		b = strconv.AppendInt(b, int64(s.Lo), 10)
+		if s.Bits > 1 {
+			b = strconv.AppendInt(append(b, ".."...), int64(s.Lo+s.Bits-1), 10)
+		}
 	}
-	return name + "[" + strconv.Itoa(s.Lo) + ".." + strconv.Itoa(s.Lo+s.Bits-1) + "]"
+	return append(b, ']')
 }
 
 // Get returns the bits of a sub-field, moved down to bit 0.

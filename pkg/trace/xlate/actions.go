@@ -188,11 +188,14 @@ func (x *translation) move(a openflow.Move) {
 // now reports what a sub-field was made to.
 func (x *translation) now(s flow.Subfield) {
 	v := s.Get(&x.packet.Flow)
-	text := v.Hex()
+	var room [64]byte
+	b := append(s.Append(room[:0]), " is now "...)
 	if s.Bits == s.Field.Bits {
-		text = s.Field.Print(v)
+		b = s.Field.AppendMasked(b, v, s.Field.Mask())
+	} else {
+		b = append(b, v.Hex()...)
 	}
-	x.report(openflow.NodeDetail, s.String()+" is now "+text)
+	x.report(openflow.NodeDetail, string(b))
 }
 
 func (x *translation) pop(dst flow.Subfield) {

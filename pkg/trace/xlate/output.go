@@ -153,8 +153,7 @@ func (x *translation) enter(p *port, last bool) {
 	x.packet.ClearConntrack()
 	x.tracked = false
 	x.bridge = p.bridge
-	top := x.report(openflow.NodeBridge, fmt.Sprintf("bridge(%q)", p.bridge.name))
-	top.Bridge = p.bridge.name
+	top := x.enters(p.bridge)
 	if !p.noReceive && !x.ownBFD(p) {
 		x.below(top, func() {
 			x.resubmit(uint64(p.number), 0, false, last, x.clone)

@@ -2,6 +2,7 @@ package xlate
 
 import (
 	"cmp"
+	"fmt"
 	"net/netip"
 	"slices"
 	"strconv"
@@ -66,6 +67,7 @@ type Switch struct {
 
 type bridge struct {
 	name       string
+	title      string // in traces
 	classifier *openflow.Classifier
 	programs   []atomic.Pointer[program] // of the flows, made when they are first met
 	groups     map[uint32]*group
@@ -176,7 +178,7 @@ func indexRows(s Source) rows {
 }
 
 func (sw *Switch) newBridge(s BridgeSource, r rows, numbers map[string]string, peers map[*port]string) *bridge {
-	b := &bridge{name: s.Name, groups: map[uint32]*group{}, ports: map[uint32]*port{}, names: map[string]*port{},
+	b := &bridge{name: s.Name, title: fmt.Sprintf("bridge(%q)", s.Name), groups: map[uint32]*group{}, ports: map[uint32]*port{}, names: map[string]*port{},
 		tlvs: s.TLVs, fdb: map[fdbKey]*bundle{}}
 	for _, d := range s.Ports {
 		p := &port{bridge: b, number: d.Port.Number, name: d.Port.Name, addr: d.Addr, live: !slices.Contains(d.State, "LINK_DOWN")}

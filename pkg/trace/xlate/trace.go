@@ -90,7 +90,8 @@ type tracer struct {
 	queue []*resumption
 	ids   map[string]uint32 // of recirculations, by what they resume
 	lines int
-	room  []openflow.Node // for lines to come
+	room  []openflow.Node  // for lines to come
+	links []*openflow.Node // to such lines
 }
 
 // A resumption is what a pass begins with.

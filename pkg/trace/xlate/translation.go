@@ -1,8 +1,10 @@
 package xlate
 
 import (
+	"encoding/binary"
 	"fmt"
 	"net/netip"
+	"strconv"
 
 	"github.com/ovnctl/ovnctl/pkg/flow"
 	"github.com/ovnctl/ovnctl/pkg/openflow"
@@ -57,6 +59,15 @@ func (x *translation) report(kind openflow.NodeKind, text string) *openflow.Node
 	return n
 }
 
+// expect makes room for the lines below a node.
+func (x *translation) expect(n *openflow.Node, lines int) {
+	if len(x.links) < lines {
+		x.links = make([]*openflow.Node, max(lines, 128))
+	}
+	n.Children = x.links[:0:lines]
+	x.links = x.links[lines:]
+}
+
 func (x *translation) detail(format string, args ...any) {
 	x.report(openflow.NodeDetail, fmt.Sprintf(format, args...))
 }
@@ -96,9 +107,7 @@ func (x *translation) nested(f func()) []string {
 // begin starts a pass: at the lookup in the first table, where it was frozen, or
 // with actions.
 func (x *translation) begin(r *resumption) {
-	top := x.report(openflow.NodeBridge, fmt.Sprintf("bridge(%q)", x.home.name))
-	top.Bridge = x.home.name
-	x.nodes = &top.Children
+	x.nodes = &x.enters(x.home).Children
 	if r.id != 0 {
 		thaw := x.report(openflow.NodeThaw, "thaw")
 		x.below(thaw, func() {
@@ -134,6 +143,13 @@ func (x *translation) begin(r *resumption) {
 	if x.freezing {
 		x.finish()
 	}
+}
+
+// enters reports that the packet goes through a bridge.
+func (x *translation) enters(b *bridge) *openflow.Node {
+	n := x.report(openflow.NodeBridge, b.title)
+	n.Bridge = b.name
+	return n
 }
 
 // ownBFD reports whether the packet is one by which ovs-vswitchd itself looks
@@ -186,6 +202,7 @@ func (x *translation) found(p *program) *openflow.Node {
 	if p != &miss {
 		n := x.report(openflow.NodeTable, p.text)
 		n.Step = &p.step
+		x.expect(n, max(1, 2*len(p.ops))) // most are followed by what comes of them
 		for _, i := range x.clauses {
 			x.detail("conj. %s", x.bridge.classifier.Flow(i).Match.String())
 		}
@@ -303,25 +320,41 @@ func (x *translation) recirculate(table int) uint32 {
 		if x.hash != "" {
 			x.emit(x.hash)
 		}
-		x.emit(fmt.Sprintf("recirc(0x%x)", id))
+		x.emit("recirc(" + hex(uint64(id)) + ")")
 	}
 	x.freezing, x.hash, x.pause = false, "", nil
 	return id
 }
 
-// frozen says all that a recirculation resumes with.
+// frozen is equal for what resumes with all the same.
 func (x *translation) frozen(table int) string {
-	state := frozenFields.AppendValues(nil, &x.packet.Flow)
-	s := fmt.Sprint(x.bridge.name, table, x.tracked, x.wasMPLS, x.stack, state, x.pause != nil)
+	var words [32]uint64
+	var room [512]byte
+	b := append(append(room[:0], x.bridge.name...), 0, byte(table), bit(x.tracked), bit(x.wasMPLS), bit(x.pause != nil))
+	for _, w := range frozenFields.AppendValues(words[:0], &x.packet.Flow) {
+		b = binary.BigEndian.AppendUint64(b, w)
+	}
+	for _, s := range x.stack {
+		b = append(strconv.AppendInt(append(b, ','), int64(s.bits), 10), ':')
+		b = append(b, s.value.Hex()...)
+	}
 	for i := range 64 {
 		if x.packet.HasOption(i) {
-			s += fmt.Sprint(" ", i, x.packet.Get(flow.TunMetadata(i)))
+			b = append(strconv.AppendInt(append(b, ';'), int64(i), 10), '=')
+			b = append(b, x.packet.Get(flow.TunMetadata(i)).Hex()...)
 		}
 	}
 	for _, o := range x.set {
-		s += "," + o.text
+		b = append(append(b, '\n'), o.text...)
 	}
-	return s
+	return string(b)
+}
+
+func bit(b bool) byte {
+	if b {
+		return 1
+	}
+	return 0
 }
 
 // frozenFields are the fields that a recirculation keeps.
