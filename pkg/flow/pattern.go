@@ -82,6 +82,20 @@ func (p Pattern) Matches(q *Flow, values []uint64) bool {
 	return true
 }
 
+// Restrict returns those bits of the pattern that are in a list like that of
+// AppendValues, and what values has there.
+func (p Pattern) Restrict(bits, values []uint64) (Pattern, []uint64) {
+	var less Pattern
+	var left []uint64
+	for i, w := range p.words {
+		if w.bits &= bits[i]; w.bits != 0 {
+			less.words = append(less.words, w)
+			left = append(left, values[i]&w.bits)
+		}
+	}
+	return less, left
+}
+
 // AddTo sets the bits of the pattern in a flow whose fields hold masks.
 func (p Pattern) AddTo(mask *Flow) {
 	for _, w := range p.words {

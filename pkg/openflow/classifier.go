@@ -29,11 +29,14 @@ type table struct {
 
 // A tuple is a hash table with open addressing. From the slot on that a packet's
 // hash leads to, up to an empty one, priorities fall. Most lookups in a tuple find
-// nothing; the tags, which stay in the processor's cache, say so.
+// nothing: what its members have in common and the tags, which stay in the
+// processor's cache, say so.
 type tuple struct {
 	pattern flow.Pattern
-	top     int     // the highest priority in it
-	tags    []uint8 // of the slots: some bits of the hash; 0: the slot is empty
+	common  flow.Pattern // the bits of which all members ask for the same value
+	values  []uint64     // these values
+	top     int          // the highest priority in it
+	tags    []uint8      // of the slots: some bits of the hash; 0: the slot is empty
 	slots   []uint64
 	members []member
 }
@@ -80,6 +83,9 @@ func NewClassifier(flows []FlowEntry) *Classifier {
 		tu.add(m, &value)
 		t.soft = t.soft || m.soft
 	}
+	for _, tu := range made {
+		tu.common, tu.values = tu.pattern.Restrict(tu.agreed())
+	}
 	for _, t := range c.tables {
 		if t != nil {
 			slices.SortStableFunc(t.tuples, func(a, b *tuple) int { return cmp.Compare(b.top, a.top) })
@@ -95,6 +101,23 @@ func (t *tuple) add(m member, value *flow.Flow) {
 		t.grow()
 	}
 	t.put(t.pattern.AppendValues([]uint64{uint64(len(t.members) - 1)}, value))
+}
+
+// agreed returns the bits in which the values of all members are equal, and values.
+func (t *tuple) agreed() (bits, values []uint64) {
+	for i, tag := range t.tags {
+		switch s := t.slot(i); {
+		case tag == 0:
+		case values == nil:
+			values = s[1:]
+			bits = slices.Repeat([]uint64{^uint64(0)}, len(values))
+		default:
+			for k, v := range s[1:] {
+				bits[k] &^= v ^ values[k]
+			}
+		}
+	}
+	return bits, values
 }
 
 // grow doubles the slots, of which there are a power of two.
@@ -250,6 +273,9 @@ type probe struct {
 
 // find returns the flow of highest priority that p matches, nil if there is none.
 func (t *tuple) find(p *flow.Flow) (*member, probe) {
+	if !t.common.Matches(p, t.values) {
+		return nil, probe{}
+	}
 	slot, tag := t.place(t.pattern.Hash(p))
 	return t.next(p, probe{slot, tag})
 }

@@ -1,6 +1,8 @@
 package openflow
 
 import (
+	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/ovnctl/ovnctl/pkg/flow"
@@ -76,5 +78,57 @@ func TestClassifier(t *testing.T) {
 	conj, _ := flow.Parse("tcp,nw_src=10.0.0.1,nw_dst=11.0.0.2,tp_dst=22")
 	if _, clauses := c.Lookup(0, &conj, nil); len(clauses) != 2 {
 		t.Errorf("clauses: %v, want two", clauses)
+	}
+}
+
+// TestClassifierAgainstMatches looks packets up that look like what flows of a node
+// ask for, and compares with asking the flows one after the other.
+func TestClassifierAgainstMatches(t *testing.T) {
+	var flows []FlowEntry
+	for _, line := range manyFlows(t)[:20_000] {
+		e, err := ParseFlowEntry(line)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !e.Actions.conjunctive() {
+			flows = append(flows, e)
+		}
+	}
+	c := NewClassifier(flows)
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	r := rand.New(rand.NewPCG(seed, 1))
+	found := 0
+	for range 500 {
+		// A packet that a flow asks for, often with some of what another one asks for.
+		e := &flows[r.IntN(len(flows))]
+		var p flow.Flow
+		other := &flows[r.IntN(len(flows))]
+		for _, t := range slices.Concat(other.Match.Terms[:r.IntN(len(other.Match.Terms)+1)], e.Match.Terms) {
+			if t.Keyword != "" {
+				k, _ := flow.LookupKeyword(t.Keyword)
+				k.Apply(&p)
+			} else if !t.Absent {
+				p.SetMasked(t.Field, t.Value, t.Mask)
+			}
+		}
+		want := -1
+		for i := range flows {
+			if f := &flows[i]; f.Table == e.Table && f.Match.Matches(&p) && (want < 0 || f.Priority > flows[want].Priority) {
+				want = i
+			}
+		}
+		got, _ := c.Lookup(max(e.Table.Number, 0), &p, nil)
+		switch {
+		case got == want:
+		case got < 0 || want < 0 || flows[got].Priority != flows[want].Priority || !flows[got].Match.Matches(&p):
+			t.Errorf("%s: flow %d, want %d", p.String(), got, want)
+		}
+		if got >= 0 {
+			found++
+		}
+	}
+	if found < 250 {
+		t.Errorf("only %d packets matched", found)
 	}
 }

@@ -92,6 +92,8 @@ type tracer struct {
 	lines int
 	room  []openflow.Node  // for lines to come
 	links []*openflow.Node // to such lines
+
+	translation translation // the pass that is under way
 }
 
 // A resumption is what a pass begins with.
@@ -168,7 +170,8 @@ func (t *tracer) pass(r *resumption) {
 	start := r.packet.Flow
 	t.name(r.bridge, &start)
 	p.Flow, p.FlowText = &start, start.Trace()
-	x := &translation{tracer: t, bridge: r.bridge, packet: r.packet, base: r.packet, stack: r.stack, set: r.set, nodes: &p.Roots,
+	x := &t.translation
+	*x = translation{tracer: t, bridge: r.bridge, packet: r.packet, base: r.packet, stack: r.stack, set: r.set, nodes: &p.Roots,
 		tracked: r.id != 0 || r.packet.number(ctState)&ctTracked != 0}
 	x.came = r.packet.destination()
 	x.priority = r.packet.number(skbPriority)
@@ -178,9 +181,10 @@ func (t *tracer) pass(r *resumption) {
 	final := x.packet.Flow
 	final.Set(actsetOutput, flow.Value{})
 	t.name(r.bridge, &final)
-	p.Final, p.FinalText = &final, final.Trace()
 	if final.Equal(&start) {
 		p.Final, p.FinalText = p.Flow, "unchanged"
+	} else {
+		p.Final, p.FinalText = &final, final.Trace()
 	}
 	p.Megaflow = x.megaflow(&start)
 	p.DatapathActions = "drop"
