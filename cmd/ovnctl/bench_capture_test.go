@@ -17,8 +17,9 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/ovsdb/ovsdbtest"
 )
 
-// BenchmarkCaptureLarge saves a deployment of 611,000 logical flows, and watches how long other clients of its servers wait
-// meanwhile. Beside it, ovsdb-client saves both databases, by dump and by backup.
+// BenchmarkCaptureLarge saves a deployment of 611,000 logical flows, from the files of its servers and in pieces by TCP, as from
+// another host, and watches how long other clients of its servers wait meanwhile. Beside it, ovsdb-client saves both databases, by
+// dump and by backup.
 func BenchmarkCaptureLarge(b *testing.B) {
 	program := buildOvnctl(b)
 	captureBeside(b, scale.Start(b, scale.Large), program)
@@ -27,11 +28,15 @@ func BenchmarkCaptureLarge(b *testing.B) {
 func captureBeside(b *testing.B, d *scale.Deployment, program string) {
 	b.Helper()
 	file := filepath.Join(b.TempDir(), "large.tar.zst")
+	capture := func(nb, sb string) task {
+		return task{host(exitOK, program, "capture", file, "--force", "--within", "1800", "--nb", nb, "--sb", sb)}
+	}
 	saves := []struct {
 		name string
 		task task
 	}{
-		{"", task{host(exitOK, program, "capture", file, "--force", "--within", "1800", "--nb", d.NB.Remote(), "--sb", d.SB.Remote())}},
+		{"", capture(d.NB.Remote(), d.SB.Remote())},
+		{"pieces-", capture(d.NB.ListenTCP(), d.SB.ListenTCP())},
 		{"dump-", task{client("dump", d.NB, "-f", "json"), client("dump", d.SB, "-f", "json")}},
 		{"backup-", task{client("backup", d.NB), client("backup", d.SB)}},
 	}

@@ -40,8 +40,8 @@ not be read and why. Every other command reads it with --offline FILE. Without F
 name is made of the time; - is standard output.
 
 Private keys and the values of keys like token, password, secret, psk and
-key-data are not in it. The databases are read in pieces with pauses, so that
-their other clients are not held up.
+key-data are not in it. Databases of servers on this host are read from their files,
+others in pieces with pauses, so that no other client is held up.
 
 A capture that was cut short holds what was read until then.
 ` + exitStatusHelp,

@@ -159,8 +159,8 @@ func TestCaptureIndex(t *testing.T) {
 		}
 	}
 	flows := strings.Fields(say(t, l, "central", "ovn-sbctl", "--bare", "--columns=_uuid", "list", "Logical_Flow"))
-	sb := x.Databases[1]
-	if sb.Rows != len(flows) || sb.LogicalFlows != "all" || len(sb.NBCfg) != 2 || sb.Pieces < 10 || !sb.Snapshot || !x.Databases[0].Snapshot {
+	sb := x.Databases[1] // from the file of its server, which is here: of the requests few are left
+	if sb.Rows != len(flows) || sb.LogicalFlows != "all" || len(sb.NBCfg) != 2 || sb.Pieces == 0 || sb.Pieces >= 10 || !sb.Snapshot || !x.Databases[0].Snapshot {
 		t.Errorf("%d logical flows, and the index says %+v", len(flows), sb)
 	}
 	for _, want := range []string{

@@ -2,12 +2,15 @@ package cluster
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"path"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/ovnctl/ovnctl/pkg/archive"
@@ -17,9 +20,10 @@ import (
 
 const logicalFlow = "Logical_Flow"
 
-// A databaseReader reads a database in pieces. What a large server answers at once
-// holds up all its other clients: of 600,000 logical flows for 16 s. What changes
-// meanwhile is read again at the end, until nothing has: then all is of one moment.
+// A databaseReader reads a database from the file of its server, where that runs on
+// this host, else in pieces. What a large server answers at once holds up all its other
+// clients: of 600,000 logical flows for 16 s. What changes meanwhile is read again at the
+// end, until nothing has: then all is of one moment.
 type databaseReader struct {
 	*Capture
 	client *ovsdb.Client
@@ -27,6 +31,9 @@ type databaseReader struct {
 	entry  archive.IndexDatabase
 	read   bytes.Buffer // all tables but Logical_Flow, and of that what is not too much
 	all    bool         // of Logical_Flow, too
+	parts  int
+	late   []ovsdb.RowID   // of Logical_Flow, that have changed since the server's file was opened
+	file   *ovsdb.Snapshot // the server's own; nil: it is elsewhere, or a cluster's
 }
 
 // A request is aimed at how long it may hold the server. The first ones of a table are
@@ -56,6 +63,9 @@ func (c *Capture) database(ctx context.Context, name, zone string, db ovsdb.Read
 	defer saver.Close()
 	r := &databaseReader{Capture: c, client: client, saver: saver, all: true}
 	r.entry = archive.IndexDatabase{Name: db.Name(), Zone: zone, File: name, Origin: db.Origin()}
+	if r.file = serverFile(saver.Origin(), client); r.file != nil {
+		defer r.file.Close() //nolint:errcheck // only read
+	}
 	if err := r.tables(ctx); err != nil {
 		return nil, err
 	}
@@ -70,6 +80,62 @@ func (c *Capture) database(ctx context.Context, name, zone string, db ovsdb.Read
 		return nil, err
 	}
 	return r.reader()
+}
+
+// serverFile opens the file that a server of this host writes a database to, which costs
+// the server nothing. It has all that was committed until now, and it may have more: of that
+// the server tells next. The file of a cluster's member does not know what of it is
+// committed.
+func serverFile(remote string, client *ovsdb.Client) *ovsdb.Snapshot {
+	socket, local := strings.CutPrefix(remote, "unix:")
+	if !local || client.Status().Clustered {
+		return nil
+	}
+	var found *ovsdb.Snapshot
+	for _, f := range node.DatabaseFiles(socket) {
+		if found != nil {
+			_ = f.Close()
+			continue
+		}
+		db, err := ovsdb.ParseFile(remote, f)
+		switch {
+		case err != nil:
+		case db.Name() == client.Name() && db.Version() == client.Version() && db.Damage() == "":
+			found = db
+		default:
+			_ = db.Close()
+		}
+	}
+	return found
+}
+
+// inFile says that all of a table is in the server's file.
+func (r *databaseReader) inFile(table string) bool {
+	if r.file == nil || table == logicalFlow && r.Flows != AllFlows {
+		return false
+	}
+	for _, kept := range r.client.Tables().Columns[table] {
+		if !kept {
+			return false
+		}
+	}
+	return true
+}
+
+// copyTable takes a table from the server's file, some rows at a time.
+func (r *databaseReader) copyTable(ctx context.Context, table string, write func([]ovsdb.Raw) error) error {
+	var rows []ovsdb.Raw
+	err := r.file.EachRaw(table, func(row ovsdb.Raw) error {
+		if rows = append(rows, row); len(rows) < largest {
+			return nil
+		}
+		defer func() { rows = rows[:0] }()
+		return cmp.Or(context.Cause(ctx), write(rows))
+	})
+	if err == nil && len(rows) > 0 {
+		err = write(rows)
+	}
+	return err
 }
 
 // reader answers from what was read.
@@ -99,19 +165,32 @@ func (r *databaseReader) tables(ctx context.Context) error {
 		return err
 	}
 	rows := 0
+	count := func(n int) {
+		rows += n
+		r.tell("reading %s: %d rows so far", r.entry.Name, rows)
+	}
 	write := func(ids []ovsdb.RowID) error {
 		if len(ids) == 0 {
 			return nil
 		}
 		added, err := r.saver.Add(ctx, &r.read, ids)
 		for _, n := range added {
-			rows += n
+			count(n)
 		}
-		r.tell("reading %s: %d rows so far", r.entry.Name, rows)
 		return err
 	}
 	for _, table := range r.saver.Tables() {
 		if table == logicalFlow {
+			continue
+		}
+		if r.inFile(table) {
+			if err := r.copyTable(ctx, table, func(raw []ovsdb.Raw) error {
+				n, err := r.saver.AddRaw(&r.read, table, raw)
+				count(n)
+				return err
+			}); err != nil {
+				return err
+			}
 			continue
 		}
 		ids, err := r.list(ctx, ovsdb.Lookup{Table: table, Columns: []string{}})
@@ -122,8 +201,16 @@ func (r *databaseReader) tables(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := r.settle(ctx, func(ids []ovsdb.RowID) error {
-		return write(slices.DeleteFunc(slices.Clone(ids), func(id ovsdb.RowID) bool { return id.Table == logicalFlow })) // read later
+	if err := r.settle(ctx, nil, func(ids []ovsdb.RowID) error {
+		var others []ovsdb.RowID
+		for _, id := range ids {
+			if id.Table != logicalFlow {
+				others = append(others, id)
+			} else if r.inFile(logicalFlow) { // else they are all read later
+				r.late = append(r.late, id)
+			}
+		}
+		return write(others)
 	}); err != nil {
 		return err
 	}
@@ -145,8 +232,34 @@ func (r *databaseReader) flows(ctx context.Context) error {
 		r.entry.Datapaths = append(r.entry.Datapaths, string(id))
 	}
 	r.nbCfg(ctx)
-	write := func(ids []ovsdb.RowID) error { return r.part(ctx, ids) }
-	rows := &batches{r, write, firstBatch, nil}
+	write := func(ids []ovsdb.RowID) error {
+		return r.part(func(piece io.Writer) (int, error) {
+			rows, err := r.saver.Add(ctx, piece, ids)
+			return rows[logicalFlow], err
+		})
+	}
+	if r.inFile(logicalFlow) {
+		err = r.copyTable(ctx, logicalFlow, func(raw []ovsdb.Raw) error {
+			r.tell("reading logical flows: %d so far", r.entry.Rows)
+			return r.part(func(piece io.Writer) (int, error) { return r.saver.AddRaw(piece, logicalFlow, raw) })
+		})
+	} else {
+		err = r.flowTables(ctx, datapaths, &batches{r, write, firstBatch, nil})
+	}
+	if err != nil {
+		return err
+	}
+	if err := r.settle(ctx, r.late, write); err != nil {
+		return err
+	}
+	r.nbCfg(ctx)
+	r.entry.LogicalFlows = string(r.Flows)
+	r.entry.Snapshot = r.entry.Snapshot && r.Flows == AllFlows
+	return nil
+}
+
+// flowTables asks for the flows of one table of a pipeline after the other.
+func (r *databaseReader) flowTables(ctx context.Context, local map[ovsdb.UUID]bool, rows *batches) error {
 	for _, pipeline := range []string{"ingress", "egress"} {
 		of := ovsdb.Where("pipeline", "==", pipeline)
 		tables, err := r.find(ctx, ovsdb.Lookup{Table: logicalFlow, Columns: []string{"table_id"}, Where: []ovsdb.Condition{of}, Distinct: true})
@@ -155,22 +268,13 @@ func (r *databaseReader) flows(ctx context.Context) error {
 		}
 		for _, row := range tables {
 			table := row["table_id"]
-			if err := r.table(ctx, []ovsdb.Condition{of, ovsdb.Where("table_id", "==", table)}, datapaths, rows); err != nil {
+			if err := r.table(ctx, []ovsdb.Condition{of, ovsdb.Where("table_id", "==", table)}, local, rows); err != nil {
 				return err
 			}
 			r.tell("reading logical flows: %d so far (%s table %s)", r.entry.Rows, pipeline, table)
 		}
 	}
-	if err := rows.end(ctx); err != nil {
-		return err
-	}
-	if err := r.settle(ctx, write); err != nil {
-		return err
-	}
-	r.nbCfg(ctx)
-	r.entry.LogicalFlows = string(r.Flows)
-	r.entry.Snapshot = r.entry.Snapshot && r.Flows == AllFlows
-	return nil
+	return rows.end(ctx)
 }
 
 // partFlows stands in the index for logical flows of which reading ended early.
@@ -231,18 +335,19 @@ const (
 const mostRead = 64 << 20
 
 // part writes rows as a file beside that of the tables.
-func (r *databaseReader) part(ctx context.Context, ids []ovsdb.RowID) error {
+func (r *databaseReader) part(write func(io.Writer) (rows int, err error)) error {
 	var piece bytes.Buffer
-	rows, err := r.saver.Add(ctx, &piece, ids)
+	rows, err := write(&piece)
 	if err != nil {
 		return err
 	}
-	r.entry.Rows += rows[logicalFlow]
+	r.entry.Rows += rows
 	if r.all = r.all && r.read.Len()+piece.Len() <= mostRead; r.all {
 		r.read.Write(piece.Bytes())
 	}
-	name := path.Join(r.entry.File+partsSuffix, fmt.Sprintf("%06d", r.entry.Pieces))
-	return r.keep(name, fmt.Sprintf("%d rows of Logical_Flow", rows[logicalFlow]), piece.Bytes())
+	name := path.Join(r.entry.File+partsSuffix, fmt.Sprintf("%06d", r.parts))
+	r.parts++
+	return r.keep(name, fmt.Sprintf("%d rows of Logical_Flow", rows), piece.Bytes())
 }
 
 // list asks which rows there are: the rows themselves are then asked for by their
@@ -328,11 +433,16 @@ const (
 	fewChanges = 200
 )
 
-// settle writes the rows again that have changed since they were read. Once they
-// come in one piece, and no other has changed before that, all that was written is as
-// it was at that moment.
-func (r *databaseReader) settle(ctx context.Context, write func([]ovsdb.RowID) error) error {
-	changed, known := r.saver.Changed()
+// settle writes the rows again that have changed since they were read, some of which
+// may be known. Once they come in one piece, and no other has changed before that, all that
+// was written is as it was at that moment.
+func (r *databaseReader) settle(ctx context.Context, changed []ovsdb.RowID, write func([]ovsdb.RowID) error) error {
+	// What the server has told of by its next answer is all that changed before that.
+	if err := r.request(ctx, func() error { _, err := r.saver.Find(ctx); return err }); err != nil {
+		return err
+	}
+	more, known := r.saver.Changed()
+	changed = append(changed, more...)
 	for range mostRounds {
 		if !known || len(changed) == 0 {
 			break
@@ -412,7 +522,11 @@ func (r *databaseReader) local(ctx context.Context) (map[ovsdb.UUID]bool, error)
 		Groups   []groupRow
 		Chassis  []chassisIDRow
 	}
-	if err := ovsdb.Load(ctx, r.client, &rows); err != nil {
+	read, err := r.reader()
+	if err != nil {
+		return nil, err
+	}
+	if err := ovsdb.Load(ctx, read, &rows); err != nil {
 		return nil, err
 	}
 	near := map[ovsdb.UUID]bool{}

@@ -1,16 +1,22 @@
 package cluster
 
 import (
+	"bytes"
 	"cmp"
+	"crypto/sha1"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/ovnctl/ovnctl/internal/lab/scale"
 	"github.com/ovnctl/ovnctl/pkg/archive"
 	"github.com/ovnctl/ovnctl/pkg/node"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
@@ -28,8 +34,19 @@ func (countedFlow) Table() string { return logicalFlow }
 // A database that is written to all the while is saved as it was at one moment, if the index says so: each transaction keeps the sum
 // of all priorities, and writes its number into two tables.
 func TestPiecesAreOneMoment(t *testing.T) {
-	const rows, priority = 600, 10_000
 	server := ovsdbtest.Start(t, ovsdbtest.Southbound)
+	oneMoment(t, server, server.ListenTCP(), func() {})
+}
+
+// So it is when the server's file is read, which the server writes anew now and then.
+func TestFileIsOneMoment(t *testing.T) {
+	server := ovsdbtest.Start(t, ovsdbtest.Southbound)
+	oneMoment(t, server, server.Remote(), func() { server.Appctl("ovsdb-server/compact") })
+}
+
+func oneMoment(t *testing.T, server *ovsdbtest.Server, remote string, meanwhile func()) {
+	t.Helper()
+	const rows, priority = 600, 10_000
 	db := server.Dial()
 	datapath := ovsdb.Named("dp")
 	flow := func(match string, table, priority int) ovsdb.Operation {
@@ -65,6 +82,9 @@ func TestPiecesAreOneMoment(t *testing.T) {
 				return
 			case <-time.After(time.Millisecond):
 			}
+			if n%50 == 0 {
+				meanwhile()
+			}
 			from, to, gone := n*7%rows, n*11%rows, n*13%rows
 			if from == to || from == gone || to == gone {
 				continue
@@ -92,7 +112,7 @@ func TestPiecesAreOneMoment(t *testing.T) {
 
 	snapshots := 0
 	for deadline := time.Now().Add(2 * time.Minute); snapshots < 5 && time.Now().Before(deadline); {
-		file, entry := captureOf(t, server)
+		file, entry := captureOf(t, server.DB, remote)
 		if !entry.Snapshot {
 			continue
 		}
@@ -127,6 +147,98 @@ func TestPiecesAreOneMoment(t *testing.T) {
 	if snapshots == 0 {
 		t.Error("never was all of one moment")
 	}
+}
+
+// What is saved of a real Southbound, by its server's file or in pieces, is what its server says: another one that serves what was
+// saved says the same.
+func TestSavedIsAsServed(t *testing.T) {
+	d := scale.Start(t, scale.Size{Nodes: 3, Pods: 8, Services: 8, Policies: 1})
+	// Its file has a history, too.
+	d.SB.Transact(`{"op":"delete","table":"Logical_Flow","where":[["priority","==",0],["table_id","==",3]]}`,
+		`{"op":"update","table":"Logical_Flow","where":[["table_id","==",5]],"row":{"match":"0","external_ids":["map",[["a","b"]]]}}`,
+		`{"op":"mutate","table":"Port_Binding","where":[],"mutations":[["external_ids","insert",["map",[["more","1"]]]]]}`,
+		`{"op":"insert","table":"Connection","row":{"target":"ptcp:0:127.0.0.1"}}`)
+	dump := func(s *ovsdbtest.Server) string {
+		return ovsdbtest.Run(t, "ovsdb-client", "dump", "-f", "json", s.Remote(), s.DB)
+	}
+	want := dump(d.SB)
+	for _, remote := range []string{d.SB.Remote(), d.SB.ListenTCP()} {
+		file, entry := captureOf(t, d.SB.DB, remote)
+		tree, err := archive.Open(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		saved, err := tree.File("sb.db")
+		if err != nil {
+			t.Fatal(err)
+		}
+		readers := []io.Reader{saved}
+		parts, err := tree.List("sb.db" + partsSuffix)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, part := range parts {
+			f, err := tree.File("sb.db" + partsSuffix + "/" + part)
+			if err != nil {
+				t.Fatal(err)
+			}
+			readers = append(readers, f)
+		}
+		text, err := io.ReadAll(io.MultiReader(readers...))
+		if err != nil {
+			t.Fatal(err)
+		}
+		dir := ovsdbtest.Dir(t)
+		db := filepath.Join(dir, "db")
+		if err := os.WriteFile(db, oneTransaction(t, text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got := dump(ovsdbtest.Serve(t, dir, db, d.SB.DB)); got != want {
+			t.Errorf("%s: saved in %d requests, %d bytes of rows that are not the server's %d", remote, entry.Pieces, len(got), len(want))
+		}
+		if few := remote == d.SB.Remote(); few != (entry.Pieces < 10) || !entry.Snapshot {
+			t.Errorf("%s: index %+v", remote, entry)
+		}
+		_ = tree.Close()
+	}
+}
+
+// oneTransaction is a database file whose rows are all inserted at once: a server refuses a row that refers to a later one.
+func oneTransaction(t *testing.T, file []byte) []byte {
+	t.Helper()
+	var schema []byte
+	all := map[string]map[string]json.RawMessage{}
+	for line := range bytes.Lines(file) {
+		switch {
+		case bytes.HasPrefix(line, []byte("OVSDB JSON ")):
+		case schema == nil:
+			schema = line
+		default:
+			var record map[string]json.RawMessage
+			if err := json.Unmarshal(line, &record); err != nil {
+				t.Fatal(err)
+			}
+			for table, text := range record {
+				if strings.HasPrefix(table, "_") {
+					continue
+				}
+				var rows map[string]json.RawMessage
+				if err := json.Unmarshal(text, &rows); err != nil {
+					t.Fatal(err)
+				}
+				if all[table] == nil {
+					all[table] = map[string]json.RawMessage{}
+				}
+				maps.Copy(all[table], rows)
+				maps.DeleteFunc(all[table], func(_ string, row json.RawMessage) bool { return string(row) == "null" })
+			}
+		}
+	}
+	rows, err := json.Marshal(all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fmt.Appendf(nil, "OVSDB JSON %d %x\n%sOVSDB JSON %d %x\n%s", len(schema), sha1.Sum(schema), schema, len(rows), sha1.Sum(rows), rows)
 }
 
 // What was read of a database is answered without its server, logical flows only if all of them were read.
@@ -183,10 +295,10 @@ func TestCapturedDatabases(t *testing.T) {
 	}
 }
 
-// captureOf saves a server's database in a capture.
-func captureOf(t *testing.T, server *ovsdbtest.Server) (file string, entry archive.IndexDatabase) {
+// captureOf saves a server's Southbound in a capture.
+func captureOf(t *testing.T, db, remote string) (file string, entry archive.IndexDatabase) {
 	t.Helper()
-	c, err := Open(t.Context(), Config{SB: server.Remote(), Timeout: time.Minute})
+	c, err := Open(t.Context(), Config{SB: remote, Timeout: time.Minute})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -209,7 +321,7 @@ func captureOf(t *testing.T, server *ovsdbtest.Server) (file string, entry archi
 		t.Fatal(err)
 	}
 	for _, d := range x.Databases {
-		if d.Name == server.DB {
+		if d.Name == db {
 			return file, d
 		}
 	}

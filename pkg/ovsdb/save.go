@@ -145,6 +145,9 @@ func (v *Saver) Schema(ctx context.Context, w io.Writer) error {
 	return writeRecord(w, declared)
 }
 
+// Origin is the remote of the server that tells of changes.
+func (v *Saver) Origin() string { return v.session.remote.text }
+
 // Find looks rows up as they are, without writing them.
 func (v *Saver) Find(ctx context.Context, lookups ...Lookup) ([][]Raw, error) {
 	ctx, cancel := context.WithTimeout(ctx, max(v.client.config.Timeout, patience))
@@ -193,15 +196,7 @@ func (v *Saver) Add(ctx context.Context, w io.Writer, ids []RowID) (map[string]i
 	for i, id := range ids {
 		switch {
 		case len(found[i]) > 0:
-			row := found[i][0]
-			if v.change != nil {
-				v.change(id.Table, row)
-			}
-			t.set(id, row)
-			if !v.written[id] {
-				rows[id.Table]++
-			}
-			v.written[id] = true
+			rows[id.Table] += v.set(t, id, found[i][0])
 		case v.written[id]:
 			t.remove(id)
 			rows[id.Table]--
@@ -209,6 +204,29 @@ func (v *Saver) Add(ctx context.Context, w io.Writer, ids []RowID) (map[string]i
 		}
 	}
 	return rows, t.write(w)
+}
+
+// AddRaw writes rows of a table that were read elsewhere after the Saver had begun,
+// such as from the server's file, and returns how many.
+func (v *Saver) AddRaw(w io.Writer, table string, rows []Raw) (n int, err error) {
+	t := newTransaction()
+	for _, row := range rows {
+		n += v.set(t, RowID{table, row.UUID()}, row)
+	}
+	return n, t.write(w)
+}
+
+// set writes a row, and returns how many more there are.
+func (v *Saver) set(t *transaction, id RowID, row Raw) int {
+	if v.change != nil {
+		v.change(id.Table, row)
+	}
+	t.set(id, row)
+	if v.written[id] {
+		return 0
+	}
+	v.written[id] = true
+	return 1
 }
 
 // KeepAll is a schema in which no column is lost when a server restarts: that of

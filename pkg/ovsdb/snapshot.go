@@ -120,6 +120,28 @@ func (s *Snapshot) gather(ctx context.Context, k *sink, where []Condition) error
 	return err
 }
 
+// EachRaw calls visit for the rows of a table with the columns that the file has of
+// them: those which hold their default may be lacking.
+func (s *Snapshot) EachRaw(table string, visit func(Raw) error) error {
+	t, declared := s.tables[table], s.schema.Tables[table]
+	seen := map[string]string{}
+	err := s.texts.each(t.texts(), func(id rowID, text []byte) error {
+		row, err := (&scanner{b: text, seen: seen}).rawRow()
+		if err != nil {
+			return err
+		}
+		for column, d := range t.changed[id] {
+			row[column] = Value(d.text(declared.Columns[column].value != ""))
+		}
+		row["_uuid"] = Value(`["uuid","` + string(id.UUID()) + `"]`)
+		return visit(row)
+	})
+	if err != nil {
+		return fmt.Errorf("%s: table %s: %w", s.origin, table, err)
+	}
+	return nil
+}
+
 // candidates are the rows that may meet the conditions: one if a condition names it.
 func (s *Snapshot) candidates(t *table, where []Condition) []rowText {
 	for _, c := range where {

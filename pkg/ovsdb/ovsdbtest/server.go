@@ -79,6 +79,15 @@ func Serve(t testing.TB, dir, file, db string, args ...string) *Server {
 // Remote returns the server's unix: remote.
 func (s *Server) Remote() string { return "unix:" + s.Socket }
 
+// ListenTCP makes the server listen on a port of loopback, too, and returns that
+// remote, which does not tell what process the server is.
+func (s *Server) ListenTCP() string {
+	s.t.Helper()
+	address := Address(s.t, "127.0.0.1")
+	s.Appctl("ovsdb-server/add-remote", Passive("tcp", address))
+	return "tcp:" + address
+}
+
 // Restart starts the server, again after Kill, and waits until it listens.
 func (s *Server) Restart() {
 	s.t.Helper()
