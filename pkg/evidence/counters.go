@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/ovnctl/ovnctl/pkg/node"
+	"github.com/ovnctl/ovnctl/pkg/openflow"
 )
 
 // Coverage is how often the events that a daemon counts have happened since it
@@ -358,10 +359,8 @@ type CTEntry struct {
 	Orig     Tuple
 	Reply    Tuple
 	Zone     int
-	State    string // of TCP: "ESTABLISHED"
-	Timeout  int    // seconds until it is forgotten unless a packet comes; -1: not said
+	Timeout  int // seconds until it is forgotten unless a packet comes; -1: not said
 	Datapath string
-	Text     string // the line itself
 }
 
 // A Tuple is a direction of a connection.
@@ -396,7 +395,7 @@ func (h *Host) Conntrack() ([]CTEntry, error) {
 				return nil, err
 			}
 			for line := range strings.Lines(text) {
-				if c, ok := parseConnection(line); ok {
+				if c, ok := entry(line); ok {
 					c.Datapath = d.Name
 					all = append(all, c)
 				}
@@ -406,59 +405,21 @@ func (h *Host) Conntrack() ([]CTEntry, error) {
 	})
 }
 
-// parseConnection reads "tcp,orig=(src=…,dst=…,sport=…,dport=…),reply=(…),zone=3,protoinfo=(state=…)".
-func parseConnection(line string) (CTEntry, bool) {
-	c := CTEntry{Text: strings.TrimSpace(line), Timeout: -1}
-	rest := c.Text
-	c.Protocol, rest, _ = strings.Cut(rest, ",")
-	for rest != "" {
-		var key, value string
-		key, rest, _ = strings.Cut(rest, "=")
-		if strings.HasPrefix(rest, "(") {
-			value, rest, _ = strings.Cut(rest[1:], ")")
-			rest = strings.TrimPrefix(rest, ",")
-		} else {
-			value, rest, _ = strings.Cut(rest, ",")
-		}
-		switch key {
-		case "orig":
-			c.Orig = parseTuple(value)
-		case "reply":
-			c.Reply = parseTuple(value)
-		case "zone":
-			c.Zone, _ = strconv.Atoi(value)
-		case "timeout":
-			if n, err := strconv.Atoi(value); err == nil {
-				c.Timeout = n
-			}
-		case "protoinfo":
-			for part := range strings.SplitSeq(value, ",") {
-				if state, ok := strings.CutPrefix(part, "state="); ok {
-					c.State = state
-				}
-			}
-		}
+// entry reads a line of dpctl/dump-conntrack.
+func entry(line string) (CTEntry, bool) {
+	c, err := openflow.ParseConnection(line)
+	if err != nil {
+		return CTEntry{}, false
 	}
-	return c, c.Orig.Src.Addr().IsValid()
+	e := CTEntry{Protocol: c.Proto, Orig: ends(c.Orig), Reply: ends(c.Reply), Zone: int(c.Zone), Timeout: -1}
+	if c.Timeout != nil {
+		e.Timeout = int(*c.Timeout)
+	}
+	return e, c.Orig.Src.IsValid()
 }
 
-func parseTuple(text string) Tuple {
-	var src, dst netip.Addr
-	var sport, dport uint64
-	for part := range strings.SplitSeq(text, ",") {
-		key, value, _ := strings.Cut(part, "=")
-		switch key {
-		case "src":
-			src, _ = netip.ParseAddr(value)
-		case "dst":
-			dst, _ = netip.ParseAddr(value)
-		case "sport":
-			sport, _ = strconv.ParseUint(value, 10, 16)
-		case "dport":
-			dport, _ = strconv.ParseUint(value, 10, 16)
-		}
-	}
-	return Tuple{netip.AddrPortFrom(src, uint16(sport)), netip.AddrPortFrom(dst, uint16(dport))}
+func ends(t openflow.Tuple) Tuple {
+	return Tuple{netip.AddrPortFrom(t.Src, t.SrcPort), netip.AddrPortFrom(t.Dst, t.DstPort)}
 }
 
 // Sysctl is a kernel setting, "net/ipv4/ip_forward": of the host's own network

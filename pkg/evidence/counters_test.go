@@ -69,7 +69,7 @@ func TestParseLimits(t *testing.T) {
 		[]ZoneLimit{{Zone: -1}, {5, 1, 1}, {7, 100, 0}})
 }
 
-func TestParseConnection(t *testing.T) {
+func TestEntry(t *testing.T) {
 	ap := netip.MustParseAddrPort
 	for line, want := range map[string]CTEntry{
 		"tcp,orig=(src=10.1.0.1,dst=10.2.0.1,sport=43210,dport=80),reply=(src=10.3.0.1,dst=10.1.0.1,sport=8080,dport=43210),id=3,zone=7,mark=2,labels=0x2,timeout=100,protoinfo=(state_orig=ESTABLISHED,state_reply=ESTABLISHED,wscale_orig=7)": {
@@ -77,7 +77,7 @@ func TestParseConnection(t *testing.T) {
 			Orig: Tuple{ap("10.1.0.1:43210"), ap("10.2.0.1:80")}, Reply: Tuple{ap("10.3.0.1:8080"), ap("10.1.0.1:43210")},
 		},
 		"tcp,orig=(src=fd00::1,dst=fd00::2,sport=1,dport=2),reply=(src=fd00::2,dst=fd00::1,sport=2,dport=1),protoinfo=(state=TIME_WAIT)": {
-			Protocol: "tcp", State: "TIME_WAIT", Timeout: -1,
+			Protocol: "tcp", Timeout: -1,
 			Orig: Tuple{ap("[fd00::1]:1"), ap("[fd00::2]:2")}, Reply: Tuple{ap("[fd00::2]:2"), ap("[fd00::1]:1")},
 		},
 		"icmp,orig=(src=10.1.0.1,dst=10.2.0.1,id=9,type=8,code=0),reply=(src=10.2.0.1,dst=10.1.0.1,id=9,type=0,code=0),zone=4": {
@@ -85,15 +85,14 @@ func TestParseConnection(t *testing.T) {
 			Orig: Tuple{ap("10.1.0.1:0"), ap("10.2.0.1:0")}, Reply: Tuple{ap("10.2.0.1:0"), ap("10.1.0.1:0")},
 		},
 	} {
-		want.Text = line
-		got, ok := parseConnection(line + "\n")
+		got, ok := entry(line + "\n")
 		if !ok {
 			t.Errorf("%s is no connection", line)
 		}
 		same(t, line, got, want)
 	}
 	for _, line := range []string{"", "\n", "tcp", "tcp,orig=(", "x,orig=(src=y)"} {
-		if c, ok := parseConnection(line); ok {
+		if c, ok := entry(line); ok {
 			t.Errorf("%q is a connection: %+v", line, c)
 		}
 	}
