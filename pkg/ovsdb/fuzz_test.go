@@ -155,12 +155,39 @@ func realRecords(f *testing.F, path string) iter.Seq2[[]byte, []byte] {
 	}
 }
 
+// FuzzString reads strings that hold escapes as encoding/json does.
+func FuzzString(f *testing.F) {
+	for _, text := range []string{
+		`inport == \"a\"`, `\\\/\b\f\n\r\t`, `\u00e9\"`, `\ud83d\ude00`, `\"\ud83d`, `\x`, `\"` + "\n", `\"` + "\xff", `é\"`, `a" \"`, `\`,
+		strings.Repeat(`ct.est && outport == \"b\" || `, 40),
+	} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		if !strings.Contains(text, `\`) {
+			return
+		}
+		quoted := []byte(`"` + text + `"`)
+		s := scanner{b: quoted}
+		got, err := s.str()
+		whole := err == nil && s.i == len(quoted)
+		var want string
+		switch jsonErr := json.Unmarshal(quoted, &want); {
+		case jsonErr == nil && (!whole || got != want):
+			t.Errorf("%q: %q, %v, want %q", quoted, got, err, want)
+		case jsonErr != nil && whole:
+			t.Errorf("%q: %q, want an error: %v", quoted, got, jsonErr)
+		}
+	})
+}
+
 // FuzzReply reads what a server might say: messages cut out of a stream, and
 // rows in them.
 func FuzzReply(f *testing.F) {
 	f.Add([]byte(`{"id":1,"result":[{"rows":[{"_uuid":["uuid","11111111-2222-3333-4444-555555555555"],"name":"a"}]}],"error":null}`), 3)
 	f.Add([]byte(`[{"rows":[{"name":[]}]}]`), 1)
 	f.Add([]byte(`[{"error":"x","details":"y"},null]`), 2)
+	f.Add([]byte(`{"id":1,"result":["}\\\"{",{"\\\\":"\\u005d"}]} {"method":"\"}`), 1)
 	f.Fuzz(func(t *testing.T, text []byte, cut int) {
 		var fr framer
 		var whole []byte
@@ -177,6 +204,12 @@ func FuzzReply(f *testing.F) {
 		}
 		if len(whole) > len(text) {
 			t.Errorf("%d bytes out of %d", len(whole), len(text))
+		}
+		if object := bytes.HasPrefix(text, []byte("{")); object && json.Valid(text) {
+			at := bytes.LastIndexByte(text, '}') + 1
+			if !bytes.Equal(whole, text[:at]) {
+				t.Errorf("%q of %q", whole, text)
+			}
 		}
 		for _, reply := range [][]byte{text, whole} {
 			var rows []fuzzRow

@@ -305,8 +305,16 @@ type framer struct {
 
 // add takes up part until an object is complete, and returns that and the rest.
 func (f *framer) add(part []byte, limit int) (text, rest []byte, err error) {
-	for i, c := range part {
-		switch {
+	for i := 0; i < len(part); i++ {
+		if f.quoted && !f.escaped { // most of a reply is text
+			for i < len(part) && part[i] != '"' && part[i] != '\\' {
+				i++
+			}
+			if i == len(part) {
+				break
+			}
+		}
+		switch c := part[i]; {
 		case f.escaped:
 			f.escaped = false
 		case f.quoted:

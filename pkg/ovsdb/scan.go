@@ -132,6 +132,9 @@ func (s *scanner) str() (string, error) {
 		return "", err
 	}
 	if escaped {
+		if text, ok := unescape(raw); ok {
+			return text, nil
+		}
 		var text string
 		if err := json.Unmarshal(bytes.TrimSpace(s.b[start:s.i]), &text); err != nil {
 			return "", fmt.Errorf("%w: bad string: %w", errSyntax, err)
@@ -152,6 +155,34 @@ func (s *scanner) str() (string, error) {
 		s.seen[text] = text
 	}
 	return text, nil
+}
+
+// unescape is the text of a string whose escapes are of one letter, as the quotes in logical flows are. It is false for
+// others, and for what is malformed.
+func unescape(raw []byte) (text string, ok bool) {
+	if !utf8.Valid(raw) {
+		return "", false
+	}
+	var room [512]byte
+	plain := room[:0]
+	for i := 0; i < len(raw); i++ {
+		c := raw[i]
+		switch {
+		case c < ' ':
+			return "", false
+		case c == '\\':
+			if i++; i == len(raw) {
+				return "", false
+			}
+			at := strings.IndexByte(`"\/bfnrt`, raw[i])
+			if at < 0 {
+				return "", false
+			}
+			c = "\"\\/\b\f\n\r\t"[at]
+		}
+		plain = append(plain, c)
+	}
+	return string(plain), true
 }
 
 // key is str for the names of columns: those in names cost no allocation.
