@@ -139,11 +139,12 @@ func tail(name string) (string, error) {
 		return "", err
 	}
 	start := max(0, fi.Size()-maxLog)
-	b, err := io.ReadAll(io.NewSectionReader(f, start, maxLog))
-	if err != nil {
+	b := make([]byte, min(fi.Size(), maxLog))
+	n, err := f.ReadAt(b, start)
+	if err != nil && !errors.Is(err, io.EOF) { // it may have been cut meanwhile
 		return "", fmt.Errorf("%s: %w", name, err)
 	}
-	return lastLines(b, start > 0), nil
+	return lastLines(b[:n], start > 0), nil
 }
 
 func (l *local) Glob(_ context.Context, pattern string) ([]string, error) {

@@ -84,6 +84,7 @@ func (l *local) Processes(ctx context.Context) ([]Process, error) {
 	if err != nil {
 		return nil, fmt.Errorf("processes of %s: %w", l.Name(), err)
 	}
+	ours := l.runDirs()
 	var buf []byte
 	read := func(pid, name string) string {
 		b, err := readProc(filepath.Join(proc, pid, name), buf)
@@ -115,7 +116,7 @@ func (l *local) Processes(ctx context.Context) ([]Process, error) {
 		if err != nil {
 			continue
 		}
-		if (ns.dev != host.dev || ns.ino != host.ino) && !l.ownRunDir(filepath.Join(proc, at, "root"), p.RunDir) {
+		if (ns.dev != host.dev || ns.ino != host.ino) && !ours.have(filepath.Join(proc, at, "root"), p.RunDir) {
 			continue
 		}
 		p.Exe, p.Deleted = strings.CutSuffix(link(at, "exe"), " (deleted)")
@@ -172,14 +173,26 @@ func readProc(path string, b []byte) ([]byte, error) {
 	return b, fmt.Errorf("%s: larger than %d bytes", path, maxFile)
 }
 
-// ownRunDir says whether a process with that root has its sockets in one of the
-// host's run directories.
-func (l *local) ownRunDir(root, dir string) bool {
+// runDirs are the host's run directories.
+type runDirs []fs.FileInfo
+
+func (l *local) runDirs() runDirs {
+	var dirs runDirs
+	for _, dir := range []string{l.OVSRunDir, l.OVNRunDir} {
+		if fi, err := os.Stat(dir); err == nil {
+			dirs = append(dirs, fi)
+		}
+	}
+	return dirs
+}
+
+// have says whether one of them is where a process with that root has its sockets.
+func (dirs runDirs) have(root, dir string) bool {
 	if dir == "" {
 		return false
 	}
-	dir = Resolve(root, dir)
-	return sameFile(dir, l.OVSRunDir) || sameFile(dir, l.OVNRunDir)
+	fi, err := os.Stat(Resolve(root, dir))
+	return err == nil && slices.ContainsFunc(dirs, func(own fs.FileInfo) bool { return os.SameFile(own, fi) })
 }
 
 func (l *local) Features(_ context.Context, link string) (features map[string]bool, err error) {
