@@ -48,11 +48,11 @@ func Examine(d *evidence.Deployment, checks []*Check, done func(*Check, []Findin
 	return r
 }
 
-// headStart is for how long all checks wait for what was begun before them. On a host that is well it takes some
-// milliseconds, if nothing else is read meanwhile; on another one they have other things to read.
+// headStart is for how long all checks wait until what takes longest is under way. On a host that is well that is two
+// or three milliseconds, if nothing else is read meanwhile; on another one they have other things to read.
 const headStart = 20 * time.Millisecond
 
-// begin has what takes longest read first.
+// begin has what takes longest begun first.
 func begin(d *evidence.Deployment, checks []*Check) {
 	local := d.Local()
 	if local == nil {

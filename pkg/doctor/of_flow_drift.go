@@ -30,17 +30,16 @@ carries the first 32 bits of the UUID of the row it was made from.`,
 		"duplicate-iface-id-local", "hostname-mismatch", "port-flapping-two-chassis", "port-not-bound", "sb-rbac-denied", "clients-refuse-rebuilt-db",
 	},
 	Begin: func(h *evidence.Host) {
+		var wg sync.WaitGroup
+		wg.Go(func() { _, _ = h.Daemon("ovs-vswitchd") }) // it is asked for flows only if it answers
 		sw, err := h.Switch()
-		if err != nil {
+		wg.Wait()
+		if err != nil || !sw.RunsOVN() {
 			return
 		}
-		if sw.RunsOVN() { // what the chassis is called is not known yet; it matters where a host has several
-			var wg sync.WaitGroup
-			wg.Go(func() { _, _ = h.Flows(sw.IntegrationBridge("")) })
-			if z := h.Zone(); z != nil {
-				wg.Go(func() { _, _ = z.AllLogicalFlows() })
-			}
-			wg.Wait()
+		go func() { _, _ = h.Flows(sw.IntegrationBridge("")) }() // what the chassis is called is not known yet; it matters where a host has several
+		if z := h.Zone(); z != nil {
+			go func() { _, _ = z.AllLogicalFlows() }()
 		}
 	},
 	Run: func(p *Pass) {
