@@ -201,10 +201,10 @@ func (m *machine) inside(w *walk, a CT) {
 		if n.Kind != NodeAction || lines == 0 {
 			return
 		}
+		w.take()
 		if _, nat := n.Action.(NAT); !nat {
 			m.action(w, n)
 		}
-		w.take()
 		lines--
 	}
 }

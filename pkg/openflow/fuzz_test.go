@@ -68,6 +68,7 @@ func FuzzParseTrace(f *testing.F) {
 	f.Add("bridge(\"b\")\n---\n 0. priority 0\n    clone(ct(nat),clone(output:1))\n    ct(nat)\n    nat\n    clone(output:1)\n    output:1\n")
 	f.Add("bridge(\"b\")\n 0. ip\n    check_pkt_larger(5)->reg0[0]\n    output:1\n     -> tunneling to ::1 via x\n    bridge(\"x\")\n    output:1\n")
 	f.Add("bridge(\"b\")\n" + strings.Repeat(" 0. priority 0\n", 3000))
+	f.Add("bridge(\"b\")\n---\n 0. priority 0\n    ct(nat)\n         ct(nat)\n     output:1\n") // ct inside of ct, which no switch prints
 	f.Fuzz(func(t *testing.T, s string) {
 		tr, err := ParseTrace(s)
 		if err != nil {
