@@ -34,7 +34,8 @@ func StripColors(text string) (string, Colors) {
 		}
 		sequence := text[:n]
 		text = text[n:]
-		if sequence == "\x1b[m" && len(plain) > 0 && plain[len(plain)-1] == ',' && strings.HasPrefix(skipColors(text), ")") {
+		colored := len(colors) > 0 && colors[len(colors)-1].at == len(plain) // between the comma and here
+		if sequence == "\x1b[m" && len(plain) > 0 && plain[len(plain)-1] == ',' && !colored && strings.HasPrefix(skipColors(text), ")") {
 			plain = plain[:len(plain)-1]
 			sequence = "," + sequence
 		}

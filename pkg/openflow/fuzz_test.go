@@ -194,6 +194,7 @@ func FuzzStripColors(f *testing.F) {
 	for _, line := range seeds("colors") {
 		f.Add(line)
 	}
+	f.Add("commit,\x1b[36m\x1b[m\x1b[K)") // a colour between the comma and the end of colours, which no switch prints
 	f.Fuzz(func(t *testing.T, s string) {
 		plain, colors := StripColors(s)
 		if got := colors.Apply(plain); got != s {
