@@ -85,7 +85,7 @@ func (c *tableUpdate) row(in *scanner, id rowID, declared *tableSchema, old bool
 	delete(c.deleted, id)
 	columns := map[string]datum{}
 	text, start, err := in.text(func() error {
-		return in.object(declared.names, func(column string) error {
+		return in.object(declared.names(), func(column string) error {
 			if declared.Columns[column] == nil {
 				return fmt.Errorf("no such column: %q", column)
 			}

@@ -108,7 +108,7 @@ func (s *reshape) record(r record) ([]byte, error) {
 		delete(missing, column)
 	}
 	in := scanner{b: r.text}
-	err := in.object(s.from.names, func(column string) error {
+	err := in.object(s.from.names(), func(column string) error {
 		value, err := in.raw()
 		if _, changed := r.changed[column]; !changed {
 			add(column, value)
@@ -244,7 +244,7 @@ func (s *Snapshot) referencesOf(table string, r record, weak bool, visit visitor
 	row := rowRef{table, r.id}
 	t := s.schema.Tables[table]
 	in := scanner{b: r.text}
-	err := in.object(t.names, func(column string) error {
+	err := in.object(t.names(), func(column string) error {
 		if _, changed := r.changed[column]; changed || !t.Columns[column].refers(weak) {
 			return in.skip()
 		}

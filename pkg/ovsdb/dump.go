@@ -25,9 +25,9 @@ func ParseDump(db, origin string, r io.Reader) (*Snapshot, error) {
 	for {
 		n, err := in.Read(chunk)
 		for part := chunk[:n]; len(part) > 0; {
-			text, rest, err := f.add(part, maxFile)
-			if err == nil && text != nil {
-				err = s.dumpTable(text)
+			table, rest, err := f.add(part, maxFile)
+			if err == nil && table != nil {
+				err = s.dumpTable(table.text)
 			}
 			if err != nil {
 				return s.dumped(err)

@@ -191,6 +191,7 @@ func FuzzReply(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte, cut int) {
 		var fr framer
 		var whole []byte
+		members := 0
 		for part := text; len(part) > 0; {
 			n := min(max(cut, 1), len(part))
 			message, rest, err := fr.add(part[:n], 1<<20)
@@ -199,11 +200,18 @@ func FuzzReply(f *testing.F) {
 			}
 			part = part[n-len(rest):]
 			if message != nil {
-				whole = message
+				whole = message.text
+				members = 0
+				for _, m := range message.members {
+					members += len(whole[m.from:m.to]) + 1
+				}
 			}
 		}
 		if len(whole) > len(text) {
 			t.Errorf("%d bytes out of %d", len(whole), len(text))
+		}
+		if opens := bytes.IndexByte(whole, '{') + 1; members+opens != len(whole) {
+			t.Errorf("members of %d bytes of %q", members, whole)
 		}
 		if object := bytes.HasPrefix(text, []byte("{")); object && json.Valid(text) {
 			at := bytes.LastIndexByte(text, '}') + 1

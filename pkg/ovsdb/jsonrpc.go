@@ -1,6 +1,7 @@
 package ovsdb
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -211,14 +212,14 @@ func (n *conn) read() {
 	for {
 		count, err := n.net.Read(chunk)
 		for part := chunk[:count]; len(part) > 0; {
-			text, rest, err := f.add(part, n.limit)
+			message, rest, err := f.add(part, n.limit)
 			if err != nil {
 				n.fail(err)
 				return
 			}
 			part = rest
-			if text != nil {
-				if err := n.handle(text); err != nil {
+			if message != nil {
+				if err := n.handle(message); err != nil {
 					n.fail(err)
 					return
 				}
@@ -234,28 +235,32 @@ func (n *conn) read() {
 	}
 }
 
-func (n *conn) handle(text []byte) error {
+// handle takes a message.
+func (n *conn) handle(o *object) error {
 	var m message
-	s := scanner{b: text}
-	err := s.object(nil, func(key string) (err error) {
+	for _, member := range o.members {
+		text := o.text[member.from:member.to]
+		s := scanner{b: text}
+		key, err := s.str()
+		if err != nil {
+			return err
+		}
+		if !s.take(':') {
+			return s.fail("a colon")
+		}
+		value := bytes.TrimSpace(text[s.i:])
 		switch key {
 		case "id":
-			m.id, err = s.raw()
+			m.id = value
 		case "method":
-			m.method, err = s.raw()
+			m.method = value
 		case "params":
-			m.params, err = s.raw()
+			m.params = value
 		case "result":
-			m.result, err = s.raw()
+			m.result = value
 		case "error":
-			m.err, err = s.raw()
-		default:
-			err = s.skip()
+			m.err = value
 		}
-		return err
-	})
-	if err != nil {
-		return err
 	}
 	if len(m.method) > 0 {
 		if string(m.method) == `"echo"` && len(m.params) > 0 && len(m.id) > 0 {
@@ -295,16 +300,30 @@ func (n *conn) echo(m message) error {
 	return n.net.SetWriteDeadline(time.Time{})
 }
 
+// An object is the text of a JSON object, and where its members are: what is in one is read but once, by who knows what
+// it is.
+type object struct {
+	text    []byte
+	members []span
+}
+
+// mostMembers is more than any object of a stream has: a message, RFC 7047 section 4, or a dumped table.
+const mostMembers = 16
+
+// A span is a part of a text.
+type span struct{ from, to int }
+
 // A framer cuts a stream into JSON objects, which nothing else separates.
 type framer struct {
-	text    []byte
+	object
+	from    int // where the member begins
 	depth   int
 	quoted  bool
 	escaped bool
 }
 
 // add takes up part until an object is complete, and returns that and the rest.
-func (f *framer) add(part []byte, limit int) (text, rest []byte, err error) {
+func (f *framer) add(part []byte, limit int) (whole *object, rest []byte, err error) {
 	for i := 0; i < len(part); i++ {
 		if f.quoted && !f.escaped { // most of a reply is text
 			for i < len(part) && part[i] != '"' && part[i] != '\\' {
@@ -320,32 +339,53 @@ func (f *framer) add(part []byte, limit int) (text, rest []byte, err error) {
 		case f.quoted:
 			f.quoted = c != '"'
 			f.escaped = c == '\\'
+		case f.depth == 0 && c != '{':
+			if c != ' ' && c != '\n' && c != '\r' && c != '\t' {
+				return nil, nil, fmt.Errorf("%w: the peer does not speak OVSDB (%.20q)", errSyntax, part[i:])
+			}
 		case c == '"':
 			f.quoted = true
 		case c == '{' || c == '[':
-			f.depth++
-		case c == '}' || c == ']':
-			if f.depth--; f.depth <= 0 {
-				text = append(f.text, part[:i+1]...)
-				*f = framer{}
-				if len(text) > limit {
-					return nil, nil, fmt.Errorf("reply of more than %d bytes: %w", limit, ErrTooLarge)
-				}
-				return text, part[i+1:], nil
+			if f.depth++; f.depth == 1 {
+				f.from = len(f.text) + i + 1
 			}
-		case f.depth == 0 && c != ' ' && c != '\n' && c != '\r' && c != '\t':
-			return nil, nil, fmt.Errorf("%w: the peer does not speak OVSDB (%.20q)", errSyntax, part[i:])
+		case c == ',' && f.depth == 1:
+			if f.cut(len(f.text) + i); len(f.members) == mostMembers {
+				return nil, nil, fmt.Errorf("%w: an object of more than %d members", errSyntax, mostMembers)
+			}
+		case c == '}' || c == ']':
+			if f.depth--; f.depth == 0 {
+				f.cut(len(f.text) + i)
+				if err := f.take(part[:i+1], limit); err != nil {
+					return nil, nil, err
+				}
+				whole = &object{f.text, f.members}
+				*f = framer{}
+				return whole, part[i+1:], nil
+			}
 		}
 	}
-	if len(f.text)+len(part) > cap(f.text) {
+	return nil, nil, f.take(part, limit)
+}
+
+// cut ends a member.
+func (f *framer) cut(at int) {
+	f.members = append(f.members, span{f.from, at})
+	f.from = at + 1
+}
+
+// take adds to the text.
+func (f *framer) take(part []byte, limit int) error {
+	need := len(f.text) + len(part)
+	if need > limit {
+		return fmt.Errorf("reply of more than %d bytes: %w", limit, ErrTooLarge)
+	}
+	if need > cap(f.text) && len(f.text) > 0 {
 		// Doubled, since append would copy a large reply more often.
-		f.text = append(make([]byte, 0, 2*(len(f.text)+len(part))), f.text...)
+		f.text = append(make([]byte, 0, 2*need), f.text...)
 	}
 	f.text = append(f.text, part...)
-	if len(f.text) > limit {
-		return nil, nil, fmt.Errorf("reply of more than %d bytes: %w", limit, ErrTooLarge)
-	}
-	return nil, nil, nil
+	return nil
 }
 
 // remoteError is the error member of a reply or of one operation's result.

@@ -1,6 +1,9 @@
 package ovsdb
 
-import "fmt"
+import (
+	"fmt"
+	"sync"
+)
 
 // schema is what a database says of itself: its tables and their columns.
 type schema struct {
@@ -12,7 +15,20 @@ type schema struct {
 type tableSchema struct {
 	Columns map[string]*columnSchema
 	IsRoot  bool
-	names   map[string]string // the columns by themselves, for scanner.key
+
+	naming sync.Once
+	named  map[string]string
+}
+
+// names are the columns by themselves, for scanner.key.
+func (t *tableSchema) names() map[string]string {
+	t.naming.Do(func() {
+		t.named = make(map[string]string, len(t.Columns))
+		for name := range t.Columns {
+			t.named[name] = name
+		}
+	})
+	return t.named
 }
 
 // columnSchema is the type of a column. The key and value are atomic types;
@@ -111,7 +127,7 @@ func (s *scanner) schema() (*schema, error) {
 
 // table reads what is said of a table.
 func (s *scanner) table() (*tableSchema, error) {
-	t := &tableSchema{Columns: map[string]*columnSchema{}, names: map[string]string{}}
+	t := &tableSchema{Columns: map[string]*columnSchema{}}
 	return t, s.object(nil, func(key string) (err error) {
 		switch key {
 		case "columns":
@@ -119,7 +135,6 @@ func (s *scanner) table() (*tableSchema, error) {
 				if t.Columns[name], err = s.column(); err != nil {
 					return fmt.Errorf("column %s: %w", name, err)
 				}
-				t.names[name] = name
 				return nil
 			})
 		case "isRoot":

@@ -265,7 +265,7 @@ func (r *record) reference(column string, t *tableSchema) (rowID, bool, error) {
 	if _, ok := r.changed[column]; ok {
 		return rowID{}, false, nil
 	}
-	text, err := objectMember(r.text, column, t.names)
+	text, err := objectMember(r.text, column, t.names())
 	id, ok := referenceOf(text)
 	return id, ok, err
 }
@@ -291,7 +291,7 @@ func (r *record) column(name string, t *tableSchema) (datum, error) {
 
 // columnOf is column for a row that is as its text says.
 func columnOf(row []byte, name string, t *tableSchema) (datum, error) {
-	text, err := objectMember(row, name, t.names)
+	text, err := objectMember(row, name, t.names())
 	if err != nil {
 		return nil, err
 	}
