@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -112,11 +113,16 @@ func (l *local) Dump(ctx context.Context, bridge string, kind DumpKind) (string,
 	if kind == TLVMap {
 		return tlvMap(ctx, socket, bridge)
 	}
-	out, err := run(ctx, "ovs-ofctl", ofctlArgs(kind, "unix:"+socket)...)
+	var out strings.Builder
+	out.Grow(1 << 20) // of which a small dump touches little: growing would touch twice what it holds
+	err = runTo(ctx, &out, "ovs-ofctl", ofctlArgs(kind, "unix:"+socket)...)
 	if errors.Is(err, exec.ErrNotFound) {
 		return "", unavailable("%s of bridge %s: ovs-ofctl is not installed here; save its %s as %s", kind, bridge, ofctlCommands[kind], dumpFile(bridge, kind))
 	}
-	return string(out), err
+	if err != nil {
+		return "", err
+	}
+	return out.String(), nil
 }
 
 func (l *local) ReadFile(_ context.Context, path string) ([]byte, error) {
@@ -154,21 +160,30 @@ func checkDump(bridge string, kind DumpKind) error {
 
 // run executes a command of this host; its error carries what the command said.
 func run(ctx context.Context, name string, args ...string) ([]byte, error) {
+	var out bytes.Buffer
+	if err := runTo(ctx, &out, name, args...); err != nil {
+		return nil, err
+	}
+	return out.Bytes(), nil
+}
+
+// runTo is run for a command that says much.
+func runTo(ctx context.Context, out io.Writer, name string, args ...string) error {
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.WaitDelay = time.Second
 	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
-	out, err := cmd.Output()
+	cmd.Stdout, cmd.Stderr = out, &stderr
+	err := cmd.Run()
 	if ctx.Err() != nil {
-		return nil, fmt.Errorf("%s %s: no answer in time: %w", name, strings.Join(args, " "), ctx.Err())
+		return fmt.Errorf("%s %s: no answer in time: %w", name, strings.Join(args, " "), ctx.Err())
 	}
 	if said := strings.TrimSpace(stderr.String()); err != nil && said != "" {
-		return nil, fmt.Errorf("%s: %s: %w", name, said, err)
+		return fmt.Errorf("%s: %s: %w", name, said, err)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
+		return fmt.Errorf("%s: %w", name, err)
 	}
-	return out, nil
+	return nil
 }
 
 // light are the control commands that a daemon answers at once, whatever it holds: they wait for a dump in
