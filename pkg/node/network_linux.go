@@ -17,10 +17,8 @@ import (
 
 func (l *local) Network(ctx context.Context) (*Network, error) {
 	var n *Network
-	err := l.inside(func(h *netlink.Handle) (err error) {
-		if n, err = readNetwork(h); err == nil {
-			n.Sysctl, err = readSysctls("/proc/sys")
-		}
+	err := l.inside(func(*netlink.Handle) (err error) {
+		n, err = readNetwork("/proc/sys")
 		return err
 	})
 	if err != nil {
@@ -43,44 +41,62 @@ func (l *local) Route(_ context.Context, q RouteQuery) (r *Route, err error) {
 	return r, nil
 }
 
-// again repeats a netlink dump that the kernel says was interrupted by a
-// change, up to a few times.
-func again[T any](list func() ([]T, error)) ([]T, error) {
-	for try := 0; ; try++ {
-		v, err := list()
-		if try == 4 || !errors.Is(err, netlink.ErrDumpInterrupted) && !errors.Is(err, unix.EINTR) {
-			return v, err
-		}
+// readNetwork reads what the thread's namespace has; its settings from where /proc/sys is seen, unless that is empty.
+func readNetwork(sysctls string) (*Network, error) {
+	k, err := dialKernel()
+	if err != nil {
+		return nil, err
 	}
-}
-
-func readNetwork(h *netlink.Handle) (*Network, error) {
+	defer k.close()
 	n := &Network{}
-	links, err := again(h.LinkList)
+	links, err := k.dump(unix.RTM_GETLINK, unix.RTM_NEWLINK, nl.NewIfInfomsg(unix.AF_UNSPEC), nl.NewRtAttr(unix.IFLA_EXT_MASK, nl.Uint32Attr(skipStats)))
 	if err != nil {
 		return nil, fmt.Errorf("links: %w", err)
 	}
+	names, err := readLinks(n, links)
+	if err != nil {
+		return nil, fmt.Errorf("links: %w", err)
+	}
+	if err := readAddresses(k, n, names); err != nil {
+		return nil, fmt.Errorf("addresses: %w", err)
+	}
+	if err := readRoutes(k, n, names); err != nil {
+		return nil, fmt.Errorf("routes: %w", err)
+	}
+	if err := readRules(k, n); err != nil {
+		return nil, fmt.Errorf("rules: %w", err)
+	}
+	if err := readNeighbours(k, n, names); err != nil {
+		return nil, fmt.Errorf("neighbours: %w", err)
+	}
+	n.sort()
+	if sysctls != "" {
+		if n.Sysctl, err = readSysctls(sysctls, links); err != nil {
+			return nil, fmt.Errorf("settings: %w", err)
+		}
+	}
+	return n, nil
+}
+
+// skipStats has the kernel leave counters out, which are most of what it has to say of a link: RTEXT_FILTER_SKIP_STATS.
+const skipStats = 1 << 3
+
+// readLinks returns the names by index.
+func readLinks(n *Network, msgs [][]byte) (map[int]string, error) {
 	names := map[int]string{}
-	for _, l := range links {
+	links := make([]netlink.Link, 0, len(msgs))
+	for _, m := range msgs {
+		l, err := netlink.LinkDeserialize(nil, m)
+		if err != nil {
+			return nil, err
+		}
+		links = append(links, l)
 		names[l.Attrs().Index] = l.Attrs().Name
 	}
 	for _, l := range links {
 		n.Links = append(n.Links, linkOf(l, names))
 	}
-	if err := readAddresses(n, names); err != nil {
-		return nil, fmt.Errorf("addresses: %w", err)
-	}
-	if err := readRoutes(n, names); err != nil {
-		return nil, fmt.Errorf("routes: %w", err)
-	}
-	if err := readRules(n); err != nil {
-		return nil, fmt.Errorf("rules: %w", err)
-	}
-	if err := readNeighbours(h, n, names); err != nil {
-		return nil, fmt.Errorf("neighbours: %w", err)
-	}
-	n.sort()
-	return n, nil
+	return names, nil
 }
 
 func linkOf(l netlink.Link, names map[int]string) Link {
@@ -108,8 +124,8 @@ func linkOf(l netlink.Link, names map[int]string) Link {
 	return link
 }
 
-func readAddresses(n *Network, names map[int]string) error {
-	msgs, err := dump(unix.RTM_GETADDR, unix.RTM_NEWADDR, nl.NewIfAddrmsg(unix.AF_UNSPEC))
+func readAddresses(k *kernel, n *Network, names map[int]string) error {
+	msgs, err := k.dump(unix.RTM_GETADDR, unix.RTM_NEWADDR, nl.NewIfAddrmsg(unix.AF_UNSPEC))
 	if err != nil {
 		return err
 	}
@@ -125,52 +141,78 @@ func readAddresses(n *Network, names map[int]string) error {
 	return nil
 }
 
-func readRoutes(n *Network, names map[int]string) error {
-	for _, family := range []uint8{unix.AF_INET, unix.AF_INET6} {
-		msgs, err := dump(unix.RTM_GETROUTE, unix.RTM_NEWROUTE, &nl.RtMsg{RtMsg: unix.RtMsg{Family: family}})
+func readRoutes(k *kernel, n *Network, names map[int]string) error {
+	msgs, err := k.dump(unix.RTM_GETROUTE, unix.RTM_NEWROUTE, &nl.RtMsg{})
+	if err != nil {
+		return err
+	}
+	for _, m := range msgs {
+		if cloned(m) || !ofIP(m) {
+			continue
+		}
+		r, err := parseRoute(m, names)
 		if err != nil {
 			return err
 		}
-		for _, m := range msgs {
-			if cloned(m) {
-				continue
-			}
-			r, err := parseRoute(m, names)
-			if err != nil {
-				return err
-			}
-			n.Routes = append(n.Routes, r)
-		}
+		n.Routes = append(n.Routes, r)
 	}
 	return nil
 }
 
-func readRules(n *Network) error {
-	for _, family := range []uint8{unix.AF_INET, unix.AF_INET6} {
-		msgs, err := dump(unix.RTM_GETRULE, unix.RTM_NEWRULE, nl.NewIfInfomsg(int(family)))
+func readRules(k *kernel, n *Network) error {
+	msgs, err := k.dump(unix.RTM_GETRULE, unix.RTM_NEWRULE, nl.NewIfInfomsg(unix.AF_UNSPEC))
+	if err != nil {
+		return err
+	}
+	for _, m := range msgs {
+		if !ofIP(m) {
+			continue
+		}
+		r, err := parseRule(m)
 		if err != nil {
 			return err
 		}
-		for _, m := range msgs {
-			r, err := parseRule(m)
-			if err != nil {
-				return err
-			}
-			n.Rules = append(n.Rules, r)
-		}
+		n.Rules = append(n.Rules, r)
 	}
 	return nil
 }
 
-// dump asks the kernel of the thread's namespace for all of a kind.
-func dump(get, answer uint16, of ...nl.NetlinkRequestData) ([][]byte, error) {
-	return again(func() ([][]byte, error) {
+// ofIP says whether a route or a rule is of a family that is shown: who asks for those of all families is told of MPLS
+// and multicast routing, too.
+func ofIP(m []byte) bool { return len(m) > 0 && (m[0] == unix.AF_INET || m[0] == unix.AF_INET6) }
+
+// A kernel is asked over one socket, of the namespace of the thread that made it.
+type kernel struct{ socket *nl.SocketHandle }
+
+func dialKernel() (*kernel, error) {
+	s, err := nl.Subscribe(unix.NETLINK_ROUTE)
+	if err != nil {
+		return nil, err
+	}
+	k := &kernel{&nl.SocketHandle{Socket: s}}
+	timeout := unix.NsecToTimeval(defaultTimeout.Nanoseconds())
+	if err := errors.Join(s.SetSendTimeout(&timeout), s.SetReceiveTimeout(&timeout)); err != nil {
+		k.close()
+		return nil, err
+	}
+	return k, nil
+}
+
+func (k *kernel) close() { k.socket.Close() }
+
+// dump asks for all of a kind, and again, up to a few times, if the kernel says that a change came between.
+func (k *kernel) dump(get, answer uint16, of ...nl.NetlinkRequestData) ([][]byte, error) {
+	for try := 0; ; try++ {
 		req := nl.NewNetlinkRequest(int(get), unix.NLM_F_DUMP)
+		req.Sockets = map[int]*nl.SocketHandle{unix.NETLINK_ROUTE: k.socket}
 		for _, d := range of {
 			req.AddData(d)
 		}
-		return req.Execute(unix.NETLINK_ROUTE, answer)
-	})
+		msgs, err := req.Execute(unix.NETLINK_ROUTE, answer)
+		if try == 4 || !errors.Is(err, netlink.ErrDumpInterrupted) && !errors.Is(err, unix.EINTR) {
+			return msgs, err
+		}
+	}
 }
 
 var neighbourStates = map[int]string{
@@ -178,12 +220,16 @@ var neighbourStates = map[int]string{
 	unix.NUD_PROBE: "probe", unix.NUD_FAILED: "failed", unix.NUD_PERMANENT: "permanent",
 }
 
-func readNeighbours(h *netlink.Handle, n *Network, names map[int]string) error {
-	list, err := again(func() ([]netlink.Neigh, error) { return h.NeighList(0, netlink.FAMILY_ALL) })
+func readNeighbours(k *kernel, n *Network, names map[int]string) error {
+	msgs, err := k.dump(unix.RTM_GETNEIGH, unix.RTM_NEWNEIGH, &netlink.Ndmsg{})
 	if err != nil {
 		return err
 	}
-	for _, e := range list {
+	for _, m := range msgs {
+		e, err := netlink.NeighDeserialize(m)
+		if err != nil {
+			return err
+		}
 		state, ok := neighbourStates[e.State]
 		if !ok || !addrOf(e.IP).IsValid() { // the kernel's own, for multicast and loopback
 			continue
@@ -236,8 +282,13 @@ func foundRoute(r netlink.Route, names map[int]string) Route {
 }
 
 func (h router) owns(a netip.Addr) (bool, error) {
+	k, err := dialKernel()
+	if err != nil {
+		return false, err
+	}
+	defer k.close()
 	n := &Network{}
-	if err := readAddresses(n, nil); err != nil {
+	if err := readAddresses(k, n, nil); err != nil {
 		return false, err
 	}
 	return n.owns(a), nil
@@ -251,9 +302,9 @@ func addrOf(ip net.IP) netip.Addr {
 	return a.Unmap()
 }
 
-// readSysctls reads the settings of sysctlKeys. Those of the links the kernel
-// tells in one answer: a hundred links have a thousand such files.
-func readSysctls(root string) (map[string]string, error) {
+// readSysctls reads the settings of sysctlKeys. Those of the links are in the kernel's messages of the links: a hundred
+// links have a thousand such files.
+func readSysctls(root string, links [][]byte) (map[string]string, error) {
 	values := map[string]string{}
 	for _, key := range sysctlKeys {
 		for _, key := range slices.Compact([]string{strings.Replace(key, "*", "all", 1), strings.Replace(key, "*", "default", 1)}) {
@@ -262,12 +313,7 @@ func readSysctls(root string) (map[string]string, error) {
 			}
 		}
 	}
-	const skipStats = 1 << 3 // RTEXT_FILTER_SKIP_STATS
-	msgs, err := dump(unix.RTM_GETLINK, unix.RTM_NEWLINK, nl.NewIfInfomsg(unix.AF_UNSPEC), nl.NewRtAttr(unix.IFLA_EXT_MASK, nl.Uint32Attr(skipStats)))
-	if err != nil {
-		return nil, err
-	}
-	for _, m := range msgs {
+	for _, m := range links {
 		s, err := parseSettings(m)
 		if err != nil {
 			return nil, err

@@ -38,8 +38,8 @@ func (l *local) pod(ctx context.Context, link string) (*PodNet, error) {
 		return nil, err
 	}
 	pod := &PodNet{Netns: there.name}
-	err = there.inside(func(h *netlink.Handle) (err error) {
-		pod.Network, err = readNetwork(h)
+	err = there.inside(func(*netlink.Handle) (err error) {
+		pod.Network, err = readNetwork("")
 		return err
 	})
 	if err != nil {
