@@ -83,8 +83,9 @@ var countersFaults = []fault{
 				m=$(printf 02%02x%02x%02x01%02x $((i%251)) $((i%13)) $((i%7)) $((i%256))); i=$((i+1))
 				ovs-ofctl -O OpenFlow13 packet-out br-ex "in_port=eth0 packet=ffffffffffff${m}080600010800060400010a0000000001c0000201000000000000c0000202 actions=normal"
 				sleep 0.05; done`)
-			s.until("the table is full", func() bool {
-				return strings.Contains(s.sh("node1", "ovs-appctl fdb/stats-show br-ex"), ": 10/10")
+			s.until("the table is full and addresses are driven out", func() bool {
+				return strings.Contains(s.sh("node1", "ovs-appctl fdb/stats-show br-ex"), ": 10/10") &&
+					strings.Contains(s.sh("node1", "ovs-appctl coverage/show"), "mac_learning_evicted")
 			})
 		},
 		mend: func(s *scene) {

@@ -32,6 +32,10 @@ func (h *Host) StaleConnections() ([]StaleConnection, error) {
 		if err != nil || len(vips) == 0 {
 			return nil, err
 		}
+		entries, err := h.Conntrack()
+		if err != nil || len(entries) == 0 {
+			return nil, err
+		}
 		zones, err := h.CTZones()
 		if err != nil {
 			return nil, err
@@ -39,10 +43,6 @@ func (h *Host) StaleConnections() ([]StaleConnection, error) {
 		ours := map[int]bool{}
 		for _, n := range zones {
 			ours[n] = true
-		}
-		entries, err := h.Conntrack()
-		if err != nil {
-			return nil, err
 		}
 		var out []StaleConnection
 		for _, e := range entries {
