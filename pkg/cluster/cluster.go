@@ -72,6 +72,8 @@ type Node struct {
 	// Vswitch is the node's Open_vSwitch database, nil until
 	// Cluster.Gather has opened it. The local node's is open at once.
 	Vswitch ovsdb.Reader
+	// ExternalIDs of Open_vSwitch, of the local node, as they were when it was opened.
+	ExternalIDs map[string]string
 
 	hostname string // Chassis.hostname
 	remote   bool   // known as a chassis of another zone only

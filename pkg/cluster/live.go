@@ -209,6 +209,9 @@ func (c *Cluster) addHosts(ctx context.Context, config Config, zone *Zone, rows 
 	}
 	here.Local, here.Vswitch, here.failed = true, local.vswitch, local.problem != nil
 	here.Host = local.host(here.Name)
+	if len(local.system.Rows) > 0 {
+		here.ExternalIDs = local.system.Rows[0].ExternalIDs
+	}
 }
 
 // addCentral makes the host that runs databases without an Open vSwitch, or whose

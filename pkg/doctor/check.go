@@ -20,7 +20,7 @@ type Check struct {
 	// Sample is how far apart two looks at counters must be for it to tell; 0: it
 	// needs one look.
 	Sample time.Duration
-	// Begin puts under way, before any check runs, the reading of what takes longest and much waits for; nil: nothing does.
+	// Begin puts under way, before any check runs and without waiting, the reading of what takes longest; nil: nothing does.
 	Begin func(*evidence.Host)
 	Run   func(*Pass)
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"sync"
-	"time"
 
 	"github.com/ovnctl/ovnctl/pkg/evidence"
 )
@@ -48,27 +47,16 @@ func Examine(d *evidence.Deployment, checks []*Check, done func(*Check, []Findin
 	return r
 }
 
-// headStart is for how long all checks wait until what takes longest is under way. On a host that is well that is two
-// or three milliseconds, if nothing else is read meanwhile; on another one they have other things to read.
-const headStart = 20 * time.Millisecond
-
 // begin has what takes longest begun first.
 func begin(d *evidence.Deployment, checks []*Check) {
 	local := d.Local()
 	if local == nil {
 		return
 	}
-	var wg sync.WaitGroup
 	for _, c := range checks {
 		if c.Begin != nil {
-			wg.Go(func() { c.Begin(local) })
+			c.Begin(local)
 		}
-	}
-	begun := make(chan struct{})
-	go func() { wg.Wait(); close(begun) }()
-	select {
-	case <-begun:
-	case <-time.After(headStart):
 	}
 }
 

@@ -6,7 +6,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/ovnctl/ovnctl/pkg/decode"
 	"github.com/ovnctl/ovnctl/pkg/evidence"
@@ -30,14 +29,11 @@ carries the first 32 bits of the UUID of the row it was made from.`,
 		"duplicate-iface-id-local", "hostname-mismatch", "port-flapping-two-chassis", "port-not-bound", "sb-rbac-denied", "clients-refuse-rebuilt-db",
 	},
 	Begin: func(h *evidence.Host) {
-		var wg sync.WaitGroup
-		wg.Go(func() { _, _ = h.Daemon("ovs-vswitchd") }) // it is asked for flows only if it answers
-		sw, err := h.Switch()
-		wg.Wait()
-		if err != nil || !sw.RunsOVN() {
+		bridge := h.LikelyBridge()
+		if bridge == "" {
 			return
 		}
-		go func() { _, _ = h.Flows(sw.IntegrationBridge("")) }() // what the chassis is called is not known yet; it matters where a host has several
+		go func() { _, _ = h.Flows(bridge) }()
 		if z := h.Zone(); z != nil {
 			go func() { _, _ = z.AllLogicalFlows() }()
 		}

@@ -123,6 +123,16 @@ func (s *Switch) IntegrationBridge(chassis string) string {
 	return cmp.Or(name, "br-int")
 }
 
+// LikelyBridge is the integration bridge by what was read when the host was found: it is known before anything is asked.
+// It is empty where that does not tell, and another one where the host has several chassis with a bridge each.
+func (h *Host) LikelyBridge() string {
+	s := Switch{OpenvSwitch: []vswitch.OpenvSwitch{{ExternalIDs: h.node.ExternalIDs}}}
+	if !s.RunsOVN() {
+		return ""
+	}
+	return s.IntegrationBridge("")
+}
+
 // RunsOVN says that the host is meant to be a chassis: that something is set for ovn-controller, or
 // that it has worked here. A system-id alone is had by every Open vSwitch.
 func (s *Switch) RunsOVN() bool {
