@@ -123,12 +123,13 @@ func (f *LogicalFlows) Stage(ctx context.Context, d *Datapath, pipeline Pipeline
 		return stage
 	}
 	for _, owner := range f.owners(ctx, d.UUID) {
-		if f.set(ctx, owner); f.stages[key] != "" {
+		f.set(ctx, owner)
+		if stage = f.stages[key]; stage != "" {
 			break
 		}
 	}
-	f.stages[key] = f.stages[key] // also that there is none
-	return f.stages[key]
+	f.stages[key] = stage // also that there is none
+	return stage
 }
 
 // owners returns the datapath, then the groups that it is in: those of most
