@@ -3,7 +3,6 @@ package ovsdb
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -70,24 +69,10 @@ func (c *Client) open(ctx context.Context, r remote) (*session, error) {
 	return s, nil
 }
 
-// learn asks what the database is and how the server stands: _Server has both in one row, its text of the schema ready
-// to be sent.
+// learn asks all that it wants to know at once. A server of old has no _Server, and
+// what it says of that is not looked at. _Server has the schema, too, and cheaper, but
+// still that of before when the database was converted.
 func (s *session) learn(ctx context.Context, db string) error {
-	m, err := readMember(s.conn.calls(ctx, memberOf(db, "schema"))[0])
-	var lost *errLost
-	switch {
-	case errors.As(err, &lost):
-		return err
-	case err != nil || m == nil || m.Schema.Get() == "":
-		return s.learnApart(ctx, db)
-	}
-	s.told = true
-	return s.knows(db, []byte(m.Schema.Get()), m)
-}
-
-// learnApart is learn with a server of old, which has no _Server, or with one that has no such row, or no schema in it:
-// the member of a cluster that it joins. What a server of old says of _Server is not looked at.
-func (s *session) learnApart(ctx context.Context, db string) error {
 	replies := s.conn.calls(ctx, request{"list_dbs", []any{}}, request{"get_schema", []any{db}}, memberOf(db))
 	dbs, schema, standing := replies[0], replies[1], replies[2]
 	if dbs.err != nil {
@@ -100,27 +85,19 @@ func (s *session) learnApart(ctx context.Context, db string) error {
 	if !slices.Contains(served, db) {
 		return fmt.Errorf("%w, it has %s", ErrNotServed, strings.Join(served, ", "))
 	}
-	if schema.err != nil {
-		return schema.err
+	err := schema.err
+	if err != nil {
+		return err
 	}
-	var m *member
-	var err error
-	if s.told = slices.Contains(served, serverDB); s.told {
-		if m, err = readMember(standing); err != nil {
-			return err
-		}
-	}
-	return s.knows(db, schema.result, m)
-}
-
-// knows takes over what was learned.
-func (s *session) knows(db string, schema []byte, m *member) (err error) {
-	if s.schema, err = parseSchema(schema); err != nil {
+	if s.schema, err = parseSchema(schema.result); err != nil {
 		return err
 	}
 	s.schema.Name = db
-	s.stands(m)
-	return nil
+	if s.told = slices.Contains(served, serverDB); !s.told {
+		s.note(Status{Leader: true, Connected: true})
+		return nil
+	}
+	return s.stands(standing)
 }
 
 // serverDB tells of the server itself; ovsdb-server(5). Open vSwitch before
@@ -129,40 +106,20 @@ const serverDB = "_Server"
 
 // member is a row of _Server about one database.
 type member struct {
-	Name      string      `ovsdb:"name"`
-	Model     string      `ovsdb:"model"`
-	Connected bool        `ovsdb:"connected"`
-	Leader    bool        `ovsdb:"leader"`
-	Index     Set[int]    `ovsdb:"index"`
-	Schema    Set[string] `ovsdb:"schema"` // if it was asked for
+	Name      string   `ovsdb:"name"`
+	Model     string   `ovsdb:"model"`
+	Connected bool     `ovsdb:"connected"`
+	Leader    bool     `ovsdb:"leader"`
+	Index     Set[int] `ovsdb:"index"`
 }
 
 func (member) Table() string { return "Database" }
 
-// memberOf asks how a server stands in the cluster of a database, and for more of its row.
-func memberOf(db string, more ...string) request {
-	columns := append([]string{"_uuid", "name", "model", "connected", "leader", "index"}, more...)
-	return request{"transact", []any{serverDB, selectOp("Database", columns, []any{[]any{"name", "==", db}})}}
-}
+var memberColumns = []string{"_uuid", "name", "model", "connected", "leader", "index"}
 
-// readMember reads the answer to memberOf: nil if the server has no such database.
-func readMember(said reply) (*member, error) {
-	if said.err != nil {
-		return nil, said.err
-	}
-	var rows []member
-	k, err := newSink(&Query{Rows: &rows})
-	if err != nil {
-		return nil, err
-	}
-	if err := readResults(said.result, []*sink{k}); err != nil {
-		return nil, err
-	}
-	k.store()
-	if len(rows) == 0 {
-		return nil, nil
-	}
-	return &rows[0], nil
+// memberOf asks how a server stands in the cluster of a database.
+func memberOf(db string) request {
+	return request{"transact", []any{serverDB, selectOp("Database", memberColumns, []any{[]any{"name", "==", db}})}}
 }
 
 // refresh asks how the member stands in its cluster, or whether the server is
@@ -173,21 +130,30 @@ func (s *session) refresh(ctx context.Context) error {
 		s.note(Status{Leader: true, Connected: true})
 		return err
 	}
-	m, err := readMember(s.conn.calls(ctx, memberOf(s.schema.Name))[0])
+	return s.stands(s.conn.calls(ctx, memberOf(s.schema.Name))[0])
+}
+
+// stands notes what the server said of how it stands in its cluster.
+func (s *session) stands(said reply) error {
+	if said.err != nil {
+		return said.err
+	}
+	var rows []member
+	k, err := newSink(&Query{Rows: &rows})
 	if err != nil {
 		return err
 	}
-	s.stands(m)
-	return nil
-}
-
-// stands notes what a server said of how it stands in its cluster; one that has no row of it stands alone.
-func (s *session) stands(m *member) {
+	if err := readResults(said.result, []*sink{k}); err != nil {
+		return err
+	}
+	k.store()
 	st := Status{Leader: true, Connected: true}
-	if m != nil && m.Model == "clustered" {
+	if len(rows) > 0 && rows[0].Model == "clustered" {
+		m := rows[0]
 		st = Status{Clustered: true, Leader: m.Leader && m.Connected, Connected: m.Connected, Index: m.Index.Get(), Stale: !m.Connected}
 	}
 	s.note(st)
+	return nil
 }
 
 func (s *session) note(st Status) {
@@ -249,11 +215,9 @@ func (s *session) read(ctx context.Context, queries []*Query) (store func(), err
 		}
 	}
 	if clustered {
-		m, err := readMember(replies[len(replies)-1])
-		if err != nil {
+		if err := s.stands(replies[len(replies)-1]); err != nil {
 			return nil, err
 		}
-		s.stands(m)
 	}
 	return func() { fill(sinks, queries) }, nil
 }
