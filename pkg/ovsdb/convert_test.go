@@ -77,6 +77,21 @@ func TestConversionWithoutData(t *testing.T) {
 	}
 }
 
+// TestConvertedWhileServed asks a server for a schema that it has taken over from a conversion.
+func TestConvertedWhileServed(t *testing.T) {
+	t.Parallel()
+	schema := edited(t, ovsdbtest.Northbound, func(map[string]any) {})
+	s := ovsdbtest.Start(t, schema)
+	config := ovsdb.Config{DB: s.DB, Remotes: s.Remote()}
+	if !dial(t, config).Has("Copp", "external_ids") {
+		t.Fatal("the column that is to go is not there")
+	}
+	ovsdbtest.Run(t, "ovsdb-client", "convert", s.Remote(), edited(t, schema, func(tables map[string]any) { delete(columns(tables, "Copp"), "external_ids") }))
+	if dial(t, config).Has("Copp", "external_ids") {
+		t.Error("the schema is that of before the conversion")
+	}
+}
+
 // TestOtherReleases reads files that servers of other releases wrote; the dumps
 // beside them are what these servers served. conversion-3.5 is a schema made
 // to lose references of every kind, converted by Open vSwitch 3.5.0;
