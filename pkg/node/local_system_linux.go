@@ -12,7 +12,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
 )
 
@@ -32,7 +31,7 @@ func kernelRoot(root, dir string, magic int64) string {
 
 // readKernel reads what the kernel shows as a file below /proc or /sys.
 func (l *local) readKernel(path string) (b []byte, err error) {
-	inside := func(*netlink.Handle) error {
+	inside := func() error {
 		if rest, ok := strings.CutPrefix(path, "/proc/net/"); ok { // a link to the first thread's
 			path = "/proc/thread-self/net/" + rest
 		}
@@ -199,7 +198,7 @@ func (l *local) Features(_ context.Context, link string) (features map[string]bo
 	if !validLink(link) {
 		return nil, badName("link", link)
 	}
-	err = l.inside(func(*netlink.Handle) error {
+	err = l.inside(func() error {
 		features, err = readFeatures(link)
 		return err
 	})

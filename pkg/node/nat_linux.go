@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os/exec"
-
-	"github.com/vishvananda/netlink"
 )
 
 func (l *local) NAT(ctx context.Context) ([]NATRule, error) {
@@ -30,7 +28,7 @@ func (l *local) Firewall(ctx context.Context) ([]Chain, error) {
 func (l *local) firewall(ctx context.Context) (chains []Chain, err error) {
 	ctx, cancel := context.WithTimeout(ctx, l.Timeout)
 	defer cancel()
-	err = l.inside(func(*netlink.Handle) error {
+	err = l.inside(func() error {
 		chains, err = readFirewall(ctx)
 		return err
 	})

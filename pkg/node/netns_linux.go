@@ -54,11 +54,11 @@ func (f netnsFile) idSeenFrom(h *netlink.Handle) (int, error) {
 	return h.GetNetNsIdByFd(int(ns))
 }
 
-// inside runs do in the namespace, with a netlink handle of it; commands that
-// do starts and files below /proc/sys/net that it reads are of the namespace.
-func (f netnsFile) inside(do func(*netlink.Handle) error) error {
+// inside runs do in the namespace: sockets that it opens, commands that it starts and
+// files below /proc/sys/net that it reads are of the namespace.
+func (f netnsFile) inside(do func() error) error {
 	if f.path == "" {
-		return withHandle(do)
+		return do()
 	}
 	ns, err := f.open()
 	if err != nil {
@@ -74,26 +74,29 @@ func (f netnsFile) inside(do func(*netlink.Handle) error) error {
 			result <- fmt.Errorf("network namespace %s: %w: run as root", f.name, err)
 			return
 		}
-		result <- withHandle(do)
+		result <- do()
 	}()
 	return <-result
 }
 
-func withHandle(do func(*netlink.Handle) error) error {
-	h, err := netlink.NewHandle(unix.NETLINK_ROUTE)
-	if err != nil {
-		return err
+// withHandle has do run with a netlink handle of the namespace that it is run in.
+func withHandle(do func(*netlink.Handle) error) func() error {
+	return func() error {
+		h, err := netlink.NewHandle(unix.NETLINK_ROUTE)
+		if err != nil {
+			return err
+		}
+		defer h.Close()
+		if err := h.SetSocketTimeout(defaultTimeout); err != nil {
+			return err
+		}
+		return do(h)
 	}
-	defer h.Close()
-	if err := h.SetSocketTimeout(defaultTimeout); err != nil {
-		return err
-	}
-	return do(h)
 }
 
 // inside runs do where the host's network is: in the namespace of
 // ovs-vswitchd, if that can be seen, else in that of the host's first process.
-func (l *local) inside(do func(*netlink.Handle) error) error {
+func (l *local) inside(do func() error) error {
 	f, err := l.netns()
 	if err != nil {
 		return err

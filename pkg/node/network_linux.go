@@ -17,7 +17,7 @@ import (
 
 func (l *local) Network(ctx context.Context) (*Network, error) {
 	var n *Network
-	err := l.inside(func(*netlink.Handle) (err error) {
+	err := l.inside(func() (err error) {
 		n, err = readNetwork("/proc/sys")
 		return err
 	})
@@ -31,10 +31,10 @@ func (l *local) Route(_ context.Context, q RouteQuery) (r *Route, err error) {
 	if err := q.check(); err != nil {
 		return nil, err
 	}
-	err = l.inside(func(h *netlink.Handle) (err error) {
+	err = l.inside(withHandle(func(h *netlink.Handle) (err error) {
 		r, err = router{h}.lookup(q)
 		return err
-	})
+	}))
 	if err != nil {
 		return nil, fmt.Errorf("route lookup for %s: %w", q, err)
 	}

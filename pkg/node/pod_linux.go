@@ -22,7 +22,7 @@ func (l *local) Pod(ctx context.Context, link string) (*PodNet, error) {
 func (l *local) pod(ctx context.Context, link string) (*PodNet, error) {
 	var here Link
 	var there netnsFile
-	err := l.inside(func(h *netlink.Handle) error {
+	err := l.inside(withHandle(func(h *netlink.Handle) error {
 		end, err := h.LinkByName(link)
 		if err != nil {
 			return err
@@ -33,12 +33,12 @@ func (l *local) pod(ctx context.Context, link string) (*PodNet, error) {
 		}
 		there, err = l.findNetns(ctx, h, *here.PeerNetns)
 		return err
-	})
+	}))
 	if err != nil {
 		return nil, err
 	}
 	pod := &PodNet{Netns: there.name}
-	err = there.inside(func(*netlink.Handle) (err error) {
+	err = there.inside(func() (err error) {
 		pod.Network, err = readNetwork("")
 		return err
 	})
@@ -46,10 +46,10 @@ func (l *local) pod(ctx context.Context, link string) (*PodNet, error) {
 		return nil, err
 	}
 	pod.route = func(_ context.Context, q RouteQuery) (r *Route, err error) {
-		err = there.inside(func(h *netlink.Handle) (err error) {
+		err = there.inside(withHandle(func(h *netlink.Handle) (err error) {
 			r, err = router{h}.lookup(q)
 			return err
-		})
+		}))
 		if err != nil {
 			return nil, fmt.Errorf("route lookup for %s in %s: %w", q, there.name, err)
 		}

@@ -14,7 +14,7 @@ import (
 )
 
 func (l *local) change(do func(NetworkWriter) error) error {
-	return l.inside(func(h *netlink.Handle) error { return do(networkWriter{h}) })
+	return l.inside(withHandle(func(h *netlink.Handle) error { return do(networkWriter{h}) }))
 }
 
 // A networkWriter works in the namespace of the thread that made it.
