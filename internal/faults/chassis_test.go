@@ -88,12 +88,10 @@ ip link set ghost0 up
 ovs-vsctl add-port br-int ghost0 -- set Interface ghost0 external_ids:iface-id=shop_ghost
 ip link del ghost0`)
 		},
-		mend: func(s *scene) {
-			if code, out := s.ovnctl("fix", "remove-port", "ghost0", "--yes"); code != 0 {
-				s.Fatalf("remove-port: exit %d:\n%s", code, out)
-			}
-		},
 		object: "interface ghost0",
+		repair: []string{"remove-port", "ghost0"},
+		undone: "port-no-such-device", // the row comes back, the device does not
+		like:   "port-no-such-device",
 	},
 	{
 		check: "iface-id-without-binding", on: "node1",
@@ -465,7 +463,7 @@ func staleChassis(t *testing.T, release string) {
 		t.Fatalf("a chassis is deleted on one witness: exit %d:\n%s", code, out)
 	}
 	s.overdue()
-	s.found()
+	s.found(f.check)
 	if code, out := s.ovnctl("fix", "delete-chassis", old, "--yes", "--max-risk", "high"); code != 0 {
 		t.Fatalf("exit %d:\n%s", code, out)
 	}

@@ -303,10 +303,11 @@ var daemonsFaults = []fault{
 	},
 	{
 		check: "controller-northd-version-mismatch", on: "node1", how: "ovn-controller of another release started, ovn-match-northd-version=true",
+		twoReleases: true,
 		make: func(s *scene) {
-			other, err := lab.Installed(s.ctx, "trixie")
-			if err != nil || s.Release.Root != "" {
-				s.Skipf("needs the release trixie beside that of the lab: %v", err)
+			other, err := lab.Installed(s.ctx, otherRelease)
+			if err != nil {
+				s.Fatal(err)
 			}
 			s.sh("node1", "ovs-vsctl set Open_vSwitch . external_ids:ovn-match-northd-version=true")
 			dir := filepath.Join(s.Dir, "node1")

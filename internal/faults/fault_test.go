@@ -29,7 +29,11 @@ type fault struct {
 	// object is a part of what the finding names, "port shop_web-1".
 	object string
 	result doctor.Result // doctor.Error if empty
-	args   []string      // further flags of doctor: --sample 15s
+	// undone is the check that finds what undo leads back to; empty: the same one.
+	undone string
+	args   []string // further flags of doctor: --sample 15s
+	// twoReleases: it takes a second release of OVN beside that of the lab, and is skipped where there is none.
+	twoReleases bool
 	// patience is how many seconds ovnctl waits for a daemon that never answers; empty: as long as it does by itself.
 	patience string
 	// restless are beginnings of the keys of scene.state that change by themselves while the fault is there.

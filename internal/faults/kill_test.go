@@ -138,6 +138,7 @@ func (m *matrix) run() {
 	if m.fault.like != "" {
 		m.Skip("the same repair as of " + m.fault.like)
 	}
+	m.possible()
 	m.fault.make(m.scene)
 	if m.repair == nil {
 		m.fault.mend(m.scene)
@@ -320,7 +321,7 @@ func (m *matrix) within(differ func(map[string]string) []string) []string {
 
 // passes says whether the fault is gone.
 func (m *matrix) passes() bool {
-	return m.missing(m.examine(append([]string{"--only", m.fault.check}, m.fault.args...)...)) != ""
+	return m.missing(m.fault.check, m.examine(append([]string{"--only", m.fault.check}, m.fault.args...)...)) != ""
 }
 
 func (m *matrix) journal() string {

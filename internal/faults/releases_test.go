@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/ovnctl/ovnctl/internal/lab"
+	"github.com/ovnctl/ovnctl/internal/lab/labtest"
 )
 
 // TestReleasesHealthy is TestHealthy on other releases of OVS and OVN.
@@ -18,6 +19,20 @@ func TestReleasesHealthy(t *testing.T) {
 				}
 				healthyLab(t, topology, lab.Options{Release: release})
 			})
+		}
+	}
+}
+
+// TestReleasesFaults makes the faults that take a second release on one lab: TestFaults skips them where none is installed.
+func TestReleasesFaults(t *testing.T) {
+	if _, err := lab.Install(t.Context(), otherRelease); err != nil {
+		t.Fatal(err)
+	}
+	for _, st := range stages() {
+		for i := range st.faults {
+			if f := &st.faults[i]; f.twoReleases {
+				t.Run(st.name+"/"+f.title(), func(t *testing.T) { f.play(t, labtest.Own(t, st.topology, st.options)) })
+			}
 		}
 	}
 }

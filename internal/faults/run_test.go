@@ -76,12 +76,7 @@ func TestFaults(t *testing.T) {
 				if !all && drawOf(st.name+"/"+f.title()).IntN(3) > 0 {
 					continue
 				}
-				ok := t.Run(f.title(), func(t *testing.T) {
-					ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
-					defer cancel()
-					(&scene{T: t, Lab: l, ctx: ctx, fault: f, repair: f.repair}).play()
-				})
-				if !ok { // what it left behind is not the next one's
+				if !t.Run(f.title(), func(t *testing.T) { f.play(t, l) }) { // what it left behind is not the next one's
 					l = labtest.Own(t, st.topology, st.options)
 				}
 			}
@@ -108,6 +103,19 @@ func drawOf(fault string) *rand.Rand {
 	return rand.New(rand.NewPCG(seed(), h.Sum64()))
 }
 
+// possible skips a fault that cannot be made on this machine.
+func (s *scene) possible() {
+	if !s.fault.twoReleases {
+		return
+	}
+	if _, err := lab.Installed(s.ctx, otherRelease); err != nil || s.Release.Root != "" {
+		s.Skipf("needs the release %s beside that of the lab: %v", otherRelease, err)
+	}
+}
+
+// otherRelease is the second one, of a fault that takes two.
+const otherRelease = "trixie"
+
 // title is the fault's name in the tests.
 func (f *fault) title() string {
 	if f.name == "" {
@@ -116,9 +124,12 @@ func (f *fault) title() string {
 	return f.check + "/" + f.name
 }
 
-// play is the whole life of a fault.
-func (s *scene) play() {
-	f := s.fault
+// play is the whole life of a fault on a lab.
+func (f *fault) play(t *testing.T, l *lab.Lab) {
+	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
+	defer cancel()
+	s := &scene{T: t, Lab: l, ctx: ctx, fault: f, repair: f.repair}
+	s.possible()
 	s.healthy("before the fault")
 	made := false
 	defer func() { // one that fails leaves the lab to the next as it found it
@@ -128,7 +139,7 @@ func (s *scene) play() {
 	}()
 	made = true
 	f.make(s)
-	s.found()
+	s.found(f.check)
 	for _, p := range f.lost {
 		s.until(p.String()+" is lost", func() bool { return !s.flows(p) })
 	}
@@ -155,7 +166,7 @@ func (s *scene) play() {
 	if code, out := s.ovnctl("fix", "undo", "--yes"); code != 0 {
 		s.Fatalf("undo: exit %d:\n%s", code, out)
 	}
-	s.found()
+	s.found(cmp.Or(f.undone, f.check))
 	s.same("after undo", broken)
 	if f.mend != nil {
 		f.mend(s)
@@ -209,15 +220,15 @@ func (s *scene) healthy(when string) {
 	}
 }
 
-// found is that doctor finds the fault, and nothing else that the fault does not explain.
-func (s *scene) found() {
+// found is that a check of doctor finds the fault, and nothing else that the fault does not explain.
+func (s *scene) found(check string) {
 	s.Helper()
 	var problem string
 	var last doctor.Report
-	deadline := time.Now().Add(30 * time.Second)
+	deadline := time.Now().Add(40 * time.Second)
 	for {
 		last = s.examine(s.fault.args...)
-		if problem = s.missing(last); problem == "" {
+		if problem = s.missing(check, last); problem == "" {
 			return
 		}
 		if time.Now().After(deadline) {
@@ -227,8 +238,8 @@ func (s *scene) found() {
 	}
 }
 
-// missing says what is wrong with a report of the fault; empty: nothing.
-func (s *scene) missing(r doctor.Report) string {
+// missing says what is wrong with a report of the fault, which a check finds; empty: nothing.
+func (s *scene) missing(check string, r doctor.Report) string {
 	f := s.fault
 	want := f.result
 	if want == "" {
@@ -238,7 +249,7 @@ func (s *scene) missing(r doctor.Report) string {
 	for _, top := range r.Findings {
 		switch {
 		case !top.Result.Fault():
-		case top.Check == f.check:
+		case top.Check == check:
 			if top.Result == want && strings.Contains(top.Object.String(), f.object) {
 				found = true
 				if s.repair != nil && top.Fix != nil && top.Fix.Repair != s.repair[0] {
@@ -253,7 +264,7 @@ func (s *scene) missing(r doctor.Report) string {
 		}
 	}
 	if !found {
-		return fmt.Sprintf("%s %s is not found", want, f.check)
+		return fmt.Sprintf("%s %s is not found", want, check)
 	}
 	return ""
 }
