@@ -2,14 +2,12 @@ package doctor
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"maps"
 	"net/netip"
 	"slices"
 
 	"github.com/ovnctl/ovnctl/pkg/evidence"
-	"github.com/ovnctl/ovnctl/pkg/node"
 	"github.com/ovnctl/ovnctl/pkg/repairs"
 )
 
@@ -25,10 +23,8 @@ it is seen whether they are in use; without, that they are there is a warning.`,
 		p.chassis(func(c *chassis) {
 			stale, err := c.StaleConnections()
 			switch {
-			case errors.Is(err, node.ErrUnavailable):
-				p.Unknown(nodeObject(c.Name), err)
 			case err != nil:
-				p.Unknown(nodeObject(c.Name), fmt.Errorf("the connections that %s tracks: %w", c.Name, err))
+				p.Unknown(nodeObject(c.Name), err)
 			case len(stale) > 0:
 				p.staleConnections(c, stale)
 			}
