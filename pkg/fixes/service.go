@@ -65,19 +65,21 @@ func (s Service) Diff() []string { return []string{"+ " + s.Daemon + ": " + s.Ac
 
 // Commands are systemctl(1) and, of a restart, what keeps the chassis.
 func (s Service) Commands() []string {
-	unit := s.Daemon
+	if s.Action == Unmask {
+		return []string{"systemctl unmask " + s.Daemon}
+	}
+	start := "systemctl start " + s.Daemon
 	if names := units[s.Daemon]; names != nil {
-		unit = strings.TrimSuffix(names[0], ".service")
+		how := starters[s.Daemon]
+		start = fmt.Sprintf("systemctl start %s   # without systemd: %s %s", strings.TrimSuffix(names[0], ".service"), how.script, strings.Join(how.args, " "))
 	}
 	switch s.Action {
-	case Unmask:
-		return []string{"systemctl unmask " + s.Daemon}
 	case Restart:
-		return []string{appctl(s.Daemon, "exit", []string{"--restart"}), "systemctl start " + unit}
+		return []string{appctl(s.Daemon, "exit", []string{"--restart"}), start}
 	case Replace:
-		return []string{"kill -9 $(cat " + pidfile(s.Daemon) + ")", "systemctl start " + unit}
+		return []string{"kill -9 $(cat " + pidfile(s.Daemon) + ")", start}
 	}
-	return []string{"systemctl start " + unit}
+	return []string{start}
 }
 
 func pidfile(daemon string) string {
