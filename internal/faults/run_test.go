@@ -182,7 +182,7 @@ func (f *fault) play(t *testing.T, l *lab.Lab) {
 // forget empties logs of OVN on all hosts: what they tell counts for minutes or days.
 func (s *scene) forget(name string) {
 	s.Helper()
-	logs, err := filepath.Glob(filepath.Join(s.Dir, "*/var/log/ovn", name))
+	logs, err := filepath.Glob(filepath.Join(s.Dir, "*/var/log/*", name))
 	if err != nil {
 		s.Fatal(err)
 	}

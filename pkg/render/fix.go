@@ -75,7 +75,7 @@ const (
 func Plan(w io.Writer, s Style, c *fixes.Call, p *FixPlan) error {
 	out := &doctorPrinter{tracePrinter: tracePrinter{style: s}}
 	where := ""
-	if p.Host != "" && !strings.HasSuffix(p.Title, " on "+p.Host) {
+	if p.Host != "" {
 		where = "  on " + p.Host
 	}
 	out.put(0, 2, Span{"PLAN  ", Title}, Span{p.Title, Title}, Span{where, Faint})

@@ -96,7 +96,7 @@ where another chassis could then not be reached.`,
 		}
 		now := strings.Join(types, ",")
 		row := s.OpenvSwitch[0]
-		what := fmt.Sprintf("set %s to %s on %s", key, now, h.Name)
+		what := fmt.Sprintf("set %s to %s", key, now)
 		return &fixes.Plan{
 			Title: what, Host: h.Name,
 			Touches:  "all traffic between " + h.Name + " and other nodes, for the second or two in which its tunnels are made anew",

@@ -38,7 +38,7 @@ the last flows took, and put back when the new ones are there.`,
 			return nil, fixes.Refuse("ovnctl fix start-controller", "ovn-controller of %s %s", h.Name, state.Liveness)
 		}
 		return &fixes.Plan{
-			Title: "restart ovn-controller on " + h.Name, Host: h.Name,
+			Title: "restart ovn-controller", Host: h.Name,
 			Steps:   gently(h, fixes.Service{Daemon: "ovn-controller", Action: fixes.Restart}),
 			Touches: "traffic of " + h.Name + " that needs ovn-controller itself (ARP, DHCP, DNS) for the moment; flows stay until the new ones are written",
 		}, nil

@@ -29,11 +29,11 @@ restart-controller does.`,
 			return nil, err
 		}
 		plan := &fixes.Plan{
-			Title: "start ovn-controller on " + h.Name, Host: h.Name, Steps: gently(h, service), Warnings: warnings,
+			Title: "start ovn-controller", Host: h.Name, Steps: gently(h, service), Warnings: warnings,
 			Touches: "none that flows now; what has changed meanwhile comes into force",
 		}
 		if service.Action == fixes.Replace {
-			plan.Title = "end ovn-controller on " + h.Name + ", which does not answer, and start it"
+			plan.Title = "end ovn-controller, which does not answer, and start it"
 		}
 		return plan, nil
 	},

@@ -26,11 +26,11 @@ hangs is killed first. Where another is active it waits as standby.`,
 			return nil, err
 		}
 		plan := &fixes.Plan{
-			Title: "start ovn-northd on " + h.Name, Host: h.Name, Steps: []fixes.Step{service}, Warnings: warnings,
+			Title: "start ovn-northd", Host: h.Name, Steps: []fixes.Step{service}, Warnings: warnings,
 			Touches: "what was changed in the Northbound meanwhile comes into force, on all nodes",
 		}
 		if service.Action == fixes.Replace {
-			plan.Title = "end ovn-northd on " + h.Name + ", which does not answer, and start it"
+			plan.Title = "end ovn-northd, which does not answer, and start it"
 		}
 		return plan, nil
 	},

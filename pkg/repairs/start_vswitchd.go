@@ -38,11 +38,11 @@ was ended with "exit --cleanup": what is gone is named, and found by the next do
 			return nil, err
 		}
 		plan := &fixes.Plan{
-			Title: "start ovs-vswitchd on " + h.Name, Host: h.Name, Steps: []fixes.Step{service}, Warnings: warnings,
+			Title: "start ovs-vswitchd", Host: h.Name, Steps: []fixes.Step{service}, Warnings: warnings,
 			Touches: "all traffic of the node's bridges, which stands still now: " + several(bridgeNames(s)),
 		}
 		if service.Action == fixes.Replace {
-			plan.Title = "end ovs-vswitchd on " + h.Name + ", which does not answer, and start it"
+			plan.Title = "end ovs-vswitchd, which does not answer, and start it"
 		}
 		plan.Warnings = append(plan.Warnings, lostLinks(h, s)...)
 		for _, b := range s.Bridges {

@@ -110,7 +110,7 @@ func planDeleteTunnel(d *evidence.Deployment, h *evidence.Host, s *evidence.Swit
 		return nil, err
 	}
 	plan := &fixes.Plan{
-		Title: "delete tunnel " + p.Port.Name + " on " + h.Name, Host: h.Name,
+		Title: "delete tunnel " + p.Port.Name, Host: h.Name,
 		Touches:  "what another manager sends through " + p.Port.Name + "; OVN's tunnel to " + p.Options["remote_ip"] + " works again",
 		Warnings: []string{"whoever made " + p.Port.Name + " (another network agent, a script) may make it again"},
 		Steps: []fixes.Step{fixes.Rows{
