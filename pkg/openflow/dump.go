@@ -2,7 +2,9 @@ package openflow
 
 import (
 	"fmt"
+	"runtime"
 	"strings"
+	"sync"
 )
 
 // A Dump is what a dump command printed, entry by entry: the heads of the
@@ -88,15 +90,55 @@ func fdbHeading(line string) bool {
 // of theirs is a [*SyntaxError], and so is one without colours taken out, see
 // [StripColors].
 func ParseDump(text string) (Dump, error) {
-	p := dumpParser{text: text}
-	for p.pos < len(text) {
-		e, err := p.entry()
-		if err != nil {
-			return p.dump, in(within(err, p.start), text)
-		}
-		p.dump = append(p.dump, e)
+	if dump, ok := parsePieces(flowPieces(text, min(runtime.GOMAXPROCS(0), len(text)/leastPiece))); ok {
+		return dump, nil
 	}
-	return p.dump, nil
+	p := dumpParser{text: text}
+	err := p.all()
+	return p.dump, err
+}
+
+// leastPiece is how much text is worth a processor of its own, in bytes.
+const leastPiece = 64 << 10
+
+// flowPieces cuts a dump into n pieces of like size, or fewer, all but the first of which begin with a flow.
+func flowPieces(text string, n int) []string {
+	var pieces []string
+	for ; n > 1; n-- {
+		size := len(text) / n
+		cut := strings.Index(text[size:], "\n cookie=")
+		if cut < 0 {
+			break
+		}
+		pieces = append(pieces, text[:size+cut+1])
+		text = text[size+cut+1:]
+	}
+	return append(pieces, text)
+}
+
+// parsePieces reads the pieces of a dump side by side. Not ok: what a piece says depends on the one before it, or one
+// cannot be read, and the dump has to be read from its beginning.
+func parsePieces(pieces []string) (dump Dump, ok bool) {
+	if len(pieces) < 2 {
+		return nil, false
+	}
+	parsers, errs := make([]dumpParser, len(pieces)), make([]error, len(pieces))
+	var wg sync.WaitGroup
+	for i, piece := range pieces {
+		wg.Go(func() {
+			parsers[i].text = piece
+			errs[i] = parsers[i].all()
+		})
+	}
+	wg.Wait()
+	for i := range parsers {
+		p, more := &parsers[i], i < len(parsers)-1
+		if errs[i] != nil || more && (p.fdb || p.options()) {
+			return nil, false
+		}
+		dump = append(dump, p.dump...)
+	}
+	return dump, true
 }
 
 type dumpParser struct {
@@ -107,6 +149,21 @@ type dumpParser struct {
 	fdb        bool // below the titles of fdb/show
 	dump       Dump
 }
+
+// all reads the text to its end, or to the first line that is none of a dump's.
+func (p *dumpParser) all() error {
+	for p.pos < len(p.text) {
+		e, err := p.entry()
+		if err != nil {
+			return in(within(err, p.start), p.text)
+		}
+		p.dump = append(p.dump, e)
+	}
+	return nil
+}
+
+// options says whether what follows are the entries of a table of tunnel options.
+func (p *dumpParser) options() bool { return strings.HasPrefix(p.reply.Type, "NXT_TLV_TABLE") }
 
 // line returns the next line without moving past it.
 func (p *dumpParser) line() string {
@@ -145,7 +202,7 @@ func (p *dumpParser) entry() (Entry, error) {
 		p.next()
 		p.fdb = fdbHeading(line) || p.fdb && line != ""
 		return Heading(line), nil
-	case strings.HasPrefix(p.reply.Type, "NXT_TLV_TABLE"):
+	case p.options():
 		text := p.paragraph(func(line string) bool {
 			_, ok := parseReply(line)
 			return !ok

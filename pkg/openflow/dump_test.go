@@ -191,3 +191,48 @@ func TestParseDumpErrors(t *testing.T) {
 		}
 	}
 }
+
+// TestPieces reads dumps in pieces, which must be as in one: or not at all where a piece depends on the one before it.
+func TestPieces(t *testing.T) {
+	files, err := filepath.Glob("testdata/dump/*.txt")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no dumps: %v", err)
+	}
+	var all strings.Builder
+	for _, file := range files {
+		b, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all.Write(b)
+		side := 0
+		for n := 2; n < 9; n++ {
+			if samePieces(t, file, string(b), n) {
+				side++
+			}
+		}
+		if strings.HasPrefix(filepath.Base(file), "flows-") && side != 7 {
+			t.Errorf("%s: read in pieces %d of 7 times", file, side)
+		}
+	}
+	for n := 2; n < 50; n++ {
+		samePieces(t, "all dumps", all.String(), n)
+	}
+	flow := " cookie=0x1, table=0, actions=drop\n"
+	for _, text := range []string{"port  VLAN  MAC  Age\n" + flow + flow, "NXT_TLV_TABLE_REPLY (xid=0x4):\n" + flow + flow, flow + flow + "none\n" + flow} {
+		if samePieces(t, text, text, 2) {
+			t.Errorf("%q was read in pieces", text)
+		}
+	}
+}
+
+func samePieces(t *testing.T, name, text string, n int) bool {
+	t.Helper()
+	whole := dumpParser{text: text}
+	err := whole.all()
+	dump, ok := parsePieces(flowPieces(text, n))
+	if ok && (err != nil || !reflect.DeepEqual(dump, whole.dump)) {
+		t.Errorf("%s in %d pieces is not as in one (%v)", name, n, err)
+	}
+	return ok
+}

@@ -115,8 +115,12 @@ func FuzzParseDump(f *testing.F) {
 	}
 	f.Add("OFPST_FLOW reply (OF1.5) (xid=0x2): flags=[more]\n table=1, ip,tun_metadata1 actions=drop\n group_id=1,type=all,bucket=actions=1\n\n")
 	f.Add("A (xid=0x0): flags=\r\r")
+	f.Add("port  VLAN  MAC  Age\n cookie=0x1, actions=drop\n cookie=0x2, actions=drop\n")
 	f.Fuzz(func(t *testing.T, s string) {
 		d, err := ParseDump(s)
+		if pieces, ok := parsePieces(flowPieces(s, 3)); ok && (err != nil || pieces.String() != d.String()) {
+			t.Fatalf("ParseDump(%q) is %q, %v, in pieces %q", s, d, err, pieces)
+		}
 		if err != nil {
 			return
 		}
