@@ -87,7 +87,7 @@ func pidOf(t *testing.T, host, dir, daemon string) string {
 }
 
 // stopped holds a process still until the test ends.
-func stopped(t *testing.T, pid string) {
+func stopped(t *testing.T, pid string) (resume func()) {
 	t.Helper()
 	kill := func(signal string) {
 		if out, err := exec.Command("kill", "-"+signal, pid).CombinedOutput(); err != nil {
@@ -95,7 +95,9 @@ func stopped(t *testing.T, pid string) {
 		}
 	}
 	kill("STOP")
-	t.Cleanup(func() { kill("CONT") })
+	resume = func() { kill("CONT") }
+	t.Cleanup(resume)
+	return resume
 }
 
 // soon fails the test when f takes longer.

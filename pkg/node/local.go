@@ -201,22 +201,28 @@ type gates struct {
 }
 
 func (g *gates) enter(ctx context.Context, daemon string) (leave func(), err error) {
-	g.mu.Lock()
-	if g.gate == nil {
-		g.gate = map[string]chan struct{}{}
-	}
-	gate := g.gate[daemon]
-	if gate == nil {
-		gate = make(chan struct{}, 1)
-		g.gate[daemon] = gate
-	}
-	g.mu.Unlock()
+	gate := g.of(daemon)
 	select {
 	case gate <- struct{}{}:
 		return func() { <-gate }, nil
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
+}
+
+// held says whether a heavy request is under way.
+func (g *gates) held(daemon string) bool { return len(g.of(daemon)) > 0 }
+
+func (g *gates) of(daemon string) chan struct{} {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.gate == nil {
+		g.gate = map[string]chan struct{}{}
+	}
+	if g.gate[daemon] == nil {
+		g.gate[daemon] = make(chan struct{}, 1)
+	}
+	return g.gate[daemon]
 }
 
 // HostPath is how the host below root calls a path that is seen from here: the

@@ -80,16 +80,17 @@ func (l *local) Daemons(ctx context.Context) ([]Daemon, error) {
 
 // askVersion asks whoever is behind a control socket, and waits for half of the
 // time: what else is asked of the host needs some, too. That another command of
-// ours keeps the daemon busy is no silence.
+// ours keeps the daemon busy is no silence: then it is asked again after that.
 func (l *local) askVersion(ctx context.Context, d *Daemon) {
-	leave, err := l.busy.enter(ctx, d.Name)
-	if err != nil {
-		return // the caller gave up
+	reply, err := l.version(ctx, d)
+	if errors.Is(err, context.DeadlineExceeded) && l.busy.held(d.Name) {
+		leave, gaveUp := l.busy.enter(ctx, d.Name)
+		if gaveUp != nil {
+			return // the caller did
+		}
+		defer leave()
+		reply, err = l.version(ctx, d)
 	}
-	defer leave()
-	ctx, cancel := context.WithTimeout(ctx, l.Timeout/2)
-	defer cancel()
-	reply, err := unixctl(ctx, d.Path, d.Name, "version", nil)
 	switch {
 	case err == nil || isRefusal(err): // an answer either way
 		d.State, d.Version = Answers, versionOf(reply)
@@ -98,6 +99,12 @@ func (l *local) askVersion(ctx context.Context, d *Daemon) {
 	default:
 		d.State = Refused
 	}
+}
+
+func (l *local) version(ctx context.Context, d *Daemon) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, l.Timeout/2)
+	defer cancel()
+	return unixctl(ctx, d.Path, d.Name, "version", nil)
 }
 
 func isRefusal(err error) bool {

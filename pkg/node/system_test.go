@@ -159,6 +159,27 @@ func TestDaemonsHung(t *testing.T) {
 	}
 }
 
+// That a command of ours keeps a daemon busy for longer than it is waited for is no silence.
+func TestDaemonsBusy(t *testing.T) {
+	resume := stopped(t, pidOf(t, "node3", "ovn", "ovn-controller"))
+	h := node.Local(node.LocalConfig{OVSRunDir: below("node3", "run/openvswitch"), OVNRunDir: below("node3", "run/ovn"), Timeout: 4 * time.Second})
+	said := make(chan error)
+	go func() {
+		_, err := h.Control(t.Context(), "ovn-controller", "ct-zone-list")
+		said <- err
+	}()
+	time.AfterFunc(3*time.Second, resume) // it is waited for 2 s
+	time.Sleep(100 * time.Millisecond)    // the command is under way
+	for _, d := range daemons(t, h) {
+		if d.State != node.Answers {
+			t.Errorf("%s %s", d.Name, d.State)
+		}
+	}
+	if err := <-said; err != nil {
+		t.Error(err)
+	}
+}
+
 func TestProcessesBothWays(t *testing.T) {
 	here, err := local(t, "node2").Processes(t.Context())
 	if err != nil {
