@@ -15,13 +15,39 @@ import (
 func (h *Host) Control(daemon, command string, args ...string) (string, error) {
 	key := strings.Join(append([]string{"control", daemon, command}, args...), "\x00")
 	return remember(&h.memo, key, func() (string, error) {
-		if err := h.speaks(daemon); err != nil {
-			return "", err
+		if !h.Local { // what is asked of another host in vain keeps a shell from those who find out whether it answers
+			if err := h.speaks(daemon); err != nil {
+				return "", err
+			}
 		}
-		reply, err := h.node.Host.Control(h.d.ctx, daemon, command, args...)
-		h.heard(daemon, err)
-		return reply, err
+		return h.ask(daemon, func(ctx context.Context) (string, error) {
+			return h.node.Host.Control(ctx, daemon, command, args...)
+		})
 	})
+}
+
+// ask asks a daemon something, for as long as it is not known to be silent: whether it answers at all is found out
+// meanwhile. It mostly does.
+func (h *Host) ask(daemon string, question func(context.Context) (string, error)) (string, error) {
+	if _, silent := h.silent.Load(daemon); silent {
+		return "", silentError{daemon, h.Name}
+	}
+	ctx, cancel := context.WithCancel(h.d.ctx)
+	defer cancel()
+	go func() {
+		if h.speaks(daemon) != nil {
+			cancel()
+		}
+	}()
+	reply, err := question(ctx)
+	if err == nil {
+		return reply, nil
+	}
+	if why := h.speaks(daemon); why != nil {
+		return "", why
+	}
+	h.heard(daemon, err)
+	return "", err
 }
 
 // speaks says why a daemon would not answer; nil: it may.

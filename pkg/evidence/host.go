@@ -117,20 +117,11 @@ func (h *Host) OpenFlowPorts(bridge string) ([]openflow.PortDesc, error) {
 
 func dump[E openflow.Entry](h *Host, bridge string, kind node.DumpKind) ([]E, error) {
 	return remember(&h.memo, "dump "+string(kind)+" "+bridge, func() ([]E, error) {
-		// Whether ovs-vswitchd answers is asked meanwhile: it mostly does, and a dump takes longest of all.
-		ctx, cancel := context.WithCancel(h.d.ctx)
-		defer cancel()
-		go func() {
-			if h.speaks("ovs-vswitchd") != nil {
-				cancel()
-			}
-		}()
-		text, err := h.node.Host.Dump(ctx, bridge, kind)
+		text, err := h.ask("ovs-vswitchd", func(ctx context.Context) (string, error) { return h.node.Host.Dump(ctx, bridge, kind) })
+		if _, silent := errors.AsType[silentError](err); silent || errors.Is(err, ErrNotRunning) {
+			return nil, fmt.Errorf("%s of bridge %s: %w", kind, bridge, err)
+		}
 		if err != nil {
-			if why := h.speaks("ovs-vswitchd"); why != nil {
-				return nil, fmt.Errorf("%s of bridge %s: %w", kind, bridge, why)
-			}
-			h.heard("ovs-vswitchd", err)
 			return nil, err
 		}
 		return entriesOf[E](text, fmt.Sprintf("%s: %s of bridge %s", h.Name, kind, bridge))
