@@ -147,7 +147,7 @@ func (c *chassis) zoneHas(table string) bool {
 }
 
 func tableOf(flows []openflow.FlowEntry) *flowTable {
-	t := &flowTable{all: flows, byCookie: map[uint32][]*openflow.FlowEntry{}, datapath: map[uint64]bool{}}
+	t := &flowTable{all: flows, byCookie: make(map[uint32][]*openflow.FlowEntry, len(flows)), datapath: map[uint64]bool{}}
 	for i := range flows {
 		f := &flows[i]
 		if f.Cookie == 0 {
@@ -275,7 +275,7 @@ func logicalDrift(c *chassis, t *flowTable, groups []sb.LogicalDPGroup, found ma
 	if err != nil {
 		return fmt.Errorf("%w; of %s ports and neighbours were looked at", err, c.Name)
 	}
-	l := &logicalFlows{chassis: c, flows: t, rows: rows, here: here, members: members, byCookie: map[uint32][]*evidence.LogicalFlow{}}
+	l := &logicalFlows{chassis: c, flows: t, rows: rows, here: here, members: members, byCookie: make(map[uint32][]*evidence.LogicalFlow, len(rows))}
 	l.compare(found)
 	return nil
 }
