@@ -141,9 +141,10 @@ func daemonPIDs(proc string) ([]int, error) {
 	}
 	var pids []int
 	var comm []byte
+	threads := kernelThreads(proc)
 	for _, name := range names {
 		pid, ok := parsePID(name)
-		if !ok {
+		if !ok || threads[name] {
 			continue
 		}
 		if comm, err = readProc(proc+"/"+name+"/comm", comm[:0]); err == nil && daemonComm(strings.TrimSpace(string(comm))) {
@@ -151,6 +152,20 @@ func daemonPIDs(proc string) ([]int, error) {
 		} // else it is another, is gone, or not ours to see
 	}
 	return pids, nil
+}
+
+// kernelThreads are the children of kthreadd, process 2 wherever they are seen: often most of a host's processes. None
+// are known where the kernel does not list children.
+func kernelThreads(proc string) map[string]bool {
+	threads := map[string]bool{}
+	if comm, err := readProc(proc+"/2/comm", nil); err != nil || string(comm) != "kthreadd\n" {
+		return threads
+	}
+	list, _ := readProc(proc+"/2/task/2/children", nil)
+	for pid := range strings.FieldsSeq(string(list)) {
+		threads[pid] = true
+	}
+	return threads
 }
 
 // readProc appends to b a file that the kernel makes up as it is read, without what os.File does for files that
