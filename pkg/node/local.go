@@ -113,16 +113,11 @@ func (l *local) Dump(ctx context.Context, bridge string, kind DumpKind) (string,
 	if kind == TLVMap {
 		return tlvMap(ctx, socket, bridge)
 	}
-	var out strings.Builder
-	out.Grow(1 << 20) // of which a small dump touches little: growing would touch twice what it holds
-	err = runTo(ctx, &out, "ovs-ofctl", ofctlArgs(kind, "unix:"+socket)...)
+	text, err := runSpooled(ctx, "ovs-ofctl", ofctlArgs(kind, "unix:"+socket)...)
 	if errors.Is(err, exec.ErrNotFound) {
 		return "", unavailable("%s of bridge %s: ovs-ofctl is not installed here; save its %s as %s", kind, bridge, ofctlCommands[kind], dumpFile(bridge, kind))
 	}
-	if err != nil {
-		return "", err
-	}
-	return out.String(), nil
+	return text, err
 }
 
 func (l *local) ReadFile(_ context.Context, path string) ([]byte, error) {
@@ -167,7 +162,33 @@ func run(ctx context.Context, name string, args ...string) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// runTo is run for a command that says much.
+// runSpooled is run for a command that prints much: into a file in memory, where the kernel has them. By a pipe, which
+// holds little, each 4 KiB would wake the one who reads.
+func runSpooled(ctx context.Context, name string, args ...string) (string, error) {
+	var text strings.Builder
+	f, err := spool()
+	if err != nil {
+		if err := runTo(ctx, &text, name, args...); err != nil {
+			return "", err
+		}
+		return text.String(), nil
+	}
+	defer f.Close()
+	if err := runTo(ctx, f, name, args...); err != nil {
+		return "", err
+	}
+	fi, err := f.Stat()
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", name, err)
+	}
+	text.Grow(int(fi.Size()))
+	if _, err := io.CopyBuffer(&text, io.NewSectionReader(f, 0, fi.Size()), make([]byte, 64<<10)); err != nil {
+		return "", fmt.Errorf("%s: %w", name, err)
+	}
+	return text.String(), nil
+}
+
+// runTo is run with its output going to out.
 func runTo(ctx context.Context, out io.Writer, name string, args ...string) error {
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.WaitDelay = time.Second
