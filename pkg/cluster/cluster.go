@@ -31,7 +31,7 @@ type Config struct {
 	Saved    *archive.Tree // what Offline would open, where it is open already: the cluster closes it
 	NodeExec string        // command prefix that reaches another node, with {hostname} in it
 	HostRoot string        // the host's root directory, seen from a debug container
-	Alone    bool          // a host that ran OVN's databases is enough, though none can be read: to see what is wrong with it
+	Alone    bool          // a host that ran a database, of OVN or Open vSwitch, is enough, though none can be read: to see what is wrong with it
 	Timeout  time.Duration // of opening all this, and of each request; 5 s
 	Record   string        // a directory into which the nodes' answers are written
 }
@@ -142,7 +142,7 @@ func Open(ctx context.Context, config Config) (*Cluster, error) {
 		})
 	}
 	slices.SortFunc(c.Hosts, func(a, b *Node) int { return strings.Compare(a.Name, b.Name) })
-	if err := c.nothing(config.Alone); err != nil {
+	if err := c.nothing(config); err != nil {
 		_ = c.Close()
 		return nil, err
 	}
@@ -150,7 +150,7 @@ func Open(ctx context.Context, config Config) (*Cluster, error) {
 }
 
 // nothing is the error of a Cluster of which no part can be read.
-func (c *Cluster) nothing(alone bool) error {
+func (c *Cluster) nothing(config Config) error {
 	for _, z := range c.Zones {
 		if z.NB != nil || z.SB != nil {
 			return nil
@@ -161,7 +161,8 @@ func (c *Cluster) nothing(alone bool) error {
 			return nil
 		}
 	}
-	if alone && c.Central != nil {
+	here := func(n *Node) bool { return n.Local && config.OVS == "" } // by what Open vSwitch has left in its run directory
+	if config.Alone && (c.Central != nil || slices.ContainsFunc(c.Hosts, here)) {
 		return nil
 	}
 	if len(c.Problems) == 0 {

@@ -158,6 +158,26 @@ func contains(t *testing.T, what string, list []string, words ...string) {
 
 func nodeExec() string { return filepath.Join(hosts.Dir, "enter") + " {hostname}" }
 
+// A node whose Open_vSwitch database is down, and which alone says where the others are, is enough for who asks for it: not
+// one that was named.
+func TestDeadSwitch(t *testing.T) {
+	dead := shortDir(t)
+	if err := os.WriteFile(filepath.Join(dead, "ovs-vswitchd.pid"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	env := []string{"OVS_RUNDIR=" + dead, "OVN_RUNDIR=" + dead}
+	s := openOn(t, "node1", Config{Alone: true}, env...)
+	if s.Err != "" || s.Central != "" || len(s.Nodes) != 1 || !s.Nodes[0].Local {
+		t.Errorf("with a dead database: %+v", s)
+	}
+	contains(t, "problems", s.Problems, "cannot read Open_vSwitch at unix:"+dead)
+	for _, config := range []Config{{}, {Alone: true, OVS: "unix:" + dead + "/db.sock"}} {
+		if s = openOn(t, "node1", config, env...); s.Err == "" {
+			t.Errorf("%+v: nothing to read is no error: %+v", config, s)
+		}
+	}
+}
+
 // A host that runs the databases alone is known as one, and is enough for who asks
 // for it although they are all dead.
 func TestCentral(t *testing.T) {
