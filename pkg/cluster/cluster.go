@@ -161,8 +161,9 @@ func (c *Cluster) nothing(config Config) error {
 			return nil
 		}
 	}
-	here := func(n *Node) bool { return n.Local && config.OVS == "" } // by what Open vSwitch has left in its run directory
-	if config.Alone && (c.Central != nil || slices.ContainsFunc(c.Hosts, here)) {
+	// A local node that nobody named is one by what Open vSwitch has left in its run directory.
+	traces := config.OVS == "" && slices.ContainsFunc(c.Hosts, func(n *Node) bool { return n.Local })
+	if config.Alone && (c.Central != nil || traces) {
 		return nil
 	}
 	if len(c.Problems) == 0 {

@@ -182,7 +182,7 @@ func runSpooled(ctx context.Context, name string, args ...string) (string, error
 		return "", fmt.Errorf("%s: %w", name, err)
 	}
 	text.Grow(int(fi.Size()))
-	if _, err := io.CopyBuffer(&text, io.NewSectionReader(f, 0, fi.Size()), make([]byte, 64<<10)); err != nil {
+	if _, err := io.Copy(&text, io.NewSectionReader(f, 0, fi.Size())); err != nil {
 		return "", fmt.Errorf("%s: %w", name, err)
 	}
 	return text.String(), nil
