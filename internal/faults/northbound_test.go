@@ -311,7 +311,11 @@ var northboundFaults = []fault{
 		make: func(s *scene) {
 			watch(s, "10.244.1.5:8080,10.244.1.6:8080", "10.244.1.5=shop_web-1:10.244.1.1", "10.244.1.6=shop_client:10.244.1.200")
 		},
-		mend: unwatch, object: "load balancer watched",
+		mend: func(s *scene) {
+			unwatch(s)
+			s.sh("shop_web-1", "ip neigh flush dev eth0") // else it may send to who watches what is for the router, for half a minute
+		},
+		object: "load balancer watched",
 		repair: []string{"map-backend", "watched", "10.244.1.5"},
 	},
 	{
