@@ -85,10 +85,14 @@ switch are watched. SOURCE has to be an address of the switch's network that nob
 		if has {
 			before["ip_port_mappings:"+key] = was
 		}
+		warnings := overwritten("load balancer "+lb.Name, lb.ExternalIDs)
+		if mapped && old.Source.IsValid() && old.Source != source && l.HealthSource(port, old.Source, bound) != "" {
+			warnings = append(warnings, fmt.Sprintf("hosts of the switch that have asked for %[1]s meanwhile keep OVN's answer for half a minute or more; in them, ip neigh flush to %[1]s is sooner", old.Source))
+		}
 		return &fixes.Plan{
 			Title:    fmt.Sprintf("watch backend %s of load balancer %s by port %s from %s", backend, lb.Name, port.Name, source),
 			Touches:  "connections to its virtual addresses: a backend that does not answer the watch gets none",
-			Warnings: overwritten("load balancer "+lb.Name, lb.ExternalIDs),
+			Warnings: warnings,
 			Steps: []fixes.Step{fixes.Rows{
 				DB: "OVN_Northbound", Zone: z.Name, What: fmt.Sprintf("map backend %s to port %s and source %s", backend, port.Name, source),
 				Changes: []fixes.Change{{Table: "Load_Balancer", UUID: lb.UUID, Before: before, After: fixes.Row{"ip_port_mappings:" + key: value}}},
