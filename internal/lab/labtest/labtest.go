@@ -2,8 +2,12 @@
 package labtest
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -37,11 +41,32 @@ func Own(tb testing.TB, t lab.Topology, o lab.Options) *lab.Lab {
 	tb.Helper()
 	l := up(tb, tb.Context(), t, o)
 	tb.Cleanup(func() {
+		if tb.Failed() {
+			tb.Log(lastWords(l))
+		}
 		if err := l.Down(); err != nil {
 			tb.Error(err)
 		}
 	})
 	return l
+}
+
+// lastWords are the lines in which daemons of a lab say that they ended by themselves, and why: what fails after that may fail of it.
+func lastWords(l *lab.Lab) string {
+	logs, _ := filepath.Glob(filepath.Join(l.Dir, "*/var/log/*/*.log")) // the pattern is a good one
+	var words strings.Builder
+	for _, log := range logs {
+		text, err := os.ReadFile(log)
+		if err != nil {
+			fmt.Fprintln(&words, err)
+		}
+		for line := range strings.Lines(string(text)) {
+			if strings.Contains(line, "|EMER|") {
+				fmt.Fprintf(&words, "%s: %s", log, line)
+			}
+		}
+	}
+	return cmp.Or(words.String(), "no daemon of the lab says that it ended by itself")
 }
 
 func up(tb testing.TB, ctx context.Context, t lab.Topology, o lab.Options) *lab.Lab {
