@@ -86,15 +86,15 @@ const quietIPv6 = "for f in /proc/sys/net/ipv6/conf/*/accept_dad /proc/sys/net/i
 // A lost question for a neighbour is repeated after 200 ms instead of a second, sooner than a probe gives up.
 const askAgainSoon = "for f in /proc/sys/net/ipv[46]/neigh/*/retrans_time_ms; do echo 200 > $f; done"
 
-// A connection whose answers are lost is given up after some seconds, not after half a minute and more: ovs-vswitchd 3.1 aborts
-// in its userspace conntrack when a packet comes of a connection that has just expired there, after 30 s.
-const giveUpSoon = "echo 3 > /proc/sys/net/ipv4/tcp_synack_retries; echo 4 > /proc/sys/net/ipv4/tcp_orphan_retries"
+// A pod whose answers to new connections are lost stops repeating them after some seconds, not after half a minute:
+// ovs-vswitchd 3.1 aborts in its userspace conntrack when a packet comes of a connection that has just expired there, after 30 s.
+const giveUpSoon = "echo 3 > /proc/sys/net/ipv4/tcp_synack_retries"
 
 const forwarding = "echo 1 > /proc/sys/net/ipv4/ip_forward; echo 1 > /proc/sys/net/ipv6/conf/all/forwarding"
 
 // addresses are the shell commands that set up a host's network as far as it does not depend on Open vSwitch.
 func (s *State) addresses(host string) []string {
-	lines := []string{"ip link set lo up", "echo 0 > /proc/sys/net/ipv6/conf/all/disable_ipv6", quietIPv6, askAgainSoon, giveUpSoon}
+	lines := []string{"ip link set lo up", "echo 0 > /proc/sys/net/ipv6/conf/all/disable_ipv6", quietIPv6, askAgainSoon}
 	switch host {
 	case fabric:
 		lines = append(lines, forwarding, "ip link add under type bridge", "ip link set under address 02:00:ac:1e:00:01")
@@ -115,7 +115,7 @@ func (s *State) addresses(host string) []string {
 		return append(append(lines, checksumsByHand), eth0(netip.PrefixFrom(centralAddr(i), 24), UnderlayGateway4, netip.Prefix{}, netip.Addr{})...)
 	}
 	if p, ok := s.Topology.Pod(host); ok {
-		lines = append(lines, "ip link set eth0 address "+p.MAC+" mtu 1400", checksumsByHand)
+		lines = append(lines, "ip link set eth0 address "+p.MAC+" mtu 1400", checksumsByHand, giveUpSoon)
 		lines = append(lines, eth0(p.IPv4, p.Gateway4, p.IPv6, p.Gateway6)...)
 		for _, network := range p.OnLink {
 			lines = append(lines, "ip route replace "+network.String()+" dev eth0 scope link")
