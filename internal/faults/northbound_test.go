@@ -313,7 +313,7 @@ var northboundFaults = []fault{
 		},
 		mend: func(s *scene) {
 			unwatch(s)
-			s.sh("shop_web-1", "ip neigh flush dev eth0") // else it may send to who watches what is for the router, for half a minute
+			s.sh("shop_web-1", "ip neigh flush dev eth0") // it may have learned that OVN is the router, and sends to nobody until it asks again
 		},
 		object: "load balancer watched",
 		repair: []string{"map-backend", "watched", "10.244.1.5"},

@@ -86,7 +86,7 @@ switch are watched. SOURCE has to be an address of the switch's network that nob
 			before["ip_port_mappings:"+key] = was
 		}
 		warnings := overwritten("load balancer "+lb.Name, lb.ExternalIDs)
-		if mapped && old.Source.IsValid() && old.Source != source && l.HealthSource(port, old.Source, bound) != "" {
+		if old.Source.IsValid() && l.HealthSource(port, old.Source, bound) != "" { // OVN answered for somebody
 			warnings = append(warnings, fmt.Sprintf("hosts of the switch that have asked for %[1]s meanwhile keep OVN's answer for half a minute or more; in them, ip neigh flush to %[1]s is sooner", old.Source))
 		}
 		return &fixes.Plan{
