@@ -146,12 +146,12 @@ func tail(name string) (string, error) {
 		return "", err
 	}
 	start := max(0, fi.Size()-maxLog)
-	b := make([]byte, min(fi.Size(), maxLog))
-	n, err := f.ReadAt(b, start)
-	if err != nil && !errors.Is(err, io.EOF) { // it may have been cut meanwhile
+	var text strings.Builder
+	text.Grow(int(fi.Size() - start))
+	if _, err := io.Copy(&text, io.NewSectionReader(f, start, fi.Size()-start)); err != nil {
 		return "", fmt.Errorf("%s: %w", name, err)
 	}
-	return lastLines(b[:n], start > 0), nil
+	return lastLines(text.String(), start > 0), nil
 }
 
 func (l *local) Glob(_ context.Context, pattern string) ([]string, error) {

@@ -155,7 +155,7 @@ part log log %s
 	if err != nil {
 		return "", r.fail(fmt.Errorf("log of %s: cannot read its size %q", daemon, size))
 	}
-	return lastLines([]byte(text), n > maxLog), nil
+	return lastLines(text, n > maxLog), nil
 }
 
 func (r *remote) Glob(ctx context.Context, pattern string) ([]string, error) {

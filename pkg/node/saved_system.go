@@ -89,7 +89,7 @@ func (o *offline) Log(ctx context.Context, daemon string) (string, error) {
 			return "", err
 		}
 		cut := len(b) > maxLog
-		return lastLines(b[max(0, len(b)-maxLog):], cut), nil
+		return lastLines(string(b[max(0, len(b)-maxLog):]), cut), nil
 	}
 	return "", unavailable("%s: no such file, copy the log of %s there", path.Join(o.Origin(), places[0]), daemon)
 }

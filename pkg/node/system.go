@@ -202,15 +202,11 @@ func checkName(what, name string) error {
 }
 
 // lastLines is the end of a log in whole lines, of what was cut out of it.
-func lastLines(b []byte, cut bool) string {
+func lastLines(text string, cut bool) string {
 	if cut {
-		_, after, ok := strings.Cut(string(b), "\n")
-		if !ok {
-			return ""
-		}
-		return after
+		_, text, _ = strings.Cut(text, "\n")
 	}
-	return string(b)
+	return text
 }
 
 // parseUnit reads what `systemctl show` prints.
