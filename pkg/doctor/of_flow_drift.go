@@ -34,8 +34,8 @@ carries the first 32 bits of the UUID of the row it was made from.`,
 			return
 		}
 		go func() { _, _ = h.Flows(bridge) }()
-		if z := h.Zone(); z != nil {
-			go func() { _, _ = z.AllLogicalFlows() }()
+		if z := h.Zone(); z != nil && h.SystemID != "" {
+			go func() { _, _ = z.LikelyFlows(h.SystemID) }()
 		}
 	},
 	Run: func(p *Pass) {
@@ -99,7 +99,7 @@ func drifted(p *Pass, c *chassis) (map[string]drift, bool) {
 	// The flows are on their way: what else is needed is read meanwhile.
 	learned, errLearned := c.zone.Learned()
 	groups, errGroups := c.zone.DatapathGroups()
-	_, _ = c.zone.AllLogicalFlows()
+	likely := likelyFlows(c)
 	flows, err := c.Flows(c.bridge)
 	if err != nil {
 		p.Unknown(Object{Kind: "bridge", Name: c.bridge, Node: c.Name}, err)
@@ -121,7 +121,7 @@ func drifted(p *Pass, c *chassis) (map[string]drift, bool) {
 		neighbourDrift(c, t, learned.MACBindings, found)
 	}
 	if errGroups == nil {
-		errGroups = logicalDrift(c, t, groups, found)
+		errGroups = logicalDrift(c, t, groups, likely, found)
 	}
 	if err := errGroups; err != nil {
 		p.Unknown(Object{Kind: "bridge", Name: c.bridge, Node: c.Name}, err)
@@ -249,15 +249,53 @@ func neighbourDrift(c *chassis, t *flowTable, rows []sb.MACBinding, found map[st
 	}
 }
 
-// logicalDrift holds the flows of the pipelines against the logical flows of the datapaths that are here.
-func logicalDrift(c *chassis, t *flowTable, groups []sb.LogicalDPGroup, found map[string]drift) error {
+// An expectedRow is a logical flow with what it says of the flows that are made of it.
+type expectedRow struct {
+	*evidence.LogicalFlow
+	cookie uint32
+	must   bool // there is one, wherever the datapath is
+}
+
+// expected are logical flows, by the cookie of the flows that are made of them.
+type expected struct {
+	of       []ovsdb.UUID // all of these datapaths
+	rows     []expectedRow
+	byCookie map[uint32][]*evidence.LogicalFlow
+}
+
+func expect(rows []evidence.LogicalFlow, of []ovsdb.UUID) *expected {
+	e := &expected{of, make([]expectedRow, 0, len(rows)), make(map[uint32][]*evidence.LogicalFlow, len(rows))}
+	for i := range rows {
+		r := &rows[i]
+		if cookie, ok := decode.Prefix(r.UUID); ok {
+			e.rows = append(e.rows, expectedRow{r, cookie, must(r)})
+			e.byCookie[cookie] = append(e.byCookie[cookie], r)
+		}
+	}
+	return e
+}
+
+// likelyFlows are those of the datapaths that the node most likely has.
+func likelyFlows(c *chassis) *expected {
+	likely, err := c.zone.LikelyFlows(c.name)
+	if err != nil {
+		return &expected{} // who knows what it has reads again, and says why it cannot
+	}
+	return expect(likely.Rows, likely.Datapaths)
+}
+
+// logicalDrift holds the flows of the pipelines against the logical flows of the datapaths that are here, which likely
+// may be.
+func logicalDrift(c *chassis, t *flowTable, groups []sb.LogicalDPGroup, likely *expected, found map[string]drift) error {
 	if !sameRelease(c) {
 		return fmt.Errorf("ovn-controller of %s is of another release than ovn-northd and need not understand all logical flows: its ports and neighbours were looked at", c.Name)
 	}
 	here := map[ovsdb.UUID]uint64{}
+	foreseen := true
 	for _, d := range c.sb.Datapaths {
 		if t.datapath[uint64(d.TunnelKey)] {
 			here[d.UUID] = uint64(d.TunnelKey)
+			foreseen = foreseen && slices.Contains(likely.of, d.UUID)
 		}
 	}
 	members := map[ovsdb.UUID][]ovsdb.UUID{}
@@ -268,14 +306,15 @@ func logicalDrift(c *chassis, t *flowTable, groups []sb.LogicalDPGroup, found ma
 			}
 		}
 	}
-	rows, err := c.zone.AllLogicalFlows()
-	if rows == nil && err == nil {
-		rows, err = c.zone.LogicalFlows(slices.Sorted(maps.Keys(here)), slices.Sorted(maps.Keys(members)))
+	if !foreseen {
+		of := slices.Sorted(maps.Keys(here))
+		rows, err := c.zone.LogicalFlows(of, slices.Sorted(maps.Keys(members)))
+		if err != nil {
+			return fmt.Errorf("%w; of %s ports and neighbours were looked at", err, c.Name)
+		}
+		likely = expect(rows, of)
 	}
-	if err != nil {
-		return fmt.Errorf("%w; of %s ports and neighbours were looked at", err, c.Name)
-	}
-	l := &logicalFlows{chassis: c, flows: t, rows: rows, here: here, members: members, byCookie: make(map[uint32][]*evidence.LogicalFlow, len(rows))}
+	l := &logicalFlows{chassis: c, flows: t, expected: likely, here: here, members: members}
 	l.compare(found)
 	return nil
 }
@@ -283,32 +322,25 @@ func logicalDrift(c *chassis, t *flowTable, groups []sb.LogicalDPGroup, found ma
 // logicalFlows are the logical flows of the datapaths that are on a node, beside its flows.
 type logicalFlows struct {
 	*chassis
-	flows    *flowTable
-	rows     []evidence.LogicalFlow
-	here     map[ovsdb.UUID]uint64
-	members  map[ovsdb.UUID][]ovsdb.UUID
-	byCookie map[uint32][]*evidence.LogicalFlow
-	base     map[string]int // the first OpenFlow table of a pipeline
-	stages   map[int]bool   // OpenFlow tables that are stages
-	output   map[string]int // where output leads to in a pipeline
-	ports    map[string]*sb.PortBinding
+	*expected
+	flows   *flowTable
+	here    map[ovsdb.UUID]uint64
+	members map[ovsdb.UUID][]ovsdb.UUID
+	base    map[string]int // the first OpenFlow table of a pipeline
+	stages  map[int]bool   // OpenFlow tables that are stages
+	output  map[string]int // where output leads to in a pipeline
+	ports   map[string]*sb.PortBinding
 }
 
 func (l *logicalFlows) compare(found map[string]drift) {
 	votes := map[string]map[int]int{"ingress": {}, "egress": {}}
 	outputs := map[string]map[int]int{"ingress": {}, "egress": {}}
-	for i := range l.rows {
-		r := &l.rows[i]
-		cookie, ok := decode.Prefix(r.UUID)
-		if !ok {
-			continue
-		}
-		l.byCookie[cookie] = append(l.byCookie[cookie], r)
+	for _, r := range l.rows {
 		if votes[r.Pipeline] == nil {
 			continue
 		}
 		_, sends := sendsOut(r.Actions)
-		for _, f := range l.flows.byCookie[cookie] {
+		for _, f := range l.flows.byCookie[r.cookie] {
 			votes[r.Pipeline][table(f)-r.TableID]++
 			if to, ok := leadsTo(f); ok && sends {
 				outputs[r.Pipeline][to]++
@@ -316,8 +348,8 @@ func (l *logicalFlows) compare(found map[string]drift) {
 		}
 	}
 	l.base, l.output, l.stages, l.ports = most(votes), most(outputs), map[int]bool{}, bindings(l.sb)
-	for i := range l.rows {
-		l.stages[l.base[l.rows[i].Pipeline]+l.rows[i].TableID] = true
+	for _, r := range l.rows {
+		l.stages[l.base[r.Pipeline]+r.TableID] = true
 	}
 	l.missing(found)
 	l.edited(found)
@@ -375,14 +407,12 @@ func (l *logicalFlows) keys(r *evidence.LogicalFlow) []uint64 {
 
 // missing looks for logical flows that must have flows and have none.
 func (l *logicalFlows) missing(found map[string]drift) {
-	for i := range l.rows {
-		r := &l.rows[i]
-		cookie, ok := decode.Prefix(r.UUID)
-		if !ok || !must(r) {
+	for _, r := range l.rows {
+		if !r.must {
 			continue
 		}
 		has := map[uint64]bool{}
-		for _, f := range l.flows.byCookie[cookie] {
+		for _, f := range l.flows.byCookie[r.cookie] {
 			key, ok := metadata(f)
 			if !ok { // of a form that this does not know: it may be for all
 				has = nil
@@ -393,11 +423,11 @@ func (l *logicalFlows) missing(found map[string]drift) {
 		if has == nil {
 			continue
 		}
-		for _, key := range l.keys(r) {
+		for _, key := range l.keys(r.LogicalFlow) {
 			if !has[key] {
 				found[fmt.Sprintf("lost %s %d", r.UUID, key)] = drift{"Logical_Flow", "", Evidence{
 					fmt.Sprintf("Southbound Logical_Flow %.8s", r.UUID),
-					fmt.Sprintf("%s table %d priority %d match %q actions %q: no flow cookie=0x%x metadata=0x%x", r.Pipeline, r.TableID, r.Priority, short(r.Match), short(r.Actions), cookie, key),
+					fmt.Sprintf("%s table %d priority %d match %q actions %q: no flow cookie=0x%x metadata=0x%x", r.Pipeline, r.TableID, r.Priority, short(r.Match), short(r.Actions), r.cookie, key),
 				}, nil, ""}
 			}
 		}

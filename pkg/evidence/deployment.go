@@ -119,6 +119,7 @@ type Zone struct {
 	d      *Deployment
 	nb, sb ovsdb.Reader
 	memo   once
+	flows  logicalFlows
 }
 
 // ErrUnavailable says that a source does not hold what was asked for.

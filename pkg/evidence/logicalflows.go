@@ -3,6 +3,7 @@ package evidence
 import (
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
@@ -13,7 +14,7 @@ import (
 const (
 	requestTime  = 50 * time.Millisecond   // for one request
 	fewDatapaths = 200                     // of a Southbound: with so many the logical flows of one are enough for a first request
-	mostlyHere   = 16                      // of a Southbound: with so few nearly all are on any node
+	readAhead    = 16                      // of a Southbound: with so few their logical flows are read before it is known that they are needed
 	serverTime   = 2500 * time.Millisecond // for all of them
 )
 
@@ -43,31 +44,104 @@ func (z *Zone) DatapathGroups() ([]sb.LogicalDPGroup, error) {
 	})
 }
 
-// AllLogicalFlows are those of a Southbound with so few datapaths that a node has most of them: they can be read before
-// it is known which it has. Of a larger one there are none.
-func (z *Zone) AllLogicalFlows() ([]LogicalFlow, error) {
-	return remember(&z.memo, "evidence.LogicalFlows", func() ([]LogicalFlow, error) {
-		s, err := z.Southbound()
-		if err != nil || len(s.Datapaths) > mostlyHere {
-			return nil, err
+// LikelyDatapaths are those that a chassis has flows of, as its ports tell: their own, and all that ovn-controller
+// comes to from there by patch ports. It stops at a distributed gateway port of another chassis where that always has
+// packets sent there. (The flows themselves say it for sure, and take longer.)
+func (s *Southbound) LikelyDatapaths(c *sb.Chassis) []ovsdb.UUID {
+	ports := map[ovsdb.UUID][]*sb.PortBinding{}
+	named := make(map[string]*sb.PortBinding, len(s.PortBindings))
+	for i := range s.PortBindings {
+		b := &s.PortBindings[i]
+		ports[b.Datapath] = append(ports[b.Datapath], b)
+		named[b.LogicalPort] = b
+	}
+	groups := s.groupsWith(c)
+	resident := func(b *sb.PortBinding) bool {
+		return b.Chassis.Has(c.UUID) || b.AdditionalChassis.Has(c.UUID) || slices.ContainsFunc(b.HAChassisGroup, groups.Has)
+	}
+	var all []ovsdb.UUID
+	seen := map[ovsdb.UUID]bool{}
+	reach := func(d ovsdb.UUID) {
+		if !seen[d] {
+			seen[d] = true
+			all = append(all, d)
 		}
-		shared, err := z.DatapathGroups()
+	}
+	for i := range s.PortBindings {
+		if resident(&s.PortBindings[i]) {
+			reach(s.PortBindings[i].Datapath)
+		}
+	}
+	for at := 0; at < len(all); at++ {
+		for _, b := range ports[all[at]] {
+			peer := named[b.Options["peer"]]
+			gateway := named[b.Options["chassis-redirect-port"]]
+			if b.Type != "patch" || peer == nil || gateway != nil && gateway.Options["always-redirect"] == "true" && !resident(gateway) {
+				continue
+			}
+			reach(peer.Datapath)
+		}
+	}
+	return all
+}
+
+// groupsWith are the HA_Chassis_Groups that a chassis is a member of.
+func (s *Southbound) groupsWith(c *sb.Chassis) ovsdb.Set[ovsdb.UUID] {
+	var members, groups ovsdb.Set[ovsdb.UUID]
+	for _, m := range s.HAChassis {
+		if m.Chassis.Has(c.UUID) {
+			members = append(members, m.UUID)
+		}
+	}
+	for _, g := range s.HAGroups {
+		if slices.ContainsFunc(g.HAChassis, members.Has) {
+			groups = append(groups, g.UUID)
+		}
+	}
+	return groups
+}
+
+// Likely are the logical flows of the datapaths that a chassis most likely has.
+type Likely struct {
+	Datapaths []ovsdb.UUID
+	Rows      []LogicalFlow
+}
+
+// LikelyFlows can be read while the flows that tell what a chassis has are still on their way. Of a large Southbound
+// there are none.
+func (z *Zone) LikelyFlows(chassis string) (*Likely, error) {
+	return remember(&z.memo, "likely flows of "+chassis, func() (*Likely, error) {
+		s, err := z.Southbound()
 		if err != nil {
 			return nil, err
 		}
-		var datapaths, groups []ovsdb.UUID
-		for _, d := range s.Datapaths {
-			datapaths = append(datapaths, d.UUID)
+		c := s.ChassisNamed(chassis)
+		if c == nil || len(s.Datapaths) > readAhead {
+			return &Likely{}, nil
 		}
-		for _, g := range shared {
-			groups = append(groups, g.UUID)
+		groups, err := z.DatapathGroups()
+		if err != nil {
+			return nil, err
 		}
-		return z.LogicalFlows(datapaths, groups)
+		of := s.LikelyDatapaths(c)
+		rows, err := z.LogicalFlows(of, groupsOf(groups, of))
+		return &Likely{of, rows}, err
 	})
 }
 
-// LogicalFlows reads the logical flows of datapaths and of groups of them: as many in one request as the server answers
-// in requestTime. It is an error if it needs more than serverTime for all.
+// groupsOf are the groups that have one of some datapaths.
+func groupsOf(groups []sb.LogicalDPGroup, datapaths []ovsdb.UUID) []ovsdb.UUID {
+	var with []ovsdb.UUID
+	for _, g := range groups {
+		if slices.ContainsFunc(g.Datapaths, func(d ovsdb.UUID) bool { return slices.Contains(datapaths, d) }) {
+			with = append(with, g.UUID)
+		}
+	}
+	return with
+}
+
+// LogicalFlows reads the logical flows of datapaths and of groups of them, each once, and as many in one request as the
+// server answers in requestTime. It is an error if it needs more than serverTime for all.
 func (z *Zone) LogicalFlows(datapaths, groups []ovsdb.UUID) ([]LogicalFlow, error) {
 	db, err := z.SB()
 	if err != nil {
@@ -77,33 +151,66 @@ func (z *Zone) LogicalFlows(datapaths, groups []ovsdb.UUID) ([]LogicalFlow, erro
 	if err != nil {
 		return nil, err
 	}
-	owners := slices.Concat(datapaths, groups)
-	answers := make([][]LogicalFlow, len(owners))
-	batch := max(1, fewDatapaths/max(1, len(s.Datapaths))) // a first guess
+	z.flows.Lock()
+	defer z.flows.Unlock()
+	if z.flows.of == nil {
+		z.flows.of = map[ovsdb.UUID][]LogicalFlow{}
+	}
 	began := time.Now()
-	for at := 0; at < len(owners); {
+	batch := max(1, fewDatapaths/max(1, len(s.Datapaths))) // a first guess
+	for missing := z.flows.missing(datapaths, groups); len(missing) > 0; {
 		if time.Since(began) > serverTime {
-			return nil, fmt.Errorf("logical flows of %d datapaths and groups were asked for, and those of %d read in %s: the Southbound is not kept busy for longer", len(owners), at, serverTime)
+			return nil, fmt.Errorf("logical flows of %d datapaths and groups were asked for, those of %d not yet read after %s: the Southbound is not kept busy for longer", len(datapaths)+len(groups), len(missing), serverTime)
 		}
-		var queries []*ovsdb.Query
-		for i := at; i < min(at+batch, len(owners)); i++ {
-			column := "logical_datapath"
-			if i >= len(datapaths) {
-				column = "logical_dp_group"
-			}
-			queries = append(queries, &ovsdb.Query{Rows: &answers[i], Where: []ovsdb.Condition{ovsdb.Where(column, "==", owners[i])}})
+		now := missing[:min(batch, len(missing))]
+		answers, queries := make([][]LogicalFlow, len(now)), make([]*ovsdb.Query, len(now))
+		for i, o := range now {
+			queries[i] = &ovsdb.Query{Rows: &answers[i], Where: []ovsdb.Condition{ovsdb.Where(o.column, "==", o.id)}}
 		}
 		start := time.Now()
 		if err := db.Select(z.d.ctx, queries...); err != nil {
 			return nil, err
 		}
-		at += len(queries)
-		batch = max(1, min(4*batch, int(time.Duration(len(queries))*requestTime/max(1, time.Since(start)))))
-	}
-	for i, rows := range answers {
-		for j := range rows {
-			rows[j].Owner = owners[i]
+		z.memo.timed("evidence.LogicalFlows", time.Since(start))
+		for i, o := range now {
+			for j := range answers[i] {
+				answers[i][j].Owner = o.id
+			}
+			z.flows.of[o.id] = answers[i]
 		}
+		missing = missing[len(now):]
+		batch = max(1, min(4*batch, int(time.Duration(len(now))*requestTime/max(1, time.Since(start)))))
 	}
-	return slices.Concat(answers...), nil
+	var rows []LogicalFlow
+	for _, id := range slices.Concat(datapaths, groups) {
+		rows = append(rows, z.flows.of[id]...)
+	}
+	return rows, nil
+}
+
+// logicalFlows are those that were read, by the datapath or group that they are for.
+type logicalFlows struct {
+	sync.Mutex
+	of map[ovsdb.UUID][]LogicalFlow
+}
+
+// An owner is a datapath or a group of them, and the column of Logical_Flow that names it.
+type owner struct {
+	column string
+	id     ovsdb.UUID
+}
+
+// missing are those that were not read.
+func (f *logicalFlows) missing(datapaths, groups []ovsdb.UUID) []owner {
+	var owners []owner
+	for _, id := range datapaths {
+		owners = append(owners, owner{"logical_datapath", id})
+	}
+	for _, id := range groups {
+		owners = append(owners, owner{"logical_dp_group", id})
+	}
+	return slices.DeleteFunc(owners, func(o owner) bool {
+		_, known := f.of[o.id]
+		return known
+	})
 }
