@@ -5,7 +5,6 @@ import (
 
 	"github.com/ovnctl/ovnctl/pkg/evidence"
 	"github.com/ovnctl/ovnctl/pkg/repairs"
-	"github.com/ovnctl/ovnctl/pkg/vswitch"
 )
 
 var bridgeFailModeWrong = &Check{
@@ -36,14 +35,14 @@ no flows drops everything.`,
 	},
 }
 
-func failMode(b *vswitch.Bridge) string {
+func failMode(b *evidence.Bridge) string {
 	if len(b.FailMode) == 0 {
 		return "standalone"
 	}
 	return b.FailMode.Get()
 }
 
-func integrationMode(p *Pass, h *evidence.Host, b *vswitch.Bridge) {
+func integrationMode(p *Pass, h *evidence.Host, b *evidence.Bridge) {
 	if failMode(b) == "secure" {
 		return
 	}
@@ -57,7 +56,7 @@ func integrationMode(p *Pass, h *evidence.Host, b *vswitch.Bridge) {
 	})
 }
 
-func providerMode(p *Pass, h *evidence.Host, b *vswitch.Bridge) {
+func providerMode(p *Pass, h *evidence.Host, b *evidence.Bridge) {
 	if failMode(b) != "secure" || len(b.Ports) < 2 || !p.switchLives(h) {
 		return
 	}

@@ -120,8 +120,8 @@ func (p *Pass) persistent(look func(*Pass)) {
 }
 
 // bindings are the Port_Bindings by their names.
-func bindings(s *evidence.Southbound) map[string]*sb.PortBinding {
-	all := make(map[string]*sb.PortBinding, len(s.PortBindings))
+func bindings(s *evidence.Southbound) map[string]*evidence.PortBinding {
+	all := make(map[string]*evidence.PortBinding, len(s.PortBindings))
 	for i := range s.PortBindings {
 		all[s.PortBindings[i].LogicalPort] = &s.PortBindings[i]
 	}

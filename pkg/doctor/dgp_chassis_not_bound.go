@@ -9,7 +9,6 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/fixes"
 	"github.com/ovnctl/ovnctl/pkg/nb"
 	"github.com/ovnctl/ovnctl/pkg/repairs"
-	"github.com/ovnctl/ovnctl/pkg/sb"
 )
 
 var dgpChassisNotBound = &Check{
@@ -54,8 +53,8 @@ func gatewayPorts(p *Pass) {
 func enabled(set []bool) bool { return len(set) == 0 || set[0] }
 
 // redirects are the bindings of gateway ports.
-func redirects(south *evidence.Southbound) map[string]*sb.PortBinding {
-	out := map[string]*sb.PortBinding{}
+func redirects(south *evidence.Southbound) map[string]*evidence.PortBinding {
+	out := map[string]*evidence.PortBinding{}
 	for i := range south.PortBindings {
 		if b := &south.PortBindings[i]; b.Type == "chassisredirect" {
 			out[b.LogicalPort] = b
@@ -77,7 +76,7 @@ func gatewaysByOption(south *evidence.Southbound) map[string]bool {
 	return out
 }
 
-func gatewayPort(p *Pass, south *evidence.Southbound, g *repairs.GatewayPort, b *sb.PortBinding, schedulable map[string]bool) {
+func gatewayPort(p *Pass, south *evidence.Southbound, g *repairs.GatewayPort, b *evidence.PortBinding, schedulable map[string]bool) {
 	f := Finding{
 		Object: Object{Kind: "port", Name: g.Port.Name},
 		Also:   []Object{{Kind: "router", Name: g.Router.Name}},
@@ -134,7 +133,7 @@ func proposeGateway(f *Finding, south *evidence.Southbound, g *repairs.GatewayPo
 }
 
 // lacksNetwork says which of the chassis that may hold the port could not carry its traffic.
-func lacksNetwork(p *Pass, g *repairs.GatewayPort, b *sb.PortBinding, schedulable map[string]bool) {
+func lacksNetwork(p *Pass, g *repairs.GatewayPort, b *evidence.PortBinding, schedulable map[string]bool) {
 	for _, c := range g.Candidates {
 		if evidence.Elsewhere(c.Chassis) {
 			continue

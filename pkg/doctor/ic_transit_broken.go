@@ -118,7 +118,7 @@ func transitTunnelKey(p *Pass, z *evidence.Zone, s nb.LogicalSwitch, south *evid
 // remotePorts looks whether the ports of other zones have a chassis here.
 func remotePorts(p *Pass, z *evidence.Zone, north *evidence.Northbound, transits []nb.LogicalSwitch, south *evidence.Southbound) {
 	on := map[string]string{} // port: transit switch
-	bindings := map[string]*sb.PortBinding{}
+	bindings := map[string]*evidence.PortBinding{}
 	for i, b := range south.PortBindings {
 		if b.Type == "remote" {
 			bindings[b.LogicalPort] = &south.PortBindings[i]

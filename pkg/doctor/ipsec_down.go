@@ -7,7 +7,6 @@ import (
 
 	"github.com/ovnctl/ovnctl/pkg/evidence"
 	"github.com/ovnctl/ovnctl/pkg/node"
-	"github.com/ovnctl/ovnctl/pkg/vswitch"
 )
 
 var ipsecDown = &Check{
@@ -52,7 +51,7 @@ func ipsecOf(p *Pass, h *evidence.Host) {
 		p.Unknown(object, err)
 		return
 	}
-	var tunnels []vswitch.Interface
+	var tunnels []evidence.Interface
 	for _, i := range sw.Interfaces {
 		if i.Options["remote_ip"] != "" && i.Options["remote_ip"] != "flow" && (i.Type == "geneve" || i.Type == "vxlan" || i.Type == "gre" || i.Type == "stt") {
 			tunnels = append(tunnels, i)
@@ -119,7 +118,7 @@ func ipsecOf(p *Pass, h *evidence.Host) {
 }
 
 // asksForIPsec says that a tunnel's interface carries what the key exchange needs.
-func asksForIPsec(i vswitch.Interface) bool {
+func asksForIPsec(i evidence.Interface) bool {
 	return i.Options["remote_name"] != "" || i.Options["remote_cert"] != "" || i.Options["psk"] != ""
 }
 

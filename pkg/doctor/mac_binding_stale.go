@@ -62,8 +62,8 @@ type sighting struct {
 
 // A wire is a switch with what is known of the addresses on it.
 type wire struct {
-	routers map[netip.Addr]*sb.PortBinding // ports of other routers on it, by address
-	bridges []outside                      // where it leaves OVN
+	routers map[netip.Addr]*evidence.PortBinding // ports of other routers on it, by address
+	bridges []outside                            // where it leaves OVN
 }
 
 // An outside is the bridge of a node that a switch's localnet port leads to, without a VLAN.
@@ -75,12 +75,12 @@ type outside struct {
 }
 
 // segments are the switches that routers are on, by the Datapath_Binding.
-func segments(p *Pass, south *evidence.Southbound) (map[ovsdb.UUID]*wire, map[string]*sb.PortBinding) {
+func segments(p *Pass, south *evidence.Southbound) (map[ovsdb.UUID]*wire, map[string]*evidence.PortBinding) {
 	named := bindings(south)
 	all := map[ovsdb.UUID]*wire{}
 	at := func(id ovsdb.UUID) *wire {
 		if all[id] == nil {
-			all[id] = &wire{routers: map[netip.Addr]*sb.PortBinding{}}
+			all[id] = &wire{routers: map[netip.Addr]*evidence.PortBinding{}}
 		}
 		return all[id]
 	}
@@ -104,12 +104,12 @@ func segments(p *Pass, south *evidence.Southbound) (map[ovsdb.UUID]*wire, map[st
 }
 
 // routerPort says that of two peers the first is the router's: it has networks, with their prefix lengths.
-func routerPort(b, peer *sb.PortBinding) bool {
+func routerPort(b, peer *evidence.PortBinding) bool {
 	return slices.ContainsFunc(b.MAC, func(s string) bool { return strings.Contains(s, "/") }) && b.Datapath != peer.Datapath
 }
 
 // addresses are those of a router's port.
-func addresses(b *sb.PortBinding) []netip.Addr {
+func addresses(b *evidence.PortBinding) []netip.Addr {
 	var out []netip.Addr
 	for _, text := range b.MAC {
 		for word := range strings.FieldsSeq(text) {
@@ -122,7 +122,7 @@ func addresses(b *sb.PortBinding) []netip.Addr {
 }
 
 // macOf is the MAC address of a router's port.
-func macOf(b *sb.PortBinding) string {
+func macOf(b *evidence.PortBinding) string {
 	if len(b.MAC) == 0 {
 		return ""
 	}
@@ -184,7 +184,7 @@ func staleNeighbours(p *Pass, z *evidence.Zone, south *evidence.Southbound, rows
 }
 
 // sightings are what is known of an address on a segment, but for what the router's own port says.
-func (s *wire) sightings(ip netip.Addr, own *sb.PortBinding) []sighting {
+func (s *wire) sightings(ip netip.Addr, own *evidence.PortBinding) []sighting {
 	var seen []sighting
 	if other := s.routers[ip]; other != nil && other.UUID != own.UUID && macOf(other) != "" {
 		return []sighting{{macOf(other), fmt.Sprintf("Southbound Port_Binding %.8s (%s)", other.UUID, other.LogicalPort), strings.Join(other.MAC, " "), true}}
@@ -234,7 +234,7 @@ func (o outside) learned(mac string) bool {
 	return false
 }
 
-func staleNeighbour(z *evidence.Zone, south *evidence.Southbound, row *sb.MACBinding, port *sb.PortBinding, s sighting) Finding {
+func staleNeighbour(z *evidence.Zone, south *evidence.Southbound, row *sb.MACBinding, port *evidence.PortBinding, s sighting) Finding {
 	f := Finding{
 		Object: Object{Kind: "MAC binding", Name: row.LogicalPort + " " + row.IP},
 		Also:   []Object{{Kind: "port", Name: row.LogicalPort}},
@@ -289,7 +289,7 @@ func learnedAt(timestamp int) string {
 // staleFDB finds MAC addresses that a switch has learned behind another port than that of the interface which has it.
 func staleFDB(p *Pass, z *evidence.Zone, south *evidence.Southbound, rows []sb.FDB) {
 	type home struct {
-		binding *sb.PortBinding
+		binding *evidence.PortBinding
 		host    *evidence.Host
 		name    string
 	}
@@ -344,6 +344,6 @@ func staleFDB(p *Pass, z *evidence.Zone, south *evidence.Southbound, rows []sb.F
 }
 
 // staticMAC says whether the Northbound gives a port this address: then nothing that was learned counts.
-func staticMAC(b *sb.PortBinding, mac string) bool {
+func staticMAC(b *evidence.PortBinding, mac string) bool {
 	return slices.ContainsFunc(b.MAC, func(s string) bool { return strings.HasPrefix(strings.ToLower(s), strings.ToLower(mac)) })
 }

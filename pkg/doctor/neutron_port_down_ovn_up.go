@@ -54,7 +54,7 @@ const neutronSync = "neutron-ovn-db-sync-util --config-file /etc/neutron/neutron
 
 // downInNorthbound finds ports that a chassis has up and that Neutron sees down.
 func downInNorthbound(p *Pass, north *evidence.Northbound, south *evidence.Southbound) {
-	bound := map[string]*sb.PortBinding{}
+	bound := map[string]*evidence.PortBinding{}
 	for i := range south.PortBindings {
 		bound[south.PortBindings[i].LogicalPort] = &south.PortBindings[i]
 	}
@@ -152,7 +152,7 @@ func namespaces(p *Pass, h *evidence.Host, c *sb.Chassis, north *evidence.Northb
 		return
 	}
 	here := map[ovsdb.UUID]bool{} // datapaths with a server on this chassis
-	at := map[string]*sb.PortBinding{}
+	at := map[string]*evidence.PortBinding{}
 	for i := range south.PortBindings {
 		b := &south.PortBindings[i]
 		at[b.LogicalPort] = b

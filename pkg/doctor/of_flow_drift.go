@@ -329,7 +329,7 @@ type logicalFlows struct {
 	base    map[string]int // the first OpenFlow table of a pipeline
 	stages  map[int]bool   // OpenFlow tables that are stages
 	output  map[string]int // where output leads to in a pipeline
-	ports   map[string]*sb.PortBinding
+	ports   map[string]*evidence.PortBinding
 }
 
 func (l *logicalFlows) compare(found map[string]drift) {

@@ -10,7 +10,6 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/evidence"
 	"github.com/ovnctl/ovnctl/pkg/nb"
 	"github.com/ovnctl/ovnctl/pkg/repairs"
-	"github.com/ovnctl/ovnctl/pkg/sb"
 )
 
 var podAddressMismatch = &Check{
@@ -44,7 +43,7 @@ const farPods = 40
 
 // pods looks into what is plugged into the ports of a node, several at a time.
 func (p *Pass) pods(c *chassis, l *evidence.Logical) {
-	var held map[string]*sb.PortBinding // nil: it is not known which ports are here
+	var held map[string]*evidence.PortBinding // nil: it is not known which ports are here
 	if c.sb != nil && c.row != nil {
 		held = bindings(c.sb)
 	}

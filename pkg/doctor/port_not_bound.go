@@ -8,7 +8,6 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/fixes"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
 	"github.com/ovnctl/ovnctl/pkg/repairs"
-	"github.com/ovnctl/ovnctl/pkg/sb"
 )
 
 var portNotBound = &Check{
@@ -65,7 +64,7 @@ func notBound(p *Pass, c *chassis) {
 }
 
 // whyNotBound is the finding of a port that is not bound here as it should be.
-func whyNotBound(c *chassis, plug evidence.Plug, row *sb.PortBinding) (Finding, bool) {
+func whyNotBound(c *chassis, plug evidence.Plug, row *evidence.PortBinding) (Finding, bool) {
 	id := row.LogicalPort
 	f := Finding{
 		Object: Object{Kind: "port", Name: id},

@@ -7,7 +7,6 @@ import (
 
 	"github.com/ovnctl/ovnctl/pkg/evidence"
 	"github.com/ovnctl/ovnctl/pkg/repairs"
-	"github.com/ovnctl/ovnctl/pkg/vswitch"
 )
 
 var uplinkNotInBridge = &Check{
@@ -105,7 +104,7 @@ func (p *Pass) uplinkUnopened(e *edge, u evidence.Uplink) {
 	if err != nil {
 		return
 	}
-	var broken []*vswitch.Interface
+	var broken []*evidence.Interface
 	for _, x := range s.Plugs() {
 		if x.Port.Name == u.Port.Name && x.Bridge.Name == u.Bridge.Name && x.OFPort.Get() < 0 {
 			broken = append(broken, x.Interface)

@@ -154,9 +154,9 @@ func (s *Switch) RunsOVN() bool {
 
 // A Plug is an interface with the port and the bridge that it is in.
 type Plug struct {
-	*vswitch.Interface
-	Port   *vswitch.Port
-	Bridge *vswitch.Bridge
+	*Interface
+	Port   *Port
+	Bridge *Bridge
 }
 
 // OFNumber is the OpenFlow port of the interface; 0: it has none.
@@ -197,7 +197,7 @@ func (s *Switch) Plugs() []Plug {
 }
 
 // Bridge is a bridge by its name; nil: there is none.
-func (s *Switch) Bridge(name string) *vswitch.Bridge {
+func (s *Switch) Bridge(name string) *Bridge {
 	for i := range s.Bridges {
 		if s.Bridges[i].Name == name {
 			return &s.Bridges[i]

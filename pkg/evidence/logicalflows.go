@@ -48,15 +48,15 @@ func (z *Zone) DatapathGroups() ([]sb.LogicalDPGroup, error) {
 // comes to from there by patch ports. It stops at a distributed gateway port of another chassis where that always has
 // packets sent there. (The flows themselves say it for sure, and take longer.)
 func (s *Southbound) LikelyDatapaths(c *sb.Chassis) []ovsdb.UUID {
-	ports := map[ovsdb.UUID][]*sb.PortBinding{}
-	named := make(map[string]*sb.PortBinding, len(s.PortBindings))
+	ports := map[ovsdb.UUID][]*PortBinding{}
+	named := make(map[string]*PortBinding, len(s.PortBindings))
 	for i := range s.PortBindings {
 		b := &s.PortBindings[i]
 		ports[b.Datapath] = append(ports[b.Datapath], b)
 		named[b.LogicalPort] = b
 	}
 	groups := s.groupsWith(c)
-	resident := func(b *sb.PortBinding) bool {
+	resident := func(b *PortBinding) bool {
 		return b.Chassis.Has(c.UUID) || b.AdditionalChassis.Has(c.UUID) || slices.ContainsFunc(b.HAChassisGroup, groups.Has)
 	}
 	var all []ovsdb.UUID

@@ -7,13 +7,12 @@ import (
 	"strings"
 
 	"github.com/ovnctl/ovnctl/pkg/node"
-	"github.com/ovnctl/ovnctl/pkg/vswitch"
 )
 
 // An Uplink is a bridge that joins the host to the network around it, and the
 // link by which it does or should.
 type Uplink struct {
-	Bridge *vswitch.Bridge
+	Bridge *Bridge
 	// Links are the links of the uplink's port: one, or those of a bond. Of an
 	// uplink that is not in the bridge it is the link that should be; none: it
 	// is not known which.
@@ -21,7 +20,7 @@ type Uplink struct {
 	// Source says how the links are known.
 	Source string
 	// Port is the uplink's port in the bridge; nil: it has none.
-	Port *vswitch.Port
+	Port *Port
 	// Networks are the physical networks that ovn-bridge-mappings joins to it.
 	Networks []string
 	// Named: external_ids:bridge-uplink names the link.
@@ -62,8 +61,8 @@ func (h *Host) uplinks() ([]Uplink, error) {
 			networks[bridge] = append(networks[bridge], network)
 		}
 	}
-	ports := map[string][]*vswitch.Port{} // system ports by bridge
-	links := map[string][]string{}        // and their links by port
+	ports := map[string][]*Port{}  // system ports by bridge
+	links := map[string][]string{} // and their links by port
 	for _, p := range s.Plugs() {
 		if (p.Type != "" && p.Type != "system" && p.Type != "dpdk") || isGuest(p.Interface.ExternalIDs) || p.Name == p.Bridge.Name {
 			continue

@@ -228,7 +228,7 @@ func ChassisHolds(z *evidence.Zone, south *evidence.Southbound, c *sb.Chassis, h
 }
 
 // otherGateway says whether a gateway port may go to another chassis.
-func otherGateway(south *evidence.Southbound, b *sb.PortBinding, c *sb.Chassis) bool {
+func otherGateway(south *evidence.Southbound, b *evidence.PortBinding, c *sb.Chassis) bool {
 	for _, g := range south.GatewayChassis {
 		if b.GatewayChassis.Has(g.UUID) && len(g.Chassis) > 0 && g.Chassis.Get() != c.UUID {
 			return true

@@ -39,7 +39,7 @@ type KubeOVN struct {
 	lists   *evidence.AccessLists
 	sb      *evidence.Southbound
 	ports   map[ovsdb.UUID]*nb.LogicalSwitchPort
-	binding map[string]*sb.PortBinding // by logical port
+	binding map[string]*evidence.PortBinding // by logical port
 	chassis map[ovsdb.UUID]*sb.Chassis
 	nodeOf  map[ovsdb.UUID]string // Chassis to the node's name
 	groups  map[string]*nb.PortGroup
@@ -194,7 +194,7 @@ func (k *KubeOVN) findRouter(links map[ovsdb.UUID][]kubeLink) bool {
 }
 
 func (k *KubeOVN) index() {
-	k.binding = map[string]*sb.PortBinding{}
+	k.binding = map[string]*evidence.PortBinding{}
 	for i := range k.sb.PortBindings {
 		k.binding[k.sb.PortBindings[i].LogicalPort] = &k.sb.PortBindings[i]
 	}

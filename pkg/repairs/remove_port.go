@@ -7,7 +7,6 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/evidence"
 	"github.com/ovnctl/ovnctl/pkg/fixes"
 	"github.com/ovnctl/ovnctl/pkg/node"
-	"github.com/ovnctl/ovnctl/pkg/sb"
 )
 
 // A Tenant is what is known of the pod or virtual machine behind a port of the switch.
@@ -56,7 +55,7 @@ func PortTenant(d *evidence.Deployment, h *evidence.Host, p evidence.Plug) Tenan
 	if err != nil {
 		return Tenant{Why: err.Error()}
 	}
-	var row *sb.PortBinding
+	var row *evidence.PortBinding
 	for i := range south.PortBindings {
 		if south.PortBindings[i].LogicalPort == id {
 			row = &south.PortBindings[i]

@@ -15,7 +15,6 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/fixes"
 	"github.com/ovnctl/ovnctl/pkg/node"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
-	"github.com/ovnctl/ovnctl/pkg/vswitch"
 )
 
 // DeleteTransient is the option of ovs-ctl(8) that removes, when ovsdb-server
@@ -371,7 +370,7 @@ func ovsCtl(args []string) (deletes bool, stops string) {
 // TransientPorts are the ports that are removed when Open vSwitch starts with
 // the option, and those among them that are ports of pods: with an iface-id.
 func TransientPorts(s *evidence.Switch) (all, pods []string) {
-	owner := map[ovsdb.UUID]*vswitch.Interface{}
+	owner := map[ovsdb.UUID]*evidence.Interface{}
 	for i := range s.Interfaces {
 		owner[s.Interfaces[i].UUID] = &s.Interfaces[i]
 	}
