@@ -59,6 +59,8 @@ type Cluster struct {
 type Zone struct {
 	Name   string // NB_Global.name; often empty
 	NB, SB ovsdb.Reader
+	// Chassis are the rows of a live Southbound when it was opened: what was written since shows against them.
+	Chassis []ChassisRow
 }
 
 // A Node is a chassis, or the local host without OVN.

@@ -25,21 +25,26 @@ type (
 	globalRow struct {
 		Name string `ovsdb:"name"`
 	}
-	chassisRow struct {
-		Name         string            `ovsdb:"name"`
-		Hostname     string            `ovsdb:"hostname"`
-		OtherConfig  map[string]string `ovsdb:"other_config"`
-		VTEPSwitches ovsdb.Set[string] `ovsdb:"vtep_logical_switches"`
-	}
 )
 
-func (systemRow) Table() string  { return "Open_vSwitch" }
-func (sslRow) Table() string     { return "SSL" }
-func (globalRow) Table() string  { return "NB_Global" }
-func (chassisRow) Table() string { return "Chassis" }
+// A ChassisRow is a row of Chassis, ovn-sb(5), as it was when the Southbound was opened.
+type ChassisRow struct {
+	Name         string                `ovsdb:"name"`
+	Hostname     string                `ovsdb:"hostname"`
+	Encaps       ovsdb.Set[ovsdb.UUID] `ovsdb:"encaps"` // Encap
+	OtherConfig  map[string]string     `ovsdb:"other_config"`
+	VTEPSwitches ovsdb.Set[string]     `ovsdb:"vtep_logical_switches"`
+}
+
+func (systemRow) Table() string { return "Open_vSwitch" }
+func (sslRow) Table() string    { return "SSL" }
+func (globalRow) Table() string { return "NB_Global" }
+
+// Table returns Chassis.
+func (ChassisRow) Table() string { return "Chassis" }
 
 // vtep says that ovn-controller-vtep(8) wrote the chassis, for a switch of hardware.
-func (r chassisRow) vtep() bool { return r.OtherConfig["is-vtep"] == "true" || len(r.VTEPSwitches) > 0 }
+func (r ChassisRow) vtep() bool { return r.OtherConfig["is-vtep"] == "true" || len(r.VTEPSwitches) > 0 }
 
 // system is what the local Open_vSwitch database says of its place.
 type system struct {
@@ -71,9 +76,9 @@ func (c *Cluster) openLive(ctx context.Context, config Config) error {
 	f := &finder{Config: config}
 	local := start(func() *localNode { return openLocal(ctx, f) })
 	nb := start(func() database[globalRow] { return openDB[globalRow](ctx, f, northbound, local) })
-	sb := start(func() database[chassisRow] { return openDB[chassisRow](ctx, f, southbound, local) })
+	sb := start(func() database[ChassisRow] { return openDB[ChassisRow](ctx, f, southbound, local) })
 
-	zone := &Zone{NB: nb().reader, SB: sb().reader}
+	zone := &Zone{NB: nb().reader, SB: sb().reader, Chassis: sb().rows}
 	if global := nb().rows; len(global) > 0 {
 		zone.Name = global[0].Name
 	}
@@ -180,7 +185,7 @@ func openDB[T ovsdb.Row](ctx context.Context, f *finder, which central, local fu
 }
 
 // addHosts makes the nodes of a zone's chassis and the local node.
-func (c *Cluster) addHosts(ctx context.Context, config Config, zone *Zone, rows []chassisRow, local *localNode) {
+func (c *Cluster) addHosts(ctx context.Context, config Config, zone *Zone, rows []ChassisRow, local *localNode) {
 	self := local.system.id("system-id")
 	if self == "" && local.problem != nil {
 		self, _ = (&finder{Config: config}).asleep(ctx)
@@ -216,7 +221,7 @@ func (c *Cluster) addHosts(ctx context.Context, config Config, zone *Zone, rows 
 
 // addCentral makes the host that runs databases without an Open vSwitch, or whose
 // Open vSwitch is down and has left no more than its database's file.
-func (c *Cluster) addCentral(ctx context.Context, f *finder, rows []chassisRow) {
+func (c *Cluster) addCentral(ctx context.Context, f *finder, rows []ChassisRow) {
 	dir := f.central()
 	id, asleep := f.asleep(ctx)
 	if dir == "" && !asleep {
@@ -243,7 +248,7 @@ func (c *Cluster) addCentral(ctx context.Context, f *finder, rows []chassisRow) 
 
 // chassisNodes makes the nodes of the chassis that a zone knows, without their
 // hosts. Of a chassis that is remote, in another zone, which one is not known.
-func chassisNodes(zone *Zone, rows []chassisRow) []*Node {
+func chassisNodes(zone *Zone, rows []ChassisRow) []*Node {
 	hostnames := map[string]int{}
 	for _, r := range rows {
 		hostnames[r.Hostname]++

@@ -94,7 +94,7 @@ func (o *offlineDir) zone(ctx context.Context, dir string) []*Node {
 	if z.SB == nil {
 		return nil
 	}
-	rows, err := ovsdb.Find[chassisRow](ctx, z.SB)
+	rows, err := ovsdb.Find[ChassisRow](ctx, z.SB)
 	if err != nil {
 		o.c.Problems = append(o.c.Problems, problem(southbound.name, z.SB.Origin(), err))
 		return nil

@@ -20,8 +20,9 @@ type Check struct {
 	// Sample is how far apart two looks at counters must be for it to tell; 0: it
 	// needs one look.
 	Sample time.Duration
-	// Begin puts under way, before any check runs and without waiting, the reading of what takes longest; nil: nothing does.
-	Begin func(*evidence.Host)
+	// Begin puts reading under way before any check runs, and does not wait: of what takes longest, and of what would wait
+	// for an answer that does. nil: nothing does.
+	Begin func(*evidence.Deployment)
 	Run   func(*Pass)
 }
 

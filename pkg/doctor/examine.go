@@ -47,15 +47,11 @@ func Examine(d *evidence.Deployment, checks []*Check, done func(*Check, []Findin
 	return r
 }
 
-// begin has what takes longest begun first.
+// begin has begun first what takes longest, and what would wait for an answer that does.
 func begin(d *evidence.Deployment, checks []*Check) {
-	local := d.Local()
-	if local == nil {
-		return
-	}
 	for _, c := range checks {
 		if c.Begin != nil {
-			c.Begin(local)
+			c.Begin(d)
 		}
 	}
 }

@@ -25,6 +25,11 @@ answers otherwise or it ages. So it is with the FDB of a switch. It is held agai
 neighbour tables of nodes on the same segment and against the addresses of the
 routers and interfaces that OVN itself has.`,
 	Causes: []string{"bridge-ip-lost-after-reboot", "ip-on-enslaved-nic", "uplink-not-in-bridge"},
+	Begin: func(d *evidence.Deployment) {
+		for _, z := range d.Zones { // after an answer as large as the Southbound's a server takes its time
+			go func() { _, _ = z.Learned() }()
+		}
+	},
 	Run: func(p *Pass) {
 		p.persistent(func(p *Pass) {
 			for _, z := range p.Zones {

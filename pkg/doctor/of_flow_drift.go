@@ -28,7 +28,11 @@ carries the first 32 bits of the UUID of the row it was made from.`,
 		"controller-northd-version-mismatch", "missing-external-ids", "system-id-cloned", "duplicate-chassis-stale", "encap-ip-not-local",
 		"duplicate-iface-id-local", "hostname-mismatch", "port-flapping-two-chassis", "port-not-bound", "sb-rbac-denied", "clients-refuse-rebuilt-db",
 	},
-	Begin: func(h *evidence.Host) {
+	Begin: func(d *evidence.Deployment) {
+		h := d.Local()
+		if h == nil {
+			return
+		}
 		bridge := h.LikelyBridge()
 		if bridge == "" {
 			return

@@ -49,33 +49,41 @@ func (i identity) String() string {
 	return fmt.Sprintf("hostname=%s encap %s", i.Hostname, strings.Join(i.ips, ", "))
 }
 
-// rereads is how often a row is read that changed between two reads, to see whether it goes to and fro.
+// rereads is how often a suspected row is read, to see whether it goes to and fro.
 const rereads = 12
 
-// twins looks at the rows again: one that two nodes write changes many times a second.
+// fewPorts are so few that a Southbound is asked once more at once. After a larger answer the server sets its memory in
+// order before it looks at the next question, for as long as all else takes.
+const fewPorts = 1000
+
+// twins looks at rows again and again of which something tells that two nodes may write them: one that two write changes
+// many times a second, so that it often is another than when the Southbound was opened, or at the next look.
 func twins(p *Pass, z *evidence.Zone, south *evidence.Southbound, db ovsdb.Reader) {
 	if _, live := db.(*ovsdb.Client); !live {
 		return // one moment shows one of two at most
 	}
-	again, err := identities(p.Context(), db)
-	if err != nil {
-		p.Unknown(Object{Kind: "database", Name: "OVN_Southbound"}, err)
-		return
+	rewritten := z.Rewritten(south)
+	if len(south.PortBindings) <= fewPorts {
+		again, err := identities(p.Context(), db)
+		if err != nil {
+			p.Unknown(Object{Kind: "database", Name: "OVN_Southbound"}, err)
+			return
+		}
+		for _, c := range south.Chassis {
+			now, ok := again[c.Name]
+			rewritten[c.Name] = rewritten[c.Name] || ok && (now.Hostname != c.Hostname || !slices.Equal(now.Encaps, c.Encaps))
+		}
 	}
 	suspects := map[string][]identity{}
 	for i := range south.Chassis {
 		c := &south.Chassis[i]
-		before := identity{Chassis: *c}
+		row := identity{Chassis: *c}
 		for _, e := range south.EncapsOf(c) {
-			before.ips = append(before.ips, e.IP)
+			row.ips = append(row.ips, e.IP)
 		}
-		slices.Sort(before.ips)
-		now, ok := again[c.Name]
-		if evidence.Elsewhere(c) || !ok {
-			continue
-		}
-		if now.Hostname != c.Hostname || !slices.Equal(now.Encaps, c.Encaps) || anothers(p, c, before) || restless(p, c.Name) {
-			suspects[c.Name] = []identity{before, now}
+		slices.Sort(row.ips)
+		if !evidence.Elsewhere(c) && (rewritten[c.Name] || anothers(p, c, row) || restless(p, c.Name)) {
+			suspects[c.Name] = []identity{row}
 		}
 	}
 	for range rereads {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"path"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -214,6 +215,22 @@ func (s *Southbound) ChassisNamed(name string) *sb.Chassis {
 		}
 	}
 	return nil
+}
+
+// Rewritten are the names of the chassis whose node has another name or other tunnel endpoints than when the deployment
+// was opened: settings were changed since, or two nodes write one row in turn.
+func (z *Zone) Rewritten(s *Southbound) map[string]bool {
+	now := make(map[string]*sb.Chassis, len(s.Chassis))
+	for i := range s.Chassis {
+		now[s.Chassis[i].Name] = &s.Chassis[i]
+	}
+	names := map[string]bool{}
+	for _, before := range z.opened {
+		if c := now[before.Name]; c != nil && (c.Hostname != before.Hostname || !slices.Equal(c.Encaps, before.Encaps)) {
+			names[c.Name] = true
+		}
+	}
+	return names
 }
 
 // EncapsOf are the tunnel endpoints of a chassis.

@@ -44,7 +44,7 @@ type Options struct {
 func Look(ctx context.Context, c *cluster.Cluster, o Options) *Deployment {
 	d := &Deployment{ctx: ctx, cluster: c, sample: o.Sample / hurry, now: moment(c.Source().Time), Problems: c.Problems}
 	for _, z := range c.Zones {
-		d.Zones = append(d.Zones, &Zone{Name: z.Name, d: d, nb: z.NB, sb: z.SB})
+		d.Zones = append(d.Zones, &Zone{Name: z.Name, d: d, nb: z.NB, sb: z.SB, opened: z.Chassis})
 	}
 	for _, n := range c.Hosts {
 		if c.Asleep && n.SystemID == c.Central.SystemID {
@@ -118,6 +118,7 @@ type Zone struct {
 
 	d      *Deployment
 	nb, sb ovsdb.Reader
+	opened []cluster.ChassisRow // as the Southbound had them when it was opened
 	memo   once
 	flows  logicalFlows
 }
