@@ -119,7 +119,7 @@ func unlinkedEvidence(unlinked []*nb.LogicalRouterPort) []Evidence {
 	return out
 }
 
-func (p *Pass) twoLinks(l *evidence.Logical, rp *nb.LogicalRouterPort, ports []*nb.LogicalSwitchPort) {
+func (p *Pass) twoLinks(l *evidence.Logical, rp *nb.LogicalRouterPort, ports []*evidence.LogicalSwitchPort) {
 	f := Finding{
 		Object: Object{Kind: "port", Name: rp.Name},
 		Cause:  "a router port can be on one switch only",
@@ -143,7 +143,7 @@ func (p *Pass) twoLinks(l *evidence.Logical, rp *nb.LogicalRouterPort, ports []*
 }
 
 // localnet is for a port that should lead to a physical network.
-func (p *Pass) localnet(l *evidence.Logical, port *nb.LogicalSwitchPort) {
+func (p *Pass) localnet(l *evidence.Logical, port *evidence.LogicalSwitchPort) {
 	network := port.Options["network_name"]
 	f := Finding{
 		Object:   Object{Kind: "port", Name: port.Name},
@@ -169,15 +169,15 @@ func (p *Pass) localnet(l *evidence.Logical, port *nb.LogicalSwitchPort) {
 	p.Report(f)
 }
 
-func alreadyLocalnet(l *evidence.Logical, port *nb.LogicalSwitchPort, network string) bool {
+func alreadyLocalnet(l *evidence.Logical, port *evidence.LogicalSwitchPort, network string) bool {
 	s := l.SwitchOf[port.UUID]
-	return s != nil && slices.ContainsFunc(l.PortsOf[s.UUID], func(o *nb.LogicalSwitchPort) bool {
+	return s != nil && slices.ContainsFunc(l.PortsOf[s.UUID], func(o *evidence.LogicalSwitchPort) bool {
 		return o.Type == "localnet" && o.Options["network_name"] == network
 	})
 }
 
 // switchPeer is for a port that joins two switches without a router.
-func (p *Pass) switchPeer(l *evidence.Logical, port *nb.LogicalSwitchPort) {
+func (p *Pass) switchPeer(l *evidence.Logical, port *evidence.LogicalSwitchPort) {
 	if port.Type != "switch" {
 		return
 	}

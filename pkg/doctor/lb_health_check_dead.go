@@ -275,7 +275,7 @@ func (h *health) inside(a netip.Addr) bool {
 	})
 }
 
-func hasIP(p *nb.LogicalSwitchPort, a netip.Addr) bool {
+func hasIP(p *evidence.LogicalSwitchPort, a netip.Addr) bool {
 	for _, own := range evidence.PortAddresses(p) {
 		if slices.ContainsFunc(own.IPs, func(n netip.Prefix) bool { return n.Addr() == a }) {
 			return true

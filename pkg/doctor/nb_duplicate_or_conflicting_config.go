@@ -197,9 +197,9 @@ type claim struct {
 	row    Evidence
 	owner  string // claims of one owner do not conflict
 	mac    string
-	port   *nb.LogicalSwitchPort // of a switch port
-	router bool                  // a router's own
-	only   bool                  // for its IP address alone: NAT
+	port   *evidence.LogicalSwitchPort // of a switch port
+	router bool                        // a router's own
+	only   bool                        // for its IP address alone: NAT
 }
 
 // A segment is a switch and who has which address on it.
@@ -238,7 +238,7 @@ func (s *segment) gather(natOf map[ovsdb.UUID][]*nb.NAT) {
 	}
 }
 
-func (s *segment) port(port *nb.LogicalSwitchPort) {
+func (s *segment) port(port *evidence.LogicalSwitchPort) {
 	c := claim{object: Object{Kind: "port", Name: port.Name}, owner: port.Name, port: port,
 		row: nbRow("Logical_Switch_Port", port.UUID, "%s: addresses=%q", port.Name, []string(port.Addresses))}
 	if slices.ContainsFunc(port.Addresses, func(a string) bool { return strings.Contains(a, "dynamic") }) {
@@ -317,7 +317,7 @@ func (s *segment) conflict(a, b claim, address string) {
 
 // sameGuest says whether two ports are the two sides of a live migration: pods of one
 // virtual machine, with the same addresses.
-func sameGuest(a, b *nb.LogicalSwitchPort) bool {
+func sameGuest(a, b *evidence.LogicalSwitchPort) bool {
 	guest := func(name string) string {
 		if !strings.Contains(name, "virt-launcher-") {
 			return ""
@@ -330,7 +330,7 @@ func sameGuest(a, b *nb.LogicalSwitchPort) bool {
 }
 
 // nested says whether one of two ports is in the other.
-func nested(a, b *nb.LogicalSwitchPort) bool {
+func nested(a, b *evidence.LogicalSwitchPort) bool {
 	return a.ParentName.Get() == b.Name || b.ParentName.Get() == a.Name || len(a.ParentName) > 0 && a.ParentName.Get() == b.ParentName.Get()
 }
 

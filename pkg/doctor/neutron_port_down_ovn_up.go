@@ -84,7 +84,7 @@ func downInNorthbound(p *Pass, north *evidence.Northbound, south *evidence.South
 	}
 }
 
-func portLabel(port nb.LogicalSwitchPort) string {
+func portLabel(port evidence.LogicalSwitchPort) string {
 	if name := port.ExternalIDs["neutron:port_name"]; name != "" {
 		return name + " (" + port.Name + ")"
 	}

@@ -171,7 +171,7 @@ func (p *Pass) whoIsRight(d *evidence.Device, f *Finding, addressing bool) {
 }
 
 // podOf is the pod of a port as kubectl takes it; empty: it is not known.
-func podOf(p *nb.LogicalSwitchPort) string {
+func podOf(p *evidence.LogicalSwitchPort) string {
 	if namespace := p.ExternalIDs["namespace"]; p.ExternalIDs["pod"] == "true" && namespace != "" {
 		if name, ok := strings.CutPrefix(p.Name, namespace+"_"); ok {
 			return "-n " + namespace + " " + name
@@ -372,5 +372,5 @@ func nobodys(l *evidence.Logical, s *nb.LogicalSwitch, a netip.Addr) bool {
 	inside := slices.ContainsFunc(l.Gateways(s), func(g *nb.LogicalRouterPort) bool {
 		return slices.ContainsFunc(evidence.Networks(g), func(n netip.Prefix) bool { return n.Contains(a) })
 	})
-	return inside && !slices.ContainsFunc(l.PortsOf[s.UUID], func(p *nb.LogicalSwitchPort) bool { return hasIP(p, a) || p.Options["arp_proxy"] != "" })
+	return inside && !slices.ContainsFunc(l.PortsOf[s.UUID], func(p *evidence.LogicalSwitchPort) bool { return hasIP(p, a) || p.Options["arp_proxy"] != "" })
 }

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/ovnctl/ovnctl/pkg/evidence"
-	"github.com/ovnctl/ovnctl/pkg/nb"
 	"github.com/ovnctl/ovnctl/pkg/repairs"
 )
 
@@ -76,7 +75,7 @@ func (p *Pass) disabled(z *evidence.Zone, l *evidence.Logical) {
 	}
 }
 
-func (p *Pass) disabledPort(port *nb.LogicalSwitchPort, bound map[string]string) {
+func (p *Pass) disabledPort(port *evidence.LogicalSwitchPort, bound map[string]string) {
 	f := Finding{
 		Object:   Object{Kind: "port", Name: port.Name},
 		Title:    fmt.Sprintf("port %s is disabled", namedPort(port)),
@@ -102,7 +101,7 @@ func (p *Pass) disabledPort(port *nb.LogicalSwitchPort, bound map[string]string)
 // disabledByDesign says whether a management system keeps a port disabled that
 // nobody sends from: the port that holds the address of one of Octavia's load
 // balancers, and in live migration the side that is not the guest's any more.
-func disabledByDesign(l *evidence.Logical, port *nb.LogicalSwitchPort) bool {
+func disabledByDesign(l *evidence.Logical, port *evidence.LogicalSwitchPort) bool {
 	if port.ExternalIDs["neutron:device_owner"] == "Octavia" {
 		return true
 	}

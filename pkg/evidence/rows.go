@@ -16,7 +16,7 @@ type Northbound struct {
 	Connections    []nb.Connection
 	SSL            []nb.SSL
 	Switches       []nb.LogicalSwitch
-	SwitchPorts    []nb.LogicalSwitchPort
+	SwitchPorts    []LogicalSwitchPort
 	Routers        []nb.LogicalRouter
 	RouterPorts    []nb.LogicalRouterPort
 	GatewayChassis []nb.GatewayChassis
@@ -38,7 +38,7 @@ type Balancers struct {
 
 // AccessLists is all about network policy in OVN_Northbound.
 type AccessLists struct {
-	ACLs        []nb.ACL
+	ACLs        []ACL
 	PortGroups  []nb.PortGroup
 	AddressSets []nb.AddressSet
 }
@@ -108,7 +108,44 @@ func tables[T any](z *Zone, open func() (ovsdb.Reader, error)) (*T, error) {
 }
 
 // The rows that there are most of, with the columns that a check or a repair looks at: a server is busy with each
-// column of each row, and so is who reads them. What a column means is said in [sb] and [vswitch].
+// column of each row, and so is who reads them. What a column means is said in [nb], [sb] and [vswitch].
+
+// A LogicalSwitchPort is a row of Logical_Switch_Port, ovn-nb(5).
+type LogicalSwitchPort struct {
+	UUID             ovsdb.UUID            `ovsdb:"_uuid"`
+	Name             string                `ovsdb:"name"`
+	Type             string                `ovsdb:"type"`           // empty for a VM or pod
+	Addresses        ovsdb.Set[string]     `ovsdb:"addresses"`      // "MAC IP…", unknown, dynamic or router
+	DHCPv4Options    ovsdb.Set[ovsdb.UUID] `ovsdb:"dhcpv4_options"` // DHCP_Options
+	DHCPv6Options    ovsdb.Set[ovsdb.UUID] `ovsdb:"dhcpv6_options"` // DHCP_Options
+	DynamicAddresses ovsdb.Set[string]     `ovsdb:"dynamic_addresses"`
+	Enabled          ovsdb.Set[bool]       `ovsdb:"enabled"`     // absent means enabled
+	ParentName       ovsdb.Set[string]     `ovsdb:"parent_name"` // the port that a nested one is in
+	Peer             ovsdb.Set[string]     `ovsdb:"peer"`        // newer than OVN 23.03
+	PortSecurity     ovsdb.Set[string]     `ovsdb:"port_security"`
+	Up               ovsdb.Set[bool]       `ovsdb:"up"` // absent until northd has seen the port
+	Options          map[string]string     `ovsdb:"options"`
+	ExternalIDs      map[string]string     `ovsdb:"external_ids"`
+}
+
+// Table returns Logical_Switch_Port.
+func (LogicalSwitchPort) Table() string { return "Logical_Switch_Port" }
+
+// An ACL is a row of ACL, ovn-nb(5).
+type ACL struct {
+	UUID        ovsdb.UUID        `ovsdb:"_uuid"`
+	Name        ovsdb.Set[string] `ovsdb:"name"`
+	Action      string            `ovsdb:"action"`
+	Direction   string            `ovsdb:"direction"` // from-lport or to-lport
+	Match       string            `ovsdb:"match"`
+	Priority    int               `ovsdb:"priority"` // 0 to 32767; northd adds 1000
+	Tier        int               `ovsdb:"tier"`     // newer than OVN 23.03
+	Options     map[string]string `ovsdb:"options"`
+	ExternalIDs map[string]string `ovsdb:"external_ids"`
+}
+
+// Table returns ACL.
+func (ACL) Table() string { return "ACL" }
 
 // A PortBinding is a row of Port_Binding, ovn-sb(5).
 type PortBinding struct {

@@ -6,7 +6,6 @@ import (
 
 	"github.com/ovnctl/ovnctl/pkg/evidence"
 	"github.com/ovnctl/ovnctl/pkg/fixes"
-	"github.com/ovnctl/ovnctl/pkg/nb"
 )
 
 // RequestedChassis is the chassis that options ask for a port to be on, by name or hostname. Of
@@ -17,7 +16,7 @@ func RequestedChassis(options map[string]string) string {
 }
 
 // switchPort finds a logical switch port by its name.
-func switchPort(d *evidence.Deployment, name string) (*evidence.Zone, *nb.LogicalSwitchPort, error) {
+func switchPort(d *evidence.Deployment, name string) (*evidence.Zone, *evidence.LogicalSwitchPort, error) {
 	for _, z := range d.Zones {
 		rows, err := z.Northbound()
 		if err != nil {

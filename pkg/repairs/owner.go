@@ -2,7 +2,6 @@ package repairs
 
 import (
 	"github.com/ovnctl/ovnctl/pkg/evidence"
-	"github.com/ovnctl/ovnctl/pkg/nb"
 )
 
 // Owner is the management system that wrote a row of the Northbound, by its
@@ -25,4 +24,6 @@ func overwritten(what string, ids map[string]string) []string {
 }
 
 // ownedPort warns as overwritten does, of a switch port.
-func ownedPort(p *nb.LogicalSwitchPort) []string { return overwritten("port "+p.Name, p.ExternalIDs) }
+func ownedPort(p *evidence.LogicalSwitchPort) []string {
+	return overwritten("port "+p.Name, p.ExternalIDs)
+}

@@ -78,7 +78,7 @@ nothing is done. It makes no ports.`,
 }
 
 // leadsTo says whether a port's addresses make packets for a router port go through it.
-func leadsTo(p *nb.LogicalSwitchPort, rp *nb.LogicalRouterPort) bool {
+func leadsTo(p *evidence.LogicalSwitchPort, rp *nb.LogicalRouterPort) bool {
 	return slices.ContainsFunc(p.Addresses, func(text string) bool {
 		a, ok := evidence.ParseAddress(text)
 		return text == "router" || text == "unknown" || ok && strings.EqualFold(a.MAC, rp.MAC)
@@ -86,7 +86,7 @@ func leadsTo(p *nb.LogicalSwitchPort, rp *nb.LogicalRouterPort) bool {
 }
 
 // mayBeRouterPort refuses for a port that something is plugged into.
-func mayBeRouterPort(z *evidence.Zone, p *nb.LogicalSwitchPort) error {
+func mayBeRouterPort(z *evidence.Zone, p *evidence.LogicalSwitchPort) error {
 	rows, err := z.Southbound()
 	if err != nil {
 		return fmt.Errorf("whether port %s is in use: %w", p.Name, err)
@@ -100,7 +100,7 @@ func mayBeRouterPort(z *evidence.Zone, p *nb.LogicalSwitchPort) error {
 }
 
 // linkTarget is the router port that a switch port has to lead to.
-func linkTarget(l *evidence.Logical, p *nb.LogicalSwitchPort, name string) (*nb.LogicalRouterPort, error) {
+func linkTarget(l *evidence.Logical, p *evidence.LogicalSwitchPort, name string) (*nb.LogicalRouterPort, error) {
 	if name == "" {
 		if rp := l.RouterPort[p.Options["router-port"]]; rp != nil {
 			name = rp.Name
@@ -238,7 +238,7 @@ Nothing is done if something is plugged into the port.`,
 }
 
 // findSwitchPort finds a switch port by name.
-func findSwitchPort(d *evidence.Deployment, name string) (*evidence.Zone, *evidence.Logical, *nb.LogicalSwitchPort, error) {
+func findSwitchPort(d *evidence.Deployment, name string) (*evidence.Zone, *evidence.Logical, *evidence.LogicalSwitchPort, error) {
 	var zone *evidence.Zone
 	var logical *evidence.Logical
 	err := inZones(d, func(z *evidence.Zone, l *evidence.Logical) (bool, error) {

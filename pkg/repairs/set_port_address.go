@@ -8,7 +8,6 @@ import (
 
 	"github.com/ovnctl/ovnctl/pkg/evidence"
 	"github.com/ovnctl/ovnctl/pkg/fixes"
-	"github.com/ovnctl/ovnctl/pkg/nb"
 )
 
 // SetPortAddress gives a logical port the addresses that its device has.
@@ -76,7 +75,7 @@ plugged, so that it is the Northbound that was changed; else the pod is to be cr
 }
 
 // security is a port's port_security with its own addresses in the place of those that it had.
-func security(p *nb.LogicalSwitchPort, text string) []string {
+func security(p *evidence.LogicalSwitchPort, text string) []string {
 	out := []string{text}
 	for _, s := range p.PortSecurity {
 		if !slices.Contains(p.Addresses, s) && !slices.Contains(out, s) && !samePort(s, text) {
@@ -99,7 +98,7 @@ func samePort(s, text string) bool {
 }
 
 // deviceOf finds what is plugged into a port, on the hosts that can be asked.
-func deviceOf(d *evidence.Deployment, l *evidence.Logical, p *nb.LogicalSwitchPort) (*evidence.Device, error) {
+func deviceOf(d *evidence.Deployment, l *evidence.Logical, p *evidence.LogicalSwitchPort) (*evidence.Device, error) {
 	var unread error
 	for _, h := range d.Hosts {
 		sw, err := h.Switch()
@@ -124,7 +123,7 @@ func deviceOf(d *evidence.Deployment, l *evidence.Logical, p *nb.LogicalSwitchPo
 }
 
 // taken is another port of the switch with an address of the device.
-func taken(l *evidence.Logical, p *nb.LogicalSwitchPort, d *evidence.Device) string {
+func taken(l *evidence.Logical, p *evidence.LogicalSwitchPort, d *evidence.Device) string {
 	s := l.SwitchOf[p.UUID]
 	if s == nil {
 		return ""
