@@ -27,7 +27,7 @@ type (
 	}
 )
 
-// A ChassisRow is a row of Chassis, ovn-sb(5), as it was when the Southbound was opened.
+// A ChassisRow is a row of Chassis, ovn-sb(5), with the columns that say which node it is.
 type ChassisRow struct {
 	Name         string                `ovsdb:"name"`
 	Hostname     string                `ovsdb:"hostname"`

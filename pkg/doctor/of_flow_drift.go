@@ -38,7 +38,7 @@ carries the first 32 bits of the UUID of the row it was made from.`,
 			return
 		}
 		go func() { _, _ = h.Flows(bridge) }()
-		if z := h.Zone(); z != nil && h.SystemID != "" {
+		if z := h.Zone(); z != nil {
 			go func() { _, _ = z.LikelyFlows(h.SystemID) }()
 		}
 	},
@@ -262,13 +262,13 @@ type expectedRow struct {
 
 // expected are logical flows, by the cookie of the flows that are made of them.
 type expected struct {
-	of       []ovsdb.UUID // all of these datapaths
-	rows     []expectedRow
-	byCookie map[uint32][]*evidence.LogicalFlow
+	datapaths []ovsdb.UUID // of which they are all
+	rows      []expectedRow
+	byCookie  map[uint32][]*evidence.LogicalFlow
 }
 
-func expect(rows []evidence.LogicalFlow, of []ovsdb.UUID) *expected {
-	e := &expected{of, make([]expectedRow, 0, len(rows)), make(map[uint32][]*evidence.LogicalFlow, len(rows))}
+func expect(rows []evidence.LogicalFlow, datapaths []ovsdb.UUID) *expected {
+	e := &expected{datapaths, make([]expectedRow, 0, len(rows)), make(map[uint32][]*evidence.LogicalFlow, len(rows))}
 	for i := range rows {
 		r := &rows[i]
 		if cookie, ok := decode.Prefix(r.UUID); ok {
@@ -299,7 +299,7 @@ func logicalDrift(c *chassis, t *flowTable, groups []sb.LogicalDPGroup, likely *
 	for _, d := range c.sb.Datapaths {
 		if t.datapath[uint64(d.TunnelKey)] {
 			here[d.UUID] = uint64(d.TunnelKey)
-			foreseen = foreseen && slices.Contains(likely.of, d.UUID)
+			foreseen = foreseen && slices.Contains(likely.datapaths, d.UUID)
 		}
 	}
 	members := map[ovsdb.UUID][]ovsdb.UUID{}

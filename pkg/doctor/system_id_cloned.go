@@ -52,27 +52,16 @@ func (i identity) String() string {
 // rereads is how often a suspected row is read, to see whether it goes to and fro.
 const rereads = 12
 
-// fewPorts are so few that a Southbound is asked once more at once. After a larger answer the server sets its memory in
-// order before it looks at the next question, for as long as all else takes.
-const fewPorts = 1000
-
 // twins looks at rows again and again of which something tells that two nodes may write them: one that two write changes
 // many times a second, so that it often is another than when the Southbound was opened, or at the next look.
 func twins(p *Pass, z *evidence.Zone, south *evidence.Southbound, db ovsdb.Reader) {
 	if _, live := db.(*ovsdb.Client); !live {
 		return // one moment shows one of two at most
 	}
-	rewritten := z.Rewritten(south)
-	if len(south.PortBindings) <= fewPorts {
-		again, err := identities(p.Context(), db)
-		if err != nil {
-			p.Unknown(Object{Kind: "database", Name: "OVN_Southbound"}, err)
-			return
-		}
-		for _, c := range south.Chassis {
-			now, ok := again[c.Name]
-			rewritten[c.Name] = rewritten[c.Name] || ok && (now.Hostname != c.Hostname || !slices.Equal(now.Encaps, c.Encaps))
-		}
+	rewritten, err := z.Rewritten(south)
+	if err != nil {
+		p.Unknown(Object{Kind: "database", Name: "OVN_Southbound"}, err)
+		return
 	}
 	suspects := map[string][]identity{}
 	for i := range south.Chassis {

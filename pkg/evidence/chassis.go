@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/ovnctl/ovnctl/pkg/cluster"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
 	"github.com/ovnctl/ovnctl/pkg/sb"
 	"github.com/ovnctl/ovnctl/pkg/vswitch"
@@ -217,20 +218,32 @@ func (s *Southbound) ChassisNamed(name string) *sb.Chassis {
 	return nil
 }
 
+// fewPorts are so few that a Southbound is asked once more at once. After a larger answer the server sets its memory in
+// order before it looks at the next question, for as long as all else takes.
+const fewPorts = 1000
+
 // Rewritten are the names of the chassis whose node has another name or other tunnel endpoints than when the deployment
-// was opened: settings were changed since, or two nodes write one row in turn.
-func (z *Zone) Rewritten(s *Southbound) map[string]bool {
-	now := make(map[string]*sb.Chassis, len(s.Chassis))
+// was opened, or, of a small Southbound, now: settings were changed, or two nodes write one row in turn.
+func (z *Zone) Rewritten(s *Southbound) (map[string]bool, error) {
+	others := z.opened
+	if len(s.PortBindings) <= fewPorts {
+		now, err := ovsdb.Find[cluster.ChassisRow](z.d.ctx, z.sb)
+		if err != nil {
+			return nil, err
+		}
+		others = slices.Concat(others, now)
+	}
+	read := make(map[string]*sb.Chassis, len(s.Chassis))
 	for i := range s.Chassis {
-		now[s.Chassis[i].Name] = &s.Chassis[i]
+		read[s.Chassis[i].Name] = &s.Chassis[i]
 	}
 	names := map[string]bool{}
-	for _, before := range z.opened {
-		if c := now[before.Name]; c != nil && (c.Hostname != before.Hostname || !slices.Equal(c.Encaps, before.Encaps)) {
+	for _, other := range others {
+		if c := read[other.Name]; c != nil && (c.Hostname != other.Hostname || !slices.Equal(c.Encaps, other.Encaps)) {
 			names[c.Name] = true
 		}
 	}
-	return names
+	return names, nil
 }
 
 // EncapsOf are the tunnel endpoints of a chassis.

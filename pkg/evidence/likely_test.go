@@ -30,7 +30,7 @@ func TestLikelyDatapaths(t *testing.T) {
 			for i := range south.Chassis {
 				c := &south.Chassis[i]
 				var likely []int
-				for _, id := range south.LikelyDatapaths(c) {
+				for _, id := range south.likelyDatapaths(c) {
 					d := slices.IndexFunc(south.Datapaths, func(d sb.DatapathBinding) bool { return d.UUID == id })
 					likely = append(likely, south.Datapaths[d].TunnelKey)
 				}

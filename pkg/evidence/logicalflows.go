@@ -44,10 +44,10 @@ func (z *Zone) DatapathGroups() ([]sb.LogicalDPGroup, error) {
 	})
 }
 
-// LikelyDatapaths are those that a chassis has flows of, as its ports tell: their own, and all that ovn-controller
+// likelyDatapaths are those that a chassis has flows of, as its ports tell: their own, and all that ovn-controller
 // comes to from there by patch ports. It stops at a distributed gateway port of another chassis where that always has
 // packets sent there. (The flows themselves say it for sure, and take longer.)
-func (s *Southbound) LikelyDatapaths(c *sb.Chassis) []ovsdb.UUID {
+func (s *Southbound) likelyDatapaths(c *sb.Chassis) []ovsdb.UUID {
 	ports := map[ovsdb.UUID][]*PortBinding{}
 	named := make(map[string]*PortBinding, len(s.PortBindings))
 	for i := range s.PortBindings {
@@ -123,7 +123,7 @@ func (z *Zone) LikelyFlows(chassis string) (*Likely, error) {
 		if err != nil {
 			return nil, err
 		}
-		of := s.LikelyDatapaths(c)
+		of := s.likelyDatapaths(c)
 		rows, err := z.LogicalFlows(of, groupsOf(groups, of))
 		return &Likely{of, rows}, err
 	})
