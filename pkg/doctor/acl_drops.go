@@ -50,7 +50,7 @@ type policies struct {
 // A rule is a row with a match.
 type rule struct {
 	object Object
-	row    Evidence
+	row    func() Evidence // of few it is asked
 	match  string
 	ids    map[string]string
 }
@@ -62,8 +62,10 @@ func (a *policies) rules(f func(rule)) {
 		if name == "" {
 			name = fmt.Sprintf("%.8s", acl.UUID)
 		}
-		f(rule{Object{Kind: "ACL", Name: name},
-			nbRow("ACL", acl.UUID, "%s: direction=%s, priority=%d, action=%s, match=%s", name, acl.Direction, acl.Priority, acl.Action, acl.Match), acl.Match, acl.ExternalIDs})
+		row := func() Evidence {
+			return nbRow("ACL", acl.UUID, "%s: direction=%s, priority=%d, action=%s, match=%s", name, acl.Direction, acl.Priority, acl.Action, acl.Match)
+		}
+		f(rule{Object{Kind: "ACL", Name: name}, row, acl.Match, acl.ExternalIDs})
 	}
 	routerOf := map[ovsdb.UUID]string{}
 	for i := range a.l.Routers {
@@ -73,8 +75,10 @@ func (a *policies) rules(f func(rule)) {
 	}
 	for i := range a.l.Policies {
 		policy := &a.l.Policies[i]
-		f(rule{Object{Kind: "routing policy", Name: fmt.Sprintf("%d of router %s", policy.Priority, routerOf[policy.UUID])},
-			nbRow("Logical_Router_Policy", policy.UUID, "priority=%d, action=%s, match=%s", policy.Priority, policy.Action, policy.Match), policy.Match, policy.ExternalIDs})
+		row := func() Evidence {
+			return nbRow("Logical_Router_Policy", policy.UUID, "priority=%d, action=%s, match=%s", policy.Priority, policy.Action, policy.Match)
+		}
+		f(rule{Object{Kind: "routing policy", Name: fmt.Sprintf("%d of router %s", policy.Priority, routerOf[policy.UUID])}, row, policy.Match, policy.ExternalIDs})
 	}
 }
 
@@ -103,7 +107,7 @@ func (a *policies) matches() {
 			a.Report(Finding{
 				Object:   r.object,
 				Title:    fmt.Sprintf("OVN does not understand the match of %s", r.object),
-				Evidence: []Evidence{r.row},
+				Evidence: []Evidence{r.row()},
 				Cause:    err.Error(),
 				Effect:   "the rule is passed over: what it should allow is denied by the others, what it should deny is not",
 				Next:     "write it as it should be, with the management system that owns it",
@@ -135,7 +139,7 @@ func (a *policies) missing(name string, rules []rule) {
 	}
 	for i, r := range rules {
 		if i < 5 {
-			f.Evidence = append(f.Evidence, r.row)
+			f.Evidence = append(f.Evidence, r.row())
 			f.Also = append(f.Also, r.object)
 		}
 	}

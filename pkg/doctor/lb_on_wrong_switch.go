@@ -51,9 +51,10 @@ type balancing struct {
 	told map[[2]ovsdb.UUID]bool // what is missing where, said already
 	lost int                    // load balancers that nothing has
 
-	closed  prefixes              // networks in which every address is a port's
-	holders map[netip.Addr]string // ports by address
-	bound   map[string]string
+	closed   prefixes              // networks in which every address is a port's
+	holders  map[netip.Addr]string // ports by address
+	bound    map[string]string
+	answered map[ovsdb.UUID]map[netip.Addr]bool // nil until a router is asked
 }
 
 // missing reports that a load balancer, or a group of them, is not on a switch or router.
@@ -295,10 +296,9 @@ func (b *balancing) byGroup(s *nb.LogicalSwitch, lb *nb.LoadBalancer) bool {
 // each looks at the load balancers one by one.
 func (b *balancing) each() {
 	hairpins := b.hairpinsOfCluster()
-	onRouters := b.addressesOnRouters()
 	for i := range b.at.LoadBalancers {
 		lb := &b.at.LoadBalancers[i]
-		vips := evidence.VIPs(lb)
+		vips := b.at.VIPs[lb]
 		if len(vips) == 0 {
 			continue
 		}
@@ -310,7 +310,7 @@ func (b *balancing) each() {
 		b.withoutGateway(lb)
 		b.protocol(lb)
 		b.hairpin(lb, hairpins)
-		b.ownSubnet(lb, vips, onRouters)
+		b.ownSubnet(lb, vips)
 		b.deadBackends(lb, vips)
 	}
 }
@@ -451,20 +451,7 @@ func (b *balancing) withoutGateway(lb *nb.LoadBalancer) {
 // protocol is for a load balancer that is named for another protocol than it has.
 func (b *balancing) protocol(lb *nb.LoadBalancer) {
 	is := cmp.Or(lb.Protocol.Get(), "tcp")
-	var says string
-	for _, protocol := range []string{"tcp", "udp", "sctp"} {
-		up := "_" + strings.ToUpper(protocol) + "_"
-		switch repairs.Owner(lb.ExternalIDs) {
-		case "OVN-Kubernetes":
-			if strings.Contains(lb.Name, up) || strings.HasSuffix(lb.Name, up[:len(up)-1]) {
-				says = protocol
-			}
-		case "Kube-OVN":
-			if strings.Contains(lb.Name, "-"+protocol+"-") {
-				says = protocol
-			}
-		}
-	}
+	says := namedFor(lb)
 	if says == "" || says == is {
 		return
 	}
@@ -476,6 +463,26 @@ func (b *balancing) protocol(lb *nb.LoadBalancer) {
 		Effect:   says + " packets to its virtual addresses are not balanced",
 		Fix:      repairs.SetLoadBalancerProtocol.With(nameOf(lb), says),
 	})
+}
+
+// namedFor is the protocol that a management system names a load balancer for; empty: none.
+func namedFor(lb *nb.LoadBalancer) string {
+	var says string
+	switch repairs.Owner(lb.ExternalIDs) {
+	case "OVN-Kubernetes":
+		for _, protocol := range []string{"TCP", "UDP", "SCTP"} {
+			if strings.Contains(lb.Name, "_"+protocol+"_") || strings.HasSuffix(lb.Name, "_"+protocol) {
+				says = strings.ToLower(protocol)
+			}
+		}
+	case "Kube-OVN":
+		for _, protocol := range []string{"tcp", "udp", "sctp"} {
+			if strings.Contains(lb.Name, "-"+protocol+"-") {
+				says = protocol
+			}
+		}
+	}
+	return says
 }
 
 // hairpinsOfCluster are the hairpin addresses of the load balancers of OVN-Kubernetes, if all that have any have the same.
@@ -510,15 +517,21 @@ func (b *balancing) hairpin(lb *nb.LoadBalancer, common string) {
 	})
 }
 
-// addressesOnRouters are the virtual addresses for which a router answers, by router.
+// answers says whether a router answers for a virtual address.
+func (b *balancing) answers(r *nb.LogicalRouter, a netip.Addr) bool {
+	if b.answered == nil {
+		b.answered = b.addressesOnRouters()
+	}
+	return b.answered[r.UUID][a] || slices.ContainsFunc(r.LoadBalancerGroup, func(g ovsdb.UUID) bool { return b.answered[g][a] })
+}
+
+// addressesOnRouters are the virtual addresses for which routers answer, by router and by load balancer group.
 func (b *balancing) addressesOnRouters() map[ovsdb.UUID]map[netip.Addr]bool {
 	of := map[ovsdb.UUID]map[netip.Addr]bool{} // by load balancer group, then by router
 	add := func(to map[netip.Addr]bool, ids []ovsdb.UUID) {
 		for _, id := range ids {
-			if lb := b.at.LB[id]; lb != nil {
-				for _, v := range evidence.VIPs(lb) {
-					to[v.Addr] = true
-				}
+			for _, v := range b.at.VIPs[b.at.LB[id]] {
+				to[v.Addr] = true
 			}
 		}
 	}
@@ -536,7 +549,7 @@ func (b *balancing) addressesOnRouters() map[ovsdb.UUID]map[netip.Addr]bool {
 }
 
 // ownSubnet is for a virtual address in a switch's network for which nobody answers there.
-func (b *balancing) ownSubnet(lb *nb.LoadBalancer, vips []evidence.VIP, on map[ovsdb.UUID]map[netip.Addr]bool) {
+func (b *balancing) ownSubnet(lb *nb.LoadBalancer, vips []evidence.VIP) {
 	b.networks()
 	for _, v := range vips {
 		if v.Bad != "" || !b.closed.has(v.Addr) || b.holders[v.Addr] != "" {
@@ -549,7 +562,7 @@ func (b *balancing) ownSubnet(lb *nb.LoadBalancer, vips []evidence.VIP, on map[o
 				continue
 			}
 			r := b.l.RouterOf[gateway.UUID]
-			if on[r.UUID][v.Addr] || slices.ContainsFunc(r.LoadBalancerGroup, func(g ovsdb.UUID) bool { return on[g][v.Addr] }) {
+			if b.answers(r, v.Addr) {
 				continue
 			}
 			f := Finding{

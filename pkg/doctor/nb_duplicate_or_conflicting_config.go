@@ -101,7 +101,9 @@ const tunnelKey = "requested-tnl-key"
 func (p *Pass) sameTunnelKey(l *evidence.Logical) {
 	type asker struct {
 		object Object
-		row    Evidence
+		table  string
+		id     ovsdb.UUID
+		column string
 	}
 	among := func(what string, seen map[string]asker, key string, a asker) {
 		if key == "" {
@@ -112,11 +114,14 @@ func (p *Pass) sameTunnelKey(l *evidence.Logical) {
 			seen[key] = a
 			return
 		}
+		row := func(a asker) Evidence {
+			return nbRow(a.table, a.id, "name=%s, %s:%s=%s", a.object.Name, a.column, tunnelKey, key)
+		}
 		p.Report(Finding{
 			Object:   first.object,
 			Also:     []Object{a.object},
 			Title:    fmt.Sprintf("%s and %s ask for the same tunnel key %s", first.object, a.object, key),
-			Evidence: []Evidence{first.row, a.row},
+			Evidence: []Evidence{row(first), row(a)},
 			Cause:    "a tunnel key has to be unique among " + what,
 			Effect:   "one of the two gets another key than it asks for (ovn-northd's log says: requests same tunnel key); between zones of an interconnect its packets go astray",
 			Next:     "give one of the two another key",
@@ -125,22 +130,18 @@ func (p *Pass) sameTunnelKey(l *evidence.Logical) {
 	datapaths := map[string]asker{}
 	for i := range l.Switches {
 		s := &l.Switches[i]
-		key := s.OtherConfig[tunnelKey]
-		among("switches and routers", datapaths, key, asker{Object{Kind: "switch", Name: s.Name}, nbRow("Logical_Switch", s.UUID, "name=%s, other_config:%s=%s", s.Name, tunnelKey, key)})
+		among("switches and routers", datapaths, s.OtherConfig[tunnelKey], asker{Object{Kind: "switch", Name: s.Name}, "Logical_Switch", s.UUID, "other_config"})
 		ports := map[string]asker{}
 		for _, port := range l.PortsOf[s.UUID] {
-			key := port.Options[tunnelKey]
-			among("the ports of a switch", ports, key, asker{Object{Kind: "port", Name: port.Name}, nbRow("Logical_Switch_Port", port.UUID, "name=%s, options:%s=%s", port.Name, tunnelKey, key)})
+			among("the ports of a switch", ports, port.Options[tunnelKey], asker{Object{Kind: "port", Name: port.Name}, "Logical_Switch_Port", port.UUID, "options"})
 		}
 	}
 	for i := range l.Routers {
 		r := &l.Routers[i]
-		key := r.Options[tunnelKey]
-		among("switches and routers", datapaths, key, asker{Object{Kind: "router", Name: r.Name}, nbRow("Logical_Router", r.UUID, "name=%s, options:%s=%s", r.Name, tunnelKey, key)})
+		among("switches and routers", datapaths, r.Options[tunnelKey], asker{Object{Kind: "router", Name: r.Name}, "Logical_Router", r.UUID, "options"})
 		ports := map[string]asker{}
 		for _, port := range l.RouterPortsOf[r.UUID] {
-			key := port.Options[tunnelKey]
-			among("the ports of a router", ports, key, asker{Object{Kind: "port", Name: port.Name}, nbRow("Logical_Router_Port", port.UUID, "name=%s, options:%s=%s", port.Name, tunnelKey, key)})
+			among("the ports of a router", ports, port.Options[tunnelKey], asker{Object{Kind: "port", Name: port.Name}, "Logical_Router_Port", port.UUID, "options"})
 		}
 	}
 }
@@ -194,12 +195,11 @@ func (p *Pass) sameExternal(l *evidence.Logical, natOf map[ovsdb.UUID][]*nb.NAT)
 // A claim is somebody on a switch who answers for an address.
 type claim struct {
 	object Object
-	row    Evidence
-	owner  string // claims of one owner do not conflict
+	row    func() Evidence // of few it is asked
+	owner  string          // claims of one owner do not conflict
 	mac    string
 	port   *evidence.LogicalSwitchPort // of a switch port
 	router bool                        // a router's own
-	only   bool                        // for its IP address alone: NAT
 }
 
 // A segment is a switch and who has which address on it.
@@ -207,21 +207,22 @@ type segment struct {
 	*Pass
 	l      *evidence.Logical
 	s      *nb.LogicalSwitch
-	byIP   map[netip.Addr]claim
-	byMAC  map[string]claim
+	byIP   map[netip.Addr]*claim
+	byMAC  map[string]*claim
 	shared map[[2]string]*conflict
 	order  []*conflict
 }
 
 // A conflict is two claims of the same addresses.
 type conflict struct {
-	a, b      claim
+	a, b      *claim
 	addresses []string
 }
 
 func (s *segment) gather(natOf map[ovsdb.UUID][]*nb.NAT) {
-	s.byIP, s.byMAC, s.shared = map[netip.Addr]claim{}, map[string]claim{}, map[[2]string]*conflict{}
-	for _, port := range s.l.PortsOf[s.s.UUID] {
+	ports := s.l.PortsOf[s.s.UUID]
+	s.byIP, s.byMAC, s.shared = make(map[netip.Addr]*claim, 2*len(ports)), make(map[string]*claim, len(ports)), map[[2]string]*conflict{}
+	for _, port := range ports {
 		if evidence.Off(port.Enabled) {
 			continue
 		}
@@ -239,14 +240,16 @@ func (s *segment) gather(natOf map[ovsdb.UUID][]*nb.NAT) {
 }
 
 func (s *segment) port(port *evidence.LogicalSwitchPort) {
-	c := claim{object: Object{Kind: "port", Name: port.Name}, owner: port.Name, port: port,
-		row: nbRow("Logical_Switch_Port", port.UUID, "%s: addresses=%q", port.Name, []string(port.Addresses))}
-	if slices.ContainsFunc(port.Addresses, func(a string) bool { return strings.Contains(a, "dynamic") }) {
-		c.row.Says += fmt.Sprintf(", dynamic_addresses=%q", port.DynamicAddresses.Get())
+	row := func() Evidence {
+		row := nbRow("Logical_Switch_Port", port.UUID, "%s: addresses=%q", port.Name, []string(port.Addresses))
+		if slices.ContainsFunc(port.Addresses, func(a string) bool { return strings.Contains(a, "dynamic") }) {
+			row.Says += fmt.Sprintf(", dynamic_addresses=%q", port.DynamicAddresses.Get())
+		}
+		return row
 	}
 	for _, a := range evidence.PortAddresses(port) {
-		c.mac = a.MAC
-		s.claimMAC(a.MAC, c)
+		c := &claim{object: Object{Kind: "port", Name: port.Name}, owner: port.Name, mac: a.MAC, port: port, row: row}
+		s.claimMAC(c)
 		for _, ip := range a.IPs {
 			s.claimIP(ip.Addr(), c)
 		}
@@ -259,10 +262,15 @@ func (s *segment) router(rp *nb.LogicalRouterPort, natOf map[ovsdb.UUID][]*nb.NA
 		return
 	}
 	networks := evidence.Networks(rp)
-	c := claim{object: Object{Kind: "port", Name: rp.Name}, owner: "router " + string(r.UUID), mac: strings.ToLower(rp.MAC), router: true,
-		row: nbRow("Logical_Router_Port", rp.UUID, "%s of router %s: mac=%s, networks=%v", rp.Name, r.Name, rp.MAC, []string(rp.Networks))}
-	if len(networks) > 0 && s.byIP[networks[0].Addr()].mac != c.mac { // an address that several routers have on purpose has one MAC
-		s.claimMAC(c.mac, c)
+	c := &claim{object: Object{Kind: "port", Name: rp.Name}, owner: "router " + string(r.UUID), mac: strings.ToLower(rp.MAC), router: true,
+		row: func() Evidence {
+			return nbRow("Logical_Router_Port", rp.UUID, "%s of router %s: mac=%s, networks=%v", rp.Name, r.Name, rp.MAC, []string(rp.Networks))
+		}}
+	if len(networks) > 0 {
+		first, taken := s.byIP[networks[0].Addr()]
+		if !taken || first.mac != c.mac { // an address that several routers have on purpose has one MAC
+			s.claimMAC(c)
+		}
 	}
 	for _, n := range networks {
 		s.claimIP(n.Addr(), c)
@@ -272,13 +280,15 @@ func (s *segment) router(rp *nb.LogicalRouterPort, natOf map[ovsdb.UUID][]*nb.NA
 		if err != nil || !slices.ContainsFunc(networks, func(n netip.Prefix) bool { return n.Contains(a) }) {
 			continue
 		}
-		row := natRow(nat)
-		row.Says += " of router " + r.Name
-		s.claimIP(a, claim{object: Object{Kind: "router", Name: r.Name}, owner: c.owner, mac: c.mac, only: true, row: row})
+		s.claimIP(a, &claim{object: Object{Kind: "router", Name: r.Name}, owner: c.owner, mac: c.mac, row: func() Evidence {
+			row := natRow(nat)
+			row.Says += " of router " + r.Name
+			return row
+		}})
 	}
 }
 
-func (s *segment) claimIP(a netip.Addr, c claim) {
+func (s *segment) claimIP(a netip.Addr, c *claim) {
 	first, taken := s.byIP[a]
 	if !taken {
 		s.byIP[a] = c
@@ -290,16 +300,16 @@ func (s *segment) claimIP(a netip.Addr, c claim) {
 	s.conflict(first, c, a.String())
 }
 
-func (s *segment) claimMAC(mac string, c claim) {
-	first, taken := s.byMAC[mac]
+func (s *segment) claimMAC(c *claim) {
+	first, taken := s.byMAC[c.mac]
 	if !taken {
-		s.byMAC[mac] = c
+		s.byMAC[c.mac] = c
 		return
 	}
-	s.conflict(first, c, mac)
+	s.conflict(first, c, c.mac)
 }
 
-func (s *segment) conflict(a, b claim, address string) {
+func (s *segment) conflict(a, b *claim, address string) {
 	if a.owner == b.owner || a.port != nil && b.port != nil && (sameGuest(a.port, b.port) || nested(a.port, b.port)) {
 		return
 	}
@@ -347,7 +357,7 @@ func (s *segment) report() {
 			Object:   b.object,
 			Also:     []Object{a.object, {Kind: "switch", Name: s.s.Name}},
 			Title:    fmt.Sprintf("%s and %s on switch %s have the same address: %s", a.object, b.object, namedSwitch(s.s), strings.Join(c.addresses, ", ")),
-			Evidence: []Evidence{a.row, b.row},
+			Evidence: []Evidence{a.row(), b.row()},
 			Cause:    "an address was given to two",
 			Effect:   "packets to this address reach one of the two; which one is left to chance",
 			Next:     "give one of the two another address, with the management system that owns it",
@@ -356,44 +366,54 @@ func (s *segment) report() {
 }
 
 // A vipKey is what a load balancer answers for: protocol and virtual address.
-type vipKey struct{ protocol, vip string }
+type vipKey struct {
+	protocol string // empty where the address has no port: all
+	at       netip.AddrPort
+	text     string // of a virtual address that is none
+}
 
-// vipKeys are those of a load balancer with their backends; of templates there are none.
-func vipKeys(lb *nb.LoadBalancer) map[vipKey]string {
-	if lb.Options["template"] == "true" {
-		return nil
+func vipKeyOf(lb *nb.LoadBalancer, v *evidence.VIP) vipKey {
+	switch protocol := cmp.Or(lb.Protocol.Get(), "tcp"); {
+	case !v.Addr.IsValid():
+		return vipKey{protocol: protocol, text: v.Key}
+	case v.Port == 0:
+		return vipKey{at: netip.AddrPortFrom(v.Addr, 0)}
+	default:
+		return vipKey{protocol: protocol, at: netip.AddrPortFrom(v.Addr, v.Port)}
 	}
-	out := make(map[vipKey]string, len(lb.VIPs))
-	for vip, backends := range lb.VIPs {
-		key := vipKey{cmp.Or(lb.Protocol.Get(), "tcp"), vip}
-		if ap, err := netip.ParseAddrPort(vip); err == nil {
-			key.vip = ap.String()
-		} else if a, err := netip.ParseAddr(vip); err == nil {
-			key = vipKey{"", a.String()}
-		}
-		out[key] = backends
+}
+
+// String is protocol and virtual address as people write them.
+func (k vipKey) String() string {
+	switch {
+	case k.text != "":
+		return k.protocol + " " + k.text
+	case k.at.Port() == 0:
+		return k.at.Addr().String()
 	}
-	return out
+	return k.protocol + " " + k.at.String()
+}
+
+// A vipOwner is a load balancer, and the key of its column vips.
+type vipOwner struct {
+	lb  *nb.LoadBalancer
+	vip string
 }
 
 // vipIndex is who has which virtual address, of a group or of what a switch or router has by itself.
-type vipIndex map[vipKey]*nb.LoadBalancer
+type vipIndex map[vipKey]vipOwner
 
 // sameVIP reports two load balancers of one switch or router with the same virtual address and other backends.
 func (p *Pass) sameVIP(z *evidence.Zone, l *evidence.Logical) {
-	rows, err := z.Balancers()
+	at, err := z.Placement()
 	if err != nil {
 		p.Unknown(Object{Kind: "database", Name: "OVN_Northbound"}, err)
 		return
 	}
-	v := vipConflicts{Pass: p, byID: map[ovsdb.UUID]*nb.LoadBalancer{}, groups: map[ovsdb.UUID]vipIndex{}, compared: map[[2]ovsdb.UUID]bool{}, found: map[[2]ovsdb.UUID]*vipConflict{}}
-	for i := range rows.LoadBalancers {
-		v.byID[rows.LoadBalancers[i].UUID] = &rows.LoadBalancers[i]
-	}
-	for i := range rows.Groups {
-		g := &rows.Groups[i]
-		v.groups[g.UUID] = vipIndex{}
-		v.add(v.groups[g.UUID], g.LoadBalancer, Object{Kind: "load balancer group", Name: g.Name})
+	v := vipConflicts{Pass: p, at: at, groups: map[ovsdb.UUID]vipIndex{}, compared: map[[2]ovsdb.UUID]bool{}, found: map[[2]ovsdb.UUID]*vipConflict{}}
+	for i := range at.Groups {
+		g := &at.Groups[i]
+		v.groups[g.UUID] = v.index(g.LoadBalancer, Object{Kind: "load balancer group", Name: g.Name})
 	}
 	for i := range l.Switches {
 		s := &l.Switches[i]
@@ -404,7 +424,7 @@ func (p *Pass) sameVIP(z *evidence.Zone, l *evidence.Logical) {
 		v.datapath(r.LoadBalancer, r.LoadBalancerGroup, Object{Kind: "router", Name: r.Name})
 	}
 	slices.SortFunc(v.order, func(a, b *vipConflict) int {
-		return cmp.Or(cmp.Compare(a.a.Name, b.a.Name), cmp.Compare(a.b.Name, b.b.Name), cmp.Compare(a.a.UUID, b.a.UUID), cmp.Compare(a.b.UUID, b.b.UUID))
+		return cmp.Or(cmp.Compare(a.a.lb.Name, b.a.lb.Name), cmp.Compare(a.b.lb.Name, b.b.lb.Name), cmp.Compare(a.a.lb.UUID, b.a.lb.UUID), cmp.Compare(a.b.lb.UUID, b.b.lb.UUID))
 	})
 	for _, c := range v.order {
 		v.report(c)
@@ -413,7 +433,7 @@ func (p *Pass) sameVIP(z *evidence.Zone, l *evidence.Logical) {
 
 type vipConflicts struct {
 	*Pass
-	byID     map[ovsdb.UUID]*nb.LoadBalancer
+	at       *evidence.Placement
 	groups   map[ovsdb.UUID]vipIndex
 	compared map[[2]ovsdb.UUID]bool // pairs of groups
 	found    map[[2]ovsdb.UUID]*vipConflict
@@ -423,91 +443,90 @@ type vipConflicts struct {
 // A vipConflict is two load balancers of one switch or router, and the first of the virtual
 // addresses that they both have.
 type vipConflict struct {
-	a, b  *nb.LoadBalancer
-	key   vipKey
+	a, b  vipOwner
+	key   string
 	where Object
 }
 
-// add puts load balancers into an index, and reports those that are in each other's way.
-func (v *vipConflicts) add(index vipIndex, ids []ovsdb.UUID, where Object) {
+// index says which of the load balancers has which virtual address, and reports those that are in each other's way.
+func (v *vipConflicts) index(ids []ovsdb.UUID, where Object) vipIndex {
+	index := make(vipIndex, 2*len(ids))
 	for _, id := range ids {
-		lb := v.byID[id]
-		if lb == nil {
-			continue
-		}
-		for key := range vipKeys(lb) {
-			if first := index[key]; first != nil {
-				v.compare(first, lb, key, where)
+		lb := v.at.LB[id]
+		vips := v.at.VIPs[lb]
+		for i := range vips {
+			key, owner := vipKeyOf(lb, &vips[i]), vipOwner{lb, vips[i].Key}
+			if first, taken := index[key]; taken {
+				v.compare(first, owner, key, where)
 			} else {
-				index[key] = lb
+				index[key] = owner
 			}
 		}
 	}
+	return index
 }
 
 func (v *vipConflicts) datapath(own, groups []ovsdb.UUID, where Object) {
 	if len(own) > 0 {
-		index := vipIndex{}
-		v.add(index, own, where)
+		index := v.index(own, where)
 		for _, g := range groups {
-			for key, lb := range index {
-				if other := v.groups[g][key]; other != nil {
-					v.compare(other, lb, key, where)
-				}
-			}
+			v.both(index, v.groups[g], where)
 		}
 	}
 	for i, a := range groups {
 		for _, b := range groups[i+1:] {
-			if v.compared[[2]ovsdb.UUID{a, b}] {
-				continue
-			}
-			v.compared[[2]ovsdb.UUID{a, b}] = true
-			small, large := v.groups[a], v.groups[b]
-			if len(small) > len(large) {
-				small, large = large, small
-			}
-			for key, lb := range small {
-				if other := large[key]; other != nil {
-					v.compare(other, lb, key, where)
-				}
+			if !v.compared[[2]ovsdb.UUID{a, b}] {
+				v.compared[[2]ovsdb.UUID{a, b}] = true
+				v.both(v.groups[a], v.groups[b], where)
 			}
 		}
 	}
 }
 
-func (v *vipConflicts) compare(a, b *nb.LoadBalancer, key vipKey, where Object) {
-	if a == b || sortedList(vipKeys(a)[key]) == sortedList(vipKeys(b)[key]) {
-		return
-	}
-	if cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.UUID, b.UUID)) > 0 {
+// both compares what has the same virtual address in two indexes.
+func (v *vipConflicts) both(a, b vipIndex, where Object) {
+	if len(a) > len(b) {
 		a, b = b, a
 	}
-	pair := [2]ovsdb.UUID{a.UUID, b.UUID}
+	for key, owner := range a {
+		if other, ok := b[key]; ok {
+			v.compare(owner, other, key, where)
+		}
+	}
+}
+
+func (v *vipConflicts) compare(a, b vipOwner, key vipKey, where Object) {
+	if a.lb == b.lb || sortedList(a.lb.VIPs[a.vip]) == sortedList(b.lb.VIPs[b.vip]) {
+		return
+	}
+	if cmp.Or(cmp.Compare(a.lb.Name, b.lb.Name), cmp.Compare(a.lb.UUID, b.lb.UUID)) > 0 {
+		a, b = b, a
+	}
+	pair := [2]ovsdb.UUID{a.lb.UUID, b.lb.UUID}
 	c := v.found[pair]
 	if c == nil {
-		c = &vipConflict{a, b, key, where}
+		c = &vipConflict{a, b, key.String(), where}
 		v.found[pair] = c
 		v.order = append(v.order, c)
 	}
-	if cmp.Or(cmp.Compare(key.vip, c.key.vip), cmp.Compare(key.protocol, c.key.protocol)) < 0 {
-		c.key = key
+	if text := key.String(); text < c.key {
+		c.a, c.b, c.key = a, b, text
 	}
 }
 
 func (v *vipConflicts) report(c *vipConflict) {
-	vip := strings.TrimSpace(c.key.protocol + " " + c.key.vip)
+	a, b := c.a.lb, c.b.lb
 	v.Report(Finding{
-		Object: Object{Kind: "load balancer", Name: c.a.Name},
-		Also:   []Object{{Kind: "load balancer", Name: c.b.Name}, c.where},
-		Title:  fmt.Sprintf("load balancers %s and %s of %s have the same virtual address %s and other backends", c.a.Name, c.b.Name, c.where, vip),
+		Object: Object{Kind: "load balancer", Name: a.Name},
+		Also:   []Object{{Kind: "load balancer", Name: b.Name}, c.where},
+		Title:  fmt.Sprintf("load balancers %s and %s of %s have the same virtual address %s and other backends", a.Name, b.Name, c.where, c.key),
 		Evidence: []Evidence{
-			nbRow("Load_Balancer", c.a.UUID, "%s: vips:%s=%s", c.a.Name, c.key.vip, orEmpty(vipKeys(c.a)[c.key])),
-			nbRow("Load_Balancer", c.b.UUID, "%s: vips:%s=%s", c.b.Name, c.key.vip, orEmpty(vipKeys(c.b)[c.key])),
+			nbRow("Load_Balancer", a.UUID, "%s: vips:%s=%s", a.Name, c.a.vip, orEmpty(a.VIPs[c.a.vip])),
+			nbRow("Load_Balancer", b.UUID, "%s: vips:%s=%s", b.Name, c.b.vip, orEmpty(b.VIPs[c.b.vip])),
 		},
 		Cause:  "a virtual address was written twice; often one is left over",
-		Effect: "which backends a connection to " + vip + " reaches is left to chance",
-		Next:   fixes.Command("delete the one that is left over: ovn-nbctl lb-del %s %s", c.b.UUID, c.key.vip),
+		Effect: "which backends a connection to " + c.key + " reaches is left to chance",
+		Next:   fixes.Command("delete the one that is left over: ovn-nbctl lb-del %s %s", b.UUID, c.b.vip),
 	})
 }
 

@@ -15,6 +15,7 @@ import (
 type Placement struct {
 	*Balancers
 	LB    map[ovsdb.UUID]*nb.LoadBalancer      // by its own UUID
+	VIPs  map[*nb.LoadBalancer][]VIP           // in order; of templates there are none
 	Group map[ovsdb.UUID]*nb.LoadBalancerGroup // by its own UUID
 
 	SwitchesOf map[ovsdb.UUID][]*nb.LogicalSwitch // that name a load balancer or a group
@@ -41,13 +42,15 @@ func newPlacement(l *Logical, b *Balancers) *Placement {
 	p := &Placement{
 		Balancers:  b,
 		LB:         make(map[ovsdb.UUID]*nb.LoadBalancer, len(b.LoadBalancers)),
+		VIPs:       make(map[*nb.LoadBalancer][]VIP, len(b.LoadBalancers)),
 		Group:      map[ovsdb.UUID]*nb.LoadBalancerGroup{},
 		SwitchesOf: map[ovsdb.UUID][]*nb.LogicalSwitch{},
 		RoutersOf:  map[ovsdb.UUID][]*nb.LogicalRouter{},
 		GroupsOf:   make(map[ovsdb.UUID][]*nb.LoadBalancerGroup, len(b.LoadBalancers)),
 	}
 	for i := range b.LoadBalancers {
-		p.LB[b.LoadBalancers[i].UUID] = &b.LoadBalancers[i]
+		lb := &b.LoadBalancers[i]
+		p.LB[lb.UUID], p.VIPs[lb] = lb, VIPs(lb)
 	}
 	for i := range b.Groups {
 		g := &b.Groups[i]
@@ -137,6 +140,7 @@ func readVIP(key, backends string) VIP {
 		v.Bad = "the virtual address " + key + " is none"
 		return v
 	}
+	v.Backends = make([]netip.AddrPort, 0, 1+strings.Count(backends, ","))
 	for word := range strings.SplitSeq(backends, ",") {
 		word = strings.TrimSpace(word)
 		if word == "" {

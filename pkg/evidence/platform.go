@@ -124,23 +124,35 @@ func Owner(ids map[string]string) (CMS, string) {
 	if ids["vendor"] == "kube-ovn" {
 		return KubeOVN, "vendor=kube-ovn"
 	}
-	keys := make([]string, 0, len(ids))
+	var cms CMS
+	var by string
 	for k := range ids {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	for _, k := range keys {
-		switch {
-		case strings.HasPrefix(k, "neutron:"):
-			return OpenStack, k
-		case strings.HasPrefix(k, "k8s.ovn.org/"), k == "k8s-cluster-router", k == "k8s-ovn-topo-version":
-			return OVNKubernetes, k + "=" + ids[k]
+		is := ownerKey(k)
+		if is != "" && (by == "" || k < by) {
+			cms, by = is, k
 		}
+	}
+	switch cms {
+	case OpenStack:
+		return cms, by
+	case OVNKubernetes:
+		return cms, by + "=" + ids[by]
 	}
 	if ids["pod"] == "true" && ids["namespace"] != "" {
 		return OVNKubernetes, "pod=true"
 	}
 	return "", ""
+}
+
+// ownerKey is the management system that alone writes such a key of external_ids; empty: there is none.
+func ownerKey(k string) CMS {
+	switch {
+	case strings.HasPrefix(k, "neutron:"):
+		return OpenStack
+	case strings.HasPrefix(k, "k8s.ovn.org/"), k == "k8s-cluster-router", k == "k8s-ovn-topo-version":
+		return OVNKubernetes
+	}
+	return ""
 }
 
 // platform looks for what is known by the local switch alone.

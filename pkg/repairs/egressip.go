@@ -30,8 +30,6 @@ type EgressRow struct {
 
 // EgressRows are the rows of a zone's egress IPs, with those that are stale.
 func EgressRows(d *evidence.Deployment, north *evidence.Northbound) []EgressRow {
-	pods := podAddresses(d, north)
-	subnets := podSubnets(north)
 	routerOf := map[ovsdb.UUID]*nb.LogicalRouter{}
 	for i := range north.Routers {
 		r := &north.Routers[i]
@@ -55,6 +53,10 @@ func EgressRows(d *evidence.Deployment, north *evidence.Northbound) []EgressRow 
 				Says: fmt.Sprintf("%d '%s' reroute %s external_ids %s", p.Priority, p.Match, strings.Join(p.Nexthops, ","), egressText(p.ExternalIDs))})
 		}
 	}
+	if len(rows) == 0 {
+		return nil
+	}
+	pods, subnets := podAddresses(d, north), podSubnets(north)
 	for i := range rows {
 		rows[i].judge(pods, subnets)
 	}
