@@ -208,7 +208,7 @@ func (s *session) ask(ctx context.Context, lookups []Lookup) ([]byte, error) {
 func rawRows(text []byte, lookups []Lookup) ([][]Raw, error) {
 	all := make([][]Raw, len(lookups))
 	n := 0
-	in := scanner{b: text, seen: map[string]string{}}
+	in := scanner{b: text, seen: internText(len(text))}
 	err := in.array(func() error {
 		i := n
 		n++

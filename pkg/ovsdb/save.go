@@ -99,7 +99,7 @@ const mostChanges = 200_000
 func (v *Saver) note(params []byte) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	in := scanner{b: params, seen: map[string]string{}}
+	in := scanner{b: params, seen: internText(len(params))}
 	err := in.array(func() error {
 		if in.peek() != '{' {
 			return in.skip()

@@ -24,16 +24,8 @@ type scanner struct {
 	in   io.Reader
 	gone int64 // bytes of it that were released
 	keep bool  // something is held by its place in b: nothing is to be released
-	// seen, if not nil, holds short strings met before, which are then not
-	// allocated again: rows repeat names, keys and stages by the thousand.
-	seen map[string]string
+	seen interned
 }
-
-// seen is bounded in number and length of the strings.
-const (
-	maxSeen       = 4096
-	maxSeenLength = 40
-)
 
 func (s *scanner) fail(want string) error {
 	if s.i >= len(s.b) {
@@ -144,17 +136,7 @@ func (s *scanner) str() (string, error) {
 	if !utf8.Valid(raw) {
 		return strings.ToValidUTF8(string(raw), "\uFFFD"), nil
 	}
-	if s.seen == nil || len(raw) > maxSeenLength {
-		return string(raw), nil
-	}
-	if text, ok := s.seen[string(raw)]; ok {
-		return text, nil
-	}
-	text := string(raw)
-	if len(s.seen) < maxSeen {
-		s.seen[text] = text
-	}
-	return text, nil
+	return s.seen.text(raw), nil
 }
 
 // unescape is the text of a string whose escapes are of one letter, as the quotes in logical flows are. It is false for

@@ -85,7 +85,7 @@ func (s *schema) rooted() func(table string) bool {
 // asked of a schema is passed over unread.
 func parseSchema(data []byte) (*schema, error) {
 	s := &schema{Tables: map[string]*tableSchema{}}
-	in := &scanner{b: data, seen: map[string]string{}}
+	in := &scanner{b: data, seen: internText(len(data))}
 	err := in.object(nil, func(key string) (err error) {
 		switch key {
 		case "name":

@@ -240,7 +240,7 @@ func wireWhere(conditions []Condition) ([]any, error) {
 
 // readResults gives each sink the rows of its result.
 func readResults(text []byte, sinks []*sink) error {
-	s := scanner{b: text, seen: map[string]string{}}
+	s := scanner{b: text, seen: internText(len(text))}
 	n := 0
 	err := s.array(func() error {
 		if n >= len(sinks) || s.peek() != '{' {

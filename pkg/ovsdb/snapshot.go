@@ -94,9 +94,9 @@ func (s *Snapshot) gather(ctx context.Context, k *sink, where []Condition) error
 		return err
 	}
 	defaults := s.defaults(k.plan)
-	seen := map[string]string{}
 	t := s.tables[k.plan.table]
 	rows := s.candidates(t, where)
+	seen := internRows(len(rows))
 	if len(where) == 0 {
 		k.slice.Grow(len(rows))
 	}
@@ -124,8 +124,9 @@ func (s *Snapshot) gather(ctx context.Context, k *sink, where []Condition) error
 // them: those which hold their default may be lacking.
 func (s *Snapshot) EachRaw(table string, visit func(Raw) error) error {
 	t, declared := s.tables[table], s.schema.Tables[table]
-	seen := map[string]string{}
-	err := s.texts.each(t.texts(), func(id rowID, text []byte) error {
+	texts := t.texts()
+	seen := internRows(len(texts))
+	err := s.texts.each(texts, func(id rowID, text []byte) error {
 		row, err := (&scanner{b: text, seen: seen}).rawRow()
 		if err != nil {
 			return err
@@ -163,7 +164,7 @@ type record struct {
 }
 
 // load makes an element of k from a record.
-func (s *Snapshot) load(k *sink, r record, defaults map[string][]byte, seen map[string]string) error {
+func (s *Snapshot) load(k *sink, r record, defaults map[string][]byte, seen interned) error {
 	id := r.id.UUID()
 	if err := k.add(&scanner{b: r.text, seen: seen}, id); err != nil {
 		return err
