@@ -90,7 +90,7 @@ func readRows(ctx context.Context, db ovsdb.Reader, kinds []*kind) (*part, error
 func newRecord(k *kind, row reflect.Value) *record {
 	r := &record{kind: k, columns: map[string]value{}}
 	for i := range row.NumField() {
-		column, ok := row.Type().Field(i).Tag.Lookup("ovsdb")
+		column, _, ok := ovsdb.Column(row.Type().Field(i))
 		switch {
 		case !ok:
 		case column == "_uuid":

@@ -114,14 +114,14 @@ func tables[T any](z *Zone, open func() (ovsdb.Reader, error)) (*T, error) {
 type LogicalSwitchPort struct {
 	UUID             ovsdb.UUID            `ovsdb:"_uuid"`
 	Name             string                `ovsdb:"name"`
-	Type             string                `ovsdb:"type"`           // empty for a VM or pod
-	Addresses        ovsdb.Set[string]     `ovsdb:"addresses"`      // "MAC IP…", unknown, dynamic or router
-	DHCPv4Options    ovsdb.Set[ovsdb.UUID] `ovsdb:"dhcpv4_options"` // DHCP_Options
-	DHCPv6Options    ovsdb.Set[ovsdb.UUID] `ovsdb:"dhcpv6_options"` // DHCP_Options
-	DynamicAddresses ovsdb.Set[string]     `ovsdb:"dynamic_addresses"`
-	Enabled          ovsdb.Set[bool]       `ovsdb:"enabled"`     // absent means enabled
-	ParentName       ovsdb.Set[string]     `ovsdb:"parent_name"` // the port that a nested one is in
-	Peer             ovsdb.Set[string]     `ovsdb:"peer"`        // newer than OVN 23.03
+	Type             string                `ovsdb:"type"`                  // empty for a VM or pod
+	Addresses        ovsdb.Set[string]     `ovsdb:"addresses"`             // "MAC IP…", unknown, dynamic or router
+	DHCPv4Options    ovsdb.Set[ovsdb.UUID] `ovsdb:"dhcpv4_options,sparse"` // DHCP_Options
+	DHCPv6Options    ovsdb.Set[ovsdb.UUID] `ovsdb:"dhcpv6_options,sparse"` // DHCP_Options
+	DynamicAddresses ovsdb.Set[string]     `ovsdb:"dynamic_addresses,sparse"`
+	Enabled          ovsdb.Set[bool]       `ovsdb:"enabled,sparse"`     // absent means enabled
+	ParentName       ovsdb.Set[string]     `ovsdb:"parent_name,sparse"` // the port that a nested one is in
+	Peer             ovsdb.Set[string]     `ovsdb:"peer,sparse"`        // newer than OVN 23.03
 	PortSecurity     ovsdb.Set[string]     `ovsdb:"port_security"`
 	Up               ovsdb.Set[bool]       `ovsdb:"up"` // absent until northd has seen the port
 	Options          map[string]string     `ovsdb:"options"`

@@ -6,10 +6,10 @@ import "github.com/ovnctl/ovnctl/pkg/ovsdb"
 type LoadBalancer struct {
 	UUID            ovsdb.UUID            `ovsdb:"_uuid"`
 	Name            string                `ovsdb:"name"`
-	HealthCheck     ovsdb.Set[ovsdb.UUID] `ovsdb:"health_check"` // Load_Balancer_Health_Check
-	IPPortMappings  map[string]string     `ovsdb:"ip_port_mappings"`
+	HealthCheck     ovsdb.Set[ovsdb.UUID] `ovsdb:"health_check,sparse"` // Load_Balancer_Health_Check
+	IPPortMappings  map[string]string     `ovsdb:"ip_port_mappings,sparse"`
 	Protocol        ovsdb.Set[string]     `ovsdb:"protocol"` // absent means tcp
-	SelectionFields ovsdb.Set[string]     `ovsdb:"selection_fields"`
+	SelectionFields ovsdb.Set[string]     `ovsdb:"selection_fields,sparse"`
 	VIPs            map[string]string     `ovsdb:"vips"` // "IP:PORT" to "IP:PORT,…"; no backend is an empty value
 	Options         map[string]string     `ovsdb:"options"`
 	ExternalIDs     map[string]string     `ovsdb:"external_ids"`

@@ -2,6 +2,8 @@ package ovsdb_test
 
 import (
 	"context"
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -72,5 +74,94 @@ func TestLoad(t *testing.T) {
 	found, err = ovsdb.Find[logicalSwitch](t.Context(), snap, ovsdb.Where("name", "==", "a"))
 	if err != nil || len(found) != 1 || found[0].OtherConfig["k"] != "v" {
 		t.Fatalf("in the file: %+v, %v", found, err)
+	}
+}
+
+type sparsePort struct {
+	UUID          ovsdb.UUID            `ovsdb:"_uuid"`
+	Name          string                `ovsdb:"name"`
+	Enabled       ovsdb.Set[bool]       `ovsdb:"enabled,sparse"`
+	DHCPv4Options ovsdb.Set[ovsdb.UUID] `ovsdb:"dhcpv4_options,sparse"`
+	Options       map[string]string     `ovsdb:"options,sparse"`
+	Future        ovsdb.Set[string]     `ovsdb:"of_tomorrow,sparse"`
+}
+
+func (sparsePort) Table() string { return "Logical_Switch_Port" }
+
+type densePort struct {
+	UUID          ovsdb.UUID            `ovsdb:"_uuid"`
+	Name          string                `ovsdb:"name"`
+	Enabled       ovsdb.Set[bool]       `ovsdb:"enabled"`
+	DHCPv4Options ovsdb.Set[ovsdb.UUID] `ovsdb:"dhcpv4_options"`
+	Options       map[string]string     `ovsdb:"options"`
+	Future        ovsdb.Set[string]     `ovsdb:"of_tomorrow"`
+}
+
+func (densePort) Table() string { return "Logical_Switch_Port" }
+
+// A sparse column is no other than the same column asked for in all rows, from a server and from its file, with and
+// without a condition, among other tables.
+func TestSparse(t *testing.T) {
+	s := ovsdbtest.Start(t, ovsdbtest.Northbound)
+	s.Transact(
+		`{"op":"insert","table":"Logical_Switch","row":{"name":"s","ports":["set",[["named-uuid","a"],["named-uuid","b"],["named-uuid","c"],["named-uuid","d"]]]}}`,
+		`{"op":"insert","table":"DHCP_Options","uuid-name":"o","row":{"cidr":"10.0.0.0/24"}}`,
+		`{"op":"insert","table":"Logical_Switch_Port","uuid-name":"a","row":{"name":"a"}}`,
+		`{"op":"insert","table":"Logical_Switch_Port","uuid-name":"b","row":{"name":"b","enabled":false,"options":["map",[["k","v"]]]}}`,
+		`{"op":"insert","table":"Logical_Switch_Port","uuid-name":"c","row":{"name":"c","enabled":true,"dhcpv4_options":["named-uuid","o"]}}`,
+		`{"op":"insert","table":"Logical_Switch_Port","uuid-name":"d","row":{"name":"d","enabled":["set",[]],"options":["map",[["k","w"],["l","x"]]]}}`)
+	c := dial(t, ovsdb.Config{DB: s.DB, Remotes: s.Remote(), Timeout: 5 * time.Second})
+	snap, err := ovsdb.OpenFile(s.File)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, where := range [][]ovsdb.Condition{nil, {ovsdb.Where("name", "!=", "c")}, {ovsdb.Where("name", "==", "nobody")}} {
+		var dense []densePort
+		if err := c.Select(t.Context(), &ovsdb.Query{Rows: &dense, Where: where}); err != nil {
+			t.Fatal(err)
+		}
+		want := map[ovsdb.UUID]sparsePort{}
+		for _, p := range dense {
+			want[p.UUID] = sparsePort(p)
+		}
+		for name, r := range map[string]ovsdb.Reader{"server": c, "file": snap} {
+			var ports []sparsePort
+			var switches []logicalSwitch
+			if err := r.Select(t.Context(), &ovsdb.Query{Rows: &ports, Where: where}, &ovsdb.Query{Rows: &switches}); err != nil {
+				t.Fatal(err)
+			}
+			got := map[ovsdb.UUID]sparsePort{}
+			for _, p := range ports {
+				got[p.UUID] = p
+			}
+			if len(ports) != len(dense) || len(switches) != 1 || fmt.Sprint(got) != fmt.Sprint(want) {
+				t.Errorf("%s, where %v: %+v, want %+v; %d switches", name, where, got, want, len(switches))
+			}
+		}
+	}
+}
+
+type sparseName struct {
+	UUID ovsdb.UUID `ovsdb:"_uuid"`
+	Name string     `ovsdb:"name,sparse"`
+}
+
+func (sparseName) Table() string { return "Logical_Switch_Port" }
+
+type sparseAlone struct {
+	Enabled ovsdb.Set[bool] `ovsdb:"enabled,sparse"`
+}
+
+func (sparseAlone) Table() string { return "Logical_Switch_Port" }
+
+// What cannot be sparse is said when it is asked for.
+func TestSparseRefused(t *testing.T) {
+	s := ovsdbtest.Start(t, ovsdbtest.Northbound)
+	c := dial(t, ovsdb.Config{DB: s.DB, Remotes: s.Remote(), Timeout: 5 * time.Second})
+	if _, err := ovsdb.Find[sparseName](t.Context(), c); err == nil || !strings.Contains(err.Error(), "no set and no map") {
+		t.Errorf("a string: %v", err)
+	}
+	if _, err := ovsdb.Find[sparseAlone](t.Context(), c); err == nil || !strings.Contains(err.Error(), "no _uuid") {
+		t.Errorf("without a _uuid: %v", err)
 	}
 }

@@ -186,6 +186,8 @@ func FuzzString(f *testing.F) {
 func FuzzReply(f *testing.F) {
 	f.Add([]byte(`{"id":1,"result":[{"rows":[{"_uuid":["uuid","11111111-2222-3333-4444-555555555555"],"name":"a"}]}],"error":null}`), 3)
 	f.Add([]byte(`[{"rows":[{"name":[]}]}]`), 1)
+	f.Add([]byte(`[{"rows":[{"_uuid":["uuid","11111111-2222-3333-4444-555555555555"]}]},{"rows":[{"_uuid":["uuid","11111111-2222-3333-4444-555555555555"],"name":"b"}]}]`), 9)
+	f.Add([]byte(`[{"rows":[]},{"rows":[{"_uuid":["uuid","11111111-2222-3333-4444-555555555555"],"name":"b"},{}]}]`), 9)
 	f.Add([]byte(`[{"error":"x","details":"y"},null]`), 2)
 	f.Add([]byte(`{"id":1,"result":["}\\\"{",{"\\\\":"\\u005d"}]} {"method":"\"}`), 1)
 	f.Fuzz(func(t *testing.T, text []byte, cut int) {
@@ -225,7 +227,7 @@ func FuzzReply(f *testing.F) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			_ = readResults(reply, []*sink{k})
+			_ = readResults(reply, []results{k, &supplement{sink: k}})
 			_, _ = opResults(reply, []Operation{{op: "insert"}})
 			_, _ = parseSchema(reply)
 			_ = remoteError(reply)

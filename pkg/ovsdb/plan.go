@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 	"sync"
 )
 
@@ -13,6 +14,7 @@ import (
 type plan struct {
 	table   string
 	columns []string          // in the order of the struct's fields
+	sparse  map[string]string // those that are empty in most rows, "set" or "map"
 	fields  map[string]int    // column to field
 	names   map[string]string // the columns by themselves, for scanner.key
 }
@@ -36,23 +38,43 @@ func planFor(rows any) (*plan, error) {
 	}
 	p := &plan{
 		table:  reflect.Zero(t).Interface().(Row).Table(),
+		sparse: map[string]string{},
 		fields: map[string]int{},
 		names:  map[string]string{},
 	}
 	for i := range t.NumField() {
-		column, ok := t.Field(i).Tag.Lookup("ovsdb")
+		column, sparse, ok := Column(t.Field(i))
 		if !ok {
 			continue
 		}
 		if !t.Field(i).IsExported() {
 			return nil, fmt.Errorf("rows: %s.%s is not exported", t, t.Field(i).Name)
 		}
+		switch kind := t.Field(i).Type.Kind(); {
+		case !sparse:
+		case kind == reflect.Slice:
+			p.sparse[column] = "set"
+		case kind == reflect.Map:
+			p.sparse[column] = "map"
+		default:
+			return nil, fmt.Errorf("rows: %s.%s cannot be sparse: it is no set and no map", t, t.Field(i).Name)
+		}
 		p.columns = append(p.columns, column)
 		p.fields[column] = i
 		p.names[column] = column
 	}
+	if _, ok := p.fields["_uuid"]; !ok && len(p.sparse) > 0 {
+		return nil, fmt.Errorf("rows: %s has sparse columns and no _uuid, by which they are joined", t)
+	}
 	plans.Store(t, p)
 	return p, nil
+}
+
+// Column is the column that a field of a [Row] is for, and whether it is sparse; false: the field is for none.
+func Column(f reflect.StructField) (name string, sparse, ok bool) {
+	tag, ok := f.Tag.Lookup("ovsdb")
+	name, sparse = strings.CutSuffix(tag, ",sparse")
+	return name, sparse, ok
 }
 
 // Table is the table that is asked; empty if Rows are not what they have to be.
@@ -64,15 +86,24 @@ func (q *Query) Table() string {
 	return p.table
 }
 
-// known returns the columns of the plan that the schema has, always with _uuid.
-func (p *plan) known(s *schema) []string {
-	columns := []string{"_uuid"}
+// known returns the columns of the plan that the schema has, always with _uuid, and apart from them the sparse ones.
+func (p *plan) known(s *schema) (columns, sparse []string) {
+	columns = []string{"_uuid"}
 	for _, c := range p.columns {
-		if c != "_uuid" && s.has(p.table, c) {
+		switch {
+		case c == "_uuid" || !s.has(p.table, c):
+		case p.sparse[c] != "":
+			sparse = append(sparse, c)
+		default:
 			columns = append(columns, c)
 		}
 	}
-	return columns
+	return columns, sparse
+}
+
+// empty is what a sparse column holds in most rows, in OVSDB's notation.
+func (p *plan) empty(column string) any {
+	return []any{p.sparse[column], []any{}}
 }
 
 // A sink collects rows in a new slice of the query's type.
@@ -94,7 +125,11 @@ func newSink(q *Query) (*sink, error) {
 // add reads the row at s, an object of columns, into a new element. The id is
 // for messages; without one it is looked for in the row.
 func (k *sink) add(s *scanner, id UUID) error {
-	row := k.grow()
+	return k.read(s, k.grow(), id)
+}
+
+// read reads the row at s into an element.
+func (k *sink) read(s *scanner, row reflect.Value, id UUID) error {
 	start := s.i
 	column := ""
 	err := s.object(k.plan.names, func(name string) error {
@@ -136,6 +171,28 @@ func (k *sink) set(column string, text []byte, id UUID) error {
 		return k.blame(err, column, id)
 	}
 	return nil
+}
+
+// A supplement gives rows of a sink one more column, that of few of them.
+type supplement struct {
+	*sink
+	at map[UUID]int // the sink's rows
+}
+
+// add reads the row at s, _uuid and the column, into the row of the sink that it belongs to.
+func (u *supplement) add(s *scanner, _ UUID) error {
+	if u.at == nil {
+		u.at = make(map[UUID]int, u.slice.Len())
+		for i := range u.slice.Len() {
+			u.at[UUID(u.slice.Index(i).Field(u.plan.fields["_uuid"]).String())] = i
+		}
+	}
+	id := rowUUID(s.b[s.i:])
+	row, ok := u.at[id]
+	if !ok {
+		return u.blame(fmt.Errorf("a row that was not there before"), "", id)
+	}
+	return u.read(s, u.slice.Index(row), id)
 }
 
 // sort puts the rows into the order of their ids, which are given in the order of the rows.

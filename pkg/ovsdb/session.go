@@ -143,7 +143,7 @@ func (s *session) stands(said reply) error {
 	if err != nil {
 		return err
 	}
-	if err := readResults(said.result, []*sink{k}); err != nil {
+	if err := readResults(said.result, []results{k}); err != nil {
 		return err
 	}
 	k.store()
@@ -185,7 +185,7 @@ func (s *session) read(ctx context.Context, queries []*Query) (store func(), err
 		return nil, err
 	}
 	params := []any{s.schema.Name}
-	var asked []*sink
+	var asked []results
 	for i, k := range sinks {
 		if k == nil {
 			continue
@@ -194,8 +194,13 @@ func (s *session) read(ctx context.Context, queries []*Query) (store func(), err
 		if err != nil {
 			return nil, fmt.Errorf("table %s: %w", k.plan.table, err)
 		}
-		params = append(params, selectOp(k.plan.table, k.plan.known(s.schema), where))
+		columns, sparse := k.plan.known(s.schema)
+		params = append(params, selectOp(k.plan.table, columns, where))
 		asked = append(asked, k)
+		for _, c := range sparse {
+			params = append(params, selectOp(k.plan.table, []string{"_uuid", c}, append(slices.Clip(where), []any{c, "!=", k.plan.empty(c)})))
+			asked = append(asked, &supplement{sink: k})
+		}
 	}
 	requests := []request{{"transact", params}}
 	if len(asked) == 0 {
@@ -238,19 +243,25 @@ func wireWhere(conditions []Condition) ([]any, error) {
 	return where, nil
 }
 
-// readResults gives each sink the rows of its result.
-func readResults(text []byte, sinks []*sink) error {
+// results takes the rows of one select.
+type results interface {
+	add(s *scanner, id UUID) error
+	blame(err error, column string, id UUID) error
+}
+
+// readResults gives each of those who asked the rows of its result.
+func readResults(text []byte, asked []results) error {
 	s := scanner{b: text, seen: internText(len(text))}
 	n := 0
 	err := s.array(func() error {
-		if n >= len(sinks) || s.peek() != '{' {
+		if n >= len(asked) || s.peek() != '{' {
 			raw, err := s.raw()
 			if err != nil || string(raw) == "null" {
 				return err
 			}
 			return remoteError(raw)
 		}
-		k := sinks[n]
+		k := asked[n]
 		n++
 		start := s.i
 		found := false
@@ -277,8 +288,8 @@ func readResults(text []byte, sinks []*sink) error {
 	if err != nil {
 		return err
 	}
-	if n < len(sinks) {
-		return fmt.Errorf("reply with %d results, want %d", n, len(sinks))
+	if n < len(asked) {
+		return fmt.Errorf("reply with %d results, want %d", n, len(asked))
 	}
 	return nil
 }

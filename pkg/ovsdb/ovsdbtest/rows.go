@@ -53,7 +53,7 @@ func CheckRows(t *testing.T, schema string, otherRelease []string, rows ...ovsdb
 			t.Errorf("%s has no UUID", rt)
 		}
 		for i := range rt.NumField() {
-			column := rt.Field(i).Tag.Get("ovsdb")
+			column, _, _ := ovsdb.Column(rt.Field(i))
 			if column == "_uuid" {
 				continue
 			}
@@ -215,7 +215,7 @@ func onlyKnown(r ovsdb.Reader, table string, rows any) any {
 	for i := range out.Len() {
 		row := out.Index(i)
 		for j := range row.NumField() {
-			if !r.Has(table, row.Type().Field(j).Tag.Get("ovsdb")) {
+			if column, _, _ := ovsdb.Column(row.Type().Field(j)); !r.Has(table, column) {
 				row.Field(j).SetZero()
 			}
 		}
