@@ -73,20 +73,21 @@ func benchmarkDoctor(b *testing.B, run func(ctx context.Context, args ...string)
 			alone[of] = append(alone[of], r.Took)
 		}
 	}
-	for range 3 { // of which the middle one is none that something else on the machine held up
+	for range 3 { // of which one is none that something else on the machine held up
 		for _, c := range doctor.Checks {
 			look(c.Name)
 		}
 	}
-	least := map[string]read{} // by what is read: the check in which it is most alone, for some read other things beside it
+	// By what is read: the check in which it is most alone, for some read other things beside it, behind which it waits.
+	least := map[string]read{}
 	for of, took := range alone {
-		if known, ok := least[of.what]; !ok || middle(took) < middle(alone[known]) {
+		if known, ok := least[of.what]; !ok || slices.Min(took) < slices.Min(alone[known]) {
 			least[of.what] = of
 		}
 	}
 	var slowest read
 	for _, of := range least {
-		if middle(alone[of]) > middle(alone[slowest]) {
+		if alone[slowest] == nil || slices.Min(alone[of]) > slices.Min(alone[slowest]) {
 			slowest = of
 		}
 	}
