@@ -22,9 +22,9 @@ type scanner struct {
 	i int
 	// in, if not nil, has more of the text, which is too large to be held at once.
 	in   io.Reader
-	gone int64 // bytes of it that were released
-	keep bool  // something is held by its place in b: nothing is to be released
-	seen interned
+	gone int64    // bytes of it that were released
+	keep bool     // something is held by its place in b: nothing is to be released
+	seen interned // none: each string is a new one
 }
 
 func (s *scanner) fail(want string) error {
