@@ -6,6 +6,7 @@ import (
 	"maps"
 	"net/netip"
 	"slices"
+	"time"
 
 	"github.com/ovnctl/ovnctl/pkg/evidence"
 	"github.com/ovnctl/ovnctl/pkg/repairs"
@@ -37,12 +38,14 @@ type staleTo struct{ vip, to netip.AddrPort }
 
 func (p *Pass) staleConnections(c *chassis, stale []evidence.StaleConnection) {
 	used, sampled := map[string]bool{}, false
-	if later, err := p.Later(); err == nil {
-		if used, err = stillUsed(c, stale, later, p.Sample().Seconds()); err != nil {
-			p.Unknown(nodeObject(c.Name), err)
-			return
+	if p.Sample() >= shortestUse {
+		if later, err := p.Later(); err == nil {
+			if used, err = stillUsed(c, stale, later, p.Sample()); err != nil {
+				p.Unknown(nodeObject(c.Name), err)
+				return
+			}
+			sampled = true
 		}
-		sampled = true
 	}
 	by := map[staleTo][]evidence.StaleConnection{}
 	for _, s := range stale {
@@ -86,9 +89,12 @@ func key(s evidence.StaleConnection) string {
 	return fmt.Sprintf("%s %d %s %s", s.Datapath, s.Zone, s.Orig.Src, s.Orig.Dst)
 }
 
-// stillUsed says which stale conversations had packets between two looks: the seconds
-// until they are forgotten did not run down.
-func stillUsed(c *chassis, before []evidence.StaleConnection, later *evidence.Deployment, elapsed float64) (map[string]bool, error) {
+// shortestUse is the shortest time in which it is seen whether a conversation is in use: what is left until it is
+// forgotten is told in whole seconds.
+const shortestUse = 2 * time.Second
+
+// stillUsed says which stale conversations had packets between two looks.
+func stillUsed(c *chassis, before []evidence.StaleConnection, later *evidence.Deployment, elapsed time.Duration) (map[string]bool, error) {
 	h := later.Host(c.Name)
 	if h == nil {
 		return nil, fmt.Errorf("node %s was not read a second time", c.Name)
@@ -104,7 +110,13 @@ func stillUsed(c *chassis, before []evidence.StaleConnection, later *evidence.De
 	used := map[string]bool{}
 	for _, s := range after {
 		was, there := timeouts[key(s)]
-		used[key(s)] = there && float64(s.Timeout) > float64(was)-elapsed/2
+		used[key(s)] = there && inUse(was, s.Timeout, elapsed)
 	}
 	return used, nil
+}
+
+// inUse says whether the seconds until a conversation is forgotten did not run down. One of them is nothing: those of
+// a conversation that has just had a packet are one more than a moment later.
+func inUse(was, is int, elapsed time.Duration) bool {
+	return float64(was-is) <= max(1, elapsed.Seconds()/2)
 }
