@@ -173,10 +173,10 @@ func (k *sink) set(column string, text []byte, id UUID) error {
 	return nil
 }
 
-// A supplement gives rows of a sink one more column, that of few of them.
+// A supplement gives the rows of a sink that have something in a sparse column that column.
 type supplement struct {
 	*sink
-	at map[UUID]int // the sink's rows
+	at map[UUID]int // where in the sink's rows each one is; nil until one is looked for
 }
 
 // add reads the row at s, _uuid and the column, into the row of the sink that it belongs to.
