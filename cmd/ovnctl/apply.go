@@ -16,12 +16,12 @@ import (
 
 	"github.com/ovnctl/ovnctl/pkg/cluster"
 	"github.com/ovnctl/ovnctl/pkg/doctor"
-	"github.com/ovnctl/ovnctl/pkg/evidence"
 	"github.com/ovnctl/ovnctl/pkg/fixes"
+	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
 	"github.com/ovnctl/ovnctl/pkg/node"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
 	"github.com/ovnctl/ovnctl/pkg/render"
-	"github.com/ovnctl/ovnctl/pkg/repairs"
+	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
 // applyOptions are the flags of every command that changes something: fix and
@@ -169,8 +169,8 @@ func (x *fixer) recover(ctx context.Context) error {
 	return nil
 }
 
-func (x *fixer) look(ctx context.Context) *evidence.Deployment {
-	return evidence.Look(ctx, x.c, evidence.Options{Sample: x.sample})
+func (x *fixer) look(ctx context.Context) *snapshot.Deployment {
+	return snapshot.Look(ctx, x.c, snapshot.Options{Sample: x.sample})
 }
 
 func (x *fixer) target(ctx context.Context) *fixes.Target { return fixes.On(x.look(ctx), x.hostRoot) }
@@ -182,7 +182,7 @@ func (e fixError) Unwrap() error { return e.error }
 
 // plan makes the plan of a call, from a fresh look.
 func (x *fixer) plan(ctx context.Context, call *fixes.Call) (*fixes.Plan, error) {
-	r := repairs.Find(call.Repair)
+	r := catalog.Find(call.Repair)
 	if r == nil {
 		return nil, usageError{unknownRepair(call.Repair)}
 	}
@@ -262,7 +262,7 @@ func (x *fixer) mend(ctx context.Context, call *fixes.Call, finding *doctor.Find
 		}
 		return ended(render.FixOutcome{State: "declined"})
 	}
-	r := repairs.Find(call.Repair)
+	r := catalog.Find(call.Repair)
 	o.Checks = append([]string{r.Check}, r.Also...)
 	if finding != nil {
 		o.Checks = []string{finding.Check}
@@ -439,7 +439,7 @@ func (v *verifier) find(ctx context.Context) (faults, unknown []doctor.Finding) 
 	for _, c := range v.checks { // those that compare counters tell nothing else
 		sample = max(sample, c.Sample)
 	}
-	d := evidence.Look(ctx, v.x.c, evidence.Options{Sample: sample})
+	d := snapshot.Look(ctx, v.x.c, snapshot.Options{Sample: sample})
 	report := doctor.Examine(d, v.checks, func(*doctor.Check, []doctor.Finding) {})
 	var flatten func([]doctor.Finding)
 	flatten = func(all []doctor.Finding) {

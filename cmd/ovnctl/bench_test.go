@@ -63,8 +63,8 @@ func BenchmarkTrace(b *testing.B) {
 	ours := task{on(l, "node1", args...)}
 	requests := traceRequests(b, l, args)
 	logical := task{
-		on(l, "central", append(strings.Fields("ovn-trace --ct=new --ct=new node1"), microflow(l, "shop/client", "shop/web-2", 40000, 8080))...),
-		on(l, "central", append(strings.Fields("ovn-trace --ct=est,rpl --ct=est,rpl node2"), microflow(l, "shop/web-2", "shop/client", 8080, 40000))...),
+		on(l, "central", append(strings.Fields("ovn-trace --ct=new --ct=new node1"), microflowOf(l, "shop/client", "shop/web-2", 40000, 8080))...),
+		on(l, "central", append(strings.Fields("ovn-trace --ct=est,rpl --ct=est,rpl node2"), microflowOf(l, "shop/web-2", "shop/client", 8080, 40000))...),
 	}
 	plain, named := slices.Clone(logical), slices.Clone(logical)
 	for i, r := range requests {
@@ -284,7 +284,7 @@ func traceRequests(b *testing.B, l *lab.Lab, args []string) []request {
 }
 
 // microflow is the packet from one pod to another as ovn-trace takes it.
-func microflow(l *lab.Lab, from, to string, sport, dport int) string {
+func microflowOf(l *lab.Lab, from, to string, sport, dport int) string {
 	src, _ := l.Topology.Pod(strings.ReplaceAll(from, "/", "_"))
 	dst, _ := l.Topology.Pod(strings.ReplaceAll(to, "/", "_"))
 	g := src.Gateway4.As4()

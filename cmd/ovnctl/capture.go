@@ -13,11 +13,11 @@ import (
 	"golang.org/x/term"
 
 	"github.com/ovnctl/ovnctl/pkg/archive"
+	"github.com/ovnctl/ovnctl/pkg/archive/anonymize"
 	"github.com/ovnctl/ovnctl/pkg/cluster"
 	"github.com/ovnctl/ovnctl/pkg/doctor"
-	"github.com/ovnctl/ovnctl/pkg/evidence"
-	"github.com/ovnctl/ovnctl/pkg/redact"
 	"github.com/ovnctl/ovnctl/pkg/render"
+	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
 type captureOptions struct {
@@ -159,7 +159,7 @@ func (o *captureOptions) writeRedacted(ctx context.Context, c *cluster.Cluster, 
 	if err != nil {
 		return archive.Index{}, err
 	}
-	err = redact.Rewrite(tree, w)
+	err = anonymize.Rewrite(tree, w)
 	index, cerr := w.Close()
 	return index, cmp.Or(err, cerr)
 }
@@ -179,7 +179,7 @@ func (o *captureOptions) fill(ctx context.Context, c *cluster.Cluster, w *archiv
 	// databases all is known.
 	if ctx.Err() == nil {
 		ended := 0
-		doctor.Examine(evidence.Look(ctx, capture.Cluster(), evidence.Options{}), doctor.Checks, func(*doctor.Check, []doctor.Finding) {
+		doctor.Examine(snapshot.Look(ctx, capture.Cluster(), snapshot.Options{}), doctor.Checks, func(*doctor.Check, []doctor.Finding) {
 			ended++
 			show.show("%d of %d checks asked, %d MB", ended, len(doctor.Checks), w.Size()>>20)
 		})

@@ -9,7 +9,7 @@ import (
 
 	"github.com/ovnctl/ovnctl/pkg/cluster"
 	"github.com/ovnctl/ovnctl/pkg/decode"
-	"github.com/ovnctl/ovnctl/pkg/gloss"
+	"github.com/ovnctl/ovnctl/pkg/decode/text"
 	"github.com/ovnctl/ovnctl/pkg/node"
 	"github.com/ovnctl/ovnctl/pkg/openflow"
 )
@@ -115,8 +115,8 @@ func zoneOf(c *cluster.Cluster, n *cluster.Node) *cluster.Zone {
 
 // glossOptions is what the node tells of its groups, meters and datapath, asked
 // when a text first mentions them.
-func (ch *chassis) glossOptions(ctx context.Context, bridge string) gloss.Options {
-	return gloss.Options{
+func (ch *chassis) glossOptions(ctx context.Context, bridge string) text.Options {
+	return text.Options{
 		Bridge:        bridge,
 		Backends:      sync.OnceValue(func() map[uint32][]string { return ch.backends(ctx) }),
 		Senders:       func() []string { return ch.senders(ctx) },
@@ -130,14 +130,14 @@ func (ch *chassis) backends(ctx context.Context) map[uint32][]string {
 	if ch.Node == nil {
 		return nil
 	}
-	text, err := ch.Host.Dump(ctx, ch.Names.Bridge, node.Groups)
+	raw, err := ch.Host.Dump(ctx, ch.Names.Bridge, node.Groups)
 	if err != nil {
 		return nil
 	}
 	groups := map[uint32][]string{}
-	for line := range strings.Lines(text) {
+	for line := range strings.Lines(raw) {
 		if g, err := openflow.ParseGroupEntry(strings.TrimSpace(line)); err == nil {
-			groups[g.ID] = gloss.Backends(g)
+			groups[g.ID] = text.Backends(g)
 		}
 	}
 	return groups

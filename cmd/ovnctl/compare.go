@@ -11,7 +11,7 @@ import (
 
 	"github.com/ovnctl/ovnctl/pkg/cluster"
 	"github.com/ovnctl/ovnctl/pkg/compare"
-	"github.com/ovnctl/ovnctl/pkg/gloss"
+	"github.com/ovnctl/ovnctl/pkg/decode/text"
 	"github.com/ovnctl/ovnctl/pkg/render"
 )
 
@@ -123,12 +123,12 @@ func (o *compareOptions) groups() ([]compare.Group, error) {
 }
 
 // annotator says what the flows of a bridge mean.
-func (o *options) annotator(ctx context.Context, c *cluster.Cluster, n *cluster.Node, bridge string) (*gloss.Annotator, error) {
+func (o *options) annotator(ctx context.Context, c *cluster.Cluster, n *cluster.Node, bridge string) (*text.Annotator, error) {
 	ch, err := o.chassis(ctx, c, n.Name)
 	if err != nil {
 		return nil, err
 	}
-	return gloss.New(ch.Decoder, ch.glossOptions(ctx, bridge)), nil
+	return text.New(ch.Decoder, ch.glossOptions(ctx, bridge)), nil
 }
 
 // at are the options for one of two sources: saved data at a path, or what is live.

@@ -16,9 +16,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ovnctl/ovnctl/pkg/cluster"
-	"github.com/ovnctl/ovnctl/pkg/evidence"
 	"github.com/ovnctl/ovnctl/pkg/fixes"
 	"github.com/ovnctl/ovnctl/pkg/node"
+	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
 // What can confirm, in a person's place, that a host is still to be reached.
@@ -185,7 +185,7 @@ func (x *fixer) southboundAnswers(ctx context.Context) error {
 		c = fresh
 	}
 	err := errNotHere
-	for _, z := range evidence.Look(ctx, c, evidence.Options{}).Zones {
+	for _, z := range snapshot.Look(ctx, c, snapshot.Options{}).Zones {
 		if _, none := z.SB(); none != nil {
 			continue
 		}

@@ -13,7 +13,7 @@ import (
 
 	"github.com/ovnctl/ovnctl/pkg/cluster"
 	"github.com/ovnctl/ovnctl/pkg/decode"
-	"github.com/ovnctl/ovnctl/pkg/gloss"
+	"github.com/ovnctl/ovnctl/pkg/decode/text"
 	"github.com/ovnctl/ovnctl/pkg/openflow"
 	"github.com/ovnctl/ovnctl/pkg/pcap"
 	"github.com/ovnctl/ovnctl/pkg/render"
@@ -120,7 +120,7 @@ func (o *decodeOptions) run(ctx context.Context, file string) (err error) {
 	if err != nil {
 		return err
 	}
-	a := gloss.New(ch.Decoder, ch.glossOptions(ctx, o.bridge))
+	a := text.New(ch.Decoder, ch.glossOptions(ctx, o.bridge))
 	d := &decoding{
 		Annotator: a, format: format, style: o.style(o.stdout), out: bufio.NewWriterSize(o.stdout, 1<<16),
 		head: render.NewEnvelope("Decoded", c.Source(), append(append(problemTexts(c), c.Notes...), ch.notes...)),
@@ -195,7 +195,7 @@ func (o *decodeOptions) explain(c *cluster.Cluster, ch *chassis) {
 
 // A decoding is a text on its way from input to output.
 type decoding struct {
-	*gloss.Annotator
+	*text.Annotator
 	format string
 	style  render.Style
 	out    *bufio.Writer

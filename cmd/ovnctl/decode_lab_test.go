@@ -16,7 +16,7 @@ import (
 
 	"github.com/ovnctl/ovnctl/internal/lab"
 	"github.com/ovnctl/ovnctl/internal/lab/labtest"
-	"github.com/ovnctl/ovnctl/pkg/flows"
+	"github.com/ovnctl/ovnctl/pkg/flowtable"
 )
 
 var colors = regexp.MustCompile(`\x1b\[[0-9;]*[mK]`)
@@ -145,10 +145,10 @@ func output(t *testing.T, l *lab.Lab, command ...string) string {
 func TestFlowsLab(t *testing.T) {
 	l := labtest.Own(t, lab.OVNKubernetes(), lab.Options{})
 	d := &traceDraw{lab: l}
-	show := func(args ...string) flows.FlowTable {
+	show := func(args ...string) flowtable.FlowTable {
 		t.Helper()
 		got := d.ovnctl(t.Context(), "node3", append([]string{"flows", "-o", "json"}, args...)...)
-		var table flows.FlowTable
+		var table flowtable.FlowTable
 		if err := json.Unmarshal(got.stdout, &table); err != nil || got.code != exitOK {
 			t.Fatalf("flows %v: exit code %d, %v, %s", args, got.code, err, got.stderr)
 		}
@@ -163,7 +163,7 @@ func TestFlowsLab(t *testing.T) {
 	}
 	// Counters lag behind by up to a second.
 	deadline := time.Now().Add(10 * time.Second)
-	var found *flows.FlowRow
+	var found *flowtable.FlowRow
 	for found == nil && time.Now().Before(deadline) {
 		time.Sleep(200 * time.Millisecond)
 		for _, f := range show("--drops", "--object", "NetworkPolicy default deny of namespace bank").Flows {
@@ -191,18 +191,18 @@ func TestFlowsLab(t *testing.T) {
 	for _, test := range []struct {
 		args  []string
 		least int
-		holds func(flows.FlowRow) bool
+		holds func(flowtable.FlowRow) bool
 	}{
-		{[]string{"--stage", "ls_out_acl"}, 5, func(f flows.FlowRow) bool { return strings.HasPrefix(f.Flow.Stage, "ls_out_acl") }},
-		{[]string{"--stage", "LOCAL_OUTPUT"}, 5, func(f flows.FlowRow) bool { return f.Flow.Stage == "local_output" }},
-		{[]string{"--table", "65"}, 5, func(f flows.FlowRow) bool { return f.Table == 65 }},
-		{[]string{"--pod", "bank/ledger"}, 5, func(f flows.FlowRow) bool {
+		{[]string{"--stage", "ls_out_acl"}, 5, func(f flowtable.FlowRow) bool { return strings.HasPrefix(f.Flow.Stage, "ls_out_acl") }},
+		{[]string{"--stage", "LOCAL_OUTPUT"}, 5, func(f flowtable.FlowRow) bool { return f.Flow.Stage == "local_output" }},
+		{[]string{"--table", "65"}, 5, func(f flowtable.FlowRow) bool { return f.Table == 65 }},
+		{[]string{"--pod", "bank/ledger"}, 5, func(f flowtable.FlowRow) bool {
 			text, _ := json.Marshal(f)
 			return strings.Contains(string(text), "bank_ledger") || strings.Contains(string(text), "bank/ledger")
 		}},
-		{[]string{"--port", "bank_ledger", "--drops"}, 1, func(f flows.FlowRow) bool { return f.Drop }},
-		{[]string{"--sort", "packets", "--top", "5"}, 5, func(f flows.FlowRow) bool { return f.Packets > 0 }},
-		{[]string{"--bridge", "br-ex"}, 1, func(f flows.FlowRow) bool { return f.Flow == nil }},
+		{[]string{"--port", "bank_ledger", "--drops"}, 1, func(f flowtable.FlowRow) bool { return f.Drop }},
+		{[]string{"--sort", "packets", "--top", "5"}, 5, func(f flowtable.FlowRow) bool { return f.Packets > 0 }},
+		{[]string{"--bridge", "br-ex"}, 1, func(f flowtable.FlowRow) bool { return f.Flow == nil }},
 	} {
 		table := show(test.args...)
 		if len(table.Flows) < test.least || table.Found < len(table.Flows) {
@@ -226,7 +226,7 @@ func TestFlowsLab(t *testing.T) {
 // megaflowsLab sends packets and finds them in the cache, with the flows that
 // ofproto/trace names for them.
 func megaflowsLab(t *testing.T, d *traceDraw) {
-	var cache flows.Cache
+	var cache flowtable.Cache
 	for range 5 {
 		if _, err := d.lab.Probe(t.Context(), "shop_client", "shop_web-2", "tcp", 8080); err != nil {
 			t.Fatal(err)
@@ -235,7 +235,7 @@ func megaflowsLab(t *testing.T, d *traceDraw) {
 		if err := json.Unmarshal(got.stdout, &cache); err != nil || got.code != exitOK {
 			t.Fatalf("exit code %d, %v, %s", got.code, err, got.stderr)
 		}
-		if slices.ContainsFunc(cache.Megaflows, func(f flows.MegaflowRow) bool { return len(f.Rules) > 5 }) {
+		if slices.ContainsFunc(cache.Megaflows, func(f flowtable.MegaflowRow) bool { return len(f.Rules) > 5 }) {
 			break
 		}
 	}

@@ -6,22 +6,22 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ovnctl/ovnctl/pkg/flows"
-	"github.com/ovnctl/ovnctl/pkg/gloss"
+	"github.com/ovnctl/ovnctl/pkg/decode/text"
+	"github.com/ovnctl/ovnctl/pkg/flowtable"
 )
 
 // TestDecodedJSONDocumented holds docs/json.md against the structs, as TestTopologyJSONDocumented does.
 func TestDecodedJSONDocumented(t *testing.T) {
-	text, err := os.ReadFile("../../docs/json.md")
+	raw, err := os.ReadFile("../../docs/json.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	tables := documentedFields(string(text))
+	tables := documentedFields(string(raw))
 	for _, typ := range []reflect.Type{
-		reflect.TypeFor[gloss.DecodedLine](), reflect.TypeFor[gloss.Name](), reflect.TypeFor[gloss.DecodedFlow](),
-		reflect.TypeFor[gloss.Logical](), reflect.TypeFor[gloss.Object](),
-		reflect.TypeFor[flows.FlowTable](), reflect.TypeFor[flows.FlowRow](), reflect.TypeFor[flows.Cache](),
-		reflect.TypeFor[flows.CacheStats](), reflect.TypeFor[flows.MegaflowRow](), reflect.TypeFor[flows.FlowRule](),
+		reflect.TypeFor[text.DecodedLine](), reflect.TypeFor[text.Name](), reflect.TypeFor[text.DecodedFlow](),
+		reflect.TypeFor[text.Logical](), reflect.TypeFor[text.Object](),
+		reflect.TypeFor[flowtable.FlowTable](), reflect.TypeFor[flowtable.FlowRow](), reflect.TypeFor[flowtable.Cache](),
+		reflect.TypeFor[flowtable.CacheStats](), reflect.TypeFor[flowtable.MegaflowRow](), reflect.TypeFor[flowtable.FlowRule](),
 	} {
 		compareFields(t, typ.Name(), tables[typ.Name()], jsonFields(typ))
 	}

@@ -14,9 +14,9 @@ import (
 
 	"github.com/ovnctl/ovnctl/pkg/cluster"
 	"github.com/ovnctl/ovnctl/pkg/doctor"
-	"github.com/ovnctl/ovnctl/pkg/evidence"
 	"github.com/ovnctl/ovnctl/pkg/fixes"
 	"github.com/ovnctl/ovnctl/pkg/render"
+	"github.com/ovnctl/ovnctl/pkg/snapshot"
 	"github.com/ovnctl/ovnctl/pkg/topology"
 	"github.com/ovnctl/ovnctl/pkg/trace"
 )
@@ -155,14 +155,14 @@ type examination struct {
 	format string
 	about  []string // the names that scope is of
 
-	looked *evidence.Deployment // last
+	looked *snapshot.Deployment // last
 	took   time.Duration
 }
 
 // examine looks at the deployment anew.
 func (e *examination) examine(ctx context.Context) (doctor.Report, error) {
 	start := time.Now()
-	e.looked = evidence.Look(ctx, e.c, evidence.Options{Sample: e.sample})
+	e.looked = snapshot.Look(ctx, e.c, snapshot.Options{Sample: e.sample})
 	report := e.ask(e.looked, e.checks)
 	e.took = time.Since(start)
 	if err := ctx.Err(); err != nil {
@@ -358,7 +358,7 @@ func (o *doctorOptions) scope(ctx context.Context, c *cluster.Cluster, names []s
 
 // ask runs the checks. On a terminal it says meanwhile how far it has come and
 // what was found: a sample or a silent node takes its time.
-func (e *examination) ask(d *evidence.Deployment, checks []*doctor.Check) doctor.Report {
+func (e *examination) ask(d *snapshot.Deployment, checks []*doctor.Check) doctor.Report {
 	show := e.progress(len(checks))
 	ended := 0
 	report := doctor.Examine(d, checks, func(c *doctor.Check, findings []doctor.Finding) {
@@ -383,7 +383,7 @@ func (o *doctorOptions) complete(cmd *cobra.Command, args []string, word string)
 }
 
 // farNodes says which nodes were not asked.
-func (o *doctorOptions) farNodes(d *evidence.Deployment) []string {
+func (o *doctorOptions) farNodes(d *snapshot.Deployment) []string {
 	if len(d.Far) == 0 {
 		return nil
 	}

@@ -9,10 +9,10 @@ import (
 
 	"github.com/ovnctl/ovnctl/docs"
 	"github.com/ovnctl/ovnctl/pkg/doctor"
-	"github.com/ovnctl/ovnctl/pkg/evidence"
 	"github.com/ovnctl/ovnctl/pkg/fixes"
+	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
 	"github.com/ovnctl/ovnctl/pkg/render"
-	"github.com/ovnctl/ovnctl/pkg/repairs"
+	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
 // TestReportJSONDocumented holds docs/json.md against the structs, as TestTopologyJSONDocumented does.
@@ -30,7 +30,7 @@ func TestReportJSONDocumented(t *testing.T) {
 	for name, typ := range map[string]reflect.Type{
 		"Finding":       reflect.TypeFor[doctor.Finding](),
 		"FindingObject": reflect.TypeFor[doctor.Object](), "Evidence": reflect.TypeFor[doctor.Evidence](),
-		"DoctorStats": reflect.TypeFor[render.DoctorStats](), "Read": reflect.TypeFor[evidence.Read](),
+		"DoctorStats": reflect.TypeFor[render.DoctorStats](), "Read": reflect.TypeFor[snapshot.Read](),
 		"Call": reflect.TypeFor[fixes.Call](),
 	} {
 		compareFields(t, name, tables[name], jsonFields(typ))
@@ -69,7 +69,7 @@ func TestPages(t *testing.T) {
 // TestRepairsFitChecks holds that every repair mends what a check finds.
 func TestRepairsFitChecks(t *testing.T) {
 	names := map[string]bool{}
-	for _, r := range repairs.Repairs {
+	for _, r := range catalog.Repairs {
 		if doctor.Find(r.Check) == nil {
 			t.Errorf("repair %s mends what check %q finds, and there is none", r.Name, r.Check)
 		}

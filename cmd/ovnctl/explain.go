@@ -12,9 +12,9 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/decode"
 	"github.com/ovnctl/ovnctl/pkg/doctor"
 	"github.com/ovnctl/ovnctl/pkg/fixes"
+	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
 	"github.com/ovnctl/ovnctl/pkg/journey"
 	"github.com/ovnctl/ovnctl/pkg/render"
-	"github.com/ovnctl/ovnctl/pkg/repairs"
 	"github.com/ovnctl/ovnctl/pkg/topology"
 )
 
@@ -54,7 +54,7 @@ func explain(name string) (render.Explanation, error) {
 	if page, ok := docs.Page("checks/" + name); ok && doctor.Find(name) != nil {
 		return render.NewExplanation("check", page), nil
 	}
-	if r := repairs.Find(name); r != nil {
+	if r := catalog.Find(name); r != nil {
 		return render.NewExplanation("repair", repairPage(r)), nil
 	}
 	if page, about := decode.Page(name); page != "" {
@@ -121,7 +121,7 @@ func explained() []string {
 	for _, c := range doctor.Checks {
 		names = append(names, c.Name)
 	}
-	for _, r := range repairs.Repairs {
+	for _, r := range catalog.Repairs {
 		names = append(names, r.Name)
 	}
 	for _, v := range verdicts {

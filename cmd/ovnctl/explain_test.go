@@ -8,8 +8,8 @@ import (
 
 	"github.com/ovnctl/ovnctl/docs"
 	"github.com/ovnctl/ovnctl/pkg/doctor"
+	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
 	"github.com/ovnctl/ovnctl/pkg/render"
-	"github.com/ovnctl/ovnctl/pkg/repairs"
 )
 
 // Everything that completion offers has a page, and what it is called by is in its
@@ -53,7 +53,7 @@ func TestExplain(t *testing.T) {
 // TestExplainJSON prints each kind of page as a document, which docs/json.md describes.
 func TestExplainJSON(t *testing.T) {
 	for name, about := range map[string]string{
-		doctor.Checks[0].Name: "check", repairs.Repairs[0].Name: "repair", "ls_in_acl": "stage", "local_output": "table", "reg10": "register", "dropped": "verdict",
+		doctor.Checks[0].Name: "check", catalog.Repairs[0].Name: "repair", "ls_in_acl": "stage", "local_output": "table", "reg10": "register", "dropped": "verdict",
 	} {
 		var out, errs strings.Builder
 		var doc render.Explanation

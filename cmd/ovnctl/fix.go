@@ -11,8 +11,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ovnctl/ovnctl/pkg/fixes"
+	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
 	"github.com/ovnctl/ovnctl/pkg/render"
-	"github.com/ovnctl/ovnctl/pkg/repairs"
 )
 
 type fixOptions struct {
@@ -65,12 +65,12 @@ Output formats: ` + strings.Join(render.FixFormats, ", ") + `.
 func completeFix(args []string) []cobra.Completion {
 	if len(args) == 0 {
 		var names []cobra.Completion
-		for _, r := range repairs.Repairs {
+		for _, r := range catalog.Repairs {
 			names = append(names, cobra.CompletionWithDesc(r.Name, r.Title()))
 		}
 		return names
 	}
-	r := repairs.Find(args[0])
+	r := catalog.Find(args[0])
 	if r == nil {
 		return nil
 	}
@@ -166,7 +166,7 @@ func (o *fixOptions) leave(ctx context.Context, id int) error {
 
 func unknownRepair(name string) error {
 	var near []string
-	for _, r := range repairs.Repairs {
+	for _, r := range catalog.Repairs {
 		for word := range strings.SplitSeq(name, "-") {
 			if len(word) > 2 && strings.Contains(r.Name, word) && !slices.Contains(near, r.Name) {
 				near = append(near, r.Name)
@@ -206,7 +206,7 @@ func (o *fixOptions) run(ctx context.Context, args []string) (err error) {
 	if len(args) == 0 {
 		return usageError{errors.New("which repair?\nhint: ovnctl fix list has the names, ovnctl doctor says which one mends what")}
 	}
-	r := repairs.Find(args[0])
+	r := catalog.Find(args[0])
 	if r == nil {
 		return usageError{unknownRepair(args[0])}
 	}
@@ -249,9 +249,9 @@ func (o *fixOptions) list() error {
 	}
 	if !o.done {
 		if format != "table" {
-			return render.Write(o.stdout, format, render.NewRepairsDocument(repairs.Repairs))
+			return render.Write(o.stdout, format, render.NewRepairsDocument(catalog.Repairs))
 		}
-		return render.WriteTables(o.stdout, o.style(o.stdout), false, render.RepairTable(repairs.Repairs))
+		return render.WriteTables(o.stdout, o.style(o.stdout), false, render.RepairTable(catalog.Repairs))
 	}
 	runs, err := fixes.ReadJournal(o.state(o.stateDir)).Runs()
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
 	"github.com/ovnctl/ovnctl/pkg/render"
-	"github.com/ovnctl/ovnctl/pkg/repairs"
 )
 
 // TestFixJSONDocumented holds docs/json.md against the structs, as TestTopologyJSONDocumented does.
@@ -40,7 +40,7 @@ func TestFixJSONDocumented(t *testing.T) {
 // TestRepairArguments holds that every repair says what its arguments are, and completes them.
 func TestRepairArguments(t *testing.T) {
 	seen := map[string]bool{}
-	for _, r := range repairs.Repairs {
+	for _, r := range catalog.Repairs {
 		if seen[r.Name] {
 			t.Errorf("two repairs are called %s", r.Name)
 		}
@@ -59,7 +59,7 @@ func TestRepairArguments(t *testing.T) {
 			t.Errorf("%s: completion offers %v", r.Name, got)
 		}
 	}
-	if len(completeFix(nil)) != len(repairs.Repairs) {
+	if len(completeFix(nil)) != len(catalog.Repairs) {
 		t.Error("completion does not offer every repair")
 	}
 }

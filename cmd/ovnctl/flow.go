@@ -12,13 +12,13 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/ovnctl/ovnctl/pkg/cluster"
-	"github.com/ovnctl/ovnctl/pkg/flow"
-	"github.com/ovnctl/ovnctl/pkg/gloss"
+	"github.com/ovnctl/ovnctl/pkg/decode/text"
 	"github.com/ovnctl/ovnctl/pkg/node"
 	"github.com/ovnctl/ovnctl/pkg/openflow"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
+	"github.com/ovnctl/ovnctl/pkg/packet"
 	"github.com/ovnctl/ovnctl/pkg/render"
-	"github.com/ovnctl/ovnctl/pkg/trace/xlate"
+	"github.com/ovnctl/ovnctl/pkg/trace/ovssim"
 	"github.com/ovnctl/ovnctl/pkg/vswitch"
 )
 
@@ -192,7 +192,7 @@ func (o *flowOptions) print(ctx context.Context, c *cluster.Cluster, format stri
 		_, err := o.stdout.Write([]byte(render.CleanLines(t.text)))
 		return err
 	}
-	a := gloss.New(t.chassis.Decoder, t.chassis.glossOptions(ctx, t.bridge))
+	a := text.New(t.chassis.Decoder, t.chassis.glossOptions(ctx, t.bridge))
 	lines := strings.Split(strings.TrimSuffix(t.text, "\n"), "\n")
 	for _, line := range lines {
 		a.Learn(line)
@@ -211,7 +211,7 @@ func (o *flowOptions) print(ctx context.Context, c *cluster.Cluster, format stri
 func (o *flowOptions) states() ([]uint32, error) {
 	var list []uint32
 	for _, text := range o.next {
-		state, err := flow.ParseCTState(text)
+		state, err := packet.ParseCTState(text)
 		if err != nil {
 			return nil, usageError{fmt.Errorf("--ct-next %q: %w\nhint: a list of new, est, rel, rpl, inv, trk, snat and dnat, as trk,est", text, err)}
 		}
@@ -276,11 +276,11 @@ func (o *flowOptions) asked(ctx context.Context, t *flowTrace) error {
 
 // simulated makes the trace from dumps.
 func (o *flowOptions) simulated(ctx context.Context, t *flowTrace, next []uint32) error {
-	packet, err := flow.Parse(o.text)
+	packet, err := packet.Parse(o.text)
 	if err != nil {
 		return usageError{fmt.Errorf("%w\nhint: ovs-fields(7) has the fields", err)}
 	}
-	source, missing := xlate.Read(ctx, t.chassis.Host)
+	source, missing := ovssim.Read(ctx, t.chassis.Host)
 	for _, err := range missing {
 		if source != nil {
 			t.notes = append(t.notes, "taken for empty: "+err.Error())
@@ -293,7 +293,7 @@ func (o *flowOptions) simulated(ctx context.Context, t *flowTrace, next []uint32
 		t.notes = append(t.notes, "taken for new: "+err.Error())
 	}
 	source.Names = o.names
-	t.trace, err = xlate.NewSwitch(*source).Trace(t.bridge, packet, xlate.Options{Next: next})
+	t.trace, err = ovssim.NewSwitch(*source).Trace(t.bridge, packet, ovssim.Options{Next: next})
 	if err != nil {
 		return unknownError{fmt.Errorf("%w\nhint: the flows of the bridge could not be read", err)}
 	}

@@ -12,8 +12,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ovnctl/ovnctl/pkg/cluster"
-	"github.com/ovnctl/ovnctl/pkg/flows"
-	"github.com/ovnctl/ovnctl/pkg/gloss"
+	"github.com/ovnctl/ovnctl/pkg/decode/text"
+	"github.com/ovnctl/ovnctl/pkg/flowtable"
 	"github.com/ovnctl/ovnctl/pkg/node"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
 	"github.com/ovnctl/ovnctl/pkg/render"
@@ -32,7 +32,7 @@ type flowsOptions struct {
 	sort             string
 	top              int
 	watch            watchInterval
-	show             flows.Filter
+	show             flowtable.Filter
 }
 
 func newFlows(root *options) *cobra.Command {
@@ -70,7 +70,7 @@ asked once an entry.
 	f.Var(&o.cookie, "cookie", "only flows with this cookie, `hexadecimal`")
 	f.StringVar(&o.object, "object", "", "only flows made for this object, by a part of its `name`, its owner's, or its UUID's beginning")
 	f.BoolVar(&o.drops, "drops", false, "only flows that drop")
-	f.StringVar(&o.sort, "sort", "", "`order`: "+strings.Join(flows.Orders(), ", ")+" (default trouble: flows that drop packets first)")
+	f.StringVar(&o.sort, "sort", "", "`order`: "+strings.Join(flowtable.Orders(), ", ")+" (default trouble: flows that drop packets first)")
 	f.IntVar(&o.top, "top", 0, "show only the first `number` (default all; with --datapath or --watch 20)")
 	f.Var(&o.watch, "watch", "show again every so many `seconds`, with packets a second, until interrupted")
 	f.Lookup("watch").NoOptDefVal = "2"
@@ -88,7 +88,7 @@ asked once an entry.
 // complete offers orders, ports and pods.
 func (o *flowsOptions) complete(cmd *cobra.Command) {
 	for name, f := range map[string]cobra.CompletionFunc{
-		"sort": cobra.FixedCompletions(flows.Orders(), cobra.ShellCompDirectiveNoFileComp),
+		"sort": cobra.FixedCompletions(flowtable.Orders(), cobra.ShellCompDirectiveNoFileComp),
 		"port": o.completePorts(topology.KindPort, topology.KindRPort), "pod": o.completePorts(topology.KindPod),
 	} {
 		if err := cmd.RegisterFlagCompletionFunc(name, f); err != nil {
@@ -139,8 +139,8 @@ func (o *flowsOptions) run(ctx context.Context) (err error) {
 }
 
 func (o *flowsOptions) check() error {
-	if o.sort != "" && !slices.Contains(flows.Orders(), o.sort) {
-		return usageError{fmt.Errorf("--sort %q: expected one of %s", o.sort, strings.Join(flows.Orders(), ", "))}
+	if o.sort != "" && !slices.Contains(flowtable.Orders(), o.sort) {
+		return usageError{fmt.Errorf("--sort %q: expected one of %s", o.sort, strings.Join(flowtable.Orders(), ", "))}
 	}
 	if o.top < 0 {
 		return usageError{errors.New("--top: expected a number of flows")}
@@ -178,8 +178,8 @@ func (o *flowsOptions) bridgeFlows(ctx context.Context, c *cluster.Cluster, ch *
 	if err := o.filter(ch, bridge); err != nil {
 		return err
 	}
-	a := gloss.New(ch.Decoder, ch.glossOptions(ctx, bridge))
-	var before []flows.Flow
+	a := text.New(ch.Decoder, ch.glossOptions(ctx, bridge))
+	var before []flowtable.Flow
 	var last time.Time
 	return o.repeat(ctx, func(ctx context.Context) error {
 		dump, err := ch.Host.Dump(ctx, bridge, node.Flows)
@@ -187,12 +187,12 @@ func (o *flowsOptions) bridgeFlows(ctx context.Context, c *cluster.Cluster, ch *
 			return unknownError{fmt.Errorf("flows of bridge %s: %w", bridge, err)}
 		}
 		now := time.Now()
-		all, skipped := flows.Parse(ctx, dump, a)
-		if o.stage != "" && len((flows.Filter{Stage: o.stage}).Select(all)) == 0 {
+		all, skipped := flowtable.Parse(ctx, dump, a)
+		if o.stage != "" && len((flowtable.Filter{Stage: o.stage}).Select(all)) == 0 {
 			return usageError{fmt.Errorf("no flow of bridge %s is in a stage %q\nhint: column TABLE of ovnctl flows has the stages of this release", bridge, o.stage)}
 		}
 		if !last.IsZero() {
-			flows.Rates(before, all, now.Sub(last))
+			flowtable.Rates(before, all, now.Sub(last))
 		}
 		rated := !last.IsZero()
 		before, last = all, now
@@ -204,9 +204,9 @@ func (o *flowsOptions) bridgeFlows(ctx context.Context, c *cluster.Cluster, ch *
 		case order == "":
 			order = "trouble"
 		}
-		flows.Order(found, order)
-		t := flows.FlowTable{
-			Node: ch.Node.Name, Bridge: bridge, Tables: ch.Calibration.Source(), Total: len(all), Found: len(found), Flows: []flows.FlowRow{},
+		flowtable.Order(found, order)
+		t := flowtable.FlowTable{
+			Node: ch.Node.Name, Bridge: bridge, Tables: ch.Calibration.Source(), Total: len(all), Found: len(found), Flows: []flowtable.FlowRow{},
 		}
 		if bridge != ch.Names.Bridge {
 			t.Tables = ""
@@ -298,7 +298,7 @@ func (o *flowsOptions) findBridge(ctx context.Context, ch *chassis) (string, err
 
 // filter makes the filter of what was asked for.
 func (o *flowsOptions) filter(ch *chassis, bridge string) error {
-	o.show = flows.Filter{Stage: o.stage, Object: o.object, Drops: o.drops}
+	o.show = flowtable.Filter{Stage: o.stage, Object: o.object, Drops: o.drops}
 	if o.table >= 0 {
 		n := int(o.table)
 		o.show.Table = &n
@@ -313,7 +313,7 @@ func (o *flowsOptions) filter(ch *chassis, bridge string) error {
 	if text == "" {
 		return nil
 	}
-	if o.show.Ports = flows.FindPorts(ch.Names, bridge, text); len(o.show.Ports) > 0 {
+	if o.show.Ports = flowtable.FindPorts(ch.Names, bridge, text); len(o.show.Ports) > 0 {
 		return nil
 	}
 	hint := "ovnctl topology show lists what there is"
@@ -325,12 +325,12 @@ func (o *flowsOptions) filter(ch *chassis, bridge string) error {
 
 // megaflows shows the datapath's cache.
 func (o *flowsOptions) megaflows(c *cluster.Cluster, ch *chassis, format string) func(context.Context) error {
-	var a *gloss.Annotator
-	var before []flows.Megaflow
+	var a *text.Annotator
+	var before []flowtable.Megaflow
 	var last time.Time
 	return func(ctx context.Context) error {
 		if a == nil {
-			a = gloss.New(ch.Decoder, ch.glossOptions(ctx, ""))
+			a = text.New(ch.Decoder, ch.glossOptions(ctx, ""))
 			a.Calibrate(ctx)
 		}
 		dump, err := ch.Host.Control(ctx, "ovs-vswitchd", "dpctl/dump-flows", "-m")
@@ -338,9 +338,9 @@ func (o *flowsOptions) megaflows(c *cluster.Cluster, ch *chassis, format string)
 			return unknownError{fmt.Errorf("flows of the datapath: %w", err)}
 		}
 		now := time.Now()
-		all, masks := flows.ParseMegaflows(ctx, dump, a)
+		all, masks := flowtable.ParseMegaflows(ctx, dump, a)
 		if !last.IsZero() {
-			flows.MegaflowRates(before, all, now.Sub(last))
+			flowtable.MegaflowRates(before, all, now.Sub(last))
 		}
 		rated := !last.IsZero()
 		before, last = all, now
@@ -348,8 +348,8 @@ func (o *flowsOptions) megaflows(c *cluster.Cluster, ch *chassis, format string)
 		if order == "" && rated {
 			order = "rate"
 		}
-		flows.OrderMegaflows(all, order)
-		cache := flows.Cache{Node: ch.Node.Name, Stats: o.stats(ctx, ch, masks), Found: len(all), Megaflows: []flows.MegaflowRow{}}
+		flowtable.OrderMegaflows(all, order)
+		cache := flowtable.Cache{Node: ch.Node.Name, Stats: o.stats(ctx, ch, masks), Found: len(all), Megaflows: []flowtable.MegaflowRow{}}
 		for i := range all[:o.first(len(all))] {
 			o.rules(ctx, ch, a, &all[i])
 			cache.Megaflows = append(cache.Megaflows, all[i].JSON(rated))
@@ -364,7 +364,7 @@ func (o *flowsOptions) megaflows(c *cluster.Cluster, ch *chassis, format string)
 }
 
 // stats asks how well the cache works. What is not answered stays unknown.
-func (o *flowsOptions) stats(ctx context.Context, ch *chassis, masks int) flows.CacheStats {
+func (o *flowsOptions) stats(ctx context.Context, ch *chassis, masks int) flowtable.CacheStats {
 	ask := func(command string) string {
 		text, err := ch.Host.Control(ctx, "ovs-vswitchd", command)
 		if err != nil {
@@ -372,15 +372,15 @@ func (o *flowsOptions) stats(ctx context.Context, ch *chassis, masks int) flows.
 		}
 		return text
 	}
-	return flows.Stats(ask("dpctl/show"), ask("upcall/show"), ask("dpif-netdev/pmd-stats-show"), masks)
+	return flowtable.Stats(ask("dpctl/show"), ask("upcall/show"), ask("dpif-netdev/pmd-stats-show"), masks)
 }
 
 // rules asks which OpenFlow flows an entry came from: those that a packet of it
 // meets now.
-func (o *flowsOptions) rules(ctx context.Context, ch *chassis, a *gloss.Annotator, m *flows.Megaflow) {
+func (o *flowsOptions) rules(ctx context.Context, ch *chassis, a *text.Annotator, m *flowtable.Megaflow) {
 	reply, err := ch.Host.Control(ctx, "ovs-vswitchd", "ofproto/trace", m.Key.String())
 	if err == nil {
-		m.Rules, err = flows.RulesOf(ctx, reply, a)
+		m.Rules, err = flowtable.RulesOf(ctx, reply, a)
 	}
 	if err != nil {
 		m.Unknown, _, _ = strings.Cut(err.Error(), "\n")

@@ -13,13 +13,13 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/ovnctl/ovnctl/pkg/cluster"
-	"github.com/ovnctl/ovnctl/pkg/expr"
-	"github.com/ovnctl/ovnctl/pkg/lflow"
+	"github.com/ovnctl/ovnctl/pkg/logicalflow"
 	"github.com/ovnctl/ovnctl/pkg/node"
+	"github.com/ovnctl/ovnctl/pkg/ovnexpr"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
 	"github.com/ovnctl/ovnctl/pkg/render"
 	"github.com/ovnctl/ovnctl/pkg/topology"
-	"github.com/ovnctl/ovnctl/pkg/trace/ovntrace"
+	"github.com/ovnctl/ovnctl/pkg/trace/microflow"
 	"github.com/ovnctl/ovnctl/pkg/vswitch"
 )
 
@@ -38,11 +38,11 @@ type microflowOptions struct {
 // A microflowDocument is the JSON and YAML form of a microflow's trace.
 type microflowDocument struct {
 	render.Envelope
-	Microflow string         `json:"microflow"` // as it was asked
-	Datapath  string         `json:"datapath"`  // as it was asked, empty if it was not
-	Packet    string         `json:"packet"`    // what the microflow means, in the syntax of OVS
-	Ties      int            `json:"ties"`      // how often flows of equal priority matched
-	Trace     *ovntrace.Node `json:"trace"`
+	Microflow string          `json:"microflow"` // as it was asked
+	Datapath  string          `json:"datapath"`  // as it was asked, empty if it was not
+	Packet    string          `json:"packet"`    // what the microflow means, in the syntax of OVS
+	Ties      int             `json:"ties"`      // how often flows of equal priority matched
+	Trace     *microflow.Node `json:"trace"`
 }
 
 // addMicroflow gives the trace command its other form, in which it answers as ovn-trace does.
@@ -157,12 +157,12 @@ func (o *microflowOptions) run(ctx context.Context, datapath string) (err error)
 }
 
 // formats are those that were asked for.
-func (o *microflowOptions) formats() ovntrace.Format {
-	var f ovntrace.Format
+func (o *microflowOptions) formats() microflow.Format {
+	var f microflow.Format
 	for _, one := range []struct {
 		asked bool
-		ovntrace.Format
-	}{{o.detailed, ovntrace.Detailed}, {o.summary, ovntrace.Summary}, {o.minimal, ovntrace.Minimal}, {o.all, ovntrace.All}} {
+		microflow.Format
+	}{{o.detailed, microflow.Detailed}, {o.summary, microflow.Summary}, {o.minimal, microflow.Minimal}, {o.all, microflow.All}} {
 		if one.asked {
 			f |= one.Format
 		}
@@ -171,8 +171,8 @@ func (o *microflowOptions) formats() ovntrace.Format {
 }
 
 // trace asks the zone that knows the port or the datapath.
-func (o *microflowOptions) trace(ctx context.Context, c *cluster.Cluster, datapath string) (*ovntrace.Result, error) {
-	options := ovntrace.Options{
+func (o *microflowOptions) trace(ctx context.Context, c *cluster.Cluster, datapath string) (*microflow.Result, error) {
+	options := microflow.Options{
 		CT: o.ct, Backend: netip.AddrPort(o.backend), SelectID: o.selectID, FullNames: o.unfriendly || !o.friendly,
 	}
 	if o.openFlow {
@@ -182,20 +182,20 @@ func (o *microflowOptions) trace(ctx context.Context, c *cluster.Cluster, datapa
 		}
 		options.OpenFlow = func(_ context.Context, cookie uint32) ([]string, error) { return flows[cookie], nil }
 	}
-	var nets []*lflow.Network
+	var nets []*logicalflow.Network
 	var refused error
 	for _, zone := range c.Zones {
 		if zone.SB == nil {
 			continue
 		}
-		net, err := lflow.Open(ctx, zone.SB)
+		net, err := logicalflow.Open(ctx, zone.SB)
 		if err != nil {
 			return nil, unknownError{err}
 		}
 		net.IgnoreTags()
 		nets = append(nets, net)
-		r, err := ovntrace.Trace(ctx, net, datapath, o.text, options)
-		var refusal *ovntrace.Refusal
+		r, err := microflow.Trace(ctx, net, datapath, o.text, options)
+		var refusal *microflow.Refusal
 		switch {
 		case err == nil:
 			return r, nil
@@ -211,9 +211,9 @@ func (o *microflowOptions) trace(ctx context.Context, c *cluster.Cluster, datapa
 }
 
 // explainRefusal says what to write instead.
-func explainRefusal(ctx context.Context, err error, nets []*lflow.Network) error {
-	var refusal *ovntrace.Refusal
-	var syntax *expr.SyntaxError
+func explainRefusal(ctx context.Context, err error, nets []*logicalflow.Network) error {
+	var refusal *microflow.Refusal
+	var syntax *ovnexpr.SyntaxError
 	if !errors.As(err, &refusal) {
 		return err
 	}
@@ -242,7 +242,7 @@ func explainRefusal(ctx context.Context, err error, nets []*lflow.Network) error
 }
 
 // portNames are the names of all logical ports that can be read.
-func portNames(ctx context.Context, nets []*lflow.Network) []string {
+func portNames(ctx context.Context, nets []*logicalflow.Network) []string {
 	var names []string
 	for _, net := range nets {
 		for _, d := range net.Datapaths() {
@@ -275,11 +275,11 @@ func (o *microflowOptions) completeInports(cmd *cobra.Command, _ []string, word 
 		if zone.SB == nil {
 			continue
 		}
-		net, err := lflow.Open(ctx, zone.SB)
+		net, err := logicalflow.Open(ctx, zone.SB)
 		if err != nil {
 			continue
 		}
-		for _, name := range portNames(ctx, []*lflow.Network{net}) {
+		for _, name := range portNames(ctx, []*logicalflow.Network{net}) {
 			begin := "inport == " + strconv.Quote(name)
 			if strings.HasPrefix(begin, word) && begin == render.Clean(begin) {
 				out = append(out, begin)
@@ -329,7 +329,7 @@ func (s *ctStates) String() string { return "" }
 func (s *ctStates) Type() string   { return "STATE" }
 
 func (s *ctStates) Set(text string) error {
-	state, err := ovntrace.ParseCT(text)
+	state, err := microflow.ParseCT(text)
 	*s = append(*s, state)
 	return err
 }

@@ -13,7 +13,7 @@ import (
 
 	"github.com/ovnctl/ovnctl/internal/lab"
 	"github.com/ovnctl/ovnctl/internal/lab/labtest"
-	"github.com/ovnctl/ovnctl/pkg/trace/ovntrace"
+	"github.com/ovnctl/ovnctl/pkg/trace/microflow"
 )
 
 // TestMicroflowCommand compares the command with ovn-trace: options, text and what is refused.
@@ -99,7 +99,7 @@ func TestMicroflowJSONDocumented(t *testing.T) {
 		delete(document, name) // docs/json.md has the envelope
 	}
 	compareFields(t, "JSON", tables["JSON"], document)
-	for _, typ := range []reflect.Type{reflect.TypeFor[ovntrace.Node](), reflect.TypeFor[ovntrace.Hit]()} {
+	for _, typ := range []reflect.Type{reflect.TypeFor[microflow.Node](), reflect.TypeFor[microflow.Hit]()} {
 		compareFields(t, typ.Name(), tables[typ.Name()], jsonFields(typ))
 	}
 }

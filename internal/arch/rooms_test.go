@@ -34,32 +34,32 @@ var groups = []group{
 		{paths: []string{"pkg/nb", "pkg/sb"}},
 		{paths: []string{"pkg/vswitch"}},
 		{paths: []string{"pkg/archive"}, rule: rule{never: []string{"pkg/nb", "pkg/sb", "pkg/vswitch"}}},
-		{paths: []string{"pkg/redact"}, rule: rule{never: []string{"pkg/nb", "pkg/sb", "pkg/vswitch"}}},
+		{paths: []string{"pkg/archive/anonymize"}, rule: rule{never: []string{"pkg/nb", "pkg/sb", "pkg/vswitch"}}},
 		{paths: []string{"pkg/node"}},
 		{paths: []string{"pkg/cluster"}},
 	}},
 	{"model", []room{
-		{paths: []string{"pkg/flow"}, rule: rule{stdOnly: true}},
-		{paths: []string{"pkg/expr"}, rule: rule{stdOnly: true}},
+		{paths: []string{"pkg/packet"}, rule: rule{stdOnly: true}},
+		{paths: []string{"pkg/ovnexpr"}, rule: rule{stdOnly: true}},
 		{paths: []string{"pkg/openflow"}, rule: rule{stdOnly: true}},
 		{paths: []string{"pkg/envfile"}, rule: rule{stdOnly: true}},
 		{paths: []string{"pkg/pcap"}, rule: rule{never: []string{"gather"}}},
-		{paths: []string{"pkg/lflow"}},
+		{paths: []string{"pkg/logicalflow"}},
 		{paths: []string{"pkg/topology"}},
 		{paths: []string{"pkg/decode"}},
-		{paths: []string{"pkg/gloss"}},
-		{paths: []string{"pkg/evidence"}},
+		{paths: []string{"pkg/decode/text"}},
+		{paths: []string{"pkg/snapshot"}},
 	}},
 	{"answer", []room{
 		{paths: []string{"pkg/journey"}, rule: rule{never: []string{"gather"}}}, // values only
-		{paths: []string{"pkg/trace/logical", "pkg/trace/ovntrace", "pkg/trace/ofproto", "pkg/trace/xlate"}},
+		{paths: []string{"pkg/trace/ovn", "pkg/trace/microflow", "pkg/trace/ovs", "pkg/trace/ovssim"}},
 		{paths: []string{"pkg/trace/cause"}},
 		{paths: []string{"pkg/trace"}},
 		{paths: []string{"pkg/reach"}},
-		{paths: []string{"pkg/flows"}, rule: rule{never: []string{"gather"}}}, // of dumps, read by others
+		{paths: []string{"pkg/flowtable"}, rule: rule{never: []string{"gather"}}}, // of dumps, read by others
 		{paths: []string{"pkg/compare"}},
 		{paths: []string{"pkg/fixes"}},
-		{paths: []string{"pkg/repairs"}, rule: rule{mute: []string{"Transact", "Apply", "Undo"}}}, // plans only
+		{paths: []string{"pkg/fixes/catalog"}, rule: rule{mute: []string{"Transact", "Apply", "Undo"}}}, // plans only
 		{paths: []string{"pkg/doctor"}, rule: rule{mute: []string{"Transact", "Apply", "Undo"}}},  // returns fixes, never writes
 	}},
 	{"render", []room{
@@ -91,7 +91,7 @@ var libraries = map[string][]string{
 	"github.com/mattn/go-runewidth":     {"pkg/render"},
 	"github.com/klauspost/compress":     {"pkg/archive", "pkg/decompress"},
 	"github.com/ulikunitz/xz":           {"pkg/decompress"},
-	"go.yaml.in/yaml/v3":                {"pkg/render", "pkg/evidence"},
+	"go.yaml.in/yaml/v3":                {"pkg/render", "pkg/snapshot"},
 	"github.com/gopacket/gopacket":      {"pkg/pcap"},
 	"golang.org/x/term":                 {"cmd/ovnctl"},
 	"golang.org/x/sys":                  {"cmd/ovnctl", "pkg/node", "internal/lab"},

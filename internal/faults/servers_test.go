@@ -13,7 +13,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/ovnctl/ovnctl/pkg/evidence"
+	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
 // databaseOf is the database that a part is: nb or sb.
@@ -107,9 +107,9 @@ func (s *scene) dbFile(host, part string) string {
 }
 
 // member is what a host's server says of its cluster.
-func (s *scene) member(host, part string) *evidence.Member {
+func (s *scene) member(host, part string) *snapshot.Member {
 	s.Helper()
-	m, err := evidence.ParseMember(s.serverControl(host, part, "cluster/status "+databaseOf(part)))
+	m, err := snapshot.ParseMember(s.serverControl(host, part, "cluster/status "+databaseOf(part)))
 	if err != nil {
 		s.Fatal(err)
 	}

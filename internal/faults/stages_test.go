@@ -3,7 +3,7 @@ package faults
 import (
 	"github.com/ovnctl/ovnctl/internal/lab"
 	"github.com/ovnctl/ovnctl/pkg/fixes"
-	"github.com/ovnctl/ovnctl/pkg/repairs"
+	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
 )
 
 // buildFlags are for the program under test.
@@ -32,4 +32,4 @@ func stages() []stage {
 	}
 }
 
-func repairNamed(name string) *fixes.Repair { return repairs.Find(name) }
+func repairNamed(name string) *fixes.Repair { return catalog.Find(name) }

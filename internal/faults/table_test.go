@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/ovnctl/ovnctl/pkg/doctor"
-	"github.com/ovnctl/ovnctl/pkg/repairs"
+	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
 )
 
 var update = flag.Bool("update", false, "write docs/checks/README.md")
@@ -54,7 +54,7 @@ func table(t *testing.T) string {
 		}
 	}
 	reversible := 0
-	for _, r := range repairs.Repairs {
+	for _, r := range catalog.Repairs {
 		if r.OneWay == "" {
 			reversible++
 		}
@@ -70,7 +70,7 @@ Each name is a page: %s prints it.
 
 | check | finds | made by | mended by |
 | --- | --- | --- | --- |
-`, len(doctor.Checks), len(made), faults, "`OVNCTL_FAULTS=all go test ./internal/faults -run TestFaults`", len(repairs.Repairs), reversible, "`ovnctl explain NAME`")
+`, len(doctor.Checks), len(made), faults, "`OVNCTL_FAULTS=all go test ./internal/faults -run TestFaults`", len(catalog.Repairs), reversible, "`ovnctl explain NAME`")
 	for _, c := range doctor.Checks {
 		fmt.Fprintf(&b, "| [%s](%s.md) | %s | %s | %s |\n", c.Name, c.Name, cell(c.Title()), cell(madeBy(t, c, made[c.Name])), cell(mendedBy(c, made[c.Name])))
 	}
@@ -95,7 +95,7 @@ func madeBy(t *testing.T, c *doctor.Check, faults []fault) string {
 
 func mendedBy(c *doctor.Check, faults []fault) string {
 	var names []string
-	for _, r := range repairs.Repairs {
+	for _, r := range catalog.Repairs {
 		used := slices.ContainsFunc(faults, func(f fault) bool { return len(f.repair) > 0 && f.repair[0] == r.Name })
 		if r.Check != c.Name && !used {
 			continue

@@ -9,7 +9,7 @@ import (
 	"sync"
 
 	"github.com/ovnctl/ovnctl/pkg/cluster"
-	"github.com/ovnctl/ovnctl/pkg/gloss"
+	"github.com/ovnctl/ovnctl/pkg/decode/text"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
 	"github.com/ovnctl/ovnctl/pkg/topology"
 )
@@ -20,7 +20,7 @@ type Options struct {
 	All  bool    // also what moves by itself, and every flow
 	Near bool    // of the nodes only those that have been read already
 	// Annotator says what the flows of a bridge mean; nil: the flows of OpenFlow are only counted by table.
-	Annotator func(ctx context.Context, c *cluster.Cluster, n *cluster.Node, bridge string) (*gloss.Annotator, error)
+	Annotator func(ctx context.Context, c *cluster.Cluster, n *cluster.Node, bridge string) (*text.Annotator, error)
 }
 
 func (o Options) wants(groups ...Group) bool {

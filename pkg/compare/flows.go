@@ -10,7 +10,7 @@ import (
 
 	"github.com/ovnctl/ovnctl/pkg/cluster"
 	"github.com/ovnctl/ovnctl/pkg/decode"
-	"github.com/ovnctl/ovnctl/pkg/gloss"
+	"github.com/ovnctl/ovnctl/pkg/decode/text"
 	"github.com/ovnctl/ovnctl/pkg/node"
 	"github.com/ovnctl/ovnctl/pkg/openflow"
 	"github.com/ovnctl/ovnctl/pkg/topology"
@@ -283,7 +283,7 @@ func (r *run) compareBridge(ctx context.Context, a, b *cluster.Node, bridge stri
 }
 
 // annotator has learned from all flows of the bridge; nil: it is not known what they mean.
-func (r *run) annotator(ctx context.Context, d *dump, bridge string) *gloss.Annotator {
+func (r *run) annotator(ctx context.Context, d *dump, bridge string) *text.Annotator {
 	if r.options.Annotator == nil {
 		return nil
 	}
@@ -299,7 +299,7 @@ func (r *run) annotator(ctx context.Context, d *dump, bridge string) *gloss.Anno
 }
 
 // meaning is the stage of a flow and what it was made for.
-func meaning(ctx context.Context, a *gloss.Annotator, line string, z *zone, inB bool) (stage, id, name string) {
+func meaning(ctx context.Context, a *text.Annotator, line string, z *zone, inB bool) (stage, id, name string) {
 	if a == nil {
 		return "", "", ""
 	}

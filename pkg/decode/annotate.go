@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/ovnctl/ovnctl/pkg/flow"
+	"github.com/ovnctl/ovnctl/pkg/packet"
 )
 
 // Context is what the meaning of a number depends on besides its field. What
@@ -18,7 +18,7 @@ type Context struct {
 
 // Annotate says what the value of a field means, as in "switch node1" for
 // metadata; empty if it means nothing more than the number.
-func (n *Names) Annotate(f *flow.Field, value flow.Value, at Context) string {
+func (n *Names) Annotate(f *packet.Field, value packet.Value, at Context) string {
 	if f == nil || n == nil {
 		return ""
 	}
@@ -125,7 +125,7 @@ func (n *Names) tunIDText(vni uint64, at Context) string {
 }
 
 // option32 reads OVN's Geneve option as in "port a to port b".
-func (n *Names) option32(value flow.Value, at Context) string {
+func (n *Names) option32(value packet.Value, at Context) string {
 	datapath := at.TunID
 	if datapath == 0 {
 		datapath = at.Metadata

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ovnctl/ovnctl/pkg/flow"
+	"github.com/ovnctl/ovnctl/pkg/packet"
 )
 
 // A flag is a bit of reg10, OVN's logical flags.
@@ -109,18 +109,18 @@ var ctLabelFields = []ctField{
 // up to 24.03 use either, as the chassis of the deployment allow. Bits without
 // a meaning in release v come out as a number; the zero Version knows all
 // meanings, the older where two collide.
-func CtMark(mark flow.Value, v Version) string { return ctText(ctMarkFields, mark, v) }
+func CtMark(mark packet.Value, v Version) string { return ctText(ctMarkFields, mark, v) }
 
 // CtLabel is CtMark for the 128 bits of a conntrack label.
-func CtLabel(label flow.Value, v Version) string { return ctText(ctLabelFields, label, v) }
+func CtLabel(label packet.Value, v Version) string { return ctText(ctLabelFields, label, v) }
 
-func ctText(fields []ctField, rest flow.Value, v Version) string {
+func ctText(fields []ctField, rest packet.Value, v Version) string {
 	var words []string
 	for _, f := range fields {
 		if v != (Version{}) && !f.in(v) {
 			continue
 		}
-		value := rest.Shr(f.lsb).And(flow.Ones(f.len))
+		value := rest.Shr(f.lsb).And(packet.Ones(f.len))
 		if value.IsZero() {
 			continue
 		}

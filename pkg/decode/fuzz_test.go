@@ -5,9 +5,9 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/ovnctl/ovnctl/pkg/flow"
 	"github.com/ovnctl/ovnctl/pkg/openflow"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
+	"github.com/ovnctl/ovnctl/pkg/packet"
 )
 
 // FuzzTexts throws a text at everything that reads one.
@@ -63,9 +63,9 @@ func FuzzNumbers(f *testing.F) {
 		v := Version{year, month, patch}
 		names := laterNames("23.03.1")
 		names.Version = v
-		for _, field := range flow.Fields() {
+		for _, field := range packet.Fields() {
 			for _, at := range []Context{{}, {Metadata: metadata, TunID: metadata}, {VXLAN: true, Metadata: 5}} {
-				names.Annotate(field, flow.Uint(value), at)
+				names.Annotate(field, packet.Uint(value), at)
 			}
 		}
 		in, out := SplitOption(uint32(value))

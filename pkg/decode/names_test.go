@@ -3,9 +3,9 @@ package decode
 import (
 	"testing"
 
-	"github.com/ovnctl/ovnctl/pkg/flow"
 	"github.com/ovnctl/ovnctl/pkg/openflow"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
+	"github.com/ovnctl/ovnctl/pkg/packet"
 	"github.com/ovnctl/ovnctl/pkg/sb"
 	"github.com/ovnctl/ovnctl/pkg/vswitch"
 )
@@ -60,7 +60,7 @@ func laterNames(version string) *Names {
 			{UUID: port("14"), Name: "patch-b", Type: "patch", OFPort: ovsdb.Set[int]{3}, Options: map[string]string{"peer": "patch-a"}},
 			{UUID: port("15"), Name: "tap9", OFPort: ovsdb.Set[int]{-1}},
 		},
-	}, []openflow.TLV{{Class: 0x102, Type: 0x80, Length: 4, Field: flow.TunMetadata(2)}}, ParseVersion(version))
+	}, []openflow.TLV{{Class: 0x102, Type: 0x80, Length: 4, Field: packet.TunMetadata(2)}}, ParseVersion(version))
 }
 
 func TestAnnotate(t *testing.T) {
@@ -108,11 +108,11 @@ func TestAnnotate(t *testing.T) {
 		{"ct_mark", 2, Context{}, "natted"},
 		{"tcp_dst", 80, Context{}, ""},
 	} {
-		f, ok := flow.Lookup(test.field)
+		f, ok := packet.Lookup(test.field)
 		if !ok {
 			t.Fatalf("no field %s", test.field)
 		}
-		if got := names.Annotate(f, flow.Uint(test.value), test.at); got != test.want {
+		if got := names.Annotate(f, packet.Uint(test.value), test.at); got != test.want {
 			t.Errorf("%s=%#x at %+v: %q, want %q", test.field, test.value, test.at, got, test.want)
 		}
 	}
@@ -157,7 +157,7 @@ func TestNamesLater(t *testing.T) {
 // Without any database there are no names, and no panics.
 func TestNamesOfNothing(t *testing.T) {
 	names := NewNames(nil, Vswitch{}, nil, Version{})
-	for _, f := range flow.Fields() {
+	for _, f := range packet.Fields() {
 		if got := names.Annotate(f, f.Mask(), Context{}); got != "" && f.Name != "reg10" && f.Name != "ct_mark" && f.Name != "ct_label" && f.Name != "reg13" && f.Name != "reg14" && f.Name != "reg15" {
 			t.Errorf("%s means %q", f, got)
 		}

@@ -8,8 +8,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/ovnctl/ovnctl/pkg/flow"
 	"github.com/ovnctl/ovnctl/pkg/openflow"
+	"github.com/ovnctl/ovnctl/pkg/packet"
 )
 
 // opcodes names the operations of ovn-controller's packet-in handling, by
@@ -158,7 +158,7 @@ func (u *Userdata) answer(body []byte, options func([]byte) ([]string, bool)) {
 	}
 	if f, ok := openflow.WireField(body); ok {
 		if bit := binary.BigEndian.Uint32(body[4:]); bit < uint32(f.Bits) {
-			u.Result = bitsText(flow.Subfield{Field: f, Lo: int(bit), Bits: 1})
+			u.Result = bitsText(packet.Subfield{Field: f, Lo: int(bit), Bits: 1})
 		}
 	}
 	if options != nil {
@@ -179,10 +179,10 @@ func (u *Userdata) rest(body []byte) {
 		u.Unread = true
 		return
 	}
-	at, group := flow.Reg(6), flow.Reg(15)
+	at, group := packet.Reg(6), packet.Reg(15)
 	u.Nested = openflow.Actions{
-		openflow.SetField{Field: at, Value: flow.FromBytes(body[:4]), Mask: at.Mask()},
-		openflow.SetField{Field: group, Value: flow.FromBytes(body[4:8]), Mask: group.Mask()},
+		openflow.SetField{Field: at, Value: packet.FromBytes(body[:4]), Mask: at.Mask()},
+		openflow.SetField{Field: group, Value: packet.FromBytes(body[4:8]), Mask: group.Mask()},
 		openflow.Resubmit{Table: openflow.Table{Number: int(body[8])}},
 	}
 }
@@ -259,7 +259,7 @@ func notedMTU(b []byte) (string, bool) {
 	return strings.Join(mtu, ""), mtu != nil
 }
 
-func bitsText(s flow.Subfield) string {
+func bitsText(s packet.Subfield) string {
 	s = inRegister(s)
 	switch {
 	case s.Lo == 0 && s.Bits == s.Field.Bits:
@@ -272,7 +272,7 @@ func bitsText(s flow.Subfield) string {
 
 // inRegister is a part of xxreg0 or xreg4 as a part of the smallest register that has
 // all of it, which is what logical flows call it: reg0 is xxreg0[96..127].
-func inRegister(s flow.Subfield) flow.Subfield {
+func inRegister(s packet.Subfield) packet.Subfield {
 	for _, wide := range []struct{ from, to string }{{"xxreg", "xreg"}, {"xreg", "reg"}} {
 		text, ok := strings.CutPrefix(s.Field.Name, wide.from)
 		n, err := strconv.Atoi(text)
@@ -280,11 +280,11 @@ func inRegister(s flow.Subfield) flow.Subfield {
 		if !ok || err != nil || s.Lo/half != (s.Lo+s.Bits-1)/half {
 			continue
 		}
-		f, known := flow.Lookup(fmt.Sprint(wide.to, 2*n+1-s.Lo/half))
+		f, known := packet.Lookup(fmt.Sprint(wide.to, 2*n+1-s.Lo/half))
 		if !known {
 			return s
 		}
-		s = flow.Subfield{Field: f, Lo: s.Lo % half, Bits: s.Bits}
+		s = packet.Subfield{Field: f, Lo: s.Lo % half, Bits: s.Bits}
 	}
 	return s
 }
@@ -298,7 +298,7 @@ func narrowed(a openflow.SetField) openflow.SetField {
 	if lo == hi {
 		return a
 	}
-	s := inRegister(flow.Subfield{Field: a.Field, Lo: lo, Bits: hi - lo})
+	s := inRegister(packet.Subfield{Field: a.Field, Lo: lo, Bits: hi - lo})
 	if s.Field == a.Field {
 		return a
 	}
@@ -308,7 +308,7 @@ func narrowed(a openflow.SetField) openflow.SetField {
 
 // swapped finds the two fields that actions begin to swap: OVN puts both on the
 // stack, and takes them off in the same order.
-func swapped(actions openflow.Actions) (a, b *flow.Field, ok bool) {
+func swapped(actions openflow.Actions) (a, b *packet.Field, ok bool) {
 	if len(actions) < 4 {
 		return nil, nil, false
 	}

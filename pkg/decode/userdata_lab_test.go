@@ -10,8 +10,8 @@ import (
 
 	"github.com/ovnctl/ovnctl/internal/lab"
 	"github.com/ovnctl/ovnctl/internal/lab/labtest"
-	"github.com/ovnctl/ovnctl/pkg/expr"
 	"github.com/ovnctl/ovnctl/pkg/openflow"
+	"github.com/ovnctl/ovnctl/pkg/ovnexpr"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
 	"github.com/ovnctl/ovnctl/pkg/sb"
 )
@@ -153,7 +153,7 @@ var (
 
 // wanted are the operations of a logical flow, as userdata writes them.
 func wanted(t *testing.T, text string) (list []string) {
-	actions, err := expr.ParseActions(text)
+	actions, err := ovnexpr.ParseActions(text)
 	if err != nil {
 		t.Fatalf("%s: %v", text, err)
 	}
@@ -167,17 +167,17 @@ func wanted(t *testing.T, text string) (list []string) {
 			opcode = of
 		}
 		switch a := action.(type) {
-		case *expr.PutOptions:
+		case *ovnexpr.PutOptions:
 			words = parameters(a.Options)
-		case *expr.TriggerEvent:
+		case *ovnexpr.TriggerEvent:
 			words = append(parameters(a.Options), a.Event)
-		case *expr.DHCPRelay:
+		case *ovnexpr.DHCPRelay:
 			words = []string{"relay=" + a.Relay.String(), "server=" + a.Server.String()}
-		case *expr.BindVirtual:
+		case *ovnexpr.BindVirtual:
 			words = []string{a.Port}
-		case *expr.Log:
+		case *ovnexpr.Log:
 			words = []string{a.Name, a.Verdict, a.Severity}
-		case *expr.Nested:
+		case *ovnexpr.Nested:
 			if m := mtu.FindStringSubmatch(a.String()); m != nil {
 				words = []string{"frag_mtu=" + m[1]}
 			}
@@ -189,7 +189,7 @@ func wanted(t *testing.T, text string) (list []string) {
 }
 
 // parameters are options as userdata writes them.
-func parameters(list []expr.Parameter) []string {
+func parameters(list []ovnexpr.Parameter) []string {
 	var texts []string
 	for _, p := range list {
 		var values []string

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ovnctl/ovnctl/pkg/flow"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
+	"github.com/ovnctl/ovnctl/pkg/packet"
 )
 
 func TestExplain(t *testing.T) {
@@ -108,34 +108,34 @@ func TestFlagNames(t *testing.T) {
 func TestCtBits(t *testing.T) {
 	old, v23, v25, v26 := ParseVersion("22.03.0"), ParseVersion("23.03.1"), ParseVersion("25.03.0"), ParseVersion("26.03.0")
 	for _, test := range []struct {
-		mark    flow.Value
+		mark    packet.Value
 		version Version
 		want    string
 	}{
-		{flow.Uint(0), v23, ""},
-		{flow.Uint(1), v23, "blocked"},
-		{flow.Uint(0xa), v23, "natted,force_snat"},
-		{flow.Uint(0x40), v23, "0x40"},
-		{flow.Uint(0x40), v25, "allow_established"},
-		{flow.Uint(0x80), v26, "nf"},
-		{flow.Uint(0x50002), v23, "natted,ecmp_reply_port=5"},
+		{packet.Uint(0), v23, ""},
+		{packet.Uint(1), v23, "blocked"},
+		{packet.Uint(0xa), v23, "natted,force_snat"},
+		{packet.Uint(0x40), v23, "0x40"},
+		{packet.Uint(0x40), v25, "allow_established"},
+		{packet.Uint(0x80), v26, "nf"},
+		{packet.Uint(0x50002), v23, "natted,ecmp_reply_port=5"},
 	} {
 		if got := CtMark(test.mark, test.version); got != test.want {
 			t.Errorf("ct_mark %s of %s: %q, want %q", test.mark, test.version, got, test.want)
 		}
 	}
-	port := flow.Uint(7).Shl(80)
+	port := packet.Uint(7).Shl(80)
 	for _, test := range []struct {
-		label   flow.Value
+		label   packet.Value
 		version Version
 		want    string
 	}{
-		{flow.Uint(3), old, "blocked,natted"},
-		{flow.Uint(2), v25, "0x2"},
+		{packet.Uint(3), old, "blocked,natted"},
+		{packet.Uint(2), v25, "0x2"},
 		{port, old, "ecmp_reply_port=7"},
 		{port, v25, "acl_id=7"},
-		{flow.Uint(0x0a580af40102).Shl(32), v23, "ecmp_reply_eth=0a:58:0a:f4:01:02"},
-		{flow.Uint(9).Shl(96), v23, "acl_label=9"},
+		{packet.Uint(0x0a580af40102).Shl(32), v23, "ecmp_reply_eth=0a:58:0a:f4:01:02"},
+		{packet.Uint(9).Shl(96), v23, "acl_label=9"},
 	} {
 		if got := CtLabel(test.label, test.version); got != test.want {
 			t.Errorf("ct_label %s of %s: %q, want %q", test.label, test.version, got, test.want)

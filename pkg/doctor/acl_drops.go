@@ -6,12 +6,12 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ovnctl/ovnctl/pkg/evidence"
-	"github.com/ovnctl/ovnctl/pkg/expr"
 	"github.com/ovnctl/ovnctl/pkg/fixes"
+	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
 	"github.com/ovnctl/ovnctl/pkg/nb"
+	"github.com/ovnctl/ovnctl/pkg/ovnexpr"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
-	"github.com/ovnctl/ovnctl/pkg/repairs"
+	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
 var aclDrops = &Check{
@@ -25,7 +25,7 @@ meant is no finding: ovnctl trace says which rule drops a packet.`,
 	Causes: []string{"kube-ovn-join-gap"},
 	Run: func(p *Pass) {
 		p.persistent(func(p *Pass) {
-			p.logicals(func(z *evidence.Zone, l *evidence.Logical) {
+			p.logicals(func(z *snapshot.Zone, l *snapshot.Logical) {
 				lists, err := z.AccessLists()
 				if err != nil {
 					p.Unknown(Object{Kind: "database", Name: "OVN_Northbound"}, err)
@@ -43,8 +43,8 @@ meant is no finding: ovnctl trace says which rule drops a packet.`,
 // policies looks at the rules, sets and groups of a zone.
 type policies struct {
 	*Pass
-	l     *evidence.Logical
-	lists *evidence.AccessLists
+	l     *snapshot.Logical
+	lists *snapshot.AccessLists
 }
 
 // A rule is a row with a match.
@@ -103,7 +103,7 @@ func (a *policies) matches() {
 				missing[name] = append(missing[name], r)
 			}
 		}
-		if _, err := expr.ParseMatch(r.match); err != nil {
+		if _, err := ovnexpr.ParseMatch(r.match); err != nil {
 			a.Report(Finding{
 				Object:   r.object,
 				Title:    fmt.Sprintf("OVN does not understand the match of %s", r.object),
@@ -134,7 +134,7 @@ func (a *policies) missing(name string, rules []rule) {
 	if len(rules) > 1 {
 		f.Title = fmt.Sprintf("%d rules name the %s %s, which does not exist", len(rules), kind, name[1:])
 	}
-	if owner := repairs.Owner(rules[0].ids); owner != "" {
+	if owner := catalog.Owner(rules[0].ids); owner != "" {
 		f.Next = fmt.Sprintf("%s owns the rule: let it write its sets and groups again (restart its controller). By hand: ovn-nbctl create %s name=%s, with its members", owner, table, name[1:])
 	}
 	for i, r := range rules {
@@ -202,7 +202,7 @@ func (a *policies) memberships() {
 	for i := range a.lists.PortGroups {
 		groups[a.lists.PortGroups[i].Name] = &group{row: &a.lists.PortGroups[i]}
 	}
-	lacking := map[string][]*evidence.LogicalSwitchPort{}
+	lacking := map[string][]*snapshot.LogicalSwitchPort{}
 	record := map[string]string{} // the key by which the ports name their group
 	for i := range a.l.SwitchPorts {
 		port := &a.l.SwitchPorts[i]
@@ -249,7 +249,7 @@ type membership struct {
 	required   bool // the group has to exist
 }
 
-func securityGroups(port *evidence.LogicalSwitchPort) []membership {
+func securityGroups(port *snapshot.LogicalSwitchPort) []membership {
 	var out []membership
 	for _, id := range strings.Fields(port.ExternalIDs["neutron:security_group_ids"]) {
 		out = append(out, membership{"pg_" + strings.ReplaceAll(id, "-", "_"), "neutron:security_group_ids", true})

@@ -8,10 +8,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/ovnctl/ovnctl/pkg/evidence"
+	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
 	"github.com/ovnctl/ovnctl/pkg/nb"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
-	"github.com/ovnctl/ovnctl/pkg/repairs"
+	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
 var bfdDownOrFlapping = &Check{
@@ -46,20 +46,20 @@ func sessions(p *Pass) {
 }
 
 // tunnelSessions looks at the sessions of a host's tunnels.
-func tunnelSessions(p *Pass, h *evidence.Host) {
+func tunnelSessions(p *Pass, h *snapshot.Host) {
 	node := Object{Kind: "node", Name: h.Name}
 	s, err := h.Switch()
 	if err != nil {
 		p.Unknown(node, err)
 		return
 	}
-	if d, err := h.Daemon("ovs-vswitchd"); err == nil && d.Liveness != evidence.Answers {
+	if d, err := h.Daemon("ovs-vswitchd"); err == nil && d.Liveness != snapshot.Answers {
 		return // the rows are what it knew last: vswitchd-not-running
 	}
-	var down []evidence.Plug
+	var down []snapshot.Plug
 	sessions := 0
 	for _, t := range s.Plugs() {
-		if repairs.IsTunnel(t.Type) && t.BFD["enable"] == "true" && len(t.BFDStatus) > 0 {
+		if catalog.IsTunnel(t.Type) && t.BFD["enable"] == "true" && len(t.BFDStatus) > 0 {
 			sessions++
 			if t.BFDStatus["state"] != "up" && t.BFDStatus["forwarding"] != "true" && t.BFDStatus["state"] != "admin_down" {
 				down = append(down, t)
@@ -72,7 +72,7 @@ func tunnelSessions(p *Pass, h *evidence.Host) {
 }
 
 // sessionStates are the sessions of a host's interfaces at another look.
-func sessionStates(d *evidence.Deployment, host string) (map[string]map[string]string, error) {
+func sessionStates(d *snapshot.Deployment, host string) (map[string]map[string]string, error) {
 	h := d.Host(host)
 	if h == nil {
 		return nil, fmt.Errorf("node %s is gone", host)
@@ -90,7 +90,7 @@ func sessionStates(d *evidence.Deployment, host string) (map[string]map[string]s
 	return out, nil
 }
 
-func sessionsDown(h *evidence.Host, down []evidence.Plug, sessions int) Finding {
+func sessionsDown(h *snapshot.Host, down []snapshot.Plug, sessions int) Finding {
 	f := Finding{
 		Object: Object{Kind: "node", Name: h.Name},
 		Also:   []Object{{Kind: "node", Name: h.Name}},
@@ -98,7 +98,7 @@ func sessionsDown(h *evidence.Host, down []evidence.Plug, sessions int) Finding 
 	}
 	var peers []string
 	for _, t := range down {
-		peer := cmp.Or(hostnameOf(h, repairs.TunnelChassis(t)), t.Options["remote_ip"])
+		peer := cmp.Or(hostnameOf(h, catalog.TunnelChassis(t)), t.Options["remote_ip"])
 		peers = append(peers, peer)
 		f.Also = append(f.Also, Object{Kind: "tunnel", Name: t.Name, Node: h.Name}, Object{Kind: "node", Name: peer})
 		f.Evidence = append(f.Evidence, Evidence{Source: fmt.Sprintf("Interface %s on %s (to %s)", t.Name, h.Name, peer), Says: "bfd_status: state=" + t.BFDStatus["state"] +
@@ -118,7 +118,7 @@ func sessionsDown(h *evidence.Host, down []evidence.Plug, sessions int) Finding 
 }
 
 // hostnameOf is the hostname of a chassis.
-func hostnameOf(h *evidence.Host, chassis string) string {
+func hostnameOf(h *snapshot.Host, chassis string) string {
 	z := h.Zone()
 	if z == nil {
 		return ""
@@ -134,7 +134,7 @@ func hostnameOf(h *evidence.Host, chassis string) string {
 }
 
 // flappingSessions compares the sessions' counts at two looks.
-func flappingSessions(p *Pass, h *evidence.Host) {
+func flappingSessions(p *Pass, h *snapshot.Host) {
 	s, err := h.Switch()
 	if err != nil {
 		return // said by sessions
@@ -151,10 +151,10 @@ func flappingSessions(p *Pass, h *evidence.Host) {
 		before, _ := strconv.Atoi(t.BFDStatus["flap_count"])
 		after, _ := strconv.Atoi(states[t.Name]["flap_count"])
 		// Once down and up again may be somebody at work.
-		if !repairs.IsTunnel(t.Type) || t.BFD["enable"] != "true" || after-before < 2 {
+		if !catalog.IsTunnel(t.Type) || t.BFD["enable"] != "true" || after-before < 2 {
 			continue
 		}
-		peer := cmp.Or(hostnameOf(h, repairs.TunnelChassis(t)), t.Options["remote_ip"])
+		peer := cmp.Or(hostnameOf(h, catalog.TunnelChassis(t)), t.Options["remote_ip"])
 		p.Report(Finding{
 			Object:   Object{Kind: "tunnel", Name: t.Name, Node: h.Name},
 			Also:     []Object{{Kind: "node", Name: h.Name}, {Kind: "node", Name: peer}},
@@ -172,7 +172,7 @@ const moves = 20
 
 // gatewayMoves counts in ovn-controller's log how often it took gateway ports, in
 // the last day that the log tells of.
-func gatewayMoves(p *Pass, h *evidence.Host) {
+func gatewayMoves(p *Pass, h *snapshot.Host) {
 	text, err := h.Log("ovn-controller")
 	if err != nil {
 		return // the sessions' state is the check; this adds to it
@@ -225,7 +225,7 @@ func lastLogTime(text string) (time.Time, bool) {
 }
 
 // routeSessions looks at the sessions by which routes and policies watch next hops.
-func routeSessions(p *Pass, z *evidence.Zone) {
+func routeSessions(p *Pass, z *snapshot.Zone) {
 	north, err := z.Northbound()
 	if err != nil {
 		p.Unknown(Object{Kind: "database", Name: "OVN_Northbound"}, err)
@@ -234,7 +234,7 @@ func routeSessions(p *Pass, z *evidence.Zone) {
 	if len(north.BFD) == 0 {
 		return
 	}
-	l := evidence.NewLogical(north)
+	l := snapshot.NewLogical(north)
 	for _, b := range north.BFD {
 		if b.Status.Get() != "down" {
 			continue
@@ -276,7 +276,7 @@ func routeSessions(p *Pass, z *evidence.Zone) {
 }
 
 // anotherWay says whether a route has a twin whose session is not down.
-func anotherWay(north *evidence.Northbound, r nb.StaticRoute) bool {
+func anotherWay(north *snapshot.Northbound, r nb.StaticRoute) bool {
 	down := map[ovsdb.UUID]bool{}
 	for _, b := range north.BFD {
 		down[b.UUID] = b.Status.Get() == "down"

@@ -3,8 +3,8 @@ package doctor
 import (
 	"fmt"
 
-	"github.com/ovnctl/ovnctl/pkg/evidence"
-	"github.com/ovnctl/ovnctl/pkg/repairs"
+	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
+	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
 var bridgeFailModeWrong = &Check{
@@ -35,14 +35,14 @@ no flows drops everything.`,
 	},
 }
 
-func failMode(b *evidence.Bridge) string {
+func failMode(b *snapshot.Bridge) string {
 	if len(b.FailMode) == 0 {
 		return "standalone"
 	}
 	return b.FailMode.Get()
 }
 
-func integrationMode(p *Pass, h *evidence.Host, b *evidence.Bridge) {
+func integrationMode(p *Pass, h *snapshot.Host, b *snapshot.Bridge) {
 	if failMode(b) == "secure" {
 		return
 	}
@@ -56,7 +56,7 @@ func integrationMode(p *Pass, h *evidence.Host, b *evidence.Bridge) {
 	})
 }
 
-func providerMode(p *Pass, h *evidence.Host, b *evidence.Bridge) {
+func providerMode(p *Pass, h *snapshot.Host, b *snapshot.Bridge) {
 	if failMode(b) != "secure" || len(b.Ports) < 2 || !p.switchLives(h) {
 		return
 	}
@@ -82,7 +82,7 @@ func providerMode(p *Pass, h *evidence.Host, b *evidence.Bridge) {
 		f.Cause = "its OpenFlow controller has not programmed it"
 		f.Next = "see whether the controller is connected: ovs-vsctl --columns=target,is_connected list Controller"
 	} else {
-		f.Fix = repairs.StandaloneBridge.With(b.Name)
+		f.Fix = catalog.StandaloneBridge.With(b.Name)
 	}
 	p.Report(f)
 }

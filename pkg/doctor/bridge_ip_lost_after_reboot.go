@@ -3,8 +3,8 @@ package doctor
 import (
 	"fmt"
 
-	"github.com/ovnctl/ovnctl/pkg/evidence"
-	"github.com/ovnctl/ovnctl/pkg/repairs"
+	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
+	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
 var bridgeIPLostAfterReboot = &Check{
@@ -19,10 +19,10 @@ is a port of the bridge; or nobody gives them to anyone.`,
 		p.persistent(func(p *Pass) {
 			p.edges(func(e *edge) {
 				for _, u := range e.uplinks {
-					if e.n.Link(u.Bridge.Name) == nil || len(evidence.Global(e.n, u.Bridge.Name)) > 0 {
+					if e.n.Link(u.Bridge.Name) == nil || len(snapshot.Global(e.n, u.Bridge.Name)) > 0 {
 						continue // without a link of its own there is nothing to give addresses to
 					}
-					if nic := u.Link(); nic != "" && len(evidence.Global(e.n, nic)) > 0 {
+					if nic := u.Link(); nic != "" && len(snapshot.Global(e.n, nic)) > 0 {
 						p.bridgeIPOnNIC(e, u)
 					}
 				}
@@ -33,20 +33,20 @@ is a port of the bridge; or nobody gives them to anyone.`,
 }
 
 // bridgeIPOnNIC reports a bridge whose uplink has the addresses.
-func (p *Pass) bridgeIPOnNIC(e *edge, u evidence.Uplink) {
+func (p *Pass) bridgeIPOnNIC(e *edge, u snapshot.Uplink) {
 	nic, bridge := u.Link(), u.Bridge.Name
 	proof := []Evidence{
 		{Source: "Bridge " + bridge, Says: fmt.Sprintf("its uplink is %s, by %s", nic, u.Source)},
 		e.addressEvidence(bridge), e.addressEvidence(nic),
 	}
-	fix := repairs.RestoreBridgeIP.With(bridge)
+	fix := catalog.RestoreBridgeIP.With(bridge)
 	if u.Port == nil {
-		fix = repairs.AttachUplink.With(bridge, nic)
+		fix = catalog.AttachUplink.With(bridge, nic)
 	}
 	p.Report(Finding{
 		Object:   e.bridge(bridge),
 		Also:     []Object{nodeObject(e.Name), e.link(nic)},
-		Title:    fmt.Sprintf("bridge %s has no address, its uplink %s has %s", bridge, nic, evidence.Global(e.n, nic)[0].Prefix),
+		Title:    fmt.Sprintf("bridge %s has no address, its uplink %s has %s", bridge, nic, snapshot.Global(e.n, nic)[0].Prefix),
 		Evidence: append(append(proof, e.routeEvidence(nic)...), e.atBoot(nic)...),
 		Cause:    "the host gave the addresses to the network card, as it does at boot, and nobody moved them to the bridge",
 		Effect:   "what arrives for the host is handed to the bridge, which does not have the address: tunnels, the API server and the world outside are out of reach",
@@ -95,6 +95,6 @@ func (p *Pass) bridgeIPNowhere(e *edge) {
 	if u.Link() != "" {
 		f.Evidence = append(f.Evidence, e.atBoot(u.Link())...)
 	}
-	f.Fix = repairs.RestoreBridgeIP.With(bridge)
+	f.Fix = catalog.RestoreBridgeIP.With(bridge)
 	p.Report(f)
 }

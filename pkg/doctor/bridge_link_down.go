@@ -3,8 +3,8 @@ package doctor
 import (
 	"fmt"
 
-	"github.com/ovnctl/ovnctl/pkg/evidence"
-	"github.com/ovnctl/ovnctl/pkg/repairs"
+	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
+	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
 var bridgeLinkDown = &Check{
@@ -28,7 +28,7 @@ routes through it and no IPv6 addresses on it.`,
 					}
 					proof := []Evidence{{Source: "link " + bridge, Says: "administratively down"}, e.addressEvidence(bridge)}
 					switch {
-					case len(evidence.Global(e.n, bridge)) > 0:
+					case len(snapshot.Global(e.n, bridge)) > 0:
 					case len(ips) > 0 && len(bare) == 1 && bare[0].Bridge.Name == bridge:
 						proof = append(proof, Evidence{Source: source, Says: fmt.Sprintf("tunnel address %s, which no link has", ips[0])})
 					default:
@@ -41,7 +41,7 @@ routes through it and no IPv6 addresses on it.`,
 						Evidence: proof,
 						Cause:    "it was set down, or nobody set it up after it was made",
 						Effect:   "tunnels and all that the host reaches through the bridge are dead; the routes through it are gone",
-						Fix:      repairs.SetBridgeUp.With(bridge),
+						Fix:      catalog.SetBridgeUp.With(bridge),
 					})
 				}
 			})

@@ -7,15 +7,15 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ovnctl/ovnctl/pkg/evidence"
 	"github.com/ovnctl/ovnctl/pkg/node"
+	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
 // An edge is a node with its bridges to the network around it.
 type edge struct {
-	*evidence.Host
+	*snapshot.Host
 	n       *node.Network
-	uplinks []evidence.Uplink
+	uplinks []snapshot.Uplink
 }
 
 // edges calls f for each node of which the switch and the network can be read.
@@ -31,7 +31,7 @@ func (p *Pass) edges(f func(*edge)) {
 	}
 	for _, h := range p.Hosts {
 		if _, err := h.Switch(); err != nil {
-			if !errors.Is(err, node.ErrUnavailable) && !errors.Is(err, evidence.ErrNoSwitch) {
+			if !errors.Is(err, node.ErrUnavailable) && !errors.Is(err, snapshot.ErrNoSwitch) {
 				p.Unknown(nodeObject(h.Name), err)
 			}
 			continue
@@ -61,7 +61,7 @@ func (e *edge) link(name string) Object   { return Object{Kind: "link", Name: na
 // addressEvidence says which addresses a link has.
 func (e *edge) addressEvidence(link string) Evidence {
 	var list []string
-	for _, a := range evidence.Global(e.n, link) {
+	for _, a := range snapshot.Global(e.n, link) {
 		list = append(list, a.Prefix.String())
 	}
 	return Evidence{Source: "addresses of link " + link, Says: noneOr(list)}
@@ -106,10 +106,10 @@ func (e *edge) homeless() (ips []netip.Addr, source string) {
 
 // bare are the bridges with an uplink that have no address of their own, and
 // whose uplink has none.
-func (e *edge) bare() []evidence.Uplink {
-	var list []evidence.Uplink
+func (e *edge) bare() []snapshot.Uplink {
+	var list []snapshot.Uplink
 	for _, u := range e.uplinks {
-		held := slices.ContainsFunc(append([]string{u.Bridge.Name}, u.Links...), func(l string) bool { return len(evidence.Global(e.n, l)) > 0 })
+		held := slices.ContainsFunc(append([]string{u.Bridge.Name}, u.Links...), func(l string) bool { return len(snapshot.Global(e.n, l)) > 0 })
 		if !held {
 			list = append(list, u)
 		}

@@ -6,20 +6,20 @@ import (
 	"strings"
 	"time"
 
-	"github.com/ovnctl/ovnctl/pkg/evidence"
 	"github.com/ovnctl/ovnctl/pkg/node"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
 	"github.com/ovnctl/ovnctl/pkg/sb"
+	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
 // A chassis is a node that runs ovn-controller, or is meant to.
 type chassis struct {
-	*evidence.Host
-	sw     *evidence.Switch
+	*snapshot.Host
+	sw     *snapshot.Switch
 	name   string // system-id; empty: it has none
 	bridge string // the integration bridge
-	zone   *evidence.Zone
-	sb     *evidence.Southbound // nil: it was not read
+	zone   *snapshot.Zone
+	sb     *snapshot.Southbound // nil: it was not read
 	row    *sb.Chassis          // nil: the Southbound has none of that name, or was not read
 }
 
@@ -57,13 +57,13 @@ func (p *Pass) chassis(f func(*chassis)) {
 	}
 }
 
-func ovnAnswers(h *evidence.Host) bool {
+func ovnAnswers(h *snapshot.Host) bool {
 	d, err := h.Daemon("ovn-controller")
-	return err == nil && d.Liveness != evidence.Refused
+	return err == nil && d.Liveness != snapshot.Refused
 }
 
 // southbound is the Southbound of the node's zone, or why there is none.
-func (c *chassis) southbound() (*evidence.Southbound, error) {
+func (c *chassis) southbound() (*snapshot.Southbound, error) {
 	if c.zone == nil {
 		return nil, fmt.Errorf("the zone of node %s is not among those read: name its databases with --nb and --sb", c.Name)
 	}
@@ -72,12 +72,12 @@ func (c *chassis) southbound() (*evidence.Southbound, error) {
 
 // switchLives says whether the rows of Interface are of now: while ovs-vswitchd does not answer
 // they are what it knew last, and nothing is said of them.
-func (p *Pass) switchLives(h *evidence.Host) bool {
+func (p *Pass) switchLives(h *snapshot.Host) bool {
 	d, err := h.Daemon("ovs-vswitchd")
 	switch {
 	case err != nil:
 		return true // saved data: the rows are as good as the rest
-	case d.Liveness == evidence.Answers:
+	case d.Liveness == snapshot.Answers:
 		return true
 	}
 	p.Unknown(nodeObject(h.Name), fmt.Errorf("ovs-vswitchd of %s %s: its interfaces are as it knew them last; start it first", h.Name, d.Liveness))
@@ -120,8 +120,8 @@ func (p *Pass) persistent(look func(*Pass)) {
 }
 
 // bindings are the Port_Bindings by their names.
-func bindings(s *evidence.Southbound) map[string]*evidence.PortBinding {
-	all := make(map[string]*evidence.PortBinding, len(s.PortBindings))
+func bindings(s *snapshot.Southbound) map[string]*snapshot.PortBinding {
+	all := make(map[string]*snapshot.PortBinding, len(s.PortBindings))
 	for i := range s.PortBindings {
 		all[s.PortBindings[i].LogicalPort] = &s.PortBindings[i]
 	}
@@ -129,7 +129,7 @@ func bindings(s *evidence.Southbound) map[string]*evidence.PortBinding {
 }
 
 // chassisName says for people which chassis a row is: its hostname and its name.
-func chassisName(s *evidence.Southbound, id ovsdb.UUID) string {
+func chassisName(s *snapshot.Southbound, id ovsdb.UUID) string {
 	for _, c := range s.Chassis {
 		if c.UUID == id {
 			return whichChassis(&c)
@@ -157,7 +157,7 @@ func ids(m map[string]string, keys ...string) string {
 }
 
 // firstLogged is when a daemon's log first has a line with a text; zero: never.
-func firstLogged(h *evidence.Host, daemon, text string) time.Time {
+func firstLogged(h *snapshot.Host, daemon, text string) time.Time {
 	log, err := h.Log(daemon)
 	if err != nil {
 		return time.Time{}

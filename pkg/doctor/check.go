@@ -5,8 +5,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/ovnctl/ovnctl/pkg/evidence"
 	"github.com/ovnctl/ovnctl/pkg/fixes"
+	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
 // A Check looks for one fault.
@@ -22,7 +22,7 @@ type Check struct {
 	Sample time.Duration
 	// Begin puts reading under way before any check runs, and does not wait: of what takes longest, and of what would wait
 	// for an answer that does. nil: nothing does.
-	Begin func(*evidence.Deployment)
+	Begin func(*snapshot.Deployment)
 	Run   func(*Pass)
 }
 
@@ -92,7 +92,7 @@ type Finding struct {
 
 // A Pass is one run of one check.
 type Pass struct {
-	*evidence.Deployment
+	*snapshot.Deployment
 
 	check    *Check
 	findings []Finding
@@ -115,10 +115,10 @@ func (p *Pass) Report(f Finding) {
 // OVN where Open vSwitch is used without it.
 func (p *Pass) Unknown(o Object, err error) {
 	switch {
-	case errors.Is(err, evidence.ErrNoSwitch):
+	case errors.Is(err, snapshot.ErrNoSwitch):
 		p.without = true
 		return
-	case errors.Is(err, evidence.ErrNoOVN):
+	case errors.Is(err, snapshot.ErrNoOVN):
 		p.plain = true
 		return
 	}

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/ovnctl/ovnctl/pkg/evidence"
-	"github.com/ovnctl/ovnctl/pkg/repairs"
+	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
+	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
 var clientsRefuseRebuiltDB = &Check{
@@ -29,9 +29,9 @@ behind that. After a restore all are.`,
 	},
 }
 
-func refusesRebuilt(p *Pass, h *evidence.Host, daemon, database, ask string) {
+func refusesRebuilt(p *Pass, h *snapshot.Host, daemon, database, ask string) {
 	d, err := h.Daemon(daemon)
-	if err != nil || d.Liveness != evidence.Answers {
+	if err != nil || d.Liveness != snapshot.Answers {
 		return // whether it should run is said elsewhere
 	}
 	state, err := h.Control(daemon, ask)
@@ -44,7 +44,7 @@ func refusesRebuilt(p *Pass, h *evidence.Host, daemon, database, ask string) {
 		p.Unknown(object, fmt.Errorf("%s is not connected to %s, why is in its log: %w", daemon, database, err))
 		return
 	}
-	stale := recent(lines, p.Now().Add(-time.Hour), func(l evidence.LogLine) bool {
+	stale := recent(lines, p.Now().Add(-time.Hour), func(l snapshot.LogLine) bool {
 		return strings.Contains(l.Text, "clustered database server has stale data") && logOf(l.Text, database)
 	})
 	if len(stale) == 0 {
@@ -61,7 +61,7 @@ func refusesRebuilt(p *Pass, h *evidence.Host, daemon, database, ask string) {
 		},
 		Cause:  database + " was built anew or restored from a copy while the daemon ran",
 		Effect: rebuiltEffect(daemon),
-		Fix:    repairs.ResetClusterState.With(daemon, database),
+		Fix:    catalog.ResetClusterState.With(daemon, database),
 	})
 }
 

@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/ovnctl/ovnctl/pkg/evidence"
 	"github.com/ovnctl/ovnctl/pkg/fixes"
+	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
 	"github.com/ovnctl/ovnctl/pkg/node"
-	"github.com/ovnctl/ovnctl/pkg/repairs"
+	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
 var clusterRouteOrSnatMissing = &Check{
@@ -41,7 +41,7 @@ to them, and where pods leave through the host, a rule that translates their add
 	},
 }
 
-func (p *Pass) routeMissing(e *edge, g *evidence.Gate, x evidence.PodNetwork) {
+func (p *Pass) routeMissing(e *edge, g *snapshot.Gate, x snapshot.PodNetwork) {
 	proof := []Evidence{
 		{Source: x.Source, Says: "the pods' network is " + x.Prefix.String()},
 		{Source: "routes", Says: fmt.Sprintf("none to %s through %s", x.Prefix, g.Link)},
@@ -54,7 +54,7 @@ func (p *Pass) routeMissing(e *edge, g *evidence.Gate, x evidence.PodNetwork) {
 		Evidence: append(proof, Evidence{Source: "link " + g.Link, Says: upOrDown(l.Up)}),
 		Cause:    "the link went down and came up again, or a network service cleaned up what it does not know",
 		Effect:   "what the host sends to pods, answers to their requests among them, goes out of the default route and is lost",
-		Fix:      repairs.AddClusterRoute.With(x.Prefix.String()),
+		Fix:      catalog.AddClusterRoute.With(x.Prefix.String()),
 	}
 	if !l.Up {
 		f.Fix, f.Next = nil, fixes.Command("ip link set %s up; ovnctl fix add-cluster-route %s", g.Link, x.Prefix)
@@ -71,7 +71,7 @@ func upOrDown(up bool) string {
 }
 
 // translationMissing looks for a host that translates nothing of a family.
-func (p *Pass) translationMissing(e *edge, g *evidence.Gate) {
+func (p *Pass) translationMissing(e *edge, g *snapshot.Gate) {
 	rules, err := e.NAT()
 	if err != nil {
 		if !errors.Is(err, node.ErrUnavailable) || e.Local {
@@ -81,7 +81,7 @@ func (p *Pass) translationMissing(e *edge, g *evidence.Gate) {
 	}
 	for _, family := range []struct{ name, other string }{{"ip", "IPv4"}, {"ip6", "IPv6"}} {
 		six := family.name == "ip6"
-		pods := slices.IndexFunc(g.Pods, func(x evidence.PodNetwork) bool { return x.Prefix.Addr().Is6() == six })
+		pods := slices.IndexFunc(g.Pods, func(x snapshot.PodNetwork) bool { return x.Prefix.Addr().Is6() == six })
 		translated := slices.ContainsFunc(rules, func(r node.NATRule) bool {
 			return (r.Family == family.name || r.Family == "inet") && (r.Action == "masquerade" || r.Action == "snat")
 		})

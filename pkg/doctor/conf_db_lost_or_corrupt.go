@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"path"
 
-	"github.com/ovnctl/ovnctl/pkg/evidence"
+	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
 	"github.com/ovnctl/ovnctl/pkg/node"
-	"github.com/ovnctl/ovnctl/pkg/repairs"
+	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
 var confDBLostOrCorrupt = &Check{
@@ -24,7 +24,7 @@ start; one that is lost is made anew, empty, with the node's old name.`,
 func lookForConfDB(p *Pass) {
 	any := false
 	for _, h := range p.Hosts {
-		c, err := repairs.ReadConfDB(h)
+		c, err := catalog.ReadConfDB(h)
 		if err != nil {
 			if !errors.Is(err, node.ErrUnavailable) {
 				any = true
@@ -42,8 +42,8 @@ func lookForConfDB(p *Pass) {
 		}
 		any = true
 		object := Object{Kind: "file", Name: c.Path, Node: h.Name}
-		f := Finding{Object: object, Also: []Object{nodeObject(h.Name), {Kind: "database", Name: "Open_vSwitch", Node: h.Name}}, Fix: repairs.RestoreConfDB.With()}
-		runs := server.Liveness == evidence.Answers
+		f := Finding{Object: object, Also: []Object{nodeObject(h.Name), {Kind: "database", Name: "Open_vSwitch", Node: h.Name}}, Fix: catalog.RestoreConfDB.With()}
+		runs := server.Liveness == snapshot.Answers
 		switch {
 		case runs && contained(h):
 			// The container has a file system of its own.
@@ -76,7 +76,7 @@ func lookForConfDB(p *Pass) {
 			}
 			f.Cause = "it ended, or was ended, and nothing started it again"
 			f.Effect = "nothing can be changed on the node's switch; ovs-vswitchd and ovn-controller stand still or do not start"
-			if server.Liveness == evidence.Hung {
+			if server.Liveness == snapshot.Hung {
 				f.Cause, f.Fix, f.Next = "it hangs, or is stopped", nil, "see what it waits for: a disk that hangs, a debugger"
 				f.lasting = true
 			}
@@ -86,7 +86,7 @@ func lookForConfDB(p *Pass) {
 			p.Report(f)
 			continue
 		}
-		l, err := repairs.ReadLostSwitch(p.Deployment, h)
+		l, err := catalog.ReadLostSwitch(p.Deployment, h)
 		if err != nil || l == nil {
 			continue // which reading fails, others say
 		}
@@ -102,7 +102,7 @@ func lookForConfDB(p *Pass) {
 		}
 		f.Cause = "conf.db was lost, and Open vSwitch made a new one at its start"
 		f.Effect = "the node has no bridge, no tunnel and no port; its pods have no network"
-		f.Fix = repairs.RestoreSwitchConfig.With()
+		f.Fix = catalog.RestoreSwitchConfig.With()
 		if l.Remote == "" {
 			f.Fix, f.Next = nil, "ovnctl fix restore-switch-config tcp:HOST:6642, with ovn-remote as another node has it"
 		}
@@ -114,7 +114,7 @@ func lookForConfDB(p *Pass) {
 }
 
 // contained says whether the host's Open vSwitch is in a container, as far as can be seen.
-func contained(h *evidence.Host) bool {
-	c, _, err := repairs.Contained(h)
+func contained(h *snapshot.Host) bool {
+	c, _, err := catalog.Contained(h)
 	return err == nil && c
 }

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/ovnctl/ovnctl/pkg/evidence"
-	"github.com/ovnctl/ovnctl/pkg/repairs"
+	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
+	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
 const (
@@ -37,7 +37,7 @@ dead. All its clients then connect and read everything anew, which keeps it busy
 	Run: func(p *Pass) {
 		told := map[string]bool{}
 		for _, s := range p.servers() {
-			if s.Liveness == evidence.Answers {
+			if s.Liveness == snapshot.Answers {
 				told[s.Database] = probeStorm(p, &s) || told[s.Database]
 			}
 		}
@@ -59,9 +59,9 @@ var probeLost = regexp.MustCompile(`^((?:tcp|ssl):.*): no response to inactivity
 // lostProbes are the connections that were given up within the last hour after a
 // silence of at least so many seconds, and of how many other ends. What was given up
 // sooner was under an earlier setting.
-func lostProbes(p *Pass, lines []evidence.LogLine, least float64) (lost []evidence.LogLine, ends []string, seconds string) {
+func lostProbes(p *Pass, lines []snapshot.LogLine, least float64) (lost []snapshot.LogLine, ends []string, seconds string) {
 	peers := map[string]bool{}
-	lost = recent(lines, p.Now().Add(-time.Hour), func(l evidence.LogLine) bool {
+	lost = recent(lines, p.Now().Add(-time.Hour), func(l snapshot.LogLine) bool {
 		x := probeLost.FindStringSubmatch(l.Text)
 		if x == nil {
 			return false
@@ -101,7 +101,7 @@ func leastProbe(p *Pass, database string) float64 {
 }
 
 // clientProbe is how long a node's ovn-controller waits for a silent server, in seconds.
-func clientProbe(h *evidence.Host) float64 {
+func clientProbe(h *snapshot.Host) float64 {
 	sw, err := h.Switch()
 	if err != nil || len(sw.OpenvSwitch) != 1 {
 		return 0
@@ -143,7 +143,7 @@ func probeStorm(p *Pass, s *server) bool {
 }
 
 // addProbes adds what the database's connections say, and the repair where it helps.
-func (f *Finding) addProbes(z *evidence.Zone, database string) {
+func (f *Finding) addProbes(z *snapshot.Zone, database string) {
 	rows, err := z.Connections(database)
 	if err != nil {
 		return
@@ -155,7 +155,7 @@ func (f *Finding) addProbes(z *evidence.Zone, database string) {
 	}
 	switch {
 	case short:
-		f.Fix = repairs.SetInactivityProbe.With(database)
+		f.Fix = catalog.SetInactivityProbe.With(database)
 	case len(rows) == 0:
 		f.Next = "its addresses are on the server's command line, where the probe is 5 s: make Connection rows instead, with inactivity_probe=60000"
 	default:
@@ -163,20 +163,20 @@ func (f *Finding) addProbes(z *evidence.Zone, database string) {
 	}
 }
 
-func probeText(c evidence.Connection) string {
+func probeText(c snapshot.Connection) string {
 	if len(c.Probe) == 0 {
 		return "inactivity_probe=[] (5000 ms)"
 	}
 	return fmt.Sprintf("inactivity_probe=%d", c.Probe.Get())
 }
 
-func isShort(c evidence.Connection) bool {
+func isShort(c snapshot.Connection) bool {
 	passive := strings.HasPrefix(c.Target, "ptcp:") || strings.HasPrefix(c.Target, "pssl:")
 	return passive && (len(c.Probe) == 0 || c.Probe.Get() > 0 && c.Probe.Get() < enoughProbe)
 }
 
 // shortProbe is a probe that is known to be too short for so many nodes.
-func shortProbe(p *Pass, z *evidence.Zone, database string) {
+func shortProbe(p *Pass, z *snapshot.Zone, database string) {
 	if database == "OVN_Northbound" {
 		return // nodes do not read it
 	}
@@ -209,9 +209,9 @@ func shortProbe(p *Pass, z *evidence.Zone, database string) {
 }
 
 // clientStorm looks for a storm in an ovn-controller's log.
-func clientStorm(p *Pass, h *evidence.Host) {
+func clientStorm(p *Pass, h *snapshot.Host) {
 	d, err := h.Daemon("ovn-controller")
-	if err != nil || d.Liveness != evidence.Answers {
+	if err != nil || d.Liveness != snapshot.Answers {
 		return
 	}
 	lines, err := h.LogLines("ovn-controller")

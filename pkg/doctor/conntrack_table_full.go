@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"strconv"
 
-	"github.com/ovnctl/ovnctl/pkg/evidence"
+	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
 	"github.com/ovnctl/ovnctl/pkg/node"
-	"github.com/ovnctl/ovnctl/pkg/repairs"
+	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
 var conntrackTableFull = &Check{
@@ -38,17 +38,17 @@ const (
 
 // conntrackRoom is how full a host's tables of connections are.
 type conntrackRoom struct {
-	tables []evidence.TableSize
+	tables []snapshot.TableSize
 	zones  []limitedZone
 }
 
 // A limitedZone is a connection tracking zone that has reached its own limit.
 type limitedZone struct {
-	evidence.ZoneLimit
+	snapshot.ZoneLimit
 	datapath, name string
 }
 
-func readConntrack(h *evidence.Host) (c conntrackRoom, err error) {
+func readConntrack(h *snapshot.Host) (c conntrackRoom, err error) {
 	if c.tables, err = h.ConntrackSize(); err != nil {
 		return c, err
 	}
@@ -57,7 +57,7 @@ func readConntrack(h *evidence.Host) (c conntrackRoom, err error) {
 		return c, nil //nolint:nilerr // without ovs-vswitchd the tables of the kernel are what there is
 	}
 	for _, d := range datapaths {
-		if evidence.Idle(c.tables, d.Name) {
+		if snapshot.Idle(c.tables, d.Name) {
 			continue // to look for zones with a limit ovs-vswitchd goes through all 65536
 		}
 		limits, err := h.ConntrackLimits(d.Name)
@@ -77,7 +77,7 @@ func readConntrack(h *evidence.Host) (c conntrackRoom, err error) {
 }
 
 // zoneName is what ovn-controller calls a zone; empty: it is not known.
-func zoneName(h *evidence.Host, zone int) string {
+func zoneName(h *snapshot.Host, zone int) string {
 	zones, err := h.CTZones()
 	if err != nil {
 		return ""
@@ -90,7 +90,7 @@ func zoneName(h *evidence.Host, zone int) string {
 	return ""
 }
 
-func fullTable(p *Pass, h *evidence.Host, t evidence.TableSize) {
+func fullTable(p *Pass, h *snapshot.Host, t snapshot.TableSize) {
 	if t.Full() < nearlyFull {
 		return
 	}
@@ -106,7 +106,7 @@ func fullTable(p *Pass, h *evidence.Host, t evidence.TableSize) {
 		},
 		Cause:  "there are more connections than the table was made for, or they are forgotten too slowly",
 		Effect: "packets of new connections are dropped when it is full, and known connections go on",
-		Fix:    repairs.RaiseConntrackLimit.With(cmp.Or(t.Datapath, repairs.KernelConntrack)),
+		Fix:    catalog.RaiseConntrackLimit.With(cmp.Or(t.Datapath, catalog.KernelConntrack)),
 	}
 	if t.Full() < full {
 		f.Result = Warning
@@ -114,7 +114,7 @@ func fullTable(p *Pass, h *evidence.Host, t evidence.TableSize) {
 	p.Report(f)
 }
 
-func fullZone(p *Pass, h *evidence.Host, z limitedZone) {
+func fullZone(p *Pass, h *snapshot.Host, z limitedZone) {
 	name := "zone " + strconv.Itoa(z.Zone)
 	if z.name != "" {
 		name += " (" + z.name + ")"
@@ -125,6 +125,6 @@ func fullZone(p *Pass, h *evidence.Host, z limitedZone) {
 		Evidence: []Evidence{{Source: "dpctl/ct-get-limits " + z.datapath, Says: fmt.Sprintf("zone=%d,limit=%d,count=%d", z.Zone, z.Limit, z.Now)}},
 		Cause:    "a limit was set for this zone, and whoever is in it has that many connections",
 		Effect:   "new connections through this zone are dropped",
-		Fix:      repairs.RaiseConntrackLimit.With("zone=" + strconv.Itoa(z.Zone)),
+		Fix:      catalog.RaiseConntrackLimit.With("zone=" + strconv.Itoa(z.Zone)),
 	})
 }

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/ovnctl/ovnctl/pkg/evidence"
-	"github.com/ovnctl/ovnctl/pkg/repairs"
+	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
+	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
 var controllerNorthdVersionMismatch = &Check{
@@ -36,7 +36,7 @@ internal version. That is meant for the minutes of an upgrade.`,
 				p.Unknown(nodeObject(c.Host.Name), err)
 				return
 			}
-			if theirs == "" || d.Liveness != evidence.Answers {
+			if theirs == "" || d.Liveness != snapshot.Answers {
 				return
 			}
 			release, _, _ := strings.Cut(theirs, "-")
@@ -56,7 +56,7 @@ internal version. That is meant for the minutes of an upgrade.`,
 				Cause:  "an upgrade has not come to its end: one of the two is still of the release before",
 				Effect: "nothing that is changed comes into force on the node",
 				Next:   "finish the upgrade",
-				Fix:    repairs.IgnoreNorthdVersion.With(),
+				Fix:    catalog.IgnoreNorthdVersion.With(),
 			}
 			if c.name != "" {
 				f.Also = append(f.Also, Object{Kind: "chassis", Name: c.name})
@@ -70,7 +70,7 @@ internal version. That is meant for the minutes of an upgrade.`,
 }
 
 // mismatchLogged is the last line of the log that says so of this version of northd.
-func mismatchLogged(h *evidence.Host, theirs string) string {
+func mismatchLogged(h *snapshot.Host, theirs string) string {
 	log, err := h.Log("ovn-controller")
 	if err != nil {
 		return ""

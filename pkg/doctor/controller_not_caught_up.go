@@ -5,8 +5,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/ovnctl/ovnctl/pkg/evidence"
 	"github.com/ovnctl/ovnctl/pkg/sb"
+	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
 var controllerNotCaughtUp = &Check{
@@ -28,14 +28,14 @@ some seconds apart: a node that moves on is only busy.`,
 
 // lag is how far a chassis has come, at one look.
 type lag struct {
-	zone    *evidence.Zone
+	zone    *snapshot.Zone
 	chassis *sb.Chassis
 	cfg     int // of the chassis
 	want    int // of the Southbound
 	seen    time.Time
 }
 
-func lags(d *evidence.Deployment) (map[string]lag, []error) {
+func lags(d *snapshot.Deployment) (map[string]lag, []error) {
 	list := map[string]lag{}
 	var errs []error
 	for _, z := range d.Zones {
@@ -53,7 +53,7 @@ func lags(d *evidence.Deployment) (map[string]lag, []error) {
 		}
 		for _, private := range s.ChassisPrivate {
 			c := rows[private.Name]
-			if c == nil || len(private.Chassis) == 0 || evidence.Elsewhere(c) || private.NBCfg >= s.Globals[0].NBCfg {
+			if c == nil || len(private.Chassis) == 0 || snapshot.Elsewhere(c) || private.NBCfg >= s.Globals[0].NBCfg {
 				continue
 			}
 			list[z.Name+"\x00"+c.Name] = lag{z, c, private.NBCfg, s.Globals[0].NBCfg, time.UnixMilli(int64(private.NBCfgTimestamp)).UTC()}
@@ -118,7 +118,7 @@ func lookForLag(p *Pass) {
 }
 
 // explainLag asks the node's ovn-controller why.
-func (f *Finding) explainLag(h *evidence.Host) {
+func (f *Finding) explainLag(h *snapshot.Host) {
 	ask := func(command string) string {
 		text, err := h.Control("ovn-controller", command)
 		if err != nil {
@@ -167,7 +167,7 @@ func engineNode(text, name string) string {
 }
 
 // othersReached is when the other chassis reached what this one has not.
-func othersReached(d *evidence.Deployment, l lag) (Evidence, bool) {
+func othersReached(d *snapshot.Deployment, l lag) (Evidence, bool) {
 	for _, z := range d.Zones {
 		if z.Name != l.zone.Name {
 			continue

@@ -3,8 +3,8 @@ package doctor
 import (
 	"fmt"
 
-	"github.com/ovnctl/ovnctl/pkg/evidence"
-	"github.com/ovnctl/ovnctl/pkg/repairs"
+	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
+	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
 var controllerNotRunning = &Check{
@@ -19,8 +19,8 @@ Southbound; nothing new is applied on the node.`,
 }
 
 func lookForController(p *Pass) {
-	p.silent("ovn-controller", func(h *evidence.Host, d evidence.Daemon, meant []string) {
-		if d.Liveness == evidence.Refused {
+	p.silent("ovn-controller", func(h *snapshot.Host, d snapshot.Daemon, meant []string) {
+		if d.Liveness == snapshot.Refused {
 			if ps := processesOf(h, "ovn-controller"); len(d.Sockets) == 0 && len(ps) > 0 {
 				p.Unknown(daemonObject(h, "ovn-controller"), fmt.Errorf("process %d is an ovn-controller, but has no control socket in %s: name its run directory by OVN_RUNDIR", ps[0].PID, h.Dirs().OVNRun))
 				return
@@ -33,9 +33,9 @@ func lookForController(p *Pass) {
 			Evidence: silence(h, "ovn-controller", d, meant),
 			Cause:    "it ended, or was ended, and nothing started it again",
 			Effect:   "no change reaches the node: new pods get no network, moved ports and policies stay as they were; ARP, DHCP and DNS that it answers go unanswered",
-			Fix:      repairs.StartController.With(),
+			Fix:      catalog.StartController.With(),
 		}
-		if d.Liveness == evidence.Hung {
+		if d.Liveness == snapshot.Hung {
 			f.Title = fmt.Sprintf("ovn-controller of %s does not answer", h.Name)
 			f.lasting = true
 			f.Cause = "it hangs, or is stopped"
@@ -52,7 +52,7 @@ func lookForController(p *Pass) {
 }
 
 // behind is how far a node's chassis is behind the Southbound, where that is known.
-func behind(h *evidence.Host) []Evidence {
+func behind(h *snapshot.Host) []Evidence {
 	z := h.Zone()
 	if z == nil {
 		return nil

@@ -9,12 +9,12 @@ import (
 	"time"
 
 	"github.com/ovnctl/ovnctl/pkg/cluster"
-	"github.com/ovnctl/ovnctl/pkg/evidence"
+	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
 // saved is a directory of one node, n1, with these files and an Open_vSwitch
 // database of these tables, in the form of `ovsdb-client dump -f json`.
-func saved(t *testing.T, tables, files map[string]string) *evidence.Deployment {
+func saved(t *testing.T, tables, files map[string]string) *snapshot.Deployment {
 	t.Helper()
 	dir := t.TempDir()
 	var conf strings.Builder
@@ -40,16 +40,16 @@ func saved(t *testing.T, tables, files map[string]string) *evidence.Deployment {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = c.Close() })
-	return evidence.Look(t.Context(), c, evidence.Options{})
+	return snapshot.Look(t.Context(), c, snapshot.Options{})
 }
 
 // only is what one check says.
-func only(d *evidence.Deployment, c *Check) []Finding {
+func only(d *snapshot.Deployment, c *Check) []Finding {
 	return Examine(d, []*Check{c}, nil).Findings
 }
 
 // faultsOf are the errors and warnings of it, "error: TITLE".
-func faultsOf(d *evidence.Deployment, c *Check) (list []string) {
+func faultsOf(d *snapshot.Deployment, c *Check) (list []string) {
 	for _, f := range only(d, c) {
 		if f.Result.Fault() {
 			list = append(list, string(f.Result)+": "+f.Title)
@@ -58,7 +58,7 @@ func faultsOf(d *evidence.Deployment, c *Check) (list []string) {
 	return list
 }
 
-func wantFaults(t *testing.T, d *evidence.Deployment, c *Check, want ...string) {
+func wantFaults(t *testing.T, d *snapshot.Deployment, c *Check, want ...string) {
 	t.Helper()
 	if got := faultsOf(d, c); strings.Join(got, "\n") != strings.Join(want, "\n") {
 		t.Errorf("%s finds %q, want %q", c.Name, got, want)
@@ -68,7 +68,7 @@ func wantFaults(t *testing.T, d *evidence.Deployment, c *Check, want ...string) 
 const plainSystem = `"headings":["_uuid","external_ids","other_config"],"data":[[["uuid","11111111-1111-1111-1111-111111111111"],["map",[]],["map",[]]]]`
 
 func TestUnderlayConntrackTracksTunnel(t *testing.T) {
-	conntrack := func(count, most int, lines ...string) *evidence.Deployment {
+	conntrack := func(count, most int, lines ...string) *snapshot.Deployment {
 		return saved(t, map[string]string{"Open_vSwitch": plainSystem}, map[string]string{
 			"files/proc/sys/net/netfilter/nf_conntrack_count": fmt.Sprintln(count),
 			"files/proc/sys/net/netfilter/nf_conntrack_max":   fmt.Sprintln(most),
@@ -103,7 +103,7 @@ func times(n int, line string) (lines []string) {
 }
 
 func TestUpcallLostPackets(t *testing.T) {
-	log := func(ago time.Duration) *evidence.Deployment {
+	log := func(ago time.Duration) *snapshot.Deployment {
 		stamp := time.Now().Add(-ago).UTC().Format("2006-01-02T15:04:05.000Z")
 		return saved(t, map[string]string{"Open_vSwitch": plainSystem}, map[string]string{
 			"logs/ovs-vswitchd.log": stamp + "|00042|dpif_netlink(handler5)|WARN|system@ovs-system: lost packet on port channel 3 of handler 1\n" + stamp + "|00043|bridge|INFO|nothing\n",
@@ -114,7 +114,7 @@ func TestUpcallLostPackets(t *testing.T) {
 }
 
 func TestDPDKNotInitialised(t *testing.T) {
-	dpdk := func(init string, initialised bool, files map[string]string) *evidence.Deployment {
+	dpdk := func(init string, initialised bool, files map[string]string) *snapshot.Deployment {
 		return saved(t, map[string]string{
 			"Open_vSwitch": fmt.Sprintf(`"headings":["_uuid","external_ids","other_config","dpdk_initialized"],"data":[[["uuid","11111111-1111-1111-1111-111111111111"],["map",[]],["map",[["dpdk-init","%s"]]],%v]]`, init, initialised),
 			"Interface":    `"headings":["_uuid","name","type","error"],"data":[[["uuid","22222222-2222-2222-2222-222222222222"],"dpdk0","dpdk","could not open network device dpdk0 (Address family not supported by protocol)"]]`,

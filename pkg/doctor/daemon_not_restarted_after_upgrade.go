@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/ovnctl/ovnctl/pkg/evidence"
+	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
 var daemonNotRestartedAfterUpgrade = &Check{
@@ -74,7 +74,7 @@ The package was upgraded and the daemon was not restarted: bugs that are fixed o
 	},
 }
 
-func notRestarted(h *evidence.Host, daemon string) Finding {
+func notRestarted(h *snapshot.Host, daemon string) Finding {
 	return Finding{
 		Result: Warning,
 		Object: daemonObject(h, daemon),

@@ -5,24 +5,24 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/ovnctl/ovnctl/pkg/evidence"
 	"github.com/ovnctl/ovnctl/pkg/node"
+	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
 // silent calls f for each host that is meant to run a daemon which does not
 // answer, with what speaks for it being meant.
-func (p *Pass) silent(daemon string, f func(*evidence.Host, evidence.Daemon, []string)) {
+func (p *Pass) silent(daemon string, f func(*snapshot.Host, snapshot.Daemon, []string)) {
 	any := false
 	for _, h := range p.Hosts {
 		d, err := h.Daemon(daemon)
 		if err != nil {
-			if !errors.Is(err, evidence.ErrNoSwitch) && (h.Local || !errors.Is(err, node.ErrUnavailable)) {
+			if !errors.Is(err, snapshot.ErrNoSwitch) && (h.Local || !errors.Is(err, node.ErrUnavailable)) {
 				any = true
 				p.Unknown(nodeObject(h.Name), err)
 			}
 			continue
 		}
-		if d.Liveness == evidence.Answers {
+		if d.Liveness == snapshot.Answers {
 			any = true
 			continue
 		}
@@ -43,16 +43,16 @@ func (p *Pass) silent(daemon string, f func(*evidence.Host, evidence.Daemon, []s
 	}
 }
 
-func daemonObject(h *evidence.Host, daemon string) Object {
+func daemonObject(h *snapshot.Host, daemon string) Object {
 	return Object{Kind: "daemon", Name: daemon, Node: h.Name}
 }
 
 // silence is what is seen of a daemon that does not answer.
-func silence(h *evidence.Host, daemon string, d evidence.Daemon, meant []string) []Evidence {
+func silence(h *snapshot.Host, daemon string, d snapshot.Daemon, meant []string) []Evidence {
 	var list []Evidence
 	for i, s := range d.Sockets {
 		// What dead processes have left says nothing where one lives, and one of them says enough.
-		if s.State != node.Hung && (d.Liveness == evidence.Hung || i < len(d.Sockets)-1) {
+		if s.State != node.Hung && (d.Liveness == snapshot.Hung || i < len(d.Sockets)-1) {
 			continue
 		}
 		source := "control socket " + s.Path
@@ -89,7 +89,7 @@ func silence(h *evidence.Host, daemon string, d evidence.Daemon, meant []string)
 }
 
 // processesOf are the processes of a daemon; none where they cannot be read.
-func processesOf(h *evidence.Host, daemon string) []node.Process {
+func processesOf(h *snapshot.Host, daemon string) []node.Process {
 	all, err := h.Processes()
 	if err != nil {
 		return nil
@@ -104,7 +104,7 @@ func processesOf(h *evidence.Host, daemon string) []node.Process {
 }
 
 // inContainer is the process of a daemon in a container; nil: there is none.
-func inContainer(h *evidence.Host, daemon string) *node.Process {
+func inContainer(h *snapshot.Host, daemon string) *node.Process {
 	for _, p := range processesOf(h, daemon) {
 		if p.Container {
 			return &p
@@ -114,7 +114,7 @@ func inContainer(h *evidence.Host, daemon string) *node.Process {
 }
 
 // lastTrouble is what a daemon's log says at its end, if that is why it ended.
-func lastTrouble(h *evidence.Host, daemon string) string {
+func lastTrouble(h *snapshot.Host, daemon string) string {
 	log, err := h.Log(daemon)
 	if err != nil {
 		return ""

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ovnctl/ovnctl/pkg/evidence"
+	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
 // tunnelBridge is a node whose bridge of a datapath has a geneve tunnel that could not be opened.
@@ -72,7 +72,7 @@ func TestTransientDefaultOfRPM(t *testing.T) {
 		"Open_vSwitch": plainSystem,
 		"Port":         `"headings":["_uuid","name","interfaces","other_config"],"data":[[["uuid","33333333-3333-3333-3333-333333333333"],"eth0",["set",[]],["map",[["transient","true"]]]]]`,
 	}
-	host := func(files ...string) *evidence.Deployment {
+	host := func(files ...string) *snapshot.Deployment {
 		all := map[string]string{
 			"files/etc/os-release":     "ID=\"almalinux\"\nID_LIKE=\"rhel centos fedora\"\nPRETTY_NAME=\"AlmaLinux 9\"\n",
 			"processes.json":           "[]",

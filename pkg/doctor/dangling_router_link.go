@@ -6,10 +6,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ovnctl/ovnctl/pkg/evidence"
 	"github.com/ovnctl/ovnctl/pkg/fixes"
+	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
 	"github.com/ovnctl/ovnctl/pkg/nb"
-	"github.com/ovnctl/ovnctl/pkg/repairs"
+	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
 var danglingRouterLink = &Check{
@@ -21,7 +21,7 @@ A switch hangs on a router by two rows: a switch port of type router that names 
 port and has its address. Any half of it missing leaves no word in any log.`,
 	Run: func(p *Pass) {
 		p.persistent(func(p *Pass) {
-			p.logicals(func(_ *evidence.Zone, l *evidence.Logical) {
+			p.logicals(func(_ *snapshot.Zone, l *snapshot.Logical) {
 				claimed := p.switchLinks(l)
 				p.loneRouterPorts(l, claimed)
 				p.routerPeers(l)
@@ -33,19 +33,19 @@ port and has its address. Any half of it missing leaves no word in any log.`,
 
 // switchLinks reports what is wrong on the switches' side, and returns the router
 // ports without a link that one of these findings explains.
-func (p *Pass) switchLinks(l *evidence.Logical) map[string]bool {
+func (p *Pass) switchLinks(l *snapshot.Logical) map[string]bool {
 	unlinked := l.Unlinked()
 	claimed := map[string]bool{}
 	for i := range l.SwitchPorts {
 		port := &l.SwitchPorts[i]
 		fault := l.CheckLink(port)
-		if fault == evidence.LinkFine {
+		if fault == snapshot.LinkFine {
 			p.localnet(l, port)
 			p.switchPeer(l, port)
 			continue
 		}
 		name := port.Options["router-port"]
-		if fault == evidence.LinkType && len(l.Links[name]) > 0 {
+		if fault == snapshot.LinkType && len(l.Links[name]) > 0 {
 			continue // another port leads there
 		}
 		f := Finding{
@@ -75,18 +75,18 @@ func (p *Pass) switchLinks(l *evidence.Logical) map[string]bool {
 			if r := l.RouterOf[rp.UUID]; r != nil {
 				f.Also = append(f.Also, Object{Kind: "router", Name: r.Name})
 			}
-			f.Fix = repairs.LinkRouterPort.With(port.Name, rp.Name)
+			f.Fix = catalog.LinkRouterPort.With(port.Name, rp.Name)
 		} else {
 			f.Next = fmt.Sprintf("name the router port that belongs there: ovnctl fix link-router-port %s ROUTER-PORT", port.Name)
 		}
 		switch fault {
-		case evidence.LinkType:
+		case snapshot.LinkType:
 			f.Title = fmt.Sprintf("port %s%s names router port %s, but its type is %s, not router", namedPort(port), where, name, orEmpty(port.Type))
-		case evidence.LinkNoName:
+		case snapshot.LinkNoName:
 			f.Title = fmt.Sprintf("port %s%s is of type router and names no router port", namedPort(port), where)
-		case evidence.LinkNoPort:
+		case snapshot.LinkNoPort:
 			f.Title = fmt.Sprintf("port %s%s leads to router port %s, which does not exist", namedPort(port), where, name)
-		case evidence.LinkAddress:
+		case snapshot.LinkAddress:
 			f.Title = fmt.Sprintf("port %s%s does not have the MAC address of router port %s, %s", namedPort(port), where, name, rp.MAC)
 			f.Evidence = append(f.Evidence, nbRow("Logical_Router_Port", rp.UUID, "mac=%s, networks=%v", rp.MAC, []string(rp.Networks)))
 			f.Effect += ": the switch does not know where that address is"
@@ -119,7 +119,7 @@ func unlinkedEvidence(unlinked []*nb.LogicalRouterPort) []Evidence {
 	return out
 }
 
-func (p *Pass) twoLinks(l *evidence.Logical, rp *nb.LogicalRouterPort, ports []*evidence.LogicalSwitchPort) {
+func (p *Pass) twoLinks(l *snapshot.Logical, rp *nb.LogicalRouterPort, ports []*snapshot.LogicalSwitchPort) {
 	f := Finding{
 		Object: Object{Kind: "port", Name: rp.Name},
 		Cause:  "a router port can be on one switch only",
@@ -143,7 +143,7 @@ func (p *Pass) twoLinks(l *evidence.Logical, rp *nb.LogicalRouterPort, ports []*
 }
 
 // localnet is for a port that should lead to a physical network.
-func (p *Pass) localnet(l *evidence.Logical, port *evidence.LogicalSwitchPort) {
+func (p *Pass) localnet(l *snapshot.Logical, port *snapshot.LogicalSwitchPort) {
 	network := port.Options["network_name"]
 	f := Finding{
 		Object:   Object{Kind: "port", Name: port.Name},
@@ -162,22 +162,22 @@ func (p *Pass) localnet(l *evidence.Logical, port *evidence.LogicalSwitchPort) {
 	case port.Type == "" && network != "" && port.Addresses.Has("unknown") && !alreadyLocalnet(l, port, network):
 		f.Title = fmt.Sprintf("port %s names physical network %s, but its type is not localnet", namedPort(port), network)
 		f.Cause = "without the type the port is one that nothing is plugged into"
-		f.Fix = repairs.MakeLocalnetPort.With(port.Name)
+		f.Fix = catalog.MakeLocalnetPort.With(port.Name)
 	default:
 		return
 	}
 	p.Report(f)
 }
 
-func alreadyLocalnet(l *evidence.Logical, port *evidence.LogicalSwitchPort, network string) bool {
+func alreadyLocalnet(l *snapshot.Logical, port *snapshot.LogicalSwitchPort, network string) bool {
 	s := l.SwitchOf[port.UUID]
-	return s != nil && slices.ContainsFunc(l.PortsOf[s.UUID], func(o *evidence.LogicalSwitchPort) bool {
+	return s != nil && slices.ContainsFunc(l.PortsOf[s.UUID], func(o *snapshot.LogicalSwitchPort) bool {
 		return o.Type == "localnet" && o.Options["network_name"] == network
 	})
 }
 
 // switchPeer is for a port that joins two switches without a router.
-func (p *Pass) switchPeer(l *evidence.Logical, port *evidence.LogicalSwitchPort) {
+func (p *Pass) switchPeer(l *snapshot.Logical, port *snapshot.LogicalSwitchPort) {
 	if port.Type != "switch" {
 		return
 	}
@@ -205,7 +205,7 @@ func (p *Pass) switchPeer(l *evidence.Logical, port *evidence.LogicalSwitchPort)
 }
 
 // loneRouterPorts reports router ports that lead nowhere, unless another finding has said it.
-func (p *Pass) loneRouterPorts(l *evidence.Logical, claimed map[string]bool) {
+func (p *Pass) loneRouterPorts(l *snapshot.Logical, claimed map[string]bool) {
 	var lone []*nb.LogicalRouterPort
 	for _, rp := range l.Unlinked() {
 		if !claimed[rp.Name] {
@@ -245,7 +245,7 @@ func (p *Pass) loneRouterPorts(l *evidence.Logical, claimed map[string]bool) {
 
 // needy are the switches without a gateway of their own in whose ports' addresses
 // a router port's network is found.
-func needy(l *evidence.Logical, lone []*nb.LogicalRouterPort) map[*nb.LogicalRouterPort]*nb.LogicalSwitch {
+func needy(l *snapshot.Logical, lone []*nb.LogicalRouterPort) map[*nb.LogicalRouterPort]*nb.LogicalSwitch {
 	out := map[*nb.LogicalRouterPort]*nb.LogicalSwitch{}
 	for i := range l.Switches {
 		s := &l.Switches[i]
@@ -259,7 +259,7 @@ func needy(l *evidence.Logical, lone []*nb.LogicalRouterPort) map[*nb.LogicalRou
 }
 
 // gatewayIn says whether a switch has a router in a router port's network already.
-func gatewayIn(l *evidence.Logical, s *nb.LogicalSwitch, rp *nb.LogicalRouterPort) bool {
+func gatewayIn(l *snapshot.Logical, s *nb.LogicalSwitch, rp *nb.LogicalRouterPort) bool {
 	for _, g := range l.Gateways(s) {
 		if l.RouterOf[g.UUID] == l.RouterOf[rp.UUID] {
 			return true
@@ -269,7 +269,7 @@ func gatewayIn(l *evidence.Logical, s *nb.LogicalSwitch, rp *nb.LogicalRouterPor
 }
 
 // routerPeers reports router ports joined to another from one side only.
-func (p *Pass) routerPeers(l *evidence.Logical) {
+func (p *Pass) routerPeers(l *snapshot.Logical) {
 	for i := range l.RouterPorts {
 		rp := &l.RouterPorts[i]
 		name := rp.Peer.Get()
@@ -299,7 +299,7 @@ func (p *Pass) routerPeers(l *evidence.Logical) {
 			f.Evidence = append(f.Evidence, nbRow("Logical_Router_Port", peer.UUID, "peer=%s", orEmpty(peer.Peer.Get())))
 			f.Also = append(f.Also, Object{Kind: "port", Name: peer.Name})
 			if len(peer.Peer) == 0 && len(l.Links[peer.Name]) == 0 {
-				f.Fix = repairs.LinkRouters.With(rp.Name)
+				f.Fix = catalog.LinkRouters.With(rp.Name)
 			} else {
 				f.Next = fixes.Command("ovn-nbctl set Logical_Router_Port %s peer=…, the port that is meant", rp.Name)
 			}
@@ -315,7 +315,7 @@ func (p *Pass) routerPeers(l *evidence.Logical) {
 }
 
 // overlaps reports two ports of a router in one network.
-func (p *Pass) overlaps(l *evidence.Logical) {
+func (p *Pass) overlaps(l *snapshot.Logical) {
 	for i := range l.Routers {
 		r := &l.Routers[i]
 		type owned struct {
@@ -324,7 +324,7 @@ func (p *Pass) overlaps(l *evidence.Logical) {
 		}
 		byNetwork := map[netip.Prefix]owned{}
 		for _, rp := range l.RouterPortsOf[r.UUID] {
-			for _, n := range evidence.Networks(rp) {
+			for _, n := range snapshot.Networks(rp) {
 				if n.Addr().IsLinkLocalUnicast() || n.IsSingleIP() {
 					continue
 				}
@@ -341,7 +341,7 @@ func (p *Pass) overlaps(l *evidence.Logical) {
 	}
 }
 
-func (p *Pass) overlap(l *evidence.Logical, r *nb.LogicalRouter, a, b *nb.LogicalRouterPort, n netip.Prefix) {
+func (p *Pass) overlap(l *snapshot.Logical, r *nb.LogicalRouter, a, b *nb.LogicalRouterPort, n netip.Prefix) {
 	f := Finding{
 		Object: Object{Kind: "router", Name: r.Name},
 		Title:  fmt.Sprintf("router %s has two ports in network %s: %s and %s", namedRouter(r), n, a.Name, b.Name),

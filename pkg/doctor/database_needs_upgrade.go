@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"regexp"
 
-	"github.com/ovnctl/ovnctl/pkg/evidence"
+	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
-	"github.com/ovnctl/ovnctl/pkg/repairs"
+	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
 var databaseNeedsUpgrade = &Check{
@@ -40,15 +40,15 @@ The daemons of a newer release run on it, without what needs the new columns.`,
 }
 
 // oldSchema compares a database's schema with the one that its host has installed.
-func oldSchema(p *Pass, h *evidence.Host, db ovsdb.Reader, object Object, also []Object) bool {
+func oldSchema(p *Pass, h *snapshot.Host, db ovsdb.Reader, object Object, also []Object) bool {
 	if db.Version() == "" {
 		return false
 	}
-	file, version, err := repairs.InstalledSchema(h, db.Name())
+	file, version, err := catalog.InstalledSchema(h, db.Name())
 	if err != nil {
 		return false // a package without schemas, or a container's: nothing to compare with
 	}
-	if evidence.CompareVersions(db.Version(), version) >= 0 {
+	if snapshot.CompareVersions(db.Version(), version) >= 0 {
 		return false
 	}
 	p.Report(Finding{
@@ -62,7 +62,7 @@ func oldSchema(p *Pass, h *evidence.Host, db ovsdb.Reader, object Object, also [
 		},
 		Cause:  "the packages were upgraded, and the database was not converted: the server was not started again, or by something else than ovn-ctl or ovs-ctl",
 		Effect: "what the new release needs new columns for does not work; nothing says so",
-		Fix:    repairs.UpgradeDatabase.With(db.Name()),
+		Fix:    catalog.UpgradeDatabase.With(db.Name()),
 	})
 	return true
 }
@@ -70,9 +70,9 @@ func oldSchema(p *Pass, h *evidence.Host, db ovsdb.Reader, object Object, also [
 var lacks = regexp.MustCompile(`^(\S+) table in (\S+) database lacks (\S+) column \(database needs upgrade\?\)|^(\S+) database lacks (\S+) table \(database needs upgrade\?\)`)
 
 // missesColumns looks whether a daemon runs without columns that it asked for.
-func missesColumns(p *Pass, h *evidence.Host, daemon string, told map[string]bool) {
+func missesColumns(p *Pass, h *snapshot.Host, daemon string, told map[string]bool) {
 	d, err := h.Daemon(daemon)
-	if err != nil || d.Liveness != evidence.Answers {
+	if err != nil || d.Liveness != snapshot.Answers {
 		return
 	}
 	lines, err := h.LogLines(daemon)
@@ -101,13 +101,13 @@ func missesColumns(p *Pass, h *evidence.Host, daemon string, told map[string]boo
 			Evidence: []Evidence{{Source: "log " + daemon + " on " + h.Name, Says: l.Raw}},
 			Cause:    "the daemon is of a newer release than the database: it was upgraded first, or the database was not converted",
 			Effect:   "what needs it does not work",
-			Next:     "finish the upgrade: on the database's host, with the new packages, ovnctl fix " + repairs.UpgradeDatabase.Name + " " + name,
+			Next:     "finish the upgrade: on the database's host, with the new packages, ovnctl fix " + catalog.UpgradeDatabase.Name + " " + name,
 		})
 	}
 }
 
 // stillLacks says that a database lacks a column now.
-func stillLacks(p *Pass, h *evidence.Host, name, table, column string) bool {
+func stillLacks(p *Pass, h *snapshot.Host, name, table, column string) bool {
 	if name == "Open_vSwitch" {
 		db, err := h.OVSDB()
 		return err == nil && !db.Has(table, column)

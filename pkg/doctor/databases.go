@@ -8,16 +8,16 @@ import (
 	"sync"
 	"time"
 
-	"github.com/ovnctl/ovnctl/pkg/evidence"
 	"github.com/ovnctl/ovnctl/pkg/fixes"
+	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
-	"github.com/ovnctl/ovnctl/pkg/repairs"
+	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
 // A server is a server of a database of OVN, and the host that it is on.
 type server struct {
-	evidence.Server
-	host *evidence.Host
+	snapshot.Server
+	host *snapshot.Host
 }
 
 // servers are those of OVN's databases on the hosts that can be asked.
@@ -56,7 +56,7 @@ func (s *server) control(command string) string {
 }
 
 // runDir is the run directory of a host's OVN as it is written in commands.
-func runDir(h *evidence.Host) string {
+func runDir(h *snapshot.Host) string {
 	if dir := h.Dirs().OVNRun; dir != "" {
 		return dir
 	}
@@ -80,14 +80,14 @@ func (p *Pass) members() []member {
 	all := p.servers()
 	var wg sync.WaitGroup
 	for _, s := range all {
-		if s.Liveness == evidence.Answers {
+		if s.Liveness == snapshot.Answers {
 			wg.Go(func() { _, _ = s.host.Member(s.Database) })
 		}
 	}
 	wg.Wait()
 	var found []member
 	for _, s := range all {
-		if s.Liveness != evidence.Answers {
+		if s.Liveness != snapshot.Answers {
 			continue
 		}
 		if m, err := s.host.Member(s.Database); err == nil {
@@ -117,7 +117,7 @@ const elsewhere = "the servers of the databases are on other hosts: run doctor t
 // A member is a server of a clustered database with what it says of its cluster.
 type member struct {
 	server
-	*evidence.Member
+	*snapshot.Member
 }
 
 // status is a line of what the member says of its cluster.
@@ -133,7 +133,7 @@ func (m *member) status(keys ...string) Evidence {
 }
 
 // peer is the line about one member.
-func (m *member) peer(of evidence.Peer) Evidence {
+func (m *member) peer(of snapshot.Peer) Evidence {
 	for line := range strings.Lines(m.Text) {
 		if strings.Contains(line, "("+of.ID+" at ") {
 			return Evidence{Source: "cluster/status " + m.Database + " on " + m.host.Name, Says: strings.TrimSpace(line)}
@@ -143,7 +143,7 @@ func (m *member) peer(of evidence.Peer) Evidence {
 }
 
 // zoneReader is the reader of a database in a zone.
-func zoneReader(z *evidence.Zone, database string) (ovsdb.Reader, error) {
+func zoneReader(z *snapshot.Zone, database string) (ovsdb.Reader, error) {
 	if database == "OVN_Northbound" {
 		return z.NB()
 	}
@@ -151,8 +151,8 @@ func zoneReader(z *evidence.Zone, database string) (ovsdb.Reader, error) {
 }
 
 // recent are the lines of a log since a moment for which a condition holds.
-func recent(lines []evidence.LogLine, since time.Time, holds func(evidence.LogLine) bool) []evidence.LogLine {
-	var out []evidence.LogLine
+func recent(lines []snapshot.LogLine, since time.Time, holds func(snapshot.LogLine) bool) []snapshot.LogLine {
+	var out []snapshot.LogLine
 	for _, l := range lines {
 		if !l.Time.Before(since) && holds(l) {
 			out = append(out, l)
@@ -198,4 +198,4 @@ func hostOf(remote string) string {
 }
 
 // listenCall is the repair that lets a database's server listen on the network.
-func listenCall(database string) *fixes.Call { return repairs.ListenDatabase.With(database) }
+func listenCall(database string) *fixes.Call { return catalog.ListenDatabase.With(database) }

@@ -5,8 +5,8 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/ovnctl/ovnctl/pkg/evidence"
-	"github.com/ovnctl/ovnctl/pkg/repairs"
+	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
+	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
 var datapathFlowLimit = &Check{
@@ -37,12 +37,12 @@ ovs-vswitchd.`,
 
 // flowLimit is how the flows of a host's datapaths stand to their limit.
 type flowLimit struct {
-	upcalls            []evidence.Upcalls
+	upcalls            []snapshot.Upcalls
 	hit, kill, reduced uint64 // how often since ovs-vswitchd started
 	configured         int    // other_config:flow-limit; 0: it is not set
 }
 
-func readFlowLimit(h *evidence.Host) (f flowLimit, err error) {
+func readFlowLimit(h *snapshot.Host) (f flowLimit, err error) {
 	if f.upcalls, err = h.Upcalls(); err != nil {
 		return f, err
 	}
@@ -63,7 +63,7 @@ func readFlowLimit(h *evidence.Host) (f flowLimit, err error) {
 
 func (f flowLimit) openQuestion() bool { return f.hit > 0 || f.kill > 0 }
 
-func (f flowLimit) report(p *Pass, h *evidence.Host, u evidence.Upcalls, later flowLimit, twice bool) {
+func (f flowLimit) report(p *Pass, h *snapshot.Host, u snapshot.Upcalls, later flowLimit, twice bool) {
 	finding := Finding{
 		Object: Object{Kind: "daemon", Name: "ovs-vswitchd", Node: h.Name}, Also: []Object{nodeObject(h.Name)},
 		Title: fmt.Sprintf("%s on %s has more traffic than its limit of %d flows allows", u.Datapath, h.Name, u.Limit),
@@ -84,13 +84,13 @@ func (f flowLimit) report(p *Pass, h *evidence.Host, u evidence.Upcalls, later f
 	}
 	most := f.configured
 	if most == 0 {
-		most = repairs.DefaultFlowLimit
+		most = catalog.DefaultFlowLimit
 	} else {
 		finding.Evidence = append(finding.Evidence, Evidence{Source: "Open_vSwitch other_config", Says: "flow-limit=" + strconv.Itoa(f.configured)})
 	}
 	if u.Limit >= most {
 		finding.Cause = fmt.Sprintf("other_config:flow-limit is %d, and there are more flows than that", most)
-		finding.Fix = repairs.RaiseFlowLimit.With()
+		finding.Fix = catalog.RaiseFlowLimit.With()
 	} else {
 		finding.Cause = fmt.Sprintf("ovs-vswitchd has lowered the limit from %d by itself, because it takes too long to look through its flows", most)
 		finding.Next = "give ovs-vswitchd more CPU time or more revalidators: ovs-vsctl set Open_vSwitch . other_config:n-revalidator-threads=N"

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/ovnctl/ovnctl/pkg/evidence"
-	"github.com/ovnctl/ovnctl/pkg/repairs"
+	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
+	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
 const (
@@ -43,7 +43,7 @@ does not start again, or loses what came after.`,
 // damagedFile looks at the file itself.
 func damagedFile(p *Pass, s *server) bool {
 	says := damage(s.host, s.File)
-	if says != "" && s.Liveness == evidence.Answers {
+	if says != "" && s.Liveness == snapshot.Answers {
 		// It may have been read in the midst of a write.
 		again, err := p.Again()
 		if err != nil || again.Host(s.host.Name) == nil {
@@ -64,7 +64,7 @@ func damagedFile(p *Pass, s *server) bool {
 		Next: fmt.Sprintf("keep a copy of %s; a member of a cluster: stop it, move the file aside, let it join again; a server alone: restore a backup, or what `ovsdb-tool show-log %s` can still read",
 			s.File, s.File),
 	}
-	if s.Liveness == evidence.Answers {
+	if s.Liveness == snapshot.Answers {
 		f.Next = fmt.Sprintf("the server still has all rows in memory: first `ovsdb-client backup unix:%s/%s.sock %s > COPY`, then `%s` writes the file anew",
 			runDir(s.host), s.Control, s.Database, s.control("ovsdb-server/compact "+s.Database))
 		f.Effect = "what the server writes now is lost with its next start, or it does not start"
@@ -75,7 +75,7 @@ func damagedFile(p *Pass, s *server) bool {
 
 // damage is what of a database's file cannot be read; empty: nothing, or it is too
 // large to look at.
-func damage(h *evidence.Host, file string) string {
+func damage(h *snapshot.Host, file string) string {
 	snapshot, err := h.DatabaseFile(file)
 	switch {
 	case err == nil:
@@ -91,14 +91,14 @@ func damage(h *evidence.Host, file string) string {
 func fullDisk(p *Pass, s *server, damaged bool) {
 	f := Finding{Object: s.object(), Also: s.also(), Effect: "the server takes no changes: " + notServedEffect(s.Database)}
 	failed := ""
-	if s.Liveness == evidence.Answers {
+	if s.Liveness == snapshot.Answers {
 		if says, err := s.host.Control(s.Control, "ovsdb-server/get-db-storage-status", s.Database); err == nil && !strings.HasPrefix(strings.TrimSpace(says), "status: ok") {
 			failed = strings.TrimSpace(says)
 			f.Evidence = append(f.Evidence, Evidence{Source: "ovsdb-server/get-db-storage-status " + s.Database, Says: failed})
 		}
 	}
 	if lines, err := s.host.LogLines(s.Log); err == nil {
-		full := recent(lines, p.Now().Add(-10*time.Minute), func(l evidence.LogLine) bool { return strings.Contains(l.Text, "No space left on device") })
+		full := recent(lines, p.Now().Add(-10*time.Minute), func(l snapshot.LogLine) bool { return strings.Contains(l.Text, "No space left on device") })
 		if len(full) > 0 {
 			f.Evidence = append(f.Evidence, Evidence{Source: "log " + s.Log, Says: full[len(full)-1].Raw})
 		}
@@ -111,18 +111,18 @@ func fullDisk(p *Pass, s *server, damaged bool) {
 			return
 		}
 	} else {
-		f.Evidence = append(f.Evidence, Evidence{Source: "file system of " + dir, Says: fmt.Sprintf("%s of %s free", evidence.Bytes(space.Free), evidence.Bytes(space.Size))})
+		f.Evidence = append(f.Evidence, Evidence{Source: "file system of " + dir, Says: fmt.Sprintf("%s of %s free", snapshot.Bytes(space.Free), snapshot.Bytes(space.Size))})
 	}
 	size, _ := s.host.FileSize(s.File)
 	small := s.host.SnapshotSize(s.Server)
-	f.Evidence = append(f.Evidence, Evidence{Source: "file " + s.File, Says: evidence.Bytes(size)})
-	swollen := s.Liveness == evidence.Answers && size > 4*small
+	f.Evidence = append(f.Evidence, Evidence{Source: "file " + s.File, Says: snapshot.Bytes(size)})
+	swollen := s.Liveness == snapshot.Answers && size > 4*small
 	if swollen && err == nil && space.Free >= small {
-		f.Fix = repairs.CompactDatabase.With(s.Database)
+		f.Fix = catalog.CompactDatabase.With(s.Database)
 	}
 	switch {
 	case err == nil && space.Free < noRoom:
-		f.Title = fmt.Sprintf("the disk of %s on %s is full: %s free", s.Database, s.host.Name, evidence.Bytes(space.Free))
+		f.Title = fmt.Sprintf("the disk of %s on %s is full: %s free", s.Database, s.host.Name, snapshot.Bytes(space.Free))
 		f.Cause = "something filled " + dir + ", the database itself or another file"
 		f.Next = "make room there: du -x " + dir + "; then look again: the server goes on by itself, or wants to be started"
 	case failed != "" && !damaged:
@@ -131,12 +131,12 @@ func fullDisk(p *Pass, s *server, damaged bool) {
 		f.Next = fmt.Sprintf("mend the disk; then `%s` writes the file anew", s.control("ovsdb-server/compact "+s.Database))
 	case err == nil && swollen && (space.Free < size || size > largeFile && size > 20*small):
 		f.Result = Warning
-		f.Title = fmt.Sprintf("the file of %s on %s takes %s for about %s of rows, and %s are free", s.Database, s.host.Name, evidence.Bytes(size), evidence.Bytes(small), evidence.Bytes(space.Free))
+		f.Title = fmt.Sprintf("the file of %s on %s takes %s for about %s of rows, and %s are free", s.Database, s.host.Name, snapshot.Bytes(size), snapshot.Bytes(small), snapshot.Bytes(space.Free))
 		f.Cause = "many changes in a short time, or the server does not get to compact its file"
 		f.Effect = "the disk fills; then the server takes no changes"
 	case err == nil && space.Free < small:
 		f.Result = Warning
-		f.Title = fmt.Sprintf("%s on %s has no room to compact its file: %s free, about %s are needed", s.Database, s.host.Name, evidence.Bytes(space.Free), evidence.Bytes(small))
+		f.Title = fmt.Sprintf("%s on %s has no room to compact its file: %s free, about %s are needed", s.Database, s.host.Name, snapshot.Bytes(space.Free), snapshot.Bytes(small))
 		f.Cause = "the disk is nearly full"
 		f.Effect = "the file grows until the disk is full; then the server takes no changes"
 		f.Next = "make room there: du -x " + dir

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/ovnctl/ovnctl/pkg/evidence"
+	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
 var dbNotListeningTCP = &Check{
@@ -57,9 +57,9 @@ func notServedEffect(database string) string {
 func notServing(p *Pass, s *server) (Finding, bool) {
 	f := Finding{Object: s.object(), Also: s.also(), Effect: notServedEffect(s.Database)}
 	switch s.Liveness {
-	case evidence.Refused:
+	case snapshot.Refused:
 		return f, notRunning(p, s, &f)
-	case evidence.Hung:
+	case snapshot.Hung:
 		f.Title = fmt.Sprintf("the server of %s on %s runs but does not answer", s.Database, s.host.Name)
 		f.Evidence = []Evidence{{Source: "control socket " + s.Control, Says: "no answer to version in time"}}
 		f.Cause = "it is stopped, or busy for long"
@@ -72,7 +72,7 @@ func notServing(p *Pass, s *server) (Finding, bool) {
 // notRunning fills in the finding of a server that does not run, if it is meant to.
 func notRunning(p *Pass, s *server, f *Finding) bool {
 	left, _ := s.host.Glob(runDir(s.host) + "/" + s.Control + ".*")
-	if len(left) == 0 && slices.ContainsFunc(p.Zones, func(z *evidence.Zone) bool {
+	if len(left) == 0 && slices.ContainsFunc(p.Zones, func(z *snapshot.Zone) bool {
 		_, err := zoneReader(z, s.Database)
 		return err == nil
 	}) {
@@ -158,7 +158,7 @@ func reachable(remote string) bool {
 }
 
 // chassisElsewhere is a chassis on another host that a zone has; empty: there is none.
-func chassisElsewhere(p *Pass, h *evidence.Host) string {
+func chassisElsewhere(p *Pass, h *snapshot.Host) string {
 	for _, z := range p.Zones {
 		rows, err := z.Southbound()
 		if err != nil {
@@ -174,8 +174,8 @@ func chassisElsewhere(p *Pass, h *evidence.Host) string {
 }
 
 // refusedToNode looks for a node whose ovn-controller is refused by every server.
-func refusedToNode(p *Pass, h *evidence.Host) {
-	if d, err := h.Daemon("ovn-controller"); err != nil || d.Liveness != evidence.Answers {
+func refusedToNode(p *Pass, h *snapshot.Host) {
+	if d, err := h.Daemon("ovn-controller"); err != nil || d.Liveness != snapshot.Answers {
 		return
 	}
 	state, err := h.Control("ovn-controller", "connection-status")
@@ -211,7 +211,7 @@ func refusedToNode(p *Pass, h *evidence.Host) {
 
 // refusal says whether a server refused a node's connection, asked from here or by
 // what the node's ovn-controller wrote of it last.
-func refusal(p *Pass, h *evidence.Host, remote string) (string, bool) {
+func refusal(p *Pass, h *snapshot.Host, remote string) (string, bool) {
 	if !overNetwork(remote) {
 		return "", false
 	}

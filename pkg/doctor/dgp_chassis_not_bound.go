@@ -5,10 +5,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ovnctl/ovnctl/pkg/evidence"
 	"github.com/ovnctl/ovnctl/pkg/fixes"
+	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
 	"github.com/ovnctl/ovnctl/pkg/nb"
-	"github.com/ovnctl/ovnctl/pkg/repairs"
+	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
 var dgpChassisNotBound = &Check{
@@ -40,7 +40,7 @@ func gatewayPorts(p *Pass) {
 		}
 		bindings := redirects(south)
 		schedulable := gatewaysByOption(south)
-		for _, g := range repairs.GatewayPorts(north, south) {
+		for _, g := range catalog.GatewayPorts(north, south) {
 			if !enabled(g.Port.Enabled) || !enabled(g.Router.Enabled) {
 				continue
 			}
@@ -53,8 +53,8 @@ func gatewayPorts(p *Pass) {
 func enabled(set []bool) bool { return len(set) == 0 || set[0] }
 
 // redirects are the bindings of gateway ports.
-func redirects(south *evidence.Southbound) map[string]*evidence.PortBinding {
-	out := map[string]*evidence.PortBinding{}
+func redirects(south *snapshot.Southbound) map[string]*snapshot.PortBinding {
+	out := map[string]*snapshot.PortBinding{}
 	for i := range south.PortBindings {
 		if b := &south.PortBindings[i]; b.Type == "chassisredirect" {
 			out[b.LogicalPort] = b
@@ -64,7 +64,7 @@ func redirects(south *evidence.Southbound) map[string]*evidence.PortBinding {
 }
 
 // gatewaysByOption are the chassis that offer themselves to Neutron as gateways.
-func gatewaysByOption(south *evidence.Southbound) map[string]bool {
+func gatewaysByOption(south *snapshot.Southbound) map[string]bool {
 	out := map[string]bool{}
 	for _, c := range south.Chassis {
 		for _, options := range []string{c.OtherConfig["ovn-cms-options"], c.ExternalIDs["ovn-cms-options"]} {
@@ -76,7 +76,7 @@ func gatewaysByOption(south *evidence.Southbound) map[string]bool {
 	return out
 }
 
-func gatewayPort(p *Pass, south *evidence.Southbound, g *repairs.GatewayPort, b *evidence.PortBinding, schedulable map[string]bool) {
+func gatewayPort(p *Pass, south *snapshot.Southbound, g *catalog.GatewayPort, b *snapshot.PortBinding, schedulable map[string]bool) {
 	f := Finding{
 		Object: Object{Kind: "port", Name: g.Port.Name},
 		Also:   []Object{{Kind: "router", Name: g.Router.Name}},
@@ -120,22 +120,22 @@ func gatewayPort(p *Pass, south *evidence.Southbound, g *repairs.GatewayPort, b 
 }
 
 // proposeGateway says what to do about a chassis that does not exist.
-func proposeGateway(f *Finding, south *evidence.Southbound, g *repairs.GatewayPort) {
+func proposeGateway(f *Finding, south *snapshot.Southbound, g *catalog.GatewayPort) {
 	switch c := g.Proposal(south); {
 	case g.Neutron:
 		f.Next = "Neutron schedules this port, and does not know rows that others write: openstack network agent list --agent-type ovn-controller-gateway; a router is scheduled anew when its external gateway is set anew"
 	case c != nil:
 		f.Evidence = append(f.Evidence, Evidence{Source: fmt.Sprintf("Southbound Chassis %.8s", c.UUID), Says: fmt.Sprintf("hostname=%s name=%s", c.Hostname, c.Name)})
-		f.Fix = repairs.GatewayChassisOf.With(g.Port.Name)
+		f.Fix = catalog.GatewayChassisOf.With(g.Port.Name)
 	default:
-		f.Next = fixes.Command("choose one of `ovn-sbctl list Chassis`, then: ovnctl fix %s %s CHASSIS", repairs.GatewayChassisOf.Name, g.Port.Name)
+		f.Next = fixes.Command("choose one of `ovn-sbctl list Chassis`, then: ovnctl fix %s %s CHASSIS", catalog.GatewayChassisOf.Name, g.Port.Name)
 	}
 }
 
 // lacksNetwork says which of the chassis that may hold the port could not carry its traffic.
-func lacksNetwork(p *Pass, g *repairs.GatewayPort, b *evidence.PortBinding, schedulable map[string]bool) {
+func lacksNetwork(p *Pass, g *catalog.GatewayPort, b *snapshot.PortBinding, schedulable map[string]bool) {
 	for _, c := range g.Candidates {
-		if evidence.Elsewhere(c.Chassis) {
+		if snapshot.Elsewhere(c.Chassis) {
 			continue
 		}
 		f := Finding{
@@ -148,7 +148,7 @@ func lacksNetwork(p *Pass, g *repairs.GatewayPort, b *evidence.PortBinding, sche
 		held := b != nil && b.Chassis.Has(c.Chassis.UUID)
 		mappings := Evidence{Source: fmt.Sprintf("Southbound Chassis %.8s %s", c.Chassis.UUID, c.Chassis.Hostname), Says: "ovn-bridge-mappings=" + c.Chassis.OtherConfig["ovn-bridge-mappings"]}
 		for _, network := range g.Networks {
-			if repairs.Maps(c.Chassis, network) {
+			if catalog.Maps(c.Chassis, network) {
 				continue
 			}
 			f.Title = fmt.Sprintf("%s may hold port %s, but has no bridge for network %s", c.Chassis.Hostname, g.Port.Name, network)
@@ -172,7 +172,7 @@ func lacksNetwork(p *Pass, g *repairs.GatewayPort, b *evidence.PortBinding, sche
 }
 
 // unnamedGatewayPorts are rows of Neutron's naming that Neutron has not written.
-func unnamedGatewayPorts(p *Pass, north *evidence.Northbound) {
+func unnamedGatewayPorts(p *Pass, north *snapshot.Northbound) {
 	lrps := map[string]bool{}
 	byRow := map[string]*nb.LogicalRouterPort{}
 	for i := range north.RouterPorts {
@@ -184,7 +184,7 @@ func unnamedGatewayPorts(p *Pass, north *evidence.Northbound) {
 			}
 		}
 	}
-	neutron := slices.ContainsFunc(north.Routers, func(r nb.LogicalRouter) bool { return repairs.NeutronOwns(r.Name, r.ExternalIDs) })
+	neutron := slices.ContainsFunc(north.Routers, func(r nb.LogicalRouter) bool { return catalog.NeutronOwns(r.Name, r.ExternalIDs) })
 	for _, g := range north.GatewayChassis {
 		lrp := byRow[string(g.UUID)]
 		if !neutron || lrp == nil || !lrps[lrp.Name] || g.Name != lrp.Name+"-"+g.ChassisName {

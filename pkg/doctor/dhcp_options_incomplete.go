@@ -7,10 +7,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ovnctl/ovnctl/pkg/evidence"
+	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
 	"github.com/ovnctl/ovnctl/pkg/nb"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
-	"github.com/ovnctl/ovnctl/pkg/repairs"
+	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
 var dhcpOptionsIncomplete = &Check{
@@ -23,8 +23,8 @@ address is not in their network. It says so in its log only.`,
 	Causes: []string{"northd-not-active"},
 	Run: func(p *Pass) {
 		p.persistent(func(p *Pass) {
-			p.logicals(func(_ *evidence.Zone, l *evidence.Logical) {
-				d := dhcp{Pass: p, l: l, users: map[ovsdb.UUID][]*evidence.LogicalSwitchPort{}}
+			p.logicals(func(_ *snapshot.Zone, l *snapshot.Logical) {
+				d := dhcp{Pass: p, l: l, users: map[ovsdb.UUID][]*snapshot.LogicalSwitchPort{}}
 				d.gather()
 				d.incomplete()
 				d.addresses()
@@ -37,8 +37,8 @@ address is not in their network. It says so in its log only.`,
 // dhcp looks at who is to be answered with what.
 type dhcp struct {
 	*Pass
-	l     *evidence.Logical
-	users map[ovsdb.UUID][]*evidence.LogicalSwitchPort // of each DHCP_Options row
+	l     *snapshot.Logical
+	users map[ovsdb.UUID][]*snapshot.LogicalSwitchPort // of each DHCP_Options row
 	rows  map[ovsdb.UUID]*nb.DHCPOptions
 }
 
@@ -49,7 +49,7 @@ func (d *dhcp) gather() {
 	}
 	for i := range d.l.SwitchPorts {
 		p := &d.l.SwitchPorts[i]
-		if evidence.Off(p.Enabled) {
+		if snapshot.Off(p.Enabled) {
 			continue
 		}
 		for _, ids := range []ovsdb.Set[ovsdb.UUID]{p.DHCPv4Options, p.DHCPv6Options} {
@@ -68,7 +68,7 @@ func (d *dhcp) incomplete() {
 		if len(users) == 0 {
 			continue
 		}
-		faults := evidence.DHCPFaults(o)
+		faults := snapshot.DHCPFaults(o)
 		if len(faults) == 0 {
 			d.noRouter(o, users)
 			continue
@@ -91,7 +91,7 @@ func (d *dhcp) incomplete() {
 			complete = complete && proposal[key] != ""
 		}
 		if complete {
-			f.Fix = repairs.CompleteDHCPOptions.With(dhcpName(d.l, o))
+			f.Fix = catalog.CompleteDHCPOptions.With(dhcpName(d.l, o))
 		} else {
 			f.Next = fmt.Sprintf(`ovn-nbctl set DHCP_Options %s options:%s='"…"'`, o.UUID, slices.Sorted(maps.Keys(faults))[0])
 		}
@@ -100,7 +100,7 @@ func (d *dhcp) incomplete() {
 }
 
 // dhcpName is a row's network, or its UUID where two rows are of one network.
-func dhcpName(l *evidence.Logical, o *nb.DHCPOptions) string {
+func dhcpName(l *snapshot.Logical, o *nb.DHCPOptions) string {
 	for i := range l.DHCPOptions {
 		if other := &l.DHCPOptions[i]; other.UUID != o.UUID && other.Cidr == o.Cidr {
 			return string(o.UUID)
@@ -117,7 +117,7 @@ func dhcpRow(o *nb.DHCPOptions) Evidence {
 	return nbRow("DHCP_Options", o.UUID, "cidr=%s, options: %s", o.Cidr, strings.Join(options, " "))
 }
 
-func portsInWords(ports []*evidence.LogicalSwitchPort) string {
+func portsInWords(ports []*snapshot.LogicalSwitchPort) string {
 	var names []string
 	for _, p := range ports {
 		names = append(names, namedPort(p))
@@ -125,7 +125,7 @@ func portsInWords(ports []*evidence.LogicalSwitchPort) string {
 	return map[bool]string{true: "port ", false: "ports "}[len(names) == 1] + atMost(names, 5)
 }
 
-func portObjectsOf(ports []*evidence.LogicalSwitchPort) []Object {
+func portObjectsOf(ports []*snapshot.LogicalSwitchPort) []Object {
 	var out []Object
 	for _, p := range ports {
 		out = append(out, Object{Kind: "port", Name: p.Name})
@@ -134,7 +134,7 @@ func portObjectsOf(ports []*evidence.LogicalSwitchPort) []Object {
 }
 
 // noRouter is for options that name no router where the switch has one.
-func (d *dhcp) noRouter(o *nb.DHCPOptions, users []*evidence.LogicalSwitchPort) {
+func (d *dhcp) noRouter(o *nb.DHCPOptions, users []*snapshot.LogicalSwitchPort) {
 	subnet, err := netip.ParsePrefix(o.Cidr)
 	if err != nil || subnet.Addr().Is6() || o.Options["router"] != "" || strings.Contains(o.Options["classless_static_route"], "0.0.0.0/0") {
 		return
@@ -144,7 +144,7 @@ func (d *dhcp) noRouter(o *nb.DHCPOptions, users []*evidence.LogicalSwitchPort) 
 		return
 	}
 	for _, g := range d.l.Gateways(s) {
-		for _, n := range evidence.Networks(g) {
+		for _, n := range snapshot.Networks(g) {
 			if !subnet.Contains(n.Addr()) {
 				continue
 			}
@@ -167,12 +167,12 @@ func (d *dhcp) noRouter(o *nb.DHCPOptions, users []*evidence.LogicalSwitchPort) 
 func (d *dhcp) addresses() {
 	for i := range d.l.SwitchPorts {
 		p := &d.l.SwitchPorts[i]
-		if evidence.Off(p.Enabled) {
+		if snapshot.Off(p.Enabled) {
 			continue
 		}
 		for _, ids := range []ovsdb.Set[ovsdb.UUID]{p.DHCPv4Options, p.DHCPv6Options} {
 			o := d.rows[ids.Get()]
-			if o == nil || evidence.Serves(o, p) {
+			if o == nil || snapshot.Serves(o, p) {
 				continue
 			}
 			if _, err := netip.ParsePrefix(o.Cidr); err != nil {
@@ -187,7 +187,7 @@ func (d *dhcp) addresses() {
 				Effect: "it gets no lease",
 			}
 			if right := d.l.DHCPOptionsFor(p); right != nil && right != o && strings.Contains(right.Cidr, ":") == strings.Contains(o.Cidr, ":") {
-				f.Fix = repairs.SetDHCPOptions.With(p.Name)
+				f.Fix = catalog.SetDHCPOptions.With(p.Name)
 			} else {
 				f.Next = fmt.Sprintf("give the port an address of %s: ovn-nbctl lsp-set-addresses %s 'MAC ADDRESS', or other options", o.Cidr, p.Name)
 			}
@@ -200,11 +200,11 @@ func (d *dhcp) addresses() {
 func (d *dhcp) without() {
 	for i := range d.l.Switches {
 		s := &d.l.Switches[i]
-		var bare []*evidence.LogicalSwitchPort
+		var bare []*snapshot.LogicalSwitchPort
 		with := 0
 		for _, p := range d.l.PortsOf[s.UUID] {
 			switch {
-			case p.Type != "" || evidence.Off(p.Enabled) || len(evidence.PortAddresses(p)) == 0 || !isServer(p):
+			case p.Type != "" || snapshot.Off(p.Enabled) || len(snapshot.PortAddresses(p)) == 0 || !isServer(p):
 			case len(p.DHCPv4Options) > 0:
 				with++
 			default:
@@ -228,13 +228,13 @@ func (d *dhcp) without() {
 				nbRow("Logical_Switch_Port", p.UUID, "%s: addresses=%q, dhcpv4_options=[]", p.Name, []string(p.Addresses)), dhcpRow(o)},
 			Cause:  "they were taken away, or DHCP was switched off for this port on purpose",
 			Effect: "it gets no lease",
-			Fix:    repairs.SetDHCPOptions.With(p.Name),
+			Fix:    catalog.SetDHCPOptions.With(p.Name),
 		})
 	}
 }
 
 // isServer says whether a port is one that something boots from: of Neutron's those of servers.
-func isServer(p *evidence.LogicalSwitchPort) bool {
+func isServer(p *snapshot.LogicalSwitchPort) bool {
 	owner := p.ExternalIDs["neutron:device_owner"]
 	return owner == "" || strings.HasPrefix(owner, "compute:")
 }

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/ovnctl/ovnctl/pkg/evidence"
+	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
 var dpdkNotInitialised = &Check{
@@ -66,7 +66,7 @@ type dpdk struct {
 	evidence                 []Evidence
 }
 
-func readDPDK(h *evidence.Host) (d dpdk, err error) {
+func readDPDK(h *snapshot.Host) (d dpdk, err error) {
 	s, err := h.Switch()
 	if err != nil {
 		return d, err

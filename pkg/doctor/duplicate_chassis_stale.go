@@ -5,10 +5,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/ovnctl/ovnctl/pkg/evidence"
+	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
-	"github.com/ovnctl/ovnctl/pkg/repairs"
 	"github.com/ovnctl/ovnctl/pkg/sb"
+	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
 var duplicateChassisStale = &Check{
@@ -45,7 +45,7 @@ type rival struct {
 	blocked bool // that one cannot register because of it
 }
 
-func duplicates(p *Pass, z *evidence.Zone, south *evidence.Southbound) {
+func duplicates(p *Pass, z *snapshot.Zone, south *snapshot.Southbound) {
 	found := map[ovsdb.UUID]*rival{}
 	blockers(p, z, south, found)
 	namesakes(south, found)
@@ -53,14 +53,14 @@ func duplicates(p *Pass, z *evidence.Zone, south *evidence.Southbound) {
 		c := &south.Chassis[i]
 		if r := found[c.UUID]; r != nil {
 			judge(p, z, south, r)
-		} else if !evidence.Elsewhere(c) {
+		} else if !snapshot.Elsewhere(c) {
 			abandoned(p, z, south, c)
 		}
 	}
 }
 
 // blockers finds chassis that have the tunnel address which a node is set to use under another name.
-func blockers(p *Pass, z *evidence.Zone, south *evidence.Southbound, found map[ovsdb.UUID]*rival) {
+func blockers(p *Pass, z *snapshot.Zone, south *snapshot.Southbound, found map[ovsdb.UUID]*rival) {
 	for _, h := range p.Hosts {
 		if h.Zone() != z {
 			continue
@@ -76,7 +76,7 @@ func blockers(p *Pass, z *evidence.Zone, south *evidence.Southbound, found map[o
 		ips, key := sw.Setting("ovn-encap-ip", name)
 		for i := range south.Chassis {
 			c := &south.Chassis[i]
-			if c.Name == name || evidence.Elsewhere(c) || sw.ID("ovn-encap-ip-"+c.Name) != "" {
+			if c.Name == name || snapshot.Elsewhere(c) || sw.ID("ovn-encap-ip-"+c.Name) != "" {
 				continue
 			}
 			for _, e := range south.EncapsOf(c) {
@@ -109,10 +109,10 @@ func hasWord(list, word string) bool {
 }
 
 // namesakes finds chassis with one hostname. Which of them is left behind is for the witnesses.
-func namesakes(south *evidence.Southbound, found map[ovsdb.UUID]*rival) {
+func namesakes(south *snapshot.Southbound, found map[ovsdb.UUID]*rival) {
 	byHost := map[string][]*sb.Chassis{}
 	for i := range south.Chassis {
-		if c := &south.Chassis[i]; !evidence.Elsewhere(c) && c.Hostname != "" {
+		if c := &south.Chassis[i]; !snapshot.Elsewhere(c) && c.Hostname != "" {
 			byHost[c.Hostname] = append(byHost[c.Hostname], c)
 		}
 	}
@@ -136,7 +136,7 @@ func namesakes(south *evidence.Southbound, found map[ovsdb.UUID]*rival) {
 	}
 }
 
-func encapText(south *evidence.Southbound, c *sb.Chassis) string {
+func encapText(south *snapshot.Southbound, c *sb.Chassis) string {
 	var out []string
 	for _, e := range south.EncapsOf(c) {
 		out = append(out, e.Type+" "+e.IP)
@@ -145,9 +145,9 @@ func encapText(south *evidence.Southbound, c *sb.Chassis) string {
 }
 
 // judge reports a chassis that is in another one's way, as far as it is known to be dead.
-func judge(p *Pass, z *evidence.Zone, south *evidence.Southbound, r *rival) {
+func judge(p *Pass, z *snapshot.Zone, south *snapshot.Southbound, r *rival) {
 	c := r.chassis
-	death := repairs.ChassisDeath(p.Deployment, z, south, c)
+	death := catalog.ChassisDeath(p.Deployment, z, south, c)
 	if death.Alive != "" && !r.blocked {
 		return // of two with one hostname, this is the living one, or both are
 	}
@@ -164,10 +164,10 @@ func judge(p *Pass, z *evidence.Zone, south *evidence.Southbound, r *rival) {
 		f.Effect = "ovn-controller tries again and again to write its row, and nothing new works on the node"
 	}
 	f.Evidence = append(f.Evidence, witnesses(death)...)
-	held := repairs.ChassisHolds(z, south, c, death.Heir)
+	held := catalog.ChassisHolds(z, south, c, death.Heir)
 	switch {
 	case death.Certain() && len(held) == 0:
-		f.Fix = repairs.DeleteChassis.With(c.Name)
+		f.Fix = catalog.DeleteChassis.With(c.Name)
 	case death.Certain():
 		f.Next = fmt.Sprintf("it still holds %s: move them to a living chassis, then: ovnctl fix delete-chassis %s", strings.Join(held, ", "), c.Name)
 	case !r.blocked:
@@ -182,7 +182,7 @@ func judge(p *Pass, z *evidence.Zone, south *evidence.Southbound, r *rival) {
 }
 
 // settle is what would tell whether a chassis is dead.
-func settle(d repairs.Death) string {
+func settle(d catalog.Death) string {
 	switch {
 	case d.Alive != "":
 		return d.Alive
@@ -194,7 +194,7 @@ func settle(d repairs.Death) string {
 	return "there is one witness only; ovnctl on a node with a tunnel to it, or --node-exec, finds another"
 }
 
-func witnesses(d repairs.Death) []Evidence {
+func witnesses(d catalog.Death) []Evidence {
 	var out []Evidence
 	if d.Behind != nil {
 		out = append(out, Evidence{d.Behind.Source, d.Behind.Says})
@@ -209,16 +209,16 @@ func witnesses(d repairs.Death) []Evidence {
 const abandonedAfter = 24 * time.Hour
 
 // abandoned reports a chassis in nobody's way whose node has been gone for long.
-func abandoned(p *Pass, z *evidence.Zone, south *evidence.Southbound, c *sb.Chassis) {
+func abandoned(p *Pass, z *snapshot.Zone, south *snapshot.Southbound, c *sb.Chassis) {
 	for _, r := range south.ChassisPrivate {
 		if r.Name == c.Name && (r.NBCfgTimestamp == 0 || p.Time().Sub(time.UnixMilli(int64(r.NBCfgTimestamp))) < abandonedAfter || len(south.Globals) > 0 && r.NBCfg >= south.Globals[0].NBCfg) {
 			return
 		}
 	}
-	if len(repairs.ChassisHolds(z, south, c, "")) > 0 {
+	if len(catalog.ChassisHolds(z, south, c, "")) > 0 {
 		return
 	}
-	death := repairs.ChassisDeath(p.Deployment, z, south, c)
+	death := catalog.ChassisDeath(p.Deployment, z, south, c)
 	if !death.Certain() || death.Since.IsZero() {
 		return
 	}
@@ -230,12 +230,12 @@ func abandoned(p *Pass, z *evidence.Zone, south *evidence.Southbound, c *sb.Chas
 		Evidence: witnesses(death),
 		Cause:    "the node was taken out of the cluster and its row was left, or it has been off for long",
 		Effect:   "all nodes keep a tunnel that leads nowhere, and whoever waits for all chassis waits in vain",
-		Fix:      repairs.DeleteChassis.With(c.Name),
+		Fix:      catalog.DeleteChassis.With(c.Name),
 	})
 }
 
 // lastLogged is the last line of a daemon's log with one of some texts, without its head; empty: there is none.
-func lastLogged(h *evidence.Host, daemon string, texts ...string) string {
+func lastLogged(h *snapshot.Host, daemon string, texts ...string) string {
 	log, err := h.Log(daemon)
 	if err != nil {
 		return ""

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ovnctl/ovnctl/pkg/evidence"
-	"github.com/ovnctl/ovnctl/pkg/repairs"
+	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
+	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
 var duplicateIfaceIDLocal = &Check{
@@ -28,8 +28,8 @@ The last one that was set takes the port, and the other one is mute. Nothing is 
 }
 
 // sameIfaceID are the interfaces of the integration bridge that share an iface-id, by it.
-func sameIfaceID(c *chassis) map[string][]evidence.Plug {
-	all := map[string][]evidence.Plug{}
+func sameIfaceID(c *chassis) map[string][]snapshot.Plug {
+	all := map[string][]snapshot.Plug{}
 	for _, plug := range c.sw.Plugs() {
 		if id := plug.ExternalIDs["iface-id"]; id != "" && plug.Bridge.Name == c.bridge {
 			all[id] = append(all[id], plug)
@@ -43,8 +43,8 @@ func sameIfaceID(c *chassis) map[string][]evidence.Plug {
 	return all
 }
 
-func duplicateIfaceID(p *Pass, c *chassis, id string, plugs []evidence.Plug) Finding {
-	slices.SortFunc(plugs, func(a, b evidence.Plug) int { return strings.Compare(a.Name, b.Name) })
+func duplicateIfaceID(p *Pass, c *chassis, id string, plugs []snapshot.Plug) Finding {
+	slices.SortFunc(plugs, func(a, b snapshot.Plug) int { return strings.Compare(a.Name, b.Name) })
 	var names []string
 	f := Finding{
 		Object: Object{Kind: "port", Name: id, Node: c.Name},
@@ -64,12 +64,12 @@ func duplicateIfaceID(p *Pass, c *chassis, id string, plugs []evidence.Plug) Fin
 	if len(plugs) == 2 {
 		f.Title = fmt.Sprintf("interfaces %s and %s of %s are both for logical port %s", names[0], names[1], c.Name, id)
 	}
-	wrong, why, err := repairs.WrongInterface(p.Deployment, c.Host, plugs)
+	wrong, why, err := catalog.WrongInterface(p.Deployment, c.Host, plugs)
 	if err != nil {
 		f.Next = fmt.Sprintf("%v; see which one the pod has, then: ovnctl fix clear-iface-id INTERFACE", err)
 		return f
 	}
 	f.Evidence = append(f.Evidence, Evidence{Source: "interface " + wrong.Name, Says: why})
-	f.Fix = repairs.ClearIfaceID.With(wrong.Name)
+	f.Fix = catalog.ClearIfaceID.With(wrong.Name)
 	return f
 }

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ovnctl/ovnctl/pkg/repairs"
+	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
 )
 
 var encapIPNotLocal = &Check{
@@ -40,7 +40,7 @@ func encapLocal(p *Pass, c *chassis) {
 	for s := range strings.SplitSeq(value, ",") {
 		s = strings.TrimSpace(s)
 		ip, err := netip.ParseAddr(s)
-		if err != nil || !repairs.Holds(network, ip) {
+		if err != nil || !catalog.Holds(network, ip) {
 			missing = append(missing, s)
 		}
 		mine = append(mine, s)
@@ -57,9 +57,9 @@ func encapLocal(p *Pass, c *chassis) {
 		f.Title = fmt.Sprintf("the tunnel address %s of %s is on no link of it", strings.Join(missing, ", "), c.Name)
 		f.Evidence = append(f.Evidence, Evidence{Source: "addresses of " + c.Name, Says: globals(network)})
 		f.Cause = "the node's address has changed, by DHCP or by hand, or its settings are those of another node"
-		if ip, why, err := repairs.EncapCandidate(p.Deployment, c.Host); err == nil && !strings.Contains(value, ",") {
+		if ip, why, err := catalog.EncapCandidate(p.Deployment, c.Host); err == nil && !strings.Contains(value, ",") {
 			f.Evidence = append(f.Evidence, Evidence{Source: "address " + ip, Says: why})
-			f.Fix = repairs.SetEncapIP.With(ip)
+			f.Fix = catalog.SetEncapIP.With(ip)
 		} else {
 			f.Next = "ovnctl fix set-encap-ip IP, with the address that reaches the other nodes"
 			if err != nil {

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/ovnctl/ovnctl/pkg/evidence"
+	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
 // A Report is what all checks that ran have found.
@@ -17,7 +17,7 @@ type Report struct {
 
 // Examine runs checks side by side on one look. As each ends, done is told, one
 // at a time; it may be nil.
-func Examine(d *evidence.Deployment, checks []*Check, done func(*Check, []Finding)) Report {
+func Examine(d *snapshot.Deployment, checks []*Check, done func(*Check, []Finding)) Report {
 	begin(d, checks)
 	passes := make([]*Pass, len(checks))
 	var wg sync.WaitGroup
@@ -48,7 +48,7 @@ func Examine(d *evidence.Deployment, checks []*Check, done func(*Check, []Findin
 }
 
 // begin has begun first what takes longest, and what would wait for an answer that does.
-func begin(d *evidence.Deployment, checks []*Check) {
+func begin(d *snapshot.Deployment, checks []*Check) {
 	for _, c := range checks {
 		if c.Begin != nil {
 			c.Begin(d)
@@ -67,9 +67,9 @@ func (p *Pass) run() {
 	}()
 	p.check.Run(p)
 	if p.plain && len(p.findings) == 0 {
-		p.Skip(evidence.ErrNoOVN.Error())
+		p.Skip(snapshot.ErrNoOVN.Error())
 	}
-	if p.without && len(p.findings) == 0 && !slices.ContainsFunc(p.Hosts, func(h *evidence.Host) bool { return !h.Central() }) {
+	if p.without && len(p.findings) == 0 && !slices.ContainsFunc(p.Hosts, func(h *snapshot.Host) bool { return !h.Central() }) {
 		p.Skip("no Open vSwitch here: this host runs OVN's databases alone")
 	}
 }

@@ -7,9 +7,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/ovnctl/ovnctl/pkg/evidence"
+	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
 	"github.com/ovnctl/ovnctl/pkg/node"
-	"github.com/ovnctl/ovnctl/pkg/repairs"
+	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
 var fdbWrapping = &Check{
@@ -21,7 +21,7 @@ When it is full each new address drives out another, and packets to that one are
 flooded to all ports until it is learned again.`,
 	Sample: 3 * time.Second,
 	Run: func(p *Pass) {
-		full := func(bridges map[string]evidence.FDBStats) bool {
+		full := func(bridges map[string]snapshot.FDBStats) bool {
 			for _, s := range bridges {
 				if s.Current >= s.Max && s.Evicted > 0 {
 					return true
@@ -45,7 +45,7 @@ flooded to all ports until it is learned again.`,
 					},
 					Cause:  fmt.Sprintf("there are more MAC addresses on this network than the %d of other_config:mac-table-size", second.Max),
 					Effect: "packets to the addresses driven out are flooded to all ports, and ovs-vswitchd revalidates all flows again and again",
-					Fix:    repairs.EnlargeMACTable.With(name),
+					Fix:    catalog.EnlargeMACTable.With(name),
 				})
 			}
 		}
@@ -54,7 +54,7 @@ flooded to all ports until it is learned again.`,
 
 // readFDB is of all bridges of a host: none where no address was ever driven out of any. An Open vSwitch before 2.10
 // does not count.
-func readFDB(h *evidence.Host) (map[string]evidence.FDBStats, error) {
+func readFDB(h *snapshot.Host) (map[string]snapshot.FDBStats, error) {
 	if counters, err := h.Coverage("ovs-vswitchd"); err == nil && counters["mac_learning_evicted"] == 0 {
 		return nil, nil
 	}
@@ -62,7 +62,7 @@ func readFDB(h *evidence.Host) (map[string]evidence.FDBStats, error) {
 	if err != nil {
 		return nil, err
 	}
-	all := map[string]evidence.FDBStats{}
+	all := map[string]snapshot.FDBStats{}
 	var last error
 	for _, b := range s.Bridges {
 		stats, err := h.FDBStats(b.Name)

@@ -3,12 +3,12 @@ package doctor
 import (
 	"fmt"
 
-	"github.com/ovnctl/ovnctl/pkg/evidence"
 	"github.com/ovnctl/ovnctl/pkg/fixes"
+	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
 	"github.com/ovnctl/ovnctl/pkg/nb"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
-	"github.com/ovnctl/ovnctl/pkg/repairs"
 	"github.com/ovnctl/ovnctl/pkg/sb"
+	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
 var gatewayRouterWithoutChassis = &Check{
@@ -41,14 +41,14 @@ func routersWithoutChassis(p *Pass) {
 	}
 }
 
-func gatewayRouters(p *Pass, north *evidence.Northbound, south *evidence.Southbound) {
-	held := map[string]*evidence.PortBinding{}
+func gatewayRouters(p *Pass, north *snapshot.Northbound, south *snapshot.Southbound) {
+	held := map[string]*snapshot.PortBinding{}
 	for i := range south.PortBindings {
 		if b := &south.PortBindings[i]; b.Type == "l3gateway" {
 			held[b.LogicalPort] = b
 		}
 	}
-	l := evidence.NewLogical(north)
+	l := snapshot.NewLogical(north)
 	like := likeGateways(north, l)
 	for i := range north.Routers {
 		r := &north.Routers[i]
@@ -57,7 +57,7 @@ func gatewayRouters(p *Pass, north *evidence.Northbound, south *evidence.Southbo
 		case !has && !like[r.UUID]:
 		case c == nil:
 			p.Report(routerWithoutChassis(p, south, r))
-		case evidence.Elsewhere(c):
+		case snapshot.Elsewhere(c):
 		default:
 			unheldRouter(p, l, held, r, c)
 		}
@@ -66,12 +66,12 @@ func gatewayRouters(p *Pass, north *evidence.Northbound, south *evidence.Southbo
 
 // likeGateways are routers without a chassis that lie as gateway routers do: on a
 // physical network, and on a switch that joins them with routers that have one.
-func likeGateways(north *evidence.Northbound, l *evidence.Logical) map[ovsdb.UUID]bool {
+func likeGateways(north *snapshot.Northbound, l *snapshot.Logical) map[ovsdb.UUID]bool {
 	joins := map[ovsdb.UUID]bool{} // switches with a gateway router
 	for i := range north.Routers {
 		if r := &north.Routers[i]; r.Options["chassis"] != "" {
 			for _, lrp := range l.RouterPortsOf[r.UUID] {
-				if ls := repairs.SwitchAt(l, lrp.Name); ls != nil && len(repairs.Localnets(l, ls)) == 0 {
+				if ls := catalog.SwitchAt(l, lrp.Name); ls != nil && len(catalog.Localnets(l, ls)) == 0 {
 					joins[ls.UUID] = true
 				}
 			}
@@ -83,9 +83,9 @@ func likeGateways(north *evidence.Northbound, l *evidence.Logical) map[ovsdb.UUI
 		outside, joined, distributed := false, false, false
 		for _, lrp := range l.RouterPortsOf[r.UUID] {
 			distributed = distributed || len(lrp.GatewayChassis) > 0 || len(lrp.HAChassisGroup) > 0
-			if ls := repairs.SwitchAt(l, lrp.Name); ls != nil {
+			if ls := catalog.SwitchAt(l, lrp.Name); ls != nil {
 				joined = joined || joins[ls.UUID]
-				outside = outside || len(repairs.Localnets(l, ls)) > 0
+				outside = outside || len(catalog.Localnets(l, ls)) > 0
 			}
 		}
 		out[r.UUID] = r.ExternalIDs["physical_ips"] != "" || r.ExternalIDs["physical_ip"] != "" || outside && joined && !distributed
@@ -93,7 +93,7 @@ func likeGateways(north *evidence.Northbound, l *evidence.Logical) map[ovsdb.UUI
 	return out
 }
 
-func routerWithoutChassis(p *Pass, south *evidence.Southbound, r *nb.LogicalRouter) Finding {
+func routerWithoutChassis(p *Pass, south *snapshot.Southbound, r *nb.LogicalRouter) Finding {
 	row := fmt.Sprintf("Northbound Logical_Router %.8s %s", r.UUID, r.Name)
 	f := Finding{
 		Object: Object{Kind: "router", Name: r.Name},
@@ -113,18 +113,18 @@ func routerWithoutChassis(p *Pass, south *evidence.Southbound, r *nb.LogicalRout
 		f.Evidence = []Evidence{{Source: row, Says: "options has no chassis"}}
 		f.Cause = "options:chassis was never set, or somebody removed it"
 	}
-	if c := repairs.RouterChassisMeant(south, r); c != nil {
+	if c := catalog.RouterChassisMeant(south, r); c != nil {
 		f.Evidence = append(f.Evidence, Evidence{Source: fmt.Sprintf("Southbound Chassis %.8s", c.UUID), Says: fmt.Sprintf("hostname=%s name=%s", c.Hostname, c.Name)})
 		f.Also = append(f.Also, Object{Kind: "node", Name: c.Hostname})
-		f.Fix = repairs.RouterChassis.With(r.Name)
+		f.Fix = catalog.RouterChassis.With(r.Name)
 	} else {
-		f.Next = fixes.Command("choose one of `ovn-sbctl list Chassis`, then: ovnctl fix %s %s CHASSIS", repairs.RouterChassis.Name, r.Name)
+		f.Next = fixes.Command("choose one of `ovn-sbctl list Chassis`, then: ovnctl fix %s %s CHASSIS", catalog.RouterChassis.Name, r.Name)
 	}
 	return f
 }
 
 // unheldRouter is a router whose chassis is there but has not taken it.
-func unheldRouter(p *Pass, l *evidence.Logical, held map[string]*evidence.PortBinding, r *nb.LogicalRouter, c *sb.Chassis) {
+func unheldRouter(p *Pass, l *snapshot.Logical, held map[string]*snapshot.PortBinding, r *nb.LogicalRouter, c *sb.Chassis) {
 	var seen []Evidence
 	for _, lrp := range l.RouterPortsOf[r.UUID] {
 		if b := held[lrp.Name]; b != nil && len(b.Chassis) == 0 {

@@ -5,10 +5,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ovnctl/ovnctl/pkg/evidence"
 	"github.com/ovnctl/ovnctl/pkg/fixes"
+	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb/ovsdbtest"
-	"github.com/ovnctl/ovnctl/pkg/repairs"
+	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
 // chassis12 are two chassis, n1 and n2.
@@ -106,7 +106,7 @@ func TestGateways(t *testing.T) {
 }
 
 // rowsOf looks at databases with these rows, one ovn-nbctl or ovn-sbctl command a line.
-func rowsOf(t *testing.T, north, south string) *evidence.Deployment {
+func rowsOf(t *testing.T, north, south string) *snapshot.Deployment {
 	t.Helper()
 	nb, sb := ovsdbtest.Start(t, ovsdbtest.Northbound), ovsdbtest.Start(t, ovsdbtest.Southbound)
 	for _, db := range []struct{ tool, remote, lines string }{{"ovn-nbctl", nb.Remote(), "init\n" + north}, {"ovn-sbctl", sb.Remote(), "init\n" + south}} {
@@ -129,15 +129,15 @@ func TestGatewayRefusals(t *testing.T) {
 		args   fixes.Args
 		want   string
 	}{
-		{repairs.RouterChassis, fixes.Args{"ROUTER": "r"}, "which is there"},
-		{repairs.RouterChassis, fixes.Args{"ROUTER": "x"}, "which chassis is meant is not to be seen"},
-		{repairs.RouterChassis, fixes.Args{"ROUTER": "y"}, `no logical router "y"; there are`},
-		{repairs.RouterChassis, fixes.Args{"ROUTER": "r", "CHASSIS": "n9"}, `no chassis "n9"; there are`},
-		{repairs.GatewayChassisOf, fixes.Args{"PORT": "lrp-1"}, "scheduled by Neutron"},
-		{repairs.GatewayChassisOf, fixes.Args{"PORT": "p"}, `no distributed gateway port "p"; there are lrp-1`},
-		{repairs.VXLANModeOff, fixes.Args{}, "speaks nothing but VXLAN"},
-		{repairs.DeleteEgressRow, fixes.Args{"UUID": "12345678"}, `no row "12345678" of an egress IP`},
-		{repairs.KubeOVNNodePolicy, fixes.Args{"NODE": "n1"}, "no router of kube-ovn"},
+		{catalog.RouterChassis, fixes.Args{"ROUTER": "r"}, "which is there"},
+		{catalog.RouterChassis, fixes.Args{"ROUTER": "x"}, "which chassis is meant is not to be seen"},
+		{catalog.RouterChassis, fixes.Args{"ROUTER": "y"}, `no logical router "y"; there are`},
+		{catalog.RouterChassis, fixes.Args{"ROUTER": "r", "CHASSIS": "n9"}, `no chassis "n9"; there are`},
+		{catalog.GatewayChassisOf, fixes.Args{"PORT": "lrp-1"}, "scheduled by Neutron"},
+		{catalog.GatewayChassisOf, fixes.Args{"PORT": "p"}, `no distributed gateway port "p"; there are lrp-1`},
+		{catalog.VXLANModeOff, fixes.Args{}, "speaks nothing but VXLAN"},
+		{catalog.DeleteEgressRow, fixes.Args{"UUID": "12345678"}, `no row "12345678" of an egress IP`},
+		{catalog.KubeOVNNodePolicy, fixes.Args{"NODE": "n1"}, "no router of kube-ovn"},
 	}
 	for _, test := range tests {
 		plan, err := test.repair.Plan(d, test.args)

@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ovnctl/ovnctl/pkg/evidence"
+	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
 	"github.com/ovnctl/ovnctl/pkg/node"
-	"github.com/ovnctl/ovnctl/pkg/repairs"
+	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
 var hostForwardingOff = &Check{
@@ -32,7 +32,7 @@ filter drops what comes back another way than it went.`,
 				return
 			}
 			for _, six := range []bool{false, true} {
-				if slices.ContainsFunc(g.Pods, func(x evidence.PodNetwork) bool { return x.Prefix.Addr().Is6() == six }) {
+				if slices.ContainsFunc(g.Pods, func(x snapshot.PodNetwork) bool { return x.Prefix.Addr().Is6() == six }) {
 					p.forwardingOff(e, g, six)
 				}
 			}
@@ -41,7 +41,7 @@ filter drops what comes back another way than it went.`,
 	},
 }
 
-func (p *Pass) forwardingOff(e *edge, g *evidence.Gate, six bool) {
+func (p *Pass) forwardingOff(e *edge, g *snapshot.Gate, six bool) {
 	all, own, family := "net/ipv4/ip_forward", "net/ipv4/conf/"+g.Link+"/forwarding", "IPv4"
 	if six {
 		all, own, family = "net/ipv6/conf/all/forwarding", "net/ipv6/conf/"+g.Link+"/forwarding", "IPv6"
@@ -61,13 +61,13 @@ func (p *Pass) forwardingOff(e *edge, g *evidence.Gate, six bool) {
 		Evidence: []Evidence{{Source: "setting " + all, Says: e.n.Sysctl[all]}, {Source: "setting " + own, Says: e.n.Sysctl[own]}, {Source: "link " + g.Link, Says: g.Why}},
 		Cause:    "a file of /etc/sysctl.d, a hardening tool or a person switched it off after the cluster had switched it on",
 		Effect:   "pods of this node reach each other, but nothing outside by " + family,
-		Fix:      repairs.EnableForwarding.With(setting),
+		Fix:      catalog.EnableForwarding.With(setting),
 	})
 }
 
 // forwardDropped looks for a packet filter that drops what is forwarded by its
 // policy, with no rule that could let pods through.
-func (p *Pass) forwardDropped(e *edge, g *evidence.Gate) {
+func (p *Pass) forwardDropped(e *edge, g *snapshot.Gate) {
 	chains, err := e.Firewall()
 	if err != nil {
 		if !errors.Is(err, node.ErrUnavailable) {
@@ -118,7 +118,7 @@ func accepts(chains []node.Chain, c node.Chain, seen map[string]bool) bool {
 
 // strictFilter looks for a strict reverse path filter on the links that pods'
 // packets pass.
-func (p *Pass) strictFilter(e *edge, g *evidence.Gate) {
+func (p *Pass) strictFilter(e *edge, g *snapshot.Gate) {
 	var links []string
 	if g != nil {
 		links = append(links, g.Link)
@@ -139,7 +139,7 @@ func (p *Pass) strictFilter(e *edge, g *evidence.Gate) {
 			Evidence: []Evidence{{Source: "setting " + own, Says: e.n.Sysctl[own]}, {Source: "setting " + all, Says: e.n.Sysctl[all]}},
 			Cause:    "the distribution's default, or a hardening tool",
 			Effect:   "the kernel drops packets whose answer would leave by another link: of egress IPs, of services with a local traffic policy, of hosts with two ways out",
-			Fix:      repairs.EnableForwarding.With(own),
+			Fix:      catalog.EnableForwarding.With(own),
 		})
 	}
 }

@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/ovnctl/ovnctl/pkg/evidence"
-	"github.com/ovnctl/ovnctl/pkg/repairs"
+	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
 	"github.com/ovnctl/ovnctl/pkg/sb"
+	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
 var hostnameMismatch = &Check{
@@ -31,7 +31,7 @@ name, or an old one, is never found.`,
 }
 
 // registeredHostname compares what a node says of itself with what the Southbound has.
-func registeredHostname(p *Pass, h *evidence.Host, asked map[string]bool) {
+func registeredHostname(p *Pass, h *snapshot.Host, asked map[string]bool) {
 	sw, err := h.Switch()
 	if err != nil {
 		return
@@ -66,7 +66,7 @@ func registeredHostname(p *Pass, h *evidence.Host, asked map[string]bool) {
 }
 
 // clusterHostnames compares the hostnames of chassis with the nodes that the management system's rows name.
-func clusterHostnames(p *Pass, z *evidence.Zone, asked map[string]bool) {
+func clusterHostnames(p *Pass, z *snapshot.Zone, asked map[string]bool) {
 	north, err := z.Northbound()
 	if err != nil {
 		p.Unknown(Object{Kind: "database", Name: "OVN_Northbound"}, err)
@@ -84,7 +84,7 @@ func clusterHostnames(p *Pass, z *evidence.Zone, asked map[string]bool) {
 	}
 	for i := range south.Chassis {
 		c := &south.Chassis[i]
-		if evidence.Elsewhere(c) || asked[c.Name] || c.Hostname == "" || nodes[c.Hostname] != "" || chassisAsked(north, c) {
+		if snapshot.Elsewhere(c) || asked[c.Name] || c.Hostname == "" || nodes[c.Hostname] != "" || chassisAsked(north, c) {
 			continue
 		}
 		for name, row := range nodes {
@@ -96,7 +96,7 @@ func clusterHostnames(p *Pass, z *evidence.Zone, asked map[string]bool) {
 }
 
 // clusterNodes are the names of nodes that the rows of a management system give away, each with the row.
-func clusterNodes(north *evidence.Northbound) map[string]string {
+func clusterNodes(north *snapshot.Northbound) map[string]string {
 	nodes := map[string]string{}
 	for _, port := range north.SwitchPorts {
 		if name, ok := strings.CutPrefix(port.Name, "k8s-"); ok { // the management port of ovn-kubernetes
@@ -105,7 +105,7 @@ func clusterNodes(north *evidence.Northbound) map[string]string {
 		if name, ok := strings.CutPrefix(port.Name, "node-"); ok && port.ExternalIDs["vendor"] == "kube-ovn" {
 			nodes[name] = "Northbound Logical_Switch_Port " + port.Name
 		}
-		if want := repairs.RequestedChassis(port.Options); want != "" && nodes[want] == "" {
+		if want := catalog.RequestedChassis(port.Options); want != "" && nodes[want] == "" {
 			nodes[want] = fmt.Sprintf("Northbound Logical_Switch_Port %s requested-chassis=%s", port.Name, want)
 		}
 	}
@@ -113,9 +113,9 @@ func clusterNodes(north *evidence.Northbound) map[string]string {
 }
 
 // chassisAsked says whether something asks for a chassis by its system-id: then that is the name it goes by.
-func chassisAsked(north *evidence.Northbound, c *sb.Chassis) bool {
+func chassisAsked(north *snapshot.Northbound, c *sb.Chassis) bool {
 	for i := range north.SwitchPorts {
-		if repairs.RequestedChassis(north.SwitchPorts[i].Options) == c.Name {
+		if catalog.RequestedChassis(north.SwitchPorts[i].Options) == c.Name {
 			return true
 		}
 	}
@@ -144,7 +144,7 @@ func hostnameFinding(p *Pass, c *sb.Chassis, name, row string) Finding {
 	}
 	if h := p.Host(c.Name); h != nil {
 		f.Also = append(f.Also, nodeObject(h.Name))
-		f.Fix = repairs.SetHostname.With(name)
+		f.Fix = catalog.SetHostname.With(name)
 	} else {
 		f.Next = fmt.Sprintf("on that node: ovnctl fix set-chassis-hostname %s", name)
 	}

@@ -7,9 +7,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/ovnctl/ovnctl/pkg/evidence"
 	"github.com/ovnctl/ovnctl/pkg/nb"
 	"github.com/ovnctl/ovnctl/pkg/sb"
+	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
 var icTransitBroken = &Check{
@@ -51,7 +51,7 @@ func zoneWords(name string) string {
 }
 
 // transitSwitches looks at the transit switches of a zone, and counts them.
-func transitSwitches(p *Pass, z *evidence.Zone, keys map[string]transitKey) int {
+func transitSwitches(p *Pass, z *snapshot.Zone, keys map[string]transitKey) int {
 	north, err := z.Northbound()
 	if err != nil {
 		return 0
@@ -79,7 +79,7 @@ func transitSwitches(p *Pass, z *evidence.Zone, keys map[string]transitKey) int 
 
 // transitTunnelKey compares the key of a transit switch with what it should be and
 // with that of the other zones.
-func transitTunnelKey(p *Pass, z *evidence.Zone, s nb.LogicalSwitch, south *evidence.Southbound, keys map[string]transitKey) {
+func transitTunnelKey(p *Pass, z *snapshot.Zone, s nb.LogicalSwitch, south *snapshot.Southbound, keys map[string]transitKey) {
 	at := slices.IndexFunc(south.Datapaths, func(d sb.DatapathBinding) bool {
 		return d.ExternalIDs["logical-switch"] == string(s.UUID) || d.NBUUID.Has(s.UUID)
 	})
@@ -116,9 +116,9 @@ func transitTunnelKey(p *Pass, z *evidence.Zone, s nb.LogicalSwitch, south *evid
 }
 
 // remotePorts looks whether the ports of other zones have a chassis here.
-func remotePorts(p *Pass, z *evidence.Zone, north *evidence.Northbound, transits []nb.LogicalSwitch, south *evidence.Southbound) {
+func remotePorts(p *Pass, z *snapshot.Zone, north *snapshot.Northbound, transits []nb.LogicalSwitch, south *snapshot.Southbound) {
 	on := map[string]string{} // port: transit switch
-	bindings := map[string]*evidence.PortBinding{}
+	bindings := map[string]*snapshot.PortBinding{}
 	for i, b := range south.PortBindings {
 		if b.Type == "remote" {
 			bindings[b.LogicalPort] = &south.PortBindings[i]
@@ -160,7 +160,7 @@ func remotePorts(p *Pass, z *evidence.Zone, north *evidence.Northbound, transits
 
 // interconnected looks at ovn-ic of a host and at what it is to bring into the zone;
 // false: the host has nothing to do with it.
-func interconnected(p *Pass, h *evidence.Host) bool {
+func interconnected(p *Pass, h *snapshot.Host) bool {
 	meant, err := h.Meant("ovn-ic")
 	if err != nil || len(meant) == 0 {
 		return false
@@ -174,7 +174,7 @@ func interconnected(p *Pass, h *evidence.Host) bool {
 	switch {
 	case err != nil:
 		return true
-	case d.Liveness != evidence.Answers:
+	case d.Liveness != snapshot.Answers:
 		f.Title = fmt.Sprintf("ovn-ic on %s %s", h.Name, d.Liveness)
 		f.Evidence = []Evidence{{Source: "control socket of ovn-ic", Says: string(d.Liveness)}, {Source: "meant to run", Says: strings.Join(meant, ", ")}}
 		f.Cause = "it was stopped, or ended on an error: see its log"
@@ -185,7 +185,7 @@ func interconnected(p *Pass, h *evidence.Host) bool {
 	idleIC(p, h, f)
 	ic, err := h.Interconnect()
 	if err != nil {
-		if !errors.Is(err, evidence.ErrNoInterconnect) {
+		if !errors.Is(err, snapshot.ErrNoInterconnect) {
 			p.Unknown(f.Object, fmt.Errorf("the databases of the interconnection: %w", err))
 		}
 		return true
@@ -197,7 +197,7 @@ func interconnected(p *Pass, h *evidence.Host) bool {
 }
 
 // idleIC looks whether an ovn-ic that runs does its work.
-func idleIC(p *Pass, h *evidence.Host, f Finding) {
+func idleIC(p *Pass, h *snapshot.Host, f Finding) {
 	status, err := h.Control("ovn-ic", "status")
 	if err == nil && strings.Contains(status, "paused") {
 		f.Title = fmt.Sprintf("ovn-ic on %s is paused", h.Name)
@@ -226,7 +226,7 @@ func idleIC(p *Pass, h *evidence.Host, f Finding) {
 }
 
 // missingFromZone looks whether a zone has what the interconnection knows.
-func missingFromZone(p *Pass, h *evidence.Host, z *evidence.Zone, ic *evidence.Interconnect) {
+func missingFromZone(p *Pass, h *snapshot.Host, z *snapshot.Zone, ic *snapshot.Interconnect) {
 	north, err := z.Northbound()
 	if err != nil || len(north.Globals) != 1 {
 		return
@@ -273,7 +273,7 @@ func missingFromZone(p *Pass, h *evidence.Host, z *evidence.Zone, ic *evidence.I
 }
 
 // missingSwitch compares a transit switch with the zone's copy of it.
-func missingSwitch(p *Pass, north *evidence.Northbound, zone string, ts evidence.TransitSwitch, ic *evidence.Interconnect, also []Object) {
+func missingSwitch(p *Pass, north *snapshot.Northbound, zone string, ts snapshot.TransitSwitch, ic *snapshot.Interconnect, also []Object) {
 	at := slices.IndexFunc(north.Switches, func(s nb.LogicalSwitch) bool { return s.OtherConfig["interconn-ts"] == ts.Name })
 	f := Finding{
 		Object: Object{Kind: "switch", Name: ts.Name}, Also: append(also, Object{Kind: "zone", Name: zone}),

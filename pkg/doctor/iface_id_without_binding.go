@@ -3,8 +3,8 @@ package doctor
 import (
 	"fmt"
 
-	"github.com/ovnctl/ovnctl/pkg/evidence"
-	"github.com/ovnctl/ovnctl/pkg/repairs"
+	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
+	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
 var ifaceIDWithoutBinding = &Check{
@@ -21,7 +21,7 @@ has no Port_Binding. Nothing logs it, and nobody forwards its packets.`,
 }
 
 func withoutBinding(p *Pass, c *chassis) {
-	var named []evidence.Plug
+	var named []snapshot.Plug
 	for _, plug := range c.sw.Plugs() {
 		if plug.Bridge.Name == c.bridge && plug.ExternalIDs["iface-id"] != "" && plug.OFNumber() > 0 {
 			named = append(named, plug)
@@ -52,7 +52,7 @@ func withoutBinding(p *Pass, c *chassis) {
 			Cause:  "the logical port was deleted and its interface left behind, or the iface-id is misspelt",
 			Effect: "whoever is behind the interface has no network",
 		}
-		owner := repairs.PortTenant(p.Deployment, c.Host, plug)
+		owner := catalog.PortTenant(p.Deployment, c.Host, plug)
 		switch {
 		case owner.Northbound:
 			f.Cause = "the Northbound has the port, but ovn-northd has not carried it over to the Southbound"
@@ -60,7 +60,7 @@ func withoutBinding(p *Pass, c *chassis) {
 			f.Next = "ovn-nbctl --wait=sb --timeout=30 sync"
 		case owner.Gone:
 			f.Evidence = append(f.Evidence, Evidence{Source: "its owner", Says: owner.Why})
-			f.Fix = repairs.RemovePort.With(plug.Name)
+			f.Fix = catalog.RemovePort.With(plug.Name)
 		default:
 			f.Next = owner.Why
 		}

@@ -5,8 +5,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/ovnctl/ovnctl/pkg/evidence"
-	"github.com/ovnctl/ovnctl/pkg/repairs"
+	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
+	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
 var integrationBridgeEmpty = &Check{
@@ -30,7 +30,7 @@ func lookForFlows(p *Pass) {
 		if c.sw.Bridge(c.bridge) == nil {
 			return // ovn-controller makes it; if it does not, it does not run
 		}
-		if d, err := c.Daemon("ovs-vswitchd"); err == nil && d.Liveness != evidence.Answers {
+		if d, err := c.Daemon("ovs-vswitchd"); err == nil && d.Liveness != snapshot.Answers {
 			return // vswitchd-not-running
 		}
 		flows, err := c.Flows(c.bridge)
@@ -71,7 +71,7 @@ func lookForFlows(p *Pass) {
 			f.Next = "make the Southbound reachable, then look again"
 		default:
 			f.Evidence = append(f.Evidence, Evidence{Source: "ovn-controller connection-status", Says: "connected"})
-			f.Fix = repairs.RestartController.With()
+			f.Fix = catalog.RestartController.With()
 			if inContainer(c.Host, "ovn-controller") != nil {
 				f.Fix, f.Next = nil, "in its container: ovn-appctl -t ovn-controller exit --restart; the kubelet starts it again"
 			}

@@ -3,9 +3,9 @@ package doctor
 import (
 	"fmt"
 
-	"github.com/ovnctl/ovnctl/pkg/evidence"
 	"github.com/ovnctl/ovnctl/pkg/fixes"
-	"github.com/ovnctl/ovnctl/pkg/repairs"
+	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
+	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
 var ipOnEnslavedNIC = &Check{
@@ -24,7 +24,7 @@ the host answers from the wrong link, twice or not at all.`,
 						continue
 					}
 					for _, nic := range u.Links {
-						own := evidence.Global(e.n, nic)
+						own := snapshot.Global(e.n, nic)
 						if len(own) == 0 {
 							continue
 						}
@@ -39,7 +39,7 @@ the host answers from the wrong link, twice or not at all.`,
 							Effect:   "replies leave by the wrong link, neighbours get two answers for one address or none",
 						}
 						if u.Link() != "" && e.n.Link(bridge) != nil {
-							f.Fix = repairs.MoveAddresses.With(bridge)
+							f.Fix = catalog.MoveAddresses.With(bridge)
 						} else {
 							f.Next = fixes.Command("ip addr add %s dev %s; ip addr del %s dev %s", own[0].Prefix, bridge, own[0].Prefix, nic)
 						}

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/ovnctl/ovnctl/pkg/evidence"
 	"github.com/ovnctl/ovnctl/pkg/node"
+	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
 var ipsecDown = &Check{
@@ -41,9 +41,9 @@ they travel in clear.`,
 }
 
 // ipsecOf looks at the tunnels of one host.
-func ipsecOf(p *Pass, h *evidence.Host) {
+func ipsecOf(p *Pass, h *snapshot.Host) {
 	sw, err := h.Switch()
-	if errors.Is(err, evidence.ErrNoSwitch) {
+	if errors.Is(err, snapshot.ErrNoSwitch) {
 		return
 	}
 	object := Object{Kind: "node", Name: h.Name}
@@ -51,7 +51,7 @@ func ipsecOf(p *Pass, h *evidence.Host) {
 		p.Unknown(object, err)
 		return
 	}
-	var tunnels []evidence.Interface
+	var tunnels []snapshot.Interface
 	for _, i := range sw.Interfaces {
 		if i.Options["remote_ip"] != "" && i.Options["remote_ip"] != "flow" && (i.Type == "geneve" || i.Type == "vxlan" || i.Type == "gre" || i.Type == "stt") {
 			tunnels = append(tunnels, i)
@@ -81,7 +81,7 @@ func ipsecOf(p *Pass, h *evidence.Host) {
 	case err != nil:
 		p.Unknown(object, err)
 		return
-	case monitor.Liveness != evidence.Answers:
+	case monitor.Liveness != snapshot.Answers:
 		p.Report(Finding{
 			Object:   Object{Kind: "daemon", Name: "ovs-monitor-ipsec", Node: h.Name},
 			Also:     []Object{object},
@@ -118,7 +118,7 @@ func ipsecOf(p *Pass, h *evidence.Host) {
 }
 
 // asksForIPsec says that a tunnel's interface carries what the key exchange needs.
-func asksForIPsec(i evidence.Interface) bool {
+func asksForIPsec(i snapshot.Interface) bool {
 	return i.Options["remote_name"] != "" || i.Options["remote_cert"] != "" || i.Options["psk"] != ""
 }
 

@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ovnctl/ovnctl/pkg/evidence"
+	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
 	"github.com/ovnctl/ovnctl/pkg/node"
-	"github.com/ovnctl/ovnctl/pkg/repairs"
+	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
 var kernelModuleMissing = &Check{
@@ -22,8 +22,8 @@ them ovs-vswitchd cannot open the bridge or the tunnel, and writes why into Inte
 	Run: func(p *Pass) {
 		any := false
 		for _, h := range p.Hosts {
-			m, err := repairs.ReadKernelModules(h)
-			if errors.Is(err, evidence.ErrNoSwitch) || errors.Is(err, node.ErrUnavailable) && !h.Local {
+			m, err := catalog.ReadKernelModules(h)
+			if errors.Is(err, snapshot.ErrNoSwitch) || errors.Is(err, node.ErrUnavailable) && !h.Local {
 				continue
 			}
 			if err != nil {
@@ -35,7 +35,7 @@ them ovs-vswitchd cannot open the bridge or the tunnel, and writes why into Inte
 				continue
 			}
 			any = true
-			if d, err := h.Daemon("ovs-vswitchd"); err == nil && d.Liveness != evidence.Answers {
+			if d, err := h.Daemon("ovs-vswitchd"); err == nil && d.Liveness != snapshot.Answers {
 				continue // its rows are of before
 			}
 			lookForModules(p, h, m)
@@ -46,7 +46,7 @@ them ovs-vswitchd cannot open the bridge or the tunnel, and writes why into Inte
 	},
 }
 
-func lookForModules(p *Pass, h *evidence.Host, m *repairs.KernelModules) {
+func lookForModules(p *Pass, h *snapshot.Host, m *catalog.KernelModules) {
 	s, err := h.Switch()
 	if err != nil {
 		return
@@ -99,13 +99,13 @@ func lookForModules(p *Pass, h *evidence.Host, m *repairs.KernelModules) {
 		f.Evidence = append(f.Evidence, Evidence{Source: "directory /lib/modules/" + m.Release, Says: "has no file of " + strings.Join(m.Absent, ", ")})
 		f.Next = fmt.Sprintf("install the package with the modules of kernel %s (Ubuntu: linux-modules-extra-%[1]s, rpm: kernel-modules), or set the bridges to datapath_type=netdev", m.Release)
 	} else {
-		f.Fix = repairs.LoadModules.With()
+		f.Fix = catalog.LoadModules.With()
 	}
 	p.Report(f)
 }
 
 // ipv6Off says whether the kernel can make no IPv6 socket at all.
-func ipv6Off(h *evidence.Host) (bool, Evidence) {
+func ipv6Off(h *snapshot.Host) (bool, Evidence) {
 	line, err := h.File("/proc/cmdline")
 	if err != nil {
 		return false, Evidence{}

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/ovnctl/ovnctl/pkg/repairs"
+	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
 )
 
 var kubeOvnJoinGap = &Check{
@@ -21,9 +21,9 @@ policies 29000 by which its pods leave, of both families.`,
 func joinGaps(p *Pass) {
 	found := false
 	for _, z := range p.Zones {
-		k, err := repairs.ReadKubeOVN(p.Deployment, z)
+		k, err := catalog.ReadKubeOVN(p.Deployment, z)
 		switch {
-		case errors.Is(err, repairs.ErrNoKubeOVN):
+		case errors.Is(err, catalog.ErrNoKubeOVN):
 			continue
 		case err != nil:
 			p.Unknown(Object{Kind: "zone", Name: z.Name}, err)
@@ -35,11 +35,11 @@ func joinGaps(p *Pass) {
 		}
 	}
 	if !found {
-		p.Skip(repairs.ErrNoKubeOVN.Error())
+		p.Skip(catalog.ErrNoKubeOVN.Error())
 	}
 }
 
-func kubeFinding(g repairs.KubeGap) Finding {
+func kubeFinding(g catalog.KubeGap) Finding {
 	f := Finding{
 		Object: Object{Kind: g.Kind, Name: g.Name},
 		Title:  g.Title,
@@ -62,7 +62,7 @@ func kubeFinding(g repairs.KubeGap) Finding {
 		f.Also = append(f.Also, Object{Kind: "address set", Name: set})
 	}
 	const restart = "restart kube-ovn-controller, which writes it when it starts: kubectl -n kube-system rollout restart deployment kube-ovn-controller"
-	switch r := repairs.Find(g.Repair); {
+	switch r := catalog.Find(g.Repair); {
 	case r == nil:
 		f.Next = restart
 	case !g.Known():

@@ -6,9 +6,9 @@ import (
 	"net/netip"
 	"slices"
 
-	"github.com/ovnctl/ovnctl/pkg/evidence"
+	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
 	"github.com/ovnctl/ovnctl/pkg/node"
-	"github.com/ovnctl/ovnctl/pkg/repairs"
+	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
 var kubeOvnNodeIPInSubnet = &Check{
@@ -22,9 +22,9 @@ reached. Underlay subnets, which the nodes share on purpose, are left out.`,
 	Run: func(p *Pass) {
 		found := false
 		for _, z := range p.Zones {
-			k, err := repairs.ReadKubeOVN(p.Deployment, z)
+			k, err := catalog.ReadKubeOVN(p.Deployment, z)
 			switch {
-			case errors.Is(err, repairs.ErrNoKubeOVN):
+			case errors.Is(err, catalog.ErrNoKubeOVN):
 				continue
 			case err != nil:
 				p.Unknown(Object{Kind: "zone", Name: z.Name}, err)
@@ -47,7 +47,7 @@ reached. Underlay subnets, which the nodes share on purpose, are left out.`,
 			}
 		}
 		if !found {
-			p.Skip(repairs.ErrNoKubeOVN.Error())
+			p.Skip(catalog.ErrNoKubeOVN.Error())
 		}
 	},
 }
@@ -60,7 +60,7 @@ type overlay struct {
 	cidr   netip.Prefix
 }
 
-func overlaySubnets(k *repairs.KubeOVN) overlays {
+func overlaySubnets(k *catalog.KubeOVN) overlays {
 	var out overlays
 	for _, s := range k.Subnets {
 		for _, f := range []int{4, 6} {
@@ -97,7 +97,7 @@ func nodeInSubnet(node string, s overlay, title string, seen Evidence) Finding {
 }
 
 // hostInSubnets looks at the addresses and routes of a host itself.
-func hostInSubnets(p *Pass, h *evidence.Host, k *repairs.KubeOVN, nets overlays, said map[string]bool) {
+func hostInSubnets(p *Pass, h *snapshot.Host, k *catalog.KubeOVN, nets overlays, said map[string]bool) {
 	n, err := h.Network()
 	if err != nil {
 		p.Unknown(Object{Kind: "node", Name: h.Name}, err)

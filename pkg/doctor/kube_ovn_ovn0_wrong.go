@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/ovnctl/ovnctl/pkg/repairs"
+	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
 )
 
 var kubeOvnOvn0Wrong = &Check{
@@ -18,7 +18,7 @@ there, up, with the MAC and the addresses of the logical port node-NODE.`,
 	Run: func(p *Pass) {
 		found := false
 		for _, h := range p.Hosts {
-			o, err := repairs.ReadOVN0(p.Deployment, h)
+			o, err := catalog.ReadOVN0(p.Deployment, h)
 			if err != nil {
 				p.Unknown(Object{Kind: "node", Name: h.Name}, err)
 				continue
@@ -35,7 +35,7 @@ there, up, with the MAC and the addresses of the logical port node-NODE.`,
 	},
 }
 
-func ovn0(p *Pass, host string, o *repairs.OVN0) {
+func ovn0(p *Pass, host string, o *catalog.OVN0) {
 	port := "node-" + o.Node.Name
 	f := Finding{
 		Object: Object{Kind: "link", Name: o.Name, Node: host},
@@ -51,7 +51,7 @@ func ovn0(p *Pass, host string, o *repairs.OVN0) {
 			f.Evidence = append(f.Evidence, Evidence{Source: "Open_vSwitch Interface", Says: "none with iface-id=" + port})
 		}
 		f.Cause = "kube-ovn-cni has not set it up since the node started, or somebody has removed it"
-		f.Next = repairs.RestartKubeOVNCNI(o.Node.Name)
+		f.Next = catalog.RestartKubeOVNCNI(o.Node.Name)
 	case o.WrongMAC:
 		f.Title = fmt.Sprintf("%s on %s has the MAC %s, its logical port %s", o.Name, host, o.Link.MAC, o.Node.MAC)
 		f.Cause = "Open vSwitch made the link anew with a MAC of its own, or the port was written anew"
@@ -73,7 +73,7 @@ func ovn0(p *Pass, host string, o *repairs.OVN0) {
 		for _, a := range o.Missing {
 			f.Evidence = append(f.Evidence, Evidence{Source: "addresses of " + o.Name, Says: "no " + a.String()})
 		}
-		f.Fix = repairs.KubeOVNOVN0.With(o.Node.Name)
+		f.Fix = catalog.KubeOVNOVN0.With(o.Node.Name)
 	}
 	p.Report(f)
 }

@@ -7,12 +7,12 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/ovnctl/ovnctl/pkg/evidence"
 	"github.com/ovnctl/ovnctl/pkg/fixes"
+	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
 	"github.com/ovnctl/ovnctl/pkg/nb"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
-	"github.com/ovnctl/ovnctl/pkg/repairs"
 	"github.com/ovnctl/ovnctl/pkg/sb"
+	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
 var lbHealthCheckDead = &Check{
@@ -27,7 +27,7 @@ address rejects.`,
 		"vswitchd-not-running", "integration-bridge-empty", "northd-not-active", "nb-duplicate-or-conflicting-config"},
 	Run: func(p *Pass) {
 		p.persistent(func(p *Pass) {
-			p.logicals(func(z *evidence.Zone, l *evidence.Logical) {
+			p.logicals(func(z *snapshot.Zone, l *snapshot.Logical) {
 				b, err := z.Balancers()
 				if err != nil {
 					p.Unknown(Object{Kind: "database", Name: "OVN_Northbound"}, err)
@@ -50,9 +50,9 @@ address rejects.`,
 // health looks at the health checks of a zone's load balancers.
 type health struct {
 	*Pass
-	z      *evidence.Zone
-	l      *evidence.Logical
-	b      *evidence.Balancers
+	z      *snapshot.Zone
+	l      *snapshot.Logical
+	b      *snapshot.Balancers
 	checks map[ovsdb.UUID]*nb.LoadBalancerHealthCheck
 
 	asked    bool
@@ -91,8 +91,8 @@ func (h *health) south() {
 
 func (h *health) balancer(lb *nb.LoadBalancer) {
 	h.south()
-	vips := evidence.VIPs(lb)
-	mappings := evidence.HealthMappings(lb)
+	vips := snapshot.VIPs(lb)
+	mappings := snapshot.HealthMappings(lb)
 	told := map[netip.Addr]bool{}
 	for _, id := range lb.HealthCheck {
 		c := h.checks[id]
@@ -128,7 +128,7 @@ func (h *health) balancer(lb *nb.LoadBalancer) {
 }
 
 // watched finds the virtual address that a health check names.
-func watched(vips []evidence.VIP, key string) (evidence.VIP, bool) {
+func watched(vips []snapshot.VIP, key string) (snapshot.VIP, bool) {
 	for _, v := range vips {
 		if v.Key == key {
 			return v, true
@@ -137,10 +137,10 @@ func watched(vips []evidence.VIP, key string) (evidence.VIP, bool) {
 			return v, true
 		}
 	}
-	return evidence.VIP{}, false
+	return snapshot.VIP{}, false
 }
 
-func keysOf(vips []evidence.VIP) []string {
+func keysOf(vips []snapshot.VIP) []string {
 	var out []string
 	for _, v := range vips {
 		out = append(out, v.Key)
@@ -156,7 +156,7 @@ func firstOf(s []string) string {
 }
 
 // watched looks at one virtual address that is watched.
-func (h *health) watched(lb *nb.LoadBalancer, v evidence.VIP, mappings map[netip.Addr]evidence.HealthMapping, told map[netip.Addr]bool) {
+func (h *health) watched(lb *nb.LoadBalancer, v snapshot.VIP, mappings map[netip.Addr]snapshot.HealthMapping, told map[netip.Addr]bool) {
 	var dead []Evidence
 	var also []Object
 	faults := 0
@@ -205,7 +205,7 @@ func orTCP(protocol string) string {
 const unwatched = "it gets connections when it is dead, too; releases after OVN 26.03 give it none"
 
 // mapping reports what is wrong with how a backend is watched, once.
-func (h *health) mapping(lb *nb.LoadBalancer, v evidence.VIP, backend netip.AddrPort, m evidence.HealthMapping, mapped bool, told map[netip.Addr]bool) (faulty bool) {
+func (h *health) mapping(lb *nb.LoadBalancer, v snapshot.VIP, backend netip.AddrPort, m snapshot.HealthMapping, mapped bool, told map[netip.Addr]bool) (faulty bool) {
 	a := backend.Addr()
 	f := Finding{
 		Object:   Object{Kind: "load balancer", Name: nameOf(lb)},
@@ -257,7 +257,7 @@ func (h *health) mapping(lb *nb.LoadBalancer, v evidence.VIP, backend netip.Addr
 			source = m.Source
 		}
 		if source.IsValid() {
-			f.Fix = repairs.MapBackend.With(nameOf(lb), a.String(), source.String())
+			f.Fix = catalog.MapBackend.With(nameOf(lb), a.String(), source.String())
 		} else {
 			f.Next = fmt.Sprintf("with a free address of the switch's network: ovnctl fix map-backend %s %s SOURCE", nameOf(lb), a)
 		}
@@ -271,12 +271,12 @@ func (h *health) mapping(lb *nb.LoadBalancer, v evidence.VIP, backend netip.Addr
 // inside says whether an address is in a network of a router port.
 func (h *health) inside(a netip.Addr) bool {
 	return slices.ContainsFunc(h.l.RouterPorts, func(rp nb.LogicalRouterPort) bool {
-		return slices.ContainsFunc(evidence.Networks(&rp), func(n netip.Prefix) bool { return n.Contains(a) })
+		return slices.ContainsFunc(snapshot.Networks(&rp), func(n netip.Prefix) bool { return n.Contains(a) })
 	})
 }
 
-func hasIP(p *evidence.LogicalSwitchPort, a netip.Addr) bool {
-	for _, own := range evidence.PortAddresses(p) {
+func hasIP(p *snapshot.LogicalSwitchPort, a netip.Addr) bool {
+	for _, own := range snapshot.PortAddresses(p) {
 		if slices.ContainsFunc(own.IPs, func(n netip.Prefix) bool { return n.Addr() == a }) {
 			return true
 		}

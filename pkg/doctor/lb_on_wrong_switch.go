@@ -8,11 +8,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ovnctl/ovnctl/pkg/evidence"
 	"github.com/ovnctl/ovnctl/pkg/fixes"
+	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
 	"github.com/ovnctl/ovnctl/pkg/nb"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
-	"github.com/ovnctl/ovnctl/pkg/repairs"
+	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
 var lbOnWrongSwitch = &Check{
@@ -26,7 +26,7 @@ system gives to all switches of a kind, or from what all other switches of a rou
 	Causes: []string{"port-not-bound", "port-administratively-disabled", "northd-not-active", "gateway-router-without-chassis"},
 	Run: func(p *Pass) {
 		p.persistent(func(p *Pass) {
-			p.logicals(func(z *evidence.Zone, l *evidence.Logical) {
+			p.logicals(func(z *snapshot.Zone, l *snapshot.Logical) {
 				at, err := z.Placement()
 				if err != nil {
 					p.Unknown(Object{Kind: "database", Name: "OVN_Northbound"}, err)
@@ -45,9 +45,9 @@ system gives to all switches of a kind, or from what all other switches of a rou
 // balancing looks at the load balancers of a zone.
 type balancing struct {
 	*Pass
-	z    *evidence.Zone
-	l    *evidence.Logical
-	at   *evidence.Placement
+	z    *snapshot.Zone
+	l    *snapshot.Logical
+	at   *snapshot.Placement
 	told map[[2]ovsdb.UUID]bool // what is missing where, said already
 	lost int                    // load balancers that nothing has
 
@@ -112,7 +112,7 @@ func (b *balancing) group(g *nb.LoadBalancerGroup, on Object, table string, id o
 			nbRow("Load_Balancer_Group", g.UUID, "%s: %d load balancers, on %d switches and %d routers", g.Name, len(g.LoadBalancer), len(b.at.SwitchesOf[g.UUID]), len(b.at.RoutersOf[g.UUID])),
 		},
 		Cause: "OVN-Kubernetes gives this group to the switch and gateway router of every node; here it was taken away or never written",
-		Fix:   repairs.AttachLoadBalancerGroup.With(g.Name, on.Kind+":"+on.Name),
+		Fix:   catalog.AttachLoadBalancerGroup.With(g.Name, on.Kind+":"+on.Name),
 	}
 }
 
@@ -151,18 +151,18 @@ func (b *balancing) onJoinSwitch(r *nb.LogicalRouter) bool {
 func (b *balancing) ofKubeOVN() {
 	for i := range b.l.Routers {
 		r := &b.l.Routers[i]
-		if repairs.Owner(r.ExternalIDs) != "Kube-OVN" {
+		if catalog.Owner(r.ExternalIDs) != "Kube-OVN" {
 			continue
 		}
 		all := map[ovsdb.UUID]bool{}
 		var switches []*nb.LogicalSwitch
 		for _, s := range b.switchesAt(r) {
-			if repairs.Owner(s.ExternalIDs) != "Kube-OVN" || len(s.LoadBalancer) == 0 {
+			if catalog.Owner(s.ExternalIDs) != "Kube-OVN" || len(s.LoadBalancer) == 0 {
 				continue
 			}
 			switches = append(switches, s)
 			for _, id := range s.LoadBalancer {
-				if lb := b.at.LB[id]; lb != nil && repairs.Owner(lb.ExternalIDs) == "Kube-OVN" && len(lb.VIPs) > 0 {
+				if lb := b.at.LB[id]; lb != nil && catalog.Owner(lb.ExternalIDs) == "Kube-OVN" && len(lb.VIPs) > 0 {
 					all[id] = true
 				}
 			}
@@ -205,7 +205,7 @@ func (b *balancing) lacks(lb *nb.LoadBalancer, s *nb.LogicalSwitch) Finding {
 			b.row(lb),
 		},
 		Effect: fmt.Sprintf("what is on switch %s does not reach its virtual addresses", namedSwitch(s)),
-		Fix:    repairs.AttachLoadBalancer.With(nameOf(lb), "switch:"+s.Name),
+		Fix:    catalog.AttachLoadBalancer.With(nameOf(lb), "switch:"+s.Name),
 	}
 	return f
 }
@@ -315,7 +315,7 @@ func (b *balancing) each() {
 	}
 }
 
-func (b *balancing) badVIPs(lb *nb.LoadBalancer, vips []evidence.VIP) {
+func (b *balancing) badVIPs(lb *nb.LoadBalancer, vips []snapshot.VIP) {
 	for _, v := range vips {
 		if v.Bad == "" {
 			continue
@@ -332,8 +332,8 @@ func (b *balancing) badVIPs(lb *nb.LoadBalancer, vips []evidence.VIP) {
 }
 
 // nowhere is for a load balancer that nothing has.
-func (b *balancing) nowhere(lb *nb.LoadBalancer, vips []evidence.VIP) {
-	if !slices.ContainsFunc(vips, func(v evidence.VIP) bool { return len(v.Backends) > 0 }) {
+func (b *balancing) nowhere(lb *nb.LoadBalancer, vips []snapshot.VIP) {
+	if !slices.ContainsFunc(vips, func(v snapshot.VIP) bool { return len(v.Backends) > 0 }) {
 		return
 	}
 	if groups := b.at.GroupsOf[lb.UUID]; len(groups) > 0 {
@@ -351,7 +351,7 @@ func (b *balancing) nowhere(lb *nb.LoadBalancer, vips []evidence.VIP) {
 		Effect:   "its virtual addresses work from nowhere",
 	}
 	if to := b.whereTheOthersAre(lb); to != "" {
-		f.Fix = repairs.AttachLoadBalancer.With(nameOf(lb), to)
+		f.Fix = catalog.AttachLoadBalancer.With(nameOf(lb), to)
 		f.Evidence = append(f.Evidence, Evidence{Source: "Northbound Load_Balancer", Says: "all others of its kind are on " + to})
 	} else {
 		f.Next = fixes.Command("ovnctl fix attach-load-balancer %s SWITCH, where its clients are; or delete it: ovn-nbctl lb-del %s", nameOf(lb), lb.UUID)
@@ -379,7 +379,7 @@ func (b *balancing) groupNowhere(g *nb.LoadBalancerGroup, lb *nb.LoadBalancer) {
 
 // kindOf is what load balancers that belong to the same places have in common.
 func kindOf(lb *nb.LoadBalancer) string {
-	owner := repairs.Owner(lb.ExternalIDs)
+	owner := catalog.Owner(lb.ExternalIDs)
 	if owner == "OVN-Kubernetes" {
 		if i := strings.LastIndexByte(lb.Name, '_'); i >= 0 {
 			return owner + lb.Name[i:]
@@ -443,7 +443,7 @@ func (b *balancing) withoutGateway(lb *nb.LoadBalancer) {
 		Next:   fmt.Sprintf("ovnctl fix attach-load-balancer %s SWITCH, where its clients are", nameOf(lb)),
 	}
 	if switches := b.switchesAt(r); len(switches) == 1 {
-		f.Fix, f.Next = repairs.AttachLoadBalancer.With(nameOf(lb), "switch:"+switches[0].Name), ""
+		f.Fix, f.Next = catalog.AttachLoadBalancer.With(nameOf(lb), "switch:"+switches[0].Name), ""
 	}
 	b.Report(f)
 }
@@ -461,14 +461,14 @@ func (b *balancing) protocol(lb *nb.LoadBalancer) {
 		Evidence: []Evidence{b.row(lb)},
 		Cause:    "its protocol is not that of the service; an empty one means tcp",
 		Effect:   says + " packets to its virtual addresses are not balanced",
-		Fix:      repairs.SetLoadBalancerProtocol.With(nameOf(lb), says),
+		Fix:      catalog.SetLoadBalancerProtocol.With(nameOf(lb), says),
 	})
 }
 
 // namedFor is the protocol that a management system names a load balancer for; empty: none.
 func namedFor(lb *nb.LoadBalancer) string {
 	var says string
-	switch repairs.Owner(lb.ExternalIDs) {
+	switch catalog.Owner(lb.ExternalIDs) {
 	case "OVN-Kubernetes":
 		for _, protocol := range []string{"TCP", "UDP", "SCTP"} {
 			if strings.Contains(lb.Name, "_"+protocol+"_") || strings.HasSuffix(lb.Name, "_"+protocol) {
@@ -513,7 +513,7 @@ func (b *balancing) hairpin(lb *nb.LoadBalancer, common string) {
 		Evidence: []Evidence{nbRow("Load_Balancer", lb.UUID, "%s: options:hairpin_snat_ip is not set; the others have %q", lb.Name, common)},
 		Cause:    "options:hairpin_snat_ip was taken away or never written",
 		Effect:   "a pod with a network policy does not reach itself through this service: the policies admit the hairpin address only",
-		Fix:      repairs.SetHairpinAddress.With(nameOf(lb), common),
+		Fix:      catalog.SetHairpinAddress.With(nameOf(lb), common),
 	})
 }
 
@@ -549,7 +549,7 @@ func (b *balancing) addressesOnRouters() map[ovsdb.UUID]map[netip.Addr]bool {
 }
 
 // ownSubnet is for a virtual address in a switch's network for which nobody answers there.
-func (b *balancing) ownSubnet(lb *nb.LoadBalancer, vips []evidence.VIP) {
+func (b *balancing) ownSubnet(lb *nb.LoadBalancer, vips []snapshot.VIP) {
 	b.networks()
 	for _, v := range vips {
 		if v.Bad != "" || !b.closed.has(v.Addr) || b.holders[v.Addr] != "" {
@@ -584,7 +584,7 @@ func (b *balancing) ownSubnet(lb *nb.LoadBalancer, vips []evidence.VIP) {
 // gatewayFor is a switch's router port in whose network an address is.
 func (b *balancing) gatewayFor(s *nb.LogicalSwitch, a netip.Addr) *nb.LogicalRouterPort {
 	for _, g := range b.l.Gateways(s) {
-		if b.l.RouterOf[g.UUID] != nil && slices.ContainsFunc(evidence.Networks(g), func(n netip.Prefix) bool { return n.Contains(a) }) {
+		if b.l.RouterOf[g.UUID] != nil && slices.ContainsFunc(snapshot.Networks(g), func(n netip.Prefix) bool { return n.Contains(a) }) {
 			return g
 		}
 	}
@@ -593,7 +593,7 @@ func (b *balancing) gatewayFor(s *nb.LogicalSwitch, a netip.Addr) *nb.LogicalRou
 
 // closedSwitch says whether all that is on a switch is in the Northbound: it has clients, none of unknown
 // address, and leads to no physical network and no other zone.
-func closedSwitch(l *evidence.Logical, s *nb.LogicalSwitch) bool {
+func closedSwitch(l *snapshot.Logical, s *nb.LogicalSwitch) bool {
 	clients := false
 	for _, p := range l.PortsOf[s.UUID] {
 		switch {
@@ -612,7 +612,7 @@ func (b *balancing) networks() {
 	}
 	b.holders, b.bound = holders(b.l), boundTo(b.z)
 	for i := range b.l.RouterPorts {
-		for _, n := range evidence.Networks(&b.l.RouterPorts[i]) {
+		for _, n := range snapshot.Networks(&b.l.RouterPorts[i]) {
 			b.holders[n.Addr()] = b.l.RouterPorts[i].Name
 		}
 	}
@@ -627,7 +627,7 @@ func (b *balancing) networks() {
 		s := &b.l.Switches[i]
 		is := closedSwitch(b.l, s)
 		for _, g := range b.l.Gateways(s) {
-			for _, n := range evidence.Networks(g) {
+			for _, n := range snapshot.Networks(g) {
 				if is {
 					closed[n.Masked()] = true
 				} else {
@@ -644,7 +644,7 @@ func (b *balancing) networks() {
 }
 
 // deadBackends is for a virtual address of which no backend can answer.
-func (b *balancing) deadBackends(lb *nb.LoadBalancer, vips []evidence.VIP) {
+func (b *balancing) deadBackends(lb *nb.LoadBalancer, vips []snapshot.VIP) {
 	b.networks()
 	reported := 0
 	for _, v := range vips {

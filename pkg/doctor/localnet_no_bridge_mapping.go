@@ -6,10 +6,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ovnctl/ovnctl/pkg/evidence"
+	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
-	"github.com/ovnctl/ovnctl/pkg/repairs"
 	"github.com/ovnctl/ovnctl/pkg/sb"
+	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
 var localnetNoBridgeMapping = &Check{
@@ -44,14 +44,14 @@ chassis goes through, or names a bridge that does not exist.`,
 type need struct {
 	chassis ovsdb.UUID
 	network string
-	port    *evidence.PortBinding // the localnet port
+	port    *snapshot.PortBinding // the localnet port
 	why     string
 }
 
 // needs lists the provider networks that chassis need: those of a switch on which they hold a port, a gateway's or
 // that of a virtual machine, or on whose router they hold the gateway.
-func needs(south *evidence.Southbound) []need {
-	localnets := map[ovsdb.UUID][]*evidence.PortBinding{} // by datapath
+func needs(south *snapshot.Southbound) []need {
+	localnets := map[ovsdb.UUID][]*snapshot.PortBinding{} // by datapath
 	named := bindings(south)
 	for i := range south.PortBindings {
 		if b := &south.PortBindings[i]; b.Type == "localnet" && b.Options["network_name"] != "" {
@@ -96,7 +96,7 @@ func needs(south *evidence.Southbound) []need {
 	return all
 }
 
-func mappings(p *Pass, south *evidence.Southbound) {
+func mappings(p *Pass, south *snapshot.Southbound) {
 	networks := map[string]bool{}
 	for i := range south.PortBindings {
 		if b := &south.PortBindings[i]; b.Type == "localnet" {
@@ -106,7 +106,7 @@ func mappings(p *Pass, south *evidence.Southbound) {
 	reported := map[string]bool{}
 	for _, n := range needs(south) {
 		i := slices.IndexFunc(south.Chassis, func(c sb.Chassis) bool { return c.UUID == n.chassis })
-		if i < 0 || evidence.Elsewhere(&south.Chassis[i]) {
+		if i < 0 || snapshot.Elsewhere(&south.Chassis[i]) {
 			continue
 		}
 		c := &south.Chassis[i]
@@ -124,7 +124,7 @@ func mapped(p *Pass, c *sb.Chassis, n need, networks map[string]bool) (Finding, 
 	// Before 21.09 the chassis had it in external_ids.
 	value, source := cmp.Or(c.OtherConfig["ovn-bridge-mappings"], c.ExternalIDs["ovn-bridge-mappings"]), fmt.Sprintf("Southbound Chassis %.8s (%s)", c.UUID, c.Hostname)
 	h := p.Host(c.Name)
-	var sw *evidence.Switch
+	var sw *snapshot.Switch
 	if h != nil {
 		var err error
 		if sw, err = h.Switch(); err == nil {
@@ -146,12 +146,12 @@ func mapped(p *Pass, c *sb.Chassis, n need, networks map[string]bool) (Finding, 
 		},
 		Effect: fmt.Sprintf("what goes through network %s on %s is lost, while its ports are shown as up", n.network, node),
 	}
-	bridge, ok := repairs.BridgeMapping(value, n.network)
+	bridge, ok := catalog.BridgeMapping(value, n.network)
 	switch {
 	case !ok:
 		f.Title = fmt.Sprintf("%s has no bridge for the provider network %s", node, n.network)
 		f.Cause = "ovn-bridge-mappings does not name the network"
-		if wrong := repairs.Misspelt(value, n.network, networks); wrong != "" {
+		if wrong := catalog.Misspelt(value, n.network, networks); wrong != "" {
 			f.Cause = fmt.Sprintf("ovn-bridge-mappings names %s, which no localnet port has: %s is meant", wrong, n.network)
 		}
 	case sw == nil:
@@ -169,13 +169,13 @@ func mapped(p *Pass, c *sb.Chassis, n need, networks map[string]bool) (Finding, 
 	default:
 		return f, false
 	}
-	proposed := repairs.ProposeBridge(p.Deployment, h, n.network)
+	proposed := catalog.ProposeBridge(p.Deployment, h, n.network)
 	switch {
 	case h == nil:
 		f.Next = fmt.Sprintf("on that node: ovnctl fix set-bridge-mapping %s BRIDGE", n.network)
 	case len(proposed) == 1:
 		f.Evidence = append(f.Evidence, Evidence{Source: proposed[0].From, Says: "bridge " + proposed[0].Value})
-		f.Fix = repairs.SetBridgeMapping.With(n.network, proposed[0].Value)
+		f.Fix = catalog.SetBridgeMapping.With(n.network, proposed[0].Value)
 	default:
 		f.Next = fmt.Sprintf("ovnctl fix set-bridge-mapping %s BRIDGE, with the bridge that holds the uplink of this network", n.network)
 	}
@@ -183,7 +183,7 @@ func mapped(p *Pass, c *sb.Chassis, n need, networks map[string]bool) (Finding, 
 }
 
 // patched says whether a bridge has the patch port of a localnet port, which ovn-controller makes.
-func patched(sw *evidence.Switch, bridge, localnet string) bool {
+func patched(sw *snapshot.Switch, bridge, localnet string) bool {
 	for _, plug := range sw.Plugs() {
 		if plug.Bridge.Name == bridge && plug.Type == "patch" &&
 			(plug.Port.ExternalIDs["ovn-localnet-port"] == localnet || strings.HasPrefix(plug.Name, "patch-"+localnet+"-to-")) {

@@ -3,14 +3,14 @@ package doctor
 import (
 	"fmt"
 
-	"github.com/ovnctl/ovnctl/pkg/evidence"
 	"github.com/ovnctl/ovnctl/pkg/nb"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
+	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
 // logicals calls f for each zone whose Northbound can be read; of the others it
 // is unknown what the check asks.
-func (p *Pass) logicals(f func(*evidence.Zone, *evidence.Logical)) {
+func (p *Pass) logicals(f func(*snapshot.Zone, *snapshot.Logical)) {
 	for _, z := range p.Zones {
 		l, err := z.Logical()
 		if err != nil {
@@ -43,7 +43,7 @@ func named(name string, ids map[string]string) string {
 
 func namedSwitch(s *nb.LogicalSwitch) string { return named(s.Name, s.ExternalIDs) }
 func namedRouter(r *nb.LogicalRouter) string { return named(r.Name, r.ExternalIDs) }
-func namedPort(p *evidence.LogicalSwitchPort) string {
+func namedPort(p *snapshot.LogicalSwitchPort) string {
 	return named(p.Name, pick(p.ExternalIDs, "neutron:port_name"))
 }
 
@@ -53,7 +53,7 @@ func pick(m map[string]string, key string) map[string]string { return map[string
 // boundTo is the node that holds each logical port, by the port's name; of ports
 // that nobody holds there is none. Without a Southbound, or with one that ovn-northd
 // has not written yet, it is nil.
-func boundTo(z *evidence.Zone) map[string]string {
+func boundTo(z *snapshot.Zone) map[string]string {
 	rows, err := z.Southbound()
 	if err != nil || len(rows.PortBindings) == 0 {
 		return nil

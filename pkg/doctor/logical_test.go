@@ -9,9 +9,9 @@ import (
 
 	"github.com/ovnctl/ovnctl/internal/lab/scale"
 	"github.com/ovnctl/ovnctl/pkg/cluster"
-	"github.com/ovnctl/ovnctl/pkg/evidence"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb/ovsdbtest"
+	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
 // twoSwitches is a router with two switches and a port on each.
@@ -169,7 +169,7 @@ func TestLogical(t *testing.T) {
 }
 
 // lookAt looks at two databases alone.
-func lookAt(tb testing.TB, nb, sb string) *evidence.Deployment {
+func lookAt(tb testing.TB, nb, sb string) *snapshot.Deployment {
 	tb.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	tb.Cleanup(cancel)
@@ -178,7 +178,7 @@ func lookAt(tb testing.TB, nb, sb string) *evidence.Deployment {
 		tb.Fatal(err)
 	}
 	tb.Cleanup(func() { _ = c.Close() })
-	return evidence.Look(ctx, c, evidence.Options{})
+	return snapshot.Look(ctx, c, snapshot.Options{})
 }
 
 // logicalChecks read the Northbound alone.

@@ -7,13 +7,13 @@ import (
 	"sync"
 	"time"
 
-	"github.com/ovnctl/ovnctl/pkg/evidence"
+	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
 // A look is what was read of a host, and where needed what it was some seconds
 // later.
 type look[T any] struct {
-	*evidence.Host
+	*snapshot.Host
 	first, second T
 	twice         bool  // there is a second
 	err           error // why there is no first, or no second where one is needed
@@ -23,7 +23,7 @@ type look[T any] struct {
 // by side. Where one look does not do, it reads it again after --sample. Hosts
 // whose source does not hold it are told as unknown, as are those that failed;
 // what is returned was read.
-func twice[T any](p *Pass, read func(*evidence.Host) (T, error), needsTwo func(T) bool) []look[T] {
+func twice[T any](p *Pass, read func(*snapshot.Host) (T, error), needsTwo func(T) bool) []look[T] {
 	looks := make([]look[T], len(p.Hosts))
 	each := func(f func(*look[T])) {
 		var wg sync.WaitGroup
@@ -67,13 +67,13 @@ func twice[T any](p *Pass, read func(*evidence.Host) (T, error), needsTwo func(T
 		switch {
 		case l.err == nil:
 			good = append(good, l)
-		case errors.Is(l.err, evidence.ErrNoSample):
+		case errors.Is(l.err, snapshot.ErrNoSample):
 			good = append(good, l)
 			if !short { // once for all hosts
 				p.Unknown(Object{}, l.err)
 			}
 			short = true
-		case errors.Is(l.err, evidence.ErrNotRunning) || errors.Is(l.err, errNothing):
+		case errors.Is(l.err, snapshot.ErrNotRunning) || errors.Is(l.err, errNothing):
 			// A daemon that does not run is another check's matter.
 		default:
 			p.Unknown(nodeObject(l.Name), l.err)
@@ -100,7 +100,7 @@ type logLine struct {
 }
 
 // logged are the lines of a daemon's log that hold a text, in order.
-func logged(h *evidence.Host, daemon, text string) ([]logLine, error) {
+func logged(h *snapshot.Host, daemon, text string) ([]logLine, error) {
 	log, err := h.Log(daemon)
 	if err != nil {
 		return nil, err
@@ -124,7 +124,7 @@ func logged(h *evidence.Host, daemon, text string) ([]logLine, error) {
 }
 
 // lately says whether a line is of the hour before the look.
-func (l logLine) lately(d *evidence.Deployment) bool {
+func (l logLine) lately(d *snapshot.Deployment) bool {
 	return !l.time.IsZero() && d.Time().Sub(l.time) < time.Hour
 }
 

@@ -7,12 +7,12 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ovnctl/ovnctl/pkg/evidence"
+	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
 	"github.com/ovnctl/ovnctl/pkg/node"
 	"github.com/ovnctl/ovnctl/pkg/openflow"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
-	"github.com/ovnctl/ovnctl/pkg/repairs"
 	"github.com/ovnctl/ovnctl/pkg/sb"
+	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
 var macBindingStale = &Check{
@@ -25,7 +25,7 @@ answers otherwise or it ages. So it is with the FDB of a switch. It is held agai
 neighbour tables of nodes on the same segment and against the addresses of the
 routers and interfaces that OVN itself has.`,
 	Causes: []string{"bridge-ip-lost-after-reboot", "ip-on-enslaved-nic", "uplink-not-in-bridge"},
-	Begin: func(d *evidence.Deployment) {
+	Begin: func(d *snapshot.Deployment) {
 		for _, z := range d.Zones { // after an answer as large as the Southbound's a server takes its time
 			go func() { _, _ = z.Learned() }()
 		}
@@ -67,25 +67,25 @@ type sighting struct {
 
 // A wire is a switch with what is known of the addresses on it.
 type wire struct {
-	routers map[netip.Addr]*evidence.PortBinding // ports of other routers on it, by address
+	routers map[netip.Addr]*snapshot.PortBinding // ports of other routers on it, by address
 	bridges []outside                            // where it leaves OVN
 }
 
 // An outside is the bridge of a node that a switch's localnet port leads to, without a VLAN.
 type outside struct {
-	host    *evidence.Host
+	host    *snapshot.Host
 	bridge  string
 	network *node.Network
 	links   []string // the bridge's own and its uplinks: those that are on the segment
 }
 
 // segments are the switches that routers are on, by the Datapath_Binding.
-func segments(p *Pass, south *evidence.Southbound) (map[ovsdb.UUID]*wire, map[string]*evidence.PortBinding) {
+func segments(p *Pass, south *snapshot.Southbound) (map[ovsdb.UUID]*wire, map[string]*snapshot.PortBinding) {
 	named := bindings(south)
 	all := map[ovsdb.UUID]*wire{}
 	at := func(id ovsdb.UUID) *wire {
 		if all[id] == nil {
-			all[id] = &wire{routers: map[netip.Addr]*evidence.PortBinding{}}
+			all[id] = &wire{routers: map[netip.Addr]*snapshot.PortBinding{}}
 		}
 		return all[id]
 	}
@@ -109,12 +109,12 @@ func segments(p *Pass, south *evidence.Southbound) (map[ovsdb.UUID]*wire, map[st
 }
 
 // routerPort says that of two peers the first is the router's: it has networks, with their prefix lengths.
-func routerPort(b, peer *evidence.PortBinding) bool {
+func routerPort(b, peer *snapshot.PortBinding) bool {
 	return slices.ContainsFunc(b.MAC, func(s string) bool { return strings.Contains(s, "/") }) && b.Datapath != peer.Datapath
 }
 
 // addresses are those of a router's port.
-func addresses(b *evidence.PortBinding) []netip.Addr {
+func addresses(b *snapshot.PortBinding) []netip.Addr {
 	var out []netip.Addr
 	for _, text := range b.MAC {
 		for word := range strings.FieldsSeq(text) {
@@ -127,7 +127,7 @@ func addresses(b *evidence.PortBinding) []netip.Addr {
 }
 
 // macOf is the MAC address of a router's port.
-func macOf(b *evidence.PortBinding) string {
+func macOf(b *snapshot.PortBinding) string {
 	if len(b.MAC) == 0 {
 		return ""
 	}
@@ -136,14 +136,14 @@ func macOf(b *evidence.PortBinding) string {
 }
 
 // leaves is where a provider network leaves OVN on a host.
-func leaves(h *evidence.Host, network string) (outside, bool) {
+func leaves(h *snapshot.Host, network string) (outside, bool) {
 	sw, err := h.Switch()
 	if err != nil {
 		return outside{}, false
 	}
 	name, _, _ := h.ChassisName()
 	mappings, _ := sw.Setting("ovn-bridge-mappings", name)
-	bridge, ok := repairs.BridgeMapping(mappings, network)
+	bridge, ok := catalog.BridgeMapping(mappings, network)
 	if !ok || sw.Bridge(bridge) == nil {
 		return outside{}, false
 	}
@@ -159,7 +159,7 @@ func leaves(h *evidence.Host, network string) (outside, bool) {
 	return o, true
 }
 
-func staleNeighbours(p *Pass, z *evidence.Zone, south *evidence.Southbound, rows []sb.MACBinding) {
+func staleNeighbours(p *Pass, z *snapshot.Zone, south *snapshot.Southbound, rows []sb.MACBinding) {
 	on, named := segments(p, south)
 	for i := range rows {
 		row := &rows[i]
@@ -189,7 +189,7 @@ func staleNeighbours(p *Pass, z *evidence.Zone, south *evidence.Southbound, rows
 }
 
 // sightings are what is known of an address on a segment, but for what the router's own port says.
-func (s *wire) sightings(ip netip.Addr, own *evidence.PortBinding) []sighting {
+func (s *wire) sightings(ip netip.Addr, own *snapshot.PortBinding) []sighting {
 	var seen []sighting
 	if other := s.routers[ip]; other != nil && other.UUID != own.UUID && macOf(other) != "" {
 		return []sighting{{macOf(other), fmt.Sprintf("Southbound Port_Binding %.8s (%s)", other.UUID, other.LogicalPort), strings.Join(other.MAC, " "), true}}
@@ -239,7 +239,7 @@ func (o outside) learned(mac string) bool {
 	return false
 }
 
-func staleNeighbour(z *evidence.Zone, south *evidence.Southbound, row *sb.MACBinding, port *evidence.PortBinding, s sighting) Finding {
+func staleNeighbour(z *snapshot.Zone, south *snapshot.Southbound, row *sb.MACBinding, port *snapshot.PortBinding, s sighting) Finding {
 	f := Finding{
 		Object: Object{Kind: "MAC binding", Name: row.LogicalPort + " " + row.IP},
 		Also:   []Object{{Kind: "port", Name: row.LogicalPort}},
@@ -250,7 +250,7 @@ func staleNeighbour(z *evidence.Zone, south *evidence.Southbound, row *sb.MACBin
 		},
 		Cause:  "the neighbour has changed its MAC address and not announced it, or the announcement did not reach the router",
 		Effect: fmt.Sprintf("what the router sends to and through %s is lost", row.IP),
-		Fix:    repairs.DeleteMACBinding.With(row.LogicalPort, row.IP),
+		Fix:    catalog.DeleteMACBinding.With(row.LogicalPort, row.IP),
 	}
 	if len(port.Chassis) > 0 {
 		for i := range south.Chassis {
@@ -270,7 +270,7 @@ func staleNeighbour(z *evidence.Zone, south *evidence.Southbound, row *sb.MACBin
 }
 
 // routerOf is the name of the router of a port.
-func routerOf(north *evidence.Northbound, port string) string {
+func routerOf(north *snapshot.Northbound, port string) string {
 	for _, p := range north.RouterPorts {
 		if p.Name != port {
 			continue
@@ -292,10 +292,10 @@ func learnedAt(timestamp int) string {
 }
 
 // staleFDB finds MAC addresses that a switch has learned behind another port than that of the interface which has it.
-func staleFDB(p *Pass, z *evidence.Zone, south *evidence.Southbound, rows []sb.FDB) {
+func staleFDB(p *Pass, z *snapshot.Zone, south *snapshot.Southbound, rows []sb.FDB) {
 	type home struct {
-		binding *evidence.PortBinding
-		host    *evidence.Host
+		binding *snapshot.PortBinding
+		host    *snapshot.Host
 		name    string
 	}
 	named := bindings(south)
@@ -342,13 +342,13 @@ func staleFDB(p *Pass, z *evidence.Zone, south *evidence.Southbound, rows []sb.F
 				},
 				Cause:  "the address was seen behind another port before, and nothing has come from it since",
 				Effect: "what is for it goes to the wrong port until it sends something itself",
-				Fix:    repairs.DeleteFDB.With(fmt.Sprint(row.DPKey), row.MAC),
+				Fix:    catalog.DeleteFDB.With(fmt.Sprint(row.DPKey), row.MAC),
 			})
 		}
 	}
 }
 
 // staticMAC says whether the Northbound gives a port this address: then nothing that was learned counts.
-func staticMAC(b *evidence.PortBinding, mac string) bool {
+func staticMAC(b *snapshot.PortBinding, mac string) bool {
 	return slices.ContainsFunc(b.MAC, func(s string) bool { return strings.HasPrefix(strings.ToLower(s), strings.ToLower(mac)) })
 }

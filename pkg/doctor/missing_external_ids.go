@@ -3,7 +3,7 @@ package doctor
 import (
 	"fmt"
 
-	"github.com/ovnctl/ovnctl/pkg/repairs"
+	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
 )
 
 var missingExternalIDs = &Check{
@@ -17,7 +17,7 @@ says which one is missing.`,
 	Causes: []string{"conf-db-lost-or-corrupt"},
 	Run: func(p *Pass) {
 		p.chassis(func(c *chassis) {
-			for _, key := range repairs.ChassisKeys {
+			for _, key := range catalog.ChassisKeys {
 				value, _ := c.sw.Setting(key, c.name)
 				if value == "" && (key != "system-id" || c.name == "") {
 					p.Report(missingKey(p, c, key))
@@ -46,7 +46,7 @@ func missingKey(p *Pass, c *chassis, key string) Finding {
 	if host := c.sw.ID("hostname"); host != "" && host != c.Name {
 		f.Also = append(f.Also, nodeObject(host)) // the node as the Southbound knows it
 	}
-	proposed := repairs.ProposeChassisKey(p.Deployment, c.Host, key)
+	proposed := catalog.ProposeChassisKey(p.Deployment, c.Host, key)
 	for _, v := range proposed {
 		f.Evidence = append(f.Evidence, Evidence{Source: v.From, Says: key + "=" + v.Value})
 	}
@@ -54,7 +54,7 @@ func missingKey(p *Pass, c *chassis, key string) Finding {
 	case 0:
 		f.Next = fmt.Sprintf("ovnctl fix set-chassis-key %s VALUE, with the value that the cluster's management system means", key)
 	case 1:
-		f.Fix = repairs.SetChassisKey.With(key, proposed[0].Value)
+		f.Fix = catalog.SetChassisKey.With(key, proposed[0].Value)
 	default:
 		f.Next = fmt.Sprintf("ovnctl fix set-chassis-key %s VALUE, with the right one of %d", key, len(proposed))
 	}

@@ -7,9 +7,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/ovnctl/ovnctl/pkg/evidence"
 	"github.com/ovnctl/ovnctl/pkg/fixes"
 	"github.com/ovnctl/ovnctl/pkg/node"
+	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
 var mtuTooLarge = &Check{
@@ -54,7 +54,7 @@ func (c carrier) right() int { return c.mtu - c.overhead }
 var overheads = map[string][2]int{"geneve": {58, 78}, "vxlan": {50, 70}, "stt": {58, 78}}
 
 // carrierOf finds what the node's tunnels leave by; nil: it has no peers.
-func carrierOf(c *chassis, n *node.Network, south *evidence.Southbound) *carrier {
+func carrierOf(c *chassis, n *node.Network, south *snapshot.Southbound) *carrier {
 	types, _ := c.sw.Setting("ovn-encap-type", c.name)
 	mine := strings.Split(types, ",")
 	var worst *carrier
@@ -117,7 +117,7 @@ const (
 	podsFar  = 2
 )
 
-func (p *Pass) podsTooLarge(c *chassis, n *node.Network, south *evidence.Southbound) {
+func (p *Pass) podsTooLarge(c *chassis, n *node.Network, south *snapshot.Southbound) {
 	way := carrierOf(c, n, south)
 	if way == nil {
 		return

@@ -7,10 +7,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ovnctl/ovnctl/pkg/evidence"
 	"github.com/ovnctl/ovnctl/pkg/fixes"
 	"github.com/ovnctl/ovnctl/pkg/nb"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
+	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
 var nbDuplicateOrConflictingConfig = &Check{
@@ -23,7 +23,7 @@ stopped. Of two rows that claim the same thing OVN takes one, and which one is l
 chance.`,
 	Run: func(p *Pass) {
 		p.persistent(func(p *Pass) {
-			p.logicals(func(z *evidence.Zone, l *evidence.Logical) {
+			p.logicals(func(z *snapshot.Zone, l *snapshot.Logical) {
 				p.sameName(l)
 				p.onTwo(l)
 				p.sameTunnelKey(l)
@@ -41,7 +41,7 @@ chance.`,
 }
 
 // sameName reports a name that a switch port and a router port have.
-func (p *Pass) sameName(l *evidence.Logical) {
+func (p *Pass) sameName(l *snapshot.Logical) {
 	for i := range l.RouterPorts {
 		rp := &l.RouterPorts[i]
 		sp := l.SwitchPort[rp.Name]
@@ -63,7 +63,7 @@ func (p *Pass) sameName(l *evidence.Logical) {
 }
 
 // onTwo reports ports that two switches, or two routers, have.
-func (p *Pass) onTwo(l *evidence.Logical) {
+func (p *Pass) onTwo(l *snapshot.Logical) {
 	report := func(kind, table, port string, id ovsdb.UUID, a, b string) {
 		p.Report(Finding{
 			Object: Object{Kind: "port", Name: port},
@@ -98,7 +98,7 @@ func (p *Pass) onTwo(l *evidence.Logical) {
 const tunnelKey = "requested-tnl-key"
 
 // sameTunnelKey reports requests for one tunnel key by two of a kind.
-func (p *Pass) sameTunnelKey(l *evidence.Logical) {
+func (p *Pass) sameTunnelKey(l *snapshot.Logical) {
 	type asker struct {
 		object Object
 		table  string
@@ -147,7 +147,7 @@ func (p *Pass) sameTunnelKey(l *evidence.Logical) {
 }
 
 // floating are the NAT rows by which a router answers for an address, by router.
-func floating(l *evidence.Logical) map[ovsdb.UUID][]*nb.NAT {
+func floating(l *snapshot.Logical) map[ovsdb.UUID][]*nb.NAT {
 	rows := make(map[ovsdb.UUID]*nb.NAT, len(l.NAT))
 	for i := range l.NAT {
 		if n := &l.NAT[i]; n.Type == "dnat_and_snat" && n.ExternalPortRange == "" && n.Match == "" && len(n.AllowedExtIPs) == 0 && len(n.ExemptedExtIPs) == 0 {
@@ -167,7 +167,7 @@ func floating(l *evidence.Logical) map[ovsdb.UUID][]*nb.NAT {
 }
 
 // sameExternal reports two rows of NAT of a router for one external address.
-func (p *Pass) sameExternal(l *evidence.Logical, natOf map[ovsdb.UUID][]*nb.NAT) {
+func (p *Pass) sameExternal(l *snapshot.Logical, natOf map[ovsdb.UUID][]*nb.NAT) {
 	for i := range l.Routers {
 		r := &l.Routers[i]
 		seen := map[string]*nb.NAT{}
@@ -198,14 +198,14 @@ type claim struct {
 	row    func() Evidence // of few it is asked
 	owner  string          // claims of one owner do not conflict
 	mac    string
-	port   *evidence.LogicalSwitchPort // of a switch port
+	port   *snapshot.LogicalSwitchPort // of a switch port
 	router bool                        // a router's own
 }
 
 // A segment is a switch and who has which address on it.
 type segment struct {
 	*Pass
-	l      *evidence.Logical
+	l      *snapshot.Logical
 	s      *nb.LogicalSwitch
 	byIP   map[netip.Addr]*claim
 	byMAC  map[string]*claim
@@ -223,10 +223,10 @@ func (s *segment) gather(natOf map[ovsdb.UUID][]*nb.NAT) {
 	ports := s.l.PortsOf[s.s.UUID]
 	s.byIP, s.byMAC, s.shared = make(map[netip.Addr]*claim, 2*len(ports)), make(map[string]*claim, len(ports)), map[[2]string]*conflict{}
 	for _, port := range ports {
-		if evidence.Off(port.Enabled) {
+		if snapshot.Off(port.Enabled) {
 			continue
 		}
-		if name := evidence.RouterPortOf(port); name != "" {
+		if name := snapshot.RouterPortOf(port); name != "" {
 			if rp := s.l.RouterPort[name]; rp != nil {
 				s.router(rp, natOf)
 			}
@@ -239,7 +239,7 @@ func (s *segment) gather(natOf map[ovsdb.UUID][]*nb.NAT) {
 	}
 }
 
-func (s *segment) port(port *evidence.LogicalSwitchPort) {
+func (s *segment) port(port *snapshot.LogicalSwitchPort) {
 	row := func() Evidence {
 		row := nbRow("Logical_Switch_Port", port.UUID, "%s: addresses=%q", port.Name, []string(port.Addresses))
 		if slices.ContainsFunc(port.Addresses, func(a string) bool { return strings.Contains(a, "dynamic") }) {
@@ -247,7 +247,7 @@ func (s *segment) port(port *evidence.LogicalSwitchPort) {
 		}
 		return row
 	}
-	for _, a := range evidence.PortAddresses(port) {
+	for _, a := range snapshot.PortAddresses(port) {
 		c := &claim{object: Object{Kind: "port", Name: port.Name}, owner: port.Name, mac: a.MAC, port: port, row: row}
 		s.claimMAC(c)
 		for _, ip := range a.IPs {
@@ -258,10 +258,10 @@ func (s *segment) port(port *evidence.LogicalSwitchPort) {
 
 func (s *segment) router(rp *nb.LogicalRouterPort, natOf map[ovsdb.UUID][]*nb.NAT) {
 	r := s.l.RouterOf[rp.UUID]
-	if r == nil || evidence.Off(r.Enabled) || evidence.Off(rp.Enabled) {
+	if r == nil || snapshot.Off(r.Enabled) || snapshot.Off(rp.Enabled) {
 		return
 	}
-	networks := evidence.Networks(rp)
+	networks := snapshot.Networks(rp)
 	c := &claim{object: Object{Kind: "port", Name: rp.Name}, owner: "router " + string(r.UUID), mac: strings.ToLower(rp.MAC), router: true,
 		row: func() Evidence {
 			return nbRow("Logical_Router_Port", rp.UUID, "%s of router %s: mac=%s, networks=%v", rp.Name, r.Name, rp.MAC, []string(rp.Networks))
@@ -327,7 +327,7 @@ func (s *segment) conflict(a, b *claim, address string) {
 
 // sameGuest says whether two ports are the two sides of a live migration: pods of one
 // virtual machine, with the same addresses.
-func sameGuest(a, b *evidence.LogicalSwitchPort) bool {
+func sameGuest(a, b *snapshot.LogicalSwitchPort) bool {
 	guest := func(name string) string {
 		if !strings.Contains(name, "virt-launcher-") {
 			return ""
@@ -340,7 +340,7 @@ func sameGuest(a, b *evidence.LogicalSwitchPort) bool {
 }
 
 // nested says whether one of two ports is in the other.
-func nested(a, b *evidence.LogicalSwitchPort) bool {
+func nested(a, b *snapshot.LogicalSwitchPort) bool {
 	return a.ParentName.Get() == b.Name || b.ParentName.Get() == a.Name || len(a.ParentName) > 0 && a.ParentName.Get() == b.ParentName.Get()
 }
 
@@ -372,7 +372,7 @@ type vipKey struct {
 	text     string // of a virtual address that is none
 }
 
-func vipKeyOf(lb *nb.LoadBalancer, v *evidence.VIP) vipKey {
+func vipKeyOf(lb *nb.LoadBalancer, v *snapshot.VIP) vipKey {
 	switch protocol := cmp.Or(lb.Protocol.Get(), "tcp"); {
 	case !v.Addr.IsValid():
 		return vipKey{protocol: protocol, text: v.Key}
@@ -404,7 +404,7 @@ type vipOwner struct {
 type vipIndex map[vipKey]vipOwner
 
 // sameVIP reports two load balancers of one switch or router with the same virtual address and other backends.
-func (p *Pass) sameVIP(z *evidence.Zone, l *evidence.Logical) {
+func (p *Pass) sameVIP(z *snapshot.Zone, l *snapshot.Logical) {
 	at, err := z.Placement()
 	if err != nil {
 		p.Unknown(Object{Kind: "database", Name: "OVN_Northbound"}, err)
@@ -433,7 +433,7 @@ func (p *Pass) sameVIP(z *evidence.Zone, l *evidence.Logical) {
 
 type vipConflicts struct {
 	*Pass
-	at       *evidence.Placement
+	at       *snapshot.Placement
 	groups   map[ovsdb.UUID]vipIndex
 	compared map[[2]ovsdb.UUID]bool // pairs of groups
 	found    map[[2]ovsdb.UUID]*vipConflict

@@ -7,11 +7,11 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/ovnctl/ovnctl/pkg/evidence"
+	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
 	"github.com/ovnctl/ovnctl/pkg/nb"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
-	"github.com/ovnctl/ovnctl/pkg/repairs"
 	"github.com/ovnctl/ovnctl/pkg/sb"
+	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
 var neutronPortDownOvnUp = &Check{
@@ -33,7 +33,7 @@ func neutronPorts(p *Pass) {
 			p.Unknown(Object{Kind: "database", Name: "OVN_Northbound"}, err)
 			continue
 		}
-		if !slices.ContainsFunc(north.Switches, func(s nb.LogicalSwitch) bool { return repairs.NeutronOwns(s.Name, s.ExternalIDs) }) {
+		if !slices.ContainsFunc(north.Switches, func(s nb.LogicalSwitch) bool { return catalog.NeutronOwns(s.Name, s.ExternalIDs) }) {
 			continue
 		}
 		applies = true
@@ -53,15 +53,15 @@ func neutronPorts(p *Pass) {
 const neutronSync = "neutron-ovn-db-sync-util --config-file /etc/neutron/neutron.conf --config-file /etc/neutron/plugins/ml2/ml2_conf.ini --ovn-neutron_sync_mode log"
 
 // downInNorthbound finds ports that a chassis has up and that Neutron sees down.
-func downInNorthbound(p *Pass, north *evidence.Northbound, south *evidence.Southbound) {
-	bound := map[string]*evidence.PortBinding{}
+func downInNorthbound(p *Pass, north *snapshot.Northbound, south *snapshot.Southbound) {
+	bound := map[string]*snapshot.PortBinding{}
 	for i := range south.PortBindings {
 		bound[south.PortBindings[i].LogicalPort] = &south.PortBindings[i]
 	}
 	for _, port := range north.SwitchPorts {
 		b := bound[port.Name]
 		up := b != nil && len(b.Chassis) > 0 && b.Up.Get()
-		if port.Type != "" || !repairs.NeutronOwns("", port.ExternalIDs) || !enabled(port.Enabled) || !up || len(port.Up) == 0 || port.Up.Get() {
+		if port.Type != "" || !catalog.NeutronOwns("", port.ExternalIDs) || !enabled(port.Enabled) || !up || len(port.Up) == 0 || port.Up.Get() {
 			continue
 		}
 		f := Finding{
@@ -84,7 +84,7 @@ func downInNorthbound(p *Pass, north *evidence.Northbound, south *evidence.South
 	}
 }
 
-func portLabel(port evidence.LogicalSwitchPort) string {
+func portLabel(port snapshot.LogicalSwitchPort) string {
 	if name := port.ExternalIDs["neutron:port_name"]; name != "" {
 		return name + " (" + port.Name + ")"
 	}
@@ -96,7 +96,7 @@ func portLabel(port evidence.LogicalSwitchPort) string {
 const farBehind = 10
 
 // metadataAgents looks at the namespaces and the beat of the metadata agents.
-func metadataAgents(p *Pass, z *evidence.Zone, north *evidence.Northbound, south *evidence.Southbound) {
+func metadataAgents(p *Pass, z *snapshot.Zone, north *snapshot.Northbound, south *snapshot.Southbound) {
 	agents := map[string]map[string]string{} // external_ids by chassis
 	for _, c := range south.ChassisPrivate {
 		if c.ExternalIDs["neutron:ovn-metadata-id"] != "" {
@@ -128,7 +128,7 @@ func metadataAgents(p *Pass, z *evidence.Zone, north *evidence.Northbound, south
 }
 
 // namespaces looks for those that the metadata agent of a host must have.
-func namespaces(p *Pass, h *evidence.Host, c *sb.Chassis, north *evidence.Northbound, south *evidence.Southbound) {
+func namespaces(p *Pass, h *snapshot.Host, c *sb.Chassis, north *snapshot.Northbound, south *snapshot.Southbound) {
 	if c == nil {
 		return
 	}
@@ -152,7 +152,7 @@ func namespaces(p *Pass, h *evidence.Host, c *sb.Chassis, north *evidence.Northb
 		return
 	}
 	here := map[ovsdb.UUID]bool{} // datapaths with a server on this chassis
-	at := map[string]*evidence.PortBinding{}
+	at := map[string]*snapshot.PortBinding{}
 	for i := range south.PortBindings {
 		b := &south.PortBindings[i]
 		at[b.LogicalPort] = b

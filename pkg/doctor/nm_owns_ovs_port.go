@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/ovnctl/ovnctl/pkg/evidence"
+	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
 var nmOwnsOvsPort = &Check{
@@ -34,7 +34,7 @@ the port gets another OpenFlow number, and flows that name the old one lead nowh
 // portNumbers are where a flow names ports by number.
 var portNumbers = regexp.MustCompile(`\b(?:in_port=|output:|enqueue:)(\d+)\b`)
 
-func (p *Pass) renumbered(e *edge, u evidence.Uplink) {
+func (p *Pass) renumbered(e *edge, u snapshot.Uplink) {
 	bridge := u.Bridge.Name
 	flows, err := e.PlainFlows(bridge)
 	if err != nil {
@@ -108,7 +108,7 @@ func (p *Pass) renumbered(e *edge, u evidence.Uplink) {
 }
 
 // ovsProfiles are NetworkManager's profiles for OVS ports with one of these names.
-func ovsProfiles(h *evidence.Host, names []string) []Evidence {
+func ovsProfiles(h *snapshot.Host, names []string) []Evidence {
 	var list []Evidence
 	for _, pattern := range []string{"/etc/NetworkManager/system-connections/*", "/run/NetworkManager/system-connections/*"} {
 		paths, err := h.Glob(pattern)

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/ovnctl/ovnctl/pkg/evidence"
+	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
 	"github.com/ovnctl/ovnctl/pkg/node"
-	"github.com/ovnctl/ovnctl/pkg/repairs"
+	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
 var northdNotActive = &Check{
@@ -24,21 +24,21 @@ the Northbound has no effect, on any node.`,
 
 // A northd is ovn-northd of a host that is meant to run it.
 type northd struct {
-	host   *evidence.Host
-	daemon evidence.Daemon
+	host   *snapshot.Host
+	daemon snapshot.Daemon
 	meant  []string
 	status string // "active", "standby", "paused"; empty: it does not answer
 }
 
 func lookForNorthd(p *Pass) {
 	all, unread := northds(p)
-	active := map[*evidence.Zone]bool{}
+	active := map[*snapshot.Zone]bool{}
 	for _, n := range all {
 		if n.status == "active" {
 			active[p.zoneOf(n.host)] = true
 		}
 	}
-	told := map[*evidence.Zone]bool{}
+	told := map[*snapshot.Zone]bool{}
 	for _, n := range all {
 		z := p.zoneOf(n.host)
 		if n.status == "active" {
@@ -87,7 +87,7 @@ func lookForNorthd(p *Pass) {
 }
 
 // zoneOf is the zone of a host that may run databases alone.
-func (p *Pass) zoneOf(h *evidence.Host) *evidence.Zone {
+func (p *Pass) zoneOf(h *snapshot.Host) *snapshot.Zone {
 	if z := h.Zone(); z != nil {
 		return z
 	}
@@ -114,7 +114,7 @@ func northds(p *Pass) ([]northd, error) {
 			continue
 		}
 		n := northd{host: h, daemon: d, meant: meant}
-		if d.Liveness == evidence.Answers {
+		if d.Liveness == snapshot.Answers {
 			text, err := h.Control("ovn-northd", "status")
 			if err != nil {
 				unread = err
@@ -146,7 +146,7 @@ func (n northd) finding(other bool, p *Pass) (Finding, bool) {
 		f.Title = fmt.Sprintf("ovn-northd of %s is paused", n.host.Name)
 		f.Evidence = []Evidence{{Source: "ovn-northd status", Says: n.status}}
 		f.Cause = "somebody paused it with ovn-appctl -t ovn-northd pause, and did not resume it"
-		f.Fix = repairs.ResumeNorthd.With()
+		f.Fix = catalog.ResumeNorthd.With()
 	case n.status != "":
 		if other || len(p.Zones) == 0 {
 			return f, false // standby, as it should be
@@ -176,17 +176,17 @@ func (n northd) finding(other bool, p *Pass) (Finding, bool) {
 		}
 		f.Cause = "it does not hold the Southbound's lock ovn_northd: it cannot reach a database, or one that hangs elsewhere holds the lock"
 		f.Next = "look at ovn-northd on the other hosts with databases, and at the databases' connections"
-	case n.daemon.Liveness == evidence.Hung:
+	case n.daemon.Liveness == snapshot.Hung:
 		f.Title = fmt.Sprintf("ovn-northd of %s does not answer", n.host.Name)
 		f.Evidence = silence(n.host, "ovn-northd", n.daemon, n.meant)
 		f.Cause = "it hangs, is stopped, or is busy with a very large change"
-		f.Fix = repairs.StartNorthd.With()
+		f.Fix = catalog.StartNorthd.With()
 		f.lasting = true
 	default:
 		f.Title = fmt.Sprintf("ovn-northd of %s does not run", n.host.Name)
 		f.Evidence = silence(n.host, "ovn-northd", n.daemon, n.meant)
 		f.Cause = "it ended, or was ended, and nothing started it again"
-		f.Fix = repairs.StartNorthd.With()
+		f.Fix = catalog.StartNorthd.With()
 	}
 	if c := inContainer(n.host, "ovn-northd"); c != nil && n.status == "" {
 		f.Fix, f.Next = nil, fmt.Sprintf("restart its container (process %d, %s)", c.PID, c.Cgroup)
@@ -195,7 +195,7 @@ func (n northd) finding(other bool, p *Pass) (Finding, bool) {
 }
 
 // northdLag says whether the Southbound is behind the Northbound, and by what.
-func northdLag(z *evidence.Zone) (Evidence, bool) {
+func northdLag(z *snapshot.Zone) (Evidence, bool) {
 	if z == nil {
 		return Evidence{}, false
 	}

@@ -8,11 +8,11 @@ import (
 	"strings"
 
 	"github.com/ovnctl/ovnctl/pkg/decode"
-	"github.com/ovnctl/ovnctl/pkg/evidence"
+	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
 	"github.com/ovnctl/ovnctl/pkg/openflow"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
-	"github.com/ovnctl/ovnctl/pkg/repairs"
 	"github.com/ovnctl/ovnctl/pkg/sb"
+	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
 var ofFlowDrift = &Check{
@@ -28,7 +28,7 @@ carries the first 32 bits of the UUID of the row it was made from.`,
 		"controller-northd-version-mismatch", "missing-external-ids", "system-id-cloned", "duplicate-chassis-stale", "encap-ip-not-local",
 		"duplicate-iface-id-local", "hostname-mismatch", "port-flapping-two-chassis", "port-not-bound", "sb-rbac-denied", "clients-refuse-rebuilt-db",
 	},
-	Begin: func(d *evidence.Deployment) {
+	Begin: func(d *snapshot.Deployment) {
 		h := d.Local()
 		if h == nil {
 			return
@@ -255,7 +255,7 @@ func neighbourDrift(c *chassis, t *flowTable, rows []sb.MACBinding, found map[st
 
 // An expectedRow is a logical flow with what it says of the flows that are made of it.
 type expectedRow struct {
-	*evidence.LogicalFlow
+	*snapshot.LogicalFlow
 	cookie uint32
 	must   bool // there is one, wherever the datapath is
 }
@@ -264,11 +264,11 @@ type expectedRow struct {
 type expected struct {
 	datapaths []ovsdb.UUID // of which they are all
 	rows      []expectedRow
-	byCookie  map[uint32][]*evidence.LogicalFlow
+	byCookie  map[uint32][]*snapshot.LogicalFlow
 }
 
-func expect(rows []evidence.LogicalFlow, datapaths []ovsdb.UUID) *expected {
-	e := &expected{datapaths, make([]expectedRow, 0, len(rows)), make(map[uint32][]*evidence.LogicalFlow, len(rows))}
+func expect(rows []snapshot.LogicalFlow, datapaths []ovsdb.UUID) *expected {
+	e := &expected{datapaths, make([]expectedRow, 0, len(rows)), make(map[uint32][]*snapshot.LogicalFlow, len(rows))}
 	for i := range rows {
 		r := &rows[i]
 		if cookie, ok := decode.Prefix(r.UUID); ok {
@@ -333,7 +333,7 @@ type logicalFlows struct {
 	base    map[string]int // the first OpenFlow table of a pipeline
 	stages  map[int]bool   // OpenFlow tables that are stages
 	output  map[string]int // where output leads to in a pipeline
-	ports   map[string]*evidence.PortBinding
+	ports   map[string]*snapshot.PortBinding
 }
 
 func (l *logicalFlows) compare(found map[string]drift) {
@@ -376,7 +376,7 @@ func most(votes map[string]map[int]int) map[string]int {
 // understand a logical flow, and make nothing of it.
 func sameRelease(c *chassis) bool {
 	d, err := c.Daemon("ovn-controller")
-	if err != nil || d.Liveness != evidence.Answers {
+	if err != nil || d.Liveness != snapshot.Answers {
 		return true // saved data: the flows were made by whoever ran then
 	}
 	for _, g := range c.sb.Globals {
@@ -398,7 +398,7 @@ func release(version string) string {
 }
 
 // keys are the datapaths of a row that are here.
-func (l *logicalFlows) keys(r *evidence.LogicalFlow) []uint64 {
+func (l *logicalFlows) keys(r *snapshot.LogicalFlow) []uint64 {
 	if key, ok := l.here[r.Owner]; ok {
 		return []uint64{key}
 	}
@@ -447,7 +447,7 @@ func short(s string) string {
 
 // must says whether a logical flow has a flow on every chassis that its datapath is on. Those that name ports or sets may
 // have none, where the port is elsewhere or the set is empty, and so may those whose match contradicts itself.
-func must(r *evidence.LogicalFlow) bool {
+func must(r *snapshot.LogicalFlow) bool {
 	for _, word := range []string{"inport", "outport", "is_chassis_resident", "$", "@", "^"} {
 		if strings.Contains(r.Match, word) || word != "inport" && word != "outport" && strings.Contains(r.Actions, word) {
 			return false
@@ -473,7 +473,7 @@ func (l *logicalFlows) edited(found map[string]drift) {
 			if _, known := l.hereKey(key); ok && known {
 				found["nobody's "+flowID(f)] = drift{"", "a flow of nobody", l.seen(f), nil, ""}
 			}
-		case !slices.ContainsFunc(rows, func(r *evidence.LogicalFlow) bool {
+		case !slices.ContainsFunc(rows, func(r *snapshot.LogicalFlow) bool {
 			return l.base[r.Pipeline]+r.TableID == of && r.Priority == f.Priority && l.agrees(r, f)
 		}):
 			where := l.seen(f)
@@ -516,7 +516,7 @@ func sendsOut(actions string) (port string, ok bool) {
 }
 
 // agrees says whether a flow's actions can be those of its row, as far as the plainest of them tell.
-func (l *logicalFlows) agrees(r *evidence.LogicalFlow, f *openflow.FlowEntry) bool {
+func (l *logicalFlows) agrees(r *snapshot.LogicalFlow, f *openflow.FlowEntry) bool {
 	conjunction, drop, forwards := false, len(f.Actions) == 0, false
 	for _, a := range f.Actions {
 		switch a.(type) {
@@ -597,7 +597,7 @@ func reportDrift(p *Pass, c *chassis, all []drift) {
 			Evidence: []Evidence{d.seen},
 			Cause:    "the flow was deleted or edited under ovn-controller, which believes it is there",
 			Effect:   fmt.Sprintf("what routers on %s send to %s is lost", c.Name, d.mac.IP),
-			Fix:      repairs.ReinstallMACBinding.With(d.mac.LogicalPort, d.mac.IP),
+			Fix:      catalog.ReinstallMACBinding.With(d.mac.LogicalPort, d.mac.IP),
 		})
 	}
 	if len(rest) == 0 {
@@ -610,7 +610,7 @@ func reportDrift(p *Pass, c *chassis, all []drift) {
 		Title:  fmt.Sprintf("flows of %s on %s are not what the Southbound says", c.bridge, c.Name),
 		Cause:  "flows were deleted, added or edited under ovn-controller, by hand or by another program; it believes that what it has installed is there",
 		Effect: "packets take another way than the logical network says, or are lost",
-		Fix:    repairs.RestartController.With(),
+		Fix:    catalog.RestartController.With(),
 	}
 	for i, d := range rest {
 		if d.port != "" {

@@ -3,7 +3,7 @@ package doctor
 import (
 	"fmt"
 
-	"github.com/ovnctl/ovnctl/pkg/repairs"
+	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
 )
 
 var ovnkEgressipStale = &Check{
@@ -21,7 +21,7 @@ behind sends whoever gets the pod's address next out with the wrong address.`,
 				p.Unknown(Object{Kind: "database", Name: "OVN_Northbound"}, err)
 				continue
 			}
-			for _, r := range repairs.EgressRows(p.Deployment, north) {
+			for _, r := range catalog.EgressRows(p.Deployment, north) {
 				rows++
 				egressRow(p, r)
 			}
@@ -32,7 +32,7 @@ behind sends whoever gets the pod's address next out with the wrong address.`,
 	},
 }
 
-func egressRow(p *Pass, r repairs.EgressRow) {
+func egressRow(p *Pass, r catalog.EgressRow) {
 	f := Finding{
 		Object:   Object{Kind: "router", Name: r.Router.Name},
 		Also:     []Object{{Kind: r.Table, Name: string(r.UUID)}},
@@ -44,7 +44,7 @@ func egressRow(p *Pass, r repairs.EgressRow) {
 		f.Title = fmt.Sprintf("router %s still has a row of egress IP %s for %s", r.Router.Name, r.Name, r.PodIP)
 		f.Evidence = append(f.Evidence, Evidence{Source: "Northbound Logical_Switch_Port", Says: r.Stale})
 		f.Effect = "whoever has that address now, or gets it, leaves the cluster with " + r.Egress
-		f.Fix = repairs.DeleteEgressRow.With(string(r.UUID))
+		f.Fix = catalog.DeleteEgressRow.With(string(r.UUID))
 	case r.Twin != nil:
 		f.Title = fmt.Sprintf("%s leaves router %s with two addresses, %s and %s", r.PodIP, r.Router.Name, r.Twin.Egress, r.Egress)
 		f.Evidence = append(f.Evidence, Evidence{Source: fmt.Sprintf("Northbound %s %.8s", r.Twin.Table, r.Twin.UUID), Says: r.Twin.Says})

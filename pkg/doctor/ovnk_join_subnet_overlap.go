@@ -5,8 +5,8 @@ import (
 	"net/netip"
 	"strings"
 
-	"github.com/ovnctl/ovnctl/pkg/evidence"
 	"github.com/ovnctl/ovnctl/pkg/nb"
+	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
 var ovnkJoinSubnetOverlap = &Check{
@@ -48,7 +48,7 @@ func isOVNKubernetes(r nb.LogicalRouter) bool {
 }
 
 // innerNetworks are the networks of the join and transit switches.
-func innerNetworks(north *evidence.Northbound) []netip.Prefix {
+func innerNetworks(north *snapshot.Northbound) []netip.Prefix {
 	ours := false
 	for _, r := range north.Routers {
 		ours = ours || isOVNKubernetes(r)
@@ -72,7 +72,7 @@ func innerNetworks(north *evidence.Northbound) []netip.Prefix {
 	return out
 }
 
-func hostOverlaps(p *Pass, h *evidence.Host, inner []netip.Prefix) {
+func hostOverlaps(p *Pass, h *snapshot.Host, inner []netip.Prefix) {
 	n, err := h.Network()
 	if err != nil {
 		p.Unknown(Object{Kind: "node", Name: h.Name}, err)
@@ -113,7 +113,7 @@ func hostOverlaps(p *Pass, h *evidence.Host, inner []netip.Prefix) {
 }
 
 // encapOverlaps looks at the nodes that cannot be asked.
-func encapOverlaps(p *Pass, z *evidence.Zone, inner []netip.Prefix) {
+func encapOverlaps(p *Pass, z *snapshot.Zone, inner []netip.Prefix) {
 	south, err := z.Southbound()
 	if err != nil {
 		p.Unknown(Object{Kind: "database", Name: "OVN_Southbound"}, err)

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/ovnctl/ovnctl/pkg/evidence"
+	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
 	"github.com/ovnctl/ovnctl/pkg/nb"
-	"github.com/ovnctl/ovnctl/pkg/repairs"
+	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
 var podAddressMismatch = &Check{
@@ -42,12 +42,12 @@ port security, and packets to the port's address find nobody.`,
 const farPods = 40
 
 // pods looks into what is plugged into the ports of a node, several at a time.
-func (p *Pass) pods(c *chassis, l *evidence.Logical) {
-	var held map[string]*evidence.PortBinding // nil: it is not known which ports are here
+func (p *Pass) pods(c *chassis, l *snapshot.Logical) {
+	var held map[string]*snapshot.PortBinding // nil: it is not known which ports are here
 	if c.sb != nil && c.row != nil {
 		held = bindings(c.sb)
 	}
-	var plugs []evidence.Plug
+	var plugs []snapshot.Plug
 	for _, plug := range c.sw.Plugs() {
 		if held != nil { // of a live migration it is the side that has the port that counts
 			if b := held[plug.ExternalIDs["iface-id"]]; b == nil || !b.Chassis.Has(c.row.UUID) {
@@ -65,7 +65,7 @@ func (p *Pass) pods(c *chassis, l *evidence.Logical) {
 		p.Unknown(nodeObject(c.Name), fmt.Errorf("%d pods of %s were looked into, %d were not: run ovnctl doctor on %s", farPods, c.Name, len(plugs)-farPods, c.Name))
 		plugs = plugs[:farPods]
 	}
-	devices, errs := make([]*evidence.Device, len(plugs)), make([]error, len(plugs))
+	devices, errs := make([]*snapshot.Device, len(plugs)), make([]error, len(plugs))
 	var wg sync.WaitGroup
 	slots := make(chan struct{}, 8)
 	for i, plug := range plugs {
@@ -95,8 +95,8 @@ func (p *Pass) pods(c *chassis, l *evidence.Logical) {
 }
 
 // kubeOVNNode says whether a device is ovn0, which kube-ovn-ovn0-wrong looks at.
-func kubeOVNNode(d *evidence.Device) bool {
-	return !d.Pod && repairs.Owner(d.Port.ExternalIDs) == "Kube-OVN"
+func kubeOVNNode(d *snapshot.Device) bool {
+	return !d.Pod && catalog.Owner(d.Port.ExternalIDs) == "Kube-OVN"
 }
 
 // A mismatch is one difference between a device and its port.
@@ -106,7 +106,7 @@ type mismatch struct {
 	row    Evidence
 }
 
-func (p *Pass) device(c *chassis, l *evidence.Logical, d *evidence.Device) {
+func (p *Pass) device(c *chassis, l *snapshot.Logical, d *snapshot.Device) {
 	found := mismatches(l, d)
 	if len(found) == 0 {
 		return
@@ -141,7 +141,7 @@ func (p *Pass) device(c *chassis, l *evidence.Logical, d *evidence.Device) {
 }
 
 // whoIsRight says what to do: what was recorded when the device was plugged tells which side has changed.
-func (p *Pass) whoIsRight(d *evidence.Device, f *Finding, addressing bool) {
+func (p *Pass) whoIsRight(d *snapshot.Device, f *Finding, addressing bool) {
 	recreate := "plug it again"
 	if pod := podOf(d.Port); pod != "" {
 		recreate = "let it be created again: kubectl delete pod " + pod
@@ -163,7 +163,7 @@ func (p *Pass) whoIsRight(d *evidence.Device, f *Finding, addressing bool) {
 		f.Next = recreate + "; if the pod is right: ovn-nbctl lsp-set-addresses " + d.Port.Name + " 'MAC ADDRESS…'"
 	case as:
 		f.Cause = "the port was changed in the Northbound: the pod has what it was given when it was plugged"
-		f.Fix = repairs.SetPortAddress.With(d.Port.Name)
+		f.Fix = catalog.SetPortAddress.With(d.Port.Name)
 	default:
 		f.Cause = "it was changed in the pod: the port has what the pod was given when it was plugged"
 		f.Next = recreate
@@ -171,7 +171,7 @@ func (p *Pass) whoIsRight(d *evidence.Device, f *Finding, addressing bool) {
 }
 
 // podOf is the pod of a port as kubectl takes it; empty: it is not known.
-func podOf(p *evidence.LogicalSwitchPort) string {
+func podOf(p *snapshot.LogicalSwitchPort) string {
 	if namespace := p.ExternalIDs["namespace"]; p.ExternalIDs["pod"] == "true" && namespace != "" {
 		if name, ok := strings.CutPrefix(p.Name, namespace+"_"); ok {
 			return "-n " + namespace + " " + name
@@ -184,15 +184,15 @@ func podOf(p *evidence.LogicalSwitchPort) string {
 }
 
 // mismatches are the differences between a device and its port.
-func mismatches(l *evidence.Logical, d *evidence.Device) []mismatch {
-	addresses := evidence.PortAddresses(d.Port)
-	var security []evidence.LPortAddress
+func mismatches(l *snapshot.Logical, d *snapshot.Device) []mismatch {
+	addresses := snapshot.PortAddresses(d.Port)
+	var security []snapshot.LPortAddress
 	for _, text := range d.Port.PortSecurity {
-		if a, ok := evidence.ParseAddress(text); ok {
+		if a, ok := snapshot.ParseAddress(text); ok {
 			security = append(security, a)
 		}
 	}
-	if evidence.Off(d.Port.Enabled) || len(addresses)+len(security) == 0 {
+	if snapshot.Off(d.Port.Enabled) || len(addresses)+len(security) == 0 {
 		return nil
 	}
 	var found []mismatch
@@ -208,8 +208,8 @@ func mismatches(l *evidence.Logical, d *evidence.Device) []mismatch {
 		return found
 	}
 	mac := strings.ToLower(d.Link.MAC)
-	hasMAC := func(list []evidence.LPortAddress) bool {
-		return slices.ContainsFunc(list, func(a evidence.LPortAddress) bool { return a.MAC == mac })
+	hasMAC := func(list []snapshot.LPortAddress) bool {
+		return slices.ContainsFunc(list, func(a snapshot.LPortAddress) bool { return a.MAC == mac })
 	}
 	unknown := d.Port.Addresses.Has("unknown")
 	switch {
@@ -262,7 +262,7 @@ func prefixTexts(list []netip.Prefix) string {
 }
 
 // family compares the addresses of one family.
-func family(d *evidence.Device, addresses []evidence.LPortAddress, has []netip.Prefix, v6 bool, add func(Result, string, ...any)) {
+func family(d *snapshot.Device, addresses []snapshot.LPortAddress, has []netip.Prefix, v6 bool, add func(Result, string, ...any)) {
 	var want, own []netip.Addr
 	for _, a := range addresses {
 		for _, ip := range a.IPs {
@@ -292,7 +292,7 @@ func family(d *evidence.Device, addresses []evidence.LPortAddress, has []netip.P
 }
 
 // admitted says whether port security lets a packet from an address out.
-func admitted(security []evidence.LPortAddress, mac string, a netip.Addr) bool {
+func admitted(security []snapshot.LPortAddress, mac string, a netip.Addr) bool {
 	if len(security) == 0 {
 		return true
 	}
@@ -315,7 +315,7 @@ func admitted(security []evidence.LPortAddress, mac string, a netip.Addr) bool {
 }
 
 // defaultRoute looks whether a pod has a way out of its network, where its switch has a router.
-func defaultRoute(l *evidence.Logical, d *evidence.Device, has []netip.Prefix, add func(Result, Evidence, string, ...any)) {
+func defaultRoute(l *snapshot.Logical, d *snapshot.Device, has []netip.Prefix, add func(Result, Evidence, string, ...any)) {
 	s := l.SwitchOf[d.Port.UUID]
 	if s == nil {
 		return
@@ -348,9 +348,9 @@ func defaultRoute(l *evidence.Logical, d *evidence.Device, has []netip.Prefix, a
 }
 
 // gatewayOf is the router's address in the network of one of a pod's addresses.
-func gatewayOf(l *evidence.Logical, s *nb.LogicalSwitch, has []netip.Prefix, v6 bool) netip.Addr {
+func gatewayOf(l *snapshot.Logical, s *nb.LogicalSwitch, has []netip.Prefix, v6 bool) netip.Addr {
 	for _, g := range l.Gateways(s) {
-		for _, n := range evidence.Networks(g) {
+		for _, n := range snapshot.Networks(g) {
 			if n.Addr().Is6() == v6 && slices.ContainsFunc(has, func(a netip.Prefix) bool { return n.Contains(a.Addr()) }) {
 				return n.Addr()
 			}
@@ -360,17 +360,17 @@ func gatewayOf(l *evidence.Logical, s *nb.LogicalSwitch, has []netip.Prefix, v6 
 }
 
 // nobodys says whether an address of a switch's network is on none of its ports and routers.
-func nobodys(l *evidence.Logical, s *nb.LogicalSwitch, a netip.Addr) bool {
+func nobodys(l *snapshot.Logical, s *nb.LogicalSwitch, a netip.Addr) bool {
 	if a.IsLinkLocalUnicast() {
 		return false
 	}
 	for _, g := range l.Gateways(s) {
-		if slices.ContainsFunc(evidence.Networks(g), func(n netip.Prefix) bool { return n.Addr() == a }) {
+		if slices.ContainsFunc(snapshot.Networks(g), func(n netip.Prefix) bool { return n.Addr() == a }) {
 			return false
 		}
 	}
 	inside := slices.ContainsFunc(l.Gateways(s), func(g *nb.LogicalRouterPort) bool {
-		return slices.ContainsFunc(evidence.Networks(g), func(n netip.Prefix) bool { return n.Contains(a) })
+		return slices.ContainsFunc(snapshot.Networks(g), func(n netip.Prefix) bool { return n.Contains(a) })
 	})
-	return inside && !slices.ContainsFunc(l.PortsOf[s.UUID], func(p *evidence.LogicalSwitchPort) bool { return hasIP(p, a) || p.Options["arp_proxy"] != "" })
+	return inside && !slices.ContainsFunc(l.PortsOf[s.UUID], func(p *snapshot.LogicalSwitchPort) bool { return hasIP(p, a) || p.Options["arp_proxy"] != "" })
 }

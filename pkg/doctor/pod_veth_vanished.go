@@ -3,8 +3,8 @@ package doctor
 import (
 	"fmt"
 
-	"github.com/ovnctl/ovnctl/pkg/evidence"
-	"github.com/ovnctl/ovnctl/pkg/repairs"
+	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
+	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
 var podVethVanished = &Check{
@@ -26,8 +26,8 @@ healthy everywhere, but the kernel has no such device any more.`,
 	},
 }
 
-func vanished(p *Pass, h *evidence.Host, sw *evidence.Switch) {
-	var candidates []evidence.Plug
+func vanished(p *Pass, h *snapshot.Host, sw *snapshot.Switch) {
+	var candidates []snapshot.Plug
 	for _, plug := range sw.Plugs() {
 		if kernelDevice(plug) && plug.OFNumber() > 0 && len(plug.Error) == 0 && plug.ExternalIDs["iface-id"] != "" {
 			candidates = append(candidates, plug)
@@ -65,9 +65,9 @@ func vanished(p *Pass, h *evidence.Host, sw *evidence.Switch) {
 			Cause:  "the device was deleted under the switch: the pod's namespace ended, or somebody removed the link",
 			Effect: fmt.Sprintf("port %s neither sends nor receives, while all databases show it as up", plug.ExternalIDs["iface-id"]),
 		}
-		if owner := repairs.PortTenant(p.Deployment, h, plug); owner.Gone {
+		if owner := catalog.PortTenant(p.Deployment, h, plug); owner.Gone {
 			f.Evidence = append(f.Evidence, Evidence{Source: "its owner", Says: owner.Why})
-			f.Fix = repairs.RemovePort.With(plug.Name)
+			f.Fix = catalog.RemovePort.With(plug.Name)
 		} else {
 			f.Next = "re-create the pod or virtual machine, so that its device is made again: " + owner.Why
 		}

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/ovnctl/ovnctl/pkg/evidence"
-	"github.com/ovnctl/ovnctl/pkg/repairs"
+	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
+	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
 var portAdministrativelyDisabled = &Check{
@@ -20,16 +20,16 @@ is false. The port is shown as up all the same.`,
 
 const switchedOff = "somebody, or the cluster's management system, switched it off"
 
-func (p *Pass) disabled(z *evidence.Zone, l *evidence.Logical) {
+func (p *Pass) disabled(z *snapshot.Zone, l *snapshot.Logical) {
 	bound := boundTo(z)
 	for i := range l.SwitchPorts {
-		if port := &l.SwitchPorts[i]; evidence.Off(port.Enabled) && !disabledByDesign(l, port) {
+		if port := &l.SwitchPorts[i]; snapshot.Off(port.Enabled) && !disabledByDesign(l, port) {
 			p.disabledPort(port, bound)
 		}
 	}
 	for i := range l.RouterPorts {
 		port := &l.RouterPorts[i]
-		if !evidence.Off(port.Enabled) {
+		if !snapshot.Off(port.Enabled) {
 			continue
 		}
 		f := Finding{
@@ -38,7 +38,7 @@ func (p *Pass) disabled(z *evidence.Zone, l *evidence.Logical) {
 			Evidence: []Evidence{nbRow("Logical_Router_Port", port.UUID, "enabled=false, networks=%v", port.Networks)},
 			Cause:    switchedOff,
 			Effect:   "the router is not there for what is behind this port: its gateway does not answer",
-			Fix:      repairs.EnablePort.With(port.Name),
+			Fix:      catalog.EnablePort.With(port.Name),
 		}
 		if r := l.RouterOf[port.UUID]; r != nil {
 			f.Title = fmt.Sprintf("port %s of router %s is disabled", port.Name, namedRouter(r))
@@ -54,7 +54,7 @@ func (p *Pass) disabled(z *evidence.Zone, l *evidence.Logical) {
 	}
 	for i := range l.Routers {
 		r := &l.Routers[i]
-		if !evidence.Off(r.Enabled) {
+		if !snapshot.Off(r.Enabled) {
 			continue
 		}
 		f := Finding{
@@ -63,7 +63,7 @@ func (p *Pass) disabled(z *evidence.Zone, l *evidence.Logical) {
 			Evidence: []Evidence{nbRow("Logical_Router", r.UUID, "enabled=false")},
 			Cause:    switchedOff,
 			Effect:   "nothing passes it: OVN makes no flows for it",
-			Fix:      repairs.EnableRouter.With(r.Name),
+			Fix:      catalog.EnableRouter.With(r.Name),
 		}
 		for _, port := range l.RouterPortsOf[r.UUID] {
 			f.Also = append(f.Also, Object{Kind: "port", Name: port.Name})
@@ -75,14 +75,14 @@ func (p *Pass) disabled(z *evidence.Zone, l *evidence.Logical) {
 	}
 }
 
-func (p *Pass) disabledPort(port *evidence.LogicalSwitchPort, bound map[string]string) {
+func (p *Pass) disabledPort(port *snapshot.LogicalSwitchPort, bound map[string]string) {
 	f := Finding{
 		Object:   Object{Kind: "port", Name: port.Name},
 		Title:    fmt.Sprintf("port %s is disabled", namedPort(port)),
 		Evidence: []Evidence{nbRow("Logical_Switch_Port", port.UUID, "enabled=false, up=%v", port.Up.Get())},
 		Cause:    switchedOff,
 		Effect:   "all its packets are dropped, though it is shown as up",
-		Fix:      repairs.EnablePort.With(port.Name),
+		Fix:      catalog.EnablePort.With(port.Name),
 	}
 	node, used := bound[port.Name]
 	switch {
@@ -92,7 +92,7 @@ func (p *Pass) disabledPort(port *evidence.LogicalSwitchPort, bound map[string]s
 		f.Result = Warning
 		f.Effect = "nothing is plugged into it now; what will be is mute"
 	}
-	if peer := evidence.RouterPortOf(port); peer != "" {
+	if peer := snapshot.RouterPortOf(port); peer != "" {
 		f.Also = append(f.Also, Object{Kind: "port", Name: peer})
 	}
 	p.Report(f)
@@ -101,7 +101,7 @@ func (p *Pass) disabledPort(port *evidence.LogicalSwitchPort, bound map[string]s
 // disabledByDesign says whether a management system keeps a port disabled that
 // nobody sends from: the port that holds the address of one of Octavia's load
 // balancers, and in live migration the side that is not the guest's any more.
-func disabledByDesign(l *evidence.Logical, port *evidence.LogicalSwitchPort) bool {
+func disabledByDesign(l *snapshot.Logical, port *snapshot.LogicalSwitchPort) bool {
 	if port.ExternalIDs["neutron:device_owner"] == "Octavia" {
 		return true
 	}
@@ -110,7 +110,7 @@ func disabledByDesign(l *evidence.Logical, port *evidence.LogicalSwitchPort) boo
 		return false
 	}
 	for _, other := range l.PortsOf[s.UUID] {
-		if other != port && !evidence.Off(other.Enabled) && slices.Equal(other.Addresses, port.Addresses) && len(evidence.PortAddresses(port)) > 0 {
+		if other != port && !snapshot.Off(other.Enabled) && slices.Equal(other.Addresses, port.Addresses) && len(snapshot.PortAddresses(port)) > 0 {
 			return true
 		}
 	}

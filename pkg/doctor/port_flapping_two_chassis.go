@@ -7,10 +7,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/ovnctl/ovnctl/pkg/evidence"
+	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
-	"github.com/ovnctl/ovnctl/pkg/repairs"
 	"github.com/ovnctl/ovnctl/pkg/sb"
+	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
 var portFlappingTwoChassis = &Check{
@@ -40,13 +40,13 @@ live migration, requested-chassis names both nodes, and it is no fault.`,
 
 // A holder is a node that has an interface for a port.
 type holder struct {
-	host *evidence.Host
-	plug evidence.Plug
+	host *snapshot.Host
+	plug snapshot.Plug
 	row  *sb.Chassis
 }
 
 // flapping looks for ports that more than one node has an interface for, or whose chassis is not the one that has.
-func flapping(p *Pass, z *evidence.Zone, south *evidence.Southbound) {
+func flapping(p *Pass, z *snapshot.Zone, south *snapshot.Southbound) {
 	claims := map[string][]holder{}
 	for _, h := range p.Hosts {
 		if h.Zone() != z {
@@ -117,7 +117,7 @@ func claimedBack(c holder, port string) bool {
 }
 
 // contested watches a port for a moment.
-func contested(p *Pass, z *evidence.Zone, south *evidence.Southbound, b *evidence.PortBinding, mine []holder) (Finding, bool) {
+func contested(p *Pass, z *snapshot.Zone, south *snapshot.Southbound, b *snapshot.PortBinding, mine []holder) (Finding, bool) {
 	f := Finding{
 		Object: Object{Kind: "port", Name: b.LogicalPort},
 		Cause:  "an interface with the port's name is left on a node that the pod or virtual machine has left, or was given the name by mistake",
@@ -157,7 +157,7 @@ func contested(p *Pass, z *evidence.Zone, south *evidence.Southbound, b *evidenc
 	f.Evidence = append(f.Evidence, Evidence{fmt.Sprintf("Southbound Port_Binding %.8s", b.UUID), fmt.Sprintf("chassis changed %d times while it was looked at; requested_chassis=[]", changes)})
 	if right, why := rightful(p, b, mine); right != nil {
 		f.Evidence = append(f.Evidence, Evidence{"node " + right.host.Name, why})
-		f.Fix = repairs.PinPort.With(b.LogicalPort, right.row.Hostname)
+		f.Fix = catalog.PinPort.With(b.LogicalPort, right.row.Hostname)
 	} else {
 		f.Next = fmt.Sprintf("see on which node the pod or virtual machine is, then: ovnctl fix pin-port %s NODE; and remove the interface on the other one", b.LogicalPort)
 	}
@@ -165,7 +165,7 @@ func contested(p *Pass, z *evidence.Zone, south *evidence.Southbound, b *evidenc
 }
 
 // changesOf reads several times on which chassis a port is.
-func changesOf(p *Pass, z *evidence.Zone, b *evidence.PortBinding) []ovsdb.UUID {
+func changesOf(p *Pass, z *snapshot.Zone, b *snapshot.PortBinding) []ovsdb.UUID {
 	seen := []ovsdb.UUID{b.Chassis.Get()}
 	db, err := z.SB()
 	if err != nil {
@@ -175,7 +175,7 @@ func changesOf(p *Pass, z *evidence.Zone, b *evidence.PortBinding) []ovsdb.UUID 
 		return seen
 	}
 	for range 12 {
-		rows, err := ovsdb.Find[evidence.PortBinding](p.Context(), db, ovsdb.Where("_uuid", "==", b.UUID))
+		rows, err := ovsdb.Find[snapshot.PortBinding](p.Context(), db, ovsdb.Where("_uuid", "==", b.UUID))
 		if err != nil || len(rows) == 0 {
 			break
 		}
@@ -190,7 +190,7 @@ func changesOf(p *Pass, z *evidence.Zone, b *evidence.PortBinding) []ovsdb.UUID 
 }
 
 // rightful is the one of several nodes that is known to have what the port is for.
-func rightful(p *Pass, b *evidence.PortBinding, mine []holder) (*holder, string) {
+func rightful(p *Pass, b *snapshot.PortBinding, mine []holder) (*holder, string) {
 	var right []*holder
 	why := ""
 	macs := strings.ToLower(strings.Join(b.MAC, " "))

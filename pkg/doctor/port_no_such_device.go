@@ -6,9 +6,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/ovnctl/ovnctl/pkg/evidence"
 	"github.com/ovnctl/ovnctl/pkg/fixes"
-	"github.com/ovnctl/ovnctl/pkg/repairs"
+	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
+	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
 var portNoSuchDevice = &Check{
@@ -25,7 +25,7 @@ to open it at every change, and its list of errors grows.`,
 			if err != nil {
 				continue // said by others of this node; without the database there are no ports
 			}
-			var lost []evidence.Plug
+			var lost []snapshot.Plug
 			for _, plug := range sw.Plugs() {
 				if kernelDevice(plug) && strings.Contains(plug.Error.Get(), "No such device") {
 					lost = append(lost, plug)
@@ -59,14 +59,14 @@ const deviceGrace = 30 * time.Second
 
 // deviceLostFor says in words for how long the device of a port has been missed. The
 // error is that this cannot be told yet.
-func deviceLostFor(p *Pass, h *evidence.Host, plug evidence.Plug) (string, error) {
+func deviceLostFor(p *Pass, h *snapshot.Host, plug snapshot.Plug) (string, error) {
 	first := firstLogged(h, "ovs-vswitchd", "could not open network device "+plug.Name+" (No such device)")
 	if since := p.Time().Sub(first); !first.IsZero() && since >= deviceGrace {
 		return fmt.Sprintf("first logged at %s", first.UTC().Format(time.RFC3339)), nil
 	}
 	later, err := p.Later()
 	switch {
-	case errors.Is(err, evidence.ErrNoSample):
+	case errors.Is(err, snapshot.ErrNoSample):
 		return "", fmt.Errorf("interface %s has no device, which may be about to be made; --sample 30s tells", plug.Name)
 	case err != nil:
 		return "", err
@@ -89,7 +89,7 @@ func deviceLostFor(p *Pass, h *evidence.Host, plug evidence.Plug) (string, error
 	return "", fmt.Errorf("interface %s had no device in the first look and is well in the second", plug.Name)
 }
 
-func noSuchDevice(p *Pass, h *evidence.Host, plug evidence.Plug, since string) Finding {
+func noSuchDevice(p *Pass, h *snapshot.Host, plug snapshot.Plug, since string) Finding {
 	f := Finding{
 		Object: interfaceObject(h, plug),
 		Also:   append(portObjects(plug), Object{Kind: "bridge", Name: plug.Bridge.Name, Node: h.Name}),
@@ -102,11 +102,11 @@ func noSuchDevice(p *Pass, h *evidence.Host, plug evidence.Plug, since string) F
 		Cause:  "the device was removed and its port left behind, as happens when a pod or virtual machine ends while its network plugin does not run",
 		Effect: "the switch tries to open it at every change of its configuration, which slows all of them down",
 	}
-	owner := repairs.PortTenant(p.Deployment, h, plug)
+	owner := catalog.PortTenant(p.Deployment, h, plug)
 	switch {
 	case owner.Gone:
 		f.Evidence = append(f.Evidence, Evidence{Source: "its owner", Says: owner.Why})
-		f.Fix = repairs.RemovePort.With(plug.Name)
+		f.Fix = catalog.RemovePort.With(plug.Name)
 	default:
 		f.Next = owner.Why + fixes.Command("; if it is not to come back: ovs-vsctl --if-exists --with-iface del-port %s %s", plug.Bridge.Name, plug.Name)
 	}
@@ -114,14 +114,14 @@ func noSuchDevice(p *Pass, h *evidence.Host, plug evidence.Plug, since string) F
 }
 
 // kernelDevice says that an interface stands for a device that the kernel should have.
-func kernelDevice(p evidence.Plug) bool { return p.Type == "" || p.Type == "system" }
+func kernelDevice(p snapshot.Plug) bool { return p.Type == "" || p.Type == "system" }
 
-func interfaceObject(h *evidence.Host, p evidence.Plug) Object {
+func interfaceObject(h *snapshot.Host, p snapshot.Plug) Object {
 	return Object{Kind: "interface", Name: p.Name, Node: h.Name}
 }
 
 // portObjects is the logical port of an interface, if it names one.
-func portObjects(p evidence.Plug) []Object {
+func portObjects(p snapshot.Plug) []Object {
 	if id := p.ExternalIDs["iface-id"]; id != "" {
 		return []Object{{Kind: "port", Name: id}}
 	}

@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/ovnctl/ovnctl/pkg/evidence"
 	"github.com/ovnctl/ovnctl/pkg/fixes"
+	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
-	"github.com/ovnctl/ovnctl/pkg/repairs"
+	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
 var portNotBound = &Check{
@@ -32,7 +32,7 @@ func notBound(p *Pass, c *chassis) {
 	if c.row == nil {
 		return // the chassis itself is not there: that is another finding
 	}
-	var named []evidence.Plug
+	var named []snapshot.Plug
 	for _, plug := range c.sw.Plugs() {
 		if plug.ExternalIDs["iface-id"] != "" && plug.OFNumber() > 0 {
 			named = append(named, plug)
@@ -64,7 +64,7 @@ func notBound(p *Pass, c *chassis) {
 }
 
 // whyNotBound is the finding of a port that is not bound here as it should be.
-func whyNotBound(c *chassis, plug evidence.Plug, row *evidence.PortBinding) (Finding, bool) {
+func whyNotBound(c *chassis, plug snapshot.Plug, row *snapshot.PortBinding) (Finding, bool) {
 	id := row.LogicalPort
 	f := Finding{
 		Object: Object{Kind: "port", Name: id},
@@ -85,7 +85,7 @@ func whyNotBound(c *chassis, plug evidence.Plug, row *evidence.PortBinding) (Fin
 		f.Next = "ovn-appctl -t ovn-controller debug/dump-local-bindings; see its log for errors of the switch or the Southbound"
 		return f, true
 	}
-	wanted := repairs.RequestedChassis(row.Options)
+	wanted := catalog.RequestedChassis(row.Options)
 	switch want, have := row.Options["iface-id-ver"], plug.ExternalIDs["iface-id-ver"]; {
 	case plug.Bridge.Name != c.bridge:
 		f.Cause = fmt.Sprintf("the interface is in bridge %s; ovn-controller looks at those of %s alone", plug.Bridge.Name, c.bridge)
@@ -97,10 +97,10 @@ func whyNotBound(c *chassis, plug evidence.Plug, row *evidence.PortBinding) (Fin
 			f.Also = append(f.Also, Object{Kind: "chassis", Name: wanted})
 		}
 		f.Cause = fmt.Sprintf("the Northbound asks for chassis %s, %s", wanted, where)
-		f.Fix = repairs.ClearRequestedChassis.With(id)
+		f.Fix = catalog.ClearRequestedChassis.With(id)
 	case want != "" && want != have:
 		f.Cause = fmt.Sprintf("the Northbound asks for the interface of iface-id-ver %s; this one has %s, which is of another pod or machine of that name", want, orNone(have))
-		f.Fix = repairs.SetIfaceIDVer.With(plug.Name)
+		f.Fix = catalog.SetIfaceIDVer.With(plug.Name)
 	default:
 		f.Cause = "ovn-controller has not claimed the port, and nothing in the databases says why"
 		if text, err := c.Control("ovn-controller", "debug/dump-local-bindings"); err == nil && !strings.Contains(text, id) {

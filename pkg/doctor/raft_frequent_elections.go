@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/ovnctl/ovnctl/pkg/evidence"
-	"github.com/ovnctl/ovnctl/pkg/repairs"
+	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
+	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
 // How many elections are too many. A leader hands over by itself when it writes a
@@ -53,8 +53,8 @@ func frequentElections(p *Pass, m *member) bool {
 		return false
 	}
 	hour, ten := p.Now().Add(-time.Hour), p.Now().Add(-10*time.Minute)
-	elections := elections(recent(lines, hour, func(l evidence.LogLine) bool { return l.Module == "raft" }), int(m.ElectionTimer.Milliseconds()))
-	late := recent(elections, ten, func(evidence.LogLine) bool { return true })
+	elections := elections(recent(lines, hour, func(l snapshot.LogLine) bool { return l.Module == "raft" }), int(m.ElectionTimer.Milliseconds()))
+	late := recent(elections, ten, func(snapshot.LogLine) bool { return true })
 	if len(elections) < electionsInHour && len(late) < electionsInTenMinutes {
 		return false
 	}
@@ -74,7 +74,7 @@ func frequentElections(p *Pass, m *member) bool {
 	for _, l := range elections[max(0, len(elections)-3):] {
 		f.Evidence = append(f.Evidence, Evidence{Source: "log " + m.Log + " on " + m.host.Name, Says: l.Raw})
 	}
-	slow := recent(lines, hour, func(l evidence.LogLine) bool { return strings.HasPrefix(l.Text, "Unreasonably long") })
+	slow := recent(lines, hour, func(l snapshot.LogLine) bool { return strings.HasPrefix(l.Text, "Unreasonably long") })
 	if len(slow) > 0 {
 		f.Evidence = append(f.Evidence, Evidence{Source: "log " + m.Log + " on " + m.host.Name, Says: slow[len(slow)-1].Raw})
 	}
@@ -82,9 +82,9 @@ func frequentElections(p *Pass, m *member) bool {
 	case m.ElectionTimer >= 16*time.Second:
 		f.Next = "the election timer is long already: look at disk, memory and the network of the members"
 	case m.Leads():
-		f.Fix = repairs.RaiseElectionTimer.With(m.Database)
+		f.Fix = catalog.RaiseElectionTimer.With(m.Database)
 	default:
-		f.Next = fmt.Sprintf("on the leader's host: ovnctl fix %s %s", repairs.RaiseElectionTimer.Name, m.Database)
+		f.Next = fmt.Sprintf("on the leader's host: ovnctl fix %s %s", catalog.RaiseElectionTimer.Name, m.Database)
 	}
 	p.Report(f)
 	return true
@@ -93,9 +93,9 @@ func frequentElections(p *Pass, m *member) bool {
 // elections are the lines that tell of a new leader, one for each term, without
 // those of a leader that handed over by itself, and those under a shorter timer
 // than the present one.
-func elections(lines []evidence.LogLine, timer int) []evidence.LogLine {
+func elections(lines []snapshot.LogLine, timer int) []snapshot.LogLine {
 	timers := timersOf(lines, timer)
-	var out []evidence.LogLine
+	var out []snapshot.LogLine
 	terms := map[string]bool{}
 	handed := false
 	for i, l := range lines {
@@ -117,7 +117,7 @@ func elections(lines []evidence.LogLine, timer int) []evidence.LogLine {
 
 // timersOf are the election timers in force at each line, of which the last one is
 // the present one.
-func timersOf(lines []evidence.LogLine, timer int) []int {
+func timersOf(lines []snapshot.LogLine, timer int) []int {
 	timers := make([]int, len(lines))
 	for i := len(lines) - 1; i >= 0; i-- {
 		timers[i] = timer

@@ -8,8 +8,8 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/ovnctl/ovnctl/pkg/evidence"
-	"github.com/ovnctl/ovnctl/pkg/repairs"
+	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
+	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
 var raftStaleMember = &Check{
@@ -50,7 +50,7 @@ is needed, so that one more failure stops the cluster.`,
 }
 
 // staleMember says whether a member that another one lists is gone.
-func staleMember(p *Pass, m *member, peer evidence.Peer) (Finding, bool) {
+func staleMember(p *Pass, m *member, peer snapshot.Peer) (Finding, bool) {
 	if peer.Connected() {
 		return Finding{}, false
 	}
@@ -64,7 +64,7 @@ func staleMember(p *Pass, m *member, peer evidence.Peer) (Finding, bool) {
 	if peer.Heard && m.Leads() {
 		heard = "not heard of for " + span(peer.Last)
 	}
-	twin := slices.IndexFunc(m.Peers, func(other evidence.Peer) bool {
+	twin := slices.IndexFunc(m.Peers, func(other snapshot.Peer) bool {
 		return other.ID != peer.ID && other.Address == peer.Address && other.Connected()
 	})
 	if twin >= 0 {
@@ -109,9 +109,9 @@ func staleMember(p *Pass, m *member, peer evidence.Peer) (Finding, bool) {
 const comeBack = "start its server again; if it is gone for good, "
 
 // withKick offers to take the member out, where that would be done.
-func withKick(f Finding, m *member, peer evidence.Peer) Finding {
+func withKick(f Finding, m *member, peer snapshot.Peer) Finding {
 	if m.Leads() {
-		f.Fix = repairs.KickMember.With(m.Database, peer.ID)
+		f.Fix = catalog.KickMember.With(m.Database, peer.ID)
 		f.Next = fmt.Sprintf("if it is to come back, start it: ovn-ctl start_%s_ovsdb on its host; take it out only if it is gone for good", part(m.Database))
 		return f
 	}
@@ -121,7 +121,7 @@ func withKick(f Finding, m *member, peer evidence.Peer) Finding {
 			where = "the leader at " + hostOf(other.Address)
 		}
 	}
-	f.Next = fmt.Sprintf(comeBack+"on %s: ovnctl fix %s %s %s", where, repairs.KickMember.Name, m.Database, peer.ID)
+	f.Next = fmt.Sprintf(comeBack+"on %s: ovnctl fix %s %s %s", where, catalog.KickMember.Name, m.Database, peer.ID)
 	return f
 }
 

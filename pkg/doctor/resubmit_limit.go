@@ -8,9 +8,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/ovnctl/ovnctl/pkg/evidence"
 	"github.com/ovnctl/ovnctl/pkg/fixes"
 	"github.com/ovnctl/ovnctl/pkg/node"
+	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
 var resubmitLimit = &Check{
@@ -64,7 +64,7 @@ func (r resubmits) openQuestion() bool {
 	return (r.dropped > 0 || r.lately) && !slices.ContainsFunc(r.logged, func(t tooMany) bool { return t.still })
 }
 
-func readResubmits(h *evidence.Host) (resubmits, error) {
+func readResubmits(h *snapshot.Host) (resubmits, error) {
 	var r resubmits
 	lines, err := logged(h, "ovs-vswitchd", "resubmit actions on bridge ")
 	counters, err2 := h.Coverage("ovs-vswitchd")
@@ -97,7 +97,7 @@ func readResubmits(h *evidence.Host) (resubmits, error) {
 	return r, nil
 }
 
-func (r resubmits) report(p *Pass, h *evidence.Host) {
+func (r resubmits) report(p *Pass, h *snapshot.Host) {
 	for _, t := range r.logged {
 		f := Finding{
 			Object: Object{Kind: "bridge", Name: t.bridge, Node: h.Name}, Also: []Object{nodeObject(h.Name)},

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/ovnctl/ovnctl/pkg/evidence"
+	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
 var sbRBACDenied = &Check{
@@ -25,9 +25,9 @@ chassis' name.`,
 	},
 }
 
-func rbacDenied(p *Pass, h *evidence.Host) {
+func rbacDenied(p *Pass, h *snapshot.Host) {
 	d, err := h.Daemon("ovn-controller")
-	if err != nil || d.Liveness != evidence.Answers {
+	if err != nil || d.Liveness != snapshot.Answers {
 		return
 	}
 	object := Object{Kind: "daemon", Name: "ovn-controller", Node: h.Name}
@@ -39,7 +39,7 @@ func rbacDenied(p *Pass, h *evidence.Host) {
 	}
 	var denied string
 	if lines, err := h.LogLines("ovn-controller"); err == nil {
-		refused := recent(lines, p.Now().Add(-15*time.Minute), func(l evidence.LogLine) bool {
+		refused := recent(lines, p.Now().Add(-15*time.Minute), func(l snapshot.LogLine) bool {
 			return strings.Contains(l.Text, "RBAC rules for client")
 		})
 		if len(refused) > 0 {
@@ -76,7 +76,7 @@ func rbacDenied(p *Pass, h *evidence.Host) {
 
 // roleOf is the role that the Southbound gives to a node's connection, and the
 // remote that it is of.
-func roleOf(p *Pass, h *evidence.Host) (role, remote string) {
+func roleOf(p *Pass, h *snapshot.Host) (role, remote string) {
 	sw, err := h.Switch()
 	if err != nil || len(sw.OpenvSwitch) != 1 {
 		return "", ""
@@ -103,12 +103,12 @@ func roleOf(p *Pass, h *evidence.Host) (role, remote string) {
 }
 
 // commonName is the name in the certificate of a host's ovn-controller.
-func commonName(_ *Pass, h *evidence.Host, f *Finding) (string, bool) {
+func commonName(_ *Pass, h *snapshot.Host, f *Finding) (string, bool) {
 	keys, err := h.Keys()
 	if err != nil {
 		return "", false
 	}
-	at := slices.IndexFunc(keys, func(k evidence.Keys) bool { return k.Daemon == "ovn-controller" })
+	at := slices.IndexFunc(keys, func(k snapshot.Keys) bool { return k.Daemon == "ovn-controller" })
 	if at < 0 {
 		return "", false
 	}

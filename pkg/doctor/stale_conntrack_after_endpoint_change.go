@@ -8,8 +8,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/ovnctl/ovnctl/pkg/evidence"
-	"github.com/ovnctl/ovnctl/pkg/repairs"
+	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
+	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
 var staleConntrackAfterEndpointChange = &Check{
@@ -36,7 +36,7 @@ it is seen whether they are in use; without, that they are there is a warning.`,
 // staleTo are the stale conversations of one virtual address with one former backend.
 type staleTo struct{ vip, to netip.AddrPort }
 
-func (p *Pass) staleConnections(c *chassis, stale []evidence.StaleConnection) {
+func (p *Pass) staleConnections(c *chassis, stale []snapshot.StaleConnection) {
 	used, sampled := map[string]bool{}, false
 	if p.Sample() >= shortestUse {
 		if later, err := p.Later(); err == nil {
@@ -47,7 +47,7 @@ func (p *Pass) staleConnections(c *chassis, stale []evidence.StaleConnection) {
 			sampled = true
 		}
 	}
-	by := map[staleTo][]evidence.StaleConnection{}
+	by := map[staleTo][]snapshot.StaleConnection{}
 	for _, s := range stale {
 		if !sampled || used[key(s)] {
 			at := staleTo{s.VIP, s.To}
@@ -63,10 +63,10 @@ func (p *Pass) staleConnections(c *chassis, stale []evidence.StaleConnection) {
 			Title:  fmt.Sprintf("UDP conversations of %s with %s are remembered to go to %s, which is no backend any more", c.Name, at.vip, at.to),
 			Cause:  "the backend was taken away while its clients went on sending, and connection tracking remembers it",
 			Effect: "the client's packets are lost if it goes on sending from the same port; --sample 15s says whether it does",
-			Fix:    repairs.FlushConnections.With(at.vip.String(), c.Name),
+			Fix:    catalog.FlushConnections.With(at.vip.String(), c.Name),
 		}
 		if c.Local {
-			f.Fix = repairs.FlushConnections.With(at.vip.String())
+			f.Fix = catalog.FlushConnections.With(at.vip.String())
 		}
 		if sampled {
 			f.Result = Error
@@ -85,7 +85,7 @@ func (p *Pass) staleConnections(c *chassis, stale []evidence.StaleConnection) {
 	}
 }
 
-func key(s evidence.StaleConnection) string {
+func key(s snapshot.StaleConnection) string {
 	return fmt.Sprintf("%s %d %s %s", s.Datapath, s.Zone, s.Orig.Src, s.Orig.Dst)
 }
 
@@ -94,7 +94,7 @@ func key(s evidence.StaleConnection) string {
 const shortestUse = 2 * time.Second
 
 // stillUsed says which stale conversations had packets between two looks.
-func stillUsed(c *chassis, before []evidence.StaleConnection, later *evidence.Deployment, elapsed time.Duration) (map[string]bool, error) {
+func stillUsed(c *chassis, before []snapshot.StaleConnection, later *snapshot.Deployment, elapsed time.Duration) (map[string]bool, error) {
 	h := later.Host(c.Name)
 	if h == nil {
 		return nil, fmt.Errorf("node %s was not read a second time", c.Name)

@@ -6,10 +6,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ovnctl/ovnctl/pkg/evidence"
 	"github.com/ovnctl/ovnctl/pkg/fixes"
 	"github.com/ovnctl/ovnctl/pkg/nb"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
+	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
 var staticRouteOrNATUnrealised = &Check{
@@ -22,11 +22,11 @@ networks, nor of NAT on a router that has no gateway. It says so in its log only
 	Causes: []string{"gateway-router-without-chassis", "dgp-chassis-not-bound"},
 	Run: func(p *Pass) {
 		p.persistent(func(p *Pass) {
-			p.logicals(func(_ *evidence.Zone, l *evidence.Logical) {
+			p.logicals(func(_ *snapshot.Zone, l *snapshot.Logical) {
 				u := unrealised{Pass: p, l: l}
 				u.index()
 				for i := range l.Routers {
-					if r := &l.Routers[i]; !evidence.Off(r.Enabled) {
+					if r := &l.Routers[i]; !snapshot.Off(r.Enabled) {
 						u.router(r)
 					}
 				}
@@ -38,7 +38,7 @@ networks, nor of NAT on a router that has no gateway. It says so in its log only
 // unrealised looks for what ovn-northd passes over, router by router.
 type unrealised struct {
 	*Pass
-	l        *evidence.Logical
+	l        *snapshot.Logical
 	routes   map[ovsdb.UUID]*nb.StaticRoute
 	policies map[ovsdb.UUID]*nb.Policy
 	nat      map[ovsdb.UUID]*nb.NAT
@@ -79,7 +79,7 @@ func networksOf(ports []*nb.LogicalRouterPort) *routerNetworks {
 		if isGatewayPort(rp) {
 			n.gateway = append(n.gateway, rp)
 		}
-		for _, p := range evidence.Networks(rp) {
+		for _, p := range snapshot.Networks(rp) {
 			n.add(p)
 		}
 	}
@@ -197,7 +197,7 @@ func (u *unrealised) whyNoRoute(r *nb.LogicalRouter, n *routerNetworks, route *n
 }
 
 func hasFamily(rp *nb.LogicalRouterPort, a netip.Addr) bool {
-	return slices.ContainsFunc(evidence.Networks(rp), func(n netip.Prefix) bool { return n.Addr().Is4() == a.Is4() })
+	return slices.ContainsFunc(snapshot.Networks(rp), func(n netip.Prefix) bool { return n.Addr().Is4() == a.Is4() })
 }
 
 func (u *unrealised) policy(r *nb.LogicalRouter, n *routerNetworks, policy *nb.Policy) {
@@ -269,7 +269,7 @@ func (u *unrealised) translation(r *nb.LogicalRouter, n *routerNetworks, nat *nb
 	case len(nat.AllowedExtIPs) > 0 && len(nat.ExemptedExtIPs) > 0:
 		f.Cause = "it has both allowed_ext_ips and exempted_ext_ips"
 	case r.Options["chassis"] == "" && len(nat.GatewayPort) == 0 && len(n.gateway) > 1 && !slices.ContainsFunc(n.gateway, func(rp *nb.LogicalRouterPort) bool {
-		return slices.ContainsFunc(evidence.Networks(rp), func(p netip.Prefix) bool { return p.Contains(external.Addr()) })
+		return slices.ContainsFunc(snapshot.Networks(rp), func(p netip.Prefix) bool { return p.Contains(external.Addr()) })
 	}):
 		f.Cause = fmt.Sprintf("the router has %d gateway ports, none has a network with %s, and the row does not say which one is meant (gateway_port)", len(n.gateway), nat.ExternalIP)
 	case r.Options["chassis"] == "" && nat.Type == "dnat_and_snat" && port != "" && len(nat.ExternalMAC) > 0 && u.l.SwitchPort[port] == nil:
@@ -314,10 +314,10 @@ func (u *unrealised) holder(a netip.Addr) string {
 }
 
 // holders are the switch ports by the addresses that they have.
-func holders(l *evidence.Logical) map[netip.Addr]string {
+func holders(l *snapshot.Logical) map[netip.Addr]string {
 	out := make(map[netip.Addr]string, len(l.SwitchPorts))
 	for i := range l.SwitchPorts {
-		for _, a := range evidence.PortAddresses(&l.SwitchPorts[i]) {
+		for _, a := range snapshot.PortAddresses(&l.SwitchPorts[i]) {
 			for _, ip := range a.IPs {
 				out[ip.Addr()] = l.SwitchPorts[i].Name
 			}

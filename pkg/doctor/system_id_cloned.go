@@ -7,10 +7,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/ovnctl/ovnctl/pkg/evidence"
+	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
-	"github.com/ovnctl/ovnctl/pkg/repairs"
 	"github.com/ovnctl/ovnctl/pkg/sb"
+	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
 var systemIDCloned = &Check{
@@ -54,7 +54,7 @@ const rereads = 12
 
 // twins looks at rows again and again of which something tells that two nodes may write them: one that two write changes
 // many times a second, so that it often is another than when the Southbound was opened, or at the next look.
-func twins(p *Pass, z *evidence.Zone, south *evidence.Southbound, db ovsdb.Reader) {
+func twins(p *Pass, z *snapshot.Zone, south *snapshot.Southbound, db ovsdb.Reader) {
 	if _, live := db.(*ovsdb.Client); !live {
 		return // one moment shows one of two at most
 	}
@@ -71,7 +71,7 @@ func twins(p *Pass, z *evidence.Zone, south *evidence.Southbound, db ovsdb.Reade
 			row.ips = append(row.ips, e.IP)
 		}
 		slices.Sort(row.ips)
-		if !evidence.Elsewhere(c) && (rewritten[c.Name] || anothers(p, c, row) || restless(p, c.Name)) {
+		if !snapshot.Elsewhere(c) && (rewritten[c.Name] || anothers(p, c, row) || restless(p, c.Name)) {
 			suspects[c.Name] = []identity{row}
 		}
 	}
@@ -165,7 +165,7 @@ func identities(ctx context.Context, db ovsdb.Reader) (map[string]identity, erro
 }
 
 // cloned is the finding of a row that two nodes write in turn.
-func cloned(p *Pass, z *evidence.Zone, name string, seen []identity) (Finding, bool) {
+func cloned(p *Pass, z *snapshot.Zone, name string, seen []identity) (Finding, bool) {
 	var kinds []string
 	changes := 0
 	var hosts []string
@@ -202,7 +202,7 @@ func cloned(p *Pass, z *evidence.Zone, name string, seen []identity) (Finding, b
 		if own, source, err := h.ChassisName(); err == nil && own == name {
 			f.Also = append(f.Also, nodeObject(h.Name))
 			f.Evidence = append(f.Evidence, Evidence{"node " + h.Name, fmt.Sprintf("has its system-id from %s", source)})
-			f.Fix = repairs.NewSystemID.With()
+			f.Fix = catalog.NewSystemID.With()
 			return f, true
 		}
 	}

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/ovnctl/ovnctl/pkg/evidence"
 	"github.com/ovnctl/ovnctl/pkg/node"
+	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
 // expirySoon is from when on a certificate's end is told, of one that lives long.
@@ -32,7 +32,7 @@ nodes are lost one after the other.`,
 				continue // without its processes nothing says that it uses TLS
 			}
 			for i, k := range keys {
-				if !slices.ContainsFunc(keys[:i], func(o evidence.Keys) bool {
+				if !slices.ContainsFunc(keys[:i], func(o snapshot.Keys) bool {
 					return o.Certificate == k.Certificate && o.PrivateKey == k.PrivateKey && o.CACert == k.CACert
 				}) {
 					bad = badKeys(p, h, k, sharing(keys[i:])) || bad
@@ -74,7 +74,7 @@ func certificateProblem(err error) string {
 }
 
 // sharing are the daemons that have the same files as the first.
-func sharing(keys []evidence.Keys) []string {
+func sharing(keys []snapshot.Keys) []string {
 	var daemons []string
 	for _, k := range keys {
 		if k.Certificate == keys[0].Certificate && k.PrivateKey == keys[0].PrivateKey && k.CACert == keys[0].CACert {
@@ -85,7 +85,7 @@ func sharing(keys []evidence.Keys) []string {
 }
 
 // badKeys looks at the files of one daemon, or of several that share them.
-func badKeys(p *Pass, h *evidence.Host, k evidence.Keys, daemons []string) bool {
+func badKeys(p *Pass, h *snapshot.Host, k snapshot.Keys, daemons []string) bool {
 	object := Object{Kind: "daemon", Name: k.Daemon, Node: h.Name}
 	f := Finding{
 		Object: object,
@@ -147,7 +147,7 @@ func badKeys(p *Pass, h *evidence.Host, k evidence.Keys, daemons []string) bool 
 }
 
 // badCA looks whether a daemon and its peers can be of one CA.
-func badCA(p *Pass, h *evidence.Host, k evidence.Keys, f Finding, chain, roots []*x509.Certificate) bool {
+func badCA(p *Pass, h *snapshot.Host, k snapshot.Keys, f Finding, chain, roots []*x509.Certificate) bool {
 	valid := slices.ContainsFunc(roots, func(c *x509.Certificate) bool { return p.Now().Before(c.NotAfter) })
 	if !valid {
 		f.Title = fmt.Sprintf("the CA certificate of %s on %s expired at %s", k.Daemon, h.Name, roots[0].NotAfter.UTC().Format(time.RFC3339))
@@ -196,8 +196,8 @@ func verify(chain, roots []*x509.Certificate, now time.Time) error {
 
 // badServer looks at the certificates that the servers show to a node that is not
 // connected.
-func badServer(p *Pass, h *evidence.Host, keys []evidence.Keys) bool {
-	at := slices.IndexFunc(keys, func(k evidence.Keys) bool { return k.Daemon == "ovn-controller" })
+func badServer(p *Pass, h *snapshot.Host, keys []snapshot.Keys) bool {
+	at := slices.IndexFunc(keys, func(k snapshot.Keys) bool { return k.Daemon == "ovn-controller" })
 	if at < 0 || !h.Local {
 		return false
 	}
@@ -244,7 +244,7 @@ func badServer(p *Pass, h *evidence.Host, keys []evidence.Keys) bool {
 
 // refusedHandshake is the last line in which a daemon's log says that a handshake
 // failed since it was started; known: there is a log.
-func refusedHandshake(p *Pass, h *evidence.Host, daemon string) (line string, known bool) {
+func refusedHandshake(p *Pass, h *snapshot.Host, daemon string) (line string, known bool) {
 	name := daemon
 	switch daemon {
 	case "ovnnb_db":
@@ -256,7 +256,7 @@ func refusedHandshake(p *Pass, h *evidence.Host, daemon string) (line string, kn
 	if err != nil {
 		return "", false
 	}
-	refused := recent(lines, p.Now().Add(-24*time.Hour), func(l evidence.LogLine) bool {
+	refused := recent(lines, p.Now().Add(-24*time.Hour), func(l snapshot.LogLine) bool {
 		return l.Module == "stream_ssl" && (strings.Contains(l.Text, "certificate verify failed") || strings.Contains(l.Text, "alert"))
 	})
 	if len(refused) == 0 {
@@ -267,7 +267,7 @@ func refusedHandshake(p *Pass, h *evidence.Host, daemon string) (line string, kn
 
 // missingFile fills in the finding of a file that is not there, or not what it
 // should be. A file that could not be read is no finding.
-func missingFile(p *Pass, h *evidence.Host, f *Finding, k evidence.Keys, what, path string, err error) bool {
+func missingFile(p *Pass, h *snapshot.Host, f *Finding, k snapshot.Keys, what, path string, err error) bool {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		f.Title = fmt.Sprintf("the %s of %s on %s is not there: %s", what, k.Daemon, h.Name, path)

@@ -6,15 +6,15 @@ import (
 	"strings"
 
 	"github.com/ovnctl/ovnctl/pkg/envfile"
-	"github.com/ovnctl/ovnctl/pkg/evidence"
+	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
 	"github.com/ovnctl/ovnctl/pkg/node"
-	"github.com/ovnctl/ovnctl/pkg/repairs"
+	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
 // transient is what a host does with transient ports at its start.
 type transient struct {
-	*repairs.TransientDefault
-	host      *evidence.Host
+	*catalog.TransientDefault
+	host      *snapshot.Host
 	ports     []string // that are transient now
 	pods      []string // of these those of pods
 	unread    error    // why the ports are not known
@@ -29,21 +29,21 @@ func transientDefaults(p *Pass, see func(transient)) {
 		t := transient{host: h}
 		s, err := h.Switch()
 		if err == nil {
-			t.ports, t.pods = repairs.TransientPorts(s)
-		} else if errors.Is(err, evidence.ErrNoSwitch) {
+			t.ports, t.pods = catalog.TransientPorts(s)
+		} else if errors.Is(err, snapshot.ErrNoSwitch) {
 			continue
 		} else {
 			t.unread = err
 		}
-		contained, _, err := repairs.Contained(h)
+		contained, _, err := catalog.Contained(h)
 		if err != nil && !errors.Is(err, node.ErrUnavailable) {
 			p.Unknown(nodeObject(h.Name), err)
 			continue
 		}
 		t.contained = contained
-		t.TransientDefault, err = repairs.ReadTransientDefault(h)
+		t.TransientDefault, err = catalog.ReadTransientDefault(h)
 		switch {
-		case errors.Is(err, repairs.ErrOtherDistribution):
+		case errors.Is(err, catalog.ErrOtherDistribution):
 			continue
 		case err != nil:
 			if t.unread == nil {

@@ -3,7 +3,7 @@ package doctor
 import (
 	"fmt"
 
-	"github.com/ovnctl/ovnctl/pkg/repairs"
+	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
 )
 
 var transientDefaultGluedOrCommented = &Check{
@@ -18,29 +18,29 @@ spelt so that systemd or ovs-ctl reads something else; or a later line sets the 
 			if t.contained {
 				return
 			}
-			f := Finding{Evidence: []Evidence{t.line(t.Line)}, Effect: transientEffect, Fix: repairs.SetTransientDefault.With()}
+			f := Finding{Evidence: []Evidence{t.line(t.Line)}, Effect: transientEffect, Fix: catalog.SetTransientDefault.With()}
 			if t.Deleted() && t.Stops == "" {
 				return
 			}
 			idle := t.unread == nil && len(t.ports) == 0 && t.Stops == ""
 			switch t.Form {
-			case repairs.TransientGlued:
-				f.Title = fmt.Sprintf("%s is glued to another line of %s and is not in force", repairs.DeleteTransient, t.File)
+			case catalog.TransientGlued:
+				f.Title = fmt.Sprintf("%s is glued to another line of %s and is not in force", catalog.DeleteTransient, t.File)
 				f.Cause = "the setting was appended to a line that did not end in a newline"
-			case repairs.TransientCommented:
+			case catalog.TransientCommented:
 				if idle {
 					return
 				}
-				f.Title = fmt.Sprintf("%s stands in a comment of %s alone", repairs.DeleteTransient, t.File)
+				f.Title = fmt.Sprintf("%s stands in a comment of %s alone", catalog.DeleteTransient, t.File)
 				f.Cause = "the line begins with #; a program that looks for the text takes it for done"
-			case repairs.TransientQuoted:
+			case catalog.TransientQuoted:
 				f.Title = fmt.Sprintf("%s line %d is not read as it was meant", t.File, t.Line)
 				f.Cause = fmt.Sprintf("systemd reads %s=%q", t.Variable, t.Value)
 				if t.Value == "" {
 					f.Cause = "systemd does not take the line for a setting of " + t.Variable
 				}
-			case repairs.TransientOverridden:
-				f.Title = fmt.Sprintf("%s sets %s twice, and the last line is without %s", t.File, t.Variable, repairs.DeleteTransient)
+			case catalog.TransientOverridden:
+				f.Title = fmt.Sprintf("%s sets %s twice, and the last line is without %s", t.File, t.Variable, catalog.DeleteTransient)
 				f.Cause = "the last one wins"
 				f.Evidence = append(f.Evidence, Evidence{Source: "file " + t.File, Says: fmt.Sprintf("in force is %s=%q", t.Variable, t.Value)})
 			default:

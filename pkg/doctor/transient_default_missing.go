@@ -3,7 +3,7 @@ package doctor
 import (
 	"fmt"
 
-	"github.com/ovnctl/ovnctl/pkg/repairs"
+	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
 )
 
 var transientDefaultMissing = &Check{
@@ -22,14 +22,14 @@ Debian and Ubuntu, by ovs-delete-transient-ports.service of the rpm packages.`,
 				p.Unknown(nodeObject(t.host.Name), t.unread)
 				return
 			}
-			if len(t.ports) == 0 || t.contained || t.Deleted() || t.Form != repairs.TransientMissing {
+			if len(t.ports) == 0 || t.contained || t.Deleted() || t.Form != catalog.TransientMissing {
 				return
 			}
 			f := Finding{
 				Title:  fmt.Sprintf("%s has transient ports, and nothing removes them at boot", t.host.Name),
 				Effect: transientEffect,
-				Cause:  fmt.Sprintf("%s does not set %s in %s", t.File, repairs.DeleteTransient, t.Variable),
-				Fix:    repairs.SetTransientDefault.With(),
+				Cause:  fmt.Sprintf("%s does not set %s in %s", t.File, catalog.DeleteTransient, t.Variable),
+				Fix:    catalog.SetTransientDefault.With(),
 			}
 			f.Object, f.Also = t.file(t.File)
 			f.Evidence = []Evidence{t.marked()}

@@ -3,7 +3,7 @@ package doctor
 import (
 	"fmt"
 
-	"github.com/ovnctl/ovnctl/pkg/repairs"
+	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
 )
 
 var transientDefaultSelfReference = &Check{
@@ -16,7 +16,7 @@ systemd expands nothing in an EnvironmentFile: ovs-ctl gets the word $OVS_CTL_OP
 it for a second command and ends.`,
 	Run: func(p *Pass) {
 		transientDefaults(p, func(t transient) {
-			if t.Form != repairs.TransientSelfReference || t.contained {
+			if t.Form != catalog.TransientSelfReference || t.contained {
 				return
 			}
 			f := Finding{
@@ -24,7 +24,7 @@ it for a second command and ends.`,
 				Evidence: []Evidence{t.line(t.Line)},
 				Cause:    "the line was written for a shell; systemd passes the dollar sign on as it stands",
 				Effect:   "Open vSwitch does not start at the next boot or package upgrade, and nothing that lies on its bridges has a network",
-				Fix:      repairs.SetTransientDefault.With(),
+				Fix:      catalog.SetTransientDefault.With(),
 			}
 			if t.Stops != "" {
 				f.Evidence = append(f.Evidence, Evidence{Source: "ovs-ctl, with the words that systemd makes of it", Says: t.Stops})

@@ -3,7 +3,7 @@ package doctor
 import (
 	"fmt"
 
-	"github.com/ovnctl/ovnctl/pkg/repairs"
+	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
 )
 
 var transientDefaultWrongFileRHEL = &Check{
@@ -19,7 +19,7 @@ The units of the rpm packages read /etc/openvswitch/default.conf, /etc/sysconfig
 				return
 			}
 			f := Finding{
-				Title:    fmt.Sprintf("%s has %s, but nothing reads that file on %s", t.Wrong, repairs.DeleteTransient, t.Distribution.Name),
+				Title:    fmt.Sprintf("%s has %s, but nothing reads that file on %s", t.Wrong, catalog.DeleteTransient, t.Distribution.Name),
 				Evidence: []Evidence{{Source: fmt.Sprintf("file %s line %d", t.Wrong, t.WrongLine), Says: t.WrongText()}},
 				Cause:    "the file is that of Debian's packages; rpm packages read " + t.File,
 			}
@@ -27,7 +27,7 @@ The units of the rpm packages read /etc/openvswitch/default.conf, /etc/sysconfig
 			if t.Deleted() {
 				f.Result = Warning
 				f.Effect = "none: the transient ports are removed at boot without it; the next reader of the file is misled"
-				f.Fix = repairs.SetTransientDefault.With()
+				f.Fix = catalog.SetTransientDefault.With()
 				if t.Unit == "present" {
 					f.Evidence = append(f.Evidence, Evidence{Source: "unit ovs-delete-transient-ports.service", Says: "present, runs once at each boot"})
 				}
@@ -39,7 +39,7 @@ The units of the rpm packages read /etc/openvswitch/default.conf, /etc/sysconfig
 					says = "masked"
 				}
 				f.Evidence = append(f.Evidence, Evidence{Source: "unit ovs-delete-transient-ports.service", Says: says})
-				f.Fix = repairs.SetTransientDefault.With()
+				f.Fix = catalog.SetTransientDefault.With()
 				if t.unread == nil && len(t.ports) == 0 {
 					f.Result = Warning
 					f.Effect = "none now: no port is transient; the option would not act if one were"

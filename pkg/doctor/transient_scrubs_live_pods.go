@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
 	"github.com/ovnctl/ovnctl/pkg/node"
-	"github.com/ovnctl/ovnctl/pkg/repairs"
 )
 
 var transientScrubsLivePods = &Check{
@@ -24,11 +24,11 @@ reboot, deletes them, and nothing adds them again.`,
 			if err != nil {
 				continue // what is not known to have ports is not known to lose them
 			}
-			_, pods := repairs.TransientPorts(s)
+			_, pods := catalog.TransientPorts(s)
 			if len(pods) == 0 {
 				continue
 			}
-			contained, by, err := repairs.Contained(h)
+			contained, by, err := catalog.Contained(h)
 			if err != nil {
 				asked = true
 				if !errors.Is(err, node.ErrUnavailable) || h.Local {
@@ -48,7 +48,7 @@ reboot, deletes them, and nothing adds them again.`,
 			starter, says := "", ""
 			for _, process := range processes {
 				line := strings.Join(process.Args, " ")
-				if process.Container && (strings.Contains(line, "ovnkube.sh") || strings.Contains(line, repairs.DeleteTransient)) {
+				if process.Container && (strings.Contains(line, "ovnkube.sh") || strings.Contains(line, catalog.DeleteTransient)) {
 					starter, says = fmt.Sprintf("process %d", process.PID), line
 				}
 			}
@@ -59,15 +59,15 @@ reboot, deletes them, and nothing adds them again.`,
 					{Source: "Open_vSwitch Port " + atMost(pods, 5), Says: "other_config:transient=true, and the interface has an iface-id"},
 					{Source: by, Says: "in a container"},
 				},
-				Cause:  "the container starts ovsdb-server with " + repairs.DeleteTransient + ", which is meant for a reboot",
+				Cause:  "the container starts ovsdb-server with " + catalog.DeleteTransient + ", which is meant for a reboot",
 				Effect: "after an upgrade, an eviction or a crash of the container these pods have no network until they are made again",
-				Next:   "take " + repairs.DeleteTransient + " out of the container's start, or upgrade to a release that does not mark pods' ports; pods that have lost theirs: delete them, so that they are made again",
+				Next:   "take " + catalog.DeleteTransient + " out of the container's start, or upgrade to a release that does not mark pods' ports; pods that have lost theirs: delete them, so that they are made again",
 			}
 			if starter == "" {
-				p.Unknown(nodeObject(h.Name), fmt.Errorf("%d ports of pods are transient and Open vSwitch runs in a container (%s): whether that container deletes them when it restarts, its start script says; look for %s in it", len(pods), by, repairs.DeleteTransient))
+				p.Unknown(nodeObject(h.Name), fmt.Errorf("%d ports of pods are transient and Open vSwitch runs in a container (%s): whether that container deletes them when it restarts, its start script says; look for %s in it", len(pods), by, catalog.DeleteTransient))
 				continue
 			}
-			f.Evidence = append(f.Evidence, Evidence{Source: starter, Says: says + ": starts ovsdb-server with " + repairs.DeleteTransient})
+			f.Evidence = append(f.Evidence, Evidence{Source: starter, Says: says + ": starts ovsdb-server with " + catalog.DeleteTransient})
 			p.Report(f)
 		}
 		if !asked {

@@ -6,11 +6,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ovnctl/ovnctl/pkg/evidence"
 	"github.com/ovnctl/ovnctl/pkg/fixes"
+	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
-	"github.com/ovnctl/ovnctl/pkg/repairs"
 	"github.com/ovnctl/ovnctl/pkg/sb"
+	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
 var tunnelMissingToChassis = &Check{
@@ -52,7 +52,7 @@ type chassisPeer struct {
 	zones  string // its transport zones, sorted
 }
 
-func chassisPeers(south *evidence.Southbound) []chassisPeer {
+func chassisPeers(south *snapshot.Southbound) []chassisPeer {
 	encaps := map[ovsdb.UUID]sb.Encap{}
 	for _, e := range south.Encaps {
 		encaps[e.UUID] = e
@@ -60,7 +60,7 @@ func chassisPeers(south *evidence.Southbound) []chassisPeer {
 	var out []chassisPeer
 	for i := range south.Chassis {
 		c := &south.Chassis[i]
-		if evidence.Elsewhere(c) {
+		if snapshot.Elsewhere(c) {
 			continue
 		}
 		p := chassisPeer{Chassis: c, zones: strings.Join(slices.Sorted(slices.Values(c.TransportZones)), ",")}
@@ -177,7 +177,7 @@ func sameZone(a, b chassisPeer) bool { return a.zones == b.zones || common(a.zon
 // noCommonZone finds chassis that no tunnel joins because of their transport
 // zones. That may be meant; it is not where one switch has ports on both, nor where
 // a chassis is in a zone with nobody and routers join its ports with others.
-func noCommonZone(p *Pass, south *evidence.Southbound, peers []chassisPeer, said map[string]bool) {
+func noCommonZone(p *Pass, south *snapshot.Southbound, peers []chassisPeer, said map[string]bool) {
 	groups := by(peers, func(c chassisPeer) string { return c.zones })
 	if len(groups) < 2 {
 		return
@@ -236,7 +236,7 @@ func setZones(zones string) string {
 }
 
 // joinedDatapaths says for a datapath one that stands for all that routers join with it.
-func joinedDatapaths(south *evidence.Southbound) func(ovsdb.UUID) ovsdb.UUID {
+func joinedDatapaths(south *snapshot.Southbound) func(ovsdb.UUID) ovsdb.UUID {
 	parent := map[ovsdb.UUID]ovsdb.UUID{}
 	find := func(u ovsdb.UUID) ovsdb.UUID {
 		for parent[u] != "" && parent[u] != u {
@@ -262,7 +262,7 @@ func joinedDatapaths(south *evidence.Southbound) func(ovsdb.UUID) ovsdb.UUID {
 
 // sharedBy names, for two lists of zones, two ports of one network that are on
 // chassis of the one and of the other.
-func sharedBy(south *evidence.Southbound, peers []chassisPeer, network func(ovsdb.UUID) ovsdb.UUID) map[string]string {
+func sharedBy(south *snapshot.Southbound, peers []chassisPeer, network func(ovsdb.UUID) ovsdb.UUID) map[string]string {
 	zones := map[ovsdb.UUID]string{}
 	known := map[ovsdb.UUID]bool{}
 	for _, c := range peers {
@@ -292,7 +292,7 @@ func sharedBy(south *evidence.Southbound, peers []chassisPeer, network func(ovsd
 }
 
 // tunnelsOf looks at the tunnels that a host has.
-func tunnelsOf(p *Pass, h *evidence.Host, said map[string]bool) {
+func tunnelsOf(p *Pass, h *snapshot.Host, said map[string]bool) {
 	node := Object{Kind: "node", Name: h.Name}
 	s, err := h.Switch()
 	if err != nil {
@@ -317,13 +317,13 @@ func tunnelsOf(p *Pass, h *evidence.Host, said map[string]bool) {
 	if self < 0 {
 		return // it is no chassis: missing-external-ids, duplicate-chassis-stale
 	}
-	tunnels := map[string][]evidence.Plug{} // by chassis
-	var others []evidence.Plug
+	tunnels := map[string][]snapshot.Plug{} // by chassis
+	var others []snapshot.Plug
 	for _, t := range s.Plugs() {
-		if !repairs.IsTunnel(t.Type) {
+		if !catalog.IsTunnel(t.Type) {
 			continue
 		}
-		if c := repairs.TunnelChassis(t); c != "" {
+		if c := catalog.TunnelChassis(t); c != "" {
 			tunnels[c] = append(tunnels[c], t)
 		} else {
 			others = append(others, t)
@@ -348,13 +348,13 @@ func tunnelsOf(p *Pass, h *evidence.Host, said map[string]bool) {
 }
 
 // tunnel looks at one tunnel of OVN's.
-func tunnel(p *Pass, h *evidence.Host, c chassisPeer, t evidence.Plug, others []evidence.Plug) {
+func tunnel(p *Pass, h *snapshot.Host, c chassisPeer, t snapshot.Plug, others []snapshot.Plug) {
 	f := Finding{
 		Object:   Object{Kind: "tunnel", Name: t.Name, Node: h.Name},
 		Also:     []Object{{Kind: "node", Name: h.Name}, {Kind: "node", Name: c.Hostname}, {Kind: "interface", Name: t.Name, Node: h.Name}},
 		Evidence: []Evidence{{Source: fmt.Sprintf("Interface %s on %s", t.Name, h.Name), Says: interfaceState(t)}},
 	}
-	i := slices.IndexFunc(others, func(o evidence.Plug) bool { return repairs.SameTunnel(o, t) })
+	i := slices.IndexFunc(others, func(o snapshot.Plug) bool { return catalog.SameTunnel(o, t) })
 	if i >= 0 {
 		twin := others[i]
 		f.Also = append(f.Also, Object{Kind: "interface", Name: twin.Name, Node: h.Name})
@@ -362,9 +362,9 @@ func tunnel(p *Pass, h *evidence.Host, c chassisPeer, t evidence.Plug, others []
 		f.Evidence = append(f.Evidence, Evidence{Source: fmt.Sprintf("Interface %s on %s", twin.Name, h.Name), Says: interfaceState(twin)})
 		f.Cause = "another network agent or a script has made a tunnel of the same type to the same address, and Open vSwitch makes only one of them"
 		f.Effect = "no packet gets to " + c.Hostname
-		f.Fix = repairs.DeleteTunnel.With(twin.Port.Name)
+		f.Fix = catalog.DeleteTunnel.With(twin.Port.Name)
 		if !h.Local {
-			f.Fix = repairs.DeleteTunnel.With(twin.Port.Name, h.Name)
+			f.Fix = catalog.DeleteTunnel.With(twin.Port.Name, h.Name)
 		}
 		if t.OFNumber() > 0 {
 			f.Result = Warning
@@ -383,7 +383,7 @@ func tunnel(p *Pass, h *evidence.Host, c chassisPeer, t evidence.Plug, others []
 	p.Report(f)
 }
 
-func interfaceState(t evidence.Plug) string {
+func interfaceState(t snapshot.Plug) string {
 	says := fmt.Sprintf("type=%s options:remote_ip=%s ofport=%d", t.Type, t.Options["remote_ip"], t.OFPort.Get())
 	if len(t.Error) > 0 {
 		says += " error=" + t.Error.Get()
@@ -391,7 +391,7 @@ func interfaceState(t evidence.Plug) string {
 	return says
 }
 
-func noTunnel(p *Pass, h *evidence.Host, missing []chassisPeer) {
+func noTunnel(p *Pass, h *snapshot.Host, missing []chassisPeer) {
 	f := Finding{
 		Object: Object{Kind: "node", Name: h.Name},
 		Also:   nodesAlso(missing...),

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/ovnctl/ovnctl/pkg/evidence"
+	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
 var tunnelPortBlocked = &Check{
@@ -78,10 +78,10 @@ func (t tunnelLoad) grew(second []tunnelLoad) traffic {
 }
 
 // readTunnels lists the tunnels of a host whose ovs-vswitchd keeps its counters.
-func readTunnels(h *evidence.Host) ([]tunnelLoad, error) {
+func readTunnels(h *snapshot.Host) ([]tunnelLoad, error) {
 	if d, err := h.Daemon("ovs-vswitchd"); err != nil {
 		return nil, err
-	} else if d.Liveness != evidence.Answers {
+	} else if d.Liveness != snapshot.Answers {
 		return nil, errNothing
 	}
 	s, err := h.Switch()
@@ -109,7 +109,7 @@ func readTunnels(h *evidence.Host) ([]tunnelLoad, error) {
 }
 
 // otherEnd is the look at the host at the other end of a tunnel; nil: it was not read twice.
-func otherEnd(looks []look[[]tunnelLoad], h *evidence.Host, t tunnelLoad) *peerLook {
+func otherEnd(looks []look[[]tunnelLoad], h *snapshot.Host, t tunnelLoad) *peerLook {
 	for i := range looks {
 		l := &looks[i]
 		if l.Host != h && l.twice && t.chassis != "" && l.SystemID == t.chassis {
@@ -173,7 +173,7 @@ type dropper struct {
 var dropWord = regexp.MustCompile(`(^|\s)(drop|reject|DROP|REJECT)(\s|$)`)
 
 // droppers are the rules of a host that drop a UDP port, and chains that drop what no rule lets in.
-func droppers(h *evidence.Host, port string, hooks ...string) []dropper {
+func droppers(h *snapshot.Host, port string, hooks ...string) []dropper {
 	chains, err := h.Firewall()
 	if err != nil {
 		return nil // the counters tell without it

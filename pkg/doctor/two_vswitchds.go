@@ -7,8 +7,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/ovnctl/ovnctl/pkg/evidence"
 	"github.com/ovnctl/ovnctl/pkg/node"
+	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
 var twoVSwitchds = &Check{
@@ -43,7 +43,7 @@ func lookForTwo(p *Pass) {
 	}
 }
 
-func evidenceOfTwo(p *Pass, h *evidence.Host, d evidence.Daemon) {
+func evidenceOfTwo(p *Pass, h *snapshot.Host, d snapshot.Daemon) {
 	processes := processesOf(h, "ovs-vswitchd")
 	f := Finding{
 		Object: daemonObject(h, "ovs-vswitchd"),

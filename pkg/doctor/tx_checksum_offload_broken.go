@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/ovnctl/ovnctl/pkg/evidence"
-	"github.com/ovnctl/ovnctl/pkg/repairs"
+	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
+	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
 var txChecksumOffloadBroken = &Check{
@@ -47,7 +47,7 @@ sends, and does not.`,
 			if len(links) > 0 {
 				f.Cause = "the hardware below the tunnels does not fill in the checksums inside them, and " + links[0] + " leaves them to it, here or on the other nodes"
 				f.Next = "the same on every node: ethtool -K " + links[0] + " tx off"
-				f.Fix = repairs.StopChecksumOffload.With(links[0])
+				f.Fix = catalog.StopChecksumOffload.With(links[0])
 			}
 			p.Report(f)
 		}
@@ -60,7 +60,7 @@ const fewWrong = 1
 // readChecksums are the counters of wrong checksums that are not 0: the kernel's
 // for what is sent to the host, and ovs-vswitchd's for what a userspace datapath
 // tracks.
-func readChecksums(h *evidence.Host) (map[string]uint64, error) {
+func readChecksums(h *snapshot.Host) (map[string]uint64, error) {
 	wrong := map[string]uint64{}
 	kernel, err := h.ProtocolCounters()
 	if err != nil {
@@ -72,7 +72,7 @@ func readChecksums(h *evidence.Host) (map[string]uint64, error) {
 		}
 	}
 	counters, err := h.Coverage("ovs-vswitchd")
-	if err != nil && !errors.Is(err, evidence.ErrNotRunning) {
+	if err != nil && !errors.Is(err, snapshot.ErrNotRunning) {
 		return nil, err
 	}
 	for _, name := range []string{"conntrack_l4csum_err", "conntrack_l3csum_err"} {
@@ -84,7 +84,7 @@ func readChecksums(h *evidence.Host) (map[string]uint64, error) {
 }
 
 // offloading are the kernel's tunnel devices of Open vSwitch that leave checksums to others.
-func offloading(h *evidence.Host) (links []string, list []Evidence) {
+func offloading(h *snapshot.Host) (links []string, list []Evidence) {
 	n, err := h.Network()
 	if err != nil {
 		return nil, nil

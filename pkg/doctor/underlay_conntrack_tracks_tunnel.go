@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/ovnctl/ovnctl/pkg/evidence"
+	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
 var underlayConntrackTracksTunnel = &Check{
@@ -67,7 +67,7 @@ var tunnelPorts = []string{"6081", "4789"}
 // mostTracked bounds how many connections are read.
 const mostTracked = 200000
 
-func readTrackedTunnels(h *evidence.Host) (t trackedTunnels, err error) {
+func readTrackedTunnels(h *snapshot.Host) (t trackedTunnels, err error) {
 	count, err := h.Sysctl("net/netfilter/nf_conntrack_count")
 	if errors.Is(err, fs.ErrNotExist) {
 		return t, errNothing // the kernel tracks nothing

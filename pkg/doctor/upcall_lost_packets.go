@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/ovnctl/ovnctl/pkg/evidence"
 	"github.com/ovnctl/ovnctl/pkg/node"
+	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
 var upcallLostPackets = &Check{
@@ -19,7 +19,7 @@ slow, or its queue is full, the packet is lost.`,
 	Causes: []string{"datapath-flow-limit", "two-vswitchds"},
 	Sample: 3 * time.Second,
 	Run: func(p *Pass) {
-		lost := func(d []evidence.Datapath) bool {
+		lost := func(d []snapshot.Datapath) bool {
 			for _, d := range d {
 				if d.Lost > 0 {
 					return true
@@ -27,7 +27,7 @@ slow, or its queue is full, the packet is lost.`,
 			}
 			return false
 		}
-		for _, l := range twice(p, (*evidence.Host).Datapaths, lost) {
+		for _, l := range twice(p, (*snapshot.Host).Datapaths, lost) {
 			for _, d := range l.first {
 				for _, later := range l.second {
 					if later.Name == d.Name && grew(d.Lost, later.Lost) > fewLost {
@@ -51,7 +51,7 @@ const (
 	lostNext   = "see what CPU time ovs-vswitchd gets (top -H -p $(pidof ovs-vswitchd)), and how many handlers it has (ovs-vsctl get Open_vSwitch . other_config:n-handler-threads)"
 )
 
-func lostPackets(p *Pass, h *evidence.Host, first, second evidence.Datapath) {
+func lostPackets(p *Pass, h *snapshot.Host, first, second snapshot.Datapath) {
 	e := []Evidence{
 		counted("dpctl/show "+first.Name+" lookups lost", first.Lost, second.Lost, p.Sample()),
 		counted("dpctl/show "+first.Name+" lookups missed", first.Missed, second.Missed, p.Sample()),
@@ -64,7 +64,7 @@ func lostPackets(p *Pass, h *evidence.Host, first, second evidence.Datapath) {
 }
 
 // upcallEvidence is what else tells of a ovs-vswitchd with too much to do.
-func upcallEvidence(h *evidence.Host) (list []Evidence) {
+func upcallEvidence(h *snapshot.Host) (list []Evidence) {
 	upcalls, err := h.Upcalls()
 	if err != nil {
 		return nil
@@ -76,7 +76,7 @@ func upcallEvidence(h *evidence.Host) (list []Evidence) {
 }
 
 // lostByLog is for what is over when one looks, and for saved logs.
-func lostByLog(p *Pass, h *evidence.Host) {
+func lostByLog(p *Pass, h *snapshot.Host) {
 	lines, err := logged(h, "ovs-vswitchd", "lost packet on port channel")
 	if err != nil || len(lines) == 0 { // without the log the counters tell
 		return

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ovnctl/ovnctl/pkg/evidence"
-	"github.com/ovnctl/ovnctl/pkg/repairs"
+	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
+	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
 var uplinkNotInBridge = &Check{
@@ -36,9 +36,9 @@ outside at all.`,
 
 // onPurpose says of a bridge that names no uplink whether it does without: it is
 // an inner network of this host, whose ways out lead elsewhere.
-func onPurpose(e *edge, u evidence.Uplink) bool {
+func onPurpose(e *edge, u snapshot.Uplink) bool {
 	encaps, _ := e.EncapIPs()
-	for _, a := range evidence.Global(e.n, u.Bridge.Name) {
+	for _, a := range snapshot.Global(e.n, u.Bridge.Name) {
 		if slices.Contains(encaps, a.Prefix.Addr()) {
 			return false
 		}
@@ -48,10 +48,10 @@ func onPurpose(e *edge, u evidence.Uplink) bool {
 			return false
 		}
 	}
-	return len(evidence.Global(e.n, u.Bridge.Name)) > 0
+	return len(snapshot.Global(e.n, u.Bridge.Name)) > 0
 }
 
-func (p *Pass) uplinkGone(e *edge, u evidence.Uplink) {
+func (p *Pass) uplinkGone(e *edge, u snapshot.Uplink) {
 	bridge := u.Bridge.Name
 	s, err := e.Switch()
 	if err != nil {
@@ -78,7 +78,7 @@ func (p *Pass) uplinkGone(e *edge, u evidence.Uplink) {
 	switch {
 	case nic == "":
 		f.Title = fmt.Sprintf("bridge %s has no port to the network outside", bridge)
-		f.Fix = repairs.AttachUplink.With(bridge)
+		f.Fix = catalog.AttachUplink.With(bridge)
 	case e.n.Link(nic) == nil:
 		f.Title = fmt.Sprintf("the uplink %s of bridge %s does not exist", nic, bridge)
 		f.Evidence = append(f.Evidence, Evidence{Source: "Bridge " + bridge, Says: u.Source + "=" + nic}, Evidence{Source: "links", Says: "there is no " + nic})
@@ -89,14 +89,14 @@ func (p *Pass) uplinkGone(e *edge, u evidence.Uplink) {
 		f.Title = fmt.Sprintf("the uplink %s is not in bridge %s", nic, bridge)
 		f.Evidence = append(f.Evidence, Evidence{Source: "Bridge " + bridge, Says: fmt.Sprintf("its uplink is %s, by %s", nic, u.Source)}, e.addressEvidence(nic))
 		f.Also = append(f.Also, e.link(nic))
-		f.Fix = repairs.AttachUplink.With(bridge, nic)
+		f.Fix = catalog.AttachUplink.With(bridge, nic)
 	}
 	p.Report(f)
 }
 
 // uplinkUnopened reports an uplink that is a port and that Open vSwitch cannot
 // use.
-func (p *Pass) uplinkUnopened(e *edge, u evidence.Uplink) {
+func (p *Pass) uplinkUnopened(e *edge, u snapshot.Uplink) {
 	if !p.switchLives(e.Host) {
 		return
 	}
@@ -104,7 +104,7 @@ func (p *Pass) uplinkUnopened(e *edge, u evidence.Uplink) {
 	if err != nil {
 		return
 	}
-	var broken []*evidence.Interface
+	var broken []*snapshot.Interface
 	for _, x := range s.Plugs() {
 		if x.Port.Name == u.Port.Name && x.Bridge.Name == u.Bridge.Name && x.OFPort.Get() < 0 {
 			broken = append(broken, x.Interface)

@@ -3,8 +3,8 @@ package doctor
 import (
 	"fmt"
 
-	"github.com/ovnctl/ovnctl/pkg/evidence"
-	"github.com/ovnctl/ovnctl/pkg/repairs"
+	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
+	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
 var vswitchdNotRunning = &Check{
@@ -21,7 +21,7 @@ interfaces are shown as up. The control socket decides, not the pidfile.`,
 }
 
 func lookForVswitchd(p *Pass) {
-	p.silent("ovs-vswitchd", func(h *evidence.Host, d evidence.Daemon, meant []string) {
+	p.silent("ovs-vswitchd", func(h *snapshot.Host, d snapshot.Daemon, meant []string) {
 		f := Finding{
 			Object:   daemonObject(h, "ovs-vswitchd"),
 			Also:     []Object{nodeObject(h.Name)},
@@ -29,9 +29,9 @@ func lookForVswitchd(p *Pass) {
 			Evidence: silence(h, "ovs-vswitchd", d, meant),
 			Cause:    "it ended, or was ended, and nothing started it again",
 			Effect:   "no traffic passes the node's bridges; the interfaces in the database are as it knew them last",
-			Fix:      repairs.StartVswitchd.With(),
+			Fix:      catalog.StartVswitchd.With(),
 		}
-		if d.Liveness == evidence.Hung {
+		if d.Liveness == snapshot.Hung {
 			f.Title = fmt.Sprintf("ovs-vswitchd of %s does not answer", h.Name)
 			f.lasting = true
 			f.Cause = "it hangs, or is stopped"

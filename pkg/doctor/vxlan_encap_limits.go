@@ -5,11 +5,11 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/ovnctl/ovnctl/pkg/evidence"
 	"github.com/ovnctl/ovnctl/pkg/fixes"
+	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
-	"github.com/ovnctl/ovnctl/pkg/repairs"
 	"github.com/ovnctl/ovnctl/pkg/sb"
+	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
 var vxlanEncapLimits = &Check{
@@ -34,7 +34,7 @@ rests on what VXLAN does not carry, and where nobody needs the VXLAN on offer.`,
 				p.Unknown(Object{Kind: "database", Name: "OVN_Northbound"}, err)
 				continue
 			}
-			e := repairs.EncapsulationsOf(south)
+			e := catalog.EncapsulationsOf(south)
 			if len(e.VXLAN) == 0 || len(north.Globals) > 0 && north.Globals[0].Options["vxlan_mode"] == "false" {
 				continue
 			}
@@ -55,7 +55,7 @@ const (
 	nearPercent = 80
 )
 
-func vxlanLimits(p *Pass, z *evidence.Zone, north *evidence.Northbound, south *evidence.Southbound, e repairs.Encapsulations) {
+func vxlanLimits(p *Pass, z *snapshot.Zone, north *snapshot.Northbound, south *snapshot.Southbound, e catalog.Encapsulations) {
 	fix, next := lessVXLAN(p, north, e)
 	found := false
 	report := func(f Finding) {
@@ -106,7 +106,7 @@ func vxlanLimits(p *Pass, z *evidence.Zone, north *evidence.Northbound, south *e
 
 // minority says that all chassis have another type in common, and few offer VXLAN
 // beside it: by mistake. Where most do, it is meant.
-func minority(e repairs.Encapsulations) bool {
+func minority(e catalog.Encapsulations) bool {
 	for _, types := range e.Types {
 		if !strings.Contains(types, "geneve") {
 			return false
@@ -131,18 +131,18 @@ func chassisNames(chassis []*sb.Chassis) string {
 }
 
 // lessVXLAN is the repair that ends the limit, or what to do.
-func lessVXLAN(p *Pass, north *evidence.Northbound, e repairs.Encapsulations) (*fixes.Call, string) {
+func lessVXLAN(p *Pass, north *snapshot.Northbound, e catalog.Encapsulations) (*fixes.Call, string) {
 	if len(e.VXLAN) == 1 {
 		if h := p.Host(e.VXLAN[0].Name); h != nil && h.Local {
-			return repairs.DropVXLAN.With(), ""
+			return catalog.DropVXLAN.With(), ""
 		} else if h != nil {
-			return repairs.DropVXLAN.With(h.Name), ""
+			return catalog.DropVXLAN.With(h.Name), ""
 		}
 	}
-	if len(e.OnlyVXLAN) == 0 && len(north.Globals) > 0 && repairs.KnowsVXLANMode(north.Globals[0].Options["northd_internal_version"]) {
-		return repairs.VXLANModeOff.With(), ""
+	if len(e.OnlyVXLAN) == 0 && len(north.Globals) > 0 && catalog.KnowsVXLANMode(north.Globals[0].Options["northd_internal_version"]) {
+		return catalog.VXLANModeOff.With(), ""
 	}
-	return nil, fmt.Sprintf("on each of %s: ovnctl fix %s", chassisNames(e.VXLAN), repairs.DropVXLAN.Name)
+	return nil, fmt.Sprintf("on each of %s: ovnctl fix %s", chassisNames(e.VXLAN), catalog.DropVXLAN.Name)
 }
 
 // A fullSwitch is a switch with nearly as many ports as there can be.
@@ -151,7 +151,7 @@ type fullSwitch struct {
 	ports int
 }
 
-func fullSwitches(north *evidence.Northbound) []fullSwitch {
+func fullSwitches(north *snapshot.Northbound) []fullSwitch {
 	var out []fullSwitch
 	for _, ls := range north.Switches {
 		if len(ls.Ports)*100 >= vxlanPorts*nearPercent {
@@ -163,7 +163,7 @@ func fullSwitches(north *evidence.Northbound) []fullSwitch {
 
 // inportPolicies finds rules of the egress pipeline that look at the port a packet
 // came from. After a VXLAN tunnel that is not known.
-func inportPolicies(p *Pass, z *evidence.Zone, e repairs.Encapsulations) {
+func inportPolicies(p *Pass, z *snapshot.Zone, e catalog.Encapsulations) {
 	if len(e.OnlyVXLAN) == 0 {
 		return // all tunnels are of a type that carries it
 	}

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ovnctl/ovnctl/pkg/evidence"
+	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
 // A Class says whether a repair is made without a question.
@@ -42,7 +42,7 @@ type Repair struct {
 	OneWay string
 	// Plan says what to do, from what is there now. It changes nothing. An error
 	// that is a *Refusal is an answer: what would make things worse, and what to do instead.
-	Plan func(d *evidence.Deployment, a Args) (*Plan, error)
+	Plan func(d *snapshot.Deployment, a Args) (*Plan, error)
 }
 
 // Title is the first line of Doc.

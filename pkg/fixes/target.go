@@ -6,25 +6,25 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/ovnctl/ovnctl/pkg/evidence"
 	"github.com/ovnctl/ovnctl/pkg/node"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
+	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
 // A Target is what steps act on: this host, and the databases of the deployment.
 type Target struct {
 	// Host is the local host; nil where ovnctl reads databases alone.
-	Host *evidence.Host
+	Host *snapshot.Host
 	// Root is the host's root directory as this process sees it; empty: /.
 	Root string
 
-	zones   []*evidence.Zone
+	zones   []*snapshot.Zone
 	process string // what tells the temporary files of this run apart
 }
 
 // On is the target of plans that were made from d. The local host's root
 // directory is at root.
-func On(d *evidence.Deployment, root string) *Target {
+func On(d *snapshot.Deployment, root string) *Target {
 	return &Target{Host: d.Local(), Root: root, zones: d.Zones}
 }
 

@@ -6,7 +6,7 @@ package journey
 import (
 	"slices"
 
-	"github.com/ovnctl/ovnctl/pkg/flow"
+	"github.com/ovnctl/ovnctl/pkg/packet"
 )
 
 // Outcome says what became of a packet.
@@ -272,7 +272,7 @@ type Step struct {
 	// Counter is what the flow counted while the way was watched; only when asked for, and where there is a flow.
 	Counter *Counter `json:"counter,omitempty"`
 	// Before is the packet as it came to the table; nil where that is not known. It is not printed.
-	Before *flow.Flow `json:"-"`
+	Before *packet.Flow `json:"-"`
 }
 
 // Logical is the logical flow that a step was made from.

@@ -3,7 +3,7 @@ package openflow
 import (
 	"net/netip"
 
-	"github.com/ovnctl/ovnctl/pkg/flow"
+	"github.com/ovnctl/ovnctl/pkg/packet"
 )
 
 // An Action is one OpenFlow action or instruction. String writes it as
@@ -18,8 +18,8 @@ type Actions []Action
 
 // Output sends the packet to a port, or to the port whose number is in Src.
 type Output struct {
-	Port   flow.PortID // when Src is nil
-	Src    *flow.Subfield
+	Port   packet.PortID // when Src is nil
+	Src    *packet.Subfield
 	MaxLen uint32 // 0: not truncated
 }
 
@@ -38,42 +38,42 @@ type Controller struct {
 
 // SetField writes those bits of Field that Mask has (set_field:VALUE/MASK->dst).
 type SetField struct {
-	Field       *flow.Field
-	Value, Mask flow.Value
+	Field       *packet.Field
+	Value, Mask packet.Value
 	Name        string // as the field was called, if not by its Name
 	masked      bool   // the mask was written although it has all bits
 }
 
 // Load writes a number into a sub-field (load:VALUE->dst).
 type Load struct {
-	Value flow.Value
-	Dst   flow.Subfield
+	Value packet.Value
+	Dst   packet.Subfield
 }
 
 // Move copies a sub-field into one of the same width (move:src->dst).
-type Move struct{ Src, Dst flow.Subfield }
+type Move struct{ Src, Dst packet.Subfield }
 
 // Push puts a sub-field on the stack.
-type Push struct{ Src flow.Subfield }
+type Push struct{ Src packet.Subfield }
 
 // Pop takes a sub-field off the stack.
-type Pop struct{ Dst flow.Subfield }
+type Pop struct{ Dst packet.Subfield }
 
 // Modify is an action of OpenFlow 1.0 that writes one field: mod_dl_src,
 // mod_vlan_vid, mod_nw_tos, mod_tp_dst, set_tunnel, set_mpls_ttl and their like.
 type Modify struct {
 	Name  string
-	Field *flow.Field
-	Value flow.Value // as written: mod_nw_tos counts in fours
-	paren bool       // written NAME(VALUE)
+	Field *packet.Field
+	Value packet.Value // as written: mod_nw_tos counts in fours
+	paren bool         // written NAME(VALUE)
 }
 
 // Resubmit looks the packet up in a table and executes what it finds.
 type Resubmit struct {
-	Port  *flow.PortID // looked up as if it had come in there; nil: its in_port
-	Table Table        // NoTable: the current one
-	CT    bool         // look up with the original tuple of the connection
-	bare  bool         // written resubmit:PORT
+	Port  *packet.PortID // looked up as if it had come in there; nil: its in_port
+	Table Table          // NoTable: the current one
+	CT    bool           // look up with the original tuple of the connection
+	bare  bool           // written resubmit:PORT
 }
 
 // GotoTable goes on in a later table.
@@ -83,10 +83,10 @@ type GotoTable struct{ Table Table }
 // there afterwards, and this one goes on untracked.
 type CT struct {
 	Commit, Force bool
-	Table         Table          // NoTable: nothing comes back
-	Zone          uint16         // when ZoneSrc is nil
-	ZoneSrc       *flow.Subfield // where the zone is read
-	HasZone       bool           // a zone was given
+	Table         Table            // NoTable: nothing comes back
+	Zone          uint16           // when ZoneSrc is nil
+	ZoneSrc       *packet.Subfield // where the zone is read
+	HasZone       bool             // a zone was given
 	NAT           *NAT
 	Exec          Actions // writes to ct_mark and ct_label
 	Alg           string  // "ftp", "tftp", "sip" or a number
@@ -122,7 +122,7 @@ type Note struct{ Data []byte }
 // CheckPktLarger writes 1 to a bit if the packet is longer than Size bytes.
 type CheckPktLarger struct {
 	Size uint16
-	Dst  flow.Subfield
+	Dst  packet.Subfield
 }
 
 // Meter applies a meter.
@@ -158,7 +158,7 @@ type PushVLAN struct{ EthType uint16 }
 type PopVLAN struct{ strip bool }
 
 // WriteMetadata writes those bits of metadata that Mask has.
-type WriteMetadata struct{ Value, Mask flow.Value }
+type WriteMetadata struct{ Value, Mask packet.Value }
 
 // WriteActions adds actions to the action set, which is executed last.
 type WriteActions struct{ Actions Actions }

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/ovnctl/ovnctl/pkg/flow"
+	"github.com/ovnctl/ovnctl/pkg/packet"
 )
 
 // A Classifier finds the flow of a bridge that a packet matches.
@@ -32,11 +32,11 @@ type table struct {
 // nothing: what its members have in common and the tags, which stay in the
 // processor's cache, say so.
 type tuple struct {
-	pattern flow.Pattern
-	common  flow.Pattern // the bits of which all members ask for the same value
-	values  []uint64     // these values
-	top     int          // the highest priority in it
-	tags    []uint8      // of the slots: some bits of the hash; 0: the slot is empty
+	pattern packet.Pattern
+	common  packet.Pattern // the bits of which all members ask for the same value
+	values  []uint64       // these values
+	top     int            // the highest priority in it
+	tags    []uint8        // of the slots: some bits of the hash; 0: the slot is empty
 	slots   []uint64
 	members []member
 }
@@ -66,7 +66,7 @@ func NewClassifier(flows []FlowEntry) *Classifier {
 			continue
 		}
 		value, mask, options := e.Match.compile()
-		pattern := flow.NewPattern(&mask)
+		pattern := packet.NewPattern(&mask)
 		t := c.tables[number]
 		if t == nil {
 			t = &table{}
@@ -94,7 +94,7 @@ func NewClassifier(flows []FlowEntry) *Classifier {
 	return c
 }
 
-func (t *tuple) add(m member, value *flow.Flow) {
+func (t *tuple) add(m member, value *packet.Flow) {
 	t.members = append(t.members, m)
 	t.top = max(t.top, m.priority)
 	if 2*len(t.members) > len(t.tags) {
@@ -149,7 +149,7 @@ func (t *tuple) after(slot int) int { return (slot + 1) & (len(t.tags) - 1) }
 // put puts a member into a slot. Those of lower priority that it meets go on to the
 // next one, and it takes the place of one with the same priority and match.
 func (t *tuple) put(what []uint64) {
-	i, tag := t.place(flow.Hash(what[1:]))
+	i, tag := t.place(packet.Hash(what[1:]))
 	for ; t.tags[i] != 0; i = t.after(i) {
 		s := t.slot(i)
 		m, other := &t.members[what[0]], &t.members[s[0]]
@@ -170,20 +170,20 @@ func (t *tuple) put(what []uint64) {
 
 // compile makes a value and a mask of a match, and a list of the terms that
 // these cannot hold.
-func (m Match) compile() (value, mask flow.Flow, rest []Term) {
-	set := func(f *flow.Field, v, bits flow.Value) {
+func (m Match) compile() (value, mask packet.Flow, rest []Term) {
+	set := func(f *packet.Field, v, bits packet.Value) {
 		value.SetMasked(f, v, bits)
 		mask.SetMasked(f, bits, bits)
 	}
 	for _, t := range m.Terms {
 		switch {
 		case t.Keyword != "":
-			k, _ := flow.LookupKeyword(t.Keyword)
+			k, _ := packet.LookupKeyword(t.Keyword)
 			if k.EthType != 0 {
-				set(ethTypeField, flow.Uint(k.EthType), ethTypeField.Mask())
+				set(ethTypeField, packet.Uint(k.EthType), ethTypeField.Mask())
 			}
 			if k.Proto != 0 {
-				set(protoField, flow.Uint(k.Proto), protoField.Mask())
+				set(protoField, packet.Uint(k.Proto), protoField.Mask())
 			}
 		case t.Absent, t.present(), t.Field.IsOption(), t.Port.Name != "" && t.Port.Number == 0:
 			rest = append(rest, t)
@@ -195,9 +195,9 @@ func (m Match) compile() (value, mask flow.Flow, rest []Term) {
 }
 
 var (
-	ethTypeField, _ = flow.Lookup("eth_type")
-	protoField, _   = flow.Lookup("nw_proto")
-	conjIDField, _  = flow.Lookup("conj_id")
+	ethTypeField, _ = packet.Lookup("eth_type")
+	protoField, _   = packet.Lookup("nw_proto")
+	conjIDField, _  = packet.Lookup("conj_id")
 )
 
 // conjunctive reports whether the actions make a flow a clause of a conjunction.
@@ -212,7 +212,7 @@ func (c *Classifier) Flow(index int) *FlowEntry { return &c.flows[index] }
 // -1 if there is none. If a conjunction led to it, clauses are the flows that made
 // it complete. If mask is not nil, the bits of the packet that had a part in it are
 // set there, and more.
-func (c *Classifier) Lookup(table int, p, mask *flow.Flow) (index int, clauses []int) {
+func (c *Classifier) Lookup(table int, p, mask *packet.Flow) (index int, clauses []int) {
 	t := c.tables[table]
 	if t == nil {
 		return -1, nil
@@ -228,7 +228,7 @@ func (c *Classifier) Lookup(table int, p, mask *flow.Flow) (index int, clauses [
 
 // Ties returns all flows of a table that match p and have the same priority as
 // one that Lookup finds. Which of several is found is nowhere defined.
-func (c *Classifier) Ties(table int, p *flow.Flow) []int {
+func (c *Classifier) Ties(table int, p *packet.Flow) []int {
 	best, _ := c.Lookup(table, p, nil)
 	if best < 0 {
 		return nil
@@ -245,7 +245,7 @@ func (c *Classifier) Ties(table int, p *flow.Flow) []int {
 }
 
 // best finds the flow of highest priority; hard: of those that are no clause.
-func (t *table) best(p, mask *flow.Flow, hard bool) *member {
+func (t *table) best(p, mask *packet.Flow, hard bool) *member {
 	var found *member
 	for _, tu := range t.tuples {
 		if found != nil && found.priority >= tu.top {
@@ -272,7 +272,7 @@ type probe struct {
 }
 
 // find returns the flow of highest priority that p matches, nil if there is none.
-func (t *tuple) find(p *flow.Flow) (*member, probe) {
+func (t *tuple) find(p *packet.Flow) (*member, probe) {
 	if !t.common.Matches(p, t.values) {
 		return nil, probe{}
 	}
@@ -281,7 +281,7 @@ func (t *tuple) find(p *flow.Flow) (*member, probe) {
 }
 
 // next returns what find would without what it has returned so far.
-func (t *tuple) next(p *flow.Flow, c probe) (*member, probe) {
+func (t *tuple) next(p *packet.Flow, c probe) (*member, probe) {
 	for i := c.slot; t.tags[i] != 0; i = t.after(i) {
 		if t.tags[i] != c.tag {
 			continue
@@ -298,7 +298,7 @@ func (t *tuple) next(p *flow.Flow, c probe) (*member, probe) {
 }
 
 // holds reports whether p is what the options of a member ask for.
-func (m *member) holds(p *flow.Flow) bool {
+func (m *member) holds(p *packet.Flow) bool {
 	for _, o := range m.options {
 		if !o.matches(p) {
 			return false
@@ -309,7 +309,7 @@ func (m *member) holds(p *flow.Flow) bool {
 
 // conjunctive finds the flow of a table that has clauses of conjunctions, and
 // the clauses that led to it.
-func (t *table) conjunctive(c *Classifier, p, mask *flow.Flow) (int, []int) {
+func (t *table) conjunctive(c *Classifier, p, mask *packet.Flow) (int, []int) {
 	var hard *member
 	type candidate struct {
 		*tuple
@@ -356,7 +356,7 @@ func (t *table) conjunctive(c *Classifier, p, mask *flow.Flow) (int, []int) {
 		}
 		for _, id := range c.complete(clauses) {
 			q := *p
-			q.Set(conjIDField, flow.Uint(uint64(id)))
+			q.Set(conjIDField, packet.Uint(uint64(id)))
 			if r := t.best(&q, mask, true); r != nil {
 				return r.index, c.clausesOf(id, clauses)
 			}

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/ovnctl/ovnctl/pkg/flow"
+	"github.com/ovnctl/ovnctl/pkg/packet"
 )
 
 // TestClassifier looks packets up among flows of every kind of priority and
@@ -62,20 +62,20 @@ func TestClassifier(t *testing.T) {
 		{3, 14, "udp,metadata=0x2"},
 		{3, 14, "udp,metadata=0x3"},
 	} {
-		p, err := flow.Parse(test.packet)
+		p, err := packet.Parse(test.packet)
 		if err != nil {
 			t.Fatal(err)
 		}
-		var mask flow.Flow
+		var mask packet.Flow
 		if got, _ := c.Lookup(test.table, &p, &mask); got != test.want {
 			t.Errorf("table %d, %s: flow %d, want %d", test.table, test.packet, got, test.want)
 		}
 	}
-	both, _ := flow.Parse("tcp,nw_dst=10.0.0.2,tp_dst=80")
+	both, _ := packet.Parse("tcp,nw_dst=10.0.0.2,tp_dst=80")
 	if ties := c.Ties(0, &both); len(ties) != 2 {
 		t.Errorf("flows of equal priority: %v, want two", ties)
 	}
-	conj, _ := flow.Parse("tcp,nw_src=10.0.0.1,nw_dst=11.0.0.2,tp_dst=22")
+	conj, _ := packet.Parse("tcp,nw_src=10.0.0.1,nw_dst=11.0.0.2,tp_dst=22")
 	if _, clauses := c.Lookup(0, &conj, nil); len(clauses) != 2 {
 		t.Errorf("clauses: %v, want two", clauses)
 	}
@@ -102,11 +102,11 @@ func TestClassifierAgainstMatches(t *testing.T) {
 	for range 500 {
 		// A packet that a flow asks for, often with some of what another one asks for.
 		e := &flows[r.IntN(len(flows))]
-		var p flow.Flow
+		var p packet.Flow
 		other := &flows[r.IntN(len(flows))]
 		for _, t := range slices.Concat(other.Match.Terms[:r.IntN(len(other.Match.Terms)+1)], e.Match.Terms) {
 			if t.Keyword != "" {
-				k, _ := flow.LookupKeyword(t.Keyword)
+				k, _ := packet.LookupKeyword(t.Keyword)
 				k.Apply(&p)
 			} else if !t.Absent {
 				p.SetMasked(t.Field, t.Value, t.Mask)

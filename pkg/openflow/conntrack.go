@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/ovnctl/ovnctl/pkg/flow"
+	"github.com/ovnctl/ovnctl/pkg/packet"
 )
 
 // A Connection is an entry of connection tracking: a line of ovs-appctl
@@ -19,7 +19,7 @@ type Connection struct {
 	Status      *string // with -m: "SEEN_REPLY|CONFIRMED", "0"
 	Timeout     *uint32 // with -s: seconds until it is forgotten
 	Mark        uint32
-	Labels      flow.Value
+	Labels      packet.Value
 	State       Attrs // protoinfo: state=ESTABLISHED
 	Helper      string
 	Parent      *Tuple // of a related connection
@@ -96,7 +96,7 @@ func (c *Connection) attr(a Attr) (err error) {
 		n, err = number(a.Value, 32, 0)
 		c.Mark = uint32(n)
 	case "labels":
-		field, _ := flow.Lookup("ct_label")
+		field, _ := packet.Lookup("ct_label")
 		c.Labels, _, err = field.ParseValue(a.Value)
 		err = within(err, 0)
 	case "protoinfo":
@@ -246,9 +246,9 @@ func printAddr(a netip.Addr) string {
 		}
 		return a.String()
 	}
-	field, _ := flow.Lookup("ipv6_src")
+	field, _ := packet.Lookup("ipv6_src")
 	b := a.As16()
-	return field.Print(flow.FromBytes(b[:]))
+	return field.Print(packet.FromBytes(b[:]))
 }
 
 func decimal(n uint64) string { return strconv.FormatUint(n, 10) }

@@ -4,7 +4,7 @@ import (
 	"net/netip"
 	"strings"
 
-	"github.com/ovnctl/ovnctl/pkg/flow"
+	"github.com/ovnctl/ovnctl/pkg/packet"
 )
 
 func (w word) ct(depth int) (Action, error) {
@@ -91,7 +91,7 @@ func (ct *CT) assign(w word) error {
 			ct.Zone = uint16(n)
 			return err
 		}
-		var sub flow.Subfield
+		var sub packet.Subfield
 		sub, err = w.subfield(w.body)
 		ct.ZoneSrc = &sub
 	default:

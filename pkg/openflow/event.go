@@ -3,7 +3,7 @@ package openflow
 import (
 	"net/netip"
 
-	"github.com/ovnctl/ovnctl/pkg/flow"
+	"github.com/ovnctl/ovnctl/pkg/packet"
 )
 
 // An EventKind says what happened to a packet.
@@ -34,11 +34,11 @@ func (k EventKind) String() string { return eventNames[k] }
 // in which it happened.
 type Event struct {
 	Kind   EventKind
-	Node   *Node     // the line that says so
-	Bridge string    // where
-	Parent int       // index of the step whose actions caused it; -1: none
-	Clone  int       // how many clones, buckets and patch ports deep; 0: the packet itself
-	Flow   flow.Flow // the packet just before: what a step matched, what was sent
+	Node   *Node       // the line that says so
+	Bridge string      // where
+	Parent int         // index of the step whose actions caused it; -1: none
+	Clone  int         // how many clones, buckets and patch ports deep; 0: the packet itself
+	Flow   packet.Flow // the packet just before: what a step matched, what was sent
 
 	// What there is to say about the kind; nil for the others.
 	Step       *Step
@@ -74,9 +74,9 @@ func (k OutputKind) String() string { return outputNames[k] }
 // the tunnel fields that it is sent with.
 type OutputEvent struct {
 	Kind   OutputKind
-	Port   flow.PortID // zero where NORMAL or FLOOD chose a patch port; of a bundle its first member
-	InPort bool        // sent back by the port it came in by
-	Peer   string      // ToPatch: the bridge entered; ToNativeTunnel: the one it leaves by
+	Port   packet.PortID // zero where NORMAL or FLOOD chose a patch port; of a bundle its first member
+	InPort bool          // sent back by the port it came in by
+	Peer   string        // ToPatch: the bridge entered; ToNativeTunnel: the one it leaves by
 
 	// ToNativeTunnel: the outer header, as far as it is known.
 	TunnelDst, TunnelSrc       netip.Addr
@@ -100,7 +100,7 @@ func (c *ControllerEvent) Opcode() (opcode uint32, ok bool) {
 	if len(c.Userdata) < 8 {
 		return 0, false
 	}
-	return uint32(flow.FromBytes(c.Userdata[:4]).Lo), true
+	return uint32(packet.FromBytes(c.Userdata[:4]).Lo), true
 }
 
 // A ConntrackEvent is a packet sent to connection tracking. The event's Flow is
@@ -110,7 +110,7 @@ type ConntrackEvent struct {
 	Zone   uint16 // as the action's zone evaluates
 	// What the connection's mark and label are set to, and which bits of them.
 	Mark, MarkMask   uint32
-	Label, LabelMask flow.Value
+	Label, LabelMask packet.Value
 	Fork             int // index of the pass in which the copy comes back; -1: none
 }
 

@@ -3,7 +3,7 @@ package openflow
 import (
 	"strings"
 
-	"github.com/ovnctl/ovnctl/pkg/flow"
+	"github.com/ovnctl/ovnctl/pkg/packet"
 )
 
 // action executes the action of line n, which w has just passed.
@@ -20,7 +20,7 @@ func (m *machine) action(w *walk, n *Node) {
 	case Modify:
 		m.modify(a)
 	case WriteMetadata:
-		f, _ := flow.Lookup("metadata")
+		f, _ := packet.Lookup("metadata")
 		m.flow.SetMasked(f, a.Value, a.Mask)
 	case Push:
 		m.stack = append(m.stack, saved{a.Src.Get(&m.flow), m.flow.InPort()})
@@ -70,18 +70,18 @@ func (m *machine) action(w *walk, n *Node) {
 
 // firstMember is the port that a bundle action sends to, as far as its arguments tell: with active_backup, which
 // OVN uses, the first member unless its link is dead.
-func firstMember(a Action) (flow.PortID, bool) {
+func firstMember(a Action) (packet.PortID, bool) {
 	bundle, ok := a.(Other)
 	if !ok || bundle.Name != "bundle" {
-		return flow.PortID{}, false
+		return packet.PortID{}, false
 	}
 	for _, arg := range bundle.Args {
 		if arg.Key == "members" || arg.Key == "slaves" {
-			port, err := flow.ParsePort(arg.Value)
+			port, err := packet.ParsePort(arg.Value)
 			return port, err == nil
 		}
 	}
-	return flow.PortID{}, false
+	return packet.PortID{}, false
 }
 
 // drop is what the reply prints for a flow without actions, and also below a
@@ -94,7 +94,7 @@ func (m *machine) drop(n *Node) {
 }
 
 // set writes a field if the packet has it.
-func (m *machine) set(f *flow.Field, write func()) {
+func (m *machine) set(f *packet.Field, write func()) {
 	if m.flow.Meets(f.Needs) {
 		write()
 	}
@@ -103,9 +103,9 @@ func (m *machine) set(f *flow.Field, write func()) {
 func (m *machine) modify(a Modify) {
 	switch a.Name {
 	case "mod_nw_tos": // leaves ECN alone
-		m.set(a.Field, func() { m.flow.SetMasked(a.Field, a.Value, flow.Uint(0xfc)) })
+		m.set(a.Field, func() { m.flow.SetMasked(a.Field, a.Value, packet.Uint(0xfc)) })
 	case "mod_tp_src", "mod_tp_dst":
-		if m.flow.Meets(flow.NeedsTCP) || m.flow.Meets(flow.NeedsUDP) || m.flow.Meets(flow.NeedsSCTP) {
+		if m.flow.Meets(packet.NeedsTCP) || m.flow.Meets(packet.NeedsUDP) || m.flow.Meets(packet.NeedsSCTP) {
 			m.flow.Set(a.Field, a.Value)
 		}
 	default:
@@ -113,42 +113,42 @@ func (m *machine) modify(a Modify) {
 	}
 }
 
-func (m *machine) pop(dst flow.Subfield) {
+func (m *machine) pop(dst packet.Subfield) {
 	if len(m.stack) == 0 {
 		return
 	}
 	top := m.stack[len(m.stack)-1]
 	m.stack = m.stack[:len(m.stack)-1]
 	dst.Set(&m.flow, top.value)
-	if dst.Field.Name == "in_port" && top.value == flow.Uint(uint64(top.port.Number)) {
+	if dst.Field.Name == "in_port" && top.value == packet.Uint(uint64(top.port.Number)) {
 		m.flow.SetInPort(top.port)
 	}
 }
 
 func (m *machine) decTTL(n *Node) {
-	if !m.flow.Meets(flow.NeedsIP) {
+	if !m.flow.Meets(packet.NeedsIP) {
 		return
 	}
-	f, _ := flow.Lookup("nw_ttl")
+	f, _ := packet.Lookup("nw_ttl")
 	if ttl := m.flow.Get(f).Lo; ttl > 1 {
-		m.flow.Set(f, flow.Uint(ttl-1))
+		m.flow.Set(f, packet.Uint(ttl-1))
 		return
 	}
 	m.emit(Event{Kind: EventController, Node: n, Controller: &ControllerEvent{Reason: "invalid_ttl"}})
 }
 
 func (m *machine) pushVLAN() {
-	outer, _ := flow.Lookup("vlan_tci")
-	inner, _ := flow.Lookup("vlan_tci1")
+	outer, _ := packet.Lookup("vlan_tci")
+	inner, _ := packet.Lookup("vlan_tci1")
 	m.flow.Set(inner, m.flow.Get(outer))
-	m.flow.Set(outer, flow.Uint(0x1000))
+	m.flow.Set(outer, packet.Uint(0x1000))
 }
 
 func (m *machine) popVLAN() {
-	outer, _ := flow.Lookup("vlan_tci")
-	inner, _ := flow.Lookup("vlan_tci1")
+	outer, _ := packet.Lookup("vlan_tci")
+	inner, _ := packet.Lookup("vlan_tci1")
 	m.flow.Set(outer, m.flow.Get(inner))
-	m.flow.Set(inner, flow.Value{})
+	m.flow.Set(inner, packet.Value{})
 }
 
 // conntrack sends the packet to connection tracking. The reply prints what is
@@ -211,9 +211,9 @@ func (m *machine) inside(w *walk, a CT) {
 
 // marks says which bits of mark and label the actions of exec write, and what p,
 // the packet after them, has there.
-func (ct *ConntrackEvent) marks(p *flow.Flow) {
-	var mask, label flow.Value
-	write := func(f *flow.Field, bits flow.Value) {
+func (ct *ConntrackEvent) marks(p *packet.Flow) {
+	var mask, label packet.Value
+	write := func(f *packet.Field, bits packet.Value) {
 		switch f.Name {
 		case "ct_mark":
 			mask = mask.Or(bits)
@@ -226,13 +226,13 @@ func (ct *ConntrackEvent) marks(p *flow.Flow) {
 		case SetField:
 			write(a.Field, a.Mask)
 		case Load:
-			write(a.Dst.Field, flow.Ones(a.Dst.Bits).Shl(a.Dst.Lo))
+			write(a.Dst.Field, packet.Ones(a.Dst.Bits).Shl(a.Dst.Lo))
 		case Move:
-			write(a.Dst.Field, flow.Ones(a.Dst.Bits).Shl(a.Dst.Lo))
+			write(a.Dst.Field, packet.Ones(a.Dst.Bits).Shl(a.Dst.Lo))
 		}
 	}
-	markField, _ := flow.Lookup("ct_mark")
-	labelField, _ := flow.Lookup("ct_label")
+	markField, _ := packet.Lookup("ct_mark")
+	labelField, _ := packet.Lookup("ct_label")
 	ct.Mark, ct.MarkMask = uint32(p.Get(markField).And(mask).Lo), uint32(mask.Lo)
 	ct.Label, ct.LabelMask = p.Get(labelField).And(label), label
 }
@@ -347,7 +347,7 @@ func (m *machine) branches(n *Node, a CheckPktLarger, rest func()) {
 	tracked := m.tracked
 	for bit := uint64(1); ; bit-- {
 		m.isolated(func() {
-			a.Dst.Set(&m.flow, flow.Uint(bit))
+			a.Dst.Set(&m.flow, packet.Uint(bit))
 			m.emit(Event{Kind: EventCheckPktLarger, Node: n, Larger: &LargerEvent{a.Size, bit == 1}})
 			rest()
 		})

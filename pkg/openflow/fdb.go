@@ -4,13 +4,13 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/ovnctl/ovnctl/pkg/flow"
+	"github.com/ovnctl/ovnctl/pkg/packet"
 )
 
 // An FDBEntry says behind which port of a bridge a MAC address is: a line of
 // ovs-appctl fdb/show (ovs-vswitchd(8)).
 type FDBEntry struct {
-	Port   flow.PortID
+	Port   packet.PortID
 	VLAN   uint16
 	MAC    string
 	Age    int  // seconds since it was seen
@@ -25,14 +25,14 @@ func ParseFDBEntry(line string) (FDBEntry, error) {
 		return e, &SyntaxError{Text: line, Msg: "port, VLAN, MAC and age expected"}
 	}
 	var err error
-	if e.Port, err = flow.ParsePort(words[0]); err != nil {
+	if e.Port, err = packet.ParsePort(words[0]); err != nil {
 		return e, in(within(err, 0), line)
 	}
 	vlan, err := number(words[1], 16, 0)
 	if err != nil {
 		return e, in(err, line)
 	}
-	mac, _ := flow.Lookup("eth_src")
+	mac, _ := packet.Lookup("eth_src")
 	v, _, err := mac.ParseValue(words[2])
 	if err != nil || mac.Print(v) != words[2] {
 		return e, &SyntaxError{Text: line, Msg: "bad MAC address " + words[2]}

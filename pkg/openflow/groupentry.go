@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/ovnctl/ovnctl/pkg/flow"
+	"github.com/ovnctl/ovnctl/pkg/packet"
 )
 
 // A GroupEntry is a group: a line of ovs-ofctl dump-groups.
@@ -21,7 +21,7 @@ type GroupEntry struct {
 type Bucket struct {
 	ID         int // -1: none was written
 	Weight     int // -1: none was written, which means 1
-	WatchPort  flow.PortID
+	WatchPort  packet.PortID
 	WatchGroup uint32
 	Watch      bool // WatchPort was written
 	Actions    Actions
@@ -161,7 +161,7 @@ func (b *Bucket) property(text string) (known bool, err error) {
 		b.Weight, err = atoi(value)
 	case "watch_port":
 		b.Watch = true
-		b.WatchPort, err = flow.ParsePort(value)
+		b.WatchPort, err = packet.ParsePort(value)
 		err = within(err, 0)
 	case "watch_group":
 		var n uint64

@@ -4,7 +4,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/ovnctl/ovnctl/pkg/flow"
+	"github.com/ovnctl/ovnctl/pkg/packet"
 )
 
 // Bounds on what is read: no reply or dump of a real switch comes near them.
@@ -14,7 +14,7 @@ const (
 )
 
 // A SyntaxError says what is wrong with a text, and where.
-type SyntaxError = flow.SyntaxError
+type SyntaxError = packet.SyntaxError
 
 func fault(offset int, msg string) error {
 	return &SyntaxError{Offset: offset, Msg: msg}

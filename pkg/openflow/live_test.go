@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ovnctl/ovnctl/pkg/flow"
+	"github.com/ovnctl/ovnctl/pkg/packet"
 )
 
 // A vswitch is a real ovs-vswitchd with a datapath of dummy ports, which needs no
@@ -188,7 +188,7 @@ func (s *vswitch) load(bridge string, flows []FlowEntry) {
 
 // samePacket compares the packets apart from the tunnel key, which the switch
 // does not print.
-func samePacket(p, q flow.Flow) bool {
+func samePacket(p, q packet.Flow) bool {
 	unhide(&q, &p)
 	return p.String() == q.String()
 }
@@ -202,12 +202,12 @@ type generator struct {
 
 const tables = 6
 
-func (g *generator) pick(names ...string) *flow.Field {
-	f, _ := flow.Lookup(names[g.IntN(len(names))])
+func (g *generator) pick(names ...string) *packet.Field {
+	f, _ := packet.Lookup(names[g.IntN(len(names))])
 	return f
 }
 
-func (g *generator) writable() *flow.Field {
+func (g *generator) writable() *packet.Field {
 	names := []string{"reg0", "reg1", "reg2", "reg3", "xreg1", "xxreg0", "xxreg1", "metadata", "pkt_mark", "tun_id",
 		"eth_src", "eth_dst", "nw_ttl", "tcp_src", "tcp_dst", "ip_dscp", "nw_ecn", "in_port"}
 	if g.v6 {
@@ -216,28 +216,28 @@ func (g *generator) writable() *flow.Field {
 	return g.pick(append(names, "ip_src", "ip_dst")...)
 }
 
-func (g *generator) value(f *flow.Field) flow.Value {
-	v := flow.Value{Hi: g.Uint64(), Lo: g.Uint64()}
+func (g *generator) value(f *packet.Field) packet.Value {
+	v := packet.Value{Hi: g.Uint64(), Lo: g.Uint64()}
 	switch f.Name {
 	case "tun_metadata0":
-		return v.And(flow.Ones(32))
+		return v.And(packet.Ones(32))
 	case "in_port":
-		return flow.Uint(uint64(1 + g.IntN(3)))
+		return packet.Uint(uint64(1 + g.IntN(3)))
 	case "nw_ttl":
-		return flow.Uint(uint64(64 + g.IntN(64)))
+		return packet.Uint(uint64(64 + g.IntN(64)))
 	}
 	return v.And(f.Mask())
 }
 
-func (g *generator) mask(f *flow.Field) flow.Value {
-	if f.Format == flow.IPv6 { // ovs-ofctl refuses other masks that are long when written
+func (g *generator) mask(f *packet.Field) packet.Value {
+	if f.Format == packet.IPv6 { // ovs-ofctl refuses other masks that are long when written
 		n := 1 + g.IntN(128)
-		return flow.Ones(n).Shl(128 - n)
+		return packet.Ones(n).Shl(128 - n)
 	}
-	return g.value(f).Or(flow.Uint(1))
+	return g.value(f).Or(packet.Uint(1))
 }
 
-func (g *generator) subfield(bits int) flow.Subfield {
+func (g *generator) subfield(bits int) packet.Subfield {
 	for {
 		f := g.writable()
 		width := f.Bits
@@ -248,7 +248,7 @@ func (g *generator) subfield(bits int) flow.Subfield {
 			width = 32
 		}
 		if width >= bits {
-			return flow.Subfield{Field: f, Lo: g.IntN(width - bits + 1), Bits: bits}
+			return packet.Subfield{Field: f, Lo: g.IntN(width - bits + 1), Bits: bits}
 		}
 	}
 }
@@ -265,7 +265,7 @@ func (g *generator) program(leaps int) []FlowEntry {
 			m := Match{Terms: []Term{{Keyword: keyword}}}
 			if priority > 1 {
 				f := g.pick("reg0", "reg1", "metadata", "tcp_dst", "xreg1")
-				mask := flow.Uint(1 << g.IntN(f.Bits))
+				mask := packet.Uint(1 << g.IntN(f.Bits))
 				m.Terms = append(m.Terms, Term{Field: f, Value: g.value(f).And(mask), Mask: mask})
 			}
 			g.leaps = leaps
@@ -294,7 +294,7 @@ func (g *generator) action(table, depth int) Action {
 		}
 		return SetField{Field: f, Value: g.value(f).And(mask), Mask: mask}
 	case 2:
-		return Load{Value: flow.Uint(g.Uint64()).And(flow.Ones(bits)), Dst: g.subfield(bits)}
+		return Load{Value: packet.Uint(g.Uint64()).And(packet.Ones(bits)), Dst: g.subfield(bits)}
 	case 3, 4:
 		return Move{Src: g.subfield(bits), Dst: g.subfield(bits)}
 	case 5:
@@ -314,9 +314,9 @@ func (g *generator) action(table, depth int) Action {
 		return g.conntrack(table)
 	case 11:
 		if !g.leap() {
-			return Output{Port: flow.PortID{Number: 4}}
+			return Output{Port: packet.PortID{Number: 4}}
 		}
-		return Output{Port: flow.PortID{Number: []uint32{1, 2, 3, flow.PortLocal, flow.PortInPort, 9}[g.IntN(6)]}}
+		return Output{Port: packet.PortID{Number: []uint32{1, 2, 3, packet.PortLocal, packet.PortInPort, 9}[g.IntN(6)]}}
 	case 12:
 		if table < tables-1 || depth > 0 || g.leap() {
 			return CTClear{} // each one doubles what is left, until the switch aborts
@@ -329,7 +329,7 @@ func (g *generator) action(table, depth int) Action {
 		return Group{ID: uint32(1 + g.IntN(2))}
 	default:
 		if table == tables-1 || g.leap() {
-			return SetField{Field: flow.Reg(5), Value: flow.Uint(5), Mask: flow.Uint(7)}
+			return SetField{Field: packet.Reg(5), Value: packet.Uint(5), Mask: packet.Uint(7)}
 		}
 		return Resubmit{Table: Table{Number: table + 1 + g.IntN(tables-table-1)}}
 	}
@@ -352,44 +352,44 @@ func (g *generator) conntrack(table int) Action {
 	}
 	if g.IntN(2) == 0 {
 		ct.Commit = true
-		mark, _ := flow.Lookup("ct_mark")
-		label, _ := flow.Lookup("ct_label")
-		ct.Exec = Actions{SetField{Field: mark, Value: flow.Uint(5), Mask: flow.Uint(7)},
-			Move{Src: g.subfield(16), Dst: flow.Subfield{Field: label, Lo: g.IntN(64), Bits: 16}}}
+		mark, _ := packet.Lookup("ct_mark")
+		label, _ := packet.Lookup("ct_label")
+		ct.Exec = Actions{SetField{Field: mark, Value: packet.Uint(5), Mask: packet.Uint(7)},
+			Move{Src: g.subfield(16), Dst: packet.Subfield{Field: label, Lo: g.IntN(64), Bits: 16}}}
 	}
 	return ct
 }
 
-func (g *generator) packet() flow.Flow {
-	var p flow.Flow
-	keyword, _ := flow.LookupKeyword("tcp")
+func (g *generator) packet() packet.Flow {
+	var p packet.Flow
+	keyword, _ := packet.LookupKeyword("tcp")
 	if g.v6 {
-		keyword, _ = flow.LookupKeyword("tcp6")
+		keyword, _ = packet.LookupKeyword("tcp6")
 	}
 	keyword.Apply(&p)
-	p.SetInPort(flow.PortID{Number: 1})
+	p.SetInPort(packet.PortID{Number: 1})
 	for range 12 {
 		f := g.writable()
 		if f.Name != "in_port" && f.Name != "tun_metadata0" {
 			p.Set(f, g.value(f))
 		}
 	}
-	set := func(name string, v flow.Value) {
-		f, _ := flow.Lookup(name)
+	set := func(name string, v packet.Value) {
+		f, _ := packet.Lookup(name)
 		p.Set(f, v)
 	}
-	set("nw_ttl", flow.Uint(64))
+	set("nw_ttl", packet.Uint(64))
 	if g.IntN(2) == 0 {
 		return p
 	}
-	set("ct_state", flow.Uint([]uint64{0x21, 0x22, 0x2a, 0x30}[g.IntN(4)])) // new, est, est|rpl, inv
-	set("ct_zone", flow.Uint(g.Uint64()))
-	set("ct_mark", flow.Uint(g.Uint64()))
-	set("ct_label", flow.Value{Hi: g.Uint64(), Lo: g.Uint64()})
-	if p.Meets(flow.NeedsCT) && !g.v6 {
-		set("ct_nw_src", flow.Uint(g.Uint64()))
-		set("ct_nw_proto", flow.Uint(6))
-		set("ct_tp_dst", flow.Uint(g.Uint64()))
+	set("ct_state", packet.Uint([]uint64{0x21, 0x22, 0x2a, 0x30}[g.IntN(4)])) // new, est, est|rpl, inv
+	set("ct_zone", packet.Uint(g.Uint64()))
+	set("ct_mark", packet.Uint(g.Uint64()))
+	set("ct_label", packet.Value{Hi: g.Uint64(), Lo: g.Uint64()})
+	if p.Meets(packet.NeedsCT) && !g.v6 {
+		set("ct_nw_src", packet.Uint(g.Uint64()))
+		set("ct_nw_proto", packet.Uint(6))
+		set("ct_tp_dst", packet.Uint(g.Uint64()))
 	}
 	return p
 }

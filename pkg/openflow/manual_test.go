@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ovnctl/ovnctl/pkg/flow"
+	"github.com/ovnctl/ovnctl/pkg/packet"
 )
 
 // allGroups are groups of each type.
@@ -139,7 +139,7 @@ func checkManual(t *testing.T, root string) {
 	fields := fieldName.FindAllStringSubmatch(manual(t, root+"/usr/share/man/man7/ovs-fields.7.gz"), -1)
 	for _, m := range fields {
 		for _, name := range append(anyWord.FindAllString(strings.ReplaceAll(m[2], `\fB`, " "), -1), m[1]) {
-			f, ok := flow.Lookup(name)
+			f, ok := packet.Lookup(name)
 			if name == "fR" || name == "and" {
 				continue
 			}

@@ -3,7 +3,7 @@ package openflow
 import (
 	"strings"
 
-	"github.com/ovnctl/ovnctl/pkg/flow"
+	"github.com/ovnctl/ovnctl/pkg/packet"
 )
 
 // A Match says which packets a flow is for. The empty Match is for all.
@@ -15,11 +15,11 @@ type Match struct {
 // some bits have given values.
 type Term struct {
 	Keyword     string // "" for a field
-	Field       *flow.Field
-	Value, Mask flow.Value
-	Name        string      // how the field was called, if not by its Label
-	Port        flow.PortID // of in_port, which may be known by name only
-	Absent      bool        // a tunnel option that must not be there ("NP"); with neither it nor a Mask, one of any value
+	Field       *packet.Field
+	Value, Mask packet.Value
+	Name        string        // how the field was called, if not by its Label
+	Port        packet.PortID // of in_port, which may be known by name only
+	Absent      bool          // a tunnel option that must not be there ("NP"); with neither it nor a Mask, one of any value
 }
 
 const maxMatch = 1 << 16
@@ -31,7 +31,7 @@ func ParseMatch(s string) (Match, error) {
 		return m, &SyntaxError{Text: s, Msg: "match too long"}
 	}
 	var proto uint8 // what is known so far: tp_src means udp_src after udp
-	terms := flow.NewTerms(s)
+	terms := packet.NewTerms(s)
 	for terms.Next() {
 		t, err := parseTerm(proto, terms.Key, terms.Value, terms.HasValue)
 		if err != nil {
@@ -48,15 +48,15 @@ func ParseMatch(s string) (Match, error) {
 // parseTerm reads a term of a match on packets of an IP protocol.
 func parseTerm(proto uint8, key, value string, hasValue bool) (Term, error) {
 	if !hasValue {
-		if _, ok := flow.LookupKeyword(key); ok {
+		if _, ok := packet.LookupKeyword(key); ok {
 			return Term{Keyword: key}, nil
 		}
-		if f, ok := flow.Lookup(key); ok && f.Name == key && strings.HasPrefix(key, "tun_metadata") {
+		if f, ok := packet.Lookup(key); ok && f.Name == key && strings.HasPrefix(key, "tun_metadata") {
 			return Term{Field: f}, nil
 		}
 		return Term{}, fault(0, "unknown keyword "+key)
 	}
-	f, ok := flow.LookupFor(proto, key)
+	f, ok := packet.LookupFor(proto, key)
 	if !ok {
 		return Term{}, fault(0, "unknown field "+key)
 	}
@@ -71,7 +71,7 @@ func parseTerm(proto uint8, key, value string, hasValue bool) (Term, error) {
 func (t Term) proto() uint8 {
 	switch {
 	case t.Keyword != "":
-		k, _ := flow.LookupKeyword(t.Keyword)
+		k, _ := packet.LookupKeyword(t.Keyword)
 		return uint8(k.Proto)
 	case t.Field.Name == "nw_proto":
 		return uint8(t.Value.Lo)
@@ -88,11 +88,11 @@ func (t Term) present() bool {
 func (t Term) read(value string) (Term, error) {
 	switch {
 	case t.Field.Name == "in_port":
-		port, err := flow.ParsePort(value)
+		port, err := packet.ParsePort(value)
 		if err != nil {
 			return t, within(err, 0)
 		}
-		t.Port, t.Value, t.Mask = port, flow.Uint(uint64(port.Number)), t.Field.Mask()
+		t.Port, t.Value, t.Mask = port, packet.Uint(uint64(port.Number)), t.Field.Mask()
 		return t, nil
 	case value == "NP" && strings.HasPrefix(t.Field.Name, "tun_metadata"):
 		t.Absent = true
@@ -138,7 +138,7 @@ func (t Term) String() string {
 // Field returns the term about the field of that name, which may be any of the
 // field's names.
 func (m Match) Field(name string) (Term, bool) {
-	f, ok := flow.Lookup(name)
+	f, ok := packet.Lookup(name)
 	if !ok {
 		return Term{}, false
 	}
@@ -152,7 +152,7 @@ func (m Match) Field(name string) (Term, bool) {
 
 // Matches reports whether the match is for packet p. Ports known by name only
 // are compared by name.
-func (m Match) Matches(p *flow.Flow) bool {
+func (m Match) Matches(p *packet.Flow) bool {
 	for _, t := range m.Terms {
 		if !t.matches(p) {
 			return false
@@ -161,10 +161,10 @@ func (m Match) Matches(p *flow.Flow) bool {
 	return true
 }
 
-func (t Term) matches(p *flow.Flow) bool {
+func (t Term) matches(p *packet.Flow) bool {
 	switch {
 	case t.Keyword != "":
-		k, ok := flow.LookupKeyword(t.Keyword)
+		k, ok := packet.LookupKeyword(t.Keyword)
 		return ok && k.Is(p)
 	case t.Absent:
 		return p.Get(t.Field).IsZero()

@@ -4,27 +4,27 @@ import (
 	"net/netip"
 	"strings"
 
-	"github.com/ovnctl/ovnctl/pkg/flow"
+	"github.com/ovnctl/ovnctl/pkg/packet"
 )
 
 // output sends the packet to a port and follows it into other bridges.
 func (m *machine) output(w *walk, n *Node, a Output) {
 	out := &OutputEvent{Port: a.Port}
 	if a.Src != nil {
-		out.Port = flow.PortID{Number: uint32(a.Src.Get(&m.flow).Lo)}
+		out.Port = packet.PortID{Number: uint32(a.Src.Get(&m.flow).Lo)}
 	}
 	switch out.Port {
-	case flow.PortID{Number: flow.PortLocal}:
+	case packet.PortID{Number: packet.PortLocal}:
 		out.Kind = ToLocal
-	case flow.PortID{Number: flow.PortNormal}:
+	case packet.PortID{Number: packet.PortNormal}:
 		out.Kind = ToNormal
-	case flow.PortID{Number: flow.PortFlood}, flow.PortID{Number: flow.PortAll}:
+	case packet.PortID{Number: packet.PortFlood}, packet.PortID{Number: packet.PortAll}:
 		out.Kind = ToFlood
-	case flow.PortID{Number: flow.PortTable}:
+	case packet.PortID{Number: packet.PortTable}:
 		out.Kind = ToTable
-	case flow.PortID{Number: flow.PortInPort}:
+	case packet.PortID{Number: packet.PortInPort}:
 		out.Port, out.InPort = m.flow.InPort(), true
-	case flow.PortID{Number: flow.PortController}:
+	case packet.PortID{Number: packet.PortController}:
 		m.emit(Event{Kind: EventController, Node: n, Controller: &ControllerEvent{}})
 		return
 	}
@@ -104,10 +104,10 @@ func address(s string) netip.Addr {
 }
 
 // outer is the packet around a tunnelled one, as far as the reply says.
-func (out *OutputEvent) outer() flow.Flow {
-	var p flow.Flow
+func (out *OutputEvent) outer() packet.Flow {
+	var p packet.Flow
 	set := func(name, value string) {
-		f, _ := flow.Lookup(name)
+		f, _ := packet.Lookup(name)
 		if v, _, err := f.ParseValue(value); err == nil {
 			p.Set(f, v)
 		}

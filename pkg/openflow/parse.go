@@ -5,7 +5,7 @@ import (
 	"errors"
 	"strings"
 
-	"github.com/ovnctl/ovnctl/pkg/flow"
+	"github.com/ovnctl/ovnctl/pkg/packet"
 )
 
 // ParseActions reads a list of actions as ovs-ofctl(8) prints it. Actions of
@@ -136,8 +136,8 @@ func plain(a Action) func(word) (Action, error) {
 func (w word) fault(msg string) error { return fault(w.offset, w.name+": "+msg) }
 
 // barePort reads an output written as a port alone: 5, LOCAL, NORMAL, "eth0".
-func barePort(name string) (flow.PortID, bool) {
-	port, err := flow.ParsePort(name)
+func barePort(name string) (packet.PortID, bool) {
+	port, err := packet.ParsePort(name)
 	return port, err == nil && (port.Name == "" || name[0] == '"')
 }
 
@@ -146,7 +146,7 @@ func (w word) output() (Action, error) {
 		sub, err := w.subfield(w.body)
 		return Output{Src: &sub}, err
 	}
-	port, err := flow.ParsePort(w.body)
+	port, err := packet.ParsePort(w.body)
 	if err != nil {
 		return nil, w.fault("bad port")
 	}
@@ -158,7 +158,7 @@ func (w word) outputTruncated() (Action, error) {
 	for _, a := range w.args() {
 		switch a.Key {
 		case "port":
-			port, err := flow.ParsePort(a.Value)
+			port, err := packet.ParsePort(a.Value)
 			if err != nil {
 				return nil, w.fault("bad port")
 			}
@@ -224,8 +224,8 @@ func (w word) hex(s string) ([]byte, error) {
 	return b, nil
 }
 
-func (w word) subfield(s string) (flow.Subfield, error) {
-	sub, err := flow.ParseSubfield(s)
+func (w word) subfield(s string) (packet.Subfield, error) {
+	sub, err := packet.ParseSubfield(s)
 	if e, ok := errors.AsType[*SyntaxError](err); ok {
 		return sub, fault(w.bodyAt, e.Msg)
 	}
@@ -233,7 +233,7 @@ func (w word) subfield(s string) (flow.Subfield, error) {
 }
 
 func (w word) setField() (Action, error) {
-	f, ok := flow.Lookup(w.dst)
+	f, ok := packet.Lookup(w.dst)
 	if !ok {
 		return nil, w.fault("unknown field " + w.dst)
 	}
@@ -304,7 +304,7 @@ var modifies = map[string]string{
 }
 
 func (w word) modify(name string) (Action, error) {
-	f, _ := flow.Lookup(name)
+	f, _ := packet.Lookup(name)
 	v, mask, err := f.ParseValue(w.body)
 	if err == nil && mask != f.Mask() {
 		err = w.fault("mask not allowed")
@@ -313,7 +313,7 @@ func (w word) modify(name string) (Action, error) {
 }
 
 func (w word) resubmitPort() (Action, error) {
-	port, err := flow.ParsePort(w.body)
+	port, err := packet.ParsePort(w.body)
 	if err != nil {
 		return nil, w.fault("bad port")
 	}
@@ -331,7 +331,7 @@ func (w word) resubmit() (Action, error) {
 		arg = strings.TrimSpace(arg)
 		switch {
 		case i == 0 && arg != "":
-			port, err := flow.ParsePort(arg)
+			port, err := packet.ParsePort(arg)
 			if err != nil {
 				return nil, w.fault("bad port")
 			}
@@ -357,7 +357,7 @@ func (w word) table(s string) (Table, error) {
 		n, err := number(s, 8, w.bodyAt)
 		return Table{Number: int(n)}, err
 	}
-	name, err := flow.UnquoteName(s)
+	name, err := packet.UnquoteName(s)
 	if err != nil {
 		return Table{}, w.fault("bad table")
 	}
@@ -434,7 +434,7 @@ func (w word) pushVLAN() (Action, error) {
 }
 
 func (w word) writeMetadata() (Action, error) {
-	f, _ := flow.Lookup("metadata")
+	f, _ := packet.Lookup("metadata")
 	v, mask, err := f.ParseValue(w.body)
 	return WriteMetadata{v, mask}, within(err, w.bodyAt)
 }

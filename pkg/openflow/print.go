@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/ovnctl/ovnctl/pkg/flow"
+	"github.com/ovnctl/ovnctl/pkg/packet"
 )
 
 // String writes the actions as ovs-ofctl(8) does, "drop" for none.
@@ -32,7 +32,7 @@ func (o Output) String() string {
 		return "output:" + o.Src.String()
 	case o.MaxLen > 0:
 		return fmt.Sprintf("output(port=%s,max_len=%d)", o.Port, o.MaxLen)
-	case o.Port.Name == "" && o.Port.Number >= flow.PortMax:
+	case o.Port.Name == "" && o.Port.Number >= packet.PortMax:
 		return o.reserved()
 	}
 	return "output:" + o.Port.String()
@@ -41,7 +41,7 @@ func (o Output) String() string {
 // reserved writes the reserved ports, which stand without "output:".
 func (o Output) reserved() string {
 	text := o.Port.String()
-	if text[0] >= '0' && text[0] <= '9' || o.Port.Number == flow.PortController {
+	if text[0] >= '0' && text[0] <= '9' || o.Port.Number == packet.PortController {
 		return "output:" + text
 	}
 	return text
@@ -128,7 +128,7 @@ func (a Resubmit) String() string {
 // String writes the name of the table where it is known, else its number.
 func (t Table) String() string {
 	if t.Name != "" {
-		return flow.QuoteName(t.Name)
+		return packet.QuoteName(t.Name)
 	}
 	return strconv.Itoa(t.Number)
 }
@@ -245,7 +245,7 @@ func (a PopVLAN) String() string {
 }
 
 func (a WriteMetadata) String() string {
-	f, _ := flow.Lookup("metadata")
+	f, _ := packet.Lookup("metadata")
 	return "write_metadata:" + f.PrintMasked(a.Value, a.Mask)
 }
 

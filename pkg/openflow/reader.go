@@ -3,7 +3,7 @@ package openflow
 import (
 	"strings"
 
-	"github.com/ovnctl/ovnctl/pkg/flow"
+	"github.com/ovnctl/ovnctl/pkg/packet"
 )
 
 // A Reader reads the flows of a dump. The flows of a bridge say the same things
@@ -51,7 +51,7 @@ func (r *Reader) FlowEntry(line string) (FlowEntry, error) {
 	}
 	var proto uint8
 	first := len(r.room)
-	terms := flow.NewTerms(line)
+	terms := packet.NewTerms(line)
 	for terms.Next() {
 		if terms.HasValue && (terms.Key == "actions" || terms.Key == "action") {
 			at := terms.Offset + len(terms.Key) + 1
@@ -76,7 +76,7 @@ func (r *Reader) FlowEntry(line string) (FlowEntry, error) {
 
 // term adds a term to those of the match that begins at first, and returns where
 // that is then.
-func (r *Reader) term(first int, proto *uint8, terms *flow.Terms, line string) (int, error) {
+func (r *Reader) term(first int, proto *uint8, terms *packet.Terms, line string) (int, error) {
 	end := terms.Offset + len(terms.Key)
 	if terms.HasValue {
 		end += 1 + len(terms.Value)

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"strings"
 
-	"github.com/ovnctl/ovnctl/pkg/flow"
+	"github.com/ovnctl/ovnctl/pkg/packet"
 )
 
 // A Replayed is a pass of a trace after execution.
@@ -12,8 +12,8 @@ type Replayed struct {
 	Pass   *Pass
 	Parent int // index of the pass it was forked from; -1: none or not known
 	Event  int // index of the event in Parent that forked it; -1: not known
-	Start  flow.Flow
-	Final  flow.Flow // after all actions, as the reply's "Final flow:" has it
+	Start  packet.Flow
+	Final  packet.Flow // after all actions, as the reply's "Final flow:" has it
 	Events []Event
 	Elided bool // lines are missing, or too many, so that Flow and Final cannot be trusted
 }
@@ -25,7 +25,7 @@ type Replayed struct {
 // in by a tunnel is missing. So start, if not nil, is the flow that was given to
 // ofproto/trace; its tunnel key is used where the reply prints none. In a pass
 // that prints no flow at all the whole of start is used.
-func Replay(t *Trace, start *flow.Flow) []*Replayed {
+func Replay(t *Trace, start *packet.Flow) []*Replayed {
 	var done []*Replayed
 	var queue []fork // copies that are to come back, first one first
 	room := maxEvents
@@ -57,10 +57,10 @@ func Replay(t *Trace, start *flow.Flow) []*Replayed {
 }
 
 // unhide gives a flow that was printed the tunnel key which is not printed.
-func unhide(printed, known *flow.Flow) {
+func unhide(printed, known *packet.Flow) {
 	hidden := printed.Uint("tun_id") == 0 && printed.Uint("tun_dst") == known.Uint("tun_dst")
 	if hidden {
-		f, _ := flow.Lookup("tun_id")
+		f, _ := packet.Lookup("tun_id")
 		printed.Set(f, known.Get(f))
 	}
 }
@@ -74,7 +74,7 @@ func (r *Replayed) Agrees() bool {
 	}
 	got, want := r.Final, *r.Pass.Final
 	unhide(&want, &got)
-	priority, _ := flow.Lookup("skb_priority")
+	priority, _ := packet.Lookup("skb_priority")
 	want.Set(priority, got.Get(priority))
 	return got.String() == want.String()
 }
@@ -89,19 +89,19 @@ const stateTracked = 0x20
 type fork struct {
 	pass, event int
 	bridge      string
-	flow        flow.Flow
+	flow        packet.Flow
 	stack       []saved
 }
 
 // saved is a value on the stack.
 type saved struct {
-	value flow.Value
-	port  flow.PortID // of in_port, whose name the value does not hold
+	value packet.Value
+	port  packet.PortID // of in_port, whose name the value does not hold
 }
 
 // A machine executes the lines of one pass.
 type machine struct {
-	flow   flow.Flow
+	flow   packet.Flow
 	stack  []saved
 	home   string // bridge in which the pass begins, where the reply does not know better
 	bridge string
@@ -213,7 +213,7 @@ func (m *machine) isolated(f func()) {
 
 // enter follows the packet into another bridge. Metadata, registers, the tunnel
 // and conntrack stay behind. outer, if not nil, is the packet around it.
-func (m *machine) enter(n *Node, outer *flow.Flow) {
+func (m *machine) enter(n *Node, outer *packet.Flow) {
 	tracked := m.tracked
 	m.isolated(func() {
 		bridge, step := m.bridge, m.step
@@ -233,7 +233,7 @@ func (m *machine) enter(n *Node, outer *flow.Flow) {
 
 // entrance is the port by which the packet enters a bridge, where the first
 // lookup names it.
-func entrance(bridge *Node) flow.PortID {
+func entrance(bridge *Node) packet.PortID {
 	for _, n := range bridge.Children {
 		if n.Step == nil || n.Step.Match == nil {
 			continue
@@ -241,7 +241,7 @@ func entrance(bridge *Node) flow.PortID {
 		term, _ := n.Step.Match.Field("in_port")
 		return term.Port
 	}
-	return flow.PortID{}
+	return packet.PortID{}
 }
 
 // remark learns from "-> FIELD is now VALUE".
@@ -250,7 +250,7 @@ func (m *machine) remark(n *Node) {
 	if !ok {
 		return
 	}
-	sub, err := flow.ParseSubfield(name)
+	sub, err := packet.ParseSubfield(name)
 	if err != nil {
 		return
 	}

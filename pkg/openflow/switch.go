@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/ovnctl/ovnctl/pkg/flow"
+	"github.com/ovnctl/ovnctl/pkg/packet"
 )
 
 // A TLV says which tunnel option a tun_metadata field stands for: a line of
@@ -13,7 +13,7 @@ type TLV struct {
 	Class  uint16
 	Type   uint8
 	Length int // bytes
-	Field  *flow.Field
+	Field  *packet.Field
 }
 
 // ParseTLVMap reads what dump-tlv-map prints. Lines about other things are
@@ -36,7 +36,7 @@ func parseTLV(line string) (TLV, bool) {
 	class, err1 := number(f[0], 16, 0)
 	kind, err2 := number(f[1], 8, 0)
 	length, err3 := number(f[2], 8, 0)
-	field, ok := flow.Lookup(f[3])
+	field, ok := packet.Lookup(f[3])
 	return TLV{uint16(class), uint8(kind), int(length), field}, err1 == nil && err2 == nil && err3 == nil && ok
 }
 
@@ -46,7 +46,7 @@ func (t TLV) String() string {
 }
 
 // hexadecimal writes a number as printf(3)'s %#x does.
-func hexadecimal(n uint64) string { return flow.Uint(n).Hex() }
+func hexadecimal(n uint64) string { return packet.Uint(n).Hex() }
 
 // A TLVTable is the body of what dump-tlv-map prints.
 type TLVTable struct {
@@ -90,10 +90,10 @@ func parseTLVTable(text string) (TLVTable, error) {
 
 // A PortDesc is a port of a bridge: a paragraph of ovs-ofctl dump-ports-desc.
 type PortDesc struct {
-	Port   flow.PortID // number and name; names are cut to 15 bytes
-	Addr   string      // Ethernet address
-	Config []string    // "PORT_DOWN"; none for 0
-	State  []string    // "LIVE", "LINK_DOWN"; none for 0
+	Port   packet.PortID // number and name; names are cut to 15 bytes
+	Addr   string        // Ethernet address
+	Config []string      // "PORT_DOWN"; none for 0
+	State  []string      // "LIVE", "LINK_DOWN"; none for 0
 
 	// What the link does, can do, and its other end says: "10GB-FD", "COPPER"; none where it is not known.
 	Current, Advertised, Supported, Peer []string
@@ -116,7 +116,7 @@ func ParsePortDescs(text string) []PortDesc {
 func portHead(line string) (PortDesc, bool) {
 	head, addr, ok := strings.Cut(strings.TrimSpace(line), "): addr:")
 	number, name, _ := strings.Cut(head, "(")
-	port, err := flow.ParsePort(number)
+	port, err := packet.ParsePort(number)
 	if !ok || err != nil || port.Name != "" {
 		return PortDesc{}, false
 	}
@@ -176,7 +176,7 @@ func parsePortDesc(text string) (PortDesc, error) {
 // it.
 func (p PortDesc) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s(%s): addr:%s\n", flow.PortID{Number: p.Port.Number}, p.Port.Name, p.Addr)
+	fmt.Fprintf(&b, "%s(%s): addr:%s\n", packet.PortID{Number: p.Port.Number}, p.Port.Name, p.Addr)
 	for _, f := range p.lines() {
 		switch {
 		case len(*f.words) > 0:

@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/ovnctl/ovnctl/pkg/flow"
+	"github.com/ovnctl/ovnctl/pkg/packet"
 )
 
 // A Trace is the reply of ofproto/trace or ofproto/trace-packet-out
@@ -19,13 +19,13 @@ type Trace struct {
 type Pass struct {
 	Recirc *Recirc // nil: the packet as it arrived
 
-	FlowText string     // after "Flow:"; "" where it is not printed
-	Flow     *flow.Flow // nil if FlowText is "" or could not be read
+	FlowText string       // after "Flow:"; "" where it is not printed
+	Flow     *packet.Flow // nil if FlowText is "" or could not be read
 
 	Roots []*Node
 
-	FinalText string     // after "Final flow:", "unchanged" included
-	Final     *flow.Flow // nil if not printed or not readable; Flow if unchanged
+	FinalText string       // after "Final flow:", "unchanged" included
+	Final     *packet.Flow // nil if not printed or not readable; Flow if unchanged
 
 	Megaflow        string
 	DatapathActions string
@@ -158,7 +158,7 @@ func (r *reader) line(raw string) {
 	case "Flow":
 		r.begin()
 		r.pass.FlowText = value
-		if f, err := flow.Parse(value); err == nil {
+		if f, err := packet.Parse(value); err == nil {
 			r.pass.Flow = &f
 		}
 		return
@@ -207,7 +207,7 @@ func (r *reader) result(key, value string) {
 		r.pass.FinalText = value
 		if value == "unchanged" {
 			r.pass.Final = r.pass.Flow
-		} else if f, err := flow.Parse(value); err == nil {
+		} else if f, err := packet.Parse(value); err == nil {
 			r.pass.Final = &f
 		}
 	}
@@ -233,7 +233,7 @@ func (r *Recirc) line(line string) {
 			r.Conntrack = true
 			r.Default = strings.Contains(rest, "default")
 			state, _, _ = strings.Cut(state, " ")
-			r.CTState, _ = flow.ParseCTState(state)
+			r.CTState, _ = packet.ParseCTState(state)
 		}
 		return
 	}

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ovnctl/ovnctl/pkg/flow"
+	"github.com/ovnctl/ovnctl/pkg/packet"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -203,12 +203,12 @@ func TestReplay(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var start *flow.Flow
+		var start *packet.Flow
 		if strings.HasSuffix(file, "/receiver.txt") { // the reply does not print the tunnel key
-			start = &flow.Flow{}
+			start = &packet.Flow{}
 			*start = *tr.Passes[0].Flow
-			field, _ := flow.Lookup("tun_id")
-			start.Set(field, flow.Uint(9))
+			field, _ := packet.Lookup("tun_id")
+			start.Set(field, packet.Uint(9))
 		}
 		done := Replay(tr, start)
 		for i, r := range done {
@@ -265,17 +265,17 @@ func checkFork(t *testing.T, file string, done []*Replayed, i int) {
 		t.Errorf("%s: pass %d: mark %#x, want %#x", file, i, sent.Conntrack.Mark, mark)
 	}
 	before, after := sent.Flow, r.Start
-	if before.InPort() == (flow.PortID{}) { // not known behind a patch port
+	if before.InPort() == (packet.PortID{}) { // not known behind a patch port
 		before.SetInPort(after.InPort())
 	}
-	for _, p := range []*flow.Flow{&before, &after} {
+	for _, p := range []*packet.Flow{&before, &after} {
 		p.ClearConntrack()
-		field, _ := flow.Lookup("recirc_id")
-		p.Set(field, flow.Value{})
+		field, _ := packet.Lookup("recirc_id")
+		p.Set(field, packet.Value{})
 		if r.Pass.Recirc.NATBefore != r.Pass.Recirc.NATAfter {
 			for _, name := range []string{"ip_src", "ip_dst", "ipv6_src", "ipv6_dst", "tcp_src", "tcp_dst"} {
-				field, _ := flow.Lookup(name)
-				p.Set(field, flow.Value{})
+				field, _ := packet.Lookup(name)
+				p.Set(field, packet.Value{})
 			}
 		}
 	}

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/ovnctl/ovnctl/pkg/flow"
+	"github.com/ovnctl/ovnctl/pkg/packet"
 )
 
 // texts are used again for the texts of traces: to let each grow to what it needs
@@ -45,9 +45,9 @@ func (r *Recirc) append(b []byte) []byte {
 	case r.Conntrack && r.Default:
 		b = append(b, " - resume conntrack with default ct_state=trk|new (use --ct-next to customize)"...)
 	case r.Conntrack:
-		state, _ := flow.Lookup("ct_state")
+		state, _ := packet.Lookup("ct_state")
 		b = append(b, " - resume conntrack with ct_state="...)
-		b = state.AppendMasked(b, flow.Uint(uint64(r.CTState)), state.Mask())
+		b = state.AppendMasked(b, packet.Uint(uint64(r.CTState)), state.Mask())
 	}
 	if r.NAT {
 		b = append(b, "\nReplacing src/dst IP/ports to simulate NAT:\n Initial flow: "...)

@@ -4,7 +4,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/ovnctl/ovnctl/pkg/flow"
+	"github.com/ovnctl/ovnctl/pkg/packet"
 )
 
 // A tree puts the lines of a trace below each other.
@@ -91,7 +91,7 @@ func newNode(text string) *Node {
 	case strings.HasPrefix(text, "bridge("):
 		n.Kind = NodeBridge
 		name := strings.TrimSuffix(text[len("bridge("):], ")")
-		if unquoted, err := flow.UnquoteName(name); err == nil {
+		if unquoted, err := packet.UnquoteName(name); err == nil {
 			name = unquoted
 		}
 		n.Bridge = name

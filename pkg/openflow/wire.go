@@ -4,7 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 
-	"github.com/ovnctl/ovnctl/pkg/flow"
+	"github.com/ovnctl/ovnctl/pkg/packet"
 )
 
 // Actions as they travel, in OpenFlow 1.5 with the extensions of Open vSwitch;
@@ -68,8 +68,8 @@ func wireExtension(kind uint16, b []byte) Action {
 		return Note{b}
 	case kind == wireResubmit:
 		r := Resubmit{Table: Table{Number: int(b[2])}}
-		if port := binary.BigEndian.Uint16(b); port != flow.PortInPort {
-			r.Port = &flow.PortID{Number: uint32(port)}
+		if port := binary.BigEndian.Uint16(b); port != packet.PortInPort {
+			r.Port = &packet.PortID{Number: uint32(port)}
 		}
 		return r
 	case (kind == wirePush || kind == wirePop) && len(b) >= 8:
@@ -118,39 +118,39 @@ func wireSet(b []byte) Action {
 	if size == 0 || size > 16 || len(b) < 4+int(b[3]) {
 		return nil
 	}
-	a := SetField{Field: f, Value: flow.FromBytes(b[4 : 4+size]), Mask: f.Mask()}
+	a := SetField{Field: f, Value: packet.FromBytes(b[4 : 4+size]), Mask: f.Mask()}
 	if masked {
-		a.Mask = flow.FromBytes(b[4+size : 4+2*size])
+		a.Mask = packet.FromBytes(b[4+size : 4+2*size])
 	}
 	return a
 }
 
-func wireSubfield(header []byte, lo, bits uint16) (flow.Subfield, bool) {
+func wireSubfield(header []byte, lo, bits uint16) (packet.Subfield, bool) {
 	f, ok := WireField(header)
 	if !ok || bits == 0 || int(lo)+int(bits) > f.Bits {
-		return flow.Subfield{}, false
+		return packet.Subfield{}, false
 	}
-	return flow.Subfield{Field: f, Lo: int(lo), Bits: int(bits)}, true
+	return packet.Subfield{Field: f, Lo: int(lo), Bits: int(bits)}, true
 }
 
 // WireField finds a field by its header, four bytes: a class in 16 bits, a number in 7,
 // whether there is a mask in 1, a length in 8.
-func WireField(header []byte) (*flow.Field, bool) {
+func WireField(header []byte) (*packet.Field, bool) {
 	if len(header) < 4 {
 		return nil, false
 	}
 	class, number := binary.BigEndian.Uint16(header), int(header[2]>>1)
 	switch {
 	case class == 1 && number < 16:
-		return flow.Reg(number), true
+		return packet.Reg(number), true
 	case class == 1 && number >= 40 && number < 104:
-		return flow.TunMetadata(number - 40), true
+		return packet.TunMetadata(number - 40), true
 	case class == 1 && number >= 111 && number < 115:
-		return flow.Lookup(fmt.Sprintf("xxreg%d", number-111))
+		return packet.Lookup(fmt.Sprintf("xxreg%d", number-111))
 	case class == 0x8001 && number < 8:
-		return flow.Lookup(fmt.Sprintf("xreg%d", number))
+		return packet.Lookup(fmt.Sprintf("xreg%d", number))
 	}
-	return flow.Lookup(wireNames[class][number])
+	return packet.Lookup(wireNames[class][number])
 }
 
 // wireNames are the other fields that OVN writes or copies, by class and number;

@@ -15,7 +15,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/reach"
 	"github.com/ovnctl/ovnctl/pkg/topology"
 	"github.com/ovnctl/ovnctl/pkg/trace"
-	"github.com/ovnctl/ovnctl/pkg/trace/logical"
+	"github.com/ovnctl/ovnctl/pkg/trace/ovn"
 )
 
 // BenchmarkReach asks pairs of pods, half of which a policy keeps apart, on one core and on all of them, and has the engine
@@ -81,12 +81,12 @@ func benchmarkReach(b *testing.B, size scale.Size) {
 // benchmarkEngine follows the first packets of a plan.
 func benchmarkEngine(b *testing.B, c *cluster.Cluster, g *topology.Graph, plan *reach.Plan) {
 	ctx := b.Context()
-	w, err := trace.NewWalker(ctx, c, g, logical.Options{})
+	w, err := trace.NewWalker(ctx, c, g, ovn.Options{})
 	if err != nil {
 		b.Fatal(err)
 	}
 	net := w.Network(g.Zones[0])
-	var starts []logical.Start
+	var starts []ovn.Start
 	_, err = plan.Run(ctx, func(ctx context.Context, from, to topology.Match, q reach.Question) (reach.Cause, error) {
 		p, err := w.Packet(from, to, q.Protocol, q.SourcePort, q.Port, 4)
 		if err != nil {
@@ -97,13 +97,13 @@ func benchmarkEngine(b *testing.B, c *cluster.Cluster, g *topology.Graph, plan *
 			return reach.Cause{}, err
 		}
 		port, err := net.Port(ctx, from.Port.Name)
-		starts = append(starts, logical.Start{Port: port, Packet: rounds[0].Forward.Packet})
+		starts = append(starts, ovn.Start{Port: port, Packet: rounds[0].Forward.Packet})
 		return reach.Cause{Outcome: rounds[0].Outcome()}, err
 	}, reach.Options{Workers: 1})
 	if err != nil {
 		b.Fatal(err)
 	}
-	engine := logical.New(net, logical.Options{Assume: true})
+	engine := ovn.New(net, ovn.Options{Assume: true})
 	b.ResetTimer()
 	before, ways := processorTime(b), 0
 	for b.Loop() {

@@ -9,10 +9,10 @@ import (
 
 	"github.com/ovnctl/ovnctl/pkg/cluster"
 	"github.com/ovnctl/ovnctl/pkg/journey"
-	"github.com/ovnctl/ovnctl/pkg/lflow"
+	"github.com/ovnctl/ovnctl/pkg/logicalflow"
 	"github.com/ovnctl/ovnctl/pkg/topology"
 	"github.com/ovnctl/ovnctl/pkg/trace"
-	"github.com/ovnctl/ovnctl/pkg/trace/logical"
+	"github.com/ovnctl/ovnctl/pkg/trace/ovn"
 )
 
 // manySwitches is from how many switches on it is quicker to read the flows of all of them at once.
@@ -22,7 +22,7 @@ const manySwitches = 6
 // world outside are taken to do what package trace says. A connection that a load balancer may send to several backends is as
 // bad as the worst of them. What many pairs need is read at once; progress, which may be nil, is called after each piece.
 func NewWalk(ctx context.Context, c *cluster.Cluster, g *topology.Graph, p *Plan, progress func(done, total int)) (Walk, error) {
-	w, err := trace.NewWalker(ctx, c, g, logical.Options{})
+	w, err := trace.NewWalker(ctx, c, g, ovn.Options{})
 	if err != nil {
 		return nil, err
 	}
@@ -58,9 +58,9 @@ type walker struct {
 // deciding is what a cause follows from, where an object is to blame. An ACL has flows of its own; what else drops packets
 // may be one flow for many ports.
 type deciding struct {
-	flow            *lflow.Flow
-	inport, outport *lflow.Port // nil for an ACL
-	reason          logical.Reason
+	flow            *logicalflow.Flow
+	inport, outport *logicalflow.Port // nil for an ACL
+	reason          ovn.Reason
 	outcome         journey.Outcome
 	reply           bool
 }

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/ovnctl/ovnctl/pkg/doctor"
-	"github.com/ovnctl/ovnctl/pkg/evidence"
 	"github.com/ovnctl/ovnctl/pkg/fixes"
+	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
 // DoctorFormats are the formats that [Doctor] knows, the default first.
@@ -30,7 +30,7 @@ type DoctorDocument struct {
 // DoctorStats tell what a report took.
 type DoctorStats struct {
 	Took  time.Duration   `json:"took"`  // from the first read to the last check, in nanoseconds
-	Reads []evidence.Read `json:"reads"` // the slowest first
+	Reads []snapshot.Read `json:"reads"` // the slowest first
 }
 
 // DoctorView is what the formats for people show beside the report.
@@ -150,7 +150,7 @@ func unread(r doctor.Report, lines []string) []string {
 	checks := map[string][]string{}
 	lacks, objects := lacking(r), unknownObjects(r)
 	for _, f := range r.Findings {
-		if f.Result != doctor.Unknown || f.Title == evidence.ErrNoSample.Error() {
+		if f.Result != doctor.Unknown || f.Title == snapshot.ErrNoSample.Error() {
 			continue
 		}
 		text := f.Title
@@ -216,14 +216,14 @@ func lacking(r doctor.Report) map[string]bool {
 }
 
 func isLacking(f doctor.Finding) bool {
-	return f.Result == doctor.Unknown && strings.HasSuffix(f.Title, evidence.ErrUnavailable.Error())
+	return f.Result == doctor.Unknown && strings.HasSuffix(f.Title, snapshot.ErrUnavailable.Error())
 }
 
 // takeTwo are the checks that need a second look.
 func takeTwo(r doctor.Report) int {
 	checks := map[string]bool{}
 	for _, f := range r.Findings {
-		if f.Result == doctor.Unknown && f.Title == evidence.ErrNoSample.Error() {
+		if f.Result == doctor.Unknown && f.Title == snapshot.ErrNoSample.Error() {
 			checks[f.Check] = true
 		}
 	}

@@ -3,8 +3,8 @@ package render
 import (
 	"fmt"
 
-	"github.com/ovnctl/ovnctl/pkg/flow"
 	"github.com/ovnctl/ovnctl/pkg/openflow"
+	"github.com/ovnctl/ovnctl/pkg/packet"
 )
 
 // A FlowPass is one trip of a packet through the tables of a node: from its
@@ -33,7 +33,7 @@ type FlowLookup struct {
 
 // FlowPasses is the passes of a trace.
 func FlowPasses(t *openflow.Trace) []FlowPass {
-	state, _ := flow.Lookup("ct_state")
+	state, _ := packet.Lookup("ct_state")
 	passes := make([]FlowPass, 0, len(t.Passes))
 	for _, p := range t.Passes {
 		q := FlowPass{Flow: p.FlowText, Lookups: []FlowLookup{}, Final: p.FinalText, Megaflow: p.Megaflow, DatapathActions: p.DatapathActions,
@@ -42,7 +42,7 @@ func FlowPasses(t *openflow.Trace) []FlowPass {
 			q.Final = q.Flow
 		}
 		if p.Recirc != nil && p.Recirc.Conntrack {
-			q.CTState = state.Print(flow.Uint(uint64(p.Recirc.CTState)))
+			q.CTState = state.Print(packet.Uint(uint64(p.Recirc.CTState)))
 			if c := p.Recirc.Connection; c != nil {
 				q.Connection = c.String()
 			}

@@ -6,23 +6,23 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/ovnctl/ovnctl/pkg/flows"
+	"github.com/ovnctl/ovnctl/pkg/flowtable"
 )
 
 // A FlowsDocument is the JSON and YAML form of the flows of a bridge.
 type FlowsDocument struct {
 	Envelope
-	flows.FlowTable
+	flowtable.FlowTable
 }
 
 // A MegaflowsDocument is the JSON and YAML form of the datapath's cache.
 type MegaflowsDocument struct {
 	Envelope
-	flows.Cache
+	flowtable.Cache
 }
 
 // Flows writes the flows of a bridge as a table, with wide all of their columns.
-func Flows(w io.Writer, s Style, wide bool, t flows.FlowTable) error {
+func Flows(w io.Writer, s Style, wide bool, t flowtable.FlowTable) error {
 	head := fmt.Sprintf("%s  bridge %s  %s", t.Node, t.Bridge, count(t.Found, "flow"))
 	if t.Found != t.Total {
 		head += fmt.Sprintf(" of %d", t.Total)
@@ -82,7 +82,7 @@ func rate(r *float64) string {
 
 // Megaflows writes the datapath's cache: how well it works, then its entries,
 // each with the OpenFlow rules that it came from.
-func Megaflows(w io.Writer, s Style, c flows.Cache) error {
+func Megaflows(w io.Writer, s Style, c flowtable.Cache) error {
 	var out strings.Builder
 	line := func(indent int, l ...Span) {
 		out.WriteString(strings.Repeat(" ", indent) + s.painted(s.prepare(l)) + "\n")

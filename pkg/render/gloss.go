@@ -7,26 +7,26 @@ import (
 	"io"
 	"strings"
 
-	"github.com/ovnctl/ovnctl/pkg/gloss"
+	"github.com/ovnctl/ovnctl/pkg/decode/text"
 )
 
 // Gloss writes a line of text with a gloss in angle brackets behind each number
 // that has one. What stands in the line is cleaned, but for its tabs.
-func Gloss(w io.Writer, s Style, text string, glosses []gloss.Gloss) error {
+func Gloss(w io.Writer, s Style, raw string, glosses []text.Gloss) error {
 	var b strings.Builder
-	room := len(text) + len("\n")
+	room := len(raw) + len("\n")
 	for _, g := range glosses {
 		room += len("<>") + len(g.Text)
 	}
 	b.Grow(room)
 	from := 0
 	for _, g := range glosses {
-		at := min(max(g.At, from), len(text))
-		b.WriteString(s.keepTabs(text[from:at]))
-		b.WriteString(s.paint("<"+s.clean(gloss.Brackets.Replace(g.Text))+">", Name))
+		at := min(max(g.At, from), len(raw))
+		b.WriteString(s.keepTabs(raw[from:at]))
+		b.WriteString(s.paint("<"+s.clean(text.Brackets.Replace(g.Text))+">", Name))
 		from = at
 	}
-	b.WriteString(s.keepTabs(text[from:]))
+	b.WriteString(s.keepTabs(raw[from:]))
 	b.WriteByte('\n')
 	_, err := io.WriteString(w, b.String())
 	return err

@@ -7,10 +7,10 @@ import (
 	"strings"
 
 	"github.com/ovnctl/ovnctl/pkg/decode"
-	"github.com/ovnctl/ovnctl/pkg/flow"
 	"github.com/ovnctl/ovnctl/pkg/journey"
 	"github.com/ovnctl/ovnctl/pkg/openflow"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
+	"github.com/ovnctl/ovnctl/pkg/packet"
 	"github.com/ovnctl/ovnctl/pkg/sb"
 )
 
@@ -19,7 +19,7 @@ type lookup struct {
 	hop   journey.Hop
 	step  journey.Step
 	place decode.Place // of the logical pipeline; its Pipeline is empty outside
-	after *flow.Flow   // the packet as it came to the next table, of whatever kind; nil where none followed
+	after *packet.Flow // the packet as it came to the next table, of whatever kind; nil where none followed
 }
 
 // same says whether two lookups are in the same table of the same datapath. The chassis may be another one: where a
@@ -31,7 +31,7 @@ func (l lookup) same(other lookup) bool {
 // samePacket says whether the packet is the same in both.
 func (l lookup) samePacket(other lookup) bool {
 	return !slices.ContainsFunc(append([]string{"ct_state", "ct_mark", "tp_src", "tp_dst"}, carried...), func(name string) bool {
-		f, ok := flow.Lookup(name)
+		f, ok := packet.Lookup(name)
 		return ok && l.step.Before.Get(f) != other.step.Before.Get(f)
 	})
 }
@@ -242,7 +242,7 @@ func (t *tracer) otherPacket(ctx context.Context, a, b []lookup) *suspicion {
 			continue
 		}
 		for _, name := range kept(row.Actions) {
-			f, ok := flow.Lookup(name)
+			f, ok := packet.Lookup(name)
 			if !ok || a[i].step.Before.Get(f) != b[i].step.Before.Get(f) || a[i].after.Get(f) == b[i].after.Get(f) {
 				continue
 			}

@@ -7,9 +7,9 @@ import (
 	"strings"
 
 	"github.com/ovnctl/ovnctl/pkg/cluster"
-	"github.com/ovnctl/ovnctl/pkg/flow"
 	"github.com/ovnctl/ovnctl/pkg/journey"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
+	"github.com/ovnctl/ovnctl/pkg/packet"
 	"github.com/ovnctl/ovnctl/pkg/topology"
 )
 
@@ -143,16 +143,16 @@ func (d *deployment) carrier(port *topology.Port) (*topology.Port, *journey.Verd
 }
 
 // frame is the packet as the owner of a port sends it. A packet that it cannot send has a verdict instead.
-func (d *deployment) frame(port *topology.Port, p Packet) (flow.Flow, *journey.Verdict) {
+func (d *deployment) frame(port *topology.Port, p Packet) (packet.Flow, *journey.Verdict) {
 	if len(port.MACs) == 0 {
-		return flow.Flow{}, unknown("the MAC address of %s is not known", port.Name)
+		return packet.Flow{}, unknown("the MAC address of %s is not known", port.Name)
 	}
 	for _, hop := range d.graph.NextHops(port, p.Src, p.Dst) {
 		if hop.MAC != "" {
 			return p.frame(port.MACs[0], hop.MAC), nil
 		}
 	}
-	return flow.Flow{}, stoppedAt(port, fmt.Sprintf("nothing on its switch leads from %s to %s: no router port there has a network with %s", port.Name, p.Dst, p.Src))
+	return packet.Flow{}, stoppedAt(port, fmt.Sprintf("nothing on its switch leads from %s to %s: no router port there has a network with %s", port.Name, p.Dst, p.Src))
 }
 
 // disabled is the cause of a packet that a disabled port does not take.

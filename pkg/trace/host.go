@@ -7,10 +7,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ovnctl/ovnctl/pkg/flow"
 	"github.com/ovnctl/ovnctl/pkg/journey"
 	"github.com/ovnctl/ovnctl/pkg/node"
-	"github.com/ovnctl/ovnctl/pkg/trace/ofproto"
+	"github.com/ovnctl/ovnctl/pkg/packet"
+	"github.com/ovnctl/ovnctl/pkg/trace/ovs"
 )
 
 // host says what a node's own network stack does with a packet: its kernel is asked for the route.
@@ -26,13 +26,13 @@ type hostStep struct {
 	*run
 	place
 	hop   journey.Hop
-	tuple ofproto.Tuple
-	zone  ofproto.Zone
+	tuple ovs.Tuple
+	zone  ovs.Zone
 	out   outcome
 }
 
 func (h *hostStep) do(ctx context.Context) {
-	tuple, ok := ofproto.TupleOf(&h.packet)
+	tuple, ok := ovs.TupleOf(&h.packet)
 	if !ok {
 		h.stop(journey.Unknown, "the packet is not IP: what the host does with it is not known")
 		h.out.end.stray = true
@@ -54,7 +54,7 @@ func (h *hostStep) do(ctx context.Context) {
 		h.out.end.stray = true
 		return
 	}
-	h.zone = ofproto.Zone{Node: h.node.Name, Host: true}
+	h.zone = ovs.Zone{Node: h.node.Name, Host: true}
 	known := h.ct.Look(h.zone, h.tuple, true, false)
 	if known.Now != h.tuple {
 		h.step("conntrack", fmt.Sprintf("%s → %s", h.tuple.Src, h.tuple.Dst), fmt.Sprintf("translated back to %s → %s", known.Now.Src, known.Now.Dst))
@@ -82,7 +82,7 @@ func (h *hostStep) forUs(net *node.Network) bool {
 func (h *hostStep) routed(ctx context.Context, net *node.Network, route *node.Route, known bool) {
 	switch route.Type {
 	case "local":
-		ofproto.SetTuple(&h.packet, h.tuple)
+		ovs.SetTuple(&h.packet, h.tuple)
 		h.out.end = &ending{
 			verdict: journey.Verdict{Outcome: journey.Delivered, Node: h.node.Name, Port: h.link},
 			at:      place{node: h.node, packet: h.packet},
@@ -121,9 +121,9 @@ func (h *hostStep) forward(ctx context.Context, net *node.Network, route *node.R
 		if !known {
 			h.translate(ctx, net, route)
 		}
-		ofproto.Set(&h.packet, "nw_ttl", flow.Uint(h.packet.Uint("nw_ttl")-1))
+		ovs.Set(&h.packet, "nw_ttl", packet.Uint(h.packet.Uint("nw_ttl")-1))
 	}
-	ofproto.SetTuple(&h.packet, h.tuple)
+	ovs.SetTuple(&h.packet, h.tuple)
 	hop := h.tuple.Dst
 	if route.Via.IsValid() {
 		hop = route.Via
@@ -155,9 +155,9 @@ func (h *hostStep) forward(ctx context.Context, net *node.Network, route *node.R
 	}
 	setMAC(&h.packet, "eth_src", own)
 	setMAC(&h.packet, "eth_dst", mac)
-	port := flow.PortID{Number: uint32(iface.OFPort)}
+	port := packet.PortID{Number: uint32(iface.OFPort)}
 	if iface.Name == bridge.Name {
-		port.Number = flow.PortLocal
+		port.Number = packet.PortLocal
 	}
 	h.hop.To = route.Dev
 	h.out.next = &place{node: h.node, bridge: bridge.Name, port: port, packet: fresh(h.packet)}
@@ -247,15 +247,15 @@ func routeText(r *node.Route) string {
 	return text
 }
 
-func macText(p flow.Flow, name string) string {
-	f, _ := flow.Lookup(name)
+func macText(p packet.Flow, name string) string {
+	f, _ := packet.Lookup(name)
 	b := p.Get(f).Bytes(6)
 	return fmt.Sprintf("%02x:%02x:%02x:%02x:%02x:%02x", b[0], b[1], b[2], b[3], b[4], b[5])
 }
 
-func setMAC(p *flow.Flow, name, text string) {
+func setMAC(p *packet.Flow, name, text string) {
 	var b [6]byte
 	if _, err := fmt.Sscanf(text, "%02x:%02x:%02x:%02x:%02x:%02x", &b[0], &b[1], &b[2], &b[3], &b[4], &b[5]); err == nil {
-		ofproto.Set(p, name, flow.FromBytes(b[:]))
+		ovs.Set(p, name, packet.FromBytes(b[:]))
 	}
 }

@@ -7,10 +7,10 @@ import (
 	"net/netip"
 	"slices"
 
-	"github.com/ovnctl/ovnctl/pkg/flow"
 	"github.com/ovnctl/ovnctl/pkg/journey"
+	"github.com/ovnctl/ovnctl/pkg/packet"
 	"github.com/ovnctl/ovnctl/pkg/topology"
-	"github.com/ovnctl/ovnctl/pkg/trace/ofproto"
+	"github.com/ovnctl/ovnctl/pkg/trace/ovs"
 )
 
 // origin is the place where the packet starts. A packet that cannot be sent at all has a verdict instead.
@@ -48,14 +48,14 @@ func (t *tracer) fromPort(ctx context.Context, port *topology.Port, p Packet) (p
 		verdict.Port = port.Name
 		return place{}, verdict
 	}
-	packet, stopped := t.frame(port, p)
+	pkt, stopped := t.frame(port, p)
 	if stopped != nil {
 		return place{}, stopped
 	}
 	if port.Parent != "" {
-		ofproto.Set(&packet, "dl_vlan", flow.Uint(uint64(port.Tag)))
+		ovs.Set(&pkt, "dl_vlan", packet.Uint(uint64(port.Tag)))
 	}
-	return place{node: v, bridge: attached.Bridge, port: flow.PortID{Number: uint32(attached.OFPort)}, packet: packet}, nil
+	return place{node: v, bridge: attached.Bridge, port: packet.PortID{Number: uint32(attached.OFPort)}, packet: pkt}, nil
 }
 
 // fromNode starts in the network stack of a node.

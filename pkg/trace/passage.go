@@ -5,12 +5,12 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/ovnctl/ovnctl/pkg/expr"
-	"github.com/ovnctl/ovnctl/pkg/flow"
 	"github.com/ovnctl/ovnctl/pkg/journey"
-	"github.com/ovnctl/ovnctl/pkg/lflow"
-	"github.com/ovnctl/ovnctl/pkg/trace/logical"
-	"github.com/ovnctl/ovnctl/pkg/trace/ofproto"
+	"github.com/ovnctl/ovnctl/pkg/logicalflow"
+	"github.com/ovnctl/ovnctl/pkg/ovnexpr"
+	"github.com/ovnctl/ovnctl/pkg/packet"
+	"github.com/ovnctl/ovnctl/pkg/trace/ovn"
+	"github.com/ovnctl/ovnctl/pkg/trace/ovs"
 )
 
 // direction is a passage as the contract has it, without a sentence.
@@ -37,7 +37,7 @@ func (w *Walker) hostHop(l leg) journey.Hop {
 // hops are the datapaths that a packet crosses on its way to its end, with the tunnels between them.
 func (w *Walker) hops(ctx context.Context, l leg) []journey.Hop {
 	var hops []journey.Hop
-	var before *logical.Visit
+	var before *ovn.Visit
 	for _, v := range l.way.End().Path() {
 		if v.Tunnel != nil {
 			out := w.sentTo(ctx, v)
@@ -46,7 +46,7 @@ func (w *Walker) hops(ctx context.Context, l leg) []journey.Hop {
 			}
 			hops = append(hops, w.tunnelHop(v, out))
 		}
-		if before == nil || before.Datapath != v.Datapath || before.Chassis != v.Chassis || v.Origin == logical.Arrived {
+		if before == nil || before.Datapath != v.Datapath || before.Chassis != v.Chassis || v.Origin == ovn.Arrived {
 			h := journey.Hop{Node: w.nodeOn(v), Datapath: v.Datapath.Name, Kind: kindOf(v.Datapath), Steps: []journey.Step{}}
 			if v.Inport != nil && v.Tunnel == nil {
 				h.From = v.Inport.Name()
@@ -65,7 +65,7 @@ func (w *Walker) hops(ctx context.Context, l leg) []journey.Hop {
 	return hops
 }
 
-func kindOf(d *lflow.Datapath) string {
+func kindOf(d *logicalflow.Datapath) string {
 	if d.Router {
 		return "router"
 	}
@@ -73,7 +73,7 @@ func kindOf(d *lflow.Datapath) string {
 }
 
 // nodeOn is the node that a visit is on, empty if it is on none.
-func (w *Walker) nodeOn(v *logical.Visit) string {
+func (w *Walker) nodeOn(v *ovn.Visit) string {
 	if v.Chassis == nil {
 		return ""
 	}
@@ -82,7 +82,7 @@ func (w *Walker) nodeOn(v *logical.Visit) string {
 
 // sentTo is the port that a packet was sent to on the chassis that it came from: where the visit's port is the distributed
 // one, that was the gateway port which stands for it.
-func (w *Walker) sentTo(ctx context.Context, v *logical.Visit) string {
+func (w *Walker) sentTo(ctx context.Context, v *ovn.Visit) string {
 	if v.Parent != nil {
 		before := v.Parent.Before(len(v.Parent.Steps))
 		if p, err := v.Datapath.PortByKey(ctx, int(before.Uint("reg15"))); err == nil && p != nil {
@@ -96,7 +96,7 @@ func (w *Walker) sentTo(ctx context.Context, v *logical.Visit) string {
 }
 
 // tunnelHop is the tunnel by which a packet for a port came to a visit.
-func (w *Walker) tunnelHop(v *logical.Visit, out string) journey.Hop {
+func (w *Walker) tunnelHop(v *ovn.Visit, out string) journey.Hop {
 	t := &journey.Encapsulation{
 		Type: v.Tunnel.Type, Source: v.Tunnel.Local, Remote: v.Tunnel.Remote, Datapath: v.Datapath.Name, Key: uint64(v.Datapath.Key()),
 	}
@@ -118,7 +118,7 @@ func (w *Walker) tunnelHop(v *logical.Visit, out string) journey.Hop {
 }
 
 // logicalStep is one table in the words of the contract.
-func (w *Walker) logicalStep(ctx context.Context, l leg, v *logical.Visit, i int) journey.Step {
+func (w *Walker) logicalStep(ctx context.Context, l leg, v *ovn.Visit, i int) journey.Step {
 	s := &v.Steps[i]
 	out := journey.Step{Pipeline: v.Pipeline, Table: -1, Actions: []string{}, Decoded: []string{}, Changes: []string{}, Notes: []string{}}
 	out.Stage = w.stage(ctx, l.zone, v, i)
@@ -156,13 +156,13 @@ func (w *Walker) logicalStep(ctx context.Context, l leg, v *logical.Visit, i int
 }
 
 // translation says what a step made of the packet's addresses and ports, empty if it left them alone.
-func translation(v *logical.Visit, i int) string {
+func translation(v *ovn.Visit, i int) string {
 	if len(v.Steps[i].Changes) == 0 {
 		return ""
 	}
 	before, after := v.Before(i), v.Before(i+1)
-	was, ok := ofproto.TupleOf(&before)
-	is, still := ofproto.TupleOf(&after)
+	was, ok := ovs.TupleOf(&before)
+	is, still := ovs.TupleOf(&after)
 	if !ok || !still || was == is || was.Proto != is.Proto {
 		return ""
 	}
@@ -170,7 +170,7 @@ func translation(v *logical.Visit, i int) string {
 }
 
 // changed is the value that a field was given, as OVN writes it.
-func changed(d *lflow.Datapath, c logical.Change) string {
+func changed(d *logicalflow.Datapath, c ovn.Change) string {
 	if c.Field.Field == nil {
 		return c.To.String()
 	}
@@ -181,7 +181,7 @@ func changed(d *lflow.Datapath, c logical.Change) string {
 }
 
 // stage names the table of a step.
-func (w *Walker) stage(ctx context.Context, z *logicalZone, v *logical.Visit, i int) string {
+func (w *Walker) stage(ctx context.Context, z *logicalZone, v *ovn.Visit, i int) string {
 	s := &v.Steps[i]
 	if s.Flow != nil {
 		return s.Flow.Stage()
@@ -193,33 +193,33 @@ func (w *Walker) stage(ctx context.Context, z *logicalZone, v *logical.Visit, i 
 }
 
 // noteText is what an action did, in words; empty for what says nothing to a person.
-func noteText(way *logical.Way, n logical.Note) string {
+func noteText(way *ovn.Way, n ovn.Note) string {
 	switch n.Kind {
-	case logical.Chosen:
+	case ovn.Chosen:
 		if n.Choice < len(way.Choices) {
 			return choiceText(way.Choices[n.Choice])
 		}
-	case logical.Assumed:
+	case ovn.Assumed:
 		if n.Port == nil {
 			return "the next hop is not resolved yet: it is asked for, and somebody outside is taken to answer"
 		}
 		return "the next hop is not resolved yet: it is asked for, and " + n.Port.Name() + " answers"
-	case logical.Unresolved:
+	case ovn.Unresolved:
 		return "the MAC address of the next hop is not known"
 	}
 	return ""
 }
 
 // choiceText says what a hash chose.
-func choiceText(c logical.Choice) string {
+func choiceText(c ovn.Choice) string {
 	switch a := c.Action.(type) {
-	case *expr.CTLB:
+	case *ovnexpr.CTLB:
 		if c.Index < len(a.Backends) {
 			return fmt.Sprintf("chooses backend %s, %d of %d", a.Backends[c.Index], c.Index+1, c.Of)
 		}
-	case *expr.Select:
+	case *ovnexpr.Select:
 		return fmt.Sprintf("chooses next hop %d of %d", c.Index+1, c.Of)
-	case *expr.ForwardGroup:
+	case *ovnexpr.ForwardGroup:
 		if c.Index < len(a.Ports) {
 			return fmt.Sprintf("chooses port %s, %d of %d", a.Ports[c.Index], c.Index+1, c.Of)
 		}
@@ -237,7 +237,7 @@ func (p *Passage) through() []string {
 		for _, v := range l.way.End().Path() {
 			for i := range v.Steps {
 				for _, n := range v.Steps[i].Notes {
-					if n.Kind == logical.Chosen && n.Choice < len(l.way.Choices) {
+					if n.Kind == ovn.Chosen && n.Choice < len(l.way.Choices) {
 						texts = append(texts, chosenHop(l.way.Choices[n.Choice], v, i)...)
 					}
 				}
@@ -248,13 +248,13 @@ func (p *Passage) through() []string {
 }
 
 // chosenHop names what was chosen in a step: the next hop that the router's next table sets, or a port.
-func chosenHop(c logical.Choice, v *logical.Visit, i int) []string {
+func chosenHop(c ovn.Choice, v *ovn.Visit, i int) []string {
 	switch a := c.Action.(type) {
-	case *expr.Select:
+	case *ovnexpr.Select:
 		if after := v.Before(i + 2); c.Of > 1 {
 			return []string{"next hop " + hopOf(&after)}
 		}
-	case *expr.ForwardGroup:
+	case *ovnexpr.ForwardGroup:
 		if c.Of > 1 && c.Index < len(a.Ports) {
 			return []string{"port " + a.Ports[c.Index]}
 		}
@@ -263,8 +263,8 @@ func chosenHop(c logical.Choice, v *logical.Visit, i int) []string {
 }
 
 // hopOf is the address that a router sends a packet to next: OVN keeps it in reg0, or xxreg0 for IPv6.
-func hopOf(p *flow.Flow) string {
-	if p.Uint("eth_type") == flow.EthIPv6 {
+func hopOf(p *packet.Flow) string {
+	if p.Uint("eth_type") == packet.EthIPv6 {
 		return registerAddress(*p, "xxreg0", 16)
 	}
 	return registerAddress(*p, "reg0", 4)
@@ -333,7 +333,7 @@ func (w *Walker) reached(p *Passage) string {
 	end := p.visit.End
 	name := ""
 	switch {
-	case end.Reason == logical.ToVTEP:
+	case end.Reason == ovn.ToVTEP:
 		return "a hardware gateway, by the port " + end.Port.Name()
 	case end.Port != nil:
 		name = end.Port.Name()

@@ -9,29 +9,29 @@ import (
 
 	"github.com/ovnctl/ovnctl/pkg/cluster"
 	"github.com/ovnctl/ovnctl/pkg/decode"
-	"github.com/ovnctl/ovnctl/pkg/flow"
 	"github.com/ovnctl/ovnctl/pkg/journey"
 	"github.com/ovnctl/ovnctl/pkg/node"
 	"github.com/ovnctl/ovnctl/pkg/openflow"
+	"github.com/ovnctl/ovnctl/pkg/packet"
 	"github.com/ovnctl/ovnctl/pkg/topology"
-	"github.com/ovnctl/ovnctl/pkg/trace/xlate"
+	"github.com/ovnctl/ovnctl/pkg/trace/ovssim"
 )
 
 // A place is where a packet is about to be: at a port of a bridge, or in a host's own network stack.
 type place struct {
 	node   *nodeView
-	bridge string      // empty: the host
-	port   flow.PortID // by which it enters the bridge
-	table  int         // not 0: it is in the bridge already, about to be looked up here
-	link   string      // by which it enters the host; empty: the host sends it itself
-	packet flow.Flow
+	bridge string        // empty: the host
+	port   packet.PortID // by which it enters the bridge
+	table  int           // not 0: it is in the bridge already, about to be looked up here
+	link   string        // by which it enters the host; empty: the host sends it itself
+	packet packet.Flow
 	tunnel *journey.Encapsulation // how it came, nil if not through a tunnel
 }
 
 // A nodeView is a node with what is needed to read the numbers of its flows.
 type nodeView struct {
 	*cluster.Node
-	sw      *xlate.Fallback
+	sw      *ovssim.Fallback
 	names   *decode.Names
 	decoder *decode.Decoder
 	seen    []decode.Seen // every step so far, which the decoder learns from
@@ -73,7 +73,7 @@ func (t *tracer) view(ctx context.Context, n *cluster.Node) (*nodeView, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := &nodeView{Node: n, sw: &xlate.Fallback{Host: n.Host}, macs: map[string][]string{}}
+	v := &nodeView{Node: n, sw: &ovssim.Fallback{Host: n.Host}, macs: map[string][]string{}}
 	for _, p := range t.graph.Ports {
 		for _, a := range p.Interfaces {
 			if a.Node == n.Name {
@@ -171,7 +171,7 @@ func (t *tracer) bridgePort(node, bridge string, port uint32) (*topology.BridgeP
 		}
 		for _, p := range b.Ports {
 			for _, i := range p.Interfaces {
-				if uint32(i.OFPort) == port || port == flow.PortLocal && i.Name == b.Name {
+				if uint32(i.OFPort) == port || port == packet.PortLocal && i.Name == b.Name {
 					return p, i
 				}
 			}
@@ -198,7 +198,7 @@ func (t *tracer) interfaceOf(node, name string) (*topology.Bridge, *topology.Int
 }
 
 // uplink is the port by which packets from outside come to a bridge of a node. It prefers the bridge of that name.
-func (t *tracer) uplink(node, bridge string) (string, flow.PortID, bool) {
+func (t *tracer) uplink(node, bridge string) (string, packet.PortID, bool) {
 	var found *topology.Bridge
 	for _, b := range t.graph.Bridges {
 		if b.Node == node && len(b.Uplinks) > 0 && (found == nil || b.Name == bridge) {
@@ -206,16 +206,16 @@ func (t *tracer) uplink(node, bridge string) (string, flow.PortID, bool) {
 		}
 	}
 	if found == nil {
-		return "", flow.PortID{}, false
+		return "", packet.PortID{}, false
 	}
 	for _, p := range found.Ports {
 		for _, i := range p.Interfaces {
 			if (p.Name == found.Uplinks[0] || i.Name == found.Uplinks[0]) && i.OFPort > 0 {
-				return found.Name, flow.PortID{Number: uint32(i.OFPort)}, true
+				return found.Name, packet.PortID{Number: uint32(i.OFPort)}, true
 			}
 		}
 	}
-	return "", flow.PortID{}, false
+	return "", packet.PortID{}, false
 }
 
 // holder is the node that answers for an address on the underlay: its own, or one of a gateway router that is bound to it.

@@ -4,8 +4,8 @@ import (
 	"net/netip"
 	"time"
 
-	"github.com/ovnctl/ovnctl/pkg/flow"
-	"github.com/ovnctl/ovnctl/pkg/trace/ofproto"
+	"github.com/ovnctl/ovnctl/pkg/packet"
+	"github.com/ovnctl/ovnctl/pkg/trace/ovs"
 )
 
 // A Query is the question of a trace.
@@ -43,35 +43,35 @@ type Packet struct {
 }
 
 // frame returns the packet as its sender puts it on the wire. The protocol is one of those of Packet.
-func (p Packet) frame(srcMAC, dstMAC string) flow.Flow {
-	var f flow.Flow
+func (p Packet) frame(srcMAC, dstMAC string) packet.Flow {
+	var f packet.Flow
 	v6 := p.Dst.Is6()
 	setMAC(&f, "eth_src", srcMAC)
 	setMAC(&f, "eth_dst", dstMAC)
 	proto := protocols[p.Protocol]
-	if v6 && proto == flow.ProtoICMP {
-		proto = flow.ProtoICMPv6
+	if v6 && proto == packet.ProtoICMP {
+		proto = packet.ProtoICMPv6
 	}
-	ofproto.Set(&f, "eth_type", flow.Uint(flow.EthIPv4))
+	ovs.Set(&f, "eth_type", packet.Uint(packet.EthIPv4))
 	if v6 {
-		ofproto.Set(&f, "eth_type", flow.Uint(flow.EthIPv6))
+		ovs.Set(&f, "eth_type", packet.Uint(packet.EthIPv6))
 	}
-	ofproto.Set(&f, "nw_proto", flow.Uint(uint64(proto)))
-	ofproto.Set(&f, "nw_ttl", flow.Uint(64))
-	ofproto.SetTuple(&f, ofproto.Tuple{Proto: proto, Src: p.Src, Dst: p.Dst, SrcPort: uint16(p.SourcePort), DstPort: uint16(p.Port)})
+	ovs.Set(&f, "nw_proto", packet.Uint(uint64(proto)))
+	ovs.Set(&f, "nw_ttl", packet.Uint(64))
+	ovs.SetTuple(&f, ovs.Tuple{Proto: proto, Src: p.Src, Dst: p.Dst, SrcPort: uint16(p.SourcePort), DstPort: uint16(p.Port)})
 	switch proto {
-	case flow.ProtoTCP:
-		ofproto.Set(&f, "tcp_flags", flow.Uint(2)) // SYN
-	case flow.ProtoICMP:
-		ofproto.Set(&f, "icmp_type", flow.Uint(8)) // echo request
-	case flow.ProtoICMPv6:
-		ofproto.Set(&f, "icmp_type", flow.Uint(128))
+	case packet.ProtoTCP:
+		ovs.Set(&f, "tcp_flags", packet.Uint(2)) // SYN
+	case packet.ProtoICMP:
+		ovs.Set(&f, "icmp_type", packet.Uint(8)) // echo request
+	case packet.ProtoICMPv6:
+		ovs.Set(&f, "icmp_type", packet.Uint(128))
 	}
 	return f
 }
 
 // protocols are those of Packet by their numbers over IPv4.
-var protocols = map[string]uint8{"icmp": flow.ProtoICMP, "tcp": flow.ProtoTCP, "udp": flow.ProtoUDP}
+var protocols = map[string]uint8{"icmp": packet.ProtoICMP, "tcp": packet.ProtoTCP, "udp": packet.ProtoUDP}
 
 // String is the packet in words, as describe has it.
 func (p Packet) String() string {
@@ -82,13 +82,13 @@ func (p Packet) String() string {
 }
 
 // describe is the packet in words: addresses, and ports where it has them.
-func describe(p flow.Flow) string {
-	t, ok := ofproto.TupleOf(&p)
+func describe(p packet.Flow) string {
+	t, ok := ovs.TupleOf(&p)
 	if !ok {
 		return p.String()
 	}
 	switch t.Proto {
-	case flow.ProtoTCP, flow.ProtoUDP, flow.ProtoSCTP:
+	case packet.ProtoTCP, packet.ProtoUDP, packet.ProtoSCTP:
 		return netip.AddrPortFrom(t.Src, t.SrcPort).String() + " → " + netip.AddrPortFrom(t.Dst, t.DstPort).String()
 	}
 	return t.Src.String() + " → " + t.Dst.String()
@@ -97,8 +97,8 @@ func describe(p flow.Flow) string {
 func joinPort(a netip.Addr, port uint16) string { return netip.AddrPortFrom(a, port).String() }
 
 // registerAddress reads an address that OVN keeps in a register.
-func registerAddress(p flow.Flow, field string, size int) string {
-	f, ok := flow.Lookup(field)
+func registerAddress(p packet.Flow, field string, size int) string {
+	f, ok := packet.Lookup(field)
 	if !ok {
 		return ""
 	}

@@ -6,7 +6,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/journey"
 	"github.com/ovnctl/ovnctl/pkg/topology"
 	"github.com/ovnctl/ovnctl/pkg/trace/cause"
-	"github.com/ovnctl/ovnctl/pkg/trace/logical"
+	"github.com/ovnctl/ovnctl/pkg/trace/ovn"
 )
 
 // Branch is a round as the contract has it.
@@ -65,7 +65,7 @@ func (w *Walker) WhyNot(ctx context.Context, from topology.Match, p Packet, r *R
 	if l.way == nil {
 		return nil
 	}
-	again := func(ctx context.Context, lookup cause.Lookup) (journey.Outcome, *logical.Way, error) {
+	again := func(ctx context.Context, lookup cause.Lookup) (journey.Outcome, *ovn.Way, error) {
 		rounds, _, err := w.changed(l.zone, lookup).Rounds(ctx, from, p, r.Backend)
 		if err != nil || len(rounds) == 0 {
 			return journey.Unknown, nil, err

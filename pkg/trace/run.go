@@ -7,9 +7,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ovnctl/ovnctl/pkg/flow"
 	"github.com/ovnctl/ovnctl/pkg/journey"
-	"github.com/ovnctl/ovnctl/pkg/trace/ofproto"
+	"github.com/ovnctl/ovnctl/pkg/packet"
+	"github.com/ovnctl/ovnctl/pkg/trace/ovs"
 )
 
 // overall is the sentence of a connection that may take any of several branches. Worst is the verdict of the worst of
@@ -53,7 +53,7 @@ func (t *tracer) openflow(ctx context.Context, ask *question, ways int) []journe
 	seen := map[string]bool{}
 	ways = max(ways, len(ask.backends))
 	for hash := uint32(1); hash <= maxHashes; hash++ {
-		r := &run{tracer: t, ct: &ofproto.Conntrack{}, dpHash: hash}
+		r := &run{tracer: t, ct: &ovs.Conntrack{}, dpHash: hash}
 		b := r.connection(ctx, start, func(way string) bool {
 			known := seen[way]
 			seen[way] = true
@@ -124,7 +124,7 @@ func (r *run) connection(ctx context.Context, start place, skip func(way string)
 	if b.Verdict.Outcome != journey.Delivered {
 		return b
 	}
-	answer, ok := ofproto.Answer(forward.at.packet)
+	answer, ok := ovs.Answer(forward.at.packet)
 	if !ok {
 		return b
 	}
@@ -141,10 +141,10 @@ func (r *run) connection(ctx context.Context, start place, skip func(way string)
 }
 
 // answer follows the answer from where the packet arrived, if it is sent at all.
-func (r *run) answer(ctx context.Context, forward ending, packet flow.Flow) (ending, error) {
+func (r *run) answer(ctx context.Context, forward ending, packet packet.Flow) (ending, error) {
 	start := forward.at
 	start.packet = packet
-	t, _ := ofproto.TupleOf(&packet)
+	t, _ := ovs.TupleOf(&packet)
 	var stopped *journey.Verdict
 	switch {
 	case forward.outside:
@@ -194,7 +194,7 @@ func lastRouter(hops []journey.Hop) string {
 }
 
 // direction is a way as the contract has it.
-func (r *run) direction(packet flow.Flow, state string, e *ending, err error) *journey.Direction {
+func (r *run) direction(packet packet.Flow, state string, e *ending, err error) *journey.Direction {
 	d := &journey.Direction{Producer: journey.OpenFlow, State: state, Packet: describe(packet), Hops: e.hops}
 	if d.Hops == nil {
 		d.Hops = []journey.Hop{}
@@ -209,12 +209,12 @@ func (r *run) direction(packet flow.Flow, state string, e *ending, err error) *j
 
 // checkReturn makes sure that the answer comes out where the packet was sent from, and as an answer to it:
 // from the address that was asked.
-func (r *run) checkReturn(packet flow.Flow, d *journey.Direction, e ending) {
+func (r *run) checkReturn(packet packet.Flow, d *journey.Direction, e ending) {
 	if d.Verdict.Outcome != journey.Delivered {
 		return
 	}
-	got, ok := ofproto.TupleOf(&e.at.packet)
-	sent, _ := ofproto.TupleOf(&packet)
+	got, ok := ovs.TupleOf(&e.at.packet)
+	sent, _ := ovs.TupleOf(&packet)
 	if !ok || got == sent.Reverse() {
 		return
 	}

@@ -5,12 +5,12 @@ import (
 	"errors"
 	"net/netip"
 
-	"github.com/ovnctl/ovnctl/pkg/expr"
-	"github.com/ovnctl/ovnctl/pkg/flow"
 	"github.com/ovnctl/ovnctl/pkg/journey"
+	"github.com/ovnctl/ovnctl/pkg/ovnexpr"
+	"github.com/ovnctl/ovnctl/pkg/packet"
 	"github.com/ovnctl/ovnctl/pkg/topology"
-	"github.com/ovnctl/ovnctl/pkg/trace/logical"
-	"github.com/ovnctl/ovnctl/pkg/trace/ofproto"
+	"github.com/ovnctl/ovnctl/pkg/trace/ovn"
+	"github.com/ovnctl/ovnctl/pkg/trace/ovs"
 )
 
 // ErrNoFamily says that two ends have no addresses of one family.
@@ -58,7 +58,7 @@ func (w *Walker) fromPort(ctx context.Context, port *topology.Port, p Packet) (*
 }
 
 // at is the spot of a logical port on a chassis.
-func (w *Walker) at(ctx context.Context, port *topology.Port, chassis string, frame flow.Flow) (*spot, *journey.Verdict, error) {
+func (w *Walker) at(ctx context.Context, port *topology.Port, chassis string, frame packet.Flow) (*spot, *journey.Verdict, error) {
 	z := w.zones[port.Zone]
 	if z == nil {
 		return nil, unknown("the Southbound, which has the logical flows of %s, could not be read", port.Name), nil
@@ -70,12 +70,12 @@ func (w *Walker) at(ctx context.Context, port *topology.Port, chassis string, fr
 	if p == nil {
 		return nil, stoppedAt(port, "ovn-northd has made no Port_Binding of "+port.Name), nil
 	}
-	return &spot{zone: z, start: logical.Start{Port: p, Chassis: z.net.ChassisByName(chassis), Packet: frame}}, nil, nil
+	return &spot{zone: z, start: ovn.Start{Port: p, Chassis: z.net.ChassisByName(chassis), Packet: frame}}, nil, nil
 }
 
 // bySomebody takes on a packet that a host sends, or somebody outside.
-func (f *follower) bySomebody(ctx context.Context, s spot, c *logical.Connections, so Passage, each func(Passage, *logical.Connections) error) error {
-	t, _ := ofproto.TupleOf(&s.packet)
+func (f *follower) bySomebody(ctx context.Context, s spot, c *ovn.Connections, so Passage, each func(Passage, *ovn.Connections) error) error {
+	t, _ := ovs.TupleOf(&s.packet)
 	if s.host != nil {
 		so.legs = append(so.legs, leg{host: s.host, does: "sends it"})
 	}
@@ -114,20 +114,20 @@ func (f *follower) overUnderlay(s spot, to *host, p *Passage) {
 	if to == nil {
 		p.host = s.host
 	}
-	if answer, ok := ofproto.Answer(s.packet); ok {
+	if answer, ok := ovs.Answer(s.packet); ok {
 		p.answer = &spot{host: to, packet: answer}
 	}
 }
 
-func dstOf(p *flow.Flow) netip.Addr {
-	t, _ := ofproto.TupleOf(p)
+func dstOf(p *packet.Flow) netip.Addr {
+	t, _ := ovs.TupleOf(p)
 	return t.Dst
 }
 
 // intoOVN is where a packet of a host, or of somebody outside, enters a logical network: by the physical network on which
 // somebody of OVN answers for its destination, or by the host's own port on the overlay. It is nil where it stays on the
 // underlay.
-func (f *follower) intoOVN(ctx context.Context, s spot, t ofproto.Tuple) (*spot, *journey.Verdict, error) {
+func (f *follower) intoOVN(ctx context.Context, s spot, t ovs.Tuple) (*spot, *journey.Verdict, error) {
 	overlay := f.onOverlay(t.Dst)
 	if e, ok := f.entryOf(t.Dst); ok && (s.host == nil || !overlay || f.onUnderlay(t.Dst)) {
 		next, err := f.enter(ctx, e, s.packet)
@@ -148,7 +148,7 @@ func (f *follower) intoOVN(ctx context.Context, s spot, t ofproto.Tuple) (*spot,
 }
 
 // byHostPort sends a packet of a host by its port on the overlay.
-func (f *follower) byHostPort(ctx context.Context, s spot, t ofproto.Tuple) (*spot, *journey.Verdict, error) {
+func (f *follower) byHostPort(ctx context.Context, s spot, t ovs.Tuple) (*spot, *journey.Verdict, error) {
 	port := s.host.port
 	carrier, stopped := f.carrier(port)
 	if stopped != nil {
@@ -172,9 +172,9 @@ func (f *follower) byHostPort(ctx context.Context, s spot, t ofproto.Tuple) (*sp
 }
 
 // chooseBackend makes load balancers choose a backend, where they have it.
-func chooseBackend(b netip.AddrPort) logical.Chooser {
-	return func(c logical.Choice) int {
-		lb, ok := c.Action.(*expr.CTLB)
+func chooseBackend(b netip.AddrPort) ovn.Chooser {
+	return func(c ovn.Choice) int {
+		lb, ok := c.Action.(*ovnexpr.CTLB)
 		if !ok {
 			return 0
 		}

@@ -7,15 +7,15 @@ import (
 	"strings"
 
 	"github.com/ovnctl/ovnctl/pkg/decode"
-	"github.com/ovnctl/ovnctl/pkg/flow"
 	"github.com/ovnctl/ovnctl/pkg/journey"
 	"github.com/ovnctl/ovnctl/pkg/nb"
 	"github.com/ovnctl/ovnctl/pkg/openflow"
-	"github.com/ovnctl/ovnctl/pkg/trace/ofproto"
+	"github.com/ovnctl/ovnctl/pkg/packet"
+	"github.com/ovnctl/ovnctl/pkg/trace/ovs"
 )
 
 // learn lets a node's decoder learn what its tables mean from the steps of a walk.
-func (r *run) learn(ctx context.Context, n *nodeView, walk *ofproto.Walk) {
+func (r *run) learn(ctx context.Context, n *nodeView, walk *ovs.Walk) {
 	for _, leaf := range walk.Leaves {
 		for _, s := range leaf.Steps {
 			if s.Bridge == n.names.Bridge {
@@ -27,7 +27,7 @@ func (r *run) learn(ctx context.Context, n *nodeView, walk *ofproto.Walk) {
 }
 
 // seen is a step as the decoder takes it.
-func seen(s ofproto.Step) decode.Seen {
+func seen(s ovs.Step) decode.Seen {
 	return decode.Seen{
 		Table: s.Table, Priority: s.Priority, Cookie: s.Cookie,
 		Metadata: s.Before.Uint("metadata"), Resubmits: s.Resubmits,
@@ -35,7 +35,7 @@ func seen(s ofproto.Step) decode.Seen {
 }
 
 // hops are the datapaths and bridges that a packet crosses on its way to a leaf, with the steps in each.
-func (r *run) hops(ctx context.Context, p place, leaf ofproto.Leaf) []journey.Hop {
+func (r *run) hops(ctx context.Context, p place, leaf ovs.Leaf) []journey.Hop {
 	var hops []journey.Hop
 	var metadata uint64
 	for i, s := range leaf.Steps {
@@ -64,7 +64,7 @@ func (r *run) hops(ctx context.Context, p place, leaf ofproto.Leaf) []journey.Ho
 
 // datapathOf is the datapath that a step belongs to: a step that finds the packet in none, at the entry of
 // the bridge, belongs to the one that it leads to.
-func datapathOf(steps []ofproto.Step, i int) uint64 {
+func datapathOf(steps []ovs.Step, i int) uint64 {
 	bridge := steps[i].Bridge
 	for ; i < len(steps) && steps[i].Bridge == bridge; i++ {
 		if m := steps[i].Before.Uint("metadata"); m != 0 {
@@ -75,7 +75,7 @@ func datapathOf(steps []ofproto.Step, i int) uint64 {
 }
 
 // entered is the port by which the packet came to where a step finds it.
-func (r *run) entered(p place, s ofproto.Step, datapath uint64) string {
+func (r *run) entered(p place, s ovs.Step, datapath uint64) string {
 	if in := s.Before.Uint("reg14"); datapath != 0 && in != 0 {
 		return r.portText(p.node, datapath, in)
 	}
@@ -93,7 +93,7 @@ func (r *run) entered(p place, s ofproto.Step, datapath uint64) string {
 }
 
 // step is one table lookup in the words of the contract.
-func (r *run) step(ctx context.Context, n *nodeView, s ofproto.Step) journey.Step {
+func (r *run) step(ctx context.Context, n *nodeView, s ovs.Step) journey.Step {
 	out := journey.Step{
 		Pipeline: "physical", Table: s.Table, Priority: s.Priority, Match: s.MatchText,
 		Actions: slices.Clone(s.Actions), Decoded: []string{}, Notes: []string{},
@@ -150,10 +150,10 @@ func (r *run) decoded(m decode.Meaning, out *journey.Step) {
 }
 
 // decoded names the numbers that a step's flow matches on and writes.
-func decoded(names *decode.Names, s ofproto.Step) []string {
+func decoded(names *decode.Names, s ovs.Step) []string {
 	texts := []string{}
 	at := decode.Context{Bridge: s.Bridge, Metadata: s.Before.Uint("metadata"), TunID: s.Before.Uint("tun_id")}
-	add := func(f *flow.Field, value flow.Value) {
+	add := func(f *packet.Field, value packet.Value) {
 		name := names.Annotate(f, value, at)
 		if text := fmt.Sprintf("%s=%s %s", f.Label(), f.Print(value), name); name != "" && !slices.Contains(texts, text) {
 			texts = append(texts, text)
@@ -183,14 +183,14 @@ func decoded(names *decode.Names, s ofproto.Step) []string {
 		}
 	}
 	for _, c := range s.Tracked {
-		if zone, ok := flow.Lookup("ct_zone"); ok && !c.Zone.Host {
-			add(zone, flow.Uint(uint64(c.Zone.ID)))
+		if zone, ok := packet.Lookup("ct_zone"); ok && !c.Zone.Host {
+			add(zone, packet.Uint(uint64(c.Zone.ID)))
 		}
 	}
 	return texts
 }
 
-func tupleText(t ofproto.Tuple) string {
+func tupleText(t ovs.Tuple) string {
 	if t.SrcPort == 0 && t.DstPort == 0 {
 		return fmt.Sprintf("%s → %s", t.Src, t.Dst)
 	}
@@ -198,16 +198,16 @@ func tupleText(t ofproto.Tuple) string {
 }
 
 // lastStep is the step at which a packet was stopped: the last on its way that is no helper.
-func lastStep(leaf ofproto.Leaf) (ofproto.Step, bool) {
+func lastStep(leaf ovs.Leaf) (ovs.Step, bool) {
 	for _, s := range slices.Backward(leaf.Steps) {
 		if !s.Aside {
 			return s, true
 		}
 	}
-	return ofproto.Step{}, false
+	return ovs.Step{}, false
 }
 
 // outport is the logical port that the packet is for, as reg15 has it.
-func (r *run) outport(n *nodeView, p flow.Flow) string {
+func (r *run) outport(n *nodeView, p packet.Flow) string {
 	return r.portText(n, p.Uint("metadata"), p.Uint("reg15"))
 }

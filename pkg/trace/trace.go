@@ -10,7 +10,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/cluster"
 	"github.com/ovnctl/ovnctl/pkg/journey"
 	"github.com/ovnctl/ovnctl/pkg/topology"
-	"github.com/ovnctl/ovnctl/pkg/trace/logical"
+	"github.com/ovnctl/ovnctl/pkg/trace/ovn"
 )
 
 // Run answers a query: by what the nodes on the way say, and by what the logical flows say. Where a node is not in reach
@@ -69,7 +69,7 @@ func (t *tracer) answer(ctx context.Context, ask *question, should *journey.Walk
 
 // logical follows the packet by the logical flows alone.
 func (t *tracer) logical(ctx context.Context, ask *question) (*journey.Walk, []string, error) {
-	w, err := newWalker(ctx, t.deployment, logical.Options{Length: ask.Length, Query: ask.Name})
+	w, err := newWalker(ctx, t.deployment, ovn.Options{Length: ask.Length, Query: ask.Name})
 	if err != nil {
 		return walkOf([]journey.Branch{neverSent(*unknown("the logical flows could not be read: %v", err), ask.packet, journey.LogicalFlows)}), nil, ctx.Err()
 	}

@@ -7,13 +7,13 @@ import (
 
 	"github.com/ovnctl/ovnctl/pkg/cluster"
 	"github.com/ovnctl/ovnctl/pkg/decode"
-	"github.com/ovnctl/ovnctl/pkg/flow"
 	"github.com/ovnctl/ovnctl/pkg/journey"
-	"github.com/ovnctl/ovnctl/pkg/trace/ofproto"
+	"github.com/ovnctl/ovnctl/pkg/packet"
+	"github.com/ovnctl/ovnctl/pkg/trace/ovs"
 )
 
 // toTunnel takes an encapsulated packet on to the node that has the other end.
-func (r *run) toTunnel(ctx context.Context, p place, leaf ofproto.Leaf, o *outcome) error {
+func (r *run) toTunnel(ctx context.Context, p place, leaf ovs.Leaf, o *outcome) error {
 	port, _ := p.node.names.OFPort(leaf.Bridge, int(leaf.Port.Number))
 	if port.Tunnel != nil && leaf.Remote.IsValid() && port.Tunnel.Remote != leaf.Remote {
 		// Of a bundle the first member is not alive.
@@ -65,7 +65,7 @@ func (r *run) toTunnel(ctx context.Context, p place, leaf ofproto.Leaf, o *outco
 			return nil
 		}
 	}
-	o.next = &place{node: v, bridge: in.Bridge, port: flow.PortID{Number: uint32(in.Number)}, packet: r.encapsulated(p.node, v, leaf.Packet, source, remote), tunnel: tun}
+	o.next = &place{node: v, bridge: in.Bridge, port: packet.PortID{Number: uint32(in.Number)}, packet: r.encapsulated(p.node, v, leaf.Packet, source, remote), tunnel: tun}
 	return nil
 }
 
@@ -98,37 +98,37 @@ func (r *run) encap(n *nodeView, port decode.OFPort) netip.Addr {
 }
 
 // encapsulated is the packet as the other node's tunnel port hands it to its bridge.
-func (r *run) encapsulated(from, to *nodeView, p flow.Flow, source, remote netip.Addr) flow.Flow {
+func (r *run) encapsulated(from, to *nodeView, p packet.Flow, source, remote netip.Addr) packet.Flow {
 	key := p.Uint("tun_id")
-	var option flow.Value
+	var option packet.Value
 	sent, haveOption := from.names.OptionField()
 	if haveOption {
-		option = p.Get(flow.TunMetadata(sent))
+		option = p.Get(packet.TunMetadata(sent))
 	}
 	p = fresh(p)
 	src, dst := "tun_src", "tun_dst"
 	if remote.Is6() {
 		src, dst = "tun_ipv6_src", "tun_ipv6_dst"
 	}
-	ofproto.Set(&p, "tun_id", flow.Uint(key))
+	ovs.Set(&p, "tun_id", packet.Uint(key))
 	if source.IsValid() {
-		ofproto.Set(&p, src, flow.FromBytes(source.AsSlice()))
+		ovs.Set(&p, src, packet.FromBytes(source.AsSlice()))
 	}
-	ofproto.Set(&p, dst, flow.FromBytes(remote.AsSlice()))
+	ovs.Set(&p, dst, packet.FromBytes(remote.AsSlice()))
 	if received, ok := to.names.OptionField(); ok && haveOption {
-		p.Set(flow.TunMetadata(received), option)
+		p.Set(packet.TunMetadata(received), option)
 	}
 	return p
 }
 
 // decodeTunnel names what a tunnel header carries.
-func (r *run) decodeTunnel(n *nodeView, p flow.Flow, tun *journey.Encapsulation) {
+func (r *run) decodeTunnel(n *nodeView, p packet.Flow, tun *journey.Encapsulation) {
 	key := tun.Key
 	var inport, outport uint64
 	if tun.Type == "vxlan" {
 		key, outport = decode.SplitVNI(key)
 	} else if field, ok := n.names.OptionField(); ok {
-		inport, outport = decode.SplitOption(uint32(p.Get(flow.TunMetadata(field)).Lo))
+		inport, outport = decode.SplitOption(uint32(p.Get(packet.TunMetadata(field)).Lo))
 	}
 	if d := n.names.Datapath(key); d != nil {
 		tun.Datapath = d.Name

@@ -10,12 +10,12 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/journey"
 	"github.com/ovnctl/ovnctl/pkg/node"
 	"github.com/ovnctl/ovnctl/pkg/topology"
-	"github.com/ovnctl/ovnctl/pkg/trace/ofproto"
+	"github.com/ovnctl/ovnctl/pkg/trace/ovs"
 )
 
 // outside takes a packet that leaves by an uplink on to the node that owns its destination, or to the world.
 func (r *run) outside(ctx context.Context, at place, link string, o *outcome) error {
-	t, ok := ofproto.TupleOf(&at.packet)
+	t, ok := ovs.TupleOf(&at.packet)
 	if ok {
 		if n := r.holder(t.Dst); n != nil && n != at.node.Node {
 			return r.toNode(ctx, at, n, o)

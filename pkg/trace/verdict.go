@@ -7,11 +7,11 @@ import (
 	"strings"
 
 	"github.com/ovnctl/ovnctl/pkg/decode"
-	"github.com/ovnctl/ovnctl/pkg/flow"
 	"github.com/ovnctl/ovnctl/pkg/journey"
 	"github.com/ovnctl/ovnctl/pkg/openflow"
+	"github.com/ovnctl/ovnctl/pkg/packet"
 	"github.com/ovnctl/ovnctl/pkg/topology"
-	"github.com/ovnctl/ovnctl/pkg/trace/ofproto"
+	"github.com/ovnctl/ovnctl/pkg/trace/ovs"
 )
 
 // endings are the controller actions that take the packet for good, and what becomes of it then. The
@@ -23,7 +23,7 @@ var endings = map[string]journey.Outcome{
 }
 
 // dropped says why a packet goes nowhere, by the step that it did not get beyond.
-func (r *run) dropped(ctx context.Context, p place, leaf ofproto.Leaf, o *outcome) journey.Verdict {
+func (r *run) dropped(ctx context.Context, p place, leaf ovs.Leaf, o *outcome) journey.Verdict {
 	v := r.stopped(p, o, journey.Dropped, "")
 	last, ok := lastStep(leaf)
 	if !ok {
@@ -46,7 +46,7 @@ func (r *run) dropped(ctx context.Context, p place, leaf ofproto.Leaf, o *outcom
 			v.Cause = r.takenCause(u, step, leaf)
 			return v
 		}
-		if leaf.Kind == ofproto.ToController {
+		if leaf.Kind == ovs.ToController {
 			v.Outcome, v.Cause = journey.Consumed, u.String()
 			return v
 		}
@@ -56,7 +56,7 @@ func (r *run) dropped(ctx context.Context, p place, leaf ofproto.Leaf, o *outcom
 }
 
 // asksForMAC says whether the packet ended in a question for the MAC address of its next hop.
-func asksForMAC(leaf ofproto.Leaf) bool {
+func asksForMAC(leaf ovs.Leaf) bool {
 	return slices.ContainsFunc(leaf.Userdata, func(raw []byte) bool {
 		u, ok := decode.ParseUserdata(raw)
 		return ok && (u.Opcode == "ARP" || u.Opcode == "ND_NS")
@@ -64,7 +64,7 @@ func asksForMAC(leaf ofproto.Leaf) bool {
 }
 
 // takenCause says why ovn-controller takes the packet.
-func (r *run) takenCause(u decode.Userdata, step journey.Step, leaf ofproto.Leaf) string {
+func (r *run) takenCause(u decode.Userdata, step journey.Step, leaf ovs.Leaf) string {
 	switch u.Opcode {
 	case "ARP", "ND_NS":
 		hop := nextHop(leaf)
@@ -73,14 +73,14 @@ func (r *run) takenCause(u decode.Userdata, step journey.Step, leaf ofproto.Leaf
 	if step.Object == nil {
 		return u.String()
 	}
-	t, _ := ofproto.TupleOf(&leaf.Packet)
+	t, _ := ovs.TupleOf(&leaf.Packet)
 	if empty := r.withoutEndpoints(step.Object, t); empty != "" {
 		return empty
 	}
 	how := u.String()
 	if u.Opcode == "REJECT" {
 		how = "rejected with an ICMP unreachable"
-		if t.Proto == flow.ProtoTCP {
+		if t.Proto == packet.ProtoTCP {
 			how = "rejected with a TCP reset"
 		}
 	}
@@ -88,7 +88,7 @@ func (r *run) takenCause(u decode.Userdata, step journey.Step, leaf ofproto.Leaf
 }
 
 // withoutEndpoints says that a load balancer has nowhere to send the packet; it is empty if that is not so.
-func (d *deployment) withoutEndpoints(object *journey.Object, t ofproto.Tuple) string {
+func (d *deployment) withoutEndpoints(object *journey.Object, t ovs.Tuple) string {
 	if object == nil || object.Kind != "load balancer" {
 		return ""
 	}
@@ -101,14 +101,14 @@ func (d *deployment) withoutEndpoints(object *journey.Object, t ofproto.Tuple) s
 // protocolName is the name of a protocol by its number.
 func protocolName(proto uint8) string {
 	names := map[uint8]string{
-		flow.ProtoTCP: "tcp", flow.ProtoUDP: "udp", flow.ProtoSCTP: "sctp", flow.ProtoICMP: "icmp", flow.ProtoICMPv6: "icmp",
+		packet.ProtoTCP: "tcp", packet.ProtoUDP: "udp", packet.ProtoSCTP: "sctp", packet.ProtoICMP: "icmp", packet.ProtoICMPv6: "icmp",
 	}
 	return names[proto]
 }
 
 // nextHop is the address that a router resolves: OVN keeps it in reg0, or xxreg0 for IPv6.
-func nextHop(leaf ofproto.Leaf) string {
-	t, ok := ofproto.TupleOf(&leaf.Packet)
+func nextHop(leaf ovs.Leaf) string {
+	t, ok := ovs.TupleOf(&leaf.Packet)
 	if !ok {
 		return ""
 	}
@@ -120,11 +120,11 @@ func nextHop(leaf ofproto.Leaf) string {
 }
 
 // dropCause names what made the last step the last.
-func (r *run) dropCause(p place, last ofproto.Step, step journey.Step, leaf ofproto.Leaf) string {
+func (r *run) dropCause(p place, last ovs.Step, step journey.Step, leaf ovs.Leaf) string {
 	if step.Object != nil && step.Object.Kind == "ACL" {
 		return "dropped by " + step.Object.Text
 	}
-	t, _ := ofproto.TupleOf(&leaf.Packet)
+	t, _ := ovs.TupleOf(&leaf.Packet)
 	if empty := r.withoutEndpoints(step.Object, t); empty != "" {
 		return empty
 	}
@@ -151,7 +151,7 @@ func (r *run) dropCause(p place, last ofproto.Step, step journey.Step, leaf ofpr
 }
 
 // noOutput says why a packet for a port does not get there, when the logical pipeline is done with it.
-func (r *run) noOutput(p place, last ofproto.Step, leaf ofproto.Leaf, out *topology.Port) string {
+func (r *run) noOutput(p place, last ovs.Step, leaf ovs.Leaf, out *topology.Port) string {
 	holder, why := out, out.Why
 	if peer := r.graph.PeerOf(out); peer != nil && peer.Why != "" {
 		holder, why = peer, peer.Why
@@ -171,7 +171,7 @@ func (r *run) noOutput(p place, last ofproto.Step, leaf ofproto.Leaf, out *topol
 }
 
 // noneHasMAC says why a switch sends a frame to none of its ports.
-func (r *run) noneHasMAC(p place, leaf ofproto.Leaf) string {
+func (r *run) noneHasMAC(p place, leaf ovs.Leaf) string {
 	mac := macText(leaf.Packet, "eth_dst")
 	d := p.node.names.Datapath(leaf.Packet.Uint("metadata"))
 	if d != nil {

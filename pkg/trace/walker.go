@@ -10,14 +10,14 @@ import (
 
 	"github.com/ovnctl/ovnctl/pkg/cluster"
 	"github.com/ovnctl/ovnctl/pkg/decode"
-	"github.com/ovnctl/ovnctl/pkg/expr"
-	"github.com/ovnctl/ovnctl/pkg/flow"
 	"github.com/ovnctl/ovnctl/pkg/journey"
-	"github.com/ovnctl/ovnctl/pkg/lflow"
+	"github.com/ovnctl/ovnctl/pkg/logicalflow"
+	"github.com/ovnctl/ovnctl/pkg/ovnexpr"
+	"github.com/ovnctl/ovnctl/pkg/packet"
 	"github.com/ovnctl/ovnctl/pkg/topology"
 	"github.com/ovnctl/ovnctl/pkg/trace/cause"
-	"github.com/ovnctl/ovnctl/pkg/trace/logical"
-	"github.com/ovnctl/ovnctl/pkg/trace/ofproto"
+	"github.com/ovnctl/ovnctl/pkg/trace/ovn"
+	"github.com/ovnctl/ovnctl/pkg/trace/ovs"
 )
 
 // A Walker follows connections by the logical flows of a deployment: from one end to the other and back, over the logical
@@ -33,31 +33,31 @@ type Walker struct {
 // A logicalZone is the logical network of one zone.
 type logicalZone struct {
 	name    string
-	net     *lflow.Network
-	options logical.Options
-	engine  *logical.Engine
+	net     *logicalflow.Network
+	options ovn.Options
+	engine  *ovn.Engine
 	explain *cause.Explainer
 }
 
 // NewWalker opens the logical networks of all zones whose Southbound was read. What the engine's Options say of next hops
 // is ignored: they are taken to answer where somebody outside may.
-func NewWalker(ctx context.Context, c *cluster.Cluster, g *topology.Graph, o logical.Options) (*Walker, error) {
+func NewWalker(ctx context.Context, c *cluster.Cluster, g *topology.Graph, o ovn.Options) (*Walker, error) {
 	return newWalker(ctx, newDeployment(c, g), o)
 }
 
-func newWalker(ctx context.Context, d deployment, o logical.Options) (*Walker, error) {
+func newWalker(ctx context.Context, d deployment, o ovn.Options) (*Walker, error) {
 	w := &Walker{deployment: d, zones: map[string]*logicalZone{}}
 	o.Assume = true
 	for _, z := range d.cluster.Zones {
 		if z.SB == nil {
 			continue
 		}
-		net, err := lflow.Open(ctx, z.SB)
+		net, err := logicalflow.Open(ctx, z.SB)
 		if err != nil {
 			return nil, err
 		}
 		w.zones[z.Name] = &logicalZone{
-			name: z.Name, net: net, options: o, engine: logical.New(net, o), explain: cause.New(net, decode.NewObjects(z.NB), d.graph),
+			name: z.Name, net: net, options: o, engine: ovn.New(net, o), explain: cause.New(net, decode.NewObjects(z.NB), d.graph),
 		}
 	}
 	return w, nil
@@ -68,13 +68,13 @@ func (w *Walker) changed(zone *logicalZone, lookup cause.Lookup) *Walker {
 	other := &Walker{deployment: w.deployment, zones: maps.Clone(w.zones)}
 	z := *zone
 	z.options.Lookup = lookup
-	z.engine = logical.New(z.net, z.options)
+	z.engine = ovn.New(z.net, z.options)
 	other.zones[z.name] = &z
 	return other
 }
 
 // Network is the logical network of a zone, nil if its Southbound was not read.
-func (w *Walker) Network(zone string) *lflow.Network {
+func (w *Walker) Network(zone string) *logicalflow.Network {
 	if z := w.zones[zone]; z != nil {
 		return z.net
 	}
@@ -109,7 +109,7 @@ func (r *Round) deciding() *Passage {
 
 // Deciding says where the direction ended that the outcome is that of, the reply if that failed: in a visit, or for nil
 // beyond the logical networks. Stopped is why it ended there; nil if it was delivered.
-func (r *Round) Deciding() (reply bool, v *logical.Visit, stopped *journey.Verdict) {
+func (r *Round) Deciding() (reply bool, v *ovn.Visit, stopped *journey.Verdict) {
 	p := r.deciding()
 	if p.stopped != nil {
 		return p == r.Reply, nil, p.stopped
@@ -129,7 +129,7 @@ func (p *Passage) last() leg {
 
 // A Passage is the way of one packet from where it starts to where it ends.
 type Passage struct {
-	Packet flow.Flow // as it was sent
+	Packet packet.Flow // as it was sent
 	legs   []leg
 	landing
 }
@@ -137,7 +137,7 @@ type Passage struct {
 // A leg is a part of a passage: a way through a logical network, or the network of a host.
 type leg struct {
 	zone *logicalZone
-	way  *logical.Way
+	way  *ovn.Way
 	host *host  // with no way
 	from string // the host's port by which the packet came, empty if the host sends it itself
 	does string // what the host does with it
@@ -147,12 +147,12 @@ type leg struct {
 type landing struct {
 	// stopped is the verdict of a packet that ends beyond the logical networks, and is not delivered.
 	stopped *journey.Verdict
-	visit   *logical.Visit // of a logical network in which the packet ends; nil if it ends beyond
-	zone    *logicalZone   // of visit
-	host    *host          // that has it, or sent it to the network outside
-	outside bool           // it left for the network outside
-	packet  flow.Flow      // as it arrived
-	answer  *spot          // from where its answer starts; nil if nobody answers
+	visit   *ovn.Visit   // of a logical network in which the packet ends; nil if it ends beyond
+	zone    *logicalZone // of visit
+	host    *host        // that has it, or sent it to the network outside
+	outside bool         // it left for the network outside
+	packet  packet.Flow  // as it arrived
+	answer  *spot        // from where its answer starts; nil if nobody answers
 }
 
 // Outcome is what became of the packet.
@@ -169,9 +169,9 @@ func (l *landing) Outcome() journey.Outcome {
 // A spot is where a packet is about to be sent.
 type spot struct {
 	zone   *logicalZone
-	start  logical.Start // with a zone: by the owner of a port
-	host   *host         // without: by a host
-	packet flow.Flow     // without: what is sent; without host either, by somebody outside
+	start  ovn.Start   // with a zone: by the owner of a port
+	host   *host       // without: by a host
+	packet packet.Flow // without: what is sent; without host either, by somebody outside
 }
 
 // maxLegs bounds a passage: logical networks and hosts that one packet comes to.
@@ -189,17 +189,17 @@ func (w *Walker) Rounds(ctx context.Context, from topology.Match, p Packet, back
 		return []*Round{{Forward: &Passage{Packet: p.frame(noMAC, noMAC), landing: landing{stopped: stopped}}}}, false, nil
 	}
 	f := &follower{Walker: w, backend: backend}
-	each := func(forward Passage, left *logical.Connections) error {
+	each := func(forward Passage, left *ovn.Connections) error {
 		r, err := w.round(ctx, &forward, left)
 		rounds = append(rounds, r)
 		return err
 	}
-	err = f.follow(ctx, *start, &logical.Connections{}, Passage{Packet: start.sent()}, each)
+	err = f.follow(ctx, *start, &ovn.Connections{}, Passage{Packet: start.sent()}, each)
 	return rounds, f.more, err
 }
 
 // sent is the packet that is about to be sent.
-func (s *spot) sent() flow.Flow {
+func (s *spot) sent() packet.Flow {
 	if s.zone != nil {
 		return s.start.Packet
 	}
@@ -207,7 +207,7 @@ func (s *spot) sent() flow.Flow {
 }
 
 // round follows the answer of a packet that arrived.
-func (w *Walker) round(ctx context.Context, forward *Passage, left *logical.Connections) (*Round, error) {
+func (w *Walker) round(ctx context.Context, forward *Passage, left *ovn.Connections) (*Round, error) {
 	r := &Round{Forward: forward, Backend: forward.backend()}
 	if forward.Outcome() != journey.Delivered {
 		r.Answered = forward.answeredByOVN()
@@ -218,10 +218,10 @@ func (w *Walker) round(ctx context.Context, forward *Passage, left *logical.Conn
 		return r, nil
 	}
 	if forward.outside {
-		sent, _ := ofproto.TupleOf(&forward.packet)
+		sent, _ := ovs.TupleOf(&forward.packet)
 		if stopped := w.unanswered(sent.Src, sent.Dst); stopped != nil {
 			stopped.Node, stopped.Datapath = w.lastRouter(forward)
-			reply, _ := ofproto.Answer(forward.packet)
+			reply, _ := ovs.Answer(forward.packet)
 			r.Reply = &Passage{Packet: reply, landing: landing{stopped: stopped}}
 			return r, nil
 		}
@@ -230,7 +230,7 @@ func (w *Walker) round(ctx context.Context, forward *Passage, left *logical.Conn
 		return r, nil
 	}
 	f := &follower{Walker: w, first: true}
-	err := f.follow(ctx, *forward.answer, left, Passage{Packet: forward.answer.sent()}, func(p Passage, _ *logical.Connections) error {
+	err := f.follow(ctx, *forward.answer, left, Passage{Packet: forward.answer.sent()}, func(p Passage, _ *ovn.Connections) error {
 		r.Reply = &p
 		return nil
 	})
@@ -272,8 +272,8 @@ func (w *Walker) checkReturn(forward, reply *Passage) {
 	if reply.Outcome() != journey.Delivered {
 		return
 	}
-	got, ok := ofproto.TupleOf(&reply.packet)
-	sent, _ := ofproto.TupleOf(&forward.Packet)
+	got, ok := ovs.TupleOf(&reply.packet)
+	sent, _ := ovs.TupleOf(&forward.Packet)
 	if !ok || got == sent.Reverse() {
 		return
 	}
@@ -288,12 +288,12 @@ func notTaken(from, asked netip.Addr) *journey.Verdict {
 
 // returned says that the packet has come back to its sender as an answer to itself: a router answers an echo so.
 func (p *Passage) returned() bool {
-	got, ok := ofproto.TupleOf(&p.packet)
-	sent, _ := ofproto.TupleOf(&p.Packet)
+	got, ok := ovs.TupleOf(&p.packet)
+	sent, _ := ovs.TupleOf(&p.Packet)
 	return ok && p.visit != nil && p.visit.End.Port != nil && p.visit.End.Port == p.legs[0].startPort() && got == sent.Reverse()
 }
 
-func (l leg) startPort() *lflow.Port {
+func (l leg) startPort() *logicalflow.Port {
 	if l.way == nil {
 		return nil
 	}
@@ -303,11 +303,11 @@ func (l leg) startPort() *lflow.Port {
 // answeredByOVN says that ovn-controller answers in the place of the receiver, as for DHCP and DNS, and that the sender
 // gets the answer.
 func (p *Passage) answeredByOVN() bool {
-	if p.visit == nil || p.visit.End.Reason != logical.Answering {
+	if p.visit == nil || p.visit.End.Reason != ovn.Answering {
 		return false
 	}
 	l := p.legs[len(p.legs)-1]
-	return slices.ContainsFunc(l.way.Ends(), func(v *logical.Visit) bool {
+	return slices.ContainsFunc(l.way.Ends(), func(v *ovn.Visit) bool {
 		return v.End.Outcome == journey.Delivered && v.End.Port == l.way.Start.Port
 	})
 }
@@ -319,7 +319,7 @@ func (p *Passage) backend() netip.AddrPort {
 			continue
 		}
 		for _, c := range l.way.Choices {
-			if lb, ok := c.Action.(*expr.CTLB); ok && c.Index < len(lb.Backends) {
+			if lb, ok := c.Action.(*ovnexpr.CTLB); ok && c.Index < len(lb.Backends) {
 				return netip.AddrPortFrom(lb.Backends[c.Index].Addr, lb.Backends[c.Index].Port)
 			}
 		}
@@ -336,7 +336,7 @@ type follower struct {
 }
 
 // follow hands over each passage of a packet from a spot on, with the connections that it left.
-func (f *follower) follow(ctx context.Context, s spot, c *logical.Connections, so Passage, each func(Passage, *logical.Connections) error) error {
+func (f *follower) follow(ctx context.Context, s spot, c *ovn.Connections, so Passage, each func(Passage, *ovn.Connections) error) error {
 	if len(so.legs) == maxLegs {
 		so.stopped = unknown("the packet comes to more than %d logical networks and hosts: it loops", maxLegs)
 		return each(so, c)
@@ -344,7 +344,7 @@ func (f *follower) follow(ctx context.Context, s spot, c *logical.Connections, s
 	if s.zone == nil {
 		return f.bySomebody(ctx, s, c, so, each)
 	}
-	step := func(way *logical.Way, left *logical.Connections) error {
+	step := func(way *ovn.Way, left *ovn.Connections) error {
 		next := so
 		next.legs = append(slices.Clone(so.legs), leg{zone: s.zone, way: way})
 		return f.land(ctx, s.zone, way, left, next, each)
@@ -369,7 +369,7 @@ func (f *follower) follow(ctx context.Context, s spot, c *logical.Connections, s
 }
 
 // land takes a packet on from the end of a way.
-func (f *follower) land(ctx context.Context, z *logicalZone, way *logical.Way, c *logical.Connections, p Passage, each func(Passage, *logical.Connections) error) error {
+func (f *follower) land(ctx context.Context, z *logicalZone, way *ovn.Way, c *ovn.Connections, p Passage, each func(Passage, *ovn.Connections) error) error {
 	v := way.End()
 	if v == nil {
 		return errors.New("the packet's way has no end")
@@ -382,23 +382,23 @@ func (f *follower) land(ctx context.Context, z *logicalZone, way *logical.Way, c
 		p.answer = &spot{zone: z, start: start}
 	}
 	switch v.End.Reason {
-	case logical.ToPort:
+	case ovn.ToPort:
 		if h := f.hosts.byPort[v.End.Port.Name()]; h != nil {
 			f.toHost(h, &p)
 			return each(p, c)
 		}
 		p.stopped = f.notOwned(v.End.Port, &p.packet)
-	case logical.ToNetwork:
+	case ovn.ToNetwork:
 		return f.toNetwork(ctx, z, c, p, each)
-	case logical.ToZone:
+	case ovn.ToZone:
 		return f.toZone(ctx, v.End.Port, c, p, each)
 	}
 	return each(p, c)
 }
 
 // notOwned is the verdict of a packet that comes out at a port whose owner does not have its address, nil if it has.
-func (f *follower) notOwned(port *lflow.Port, packet *flow.Flow) *journey.Verdict {
-	t, ok := ofproto.TupleOf(packet)
+func (f *follower) notOwned(port *logicalflow.Port, packet *packet.Flow) *journey.Verdict {
+	t, ok := ovs.TupleOf(packet)
 	known := f.graph.PortByName(port.Name())
 	if !ok || known == nil || owns(known, t.Dst) {
 		return nil
@@ -410,7 +410,7 @@ func (f *follower) notOwned(port *lflow.Port, packet *flow.Flow) *journey.Verdic
 
 // toHost hands a packet to the network of a host, which keeps what is its own and passes on the rest.
 func (f *follower) toHost(h *host, p *Passage) {
-	t, ok := ofproto.TupleOf(&p.packet)
+	t, ok := ovs.TupleOf(&p.packet)
 	from := p.visit.End.Port.Name()
 	p.host, p.visit = h, nil
 	l := leg{host: h, from: from, does: "takes it"}
@@ -432,18 +432,18 @@ func (f *follower) toHost(h *host, p *Passage) {
 }
 
 // hidden is a packet as a host that passes it on sends it out: by its own address, if it was of the inside.
-func hidden(p flow.Flow, h *host, src netip.Addr) flow.Flow {
-	t, _ := ofproto.TupleOf(&p)
+func hidden(p packet.Flow, h *host, src netip.Addr) packet.Flow {
+	t, _ := ovs.TupleOf(&p)
 	if i := slices.IndexFunc(h.addresses, func(a netip.Addr) bool { return a.Is6() == src.Is6() }); i >= 0 && private(src) {
 		t.Src = h.addresses[i]
-		ofproto.SetTuple(&p, t)
+		ovs.SetTuple(&p, t)
 	}
 	return p
 }
 
 // toNetwork takes on a packet that left for a physical network: to a host there, to another zone's router, or outside.
-func (f *follower) toNetwork(ctx context.Context, z *logicalZone, c *logical.Connections, p Passage, each func(Passage, *logical.Connections) error) error {
-	t, ok := ofproto.TupleOf(&p.packet)
+func (f *follower) toNetwork(ctx context.Context, z *logicalZone, c *ovn.Connections, p Passage, each func(Passage, *ovn.Connections) error) error {
+	t, ok := ovs.TupleOf(&p.packet)
 	if !ok {
 		p.outside = true
 		return each(p, c)
@@ -452,7 +452,7 @@ func (f *follower) toNetwork(ctx context.Context, z *logicalZone, c *logical.Con
 		p.legs = append(p.legs, leg{host: h, does: "takes it"})
 		p.host, p.visit = h, nil
 		if !f.onUnderlay(t.Src) && f.onOverlay(t.Src) && h.port != nil {
-			if packet, ok := ofproto.Answer(p.packet); ok {
+			if packet, ok := ovs.Answer(p.packet); ok {
 				p.answer = &spot{host: h, packet: packet}
 			}
 		}
@@ -478,7 +478,7 @@ func (f *follower) toNetwork(ctx context.Context, z *logicalZone, c *logical.Con
 
 // toZone takes a packet that went to the chassis of another zone on from there, if that zone is known: its port of the
 // transit switch has the same name, and what is behind it gets the packet.
-func (f *follower) toZone(ctx context.Context, port *lflow.Port, c *logical.Connections, p Passage, each func(Passage, *logical.Connections) error) error {
+func (f *follower) toZone(ctx context.Context, port *logicalflow.Port, c *ovn.Connections, p Passage, each func(Passage, *ovn.Connections) error) error {
 	for _, z := range f.zones {
 		if z.net == p.zone.net {
 			continue
@@ -494,7 +494,7 @@ func (f *follower) toZone(ctx context.Context, port *lflow.Port, c *logical.Conn
 		if err != nil {
 			return err
 		}
-		next := &spot{zone: z, start: logical.Start{Port: behind, Packet: fresh(p.packet)}}
+		next := &spot{zone: z, start: ovn.Start{Port: behind, Packet: fresh(p.packet)}}
 		if behind == nil {
 			p.landing = landing{packet: p.packet, visit: p.visit, zone: p.zone}
 			return each(p, c)
@@ -508,7 +508,7 @@ func (f *follower) toZone(ctx context.Context, port *lflow.Port, c *logical.Conn
 }
 
 // enter is where a packet comes in from a physical network; nil if the Southbound does not have the port.
-func (w *Walker) enter(ctx context.Context, e entry, packet flow.Flow) (*spot, error) {
+func (w *Walker) enter(ctx context.Context, e entry, packet packet.Flow) (*spot, error) {
 	z := w.zones[e.localnet.Zone]
 	if z == nil {
 		return nil, nil
@@ -520,7 +520,7 @@ func (w *Walker) enter(ctx context.Context, e entry, packet flow.Flow) (*spot, e
 	packet = fresh(packet)
 	setMAC(&packet, "eth_src", anyMAC)
 	setMAC(&packet, "eth_dst", e.mac)
-	s := &spot{zone: z, start: logical.Start{Port: port, Packet: packet}}
+	s := &spot{zone: z, start: ovn.Start{Port: port, Packet: packet}}
 	if e.chassis != "" {
 		s.start.Chassis = z.net.ChassisByName(e.chassis)
 	}

@@ -9,11 +9,11 @@ import (
 	"strings"
 
 	"github.com/ovnctl/ovnctl/pkg/cluster"
-	"github.com/ovnctl/ovnctl/pkg/flow"
 	"github.com/ovnctl/ovnctl/pkg/journey"
 	"github.com/ovnctl/ovnctl/pkg/node"
+	"github.com/ovnctl/ovnctl/pkg/packet"
 	"github.com/ovnctl/ovnctl/pkg/topology"
-	"github.com/ovnctl/ovnctl/pkg/trace/ofproto"
+	"github.com/ovnctl/ovnctl/pkg/trace/ovs"
 )
 
 // A tracer answers one query. What it reads is kept for all ways that it follows.
@@ -33,7 +33,7 @@ type tracer struct {
 // A run follows one connection: its first packet and then the answer.
 type run struct {
 	*tracer
-	ct     *ofproto.Conntrack
+	ct     *ovs.Conntrack
 	dpHash uint32 // which member a hash chooses in groups
 	// backend is where the packet was first translated to, if it was.
 	backend netip.AddrPort
@@ -134,12 +134,12 @@ func (r *run) visit(ctx context.Context, p place) ([]outcome, error) {
 		o, err := r.host(ctx, p)
 		return []outcome{o}, err
 	}
-	start := ofproto.Start{Bridge: p.bridge, Packet: p.packet, Table: p.table}
+	start := ovs.Start{Bridge: p.bridge, Packet: p.packet, Table: p.table}
 	if p.table == 0 {
 		start.Packet.SetInPort(p.port)
 	}
-	ofproto.Set(&start.Packet, "dp_hash", flow.Uint(uint64(r.dpHash)))
-	walk, err := ofproto.Follow(ctx, p.node.sw, p.node.Name, r.ct, start)
+	ovs.Set(&start.Packet, "dp_hash", packet.Uint(uint64(r.dpHash)))
+	walk, err := ovs.Follow(ctx, p.node.sw, p.node.Name, r.ct, start)
 	if err != nil {
 		return nil, err
 	}
@@ -163,7 +163,7 @@ func (r *run) visit(ctx context.Context, p place) ([]outcome, error) {
 }
 
 // noteBackend remembers to which backend the packet was sent.
-func (r *run) noteBackend(leaf ofproto.Leaf) {
+func (r *run) noteBackend(leaf ovs.Leaf) {
 	for _, s := range leaf.Steps {
 		for _, c := range s.Tracked {
 			if c.Commit && c.From.Dst != c.To.Dst && !r.backend.IsValid() {
@@ -174,15 +174,15 @@ func (r *run) noteBackend(leaf ofproto.Leaf) {
 }
 
 // leave says what becomes of a packet that leaves the bridges of a node, or ends there.
-func (r *run) leave(ctx context.Context, p place, leaf ofproto.Leaf, o *outcome) error {
+func (r *run) leave(ctx context.Context, p place, leaf ovs.Leaf, o *outcome) error {
 	switch leaf.Kind {
-	case ofproto.ToPort:
+	case ovs.ToPort:
 		return r.toPort(ctx, p, leaf, o)
-	case ofproto.ToTunnel:
+	case ovs.ToTunnel:
 		return r.toTunnel(ctx, p, leaf, o)
-	case ofproto.Unknown:
+	case ovs.Unknown:
 		o.end = &ending{verdict: r.stopped(p, o, journey.Unknown, "the action "+leaf.Reason+" is not understood")}
-	case ofproto.Failed:
+	case ovs.Failed:
 		o.end = &ending{verdict: r.stopped(p, o, journey.Dropped, "Open vSwitch gives up: "+leaf.Reason)}
 	default:
 		if next, note := r.resolved(ctx, p, leaf); next != nil {
@@ -207,7 +207,7 @@ func addNote(hops []journey.Hop, note string) {
 
 // resolved goes on with a packet that waits for the MAC address of its next hop, where that address can be
 // known: ovn-controller asks for it and sends the packet on when it is told.
-func (r *run) resolved(ctx context.Context, p place, leaf ofproto.Leaf) (*place, string) {
+func (r *run) resolved(ctx context.Context, p place, leaf ovs.Leaf) (*place, string) {
 	last, ok := lastStep(leaf)
 	if !ok || !asksForMAC(leaf) {
 		return nil, ""
@@ -235,7 +235,7 @@ const outsideMAC = "02:00:00:00:00:01"
 
 // asksOutside says whether the question for a MAC address goes to a physical network, where nobody can be
 // looked at.
-func (r *run) asksOutside(n *nodeView, leaf ofproto.Leaf) bool {
+func (r *run) asksOutside(n *nodeView, leaf ovs.Leaf) bool {
 	name := strings.TrimPrefix(r.outport(n, leaf.Packet), "cr-")
 	port := r.graph.PortByName(name)
 	return port != nil && r.leadsOut(port)
@@ -288,13 +288,13 @@ func (v *nodeView) macAt(ctx context.Context, a netip.Addr) string {
 	return ""
 }
 
-func (r *run) toPort(ctx context.Context, p place, leaf ofproto.Leaf, o *outcome) error {
+func (r *run) toPort(ctx context.Context, p place, leaf ovs.Leaf, o *outcome) error {
 	port, iface := r.bridgePort(p.node.Name, leaf.Bridge, leaf.Port.Number)
 	if port == nil {
 		o.end = &ending{verdict: r.stopped(p, o, journey.Unknown, fmt.Sprintf("port %s of %s is not in the node's database", leaf.Port, leaf.Bridge))}
 		return nil
 	}
-	arrived := place{node: p.node, bridge: leaf.Bridge, port: flow.PortID{Number: leaf.Port.Number}, packet: leaf.Packet}
+	arrived := place{node: p.node, bridge: leaf.Bridge, port: packet.PortID{Number: leaf.Port.Number}, packet: leaf.Packet}
 	if len(o.hops) > 0 {
 		o.hops[len(o.hops)-1].To = portName(port, iface)
 	}
@@ -334,7 +334,7 @@ func (r *run) atPort(ctx context.Context, at place, logical string, iface *topol
 		if lsp.Switch != nil {
 			v.Datapath = lsp.Switch.Name
 		}
-		t, ok := ofproto.TupleOf(&at.packet)
+		t, ok := ovs.TupleOf(&at.packet)
 		if ok && !owns(lsp, t.Dst) {
 			v.Outcome = journey.Dropped
 			v.Cause = fmt.Sprintf("it comes out at %s, which does not have the address %s", name, t.Dst)
@@ -366,10 +366,10 @@ func owns(p *topology.Port, a netip.Addr) bool {
 }
 
 // fresh is a packet on the wire: without what a bridge knows of it.
-func fresh(p flow.Flow) flow.Flow {
+func fresh(p packet.Flow) packet.Flow {
 	p.ClearConntrack()
 	p.ClearRegisters()
 	p.ClearTunnel()
-	ofproto.Set(&p, "pkt_mark", flow.Value{})
+	ovs.Set(&p, "pkt_mark", packet.Value{})
 	return p
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"github.com/ovnctl/ovnctl/pkg/flow"
 	"github.com/ovnctl/ovnctl/pkg/journey"
+	"github.com/ovnctl/ovnctl/pkg/packet"
 )
 
 // TestPacket builds the packets that ofproto/trace is given.
@@ -27,7 +27,7 @@ func TestPacket(t *testing.T) {
 	for _, test := range tests {
 		p := Packet{Src: addr(test.src), Dst: addr(test.dst), Protocol: test.packet, SourcePort: test.sport, Port: 80}
 		got := p.frame("02:00:00:00:00:01", "02:00:00:00:00:02")
-		want, err := flow.Parse(test.want)
+		want, err := packet.Parse(test.want)
 		if err != nil || got.String() != want.String() || !got.Equal(&want) {
 			t.Errorf("%s: %s, want %s (%v)", test.text, got.String(), want.String(), err)
 		}

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/ovnctl/ovnctl/pkg/decode"
-	"github.com/ovnctl/ovnctl/pkg/lflow"
+	"github.com/ovnctl/ovnctl/pkg/logicalflow"
 	"github.com/ovnctl/ovnctl/pkg/nb"
 	"github.com/ovnctl/ovnctl/pkg/sb"
 )
@@ -24,7 +24,7 @@ type admission struct {
 // admissions are the changes by which an ACL that denied a packet, or the lack of one that allows it, is mended.
 func (e *Explainer) admissions(ctx context.Context, s *stop) []change {
 	p := s.packet()
-	a := admission{traffic: trafficOf(&p), stop: s, ingress: s.visit.Pipeline == lflow.Egress}
+	a := admission{traffic: trafficOf(&p), stop: s, ingress: s.visit.Pipeline == logicalflow.Egress}
 	a.peer = a.dst
 	if a.ingress {
 		a.peer = a.src
@@ -81,7 +81,7 @@ func (e *Explainer) admit(a admission) func(context.Context, *overlay) {
 
 // allowing are the actions of a flow that allows a new connection, in the dialect of one that denies: since OVN 23.06 ACLs
 // leave their verdict in a register.
-func allowing(f *lflow.Flow) string {
+func allowing(f *logicalflow.Flow) string {
 	const commit = "reg0[1] = 1; next;"
 	if strings.Contains(f.Row.Actions, "reg8[17] = 1") || strings.Contains(f.Row.Actions, "reg8[18] = 1") {
 		return "reg8[16] = 1; " + commit

@@ -2,7 +2,7 @@
 // match the hit rests, what would have had to let a dropped packet pass, what let a delivered one pass, and which change
 // would mend it.
 //
-// It looks at ways that pkg/trace/logical has followed. It changes nothing: a change is proposed in the words of whoever
+// It looks at ways that pkg/trace/ovn has followed. It changes nothing: a change is proposed in the words of whoever
 // manages the object (Kubernetes, OpenStack, else ovn-nbctl), and tried out on the flows in memory where that is possible.
 package cause
 
@@ -13,27 +13,27 @@ import (
 
 	"github.com/ovnctl/ovnctl/pkg/decode"
 	"github.com/ovnctl/ovnctl/pkg/journey"
-	"github.com/ovnctl/ovnctl/pkg/lflow"
+	"github.com/ovnctl/ovnctl/pkg/logicalflow"
 	"github.com/ovnctl/ovnctl/pkg/nb"
 	"github.com/ovnctl/ovnctl/pkg/topology"
-	"github.com/ovnctl/ovnctl/pkg/trace/logical"
+	"github.com/ovnctl/ovnctl/pkg/trace/ovn"
 )
 
 // An Explainer explains ways through a network. It may be used by several goroutines.
 type Explainer struct {
-	net     *lflow.Network
-	engine  *logical.Engine
+	net     *logicalflow.Network
+	engine  *ovn.Engine
 	objects *decode.Objects
 	graph   *topology.Graph
 }
 
 // New returns an explainer. Objects are those of the Northbound that the network was made from; the graph tells whose an
 // address is. Either may be nil: then less has a name.
-func New(net *lflow.Network, objects *decode.Objects, graph *topology.Graph) *Explainer {
+func New(net *logicalflow.Network, objects *decode.Objects, graph *topology.Graph) *Explainer {
 	if graph == nil {
 		graph = &topology.Graph{}
 	}
-	return &Explainer{net: net, engine: logical.New(net, logical.Options{}), objects: objects, graph: graph}
+	return &Explainer{net: net, engine: ovn.New(net, ovn.Options{}), objects: objects, graph: graph}
 }
 
 // A Finding is why a way ended as it did.
@@ -47,7 +47,7 @@ type Finding struct {
 }
 
 // Explain says why a way ended as it did.
-func (e *Explainer) Explain(ctx context.Context, w *logical.Way) Finding {
+func (e *Explainer) Explain(ctx context.Context, w *ovn.Way) Finding {
 	s, ok := e.stopOf(ctx, w)
 	if !ok {
 		return Finding{Allowed: e.allowed(ctx, w)}
@@ -60,7 +60,7 @@ func (e *Explainer) Explain(ctx context.Context, w *logical.Way) Finding {
 }
 
 // allowed are the ACLs and routing policies that let a packet pass on its way.
-func (e *Explainer) allowed(ctx context.Context, w *logical.Way) []journey.Object {
+func (e *Explainer) allowed(ctx context.Context, w *ovn.Way) []journey.Object {
 	var objects []journey.Object
 	end := w.End()
 	if end == nil {
@@ -93,7 +93,7 @@ func allows(o decode.Object) bool {
 }
 
 // Object is the object that a step of a visit carries out, nil if there is none.
-func (e *Explainer) Object(ctx context.Context, v *logical.Visit, step int) *journey.Object {
+func (e *Explainer) Object(ctx context.Context, v *ovn.Visit, step int) *journey.Object {
 	if o, ok := e.objectOf(ctx, v.Steps[step].Flow); ok {
 		return toJourney(o)
 	}
@@ -104,7 +104,7 @@ func (e *Explainer) Object(ctx context.Context, v *logical.Visit, step int) *jou
 }
 
 // objectOf is the object that a flow was made for.
-func (e *Explainer) objectOf(ctx context.Context, f *lflow.Flow) (decode.Object, bool) {
+func (e *Explainer) objectOf(ctx context.Context, f *logicalflow.Flow) (decode.Object, bool) {
 	if f == nil {
 		return decode.Object{}, false
 	}
@@ -120,7 +120,7 @@ func (e *Explainer) objectOf(ctx context.Context, f *lflow.Flow) (decode.Object,
 }
 
 // portObject is the row of a logical port: that of the Northbound, else what the Southbound says.
-func (e *Explainer) portObject(ctx context.Context, p *lflow.Port) decode.Object {
+func (e *Explainer) portObject(ctx context.Context, p *logicalflow.Port) decode.Object {
 	table := "Logical_Switch_Port"
 	if p.Datapath.Router {
 		table = "Logical_Router_Port"

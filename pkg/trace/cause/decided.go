@@ -8,15 +8,15 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ovnctl/ovnctl/pkg/expr"
-	"github.com/ovnctl/ovnctl/pkg/flow"
 	"github.com/ovnctl/ovnctl/pkg/journey"
-	"github.com/ovnctl/ovnctl/pkg/lflow"
-	"github.com/ovnctl/ovnctl/pkg/trace/logical"
+	"github.com/ovnctl/ovnctl/pkg/logicalflow"
+	"github.com/ovnctl/ovnctl/pkg/ovnexpr"
+	"github.com/ovnctl/ovnctl/pkg/packet"
+	"github.com/ovnctl/ovnctl/pkg/trace/ovn"
 )
 
 // Decided are the parts of the match of a step's flow on which the hit rests, in the order of the text.
-func (e *Explainer) Decided(ctx context.Context, v *logical.Visit, step int) []journey.Decided {
+func (e *Explainer) Decided(ctx context.Context, v *ovn.Visit, step int) []journey.Decided {
 	f := v.Steps[step].Flow
 	if f == nil || f.Err() != nil {
 		return nil
@@ -26,7 +26,7 @@ func (e *Explainer) Decided(ctx context.Context, v *logical.Visit, step int) []j
 	return e.decided(ctx, v, f, decisions)
 }
 
-func (e *Explainer) decided(ctx context.Context, v *logical.Visit, f *lflow.Flow, decisions []expr.Decision) []journey.Decided {
+func (e *Explainer) decided(ctx context.Context, v *ovn.Visit, f *logicalflow.Flow, decisions []ovnexpr.Decision) []journey.Decided {
 	match := f.Row.Match
 	var out []journey.Decided
 	for _, d := range decisions {
@@ -47,8 +47,8 @@ func (e *Explainer) decided(ctx context.Context, v *logical.Visit, f *lflow.Flow
 
 // finds says what a packet has where a part of a match looks: "ip4.src is 10.244.1.6, not in $a1 (Namespace shop)". It is
 // empty where that would mean nothing to people: of the registers, in which one table leaves word for another.
-func (e *Explainer) finds(ctx context.Context, v *logical.Visit, d expr.Decision) string {
-	if r, ok := d.Leaf.(*expr.Resident); ok {
+func (e *Explainer) finds(ctx context.Context, v *ovn.Visit, d ovnexpr.Decision) string {
+	if r, ok := d.Leaf.(*ovnexpr.Resident); ok {
 		return fmt.Sprintf("%s %s", r.Port, choose(d.Holds, "resides on this chassis", "does not reside on this chassis"))
 	}
 	test, ok := deciding(d)
@@ -57,9 +57,9 @@ func (e *Explainer) finds(ctx context.Context, v *logical.Visit, d expr.Decision
 	}
 	name, value := test.Ref.String(), e.value(ctx, v, test)
 	switch leaf := d.Leaf.(type) {
-	case *expr.Bare:
+	case *ovnexpr.Bare:
 		return bareWords(leaf.Field.String(), d.Tests)
-	case *expr.Between:
+	case *ovnexpr.Between:
 		return fmt.Sprintf("%s is %s, %s %s", name, value, choose(d.Holds, "within", "not within"), leaf)
 	}
 	if d.Holds && plain(test) {
@@ -69,7 +69,7 @@ func (e *Explainer) finds(ctx context.Context, v *logical.Visit, d expr.Decision
 }
 
 // bareWords say whether a predicate, or a field of one bit, is true of the packet; a negation around it is not part of it.
-func bareWords(name string, tests []expr.Test) string {
+func bareWords(name string, tests []ovnexpr.Test) string {
 	is := true
 	for _, t := range tests {
 		if t.Ref.Symbol != nil && t.Ref.Bits == 1 && t.Ref.String() == name {
@@ -91,7 +91,7 @@ var kinds = map[string]bool{
 }
 
 // deciding is the test to show of a decision: what the leaf itself says, else the last of what it implies.
-func deciding(d expr.Decision) (expr.Test, bool) {
+func deciding(d ovnexpr.Decision) (ovnexpr.Test, bool) {
 	for _, t := range d.Tests {
 		if t.Ref.Symbol != nil && t.Holds == d.Holds && !t.Implied() {
 			return t, true
@@ -102,25 +102,25 @@ func deciding(d expr.Decision) (expr.Test, bool) {
 			return t, true
 		}
 	}
-	return expr.Test{}, false
+	return ovnexpr.Test{}, false
 }
 
 // bookkeeping says whether a field is a note from one table to another rather than something of the packet.
-func bookkeeping(r expr.Ref) bool {
+func bookkeeping(r ovnexpr.Ref) bool {
 	name := r.Symbol.Name
 	return strings.HasPrefix(name, "reg") || strings.HasPrefix(name, "xreg") || strings.HasPrefix(name, "xxreg") ||
 		strings.HasPrefix(name, "flags")
 }
 
 // plain says whether a test that holds says no more than the value that was found.
-func plain(t expr.Test) bool {
+func plain(t ovnexpr.Test) bool {
 	constants := t.Constants()
-	return t.Op() == expr.Equal && len(constants) == 1 && !constants[0].Masked &&
-		(constants[0].Kind == expr.Integer || constants[0].Kind == expr.String)
+	return t.Op() == ovnexpr.Equal && len(constants) == 1 && !constants[0].Masked &&
+		(constants[0].Kind == ovnexpr.Integer || constants[0].Kind == ovnexpr.String)
 }
 
 // wanted says what a test compares with: "not 8080", "in $a1 (Namespace shop)".
-func (e *Explainer) wanted(ctx context.Context, t expr.Test, holds bool) string {
+func (e *Explainer) wanted(ctx context.Context, t ovnexpr.Test, holds bool) string {
 	var texts []string
 	for _, c := range t.Constants() {
 		texts = append(texts, e.constant(ctx, c))
@@ -129,13 +129,13 @@ func (e *Explainer) wanted(ctx context.Context, t expr.Test, holds bool) string 
 		texts = append(texts[:maxShown], fmt.Sprintf("%d more", len(texts)-maxShown))
 	}
 	list := strings.Join(texts, ", ")
-	if t.Op() != expr.Equal && t.Op() != expr.NotEqual {
+	if t.Op() != ovnexpr.Equal && t.Op() != ovnexpr.NotEqual {
 		return fmt.Sprintf("%s %s %s", choose(holds, "which is", "not"), t.Op(), list)
 	}
-	in := len(texts) > 1 || slices.ContainsFunc(t.Constants(), func(c expr.Constant) bool {
-		return c.Masked || c.Kind == expr.AddressSets || c.Kind == expr.PortGroups
+	in := len(texts) > 1 || slices.ContainsFunc(t.Constants(), func(c ovnexpr.Constant) bool {
+		return c.Masked || c.Kind == ovnexpr.AddressSets || c.Kind == ovnexpr.PortGroups
 	})
-	matches := holds == (t.Op() == expr.Equal)
+	matches := holds == (t.Op() == ovnexpr.Equal)
 	switch {
 	case in && matches:
 		return "in " + list
@@ -151,12 +151,12 @@ func (e *Explainer) wanted(ctx context.Context, t expr.Test, holds bool) string 
 const maxShown = 5
 
 // constant writes a constant, and whose it is.
-func (e *Explainer) constant(ctx context.Context, c expr.Constant) string {
+func (e *Explainer) constant(ctx context.Context, c ovnexpr.Constant) string {
 	var owner string
 	switch c.Kind {
-	case expr.AddressSets:
+	case ovnexpr.AddressSets:
 		owner = e.setOwner(ctx, c.Text)
-	case expr.PortGroups:
+	case ovnexpr.PortGroups:
 		if o, ok := e.objects.Named(ctx, "Port_Group", c.Text); ok {
 			owner = o.Owner
 		}
@@ -183,7 +183,7 @@ func (e *Explainer) setOwner(ctx context.Context, name string) string {
 }
 
 // value writes what a test found: a port by its name, an address with whose it is.
-func (e *Explainer) value(ctx context.Context, v *logical.Visit, t expr.Test) string {
+func (e *Explainer) value(ctx context.Context, v *ovn.Visit, t ovnexpr.Test) string {
 	s := t.Ref.Symbol
 	if s.IsString() {
 		p, err := v.Datapath.PortByKey(ctx, int(t.Found.Lo))
@@ -204,7 +204,7 @@ func (e *Explainer) value(ctx context.Context, v *logical.Visit, t expr.Test) st
 	return fmt.Sprint(t.Found.Lo)
 }
 
-func addressIn(s *expr.Symbol, v flow.Value) (netip.Addr, bool) {
+func addressIn(s *ovnexpr.Symbol, v packet.Value) (netip.Addr, bool) {
 	switch s.Name {
 	case "ip4.src", "ip4.dst", "arp.spa", "arp.tpa":
 		return netip.AddrFrom4([4]byte(v.Bytes(4))), true

@@ -3,23 +3,23 @@ package cause
 import (
 	"testing"
 
-	"github.com/ovnctl/ovnctl/pkg/expr"
-	"github.com/ovnctl/ovnctl/pkg/flow"
-	"github.com/ovnctl/ovnctl/pkg/lflow"
-	"github.com/ovnctl/ovnctl/pkg/trace/logical"
+	"github.com/ovnctl/ovnctl/pkg/logicalflow"
+	"github.com/ovnctl/ovnctl/pkg/ovnexpr"
+	"github.com/ovnctl/ovnctl/pkg/packet"
+	"github.com/ovnctl/ovnctl/pkg/trace/ovn"
 )
 
 // What was found is said in words that hold whatever stands around the part of the match.
 func TestFinds(t *testing.T) {
-	var p flow.Flow
-	for field, n := range map[string]uint64{"eth_type": flow.EthIPv4, "nw_proto": flow.ProtoTCP, "tp_dst": 8080, "nw_ttl": 64, "ip_src": 0x0a000005, "ct_state": 0x21} {
-		f, ok := flow.Lookup(field)
+	var p packet.Flow
+	for field, n := range map[string]uint64{"eth_type": packet.EthIPv4, "nw_proto": packet.ProtoTCP, "tp_dst": 8080, "nw_ttl": 64, "ip_src": 0x0a000005, "ct_state": 0x21} {
+		f, ok := packet.Lookup(field)
 		if !ok {
 			t.Fatal(field)
 		}
-		p.Set(f, flow.Uint(n))
+		p.Set(f, packet.Uint(n))
 	}
-	e := New(&lflow.Network{}, nil, nil)
+	e := New(&logicalflow.Network{}, nil, nil)
 	for _, test := range []struct {
 		match string
 		holds bool
@@ -46,18 +46,18 @@ func TestFinds(t *testing.T) {
 		{"reg0[7] == 1 && udp", false, []string{"", "it is not udp"}},
 		{"1", true, []string{""}},
 	} {
-		m, err := expr.ParseMatch(test.match)
+		m, err := ovnexpr.ParseMatch(test.match)
 		if err != nil {
 			t.Fatal(err)
 		}
-		c, err := m.Annotate(expr.SymbolsOf(expr.Profile{}), nil)
+		c, err := m.Annotate(ovnexpr.SymbolsOf(ovnexpr.Profile{}), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		holds, decisions := c.Evaluate(&p, nil)
 		var words []string
 		for _, d := range decisions {
-			words = append(words, e.finds(t.Context(), &logical.Visit{}, d))
+			words = append(words, e.finds(t.Context(), &ovn.Visit{}, d))
 		}
 		if holds != test.holds || len(words) != len(test.words) {
 			t.Errorf("%s: %v, %q, want %v, %q", test.match, holds, words, test.holds, test.words)

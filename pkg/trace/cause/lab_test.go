@@ -16,12 +16,12 @@ import (
 	"github.com/ovnctl/ovnctl/internal/lab/labtest"
 	"github.com/ovnctl/ovnctl/pkg/cluster"
 	"github.com/ovnctl/ovnctl/pkg/decode"
-	"github.com/ovnctl/ovnctl/pkg/flow"
 	"github.com/ovnctl/ovnctl/pkg/journey"
-	"github.com/ovnctl/ovnctl/pkg/lflow"
+	"github.com/ovnctl/ovnctl/pkg/logicalflow"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb/ovsdbtest"
+	"github.com/ovnctl/ovnctl/pkg/packet"
 	"github.com/ovnctl/ovnctl/pkg/topology"
-	"github.com/ovnctl/ovnctl/pkg/trace/logical"
+	"github.com/ovnctl/ovnctl/pkg/trace/ovn"
 )
 
 // A fault is something that somebody broke, or left out, with what has to be said of it.
@@ -204,7 +204,7 @@ func (f fault) try(t *testing.T, o lab.Options) {
 		t.Errorf("the object is %+v, not %q", o, f.object)
 	}
 	f.checkRules(t, found)
-	remedies := d.explainer.WhyNot(ctx, way, func(ctx context.Context, lookup Lookup) (journey.Outcome, *logical.Way, error) {
+	remedies := d.explainer.WhyNot(ctx, way, func(ctx context.Context, lookup Lookup) (journey.Outcome, *ovn.Way, error) {
 		outcome, way := d.round(ctx, t, lookup)
 		return outcome, way, nil
 	})
@@ -305,9 +305,9 @@ func (f fault) probe(ctx context.Context, t *testing.T, l *lab.Lab) bool {
 
 // A look is a deployment as it was read, with the packet that is asked about.
 type look struct {
-	net       *lflow.Network
+	net       *logicalflow.Network
 	explainer *Explainer
-	start     logical.Start
+	start     ovn.Start
 	outside   bool // the packet is for the world outside
 }
 
@@ -325,7 +325,7 @@ func (f fault) open(ctx context.Context, t *testing.T, l *lab.Lab) look {
 	if err != nil {
 		t.Fatal(err)
 	}
-	net, err := lflow.Open(ctx, zone.SB)
+	net, err := logicalflow.Open(ctx, zone.SB)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -333,7 +333,7 @@ func (f fault) open(ctx context.Context, t *testing.T, l *lab.Lab) look {
 }
 
 // packet is the first one that the sender sends.
-func (f fault) packet(ctx context.Context, t *testing.T, l *lab.Lab, net *lflow.Network) (logical.Start, bool) {
+func (f fault) packet(ctx context.Context, t *testing.T, l *lab.Lab, net *logicalflow.Network) (ovn.Start, bool) {
 	t.Helper()
 	from, _ := l.Topology.Pod(f.from)
 	port, err := net.Port(ctx, from.Name)
@@ -350,13 +350,13 @@ func (f fault) packet(ctx context.Context, t *testing.T, l *lab.Lab, net *lflow.
 	if !network.Contains(dst) {
 		hop = gateway
 	}
-	p := flow.Flow{}
+	p := packet.Flow{}
 	set := func(field string, b []byte) {
-		fd, ok := flow.Lookup(field)
+		fd, ok := packet.Lookup(field)
 		if !ok {
 			t.Fatalf("no field %s", field)
 		}
-		p.Set(fd, flow.FromBytes(b))
+		p.Set(fd, packet.FromBytes(b))
 	}
 	number := func(field string, n int) { set(field, []byte{byte(n >> 8), byte(n)}) }
 	set("eth_src", mac(t, from.MAC))
@@ -364,27 +364,27 @@ func (f fault) packet(ctx context.Context, t *testing.T, l *lab.Lab, net *lflow.
 	number("nw_ttl", 64)
 	proto := strings.TrimSuffix(f.proto, "6")
 	if v6 {
-		number("eth_type", flow.EthIPv6)
+		number("eth_type", packet.EthIPv6)
 		set("ipv6_src", source.AsSlice())
 		set("ipv6_dst", dst.AsSlice())
 	} else {
-		number("eth_type", flow.EthIPv4)
+		number("eth_type", packet.EthIPv4)
 		set("ip_src", source.AsSlice())
 		set("ip_dst", dst.AsSlice())
 	}
 	switch proto {
 	case "icmp":
-		number("nw_proto", flow.ProtoICMP)
+		number("nw_proto", packet.ProtoICMP)
 		number("icmp_type", 8)
 	default:
-		number("nw_proto", map[string]int{"tcp": flow.ProtoTCP, "udp": flow.ProtoUDP}[proto])
+		number("nw_proto", map[string]int{"tcp": packet.ProtoTCP, "udp": packet.ProtoUDP}[proto])
 		number("tp_src", 40000)
 		number("tp_dst", f.port)
 		if proto == "tcp" {
 			number("tcp_flags", 2)
 		}
 	}
-	return logical.Start{Port: port, Packet: p}, outside
+	return ovn.Start{Port: port, Packet: p}, outside
 }
 
 func (f fault) destination(l *lab.Lab, v6 bool) netip.Addr {
@@ -407,7 +407,7 @@ func mac(t *testing.T, text string) []byte {
 }
 
 // macAt is the MAC address that answers for an address on a switch.
-func macAt(ctx context.Context, t *testing.T, n *lflow.Network, d *lflow.Datapath, a netip.Addr) string {
+func macAt(ctx context.Context, t *testing.T, n *logicalflow.Network, d *logicalflow.Datapath, a netip.Addr) string {
 	t.Helper()
 	ports, err := d.Ports(ctx)
 	if err != nil {
@@ -434,10 +434,10 @@ func macAt(ctx context.Context, t *testing.T, n *lflow.Network, d *lflow.Datapat
 
 // round follows the packet and its answer, and returns the way that decided. What leaves for the world outside is answered
 // if it left with an address of the world outside.
-func (d look) round(ctx context.Context, t *testing.T, lookup Lookup) (journey.Outcome, *logical.Way) {
+func (d look) round(ctx context.Context, t *testing.T, lookup Lookup) (journey.Outcome, *ovn.Way) {
 	t.Helper()
-	engine := logical.New(d.net, logical.Options{Assume: true, Lookup: lookup})
-	connections := &logical.Connections{}
+	engine := ovn.New(d.net, ovn.Options{Assume: true, Lookup: lookup})
+	connections := &ovn.Connections{}
 	way, err := engine.Follow(ctx, d.start, connections, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -465,7 +465,7 @@ func (d look) round(ctx context.Context, t *testing.T, lookup Lookup) (journey.O
 }
 
 // describe writes a way for a failed test.
-func describe(w *logical.Way) string {
+func describe(w *ovn.Way) string {
 	var b strings.Builder
 	for _, v := range w.End().Path() {
 		fmt.Fprintf(&b, "%s %s in %v out %v\n", v.Datapath, v.Pipeline, portName(v.Inport), portName(v.Outport))

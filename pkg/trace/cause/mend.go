@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/ovnctl/ovnctl/pkg/decode"
-	"github.com/ovnctl/ovnctl/pkg/lflow"
+	"github.com/ovnctl/ovnctl/pkg/logicalflow"
 	"github.com/ovnctl/ovnctl/pkg/nb"
 )
 
@@ -48,7 +48,7 @@ func (e *Explainer) securityChanges(ctx context.Context, s *stop) []change {
 	p := s.packet()
 	t := trafficOf(&p)
 	mac, ip := macOf(&p, "eth_dst"), t.dst
-	if s.visit.Pipeline == lflow.Ingress {
+	if s.visit.Pipeline == logicalflow.Ingress {
 		mac, ip = macOf(&p, "eth_src"), t.src
 	}
 	entry, name := mac, s.port.Name()
@@ -150,7 +150,7 @@ func (e *Explainer) carrier(port, wanted string) (string, bool) {
 }
 
 // gatewayChange puts a gateway router, of which a port was wanted, on a chassis that exists.
-func (e *Explainer) gatewayChange(ctx context.Context, p *lflow.Port) (change, bool) {
+func (e *Explainer) gatewayChange(ctx context.Context, p *logicalflow.Port) (change, bool) {
 	if p.Row.Type != "l3gateway" {
 		return change{}, false
 	}

@@ -7,19 +7,19 @@ import (
 	"strings"
 
 	"github.com/ovnctl/ovnctl/pkg/decode"
-	"github.com/ovnctl/ovnctl/pkg/expr"
 	"github.com/ovnctl/ovnctl/pkg/journey"
-	"github.com/ovnctl/ovnctl/pkg/lflow"
-	"github.com/ovnctl/ovnctl/pkg/trace/logical"
+	"github.com/ovnctl/ovnctl/pkg/logicalflow"
+	"github.com/ovnctl/ovnctl/pkg/ovnexpr"
+	"github.com/ovnctl/ovnctl/pkg/trace/ovn"
 )
 
 // A miss is a flow that would have let a packet pass, had it matched.
 type miss struct {
-	visit   *logical.Visit
+	visit   *ovn.Visit
 	step    int // at which it could have been hit
-	flow    *lflow.Flow
+	flow    *logicalflow.Flow
 	object  decode.Object
-	missing []expr.Decision // the parts of its match that would have to answer otherwise
+	missing []ovnexpr.Decision // the parts of its match that would have to answer otherwise
 	cost    int
 	rule    journey.Rule
 }
@@ -76,7 +76,7 @@ func fixed(o decode.Object) bool {
 }
 
 // missesAt are the rules that could have been hit at a step in the place of the one that was.
-func (e *Explainer) missesAt(ctx context.Context, v *logical.Visit, step int) []miss {
+func (e *Explainer) missesAt(ctx context.Context, v *ovn.Visit, step int) []miss {
 	flows, err := e.net.Flows(ctx, tableOf(v, step))
 	if err != nil {
 		return nil
@@ -89,7 +89,7 @@ func (e *Explainer) missesAt(ctx context.Context, v *logical.Visit, step int) []
 		}
 		missing := f.Missing(v.Datapath, &packet, resident)
 		cost := distance(missing)
-		if !strings.Contains(f.Row.Match, choose(v.Pipeline == lflow.Egress, "outport", "inport")) {
+		if !strings.Contains(f.Row.Match, choose(v.Pipeline == logicalflow.Egress, "outport", "inport")) {
 			cost += costGeneral
 		}
 		if cost < costNever {
@@ -100,13 +100,13 @@ func (e *Explainer) missesAt(ctx context.Context, v *logical.Visit, step int) []
 }
 
 // letsPass says whether a flow of a table of ACLs looks like one that allows; its object says for sure.
-func letsPass(f *lflow.Flow) bool {
+func letsPass(f *logicalflow.Flow) bool {
 	actions := f.Row.Actions
 	return strings.Contains(actions, "next;") && !strings.Contains(actions, "reject") && !strings.Contains(actions, "drop")
 }
 
 // distance is how much of a rule would have to change.
-func distance(missing []expr.Decision) int {
+func distance(missing []ovnexpr.Decision) int {
 	if len(missing) == 0 {
 		return costNever // it holds and was not hit: another one of its priority was
 	}
@@ -128,7 +128,7 @@ func distance(missing []expr.Decision) int {
 	return total
 }
 
-func cost(t expr.Test) int {
+func cost(t ovnexpr.Test) int {
 	if t.Ref.Symbol == nil {
 		return costNever
 	}

@@ -3,19 +3,19 @@ package cause
 import (
 	"context"
 
-	"github.com/ovnctl/ovnctl/pkg/expr"
-	"github.com/ovnctl/ovnctl/pkg/flow"
-	"github.com/ovnctl/ovnctl/pkg/lflow"
+	"github.com/ovnctl/ovnctl/pkg/logicalflow"
+	"github.com/ovnctl/ovnctl/pkg/ovnexpr"
+	"github.com/ovnctl/ovnctl/pkg/packet"
 )
 
-// A Lookup finds the flow that a packet hits, as [lflow.Network.Lookup] does.
-type Lookup func(ctx context.Context, t lflow.Table, p *flow.Flow, r lflow.Resident) (lflow.Hit, error)
+// A Lookup finds the flow that a packet hits, as [logicalflow.Network.Lookup] does.
+type Lookup func(ctx context.Context, t logicalflow.Table, p *packet.Flow, r logicalflow.Resident) (logicalflow.Hit, error)
 
 // An overlay is a network in which something is otherwise than in the database.
 type overlay struct {
-	net *lflow.Network
+	net *logicalflow.Network
 	// absent says which flows are not there.
-	absent []func(*lflow.Flow) bool
+	absent []func(*logicalflow.Flow) bool
 	// supposed are flows that are hit although part of their match fails.
 	supposed []supposition
 	// added are flows that are not in the database, with the table that each is in.
@@ -24,27 +24,27 @@ type overlay struct {
 
 // A supposition is that parts of a flow's match hold, in one datapath.
 type supposition struct {
-	datapath *lflow.Datapath
-	flow     *lflow.Flow
-	holds    []expr.Span
+	datapath *logicalflow.Datapath
+	flow     *logicalflow.Flow
+	holds    []ovnexpr.Span
 }
 
 type addition struct {
-	table lflow.Table
-	flow  *lflow.Flow
+	table logicalflow.Table
+	flow  *logicalflow.Flow
 }
 
 // lookup is a Lookup in the changed network.
-func (o *overlay) lookup(ctx context.Context, t lflow.Table, p *flow.Flow, r lflow.Resident) (lflow.Hit, error) {
+func (o *overlay) lookup(ctx context.Context, t logicalflow.Table, p *packet.Flow, r logicalflow.Resident) (logicalflow.Hit, error) {
 	hit, err := o.net.Lookup(ctx, t, p, r)
 	if err != nil || !o.changes(t, hit) {
 		return hit, err
 	}
 	flows, err := o.net.Flows(ctx, t)
 	if err != nil {
-		return lflow.Hit{}, err
+		return logicalflow.Hit{}, err
 	}
-	hit = lflow.Hit{}
+	hit = logicalflow.Hit{}
 	for _, a := range o.added {
 		if holds, _ := a.flow.Explain(t.Datapath, p, r); same(a.table, t) && holds && above(a.flow, hit.Flow) {
 			hit.Flow = a.flow
@@ -60,14 +60,14 @@ func (o *overlay) lookup(ctx context.Context, t lflow.Table, p *flow.Flow, r lfl
 }
 
 // same says whether two tables are one, on whatever chassis.
-func same(a, b lflow.Table) bool {
+func same(a, b logicalflow.Table) bool {
 	return a.Datapath == b.Datapath && a.Pipeline == b.Pipeline && a.ID == b.ID
 }
 
-func above(f, than *lflow.Flow) bool { return than == nil || f.Row.Priority > than.Row.Priority }
+func above(f, than *logicalflow.Flow) bool { return than == nil || f.Row.Priority > than.Row.Priority }
 
 // changes says whether a table may answer otherwise than it does.
-func (o *overlay) changes(t lflow.Table, hit lflow.Hit) bool {
+func (o *overlay) changes(t logicalflow.Table, hit logicalflow.Hit) bool {
 	if hit.Flow != nil && o.isAbsent(hit.Flow) {
 		return true
 	}
@@ -84,7 +84,7 @@ func (o *overlay) changes(t lflow.Table, hit lflow.Hit) bool {
 	return false
 }
 
-func (o *overlay) isAbsent(f *lflow.Flow) bool {
+func (o *overlay) isAbsent(f *logicalflow.Flow) bool {
 	for _, absent := range o.absent {
 		if absent(f) {
 			return true
@@ -94,7 +94,7 @@ func (o *overlay) isAbsent(f *lflow.Flow) bool {
 }
 
 // matches says whether a packet meets a flow, if what is supposed of it holds.
-func (o *overlay) matches(f *lflow.Flow, d *lflow.Datapath, p *flow.Flow, r lflow.Resident) bool {
+func (o *overlay) matches(f *logicalflow.Flow, d *logicalflow.Datapath, p *packet.Flow, r logicalflow.Resident) bool {
 	holds, _ := f.Explain(d, p, r)
 	if holds {
 		return true
@@ -108,7 +108,7 @@ func (o *overlay) matches(f *lflow.Flow, d *lflow.Datapath, p *flow.Flow, r lflo
 }
 
 // covers says whether no more is missing than what is supposed to hold.
-func (s supposition) covers(missing []expr.Decision) bool {
+func (s supposition) covers(missing []ovnexpr.Decision) bool {
 	for _, d := range missing {
 		found := false
 		for _, at := range s.holds {
@@ -122,9 +122,9 @@ func (s supposition) covers(missing []expr.Decision) bool {
 }
 
 // without leaves the flows of an object out: those of its stages whose hint it is.
-func (o *overlay) without(of *lflow.Flow) {
+func (o *overlay) without(of *logicalflow.Flow) {
 	hint := of.Row.ExternalIDs["stage-hint"]
-	o.absent = append(o.absent, func(f *lflow.Flow) bool {
+	o.absent = append(o.absent, func(f *logicalflow.Flow) bool {
 		return f == of || hint != "" && f.Row.ExternalIDs["stage-hint"] == hint
 	})
 }

@@ -8,12 +8,12 @@ import (
 	"strings"
 
 	"github.com/ovnctl/ovnctl/pkg/decode"
-	"github.com/ovnctl/ovnctl/pkg/lflow"
+	"github.com/ovnctl/ovnctl/pkg/logicalflow"
 	"github.com/ovnctl/ovnctl/pkg/nb"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
 	"github.com/ovnctl/ovnctl/pkg/sb"
 	"github.com/ovnctl/ovnctl/pkg/topology"
-	"github.com/ovnctl/ovnctl/pkg/trace/logical"
+	"github.com/ovnctl/ovnctl/pkg/trace/ovn"
 )
 
 // routerChanges mend what a router does with a packet.
@@ -90,7 +90,7 @@ type path struct {
 	prefix  netip.Prefix
 	bySrc   bool
 	nextHop netip.Addr
-	out     *lflow.Port // towards the next hop
+	out     *logicalflow.Port // towards the next hop
 }
 
 // routeChanges give a router a route to where the packet goes.
@@ -127,7 +127,7 @@ func (e *Explainer) pathFor(ctx context.Context, s *stop, t traffic) (path, bool
 	if err != nil {
 		return path{}, false
 	}
-	toward := func(hop netip.Addr) *lflow.Port {
+	toward := func(hop netip.Addr) *logicalflow.Port {
 		for _, p := range ports {
 			for _, n := range networksOf(p) {
 				if n.Contains(hop) && n.Addr() != hop {
@@ -146,7 +146,7 @@ func (e *Explainer) pathFor(ctx context.Context, s *stop, t traffic) (path, bool
 }
 
 // gatewayPath leads to the gateway router of the chassis that the packet is on.
-func (e *Explainer) gatewayPath(s *stop, t traffic, toward func(netip.Addr) *lflow.Port) (path, bool) {
+func (e *Explainer) gatewayPath(s *stop, t traffic, toward func(netip.Addr) *logicalflow.Port) (path, bool) {
 	if s.visit.Chassis == nil || s.visit.Inport == nil {
 		return path{}, false
 	}
@@ -172,7 +172,7 @@ func (e *Explainer) gatewayPath(s *stop, t traffic, toward func(netip.Addr) *lfl
 }
 
 // neighbourPath leads where another router's route to the destination leads, or to a router that is on its network.
-func (e *Explainer) neighbourPath(s *stop, t traffic, toward func(netip.Addr) *lflow.Port) (path, bool) {
+func (e *Explainer) neighbourPath(s *stop, t traffic, toward func(netip.Addr) *logicalflow.Port) (path, bool) {
 	for _, r := range e.graph.Routers {
 		for _, known := range r.Routes {
 			prefix, err := netip.ParsePrefix(known.Prefix)
@@ -225,7 +225,7 @@ func hopsAt(p *topology.Port, v6 bool) []netip.Addr {
 }
 
 // networksOf are the networks of a router port, with its own addresses in them.
-func networksOf(p *lflow.Port) []netip.Prefix {
+func networksOf(p *logicalflow.Port) []netip.Prefix {
 	var networks []netip.Prefix
 	for _, text := range p.Row.MAC {
 		for _, word := range strings.Fields(text) {
@@ -282,12 +282,12 @@ func routerObject(name string, uuid ovsdb.UUID) decode.Object {
 }
 
 // translations translate the source of a packet that left for a physical network with an address of the inside.
-func (e *Explainer) translations(ctx context.Context, w *logical.Way) []change {
+func (e *Explainer) translations(ctx context.Context, w *ovn.Way) []change {
 	end := w.End()
-	if end == nil || end.End == nil || end.End.Reason != logical.ToNetwork {
+	if end == nil || end.End == nil || end.End.Reason != ovn.ToNetwork {
 		return nil
 	}
-	var first, last *logical.Visit
+	var first, last *ovn.Visit
 	for _, v := range end.Path() {
 		if !v.Datapath.Router {
 			continue

@@ -6,15 +6,15 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ovnctl/ovnctl/pkg/flow"
-	"github.com/ovnctl/ovnctl/pkg/lflow"
+	"github.com/ovnctl/ovnctl/pkg/logicalflow"
+	"github.com/ovnctl/ovnctl/pkg/packet"
 )
 
 // Names come from databases: whatever they are, a shell takes a proposed command as one, with each name as one word.
 func TestCommandsAreQuoted(t *testing.T) {
 	const evil = "x'; touch nowhere $(id) `id` \"\\\n-rf"
-	e := New(&lflow.Network{}, nil, nil)
-	a := admission{ingress: true, peer: netip.MustParseAddr("10.0.0.1"), traffic: traffic{proto: flow.ProtoTCP, dstPort: 80, dst: netip.MustParseAddr("10.0.0.2")}}
+	e := New(&logicalflow.Network{}, nil, nil)
+	a := admission{ingress: true, peer: netip.MustParseAddr("10.0.0.1"), traffic: traffic{proto: packet.ProtoTCP, dstPort: 80, dst: netip.MustParseAddr("10.0.0.2")}}
 	for _, command := range []string{
 		aclCommand("acl-del", "port group "+evil, evil, "1", evil),
 		aclCommand("acl-add", "switch "+evil, "to-lport", "1", evil),

@@ -7,12 +7,12 @@ import (
 	"strings"
 
 	"github.com/ovnctl/ovnctl/pkg/decode"
-	"github.com/ovnctl/ovnctl/pkg/expr"
-	"github.com/ovnctl/ovnctl/pkg/flow"
 	"github.com/ovnctl/ovnctl/pkg/journey"
-	"github.com/ovnctl/ovnctl/pkg/lflow"
+	"github.com/ovnctl/ovnctl/pkg/logicalflow"
 	"github.com/ovnctl/ovnctl/pkg/nb"
-	"github.com/ovnctl/ovnctl/pkg/trace/logical"
+	"github.com/ovnctl/ovnctl/pkg/ovnexpr"
+	"github.com/ovnctl/ovnctl/pkg/packet"
+	"github.com/ovnctl/ovnctl/pkg/trace/ovn"
 )
 
 // A kind is what sort of thing stopped a packet: it decides about the words and about what would mend it.
@@ -41,12 +41,12 @@ const (
 // A stop is where and by what a packet was stopped.
 type stop struct {
 	kind  kind
-	end   *logical.End
-	visit *logical.Visit
+	end   *ovn.End
+	visit *ovn.Visit
 	step  int // that decided: it is one of visit's; -1 if there is none
-	flow  *lflow.Flow
-	by    decode.Object // zero if there is none
-	port  *lflow.Port   // that it is about, nil if it is about none
+	flow  *logicalflow.Flow
+	by    decode.Object     // zero if there is none
+	port  *logicalflow.Port // that it is about, nil if it is about none
 }
 
 func (s *stop) object() *journey.Object {
@@ -57,7 +57,7 @@ func (s *stop) object() *journey.Object {
 }
 
 // packet is the packet as it met the step that decided.
-func (s *stop) packet() flow.Flow { return s.visit.Before(max(s.step, 0)) }
+func (s *stop) packet() packet.Flow { return s.visit.Before(max(s.step, 0)) }
 
 func (s *stop) stage() string {
 	if s.flow == nil {
@@ -67,7 +67,7 @@ func (s *stop) stage() string {
 }
 
 // stopOf finds what stopped the packet of a way; false if it was delivered, or if it is not known what became of it.
-func (e *Explainer) stopOf(ctx context.Context, w *logical.Way) (*stop, bool) {
+func (e *Explainer) stopOf(ctx context.Context, w *ovn.Way) (*stop, bool) {
 	v := w.End()
 	if v == nil || v.End == nil || v.End.Outcome == journey.Delivered || v.End.Outcome == journey.Unknown {
 		return nil, false
@@ -76,9 +76,9 @@ func (e *Explainer) stopOf(ctx context.Context, w *logical.Way) (*stop, bool) {
 	if s.step >= 0 {
 		s.flow = v.Steps[s.step].Flow
 	}
-	kinds := map[logical.Reason]kind{
-		logical.NotBound: notBound, logical.NotHere: notBound, logical.SameOutport: sameOutport, logical.NoPeer: noPeer,
-		logical.NoTunnel: noTunnel, logical.NotCarried: noTunnel, logical.TTLExceeded: expired, logical.Resolving: unresolved,
+	kinds := map[ovn.Reason]kind{
+		ovn.NotBound: notBound, ovn.NotHere: notBound, ovn.SameOutport: sameOutport, ovn.NoPeer: noPeer,
+		ovn.NoTunnel: noTunnel, ovn.NotCarried: noTunnel, ovn.TTLExceeded: expired, ovn.Resolving: unresolved,
 	}
 	if k, ok := kinds[v.End.Reason]; ok {
 		s.kind = k
@@ -120,7 +120,7 @@ func (e *Explainer) byStage(ctx context.Context, s *stop) {
 }
 
 // outport is the port that the packet was about to leave by, nil if it had none.
-func (e *Explainer) outport(ctx context.Context, s *stop) *lflow.Port {
+func (e *Explainer) outport(ctx context.Context, s *stop) *logicalflow.Port {
 	if s.visit.Outport != nil {
 		return s.visit.Outport
 	}
@@ -138,7 +138,7 @@ func (s *stop) tests(field string) bool {
 }
 
 // stageAt is the stage of a step's table, also where the packet met no flow there.
-func (e *Explainer) stageAt(ctx context.Context, v *logical.Visit, step int) string {
+func (e *Explainer) stageAt(ctx context.Context, v *ovn.Visit, step int) string {
 	if step < 0 {
 		return ""
 	}
@@ -152,21 +152,21 @@ func (e *Explainer) stageAt(ctx context.Context, v *logical.Visit, step int) str
 	return flows[0].Stage()
 }
 
-func tableOf(v *logical.Visit, step int) lflow.Table {
-	return lflow.Table{Datapath: v.Datapath, Pipeline: v.Pipeline, ID: v.Steps[step].Table, Chassis: v.Chassis}
+func tableOf(v *ovn.Visit, step int) logicalflow.Table {
+	return logicalflow.Table{Datapath: v.Datapath, Pipeline: v.Pipeline, ID: v.Steps[step].Table, Chassis: v.Chassis}
 }
 
 // earlier are the steps of the same run through a pipeline, from a step backwards; what clones share with the visit that
 // they come from is part of it.
-func earlier(v *logical.Visit, step int) iter.Seq2[*logical.Visit, int] {
-	return func(yield func(*logical.Visit, int) bool) {
+func earlier(v *ovn.Visit, step int) iter.Seq2[*ovn.Visit, int] {
+	return func(yield func(*ovn.Visit, int) bool) {
 		for v != nil {
 			for i := step; i >= 0; i-- {
 				if !yield(v, i) {
 					return
 				}
 			}
-			if v.Origin != logical.Cloned {
+			if v.Origin != ovn.Cloned {
 				return
 			}
 			v, step = v.Parent, v.At
@@ -193,7 +193,7 @@ func (e *Explainer) byACL(ctx context.Context, s *stop) {
 		}
 	}
 	s.port = s.visit.Outport
-	if s.visit.Pipeline == lflow.Ingress {
+	if s.visit.Pipeline == logicalflow.Ingress {
 		s.port = s.visit.Inport
 	}
 }
@@ -205,7 +205,7 @@ func (e *Explainer) byPortSecurity(ctx context.Context, s *stop) {
 		return
 	}
 	port := s.visit.Outport
-	if s.visit.Pipeline == lflow.Ingress {
+	if s.visit.Pipeline == logicalflow.Ingress {
 		port = s.visit.Inport
 	}
 	if port == nil {
@@ -218,15 +218,15 @@ func (e *Explainer) byPortSecurity(ctx context.Context, s *stop) {
 }
 
 // secured is the port whose port security is what a step acts on; nil if that is not so.
-func (e *Explainer) secured(v *logical.Visit, step int) *lflow.Port {
+func (e *Explainer) secured(v *ovn.Visit, step int) *logicalflow.Port {
 	f := v.Steps[step].Flow
 	if f == nil || !strings.HasSuffix(f.Stage(), "apply_port_sec") || f.Row.Priority == 0 {
 		return nil
 	}
 	for v, i := range earlier(v, step-1) {
 		for _, note := range v.Steps[i].Notes {
-			call, ok := note.Action.(*expr.Call)
-			if !ok || note.Kind != logical.Tested || !note.Result {
+			call, ok := note.Action.(*ovnexpr.Call)
+			if !ok || note.Kind != ovn.Tested || !note.Result {
 				continue
 			}
 			switch call.Name {
@@ -265,8 +265,8 @@ func (e *Explainer) byLookup(ctx context.Context, s *stop) {
 	}
 }
 
-func macOf(p *flow.Flow, field string) string {
-	f, ok := flow.Lookup(field)
+func macOf(p *packet.Flow, field string) string {
+	f, ok := packet.Lookup(field)
 	if !ok {
 		return ""
 	}

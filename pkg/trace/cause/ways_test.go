@@ -7,7 +7,7 @@ import (
 	"github.com/ovnctl/ovnctl/internal/lab"
 	"github.com/ovnctl/ovnctl/internal/lab/labtest"
 	"github.com/ovnctl/ovnctl/pkg/journey"
-	"github.com/ovnctl/ovnctl/pkg/trace/logical"
+	"github.com/ovnctl/ovnctl/pkg/trace/ovn"
 )
 
 // TestWays explains the ways between all pods of three deployments. Of each hit all that decided held, stands where it is
@@ -49,7 +49,7 @@ func TestWays(t *testing.T) {
 }
 
 // explained checks what is said of each step of a way, and returns how many there are.
-func explained(t *testing.T, d look, way *logical.Way) int {
+func explained(t *testing.T, d look, way *ovn.Way) int {
 	t.Helper()
 	steps := 0
 	for _, v := range way.Visits {

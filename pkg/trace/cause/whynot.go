@@ -6,12 +6,12 @@ import (
 
 	"github.com/ovnctl/ovnctl/pkg/decode"
 	"github.com/ovnctl/ovnctl/pkg/journey"
-	"github.com/ovnctl/ovnctl/pkg/trace/logical"
+	"github.com/ovnctl/ovnctl/pkg/trace/ovn"
 )
 
 // Again follows the packet of a question once more, and its answer, in a network that is looked up by lookup. It returns
 // the outcome of the round trip, and the way that decided about it.
-type Again func(ctx context.Context, lookup Lookup) (journey.Outcome, *logical.Way, error)
+type Again func(ctx context.Context, lookup Lookup) (journey.Outcome, *ovn.Way, error)
 
 // A change is something that would let a packet pass.
 type change struct {
@@ -26,7 +26,7 @@ const (
 
 // WhyNot proposes changes that would let the packet of a way pass, the smallest first. Those that can be made in memory
 // are tried: again follows the packet with them. It may be nil, then nothing is verified.
-func (e *Explainer) WhyNot(ctx context.Context, w *logical.Way, again Again) []journey.Remedy {
+func (e *Explainer) WhyNot(ctx context.Context, w *ovn.Way, again Again) []journey.Remedy {
 	var remedies []journey.Remedy
 	for _, c := range e.changes(ctx, w) {
 		if len(remedies) == maxRemedies {
@@ -86,7 +86,7 @@ func together(a, b string) string {
 }
 
 // changes are what would let the packet of a way pass the place where it was stopped.
-func (e *Explainer) changes(ctx context.Context, w *logical.Way) []change {
+func (e *Explainer) changes(ctx context.Context, w *ovn.Way) []change {
 	s, ok := e.stopOf(ctx, w)
 	if !ok {
 		return e.translations(ctx, w)

@@ -6,12 +6,12 @@ import (
 	"net/netip"
 	"strings"
 
-	"github.com/ovnctl/ovnctl/pkg/expr"
-	"github.com/ovnctl/ovnctl/pkg/flow"
 	"github.com/ovnctl/ovnctl/pkg/journey"
-	"github.com/ovnctl/ovnctl/pkg/lflow"
+	"github.com/ovnctl/ovnctl/pkg/logicalflow"
+	"github.com/ovnctl/ovnctl/pkg/ovnexpr"
+	"github.com/ovnctl/ovnctl/pkg/packet"
 	"github.com/ovnctl/ovnctl/pkg/topology"
-	"github.com/ovnctl/ovnctl/pkg/trace/logical"
+	"github.com/ovnctl/ovnctl/pkg/trace/ovn"
 )
 
 // words say what stopped a packet.
@@ -64,11 +64,11 @@ func (e *Explainer) placeWords(s *stop) string {
 		return fmt.Sprintf("no tunnel leads from its chassis to that of the port %s", name)
 	}
 	switch {
-	case s.end.Reason == logical.Controller && s.end.Detail != "":
+	case s.end.Reason == ovn.Controller && s.end.Detail != "":
 		return "ovn-controller takes it: " + s.end.Detail
 	case s.by.UUID != "":
 		return s.by.Text
-	case s.flow != nil && s.end.Reason == logical.DropAction:
+	case s.flow != nil && s.end.Reason == ovn.DropAction:
 		return fmt.Sprintf("the logical flow %q drops it", s.flow.Row.Match)
 	case s.flow != nil:
 		return fmt.Sprintf("the logical flow %q does nothing more with it", s.flow.Row.Match)
@@ -97,7 +97,7 @@ func (e *Explainer) deniedWords(s *stop, t traffic) string {
 	how := "dropped"
 	if s.end.Outcome == journey.Rejected {
 		how = "rejected with an ICMP unreachable"
-		if t.proto == flow.ProtoTCP {
+		if t.proto == packet.ProtoTCP {
 			how = "rejected with a TCP reset"
 		}
 	}
@@ -108,8 +108,8 @@ func (e *Explainer) deniedWords(s *stop, t traffic) string {
 	return text
 }
 
-func (e *Explainer) insecureWords(s *stop, p *flow.Flow, t traffic) string {
-	if s.visit.Pipeline == lflow.Ingress {
+func (e *Explainer) insecureWords(s *stop, p *packet.Flow, t traffic) string {
+	if s.visit.Pipeline == logicalflow.Ingress {
 		return fmt.Sprintf("port security does not let the port %s send from %s %s: it may from %s", s.port.Name(),
 			macOf(p, "eth_src"), t.src, strings.Join(s.port.Row.PortSecurity, ", "))
 	}
@@ -124,18 +124,18 @@ func (e *Explainer) asked(t traffic) string {
 
 // defaultDeny says whether an ACL denies whatever is not allowed: its match asks for the port, and for IP, and nothing else.
 func defaultDeny(s *stop) bool {
-	m, err := expr.ParseMatch(s.flow.Row.Match)
+	m, err := ovnexpr.ParseMatch(s.flow.Row.Match)
 	if err != nil {
 		return false
 	}
 	for _, leaf := range m.Leaves() {
 		var name string
 		switch n := leaf.(type) {
-		case *expr.Bare:
+		case *ovnexpr.Bare:
 			name = n.Field.Name
-		case *expr.Compare:
+		case *ovnexpr.Compare:
 			name = n.Field.Name
-		case *expr.Literal:
+		case *ovnexpr.Literal:
 			continue
 		default:
 			return false
@@ -156,14 +156,14 @@ type traffic struct {
 	dstPort  uint16
 }
 
-func trafficOf(p *flow.Flow) traffic {
+func trafficOf(p *packet.Flow) traffic {
 	t := traffic{proto: uint8(p.Uint("nw_proto")), dstPort: uint16(p.Uint("tp_dst"))}
 	switch p.Uint("eth_type") {
-	case flow.EthIPv4:
+	case packet.EthIPv4:
 		t.src, t.dst = address(p, "ip_src", 4), address(p, "ip_dst", 4)
-	case flow.EthIPv6:
+	case packet.EthIPv6:
 		t.src, t.dst = address(p, "ipv6_src", 16), address(p, "ipv6_dst", 16)
-	case flow.EthARP:
+	case packet.EthARP:
 		t.src, t.dst = address(p, "arp_spa", 4), address(p, "arp_tpa", 4)
 	}
 	if !t.l4() {
@@ -174,19 +174,19 @@ func trafficOf(p *flow.Flow) traffic {
 
 // l4 says whether the packet has ports.
 func (t traffic) l4() bool {
-	return t.proto == flow.ProtoTCP || t.proto == flow.ProtoUDP || t.proto == flow.ProtoSCTP
+	return t.proto == packet.ProtoTCP || t.proto == packet.ProtoUDP || t.proto == packet.ProtoSCTP
 }
 
 // protocol is the name of the protocol: tcp, udp, sctp, icmp, or its number.
 func (t traffic) protocol() string {
 	switch t.proto {
-	case flow.ProtoTCP:
+	case packet.ProtoTCP:
 		return "tcp"
-	case flow.ProtoUDP:
+	case packet.ProtoUDP:
 		return "udp"
-	case flow.ProtoSCTP:
+	case packet.ProtoSCTP:
 		return "sctp"
-	case flow.ProtoICMP, flow.ProtoICMPv6:
+	case packet.ProtoICMP, packet.ProtoICMPv6:
 		return "icmp"
 	}
 	return fmt.Sprintf("protocol %d", t.proto)
@@ -202,8 +202,8 @@ func (t traffic) service() string {
 // ip is the language's name of the family: ip4 or ip6.
 func (t traffic) ip() string { return choose(t.dst.Is6(), "ip6", "ip4") }
 
-func address(p *flow.Flow, field string, size int) netip.Addr {
-	f, ok := flow.Lookup(field)
+func address(p *packet.Flow, field string, size int) netip.Addr {
+	f, ok := packet.Lookup(field)
 	if !ok {
 		return netip.Addr{}
 	}
@@ -212,8 +212,8 @@ func address(p *flow.Flow, field string, size int) netip.Addr {
 }
 
 // nextHop is the address that a router resolves: OVN keeps it in reg0, or xxreg0 for IPv6.
-func nextHop(p *flow.Flow) netip.Addr {
-	if p.Uint("eth_type") == flow.EthIPv6 {
+func nextHop(p *packet.Flow) netip.Addr {
+	if p.Uint("eth_type") == packet.EthIPv6 {
 		return address(p, "xxreg0", 16)
 	}
 	return address(p, "reg0", 4)
@@ -226,7 +226,7 @@ func endpoint(a netip.Addr, port uint16) string {
 	return netip.AddrPortFrom(a, port).String()
 }
 
-func portName(p *lflow.Port) string {
+func portName(p *logicalflow.Port) string {
 	if p == nil {
 		return "that it would leave by"
 	}
@@ -237,7 +237,7 @@ func portName(p *lflow.Port) string {
 func packetLimit(s *stop) int {
 	for v, i := range earlier(s.visit, s.step) {
 		for _, note := range v.Steps[i].Notes {
-			if check, ok := note.Action.(*expr.CheckPacketLarger); ok {
+			if check, ok := note.Action.(*ovnexpr.CheckPacketLarger); ok {
 				return check.Bytes
 			}
 		}
@@ -246,7 +246,7 @@ func packetLimit(s *stop) int {
 }
 
 // enabled says whether a datapath is switched on, as far as that is known.
-func (e *Explainer) enabled(d *lflow.Datapath) bool {
+func (e *Explainer) enabled(d *logicalflow.Datapath) bool {
 	r := e.router(d)
 	return r == nil || r.Enabled
 }
@@ -262,7 +262,7 @@ func (e *Explainer) disabledAt(a netip.Addr) *topology.Router {
 }
 
 // router is the row of a router, nil if it is not known.
-func (e *Explainer) router(d *lflow.Datapath) *topology.Router {
+func (e *Explainer) router(d *logicalflow.Datapath) *topology.Router {
 	r, _ := e.graph.Object(string(d.NBUUID)).(*topology.Router)
 	return r
 }

@@ -1,0 +1,326 @@
+package anonymize
+
+import (
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"fmt"
+	"math/big"
+	"net/netip"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// addresses replaces addresses of all kinds, in all forms in which Open vSwitch
+// and OVN write them.
+type addresses struct {
+	key     []byte
+	settled bool
+	seen    map[netip.Addr]bool
+	macs    map[[6]byte]bool
+	numbers map[string]string // decimal, of those that are also written as numbers
+}
+
+func newAddresses() addresses {
+	return addresses{key: randomKey(), seen: map[netip.Addr]bool{}, macs: map[[6]byte]bool{}}
+}
+
+func randomKey() []byte {
+	key := make([]byte, 32)
+	_, _ = rand.Read(key) // it never fails
+	return key
+}
+
+const (
+	macForm = `\b[0-9A-Fa-f]{2}(?::[0-9A-Fa-f]{2}){5}\b`
+	v4Form  = `[0-9]{1,3}(?:\.[0-9]{1,3}){3}`
+	v6Form  = `(?:\b[0-9A-Fa-f]{1,4}(?::[0-9A-Fa-f]{0,4}){2,7}|::(?:[0-9A-Fa-f]{1,4}(?::[0-9A-Fa-f]{1,4}){0,6})?)(?:\.[0-9]{1,3}\.[0-9]{1,3}\.[0-9]{1,3})?`
+)
+
+var (
+	address = regexp.MustCompile(macForm + `|` + v6Form + `|\b` + v4Form)
+	hexForm = regexp.MustCompile(`0x[0-9a-fA-F]{5,32}`)
+	dotted  = regexp.MustCompile(`[0-9a-f]{2}(?:\.[0-9a-f]{2}){5,}`) // userdata and notes
+)
+
+func (a *addresses) seeAddresses(text []byte) {
+	for _, at := range address.FindAllIndex(text, -1) {
+		token := text[at[0]:at[1]]
+		if len(token) < 4 || part(text, at) {
+			continue
+		}
+		if mac, ok := parseMAC(token); ok {
+			a.macs[mac] = true
+		} else if ip, ok := parseIP(token); ok && !stays(ip) {
+			a.seen[ip] = true
+		}
+	}
+}
+
+// part says whether a token is in the midst of a word or of a longer number.
+func part(text []byte, at []int) bool {
+	edge := func(i int) bool {
+		return i < 0 || i >= len(text) || !(text[i] >= '0' && text[i] <= '9' || text[i] >= 'a' && text[i] <= 'z' || text[i] >= 'A' && text[i] <= 'Z')
+	}
+	return !edge(at[0]-1) || !edge(at[1])
+}
+
+func parseMAC(token []byte) (mac [6]byte, ok bool) {
+	if len(token) != 17 {
+		return mac, false
+	}
+	n, err := hex.Decode(mac[:], []byte(strings.ReplaceAll(string(token), ":", "")))
+	return mac, err == nil && n == 6
+}
+
+func parseIP(token []byte) (netip.Addr, bool) {
+	text := string(token)
+	if !strings.HasSuffix(text, "::") {
+		text = strings.TrimSuffix(text, ":")
+	}
+	ip, err := netip.ParseAddr(text)
+	return ip, err == nil
+}
+
+// stays says whether an address is nobody's own: a group's, the host's own, none.
+func stays(ip netip.Addr) bool {
+	if ip.Is4() {
+		b := ip.As4()
+		return b[0] == 0 || b[0] == 127 || b[0] == 255 || ip.IsMulticast() || b == [4]byte{169, 254, 0, 0}
+	}
+	return ip.IsUnspecified() || ip.IsLoopback() || ip.IsMulticast()
+}
+
+// settleAddresses takes a key by which no address becomes one that was there.
+func (a *addresses) settleAddresses() {
+	a.settled = true
+	for range 50 {
+		if !a.collides() {
+			break
+		}
+		a.key = randomKey()
+	}
+	a.numbers = map[string]string{}
+	for ip := range a.seen {
+		a.numbers[decimal(ip.AsSlice())] = decimal(a.ip(ip).AsSlice())
+	}
+	for mac := range a.macs {
+		other := a.mac(mac)
+		a.numbers[decimal(mac[:])] = decimal(other[:])
+	}
+}
+
+func (a *addresses) collides() bool {
+	for ip := range a.seen {
+		if other := a.ip(ip); other != ip && a.seen[other] {
+			return true
+		}
+	}
+	for mac := range a.macs {
+		if other := a.mac(mac); other != mac && a.macs[other] {
+			return true
+		}
+	}
+	return false
+}
+
+func decimal(b []byte) string { return new(big.Int).SetBytes(b).String() }
+
+func (a *addresses) sum(kind byte, b []byte) []byte {
+	h := hmac.New(sha256.New, a.key)
+	h.Write([]byte{kind, byte(len(b))})
+	h.Write(b)
+	return h.Sum(nil)
+}
+
+// letters is a word that only the key leads to from another.
+func (a *addresses) letters(w string) string { return hex.EncodeToString(a.sum('w', []byte(w))[:4]) }
+
+// mac keeps whether an address is of a group; those of IPv6 neighbour discovery
+// follow the addresses they are of.
+func (a *addresses) mac(mac [6]byte) [6]byte {
+	switch {
+	case mac == [6]byte{}, mac == [6]byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff}:
+		return mac
+	case mac[0] == 0x33 && mac[1] == 0x33 && mac[2] == 0xff:
+		low := a.solicited([3]byte(mac[3:]))
+		copy(mac[3:], low[:])
+		return mac
+	case mac[0]&1 != 0 || mac[1]|mac[2]|mac[3]|mac[4]|mac[5] == 0: // of a group, or a mask
+		return mac
+	}
+	var other [6]byte
+	copy(other[:], a.sum('m', mac[:]))
+	other[0] = other[0]&^1 | 2
+	return other
+}
+
+// solicited are the last bytes of the group in which the owner of an address is asked.
+func (a *addresses) solicited(low [3]byte) [3]byte {
+	for ip := range a.seen {
+		if b := ip.AsSlice(); ip.Is6() && [3]byte(b[13:]) == low {
+			return [3]byte(a.ip(ip).AsSlice()[13:])
+		}
+	}
+	if low == [3]byte{} {
+		return low
+	}
+	return [3]byte(a.sum('s', low[:]))
+}
+
+// ip replaces an address so that two with a common prefix have one afterwards.
+func (a *addresses) ip(ip netip.Addr) netip.Addr {
+	ip = ip.WithZone("")
+	b := ip.AsSlice()
+	switch {
+	case ip.Is6() && ip.IsMulticast():
+		if b[11] == 1 && b[12] == 0xff && b[1] == 2 {
+			low := a.solicited([3]byte(b[13:]))
+			copy(b[13:], low[:])
+		}
+		out, _ := netip.AddrFromSlice(b)
+		return out
+	case stays(ip):
+		return ip
+	case ip.Is6() && ip.IsLinkLocalUnicast() && b[11] == 0xff && b[12] == 0xfe: // made of a MAC address
+		mac := a.mac([6]byte{b[8] ^ 2, b[9], b[10], b[13], b[14], b[15]})
+		copy(b[8:], []byte{mac[0] ^ 2, mac[1], mac[2], 0xff, 0xfe, mac[3], mac[4], mac[5]})
+		out, _ := netip.AddrFromSlice(b)
+		return out
+	}
+	first := 8
+	if ip.Is6() {
+		first = 16
+		if ip.IsLinkLocalUnicast() {
+			first = 64
+		}
+	} else if ip.IsLinkLocalUnicast() {
+		first = 16
+	}
+	out := append([]byte(nil), b...)
+	for bit := first; bit < len(b)*8; bit++ {
+		prefix := make([]byte, 0, 18)
+		prefix = append(prefix, b[:bit/8]...)
+		prefix = append(prefix, b[bit/8]&^(0xff>>(bit%8)))
+		prefix = binary.BigEndian.AppendUint16(prefix, uint16(bit))
+		out[bit/8] ^= a.sum('i', prefix)[0] & 1 << (7 - bit%8)
+	}
+	other, _ := netip.AddrFromSlice(out)
+	return other
+}
+
+func (a *addresses) replaceAddresses(text []byte) []byte {
+	text = replace(dotted, text, func(at []int) string { return a.bytes(string(text[at[0]:at[1]])) })
+	text = replace(hexForm, text, func(at []int) string {
+		n, ok := new(big.Int).SetString(string(text[at[0]+2:at[1]]), 16)
+		if other := a.numbers[n.String()]; ok && other != "" {
+			n.SetString(other, 10)
+			return "0x" + n.Text(16)
+		}
+		return ""
+	})
+	return replace(address, text, func(at []int) string {
+		token := text[at[0]:at[1]]
+		if len(token) < 4 || part(text, at) {
+			return ""
+		}
+		if mac, ok := parseMAC(token); ok {
+			if at[0] > 0 && text[at[0]-1] == '/' {
+				return "" // a mask
+			}
+			other := a.mac(mac)
+			return fmt.Sprintf("%02x:%02x:%02x:%02x:%02x:%02x", other[0], other[1], other[2], other[3], other[4], other[5])
+		}
+		ip, ok := parseIP(token)
+		if !ok || at[0] > 0 && text[at[0]-1] == '/' {
+			return ""
+		}
+		other := a.ip(ip)
+		if bits, ok := length(text[at[1]:]); ok && bits <= ip.BitLen() {
+			if netip.PrefixFrom(ip, bits).Masked().Addr() == ip {
+				other = netip.PrefixFrom(other, bits).Masked().Addr()
+			}
+		}
+		tail := ""
+		if strings.HasSuffix(string(token), ":") && !strings.HasSuffix(string(token), "::") {
+			tail = ":"
+		}
+		return other.String() + tail
+	})
+}
+
+// length is that of the prefix that goes on with "/24", or with a mask.
+func length(rest []byte) (int, bool) {
+	if len(rest) < 2 || rest[0] != '/' {
+		return 0, false
+	}
+	rest = rest[1:]
+	if at := address.FindIndex(rest); at != nil && at[0] == 0 {
+		if mask, ok := parseIP(rest[:at[1]]); ok {
+			bits := 0
+			for _, b := range mask.AsSlice() {
+				for ; b&0x80 != 0; b <<= 1 {
+					bits++
+				}
+			}
+			return bits, true
+		}
+	}
+	end := 0
+	for end < len(rest) && end < 3 && rest[end] >= '0' && rest[end] <= '9' {
+		end++
+	}
+	bits, err := strconv.Atoi(string(rest[:end]))
+	return bits, err == nil
+}
+
+// bytes replaces the addresses in bytes that are written with dots.
+func (a *addresses) bytes(text string) string {
+	b, err := hex.DecodeString(strings.ReplaceAll(text, ".", ""))
+	if err != nil {
+		return ""
+	}
+	for i := 0; i < len(b); i++ {
+		for _, n := range []int{16, 6, 4} {
+			if i+n > len(b) {
+				continue
+			}
+			found := false
+			if n == 6 {
+				if mac := [6]byte(b[i : i+6]); a.macs[mac] {
+					other := a.mac(mac)
+					copy(b[i:], other[:])
+					found = true
+				}
+			} else if ip, ok := netip.AddrFromSlice(b[i : i+n]); ok && a.seen[ip] {
+				copy(b[i:], a.ip(ip).AsSlice())
+				found = true
+			}
+			if found {
+				i += n - 1
+				break
+			}
+		}
+	}
+	var out []string
+	for _, c := range b {
+		out = append(out, fmt.Sprintf("%02x", c))
+	}
+	return strings.Join(out, ".")
+}
+
+// replace puts what with returns in the place of each match; empty: it stays.
+func replace(re *regexp.Regexp, text []byte, with func(at []int) string) []byte {
+	var out []byte
+	last := 0
+	for _, at := range re.FindAllIndex(text, -1) {
+		if other := with(at); other != "" {
+			out = append(append(out, text[last:at[0]]...), other...)
+			last = at[1]
+		}
+	}
+	return append(out, text[last:]...)
+}

@@ -1,0 +1,164 @@
+package text
+
+import (
+	"context"
+	"strings"
+)
+
+// datapathFlow glosses a line of dpctl/dump-flows.
+func (a *Annotator) datapathFlow(ctx context.Context, line string) {
+	actions := strings.LastIndex(line, "actions:")
+	if actions < 0 {
+		actions = len(line)
+	}
+	a.datapathFields(ctx, line, 0, actions)
+	a.datapathActions(ctx, line, actions+len("actions:"))
+}
+
+// datapathFields glosses fields as the datapath writes them, between two offsets.
+func (a *Annotator) datapathFields(ctx context.Context, line string, from, to int) {
+	var p place
+	p.at.VXLAN = strings.Contains(line[from:min(to, len(line))], "vxlan")
+	for _, t := range a.tokens {
+		if t.start < from || t.start >= to {
+			continue
+		}
+		a.datapathField(ctx, line, t, &p)
+	}
+}
+
+func (a *Annotator) datapathField(ctx context.Context, line string, t token, p *place) {
+	switch t.key {
+	case "ct_zone", "ct_mark", "ct_label", "zone", "mark", "label", "labels":
+		switch t.key {
+		case "label":
+			t.key = "ct_label"
+		case "mark":
+			t.key = "ct_mark"
+		}
+		a.field(t, *p)
+	case "in_port":
+		if t.form == called {
+			a.add(t.end, "in_port", t.value, a.datapathPort(t.value))
+		}
+	case "tun_id", "vni":
+		if n, ok := number(beforeMask(t.value)); ok && t.form == assigned {
+			p.at.TunID = n
+			t.key = "tun_id"
+			a.field(t, *p)
+		}
+	case "class":
+		if n, ok := number(t.value); ok && n == ovnClass {
+			a.geneveOption(line, t.end, *p)
+		}
+	case "userdata":
+		a.add(t.end, "userdata", t.value, a.userdata(ctx, t.value, *p))
+	}
+}
+
+// ovnClass is the class of the options of Geneve that OVN writes.
+const ovnClass = 0x102
+
+// geneveOption glosses OVN's option, "class=0x102,type=0x80,len=4,0x10003", whose
+// class ends at an offset.
+func (a *Annotator) geneveOption(line string, at int, p place) {
+	rest, ok := strings.CutPrefix(line[at:], ",type=0x80,len=4,")
+	if !ok {
+		return
+	}
+	at = len(line) - len(rest)
+	end := valueEnd(line, at)
+	text := line[at:end]
+	if n, ok := number(beforeMask(text)); ok {
+		a.add(end, "geneve", text, a.option(uint32(n), true, p))
+	}
+}
+
+func beforeMask(text string) string {
+	value, _, _ := strings.Cut(text, "/")
+	return value
+}
+
+// datapathActions glosses the actions of the datapath from an offset on.
+func (a *Annotator) datapathActions(ctx context.Context, line string, from int) {
+	a.datapathFields(ctx, line, from, maxLine)
+	depth := 0
+	for i := from; i < len(line); i++ {
+		switch c := line[i]; {
+		case c == '(' || c == '{':
+			depth++
+		case c == ')' || c == '}':
+			depth--
+		case depth == 0 && (i == from || line[i-1] == ','):
+			end := strings.IndexAny(line[i:], ",({ \t")
+			if end < 0 {
+				end = len(line) - i
+			}
+			if end > 0 && (i+end == len(line) || line[i+end] == ',') {
+				a.add(i+end, "output", line[i:i+end], a.datapathPort(line[i:i+end]))
+			}
+			i += max(end-1, 0)
+		}
+	}
+}
+
+// datapathPort names a port of the datapath, which is written as its number there
+// or as a name.
+func (a *Annotator) datapathPort(text string) string {
+	name := text
+	if n, ok := number(text); ok {
+		if name = a.DatapathPorts()[int(n&0xffff)]; name == "" {
+			return ""
+		}
+	}
+	switch { // one port of the datapath serves all tunnels of a kind
+	case strings.HasPrefix(name, "genev"):
+		return "Geneve tunnels"
+	case strings.HasPrefix(name, "vxlan"):
+		return "VXLAN tunnels"
+	}
+	p, ok := a.decoder.Names.Interface(name)
+	switch {
+	case !ok && name == text:
+		return ""
+	case !ok:
+		return name
+	case name != text:
+		return a.portText(p)
+	}
+	return a.interfaceText(name)
+}
+
+// connection glosses a line of dpctl/dump-conntrack or of conntrack(8).
+func (a *Annotator) connection() {
+	for _, t := range a.tokens {
+		switch t.key {
+		case "zone", "mark", "labels":
+			if t.form == assigned {
+				a.field(t, place{})
+			}
+		}
+	}
+}
+
+// captured glosses what tcpdump(8) prints of a packet in a tunnel.
+func (a *Annotator) captured(line string) {
+	var p place
+	p.at.VXLAN = strings.Contains(line, "VXLAN")
+	for _, t := range a.tokens {
+		if n, ok := number(t.value); ok && t.key == "vni" {
+			p.at.TunID = n
+			t.key = "tun_id"
+			a.field(t, p)
+		}
+	}
+	// options [class Open Virtual Networking (OVN) (0x102) type 0x80(C) len 8 data 00010003]
+	_, rest, ok := strings.Cut(line, "(0x102) type 0x80")
+	_, data, found := strings.Cut(rest, " data ")
+	if !ok || !found || len(data) < 8 {
+		return
+	}
+	if n, ok := digits(data[:8], 16); ok {
+		a.add(len(line)-len(data)+8, "geneve", data[:8], a.option(uint32(n), true, p))
+	}
+}

@@ -1,0 +1,170 @@
+package text
+
+import (
+	"context"
+	"strings"
+
+	"github.com/ovnctl/ovnctl/pkg/decode"
+	"github.com/ovnctl/ovnctl/pkg/openflow"
+	"github.com/ovnctl/ovnctl/pkg/packet"
+)
+
+// begin is at "Flow:", the first line of a pass of a trace.
+func (a *Annotator) begin(indent int) {
+	a.trace = append(a.trace[:0], level{indent: indent, place: place{bridge: a.dump}})
+	a.first = a.dump
+}
+
+// fields glosses the flow that a pass begins with, which says where it is.
+func (a *Annotator) fields(_ context.Context, bridge string) {
+	p := place{bridge: bridge}
+	if p.bridge == "" {
+		p.bridge = a.first
+	}
+	a.match(&p, 0, maxLine)
+	if len(a.trace) > 0 {
+		a.trace[0].place = p
+	}
+}
+
+// maxLine is beyond the end of any line.
+const maxLine = int(^uint(0) >> 1)
+
+// enter is at `bridge("br-int")` in a trace.
+func (a *Annotator) enter(indent int, text string) {
+	name := strings.TrimSuffix(strings.TrimPrefix(text, "bridge("), ")")
+	if unquoted, err := packet.UnquoteName(name); err == nil {
+		name = unquoted
+	}
+	if len(a.trace) == 0 || a.first == "" {
+		a.first = name
+	}
+	p := a.level(indent)
+	if p.bridge != "" && p.bridge != name {
+		p.at.Metadata = 0
+	}
+	p.bridge = name
+}
+
+// level is the place of a trace at an indentation: what hangs deeper is over. It
+// is a copy of the place around it when there was none.
+func (a *Annotator) level(indent int) *place {
+	for len(a.trace) > 0 && a.trace[len(a.trace)-1].indent > indent {
+		a.trace = a.trace[:len(a.trace)-1]
+	}
+	if len(a.trace) == 0 {
+		a.trace = append(a.trace, level{indent: indent, place: place{bridge: a.first}})
+	}
+	if last := a.trace[len(a.trace)-1]; last.indent < indent && len(a.trace) < maxLevels {
+		a.trace = append(a.trace, level{indent, last.place})
+	}
+	return &a.trace[len(a.trace)-1].place
+}
+
+// step glosses a line of a trace: a lookup in a table, an action, what came of
+// it. Outside of a trace it glosses what a line says of itself.
+func (a *Annotator) step(ctx context.Context, line, text string, indent int) *Flow {
+	if strings.HasPrefix(text, "=====") {
+		return nil
+	}
+	if strings.HasPrefix(text, "-----") {
+		return nil
+	}
+	p := &place{bridge: a.dump}
+	if len(a.trace) > 0 {
+		p = a.level(indent)
+	}
+	digits := 0
+	for digits < len(text) && digit(text[digits]) {
+		digits++
+	}
+	if digits > 0 && digits < 4 && strings.HasPrefix(text[digits:], ". ") {
+		return a.lookup(ctx, p, line, indent+digits)
+	}
+	for _, t := range a.tokens {
+		if n, ok := number(t.value); ok && t.form == spaced && t.key == "table" && len(a.trace) > 0 && a.isOVN(*p) {
+			a.add(t.end, "table", t.value, a.target(ctx, int(n&0xff), p.at.Metadata))
+		}
+	}
+	if len(a.trace) == 0 { // a match, or a packet, that somebody wrote down
+		a.match(p, 0, len(line))
+	}
+	a.actions(ctx, *p, 0, nil)
+	a.move(p)
+	return nil
+}
+
+// move changes the place of a trace as an action on a line of its own does. What
+// a clone does stays in it.
+func (a *Annotator) move(p *place) {
+	for _, t := range a.tokens {
+		if n, ok := number(t.value); ok && t.depth == 0 && t.lo == 0 && (t.form == written || t.form == now) {
+			switch t.key {
+			case "metadata", "OXM_OF_METADATA":
+				p.at.Metadata = n
+			case "tun_id", "NXM_NX_TUN_ID":
+				p.at.TunID = n
+			}
+		}
+	}
+}
+
+// lookup glosses " 8. ip,metadata=0x5, priority 50, cookie 0x88177e0"; the
+// number of the table ends at an offset.
+func (a *Annotator) lookup(ctx context.Context, p *place, line string, end int) *Flow {
+	from, to := end+2, len(line)
+	seen := seenIn(nil, 0)
+	n, _ := number(strings.TrimSpace(line[:end]))
+	seen.Table = int(n & 0xff)
+	for _, t := range a.tokens {
+		n, ok := number(t.value)
+		if t.form != spaced || !ok {
+			continue
+		}
+		switch t.key {
+		case "priority":
+			seen.Priority, to = int(n&0xffff), min(to, t.start)
+		case "cookie":
+			seen.Cookie = n
+		}
+	}
+	for _, t := range a.tokens {
+		if n, ok := number(t.value); ok && t.form == assigned && t.key == "metadata" && t.end <= to {
+			p.at.Metadata = n
+			if p.bridge == "" {
+				p.bridge = a.decoder.Names.Bridge
+			}
+		}
+	}
+	seen.Metadata = p.at.Metadata
+	var f *Flow
+	if a.isOVN(*p) {
+		f = a.meaning(ctx, seen)
+		a.add(end, "table", line[end-len(strings.TrimSpace(line[:end])):end], a.tableText(f.Place))
+	}
+	a.match(p, from, to)
+	if f == nil {
+		return nil
+	}
+	for _, t := range a.tokens {
+		if t.form == spaced && t.key == "cookie" {
+			a.add(t.end, "cookie", t.value, f.For())
+		}
+	}
+	return f
+}
+
+// Step says what the flow means that was hit in a step of a parsed trace; nil in
+// a bridge that is not OVN's.
+func (a *Annotator) Step(ctx context.Context, bridge string, s *openflow.Step) *Flow {
+	if !a.integration(bridge) {
+		return nil
+	}
+	seen := decode.Seen{Table: s.Table, Priority: s.Priority, Cookie: s.Cookie}
+	if s.Match != nil {
+		if t, ok := s.Match.Field("metadata"); ok {
+			seen.Metadata = t.Value.Lo
+		}
+	}
+	return a.meaning(ctx, seen)
+}

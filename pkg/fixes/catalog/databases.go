@@ -1,0 +1,108 @@
+package catalog
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/ovnctl/ovnctl/pkg/fixes"
+	"github.com/ovnctl/ovnctl/pkg/ovsdb"
+	"github.com/ovnctl/ovnctl/pkg/snapshot"
+)
+
+// databaseParam is the parameter of repairs of a database.
+var databaseParam = fixes.Param{Name: "DATABASE", Doc: "OVN_Northbound or OVN_Southbound (nb, sb)"}
+
+// databaseNamed is the database that an argument means.
+func databaseNamed(arg string) (string, error) {
+	switch strings.ToLower(arg) {
+	case "ovn_northbound", "nb", "northbound":
+		return "OVN_Northbound", nil
+	case "ovn_southbound", "sb", "southbound":
+		return "OVN_Southbound", nil
+	}
+	return "", fmt.Errorf("no database %q; there are OVN_Northbound (nb) and OVN_Southbound (sb)", arg)
+}
+
+// localServer is this host's server of a database.
+func localServer(d *snapshot.Deployment, database string) (*snapshot.Host, *snapshot.Server, error) {
+	h := d.Local()
+	if h == nil {
+		return nil, nil, fixes.Refuse("run it on the host of the database", "this is no host of %s", database)
+	}
+	s, err := h.Server(database)
+	if err != nil {
+		return nil, nil, err
+	}
+	if s == nil {
+		return nil, nil, fixes.Refuse("run it on the host of the database", "%s has no server of %s", h.Name, database)
+	}
+	if s.Liveness != snapshot.Answers {
+		return nil, nil, fixes.Refuse("", "the server of %s on %s %s", database, h.Name, s.Liveness)
+	}
+	return h, s, nil
+}
+
+// localMember is what this host's server of a clustered database says of its cluster.
+func localMember(d *snapshot.Deployment, database string) (*snapshot.Host, *snapshot.Server, *snapshot.Member, error) {
+	h, s, err := localServer(d, database)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	m, err := h.Member(database)
+	if err != nil {
+		return nil, nil, nil, fmt.Errorf("%s on %s: %w", database, h.Name, err)
+	}
+	return h, s, m, nil
+}
+
+// leading refuses what only a cluster's leader can do.
+func leading(m *snapshot.Member, repair string) error {
+	if m.Leads() {
+		return nil
+	}
+	for _, p := range m.Peers {
+		if p.ID == m.Leader {
+			return fixes.Refuse(fmt.Sprintf("run it on the leader's host, %s: ovnctl fix %s …", p.Address, repair), "this host's member of %s does not lead its cluster", m.Database)
+		}
+	}
+	return fixes.Refuse("bring the cluster's other members up first", "%s has no leader", m.Database)
+}
+
+// zoneOf is the zone of which this host serves, or can reach, a database, and the
+// database itself.
+func zoneOf(d *snapshot.Deployment, database string) (*snapshot.Zone, ovsdb.Reader, error) {
+	var first error
+	for _, z := range d.Zones {
+		open := z.SB
+		if database == "OVN_Northbound" {
+			open = z.NB
+		}
+		db, err := open()
+		if err == nil {
+			return z, db, nil
+		}
+		if first == nil {
+			first = err
+		}
+	}
+	if first == nil {
+		first = fmt.Errorf("no %s here", database)
+	}
+	return nil, nil, first
+}
+
+// globalTable is the table of a database's one row about itself.
+func globalTable(database string) string {
+	if database == "OVN_Northbound" {
+		return "NB_Global"
+	}
+	return "SB_Global"
+}
+
+// databaseTool is the command that works on a database.
+func databaseTool(database string) string {
+	if database == "OVN_Northbound" {
+		return "ovn-nbctl"
+	}
+	return "ovn-sbctl"
+}

@@ -1,0 +1,232 @@
+package catalog
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/ovnctl/ovnctl/pkg/fixes"
+	"github.com/ovnctl/ovnctl/pkg/nb"
+	"github.com/ovnctl/ovnctl/pkg/ovsdb"
+	"github.com/ovnctl/ovnctl/pkg/snapshot"
+)
+
+// An EgressRow is a row that OVN-Kubernetes has written for a pod's egress IP.
+type EgressRow struct {
+	Table   string // NAT or Logical_Router_Policy
+	UUID    ovsdb.UUID
+	Router  *nb.LogicalRouter
+	Name    string // of the EgressIP
+	Pod     string // NAMESPACE/POD, where the row says so
+	PodIP   string
+	Egress  string // the address it leaves with, or the next hop
+	Says    string
+	Stale   string // why nothing needs it any more; empty: it is needed, or that is not to be seen
+	Twin    *EgressRow
+	Foreign bool // the pod may be another zone's
+}
+
+// EgressRows are the rows of a zone's egress IPs, with those that are stale.
+func EgressRows(d *snapshot.Deployment, north *snapshot.Northbound) []EgressRow {
+	routerOf := map[ovsdb.UUID]*nb.LogicalRouter{}
+	for i := range north.Routers {
+		r := &north.Routers[i]
+		for _, u := range slices.Concat([]ovsdb.UUID(r.NAT), []ovsdb.UUID(r.Policies)) {
+			routerOf[u] = r
+		}
+	}
+	var rows []EgressRow
+	for _, n := range north.NAT {
+		name, pod, ok := egressOwner(n.ExternalIDs)
+		if ok && n.Type == "snat" && routerOf[n.UUID] != nil {
+			rows = append(rows, EgressRow{Table: "NAT", UUID: n.UUID, Router: routerOf[n.UUID], Name: name, Pod: pod, PodIP: n.LogicalIP, Egress: n.ExternalIP,
+				Says: fmt.Sprintf("type=snat logical_ip=%s external_ip=%s external_ids %s", n.LogicalIP, n.ExternalIP, egressText(n.ExternalIDs))})
+		}
+	}
+	for _, p := range north.Policies {
+		name, pod, ok := egressOwner(p.ExternalIDs)
+		ip, single := sourceOf(p.Match)
+		if ok && single && p.Action == "reroute" && routerOf[p.UUID] != nil {
+			rows = append(rows, EgressRow{Table: "Logical_Router_Policy", UUID: p.UUID, Router: routerOf[p.UUID], Name: name, Pod: pod, PodIP: ip, Egress: strings.Join(p.Nexthops, ","),
+				Says: fmt.Sprintf("%d '%s' reroute %s external_ids %s", p.Priority, p.Match, strings.Join(p.Nexthops, ","), egressText(p.ExternalIDs))})
+		}
+	}
+	if len(rows) == 0 {
+		return nil
+	}
+	pods, subnets := podAddresses(d, north), podSubnets(north)
+	for i := range rows {
+		rows[i].judge(pods, subnets)
+	}
+	twins(rows)
+	return rows
+}
+
+// egressOwner reads the external_ids of an egress IP's row: of today's
+// OVN-Kubernetes (owner-type, and EGRESSIP_NAMESPACE/POD), and of before 4.13 (name).
+func egressOwner(ids map[string]string) (name, pod string, ok bool) {
+	if ids["k8s.ovn.org/owner-type"] == "EgressIP" {
+		name, pod, found := strings.Cut(ids["k8s.ovn.org/name"], "_")
+		if !found || !strings.Contains(pod, "/") {
+			pod = ""
+		}
+		return name, pod, name != ""
+	}
+	if len(ids) == 1 && ids["name"] != "" {
+		return ids["name"], "", true
+	}
+	return "", "", false
+}
+
+func egressText(ids map[string]string) string {
+	var out []string
+	for _, key := range []string{"name", "k8s.ovn.org/name", "k8s.ovn.org/owner-type"} {
+		if ids[key] != "" {
+			out = append(out, key+"="+ids[key])
+		}
+	}
+	return strings.Join(out, " ")
+}
+
+// sourceOf reads "ip4.src == A".
+func sourceOf(match string) (string, bool) {
+	text := strings.ReplaceAll(match, " ", "")
+	for _, prefix := range []string{"ip4.src==", "ip6.src=="} {
+		if a, ok := strings.CutPrefix(text, prefix); ok {
+			_, err := netip.ParseAddr(a)
+			return a, err == nil
+		}
+	}
+	return "", false
+}
+
+// podAddresses are the ports by their addresses, of all zones that were read.
+func podAddresses(d *snapshot.Deployment, north *snapshot.Northbound) map[netip.Addr]string {
+	out := map[netip.Addr]string{}
+	add := func(rows *snapshot.Northbound) {
+		for _, p := range rows.SwitchPorts {
+			for _, text := range slices.Concat([]string(p.Addresses), []string(p.DynamicAddresses)) {
+				for _, w := range strings.Fields(text) {
+					if a, err := netip.ParseAddr(w); err == nil {
+						out[a] = p.Name
+					}
+				}
+			}
+		}
+	}
+	for _, z := range d.Zones {
+		if rows, err := z.Northbound(); err == nil {
+			add(rows)
+		}
+	}
+	add(north)
+	return out
+}
+
+// podSubnets are the networks of the switches whose ports are all in this Northbound.
+func podSubnets(north *snapshot.Northbound) []netip.Prefix {
+	var out []netip.Prefix
+	for _, ls := range north.Switches {
+		for _, key := range []string{"subnet", "ipv6_prefix"} {
+			text := ls.OtherConfig[key]
+			if key == "ipv6_prefix" && text != "" && !strings.Contains(text, "/") {
+				text += "/64"
+			}
+			if p, err := netip.ParsePrefix(text); err == nil {
+				out = append(out, p.Masked())
+			}
+		}
+	}
+	return out
+}
+
+// judge says whether the pod that a row is for is still there.
+func (r *EgressRow) judge(pods map[netip.Addr]string, subnets []netip.Prefix) {
+	a, err := netip.ParseAddr(r.PodIP)
+	if err != nil {
+		return
+	}
+	r.Foreign = !slices.ContainsFunc(subnets, func(p netip.Prefix) bool { return p.Contains(a) })
+	port, there := pods[a]
+	switch want := strings.ReplaceAll(r.Pod, "/", "_"); {
+	case !there && r.Foreign: // a pod of a zone that was not read
+	case !there:
+		r.Stale = "no pod has the address " + r.PodIP
+	case r.Pod != "" && port != want && !strings.HasSuffix(port, "_"+want):
+		r.Stale = fmt.Sprintf("%s is now the address of %s, not of %s", r.PodIP, port, r.Pod)
+	}
+}
+
+// twins finds two rows of one router by which a pod leaves with two addresses.
+func twins(rows []EgressRow) {
+	first := map[string]int{}
+	for i := range rows {
+		r := &rows[i]
+		if r.Table != "NAT" || r.Stale != "" {
+			continue
+		}
+		key := string(r.Router.UUID) + " " + r.PodIP
+		if j, ok := first[key]; ok && rows[j].Egress != r.Egress {
+			r.Twin = &rows[j]
+		} else {
+			first[key] = i
+		}
+	}
+}
+
+// DeleteEgressRow removes a row of an egress IP that nothing needs any more.
+var DeleteEgressRow = &fixes.Repair{
+	Name: "delete-egressip-row",
+	Doc: `Delete a stale row of an egress IP
+
+Deletes exactly one NAT or Logical_Router_Policy row that OVN-Kubernetes has
+written for an egress IP, and whose pod is gone.`,
+	Params: []fixes.Param{{Name: "UUID", Doc: "the row"}},
+	Class:  fixes.Ask,
+	Risk:   fixes.Medium,
+	Check:  "ovnk-egressip-stale",
+	Plan: func(d *snapshot.Deployment, a fixes.Args) (*fixes.Plan, error) {
+		var errs []error
+		for _, z := range d.Zones {
+			north, err := z.Northbound()
+			if err != nil {
+				errs = append(errs, err)
+				continue
+			}
+			for _, r := range EgressRows(d, north) {
+				if strings.HasPrefix(string(r.UUID), a["UUID"]) && len(a["UUID"]) >= 8 {
+					return r.plan(d, z)
+				}
+			}
+		}
+		return nil, errors.Join(append(errs, fmt.Errorf("no row %q of an egress IP", a["UUID"]))...)
+	},
+}
+
+func (r *EgressRow) plan(d *snapshot.Deployment, z *snapshot.Zone) (*fixes.Plan, error) {
+	if r.Stale == "" {
+		return nil, fixes.Refuse("", "the row is needed: %s is the address of a pod, or may be that of one of another zone", r.PodIP)
+	}
+	db, err := z.NB()
+	if err != nil {
+		return nil, err
+	}
+	column, classic := "nat", fixes.Command("ovn-nbctl remove Logical_Router %s nat %s", r.Router.Name, r.UUID)
+	if r.Table != "NAT" {
+		column, classic = "policies", fixes.Command("ovn-nbctl lr-policy-del %s %s", r.Router.Name, r.UUID)
+	}
+	gone, err := fixes.DeleteRow(d.Context(), db, r.Table, r.UUID, fixes.Ref{Table: "Logical_Router", UUID: r.Router.UUID, Column: column})
+	if err != nil {
+		return nil, err
+	}
+	what := fmt.Sprintf("delete the row of egress IP %s for %s on router %s", r.Name, r.PodIP, r.Router.Name)
+	return &fixes.Plan{
+		Title: what, Touches: "what " + r.PodIP + " sends out of the cluster",
+		Warnings: []string{"ovnkube owns the row: if it still knows the pod it writes it again; a restart of ovnkube-node on the node (ovnkube-master before 4.14) puts all of them right"},
+		Steps: []fixes.Step{fixes.Rows{
+			DB: "OVN_Northbound", Zone: z.Name, What: what, Changes: []fixes.Change{gone}, Classic: []string{classic},
+		}},
+	}, nil
+}

@@ -1,0 +1,427 @@
+package catalog
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/ovnctl/ovnctl/pkg/fixes"
+	"github.com/ovnctl/ovnctl/pkg/nb"
+	"github.com/ovnctl/ovnctl/pkg/ovsdb"
+	"github.com/ovnctl/ovnctl/pkg/sb"
+	"github.com/ovnctl/ovnctl/pkg/snapshot"
+)
+
+// Priorities of the routing policies that kube-ovn writes on its default router.
+const (
+	kubeSubnetPolicy  = 31000 // to a subnet: as the routes say
+	kubeNodePolicy    = 30000 // to a node's own address: through its ovn0
+	kubeGatewayPolicy = 29000 // from a subnet to anywhere else: through the gateway node's ovn0
+)
+
+const kubeVendor = "kube-ovn"
+
+// A KubeOVN is kube-ovn's default VPC as it stands in a Northbound: the router,
+// the join switch with a port for each node, and the subnets behind the router.
+type KubeOVN struct {
+	Router  nb.LogicalRouter
+	Join    nb.LogicalSwitch
+	Nodes   []KubeNode
+	Subnets []KubeSubnet
+	Gaps    []KubeGap
+
+	zone    *snapshot.Zone
+	d       *snapshot.Deployment
+	rows    *snapshot.Northbound
+	lists   *snapshot.AccessLists
+	sb      *snapshot.Southbound
+	ports   map[ovsdb.UUID]*snapshot.LogicalSwitchPort
+	binding map[string]*snapshot.PortBinding // by logical port
+	chassis map[ovsdb.UUID]*sb.Chassis
+	nodeOf  map[ovsdb.UUID]string // Chassis to the node's name
+	groups  map[string]*nb.PortGroup
+	joinNet map[int]netip.Prefix // the router's address on the join switch, by family
+
+	policies  []nb.Policy        // of the default router
+	ofNode    map[nodeFamily]int // policies 30000 in policies, by the node that they name
+	toHop     map[netip.Addr]int // and those that name none, by where they lead
+	mentioned map[string]bool    // nodes that a policy names
+	acls      map[ovsdb.UUID]*snapshot.ACL
+	encaps    map[nodeFamily]netip.Addr // by the chassis' name
+	hosts     map[string]*sb.Chassis    // by hostname
+	own       map[string]bool           // addresses of pods that leave by a way of their own
+}
+
+// A nodeFamily is a node, or a chassis, and 4 or 6.
+type nodeFamily struct {
+	name   string
+	family int
+}
+
+// A KubeNode is a node of the cluster by its port on the join switch.
+type KubeNode struct {
+	Name string
+	Port *snapshot.LogicalSwitchPort // node-NAME; nil: it is missing
+	MAC  string
+	IPs  map[int]netip.Addr // by family
+	// Bound: its ovn0 is, or was, plugged in somewhere.
+	Bound bool
+
+	chassis *sb.Chassis // nil: none of its name
+}
+
+// A KubeSubnet is a switch behind the default router.
+type KubeSubnet struct {
+	Name  string
+	CIDRs map[int]netip.Prefix // by family
+	// Underlay: it has a localnet port, kube-ovn's "vlan".
+	Underlay bool
+	// Distributed: what leaves it goes through the node of the pod; Centralized:
+	// through gateway nodes. Neither: kube-ovn has written no way out.
+	Distributed, Centralized bool
+
+	ls    nb.LogicalSwitch
+	join  bool // it is the join switch: a policy 31000 is all it needs
+	known bool // kube-ovn has written policies for it
+}
+
+// A KubeGap is something that kube-ovn writes and that is not there, or not so.
+type KubeGap struct {
+	Repair string // that closes it; empty: kube-ovn alone can
+	Args   []string
+	Kind   string // what is missing, as an Object's kind: "router policy", "port group", …
+	Name   string
+	Node   string // the node that it is about; empty: all
+	Subnet string
+	Title  string
+	Says   []string
+	Effect string
+	Minor  bool // works for now
+	// Sets are the address sets that are missing with it.
+	Sets []string
+
+	changes []fixes.Change
+	guards  []fixes.Guard
+	classic []string
+	touches string
+}
+
+// ErrNoKubeOVN says that a Northbound is not kube-ovn's.
+var ErrNoKubeOVN = errors.New("no router of kube-ovn in OVN_Northbound")
+
+// ReadKubeOVN looks at what kube-ovn has written in a zone, and what of it lacks.
+func ReadKubeOVN(d *snapshot.Deployment, z *snapshot.Zone) (*KubeOVN, error) {
+	k := &KubeOVN{zone: z, d: d}
+	var err error
+	if k.rows, err = z.Northbound(); err != nil {
+		return nil, err
+	}
+	links := k.links()
+	if !k.findRouter(links) {
+		return nil, ErrNoKubeOVN
+	}
+	if k.lists, err = z.AccessLists(); err != nil {
+		return nil, err
+	}
+	if k.sb, err = z.Southbound(); err != nil {
+		return nil, err
+	}
+	k.index()
+	k.findNodes()
+	k.findSubnets(links)
+	k.findGaps()
+	return k, nil
+}
+
+// IsKubeOVN says whether a Northbound is kube-ovn's.
+func IsKubeOVN(rows *snapshot.Northbound) bool {
+	return slices.ContainsFunc(rows.Routers, func(r nb.LogicalRouter) bool { return r.ExternalIDs["vendor"] == kubeVendor })
+}
+
+// A kubeLink is a switch that is joined to a router.
+type kubeLink struct {
+	ls  *nb.LogicalSwitch
+	lrp *nb.LogicalRouterPort
+}
+
+// links are the switches joined to each router of kube-ovn.
+func (k *KubeOVN) links() map[ovsdb.UUID][]kubeLink {
+	l := snapshot.NewLogical(k.rows)
+	k.ports = map[ovsdb.UUID]*snapshot.LogicalSwitchPort{}
+	for i := range k.rows.SwitchPorts {
+		k.ports[k.rows.SwitchPorts[i].UUID] = &k.rows.SwitchPorts[i]
+	}
+	out := map[ovsdb.UUID][]kubeLink{}
+	for _, r := range k.rows.Routers {
+		if r.ExternalIDs["vendor"] != kubeVendor {
+			continue
+		}
+		for _, lrp := range l.RouterPortsOf[r.UUID] {
+			if ls := SwitchAt(l, lrp.Name); ls != nil {
+				out[r.UUID] = append(out[r.UUID], kubeLink{ls, lrp})
+			}
+		}
+	}
+	return out
+}
+
+// findRouter finds the default router: the one that the join switch is joined to.
+// The join switch is called "join" unless kube-ovn was told otherwise; then it is
+// the one that holds ports node-….
+func (k *KubeOVN) findRouter(links map[ovsdb.UUID][]kubeLink) bool {
+	isJoin := func(l kubeLink) bool {
+		if l.ls.Name == "join" {
+			return true
+		}
+		return slices.ContainsFunc(l.ls.Ports, func(u ovsdb.UUID) bool {
+			p := k.ports[u]
+			return p != nil && strings.HasPrefix(p.Name, "node-") && p.ExternalIDs["pod"] == "" && strings.Count(p.Name, ".") == 0
+		})
+	}
+	for _, r := range k.rows.Routers {
+		for _, l := range links[r.UUID] {
+			if isJoin(l) {
+				k.Router, k.Join = r, *l.ls
+				k.joinNet = prefixes(l.lrp.Networks)
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func (k *KubeOVN) index() {
+	k.binding = map[string]*snapshot.PortBinding{}
+	for i := range k.sb.PortBindings {
+		k.binding[k.sb.PortBindings[i].LogicalPort] = &k.sb.PortBindings[i]
+	}
+	k.chassis = map[ovsdb.UUID]*sb.Chassis{}
+	k.nodeOf = map[ovsdb.UUID]string{}
+	for i := range k.sb.Chassis {
+		c := &k.sb.Chassis[i]
+		k.chassis[c.UUID] = c
+		if c.OtherConfig["is-remote"] != "true" {
+			k.nodeOf[c.UUID] = c.Hostname
+		}
+	}
+	k.groups = map[string]*nb.PortGroup{}
+	for i := range k.lists.PortGroups {
+		k.groups[k.lists.PortGroups[i].Name] = &k.lists.PortGroups[i]
+	}
+	k.acls = map[ovsdb.UUID]*snapshot.ACL{}
+	for i := range k.lists.ACLs {
+		k.acls[k.lists.ACLs[i].UUID] = &k.lists.ACLs[i]
+	}
+	k.hosts = map[string]*sb.Chassis{}
+	k.encaps = map[nodeFamily]netip.Addr{}
+	for i := range k.sb.Chassis {
+		if c := &k.sb.Chassis[i]; k.hosts[c.Hostname] == nil && c.OtherConfig["is-remote"] != "true" {
+			k.hosts[c.Hostname] = c
+		}
+	}
+	for _, e := range k.sb.Encaps {
+		if a, err := netip.ParseAddr(e.IP); err == nil && !k.encaps[nodeFamily{e.ChassisName, family(a)}].IsValid() {
+			k.encaps[nodeFamily{e.ChassisName, family(a)}] = a
+		}
+	}
+	k.indexPolicies()
+	k.own = k.ownWay()
+}
+
+func (k *KubeOVN) indexPolicies() {
+	of := map[ovsdb.UUID]bool{}
+	for _, u := range k.Router.Policies {
+		of[u] = true
+	}
+	k.ofNode, k.toHop, k.mentioned = map[nodeFamily]int{}, map[netip.Addr]int{}, map[string]bool{}
+	for _, p := range k.rows.Policies {
+		if !of[p.UUID] {
+			continue
+		}
+		k.policies = append(k.policies, p)
+		i := len(k.policies) - 1
+		node := p.ExternalIDs["node"]
+		if p.ExternalIDs["vendor"] == kubeVendor {
+			k.mentioned[node] = true
+		}
+		a, ok := matchAddress(p.Match)
+		if p.Priority != kubeNodePolicy || !ok {
+			continue
+		}
+		if node != "" {
+			if _, there := k.ofNode[nodeFamily{node, family(a)}]; !there {
+				k.ofNode[nodeFamily{node, family(a)}] = i
+			}
+			continue
+		}
+		for _, hop := range p.Nexthops {
+			if h, err := netip.ParseAddr(hop); err == nil {
+				k.toHop[h] = i
+			}
+		}
+	}
+}
+
+// findNodes lists the nodes that have a port on the join switch, and those that
+// have lost it: chassis that carry pods.
+func (k *KubeOVN) findNodes() {
+	seen := map[string]bool{}
+	for _, u := range k.Join.Ports {
+		p := k.ports[u]
+		if p == nil || p.Type != "" || !strings.HasPrefix(p.Name, "node-") {
+			continue
+		}
+		n := KubeNode{Name: strings.TrimPrefix(p.Name, "node-"), Port: p}
+		n.MAC, n.IPs = kubeAddresses(p.Addresses)
+		if b := k.binding[p.Name]; b != nil && len(b.Chassis) > 0 {
+			n.Bound, n.chassis = true, k.chassis[b.Chassis.Get()]
+			k.nodeOf[b.Chassis.Get()] = n.Name
+		}
+		if n.chassis == nil {
+			n.chassis = k.hosts[n.Name]
+		}
+		seen[n.Name] = true
+		k.Nodes = append(k.Nodes, n)
+	}
+	pods := map[ovsdb.UUID]bool{} // chassis that carry pods
+	for _, p := range k.rows.SwitchPorts {
+		if b := k.binding[p.Name]; b != nil && p.ExternalIDs["pod"] != "" && len(b.Chassis) > 0 {
+			pods[b.Chassis.Get()] = true
+		}
+	}
+	for i := range k.sb.Chassis {
+		c := &k.sb.Chassis[i]
+		if name := k.nodeOf[c.UUID]; name != "" && !seen[name] && (pods[c.UUID] || k.mentions(name)) {
+			k.Nodes = append(k.Nodes, KubeNode{Name: name, chassis: c})
+		}
+	}
+	slices.SortFunc(k.Nodes, func(a, b KubeNode) int { return cmp.Compare(a.Name, b.Name) })
+}
+
+// mentions says whether kube-ovn has written anything else for a node.
+func (k *KubeOVN) mentions(node string) bool {
+	return k.mentioned[node] || k.groups["node."+dotted(node)] != nil
+}
+
+func (k *KubeOVN) findSubnets(links map[ovsdb.UUID][]kubeLink) {
+	policies := map[string][]nb.Policy{} // by the subnet that they are of
+	for _, p := range k.policies {
+		if p.ExternalIDs["isU2ORoutePolicy"] != "true" && p.ExternalIDs["vendor"] == kubeVendor {
+			policies[p.ExternalIDs["subnet"]] = append(policies[p.ExternalIDs["subnet"]], p)
+		}
+	}
+	grouped := map[string]bool{} // subnets that have port groups of nodes
+	for _, g := range k.lists.PortGroups {
+		if g.ExternalIDs["node"] != "" && g.ExternalIDs["vendor"] == kubeVendor {
+			grouped[g.ExternalIDs["subnet"]] = true
+		}
+	}
+	for _, l := range links[k.Router.UUID] {
+		join := l.ls.UUID == k.Join.UUID
+		if !join && l.ls.ExternalIDs["vendor"] != kubeVendor || len(l.lrp.GatewayChassis) > 0 || len(l.lrp.HAChassisGroup) > 0 {
+			continue
+		}
+		s := KubeSubnet{Name: l.ls.Name, ls: *l.ls, join: join, CIDRs: map[int]netip.Prefix{}}
+		for f, p := range prefixes(l.lrp.Networks) {
+			s.CIDRs[f] = p.Masked()
+		}
+		for _, u := range l.ls.Ports {
+			s.Underlay = s.Underlay || k.ports[u] != nil && k.ports[u].Type == "localnet"
+		}
+		for _, p := range policies[s.Name] {
+			s.known = true
+			switch {
+			case p.Priority != kubeGatewayPolicy:
+			case strings.Contains(p.Match, "$"):
+				s.Distributed = true
+			default:
+				s.Centralized = true
+			}
+		}
+		if grouped[s.Name] {
+			s.Distributed, s.known = true, true
+		}
+		s.Distributed = s.Distributed && !s.Centralized
+		k.Subnets = append(k.Subnets, s)
+	}
+	slices.SortFunc(k.Subnets, func(a, b KubeSubnet) int { return cmp.Compare(a.Name, b.Name) })
+}
+
+// dotted is a name as kube-ovn writes it into that of a port group.
+func dotted(name string) string { return strings.ReplaceAll(name, "-", ".") }
+
+// prefixes are addresses with prefix lengths by family, the first of each.
+func prefixes(networks []string) map[int]netip.Prefix {
+	out := map[int]netip.Prefix{}
+	for _, s := range networks {
+		if p, err := netip.ParsePrefix(s); err == nil && !out[family(p.Addr())].IsValid() {
+			out[family(p.Addr())] = p
+		}
+	}
+	return out
+}
+
+func family(a netip.Addr) int {
+	if a.Is4() {
+		return 4
+	}
+	return 6
+}
+
+var families = []int{4, 6}
+
+// kubeAddresses reads "MAC IP IP".
+func kubeAddresses(addresses []string) (string, map[int]netip.Addr) {
+	ips := map[int]netip.Addr{}
+	var mac string
+	for _, s := range addresses {
+		for i, w := range strings.Fields(s) {
+			if a, err := netip.ParseAddr(w); err == nil {
+				ips[family(a)] = a
+			} else if i == 0 {
+				mac = w
+			}
+		}
+	}
+	return mac, ips
+}
+
+// A KubeNodeAddress is an address by which a node is known.
+type KubeNodeAddress struct {
+	Node   string
+	Addr   netip.Addr
+	Source string
+}
+
+// NodeAddresses are the nodes' own addresses, as kube-ovn and the tunnels have them.
+func (k *KubeOVN) NodeAddresses() []KubeNodeAddress {
+	var out []KubeNodeAddress
+	for i := range k.Nodes {
+		n := &k.Nodes[i]
+		for _, f := range families {
+			if p, ok := k.nodePolicy(n, f); ok {
+				a, _ := matchAddress(p.Match)
+				out = append(out, KubeNodeAddress{n.Name, a, fmt.Sprintf("Northbound Logical_Router_Policy %.8s", p.UUID)})
+			}
+			if a := k.encap(n.chassis, f); a.IsValid() {
+				out = append(out, KubeNodeAddress{n.Name, a, "Southbound Encap of " + n.Name})
+			}
+		}
+	}
+	return out
+}
+
+// LinkOf is the link of a host to the join switch.
+func (k *KubeOVN) LinkOf(h *snapshot.Host) string {
+	if s, err := h.Switch(); err == nil {
+		for _, i := range s.Interfaces {
+			if strings.HasPrefix(i.ExternalIDs["iface-id"], "node-") && i.Type == "internal" {
+				return i.Name
+			}
+		}
+	}
+	return "ovn0"
+}

@@ -1,0 +1,187 @@
+package catalog
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/ovnctl/ovnctl/pkg/fixes"
+	"github.com/ovnctl/ovnctl/pkg/node"
+	"github.com/ovnctl/ovnctl/pkg/snapshot"
+)
+
+// An OVN0 is a node's interface to kube-ovn's join switch, as it is and as the
+// Northbound wants it.
+type OVN0 struct {
+	Node      *KubeNode
+	Interface *snapshot.Interface // nil: Open vSwitch has none
+	Name      string              // of the link: ovn0, unless kube-ovn was told otherwise
+	Link      *node.Link          // nil: the kernel has none
+
+	WrongMAC bool           // Link.MAC is not Node.MAC
+	Down     bool           // it is there and switched off
+	Missing  []netip.Prefix // addresses that it lacks
+
+	network *node.Network
+	kube    *KubeOVN
+}
+
+// ReadOVN0 looks at a node's interface to the join switch. It is nil on a host
+// that is not a node of kube-ovn, or has no port on the join switch.
+func ReadOVN0(d *snapshot.Deployment, h *snapshot.Host) (*OVN0, error) {
+	z := h.Zone()
+	if z == nil {
+		return nil, nil
+	}
+	if rows, err := z.Northbound(); err != nil || !IsKubeOVN(rows) {
+		return nil, err
+	}
+	k, err := ReadKubeOVN(d, z)
+	if errors.Is(err, ErrNoKubeOVN) {
+		return nil, nil
+	} else if err != nil {
+		return nil, err
+	}
+	i := slices.IndexFunc(k.Nodes, func(n KubeNode) bool {
+		return n.Name == h.Name || n.chassis != nil && n.chassis.Name == h.SystemID
+	})
+	if i < 0 || k.Nodes[i].Port == nil || k.Nodes[i].MAC == "" {
+		return nil, nil
+	}
+	o := &OVN0{Node: &k.Nodes[i], Name: "ovn0", kube: k}
+	s, err := h.Switch()
+	if err != nil {
+		return nil, err
+	}
+	for i := range s.Interfaces {
+		if s.Interfaces[i].ExternalIDs["iface-id"] == "node-"+o.Node.Name {
+			o.Interface, o.Name = &s.Interfaces[i], s.Interfaces[i].Name
+		}
+	}
+	if o.network, err = h.Network(); err != nil {
+		return nil, err
+	}
+	if o.Link = o.network.Link(o.Name); o.Link == nil {
+		return o, nil
+	}
+	o.WrongMAC = !strings.EqualFold(o.Link.MAC, o.Node.MAC)
+	o.Down = !o.Link.Up
+	for _, f := range families {
+		ip := o.Node.IPs[f]
+		if ip.IsValid() && k.joinNet[f].IsValid() && !slices.ContainsFunc(o.network.Addresses, func(a node.Address) bool { return a.Prefix.Addr() == ip && a.Link == o.Name }) {
+			o.Missing = append(o.Missing, netip.PrefixFrom(ip, k.joinNet[f].Bits()))
+		}
+	}
+	return o, nil
+}
+
+// KubeOVNOVN0 makes ovn0 what the Northbound says.
+var KubeOVNOVN0 = &fixes.Repair{
+	Name: "kube-ovn-ovn0",
+	Doc: `Give a node's ovn0 the MAC and the addresses of its logical port
+
+Sets what differs: the MAC, the addresses, and that it is up, with the routes to
+the subnets, which go with a link that is switched off. A link that is missing is
+made by kube-ovn-cni alone.`,
+	Params: []fixes.Param{kubeNodeParam},
+	Class:  fixes.Ask,
+	Risk:   fixes.Medium,
+	Check:  "kube-ovn-ovn0-wrong",
+	Plan: func(d *snapshot.Deployment, a fixes.Args) (*fixes.Plan, error) {
+		h := d.Host(a["NODE"])
+		if h == nil {
+			return nil, fmt.Errorf("node %q cannot be asked: run ovnctl there", a["NODE"])
+		}
+		o, err := ReadOVN0(d, h)
+		switch {
+		case err != nil:
+			return nil, err
+		case o == nil:
+			return nil, fixes.Refuse("", "%s has no port on kube-ovn's join switch", h.Name)
+		case o.Link == nil:
+			return nil, fixes.Refuse(RestartKubeOVNCNI(o.Node.Name), "there is no link %s on %s, which kube-ovn-cni alone makes", o.Name, h.Name)
+		}
+		return o.plan(h)
+	},
+}
+
+// RestartKubeOVNCNI is the command that has kube-ovn set a node's ovn0 up anew.
+func RestartKubeOVNCNI(node string) string {
+	return "kubectl -n kube-system delete pod -l app=kube-ovn-cni --field-selector spec.nodeName=" + node
+}
+
+func (o *OVN0) plan(h *snapshot.Host) (*fixes.Plan, error) {
+	plan := &fixes.Plan{
+		Title: fmt.Sprintf("set %s on %s to what port node-%s has", o.Name, h.Name, o.Node.Name), Host: h.Name,
+		Touches:  "traffic between pods and " + h.Name + ", and what its pods send out",
+		Warnings: []string{"kube-ovn-cni sets the link up by itself when it starts; that is the better way where it can be restarted: " + RestartKubeOVNCNI(o.Node.Name)},
+	}
+	if i := o.Interface; i != nil && len(i.MAC) > 0 && !strings.EqualFold(i.MAC.Get(), o.Node.MAC) {
+		plan.Steps = append(plan.Steps, fixes.Rows{
+			DB: "Open_vSwitch", What: "have Open vSwitch give " + o.Name + " the MAC " + o.Node.MAC,
+			Changes: []fixes.Change{{Table: "Interface", UUID: i.UUID, Before: fixes.Row{"mac": []string(i.MAC)}, After: fixes.Row{"mac": []string{o.Node.MAC}}}},
+			Classic: []string{fixes.Command("ovs-vsctl set Interface %s mac=%s", o.Name, strconv.Quote(o.Node.MAC))},
+		})
+	}
+	step := fixes.Network{What: "set " + o.Name}
+	change := func(c fixes.LinkChange) {
+		c.Link, c.Index = o.Name, o.Link.Index
+		step.Changes = append(step.Changes, c)
+	}
+	if o.WrongMAC {
+		change(fixes.LinkChange{MAC: o.Node.MAC, Was: o.Link.MAC})
+	}
+	if o.Down {
+		up := true
+		change(fixes.LinkChange{Up: &up})
+	}
+	for _, p := range o.Missing {
+		a := node.Address{Link: o.Name, Prefix: p, Scope: "global"}
+		if p.Addr().Is6() {
+			a.Flags = []string{"nodad"}
+		}
+		change(fixes.LinkChange{Add: &a})
+	}
+	if o.Down || len(o.Missing) > 0 {
+		for _, r := range o.lostRoutes() {
+			change(fixes.LinkChange{Route: &r})
+		}
+	}
+	if len(step.Changes) > 0 {
+		plan.Steps = append(plan.Steps, step)
+	}
+	if len(plan.Steps) == 0 {
+		return nil, fixes.Refuse("", "%s on %s is as its logical port", o.Name, h.Name)
+	}
+	return plan, nil
+}
+
+// lostRoutes are those to the subnets behind the join switch that the host lacks.
+func (o *OVN0) lostRoutes() []node.Route {
+	var out []node.Route
+	for _, s := range o.kube.Subnets {
+		for _, f := range families {
+			cidr, gateway := s.CIDRs[f], o.kube.joinNet[f]
+			if s.join || s.Underlay || !cidr.IsValid() || !gateway.IsValid() || !o.Node.IPs[f].IsValid() {
+				continue
+			}
+			if slices.ContainsFunc(o.network.Routes, func(r node.Route) bool { return r.Dst == cidr && r.Dev == o.Name }) {
+				continue
+			}
+			r := node.Route{Type: "unicast", Dst: cidr, Via: gateway.Addr(), Dev: o.Name, Table: 254, Protocol: "boot", Scope: "global"}
+			if p, ok := o.kube.nodePolicy(o.Node, f); ok {
+				if src, ok := matchAddress(p.Match); ok && slices.ContainsFunc(o.network.Addresses, func(a node.Address) bool { return a.Prefix.Addr() == src }) {
+					r.Src = src
+				}
+			}
+			if f == 6 {
+				r.Metric = 1024
+			}
+			out = append(out, r)
+		}
+	}
+	return out
+}

@@ -1,0 +1,147 @@
+package catalog
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/ovnctl/ovnctl/pkg/fixes"
+	"github.com/ovnctl/ovnctl/pkg/ovsdb"
+	"github.com/ovnctl/ovnctl/pkg/snapshot"
+)
+
+// ListenDatabase makes a database's server listen on the network.
+var ListenDatabase = &fixes.Repair{
+	Name: "listen-database",
+	Doc: `Make a database's server listen on the network
+
+Adds a Connection row, beside those that are there: pssl:6641 or pssl:6642 where
+the server has a key and a certificate, else ptcp: of the same port, which lets
+everybody who reaches the port change everything. TARGET says otherwise, for instance
+ptcp:6642:172.30.0.2 to listen on one address alone.`,
+	Params: []fixes.Param{databaseParam, {Name: "TARGET", Doc: "pssl:PORT[:ADDRESS] or ptcp:PORT[:ADDRESS]", Optional: true}},
+	Class:  fixes.Ask,
+	Risk:   fixes.Medium,
+	Check:  "db-not-listening-tcp",
+	Plan: func(d *snapshot.Deployment, a fixes.Args) (*fixes.Plan, error) {
+		database, err := databaseNamed(a["DATABASE"])
+		if err != nil {
+			return nil, err
+		}
+		z, _, err := zoneOf(d, database)
+		if err != nil {
+			return nil, err
+		}
+		rows, err := z.Connections(database)
+		if err != nil {
+			return nil, err
+		}
+		target, err := listenTarget(d, database, a["TARGET"])
+		if err != nil {
+			return nil, err
+		}
+		for _, c := range rows {
+			if c.Target == target {
+				return nil, fixes.Refuse("look at the log of the server: the port may be another's", "%s has a connection %s already", database, target)
+			}
+		}
+		global, err := z.GlobalRow(database)
+		if err != nil {
+			return nil, err
+		}
+		if at := listensAt(d, database, portOf(target)); at != "" {
+			return nil, fixes.Refuse("change it there (ovn-ctl: --db-nb-addr, --db-sb-addr), or take it away with ovsdb-server/remove-remote first",
+				"the server's command line has %s, and one port cannot be listened at twice", at)
+		}
+		step := fixes.Rows{
+			DB: database, Zone: z.Name, What: "add the connection " + target,
+			Changes: []fixes.Change{{
+				Table: "Connection", UUID: ovsdb.Named("connection"), After: fixes.Row{"target": target},
+				In: []fixes.Ref{{Table: globalTable(database), UUID: global, Column: "connections"}},
+			}},
+			Classic: []string{databaseTool(database) + fixes.Command(" -- --id=@c create Connection target=%s -- add %s . connections @c", strconv.Quote(target), globalTable(database))},
+		}
+		for _, c := range rows {
+			if passive(c.Target) && portOf(c.Target) == portOf(target) { // one port cannot be listened at twice
+				step.What = fmt.Sprintf("change the connection %s to %s", c.Target, target)
+				step.Changes = []fixes.Change{{Table: "Connection", UUID: c.UUID, Before: fixes.Row{"target": c.Target}, After: fixes.Row{"target": target}}}
+				step.Classic = []string{databaseTool(database) + fixes.Command(" set Connection %s target=%s", c.UUID, strconv.Quote(target))}
+			}
+		}
+		plan := &fixes.Plan{
+			Title:   fmt.Sprintf("let the server of %s listen at %s", database, target),
+			Touches: "no traffic",
+			Steps:   []fixes.Step{step},
+		}
+		if strings.HasPrefix(target, "ptcp:") {
+			plan.Warnings = append(plan.Warnings, "ptcp: asks nobody who he is: whoever reaches the port can change everything; with a key and a certificate use pssl:")
+		}
+		return plan, nil
+	},
+}
+
+// passive says that a target is one to listen at.
+func passive(target string) bool {
+	return strings.HasPrefix(target, "ptcp:") || strings.HasPrefix(target, "pssl:")
+}
+
+// portOf is the port of a target to listen at: "6642" of ptcp:6642:127.0.0.1.
+func portOf(target string) string {
+	parts := strings.SplitN(target, ":", 3)
+	if len(parts) < 2 {
+		return ""
+	}
+	return parts[1]
+}
+
+// listensAt is what a server's own command line has for a port; empty: nothing.
+func listensAt(d *snapshot.Deployment, database, port string) string {
+	h := d.Local()
+	if h == nil {
+		return ""
+	}
+	s, err := h.Server(database)
+	if err != nil || s == nil {
+		return ""
+	}
+	text, err := h.Control(s.Control, "ovsdb-server/list-remotes")
+	if err != nil {
+		return ""
+	}
+	for remote := range strings.FieldsSeq(text) {
+		if passive(remote) && portOf(remote) == port {
+			return remote
+		}
+	}
+	return ""
+}
+
+// listenTarget is the target that is meant: the one that was given, else by what
+// the server has.
+func listenTarget(d *snapshot.Deployment, database, given string) (string, error) {
+	if given != "" {
+		if !passive(given) {
+			return "", fmt.Errorf("%q: a server listens at ptcp:PORT[:ADDRESS] or pssl:PORT[:ADDRESS]", given)
+		}
+		return given, nil
+	}
+	port := "6642"
+	if database == "OVN_Northbound" {
+		port = "6641"
+	}
+	if h := d.Local(); h != nil {
+		if s, err := h.Server(database); err == nil && s != nil {
+			for _, arg := range h.ServerArgs(*s) {
+				if file, ok := strings.CutPrefix(arg, "--certificate="); ok && !strings.HasPrefix(file, "db:") {
+					return "pssl:" + port, nil
+				}
+			}
+		}
+	}
+	for _, z := range d.Zones {
+		if n, err := z.SSLRows(database); err == nil && n > 0 {
+			return "pssl:" + port, nil
+		}
+	}
+	return "ptcp:" + port, nil
+}

@@ -1,0 +1,134 @@
+package catalog
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/ovnctl/ovnctl/pkg/fixes"
+	"github.com/ovnctl/ovnctl/pkg/snapshot"
+)
+
+// KernelConntrack names the kernel's table of connections.
+const KernelConntrack = "kernel"
+
+// defaultConnections is how many a userspace datapath tracks where nothing is said.
+const defaultConnections = 3000000
+
+// RaiseConntrackLimit lets a host track more connections.
+var RaiseConntrackLimit = &fixes.Repair{
+	Name: "raise-conntrack-limit",
+	Doc: `Let the host track more connections
+
+Raises, until the next start, the limit of the kernel (net.netfilter.nf_conntrack_max),
+of a userspace datapath (dpctl/ct-set-maxconns), or of one connection tracking zone
+(dpctl/ct-set-limits). If nothing else is said it is twice of what it is, and of a
+datapath at least 3000000. Connections that are there stay. Why there are so many it does not know. A zone whose limit comes from
+the database it leaves alone.`,
+	Params: []fixes.Param{
+		{Name: "TABLE", Doc: "kernel, zone=N, or a datapath such as netdev@ovs-netdev"},
+		{Name: "LIMIT", Doc: "how many connections", Optional: true},
+	},
+	Class: fixes.Ask,
+	Risk:  fixes.Low,
+	Check: "conntrack-table-full",
+	Plan: func(d *snapshot.Deployment, a fixes.Args) (*fixes.Plan, error) {
+		h, sw, err := localSwitch(d)
+		if err != nil {
+			return nil, err
+		}
+		if zone, ok := strings.CutPrefix(a["TABLE"], "zone="); ok {
+			return raiseZone(h, sw, zone, a["LIMIT"])
+		}
+		sizes, err := h.ConntrackSize()
+		if err != nil {
+			return nil, err
+		}
+		var names []string
+		for _, t := range sizes {
+			name := t.Datapath
+			if name == "" {
+				name = KernelConntrack
+			}
+			names = append(names, name)
+			if name != a["TABLE"] {
+				continue
+			}
+			usual := 2 * t.Max
+			if t.Datapath != "" {
+				usual = max(usual, defaultConnections)
+			}
+			limit, err := largerNumber(a["LIMIT"], t.Max, usual)
+			if err != nil {
+				return nil, err
+			}
+			p := &fixes.Plan{
+				Title: fmt.Sprintf("let %s track %d connections", h.Name, limit), Host: h.Name,
+				Touches: "new connections, which are no longer refused; memory, some hundred bytes for each",
+			}
+			if t.Datapath == "" {
+				p.Steps = []fixes.Step{fixes.Sysctl{Name: "net/netfilter/nf_conntrack_max", Before: strconv.Itoa(t.Max), After: strconv.Itoa(limit)}}
+				p.Warnings = []string{fmt.Sprintf("at boot it is as before: keep it with net.netfilter.nf_conntrack_max = %d in /etc/sysctl.d/", limit)}
+				return p, nil
+			}
+			p.Steps = []fixes.Step{fixes.Control{
+				Daemon: "ovs-vswitchd", Command: "dpctl/ct-set-maxconns", Args: []string{t.Datapath, strconv.Itoa(limit)},
+				What: fmt.Sprintf("let %s track %d connections instead of %d", t.Datapath, limit, t.Max),
+				Undo: []string{"dpctl/ct-set-maxconns", t.Datapath, strconv.Itoa(t.Max)},
+			}}
+			p.Warnings = []string{fmt.Sprintf("when ovs-vswitchd starts again the limit is %d, unless whoever set it sets it again", defaultConnections)}
+			return p, nil
+		}
+		return nil, fmt.Errorf("no table of connections %q; %s has %s, and zone=N", a["TABLE"], h.Name, several(names))
+	},
+}
+
+func raiseZone(h *snapshot.Host, sw *snapshot.Switch, zone, arg string) (*fixes.Plan, error) {
+	number, err := strconv.Atoi(zone)
+	if err != nil {
+		return nil, fmt.Errorf("%q is no zone: give its number, zone=12", zone)
+	}
+	for _, dp := range sw.Datapaths {
+		for n, id := range dp.CTZones {
+			for _, row := range sw.CTZones {
+				if n == number && row.UUID == id && len(row.Limit) > 0 {
+					return nil, fixes.Refuse("change the limit where it is set: in the Northbound, other_config:ct-zone-limit of the logical switch, router or port; or ovs-vsctl set-zone-limit",
+						"the limit of zone %d comes from the database, CT_Zone %.8s, and ovs-vswitchd would set it again", number, id)
+				}
+			}
+		}
+	}
+	datapaths, err := h.Datapaths()
+	if err != nil {
+		return nil, err
+	}
+	for _, dp := range datapaths {
+		limits, err := h.ConntrackLimits(dp.Name)
+		if err != nil {
+			return nil, err
+		}
+		for _, l := range limits {
+			if l.Zone != number || l.Limit == 0 {
+				continue
+			}
+			limit, err := largerNumber(arg, l.Limit, 2*l.Limit)
+			if err != nil {
+				return nil, err
+			}
+			set := func(n int) string { return fmt.Sprintf("zone=%d,limit=%d", number, n) }
+			return &fixes.Plan{
+				Title: fmt.Sprintf("let zone %d track %d connections", number, limit), Host: h.Name,
+				Touches: "new connections through this zone, which are no longer refused",
+				Warnings: []string{
+					"whoever set the limit may set it again",
+				},
+				Steps: []fixes.Step{fixes.Control{
+					Daemon: "ovs-vswitchd", Command: "dpctl/ct-set-limits", Args: []string{dp.Name, set(limit)},
+					What: fmt.Sprintf("let zone %d track %d connections instead of %d", number, limit, l.Limit),
+					Undo: []string{"dpctl/ct-set-limits", dp.Name, set(l.Limit)},
+				}},
+			}, nil
+		}
+	}
+	return nil, fixes.Refuse("", "zone %d has no limit of its own", number)
+}

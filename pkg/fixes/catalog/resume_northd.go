@@ -1,0 +1,39 @@
+package catalog
+
+import (
+	"strings"
+
+	"github.com/ovnctl/ovnctl/pkg/fixes"
+	"github.com/ovnctl/ovnctl/pkg/snapshot"
+)
+
+// ResumeNorthd lets a paused ovn-northd go on.
+var ResumeNorthd = &fixes.Repair{
+	Name: "resume-northd",
+	Doc: `Resume ovn-northd
+
+Sends it "resume". It was paused by a person or a procedure (ovn-appctl -t ovn-northd pause): if an upgrade
+or a migration of the databases is under way, let that end first.`,
+	Class: fixes.Ask,
+	Risk:  fixes.Medium,
+	Check: "northd-not-active",
+	Plan: func(d *snapshot.Deployment, _ fixes.Args) (*fixes.Plan, error) {
+		h, err := local(d)
+		if err != nil {
+			return nil, err
+		}
+		status, err := h.Control("ovn-northd", "status")
+		if err != nil {
+			return nil, err
+		}
+		if !strings.Contains(status, "paused") {
+			return nil, fixes.Refuse("", "ovn-northd of %s is not paused: %s", h.Name, strings.TrimSpace(status))
+		}
+		return &fixes.Plan{
+			Title: "resume ovn-northd on " + h.Name, Host: h.Name,
+			Steps:    []fixes.Step{fixes.Control{Daemon: "ovn-northd", Command: "resume", What: "resume ovn-northd", Undo: []string{"pause"}}},
+			Touches:  "what was changed in the Northbound meanwhile comes into force, on all nodes",
+			Warnings: []string{"somebody paused it: if a migration or an upgrade of the databases is under way, let it end first"},
+		}, nil
+	},
+}

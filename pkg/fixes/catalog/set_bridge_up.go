@@ -1,0 +1,68 @@
+package catalog
+
+import (
+	"fmt"
+
+	"github.com/ovnctl/ovnctl/pkg/fixes"
+	"github.com/ovnctl/ovnctl/pkg/snapshot"
+)
+
+// SetBridgeUp sets a bridge's link up and puts back what went with it.
+var SetBridgeUp = &fixes.Repair{
+	Name: "set-bridge-up",
+	Doc: `Set a bridge's link up and put its routes back
+
+When a link is set down the kernel drops its routes and its IPv6 addresses. Those of
+the host's network files, and the gateway that the Northbound or another node knows,
+are put back; what no source knows is not guessed, and the plan says so.`,
+	Params: []fixes.Param{{Name: "BRIDGE", Doc: "the bridge that is down"}},
+	Class:  fixes.Ask,
+	Risk:   fixes.High,
+	Check:  "bridge-link-down",
+	Plan: func(d *snapshot.Deployment, a fixes.Args) (*fixes.Plan, error) {
+		h, n, u, err := bridgeHere(d, a["BRIDGE"])
+		if err != nil {
+			return nil, err
+		}
+		l := n.Link(u.Bridge.Name)
+		if l.Up {
+			return nil, fixes.Refuse("", "the link of bridge %s is up", l.Name)
+		}
+		all, err := lostAddresses(d, h, n, u)
+		if err != nil {
+			return nil, err
+		}
+		for _, own := range snapshot.Global(n, l.Name) {
+			x := lost{prefix: own.Prefix}
+			files, err := fromFiles(h, u)
+			if err != nil {
+				return nil, err
+			}
+			for _, f := range files {
+				if f.prefix == own.Prefix {
+					x = f
+				}
+			}
+			if len(x.gateways) == 0 {
+				x.gateways, x.told = gatewaysOf(d, h, u, own.Prefix)
+			}
+			if len(x.gateways) > 1 {
+				x.gateways = nil // not this one's to choose; it is said
+			}
+			all = append(all, x)
+		}
+		up := true
+		more, warnings := giveBack(n, l, all)
+		return &fixes.Plan{
+			Title: "set bridge " + l.Name + " up",
+			Host:  h.Name,
+			Steps: []fixes.Step{fixes.Network{
+				Changes: append([]fixes.LinkChange{{Up: &up, Link: l.Name, Index: l.Index}}, more...),
+				What:    fmt.Sprintf("set %s up, with its routes", l.Name),
+			}},
+			Touches:  "all traffic of this host through " + l.Name,
+			Warnings: warnings,
+			Cuts:     true,
+		}, nil
+	},
+}

@@ -1,0 +1,121 @@
+package flowtable
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/ovnctl/ovnctl/pkg/decode/text"
+)
+
+// The JSON of flows and megaflows. A field keeps its name and its meaning;
+// docs/json.md describes them.
+type (
+	// A FlowTable is what a bridge's tables hold, as far as it was asked for.
+	FlowTable struct {
+		Node   string    `json:"node"`
+		Bridge string    `json:"bridge"`
+		Tables string    `json:"tables"` // how the meaning of the tables is known
+		Total  int       `json:"total"`  // flows of the bridge
+		Found  int       `json:"found"`  // of them those that were asked for
+		Flows  []FlowRow `json:"flows"`  // of those the first
+	}
+	// A FlowRow is a flow.
+	FlowRow struct {
+		Table          int               `json:"table"`
+		Priority       int               `json:"priority"`
+		Match          string            `json:"match"`
+		Actions        string            `json:"actions"`
+		DecodedMatch   string            `json:"decodedMatch"` // with names in angle brackets
+		DecodedActions string            `json:"decodedActions"`
+		Does           string            `json:"does"` // what becomes of a packet, in words
+		Drop           bool              `json:"drop"`
+		Packets        uint64            `json:"packets"`
+		Bytes          uint64            `json:"bytes"`
+		Idle           *int              `json:"idle,omitempty"` // seconds
+		Rate           *float64          `json:"rate,omitempty"` // packets a second
+		Flow           *text.DecodedFlow `json:"flow,omitempty"`
+	}
+	// A Cache is the datapath's cache.
+	Cache struct {
+		Node      string        `json:"node"`
+		Stats     CacheStats    `json:"stats"`
+		Found     int           `json:"found"`
+		Megaflows []MegaflowRow `json:"megaflows"`
+	}
+	// CacheStats says how well the cache works. Counters count from the start
+	// of ovs-vswitchd.
+	CacheStats struct {
+		Datapath  string   `json:"datapath"` // system@ovs-system, netdev@ovs-netdev
+		Flows     int      `json:"flows"`
+		FlowLimit *int     `json:"flowLimit,omitempty"`
+		Masks     int      `json:"masks"`
+		Hits      uint64   `json:"hits"`
+		Missed    uint64   `json:"missed"`
+		Lost      uint64   `json:"lost"`
+		HitRate   *float64 `json:"hitRate,omitempty"` // of all packets, 0 to 1
+		PerPacket *float64 `json:"masksPerPacket,omitempty"`
+	}
+	// A MegaflowRow is a megaflow.
+	MegaflowRow struct {
+		UFID           string     `json:"ufid"`
+		Match          string     `json:"match"` // the fields that are looked at, with their masks
+		DecodedMatch   string     `json:"decodedMatch"`
+		Mask           []string   `json:"mask"` // names of those fields
+		Actions        string     `json:"actions"`
+		DecodedActions string     `json:"decodedActions"`
+		Packets        uint64     `json:"packets"`
+		Bytes          uint64     `json:"bytes"`
+		Used           *float64   `json:"used,omitempty"` // seconds since the last packet
+		Flags          string     `json:"flags,omitempty"`
+		Rate           *float64   `json:"rate,omitempty"`
+		Rules          []FlowRule `json:"rules"`
+		Unknown        string     `json:"unknown,omitempty"` // why there are no rules
+	}
+	// A FlowRule is an OpenFlow flow that a megaflow came from.
+	FlowRule struct {
+		Bridge   string `json:"bridge"`
+		Table    int    `json:"table"`
+		Stage    string `json:"stage"`
+		Priority int    `json:"priority"`
+		Cookie   string `json:"cookie,omitempty"`
+		Match    string `json:"match"`
+		For      string `json:"for"` // the object it was made for, or what it does
+	}
+)
+
+// JSON is a flow as the contract has it; rated says that there was a dump before.
+func (f *Flow) JSON(rated bool) FlowRow {
+	row := FlowRow{
+		Table: max(f.Entry.Table.Number, 0), Priority: f.Entry.Priority, Match: f.Match.Text, Actions: f.Actions.Text,
+		DecodedMatch: f.Match.String(), DecodedActions: f.Actions.String(), Does: f.Does(), Drop: f.Drop,
+		Packets: f.Packets, Bytes: f.Bytes,
+	}
+	if f.Idle >= 0 {
+		idle := int(f.Idle / time.Second)
+		row.Idle = &idle
+	}
+	if rated {
+		row.Rate = &f.Rate
+	}
+	if f.Decoded != nil {
+		decoded := f.Decoded.JSON()
+		row.Flow = &decoded
+	}
+	return row
+}
+
+// StageText is the table's number and what it is.
+func (r FlowRow) StageText() string {
+	if r.Flow == nil || r.Flow.Stage == "" {
+		return fmt.Sprint(r.Table)
+	}
+	return fmt.Sprintf("%d %s", r.Table, r.Flow.Stage)
+}
+
+// For says what the flow was made for; empty where nothing says so.
+func (r FlowRow) For() string {
+	if r.Flow == nil {
+		return ""
+	}
+	return r.Flow.For
+}

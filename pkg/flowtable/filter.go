@@ -1,0 +1,155 @@
+package flowtable
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/ovnctl/ovnctl/pkg/decode"
+	"github.com/ovnctl/ovnctl/pkg/openflow"
+)
+
+// A Filter says which flows are asked for: those for which all that is set
+// holds.
+type Filter struct {
+	Table  *int
+	Stage  string // stage-name, or the beginning of several where no flow is in a stage of that name, or a table of ovn-controller, in any case
+	Cookie *uint64
+	Object string // name, owner or UUID, or a part, of what the flow was made for
+	Ports  []Port // any of them
+	Drops  bool
+}
+
+// A Port is a port by all its numbers.
+type Port struct {
+	Name          string // the logical port, or an interface
+	Datapath, Key uint64 // 0 where it has no logical port
+	Numbers       []int  // of OpenFlow, in the bridge
+}
+
+// FindPorts finds the ports that a person means: a logical port by its name, or
+// by who made it, as NAMESPACE/POD, or an interface of the bridge.
+func FindPorts(names *decode.Names, bridge, text string) []Port {
+	var ports []Port
+	for _, p := range names.PortsCalled(text) {
+		port := Port{Name: p.Name, Key: p.Key}
+		if p.Datapath != nil {
+			port.Datapath = p.Datapath.Key
+		}
+		for _, of := range names.OFPorts(bridge) {
+			if of.LogicalPort == p.Name {
+				port.Numbers = append(port.Numbers, of.Number)
+			}
+		}
+		ports = append(ports, port)
+	}
+	for _, of := range names.OFPorts(bridge) {
+		if of.Interface == text {
+			ports = append(ports, Port{Name: text, Numbers: []int{of.Number}})
+		}
+	}
+	return ports
+}
+
+// Select returns the flows that pass.
+func (x Filter) Select(flows []Flow) []Flow {
+	inStage := func(f *Flow) bool { return f.Decoded != nil && f.Decoded.StageName() == strings.ToLower(x.Stage) }
+	// ls_in_acl is not ls_in_acl_hint, too. But from 23.06 on it stands for ls_in_acl_eval and others.
+	if !slices.ContainsFunc(flows, func(f Flow) bool { return inStage(&f) }) {
+		inStage = func(f *Flow) bool {
+			return f.Decoded != nil && strings.HasPrefix(f.Decoded.StageName(), strings.ToLower(x.Stage))
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(flows), func(f Flow) bool {
+		return x.Stage != "" && !inStage(&f) || !x.passes(&f)
+	})
+}
+
+// passes looks at all but the stage.
+func (x Filter) passes(f *Flow) bool {
+	switch {
+	case x.Drops && !f.Drop,
+		x.Table != nil && max(f.Entry.Table.Number, 0) != *x.Table,
+		x.Cookie != nil && f.Entry.Cookie != *x.Cookie,
+		x.Object != "" && !x.madeFor(f),
+		len(x.Ports) > 0 && !slices.ContainsFunc(x.Ports, f.concerns):
+		return false
+	}
+	return true
+}
+
+func (x Filter) madeFor(f *Flow) bool {
+	if f.Decoded == nil {
+		return false
+	}
+	for _, o := range f.Decoded.Objects {
+		for _, text := range []string{o.Name, o.Owner, o.Text} {
+			if strings.Contains(strings.ToLower(text), strings.ToLower(x.Object)) {
+				return true
+			}
+		}
+		if len(x.Object) >= 4 && strings.HasPrefix(string(o.UUID), strings.ToLower(x.Object)) {
+			return true
+		}
+	}
+	return false
+}
+
+// concerns reports whether the flow matches on a port, sends packets to it, or
+// was made for it.
+func (f *Flow) concerns(p Port) bool {
+	if f.Decoded != nil {
+		for _, o := range f.Decoded.Objects {
+			if o.Name == p.Name && strings.Contains(o.Kind, "port") {
+				return true
+			}
+		}
+	}
+	metadata := uint64(0)
+	if t, ok := f.Entry.Match.Field("metadata"); ok {
+		metadata = t.Value.Lo
+	}
+	for _, t := range f.Entry.Match.Terms {
+		switch {
+		case t.Field == nil:
+		case t.Field.Name == "in_port" && (slices.Contains(p.Numbers, int(t.Port.Number)) && t.Port.Name == "" || t.Port.Name == p.Name):
+			return true
+		case (t.Field.Name == "reg14" || t.Field.Name == "reg15") && p.is(metadata, t.Value.Lo):
+			return true
+		}
+	}
+	return p.in(f.Entry.Actions, metadata)
+}
+
+func (p Port) is(datapath, key uint64) bool {
+	return p.Key != 0 && datapath == p.Datapath && key == p.Key
+}
+
+// in reports whether actions on a packet in a datapath send it to the port.
+func (p Port) in(list openflow.Actions, metadata uint64) bool {
+	for _, action := range list {
+		switch a := action.(type) {
+		case openflow.Output:
+			if a.Src == nil && (a.Port.Name == "" && slices.Contains(p.Numbers, int(a.Port.Number)) || a.Port.Name == p.Name) {
+				return true
+			}
+		case openflow.SetField:
+			if a.Field.Name == "metadata" {
+				metadata = a.Value.Lo
+			} else if (a.Field.Name == "reg14" || a.Field.Name == "reg15") && p.is(metadata, a.Value.Lo) {
+				return true
+			}
+		case openflow.Load:
+			switch name := a.Dst.Field.Name; {
+			case name == "metadata":
+				metadata = a.Value.Lo
+			case (name == "reg14" || name == "reg15") && p.is(metadata, a.Value.Lo):
+				return true
+			}
+		case openflow.Clone:
+			if p.in(a.Actions, metadata) {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,298 @@
+package flowtable
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/ovnctl/ovnctl/pkg/decode/text"
+	"github.com/ovnctl/ovnctl/pkg/openflow"
+)
+
+// A Megaflow is an entry of the datapath's cache.
+type Megaflow struct {
+	openflow.DatapathFlow
+	Line    string    // as dpctl/dump-flows -m printed it
+	Match   text.Text // the fields that are looked at
+	Mask    []string  // their names
+	Actions text.Text
+	Rate    float64    // packets a second between two dumps; see [MegaflowRates]
+	Rules   []FlowRule // that it came from, in the order in which they were hit
+	Unknown string     // why there are none
+}
+
+// ParseMegaflows reads what dpctl/dump-flows -m printed, as a glosses it.
+func ParseMegaflows(ctx context.Context, dump string, a *text.Annotator) (flows []Megaflow, masks int) {
+	shapes := map[string]bool{}
+	for line := range strings.Lines(dump) {
+		line = strings.TrimSpace(line)
+		f, err := openflow.ParseDatapathFlow(line)
+		if err != nil {
+			continue
+		}
+		m := Megaflow{DatapathFlow: f, Line: line}
+		key, mask := matched(f.Key)
+		for _, attr := range key {
+			m.Mask = append(m.Mask, attr.Name)
+		}
+		shapes[mask] = true
+		// The short form is glossed as a line of its own: what is not looked at is left out.
+		short := key.String()
+		text := short + ", packets:0, bytes:0, used:never, actions:" + f.Actions.String()
+		l := a.Line(ctx, text)
+		m.Match = l.Part(text, 0, len(short))
+		m.Actions = l.Part(text, len(text)-len(f.Actions.String()), len(text))
+		flows = append(flows, m)
+	}
+	return flows, len(shapes)
+}
+
+// matched returns the attributes of a key of which a bit is looked at, and what
+// the mask of the whole is: two megaflows of one mask have it in common.
+func matched(key openflow.Attrs) (openflow.Attrs, string) {
+	var out openflow.Attrs
+	var shape strings.Builder
+	for _, a := range key {
+		before := shape.Len()
+		if wild(a, &shape) {
+			continue
+		}
+		if shape.Len() > before && a.List != nil {
+			var inner openflow.Attrs
+			for _, part := range a.List {
+				var scratch strings.Builder
+				if !wild(part, &scratch) {
+					inner = append(inner, part)
+				}
+			}
+			a.List = inner
+		}
+		if a.Name == "packet_type" && a.List.Value("ns") == "0" && a.List.Value("id") == "0" {
+			continue // Ethernet, as nearly always
+		}
+		out = append(out, a)
+	}
+	return out, shape.String()
+}
+
+// wild reports whether no bit of an attribute is looked at; of others the name
+// and the mask are written to shape.
+func wild(a openflow.Attr, shape *strings.Builder) bool {
+	if a.List == nil {
+		value := a.Value
+		if a.Rest != "" {
+			value += a.Rest
+		}
+		_, mask, masked := strings.Cut(value, "/")
+		if masked && strings.Trim(mask, "0x.:") == "" {
+			return true
+		}
+		shape.WriteString(a.Name + "/" + mask + ",")
+		return false
+	}
+	all := true
+	shape.WriteString(a.Name + "(")
+	for _, part := range a.List {
+		if !wild(part, shape) {
+			all = false
+		}
+	}
+	shape.WriteString(")" + a.Rest)
+	return all
+}
+
+// RulesOf reads the flows that matched out of what ofproto/trace says of a
+// megaflow's own packet, up to where the packet is recirculated: what comes then
+// is another megaflow's. decode glosses a line, and where it shows a flow says
+// which.
+func RulesOf(ctx context.Context, reply string, a *text.Annotator) ([]FlowRule, error) {
+	t, err := openflow.ParseTrace(reply)
+	if err != nil {
+		return nil, err
+	}
+	for line := range strings.Lines(reply) {
+		a.Learn(line)
+	}
+	a.Recalibrate(ctx)
+	var rules []FlowRule
+	bridge := ""
+	var walk func([]*openflow.Node)
+	walk = func(nodes []*openflow.Node) {
+		for _, n := range nodes {
+			outer := bridge
+			if n.Kind == openflow.NodeBridge {
+				bridge = n.Bridge
+			}
+			if s := n.Step; s != nil && s.Miss == openflow.Hit {
+				rule := FlowRule{Bridge: bridge, Table: s.Table, Priority: s.Priority, Match: s.MatchText}
+				if s.Cookie != 0 {
+					rule.Cookie = fmt.Sprintf("0x%08x", s.Cookie)
+				}
+				if f := a.Step(ctx, bridge, s); f != nil {
+					rule.Stage, rule.For = f.StageName(), f.For()
+				}
+				rules = append(rules, rule)
+			}
+			walk(n.Children)
+			if n.Kind == openflow.NodeBridge && outer != "" {
+				bridge = outer
+			}
+		}
+	}
+	if len(t.Passes) > 0 {
+		walk(t.Passes[0].Roots)
+	}
+	return rules, nil
+}
+
+// OrderMegaflows puts megaflows in an order: "packets", "bytes", "rate" or "idle".
+func OrderMegaflows(flows []Megaflow, by string) {
+	slices.SortStableFunc(flows, func(a, b Megaflow) int {
+		var first int
+		switch by {
+		case "bytes":
+			first = cmp.Compare(b.Bytes, a.Bytes)
+		case "rate":
+			first = cmp.Compare(b.Rate, a.Rate)
+		case "idle":
+			first = cmp.Compare(uint64(a.Used), uint64(b.Used)) // never is last
+		default:
+			first = cmp.Compare(b.Packets, a.Packets)
+		}
+		return cmp.Or(first, cmp.Compare(a.Match.Text, b.Match.Text))
+	})
+}
+
+// MegaflowRates sets the rate of each megaflow that an earlier dump had too.
+func MegaflowRates(before, now []Megaflow, elapsed time.Duration) {
+	was := make(map[string]uint64, len(before))
+	for _, f := range before {
+		was[f.id()] = f.Packets
+	}
+	for i := range now {
+		if n, ok := was[now[i].id()]; ok && now[i].Packets >= n && elapsed > 0 {
+			now[i].Rate = float64(now[i].Packets-n) / elapsed.Seconds()
+		}
+	}
+}
+
+func (m *Megaflow) id() string { return cmp.Or(m.UFID, m.Match.Text) }
+
+// JSON is a megaflow as the contract has it; rated says that there was a dump
+// before.
+func (m *Megaflow) JSON(rated bool) MegaflowRow {
+	row := MegaflowRow{
+		UFID: m.UFID, Match: m.Match.Text, DecodedMatch: m.Match.String(), Mask: slices.Clone(m.Mask),
+		Actions: m.Actions.Text, DecodedActions: m.Actions.String(), Packets: m.Packets, Bytes: m.Bytes,
+		Flags: m.Flags, Rules: slices.Clone(m.Rules), Unknown: m.Unknown,
+	}
+	if row.Mask == nil {
+		row.Mask = []string{}
+	}
+	if row.Rules == nil {
+		row.Rules = []FlowRule{}
+	}
+	if m.Used >= 0 {
+		used := m.Used.Seconds()
+		row.Used = &used
+	}
+	if rated {
+		row.Rate = &m.Rate
+	}
+	return row
+}
+
+// Stats reads how well the cache works out of what dpctl/show, upcall/show and,
+// of a userspace datapath, dpif-netdev/pmd-stats-show print; any may be empty.
+// masks are those that the dump showed, for a datapath that does not count them.
+func Stats(show, upcall, pmd string, masks int) CacheStats {
+	s := CacheStats{Masks: masks}
+	for line := range strings.Lines(show) {
+		text := strings.TrimSpace(line)
+		switch key, value, _ := strings.Cut(text, ":"); {
+		case s.Datapath == "" && !strings.HasPrefix(line, " ") && strings.HasSuffix(text, ":"):
+			s.Datapath = strings.TrimSuffix(text, ":")
+		case key == "lookups" && s.Hits == 0:
+			s.Hits, s.Missed, s.Lost = counter(value, "hit:"), counter(value, "missed:"), counter(value, "lost:")
+		case key == "flows" && s.Flows == 0:
+			s.Flows, _ = strconv.Atoi(strings.TrimSpace(value))
+		case key == "masks":
+			s.Masks = int(counter(value, "total:"))
+			s.PerPacket = decimal(value, "hit/pkt:")
+		}
+	}
+	if _, rest, ok := strings.Cut(upcall, "(limit "); ok {
+		number, _, _ := strings.Cut(rest, ")")
+		if limit, err := strconv.Atoi(number); err == nil {
+			s.FlowLimit = &limit
+		}
+	}
+	for line := range strings.Lines(pmd) {
+		switch key, value, _ := strings.Cut(strings.TrimSpace(line), ": "); key {
+		case "avg. subtable lookups per megaflow hit":
+			s.PerPacket = decimal(value, "")
+		case "miss with failed upcall":
+			s.Lost = max(s.Lost, counter(value, ""))
+		}
+	}
+	if all := s.Hits + s.Missed; all > 0 {
+		rate := float64(s.Hits) / float64(all)
+		s.HitRate = &rate
+	}
+	return s
+}
+
+// counter is the number behind a word.
+func counter(text, word string) uint64 {
+	_, rest, ok := strings.Cut(" "+text, " "+word)
+	if !ok {
+		return 0
+	}
+	rest = strings.TrimSpace(rest)
+	end := strings.IndexFunc(rest, func(r rune) bool { return r < '0' || r > '9' })
+	if end < 0 {
+		end = len(rest)
+	}
+	n, _ := strconv.ParseUint(rest[:end], 10, 64)
+	return n
+}
+
+func decimal(text, word string) *float64 {
+	_, rest, ok := strings.Cut(" "+text, " "+word)
+	if !ok {
+		return nil
+	}
+	words := strings.Fields(rest)
+	if len(words) == 0 {
+		return nil
+	}
+	n, err := strconv.ParseFloat(words[0], 64)
+	if err != nil {
+		return nil
+	}
+	return &n
+}
+
+// Trouble says in words what is wrong with the cache; nothing if all is well.
+func (s CacheStats) Trouble() []string {
+	var words []string
+	if s.FlowLimit != nil && *s.FlowLimit > 0 && s.Flows*10 >= *s.FlowLimit*9 {
+		words = append(words, fmt.Sprintf("the cache is full: %d flows of at most %d; ovs-vswitchd throws out what is still used", s.Flows, *s.FlowLimit))
+	}
+	if s.Lost > 0 {
+		words = append(words, fmt.Sprintf("%d packets were lost on their way to ovs-vswitchd: it did not keep up with packets that the cache did not know", s.Lost))
+	}
+	const few = 0.9 // of packets that find an entry, below which a busy cache thrashes
+	if s.HitRate != nil && *s.HitRate < few && s.Hits+s.Missed >= 10000 {
+		words = append(words, fmt.Sprintf("only %.0f %% of the packets found an entry: the cache thrashes; --watch shows which entries come and go", *s.HitRate*100))
+	}
+	const many = 50 // masks a packet is compared with
+	if s.PerPacket != nil && *s.PerPacket > many {
+		words = append(words, fmt.Sprintf("a packet is compared with %.0f masks on average: flows that match on many different fields make the cache slow", *s.PerPacket))
+	}
+	return words
+}

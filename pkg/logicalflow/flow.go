@@ -1,0 +1,327 @@
+package logicalflow
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/ovnctl/ovnctl/pkg/ovnexpr"
+	"github.com/ovnctl/ovnctl/pkg/ovsdb"
+	"github.com/ovnctl/ovnctl/pkg/packet"
+	"github.com/ovnctl/ovnctl/pkg/sb"
+)
+
+// Pipelines of a datapath.
+const (
+	Ingress = "ingress"
+	Egress  = "egress"
+)
+
+// A Flow is a logical flow. There is one for each row, however many packets hit it; of a row with template variables one
+// for each chassis.
+type Flow struct {
+	Row sb.LogicalFlow
+
+	condition *ovnexpr.Condition
+	actions   ovnexpr.Actions
+	needs     *ovnexpr.Condition // prerequisites of the actions; nil if there are none
+	err       error              // it is not understood
+
+	once    sync.Once
+	program any
+}
+
+// Stage is the stage-name of the flow's table, such as ls_in_acl_eval.
+func (f *Flow) Stage() string { return f.Row.ExternalIDs["stage-name"] }
+
+// Condition is what a packet has to meet; the prerequisites of the actions are part of it. It is nil if the flow is not
+// understood.
+func (f *Flow) Condition() *ovnexpr.Condition { return f.condition }
+
+// Actions are what the flow does.
+func (f *Flow) Actions() ovnexpr.Actions { return f.actions }
+
+// Err says why the flow is not understood; nil if it is.
+func (f *Flow) Err() error { return f.err }
+
+// Program keeps what the caller makes of the flow: compile is called the first time. There is one program a flow, so
+// that all callers have to make the same.
+func (f *Flow) Program(compile func(*Flow) any) any {
+	f.once.Do(func() { f.program = compile(f) })
+	return f.program
+}
+
+// Explain says on which parts of its match the answer of a flow rests, for a packet in a datapath.
+func (f *Flow) Explain(d *Datapath, p *packet.Flow, resident Resident) (holds bool, why []ovnexpr.Decision) {
+	return f.condition.Evaluate(p, newEnvironment(context.Background(), d, resident))
+}
+
+// Missing is the smallest choice of parts of the match that would have to answer otherwise for a packet in a datapath to
+// meet the flow; nil if it does. See [ovnexpr.Condition.Missing].
+func (f *Flow) Missing(d *Datapath, p *packet.Flow, resident Resident) []ovnexpr.Decision {
+	return f.condition.Missing(p, newEnvironment(context.Background(), d, resident))
+}
+
+// A Table is one table of a datapath.
+type Table struct {
+	Datapath *Datapath
+	Pipeline string   // Ingress or Egress
+	ID       int      // 0 is the first of the pipeline
+	Chassis  *Chassis // gives template variables their values; nil leaves flows that have some not understood
+}
+
+// A Hit is what a packet meets in a table.
+type Hit struct {
+	Flow *Flow   // of the highest priority that matches; nil if none does, so that the packet is dropped
+	Ties []*Flow // others of the same priority that match too: which of them is hit is not defined
+	// Unknown are flows of this priority or a higher one that are not understood: each may be the one that is hit.
+	Unknown []*Flow
+}
+
+// A Resident says whether a port resides on the chassis that a packet is on.
+type Resident func(port string) bool
+
+// Lookup finds the flow that a packet hits. No lock is held while resident is called.
+func (n *Network) Lookup(ctx context.Context, t Table, p *packet.Flow, resident Resident) (Hit, error) {
+	v, err := n.view(ctx, t)
+	if err != nil {
+		return Hit{}, err
+	}
+	if f := v.only.Load(); f != nil {
+		return Hit{Flow: f}, nil
+	}
+	s := searches.Get().(*search)
+	defer searches.Put(s)
+	s.environment.reset(ctx, t.Datapath, resident)
+	if err := s.find(v, &s.environment, p); err != nil {
+		return Hit{}, err
+	}
+	h, err := n.first(s, t, p)
+	if err == nil && h.Flow != nil {
+		v.settle(h.Flow)
+	}
+	return h, err
+}
+
+// A search is the memory that a look needs, to be used again.
+type search struct {
+	environment
+	candidates
+}
+
+var searches = sync.Pool{New: func() any { return new(search) }}
+
+// first finds the flow that is hit among the candidates of a search.
+func (n *Network) first(s *search, t Table, p *packet.Flow) (Hit, error) {
+	var h Hit
+	for {
+		e := s.next()
+		if e == nil || h.Flow != nil && e.priority < h.Flow.Row.Priority {
+			break
+		}
+		f, err := n.hits(&s.environment, e, p, t.Chassis)
+		switch {
+		case err != nil:
+			return Hit{}, err
+		case f == nil:
+		case f.err != nil:
+			h.Unknown = append(h.Unknown, f)
+		case h.Flow == nil:
+			h.Flow = f
+		default:
+			h.Ties = append(h.Ties, f)
+		}
+	}
+	return h, nil
+}
+
+// Flows are all flows of a table by falling priority, as they are before any packet.
+func (n *Network) Flows(ctx context.Context, t Table) ([]*Flow, error) {
+	v, err := n.view(ctx, t)
+	if err != nil {
+		return nil, err
+	}
+	var flows []*Flow
+	for _, e := range v.entries() {
+		f, err := n.understood(ctx, e, t.Chassis)
+		if err != nil {
+			return nil, err
+		}
+		flows = append(flows, f)
+	}
+	return flows, nil
+}
+
+// Stage is the stage-name of a table, empty if it has no flow in the datapath.
+func (n *Network) Stage(ctx context.Context, t Table) (string, error) {
+	v, err := n.view(ctx, t)
+	if err != nil || len(v.tables) == 0 {
+		return "", err
+	}
+	f, err := n.understood(ctx, v.tables[0].entries[0], nil)
+	if err != nil {
+		return "", err
+	}
+	return f.Stage(), nil
+}
+
+// An entry is a flow as it is read at first: what decides whether a packet hits it.
+type entry struct {
+	owner     *owner
+	id        ovsdb.UUID
+	match     string
+	priority  int
+	conntrack bool // tagged acl_ct_translation
+
+	parsing   sync.Once
+	condition *ovnexpr.Condition
+	err       error
+
+	mu        sync.Mutex // held while the flow is read
+	flow      atomic.Pointer[Flow]
+	onChassis map[string]*Flow // of a flow with template variables
+}
+
+// inOrder sorts by falling priority.
+func inOrder(a, b *entry) int {
+	return cmp.Or(cmp.Compare(b.priority, a.priority), strings.Compare(string(a.id), string(b.id)))
+}
+
+// hits returns the flow of an entry if a packet hits it, or if that cannot be told since it is not understood.
+func (n *Network) hits(env *environment, e *entry, p *packet.Flow, c *Chassis) (*Flow, error) {
+	if e.flow.Load() != nil {
+		return n.hitsUnderstood(env, e, p, c)
+	}
+	if condition, err := n.parse(e); err == nil {
+		holds, err := condition.Holds(p, env)
+		switch {
+		case err != nil:
+			return n.unclear(env.ctx, e, c, err)
+		case !holds:
+			return nil, nil
+		}
+	}
+	return n.hitsUnderstood(env, e, p, c)
+}
+
+// hitsUnderstood is hits for a flow that is known in full, or has to be.
+func (n *Network) hitsUnderstood(env *environment, e *entry, p *packet.Flow, c *Chassis) (*Flow, error) {
+	f, err := n.understood(env.ctx, e, c)
+	if err != nil || f.err != nil {
+		return f, err
+	}
+	holds, err := f.condition.Holds(p, env)
+	switch {
+	case err != nil:
+		return n.unclear(env.ctx, e, c, err)
+	case !holds:
+		return nil, nil
+	}
+	return f, nil
+}
+
+// unclear returns the flow of an entry whose match turns out to be invalid with the sets that it names. Other errors are
+// of sets that could not be read.
+func (n *Network) unclear(ctx context.Context, e *entry, c *Chassis, reason error) (*Flow, error) {
+	var invalid *ovnexpr.SyntaxError
+	if !errors.As(reason, &invalid) {
+		return nil, reason
+	}
+	f, err := n.understood(ctx, e, c)
+	if err != nil || f.err != nil {
+		return f, err
+	}
+	return &Flow{Row: f.Row, actions: f.actions, err: invalid}, nil
+}
+
+// parse understands the match of an entry.
+func (n *Network) parse(e *entry) (*ovnexpr.Condition, error) {
+	e.parsing.Do(func() { e.condition, e.err = n.condition(e.match, e.conntrack) })
+	return e.condition, e.err
+}
+
+func (n *Network) condition(match string, conntrack bool) (*ovnexpr.Condition, error) {
+	m, err := ovnexpr.ParseMatch(match)
+	if err != nil {
+		return nil, err
+	}
+	return m.Annotate(n.symbols(conntrack), ovnexpr.Lazy)
+}
+
+func (n *Network) symbols(conntrack bool) *ovnexpr.Symbols {
+	return ovnexpr.SymbolsOf(ovnexpr.Profile{Version: n.version, Conntrack: conntrack})
+}
+
+// understood returns the flow of an entry.
+func (n *Network) understood(ctx context.Context, e *entry, c *Chassis) (*Flow, error) {
+	f := e.flow.Load()
+	if f == nil {
+		var err error
+		if f, err = n.read(ctx, e); err != nil {
+			return nil, err
+		}
+	}
+	if c == nil || !hasTemplate(&f.Row) {
+		return f, nil
+	}
+	return n.onChassis(ctx, e, c)
+}
+
+// read reads what is not known of an entry, and with it the flows of the same owner that a packet which passes through the
+// tables is likely to hit: each would be a request.
+func (n *Network) read(ctx context.Context, e *entry) (*Flow, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if f := e.flow.Load(); f != nil {
+		return f, nil
+	}
+	wanted := append([]*entry{e}, e.owner.likely(e)...)
+	queries := make([]*ovsdb.Query, len(wanted))
+	for i, w := range wanted {
+		queries[i] = &ovsdb.Query{Rows: &[]sb.LogicalFlow{}, Where: []ovsdb.Condition{ovsdb.Where("_uuid", "==", w.id)}}
+	}
+	if err := n.db.Select(ctx, queries...); err != nil {
+		return nil, err
+	}
+	for i, w := range wanted {
+		for _, row := range *queries[i].Rows.(*[]sb.LogicalFlow) {
+			w.flow.CompareAndSwap(nil, n.compile(row, w.conntrack))
+		}
+	}
+	if f := e.flow.Load(); f != nil {
+		return f, nil
+	}
+	return nil, &goneError{e.id}
+}
+
+// always is the match of a flow that every packet meets.
+const always = "1"
+
+// A goneError says that a flow went away while the network was read.
+type goneError struct{ id ovsdb.UUID }
+
+func (e *goneError) Error() string {
+	return "Logical_Flow " + string(e.id) + " has gone while it was read: ovn-northd is at work; ask again"
+}
+
+// Compile understands a row, be it in the database or not.
+func (n *Network) Compile(_ context.Context, row sb.LogicalFlow) *Flow {
+	return n.compile(row, row.Tags["acl_ct_translation"] == "true")
+}
+
+func (n *Network) compile(row sb.LogicalFlow, conntrack bool) *Flow {
+	f := &Flow{Row: row}
+	if f.actions, f.err = ovnexpr.ParseActions(row.Actions); f.err != nil {
+		return f
+	}
+	if f.needs, f.err = f.actions.Annotate(row.Actions, n.symbols(conntrack)); f.err != nil {
+		return f
+	}
+	if f.condition, f.err = n.condition(row.Match, conntrack); f.err == nil {
+		f.condition = ovnexpr.Both(f.condition, f.needs)
+	}
+	return f
+}

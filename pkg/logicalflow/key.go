@@ -1,0 +1,207 @@
+package logicalflow
+
+import (
+	"encoding/binary"
+	"net"
+	"net/netip"
+	"strconv"
+	"strings"
+)
+
+// A number is an unsigned one of 128 bits.
+type number struct{ hi, lo uint64 }
+
+var allBits = number{^uint64(0), ^uint64(0)}
+
+// A key is what a packet needs to hit a flow, though it may not suffice: the bits of mask of a field have one of the
+// values, or a port is one of those that are named or in one of the groups.
+type key struct {
+	field  string
+	mask   number
+	values []number
+	ports  []string
+	groups []string
+}
+
+// maxValues bounds the constants of a key: a flow with more of them is looked at for every packet.
+const maxValues = 32
+
+// keyOf finds the best key of a match in its text: nothing is parsed that is not needed, since of most flows nothing
+// else is ever asked. Each operand of && at the top is necessary for the whole.
+func keyOf(match string) (key, bool) {
+	var best key
+	found := bestKey(match, 0, &best)
+	return best, found > 0
+}
+
+// bestKey puts the best key of a conjunction into best, if it is better than rank. It returns the rank of what is there.
+func bestKey(text string, rank int, best *key) int {
+	operands, ok := conjunction(text)
+	if !ok {
+		return rank
+	}
+	for _, o := range operands {
+		if inner, ok := strings.CutPrefix(o, "("); ok && strings.HasSuffix(inner, ")") {
+			rank = bestKey(inner[:len(inner)-1], rank, best)
+			continue
+		}
+		field, value, ok := strings.Cut(o, "==")
+		if !ok {
+			continue
+		}
+		k := key{field: strings.TrimSpace(field), mask: allBits}
+		r := fieldRank[k.field]
+		if r == 0 || !k.constants(strings.TrimSpace(value)) {
+			continue
+		}
+		if k.mask != allBits || len(k.groups) > 0 {
+			r -= lowerRank
+		}
+		if r > rank {
+			rank, *best = r, k
+		}
+	}
+	return rank
+}
+
+// fieldRank orders the fields by how few flows have the same value.
+var fieldRank = map[string]int{
+	"ip4.dst": 30, "ip6.dst": 30, "ip4.src": 29, "ip6.src": 29, "arp.tpa": 28, "nd.target": 28,
+	"reg0": 27, "reg1": 27, "reg4": 27, "reg5": 27, "xxreg0": 27, "xxreg1": 27,
+	"inport": 26, "outport": 26, "eth.dst": 25, "eth.src": 24,
+}
+
+// lowerRank is by how much prefixes and groups come behind.
+const lowerRank = 20
+
+// conjunction splits a text at && outside of parentheses, braces and strings. It gives up on a text that has || there,
+// or whose parentheses do not match.
+func conjunction(text string) (operands []string, ok bool) {
+	depth, from := 0, 0
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case c == '"':
+			end := strings.IndexByte(text[i+1:], '"')
+			if end < 0 {
+				return nil, false
+			}
+			if strings.IndexByte(text[i+1:i+1+end], '\\') >= 0 {
+				return nil, false
+			}
+			i += end + 1
+		case c == '(' || c == '{':
+			depth++
+		case c == ')' || c == '}':
+			if depth--; depth < 0 {
+				return nil, false
+			}
+		case c == '/' && i+1 < len(text) && (text[i+1] == '/' || text[i+1] == '*'):
+			return nil, false // a comment
+		case depth == 0 && c == '|':
+			return nil, false
+		case depth == 0 && c == '&':
+			operands = append(operands, strings.TrimSpace(text[from:i]))
+			i++
+			from = i + 1
+		}
+	}
+	if depth != 0 || from > len(text) {
+		return nil, false
+	}
+	return append(operands, strings.TrimSpace(text[from:])), true
+}
+
+// constants reads what a field is compared with.
+func (k *key) constants(text string) bool {
+	if inner, ok := strings.CutPrefix(text, "{"); ok && strings.HasSuffix(inner, "}") {
+		items := strings.Split(inner[:len(inner)-1], ",")
+		if len(items) > maxValues {
+			return false
+		}
+		for i, item := range items {
+			item = strings.TrimSpace(item)
+			if item == "" && i > 0 && i == len(items)-1 {
+				break // a comma may end the list
+			}
+			if !k.constant(item) {
+				return false
+			}
+		}
+		return true
+	}
+	return k.constant(text)
+}
+
+func (k *key) constant(text string) bool {
+	if k.field == "inport" || k.field == "outport" {
+		if name, ok := strings.CutPrefix(text, "@"); ok {
+			k.groups = append(k.groups, name)
+			return isWord(name)
+		}
+		if len(text) < 2 || text[0] != '"' || strings.IndexByte(text[1:], '"') != len(text)-2 {
+			return false
+		}
+		k.ports = append(k.ports, text[1:len(text)-1])
+		return true
+	}
+	v, mask, ok := parseAddress(text)
+	if !ok || len(k.values) > 0 && mask != k.mask {
+		return false
+	}
+	k.mask, k.values = mask, append(k.values, v)
+	return true
+}
+
+func isWord(s string) bool {
+	return s != "" && !strings.ContainsFunc(s, func(r rune) bool {
+		return r != '_' && r != '.' && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
+	})
+}
+
+// parseAddress reads an IPv4, IPv6 or Ethernet address, the former perhaps with the length of a prefix.
+func parseAddress(text string) (value, mask number, ok bool) {
+	address, length, prefix := strings.Cut(text, "/")
+	if digits := strings.ReplaceAll(address, ":", ""); len(address) == 17 && len(digits) == 12 {
+		mac, err := net.ParseMAC(address)
+		if err != nil || prefix {
+			return number{}, number{}, false
+		}
+		return number{0, uint64(mac[0])<<40 | uint64(binary.BigEndian.Uint32(mac[1:]))<<8 | uint64(mac[5])}, allBits, true
+	}
+	a, err := netip.ParseAddr(address)
+	if err != nil || a.Zone() != "" {
+		return number{}, number{}, false
+	}
+	b := a.As16()
+	value = number{binary.BigEndian.Uint64(b[:8]), binary.BigEndian.Uint64(b[8:])}
+	bits := 128
+	if a.Is4() {
+		value, bits = number{0, value.lo & 0xffffffff}, 32
+	}
+	if !prefix {
+		return value, allBits, true
+	}
+	n, err := strconv.Atoi(length)
+	if err != nil || n < 0 || n > bits || strconv.Itoa(n) != length {
+		return number{}, number{}, false
+	}
+	mask = prefixMask(n, bits)
+	return number{value.hi & mask.hi, value.lo & mask.lo}, mask, true
+}
+
+// prefixMask has the first n of the low bits set.
+func prefixMask(n, bits int) number {
+	low := func(n int) number { // the low n bits
+		switch {
+		case n >= 128:
+			return allBits
+		case n > 64:
+			return number{^uint64(0) >> (128 - n), ^uint64(0)}
+		case n == 0:
+			return number{}
+		}
+		return number{0, ^uint64(0) >> (64 - n)}
+	}
+	all, host := low(bits), low(bits-n)
+	return number{all.hi &^ host.hi, all.lo &^ host.lo}
+}

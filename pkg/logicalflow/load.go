@@ -1,0 +1,314 @@
+package logicalflow
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/ovnctl/ovnctl/pkg/ovnexpr"
+	"github.com/ovnctl/ovnctl/pkg/ovsdb"
+	"github.com/ovnctl/ovnctl/pkg/sb"
+)
+
+// A loader reads logical flows: of each only what decides whether it is hit. The server compares every row of
+// Logical_Flow with what is asked for, whatever it finds, and does nothing else meanwhile. So one request is for all
+// tables of an owner where that is quick, and for some of them where it is not.
+type loader struct {
+	shared sync.Map      // UUID of a group of datapaths to its *owner
+	asking chan struct{} // holds what is under way: while one answer is read, the server works on another
+	once   sync.Once
+	cost   atomic.Int64 // nanoseconds that a request takes which finds nothing
+	rows   atomic.Int64 // what CountFlows found
+
+	translated struct {
+		mu   sync.Mutex
+		rows map[ovsdb.UUID]bool // flows with the tag acl_ct_translation; nil until they are known
+	}
+}
+
+const (
+	underWay   = 2
+	firstStep  = 10                    // tables that the first request is for
+	quick      = 80 * time.Millisecond // a request that finds nothing takes less where even the largest one is soon done
+	manyRows   = 25000                 // how many rows a request should find at most: they take the server 0.3 s
+	perRow     = 15 * time.Microsecond // what a row costs the server, about
+	maxTables  = 64                    // of a pipeline; ovn-northd has less than 40
+	lastTable  = 32                    // of the schema up to 25.03: a condition may name no higher one
+	translates = ovnexpr.Version(2603) // the first release with the tag
+)
+
+// An owner is what a flow belongs to: a datapath or a group of datapaths.
+type owner struct {
+	column string // of Logical_Flow
+	id     ovsdb.UUID
+
+	mu     sync.Mutex   // held while flows are read
+	loaded atomic.Int32 // the flows of all tables below are there
+	step   int          // tables of the next request
+	tables [2][maxTables]*table
+}
+
+// A datapathGroup is a row of Logical_DP_Group without its datapaths, which may be all there are.
+type datapathGroup struct {
+	UUID ovsdb.UUID `ovsdb:"_uuid"`
+}
+
+func (datapathGroup) Table() string { return sb.LogicalDPGroup{}.Table() }
+
+// A flowHead is what of a row decides whether the flow is hit, but for the prerequisites of its actions.
+type flowHead struct {
+	UUID     ovsdb.UUID `ovsdb:"_uuid"`
+	Pipeline string     `ovsdb:"pipeline"`
+	TableID  int        `ovsdb:"table_id"`
+	Priority int        `ovsdb:"priority"`
+	Match    string     `ovsdb:"match"`
+}
+
+func (flowHead) Table() string { return sb.LogicalFlow{}.Table() }
+
+// grouped reports whether datapaths share flows: OVN 20.12 and later.
+func (n *Network) grouped() bool { return n.db.Has("Logical_Flow", "logical_dp_group") }
+
+// owners are what the flows of a datapath belong to.
+func (n *Network) owners(d *Datapath, groups []datapathGroup) []*owner {
+	owners := []*owner{{column: "logical_datapath", id: d.Row.UUID}}
+	for _, g := range groups {
+		o, _ := n.shared.LoadOrStore(g.UUID, &owner{column: "logical_dp_group", id: g.UUID})
+		owners = append(owners, o.(*owner))
+	}
+	return owners
+}
+
+// load makes the flows of a table be there, side by side for all owners.
+func (n *Network) load(ctx context.Context, owners []*owner, table int) error {
+	n.once.Do(func() { n.asking = make(chan struct{}, underWay) })
+	if n.cost.Load() == 0 { // what the first one costs is good to know for the others
+		if err := n.loadOwner(ctx, owners[0], table); err != nil {
+			return err
+		}
+	}
+	errs := make([]error, len(owners))
+	var wait sync.WaitGroup
+	for i, o := range owners {
+		if int(o.loaded.Load()) > table {
+			continue
+		}
+		wait.Go(func() { errs[i] = n.loadOwner(ctx, o, table) })
+	}
+	wait.Wait()
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (n *Network) loadOwner(ctx context.Context, o *owner, table int) error {
+	n.asking <- struct{}{}
+	defer func() { <-n.asking }()
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for int(o.loaded.Load()) <= table {
+		if err := n.loadTables(ctx, o); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// loadTables reads the flows of the next tables of an owner.
+func (n *Network) loadTables(ctx context.Context, o *owner) error {
+	from := int(o.loaded.Load())
+	to := n.upTo(o, from)
+	where := []ovsdb.Condition{ovsdb.Where(o.column, "==", o.id)}
+	if from > 0 {
+		where = append(where, ovsdb.Where("table_id", ">=", from))
+	}
+	if to < maxTables {
+		where = append(where, ovsdb.Where("table_id", "<", to))
+	}
+	start := time.Now()
+	rows, err := ovsdb.Find[flowHead](ctx, n.db, where...)
+	if err != nil {
+		return err
+	}
+	n.learn(o, time.Since(start), len(rows), to-from)
+	translated, err := n.translatedFlows(ctx)
+	if err != nil {
+		return err
+	}
+	o.fill(n, rows, from, to, translated)
+	return nil
+}
+
+// fill keeps the flows of the tables from one to another. It needs o.mu.
+func (o *owner) fill(n *Network, rows []flowHead, from, to int, translated map[ovsdb.UUID]bool) {
+	var tables [2][maxTables][]*entry
+	for i := range rows {
+		r := &rows[i]
+		if r.TableID < from || r.TableID >= to {
+			continue
+		}
+		at := &tables[pipelineIndex(r.Pipeline)][r.TableID]
+		*at = append(*at, &entry{owner: o, id: r.UUID, match: r.Match, priority: r.Priority, conntrack: translated[r.UUID]})
+	}
+	for p := range tables {
+		for t, entries := range tables[p] {
+			if len(entries) > 0 {
+				o.tables[p][t] = newTable(n, entries)
+			}
+		}
+	}
+	o.loaded.Store(int32(to))
+}
+
+// likely are flows that have not been read in full, but for one, and that a packet is likely to hit: those of tables with
+// few flows, and those that every packet meets.
+func (o *owner) likely(but *entry) []*entry {
+	var found []*entry
+	for table := range o.loaded.Load() {
+		for p := range o.tables {
+			t := o.tables[p][table]
+			if t == nil {
+				continue
+			}
+			for _, i := range t.rest {
+				e := t.entries[i]
+				if e != but && (len(t.entries) <= fewFlows || e.match == always) && e.flow.Load() == nil && len(found) < maxAtOnce {
+					found = append(found, e)
+				}
+			}
+		}
+	}
+	return found
+}
+
+// maxAtOnce bounds the rows that are read with another.
+const maxAtOnce = 100
+
+// upTo is the first table that the next request leaves out.
+func (n *Network) upTo(o *owner, from int) int {
+	if n.cost.Load() > 0 && time.Duration(n.cost.Load()) < quick {
+		return maxTables
+	}
+	if from == 0 {
+		o.step = firstStep
+	}
+	if to := from + o.step; to <= lastTable {
+		return to
+	}
+	return maxTables
+}
+
+// learn sets the step of the owner's next request by what the last one found.
+func (n *Network) learn(o *owner, took time.Duration, rows, tables int) {
+	cost := max(1, int64(took-time.Duration(rows)*perRow))
+	if least := n.cost.Load(); least == 0 || cost < least {
+		n.cost.Store(cost)
+	}
+	o.step = maxTables
+	if rows > manyRows {
+		o.step = max(1, tables*manyRows/rows)
+	}
+}
+
+// translatedFlows are those in whose match tcp, udp and sctp mean what conntrack knows of the connection.
+func (n *Network) translatedFlows(ctx context.Context) (map[ovsdb.UUID]bool, error) {
+	n.translated.mu.Lock()
+	defer n.translated.mu.Unlock()
+	if n.translated.rows != nil {
+		return n.translated.rows, nil
+	}
+	found := map[ovsdb.UUID]bool{}
+	if (n.version == 0 || n.version >= translates) && n.db.Has("Logical_Flow", "tags") {
+		rows, err := ovsdb.Find[flowID](ctx, n.db, ovsdb.Where("tags", "includes", map[string]string{"acl_ct_translation": "true"}))
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range rows {
+			found[r.UUID] = true
+		}
+	}
+	n.translated.rows = found
+	return found, nil
+}
+
+// IgnoreTags makes the network read tcp, udp and sctp in all flows as what the packet has, as ovn-trace does. It is for
+// before the first look.
+func (n *Network) IgnoreTags() {
+	n.translated.mu.Lock()
+	defer n.translated.mu.Unlock()
+	n.translated.rows = map[ovsdb.UUID]bool{}
+}
+
+// A flowID is a row of Logical_Flow by its UUID alone.
+type flowID struct {
+	UUID ovsdb.UUID `ovsdb:"_uuid"`
+}
+
+func (flowID) Table() string { return sb.LogicalFlow{}.Table() }
+
+func pipelineIndex(pipeline string) int {
+	if pipeline == Egress {
+		return 1
+	}
+	return 0
+}
+
+// A view is a table as one datapath has it: the flows of all owners.
+type view struct {
+	tables []*table
+	only   atomic.Pointer[Flow] // the flow that every packet hits; nil if there is none, or it was not read
+}
+
+// settle remembers a flow that every packet hits, whatever its chassis.
+func (v *view) settle(f *Flow) {
+	if len(v.tables) == 1 && len(v.tables[0].entries) == 1 && f.Row.Match == always && f.needs == nil && !hasTemplate(&f.Row) {
+		v.only.Store(f)
+	}
+}
+
+// view returns a table of a datapath.
+func (n *Network) view(ctx context.Context, t Table) (*view, error) {
+	if t.ID < 0 || t.ID >= maxTables {
+		return &view{}, nil
+	}
+	p := pipelineIndex(t.Pipeline)
+	known := &t.Datapath.views[p][t.ID]
+	if v := known.Load(); v != nil {
+		return v, nil
+	}
+	if n.inFile() {
+		if err := n.Preload(ctx, nil); err != nil {
+			return nil, err
+		}
+	}
+	c, err := t.Datapath.contents(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := n.load(ctx, c.owners, t.ID); err != nil {
+		return nil, err
+	}
+	v := &view{}
+	for _, o := range c.owners {
+		if table := o.tables[p][t.ID]; table != nil {
+			v.tables = append(v.tables, table)
+		}
+	}
+	known.Store(v)
+	return v, nil
+}
+
+// flows are all flows of the view by falling priority, those of equal priority by their UUIDs.
+func (v *view) entries() []*entry {
+	var all []*entry
+	for _, t := range v.tables {
+		all = append(all, t.entries...)
+	}
+	slices.SortFunc(all, inOrder)
+	return all
+}

@@ -1,0 +1,210 @@
+package logicalflow
+
+import (
+	"context"
+	"sync"
+
+	"github.com/ovnctl/ovnctl/pkg/ovnexpr"
+	"github.com/ovnctl/ovnctl/pkg/ovsdb"
+	"github.com/ovnctl/ovnctl/pkg/sb"
+)
+
+// Preload reads all that decides which flows packets hit, of all datapaths, for questions about packets between many
+// places: one by one the datapaths would take as many requests, each of which has the server look at every flow. It reads
+// in pieces and calls progress, which may be nil, after each. What was read before is not read again.
+func (n *Network) Preload(ctx context.Context, progress func(done, total int)) error {
+	n.all.mu.Lock()
+	defer n.all.mu.Unlock()
+	if n.all.done {
+		return nil
+	}
+	steps := []func(context.Context) error{n.preloadDatapaths, n.preloadSets}
+	if n.inFile() {
+		steps = append(steps, func(ctx context.Context) error { return n.preloadFlows(ctx, 0, maxTables) })
+	} else {
+		steps = append(steps, n.tableByTable()...)
+	}
+	for i, step := range steps {
+		if err := step(ctx); err != nil {
+			return err
+		}
+		if progress != nil {
+			progress(i+1, len(steps))
+		}
+	}
+	n.all.done = true
+	return nil
+}
+
+// tableByTable are the steps that read all flows from a server.
+func (n *Network) tableByTable() []func(context.Context) error {
+	var steps []func(context.Context) error
+	for table := range lastTable {
+		steps = append(steps, func(ctx context.Context) error {
+			return n.preloadFlows(ctx, table, table+1, ovsdb.Where("table_id", "==", table))
+		})
+	}
+	return append(steps, func(ctx context.Context) error {
+		return n.preloadFlows(ctx, lastTable, maxTables, ovsdb.Where("table_id", ">=", lastTable))
+	})
+}
+
+// inFile reports whether the rows are in memory already: nobody waits, and to look at them once is best.
+func (n *Network) inFile() bool {
+	_, ok := n.db.(*ovsdb.Snapshot)
+	return ok
+}
+
+// all says whether everything was read.
+type all struct {
+	mu   sync.Mutex
+	done bool
+}
+
+// preloadDatapaths reads the ports and groups of all datapaths.
+func (n *Network) preloadDatapaths(ctx context.Context) error {
+	ports, err := n.allPorts(ctx)
+	if err != nil {
+		return err
+	}
+	groups, err := ovsdb.Find[sb.MulticastGroup](ctx, n.db)
+	if err != nil {
+		return err
+	}
+	shared := map[ovsdb.UUID][]datapathGroup{}
+	if n.grouped() {
+		rows, err := ovsdb.Find[sb.LogicalDPGroup](ctx, n.db)
+		if err != nil {
+			return err
+		}
+		for _, g := range rows {
+			for _, d := range g.Datapaths {
+				shared[d] = append(shared[d], datapathGroup{g.UUID})
+			}
+		}
+	}
+	portsOf, groupsOf := map[ovsdb.UUID][]sb.PortBinding{}, map[ovsdb.UUID][]sb.MulticastGroup{}
+	for _, p := range ports {
+		portsOf[p.Datapath] = append(portsOf[p.Datapath], p)
+	}
+	for _, g := range groups {
+		groupsOf[g.Datapath] = append(groupsOf[g.Datapath], g)
+	}
+	for _, d := range n.datapaths {
+		d.mu.Lock()
+		if d.inside.Load() == nil {
+			c := n.fill(d, portsOf[d.Row.UUID], groupsOf[d.Row.UUID])
+			c.owners = n.owners(d, shared[d.Row.UUID])
+			d.inside.Store(c)
+		}
+		d.mu.Unlock()
+	}
+	return nil
+}
+
+// allPorts reads Port_Binding in pieces: a row costs the server more than one of any other table.
+func (n *Network) allPorts(ctx context.Context) ([]sb.PortBinding, error) {
+	var ports []sb.PortBinding
+	step := 8 // keys: there is a port of each on every datapath
+	for from := 1; from <= maxPortKey; {
+		to := min(from+step-1, maxPortKey)
+		rows, err := ovsdb.Find[sb.PortBinding](ctx, n.db, ovsdb.Where("tunnel_key", ">=", from), ovsdb.Where("tunnel_key", "<=", to))
+		if err != nil {
+			return nil, err
+		}
+		ports = append(ports, rows...)
+		switch found := len(rows); {
+		case found > manyPorts:
+			step = max(1, step/2)
+		case found < manyPorts/4:
+			step *= 2
+		}
+		from = to + 1
+	}
+	return ports, nil
+}
+
+const (
+	maxPortKey = 32767 // the highest tunnel key of a port, ovn-sb(5)
+	manyPorts  = 4000  // how many ports a request should find at most
+)
+
+// preloadSets reads address sets and port groups.
+func (n *Network) preloadSets(ctx context.Context) error {
+	addresses, err := ovsdb.Find[sb.AddressSet](ctx, n.db)
+	if err != nil {
+		return err
+	}
+	for _, row := range addresses {
+		n.memory.addressSets.LoadOrStore(row.Name, ovnexpr.NewAddressSet(row.Name, row.Addresses))
+	}
+	groups, err := ovsdb.Find[sb.PortGroup](ctx, n.db)
+	if err != nil {
+		return err
+	}
+	of := map[string][]string{}
+	for _, row := range groups {
+		for _, p := range row.Ports {
+			of[p] = append(of[p], groupName(row.Name))
+		}
+	}
+	n.ports.Range(func(name, _ any) bool {
+		n.memory.portGroups.LoadOrStore(name, of[name.(string)])
+		return true
+	})
+	return nil
+}
+
+// An ownedHead is a flowHead with what the flow belongs to.
+type ownedHead struct {
+	UUID            ovsdb.UUID            `ovsdb:"_uuid"`
+	Pipeline        string                `ovsdb:"pipeline"`
+	TableID         int                   `ovsdb:"table_id"`
+	Priority        int                   `ovsdb:"priority"`
+	Match           string                `ovsdb:"match"`
+	LogicalDatapath ovsdb.Set[ovsdb.UUID] `ovsdb:"logical_datapath"`
+	LogicalDPGroup  ovsdb.Set[ovsdb.UUID] `ovsdb:"logical_dp_group"`
+}
+
+func (ownedHead) Table() string { return sb.LogicalFlow{}.Table() }
+
+// preloadFlows reads the flows of the tables from one to another that lack them, of all owners.
+func (n *Network) preloadFlows(ctx context.Context, from, to int, where ...ovsdb.Condition) error {
+	translated, err := n.translatedFlows(ctx)
+	if err != nil {
+		return err
+	}
+	rows, err := ovsdb.Find[ownedHead](ctx, n.db, where...)
+	if err != nil {
+		return err
+	}
+	heads := map[ovsdb.UUID][]flowHead{}
+	for _, r := range rows {
+		for _, owner := range append(r.LogicalDatapath, r.LogicalDPGroup...) {
+			heads[owner] = append(heads[owner], flowHead{r.UUID, r.Pipeline, r.TableID, r.Priority, r.Match})
+		}
+	}
+	for _, o := range n.allOwners() {
+		o.mu.Lock()
+		if int(o.loaded.Load()) == from {
+			o.fill(n, heads[o.id], from, to, translated)
+		}
+		o.mu.Unlock()
+	}
+	return nil
+}
+
+// allOwners are the owners of all datapaths, each once.
+func (n *Network) allOwners() []*owner {
+	var owners []*owner
+	for _, d := range n.datapaths {
+		if c := d.inside.Load(); c != nil {
+			owners = append(owners, c.owners[0])
+		}
+	}
+	n.shared.Range(func(_, o any) bool {
+		owners = append(owners, o.(*owner))
+		return true
+	})
+	return owners
+}

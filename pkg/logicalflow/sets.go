@@ -1,0 +1,65 @@
+package logicalflow
+
+import (
+	"context"
+	"strings"
+
+	"github.com/ovnctl/ovnctl/pkg/ovnexpr"
+	"github.com/ovnctl/ovnctl/pkg/ovsdb"
+	"github.com/ovnctl/ovnctl/pkg/sb"
+)
+
+// addressSet returns the address set of that name, nil if there is none.
+func (n *Network) addressSet(ctx context.Context, name string) (*ovnexpr.AddressSet, error) {
+	return recall(&n.memory.addressSets, name, func() (*ovnexpr.AddressSet, error) {
+		rows, err := ovsdb.Find[sb.AddressSet](ctx, n.db, ovsdb.Where("name", "==", name))
+		if err != nil || len(rows) == 0 {
+			return nil, err
+		}
+		return ovnexpr.NewAddressSet(name, rows[0].Addresses), nil
+	})
+}
+
+// groupName is the name of a port group in matches: a row KEY_NAME holds its ports of the datapath with that key.
+func groupName(row string) string {
+	if _, name, ok := strings.Cut(row, "_"); ok {
+		return name
+	}
+	return row
+}
+
+// groupsOf are the port groups that a port is in.
+func (n *Network) groupsOf(ctx context.Context, port string) ([]string, error) {
+	return recall(&n.memory.portGroups, port, func() ([]string, error) {
+		rows, err := ovsdb.Find[portGroupName](ctx, n.db, ovsdb.Where("ports", "includes", []string{port}))
+		var names []string
+		for _, row := range rows {
+			names = append(names, groupName(row.Name))
+		}
+		return names, err
+	})
+}
+
+// A portGroupName is a row of Port_Group without its ports.
+type portGroupName struct {
+	UUID ovsdb.UUID `ovsdb:"_uuid"`
+	Name string     `ovsdb:"name"`
+}
+
+func (portGroupName) Table() string { return sb.PortGroup{}.Table() }
+
+// AddressSets are the sets of addresses that an expression may name outside of any datapath, where there are no port
+// groups. A set that cannot be read is unknown.
+func (n *Network) AddressSets(ctx context.Context) ovnexpr.Sets { return addressSets{n, ctx} }
+
+type addressSets struct {
+	net *Network
+	ctx context.Context
+}
+
+func (s addressSets) AddressSet(name string) (*ovnexpr.AddressSet, bool) {
+	set, err := s.net.addressSet(s.ctx, name)
+	return set, err == nil && set != nil
+}
+
+func (addressSets) PortGroup(string) (*ovnexpr.PortGroup, bool) { return nil, false }

@@ -1,0 +1,233 @@
+package ovnexpr
+
+import "slices"
+
+// maxNested bounds actions within actions.
+const maxNested = 32
+
+// ParseActions reads actions. The error is a *[SyntaxError]; it wraps [ErrNotUnderstood] if there is an action that is
+// not known.
+func ParseActions(text string) (a Actions, err error) {
+	defer recoverSyntax(&err)
+	l := newLexer(text)
+	return l.actions(end), nil
+}
+
+// actions reads actions up to and with a token that ends them.
+func (l *lexer) actions(last kind) Actions {
+	var list Actions
+	if l.tok.kind == identifier && l.tok.text == "drop" && l.peek() == ";" {
+		at := l.tok.Span
+		l.next()
+		at.End = l.tok.End
+		l.next()
+		l.force(last)
+		return Actions{&Drop{at}}
+	}
+	for l.tok.kind != last {
+		list = append(list, l.action())
+	}
+	l.force(last)
+	return list
+}
+
+// plain are the actions without arguments.
+var plain = []string{"output", "ct_clear", "ct_snat_to_vip", "igmp", "mac_cache_use", "flood_remote",
+	"handle_dhcpv6_reply", "handle_bfd_msg"}
+
+// nested are the actions with actions in braces, with their prerequisites. Those of arp and nd_ns were narrower before
+// addresses of one family could have next hops of the other.
+var nested = map[string]string{
+	"clone": "", "reject": "", "arp": "ip", "nd_ns": "ip", "nd_na": "nd_ns", "nd_na_router": "nd_ns",
+	"icmp4": "ip4", "icmp4_error": "ip4", "icmp6": "ip6", "icmp6_error": "ip6", "tcp_reset": "tcp", "sctp_abort": "sctp",
+}
+
+// port is the width that stands for a string field in signatures.
+const port = 0
+
+// A signature is what a function takes and gives, in bits.
+type signature struct {
+	args   []int
+	result int    // -1 for none
+	needs  string // prerequisite
+}
+
+// functions are the actions with fields as arguments.
+var functions = map[string]signature{
+	"get_arp":          {args: []int{port, 32}, result: -1},
+	"get_nd":           {args: []int{port, 128}, result: -1},
+	"put_arp":          {args: []int{port, 32, 48}, result: -1},
+	"put_nd":           {args: []int{port, 128, 48}, result: -1},
+	"put_fdb":          {args: []int{port, 48}, result: -1},
+	"handle_svc_check": {args: []int{port}, result: -1},
+
+	"lookup_arp":     {args: []int{port, 32, 48}, result: 1},
+	"lookup_arp_ip":  {args: []int{port, 32}, result: 1},
+	"lookup_nd":      {args: []int{port, 128, 48}, result: 1},
+	"lookup_nd_ip":   {args: []int{port, 128}, result: 1},
+	"lookup_fdb":     {args: []int{port, 48}, result: 1},
+	"get_fdb":        {args: []int{48}, result: port},
+	"get_remote_fdb": {args: []int{48}, result: port},
+
+	"dns_lookup":           {result: 1, needs: "udp"},
+	"chk_lb_hairpin":       {result: 1},
+	"chk_lb_hairpin_reply": {result: 1},
+	"check_in_port_sec":    {result: 1},
+	"check_out_port_sec":   {result: 1},
+	"chk_ecmp_nh":          {result: 1},
+	"chk_ecmp_nh_mac":      {result: 1},
+	"chk_lb_aff":           {result: 1},
+	"ct_nw_dst":            {result: 32},
+	"ct_ip6_dst":           {result: 128},
+	"ct_tp_dst":            {result: 16},
+	"ct_proto":             {result: 8},
+	"ct_state_save":        {result: 8},
+}
+
+// special are the other actions without a result. Each reads what follows its name.
+var special map[string]func(l *lexer, name string, at Span) Action
+
+// assigned are the other functions with a result. Each reads what follows its name and parenthesis.
+var assigned map[string]func(l *lexer, to Field, name string, at Span) Action
+
+func init() {
+	special = map[string]func(l *lexer, name string, at Span) Action{
+		"next": (*lexer).nextAction, "push": (*lexer).stack, "pop": (*lexer).stack, "ip.ttl": (*lexer).decTTL,
+		"ct_next": (*lexer).ctNext, "ct_commit": (*lexer).ctCommit,
+		"ct_commit_to_zone": (*lexer).ctCommitTo, "ct_commit_nat": (*lexer).ctCommitTo,
+		"ct_dnat": (*lexer).ctNAT, "ct_snat": (*lexer).ctNAT,
+		"ct_dnat_in_czone": (*lexer).ctNAT, "ct_snat_in_czone": (*lexer).ctNAT,
+		"ct_lb": (*lexer).ctLB, "ct_lb_mark": (*lexer).ctLB, "ct_lb_mark_local": (*lexer).ctLB,
+		"set_queue": (*lexer).setQueue, "set_meter": (*lexer).setMeter, "log": (*lexer).log, "sample": (*lexer).sample,
+		"fwd_group": (*lexer).forwardGroup, "commit_ecmp_nh": (*lexer).commitECMP, "commit_lb_aff": (*lexer).commitAffinity,
+		"trigger_event": (*lexer).triggerEvent, "bind_vport": (*lexer).bindVirtual, "mirror": (*lexer).mirror,
+	}
+	assigned = map[string]func(l *lexer, to Field, name string, at Span) Action{
+		"select": (*lexer).selectAction, "check_pkt_larger": (*lexer).checkPacketLarger,
+		"put_dhcp_opts": (*lexer).putOptions, "put_dhcpv6_opts": (*lexer).putOptions, "put_nd_ra_opts": (*lexer).putOptions,
+		"dhcp_relay_req_chk": (*lexer).dhcpRelay, "dhcp_relay_resp_chk": (*lexer).dhcpRelay,
+	}
+}
+
+// action reads one action and the semicolon.
+func (l *lexer) action() Action {
+	if l.tok.kind == template {
+		l.fail(l.tok.Span, "Unexpanded template.")
+	}
+	if l.tok.kind != identifier {
+		l.syntax("")
+	}
+	var a Action
+	at := l.tok.Span
+	switch l.peek() {
+	case "=", "<->", "[":
+		a = l.set(at)
+	default:
+		a = l.statement(at)
+	}
+	last := l.tok.End
+	l.force(";")
+	setEnd(a, last)
+	return a
+}
+
+// statement reads an action that begins with its name.
+func (l *lexer) statement(at Span) Action {
+	name := l.tok.text
+	_, isNested := nested[name]
+	f, isFunction := functions[name]
+	read := special[name]
+	switch {
+	case read != nil:
+		l.next()
+		return read(l, name, at)
+	case isNested:
+		l.next()
+		return &Nested{name, l.braces(), at}
+	case isFunction && f.result < 0:
+		l.next()
+		return &Call{Name: name, Args: l.arguments(f, name), Span: at}
+	case slices.Contains(plain, name):
+		l.next()
+		if name == "handle_bfd_msg" {
+			l.force("(")
+			l.force(")")
+		}
+		return &Plain{name, at}
+	}
+	if name == "drop" {
+		l.syntax("expecting action")
+	}
+	l.unknown("expecting action")
+	return nil
+}
+
+// braces reads actions in braces.
+func (l *lexer) braces() Actions {
+	if l.tok.kind != "{" {
+		l.syntax("expecting `{'")
+	}
+	if l.depth++; l.depth >= maxNested {
+		l.fail(l.tok.Span, "maximum depth of nested actions reached")
+	}
+	l.next()
+	a := l.actions("}")
+	l.depth--
+	return a
+}
+
+// arguments reads the fields that a function takes.
+func (l *lexer) arguments(f signature, name string) []Field {
+	l.force("(")
+	if len(f.args) == 0 && l.tok.kind != ")" {
+		l.fail(l.tok.Span, "%s doesn't take any parameters", name)
+	}
+	var args []Field
+	for i := range f.args {
+		if i > 0 {
+			l.force(",")
+		}
+		args = append(args, l.field())
+	}
+	l.close()
+	return args
+}
+
+// set reads an action that begins with a field.
+func (l *lexer) set(at Span) Action {
+	to := l.field()
+	if l.match("<->") {
+		return &Exchange{to, l.field(), at}
+	}
+	if !l.match("=") {
+		l.syntax("expecting `=' or `<->'")
+	}
+	if l.tok.kind != identifier {
+		return &Load{to, l.oneConstant(), at}
+	}
+	name := l.tok.text
+	if l.peek() != "(" {
+		return &Move{to, l.field(), at}
+	}
+	f, ok := functions[name]
+	read := assigned[name]
+	switch {
+	case read != nil:
+		l.next()
+		l.force("(")
+		return read(l, to, name, at)
+	case ok && f.result >= 0:
+		l.next()
+		return &Call{Name: name, Result: &to, Args: l.arguments(f, name), Span: at}
+	}
+	l.unknown("expecting field name")
+	return nil
+}
+
+// setEnd makes an action reach to the end of its semicolon.
+func setEnd(a Action, last int) {
+	type ender interface{ setEnd(int) }
+	a.(ender).setEnd(last)
+}
+
+func (s *Span) setEnd(last int) { s.End = last }

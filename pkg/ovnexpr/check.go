@@ -1,0 +1,193 @@
+package ovnexpr
+
+import (
+	"github.com/ovnctl/ovnctl/pkg/packet"
+)
+
+// Annotate checks that the fields of the actions can be used as they are, and returns the prerequisites that the
+// actions add to the match of their flow; nil if they add none. The text is what was parsed. The error is a
+// *[SyntaxError]; it wraps [ErrNotUnderstood] if an action names a symbol that the table lacks.
+func (a Actions) Annotate(text string, table *Symbols) (needs *Condition, err error) {
+	defer recoverSyntax(&err)
+	c := &checker{text: text, table: table}
+	c.actions(a)
+	if len(c.needs) == 0 {
+		return nil, nil
+	}
+	return newCondition(c.needs, true), nil
+}
+
+type checker struct {
+	text   string
+	table  *Symbols
+	needs  allOf
+	commit bool // inside ct_commit, where ct_mark and ct_label can be written
+}
+
+func (c *checker) actions(a Actions) {
+	for _, one := range a {
+		c.action(one)
+	}
+}
+
+// need adds a prerequisite: a predicate of the table.
+func (c *checker) need(predicate string) {
+	if s, ok := c.table.Lookup(predicate); ok {
+		c.needs = append(c.needs, s.meaning)
+	}
+}
+
+func (c *checker) fail(at Span, format string, args ...any) {
+	(&lexer{in: c.text}).fail(at, format, args...)
+}
+
+// anyWidth stands for a width that is not checked.
+const anyWidth = -1
+
+// field resolves a field that has a width in bits, or is a string field if that is [port], and adds its prerequisites.
+func (c *checker) field(f Field, bits int, write bool) Ref {
+	r, err := c.table.Resolve(f, c.text)
+	if err != nil {
+		panic(err)
+	}
+	s := r.Symbol
+	switch {
+	case s.Predicate != "":
+		c.fail(f.Span, "Predicate symbol %s used where lvalue required.", s.Name)
+	case bits == anyWidth || bits == r.Bits:
+	case bits == port:
+		c.fail(f.Span, "Cannot use numeric field %s where string field is required.", s.Name)
+	case s.IsString():
+		c.fail(f.Span, "Cannot use string field %s where numeric field is required.", s.Name)
+	default:
+		c.fail(f.Span, "Cannot use %d-bit field %s[%d..%d] where %d-bit field is required.",
+			r.Bits, s.Name, r.ofs, r.ofs+r.Bits-1, bits)
+	}
+	if write && (!s.writable || s.commit && !c.commit) {
+		c.fail(f.Span, "Field %s is not modifiable.", s.Name)
+	}
+	c.needs = append(c.needs, s.needs...)
+	return r
+}
+
+func (c *checker) action(a Action) {
+	switch a := a.(type) {
+	case *Load:
+		c.load(a)
+	case *Move:
+		c.pair(a.To, a.From, a.Span, false)
+	case *Exchange:
+		c.pair(a.A, a.B, a.Span, true)
+	case *Push:
+		c.field(a.Field, anyWidth, false)
+	case *Pop:
+		c.field(a.Field, anyWidth, true)
+	case *Nested:
+		c.nested(a)
+	case *Call:
+		c.call(a)
+	case *CTCommit:
+		inner := &checker{text: c.text, table: c.table, commit: true}
+		inner.actions(a.Actions)
+		c.need("ip")
+	case *DecTTL, *CTNext, *CTCommitTo, *CTNAT, *CTLB:
+		c.need("ip")
+	case *Select:
+		if r := c.field(a.To, anyWidth, true); r.Bits < 16 {
+			c.fail(a.To.Span, "cannot use %d-bit field %s[%d..%d] for \"select\", which requires at least 16 bits.",
+				r.Bits, r.Symbol.Name, r.ofs, r.ofs+r.Bits-1)
+		}
+	case *PutOptions:
+		c.field(a.Result, 1, true)
+		if a.Name == "put_nd_ra_opts" {
+			c.need("ip6")
+		}
+	case *CheckPacketLarger:
+		c.field(a.Result, 1, true)
+	case *DHCPRelay:
+		c.field(a.Result, 1, true)
+	case *Sample:
+		if a.PointField != nil {
+			c.field(*a.PointField, 32, false)
+		}
+	case *BindVirtual:
+		c.field(a.Parent, port, false)
+	}
+}
+
+// load checks that a constant fits its field.
+func (c *checker) load(a *Load) {
+	r := c.field(a.To, anyWidth, true)
+	if a.Value.Kind == AddressSets || a.Value.Kind == PortGroups {
+		c.fail(a.Value.Span, "Cannot assign a set to field %s.", r.Symbol.Name)
+	}
+	t := &annotator{text: c.text, table: c.table}
+	t.addConstant(&test{ref: r}, &a.Value)
+}
+
+// pair checks that two fields are of one kind and width.
+func (c *checker) pair(to, from Field, at Span, exchange bool) {
+	l := c.field(to, anyWidth, true)
+	r := c.field(from, anyWidth, exchange)
+	ls, rs := l.Symbol, r.Symbol
+	kindOf := func(s *Symbol) string { return word(s.IsString(), "string", "integer") }
+	switch {
+	case ls.IsString() != rs.IsString() && exchange:
+		c.fail(at, "Can't exchange %s field (%s) with %s field (%s).", kindOf(ls), ls.Name, kindOf(rs), rs.Name)
+	case ls.IsString() != rs.IsString():
+		c.fail(at, "Can't assign %s field (%s) to %s field (%s).", kindOf(rs), rs.Name, kindOf(ls), ls.Name)
+	case l.Bits != r.Bits && exchange:
+		c.fail(at, "Can't exchange %d-bit field with %d-bit field.", l.Bits, r.Bits)
+	case l.Bits != r.Bits:
+		c.fail(at, "Can't assign %d-bit value to %d-bit destination.", r.Bits, l.Bits)
+	}
+}
+
+// nested checks actions on another packet. What they need is asked of that packet, except in a clone or a rejection,
+// which begin as copies.
+func (c *checker) nested(a *Nested) {
+	inner := &checker{text: c.text, table: c.table}
+	inner.actions(a.Actions)
+	need := nested[a.Name]
+	switch {
+	case need == "":
+		c.needs = append(c.needs, inner.needs...)
+		return
+	case c.table.version != 0 && c.table.version < otherNextHops && a.Name == "arp":
+		need = "ip4"
+	case c.table.version != 0 && c.table.version < otherNextHops && a.Name == "nd_ns":
+		need = "ip6"
+	}
+	c.need(need)
+}
+
+// otherNextHops is the first release whose routes can have next hops of the other family.
+const otherNextHops = 2409
+
+func (c *checker) call(a *Call) {
+	f := functions[a.Name]
+	for i, arg := range a.Args {
+		c.field(arg, f.args[i], false)
+	}
+	if a.Result != nil {
+		bits := f.result
+		// A port can also be written as a number.
+		if r, err := c.table.Resolve(*a.Result, c.text); bits == port && err == nil && !r.Symbol.IsString() {
+			bits = 32
+		}
+		c.field(*a.Result, bits, true)
+	}
+	if f.needs != "" {
+		c.need(f.needs)
+	}
+}
+
+// Bits returns what the action writes, cut to the width of its field: the bits and which of them. It is for constants
+// that are integers.
+func (a *Load) Bits(r Ref) (value, mask packet.Value) {
+	mask = packet.Ones(r.width())
+	if a.Value.Masked {
+		mask = mask.And(a.Value.Mask)
+	}
+	return a.Value.Value.And(mask), mask
+}

@@ -1,0 +1,166 @@
+package ovnexpr
+
+import (
+	"fmt"
+	"net/netip"
+	"strconv"
+	"strings"
+
+	"github.com/ovnctl/ovnctl/pkg/packet"
+)
+
+// A Format is the way an integer is written.
+type Format uint8
+
+// The formats of integers.
+const (
+	Decimal Format = iota
+	Hex
+	IPv4
+	IPv6
+	Ethernet
+)
+
+// A ConstantKind says what a constant is.
+type ConstantKind uint8
+
+// The kinds of constants.
+const (
+	Integer     ConstantKind = iota
+	String                   // "name"
+	AddressSets              // $name, a row of Address_Set
+	PortGroups               // @name, a row of Port_Group
+	Template                 // ^NAME, a variable of Chassis_Template_Var that was not expanded
+)
+
+// A Constant is a value, or the name of values kept elsewhere.
+type Constant struct {
+	Kind ConstantKind
+	Text string // of a String its value, of the others but Integer the name without its prefix
+
+	Value      packet.Value // of an Integer, as written; bits outside the mask do not count
+	Mask       packet.Value // if Masked
+	Masked     bool
+	Format     Format
+	MaskFormat Format // Decimal after an address: the mask is written as the length of a prefix
+
+	Span
+}
+
+// String writes the constant as the language reads it.
+func (c Constant) String() string {
+	switch c.Kind {
+	case String:
+		return quote(c.Text)
+	case AddressSets:
+		return "$" + c.Text
+	case PortGroups:
+		return "@" + c.Text
+	case Template:
+		return "^" + c.Text
+	}
+	s := formatInteger(c.Value, c.Format)
+	if !c.Masked {
+		return s
+	}
+	if c.MaskFormat == Decimal && (c.Format == IPv4 || c.Format == IPv6) {
+		n, _ := prefix(c.Mask, map[Format]int{IPv4: 32, IPv6: 128}[c.Format])
+		return s + "/" + strconv.Itoa(n)
+	}
+	return s + "/" + formatInteger(c.Mask, c.MaskFormat)
+}
+
+func formatInteger(v packet.Value, f Format) string {
+	switch f {
+	case Decimal:
+		return strconv.FormatUint(v.Lo, 10)
+	case IPv4:
+		return netip.AddrFrom4([4]byte(v.Bytes(4))).String()
+	case IPv6:
+		return netip.AddrFrom16([16]byte(v.Bytes(16))).String()
+	case Ethernet:
+		b := v.Bytes(6)
+		return fmt.Sprintf("%02x:%02x:%02x:%02x:%02x:%02x", b[0], b[1], b[2], b[3], b[4], b[5])
+	}
+	if v.Hi != 0 {
+		return fmt.Sprintf("0x%x%016x", v.Hi, v.Lo)
+	}
+	return "0x" + strconv.FormatUint(v.Lo, 16)
+}
+
+// width is the number of bits that a field needs to be compared with an integer.
+func (c Constant) width() int {
+	switch {
+	case c.Masked:
+		return c.Mask.BitLen()
+	case c.Format == IPv4:
+		return 32
+	case c.Format == IPv6:
+		return 128
+	case c.Format == Ethernet:
+		return 48
+	}
+	return c.Value.BitLen()
+}
+
+// Values are the constants on one side of a comparison.
+type Values struct {
+	Braces bool // a set in braces
+	Items  []Constant
+	Span
+}
+
+// String writes the constants as the language reads them.
+func (v Values) String() string {
+	s := make([]string, len(v.Items))
+	for i, c := range v.Items {
+		s[i] = c.String()
+	}
+	if v.Braces {
+		return "{" + strings.Join(s, ", ") + "}"
+	}
+	return strings.Join(s, ", ")
+}
+
+// constantKinds are the tokens that are constants.
+var constantKinds = map[kind]ConstantKind{integer: Integer, quoted: String, macro: AddressSets, group: PortGroups, template: Template}
+
+// constant reads one constant.
+func (l *lexer) oneConstant() Constant {
+	k, ok := constantKinds[l.tok.kind]
+	if !ok {
+		l.syntax("expecting constant")
+	}
+	c := l.tok.value
+	c.Kind, c.Text, c.Span = k, l.tok.text, l.tok.Span
+	l.next()
+	return c
+}
+
+// values reads a constant, or constants in braces. Strings and integers do not mix.
+func (l *lexer) values() Values {
+	v := Values{Span: l.tok.Span}
+	if !l.match("{") {
+		v.Items = []Constant{l.oneConstant()}
+		return v
+	}
+	v.Braces = true
+	text, known := false, false
+	for {
+		at := l.tok.Span
+		c := l.oneConstant()
+		isText := c.Kind == String || c.Kind == PortGroups
+		if c.Kind != Template {
+			if known && isText != text {
+				panic(syntaxAt(l.in, at, "expecting %s", map[bool]string{true: "string", false: "integer"}[text]))
+			}
+			text, known = isText, true
+		}
+		v.Items = append(v.Items, c)
+		l.match(",")
+		v.End = l.tok.End
+		if l.match("}") {
+			return v
+		}
+	}
+}

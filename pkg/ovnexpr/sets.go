@@ -1,0 +1,185 @@
+package ovnexpr
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/ovnctl/ovnctl/pkg/packet"
+)
+
+// Sets finds the values behind $name and @name.
+//
+// A port group of the Southbound holds the ports of one datapath; the name in a match is that of the Northbound group.
+// Ports are compared by name within the packet's datapath, so that a group may as well hold those of all datapaths.
+type Sets interface {
+	AddressSet(name string) (*AddressSet, bool)
+	PortGroup(name string) (*PortGroup, bool)
+}
+
+// Lazy are sets of which only names are known: all names. Matches annotated with them are evaluated in an Env that is a
+// [Fetcher], which is asked when an evaluation comes to a set.
+var Lazy Sets = lazySets{}
+
+type lazySets struct{}
+
+func (lazySets) AddressSet(name string) (*AddressSet, bool) {
+	return &AddressSet{name: name, lazy: true}, true
+}
+
+func (lazySets) PortGroup(name string) (*PortGroup, bool) {
+	return &PortGroup{name: name, lazy: true}, true
+}
+
+// An AddressSet is a set of addresses and prefixes, made once and shared by all conditions that refer to it.
+type AddressSet struct {
+	name    string
+	byMask  []maskGroup
+	size    int
+	bits    int      // the widest member's width
+	lazy    bool     // only the name is known
+	Invalid []string // what was given and is no integer; ovn-controller leaves it out as well
+}
+
+// A maskGroup holds the members that have one mask and are written in one way. There may be many thousand.
+type maskGroup struct {
+	like   Constant // but for its value
+	mask   number
+	values []number // sorted
+}
+
+// NewAddressSet makes an address set of texts such as "10.0.0.1", "fd00::/64" and "0a:00:00:00:00:01".
+func NewAddressSet(name string, addresses []string) *AddressSet {
+	s := &AddressSet{name: name}
+	for _, text := range addresses {
+		c, ok := parseConstant(text)
+		if !ok || c.Kind != Integer {
+			s.Invalid = append(s.Invalid, text)
+			continue
+		}
+		s.add(c)
+	}
+	s.sort()
+	return s
+}
+
+func (s *AddressSet) add(c Constant) {
+	s.bits = max(s.bits, c.width())
+	mask := number{^uint64(0), ^uint64(0)}
+	if c.Masked {
+		mask = low(c.Mask)
+	}
+	value := low(c.Value).and(mask)
+	c.Value, c.Span = packet.Value{}, Span{}
+	i := slices.IndexFunc(s.byMask, func(g maskGroup) bool { return g.like == c })
+	if i < 0 {
+		i = len(s.byMask)
+		s.byMask = append(s.byMask, maskGroup{like: c, mask: mask})
+	}
+	s.byMask[i].values = append(s.byMask[i].values, value)
+}
+
+// sort makes the set ready to be asked.
+func (s *AddressSet) sort() {
+	for i := range s.byMask {
+		g := &s.byMask[i]
+		slices.SortFunc(g.values, number.compare)
+		g.values = slices.Clip(slices.Compact(g.values))
+		s.size += len(g.values)
+	}
+}
+
+// parseConstant reads a text that is one constant.
+func parseConstant(text string) (c Constant, ok bool) {
+	var err error
+	func() {
+		defer recoverSyntax(&err)
+		l := newLexer(text)
+		c = l.oneConstant()
+		l.force(end)
+	}()
+	return c, err == nil
+}
+
+// Name is the name of the set.
+func (s *AddressSet) Name() string { return s.name }
+
+// Len is the number of members.
+func (s *AddressSet) Len() int { return s.size }
+
+// Find returns a member that an address is or lies in.
+func (s *AddressSet) Find(address packet.Value) (Constant, bool) {
+	for i := range s.byMask {
+		if at, ok := s.byMask[i].find(low(address)); ok {
+			return s.byMask[i].member(at), true
+		}
+	}
+	return Constant{}, false
+}
+
+// has reports whether a number is a member or lies in one.
+func (s *AddressSet) has(n number) bool {
+	for i := range s.byMask {
+		if _, ok := s.byMask[i].find(n); ok {
+			return true
+		}
+	}
+	return false
+}
+
+// find looks a number up under the mask.
+func (g *maskGroup) find(n number) (at int, ok bool) {
+	return slices.BinarySearchFunc(g.values, n.and(g.mask), number.compare)
+}
+
+func (g *maskGroup) member(i int) Constant {
+	c := g.like
+	c.Value = g.values[i].flow()
+	return c
+}
+
+// members are the members in the order of a set of strings in a database.
+func (s *AddressSet) members() []Constant {
+	var all []Constant
+	for i := range s.byMask {
+		for at := range s.byMask[i].values {
+			all = append(all, s.byMask[i].member(at))
+		}
+	}
+	slices.SortFunc(all, func(a, b Constant) int { return strings.Compare(a.String(), b.String()) })
+	return all
+}
+
+// A PortGroup is a set of names of logical ports, made once and shared by all conditions that refer to it.
+type PortGroup struct {
+	name  string
+	ports map[string]bool
+	lazy  bool // only the name is known
+}
+
+// NewPortGroup makes a port group.
+func NewPortGroup(name string, ports []string) *PortGroup {
+	g := &PortGroup{name: name, ports: make(map[string]bool, len(ports))}
+	for _, p := range ports {
+		g.ports[p] = true
+	}
+	return g
+}
+
+// Name is the name of the group.
+func (g *PortGroup) Name() string { return g.name }
+
+// Len is the number of members.
+func (g *PortGroup) Len() int { return len(g.ports) }
+
+// Has reports whether a port is a member.
+func (g *PortGroup) Has(port string) bool { return g.ports[port] }
+
+// members are the members in the order of a set of strings in a database.
+func (g *PortGroup) members() []Constant {
+	var all []Constant
+	for name := range g.ports {
+		all = append(all, Constant{Kind: String, Text: name})
+	}
+	slices.SortFunc(all, func(a, b Constant) int { return strings.Compare(a.Text, b.Text) })
+	return all
+}

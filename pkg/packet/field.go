@@ -1,0 +1,137 @@
+package packet
+
+import "strconv"
+
+// A Format is the way the values of a field are written (ovs-fields(7), "Data
+// Types and Formats").
+type Format uint8
+
+// The formats of fields.
+const (
+	Decimal     Format = iota
+	Hex                // 0x5
+	Ethernet           // 0a:00:00:00:00:01
+	IPv4               // 192.0.2.1, 192.0.2.0/24
+	IPv6               // fd00::1, fd00::/64
+	Port               // an OpenFlow port: 5, "eth0", LOCAL
+	Frag               // no, yes, first, later, not_later
+	CTState            // new|trk, +new-est
+	TCPFlags           // syn|ack, +syn-ack
+	TunnelFlags        // oam, +df-csum
+	PacketType         // (1,0x800)
+)
+
+// A Prereq is what a packet must be for a field to exist in it.
+type Prereq uint8
+
+// The prerequisites of fields (ovs-fields(7), "Prerequisites").
+const (
+	None Prereq = iota
+	NeedsEthernet
+	NeedsVLAN
+	NeedsMPLS
+	NeedsIPv4
+	NeedsIPv6
+	NeedsIP // either version
+	NeedsARP
+	NeedsNSH
+	NeedsCT
+	NeedsTCP
+	NeedsUDP
+	NeedsSCTP
+	NeedsICMPv4
+	NeedsICMPv6
+	NeedsND
+	NeedsNDSolicit
+	NeedsNDAdvert
+)
+
+// A Field is a field of a packet or of its metadata. There is one *Field for
+// each, so fields can be compared with ==.
+type Field struct {
+	Name     string   // as Open vSwitch prints it in set_field: "eth_src"
+	Aliases  []string // the other names it accepts: "dl_src"
+	NXM, OXM string   // "NXM_OF_ETH_SRC", "OXM_OF_ETH_SRC"; either may be ""
+	Bits     int      // width
+	Format   Format
+	Needs    Prereq
+	Maskable bool
+	ReadOnly bool // no action may write it
+
+	label  string // as a match is printed: "dl_src"; "" means Name
+	digits int    // hexadecimal ones, as a match is printed, if there are always as many
+	sub    int    // bits that sub-fields can name, if not all of Bits
+	place  place
+	tun    int   // 1 for tun_metadata0 and so on, else 0
+	ones   Value // all bits
+}
+
+// A place is where the bits of a field lie in a Flow.
+type place struct {
+	offset, size int // bytes
+	shift        int // bits of the last byte below the field
+}
+
+// Label is the name by which matches and flows are printed: nw_src for ip_src.
+func (f *Field) Label() string {
+	if f.label != "" {
+		return f.label
+	}
+	return f.Name
+}
+
+// Header is the name by which move, load, push and learn print the field: the
+// NXM name where there is one, else the OXM name, else the plain name.
+func (f *Field) Header() string {
+	switch {
+	case f.NXM != "":
+		return f.NXM
+	case f.OXM != "":
+		return f.OXM
+	}
+	return f.Name
+}
+
+// subBits is the number of bits that sub-fields can name: vlan_vid's values have
+// one more, which says that there is a tag.
+func (f *Field) subBits() int {
+	if f.sub != 0 {
+		return f.sub
+	}
+	return f.Bits
+}
+
+// IsOption reports whether the field is a tunnel option, which a packet may lack.
+func (f *Field) IsOption() bool { return f.tun != 0 }
+
+// Mask returns the mask of all bits of the field.
+func (f *Field) Mask() Value { return f.ones }
+
+// String returns the field's name.
+func (f *Field) String() string { return f.Name }
+
+// Lookup finds a field by its name, an alias, or its NXM or OXM name.
+func Lookup(name string) (*Field, bool) {
+	f, ok := byName[name]
+	return f, ok
+}
+
+// Fields returns all fields, in the order of ovs-fields(7).
+func Fields() []*Field {
+	return append([]*Field(nil), registry...)
+}
+
+// Reg returns the field reg0 to reg31.
+func Reg(n int) *Field { return mustField("reg" + strconv.Itoa(n)) }
+
+// TunMetadata returns the field tun_metadata0 to tun_metadata63.
+func TunMetadata(n int) *Field { return mustField("tun_metadata" + strconv.Itoa(n)) }
+
+// mustField finds a field whose name is written in the program.
+func mustField(name string) *Field {
+	f, ok := byName[name]
+	if !ok {
+		panic("flow: no field " + name)
+	}
+	return f
+}

@@ -1,0 +1,78 @@
+package packet
+
+// Ethernet types that OpenFlow names.
+const (
+	EthIPv4          = 0x0800
+	EthARP           = 0x0806
+	EthRARP          = 0x8035
+	EthIPv6          = 0x86dd
+	EthMPLS          = 0x8847
+	EthMPLSMulticast = 0x8848
+	EthNSH           = 0x894f
+)
+
+// IP protocols that OpenFlow names.
+const (
+	ProtoICMP   = 1
+	ProtoTCP    = 6
+	ProtoUDP    = 17
+	ProtoICMPv6 = 58
+	ProtoSCTP   = 132
+)
+
+// A Keyword is a word of a match that stands for the type of packet.
+type Keyword struct {
+	Name    string
+	EthType uint64 // 0: any
+	Proto   uint64 // 0: any
+}
+
+var keywords = []Keyword{
+	{"eth", 0, 0},
+	{"ip", EthIPv4, 0}, {"ipv4", EthIPv4, 0}, {"ipv6", EthIPv6, 0},
+	{"icmp", EthIPv4, ProtoICMP}, {"icmp6", EthIPv6, ProtoICMPv6},
+	{"tcp", EthIPv4, ProtoTCP}, {"tcp6", EthIPv6, ProtoTCP},
+	{"udp", EthIPv4, ProtoUDP}, {"udp6", EthIPv6, ProtoUDP},
+	{"sctp", EthIPv4, ProtoSCTP}, {"sctp6", EthIPv6, ProtoSCTP},
+	{"arp", EthARP, 0}, {"rarp", EthRARP, 0},
+	{"mpls", EthMPLS, 0}, {"mplsm", EthMPLSMulticast, 0},
+}
+
+// LookupKeyword finds a keyword: "tcp", "ip", "icmp6", "eth".
+func LookupKeyword(name string) (Keyword, bool) {
+	for _, k := range keywords {
+		if k.Name == name {
+			return k, true
+		}
+	}
+	return Keyword{}, false
+}
+
+// keywordOf is the keyword under which a packet is printed; "" if it has none.
+func keywordOf(eth, proto uint64) string {
+	name := ""
+	for _, k := range keywords {
+		if k.EthType == 0 || k.EthType != eth {
+			continue
+		}
+		if k.Proto == 0 && name == "" || k.Proto != 0 && k.Proto == proto {
+			name = k.Name
+		}
+	}
+	return name
+}
+
+// Apply makes p a packet of that kind.
+func (k Keyword) Apply(p *Flow) {
+	if k.EthType != 0 {
+		p.Set(ethField, Uint(k.EthType))
+	}
+	if k.Proto != 0 {
+		p.Set(protoField, Uint(k.Proto))
+	}
+}
+
+// Is reports whether p is a packet of that kind.
+func (k Keyword) Is(p *Flow) bool {
+	return (k.EthType == 0 || p.Uint("eth_type") == k.EthType) && (k.Proto == 0 || p.Uint("nw_proto") == k.Proto)
+}

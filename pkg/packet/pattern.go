@@ -1,0 +1,105 @@
+package packet
+
+import "encoding/binary"
+
+// A Pattern is a set of bits of a flow, made for looking up many flows by the
+// same bits. Tunnel options are no part of it.
+type Pattern struct{ words []patternWord }
+
+// A patternWord is eight bytes of a flow of which some bits count.
+type patternWord struct {
+	offset int
+	bits   uint64
+}
+
+// NewPattern returns the bits that are set in a flow whose fields hold masks.
+func NewPattern(mask *Flow) Pattern {
+	var p Pattern
+	for at := 0; at < flowBytes; at += 8 {
+		if bits := binary.BigEndian.Uint64(mask.data[at:]); bits != 0 {
+			p.words = append(p.words, patternWord{at, bits})
+		}
+	}
+	return p
+}
+
+// Key is equal for patterns of the same bits.
+func (p Pattern) Key() string {
+	key := make([]byte, 0, 10*len(p.words))
+	for _, w := range p.words {
+		key = binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint16(key, uint16(w.offset)), w.bits)
+	}
+	return string(key)
+}
+
+// Len is how many values AppendValues appends.
+func (p Pattern) Len() int { return len(p.words) }
+
+// AppendValues appends those bits of q that the pattern has.
+func (p Pattern) AppendValues(values []uint64, q *Flow) []uint64 {
+	for _, w := range p.words {
+		values = append(values, w.of(q))
+	}
+	return values
+}
+
+// Hash returns the hash of the values that AppendValues appends.
+func (p Pattern) Hash(q *Flow) uint64 {
+	h := uint64(hashPrime)
+	for _, w := range p.words {
+		h = mix(h, w.of(q))
+	}
+	return h
+}
+
+// Hash returns the hash of values that AppendValues has appended.
+func Hash(values []uint64) uint64 {
+	h := uint64(hashPrime)
+	for _, v := range values {
+		h = mix(h, v)
+	}
+	return h
+}
+
+const hashPrime = 0x9e3779b97f4a7c15
+
+func mix(h, v uint64) uint64 {
+	h = (h ^ v) * hashPrime
+	return h ^ h>>29
+}
+
+// of is what a flow has there.
+func (w patternWord) of(q *Flow) uint64 { return binary.BigEndian.Uint64(q.data[w.offset:]) & w.bits }
+
+// Matches reports whether q has the values that AppendValues has appended for
+// another flow.
+func (p Pattern) Matches(q *Flow, values []uint64) bool {
+	for i, w := range p.words {
+		if w.of(q) != values[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// Restrict returns those bits of the pattern that are in a list like that of
+// AppendValues, and what values has there.
+func (p Pattern) Restrict(bits, values []uint64) (Pattern, []uint64) {
+	var less Pattern
+	var left []uint64
+	for i, w := range p.words {
+		if w.bits &= bits[i]; w.bits != 0 {
+			less.words = append(less.words, w)
+			left = append(left, values[i]&w.bits)
+		}
+	}
+	return less, left
+}
+
+// AddTo sets the bits of the pattern in a flow whose fields hold masks.
+func (p Pattern) AddTo(mask *Flow) {
+	for _, w := range p.words {
+		at := mask.data[w.offset : w.offset+8]
+		binary.BigEndian.PutUint64(at, binary.BigEndian.Uint64(at)|w.bits)
+	}
+}

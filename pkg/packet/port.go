@@ -1,0 +1,70 @@
+package packet
+
+import "strconv"
+
+// OpenFlow's reserved port numbers (OpenFlow 1.0, 16 bits; the 32-bit numbers of
+// later versions are folded into these, as Open vSwitch does).
+const (
+	PortMax        = 0xff00
+	PortUnset      = 0xfff7
+	PortInPort     = 0xfff8
+	PortTable      = 0xfff9
+	PortNormal     = 0xfffa
+	PortFlood      = 0xfffb
+	PortAll        = 0xfffc
+	PortController = 0xfffd
+	PortLocal      = 0xfffe
+	PortAny        = 0xffff // also called NONE
+)
+
+var portNames = map[string]uint32{
+	"UNSET": PortUnset, "IN_PORT": PortInPort, "TABLE": PortTable, "NORMAL": PortNormal, "FLOOD": PortFlood,
+	"ALL": PortAll, "CONTROLLER": PortController, "LOCAL": PortLocal, "ANY": PortAny, "NONE": PortAny,
+}
+
+var portTexts = map[uint32]string{
+	PortUnset: "UNSET", PortInPort: "IN_PORT", PortTable: "TABLE", PortNormal: "NORMAL", PortFlood: "FLOOD",
+	PortAll: "ALL", PortController: "CONTROLLER", PortLocal: "LOCAL", PortAny: "ANY",
+}
+
+// A PortID is a port of a bridge as text names it: by number, by name, or a
+// reserved one by its number. With a Name, Number may be 0 for "not known".
+type PortID struct {
+	Number uint32
+	Name   string
+}
+
+// String returns the name where there is one, quoted unless it is a plain word,
+// else the number or the reserved name.
+func (p PortID) String() string {
+	if p.Name != "" {
+		return QuoteName(p.Name)
+	}
+	if name, ok := portTexts[p.Number]; ok {
+		return name
+	}
+	return strconv.FormatUint(uint64(p.Number), 10)
+}
+
+// ParsePort reads a port: a number, a reserved name, or the name of a port,
+// with or without quotes.
+func ParsePort(s string) (PortID, error) {
+	if n, ok := portNames[s]; ok {
+		return PortID{Number: n}, nil
+	}
+	if v, ok := parseNumber(s); ok {
+		n := v.Lo
+		if n >= 0xffffff00 && n <= 0xffffffff {
+			n &= 0xffff // OpenFlow 1.1 and later write reserved ports with 32 bits
+		}
+		if v.BitLen() > 64 || n > 0xffff {
+			return PortID{}, &SyntaxError{Text: s, Msg: "port number out of range"}
+		}
+		return PortID{Number: uint32(n)}, nil
+	}
+	name, err := UnquoteName(s)
+	if err != nil {
+		return PortID{}, err
+	}
+	return PortID{Name: name}, nil
+}

@@ -1,0 +1,104 @@
+package packet
+
+import "strconv"
+
+// Where the fields lie in a Flow, in bytes. The registers lie in one row so
+// that xreg and xxreg fields overlap them.
+const (
+	atReg       = 0
+	atCTLabel   = atReg + 4*32
+	atMetadata  = atCTLabel + 16
+	atTunID     = atMetadata + 8
+	atTunSrc    = atTunID + 8
+	atTunDst    = atTunSrc + 4
+	atTunIPv6   = atTunDst + 4
+	atTunGBP    = atTunIPv6 + 32
+	atTunErspan = atTunGBP + 3
+	atTunGTPU   = atTunErspan + 7
+	atTunFlags  = atTunGTPU + 2
+	atTunTOS    = atTunFlags + 2
+	atInPort    = atTunTOS + 2
+	atSkb       = atInPort + 4
+	atMark      = atSkb + 4
+	atActset    = atMark + 4
+	atPktType   = atActset + 4
+	atRecirc    = atPktType + 4
+	atDPHash    = atRecirc + 4
+	atConj      = atDPHash + 4
+	atCTState   = atConj + 4
+	atCTZone    = atCTState + 4
+	atCTMark    = atCTZone + 2
+	atCTNW      = atCTMark + 4
+	atCTIPv6    = atCTNW + 8
+	atCTProto   = atCTIPv6 + 32
+	atCTTP      = atCTProto + 1
+	atEth       = atCTTP + 4
+	atEthType   = atEth + 12
+	atVLAN      = atEthType + 2
+	atMPLS      = atVLAN + 4
+	atNW        = atMPLS + 12
+	atIPv6      = atNW + 8
+	atLabel     = atIPv6 + 32
+	atProto     = atLabel + 4 // 16 bits: arp_op lies there too
+	atTOS       = atProto + 2
+	atTTL       = atTOS + 1
+	atFrag      = atTTL + 1
+	atARP       = atFrag + 1
+	atND        = atARP + 12
+	atTP        = atND + 16
+	atTCPFlags  = atTP + 4
+	atNDRes     = atTCPFlags + 2
+	atNDOpt     = atNDRes + 4
+	atNSH       = atNDOpt + 1
+	flowBytes   = (atNSH + 27 + 7) &^ 7 // whole words, see Pattern
+)
+
+// registry holds all fields, byName finds them by each of their names.
+var registry, byName = buildRegistry()
+
+func buildRegistry() ([]*Field, map[string]*Field) {
+	fields := make([]*Field, 0, len(fixedFields)+64+32+16+8)
+	for i := range fixedFields {
+		fields = append(fields, &fixedFields[i])
+	}
+	for i := range 64 {
+		n := strconv.Itoa(i)
+		fields = append(fields, &Field{Name: "tun_metadata" + n, NXM: "NXM_NX_TUN_METADATA" + n, Bits: MaxBits, Format: Hex, Maskable: true, tun: i + 1})
+	}
+	for i := range 32 {
+		fields = append(fields, register("reg", "NXM_NX_REG", "NXOXM_ET_REG", i, 4))
+	}
+	for i := range 16 {
+		fields = append(fields, register("xreg", "", "", i, 8))
+	}
+	for i := range 8 {
+		fields = append(fields, register("xxreg", "NXM_NX_XXREG", "NXOXM_ET_XXREG", i, 16))
+	}
+	names := map[string]*Field{}
+	for _, f := range fields {
+		f.ones = Ones(f.Bits)
+		for _, name := range append([]string{f.Name, f.NXM, f.OXM}, f.Aliases...) {
+			if name != "" {
+				names[name] = f
+			}
+		}
+	}
+	return fields, names
+}
+
+// register makes the i-th register of size bytes. Those in the upper half of the
+// row came with Open vSwitch 3.7 and have names of another class; xreg has OXM
+// names only.
+func register(name, lower, upper string, i, size int) *Field {
+	n := strconv.Itoa(i)
+	f := &Field{Name: name + n, Bits: 8 * size, Format: Hex, Maskable: true, place: place{atReg + size*i, size, 0}}
+	switch {
+	case lower == "":
+		f.OXM = "OXM_OF_PKT_REG" + n
+	case i*size < 64:
+		f.NXM = lower + n
+	default:
+		f.NXM = upper + n
+	}
+	return f
+}

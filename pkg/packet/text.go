@@ -1,0 +1,464 @@
+package packet
+
+import (
+	"errors"
+	"strconv"
+	"strings"
+)
+
+var (
+	inPortField = mustField("in_port")
+	fragField   = mustField("ip_frag")
+	tciField    = mustField("vlan_tci")
+	stateField  = mustField("ct_state")
+	ethField    = mustField("eth_type")
+	protoField  = mustField("nw_proto")
+	tosField    = mustField("nw_tos")
+
+	bosField        = mustField("mpls_bos")
+	innerField      = mustField("vlan_tci1")
+	ethSrcField     = mustField("eth_src")
+	ethDstField     = mustField("eth_dst")
+	tunFlagsField   = mustField("tun_flags")
+	packetTypeField = mustField("packet_type")
+	icmpTypeField   = mustField("icmp_type")
+	icmpCodeField   = mustField("icmp_code")
+	recircField     = mustField("recirc_id")
+
+	tunIDField      = mustField("tun_id")
+	tunDstField     = mustField("tun_dst")
+	tunIPv6DstField = mustField("tun_ipv6_dst")
+)
+
+var regFields = func() (list [32]*Field) {
+	for i := range list {
+		list[i] = Reg(i)
+	}
+	return list
+}()
+
+// maxText bounds the text of a flow.
+const maxText = 1 << 16
+
+// Parse reads a flow as ofproto/trace takes and prints it: fields and protocol
+// keywords, separated by commas or white space. Ports may be numbers, reserved
+// names or names. A value with a mask is refused, as ofproto/trace does; the
+// masked form "+trk+new" of flags is taken for the flags set in it.
+func Parse(s string) (Flow, error) {
+	var p Flow
+	if len(s) > maxText {
+		return p, &SyntaxError{Text: s, Msg: "flow too long"}
+	}
+	terms := Terms{text: s}
+	for terms.Next() {
+		if err := p.term(terms.Key, terms.Value, terms.HasValue); err != nil {
+			return p, at(err, s, terms.Offset)
+		}
+	}
+	return p, terms.Err
+}
+
+// at makes err one about the text s at offset.
+func at(err error, s string, offset int) error {
+	if e, ok := errors.AsType[*SyntaxError](err); ok {
+		return &SyntaxError{Text: s, Offset: offset, Msg: e.Msg}
+	}
+	return err
+}
+
+func (p *Flow) term(key, value string, hasValue bool) error {
+	if !hasValue {
+		k, ok := LookupKeyword(key)
+		if !ok {
+			return &SyntaxError{Text: key, Msg: "unknown keyword " + key}
+		}
+		k.Apply(p)
+		return nil
+	}
+	if key == "priority" {
+		return nil
+	}
+	f, ok := LookupIn(p, key)
+	if !ok {
+		return &SyntaxError{Text: key, Msg: "unknown field " + key}
+	}
+	if f == inPortField {
+		port, err := ParsePort(value)
+		if err != nil {
+			return err
+		}
+		p.SetInPort(port)
+		return nil
+	}
+	v, mask, err := f.ParseValue(value)
+	if err != nil {
+		return err
+	}
+	if flags := f.Format == CTState || f.Format == TCPFlags || f.Format == TunnelFlags; mask != f.Mask() && !flags && f.Format != Frag {
+		return &SyntaxError{Text: value, Msg: "mask not allowed in a flow"}
+	}
+	p.Set(f, v)
+	return nil
+}
+
+// LookupIn finds a field by name as it is meant in packet p: icmp_type is
+// icmpv6_type in an ICMPv6 packet, tp_src is udp_src in a UDP one.
+func LookupIn(p *Flow, name string) (*Field, bool) {
+	return LookupFor(uint8(p.Uint("nw_proto")), name)
+}
+
+// LookupFor finds a field by name as it is meant in a packet of an IP protocol.
+func LookupFor(proto uint8, name string) (*Field, bool) {
+	f, ok := Lookup(name)
+	if !ok {
+		return nil, false
+	}
+	switch {
+	case name == "icmp_type" && proto == ProtoICMPv6:
+		return mustField("icmpv6_type"), true
+	case name == "icmp_code" && proto == ProtoICMPv6:
+		return mustField("icmpv6_code"), true
+	case name == "tp_src" && proto == ProtoUDP:
+		return mustField("udp_src"), true
+	case name == "tp_dst" && proto == ProtoUDP:
+		return mustField("udp_dst"), true
+	case name == "tp_src" && proto == ProtoSCTP:
+		return mustField("sctp_src"), true
+	case name == "tp_dst" && proto == ProtoSCTP:
+		return mustField("sctp_dst"), true
+	}
+	return f, true
+}
+
+// Terms walks over "key", "key=value" terms separated by commas or white space.
+type Terms struct {
+	Key, Value string
+	HasValue   bool
+	Offset     int // of the term
+	Err        error
+
+	text string
+	pos  int
+}
+
+// NewTerms returns the terms of s.
+func NewTerms(s string) *Terms { return &Terms{text: s} }
+
+// Next reads the next term and reports whether there was one.
+func (t *Terms) Next() bool {
+	text, pos := t.text, t.pos
+	for pos < len(text) && isSeparator(text[pos]) {
+		pos++
+	}
+	t.pos = pos
+	if pos == len(text) || t.Err != nil {
+		return false
+	}
+	t.Offset = pos
+	for pos < len(text) && !isSeparator(text[pos]) && text[pos] != '=' {
+		pos++
+	}
+	t.Key, t.Value, t.HasValue = text[t.Offset:pos], "", false
+	t.pos = pos
+	if pos == len(text) || text[pos] != '=' {
+		return true
+	}
+	t.pos++
+	t.HasValue = true
+	start := t.pos
+	if !t.skipValue() {
+		t.Err = &SyntaxError{Text: text, Offset: start, Msg: "unterminated value"}
+		return false
+	}
+	t.Value = text[start:t.pos]
+	return true
+}
+
+// skipValue passes over a value: a quoted string, a pair in parentheses, or
+// everything up to a separator.
+func (t *Terms) skipValue() bool {
+	if t.pos == len(t.text) {
+		return true
+	}
+	switch t.text[t.pos] {
+	case '"':
+		n := quotedLen(t.text[t.pos:])
+		t.pos += n
+		return n > 0
+	case '(':
+		n := strings.IndexByte(t.text[t.pos:], ')')
+		t.pos += n + 1
+		return n > 0
+	}
+	pos := t.pos
+	for pos < len(t.text) && !isSeparator(t.text[pos]) {
+		pos++
+	}
+	t.pos = pos
+	return true
+}
+
+// quotedLen is the length of the quoted string that s begins with, 0 if it does
+// not end.
+func quotedLen(s string) int {
+	for i := 1; i < len(s); i++ {
+		switch s[i] {
+		case '\\':
+			i++
+		case '"':
+			return i + 1
+		}
+	}
+	return 0
+}
+
+// separators has the characters between terms.
+var separators = [256]bool{',': true, ' ': true, '\t': true, '\r': true, '\n': true}
+
+func isSeparator(c byte) bool { return separators[c] }
+
+// What is printed of every flow, at its place.
+var (
+	metadataField = named("metadata")
+	ctProtoField  = mustField("ct_nw_proto")
+	tunIDFields   = named("tun_id")
+	lseFields     = named("mpls_lse1", "mpls_lse2")
+)
+
+// metadataFields are printed, in this order, when they are not zero.
+var metadataFields = named("pkt_mark", "recirc_id", "dp_hash", "conj_id", "skb_priority", "actset_output",
+	"ct_state", "ct_zone", "ct_mark", "ct_label")
+
+var ctFields = named("ct_nw_src", "ct_nw_dst", "ct_ipv6_src", "ct_ipv6_dst", "ct_nw_proto", "ct_tp_src", "ct_tp_dst")
+
+var tunnelFields = named("tun_id", "tun_src", "tun_dst", "tun_ipv6_src", "tun_ipv6_dst", "tun_gbp_id", "tun_gbp_flags",
+	"tun_erspan_ver", "tun_erspan_idx", "tun_erspan_dir", "tun_erspan_hwid")
+
+// headerFields are printed in this order when the packet has them.
+var headerFields = named("arp_spa", "arp_tpa", "ip_src", "ip_dst", "ipv6_src", "ipv6_dst", "ipv6_label",
+	"arp_op", "arp_sha", "arp_tha", "nw_proto", "nw_tos", "nw_ecn", "nw_ttl", "ip_frag",
+	"mpls_label", "mpls_tc", "mpls_ttl", "mpls_bos",
+	"nsh_flags", "nsh_ttl", "nsh_mdtype", "nsh_np", "nsh_spi", "nsh_si", "nsh_c1", "nsh_c2", "nsh_c3", "nsh_c4",
+	"icmp_type", "icmp_code", "icmpv6_type", "icmpv6_code", "nd_target", "nd_sll", "nd_tll",
+	"tcp_src", "tcp_dst", "udp_src", "udp_dst", "sctp_src", "sctp_dst", "tcp_flags")
+
+func named(names ...string) []*Field {
+	fields := make([]*Field, len(names))
+	for i, n := range names {
+		fields[i] = mustField(n)
+	}
+	return fields
+}
+
+// String writes the flow so that ofproto/trace accepts it: metadata that is not
+// zero, the keyword of the protocol, then all fields of the packet's headers.
+// What OpenFlow cannot say (the TTL of a tunnel, further MPLS labels) is left out.
+func (p *Flow) String() string {
+	w := newFlowWriter(p)
+	w.nonzero(metadataFields)
+	eth, proto := p.Uint("eth_type"), p.Uint("nw_proto")
+	keyword := ""
+	if p.Meets(NeedsEthernet) {
+		keyword = keywordOf(eth, proto)
+	} else {
+		w.field(mustField("packet_type"))
+	}
+	if keyword != "" {
+		w.word(keyword)
+	}
+	if p.Meets(NeedsCT) {
+		w.nonzero(ctFields)
+	}
+	w.nonzero(regFields[:])
+	w.nonzero(tunnelFields)
+	if p.Uint("tun_flags")&1 != 0 {
+		w.word("tun_flags=oam") // the only flag that OpenFlow may speak of
+	}
+	for _, o := range p.tun {
+		w.field(TunMetadata(o.index))
+	}
+	w.nonzero(metadataField)
+	w.inPort()
+	if p.Meets(NeedsEthernet) {
+		w.vlan()
+		w.field(mustField("eth_src"))
+		w.field(mustField("eth_dst"))
+		if keyword == "" {
+			w.field(ethField)
+		}
+	}
+	w.headers(keyword)
+	return string(w.b)
+}
+
+type flowWriter struct {
+	flow *Flow
+	b    []byte
+}
+
+// usualText is how long the text of a flow usually is.
+const usualText = 512
+
+func newFlowWriter(p *Flow) flowWriter { return flowWriter{p, make([]byte, 0, usualText)} }
+
+func (w *flowWriter) word(s string) {
+	if len(w.b) > 0 {
+		w.b = append(w.b, ',')
+	}
+	w.b = append(w.b, s...)
+}
+
+func (w *flowWriter) number(name string, n uint64) {
+	w.word(name)
+	w.b = strconv.AppendUint(append(w.b, '='), n, 10)
+}
+
+func (w *flowWriter) field(f *Field) {
+	w.word(f.Label())
+	w.b = f.AppendMatch(append(w.b, '='), w.flow.Get(f), f.Mask())
+}
+
+func (w *flowWriter) nonzero(fields []*Field) {
+	for _, f := range fields {
+		if !w.flow.Get(f).IsZero() {
+			w.field(f)
+		}
+	}
+}
+
+func (w *flowWriter) inPort() {
+	w.word("in_port=")
+	w.b = append(w.b, w.flow.InPort().String()...)
+}
+
+// vlan writes the tag as dl_vlan and dl_vlan_pcp where it has the shape of one.
+func (w *flowWriter) vlan() {
+	tci := w.flow.Get(tciField)
+	if !tci.Bit(12) {
+		w.field(tciField)
+		return
+	}
+	w.tag(tciField, "")
+}
+
+// tag writes a tag that is there, of names that end as it is called.
+func (w *flowWriter) tag(f *Field, ending string) {
+	tci := w.flow.Get(f).Lo
+	w.number("dl_vlan"+ending, tci&0xfff)
+	w.number("dl_vlan_pcp"+ending, tci>>13)
+}
+
+// original writes the addresses that the packet's connection began with.
+func (w *flowWriter) original() {
+	addresses := ctFields[:2]
+	if w.flow.Meets(NeedsIPv6) {
+		addresses = ctFields[2:4]
+	}
+	for _, f := range append(addresses[:2:2], ctFields[4:]...) {
+		w.field(f)
+	}
+}
+
+// headers writes the fields of the layers above Ethernet. The keyword, if any,
+// already says the protocol.
+func (w *flowWriter) headers(keyword string) {
+	k, _ := LookupKeyword(keyword)
+	for _, f := range headerFields {
+		if f == protoField && k.Proto != 0 || !w.flow.Meets(f.Needs) {
+			continue
+		}
+		// ofproto/trace prints tp_src of any protocol and takes it for TCP alone; likewise icmp_type.
+		if f.Needs == NeedsUDP || f.Needs == NeedsSCTP || f.Needs == NeedsICMPv6 {
+			w.word(f.Name + "=" + f.Print(w.flow.Get(f)))
+			continue
+		}
+		w.field(f)
+	}
+}
+
+// Trace writes the flow as ofproto/trace prints it. Unlike what String writes, not
+// all of it can be read back: the ports of UDP have the names of TCP's, the key of a
+// tunnel is left out where its end is known, and its options where it is not.
+func (p *Flow) Trace() string {
+	w := newFlowWriter(p)
+	w.nonzero(metadataFields)
+	if p.Meets(NeedsCT) && !p.Get(ctProtoField).IsZero() {
+		w.original()
+	}
+	if !p.Meets(NeedsEthernet) {
+		w.field(packetTypeField)
+	} else if !p.Get(recircField).IsZero() {
+		w.word("eth")
+	}
+	keyword := p.Kind()
+	if keyword != "" {
+		w.word(keyword)
+	}
+	w.nonzero(regFields[:])
+	ended := !p.Get(tunDstField).IsZero() || !p.Get(tunIPv6DstField).IsZero()
+	if !ended {
+		w.nonzero(tunIDFields)
+	} else {
+		if p.Get(tunFlagsField).Bit(3) {
+			w.field(tunIDField)
+		}
+		for _, f := range endedFields {
+			w.field(f)
+		}
+		for _, o := range p.tun {
+			w.field(TunMetadata(o.index))
+		}
+	}
+	w.nonzero(metadataField)
+	w.inPort()
+	if p.Meets(NeedsEthernet) {
+		w.vlan()
+		switch {
+		case p.Get(innerField).Bit(12):
+			w.tag(innerField, "1")
+		case p.Get(tciField).Bit(12):
+			w.field(innerField)
+		}
+		w.field(ethSrcField)
+		w.field(ethDstField)
+		if keyword == "" {
+			w.field(ethField)
+		}
+	}
+	k, _ := LookupKeyword(keyword)
+	for _, f := range headerFields {
+		need := f.Needs
+		if need == NeedsNDSolicit || need == NeedsNDAdvert {
+			need = NeedsND
+		}
+		switch {
+		case !p.Meets(need), f == protoField && k.Proto != 0:
+		case f == bosField:
+			w.field(f)
+			more := p.Get(f).IsZero() // there are more labels below
+			for _, entry := range lseFields {
+				if more {
+					w.number(entry.Name, p.Get(entry).Lo)
+				}
+				more = more && !p.Get(entry).Bit(8)
+			}
+		case f == tosField:
+			w.number("nw_tos", p.Get(f).Lo&^3)
+		default:
+			w.field(f)
+		}
+	}
+	return string(w.b)
+}
+
+// endedFields are printed, in this order, of a packet that came by a tunnel.
+var endedFields = named("tun_src", "tun_dst", "tun_ipv6_src", "tun_ipv6_dst", "tun_gbp_id", "tun_gbp_flags", "tun_tos", "tun_ttl",
+	"tun_erspan_ver", "tun_gtpu_flags", "tun_gtpu_msgtype", "tun_flags")
+
+// Kind is the keyword of the packet's protocol: "tcp6", "arp"; "" if it has none.
+func (p *Flow) Kind() string {
+	if !p.Meets(NeedsEthernet) {
+		return ""
+	}
+	return keywordOf(p.Get(ethField).Lo, p.Get(protoField).Lo)
+}

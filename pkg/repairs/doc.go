@@ -1,6 +1,0 @@
-// Package repairs is the catalogue of repairs: each says, from what is there now,
-// which steps mend one kind of fault. It changes nothing; pkg/fixes carries plans
-// out.
-//
-// One file each, named after the repair.
-package repairs

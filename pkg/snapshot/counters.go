@@ -1,0 +1,538 @@
+package snapshot
+
+import (
+	"bufio"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/ovnctl/ovnctl/pkg/node"
+	"github.com/ovnctl/ovnctl/pkg/openflow"
+)
+
+// Coverage is how often the events that a daemon counts have happened since it
+// started. One that never happened is absent.
+func (h *Host) Coverage(daemon string) (map[string]uint64, error) {
+	return remember(&h.memo, "coverage "+daemon, func() (map[string]uint64, error) {
+		text, err := h.Control(daemon, "coverage/show")
+		if err != nil {
+			return nil, err
+		}
+		counters := map[string]uint64{}
+		for line := range strings.Lines(text) {
+			// NAME 0.0/sec 0.033/sec 0.0011/sec total: 4
+			head, total, ok := strings.Cut(line, "total:")
+			name, _, _ := strings.Cut(strings.TrimSpace(head), " ")
+			n, err := strconv.ParseUint(strings.TrimSpace(total), 10, 64)
+			if ok && err == nil {
+				counters[name] = n
+			}
+		}
+		return counters, nil
+	})
+}
+
+// FlowGeneration is the longest that ovn-controller took to make its flows out of
+// the Southbound since it started, ovn-controller(8).
+func (h *Host) FlowGeneration() (time.Duration, error) {
+	text, err := h.Control("ovn-controller", "stopwatch/show", "flow-generation")
+	if err != nil {
+		return 0, err
+	}
+	return parseLongest(text)
+}
+
+func parseLongest(text string) (time.Duration, error) {
+	for line := range strings.Lines(text) {
+		if value, ok := strings.CutPrefix(strings.TrimSpace(line), "Maximum:"); ok {
+			return time.ParseDuration(strings.ReplaceAll(strings.TrimSuffix(strings.TrimSpace(value), "ec"), " ", ""))
+		}
+	}
+	return 0, errors.New("stopwatch/show: no maximum in the answer")
+}
+
+// A Datapath is what carries a host's packets, by its counters.
+type Datapath struct {
+	Name              string // "system@ovs-system", "netdev@ovs-netdev"
+	Hit, Missed, Lost uint64 // lookups; a lost one is a packet that ovs-vswitchd did not take in time
+	Flows             int
+	Masks             int // of the kernel's; 0 of others
+}
+
+// Userspace says that ovs-vswitchd itself carries the packets.
+func (d Datapath) Userspace() bool { return strings.HasPrefix(d.Name, "netdev@") }
+
+// Datapaths are those of the host's ovs-vswitchd.
+func (h *Host) Datapaths() ([]Datapath, error) {
+	return remember(&h.memo, "datapaths", func() ([]Datapath, error) {
+		text, err := h.Control("ovs-vswitchd", "dpctl/show")
+		return parseDatapaths(text), err
+	})
+}
+
+func parseDatapaths(text string) []Datapath {
+	var list []Datapath
+	for line := range strings.Lines(text) {
+		key, value, _ := strings.Cut(strings.TrimSpace(line), ":")
+		if line[0] != ' ' && line[0] != '\t' {
+			if key != "" {
+				list = append(list, Datapath{Name: key})
+			}
+			continue
+		}
+		if len(list) == 0 {
+			continue
+		}
+		d := &list[len(list)-1]
+		n := numbers(value)
+		switch key {
+		case "lookups":
+			d.Hit, d.Missed, d.Lost = n["hit"], n["missed"], n["lost"]
+		case "flows":
+			d.Flows = int(n[""])
+		case "masks":
+			d.Masks = int(n["total"])
+		}
+	}
+	return list
+}
+
+// numbers reads "hit:233 missed:31", and a number alone under "".
+func numbers(text string) map[string]uint64 {
+	n := map[string]uint64{}
+	for word := range strings.FieldsSeq(text) {
+		key, value, ok := strings.Cut(word, ":")
+		if !ok {
+			key, value = "", word
+		}
+		if v, err := strconv.ParseUint(value, 10, 64); err == nil {
+			n[key] = v
+		}
+	}
+	return n
+}
+
+// Upcalls is what ovs-vswitchd says of the flows that it keeps in a datapath.
+type Upcalls struct {
+	Datapath                     string
+	Current, Average, Max, Limit int
+	DumpMillis                   int // what reading them all took last
+}
+
+// Upcalls are of each datapath.
+func (h *Host) Upcalls() ([]Upcalls, error) {
+	return remember(&h.memo, "upcalls", func() ([]Upcalls, error) {
+		text, err := h.Control("ovs-vswitchd", "upcall/show")
+		return parseUpcalls(text), err
+	})
+}
+
+func parseUpcalls(text string) []Upcalls {
+	var list []Upcalls
+	for line := range strings.Lines(text) {
+		key, value, ok := strings.Cut(strings.TrimSpace(line), ":")
+		if ok && line[0] != ' ' && line[0] != '\t' {
+			list = append(list, Upcalls{Datapath: key})
+			continue
+		}
+		if len(list) == 0 {
+			continue
+		}
+		u := &list[len(list)-1]
+		switch strings.TrimSpace(key) {
+		case "flows": // (current 19) (avg 3) (max 11) (limit 11000)
+			for part := range strings.SplitSeq(value, ")") {
+				name, number, _ := strings.Cut(strings.TrimLeft(part, " ("), " ")
+				n, err := strconv.Atoi(number)
+				if err != nil {
+					continue
+				}
+				switch name {
+				case "current":
+					u.Current = n
+				case "avg":
+					u.Average = n
+				case "max":
+					u.Max = n
+				case "limit":
+					u.Limit = n
+				}
+			}
+		case "dump duration":
+			u.DumpMillis, _ = strconv.Atoi(strings.TrimSuffix(strings.TrimSpace(value), "ms"))
+		}
+	}
+	return list
+}
+
+// FDBStats is how a bridge's table of learned addresses fares.
+type FDBStats struct {
+	Current, Max                     int
+	Learned, Expired, Evicted, Moved uint64 // since the bridge was made, or the counters were cleared
+}
+
+// FDBStats is of a bridge that learns addresses, since Open vSwitch 2.10.
+func (h *Host) FDBStats(bridge string) (FDBStats, error) {
+	return remember(&h.memo, "fdb "+bridge, func() (FDBStats, error) {
+		text, err := h.Control("ovs-vswitchd", "fdb/stats-show", bridge)
+		if err != nil {
+			return FDBStats{}, err
+		}
+		return parseFDBStats(text)
+	})
+}
+
+func parseFDBStats(text string) (s FDBStats, err error) {
+	err = errors.New("fdb/stats-show: no size of the table in the answer")
+	for line := range strings.Lines(text) {
+		key, value, _ := strings.Cut(strings.TrimSpace(line), ":")
+		value = strings.TrimSpace(value)
+		n, _ := strconv.ParseUint(value, 10, 64)
+		switch strings.TrimSpace(key) {
+		case "Current/maximum MAC entries in the table":
+			_, err = fmt.Sscanf(value, "%d/%d", &s.Current, &s.Max)
+		case "Total number of learned MAC entries":
+			s.Learned = n
+		case "Total number of expired MAC entries":
+			s.Expired = n
+		case "Total number of evicted MAC entries":
+			s.Evicted = n
+		case "Total number of port moved MAC entries":
+			s.Moved = n
+		}
+	}
+	return s, err
+}
+
+// CTZones are ovn-controller's numbers of connection tracking zones by the names
+// it gives them: a logical port's, or ROUTER-UUID_snat and _dnat.
+func (h *Host) CTZones() (map[string]int, error) {
+	return remember(&h.memo, "ct zones", func() (map[string]int, error) {
+		text, err := h.Control("ovn-controller", "ct-zone-list")
+		if err != nil {
+			return nil, err
+		}
+		zones := map[string]int{}
+		for line := range strings.Lines(text) {
+			line = strings.TrimSpace(line)
+			i := strings.LastIndexByte(line, ' ')
+			if n, err := strconv.Atoi(line[i+1:]); err == nil && i > 0 {
+				zones[line[:i]] = n
+			}
+		}
+		return zones, nil
+	})
+}
+
+// A TableSize is how full a table is.
+type TableSize struct {
+	Now, Max int
+	Datapath string // whose it is; empty: the kernel's
+	Source   string // where the numbers are from: "dpctl/ct-get-nconns", "/proc/sys/net/netfilter/nf_conntrack_count"
+}
+
+// Full is how full the table is, from 0 to 1; 0 of one without a bound.
+func (t TableSize) Full() float64 {
+	if t.Max <= 0 {
+		return 0
+	}
+	return float64(t.Now) / float64(t.Max)
+}
+
+// Idle says that a datapath is known to track no connection: no zone of it can be full, and there is nothing to list.
+func Idle(sizes []TableSize, datapath string) bool {
+	return slices.ContainsFunc(sizes, func(t TableSize) bool { return t.Datapath == datapath && t.Now == 0 })
+}
+
+// ConntrackSize is how many connections the host tracks, of how many: those of
+// the userspace datapath where that is what carries packets, and those of the
+// kernel.
+func (h *Host) ConntrackSize() ([]TableSize, error) {
+	return remember(&h.memo, "conntrack size", func() ([]TableSize, error) {
+		var sizes []TableSize
+		var errs []error
+		if t, err := h.userspaceConntrack(); err == nil {
+			sizes = append(sizes, t...)
+		} else {
+			errs = append(errs, err)
+		}
+		t := TableSize{Source: "/proc/sys/net/netfilter/nf_conntrack_count"}
+		now, err := h.Sysctl("net/netfilter/nf_conntrack_count")
+		most, err2 := h.Sysctl("net/netfilter/nf_conntrack_max")
+		switch {
+		case errors.Is(err, fs.ErrNotExist): // the kernel tracks none
+		case err != nil || err2 != nil:
+			errs = append(errs, errors.Join(err, err2))
+		default:
+			t.Now, err = strconv.Atoi(now)
+			t.Max, err2 = strconv.Atoi(most)
+			if err == nil && err2 == nil {
+				sizes = append(sizes, t)
+			}
+		}
+		if len(sizes) > 0 {
+			return sizes, nil
+		}
+		return nil, errors.Join(errs...)
+	})
+}
+
+func (h *Host) userspaceConntrack() (sizes []TableSize, err error) {
+	datapaths, err := h.Datapaths()
+	if err != nil {
+		return nil, err
+	}
+	for _, d := range datapaths {
+		if !d.Userspace() {
+			continue
+		}
+		now, err := h.Control("ovs-vswitchd", "dpctl/ct-get-nconns", d.Name)
+		if err != nil {
+			return nil, err
+		}
+		most, err := h.Control("ovs-vswitchd", "dpctl/ct-get-maxconns", d.Name)
+		if err != nil {
+			return nil, err
+		}
+		t := TableSize{Datapath: d.Name, Source: "dpctl/ct-get-nconns " + d.Name}
+		if t.Now, err = strconv.Atoi(strings.TrimSpace(now)); err != nil {
+			return nil, fmt.Errorf("dpctl/ct-get-nconns: %w", err)
+		}
+		if t.Max, err = strconv.Atoi(strings.TrimSpace(most)); err != nil {
+			return nil, fmt.Errorf("dpctl/ct-get-maxconns: %w", err)
+		}
+		sizes = append(sizes, t)
+	}
+	return sizes, nil
+}
+
+// A ZoneLimit bounds the connections of a zone.
+type ZoneLimit struct {
+	Zone       int // -1: the default of all zones without their own
+	Limit, Now int // Limit 0: none
+}
+
+// ConntrackLimits are the limits of zones in a datapath, `dpctl/ct-get-limits`.
+func (h *Host) ConntrackLimits(datapath string) ([]ZoneLimit, error) {
+	return remember(&h.memo, "conntrack limits "+datapath, func() ([]ZoneLimit, error) {
+		text, err := h.Control("ovs-vswitchd", "dpctl/ct-get-limits", datapath)
+		return parseLimits(text), err
+	})
+}
+
+func parseLimits(text string) []ZoneLimit {
+	var limits []ZoneLimit
+	for line := range strings.Lines(text) {
+		l := ZoneLimit{Zone: -1}
+		known := false
+		for part := range strings.SplitSeq(strings.TrimSpace(line), ",") {
+			key, value, _ := strings.Cut(part, "=")
+			n, err := strconv.Atoi(value)
+			if err != nil {
+				continue
+			}
+			switch strings.TrimSpace(key) {
+			case "zone":
+				l.Zone = n
+			case "limit", "default limit":
+				l.Limit, known = n, true
+			case "count":
+				l.Now = n
+			}
+		}
+		if known {
+			limits = append(limits, l)
+		}
+	}
+	return limits
+}
+
+// A CTEntry is an entry of a connection tracking table.
+type CTEntry struct {
+	Protocol string // "tcp", "udp", "icmp", …
+	Orig     Tuple
+	Reply    Tuple
+	Zone     int
+	Timeout  int // seconds until it is forgotten unless a packet comes; -1: not said
+	Datapath string
+}
+
+// A Tuple is a direction of a connection.
+type Tuple struct {
+	Src, Dst netip.AddrPort // of ICMP without ports
+}
+
+// Conntrack are the connections of all datapaths, or an error if there are more
+// than 50,000: reading them stops ovs-vswitchd.
+func (h *Host) Conntrack() ([]CTEntry, error) {
+	return remember(&h.memo, "conntrack", func() ([]CTEntry, error) {
+		sizes, err := h.ConntrackSize()
+		if err != nil {
+			return nil, err
+		}
+		for _, s := range sizes {
+			if s.Now > node.MostConnections {
+				return nil, fmt.Errorf("%d connections on %s, more than the %d that are read without stopping ovs-vswitchd: ask for one zone with `ovs-appctl dpctl/dump-conntrack zone=N`", s.Now, h.Name, node.MostConnections)
+			}
+		}
+		datapaths, err := h.Datapaths()
+		if err != nil {
+			return nil, err
+		}
+		var all []CTEntry
+		for _, d := range datapaths {
+			if Idle(sizes, d.Name) {
+				continue
+			}
+			text, err := h.Control("ovs-vswitchd", "dpctl/dump-conntrack", "-m", "-s", d.Name)
+			if err != nil {
+				return nil, err
+			}
+			for line := range strings.Lines(text) {
+				if c, ok := entry(line); ok {
+					c.Datapath = d.Name
+					all = append(all, c)
+				}
+			}
+		}
+		return all, nil
+	})
+}
+
+// entry reads a line of dpctl/dump-conntrack.
+func entry(line string) (CTEntry, bool) {
+	c, err := openflow.ParseConnection(line)
+	if err != nil {
+		return CTEntry{}, false
+	}
+	e := CTEntry{Protocol: c.Proto, Orig: ends(c.Orig), Reply: ends(c.Reply), Zone: int(c.Zone), Timeout: -1}
+	if c.Timeout != nil {
+		e.Timeout = int(*c.Timeout)
+	}
+	return e, c.Orig.Src.IsValid()
+}
+
+func ends(t openflow.Tuple) Tuple {
+	return Tuple{netip.AddrPortFrom(t.Src, t.SrcPort), netip.AddrPortFrom(t.Dst, t.DstPort)}
+}
+
+// Sysctl is a kernel setting, "net/ipv4/ip_forward": of the host's own network
+// where it is one. One that the kernel does not have is fs.ErrNotExist.
+func (h *Host) Sysctl(name string) (string, error) {
+	b, err := h.File("/proc/sys/" + name)
+	return strings.TrimSpace(string(b)), err
+}
+
+// ProtocolCounters are the counters of the kernel's protocols, by names such as
+// "Udp InCsumErrors" and "Udp6InCsumErrors".
+func (h *Host) ProtocolCounters() (map[string]int64, error) {
+	return remember(&h.memo, "snmp", func() (map[string]int64, error) {
+		b, err := h.File("/proc/net/snmp")
+		if err != nil {
+			return nil, err
+		}
+		counters := parseSNMP(string(b))
+		six, err := h.File("/proc/net/snmp6")
+		if err != nil && !errors.Is(err, fs.ErrNotExist) { // IPv6 may be off
+			return nil, err
+		}
+		for line := range strings.Lines(string(six)) {
+			f := strings.Fields(line)
+			if len(f) == 2 {
+				if n, err := strconv.ParseInt(f[1], 10, 64); err == nil {
+					counters[f[0]] = n
+				}
+			}
+		}
+		return counters, nil
+	})
+}
+
+// parseSNMP reads lines in pairs: "Udp: InDatagrams …" and "Udp: 5 …".
+func parseSNMP(text string) map[string]int64 {
+	counters := map[string]int64{}
+	var names []string
+	for line := range strings.Lines(text) {
+		f := strings.Fields(line)
+		if len(f) < 2 {
+			continue
+		}
+		if len(names) != len(f) || names[0] != f[0] {
+			names = f
+			continue
+		}
+		for i := 1; i < len(f); i++ {
+			if n, err := strconv.ParseInt(f[i], 10, 64); err == nil {
+				counters[strings.TrimSuffix(f[0], ":")+" "+names[i]] = n
+			}
+		}
+		names = nil
+	}
+	return counters
+}
+
+// A Listener is a socket that waits for connections or packets.
+type Listener struct {
+	Protocol string // "tcp" or "udp"
+	Addr     netip.AddrPort
+}
+
+// Listeners are the sockets of TCP that listen and those of UDP that are not
+// connected, of both families, in the host's network.
+func (h *Host) Listeners() ([]Listener, error) {
+	return remember(&h.memo, "listeners", func() ([]Listener, error) {
+		var all []Listener
+		for _, t := range []struct{ file, protocol, state string }{
+			{"tcp", "tcp", "0A"}, {"tcp6", "tcp", "0A"}, {"udp", "udp", "07"}, {"udp6", "udp", "07"},
+		} {
+			b, err := h.File("/proc/net/" + t.file)
+			if errors.Is(err, fs.ErrNotExist) && strings.HasSuffix(t.file, "6") {
+				continue
+			}
+			if err != nil {
+				return nil, err
+			}
+			scanner := bufio.NewScanner(strings.NewReader(string(b)))
+			for scanner.Scan() {
+				f := strings.Fields(scanner.Text()) // sl local_address rem_address st …
+				if len(f) < 4 || f[3] != t.state {
+					continue
+				}
+				if addr, ok := parseSocketAddr(f[1]); ok {
+					all = append(all, Listener{t.protocol, addr})
+				}
+			}
+		}
+		return all, nil
+	})
+}
+
+// parseSocketAddr reads "0100007F:1A0B": words of the machine's byte order.
+func parseSocketAddr(text string) (netip.AddrPort, bool) {
+	address, port, _ := strings.Cut(text, ":")
+	n, err := strconv.ParseUint(port, 16, 16)
+	if err != nil || len(address) != 8 && len(address) != 32 {
+		return netip.AddrPort{}, false
+	}
+	var raw []byte
+	for i := 0; i < len(address); i += 8 {
+		word, err := strconv.ParseUint(address[i:i+8], 16, 32)
+		if err != nil {
+			return netip.AddrPort{}, false
+		}
+		raw = binary.NativeEndian.AppendUint32(raw, uint32(word))
+	}
+	addr, _ := netip.AddrFromSlice(raw)
+	return netip.AddrPortFrom(addr.Unmap(), uint16(n)), true
+}
+
+// Firewall lists the chains of the host's packet filter.
+func (h *Host) Firewall() ([]node.Chain, error) {
+	return remember(&h.memo, "firewall", func() ([]node.Chain, error) { return h.node.Host.Firewall(h.d.ctx) })
+}

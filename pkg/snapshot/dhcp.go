@@ -1,0 +1,145 @@
+package snapshot
+
+import (
+	"net/netip"
+	"strconv"
+	"strings"
+
+	"github.com/ovnctl/ovnctl/pkg/nb"
+)
+
+// DHCPFaults says what keeps OVN from answering DHCP with these options: the keys
+// that are missing or unusable, each with why.
+func DHCPFaults(o *nb.DHCPOptions) map[string]string {
+	faults := map[string]string{}
+	subnet, err := netip.ParsePrefix(o.Cidr)
+	if err != nil {
+		faults["cidr"] = "is no network: " + o.Cidr
+		return faults
+	}
+	need := func(key string, usable func(string) bool, what string) {
+		switch value, ok := o.Options[key]; {
+		case !ok:
+			faults[key] = "is missing"
+		case !usable(value):
+			faults[key] = "is no " + what + ": " + value
+		}
+	}
+	if subnet.Addr().Is6() {
+		need("server_id", isMAC, "MAC address")
+		return faults
+	}
+	isIPv4 := func(s string) bool { a, err := netip.ParseAddr(s); return err == nil && a.Is4() }
+	need("server_id", isIPv4, "address of IPv4")
+	need("server_mac", isMAC, "MAC address")
+	need("lease_time", func(s string) bool { n, err := strconv.ParseUint(s, 10, 32); return err == nil && n > 0 }, "number of seconds")
+	if router, ok := o.Options["router"]; ok && !isIPv4(strings.Trim(strings.SplitN(router, ",", 2)[0], "{} ")) {
+		faults["router"] = "is no address of IPv4: " + router
+	}
+	return faults
+}
+
+// DHCPProposal are values for what DHCPFaults finds missing or unusable, as far as they follow from the
+// rest: the router of a switch whose ports use the options, and the other options of the deployment.
+func (l *Logical) DHCPProposal(o *nb.DHCPOptions) map[string]string {
+	subnet, err := netip.ParsePrefix(o.Cidr)
+	if err != nil {
+		return nil
+	}
+	out := map[string]string{}
+	gateway, mac := l.gatewayOf(o, subnet)
+	if subnet.Addr().Is6() {
+		if mac != "" {
+			out["server_id"] = mac
+		}
+		return out
+	}
+	if a, err := netip.ParseAddr(o.Options["router"]); err == nil && a.Is4() {
+		out["server_id"] = a.String()
+	} else if gateway.IsValid() {
+		out["server_id"], out["router"] = gateway.String(), gateway.String()
+	}
+	if a, err := netip.ParseAddr(o.Options["server_id"]); err == nil && a.Is4() {
+		out["server_id"] = a.String()
+	}
+	if mac != "" {
+		out["server_mac"] = mac
+	}
+	out["lease_time"] = "3600"
+	count := map[string]int{}
+	for i := range l.DHCPOptions {
+		other := &l.DHCPOptions[i]
+		if t := other.Options["lease_time"]; other != o && t != "" && DHCPFaults(other)["lease_time"] == "" {
+			if count[t]++; count[t] > count[out["lease_time"]] {
+				out["lease_time"] = t
+			}
+		}
+	}
+	return out
+}
+
+// gatewayOf is the router's address in a network, and its MAC, on a switch whose ports use the options.
+func (l *Logical) gatewayOf(o *nb.DHCPOptions, subnet netip.Prefix) (netip.Addr, string) {
+	for i := range l.SwitchPorts {
+		p := &l.SwitchPorts[i]
+		if !p.DHCPv4Options.Has(o.UUID) && !p.DHCPv6Options.Has(o.UUID) {
+			continue
+		}
+		s := l.SwitchOf[p.UUID]
+		if s == nil {
+			continue
+		}
+		for _, g := range l.Gateways(s) {
+			for _, n := range Networks(g) {
+				if subnet.Contains(n.Addr()) {
+					return n.Addr(), strings.ToLower(g.MAC)
+				}
+			}
+		}
+	}
+	return netip.Addr{}, ""
+}
+
+// Serves says whether DHCP options are for a network that a port has an address in.
+func Serves(o *nb.DHCPOptions, p *LogicalSwitchPort) bool {
+	subnet, err := netip.ParsePrefix(o.Cidr)
+	if err != nil {
+		return false
+	}
+	for _, a := range PortAddresses(p) {
+		for _, ip := range a.IPs {
+			if subnet.Contains(ip.Addr()) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// DHCPOptionsFor are the DHCPv4 options that all other ports of a port's switch with
+// an address of their network have; nil: they have none, or different ones.
+func (l *Logical) DHCPOptionsFor(p *LogicalSwitchPort) *nb.DHCPOptions {
+	s := l.SwitchOf[p.UUID]
+	if s == nil {
+		return nil
+	}
+	rows := map[string]*nb.DHCPOptions{}
+	for i := range l.DHCPOptions {
+		rows[string(l.DHCPOptions[i].UUID)] = &l.DHCPOptions[i]
+	}
+	var common *nb.DHCPOptions
+	for _, other := range l.PortsOf[s.UUID] {
+		if other == p || other.Type != "" || len(other.DHCPv4Options) == 0 {
+			continue
+		}
+		o := rows[string(other.DHCPv4Options.Get())]
+		if o == nil || !Serves(o, p) {
+			continue
+		}
+		if common != nil && common != o {
+			return nil
+		}
+		common = o
+	}
+	return common
+}

@@ -1,0 +1,248 @@
+package snapshot
+
+import (
+	"cmp"
+	"net/netip"
+	"regexp"
+	"slices"
+
+	"github.com/ovnctl/ovnctl/pkg/nb"
+	"github.com/ovnctl/ovnctl/pkg/node"
+	"github.com/ovnctl/ovnctl/pkg/ovsdb"
+)
+
+// A Gate is the link by which a host reaches the pods of its cluster, and they it.
+type Gate struct {
+	Link string // "ovn0", "ovn-k8s-mp0", "tun0"
+	CMS  CMS
+	Pods []PodNetwork
+	// Forwards: the pods' way to the world outside leads through the host, which
+	// forwards and translates. Why says what tells so.
+	Forwards bool
+	Why      string
+}
+
+// A PodNetwork is a network of pods that the host should have a route for.
+type PodNetwork struct {
+	Prefix netip.Prefix
+	Via    netip.Addr // the next hop; none: the network is on the link
+	Src    netip.Addr // the source that the CMS gives the route; none: the kernel chooses
+	Source string     // what says so
+}
+
+// Gate is the host's link to the pods; nil: it has none.
+func (h *Host) Gate() (*Gate, error) {
+	return remember(&h.memo, "gate", func() (*Gate, error) {
+		s, err := h.Switch()
+		if err != nil {
+			return nil, err
+		}
+		for _, p := range s.Plugs() {
+			if p.Type != "internal" {
+				continue
+			}
+			switch p.Name {
+			case "ovn-k8s-mp0":
+				return h.northboundGate(p.Name, OVNKubernetes, (*Host).ovnKubernetesGate)
+			case "ovn0":
+				return h.northboundGate(p.Name, KubeOVN, (*Host).kubeOVNGate)
+			case "tun0":
+				return h.openShiftGate(p.Name, p.Bridge.Name)
+			}
+		}
+		return nil, nil
+	})
+}
+
+func (h *Host) northboundGate(link string, cms CMS, read func(*Host, *Gate, *Northbound, *node.Network)) (*Gate, error) {
+	z := h.Zone()
+	if z == nil {
+		return nil, h.d.errNoDatabase("OVN_Northbound", "--nb")
+	}
+	rows, err := z.Northbound()
+	if err != nil {
+		return nil, err
+	}
+	n, err := h.Network()
+	if err != nil {
+		return nil, err
+	}
+	g := &Gate{Link: link, CMS: cms}
+	read(h, g, rows, n)
+	return g, nil
+}
+
+// routerAt is the address of a router in the network of one of a link's
+// addresses; which says of which routers' ports.
+func routerAt(rows *Northbound, ports ovsdb.Set[ovsdb.UUID], own netip.Prefix) netip.Addr {
+	for _, p := range rows.RouterPorts {
+		if !ports.Has(p.UUID) {
+			continue
+		}
+		for _, network := range p.Networks {
+			if a, err := netip.ParsePrefix(network); err == nil && a.Contains(own.Addr()) {
+				return a.Addr()
+			}
+		}
+	}
+	return netip.Addr{}
+}
+
+// ovnKubernetesGate: the node's gateway router has a route for each network of
+// pods, and the host the same through the management port.
+func (h *Host) ovnKubernetesGate(g *Gate, rows *Northbound, n *node.Network) {
+	chassis, _, _ := h.ChassisName()
+	var cluster, gateway *nb.LogicalRouter
+	for i, r := range rows.Routers {
+		switch {
+		case r.ExternalIDs["k8s-cluster-router"] != "" || r.Name == "ovn_cluster_router":
+			cluster = &rows.Routers[i]
+		case chassis != "" && r.Options["chassis"] == chassis:
+			gateway = &rows.Routers[i]
+		}
+	}
+	if cluster == nil || gateway == nil {
+		return
+	}
+	own := Global(n, g.Link)
+	for _, s := range rows.StaticRoutes {
+		prefix, err := netip.ParsePrefix(s.IPPrefix)
+		hop, _ := netip.ParseAddr(s.Nexthop)
+		switch {
+		case err != nil:
+		case gateway.StaticRoutes.Has(s.UUID) && prefix.Bits() > 0 && s.Policy.Get() != "src-ip":
+			for _, a := range own {
+				via := routerAt(rows, cluster.Ports, a.Prefix)
+				if a.Prefix.Addr().Is4() == prefix.Addr().Is4() && via.IsValid() && prefix.Contains(via) {
+					g.add(PodNetwork{Prefix: prefix, Via: via, Source: "static route of router " + gateway.Name})
+					break
+				}
+			}
+		case cluster.StaticRoutes.Has(s.UUID) && s.Policy.Get() == "src-ip":
+			if slices.ContainsFunc(own, func(a node.Address) bool { return a.Prefix.Addr() == hop }) {
+				g.Forwards, g.Why = true, "router "+cluster.Name+" sends what "+s.IPPrefix+" sends outside to "+hop.String()+" of this host"
+			}
+		}
+	}
+}
+
+// kubeOVNGate: the networks of the default VPC's switches, but for those that
+// are networks of the world outside.
+func (h *Host) kubeOVNGate(g *Gate, rows *Northbound, n *node.Network) {
+	var vpc *nb.LogicalRouter
+	for i, r := range rows.Routers {
+		if r.Name == "ovn-cluster" {
+			vpc = &rows.Routers[i]
+		}
+	}
+	if vpc == nil {
+		return
+	}
+	underlay := underlayPorts(rows)
+	own := Global(n, g.Link)
+	encaps, _ := h.EncapIPs()
+	for _, p := range rows.RouterPorts {
+		if !vpc.Ports.Has(p.UUID) || underlay[p.Name] {
+			continue
+		}
+		for _, network := range p.Networks {
+			prefix, err := netip.ParsePrefix(network)
+			if err != nil || slices.ContainsFunc(own, func(a node.Address) bool { return prefix.Contains(a.Prefix.Addr()) }) {
+				continue // the join network itself is on the link
+			}
+			for _, a := range own {
+				via := routerAt(rows, vpc.Ports, a.Prefix)
+				if a.Prefix.Addr().Is4() != prefix.Addr().Is4() || !via.IsValid() {
+					continue
+				}
+				pods := PodNetwork{Prefix: prefix.Masked(), Via: via, Source: "logical router port " + p.Name}
+				for _, ip := range encaps {
+					if ip.Is4() == via.Is4() && Holder(n, ip) != nil {
+						pods.Src = ip
+					}
+				}
+				g.add(pods)
+				break
+			}
+		}
+	}
+	if len(g.Pods) > 0 {
+		g.Forwards, g.Why = true, "Kube-OVN sends what pods of the default VPC send outside to ovn0 of their node"
+	}
+}
+
+// underlayPorts are the router ports whose switch has a port to a network outside.
+func underlayPorts(rows *Northbound) map[string]bool {
+	byID := map[ovsdb.UUID]*LogicalSwitchPort{}
+	for i := range rows.SwitchPorts {
+		byID[rows.SwitchPorts[i].UUID] = &rows.SwitchPorts[i]
+	}
+	found := map[string]bool{}
+	for _, s := range rows.Switches {
+		localnet := slices.ContainsFunc(s.Ports, func(id ovsdb.UUID) bool { return byID[id] != nil && byID[id].Type == "localnet" })
+		for _, id := range s.Ports {
+			if p := byID[id]; localnet && p != nil && p.Type == "router" {
+				found[p.Options["router-port"]] = true
+			}
+		}
+	}
+	return found
+}
+
+var sdnPods = regexp.MustCompile(`table=30,.*\bip,nw_dst=(\S+) actions=goto_table:90`)
+
+// openShiftGate: the cluster network is what the bridge sends into the tunnel.
+func (h *Host) openShiftGate(link, bridge string) (*Gate, error) {
+	flows, err := h.Flows(bridge)
+	if err != nil {
+		return nil, err
+	}
+	g := &Gate{Link: link, CMS: OpenShiftSDN}
+	for _, f := range flows {
+		m := sdnPods.FindStringSubmatch(f.String())
+		if m == nil {
+			continue
+		}
+		if prefix, err := netip.ParsePrefix(m[1]); err == nil {
+			g.add(PodNetwork{Prefix: prefix, Source: "flows of bridge " + bridge})
+		}
+	}
+	if len(g.Pods) > 0 {
+		g.Forwards, g.Why = true, "OpenShift SDN sends what pods send outside to tun0 of their node"
+	}
+	return g, nil
+}
+
+func (g *Gate) add(p PodNetwork) {
+	if !slices.ContainsFunc(g.Pods, func(x PodNetwork) bool { return x.Prefix == p.Prefix }) {
+		g.Pods = append(g.Pods, p)
+		slices.SortFunc(g.Pods, func(a, b PodNetwork) int {
+			return cmp.Or(a.Prefix.Addr().Compare(b.Prefix.Addr()), cmp.Compare(a.Prefix.Bits(), b.Prefix.Bits()))
+		})
+	}
+}
+
+// Routed says whether the host has a route for a network through the gate.
+func (g *Gate) Routed(n *node.Network, p PodNetwork) bool {
+	return slices.ContainsFunc(n.Routes, func(r node.Route) bool {
+		return r.Dev == g.Link && r.Table == 254 && r.Type == "unicast" && r.Dst.Bits() <= p.Prefix.Bits() && r.Dst.Bits() > 0 && r.Dst.Contains(p.Prefix.Addr())
+	})
+}
+
+// Missing are the networks of pods that the host has no route for. Two halves
+// or more of a network are taken for the whole.
+func (g *Gate) Missing(n *node.Network) []PodNetwork {
+	var missing []PodNetwork
+	for _, p := range g.Pods {
+		parts := 0
+		for _, r := range n.Routes {
+			if r.Dev == g.Link && r.Table == 254 && r.Protocol != "kernel" && r.Dst.Bits() > p.Prefix.Bits() && p.Prefix.Contains(r.Dst.Addr()) {
+				parts++
+			}
+		}
+		if !g.Routed(n, p) && parts < 2 {
+			missing = append(missing, p)
+		}
+	}
+	return missing
+}

@@ -1,0 +1,193 @@
+package snapshot
+
+import (
+	"net/netip"
+	"strings"
+
+	"github.com/ovnctl/ovnctl/pkg/nb"
+	"github.com/ovnctl/ovnctl/pkg/ovsdb"
+)
+
+// Logical is a Northbound with its references followed: which port is on which
+// switch, and which switch hangs on which router. The pointers lead into the
+// rows of the Northbound.
+type Logical struct {
+	*Northbound
+	Switch map[ovsdb.UUID]*nb.LogicalSwitch // by its own UUID
+	Router map[ovsdb.UUID]*nb.LogicalRouter // by its own UUID
+
+	SwitchPort map[string]*LogicalSwitchPort    // by name
+	RouterPort map[string]*nb.LogicalRouterPort // by name
+
+	SwitchOf map[ovsdb.UUID]*nb.LogicalSwitch // by Logical_Switch_Port; where two have it, the first
+	RouterOf map[ovsdb.UUID]*nb.LogicalRouter // by Logical_Router_Port; where two have it, the first
+
+	PortsOf       map[ovsdb.UUID][]*LogicalSwitchPort    // by Logical_Switch
+	RouterPortsOf map[ovsdb.UUID][]*nb.LogicalRouterPort // by Logical_Router
+
+	// Links are the switch ports of type router by the name of the router port
+	// that they lead to, whether there is one or not.
+	Links map[string][]*LogicalSwitchPort
+}
+
+// Logical follows the references of the zone's Northbound.
+func (z *Zone) Logical() (*Logical, error) {
+	return remember(&z.memo, "logical", func() (*Logical, error) {
+		rows, err := z.Northbound()
+		if err != nil {
+			return nil, err
+		}
+		return NewLogical(rows), nil
+	})
+}
+
+// NewLogical follows the references of a Northbound.
+func NewLogical(rows *Northbound) *Logical {
+	l := &Logical{
+		Northbound: rows,
+		Switch:     map[ovsdb.UUID]*nb.LogicalSwitch{},
+		Router:     map[ovsdb.UUID]*nb.LogicalRouter{},
+		SwitchPort: make(map[string]*LogicalSwitchPort, len(rows.SwitchPorts)),
+		RouterPort: make(map[string]*nb.LogicalRouterPort, len(rows.RouterPorts)),
+		SwitchOf:   make(map[ovsdb.UUID]*nb.LogicalSwitch, len(rows.SwitchPorts)),
+		RouterOf:   make(map[ovsdb.UUID]*nb.LogicalRouter, len(rows.RouterPorts)),
+
+		PortsOf:       map[ovsdb.UUID][]*LogicalSwitchPort{},
+		RouterPortsOf: map[ovsdb.UUID][]*nb.LogicalRouterPort{},
+		Links:         map[string][]*LogicalSwitchPort{},
+	}
+	ports := make(map[ovsdb.UUID]*LogicalSwitchPort, len(rows.SwitchPorts))
+	for i := range rows.SwitchPorts {
+		p := &rows.SwitchPorts[i]
+		ports[p.UUID], l.SwitchPort[p.Name] = p, p
+		if peer := RouterPortOf(p); peer != "" {
+			l.Links[peer] = append(l.Links[peer], p)
+		}
+	}
+	for i := range rows.Switches {
+		s := &rows.Switches[i]
+		l.Switch[s.UUID] = s
+		for _, id := range s.Ports {
+			if p := ports[id]; p != nil {
+				l.PortsOf[s.UUID] = append(l.PortsOf[s.UUID], p)
+				if l.SwitchOf[id] == nil {
+					l.SwitchOf[id] = s
+				}
+			}
+		}
+	}
+	routerPorts := make(map[ovsdb.UUID]*nb.LogicalRouterPort, len(rows.RouterPorts))
+	for i := range rows.RouterPorts {
+		p := &rows.RouterPorts[i]
+		routerPorts[p.UUID], l.RouterPort[p.Name] = p, p
+	}
+	for i := range rows.Routers {
+		r := &rows.Routers[i]
+		l.Router[r.UUID] = r
+		for _, id := range r.Ports {
+			if p := routerPorts[id]; p != nil {
+				l.RouterPortsOf[r.UUID] = append(l.RouterPortsOf[r.UUID], p)
+				if l.RouterOf[id] == nil {
+					l.RouterOf[id] = r
+				}
+			}
+		}
+	}
+	return l
+}
+
+// RouterPortOf is the name of the router port that a switch port of type router
+// leads to; empty: it leads to none.
+func RouterPortOf(p *LogicalSwitchPort) string {
+	if p.Type != "router" {
+		return ""
+	}
+	return p.Options["router-port"]
+}
+
+// Gateways are the router ports that are linked to a switch.
+func (l *Logical) Gateways(s *nb.LogicalSwitch) []*nb.LogicalRouterPort {
+	var out []*nb.LogicalRouterPort
+	for _, p := range l.PortsOf[s.UUID] {
+		if rp := l.RouterPort[RouterPortOf(p)]; rp != nil {
+			out = append(out, rp)
+		}
+	}
+	return out
+}
+
+// An LPortAddress is one element of Logical_Switch_Port.addresses or port_security.
+type LPortAddress struct {
+	MAC string         // in lower case
+	IPs []netip.Prefix // of port_security with a length; of addresses a whole address each
+}
+
+// ParseAddress reads an element of addresses or port_security that begins with a
+// MAC address; "router", "unknown" and "dynamic" alone are none.
+func ParseAddress(text string) (LPortAddress, bool) {
+	words := strings.Fields(text)
+	if len(words) == 0 || !isMAC(words[0]) {
+		return LPortAddress{}, false
+	}
+	a := LPortAddress{MAC: strings.ToLower(words[0])}
+	for _, w := range words[1:] {
+		if p, err := netip.ParsePrefix(w); err == nil {
+			a.IPs = append(a.IPs, p)
+		} else if ip, err := netip.ParseAddr(w); err == nil {
+			a.IPs = append(a.IPs, netip.PrefixFrom(ip, ip.BitLen()))
+		}
+	}
+	return a, true
+}
+
+func isMAC(s string) bool {
+	if len(s) != 17 {
+		return false
+	}
+	for i := range len(s) {
+		switch c := s[i]; {
+		case i%3 == 2:
+			if c != ':' {
+				return false
+			}
+		case c >= '0' && c <= '9', c >= 'a' && c <= 'f', c >= 'A' && c <= 'F':
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// PortAddresses are the addresses of a switch port, those that OVN gave to it among them.
+func PortAddresses(p *LogicalSwitchPort) []LPortAddress {
+	var out []LPortAddress
+	dynamic := false
+	for _, text := range p.Addresses {
+		dynamic = dynamic || strings.Contains(text, "dynamic")
+		if a, ok := ParseAddress(text); ok {
+			out = append(out, a)
+		}
+	}
+	if dynamic {
+		for _, text := range p.DynamicAddresses {
+			if a, ok := ParseAddress(text); ok {
+				out = append(out, a)
+			}
+		}
+	}
+	return out
+}
+
+// Networks are the addresses of a router port with their lengths.
+func Networks(p *nb.LogicalRouterPort) []netip.Prefix {
+	var out []netip.Prefix
+	for _, text := range p.Networks {
+		if n, err := netip.ParsePrefix(text); err == nil {
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
+// Off says whether a row's column enabled switches it off.
+func Off(enabled ovsdb.Set[bool]) bool { return len(enabled) > 0 && !enabled[0] }

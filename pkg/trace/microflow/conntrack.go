@@ -1,0 +1,189 @@
+package microflow
+
+import (
+	"fmt"
+	"net/netip"
+
+	"github.com/ovnctl/ovnctl/pkg/ovnexpr"
+	"github.com/ovnctl/ovnctl/pkg/packet"
+)
+
+// nextState is what conntrack answers, with a word where nobody said it.
+func (w *walker) nextState() (state uint32, comment string) {
+	if w.states < len(w.options.CT) {
+		w.states++
+		return w.options.CT[w.states-1], ""
+	}
+	return established | tracked, " /* default (use --ct to customize) */"
+}
+
+// track makes a packet tracked if it is not, and returns the comment on it.
+func (w *walker) track(p *packet.Flow) string {
+	if p.Get(ctState).Lo&tracked != 0 {
+		return ""
+	}
+	state, comment := w.nextState()
+	addState(p, state)
+	return comment
+}
+
+// remembering is the first release known to keep, whenever a packet goes through conntrack, what it was before.
+const remembering ovnexpr.Version = 2603
+
+// remember keeps addresses, protocol and ports of a packet as those of its connection.
+func (w *walker) remember(p *packet.Flow) {
+	if !knows(w.net.Version(), remembering) || !p.Meets(packet.NeedsIP) {
+		return
+	}
+	names := [][2]string{{"ct_ipv6_src", "ipv6_src"}, {"ct_ipv6_dst", "ipv6_dst"}}
+	if p.Meets(packet.NeedsIPv4) {
+		names = [][2]string{{"ct_nw_src", "ip_src"}, {"ct_nw_dst", "ip_dst"}}
+	}
+	for _, name := range append(names, [2]string{"ct_nw_proto", "nw_proto"}) {
+		p.Set(field(name[0]), p.Get(field(name[1])))
+	}
+	p.Set(field("ct_tp_src"), tpSrc.Get(p))
+	p.Set(field("ct_tp_dst"), tpDst.Get(p))
+}
+
+func addState(p *packet.Flow, state uint32) {
+	p.Set(ctState, p.Get(ctState).Or(packet.Uint(uint64(state))))
+}
+
+func (r *run) ctNext(_ *ovnexpr.CTNext) {
+	state, comment := r.nextState()
+	p := *r.p
+	r.remember(&p)
+	p.Set(ctState, packet.Uint(uint64(state)))
+	node := r.super.add(Transformation, "ct_next(ct_state=%s%s)", ctState.Print(packet.Uint(uint64(state))), comment)
+	r.table(r.after(), &p, node)
+}
+
+func (r *run) ctCommitTo(a *ovnexpr.CTCommitTo) {
+	text := "ct_commit_nat /* assuming no un-nat entry, so no change */"
+	if a.Name != "ct_commit_nat" {
+		text = "ct_commit_to_zone(" + a.Zone + ")"
+	}
+	p := *r.p
+	r.remember(&p)
+	text += r.track(&p)
+	r.table(r.after(), &p, r.super.add(Transformation, "%s", text))
+}
+
+func (r *run) ctNAT(a *ovnexpr.CTNAT) {
+	text, side, state, names := "ct_snat", "src", uint32(srcNAT), [2]string{"ip_src", "ipv6_src"}
+	if a.Name == "ct_dnat" || a.Name == "ct_dnat_in_czone" {
+		text, side, state, names = "ct_dnat", "dst", dstNAT, [2]string{"ip_dst", "ipv6_dst"}
+	} else if !a.To.IsValid() && r.hasGateway() {
+		return // no effect that one could see in a gateway router
+	}
+	if a.Name == text+"_in_czone" {
+		text += "in_czone" // without the underscore, as ovn-trace has it
+	}
+	p := *r.p
+	r.remember(&p)
+	switch {
+	case !a.To.IsValid():
+		text += fmt.Sprintf(" /* assuming no un-%cnat entry, so no change */", side[0])
+	case a.To.Is4():
+		text += fmt.Sprintf("(ip4.%s=%s)", side, a.To)
+		setAddress(&p, names[0], a.To)
+	default:
+		text += fmt.Sprintf("(ip6.%s=%s)", side, a.To)
+		setAddress(&p, names[1], a.To)
+	}
+	if a.To.IsValid() {
+		addState(&p, state)
+	}
+	text += r.track(&p)
+	r.table(r.after(), &p, r.super.add(Transformation, "%s", text))
+}
+
+// hasGateway reports whether the datapath is a gateway router, or joined to one.
+func (r *run) hasGateway() bool {
+	ports, err := r.at.Datapath.Ports(r.ctx)
+	r.fail(err)
+	for _, p := range ports {
+		if p.Row.Type == "l3gateway" {
+			return true
+		}
+	}
+	return false
+}
+
+func setAddress(p *packet.Flow, name string, a netip.Addr) {
+	p.Set(field(name), packet.FromBytes(a.AsSlice()))
+}
+
+func (r *run) ctLB(a *ovnexpr.CTLB) {
+	p, comment := *r.p, ""
+	r.remember(&p)
+	if v4 := p.Meets(packet.NeedsIPv4); v4 || p.Meets(packet.NeedsIPv6) {
+		if to, ok := r.chooseBackend(a, v4); ok {
+			balance(&p, to, v4)
+		}
+		var state uint32
+		state, comment = r.nextState()
+		addState(&p, state)
+	}
+	r.table(r.after(), &p, r.super.add(Transformation, "%s%s", a.Name, comment))
+}
+
+// chooseBackend picks where a load balancer sends a packet. A backend without a port has port 0.
+func (r *run) chooseBackend(a *ovnexpr.CTLB, v4 bool) (netip.AddrPort, bool) {
+	asked := r.backend.Addr().IsValid() && r.backend.Addr().Is4() == v4
+	if len(a.Backends) == 0 {
+		return r.backend, asked
+	}
+	var able []netip.AddrPort
+	for _, b := range a.Backends {
+		if !b.Addr.IsValid() || b.Addr.Is4() != v4 {
+			continue
+		}
+		if asked && b.Addr == r.backend.Addr() {
+			r.backend = netip.AddrPort{}
+			return netip.AddrPortFrom(b.Addr, b.Port), true
+		}
+		able = append(able, netip.AddrPortFrom(b.Addr, b.Port))
+	}
+	if len(able) == 0 {
+		r.super.add(Fault, "*** no load balancing destination (use --lb-dst)")
+		return netip.AddrPort{}, false
+	}
+	return able[r.choose("backend", len(able))], true
+}
+
+// balance sends a packet to a backend and remembers where it was going.
+func balance(p *packet.Flow, to netip.AddrPort, v4 bool) {
+	was, now := "ct_ipv6_dst", "ipv6_dst"
+	if v4 {
+		was, now = "ct_nw_dst", "ip_dst"
+	}
+	p.Set(field(was), p.Get(field(now)))
+	setAddress(p, now, to.Addr())
+	p.Set(field("ct_tp_dst"), tpDst.Get(p))
+	if to.Port() != 0 {
+		tpDst.Set(p, packet.Uint(uint64(to.Port())))
+	}
+	addState(p, dstNAT)
+}
+
+// choice runs select(): one of several numbers for a field.
+func (r *run) choice(a *ovnexpr.Select) {
+	picked, comment := -1, ""
+	for i, m := range a.Members {
+		if m.ID == r.options.SelectID {
+			picked = i
+			break
+		}
+	}
+	if picked < 0 {
+		picked, comment = r.choose("select", len(a.Members)), " /* Randomly selected. Use --select-id to specify. */"
+	}
+	id := a.Members[picked].ID
+	p := *r.p
+	if ref, ok := r.ref(a.To); ok {
+		ref.Set(&p, packet.Uint(uint64(id)))
+	}
+	r.table(r.after(), &p, r.super.add(Transformation, "select: %s = %d%s", a.To, id, comment))
+}

@@ -1,0 +1,137 @@
+package microflow
+
+import (
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/ovnctl/ovnctl/pkg/ovnexpr"
+	"github.com/ovnctl/ovnctl/pkg/packet"
+)
+
+// An allowance is an entry of a port's security: a MAC address, and IP addresses if not all are allowed.
+type allowance struct {
+	mac    packet.Value
+	v4, v6 []netip.Addr // of prefixes the addresses as they are written
+}
+
+// parseAllowance reads an entry. What follows something that is no address is left out; false is an entry that does not
+// begin with a MAC address.
+func parseAllowance(text string) (allowance, bool) {
+	words := strings.Fields(text)
+	if len(words) == 0 {
+		return allowance{}, false
+	}
+	mac, mask, err := ethSrc.ParseValue(words[0])
+	if err != nil || mask != ethSrc.Mask() || strings.Count(words[0], ":") != 5 {
+		return allowance{}, false
+	}
+	a := allowance{mac: mac}
+	for _, word := range words[1:] {
+		host, _, _ := strings.Cut(word, "/")
+		addr, err := netip.ParseAddr(host)
+		switch {
+		case err != nil:
+			return a, true
+		case addr.Is4():
+			a.v4 = append(a.v4, addr)
+		default:
+			a.v6 = append(a.v6, addr)
+		}
+	}
+	return a, true
+}
+
+// linkLocal is the address that IPv6 makes of the MAC address.
+func (a allowance) linkLocal() netip.Addr {
+	m := a.mac.Bytes(6)
+	return netip.AddrFrom16([16]byte{0: 0xfe, 1: 0x80, 8: m[0] ^ 2, 9: m[1], 10: m[2], 11: 0xff, 12: 0xfe, 13: m[3], 14: m[4], 15: m[5]})
+}
+
+// portSecurity writes 1 if the security of a port forbids the packet. Of the port's entries the first with the packet's
+// MAC address decides.
+func (r *run) portSecurity(a *ovnexpr.Call, port, mac *packet.Field) {
+	p := r.portByKey(r.at.Datapath, key(r.p, port))
+	if p == nil { // ovn-trace aborts
+		if port == inportReg {
+			r.fail(errNoInport)
+		}
+		return
+	}
+	entries, forbidden := 0, true
+	for _, text := range p.Row.PortSecurity {
+		one, ok := parseAllowance(text)
+		if !ok {
+			continue
+		}
+		entries++
+		if one.mac != r.p.Get(mac) {
+			continue
+		}
+		if port == inportReg {
+			forbidden = !one.allowsFrom(r.p)
+		} else {
+			forbidden = !one.allowsTo(r.p)
+		}
+		break
+	}
+	r.result(*a.Result, bit(entries > 0 && forbidden))
+}
+
+func addr4(p *packet.Flow, name string) netip.Addr { return addrOf(p.Get(field(name)), true) }
+
+func addr6(p *packet.Flow, name string) netip.Addr { return addrOf(p.Get(field(name)), false) }
+
+// allowsFrom reports whether a port may send a packet.
+func (a allowance) allowsFrom(p *packet.Flow) bool {
+	all := len(a.v4)+len(a.v6) == 0
+	switch p.Uint("eth_type") {
+	case packet.EthIPv4:
+		return all || slices.Contains(a.v4, addr4(p, "ip_src")) || isDiscover(p)
+	case packet.EthARP:
+		return p.Get(field("arp_sha")) == a.mac && (len(a.v4) == 0 || slices.Contains(a.v4, addr4(p, "arp_spa")))
+	case packet.EthIPv6:
+		return all || a.allowsFrom6(p)
+	}
+	return true
+}
+
+// isDiscover is true of what a DHCP client sends before it has an address.
+func isDiscover(p *packet.Flow) bool {
+	return p.Uint("nw_proto") == packet.ProtoUDP && tpSrc.Get(p).Lo == 68 && tpDst.Get(p).Lo == 67 &&
+		p.Get(field("ip_src")).IsZero() && p.Get(field("ip_dst")) == packet.Ones(32)
+}
+
+func (a allowance) allowsFrom6(p *packet.Flow) bool {
+	own := func(name string) bool {
+		return slices.Contains(a.v6, addr6(p, name)) || addr6(p, name) == a.linkLocal()
+	}
+	mac := func(name string) bool { return p.Get(field(name)).IsZero() || p.Get(field(name)) == a.mac }
+	if !own("ipv6_src") {
+		return false
+	}
+	if p.Uint("nw_proto") != packet.ProtoICMPv6 {
+		return true
+	}
+	switch tpSrc.Get(p).Lo {
+	case neighbourAsk:
+		return mac("arp_sha")
+	case neighbourSay:
+		return mac("arp_tha") && (len(a.v6) == 0 || own("nd_target"))
+	}
+	return true
+}
+
+// allowsTo reports whether a port may be sent a packet.
+func (a allowance) allowsTo(p *packet.Flow) bool {
+	all := len(a.v4)+len(a.v6) == 0
+	switch p.Uint("eth_type") {
+	case packet.EthIPv4:
+		dst := addr4(p, "ip_dst")
+		return all || len(a.v4) > 0 && (slices.Contains(a.v4, dst) || dst.IsMulticast() || dst == netip.AddrFrom4([4]byte{255, 255, 255, 255}))
+	case packet.EthIPv6:
+		dst := addr6(p, "ipv6_dst")
+		return all || len(a.v6) > 0 && (slices.Contains(a.v6, dst) || dst == a.linkLocal() || dst.IsMulticast())
+	}
+	return true
+}

@@ -1,0 +1,127 @@
+package microflow
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"strings"
+
+	"github.com/ovnctl/ovnctl/pkg/logicalflow"
+	"github.com/ovnctl/ovnctl/pkg/ovnexpr"
+	"github.com/ovnctl/ovnctl/pkg/packet"
+)
+
+// Options are those of ovn-trace that change the answer.
+type Options struct {
+	CT        []uint32       // what conntrack answers, in order: bits of ct_state; est|trk beyond them
+	Backend   netip.AddrPort // preferred where load balancers choose; taken where they know none
+	SelectID  uint16         // preferred where select() chooses; 0 is none
+	FullNames bool           // names as OVN has them instead of those of the CMS
+
+	// OpenFlow returns the flows with a cookie as text, to be shown below the logical flow that they are made of. Nil
+	// shows none.
+	OpenFlow func(ctx context.Context, cookie uint32) ([]string, error)
+	// Choose picks one of n where ovn-trace does not say which it takes: a "backend", a member of a "select", one of
+	// several flows that "tie". Nil picks the first.
+	Choose func(kind string, n int) int
+}
+
+// A Result is a trace.
+type Result struct {
+	Flow packet.Flow // the packet as the microflow describes it
+	Root *Node
+	Ties int // how often flows of equal priority matched
+}
+
+// A Refusal is what ovn-trace says instead of a trace.
+type Refusal struct {
+	Text string // as it is printed, with its end of line if it has one
+	// Port and Datapath are what is not known by its name, if that is the reason.
+	Port, Datapath string
+	// Err is what is wrong with the microflow, if that is the reason: mostly an *[ovnexpr.SyntaxError].
+	Err error
+}
+
+func (r *Refusal) Error() string { return strings.TrimSuffix(r.Text, "\n") }
+
+// Unwrap returns what is wrong with the microflow.
+func (r *Refusal) Unwrap() error { return r.Err }
+
+func malformed(err error) error {
+	return &Refusal{Text: fmt.Sprintf("error parsing flow: %s\n", err), Err: err}
+}
+
+// Packet is the packet as the OVS library prints it, without what is zero of its metadata.
+func (r *Result) Packet() string { return printPacket(&r.Flow) }
+
+// Trace follows the packet that a microflow describes. The datapath is a name or the beginning of a UUID; without one it
+// is that of the microflow's inport. The network should be one that ignores tags ([logicalflow.Network.IgnoreTags]). The error
+// is a *[Refusal] where ovn-trace refuses; any other says what could not be read, or that there is no end.
+func Trace(ctx context.Context, n *logicalflow.Network, datapath, microflow string, o Options) (*Result, error) {
+	w := &walker{ctx: ctx, net: n, options: o, symbols: ovnexpr.SymbolsOf(ovnexpr.Profile{Version: n.Version()}), backend: o.Backend, residents: map[string]bool{}}
+	d, p, err := w.start(datapath, microflow)
+	if err != nil {
+		return nil, err
+	}
+	inport := w.portByKey(d, key(&p, inportReg))
+	r := &Result{Flow: p, Root: &Node{Kind: Pipeline}}
+	r.Root.Text = fmt.Sprintf("ingress(dp=\"%s\", inport=\"%s\")", w.datapathName(d), w.nameOr(inport, "(unnamed)"))
+	w.table(logicalflow.Table{Datapath: d, Pipeline: logicalflow.Ingress}, &p, r.Root)
+	r.Ties = w.ties
+	return r, w.err
+}
+
+// withInport is the first release known to refuse a microflow without inport. Those before go on, and abort where they
+// come to ask for its port security.
+const withInport ovnexpr.Version = 2306
+
+var errNoInport = &Refusal{Text: "microflow does not specify ingress port"}
+
+// start reads the microflow and says where the packet begins.
+func (w *walker) start(datapath, microflow string) (*logicalflow.Datapath, packet.Flow, error) {
+	var none packet.Flow
+	var d *logicalflow.Datapath
+	if datapath != "" {
+		if d = w.findDatapath(datapath); d == nil {
+			return nil, none, &Refusal{Text: fmt.Sprintf("unknown datapath \"%s\"\n", datapath), Datapath: datapath}
+		}
+	}
+	m, err := ovnexpr.ParseMicroflow(microflow, w.symbols, w.net.AddressSets(w.ctx))
+	if err != nil {
+		return nil, none, malformed(err)
+	}
+	if d == nil {
+		name, err := m.Inport()
+		if err != nil {
+			return nil, none, malformed(err)
+		}
+		p := w.port(name)
+		switch {
+		case w.err != nil:
+			return nil, none, w.err
+		case p == nil:
+			return nil, none, &Refusal{Text: fmt.Sprintf("unknown port \"%s\"\n", name), Port: name}
+		}
+		d = p.Datapath
+	}
+	p, err := m.Flow(func(name string) (uint64, bool) { return w.portKey(d, name) })
+	switch {
+	case w.err != nil:
+		return nil, none, w.err
+	case err != nil:
+		return nil, none, malformed(err)
+	case key(&p, inportReg) == 0 && knows(w.net.Version(), withInport):
+		return nil, none, errNoInport
+	}
+	p.Set(field("nw_tos"), packet.Uint(0)) // ip.dscp and ip.ecn of a microflow are lost
+	return d, p, nil
+}
+
+// ParseCT reads a connection state as --ct takes it: "new", "est,rpl". Tracked is implied.
+func ParseCT(text string) (uint32, error) {
+	state, err := packet.ParseCTState(strings.Join(strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' }), ","))
+	if err != nil {
+		return 0, fmt.Errorf("%q is no connection state: expected some of new, est, rel, rpl, inv, trk, snat, dnat", text)
+	}
+	return state | tracked, nil
+}

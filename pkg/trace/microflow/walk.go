@@ -1,0 +1,412 @@
+package microflow
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"net/netip"
+	"slices"
+	"strconv"
+
+	"github.com/ovnctl/ovnctl/pkg/logicalflow"
+	"github.com/ovnctl/ovnctl/pkg/ovnexpr"
+	"github.com/ovnctl/ovnctl/pkg/packet"
+)
+
+// Bounds of a trace: more than a packet needs that two routers throw at each other until its time to live is over.
+// ovn-trace has none and goes on until it is out of memory.
+const (
+	maxTables = 100_000
+	maxDepth  = 20_000
+)
+
+var errEndless = errors.New("the packet is still on its way after " + strconv.Itoa(maxTables) + " tables: it goes round")
+
+// A walker follows one packet.
+type walker struct {
+	ctx     context.Context
+	net     *logicalflow.Network
+	options Options
+	symbols *ovnexpr.Symbols
+
+	states    int             // how many of the states of conntrack were used
+	backend   netip.AddrPort  // is taken once
+	residents map[string]bool // what was asked of ports
+	tables    int
+	depth     int
+	ties      int
+	err       error // the first
+}
+
+func (w *walker) fail(err error) {
+	if w.err == nil {
+		w.err = err
+	}
+}
+
+// choose picks one of n.
+func (w *walker) choose(kind string, n int) int {
+	if n < 2 || w.options.Choose == nil {
+		return 0
+	}
+	return min(max(w.options.Choose(kind, n), 0), n-1)
+}
+
+var (
+	inportReg, outportReg, flagsReg = packet.Reg(14), packet.Reg(15), packet.Reg(10)
+
+	ctState      = field("ct_state")
+	ethSrc       = field("eth_src")
+	ethDst       = field("eth_dst")
+	ethType      = field("eth_type")
+	tpSrc, tpDst = wide("tcp_src"), wide("tcp_dst")
+)
+
+const (
+	allowLoopback = 1 << 0 // of flagsReg
+
+	established = 1 << 1 // of ct_state
+	invalid     = 1 << 4
+	tracked     = 1 << 5
+	srcNAT      = 1 << 6
+	dstNAT      = 1 << 7
+
+	protoIGMP = 2
+)
+
+// wide is a sub-field for a field that is set whatever the packet is.
+func wide(name string) packet.Subfield { return packet.Whole(field(name)) }
+
+// key is the number of a port in a packet.
+func key(p *packet.Flow, reg *packet.Field) int { return int(p.Get(reg).Lo & 0xffff) }
+
+// table follows a packet through a table and all that comes after it. The packet changes on its way.
+func (w *walker) table(at logicalflow.Table, p *packet.Flow, super *Node) {
+	if w.depth++; w.depth > maxDepth {
+		w.fail(errEndless)
+	}
+	defer func() { w.depth-- }()
+	var f *logicalflow.Flow
+	var ties []*logicalflow.Flow
+	for {
+		if w.tables++; w.tables > maxTables {
+			w.fail(errEndless)
+		}
+		if w.err == nil {
+			w.fail(w.ctx.Err())
+		}
+		if w.err != nil {
+			return
+		}
+		f, ties = w.lookup(at, p)
+		if f == nil || !w.isPlain(f, at) {
+			break
+		}
+		at.ID++
+	}
+	if f == nil {
+		stage, err := w.net.Stage(w.ctx, at)
+		w.fail(err)
+		if stage != "" {
+			stage += ": "
+		}
+		super.add(Table, "%2d. %sno match (implicit drop)", at.ID, stage)
+		return
+	}
+	node := super.add(Table, "%2d. %s%s, priority %d, uuid %.8s", at.ID, origin(f), w.friendly(f.Row.Match), f.Row.Priority, f.Row.UUID)
+	node.Hit = &Hit{
+		UUID: string(f.Row.UUID), Datapath: w.datapathName(at.Datapath), Pipeline: at.Pipeline, Table: at.ID, Stage: f.Stage(),
+		Priority: f.Row.Priority, Match: f.Row.Match, Actions: f.Row.Actions,
+	}
+	for _, t := range ties {
+		node.Hit.Ties = append(node.Hit.Ties, string(t.Row.UUID))
+	}
+	w.openFlow(f, node)
+	w.actions(f.Actions(), at, p, node)
+}
+
+// lookup finds the flow that a packet hits, and others that tie with it.
+func (w *walker) lookup(at logicalflow.Table, p *packet.Flow) (*logicalflow.Flow, []*logicalflow.Flow) {
+	hit := w.hit(at, p)
+	if hit.Flow == nil || len(hit.Ties) == 0 {
+		return hit.Flow, nil
+	}
+	w.ties++
+	all := append([]*logicalflow.Flow{hit.Flow}, hit.Ties...)
+	slices.SortFunc(all, func(a, b *logicalflow.Flow) int { return cmp.Compare(w.place(a), w.place(b)) })
+	i := w.choose("tie", len(all))
+	all[0], all[i] = all[i], all[0]
+	return all[0], all[1:]
+}
+
+// place is where a flow stands in ovn-trace's table of them. Of flows of one priority ovn-trace takes the first.
+func (w *walker) place(f *logicalflow.Flow) uint32 {
+	return rowHash(f.Row.UUID) & uint32(bucketsFor(w.rows())-1)
+}
+
+// mostCounted is how many datapaths a Southbound has at most whose flows are counted: the server takes some hundredths of
+// a second for that.
+const mostCounted = 100
+
+// rows is how many flows ovn-trace reads, a great number if there are too many to count.
+func (w *walker) rows() int {
+	if len(w.net.Datapaths()) > mostCounted {
+		return math.MaxUint32
+	}
+	n, err := w.net.CountFlows(w.ctx)
+	w.fail(err)
+	return n
+}
+
+// hit looks up with the answers about residence that are known, and again if one of those that were not turns out to be
+// no: the network is not to be read while it looks up.
+func (w *walker) hit(at logicalflow.Table, p *packet.Flow) logicalflow.Hit {
+	for {
+		var asked []string
+		hit, err := w.net.Lookup(w.ctx, at, p, func(port string) bool {
+			there, known := w.residents[port]
+			if !known {
+				asked = append(asked, port)
+			}
+			return there || !known
+		})
+		w.fail(err)
+		again := false
+		for _, port := range asked {
+			again = !w.resident(port) || again
+		}
+		if !again || w.err != nil {
+			return hit
+		}
+	}
+}
+
+// resident is true of all ports that there are: ovn-trace is on no chassis.
+func (w *walker) resident(port string) bool {
+	there, known := w.residents[port]
+	if !known {
+		there = port == "" || w.port(port) != nil
+		w.residents[port] = there
+	}
+	return there
+}
+
+// origin says where in ovn-northd a flow comes from.
+func origin(f *logicalflow.Flow) string {
+	stage, source := f.Stage(), f.Row.ExternalIDs["source"]
+	switch {
+	case stage != "" && source != "":
+		return stage + " (" + source + "): "
+	case stage != "":
+		return stage + ": "
+	case source != "":
+		return "(" + source + "): "
+	}
+	return ""
+}
+
+// isPlain is true of flows that let every packet go on to the next table: they are not worth a word.
+func (w *walker) isPlain(f *logicalflow.Flow, at logicalflow.Table) bool {
+	if len(f.Actions()) != 1 {
+		return false
+	}
+	next, ok := f.Actions()[0].(*ovnexpr.Next)
+	if !ok || target(next, at).ID != at.ID+1 {
+		return false
+	}
+	if f.Row.Match == "1" {
+		return true
+	}
+	m, err := ovnexpr.ParseMatch(f.Row.Match)
+	return err == nil && w.constant(m.Root) == always
+}
+
+// What is known of a match without a packet.
+type truth int
+
+const (
+	depends truth = iota
+	always
+	never
+)
+
+// constant says what is known of a match.
+func (w *walker) constant(n ovnexpr.Node) truth {
+	switch n := n.(type) {
+	case *ovnexpr.Literal:
+		return truthOf(n.True)
+	case *ovnexpr.Resident:
+		return truthOf(w.resident(n.Port))
+	case *ovnexpr.Paren:
+		return w.constant(n.Inner)
+	case *ovnexpr.Not:
+		return [...]truth{depends: depends, always: never, never: always}[w.constant(n.Operand)]
+	case *ovnexpr.And:
+		return w.constantOf(n.Operands, never, always)
+	case *ovnexpr.Or:
+		return w.constantOf(n.Operands, always, never)
+	}
+	return depends
+}
+
+// constantOf is what is known of operands, one of which can decide; else all have to be otherwise.
+func (w *walker) constantOf(operands []ovnexpr.Node, decides, otherwise truth) truth {
+	all := otherwise
+	for _, o := range operands {
+		switch w.constant(o) {
+		case decides:
+			return decides
+		case depends:
+			all = depends
+		}
+	}
+	return all
+}
+
+func truthOf(b bool) truth {
+	if b {
+		return always
+	}
+	return never
+}
+
+// openFlow shows the OpenFlow flows that were made of a logical flow.
+func (w *walker) openFlow(f *logicalflow.Flow, node *Node) {
+	if w.options.OpenFlow == nil {
+		return
+	}
+	cookie, err := strconv.ParseUint(fmt.Sprintf("%.8s", f.Row.UUID), 16, 32)
+	if err != nil {
+		return
+	}
+	flows, err := w.options.OpenFlow(w.ctx, uint32(cookie))
+	switch {
+	case err != nil:
+		node.add(Fault, "*** error obtaining flow stats (%s)", err)
+	case len(flows) == 0:
+		node.add(Fault, "*** no OpenFlow flows")
+	}
+	for _, text := range flows {
+		node.add(Action, "%s", text)
+	}
+}
+
+// actions runs actions on a packet.
+func (w *walker) actions(list ovnexpr.Actions, at logicalflow.Table, p *packet.Flow, super *Node) {
+	r := &run{walker: w, at: at, p: p, super: super}
+	done := 0
+	for _, a := range list {
+		if _, dropped := a.(*ovnexpr.Drop); dropped {
+			continue
+		}
+		done++
+		if w.err != nil {
+			return
+		}
+		super.add(Action, "%s", w.friendly(writer{w.net.Version()}.action(a, at)))
+		r.action(a)
+	}
+	if done == 0 {
+		super.add(Action, "drop;")
+	}
+}
+
+// A run is the execution of the actions of one flow.
+type run struct {
+	*walker
+	at    logicalflow.Table
+	p     *packet.Flow
+	super *Node
+	stack []packet.Value
+}
+
+// action runs one action. What is not here has no effect that ovn-trace would show.
+func (r *run) action(a ovnexpr.Action) {
+	switch a := a.(type) {
+	case *ovnexpr.Next:
+		r.next(a)
+	case *ovnexpr.Load:
+		r.load(a)
+	case *ovnexpr.Move:
+		r.move(a)
+	case *ovnexpr.Exchange:
+		r.exchange(a)
+	case *ovnexpr.Push:
+		r.push(a)
+	case *ovnexpr.Pop:
+		r.pop(a)
+	case *ovnexpr.DecTTL:
+		r.decTTL()
+	case *ovnexpr.CTNext:
+		r.ctNext(a)
+	case *ovnexpr.CTCommitTo:
+		r.ctCommitTo(a)
+	case *ovnexpr.CTNAT:
+		r.ctNAT(a)
+	case *ovnexpr.CTLB:
+		r.ctLB(a)
+	case *ovnexpr.Select:
+		r.choice(a)
+	case *ovnexpr.Nested:
+		r.nested(a)
+	case *ovnexpr.PutOptions:
+		r.putOptions(a)
+	case *ovnexpr.DHCPRelay:
+		r.dhcpRelay(a)
+	case *ovnexpr.Log:
+		r.log(a)
+	case *ovnexpr.Call:
+		r.call(a)
+	case *ovnexpr.Plain:
+		r.plain(a)
+	case *ovnexpr.Mirror:
+		r.mirror(a)
+	}
+}
+
+func (r *run) plain(a *ovnexpr.Plain) {
+	switch a.Name {
+	case "output":
+		r.output()
+	case "ct_clear":
+		r.p.ClearConntrack()
+	case "ct_snat_to_vip":
+		r.snatToVIP()
+	case "flood_remote":
+		r.super.add(Output, "/* Flood to all remote chassis */")
+	}
+}
+
+func (r *run) next(a *ovnexpr.Next) {
+	to, super := target(a, r.at), r.super
+	if to.Pipeline != r.at.Pipeline {
+		name, reg := "outport", outportReg
+		if to.Pipeline == logicalflow.Ingress {
+			name, reg = "inport", inportReg
+		}
+		super = super.add(Pipeline, "%s(dp=\"%s\", %s=\"%s\")", to.Pipeline, r.datapathName(r.at.Datapath), name,
+			r.keyName(r.at.Datapath, key(r.p, reg)))
+	}
+	r.table(to, r.p, super)
+}
+
+// after is the table after this one.
+func (r *run) after() logicalflow.Table {
+	at := r.at
+	at.ID++
+	return at
+}
+
+func (r *run) log(a *ovnexpr.Log) {
+	name, direction := a.Name, "OUT"
+	if name == "" {
+		name = "<unnamed>"
+	}
+	if r.at.Pipeline == logicalflow.Ingress {
+		direction = "IN"
+	}
+	r.super.add(Transformation, "LOG: ACL name=%s, direction=%s, verdict=%s, severity=%s, packet=\"%s\"",
+		name, direction, a.Verdict, severity(a), printPacket(r.p))
+}

@@ -1,0 +1,130 @@
+package ovn
+
+import (
+	"context"
+	"sync"
+
+	"github.com/ovnctl/ovnctl/pkg/logicalflow"
+	"github.com/ovnctl/ovnctl/pkg/packet"
+)
+
+// Options say what a packet's headers do not.
+type Options struct {
+	// Length of the packet in bytes, Ethernet header included, for check_pkt_larger; 0: a short one.
+	Length int
+	// Query is the name that a DNS request asks for, empty for one that OVN does not know.
+	Query string
+	// Assume takes a next hop to answer whose MAC address no row of the Southbound tells: a port of OVN that has the
+	// address, or a host outside where there may be one. In reality OVN asks for it and then sends the packet on.
+	// Without it the packet ends as [Resolving].
+	Assume bool
+	// Branches bounds how many combinations of choices [Engine.Every] follows; 0: 64.
+	Branches int
+	// Lookup finds the flow that a packet hits; nil: [logicalflow.Network.Lookup]. With another one the way is that of a
+	// network that was changed.
+	Lookup func(context.Context, logicalflow.Table, *packet.Flow, logicalflow.Resident) (logicalflow.Hit, error)
+}
+
+// An Engine follows packets through a network. It may be used by several goroutines.
+type Engine struct {
+	net      *logicalflow.Network
+	options  Options
+	compile  func(*logicalflow.Flow) any // compileFlow, kept so that it is not made for each step
+	fields   *fields
+	names    sync.Map // of string: *lflow.Port, nil for a name that no port has
+	keys     sync.Map // of portName: uint64
+	holders  sync.Map // of *lflow.Datapath: *holders
+	answers  sync.Map // of neighbour: answer
+	physical physical
+}
+
+// New returns an engine.
+func New(net *logicalflow.Network, o Options) *Engine {
+	if o.Branches == 0 {
+		o.Branches = 64
+	}
+	if o.Lookup == nil {
+		o.Lookup = net.Lookup
+	}
+	e := &Engine{net: net, options: o, fields: newFields(symbols(net))}
+	e.compile = e.compileFlow
+	return e
+}
+
+// Follow follows a packet to its end. Connections are what earlier packets left, and keep what this one commits; nil is
+// an empty memory that is thrown away. The chooser may be nil, then the first possibility is taken. An error says what
+// could not be read; whatever becomes of the packet is no error.
+func (e *Engine) Follow(ctx context.Context, s Start, c *Connections, choose Chooser) (*Way, error) {
+	if c == nil {
+		c = &Connections{}
+	}
+	r := &run{engine: e, fields: e.fields, ctx: ctx, way: &Way{Start: s}, connections: c, chooser: choose}
+	r.enter(s)
+	if end := r.way.End(); r.err == nil && end != nil && end.End.Reason == Learning {
+		r.again()
+	}
+	if r.err != nil {
+		return nil, r.err
+	}
+	return r.way, nil
+}
+
+// again follows the packet as its sender sends it the next time: a new connection, of a client that is known now.
+func (r *run) again() {
+	first := r.way
+	for _, z := range r.entered {
+		of := r.connections.zones[z]
+		r.connections.zones[z] = of[:len(of)-1]
+	}
+	r.entered, r.taken, r.memory = nil, 0, memory{}
+	r.way = &Way{Start: first.Start, First: first, Choices: first.Choices}
+	r.enter(first.Start)
+}
+
+// Every follows a packet once for each combination of choices and hands over each way with the connections that it
+// left, which start as a copy of c. It reports whether there were more combinations than [Options] allow.
+func (e *Engine) Every(ctx context.Context, s Start, c *Connections, each func(*Way, *Connections) error) (more bool, err error) {
+	var prefix []int // of the choices to be made; the rest are the first
+	for range e.options.Branches {
+		asked := 0
+		left := c.Clone()
+		w, err := e.Follow(ctx, s, left, func(Choice) int {
+			asked++
+			if asked <= len(prefix) {
+				return prefix[asked-1]
+			}
+			return 0
+		})
+		if err != nil {
+			return false, err
+		}
+		if err := each(w, left); err != nil {
+			return false, err
+		}
+		if prefix = following(w.Choices); prefix == nil {
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+// following returns the choices to be made after those that were, nil if they were the last.
+func following(made []Choice) []int {
+	var open []Choice
+	for _, c := range made {
+		if c.Of > 1 { // the others are not asked
+			open = append(open, c)
+		}
+	}
+	for i := len(open) - 1; i >= 0; i-- {
+		if open[i].Index+1 < open[i].Of {
+			next := make([]int, i+1)
+			for j := range next {
+				next[j] = open[j].Index
+			}
+			next[i]++
+			return next
+		}
+	}
+	return nil
+}

@@ -1,0 +1,142 @@
+package ovn
+
+import (
+	"net/netip"
+
+	"github.com/ovnctl/ovnctl/pkg/ovnexpr"
+	"github.com/ovnctl/ovnctl/pkg/packet"
+)
+
+// fields are those that the engine itself reads and writes, resolved once.
+type fields struct {
+	inport, outport, loopback, localnet                  ovnexpr.Ref
+	registers                                            []ovnexpr.Ref // reg0 to reg9
+	ctState, ctMark, ctLabel, ctProto                    ovnexpr.Ref
+	ctSrc4, ctDst4, ctSrc6, ctDst6, ctSrcPort, ctDstPort ovnexpr.Ref
+	ethSrc, ethDst, ethType                              ovnexpr.Ref
+	src4, dst4, src6, dst6, proto, ttl, frag             ovnexpr.Ref
+	srcPort, dstPort, tcpFlags                           ovnexpr.Ref // ports of TCP, UDP and SCTP lie in one place
+	icmpType, icmpCode, icmp6Type, icmp6Code             ovnexpr.Ref
+	arpOp, arpSPA, arpTPA, arpSHA, arpTHA                ovnexpr.Ref
+	ndTarget, ndSLL, ndTLL                               ovnexpr.Ref
+	mark                                                 ovnexpr.Ref
+}
+
+func newFields(table *ovnexpr.Symbols) *fields {
+	ref := func(name string) ovnexpr.Ref {
+		s, ok := table.Lookup(name)
+		if !ok {
+			return ovnexpr.Ref{} // a release that lacks it does without
+		}
+		return ovnexpr.Ref{Symbol: s, Field: s.Field, Lo: s.Lo, Bits: s.Bits}
+	}
+	// original are fields of conntrack that only some tables have names for.
+	original := func(name string) ovnexpr.Ref {
+		f, _ := packet.Lookup(name)
+		return ovnexpr.Ref{Symbol: &ovnexpr.Symbol{Name: name, Level: ovnexpr.Ordinal, Bits: f.Bits, Field: f}, Field: f, Bits: f.Bits}
+	}
+	f := &fields{
+		inport: ref("inport"), outport: ref("outport"), loopback: ref("flags.loopback"), localnet: ref("flags.localnet"),
+		ctState: ref("ct_state"), ctMark: ref("ct_mark"), ctLabel: ref("ct_label"), ctProto: original("ct_nw_proto"),
+		ctSrc4: original("ct_nw_src"), ctDst4: original("ct_nw_dst"), ctSrc6: original("ct_ipv6_src"), ctDst6: original("ct_ipv6_dst"),
+		ctSrcPort: original("ct_tp_src"), ctDstPort: original("ct_tp_dst"),
+		ethSrc: ref("eth.src"), ethDst: ref("eth.dst"), ethType: ref("eth.type"),
+		src4: ref("ip4.src"), dst4: ref("ip4.dst"), src6: ref("ip6.src"), dst6: ref("ip6.dst"),
+		proto: ref("ip.proto"), ttl: ref("ip.ttl"), frag: ref("ip.frag"),
+		srcPort: ref("tcp.src"), dstPort: ref("tcp.dst"), tcpFlags: ref("tcp.flags"),
+		icmpType: ref("icmp4.type"), icmpCode: ref("icmp4.code"), icmp6Type: ref("icmp6.type"), icmp6Code: ref("icmp6.code"),
+		arpOp: ref("arp.op"), arpSPA: ref("arp.spa"), arpTPA: ref("arp.tpa"), arpSHA: ref("arp.sha"), arpTHA: ref("arp.tha"),
+		ndTarget: ref("nd.target"), ndSLL: ref("nd.sll"), ndTLL: ref("nd.tll"), mark: ref("pkt.mark"),
+	}
+	for _, name := range []string{"reg0", "reg1", "reg2", "reg3", "reg4", "reg5", "reg6", "reg7", "reg8", "reg9"} {
+		f.registers = append(f.registers, ref(name))
+	}
+	return f
+}
+
+// source and destination return the fields of a packet's addresses.
+func (f *fields) source(p *packet.Flow) ovnexpr.Ref {
+	if isIPv6(f, p) {
+		return f.src6
+	}
+	return f.src4
+}
+
+func (f *fields) destination(p *packet.Flow) ovnexpr.Ref {
+	if isIPv6(f, p) {
+		return f.dst6
+	}
+	return f.dst4
+}
+
+func isIPv4(f *fields, p *packet.Flow) bool { return f.ethType.Get(p).Lo == packet.EthIPv4 }
+
+func isIPv6(f *fields, p *packet.Flow) bool { return f.ethType.Get(p).Lo == packet.EthIPv6 }
+
+func isARP(f *fields, p *packet.Flow) bool { return f.ethType.Get(p).Lo == packet.EthARP }
+
+// tuple is what conntrack knows a packet by.
+func (f *fields) tuple(p *packet.Flow) Tuple {
+	t := Tuple{Proto: uint8(f.proto.Get(p).Lo)}
+	var src, dst uint16
+	if t.Proto == packet.ProtoTCP || t.Proto == packet.ProtoUDP || t.Proto == packet.ProtoSCTP {
+		src, dst = uint16(f.srcPort.Get(p).Lo), uint16(f.dstPort.Get(p).Lo)
+	}
+	t.Src = netip.AddrPortFrom(address(f.source(p), p), src)
+	t.Dst = netip.AddrPortFrom(address(f.destination(p), p), dst)
+	return t
+}
+
+// address reads an address from a field of 32 or 128 bits.
+func address(r ovnexpr.Ref, p *packet.Flow) netip.Addr {
+	v := r.Get(p)
+	if r.Bits <= 32 {
+		return netip.AddrFrom4([4]byte{byte(v.Lo >> 24), byte(v.Lo >> 16), byte(v.Lo >> 8), byte(v.Lo)})
+	}
+	return address6(v)
+}
+
+func address6(v packet.Value) netip.Addr {
+	var b [16]byte
+	for i := range 8 {
+		b[i], b[8+i] = byte(v.Hi>>(56-8*i)), byte(v.Lo>>(56-8*i))
+	}
+	return netip.AddrFrom16(b)
+}
+
+// value is an address as a field holds it.
+func value(a netip.Addr) packet.Value {
+	if a.Is4() {
+		b := a.As4()
+		return packet.FromBytes(b[:])
+	}
+	b := a.As16()
+	return packet.FromBytes(b[:])
+}
+
+// mac reads an Ethernet address such as 0a:00:00:00:00:01; 0 for what is none.
+func mac(text string) packet.Value {
+	var v uint64
+	digits := 0
+	for i := range len(text) {
+		c := text[i]
+		switch {
+		case c == ':':
+			continue
+		case '0' <= c && c <= '9':
+			c -= '0'
+		case 'a' <= c && c <= 'f':
+			c -= 'a' - 10
+		case 'A' <= c && c <= 'F':
+			c -= 'A' - 10
+		default:
+			return packet.Value{}
+		}
+		v = v<<4 | uint64(c)
+		digits++
+	}
+	if digits != 12 {
+		return packet.Value{}
+	}
+	return packet.Uint(v)
+}

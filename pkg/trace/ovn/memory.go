@@ -1,0 +1,53 @@
+package ovn
+
+// Steps and changes come by the hundred: those of a way share memory. Most visits take no step any more once a visit
+// below them takes its first, so that they lie one after the other.
+
+// memory is what the steps and changes of a way are kept in.
+type memory struct {
+	steps   []Step // of the visit that takes steps, and what is free behind them
+	owner   *Visit
+	changes []Change
+}
+
+// Sizes for a packet that goes from a pod to a pod on another node.
+const (
+	stepsTogether   = 128
+	leastSteps      = 12 // that an egress pipeline takes
+	changesTogether = 96
+)
+
+// claim gives a visit room for its steps.
+func (m *memory) claim(v *Visit) {
+	if o := m.owner; o != nil {
+		taken := len(o.Steps)
+		o.Steps = o.Steps[:taken:taken]
+		m.steps = m.steps[min(taken, cap(m.steps)):cap(m.steps)]
+	}
+	if cap(m.steps) < leastSteps {
+		m.steps = make([]Step, 0, stepsTogether)
+	}
+	m.owner, v.Steps = v, m.steps[:0]
+}
+
+// keep appends a change to those of a step.
+func (m *memory) keep(of []Change, c Change) []Change {
+	n := len(of)
+	if n == 0 || &of[n-1] != &m.changes[len(m.changes)-1] {
+		return m.begin(of, c)
+	}
+	m.changes = append(m.changes, c)
+	return m.changes[len(m.changes)-n-1 : len(m.changes) : len(m.changes)]
+}
+
+// begin appends a change to those of a step that are not the last ones kept.
+func (m *memory) begin(of []Change, c Change) []Change {
+	if len(of) > 0 {
+		return append(of, c)
+	}
+	if m.changes == nil {
+		m.changes = make([]Change, 0, changesTogether)
+	}
+	m.changes = append(m.changes, c)
+	return m.changes[len(m.changes)-1 : len(m.changes) : len(m.changes)]
+}

@@ -1,0 +1,189 @@
+package ovn
+
+import (
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/ovnctl/ovnctl/pkg/logicalflow"
+	"github.com/ovnctl/ovnctl/pkg/ovsdb"
+	"github.com/ovnctl/ovnctl/pkg/packet"
+)
+
+// Port security, see "port_security" of Logical_Switch_Port in ovn-nb(5).
+
+// An allowance is one entry of a port's security: a MAC address with the addresses that its owner may use.
+type allowance struct {
+	mac       packet.Value
+	addresses []permitted // none: any
+}
+
+// permitted are the addresses that an owner may send from; as a receiver, it also sees its network's broadcasts.
+type permitted struct {
+	prefix    netip.Prefix // of one address, or of all of a network
+	broadcast netip.Addr   // not valid: none
+}
+
+// security reads a port's entries, those without a MAC address left out.
+func security(p *logicalflow.Port) []allowance {
+	var all []allowance
+	for _, text := range p.Row.PortSecurity {
+		words := strings.FieldsFunc(text, func(r rune) bool { return r == ' ' || r == ',' || r == '\t' })
+		if len(words) == 0 {
+			continue
+		}
+		one := allowance{mac: mac(words[0])}
+		for _, word := range words[1:] {
+			if a, ok := permit(word); ok {
+				one.addresses = append(one.addresses, a)
+			}
+		}
+		if !one.mac.IsZero() {
+			all = append(all, one)
+		}
+	}
+	return all
+}
+
+// permit reads an address: with a prefix length and without host bits, it means all of the network.
+func permit(word string) (permitted, bool) {
+	if a, err := netip.ParseAddr(word); err == nil {
+		return permitted{prefix: netip.PrefixFrom(a, a.BitLen())}, true
+	}
+	n, err := netip.ParsePrefix(word)
+	if err != nil {
+		return permitted{}, false
+	}
+	p := permitted{prefix: n}
+	if n.Masked().Addr() != n.Addr() {
+		p.prefix = netip.PrefixFrom(n.Addr(), n.Addr().BitLen())
+	}
+	if n.Addr().Is4() && n.Bits() < 32 {
+		b := n.Addr().As4()
+		for i := n.Bits(); i < 32; i++ {
+			b[i/8] |= 0x80 >> (i % 8)
+		}
+		p.broadcast = netip.AddrFrom4(b)
+	}
+	return p, true
+}
+
+// restricts reports whether the entry names addresses of a family.
+func (a allowance) restricts(is4 bool) bool {
+	return slices.ContainsFunc(a.addresses, func(p permitted) bool { return p.prefix.Addr().Is4() == is4 })
+}
+
+// has reports whether the owner may use an address.
+func (a allowance) has(ip netip.Addr) bool {
+	if slices.ContainsFunc(a.addresses, func(p permitted) bool { return p.prefix.Contains(ip) }) {
+		return true
+	}
+	return ip.Is6() && ip == linkLocal(a.mac) && a.restricts(false)
+}
+
+// linkLocal is the address that a host with a MAC address gives itself (RFC 4291, appendix A).
+func linkLocal(m packet.Value) netip.Addr {
+	b := m.Bytes(6)
+	return netip.AddrFrom16([16]byte{0xfe, 0x80, 8: b[0] ^ 2, 9: b[1], 10: b[2], 11: 0xff, 12: 0xfe, 13: b[3], 14: b[4], 15: b[5]})
+}
+
+// checkInPortSecurity answers whether the packet is refused: 1 if its sender may not send it.
+func (w *walker) checkInPortSecurity(in *instruction) control {
+	refused := false
+	if p := w.visit.Inport; p != nil && len(p.Row.PortSecurity) > 0 {
+		refused = !slices.ContainsFunc(security(p), w.maySend)
+	}
+	return w.result(in, refused, Note{Table: "Port_Binding", Row: rowOf(w.visit.Inport), Port: w.visit.Inport})
+}
+
+// checkOutPortSecurity answers whether the packet is refused: 1 if its receiver may not receive it.
+func (w *walker) checkOutPortSecurity(in *instruction) control {
+	refused := false
+	if p := w.visit.Outport; p != nil && len(p.Row.PortSecurity) > 0 {
+		refused = !slices.ContainsFunc(security(p), w.mayReceive)
+	}
+	return w.result(in, refused, Note{Table: "Port_Binding", Row: rowOf(w.visit.Outport), Port: w.visit.Outport})
+}
+
+// maySend reports whether an entry allows the packet to be sent.
+func (w *walker) maySend(a allowance) bool {
+	f, p := w.run.fields, &w.packet
+	if f.ethSrc.Get(p) != a.mac {
+		return false
+	}
+	free := len(a.addresses) == 0
+	switch {
+	case isARP(f, p):
+		return f.arpSHA.Get(p) == a.mac && (free || a.restricts(true) && a.has(address(f.arpSPA, p)))
+	case isIPv4(f, p):
+		return free || a.restricts(true) && (a.has(address(f.src4, p)) || w.isDHCPDiscovery())
+	case isIPv6(f, p):
+		return w.maySendIPv6(a)
+	}
+	return true
+}
+
+// isDHCPDiscovery reports whether the packet asks for an address.
+func (w *walker) isDHCPDiscovery() bool {
+	f, p := w.run.fields, &w.packet
+	return f.src4.Get(p).IsZero() && f.dst4.Get(p) == packet.Ones(32) && f.proto.Get(p).Lo == packet.ProtoUDP &&
+		f.srcPort.Get(p).Lo == 68 && f.dstPort.Get(p).Lo == 67
+}
+
+func (w *walker) maySendIPv6(a allowance) bool {
+	f, p := w.run.fields, &w.packet
+	free := len(a.addresses) == 0
+	kind, icmp := f.icmp6Type.Get(p).Lo, f.proto.Get(p).Lo == packet.ProtoICMPv6
+	if !free {
+		src := address(f.src6, p)
+		unset := src.IsUnspecified() && f.dst6.Get(p).Hi>>48 == 0xff02 && icmp && (kind == 131 || kind == 135 || kind == 143)
+		if !a.restricts(false) || !a.has(src) && !unset {
+			return false
+		}
+	}
+	if !icmp || f.ttl.Get(p).Lo != 255 {
+		return true
+	}
+	switch kind {
+	case 135:
+		sll := f.ndSLL.Get(p)
+		return sll.IsZero() || sll == a.mac
+	case 136:
+		tll := f.ndTLL.Get(p)
+		return (tll.IsZero() || tll == a.mac) && (free || a.has(address(f.ndTarget, p)))
+	}
+	return true
+}
+
+// mayReceive reports whether an entry allows the packet to be received. What goes to several receivers is not
+// compared with the MAC address.
+func (w *walker) mayReceive(a allowance) bool {
+	f, p := w.run.fields, &w.packet
+	dst := f.ethDst.Get(p)
+	if dst.Bit(40) {
+		return true
+	}
+	if dst != a.mac {
+		return false
+	}
+	if len(a.addresses) == 0 {
+		return true
+	}
+	switch {
+	case isIPv4(f, p):
+		ip := address(f.dst4, p)
+		return a.restricts(true) && (a.has(ip) || ip == netip.AddrFrom4([4]byte{255, 255, 255, 255}) || ip.IsMulticast() ||
+			slices.ContainsFunc(a.addresses, func(p permitted) bool { return p.broadcast == ip }))
+	case isIPv6(f, p):
+		ip := address(f.dst6, p)
+		return a.restricts(false) && (a.has(ip) || ip.IsMulticast())
+	}
+	return true
+}
+
+func rowOf(p *logicalflow.Port) ovsdb.UUID {
+	if p == nil {
+		return ""
+	}
+	return p.Row.UUID
+}

@@ -1,0 +1,61 @@
+package ovs
+
+import (
+	"net/netip"
+	"slices"
+	"testing"
+
+	"github.com/ovnctl/ovnctl/pkg/openflow"
+)
+
+func TestOutputNumbers(t *testing.T) {
+	tests := []struct {
+		actions string
+		want    []int
+	}{
+		{"drop", nil},
+		{"", nil},
+		{"3", []int{3}},
+		{"1,2,push_vlan(vid=10,pcp=0),3", []int{1, 2, 3}},
+		{"set(ipv4(ttl=63)),ct(commit,zone=9,nat(src)),5", []int{5}},
+		{"tnl_push(tnl_port(6081),header(size=58,type=5),out_port(1)),2", []int{2}},
+		{"clone(1,2),recirc(0x3)", nil},
+		{"userspace(pid=0,controller(reason=1))", nil},
+		{"(1,2", nil},
+	}
+	for _, test := range tests {
+		if got := outputNumbers(test.actions); !slices.Equal(got, test.want) {
+			t.Errorf("%q: %v, want %v", test.actions, got, test.want)
+		}
+	}
+}
+
+func FuzzDatapath(f *testing.F) {
+	f.Add("1,2,push_vlan(vid=10,pcp=0),3")
+	f.Fuzz(func(t *testing.T, text string) {
+		if n := outputNumbers(text); len(n) > len(text) {
+			t.Errorf("%d numbers in %d bytes", len(n), len(text))
+		}
+	})
+}
+
+func TestNatted(t *testing.T) {
+	packet := Tuple{Proto: 6, Src: netip.MustParseAddr("10.0.0.1"), Dst: netip.MustParseAddr("10.96.0.1"), SrcPort: 1000, DstPort: 80}
+	to := netip.MustParseAddr("10.0.0.9")
+	with := func(change func(*Tuple)) Tuple { t := packet; change(&t); return t }
+	tests := []struct {
+		name string
+		nat  openflow.NAT
+		want Tuple
+	}{
+		{"no address: only what exists is translated", openflow.NAT{Dst: true}, packet},
+		{"destination", openflow.NAT{Dst: true, Min: to}, with(func(t *Tuple) { t.Dst = to })},
+		{"destination and port", openflow.NAT{Dst: true, Min: to, MinPort: 8080}, with(func(t *Tuple) { t.Dst, t.DstPort = to, 8080 })},
+		{"source, the first of a range", openflow.NAT{Src: true, Min: to, Max: to.Next(), MinPort: 2000, MaxPort: 3000}, with(func(t *Tuple) { t.Src, t.SrcPort = to, 2000 })},
+	}
+	for _, test := range tests {
+		if got := natted(packet, &test.nat); got != test.want {
+			t.Errorf("%s: %v, want %v", test.name, got, test.want)
+		}
+	}
+}

@@ -1,0 +1,397 @@
+package ovs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/ovnctl/ovnctl/pkg/openflow"
+	"github.com/ovnctl/ovnctl/pkg/packet"
+)
+
+// A Switch answers control commands of a node's daemons.
+type Switch interface {
+	Control(ctx context.Context, daemon, command string, args ...string) (string, error)
+}
+
+// maxPasses bounds the trips through the tables that one packet makes on one node.
+const maxPasses = 128
+
+// A Start is where a packet enters the tables of a bridge.
+type Start struct {
+	Bridge string
+	Packet packet.Flow
+	Table  int // 0: by the port that is its in_port, else by this table
+}
+
+// Follow takes a packet through the tables of a node's bridges, to everywhere that it leaves them.
+// ovs-vswitchd is asked with ofproto/trace, and again with ofproto/trace-packet-out each
+// time the packet comes back from conntrack: what conntrack says of the packet is decided here, so that
+// marks, translation and the state of a connection are those of the connection that is followed.
+func Follow(ctx context.Context, sw Switch, node string, ct *Conntrack, start Start) (*Walk, error) {
+	f := &follower{sw: sw, node: node, ct: ct, walk: &Walk{}}
+	f.todo = []pass{{Start: start}}
+	for n := 0; len(f.todo) > 0; n++ {
+		if n == maxPasses {
+			return nil, fmt.Errorf("%s of %s: the packet comes back from conntrack more than %d times", start.Bridge, node, maxPasses)
+		}
+		p := f.todo[0]
+		f.todo = f.todo[1:]
+		if err := f.pass(ctx, p); err != nil {
+			return nil, err
+		}
+	}
+	return f.walk, nil
+}
+
+// A pass is one trip through the tables: from a port, or from where conntrack gives the packet back.
+type pass struct {
+	Start
+	actions string // what is executed; empty: a lookup, as Start says
+	before  []Step
+	told    [][]byte // userdata of controller actions so far
+}
+
+type follower struct {
+	sw   Switch
+	node string
+	ct   *Conntrack
+	walk *Walk
+	todo []pass
+}
+
+func (f *follower) pass(ctx context.Context, p pass) error {
+	command, args := "ofproto/trace", []string{p.Bridge, p.Packet.String()}
+	if p.Table > 0 && p.actions == "" {
+		p.actions = "resubmit(," + strconv.Itoa(p.Table) + ")"
+	}
+	if p.actions != "" {
+		command, args = "ofproto/trace-packet-out", append(args, p.actions)
+	}
+	f.walk.Requests = append(f.walk.Requests, append([]string{command}, args...))
+	reply, err := f.sw.Control(ctx, "ovs-vswitchd", command, args...)
+	if err != nil {
+		return f.refused(err)
+	}
+	t, err := openflow.ParseTrace(reply)
+	if err != nil {
+		return fmt.Errorf("ovs-vswitchd on %s: reply to %s: %w", f.node, command, err)
+	}
+	t.Passes = t.Passes[:1] // the others suppose what conntrack would say
+	r := &reading{follower: f, pass: p, replayed: openflow.Replay(t, &p.Packet)[0]}
+	return r.read(ctx)
+}
+
+// refused says that ovs-vswitchd gave no answer.
+func (f *follower) refused(err error) error {
+	if errors.Is(err, context.DeadlineExceeded) {
+		return fmt.Errorf("ovs-vswitchd on %s does not answer: %w", f.node, err)
+	}
+	return fmt.Errorf("ovs-vswitchd on %s: %w", f.node, err)
+}
+
+// A reading makes leaves and further passes of what one pass did.
+type reading struct {
+	*follower
+	pass
+	replayed *openflow.Replayed
+	tracked  map[int][]Tracking // by the index of the step
+	went     bool               // the packet, or a copy, goes on somewhere
+	reason   string
+	// changed is how the packet on the wire differs from the one that the tables see: a ct action that
+	// does not give the packet back translates it all the same.
+	changed map[Tuple]Tuple
+}
+
+// onWire is the packet at an event as it leaves.
+func (r *reading) onWire(e openflow.Event) packet.Flow {
+	p := e.Flow
+	if t, ok := TupleOf(&p); ok {
+		if now, ok := r.changed[t]; ok {
+			SetTuple(&p, now)
+		}
+	}
+	return p
+}
+
+func (r *reading) read(ctx context.Context) error {
+	r.tracked, r.changed = map[int][]Tracking{}, map[Tuple]Tuple{}
+	if again, ok := r.relearned(); ok {
+		r.todo = append(r.todo, again)
+		return nil
+	}
+	r.learn()
+	unknown := "" // an action that might have sent the packet on
+	events := r.replayed.Events
+	for i := 0; i < len(events); i++ {
+		e := events[i]
+		switch e.Kind {
+		case openflow.EventRecirculate, openflow.EventCommit:
+			r.conntrack(i, e)
+		case openflow.EventController:
+			r.told = append(r.told[:len(r.told):len(r.told)], e.Controller.Userdata)
+			if e.Controller.Pause {
+				r.leaf(i, Leaf{Kind: ToController})
+			}
+		case openflow.EventOutput:
+			if err := r.output(ctx, i, e); err != nil {
+				return err
+			}
+			if e.Output.Kind == openflow.ToNativeTunnel {
+				i = afterNested(events, i) // the outer packet's way through the underlay bridge
+			}
+		case openflow.EventError:
+			r.reason = e.Text
+		case openflow.EventUnknown:
+			if !strings.HasPrefix(e.Text, "sample(") { // which only tells of the packet
+				unknown = e.Text
+			}
+		}
+	}
+	if r.went {
+		return nil
+	}
+	if unknown != "" {
+		r.reason = unknown
+		r.leaf(r.lastStep(), Leaf{Kind: Unknown})
+		return nil
+	}
+	last := r.lastStep()
+	if failure := r.replayed.Pass.Failure; failure != "" {
+		r.reason = failure
+		r.leaf(last, Leaf{Kind: Failed})
+		return nil
+	}
+	r.leaf(last, Leaf{Kind: Dropped})
+	return nil
+}
+
+// afterNested returns the index of the last event that happened inside the one at i.
+func afterNested(events []openflow.Event, i int) int {
+	depth := events[i].Clone
+	for i+1 < len(events) && events[i+1].Clone > depth {
+		i++
+	}
+	return i
+}
+
+// leaf ends a copy of the packet at an event.
+func (r *reading) leaf(i int, l Leaf) {
+	r.went = true
+	l.Bridge, l.Packet, l.Reason, l.Userdata = r.Bridge, r.Packet, r.reason, r.told
+	if i >= 0 {
+		e := r.replayed.Events[i]
+		l.Bridge, l.Packet = e.Bridge, r.onWire(e)
+	}
+	l.Steps = append(r.before[:len(r.before):len(r.before)], r.steps(i)...)
+	r.walk.Leaves = append(r.walk.Leaves, l)
+}
+
+func (r *reading) output(ctx context.Context, i int, e openflow.Event) error {
+	o := e.Output
+	if o.Reason != "" {
+		r.reason = o.Reason
+		if o.Kind == openflow.ToNativeTunnel && strings.Contains(o.Reason, "neighbor cache miss") {
+			r.leaf(i, Leaf{Kind: ToTunnel, Port: o.Port, Remote: o.TunnelDst, Unresolved: true})
+		}
+		return nil
+	}
+	switch o.Kind {
+	case openflow.ToPatch, openflow.ToTable:
+		// What happens there follows.
+	case openflow.ToNativeTunnel, openflow.ToKernelTunnel:
+		l := Leaf{Kind: ToTunnel, Port: o.Port, Remote: o.TunnelDst}
+		if !l.Remote.IsValid() {
+			l.Remote = tunnelDestination(&e.Flow)
+		}
+		r.leaf(i, l)
+	case openflow.ToNormal, openflow.ToFlood:
+		return r.switched(ctx, i, e)
+	case openflow.ToLocal:
+		r.leaf(i, Leaf{Kind: ToPort, Port: packet.PortID{Number: packet.PortLocal}})
+	default:
+		r.leaf(i, Leaf{Kind: ToPort, Port: o.Port})
+	}
+	return nil
+}
+
+// switched makes leaves of the ports to which a learning switch sends the packet. The reply does not name
+// them, but the datapath actions do, by the datapath's numbers.
+func (r *reading) switched(ctx context.Context, i int, e openflow.Event) error {
+	numbers := outputNumbers(r.replayed.Pass.DatapathActions)
+	if len(numbers) == 0 {
+		return nil
+	}
+	text, err := r.sw.Control(ctx, "ovs-vswitchd", "dpif/show")
+	if err != nil {
+		return r.refused(err)
+	}
+	for _, port := range openflow.ParseDatapathPorts(text) {
+		if port.Bridge == e.Bridge && slices.Contains(numbers, int(port.Datapath)) {
+			r.leaf(i, Leaf{Kind: ToPort, Port: packet.PortID{Number: port.OpenFlow}})
+		}
+	}
+	return nil
+}
+
+// conntrack carries out a ct action: it says what the packet is to its connection, enters it if the action
+// commits, and lets the copy go on that comes back.
+func (r *reading) conntrack(i int, e openflow.Event) {
+	action := e.Conntrack.Action
+	zone := Zone{Node: r.node, ID: e.Conntrack.Zone}
+	sent := r.onWire(e)
+	packet, ok := TupleOf(&sent)
+	if !ok {
+		return
+	}
+	seen := r.ct.Look(zone, packet, action.NAT != nil, answers(&sent))
+	if action.Commit && seen.State&Invalid == 0 {
+		if seen.Conn == nil {
+			now := packet
+			if action.NAT != nil {
+				now = natted(packet, action.NAT)
+			}
+			seen.Conn = r.ct.Commit(zone, packet, now)
+			seen.translate(now)
+		}
+		c, event := seen.Conn, e.Conntrack
+		c.Mark = c.Mark&^event.MarkMask | event.Mark
+		c.Label = c.Label.AndNot(event.LabelMask).Or(event.Label)
+	}
+	if step := r.stepOf(i); step >= 0 {
+		r.tracked[step] = append(r.tracked[step], Tracking{Zone: zone, State: seen.State, From: packet, To: seen.Now, Commit: action.Commit})
+	}
+	if e.Kind == openflow.EventCommit {
+		if before, _ := TupleOf(&e.Flow); before != seen.Now {
+			r.changed[before] = seen.Now
+		}
+		return
+	}
+	r.went = true
+	back := sent
+	back.ClearConntrack()
+	SetTuple(&back, seen.Now)
+	setConntrack(&back, zone, seen, packet)
+	steps := append(r.before[:len(r.before):len(r.before)], r.steps(i)...)
+	r.todo = append(r.todo, pass{
+		Start: Start{Bridge: e.Bridge, Packet: back, Table: action.Table.Number}, before: steps, told: r.told,
+	})
+}
+
+// natted is the packet as a new connection's nat argument translates it. Of a range the first is taken, as
+// ofproto/trace does.
+func natted(t Tuple, nat *openflow.NAT) Tuple {
+	if !nat.Min.IsValid() {
+		return t
+	}
+	if nat.Src {
+		t.Src = nat.Min
+		if nat.MinPort != 0 {
+			t.SrcPort = nat.MinPort
+		}
+		return t
+	}
+	t.Dst = nat.Min
+	if nat.MinPort != 0 {
+		t.DstPort = nat.MinPort
+	}
+	return t
+}
+
+// setConntrack writes into a packet what conntrack knows of it (ovs-fields(7), "Connection Tracking
+// Fields").
+func setConntrack(p *packet.Flow, zone Zone, seen Tracked, pkt Tuple) {
+	original := pkt
+	if seen.Conn != nil {
+		original = seen.Conn.Orig
+		Set(p, "ct_mark", packet.Uint(uint64(seen.Conn.Mark)))
+		Set(p, "ct_label", seen.Conn.Label)
+	}
+	Set(p, "ct_state", packet.Uint(uint64(seen.State)))
+	Set(p, "ct_zone", packet.Uint(uint64(zone.ID)))
+	if seen.State&Invalid != 0 {
+		return // belongs to no connection
+	}
+	src, dst := "ct_nw_src", "ct_nw_dst"
+	if original.Src.Is6() {
+		src, dst = "ct_ipv6_src", "ct_ipv6_dst"
+	}
+	Set(p, src, packet.FromBytes(original.Src.AsSlice()))
+	Set(p, dst, packet.FromBytes(original.Dst.AsSlice()))
+	Set(p, "ct_nw_proto", packet.Uint(uint64(original.Proto)))
+	Set(p, "ct_tp_src", packet.Uint(uint64(original.SrcPort)))
+	Set(p, "ct_tp_dst", packet.Uint(uint64(original.DstPort)))
+}
+
+// stepOf is the index of the step whose actions caused an event, or the event itself if it is a step.
+func (r *reading) stepOf(i int) int {
+	if i >= 0 && r.replayed.Events[i].Kind != openflow.EventStep {
+		return r.replayed.Events[i].Parent
+	}
+	return i
+}
+
+// lastStep is the index of the step that ends the pass: the last lookup of the last lookup.
+func (r *reading) lastStep() int {
+	last := -1
+	for i, e := range r.replayed.Events {
+		if e.Kind == openflow.EventStep && e.Parent == last {
+			last = i
+		} else if e.Kind == openflow.EventStep && r.precedes(e.Parent, last) {
+			last = i
+		}
+	}
+	return last
+}
+
+// precedes says whether step a is above step b.
+func (r *reading) precedes(a, b int) bool {
+	for b >= 0 {
+		if b = r.replayed.Events[b].Parent; b == a {
+			return true
+		}
+	}
+	return a == -1
+}
+
+// steps are the lookups on the way to an event: those whose actions led to it, and what they looked up
+// aside.
+func (r *reading) steps(i int) []Step {
+	way := map[int]bool{}
+	for at := r.stepOf(i); at >= 0; at = r.replayed.Events[at].Parent {
+		way[at] = true
+	}
+	parents := map[int]bool{}
+	for _, e := range r.replayed.Events {
+		if e.Kind == openflow.EventStep {
+			parents[e.Parent] = true
+		}
+	}
+	var steps []Step
+	for at, e := range r.replayed.Events {
+		if e.Kind != openflow.EventStep || at > max(i, 0) {
+			continue
+		}
+		aside := !way[at] && way[e.Parent] && !parents[at]
+		if !way[at] && !aside {
+			continue
+		}
+		s := Step{Step: e.Step, Bridge: e.Bridge, Aside: aside, Before: e.Flow, Tracked: r.tracked[at]}
+		for _, n := range e.Node.Children {
+			if n.Kind == openflow.NodeAction {
+				s.Actions = append(s.Actions, n.Text)
+				if n.Action != nil {
+					s.Parsed = append(s.Parsed, n.Action)
+				}
+				if resubmit, ok := n.Action.(openflow.Resubmit); ok {
+					s.Resubmits = append(s.Resubmits, resubmit.Table.Number)
+				}
+			}
+		}
+		steps = append(steps, s)
+	}
+	return steps
+}

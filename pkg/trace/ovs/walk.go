@@ -1,0 +1,69 @@
+package ovs
+
+import (
+	"net/netip"
+
+	"github.com/ovnctl/ovnctl/pkg/openflow"
+	"github.com/ovnctl/ovnctl/pkg/packet"
+)
+
+// A Walk is what one node's bridges do with a packet: every place where a copy of it ends or leaves.
+type Walk struct {
+	Leaves []Leaf
+	// Requests are the traces that were asked of ovs-vswitchd, each the command and its arguments.
+	Requests [][]string
+}
+
+// LeafKind says how a copy of the packet ends on a node.
+type LeafKind string
+
+// The kinds of leaves.
+const (
+	ToPort       LeafKind = "port"       // it leaves on a port
+	ToTunnel     LeafKind = "tunnel"     // it leaves encapsulated
+	ToController LeafKind = "controller" // a controller action takes it
+	Dropped      LeafKind = "drop"       // no action sends it anywhere
+	Failed       LeafKind = "failed"     // Open vSwitch gives up on it
+	Unknown      LeafKind = "unknown"    // an action that is not understood may send it anywhere
+)
+
+// A Leaf is one place where the packet, or a copy of it, leaves the bridges of a node.
+type Leaf struct {
+	Kind   LeafKind
+	Bridge string
+	Port   packet.PortID // with ToPort and ToTunnel
+	Remote netip.Addr    // with ToTunnel: where to, if the reply says
+	// Unresolved, with ToTunnel: ovs-vswitchd does not know the MAC address that leads to Remote. It asks for it
+	// and drops the packet; the next one goes.
+	Unresolved bool
+	// Packet is the packet as it leaves; with ToTunnel its tun_id and tun_metadata are what the tunnel
+	// carries.
+	Packet packet.Flow
+	// Userdata is what controller actions on the way carry. With ToController, the last one takes the
+	// packet for good; with Dropped, one of them may be all that comes of it.
+	Userdata [][]byte
+	Reason   string // with Failed, and with Dropped where Open vSwitch gives one
+	Steps    []Step // the way from where the walk began
+}
+
+// A Step is one table lookup on the way of the packet, and what its actions did.
+type Step struct {
+	*openflow.Step
+	Bridge  string
+	Aside   bool // a lookup that only sets fields and returns, as in OVN's helper tables
+	Actions []string
+	Parsed  openflow.Actions // those of Actions that could be read
+	// Resubmits are the tables that the actions look into, in order.
+	Resubmits []int
+	Before    packet.Flow // the packet as it came to the table
+	// Tracked is what conntrack did with the packet in this step.
+	Tracked []Tracking
+}
+
+// Tracking is one ct action as conntrack carries it out.
+type Tracking struct {
+	Zone     Zone
+	State    Flags
+	From, To Tuple // differ where the packet is translated
+	Commit   bool
+}

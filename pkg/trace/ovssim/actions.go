@@ -1,0 +1,447 @@
+package ovssim
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/ovnctl/ovnctl/pkg/openflow"
+	"github.com/ovnctl/ovnctl/pkg/packet"
+)
+
+// do executes a list of actions. Last says that nothing comes after it, bucket
+// that it is of a group.
+func (x *translation) do(ops []op, last, bucket bool) {
+	if len(ops) == 0 {
+		x.report(openflow.NodeAction, "drop").Action = openflow.Drop{}
+		return
+	}
+	for i := range ops {
+		if x.failure != "" {
+			return
+		}
+		o := &ops[i]
+		if x.wasMPLS && !x.exit && !beforeMPLS(o.action) {
+			x.freeze()
+		}
+		if x.exit {
+			return
+		}
+		x.report(openflow.NodeAction, o.text).Action = o.action
+		if larger, ok := o.action.(openflow.CheckPktLarger); ok {
+			x.checkPktLarger(larger, ops[i+1:])
+			return
+		}
+		if !x.action(o, last && i == len(ops)-1 && len(x.set) == 0, bucket) {
+			return
+		}
+	}
+}
+
+// beforeMPLS reports whether an action can be executed on a packet whose last
+// MPLS label was taken off and whose inside was not looked at yet.
+func beforeMPLS(a openflow.Action) bool {
+	switch a := a.(type) {
+	case openflow.Output, openflow.SetQueue, openflow.Group:
+		return true
+	case openflow.Modify:
+		switch a.Name {
+		case "mod_vlan_vid", "mod_vlan_pcp", "set_vlan_vid", "set_vlan_pcp", "mod_dl_src", "mod_dl_dst", "set_tunnel", "set_tunnel64":
+			return true
+		}
+	case openflow.SetField:
+		return a.Field.Needs <= packet.NeedsMPLS
+	case openflow.Other:
+		return a.Name == "enqueue"
+	}
+	return false
+}
+
+// action executes one action, and reports whether those after it are, too.
+func (x *translation) action(o *op, last, bucket bool) bool {
+	switch a := o.action.(type) {
+	case openflow.SetField:
+		x.setField(a.Field, a.Value, a.Mask)
+	case openflow.Load:
+		x.setField(a.Dst.Field, a.Value.Shl(a.Dst.Lo), packet.Ones(a.Dst.Bits).Shl(a.Dst.Lo))
+	case openflow.Move:
+		x.move(a)
+	case openflow.Modify:
+		x.modify(a)
+	case openflow.WriteMetadata:
+		x.packet.SetMasked(metadata, a.Value, a.Mask)
+	case openflow.Push:
+		x.touch(a.Src.Field, packet.Ones(a.Src.Bits).Shl(a.Src.Lo))
+		x.stack = append(x.stack, saved{a.Src.Get(&x.packet.Flow), a.Src.Bits})
+	case openflow.Pop:
+		x.pop(a.Dst)
+	case openflow.PushVLAN:
+		x.touch(outer, packet.Uint(0xffff))
+		x.packet.pushTag(a.EthType)
+	case openflow.PopVLAN:
+		x.touch(outer, packet.Uint(0xffff))
+		x.packet.popTag()
+	case openflow.DecTTL:
+		return x.decTTL(a)
+	case openflow.SetQueue:
+		x.packet.set(skbPriority, x.queuePriority(a.Queue))
+	case openflow.PopQueue:
+		if x.packet.number(skbPriority) != x.priority {
+			x.packet.set(skbPriority, x.priority)
+			x.detail("queue = %s", packet.Uint(x.priority).Hex())
+		}
+	case openflow.Resubmit:
+		x.resubmitAction(a, last)
+	case openflow.GotoTable:
+		x.resubmit(x.packet.number(inPort), a.Table.Number, false, last, x.plain)
+	case openflow.Output:
+		x.outputAction(a, last, bucket)
+	case openflow.Controller:
+		if a.Pause {
+			x.pause = &a
+			x.freeze()
+			break
+		}
+		x.controller(a)
+	case openflow.Group:
+		return x.group(a.ID, last)
+	case openflow.CT:
+		x.conntrack(a, o.inside, last)
+	case openflow.NAT:
+		x.nat = &a
+	case openflow.CTClear:
+		if x.tracked {
+			x.untrack()
+			x.emit("ct_clear")
+		}
+	case openflow.Clone:
+		x.clone(o.inside, last)
+	case openflow.Meter:
+		x.emit("meter(" + strconv.FormatUint(uint64(a.ID), 10) + ")")
+	case openflow.Learn:
+		x.warn("suppressing side effects, so learn action ignored")
+	case openflow.Conjunction:
+		x.fault("executing no-op conjunction action")
+	case openflow.Exit:
+		x.exit = true
+	case openflow.WriteActions:
+		x.writeActions(compile(a.Actions))
+		x.reportSet("is")
+	case openflow.ClearActions:
+		x.reportSet("was")
+		x.set, x.grouped = nil, false
+		x.packet.set(actsetOutput, packet.PortUnset)
+	case openflow.Other:
+		return x.other(a, last, bucket)
+	}
+	return true
+}
+
+// plain executes what a resubmit finds.
+func (x *translation) plain(ops []op, last bool) { x.do(ops, last, false) }
+
+func (x *translation) resubmitAction(a openflow.Resubmit, last bool) {
+	port, table := x.packet.number(inPort), a.Table.Number
+	if a.Port != nil && a.Port.Number != packet.PortInPort {
+		port = uint64(a.Port.Number)
+		if known := x.bridge.find(*a.Port); a.Port.Name != "" && known != nil {
+			port = uint64(known.number)
+		}
+	}
+	if a.Table == openflow.NoTable || table == 255 {
+		table = x.table
+	}
+	x.resubmit(port, table, a.CT, last, x.plain)
+}
+
+func (x *translation) setField(f *packet.Field, v, mask packet.Value) {
+	if !x.packet.Meets(f.Needs) {
+		x.warn("unmet prerequisites for %s, set_field ignored", f.Name)
+		return
+	}
+	x.touch(f, mask)
+	x.packet.SetMasked(f, v, mask)
+	x.tagged()
+}
+
+// tagged gives tags that were made by writing a field their type.
+func (x *translation) tagged() {
+	for i, tag := range []*packet.Field{outer, inner} {
+		if x.packet.number(tag)&tagPresent == 0 {
+			x.packet.tagTypes[i] = 0
+		} else if x.packet.tagTypes[i] == 0 {
+			x.packet.tagTypes[i] = 0x8100
+		}
+	}
+}
+
+func (x *translation) move(a openflow.Move) {
+	if x.packet.Meets(a.Src.Field.Needs) && x.packet.Meets(a.Dst.Field.Needs) {
+		x.touch(a.Src.Field, packet.Ones(a.Src.Bits).Shl(a.Src.Lo))
+		x.touch(a.Dst.Field, packet.Ones(a.Dst.Bits).Shl(a.Dst.Lo))
+		a.Dst.Set(&x.packet.Flow, a.Src.Get(&x.packet.Flow))
+		x.tagged()
+	}
+	x.now(a.Dst)
+}
+
+// now reports what a sub-field was made to.
+func (x *translation) now(s packet.Subfield) {
+	v := s.Get(&x.packet.Flow)
+	var room [64]byte
+	b := append(s.Append(room[:0]), " is now "...)
+	if s.Bits == s.Field.Bits {
+		b = s.Field.AppendMasked(b, v, s.Field.Mask())
+	} else {
+		b = append(b, v.Hex()...)
+	}
+	x.report(openflow.NodeDetail, string(b))
+}
+
+func (x *translation) pop(dst packet.Subfield) {
+	if len(x.stack) == 0 {
+		x.fault("stack underflow")
+		return
+	}
+	top := x.stack[len(x.stack)-1]
+	x.stack = x.stack[:len(x.stack)-1]
+	x.touch(dst.Field, packet.Ones(dst.Bits).Shl(dst.Lo))
+	dst.Set(&x.packet.Flow, top.value)
+	x.tagged()
+	x.now(dst)
+}
+
+func (x *translation) modify(a openflow.Modify) {
+	p := &x.packet
+	switch a.Name {
+	case "mod_vlan_vid", "mod_vlan_pcp":
+		x.touch(a.Field, a.Field.Mask())
+		p.Set(a.Field, a.Value)
+		x.tagged()
+	case "set_vlan_vid", "set_vlan_pcp":
+		if p.tags() > 0 {
+			x.touch(a.Field, a.Field.Mask())
+			p.Set(a.Field, a.Value)
+		}
+	case "mod_nw_tos":
+		if p.ip() {
+			x.touch(nwTOS, packet.Uint(0xfc))
+			p.SetMasked(nwTOS, a.Value, packet.Uint(0xfc))
+		}
+	case "mod_tp_src", "mod_tp_dst":
+		if p.ip() && !p.laterFragment() {
+			x.touch(a.Field, a.Field.Mask())
+			p.Set(a.Field, a.Value)
+		}
+	default:
+		if p.Meets(a.Field.Needs) {
+			x.touch(a.Field, a.Field.Mask())
+			p.Set(a.Field, a.Value)
+		}
+	}
+}
+
+func (x *translation) decTTL(a openflow.DecTTL) bool {
+	if !x.packet.ip() {
+		return true
+	}
+	x.touch(nwTTL, nwTTL.Mask())
+	if ttl := x.packet.number(nwTTL); ttl > 1 {
+		x.packet.set(nwTTL, ttl-1)
+		return true
+	}
+	for _, id := range a.Controllers() {
+		x.controller(openflow.Controller{MaxLen: 65535, Reason: "invalid_ttl", ID: id})
+	}
+	version := 6
+	if x.packet.number(ethType) == packet.EthIPv4 {
+		version = 4
+	}
+	x.warn("IPv%d decrement TTL exception", version)
+	return false
+}
+
+// queuePriority is the priority that the datapath knows a queue by: in the kernel the
+// number of a class of its scheduler, whose minor one begins with 1.
+func (x *translation) queuePriority(queue uint32) uint64 {
+	if x.bridge.userspace {
+		return uint64(queue)
+	}
+	return 0x10000 | uint64(queue+1)&0xffff
+}
+
+// clone executes actions on a copy of the packet.
+func (x *translation) clone(ops []op, last bool) {
+	finish := func(last bool) {
+		x.do(ops, last, false)
+		if !x.freezing {
+			x.actionSet()
+		}
+		if x.freezing {
+			x.finish()
+		}
+	}
+	if reversible(ops) || last {
+		x.isolated(func() { finish(last) })
+		return
+	}
+	x.commit()
+	base, mpls, tracked := x.base, x.wasMPLS, x.tracked
+	var inside []string
+	x.isolated(func() { inside = x.nested(func() { finish(true) }) })
+	if len(inside) > 0 {
+		x.emit("clone(" + join(inside) + ")")
+	}
+	x.base, x.wasMPLS, x.tracked = base, mpls, tracked
+}
+
+// checkPktLarger executes the rest of the actions twice, once for each answer.
+func (x *translation) checkPktLarger(a openflow.CheckPktLarger, rest []op) {
+	x.commit()
+	base, mpls, tracked := x.base, x.wasMPLS, x.tracked
+	var answers [2]string
+	for i := range answers {
+		x.isolated(func() {
+			answers[i] = join(x.nested(func() {
+				a.Dst.Set(&x.packet.Flow, packet.Uint(uint64(1-i)))
+				x.do(rest, true, false)
+				if !x.freezing {
+					x.actionSet()
+				}
+				if x.freezing {
+					x.finish()
+				}
+			}))
+		})
+		x.base, x.wasMPLS, x.tracked = base, mpls, tracked
+		if i == 0 {
+			defer func(exit bool) { x.exit = exit }(x.exit)
+			x.exit = false
+		}
+	}
+	for i, s := range answers {
+		if s == "" {
+			answers[i] = "drop"
+		}
+	}
+	x.emit(fmt.Sprintf("check_pkt_len(size=%d,gt(%s),le(%s))", a.Size, answers[0], answers[1]))
+}
+
+// writeActions adds to the action set.
+func (x *translation) writeActions(ops []op) {
+	for _, o := range ops {
+		if x.grouped {
+			break
+		}
+		if port, ok := outputs(o.action); ok {
+			x.packet.set(actsetOutput, uint64(port))
+		}
+		if _, ok := o.action.(openflow.Group); ok {
+			x.packet.set(actsetOutput, packet.PortUnset)
+			x.grouped = true
+		}
+	}
+	x.set = append(x.set[:len(x.set):len(x.set)], ops...)
+}
+
+func (x *translation) reportSet(verb string) {
+	list := ordered(x.set)
+	text := "drop"
+	for i, o := range list {
+		if i == 0 {
+			text = o.text
+			continue
+		}
+		text += "," + o.text
+	}
+	x.detail("action set %s: %s", verb, text)
+}
+
+// actionSet executes the action set and empties it.
+func (x *translation) actionSet() {
+	list := ordered(x.set)
+	x.set = nil
+	if len(list) == 0 {
+		return
+	}
+	x.inSet = true
+	x.below(x.report(openflow.NodeTable, "Executing action set:"), func() { x.do(list, true, false) })
+	x.inSet = false
+}
+
+// ordered is an action set as it is executed: in the order of kinds, of each kind
+// the last one, and only one of what sends the packet away.
+func ordered(set []op) []op {
+	var list []op
+	kinds := map[int]op{}
+	for _, o := range set {
+		kind := setOrder(o.action)
+		if kind != setSets {
+			kinds[kind] = o
+		}
+	}
+	for kind := range setSends {
+		if kind == setSets {
+			for _, o := range set {
+				if setOrder(o.action) == setSets {
+					list = append(list, o)
+				}
+			}
+		} else if o, ok := kinds[kind]; ok {
+			list = append(list, o)
+		}
+	}
+	for kind := setSends; kind <= setLast; kind++ {
+		if o, ok := kinds[kind]; ok {
+			return append(list, o)
+		}
+	}
+	if !slices.ContainsFunc(list, func(o op) bool { return setOrder(o.action) >= setSends }) {
+		return nil // nothing sends the packet anywhere
+	}
+	return list
+}
+
+// The kinds of actions in an action set that are not one of their own.
+const (
+	setSets  = 9
+	setSends = 11
+	setLast  = 15
+)
+
+// setOrder is the place of an action in the order of an action set
+// (ovs-actions(7), "The Action Set").
+func setOrder(a openflow.Action) int {
+	switch a := a.(type) {
+	case openflow.PopVLAN:
+		return 0
+	case openflow.PushVLAN:
+		return 6
+	case openflow.DecTTL:
+		return 7
+	case openflow.SetQueue:
+		return 10
+	case openflow.Group:
+		return setSends
+	case openflow.Output:
+		return setSends + 1
+	case openflow.Resubmit:
+		return setSends + 2
+	case openflow.CT:
+		return setSends + 3
+	case openflow.Other:
+		switch a.Name {
+		case "decap":
+			return 1
+		case "pop_mpls":
+			return 2
+		case "encap":
+			return 4
+		case "push_mpls":
+			return 5
+		case "dec_mpls_ttl":
+			return 8
+		}
+	}
+	return setSets
+}

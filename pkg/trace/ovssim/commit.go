@@ -1,0 +1,212 @@
+package ovssim
+
+import (
+	"fmt"
+
+	"github.com/ovnctl/ovnctl/pkg/packet"
+)
+
+// A part is a field of a datapath action set(…).
+type part struct {
+	name  string
+	field *packet.Field
+	hex   bool // a number that is written with 0x
+}
+
+var (
+	ethParts   = []part{{"src", ethSrc, false}, {"dst", ethDst, false}}
+	ipv4Parts  = []part{{"src", ipSrc, false}, {"dst", ipDst, false}, {"tos", nwTOS, true}, {"ttl", nwTTL, false}}
+	ipv6Parts  = []part{{"src", ipv6Src, false}, {"dst", ipv6Dst, false}, {"label", ipv6Label, true}, {"tclass", nwTOS, true}, {"hlimit", nwTTL, false}}
+	arpParts   = []part{{"sip", ipSrc, false}, {"tip", ipDst, false}, {"op", arpOp, false}, {"sha", arpSHA, false}, {"tha", arpTHA, false}}
+	portParts  = []part{{"src", tpSrc, false}, {"dst", tpDst, false}}
+	ndParts    = []part{{"target", ndTarget, false}, {"sll", arpSHA, false}, {"tll", arpTHA, false}}
+	ndExtParts = []part{{"nd_reserved", field("nd_reserved"), true}, {"nd_options_type", field("nd_options_type"), false}}
+)
+
+// commit makes the datapath's packet what the actions have made of it.
+func (x *translation) commit() {
+	x.commitSet("eth", ethParts)
+	if x.base.mpls() && !x.packet.mpls() {
+		x.commitMPLS()
+	}
+	x.commitNetwork()
+	x.commitTransport()
+	x.commitMPLS()
+	x.commitVLAN()
+	if n := x.packet.number(skbPriority); n != x.base.number(skbPriority) {
+		x.emit(fmt.Sprintf("set(skb_priority(%s))", hex(n)))
+		x.base.set(skbPriority, n)
+	}
+	if n := x.packet.number(pktMark); n != x.base.number(pktMark) {
+		m := x.mask.Get(pktMark).Lo
+		if m == pktMark.Mask().Lo || m == 0 {
+			x.emit(fmt.Sprintf("set(skb_mark(%s))", hex(n)))
+		} else {
+			x.emit(fmt.Sprintf("set(skb_mark(%s/%s))", hex(n&m), hex(m)))
+		}
+		x.base.set(pktMark, n)
+	}
+}
+
+// hex is a number as C's %#x writes it.
+func hex(n uint64) string { return packet.Uint(n).Hex() }
+
+func (x *translation) commitNetwork() {
+	if x.packet.number(nwProto) == 0 {
+		return
+	}
+	switch x.base.number(ethType) {
+	case packet.EthIPv4:
+		x.commitSet("ipv4", ipv4Parts)
+	case packet.EthIPv6:
+		x.commitSet("ipv6", ipv6Parts)
+		if x.base.Meets(packet.NeedsND) {
+			x.commitSet("nd", ndParts)
+			x.commitSet("nd_ext", ndExtParts)
+		}
+	case packet.EthARP:
+		x.viaUserspace(x.commitSet("arp", arpParts))
+	}
+}
+
+func (x *translation) commitTransport() {
+	if !x.base.ip() || x.packet.number(nwProto) == 0 {
+		return
+	}
+	switch x.packet.number(nwProto) {
+	case packet.ProtoTCP:
+		x.commitSet("tcp", portParts)
+	case packet.ProtoUDP:
+		x.commitSet("udp", portParts)
+	case packet.ProtoSCTP:
+		x.commitSet("sctp", portParts)
+	case packet.ProtoICMP:
+		x.viaUserspace(x.base.number(ethType) == packet.EthIPv4 && x.commitICMP("icmp"))
+	case packet.ProtoICMPv6:
+		x.viaUserspace(x.base.number(ethType) == packet.EthIPv6 && x.commitICMP("icmpv6"))
+	}
+}
+
+// viaUserspace notes a set(…) that the datapath leaves to ovs-vswitchd, if there was one.
+func (x *translation) viaUserspace(set bool) {
+	if set {
+		x.slow = []string{"Uses action(s) not supported by datapath"}
+	}
+}
+
+// commitICMP adds set(…), which has no masks there, and reports whether there is one.
+func (x *translation) commitICMP(name string) bool {
+	kind, code := x.packet.Get(icmpType), x.packet.Get(icmpCode)
+	if kind == x.base.Get(icmpType) && code == x.base.Get(icmpCode) {
+		return false
+	}
+	x.base.Set(icmpType, kind)
+	x.base.Set(icmpCode, code)
+	x.emit(fmt.Sprintf("set(%s(type=%d,code=%d))", name, kind.Lo, code.Lo))
+	return true
+}
+
+// commitSet adds set(…) with those parts that have changed, and reports whether
+// there are any.
+func (x *translation) commitSet(name string, parts []part) bool {
+	var words []string
+	for _, p := range parts {
+		v := x.packet.Get(p.field)
+		if v == x.base.Get(p.field) {
+			continue
+		}
+		mask := x.mask.Get(p.field)
+		if mask.IsZero() {
+			mask = p.field.Mask()
+		}
+		words = append(words, p.name+"="+p.print(v, mask))
+		x.base.Set(p.field, v)
+	}
+	if len(words) == 0 {
+		return false
+	}
+	x.emit("set(" + name + "(" + join(words) + "))")
+	return true
+}
+
+func (p part) print(v, mask packet.Value) string {
+	v = v.And(mask)
+	switch {
+	case !p.hex:
+		return p.field.PrintMasked(v, mask)
+	case mask == p.field.Mask():
+		return v.Hex()
+	}
+	return v.Hex() + "/" + mask.Hex()
+}
+
+// commitVLAN takes off the tags that are not the packet's any more, and puts on
+// those that it has.
+func (x *translation) commitVLAN() {
+	have, want := x.base.tags(), x.packet.tags()
+	same := 0 // counted from the innermost
+	for same < have && same < want && x.base.tag(have-1-same) == x.packet.tag(want-1-same) {
+		same++
+	}
+	for ; have > same; have-- {
+		x.emit("pop_vlan")
+		x.base.popTag()
+	}
+	for i := want - same - 1; i >= 0; i-- {
+		t := x.packet.tag(i)
+		words := ""
+		if t.ethType != 0x8100 {
+			words = fmt.Sprintf("tpid=0x%04x,", t.ethType)
+		}
+		x.emit(fmt.Sprintf("push_vlan(%svid=%d,pcp=%d)", words, t.tci&0xfff, t.tci>>13))
+		x.base.pushTag(t.ethType)
+		x.base.set(outer, uint64(t.tci))
+	}
+}
+
+type tagValue struct{ ethType, tci uint16 }
+
+// tag is the VLAN tag of a place, the outer one first.
+func (p *frame) tag(i int) tagValue {
+	return tagValue{p.tagTypes[i], uint16(p.number([]*packet.Field{outer, inner}[i]))}
+}
+
+// commitMPLS takes off, writes and puts on labels.
+func (x *translation) commitMPLS() {
+	have, want := x.base.labels(), x.packet.labels()
+	same := 0 // counted from the innermost
+	for same < len(have) && same < len(want) && have[len(have)-1-same] == want[len(want)-1-same] {
+		same++
+	}
+	for len(have) > same {
+		if len(have)-1 == same && len(want) > same {
+			have[0] = want[len(want)-len(have)]
+			x.emit("set(mpls(" + printEntry(have[0]) + "))")
+			same++
+			continue
+		}
+		next := uint64(packet.EthMPLS)
+		if len(have) == 1 {
+			next = x.packet.number(ethType)
+		}
+		x.emit(fmt.Sprintf("pop_mpls(eth_type=0x%x)", next))
+		have = have[1:]
+		x.base.set(ethType, next)
+	}
+	for len(have) < len(want) {
+		entry := want[len(want)-len(have)-1]
+		t := x.packet.number(ethType)
+		x.emit(fmt.Sprintf("push_mpls(%s,eth_type=0x%x)", printEntry(entry), t))
+		have = append([]uint32{entry}, have...)
+		x.base.set(ethType, t)
+	}
+	var list [maxLabels]uint32
+	copy(list[:], have)
+	if x.base.mpls() {
+		x.base.setEntries(list)
+	}
+}
+
+func printEntry(e uint32) string {
+	return fmt.Sprintf("label=%d,tc=%d,ttl=%d,bos=%d", e>>12, e>>9&7, e&0xff, e>>8&1)
+}

@@ -1,0 +1,284 @@
+package ovssim
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"strconv"
+	"strings"
+
+	"github.com/ovnctl/ovnctl/pkg/node"
+	"github.com/ovnctl/ovnctl/pkg/openflow"
+	"github.com/ovnctl/ovnctl/pkg/packet"
+	"github.com/ovnctl/ovnctl/pkg/vswitch"
+)
+
+// ReadConnections gathers the connections that the switch tracks, live or as they
+// were saved. Without them each packet is one of a new connection; an error says
+// of which datapath they are missing.
+func (s *Source) ReadConnections(ctx context.Context, h Host) []error {
+	var problems []error
+	s.Connections = map[string][]openflow.Connection{}
+	asked := map[string]bool{}
+	for _, row := range s.Rows {
+		kind := datapathType(&row)
+		if asked[kind] {
+			continue
+		}
+		asked[kind] = true
+		list, err := readConnections(ctx, h, kind+"@ovs-"+kind)
+		if err != nil {
+			problems = append(problems, err)
+		}
+		if err == nil || len(list) > 0 {
+			s.Connections[kind] = list
+		}
+	}
+	return problems
+}
+
+// datapathType is the type of a bridge's datapath, of which each has its own
+// connections.
+func datapathType(b *vswitch.Bridge) string {
+	if b.DatapathType == "" {
+		return "system"
+	}
+	return b.DatapathType
+}
+
+func readConnections(ctx context.Context, h Host, datapath string) ([]openflow.Connection, error) {
+	const command = "dpctl/dump-conntrack"
+	size, err := h.Control(ctx, "ovs-vswitchd", "dpctl/ct-get-nconns", datapath)
+	if err == nil {
+		n, err := strconv.Atoi(strings.TrimSpace(size))
+		if err != nil || n > node.MostConnections {
+			return nil, fmt.Errorf("%.20q connections of %s are not read, at most %d are: ovs-vswitchd would answer nobody else meanwhile", strings.TrimSpace(size), datapath, node.MostConnections)
+		}
+	} else if !errors.Is(err, node.ErrUnavailable) {
+		return nil, err
+	}
+	text, err := h.Control(ctx, "ovs-vswitchd", command, "-m", "-s", datapath)
+	for _, args := range [][]string{{"-m", datapath}, {"-m"}, {}} { // as others save it
+		if err == nil || !errors.Is(err, node.ErrUnavailable) {
+			break
+		}
+		if reply, otherwise := h.Control(ctx, "ovs-vswitchd", command, args...); otherwise == nil {
+			text, err = reply, nil
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	var list []openflow.Connection
+	for line := range strings.Lines(text) {
+		c, bad := openflow.ParseConnection(line)
+		if bad != nil {
+			if err == nil {
+				err = fmt.Errorf("%s of %s: %w", command, datapath, bad)
+			}
+			continue
+		}
+		list = append(list, c)
+	}
+	return list, err
+}
+
+// A tuple is what a zone of connection tracking knows a packet by. ICMP has its
+// type in the place of a port: a flow has no field for the identifier.
+type tuple struct {
+	zone     uint16
+	proto    uint8
+	src, dst netip.AddrPort
+}
+
+// A connection is an entry of connection tracking, met in one of its directions.
+type connection struct {
+	*openflow.Connection
+	proto uint8
+	reply bool
+}
+
+// A tracker finds connections by their packets.
+type tracker map[tuple]connection
+
+// newTracker indexes connections; of two with one tuple, which ICMP may have, the
+// first one counts.
+func newTracker(list []openflow.Connection) tracker {
+	t := tracker{}
+	for i := range list {
+		c := list[i].Untimed()
+		proto, ok := protocols[c.Proto]
+		if !ok {
+			n, err := strconv.ParseUint(c.Proto, 10, 8)
+			if err != nil {
+				continue
+			}
+			proto = uint8(n)
+		}
+		for _, reply := range []bool{false, true} {
+			key := tupleOf(c.Zone, proto, c.Orig, reply)
+			if reply {
+				key = tupleOf(c.Zone, proto, c.Reply, reply)
+			}
+			if _, taken := t[key]; !taken {
+				t[key] = connection{&c, proto, reply}
+			}
+		}
+	}
+	return t
+}
+
+var protocols = map[string]uint8{
+	"tcp": packet.ProtoTCP, "udp": packet.ProtoUDP, "sctp": packet.ProtoSCTP, "icmp": packet.ProtoICMP, "icmpv6": packet.ProtoICMPv6,
+}
+
+func tupleOf(zone uint16, proto uint8, t openflow.Tuple, reply bool) tuple {
+	src, dst := t.SrcPort, t.DstPort
+	if t.ICMP != nil {
+		src, dst = uint16(t.ICMP.Type), uint16(t.ICMP.Code)
+		if t.ICMP.Brief {
+			src, dst = echo(proto, reply), 0
+		}
+	}
+	return tuple{zone, proto, netip.AddrPortFrom(t.Src, src), netip.AddrPortFrom(t.Dst, dst)}
+}
+
+// echo is the type of an ICMP echo, or of its reply.
+func echo(proto uint8, reply bool) uint16 {
+	switch {
+	case proto == packet.ProtoICMP && reply:
+		return 0
+	case proto == packet.ProtoICMP:
+		return 8
+	case reply:
+		return 129
+	}
+	return 128
+}
+
+// find is the connection of a packet in a zone, nil if it begins one. Force says
+// that those of which it is an answer are forgotten.
+func (t tracker) find(zone uint16, p *frame, force bool) *connection {
+	if !p.ip() || p.laterFragment() {
+		return nil
+	}
+	src, dst := p.addresses()
+	c, ok := t[tuple{zone, uint8(p.number(nwProto)), src, dst}]
+	if !ok || force && c.reply || c.over() && p.number(nwProto) == packet.ProtoTCP && p.number(tcpFlags)&(flagSYN|flagACK) == flagSYN {
+		return nil
+	}
+	return &c
+}
+
+// Bits of tcp_flags.
+const (
+	flagSYN = 0x02
+	flagACK = 0x10
+)
+
+// addresses are those of an IP packet, with the ports.
+func (p *frame) addresses() (src, dst netip.AddrPort) {
+	from, to, size := ipSrc, ipDst, 4
+	if p.number(ethType) == packet.EthIPv6 {
+		from, to, size = ipv6Src, ipv6Dst, 16
+	}
+	a, _ := netip.AddrFromSlice(p.Get(from).Bytes(size))
+	b, _ := netip.AddrFromSlice(p.Get(to).Bytes(size))
+	return netip.AddrPortFrom(a, uint16(p.number(tpSrc))), netip.AddrPortFrom(b, uint16(p.number(tpDst)))
+}
+
+// state is the ct_state of a packet of the connection. A dump does not say of all
+// connections whether both ends have spoken; if it does not, they have.
+func (c connection) state() uint32 {
+	state := uint32(ctTracked)
+	switch {
+	case c.reply:
+		state |= ctEstablished | ctReply
+	case c.Status != nil && strings.Contains(*c.Status, "CONFIRMED") && !strings.Contains(*c.Status, "SEEN_REPLY"),
+		c.protocolState() == "SYN_SENT":
+		state |= ctNew
+	default:
+		state |= ctEstablished
+	}
+	if c.Parent != nil {
+		state |= ctRelated
+	}
+	return state
+}
+
+// over reports whether both ends have closed the connection.
+func (c connection) over() bool {
+	switch c.protocolState() {
+	case "FIN_WAIT_2", "TIME_WAIT", "CLOSED":
+		return true
+	}
+	return false
+}
+
+// protocolState is that of TCP at the end that began.
+func (c connection) protocolState() string {
+	if s := c.State.Value("state_orig"); s != "" {
+		return s
+	}
+	return c.State.Value("state")
+}
+
+// resume gives the packet what is known of it with its connection. Translate says
+// that the packet is translated as the connection is; it returns what the
+// packet's addresses were before and are then.
+func (c connection) resume(p *frame, translate bool) (before, after string) {
+	state := c.state()
+	if translate {
+		to := c.Reply
+		if c.reply {
+			to = c.Orig
+		}
+		was := addresses(p)
+		src, dst := p.addresses()
+		p.setAddresses(to.Dst, to.Src)
+		if to.ICMP == nil {
+			p.set(tpSrc, uint64(to.DstPort))
+			p.set(tpDst, uint64(to.SrcPort))
+		}
+		nowSrc, nowDst := p.addresses()
+		if src != nowSrc {
+			state |= ctSourceNAT
+		}
+		if dst != nowDst {
+			state |= ctDestinationNAT
+		}
+		if now := addresses(p); now != was {
+			before, after = was, now
+		}
+	}
+	p.set(ctState, uint64(state))
+	p.setOriginal(c)
+	return before, after
+}
+
+// setAddresses gives an IP packet addresses of its version.
+func (p *frame) setAddresses(src, dst netip.Addr) {
+	from, to := ipSrc, ipDst
+	if p.number(ethType) == packet.EthIPv6 {
+		from, to = ipv6Src, ipv6Dst
+	}
+	p.Set(from, packet.FromBytes(src.AsSlice()))
+	p.Set(to, packet.FromBytes(dst.AsSlice()))
+}
+
+// setOriginal gives the packet the addresses of the packet that its connection
+// began with.
+func (p *frame) setOriginal(c connection) {
+	fields := tuple4
+	if p.number(ethType) == packet.EthIPv6 {
+		fields = tuple6
+	}
+	t := tupleOf(c.Zone, c.proto, c.Orig, false)
+	for i, v := range []packet.Value{
+		packet.FromBytes(t.src.Addr().AsSlice()), packet.FromBytes(t.dst.Addr().AsSlice()),
+		packet.Uint(uint64(c.proto)), packet.Uint(uint64(t.src.Port())), packet.Uint(uint64(t.dst.Port())),
+	} {
+		p.Set(fields[i][1], v)
+	}
+}

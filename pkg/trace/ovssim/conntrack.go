@@ -1,0 +1,199 @@
+package ovssim
+
+import (
+	"fmt"
+	"net/netip"
+	"strings"
+
+	"github.com/ovnctl/ovnctl/pkg/openflow"
+	"github.com/ovnctl/ovnctl/pkg/packet"
+)
+
+// conntrack sends the packet to connection tracking. With a table a copy comes
+// back there; what goes on here is untracked.
+func (x *translation) conntrack(a openflow.CT, inside []op, last bool) {
+	zone := a.Zone
+	if a.ZoneSrc != nil {
+		zone = uint16(a.ZoneSrc.Get(&x.packet.Flow).Lo)
+		x.touch(a.ZoneSrc.Field, packet.Ones(a.ZoneSrc.Bits).Shl(a.ZoneSrc.Lo))
+	}
+	x.commit()
+	mark, label := x.mask.Get(ctMark), x.mask.Get(ctLabel)
+	x.mask.Set(ctMark, packet.Value{})
+	x.mask.Set(ctLabel, packet.Value{})
+	x.nat = nil
+	x.do(inside, last, false)
+	var args []string
+	if a.Commit {
+		word := "commit"
+		if a.Force {
+			word = "force_commit"
+		}
+		args = append(args, word)
+	}
+	if zone != 0 {
+		args = append(args, fmt.Sprintf("zone=%d", zone))
+	}
+	if m := x.mask.Get(ctMark); !m.IsZero() {
+		args = append(args, "mark="+x.packet.Get(ctMark).And(m).Hex()+"/"+m.Hex())
+	}
+	if m := x.mask.Get(ctLabel); !m.IsZero() {
+		text := x.packet.Get(ctLabel).And(m).Hex()
+		if m != ctLabel.Mask() {
+			text += "/" + m.Hex()
+		}
+		args = append(args, "label="+text)
+	}
+	switch a.Alg {
+	case "ftp", "tftp":
+		args = append(args, "helper="+a.Alg)
+	case "":
+	default:
+		x.fault("cannot serialize ct_helper %s", a.Alg)
+	}
+	if x.nat != nil {
+		args = append(args, natAction(*x.nat))
+	}
+	action := "ct"
+	if len(args) > 0 {
+		action += "(" + join(args) + ")"
+	}
+	x.emit(action)
+	if a.Table != openflow.NoTable {
+		x.tracked = true
+		x.fork(a, zone)
+	}
+	x.mask.Set(ctMark, mark)
+	x.mask.Set(ctLabel, label)
+	x.nat = nil
+	x.packet.ClearConntrack()
+	x.detail("Sets the packet to an untracked state, and clears all the conntrack fields.")
+	x.tracked = false
+}
+
+// hex128 is a number as the datapath writes labels.
+func hex128(v packet.Value) string {
+	if v.IsZero() {
+		return "0x0"
+	}
+	return v.Hex()
+}
+
+// fork lets a copy of the packet come back in a table. What the mask has of
+// ct_mark and ct_label was written inside of ct.
+func (x *translation) fork(a openflow.CT, zone uint16) {
+	table := a.Table.Number
+	x.freezing = true
+	id := x.recirculate(table)
+	if id == 0 {
+		return
+	}
+	copied := x.packet
+	copied.set(recircID, uint64(id))
+	r := &resumption{packet: copied, bridge: x.bridge, table: table, id: id, zone: zone, nat: x.nat,
+		stack: append([]saved(nil), x.stack...), set: append([]op(nil), x.set...)}
+	r.packet.set(actsetOutput, 0)
+	if left := len(x.next) - len(x.queue); left <= 0 && x.bridge.tracker != nil { // the user does not say the state
+		r.connection = x.bridge.tracker.find(zone, &x.packet, a.Commit && a.Force)
+		r.remark(x.mask.Get(ctMark), x.mask.Get(ctLabel))
+	}
+	x.queue = append(x.queue, r)
+	x.detail("A clone of the packet is forked to recirculate. The forked pipeline will be resumed at table %d.", table)
+}
+
+// remark gives the packet mark and label of its connection, but for the bits that
+// were written.
+func (r *resumption) remark(mark, label packet.Value) {
+	var c openflow.Connection
+	if r.connection != nil {
+		c = *r.connection.Connection
+	}
+	r.packet.SetMasked(ctMark, packet.Uint(uint64(c.Mark)), ctMark.Mask().AndNot(mark))
+	r.packet.SetMasked(ctLabel, c.Labels, ctLabel.Mask().AndNot(label))
+}
+
+func (x *translation) untrack() {
+	x.tracked = false
+	x.packet.ClearConntrack()
+}
+
+// natAction is a translation as the datapath writes it.
+func natAction(n openflow.NAT) string {
+	if !n.Src && !n.Dst {
+		return "nat"
+	}
+	s := "nat(dst"
+	if n.Src {
+		s = "nat(src"
+	}
+	if n.Min.IsValid() {
+		s += "=" + natEnds(n)
+	}
+	if n.Persistent {
+		s += ",persistent"
+	}
+	switch {
+	case n.Hash:
+		s += ",hash"
+	case n.Random:
+		s += ",random"
+	}
+	return s + ")"
+}
+
+func natEnds(n openflow.NAT) string {
+	addr := func(a netip.Addr) string {
+		if a.Is6() && n.MinPort != 0 {
+			return "[" + a.String() + "]"
+		}
+		return a.String()
+	}
+	s := addr(n.Min)
+	if n.Min.Less(n.Max) {
+		s += "-" + addr(n.Max)
+	}
+	if n.MinPort != 0 {
+		s += fmt.Sprintf(":%d", n.MinPort)
+		if n.MaxPort > n.MinPort {
+			s += fmt.Sprintf("-%d", n.MaxPort)
+		}
+	}
+	return s
+}
+
+// translate gives the packet the first address and port of a range, as a trace
+// supposes, and says what it had before and has then; nothing if there is no range.
+func translate(p *frame, n *openflow.NAT) (before, after string) {
+	if !n.Min.IsValid() || !p.ip() || !n.Src && !n.Dst {
+		return "", ""
+	}
+	v4 := p.number(ethType) == packet.EthIPv4
+	if v4 != n.Min.Is4() {
+		return "", ""
+	}
+	before = addresses(p)
+	addr, tp := ipDst, tpDst
+	switch {
+	case n.Src && v4:
+		addr, tp = ipSrc, tpSrc
+	case n.Src:
+		addr, tp = ipv6Src, tpSrc
+	case !v4:
+		addr = ipv6Dst
+	}
+	p.Set(addr, packet.FromBytes(n.Min.AsSlice()))
+	if n.MinPort != 0 {
+		p.set(tp, uint64(n.MinPort))
+	}
+	return before, addresses(p)
+}
+
+func addresses(p *frame) string {
+	src, dst, words := ipSrc, ipDst, []string{"nw_src", "nw_dst"}
+	if p.number(ethType) == packet.EthIPv6 {
+		src, dst, words = ipv6Src, ipv6Dst, []string{"ipv6_src", "ipv6_dst"}
+	}
+	return fmt.Sprintf("%s=%s,tp_src=%d,%s=%s,tp_dst=%d", words[0], src.Print(p.Get(src)), p.number(tpSrc), words[1], dst.Print(p.Get(dst)), p.number(tpDst))
+}
+
+func join(list []string) string { return strings.Join(list, ",") }

@@ -1,0 +1,117 @@
+package ovssim
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/ovnctl/ovnctl/pkg/node"
+	"github.com/ovnctl/ovnctl/pkg/openflow"
+	"github.com/ovnctl/ovnctl/pkg/packet"
+)
+
+// A Fallback is a host whose ovs-vswitchd need not be there for a trace: where
+// the host does not hold the reply to ofproto/trace, ofproto/trace-packet-out or
+// dpif/show, it is made from what was saved of the switch.
+type Fallback struct {
+	Host
+
+	once   sync.Once
+	source *Source
+	sw     *Switch
+	err    error
+
+	mu        sync.Mutex
+	simulated bool
+}
+
+// Simulated reports whether a trace was made so.
+func (f *Fallback) Simulated() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.simulated
+}
+
+// Control sends a command to a daemon, or answers in its place.
+func (f *Fallback) Control(ctx context.Context, daemon, command string, args ...string) (string, error) {
+	reply, err := f.Host.Control(ctx, daemon, command, args...)
+	if err == nil || !errors.Is(err, node.ErrUnavailable) || daemon != "ovs-vswitchd" {
+		return reply, err
+	}
+	switch command {
+	case "dpif/show", "ofproto/trace", "ofproto/trace-packet-out":
+	default:
+		return "", err
+	}
+	f.once.Do(func() { f.prepare(ctx) })
+	if f.err != nil {
+		return "", err
+	}
+	if command == "dpif/show" {
+		return f.source.Datapath, nil
+	}
+	return f.trace(command == "ofproto/trace-packet-out", args, err)
+}
+
+// prepare reads the switch. Where the datapath's numbers of its ports are not
+// known it numbers them.
+func (f *Fallback) prepare(ctx context.Context) {
+	source, missing := Read(ctx, f.Host)
+	if source == nil {
+		f.err = errors.Join(missing...)
+		return
+	}
+	source.Datapath = cmp.Or(source.Datapath, numbered(source))
+	f.source, f.sw = source, NewSwitch(*source)
+}
+
+// numbered is a dpif/show with numbers that nobody knows.
+func numbered(s *Source) string {
+	var b strings.Builder
+	b.WriteString("ovs-system: hit:0 missed:0\n")
+	number := 1
+	for _, bridge := range NewSwitch(*s).bridges {
+		fmt.Fprintf(&b, "  %s:\n", bridge.name)
+		var ports []*port
+		for _, p := range bridge.ports {
+			if !p.patch {
+				ports = append(ports, p)
+			}
+		}
+		slices.SortFunc(ports, func(a, b *port) int { return cmp.Compare(a.number, b.number) })
+		for _, p := range ports {
+			fmt.Fprintf(&b, "    %s %d/%d: (system)\n", p.name, p.number, number)
+			number++
+		}
+	}
+	return b.String()
+}
+
+// trace answers a command; unavailable is what there is to say if it cannot.
+func (f *Fallback) trace(packetOut bool, args []string, unavailable error) (string, error) {
+	if len(args) < 2 || packetOut != (len(args) == 3) {
+		return "", unavailable
+	}
+	p, err := packet.Parse(args[1])
+	if err != nil {
+		return "", &node.ControlError{Daemon: "ovs-vswitchd", Command: "ofproto/trace", Text: err.Error()}
+	}
+	var o Options
+	if packetOut {
+		if o.Actions, err = openflow.ParseActions(args[2]); err != nil {
+			return "", &node.ControlError{Daemon: "ovs-vswitchd", Command: "ofproto/trace-packet-out", Text: err.Error()}
+		}
+	}
+	t, err := f.sw.Trace(args[0], p, o)
+	if err != nil {
+		return "", errors.Join(unavailable, err)
+	}
+	f.mu.Lock()
+	f.simulated = true
+	f.mu.Unlock()
+	return t.String(), nil
+}

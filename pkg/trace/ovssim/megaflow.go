@@ -1,0 +1,58 @@
+package ovssim
+
+import (
+	"github.com/ovnctl/ovnctl/pkg/packet"
+)
+
+// megaflow estimates which packets share the fate of this one: those that are
+// equal to it in all bits that were looked at.
+func (x *translation) megaflow(start *packet.Flow) string {
+	if start.Meets(packet.NeedsIP) {
+		x.touch(nwFrag, nwFrag.Mask())
+	}
+	var room [512]byte
+	b := append(room[:0], "recirc_id="...)
+	b = append(b, start.Get(recircID).Hex()...)
+	add := func(f *packet.Field) {
+		m := x.mask.Get(f)
+		if !m.IsZero() && start.Meets(f.Needs) {
+			b = append(append(append(b, ','), f.Label()...), '=')
+			b = f.AppendMatch(b, start.Get(f).And(m), m)
+		}
+	}
+	for _, f := range []*packet.Field{dpHash, pktMark, ctState, ctZone, ctMark, ctLabel} {
+		add(f)
+	}
+	b = append(b, ",eth"...)
+	kind := start.Kind()
+	if kind == "" {
+		x.mask.Set(ethType, ethType.Mask())
+		add(ethType)
+	} else {
+		b = append(append(b, ','), kind...)
+	}
+	b = append(append(b, ",in_port="...), start.InPort().String()...)
+	if start.Get(outer).Bit(12) || !x.mask.Get(outer).IsZero() {
+		add(outer)
+	}
+	for _, f := range headers {
+		if f == nwTOS {
+			tos, ecn := x.mask.Get(nwTOS), x.mask.Get(nwECN)
+			x.mask.SetMasked(nwTOS, packet.Value{}, packet.Uint(3))
+			add(nwTOS)
+			x.mask.Set(nwTOS, tos)
+			if !ecn.IsZero() {
+				add(nwECN)
+			}
+			continue
+		}
+		add(f)
+	}
+	return string(b)
+}
+
+// headers are the fields of a packet that a megaflow may match, in the order in
+// which they are printed.
+var headers = []*packet.Field{ethSrc, ethDst, field("arp_spa"), field("arp_tpa"), ipSrc, ipDst, ipv6Src, ipv6Dst, ipv6Label, arpOp, arpSHA, arpTHA,
+	nwTOS, nwTTL, nwFrag, mplsLabel, mplsTC, mplsTTL, mplsBOS, icmpType, icmpCode, field("icmpv6_type"), field("icmpv6_code"),
+	ndTarget, field("nd_sll"), field("nd_tll"), tpSrc, tpDst, field("udp_src"), field("udp_dst"), field("sctp_src"), field("sctp_dst"), tcpFlags}

@@ -1,0 +1,253 @@
+package ovssim
+
+import (
+	"math"
+	"math/bits"
+	"strconv"
+
+	"github.com/ovnctl/ovnctl/pkg/openflow"
+	"github.com/ovnctl/ovnctl/pkg/packet"
+)
+
+// other executes an action that is kept as it was written, and reports whether
+// those after it are executed, too.
+func (x *translation) other(a openflow.Other, last, bucket bool) bool {
+	switch a.Name {
+	case "bundle", "bundle_load":
+		x.bundleAction(a, last, bucket)
+	case "multipath":
+		x.multipath(a)
+	case "enqueue":
+		x.enqueue(a, last)
+	case "push_mpls":
+		x.pushMPLS(a)
+	case "pop_mpls":
+		x.popMPLS(a)
+	case "dec_mpls_ttl":
+		return x.decMPLSTTL()
+	case "delete_field":
+		if f, ok := packet.Lookup(word(a)); ok {
+			x.packet.ClearOption(f)
+			x.detail("delete %s", f.Name)
+		}
+	case "fin_timeout", "debug_recirc", "debug_slow", "sample":
+		// Of these a trace shows nothing, unless an exporter is configured.
+	default:
+		x.warn("%s is not simulated", a.Name)
+	}
+	return true
+}
+
+// word is the only argument of an action.
+func word(a openflow.Other) string {
+	if len(a.Args) == 0 {
+		return ""
+	}
+	return a.Args[0].String()
+}
+
+func numberOf(a openflow.Other) uint64 {
+	n, _ := strconv.ParseUint(word(a), 0, 16)
+	return n
+}
+
+// bundleAction chooses a member that is up: the first one, or with hrw one by a hash.
+func (x *translation) bundleAction(a openflow.Other, last, bucket bool) {
+	chosen := uint32(packet.PortAny)
+	var settings []string
+	var members []packet.PortID
+	inside := false
+	for _, arg := range a.Args {
+		if arg.Key != "" {
+			inside = arg.Key == "members" || arg.Key == "slaves"
+		}
+		if !inside {
+			settings = append(settings, arg.Value)
+		} else if id, err := packet.ParsePort(arg.Value); err == nil {
+			members = append(members, id)
+		}
+	}
+	if len(settings) < 4 {
+		return
+	}
+	hash := x.hashed(settings[0], settings[1])
+	best := uint32(0)
+	for i, id := range members {
+		p := x.bridge.find(id)
+		if p == nil || !p.live {
+			continue
+		}
+		if settings[2] != "hrw" {
+			chosen = p.number
+			break
+		}
+		if h := hashWords(uint32(i), hash); chosen == packet.PortAny || h > best {
+			chosen, best = p.number, h
+		}
+	}
+	if a.Name == "bundle" {
+		x.output(chosen, last, false, bucket, false)
+		return
+	}
+	dst := a.Dst
+	if dst == "" && len(settings) > 4 {
+		dst = settings[4]
+	}
+	x.choose16(dst, uint64(chosen)&0xffff)
+}
+
+// hashed hashes the packet by the arguments of bundle and multipath.
+func (x *translation) hashed(fields, basis string) uint32 {
+	n, _ := strconv.ParseUint(basis, 0, 32)
+	x.touchHashed(fields)
+	return x.packet.hash(fields, uint32(n))
+}
+
+// touchHashed marks the fields that a hash looks at.
+func (x *translation) touchHashed(fields string) {
+	list := []*packet.Field{ethSrc}
+	switch fields {
+	case "eth_src":
+	case "nw_src":
+		list = []*packet.Field{ipSrc, ipv6Src}
+	case "nw_dst":
+		list = []*packet.Field{ipDst, ipv6Dst}
+	default:
+		list = []*packet.Field{ethSrc, ethDst, ipSrc, ipDst, ipv6Src, ipv6Dst, nwProto, tpSrc, tpDst}
+	}
+	for _, f := range list {
+		x.touch(f, f.Mask())
+	}
+}
+
+// choose16 loads what bundle_load and multipath have chosen.
+func (x *translation) choose16(to string, n uint64) {
+	if dst, err := packet.ParseSubfield(to); err == nil {
+		dst.Set(&x.packet.Flow, packet.Uint(n))
+		x.now(dst)
+	}
+}
+
+// multipath loads the number of a link that a hash chooses.
+func (x *translation) multipath(a openflow.Other) {
+	if len(a.Args) < 6 {
+		return
+	}
+	number := func(i int) uint32 {
+		n, _ := strconv.ParseUint(a.Args[i].Value, 0, 16)
+		return uint32(n)
+	}
+	hash, links, link := x.hashed(a.Args[0].Value, a.Args[1].Value), max(number(3), 1), uint32(0)
+	switch a.Args[2].Value {
+	case "hash_threshold":
+		if links > 1 {
+			link = hash / (math.MaxUint32/links + 1)
+		}
+	case "hrw":
+		best := hashWords(hash, 0)
+		for i := uint32(1); i < links; i++ {
+			if weight := hashWords(hash, i); weight > best {
+				link, best = i, weight
+			}
+		}
+	case "iter_hash":
+		modulo := number(4)
+		if modulo < links || modulo/2 > links {
+			modulo = 1 << bits.Len32(links-1)
+		}
+		link = hashWords(hash, 0) % modulo
+		for i := uint32(1); link >= links; i++ {
+			link = hashWords(hash, i) % modulo
+		}
+	default:
+		link = hash % links
+	}
+	x.choose16(a.Args[5].Value, uint64(link))
+}
+
+func (x *translation) enqueue(a openflow.Other, last bool) {
+	if len(a.Args) == 0 {
+		return
+	}
+	text, queue := a.Args[0].Key, a.Args[0].Value
+	if text == "" && len(a.Args) > 1 {
+		text, queue = a.Args[0].Value, a.Args[1].Value
+	}
+	id, err := packet.ParsePort(text)
+	n, err2 := strconv.ParseUint(queue, 0, 32)
+	p := x.bridge.find(id)
+	if err != nil || err2 != nil || p == nil || uint64(p.number) == x.packet.number(inPort) {
+		return
+	}
+	was := x.packet.number(skbPriority)
+	x.packet.set(skbPriority, x.queuePriority(uint32(n)))
+	x.send(p.number, last, false)
+	x.packet.set(skbPriority, was)
+}
+
+func (x *translation) pushMPLS(a openflow.Other) {
+	p := &x.packet
+	have := p.labels()
+	if len(have) == 0 {
+		x.commit()
+	} else if len(have) >= maxLabels {
+		x.failure = "Too many MPLS labels"
+		return
+	}
+	first := uint32(bottom | 64)
+	switch {
+	case len(have) > 0:
+		first = have[0] &^ bottom
+	case p.ip():
+		first = bottom | uint32(p.number(nwTTL))
+	}
+	x.touch(ethType, ethType.Mask())
+	var list [maxLabels]uint32
+	copy(list[:], append([]uint32{first}, have...))
+	if len(have) == 0 { // what is inside is no longer known
+		x.clearNetwork()
+	}
+	p.set(ethType, numberOf(a))
+	p.setEntries(list)
+}
+
+// clearNetwork forgets the fields above Ethernet.
+func (x *translation) clearNetwork() {
+	for _, f := range []*packet.Field{ipSrc, ipDst, ipv6Src, ipv6Dst, ipv6Label, nwProto, nwTOS, nwTTL, nwFrag, arpSHA, arpTHA, ndTarget, tpSrc, tpDst, tcpFlags} {
+		x.packet.Set(f, packet.Value{})
+		x.base.Set(f, packet.Value{})
+	}
+}
+
+func (x *translation) popMPLS(a openflow.Other) {
+	p := &x.packet
+	have := p.labels()
+	if len(have) == 0 {
+		return
+	}
+	next := numberOf(a)
+	if isMPLS(next) == (len(have) == 1) && !(len(have) == 1 && isMPLS(next)) && len(have) > 1 {
+		return
+	}
+	var list [maxLabels]uint32
+	copy(list[:], have[1:])
+	p.setEntries(list)
+	p.set(ethType, next)
+	x.wasMPLS = !isMPLS(next)
+}
+
+func (x *translation) decMPLSTTL() bool {
+	p := &x.packet
+	if !p.mpls() {
+		x.warn("MPLS decrement TTL exception")
+		return false
+	}
+	x.touch(mplsTTL, mplsTTL.Mask())
+	if ttl := p.number(mplsTTL); ttl > 1 {
+		p.set(mplsTTL, ttl-1)
+		return true
+	}
+	x.controller(openflow.Controller{MaxLen: 65535, Reason: "invalid_ttl"})
+	x.warn("MPLS decrement TTL exception")
+	return false
+}

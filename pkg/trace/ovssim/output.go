@@ -1,0 +1,208 @@
+package ovssim
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/ovnctl/ovnctl/pkg/openflow"
+	"github.com/ovnctl/ovnctl/pkg/packet"
+)
+
+// outputAction sends the packet to the port that an output action names.
+func (x *translation) outputAction(a openflow.Output, last, bucket bool) {
+	number := a.Port.Number
+	if p := x.bridge.find(a.Port); a.Port.Name != "" && p != nil {
+		number = p.number
+	}
+	if a.Src != nil {
+		n := a.Src.Get(&x.packet.Flow)
+		if n.BitLen() > 16 {
+			x.warn("output port %s is out of range", n.Decimal())
+			return
+		}
+		x.detail("output port is %s", n.Decimal())
+		x.touch(a.Src.Field, packet.Ones(a.Src.Bits).Shl(a.Src.Lo))
+		number = uint32(n.Lo)
+	}
+	if a.MaxLen != 0 && !x.truncate(number, a.MaxLen) {
+		return
+	}
+	x.output(number, last, a.MaxLen != 0, bucket, a.Src == nil)
+}
+
+// truncate cuts the copy of the packet that the next output sends.
+func (x *translation) truncate(number, most uint32) bool {
+	name := packet.PortID{Number: number}.String()
+	switch number {
+	case packet.PortTable, packet.PortNormal, packet.PortFlood, packet.PortAll, packet.PortController, packet.PortAny:
+		x.warn("output_trunc does not support port: %s", name)
+		return false
+	}
+	if number == uint32(x.packet.number(inPort)) {
+		x.skipped()
+		return false
+	}
+	if p := x.bridge.ports[number]; number != packet.PortInPort && (p == nil || p.patch) {
+		x.fault("output_trunc does not support patch port %s", name)
+		return false
+	}
+	x.emit(fmt.Sprintf("trunc(%d)", most))
+	return true
+}
+
+func (x *translation) skipped() { x.warn("skipping output to input port") }
+
+// output sends the packet to a port by its number.
+func (x *translation) output(number uint32, last, truncated, bucket, explicit bool) {
+	own := x.packet.number(inPort)
+	switch number {
+	case packet.PortInPort:
+		x.send(uint32(own), last, truncated)
+	case packet.PortTable:
+		x.resubmit(own, 0, false, false, x.plain)
+	case packet.PortNormal:
+		x.normal()
+	case packet.PortFlood:
+		x.flood(false, last)
+	case packet.PortAll:
+		x.flood(true, last)
+	case packet.PortController:
+		reason := "action"
+		switch {
+		case bucket:
+			reason = "group"
+		case x.inSet:
+			reason = "action_set"
+		}
+		c := openflow.Controller{MaxLen: 65535, Reason: reason}
+		if !explicit {
+			c.MaxLen = 0
+		}
+		x.controller(c)
+	case packet.PortAny:
+	default:
+		if uint64(number) == own {
+			x.skipped()
+			return
+		}
+		x.send(number, last, truncated)
+	}
+}
+
+// flood sends the packet to all ports but its own.
+func (x *translation) flood(all, last bool) {
+	var list []*port
+	for _, p := range x.bridge.ports {
+		if uint64(p.number) != x.packet.number(inPort) && (all || !p.noFlood) {
+			list = append(list, p)
+		}
+	}
+	slices.SortFunc(list, func(a, b *port) int { return cmp.Compare(a.number, b.number) })
+	for i, p := range list {
+		x.send(p.number, last && i == len(list)-1, false)
+	}
+}
+
+// send sends the packet out of a port: into the datapath, a tunnel or another
+// bridge.
+func (x *translation) send(number uint32, last, truncated bool) {
+	p := x.bridge.ports[number]
+	switch {
+	case p == nil:
+		x.warn("Nonexistent output port")
+		return
+	case p.noForward:
+		x.detail("OFPPC_NO_FWD set, skipping output")
+		return
+	}
+	if in := x.bridge.ports[uint32(x.packet.number(inPort))]; in != nil && in.bundle != nil && p.bundle != nil && in.bundle.protected && p.bundle.protected {
+		x.warn("Flow is between protected ports, skipping output.")
+		return
+	}
+	if p.peer != nil {
+		if truncated {
+			x.fault("Cannot truncate output to patch port")
+		}
+		x.enter(p.peer, last)
+		return
+	}
+	if p.tunnel != nil {
+		x.packet = x.sendTunnel(p, last, truncated)
+		return
+	}
+	if p.datapath == "" {
+		return
+	}
+	x.commit()
+	if number := x.terminates(p); number != "" {
+		x.emit("tnl_pop(" + number + ")")
+		return
+	}
+	x.emit(p.datapath)
+}
+
+// enter takes the packet into the bridge of a port, as if it had come in there.
+func (x *translation) enter(p *port, last bool) {
+	pkt, tracked, mpls, stack, set, home := x.packet, x.tracked, x.wasMPLS, x.stack, x.set, x.bridge
+	x.stack, x.set = nil, nil
+	x.packet.SetInPort(packet.PortID{Number: p.number})
+	x.packet.ClearRegisters()
+	x.packet.ClearTunnel()
+	x.packet.set(actsetOutput, packet.PortUnset)
+	x.packet.ClearConntrack()
+	x.tracked = false
+	x.bridge = p.bridge
+	top := x.enters(p.bridge)
+	if !p.noReceive && !x.ownBFD(p) {
+		x.below(top, func() {
+			x.resubmit(uint64(p.number), 0, false, last, x.clone)
+			if !x.freezing {
+				x.actionSet()
+			}
+			if x.freezing {
+				x.finish()
+			}
+		})
+	}
+	x.packet, x.tracked, x.wasMPLS, x.stack, x.set, x.bridge = pkt, tracked, mpls, stack, set, home
+	// What ends there does not end here.
+	x.exit, x.failure = false, ""
+}
+
+// controller sends the packet to the controller, which changes nothing.
+func (x *translation) controller(c openflow.Controller) {
+	x.commit()
+	id := x.recirculation(fmt.Sprintf("controller %x %s", c.Userdata, x.frozen(x.table)))
+	action := userspace(c, !x.wrapped, id, x.cookie)
+	if c.MeterID != 0 {
+		action = fmt.Sprintf("sample(sample=100.0%%,actions(meter(%d),%s))", c.MeterID, action)
+	}
+	x.emit(action)
+}
+
+// userspace is the datapath action that has ovs-vswitchd send the packet to the
+// controller.
+func userspace(c openflow.Controller, quiet bool, id uint32, cookie uint64) string {
+	number := map[bool]int{true: 1}
+	return fmt.Sprintf("userspace(pid=0,controller(reason=%d,dont_send=%d,continuation=%d,recirc_id=%d,rule_cookie=%s,controller_id=%d,max_len=%d))",
+		controllerReason(c.Reason), number[quiet], number[c.Pause], id, hex(cookie), c.ID, c.MaxLen)
+}
+
+// controllerReason is the number of a reason (ovs-actions(7), "The controller
+// action").
+func controllerReason(name string) int {
+	switch name {
+	case "no_match":
+		return 0
+	case "invalid_ttl":
+		return 2
+	case "action_set":
+		return 3
+	case "group":
+		return 4
+	case "packet_out":
+		return 5
+	}
+	return 1
+}

@@ -1,0 +1,117 @@
+package ovssim
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/ovnctl/ovnctl/pkg/node"
+	"github.com/ovnctl/ovnctl/pkg/openflow"
+	"github.com/ovnctl/ovnctl/pkg/ovsdb"
+	"github.com/ovnctl/ovnctl/pkg/vswitch"
+)
+
+// A Host is where Read looks; a [node.Host] is one.
+type Host interface {
+	Vswitch(ctx context.Context) (ovsdb.Reader, error)
+	Control(ctx context.Context, daemon, command string, args ...string) (string, error)
+	Dump(ctx context.Context, bridge string, kind node.DumpKind) (string, error)
+}
+
+// Read gathers what a node's switch depends on, live or as it was saved. The
+// flows of a bridge must be there, or the bridge is left out; of all the rest
+// each error says what will be taken for empty. Without the database and without
+// any flows there is no source.
+func Read(ctx context.Context, h Host) (*Source, []error) {
+	var rows struct {
+		Bridges    []vswitch.Bridge
+		Ports      []vswitch.Port
+		Interfaces []vswitch.Interface
+	}
+	db, err := h.Vswitch(ctx)
+	if err == nil {
+		err = errors.Join(ovsdb.Load(ctx, db, &rows), db.Close())
+	}
+	if err != nil {
+		return nil, []error{err}
+	}
+	s := &Source{Rows: rows.Bridges, Ports: rows.Ports, Interfaces: rows.Interfaces}
+	var missing []error
+	native := false
+	for _, b := range rows.Bridges {
+		native = native || b.DatapathType == "netdev"
+		source, errs := readBridge(ctx, h, b.Name)
+		missing = append(missing, errs...)
+		if source != nil {
+			s.Bridges = append(s.Bridges, *source)
+		}
+	}
+	if len(s.Bridges) == 0 {
+		return nil, append(missing, errors.New("the flows of no bridge could be read"))
+	}
+	ask := func(into *string, command string, args ...string) {
+		reply, err := h.Control(ctx, "ovs-vswitchd", command, args...)
+		if *into = reply; err != nil {
+			missing = append(missing, err)
+		}
+	}
+	ask(&s.Datapath, "dpif/show")
+	if native {
+		ask(&s.Routes, "ovs/route/show")
+		ask(&s.Neighbours, "tnl/neigh/show")
+		ask(&s.TunnelPorts, "tnl/ports/show", "-v")
+	}
+	return s, missing
+}
+
+func readBridge(ctx context.Context, h Host, name string) (*BridgeSource, []error) {
+	s := &BridgeSource{Name: name}
+	var missing []error
+	dump := func(kind node.DumpKind, need bool) (openflow.Dump, bool) {
+		text, err := h.Dump(ctx, name, kind)
+		if err != nil {
+			missing = append(missing, err)
+			return nil, !need
+		}
+		list, err := openflow.ParseDump(text)
+		if err != nil {
+			missing = append(missing, fmt.Errorf("%s of bridge %s: %w", kind, name, err))
+			return nil, !need
+		}
+		return list, true
+	}
+	flows, ok := dump(node.Flows, true)
+	if !ok {
+		return nil, missing
+	}
+	groups, _ := dump(node.Groups, false)
+	for _, e := range append(flows, groups...) {
+		switch e := e.(type) {
+		case openflow.FlowEntry:
+			s.Flows = append(s.Flows, e)
+		case openflow.GroupEntry:
+			s.Groups = append(s.Groups, e)
+		}
+	}
+	for kind, take := range map[node.DumpKind]func(string){
+		node.Ports:  func(text string) { s.Ports = openflow.ParsePortDescs(text) },
+		node.TLVMap: func(text string) { s.TLVs = openflow.ParseTLVMap(text) },
+	} {
+		text, err := h.Dump(ctx, name, kind)
+		if err != nil {
+			missing = append(missing, err)
+		}
+		take(text)
+	}
+	fdb, err := h.Control(ctx, "ovs-vswitchd", "fdb/show", name)
+	if err != nil {
+		missing = append(missing, err)
+	}
+	for line := range strings.Lines(fdb) {
+		if e, err := openflow.ParseFDBEntry(strings.TrimSpace(line)); err == nil {
+			s.FDB = append(s.FDB, e)
+		}
+	}
+	return s, missing
+}

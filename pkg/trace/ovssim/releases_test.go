@@ -1,0 +1,26 @@
+//go:build releases
+
+package ovssim_test
+
+import (
+	"testing"
+
+	"github.com/ovnctl/ovnctl/internal/lab"
+	"github.com/ovnctl/ovnctl/internal/lab/labtest"
+)
+
+// TestReleasesTraces is TestTraces on other releases of Open vSwitch.
+func TestReleasesTraces(t *testing.T) {
+	for _, release := range []string{"trixie", "sid"} {
+		t.Run(release, func(t *testing.T) { compareTopologies(t, release) })
+	}
+}
+
+// TestReleasesPipelines is TestPipelines on other releases of Open vSwitch.
+func TestReleasesPipelines(t *testing.T) {
+	for _, release := range []string{"trixie", "sid"} {
+		t.Run(release, func(t *testing.T) {
+			comparePipelines(t, labtest.Own(t, lab.OVNKubernetes(), lab.Options{Release: release}), release != "sid")
+		})
+	}
+}

@@ -1,0 +1,481 @@
+package ovssim
+
+import (
+	"cmp"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
+
+	"github.com/ovnctl/ovnctl/pkg/openflow"
+	"github.com/ovnctl/ovnctl/pkg/ovsdb"
+	"github.com/ovnctl/ovnctl/pkg/packet"
+	"github.com/ovnctl/ovnctl/pkg/vswitch"
+)
+
+// A Source is what is known of a node's switch. What is left out is taken for
+// empty, but without Datapath the ports of the datapath go by name.
+type Source struct {
+	Bridges []BridgeSource
+
+	// The rows of the node's Open_vSwitch database.
+	Rows       []vswitch.Bridge
+	Ports      []vswitch.Port
+	Interfaces []vswitch.Interface
+
+	// Replies of ovs-vswitchd to control commands.
+	Datapath    string // dpif/show: the datapath's port numbers
+	Routes      string // ovs/route/show: where tunnels leave
+	Neighbours  string // tnl/neigh/show: MAC addresses of the other ends
+	TunnelPorts string // tnl/ports/show -v: where tunnels arrive
+
+	// The connections that are tracked, by the type of their datapath: "system",
+	// "netdev". Where they are not nil, a packet is one of the connection that it
+	// belongs to; without them all are new.
+	Connections map[string][]openflow.Connection
+
+	Names bool // traces name ports, as ofproto/trace does with --names
+}
+
+// A BridgeSource is what is known of a bridge beside its rows.
+type BridgeSource struct {
+	Name   string
+	Flows  []openflow.FlowEntry // must not be written to afterwards
+	Groups []openflow.GroupEntry
+	Ports  []openflow.PortDesc
+	TLVs   []openflow.TLV
+	FDB    []openflow.FDBEntry
+
+	// Flood is the order in which NORMAL floods, by the names of the Port rows. No
+	// dump tells it; ports that are not named come last, by their numbers.
+	Flood []string
+
+	native bool // routes and neighbours of tunnels are known
+}
+
+// A Switch is the bridges of a node, ready for traces. It may be used
+// concurrently.
+type Switch struct {
+	bridges     []*bridge
+	names       bool
+	routes      []route
+	neighbours  []neighbour
+	tunnelPorts []tunnelPort
+}
+
+type bridge struct {
+	name       string
+	title      string // in traces
+	classifier *openflow.Classifier
+	programs   []atomic.Pointer[program] // of the flows, made when they are first met
+	groups     map[uint32]*group
+	ports      map[uint32]*port
+	names      map[string]*port
+	bundles    []*bundle // in the order in which NORMAL floods
+	tlvs       []openflow.TLV
+	fdb        map[fdbKey]*bundle
+	userspace  bool // the datapath is ovs-vswitchd's own
+	native     bool // Open vSwitch makes the headers of tunnels
+	bpdu       bool // reserved addresses are forwarded too
+	snooping   bool
+	named      bool    // traces name ports
+	tracker    tracker // nil: connections are not known
+}
+
+type fdbKey struct {
+	vlan uint16
+	mac  string
+}
+
+type port struct {
+	bridge    *bridge
+	number    uint32
+	name      string
+	addr      string // Ethernet address
+	bundle    *bundle
+	patch     bool
+	peer      *port
+	datapath  string // its number in the datapath, or its name; "" if it has none
+	tunnel    *tunnel
+	noReceive bool
+	noForward bool
+	noFlood   bool
+	live      bool
+	addressed bool // the host has an address on it
+	bfd       bool
+	bfdMAC    string // to which alone its packets come; "" for any
+}
+
+// A bundle is a Port row: an interface, or several that are bonded.
+type bundle struct {
+	name         string
+	ports        []*port
+	mode         vlanMode
+	vlan         uint16
+	trunks       map[uint16]bool // nil: all
+	cvlans       map[uint16]bool // nil: all
+	ethType      uint16          // of the outer tag, of a dot1q-tunnel
+	priorityTags string          // "never", "if-nonzero" or "always"
+	protected    bool
+	bond         bool
+	mirrored     bool // nothing but a mirror sends to it
+}
+
+// NewSwitch prepares a switch.
+func NewSwitch(s Source) *Switch {
+	sw := &Switch{names: s.Names, routes: parseRoutes(s.Routes), neighbours: parseNeighbours(s.Neighbours), tunnelPorts: parseTunnelPorts(s.TunnelPorts)}
+	numbers := map[string]string{} // in the datapath, by bridge and name
+	if !s.Names {
+		for _, p := range openflow.ParseDatapathPorts(s.Datapath) {
+			numbers[p.Bridge+" "+p.Name] = strconv.FormatUint(uint64(p.Datapath), 10)
+		}
+	}
+	rows := indexRows(s)
+	trackers := map[string]tracker{}
+	for kind, list := range s.Connections {
+		trackers[kind] = newTracker(list)
+	}
+	peers := map[*port]string{}
+	for _, b := range s.Bridges {
+		b.native = s.Routes != "" && s.Neighbours != ""
+		made := sw.newBridge(b, rows, numbers, peers)
+		if row := rows.bridges[b.Name]; row != nil {
+			made.tracker = trackers[datapathType(row)]
+		}
+		sw.bridges = append(sw.bridges, made)
+	}
+	for p, name := range peers {
+		for _, b := range sw.bridges {
+			if peer := b.names[name]; peer != nil && peers[peer] == p.name {
+				p.peer = peer
+			}
+		}
+	}
+	return sw
+}
+
+// rows finds the rows of the database by what they are called.
+type rows struct {
+	bridges    map[string]*vswitch.Bridge
+	ports      map[ovsdb.UUID]*vswitch.Port
+	interfaces map[ovsdb.UUID]*vswitch.Interface
+}
+
+func indexRows(s Source) rows {
+	r := rows{map[string]*vswitch.Bridge{}, map[ovsdb.UUID]*vswitch.Port{}, map[ovsdb.UUID]*vswitch.Interface{}}
+	for i := range s.Rows {
+		r.bridges[s.Rows[i].Name] = &s.Rows[i]
+	}
+	for i := range s.Ports {
+		r.ports[s.Ports[i].UUID] = &s.Ports[i]
+	}
+	for i := range s.Interfaces {
+		r.interfaces[s.Interfaces[i].UUID] = &s.Interfaces[i]
+	}
+	return r
+}
+
+func (sw *Switch) newBridge(s BridgeSource, r rows, numbers map[string]string, peers map[*port]string) *bridge {
+	b := &bridge{name: s.Name, title: fmt.Sprintf("bridge(%q)", s.Name), groups: map[uint32]*group{}, ports: map[uint32]*port{}, names: map[string]*port{},
+		tlvs: s.TLVs, fdb: map[fdbKey]*bundle{}}
+	for _, d := range s.Ports {
+		p := &port{bridge: b, number: d.Port.Number, name: d.Port.Name, addr: d.Addr, live: !slices.Contains(d.State, "LINK_DOWN")}
+		p.noReceive = slices.Contains(d.Config, "NO_RECV")
+		p.noForward = slices.Contains(d.Config, "NO_FWD")
+		p.noFlood = slices.Contains(d.Config, "NO_FLOOD")
+		b.ports[p.number] = p
+	}
+	if row := r.bridges[s.Name]; row != nil {
+		// Where tunnels lead is not known without both.
+		b.userspace = row.DatapathType == "netdev" || row.DatapathType == "dummy"
+		b.native = b.userspace && s.native
+		b.bpdu = row.OtherConfig["forward-bpdu"] == "true"
+		b.snooping = row.McastSnoopingEnable
+		for _, id := range row.Ports {
+			if p := r.ports[id]; p != nil {
+				b.addBundle(p, r, peers)
+			}
+		}
+	}
+	for _, p := range b.ports {
+		p.datapath = numbers[s.Name+" "+p.name]
+		if len(numbers) == 0 && !p.patch {
+			p.datapath = p.name
+			if p.tunnel != nil {
+				p.datapath = p.tunnel.device()
+			}
+		}
+		p.addressed = slices.ContainsFunc(sw.routes, func(r route) bool { return r.local && r.device == p.name })
+		b.names[p.name] = p
+	}
+	slices.SortFunc(b.bundles, func(a, b *bundle) int {
+		return cmp.Or(cmp.Compare(place(s.Flood, a.name), place(s.Flood, b.name)), cmp.Compare(a.ports[0].number, b.ports[0].number))
+	})
+	b.classify(s, sw.names)
+	for _, e := range s.FDB {
+		if p := b.find(e.Port); p != nil && p.bundle != nil {
+			b.fdb[fdbKey{e.VLAN, e.MAC}] = p.bundle
+		}
+	}
+	return b
+}
+
+func place(order []string, name string) int {
+	if i := slices.Index(order, name); i >= 0 {
+		return i
+	}
+	return len(order)
+}
+
+// classify prepares flows and groups, in which ports may go by name.
+func (b *bridge) classify(s BridgeSource, names bool) {
+	flows := slices.Clone(s.Flows)
+	for i := range flows {
+		flows[i].Match = b.knowPorts(flows[i].Match, names)
+	}
+	b.named = names
+	b.classifier = openflow.NewClassifier(flows)
+	b.programs = make([]atomic.Pointer[program], len(flows))
+	for _, g := range s.Groups {
+		b.groups[g.ID] = newGroup(g)
+	}
+}
+
+// knowPorts gives in_port the number of the port that it names, and the name if
+// there are to be names.
+func (b *bridge) knowPorts(m openflow.Match, names bool) openflow.Match {
+	for i, t := range m.Terms {
+		if t.Port == (packet.PortID{}) || !names && t.Port.Name == "" {
+			continue
+		}
+		if p := b.find(t.Port); p != nil {
+			terms := slices.Clone(m.Terms)
+			terms[i].Port = packet.PortID{Number: p.number}
+			if names {
+				terms[i].Port = p.id()
+			}
+			terms[i].Value = packet.Uint(uint64(p.number))
+			m.Terms = terms
+		}
+	}
+	return m
+}
+
+// id is the port by number and name. LOCAL is not called by its name.
+func (p *port) id() packet.PortID {
+	if p.number >= packet.PortMax {
+		return packet.PortID{Number: p.number}
+	}
+	return packet.PortID{Number: p.number, Name: p.name}
+}
+
+// addBundle adds a row of Port, with the interfaces that have an OpenFlow port.
+func (b *bridge) addBundle(row *vswitch.Port, r rows, peers map[*port]string) {
+	u := newBundle(row)
+	for _, id := range row.Interfaces {
+		i := r.interfaces[id]
+		if i == nil {
+			continue
+		}
+		p := b.portOf(i)
+		if p == nil {
+			continue
+		}
+		p.name, p.bundle = i.Name, u
+		if i.Type == "patch" {
+			p.patch = true
+			peers[p] = i.Options["peer"]
+		}
+		p.tunnel = newTunnel(i)
+		p.bfd, p.bfdMAC = i.BFD["enable"] == "true", i.BFD["bfd_remote_dst_mac"]
+		u.ports = append(u.ports, p)
+	}
+	if len(u.ports) > 0 {
+		b.bundles = append(b.bundles, u)
+	}
+}
+
+// portOf is the OpenFlow port of an interface.
+func (b *bridge) portOf(i *vswitch.Interface) *port {
+	if len(i.OFPort) > 0 {
+		return b.ports[uint32(i.OFPort[0])]
+	}
+	for _, p := range b.ports {
+		if p.name == cut(i.Name) {
+			return p
+		}
+	}
+	return nil
+}
+
+// cut is a name as OpenFlow cuts it.
+func cut(name string) string {
+	const most = 15
+	if len(name) > most {
+		return name[:most]
+	}
+	return name
+}
+
+// find is the port of a number or name, nil if there is none.
+func (b *bridge) find(id packet.PortID) *port {
+	if id.Name == "" || id.Number != 0 {
+		return b.ports[id.Number]
+	}
+	if p := b.names[id.Name]; p != nil {
+		return p
+	}
+	for _, p := range b.ports {
+		if p.name == id.Name || cut(p.name) == id.Name {
+			return p
+		}
+	}
+	return nil
+}
+
+func newBundle(row *vswitch.Port) *bundle {
+	u := &bundle{name: row.Name, protected: row.Protected, bond: len(row.Interfaces) > 1, priorityTags: row.OtherConfig["priority-tags"], ethType: 0x88a8}
+	if len(row.Tag) > 0 {
+		u.vlan = uint16(row.Tag[0])
+	}
+	if u.priorityTags == "true" {
+		u.priorityTags = "if-nonzero"
+	}
+	if row.OtherConfig["qinq-ethtype"] == "802.1q" {
+		u.ethType = 0x8100
+	}
+	u.trunks, u.cvlans = vlanSet(row.Trunks), vlanSet(row.CVLANs)
+	mode := ""
+	if len(row.VLANMode) > 0 {
+		mode = row.VLANMode[0]
+	}
+	switch {
+	case mode == "access", mode == "" && len(row.Tag) > 0:
+		u.mode = access
+	case mode == "native-tagged":
+		u.mode = nativeTagged
+	case mode == "native-untagged":
+		u.mode = nativeUntagged
+	case mode == "dot1q-tunnel":
+		u.mode = dot1qTunnel
+	}
+	if u.trunks != nil && (u.mode == nativeTagged || u.mode == nativeUntagged) {
+		u.trunks[u.vlan] = true
+	}
+	return u
+}
+
+func vlanSet(list []int) map[uint16]bool {
+	if len(list) == 0 {
+		return nil
+	}
+	set := map[uint16]bool{}
+	for _, v := range list {
+		set[uint16(v)] = true
+	}
+	return set
+}
+
+// A route is a line of ovs/route/show.
+type route struct {
+	to     netip.Prefix
+	device string
+	via    netip.Addr // not valid: none
+	source netip.Addr
+	mark   uint64
+	local  bool // an address of the host
+}
+
+func parseRoutes(text string) []route {
+	var list []route
+	for line := range strings.Lines(text) {
+		words := strings.Fields(line)
+		if len(words) < 4 {
+			continue
+		}
+		to, err := netip.ParsePrefix(words[1])
+		if err != nil {
+			continue
+		}
+		r := route{to: to, local: words[len(words)-1] == "local"}
+		for i := 2; i+1 < len(words); i++ {
+			switch words[i] {
+			case "dev":
+				r.device = words[i+1]
+			case "GW":
+				r.via, _ = netip.ParseAddr(words[i+1])
+			case "MARK":
+				r.mark, _ = strconv.ParseUint(words[i+1], 10, 32)
+			case "SRC":
+				r.source, _ = netip.ParseAddr(words[i+1])
+			}
+		}
+		list = append(list, r)
+	}
+	return list
+}
+
+// A neighbour is a line of tnl/neigh/show.
+type neighbour struct {
+	addr        netip.Addr
+	mac, bridge string
+}
+
+func parseNeighbours(text string) []neighbour {
+	var list []neighbour
+	for line := range strings.Lines(text) {
+		words := strings.Fields(line)
+		if len(words) < 3 {
+			continue
+		}
+		if addr, err := netip.ParseAddr(words[0]); err == nil {
+			list = append(list, neighbour{addr, words[1], words[2]})
+		}
+	}
+	return list
+}
+
+// A tunnelPort is a line of tnl/ports/show -v: packets that match it are taken
+// off the tunnel.
+type tunnelPort struct {
+	number string // in the datapath
+	match  openflow.Match
+}
+
+func parseTunnelPorts(text string) []tunnelPort {
+	var list []tunnelPort
+	for line := range strings.Lines(text) {
+		head, fields, ok := strings.Cut(strings.TrimSpace(line), " : ")
+		name, number, both := strings.Cut(strings.TrimSuffix(head, ")"), " (")
+		if !ok || !both || name == "" {
+			continue
+		}
+		attrs, err := openflow.ParseAttrs(fields)
+		if err != nil {
+			continue
+		}
+		var terms []string
+		for _, a := range attrs {
+			if a.Name == "eth_type" {
+				terms = append(terms, "dl_type="+attrs.Value("eth_type"))
+				continue
+			}
+			for _, f := range a.List {
+				if name := tunnelFields[a.Name+" "+f.Name]; name != "" {
+					terms = append(terms, name+"="+f.Value)
+				}
+			}
+		}
+		if m, err := openflow.ParseMatch(strings.Join(terms, ",")); err == nil {
+			list = append(list, tunnelPort{number, m})
+		}
+	}
+	return list
+}
+
+// tunnelFields are the fields by which tnl/ports/show knows packets.
+var tunnelFields = map[string]string{
+	"eth dst": "dl_dst", "ipv4 dst": "nw_dst", "ipv4 proto": "nw_proto", "ipv6 dst": "ipv6_dst", "ipv6 proto": "nw_proto", "udp dst": "udp_dst",
+}

@@ -1,0 +1,227 @@
+package ovssim
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ovnctl/ovnctl/pkg/openflow"
+	"github.com/ovnctl/ovnctl/pkg/packet"
+)
+
+// Options are those of ofproto/trace.
+type Options struct {
+	// Next are the states of connection tracking in which the packet comes back,
+	// one after the other, as --ct-next gives them. When there are no more it is the
+	// state of the packet's connection, trk|new where that is not known.
+	Next []uint32
+	// Actions are executed in the place of the first lookup if they are not nil,
+	// as ofproto/trace-packet-out does.
+	Actions openflow.Actions
+}
+
+// The limits of Open vSwitch.
+const (
+	maxDepth     = 64       // resubmits below each other that go back to earlier tables
+	maxResubmits = 64 * 64  // lookups in a pass
+	maxStack     = 64 << 10 // bytes
+	maxPasses    = 4096     // recirculations of a trace, from 3.5 on
+	maxOutput    = 4 << 20  // bytes of datapath actions that are kept; ours
+	maxLines     = 1 << 18  // of a trace; ours
+)
+
+// Trace follows a packet through the tables of a bridge, and through those of
+// other bridges that it enters, to the reply that ofproto/trace would give. The
+// bridge must be one of the switch.
+func (sw *Switch) Trace(bridge string, p packet.Flow, o Options) (*openflow.Trace, error) {
+	b := sw.bridge(bridge)
+	if b == nil {
+		return nil, fmt.Errorf("no bridge %s among %s", bridge, strings.Join(sw.Bridges(), ", "))
+	}
+	if port := p.InPort(); port.Name != "" && port.Number == 0 {
+		known := b.find(port)
+		if known == nil {
+			return nil, fmt.Errorf("no port %s on bridge %s", port.Name, bridge)
+		}
+		p.SetInPort(packet.PortID{Number: known.number})
+	} else if port.Number == 0 {
+		p.SetInPort(packet.PortID{Number: packet.PortAny})
+	}
+	p.Set(actsetOutput, packet.Value{})
+	t := tracer{sw: sw, home: b, next: slices.Clone(o.Next)}
+	first := &resumption{packet: newPacket(p), bridge: b}
+	if o.Actions != nil {
+		first.ops, first.packetOut = compile(o.Actions), true
+	}
+	t.pass(first)
+	for len(t.queue) > 0 && len(t.reply.Passes) < maxPasses && t.lines < maxLines {
+		r := t.queue[0]
+		t.queue = t.queue[1:]
+		t.resume(r)
+		t.pass(r)
+	}
+	return &t.reply, nil
+}
+
+// Bridges are the names of the bridges.
+func (sw *Switch) Bridges() []string {
+	var names []string
+	for _, b := range sw.bridges {
+		names = append(names, b.name)
+	}
+	return names
+}
+
+func (sw *Switch) bridge(name string) *bridge {
+	for _, b := range sw.bridges {
+		if b.name == name {
+			return b
+		}
+	}
+	return nil
+}
+
+// A tracer follows one packet through all its passes.
+type tracer struct {
+	sw    *Switch
+	home  *bridge
+	next  []uint32
+	reply openflow.Trace
+	queue []*resumption
+	ids   map[string]uint32 // of recirculations, by what they resume
+	lines int
+	room  []openflow.Node  // for lines to come
+	links []*openflow.Node // to such lines
+
+	translation translation // the pass that is under way
+}
+
+// A resumption is what a pass begins with.
+type resumption struct {
+	packet    frame
+	bridge    *bridge
+	table     int
+	id        uint32 // 0: the packet as it arrived
+	zone      uint16
+	nat       *openflow.NAT
+	stack     []saved
+	set       []op // the action set
+	ops       []op // in the place of the first lookup; nil: a lookup
+	packetOut bool
+	recirc    *openflow.Recirc
+
+	connection *connection // the state is its own; nil: that of Options, or new
+}
+
+// A saved value is an entry of the stack of push and pop.
+type saved struct {
+	value packet.Value
+	bits  int
+}
+
+// stackSize is how many bytes Open vSwitch needs for a stack.
+func stackSize(list []saved) int {
+	n := 0
+	for _, s := range list {
+		n += (s.bits+7)/8 + 1
+	}
+	return n
+}
+
+// resume gives the packet what connection tracking would give it.
+func (t *tracer) resume(r *resumption) {
+	recirc := &openflow.Recirc{ID: r.id, Conntrack: true}
+	r.packet.set(ctZone, uint64(r.zone))
+	r.packet.set(recircID, uint64(r.id))
+	r.recirc = recirc
+	if c := r.connection; c != nil {
+		recirc.Connection = c.Connection
+		recirc.NATBefore, recirc.NATAfter = c.resume(&r.packet, r.nat != nil)
+		recirc.NAT = recirc.NATBefore != ""
+		recirc.CTState = uint32(r.packet.number(ctState))
+		return
+	}
+	recirc.CTState, recirc.Default = ctTracked|ctNew, true
+	if len(t.next) > 0 {
+		recirc.CTState, recirc.Default = t.next[0], false
+		t.next = t.next[1:]
+	}
+	if r.nat != nil {
+		recirc.NAT = true
+		recirc.NATBefore, recirc.NATAfter = translate(&r.packet, r.nat)
+	}
+	r.packet.set(ctState, uint64(recirc.CTState))
+}
+
+// The bits of ct_state.
+const (
+	ctNew            = 0x01
+	ctEstablished    = 0x02
+	ctRelated        = 0x04
+	ctReply          = 0x08
+	ctTracked        = 0x20
+	ctSourceNAT      = 0x40
+	ctDestinationNAT = 0x80
+)
+
+// pass translates the packet from one recirculation to the next.
+func (t *tracer) pass(r *resumption) {
+	p := &openflow.Pass{Recirc: r.recirc}
+	start := r.packet.Flow
+	t.name(r.bridge, &start)
+	p.Flow, p.FlowText = &start, start.Trace()
+	x := &t.translation
+	*x = translation{tracer: t, bridge: r.bridge, packet: r.packet, base: r.packet, stack: r.stack, set: r.set, nodes: &p.Roots,
+		tracked: r.id != 0 || r.packet.number(ctState)&ctTracked != 0}
+	x.came = r.packet.destination()
+	x.priority = r.packet.number(skbPriority)
+	x.base.ClearTunnel()
+	x.packet.set(actsetOutput, packet.PortUnset)
+	x.begin(r)
+	final := x.packet.Flow
+	final.Set(actsetOutput, packet.Value{})
+	t.name(r.bridge, &final)
+	if final.Equal(&start) {
+		p.Final, p.FinalText = p.Flow, "unchanged"
+	} else {
+		p.Final, p.FinalText = &final, final.Trace()
+	}
+	p.Megaflow = x.megaflow(&start)
+	p.DatapathActions = "drop"
+	if len(x.out) > 0 && x.failure == "" {
+		p.DatapathActions = unwrapped(x.out)
+	}
+	p.Failure = x.failure
+	p.SlowPath = x.slow
+	t.reply.Passes = append(t.reply.Passes, p)
+}
+
+// name gives in_port its name, if there are to be names.
+func (t *tracer) name(b *bridge, p *packet.Flow) {
+	if port := b.ports[p.InPort().Number]; t.sw.names && port != nil {
+		p.SetInPort(port.id())
+	}
+}
+
+// unwrapped joins datapath actions. The last one needs no clone: nothing comes
+// after it.
+func unwrapped(list []string) string {
+	last := list[len(list)-1]
+	if inside, ok := strings.CutPrefix(last, "clone("); ok {
+		list = append(list[:len(list)-1:len(list)-1], strings.TrimSuffix(inside, ")"))
+	}
+	return join(list)
+}
+
+// recirculation is the id under which a pass is resumed: equal ones have one.
+func (t *tracer) recirculation(key string) uint32 {
+	id := t.ids[key]
+	if id == 0 {
+		id = uint32(len(t.ids)) + 1
+		if t.ids == nil {
+			t.ids = map[string]uint32{}
+		}
+		t.ids[key] = id
+	}
+	return id
+}

@@ -1,0 +1,383 @@
+package ovssim
+
+import (
+	"encoding/binary"
+	"fmt"
+	"net/netip"
+	"strconv"
+
+	"github.com/ovnctl/ovnctl/pkg/openflow"
+	"github.com/ovnctl/ovnctl/pkg/packet"
+)
+
+// A translation is one pass of a packet.
+type translation struct {
+	*tracer
+	bridge *bridge
+	table  int
+	cookie uint64
+
+	packet   frame       // as the actions have made it
+	base     frame       // as the datapath has it so far
+	priority uint64      // of the packet as it came
+	mask     packet.Flow // the bits that were looked at or written
+	stack    []saved
+	set      []op // the action set
+	out      []string
+	size     int      // of out, in bytes
+	slow     []string // why the datapath cannot do all of it
+
+	nodes *[]*openflow.Node // where the next line goes
+
+	depth, resubmits int
+	exit             bool // no more actions of this list and those around it
+	failure          string
+	freezing         bool // the rest waits for a recirculation
+	hash             string
+	pause            *openflow.Controller // resumes it; nil: none does
+	wasMPLS          bool
+	tracked          bool // connection tracking has seen the packet
+	nat              *openflow.NAT
+	grouped          bool       // the action set has a group
+	clauses          []int      // that led to what the last lookup found
+	came             netip.Addr // where the packet's tunnel ended
+	wrapped          bool       // it goes on as what is inside of a tunnel
+	sentTunnel       string     // the tunnel key that the datapath has
+	inSet            bool
+}
+
+// report adds a line.
+func (x *translation) report(kind openflow.NodeKind, text string) *openflow.Node {
+	if len(x.room) == 0 {
+		x.room = make([]openflow.Node, 64) // one by one they cost more than the rest
+	}
+	n := &x.room[0]
+	x.room = x.room[1:]
+	n.Kind, n.Text, n.Table = kind, text, -1
+	*x.nodes = append(*x.nodes, n)
+	x.lines++
+	return n
+}
+
+// expect makes room for the lines below a node.
+func (x *translation) expect(n *openflow.Node, lines int) {
+	if len(x.links) < lines {
+		x.links = make([]*openflow.Node, max(lines, 128))
+	}
+	n.Children = x.links[:0:lines]
+	x.links = x.links[lines:]
+}
+
+func (x *translation) detail(format string, args ...any) {
+	x.report(openflow.NodeDetail, fmt.Sprintf(format, args...))
+}
+
+func (x *translation) warn(format string, args ...any) {
+	x.report(openflow.NodeWarning, fmt.Sprintf(format, args...))
+}
+
+func (x *translation) fault(format string, args ...any) {
+	x.report(openflow.NodeError, fmt.Sprintf(format, args...))
+}
+
+// below runs f with its lines below a node.
+func (x *translation) below(n *openflow.Node, f func()) {
+	nodes := x.nodes
+	x.nodes = &n.Children
+	f()
+	x.nodes = nodes
+}
+
+// emit adds a datapath action.
+func (x *translation) emit(action string) {
+	x.out = append(x.out, action)
+	x.size += len(action) + 1
+}
+
+// nested runs f and returns the datapath actions that it adds.
+func (x *translation) nested(f func()) []string {
+	before := x.out
+	x.out = nil
+	f()
+	added := x.out
+	x.out = before
+	return added
+}
+
+// begin starts a pass: at the lookup in the first table, where it was frozen, or
+// with actions.
+func (x *translation) begin(r *resumption) {
+	x.nodes = &x.enters(x.home).Children
+	if r.id != 0 {
+		thaw := x.report(openflow.NodeThaw, "thaw")
+		x.below(thaw, func() {
+			x.report(openflow.NodeThaw, fmt.Sprintf("Resuming from table %d", r.table)).Table = r.table
+		})
+		x.table = r.table
+	} else if id := r.packet.number(recircID); id != 0 {
+		x.fault("Recirculation context not found for ID %x", id)
+		x.failure = "No recirculation context"
+		return
+	}
+	entry := x.home.ports[uint32(x.base.number(inPort))]
+	if r.id != 0 {
+		entry = nil // it has been received before
+	}
+	ops := r.ops
+	if !r.packetOut {
+		number := x.lookup(x.table, x.packet.number(inPort), true)
+		ops = number.ops
+		x.cookie = number.cookie
+		x.nodes = &x.found(number).Children
+	}
+	if entry != nil && (entry.noReceive || x.ownBFD(entry)) {
+		return
+	}
+	x.do(ops, true, false)
+	if x.failure != "" {
+		return
+	}
+	if !x.freezing {
+		x.actionSet()
+	}
+	if x.freezing {
+		x.finish()
+	}
+}
+
+// enters reports that the packet goes through a bridge.
+func (x *translation) enters(b *bridge) *openflow.Node {
+	n := x.report(openflow.NodeBridge, b.title)
+	n.Bridge = b.name
+	return n
+}
+
+// ownBFD reports whether the packet is one by which ovs-vswitchd itself looks
+// after a port (ovs-vswitchd.conf.db(5), "BFD").
+func (x *translation) ownBFD(p *port) bool {
+	const bfdPort = 3784
+	q := &x.packet
+	if !p.bfd || !q.ip() || q.number(nwProto) != packet.ProtoUDP || q.laterFragment() || q.number(tpDst) != bfdPort ||
+		p.bfdMAC != "" && p.bfdMAC != ethDst.Print(q.Get(ethDst)) {
+		return false
+	}
+	x.touch(nwProto, nwProto.Mask())
+	x.touch(tpDst, tpDst.Mask())
+	x.slow = append(x.slow, "Consists of BFD packets")
+	return true
+}
+
+// miss is what a lookup without match executes: nothing.
+var miss = program{}
+
+// lookup finds the program that the packet matches in a table, as if it had come
+// in by a port.
+func (x *translation) lookup(table int, port uint64, received bool) *program {
+	p := &x.packet.Flow
+	if own := x.packet.number(inPort); own != port {
+		name := p.InPort()
+		p.Set(inPort, packet.Uint(port))
+		defer p.SetInPort(name)
+	}
+	if x.packet.number(nwFrag)&1 != 0 {
+		// The ports of fragments count as unknown, of the first one too.
+		src, dst := p.Get(tpSrc), p.Get(tpDst)
+		p.Set(tpSrc, packet.Value{})
+		p.Set(tpDst, packet.Value{})
+		defer func() {
+			p.Set(tpSrc, src)
+			p.Set(tpDst, dst)
+		}()
+	}
+	x.table = table
+	var index int
+	if index, x.clauses = x.bridge.classifier.Lookup(table, p, &x.mask); index < 0 {
+		return &miss
+	}
+	return x.bridge.program(index)
+}
+
+// found reports what a lookup found.
+func (x *translation) found(p *program) *openflow.Node {
+	if p != &miss {
+		n := x.report(openflow.NodeTable, p.text)
+		n.Step = &p.step
+		x.expect(n, max(1, 2*len(p.ops))) // most are followed by what comes of them
+		for _, i := range x.clauses {
+			x.detail("conj. %s", x.bridge.classifier.Flow(i).Match.String())
+		}
+		x.clauses = nil
+		return n
+	}
+	text, step := "No match.", openflow.Step{Table: x.table, Miss: openflow.MissDrop, MatchText: "No match."}
+	if x.bridge != x.home {
+		// For those Open vSwitch reports its internal flow.
+		text = "reg0=0x2, priority 0"
+		step.MatchText = "reg0=0x2"
+	}
+	n := x.report(openflow.NodeTable, fmt.Sprintf("%d. %s", x.table, text))
+	n.Step = &step
+	return n
+}
+
+// within reports whether there is room for another lookup.
+func (x *translation) within() bool {
+	switch {
+	case x.depth >= maxDepth:
+		x.fault("over max translation depth %d", maxDepth)
+		x.failure = "Recursion too deep"
+	case x.resubmits >= maxResubmits:
+		x.fault("over %d resubmit actions", maxResubmits)
+		x.failure = "Too many resubmits"
+	case x.size > maxOutput || x.lines > maxLines:
+		x.fault("resubmits yielded over 64 kB of actions")
+		x.exit = true
+	case stackSize(x.stack) >= maxStack:
+		x.fault("resubmits yielded over 64 kB of stack")
+		x.failure = "Stack too deep"
+	default:
+		return true
+	}
+	return false
+}
+
+// resubmit looks the packet up and executes what it finds.
+func (x *translation) resubmit(port uint64, table int, original bool, last bool, execute func(ops []op, last bool)) {
+	if x.wasMPLS {
+		x.freeze()
+		return
+	}
+	if !x.within() {
+		return
+	}
+	from := x.table
+	if original {
+		if x.packet.number(ctProto) == 0 || !x.packet.ip() {
+			x.fault("resubmit(ct) with non-tracked or non-IP packet!")
+			return
+		}
+		x.swapTuple()
+	}
+	p := x.lookup(table, port, false)
+	if original {
+		x.swapTuple()
+	}
+	cookie := x.cookie
+	x.below(x.found(p), func() {
+		x.resubmits++
+		if table <= from {
+			x.depth++
+			defer func() { x.depth-- }()
+		}
+		x.cookie = p.cookie
+		execute(p.ops, last)
+	})
+	x.cookie, x.table = cookie, from
+}
+
+// swapTuple exchanges the packet's addresses and ports with those of the packet
+// that its connection began with.
+func (x *translation) swapTuple() {
+	pairs := tuple4
+	if x.packet.number(ethType) == packet.EthIPv6 {
+		pairs = tuple6
+	}
+	for _, f := range pairs {
+		a, b := x.packet.Get(f[0]), x.packet.Get(f[1])
+		x.packet.Set(f[0], b)
+		x.packet.Set(f[1], a)
+	}
+}
+
+var (
+	tuplePorts = [][2]*packet.Field{{nwProto, ctProto}, {tpSrc, field("ct_tp_src")}, {tpDst, field("ct_tp_dst")}}
+	tuple4     = append([][2]*packet.Field{{ipSrc, field("ct_nw_src")}, {ipDst, field("ct_nw_dst")}}, tuplePorts...)
+	tuple6     = append([][2]*packet.Field{{ipv6Src, field("ct_ipv6_src")}, {ipv6Dst, field("ct_ipv6_dst")}}, tuplePorts...)
+)
+
+// freeze leaves the rest to a recirculation.
+func (x *translation) freeze() {
+	x.exit = true
+	x.freezing = true
+}
+
+// finish ends a frozen translation with a recirculation.
+func (x *translation) finish() {
+	x.commit()
+	x.recirculate(0)
+}
+
+// recirculate adds what brings the packet back, unless the controller does.
+func (x *translation) recirculate(table int) uint32 {
+	id := x.recirculation(x.frozen(table))
+	switch {
+	case x.pause != nil && !x.wrapped:
+		return 0 // a trace sends nothing
+	case x.pause != nil:
+		// Below the header of a tunnel it supposes that it does.
+		x.emit(userspace(*x.pause, false, id, x.cookie))
+	default:
+		if x.hash != "" {
+			x.emit(x.hash)
+		}
+		x.emit("recirc(" + hex(uint64(id)) + ")")
+	}
+	x.freezing, x.hash, x.pause = false, "", nil
+	return id
+}
+
+// frozen is equal for what resumes with all the same.
+func (x *translation) frozen(table int) string {
+	var words [32]uint64
+	var room [512]byte
+	b := append(append(room[:0], x.bridge.name...), 0, byte(table), bit(x.tracked), bit(x.wasMPLS), bit(x.pause != nil))
+	for _, w := range frozenFields.AppendValues(words[:0], &x.packet.Flow) {
+		b = binary.BigEndian.AppendUint64(b, w)
+	}
+	for _, s := range x.stack {
+		b = append(strconv.AppendInt(append(b, ','), int64(s.bits), 10), ':')
+		b = append(b, s.value.Hex()...)
+	}
+	for i := range 64 {
+		if x.packet.HasOption(i) {
+			b = append(strconv.AppendInt(append(b, ';'), int64(i), 10), '=')
+			b = append(b, x.packet.Get(packet.TunMetadata(i)).Hex()...)
+		}
+	}
+	for _, o := range x.set {
+		b = append(append(b, '\n'), o.text...)
+	}
+	return string(b)
+}
+
+func bit(b bool) byte {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// frozenFields are the fields that a recirculation keeps.
+var frozenFields = func() packet.Pattern {
+	var mask packet.Flow
+	list := []*packet.Field{metadata, inPort, tunID, tunSrc, tunDst, tunIPv6Src, tunIPv6Dst, tunTOS, tunTTL, tunFlags, tunGBPID, tunGBPFlag}
+	for i := range 32 {
+		list = append(list, packet.Reg(i))
+	}
+	for _, f := range list {
+		mask.Set(f, f.Mask())
+	}
+	return packet.NewPattern(&mask)
+}()
+
+// isolated runs f and puts back what a copy of the packet may change.
+func (x *translation) isolated(f func()) {
+	packet, stack, set := x.packet, x.stack, x.set
+	x.stack = append([]saved(nil), stack...)
+	x.set = append([]op(nil), set...)
+	f()
+	x.packet, x.stack, x.set = packet, stack, set
+}
+
+// touch marks bits of the packet as looked at or written.
+func (x *translation) touch(f *packet.Field, bits packet.Value) { x.mask.SetMasked(f, bits, bits) }

@@ -1,0 +1,475 @@
+package ovssim
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/ovnctl/ovnctl/pkg/openflow"
+	"github.com/ovnctl/ovnctl/pkg/packet"
+	"github.com/ovnctl/ovnctl/pkg/vswitch"
+)
+
+// A tunnel is how an interface wraps packets (ovs-vswitchd.conf.db(5), "Tunnel
+// Options").
+type tunnel struct {
+	kind       string // geneve, vxlan, gre, stt
+	remote     netip.Addr
+	local      netip.Addr
+	remoteFlow bool
+	localFlow  bool
+	key        uint64
+	keyFlow    bool // the packet's tun_id is the key
+	keyed      bool // there is a key
+	ttl        uint64
+	ttlInherit bool
+	tos        uint64
+	tosInherit bool
+	fragment   bool // routers may
+	checksum   bool
+	port       uint16
+}
+
+// tunnelKinds are the types of interfaces that are tunnels, with the numbers
+// that the datapath and UDP have for them.
+var tunnelKinds = map[string]struct{ datapath, port int }{
+	"geneve": {5, 6081}, "vxlan": {4, 4789}, "gre": {3, 0}, "ip6gre": {3, 0}, "stt": {0, 7471}, "erspan": {0, 0}, "gtpu": {0, 2152}, "bareudp": {0, 6635},
+}
+
+// newTunnel is the tunnel of an interface, nil if it is none.
+func newTunnel(i *vswitch.Interface) *tunnel {
+	kind, ok := tunnelKinds[i.Type]
+	if !ok {
+		return nil
+	}
+	o := i.Options
+	t := &tunnel{kind: i.Type, ttl: 64, port: uint16(kind.port), checksum: o["csum"] == "true", fragment: o["df_default"] == "false"}
+	t.remote, t.remoteFlow = end(o["remote_ip"])
+	t.local, t.localFlow = end(o["local_ip"])
+	key := o["out_key"]
+	if key == "" {
+		key = o["key"]
+	}
+	t.keyed, t.keyFlow = key != "", key == "flow"
+	t.key, _ = strconv.ParseUint(key, 0, 64)
+	if n, err := strconv.ParseUint(o["dst_port"], 10, 16); err == nil {
+		t.port = uint16(n)
+	}
+	if t.ttlInherit = o["ttl"] == "inherit"; !t.ttlInherit && o["ttl"] != "" {
+		t.ttl, _ = strconv.ParseUint(o["ttl"], 10, 8)
+	}
+	if t.tosInherit = o["tos"] == "inherit"; !t.tosInherit {
+		t.tos, _ = strconv.ParseUint(o["tos"], 0, 8)
+	}
+	if i.Type == "geneve" || i.Type == "vxlan" {
+		t.checksum = o["csum"] == "true" || o["csum"] == "" && t.remote.Is6()
+	}
+	return t
+}
+
+// device is the name that the datapath's port for all tunnels of a kind has.
+func (t *tunnel) device() string {
+	switch {
+	case t.kind == "geneve":
+		return fmt.Sprintf("genev_sys_%d", t.port)
+	case t.port != 0:
+		return fmt.Sprintf("%s_sys_%d", t.kind, t.port)
+	}
+	return t.kind + "_sys"
+}
+
+// end reads an address of a tunnel, or that the packet says it.
+func end(s string) (addr netip.Addr, flow bool) {
+	addr, _ = netip.ParseAddr(s)
+	return addr, s == "flow"
+}
+
+// wrap gives the packet the tunnel fields with which it is sent.
+func (x *translation) wrap(t *tunnel) {
+	p := &x.packet
+	address := func(a netip.Addr, v4, v6 *packet.Field) {
+		p.Set(v4, packet.Value{})
+		p.Set(v6, packet.Value{})
+		switch {
+		case a.Is4():
+			p.Set(v4, packet.FromBytes(a.AsSlice()))
+		case a.Is6():
+			p.Set(v6, packet.FromBytes(a.AsSlice()))
+		}
+	}
+	if !t.localFlow {
+		address(t.local, tunSrc, tunIPv6Src)
+	}
+	if !t.remoteFlow {
+		address(t.remote, tunDst, tunIPv6Dst)
+	}
+	if !t.keyFlow {
+		p.set(tunID, t.key)
+	}
+	ttl, tos := t.ttl, t.tos
+	if p.ip() {
+		if t.ttlInherit {
+			x.touch(nwTTL, nwTTL.Mask())
+			ttl = p.number(nwTTL)
+		}
+		x.touch(nwTOS, packet.Uint(3))
+		inner := p.number(nwTOS)
+		if t.tosInherit {
+			x.touch(nwTOS, nwTOS.Mask())
+			tos = inner & 0xfc
+		}
+		if inner&3 == 3 { // congestion is told by the outer header when it occurs there
+			tos |= 2
+		} else {
+			tos |= inner & 3
+		}
+	}
+	p.set(tunTTL, ttl)
+	p.set(tunTOS, tos)
+	flags := p.number(tunFlags) & 1
+	for bit, on := range map[uint64]bool{flagFragment: !t.fragment, flagChecksum: t.checksum, flagKey: t.keyed} {
+		if on {
+			flags |= bit
+		}
+	}
+	p.set(tunFlags, flags)
+}
+
+// Bits of tun_flags, as Open vSwitch prints them.
+const (
+	flagFragment = 2
+	flagChecksum = 4
+	flagKey      = 8
+)
+
+// destination is where the packet's tunnel fields send it.
+func (p *frame) destination() netip.Addr {
+	a, _ := netip.AddrFromSlice(p.Get(tunDst).Bytes(4))
+	if a.IsUnspecified() {
+		a, _ = netip.AddrFromSlice(p.Get(tunIPv6Dst).Bytes(16))
+	}
+	return a
+}
+
+func (p *frame) origin() netip.Addr {
+	a, _ := netip.AddrFromSlice(p.Get(tunSrc).Bytes(4))
+	if a.IsUnspecified() {
+		a, _ = netip.AddrFromSlice(p.Get(tunIPv6Src).Bytes(16))
+	}
+	return a
+}
+
+// sendTunnel sends the packet into a tunnel, and returns the packet as it is
+// after that: if it is not sent, the tunnel fields of the port stay.
+func (x *translation) sendTunnel(p *port, last, truncated bool) frame {
+	before := x.packet
+	x.wrap(p.tunnel)
+	if p.datapath == "" {
+		x.warn("Tunneling decided against output")
+		return x.packet
+	}
+	if x.packet.destination() == x.came {
+		x.warn("Not tunneling to our own address")
+		return x.packet
+	}
+	if !x.bridge.native {
+		x.detail("output to kernel tunnel")
+		if set := x.packet.tunnelKey(p.tunnel, x.bridge.tlvs); set != x.sentTunnel {
+			x.emit(set)
+			x.sentTunnel = set
+		}
+		x.commit()
+		x.emit(p.datapath)
+		return before
+	}
+	x.detail("output to native tunnel")
+	x.commit()
+	x.pushHeader(p, last, truncated)
+	return before
+}
+
+// tunnelKey is the datapath action that gives the packet its tunnel.
+func (p *frame) tunnelKey(t *tunnel, tlvs []openflow.TLV) string {
+	var words []string
+	add := func(ok bool, format string, arg any) {
+		if ok {
+			words = append(words, fmt.Sprintf(format, arg))
+		}
+	}
+	flags := p.number(tunFlags)
+	add(flags&flagKey != 0, "tun_id=0x%x", p.number(tunID))
+	for _, f := range []struct {
+		name  string
+		field *packet.Field
+	}{{"src", tunSrc}, {"dst", tunDst}, {"ipv6_src", tunIPv6Src}, {"ipv6_dst", tunIPv6Dst}} {
+		add(!p.Get(f.field).IsZero(), f.name+"=%s", f.field.Print(p.Get(f.field)))
+	}
+	add(p.number(tunTOS) != 0, "tos=%s", hex(p.number(tunTOS)))
+	add(true, "ttl=%d", p.number(tunTTL))
+	add(t.port != 0, "tp_dst=%d", t.port)
+	if options := p.options(tlvs); t.kind == "geneve" && options != "" {
+		words = append(words, "geneve("+options+")")
+	}
+	var names []string
+	for _, f := range []struct {
+		bit  uint64
+		name string
+	}{{1, "oam"}, {flagFragment, "df"}, {flagChecksum, "csum"}, {flagKey, "key"}} {
+		if flags&f.bit != 0 {
+			names = append(names, f.name)
+		}
+	}
+	words = append(words, "flags("+strings.Join(names, "|")+")")
+	return "set(tunnel(" + join(words) + "))"
+}
+
+// carried are the Geneve options that the packet has, in the order of its fields.
+func (p *frame) carried(tlvs []openflow.TLV) []openflow.TLV {
+	var list []openflow.TLV
+	for i := range 64 {
+		if !p.HasOption(i) {
+			continue
+		}
+		for _, t := range tlvs {
+			if t.Field == packet.TunMetadata(i) {
+				list = append(list, t)
+			}
+		}
+	}
+	return list
+}
+
+// options writes the Geneve options of the packet as the datapath does.
+func (p *frame) options(tlvs []openflow.TLV) string {
+	var b strings.Builder
+	for _, t := range p.carried(tlvs) {
+		fmt.Fprintf(&b, "{class=0x%x,type=0x%x,len=%d", t.Class, t.Type, t.Length)
+		if t.Length > 0 {
+			b.WriteString("," + hex128(p.Get(t.Field)))
+		}
+		b.WriteByte('}')
+	}
+	return b.String()
+}
+
+// pushHeader puts the outer headers before the packet, and follows it out of the
+// port that leads to the other end.
+func (x *translation) pushHeader(p *port, last, truncated bool) {
+	to := x.packet.destination()
+	from := x.packet.origin()
+	r, out := x.sw.route(x.packet.number(pktMark), from, to)
+	if out == nil {
+		x.warn("native tunnel routing failed")
+		return
+	}
+	next := to
+	if r.via.IsValid() && !r.via.IsUnspecified() {
+		next = r.via
+	}
+	x.detail("tunneling to %s via %s", next, out.name)
+	mac, known := x.sw.neighbour(next, out.bridge.name)
+	if !known {
+		question := "ND"
+		if next.Is4() {
+			question = "ARP"
+		}
+		x.detail("neighbor cache miss for %s on bridge %s, sending %s request", next, out.bridge.name, question)
+		return
+	}
+	if from.IsUnspecified() {
+		from = r.source
+	}
+	x.detail("tunneling from %s %s to %s %s", out.addr, from, mac, next)
+	header, ok := x.header(p, out, mac, from, to)
+	if !ok {
+		x.warn("native tunnel header build failed")
+		return
+	}
+	base, before := x.base, x.packet
+	x.outward(&x.packet, p.tunnel, mac, out.addr, from, to)
+	x.outward(&x.base, p.tunnel, mac, out.addr, from, to)
+	push := fmt.Sprintf("tnl_push(tnl_port(%s),header(%s),out_port(%s))", p.datapath, header, out.datapath)
+	inside := x.nested(func() {
+		if truncated {
+			x.emit("recirc(0)")
+			return
+		}
+		mask, wrapped := x.mask, x.wrapped
+		x.wrapped = true
+		x.enter(out, last)
+		x.mask, x.wrapped = mask, wrapped
+	})
+	if len(inside) > 0 {
+		if last && !truncated {
+			x.emit(push)
+			for _, action := range inside {
+				x.emit(action)
+			}
+		} else {
+			x.emit("clone(" + push + "," + join(inside) + ")")
+		}
+	}
+	x.packet, x.base = before, base
+}
+
+// header is the outer header as the datapath writes it.
+func (x *translation) header(p, out *port, mac string, from, to netip.Addr) (string, bool) {
+	t, q := p.tunnel, &x.packet
+	kind := tunnelKinds[t.kind]
+	if kind.datapath == 0 {
+		return "", false
+	}
+	size, ethType := 14+20, packet.EthIPv4
+	if to.Is6() {
+		size, ethType = 14+40, packet.EthIPv6
+	}
+	protocol := packet.ProtoUDP
+	if kind.port == 0 {
+		protocol = 47
+	}
+	frag := 0
+	if q.number(tunFlags)&flagFragment != 0 {
+		frag = 0x4000
+	}
+	network := fmt.Sprintf("ipv4(src=%s,dst=%s,proto=%d,tos=%s,ttl=%d,frag=%s)", from, to, protocol, hex(q.number(tunTOS)), q.number(tunTTL), hex128(packet.Uint(uint64(frag))))
+	if to.Is6() {
+		network = fmt.Sprintf("ipv6(src=%s,dst=%s,label=0,proto=%d,tclass=%s,hlimit=%d)", from, to, protocol, hex128(packet.Uint(q.number(tunTOS))), q.number(tunTTL))
+	}
+	sum := "0x0"
+	if t.checksum {
+		sum = "0xffff"
+	}
+	udp := fmt.Sprintf("udp(src=0,dst=%d,csum=%s)", t.port, sum)
+	var inside string
+	switch t.kind {
+	case "geneve":
+		options := q.options(x.bridge.tlvs)
+		inside = "vni=" + hex128(packet.Uint(q.number(tunID)&0xffffff))
+		if options != "" {
+			if q.critical(x.bridge.tlvs) {
+				inside = "crit," + inside
+			}
+			inside += ",options(" + options + ")"
+		}
+		if q.number(tunFlags)&1 != 0 {
+			inside = "oam," + inside
+		}
+		size += 16 + q.optionBytes(x.bridge.tlvs)
+		inside = udp + ",geneve(" + inside + ")"
+	case "vxlan":
+		size += 16
+		inside = fmt.Sprintf("%s,vxlan(flags=0x8000000,vni=%s)", udp, hex128(packet.Uint(q.number(tunID)&0xffffff)))
+	default:
+		size += 4
+		key := ""
+		flags := 0
+		if t.keyed {
+			flags, key = 0x2000, fmt.Sprintf(",key=%s", hex128(packet.Uint(q.number(tunID)&0xffffffff)))
+			size += 4
+		}
+		inside = fmt.Sprintf("gre((flags=0x%x,proto=0x6558)%s)", flags, key)
+	}
+	return fmt.Sprintf("size=%d,type=%d,eth(dst=%s,src=%s,dl_type=0x%04x),%s,%s", size, kind.datapath, mac, out.addr, ethType, network, inside), true
+}
+
+// critical reports whether a receiver that does not know an option has to drop
+// the packet.
+func (p *frame) critical(tlvs []openflow.TLV) bool {
+	for _, t := range p.carried(tlvs) {
+		if t.Type&0x80 != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+func (p *frame) optionBytes(tlvs []openflow.TLV) int {
+	n := 0
+	for _, t := range p.carried(tlvs) {
+		n += 4 + (t.Length+3)/4*4
+	}
+	return n
+}
+
+// outward makes the packet the outer one.
+func (x *translation) outward(p *frame, t *tunnel, mac, own string, from, to netip.Addr) {
+	text := func(f *packet.Field, s string) {
+		if v, _, err := f.ParseValue(s); err == nil {
+			p.Set(f, v)
+		}
+	}
+	q := &x.packet
+	ttl, tos := q.number(tunTTL), q.number(tunTOS)
+	text(ethDst, mac)
+	text(ethSrc, own)
+	p.set(packetType, 0)
+	for _, f := range []*packet.Field{ipSrc, ipDst, ipv6Src, ipv6Dst, tpSrc, tpDst} {
+		p.Set(f, packet.Value{})
+	}
+	src, dst, ethernet := ipSrc, ipDst, uint64(packet.EthIPv4)
+	if to.Is6() {
+		src, dst, ethernet = ipv6Src, ipv6Dst, packet.EthIPv6
+	}
+	p.Set(src, packet.FromBytes(from.AsSlice()))
+	p.Set(dst, packet.FromBytes(to.AsSlice()))
+	p.set(ethType, ethernet)
+	p.set(nwFrag, 0)
+	p.set(nwTOS, tos)
+	p.set(nwTTL, ttl)
+	protocol := uint64(packet.ProtoUDP)
+	if t.port == 0 {
+		protocol = 47
+	}
+	p.set(nwProto, protocol)
+	p.set(tpDst, uint64(t.port))
+}
+
+// route is the most specific route to an address for packets with a mark, and
+// the port it leaves by. An address that they are to come from has to be here.
+func (sw *Switch) route(mark uint64, from, to netip.Addr) (route, *port) {
+	if !from.IsUnspecified() && !slices.ContainsFunc(sw.routes, func(r route) bool { return r.local && r.to.Addr() == from && r.mark == mark }) {
+		return route{}, nil
+	}
+	var best route
+	for _, r := range sw.routes {
+		if r.mark == mark && r.to.Contains(to) && (!best.to.IsValid() || r.to.Bits() > best.to.Bits()) {
+			best = r
+		}
+	}
+	if b := sw.bridge(best.device); b != nil {
+		if p := b.names[best.device]; p != nil {
+			return best, p
+		}
+	}
+	for _, b := range sw.bridges {
+		if p := b.names[best.device]; p != nil {
+			return best, p
+		}
+	}
+	return best, nil
+}
+
+func (sw *Switch) neighbour(addr netip.Addr, bridge string) (string, bool) {
+	for _, n := range sw.neighbours {
+		if n.addr == addr && n.bridge == bridge {
+			return n.mac, true
+		}
+	}
+	return "", false
+}
+
+// terminates is the tunnel port of the datapath that takes the packet when it is
+// sent to a port of the host; "" if none does.
+func (x *translation) terminates(p *port) string {
+	if !x.bridge.native || !p.addressed {
+		return ""
+	}
+	for _, t := range x.sw.tunnelPorts {
+		if t.match.Matches(&x.packet.Flow) {
+			return t.number
+		}
+	}
+	return ""
+}
