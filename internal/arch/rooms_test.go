@@ -60,7 +60,7 @@ var groups = []group{
 		{paths: []string{"pkg/compare"}},
 		{paths: []string{"pkg/fixes"}},
 		{paths: []string{"pkg/fixes/catalog"}, rule: rule{mute: []string{"Transact", "Apply", "Undo"}}}, // plans only
-		{paths: []string{"pkg/doctor"}, rule: rule{mute: []string{"Transact", "Apply", "Undo"}}},  // returns fixes, never writes
+		{paths: []string{"pkg/doctor"}, rule: rule{mute: []string{"Transact", "Apply", "Undo"}}},        // returns fixes, never writes
 	}},
 	{"render", []room{
 		{paths: []string{"pkg/render"}, rule: rule{never: []string{"pkg/ovsdb", "pkg/archive", "pkg/node", "pkg/cluster"}}}, // never sees a connection
