@@ -264,14 +264,6 @@ func securityGroups(port *snapshot.LogicalSwitchPort) []membership {
 	return out
 }
 
-// atMost are some of many names.
-func atMost(names []string, n int) string {
-	if len(names) > n {
-		return fmt.Sprintf("%s and %d more", strings.Join(names[:n], ", "), len(names)-n)
-	}
-	return strings.Join(names, ", ")
-}
-
 // denied reports pods that the default deny of their namespace holds for and no
 // policy: OVN-Kubernetes writes both together.
 func (a *policies) denied() {

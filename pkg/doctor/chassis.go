@@ -16,9 +16,8 @@ import (
 type chassis struct {
 	*snapshot.Host
 	sw     *snapshot.Switch
-	name   string // system-id; empty: it has none
-	bridge string // the integration bridge
-	zone   *snapshot.Zone
+	name   string               // system-id; empty: it has none
+	bridge string               // the integration bridge
 	sb     *snapshot.Southbound // nil: it was not read
 	row    *sb.Chassis          // nil: the Southbound has none of that name, or was not read
 }
@@ -40,9 +39,9 @@ func (p *Pass) chassis(f func(*chassis)) {
 			p.Unknown(nodeObject(h.Name), err)
 			continue
 		}
-		c := &chassis{Host: h, sw: sw, name: name, bridge: sw.IntegrationBridge(name), zone: h.Zone()}
-		if c.zone != nil {
-			if c.sb, err = c.zone.Southbound(); err == nil {
+		c := &chassis{Host: h, sw: sw, name: name, bridge: sw.IntegrationBridge(name)}
+		if z := h.Zone(); z != nil {
+			if c.sb, err = z.Southbound(); err == nil {
 				c.row = c.sb.ChassisNamed(name)
 			}
 		}
@@ -64,10 +63,11 @@ func ovnAnswers(h *snapshot.Host) bool {
 
 // southbound is the Southbound of the node's zone, or why there is none.
 func (c *chassis) southbound() (*snapshot.Southbound, error) {
-	if c.zone == nil {
+	z := c.Zone()
+	if z == nil {
 		return nil, fmt.Errorf("the zone of node %s is not among those read: name its databases with --nb and --sb", c.Name)
 	}
-	return c.zone.Southbound()
+	return z.Southbound()
 }
 
 // switchLives says whether the rows of Interface are of now: while ovs-vswitchd does not answer
@@ -143,17 +143,6 @@ func whichChassis(c *sb.Chassis) string {
 		return c.Name
 	}
 	return fmt.Sprintf("%s (%s)", c.Hostname, c.Name)
-}
-
-// ids shows some keys of a map as ovs-vsctl does, those that it has.
-func ids(m map[string]string, keys ...string) string {
-	var out []string
-	for _, k := range keys {
-		if v, ok := m[k]; ok {
-			out = append(out, k+"="+v)
-		}
-	}
-	return strings.Join(out, " ")
 }
 
 // firstLogged is when a daemon's log first has a line with a text; zero: never.

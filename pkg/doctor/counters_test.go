@@ -156,20 +156,3 @@ func TestSavedDataIsOneLook(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 }
-
-func TestDroppersNameThePort(t *testing.T) {
-	d := saved(t, map[string]string{"Open_vSwitch": plainSystem}, map[string]string{"firewall.json": `[
-		{"family":"inet","table":"filter","name":"input","type":"filter","hook":"input","policy":"drop","rules":[{"text":"udp dport { 4789, 6081 } accept"}]},
-		{"family":"ip","table":"filter","name":"INPUT","type":"filter","hook":"input","policy":"accept","legacy":true,"rules":[{"text":"-A INPUT -p udp -m udp --dport 60810 -j DROP"},{"text":"-A INPUT -p udp -m udp --dport 6081 -j DROP","counted":true,"packets":9}]},
-		{"family":"inet","table":"firewalld","name":"filter_IN","type":"filter","hook":"input","policy":"drop","rules":[]},
-		{"family":"inet","table":"x","name":"out","type":"filter","hook":"output","policy":"drop","rules":[]}]`})
-	h := d.Hosts[0]
-	got := droppers(h, "6081", "input")
-	if len(got) != 1 || got[0].chain != "ip filter INPUT" || !strings.HasSuffix(got[0].evidence.Says, "-j DROP (9 packets)") {
-		t.Errorf("%+v", got)
-	}
-	got = droppers(h, "4789", "input")
-	if len(got) != 1 || !got[0].firewalld {
-		t.Errorf("%+v", got)
-	}
-}

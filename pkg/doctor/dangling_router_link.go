@@ -101,13 +101,6 @@ func (p *Pass) switchLinks(l *snapshot.Logical) map[string]bool {
 	return claimed
 }
 
-func orEmpty(s string) string {
-	if s == "" {
-		return `""`
-	}
-	return s
-}
-
 func unlinkedEvidence(unlinked []*nb.LogicalRouterPort) []Evidence {
 	var out []Evidence
 	for _, rp := range unlinked {

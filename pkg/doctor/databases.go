@@ -161,19 +161,6 @@ func recent(lines []snapshot.LogLine, since time.Time, holds func(snapshot.LogLi
 	return out
 }
 
-// span is a time in words: "40 s", "12 min", "3 h", "5 days".
-func span(d time.Duration) string {
-	switch {
-	case d < 2*time.Minute:
-		return fmt.Sprintf("%d s", int(d.Seconds()))
-	case d < 2*time.Hour:
-		return fmt.Sprintf("%d min", int(d.Minutes()))
-	case d < 48*time.Hour:
-		return fmt.Sprintf("%d h", int(d.Hours()))
-	}
-	return fmt.Sprintf("%d days", int(d.Hours()/24))
-}
-
 // remotes are the endpoints of a comma list.
 func remotes(list string) []string {
 	var out []string

@@ -50,8 +50,6 @@ func gatewayPorts(p *Pass) {
 	}
 }
 
-func enabled(set []bool) bool { return len(set) == 0 || set[0] }
-
 // redirects are the bindings of gateway ports.
 func redirects(south *snapshot.Southbound) map[string]*snapshot.PortBinding {
 	out := map[string]*snapshot.PortBinding{}

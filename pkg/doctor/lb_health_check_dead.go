@@ -274,12 +274,3 @@ func (h *health) inside(a netip.Addr) bool {
 		return slices.ContainsFunc(snapshot.Networks(&rp), func(n netip.Prefix) bool { return n.Contains(a) })
 	})
 }
-
-func hasIP(p *snapshot.LogicalSwitchPort, a netip.Addr) bool {
-	for _, own := range snapshot.PortAddresses(p) {
-		if slices.ContainsFunc(own.IPs, func(n netip.Prefix) bool { return n.Addr() == a }) {
-			return true
-		}
-	}
-	return false
-}

@@ -591,20 +591,6 @@ func (b *balancing) gatewayFor(s *nb.LogicalSwitch, a netip.Addr) *nb.LogicalRou
 	return nil
 }
 
-// closedSwitch says whether all that is on a switch is in the Northbound: it has clients, none of unknown
-// address, and leads to no physical network and no other zone.
-func closedSwitch(l *snapshot.Logical, s *nb.LogicalSwitch) bool {
-	clients := false
-	for _, p := range l.PortsOf[s.UUID] {
-		switch {
-		case p.Type != "" && p.Type != "router" && p.Type != "localport" && p.Type != "virtual", p.Addresses.Has("unknown"):
-			return false
-		}
-		clients = clients || p.Type == ""
-	}
-	return clients
-}
-
 // networks gathers, when it is first asked, the closed networks and who has which address.
 func (b *balancing) networks() {
 	if b.holders != nil {

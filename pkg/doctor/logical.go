@@ -2,6 +2,8 @@ package doctor
 
 import (
 	"fmt"
+	"net/netip"
+	"slices"
 
 	"github.com/ovnctl/ovnctl/pkg/nb"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
@@ -83,4 +85,47 @@ func on(port, node string) []Object {
 		also = append(also, Object{Kind: "node", Name: node})
 	}
 	return also
+}
+
+func enabled(set []bool) bool { return len(set) == 0 || set[0] }
+
+func hasIP(p *snapshot.LogicalSwitchPort, a netip.Addr) bool {
+	for _, own := range snapshot.PortAddresses(p) {
+		if slices.ContainsFunc(own.IPs, func(n netip.Prefix) bool { return n.Addr() == a }) {
+			return true
+		}
+	}
+	return false
+}
+
+// closedSwitch says whether all that is on a switch is in the Northbound: it has clients, none of unknown
+// address, and leads to no physical network and no other zone.
+func closedSwitch(l *snapshot.Logical, s *nb.LogicalSwitch) bool {
+	clients := false
+	for _, p := range l.PortsOf[s.UUID] {
+		switch {
+		case p.Type != "" && p.Type != "router" && p.Type != "localport" && p.Type != "virtual", p.Addresses.Has("unknown"):
+			return false
+		}
+		clients = clients || p.Type == ""
+	}
+	return clients
+}
+
+// holders are the switch ports by the addresses that they have.
+func holders(l *snapshot.Logical) map[netip.Addr]string {
+	out := make(map[netip.Addr]string, len(l.SwitchPorts))
+	for i := range l.SwitchPorts {
+		for _, a := range snapshot.PortAddresses(&l.SwitchPorts[i]) {
+			for _, ip := range a.IPs {
+				out[ip.Addr()] = l.SwitchPorts[i].Name
+			}
+		}
+	}
+	return out
+}
+
+// isGatewayPort says whether a router port is bound to a chassis by itself.
+func isGatewayPort(rp *nb.LogicalRouterPort) bool {
+	return len(rp.GatewayChassis) > 0 || len(rp.HAChassisGroup) > 0 || rp.Options["redirect-chassis"] != ""
 }

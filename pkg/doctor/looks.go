@@ -132,10 +132,7 @@ func (l logLine) evidence(daemon string) Evidence {
 	return Evidence{Source: "log " + daemon, Says: l.time.UTC().Format("2006-01-02 15:04:05Z ") + shorten(l.text, 300)}
 }
 
-// shorten cuts a text that would fill the screen.
-func shorten(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	return s[:n] + "…"
+// counted is a counter at two looks.
+func counted(source string, first, second uint64, apart time.Duration) Evidence {
+	return Evidence{Source: source, Says: fmt.Sprintf("%d, and %s later %d", first, apart, second)}
 }

@@ -193,7 +193,7 @@ func someOf(names []string) string {
 // gatewayMTU looks at what the node's gateway routers take for the MTU of the
 // network outside.
 func (p *Pass) gatewayMTU(c *chassis, n *node.Network) {
-	rows, err := c.zone.Northbound()
+	rows, err := c.Zone().Northbound()
 	if err != nil {
 		return // the tunnels have been told; this is a part
 	}

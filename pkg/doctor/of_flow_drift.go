@@ -101,8 +101,8 @@ func drifted(p *Pass, c *chassis) (map[string]drift, bool) {
 		return nil, false // the flows lag behind for another reason, which is another finding
 	}
 	// The flows are on their way: what else is needed is read meanwhile.
-	learned, errLearned := c.zone.Learned()
-	groups, errGroups := c.zone.DatapathGroups()
+	learned, errLearned := c.Zone().Learned()
+	groups, errGroups := c.Zone().DatapathGroups()
 	likely := likelyFlows(c)
 	flows, err := c.Flows(c.bridge)
 	if err != nil {
@@ -146,7 +146,7 @@ func caughtUp(c *chassis) bool {
 }
 
 func (c *chassis) zoneHas(table string) bool {
-	db, err := c.zone.SB()
+	db, err := c.Zone().SB()
 	return err != nil || db.Has(table, "")
 }
 
@@ -281,7 +281,7 @@ func expect(rows []snapshot.LogicalFlow, datapaths []ovsdb.UUID) *expected {
 
 // likelyFlows are those of the datapaths that the node most likely has.
 func likelyFlows(c *chassis) *expected {
-	likely, err := c.zone.LikelyFlows(c.name)
+	likely, err := c.Zone().LikelyFlows(c.name)
 	if err != nil {
 		return &expected{} // who knows what it has reads again, and says why it cannot
 	}
@@ -312,7 +312,7 @@ func logicalDrift(c *chassis, t *flowTable, groups []sb.LogicalDPGroup, likely *
 	}
 	if !foreseen {
 		of := slices.Sorted(maps.Keys(here))
-		rows, err := c.zone.LogicalFlows(of, slices.Sorted(maps.Keys(members)))
+		rows, err := c.Zone().LogicalFlows(of, slices.Sorted(maps.Keys(members)))
 		if err != nil {
 			return fmt.Errorf("%w; of %s ports and neighbours were looked at", err, c.Name)
 		}

@@ -24,10 +24,10 @@ port security, and packets to the port's address find nobody.`,
 	Run: func(p *Pass) {
 		p.persistent(func(p *Pass) {
 			p.chassis(func(c *chassis) {
-				if c.zone == nil {
+				if c.Zone() == nil {
 					return // said by others
 				}
-				l, err := c.zone.Logical()
+				l, err := c.Zone().Logical()
 				if err != nil {
 					p.Unknown(nodeObject(c.Name), err)
 					return

@@ -111,13 +111,6 @@ func whyNotBound(c *chassis, plug snapshot.Plug, row *snapshot.PortBinding) (Fin
 	return f, true
 }
 
-func orNone(s string) string {
-	if s == "" {
-		return "none"
-	}
-	return s
-}
-
 // ofSet shows an optional reference as the tools do.
 func ofSet(set ovsdb.Set[ovsdb.UUID]) string {
 	if len(set) == 0 {

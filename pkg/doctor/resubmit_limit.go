@@ -126,8 +126,3 @@ func (r resubmits) lines(n int) (list []Evidence) {
 	}
 	return list
 }
-
-// counted is a counter at two looks.
-func counted(source string, first, second uint64, apart time.Duration) Evidence {
-	return Evidence{Source: source, Says: fmt.Sprintf("%d, and %s later %d", first, apart, second)}
-}

@@ -92,11 +92,6 @@ func (n *routerNetworks) reaches(a netip.Addr) bool {
 	return a.Is6() && a.IsLinkLocalUnicast() || n.has(a)
 }
 
-// isGatewayPort says whether a router port is bound to a chassis by itself.
-func isGatewayPort(rp *nb.LogicalRouterPort) bool {
-	return len(rp.GatewayChassis) > 0 || len(rp.HAChassisGroup) > 0 || rp.Options["redirect-chassis"] != ""
-}
-
 func (u *unrealised) router(r *nb.LogicalRouter) {
 	n := networksOf(u.l.RouterPortsOf[r.UUID])
 	for _, id := range r.StaticRoutes {
@@ -311,17 +306,4 @@ func (u *unrealised) holder(a netip.Addr) string {
 		u.holders = holders(u.l)
 	}
 	return u.holders[a]
-}
-
-// holders are the switch ports by the addresses that they have.
-func holders(l *snapshot.Logical) map[netip.Addr]string {
-	out := make(map[netip.Addr]string, len(l.SwitchPorts))
-	for i := range l.SwitchPorts {
-		for _, a := range snapshot.PortAddresses(&l.SwitchPorts[i]) {
-			for _, ip := range a.IPs {
-				out[ip.Addr()] = l.SwitchPorts[i].Name
-			}
-		}
-	}
-	return out
 }
