@@ -7,21 +7,21 @@ import (
 )
 
 // atMost are some of many names.
-func atMost(names []string, n int) string {
+func AtMost(names []string, n int) string {
 	if len(names) > n {
 		return fmt.Sprintf("%s and %d more", strings.Join(names[:n], ", "), len(names)-n)
 	}
 	return strings.Join(names, ", ")
 }
 
-func orEmpty(s string) string {
+func OrEmpty(s string) string {
 	if s == "" {
 		return `""`
 	}
 	return s
 }
 
-func orNone(s string) string {
+func OrNone(s string) string {
 	if s == "" {
 		return "none"
 	}
@@ -29,7 +29,7 @@ func orNone(s string) string {
 }
 
 // shorten cuts a text that would fill the screen.
-func shorten(s string, n int) string {
+func Shorten(s string, n int) string {
 	if len(s) <= n {
 		return s
 	}
@@ -37,7 +37,7 @@ func shorten(s string, n int) string {
 }
 
 // span is a time in words: "40 s", "12 min", "3 h", "5 days".
-func span(d time.Duration) string {
+func Span(d time.Duration) string {
 	switch {
 	case d < 2*time.Minute:
 		return fmt.Sprintf("%d s", int(d.Seconds()))
@@ -50,7 +50,7 @@ func span(d time.Duration) string {
 }
 
 // ids shows some keys of a map as ovs-vsctl does, those that it has.
-func ids(m map[string]string, keys ...string) string {
+func Pairs(m map[string]string, keys ...string) string {
 	var out []string
 	for _, k := range keys {
 		if v, ok := m[k]; ok {
