@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ovnctl/ovnctl/pkg/node"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
 )
 
@@ -27,6 +28,7 @@ const (
 	FlowSource    SourceKind = "flow"    // OpenFlow flows of a bridge
 	SocketSource  SourceKind = "socket"  // a control socket, or an endpoint that was dialled
 	ReplySource   SourceKind = "reply"   // of a daemon or a command
+	RuleSource    SourceKind = "rule"    // of the packet filter
 	OtherSource   SourceKind = "other"
 )
 
@@ -68,6 +70,11 @@ func OVS(table, row string) Source {
 	return Source{RowSource, joined(table, row), joined("ovs-vsctl list", table, inShell(row))}
 }
 
+// Setting is a key of the one row of Open_vSwitch, "external_ids:ovn-encap-ip".
+func Setting(key string) Source {
+	return Source{RowSource, "Open_vSwitch " + key, "ovs-vsctl --if-exists get Open_vSwitch . " + inShell(key)}
+}
+
 func ovnRow(database, tool, table, row string) Source {
 	return Source{RowSource, joined(database, table, row), joined(tool, "list", table, inShell(row))}
 }
@@ -92,6 +99,11 @@ func File(path string, line int) Source {
 		s.text += fmt.Sprintf(" line %d", line)
 	}
 	return s
+}
+
+// Directory is a directory.
+func Directory(path string) Source {
+	return Source{FileSource, "directory " + path, "ls -l " + inShell(path)}
 }
 
 // Log is the log of a daemon, or a log file by its path.
@@ -154,9 +166,23 @@ func Unit(name string) Source {
 	return Source{ReplySource, "unit " + name, "systemctl status " + inShell(name)}
 }
 
-// Sysctl is a sysctl, by its name or its path under /proc/sys.
-func Sysctl(name string) Source {
-	return Source{FileSource, "sysctl " + name, "sysctl " + inShell(strings.ReplaceAll(name, "/", "."))}
+// Sysctl is a sysctl by its path under /proc/sys, "net/ipv4/ip_forward".
+func Sysctl(path string) Source {
+	return Source{FileSource, "sysctl " + path, "sysctl " + inShell(path)}
+}
+
+// Chain is a chain of the packet filter.
+func Chain(c *node.Chain) Source {
+	s := Source{Kind: RuleSource, text: joined("chain", c.Family, c.Table, c.Name)}
+	switch {
+	case !c.Legacy:
+		s.Command = joined("nft list chain", c.Family, inShell(c.Table), inShell(c.Name))
+	case c.Family == "ip6":
+		s.Command = joined("ip6tables-legacy -t", inShell(c.Table), "-S", inShell(c.Name))
+	default:
+		s.Command = joined("iptables-legacy -t", inShell(c.Table), "-S", inShell(c.Name))
+	}
+	return s
 }
 
 // Other is a source of no other kind.
