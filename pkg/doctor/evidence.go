@@ -9,7 +9,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
 )
 
-// Evidence is one thing that was read, and what it says.
+// Evidence is one thing that was read, and what it shows.
 type Evidence struct {
 	Source Source `json:"source"`
 	Says   string `json:"says"`
@@ -64,6 +64,16 @@ func NB(table, row string) Source { return ovnRow("Northbound", "ovn-nbctl", tab
 
 // SB is a row of the Southbound, as [NB].
 func SB(table, row string) Source { return ovnRow("Southbound", "ovn-sbctl", table, row) }
+
+// ICNB is a row of OVN_IC_Northbound, as [NB].
+func ICNB(table, row string) Source {
+	return ovnRow("OVN_IC_Northbound", "ovn-ic-nbctl", table, row)
+}
+
+// ICSB is a row of OVN_IC_Southbound, as [NB].
+func ICSB(table, row string) Source {
+	return ovnRow("OVN_IC_Southbound", "ovn-ic-sbctl", table, row)
+}
 
 // OVS is a row of Open_vSwitch by its name; without a name the whole table.
 func OVS(table, row string) Source {
