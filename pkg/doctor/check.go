@@ -1,7 +1,6 @@
 package doctor
 
 import (
-	"errors"
 	"strings"
 	"time"
 
@@ -47,25 +46,6 @@ const (
 	OK      Result = "ok"
 )
 
-// An Object is something a finding is about.
-type Object struct {
-	// Kind is a word of the field: "node", "bridge", "interface", "link", "file", "daemon",
-	// "chassis", "switch", "router", "port" (logical), "load balancer", "ACL",
-	// "port group", "MAC binding", "database", "tunnel", "zone".
-	Kind string `json:"kind"`
-	Name string `json:"name"`           // as an operator can paste it
-	Node string `json:"node,omitempty"` // where it is, of what is on a node
-}
-
-// String is the object in words, "bridge br-ex on node1".
-func (o Object) String() string {
-	s := o.Kind + " " + o.Name
-	if o.Node != "" && o.Kind != "node" {
-		s += " on " + o.Node
-	}
-	return s
-}
-
 // A Finding is one fault as it was found, or that it could not be looked for.
 type Finding struct {
 	Check  string `json:"check"`
@@ -100,43 +80,3 @@ type ID struct {
 
 // ID is what stays the same when the fault is found again.
 func (f *Finding) ID() ID { return ID{f.Check, f.Object, f.Reason} }
-
-// A Pass is one run of one check.
-type Pass struct {
-	*snapshot.Deployment
-
-	Check    *Check
-	Findings []Finding
-	without  bool // a host was passed over that has no Open vSwitch
-	plain    bool // a database of OVN was passed over that there is none of
-}
-
-// Report adds a finding. Its Check is filled in; without a Result it is an Error.
-func (p *Pass) Report(f Finding) {
-	f.Check = p.Check.Name
-	if f.Result == "" {
-		f.Result = Error
-	}
-	p.Findings = append(p.Findings, f)
-}
-
-// Unknown says that the check cannot tell of an object, because of err; what
-// would settle it is in the error.
-// A host that runs databases alone is passed over: it has no Open vSwitch to ask. So are the databases of
-// OVN where Open vSwitch is used without it.
-func (p *Pass) Unknown(o Object, err error) {
-	switch {
-	case errors.Is(err, snapshot.ErrNoSwitch):
-		p.without = true
-		return
-	case errors.Is(err, snapshot.ErrNoOVN):
-		p.plain = true
-		return
-	}
-	p.Report(Finding{Result: Unknown, Object: o, Title: err.Error()})
-}
-
-// Skip says why the check cannot apply here.
-func (p *Pass) Skip(why string) {
-	p.Report(Finding{Result: Skipped, Title: why})
-}

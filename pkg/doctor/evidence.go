@@ -144,6 +144,21 @@ func Socket(text string) Source { return Source{Kind: SocketSource, text: text} 
 // Counter is a counter, by its name and where it is.
 func Counter(text string) Source { return Source{Kind: CounterSource, text: text} }
 
+// Process is a process of a node.
+func Process(pid int) Source {
+	return Source{ReplySource, fmt.Sprintf("process %d", pid), fmt.Sprintf("ps -o pid,stat,lstart,args -p %d", pid)}
+}
+
+// Unit is a unit of systemd.
+func Unit(name string) Source {
+	return Source{ReplySource, "unit " + name, "systemctl status " + inShell(name)}
+}
+
+// Sysctl is a sysctl, by its name or its path under /proc/sys.
+func Sysctl(name string) Source {
+	return Source{FileSource, "sysctl " + name, "sysctl " + inShell(strings.ReplaceAll(name, "/", "."))}
+}
+
 // Other is a source of no other kind.
 func Other(text string) Source { return Source{Kind: OtherSource, text: text} }
 

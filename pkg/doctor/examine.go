@@ -71,10 +71,10 @@ func (p *Pass) run() {
 	if p.Check.Settle {
 		p.settle()
 	}
-	if p.plain && len(p.Findings) == 0 {
+	if p.noOVN && len(p.Findings) == 0 {
 		p.Skip(snapshot.ErrNoOVN.Error())
 	}
-	if p.without && len(p.Findings) == 0 && !slices.ContainsFunc(p.Hosts, func(h *snapshot.Host) bool { return !h.Central() }) {
+	if p.noSwitch && len(p.Findings) == 0 && !slices.ContainsFunc(p.Hosts, func(h *snapshot.Host) bool { return !h.Central() }) {
 		p.Skip("no Open vSwitch here: this host runs OVN's databases alone")
 	}
 }
@@ -99,7 +99,7 @@ func (p *Pass) settle() {
 	second := &Pass{Deployment: later, Check: p.Check}
 	second.Check.Run(second)
 	p.Findings = slices.DeleteFunc(second.Findings, func(f Finding) bool { return f.Result.Fault() && !before[f.ID()] })
-	p.without, p.plain = p.without || second.without, p.plain || second.plain
+	p.noSwitch, p.noOVN = p.noSwitch || second.noSwitch, p.noOVN || second.noOVN
 }
 
 // weight orders results, the worst first.

@@ -67,14 +67,12 @@ func registeredHostname(p *doctor.Pass, h *snapshot.Host, asked map[string]bool)
 
 // clusterHostnames compares the hostnames of chassis with the nodes that the management system's rows name.
 func clusterHostnames(p *doctor.Pass, z *snapshot.Zone, asked map[string]bool) {
-	north, err := z.Northbound()
-	if err != nil {
-		p.Unknown(doctor.Object{Kind: "database", Name: "OVN_Northbound"}, err)
+	north, ok := doctor.Need(p, doctor.NorthboundObject, z.Northbound)
+	if !ok {
 		return
 	}
-	south, err := z.Southbound()
-	if err != nil {
-		p.Unknown(doctor.Object{Kind: "database", Name: "OVN_Southbound"}, err)
+	south, ok := doctor.Need(p, doctor.SouthboundObject, z.Southbound)
+	if !ok {
 		return
 	}
 	nodes := clusterNodes(north)

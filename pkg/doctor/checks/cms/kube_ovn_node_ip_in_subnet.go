@@ -99,9 +99,8 @@ func nodeInSubnet(node string, s overlay, title string, seen doctor.Evidence) do
 
 // hostInSubnets looks at the addresses and routes of a host itself.
 func hostInSubnets(p *doctor.Pass, h *snapshot.Host, k *catalog.KubeOVN, nets overlays, said map[string]bool) {
-	n, err := h.Network()
-	if err != nil {
-		p.Unknown(doctor.Object{Kind: "node", Name: h.Name}, err)
+	n, ok := doctor.Need(p, doctor.Object{Kind: "node", Name: h.Name}, h.Network)
+	if !ok {
 		return
 	}
 	link := k.LinkOf(h)

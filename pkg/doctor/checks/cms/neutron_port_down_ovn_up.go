@@ -30,18 +30,16 @@ agent keeps a namespace ovnmeta-NETWORK on each node with a server of the networ
 func neutronPorts(p *doctor.Pass) {
 	applies := false
 	for _, z := range p.Zones {
-		north, err := z.Northbound()
-		if err != nil {
-			p.Unknown(doctor.Object{Kind: "database", Name: "OVN_Northbound"}, err)
+		north, ok := doctor.Need(p, doctor.NorthboundObject, z.Northbound)
+		if !ok {
 			continue
 		}
 		if !slices.ContainsFunc(north.Switches, func(s nb.LogicalSwitch) bool { return catalog.NeutronOwns(s.Name, s.ExternalIDs) }) {
 			continue
 		}
 		applies = true
-		south, err := z.Southbound()
-		if err != nil {
-			p.Unknown(doctor.Object{Kind: "database", Name: "OVN_Southbound"}, err)
+		south, ok := doctor.Need(p, doctor.SouthboundObject, z.Southbound)
+		if !ok {
 			continue
 		}
 		downInNorthbound(p, north, south)
@@ -63,7 +61,7 @@ func downInNorthbound(p *doctor.Pass, north *snapshot.Northbound, south *snapsho
 	for _, port := range north.SwitchPorts {
 		b := bound[port.Name]
 		up := b != nil && len(b.Chassis) > 0 && b.Up.Get()
-		if port.Type != "" || !catalog.NeutronOwns("", port.ExternalIDs) || !doctor.Enabled(port.Enabled) || !up || len(port.Up) == 0 || port.Up.Get() {
+		if port.Type != "" || !catalog.NeutronOwns("", port.ExternalIDs) || snapshot.Off(port.Enabled) || !up || len(port.Up) == 0 || port.Up.Get() {
 			continue
 		}
 		f := doctor.Finding{

@@ -17,9 +17,8 @@ behind sends whoever gets the pod's address next out with the wrong address.`,
 	Run: func(p *doctor.Pass) {
 		rows := 0
 		for _, z := range p.Zones {
-			north, err := z.Northbound()
-			if err != nil {
-				p.Unknown(doctor.Object{Kind: "database", Name: "OVN_Northbound"}, err)
+			north, ok := doctor.Need(p, doctor.NorthboundObject, z.Northbound)
+			if !ok {
 				continue
 			}
 			for _, r := range catalog.EgressRows(p.Deployment, north) {

@@ -20,9 +20,8 @@ unless configured) are OVN's own: what pods send there never leaves.`,
 	Run: func(p *doctor.Pass) {
 		applies := false
 		for _, z := range p.Zones {
-			north, err := z.Northbound()
-			if err != nil {
-				p.Unknown(doctor.Object{Kind: "database", Name: "OVN_Northbound"}, err)
+			north, ok := doctor.Need(p, doctor.NorthboundObject, z.Northbound)
+			if !ok {
 				continue
 			}
 			inner := innerNetworks(north)
@@ -74,9 +73,8 @@ func innerNetworks(north *snapshot.Northbound) []netip.Prefix {
 }
 
 func hostOverlaps(p *doctor.Pass, h *snapshot.Host, inner []netip.Prefix) {
-	n, err := h.Network()
-	if err != nil {
-		p.Unknown(doctor.Object{Kind: "node", Name: h.Name}, err)
+	n, ok := doctor.Need(p, doctor.Object{Kind: "node", Name: h.Name}, h.Network)
+	if !ok {
 		return
 	}
 	ownLink := func(link string) bool { return strings.HasPrefix(link, "ovn-k8s-mp") || link == "lo" }
@@ -115,9 +113,8 @@ func hostOverlaps(p *doctor.Pass, h *snapshot.Host, inner []netip.Prefix) {
 
 // encapOverlaps looks at the nodes that cannot be asked.
 func encapOverlaps(p *doctor.Pass, z *snapshot.Zone, inner []netip.Prefix) {
-	south, err := z.Southbound()
-	if err != nil {
-		p.Unknown(doctor.Object{Kind: "database", Name: "OVN_Southbound"}, err)
+	south, ok := doctor.Need(p, doctor.SouthboundObject, z.Southbound)
+	if !ok {
 		return
 	}
 	hosts := map[string]string{}

@@ -24,17 +24,17 @@ port security, and packets to the port's address find nobody.`,
 	Causes: []string{"nb-duplicate-or-conflicting-config", "pod-veth-vanished", "port-no-such-device", "duplicate-iface-id-local"},
 	Settle: true,
 	Run: func(p *doctor.Pass) {
-		p.Chassis(func(c *doctor.Chassis) {
+		for c := range p.Chassis() {
 			if c.Zone() == nil {
-				return // said by others
+				continue // said by others
 			}
 			l, err := c.Zone().Logical()
 			if err != nil {
 				p.Unknown(doctor.NodeObject(c.Name), err)
-				return
+				continue
 			}
 			pods(p, c, l)
-		})
+		}
 	},
 }
 
@@ -45,7 +45,7 @@ const farPods = 40
 func pods(p *doctor.Pass, c *doctor.Chassis, l *snapshot.Logical) {
 	var held map[string]*snapshot.PortBinding // nil: it is not known which ports are here
 	if c.SB != nil && c.Row != nil {
-		held = doctor.Bindings(c.SB)
+		held = doctor.PortBindings(c.SB)
 	}
 	var plugs []snapshot.Plug
 	for _, plug := range c.OVS.Plugs() {
@@ -135,7 +135,7 @@ func device(p *doctor.Pass, c *doctor.Chassis, l *snapshot.Logical, d *snapshot.
 		}
 		addressing = addressing || strings.HasPrefix(m.says, "has ")
 	}
-	f.Title = what + doctor.NamedPort(d.Port) + " " + strings.Join(says, ", ")
+	f.Title = what + doctor.PortLabel(d.Port) + " " + strings.Join(says, ", ")
 	whoIsRight(p, d, &f, addressing)
 	p.Report(f)
 }

@@ -41,9 +41,8 @@ reboot, deletes them, and nothing adds them again.`,
 				continue
 			}
 			asked = true
-			processes, err := h.Processes()
-			if err != nil {
-				p.Unknown(doctor.NodeObject(h.Name), err)
+			processes, ok := doctor.Need(p, doctor.NodeObject(h.Name), h.Processes)
+			if !ok {
 				continue
 			}
 			starter, says := "", ""

@@ -18,32 +18,31 @@ With external_ids:ovn-match-northd-version=true ovn-controller processes nothing
 internal version. That is meant for the minutes of an upgrade.`,
 	Causes: []string{},
 	Run: func(p *doctor.Pass) {
-		p.Chassis(func(c *doctor.Chassis) {
+		for c := range p.Chassis() {
 			value, key := c.OVS.Setting("ovn-match-northd-version", c.SystemID)
 			if value != "true" {
-				return
+				continue
 			}
-			s, err := c.NeedSouthbound()
-			if err != nil {
-				p.Unknown(doctor.NodeObject(c.Host.Name), err)
-				return
+			s, ok := doctor.Need(p, doctor.NodeObject(c.Host.Name), c.Southbound)
+			if !ok {
+				continue
 			}
 			if len(s.Globals) == 0 {
-				return
+				continue
 			}
 			theirs := s.Globals[0].Options["northd_internal_version"]
 			d, err := c.Daemon("ovn-controller")
 			if err != nil {
 				p.Unknown(doctor.NodeObject(c.Host.Name), err)
-				return
+				continue
 			}
 			if theirs == "" || d.Liveness != snapshot.Answers {
-				return
+				continue
 			}
 			release, _, _ := strings.Cut(theirs, "-")
 			logged := mismatchLogged(c.Host, theirs)
 			if release == d.Version && logged == "" {
-				return
+				continue
 			}
 			f := doctor.Finding{
 				Object: doctor.DaemonObject(c.Host, "ovn-controller"),
@@ -66,7 +65,7 @@ internal version. That is meant for the minutes of an upgrade.`,
 				f.Evidence = append(f.Evidence, doctor.Evidence{Source: doctor.Log("ovn-controller"), Says: logged})
 			}
 			p.Report(f)
-		})
+		}
 	},
 }
 

@@ -66,7 +66,7 @@ func lags(d *snapshot.Deployment) (map[string]lag, []error) {
 func lookForLag(p *doctor.Pass) {
 	first, errs := lags(p.Deployment)
 	for _, err := range errs {
-		p.Unknown(doctor.Object{Kind: "database", Name: "OVN_Southbound"}, err)
+		p.Unknown(doctor.SouthboundObject, err)
 	}
 	if len(p.Zones) == 0 {
 		p.Skip("there is no Southbound among the sources")
@@ -75,9 +75,8 @@ func lookForLag(p *doctor.Pass) {
 	if len(first) == 0 {
 		return
 	}
-	again, err := p.Again()
-	if err != nil {
-		p.Unknown(doctor.Object{Kind: "database", Name: "OVN_Southbound"}, err)
+	again, ok := doctor.Need(p, doctor.SouthboundObject, p.Again)
+	if !ok {
 		return
 	}
 	second, _ := lags(again)
@@ -88,7 +87,7 @@ func lookForLag(p *doctor.Pass) {
 		}
 		f := doctor.Finding{
 			Object: doctor.Object{Kind: "chassis", Name: now.chassis.Name},
-			Title:  fmt.Sprintf("chassis %s has not applied what is in the Southbound", doctor.WhichChassis(now.chassis)),
+			Title:  fmt.Sprintf("chassis %s has not applied what is in the Southbound", doctor.ChassisLabel(now.chassis)),
 			Evidence: []doctor.Evidence{
 				{Source: doctor.SB("SB_Global", ""), Says: fmt.Sprintf("nb_cfg=%d", now.want)},
 				{Source: doctor.SB("Chassis_Private", now.chassis.Name), Says: fmt.Sprintf("nb_cfg=%d, reached %s, and did not move while it was watched", now.cfg, now.seen.Format(time.RFC3339))},

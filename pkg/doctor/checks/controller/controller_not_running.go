@@ -21,36 +21,36 @@ Southbound; nothing new is applied on the node.`,
 }
 
 func lookForController(p *doctor.Pass) {
-	p.SilentDaemons("ovn-controller", func(h *snapshot.Host, d snapshot.Daemon, meant []string) {
-		if d.Liveness == snapshot.Refused {
-			if ps := doctor.ProcessesOf(h, "ovn-controller"); len(d.Sockets) == 0 && len(ps) > 0 {
-				p.Unknown(doctor.DaemonObject(h, "ovn-controller"), fmt.Errorf("process %d is an ovn-controller, but has no control socket in %s: name its run directory by OVN_RUNDIR", ps[0].PID, h.Dirs().OVNRun))
-				return
+	for d := range p.SilentDaemons("ovn-controller") {
+		if d.State.Liveness == snapshot.Refused {
+			if ps := doctor.ProcessesOf(d.Host, "ovn-controller"); len(d.State.Sockets) == 0 && len(ps) > 0 {
+				p.Unknown(doctor.DaemonObject(d.Host, "ovn-controller"), fmt.Errorf("process %d is an ovn-controller, but has no control socket in %s: name its run directory by OVN_RUNDIR", ps[0].PID, d.Dirs().OVNRun))
+				continue
 			}
 		}
 		f := doctor.Finding{
-			Object:   doctor.DaemonObject(h, "ovn-controller"),
-			Also:     []doctor.Object{doctor.NodeObject(h.Name)},
-			Title:    fmt.Sprintf("ovn-controller of %s does not run", h.Name),
-			Evidence: doctor.SilenceEvidence(h, "ovn-controller", d, meant),
+			Object:   doctor.DaemonObject(d.Host, "ovn-controller"),
+			Also:     []doctor.Object{doctor.NodeObject(d.Name)},
+			Title:    fmt.Sprintf("ovn-controller of %s does not run", d.Name),
+			Evidence: d.Evidence(),
 			Cause:    "it ended, or was ended, and nothing started it again",
 			Effect:   "no change reaches the node: new pods get no network, moved ports and policies stay as they were; ARP, DHCP and DNS that it answers go unanswered",
 			Fix:      catalog.StartController.With(),
 		}
-		if d.Liveness == snapshot.Hung {
-			f.Title = fmt.Sprintf("ovn-controller of %s does not answer", h.Name)
+		if d.State.Liveness == snapshot.Hung {
+			f.Title = fmt.Sprintf("ovn-controller of %s does not answer", d.Name)
 			f.Lasting = true
 			f.Cause = "it hangs, or is stopped"
 		}
-		if c := doctor.InContainer(h, "ovn-controller"); c != nil {
+		if c := doctor.InContainer(d.Host, "ovn-controller"); c != nil {
 			f.Fix, f.Next = nil, fmt.Sprintf("restart its container (process %d, %s)", c.PID, c.Cgroup)
 		}
-		f.Evidence = append(f.Evidence, behind(h)...)
-		if name, _, err := h.ChassisName(); err == nil && name != "" {
+		f.Evidence = append(f.Evidence, behind(d.Host)...)
+		if name, _, err := d.ChassisName(); err == nil && name != "" {
 			f.Also = append(f.Also, doctor.Object{Kind: "chassis", Name: name})
 		}
 		p.Report(f)
-	})
+	}
 }
 
 // behind is how far a node's chassis is behind the Southbound, where that is known.

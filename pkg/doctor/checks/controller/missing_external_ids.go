@@ -17,14 +17,14 @@ Open_vSwitch.external_ids, each for all or for the chassis by name. It hardly
 says which one is missing.`,
 	Causes: []string{"conf-db-lost-or-corrupt"},
 	Run: func(p *doctor.Pass) {
-		p.Chassis(func(c *doctor.Chassis) {
+		for c := range p.Chassis() {
 			for _, key := range catalog.ChassisKeys {
 				value, _ := c.OVS.Setting(key, c.SystemID)
 				if value == "" && (key != "system-id" || c.SystemID == "") {
 					p.Report(missingKey(p, c, key))
 				}
 			}
-		})
+		}
 	},
 }
 

@@ -24,12 +24,7 @@ live migration, requested-chassis names both nodes, and it is no fault.`,
 	Causes: []string{"system-id-cloned", "duplicate-chassis-stale"},
 	Settle: true,
 	Run: func(p *doctor.Pass) {
-		for _, z := range p.Zones {
-			south, err := z.Southbound()
-			if err != nil {
-				p.Unknown(doctor.Object{Kind: "database", Name: "OVN_Southbound"}, err)
-				continue
-			}
+		for z, south := range p.Southbounds() {
 			flapping(p, z, south)
 		}
 		if len(p.Zones) == 0 {
@@ -130,7 +125,7 @@ func contested(p *doctor.Pass, z *snapshot.Zone, south *snapshot.Southbound, b *
 		if i > 0 && id != seen[i-1] {
 			changes++
 		}
-		if n := doctor.ChassisName(south, id); !slices.Contains(names, n) {
+		if n := doctor.ChassisLabelOf(south, id); !slices.Contains(names, n) {
 			names = append(names, n)
 		}
 	}
@@ -138,7 +133,7 @@ func contested(p *doctor.Pass, z *snapshot.Zone, south *snapshot.Southbound, b *
 		return doctor.Finding{}, false
 	}
 	for _, c := range mine {
-		if n := doctor.WhichChassis(c.row); !slices.Contains(names, n) {
+		if n := doctor.ChassisLabel(c.row); !slices.Contains(names, n) {
 			names = append(names, n)
 		}
 		f.Also = append(f.Also, doctor.NodeObject(c.host.Name), doctor.InterfaceObject(c.host, c.plug))
@@ -149,7 +144,7 @@ func contested(p *doctor.Pass, z *snapshot.Zone, south *snapshot.Southbound, b *
 	}
 	slices.Sort(names)
 	for _, c := range south.Chassis {
-		if slices.Contains(names, doctor.WhichChassis(&c)) {
+		if slices.Contains(names, doctor.ChassisLabel(&c)) {
 			f.Also = append(f.Also, doctor.NodeObject(c.Hostname))
 		}
 	}

@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -25,7 +26,11 @@ has not taken the port, or has not finished with it.`,
 		"hostname-mismatch", "integration-bridge-empty", "controller-not-caught-up", "duplicate-iface-id-local",
 	},
 	Settle: true,
-	Run:    func(p *doctor.Pass) { p.Chassis(func(c *doctor.Chassis) { notBound(p, c) }) },
+	Run: func(p *doctor.Pass) {
+		for c := range p.Chassis() {
+			notBound(p, c)
+		}
+	},
 }
 
 func notBound(p *doctor.Pass, c *doctor.Chassis) {
@@ -38,10 +43,10 @@ func notBound(p *doctor.Pass, c *doctor.Chassis) {
 			named = append(named, plug)
 		}
 	}
-	if len(named) == 0 || !p.SwitchLives(c.Host) {
+	if len(named) == 0 || !p.InterfacesCurrent(c.Host) {
 		return
 	}
-	bound := doctor.Bindings(c.SB)
+	bound := doctor.PortBindings(c.SB)
 	rivals := map[string]string{} // the interface of the integration bridge for a port
 	for _, plug := range named {
 		if plug.Bridge.Name == c.Bridge {
@@ -93,13 +98,13 @@ func whyNotBound(c *doctor.Chassis, plug snapshot.Plug, row *snapshot.PortBindin
 	case wanted != "" && wanted != c.Row.Name && wanted != c.Row.Hostname:
 		where := "which is no chassis' name nor hostname"
 		if len(row.RequestedChassis) > 0 {
-			where = "another node: " + doctor.ChassisName(c.SB, row.RequestedChassis.Get())
+			where = "another node: " + doctor.ChassisLabelOf(c.SB, row.RequestedChassis.Get())
 			f.Also = append(f.Also, doctor.Object{Kind: "chassis", Name: wanted})
 		}
 		f.Cause = fmt.Sprintf("the Northbound asks for chassis %s, %s", wanted, where)
 		f.Fix = catalog.ClearRequestedChassis.With(id)
 	case want != "" && want != have:
-		f.Cause = fmt.Sprintf("the Northbound asks for the interface of iface-id-ver %s; this one has %s, which is of another pod or machine of that name", want, doctor.OrNone(have))
+		f.Cause = fmt.Sprintf("the Northbound asks for the interface of iface-id-ver %s; this one has %s, which is of another pod or machine of that name", want, cmp.Or(have, "none"))
 		f.Fix = catalog.SetIfaceIDVer.With(plug.Name)
 	default:
 		f.Cause = "ovn-controller has not claimed the port, and nothing in the databases says why"

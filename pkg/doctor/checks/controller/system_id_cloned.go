@@ -22,12 +22,7 @@ var SystemIDCloned = &doctor.Check{
 Both write the same Chassis row, again and again, and each takes the other's ports away: what
 follows when a node's image or disk is cloned.`,
 	Run: func(p *doctor.Pass) {
-		for _, z := range p.Zones {
-			south, err := z.Southbound()
-			if err != nil {
-				p.Unknown(doctor.Object{Kind: "database", Name: "OVN_Southbound"}, err)
-				continue
-			}
+		for z, south := range p.Southbounds() {
 			db, err := z.SB()
 			if err != nil {
 				continue
@@ -61,7 +56,7 @@ func twins(p *doctor.Pass, z *snapshot.Zone, south *snapshot.Southbound, db ovsd
 	}
 	rewritten, err := z.Rewritten(south)
 	if err != nil {
-		p.Unknown(doctor.Object{Kind: "database", Name: "OVN_Southbound"}, err)
+		p.Unknown(doctor.SouthboundObject, err)
 		return
 	}
 	suspects := map[string][]identity{}
@@ -114,7 +109,7 @@ func anothers(p *doctor.Pass, c *sb.Chassis, row identity) bool {
 	}
 	name, _, _ := h.ChassisName()
 	ip, _ := sw.Setting("ovn-encap-ip", name)
-	return name == c.Name && sw.ID("hostname") != c.Hostname && !slices.Contains(row.ips, ip) && doctor.ControllerAnswers(h)
+	return name == c.Name && sw.ID("hostname") != c.Hostname && !slices.Contains(row.ips, ip) && doctor.ControllerReplies(h)
 }
 
 // restless says whether the log of a chassis' node tells that ports come and go there all the time.

@@ -30,20 +30,18 @@ network behind it. Names that no chassis has are taken without a word.`,
 
 func gatewayPorts(p *doctor.Pass) {
 	for _, z := range p.Zones {
-		north, err := z.Northbound()
-		if err != nil {
-			p.Unknown(doctor.Object{Kind: "database", Name: "OVN_Northbound"}, err)
+		north, ok := doctor.Need(p, doctor.NorthboundObject, z.Northbound)
+		if !ok {
 			continue
 		}
-		south, err := z.Southbound()
-		if err != nil {
-			p.Unknown(doctor.Object{Kind: "database", Name: "OVN_Southbound"}, err)
+		south, ok := doctor.Need(p, doctor.SouthboundObject, z.Southbound)
+		if !ok {
 			continue
 		}
 		bindings := redirects(south)
 		schedulable := gatewaysByOption(south)
 		for _, g := range catalog.GatewayPorts(north, south) {
-			if !doctor.Enabled(g.Port.Enabled) || !doctor.Enabled(g.Router.Enabled) {
+			if snapshot.Off(g.Port.Enabled) || snapshot.Off(g.Router.Enabled) {
 				continue
 			}
 			gatewayPort(p, south, &g, bindings["cr-"+g.Port.Name], schedulable)

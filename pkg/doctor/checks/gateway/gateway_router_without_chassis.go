@@ -29,14 +29,12 @@ chassis by its system-id. Nothing is logged where no chassis has that name.`,
 
 func routersWithoutChassis(p *doctor.Pass) {
 	for _, z := range p.Zones {
-		north, err := z.Northbound()
-		if err != nil {
-			p.Unknown(doctor.Object{Kind: "database", Name: "OVN_Northbound"}, err)
+		north, ok := doctor.Need(p, doctor.NorthboundObject, z.Northbound)
+		if !ok {
 			continue
 		}
-		south, err := z.Southbound()
-		if err != nil {
-			p.Unknown(doctor.Object{Kind: "database", Name: "OVN_Southbound"}, err)
+		south, ok := doctor.Need(p, doctor.SouthboundObject, z.Southbound)
+		if !ok {
 			continue
 		}
 		gatewayRouters(p, north, south)

@@ -26,12 +26,7 @@ chassis goes through, or names a bridge that does not exist.`,
 	},
 	Settle: true,
 	Run: func(p *doctor.Pass) {
-		for _, z := range p.Zones {
-			south, err := z.Southbound()
-			if err != nil {
-				p.Unknown(doctor.Object{Kind: "database", Name: "OVN_Southbound"}, err)
-				continue
-			}
+		for _, south := range p.Southbounds() {
 			mappings(p, south)
 		}
 		if len(p.Zones) == 0 {
@@ -52,7 +47,7 @@ type need struct {
 // that of a virtual machine, or on whose router they hold the gateway.
 func needs(south *snapshot.Southbound) []need {
 	localnets := map[ovsdb.UUID][]*snapshot.PortBinding{} // by datapath
-	named := doctor.Bindings(south)
+	named := doctor.PortBindings(south)
 	for i := range south.PortBindings {
 		if b := &south.PortBindings[i]; b.Type == "localnet" && b.Options["network_name"] != "" {
 			localnets[b.Datapath] = append(localnets[b.Datapath], b)
@@ -142,7 +137,7 @@ func mapped(p *doctor.Pass, c *sb.Chassis, n need, networks map[string]bool) (do
 		Evidence: []doctor.Evidence{
 			{Source: doctor.Other(fmt.Sprintf("Southbound Port_Binding %.8s (%s)", n.port.UUID, n.port.LogicalPort)), Says: "type=localnet network_name=" + n.network},
 			{Source: doctor.Other("chassis " + node), Says: n.why + ", which is on that network"},
-			{Source: doctor.Other(source), Says: "ovn-bridge-mappings=" + doctor.OrNone(value)},
+			{Source: doctor.Other(source), Says: "ovn-bridge-mappings=" + cmp.Or(value, "none")},
 		},
 		Effect: fmt.Sprintf("what goes through network %s on %s is lost, while its ports are shown as up", n.network, node),
 	}

@@ -18,7 +18,7 @@ is a port of the bridge; or nobody gives them to anyone.`,
 	Causes: []string{"vswitchd-not-running", "uplink-not-in-bridge", "bridge-link-down", "conf-db-lost-or-corrupt"},
 	Settle: true,
 	Run: func(p *doctor.Pass) {
-		p.NetNodes(func(e *doctor.NetNode) {
+		for e := range p.Nodes() {
 			for _, u := range e.Uplinks {
 				if e.Net.Link(u.Bridge.Name) == nil || len(snapshot.Global(e.Net, u.Bridge.Name)) > 0 {
 					continue // without a link of its own there is nothing to give addresses to
@@ -28,12 +28,12 @@ is a port of the bridge; or nobody gives them to anyone.`,
 				}
 			}
 			bridgeIPNowhere(p, e)
-		})
+		}
 	},
 }
 
 // bridgeIPOnNIC reports a bridge whose uplink has the addresses.
-func bridgeIPOnNIC(p *doctor.Pass, e *doctor.NetNode, u snapshot.Uplink) {
+func bridgeIPOnNIC(p *doctor.Pass, e *doctor.Node, u snapshot.Uplink) {
 	nic, bridge := u.Link(), u.Bridge.Name
 	proof := []doctor.Evidence{
 		{Source: doctor.OVS("Bridge", bridge), Says: fmt.Sprintf("its uplink is %s, by %s", nic, u.Source)},
@@ -44,8 +44,8 @@ func bridgeIPOnNIC(p *doctor.Pass, e *doctor.NetNode, u snapshot.Uplink) {
 		fix = catalog.AttachUplink.With(bridge, nic)
 	}
 	p.Report(doctor.Finding{
-		Object:   e.BridgeObject(bridge),
-		Also:     []doctor.Object{doctor.NodeObject(e.Name), e.LinkObject(nic)},
+		Object:   doctor.BridgeObject(e.Host, bridge),
+		Also:     []doctor.Object{doctor.NodeObject(e.Name), doctor.LinkObject(e.Host, nic)},
 		Title:    fmt.Sprintf("bridge %s has no address, its uplink %s has %s", bridge, nic, snapshot.Global(e.Net, nic)[0].Prefix),
 		Evidence: append(append(proof, e.RouteEvidence(nic)...), e.AtBoot(nic)...),
 		Cause:    "the host gave the addresses to the network card, as it does at boot, and nobody moved them to the bridge",
@@ -56,9 +56,9 @@ func bridgeIPOnNIC(p *doctor.Pass, e *doctor.NetNode, u snapshot.Uplink) {
 
 // bridgeIPNowhere reports the bridge that should have the node's tunnel address
 // where no link has it.
-func bridgeIPNowhere(p *doctor.Pass, e *doctor.NetNode) {
+func bridgeIPNowhere(p *doctor.Pass, e *doctor.Node) {
 	ips, source := e.MissingEncapIPs()
-	bare := e.WithoutAddress()
+	bare := e.BridgesWithoutAddress()
 	if len(ips) == 0 || len(bare) == 0 {
 		return
 	}
@@ -72,7 +72,7 @@ func bridgeIPNowhere(p *doctor.Pass, e *doctor.NetNode) {
 		f.Title = fmt.Sprintf("no link of %s has %s, and %d bridges have no address", e.Name, ips[0], len(bare))
 		f.Next = fmt.Sprintf("ovnctl fix restore-bridge-ip %s, if it is that one", bare[0].Bridge.Name)
 		for _, u := range bare {
-			f.Also = append(f.Also, e.BridgeObject(u.Bridge.Name))
+			f.Also = append(f.Also, doctor.BridgeObject(e.Host, u.Bridge.Name))
 			proof = append(proof, e.AddressEvidence(u.Bridge.Name))
 		}
 		f.Evidence = proof
@@ -84,11 +84,11 @@ func bridgeIPNowhere(p *doctor.Pass, e *doctor.NetNode) {
 	if e.Net.Link(bridge) == nil {
 		return
 	}
-	f.Object, f.Also = e.BridgeObject(bridge), []doctor.Object{doctor.NodeObject(e.Name)}
+	f.Object, f.Also = doctor.BridgeObject(e.Host, bridge), []doctor.Object{doctor.NodeObject(e.Name)}
 	f.Title = fmt.Sprintf("bridge %s has no address, and no link has %s", bridge, ips[0])
 	proof = append(proof, e.AddressEvidence(bridge))
 	for _, nic := range u.Links {
-		f.Also = append(f.Also, e.LinkObject(nic))
+		f.Also = append(f.Also, doctor.LinkObject(e.Host, nic))
 		proof = append(proof, e.AddressEvidence(nic))
 	}
 	f.Evidence = append(proof, e.AtBoot(bridge)...)

@@ -18,9 +18,9 @@ routes through it and no IPv6 addresses on it.`,
 	Causes: []string{"vswitchd-not-running"},
 	Settle: true,
 	Run: func(p *doctor.Pass) {
-		p.NetNodes(func(e *doctor.NetNode) {
+		for e := range p.Nodes() {
 			ips, source := e.MissingEncapIPs()
-			bare := e.WithoutAddress()
+			bare := e.BridgesWithoutAddress()
 			for _, u := range e.Uplinks {
 				bridge := u.Bridge.Name
 				l := e.Net.Link(bridge)
@@ -36,8 +36,8 @@ routes through it and no IPv6 addresses on it.`,
 					continue // it carries nothing for the host, and need not be up
 				}
 				p.Report(doctor.Finding{
-					Object:   e.BridgeObject(bridge),
-					Also:     []doctor.Object{doctor.NodeObject(e.Name), e.LinkObject(bridge)},
+					Object:   doctor.BridgeObject(e.Host, bridge),
+					Also:     []doctor.Object{doctor.NodeObject(e.Name), doctor.LinkObject(e.Host, bridge)},
 					Title:    fmt.Sprintf("the link of bridge %s is down", bridge),
 					Evidence: proof,
 					Cause:    "it was set down, or nobody set it up after it was made",
@@ -45,6 +45,6 @@ routes through it and no IPv6 addresses on it.`,
 					Fix:      catalog.SetBridgeUp.With(bridge),
 				})
 			}
-		})
+		}
 	},
 }

@@ -22,14 +22,13 @@ to them, and where pods leave through the host, a rule that translates their add
 	Causes: []string{"vswitchd-not-running", "kube-ovn-ovn0-wrong", "kube-ovn-node-ip-in-subnet"},
 	Settle: true,
 	Run: func(p *doctor.Pass) {
-		p.NetNodes(func(e *doctor.NetNode) {
-			g, err := e.Gate()
-			if err != nil {
-				p.Unknown(doctor.NodeObject(e.Name), err)
-				return
+		for e := range p.Nodes() {
+			g, ok := doctor.Need(p, doctor.NodeObject(e.Name), e.Gate)
+			if !ok {
+				continue
 			}
 			if g == nil || e.Net.Link(g.Link) == nil {
-				return
+				continue
 			}
 			for _, x := range g.Missing(e.Net) {
 				routeMissing(p, e, g, x)
@@ -37,11 +36,11 @@ to them, and where pods leave through the host, a rule that translates their add
 			if g.Forwards {
 				translationMissing(p, e, g)
 			}
-		})
+		}
 	},
 }
 
-func routeMissing(p *doctor.Pass, e *doctor.NetNode, g *snapshot.Gate, x snapshot.PodNetwork) {
+func routeMissing(p *doctor.Pass, e *doctor.Node, g *snapshot.Gate, x snapshot.PodNetwork) {
 	proof := []doctor.Evidence{
 		{Source: doctor.Other(x.Source), Says: "the pods' network is " + x.Prefix.String()},
 		{Source: doctor.Routes(), Says: fmt.Sprintf("none to %s through %s", x.Prefix, g.Link)},
@@ -49,7 +48,7 @@ func routeMissing(p *doctor.Pass, e *doctor.NetNode, g *snapshot.Gate, x snapsho
 	l := e.Net.Link(g.Link)
 	f := doctor.Finding{
 		Object:   doctor.NodeObject(e.Name),
-		Also:     []doctor.Object{e.LinkObject(g.Link)},
+		Also:     []doctor.Object{doctor.LinkObject(e.Host, g.Link)},
 		Title:    fmt.Sprintf("%s has no route to the pods of %s through %s", e.Name, x.Prefix, g.Link),
 		Evidence: append(proof, doctor.Evidence{Source: doctor.Link(g.Link), Says: upOrDown(l.Up)}),
 		Cause:    "the link went down and came up again, or a network service cleaned up what it does not know",
@@ -71,7 +70,7 @@ func upOrDown(up bool) string {
 }
 
 // translationMissing looks for a host that translates nothing of a family.
-func translationMissing(p *doctor.Pass, e *doctor.NetNode, g *snapshot.Gate) {
+func translationMissing(p *doctor.Pass, e *doctor.Node, g *snapshot.Gate) {
 	rules, err := e.NAT()
 	if err != nil {
 		if !errors.Is(err, node.ErrUnavailable) || e.Local {
@@ -90,7 +89,7 @@ func translationMissing(p *doctor.Pass, e *doctor.NetNode, g *snapshot.Gate) {
 		}
 		p.Report(doctor.Finding{
 			Object:   doctor.NodeObject(e.Name),
-			Also:     []doctor.Object{e.LinkObject(g.Link)},
+			Also:     []doctor.Object{doctor.LinkObject(e.Host, g.Link)},
 			Title:    fmt.Sprintf("%s translates no %s address, and its pods leave through it", e.Name, family.other),
 			Evidence: []doctor.Evidence{{Source: doctor.Command("nft list ruleset"), Says: "no masquerade or snat rule of " + family.other}, {Source: doctor.Link(g.Link), Says: g.Why}},
 			Cause:    "the packet filter was flushed or loaded anew, and the cluster's rules went with the old one",

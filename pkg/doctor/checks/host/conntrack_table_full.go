@@ -20,7 +20,7 @@ var ConntrackTableFull = &doctor.Check{
 New connections fail at random while those that are known go on.`,
 	Causes: []string{"underlay-conntrack-tracks-tunnel"},
 	Run: func(p *doctor.Pass) {
-		for _, l := range doctor.Sampled(p, readConntrack, func(conntrackRoom) bool { return false }) {
+		for _, l := range doctor.ReadHosts(p, readConntrack) {
 			for _, t := range l.First.tables {
 				fullTable(p, l.Host, t)
 			}

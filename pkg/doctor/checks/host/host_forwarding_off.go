@@ -22,15 +22,14 @@ net.ipv4.ip_forward or its IPv6 twin, and by its packet filter. A strict reverse
 filter drops what comes back another way than it went.`,
 	Causes: []string{"vswitchd-not-running"},
 	Run: func(p *doctor.Pass) {
-		p.NetNodes(func(e *doctor.NetNode) {
-			g, err := e.Gate()
-			if err != nil {
-				p.Unknown(doctor.NodeObject(e.Name), err)
-				return
+		for e := range p.Nodes() {
+			g, ok := doctor.Need(p, doctor.NodeObject(e.Name), e.Gate)
+			if !ok {
+				continue
 			}
 			strictFilter(p, e, g)
 			if g == nil || !g.Forwards || e.Net.Link(g.Link) == nil {
-				return
+				continue
 			}
 			for _, six := range []bool{false, true} {
 				if slices.ContainsFunc(g.Pods, func(x snapshot.PodNetwork) bool { return x.Prefix.Addr().Is6() == six }) {
@@ -38,11 +37,11 @@ filter drops what comes back another way than it went.`,
 				}
 			}
 			forwardDropped(p, e, g)
-		})
+		}
 	},
 }
 
-func forwardingOff(p *doctor.Pass, e *doctor.NetNode, g *snapshot.Gate, six bool) {
+func forwardingOff(p *doctor.Pass, e *doctor.Node, g *snapshot.Gate, six bool) {
 	all, own, family := "net/ipv4/ip_forward", "net/ipv4/conf/"+g.Link+"/forwarding", "IPv4"
 	if six {
 		all, own, family = "net/ipv6/conf/all/forwarding", "net/ipv6/conf/"+g.Link+"/forwarding", "IPv6"
@@ -57,7 +56,7 @@ func forwardingOff(p *doctor.Pass, e *doctor.NetNode, g *snapshot.Gate, six bool
 	}
 	p.Report(doctor.Finding{
 		Object:   doctor.NodeObject(e.Name),
-		Also:     []doctor.Object{e.LinkObject(g.Link)},
+		Also:     []doctor.Object{doctor.LinkObject(e.Host, g.Link)},
 		Title:    fmt.Sprintf("%s does not forward %s, and the pods need it to", e.Name, family),
 		Evidence: []doctor.Evidence{{Source: doctor.Other("setting " + all), Says: e.Net.Sysctl[all]}, {Source: doctor.Other("setting " + own), Says: e.Net.Sysctl[own]}, {Source: doctor.Link(g.Link), Says: g.Why}},
 		Cause:    "a file of /etc/sysctl.d, a hardening tool or a person switched it off after the cluster had switched it on",
@@ -68,7 +67,7 @@ func forwardingOff(p *doctor.Pass, e *doctor.NetNode, g *snapshot.Gate, six bool
 
 // forwardDropped looks for a packet filter that drops what is forwarded by its
 // policy, with no rule that could let pods through.
-func forwardDropped(p *doctor.Pass, e *doctor.NetNode, g *snapshot.Gate) {
+func forwardDropped(p *doctor.Pass, e *doctor.Node, g *snapshot.Gate) {
 	chains, err := e.Firewall()
 	if err != nil {
 		if !errors.Is(err, node.ErrUnavailable) {
@@ -82,7 +81,7 @@ func forwardDropped(p *doctor.Pass, e *doctor.NetNode, g *snapshot.Gate) {
 		}
 		p.Report(doctor.Finding{
 			Object:   doctor.NodeObject(e.Name),
-			Also:     []doctor.Object{e.LinkObject(g.Link)},
+			Also:     []doctor.Object{doctor.LinkObject(e.Host, g.Link)},
 			Title:    fmt.Sprintf("the packet filter of %s drops all that is forwarded", e.Name),
 			Evidence: []doctor.Evidence{{Source: doctor.Other(fmt.Sprintf("nft chain %s %s %s", c.Family, c.Table, c.Name)), Says: "hook forward, policy drop, and no rule accepts"}, {Source: doctor.Link(g.Link), Says: g.Why}},
 			Cause:    "a container runtime or a firewall set the policy, and the cluster's accept rules are not there",
@@ -119,7 +118,7 @@ func accepts(chains []node.Chain, c node.Chain, seen map[string]bool) bool {
 
 // strictFilter looks for a strict reverse path filter on the links that pods'
 // packets pass.
-func strictFilter(p *doctor.Pass, e *doctor.NetNode, g *snapshot.Gate) {
+func strictFilter(p *doctor.Pass, e *doctor.Node, g *snapshot.Gate) {
 	var links []string
 	if g != nil {
 		links = append(links, g.Link)
@@ -134,7 +133,7 @@ func strictFilter(p *doctor.Pass, e *doctor.NetNode, g *snapshot.Gate) {
 		own, all := "net/ipv4/conf/"+name+"/rp_filter", "net/ipv4/conf/all/rp_filter"
 		p.Report(doctor.Finding{
 			Result:   doctor.Warning,
-			Object:   e.LinkObject(name),
+			Object:   doctor.LinkObject(e.Host, name),
 			Also:     []doctor.Object{doctor.NodeObject(e.Name)},
 			Title:    fmt.Sprintf("the reverse path filter of %s on %s is strict", name, e.Name),
 			Evidence: []doctor.Evidence{{Source: doctor.Other("setting " + own), Says: e.Net.Sysctl[own]}, {Source: doctor.Other("setting " + all), Says: e.Net.Sysctl[all]}},

@@ -19,7 +19,7 @@ the host answers from the wrong link, twice or not at all.`,
 	Causes: []string{"bridge-ip-lost-after-reboot"},
 	Settle: true,
 	Run: func(p *doctor.Pass) {
-		p.NetNodes(func(e *doctor.NetNode) {
+		for e := range p.Nodes() {
 			for _, u := range e.Uplinks {
 				if u.Port == nil {
 					continue
@@ -32,8 +32,8 @@ the host answers from the wrong link, twice or not at all.`,
 					bridge := u.Bridge.Name
 					proof := []doctor.Evidence{{Source: doctor.OVS("Port", u.Port.Name), Says: "is in bridge " + bridge}, e.AddressEvidence(nic), e.AddressEvidence(bridge)}
 					f := doctor.Finding{
-						Object:   e.LinkObject(nic),
-						Also:     []doctor.Object{doctor.NodeObject(e.Name), e.BridgeObject(bridge)},
+						Object:   doctor.LinkObject(e.Host, nic),
+						Also:     []doctor.Object{doctor.NodeObject(e.Name), doctor.BridgeObject(e.Host, bridge)},
 						Title:    fmt.Sprintf("%s is a port of bridge %s and has %s", nic, bridge, own[0].Prefix),
 						Evidence: append(append(proof, e.RouteEvidence(nic)...), e.AtBoot(nic)...),
 						Cause:    "the network scripts, NetworkManager or a person gave the link an address after it became a port",
@@ -47,6 +47,6 @@ the host answers from the wrong link, twice or not at all.`,
 					p.Report(f)
 				}
 			}
-		})
+		}
 	},
 }

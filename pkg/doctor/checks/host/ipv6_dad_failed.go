@@ -16,7 +16,7 @@ var IPv6DADFailed = &doctor.Check{
 When the kernel gave the link the address, another machine on the segment answered for
 it: the address is there and is not used.`,
 	Run: func(p *doctor.Pass) {
-		p.NetNodes(func(e *doctor.NetNode) {
+		for e := range p.Nodes() {
 			for _, a := range e.Net.Addresses {
 				if !a.Has("dadfailed") {
 					continue
@@ -34,7 +34,7 @@ it: the address is there and is not used.`,
 					cause = twins[0].Source.String() + " has it, too"
 				}
 				p.Report(doctor.Finding{
-					Object:   e.LinkObject(a.Link),
+					Object:   doctor.LinkObject(e.Host, a.Link),
 					Also:     append(also, objects...),
 					Title:    fmt.Sprintf("%s has %s, which is a duplicate on its segment", a.Link, a.Prefix),
 					Evidence: append(append(proof, doctor.Evidence{Source: doctor.Link(a.Link), Says: "its MAC address is " + mac}), twins...),
@@ -43,12 +43,12 @@ it: the address is there and is not used.`,
 					Next:     fmt.Sprintf("find the twin: ip -6 neigh show %s on another machine of the segment; when it is gone: ip addr del %s dev %s; ip addr add %[2]s dev %[3]s", ip, a.Prefix, a.Link),
 				})
 			}
-		})
+		}
 	},
 }
 
 // twins are who else has an address or a MAC address, as far as can be read.
-func twins(p *doctor.Pass, e *doctor.NetNode, link, ip, mac string) (list []doctor.Evidence, also []doctor.Object) {
+func twins(p *doctor.Pass, e *doctor.Node, link, ip, mac string) (list []doctor.Evidence, also []doctor.Object) {
 	for _, h := range p.Hosts {
 		n, err := h.Network()
 		if err != nil {

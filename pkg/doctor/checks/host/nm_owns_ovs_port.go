@@ -21,24 +21,24 @@ the port gets another OpenFlow number, and flows that name the old one lead nowh
 	Causes: []string{"vswitchd-not-running", "uplink-not-in-bridge"},
 	Settle: true,
 	Run: func(p *doctor.Pass) {
-		p.NetNodes(func(e *doctor.NetNode) {
+		for e := range p.Nodes() {
 			for _, u := range e.Uplinks {
-				if u.Port != nil && p.SwitchLives(e.Host) {
+				if u.Port != nil && p.InterfacesCurrent(e.Host) {
 					renumbered(p, e, u)
 				}
 			}
-		})
+		}
 	},
 }
 
 // portNumbers are where a flow names ports by number.
 var portNumbers = regexp.MustCompile(`\b(?:in_port=|output:|enqueue:)(\d+)\b`)
 
-func renumbered(p *doctor.Pass, e *doctor.NetNode, u snapshot.Uplink) {
+func renumbered(p *doctor.Pass, e *doctor.Node, u snapshot.Uplink) {
 	bridge := u.Bridge.Name
 	flows, err := e.PlainFlows(bridge)
 	if err != nil {
-		p.Unknown(e.BridgeObject(bridge), err)
+		p.Unknown(doctor.BridgeObject(e.Host, bridge), err)
 		return
 	}
 	s, err := e.Switch()
@@ -97,8 +97,8 @@ func renumbered(p *doctor.Pass, e *doctor.NetNode, u snapshot.Uplink) {
 		cause = "NetworkManager owns the port, and made it anew when it started again"
 	}
 	p.Report(doctor.Finding{
-		Object:   e.BridgeObject(bridge),
-		Also:     append([]doctor.Object{doctor.NodeObject(e.Name)}, e.LinkObject(u.Port.Name)),
+		Object:   doctor.BridgeObject(e.Host, bridge),
+		Also:     append([]doctor.Object{doctor.NodeObject(e.Name)}, doctor.LinkObject(e.Host, u.Port.Name)),
 		Title:    fmt.Sprintf("flows of bridge %s name port %s, which it does not have, and not its uplink %s", bridge, strings.Join(lost, ", "), u.Port.Name),
 		Evidence: proof,
 		Cause:    cause,

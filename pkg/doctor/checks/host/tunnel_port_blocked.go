@@ -24,7 +24,7 @@ filter on one of them, firewalld, a security group of the cloud.`,
 	},
 	Sample: 12 * time.Second, // the counters in the database are written every 5 seconds
 	Run: func(p *doctor.Pass) {
-		looks := doctor.Sampled(p, readTunnels, func(t []tunnelLoad) bool { return len(t) > 0 })
+		looks := doctor.TakeSamples(p, readTunnels, func(t []tunnelLoad) bool { return len(t) > 0 })
 		for _, l := range looks {
 			if !l.Both {
 				continue
@@ -72,7 +72,7 @@ type traffic struct{ tx, rx int }
 func (t tunnelLoad) grew(second []tunnelLoad) traffic {
 	for _, s := range second {
 		if s.name == t.name {
-			return traffic{doctor.Grew(t.tx, s.tx), doctor.Grew(t.rx, s.rx)}
+			return traffic{doctor.Increase(t.tx, s.tx), doctor.Increase(t.rx, s.rx)}
 		}
 	}
 	return traffic{}

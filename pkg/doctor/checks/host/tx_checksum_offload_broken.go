@@ -23,10 +23,10 @@ sends, and does not.`,
 	Sample: 3 * time.Second,
 	Run: func(p *doctor.Pass) {
 		wrong := func(c map[string]uint64) bool { return len(c) > 0 }
-		for _, l := range doctor.Sampled(p, readChecksums, wrong) {
+		for _, l := range doctor.TakeSamples(p, readChecksums, wrong) {
 			var grown []doctor.Evidence
 			for _, name := range slices.Sorted(maps.Keys(l.Second)) {
-				if doctor.Grew(l.First[name], l.Second[name]) > fewWrong {
+				if doctor.Increase(l.First[name], l.Second[name]) > fewWrong {
 					grown = append(grown, doctor.CounterEvidence(doctor.Counter(name), l.First[name], l.Second[name], p.Sample()))
 				}
 			}

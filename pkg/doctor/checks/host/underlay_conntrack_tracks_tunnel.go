@@ -20,7 +20,7 @@ var UnderlayConntrackTracksTunnel = &doctor.Check{
 Each flow in a tunnel has its own UDP source port, and so its own entry in the host's
 table of connections, which fills up and costs time for nothing.`,
 	Run: func(p *doctor.Pass) {
-		for _, l := range doctor.Sampled(p, readTrackedTunnels, func(trackedTunnels) bool { return false }) {
+		for _, l := range doctor.ReadHosts(p, readTrackedTunnels) {
 			t := l.First
 			if !t.many() {
 				continue

@@ -21,7 +21,7 @@ outside at all.`,
 	Causes: []string{"vswitchd-not-running", "conf-db-lost-or-corrupt"},
 	Settle: true,
 	Run: func(p *doctor.Pass) {
-		p.NetNodes(func(e *doctor.NetNode) {
+		for e := range p.Nodes() {
 			for _, u := range e.Uplinks {
 				switch {
 				case u.Port != nil:
@@ -30,13 +30,13 @@ outside at all.`,
 					uplinkGone(p, e, u)
 				}
 			}
-		})
+		}
 	},
 }
 
 // onPurpose says of a bridge that names no uplink whether it does without: it is
 // an inner network of this host, whose ways out lead elsewhere.
-func onPurpose(e *doctor.NetNode, u snapshot.Uplink) bool {
+func onPurpose(e *doctor.Node, u snapshot.Uplink) bool {
 	encaps, _ := e.EncapIPs()
 	for _, a := range snapshot.Global(e.Net, u.Bridge.Name) {
 		if slices.Contains(encaps, a.Prefix.Addr()) {
@@ -51,11 +51,10 @@ func onPurpose(e *doctor.NetNode, u snapshot.Uplink) bool {
 	return len(snapshot.Global(e.Net, u.Bridge.Name)) > 0
 }
 
-func uplinkGone(p *doctor.Pass, e *doctor.NetNode, u snapshot.Uplink) {
+func uplinkGone(p *doctor.Pass, e *doctor.Node, u snapshot.Uplink) {
 	bridge := u.Bridge.Name
-	s, err := e.Switch()
-	if err != nil {
-		p.Unknown(e.BridgeObject(bridge), err)
+	s, ok := doctor.Need(p, doctor.BridgeObject(e.Host, bridge), e.Switch)
+	if !ok {
 		return
 	}
 	var ports []string
@@ -65,7 +64,7 @@ func uplinkGone(p *doctor.Pass, e *doctor.NetNode, u snapshot.Uplink) {
 		}
 	}
 	f := doctor.Finding{
-		Object:   e.BridgeObject(bridge),
+		Object:   doctor.BridgeObject(e.Host, bridge),
 		Also:     []doctor.Object{doctor.NodeObject(e.Name)},
 		Evidence: []doctor.Evidence{{Source: doctor.OVS("Bridge", bridge), Says: "its ports are " + strings.Join(ports, ", ")}},
 		Cause:    "the port was deleted: by hand, or as a transient one when Open vSwitch started, and its owner has not put it back",
@@ -83,12 +82,12 @@ func uplinkGone(p *doctor.Pass, e *doctor.NetNode, u snapshot.Uplink) {
 		f.Title = fmt.Sprintf("the uplink %s of bridge %s does not exist", nic, bridge)
 		f.Evidence = append(f.Evidence, doctor.Evidence{Source: doctor.OVS("Bridge", bridge), Says: u.Source + "=" + nic}, doctor.Evidence{Source: doctor.Links(), Says: "there is no " + nic})
 		f.Cause = "the network card is gone, its driver is not loaded, or it has another name since the host booted"
-		f.Also = append(f.Also, e.LinkObject(nic))
+		f.Also = append(f.Also, doctor.LinkObject(e.Host, nic))
 		f.Next = "ip -details link show; then ovnctl fix attach-uplink " + bridge + " LINK with its name of today"
 	default:
 		f.Title = fmt.Sprintf("the uplink %s is not in bridge %s", nic, bridge)
 		f.Evidence = append(f.Evidence, doctor.Evidence{Source: doctor.OVS("Bridge", bridge), Says: fmt.Sprintf("its uplink is %s, by %s", nic, u.Source)}, e.AddressEvidence(nic))
-		f.Also = append(f.Also, e.LinkObject(nic))
+		f.Also = append(f.Also, doctor.LinkObject(e.Host, nic))
 		f.Fix = catalog.AttachUplink.With(bridge, nic)
 	}
 	p.Report(f)
@@ -96,8 +95,8 @@ func uplinkGone(p *doctor.Pass, e *doctor.NetNode, u snapshot.Uplink) {
 
 // uplinkUnopened reports an uplink that is a port and that Open vSwitch cannot
 // use.
-func uplinkUnopened(p *doctor.Pass, e *doctor.NetNode, u snapshot.Uplink) {
-	if !p.SwitchLives(e.Host) {
+func uplinkUnopened(p *doctor.Pass, e *doctor.Node, u snapshot.Uplink) {
+	if !p.InterfacesCurrent(e.Host) {
 		return
 	}
 	s, err := e.Switch()
@@ -115,8 +114,8 @@ func uplinkUnopened(p *doctor.Pass, e *doctor.NetNode, u snapshot.Uplink) {
 	}
 	i := broken[0]
 	f := doctor.Finding{
-		Object:   e.BridgeObject(u.Bridge.Name),
-		Also:     []doctor.Object{doctor.NodeObject(e.Name), e.LinkObject(i.Name), {Kind: "interface", Name: i.Name, Node: e.Name}},
+		Object:   doctor.BridgeObject(e.Host, u.Bridge.Name),
+		Also:     []doctor.Object{doctor.NodeObject(e.Name), doctor.LinkObject(e.Host, i.Name), {Kind: "interface", Name: i.Name, Node: e.Name}},
 		Title:    fmt.Sprintf("Open vSwitch cannot use %s, the uplink of bridge %s", i.Name, u.Bridge.Name),
 		Evidence: []doctor.Evidence{{Source: doctor.OVS("Interface", i.Name), Says: fmt.Sprintf("ofport=%d error=%q", i.OFPort.Get(), i.Error.Get())}},
 		Cause:    "the link does not exist, or belongs to somebody else",

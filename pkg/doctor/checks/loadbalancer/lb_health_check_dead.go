@@ -1,6 +1,7 @@
 package loadbalancer
 
 import (
+	"cmp"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -28,11 +29,10 @@ address rejects.`,
 		"vswitchd-not-running", "integration-bridge-empty", "northd-not-active", "nb-duplicate-or-conflicting-config"},
 	Settle: true,
 	Run: func(p *doctor.Pass) {
-		p.Northbounds(func(z *snapshot.Zone, l *snapshot.Logical) {
-			b, err := z.Balancers()
-			if err != nil {
-				p.Unknown(doctor.Object{Kind: "database", Name: "OVN_Northbound"}, err)
-				return
+		for z, l := range p.Northbounds() {
+			b, ok := doctor.Need(p, doctor.NorthboundObject, z.Balancers)
+			if !ok {
+				continue
 			}
 			h := health{Pass: p, z: z, l: l, b: b, checks: map[ovsdb.UUID]*nb.LoadBalancerHealthCheck{}}
 			for i := range b.HealthChecks {
@@ -43,7 +43,7 @@ address rejects.`,
 					h.balancer(lb)
 				}
 			}
-		})
+		}
 	},
 }
 
@@ -74,11 +74,11 @@ func (h *health) south() {
 		return
 	}
 	h.asked = true
-	h.holders, h.bound, h.monitors = doctor.PortOfAddress(h.l), doctor.NodeOfPort(h.z), map[monitorKey]*sb.ServiceMonitor{}
+	h.holders, h.bound, h.monitors = doctor.PortByAddress(h.l), doctor.NodeByPort(h.z), map[monitorKey]*sb.ServiceMonitor{}
 	learned, err := h.z.Learned()
 	if err != nil {
 		h.failed = err
-		h.Unknown(doctor.Object{Kind: "database", Name: "OVN_Southbound"}, err)
+		h.Unknown(doctor.SouthboundObject, err)
 		return
 	}
 	for i := range learned.ServiceMonitors {
@@ -105,8 +105,8 @@ func (h *health) balancer(lb *nb.LoadBalancer) {
 			h.Report(doctor.Finding{
 				Result:   doctor.Warning,
 				Object:   doctor.Object{Kind: "load balancer", Name: nameOf(lb)},
-				Title:    fmt.Sprintf("a health check of load balancer %s watches %s, which is none of its virtual addresses", nameOf(lb), doctor.OrEmpty(c.VIP)),
-				Evidence: []doctor.Evidence{doctor.NBRow("Load_Balancer_Health_Check", c.UUID, "vip=%s", doctor.OrEmpty(c.VIP)), doctor.NBRow("Load_Balancer", lb.UUID, "vips=%v", keysOf(vips))},
+				Title:    fmt.Sprintf("a health check of load balancer %s watches %s, which is none of its virtual addresses", nameOf(lb), cmp.Or(c.VIP, `""`)),
+				Evidence: []doctor.Evidence{doctor.NBRow("Load_Balancer_Health_Check", c.UUID, "vip=%s", cmp.Or(c.VIP, `""`)), doctor.NBRow("Load_Balancer", lb.UUID, "vips=%v", keysOf(vips))},
 				Cause:    "the virtual address was changed, or is spelt otherwise",
 				Effect:   "nothing is watched: dead backends get connections",
 				Next:     fixes.Command("ovn-nbctl set Load_Balancer_Health_Check %s vip=%s", c.UUID, strconv.Quote(firstOf(keysOf(vips)))),
@@ -209,7 +209,7 @@ func (h *health) mapping(lb *nb.LoadBalancer, v snapshot.VIP, backend netip.Addr
 	a := backend.Addr()
 	f := doctor.Finding{
 		Object:   doctor.Object{Kind: "load balancer", Name: nameOf(lb)},
-		Evidence: []doctor.Evidence{doctor.NBRow("Load_Balancer", lb.UUID, "%s: vips:%s has backend %s; ip_port_mappings:%s=%s", nameOf(lb), v.Key, backend, a, doctor.OrEmpty(lb.IPPortMappings[m.Key]))},
+		Evidence: []doctor.Evidence{doctor.NBRow("Load_Balancer", lb.UUID, "%s: vips:%s has backend %s; ip_port_mappings:%s=%s", nameOf(lb), v.Key, backend, a, cmp.Or(lb.IPPortMappings[m.Key], `""`))},
 	}
 	holder := h.holders[a]
 	port := h.l.SwitchPort[m.Port]
@@ -223,7 +223,7 @@ func (h *health) mapping(lb *nb.LoadBalancer, v snapshot.VIP, backend netip.Addr
 		f.Effect = unwatched
 		f.Result = doctor.Warning
 	case port == nil:
-		f.Title = fmt.Sprintf("backend %s of load balancer %s is watched by port %s, which does not exist", a, nameOf(lb), doctor.OrEmpty(m.Port))
+		f.Title = fmt.Sprintf("backend %s of load balancer %s is watched by port %s, which does not exist", a, nameOf(lb), cmp.Or(m.Port, `""`))
 		f.Cause = "ip_port_mappings names a port that is gone or spelt otherwise"
 		f.Effect = unwatched
 	case holder != "" && holder != m.Port && !doctor.HasIP(port, a):
@@ -232,7 +232,7 @@ func (h *health) mapping(lb *nb.LoadBalancer, v snapshot.VIP, backend netip.Addr
 		f.Effect = unwatched
 		f.Also = append(f.Also, doctor.Object{Kind: "port", Name: m.Port})
 	case !m.Source.IsValid() || m.Source.Is6() != a.Is6():
-		f.Title = fmt.Sprintf("backend %s of load balancer %s is watched from %s, which is no address of its family", a, nameOf(lb), doctor.OrEmpty(m.Raw))
+		f.Title = fmt.Sprintf("backend %s of load balancer %s is watched from %s, which is no address of its family", a, nameOf(lb), cmp.Or(m.Raw, `""`))
 		f.Cause = "ip_port_mappings has no usable source address"
 		f.Effect = unwatched
 	default:

@@ -27,18 +27,17 @@ system gives to all switches of a kind, or from what all other switches of a rou
 	Causes: []string{"port-not-bound", "port-administratively-disabled", "northd-not-active", "gateway-router-without-chassis"},
 	Settle: true,
 	Run: func(p *doctor.Pass) {
-		p.Northbounds(func(z *snapshot.Zone, l *snapshot.Logical) {
-			at, err := z.Placement()
-			if err != nil {
-				p.Unknown(doctor.Object{Kind: "database", Name: "OVN_Northbound"}, err)
-				return
+		for z, l := range p.Northbounds() {
+			at, ok := doctor.Need(p, doctor.NorthboundObject, z.Placement)
+			if !ok {
+				continue
 			}
 			b := balancing{Pass: p, z: z, l: l, at: at, told: map[[2]ovsdb.UUID]bool{}}
 			b.groups()
 			b.ofKubeOVN()
 			b.outliers()
 			b.each()
-		})
+		}
 	},
 }
 
@@ -79,7 +78,7 @@ func (b *balancing) groups() {
 			for j := range b.l.Switches {
 				if s := &b.l.Switches[j]; !s.LoadBalancerGroup.Has(g.UUID) && b.ofCluster(s) {
 					f := b.group(g, doctor.Object{Kind: "switch", Name: s.Name}, "Logical_Switch", s.UUID, s.LoadBalancerGroup)
-					f.Title = fmt.Sprintf("switch %s does not have the load balancer group %s", doctor.NamedSwitch(s), g.Name)
+					f.Title = fmt.Sprintf("switch %s does not have the load balancer group %s", doctor.SwitchLabel(s), g.Name)
 					f.Effect = fmt.Sprintf("no pod of switch %s reaches a service by its virtual address", s.Name)
 					b.missing(f, g.UUID, s.UUID)
 				}
@@ -199,12 +198,12 @@ func (b *balancing) lacks(lb *nb.LoadBalancer, s *nb.LogicalSwitch) doctor.Findi
 	f := doctor.Finding{
 		Object: doctor.Object{Kind: "load balancer", Name: lb.Name},
 		Also:   []doctor.Object{{Kind: "switch", Name: s.Name}},
-		Title:  fmt.Sprintf("switch %s does not have the load balancer %s", doctor.NamedSwitch(s), lb.Name),
+		Title:  fmt.Sprintf("switch %s does not have the load balancer %s", doctor.SwitchLabel(s), lb.Name),
 		Evidence: []doctor.Evidence{
 			doctor.NBRow("Logical_Switch", s.UUID, "%s: %d load balancers, without %.8s", s.Name, len(s.LoadBalancer), lb.UUID),
 			b.row(lb),
 		},
-		Effect: fmt.Sprintf("what is on switch %s does not reach its virtual addresses", doctor.NamedSwitch(s)),
+		Effect: fmt.Sprintf("what is on switch %s does not reach its virtual addresses", doctor.SwitchLabel(s)),
 		Fix:    catalog.AttachLoadBalancer.With(nameOf(lb), "switch:"+s.Name),
 	}
 	return f
@@ -239,7 +238,7 @@ func (b *balancing) row(lb *nb.LoadBalancer) doctor.Evidence {
 	if len(vips) > 3 {
 		vips = append(vips[:3], fmt.Sprintf("and %d more", len(vips)-3))
 	}
-	return doctor.NBRow("Load_Balancer", lb.UUID, "%s: protocol=%s, vips=%v, %s", lb.Name, doctor.OrEmpty(lb.Protocol.Get()), vips, where)
+	return doctor.NBRow("Load_Balancer", lb.UUID, "%s: protocol=%s, vips=%v, %s", lb.Name, cmp.Or(lb.Protocol.Get(), `""`), vips, where)
 }
 
 // outliers reports switches that lack what all others of their router have.
@@ -277,8 +276,8 @@ func (b *balancing) outlier(switches []*nb.LogicalSwitch, id ovsdb.UUID) {
 			f = b.lacks(lb, s)
 		case g != nil && len(g.LoadBalancer) > 0:
 			f = b.group(g, doctor.Object{Kind: "switch", Name: s.Name}, "Logical_Switch", s.UUID, s.LoadBalancerGroup)
-			f.Title = fmt.Sprintf("switch %s does not have the load balancer group %s", doctor.NamedSwitch(s), g.Name)
-			f.Effect = fmt.Sprintf("what is on switch %s does not reach the virtual addresses of the group", doctor.NamedSwitch(s))
+			f.Title = fmt.Sprintf("switch %s does not have the load balancer group %s", doctor.SwitchLabel(s), g.Name)
+			f.Effect = fmt.Sprintf("what is on switch %s does not reach the virtual addresses of the group", doctor.SwitchLabel(s))
 		default:
 			return
 		}
@@ -323,7 +322,7 @@ func (b *balancing) badVIPs(lb *nb.LoadBalancer, vips []snapshot.VIP) {
 		b.Report(doctor.Finding{
 			Object:   doctor.Object{Kind: "load balancer", Name: nameOf(lb)},
 			Title:    fmt.Sprintf("OVN cannot use the virtual address %s of load balancer %s", v.Key, nameOf(lb)),
-			Evidence: []doctor.Evidence{doctor.NBRow("Load_Balancer", lb.UUID, "vips:%s=%s", v.Key, doctor.OrEmpty(lb.VIPs[v.Key]))},
+			Evidence: []doctor.Evidence{doctor.NBRow("Load_Balancer", lb.UUID, "vips:%s=%s", v.Key, cmp.Or(lb.VIPs[v.Key], `""`))},
 			Cause:    v.Bad,
 			Effect:   "ovn-northd passes it over, in whole or in part: " + v.Key + " does not work",
 			Next:     fixes.Command("ovn-nbctl lb-del %s %s and add it as it should be, or mend it with the management system", lb.UUID, v.Key),
@@ -435,7 +434,7 @@ func (b *balancing) withoutGateway(lb *nb.LoadBalancer) {
 	f := doctor.Finding{
 		Object: doctor.Object{Kind: "load balancer", Name: nameOf(lb)},
 		Also:   []doctor.Object{{Kind: "router", Name: r.Name}},
-		Title:  fmt.Sprintf("load balancer %s is on router %s alone, which has no gateway", nameOf(lb), doctor.NamedRouter(r)),
+		Title:  fmt.Sprintf("load balancer %s is on router %s alone, which has no gateway", nameOf(lb), doctor.RouterLabel(r)),
 		Evidence: []doctor.Evidence{b.row(lb),
 			doctor.NBRow("Logical_Router", r.UUID, "options:chassis is not set; none of its ports has gateway_chassis or ha_chassis_group")},
 		Cause:  "a router balances on a chassis: as a gateway router, or at a port with a gateway chassis",
@@ -552,7 +551,7 @@ func (b *balancing) addressesOnRouters() map[ovsdb.UUID]map[netip.Addr]bool {
 func (b *balancing) ownSubnet(lb *nb.LoadBalancer, vips []snapshot.VIP) {
 	b.networks()
 	for _, v := range vips {
-		if v.Bad != "" || !b.closed.Has(v.Addr) || b.holders[v.Addr] != "" {
+		if v.Bad != "" || !b.closed.Contains(v.Addr) || b.holders[v.Addr] != "" {
 			continue
 		}
 		for i := range b.l.Switches {
@@ -568,11 +567,11 @@ func (b *balancing) ownSubnet(lb *nb.LoadBalancer, vips []snapshot.VIP) {
 			f := doctor.Finding{
 				Object: doctor.Object{Kind: "load balancer", Name: nameOf(lb)},
 				Also:   []doctor.Object{{Kind: "switch", Name: s.Name}, {Kind: "router", Name: r.Name}},
-				Title:  fmt.Sprintf("nobody on switch %s answers for %s, a virtual address of load balancer %s in its network", doctor.NamedSwitch(s), v.Addr, nameOf(lb)),
+				Title:  fmt.Sprintf("nobody on switch %s answers for %s, a virtual address of load balancer %s in its network", doctor.SwitchLabel(s), v.Addr, nameOf(lb)),
 				Evidence: []doctor.Evidence{b.row(lb),
 					doctor.NBRow("Logical_Router_Port", gateway.UUID, "%s: networks=%v", gateway.Name, []string(gateway.Networks))},
 				Cause:  "clients of this switch ask for the address by ARP or ND; neither a port nor the router answers for it",
-				Effect: fmt.Sprintf("what is on switch %s does not reach %s", doctor.NamedSwitch(s), v.Key),
+				Effect: fmt.Sprintf("what is on switch %s does not reach %s", doctor.SwitchLabel(s), v.Key),
 				Next:   "take a virtual address outside the network, or give the load balancer to the router: ovnctl fix attach-load-balancer " + nameOf(lb) + " router:" + r.Name,
 			}
 			b.Report(f)
@@ -596,7 +595,7 @@ func (b *balancing) networks() {
 	if b.holders != nil {
 		return
 	}
-	b.holders, b.bound = doctor.PortOfAddress(b.l), doctor.NodeOfPort(b.z)
+	b.holders, b.bound = doctor.PortByAddress(b.l), doctor.NodeByPort(b.z)
 	for i := range b.l.RouterPorts {
 		for _, n := range snapshot.Networks(&b.l.RouterPorts[i]) {
 			b.holders[n.Addr()] = b.l.RouterPorts[i].Name
@@ -641,7 +640,7 @@ func (b *balancing) deadBackends(lb *nb.LoadBalancer, vips []snapshot.VIP) {
 		for _, backend := range v.Backends {
 			port := b.holders[backend.Addr()]
 			switch p := b.l.SwitchPort[port]; {
-			case port == "" && b.closed.Has(backend.Addr()):
+			case port == "" && b.closed.Contains(backend.Addr()):
 				nobody = append(nobody, backend.Addr().String())
 			case p != nil && p.Type == "" && b.bound != nil:
 				if _, held := b.bound[port]; !held {

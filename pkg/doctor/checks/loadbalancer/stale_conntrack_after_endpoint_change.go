@@ -22,7 +22,7 @@ Connection tracking remembers the backend of a UDP client as long as the client 
 sending. When the backend is taken away its packets are lost until it pauses. With --sample
 it is seen whether they are in use; without, that they are there is a warning.`,
 	Run: func(p *doctor.Pass) {
-		p.Chassis(func(c *doctor.Chassis) {
+		for c := range p.Chassis() {
 			stale, err := c.StaleConnections()
 			switch {
 			case err != nil:
@@ -30,7 +30,7 @@ it is seen whether they are in use; without, that they are there is a warning.`,
 			case len(stale) > 0:
 				staleConnections(p, c, stale)
 			}
-		})
+		}
 	},
 }
 
@@ -81,7 +81,7 @@ func staleConnections(p *doctor.Pass, c *doctor.Chassis, stale []snapshot.StaleC
 			}
 			f.Evidence = append(f.Evidence, doctor.Evidence{Source: doctor.Other("conntrack of " + c.Name), Says: fmt.Sprintf("udp, %s to %s, answered by %s, zone %d", s.Orig.Src, s.Orig.Dst, s.Reply.Src, s.Zone)})
 		}
-		f.Evidence = append(f.Evidence, doctor.NBRow("Load_Balancer", list[0].LB.UUID, "%s: vips:%s=%s", nameOf(list[0].LB), at.vip, doctor.OrEmpty(list[0].LB.VIPs[at.vip.String()])))
+		f.Evidence = append(f.Evidence, doctor.NBRow("Load_Balancer", list[0].LB.UUID, "%s: vips:%s=%s", nameOf(list[0].LB), at.vip, cmp.Or(list[0].LB.VIPs[at.vip.String()], `""`)))
 		p.Report(f)
 	}
 }

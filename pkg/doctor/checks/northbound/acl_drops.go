@@ -26,17 +26,16 @@ meant is no finding: ovnctl trace says which rule drops a packet.`,
 	Causes: []string{"kube-ovn-join-gap"},
 	Settle: true,
 	Run: func(p *doctor.Pass) {
-		p.Northbounds(func(z *snapshot.Zone, l *snapshot.Logical) {
-			lists, err := z.AccessLists()
-			if err != nil {
-				p.Unknown(doctor.Object{Kind: "database", Name: "OVN_Northbound"}, err)
-				return
+		for z, l := range p.Northbounds() {
+			lists, ok := doctor.Need(p, doctor.NorthboundObject, z.AccessLists)
+			if !ok {
+				continue
 			}
 			a := policies{Pass: p, l: l, lists: lists}
 			a.matches()
 			a.memberships()
 			a.denied()
-		})
+		}
 	},
 }
 
@@ -223,7 +222,7 @@ func (a *policies) memberships() {
 			Next:   "let the management system write its groups again: neutron-ovn-db-sync-util --ovn-neutron_sync_mode repair, or restart the controller",
 		}
 		for _, port := range ports {
-			names = append(names, doctor.NamedPort(port))
+			names = append(names, doctor.PortLabel(port))
 			f.Also = append(f.Also, doctor.Object{Kind: "port", Name: port.Name})
 			if len(f.Evidence) < 4 {
 				f.Evidence = append(f.Evidence, doctor.NBRow("Logical_Switch_Port", port.UUID, "%s: external_ids:%s=%s", port.Name, record[name], port.ExternalIDs[record[name]]))

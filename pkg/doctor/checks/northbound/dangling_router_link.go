@@ -1,6 +1,7 @@
 package northbound
 
 import (
+	"cmp"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -22,12 +23,12 @@ A switch hangs on a router by two rows: a switch port of type router that names 
 port and has its address. Any half of it missing leaves no word in any log.`,
 	Settle: true,
 	Run: func(p *doctor.Pass) {
-		p.Northbounds(func(_ *snapshot.Zone, l *snapshot.Logical) {
+		for _, l := range p.Northbounds() {
 			claimed := switchLinks(p, l)
 			loneRouterPorts(p, l, claimed)
 			routerPeers(p, l)
 			overlaps(p, l)
-		})
+		}
 	},
 }
 
@@ -51,16 +52,16 @@ func switchLinks(p *doctor.Pass, l *snapshot.Logical) map[string]bool {
 		f := doctor.Finding{
 			Object: doctor.Object{Kind: "port", Name: port.Name},
 			Evidence: []doctor.Evidence{doctor.NBRow("Logical_Switch_Port", port.UUID, "type=%s, options:router-port=%s, addresses=%v",
-				doctor.OrEmpty(port.Type), doctor.OrEmpty(name), []string(port.Addresses))},
+				cmp.Or(port.Type, `""`), cmp.Or(name, `""`), []string(port.Addresses))},
 			Cause:  "port " + port.Name + " cannot lead to a router: " + string(fault),
 			Effect: "what is on this switch does not reach its gateway",
 		}
 		where := ""
 		s := l.SwitchOf[port.UUID]
 		if s != nil {
-			where = " of switch " + doctor.NamedSwitch(s)
+			where = " of switch " + doctor.SwitchLabel(s)
 			f.Also = append(f.Also, doctor.Object{Kind: "switch", Name: s.Name})
-			f.Effect = "what is on switch " + doctor.NamedSwitch(s) + " does not reach its gateway"
+			f.Effect = "what is on switch " + doctor.SwitchLabel(s) + " does not reach its gateway"
 		}
 		rp := l.RouterPort[name]
 		if rp == nil && s != nil {
@@ -81,13 +82,13 @@ func switchLinks(p *doctor.Pass, l *snapshot.Logical) map[string]bool {
 		}
 		switch fault {
 		case snapshot.LinkType:
-			f.Title = fmt.Sprintf("port %s%s names router port %s, but its type is %s, not router", doctor.NamedPort(port), where, name, doctor.OrEmpty(port.Type))
+			f.Title = fmt.Sprintf("port %s%s names router port %s, but its type is %s, not router", doctor.PortLabel(port), where, name, cmp.Or(port.Type, `""`))
 		case snapshot.LinkNoName:
-			f.Title = fmt.Sprintf("port %s%s is of type router and names no router port", doctor.NamedPort(port), where)
+			f.Title = fmt.Sprintf("port %s%s is of type router and names no router port", doctor.PortLabel(port), where)
 		case snapshot.LinkNoPort:
-			f.Title = fmt.Sprintf("port %s%s leads to router port %s, which does not exist", doctor.NamedPort(port), where, name)
+			f.Title = fmt.Sprintf("port %s%s leads to router port %s, which does not exist", doctor.PortLabel(port), where, name)
 		case snapshot.LinkAddress:
-			f.Title = fmt.Sprintf("port %s%s does not have the MAC address of router port %s, %s", doctor.NamedPort(port), where, name, rp.MAC)
+			f.Title = fmt.Sprintf("port %s%s does not have the MAC address of router port %s, %s", doctor.PortLabel(port), where, name, rp.MAC)
 			f.Evidence = append(f.Evidence, doctor.NBRow("Logical_Router_Port", rp.UUID, "mac=%s, networks=%v", rp.MAC, []string(rp.Networks)))
 			f.Effect += ": the switch does not know where that address is"
 		}
@@ -122,7 +123,7 @@ func twoLinks(p *doctor.Pass, l *snapshot.Logical, rp *nb.LogicalRouterPort, por
 	for _, port := range ports {
 		where := port.Name
 		if s := l.SwitchOf[port.UUID]; s != nil {
-			where += " of switch " + doctor.NamedSwitch(s)
+			where += " of switch " + doctor.SwitchLabel(s)
 			f.Also = append(f.Also, doctor.Object{Kind: "switch", Name: s.Name})
 		}
 		names = append(names, where)
@@ -140,20 +141,20 @@ func localnet(p *doctor.Pass, l *snapshot.Logical, port *snapshot.LogicalSwitchP
 	network := port.Options["network_name"]
 	f := doctor.Finding{
 		Object:   doctor.Object{Kind: "port", Name: port.Name},
-		Evidence: []doctor.Evidence{doctor.NBRow("Logical_Switch_Port", port.UUID, "type=%s, options:network_name=%s", doctor.OrEmpty(port.Type), doctor.OrEmpty(network))},
+		Evidence: []doctor.Evidence{doctor.NBRow("Logical_Switch_Port", port.UUID, "type=%s, options:network_name=%s", cmp.Or(port.Type, `""`), cmp.Or(network, `""`))},
 		Effect:   "what is on this switch does not reach the physical network",
 	}
 	if s := l.SwitchOf[port.UUID]; s != nil {
 		f.Also = append(f.Also, doctor.Object{Kind: "switch", Name: s.Name})
-		f.Effect = "what is on switch " + doctor.NamedSwitch(s) + " does not reach the physical network"
+		f.Effect = "what is on switch " + doctor.SwitchLabel(s) + " does not reach the physical network"
 	}
 	switch {
 	case port.Type == "localnet" && network == "":
-		f.Title = fmt.Sprintf("port %s of type localnet names no physical network", doctor.NamedPort(port))
+		f.Title = fmt.Sprintf("port %s of type localnet names no physical network", doctor.PortLabel(port))
 		f.Cause = "options:network_name is missing"
 		f.Next = fixes.Command("ovn-nbctl lsp-set-options %s network_name=NAME, of the networks in ovn-bridge-mappings", port.Name)
 	case port.Type == "" && network != "" && port.Addresses.Has("unknown") && !alreadyLocalnet(l, port, network):
-		f.Title = fmt.Sprintf("port %s names physical network %s, but its type is not localnet", doctor.NamedPort(port), network)
+		f.Title = fmt.Sprintf("port %s names physical network %s, but its type is not localnet", doctor.PortLabel(port), network)
 		f.Cause = "without the type the port is one that nothing is plugged into"
 		f.Fix = catalog.MakeLocalnetPort.With(port.Name)
 	default:
@@ -178,16 +179,16 @@ func switchPeer(p *doctor.Pass, l *snapshot.Logical, port *snapshot.LogicalSwitc
 	peer := l.SwitchPort[name]
 	f := doctor.Finding{
 		Object:   doctor.Object{Kind: "port", Name: port.Name},
-		Evidence: []doctor.Evidence{doctor.NBRow("Logical_Switch_Port", port.UUID, "type=switch, peer=%s", doctor.OrEmpty(name))},
+		Evidence: []doctor.Evidence{doctor.NBRow("Logical_Switch_Port", port.UUID, "type=switch, peer=%s", cmp.Or(name, `""`))},
 		Effect:   "the two switches are not joined",
 	}
 	switch {
 	case peer == nil:
-		f.Title = fmt.Sprintf("port %s of type switch names the peer %s, which does not exist", doctor.NamedPort(port), doctor.OrEmpty(name))
+		f.Title = fmt.Sprintf("port %s of type switch names the peer %s, which does not exist", doctor.PortLabel(port), cmp.Or(name, `""`))
 		f.Next = fixes.Command("ovn-nbctl set Logical_Switch_Port %s peer=PORT", port.Name)
 	case peer.Type != "switch" || peer.Peer.Get() != port.Name:
-		f.Title = fmt.Sprintf("port %s names the peer %s, which does not name it", doctor.NamedPort(port), peer.Name)
-		f.Evidence = append(f.Evidence, doctor.NBRow("Logical_Switch_Port", peer.UUID, "type=%s, peer=%s", doctor.OrEmpty(peer.Type), doctor.OrEmpty(peer.Peer.Get())))
+		f.Title = fmt.Sprintf("port %s names the peer %s, which does not name it", doctor.PortLabel(port), peer.Name)
+		f.Evidence = append(f.Evidence, doctor.NBRow("Logical_Switch_Port", peer.UUID, "type=%s, peer=%s", cmp.Or(peer.Type, `""`), cmp.Or(peer.Peer.Get(), `""`)))
 		f.Also = append(f.Also, doctor.Object{Kind: "port", Name: peer.Name})
 		f.Next = fixes.Command("ovn-nbctl set Logical_Switch_Port %s type=switch peer=%s", peer.Name, port.Name)
 	default:
@@ -220,12 +221,12 @@ func loneRouterPorts(p *doctor.Pass, l *snapshot.Logical, claimed map[string]boo
 			continue // on no router: the server deletes it
 		}
 		f.Also = append(f.Also, doctor.Object{Kind: "router", Name: r.Name})
-		f.Title = fmt.Sprintf("router port %s of router %s leads nowhere", rp.Name, doctor.NamedRouter(r))
+		f.Title = fmt.Sprintf("router port %s of router %s leads nowhere", rp.Name, doctor.RouterLabel(r))
 		if s := needs[rp]; s != nil {
 			name := s.Name + "-" + r.Name
 			f.Also = append(f.Also, doctor.Object{Kind: "switch", Name: s.Name})
-			f.Title += fmt.Sprintf(", and switch %s has ports in its network", doctor.NamedSwitch(s))
-			f.Effect = "what is on switch " + doctor.NamedSwitch(s) + " does not reach its gateway"
+			f.Title += fmt.Sprintf(", and switch %s has ports in its network", doctor.SwitchLabel(s))
+			f.Effect = "what is on switch " + doctor.SwitchLabel(s) + " does not reach its gateway"
 			f.Next = fixes.Command("ovn-nbctl lsp-add %s %s -- lsp-set-type %[2]s router -- lsp-set-addresses %[2]s router -- lsp-set-options %[2]s router-port=%s (a management system gives the port a name of its own)", s.Name, name, rp.Name)
 		} else {
 			f.Result = doctor.Warning
@@ -289,7 +290,7 @@ func routerPeers(p *doctor.Pass, l *snapshot.Logical) {
 			f.Next = fixes.Command("ovn-nbctl set Logical_Router_Port %s peer=ROUTER-PORT", rp.Name)
 		case peer.Peer.Get() != rp.Name:
 			f.Title = fmt.Sprintf("the peer of router port %s is %s, which does not name it", rp.Name, name)
-			f.Evidence = append(f.Evidence, doctor.NBRow("Logical_Router_Port", peer.UUID, "peer=%s", doctor.OrEmpty(peer.Peer.Get())))
+			f.Evidence = append(f.Evidence, doctor.NBRow("Logical_Router_Port", peer.UUID, "peer=%s", cmp.Or(peer.Peer.Get(), `""`)))
 			f.Also = append(f.Also, doctor.Object{Kind: "port", Name: peer.Name})
 			if len(peer.Peer) == 0 && len(l.Links[peer.Name]) == 0 {
 				f.Fix = catalog.LinkRouters.With(rp.Name)
@@ -337,7 +338,7 @@ func overlaps(p *doctor.Pass, l *snapshot.Logical) {
 func overlap(p *doctor.Pass, l *snapshot.Logical, r *nb.LogicalRouter, a, b *nb.LogicalRouterPort, n netip.Prefix) {
 	f := doctor.Finding{
 		Object: doctor.Object{Kind: "router", Name: r.Name},
-		Title:  fmt.Sprintf("router %s has two ports in network %s: %s and %s", doctor.NamedRouter(r), n, a.Name, b.Name),
+		Title:  fmt.Sprintf("router %s has two ports in network %s: %s and %s", doctor.RouterLabel(r), n, a.Name, b.Name),
 		Also:   []doctor.Object{{Kind: "port", Name: a.Name}, {Kind: "port", Name: b.Name}},
 		Evidence: []doctor.Evidence{
 			doctor.NBRow("Logical_Router_Port", a.UUID, "networks=%v", []string(a.Networks)),

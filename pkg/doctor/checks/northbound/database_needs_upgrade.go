@@ -24,8 +24,8 @@ The daemons of a newer release run on it, without what needs the new columns.`,
 				continue
 			}
 			for _, z := range p.Zones {
-				if db, err := doctor.ZoneReader(z, s.Database); err == nil && s.Host.Local {
-					told[s.Database] = oldSchema(p, s.Host, db, s.Object(), s.Concerns())
+				if db, err := doctor.DatabaseReader(z, s.Database); err == nil && s.Host.Local {
+					told[s.Database] = oldSchema(p, s.Host, db, s.Object(), s.Also())
 				}
 			}
 		}
@@ -114,7 +114,7 @@ func stillLacks(p *doctor.Pass, h *snapshot.Host, name, table, column string) bo
 		return err == nil && !db.Has(table, column)
 	}
 	for _, z := range p.Zones {
-		if db, err := doctor.ZoneReader(z, name); err == nil && !db.Has(table, column) {
+		if db, err := doctor.DatabaseReader(z, name); err == nil && !db.Has(table, column) {
 			return true
 		}
 	}

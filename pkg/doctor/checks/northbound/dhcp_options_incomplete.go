@@ -24,13 +24,13 @@ address is not in their network. It says so in its log only.`,
 	Causes: []string{"northd-not-active"},
 	Settle: true,
 	Run: func(p *doctor.Pass) {
-		p.Northbounds(func(_ *snapshot.Zone, l *snapshot.Logical) {
+		for _, l := range p.Northbounds() {
 			d := dhcp{Pass: p, l: l, users: map[ovsdb.UUID][]*snapshot.LogicalSwitchPort{}}
 			d.gather()
 			d.incomplete()
 			d.addresses()
 			d.without()
-		})
+		}
 	},
 }
 
@@ -120,7 +120,7 @@ func dhcpRow(o *nb.DHCPOptions) doctor.Evidence {
 func portsInWords(ports []*snapshot.LogicalSwitchPort) string {
 	var names []string
 	for _, p := range ports {
-		names = append(names, doctor.NamedPort(p))
+		names = append(names, doctor.PortLabel(p))
 	}
 	return map[bool]string{true: "port ", false: "ports "}[len(names) == 1] + doctor.AtMost(names, 5)
 }
@@ -152,7 +152,7 @@ func (d *dhcp) noRouter(o *nb.DHCPOptions, users []*snapshot.LogicalSwitchPort) 
 				Result:   doctor.Warning,
 				Object:   doctor.Object{Kind: "DHCP options", Name: dhcpName(d.l, o)},
 				Also:     portObjectsOf(users),
-				Title:    fmt.Sprintf("the DHCP options of %s name no router, and switch %s has one: %s", o.Cidr, doctor.NamedSwitch(s), n.Addr()),
+				Title:    fmt.Sprintf("the DHCP options of %s name no router, and switch %s has one: %s", o.Cidr, doctor.SwitchLabel(s), n.Addr()),
 				Evidence: []doctor.Evidence{dhcpRow(o), doctor.NBRow("Logical_Router_Port", g.UUID, "%s: networks=%v", g.Name, []string(g.Networks))},
 				Cause:    "option router is missing; a network that is meant to lead nowhere has none",
 				Effect:   fmt.Sprintf("%s get no default route", portsInWords(users)),
@@ -180,7 +180,7 @@ func (d *dhcp) addresses() {
 			}
 			f := doctor.Finding{
 				Object: doctor.Object{Kind: "port", Name: p.Name},
-				Title:  fmt.Sprintf("port %s has no address in %s, the network of its DHCP options", doctor.NamedPort(p), o.Cidr),
+				Title:  fmt.Sprintf("port %s has no address in %s, the network of its DHCP options", doctor.PortLabel(p), o.Cidr),
 				Evidence: []doctor.Evidence{
 					doctor.NBRow("Logical_Switch_Port", p.UUID, "%s: addresses=%q", p.Name, []string(p.Addresses)), dhcpRow(o)},
 				Cause:  "OVN leases a port the address that it has in addresses, and only one in the network of its options",
@@ -223,7 +223,7 @@ func (d *dhcp) without() {
 			Result: doctor.Warning,
 			Object: doctor.Object{Kind: "port", Name: p.Name},
 			Also:   []doctor.Object{{Kind: "switch", Name: s.Name}},
-			Title:  fmt.Sprintf("port %s has no DHCP options; all %d other ports of switch %s have", doctor.NamedPort(p), with, doctor.NamedSwitch(s)),
+			Title:  fmt.Sprintf("port %s has no DHCP options; all %d other ports of switch %s have", doctor.PortLabel(p), with, doctor.SwitchLabel(s)),
 			Evidence: []doctor.Evidence{
 				doctor.NBRow("Logical_Switch_Port", p.UUID, "%s: addresses=%q, dhcpv4_options=[]", p.Name, []string(p.Addresses)), dhcpRow(o)},
 			Cause:  "they were taken away, or DHCP was switched off for this port on purpose",

@@ -24,7 +24,7 @@ stopped. Of two rows that claim the same thing OVN takes one, and which one is l
 chance.`,
 	Settle: true,
 	Run: func(p *doctor.Pass) {
-		p.Northbounds(func(z *snapshot.Zone, l *snapshot.Logical) {
+		for z, l := range p.Northbounds() {
 			sameName(p, l)
 			onTwo(p, l)
 			sameTunnelKey(p, l)
@@ -36,7 +36,7 @@ chance.`,
 			}
 			sameExternal(p, l, natOf)
 			sameVIP(p, z, l)
-		})
+		}
 	},
 }
 
@@ -52,7 +52,7 @@ func sameName(p *doctor.Pass, l *snapshot.Logical) {
 			Object: doctor.Object{Kind: "port", Name: rp.Name},
 			Title:  fmt.Sprintf("a switch port and a router port are both named %s", rp.Name),
 			Evidence: []doctor.Evidence{
-				doctor.NBRow("Logical_Switch_Port", sp.UUID, "name=%s, type=%s, addresses=%v", sp.Name, doctor.OrEmpty(sp.Type), []string(sp.Addresses)),
+				doctor.NBRow("Logical_Switch_Port", sp.UUID, "name=%s, type=%s, addresses=%v", sp.Name, cmp.Or(sp.Type, `""`), []string(sp.Addresses)),
 				doctor.NBRow("Logical_Router_Port", rp.UUID, "name=%s, networks=%v", rp.Name, []string(rp.Networks)),
 			},
 			Cause:  "names of logical ports have to be unique over switches and routers",
@@ -182,7 +182,7 @@ func sameExternal(p *doctor.Pass, l *snapshot.Logical, natOf map[ovsdb.UUID][]*n
 			}
 			p.Report(doctor.Finding{
 				Object:   doctor.Object{Kind: "router", Name: r.Name},
-				Title:    fmt.Sprintf("router %s translates %s to two addresses, %s and %s", doctor.NamedRouter(r), n.ExternalIP, first.LogicalIP, n.LogicalIP),
+				Title:    fmt.Sprintf("router %s translates %s to two addresses, %s and %s", doctor.RouterLabel(r), n.ExternalIP, first.LogicalIP, n.LogicalIP),
 				Evidence: []doctor.Evidence{natRow(first), natRow(n)},
 				Cause:    "two rows of NAT have the same external address",
 				Effect:   "which of the two is reached under " + n.ExternalIP + " is left to chance",
@@ -356,7 +356,7 @@ func (s *segment) report() {
 		s.Report(doctor.Finding{
 			Object:   b.object,
 			Also:     []doctor.Object{a.object, {Kind: "switch", Name: s.s.Name}},
-			Title:    fmt.Sprintf("%s and %s on switch %s have the same address: %s", a.object, b.object, doctor.NamedSwitch(s.s), strings.Join(c.addresses, ", ")),
+			Title:    fmt.Sprintf("%s and %s on switch %s have the same address: %s", a.object, b.object, doctor.SwitchLabel(s.s), strings.Join(c.addresses, ", ")),
 			Evidence: []doctor.Evidence{a.row(), b.row()},
 			Cause:    "an address was given to two",
 			Effect:   "packets to this address reach one of the two; which one is left to chance",
@@ -405,9 +405,8 @@ type vipIndex map[vipKey]vipOwner
 
 // sameVIP reports two load balancers of one switch or router with the same virtual address and other backends.
 func sameVIP(p *doctor.Pass, z *snapshot.Zone, l *snapshot.Logical) {
-	at, err := z.Placement()
-	if err != nil {
-		p.Unknown(doctor.Object{Kind: "database", Name: "OVN_Northbound"}, err)
+	at, ok := doctor.Need(p, doctor.NorthboundObject, z.Placement)
+	if !ok {
 		return
 	}
 	v := vipConflicts{Pass: p, at: at, groups: map[ovsdb.UUID]vipIndex{}, compared: map[[2]ovsdb.UUID]bool{}, found: map[[2]ovsdb.UUID]*vipConflict{}}
@@ -521,8 +520,8 @@ func (v *vipConflicts) report(c *vipConflict) {
 		Also:   []doctor.Object{{Kind: "load balancer", Name: b.Name}, c.where},
 		Title:  fmt.Sprintf("load balancers %s and %s of %s have the same virtual address %s and other backends", a.Name, b.Name, c.where, c.key),
 		Evidence: []doctor.Evidence{
-			doctor.NBRow("Load_Balancer", a.UUID, "%s: vips:%s=%s", a.Name, c.a.vip, doctor.OrEmpty(a.VIPs[c.a.vip])),
-			doctor.NBRow("Load_Balancer", b.UUID, "%s: vips:%s=%s", b.Name, c.b.vip, doctor.OrEmpty(b.VIPs[c.b.vip])),
+			doctor.NBRow("Load_Balancer", a.UUID, "%s: vips:%s=%s", a.Name, c.a.vip, cmp.Or(a.VIPs[c.a.vip], `""`)),
+			doctor.NBRow("Load_Balancer", b.UUID, "%s: vips:%s=%s", b.Name, c.b.vip, cmp.Or(b.VIPs[c.b.vip], `""`)),
 		},
 		Cause:  "a virtual address was written twice; often one is left over",
 		Effect: "which backends a connection to " + c.key + " reaches is left to chance",

@@ -180,13 +180,13 @@ func (n northd) finding(other bool, p *doctor.Pass) (doctor.Finding, bool) {
 		f.Next = "look at ovn-northd on the other hosts with databases, and at the databases' connections"
 	case n.daemon.Liveness == snapshot.Hung:
 		f.Title = fmt.Sprintf("ovn-northd of %s does not answer", n.host.Name)
-		f.Evidence = doctor.SilenceEvidence(n.host, "ovn-northd", n.daemon, n.meant)
+		f.Evidence = (&doctor.SilentDaemon{Host: n.host, Daemon: "ovn-northd", State: n.daemon, Expected: n.meant}).Evidence()
 		f.Cause = "it hangs, is stopped, or is busy with a very large change"
 		f.Fix = catalog.StartNorthd.With()
 		f.Lasting = true
 	default:
 		f.Title = fmt.Sprintf("ovn-northd of %s does not run", n.host.Name)
-		f.Evidence = doctor.SilenceEvidence(n.host, "ovn-northd", n.daemon, n.meant)
+		f.Evidence = (&doctor.SilentDaemon{Host: n.host, Daemon: "ovn-northd", State: n.daemon, Expected: n.meant}).Evidence()
 		f.Cause = "it ended, or was ended, and nothing started it again"
 		f.Fix = catalog.StartNorthd.With()
 	}

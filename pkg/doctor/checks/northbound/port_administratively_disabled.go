@@ -16,13 +16,17 @@ var PortAdministrativelyDisabled = &doctor.Check{
 
 Logical_Switch_Port.enabled, Logical_Router_Port.enabled or Logical_Router.enabled
 is false. The port is shown as up all the same.`,
-	Run: func(p *doctor.Pass) { p.Northbounds(func(z *snapshot.Zone, l *snapshot.Logical) { disabled(p, z, l) }) },
+	Run: func(p *doctor.Pass) {
+		for z, l := range p.Northbounds() {
+			disabled(p, z, l)
+		}
+	},
 }
 
 const switchedOff = "somebody, or the cluster's management system, switched it off"
 
 func disabled(p *doctor.Pass, z *snapshot.Zone, l *snapshot.Logical) {
-	bound := doctor.NodeOfPort(z)
+	bound := doctor.NodeByPort(z)
 	for i := range l.SwitchPorts {
 		if port := &l.SwitchPorts[i]; snapshot.Off(port.Enabled) && !disabledByDesign(l, port) {
 			disabledPort(p, port, bound)
@@ -42,7 +46,7 @@ func disabled(p *doctor.Pass, z *snapshot.Zone, l *snapshot.Logical) {
 			Fix:      catalog.EnablePort.With(port.Name),
 		}
 		if r := l.RouterOf[port.UUID]; r != nil {
-			f.Title = fmt.Sprintf("port %s of router %s is disabled", port.Name, doctor.NamedRouter(r))
+			f.Title = fmt.Sprintf("port %s of router %s is disabled", port.Name, doctor.RouterLabel(r))
 			f.Also = append(f.Also, doctor.Object{Kind: "router", Name: r.Name})
 		}
 		for _, peer := range l.Links[port.Name] {
@@ -60,7 +64,7 @@ func disabled(p *doctor.Pass, z *snapshot.Zone, l *snapshot.Logical) {
 		}
 		f := doctor.Finding{
 			Object:   doctor.Object{Kind: "router", Name: r.Name},
-			Title:    fmt.Sprintf("router %s is disabled", doctor.NamedRouter(r)),
+			Title:    fmt.Sprintf("router %s is disabled", doctor.RouterLabel(r)),
 			Evidence: []doctor.Evidence{doctor.NBRow("Logical_Router", r.UUID, "enabled=false")},
 			Cause:    switchedOff,
 			Effect:   "nothing passes it: OVN makes no flows for it",
@@ -79,7 +83,7 @@ func disabled(p *doctor.Pass, z *snapshot.Zone, l *snapshot.Logical) {
 func disabledPort(p *doctor.Pass, port *snapshot.LogicalSwitchPort, bound map[string]string) {
 	f := doctor.Finding{
 		Object:   doctor.Object{Kind: "port", Name: port.Name},
-		Title:    fmt.Sprintf("port %s is disabled", doctor.NamedPort(port)),
+		Title:    fmt.Sprintf("port %s is disabled", doctor.PortLabel(port)),
 		Evidence: []doctor.Evidence{doctor.NBRow("Logical_Switch_Port", port.UUID, "enabled=false, up=%v", port.Up.Get())},
 		Cause:    switchedOff,
 		Effect:   "all its packets are dropped, though it is shown as up",

@@ -1,6 +1,7 @@
 package northbound
 
 import (
+	"cmp"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -23,7 +24,7 @@ networks, nor of NAT on a router that has no gateway. It says so in its log only
 	Causes: []string{"gateway-router-without-chassis", "dgp-chassis-not-bound"},
 	Settle: true,
 	Run: func(p *doctor.Pass) {
-		p.Northbounds(func(_ *snapshot.Zone, l *snapshot.Logical) {
+		for _, l := range p.Northbounds() {
 			u := unrealised{Pass: p, l: l}
 			u.index()
 			for i := range l.Routers {
@@ -31,7 +32,7 @@ networks, nor of NAT on a router that has no gateway. It says so in its log only
 					u.router(r)
 				}
 			}
-		})
+		}
 	},
 }
 
@@ -89,7 +90,7 @@ func networksOf(ports []*nb.LogicalRouterPort) *routerNetworks {
 // reaches says whether an address is in one of the router's networks. Every port has
 // a link-local address of IPv6.
 func (n *routerNetworks) reaches(a netip.Addr) bool {
-	return a.Is6() && a.IsLinkLocalUnicast() || n.Has(a)
+	return a.Is6() && a.IsLinkLocalUnicast() || n.Contains(a)
 }
 
 func (u *unrealised) router(r *nb.LogicalRouter) {
@@ -127,7 +128,7 @@ func (u *unrealised) finding(r *nb.LogicalRouter, table string, id ovsdb.UUID, r
 }
 
 func (u *unrealised) route(r *nb.LogicalRouter, n *routerNetworks, route *nb.StaticRoute) {
-	f := u.finding(r, "Logical_Router_Static_Route", route.UUID, fmt.Sprintf("ip_prefix=%s, nexthop=%s, output_port=%s", route.IPPrefix, doctor.OrEmpty(route.Nexthop), doctor.OrEmpty(route.OutputPort.Get())))
+	f := u.finding(r, "Logical_Router_Static_Route", route.UUID, fmt.Sprintf("ip_prefix=%s, nexthop=%s, output_port=%s", route.IPPrefix, cmp.Or(route.Nexthop, `""`), cmp.Or(route.OutputPort.Get(), `""`)))
 	why, next := u.whyNoRoute(r, n, route)
 	if why == "" {
 		if t := route.RouteTable; t != "" && !n.tables[t] {
@@ -137,10 +138,10 @@ func (u *unrealised) route(r *nb.LogicalRouter, n *routerNetworks, route *nb.Sta
 			return
 		}
 	}
-	f.Title = fmt.Sprintf("the route to %s on router %s has no effect", route.IPPrefix, doctor.NamedRouter(r))
+	f.Title = fmt.Sprintf("the route to %s on router %s has no effect", route.IPPrefix, doctor.RouterLabel(r))
 	f.Cause, f.Effect, f.Next = why, "packets to "+route.IPPrefix+" take another route, or none", next
 	if route.Policy.Get() == "src-ip" {
-		f.Title = fmt.Sprintf("the route for packets from %s on router %s has no effect", route.IPPrefix, doctor.NamedRouter(r))
+		f.Title = fmt.Sprintf("the route for packets from %s on router %s has no effect", route.IPPrefix, doctor.RouterLabel(r))
 		f.Effect = "packets from " + route.IPPrefix + " take another route, or none"
 	}
 	u.Report(f)
@@ -177,7 +178,7 @@ func (u *unrealised) whyNoRoute(r *nb.LogicalRouter, n *routerNetworks, route *n
 	hop, ok := prefixOf(route.Nexthop)
 	switch {
 	case !ok:
-		return fmt.Sprintf("its next hop %s is no address", doctor.OrEmpty(route.Nexthop)), "set the right one, or delete the route: " + del
+		return fmt.Sprintf("its next hop %s is no address", cmp.Or(route.Nexthop, `""`)), "set the right one, or delete the route: " + del
 	case !hop.IsSingleIP():
 		return fmt.Sprintf("its next hop %s is a network, not an address", route.Nexthop), "set the right one, or delete the route: " + del
 	case rp == nil && !n.reaches(hop.Addr()):
@@ -211,7 +212,7 @@ func (u *unrealised) policy(r *nb.LogicalRouter, n *routerNetworks, policy *nb.P
 	if len(lost) == 0 {
 		return
 	}
-	f.Title = fmt.Sprintf("the routing policy %d of router %s has no effect", policy.Priority, doctor.NamedRouter(r))
+	f.Title = fmt.Sprintf("the routing policy %d of router %s has no effect", policy.Priority, doctor.RouterLabel(r))
 	f.Cause = fmt.Sprintf("its next hop %s is in none of the router's networks", strings.Join(lost, ", "))
 	f.Effect = "packets with " + policy.Match + " are routed as if there were no policy"
 	f.Next = fixes.Command("set a next hop that the router has a network for, or delete the policy: ovn-nbctl lr-policy-del %s %d %s", r.Name, policy.Priority, policy.Match)
@@ -221,7 +222,7 @@ func (u *unrealised) policy(r *nb.LogicalRouter, n *routerNetworks, policy *nb.P
 func (u *unrealised) noGateway(r *nb.LogicalRouter) {
 	f := doctor.Finding{
 		Object: doctor.Object{Kind: "router", Name: r.Name},
-		Title:  fmt.Sprintf("router %s translates addresses (NAT) and has no gateway", doctor.NamedRouter(r)),
+		Title:  fmt.Sprintf("router %s translates addresses (NAT) and has no gateway", doctor.RouterLabel(r)),
 		Cause:  "NAT happens on a chassis: on a gateway router (options:chassis) or at a port with a gateway chassis, and this router has neither",
 		Effect: "none of them has an effect: addresses are not translated",
 		Next:   fixes.Command("ovn-nbctl set Logical_Router %s options:chassis=SYSTEM-ID, or ovn-nbctl lrp-set-gateway-chassis ROUTER-PORT SYSTEM-ID", r.Name),
@@ -236,13 +237,13 @@ func (u *unrealised) noGateway(r *nb.LogicalRouter) {
 }
 
 func natRow(nat *nb.NAT) doctor.Evidence {
-	return doctor.NBRow("NAT", nat.UUID, "type=%s, external_ip=%s, logical_ip=%s, logical_port=%s", nat.Type, nat.ExternalIP, nat.LogicalIP, doctor.OrEmpty(nat.LogicalPort.Get()))
+	return doctor.NBRow("NAT", nat.UUID, "type=%s, external_ip=%s, logical_ip=%s, logical_port=%s", nat.Type, nat.ExternalIP, nat.LogicalIP, cmp.Or(nat.LogicalPort.Get(), `""`))
 }
 
 func (u *unrealised) translation(r *nb.LogicalRouter, n *routerNetworks, nat *nb.NAT) {
 	f := doctor.Finding{
 		Object:   doctor.Object{Kind: "router", Name: r.Name},
-		Title:    fmt.Sprintf("the translation (NAT %s) of %s to %s on router %s has no effect", nat.Type, nat.LogicalIP, nat.ExternalIP, doctor.NamedRouter(r)),
+		Title:    fmt.Sprintf("the translation (NAT %s) of %s to %s on router %s has no effect", nat.Type, nat.LogicalIP, nat.ExternalIP, doctor.RouterLabel(r)),
 		Evidence: []doctor.Evidence{natRow(nat)},
 		Effect:   nat.LogicalIP + " is not translated",
 		Next:     fixes.Command("delete it and add it as it should be: ovn-nbctl lr-nat-del %s %s %s", r.Name, nat.Type, natKey(nat)),
@@ -303,7 +304,7 @@ func (u *unrealised) routerPortName(id ovsdb.UUID) string {
 // holder is the switch port that has an address.
 func (u *unrealised) holder(a netip.Addr) string {
 	if u.holders == nil {
-		u.holders = doctor.PortOfAddress(u.l)
+		u.holders = doctor.PortByAddress(u.l)
 	}
 	return u.holders[a]
 }

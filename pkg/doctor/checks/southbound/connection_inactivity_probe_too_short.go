@@ -128,7 +128,7 @@ func probeStorm(p *doctor.Pass, s *doctor.Server) bool {
 	f := doctor.Finding{
 		Result: doctor.Warning,
 		Object: s.Object(),
-		Also:   s.Concerns(),
+		Also:   s.Also(),
 		Title:  fmt.Sprintf("%s gave up %d connections of %d clients within the last hour, silent for %s s each", s.Database, len(lost), len(ends), seconds),
 		Cause:  "clients or the server are busy for longer than the inactivity probe",
 		Effect: "each connects and reads all anew, which makes the server busier still; nodes lag behind",

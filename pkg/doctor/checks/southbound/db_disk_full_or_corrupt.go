@@ -57,7 +57,7 @@ func damagedFile(p *doctor.Pass, s *doctor.Server) bool {
 	}
 	f := doctor.Finding{
 		Object:   s.Object(),
-		Also:     s.Concerns(),
+		Also:     s.Also(),
 		Title:    fmt.Sprintf("the file of %s on %s is damaged", s.Database, s.Host.Name),
 		Evidence: []doctor.Evidence{{Source: doctor.File(s.File, 0), Says: says}, {Source: doctor.Other("control socket " + s.Control), Says: string(s.Liveness)}},
 		Cause:    "the disk was full or failed, the host lost power, or somebody wrote into the file",
@@ -90,7 +90,7 @@ func damage(h *snapshot.Host, file string) string {
 
 // fullDisk looks at the room that the server has.
 func fullDisk(p *doctor.Pass, s *doctor.Server, damaged bool) {
-	f := doctor.Finding{Object: s.Object(), Also: s.Concerns(), Effect: "the server takes no changes: " + notServedEffect(s.Database)}
+	f := doctor.Finding{Object: s.Object(), Also: s.Also(), Effect: "the server takes no changes: " + notServedEffect(s.Database)}
 	failed := ""
 	if s.Liveness == snapshot.Answers {
 		if says, err := s.Host.Control(s.Control, "ovsdb-server/get-db-storage-status", s.Database); err == nil && !strings.HasPrefix(strings.TrimSpace(says), "status: ok") {

@@ -1,6 +1,7 @@
 package southbound
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/netip"
@@ -9,6 +10,7 @@ import (
 	"syscall"
 
 	"github.com/ovnctl/ovnctl/pkg/doctor"
+	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
@@ -56,7 +58,7 @@ func notServedEffect(database string) string {
 
 // notServing says what keeps a server from being reached.
 func notServing(p *doctor.Pass, s *doctor.Server) (doctor.Finding, bool) {
-	f := doctor.Finding{Object: s.Object(), Also: s.Concerns(), Effect: notServedEffect(s.Database)}
+	f := doctor.Finding{Object: s.Object(), Also: s.Also(), Effect: notServedEffect(s.Database)}
 	switch s.Liveness {
 	case snapshot.Refused:
 		return f, notRunning(p, s, &f)
@@ -74,7 +76,7 @@ func notServing(p *doctor.Pass, s *doctor.Server) (doctor.Finding, bool) {
 func notRunning(p *doctor.Pass, s *doctor.Server, f *doctor.Finding) bool {
 	left, _ := s.Host.Glob(doctor.RunDir(s.Host) + "/" + s.Control + ".*")
 	if len(left) == 0 && slices.ContainsFunc(p.Zones, func(z *snapshot.Zone) bool {
-		_, err := doctor.ZoneReader(z, s.Database)
+		_, err := doctor.DatabaseReader(z, s.Database)
 		return err == nil
 	}) {
 		return false // a file of old: the database is served elsewhere
@@ -110,7 +112,7 @@ func notListening(p *doctor.Pass, s *doctor.Server, f *doctor.Finding) bool {
 			return false
 		}
 		listens = append(slices.Delete(listens, i, i+1), remote...)
-		f.Evidence = append(f.Evidence, doctor.Evidence{Source: doctor.Other(s.Database + " Connection"), Says: doctor.OrNone(strings.Join(remote, " "))})
+		f.Evidence = append(f.Evidence, doctor.Evidence{Source: doctor.Other(s.Database + " Connection"), Says: cmp.Or(strings.Join(remote, " "), "none")})
 	}
 	f.Evidence = append(f.Evidence, doctor.Evidence{Source: doctor.SB("Chassis", ""), Says: away + " is another host"})
 	passive := slices.DeleteFunc(listens, func(r string) bool { return !strings.HasPrefix(r, "ptcp:") && !strings.HasPrefix(r, "pssl:") })
@@ -124,7 +126,7 @@ func notListening(p *doctor.Pass, s *doctor.Server, f *doctor.Finding) bool {
 	default:
 		return false
 	}
-	f.Fix = doctor.ListenCall(s.Database)
+	f.Fix = catalog.ListenDatabase.With(s.Database)
 	return true
 }
 
@@ -189,7 +191,7 @@ func refusedToNode(p *doctor.Pass, h *snapshot.Host) {
 	}
 	named := sw.OpenvSwitch[0].ExternalIDs["ovn-remote"]
 	f := doctor.Finding{
-		Object: doctor.Object{Kind: "database", Name: "OVN_Southbound"},
+		Object: doctor.SouthboundObject,
 		Also:   []doctor.Object{{Kind: "node", Name: h.Name}},
 		Title:  fmt.Sprintf("nobody takes connections at %s, where %s looks for OVN_Southbound", named, h.Name),
 		Cause:  "the server there does not run, listens on its local socket alone or at another port, or the address is wrong",
@@ -213,7 +215,7 @@ func refusedToNode(p *doctor.Pass, h *snapshot.Host) {
 // refusal says whether a server refused a node's connection, asked from here or by
 // what the node's ovn-controller wrote of it last.
 func refusal(p *doctor.Pass, h *snapshot.Host, remote string) (string, bool) {
-	if !doctor.OverNetwork(remote) {
+	if !overNetwork(remote) {
 		return "", false
 	}
 	if h.Local {
@@ -230,4 +232,9 @@ func refusal(p *doctor.Pass, h *snapshot.Host, remote string) (string, bool) {
 		}
 	}
 	return "", false
+}
+
+// overNetwork reports whether an endpoint is reached over the network.
+func overNetwork(endpoint string) bool {
+	return strings.HasPrefix(endpoint, "tcp:") || strings.HasPrefix(endpoint, "ssl:")
 }

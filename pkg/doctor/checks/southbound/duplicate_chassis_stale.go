@@ -22,12 +22,7 @@ Southbound refuses the new one.`,
 	Causes: []string{"system-id-cloned"},
 	Settle: true,
 	Run: func(p *doctor.Pass) {
-		for _, z := range p.Zones {
-			south, err := z.Southbound()
-			if err != nil {
-				p.Unknown(doctor.Object{Kind: "database", Name: "OVN_Southbound"}, err)
-				continue
-			}
+		for z, south := range p.Southbounds() {
 			duplicates(p, z, south)
 		}
 		if len(p.Zones) == 0 {

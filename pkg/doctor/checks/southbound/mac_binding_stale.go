@@ -33,15 +33,9 @@ routers and interfaces that OVN itself has.`,
 	},
 	Settle: true,
 	Run: func(p *doctor.Pass) {
-		for _, z := range p.Zones {
-			south, err := z.Southbound()
-			if err != nil {
-				p.Unknown(doctor.Object{Kind: "database", Name: "OVN_Southbound"}, err)
-				continue
-			}
-			learned, err := z.Learned()
-			if err != nil {
-				p.Unknown(doctor.Object{Kind: "database", Name: "OVN_Southbound"}, err)
+		for z, south := range p.Southbounds() {
+			learned, ok := doctor.Need(p, doctor.SouthboundObject, z.Learned)
+			if !ok {
 				continue
 			}
 			if len(learned.MACBindings) > 0 {
@@ -81,7 +75,7 @@ type outside struct {
 
 // segments are the switches that routers are on, by the Datapath_Binding.
 func segments(p *doctor.Pass, south *snapshot.Southbound) (map[ovsdb.UUID]*wire, map[string]*snapshot.PortBinding) {
-	named := doctor.Bindings(south)
+	named := doctor.PortBindings(south)
 	all := map[ovsdb.UUID]*wire{}
 	at := func(id ovsdb.UUID) *wire {
 		if all[id] == nil {
@@ -298,7 +292,7 @@ func staleFDB(p *doctor.Pass, z *snapshot.Zone, south *snapshot.Southbound, rows
 		host    *snapshot.Host
 		name    string
 	}
-	named := doctor.Bindings(south)
+	named := doctor.PortBindings(south)
 	homes := map[string][]home{}
 	for _, h := range p.Hosts {
 		if h.Zone() != z {

@@ -61,7 +61,7 @@ func frequentElections(p *doctor.Pass, m *doctor.Member) bool {
 	}
 	f := doctor.Finding{
 		Object: m.Object(),
-		Also:   m.Concerns(),
+		Also:   m.Also(),
 		Title:  fmt.Sprintf("%s elected a leader %d times within the last hour", m.Database, len(elections)),
 		Effect: "clients connect anew each time, and changes wait",
 		Cause:  fmt.Sprintf("the leader is not heard of within the election timer, %d ms: its host or its disk is too busy, or the network between the members loses packets", m.ElectionTimer.Milliseconds()),

@@ -31,7 +31,7 @@ error.`,
 		}
 		for _, z := range p.Zones {
 			for _, name := range []string{"OVN_Northbound", "OVN_Southbound"} {
-				db, err := doctor.ZoneReader(z, name)
+				db, err := doctor.DatabaseReader(z, name)
 				if err != nil || seen[name] || !db.Status().Stale {
 					continue
 				}
@@ -102,7 +102,7 @@ func noQuorum(m *doctor.Member) doctor.Finding {
 // goesOn says that another member, which has the majority with it, serves a database.
 func goesOn(p *doctor.Pass, database string) bool {
 	for _, z := range p.Zones {
-		if db, err := doctor.ZoneReader(z, database); err == nil && db.Status().Connected && !db.Status().Stale {
+		if db, err := doctor.DatabaseReader(z, database); err == nil && db.Status().Connected && !db.Status().Stale {
 			return true
 		}
 	}
@@ -112,7 +112,7 @@ func goesOn(p *doctor.Pass, database string) bool {
 // cutOff is a member without the majority, of a cluster that goes on without it.
 func cutOff(m *doctor.Member) doctor.Finding {
 	f := noQuorum(m)
-	f.Object, f.Also = m.Object(), m.Concerns()
+	f.Object, f.Also = m.Object(), m.Also()
 	f.Title = fmt.Sprintf("the member of %s on %s is cut off from its cluster, which goes on without it", m.Database, m.Host.Name)
 	f.Cause = "the network between it and the other members is cut, or it does not accept their certificates"
 	f.Effect = "clients of this member go elsewhere; one more failure may stop the cluster"

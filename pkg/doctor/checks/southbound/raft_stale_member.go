@@ -57,7 +57,7 @@ func staleMember(p *doctor.Pass, m *doctor.Member, peer snapshot.Peer) (doctor.F
 	}
 	f := doctor.Finding{
 		Object:   m.Object(),
-		Also:     append(m.Concerns(), doctor.Object{Kind: "member", Name: peer.ID + " at " + peer.Address}),
+		Also:     append(m.Also(), doctor.Object{Kind: "member", Name: peer.ID + " at " + peer.Address}),
 		Evidence: []doctor.Evidence{m.Peer(peer), m.Status("Connections")},
 		Effect:   majority(m),
 	}

@@ -30,7 +30,7 @@ It serves nothing until a member with a leader lets it in.`,
 func stuckJoining(p *doctor.Pass, m *doctor.Member) {
 	f := doctor.Finding{
 		Object:   m.Object(),
-		Also:     m.Concerns(),
+		Also:     m.Also(),
 		Evidence: []doctor.Evidence{m.Status("Status", "Remotes for joining", "Cluster ID", "Server ID")},
 		Effect:   "the cluster lacks this member: it serves nothing, and clients that try it go elsewhere",
 		Next: fmt.Sprintf("on this host: stop the server, move %s aside, let it join again with the address of a member that runs; on the leader take its old entry out (ovnctl fix kick-raft-member %s ID)",

@@ -225,7 +225,7 @@ func badServer(p *doctor.Pass, h *snapshot.Host, keys []snapshot.Keys) bool {
 			continue
 		}
 		f := doctor.Finding{
-			Object: doctor.Object{Kind: "database", Name: "OVN_Southbound"},
+			Object: doctor.SouthboundObject,
 			Also:   []doctor.Object{{Kind: "node", Name: h.Name}},
 			Title:  fmt.Sprintf("ovn-controller on %s does not accept the certificate that the server at %s shows", h.Name, remote),
 			Evidence: []doctor.Evidence{

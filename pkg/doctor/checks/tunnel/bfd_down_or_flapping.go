@@ -50,9 +50,8 @@ func sessions(p *doctor.Pass) {
 // tunnelSessions looks at the sessions of a host's tunnels.
 func tunnelSessions(p *doctor.Pass, h *snapshot.Host) {
 	node := doctor.Object{Kind: "node", Name: h.Name}
-	s, err := h.Switch()
-	if err != nil {
-		p.Unknown(node, err)
+	s, ok := doctor.Need(p, node, h.Switch)
+	if !ok {
 		return
 	}
 	if d, err := h.Daemon("ovs-vswitchd"); err == nil && d.Liveness != snapshot.Answers {
@@ -228,9 +227,8 @@ func lastLogTime(text string) (time.Time, bool) {
 
 // routeSessions looks at the sessions by which routes and policies watch next hops.
 func routeSessions(p *doctor.Pass, z *snapshot.Zone) {
-	north, err := z.Northbound()
-	if err != nil {
-		p.Unknown(doctor.Object{Kind: "database", Name: "OVN_Northbound"}, err)
+	north, ok := doctor.Need(p, doctor.NorthboundObject, z.Northbound)
+	if !ok {
 		return
 	}
 	if len(north.BFD) == 0 {

@@ -22,20 +22,18 @@ A tunnel adds its headers: of Geneve 58 bytes over IPv4 and 78 over IPv6, of VXL
 and 70. A pod whose MTU with these is larger than what carries the tunnel loses its
 large packets, and only these.`,
 	Run: func(p *doctor.Pass) {
-		p.Chassis(func(c *doctor.Chassis) {
-			n, err := c.Network()
-			if err != nil {
-				p.Unknown(doctor.NodeObject(c.Name), err)
-				return
+		for c := range p.Chassis() {
+			n, ok := doctor.Need(p, doctor.NodeObject(c.Name), c.Network)
+			if !ok {
+				continue
 			}
-			south, err := c.NeedSouthbound()
-			if err != nil {
-				p.Unknown(doctor.NodeObject(c.Name), err)
-				return
+			south, ok := doctor.Need(p, doctor.NodeObject(c.Name), c.Southbound)
+			if !ok {
+				continue
 			}
 			podsTooLarge(p, c, n, south)
 			gatewayMTU(p, c, n)
-		})
+		}
 	},
 }
 

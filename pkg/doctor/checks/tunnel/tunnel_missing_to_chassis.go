@@ -31,12 +31,7 @@ that both speak. Chassis of other zones of an interconnect and VTEPs are left ou
 
 func missingTunnels(p *doctor.Pass) {
 	said := map[string]bool{} // pairs that no tunnel can join
-	for _, z := range p.Zones {
-		south, err := z.Southbound()
-		if err != nil {
-			p.Unknown(doctor.Object{Kind: "database", Name: "OVN_Southbound"}, err)
-			continue
-		}
+	for _, south := range p.Southbounds() {
 		peers := chassisPeers(south)
 		noCommonType(p, peers, said)
 		noCommonZone(p, south, peers, said)
@@ -296,9 +291,8 @@ func sharedBy(south *snapshot.Southbound, peers []chassisPeer, network func(ovsd
 // tunnelsOf looks at the tunnels that a host has.
 func tunnelsOf(p *doctor.Pass, h *snapshot.Host, said map[string]bool) {
 	node := doctor.Object{Kind: "node", Name: h.Name}
-	s, err := h.Switch()
-	if err != nil {
-		p.Unknown(node, err)
+	s, ok := doctor.Need(p, node, h.Switch)
+	if !ok {
 		return
 	}
 	z := h.Zone()

@@ -24,15 +24,9 @@ networks of 2047 ports. It is found where the limits are near, where a policy
 rests on what VXLAN does not carry, and where nobody needs the VXLAN on offer.`,
 	Run: func(p *doctor.Pass) {
 		applies := false
-		for _, z := range p.Zones {
-			south, err := z.Southbound()
-			if err != nil {
-				p.Unknown(doctor.Object{Kind: "database", Name: "OVN_Southbound"}, err)
-				continue
-			}
-			north, err := z.Northbound()
-			if err != nil {
-				p.Unknown(doctor.Object{Kind: "database", Name: "OVN_Northbound"}, err)
+		for z, south := range p.Southbounds() {
+			north, ok := doctor.Need(p, doctor.NorthboundObject, z.Northbound)
+			if !ok {
 				continue
 			}
 			e := catalog.EncapsulationsOf(south)
@@ -78,7 +72,7 @@ func vxlanLimits(p *doctor.Pass, z *snapshot.Zone, north *snapshot.Northbound, s
 	if n := max(len(south.Datapaths), len(north.Switches)+len(north.Routers)); n*100 >= most*nearPercent {
 		f := doctor.Finding{
 			Result:   near(n, most),
-			Object:   doctor.Object{Kind: "database", Name: "OVN_Southbound"},
+			Object:   doctor.SouthboundObject,
 			Title:    fmt.Sprintf("%d networks and routers of %d that VXLAN allows", n, most),
 			Evidence: []doctor.Evidence{{Source: doctor.SB("Datapath_Binding", ""), Says: fmt.Sprintf("%d rows; NB_Global options:max_tunid=%d", len(south.Datapaths), most)}},
 			Effect:   "when they are used up, ovn-northd makes no more: new networks do not work",
@@ -168,9 +162,8 @@ func inportPolicies(p *doctor.Pass, z *snapshot.Zone, e catalog.Encapsulations) 
 	if len(e.OnlyVXLAN) == 0 {
 		return // all tunnels are of a type that carries it
 	}
-	lists, err := z.AccessLists()
-	if err != nil {
-		p.Unknown(doctor.Object{Kind: "database", Name: "OVN_Northbound"}, err)
+	lists, ok := doctor.Need(p, doctor.NorthboundObject, z.AccessLists)
+	if !ok {
 		return
 	}
 	used := map[ovsdb.UUID]string{}
