@@ -230,7 +230,7 @@ func (h *health) mapping(lb *nb.LoadBalancer, v snapshot.VIP, backend netip.Addr
 		f.Title = fmt.Sprintf("backend %s of load balancer %s is watched by port %s, which does not have this address", a, nameOf(lb), m.Port)
 		f.Cause = fmt.Sprintf("ip_port_mappings names the wrong port: %s has the address", holder)
 		f.Effect = unwatched
-		f.Also = append(f.Also, doctor.Object{Kind: "port", Name: m.Port})
+		f.Also = append(f.Also, doctor.PortObject(m.Port))
 	case !m.Source.IsValid() || m.Source.Is6() != a.Is6():
 		f.Title = fmt.Sprintf("backend %s of load balancer %s is watched from %s, which is no address of its family", a, nameOf(lb), cmp.Or(m.Raw, `""`))
 		f.Cause = "ip_port_mappings has no usable source address"

@@ -351,7 +351,7 @@ func (b *balancing) nowhere(lb *nb.LoadBalancer, vips []snapshot.VIP) {
 	}
 	if to := b.whereTheOthersAre(lb); to != "" {
 		f.Fix = catalog.AttachLoadBalancer.With(nameOf(lb), to)
-		f.Evidence = append(f.Evidence, doctor.Evidence{Source: doctor.NB("Load_Balancer", ""), Says: "all others of its kind are on " + to})
+		f.Evidence = append(f.Evidence, doctor.NB("Load_Balancer", "").Says("all others of its kind are on "+to))
 	} else {
 		f.Next = fixes.Command("ovnctl fix attach-load-balancer %s SWITCH, where its clients are; or delete it: ovn-nbctl lb-del %s", nameOf(lb), lb.UUID)
 	}
@@ -662,10 +662,10 @@ func (b *balancing) deadBackends(lb *nb.LoadBalancer, vips []snapshot.VIP) {
 			f.Next = "the backend is left over, or its port is gone: set the right ones with the management system, or: ovn-nbctl lb-add " + nameOf(lb) + " '" + v.Key + "' BACKENDS"
 		}
 		for _, port := range unbound {
-			f.Also = append(f.Also, doctor.Object{Kind: "port", Name: port})
+			f.Also = append(f.Also, doctor.PortObject(port))
 		}
 		if len(unbound) > 0 {
-			f.Evidence = append(f.Evidence, doctor.Evidence{Source: doctor.SB("Port_Binding", ""), Says: "no chassis holds " + strings.Join(unbound, ", ")})
+			f.Evidence = append(f.Evidence, doctor.SB("Port_Binding", "").Says("no chassis holds "+strings.Join(unbound, ", ")))
 			if len(nobody) == 0 {
 				f.Result = doctor.Warning
 				f.Cause = "no chassis holds the ports of its backends"

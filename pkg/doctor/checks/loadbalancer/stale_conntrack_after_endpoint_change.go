@@ -76,10 +76,10 @@ func staleConnections(p *doctor.Pass, c *doctor.Chassis, stale []snapshot.StaleC
 		}
 		for i, s := range list {
 			if i == 4 {
-				f.Evidence = append(f.Evidence, doctor.Evidence{Source: doctor.Other("conntrack of " + c.Name), Says: fmt.Sprintf("and %d more", len(list)-i)})
+				f.Evidence = append(f.Evidence, doctor.Other("conntrack of "+c.Name).Says(fmt.Sprintf("and %d more", len(list)-i)))
 				break
 			}
-			f.Evidence = append(f.Evidence, doctor.Evidence{Source: doctor.Other("conntrack of " + c.Name), Says: fmt.Sprintf("udp, %s to %s, answered by %s, zone %d", s.Orig.Src, s.Orig.Dst, s.Reply.Src, s.Zone)})
+			f.Evidence = append(f.Evidence, doctor.Other("conntrack of "+c.Name).Says(fmt.Sprintf("udp, %s to %s, answered by %s, zone %d", s.Orig.Src, s.Orig.Dst, s.Reply.Src, s.Zone)))
 		}
 		f.Evidence = append(f.Evidence, doctor.NBRow("Load_Balancer", list[0].LB.UUID, "%s: vips:%s=%s", nameOf(list[0].LB), at.vip, cmp.Or(list[0].LB.VIPs[at.vip.String()], `""`)))
 		p.Report(f)

@@ -142,7 +142,7 @@ func (a *policies) missing(name string, rules []rule) {
 			f.Also = append(f.Also, r.object)
 		}
 	}
-	f.Evidence = append(f.Evidence, doctor.Evidence{Source: doctor.NB(table, ""), Says: "none is named " + name[1:]})
+	f.Evidence = append(f.Evidence, doctor.NB(table, "").Says("none is named "+name[1:]))
 	a.Report(f)
 }
 
@@ -223,7 +223,7 @@ func (a *policies) memberships() {
 		}
 		for _, port := range ports {
 			names = append(names, doctor.PortLabel(port))
-			f.Also = append(f.Also, doctor.Object{Kind: "port", Name: port.Name})
+			f.Also = append(f.Also, doctor.PortObject(port.Name))
 			if len(f.Evidence) < 4 {
 				f.Evidence = append(f.Evidence, doctor.NBRow("Logical_Switch_Port", port.UUID, "%s: external_ids:%s=%s", port.Name, record[name], port.ExternalIDs[record[name]]))
 			}
@@ -234,7 +234,7 @@ func (a *policies) memberships() {
 		}
 		if g := groups[name]; g == nil {
 			f.Cause = "the port group does not exist"
-			f.Evidence = append(f.Evidence, doctor.Evidence{Source: doctor.NB("Port_Group", ""), Says: "none is named " + name})
+			f.Evidence = append(f.Evidence, doctor.NB("Port_Group", "").Says("none is named "+name))
 		} else {
 			f.Evidence = append(f.Evidence, doctor.NBRow("Port_Group", g.row.UUID, "%s: %d ports, %d rules", name, len(g.row.Ports), len(g.row.ACLs)))
 		}
@@ -306,7 +306,7 @@ func (a *policies) denied() {
 		for _, id := range g.Ports {
 			if !in[id] {
 				pods = append(pods, names[id])
-				f.Also = append(f.Also, doctor.Object{Kind: "port", Name: names[id]})
+				f.Also = append(f.Also, doctor.PortObject(names[id]))
 			}
 		}
 		if len(pods) == 0 {

@@ -50,7 +50,7 @@ func switchLinks(p *doctor.Pass, l *snapshot.Logical) map[string]bool {
 			continue // another port leads there
 		}
 		f := doctor.Finding{
-			Object: doctor.Object{Kind: "port", Name: port.Name},
+			Object: doctor.PortObject(port.Name),
 			Evidence: []doctor.Evidence{doctor.NBRow("Logical_Switch_Port", port.UUID, "type=%s, options:router-port=%s, addresses=%v",
 				cmp.Or(port.Type, `""`), cmp.Or(name, `""`), []string(port.Addresses))},
 			Cause:  "port " + port.Name + " cannot lead to a router: " + string(fault),
@@ -72,7 +72,7 @@ func switchLinks(p *doctor.Pass, l *snapshot.Logical) map[string]bool {
 		}
 		if rp != nil {
 			claimed[rp.Name] = true
-			f.Also = append(f.Also, doctor.Object{Kind: "port", Name: rp.Name})
+			f.Also = append(f.Also, doctor.PortObject(rp.Name))
 			if r := l.RouterOf[rp.UUID]; r != nil {
 				f.Also = append(f.Also, doctor.Object{Kind: "router", Name: r.Name})
 			}
@@ -115,7 +115,7 @@ func unlinkedEvidence(unlinked []*nb.LogicalRouterPort) []doctor.Evidence {
 
 func twoLinks(p *doctor.Pass, l *snapshot.Logical, rp *nb.LogicalRouterPort, ports []*snapshot.LogicalSwitchPort) {
 	f := doctor.Finding{
-		Object: doctor.Object{Kind: "port", Name: rp.Name},
+		Object: doctor.PortObject(rp.Name),
 		Cause:  "a router port can be on one switch only",
 		Effect: "one of the switches has no gateway; which one is left to chance",
 	}
@@ -127,7 +127,7 @@ func twoLinks(p *doctor.Pass, l *snapshot.Logical, rp *nb.LogicalRouterPort, por
 			f.Also = append(f.Also, doctor.Object{Kind: "switch", Name: s.Name})
 		}
 		names = append(names, where)
-		f.Also = append(f.Also, doctor.Object{Kind: "port", Name: port.Name})
+		f.Also = append(f.Also, doctor.PortObject(port.Name))
 		f.Evidence = append(f.Evidence, doctor.NBRow("Logical_Switch_Port", port.UUID, "%s, options:router-port=%s", where, rp.Name))
 	}
 	slices.Sort(names)
@@ -140,7 +140,7 @@ func twoLinks(p *doctor.Pass, l *snapshot.Logical, rp *nb.LogicalRouterPort, por
 func localnet(p *doctor.Pass, l *snapshot.Logical, port *snapshot.LogicalSwitchPort) {
 	network := port.Options["network_name"]
 	f := doctor.Finding{
-		Object:   doctor.Object{Kind: "port", Name: port.Name},
+		Object:   doctor.PortObject(port.Name),
 		Evidence: []doctor.Evidence{doctor.NBRow("Logical_Switch_Port", port.UUID, "type=%s, options:network_name=%s", cmp.Or(port.Type, `""`), cmp.Or(network, `""`))},
 		Effect:   "what is on this switch does not reach the physical network",
 	}
@@ -178,7 +178,7 @@ func switchPeer(p *doctor.Pass, l *snapshot.Logical, port *snapshot.LogicalSwitc
 	name := port.Peer.Get()
 	peer := l.SwitchPort[name]
 	f := doctor.Finding{
-		Object:   doctor.Object{Kind: "port", Name: port.Name},
+		Object:   doctor.PortObject(port.Name),
 		Evidence: []doctor.Evidence{doctor.NBRow("Logical_Switch_Port", port.UUID, "type=switch, peer=%s", cmp.Or(name, `""`))},
 		Effect:   "the two switches are not joined",
 	}
@@ -189,7 +189,7 @@ func switchPeer(p *doctor.Pass, l *snapshot.Logical, port *snapshot.LogicalSwitc
 	case peer.Type != "switch" || peer.Peer.Get() != port.Name:
 		f.Title = fmt.Sprintf("port %s names the peer %s, which does not name it", doctor.PortLabel(port), peer.Name)
 		f.Evidence = append(f.Evidence, doctor.NBRow("Logical_Switch_Port", peer.UUID, "type=%s, peer=%s", cmp.Or(peer.Type, `""`), cmp.Or(peer.Peer.Get(), `""`)))
-		f.Also = append(f.Also, doctor.Object{Kind: "port", Name: peer.Name})
+		f.Also = append(f.Also, doctor.PortObject(peer.Name))
 		f.Next = fixes.Command("ovn-nbctl set Logical_Switch_Port %s type=switch peer=%s", peer.Name, port.Name)
 	default:
 		return
@@ -212,7 +212,7 @@ func loneRouterPorts(p *doctor.Pass, l *snapshot.Logical, claimed map[string]boo
 	needs := needy(l, lone)
 	for _, rp := range lone {
 		f := doctor.Finding{
-			Object:   doctor.Object{Kind: "port", Name: rp.Name},
+			Object:   doctor.PortObject(rp.Name),
 			Evidence: []doctor.Evidence{doctor.NBRow("Logical_Router_Port", rp.UUID, "networks=%v, peer=[]; no switch port has options:router-port=%s", []string(rp.Networks), rp.Name)},
 			Cause:    "no switch port names it, and it has no peer",
 		}
@@ -272,7 +272,7 @@ func routerPeers(p *doctor.Pass, l *snapshot.Logical) {
 		}
 		peer := l.RouterPort[name]
 		f := doctor.Finding{
-			Object:   doctor.Object{Kind: "port", Name: rp.Name},
+			Object:   doctor.PortObject(rp.Name),
 			Evidence: []doctor.Evidence{doctor.NBRow("Logical_Router_Port", rp.UUID, "peer=%s", name)},
 			Cause:    "a link between two routers is made by both of its ports",
 			Effect:   "nothing passes between the two routers",
@@ -291,7 +291,7 @@ func routerPeers(p *doctor.Pass, l *snapshot.Logical) {
 		case peer.Peer.Get() != rp.Name:
 			f.Title = fmt.Sprintf("the peer of router port %s is %s, which does not name it", rp.Name, name)
 			f.Evidence = append(f.Evidence, doctor.NBRow("Logical_Router_Port", peer.UUID, "peer=%s", cmp.Or(peer.Peer.Get(), `""`)))
-			f.Also = append(f.Also, doctor.Object{Kind: "port", Name: peer.Name})
+			f.Also = append(f.Also, doctor.PortObject(peer.Name))
 			if len(peer.Peer) == 0 && len(l.Links[peer.Name]) == 0 {
 				f.Fix = catalog.LinkRouters.With(rp.Name)
 			} else {
@@ -339,7 +339,7 @@ func overlap(p *doctor.Pass, l *snapshot.Logical, r *nb.LogicalRouter, a, b *nb.
 	f := doctor.Finding{
 		Object: doctor.Object{Kind: "router", Name: r.Name},
 		Title:  fmt.Sprintf("router %s has two ports in network %s: %s and %s", doctor.RouterLabel(r), n, a.Name, b.Name),
-		Also:   []doctor.Object{{Kind: "port", Name: a.Name}, {Kind: "port", Name: b.Name}},
+		Also:   []doctor.Object{doctor.PortObject(a.Name), doctor.PortObject(b.Name)},
 		Evidence: []doctor.Evidence{
 			doctor.NBRow("Logical_Router_Port", a.UUID, "networks=%v", []string(a.Networks)),
 			doctor.NBRow("Logical_Router_Port", b.UUID, "networks=%v", []string(b.Networks)),

@@ -31,7 +31,7 @@ The daemons of a newer release run on it, without what needs the new columns.`,
 		}
 		for _, h := range p.Hosts {
 			if db, err := h.OVSDB(); err == nil {
-				oldSchema(p, h, db, doctor.Object{Kind: "database", Name: "Open_vSwitch", Node: h.Name}, []doctor.Object{{Kind: "node", Name: h.Name}})
+				oldSchema(p, h, db, doctor.Object{Kind: "database", Name: "Open_vSwitch", Node: h.Name}, []doctor.Object{doctor.NodeObject(h.Name)})
 			}
 			for _, daemon := range []string{"ovn-controller", "ovn-northd"} {
 				missesColumns(p, h, daemon, told)
@@ -58,8 +58,8 @@ func oldSchema(p *doctor.Pass, h *snapshot.Host, db ovsdb.Reader, object doctor.
 		Also:   append(also, doctor.DatabaseObject(db.Name())),
 		Title:  fmt.Sprintf("%s has schema %s, and %s has %s installed", db.Name(), db.Version(), h.Name, version),
 		Evidence: []doctor.Evidence{
-			{Source: doctor.Other("schema of " + db.Name() + " at " + db.Origin()), Says: "version " + db.Version()},
-			{Source: doctor.Other("file " + file + " on " + h.Name), Says: "version " + version},
+			doctor.Other("schema of " + db.Name() + " at " + db.Origin()).Says("version " + db.Version()),
+			doctor.Other("file " + file + " on " + h.Name).Says("version " + version),
 		},
 		Cause:  "the packages were upgraded, and the database was not converted: the server was not started again, or by something else than ovn-ctl or ovs-ctl",
 		Effect: "what the new release needs new columns for does not work; nothing says so",
@@ -97,9 +97,9 @@ func missesColumns(p *doctor.Pass, h *snapshot.Host, daemon string, told map[str
 		p.Report(doctor.Finding{
 			Result:   doctor.Warning,
 			Object:   doctor.DatabaseObject(name),
-			Also:     []doctor.Object{{Kind: "node", Name: h.Name}, {Kind: "daemon", Name: daemon, Node: h.Name}},
+			Also:     []doctor.Object{doctor.NodeObject(h.Name), doctor.DaemonObject(h, daemon)},
 			Title:    fmt.Sprintf("%s lacks what %s on %s asks for: %s", name, daemon, h.Name, what),
-			Evidence: []doctor.Evidence{{Source: doctor.Log(daemon).On(h.Name), Says: l.Raw}},
+			Evidence: []doctor.Evidence{doctor.Log(daemon).On(h.Name).Says(l.Raw)},
 			Cause:    "the daemon is of a newer release than the database: it was upgraded first, or the database was not converted",
 			Effect:   "what needs it does not work",
 			Next:     "finish the upgrade: on the database's host, with the new packages, ovnctl fix " + catalog.UpgradeDatabase.Name + " " + name,

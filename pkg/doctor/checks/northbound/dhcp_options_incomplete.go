@@ -128,7 +128,7 @@ func portsInWords(ports []*snapshot.LogicalSwitchPort) string {
 func portObjectsOf(ports []*snapshot.LogicalSwitchPort) []doctor.Object {
 	var out []doctor.Object
 	for _, p := range ports {
-		out = append(out, doctor.Object{Kind: "port", Name: p.Name})
+		out = append(out, doctor.PortObject(p.Name))
 	}
 	return out
 }
@@ -179,7 +179,7 @@ func (d *dhcp) addresses() {
 				continue // said of the options
 			}
 			f := doctor.Finding{
-				Object: doctor.Object{Kind: "port", Name: p.Name},
+				Object: doctor.PortObject(p.Name),
 				Title:  fmt.Sprintf("port %s has no address in %s, the network of its DHCP options", doctor.PortLabel(p), o.Cidr),
 				Evidence: []doctor.Evidence{
 					doctor.NBRow("Logical_Switch_Port", p.UUID, "%s: addresses=%q", p.Name, []string(p.Addresses)), dhcpRow(o)},
@@ -221,7 +221,7 @@ func (d *dhcp) without() {
 		}
 		d.Report(doctor.Finding{
 			Result: doctor.Warning,
-			Object: doctor.Object{Kind: "port", Name: p.Name},
+			Object: doctor.PortObject(p.Name),
 			Also:   []doctor.Object{{Kind: "switch", Name: s.Name}},
 			Title:  fmt.Sprintf("port %s has no DHCP options; all %d other ports of switch %s have", doctor.PortLabel(p), with, doctor.SwitchLabel(s)),
 			Evidence: []doctor.Evidence{

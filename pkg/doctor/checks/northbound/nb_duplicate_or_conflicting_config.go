@@ -49,7 +49,7 @@ func sameName(p *doctor.Pass, l *snapshot.Logical) {
 			continue
 		}
 		p.Report(doctor.Finding{
-			Object: doctor.Object{Kind: "port", Name: rp.Name},
+			Object: doctor.PortObject(rp.Name),
 			Title:  fmt.Sprintf("a switch port and a router port are both named %s", rp.Name),
 			Evidence: []doctor.Evidence{
 				doctor.NBRow("Logical_Switch_Port", sp.UUID, "name=%s, type=%s, addresses=%v", sp.Name, cmp.Or(sp.Type, `""`), []string(sp.Addresses)),
@@ -66,7 +66,7 @@ func sameName(p *doctor.Pass, l *snapshot.Logical) {
 func onTwo(p *doctor.Pass, l *snapshot.Logical) {
 	report := func(kind, table, port string, id ovsdb.UUID, a, b string) {
 		p.Report(doctor.Finding{
-			Object: doctor.Object{Kind: "port", Name: port},
+			Object: doctor.PortObject(port),
 			Also:   []doctor.Object{{Kind: kind, Name: a}, {Kind: kind, Name: b}},
 			Title:  fmt.Sprintf("port %s is on two: %s %s and %s", port, map[string]string{"switch": "switches", "router": "routers"}[kind], a, b),
 			Evidence: []doctor.Evidence{
@@ -133,7 +133,7 @@ func sameTunnelKey(p *doctor.Pass, l *snapshot.Logical) {
 		among("switches and routers", datapaths, s.OtherConfig[tunnelKey], asker{doctor.Object{Kind: "switch", Name: s.Name}, "Logical_Switch", s.UUID, "other_config"})
 		ports := map[string]asker{}
 		for _, port := range l.PortsOf[s.UUID] {
-			among("the ports of a switch", ports, port.Options[tunnelKey], asker{doctor.Object{Kind: "port", Name: port.Name}, "Logical_Switch_Port", port.UUID, "options"})
+			among("the ports of a switch", ports, port.Options[tunnelKey], asker{doctor.PortObject(port.Name), "Logical_Switch_Port", port.UUID, "options"})
 		}
 	}
 	for i := range l.Routers {
@@ -141,7 +141,7 @@ func sameTunnelKey(p *doctor.Pass, l *snapshot.Logical) {
 		among("switches and routers", datapaths, r.Options[tunnelKey], asker{doctor.Object{Kind: "router", Name: r.Name}, "Logical_Router", r.UUID, "options"})
 		ports := map[string]asker{}
 		for _, port := range l.RouterPortsOf[r.UUID] {
-			among("the ports of a router", ports, port.Options[tunnelKey], asker{doctor.Object{Kind: "port", Name: port.Name}, "Logical_Router_Port", port.UUID, "options"})
+			among("the ports of a router", ports, port.Options[tunnelKey], asker{doctor.PortObject(port.Name), "Logical_Router_Port", port.UUID, "options"})
 		}
 	}
 }
@@ -248,7 +248,7 @@ func (s *segment) port(port *snapshot.LogicalSwitchPort) {
 		return row
 	}
 	for _, a := range snapshot.PortAddresses(port) {
-		c := &claim{object: doctor.Object{Kind: "port", Name: port.Name}, owner: port.Name, mac: a.MAC, port: port, row: row}
+		c := &claim{object: doctor.PortObject(port.Name), owner: port.Name, mac: a.MAC, port: port, row: row}
 		s.claimMAC(c)
 		for _, ip := range a.IPs {
 			s.claimIP(ip.Addr(), c)
@@ -262,7 +262,7 @@ func (s *segment) router(rp *nb.LogicalRouterPort, natOf map[ovsdb.UUID][]*nb.NA
 		return
 	}
 	networks := snapshot.Networks(rp)
-	c := &claim{object: doctor.Object{Kind: "port", Name: rp.Name}, owner: "router " + string(r.UUID), mac: strings.ToLower(rp.MAC), router: true,
+	c := &claim{object: doctor.PortObject(rp.Name), owner: "router " + string(r.UUID), mac: strings.ToLower(rp.MAC), router: true,
 		row: func() doctor.Evidence {
 			return doctor.NBRow("Logical_Router_Port", rp.UUID, "%s of router %s: mac=%s, networks=%v", rp.Name, r.Name, rp.MAC, []string(rp.Networks))
 		}}

@@ -63,7 +63,7 @@ func lookForNorthd(p *doctor.Pass) {
 		}
 		p.Report(doctor.Finding{
 			Object:   doctor.Object{Kind: "daemon", Name: "ovn-northd"},
-			Also:     []doctor.Object{{Kind: "database", Name: "OVN_Southbound"}, {Kind: "zone", Name: z.Name}},
+			Also:     []doctor.Object{doctor.SouthboundObject, {Kind: "zone", Name: z.Name}},
 			Title:    "ovn-northd does not bring the Northbound into the Southbound",
 			Evidence: []doctor.Evidence{e},
 			Cause:    "no ovn-northd is active, or the one that is cannot reach a database or is very busy",
@@ -136,7 +136,7 @@ func northds(p *doctor.Pass) ([]northd, error) {
 func (n northd) finding(other bool, p *doctor.Pass) (doctor.Finding, bool) {
 	f := doctor.Finding{
 		Object: doctor.DaemonObject(n.host, "ovn-northd"),
-		Also:   []doctor.Object{doctor.NodeObject(n.host.Name), {Kind: "database", Name: "OVN_Southbound"}},
+		Also:   []doctor.Object{doctor.NodeObject(n.host.Name), doctor.SouthboundObject},
 		Effect: "what is changed in the Northbound has no effect on any node",
 	}
 	if other {
@@ -146,7 +146,7 @@ func (n northd) finding(other bool, p *doctor.Pass) (doctor.Finding, bool) {
 	switch {
 	case n.status == "paused":
 		f.Title = fmt.Sprintf("ovn-northd of %s is paused", n.host.Name)
-		f.Evidence = []doctor.Evidence{{Source: doctor.Reply("ovn-northd", "status"), Says: n.status}}
+		f.Evidence = []doctor.Evidence{doctor.Reply("ovn-northd", "status").Says(n.status)}
 		f.Cause = "somebody paused it with ovn-appctl -t ovn-northd pause, and did not resume it"
 		f.Fix = catalog.ResumeNorthd.With()
 	case n.status != "":
@@ -154,12 +154,12 @@ func (n northd) finding(other bool, p *doctor.Pass) (doctor.Finding, bool) {
 			return f, false // standby, as it should be
 		}
 		e, late := northdLag(zoneOf(p, n.host))
-		says := []doctor.Evidence{{Source: doctor.Reply("ovn-northd", "status"), Says: n.status}}
+		says := []doctor.Evidence{doctor.Reply("ovn-northd", "status").Says(n.status)}
 		cut := false
 		for _, db := range []string{"nb", "sb"} {
 			if text, err := n.host.Control("ovn-northd", db+"-connection-status"); err == nil {
 				text = strings.TrimSpace(text)
-				says = append(says, doctor.Evidence{Source: doctor.Other("ovn-northd " + db + "-connection-status"), Says: text})
+				says = append(says, doctor.Other("ovn-northd "+db+"-connection-status").Says(text))
 				cut = cut || text != "connected"
 			}
 		}
@@ -217,5 +217,5 @@ func northdLag(z *snapshot.Zone) (doctor.Evidence, bool) {
 	if ms := n.Globals[0].SBCfgTimestamp; ms > 0 {
 		says += ", since " + time.UnixMilli(int64(ms)).UTC().Format(time.RFC3339)
 	}
-	return doctor.Evidence{Source: doctor.NB("NB_Global", ""), Says: says}, true
+	return doctor.NB("NB_Global", "").Says(says), true
 }

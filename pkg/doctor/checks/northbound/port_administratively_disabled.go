@@ -38,7 +38,7 @@ func disabled(p *doctor.Pass, z *snapshot.Zone, l *snapshot.Logical) {
 			continue
 		}
 		f := doctor.Finding{
-			Object:   doctor.Object{Kind: "port", Name: port.Name},
+			Object:   doctor.PortObject(port.Name),
 			Title:    fmt.Sprintf("router port %s is disabled", port.Name),
 			Evidence: []doctor.Evidence{doctor.NBRow("Logical_Router_Port", port.UUID, "enabled=false, networks=%v", port.Networks)},
 			Cause:    switchedOff,
@@ -50,7 +50,7 @@ func disabled(p *doctor.Pass, z *snapshot.Zone, l *snapshot.Logical) {
 			f.Also = append(f.Also, doctor.Object{Kind: "router", Name: r.Name})
 		}
 		for _, peer := range l.Links[port.Name] {
-			f.Also = append(f.Also, doctor.Object{Kind: "port", Name: peer.Name})
+			f.Also = append(f.Also, doctor.PortObject(peer.Name))
 			if s := l.SwitchOf[peer.UUID]; s != nil {
 				f.Also = append(f.Also, doctor.Object{Kind: "switch", Name: s.Name})
 			}
@@ -71,9 +71,9 @@ func disabled(p *doctor.Pass, z *snapshot.Zone, l *snapshot.Logical) {
 			Fix:      catalog.EnableRouter.With(r.Name),
 		}
 		for _, port := range l.RouterPortsOf[r.UUID] {
-			f.Also = append(f.Also, doctor.Object{Kind: "port", Name: port.Name})
+			f.Also = append(f.Also, doctor.PortObject(port.Name))
 			for _, peer := range l.Links[port.Name] {
-				f.Also = append(f.Also, doctor.Object{Kind: "port", Name: peer.Name})
+				f.Also = append(f.Also, doctor.PortObject(peer.Name))
 			}
 		}
 		p.Report(f)
@@ -82,7 +82,7 @@ func disabled(p *doctor.Pass, z *snapshot.Zone, l *snapshot.Logical) {
 
 func disabledPort(p *doctor.Pass, port *snapshot.LogicalSwitchPort, bound map[string]string) {
 	f := doctor.Finding{
-		Object:   doctor.Object{Kind: "port", Name: port.Name},
+		Object:   doctor.PortObject(port.Name),
 		Title:    fmt.Sprintf("port %s is disabled", doctor.PortLabel(port)),
 		Evidence: []doctor.Evidence{doctor.NBRow("Logical_Switch_Port", port.UUID, "enabled=false, up=%v", port.Up.Get())},
 		Cause:    switchedOff,
@@ -98,7 +98,7 @@ func disabledPort(p *doctor.Pass, port *snapshot.LogicalSwitchPort, bound map[st
 		f.Effect = "nothing is plugged into it now; what will be is mute"
 	}
 	if peer := snapshot.RouterPortOf(port); peer != "" {
-		f.Also = append(f.Also, doctor.Object{Kind: "port", Name: peer})
+		f.Also = append(f.Also, doctor.PortObject(peer))
 	}
 	p.Report(f)
 }

@@ -271,13 +271,13 @@ func (u *unrealised) translation(r *nb.LogicalRouter, n *routerNetworks, nat *nb
 	case r.Options["chassis"] == "" && nat.Type == "dnat_and_snat" && port != "" && len(nat.ExternalMAC) > 0 && u.l.SwitchPort[port] == nil:
 		holder := u.holder(logical.Addr())
 		f.Cause = fmt.Sprintf("it is bound to port %s, which does not exist", port)
-		f.Evidence = append(f.Evidence, doctor.Evidence{Source: doctor.NB("Logical_Switch_Port", ""), Says: "none is named " + port})
+		f.Evidence = append(f.Evidence, doctor.NB("Logical_Switch_Port", "").Says("none is named "+port))
 		if holder == "" {
 			f.Result = doctor.Warning
 			f.Effect = "nobody has " + nat.LogicalIP + " either"
 			break
 		}
-		f.Evidence = append(f.Evidence, doctor.Evidence{Source: doctor.NB("Logical_Switch_Port", holder), Says: "has " + nat.LogicalIP})
+		f.Evidence = append(f.Evidence, doctor.NB("Logical_Switch_Port", holder).Says("has "+nat.LogicalIP))
 		f.Next = fixes.Command("ovn-nbctl set NAT %s logical_port=%s", nat.UUID, holder)
 	default:
 		return

@@ -39,7 +39,7 @@ func refusesRebuilt(p *doctor.Pass, h *snapshot.Host, daemon, database, ask stri
 	if err != nil || strings.TrimSpace(state) == "connected" {
 		return
 	}
-	object := doctor.Object{Kind: "daemon", Name: daemon, Node: h.Name}
+	object := doctor.DaemonObject(h, daemon)
 	lines, err := h.LogLines(daemon)
 	if err != nil {
 		p.Unknown(object, fmt.Errorf("%s is not connected to %s, why is in its log: %w", daemon, database, err))
@@ -54,11 +54,11 @@ func refusesRebuilt(p *doctor.Pass, h *snapshot.Host, daemon, database, ask stri
 	last := stale[len(stale)-1]
 	p.Report(doctor.Finding{
 		Object: object,
-		Also:   []doctor.Object{{Kind: "node", Name: h.Name}, {Kind: "database", Name: database}},
+		Also:   []doctor.Object{doctor.NodeObject(h.Name), doctor.DatabaseObject(database)},
 		Title:  fmt.Sprintf("%s on %s refuses every server of %s: they have less than it has read before", daemon, h.Name, database),
 		Evidence: []doctor.Evidence{
-			{Source: doctor.Other(ask + " of " + daemon + " on " + h.Name), Says: strings.TrimSpace(state)},
-			{Source: doctor.Log(daemon), Says: last.Raw},
+			doctor.Other(ask + " of " + daemon + " on " + h.Name).Says(strings.TrimSpace(state)),
+			doctor.Log(daemon).Says(last.Raw),
 		},
 		Cause:  database + " was built anew or restored from a copy while the daemon ran",
 		Effect: rebuiltEffect(daemon),

@@ -134,7 +134,7 @@ func probeStorm(p *doctor.Pass, s *doctor.Server) bool {
 		Effect: "each connects and reads all anew, which makes the server busier still; nodes lag behind",
 	}
 	for _, l := range lost[len(lost)-2:] {
-		f.Evidence = append(f.Evidence, doctor.Evidence{Source: doctor.Log(s.Log).On(s.Host.Name), Says: l.Raw})
+		f.Evidence = append(f.Evidence, doctor.Log(s.Log).On(s.Host.Name).Says(l.Raw))
 	}
 	for _, z := range p.Zones {
 		addProbes(&f, z, s.Database)
@@ -151,7 +151,7 @@ func addProbes(f *doctor.Finding, z *snapshot.Zone, database string) {
 	}
 	short := false
 	for _, c := range rows {
-		f.Evidence = append(f.Evidence, doctor.Evidence{Source: doctor.Other(fmt.Sprintf("%s Connection %s", database, c.Target)), Says: probeText(c)})
+		f.Evidence = append(f.Evidence, doctor.Other(fmt.Sprintf("%s Connection %s", database, c.Target)).Says(probeText(c)))
 		short = short || isShort(c)
 	}
 	switch {
@@ -200,7 +200,7 @@ func shortProbe(p *doctor.Pass, z *snapshot.Zone, database string) {
 	}
 	f := doctor.Finding{
 		Result: doctor.Warning,
-		Object: doctor.Object{Kind: "database", Name: database},
+		Object: doctor.DatabaseObject(database),
 		Title:  fmt.Sprintf("%s waits no longer than 5 s for a silent client, and has %d chassis", database, chassis),
 		Cause:  "Connection.inactivity_probe is not set, or short",
 		Effect: "when the server or the nodes are busy, all connect anew at once",
@@ -225,12 +225,12 @@ func clientStorm(p *doctor.Pass, h *snapshot.Host) {
 	}
 	p.Report(doctor.Finding{
 		Result: doctor.Warning,
-		Object: doctor.Object{Kind: "daemon", Name: "ovn-controller", Node: h.Name},
-		Also:   []doctor.Object{{Kind: "node", Name: h.Name}, {Kind: "database", Name: "OVN_Southbound"}},
+		Object: doctor.DaemonObject(h, "ovn-controller"),
+		Also:   []doctor.Object{doctor.NodeObject(h.Name), doctor.SouthboundObject},
 		Title:  fmt.Sprintf("ovn-controller on %s gave up its connection to OVN_Southbound %d times within the last hour, silent for %s s each", h.Name, len(lost), seconds),
 		Evidence: []doctor.Evidence{
-			{Source: doctor.Log("ovn-controller"), Says: lost[len(lost)-1].Raw},
-			{Source: doctor.Other("servers"), Says: strings.Join(ends, ", ")},
+			doctor.Log("ovn-controller").Says(lost[len(lost)-1].Raw),
+			doctor.Other("servers").Says(strings.Join(ends, ", ")),
 		},
 		Cause:  "the server is busy for longer than the node waits, or the network to it loses packets",
 		Effect: "the node reads everything anew each time and lags behind",

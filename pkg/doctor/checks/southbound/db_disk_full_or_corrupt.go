@@ -59,7 +59,7 @@ func damagedFile(p *doctor.Pass, s *doctor.Server) bool {
 		Object:   s.Object(),
 		Also:     s.Also(),
 		Title:    fmt.Sprintf("the file of %s on %s is damaged", s.Database, s.Host.Name),
-		Evidence: []doctor.Evidence{{Source: doctor.File(s.File, 0), Says: says}, {Source: doctor.Other("control socket " + s.Control), Says: string(s.Liveness)}},
+		Evidence: []doctor.Evidence{doctor.File(s.File, 0).Says(says), doctor.Other("control socket " + s.Control).Says(string(s.Liveness))},
 		Cause:    "the disk was full or failed, the host lost power, or somebody wrote into the file",
 		Effect:   "the server does not start from it, or what came after the damage is lost",
 		Next: fmt.Sprintf("keep a copy of %s; a member of a cluster: stop it, move the file aside, let it join again; a server alone: restore a backup, or what `ovsdb-tool show-log %s` can still read",
@@ -95,13 +95,13 @@ func fullDisk(p *doctor.Pass, s *doctor.Server, damaged bool) {
 	if s.Liveness == snapshot.Answers {
 		if says, err := s.Host.Control(s.Control, "ovsdb-server/get-db-storage-status", s.Database); err == nil && !strings.HasPrefix(strings.TrimSpace(says), "status: ok") {
 			failed = strings.TrimSpace(says)
-			f.Evidence = append(f.Evidence, doctor.Evidence{Source: doctor.Other("ovsdb-server/get-db-storage-status " + s.Database), Says: failed})
+			f.Evidence = append(f.Evidence, doctor.Other("ovsdb-server/get-db-storage-status "+s.Database).Says(failed))
 		}
 	}
 	if lines, err := s.Host.LogLines(s.Log); err == nil {
 		full := doctor.Recent(lines, p.Now().Add(-10*time.Minute), func(l snapshot.LogLine) bool { return strings.Contains(l.Text, "No space left on device") })
 		if len(full) > 0 {
-			f.Evidence = append(f.Evidence, doctor.Evidence{Source: doctor.Log(s.Log), Says: full[len(full)-1].Raw})
+			f.Evidence = append(f.Evidence, doctor.Log(s.Log).Says(full[len(full)-1].Raw))
 		}
 	}
 	dir := path.Dir(s.File)
@@ -112,11 +112,11 @@ func fullDisk(p *doctor.Pass, s *doctor.Server, damaged bool) {
 			return
 		}
 	} else {
-		f.Evidence = append(f.Evidence, doctor.Evidence{Source: doctor.Other("file system of " + dir), Says: fmt.Sprintf("%s of %s free", snapshot.Bytes(space.Free), snapshot.Bytes(space.Size))})
+		f.Evidence = append(f.Evidence, doctor.Other("file system of "+dir).Says(fmt.Sprintf("%s of %s free", snapshot.Bytes(space.Free), snapshot.Bytes(space.Size))))
 	}
 	size, _ := s.Host.FileSize(s.File)
 	small := s.Host.SnapshotSize(s.Server)
-	f.Evidence = append(f.Evidence, doctor.Evidence{Source: doctor.File(s.File, 0), Says: snapshot.Bytes(size)})
+	f.Evidence = append(f.Evidence, doctor.File(s.File, 0).Says(snapshot.Bytes(size)))
 	swollen := s.Liveness == snapshot.Answers && size > 4*small
 	if swollen && err == nil && space.Free >= small {
 		f.Fix = catalog.CompactDatabase.With(s.Database)

@@ -39,7 +39,7 @@ Its server does not run, hangs, or listens on its local socket alone.`,
 				p.Report(doctor.Finding{
 					Object:   doctor.DatabaseObject(problem.What),
 					Title:    fmt.Sprintf("nobody takes connections for %s at %s", problem.What, problem.Where),
-					Evidence: []doctor.Evidence{{Source: doctor.Other("connecting to " + problem.Where), Says: "connection refused"}},
+					Evidence: []doctor.Evidence{doctor.Other("connecting to " + problem.Where).Says("connection refused")},
 					Cause:    "the server does not run, or listens on its local socket alone",
 					Effect:   notServedEffect(problem.What),
 					Next:     "run ovnctl doctor on the database's host",
@@ -64,7 +64,7 @@ func notServing(p *doctor.Pass, s *doctor.Server) (doctor.Finding, bool) {
 		return f, notRunning(p, s, &f)
 	case snapshot.Hung:
 		f.Title = fmt.Sprintf("the server of %s on %s runs but does not answer", s.Database, s.Host.Name)
-		f.Evidence = []doctor.Evidence{{Source: doctor.Other("control socket " + s.Control), Says: "no answer to version in time"}}
+		f.Evidence = []doctor.Evidence{doctor.Other("control socket " + s.Control).Says("no answer to version in time")}
 		f.Cause = "it is stopped, or busy for long"
 		f.Next = "see what it does (top, its log) before it is started again; a process in state T was stopped by a signal: kill -CONT PID"
 		return f, true
@@ -82,13 +82,13 @@ func notRunning(p *doctor.Pass, s *doctor.Server, f *doctor.Finding) bool {
 		return false // a file of old: the database is served elsewhere
 	}
 	f.Title = fmt.Sprintf("the server of %s on %s does not run", s.Database, s.Host.Name)
-	f.Evidence = []doctor.Evidence{{Source: doctor.Other("control socket " + s.Control), Says: "nobody listens"}, {Source: doctor.File(s.File, 0), Says: "is there"}}
+	f.Evidence = []doctor.Evidence{doctor.Other("control socket " + s.Control).Says("nobody listens"), doctor.File(s.File, 0).Says("is there")}
 	for _, path := range left {
-		f.Evidence = append(f.Evidence, doctor.Evidence{Source: doctor.File(path, 0), Says: "left by a server that is gone"})
+		f.Evidence = append(f.Evidence, doctor.File(path, 0).Says("left by a server that is gone"))
 	}
 	f.Cause = "it was stopped, ended on an error, or was never started"
 	if lines, err := s.Host.LogLines(s.Log); err == nil && len(lines) > 0 {
-		f.Evidence = append(f.Evidence, doctor.Evidence{Source: doctor.Other("log " + s.Log + ", last line"), Says: lines[len(lines)-1].Raw})
+		f.Evidence = append(f.Evidence, doctor.Other("log "+s.Log+", last line").Says(lines[len(lines)-1].Raw))
 	}
 	f.Next = fmt.Sprintf("systemctl start ovn-ovsdb-server-%[1]s, or /usr/share/ovn/scripts/ovn-ctl start_%[1]s_ovsdb with the options that it had", doctor.DatabasePart(s.Database))
 	return true
@@ -105,16 +105,16 @@ func notListening(p *doctor.Pass, s *doctor.Server, f *doctor.Finding) bool {
 		return false // all who need it may be here
 	}
 	listens := strings.Fields(text)
-	f.Evidence = []doctor.Evidence{{Source: doctor.Other("ovsdb-server/list-remotes on " + s.Host.Name), Says: strings.Join(listens, " ")}}
+	f.Evidence = []doctor.Evidence{doctor.Other("ovsdb-server/list-remotes on " + s.Host.Name).Says(strings.Join(listens, " "))}
 	if i := slices.IndexFunc(listens, func(r string) bool { return strings.HasPrefix(r, "db:") }); i >= 0 {
 		remote, err := connectionTargets(p, s.Database)
 		if err != nil {
 			return false
 		}
 		listens = append(slices.Delete(listens, i, i+1), remote...)
-		f.Evidence = append(f.Evidence, doctor.Evidence{Source: doctor.Other(s.Database + " Connection"), Says: cmp.Or(strings.Join(remote, " "), "none")})
+		f.Evidence = append(f.Evidence, doctor.Other(s.Database+" Connection").Says(cmp.Or(strings.Join(remote, " "), "none")))
 	}
-	f.Evidence = append(f.Evidence, doctor.Evidence{Source: doctor.SB("Chassis", ""), Says: away + " is another host"})
+	f.Evidence = append(f.Evidence, doctor.SB("Chassis", "").Says(away+" is another host"))
 	passive := slices.DeleteFunc(listens, func(r string) bool { return !strings.HasPrefix(r, "ptcp:") && !strings.HasPrefix(r, "pssl:") })
 	switch {
 	case len(passive) == 0:
@@ -192,20 +192,20 @@ func refusedToNode(p *doctor.Pass, h *snapshot.Host) {
 	named := sw.OpenvSwitch[0].ExternalIDs["ovn-remote"]
 	f := doctor.Finding{
 		Object: doctor.SouthboundObject,
-		Also:   []doctor.Object{{Kind: "node", Name: h.Name}},
+		Also:   []doctor.Object{doctor.NodeObject(h.Name)},
 		Title:  fmt.Sprintf("nobody takes connections at %s, where %s looks for OVN_Southbound", named, h.Name),
 		Cause:  "the server there does not run, listens on its local socket alone or at another port, or the address is wrong",
 		Effect: notServedEffect("OVN_Southbound"),
 		Next:   fmt.Sprintf("run ovnctl doctor on the database's host; if the address is wrong: ovs-vsctl set Open_vSwitch . external_ids:ovn-remote=… on %s", h.Name),
 	}
-	f.Evidence = []doctor.Evidence{{Source: doctor.Other("connection-status of ovn-controller on " + h.Name), Says: strings.TrimSpace(state)}}
+	f.Evidence = []doctor.Evidence{doctor.Other("connection-status of ovn-controller on " + h.Name).Says(strings.TrimSpace(state))}
 	all := doctor.Endpoints(named)
 	for _, r := range all {
 		says, refused := refusal(p, h, r)
 		if !refused {
 			return
 		}
-		f.Evidence = append(f.Evidence, doctor.Evidence{Source: doctor.Other("connecting to " + r), Says: says})
+		f.Evidence = append(f.Evidence, doctor.Other("connecting to "+r).Says(says))
 	}
 	if len(all) > 0 {
 		p.Report(f)

@@ -80,13 +80,13 @@ func blockers(p *doctor.Pass, z *snapshot.Zone, south *snapshot.Southbound, foun
 				}
 				r := &rival{chassis: c, of: name, blocked: south.ChassisNamed(name) == nil, also: []doctor.Object{doctor.NodeObject(h.Name)}}
 				r.seen = append(r.seen,
-					doctor.Evidence{Source: doctor.Other("Open_vSwitch external_ids of " + h.Name), Says: fmt.Sprintf("system-id=%s %s=%s", name, key, ips)},
-					doctor.Evidence{Source: doctor.SB("Encap", doctor.Short(e.UUID)), Says: fmt.Sprintf("type=%s ip=%s chassis_name=%s", e.Type, e.IP, c.Name)})
+					doctor.Other("Open_vSwitch external_ids of "+h.Name).Says(fmt.Sprintf("system-id=%s %s=%s", name, key, ips)),
+					doctor.SB("Encap", doctor.Short(e.UUID)).Says(fmt.Sprintf("type=%s ip=%s chassis_name=%s", e.Type, e.IP, c.Name)))
 				if r.blocked {
-					r.seen = append(r.seen, doctor.Evidence{Source: doctor.SB("Chassis", ""), Says: "has no row with name=" + name})
+					r.seen = append(r.seen, doctor.SB("Chassis", "").Says("has no row with name="+name))
 				}
 				if line := lastLogged(h, "ovn-controller", "cannot duplicate on", "identical values"); line != "" {
-					r.seen = append(r.seen, doctor.Evidence{Source: doctor.Log("ovn-controller").On(h.Name), Says: line})
+					r.seen = append(r.seen, doctor.Log("ovn-controller").On(h.Name).Says(line))
 				}
 				found[c.UUID] = r
 			}
@@ -121,7 +121,7 @@ func namesakes(south *snapshot.Southbound, found map[ovsdb.UUID]*rival) {
 			}
 			r := &rival{chassis: c, also: []doctor.Object{doctor.NodeObject(host)}}
 			for _, other := range all {
-				r.seen = append(r.seen, doctor.Evidence{Source: doctor.SB("Chassis", doctor.Short(other.UUID)), Says: fmt.Sprintf("name=%s hostname=%s %s", other.Name, other.Hostname, encapText(south, other))})
+				r.seen = append(r.seen, doctor.SB("Chassis", doctor.Short(other.UUID)).Says(fmt.Sprintf("name=%s hostname=%s %s", other.Name, other.Hostname, encapText(south, other))))
 				if other != c {
 					r.of = other.Name
 				}
@@ -192,10 +192,10 @@ func settle(d catalog.Death) string {
 func witnesses(d catalog.Death) []doctor.Evidence {
 	var out []doctor.Evidence
 	if d.Behind != nil {
-		out = append(out, doctor.Evidence{Source: doctor.Other(d.Behind.Source), Says: d.Behind.Says})
+		out = append(out, doctor.Other(d.Behind.Source).Says(d.Behind.Says))
 	}
 	for _, w := range d.Others {
-		out = append(out, doctor.Evidence{Source: doctor.Other(w.Source), Says: w.Says})
+		out = append(out, doctor.Other(w.Source).Says(w.Says))
 	}
 	return out
 }

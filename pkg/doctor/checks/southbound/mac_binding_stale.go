@@ -236,11 +236,11 @@ func (o outside) learned(mac string) bool {
 func staleNeighbour(z *snapshot.Zone, south *snapshot.Southbound, row *sb.MACBinding, port *snapshot.PortBinding, s sighting) doctor.Finding {
 	f := doctor.Finding{
 		Object: doctor.Object{Kind: "MAC binding", Name: row.LogicalPort + " " + row.IP},
-		Also:   []doctor.Object{{Kind: "port", Name: row.LogicalPort}},
+		Also:   []doctor.Object{doctor.PortObject(row.LogicalPort)},
 		Title:  fmt.Sprintf("router port %s sends to %s at %s, which is at %s now", row.LogicalPort, row.IP, row.MAC, s.mac),
 		Evidence: []doctor.Evidence{
-			{Source: doctor.SB("MAC_Binding", doctor.Short(row.UUID)), Says: fmt.Sprintf("logical_port=%s ip=%s mac=%s%s", row.LogicalPort, row.IP, row.MAC, learnedAt(row.Timestamp))},
-			{Source: doctor.Other(s.source), Says: s.says},
+			doctor.SB("MAC_Binding", doctor.Short(row.UUID)).Says(fmt.Sprintf("logical_port=%s ip=%s mac=%s%s", row.LogicalPort, row.IP, row.MAC, learnedAt(row.Timestamp))),
+			doctor.Other(s.source).Says(s.says),
 		},
 		Cause:  "the neighbour has changed its MAC address and not announced it, or the announcement did not reach the router",
 		Effect: fmt.Sprintf("what the router sends to and through %s is lost", row.IP),
@@ -256,7 +256,7 @@ func staleNeighbour(z *snapshot.Zone, south *snapshot.Southbound, row *sb.MACBin
 	if north, err := z.Northbound(); err == nil {
 		for _, r := range north.Routers {
 			if router := routerOf(north, row.LogicalPort); router == r.Name && r.Options["mac_binding_age_threshold"] == "" {
-				f.Evidence = append(f.Evidence, doctor.Evidence{Source: doctor.NB("Logical_Router", r.Name), Says: "options has no mac_binding_age_threshold: what it learns never ages"})
+				f.Evidence = append(f.Evidence, doctor.NB("Logical_Router", r.Name).Says("options has no mac_binding_age_threshold: what it learns never ages"))
 			}
 		}
 	}
@@ -328,11 +328,11 @@ func staleFDB(p *doctor.Pass, z *snapshot.Zone, south *snapshot.Southbound, rows
 			}
 			p.Report(doctor.Finding{
 				Object: doctor.Object{Kind: "FDB entry", Name: row.MAC},
-				Also:   []doctor.Object{{Kind: "port", Name: at.binding.LogicalPort}, doctor.NodeObject(at.host.Name)},
+				Also:   []doctor.Object{doctor.PortObject(at.binding.LogicalPort), doctor.NodeObject(at.host.Name)},
 				Title:  fmt.Sprintf("a switch sends what is for %s to %s, and it is behind %s", row.MAC, where, at.binding.LogicalPort),
 				Evidence: []doctor.Evidence{
-					{Source: doctor.SB("FDB", doctor.Short(row.UUID)), Says: fmt.Sprintf("dp_key=%d mac=%s port_key=%d%s", row.DPKey, row.MAC, row.PortKey, learnedAt(row.Timestamp))},
-					{Source: doctor.OVS("Interface", at.name).On(at.host.Name), Says: fmt.Sprintf("attached-mac=%s iface-id=%s", row.MAC, at.binding.LogicalPort)},
+					doctor.SB("FDB", doctor.Short(row.UUID)).Says(fmt.Sprintf("dp_key=%d mac=%s port_key=%d%s", row.DPKey, row.MAC, row.PortKey, learnedAt(row.Timestamp))),
+					doctor.OVS("Interface", at.name).On(at.host.Name).Says(fmt.Sprintf("attached-mac=%s iface-id=%s", row.MAC, at.binding.LogicalPort)),
 				},
 				Cause:  "the address was seen behind another port before, and nothing has come from it since",
 				Effect: "what is for it goes to the wrong port until it sends something itself",

@@ -73,11 +73,11 @@ func frequentElections(p *doctor.Pass, m *doctor.Member) bool {
 		f.Title = fmt.Sprintf("%s elected a leader %d times within the last 10 minutes", m.Database, len(late))
 	}
 	for _, l := range elections[max(0, len(elections)-3):] {
-		f.Evidence = append(f.Evidence, doctor.Evidence{Source: doctor.Log(m.Log).On(m.Host.Name), Says: l.Raw})
+		f.Evidence = append(f.Evidence, doctor.Log(m.Log).On(m.Host.Name).Says(l.Raw))
 	}
 	slow := doctor.Recent(lines, hour, func(l snapshot.LogLine) bool { return strings.HasPrefix(l.Text, "Unreasonably long") })
 	if len(slow) > 0 {
-		f.Evidence = append(f.Evidence, doctor.Evidence{Source: doctor.Log(m.Log).On(m.Host.Name), Says: slow[len(slow)-1].Raw})
+		f.Evidence = append(f.Evidence, doctor.Log(m.Log).On(m.Host.Name).Says(slow[len(slow)-1].Raw))
 	}
 	switch {
 	case m.ElectionTimer >= 16*time.Second:

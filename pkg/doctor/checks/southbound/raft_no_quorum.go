@@ -77,7 +77,7 @@ func noQuorum(m *doctor.Member) doctor.Finding {
 		if peer.Heard {
 			says += ", last message " + doctor.Span(peer.Last) + " ago"
 		}
-		f.Evidence = append(f.Evidence, doctor.Evidence{Source: doctor.Other("member " + peer.ID + " at " + peer.Address), Says: says})
+		f.Evidence = append(f.Evidence, doctor.Other("member "+peer.ID+" at "+peer.Address).Says(says))
 		silent = append(silent, peer.Address)
 	}
 	switch need := len(m.Peers)/2 + 1; {

@@ -96,7 +96,7 @@ func staleMember(p *doctor.Pass, m *doctor.Member, peer snapshot.Peer) (doctor.F
 		f.Next = fmt.Sprintf("look at the log of the server at %s, then `%s` there", doctor.EndpointHost(peer.Address), "cluster/status "+m.Database)
 		return f, true
 	default:
-		f.Evidence = append(f.Evidence, doctor.Evidence{Source: doctor.Other("connecting to " + peer.Address), Says: err.Error()})
+		f.Evidence = append(f.Evidence, doctor.Other("connecting to "+peer.Address).Says(err.Error()))
 		f.Title = fmt.Sprintf("%s: member %s at %s does not answer", m.Database, peer.ID, peer.Address)
 		f.Cause = "its host is gone or cut off"
 		if errors.Is(err, syscall.ECONNREFUSED) {

@@ -65,7 +65,7 @@ func stuckJoining(p *doctor.Pass, m *doctor.Member) {
 		}
 		if err := p.Dial(r); err != nil {
 			silent = append(silent, r)
-			f.Evidence = append(f.Evidence, doctor.Evidence{Source: doctor.Other("connecting to " + r), Says: err.Error()})
+			f.Evidence = append(f.Evidence, doctor.Other("connecting to "+r).Says(err.Error()))
 		} else {
 			answers = append(answers, r)
 		}
@@ -73,7 +73,7 @@ func stuckJoining(p *doctor.Pass, m *doctor.Member) {
 	lines, _ := m.Host.LogLines(m.Log)
 	for _, l := range lines {
 		if strings.Contains(l.Text, "wrong cluster") || strings.Contains(l.Text, "left its cluster") || strings.Contains(l.Text, "certificate verify failed") {
-			f.Evidence = append(f.Evidence, doctor.Evidence{Source: doctor.Log(m.Log), Says: l.Raw})
+			f.Evidence = append(f.Evidence, doctor.Log(m.Log).Says(l.Raw))
 			break
 		}
 	}

@@ -31,10 +31,10 @@ func rbacDenied(p *doctor.Pass, h *snapshot.Host) {
 	if err != nil || d.Liveness != snapshot.Answers {
 		return
 	}
-	object := doctor.Object{Kind: "daemon", Name: "ovn-controller", Node: h.Name}
+	object := doctor.DaemonObject(h, "ovn-controller")
 	f := doctor.Finding{
 		Object: object,
-		Also:   []doctor.Object{{Kind: "node", Name: h.Name}, {Kind: "chassis", Name: h.SystemID}, doctor.DatabaseObject("OVN_Southbound")},
+		Also:   []doctor.Object{doctor.NodeObject(h.Name), {Kind: "chassis", Name: h.SystemID}, doctor.DatabaseObject("OVN_Southbound")},
 		Effect: "the node cannot register itself, bind ports or write what it learns; rows that are there stay",
 		Next:   fmt.Sprintf("give %s a certificate whose common name is its system-id, %s", h.Name, h.SystemID),
 	}
@@ -52,7 +52,7 @@ func rbacDenied(p *doctor.Pass, h *snapshot.Host) {
 		return
 	}
 	if role != "" {
-		f.Evidence = append(f.Evidence, doctor.Evidence{Source: doctor.Other("Southbound Connection for " + remote), Says: "role=" + role})
+		f.Evidence = append(f.Evidence, doctor.Other("Southbound Connection for "+remote).Says("role="+role))
 	}
 	name, known := commonName(p, h, &f)
 	switch {
@@ -70,7 +70,7 @@ func rbacDenied(p *doctor.Pass, h *snapshot.Host) {
 		return // it was refused before, and is not any more
 	}
 	if denied != "" {
-		f.Evidence = append(f.Evidence, doctor.Evidence{Source: doctor.Log("ovn-controller"), Says: denied})
+		f.Evidence = append(f.Evidence, doctor.Log("ovn-controller").Says(denied))
 	}
 	p.Report(f)
 }
@@ -118,7 +118,7 @@ func commonName(_ *doctor.Pass, h *snapshot.Host, f *doctor.Finding) (string, bo
 		return "", false
 	}
 	f.Evidence = append(f.Evidence,
-		doctor.Evidence{Source: doctor.File(keys[at].Certificate, 0), Says: fmt.Sprintf("subject %q", chain[0].Subject)},
-		doctor.Evidence{Source: doctor.Other("Open_vSwitch external_ids:system-id"), Says: h.SystemID})
+		doctor.File(keys[at].Certificate, 0).Says(fmt.Sprintf("subject %q", chain[0].Subject)),
+		doctor.Other("Open_vSwitch external_ids:system-id").Says(h.SystemID))
 	return chain[0].Subject.CommonName, true
 }

@@ -49,7 +49,7 @@ nodes are lost one after the other.`,
 				p.Report(doctor.Finding{
 					Object:   doctor.DatabaseObject(problem.What),
 					Title:    fmt.Sprintf("%s at %s: %s", problem.What, problem.Where, says),
-					Evidence: []doctor.Evidence{{Source: doctor.Other("connecting to " + problem.Where), Says: problem.Err.Error()}},
+					Evidence: []doctor.Evidence{doctor.Other("connecting to " + problem.Where).Says(problem.Err.Error())},
 					Cause:    "a certificate has expired, or one side does not trust the other's CA",
 					Effect:   "whoever connects anew is refused; connections that stand go on",
 					Next:     "run ovnctl doctor on the server's host",
@@ -87,17 +87,17 @@ func sharing(keys []snapshot.Keys) []string {
 
 // badKeys looks at the files of one daemon, or of several that share them.
 func badKeys(p *doctor.Pass, h *snapshot.Host, k snapshot.Keys, daemons []string) bool {
-	object := doctor.Object{Kind: "daemon", Name: k.Daemon, Node: h.Name}
+	object := doctor.DaemonObject(h, k.Daemon)
 	f := doctor.Finding{
 		Object: object,
-		Also:   []doctor.Object{{Kind: "node", Name: h.Name}},
+		Also:   []doctor.Object{doctor.NodeObject(h.Name)},
 		Effect: "its connections are refused the next time that it connects; those that stand go on",
 		Next:   fmt.Sprintf("put a new certificate of the deployment's CA into %s, with its key in %s; files that an SSL table names are read anew when they change, those on a command line when the daemon starts", k.Certificate, k.PrivateKey),
 	}
 	for _, d := range daemons {
 		f.Also = append(f.Also, servedBy(d)...)
 		if d != k.Daemon {
-			f.Also = append(f.Also, doctor.Object{Kind: "daemon", Name: d, Node: h.Name})
+			f.Also = append(f.Also, doctor.DaemonObject(h, d))
 		}
 	}
 	k.Daemon = strings.Join(daemons, ", ")
@@ -110,7 +110,7 @@ func badKeys(p *doctor.Pass, h *snapshot.Host, k snapshot.Keys, daemons []string
 		return false
 	}
 	leaf := chain[0]
-	f.Evidence = []doctor.Evidence{{Source: doctor.Other("file " + k.Certificate + " (" + k.Source + ")"), Says: certificateText(leaf)}}
+	f.Evidence = []doctor.Evidence{doctor.Other("file " + k.Certificate + " (" + k.Source + ")").Says(certificateText(leaf))}
 	if title, result := validity(leaf, p.Now()); title != "" {
 		f.Title = fmt.Sprintf("the certificate of %s on %s %s", k.Daemon, h.Name, title)
 		f.Result = result
@@ -128,7 +128,7 @@ func badKeys(p *doctor.Pass, h *snapshot.Host, k snapshot.Keys, daemons []string
 		return true
 	case err == nil && !fits:
 		f.Title = fmt.Sprintf("the private key of %s on %s does not belong to its certificate", k.Daemon, h.Name)
-		f.Evidence = append(f.Evidence, doctor.Evidence{Source: doctor.File(k.PrivateKey, 0), Says: "is the key of another certificate"})
+		f.Evidence = append(f.Evidence, doctor.File(k.PrivateKey, 0).Says("is the key of another certificate"))
 		f.Cause = "one of the two files was replaced without the other"
 		p.Report(f)
 		return true
@@ -152,7 +152,7 @@ func badCA(p *doctor.Pass, h *snapshot.Host, k snapshot.Keys, f doctor.Finding, 
 	valid := slices.ContainsFunc(roots, func(c *x509.Certificate) bool { return p.Now().Before(c.NotAfter) })
 	if !valid {
 		f.Title = fmt.Sprintf("the CA certificate of %s on %s expired at %s", k.Daemon, h.Name, roots[0].NotAfter.UTC().Format(time.RFC3339))
-		f.Evidence = append(f.Evidence, doctor.Evidence{Source: doctor.File(k.CACert, 0), Says: certificateText(roots[0])})
+		f.Evidence = append(f.Evidence, doctor.File(k.CACert, 0).Says(certificateText(roots[0])))
 		f.Cause = "nobody renewed the CA"
 		f.Next = "renew the CA with the same key, and distribute its certificate to all hosts before anything is restarted"
 		p.Report(f)
@@ -173,9 +173,9 @@ func badCA(p *doctor.Pass, h *snapshot.Host, k snapshot.Keys, f doctor.Finding, 
 	}
 	f.Title = fmt.Sprintf("the certificate of %s on %s is not of the CA that it trusts itself", k.Daemon, h.Name)
 	f.Cause = "the certificate or the CA certificate is of another deployment, or the CA was changed on some hosts only"
-	f.Evidence = append(f.Evidence, doctor.Evidence{Source: doctor.File(k.CACert, 0), Says: certificateText(roots[0])})
+	f.Evidence = append(f.Evidence, doctor.File(k.CACert, 0).Says(certificateText(roots[0])))
 	if line != "" {
-		f.Evidence = append(f.Evidence, doctor.Evidence{Source: doctor.Other("log"), Says: line})
+		f.Evidence = append(f.Evidence, doctor.Other("log").Says(line))
 	} else {
 		f.Result = doctor.Warning
 	}
@@ -226,12 +226,12 @@ func badServer(p *doctor.Pass, h *snapshot.Host, keys []snapshot.Keys) bool {
 		}
 		f := doctor.Finding{
 			Object: doctor.SouthboundObject,
-			Also:   []doctor.Object{{Kind: "node", Name: h.Name}},
+			Also:   []doctor.Object{doctor.NodeObject(h.Name)},
 			Title:  fmt.Sprintf("ovn-controller on %s does not accept the certificate that the server at %s shows", h.Name, remote),
 			Evidence: []doctor.Evidence{
-				{Source: doctor.Other("server " + remote), Says: certificateText(chain[0])},
-				{Source: doctor.Other("file " + keys[at].CACert + " on " + h.Name), Says: certificateText(roots[0])},
-				{Source: doctor.Other("verified here"), Says: problem.Error()},
+				doctor.Other("server " + remote).Says(certificateText(chain[0])),
+				doctor.Other("file " + keys[at].CACert + " on " + h.Name).Says(certificateText(roots[0])),
+				doctor.Other("verified here").Says(problem.Error()),
 			},
 			Cause:  "the server's certificate has expired, or is of another CA than the node trusts",
 			Effect: notServedEffect("OVN_Southbound"),
@@ -280,7 +280,7 @@ func missingFile(p *doctor.Pass, h *snapshot.Host, f *doctor.Finding, k snapshot
 		f.Title = fmt.Sprintf("the %s of %s on %s cannot be used: %s", what, k.Daemon, h.Name, path)
 		f.Cause = "the file is damaged, or of another kind"
 	}
-	f.Evidence = append(f.Evidence, doctor.Evidence{Source: doctor.Other("file " + path + " (" + k.Source + ")"), Says: err.Error()})
+	f.Evidence = append(f.Evidence, doctor.Other("file "+path+" ("+k.Source+")").Says(err.Error()))
 	return true
 }
 
