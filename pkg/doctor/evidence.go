@@ -118,6 +118,11 @@ func Addresses(link string) Source {
 	return s
 }
 
+// Neighbours are the neighbour table of a link.
+func Neighbours(link string) Source {
+	return Source{LinkSource, "neighbour table of link " + link, "ip neighbour show dev " + inShell(link)}
+}
+
 // Links are all links of a node.
 func Links() Source { return Source{LinkSource, "links", "ip -details link show"} }
 
