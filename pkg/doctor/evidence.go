@@ -52,6 +52,9 @@ func (s Source) On(node string) Source {
 	return s
 }
 
+// Says is evidence from the source.
+func (s Source) Says(text string) Evidence { return Evidence{Source: s, Says: text} }
+
 // InPod is the source as it is in a pod's network namespace.
 func (s Source) InPod() Source {
 	s.text += " in the pod"
@@ -137,6 +140,11 @@ func Addresses(link string) Source {
 	return s
 }
 
+// Neighbours are the neighbour table of a link.
+func Neighbours(link string) Source {
+	return Source{LinkSource, "neighbour table of link " + link, "ip neighbour show dev " + inShell(link)}
+}
+
 // Links are all links of a node.
 func Links() Source { return Source{LinkSource, "links", "ip -details link show"} }
 
@@ -162,6 +170,14 @@ func Command(line string) Source { return Source{ReplySource, line, line} }
 
 // Socket is a control socket or an endpoint.
 func Socket(text string) Source { return Source{Kind: SocketSource, text: text} }
+
+// Endpoint is what connecting to an endpoint of a database shows: "ssl:10.0.0.1:6642".
+func Endpoint(remote string) Source { return Socket("connecting to " + remote) }
+
+// FileSystem is the file system that a path lies on.
+func FileSystem(path string) Source {
+	return Source{FileSource, "file system of " + path, "df " + inShell(path)}
+}
 
 // Counter is a counter, by its name and where it is.
 func Counter(text string) Source { return Source{Kind: CounterSource, text: text} }
