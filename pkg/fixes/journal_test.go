@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 )
 
 // plan is a plan of one file.
@@ -126,7 +125,7 @@ func TestFileGuard(t *testing.T) {
 	j, target := bench(t)
 	put(t, target, "etc/x", "a\n", 0o644)
 	_, err := j.Apply(t.Context(), target, filePlan("/etc/x", "b\n", "c\n"), Options{})
-	if !errors.Is(err, ErrMoved) {
+	if !errors.Is(err, ErrChanged) {
 		t.Errorf("apply: %v", err)
 	}
 	has(t, target, "etc/x", "a\n", 0o644)
@@ -192,7 +191,7 @@ func TestVerify(t *testing.T) {
 	put(t, target, "etc/x", "a\n", 0o644)
 	_, err := j.Apply(t.Context(), target, filePlan("/etc/x", "a\n", "b\n"), Options{Verify: func(context.Context) error { return errors.New("still broken") }})
 	var failure *Failure
-	if !errors.As(err, &failure) || !failure.Undone || !strings.Contains(err.Error(), "still broken") {
+	if !errors.As(err, &failure) || failure.State != OutcomeRolledBack || failure.Reason != NotVerified || !strings.Contains(err.Error(), "still broken") {
 		t.Errorf("apply: %v", err)
 	}
 	has(t, target, "etc/x", "a\n", 0o644)
@@ -218,8 +217,8 @@ func TestUnwritable(t *testing.T) {
 		x, y string // while the journal takes nothing
 		says string
 	}{
-		{"two files", steps(file("/etc/x", "a\n", "b\n"), file("/etc/y", "a\n", "b\n")), "a\n", "a\n", "still broken; it was taken back, and the journal cannot say so"},
-		{"one file twice", steps(file("/etc/y", "a\n", "b\n"), file("/etc/x", "a\n", "b\n"), file("/etc/x", "b\n", "c\n")), "b\n", "b\n", "it could not be taken back: edit /etc/x"},
+		{"two files", steps(file("/etc/x", "a\n", "b\n"), file("/etc/y", "a\n", "b\n")), "a\n", "a\n", "still broken; it was rolled back, and the journal could not be written"},
+		{"one file twice", steps(file("/etc/y", "a\n", "b\n"), file("/etc/x", "a\n", "b\n"), file("/etc/x", "b\n", "c\n")), "b\n", "b\n", "it could not be rolled back: edit /etc/x"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			j, target := bench(t)
@@ -238,7 +237,7 @@ func TestUnwritable(t *testing.T) {
 				return errors.New("still broken")
 			}})
 			var failure *Failure
-			if !errors.As(err, &failure) || failure.Undone || !strings.Contains(err.Error(), test.says) {
+			if !errors.As(err, &failure) || failure.State != OutcomeFailed || !strings.Contains(err.Error(), test.says) {
 				t.Errorf("apply: %v", err)
 			}
 			has(t, target, "etc/x", test.x, 0o644)
@@ -268,8 +267,8 @@ func TestCutsWithoutWatchdog(t *testing.T) {
 	p.Cuts = true
 	for name, o := range map[string]Options{
 		"no watchdog":    {},
-		"none to be had": {Watch: func(context.Context, int, time.Duration) error { return errors.New("no") }, Confirm: func(context.Context) error { return nil }},
-		"it has gone":    {Watch: func(context.Context, int, time.Duration) error { return nil }, Confirm: func(context.Context) error { return nil }},
+		"none to be had": {Watch: func(context.Context, int) error { return errors.New("no") }, Confirm: func(context.Context) error { return nil }},
+		"it has gone":    {Watch: func(context.Context, int) error { return nil }, Confirm: func(context.Context) error { return nil }},
 	} {
 		if _, err := j.Apply(t.Context(), target, p, o); err == nil {
 			t.Errorf("%s: it was done", name)
@@ -311,6 +310,26 @@ func TestTornJournal(t *testing.T) {
 		}
 		has(t, target, "etc/x", "a\n", 0o644)
 		put(t, target, "etc/x", "b\n", 0o644)
+	}
+}
+
+// TestOldReasons holds that journals of earlier releases, which have a reason in words alone, still tell it.
+func TestOldReasons(t *testing.T) {
+	for text, want := range map[string]Reason{
+		"asked for": Asked, "the run was cut off": CutOff, "it was not confirmed in time": NotConfirmed, "not confirmed: nobody answered in time": NotConfirmed,
+		"the check does not pass afterwards: port web-1 is disabled": NotVerified, "no watchdog can be armed: no control group": NotWatched, "edit /etc/x: no space left on device": "",
+	} {
+		state := t.TempDir()
+		dir := filepath.Join(state, "journal")
+		lines := `{"time":"2026-11-22T00:23:50Z","state":"planned","run":{"id":3,"repair":"enable-port","title":"enable it"}}` + "\n" +
+			`{"time":"2026-11-22T00:23:51Z","state":"undoing","text":"` + text + `"}` + "\n" + `{"time":"2026-11-22T00:23:52Z","state":"undone","text":"` + text + `"}` + "\n"
+		if err := errors.Join(os.Mkdir(dir, 0o700), os.WriteFile(filepath.Join(dir, "00003-enable-port.jsonl"), []byte(lines), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+		runs, err := ReadJournal(state).Runs()
+		if err != nil || len(runs) != 1 || runs[0].State() != Undone || runs[0].Reason() != want || runs[0].Why() != text {
+			t.Errorf("%q: %v, %v, want the reason %q", text, runs, err, want)
+		}
 	}
 }
 

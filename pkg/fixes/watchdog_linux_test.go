@@ -19,8 +19,8 @@ func always(c confirmation) func(*testing.T, *Target) confirmation {
 }
 
 // posted has the test stand on the watchdog's post; internal/faults has the real one.
-func posted(j *Journal) func(context.Context, int, time.Duration) error {
-	return func(_ context.Context, id int, _ time.Duration) error {
+func posted(j *Journal) func(context.Context, int) error {
+	return func(_ context.Context, id int) error {
 		p := thisProcess(0)
 		return errors.Join(j.reserve(id), j.report(id, post{PID: p.PID, Since: p.Since}))
 	}
@@ -44,7 +44,7 @@ func TestUndoWatched(t *testing.T) {
 		},
 		{
 			name: "no watchdog", noWatch: errors.New("no control group to leave for"), confirm: always(fine),
-			why: "no watchdog can be armed", state: Confirmed, a: "a2\n", b: "b2\n",
+			why: "cannot start the watchdog", state: Confirmed, a: "a2\n", b: "b2\n",
 		},
 		{
 			name: "changed meanwhile",
@@ -59,7 +59,7 @@ func TestUndoWatched(t *testing.T) {
 			run := cutting(t, j, target, Options{Watch: posted(j), Confirm: fine, Within: time.Second})
 			o := Options{Watch: posted(j), Confirm: test.confirm(t, target), Within: time.Second}
 			if test.noWatch != nil {
-				o.Watch = func(context.Context, int, time.Duration) error { return test.noWatch }
+				o.Watch = func(context.Context, int) error { return test.noWatch }
 			}
 			err := j.Undo(t.Context(), target, run, o)
 			if test.why == "" && err != nil || test.why != "" && (err == nil || !strings.Contains(err.Error(), test.why)) {

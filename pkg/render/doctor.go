@@ -22,8 +22,8 @@ type DoctorDocument struct {
 	Envelope
 	doctor.Report
 	// Commands are the classic commands that show the same; only when asked for.
-	Commands []string `json:"commands,omitempty"`
-	Fixes    []Fix    `json:"fixes,omitempty"` // what --fix did before this report
+	Commands []string    `json:"commands,omitempty"`
+	Fixes    []fixes.Fix `json:"fixes,omitempty"` // what --fix did before this report
 	// Stats is what was read, only when asked for.
 	Stats *DoctorStats `json:"stats,omitzero"`
 }
@@ -79,12 +79,7 @@ func Doctor(w io.Writer, s Style, format string, doc DoctorDocument, v DoctorVie
 			p.add(Span{"next: ", Title}, Span{n, Name})
 		}
 	}
-	for _, line := range p.lines {
-		if _, err := fmt.Fprintln(w, s.painted(line)); err != nil {
-			return err
-		}
-	}
-	return nil
+	return p.flush(w)
 }
 
 // mostUnread is how many lines about what could not be told stand before the
@@ -94,6 +89,16 @@ const mostUnread = 8
 type doctorPrinter struct {
 	tracePrinter
 	short bool
+}
+
+// flush writes what was printed.
+func (p *doctorPrinter) flush(w io.Writer) error {
+	for _, line := range p.lines {
+		if _, err := fmt.Fprintln(w, p.style.painted(line)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // head says first what is not known, then what came of it.
@@ -254,7 +259,7 @@ func (p *doctorPrinter) finding(f doctor.Finding) {
 	p.sentence("cause", f.Cause)
 	p.sentence("breaks", f.Effect)
 	if f.Fix != nil {
-		p.labelled("fix", Span{FixCommand(f.Fix), Name}, Span{"  " + fixWords(f.Fix), Faint})
+		p.labelled("fix", Span{f.Fix.Command(), Name}, Span{"  " + fixWords(f.Fix), Faint})
 	}
 	p.sentence("next", f.Next)
 	for i, c := range f.Consequences {
@@ -285,22 +290,10 @@ func (p *doctorPrinter) labelled(label string, spans ...Span) {
 	p.put(2, 10, slices.Insert(spans, 0, Span{fmt.Sprintf("%-8s", label), Faint})...)
 }
 
-// FixCommand is the command that carries a call out, as a shell takes it.
-func FixCommand(c *fixes.Call) string {
-	words := []string{"ovnctl", "fix", c.Repair}
-	for _, a := range c.Args {
-		words = append(words, fixes.Word(a))
-	}
-	if c.Risk == fixes.High { // more than is done without being asked for
-		words = append(words, "--max-risk", string(c.Risk))
-	}
-	return strings.Join(words, " ")
-}
-
 func fixWords(c *fixes.Call) string {
 	undo := "can be undone"
 	if c.OneWay != "" {
-		undo = "one way: " + c.OneWay
+		undo = "cannot be undone; " + c.OneWay
 	}
 	return fmt.Sprintf("%s risk, %s", c.Risk, undo)
 }
@@ -332,7 +325,7 @@ func doctorMarkdown(w io.Writer, r doctor.Report, v DoctorView) error {
 			}
 		}
 		if f.Fix != nil {
-			fmt.Fprintf(&b, "- fix: %s (%s)\n", MarkdownCode(FixCommand(f.Fix)), Markdown(fixWords(f.Fix)))
+			fmt.Fprintf(&b, "- fix: %s (%s)\n", MarkdownCode(f.Fix.Command()), Markdown(fixWords(f.Fix)))
 		}
 		consequencesMarkdown(&b, f, "")
 	}
@@ -430,7 +423,7 @@ func findingText(f doctor.Finding) string {
 		}
 	}
 	if f.Fix != nil {
-		fmt.Fprintf(&b, "fix: %s\n", Clean(FixCommand(f.Fix)))
+		fmt.Fprintf(&b, "fix: %s\n", Clean(f.Fix.Command()))
 	}
 	return b.String()
 }
