@@ -321,9 +321,9 @@ func (o *doctorOptions) farNodes(d *snapshot.Deployment) []string {
 		names = append(names[:4], fmt.Sprintf("%d more", len(names)-4))
 	}
 	if o.offline != "" {
-		return []string{fmt.Sprintf("%s has no data of nodes %s", o.offline, strings.Join(names, ", "))}
+		return []string{fmt.Sprintf("nodes %s: %s has no data of them", strings.Join(names, ", "), o.offline)}
 	}
-	return []string{fmt.Sprintf("nodes %s were not read (--node-exec 'ssh {hostname}' reaches them)", strings.Join(names, ", "))}
+	return []string{fmt.Sprintf("nodes %s (--node-exec 'ssh {hostname}' reaches them)", strings.Join(names, ", "))}
 }
 
 // verdict is the exit code of a report.

@@ -133,7 +133,7 @@ func (p *Pass) Unknown(o Object, err error) {
 		p.plain = true
 		return
 	}
-	p.Report(Finding{Result: Unknown, Object: o, Title: err.Error()})
+	p.Report(Finding{Result: Unknown, Object: o, Reason: unknownReason(err), Title: err.Error()})
 }
 
 // Skip says why the check cannot apply here.

@@ -6,30 +6,30 @@ import (
 	"fmt"
 )
 
-// A stage is how far a step has come, by looking at the world.
+// A stage is how far a step has come, as the present state shows.
 type stage string
 
 const (
-	untouched stage = "as before"         // all is as the plan found it: do can run
-	halfDone  stage = "half done"         // some of it is done: both do and undo can run
-	done      stage = "done"              // all is as do leaves it: undo can run
-	moved     stage = "changed meanwhile" // neither: somebody else changed it
-	unseen    stage = "not to be seen"    // the world does not show it, as with a command that was sent
+	untouched stage = "as before"         // as the plan found it: do can run
+	halfDone  stage = "half done"         // in part: both do and undo can run
+	done      stage = "done"              // as do leaves it: undo can run
+	moved     stage = "changed meanwhile" // somebody else changed it: neither can run
+	unseen    stage = "unknown"           // no state shows it, as of a command that was sent
 )
 
-// An action is a Step that can be carried out. Its methods look at the world
-// anew each time, and end with their context.
+// An action is a Step that can be carried out. Its methods read the state each
+// time, and end with their context.
 type action interface {
 	Step
-	// look says how far it has come and, of moved, what is not as expected.
+	// look is how far it has come and, of moved, what is not as expected.
 	look(ctx context.Context, t *Target) (stage, string, error)
-	// do carries it out. What was done already by a run that died stays.
+	// do carries it out. What a run that was cut off has done already stays.
 	do(ctx context.Context, t *Target) error
-	// undo takes back what was done of it, be it half.
+	// undo undoes what was done of it, even if that is a part.
 	undo(ctx context.Context, t *Target) error
-	// lasts says whether it outlasts a restart of the host.
+	// lasts reports whether it outlasts a boot of the host.
 	lasts() bool
-	// on names what it changes, so that two steps on one thing are known.
+	// on names what it changes, to find two steps on one thing.
 	on() []string
 }
 
@@ -46,13 +46,13 @@ var (
 	_ action = Convert{}
 )
 
-// A written step is one as the journal holds it.
+// A written step is a step in the journal.
 type written struct {
 	Kind string          `json:"kind"`
 	Step json.RawMessage `json:"step"`
 }
 
-// kinds make a step of each kind, for the journal to read.
+// kinds make a step of each kind from the journal.
 var kinds = map[string]func(json.RawMessage) (action, error){
 	"rows":    func(b json.RawMessage) (action, error) { s, err := read[Rows](b); return &s, err },
 	"file":    func(b json.RawMessage) (action, error) { s, err := read[File](b); return s, err },
@@ -98,7 +98,7 @@ func kindOf(s Step) string {
 	return ""
 }
 
-// actionOf is the step as it can be carried out.
+// actionOf is the step as an action.
 func actionOf(s Step) (action, error) {
 	if rows, ok := s.(Rows); ok {
 		return &rows, nil
@@ -118,7 +118,7 @@ func write(a action) (written, error) {
 func (w written) action() (action, error) {
 	make, ok := kinds[w.Kind]
 	if !ok {
-		return nil, fmt.Errorf("a step of kind %q is not known to this version of ovnctl", w.Kind)
+		return nil, fmt.Errorf("this version of ovnctl does not know steps of kind %q", w.Kind)
 	}
 	return make(w.Step)
 }
