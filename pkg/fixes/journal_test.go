@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// plan is a plan of one file.
+// filePlan is a plan that changes one file.
 func filePlan(path, before, after string) *Plan {
 	f := File{Path: path, Before: []byte(before), After: []byte(after), What: "edit " + path}
 	if before == "" {
@@ -18,7 +18,7 @@ func filePlan(path, before, after string) *Plan {
 	return &Plan{Title: "edit a file", Steps: []Step{f}}
 }
 
-// bench is a host of files alone, with a journal.
+// bench is a host with files only, and a journal.
 func bench(t *testing.T) (*Journal, *Target) {
 	t.Helper()
 	j, err := OpenJournal(t.TempDir())
@@ -120,7 +120,7 @@ func TestFile(t *testing.T) {
 	}
 }
 
-// TestFileGuard holds that a file which is another than planned is left alone, before and after.
+// TestFileGuard holds that a file which has changed stays, both when the plan runs and when it is undone.
 func TestFileGuard(t *testing.T) {
 	j, target := bench(t)
 	put(t, target, "etc/x", "a\n", 0o644)
@@ -148,7 +148,7 @@ func TestFileGuard(t *testing.T) {
 	}
 }
 
-// TestFileSecret holds that what would be changed is refused if it is a secret.
+// TestFileSecret holds that a change to a secret is refused.
 func TestFileSecret(t *testing.T) {
 	j, target := bench(t)
 	put(t, target, "etc/x", options, 0o600)
@@ -185,7 +185,7 @@ func TestPath(t *testing.T) {
 	}
 }
 
-// TestVerify holds that a repair which does not help is taken back.
+// TestVerify holds that a repair which does not help is rolled back.
 func TestVerify(t *testing.T) {
 	j, target := bench(t)
 	put(t, target, "etc/x", "a\n", 0o644)
@@ -197,8 +197,8 @@ func TestVerify(t *testing.T) {
 	has(t, target, "etc/x", "a\n", 0o644)
 }
 
-// TestUnwritable holds that a journal which takes no more lines keeps nothing from being taken back, and that who
-// comes next, when it does again, finds out how far that has come.
+// TestUnwritable holds that a run is rolled back even if its journal cannot be written, and that the next run, when it
+// can, finds out how far that went.
 func TestUnwritable(t *testing.T) {
 	steps := func(files ...File) *Plan {
 		p := &Plan{Title: "edit files"}
@@ -259,7 +259,7 @@ func TestUnwritable(t *testing.T) {
 	}
 }
 
-// TestCutsWithoutWatchdog holds that nothing is done which can cut the host off while nothing watches.
+// TestCutsWithoutWatchdog holds that what can cut the host off is not changed without a watchdog.
 func TestCutsWithoutWatchdog(t *testing.T) {
 	j, target := bench(t)
 	put(t, target, "etc/x", "a\n", 0o644)
@@ -277,7 +277,7 @@ func TestCutsWithoutWatchdog(t *testing.T) {
 	}
 }
 
-// TestTornJournal holds that a line which is cut off does not count, wherever it is cut.
+// TestTornJournal holds that an incomplete last line does not count, wherever it ends.
 func TestTornJournal(t *testing.T) {
 	j, target := bench(t)
 	put(t, target, "etc/x", "a\n", 0o644)
@@ -333,7 +333,7 @@ func TestOldReasons(t *testing.T) {
 	}
 }
 
-// TestLeave closes a run that was cut off: what it did stays, and it is looked at no more.
+// TestLeave closes a run that was cut off: its changes stay, and recover passes it over.
 func TestLeave(t *testing.T) {
 	j, target := bench(t)
 	put(t, target, "etc/x", "a\n", 0o644)
@@ -361,7 +361,7 @@ func TestLeave(t *testing.T) {
 	}
 	has(t, target, "etc/x", "b\n", 0o644)
 	if _, err := j.Leave(run.ID + 1); err == nil {
-		t.Error("a run that there is not was closed")
+		t.Error("a run that does not exist was closed")
 	}
 }
 

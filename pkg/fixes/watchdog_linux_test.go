@@ -18,7 +18,7 @@ func always(c confirmation) func(*testing.T, *Target) confirmation {
 	return func(*testing.T, *Target) confirmation { return c }
 }
 
-// posted has the test stand on the watchdog's post; internal/faults has the real one.
+// posted has the test stand in for the watchdog; internal/faults has the real one.
 func posted(j *Journal) func(context.Context, int) error {
 	return func(_ context.Context, id int) error {
 		p := thisProcess(0)
@@ -26,9 +26,9 @@ func posted(j *Journal) func(context.Context, int) error {
 	}
 }
 
-// TestUndoWatched holds that the undo of a run that cuts is taken back unless it is confirmed: the run is in place again.
+// TestUndoWatched holds that the undo of a run that cuts is reversed unless it is confirmed: the run is in place again.
 func TestUndoWatched(t *testing.T) {
-	lost := func(context.Context) error { return errors.New("the gateway does not answer") }
+	lost := func(context.Context) error { return errors.New("the gateway does not reply") }
 	for _, test := range []struct {
 		name    string
 		noWatch error
@@ -40,7 +40,7 @@ func TestUndoWatched(t *testing.T) {
 		{name: "confirmed", confirm: always(fine), state: Undone, a: "a\n", b: "b\n"},
 		{
 			name: "not confirmed", confirm: always(lost),
-			why: "the gateway does not answer; it is in place again", state: Confirmed, a: "a2\n", b: "b2\n",
+			why: "the gateway does not reply; it is in place again", state: Confirmed, a: "a2\n", b: "b2\n",
 		},
 		{
 			name: "no watchdog", noWatch: errors.New("no control group to leave for"), confirm: always(fine),
@@ -74,7 +74,7 @@ func TestUndoWatched(t *testing.T) {
 	}
 }
 
-// TestUndoDies holds that an undo under the watchdog that is cut off is taken back by whoever comes next.
+// TestUndoDies holds that the next run reverses an undo under the watchdog that was cut off.
 func TestUndoDies(t *testing.T) {
 	j, target := bench(t)
 	run := cutting(t, j, target, Options{Watch: posted(j), Confirm: fine, Within: time.Second})
@@ -93,7 +93,7 @@ func TestUndoDies(t *testing.T) {
 	has(t, target, "etc/a", "a2\n", 0o644)
 	has(t, target, "etc/b", "b2\n", 0o644)
 	if last, err := j.Last(0); err != nil || last.ID != run.ID {
-		t.Errorf("the run cannot be undone any more: %v", err)
+		t.Errorf("the run cannot be undone: %v", err)
 	}
 }
 
