@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -232,34 +233,28 @@ type operator struct {
 
 // Begin is called before each repair.
 func (o *operator) Begin(*fixes.Call) {
-	if o.apart && !o.machine() {
-		fmt.Fprintln(o.stdout)
+	if o.apart {
+		fmt.Fprintln(o.text())
 	}
 	o.shown = o.progress(0)
 }
 
-// ShowPlan shows the plan of a call.
-func (o *operator) ShowPlan(c *fixes.Call, p *fixes.PlanSummary) error {
+// text is where text goes: nowhere if a document follows.
+func (o *operator) text() io.Writer {
 	if o.machine() {
-		return nil
+		return io.Discard
 	}
-	return render.Plan(o.stdout, o.style(o.stdout), c, p)
+	return o.stdout
 }
 
-// ShowUndo shows what undoing a run means.
-func (o *operator) ShowUndo(r *fixes.Run) error {
-	if o.machine() {
-		return nil
-	}
-	return render.Undo(o.stdout, o.style(o.stdout), r)
+// ShowPlan shows the plan of a call.
+func (o *operator) ShowPlan(c *fixes.Call, p *fixes.PlanSummary) error {
+	return render.Plan(o.text(), o.style(o.stdout), c, p)
 }
 
 // ShowOutcome shows what came of a repair.
 func (o *operator) ShowOutcome(out fixes.Outcome) error {
-	if o.machine() {
-		return nil
-	}
-	return render.Outcome(o.stdout, o.style(o.stdout), out)
+	return render.Outcome(o.text(), o.style(o.stdout), out)
 }
 
 // Progress shows on a terminal how far a run has come.

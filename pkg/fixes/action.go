@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"reflect"
+	"strings"
 )
 
 // A stage is how far a step has come, as the present state shows.
@@ -33,18 +35,18 @@ type action interface {
 	on() []string
 }
 
-var (
-	_ action = &Rows{}
-	_ action = File{}
-	_ action = Network{}
-	_ action = Sysctl{}
-	_ action = Service{}
-	_ action = Control{}
-	_ action = Await{}
-	_ action = Module{}
-	_ action = Offload{}
-	_ action = Convert{}
-)
+// kinds are the types of steps by the names that the journal has for them.
+var kinds = func() map[string]reflect.Type {
+	all := map[string]reflect.Type{}
+	for _, a := range []action{&Rows{}, File{}, Network{}, Sysctl{}, Service{}, Control{}, Await{}, Module{}, Offload{}, Convert{}} {
+		all[kindOf(a)] = reflect.Indirect(reflect.ValueOf(a)).Type()
+	}
+	return all
+}()
+
+func kindOf(s Step) string {
+	return strings.ToLower(reflect.Indirect(reflect.ValueOf(s)).Type().Name())
+}
 
 // A written step is a step in the journal.
 type written struct {
@@ -52,50 +54,21 @@ type written struct {
 	Step json.RawMessage `json:"step"`
 }
 
-// kinds make a step of each kind from the journal.
-var kinds = map[string]func(json.RawMessage) (action, error){
-	"rows":    func(b json.RawMessage) (action, error) { s, err := read[Rows](b); return &s, err },
-	"file":    func(b json.RawMessage) (action, error) { s, err := read[File](b); return s, err },
-	"network": func(b json.RawMessage) (action, error) { s, err := read[Network](b); return s, err },
-	"sysctl":  func(b json.RawMessage) (action, error) { s, err := read[Sysctl](b); return s, err },
-	"service": func(b json.RawMessage) (action, error) { s, err := read[Service](b); return s, err },
-	"control": func(b json.RawMessage) (action, error) { s, err := read[Control](b); return s, err },
-	"await":   func(b json.RawMessage) (action, error) { s, err := read[Await](b); return s, err },
-	"module":  func(b json.RawMessage) (action, error) { s, err := read[Module](b); return s, err },
-	"offload": func(b json.RawMessage) (action, error) { s, err := read[Offload](b); return s, err },
-	"convert": func(b json.RawMessage) (action, error) { s, err := read[Convert](b); return s, err },
+func write(a action) (written, error) {
+	b, err := json.Marshal(a)
+	return written{kindOf(a), b}, err
 }
 
-func read[T any](b json.RawMessage) (T, error) {
-	var s T
-	err := json.Unmarshal(b, &s)
-	return s, err
-}
-
-func kindOf(s Step) string {
-	switch s.(type) {
-	case Rows, *Rows:
-		return "rows"
-	case File:
-		return "file"
-	case Network:
-		return "network"
-	case Sysctl:
-		return "sysctl"
-	case Service:
-		return "service"
-	case Control:
-		return "control"
-	case Await:
-		return "await"
-	case Module:
-		return "module"
-	case Offload:
-		return "offload"
-	case Convert:
-		return "convert"
+func (w written) action() (action, error) {
+	kind, ok := kinds[w.Kind]
+	if !ok {
+		return nil, fmt.Errorf("this version of ovnctl does not know steps of kind %q", w.Kind)
 	}
-	return ""
+	s := reflect.New(kind)
+	if err := json.Unmarshal(w.Step, s.Interface()); err != nil {
+		return nil, err
+	}
+	return actionOf(s.Elem().Interface().(Step))
 }
 
 // actionOf is the step as an action.
@@ -108,17 +81,4 @@ func actionOf(s Step) (action, error) {
 		return nil, fmt.Errorf("a step of type %T cannot be carried out", s)
 	}
 	return a, nil
-}
-
-func write(a action) (written, error) {
-	b, err := json.Marshal(a)
-	return written{kindOf(a), b}, err
-}
-
-func (w written) action() (action, error) {
-	make, ok := kinds[w.Kind]
-	if !ok {
-		return nil, fmt.Errorf("this version of ovnctl does not know steps of kind %q", w.Kind)
-	}
-	return make(w.Step)
 }

@@ -69,15 +69,8 @@ func (s File) patch() *patch {
 	if s.held != nil {
 		return s.held
 	}
-	head := 0
-	for head < len(s.Before) && head < len(s.After) && s.Before[head] == s.After[head] {
-		head++
-	}
-	head = bytes.LastIndexByte(s.Before[:head], '\n') + 1 // whole lines, so that a secret is recognised
-	tail := 0
-	for tail < len(s.Before)-head && tail < len(s.After)-head && s.Before[len(s.Before)-1-tail] == s.After[len(s.After)-1-tail] {
-		tail++
-	}
+	head := bytes.LastIndexByte(s.Before[:commonHead(s.Before, s.After)], '\n') + 1 // whole lines, so that a secret is recognised
+	tail := commonTail(s.Before[head:], s.After[head:])
 	if line := bytes.IndexByte(s.Before[len(s.Before)-tail:], '\n'); line >= 0 {
 		tail -= line + 1
 	} else {

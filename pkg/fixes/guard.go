@@ -22,9 +22,9 @@ func ready(ctx context.Context, a action, t *Target) (action, error) {
 	return a, nil
 }
 
-// Check reports what is in the way of a plan, before anybody is asked: secrets,
+// check reports what is in the way of a plan, before anybody is asked: secrets,
 // missing files, a state that has changed. It changes nothing.
-func Check(ctx context.Context, t *Target, p *Plan) error {
+func (p *Plan) check(ctx context.Context, t *Target) error {
 	actions, err := p.actions()
 	if err != nil {
 		return err

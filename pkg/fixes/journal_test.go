@@ -3,8 +3,10 @@ package fixes
 import (
 	"context"
 	"errors"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -310,6 +312,14 @@ func TestTornJournal(t *testing.T) {
 		}
 		has(t, target, "etc/x", "a\n", 0o644)
 		put(t, target, "etc/x", "b\n", 0o644)
+	}
+}
+
+// TestKinds holds the names of steps that journals have.
+func TestKinds(t *testing.T) {
+	want := []string{"await", "control", "convert", "file", "module", "network", "offload", "rows", "service", "sysctl"}
+	if got := slices.Sorted(maps.Keys(kinds)); !slices.Equal(got, want) {
+		t.Errorf("the journal has steps of kind %v, want %v", got, want)
 	}
 }
 

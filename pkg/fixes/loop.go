@@ -42,7 +42,6 @@ type Loop struct {
 type Operator interface {
 	Begin(*Call)
 	ShowPlan(*Call, *PlanSummary) error
-	ShowUndo(*Run) error
 	ShowOutcome(Outcome) error
 	// Ask asks a question; enter is what Enter means.
 	Ask(ctx context.Context, question string, enter bool) (bool, error)
@@ -188,7 +187,7 @@ func classified(err error) error {
 
 // decide carries out a plan if nothing speaks against it and the operator agrees.
 func (l *Loop) decide(ctx context.Context, call *Call, p *Plan, fault *Fault) (Outcome, error) {
-	if err := Check(ctx, l.target(ctx), p); err != nil {
+	if err := p.check(ctx, l.target(ctx)); err != nil {
 		return refused(reasonOf(err, NotPlanned), err), nil
 	}
 	switch {
@@ -308,15 +307,11 @@ func (l *Loop) question(ctx context.Context, text string, enter bool) (bool, err
 
 // Undo undoes a run.
 func (l *Loop) Undo(ctx context.Context, run *Run) (Fix, error) {
-	fix := Fix{Call: run.Call(), Plan: run.UndoPlan()}
-	if err := l.Operator.ShowUndo(run); err != nil {
-		return fix, err
+	outcome, err := l.undo(ctx, run)
+	if err == nil {
+		err = l.Operator.ShowOutcome(outcome)
 	}
-	var err error
-	if fix.Outcome, err = l.undo(ctx, run); err != nil {
-		return fix, err
-	}
-	return fix, l.Operator.ShowOutcome(fix.Outcome)
+	return Fix{Call: run.Call(), Plan: run.UndoPlan(), Outcome: outcome}, err
 }
 
 func (l *Loop) undo(ctx context.Context, run *Run) (Outcome, error) {

@@ -21,7 +21,6 @@ type person struct {
 
 func (p *person) Begin(*Call)                        {}
 func (p *person) ShowPlan(*Call, *PlanSummary) error { return nil }
-func (p *person) ShowUndo(*Run) error                { return nil }
 func (p *person) Progress(*Plan, Event)              {}
 
 func (p *person) ShowOutcome(o Outcome) error {

@@ -87,14 +87,8 @@ var secretLine = regexp.MustCompile(`(?im)^[^#\n]*(?:token|password|secret|psk|k
 // lineDiff is the lines that differ between two texts, with up to three around them.
 func lineDiff(before, after []byte) []string {
 	a, b := textLines(before), textLines(after)
-	head := 0
-	for head < len(a) && head < len(b) && a[head] == b[head] {
-		head++
-	}
-	tail := 0
-	for tail < len(a)-head && tail < len(b)-head && a[len(a)-1-tail] == b[len(b)-1-tail] {
-		tail++
-	}
+	head := commonHead(a, b)
+	tail := commonTail(a[head:], b[head:])
 	var lines []string
 	for _, l := range a[max(0, head-3):head] {
 		lines = append(lines, "  "+l)
@@ -114,6 +108,24 @@ func lineDiff(before, after []byte) []string {
 		}
 	}
 	return lines
+}
+
+// commonHead is how many elements two slices begin with alike.
+func commonHead[T comparable](a, b []T) int {
+	n := 0
+	for n < min(len(a), len(b)) && a[n] == b[n] {
+		n++
+	}
+	return n
+}
+
+// commonTail is how many elements they end with alike.
+func commonTail[T comparable](a, b []T) int {
+	n := 0
+	for n < min(len(a), len(b)) && a[len(a)-1-n] == b[len(b)-1-n] {
+		n++
+	}
+	return n
 }
 
 // textLines are the lines of a text. A last line without its end is marked.
