@@ -119,7 +119,7 @@ func TestDemo(t *testing.T) {
 		t.Errorf("%d commands are tried, of %d it is said what they answer", len(tries), len(tried))
 	}
 	out, errs, code := bare.run(t, "", "--offline", "demo:healthy", "doctor")
-	if code != exitOK || !strings.Contains(out, "nothing that was read is wrong") {
+	if code != exitOK || !strings.Contains(out, "no faults in what was read") {
 		t.Errorf("the healthy one: exit %d\n%s%s", code, out, errs)
 	}
 }
