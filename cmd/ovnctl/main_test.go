@@ -16,3 +16,10 @@ func TestMain(m *testing.M) {
 	}
 	testscript.Main(m, map[string]func(){"ovnctl": main})
 }
+
+// A result is what a run of ovnctl printed.
+type result struct {
+	args           []string
+	code           int
+	stdout, stderr []byte
+}
