@@ -14,7 +14,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv(asOvnctl) != "" {
 		main()
 	}
-	testscript.Main(m, map[string]func(){"ovnctl": main})
+	testscript.Main(m, map[string]func(){"ovnctl": main, "on-terminal": onTerminalMain, "count-steps": countStepsMain})
 }
 
 // A result is what a run of ovnctl printed.
