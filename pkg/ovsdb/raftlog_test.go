@@ -1,6 +1,7 @@
 package ovsdb_test
 
 import (
+	"crypto/sha1"
 	"fmt"
 	"slices"
 	"strings"
@@ -103,4 +104,10 @@ func TestRaftLog(t *testing.T) {
 			}
 		})
 	}
+}
+
+// raftRecord frames text as a record of a clustered file.
+func raftRecord(text string) string {
+	text += "\n"
+	return fmt.Sprintf("OVSDB CLUSTER %d %x\n%s", len(text), sha1.Sum([]byte(text)), text)
 }
