@@ -111,3 +111,8 @@ func raftRecord(text string) string {
 	text += "\n"
 	return fmt.Sprintf("OVSDB CLUSTER %d %x\n%s", len(text), sha1.Sum([]byte(text)), text)
 }
+
+// record frames text as a record of a file.
+func record(text string) string {
+	return fmt.Sprintf("OVSDB JSON %d %x\n%s", len(text), sha1.Sum([]byte(text)), text)
+}
