@@ -84,8 +84,12 @@ func TestClassifier(t *testing.T) {
 // TestClassifierAgainstMatches looks packets up that look like what flows of a node
 // ask for, and compares with asking the flows one after the other.
 func TestClassifierAgainstMatches(t *testing.T) {
+	draws, size := 500, 20_000
+	if testing.Short() {
+		draws, size = 50, 2_000
+	}
 	var flows []FlowEntry
-	for _, line := range manyFlows(t)[:20_000] {
+	for _, line := range manyFlows(t)[:size] {
 		e, err := ParseFlowEntry(line)
 		if err != nil {
 			t.Fatal(err)
@@ -98,10 +102,7 @@ func TestClassifierAgainstMatches(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	r := rand.New(rand.NewPCG(seed, 1))
-	found, draws := 0, 500
-	if testing.Short() {
-		draws = 50
-	}
+	found := 0
 	for range draws {
 		// A packet that a flow asks for, often with some of what another one asks for.
 		e := &flows[r.IntN(len(flows))]

@@ -4,6 +4,7 @@ package ovsdb_test
 
 import (
 	"bytes"
+	"crypto/sha1"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -472,6 +473,12 @@ func TestClusterFileDamage(t *testing.T) {
 			}
 		})
 	}
+}
+
+// raftRecord frames text as a record of a clustered file.
+func raftRecord(text string) string {
+	text += "\n"
+	return fmt.Sprintf("OVSDB CLUSTER %d %x\n%s", len(text), sha1.Sum([]byte(text)), text)
 }
 
 // TestJoiningFile refuses the file of a server before it has joined.

@@ -1,7 +1,8 @@
+//go:build lab
+
 package ovsdb_test
 
 import (
-	"crypto/sha1"
 	"fmt"
 	"slices"
 	"strings"
@@ -104,15 +105,4 @@ func TestRaftLog(t *testing.T) {
 			}
 		})
 	}
-}
-
-// raftRecord frames text as a record of a clustered file.
-func raftRecord(text string) string {
-	text += "\n"
-	return fmt.Sprintf("OVSDB CLUSTER %d %x\n%s", len(text), sha1.Sum([]byte(text)), text)
-}
-
-// record frames text as a record of a file.
-func record(text string) string {
-	return fmt.Sprintf("OVSDB JSON %d %x\n%s", len(text), sha1.Sum([]byte(text)), text)
 }

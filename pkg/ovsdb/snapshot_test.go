@@ -4,6 +4,7 @@ package ovsdb_test
 
 import (
 	"bytes"
+	"crypto/sha1"
 	"errors"
 	"fmt"
 	"os"
@@ -113,6 +114,11 @@ func backup(t *testing.T, n int) []byte {
 		t.Fatal(err)
 	}
 	return text
+}
+
+// record frames text as a record of a file.
+func record(text string) string {
+	return fmt.Sprintf("OVSDB JSON %d %x\n%s", len(text), sha1.Sum([]byte(text)), text)
 }
 
 func TestDamage(t *testing.T) {
