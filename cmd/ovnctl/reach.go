@@ -15,6 +15,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/reach"
 	"github.com/ovnctl/ovnctl/pkg/render"
 	"github.com/ovnctl/ovnctl/pkg/topology"
+	"github.com/ovnctl/ovnctl/pkg/trace/cause"
 )
 
 type reachOptions struct {
@@ -257,17 +258,7 @@ func (o *reachOptions) next(r *reach.Result) []string {
 	if o.v6 {
 		words = append(words, "-6")
 	}
-	for i, w := range words {
-		if strings.ContainsFunc(w, special) {
-			words[i] = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
-		}
-	}
-	return []string{strings.Join(words, " ")}
-}
-
-// special reports whether a character may mean something to a shell.
-func special(r rune) bool {
-	return !strings.ContainsRune("-_./:=,@%+", r) && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
+	return []string{cause.Shell(words...)}
 }
 
 // completeSelectors offers what a packet can go from and to.

@@ -156,7 +156,7 @@ func (o *traceOptions) follow(ctx context.Context, c *cluster.Cluster, from, to 
 	}
 	notes = slices.Concat(notes, c.Notes, g.Notes)
 	for _, p := range c.Problems {
-		if !strings.Contains(t.Verdict.Cause, p.Error()) { // else the verdict says it
+		if p.Node == "" || p.Node != t.Verdict.Because.Node || t.Verdict.Because.Kind != journey.NodeUnread { // else the verdict says it
 			notes = append(notes, problemText(p))
 		}
 	}

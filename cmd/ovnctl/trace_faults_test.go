@@ -211,14 +211,14 @@ func okFaults(l *lab.Lab) []fault {
 		{name: "port deleted", on: "node2", breaks: "ovs-vsctl del-port " + web2.Link,
 			mends: plug(web2),
 			asks: []faultAsk{
-				q("tcp", "shop/client", "shop/web-2", "no chassis holds the port shop_web-2"),
-				q("tcp", "ops/toolbox", "shop/web-2", "no chassis holds the port shop_web-2"),
+				q("tcp", "shop/client", "shop/web-2", "port shop_web-2 is not bound to a chassis"),
+				q("tcp", "ops/toolbox", "shop/web-2", "port shop_web-2 is not bound to a chassis"),
 				q("tcp", "shop/web-2", "shop/client", "shop_web-2").then("ovnctl topology show"),
 			}},
 		{name: "iface-id on no interface", on: "node2", breaks: "ovs-vsctl set Interface " + web2.Link + " external_ids:iface-id=shop_web-9",
 			mends: "ovs-vsctl set Interface " + web2.Link + " external_ids:iface-id=shop_web-2",
 			asks: []faultAsk{
-				q("icmp", "shop/client", "shop/web-2", "no chassis holds the port shop_web-2"),
+				q("icmp", "shop/client", "shop/web-2", "port shop_web-2 is not bound to a chassis"),
 				q("icmp", "shop/web-2", "shop/client", "shop_web-2"),
 			}},
 		{name: "requested chassis elsewhere", on: "central", breaks: "ovn-nbctl set Logical_Switch_Port shop_web-2 options:requested-chassis=node3",
@@ -297,8 +297,8 @@ func okFaults(l *lab.Lab) []fault {
 		{name: "ovs-vswitchd of another node stopped", on: "node2", breaks: "kill -STOP $(cat $OVS_RUNDIR/ovs-vswitchd.pid)", mends: "kill -CONT $(cat $OVS_RUNDIR/ovs-vswitchd.pid)", still: true,
 			asks: []faultAsk{q("tcp", "shop/client", "shop/web-2", "ovs-vswitchd").isUnknown().with("-t", "2")}},
 		{name: "output flow deleted", on: "node2", breaks: noOutput, mends: outputBack,
-			asks: []faultAsk{q("tcp", "shop/client", "shop/web-2", "no flow of table 65 on node node2 leads to the port shop_web-2").though(journey.Delivered),
-				q("tcp", "shop/web-2", "shop/client", "no flow of table 65 on node node2 leads to the port shop_web-2").though(journey.Delivered)}},
+			asks: []faultAsk{q("tcp", "shop/client", "shop/web-2", "no flow of table 65 on node node2 sends it to port shop_web-2").though(journey.Delivered),
+				q("tcp", "shop/web-2", "shop/client", "no flow of table 65 on node node2 sends it to port shop_web-2").though(journey.Delivered)}},
 		{name: "logical flow not installed", on: "node2", breaks: noLookup, mends: lookupBack,
 			asks: []faultAsk{q("tcp", "shop/client", "shop/web-2", "").though(journey.Delivered)}},
 		{name: "tunnel port gone", on: "node2",
@@ -315,7 +315,7 @@ func okFaults(l *lab.Lab) []fault {
 				q("tcp", "shop/client", "shop/web-2", "bridge br-ex on node1 has no uplink").with("--sb", l.SB()), q("tcp", "shop/web-2", "shop/client", "bridge br-ex on node1 has no uplink"),
 				q("icmp", "shop/client", "internet", "bridge br-ex on node1 has no uplink").with("--sb", l.SB()),
 				q("tcp", "shop/client", "shop/web-1", "").with("--sb", l.SB()),
-				q("tcp", "shop/client", "shop/web-1", "the Southbound, which says which chassis holds shop_client, could not be read").isUnknown().with("-t", "1"),
+				q("tcp", "shop/client", "shop/web-1", "the Southbound could not be read, so the chassis of port shop_client is unknown").isUnknown().with("-t", "1"),
 			}},
 	}
 }

@@ -6,6 +6,7 @@ package journey
 import (
 	"slices"
 
+	"github.com/ovnctl/ovnctl/pkg/decode"
 	"github.com/ovnctl/ovnctl/pkg/packet"
 )
 
@@ -196,6 +197,8 @@ type Verdict struct {
 	Stage    string  `json:"stage"`
 	Cause    string  `json:"cause"`  // what stopped it, in words; empty when delivered
 	Object   *Object `json:"object"` // the row that decided, null when none did
+	// Because is the cause as a value, of which Cause and the stage of a [Place] are made last.
+	Because Cause `json:"-"`
 	// Rule is the logical flow that stopped the packet, and why it matched; null when it was delivered, and where none did.
 	Rule *Rule `json:"rule"`
 	// Near are the flows that would have had to let it pass, the nearest first, each with what of its match failed.
@@ -291,4 +294,6 @@ type Object struct {
 	UUID  string `json:"uuid"`
 	Owner string `json:"owner"` // what the CMS calls it: "NetworkPolicy shop/web"
 	Text  string `json:"text"`  // in words
+	// MadeFor is the owner as a value.
+	MadeFor decode.Owner `json:"-"`
 }

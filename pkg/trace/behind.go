@@ -16,6 +16,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/openflow"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
 	"github.com/ovnctl/ovnctl/pkg/sb"
+	"github.com/ovnctl/ovnctl/pkg/trace/cause"
 )
 
 // neighbours holds the MAC addresses that routers on a way send to against the rows that say so, and these against whoever
@@ -28,10 +29,10 @@ func (t *tracer) neighbours(ctx context.Context, would *journey.Direction) (sure
 		if !strings.HasSuffix(l.step.Stage, "arp_resolve") {
 			continue
 		}
-		hop, err := netip.ParseAddr(hopOf(l.step.Before))
+		hop := hopOf(l.step.Before)
 		port := t.portText(v, l.step.Before.Uint("metadata"), l.step.Before.Uint("reg15"))
 		south := t.southbound(v.Zone)
-		if err != nil || south == nil {
+		if !hop.IsValid() || south == nil {
 			continue
 		}
 		rows, err := ovsdb.Find[sb.MACBinding](ctx, south, ovsdb.Where("ip", "==", hop.String()), ovsdb.Where("logical_port", "==", port))
@@ -43,7 +44,7 @@ func (t *tracer) neighbours(ctx context.Context, would *journey.Direction) (sure
 		if has, who := t.macsOf(ctx, v, port, hop); len(has) > 0 && !slices.Contains(has, strings.ToLower(row.MAC)) {
 			d.Kind = journey.StaleMACBinding
 			d.Sentence = fmt.Sprintf("router port %s sends to %s at %s, which is at %s (%s)", port, hop, row.MAC, has[0], who)
-			d.Repair = "ovnctl fix " + shell([]string{"delete-mac-binding", port, hop.String()})
+			d.Repair = "ovnctl fix " + cause.Shell("delete-mac-binding", port, hop.String())
 			sure = append(sure, d)
 			continue
 		}
@@ -56,7 +57,7 @@ func (t *tracer) neighbours(ctx context.Context, would *journey.Direction) (sure
 		}
 		d.Kind = journey.MissingFlow
 		d.Sentence = fmt.Sprintf("%s is at %s behind router port %s, and no flow cookie=0x%x says so", hop, row.MAC, port, cookie)
-		d.Repair = "ovnctl fix " + shell([]string{"reinstall-mac-binding", port, hop.String()})
+		d.Repair = "ovnctl fix " + cause.Shell("reinstall-mac-binding", port, hop.String())
 		flows = append(flows, suspicion{Disagreement: d, view: v, in: func(flows []openflow.FlowEntry) bool {
 			return !slices.ContainsFunc(flows, func(f openflow.FlowEntry) bool {
 				return f.Cookie == uint64(cookie) && strings.Contains(strings.ToLower(f.Actions.String()), strings.ToLower(row.MAC))

@@ -290,7 +290,7 @@ func onlySets(actions string) bool {
 
 // lostOutside is about a packet that the tables of ovn-controller itself, before and behind the pipelines, do not take on.
 func (t *tracer) lostOutside(ctx context.Context, would *journey.Direction) *suspicion {
-	if len(would.Hops) == 0 || would.Verdict.Outcome != journey.Dropped || would.Verdict.Stage == "host" || would.Verdict.Stage == "pod" {
+	if len(would.Hops) == 0 || would.Verdict.Outcome != journey.Dropped || would.Verdict.Because.Place != "" {
 		return nil
 	}
 	h := would.Hops[len(would.Hops)-1]

@@ -111,9 +111,9 @@ func (d *deployment) southbound(zone string) ovsdb.Reader {
 	return nil
 }
 
-// stoppedAt is a verdict about a packet that does not get into a port.
-func stoppedAt(port *topology.Port, cause string) *journey.Verdict {
-	v := &journey.Verdict{Outcome: journey.Dropped, Port: port.Name, Cause: cause}
+// droppedAt is a verdict about a packet that does not get into a port.
+func droppedAt(port *topology.Port, c journey.Cause) *journey.Verdict {
+	v := &journey.Verdict{Outcome: journey.Dropped, Port: port.Name, Because: c}
 	if port.Switch != nil {
 		v.Datapath = port.Switch.Name
 	}
@@ -126,42 +126,41 @@ func (d *deployment) carrier(port *topology.Port) (*topology.Port, *journey.Verd
 	carrier := port
 	if port.Parent != "" {
 		if carrier = d.graph.PortByName(port.Parent); carrier == nil {
-			return nil, unknown("the parent port %s of %s is not known", port.Parent, port.Name)
+			return nil, unknown(journey.Cause{Kind: journey.ParentNotFound, Detail: port.Parent, Port: port.Name})
 		}
 	}
 	switch {
 	case !port.Enabled:
-		return nil, stoppedAt(port, disabled(port))
+		return nil, droppedAt(port, journey.Cause{Kind: journey.PortDisabled, Port: port.Name})
 	case carrier.Chassis != "":
 		return carrier, nil
 	case d.southbound(carrier.Zone) == nil:
-		return nil, unknown("the Southbound, which says which chassis holds %s, could not be read", carrier.Name)
+		return nil, unknown(journey.Cause{Kind: journey.ChassisUnread, Port: carrier.Name})
 	case carrier.State == topology.StateUnknown:
-		return nil, unknown("which chassis holds %s is not known: %s", carrier.Name, carrier.Why)
+		return nil, unknown(journey.Cause{Kind: journey.ChassisUnknown, Port: carrier.Name, Detail: carrier.Why})
 	}
-	return nil, stoppedAt(port, "no chassis holds "+carrier.Name+": "+carrier.Why)
+	return nil, droppedAt(port, journey.Cause{Kind: journey.Unbound, Port: carrier.Name, Detail: carrier.Why})
 }
 
 // frame is the packet as the owner of a port sends it. A packet that it cannot send has a verdict instead.
 func (d *deployment) frame(port *topology.Port, p Packet) (packet.Flow, *journey.Verdict) {
 	if len(port.MACs) == 0 {
-		return packet.Flow{}, unknown("the MAC address of %s is not known", port.Name)
+		return packet.Flow{}, unknown(journey.Cause{Kind: journey.MACUnread, Port: port.Name})
 	}
 	for _, hop := range d.graph.NextHops(port, p.Src, p.Dst) {
 		if hop.MAC != "" {
 			return p.frame(port.MACs[0], hop.MAC), nil
 		}
 	}
-	return packet.Flow{}, stoppedAt(port, fmt.Sprintf("nothing on its switch leads from %s to %s: no router port there has a network with %s", port.Name, p.Dst, p.Src))
+	return packet.Flow{}, droppedAt(port, journey.Cause{Kind: journey.NoGateway, Port: port.Name, Address: p.Dst, Other: p.Src})
 }
 
-// disabled is the cause of a packet that a disabled port does not take.
-func disabled(p *topology.Port) string {
-	return fmt.Sprintf("the port %s is disabled in the Northbound (enabled=false)", p.Name)
+func unknown(c journey.Cause) *journey.Verdict {
+	return &journey.Verdict{Outcome: journey.Unknown, Because: c}
 }
 
-func unknown(format string, args ...any) *journey.Verdict {
-	return &journey.Verdict{Outcome: journey.Unknown, Cause: fmt.Sprintf(format, args...)}
+func dropped(c journey.Cause) *journey.Verdict {
+	return &journey.Verdict{Outcome: journey.Dropped, Because: c}
 }
 
 // An entry is where packets for an address come in from a physical network.
@@ -308,10 +307,9 @@ func (d *deployment) notOutside(dst netip.Addr, protocol string, port uint16) *j
 	}
 	asked := protocol
 	if port != 0 {
-		asked += fmt.Sprintf(" port %d", port)
+		asked += fmt.Sprintf(" %d", port)
 	}
-	return &journey.Verdict{Outcome: journey.Dropped, Stage: "outside",
-		Cause: fmt.Sprintf("no load balancer on its way takes %s of the virtual address %s, and nobody outside has it", asked, dst)}
+	return dropped(journey.Cause{Kind: journey.NotBalanced, Place: journey.Outside, Service: asked, Address: dst})
 }
 
 // sharedSpace is for the inside of providers' networks (RFC 6598).
@@ -326,23 +324,19 @@ func noWayBack(src, dst netip.Addr) *journey.Verdict {
 	if !private(src) {
 		return nil
 	}
-	v := &journey.Verdict{Outcome: journey.Dropped, Stage: "outside",
-		Cause: fmt.Sprintf("the packet leaves with the inside address %s, which nothing translates: nobody outside has a way back to it", src)}
 	if private(dst) {
-		v.Outcome = journey.Unknown
-		v.Cause = fmt.Sprintf("the packet leaves with the inside address %s, which nothing translates: whether the network outside has a way back to it is not known here", src)
+		return unknown(journey.Cause{Kind: journey.RouteBackUnsure, Place: journey.Outside, Address: src})
 	}
-	return v
+	return dropped(journey.Cause{Kind: journey.NoRouteBack, Place: journey.Outside, Address: src})
 }
 
 // noWayIn says what becomes of a packet from outside for an address that nobody on the underlay answers for.
 func (d *deployment) noWayIn(src, dst netip.Addr) *journey.Verdict {
 	if d.onUnderlay(dst) {
-		return &journey.Verdict{Outcome: journey.Dropped, Stage: "outside", Cause: fmt.Sprintf("nobody answers for %s on the underlay", dst)}
+		return dropped(journey.Cause{Kind: journey.NobodyAnswers, Place: journey.Outside, Address: dst})
 	}
 	if private(dst) && !private(src) {
-		return &journey.Verdict{Outcome: journey.Dropped, Stage: "outside",
-			Cause: fmt.Sprintf("nobody answers for %s on the underlay, and the network outside has no way to an inside address", dst)}
+		return dropped(journey.Cause{Kind: journey.NoRouteIn, Place: journey.Outside, Address: dst})
 	}
-	return unknown("no node answers for %s on the underlay, so it is not known by which uplink the packet would come", dst)
+	return unknown(journey.Cause{Kind: journey.UplinkUnknown, Address: dst})
 }

@@ -34,7 +34,7 @@ type hostStep struct {
 func (h *hostStep) do(ctx context.Context) {
 	tuple, ok := ovs.TupleOf(&h.packet)
 	if !ok {
-		h.stop(journey.Unknown, "the packet is not IP: what the host does with it is not known")
+		h.stop(journey.Unknown, journey.Cause{Kind: journey.NotIP})
 		h.out.end.stray = true
 		return
 	}
@@ -42,15 +42,17 @@ func (h *hostStep) do(ctx context.Context) {
 	net, err := h.node.net(ctx)
 	if err != nil {
 		h.missing(h.node.Node, err)
-		h.stop(journey.Unknown, "the host's network could not be read: "+err.Error())
+		h.stop(journey.Unknown, journey.Cause{Kind: journey.HostUnread, Detail: err.Error()})
 		return
 	}
 	if h.link != "" && !h.forUs(net) {
-		cause := "the frame is addressed to another machine"
-		if b := h.bridgeOn(h.node.Name, h.link); b != nil && h.noUplink(b) != "" {
-			cause = h.noUplink(b)
+		c := journey.Cause{Kind: journey.NotForHost}
+		if b := h.bridgeOn(h.node.Name, h.link); b != nil {
+			if cut, ok := noUplink(b); ok {
+				c = cut
+			}
 		}
-		h.stop(journey.Dropped, cause)
+		h.stop(journey.Dropped, c)
 		h.out.end.stray = true
 		return
 	}
@@ -65,7 +67,7 @@ func (h *hostStep) do(ctx context.Context) {
 	h.command(h.node, "ip route get "+query.String())
 	if err != nil {
 		h.missing(h.node.Node, err)
-		h.stop(journey.Unknown, "the host's route could not be asked for: "+err.Error())
+		h.stop(journey.Unknown, journey.Cause{Kind: journey.HostUnread, Detail: err.Error()})
 		return
 	}
 	h.step("route", query.String(), routeText(route))
@@ -90,24 +92,22 @@ func (h *hostStep) routed(ctx context.Context, net *node.Network, route *node.Ro
 		}
 	case "unicast":
 		h.forward(ctx, net, route, known)
-	case "unreachable":
-		if on, ok := net.Forwards(h.link, h.tuple.Dst.Is6()); h.link != "" && ok && !on {
+	default:
+		if on, ok := net.Forwards(h.link, h.tuple.Dst.Is6()); route.Type == "unreachable" && h.link != "" && ok && !on {
 			h.stop(journey.Dropped, h.notForwarding())
 			return
 		}
-		h.stop(journey.Dropped, fmt.Sprintf("the host's route to %s is %q", h.tuple.Dst, route.Type))
-	default:
-		h.stop(journey.Dropped, fmt.Sprintf("the host's route to %s is %q", h.tuple.Dst, route.Type))
+		h.stop(journey.Dropped, journey.Cause{Kind: journey.RouteRefuses, Address: h.tuple.Dst, Detail: route.Type})
 	}
 }
 
 // notForwarding is the cause of a packet that a host has to pass on and does not.
-func (h *hostStep) notForwarding() string {
+func (h *hostStep) notForwarding() journey.Cause {
 	setting := "net.ipv4.ip_forward"
 	if h.tuple.Dst.Is6() {
 		setting = "net.ipv6.conf.all.forwarding"
 	}
-	return fmt.Sprintf("node %s does not forward packets that come in by %s: %s is off", h.node.Name, h.link, setting)
+	return journey.Cause{Kind: journey.NotForwarding, Node: h.node.Name, Link: h.link, Detail: setting}
 }
 
 // forward sends the packet out of the link that the route names.
@@ -140,13 +140,13 @@ func (h *hostStep) forward(ctx context.Context, net *node.Network, route *node.R
 	}
 	switch {
 	case mac == "" && unanswered(net, route.Dev, hop):
-		h.stop(journey.Dropped, fmt.Sprintf("nobody answers for the next hop %s on %s (ip neighbour: failed)", hop, route.Dev))
+		h.stop(journey.Dropped, journey.Cause{Kind: journey.NeighbourFailed, Address: hop, Link: route.Dev})
 		return
 	case mac == "" && len(bridge.Uplinks) > 0:
 		mac = anyMAC
 		h.step("neighbour", hop.String(), fmt.Sprintf("the MAC address of %s is not known yet: the host asks for it, and is taken to be told", hop))
 	case mac == "":
-		h.stop(journey.Unknown, fmt.Sprintf("the host does not know the MAC address of %s on %s yet: it would ask for it first", hop, route.Dev))
+		h.stop(journey.Unknown, journey.Cause{Kind: journey.NeighbourUnread, Address: hop, Link: route.Dev})
 		return
 	}
 	own := iface.MAC
@@ -226,8 +226,9 @@ func (h *hostStep) neighbour(ctx context.Context, net *node.Network, dev string,
 	return mac
 }
 
-func (h *hostStep) stop(o journey.Outcome, cause string) {
-	h.out.end = &ending{verdict: journey.Verdict{Outcome: o, Node: h.node.Name, Port: h.link, Stage: "host", Cause: cause}}
+func (h *hostStep) stop(o journey.Outcome, c journey.Cause) {
+	c.Place = journey.OnHost
+	h.out.end = &ending{verdict: journey.Verdict{Outcome: o, Node: h.node.Name, Port: h.link, Because: c}}
 }
 
 func (h *hostStep) step(stage, match, action string) {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/ovnctl/ovnctl/pkg/journey"
+	"github.com/ovnctl/ovnctl/pkg/trace/cause"
 )
 
 // judge says what became of the packets that were sent on a way while it was watched.
@@ -122,9 +123,9 @@ func listening(ask *question) string {
 func inside(e journey.Endpoint, command []string) string {
 	namespace, pod, ok := strings.Cut(e.Name, "/")
 	if e.Kind == "pod" && ok && kubernetesName(namespace) && kubernetesName(pod) {
-		return shell(append([]string{"kubectl", "-n", namespace, "exec", pod, "--"}, command...))
+		return cause.Shell(append([]string{"kubectl", "-n", namespace, "exec", pod, "--"}, command...)...)
 	}
-	return shell(command) + "  # in " + endName(e)
+	return cause.Shell(command...) + "  # in " + endName(e)
 }
 
 // between is a command that shows whether packets come to the node where they are missed.

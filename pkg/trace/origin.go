@@ -3,7 +3,6 @@ package trace
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/netip"
 	"slices"
 
@@ -32,16 +31,16 @@ func (t *tracer) fromPort(ctx context.Context, port *topology.Port, p Packet) (p
 	}
 	n := t.cluster.Node(carrier.Chassis)
 	if n == nil {
-		return place{}, unknown("no way is known to chassis %s, which holds %s: give --node-exec 'PREFIX {hostname}'", carrier.Chassis, carrier.Name)
+		return place{}, unknown(journey.Cause{Kind: journey.ChassisUnreachable, Chassis: carrier.Chassis, Port: carrier.Name})
 	}
 	v, err := t.view(ctx, n)
 	if err != nil {
-		return place{}, unknown("%v", err)
+		return place{}, unknown(causeOf(err))
 	}
 	carrier = t.graph.PortByName(carrier.Name)
 	i := slices.IndexFunc(carrier.Interfaces, func(a *topology.Attachment) bool { return a.Node == n.Name && a.OFPort > 0 })
 	if i < 0 {
-		return place{}, stoppedAt(port, fmt.Sprintf("no interface on %s carries %s: %s", n.Name, carrier.Name, carrier.Why))
+		return place{}, droppedAt(port, journey.Cause{Kind: journey.NoInterface, Node: n.Name, Port: carrier.Name, Detail: carrier.Why})
 	}
 	attached := carrier.Interfaces[i]
 	if verdict := v.sends(ctx, attached.Interface, p.Src, p.Dst); verdict != nil {
@@ -62,11 +61,11 @@ func (t *tracer) fromPort(ctx context.Context, port *topology.Port, p Packet) (p
 func (t *tracer) fromNode(ctx context.Context, from topology.Match, p Packet) (place, *journey.Verdict) {
 	n := t.nodeOf(from)
 	if n == nil {
-		return place{}, unknown("%s cannot be asked", from.Name)
+		return place{}, unknown(journey.Cause{Kind: journey.NodeNotFound, Detail: from.Name})
 	}
 	v, err := t.view(ctx, n)
 	if err != nil {
-		return place{}, unknown("%v", err)
+		return place{}, unknown(causeOf(err))
 	}
 	return place{node: v, packet: p.frame(noMAC, noMAC)}, nil
 }
@@ -82,15 +81,15 @@ func (t *tracer) fromOutside(ctx context.Context, p Packet) (place, *journey.Ver
 	}
 	v, err := t.view(ctx, n)
 	if err != nil {
-		return place{}, unknown("%v", err)
+		return place{}, unknown(causeOf(err))
 	}
 	bridge, port, ok := t.uplink(n.Name, "")
 	if !ok {
-		return place{}, unknown("node %s has no bridge with an uplink", n.Name)
+		return place{}, unknown(journey.Cause{Kind: journey.UplinkNotFound, Node: n.Name})
 	}
 	mac, err := t.underlayMAC(ctx, v, p.Dst)
 	if err != nil {
-		return place{}, unknown("%v", err)
+		return place{}, unknown(causeOf(err))
 	}
 	return place{node: v, bridge: bridge, port: port, packet: p.frame(anyMAC, mac)}, nil // from the router on the underlay
 }

@@ -3,6 +3,7 @@ package trace
 import (
 	"context"
 	"fmt"
+	"net/netip"
 	"slices"
 
 	"github.com/ovnctl/ovnctl/pkg/journey"
@@ -252,7 +253,7 @@ func chosenHop(c ovn.Choice, v *ovn.Visit, i int) []string {
 	switch a := c.Action.(type) {
 	case *ovnexpr.Select:
 		if after := v.Before(i + 2); c.Of > 1 {
-			return []string{"next hop " + hopOf(&after)}
+			return []string{"next hop " + hopOf(&after).String()}
 		}
 	case *ovnexpr.ForwardGroup:
 		if c.Of > 1 && c.Index < len(a.Ports) {
@@ -263,7 +264,7 @@ func chosenHop(c ovn.Choice, v *ovn.Visit, i int) []string {
 }
 
 // hopOf is the address that a router sends a packet to next: OVN keeps it in reg0, or xxreg0 for IPv6.
-func hopOf(p *packet.Flow) string {
+func hopOf(p *packet.Flow) netip.Addr {
 	if p.Uint("eth_type") == packet.EthIPv6 {
 		return registerAddress(*p, "xxreg0", 16)
 	}
@@ -293,7 +294,7 @@ func (w *Walker) verdict(ctx context.Context, p *Passage) journey.Verdict {
 		return v
 	}
 	found := p.zone.explain.Explain(ctx, p.last().way)
-	v.Cause, v.Object, v.Rule, v.Near = found.Cause, found.Object, found.Rule, found.Near
+	v.Because, v.Object, v.Rule, v.Near = found.Cause, found.Object, found.Rule, found.Near
 	if n := len(p.visit.Steps); n > 0 {
 		v.Stage = w.stage(ctx, p.zone, p.visit, n-1)
 	}

@@ -19,10 +19,10 @@ func (w *Walker) Branch(ctx context.Context, r *Round) journey.Branch {
 		b.Verdict.Allowed = w.allowed(ctx, r.Forward)
 	}
 	b.Forward = w.direction(ctx, r.Forward, "new")
-	b.Forward.Verdict.Sentence = w.sentence(r.Forward, b.Forward.Verdict, "the packet")
+	w.say(r.Forward, &b.Forward.Verdict, "the packet")
 	if r.Reply != nil {
 		b.Reply = w.direction(ctx, r.Reply, "est,rpl")
-		b.Reply.Verdict.Sentence = w.sentence(r.Reply, b.Reply.Verdict, "the answer")
+		w.say(r.Reply, &b.Reply.Verdict, "the reply")
 	}
 	return b
 }
@@ -32,26 +32,24 @@ func (w *Walker) Branch(ctx context.Context, r *Round) journey.Branch {
 func (w *Walker) Verdict(ctx context.Context, r *Round) journey.Verdict {
 	if r.Reply != nil && r.Reply.Outcome() != journey.Delivered {
 		v := w.verdict(ctx, r.Reply)
-		v.Sentence = w.sentence(r.Reply, v, "the answer")
+		w.say(r.Reply, &v, "the reply")
 		return v
 	}
 	v := w.verdict(ctx, r.Forward)
 	switch {
 	case r.Answered:
 		v = journey.Verdict{Outcome: journey.Delivered, Node: v.Node, Datapath: v.Datapath, Port: v.Port}
-		v.Sentence = "OVN answers the packet itself, and its sender gets the answer"
+		v.Sentence = "OVN replies to the packet itself, and the sender gets the reply"
 	case v.Outcome != journey.Delivered:
-		v.Sentence = w.sentence(r.Forward, v, "the packet")
-	case r.Forward.outside:
-		v.Sentence = "the packet leaves for " + w.reached(r.Forward) + ", and an answer from there comes back"
+		w.say(r.Forward, &v, "the packet")
 	default:
-		v.Sentence = w.reached(r.Forward) + " receives the packet, and its answer comes back"
+		v.Sentence = roundTrip(w.reached(r.Forward), r.Forward.outside)
 	}
 	return v
 }
 
-func (w *Walker) sentence(p *Passage, v journey.Verdict, what string) string {
-	return sentence(v, w.lastHop(p), w.reached(p), what)
+func (w *Walker) say(p *Passage, v *journey.Verdict, what string) {
+	say(v, w.lastHop(p), w.reached(p), what)
 }
 
 // WhyNot proposes changes that would let a round pass which fails, the smallest first. Those that can be tried on the flows

@@ -70,7 +70,7 @@ func (t *tracer) openflow(ctx context.Context, ask *question, ways int) []journe
 		}
 	}
 	if len(branches) == 0 {
-		v := unknown("the hash that ovs-vswitchd chooses by leads to the backend %s with none of the values that were tried", ask.Backend)
+		v := unknown(journey.Cause{Kind: journey.NoSuchBackend, Detail: ask.Backend.String()})
 		return []journey.Branch{neverSent(*v, ask.packet, journey.OpenFlow)}
 	}
 	slices.SortFunc(branches, byWay)
@@ -119,7 +119,7 @@ func (r *run) connection(ctx context.Context, start place, skip func(way string)
 		b.Backend = r.backend.String()
 	}
 	b.Forward = r.direction(start.packet, "new", &forward, err)
-	b.Forward.Verdict.Sentence = sentence(b.Forward.Verdict, forward.hops, forward.reached, "the packet")
+	say(&b.Forward.Verdict, forward.hops, forward.reached, "the packet")
 	b.Verdict = b.Forward.Verdict
 	if b.Verdict.Outcome != journey.Delivered {
 		return b
@@ -131,12 +131,12 @@ func (r *run) connection(ctx context.Context, start place, skip func(way string)
 	back, err := r.answer(ctx, forward, answer)
 	b.Reply = r.direction(answer, "est,rpl", &back, err)
 	r.checkReturn(start.packet, b.Reply, back)
-	b.Reply.Verdict.Sentence = sentence(b.Reply.Verdict, back.hops, back.reached, "the answer")
+	say(&b.Reply.Verdict, back.hops, back.reached, "the reply")
 	if b.Reply.Verdict.Outcome != journey.Delivered {
 		b.Verdict = b.Reply.Verdict
 		return b
 	}
-	b.Verdict.Sentence = roundTrip(b, forward)
+	b.Verdict.Sentence = roundTrip(forward.reached, forward.outside)
 	return b
 }
 
@@ -200,7 +200,7 @@ func (r *run) direction(packet packet.Flow, state string, e *ending, err error) 
 		d.Hops = []journey.Hop{}
 	}
 	if err != nil {
-		d.Verdict = journey.Verdict{Outcome: journey.Unknown, Cause: err.Error()}
+		d.Verdict = *unknown(causeOf(err))
 		return d
 	}
 	d.Verdict = e.verdict
@@ -218,6 +218,5 @@ func (r *run) checkReturn(packet packet.Flow, d *journey.Direction, e ending) {
 	if !ok || got == sent.Reverse() {
 		return
 	}
-	d.Verdict.Outcome = journey.Dropped
-	d.Verdict.Cause = fmt.Sprintf("the answer comes from %s, but %s was asked: the sender does not take it", got.Src, sent.Dst)
+	d.Verdict.Outcome, d.Verdict.Because = journey.Dropped, notTaken(got.Src, sent.Dst).Because
 }

@@ -39,7 +39,7 @@ func (w *Walker) origin(ctx context.Context, from topology.Match, p Packet) (*sp
 	case from.Kind == topology.KindNode && from.Chassis != nil:
 		return &spot{host: w.hosts.byChassis[from.Chassis.Name], packet: p.frame(noMAC, noMAC)}, nil, nil
 	case from.Port == nil || from.Kind == topology.KindRPort:
-		return nil, unknown("%s is no port or node of OVN: no logical flow tells what becomes of its packets", from.Name), nil
+		return nil, unknown(journey.Cause{Kind: journey.NotInOVN, Detail: from.Name}), nil
 	}
 	return w.fromPort(ctx, from.Port, p)
 }
@@ -61,14 +61,14 @@ func (w *Walker) fromPort(ctx context.Context, port *topology.Port, p Packet) (*
 func (w *Walker) at(ctx context.Context, port *topology.Port, chassis string, frame packet.Flow) (*spot, *journey.Verdict, error) {
 	z := w.zones[port.Zone]
 	if z == nil {
-		return nil, unknown("the Southbound, which has the logical flows of %s, could not be read", port.Name), nil
+		return nil, unknown(journey.Cause{Kind: journey.FlowsUnread, Port: port.Name}), nil
 	}
 	p, err := z.net.Port(ctx, port.Name)
 	if err != nil {
 		return nil, nil, err
 	}
 	if p == nil {
-		return nil, stoppedAt(port, "ovn-northd has made no Port_Binding of "+port.Name), nil
+		return nil, droppedAt(port, journey.Cause{Kind: journey.NoPortBinding, Port: port.Name}), nil
 	}
 	return &spot{zone: z, start: ovn.Start{Port: p, Chassis: z.net.ChassisByName(chassis), Packet: frame}}, nil, nil
 }
@@ -132,7 +132,7 @@ func (f *follower) intoOVN(ctx context.Context, s spot, t ovs.Tuple) (*spot, *jo
 	if e, ok := f.entryOf(t.Dst); ok && (s.host == nil || !overlay || f.onUnderlay(t.Dst)) {
 		next, err := f.enter(ctx, e, s.packet)
 		if next == nil && err == nil {
-			return nil, unknown("the Southbound, which has the logical flows of %s, could not be read", e.localnet.Name), nil
+			return nil, unknown(journey.Cause{Kind: journey.FlowsUnread, Port: e.localnet.Name}), nil
 		}
 		return next, nil, err
 	}
@@ -142,7 +142,7 @@ func (f *follower) intoOVN(ctx context.Context, s spot, t ovs.Tuple) (*spot, *jo
 	case !overlay:
 		return nil, nil, nil
 	case s.host.port == nil:
-		return nil, unknown("node %s has no port on the overlay that is known here: its kernel knows which way %s is", f.nodeName(s.host.chassis.Name), t.Dst), nil
+		return nil, unknown(journey.Cause{Kind: journey.NoOverlayPort, Node: f.nodeName(s.host.chassis.Name), Address: t.Dst}), nil
 	}
 	return f.byHostPort(ctx, s, t)
 }
@@ -168,7 +168,7 @@ func (f *follower) byHostPort(ctx context.Context, s spot, t ovs.Tuple) (*spot, 
 			return f.at(ctx, port, carrier.Chassis, frame)
 		}
 	}
-	return nil, stoppedAt(port, "nothing on its switch leads from "+port.Name+" to "+t.Dst.String()), nil
+	return nil, droppedAt(port, journey.Cause{Kind: journey.NoGateway, Port: port.Name, Address: t.Dst}), nil
 }
 
 // chooseBackend makes load balancers choose a backend, where they have it.

@@ -8,9 +8,9 @@ import (
 
 	"github.com/ovnctl/ovnctl/pkg/decode"
 	"github.com/ovnctl/ovnctl/pkg/journey"
-	"github.com/ovnctl/ovnctl/pkg/nb"
 	"github.com/ovnctl/ovnctl/pkg/openflow"
 	"github.com/ovnctl/ovnctl/pkg/packet"
+	"github.com/ovnctl/ovnctl/pkg/trace/cause"
 	"github.com/ovnctl/ovnctl/pkg/trace/ovs"
 )
 
@@ -141,11 +141,7 @@ func (r *run) decoded(m decode.Meaning, out *journey.Step) {
 	// The flows that ask for a MAC address are the same for all routers: their hint is the route of any of them.
 	shared := strings.HasSuffix(out.Stage, "arp_request")
 	if len(m.Objects) > 0 && (m.Flow != nil || m.Physical == "") && !shared {
-		o := m.Objects[0]
-		out.Object = &journey.Object{Kind: o.Kind, Name: o.Name, UUID: string(o.UUID), Owner: o.Owner, Text: o.Text}
-		if acl, ok := o.Row.(nb.ACL); ok && o.Owner == "" {
-			out.Object.Text += ": " + acl.Match // nothing else says what it is for
-		}
+		out.Object = cause.ObjectOf(m.Objects[0])
 	}
 }
 

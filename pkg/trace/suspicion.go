@@ -94,9 +94,7 @@ func (t *tracer) stillIn(ctx context.Context, s suspicion) bool {
 	if s.datapath == "" {
 		return true
 	}
-	// None that was found is no answer where the rows could not be read.
-	_, unknown := decode.NewLogicalFlows(south).Lookup(ctx, decode.FlowKey{Datapath: s.datapath, Cookie: s.foe})
-	return strings.HasPrefix(unknown, "no logical flow")
+	return decode.NewLogicalFlows(south).Lacks(ctx, decode.FlowKey{Datapath: s.datapath, Cookie: s.foe})
 }
 
 // blameController finds out whether a node has other flows because its ovn-controller is not at work.

@@ -60,8 +60,8 @@ func (t *tracer) answer(ctx context.Context, ask *question, should *journey.Walk
 	v, by := &answer.Verdict, should.Verdict
 	if v.Outcome == by.Outcome && v.Stage == by.Stage { // they agree: what the logical flows rest on, the nodes' do
 		v.Rule, v.Near, v.Allowed, v.WhyNot = by.Rule, by.Near, by.Allowed, by.WhyNot
-		if strings.HasPrefix(by.Cause, v.Cause) {
-			v.Cause = by.Cause
+		if v.Because.Kind == by.Because.Kind { // of which the logical flows know more
+			v.Because, v.Cause = by.Because, by.Cause
 		}
 	}
 	return differ(would, should)
@@ -71,11 +71,11 @@ func (t *tracer) answer(ctx context.Context, ask *question, should *journey.Walk
 func (t *tracer) logical(ctx context.Context, ask *question) (*journey.Walk, []string, error) {
 	w, err := newWalker(ctx, t.deployment, ovn.Options{Length: ask.Length, Query: ask.Name})
 	if err != nil {
-		return walkOf([]journey.Branch{neverSent(*unknown("the logical flows could not be read: %v", err), ask.packet, journey.LogicalFlows)}), nil, ctx.Err()
+		return unread(err, ask), nil, ctx.Err()
 	}
 	rounds, more, err := w.Rounds(ctx, ask.from, ask.packet, ask.Backend)
 	if err != nil {
-		return walkOf([]journey.Branch{neverSent(*unknown("the logical flows could not be read: %v", err), ask.packet, journey.LogicalFlows)}), nil, ctx.Err()
+		return unread(err, ask), nil, ctx.Err()
 	}
 	w.Evidence = ask.Evidence
 	var branches []journey.Branch
@@ -95,6 +95,12 @@ func (t *tracer) logical(ctx context.Context, ask *question) (*journey.Walk, []s
 		notes = append(notes, fmt.Sprintf("there are more combinations of backends and next hops than the %d that were followed: --backend follows one", len(branches)))
 	}
 	return walkOf(branches), notes, ctx.Err()
+}
+
+// unread is the walk where the logical flows cannot be read.
+func unread(err error, ask *question) *journey.Walk {
+	v := unknown(journey.Cause{Kind: journey.LogicalUnread, Detail: err.Error()})
+	return walkOf([]journey.Branch{neverSent(*v, ask.packet, journey.LogicalFlows)})
 }
 
 // byWay orders branches by what they go through.
@@ -160,7 +166,7 @@ func walkOf(branches []journey.Branch) *journey.Walk {
 
 // neverSent is the branch of a packet that its sender does not get out.
 func neverSent(v journey.Verdict, p Packet, producer string) journey.Branch {
-	v.Sentence = sentence(v, nil, "", "the packet")
+	say(&v, nil, "", "the packet")
 	return journey.Branch{Verdict: v, Through: []string{}, Forward: &journey.Direction{
 		Verdict: v, Producer: producer, State: "new", Packet: p.String(), Hops: []journey.Hop{},
 	}}

@@ -108,13 +108,13 @@ func (r *Round) deciding() *Passage {
 }
 
 // Deciding says where the direction ended that the outcome is that of, the reply if that failed: in a visit, or for nil
-// beyond the logical networks. Stopped is why it ended there; nil if it was delivered.
-func (r *Round) Deciding() (reply bool, v *ovn.Visit, stopped *journey.Verdict) {
+// beyond the logical networks.
+func (r *Round) Deciding() (reply bool, v *ovn.Visit) {
 	p := r.deciding()
 	if p.stopped != nil {
-		return p == r.Reply, nil, p.stopped
+		return p == r.Reply, nil
 	}
-	return p == r.Reply, p.visit, nil
+	return p == r.Reply, p.visit
 }
 
 // last is the last leg of a passage through a logical network, empty if there is none.
@@ -282,8 +282,7 @@ func (w *Walker) checkReturn(forward, reply *Passage) {
 
 // notTaken is the verdict of an answer that comes from another address than the one that was asked.
 func notTaken(from, asked netip.Addr) *journey.Verdict {
-	return &journey.Verdict{Outcome: journey.Dropped,
-		Cause: fmt.Sprintf("the answer comes from %s, but %s was asked: the sender does not take it", from, asked)}
+	return dropped(journey.Cause{Kind: journey.WrongSource, Address: from, Other: asked})
 }
 
 // returned says that the packet has come back to its sender as an answer to itself: a router answers an echo so.
@@ -338,7 +337,7 @@ type follower struct {
 // follow hands over each passage of a packet from a spot on, with the connections that it left.
 func (f *follower) follow(ctx context.Context, s spot, c *ovn.Connections, so Passage, each func(Passage, *ovn.Connections) error) error {
 	if len(so.legs) == maxLegs {
-		so.stopped = unknown("the packet comes to more than %d logical networks and hosts: it loops", maxLegs)
+		so.stopped = unknown(journey.Cause{Kind: journey.Loop, Detail: fmt.Sprint(maxLegs)})
 		return each(so, c)
 	}
 	if s.zone == nil {
@@ -403,7 +402,7 @@ func (f *follower) notOwned(port *logicalflow.Port, packet *packet.Flow) *journe
 	if !ok || known == nil || owns(known, t.Dst) {
 		return nil
 	}
-	v := stoppedAt(known, fmt.Sprintf("it comes out at %s, which does not have the address %s", known.Name, t.Dst))
+	v := droppedAt(known, journey.Cause{Kind: journey.WrongPort, Port: known.Name, Address: t.Dst})
 	v.Node = f.nodeName(known.Chassis)
 	return v
 }
@@ -416,7 +415,7 @@ func (f *follower) toHost(h *host, p *Passage) {
 	l := leg{host: h, from: from, does: "takes it"}
 	switch {
 	case !ok:
-		p.stopped = unknown("the packet is not IP: what the host does with it is not known")
+		p.stopped = unknown(journey.Cause{Kind: journey.NotIP})
 	case !h.has(t.Dst):
 		l.does = fmt.Sprintf("passes it on to %s: its routes and rules are taken to let it", t.Dst)
 		if other := f.hosts.byAddress[t.Dst]; other != nil {
@@ -503,7 +502,7 @@ func (f *follower) toZone(ctx context.Context, port *logicalflow.Port, c *ovn.Co
 		return f.follow(ctx, *next, c, p, each)
 	}
 	p.answer = nil
-	p.stopped = unknown("it goes on in another zone, to the port %s of the transit switch: the Southbound of that zone was not read", port.Name())
+	p.stopped = unknown(journey.Cause{Kind: journey.ZoneUnread, Port: port.Name()})
 	return each(p, c)
 }
 

@@ -2,7 +2,6 @@ package trace
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -13,6 +12,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/node"
 	"github.com/ovnctl/ovnctl/pkg/packet"
 	"github.com/ovnctl/ovnctl/pkg/topology"
+	"github.com/ovnctl/ovnctl/pkg/trace/cause"
 	"github.com/ovnctl/ovnctl/pkg/trace/ovs"
 )
 
@@ -64,7 +64,7 @@ func (r *run) follow(ctx context.Context, start place) (ending, error) {
 	var best *ending
 	for n := 0; len(queue) > 0; n++ {
 		if n == maxPlaces {
-			return ending{}, fmt.Errorf("the packet comes to more than %d places: it loops or is flooded", maxPlaces)
+			return ending{}, causeError{journey.Cause{Kind: journey.Loop, Detail: fmt.Sprint(maxPlaces)}}
 		}
 		b := queue[0]
 		queue = queue[1:]
@@ -73,10 +73,11 @@ func (r *run) follow(ctx context.Context, start place) (ending, error) {
 			return ending{}, ctx.Err()
 		}
 		if err != nil {
-			v := journey.Verdict{Outcome: journey.Unknown, Node: b.node.Name, Datapath: b.bridge, Cause: err.Error()}
+			c := journey.Cause{Kind: journey.VswitchdSilent, Node: b.node.Name, Detail: err.Error()}
 			if r.missing(b.node.Node, err) {
-				v.Cause = "what ovs-vswitchd on " + b.node.Name + " does with it was not saved: trace the same packet there with --record"
+				c.Kind = journey.NotRecorded
 			}
+			v := journey.Verdict{Outcome: journey.Unknown, Node: b.node.Name, Datapath: b.bridge, Because: c}
 			outcomes = []outcome{{end: &ending{verdict: v}}}
 		}
 		for _, o := range outcomes {
@@ -93,7 +94,7 @@ func (r *run) follow(ctx context.Context, start place) (ending, error) {
 		}
 	}
 	if best == nil {
-		return ending{}, errors.New("ovs-vswitchd's reply does not say where the packet ends")
+		return ending{}, causeError{journey.Cause{Kind: journey.NoEnd}}
 	}
 	return *best, nil
 }
@@ -147,7 +148,7 @@ func (r *run) visit(ctx context.Context, p place) ([]outcome, error) {
 		r.simulatedOn(p.node.Node)
 	}
 	for _, request := range walk.Requests {
-		r.command(p.node, "ovs-appctl "+shell(request))
+		r.command(p.node, "ovs-appctl "+cause.Shell(request...))
 	}
 	r.learn(ctx, p.node, walk)
 	var outcomes []outcome
@@ -181,9 +182,9 @@ func (r *run) leave(ctx context.Context, p place, leaf ovs.Leaf, o *outcome) err
 	case ovs.ToTunnel:
 		return r.toTunnel(ctx, p, leaf, o)
 	case ovs.Unknown:
-		o.end = &ending{verdict: r.stopped(p, o, journey.Unknown, "the action "+leaf.Reason+" is not understood")}
+		o.end = &ending{verdict: r.stopped(p, o, journey.Unknown, journey.Cause{Kind: journey.ActionUnknown, Detail: leaf.Reason})}
 	case ovs.Failed:
-		o.end = &ending{verdict: r.stopped(p, o, journey.Dropped, "Open vSwitch gives up: "+leaf.Reason)}
+		o.end = &ending{verdict: r.stopped(p, o, journey.Dropped, journey.Cause{Kind: journey.OVSGivesUp, Detail: leaf.Reason})}
 	default:
 		if next, note := r.resolved(ctx, p, leaf); next != nil {
 			o.next = next
@@ -212,8 +213,8 @@ func (r *run) resolved(ctx context.Context, p place, leaf ovs.Leaf) (*place, str
 	if !ok || !asksForMAC(leaf) {
 		return nil, ""
 	}
-	hop, err := netip.ParseAddr(nextHop(leaf))
-	if err != nil {
+	hop := nextHop(leaf)
+	if !hop.IsValid() {
 		return nil, ""
 	}
 	mac, from := r.macOf(ctx, p.node, hop)
@@ -291,7 +292,7 @@ func (v *nodeView) macAt(ctx context.Context, a netip.Addr) string {
 func (r *run) toPort(ctx context.Context, p place, leaf ovs.Leaf, o *outcome) error {
 	port, iface := r.bridgePort(p.node.Name, leaf.Bridge, leaf.Port.Number)
 	if port == nil {
-		o.end = &ending{verdict: r.stopped(p, o, journey.Unknown, fmt.Sprintf("port %s of %s is not in the node's database", leaf.Port, leaf.Bridge))}
+		o.end = &ending{verdict: r.stopped(p, o, journey.Unknown, journey.Cause{Kind: journey.NotInDatabase, Port: leaf.Port.String(), Bridge: leaf.Bridge})}
 		return nil
 	}
 	arrived := place{node: p.node, bridge: leaf.Bridge, port: packet.PortID{Number: leaf.Port.Number}, packet: leaf.Packet}
@@ -337,18 +338,18 @@ func (r *run) atPort(ctx context.Context, at place, logical string, iface *topol
 		t, ok := ovs.TupleOf(&at.packet)
 		if ok && !owns(lsp, t.Dst) {
 			v.Outcome = journey.Dropped
-			v.Cause = fmt.Sprintf("it comes out at %s, which does not have the address %s", name, t.Dst)
+			v.Because = journey.Cause{Kind: journey.WrongPort, Port: name, Address: t.Dst}
 			return &ending{verdict: v, at: at, stray: true}
 		}
 		if ok && slices.Contains(lsp.Addresses, t.Dst.String()) {
 			link = iface.Name
 			if stopped := at.node.takes(ctx, link, t.Dst); stopped != nil {
-				v.Outcome, v.Stage, v.Cause = stopped.Outcome, stopped.Stage, stopped.Cause
+				v.Outcome, v.Because = stopped.Outcome, stopped.Because
 			}
 		}
 	}
 	if iface.LinkState == "down" && v.Outcome == journey.Delivered {
-		v.Outcome, v.Cause = journey.Dropped, "the link of interface "+iface.Name+", to "+name+", is down"
+		v.Outcome, v.Because = journey.Dropped, journey.Cause{Kind: journey.LinkDown, Link: iface.Name, Port: name}
 	}
 	return &ending{verdict: v, at: at, link: link, reached: reached + " on " + at.node.Name}
 }

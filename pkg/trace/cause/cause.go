@@ -38,7 +38,7 @@ func New(net *logicalflow.Network, objects *decode.Objects, graph *topology.Grap
 
 // A Finding is why a way ended as it did.
 type Finding struct {
-	Cause  string          // what stopped the packet, in words; empty if it was delivered
+	Cause  journey.Cause   // what stopped the packet; none if it was delivered
 	Object *journey.Object // that did it; nil if none did
 	Rule   *journey.Rule   // the flow that did it, and why it matched; nil if no flow did
 	Near   []journey.Rule  // what would have had to let it pass, the nearest first, and what of its match failed
@@ -52,7 +52,7 @@ func (e *Explainer) Explain(ctx context.Context, w *ovn.Way) Finding {
 	if !ok {
 		return Finding{Allowed: e.allowed(ctx, w)}
 	}
-	f := Finding{Cause: e.words(ctx, s), Object: s.object(), Rule: e.rule(ctx, s)}
+	f := Finding{Cause: e.cause(s), Object: s.object(), Rule: e.rule(ctx, s)}
 	for _, n := range e.near(ctx, s) {
 		f.Near = append(f.Near, n.rule)
 	}
@@ -72,7 +72,7 @@ func (e *Explainer) allowed(ctx context.Context, w *ovn.Way) []journey.Object {
 			if !ok || !allows(o) {
 				continue
 			}
-			object := *toJourney(o)
+			object := *ObjectOf(o)
 			if !slices.ContainsFunc(objects, func(known journey.Object) bool { return known.UUID == object.UUID }) {
 				objects = append(objects, object)
 			}
@@ -95,10 +95,10 @@ func allows(o decode.Object) bool {
 // Object is the object that a step of a visit carries out, nil if there is none.
 func (e *Explainer) Object(ctx context.Context, v *ovn.Visit, step int) *journey.Object {
 	if o, ok := e.objectOf(ctx, v.Steps[step].Flow); ok {
-		return toJourney(o)
+		return ObjectOf(o)
 	}
 	if port := e.secured(v, step); port != nil {
-		return toJourney(e.portObject(ctx, port))
+		return ObjectOf(e.portObject(ctx, port))
 	}
 	return nil
 }
@@ -131,10 +131,10 @@ func (e *Explainer) portObject(ctx context.Context, p *logicalflow.Port) decode.
 	return decode.Object{Kind: "port", Name: p.Name(), UUID: p.Row.UUID, Text: "port " + p.Name()}
 }
 
-// toJourney is an object as the contract has it. An ACL that nobody claims is told by its match.
-func toJourney(o decode.Object) *journey.Object {
-	out := &journey.Object{Kind: o.Kind, Name: o.Name, UUID: string(o.UUID), Owner: o.Owner, Text: o.Text}
-	if acl, ok := o.Row.(nb.ACL); ok && o.Owner == "" {
+// ObjectOf is an object as the contract has it. Of an ACL without an owner the match says what it is for.
+func ObjectOf(o decode.Object) *journey.Object {
+	out := &journey.Object{Kind: o.Kind, Name: o.Name, UUID: string(o.UUID), Owner: o.Owner.String(), Text: o.Text, MadeFor: o.Owner}
+	if acl, ok := o.Row.(nb.ACL); ok && out.Owner == "" {
 		out.Text += ": " + acl.Match
 	}
 	return out

@@ -40,7 +40,7 @@ const maxNear = 3
 
 // near are the rules that come nearest to allowing a packet that an ACL denied, or that none allowed.
 func (e *Explainer) near(ctx context.Context, s *stop) []miss {
-	if s.kind != denied && s.kind != closed {
+	if s.kind != journey.Denied && s.kind != journey.NotAllowed {
 		return nil
 	}
 	var misses []miss
@@ -55,12 +55,12 @@ func (e *Explainer) near(ctx context.Context, s *stop) []miss {
 	var nearest []miss
 	for _, m := range misses {
 		o, ok := e.objectOf(ctx, m.flow)
-		if !ok || !allows(o) || fixed(o) || slices.ContainsFunc(nearest, func(n miss) bool { return n.object.UUID == o.UUID }) {
+		if !ok || !allows(o) || o.Owner.Role == decode.Internal || slices.ContainsFunc(nearest, func(n miss) bool { return n.object.UUID == o.UUID }) {
 			continue
 		}
 		m.object = o
 		m.rule = journey.Rule{
-			Object: toJourney(o), Stage: m.flow.Stage(), Priority: m.flow.Row.Priority, Match: m.flow.Row.Match,
+			Object: ObjectOf(o), Stage: m.flow.Stage(), Priority: m.flow.Row.Priority, Match: m.flow.Row.Match,
 			Decided: e.decided(ctx, m.visit, m.flow, m.missing),
 		}
 		if nearest = append(nearest, m); len(nearest) == maxNear {
@@ -68,11 +68,6 @@ func (e *Explainer) near(ctx context.Context, s *stop) []miss {
 		}
 	}
 	return nearest
-}
-
-// fixed says whether a rule is one that the management system makes for its own ends: nobody would change it.
-func fixed(o decode.Object) bool {
-	return strings.HasPrefix(o.Owner, "Node ") || strings.HasPrefix(o.Owner, "OVN-Kubernetes ") || strings.HasPrefix(o.Owner, "ARP ")
 }
 
 // missesAt are the rules that could have been hit at a step in the place of the one that was.

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/ovnctl/ovnctl/pkg/decode"
+	"github.com/ovnctl/ovnctl/pkg/journey"
 	"github.com/ovnctl/ovnctl/pkg/logicalflow"
 	"github.com/ovnctl/ovnctl/pkg/nb"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
@@ -21,19 +22,22 @@ func (e *Explainer) routerChanges(ctx context.Context, s *stop) []change {
 	p := s.packet()
 	t := trafficOf(&p)
 	switch s.kind {
-	case noRoute:
+	case journey.NoRoute:
 		return e.routeChanges(ctx, s, t)
-	case discarded:
+	case journey.Discarded:
 		return e.discardChanges(s, t)
-	case unresolved:
+	case journey.NextHopUnknown:
 		return e.neighbourChanges(s, nextHop(&p))
-	case expired:
+	case journey.NextHopDisabled:
+		r := e.disabledAt(nextHop(&p))
+		return []change{e.enableRouter(r.Name, ovsdb.UUID(r.UUID), r.ExternalIDs)}
+	case journey.TTLExpired:
 		return []change{remedy(decode.Object{}, "send the packet with a greater TTL: it passes more routers than it is made for, or goes round in a loop", "")}
-	case tooLarge:
+	case journey.TooLarge:
 		o := e.portObject(ctx, s.port)
 		return []change{remedy(o, fmt.Sprintf("send frames of at most %d bytes, or raise options:gateway_mtu of router port %s", packetLimit(s), s.port.Name()),
-			"ovn-nbctl get Logical_Router_Port "+shell(s.port.Name())+" options")}
-	case notForUs:
+			"ovn-nbctl get Logical_Router_Port "+Shell(s.port.Name())+" options")}
+	case journey.WrongMAC:
 		if s.port != nil && len(s.port.Row.MAC) > 0 {
 			mac, _, _ := strings.Cut(s.port.Row.MAC[0], " ")
 			return []change{remedy(e.portObject(ctx, s.port), fmt.Sprintf("send to %s, the MAC address of router port %s: the sender's neighbour entry is stale", mac, s.port.Name()), "")}
@@ -44,32 +48,30 @@ func (e *Explainer) routerChanges(ctx context.Context, s *stop) []change {
 
 // discardChanges take away the policy or route that discards a packet.
 func (e *Explainer) discardChanges(s *stop, t traffic) []change {
-	router := shell(strings.TrimPrefix(s.by.Holder, "router "))
+	router := Shell(s.by.Holder.Name)
 	var command string
 	switch row := s.by.Row.(type) {
 	case nb.Policy:
-		command = fmt.Sprintf("ovn-nbctl lr-policy-del %s %d %s", router, row.Priority, shell(row.Match))
+		command = fmt.Sprintf("ovn-nbctl lr-policy-del %s %d %s", router, row.Priority, Shell(row.Match))
 	case nb.StaticRoute:
-		command = fmt.Sprintf("ovn-nbctl lr-route-del %s %s", router, shell(row.IPPrefix))
+		command = fmt.Sprintf("ovn-nbctl lr-route-del %s %s", router, Shell(row.IPPrefix))
 	default:
 		return nil
 	}
 	c := remedy(s.by, "delete "+s.by.Text, command)
 	c.try = func(_ context.Context, o *overlay) { o.without(s.flow) }
-	switch kind, name, _ := strings.Cut(s.by.Owner, " "); kind {
+	switch owner := s.by.Owner; owner.Kind {
 	case "EgressIP", "EgressService":
-		c.Text, c.Command = fmt.Sprintf("%s %s: it sends %s elsewhere", kind, name, e.asked(t)), "kubectl describe "+strings.ToLower(kind)+" "+shell(name)
+		c.Text = fmt.Sprintf("%s: it sends %s elsewhere", owner, trafficText(e.asked(t)))
+		c.Command = "kubectl describe " + strings.ToLower(owner.Kind) + " " + Shell(owner.FullName())
 	case "Subnet":
-		c.Text, c.Command = fmt.Sprintf("Subnet %s: %s", name, s.by.Text), "kubectl edit subnet "+shell(name)
+		c.Text, c.Command = fmt.Sprintf("%s: %s", owner, s.by.Text), "kubectl edit subnet "+Shell(owner.Name)
 	}
 	return []change{c}
 }
 
 // neighbourChanges let a router know the MAC address of its next hop.
 func (e *Explainer) neighbourChanges(s *stop, hop netip.Addr) []change {
-	if r := e.disabledAt(hop); r != nil {
-		return []change{e.enableRouter(r.Name, ovsdb.UUID(r.UUID), r.ExternalIDs)}
-	}
 	if s.port == nil {
 		return nil
 	}
@@ -78,7 +80,7 @@ func (e *Explainer) neighbourChanges(s *stop, hop netip.Addr) []change {
 	for _, p := range e.graph.PortsAt(hop) {
 		if len(p.MACs) > 0 {
 			c.Text += fmt.Sprintf("; %s has it, at %s", p.Name, p.MACs[0])
-			c.Command = fmt.Sprintf("ovn-nbctl static-mac-binding-add %s %s %s", shell(s.port.Name()), hop, p.MACs[0])
+			c.Command = fmt.Sprintf("ovn-nbctl static-mac-binding-add %s %s %s", Shell(s.port.Name()), hop, p.MACs[0])
 			break
 		}
 	}
@@ -99,21 +101,21 @@ func (e *Explainer) routeChanges(ctx context.Context, s *stop, t traffic) []chan
 	o := routerObject(d.Name, d.NBUUID)
 	route, ok := e.pathFor(ctx, s, t)
 	if !ok {
-		return []change{remedy(o, fmt.Sprintf("router %s: a route to %s", d.Name, t.dst), "ovn-nbctl lr-route-list "+shell(d.Name))}
+		return []change{remedy(o, fmt.Sprintf("router %s: a route to %s", d.Name, t.dst), "ovn-nbctl lr-route-list "+Shell(d.Name))}
 	}
 	which := "to " + route.prefix.String()
 	if route.bySrc {
 		which = "for what comes from " + route.prefix.String()
 	}
 	c := remedy(o, fmt.Sprintf("router %s: add a route %s via %s", d.Name, which, route.nextHop),
-		fmt.Sprintf("ovn-nbctl %slr-route-add %s %s %s", choose(route.bySrc, "--policy=src-ip ", ""), shell(d.Name), route.prefix, route.nextHop))
+		fmt.Sprintf("ovn-nbctl %slr-route-add %s %s %s", choose(route.bySrc, "--policy=src-ip ", ""), Shell(d.Name), route.prefix, route.nextHop))
 	if r := e.router(d); r != nil {
 		switch {
 		case neutrons(r.ExternalIDs):
-			c.Command = fmt.Sprintf("openstack router add route --route destination=%s,gateway=%s %s", route.prefix, route.nextHop, shell(strings.TrimPrefix(d.Name, "neutron-")))
+			c.Command = fmt.Sprintf("openstack router add route --route destination=%s,gateway=%s %s", route.prefix, route.nextHop, Shell(strings.TrimPrefix(d.Name, "neutron-")))
 		case r.ExternalIDs["vendor"] == "kube-ovn":
 			c.Text = fmt.Sprintf("Vpc %s: add to staticRoutes %s via %s", d.Name, which, route.nextHop)
-			c.Command = "kubectl edit vpc " + shell(d.Name)
+			c.Command = "kubectl edit vpc " + Shell(d.Name)
 		}
 	}
 	c.try = e.routed(ctx, s, t, route)
@@ -270,9 +272,9 @@ const maxPriority = 65535
 
 // enableRouter switches a router on.
 func (e *Explainer) enableRouter(name string, uuid ovsdb.UUID, ids map[string]string) change {
-	c := remedy(routerObject(name, uuid), "enable the router "+name, "ovn-nbctl set Logical_Router "+shell(name)+" enabled=true")
+	c := remedy(routerObject(name, uuid), "enable the router "+name, "ovn-nbctl set Logical_Router "+Shell(name)+" enabled=true")
 	if neutrons(ids) {
-		c.Command = "openstack router set --enable " + shell(strings.TrimPrefix(name, "neutron-"))
+		c.Command = "openstack router set --enable " + Shell(strings.TrimPrefix(name, "neutron-"))
 	}
 	return c
 }
@@ -318,10 +320,10 @@ func (e *Explainer) translations(ctx context.Context, w *ovn.Way) []change {
 	d := last.Datapath
 	o := routerObject(d.Name, d.NBUUID)
 	c := remedy(o, fmt.Sprintf("router %s: translate what comes from %s to %s (snat)", d.Name, inside, outside.Addr()),
-		fmt.Sprintf("ovn-nbctl lr-nat-add %s snat %s %s", shell(d.Name), outside.Addr(), inside))
+		fmt.Sprintf("ovn-nbctl lr-nat-add %s snat %s %s", Shell(d.Name), outside.Addr(), inside))
 	if r := e.router(d); r != nil && neutrons(r.ExternalIDs) {
 		c.Command = fmt.Sprintf("openstack router set --enable-snat --external-gateway %s %s",
-			shell(strings.TrimPrefix(end.Datapath.Name, "neutron-")), shell(strings.TrimPrefix(d.Name, "neutron-")))
+			Shell(strings.TrimPrefix(end.Datapath.Name, "neutron-")), Shell(strings.TrimPrefix(d.Name, "neutron-")))
 	}
 	return []change{c}
 }

@@ -31,14 +31,14 @@ func TestWays(t *testing.T) {
 					pairs++
 					steps += explained(t, d, way)
 					found := d.explainer.Explain(t.Context(), way)
-					if outcome == journey.Delivered != (found.Cause == "") {
-						t.Errorf("%s to %s is %s: %q", from.Name, to.Name, outcome, found.Cause)
+					if outcome == journey.Delivered != (found.Cause.Kind == "") {
+						t.Errorf("%s to %s is %s: %q", from.Name, to.Name, outcome, Words(found.Cause))
 					}
 					if outcome == journey.Delivered {
 						continue
 					}
 					stopped++
-					if found.Object == nil || found.Object.Kind != "ACL" || !strings.Contains(found.Cause, found.Object.Text) || found.Rule == nil {
+					if found.Object == nil || found.Object.Kind != "ACL" || !strings.Contains(Words(found.Cause), found.Object.Text) || found.Rule == nil {
 						t.Errorf("%s to %s is %s: %+v", from.Name, to.Name, outcome, found)
 					}
 				}

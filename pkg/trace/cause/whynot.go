@@ -92,16 +92,16 @@ func (e *Explainer) changes(ctx context.Context, w *ovn.Way) []change {
 		return e.translations(ctx, w)
 	}
 	switch s.kind {
-	case denied, closed:
+	case journey.Denied, journey.NotAllowed:
 		return e.admissions(ctx, s)
-	case insecure, disabled, notBound, unknownMAC, sameOutport:
+	case journey.PortSecurity, journey.PortDisabled, journey.Unbound, journey.UnknownMAC, journey.SameOutport:
 		return e.portChanges(ctx, s)
-	case noBackends:
+	case journey.NoBackends:
 		return e.balancerChanges(s)
-	case noRoute, discarded, unresolved, expired, tooLarge, notForUs:
+	case journey.NoRoute, journey.Discarded, journey.NextHopUnknown, journey.NextHopDisabled, journey.TTLExpired, journey.TooLarge, journey.WrongMAC:
 		return e.routerChanges(ctx, s)
-	}
-	if r := e.router(s.visit.Datapath); s.flow == nil && r != nil && !r.Enabled {
+	case journey.RouterDisabled:
+		r := e.router(s.visit.Datapath)
 		return []change{e.enableRouter(r.Name, s.visit.Datapath.NBUUID, r.ExternalIDs)}
 	}
 	return nil
@@ -111,7 +111,7 @@ func (e *Explainer) changes(ctx context.Context, w *ovn.Way) []change {
 func remedy(o decode.Object, text, command string) change {
 	c := change{Remedy: journey.Remedy{Text: text, Command: command}}
 	if o.UUID != "" {
-		c.Object = toJourney(o)
+		c.Object = ObjectOf(o)
 	}
 	return c
 }
