@@ -56,7 +56,7 @@ func (t *tracer) compare(ctx context.Context, would, should *journey.Walk) []jou
 		}
 	}
 	for _, pair := range pairs(would, should) {
-		if s := t.part(ctx, pair[0], pair[1]); s != nil {
+		if s := t.divergence(ctx, pair[0], pair[1]); s != nil {
 			suspect(*s)
 		}
 	}
@@ -129,7 +129,7 @@ func (t *tracer) stages(d *journey.Direction) []lookup {
 }
 
 // part says where two ways part, nil if they do not or nothing wrong is seen there.
-func (t *tracer) part(ctx context.Context, would, should *journey.Direction) *suspicion {
+func (t *tracer) divergence(ctx context.Context, would, should *journey.Direction) *suspicion {
 	a, b := t.stages(would), t.stages(should)
 	n := 0
 	for n < len(a) && n < len(b) && a[n].same(b[n]) && a[n].row() == b[n].row() {
@@ -148,7 +148,7 @@ func (t *tracer) part(ctx context.Context, would, should *journey.Direction) *su
 			s = t.otherFlow(ctx, a[n], b[n])
 		}
 	case n > 0:
-		s = t.otherWay(ctx, a[n-1], b[n-1], b[n])
+		s = t.otherTarget(ctx, a[n-1], b[n-1], b[n])
 	}
 	if s == nil {
 		s = t.otherPacket(ctx, a[:min(n+1, len(a))], b)
@@ -170,7 +170,7 @@ func (t *tracer) otherFlow(ctx context.Context, a, b lookup) *suspicion {
 	hit := v.entry(flows, a)
 	if hit != nil && a.step.Logical == nil {
 		s := t.suspect(journey.ExtraFlow, a, b.step.Stage)
-		s.Flow, s.foe = flowText(hit), hit.Cookie
+		s.Flow, s.alien = flowText(hit), hit.Cookie
 		s.Sentence = fmt.Sprintf("a flow that no row of the Southbound has is hit, where logical flow %s is meant", rowText(row))
 		s.Row = "Logical_Flow " + short(row.UUID)
 		key := identity(hit)
@@ -202,9 +202,9 @@ func (t *tracer) otherFlow(ctx context.Context, a, b lookup) *suspicion {
 	return s
 }
 
-// otherWay is about a flow behind which the ways part: a is how the node went through it, and next where the logical flow
+// otherTarget is about a flow behind which the ways part: a is how the node went through it, and next where the logical flow
 // leads.
-func (t *tracer) otherWay(ctx context.Context, a, b, next lookup) *suspicion {
+func (t *tracer) otherTarget(ctx context.Context, a, b, next lookup) *suspicion {
 	v, row := t.viewNamed(a.hop.Node), a.step.Logical
 	if row == nil || v == nil {
 		return nil
@@ -311,7 +311,7 @@ func (t *tracer) lostOutside(ctx context.Context, would *journey.Direction) *sus
 		}
 		key := identity(hit)
 		s := t.suspect(journey.ExtraFlow, last, last.step.Stage)
-		s.Flow, s.foe = flowText(hit), hit.Cookie
+		s.Flow, s.alien = flowText(hit), hit.Cookie
 		s.Sentence = "a flow that no row of the Southbound has ends the way"
 		s.in = func(flows []openflow.FlowEntry) bool {
 			return slices.ContainsFunc(flows, func(f openflow.FlowEntry) bool { return identity(&f) == key })

@@ -14,8 +14,8 @@ import (
 )
 
 // host says what a node's own network stack does with a packet: its kernel is asked for the route.
-func (r *run) host(ctx context.Context, p place) (outcome, error) {
-	h := &hostStep{run: r, place: p, hop: journey.Hop{Node: p.node.Name, Datapath: p.node.Name, Kind: "host", From: p.link, Steps: []journey.Step{}}}
+func (r *run) host(ctx context.Context, p location) (outcome, error) {
+	h := &hostStep{run: r, location: p, hop: journey.Hop{Node: p.node.Name, Datapath: p.node.Name, Kind: "host", From: p.link, Steps: []journey.Step{}}}
 	h.do(ctx)
 	h.out.hops = append(h.out.hops, h.hop)
 	return h.out, nil
@@ -24,7 +24,7 @@ func (r *run) host(ctx context.Context, p place) (outcome, error) {
 // A hostStep is the trip of one packet through one host.
 type hostStep struct {
 	*run
-	place
+	location
 	hop   journey.Hop
 	tuple ovs.Tuple
 	zone  ovs.Zone
@@ -87,7 +87,7 @@ func (h *hostStep) routed(ctx context.Context, net *node.Network, route *node.Ro
 		ovs.SetTuple(&h.packet, h.tuple)
 		h.out.end = &ending{
 			verdict: journey.Verdict{Outcome: journey.Delivered, Node: h.node.Name, Port: h.link},
-			at:      place{node: h.node, packet: h.packet},
+			at:      location{node: h.node, packet: h.packet},
 			reached: "the host " + h.node.Name,
 		}
 	case "unicast":
@@ -133,7 +133,7 @@ func (h *hostStep) forward(ctx context.Context, net *node.Network, route *node.R
 	if iface == nil {
 		h.out.end = &ending{
 			verdict: journey.Verdict{Outcome: journey.Delivered, Node: h.node.Name, Port: route.Dev},
-			at:      place{node: h.node, link: route.Dev, packet: h.packet},
+			at:      location{node: h.node, link: route.Dev, packet: h.packet},
 			outside: true, reached: fmt.Sprintf("the network outside, by %s of the host %s", route.Dev, h.node.Name),
 		}
 		return
@@ -160,7 +160,7 @@ func (h *hostStep) forward(ctx context.Context, net *node.Network, route *node.R
 		port.Number = packet.PortLocal
 	}
 	h.hop.To = route.Dev
-	h.out.next = &place{node: h.node, bridge: bridge.Name, port: port, packet: fresh(h.packet)}
+	h.out.next = &location{node: h.node, bridge: bridge.Name, port: port, packet: fresh(h.packet)}
 }
 
 // translate gives a forwarded packet the source address that the host's rules may give it.

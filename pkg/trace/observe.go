@@ -249,15 +249,15 @@ func (w *watch) points(hops []journey.Hop) map[point]map[flowName]bool {
 // counted none, what others before it counted were packets of somebody else, and these did not come to the node at all.
 // Only of the flow that ends the way, it may be that they meet another one in its place.
 type reached struct {
-	counted  bool     // there was a flow to look at
-	came     *spotted // the last step that they came to, nil if none was
-	packets  uint64   // that can have come to it
-	lost     *spotted // the first step that counted none, nil if there is none
-	deciding bool     // lost is the one that ends the way, and they came to the step before
+	counted  bool      // there was a flow to look at
+	came     *sighting // the last step that they came to, nil if none was
+	packets  uint64    // that can have come to it
+	lost     *sighting // the first step that counted none, nil if there is none
+	deciding bool      // lost is the one that ends the way, and they came to the step before
 }
 
-// A spotted is a step and the hop that it is in.
-type spotted struct {
+// A sighting is a step and the hop that it is in.
+type sighting struct {
 	hop  journey.Hop
 	step journey.Step
 }
@@ -282,14 +282,14 @@ func (w *watch) count(d *journey.Direction) reached {
 				if here.came == nil || c.Packets < here.packets {
 					here.packets = c.Packets
 				}
-				here.counted, here.came = true, &spotted{h, *s}
+				here.counted, here.came = true, &sighting{h, *s}
 				continue
 			}
 			if last && here.came != nil {
 				r, r.deciding = here, true
 			}
 			c.Lost = r.came != nil
-			r.counted, r.lost = true, &spotted{h, *s}
+			r.counted, r.lost = true, &sighting{h, *s}
 			return r
 		}
 	}

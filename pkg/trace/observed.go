@@ -80,7 +80,7 @@ func (w *watch) oneWay(ask *question, o *journey.Observation, r reached, d *jour
 }
 
 // String says where a step is, as "ls_out_acl of switch node1 on node1".
-func (s *spotted) String() string {
+func (s *sighting) String() string {
 	stage := s.step.Stage
 	if stage == "" {
 		stage = fmt.Sprintf("table %d", s.step.Table)

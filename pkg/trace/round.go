@@ -48,7 +48,7 @@ func (w *Walker) Verdict(ctx context.Context, r *Round) journey.Verdict {
 	return v
 }
 
-func (w *Walker) say(p *Passage, v *journey.Verdict, what string) {
+func (w *Walker) say(p *Path, v *journey.Verdict, what string) {
 	say(v, w.lastHop(p), w.reached(p), what)
 }
 
@@ -60,15 +60,15 @@ func (w *Walker) WhyNot(ctx context.Context, from topology.Match, p Packet, r *R
 	if failed == r.Reply && failed.visit == nil {
 		l = r.Forward.last() // nobody outside has a way back to where it came from
 	}
-	if l.way == nil {
+	if l.path == nil {
 		return nil
 	}
-	again := func(ctx context.Context, lookup cause.Lookup) (journey.Outcome, *ovn.Way, error) {
+	again := func(ctx context.Context, lookup cause.Lookup) (journey.Outcome, *ovn.Path, error) {
 		rounds, _, err := w.changed(l.zone, lookup).Rounds(ctx, from, p, r.Backend)
 		if err != nil || len(rounds) == 0 {
 			return journey.Unknown, nil, err
 		}
-		return rounds[0].Outcome(), rounds[0].deciding().last().way, nil
+		return rounds[0].Outcome(), rounds[0].deciding().last().path, nil
 	}
-	return l.zone.explain.WhyNot(ctx, l.way, again)
+	return l.zone.explain.WhyNot(ctx, l.path, again)
 }

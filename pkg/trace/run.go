@@ -73,8 +73,8 @@ func (t *tracer) openflow(ctx context.Context, ask *question, ways int) []journe
 		v := unknown(journey.Cause{Kind: journey.NoSuchBackend, Detail: ask.Backend.String()})
 		return []journey.Branch{neverSent(*v, ask.packet, journey.OpenFlow)}
 	}
-	slices.SortFunc(branches, byWay)
-	nameWays(branches)
+	slices.SortFunc(branches, byChoice)
+	nameChoices(branches)
 	return branches
 }
 
@@ -84,8 +84,8 @@ func (q *question) wants(backend netip.AddrPort) bool {
 		backend.Addr() == q.Backend.Addr() && (q.Backend.Port() == 0 || q.Backend.Port() == backend.Port())
 }
 
-// nameWays leaves out what was gone through where that does not tell the branches apart.
-func nameWays(branches []journey.Branch) {
+// nameChoices leaves out what was gone through where that does not tell the branches apart.
+func nameChoices(branches []journey.Branch) {
 	several := map[string]int{}
 	for _, b := range branches {
 		several[b.Backend]++
@@ -108,7 +108,7 @@ func over(e *ending) string {
 }
 
 // connection follows the first packet and its answer. It returns nil for a way that skip knows already.
-func (r *run) connection(ctx context.Context, start place, skip func(way string) bool) *journey.Branch {
+func (r *run) connection(ctx context.Context, start location, skip func(way string) bool) *journey.Branch {
 	forward, err := r.follow(ctx, start)
 	through := over(&forward)
 	if skip(r.backend.String() + through) {
@@ -163,7 +163,7 @@ func (r *run) answer(ctx context.Context, forward ending, packet packet.Flow) (e
 }
 
 // later follows another packet of a connection whose first one was: it meets other flows, which count most of what is sent.
-func (r *run) later(ctx context.Context, start place, b *journey.Branch) {
+func (r *run) later(ctx context.Context, start location, b *journey.Branch) {
 	if b.Forward.Verdict.Outcome == journey.Unknown {
 		return
 	}

@@ -32,12 +32,12 @@ func (w *Walker) Packet(from, to topology.Match, protocol string, sourcePort, po
 }
 
 // origin is where the first packet of a connection starts. A packet that cannot be sent has a verdict instead.
-func (w *Walker) origin(ctx context.Context, from topology.Match, p Packet) (*spot, *journey.Verdict, error) {
+func (w *Walker) origin(ctx context.Context, from topology.Match, p Packet) (*source, *journey.Verdict, error) {
 	switch {
 	case from.Kind == topology.KindExternal:
-		return &spot{packet: p.frame(noMAC, noMAC)}, nil, nil
+		return &source{packet: p.frame(noMAC, noMAC)}, nil, nil
 	case from.Kind == topology.KindNode && from.Chassis != nil:
-		return &spot{host: w.hosts.byChassis[from.Chassis.Name], packet: p.frame(noMAC, noMAC)}, nil, nil
+		return &source{host: w.hosts.byChassis[from.Chassis.Name], packet: p.frame(noMAC, noMAC)}, nil, nil
 	case from.Port == nil || from.Kind == topology.KindRPort:
 		return nil, unknown(journey.Cause{Kind: journey.NotInOVN, Detail: from.Name}), nil
 	}
@@ -45,7 +45,7 @@ func (w *Walker) origin(ctx context.Context, from topology.Match, p Packet) (*sp
 }
 
 // fromPort starts at a logical port, with the frame that its owner sends.
-func (w *Walker) fromPort(ctx context.Context, port *topology.Port, p Packet) (*spot, *journey.Verdict, error) {
+func (w *Walker) fromPort(ctx context.Context, port *topology.Port, p Packet) (*source, *journey.Verdict, error) {
 	carrier, stopped := w.carrier(port)
 	if stopped != nil {
 		return nil, stopped, nil
@@ -57,8 +57,8 @@ func (w *Walker) fromPort(ctx context.Context, port *topology.Port, p Packet) (*
 	return w.at(ctx, port, carrier.Chassis, frame)
 }
 
-// at is the spot of a logical port on a chassis.
-func (w *Walker) at(ctx context.Context, port *topology.Port, chassis string, frame packet.Flow) (*spot, *journey.Verdict, error) {
+// at is the source of a logical port on a chassis.
+func (w *Walker) at(ctx context.Context, port *topology.Port, chassis string, frame packet.Flow) (*source, *journey.Verdict, error) {
 	z := w.zones[port.Zone]
 	if z == nil {
 		return nil, unknown(journey.Cause{Kind: journey.FlowsUnread, Port: port.Name}), nil
@@ -70,16 +70,16 @@ func (w *Walker) at(ctx context.Context, port *topology.Port, chassis string, fr
 	if p == nil {
 		return nil, droppedAt(port, journey.Cause{Kind: journey.NoPortBinding, Port: port.Name}), nil
 	}
-	return &spot{zone: z, start: ovn.Start{Port: p, Chassis: z.net.ChassisByName(chassis), Packet: frame}}, nil, nil
+	return &source{zone: z, start: ovn.Start{Port: p, Chassis: z.net.ChassisByName(chassis), Packet: frame}}, nil, nil
 }
 
-// bySomebody takes on a packet that a host sends, or somebody outside.
-func (f *follower) bySomebody(ctx context.Context, s spot, c *ovn.Connections, so Passage, each func(Passage, *ovn.Connections) error) error {
+// fromHost takes on a packet that a host sends, or somebody outside.
+func (f *follower) fromHost(ctx context.Context, s source, c *ovn.Connections, so Path, each func(Path, *ovn.Connections) error) error {
 	t, _ := ovs.TupleOf(&s.packet)
 	if s.host != nil {
-		so.legs = append(so.legs, leg{host: s.host, does: "sends it"})
+		so.sections = append(so.sections, section{host: s.host, does: "sends it"})
 	}
-	so.landing = landing{packet: s.packet}
+	so.arrival = arrival{packet: s.packet}
 	if to := f.hosts.byAddress[t.Dst]; to != nil || s.host != nil && s.host.has(t.Dst) {
 		f.overUnderlay(s, to, &so)
 		return each(so, c)
@@ -100,7 +100,7 @@ func (f *follower) bySomebody(ctx context.Context, s spot, c *ovn.Connections, s
 
 // overUnderlay takes a packet to a host, or for nil to the network outside, by the underlay alone; the answer comes back
 // the same way.
-func (f *follower) overUnderlay(s spot, to *host, p *Passage) {
+func (f *follower) overUnderlay(s source, to *host, p *Path) {
 	switch {
 	case to == nil && p.host == nil && s.host != nil && s.host.has(dstOf(&s.packet)):
 		to = s.host
@@ -109,13 +109,13 @@ func (f *follower) overUnderlay(s spot, to *host, p *Passage) {
 	}
 	p.host = to
 	if to != nil && to != s.host {
-		p.legs = append(p.legs, leg{host: to, does: "takes it, by the underlay"})
+		p.sections = append(p.sections, section{host: to, does: "takes it, by the underlay"})
 	}
 	if to == nil {
 		p.host = s.host
 	}
 	if answer, ok := ovs.Answer(s.packet); ok {
-		p.answer = &spot{host: to, packet: answer}
+		p.answer = &source{host: to, packet: answer}
 	}
 }
 
@@ -127,7 +127,7 @@ func dstOf(p *packet.Flow) netip.Addr {
 // intoOVN is where a packet of a host, or of somebody outside, enters a logical network: by the physical network on which
 // somebody of OVN answers for its destination, or by the host's own port on the overlay. It is nil where it stays on the
 // underlay.
-func (f *follower) intoOVN(ctx context.Context, s spot, t ovs.Tuple) (*spot, *journey.Verdict, error) {
+func (f *follower) intoOVN(ctx context.Context, s source, t ovs.Tuple) (*source, *journey.Verdict, error) {
 	overlay := f.onOverlay(t.Dst)
 	if e, ok := f.entryOf(t.Dst); ok && (s.host == nil || !overlay || f.onUnderlay(t.Dst)) {
 		next, err := f.enter(ctx, e, s.packet)
@@ -148,7 +148,7 @@ func (f *follower) intoOVN(ctx context.Context, s spot, t ovs.Tuple) (*spot, *jo
 }
 
 // byHostPort sends a packet of a host by its port on the overlay.
-func (f *follower) byHostPort(ctx context.Context, s spot, t ovs.Tuple) (*spot, *journey.Verdict, error) {
+func (f *follower) byHostPort(ctx context.Context, s source, t ovs.Tuple) (*source, *journey.Verdict, error) {
 	port := s.host.port
 	carrier, stopped := f.carrier(port)
 	if stopped != nil {

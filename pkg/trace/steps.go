@@ -35,7 +35,7 @@ func seen(s ovs.Step) decode.Seen {
 }
 
 // hops are the datapaths and bridges that a packet crosses on its way to a leaf, with the steps in each.
-func (r *run) hops(ctx context.Context, p place, leaf ovs.Leaf) []journey.Hop {
+func (r *run) hops(ctx context.Context, p location, leaf ovs.Leaf) []journey.Hop {
 	var hops []journey.Hop
 	var metadata uint64
 	for i, s := range leaf.Steps {
@@ -75,7 +75,7 @@ func datapathOf(steps []ovs.Step, i int) uint64 {
 }
 
 // entered is the port by which the packet came to where a step finds it.
-func (r *run) entered(p place, s ovs.Step, datapath uint64) string {
+func (r *run) entered(p location, s ovs.Step, datapath uint64) string {
 	if in := s.Before.Uint("reg14"); datapath != 0 && in != 0 {
 		return r.portText(p.node, datapath, in)
 	}

@@ -20,8 +20,8 @@ type suspicion struct {
 	journey.Disagreement
 	view *nodeView
 	rows []sb.LogicalFlow // that it is about: they have to be in the Southbound still
-	// foe is a cookie that no row of the datapath may have; 0: none.
-	foe      uint64
+	// alien is a cookie that no row of the datapath may have; 0: none.
+	alien    uint64
 	datapath ovsdb.UUID
 	in       func([]openflow.FlowEntry) bool // whether the flow table shows it
 }
@@ -85,16 +85,16 @@ func (t *tracer) stillIn(ctx context.Context, s suspicion) bool {
 			return false
 		}
 	}
-	if s.foe == 0 {
+	if s.alien == 0 {
 		return true
 	}
-	if known, err := decode.ReadLogical(ctx, south); err != nil || len(known.Rows(s.foe, "")) > 0 {
+	if known, err := decode.ReadLogical(ctx, south); err != nil || len(known.Rows(s.alien, "")) > 0 {
 		return false
 	}
 	if s.datapath == "" {
 		return true
 	}
-	return decode.NewLogicalFlows(south).Lacks(ctx, decode.FlowKey{Datapath: s.datapath, Cookie: s.foe})
+	return decode.NewLogicalFlows(south).Lacks(ctx, decode.FlowKey{Datapath: s.datapath, Cookie: s.alien})
 }
 
 // blameController finds out whether a node has other flows because its ovn-controller is not at work.

@@ -86,7 +86,7 @@ func (t *tracer) logical(ctx context.Context, ask *question) (*journey.Walk, []s
 		}
 		branches = append(branches, b)
 	}
-	slices.SortStableFunc(branches, byWay)
+	slices.SortStableFunc(branches, byChoice)
 	if err := ask.chosen(branches); err != nil {
 		return nil, nil, err
 	}
@@ -103,8 +103,8 @@ func unread(err error, ask *question) *journey.Walk {
 	return walkOf([]journey.Branch{neverSent(*v, ask.packet, journey.LogicalFlows)})
 }
 
-// byWay orders branches by what they go through.
-func byWay(a, b journey.Branch) int {
+// byChoice orders branches by what they go through.
+func byChoice(a, b journey.Branch) int {
 	return cmp.Or(strings.Compare(a.Backend, b.Backend), slices.Compare(a.Through, b.Through))
 }
 

@@ -13,7 +13,7 @@ import (
 )
 
 // toTunnel takes an encapsulated packet on to the node that has the other end.
-func (r *run) toTunnel(ctx context.Context, p place, leaf ovs.Leaf, o *outcome) error {
+func (r *run) toTunnel(ctx context.Context, p location, leaf ovs.Leaf, o *outcome) error {
 	port, _ := p.node.names.OFPort(leaf.Bridge, int(leaf.Port.Number))
 	if port.Tunnel != nil && leaf.Remote.IsValid() && port.Tunnel.Remote != leaf.Remote {
 		// Of a bundle the first member is not alive.
@@ -65,7 +65,7 @@ func (r *run) toTunnel(ctx context.Context, p place, leaf ovs.Leaf, o *outcome) 
 			return nil
 		}
 	}
-	o.next = &place{node: v, bridge: in.Bridge, port: packet.PortID{Number: uint32(in.Number)}, packet: r.encapsulated(p.node, v, leaf.Packet, source, remote), tunnel: tun}
+	o.next = &location{node: v, bridge: in.Bridge, port: packet.PortID{Number: uint32(in.Number)}, packet: r.encapsulated(p.node, v, leaf.Packet, source, remote), tunnel: tun}
 	return nil
 }
 

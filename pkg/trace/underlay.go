@@ -14,7 +14,7 @@ import (
 )
 
 // outside takes a packet that leaves by an uplink on to the node that owns its destination, or to the world.
-func (r *run) outside(ctx context.Context, at place, link string, o *outcome) error {
+func (r *run) outside(ctx context.Context, at location, link string, o *outcome) error {
 	t, ok := ovs.TupleOf(&at.packet)
 	if ok {
 		if n := r.holder(t.Dst); n != nil && n != at.node.Node {
@@ -34,7 +34,7 @@ func (r *run) outside(ctx context.Context, at place, link string, o *outcome) er
 }
 
 // toNode takes a packet over the underlay to the uplink of another node.
-func (r *run) toNode(ctx context.Context, at place, n *cluster.Node, o *outcome) error {
+func (r *run) toNode(ctx context.Context, at location, n *cluster.Node, o *outcome) error {
 	v, err := r.view(ctx, n)
 	if err != nil {
 		o.end = &ending{verdict: journey.Verdict{Outcome: journey.Unknown, Node: n.Name, Because: causeOf(err)}}
@@ -46,7 +46,7 @@ func (r *run) toNode(ctx context.Context, at place, n *cluster.Node, o *outcome)
 		o.end = &ending{verdict: journey.Verdict{Outcome: journey.Unknown, Node: n.Name, Because: c}}
 		return nil
 	}
-	o.next = &place{node: v, bridge: bridge, port: port, packet: fresh(at.packet)}
+	o.next = &location{node: v, bridge: bridge, port: port, packet: fresh(at.packet)}
 	return nil
 }
 

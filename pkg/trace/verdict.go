@@ -25,7 +25,7 @@ var endings = map[string]journey.Outcome{
 }
 
 // dropped says why a packet goes nowhere, by the step that it did not get beyond.
-func (r *run) dropped(ctx context.Context, p place, leaf ovs.Leaf, o *outcome) journey.Verdict {
+func (r *run) dropped(ctx context.Context, p location, leaf ovs.Leaf, o *outcome) journey.Verdict {
 	v := r.stopped(p, o, journey.Dropped, journey.Cause{Kind: journey.NothingSendsItOn})
 	last, ok := lastStep(leaf)
 	if !ok {
@@ -112,7 +112,7 @@ func nextHop(leaf ovs.Leaf) netip.Addr {
 }
 
 // dropCause names what made the last step the last.
-func (r *run) dropCause(p place, last ovs.Step, step journey.Step, leaf ovs.Leaf) journey.Cause {
+func (r *run) dropCause(p location, last ovs.Step, step journey.Step, leaf ovs.Leaf) journey.Cause {
 	c := journey.Cause{Object: step.Object, Node: p.node.Name, Table: tableText(last.Table)}
 	t, _ := ovs.TupleOf(&leaf.Packet)
 	out := r.graph.PortByName(r.outport(p.node, leaf.Packet))
@@ -146,7 +146,7 @@ func (r *run) dropCause(p place, last ovs.Step, step journey.Step, leaf ovs.Leaf
 }
 
 // insecure is about a port whose port security does not let a packet pass.
-func (r *run) insecure(c *journey.Cause, p place, leaf ovs.Leaf, t ovs.Tuple) {
+func (r *run) insecure(c *journey.Cause, p location, leaf ovs.Leaf, t ovs.Tuple) {
 	c.Kind, c.MAC, c.Address = journey.PortSecurity, macText(leaf.Packet, "eth_src"), t.Src
 	c.Port = r.portText(p.node, leaf.Packet.Uint("metadata"), leaf.Packet.Uint("reg14"))
 	if out := r.outport(p.node, leaf.Packet); out != "" {
@@ -158,7 +158,7 @@ func (r *run) insecure(c *journey.Cause, p place, leaf ovs.Leaf, t ovs.Tuple) {
 }
 
 // noOutput says why a packet for a port does not get there, when the logical pipeline is done with it.
-func (r *run) noOutput(c *journey.Cause, p place, last ovs.Step, leaf ovs.Leaf, out *topology.Port) {
+func (r *run) noOutput(c *journey.Cause, p location, last ovs.Step, leaf ovs.Leaf, out *topology.Port) {
 	holder, why := out, out.Why
 	if peer := r.graph.PeerOf(out); peer != nil && peer.Why != "" {
 		holder, why = peer, peer.Why
@@ -180,7 +180,7 @@ func (r *run) noOutput(c *journey.Cause, p place, last ovs.Step, leaf ovs.Leaf, 
 }
 
 // noneHasMAC says why a switch sends a frame to none of its ports.
-func (r *run) noneHasMAC(c *journey.Cause, p place, leaf ovs.Leaf) {
+func (r *run) noneHasMAC(c *journey.Cause, p location, leaf ovs.Leaf) {
 	c.Kind, c.MAC = journey.UnknownMAC, macText(leaf.Packet, "eth_dst")
 	d := p.node.names.Datapath(leaf.Packet.Uint("metadata"))
 	if d == nil {
@@ -197,7 +197,7 @@ func (r *run) noneHasMAC(c *journey.Cause, p place, leaf ovs.Leaf) {
 }
 
 // stopped is a verdict about the place where a packet is.
-func (r *run) stopped(p place, o *outcome, what journey.Outcome, c journey.Cause) journey.Verdict {
+func (r *run) stopped(p location, o *outcome, what journey.Outcome, c journey.Cause) journey.Verdict {
 	v := journey.Verdict{Outcome: what, Node: p.node.Name, Datapath: p.bridge, Because: c}
 	if n := len(o.hops); n > 0 {
 		v.Datapath = o.hops[n-1].Datapath

@@ -47,7 +47,7 @@ type Finding struct {
 }
 
 // Explain says why a way ended as it did.
-func (e *Explainer) Explain(ctx context.Context, w *ovn.Way) Finding {
+func (e *Explainer) Explain(ctx context.Context, w *ovn.Path) Finding {
 	s, ok := e.stopOf(ctx, w)
 	if !ok {
 		return Finding{Allowed: e.allowed(ctx, w)}
@@ -60,13 +60,13 @@ func (e *Explainer) Explain(ctx context.Context, w *ovn.Way) Finding {
 }
 
 // allowed are the ACLs and routing policies that let a packet pass on its way.
-func (e *Explainer) allowed(ctx context.Context, w *ovn.Way) []journey.Object {
+func (e *Explainer) allowed(ctx context.Context, w *ovn.Path) []journey.Object {
 	var objects []journey.Object
 	end := w.End()
 	if end == nil {
 		return nil
 	}
-	for _, v := range end.Path() {
+	for _, v := range end.Visits() {
 		for _, step := range v.Steps {
 			o, ok := e.objectOf(ctx, step.Flow)
 			if !ok || !allows(o) {

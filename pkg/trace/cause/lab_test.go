@@ -191,23 +191,23 @@ func (f fault) try(t *testing.T, o lab.Options) {
 		t.Fatal("the fault does not stop the packets")
 	}
 	d := f.look(ctx, t, l)
-	outcome, way := d.round(ctx, t, nil)
+	outcome, path := d.round(ctx, t, nil)
 	if outcome == journey.Delivered {
-		t.Fatalf("the walk is delivered:\n%s", describe(way))
+		t.Fatalf("the walk is delivered:\n%s", describe(path))
 	}
-	found := d.explainer.Explain(ctx, way)
+	found := d.explainer.Explain(ctx, path)
 	cause := Words(found.Cause)
 	t.Logf("cause: %s", cause)
 	if !regexp.MustCompile(f.cause).MatchString(cause) {
-		t.Errorf("the cause is %q, which is not %q\n%s", cause, f.cause, describe(way))
+		t.Errorf("the cause is %q, which is not %q\n%s", cause, f.cause, describe(path))
 	}
 	if o := found.Object; o == nil && f.object != "" || o != nil && !strings.Contains(o.Text, f.object) {
 		t.Errorf("the object is %+v, not %q", o, f.object)
 	}
 	f.checkRules(t, found)
-	remedies := d.explainer.WhyNot(ctx, way, func(ctx context.Context, lookup Lookup) (journey.Outcome, *ovn.Way, error) {
-		outcome, way := d.round(ctx, t, lookup)
-		return outcome, way, nil
+	remedies := d.explainer.WhyNot(ctx, path, func(ctx context.Context, lookup Lookup) (journey.Outcome, *ovn.Path, error) {
+		outcome, path := d.round(ctx, t, lookup)
+		return outcome, path, nil
 	})
 	for _, r := range remedies {
 		t.Logf("change: %s | %s | verified %v", r.Text, r.Command, r.Verified)
@@ -228,8 +228,8 @@ func (f fault) try(t *testing.T, o lab.Options) {
 		t.Error("the change does not let the packets through")
 	}
 	after := f.look(ctx, t, l)
-	if outcome, way := after.round(ctx, t, nil); outcome != journey.Delivered {
-		t.Errorf("after the change: %s\n%s", Words(after.explainer.Explain(ctx, way).Cause), describe(way))
+	if outcome, path := after.round(ctx, t, nil); outcome != journey.Delivered {
+		t.Errorf("after the change: %s\n%s", Words(after.explainer.Explain(ctx, path).Cause), describe(path))
 	}
 }
 
@@ -433,27 +433,27 @@ func macAt(ctx context.Context, t *testing.T, n *logicalflow.Network, d *logical
 	return ""
 }
 
-// round follows the packet and its answer, and returns the way that decided. What leaves for the world outside is answered
+// round follows the packet and its answer, and returns the path that decided. What leaves for the world outside is answered
 // if it left with an address of the world outside.
-func (d look) round(ctx context.Context, t *testing.T, lookup Lookup) (journey.Outcome, *ovn.Way) {
+func (d look) round(ctx context.Context, t *testing.T, lookup Lookup) (journey.Outcome, *ovn.Path) {
 	t.Helper()
 	engine := ovn.New(d.net, ovn.Options{Assume: true, Lookup: lookup})
 	connections := &ovn.Connections{}
-	way, err := engine.Follow(ctx, d.start, connections, nil)
+	path, err := engine.Follow(ctx, d.start, connections, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	end := way.End().End
+	end := path.End().End
 	if end.Outcome != journey.Delivered {
-		return end.Outcome, way
+		return end.Outcome, path
 	}
-	left := way.End().Before(len(way.End().Steps))
+	left := path.End().Before(len(path.End().Steps))
 	if d.outside && !lab.UnderlayGateway4.Is6() && !netip.MustParsePrefix("172.30.0.0/24").Contains(trafficOf(&left).src) {
-		return journey.Dropped, way
+		return journey.Dropped, path
 	}
-	reply, ok := engine.Reply(way.End())
+	reply, ok := engine.Reply(path.End())
 	if !ok {
-		return journey.Unknown, way
+		return journey.Unknown, path
 	}
 	back, err := engine.Follow(ctx, reply, connections, nil)
 	if err != nil {
@@ -462,7 +462,7 @@ func (d look) round(ctx context.Context, t *testing.T, lookup Lookup) (journey.O
 	if back.End().End.Outcome != journey.Delivered {
 		return back.End().End.Outcome, back
 	}
-	return journey.Delivered, way
+	return journey.Delivered, path
 }
 
 func portName(p *logicalflow.Port) string {
@@ -472,10 +472,10 @@ func portName(p *logicalflow.Port) string {
 	return p.Name()
 }
 
-// describe writes a way for a failed test.
-func describe(w *ovn.Way) string {
+// describe writes a path for a failed test.
+func describe(w *ovn.Path) string {
 	var b strings.Builder
-	for _, v := range w.End().Path() {
+	for _, v := range w.End().Visits() {
 		fmt.Fprintf(&b, "%s %s in %v out %v\n", v.Datapath, v.Pipeline, portName(v.Inport), portName(v.Outport))
 		for _, s := range v.Steps {
 			if s.Flow != nil {

@@ -87,8 +87,8 @@ func (e *Explainer) neighbourChanges(s *stop, hop netip.Addr) []change {
 	return []change{c}
 }
 
-// A path is a route that a router lacks.
-type path struct {
+// A newRoute is a route that a router lacks.
+type newRoute struct {
 	prefix  netip.Prefix
 	bySrc   bool
 	nextHop netip.Addr
@@ -99,7 +99,7 @@ type path struct {
 func (e *Explainer) routeChanges(ctx context.Context, s *stop, t traffic) []change {
 	d := s.visit.Datapath
 	o := routerObject(d.Name, d.NBUUID)
-	route, ok := e.pathFor(ctx, s, t)
+	route, ok := e.routeFor(ctx, s, t)
 	if !ok {
 		return []change{remedy(o, fmt.Sprintf("router %s: a route to %s", d.Name, t.dst), "ovn-nbctl lr-route-list "+Shell(d.Name))}
 	}
@@ -122,12 +122,12 @@ func (e *Explainer) routeChanges(ctx context.Context, s *stop, t traffic) []chan
 	return []change{c}
 }
 
-// pathFor finds the next hop that others in the same place use: the gateway router of the chassis where the router sends
+// routeFor finds the next hop that others in the same place use: the gateway router of the chassis where the router sends
 // by source, else the next hop of another router's route, else a neighbouring router that is on the network in question.
-func (e *Explainer) pathFor(ctx context.Context, s *stop, t traffic) (path, bool) {
+func (e *Explainer) routeFor(ctx context.Context, s *stop, t traffic) (newRoute, bool) {
 	ports, err := s.visit.Datapath.Ports(ctx)
 	if err != nil {
-		return path{}, false
+		return newRoute{}, false
 	}
 	toward := func(hop netip.Addr) *logicalflow.Port {
 		for _, p := range ports {
@@ -140,17 +140,17 @@ func (e *Explainer) pathFor(ctx context.Context, s *stop, t traffic) (path, bool
 		return nil
 	}
 	if r := e.router(s.visit.Datapath); r != nil && slices.ContainsFunc(r.Routes, func(r *topology.Route) bool { return r.Policy == "src-ip" }) {
-		if found, ok := e.gatewayPath(s, t, toward); ok {
+		if found, ok := e.gatewayRoute(s, t, toward); ok {
 			return found, true
 		}
 	}
-	return e.neighbourPath(s, t, toward)
+	return e.neighbourRoute(s, t, toward)
 }
 
-// gatewayPath leads to the gateway router of the chassis that the packet is on.
-func (e *Explainer) gatewayPath(s *stop, t traffic, toward func(netip.Addr) *logicalflow.Port) (path, bool) {
+// gatewayRoute leads to the gateway router of the chassis that the packet is on.
+func (e *Explainer) gatewayRoute(s *stop, t traffic, toward func(netip.Addr) *logicalflow.Port) (newRoute, bool) {
 	if s.visit.Chassis == nil || s.visit.Inport == nil {
-		return path{}, false
+		return newRoute{}, false
 	}
 	var source netip.Prefix
 	for _, n := range networksOf(s.visit.Inport) {
@@ -165,16 +165,16 @@ func (e *Explainer) gatewayPath(s *stop, t traffic, toward func(netip.Addr) *log
 		for _, p := range e.graph.PortsOn(r.UUID) {
 			for _, hop := range hopsAt(p, t.dst.Is6()) {
 				if out := toward(hop); out != nil {
-					return path{prefix: source, bySrc: true, nextHop: hop, out: out}, true
+					return newRoute{prefix: source, bySrc: true, nextHop: hop, out: out}, true
 				}
 			}
 		}
 	}
-	return path{}, false
+	return newRoute{}, false
 }
 
-// neighbourPath leads where another router's route to the destination leads, or to a router that is on its network.
-func (e *Explainer) neighbourPath(s *stop, t traffic, toward func(netip.Addr) *logicalflow.Port) (path, bool) {
+// neighbourRoute leads where another router's route to the destination leads, or to a router that is on its network.
+func (e *Explainer) neighbourRoute(s *stop, t traffic, toward func(netip.Addr) *logicalflow.Port) (newRoute, bool) {
 	for _, r := range e.graph.Routers {
 		for _, known := range r.Routes {
 			prefix, err := netip.ParsePrefix(known.Prefix)
@@ -183,7 +183,7 @@ func (e *Explainer) neighbourPath(s *stop, t traffic, toward func(netip.Addr) *l
 				continue
 			}
 			if out := toward(hop); out != nil && r.UUID != string(s.visit.Datapath.NBUUID) {
-				return path{prefix: prefix, nextHop: hop, out: out}, true
+				return newRoute{prefix: prefix, nextHop: hop, out: out}, true
 			}
 		}
 	}
@@ -195,12 +195,12 @@ func (e *Explainer) neighbourPath(s *stop, t traffic, toward func(netip.Addr) *l
 		for _, p := range e.graph.PortsOn(r.UUID) {
 			for _, hop := range hopsAt(p, t.dst.Is6()) {
 				if out := toward(hop); reaches && out != nil {
-					return path{prefix: network, nextHop: hop, out: out}, true
+					return newRoute{prefix: network, nextHop: hop, out: out}, true
 				}
 			}
 		}
 	}
-	return path{}, false
+	return newRoute{}, false
 }
 
 // networkWith is the network of one of the ports that an address lies in.
@@ -240,7 +240,7 @@ func networksOf(p *logicalflow.Port) []netip.Prefix {
 }
 
 // routed adds a route in memory: it does what the route to the network of the next hop does, but for the next hop.
-func (e *Explainer) routed(ctx context.Context, s *stop, t traffic, r path) func(context.Context, *overlay) {
+func (e *Explainer) routed(ctx context.Context, s *stop, t traffic, r newRoute) func(context.Context, *overlay) {
 	table := tableOf(s.visit, s.step)
 	flows, err := e.net.Flows(ctx, table)
 	if err != nil {
@@ -284,13 +284,13 @@ func routerObject(name string, uuid ovsdb.UUID) decode.Object {
 }
 
 // translations translate the source of a packet that left for a physical network with an address of the inside.
-func (e *Explainer) translations(ctx context.Context, w *ovn.Way) []change {
+func (e *Explainer) translations(ctx context.Context, w *ovn.Path) []change {
 	end := w.End()
 	if end == nil || end.End == nil || end.End.Reason != ovn.ToNetwork {
 		return nil
 	}
 	var first, last *ovn.Visit
-	for _, v := range end.Path() {
+	for _, v := range end.Visits() {
 		if !v.Datapath.Router {
 			continue
 		}

@@ -44,7 +44,7 @@ func (s *stop) stage() string {
 }
 
 // stopOf finds what stopped the packet of a way; false if it was delivered, or if it is not known what became of it.
-func (e *Explainer) stopOf(ctx context.Context, w *ovn.Way) (*stop, bool) {
+func (e *Explainer) stopOf(ctx context.Context, w *ovn.Path) (*stop, bool) {
 	v := w.End()
 	if v == nil || v.End == nil || v.End.Outcome == journey.Delivered || v.End.Outcome == journey.Unknown {
 		return nil, false

@@ -11,7 +11,7 @@ import (
 
 // Again follows the packet of a question once more, and its answer, in a network that is looked up by lookup. It returns
 // the outcome of the round trip, and the way that decided about it.
-type Again func(ctx context.Context, lookup Lookup) (journey.Outcome, *ovn.Way, error)
+type Again func(ctx context.Context, lookup Lookup) (journey.Outcome, *ovn.Path, error)
 
 // A change is something that would let a packet pass.
 type change struct {
@@ -26,7 +26,7 @@ const (
 
 // WhyNot proposes changes that would let the packet of a way pass, the smallest first. Those that can be made in memory
 // are tried: again follows the packet with them. It may be nil, then nothing is verified.
-func (e *Explainer) WhyNot(ctx context.Context, w *ovn.Way, again Again) []journey.Remedy {
+func (e *Explainer) WhyNot(ctx context.Context, w *ovn.Path, again Again) []journey.Remedy {
 	var remedies []journey.Remedy
 	for _, c := range e.changes(ctx, w) {
 		if len(remedies) == maxRemedies {
@@ -53,17 +53,17 @@ func rank(r journey.Remedy) int {
 // verified tries a change. If the packet is then stopped elsewhere, what mends that becomes part of the change.
 func (e *Explainer) verified(ctx context.Context, c change, o *overlay, again Again, more int) change {
 	c.try(ctx, o)
-	outcome, way, err := again(ctx, o.lookup)
+	outcome, path, err := again(ctx, o.lookup)
 	switch {
 	case err != nil:
 		return c
 	case outcome == journey.Delivered:
 		c.Verified = true
 		return c
-	case way == nil || more == 0:
+	case path == nil || more == 0:
 		return c
 	}
-	next := e.changes(ctx, way)
+	next := e.changes(ctx, path)
 	if len(next) == 0 || next[0].try == nil {
 		return c
 	}
@@ -86,7 +86,7 @@ func together(a, b string) string {
 }
 
 // changes are what would let the packet of a way pass the place where it was stopped.
-func (e *Explainer) changes(ctx context.Context, w *ovn.Way) []change {
+func (e *Explainer) changes(ctx context.Context, w *ovn.Path) []change {
 	s, ok := e.stopOf(ctx, w)
 	if !ok {
 		return e.translations(ctx, w)

@@ -24,8 +24,8 @@ func (w *walker) choose(a ovnexpr.Action, of int) int {
 		}
 	}
 	if !w.aside {
-		w.note(Note{Kind: Chosen, Action: a, Choice: len(w.run.way.Choices)})
-		w.run.way.Choices = append(w.run.way.Choices, c)
+		w.note(Note{Kind: Chosen, Action: a, Choice: len(w.run.path.Choices)})
+		w.run.path.Choices = append(w.run.path.Choices, c)
 	}
 	return c.Index
 }

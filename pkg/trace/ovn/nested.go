@@ -47,7 +47,7 @@ func (w *walker) nested(in *instruction) control {
 	return proceed
 }
 
-// await ends the packet's way: it waits for the answer of a question. Since 24.03 flows send it on besides, to no MAC
+// await ends the packet's path: it waits for the answer of a question. Since 24.03 flows send it on besides, to no MAC
 // address, which nobody takes.
 func (w *walker) await(question *walker, in *instruction) control {
 	w.end(journey.Consumed, Resolving, nil)
@@ -58,7 +58,7 @@ func (w *walker) await(question *walker, in *instruction) control {
 // body runs the body of a nested action on its packet.
 func (w *walker) body(child *walker, in *instruction) {
 	child.visit.Packet = child.packet
-	if child.depth > maxDepth || len(w.run.way.Visits) > maxVisits {
+	if child.depth > maxDepth || len(w.run.path.Visits) > maxVisits {
 		child.limit("the packet passes too many datapaths")
 		return
 	}

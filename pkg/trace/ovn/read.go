@@ -9,9 +9,9 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/packet"
 )
 
-// End returns the visit in which the packet of a way ended: of a packet for one receiver the one end that it has, of
+// End returns the visit in which the packet of a path ended: of a packet for one receiver the one end that it has, of
 // copies the best, the first among equals. What OVN answers and mirrors is not looked at.
-func (w *Way) End() *Visit {
+func (w *Path) End() *Visit {
 	var best *Visit
 	for _, v := range w.Visits {
 		if v.End == nil || v.aside() {
@@ -39,13 +39,13 @@ func (v *Visit) aside() bool {
 	return false
 }
 
-// Ends are all visits in which the packet, a copy of it or an answer of OVN ended, in the order of the way.
-func (w *Way) Ends() []*Visit {
+// Ends are all visits in which the packet, a copy of it or an answer of OVN ended, in the order of the path.
+func (w *Path) Ends() []*Visit {
 	return slices.DeleteFunc(slices.Clone(w.Visits), func(v *Visit) bool { return v.End == nil })
 }
 
 // Path are the visits from the root to v.
-func (v *Visit) Path() []*Visit {
+func (v *Visit) Visits() []*Visit {
 	var path []*Visit
 	for ; v != nil; v = v.Parent {
 		path = append(path, v)

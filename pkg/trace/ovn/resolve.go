@@ -147,12 +147,12 @@ func (r *run) ask(p *logicalflow.Port, a netip.Addr, at entry) (packet.Value, er
 	if !ok {
 		return packet.Value{}, nil
 	}
-	question := &run{engine: r.engine, fields: r.fields, ctx: r.ctx, way: &Way{}, connections: &Connections{}, asking: true}
+	question := &run{engine: r.engine, fields: r.fields, ctx: r.ctx, path: &Path{}, connections: &Connections{}, asking: true}
 	question.enter(Start{Port: at.port, Chassis: at.chassis, Packet: pkt})
 	if question.err != nil {
 		return packet.Value{}, question.err
 	}
-	for _, v := range question.way.Visits {
+	for _, v := range question.path.Visits {
 		back := v.Origin == Crossed && v.Inport == p || v.End != nil && v.End.Reason == ToNetwork && v.End.Port == at.port
 		if !back {
 			continue

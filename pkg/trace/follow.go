@@ -42,33 +42,33 @@ type run struct {
 // An ending is where a packet, or a copy of it, ends.
 type ending struct {
 	verdict journey.Verdict
-	reached string // with Delivered, who has it, in words
-	outside bool   // with Delivered, it left for the world outside
-	at      place  // where its answer starts; packet is as it arrived
-	link    string // the node's end of the link to the pod that has it; empty where it is no pod
+	reached string   // with Delivered, who has it, in words
+	outside bool     // with Delivered, it left for the world outside
+	at      location // where its answer starts; packet is as it arrived
+	link    string   // the node's end of the link to the pod that has it; empty where it is no pod
 	hops    []journey.Hop
 	stray   bool // a flooded copy, which is for somebody else
 }
 
-// maxPlaces bounds a way: hosts and bridges that one packet and its copies come to.
-const maxPlaces = 64
+// maxLocations bounds a way: hosts and bridges that one packet and its copies come to.
+const maxLocations = 64
 
 // follow takes a packet from a place to where it ends. Of several copies the one that arrives counts, and
 // if none does, the one that came furthest.
-func (r *run) follow(ctx context.Context, start place) (ending, error) {
+func (r *run) follow(ctx context.Context, start location) (ending, error) {
 	type branch struct {
-		place
+		location
 		hops []journey.Hop
 	}
-	queue := []branch{{place: start}}
+	queue := []branch{{location: start}}
 	var best *ending
 	for n := 0; len(queue) > 0; n++ {
-		if n == maxPlaces {
-			return ending{}, causeError{journey.Cause{Kind: journey.Loop, Detail: fmt.Sprint(maxPlaces)}}
+		if n == maxLocations {
+			return ending{}, causeError{journey.Cause{Kind: journey.Loop, Detail: fmt.Sprint(maxLocations)}}
 		}
 		b := queue[0]
 		queue = queue[1:]
-		outcomes, err := r.visit(ctx, b.place)
+		outcomes, err := r.visit(ctx, b.location)
 		if ctx.Err() != nil {
 			return ending{}, ctx.Err()
 		}
@@ -127,10 +127,10 @@ func better(a, b *ending) bool {
 type outcome struct {
 	hops []journey.Hop
 	end  *ending
-	next *place
+	next *location
 }
 
-func (r *run) visit(ctx context.Context, p place) ([]outcome, error) {
+func (r *run) visit(ctx context.Context, p location) ([]outcome, error) {
 	if p.bridge == "" {
 		o, err := r.host(ctx, p)
 		return []outcome{o}, err
@@ -175,7 +175,7 @@ func (r *run) noteBackend(leaf ovs.Leaf) {
 }
 
 // leave says what becomes of a packet that leaves the bridges of a node, or ends there.
-func (r *run) leave(ctx context.Context, p place, leaf ovs.Leaf, o *outcome) error {
+func (r *run) leave(ctx context.Context, p location, leaf ovs.Leaf, o *outcome) error {
 	switch leaf.Kind {
 	case ovs.ToPort:
 		return r.toPort(ctx, p, leaf, o)
@@ -208,7 +208,7 @@ func addNote(hops []journey.Hop, note string) {
 
 // resolved goes on with a packet that waits for the MAC address of its next hop, where that address can be
 // known: ovn-controller asks for it and sends the packet on when it is told.
-func (r *run) resolved(ctx context.Context, p place, leaf ovs.Leaf) (*place, string) {
+func (r *run) resolved(ctx context.Context, p location, leaf ovs.Leaf) (*location, string) {
 	last, ok := lastStep(leaf)
 	if !ok || !asksForMAC(leaf) {
 		return nil, ""
@@ -228,7 +228,7 @@ func (r *run) resolved(ctx context.Context, p place, leaf ovs.Leaf) (*place, str
 	next := last.Before
 	setMAC(&next, "eth_dst", mac)
 	note := fmt.Sprintf("%s is not resolved yet: ovn-controller asks for it, %s", hop, told)
-	return &place{node: p.node, bridge: last.Bridge, table: last.Table, packet: next}, note
+	return &location{node: p.node, bridge: last.Bridge, table: last.Table, packet: next}, note
 }
 
 // outsideMAC stands for the address of a machine outside that nobody has spoken to yet.
@@ -289,13 +289,13 @@ func (v *nodeView) macAt(ctx context.Context, a netip.Addr) string {
 	return ""
 }
 
-func (r *run) toPort(ctx context.Context, p place, leaf ovs.Leaf, o *outcome) error {
+func (r *run) toPort(ctx context.Context, p location, leaf ovs.Leaf, o *outcome) error {
 	port, iface := r.bridgePort(p.node.Name, leaf.Bridge, leaf.Port.Number)
 	if port == nil {
 		o.end = &ending{verdict: r.stopped(p, o, journey.Unknown, journey.Cause{Kind: journey.NotInDatabase, Port: leaf.Port.String(), Bridge: leaf.Bridge})}
 		return nil
 	}
-	arrived := place{node: p.node, bridge: leaf.Bridge, port: packet.PortID{Number: leaf.Port.Number}, packet: leaf.Packet}
+	arrived := location{node: p.node, bridge: leaf.Bridge, port: packet.PortID{Number: leaf.Port.Number}, packet: leaf.Packet}
 	if len(o.hops) > 0 {
 		o.hops[len(o.hops)-1].To = portName(port, iface)
 	}
@@ -307,7 +307,7 @@ func (r *run) toPort(ctx context.Context, p place, leaf ovs.Leaf, o *outcome) er
 		if err == nil && net.Link(iface.Name) == nil {
 			break // it was moved into the namespace of what it serves
 		}
-		o.next = &place{node: p.node, link: iface.Name, packet: leaf.Packet}
+		o.next = &location{node: p.node, link: iface.Name, packet: leaf.Packet}
 		return nil
 	}
 	o.end = r.atPort(ctx, arrived, port.LogicalPort, iface)
@@ -322,7 +322,7 @@ func portName(port *topology.BridgePort, iface *topology.Interface) string {
 }
 
 // atPort ends a packet on the interface of a pod or another machine.
-func (r *run) atPort(ctx context.Context, at place, logical string, iface *topology.Interface) *ending {
+func (r *run) atPort(ctx context.Context, at location, logical string, iface *topology.Interface) *ending {
 	name := logical
 	if name == "" {
 		name = iface.Name

@@ -19,15 +19,15 @@ type Start struct {
 	Outport *logicalflow.Port
 }
 
-// A Way is what became of a packet.
-type Way struct {
+// A Path is what became of a packet.
+type Path struct {
 	Start   Start
 	Root    *Visit
 	Visits  []*Visit // all of them, each after its parent
 	Choices []Choice // what was chosen, in the order in which it was asked
-	// First is the way of the same packet before, if OVN dropped it to learn from it (see [Learning]) and its sender has
+	// First is the path of the same packet before, if OVN dropped it to learn from it (see [Learning]) and its sender has
 	// sent it again; nil in general.
-	First *Way
+	First *Path
 }
 
 // An Origin says what a visit came from.
@@ -66,7 +66,7 @@ type Visit struct {
 	End      *End // nil if the packet goes on in children alone
 }
 
-// A Tunnel is the way between two chassis.
+// A Tunnel is the path between two chassis.
 type Tunnel struct {
 	From, To *logicalflow.Chassis
 	Type     string // geneve, vxlan, stt
@@ -106,7 +106,7 @@ const (
 	Learned                    // put_arp, put_fdb and the like: OVN would learn something
 	Observed                   // log, sample: somebody is told
 	Limited                    // set_meter, set_queue
-	Ignored                    // an action with no effect on the way
+	Ignored                    // an action with no effect on the path
 )
 
 // A Note is something that an action did besides changing the packet. Its kind says which fields mean something.
@@ -116,7 +116,7 @@ type Note struct {
 	Zone       Zone
 	State      State
 	Connection *Connection
-	Choice     int // index in Way.Choices
+	Choice     int // index in Path.Choices
 	Result     bool
 	Table      string // of Row, as MAC_Binding
 	Row        ovsdb.UUID
@@ -169,5 +169,5 @@ const (
 	// Unknown.
 	NotUnderstood // a flow that may be hit is not understood
 	Tie           // flows of one priority match, and what is hit decides
-	Limit         // the way is longer than the engine follows
+	Limit         // the path is longer than the engine follows
 )

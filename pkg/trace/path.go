@@ -15,10 +15,10 @@ import (
 )
 
 // direction is a passage as the contract has it, without a sentence.
-func (w *Walker) direction(ctx context.Context, p *Passage, state string) *journey.Direction {
+func (w *Walker) direction(ctx context.Context, p *Path, state string) *journey.Direction {
 	d := &journey.Direction{Producer: journey.LogicalFlows, State: state, Packet: describe(p.Packet), Hops: []journey.Hop{}}
-	for _, l := range p.legs {
-		if l.way == nil {
+	for _, l := range p.sections {
+		if l.path == nil {
 			d.Hops = append(d.Hops, w.hostHop(l))
 			continue
 		}
@@ -28,7 +28,7 @@ func (w *Walker) direction(ctx context.Context, p *Passage, state string) *journ
 	return d
 }
 
-func (w *Walker) hostHop(l leg) journey.Hop {
+func (w *Walker) hostHop(l section) journey.Hop {
 	node := w.nodeName(l.host.chassis.Name)
 	return journey.Hop{Node: node, Datapath: node, Kind: "host", From: l.from, Steps: []journey.Step{{
 		Pipeline: "host", Stage: "host", Table: -1, Actions: []string{}, Decoded: []string{}, Notes: []string{"the host " + l.does},
@@ -36,10 +36,10 @@ func (w *Walker) hostHop(l leg) journey.Hop {
 }
 
 // hops are the datapaths that a packet crosses on its way to its end, with the tunnels between them.
-func (w *Walker) hops(ctx context.Context, l leg) []journey.Hop {
+func (w *Walker) hops(ctx context.Context, l section) []journey.Hop {
 	var hops []journey.Hop
 	var before *ovn.Visit
-	for _, v := range l.way.End().Path() {
+	for _, v := range l.path.End().Visits() {
 		if v.Tunnel != nil {
 			out := w.sentTo(ctx, v)
 			if n := len(hops); n > 0 {
@@ -119,7 +119,7 @@ func (w *Walker) tunnelHop(v *ovn.Visit, out string) journey.Hop {
 }
 
 // logicalStep is one table in the words of the contract.
-func (w *Walker) logicalStep(ctx context.Context, l leg, v *ovn.Visit, i int) journey.Step {
+func (w *Walker) logicalStep(ctx context.Context, l section, v *ovn.Visit, i int) journey.Step {
 	s := &v.Steps[i]
 	out := journey.Step{Pipeline: v.Pipeline, Table: -1, Actions: []string{}, Decoded: []string{}, Changes: []string{}, Notes: []string{}}
 	out.Stage = w.stage(ctx, l.zone, v, i)
@@ -143,7 +143,7 @@ func (w *Walker) logicalStep(ctx context.Context, l leg, v *ovn.Visit, i int) jo
 		out.Notes = append(out.Notes, text)
 	}
 	for _, n := range s.Notes {
-		if text := noteText(l.way, n); text != "" {
+		if text := noteText(l.path, n); text != "" {
 			out.Notes = append(out.Notes, text)
 		}
 	}
@@ -194,11 +194,11 @@ func (w *Walker) stage(ctx context.Context, z *logicalZone, v *ovn.Visit, i int)
 }
 
 // noteText is what an action did, in words; empty for what says nothing to a person.
-func noteText(way *ovn.Way, n ovn.Note) string {
+func noteText(path *ovn.Path, n ovn.Note) string {
 	switch n.Kind {
 	case ovn.Chosen:
-		if n.Choice < len(way.Choices) {
-			return choiceText(way.Choices[n.Choice])
+		if n.Choice < len(path.Choices) {
+			return choiceText(path.Choices[n.Choice])
 		}
 	case ovn.Assumed:
 		if n.Port == nil {
@@ -229,17 +229,17 @@ func choiceText(c ovn.Choice) string {
 }
 
 // through are the choices of a passage beside those of a backend, in words.
-func (p *Passage) through() []string {
+func (p *Path) through() []string {
 	texts := []string{}
-	for _, l := range p.legs {
-		if l.way == nil {
+	for _, l := range p.sections {
+		if l.path == nil {
 			continue
 		}
-		for _, v := range l.way.End().Path() {
+		for _, v := range l.path.End().Visits() {
 			for i := range v.Steps {
 				for _, n := range v.Steps[i].Notes {
-					if n.Kind == ovn.Chosen && n.Choice < len(l.way.Choices) {
-						texts = append(texts, chosenHop(l.way.Choices[n.Choice], v, i)...)
+					if n.Kind == ovn.Chosen && n.Choice < len(l.path.Choices) {
+						texts = append(texts, chosenHop(l.path.Choices[n.Choice], v, i)...)
 					}
 				}
 			}
@@ -272,7 +272,7 @@ func hopOf(p *packet.Flow) netip.Addr {
 }
 
 // verdict says what became of a passage, without a sentence.
-func (w *Walker) verdict(ctx context.Context, p *Passage) journey.Verdict {
+func (w *Walker) verdict(ctx context.Context, p *Path) journey.Verdict {
 	switch {
 	case p.stopped != nil:
 		return *p.stopped
@@ -293,7 +293,7 @@ func (w *Walker) verdict(ctx context.Context, p *Passage) journey.Verdict {
 	if end.Outcome == journey.Delivered {
 		return v
 	}
-	found := p.zone.explain.Explain(ctx, p.last().way)
+	found := p.zone.explain.Explain(ctx, p.last().path)
 	v.Because, v.Object, v.Rule, v.Near = found.Cause, found.Object, found.Rule, found.Near
 	if n := len(p.visit.Steps); n > 0 {
 		v.Stage = w.stage(ctx, p.zone, p.visit, n-1)
@@ -302,13 +302,13 @@ func (w *Walker) verdict(ctx context.Context, p *Passage) journey.Verdict {
 }
 
 // allowed is what let a packet pass that was delivered.
-func (w *Walker) allowed(ctx context.Context, p *Passage) []journey.Object {
+func (w *Walker) allowed(ctx context.Context, p *Path) []journey.Object {
 	var all []journey.Object
-	for _, l := range p.legs {
-		if l.way == nil {
+	for _, l := range p.sections {
+		if l.path == nil {
 			continue
 		}
-		for _, o := range l.zone.explain.Explain(ctx, l.way).Allowed {
+		for _, o := range l.zone.explain.Explain(ctx, l.path).Allowed {
 			if !slices.ContainsFunc(all, func(known journey.Object) bool { return known.UUID == o.UUID }) {
 				all = append(all, o)
 			}
@@ -318,7 +318,7 @@ func (w *Walker) allowed(ctx context.Context, p *Passage) []journey.Object {
 }
 
 // reached says in words who has a packet that was delivered.
-func (w *Walker) reached(p *Passage) string {
+func (w *Walker) reached(p *Path) string {
 	switch {
 	case p.outside && p.host != nil:
 		return "the network outside, by the host " + w.nodeName(p.host.chassis.Name)
@@ -346,7 +346,7 @@ func (w *Walker) reached(p *Passage) string {
 }
 
 // lastHop is the hop that a passage ends in, as much of it as a sentence needs.
-func (w *Walker) lastHop(p *Passage) []journey.Hop {
+func (w *Walker) lastHop(p *Path) []journey.Hop {
 	if p.visit == nil {
 		return nil
 	}

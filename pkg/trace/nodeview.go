@@ -19,7 +19,7 @@ import (
 )
 
 // A place is where a packet is about to be: at a port of a bridge, or in a host's own network stack.
-type place struct {
+type location struct {
 	node   *nodeView
 	bridge string        // empty: the host
 	port   packet.PortID // by which it enters the bridge
