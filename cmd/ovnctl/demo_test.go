@@ -56,7 +56,7 @@ var tried = map[string]struct {
 		"next: ovnctl fix delete-mac-binding rtoj-GR_node1 100.64.0.1",
 	}},
 	"--offline demo trace shop/client svc:shop/web --tcp 80": {exitFound, []string{
-		"2 of 3 backends answer; through 10.244.3.5:8080, the packet is dropped on node3",
+		"2 of 3 backends reply; through 10.244.3.5:8080, the packet is dropped on node3",
 		"cause: bridge br-ex on node3 has no uplink: nothing gets from it to the network outside",
 		"note: the logical flows say otherwise, delivered",
 	}},

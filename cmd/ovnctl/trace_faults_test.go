@@ -271,7 +271,7 @@ func okFaults(l *lab.Lab) []fault {
 			q("udp", "ops/debug", "internet", "default deny"),
 			q("tcp", "shop/client", "shop/empty", "no endpoints"),
 			q("tcp", "shop/client", "shop/empty", "no endpoints").v6(),
-			q("tcp", "shop/client", "shop/web-2", "what really happens on node2 was not looked at").onlyHere(),
+			q("tcp", "shop/client", "shop/web-2", "by the logical flows alone: the OpenFlow flows of node2 were not read").onlyHere(),
 		}},
 		acl("no endpoints, no reject", "set Load_Balancer Service_shop/empty_TCP_cluster options:reject=false", "set Load_Balancer Service_shop/empty_TCP_cluster options:reject=true",
 			q("tcp", "shop/client", "shop/empty", "no endpoints")),

@@ -36,7 +36,7 @@ func TestTraceLogical(t *testing.T) {
 			{"shop/client svc:shop/web --tcp 80 --backend 10.244.3.5:81", exitUsage, "the service has no such backend"},
 			{"shop/client svc:shop/web --tcp 80 --backend web-3", exitUsage, "expected an address"},
 			{"shop/client shop/web-1 --length 20", exitUsage, "expected 60 to 65535"},
-			{"shop/client 203.0.113.10", exitOK, "the packet arrives on all 2 ways"},
+			{"shop/client 203.0.113.10", exitOK, "the packet arrives on all 2 paths"},
 			{"shop/client ip:10.244.1.1", exitOK, "OVN answers the packet itself"},
 			{"shop/client 10.244.2.99", exitFound, "CONSUMED"},
 			{"shop/client ip:10.96.0.10 --tcp 81", exitFound, "no load balancer on its way takes tcp port 81"},

@@ -18,8 +18,8 @@ import (
 // manySwitches is from how many switches on it is quicker to read the flows of all of them at once.
 const manySwitches = 6
 
-// NewWalk opens the logical networks of a deployment for the [Walk] of a plan. It asks no node: hosts, the underlay and the
-// world outside are taken to do what package trace says. A connection that a load balancer may send to several backends is as
+// NewWalk opens the logical networks of a deployment for the [Walk] of a plan. It reads no node: hosts, the underlay and the
+// network outside are assumed to do what package trace says. A connection that a load balancer may send to several backends is as
 // bad as the worst of them. What many pairs need is read at once; progress, which may be nil, is called after each piece.
 func NewWalk(ctx context.Context, c *cluster.Cluster, g *topology.Graph, p *Plan, progress func(done, total int)) (Walk, error) {
 	w, err := trace.NewWalker(ctx, c, g, ovn.Options{})

@@ -53,7 +53,7 @@ func (d *deployment) nodeOf(m topology.Match) *cluster.Node {
 	return nil
 }
 
-// nodeName is what people call the node of a chassis.
+// nodeName is the name of the node of a chassis.
 func (d *deployment) nodeName(chassis string) string {
 	if n := d.cluster.Node(chassis); n != nil && chassis != "" {
 		return n.Name
@@ -61,7 +61,7 @@ func (d *deployment) nodeName(chassis string) string {
 	return d.chassisName(chassis)
 }
 
-// chassisName is what people call a chassis.
+// chassisName is the hostname of a chassis.
 func (d *deployment) chassisName(chassis string) string {
 	if c := d.graph.ChassisByName(chassis); c != nil && c.Hostname != "" {
 		return c.Hostname
@@ -170,7 +170,7 @@ type entry struct {
 	mac      string // by which they are addressed
 }
 
-// entryOf finds out who answers for an address on a physical network: a router port there, a router for an address that it
+// entryOf finds what answers for an address on a physical network: a router port there, a router for an address that it
 // translates or balances, or a port of a switch that the network leads to.
 func (d *deployment) entryOf(a netip.Addr) (entry, bool) {
 	for _, p := range d.graph.PortsAt(a) {
@@ -260,13 +260,13 @@ func (d *deployment) localnet(s *topology.Ref) *topology.Port {
 	return nil
 }
 
-// leadsOut says whether a router port is on a switch with a way to a physical network.
+// leadsOut reports whether a router port is on a switch that leads to a physical network.
 func (d *deployment) leadsOut(p *topology.Port) bool {
 	peer := d.graph.PeerOf(p)
 	return peer != nil && d.localnet(peer.Switch) != nil
 }
 
-// routerHas says whether a router answers for an address: its ports' or one that it translates.
+// routerHas reports whether a router answers for an address: its ports' or one that it translates.
 func (d *deployment) routerHas(r *topology.Router, a netip.Addr) bool {
 	for _, p := range d.graph.PortsAt(a) {
 		if p.Router != nil && p.Router.UUID == r.UUID {
@@ -279,8 +279,8 @@ func (d *deployment) routerHas(r *topology.Router, a netip.Addr) bool {
 	})
 }
 
-// onUnderlay says whether an address is in a network that the underlay has: a host's, one of a router port that leads out,
-// or of a switch with a way to a physical network.
+// onUnderlay reports whether an address is in a network that the underlay has: a host's, one of a router port that leads out,
+// or of a switch that leads to a physical network.
 func (d *deployment) onUnderlay(a netip.Addr) bool {
 	if d.hosts.byAddress[a] != nil {
 		return true
@@ -291,16 +291,16 @@ func (d *deployment) onUnderlay(a netip.Addr) bool {
 	return slices.ContainsFunc(d.graph.PortsAt(a), func(p *topology.Port) bool { return d.localnet(p.Switch) != nil })
 }
 
-// onOverlay says whether an address is known inside: a port has it, or a load balancer.
+// onOverlay reports whether an address is known inside: a port has it, or a load balancer.
 func (d *deployment) onOverlay(a netip.Addr) bool {
 	return len(d.graph.PortsAt(a)) > 0 || d.virtual(a)
 }
 
-// virtual says whether an address is one of a load balancer.
+// virtual reports whether an address is one of a load balancer.
 func (d *deployment) virtual(a netip.Addr) bool { return len(d.balancers[a]) > 0 }
 
 // notOutside is the verdict of a packet that leaves for the network outside with an address that only load balancers here
-// have; nil if somebody outside may have it.
+// have; nil if a host outside may have it.
 func (d *deployment) notOutside(dst netip.Addr, protocol string, port uint16) *journey.Verdict {
 	if !d.virtual(dst) || d.onUnderlay(dst) || !private(dst) {
 		return nil
@@ -315,12 +315,12 @@ func (d *deployment) notOutside(dst netip.Addr, protocol string, port uint16) *j
 // sharedSpace is for the inside of providers' networks (RFC 6598).
 var sharedSpace = netip.MustParsePrefix("100.64.0.0/10")
 
-// private says whether an address means nothing on the Internet.
+// private reports whether an address means nothing on the Internet.
 func private(a netip.Addr) bool { return a.IsPrivate() || sharedSpace.Contains(a) }
 
-// noWayBack says why nobody outside answers a packet that left with a source address that is not of the underlay; it is
-// nil if one does. A private address of the inside is not answered without routes that nobody here knows of.
-func noWayBack(src, dst netip.Addr) *journey.Verdict {
+// noRouteBack says why no reply comes from outside to a packet that left with a source address that is not of the underlay;
+// it is nil if one does. For a private address that takes routes outside that are not known here.
+func noRouteBack(src, dst netip.Addr) *journey.Verdict {
 	if !private(src) {
 		return nil
 	}
@@ -330,8 +330,8 @@ func noWayBack(src, dst netip.Addr) *journey.Verdict {
 	return dropped(journey.Cause{Kind: journey.NoRouteBack, Place: journey.Outside, Address: src})
 }
 
-// noWayIn says what becomes of a packet from outside for an address that nobody on the underlay answers for.
-func (d *deployment) noWayIn(src, dst netip.Addr) *journey.Verdict {
+// noRouteIn says what becomes of a packet from outside for an address that nothing on the underlay answers for.
+func (d *deployment) noRouteIn(src, dst netip.Addr) *journey.Verdict {
 	if d.onUnderlay(dst) {
 		return dropped(journey.Cause{Kind: journey.NobodyAnswers, Place: journey.Outside, Address: dst})
 	}

@@ -16,21 +16,21 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/trace/ovs"
 )
 
-// A tracer answers one query. What it reads is kept for all ways that it follows.
+// A tracer answers one query. What it reads is kept for all paths that it follows.
 type tracer struct {
 	deployment
-	noNodes   bool     // ask none
-	unasked   []string // nodes that should have been asked and are not in reach
-	simulated []string // nodes whose switch was simulated
+	noNodes   bool     // read none
+	unasked   []string // nodes on the path that are unreachable
+	simulated []string // nodes whose ovs-vswitchd was simulated
 	views     map[*cluster.Node]*nodeView
 	zones     map[string]*zoneView
 
 	commands []string // what would show the same, in order
 
-	laterHops map[*journey.Direction][]journey.Hop // the way of a later packet of the same connection
+	laterHops map[*journey.Direction][]journey.Hop // of a later packet of the same connection
 }
 
-// A run follows one connection: its first packet and then the answer.
+// A run follows one connection: its first packet and then the reply.
 type run struct {
 	*tracer
 	ct     *ovs.Conntrack
@@ -43,17 +43,17 @@ type run struct {
 type ending struct {
 	verdict journey.Verdict
 	reached string   // with Delivered, who has it, in words
-	outside bool     // with Delivered, it left for the world outside
-	at      location // where its answer starts; packet is as it arrived
-	link    string   // the node's end of the link to the pod that has it; empty where it is no pod
+	outside bool     // with Delivered, it left for the network outside
+	at      location // where its reply starts; packet is as it arrived
+	link    string   // the node's end of the link to the workload that has it; empty where it is none
 	hops    []journey.Hop
-	stray   bool // a flooded copy, which is for somebody else
+	stray   bool // a flooded copy that is for another receiver
 }
 
-// maxLocations bounds a way: hosts and bridges that one packet and its copies come to.
+// maxLocations bounds a path: hosts and bridges that one packet and its copies come to.
 const maxLocations = 64
 
-// follow takes a packet from a place to where it ends. Of several copies the one that arrives counts, and
+// follow takes a packet from a location to where it ends. Of several copies the one that arrives counts, and
 // if none does, the one that came furthest.
 func (r *run) follow(ctx context.Context, start location) (ending, error) {
 	type branch struct {
@@ -114,7 +114,7 @@ func join(before, hops []journey.Hop, heldUp bool) []journey.Hop {
 	return slices.Delete(all, n, n+1)
 }
 
-// better says whether of two copies a is the one that counts.
+// better reports whether of two copies a is the one that counts.
 func better(a, b *ending) bool {
 	if a.stray != b.stray {
 		return b.stray
@@ -207,7 +207,7 @@ func addNote(hops []journey.Hop, note string) {
 }
 
 // resolved goes on with a packet that waits for the MAC address of its next hop, where that address can be
-// known: ovn-controller asks for it and sends the packet on when it is told.
+// known: ovn-controller asks for it and sends the packet on after the reply.
 func (r *run) resolved(ctx context.Context, p location, leaf ovs.Leaf) (*location, string) {
 	last, ok := lastStep(leaf)
 	if !ok || !asksForMAC(leaf) {
@@ -218,31 +218,27 @@ func (r *run) resolved(ctx context.Context, p location, leaf ovs.Leaf) (*locatio
 		return nil, ""
 	}
 	mac, from := r.macOf(ctx, p.node, hop)
-	told := fmt.Sprintf("and is told %s (%s)", mac, from)
+	reply := fmt.Sprintf("and the reply is %s (%s)", mac, from)
 	if mac == "" {
 		if !r.asksOutside(p.node, leaf) || p.node.silent(ctx, hop) {
 			return nil, ""
 		}
-		mac, told = outsideMAC, "and somebody outside is taken to answer"
+		mac, reply = anyMAC, "and a reply from outside is assumed"
 	}
 	next := last.Before
 	setMAC(&next, "eth_dst", mac)
-	note := fmt.Sprintf("%s is not resolved yet: ovn-controller asks for it, %s", hop, told)
+	note := fmt.Sprintf("%s is not resolved yet: ovn-controller asks for it, %s", hop, reply)
 	return &location{node: p.node, bridge: last.Bridge, table: last.Table, packet: next}, note
 }
 
-// outsideMAC stands for the address of a machine outside that nobody has spoken to yet.
-const outsideMAC = "02:00:00:00:00:01"
-
-// asksOutside says whether the question for a MAC address goes to a physical network, where nobody can be
-// looked at.
+// asksOutside reports whether the question for a MAC address goes to a physical network, which cannot be read.
 func (r *run) asksOutside(n *nodeView, leaf ovs.Leaf) bool {
 	name := strings.TrimPrefix(r.outport(n, leaf.Packet), "cr-")
 	port := r.graph.PortByName(name)
 	return port != nil && r.leadsOut(port)
 }
 
-// silent says whether a node has asked for the MAC address of a neighbour in vain.
+// silent reports whether a node has asked for the MAC address of a neighbour in vain.
 func (v *nodeView) silent(ctx context.Context, a netip.Addr) bool {
 	net, err := v.net(ctx)
 	return err == nil && slices.ContainsFunc(net.Neighbours, func(x node.Neighbour) bool {
@@ -321,7 +317,7 @@ func portName(port *topology.BridgePort, iface *topology.Interface) string {
 	return iface.Name
 }
 
-// atPort ends a packet on the interface of a pod or another machine.
+// atPort ends a packet on the interface of a workload.
 func (r *run) atPort(ctx context.Context, at location, logical string, iface *topology.Interface) *ending {
 	name := logical
 	if name == "" {

@@ -13,7 +13,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/trace/ovs"
 )
 
-// host says what a node's own network stack does with a packet: its kernel is asked for the route.
+// host follows a packet through a node's own network stack: its kernel is asked for the route.
 func (r *run) host(ctx context.Context, p location) (outcome, error) {
 	h := &hostStep{run: r, location: p, hop: journey.Hop{Node: p.node.Name, Datapath: p.node.Name, Kind: "host", From: p.link, Steps: []journey.Step{}}}
 	h.do(ctx)
@@ -21,7 +21,7 @@ func (r *run) host(ctx context.Context, p location) (outcome, error) {
 	return h.out, nil
 }
 
-// A hostStep is the trip of one packet through one host.
+// A hostStep is one packet in one host.
 type hostStep struct {
 	*run
 	location
@@ -74,7 +74,7 @@ func (h *hostStep) do(ctx context.Context) {
 	h.routed(ctx, net, route, known.Conn != nil)
 }
 
-// forUs says whether the link takes the frame at all.
+// forUs reports whether the link accepts the frame at all.
 func (h *hostStep) forUs(net *node.Network) bool {
 	link := net.Link(h.link)
 	dst := macText(h.packet, "eth_dst")
@@ -101,7 +101,7 @@ func (h *hostStep) routed(ctx context.Context, net *node.Network, route *node.Ro
 	}
 }
 
-// notForwarding is the cause of a packet that a host has to pass on and does not.
+// notForwarding is the cause of a packet that a host has to forward and does not.
 func (h *hostStep) notForwarding() journey.Cause {
 	setting := "net.ipv4.ip_forward"
 	if h.tuple.Dst.Is6() {
@@ -144,7 +144,7 @@ func (h *hostStep) forward(ctx context.Context, net *node.Network, route *node.R
 		return
 	case mac == "" && len(bridge.Uplinks) > 0:
 		mac = anyMAC
-		h.step("neighbour", hop.String(), fmt.Sprintf("the MAC address of %s is not known yet: the host asks for it, and is taken to be told", hop))
+		h.step("neighbour", hop.String(), fmt.Sprintf("the MAC address of %s is not known yet: the host asks for it, and a reply is assumed", hop))
 	case mac == "":
 		h.stop(journey.Unknown, journey.Cause{Kind: journey.NeighbourUnread, Address: hop, Link: route.Dev})
 		return
@@ -207,10 +207,10 @@ func masqueraded(net *node.Network, route *node.Route, src netip.Addr) netip.Add
 	return found
 }
 
-// anyMAC stands for the MAC address of a machine outside that is not known. It decides nothing there.
+// anyMAC stands for the MAC address of a host outside that is not known. It decides nothing there.
 const anyMAC = "02:00:00:00:00:01"
 
-// unanswered says whether the kernel has asked for the MAC address of a neighbour in vain.
+// unanswered reports whether the kernel has asked for the MAC address of a neighbour in vain.
 func unanswered(net *node.Network, dev string, a netip.Addr) bool {
 	return slices.ContainsFunc(net.Neighbours, func(n node.Neighbour) bool { return n.Link == dev && n.Addr == a && n.State == "failed" })
 }

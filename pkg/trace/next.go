@@ -72,7 +72,7 @@ func byKind(r journey.Request, v journey.Verdict, port *topology.Port, offline b
 		return "ovn-sbctl list MAC_Binding"
 	case journey.NoUplink, journey.UplinkDown, journey.UplinkNotFound:
 		return cause.Shell("ovnctl", "topology", "show", "--physical", "node:"+v.Node)
-	case journey.UnknownMAC: // a row or a flow has the address of somebody who is not there
+	case journey.UnknownMAC: // a row or a flow has a stale address
 		if v.Node != "" {
 			return cause.Shell("ovnctl", "doctor", "node:"+v.Node)
 		}

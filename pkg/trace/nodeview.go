@@ -93,21 +93,21 @@ func (t *tracer) view(ctx context.Context, n *cluster.Node) (*nodeView, error) {
 	return v, nil
 }
 
-// notAsked remembers a node that is not in reach.
+// notAsked remembers a node that is unreachable.
 func (t *tracer) notAsked(n *cluster.Node) {
 	if !slices.Contains(t.unasked, n.Name) {
 		t.unasked = append(t.unasked, n.Name)
 	}
 }
 
-// simulatedOn remembers a node whose switch was simulated.
+// simulatedOn remembers a node whose ovs-vswitchd was simulated.
 func (t *tracer) simulatedOn(n *cluster.Node) {
 	if !slices.Contains(t.simulated, n.Name) {
 		t.simulated = append(t.simulated, n.Name)
 	}
 }
 
-// missing says whether an error is that what a node would answer was not saved.
+// missing reports whether an error is that the capture lacks what a node would reply.
 func (t *tracer) missing(n *cluster.Node, err error) bool {
 	if !errors.Is(err, node.ErrUnavailable) {
 		return false

@@ -12,7 +12,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/trace/ovs"
 )
 
-// origin is the place where the packet starts. A packet that cannot be sent at all has a verdict instead.
+// origin is where the packet starts. A packet that cannot be sent at all has a verdict instead.
 func (t *tracer) origin(ctx context.Context, from topology.Match, p Packet) (location, *journey.Verdict) {
 	switch from.Kind {
 	case topology.KindNode:
@@ -73,11 +73,11 @@ func (t *tracer) fromNode(ctx context.Context, from topology.Match, p Packet) (l
 // noMAC is in the frame of a packet that a host is about to send.
 const noMAC = "00:00:00:00:00:00"
 
-// fromOutside starts at the uplink of the node that answers for the destination on the underlay.
+// fromOutside starts at the uplink of the node that has the destination on the underlay.
 func (t *tracer) fromOutside(ctx context.Context, p Packet) (location, *journey.Verdict) {
 	n := t.holder(p.Dst)
 	if n == nil {
-		return location{}, t.noWayIn(p.Src, p.Dst)
+		return location{}, t.noRouteIn(p.Src, p.Dst)
 	}
 	v, err := t.view(ctx, n)
 	if err != nil {

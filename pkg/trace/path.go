@@ -14,7 +14,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/trace/ovs"
 )
 
-// direction is a passage as the contract has it, without a sentence.
+// direction is a path as the contract has it, without a sentence.
 func (w *Walker) direction(ctx context.Context, p *Path, state string) *journey.Direction {
 	d := &journey.Direction{Producer: journey.LogicalFlows, State: state, Packet: describe(p.Packet), Hops: []journey.Hop{}}
 	for _, l := range p.sections {
@@ -35,7 +35,7 @@ func (w *Walker) hostHop(l section) journey.Hop {
 	}}}
 }
 
-// hops are the datapaths that a packet crosses on its way to its end, with the tunnels between them.
+// hops are the datapaths that a packet crosses, with the tunnels between them.
 func (w *Walker) hops(ctx context.Context, l section) []journey.Hop {
 	var hops []journey.Hop
 	var before *ovn.Visit
@@ -193,7 +193,7 @@ func (w *Walker) stage(ctx context.Context, z *logicalZone, v *ovn.Visit, i int)
 	return fmt.Sprintf("table %d of %s", s.Table, v.Pipeline)
 }
 
-// noteText is what an action did, in words; empty for what says nothing to a person.
+// noteText is what an action did, in words; empty for what means nothing to people.
 func noteText(path *ovn.Path, n ovn.Note) string {
 	switch n.Kind {
 	case ovn.Chosen:
@@ -202,9 +202,9 @@ func noteText(path *ovn.Path, n ovn.Note) string {
 		}
 	case ovn.Assumed:
 		if n.Port == nil {
-			return "the next hop is not resolved yet: it is asked for, and somebody outside is taken to answer"
+			return "the next hop is not resolved yet: ovn-controller asks for it, and a reply from outside is assumed"
 		}
-		return "the next hop is not resolved yet: it is asked for, and " + n.Port.Name() + " answers"
+		return "the next hop is not resolved yet: ovn-controller asks for it, and " + n.Port.Name() + " replies"
 	case ovn.Unresolved:
 		return "the MAC address of the next hop is not known"
 	}
@@ -228,7 +228,7 @@ func choiceText(c ovn.Choice) string {
 	return ""
 }
 
-// through are the choices of a passage beside those of a backend, in words.
+// through are the choices on a path beside those of a backend, in words.
 func (p *Path) through() []string {
 	texts := []string{}
 	for _, l := range p.sections {
@@ -271,7 +271,7 @@ func hopOf(p *packet.Flow) netip.Addr {
 	return registerAddress(*p, "reg0", 4)
 }
 
-// verdict says what became of a passage, without a sentence.
+// verdict says what became of a packet, without a sentence.
 func (w *Walker) verdict(ctx context.Context, p *Path) journey.Verdict {
 	switch {
 	case p.stopped != nil:
@@ -317,7 +317,7 @@ func (w *Walker) allowed(ctx context.Context, p *Path) []journey.Object {
 	return all
 }
 
-// reached says in words who has a packet that was delivered.
+// reached is in words where a packet was delivered.
 func (w *Walker) reached(p *Path) string {
 	switch {
 	case p.outside && p.host != nil:
@@ -345,7 +345,7 @@ func (w *Walker) reached(p *Path) string {
 	return name + " on " + w.nodeOn(p.visit)
 }
 
-// lastHop is the hop that a passage ends in, as much of it as a sentence needs.
+// lastHop is the hop that a path ends in, as much of it as a sentence needs.
 func (w *Walker) lastHop(p *Path) []journey.Hop {
 	if p.visit == nil {
 		return nil

@@ -11,8 +11,8 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/topology"
 )
 
-// pod looks into the network namespace behind a link, once. It is nil where one cannot look: the pod is
-// taken to be as OVN knows it then.
+// pod reads the network namespace behind a link, once. It is nil where that is unreachable: the workload is
+// assumed to be as OVN knows it then.
 func (v *nodeView) pod(ctx context.Context, link string) *node.PodNet {
 	if pod, ok := v.pods[link]; ok {
 		return pod
@@ -21,7 +21,7 @@ func (v *nodeView) pod(ctx context.Context, link string) *node.PodNet {
 	if err != nil || pod != nil && pod.Network == nil {
 		pod = nil
 	}
-	// Interface numbers alone may fit the namespace of another host on the same machine: the MAC address
+	// Interface numbers alone may fit the namespace of another container on the same host: the MAC address
 	// tells whether it is this pod's.
 	if port := v.ports[link]; pod != nil && port != nil && len(port.MACs) > 0 && !slices.Contains(port.MACs, pod.Link.MAC) {
 		pod = nil

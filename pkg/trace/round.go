@@ -58,7 +58,7 @@ func (w *Walker) WhyNot(ctx context.Context, from topology.Match, p Packet, r *R
 	failed := r.deciding()
 	l := failed.last()
 	if failed == r.Reply && failed.visit == nil {
-		l = r.Forward.last() // nobody outside has a way back to where it came from
+		l = r.Forward.last() // nothing outside has a route back to where it came from
 	}
 	if l.path == nil {
 		return nil

@@ -13,8 +13,8 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/trace/ovs"
 )
 
-// ErrNoFamily says that two ends have no addresses of one family.
-var ErrNoFamily = errors.New("no address that both ends have a family of")
+// ErrNoFamily says that two ends have no addresses of the same family.
+var ErrNoFamily = errors.New("the ends have no addresses of the same family")
 
 // Packet is the first packet of a connection between two ends, by their first addresses of a family, 4 or 6.
 func (w *Walker) Packet(from, to topology.Match, protocol string, sourcePort, port, family int) (Packet, error) {
@@ -73,7 +73,7 @@ func (w *Walker) at(ctx context.Context, port *topology.Port, chassis string, fr
 	return &source{zone: z, start: ovn.Start{Port: p, Chassis: z.net.ChassisByName(chassis), Packet: frame}}, nil, nil
 }
 
-// fromHost takes on a packet that a host sends, or somebody outside.
+// fromHost takes on a packet that is sent by a host, or from outside.
 func (f *follower) fromHost(ctx context.Context, s source, c *ovn.Connections, so Path, each func(Path, *ovn.Connections) error) error {
 	t, _ := ovs.TupleOf(&s.packet)
 	if s.host != nil {
@@ -98,8 +98,8 @@ func (f *follower) fromHost(ctx context.Context, s source, c *ovn.Connections, s
 	return each(so, c)
 }
 
-// overUnderlay takes a packet to a host, or for nil to the network outside, by the underlay alone; the answer comes back
-// the same way.
+// overUnderlay takes a packet to a host, or for nil to the network outside, by the underlay alone; the reply comes back by
+// it too.
 func (f *follower) overUnderlay(s source, to *host, p *Path) {
 	switch {
 	case to == nil && p.host == nil && s.host != nil && s.host.has(dstOf(&s.packet)):
@@ -109,13 +109,13 @@ func (f *follower) overUnderlay(s source, to *host, p *Path) {
 	}
 	p.host = to
 	if to != nil && to != s.host {
-		p.sections = append(p.sections, section{host: to, does: "takes it, by the underlay"})
+		p.sections = append(p.sections, section{host: to, does: "receives it over the underlay"})
 	}
 	if to == nil {
 		p.host = s.host
 	}
-	if answer, ok := ovs.Answer(s.packet); ok {
-		p.answer = &source{host: to, packet: answer}
+	if reply, ok := ovs.Answer(s.packet); ok {
+		p.reply = &source{host: to, packet: reply}
 	}
 }
 
@@ -124,8 +124,8 @@ func dstOf(p *packet.Flow) netip.Addr {
 	return t.Dst
 }
 
-// intoOVN is where a packet of a host, or of somebody outside, enters a logical network: by the physical network on which
-// somebody of OVN answers for its destination, or by the host's own port on the overlay. It is nil where it stays on the
+// intoOVN is where a packet of a host, or from outside, enters a logical network: by the physical network on which OVN
+// answers for its destination, or by the host's own port on the overlay. It is nil where it stays on the
 // underlay.
 func (f *follower) intoOVN(ctx context.Context, s source, t ovs.Tuple) (*source, *journey.Verdict, error) {
 	overlay := f.onOverlay(t.Dst)
@@ -138,7 +138,7 @@ func (f *follower) intoOVN(ctx context.Context, s source, t ovs.Tuple) (*source,
 	}
 	switch {
 	case s.host == nil:
-		return nil, f.noWayIn(t.Src, t.Dst), nil
+		return nil, f.noRouteIn(t.Src, t.Dst), nil
 	case !overlay:
 		return nil, nil, nil
 	case s.host.port == nil:

@@ -34,7 +34,7 @@ func seen(s ovs.Step) decode.Seen {
 	}
 }
 
-// hops are the datapaths and bridges that a packet crosses on its way to a leaf, with the steps in each.
+// hops are the datapaths and bridges that a packet crosses to a leaf, with the steps in each.
 func (r *run) hops(ctx context.Context, p location, leaf ovs.Leaf) []journey.Hop {
 	var hops []journey.Hop
 	var metadata uint64
@@ -193,7 +193,7 @@ func tupleText(t ovs.Tuple) string {
 	return fmt.Sprintf("%s → %s", joinPort(t.Src, t.SrcPort), joinPort(t.Dst, t.DstPort))
 }
 
-// lastStep is the step at which a packet was stopped: the last on its way that is no helper.
+// lastStep is the step at which a packet was stopped: the last that is no helper.
 func lastStep(leaf ovs.Leaf) (ovs.Step, bool) {
 	for _, s := range slices.Backward(leaf.Steps) {
 		if !s.Aside {

@@ -13,7 +13,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/trace/ovs"
 )
 
-// outside takes a packet that leaves by an uplink on to the node that owns its destination, or to the world.
+// outside takes a packet that leaves by an uplink on to the node that has its destination, or to the network outside.
 func (r *run) outside(ctx context.Context, at location, link string, o *outcome) error {
 	t, ok := ovs.TupleOf(&at.packet)
 	if ok {
@@ -93,16 +93,16 @@ func noUplink(b *topology.Bridge) (journey.Cause, bool) {
 	return journey.Cause{Kind: journey.UplinkDown, Link: b.Uplinks[0], Bridge: b.Name, Node: b.Node}, true
 }
 
-// unanswered says why nobody outside answers a packet that left with a source address; it is nil if one does.
-// That an address of the underlay is answered is taken for granted.
+// unanswered says why no reply comes from outside to a packet that left with a source address; it is nil if one does.
+// A reply to an address of the underlay is assumed.
 func (r *run) unanswered(src, dst netip.Addr) *journey.Verdict {
 	if r.holder(src) != nil || r.linkedToUnderlay(src) {
 		return nil
 	}
-	return noWayBack(src, dst)
+	return noRouteBack(src, dst)
 }
 
-// linkedToUnderlay says whether an address is in a network that the underlay has, as far as the databases and the nodes
+// linkedToUnderlay reports whether an address is in a network that the underlay has, as far as the databases and the nodes
 // that were read tell.
 func (r *run) linkedToUnderlay(a netip.Addr) bool {
 	if r.onUnderlay(a) {

@@ -21,8 +21,8 @@ import (
 )
 
 // A Walker follows connections by the logical flows of a deployment: from one end to the other and back, over the logical
-// networks of its zones, the hosts and what lies between them. It asks no node; what a host does is taken for granted as
-// the package says. It may be used by several goroutines.
+// networks of its zones, the hosts and what lies between them. It reads no node; what a host does is assumed as the package
+// says. It may be used by several goroutines.
 type Walker struct {
 	deployment
 	zones map[string]*logicalZone
@@ -40,7 +40,7 @@ type logicalZone struct {
 }
 
 // NewWalker opens the logical networks of all zones whose Southbound was read. What the engine's Options say of next hops
-// is ignored: they are taken to answer where somebody outside may.
+// is ignored: they are assumed to reply where they are outside.
 func NewWalker(ctx context.Context, c *cluster.Cluster, g *topology.Graph, o ovn.Options) (*Walker, error) {
 	return newWalker(ctx, newDeployment(c, g), o)
 }
@@ -81,13 +81,13 @@ func (w *Walker) Network(zone string) *logicalflow.Network {
 	return nil
 }
 
-// A Round is what becomes of a connection's first packet and of its answer, for one choice of backends and next hops.
+// A Round is what becomes of a connection's first packet and of its reply, for one choice of backends and next hops.
 type Round struct {
 	Forward *Path
-	Reply   *Path // nil where nothing answers
+	Reply   *Path // nil where nothing replies
 	// Backend is where the packet was first translated to; not valid if it was not.
 	Backend netip.AddrPort
-	// Answered says that a router or ovn-controller answered in the place of the receiver: Forward holds the answer too.
+	// Answered says that a router or ovn-controller replied in the place of the receiver: Forward holds the reply too.
 	Answered bool
 }
 
@@ -99,7 +99,7 @@ func (r *Round) Outcome() journey.Outcome {
 	return r.Reply.Outcome()
 }
 
-// deciding is the passage that the outcome is that of: of the direction that failed, else of the packet.
+// deciding is the path that the outcome is that of: of the direction that failed, else of the packet.
 func (r *Round) deciding() *Path {
 	if r.Reply != nil && r.Reply.Outcome() != journey.Delivered {
 		return r.Reply
@@ -117,7 +117,7 @@ func (r *Round) Deciding() (reply bool, v *ovn.Visit) {
 	return p == r.Reply, p.visit
 }
 
-// last is the last section of a passage through a logical network, empty if there is none.
+// last is the last section of a path through a logical network, empty if there is none.
 func (p *Path) last() section {
 	for _, l := range slices.Backward(p.sections) {
 		if l.path != nil {
@@ -127,23 +127,23 @@ func (p *Path) last() section {
 	return section{}
 }
 
-// A Path is the way of one packet from where it starts to where it ends.
+// A Path is all that one packet crosses, from where it starts to where it ends.
 type Path struct {
 	Packet   packet.Flow // as it was sent
 	sections []section
 	arrival
 }
 
-// A section is a part of a passage: a way through a logical network, or the network of a host.
+// A section is a part of a path: through a logical network, or through the network of a host.
 type section struct {
 	zone *logicalZone
 	path *ovn.Path
-	host *host  // with no way
+	host *host  // without a path
 	from string // the host's port by which the packet came, empty if the host sends it itself
-	does string // what the host does with it
+	does string // what the host does with it, in words
 }
 
-// A arrival is where a passage ends.
+// An arrival is where a path ends.
 type arrival struct {
 	// stopped is the verdict of a packet that ends beyond the logical networks, and is not delivered.
 	stopped *journey.Verdict
@@ -152,7 +152,7 @@ type arrival struct {
 	host    *host        // that has it, or sent it to the network outside
 	outside bool         // it left for the network outside
 	packet  packet.Flow  // as it arrived
-	answer  *source      // from where its answer starts; nil if nobody answers
+	reply   *source      // from where its reply starts; nil if there is none
 }
 
 // Outcome is what became of the packet.
@@ -166,15 +166,15 @@ func (l *arrival) Outcome() journey.Outcome {
 	return journey.Delivered
 }
 
-// A source is where a packet is about to be sent.
+// A source is where a packet is sent from.
 type source struct {
 	zone   *logicalZone
 	start  ovn.Start   // with a zone: by the owner of a port
 	host   *host       // without: by a host
-	packet packet.Flow // without: what is sent; without host either, by somebody outside
+	packet packet.Flow // without: what is sent; without host either, from outside
 }
 
-// maxSections bounds a passage: logical networks and hosts that one packet comes to.
+// maxSections bounds a path: logical networks and hosts that one packet comes to.
 const maxSections = 16
 
 // Rounds follows a connection, once for each combination of backends and next hops. More says that there are more
@@ -206,7 +206,7 @@ func (s *source) sent() packet.Flow {
 	return s.packet
 }
 
-// round follows the answer of a packet that arrived.
+// round follows the reply to a packet that arrived.
 func (w *Walker) round(ctx context.Context, forward *Path, left *ovn.Connections) (*Round, error) {
 	r := &Round{Forward: forward, Backend: forward.backend()}
 	if forward.Outcome() != journey.Delivered {
@@ -226,11 +226,11 @@ func (w *Walker) round(ctx context.Context, forward *Path, left *ovn.Connections
 			return r, nil
 		}
 	}
-	if forward.answer == nil {
+	if forward.reply == nil {
 		return r, nil
 	}
 	f := &follower{Walker: w, first: true}
-	err := f.follow(ctx, *forward.answer, left, Path{Packet: forward.answer.sent()}, func(p Path, _ *ovn.Connections) error {
+	err := f.follow(ctx, *forward.reply, left, Path{Packet: forward.reply.sent()}, func(p Path, _ *ovn.Connections) error {
 		r.Reply = &p
 		return nil
 	})
@@ -240,7 +240,7 @@ func (w *Walker) round(ctx context.Context, forward *Path, left *ovn.Connections
 	return r, err
 }
 
-// unanswered says why nobody outside answers a packet; it is nil if one does.
+// unanswered says why no reply comes from outside; it is nil if one does.
 func (w *Walker) unanswered(src, dst netip.Addr) *journey.Verdict {
 	if w.onUnderlay(src) {
 		return nil
@@ -248,7 +248,7 @@ func (w *Walker) unanswered(src, dst netip.Addr) *journey.Verdict {
 	if _, ok := w.entryOf(src); ok {
 		return nil
 	}
-	return noWayBack(src, dst)
+	return noRouteBack(src, dst)
 }
 
 // lastRouter is the router that a packet went out by, and its node; empty if a host's own network was the last to route
@@ -267,7 +267,7 @@ func (w *Walker) lastRouter(p *Path) (node, router string) {
 	return "", ""
 }
 
-// checkReturn makes sure that the answer comes out as one to the packet: from the address that was asked.
+// checkReturn makes sure that the reply comes from the address that the packet was sent to.
 func (w *Walker) checkReturn(forward, reply *Path) {
 	if reply.Outcome() != journey.Delivered {
 		return
@@ -280,12 +280,12 @@ func (w *Walker) checkReturn(forward, reply *Path) {
 	reply.stopped = notTaken(got.Src, sent.Dst)
 }
 
-// notTaken is the verdict of an answer that comes from another address than the one that was asked.
-func notTaken(from, asked netip.Addr) *journey.Verdict {
-	return dropped(journey.Cause{Kind: journey.WrongSource, Address: from, Other: asked})
+// notTaken is the verdict of a reply that comes from another address than the packet was sent to.
+func notTaken(from, sentTo netip.Addr) *journey.Verdict {
+	return dropped(journey.Cause{Kind: journey.WrongSource, Address: from, Other: sentTo})
 }
 
-// returned says that the packet has come back to its sender as an answer to itself: a router answers an echo so.
+// returned reports whether the packet has come back to its sender as the reply to itself: so a router replies to an echo.
 func (p *Path) returned() bool {
 	got, ok := ovs.TupleOf(&p.packet)
 	sent, _ := ovs.TupleOf(&p.Packet)
@@ -299,8 +299,8 @@ func (l section) startPort() *logicalflow.Port {
 	return l.path.Start.Port
 }
 
-// answeredByOVN says that ovn-controller answers in the place of the receiver, as for DHCP and DNS, and that the sender
-// gets the answer.
+// answeredByOVN reports whether ovn-controller replies in the place of the receiver, as for DHCP and DNS, and the sender
+// gets the reply.
 func (p *Path) answeredByOVN() bool {
 	if p.visit == nil || p.visit.End.Reason != ovn.Answering {
 		return false
@@ -326,7 +326,7 @@ func (p *Path) backend() netip.AddrPort {
 	return netip.AddrPort{}
 }
 
-// A follower takes one packet from source to source.
+// A follower takes one packet from network to network.
 type follower struct {
 	*Walker
 	backend netip.AddrPort // that load balancers choose; not valid: each in turn
@@ -334,7 +334,7 @@ type follower struct {
 	more    bool           // there were more than were followed
 }
 
-// follow hands over each passage of a packet from a source on, with the connections that it left.
+// follow hands over each path of a packet from a source on, with the connections that it left.
 func (f *follower) follow(ctx context.Context, s source, c *ovn.Connections, so Path, each func(Path, *ovn.Connections) error) error {
 	if len(so.sections) == maxSections {
 		so.stopped = unknown(journey.Cause{Kind: journey.Loop, Detail: fmt.Sprint(maxSections)})
@@ -346,7 +346,7 @@ func (f *follower) follow(ctx context.Context, s source, c *ovn.Connections, so 
 	step := func(path *ovn.Path, left *ovn.Connections) error {
 		next := so
 		next.sections = append(slices.Clone(so.sections), section{zone: s.zone, path: path})
-		return f.land(ctx, s.zone, path, left, next, each)
+		return f.arrive(ctx, s.zone, path, left, next, each)
 	}
 	switch {
 	case f.backend.IsValid():
@@ -367,18 +367,18 @@ func (f *follower) follow(ctx context.Context, s source, c *ovn.Connections, so 
 	return err
 }
 
-// land takes a packet on from the end of a way.
-func (f *follower) land(ctx context.Context, z *logicalZone, path *ovn.Path, c *ovn.Connections, p Path, each func(Path, *ovn.Connections) error) error {
+// arrive takes a packet on from the end of a section.
+func (f *follower) arrive(ctx context.Context, z *logicalZone, path *ovn.Path, c *ovn.Connections, p Path, each func(Path, *ovn.Connections) error) error {
 	v := path.End()
 	if v == nil {
-		return errors.New("the packet's way has no end")
+		return errors.New("the path has no end")
 	}
 	p.arrival = arrival{visit: v, zone: z, packet: v.Before(len(v.Steps))}
 	if v.End.Outcome != journey.Delivered {
 		return each(p, c)
 	}
 	if start, ok := z.engine.Reply(v); ok {
-		p.answer = &source{zone: z, start: start}
+		p.reply = &source{zone: z, start: start}
 	}
 	switch v.End.Reason {
 	case ovn.ToPort:
@@ -407,17 +407,17 @@ func (f *follower) notOwned(port *logicalflow.Port, packet *packet.Flow) *journe
 	return v
 }
 
-// toHost hands a packet to the network of a host, which keeps what is its own and passes on the rest.
+// toHost hands a packet to the network of a host, which keeps what is its own and forwards the rest.
 func (f *follower) toHost(h *host, p *Path) {
 	t, ok := ovs.TupleOf(&p.packet)
 	from := p.visit.End.Port.Name()
 	p.host, p.visit = h, nil
-	l := section{host: h, from: from, does: "takes it"}
+	l := section{host: h, from: from, does: "receives it"}
 	switch {
 	case !ok:
 		p.stopped = unknown(journey.Cause{Kind: journey.NotIP})
 	case !h.has(t.Dst):
-		l.does = fmt.Sprintf("passes it on to %s: its routes and rules are taken to let it", t.Dst)
+		l.does = fmt.Sprintf("forwards it to %s: its routes and rules are assumed to allow it", t.Dst)
 		if other := f.hosts.byAddress[t.Dst]; other != nil {
 			p.host = other
 		} else {
@@ -430,7 +430,7 @@ func (f *follower) toHost(h *host, p *Path) {
 	}
 }
 
-// hidden is a packet as a host that passes it on sends it out: by its own address, if it was of the inside.
+// hidden is a packet as a host forwards it outside: from its own address, if the source was private.
 func hidden(p packet.Flow, h *host, src netip.Addr) packet.Flow {
 	t, _ := ovs.TupleOf(&p)
 	if i := slices.IndexFunc(h.addresses, func(a netip.Addr) bool { return a.Is6() == src.Is6() }); i >= 0 && private(src) {
@@ -448,11 +448,11 @@ func (f *follower) toNetwork(ctx context.Context, z *logicalZone, c *ovn.Connect
 		return each(p, c)
 	}
 	if h := f.hosts.byAddress[t.Dst]; h != nil {
-		p.sections = append(p.sections, section{host: h, does: "takes it"})
+		p.sections = append(p.sections, section{host: h, does: "receives it"})
 		p.host, p.visit = h, nil
 		if !f.onUnderlay(t.Src) && f.onOverlay(t.Src) && h.port != nil {
 			if packet, ok := ovs.Answer(p.packet); ok {
-				p.answer = &source{host: h, packet: packet}
+				p.reply = &source{host: h, packet: packet}
 			}
 		}
 		return each(p, c)
@@ -501,7 +501,7 @@ func (f *follower) toZone(ctx context.Context, port *logicalflow.Port, c *ovn.Co
 		p.arrival = arrival{}
 		return f.follow(ctx, *next, c, p, each)
 	}
-	p.answer = nil
+	p.reply = nil
 	p.stopped = unknown(journey.Cause{Kind: journey.ZoneUnread, Port: port.Name()})
 	return each(p, c)
 }

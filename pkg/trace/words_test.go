@@ -113,7 +113,7 @@ func TestSentence(t *testing.T) {
 		{Backend: "10.0.0.3:80", Verdict: journey.Verdict{Outcome: journey.Dropped}},
 	}
 	worst := journey.Verdict{Outcome: journey.Dropped, Sentence: "the packet is dropped"}
-	if got, want := overall(worst, branches), "1 of 3 backends answer; through 10.0.0.2:80, the packet is dropped"; got != want {
+	if got, want := overall(worst, branches), "1 of 3 backends reply; through 10.0.0.2:80, the packet is dropped"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/sb"
 )
 
-// An admission is what somebody would have to allow.
+// An admission is what has to be allowed for a packet to pass.
 type admission struct {
 	traffic
 	stop    *stop
@@ -145,7 +145,7 @@ func (e *Explainer) policyChanges(ctx context.Context, a admission) []change {
 	return append(changes, selecting...)
 }
 
-// isPolicy reports whether an owner is a NetworkPolicy that somebody wrote.
+// isPolicy reports whether an owner is a NetworkPolicy, and the row one of its own rules.
 func isPolicy(o decode.Owner) bool { return o.Kind == "NetworkPolicy" && o.Role == decode.Own }
 
 // targeted reports whether all that is missing of a rule is that it is not for this port.

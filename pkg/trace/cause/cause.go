@@ -1,9 +1,10 @@
-// Package cause says why a packet fared as it did: which object of the Northbound is behind a flow, on which parts of its
-// match the hit rests, what would have had to let a dropped packet pass, what let a delivered one pass, and which change
-// would mend it.
+// Package cause says why a packet fared as it did, and words it: which object of the Northbound is behind a flow, which parts
+// of its match decided, what comes nearest to letting a dropped packet pass, what let a delivered one pass, and which change
+// would let it pass.
 //
-// It looks at ways that pkg/trace/ovn has followed. It changes nothing: a change is proposed in the words of whoever
-// manages the object (Kubernetes, OpenStack, else ovn-nbctl), and tried out on the flows in memory where that is possible.
+// It explains paths that pkg/trace/ovn has followed, and it words causes from everywhere: words.go has the one sentence of
+// each kind. It changes nothing: a change is proposed in the words of the CMS that manages the object (Kubernetes, OpenStack,
+// else ovn-nbctl), and tried out on the flows in memory where that is possible.
 package cause
 
 import (
@@ -19,7 +20,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/trace/ovn"
 )
 
-// An Explainer explains ways through a network. It may be used by several goroutines.
+// An Explainer explains paths through a network. It may be used by several goroutines.
 type Explainer struct {
 	net     *logicalflow.Network
 	engine  *ovn.Engine
@@ -36,17 +37,17 @@ func New(net *logicalflow.Network, objects *decode.Objects, graph *topology.Grap
 	return &Explainer{net: net, engine: ovn.New(net, ovn.Options{}), objects: objects, graph: graph}
 }
 
-// A Finding is why a way ended as it did.
+// A Finding is why a path ended as it did.
 type Finding struct {
 	Cause  journey.Cause   // what stopped the packet; none if it was delivered
 	Object *journey.Object // that did it; nil if none did
 	Rule   *journey.Rule   // the flow that did it, and why it matched; nil if no flow did
-	Near   []journey.Rule  // what would have had to let it pass, the nearest first, and what of its match failed
+	Near   []journey.Rule  // what comes nearest to letting it pass, and what of its match failed
 	// Allowed is what let a delivered packet pass, in the order in which it was met.
 	Allowed []journey.Object
 }
 
-// Explain says why a way ended as it did.
+// Explain says why a path ended as it did.
 func (e *Explainer) Explain(ctx context.Context, w *ovn.Path) Finding {
 	s, ok := e.stopOf(ctx, w)
 	if !ok {
@@ -59,7 +60,7 @@ func (e *Explainer) Explain(ctx context.Context, w *ovn.Path) Finding {
 	return f
 }
 
-// allowed are the ACLs and routing policies that let a packet pass on its way.
+// allowed are the ACLs and routing policies that let a packet pass.
 func (e *Explainer) allowed(ctx context.Context, w *ovn.Path) []journey.Object {
 	var objects []journey.Object
 	end := w.End()
@@ -81,7 +82,7 @@ func (e *Explainer) allowed(ctx context.Context, w *ovn.Path) []journey.Object {
 	return objects
 }
 
-// allows says whether an object lets packets pass that it matches.
+// allows reports whether an object lets packets pass that it matches.
 func allows(o decode.Object) bool {
 	switch row := o.Row.(type) {
 	case nb.ACL:

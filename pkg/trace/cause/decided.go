@@ -106,14 +106,14 @@ func deciding(d ovnexpr.Decision) (ovnexpr.Test, bool) {
 	return ovnexpr.Test{}, false
 }
 
-// bookkeeping says whether a field is a note from one table to another rather than something of the packet.
+// bookkeeping reports whether a field is a note from one table to another rather than something of the packet.
 func bookkeeping(r ovnexpr.Ref) bool {
 	name := r.Symbol.Name
 	return strings.HasPrefix(name, "reg") || strings.HasPrefix(name, "xreg") || strings.HasPrefix(name, "xxreg") ||
 		strings.HasPrefix(name, "flags")
 }
 
-// plain says whether a test that holds says no more than the value that was found.
+// plain reports whether a test that holds says no more than the value that was found.
 func plain(t ovnexpr.Test) bool {
 	constants := t.Constants()
 	return t.Op() == ovnexpr.Equal && len(constants) == 1 && !constants[0].Masked &&

@@ -109,7 +109,7 @@ func okFaults() []fault {
 			cause: `route 203.0.113.0/24 via discard \(router GR_node1\)`, object: "route 203.0.113.0/24", remedy: "delete route 203.0.113.0/24 via discard", command: "ovn-nbctl lr-route-del GR_node1 203.0.113.0/24"},
 		{name: "nobody has the next hop", topology: ok, breaks: []string{"lr-route-add GR_node1 203.0.113.0/24 100.64.0.77"}, from: "shop/client", to: "internet", proto: "tcp", port: 8080,
 			cause:  `the MAC address of the next hop 100.64.0.77 is not known`,
-			remedy: "whoever has 100.64.0.77 has to answer for it on the network behind router port rtoj-GR_node1", guess: true, grants: "lr-route-del GR_node1 203.0.113.0/24"},
+			remedy: "the host with the address 100.64.0.77 has to reply on the network behind router port rtoj-GR_node1", guess: true, grants: "lr-route-del GR_node1 203.0.113.0/24"},
 		{name: "egress firewall", topology: ok, breaks: []string{aclRow("from-lport", 9000, `"ip4.dst == 203.0.113.0/24 && inport == \"shop_client\""`, "k8s.ovn.org/owner-type=EgressFirewall", "k8s.ovn.org/name=shop", "add Logical_Switch node1 acls @a")},
 			from: "shop/client", to: "internet", proto: "tcp", port: 8080, cause: `dropped by ACL \(EgressFirewall shop/default, from-lport 9000, drop\)`, object: "EgressFirewall shop/default",
 			remedy: "EgressFirewall shop/default: allow egress to 203.0.113.10/32, port 8080/tcp, before the rule that denies it", command: "kubectl -n shop edit egressfirewall default",

@@ -19,7 +19,7 @@ type miss struct {
 	step    int // at which it could have been hit
 	flow    *logicalflow.Flow
 	object  decode.Object
-	missing []ovnexpr.Decision // the parts of its match that would have to answer otherwise
+	missing []ovnexpr.Decision // the parts of its match that would have to be otherwise
 	cost    int
 	rule    journey.Rule
 }
@@ -31,11 +31,11 @@ const (
 	costPort     = 1
 	costProtocol = 2
 	costTarget   = 3 // whom the rule is for
-	costGeneral  = 4 // of a rule that is for all ports: it is about somebody in particular, such as a node
+	costGeneral  = 4 // of a rule that is for all ports: it is about something in particular, such as a node
 	costNever    = 100
 )
 
-// maxNear is how many near rules are told.
+// maxNear is how many near rules are shown.
 const maxNear = 3
 
 // near are the rules that come nearest to allowing a packet that an ACL denied, or that none allowed.
@@ -94,7 +94,7 @@ func (e *Explainer) missesAt(ctx context.Context, v *ovn.Visit, step int) []miss
 	return misses
 }
 
-// letsPass says whether a flow of a table of ACLs looks like one that allows; its object says for sure.
+// letsPass reports whether a flow of a table of ACLs looks like one that allows; its object says for sure.
 func letsPass(f *logicalflow.Flow) bool {
 	actions := f.Row.Actions
 	return strings.Contains(actions, "next;") && !strings.Contains(actions, "reject") && !strings.Contains(actions, "drop")

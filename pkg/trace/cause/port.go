@@ -12,7 +12,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/nb"
 )
 
-// neutrons says whether an object is one that neutron writes.
+// neutrons reports whether an object is one that neutron writes.
 func neutrons(ids map[string]string) bool {
 	for key := range ids {
 		if strings.HasPrefix(key, "neutron:") {
@@ -22,7 +22,7 @@ func neutrons(ids map[string]string) bool {
 	return false
 }
 
-// portChanges mend a port that lets nothing through.
+// portChanges let a packet pass a port.
 func (e *Explainer) portChanges(ctx context.Context, s *stop) []change {
 	switch s.kind {
 	case journey.PortSecurity:

@@ -105,7 +105,7 @@ func (e *Explainer) ends(s *stop) (from, to string) {
 	return from, to
 }
 
-// asked is what somebody asks for.
+// asked is what no rule allows.
 func (e *Explainer) asked(t traffic) *journey.Traffic {
 	return &journey.Traffic{Service: t.service(), Src: t.src, Dst: t.dst, From: e.who(t.src), To: e.who(t.dst)}
 }

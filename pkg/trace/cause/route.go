@@ -17,7 +17,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/trace/ovn"
 )
 
-// routerChanges mend what a router does with a packet.
+// routerChanges let a packet pass a router.
 func (e *Explainer) routerChanges(ctx context.Context, s *stop) []change {
 	p := s.packet()
 	t := trafficOf(&p)
@@ -32,7 +32,7 @@ func (e *Explainer) routerChanges(ctx context.Context, s *stop) []change {
 		r := e.disabledAt(nextHop(&p))
 		return []change{e.enableRouter(r.Name, ovsdb.UUID(r.UUID), r.ExternalIDs)}
 	case journey.TTLExpired:
-		return []change{remedy(decode.Object{}, "send the packet with a greater TTL: it passes more routers than it is made for, or goes round in a loop", "")}
+		return []change{remedy(decode.Object{}, "send the packet with a greater TTL: it crosses more routers than that, or loops", "")}
 	case journey.TooLarge:
 		o := e.portObject(ctx, s.port)
 		return []change{remedy(o, fmt.Sprintf("send frames of at most %d bytes, or raise options:gateway_mtu of router port %s", packetLimit(s), s.port.Name()),
@@ -75,7 +75,7 @@ func (e *Explainer) neighbourChanges(s *stop, hop netip.Addr) []change {
 	if s.port == nil {
 		return nil
 	}
-	text := fmt.Sprintf("whoever has %s has to answer for it on the network behind router port %s", hop, s.port.Name())
+	text := fmt.Sprintf("the host with the address %s has to reply on the network behind router port %s", hop, s.port.Name())
 	c := remedy(decode.Object{}, text, "")
 	for _, p := range e.graph.PortsAt(hop) {
 		if len(p.MACs) > 0 {

@@ -43,7 +43,7 @@ func (s *stop) stage() string {
 	return s.flow.Stage()
 }
 
-// stopOf finds what stopped the packet of a way; false if it was delivered, or if it is not known what became of it.
+// stopOf finds what stopped the packet of a path; false if it was delivered, or if it is unknown what became of it.
 func (e *Explainer) stopOf(ctx context.Context, w *ovn.Path) (*stop, bool) {
 	v := w.End()
 	if v == nil || v.End == nil || v.End.Outcome == journey.Delivered || v.End.Outcome == journey.Unknown {
@@ -135,7 +135,7 @@ func (e *Explainer) outport(ctx context.Context, s *stop) *logicalflow.Port {
 	return port
 }
 
-// tests says whether the flow that decided looks at a field.
+// tests reports whether the flow that decided looks at a field.
 func (s *stop) tests(field string) bool {
 	return s.flow != nil && strings.Contains(s.flow.Row.Match, field)
 }
@@ -201,7 +201,7 @@ func (e *Explainer) byACL(ctx context.Context, s *stop) {
 	}
 }
 
-// byPortSecurity tells port security from a port that is switched off: the check is a function of the flow before.
+// byPortSecurity tells port security from a disabled port: the check is a function of the flow before.
 func (e *Explainer) byPortSecurity(ctx context.Context, s *stop) {
 	if port := e.secured(s.visit, s.step); port != nil {
 		s.kind, s.port, s.by = journey.PortSecurity, port, e.portObject(ctx, port)
@@ -215,7 +215,7 @@ func (e *Explainer) byPortSecurity(ctx context.Context, s *stop) {
 		return
 	}
 	o := e.portObject(ctx, port)
-	if row, ok := o.Row.(nb.LogicalSwitchPort); ok && switchedOff(row) {
+	if row, ok := o.Row.(nb.LogicalSwitchPort); ok && disabled(row) {
 		s.kind, s.port, s.by = journey.PortDisabled, port, o
 	}
 }
@@ -243,11 +243,11 @@ func (e *Explainer) secured(v *ovn.Visit, step int) *logicalflow.Port {
 	return nil
 }
 
-func switchedOff(row nb.LogicalSwitchPort) bool {
+func disabled(row nb.LogicalSwitchPort) bool {
 	return len(row.Enabled) > 0 && !row.Enabled.Get()
 }
 
-// byLookup says why a switch knows no port for a frame: there is none with that MAC address, or it is switched off.
+// byLookup says why a switch knows no port for a frame: there is none with that MAC address, or it is disabled.
 func (e *Explainer) byLookup(ctx context.Context, s *stop) {
 	s.kind = journey.UnknownMAC
 	ports, err := s.visit.Datapath.Ports(ctx)
@@ -261,7 +261,7 @@ func (e *Explainer) byLookup(ctx context.Context, s *stop) {
 			continue
 		}
 		o := e.portObject(ctx, p)
-		if row, ok := o.Row.(nb.LogicalSwitchPort); ok && switchedOff(row) {
+		if row, ok := o.Row.(nb.LogicalSwitchPort); ok && disabled(row) {
 			s.kind, s.port, s.by = journey.PortDisabled, p, o
 			return
 		}

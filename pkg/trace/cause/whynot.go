@@ -9,8 +9,8 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/trace/ovn"
 )
 
-// Again follows the packet of a question once more, and its answer, in a network that is looked up by lookup. It returns
-// the outcome of the round trip, and the way that decided about it.
+// Again follows the packet of a question once more, and its reply, in a network that is looked up by lookup. It returns
+// the outcome of the round trip, and the path that decided it.
 type Again func(ctx context.Context, lookup Lookup) (journey.Outcome, *ovn.Path, error)
 
 // A change is something that would let a packet pass.
@@ -24,7 +24,7 @@ const (
 	maxTogether = 3 // changes that only together let the packet pass
 )
 
-// WhyNot proposes changes that would let the packet of a way pass, the smallest first. Those that can be made in memory
+// WhyNot proposes changes that would let the packet of a path pass, the smallest first. Those that can be made in memory
 // are tried: again follows the packet with them. It may be nil, then nothing is verified.
 func (e *Explainer) WhyNot(ctx context.Context, w *ovn.Path, again Again) []journey.Remedy {
 	var remedies []journey.Remedy
@@ -50,7 +50,7 @@ func rank(r journey.Remedy) int {
 	return 1
 }
 
-// verified tries a change. If the packet is then stopped elsewhere, what mends that becomes part of the change.
+// verified tries a change. If the packet is then stopped elsewhere, the change for that becomes part of it.
 func (e *Explainer) verified(ctx context.Context, c change, o *overlay, again Again, more int) change {
 	c.try(ctx, o)
 	outcome, path, err := again(ctx, o.lookup)
@@ -68,7 +68,7 @@ func (e *Explainer) verified(ctx context.Context, c change, o *overlay, again Ag
 		return c
 	}
 	both := next[0]
-	if both.Text != c.Text { // else it is the same change, which the answer needs as well
+	if both.Text != c.Text { // else it is the same change, which the reply needs as well
 		both.Text, both.Command = c.Text+"; and "+both.Text, together(c.Command, both.Command)
 	}
 	both.Object = c.Object
@@ -85,7 +85,7 @@ func together(a, b string) string {
 	return a + " && " + b
 }
 
-// changes are what would let the packet of a way pass the place where it was stopped.
+// changes are what would let the packet of a path pass where it was stopped.
 func (e *Explainer) changes(ctx context.Context, w *ovn.Path) []change {
 	s, ok := e.stopOf(ctx, w)
 	if !ok {
