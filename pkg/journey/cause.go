@@ -165,3 +165,6 @@ const (
 	ParentNotFound     CauseKind = "parent-not-found"
 	MACUnread          CauseKind = "mac-unread"
 )
+
+// SaysOutcome reports whether the sentence of a cause says what became of the packet: "dropped by …".
+func (k CauseKind) SaysOutcome() bool { return k == Denied || k == Discarded || k == ByObject }

@@ -18,6 +18,8 @@ type Cause struct {
 	Text    string          `json:"text"`
 	Object  *journey.Object `json:"object"` // the row that decided, null when none did
 	Pairs   int             `json:"pairs"`  // how many it stops
+	// Kind is what sort of cause it is, of which Text is the sentence.
+	Kind journey.CauseKind `json:"-"`
 }
 
 // key is what tells causes apart.

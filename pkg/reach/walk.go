@@ -135,5 +135,5 @@ func causeOf(v journey.Verdict, reply bool) Cause {
 	if v.Because.Kind == journey.Denied {
 		v.Because.Traffic = nil
 	}
-	return Cause{Outcome: v.Outcome, Reply: reply, Stage: v.Stage, Text: cause.Words(v.Because), Object: v.Object}
+	return Cause{Outcome: v.Outcome, Reply: reply, Stage: v.Stage, Kind: v.Because.Kind, Text: cause.Words(v.Because), Object: v.Object}
 }

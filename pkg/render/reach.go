@@ -355,9 +355,9 @@ func (p *reachPrinter) refusals(policies, bundles int) {
 		for _, c := range refusal.Causes {
 			text := Span{causeText(c.Cause), outcomeLook(c.Outcome)}
 			switch {
-			case text.Text == refusal.Policy: // there is no object, and the title says it
+			case c.Object == nil && c.Stage == "" && !c.Reply: // the title says it
 				text.Text = string(c.Outcome)
-			case !strings.HasPrefix(text.Text, string(c.Outcome)):
+			case c.Reply || !c.Kind.SaysOutcome():
 				text.Text = string(c.Outcome) + ": " + text.Text
 			}
 			p.put(2, 4, text)

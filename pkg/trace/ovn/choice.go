@@ -15,7 +15,7 @@ type Choice struct {
 // A Chooser picks one of a choice's possibilities: an index below Choice.Of. What lies outside means 0.
 type Chooser func(Choice) int
 
-// choose makes a choice. What OVN's own answers choose is not asked.
+// choose makes a choice. What OVN's own replies choose is left open.
 func (w *walker) choose(a ovnexpr.Action, of int) int {
 	c := Choice{Action: a, Of: of}
 	if of > 1 && w.run.chooser != nil && !w.aside {

@@ -17,7 +17,7 @@
 // # Connections
 //
 // [Connections] is the conntrack of all chassis for one connection. It starts empty, the packet is new; what a packet
-// commits stays, so that the answer ([Visit.Reply]) is known as one and is translated back.
+// commits stays, so that the reply ([Visit.Reply]) is known as one and is translated back.
 //
 // # What is not known
 //

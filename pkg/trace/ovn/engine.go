@@ -14,7 +14,7 @@ type Options struct {
 	Length int
 	// Query is the name that a DNS request asks for, empty for one that OVN does not know.
 	Query string
-	// Assume takes a next hop to answer whose MAC address no row of the Southbound tells: a port of OVN that has the
+	// Assume lets a next hop reply whose MAC address no row of the Southbound has: a port of OVN that has the
 	// address, or a host outside where there may be one. In reality OVN asks for it and then sends the packet on.
 	// Without it the packet ends as [Resolving].
 	Assume bool
@@ -34,7 +34,7 @@ type Engine struct {
 	names    sync.Map // of string: *lflow.Port, nil for a name that no port has
 	keys     sync.Map // of portName: uint64
 	holders  sync.Map // of *lflow.Datapath: *holders
-	answers  sync.Map // of neighbour: answer
+	resolved sync.Map // of neighbour: arpReply
 	physical physical
 }
 

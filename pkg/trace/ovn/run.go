@@ -59,7 +59,7 @@ type walker struct {
 	table  int            // to jump to
 	stack  []packet.Value // of the current flow
 	sent   bool           // the packet went on
-	aside  bool           // it is an answer of OVN, or a mirrored copy
+	aside  bool           // it is a reply of OVN, or a mirrored copy
 
 	// What conntrack did to the packet, but flows do not see before it comes back from conntrack.
 	pending *Tuple
