@@ -49,7 +49,7 @@ var tried = map[string]struct {
 	}},
 	"--offline demo trace shop/client 203.0.113.10": {exitFound, []string{
 		"DROPPED  shop/client → 203.0.113.10  icmp",
-		"the answer is dropped in ls_in_l2_unknown of switch join on node1",
+		"the reply is dropped in ls_in_l2_unknown of switch join on node1",
 		"cause: no port of the switch has the MAC address 0a:58:64:40:00:99",
 		"✓ delivered at eth0",
 		"stale mac binding in lr_in_arp_resolve of GR_node1 on node1: router port rtoj-GR_node1 sends to 100.64.0.1 at 0a:58:64:40:00:99",
@@ -57,7 +57,7 @@ var tried = map[string]struct {
 	}},
 	"--offline demo trace shop/client svc:shop/web --tcp 80": {exitFound, []string{
 		"2 of 3 backends reply; through 10.244.3.5:8080, the packet is dropped on node3",
-		"cause: bridge br-ex on node3 has no uplink: nothing gets from it to the network outside",
+		"cause: bridge br-ex on node3 has no uplink: it is cut off from the network outside",
 		"note: the logical flows say otherwise, delivered",
 	}},
 	"--offline demo doctor": {exitFound, []string{

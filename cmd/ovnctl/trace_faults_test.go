@@ -142,7 +142,7 @@ func (a faultAsk) check(ctx context.Context, t *testing.T, d *traceDraw) {
 	}
 }
 
-// lays says whether the logical flows' outcome is laid beside the answer, with a note where it is another.
+// lays reports whether the logical flows' outcome is beside that of the nodes, with a note where it is another.
 func (r result) lays(should journey.Outcome) bool {
 	t := r.trace()
 	noted := strings.Contains(string(r.stdout), "the logical flows say otherwise, "+string(should))
