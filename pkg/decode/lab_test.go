@@ -82,29 +82,9 @@ func (n *network) flows(t *testing.T, node string) []Seen {
 	t.Helper()
 	var flows []Seen
 	for _, e := range n.dump(t, node) {
-		flows = append(flows, seenOf(max(e.Table.Number, 0), e.Priority, e.Cookie, &e.Match, e.Actions))
+		flows = append(flows, SeenIn(&e))
 	}
 	return flows
-}
-
-func seenOf(table, priority int, cookie uint64, match *openflow.Match, actions openflow.Actions) Seen {
-	seen := Seen{Table: table, Priority: priority, Cookie: cookie}
-	if term, ok := match.Field("metadata"); ok {
-		seen.Metadata = term.Value.Lo
-	}
-	var collect func(openflow.Actions)
-	collect = func(actions openflow.Actions) {
-		for _, action := range actions {
-			switch action := action.(type) {
-			case openflow.Resubmit:
-				seen.Resubmits = append(seen.Resubmits, action.Table.Number)
-			case openflow.Clone:
-				collect(action.Actions)
-			}
-		}
-	}
-	collect(actions)
-	return seen
 }
 
 func TestLab(t *testing.T) {

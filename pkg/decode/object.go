@@ -14,15 +14,17 @@ import (
 
 // An Object is what a flow was made for, in the words of whoever asked for it:
 // a row of the Northbound, or, where it says nothing, of the Southbound.
+//
+// It is part of the JSON of decoded flows: docs/json.md.
 type Object struct {
-	Kind   string // ACL, load balancer, NAT, route, policy, switch port, …
-	Name   string
-	UUID   ovsdb.UUID
-	Owner  string // what the CMS calls it, "NetworkPolicy shop/web"; may be empty
-	Holder string // what holds it, "port group a123", "router GR_node1"; may be empty
-	Text   string // all of it in one line
+	Kind   string     `json:"kind"` // ACL, load balancer, NAT, route, policy, switch port, …
+	Name   string     `json:"name"`
+	UUID   ovsdb.UUID `json:"uuid"`
+	Owner  string     `json:"owner"` // what the CMS calls it, "NetworkPolicy shop/web"; may be empty
+	Holder string     `json:"-"`     // what holds it, "port group a123", "router GR_node1"; may be empty
+	Text   string     `json:"text"`  // all of it in one line
 	// Row is the row itself, an nb.ACL and so on; nil for the Southbound's.
-	Row ovsdb.Row
+	Row ovsdb.Row `json:"-"`
 }
 
 // Objects finds the Northbound rows behind stage-hints. A hint is the beginning

@@ -27,7 +27,9 @@ func seenIn(trace *openflow.Trace) []Seen {
 						actions = append(actions, child.Action)
 					}
 				}
-				flows = append(flows, seenOf(step.Table, step.Priority, step.Cookie, step.Match, actions))
+				seen := SeenInStep(step)
+				seen.Resubmits = resubmits(actions, nil)
+				flows = append(flows, seen)
 			}
 			walk(node.Children, bridge)
 		}
