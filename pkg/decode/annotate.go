@@ -35,7 +35,7 @@ func (n *Names) Annotate(f *packet.Field, value packet.Value, at Context) string
 	case "reg14", "reg15":
 		return n.portText(at.Metadata, value.Lo)
 	case "reg10":
-		return strings.Join(FlagNames(uint32(value.Lo), n.Version), ",")
+		return strings.Join(flagNames(uint32(value.Lo), n.Version), ",")
 	case "ct_zone":
 		return n.zoneText(int(value.Lo & 0xffff))
 	case "reg11", "reg12":
@@ -49,9 +49,9 @@ func (n *Names) Annotate(f *packet.Field, value packet.Value, at Context) string
 			return p.String()
 		}
 	case "ct_mark":
-		return CtMark(value, n.Version)
+		return ctMark(value, n.Version)
 	case "ct_label":
-		return CtLabel(value, n.Version)
+		return ctLabel(value, n.Version)
 	}
 	return ""
 }

@@ -60,7 +60,7 @@ func (f *Flow) For() string {
 	case len(texts) > 0:
 		return strings.Join(texts, " or ")
 	case f.Flow != nil:
-		return ExplainFlow(*f.Flow)
+		return explainFlow(*f.Flow)
 	}
 	return ""
 }

@@ -54,7 +54,7 @@ func (o *Objects) Of(ctx context.Context, stage, hint string) (objects []Object,
 	if hint == "" {
 		return nil, ""
 	}
-	prefix, ok := ParseHint(hint)
+	prefix, ok := parseHint(hint)
 	if !ok {
 		return nil, fmt.Sprintf("stage-hint %q is not the beginning of a UUID", hint)
 	}
@@ -220,7 +220,7 @@ func (o *Objects) prefetch(ctx context.Context, evidence []Evidence) {
 			continue
 		}
 		ids := e.Rows[0].ExternalIDs
-		if prefix, ok := ParseHint(ids["stage-hint"]); ok {
+		if prefix, ok := parseHint(ids["stage-hint"]); ok {
 			stages[ids["stage-name"]] = append(stages[ids["stage-name"]], prefix)
 		}
 	}

@@ -25,9 +25,9 @@ func (n *Namer) Value(f *packet.Field, value, mask packet.Value, lo int, at Cont
 	case "reg10":
 		return flagsText(value, mask, n.Version)
 	case "ct_mark":
-		return connectionText(CtMark, packet.Ones(32), value, mask, n.Version)
+		return connectionText(ctMark, packet.Ones(32), value, mask, n.Version)
 	case "ct_label":
-		return connectionText(CtLabel, packet.Ones(128), value, mask, n.Version)
+		return connectionText(ctLabel, packet.Ones(128), value, mask, n.Version)
 	}
 	if value.IsZero() {
 		return ""
@@ -37,7 +37,7 @@ func (n *Namer) Value(f *packet.Field, value, mask packet.Value, lo int, at Cont
 	}
 	text := n.Annotate(f, value, at)
 	switch {
-	case text == "" && n.Plain() && !at.VXLAN: // a VNI of VXLAN may be anybody's
+	case text == "" && n.plain() && !at.VXLAN: // a VNI of VXLAN may be anybody's
 		return plainField(f.Name, value.Lo)
 	case text != "" && (f.Name == "reg14" || f.Name == "reg15"):
 		if port := n.Port(at.Metadata, value.Lo); port != nil {
@@ -67,9 +67,9 @@ func ownerText(port *Port) string {
 // flagsText names the bits of reg10 that are set, and with ! those that are
 // asked to be clear.
 func flagsText(value, mask packet.Value, v Version) string {
-	names := FlagNames(uint32(value.Lo), v)
+	names := flagNames(uint32(value.Lo), v)
 	if mask != packet.Ones(32) {
-		for _, name := range FlagNames(uint32(mask.AndNot(value).Lo), v) {
+		for _, name := range flagNames(uint32(mask.AndNot(value).Lo), v) {
 			if !strings.HasPrefix(name, "network_id") {
 				names = append(names, "!"+name)
 			}
@@ -156,7 +156,7 @@ func (n *Namer) PortName(bridge string, port packet.PortID) string {
 func (n *Namer) behind(p OFPort) string {
 	text := p.String()
 	if p.LogicalPort != "" && p.Peer == "" {
-		if port := n.PortNamed(p.LogicalPort); port != nil {
+		if port := n.portNamed(p.LogicalPort); port != nil {
 			text += ownerText(port)
 		}
 	}
@@ -172,7 +172,7 @@ const openFlowName = 15
 // interfaceNamed finds an interface by its name, or by as much of it as OpenFlow
 // writes if only one begins so.
 func (n *Namer) interfaceNamed(name string) (OFPort, bool) {
-	p, ok := n.Interface(name)
+	p, ok := n.interfaceCalled(name)
 	if ok || len(name) != openFlowName {
 		return p, ok
 	}
@@ -212,7 +212,7 @@ func (n *Namer) DatapathPort(text string) string {
 	case strings.HasPrefix(name, "vxlan"):
 		return "VXLAN tunnels"
 	}
-	p, ok := n.Interface(name)
+	p, ok := n.interfaceCalled(name)
 	switch {
 	case !ok && name == text:
 		return ""
@@ -296,15 +296,15 @@ func plainField(name string, n uint64) string {
 func plainTable(of int) string {
 	switch {
 	case of == 0:
-		return PhyToLog.Explain()
+		return phyToLog.explain()
 	case of >= 8 && of < 32:
 		return "logical ingress pipeline"
 	case of >= 50 && of < 64:
 		return "logical egress pipeline"
 	case of == 64:
-		return SaveInport.Explain()
+		return saveInport.explain()
 	case of == 65:
-		return LogToPhy.Explain()
+		return logToPhy.explain()
 	}
 	return ""
 }
