@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"github.com/ovnctl/ovnctl/pkg/fixes"
-	"github.com/ovnctl/ovnctl/pkg/ovsdb"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
@@ -47,49 +46,4 @@ management system that disabled the port on purpose disables it again.`,
 		}
 		return found, err
 	},
-}
-
-// EnableRouter switches a logical router on that was switched off in the Northbound.
-var EnableRouter = &fixes.Repair{
-	Name: "enable-router",
-	Doc: `Enable a logical router that was disabled
-
-Sets Logical_Router.enabled to true. A cluster's management system that disabled the
-router on purpose disables it again.`,
-	Params: []fixes.Param{{Name: "ROUTER", Doc: "the logical router"}},
-	Class:  fixes.Ask,
-	Risk:   fixes.Medium,
-	Check:  "port-administratively-disabled",
-	Plan: func(d *snapshot.Deployment, a fixes.Args) (*fixes.Plan, error) {
-		z, l, r, err := findRouter(d, a["ROUTER"])
-		if err != nil {
-			return nil, err
-		}
-		plan, err := enable(z, "Logical_Router", r.UUID, "router "+r.Name, fixes.Command("ovn-nbctl set Logical_Router %s enabled=true", r.Name), r.Enabled)
-		if err != nil {
-			return nil, err
-		}
-		plan.Warnings = overwritten("router "+r.Name, r.ExternalIDs)
-		plan.Touches = fmt.Sprintf("what goes through router %s with its %d ports", r.Name, len(l.RouterPortsOf[r.UUID]))
-		return plan, nil
-	},
-}
-
-// enable is the plan that sets a row's column enabled to true.
-func enable(z *snapshot.Zone, table string, id ovsdb.UUID, what, classic string, enabled ovsdb.Set[bool]) (*fixes.Plan, error) {
-	if !snapshot.Off(enabled) {
-		return nil, fixes.Refuse("", "%s is enabled", what)
-	}
-	return &fixes.Plan{
-		Title:   "enable " + what,
-		Touches: "the traffic of " + what,
-		Steps: []fixes.Step{fixes.Rows{
-			DB: "OVN_Northbound", Zone: z.Name, What: "enable " + what,
-			Changes: []fixes.Change{{
-				Table: table, UUID: id,
-				Before: fixes.Row{"enabled": []bool{false}}, After: fixes.Row{"enabled": []bool{true}},
-			}},
-			Classic: []string{classic},
-		}},
-	}, nil
 }

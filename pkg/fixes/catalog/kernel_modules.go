@@ -2,13 +2,11 @@ package catalog
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"path"
 	"slices"
 	"strings"
 
-	"github.com/ovnctl/ovnctl/pkg/fixes"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
@@ -93,99 +91,4 @@ func hasFile(list []byte, name string) bool {
 		}
 	}
 	return false
-}
-
-// LoadModules loads the kernel modules that a host's bridges need.
-var LoadModules = &fixes.Repair{
-	Name: "load-modules",
-	Doc: `Load the kernel modules that the bridges need
-
-Runs modprobe for openvswitch and for the module of each type of tunnel there is, vport_geneve or vport_vxlan,
-as far as they are neither loaded nor built in, and looks afterwards whether they are there. It lasts until the
-next boot: modules-at-boot names them for that.`,
-	Class:  fixes.Auto,
-	Risk:   fixes.Low,
-	Check:  "kernel-module-missing",
-	OneWay: "a module that was loaded stays",
-	Plan: func(d *snapshot.Deployment, _ fixes.Args) (*fixes.Plan, error) {
-		h, err := local(d)
-		if err != nil {
-			return nil, err
-		}
-		m, err := ReadKernelModules(h)
-		if err != nil {
-			return nil, err
-		}
-		if err := m.loadable(h); err != nil {
-			return nil, err
-		}
-		return &fixes.Plan{
-			Title: "load " + strings.Join(m.Missing, ", "), Host: h.Name, Touches: "nothing that flows now",
-			Steps:    []fixes.Step{fixes.Module{Names: m.Missing}},
-			Warnings: []string{"they are gone after the next boot unless something loads them then: ovnctl fix modules-at-boot"},
-		}, nil
-	},
-}
-
-// loadable says why there is nothing to load, or nothing that could be.
-func (m *KernelModules) loadable(h *snapshot.Host) error {
-	switch {
-	case len(m.Needed) == 0:
-		return fixes.Refuse("", "no bridge of %s uses the kernel's datapath", h.Name)
-	case len(m.Missing) == 0:
-		return fixes.Refuse("", "the kernel of %s has %s", h.Name, strings.Join(m.Needed, ", "))
-	case len(m.Absent) > 0:
-		return fixes.Refuse("install the package with the modules of this kernel (Ubuntu: linux-modules-extra, rpm: kernel-modules), or boot a kernel that has them",
-			"kernel %s of %s has no module %s", m.Release, h.Name, strings.Join(m.Absent, ", "))
-	}
-	return nil
-}
-
-const modulesAtBoot = "/etc/modules-load.d/ovn.conf"
-
-// ModulesAtBoot has the modules loaded at each boot.
-var ModulesAtBoot = &fixes.Repair{
-	Name: "modules-at-boot",
-	Doc: `Load the kernel modules that the bridges need at each boot
-
-Names them in /etc/modules-load.d/ovn.conf, which systemd-modules-load reads. Nothing is loaded now: load-modules
-does that.`,
-	Class: fixes.Ask,
-	Risk:  fixes.Low,
-	Check: "kernel-module-missing",
-	Plan: func(d *snapshot.Deployment, _ fixes.Args) (*fixes.Plan, error) {
-		h, err := local(d)
-		if err != nil {
-			return nil, err
-		}
-		m, err := ReadKernelModules(h)
-		if err != nil {
-			return nil, err
-		}
-		if len(m.Needed) == 0 {
-			return nil, fixes.Refuse("", "no bridge of %s uses the kernel's datapath", h.Name)
-		}
-		before, err := optional(h.File(modulesAtBoot))
-		if err != nil {
-			return nil, err
-		}
-		after := slices.Clone(before)
-		if len(after) > 0 && after[len(after)-1] != '\n' {
-			after = append(after, '\n')
-		}
-		var added []string
-		for _, name := range m.Needed {
-			if !slices.Contains(strings.Fields(string(before)), name) {
-				added = append(added, name)
-				after = append(after, name+"\n"...)
-			}
-		}
-		if len(added) == 0 {
-			return nil, fixes.Refuse("", "%s names %s", modulesAtBoot, strings.Join(m.Needed, ", "))
-		}
-		return &fixes.Plan{
-			Title: "load " + strings.Join(added, ", ") + " at boot", Host: h.Name, Touches: "nothing now",
-			Steps: []fixes.Step{fixes.File{Path: modulesAtBoot, Before: before, After: after, What: fmt.Sprintf("name %s in %s", strings.Join(added, ", "), modulesAtBoot)}},
-		}, nil
-	},
 }

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ovnctl/ovnctl/pkg/fixes"
 	"github.com/ovnctl/ovnctl/pkg/nb"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
 	"github.com/ovnctl/ovnctl/pkg/sb"
@@ -86,27 +85,6 @@ type KubeSubnet struct {
 	ls    nb.LogicalSwitch
 	join  bool // it is the join switch: a policy 31000 is all it needs
 	known bool // kube-ovn has written policies for it
-}
-
-// A KubeGap is something that kube-ovn writes and that is not there, or not so.
-type KubeGap struct {
-	Repair string // that closes it; empty: kube-ovn alone can
-	Args   []string
-	Kind   string // what is missing, as an Object's kind: "router policy", "port group", …
-	Name   string
-	Node   string // the node that it is about; empty: all
-	Subnet string
-	Title  string
-	Says   []string
-	Effect string
-	Minor  bool // works for now
-	// Sets are the address sets that are missing with it.
-	Sets []string
-
-	changes []fixes.Change
-	guards  []fixes.Guard
-	classic []string
-	touches string
 }
 
 // ErrNoKubeOVN says that a Northbound is not kube-ovn's.

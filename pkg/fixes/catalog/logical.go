@@ -2,9 +2,12 @@ package catalog
 
 import (
 	"fmt"
-	"strings"
+	"maps"
+	"slices"
 
+	"github.com/ovnctl/ovnctl/pkg/fixes"
 	"github.com/ovnctl/ovnctl/pkg/nb"
+	"github.com/ovnctl/ovnctl/pkg/ovsdb"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
@@ -54,13 +57,117 @@ func findRouter(d *snapshot.Deployment, name string) (*snapshot.Zone, *snapshot.
 	return zone, logical, found, err
 }
 
-// several are at most twenty names, for an error or a plan.
-func several(names []string) string {
+// findSwitchPort finds a switch port by name.
+func findSwitchPort(d *snapshot.Deployment, name string) (*snapshot.Zone, *snapshot.Logical, *snapshot.LogicalSwitchPort, error) {
+	var zone *snapshot.Zone
+	var logical *snapshot.Logical
+	err := inZones(d, func(z *snapshot.Zone, l *snapshot.Logical) (bool, error) {
+		if l.SwitchPort[name] == nil {
+			return false, nil
+		}
+		zone, logical = z, l
+		return true, nil
+	})
 	switch {
-	case len(names) == 0:
-		return "none"
-	case len(names) > 20:
-		return fmt.Sprintf("%s and %d more", strings.Join(names[:20], ", "), len(names)-20)
+	case logical != nil:
+		return zone, logical, logical.SwitchPort[name], nil
+	case err == nil:
+		err = fmt.Errorf("no logical switch port %q", name)
 	}
-	return strings.Join(names, ", ")
+	return nil, nil, nil, err
+}
+
+// findRouterPort finds a router port by name.
+func findRouterPort(d *snapshot.Deployment, name string) (*snapshot.Zone, *snapshot.Logical, *nb.LogicalRouterPort, error) {
+	var zone *snapshot.Zone
+	var logical *snapshot.Logical
+	var there []string
+	err := inZones(d, func(z *snapshot.Zone, l *snapshot.Logical) (bool, error) {
+		there = append(there, slices.Sorted(maps.Keys(l.RouterPort))...)
+		if l.RouterPort[name] == nil {
+			return false, nil
+		}
+		zone, logical = z, l
+		return true, nil
+	})
+	switch {
+	case logical != nil:
+		return zone, logical, logical.RouterPort[name], nil
+	case err == nil:
+		err = fmt.Errorf("no logical router port %q; there are %s", name, several(there))
+	}
+	return nil, nil, nil, err
+}
+
+// switchPort finds a logical switch port by its name.
+func switchPort(d *snapshot.Deployment, name string) (*snapshot.Zone, *snapshot.LogicalSwitchPort, error) {
+	for _, z := range d.Zones {
+		rows, err := z.Northbound()
+		if err != nil {
+			return nil, nil, err
+		}
+		for i := range rows.SwitchPorts {
+			if rows.SwitchPorts[i].Name == name {
+				return z, &rows.SwitchPorts[i], nil
+			}
+		}
+	}
+	return nil, nil, fmt.Errorf("no logical switch port %q", name)
+}
+
+// SwitchAt is the switch that a router port is joined to; nil: none.
+func SwitchAt(l *snapshot.Logical, routerPort string) *nb.LogicalSwitch {
+	for _, p := range l.Links[routerPort] {
+		if ls := l.SwitchOf[p.UUID]; ls != nil {
+			return ls
+		}
+	}
+	return nil
+}
+
+// Localnets are the names of the physical networks that a switch is part of.
+func Localnets(l *snapshot.Logical, ls *nb.LogicalSwitch) []string {
+	var out []string
+	if ls == nil {
+		return nil
+	}
+	for _, p := range l.PortsOf[ls.UUID] {
+		if p.Type == "localnet" && !slices.Contains(out, p.Options["network_name"]) {
+			out = append(out, p.Options["network_name"])
+		}
+	}
+	return out
+}
+
+// enable is the plan that sets a row's column enabled to true.
+func enable(z *snapshot.Zone, table string, id ovsdb.UUID, what, classic string, enabled ovsdb.Set[bool]) (*fixes.Plan, error) {
+	if !snapshot.Off(enabled) {
+		return nil, fixes.Refuse("", "%s is enabled", what)
+	}
+	return &fixes.Plan{
+		Title:   "enable " + what,
+		Touches: "the traffic of " + what,
+		Steps: []fixes.Step{fixes.Rows{
+			DB: "OVN_Northbound", Zone: z.Name, What: "enable " + what,
+			Changes: []fixes.Change{{
+				Table: table, UUID: id,
+				Before: fixes.Row{"enabled": []bool{false}}, After: fixes.Row{"enabled": []bool{true}},
+			}},
+			Classic: []string{classic},
+		}},
+	}, nil
+}
+
+// mayBeRouterPort refuses for a port that something is plugged into.
+func mayBeRouterPort(z *snapshot.Zone, p *snapshot.LogicalSwitchPort) error {
+	rows, err := z.Southbound()
+	if err != nil {
+		return fmt.Errorf("whether port %s is in use: %w", p.Name, err)
+	}
+	for i := range rows.PortBindings {
+		if b := &rows.PortBindings[i]; b.LogicalPort == p.Name && b.Type == "" && len(b.Chassis) > 0 {
+			return fixes.Refuse("take options:router-port away if it is not a router's", "something is plugged into port %s: as a router port it would be cut off", p.Name)
+		}
+	}
+	return nil
 }

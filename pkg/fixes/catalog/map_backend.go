@@ -103,38 +103,6 @@ switch are watched. SOURCE has to be an address of the switch's network that nob
 	},
 }
 
-func isBackend(vips []snapshot.VIP, a netip.Addr) bool {
-	for _, v := range vips {
-		for _, b := range v.Backends {
-			if b.Addr() == a {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-func backendsOf(vips []snapshot.VIP) []string {
-	var out []string
-	seen := map[netip.Addr]bool{}
-	for _, v := range vips {
-		for _, b := range v.Backends {
-			if !seen[b.Addr()] {
-				seen[b.Addr()] = true
-				out = append(out, b.Addr().String())
-			}
-		}
-	}
-	return out
-}
-
-func nameOrUUID[U ~string](name string, id U) string {
-	if name == "" {
-		return string(id)
-	}
-	return name
-}
-
 // isBound says of a port's name whether a chassis holds it.
 func isBound(z *snapshot.Zone) (func(string) bool, error) {
 	rows, err := z.Southbound()

@@ -1,6 +1,8 @@
 package catalog
 
 import (
+	"strings"
+
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
@@ -26,4 +28,17 @@ func overwritten(what string, ids map[string]string) []string {
 // ownedPort warns as overwritten does, of a switch port.
 func ownedPort(p *snapshot.LogicalSwitchPort) []string {
 	return overwritten("port "+p.Name, p.ExternalIDs)
+}
+
+// NeutronOwns says whether Neutron has written a row.
+func NeutronOwns(name string, ids map[string]string) bool {
+	if strings.HasPrefix(name, "neutron-") {
+		return true
+	}
+	for key := range ids {
+		if strings.HasPrefix(key, "neutron:") {
+			return true
+		}
+	}
+	return false
 }

@@ -78,30 +78,6 @@ func planRouterChassis(z *snapshot.Zone, r *nb.LogicalRouter, wanted string) (*f
 	return plan, nil
 }
 
-// chosenChassis is the one that a person names, else the one that is meant.
-func chosenChassis(rows *snapshot.Southbound, wanted string, meant *sb.Chassis) (*sb.Chassis, error) {
-	var names []string
-	for i := range rows.Chassis {
-		c := &rows.Chassis[i]
-		if !snapshot.Elsewhere(c) {
-			names = append(names, fmt.Sprintf("%s (%s)", c.Name, c.Hostname))
-		}
-	}
-	switch {
-	case wanted == "" && meant == nil:
-		return nil, fixes.Refuse("name it; there are "+several(names), "which chassis is meant is not to be seen")
-	case wanted == "":
-		return meant, nil
-	}
-	if c := rows.ChassisNamed(wanted); c != nil {
-		return c, nil
-	}
-	if c := ChassisMeant(rows, wanted); c != nil {
-		return c, nil
-	}
-	return nil, fmt.Errorf("no chassis %q; there are %s", wanted, several(names))
-}
-
 // RouterChassisMeant is the chassis that a gateway router belongs on by what is
 // written there now, or by its name; nil: that is not to be seen.
 func RouterChassisMeant(rows *snapshot.Southbound, r *nb.LogicalRouter) *sb.Chassis {

@@ -54,14 +54,6 @@ was ended with "exit --cleanup": what is gone is named, and found by the next do
 	},
 }
 
-func bridgeNames(s *snapshot.Switch) []string {
-	var names []string
-	for _, b := range s.Bridges {
-		names = append(names, b.Name)
-	}
-	return names
-}
-
 // lostLinks warns of the switch's own links that are gone: their addresses and routes went with them.
 func lostLinks(h *snapshot.Host, s *snapshot.Switch) []string {
 	network, err := h.Network()

@@ -87,29 +87,3 @@ func kept(n *node.Network, name string) []fixes.LinkChange {
 	slices.SortFunc(changes, func(a, b fixes.LinkChange) int { return strings.Compare(a.Set.Name, b.Set.Name) })
 	return changes
 }
-
-// setBy are the files that set a setting when the host boots.
-func setBy(h *snapshot.Host, name string) []string {
-	var found []string
-	for _, pattern := range []string{"/etc/sysctl.conf", "/etc/sysctl.d/*.conf", "/run/sysctl.d/*.conf", "/usr/lib/sysctl.d/*.conf"} {
-		paths, err := h.Glob(pattern)
-		if err != nil {
-			continue // it is only told where it can be
-		}
-		for _, p := range paths {
-			b, err := h.File(p)
-			if err != nil {
-				continue
-			}
-			line := 0
-			for l := range strings.Lines(string(b)) {
-				line++
-				key, value, ok := strings.Cut(strings.TrimLeft(strings.TrimSpace(l), "-"), "=")
-				if ok && strings.ReplaceAll(strings.TrimSpace(key), ".", "/") == name {
-					found = append(found, fmt.Sprintf("%s:%d sets it to %s", p, line, strings.TrimSpace(value)))
-				}
-			}
-		}
-	}
-	return found
-}

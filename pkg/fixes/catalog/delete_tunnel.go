@@ -1,41 +1,11 @@
 package catalog
 
 import (
-	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/ovnctl/ovnctl/pkg/fixes"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
-
-// IsTunnel says whether interfaces of a type are tunnels that OVN makes, too.
-func IsTunnel(kind string) bool { return kind == "geneve" || kind == "vxlan" || kind == "stt" }
-
-// TunnelChassis is the chassis that ovn-controller made a tunnel to; empty: the
-// tunnel is somebody else's.
-func TunnelChassis(p snapshot.Plug) string {
-	id := p.Port.ExternalIDs["ovn-chassis-id"]
-	if id == "" {
-		id = p.ExternalIDs["ovn-chassis-id"]
-	}
-	chassis, _, _ := strings.Cut(id, "@")
-	return chassis
-}
-
-// SameTunnel says whether two interfaces ask for one and the same tunnel, of
-// which Open vSwitch can make only one.
-func SameTunnel(a, b snapshot.Plug) bool {
-	if a.Type != b.Type || a.Name == b.Name {
-		return false
-	}
-	for _, key := range []string{"remote_ip", "local_ip", "key", "in_key", "out_key", "dst_port"} {
-		if a.Options[key] != b.Options[key] {
-			return false
-		}
-	}
-	return true
-}
 
 // DeleteTunnel removes a tunnel of another manager that stands in the way of one of OVN's.
 var DeleteTunnel = &fixes.Repair{
@@ -72,20 +42,6 @@ tunnel as one that it has made: Open vSwitch makes only one of them.`,
 		}
 		return nil, fmt.Errorf("no tunnel port %q; %s has %s", a["PORT"], h.Name, several(names))
 	},
-}
-
-// hostOf is the host that a person names, or this one.
-func hostOf(d *snapshot.Deployment, name string) (*snapshot.Host, error) {
-	if name == "" {
-		if h := d.Local(); h != nil {
-			return h, nil
-		}
-		return nil, errors.New("this is no node: run ovnctl on it")
-	}
-	if h := d.Host(name); h != nil {
-		return h, nil
-	}
-	return nil, fmt.Errorf("node %q cannot be asked: run ovnctl there", name)
 }
 
 func planDeleteTunnel(d *snapshot.Deployment, h *snapshot.Host, s *snapshot.Switch, p snapshot.Plug) (*fixes.Plan, error) {

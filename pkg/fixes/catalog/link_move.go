@@ -11,40 +11,6 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
-// localHost is the host that a repair of the host's network is about.
-func localHost(d *snapshot.Deployment) (*snapshot.Host, error) {
-	h := d.Local()
-	if h == nil {
-		return nil, fixes.Refuse("run it on the node", "the network of a host is changed on that host alone")
-	}
-	return h, nil
-}
-
-// uplinkOf is the bridge of a name with its uplink.
-func uplinkOf(h *snapshot.Host, bridge string) (snapshot.Uplink, error) {
-	uplinks, err := h.Uplinks()
-	if err != nil {
-		return snapshot.Uplink{}, err
-	}
-	for _, u := range uplinks {
-		if u.Bridge.Name == bridge {
-			return u, nil
-		}
-	}
-	s, err := h.Switch()
-	if err != nil {
-		return snapshot.Uplink{}, err
-	}
-	if b := s.Bridge(bridge); b != nil {
-		return snapshot.Uplink{Bridge: b}, nil
-	}
-	var names []string
-	for _, b := range s.Bridges {
-		names = append(names, b.Name)
-	}
-	return snapshot.Uplink{}, fmt.Errorf("no bridge %q; this node has %s", bridge, strings.Join(names, ", "))
-}
-
 // A move takes all that a link has to another link: addresses, routes of all
 // tables, rules, static neighbours, settings.
 type move struct {
@@ -260,38 +226,4 @@ func (m *move) has(r node.Route) bool {
 		return x.Table == r.Table && x.Dst == r.Dst && x.Metric == r.Metric && x.TOS == r.TOS && x.From == r.From &&
 			x.Dev == r.Dev && x.Via == r.Via && slices.EqualFunc(x.Hops, r.Hops, func(a, b node.NextHop) bool { return a.Dev == b.Dev && a.Via == b.Via })
 	})
-}
-
-// atBoot says which files of the host give an address to a link when it boots,
-// and so bring a fault back.
-func atBoot(h *snapshot.Host, link, bridge string) []string {
-	all, err := h.Persistent()
-	if err != nil {
-		return []string{fmt.Sprintf("what gives %s its addresses at boot could not be read: %v", link, err)}
-	}
-	var warnings []string
-	for _, p := range all {
-		if p.Link != link || !p.Gives() {
-			continue
-		}
-		what := "DHCP"
-		if len(p.Addresses) > 0 {
-			what = fmt.Sprint(p.Addresses[0])
-		}
-		warnings = append(warnings, fmt.Sprintf("%s of %s gives %s to %s: at the next boot the fault is back, unless that names %s", p, p.Tool, what, link, bridge))
-	}
-	return warnings
-}
-
-// link is a link of the host by its name.
-func link(n *node.Network, name string) (*node.Link, error) {
-	l := n.Link(name)
-	if l == nil {
-		var names []string
-		for _, x := range n.Links {
-			names = append(names, x.Name)
-		}
-		return nil, fmt.Errorf("no link %q; this node has %s", name, strings.Join(names, ", "))
-	}
-	return l, nil
 }

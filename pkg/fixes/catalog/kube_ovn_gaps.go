@@ -3,34 +3,34 @@ package catalog
 import (
 	"errors"
 	"fmt"
-	"net/netip"
 	"slices"
 	"strings"
 
 	"github.com/ovnctl/ovnctl/pkg/fixes"
-	"github.com/ovnctl/ovnctl/pkg/nb"
+	"github.com/ovnctl/ovnctl/pkg/ovsdb"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
-// Each of these closes one gap in what kube-ovn has written.
-var (
-	KubeOVNDefaultRoute = kubeRepair("kube-ovn-default-route",
-		"Lead what no subnet holds to the join switch again\n\nAdds the static routes 0.0.0.0/0 and ::/0 of kube-ovn's default router, to the router's own address on the join switch.")
-	KubeOVNNodePort = kubeRepair("kube-ovn-node-port",
-		"Give a node its port on the join switch back\n\nAdds the port node-NODE with the MAC and the addresses of ovn0 as the node itself has them.", kubeNodeParam)
-	KubeOVNNodePolicy = kubeRepair("kube-ovn-node-policy",
-		"Lead packets for a node's own address to its ovn0\n\nAdds the policies 30000 of a node, of both families, or corrects where they lead. The\naddress is that of the rules which let the node talk to its pods, else the tunnel's if it is so on\nall other nodes; where it is neither, it must be given.", kubeNodeParam,
-		fixes.Param{Name: "ADDRESS", Doc: "the node's own address, where it is not known", Optional: true})
-	KubeOVNNodeGroup = kubeRepair("kube-ovn-node-group",
-		"Give a node its port group back\n\nAdds node.NODE with the pods that are on it and the rules that the groups of other nodes have.", kubeNodeParam)
-	KubeOVNSubnetPolicy = kubeRepair("kube-ovn-subnet-policy",
-		"Route packets for a subnet as its routes say\n\nAdds the policies 31000 of a subnet, of both families.", kubeSubnetParam)
-	KubeOVNGatewayPolicy = kubeRepair("kube-ovn-gateway-policy",
-		"Lead what pods send out to the ovn0 of their gateway\n\nAdds the policies 29000 of a subnet's pods on a node, of both families, or corrects where they lead.", kubeSubnetParam,
-		fixes.Param{Name: "NODE", Doc: "the node; of a centralized subnet none", Optional: true})
-	KubeOVNPortGroup = kubeRepair("kube-ovn-port-group",
-		"Put the pods of a node into their port group\n\nAdds the port group SUBNET.NODE if it is missing, puts the pods that run on the node into it and takes\nthem out of those of other nodes.", kubeSubnetParam, kubeNodeParam)
-)
+// A KubeGap is something that kube-ovn writes and that is not there, or not so.
+type KubeGap struct {
+	Repair string // that closes it; empty: kube-ovn alone can
+	Args   []string
+	Kind   string // what is missing, as an Object's kind: "router policy", "port group", …
+	Name   string
+	Node   string // the node that it is about; empty: all
+	Subnet string
+	Title  string
+	Says   []string
+	Effect string
+	Minor  bool // works for now
+	// Sets are the address sets that are missing with it.
+	Sets []string
+
+	changes []fixes.Change
+	guards  []fixes.Guard
+	classic []string
+	touches string
+}
 
 var (
 	kubeNodeParam   = fixes.Param{Name: "NODE", Doc: "the node, as Kubernetes names it"}
@@ -121,26 +121,86 @@ func (k *KubeOVN) nodeNames() []string {
 	return names
 }
 
-// giveAddress adds the policy for an address that a person has named.
-func (k *KubeOVN) giveAddress(g *KubeGap, a fixes.Args) error {
-	addr, err := netip.ParseAddr(a["ADDRESS"])
-	if err != nil {
-		return fmt.Errorf("ADDRESS: %w", err)
-	}
-	i := slices.IndexFunc(k.Nodes, func(n KubeNode) bool { return n.Name == a["NODE"] })
-	n := &k.Nodes[i]
-	join, ok := n.IPs[family(addr)]
-	if !ok {
-		return fmt.Errorf("node %s has no address of that family on switch %s", n.Name, k.Join.Name)
-	}
-	if p, there := k.nodePolicy(n, family(addr)); there {
-		return fixes.Refuse("", "policy '%s' of node %s is there", p.Match, n.Name)
-	}
-	g.changes, g.classic, g.guards = nil, nil, nil
-	g.policy(k, nb.Policy{}, kubeNodePolicy, fmt.Sprintf("ip%d.dst == %s", family(addr), addr), "reroute", []string{join.String()},
-		map[string]string{"node": n.Name, "address-family": fmt.Sprint(family(addr))})
-	return nil
-}
-
 // Known says whether what closes the gap is known without asking anybody.
 func (g *KubeGap) Known() bool { return len(g.changes) > 0 }
+
+func (k *KubeOVN) findGaps() {
+	byMatch := kubePolicies{}
+	for _, p := range k.policies {
+		byMatch[policyKey(p.Priority, p.Match)] = p
+	}
+	k.defaultRouteGaps()
+	for i := range k.Nodes {
+		n := &k.Nodes[i]
+		switch {
+		case n.Port == nil:
+			k.nodePortGap(n)
+		case n.Bound || n.chassis != nil:
+			k.nodePolicyGap(n)
+			k.nodeGroupGap(n)
+		}
+	}
+	for i := range k.Subnets {
+		s := &k.Subnets[i]
+		if s.Underlay && !s.known {
+			continue // the physical network is its gateway
+		}
+		k.subnetPolicyGap(s, byMatch)
+		switch {
+		case s.join:
+		case s.Distributed:
+			k.distributedGaps(s, byMatch)
+		case s.Centralized:
+			k.centralizedGap(s, byMatch)
+		default:
+			k.noGatewayGap(s)
+		}
+	}
+}
+
+func (g *KubeGap) says(format string, args ...any) {
+	g.Says = append(g.Says, fmt.Sprintf(format, args...))
+}
+
+// pods are the ports of the pods of a subnet.
+func (k *KubeOVN) pods(s *KubeSubnet) []*snapshot.LogicalSwitchPort {
+	var out []*snapshot.LogicalSwitchPort
+	for _, u := range s.ls.Ports {
+		if p := k.ports[u]; p != nil && p.Type == "" && p.ExternalIDs["pod"] != "" {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// where are the nodes of a pod: that which holds its port, and those that hold it,
+// too, while it migrates. None: it is not up anywhere.
+func (k *KubeOVN) where(p *snapshot.LogicalSwitchPort) []string {
+	b := k.binding[p.Name]
+	if b == nil || len(b.Chassis) == 0 || len(b.Up) > 0 && !b.Up.Get() {
+		return nil
+	}
+	var out []string
+	for _, set := range []ovsdb.Set[ovsdb.UUID]{b.Chassis, b.RequestedChassis, b.AdditionalChassis, b.RequestedAdditionalChassis} {
+		for _, u := range set {
+			if n := k.nodeOf[u]; n != "" && !slices.Contains(out, n) {
+				out = append(out, n)
+			}
+		}
+	}
+	return out
+}
+
+// ownWay says whether a pod leaves by an address or a route of its own.
+func (k *KubeOVN) ownWay() map[string]bool {
+	own := map[string]bool{}
+	for _, n := range k.rows.NAT {
+		own[n.LogicalIP] = true
+	}
+	for _, r := range k.rows.StaticRoutes {
+		if r.Policy.Get() == "src-ip" {
+			own[strings.TrimSuffix(strings.TrimSuffix(r.IPPrefix, "/32"), "/128")] = true
+		}
+	}
+	return own
+}
