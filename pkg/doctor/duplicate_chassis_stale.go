@@ -164,7 +164,7 @@ func judge(p *Pass, z *snapshot.Zone, south *snapshot.Southbound, r *rival) {
 		f.Effect = "ovn-controller tries again and again to write its row, and nothing new works on the node"
 	}
 	f.Evidence = append(f.Evidence, witnesses(death)...)
-	held := catalog.ChassisHolds(z, south, c, death.Heir)
+	held := catalog.ChassisHolds(z, south, c, death.Successor)
 	switch {
 	case death.Certain() && len(held) == 0:
 		f.Fix = catalog.DeleteChassis.With(c.Name)

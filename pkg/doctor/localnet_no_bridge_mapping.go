@@ -169,7 +169,7 @@ func mapped(p *Pass, c *sb.Chassis, n need, networks map[string]bool) (Finding, 
 	default:
 		return f, false
 	}
-	proposed := catalog.ProposeBridge(p.Deployment, h, n.network)
+	proposed := catalog.ProposeBridge(h, n.network)
 	switch {
 	case h == nil:
 		f.Next = fmt.Sprintf("on that node: ovnctl fix set-bridge-mapping %s BRIDGE", n.network)

@@ -65,7 +65,7 @@ func vanished(p *Pass, h *snapshot.Host, sw *snapshot.Switch) {
 			Cause:  "the device was deleted under the switch: the pod's namespace ended, or somebody removed the link",
 			Effect: fmt.Sprintf("port %s neither sends nor receives, while all databases show it as up", plug.ExternalIDs["iface-id"]),
 		}
-		if owner := catalog.PortTenant(p.Deployment, h, plug); owner.Gone {
+		if owner := catalog.PortUseOf(h, plug); owner.Unused {
 			f.Evidence = append(f.Evidence, Evidence{Source: "its owner", Says: owner.Why})
 			f.Fix = catalog.RemovePort.With(plug.Name)
 		} else {

@@ -26,8 +26,17 @@ type Set struct {
 }
 
 // Step is the step that does it.
-func (s Set) Step() Rows {
+func (s Set) Step() Rows { return s.rows(Changed(s.Row, s.Columns)) }
+
+// Back is the step that takes it back within the same plan.
+func (s Set) Back(what string) Rows {
 	c := Changed(s.Row, s.Columns)
+	c.Before, c.After = c.After, c.Before
+	s.What = what
+	return s.rows(c)
+}
+
+func (s Set) rows(c Change) Rows {
 	if s.Classic == nil {
 		s.Classic = []string{s.command(c)}
 	}

@@ -109,7 +109,8 @@ func TestSet(t *testing.T) {
 			nbctl(t, `ovn-nbctl --if-exists ls-del s && OVN_NB_DB=`+s.Remote()+` ovn-nbctl ls-add s -- lsp-add s plain -- lsp-add s full -- set Logical_Switch_Port full \
 				enabled=false addresses='"0a:00:00:00:00:01 10.0.0.1"' options:requested-chassis=node-1 options:kept=yes`)
 			was := read(t, test.port)
-			step := Set{DB: "OVN_Northbound", Row: &was, Name: test.port, Columns: test.columns, What: "x"}.Step()
+			set := Set{DB: "OVN_Northbound", Row: &was, Name: test.port, Columns: test.columns, What: "x"}
+			step := set.Step()
 			c := step.Changes[0]
 			if c.Table != "Logical_Switch_Port" || c.UUID != was.UUID {
 				t.Errorf("changes %s %s", c.Table, c.UUID)
@@ -134,7 +135,16 @@ func TestSet(t *testing.T) {
 			if diff := cmp.Diff(ours, read(t, test.port)); diff != "" {
 				t.Errorf("the command leaves another row than the transaction (-transaction +command)\n%s", diff)
 			}
-			transact(t, c.operations(c.After, c.Before))
+			back := set.Back("y")
+			nbctl(t, back.Classic[0])
+			if diff := cmp.Diff(was, read(t, test.port)); diff != "" {
+				t.Errorf("after %s (-want +got)\n%s", back.Classic, diff)
+			}
+			transact(t, ops)
+			transact(t, back.Changes[0].operations(back.Changes[0].Before, back.Changes[0].After))
+			if diff := cmp.Diff(was, read(t, test.port)); diff != "" {
+				t.Errorf("back (-want +got)\n%s", diff)
+			}
 
 			nbctl(t, "ovn-nbctl set Logical_Switch_Port "+test.port+" "+test.moved)
 			if _, err := client.Transact(t.Context(), ops...); !errors.Is(err, ovsdb.ErrGuard) {

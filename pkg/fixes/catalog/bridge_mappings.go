@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
@@ -18,7 +19,7 @@ func BridgeMapping(mappings, network string) (bridge string, ok bool) {
 }
 
 // Misspelt is the name in a value of ovn-bridge-mappings that must be meant for a network:
-// nearly the same, and no network's own name. Empty: there is none.
+// nearly the same, and not another network's name. Empty: there is none.
 func Misspelt(mappings, network string, networks map[string]bool) string {
 	for pair := range strings.SplitSeq(mappings, ",") {
 		name, _, _ := strings.Cut(strings.TrimSpace(pair), ":")
@@ -29,7 +30,7 @@ func Misspelt(mappings, network string, networks map[string]bool) string {
 	return ""
 }
 
-// near says whether two names differ by no more than two letters, or in case alone.
+// near reports whether two names differ by at most two letters, or only in case.
 func near(a, b string) bool {
 	if strings.EqualFold(a, b) {
 		return true
@@ -37,7 +38,7 @@ func near(a, b string) bool {
 	if len(a) > 64 || len(b) > 64 || len(a) < 4 || len(b) < 4 {
 		return false
 	}
-	row := make([]int, len(b)+1)
+	row := make([]int, len(b)+1) // of the matrix of edit distances
 	for j := range row {
 		row[j] = j
 	}
@@ -56,9 +57,20 @@ func near(a, b string) bool {
 	return row[len(b)] <= 2
 }
 
-// ProposeBridge lists the bridges of a host that a network may be meant to go through: what other nodes
-// map it to, what its own misspelt mapping says, or the only bridge with an uplink.
-func ProposeBridge(d *snapshot.Deployment, h *snapshot.Host, network string) []Proposal {
+// localnetNames are the physical networks that localnet ports name.
+func localnetNames(south *snapshot.Southbound) map[string]bool {
+	networks := map[string]bool{}
+	for _, b := range south.PortBindings {
+		if b.Type == "localnet" {
+			networks[b.Options["network_name"]] = true
+		}
+	}
+	return networks
+}
+
+// ProposeBridge lists the bridges of a host that a network may be meant to use: what other nodes
+// map it to, what its own misspelt mapping names, or else every bridge with an uplink.
+func ProposeBridge(h *snapshot.Host, network string) []Proposal {
 	if h == nil {
 		return nil
 	}
@@ -68,38 +80,25 @@ func ProposeBridge(d *snapshot.Deployment, h *snapshot.Host, network string) []P
 	}
 	name, _, _ := h.ChassisName()
 	var found proposals
-	add := func(bridge, from string) {
-		if sw.Bridge(bridge) != nil {
-			found.add(bridge, from)
-		}
-	}
-	south, err := southOf(h)
-	if err == nil {
-		networks := map[string]bool{}
-		for _, b := range south.PortBindings {
-			if b.Type == "localnet" {
-				networks[b.Options["network_name"]] = true
-			}
-		}
+	if south, err := southOf(h); err == nil {
 		mine, _ := sw.Setting("ovn-bridge-mappings", name)
-		if wrong := Misspelt(mine, network, networks); wrong != "" {
+		if wrong := Misspelt(mine, network, localnetNames(south)); wrong != "" {
 			bridge, _ := BridgeMapping(mine, wrong)
-			add(bridge, "the misspelt mapping of "+h.Name)
+			found.add(bridge, "the misspelt mapping of "+h.Name)
 		}
 		for _, c := range south.Chassis {
-			if c.Name == name {
-				continue
-			}
-			if bridge, ok := BridgeMapping(c.OtherConfig["ovn-bridge-mappings"], network); ok {
-				add(bridge, "the mapping of other chassis")
+			if bridge, ok := BridgeMapping(c.OtherConfig["ovn-bridge-mappings"], network); ok && c.Name != name {
+				found.add(bridge, "the mapping of other chassis")
 			}
 		}
 	}
+	found = slices.DeleteFunc(found, func(p Proposal) bool { return sw.Bridge(p.Value) == nil })
 	if len(found) > 0 {
 		return found
 	}
 	for _, p := range sw.Plugs() {
-		if p.Bridge.Name != sw.IntegrationBridge(name) && p.Name != p.Bridge.Name && (p.Type == "" || p.Type == "system" || strings.HasPrefix(p.Type, "dpdk")) && p.ExternalIDs["iface-id"] == "" {
+		physical := p.Type == "" || p.Type == "system" || strings.HasPrefix(p.Type, "dpdk")
+		if physical && p.Bridge.Name != sw.IntegrationBridge(name) && p.Name != p.Bridge.Name && p.ExternalIDs["iface-id"] == "" {
 			found.add(p.Bridge.Name, "a bridge with an uplink")
 		}
 	}

@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"fmt"
+	"iter"
 	"strings"
 
 	"github.com/ovnctl/ovnctl/pkg/fixes"
@@ -10,7 +11,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
-// chassisUUID is the UUID of a chassis' row; empty: there is none.
+// chassisUUID is the UUID of a chassis; empty for nil.
 func chassisUUID(c *sb.Chassis) ovsdb.UUID {
 	if c == nil {
 		return ""
@@ -18,79 +19,83 @@ func chassisUUID(c *sb.Chassis) ovsdb.UUID {
 	return c.UUID
 }
 
-// ChassisMeant is the chassis that somebody meant who wrote its hostname, or a
-// part of it, where its name belongs; nil: none, or more than one.
+// chassisText is a chassis for people: its system-id and its hostname.
+func chassisText(c sb.Chassis) string { return fmt.Sprintf("%s (%s)", c.Name, c.Hostname) }
+
+// ChassisMeant is the only chassis with this hostname, or else the only one with this
+// hostname up to the first dot: somebody wrote a hostname in place of a system-id. Nil:
+// there is none, or more than one.
 func ChassisMeant(rows *snapshot.Southbound, wrong string) *sb.Chassis {
 	host, _, _ := strings.Cut(wrong, ".")
-	for _, same := range []func(c *sb.Chassis) bool{
-		func(c *sb.Chassis) bool { return c.Hostname == wrong },
-		func(c *sb.Chassis) bool {
-			short, _, _ := strings.Cut(c.Hostname, ".")
-			return wrong != "" && strings.EqualFold(short, host)
-		},
-	} {
-		var found []*sb.Chassis
-		for i := range rows.Chassis {
-			if c := &rows.Chassis[i]; !snapshot.Elsewhere(c) && same(c) {
-				found = append(found, c)
-			}
+	var full, short []*sb.Chassis
+	for c := range ownChassis(rows) {
+		name, _, _ := strings.Cut(c.Hostname, ".")
+		switch {
+		case c.Hostname == wrong:
+			full = append(full, c)
+		case wrong != "" && strings.EqualFold(name, host):
+			short = append(short, c)
 		}
-		if len(found) == 1 {
-			return found[0]
-		}
-		if len(found) > 1 {
-			return nil
-		}
+	}
+	switch {
+	case len(full) == 1:
+		return full[0]
+	case len(full) == 0 && len(short) == 1:
+		return short[0]
 	}
 	return nil
 }
 
+// ownChassis are the chassis of this zone's nodes, without VTEPs.
+func ownChassis(rows *snapshot.Southbound) iter.Seq[*sb.Chassis] {
+	return func(yield func(*sb.Chassis) bool) {
+		for i := range rows.Chassis {
+			if c := &rows.Chassis[i]; !snapshot.Elsewhere(c) && !yield(c) {
+				return
+			}
+		}
+	}
+}
+
 // chassisNamed finds a chassis by its system-id, or by a hostname that only one has.
 func chassisNamed(d *snapshot.Deployment, name string) (*snapshot.Zone, *snapshot.Southbound, *sb.Chassis, error) {
-	type found struct {
-		z *snapshot.Zone
-		s *snapshot.Southbound
-		c *sb.Chassis
-	}
-	var byHost []found
 	var names []string
+	var zone *snapshot.Zone
+	var rows *snapshot.Southbound
+	var found []*sb.Chassis
 	for _, z := range d.Zones {
 		south, err := z.Southbound()
 		if err != nil {
 			return nil, nil, nil, err
 		}
+		if c := south.ChassisNamed(name); c != nil {
+			return z, south, c, nil
+		}
+		names = append(names, namesOf(south.Chassis, chassisText)...)
 		for i := range south.Chassis {
-			c := &south.Chassis[i]
-			if c.Name == name {
-				return z, south, c, nil
+			if c := &south.Chassis[i]; c.Hostname == name {
+				zone, rows, found = z, south, append(found, c)
 			}
-			if c.Hostname == name {
-				byHost = append(byHost, found{z, south, c})
-			}
-			names = append(names, fmt.Sprintf("%s (%s)", c.Name, c.Hostname))
 		}
 	}
-	if len(byHost) == 1 {
-		return byHost[0].z, byHost[0].s, byHost[0].c, nil
+	switch len(found) {
+	case 0:
+		return nil, nil, nil, fmt.Errorf("no chassis %q; there are %s", name, several(names))
+	case 1:
+		return zone, rows, found[0], nil
 	}
-	if len(byHost) > 1 {
-		return nil, nil, nil, fmt.Errorf("%d chassis have the hostname %s: name one of %s by its system-id", len(byHost), name, several(names))
-	}
-	return nil, nil, nil, fmt.Errorf("no chassis %q; there are %s", name, several(names))
+	return nil, nil, nil, fmt.Errorf("%d chassis have the hostname %s: name one of %s by its system-id", len(found), name, several(names))
 }
 
-// chosenChassis is the one that a person names, else the one that is meant.
+// chosenChassis is the chassis that a person names, else the one that was meant.
 func chosenChassis(rows *snapshot.Southbound, wanted string, meant *sb.Chassis) (*sb.Chassis, error) {
 	var names []string
-	for i := range rows.Chassis {
-		c := &rows.Chassis[i]
-		if !snapshot.Elsewhere(c) {
-			names = append(names, fmt.Sprintf("%s (%s)", c.Name, c.Hostname))
-		}
+	for c := range ownChassis(rows) {
+		names = append(names, chassisText(*c))
 	}
 	switch {
 	case wanted == "" && meant == nil:
-		return nil, fixes.Refuse("name it; there are "+several(names), "which chassis is meant is not to be seen")
+		return nil, fixes.Refuse("name it; there are "+several(names), "nothing shows which chassis is meant")
 	case wanted == "":
 		return meant, nil
 	}
@@ -103,7 +108,7 @@ func chosenChassis(rows *snapshot.Southbound, wanted string, meant *sb.Chassis) 
 	return nil, fmt.Errorf("no chassis %q; there are %s", wanted, several(names))
 }
 
-// Maps says whether a chassis has a bridge for a physical network.
+// Maps reports whether a chassis has a bridge for a physical network.
 func Maps(c *sb.Chassis, network string) bool {
 	for m := range strings.SplitSeq(c.OtherConfig["ovn-bridge-mappings"]+","+c.ExternalIDs["ovn-bridge-mappings"], ",") {
 		if name, _, ok := strings.Cut(m, ":"); ok && strings.TrimSpace(name) == network {

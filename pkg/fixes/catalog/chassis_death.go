@@ -3,7 +3,6 @@ package catalog
 import (
 	"cmp"
 	"fmt"
-	"net/netip"
 	"slices"
 	"strings"
 	"time"
@@ -12,44 +11,40 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
-// A Witness is a sign that a chassis is no more.
-type Witness struct{ Source, Says string }
+// A Sign shows that a chassis is dead.
+type Sign struct{ Source, Says string }
 
-// A Death is what is known of whether a chassis is no more.
+// A Death is what is known of whether a chassis is dead.
 type Death struct {
-	// Behind is that it has not followed the Southbound which others have followed. It
-	// is the first witness, and needed: without it the chassis may well live.
-	Behind *Witness
-	// Others are the further ones.
-	Others []Witness
-	// Alive is why it lives; empty: nothing shows that it does.
+	// Behind is that it has not followed changes of the Southbound which others have
+	// followed. Without this sign the chassis may well be alive.
+	Behind *Sign
+	// Others are the further signs.
+	Others []Sign
+	// Alive is why it is alive; empty: nothing shows that it is.
 	Alive string
-	// Quiet is that nothing has been asked of any chassis since, so that a dead one cannot be told from the others.
+	// Quiet: nothing was asked of any chassis since, so a dead one looks like the others.
 	Quiet bool
-	// Heir is the chassis that has taken its place, by name or by address, if one has.
-	Heir string
-	// Since is when it has reported last by its own clock; zero: never.
+	// Successor is the chassis that has taken its place, by hostname or by address; empty: none.
+	Successor string
+	// Since is when it last reported, by its own clock; zero: never.
 	Since time.Time
 }
 
-// Certain says that two witnesses agree and nothing speaks against them.
+// Certain reports whether two signs agree and nothing contradicts them.
 func (d Death) Certain() bool { return d.Behind != nil && len(d.Others) > 0 && d.Alive == "" }
 
-// chassisGrace is for how long a chassis may be behind the others before that is a sign.
+// chassisGrace is how long a chassis may be behind the others before that is a sign.
 const chassisGrace = 30 * time.Second
 
-// ChassisDeath looks for signs that a chassis is no more.
+// ChassisDeath looks for signs that a chassis is dead.
 func ChassisDeath(d *snapshot.Deployment, z *snapshot.Zone, south *snapshot.Southbound, c *sb.Chassis) Death {
 	var out Death
-	if h := d.Host(c.Name); h != nil {
-		if name, _, err := h.ChassisName(); err == nil && name == c.Name {
-			if daemon, err := h.Daemon("ovn-controller"); err != nil || daemon.Liveness == snapshot.Answers {
-				out.Alive = fmt.Sprintf("ovn-controller of %s goes by its name and answers", h.Name)
-			}
-		}
+	if h := d.Host(c.Name); h != nil && runsAs(h, c.Name) {
+		out.Alive = fmt.Sprintf("ovn-controller of %s has its system-id and replies", h.Name)
 	}
 	out.behind(d, south, c)
-	out.heir(d, z, south, c)
+	out.successor(d, z, south, c)
 	out.tunnels(d, south, c)
 	if out.Behind != nil && out.Alive == "" && len(out.Others) == 0 {
 		out.silent(d, south, c)
@@ -57,7 +52,17 @@ func ChassisDeath(d *snapshot.Deployment, z *snapshot.Zone, south *snapshot.Sout
 	return out
 }
 
-// behind compares how far the chassis has come with the others.
+// runsAs reports whether a host's ovn-controller may be running under a system-id.
+func runsAs(h *snapshot.Host, id string) bool {
+	name, _, err := h.ChassisName()
+	if err != nil || name != id {
+		return false
+	}
+	daemon, err := h.Daemon("ovn-controller")
+	return err != nil || daemon.Liveness == snapshot.Answers
+}
+
+// behind compares how far the chassis has followed the Southbound with the others.
 func (out *Death) behind(d *snapshot.Deployment, south *snapshot.Southbound, c *sb.Chassis) {
 	if len(south.Globals) == 0 {
 		return
@@ -75,7 +80,7 @@ func (out *Death) behind(d *snapshot.Deployment, south *snapshot.Southbound, c *
 		}
 	}
 	if own == nil {
-		out.Behind = &Witness{"Southbound Chassis_Private", "has no row for it, which its ovn-controller writes first"}
+		out.Behind = &Sign{"Southbound Chassis_Private", "has no row for it, which its ovn-controller would write first"}
 		return
 	}
 	if own.NBCfgTimestamp > 0 {
@@ -86,15 +91,15 @@ func (out *Death) behind(d *snapshot.Deployment, south *snapshot.Southbound, c *
 		return
 	}
 	if waited := d.Time().Sub(time.UnixMilli(int64(latest))); reached != "" && latest > 0 && waited >= chassisGrace {
-		out.Behind = &Witness{
+		out.Behind = &Sign{
 			fmt.Sprintf("Southbound Chassis_Private %.8s", own.UUID),
 			fmt.Sprintf("nb_cfg=%d, and %s reached %d at %s", own.NBCfg, reached, asked, time.UnixMilli(int64(latest)).UTC().Format(time.RFC3339)),
 		}
 	}
 }
 
-// heir looks for a node that has the addresses of the chassis and goes by another name.
-func (out *Death) heir(d *snapshot.Deployment, z *snapshot.Zone, south *snapshot.Southbound, c *sb.Chassis) {
+// successor looks for a node that has the tunnel addresses of the chassis and another system-id.
+func (out *Death) successor(d *snapshot.Deployment, z *snapshot.Zone, south *snapshot.Southbound, c *sb.Chassis) {
 	for _, h := range d.Hosts {
 		if h.Zone() != z {
 			continue
@@ -108,27 +113,25 @@ func (out *Death) heir(d *snapshot.Deployment, z *snapshot.Zone, south *snapshot
 			continue
 		}
 		if v, _ := sw.Setting("ovn-encap-ip", c.Name); sw.ID("ovn-encap-ip-"+c.Name) != "" && v != "" {
-			continue // several controllers share this host
+			continue // several ovn-controllers share this host
 		}
 		network, err := h.Network()
 		if err != nil {
 			continue
 		}
-		for _, e := range south.EncapsOf(c) {
-			if ip, err := netip.ParseAddr(e.IP); err == nil && Holds(network, ip) {
-				out.Others = append(out.Others, Witness{"addresses of " + h.Name, fmt.Sprintf("its tunnel address %s is on this node, which goes by the name %s", e.IP, name)})
-				out.Heir = name
-			}
+		for ip := range encapsOn(network, south, c) {
+			out.Others = append(out.Others, Sign{"addresses of " + h.Name, fmt.Sprintf("its tunnel address %s is on this node, which has system-id %s", ip, name)})
+			out.Successor = name
 		}
 	}
-	for i := range south.Chassis {
-		if o := &south.Chassis[i]; o.Name != c.Name && !snapshot.Elsewhere(o) && c.Hostname != "" && o.Hostname == c.Hostname {
-			out.Heir = cmp.Or(out.Heir, o.Name)
+	for o := range ownChassis(south) {
+		if o.Name != c.Name && c.Hostname != "" && o.Hostname == c.Hostname {
+			out.Successor = cmp.Or(out.Successor, o.Name)
 		}
 	}
 }
 
-// tunnels asks the nodes that watch their tunnels to the chassis by BFD.
+// tunnels reads BFD and the neighbour tables of the nodes with tunnels to the chassis.
 func (out *Death) tunnels(d *snapshot.Deployment, south *snapshot.Southbound, c *sb.Chassis) {
 	var down []string
 	for _, h := range d.Hosts {
@@ -137,32 +140,32 @@ func (out *Death) tunnels(d *snapshot.Deployment, south *snapshot.Southbound, c 
 			continue
 		}
 		for _, i := range sw.Interfaces {
-			if id, _, _ := strings.Cut(i.ExternalIDs["ovn-chassis-id"], "@"); id != c.Name {
-				continue
-			}
-			switch i.BFDStatus["state"] {
-			case "up":
-				out.Alive = fmt.Sprintf("the tunnel of %s to it is up by BFD", h.Name)
-			case "down":
+			id, _, _ := strings.Cut(i.ExternalIDs["ovn-chassis-id"], "@")
+			switch {
+			case id != c.Name:
+			case i.BFDStatus["state"] == "up":
+				out.Alive = fmt.Sprintf("BFD of %s reports the tunnel to it as up", h.Name)
+			case i.BFDStatus["state"] == "down":
 				down = append(down, h.Name)
 			}
 		}
-		if network, err := h.Network(); err == nil {
-			for _, e := range south.EncapsOf(c) {
-				for _, n := range network.Neighbours {
-					if n.State == "failed" && n.Addr.String() == e.IP {
-						out.Others = append(out.Others, Witness{"neighbour table of " + h.Name, fmt.Sprintf("its tunnel address %s does not answer: FAILED", e.IP)})
-					}
-				}
+		network, err := h.Network()
+		if err != nil {
+			continue
+		}
+		for _, n := range network.Neighbours {
+			is := func(e sb.Encap) bool { return n.State == "failed" && n.Addr.String() == e.IP }
+			if slices.ContainsFunc(south.EncapsOf(c), is) {
+				out.Others = append(out.Others, Sign{"neighbour table of " + h.Name, fmt.Sprintf("its tunnel address %s does not reply: FAILED", n.Addr)})
 			}
 		}
 	}
 	if len(down) > 0 {
-		out.Others = append(out.Others, Witness{"BFD on " + strings.Join(down, ", "), "the tunnel to it is down"})
+		out.Others = append(out.Others, Sign{"BFD on " + strings.Join(down, ", "), "the tunnel to it is down"})
 	}
 }
 
-// silent asks the addresses of the chassis themselves. No answer is a sign only where that of another chassis gives one.
+// silent sends to the tunnel addresses of the chassis. That they do not reply is a sign only if another chassis replies.
 func (out *Death) silent(d *snapshot.Deployment, south *snapshot.Southbound, c *sb.Chassis) {
 	for _, e := range south.EncapsOf(c) {
 		answers, err := d.Answers(e.IP)
@@ -170,30 +173,38 @@ func (out *Death) silent(d *snapshot.Deployment, south *snapshot.Southbound, c *
 			return
 		}
 		if answers {
-			if out.Heir == "" {
-				out.Alive = fmt.Sprintf("its tunnel address %s answers", e.IP)
+			if out.Successor == "" {
+				out.Alive = fmt.Sprintf("its tunnel address %s replies", e.IP)
 			}
 			return
 		}
 	}
-	for i := range south.Chassis {
-		o := &south.Chassis[i]
-		if o.Name == c.Name || snapshot.Elsewhere(o) {
-			continue
-		}
-		for _, e := range south.EncapsOf(o) {
-			if answers, err := d.Answers(e.IP); err == nil && answers {
-				for _, mine := range south.EncapsOf(c) {
-					out.Others = append(out.Others, Witness{"tunnel address " + mine.IP, fmt.Sprintf("gives no answer, and that of %s, %s, does", o.Hostname, e.IP)})
-				}
-				return
-			}
-		}
+	other, at := firstReply(d, south, c)
+	if other == nil {
+		return
+	}
+	for _, mine := range south.EncapsOf(c) {
+		out.Others = append(out.Others, Sign{"tunnel address " + mine.IP, fmt.Sprintf("does not reply, and that of %s, %s, does", other.Hostname, at)})
 	}
 }
 
-// ChassisHolds lists what a chassis still holds that nobody would take over if its row went.
-func ChassisHolds(z *snapshot.Zone, south *snapshot.Southbound, c *sb.Chassis, heir string) []string {
+// firstReply is a chassis other than c, with its tunnel address that replies; nil: none does.
+func firstReply(d *snapshot.Deployment, south *snapshot.Southbound, c *sb.Chassis) (*sb.Chassis, string) {
+	for o := range ownChassis(south) {
+		if o.Name == c.Name {
+			continue
+		}
+		for _, e := range south.EncapsOf(o) {
+			if replies, err := d.Answers(e.IP); err == nil && replies {
+				return o, e.IP
+			}
+		}
+	}
+	return nil, ""
+}
+
+// ChassisHolds lists what a chassis holds that no other one would take over if its row were deleted.
+func ChassisHolds(z *snapshot.Zone, south *snapshot.Southbound, c *sb.Chassis, successor string) []string {
 	var held []string
 	ports := 0
 	for i := range south.PortBindings {
@@ -206,7 +217,7 @@ func ChassisHolds(z *snapshot.Zone, south *snapshot.Southbound, c *sb.Chassis, h
 			held = append(held, "gateway router port "+b.LogicalPort)
 		case b.Type == "chassisredirect" && !otherGateway(south, b, c):
 			held = append(held, "gateway port "+b.LogicalPort)
-		case b.Type != "chassisredirect" && heir == "":
+		case b.Type != "chassisredirect" && successor == "":
 			ports++
 		}
 	}
@@ -226,7 +237,7 @@ func ChassisHolds(z *snapshot.Zone, south *snapshot.Southbound, c *sb.Chassis, h
 	return held
 }
 
-// otherGateway says whether a gateway port may go to another chassis.
+// otherGateway reports whether a gateway port may move to another chassis.
 func otherGateway(south *snapshot.Southbound, b *snapshot.PortBinding, c *sb.Chassis) bool {
 	for _, g := range south.GatewayChassis {
 		if b.GatewayChassis.Has(g.UUID) && len(g.Chassis) > 0 && g.Chassis.Get() != c.UUID {

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"iter"
+	"maps"
 	"net/netip"
 	"path"
 	"slices"
@@ -12,32 +14,29 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/fixes"
 	"github.com/ovnctl/ovnctl/pkg/node"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
+	"github.com/ovnctl/ovnctl/pkg/sb"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
-// ChassisKeys are the keys of Open_vSwitch.external_ids without which a node becomes no chassis.
+// ChassisKeys are the keys of Open_vSwitch.external_ids that a node needs to be a chassis.
 var ChassisKeys = []string{"system-id", "ovn-remote", "ovn-encap-type", "ovn-encap-ip"}
 
-// setID is the step that sets a key of Open_vSwitch.external_ids.
-func setID(sw *snapshot.Switch, key, value, what string) fixes.Rows {
-	before := fixes.Row{"external_ids:" + key: nil}
-	if old, ok := sw.OpenvSwitch[0].ExternalIDs[key]; ok {
-		before["external_ids:"+key] = old
-	}
-	return fixes.Rows{
+// setID is the step that sets a key of Open_vSwitch.external_ids; nil removes it.
+func setID(sw *snapshot.Switch, key string, value any, what string) fixes.Step {
+	return idSet(sw, key, value, what).Step()
+}
+
+func idSet(sw *snapshot.Switch, key string, value any, what string) fixes.Set {
+	return fixes.Set{
 		DB: "Open_vSwitch", What: what,
-		Changes: []fixes.Change{{
-			Table: "Open_vSwitch", UUID: sw.OpenvSwitch[0].UUID,
-			Before: before, After: fixes.Row{"external_ids:" + key: value},
-		}},
-		Classic: []string{fixes.Command("ovs-vsctl set Open_vSwitch . external_ids:%s=%s", key, value)},
+		Row: &sw.OpenvSwitch[0], Name: ".", Columns: fixes.Row{"external_ids:" + key: value},
 	}
 }
 
 // A Proposal is a value for a setting, and where it comes from.
 type Proposal struct{ Value, From string }
 
-// proposals keeps each value once, with all that speaks for it.
+// proposals hold each value once, with all its sources.
 type proposals []Proposal
 
 func (p *proposals) add(value, from string) {
@@ -53,7 +52,7 @@ func (p *proposals) add(value, from string) {
 	*p = append(*p, Proposal{value, from})
 }
 
-// ProposeChassisKey lists values for a key that a node lacks to be a chassis.
+// ProposeChassisKey lists values for one of the [ChassisKeys] that a node lacks.
 func ProposeChassisKey(d *snapshot.Deployment, h *snapshot.Host, key string) []Proposal {
 	var found proposals
 	switch key {
@@ -74,13 +73,9 @@ func proposeSystemID(found *proposals, h *snapshot.Host) {
 	if b, err := h.File(file); err == nil {
 		found.add(strings.TrimSpace(string(b)), "file "+file)
 	} else if !errors.Is(err, fs.ErrNotExist) {
-		return // what the file says would come first
+		return // the file would come first
 	}
-	z := h.Zone()
-	if z == nil {
-		return
-	}
-	south, err := z.Southbound()
+	south, err := southOf(h)
 	if err != nil {
 		return
 	}
@@ -92,18 +87,23 @@ func proposeSystemID(found *proposals, h *snapshot.Host) {
 	if err != nil {
 		return
 	}
-	for i := range south.Chassis {
-		c := &south.Chassis[i]
-		if snapshot.Elsewhere(c) {
-			continue
-		}
-		for _, e := range south.EncapsOf(c) {
-			if ip, err := netip.ParseAddr(e.IP); err == nil && Holds(network, ip) {
-				found.add(c.Name, fmt.Sprintf("Southbound Chassis of hostname %s, whose encap address %s is of this node", c.Hostname, e.IP))
-			}
+	for c := range ownChassis(south) {
+		for ip := range encapsOn(network, south, c) {
+			found.add(c.Name, fmt.Sprintf("Southbound Chassis of hostname %s, whose encap address %s is on this node", c.Hostname, ip))
 		}
 		if c.Hostname != "" && c.Hostname == sw.ID("hostname") {
 			found.add(c.Name, "Southbound Chassis of hostname "+c.Hostname)
+		}
+	}
+}
+
+// encapsOn are the tunnel addresses of a chassis that a host has.
+func encapsOn(n *node.Network, south *snapshot.Southbound, c *sb.Chassis) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for _, e := range south.EncapsOf(c) {
+			if ip, err := netip.ParseAddr(e.IP); err == nil && Holds(n, ip) && !yield(e.IP) {
+				return
+			}
 		}
 	}
 }
@@ -129,31 +129,23 @@ func proposeRemote(found *proposals, d *snapshot.Deployment, h *snapshot.Host) {
 }
 
 func proposeEncapType(found *proposals, h *snapshot.Host) {
-	z := h.Zone()
-	if z == nil {
-		return
-	}
-	south, err := z.Southbound()
+	south, err := southOf(h)
 	if err != nil {
 		return
 	}
 	name, _, _ := h.ChassisName()
-	if c := south.ChassisNamed(name); c != nil {
+	if own := south.ChassisNamed(name); own != nil {
 		var types []string
-		for _, e := range south.EncapsOf(c) {
-			if !slices.Contains(types, e.Type) {
-				types = append(types, e.Type)
-			}
+		for _, e := range south.EncapsOf(own) {
+			types = append(types, e.Type)
 		}
 		slices.Sort(types)
-		found.add(strings.Join(types, ","), "the node's own Encap rows in the Southbound")
+		found.add(strings.Join(slices.Compact(types), ","), "the node's own Encap rows in the Southbound")
 		return
 	}
-	for i := range south.Chassis {
-		if c := &south.Chassis[i]; !snapshot.Elsewhere(c) {
-			for _, e := range south.EncapsOf(c) {
-				found.add(e.Type, "Encap of "+c.Hostname)
-			}
+	for c := range ownChassis(south) {
+		for _, e := range south.EncapsOf(c) {
+			found.add(e.Type, "Encap of "+c.Hostname)
 		}
 	}
 }
@@ -163,16 +155,10 @@ func proposeEncapIP(found *proposals, d *snapshot.Deployment, h *snapshot.Host) 
 	if err != nil {
 		return
 	}
-	if z := h.Zone(); z != nil {
-		if south, err := z.Southbound(); err == nil {
-			name, _, _ := h.ChassisName()
-			if c := south.ChassisNamed(name); c != nil {
-				for _, e := range south.EncapsOf(c) {
-					if ip, err := netip.ParseAddr(e.IP); err == nil && Holds(network, ip) {
-						found.add(e.IP, "the node's own Encap row in the Southbound")
-					}
-				}
-			}
+	name, _, _ := h.ChassisName()
+	if south, err := southOf(h); err == nil && south.ChassisNamed(name) != nil {
+		for ip := range encapsOn(network, south, south.ChassisNamed(name)) {
+			found.add(ip, "the node's own Encap row in the Southbound")
 		}
 	}
 	if len(*found) == 0 {
@@ -182,24 +168,18 @@ func proposeEncapIP(found *proposals, d *snapshot.Deployment, h *snapshot.Host) 
 	}
 }
 
-// Holds says whether an address is on a link of a host.
+// Holds reports whether a link of a host has an address.
 func Holds(n *node.Network, ip netip.Addr) bool {
-	for _, a := range n.Addresses {
-		if a.Prefix.Addr() == ip.Unmap() {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(n.Addresses, func(a node.Address) bool { return a.Prefix.Addr() == ip.Unmap() })
 }
 
-// EncapCandidate is the one address of a host from which it sends to the tunnel endpoints of all
+// mostAsked bounds the routes that are asked for.
+const mostAsked = 100
+
+// EncapCandidate is the one address from which a host sends to the tunnel addresses of all
 // other chassis. The error says why there is none, or that there are several.
 func EncapCandidate(d *snapshot.Deployment, h *snapshot.Host) (ip, why string, err error) {
-	z := h.Zone()
-	if z == nil {
-		return "", "", errors.New("the zone of " + h.Name + " was not read")
-	}
-	south, err := z.Southbound()
+	south, err := southOf(h)
 	if err != nil {
 		return "", "", err
 	}
@@ -208,59 +188,46 @@ func EncapCandidate(d *snapshot.Deployment, h *snapshot.Host) (ip, why string, e
 		return "", "", err
 	}
 	name, _, _ := h.ChassisName()
-	from := map[string]int{}
-	asked := map[netip.Addr]bool{}
-	for i := range south.Chassis {
-		c := &south.Chassis[i]
-		if c.Name == name {
-			continue
-		}
-		for _, e := range south.EncapsOf(c) {
-			to, err := netip.ParseAddr(e.IP)
-			if err != nil || asked[to] || Holds(network, to) || len(asked) >= 100 {
-				continue
+	to := map[netip.Addr]string{} // tunnel addresses, by hostname
+	for _, c := range south.Chassis {
+		for _, e := range south.EncapsOf(&c) {
+			if a, err := netip.ParseAddr(e.IP); err == nil && c.Name != name && !Holds(network, a) && len(to) < mostAsked {
+				to[a] = c.Hostname
 			}
-			asked[to] = true
-			r, err := h.Node().Route(d.Context(), node.RouteQuery{Dst: to})
-			if err != nil {
-				return "", "", err
-			}
-			if r.Type != "unicast" || !r.Src.IsValid() {
-				return "", "", fmt.Errorf("%s has no route to %s, the tunnel endpoint of %s", h.Name, to, c.Hostname)
-			}
-			from[r.Src.String()]++
 		}
 	}
-	switch len(from) {
+	from := map[string]int{}
+	for _, a := range slices.SortedFunc(maps.Keys(to), netip.Addr.Compare) {
+		r, err := h.Node().Route(d.Context(), node.RouteQuery{Dst: a})
+		if err != nil {
+			return "", "", err
+		}
+		if r.Type != "unicast" || !r.Src.IsValid() {
+			return "", "", fmt.Errorf("%s has no route to %s, the tunnel address of %s", h.Name, a, to[a])
+		}
+		from[r.Src.String()]++
+	}
+	sources := slices.Sorted(maps.Keys(from))
+	switch len(sources) {
 	case 0:
 		return "", "", errors.New("there is no other chassis to which a route would show the address")
 	case 1:
-		for ip = range from {
-		}
-		return ip, fmt.Sprintf("%s sends from it to the tunnel endpoints of all %d other chassis that were tried", h.Name, len(asked)), nil
+		return sources[0], fmt.Sprintf("%s sends from it to the tunnel addresses of all %d other chassis that were tried", h.Name, len(to)), nil
 	}
-	var all []string
-	for a, n := range from {
-		all = append(all, fmt.Sprintf("%s (to %d)", a, n))
-	}
-	slices.Sort(all)
+	all := namesOf(sources, func(a string) string { return fmt.Sprintf("%s (to %d)", a, from[a]) })
 	return "", "", fmt.Errorf("%s sends to other chassis from several addresses: %s", h.Name, strings.Join(all, ", "))
 }
 
 func listProposals(ps []Proposal) string {
-	var out []string
-	for _, p := range ps {
-		out = append(out, fmt.Sprintf("%s (%s)", p.Value, p.From))
-	}
-	return strings.Join(out, ", ")
+	return strings.Join(namesOf(ps, func(p Proposal) string { return fmt.Sprintf("%s (%s)", p.Value, p.From) }), ", ")
 }
 
-// validSetting says what is wrong with a value for a key.
-func validSetting(h *snapshot.Host, key, value string) error {
+// checkSetting is what is wrong with a value for a key, or nil.
+func checkSetting(h *snapshot.Host, key, value string) error {
 	switch key {
 	case "system-id":
 		if strings.ContainsAny(value, " \t\n,") {
-			return fmt.Errorf("system-id %q: it is one word", value)
+			return fmt.Errorf("system-id %q: it must be one word", value)
 		}
 	case "ovn-remote":
 		return ovsdb.CheckRemotes(value)
@@ -271,18 +238,23 @@ func validSetting(h *snapshot.Host, key, value string) error {
 			}
 		}
 	case "ovn-encap-ip":
-		network, err := h.Network()
+		return checkEncapIPs(h, value)
+	}
+	return nil
+}
+
+func checkEncapIPs(h *snapshot.Host, value string) error {
+	network, err := h.Network()
+	if err != nil {
+		return err
+	}
+	for s := range strings.SplitSeq(value, ",") {
+		ip, err := netip.ParseAddr(strings.TrimSpace(s))
 		if err != nil {
-			return err
+			return fmt.Errorf("ovn-encap-ip %q is not an address", s)
 		}
-		for s := range strings.SplitSeq(value, ",") {
-			ip, err := netip.ParseAddr(strings.TrimSpace(s))
-			if err != nil {
-				return fmt.Errorf("ovn-encap-ip %q is not an address", s)
-			}
-			if !Holds(network, ip) {
-				return fixes.Refuse("ip address add it first, or name one that is there", "address %s is on no link of %s", ip, h.Name)
-			}
+		if !Holds(network, ip) {
+			return fixes.Refuse("add it first with ip address add, or name an address of this node", "no link of %s has address %s", h.Name, ip)
 		}
 	}
 	return nil

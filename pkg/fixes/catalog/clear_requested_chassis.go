@@ -1,8 +1,6 @@
 package catalog
 
 import (
-	"strings"
-
 	"github.com/ovnctl/ovnctl/pkg/fixes"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
@@ -12,24 +10,23 @@ var ClearRequestedChassis = &fixes.Repair{
 	Name: "clear-requested-chassis",
 	Doc: `Let a logical port be bound where its interface is
 
-Removes options:requested-chassis of the Logical_Switch_Port where it names a chassis
-on which the port is not, or none at all. It refuses while the port is bound, and where
+Removes options:requested-chassis of the Logical_Switch_Port if it names a chassis that
+does not exist or does not have the port. It refuses while the port is bound, and if
 the value names two chassis: that is a live migration.`,
 	Params: []fixes.Param{{Name: "PORT", Doc: "the logical switch port"}},
 	Class:  fixes.Ask,
 	Risk:   fixes.Medium,
 	Check:  "port-not-bound",
 	Plan: func(d *snapshot.Deployment, a fixes.Args) (*fixes.Plan, error) {
-		z, port, err := switchPort(d, a["PORT"])
+		z, _, port, err := findSwitchPort(d, a["PORT"])
 		if err != nil {
 			return nil, err
 		}
-		value, ok := port.Options["requested-chassis"]
-		switch {
-		case !ok:
-			return nil, fixes.Refuse("", "port %s asks for no chassis", port.Name)
-		case strings.Contains(value, ","):
-			return nil, fixes.Refuse("wait for its end, or end it by the means of whoever began it", "port %s is in a live migration: requested-chassis=%s", port.Name, value)
+		if _, ok := port.Options["requested-chassis"]; !ok {
+			return nil, fixes.Refuse("", "port %s does not request a chassis", port.Name)
+		}
+		if err := checkNotMigrating(port); err != nil {
+			return nil, err
 		}
 		south, err := z.Southbound()
 		if err != nil {
@@ -44,14 +41,10 @@ the value names two chassis: that is a live migration.`,
 		return &fixes.Plan{
 			Title: title, Touches: "the traffic of port " + port.Name,
 			Warnings: ownedPort(port),
-			Steps: []fixes.Step{fixes.Rows{
+			Steps: []fixes.Step{fixes.Set{
 				DB: "OVN_Northbound", Zone: z.Name, What: title,
-				Changes: []fixes.Change{{
-					Table: "Logical_Switch_Port", UUID: port.UUID,
-					Before: fixes.Row{"options:requested-chassis": value}, After: fixes.Row{"options:requested-chassis": nil},
-				}},
-				Classic: []string{fixes.Command("ovn-nbctl remove Logical_Switch_Port %s options requested-chassis", port.Name)},
-			}},
+				Row: port, Name: port.Name, Columns: fixes.Row{"options:requested-chassis": nil},
+			}.Step()},
 		}, nil
 	},
 }

@@ -17,11 +17,11 @@ import (
 // ConfDB is the file of a host's Open_vSwitch database.
 type ConfDB struct {
 	Path string
-	Text []byte // nil: there is no such file
+	Text []byte // nil: it does not exist
 	// Damage is why the server would not start with it, or what it would lose;
-	// empty: it is sound.
+	// empty: it is intact.
 	Damage string
-	// Rows are those that a server would have that starts from it; nil: none.
+	// Rows are those that a server has which starts from it; nil: none.
 	Rows *ovsdb.Snapshot
 }
 
@@ -54,7 +54,7 @@ func ReadConfDB(h *snapshot.Host) (*ConfDB, error) {
 	return &ConfDB{Path: places[0]}, nil
 }
 
-// transientIn are the transient ports that a server would have that starts from the file.
+// transientIn are the transient ports of a server that starts from the file.
 func (c *ConfDB) transientIn(d *snapshot.Deployment) ([]string, error) {
 	if c.Rows == nil {
 		return nil, nil
@@ -72,8 +72,8 @@ func (c *ConfDB) transientIn(d *snapshot.Deployment) ([]string, error) {
 	return list, nil
 }
 
-// keepName sees to it that the node keeps its system-id: ovs-ctl takes that of
-// system-id.conf whenever it starts ovsdb-server, and makes up one where there is no such file.
+// keepName is what it takes for the node to keep its system-id: ovs-ctl takes the one of
+// system-id.conf whenever it starts ovsdb-server, and makes one up without the file.
 func (c *ConfDB) keepName(d *snapshot.Deployment, h *snapshot.Host) ([]fixes.Step, error) {
 	file := path.Join(cmp.Or(h.Dirs().Etc, "/etc"), "openvswitch/system-id.conf")
 	text, err := optional(h.File(file))
@@ -93,11 +93,11 @@ func (c *ConfDB) keepName(d *snapshot.Deployment, h *snapshot.Host) ([]fixes.Ste
 	}
 	switch {
 	case id == "" && kept == "":
-		return nil, fixes.Refuse("write the node's system-id, which is the name of its chassis, into "+file, "%s is not there: the start would give %s a new system-id", file, h.Name)
+		return nil, fixes.Refuse("write the node's system-id, the name of its chassis, to "+file, "%s does not exist: the start would give %s a new system-id", file, h.Name)
 	case id == "" || id == kept:
 		return nil, nil
 	case kept != "":
-		return nil, fixes.Refuse("write the right one into "+file, "%s says %s, the database's file %s: the start would rename the node", file, kept, id)
+		return nil, fixes.Refuse("write the right one to "+file, "%s has system-id %s, the database's file has %s: the start would rename the node", file, kept, id)
 	}
 	return []fixes.Step{fixes.File{Path: file, Before: text, After: []byte(id + "\n"), What: "keep the node's system-id in " + file}}, nil
 }

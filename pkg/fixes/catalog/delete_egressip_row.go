@@ -9,13 +9,13 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
-// DeleteEgressRow removes a row of an egress IP that nothing needs any more.
+// DeleteEgressRow deletes a stale row of an egress IP.
 var DeleteEgressRow = &fixes.Repair{
 	Name: "delete-egressip-row",
 	Doc: `Delete a stale row of an egress IP
 
-Deletes exactly one NAT or Logical_Router_Policy row that OVN-Kubernetes has
-written for an egress IP, and whose pod is gone.`,
+Deletes exactly one NAT or Logical_Router_Policy row that OVN-Kubernetes wrote for an
+egress IP, and whose pod is gone.`,
 	Params: []fixes.Param{{Name: "UUID", Doc: "the row"}},
 	Class:  fixes.Ask,
 	Risk:   fixes.Medium,
@@ -40,7 +40,7 @@ written for an egress IP, and whose pod is gone.`,
 
 func (r *EgressRow) plan(d *snapshot.Deployment, z *snapshot.Zone) (*fixes.Plan, error) {
 	if r.Stale == "" {
-		return nil, fixes.Refuse("", "the row is needed: %s is the address of a pod, or may be that of one of another zone", r.PodIP)
+		return nil, fixes.Refuse("", "the row is needed: %s is the address of a pod, or may be that of a pod in another zone", r.PodIP)
 	}
 	db, err := z.NB()
 	if err != nil {
@@ -50,16 +50,16 @@ func (r *EgressRow) plan(d *snapshot.Deployment, z *snapshot.Zone) (*fixes.Plan,
 	if r.Table != "NAT" {
 		column, classic = "policies", fixes.Command("ovn-nbctl lr-policy-del %s %s", r.Router.Name, r.UUID)
 	}
-	gone, err := fixes.DeleteRow(d.Context(), db, r.Table, r.UUID, fixes.Ref{Table: "Logical_Router", UUID: r.Router.UUID, Column: column})
+	deletion, err := fixes.DeleteRow(d.Context(), db, r.Table, r.UUID, fixes.Ref{Table: "Logical_Router", UUID: r.Router.UUID, Column: column})
 	if err != nil {
 		return nil, err
 	}
 	what := fmt.Sprintf("delete the row of egress IP %s for %s on router %s", r.Name, r.PodIP, r.Router.Name)
 	return &fixes.Plan{
 		Title: what, Touches: "what " + r.PodIP + " sends out of the cluster",
-		Warnings: []string{"ovnkube owns the row: if it still knows the pod it writes it again; a restart of ovnkube-node on the node (ovnkube-master before 4.14) puts all of them right"},
+		Warnings: []string{"ovnkube owns the row: if it still knows the pod it writes it again; restarting ovnkube-node on the node (ovnkube-master before 4.14) corrects all rows"},
 		Steps: []fixes.Step{fixes.Rows{
-			DB: "OVN_Northbound", Zone: z.Name, What: what, Changes: []fixes.Change{gone}, Classic: []string{classic},
+			DB: "OVN_Northbound", Zone: z.Name, What: what, Changes: []fixes.Change{deletion}, Classic: []string{classic},
 		}},
 	}, nil
 }

@@ -2,18 +2,19 @@ package catalog
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/ovnctl/ovnctl/pkg/fixes"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
-// DeleteTunnel removes a tunnel of another manager that stands in the way of one of OVN's.
+// DeleteTunnel removes a tunnel of another manager that conflicts with one of OVN's.
 var DeleteTunnel = &fixes.Repair{
 	Name: "delete-tunnel",
-	Doc: `Remove a tunnel that is in the way of one of OVN's
+	Doc: `Remove a tunnel that conflicts with one of OVN's
 
-Deletes a tunnel port that ovn-controller has not made and that asks for the same
-tunnel as one that it has made: Open vSwitch makes only one of them.`,
+Deletes a tunnel port that ovn-controller did not create and that asks for the same
+tunnel as one of its own: Open vSwitch creates only one of the two.`,
 	Params: []fixes.Param{
 		{Name: "PORT", Doc: "the port"},
 		{Name: "NODE", Doc: "the node, if it is not this one", Optional: true},
@@ -46,46 +47,37 @@ tunnel as one that it has made: Open vSwitch makes only one of them.`,
 
 func planDeleteTunnel(d *snapshot.Deployment, h *snapshot.Host, s *snapshot.Switch, p snapshot.Plug) (*fixes.Plan, error) {
 	if TunnelChassis(p) != "" {
-		return nil, fixes.Refuse("", "port %s is ovn-controller's own tunnel: it would make it again", p.Port.Name)
+		return nil, fixes.Refuse("", "port %s is ovn-controller's own tunnel: it would create it again", p.Port.Name)
 	}
-	var twin *snapshot.Plug
-	for _, o := range s.Plugs() {
-		if TunnelChassis(o) != "" && SameTunnel(p, o) {
-			twin = &o
-		}
-	}
-	if twin == nil {
-		return nil, fixes.Refuse("", "port %s is no twin of a tunnel of OVN's", p.Port.Name)
+	all := s.Plugs()
+	i := slices.IndexFunc(all, func(o snapshot.Plug) bool { return TunnelChassis(o) != "" && SameTunnel(p, o) })
+	if i < 0 {
+		return nil, fixes.Refuse("", "port %s does not conflict with a tunnel of OVN's", p.Port.Name)
 	}
 	db, err := h.OVSDB()
 	if err != nil {
 		return nil, err
 	}
-	gone, err := fixes.DeleteRows(d.Context(), db, "Port", p.Port.UUID, fixes.Ref{Table: "Bridge", UUID: p.Bridge.UUID, Column: "ports"})
+	deletion, err := fixes.DeleteRows(d.Context(), db, "Port", p.Port.UUID, fixes.Ref{Table: "Bridge", UUID: p.Bridge.UUID, Column: "ports"})
 	if err != nil {
 		return nil, err
 	}
 	plan := &fixes.Plan{
 		Title: "delete tunnel " + p.Port.Name, Host: h.Name,
 		Touches:  "what another manager sends through " + p.Port.Name + "; OVN's tunnel to " + p.Options["remote_ip"] + " works again",
-		Warnings: []string{"whoever made " + p.Port.Name + " (another network agent, a script) may make it again"},
+		Warnings: []string{"whatever created " + p.Port.Name + " (another network agent, a script) may create it again"},
 		Steps: []fixes.Step{fixes.Rows{
-			DB: "Open_vSwitch", What: "delete port " + p.Port.Name + " from bridge " + p.Bridge.Name, Changes: gone,
+			DB: "Open_vSwitch", What: "delete port " + p.Port.Name + " from bridge " + p.Bridge.Name, Changes: deletion,
 			Classic: []string{fixes.Command("ovs-vsctl del-port %s %s", p.Bridge.Name, p.Port.Name)},
 		}},
 	}
-	if twin.OFNumber() == 0 {
-		// Open vSwitch tried the twin while this one was still there, and tries again at the next change of any port.
-		const key = "other_config:ovnctl-retry"
-		step := func(what string, before, after any) fixes.Rows {
-			return fixes.Rows{
-				DB: "Open_vSwitch", What: what,
-				Changes: []fixes.Change{{Table: "Port", UUID: twin.Port.UUID, Before: fixes.Row{key: before}, After: fixes.Row{key: after}}},
-			}
+	if ovn := all[i]; ovn.OFNumber() == 0 {
+		// Open vSwitch tried OVN's tunnel while this one was there, and tries again when any port changes.
+		retry := fixes.Set{
+			DB: "Open_vSwitch", What: "make Open vSwitch try port " + ovn.Port.Name + " again",
+			Row: ovn.Port, Columns: fixes.Row{"other_config:ovnctl-retry": "true"}, Classic: []string{},
 		}
-		plan.Steps = append(plan.Steps,
-			step("have Open vSwitch try port "+twin.Port.Name+" again", nil, "true"),
-			step("take the mark on port "+twin.Port.Name+" away", "true", nil))
+		plan.Steps = append(plan.Steps, retry.Step(), retry.Back("remove the mark from port "+ovn.Port.Name))
 	}
 	return plan, nil
 }

@@ -1,7 +1,6 @@
 package catalog
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,14 +9,14 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
-// DropVXLAN has a node speak Geneve and not VXLAN.
+// DropVXLAN makes a node use Geneve and not VXLAN.
 var DropVXLAN = &fixes.Repair{
 	Name: "drop-vxlan",
-	Doc: `Have a node make Geneve tunnels only
+	Doc: `Make a node use Geneve tunnels only
 
-Takes vxlan out of external_ids:ovn-encap-type and makes it geneve. One node that
-offers VXLAN limits the number of networks of the whole deployment. It refuses
-where another chassis could then not be reached.`,
+Replaces vxlan in external_ids:ovn-encap-type by geneve. One node that offers VXLAN
+limits the number of networks of the whole deployment. It refuses if another chassis
+would become unreachable.`,
 	Params: []fixes.Param{{Name: "NODE", Doc: "the node, if it is not this one", Optional: true}},
 	Class:  fixes.Ask,
 	Risk:   fixes.High,
@@ -35,17 +34,13 @@ where another chassis could then not be reached.`,
 		if err != nil {
 			return nil, err
 		}
-		z := h.Zone()
-		if z == nil {
-			return nil, errors.New("the databases of the zone of " + h.Name + " were not read")
-		}
-		south, err := z.Southbound()
+		south, err := southOf(h)
 		if err != nil {
 			return nil, err
 		}
 		for _, c := range EncapsulationsOf(south).OnlyVXLAN {
 			if c.Name != name {
-				return nil, fixes.Refuse("have it speak geneve first: on "+c.Hostname+": ovnctl fix drop-vxlan", "chassis %s speaks nothing but VXLAN, and would be cut off", c.Hostname)
+				return nil, onlyVXLAN(c)
 			}
 		}
 		is, key := s.Setting("ovn-encap-type", name)
@@ -58,17 +53,12 @@ where another chassis could then not be reached.`,
 			types = append(types, "geneve")
 		}
 		now := strings.Join(types, ",")
-		row := s.OpenvSwitch[0]
 		what := fmt.Sprintf("set %s to %s", key, now)
 		return &fixes.Plan{
 			Title: what, Host: h.Name,
-			Touches:  "all traffic between " + h.Name + " and other nodes, for the second or two in which its tunnels are made anew",
-			Warnings: []string{"whoever deploys the node (an operator, Ansible, Juju) may set it again"},
-			Steps: []fixes.Step{fixes.Rows{
-				DB: "Open_vSwitch", What: what,
-				Changes: []fixes.Change{{Table: "Open_vSwitch", UUID: row.UUID, Before: fixes.Row{"external_ids:" + key: is}, After: fixes.Row{"external_ids:" + key: now}}},
-				Classic: []string{fixes.Command("ovs-vsctl set Open_vSwitch . external_ids:%s=%s", key, now)},
-			}},
+			Touches:  "all traffic between " + h.Name + " and other nodes, for a second or two while its tunnels are created again",
+			Warnings: []string{"whatever deploys the node (an operator, Ansible, Juju) may set it back"},
+			Steps:    []fixes.Step{setID(s, key, now, what)},
 		}, nil
 	},
 }

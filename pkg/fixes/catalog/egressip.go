@@ -11,22 +11,22 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
-// An EgressRow is a row that OVN-Kubernetes has written for a pod's egress IP.
+// An EgressRow is a row that OVN-Kubernetes wrote for a pod's egress IP.
 type EgressRow struct {
-	Table   string // NAT or Logical_Router_Policy
-	UUID    ovsdb.UUID
-	Router  *nb.LogicalRouter
-	Name    string // of the EgressIP
-	Pod     string // NAMESPACE/POD, where the row says so
-	PodIP   string
-	Egress  string // the address it leaves with, or the next hop
-	Says    string
-	Stale   string // why nothing needs it any more; empty: it is needed, or that is not to be seen
-	Twin    *EgressRow
-	Foreign bool // the pod may be another zone's
+	Table    string // NAT or Logical_Router_Policy
+	UUID     ovsdb.UUID
+	Router   *nb.LogicalRouter
+	Name     string // of the EgressIP
+	Pod      string // NAMESPACE/POD; empty: the row does not say
+	PodIP    string
+	Egress   string // the address it leaves with, or the next hop
+	Says     string
+	Stale    string     // why nothing needs it; empty: it is needed, or that is unknown
+	Conflict *EgressRow // another one, by which the pod leaves with another address
+	Foreign  bool       // the pod may be in another zone
 }
 
-// EgressRows are the rows of a zone's egress IPs, with those that are stale.
+// EgressRows are the rows of a zone's egress IPs, the stale ones marked.
 func EgressRows(d *snapshot.Deployment, north *snapshot.Northbound) []EgressRow {
 	routerOf := map[ovsdb.UUID]*nb.LogicalRouter{}
 	for i := range north.Routers {
@@ -58,12 +58,12 @@ func EgressRows(d *snapshot.Deployment, north *snapshot.Northbound) []EgressRow 
 	for i := range rows {
 		rows[i].judge(pods, subnets)
 	}
-	twins(rows)
+	findConflicts(rows)
 	return rows
 }
 
-// egressOwner reads the external_ids of an egress IP's row: of today's
-// OVN-Kubernetes (owner-type, and EGRESSIP_NAMESPACE/POD), and of before 4.13 (name).
+// egressOwner reads the external_ids of an egress IP's row: owner-type and
+// EGRESSIP_NAMESPACE/POD, or before OVN-Kubernetes 4.13 a name.
 func egressOwner(ids map[string]string) (name, pod string, ok bool) {
 	if ids["k8s.ovn.org/owner-type"] == "EgressIP" {
 		name, pod, found := strings.Cut(ids["k8s.ovn.org/name"], "_")
@@ -100,7 +100,7 @@ func sourceOf(match string) (string, bool) {
 	return "", false
 }
 
-// podAddresses are the ports by their addresses, of all zones that were read.
+// podAddresses are the names of the ports of all zones that were read, by address.
 func podAddresses(d *snapshot.Deployment, north *snapshot.Northbound) map[netip.Addr]string {
 	out := map[netip.Addr]string{}
 	add := func(rows *snapshot.Northbound) {
@@ -123,7 +123,7 @@ func podAddresses(d *snapshot.Deployment, north *snapshot.Northbound) map[netip.
 	return out
 }
 
-// podSubnets are the networks of the switches whose ports are all in this Northbound.
+// podSubnets are the networks of the switches of this Northbound.
 func podSubnets(north *snapshot.Northbound) []netip.Prefix {
 	var out []netip.Prefix
 	for _, ls := range north.Switches {
@@ -140,7 +140,7 @@ func podSubnets(north *snapshot.Northbound) []netip.Prefix {
 	return out
 }
 
-// judge says whether the pod that a row is for is still there.
+// judge finds out whether the pod of a row still exists.
 func (r *EgressRow) judge(pods map[netip.Addr]string, subnets []netip.Prefix) {
 	a, err := netip.ParseAddr(r.PodIP)
 	if err != nil {
@@ -157,8 +157,8 @@ func (r *EgressRow) judge(pods map[netip.Addr]string, subnets []netip.Prefix) {
 	}
 }
 
-// twins finds two rows of one router by which a pod leaves with two addresses.
-func twins(rows []EgressRow) {
+// findConflicts finds pairs of rows of one router with which a pod leaves with two addresses.
+func findConflicts(rows []EgressRow) {
 	first := map[string]int{}
 	for i := range rows {
 		r := &rows[i]
@@ -167,7 +167,7 @@ func twins(rows []EgressRow) {
 		}
 		key := string(r.Router.UUID) + " " + r.PodIP
 		if j, ok := first[key]; ok && rows[j].Egress != r.Egress {
-			r.Twin = &rows[j]
+			r.Conflict = &rows[j]
 		} else {
 			first[key] = i
 		}

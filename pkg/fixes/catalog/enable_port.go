@@ -4,10 +4,11 @@ import (
 	"fmt"
 
 	"github.com/ovnctl/ovnctl/pkg/fixes"
+	"github.com/ovnctl/ovnctl/pkg/ovsdb"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
-// EnablePort switches a logical port on that was switched off in the Northbound.
+// EnablePort enables a logical port that is disabled in the Northbound.
 var EnablePort = &fixes.Repair{
 	Name: "enable-port",
 	Doc: `Enable a logical port that was disabled
@@ -20,30 +21,33 @@ management system that disabled the port on purpose disables it again.`,
 	Check:  "port-administratively-disabled",
 	Plan: func(d *snapshot.Deployment, a fixes.Args) (*fixes.Plan, error) {
 		name := a["PORT"]
-		var found *fixes.Plan
-		err := inZones(d, func(z *snapshot.Zone, l *snapshot.Logical) (bool, error) {
+		var plan *fixes.Plan
+		err := inZones(d, func(z *snapshot.Zone, l *snapshot.Logical) (found bool, err error) {
+			set := fixes.Set{DB: "OVN_Northbound", Zone: z.Name}
 			if p := l.SwitchPort[name]; p != nil {
-				var err error
-				found, err = enable(z, "Logical_Switch_Port", p.UUID, "port "+name, fixes.Command("ovn-nbctl lsp-set-enabled %s enabled", name), p.Enabled)
-				if found != nil {
-					found.Warnings = ownedPort(p)
-				}
+				set.Row, set.Classic = p, []string{fixes.Command("ovn-nbctl lsp-set-enabled %s enabled", name)}
+				plan, err = enable(set, "port "+name, p.Enabled, p.ExternalIDs, "the traffic of port "+name)
 				return true, err
 			}
 			if p := l.RouterPort[name]; p != nil {
-				var err error
-				found, err = enable(z, "Logical_Router_Port", p.UUID, "port "+name, fixes.Command("ovn-nbctl lrp-set-enabled %s enabled", name), p.Enabled)
-				if found != nil {
-					found.Warnings = overwritten("port "+name, p.ExternalIDs)
-					found.Touches = "what goes through router port " + name
-				}
+				set.Row, set.Classic = p, []string{fixes.Command("ovn-nbctl lrp-set-enabled %s enabled", name)}
+				plan, err = enable(set, "port "+name, p.Enabled, p.ExternalIDs, "what goes through router port "+name)
 				return true, err
 			}
 			return false, nil
 		})
-		if err == nil && found == nil {
+		if err == nil && plan == nil {
 			err = fmt.Errorf("no logical port %q", name)
 		}
-		return found, err
+		return plan, err
 	},
+}
+
+// enable is the plan that sets a row's column enabled to true.
+func enable(set fixes.Set, what string, enabled ovsdb.Set[bool], ids map[string]string, touches string) (*fixes.Plan, error) {
+	if !snapshot.Off(enabled) {
+		return nil, fixes.Refuse("", "%s is enabled", what)
+	}
+	set.What, set.Columns = "enable "+what, fixes.Row{"enabled": []bool{true}}
+	return &fixes.Plan{Title: set.What, Touches: touches, Warnings: overwritten(what, ids), Steps: []fixes.Step{set.Step()}}, nil
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
-// EnableRouter switches a logical router on that was switched off in the Northbound.
+// EnableRouter enables a logical router that is disabled in the Northbound.
 var EnableRouter = &fixes.Repair{
 	Name: "enable-router",
 	Doc: `Enable a logical router that was disabled
@@ -19,16 +19,12 @@ router on purpose disables it again.`,
 	Risk:   fixes.Medium,
 	Check:  "port-administratively-disabled",
 	Plan: func(d *snapshot.Deployment, a fixes.Args) (*fixes.Plan, error) {
-		z, l, r, err := findRouter(d, a["ROUTER"])
+		f, err := findRouter(d, a["ROUTER"])
 		if err != nil {
 			return nil, err
 		}
-		plan, err := enable(z, "Logical_Router", r.UUID, "router "+r.Name, fixes.Command("ovn-nbctl set Logical_Router %s enabled=true", r.Name), r.Enabled)
-		if err != nil {
-			return nil, err
-		}
-		plan.Warnings = overwritten("router "+r.Name, r.ExternalIDs)
-		plan.Touches = fmt.Sprintf("what goes through router %s with its %d ports", r.Name, len(l.RouterPortsOf[r.UUID]))
-		return plan, nil
+		r := f.row
+		return enable(fixes.Set{DB: "OVN_Northbound", Zone: f.zone.Name, Row: r, Name: r.Name}, "router "+r.Name, r.Enabled, r.ExternalIDs,
+			fmt.Sprintf("what goes through router %s with its %d ports", r.Name, len(f.logical.RouterPortsOf[r.UUID])))
 	},
 }

@@ -5,16 +5,17 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/ovnctl/ovnctl/pkg/fixes"
 	"github.com/ovnctl/ovnctl/pkg/sb"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
-// Encapsulations are the types of tunnels that the chassis of a deployment speak,
-// without VTEPs and other zones' chassis.
+// Encapsulations are the tunnel types of the chassis of a deployment, without VTEPs
+// and chassis of other zones.
 type Encapsulations struct {
-	VXLAN     []*sb.Chassis // those that speak VXLAN
-	OnlyVXLAN []*sb.Chassis // and nothing else
-	Types     map[string]string
+	VXLAN     []*sb.Chassis     // those that have VXLAN
+	OnlyVXLAN []*sb.Chassis     // and nothing else
+	Types     map[string]string // by the chassis' name: "geneve,vxlan"
 }
 
 // EncapsulationsOf reads them.
@@ -22,30 +23,30 @@ func EncapsulationsOf(south *snapshot.Southbound) Encapsulations {
 	out := Encapsulations{Types: map[string]string{}}
 	types := map[string][]string{}
 	for _, e := range south.Encaps {
-		if !slices.Contains(types[e.ChassisName], e.Type) {
-			types[e.ChassisName] = append(types[e.ChassisName], e.Type)
-		}
+		types[e.ChassisName] = append(types[e.ChassisName], e.Type)
 	}
-	for i := range south.Chassis {
-		c := &south.Chassis[i]
-		if snapshot.Elsewhere(c) {
+	for c := range ownChassis(south) {
+		slices.Sort(types[c.Name])
+		own := slices.Compact(types[c.Name])
+		out.Types[c.Name] = strings.Join(own, ",")
+		if !slices.Contains(own, "vxlan") {
 			continue
 		}
-		own := types[c.Name]
-		slices.Sort(own)
-		out.Types[c.Name] = strings.Join(own, ",")
-		if slices.Contains(own, "vxlan") {
-			out.VXLAN = append(out.VXLAN, c)
-			if len(own) == 1 {
-				out.OnlyVXLAN = append(out.OnlyVXLAN, c)
-			}
+		out.VXLAN = append(out.VXLAN, c)
+		if len(own) == 1 {
+			out.OnlyVXLAN = append(out.OnlyVXLAN, c)
 		}
 	}
 	return out
 }
 
-// KnowsVXLANMode says of an internal version of ovn-northd ("24.09.1-20.37.0-78.8")
-// whether it is 24.09 or later.
+// onlyVXLAN refuses because of a chassis that would become unreachable.
+func onlyVXLAN(c *sb.Chassis) error {
+	return fixes.Refuse("give it Geneve first: on "+c.Hostname+": ovnctl fix drop-vxlan", "chassis %s has only VXLAN and would become unreachable", c.Hostname)
+}
+
+// KnowsVXLANMode reports whether an internal version of ovn-northd ("24.09.1-20.37.0-78.8")
+// is 24.09 or later.
 func KnowsVXLANMode(version string) bool {
 	year, rest, _ := strings.Cut(version, ".")
 	month, _, _ := strings.Cut(rest, ".")

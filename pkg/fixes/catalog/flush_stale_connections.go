@@ -8,41 +8,36 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
-// maxFlushed bounds the connections that are forgotten one by one.
+// maxFlushed bounds the conversations that are flushed one by one.
 const maxFlushed = 200
 
-// FlushConnections makes a node forget UDP conversations with backends that are none any more.
+// FlushConnections flushes UDP conversations with removed backends from connection tracking.
 var FlushConnections = &fixes.Repair{
 	Name: "flush-stale-connections",
-	Doc: `Make a node forget UDP conversations with backends that are none any more
+	Doc: `Flush UDP conversations with removed backends
 
-Flushes from connection tracking the UDP conversations with a virtual address of each client
-of which one is still sent to a backend that the load balancer does not have. The next packet
-of the client goes to a backend of now.`,
+Flushes from connection tracking the UDP conversations with a virtual IP of each client that
+has one with a backend which the load balancer no longer has. The client's next packet goes
+to a present backend.`,
 	Params: []fixes.Param{
-		{Name: "ADDRESS", Doc: "the virtual address with its port, 10.96.0.10:53; of all where it is left out", Optional: true},
-		{Name: "NODE", Doc: "the node; this one where it is left out", Optional: true},
+		{Name: "ADDRESS", Doc: "the virtual IP with its port, 10.96.0.10:53; all of them by default", Optional: true},
+		{Name: "NODE", Doc: "the node; this one by default", Optional: true},
 	},
 	Class:  fixes.Ask,
 	Risk:   fixes.Medium,
 	Check:  "stale-conntrack-after-endpoint-change",
-	OneWay: "a connection that was forgotten cannot be put back into connection tracking",
+	OneWay: flushed,
 	Plan: func(d *snapshot.Deployment, a fixes.Args) (*fixes.Plan, error) {
 		var only netip.AddrPort
 		if text := a["ADDRESS"]; text != "" {
 			var err error
 			if only, err = netip.ParseAddrPort(text); err != nil {
-				return nil, fmt.Errorf("%q is no address with a port", text)
+				return nil, fmt.Errorf("%q is not an address with a port", text)
 			}
 		}
-		h := d.Local()
-		if name := a["NODE"]; name != "" {
-			if h = d.Host(name); h == nil {
-				return nil, fmt.Errorf("no node %q that can be asked", name)
-			}
-		}
-		if h == nil {
-			return nil, fmt.Errorf("no node: run this on the node, or name it")
+		h, err := hostOf(d, a["NODE"])
+		if err != nil {
+			return nil, err
 		}
 		stale, err := h.StaleConnections()
 		if err != nil {
@@ -52,8 +47,8 @@ of the client goes to a backend of now.`,
 		if err != nil {
 			return nil, err
 		}
-		if len(datapaths) > 1 { // the command takes one only where it takes no tuple
-			return nil, fixes.Refuse("flush the zone of the port: ovs-appctl dpctl/flush-conntrack DATAPATH zone=N", "%s has %d datapaths, and a single conversation can be forgotten only where there is one", h.Name, len(datapaths))
+		if len(datapaths) > 1 { // the command takes a datapath or a tuple, not both
+			return nil, fixes.Refuse("flush the zone of the port: ovs-appctl dpctl/flush-conntrack DATAPATH zone=N", "%s has %d datapaths, and single conversations can be flushed only if there is one", h.Name, len(datapaths))
 		}
 		plan := &fixes.Plan{Host: h.Name}
 		daemon, err := h.Daemon("ovs-vswitchd")
@@ -74,20 +69,22 @@ of the client goes to a backend of now.`,
 		}
 		switch n := len(plan.Steps); {
 		case n == 0:
-			return nil, fixes.Refuse("", "no UDP conversation on %s is sent to a backend that is none any more", h.Name)
+			return nil, fixes.Refuse("", "no UDP conversation on %s is sent to a removed backend", h.Name)
 		case n > maxFlushed:
 			return nil, fixes.Refuse("flush the zone of each port: ovs-appctl dpctl/flush-conntrack zone=N, with N of ovn-appctl -t ovn-controller ct-zone-list",
-				"%d conversations on %s are stale, more than the %d that are flushed one by one", n, h.Name, maxFlushed)
+				"%d conversations on %s are stale, and at most %d are flushed one by one", n, h.Name, maxFlushed)
 		default:
-			plan.Title = fmt.Sprintf("forget %d UDP conversations on %s with backends that are none any more", n, h.Name)
-			plan.Touches = "these conversations: their next packet goes to a backend of now"
+			plan.Title = fmt.Sprintf("flush %d UDP conversations on %s with removed backends", n, h.Name)
+			plan.Touches = "these conversations: their next packet goes to a present backend"
 		}
 		return plan, nil
 	},
 }
 
-// flush is the step that forgets a conversation. Open vSwitch 3.1 and later forget all conversations of the client
-// with the address; that is no error when the one that was seen has just run out, as it is of older ones.
+const flushed = "flushed connections cannot be put back into connection tracking"
+
+// flush is the step that flushes a conversation. With parts of a tuple, from Open vSwitch 3.1, it flushes all conversations
+// of the client with the address; without, it fails if the conversation has expired in the meantime.
 func flush(s snapshot.StaleConnection, parts bool) fixes.Control {
 	family := "nw"
 	if s.VIP.Addr().Is6() {
@@ -103,7 +100,7 @@ func flush(s snapshot.StaleConnection, parts bool) fixes.Control {
 	return fixes.Control{
 		Daemon: "ovs-vswitchd", Command: "dpctl/flush-conntrack",
 		Args: []string{fmt.Sprintf("zone=%d", s.Zone), tuple},
-		What: fmt.Sprintf("forget UDP of %s to %s, which goes to %s", from, s.VIP, s.To),
-		Why:  "a connection that was forgotten cannot be put back into connection tracking",
+		What: fmt.Sprintf("flush UDP of %s to %s, which goes to %s", from, s.VIP, s.To),
+		Why:  flushed,
 	}
 }

@@ -5,18 +5,18 @@ import (
 	"slices"
 
 	"github.com/ovnctl/ovnctl/pkg/fixes"
+	"github.com/ovnctl/ovnctl/pkg/sb"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
-// GatewayChassisOf names a chassis that exists for a gateway port.
+// GatewayChassisOf replaces a chassis of a gateway port that does not exist.
 var GatewayChassisOf = &fixes.Repair{
 	Name: "gateway-chassis",
-	Doc: `Name a chassis that exists for a distributed gateway port
+	Doc: `Give a distributed gateway port a gateway chassis that exists
 
-Replaces the chassis that does not exist among those that may hold the port by
-the one whose hostname was written there, or by CHASSIS, with the same priority.
-If that one is among them already, the wrong one is taken out. Of a port that
-Neutron schedules it stays away.`,
+Replaces a gateway chassis of the port that does not exist by the one whose hostname is
+there, or by CHASSIS, with the same priority. If the port already has that one, the wrong
+one is removed. It refuses for ports that Neutron schedules.`,
 	Params: []fixes.Param{
 		{Name: "PORT", Doc: "the router port"},
 		{Name: "CHASSIS", Doc: "the chassis, by system-id or hostname", Optional: true},
@@ -50,60 +50,59 @@ func (g *GatewayPort) plan(d *snapshot.Deployment, z *snapshot.Zone, south *snap
 	i := slices.IndexFunc(g.Candidates, func(c GatewayCandidate) bool { return c.Chassis == nil })
 	switch {
 	case g.Neutron:
-		return nil, fixes.Refuse("let Neutron schedule it: `openstack network agent list --agent-type ovn-controller-gateway` shows which it knows",
-			"port %s is scheduled by Neutron, which does not know rows that others write", g.Port.Name)
+		return nil, fixes.Refuse("let Neutron schedule it: `openstack network agent list --agent-type ovn-controller-gateway` shows the chassis that it knows",
+			"port %s is scheduled by Neutron, which ignores rows that others write", g.Port.Name)
 	case i < 0:
-		return nil, fixes.Refuse("", "all chassis of port %s exist", g.Port.Name)
+		return nil, fixes.Refuse("", "all gateway chassis of port %s exist", g.Port.Name)
 	}
 	wrong := g.Candidates[i]
 	c, err := chosenChassis(south, wanted, g.Proposal(south))
 	if err != nil {
 		return nil, err
 	}
-	table, in := "Gateway_Chassis", fixes.Ref{Table: "Logical_Router_Port", UUID: g.Port.UUID, Column: "gateway_chassis"}
-	if wrong.group != "" {
-		table, in = "HA_Chassis", fixes.Ref{Table: "HA_Chassis_Group", UUID: wrong.group, Column: "ha_chassis"}
-	}
-	step := fixes.Rows{DB: "OVN_Northbound", Zone: z.Name, What: fmt.Sprintf("let chassis %s (%s) hold port %s instead of %s", c.Name, c.Hostname, g.Port.Name, wrong.Name)}
-	there := slices.ContainsFunc(g.Candidates, func(o GatewayCandidate) bool { return o.Name == c.Name })
-	switch {
-	case there:
-		step.What = fmt.Sprintf("take chassis %s from those that may hold port %s", wrong.Name, g.Port.Name)
-		db, err := z.NB()
-		if err != nil {
+	step := g.replace(z, wrong, c).Step()
+	if slices.ContainsFunc(g.Candidates, func(o GatewayCandidate) bool { return o.Name == c.Name }) {
+		if step, err = g.remove(d, z, wrong); err != nil {
 			return nil, err
 		}
-		gone, err := fixes.DeleteRow(d.Context(), db, table, wrong.row, in)
-		if err != nil {
-			return nil, err
-		}
-		step.Changes = []fixes.Change{gone}
-		step.Classic = []string{fixes.Command("ovn-nbctl lrp-del-gateway-chassis %s %s", g.Port.Name, wrong.Name)}
-	case wrong.group != "":
-		step.Changes = []fixes.Change{{Table: table, UUID: wrong.row, Before: fixes.Row{"chassis_name": wrong.Name}, After: fixes.Row{"chassis_name": c.Name}}}
-		step.Classic = []string{fixes.Command("ovn-nbctl set HA_Chassis %s chassis_name=%s", wrong.row, c.Name)}
-	default:
-		before := fixes.Row{"chassis_name": wrong.Name}
-		after := fixes.Row{"chassis_name": c.Name}
-		if name := g.Port.Name + "-" + wrong.Name; g.rowName(z, wrong) == name {
-			before["name"], after["name"] = name, g.Port.Name+"-"+c.Name
-		} else if name := g.Port.Name + "_" + wrong.Name; g.rowName(z, wrong) == name {
-			before["name"], after["name"] = name, g.Port.Name+"_"+c.Name
-		}
-		step.Changes = []fixes.Change{{Table: table, UUID: wrong.row, Before: before, After: after}}
-		step.Classic = []string{fixes.Command("ovn-nbctl lrp-del-gateway-chassis %s %s -- lrp-set-gateway-chassis %s %s %d", g.Port.Name, wrong.Name, g.Port.Name, c.Name, wrong.Priority)}
 	}
 	return &fixes.Plan{Title: step.What, Touches: "all traffic through gateway port " + g.Port.Name, Steps: []fixes.Step{step}}, nil
 }
 
-// rowName is the name of a candidate's row.
-func (g *GatewayPort) rowName(z *snapshot.Zone, c GatewayCandidate) string {
-	if rows, err := z.Northbound(); err == nil {
-		for _, r := range rows.GatewayChassis {
-			if r.UUID == c.row {
-				return r.Name
-			}
+// remove is the step that deletes a candidate's row.
+func (g *GatewayPort) remove(d *snapshot.Deployment, z *snapshot.Zone, wrong GatewayCandidate) (fixes.Rows, error) {
+	in := fixes.Ref{Table: "Logical_Router_Port", UUID: g.Port.UUID, Column: "gateway_chassis"}
+	if wrong.ha != nil {
+		in = fixes.Ref{Table: "HA_Chassis_Group", UUID: wrong.group, Column: "ha_chassis"}
+	}
+	step := fixes.Rows{
+		DB: "OVN_Northbound", Zone: z.Name, What: fmt.Sprintf("remove gateway chassis %s of port %s", wrong.Name, g.Port.Name),
+		Classic: []string{fixes.Command("ovn-nbctl lrp-del-gateway-chassis %s %s", g.Port.Name, wrong.Name)},
+	}
+	db, err := z.NB()
+	if err != nil {
+		return step, err
+	}
+	deletion, err := fixes.DeleteRow(d.Context(), db, wrong.row().Table(), wrong.id(), in)
+	step.Changes = []fixes.Change{deletion}
+	return step, err
+}
+
+// replace sets the chassis in a candidate's row. The row of a Gateway_Chassis is named
+// after its port and its chassis, in one of two spellings.
+func (g *GatewayPort) replace(z *snapshot.Zone, wrong GatewayCandidate, c *sb.Chassis) fixes.Set {
+	set := fixes.Set{
+		DB: "OVN_Northbound", Zone: z.Name, What: fmt.Sprintf("make chassis %s a gateway chassis of port %s instead of %s", chassisText(*c), g.Port.Name, wrong.Name),
+		Row: wrong.row(), Columns: fixes.Row{"chassis_name": c.Name},
+	}
+	if wrong.ha != nil {
+		return set
+	}
+	for _, between := range []string{"-", "_"} {
+		if wrong.gc.Name == g.Port.Name+between+wrong.Name {
+			set.Columns["name"] = g.Port.Name + between + c.Name
 		}
 	}
-	return ""
+	set.Classic = []string{fixes.Command("ovn-nbctl lrp-del-gateway-chassis %s %s -- lrp-set-gateway-chassis %s %s %d", g.Port.Name, wrong.Name, g.Port.Name, c.Name, wrong.Priority)}
+	return set
 }

@@ -3,8 +3,6 @@ package catalog
 import (
 	"fmt"
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/ovnctl/ovnctl/pkg/nb"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
@@ -12,7 +10,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
-// A GatewayPort is a distributed gateway port with the chassis that may hold it.
+// A GatewayPort is a distributed gateway port with its gateway chassis.
 type GatewayPort struct {
 	Port       *nb.LogicalRouterPort
 	Router     *nb.LogicalRouter
@@ -21,46 +19,46 @@ type GatewayPort struct {
 	Neutron    bool // Neutron schedules it
 }
 
-// A GatewayCandidate is a chassis that may hold a gateway port.
+// A GatewayCandidate is a gateway chassis of a port: a row of Gateway_Chassis or HA_Chassis.
 type GatewayCandidate struct {
-	Name     string // as it is written
+	Name     string // chassis_name
 	Priority int
 	Chassis  *sb.Chassis // nil: none has that name
 	Meant    *sb.Chassis // the one that was meant instead, if that is certain
 
-	row   ovsdb.UUID
-	group ovsdb.UUID // HA_Chassis_Group; empty: it is a Gateway_Chassis of the port
+	gc    *nb.GatewayChassis
+	ha    *nb.HAChassis
+	group ovsdb.UUID // HA_Chassis_Group of ha
 }
 
 // GatewayPorts are a zone's distributed gateway ports.
 func GatewayPorts(north *snapshot.Northbound, south *snapshot.Southbound) []GatewayPort {
 	l := snapshot.NewLogical(north)
-	gcs := map[ovsdb.UUID]nb.GatewayChassis{}
-	for _, g := range north.GatewayChassis {
-		gcs[g.UUID] = g
+	gcs := map[ovsdb.UUID]*nb.GatewayChassis{}
+	for i, g := range north.GatewayChassis {
+		gcs[g.UUID] = &north.GatewayChassis[i]
 	}
-	has := map[ovsdb.UUID]nb.HAChassis{}
-	for _, c := range north.HAChassis {
-		has[c.UUID] = c
+	has := map[ovsdb.UUID]*nb.HAChassis{}
+	for i, c := range north.HAChassis {
+		has[c.UUID] = &north.HAChassis[i]
 	}
 	groups := map[ovsdb.UUID]nb.HAChassisGroup{}
 	for _, g := range north.HAGroups {
 		groups[g.UUID] = g
-	}
-	chassis := map[string]*sb.Chassis{}
-	for i := range south.Chassis {
-		chassis[south.Chassis[i].Name] = &south.Chassis[i]
 	}
 	var out []GatewayPort
 	for i := range north.RouterPorts {
 		p := &north.RouterPorts[i]
 		g := GatewayPort{Port: p, Router: l.RouterOf[p.UUID], Networks: Localnets(l, SwitchAt(l, p.Name))}
 		for _, u := range p.GatewayChassis {
-			g.Candidates = append(g.Candidates, GatewayCandidate{Name: gcs[u].ChassisName, Priority: gcs[u].Priority, row: u})
+			if c := gcs[u]; c != nil {
+				g.Candidates = append(g.Candidates, GatewayCandidate{Name: c.ChassisName, Priority: c.Priority, gc: c})
+			}
 		}
-		if group, ok := groups[p.HAChassisGroup.Get()]; ok {
-			for _, u := range group.HAChassis {
-				g.Candidates = append(g.Candidates, GatewayCandidate{Name: has[u].ChassisName, Priority: has[u].Priority, row: u, group: group.UUID})
+		group := groups[p.HAChassisGroup.Get()]
+		for _, u := range group.HAChassis {
+			if c := has[u]; c != nil {
+				g.Candidates = append(g.Candidates, GatewayCandidate{Name: c.ChassisName, Priority: c.Priority, ha: c, group: group.UUID})
 			}
 		}
 		if len(g.Candidates) == 0 || g.Router == nil {
@@ -68,7 +66,7 @@ func GatewayPorts(north *snapshot.Northbound, south *snapshot.Southbound) []Gate
 		}
 		for j := range g.Candidates {
 			c := &g.Candidates[j]
-			if c.Chassis = chassis[c.Name]; c.Chassis == nil {
+			if c.Chassis = south.ChassisNamed(c.Name); c.Chassis == nil {
 				c.Meant = ChassisMeant(south, c.Name)
 			}
 		}
@@ -79,14 +77,11 @@ func GatewayPorts(north *snapshot.Northbound, south *snapshot.Southbound) []Gate
 	return out
 }
 
-// Proposal is the chassis that should stand where there is one that does not
-// exist: the one that was meant, or the only one that could hold the port.
+// Proposal is the chassis that should replace one that does not exist: the one that was
+// meant, or the only one that could hold the port.
 func (g *GatewayPort) Proposal(south *snapshot.Southbound) *sb.Chassis {
 	for _, c := range g.Candidates {
-		if c.Chassis != nil {
-			continue
-		}
-		if c.Meant != nil {
+		if c.Chassis == nil && c.Meant != nil {
 			return c.Meant
 		}
 	}
@@ -94,8 +89,8 @@ func (g *GatewayPort) Proposal(south *snapshot.Southbound) *sb.Chassis {
 		return nil
 	}
 	var able []*sb.Chassis
-	for i := range south.Chassis {
-		if c := &south.Chassis[i]; !snapshot.Elsewhere(c) && !slices.ContainsFunc(g.Networks, func(n string) bool { return !Maps(c, n) }) {
+	for c := range ownChassis(south) {
+		if !slices.ContainsFunc(g.Networks, func(n string) bool { return !Maps(c, n) }) {
 			able = append(able, c)
 		}
 	}
@@ -105,15 +100,26 @@ func (g *GatewayPort) Proposal(south *snapshot.Southbound) *sb.Chassis {
 	return nil
 }
 
-// Text is a candidate as it is written, for evidence.
+func (c GatewayCandidate) row() ovsdb.Row {
+	if c.ha != nil {
+		return c.ha
+	}
+	return c.gc
+}
+
+func (c GatewayCandidate) id() ovsdb.UUID {
+	if c.ha != nil {
+		return c.ha.UUID
+	}
+	return c.gc.UUID
+}
+
+// Text shows a candidate's columns, as evidence.
 func (c GatewayCandidate) Text() string {
-	return strings.Join([]string{"chassis_name=" + c.Name, "priority=" + strconv.Itoa(c.Priority)}, " ")
+	return fmt.Sprintf("chassis_name=%s priority=%d", c.Name, c.Priority)
 }
 
 // Source names a candidate's row.
 func (c GatewayCandidate) Source() string {
-	if c.group != "" {
-		return fmt.Sprintf("Northbound HA_Chassis %.8s", c.row)
-	}
-	return fmt.Sprintf("Northbound Gateway_Chassis %.8s", c.row)
+	return fmt.Sprintf("Northbound %s %.8s", c.row().Table(), c.id())
 }

@@ -9,12 +9,12 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
-// atBoot says which files of the host give an address to a link when it boots,
-// and so bring a fault back.
+// atBoot warns of files of the host that give a link an address at boot, and so
+// bring the fault back.
 func atBoot(h *snapshot.Host, link, bridge string) []string {
 	all, err := h.Persistent()
 	if err != nil {
-		return []string{fmt.Sprintf("what gives %s its addresses at boot could not be read: %v", link, err)}
+		return []string{fmt.Sprintf("cannot tell what gives %s its addresses at boot: %v", link, err)}
 	}
 	var warnings []string
 	for _, p := range all {
@@ -25,38 +25,36 @@ func atBoot(h *snapshot.Host, link, bridge string) []string {
 		if len(p.Addresses) > 0 {
 			what = fmt.Sprint(p.Addresses[0])
 		}
-		warnings = append(warnings, fmt.Sprintf("%s of %s gives %s to %s: at the next boot the fault is back, unless that names %s", p, p.Tool, what, link, bridge))
+		warnings = append(warnings, fmt.Sprintf("%s of %s gives %s to %s: the fault is back after the next boot, unless the file names %s", p, p.Tool, what, link, bridge))
 	}
 	return warnings
 }
 
-// setBy are the files that set a setting when the host boots.
+// setBy lists the lines of the host's files that set a kernel setting at boot, as far as they can be read.
 func setBy(h *snapshot.Host, name string) []string {
 	var found []string
 	for _, pattern := range []string{"/etc/sysctl.conf", "/etc/sysctl.d/*.conf", "/run/sysctl.d/*.conf", "/usr/lib/sysctl.d/*.conf"} {
-		paths, err := h.Glob(pattern)
-		if err != nil {
-			continue // it is only told where it can be
-		}
+		paths, _ := h.Glob(pattern)
 		for _, p := range paths {
-			b, err := h.File(p)
-			if err != nil {
-				continue
-			}
-			line := 0
-			for l := range strings.Lines(string(b)) {
-				line++
-				key, value, ok := strings.Cut(strings.TrimLeft(strings.TrimSpace(l), "-"), "=")
-				if ok && strings.ReplaceAll(strings.TrimSpace(key), ".", "/") == name {
-					found = append(found, fmt.Sprintf("%s:%d sets it to %s", p, line, strings.TrimSpace(value)))
-				}
-			}
+			text, _ := h.File(p)
+			found = append(found, settingsIn(p, string(text), name)...)
 		}
 	}
 	return found
 }
 
-// optional is a file's text, nil if there is none.
+func settingsIn(path, text, name string) []string {
+	var found []string
+	for i, line := range strings.Split(text, "\n") {
+		key, value, ok := strings.Cut(strings.TrimLeft(strings.TrimSpace(line), "-"), "=")
+		if ok && strings.ReplaceAll(strings.TrimSpace(key), ".", "/") == name {
+			found = append(found, fmt.Sprintf("%s:%d sets it to %s", path, i+1, strings.TrimSpace(value)))
+		}
+	}
+	return found
+}
+
+// optional is the text of a file that need not exist: nil if it does not.
 func optional(text []byte, err error) ([]byte, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil

@@ -10,18 +10,18 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
-// tunnelModules are the modules of Open vSwitch by the type of an interface.
+// tunnelModules are the kernel modules of Open vSwitch by interface type.
 var tunnelModules = map[string]string{"geneve": "vport_geneve", "vxlan": "vport_vxlan", "gre": "vport_gre", "ip6gre": "vport_gre", "erspan": "vport_gre"}
 
-// KernelModules is what a host's kernel has of the modules that its bridges need.
+// KernelModules are the modules that a host's bridges need, and which of them are missing.
 type KernelModules struct {
-	Needed  []string // by the bridges of the kernel's datapath and their tunnels; none: there is no such bridge
+	Needed  []string // by the bridges of the kernel datapath and their tunnels; none: there is no such bridge
 	Missing []string // neither loaded nor built in
 	Release string   // of the kernel
-	Absent  []string // of the missing those of which the kernel has no file
+	Absent  []string // those of Missing for which the kernel has no file
 }
 
-// ReadKernelModules looks at what a host's bridges of the kernel's datapath need.
+// ReadKernelModules finds the modules that a host's bridges of the kernel datapath need.
 func ReadKernelModules(h *snapshot.Host) (*KernelModules, error) {
 	s, err := h.Switch()
 	if err != nil {
@@ -71,7 +71,7 @@ func ReadKernelModules(h *snapshot.Host) (*KernelModules, error) {
 	return m, nil
 }
 
-// hasModule finds a module in /proc/modules.
+// hasModule reports whether /proc/modules lists a module.
 func hasModule(modules []byte, name string) bool {
 	for line := range strings.Lines(string(modules)) {
 		if first, _, _ := strings.Cut(line, " "); first == name {
@@ -81,7 +81,7 @@ func hasModule(modules []byte, name string) bool {
 	return false
 }
 
-// hasFile finds a module's file in modules.builtin or modules.dep.
+// hasFile reports whether modules.builtin or modules.dep lists a module's file.
 func hasFile(list []byte, name string) bool {
 	for line := range strings.Lines(string(list)) {
 		file, _, _ := strings.Cut(strings.TrimSpace(line), ":")

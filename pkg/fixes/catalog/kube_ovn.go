@@ -23,8 +23,8 @@ const (
 
 const kubeVendor = "kube-ovn"
 
-// A KubeOVN is kube-ovn's default VPC as it stands in a Northbound: the router,
-// the join switch with a port for each node, and the subnets behind the router.
+// A KubeOVN is kube-ovn's default VPC in a Northbound: the router, the join switch with
+// a port for each node, and the subnets behind the router.
 type KubeOVN struct {
 	Router  nb.LogicalRouter
 	Join    nb.LogicalSwitch
@@ -51,7 +51,7 @@ type KubeOVN struct {
 	acls      map[ovsdb.UUID]*snapshot.ACL
 	encaps    map[nodeFamily]netip.Addr // by the chassis' name
 	hosts     map[string]*sb.Chassis    // by hostname
-	own       map[string]bool           // addresses of pods that leave by a way of their own
+	own       map[string]bool           // addresses of pods with their own NAT or route
 }
 
 // A nodeFamily is a node, or a chassis, and 4 or 6.
@@ -66,10 +66,10 @@ type KubeNode struct {
 	Port *snapshot.LogicalSwitchPort // node-NAME; nil: it is missing
 	MAC  string
 	IPs  map[int]netip.Addr // by family
-	// Bound: its ovn0 is, or was, plugged in somewhere.
+	// Bound: its ovn0 is, or was, attached somewhere.
 	Bound bool
 
-	chassis *sb.Chassis // nil: none of its name
+	chassis *sb.Chassis // nil: none has its name
 }
 
 // A KubeSubnet is a switch behind the default router.
@@ -78,19 +78,19 @@ type KubeSubnet struct {
 	CIDRs map[int]netip.Prefix // by family
 	// Underlay: it has a localnet port, kube-ovn's "vlan".
 	Underlay bool
-	// Distributed: what leaves it goes through the node of the pod; Centralized:
-	// through gateway nodes. Neither: kube-ovn has written no way out.
+	// Distributed: what leaves it goes through the pod's node; Centralized: through
+	// gateway nodes. Neither: kube-ovn has written no route out.
 	Distributed, Centralized bool
 
 	ls    nb.LogicalSwitch
-	join  bool // it is the join switch: a policy 31000 is all it needs
+	join  bool // it is the join switch, which needs only a policy 31000
 	known bool // kube-ovn has written policies for it
 }
 
-// ErrNoKubeOVN says that a Northbound is not kube-ovn's.
+// ErrNoKubeOVN is the error for a Northbound that is not kube-ovn's.
 var ErrNoKubeOVN = errors.New("no router of kube-ovn in OVN_Northbound")
 
-// ReadKubeOVN looks at what kube-ovn has written in a zone, and what of it lacks.
+// ReadKubeOVN reads what kube-ovn has written in a zone, and finds what is missing.
 func ReadKubeOVN(d *snapshot.Deployment, z *snapshot.Zone) (*KubeOVN, error) {
 	k := &KubeOVN{zone: z, d: d}
 	var err error
@@ -114,7 +114,7 @@ func ReadKubeOVN(d *snapshot.Deployment, z *snapshot.Zone) (*KubeOVN, error) {
 	return k, nil
 }
 
-// IsKubeOVN says whether a Northbound is kube-ovn's.
+// IsKubeOVN reports whether a Northbound is kube-ovn's.
 func IsKubeOVN(rows *snapshot.Northbound) bool {
 	return slices.ContainsFunc(rows.Routers, func(r nb.LogicalRouter) bool { return r.ExternalIDs["vendor"] == kubeVendor })
 }
@@ -147,8 +147,8 @@ func (k *KubeOVN) links() map[ovsdb.UUID][]kubeLink {
 }
 
 // findRouter finds the default router: the one that the join switch is joined to.
-// The join switch is called "join" unless kube-ovn was told otherwise; then it is
-// the one that holds ports node-….
+// The join switch is called "join", or by configuration otherwise: then it is the one
+// with ports node-….
 func (k *KubeOVN) findRouter(links map[ovsdb.UUID][]kubeLink) bool {
 	isJoin := func(l kubeLink) bool {
 		if l.ls.Name == "join" {
@@ -206,7 +206,7 @@ func (k *KubeOVN) index() {
 		}
 	}
 	k.indexPolicies()
-	k.own = k.ownWay()
+	k.own = k.ownEgress()
 }
 
 func (k *KubeOVN) indexPolicies() {
@@ -243,8 +243,8 @@ func (k *KubeOVN) indexPolicies() {
 	}
 }
 
-// findNodes lists the nodes that have a port on the join switch, and those that
-// have lost it: chassis that carry pods.
+// findNodes lists the nodes that have a port on the join switch, and those that have
+// lost it: chassis with pods.
 func (k *KubeOVN) findNodes() {
 	seen := map[string]bool{}
 	for _, u := range k.Join.Ports {
@@ -264,7 +264,7 @@ func (k *KubeOVN) findNodes() {
 		seen[n.Name] = true
 		k.Nodes = append(k.Nodes, n)
 	}
-	pods := map[ovsdb.UUID]bool{} // chassis that carry pods
+	pods := map[ovsdb.UUID]bool{} // chassis with pods
 	for _, p := range k.rows.SwitchPorts {
 		if b := k.binding[p.Name]; b != nil && p.ExternalIDs["pod"] != "" && len(b.Chassis) > 0 {
 			pods[b.Chassis.Get()] = true
@@ -279,13 +279,13 @@ func (k *KubeOVN) findNodes() {
 	slices.SortFunc(k.Nodes, func(a, b KubeNode) int { return cmp.Compare(a.Name, b.Name) })
 }
 
-// mentions says whether kube-ovn has written anything else for a node.
+// mentions reports whether kube-ovn has written anything else for a node.
 func (k *KubeOVN) mentions(node string) bool {
 	return k.mentioned[node] || k.groups["node."+dotted(node)] != nil
 }
 
 func (k *KubeOVN) findSubnets(links map[ovsdb.UUID][]kubeLink) {
-	policies := map[string][]nb.Policy{} // by the subnet that they are of
+	policies := map[string][]nb.Policy{} // by their subnet
 	for _, p := range k.policies {
 		if p.ExternalIDs["isU2ORoutePolicy"] != "true" && p.ExternalIDs["vendor"] == kubeVendor {
 			policies[p.ExternalIDs["subnet"]] = append(policies[p.ExternalIDs["subnet"]], p)
@@ -328,7 +328,7 @@ func (k *KubeOVN) findSubnets(links map[ovsdb.UUID][]kubeLink) {
 	slices.SortFunc(k.Subnets, func(a, b KubeSubnet) int { return cmp.Compare(a.Name, b.Name) })
 }
 
-// dotted is a name as kube-ovn writes it into that of a port group.
+// dotted is a name as part of the name of a port group.
 func dotted(name string) string { return strings.ReplaceAll(name, "-", ".") }
 
 // prefixes are addresses with prefix lengths by family, the first of each.
@@ -374,7 +374,7 @@ type KubeNodeAddress struct {
 	Source string
 }
 
-// NodeAddresses are the nodes' own addresses, as kube-ovn and the tunnels have them.
+// NodeAddresses are the nodes' own addresses, of kube-ovn's policies and of the tunnels.
 func (k *KubeOVN) NodeAddresses() []KubeNodeAddress {
 	var out []KubeNodeAddress
 	for i := range k.Nodes {

@@ -10,12 +10,12 @@ import (
 
 // KubeOVNDefaultRoute adds the default routes of the default router.
 var KubeOVNDefaultRoute = kubeRepair("kube-ovn-default-route",
-	"Lead what no subnet holds to the join switch again\n\nAdds the static routes 0.0.0.0/0 and ::/0 of kube-ovn's default router, to the router's own address on the join switch.")
+	"Route traffic out of the cluster to the join switch again\n\nAdds the static routes 0.0.0.0/0 and ::/0 of kube-ovn's default router, to the router's own address on the join switch.")
 
 func (k *KubeOVN) defaultRouteGaps() {
 	g := KubeGap{
 		Repair: "kube-ovn-default-route", Kind: "router", Name: k.Router.Name,
-		Effect:  "what no subnet's route covers is dropped by the router: pods reach neither the nodes nor anything outside",
+		Effect:  "the router drops what no subnet's route covers: pods reach neither the nodes nor anything outside",
 		touches: "all traffic of pods to nodes and to the outside",
 	}
 	of := map[ovsdb.UUID]bool{}
@@ -35,7 +35,7 @@ func (k *KubeOVN) defaultRouteGaps() {
 				continue
 			}
 			if r.Policy.Get() != "src-ip" {
-				found = true // by kube-ovn or by whoever manages the routes himself
+				found = true // by kube-ovn, or by somebody who manages the routes
 			} else if r.Nexthop == gateway.Addr().String() {
 				other = &k.rows.StaticRoutes[i]
 			}
@@ -67,8 +67,8 @@ func (k *KubeOVN) defaultRouteGaps() {
 	g.guards = []fixes.Guard{{Table: "Logical_Router", UUID: k.Router.UUID, Columns: fixes.Row{"static_routes": []ovsdb.UUID(k.Router.StaticRoutes)}}}
 	g.Title = fmt.Sprintf("router %s has no default route to the join switch", k.Router.Name)
 	if g.Minor {
-		g.Title = fmt.Sprintf("the default route of router %s goes by the source address", k.Router.Name)
-		g.Effect = "kube-ovn does not find its route again, and any other route of that prefix is preferred to it"
+		g.Title = fmt.Sprintf("the default route of router %s matches the source address", k.Router.Name)
+		g.Effect = "kube-ovn does not recognize its route, and any other route of that prefix takes precedence"
 	}
 	k.Gaps = append(k.Gaps, g)
 }

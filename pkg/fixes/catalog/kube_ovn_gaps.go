@@ -11,13 +11,13 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
-// A KubeGap is something that kube-ovn writes and that is not there, or not so.
+// A KubeGap is something that kube-ovn writes and that is missing or wrong.
 type KubeGap struct {
-	Repair string // that closes it; empty: kube-ovn alone can
+	Repair string // that closes it; empty: only kube-ovn can
 	Args   []string
 	Kind   string // what is missing, as an Object's kind: "router policy", "port group", …
 	Name   string
-	Node   string // the node that it is about; empty: all
+	Node   string // empty: it is not about one node
 	Subnet string
 	Title  string
 	Says   []string
@@ -37,8 +37,8 @@ var (
 	kubeSubnetParam = fixes.Param{Name: "SUBNET", Doc: "the subnet"}
 )
 
-// kubeOwner is who will see to these rows, too.
-const kubeOwner = "kube-ovn-controller owns this row and writes it by itself when it starts: where it can be restarted, `kubectl -n kube-system rollout restart deployment kube-ovn-controller` is the better way"
+// kubeOwner warns that kube-ovn also writes these rows.
+const kubeOwner = "kube-ovn-controller owns this row and writes it when it starts: if you can restart it, `kubectl -n kube-system rollout restart deployment kube-ovn-controller` is better"
 
 func kubeRepair(name, doc string, params ...fixes.Param) *fixes.Repair {
 	r := &fixes.Repair{Name: name, Doc: doc, Params: params, Class: fixes.Ask, Risk: fixes.Medium, Check: "kube-ovn-join-gap"}
@@ -66,7 +66,7 @@ func planKubeGap(d *snapshot.Deployment, r *fixes.Repair, a fixes.Args) (*fixes.
 		}
 		i := slices.IndexFunc(k.Gaps, func(g KubeGap) bool { return g.Repair == r.Name && slices.Equal(g.Args, args) })
 		if i < 0 {
-			return nil, fixes.Refuse("", "nothing of it is missing")
+			return nil, fixes.Refuse("", "nothing is missing")
 		}
 		g := &k.Gaps[i]
 		if a["ADDRESS"] != "" {
@@ -86,7 +86,7 @@ func planKubeGap(d *snapshot.Deployment, r *fixes.Repair, a fixes.Args) (*fixes.
 	return nil, errors.Join(errs...)
 }
 
-// Advice is what to do where the repair does not know enough.
+// Advice is what to do if the repair does not know enough.
 func (g *KubeGap) Advice() string {
 	if g.Repair == "kube-ovn-node-policy" {
 		return fmt.Sprintf("give the address: ovnctl fix %s %s ADDRESS", g.Repair, g.Node)
@@ -94,7 +94,7 @@ func (g *KubeGap) Advice() string {
 	return fmt.Sprintf("run ovnctl on %s, or give --node-exec 'PREFIX {hostname}'", g.Node)
 }
 
-// checkNames says what there is, where a name is not known.
+// checkNames lists the names that exist if a name does not.
 func (k *KubeOVN) checkNames(a fixes.Args) error {
 	if name := a["NODE"]; name != "" {
 		if names := k.nodeNames(); !slices.Contains(names, name) {
@@ -121,7 +121,7 @@ func (k *KubeOVN) nodeNames() []string {
 	return names
 }
 
-// Known says whether what closes the gap is known without asking anybody.
+// Known reports whether what closes the gap is known without arguments.
 func (g *KubeGap) Known() bool { return len(g.changes) > 0 }
 
 func (k *KubeOVN) findGaps() {
@@ -143,7 +143,7 @@ func (k *KubeOVN) findGaps() {
 	for i := range k.Subnets {
 		s := &k.Subnets[i]
 		if s.Underlay && !s.known {
-			continue // the physical network is its gateway
+			continue // its gateway is in the physical network
 		}
 		k.subnetPolicyGap(s, byMatch)
 		switch {
@@ -173,8 +173,8 @@ func (k *KubeOVN) pods(s *KubeSubnet) []*snapshot.LogicalSwitchPort {
 	return out
 }
 
-// where are the nodes of a pod: that which holds its port, and those that hold it,
-// too, while it migrates. None: it is not up anywhere.
+// where are the nodes of a pod: the one that has bound its port, then others while it
+// migrates. None: it is not up anywhere.
 func (k *KubeOVN) where(p *snapshot.LogicalSwitchPort) []string {
 	b := k.binding[p.Name]
 	if b == nil || len(b.Chassis) == 0 || len(b.Up) > 0 && !b.Up.Get() {
@@ -191,8 +191,8 @@ func (k *KubeOVN) where(p *snapshot.LogicalSwitchPort) []string {
 	return out
 }
 
-// ownWay says whether a pod leaves by an address or a route of its own.
-func (k *KubeOVN) ownWay() map[string]bool {
+// ownEgress are the addresses of pods that leave the cluster with their own NAT or route.
+func (k *KubeOVN) ownEgress() map[string]bool {
 	own := map[string]bool{}
 	for _, n := range k.rows.NAT {
 		own[n.LogicalIP] = true

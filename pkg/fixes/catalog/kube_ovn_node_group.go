@@ -14,10 +14,10 @@ import (
 
 // KubeOVNNodeGroup adds a node's port group.
 var KubeOVNNodeGroup = kubeRepair("kube-ovn-node-group",
-	"Give a node its port group back\n\nAdds node.NODE with the pods that are on it and the rules that the groups of other nodes have.", kubeNodeParam)
+	"Restore a node's port group\n\nAdds node.NODE with the node's pods and the ACLs that the groups of other nodes have.", kubeNodeParam)
 
-// nodeGroupGap is a missing port group node.NODE, on which the rules hang that let
-// a node talk to its pods whatever a policy says.
+// nodeGroupGap is a missing port group node.NODE, whose ACLs let a node reach its pods
+// whatever a network policy says.
 func (k *KubeOVN) nodeGroupGap(n *KubeNode) {
 	name := "node." + dotted(n.Name)
 	if k.groups[name] != nil {
@@ -26,8 +26,8 @@ func (k *KubeOVN) nodeGroupGap(n *KubeNode) {
 	g := KubeGap{
 		Repair: "kube-ovn-node-group", Args: []string{n.Name}, Kind: "port group", Name: name, Node: n.Name,
 		Title:   fmt.Sprintf("node %s has no port group %s", n.Name, name),
-		Effect:  "a network policy also shuts out the node itself: probes of the kubelet fail",
-		touches: "traffic between node " + n.Name + " and its pods, where a network policy holds",
+		Effect:  "network policies also block the node itself: probes of the kubelet fail",
+		touches: "traffic between node " + n.Name + " and its pods that network policies apply to",
 		Minor:   true,
 	}
 	g.says("no port group %s", name)
@@ -48,7 +48,7 @@ func (k *KubeOVN) nodeGroupGap(n *KubeNode) {
 	k.Gaps = append(k.Gaps, g)
 }
 
-// nodeRules adds the rules that another node's group has, for this node.
+// nodeRules adds the ACLs that another node's group has, for this node.
 func (g *KubeGap) nodeRules(k *KubeOVN, n *KubeNode, name string, row fixes.Row, classic *string) {
 	var model *nb.PortGroup
 	for i := range k.Nodes {

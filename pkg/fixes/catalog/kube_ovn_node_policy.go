@@ -11,13 +11,12 @@ import (
 
 // KubeOVNNodePolicy routes packets for a node's own address to its ovn0.
 var KubeOVNNodePolicy = kubeRepair("kube-ovn-node-policy",
-	"Lead packets for a node's own address to its ovn0\n\nAdds the policies 30000 of a node, of both families, or corrects where they lead. The\naddress is that of the rules which let the node talk to its pods, else the tunnel's if it is so on\nall other nodes; where it is neither, it must be given.", kubeNodeParam,
-	fixes.Param{Name: "ADDRESS", Doc: "the node's own address, where it is not known", Optional: true})
+	"Route packets to a node's own address to its ovn0\n\nAdds the policies 30000 of a node, for both families, or corrects their next hops. The address\nis that of the ACLs which let the node reach its pods, or else the tunnel address if it is that\non all other nodes. If it is neither, ADDRESS must be given.", kubeNodeParam,
+	fixes.Param{Name: "ADDRESS", Doc: "the node's own address, if it is unknown", Optional: true})
 
-// nodeAddress is the node's own address, that of the cluster's nodes, if it is
-// certain: the rules that let the node talk to its pods name it, or it is the
-// tunnel address as it is on every other node. Written says that kube-ovn has
-// once written it down.
+// nodeAddress is the node's own address in the network of the nodes, if it is certain:
+// the ACLs that let the node reach its pods name it, or it is the tunnel address as on
+// every other node. Written reports whether kube-ovn wrote it.
 func (k *KubeOVN) nodeAddress(n *KubeNode, f int) (a netip.Addr, written bool) {
 	if g := k.groups["node."+dotted(n.Name)]; g != nil {
 		for _, u := range g.ACLs {
@@ -49,7 +48,7 @@ func (k *KubeOVN) nodeAddress(n *KubeNode, f int) (a netip.Addr, written bool) {
 func (k *KubeOVN) nodePolicyGap(n *KubeNode) {
 	g := KubeGap{
 		Repair: "kube-ovn-node-policy", Args: []string{n.Name}, Kind: "router", Name: k.Router.Name, Node: n.Name,
-		Title:   fmt.Sprintf("pods have no way to the address of node %s", n.Name),
+		Title:   fmt.Sprintf("pods have no route to the address of node %s", n.Name),
 		Effect:  "what pods send to the node itself (kubelet, host network pods, node ports) leaves through the wrong node, or is lost",
 		touches: "traffic of pods to node " + n.Name,
 	}
@@ -72,7 +71,7 @@ func (k *KubeOVN) nodePolicyGap(n *KubeNode) {
 			continue // the node may have no address of this family
 		}
 		if !a.IsValid() {
-			g.says("no policy %d 'ip%d.dst == …' that leads to %s; which address of this family the node has, is not to be seen from here", kubeNodePolicy, f, join)
+			g.says("no policy %d 'ip%d.dst == …' with next hop %s; the address of this family that the node has is unknown", kubeNodePolicy, f, join)
 			g.Minor = len(g.changes) == 0 && !k.encap(n.chassis, f).IsValid()
 			continue
 		}
@@ -87,7 +86,7 @@ func (k *KubeOVN) nodePolicyGap(n *KubeNode) {
 	}
 }
 
-// othersHave says whether any other node has its policy of a family.
+// othersHave reports whether any other node has its policy of a family.
 func (k *KubeOVN) othersHave(n *KubeNode, f int) bool {
 	for of := range k.ofNode {
 		if of.family == f && of.name != n.Name {
@@ -97,7 +96,7 @@ func (k *KubeOVN) othersHave(n *KubeNode, f int) bool {
 	return false
 }
 
-// giveAddress adds the policy for an address that a person has named.
+// giveAddress adds the policy for a given address.
 func (k *KubeOVN) giveAddress(g *KubeGap, a fixes.Args) error {
 	addr, err := netip.ParseAddr(a["ADDRESS"])
 	if err != nil {
@@ -110,7 +109,7 @@ func (k *KubeOVN) giveAddress(g *KubeGap, a fixes.Args) error {
 		return fmt.Errorf("node %s has no address of that family on switch %s", n.Name, k.Join.Name)
 	}
 	if p, there := k.nodePolicy(n, family(addr)); there {
-		return fixes.Refuse("", "policy '%s' of node %s is there", p.Match, n.Name)
+		return fixes.Refuse("", "policy '%s' of node %s exists", p.Match, n.Name)
 	}
 	g.changes, g.classic, g.guards = nil, nil, nil
 	g.policy(k, nb.Policy{}, kubeNodePolicy, fmt.Sprintf("ip%d.dst == %s", family(addr), addr), "reroute", []string{join.String()},

@@ -11,22 +11,22 @@ import (
 
 // KubeOVNNodePort adds a node's port on the join switch.
 var KubeOVNNodePort = kubeRepair("kube-ovn-node-port",
-	"Give a node its port on the join switch back\n\nAdds the port node-NODE with the MAC and the addresses of ovn0 as the node itself has them.", kubeNodeParam)
+	"Restore a node's port on the join switch\n\nAdds the port node-NODE with the MAC address and the addresses that ovn0 has on the node.", kubeNodeParam)
 
-// nodePortGap is a node without its port on the join switch. What the port was
-// like, the node's own ovn0 says.
+// nodePortGap is a node without its port on the join switch. The node's own ovn0 has
+// the addresses of the port.
 func (k *KubeOVN) nodePortGap(n *KubeNode) {
 	port := "node-" + n.Name
 	g := KubeGap{
 		Repair: "kube-ovn-node-port", Args: []string{n.Name}, Kind: "port", Name: port, Node: n.Name,
 		Title:   fmt.Sprintf("node %s has no port on the switch %s", n.Name, k.Join.Name),
-		Effect:  "no packet gets from a pod to this node or back, and what leaves the cluster through it is lost",
+		Effect:  "pods and this node cannot reach each other, and what leaves the cluster through it is lost",
 		touches: "traffic of pods with node " + n.Name + ", and what they send out through it",
 	}
 	g.says("switch %s has no port %s", k.Join.Name, port)
 	mac, ips := k.ovn0(n)
 	if mac == "" || len(ips) == 0 {
-		g.says("its MAC and addresses are those of ovn0 on %s, which was not read", n.Name)
+		g.says("its MAC address and addresses are those of ovn0 on %s, which was not read", n.Name)
 		k.Gaps = append(k.Gaps, g)
 		return
 	}
@@ -42,8 +42,8 @@ func (k *KubeOVN) nodePortGap(n *KubeNode) {
 	k.Gaps = append(k.Gaps, g)
 }
 
-// ovn0 is the MAC and the addresses of a node's interface to the join switch, as
-// its own Open_vSwitch has them.
+// ovn0 is the MAC address and the addresses of a node's interface to the join switch,
+// as its own Open_vSwitch database has them.
 func (k *KubeOVN) ovn0(n *KubeNode) (string, []string) {
 	h := k.d.Host(n.Name)
 	if h == nil && n.chassis != nil {

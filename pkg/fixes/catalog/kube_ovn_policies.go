@@ -20,8 +20,7 @@ func policyKey(priority int, match string) string {
 	return fmt.Sprint(priority, " ", strings.ReplaceAll(match, " ", ""))
 }
 
-// policy is a change that adds a policy to the default router, or corrects the
-// one that is there.
+// policy adds a policy to the default router, or corrects the one that exists.
 func (g *KubeGap) policy(k *KubeOVN, is nb.Policy, priority int, match, action string, nexthops []string, ids map[string]string) {
 	g.guards = append(g.guards, fixes.Guard{Table: "Logical_Router", UUID: k.Router.UUID, Columns: fixes.Row{"policies": []ovsdb.UUID(k.Router.Policies)}})
 	words := fmt.Sprintf("lr-policy-add %s %d '%s' %s", k.Router.Name, priority, match, action)
@@ -49,7 +48,7 @@ func (g *KubeGap) policy(k *KubeOVN, is nb.Policy, priority int, match, action s
 	g.classic = append(g.classic, "ovn-nbctl "+words)
 }
 
-// wrong says in what a policy differs from what it should do.
+// wrong is how a policy differs from what it should do; empty: it does not.
 func wrong(p nb.Policy, action string, nexthops []string) string {
 	if p.Action != action {
 		return "action is " + p.Action
@@ -59,7 +58,7 @@ func wrong(p nb.Policy, action string, nexthops []string) string {
 		is = p.Nexthop
 	}
 	if action == "reroute" && !slices.Equal(is, slices.Sorted(slices.Values(nexthops))) {
-		return "leads to " + strings.Join(is, ",")
+		return "has next hop " + strings.Join(is, ",")
 	}
 	return ""
 }
@@ -72,7 +71,7 @@ func (k *KubeOVN) encap(c *sb.Chassis, f int) netip.Addr {
 	return k.encaps[nodeFamily{c.Name, f}]
 }
 
-// nodePolicy is the policy that leads to a node's own address.
+// nodePolicy is the policy for a node's own address.
 func (k *KubeOVN) nodePolicy(n *KubeNode, f int) (nb.Policy, bool) {
 	if i, ok := k.ofNode[nodeFamily{n.Name, f}]; ok {
 		return k.policies[i], true

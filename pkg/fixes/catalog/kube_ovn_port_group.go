@@ -14,7 +14,7 @@ import (
 
 // KubeOVNPortGroup puts a subnet's pods on a node into their port group.
 var KubeOVNPortGroup = kubeRepair("kube-ovn-port-group",
-	"Put the pods of a node into their port group\n\nAdds the port group SUBNET.NODE if it is missing, puts the pods that run on the node into it and takes\nthem out of those of other nodes.", kubeSubnetParam, kubeNodeParam)
+	"Put the pods of a node into their port group\n\nAdds the port group SUBNET.NODE if it is missing, adds the node's pods to it and removes them from\nthose of other nodes.", kubeSubnetParam, kubeNodeParam)
 
 func (k *KubeOVN) distributedGaps(s *KubeSubnet, byMatch kubePolicies) {
 	lacking := map[string][]*snapshot.LogicalSwitchPort{} // by node
@@ -27,7 +27,7 @@ func (k *KubeOVN) distributedGaps(s *KubeSubnet, byMatch kubePolicies) {
 			}
 		}
 	}
-	strangers := map[string][]*snapshot.LogicalSwitchPort{} // by group
+	foreign := map[string][]*snapshot.LogicalSwitchPort{} // pods of other nodes, by group
 	for _, p := range k.pods(s) {
 		where := k.where(p)
 		if len(where) == 0 {
@@ -51,7 +51,7 @@ func (k *KubeOVN) distributedGaps(s *KubeSubnet, byMatch kubePolicies) {
 			continue
 		}
 		for _, name := range others {
-			strangers[name] = append(strangers[name], p)
+			foreign[name] = append(foreign[name], p)
 		}
 	}
 	for i := range k.Nodes {
@@ -59,18 +59,18 @@ func (k *KubeOVN) distributedGaps(s *KubeSubnet, byMatch kubePolicies) {
 		if n.Port == nil || !n.Bound && n.chassis == nil {
 			continue
 		}
-		k.portGroupGap(s, n, lacking[n.Name], strangers, member)
+		k.portGroupGap(s, n, lacking[n.Name], foreign, member)
 		k.gatewayPolicyGap(s, n, byMatch)
 	}
 }
 
 // portGroupGap is the group of a subnet's pods on a node that is missing, lacks
 // pods, or holds those of other nodes.
-func (k *KubeOVN) portGroupGap(s *KubeSubnet, n *KubeNode, lacking []*snapshot.LogicalSwitchPort, strangers map[string][]*snapshot.LogicalSwitchPort, member map[ovsdb.UUID][]string) {
+func (k *KubeOVN) portGroupGap(s *KubeSubnet, n *KubeNode, lacking []*snapshot.LogicalSwitchPort, foreign map[string][]*snapshot.LogicalSwitchPort, member map[ovsdb.UUID][]string) {
 	name := dotted(s.Name + "." + n.Name)
 	g := KubeGap{
 		Repair: "kube-ovn-port-group", Args: []string{s.Name, n.Name}, Kind: "port group", Name: name, Node: n.Name, Subnet: s.Name,
-		Effect:  fmt.Sprintf("the address sets $%[1]s_ip4 and $%[1]s_ip6 lack them, so what these pods send to the outside does not leave through %[2]s's ovn0: it is lost, or leaves by another node", name, n.Name),
+		Effect:  fmt.Sprintf("the address sets $%[1]s_ip4 and $%[1]s_ip6 lack them, so what these pods send out does not leave through %[2]s's ovn0: it is lost, or leaves through another node", name, n.Name),
 		touches: fmt.Sprintf("what pods of subnet %s on node %s send out of the cluster", s.Name, n.Name),
 	}
 	want := make([]ovsdb.UUID, 0, len(lacking))
@@ -92,21 +92,21 @@ func (k *KubeOVN) portGroupGap(s *KubeSubnet, n *KubeNode, lacking []*snapshot.L
 		g.classic = []string{fixes.Command("ovn-nbctl pg-add %[1]s %[2]s -- set Port_Group %[1]s external_ids:vendor=%[3]s external_ids:subnet=%[4]s external_ids:node=%[5]s external_ids:np=%[4]s/%[5]s",
 			name, strings.Join(names, " "), kubeVendor, s.Name, n.Name)}
 	case len(lacking) > 0:
-		g.Title = fmt.Sprintf("port group %s lacks %s", name, counted(names, "pod"))
+		g.Title = fmt.Sprintf("port group %s lacks %s", name, pods(names))
 		after := slices.Concat([]ovsdb.UUID(is.Ports), want)
 		g.membership(is, after)
 		g.classic = []string{fixes.Command("ovn-nbctl pg-set-ports %s %s", name, k.names(after))}
-	case len(strangers[name]) > 0:
+	case len(foreign[name]) > 0:
 		var wrong []string
 		after := slices.DeleteFunc(slices.Clone([]ovsdb.UUID(is.Ports)), func(u ovsdb.UUID) bool {
-			return slices.ContainsFunc(strangers[name], func(p *snapshot.LogicalSwitchPort) bool { return p.UUID == u })
+			return slices.ContainsFunc(foreign[name], func(p *snapshot.LogicalSwitchPort) bool { return p.UUID == u })
 		})
-		for _, p := range strangers[name] {
+		for _, p := range foreign[name] {
 			wrong = append(wrong, p.Name)
-			g.says("%s is on %s, and in this group, too", p.Name, k.where(p)[0])
+			g.says("%s is on %s, and also in this group", p.Name, k.where(p)[0])
 		}
-		g.Title = fmt.Sprintf("port group %s holds %s of other nodes", name, counted(wrong, "pod"))
-		g.Effect = "which of the two nodes it leaves through is left to chance"
+		g.Title = fmt.Sprintf("port group %s holds %s of other nodes", name, pods(wrong))
+		g.Effect = "which of the two nodes it leaves through is random"
 		g.membership(is, after)
 		g.classic = []string{fixes.Command("ovn-nbctl pg-set-ports %s %s", name, k.names(after))}
 	default:
@@ -115,7 +115,7 @@ func (k *KubeOVN) portGroupGap(s *KubeSubnet, n *KubeNode, lacking []*snapshot.L
 	for _, p := range lacking {
 		text := fmt.Sprintf("%s is on %s and in no group of the subnet", p.Name, n.Name)
 		if len(member[p.UUID]) > 0 {
-			text = fmt.Sprintf("%s is on %s, but in the group %s", p.Name, n.Name, strings.Join(member[p.UUID], ", "))
+			text = fmt.Sprintf("%s is on %s, but in group %s", p.Name, n.Name, strings.Join(member[p.UUID], ", "))
 		}
 		g.says("%s", text)
 	}
@@ -123,7 +123,7 @@ func (k *KubeOVN) portGroupGap(s *KubeSubnet, n *KubeNode, lacking []*snapshot.L
 	k.Gaps = append(k.Gaps, g)
 }
 
-// leave takes ports out of the groups that they are in wrongly.
+// leave removes ports from the groups that they do not belong in.
 func (k *KubeOVN) leave(g *KubeGap, ports []*snapshot.LogicalSwitchPort, member map[ovsdb.UUID][]string) {
 	out := map[string][]ovsdb.UUID{}
 	for _, p := range ports {
@@ -154,4 +154,12 @@ func (k *KubeOVN) names(ports []ovsdb.UUID) []string {
 		}
 	}
 	return slices.Sorted(slices.Values(out))
+}
+
+// pods are pods for a title: the name of one, or the number of several.
+func pods(names []string) string {
+	if len(names) == 1 {
+		return "pod " + names[0]
+	}
+	return plural(len(names), "pod")
 }

@@ -4,13 +4,13 @@ import "fmt"
 
 // KubeOVNSubnetPolicy adds the policies that route to a subnet.
 var KubeOVNSubnetPolicy = kubeRepair("kube-ovn-subnet-policy",
-	"Route packets for a subnet as its routes say\n\nAdds the policies 31000 of a subnet, of both families.", kubeSubnetParam)
+	"Route packets to a subnet by its routes again\n\nAdds the policies 31000 of a subnet, for both families.", kubeSubnetParam)
 
 func (k *KubeOVN) subnetPolicyGap(s *KubeSubnet, byMatch kubePolicies) {
 	g := KubeGap{
 		Repair: "kube-ovn-subnet-policy", Args: []string{s.Name}, Kind: "switch", Name: s.Name, Subnet: s.Name,
-		Title:   fmt.Sprintf("packets to subnet %s are led out of the cluster", s.Name),
-		Effect:  "what pods of other subnets send to it goes to a node's ovn0 instead of straight to the pod, and comes back from the wrong address or not at all",
+		Title:   fmt.Sprintf("packets to subnet %s are routed out of the cluster", s.Name),
+		Effect:  "what pods of other subnets send to it goes to a node's ovn0 instead of straight to the pod, and the reply comes from the wrong address or not at all",
 		touches: "all routed traffic to subnet " + s.Name,
 	}
 	for _, f := range families {

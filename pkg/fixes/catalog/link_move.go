@@ -11,7 +11,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
-// A move takes all that a link has to another link: addresses, routes of all
+// A move takes everything that a link has to another link: addresses, routes of all
 // tables, rules, static neighbours, settings.
 type move struct {
 	n        *node.Network
@@ -20,29 +20,29 @@ type move struct {
 	warnings []string
 }
 
-// children are kinds of links that live on another one and would be cut off
-// from it.
+// children are the kinds of links that depend on another one and would be cut off
+// with it.
 var children = []string{"vlan", "macvlan", "macvtap", "ipvlan", "ipvtap"}
 
-// plan fills in the changes: what is added on the new link first, then what goes
-// from the old one. Nothing that cannot be carried over whole is moved.
+// plan fills in the changes: first what is added to the new link, then what is removed
+// from the old one. It refuses what cannot be moved completely.
 func (m *move) plan() error {
 	for _, l := range m.n.Links {
 		if l.PeerIndex == m.from.Index && l.PeerNetns == nil && slices.Contains(children, l.Kind) {
-			return fixes.Refuse("move it to "+m.to.Name+" first, or take it away: ip link del "+l.Name,
-				"%s %s lives on %s, and would be cut off with it", l.Kind, l.Name, m.from.Name)
+			return fixes.Refuse("move it to "+m.to.Name+" first, or delete it: ip link del "+l.Name,
+				"%s %s depends on %s and would be cut off", l.Kind, l.Name, m.from.Name)
 		}
 	}
 	if !m.to.Up {
-		m.up(m.to)
+		m.change(linkUp(m.to))
 	}
 	if !m.from.Up {
-		m.up(m.from)
+		m.change(linkUp(m.from))
 	}
 	m.settings()
-	var gone []fixes.LinkChange // made at the end, the last one first
+	var removals []fixes.LinkChange // done at the end, the last one first
 	for _, a := range m.addresses() {
-		m.add(&gone, a)
+		m.add(&removals, a)
 	}
 	routes, err := m.routes()
 	if err != nil {
@@ -53,7 +53,7 @@ func (m *move) plan() error {
 		if !m.has(moved) {
 			m.change(fixes.LinkChange{Route: &moved, Link: m.to.Name, Index: m.to.Index})
 		}
-		gone = append(gone, fixes.LinkChange{Remove: &r, Link: m.from.Name, Index: m.from.Index})
+		removals = append(removals, fixes.LinkChange{Remove: &r, Link: m.from.Name, Index: m.from.Index})
 	}
 	for _, r := range m.n.Rules {
 		if r.Iif != m.from.Name && r.Oif != m.from.Name {
@@ -69,7 +69,7 @@ func (m *move) plan() error {
 		if !slices.Contains(m.n.Rules, moved) {
 			m.change(fixes.LinkChange{Rule: &moved, Link: m.to.Name, Index: m.to.Index})
 		}
-		gone = append(gone, fixes.LinkChange{Unrule: &r, Link: m.from.Name, Index: m.from.Index})
+		removals = append(removals, fixes.LinkChange{Unrule: &r, Link: m.from.Name, Index: m.from.Index})
 	}
 	for _, e := range m.n.Neighbours {
 		if e.Link != m.from.Name || e.State != "permanent" {
@@ -80,22 +80,17 @@ func (m *move) plan() error {
 		if !slices.Contains(m.n.Neighbours, moved) {
 			m.change(fixes.LinkChange{Know: &moved, Link: m.to.Name, Index: m.to.Index})
 		}
-		gone = append(gone, fixes.LinkChange{Forget: &e, Link: m.from.Name, Index: m.from.Index})
+		removals = append(removals, fixes.LinkChange{Forget: &e, Link: m.from.Name, Index: m.from.Index})
 	}
-	slices.Reverse(gone)
-	m.changes = append(m.changes, gone...)
+	slices.Reverse(removals)
+	m.changes = append(m.changes, removals...)
 	return nil
 }
 
 func (m *move) change(c fixes.LinkChange) { m.changes = append(m.changes, c) }
 
-func (m *move) up(l *node.Link) {
-	up := true
-	m.change(fixes.LinkChange{Up: &up, Link: l.Name, Index: l.Index})
-}
-
-// settings are those of the old link that somebody has set: they are not as the
-// host gives them to new links, and the new link has not been given others.
+// settings are those of the old link that somebody has set: they differ from the host's
+// default for new links, which the new link still has.
 func (m *move) settings() {
 	for _, name := range []string{
 		"net/ipv4/conf/%s/forwarding", "net/ipv4/conf/%s/rp_filter", "net/ipv4/conf/%s/arp_ignore", "net/ipv4/conf/%s/arp_announce",
@@ -119,8 +114,8 @@ func (m *move) set(name, before, after string) {
 	m.change(fixes.LinkChange{Set: &fixes.Sysctl{Name: name, Before: before, After: after}, Link: m.to.Name, Index: m.to.Index})
 }
 
-// addresses are those of the old link in the order in which they are added: of
-// IPv4 the primary ones first, of IPv6 the oldest, which the kernel lists last.
+// addresses are those of the old link in the order in which they are added: IPv4 with
+// the primary ones first, IPv6 with the oldest first, which the kernel lists last.
 func (m *move) addresses() []node.Address {
 	var four, six []node.Address
 	for _, a := range snapshot.Global(m.n, m.from.Name) {
@@ -134,7 +129,7 @@ func (m *move) addresses() []node.Address {
 	return append(four, six...)
 }
 
-func (m *move) add(gone *[]fixes.LinkChange, a node.Address) {
+func (m *move) add(removals *[]fixes.LinkChange, a node.Address) {
 	there := slices.ContainsFunc(m.n.Addresses, func(b node.Address) bool { return b.Link == m.to.Name && b.Prefix == a.Prefix })
 	if !there {
 		moved := a
@@ -143,33 +138,33 @@ func (m *move) add(gone *[]fixes.LinkChange, a node.Address) {
 			moved.Label = m.to.Name + rest
 		}
 		if a.Prefix.Addr().Is6() && !a.Has("nodad") {
-			// The old link still has it: a check for duplicates could find that.
+			// The old link still has it: duplicate address detection could find that.
 			moved.Flags = append(slices.Clone(a.Flags), "nodad")
 		}
 		m.change(fixes.LinkChange{Add: &moved, Link: m.to.Name, Index: m.to.Index})
 	}
-	*gone = append(*gone, fixes.LinkChange{Delete: &a, Link: m.from.Name, Index: m.from.Index})
+	*removals = append(*removals, fixes.LinkChange{Delete: &a, Link: m.from.Name, Index: m.from.Index})
 	if l := a.Lifetime; l != nil && l.Valid != node.Forever {
-		m.warnings = append(m.warnings, fmt.Sprintf("%s is held by DHCP or a router's advertisement for %d s more: let the DHCP client run on %s, or it is gone then",
+		m.warnings = append(m.warnings, fmt.Sprintf("%s comes from DHCP or a router advertisement and expires in %d s: run the DHCP client on %s before that",
 			a.Prefix, l.Valid, m.to.Name))
 	}
 }
 
-// routes are those of the old link that do not come with an address by themselves,
+// routes are those of the old link that the kernel does not create with an address,
 // the ones without a gateway first: the others need them.
 func (m *move) routes() ([]node.Route, error) {
 	var routes []node.Route
 	for _, r := range fixes.Ways(m.n.Routes) {
 		uses := r.Dev == m.from.Name || slices.ContainsFunc(r.Hops, func(h node.NextHop) bool { return h.Dev == m.from.Name })
-		if !uses || r.Table == 255 || byItself(m.n, r) {
+		if !uses || r.Table == 255 || byKernel(m.n, r) {
 			continue
 		}
 		switch {
 		case r.NextHop != 0:
-			return nil, fixes.Refuse("have the routing daemon that made it move it: ip nexthop show id "+fmt.Sprint(r.NextHop),
-				"the route to %s rests on the nexthop object %d of %s", r.Dst, r.NextHop, m.from.Name)
+			return nil, fixes.Refuse("let the routing daemon that created it move it: ip nexthop show id "+fmt.Sprint(r.NextHop),
+				"the route to %s uses the nexthop object %d of %s", r.Dst, r.NextHop, m.from.Name)
 		case r.Beyond != "":
-			return nil, fixes.Refuse("move it by hand", "the route to %s through %s has %s, which cannot be carried over whole", r.Dst, m.from.Name, r.Beyond)
+			return nil, fixes.Refuse("move it by hand", "the route to %s through %s has %s, which cannot be moved", r.Dst, m.from.Name, r.Beyond)
 		}
 		r.Flags = slices.DeleteFunc(slices.Clone(r.Flags), func(f string) bool { return f != "onlink" })
 		routes = append(routes, r)
@@ -185,9 +180,8 @@ func gateways(r node.Route) int {
 	return 0
 }
 
-// byItself says of a route whether the kernel makes it with an address, or with
-// the link.
-func byItself(n *node.Network, r node.Route) bool {
+// byKernel reports whether the kernel creates a route with an address, or with the link.
+func byKernel(n *node.Network, r node.Route) bool {
 	if r.Protocol != "kernel" {
 		return false
 	}
@@ -220,7 +214,7 @@ func (m *move) routeOver(r node.Route) node.Route {
 	return r
 }
 
-// has says whether the host has a route already, with the same key.
+// has reports whether the host already has a route with the same key.
 func (m *move) has(r node.Route) bool {
 	return slices.ContainsFunc(fixes.Ways(m.n.Routes), func(x node.Route) bool {
 		return x.Table == r.Table && x.Dst == r.Dst && x.Metric == r.Metric && x.TOS == r.TOS && x.From == r.From &&

@@ -10,15 +10,15 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
-// LinkRouterPort joins a switch port to a router's port again.
+// LinkRouterPort joins a switch port to its router port again.
 var LinkRouterPort = &fixes.Repair{
 	Name: "link-router-port",
 	Doc: `Join a switch port to its router again
 
-Sets what of the link is wrong: Logical_Switch_Port.type to router, options:router-port to
-the router port that belongs there, addresses to router. Without ROUTER-PORT it is the one
-that leads nowhere and whose network is the switch's; if there is none or more than one,
-nothing is done. It makes no ports.`,
+Sets what is wrong of Logical_Switch_Port: type to router, options:router-port to the
+router port that belongs there, addresses to router. Without ROUTER-PORT it is the
+unlinked one whose network is the switch's; it refuses if there is none or more than
+one. It creates no ports.`,
 	Params: []fixes.Param{
 		{Name: "PORT", Doc: "the logical switch port"},
 		{Name: "ROUTER-PORT", Doc: "the logical router port", Optional: true},
@@ -35,48 +35,44 @@ nothing is done. It makes no ports.`,
 		if err != nil {
 			return nil, err
 		}
-		before, after := fixes.Row{}, fixes.Row{}
+		columns := fixes.Row{}
 		var classic []string
 		if p.Type != "router" {
-			if err := mayBeRouterPort(z, p); err != nil {
+			if err := checkUnused(z, p); err != nil {
 				return nil, err
 			}
-			before["type"], after["type"] = p.Type, "router"
+			columns["type"] = "router"
 			classic = append(classic, fixes.Command("ovn-nbctl lsp-set-type %s router", p.Name))
 		}
-		if was, ok := p.Options["router-port"]; was != target.Name {
-			before["options:router-port"], after["options:router-port"] = nil, target.Name
-			if ok {
-				before["options:router-port"] = was
-			}
+		if p.Options["router-port"] != target.Name {
+			columns["options:router-port"] = target.Name
 			classic = append(classic, fixes.Command("ovn-nbctl set Logical_Switch_Port %s options:router-port=%s", p.Name, target.Name))
 		}
 		if !leadsTo(p, target) {
-			before["addresses"], after["addresses"] = []string(p.Addresses), []string{"router"}
+			columns["addresses"] = []string{"router"}
 			classic = append(classic, fixes.Command("ovn-nbctl lsp-set-addresses %s router", p.Name))
 		}
-		if len(after) == 0 {
-			return nil, fixes.Refuse("", "port %s leads to router port %s", p.Name, target.Name)
+		if len(columns) == 0 {
+			return nil, fixes.Refuse("", "port %s is linked to router port %s", p.Name, target.Name)
 		}
-		touches := "what goes between the two"
+		touches := "traffic between the two ports"
 		if s, r := l.SwitchOf[p.UUID], l.RouterOf[target.UUID]; s != nil && r != nil {
-			touches = fmt.Sprintf("what goes between switch %s and router %s", s.Name, r.Name)
+			touches = fmt.Sprintf("traffic between switch %s and router %s", s.Name, r.Name)
 		}
 		return &fixes.Plan{
 			Title:    fmt.Sprintf("join port %s to router port %s", p.Name, target.Name),
 			Touches:  touches,
 			Warnings: ownedPort(p),
-			Steps: []fixes.Step{fixes.Rows{
-				DB: "OVN_Northbound", Zone: z.Name, What: fmt.Sprintf("make port %s lead to router port %s", p.Name, target.Name),
-				Changes: []fixes.Change{{Table: "Logical_Switch_Port", UUID: p.UUID, Before: before, After: after}},
-				Guards:  []fixes.Guard{{Table: "Logical_Router_Port", UUID: target.UUID, Columns: fixes.Row{"name": target.Name, "mac": target.MAC}}},
-				Classic: classic,
-			}},
+			Steps: []fixes.Step{fixes.Set{
+				DB: "OVN_Northbound", Zone: z.Name, What: fmt.Sprintf("link port %s to router port %s", p.Name, target.Name),
+				Row: p, Columns: columns, Classic: classic,
+				Guards: []fixes.Guard{{Table: "Logical_Router_Port", UUID: target.UUID, Columns: fixes.Row{"name": target.Name, "mac": target.MAC}}},
+			}.Step()},
 		}, nil
 	},
 }
 
-// leadsTo says whether a port's addresses make packets for a router port go through it.
+// leadsTo reports whether packets to a router port go through a switch port, by its addresses.
 func leadsTo(p *snapshot.LogicalSwitchPort, rp *nb.LogicalRouterPort) bool {
 	return slices.ContainsFunc(p.Addresses, func(text string) bool {
 		a, ok := snapshot.ParseAddress(text)
@@ -84,49 +80,46 @@ func leadsTo(p *snapshot.LogicalSwitchPort, rp *nb.LogicalRouterPort) bool {
 	})
 }
 
-// linkTarget is the router port that a switch port has to lead to.
+// linkTarget is the router port that a switch port belongs to: the one of that name, the one that
+// it names itself, or the only unlinked one of its network.
 func linkTarget(l *snapshot.Logical, p *snapshot.LogicalSwitchPort, name string) (*nb.LogicalRouterPort, error) {
-	if name == "" {
-		if rp := l.RouterPort[p.Options["router-port"]]; rp != nil {
-			name = rp.Name
-		}
+	if rp := l.RouterPort[p.Options["router-port"]]; name == "" && rp != nil {
+		name = rp.Name
 	}
+	unlinked := l.Unlinked()
 	if name != "" {
-		rp := l.RouterPort[name]
-		if rp == nil {
-			return nil, fmt.Errorf("no logical router port %q; those that lead nowhere: %s", name, several(routerPortNames(l.Unlinked())))
-		}
-		for _, other := range l.Links[name] {
-			if other != p {
-				return nil, fixes.Refuse("", "switch port %s leads to router port %s already", other.Name, name)
-			}
-		}
-		if len(rp.Peer) > 0 {
-			return nil, fixes.Refuse("", "router port %s is joined to router port %s", name, rp.Peer.Get())
-		}
-		return rp, nil
+		return checkUnlinked(l, p, name, unlinked)
 	}
 	s := l.SwitchOf[p.UUID]
 	if s == nil {
 		return nil, fixes.Refuse("", "port %s is on no switch", p.Name)
 	}
-	unlinked := l.Unlinked()
+	instead := "name the router port: ovnctl fix link-router-port " + p.Name + " ROUTER-PORT"
 	switch fits := l.Fits(s, unlinked); len(fits) {
 	case 0:
-		return nil, fixes.Refuse("name the router port: ovnctl fix link-router-port "+p.Name+" ROUTER-PORT",
-			"no router port that leads nowhere has a network of switch %s; leading nowhere: %s", s.Name, several(routerPortNames(unlinked)))
+		return nil, fixes.Refuse(instead, "no unlinked router port has a network of switch %s; unlinked: %s", s.Name, several(namesOf(unlinked, routerPortName)))
 	case 1:
 		return fits[0], nil
 	default:
-		return nil, fixes.Refuse("name the right one: ovnctl fix link-router-port "+p.Name+" ROUTER-PORT",
-			"more than one router port could belong to port %s: %s", p.Name, several(routerPortNames(fits)))
+		return nil, fixes.Refuse(instead, "more than one router port could belong to port %s: %s", p.Name, several(namesOf(fits, routerPortName)))
 	}
 }
 
-func routerPortNames(ports []*nb.LogicalRouterPort) []string {
-	var out []string
-	for _, p := range ports {
-		out = append(out, p.Name)
+// checkUnlinked is the router port of a name, which must not be linked to another port.
+func checkUnlinked(l *snapshot.Logical, p *snapshot.LogicalSwitchPort, name string, unlinked []*nb.LogicalRouterPort) (*nb.LogicalRouterPort, error) {
+	rp := l.RouterPort[name]
+	if rp == nil {
+		return nil, fmt.Errorf("no logical router port %q; unlinked are %s", name, several(namesOf(unlinked, routerPortName)))
 	}
-	return out
+	for _, other := range l.Links[name] {
+		if other != p {
+			return nil, fixes.Refuse("", "switch port %s is already linked to router port %s", other.Name, name)
+		}
+	}
+	if len(rp.Peer) > 0 {
+		return nil, fixes.Refuse("", "router port %s is joined to router port %s", name, rp.Peer.Get())
+	}
+	return rp, nil
 }
+
+func routerPortName(p *nb.LogicalRouterPort) string { return p.Name }

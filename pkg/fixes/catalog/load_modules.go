@@ -12,13 +12,13 @@ var LoadModules = &fixes.Repair{
 	Name: "load-modules",
 	Doc: `Load the kernel modules that the bridges need
 
-Runs modprobe for openvswitch and for the module of each type of tunnel there is, vport_geneve or vport_vxlan,
-as far as they are neither loaded nor built in, and looks afterwards whether they are there. It lasts until the
-next boot: modules-at-boot names them for that.`,
+Runs modprobe for openvswitch and for the module of each tunnel type in use, vport_geneve or vport_vxlan, unless
+it is loaded or built in, and checks afterwards that they are loaded. It lasts until the next boot: use
+modules-at-boot for that.`,
 	Class:  fixes.Auto,
 	Risk:   fixes.Low,
 	Check:  "kernel-module-missing",
-	OneWay: "a module that was loaded stays",
+	OneWay: "a loaded module stays loaded",
 	Plan: func(d *snapshot.Deployment, _ fixes.Args) (*fixes.Plan, error) {
 		h, err := local(d)
 		if err != nil {
@@ -34,16 +34,16 @@ next boot: modules-at-boot names them for that.`,
 		return &fixes.Plan{
 			Title: "load " + strings.Join(m.Missing, ", "), Host: h.Name, Touches: "nothing that flows now",
 			Steps:    []fixes.Step{fixes.Module{Names: m.Missing}},
-			Warnings: []string{"they are gone after the next boot unless something loads them then: ovnctl fix modules-at-boot"},
+			Warnings: []string{"the next boot does not load them, unless something else does: ovnctl fix modules-at-boot"},
 		}, nil
 	},
 }
 
-// loadable says why there is nothing to load, or nothing that could be.
+// loadable refuses if there is nothing to load, or nothing that could be loaded.
 func (m *KernelModules) loadable(h *snapshot.Host) error {
 	switch {
 	case len(m.Needed) == 0:
-		return fixes.Refuse("", "no bridge of %s uses the kernel's datapath", h.Name)
+		return fixes.Refuse("", "no bridge of %s uses the kernel datapath", h.Name)
 	case len(m.Missing) == 0:
 		return fixes.Refuse("", "the kernel of %s has %s", h.Name, strings.Join(m.Needed, ", "))
 	case len(m.Absent) > 0:

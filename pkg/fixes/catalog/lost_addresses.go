@@ -12,17 +12,17 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
-// A lost is what a bridge had before it lost it, and who says so.
+// A lost is an address that a bridge lost, and where it is known from.
 type lost struct {
 	prefix   netip.Prefix
 	source   string
 	gateways []netip.Addr // of default routes
-	told     []string     // by whom
+	sources  []string     // where the gateways are known from
 }
 
-// lostAddresses are the addresses that a bridge should have where no link has
-// them: those of the host's own files, and the tunnel address with a length that
-// somebody else knows. What contradicts itself is refused.
+// lostAddresses are the addresses that a bridge should have and no link has: those of
+// the host's own files, and the tunnel address with a prefix length that another source
+// knows. It refuses if sources disagree.
 func lostAddresses(d *snapshot.Deployment, h *snapshot.Host, n *node.Network, u snapshot.Uplink) ([]lost, error) {
 	files, err := fromFiles(h, u)
 	if err != nil {
@@ -41,7 +41,7 @@ func lostAddresses(d *snapshot.Deployment, h *snapshot.Host, n *node.Network, u 
 		}
 		if same := slices.IndexFunc(found, func(l lost) bool { return l.prefix.Addr().Is4() == ip.Is4() }); same >= 0 {
 			return nil, fixes.Refuse("set the one that is right: ip addr add ADDRESS dev "+u.Bridge.Name,
-				"two addresses could be that of %s: %s by %s, %s by %s", u.Bridge.Name, found[same].prefix, found[same].source, ip, encapSource)
+				"%s could have two addresses: %s by %s, %s by %s", u.Bridge.Name, found[same].prefix, found[same].source, ip, encapSource)
 		}
 		l, err := withLength(d, h, u, ip, encapSource)
 		if err != nil {
@@ -51,18 +51,18 @@ func lostAddresses(d *snapshot.Deployment, h *snapshot.Host, n *node.Network, u 
 	}
 	for i := range found {
 		if len(found[i].gateways) == 0 {
-			found[i].gateways, found[i].told = gatewaysOf(d, h, u, found[i].prefix)
+			found[i].gateways, found[i].sources = gatewaysOf(d, h, u, found[i].prefix)
 		}
 		if len(found[i].gateways) > 1 {
 			return nil, fixes.Refuse("add the route that is right: ip route add default via GATEWAY dev "+u.Bridge.Name,
-				"two gateways could be that of %s: %s", u.Bridge.Name, strings.Join(found[i].told, ", "))
+				"%s could have two gateways: %s", u.Bridge.Name, strings.Join(found[i].sources, ", "))
 		}
 	}
 	return found, nil
 }
 
-// fromFiles are the fixed addresses of the bridge in the host's files, or where
-// these do not know the bridge, those of its uplink.
+// fromFiles are the fixed addresses of the bridge in the host's files, or if these do
+// not name the bridge, those of its uplink.
 func fromFiles(h *snapshot.Host, u snapshot.Uplink) ([]lost, error) {
 	all, err := h.Persistent()
 	if err != nil {
@@ -71,19 +71,8 @@ func fromFiles(h *snapshot.Host, u snapshot.Uplink) ([]lost, error) {
 	for _, name := range []string{u.Bridge.Name, u.Link()} {
 		var found []lost
 		for _, p := range all {
-			if p.Link != name || name == "" {
-				continue
-			}
-			for _, a := range p.Addresses {
-				l := lost{prefix: a, source: p.String()}
-				for _, g := range p.Gateways {
-					if a.Contains(g) && !slices.Contains(l.gateways, g) {
-						l.gateways, l.told = append(l.gateways, g), append(l.told, fmt.Sprintf("%s by %s", g, p))
-					}
-				}
-				if !slices.ContainsFunc(found, func(x lost) bool { return x.prefix == a }) {
-					found = append(found, l)
-				}
+			if p.Link == name && name != "" {
+				found = addFixed(found, p)
 			}
 		}
 		if found != nil {
@@ -93,13 +82,30 @@ func fromFiles(h *snapshot.Host, u snapshot.Uplink) ([]lost, error) {
 	return nil, nil
 }
 
-// withLength finds the length of the network of an address.
+// addFixed adds the addresses of an entry in a file of the host, with their gateways.
+func addFixed(found []lost, p snapshot.Persistent) []lost {
+	for _, a := range p.Addresses {
+		if slices.ContainsFunc(found, func(x lost) bool { return x.prefix == a }) {
+			continue
+		}
+		l := lost{prefix: a, source: p.String()}
+		for _, g := range p.Gateways {
+			if a.Contains(g) && !slices.Contains(l.gateways, g) {
+				l.gateways, l.sources = append(l.gateways, g), append(l.sources, fmt.Sprintf("%s by %s", g, p))
+			}
+		}
+		found = append(found, l)
+	}
+	return found
+}
+
+// withLength finds the prefix length of an address.
 func withLength(d *snapshot.Deployment, h *snapshot.Host, u snapshot.Uplink, ip netip.Addr, source string) (lost, error) {
 	var found []lost
 	add := func(bits int, by string) {
 		p := netip.PrefixFrom(ip, bits)
 		if !slices.ContainsFunc(found, func(l lost) bool { return l.prefix == p }) {
-			found = append(found, lost{prefix: p, source: source + ", its length by " + by})
+			found = append(found, lost{prefix: p, source: source + ", prefix length by " + by})
 		}
 	}
 	for _, g := range gatewayRouters(h) {
@@ -123,7 +129,7 @@ func withLength(d *snapshot.Deployment, h *snapshot.Host, u snapshot.Uplink, ip 
 	switch len(found) {
 	case 0:
 		return lost{}, fixes.Refuse(fmt.Sprintf("ip addr add %s/LENGTH dev %s, with the length of its network", ip, u.Bridge.Name),
-			"%s should have %s (%s), and nothing that can be read says how long its network's prefix is", u.Bridge.Name, ip, source)
+			"%s should have %s (%s), but nothing shows the prefix length", u.Bridge.Name, ip, source)
 	case 1:
 		return found[0], nil
 	}
@@ -132,10 +138,10 @@ func withLength(d *snapshot.Deployment, h *snapshot.Host, u snapshot.Uplink, ip 
 }
 
 // gatewaysOf are the next hops of default routes in a network.
-func gatewaysOf(d *snapshot.Deployment, h *snapshot.Host, u snapshot.Uplink, prefix netip.Prefix) (found []netip.Addr, told []string) {
+func gatewaysOf(d *snapshot.Deployment, h *snapshot.Host, u snapshot.Uplink, prefix netip.Prefix) (found []netip.Addr, sources []string) {
 	add := func(g netip.Addr, by string) {
 		if g.IsValid() && prefix.Contains(g) && !slices.Contains(found, g) {
-			found, told = append(found, g), append(told, fmt.Sprintf("%s by %s", g, by))
+			found, sources = append(found, g), append(sources, fmt.Sprintf("%s by %s", g, by))
 		}
 	}
 	for _, g := range gatewayRouters(h) {
@@ -144,7 +150,7 @@ func gatewaysOf(d *snapshot.Deployment, h *snapshot.Host, u snapshot.Uplink, pre
 		}
 	}
 	if found != nil {
-		return found, told
+		return found, sources
 	}
 	for _, other := range d.Hosts {
 		n, err := other.Network()
@@ -157,11 +163,11 @@ func gatewaysOf(d *snapshot.Deployment, h *snapshot.Host, u snapshot.Uplink, pre
 			}
 		}
 	}
-	return found, told
+	return found, sources
 }
 
-// A gatewayRouter is a logical router of one chassis with what it knows of the
-// network around it.
+// A gatewayRouter is a port of a gateway router of one chassis, with what it knows of
+// the network around it.
 type gatewayRouter struct {
 	name, port string
 	networks   []netip.Prefix
@@ -211,7 +217,7 @@ func (g gatewayRouter) at(p nb.LogicalRouterPort) gatewayRouter {
 	return g
 }
 
-// giveBack are the changes that give a link what it lost.
+// giveBack are the changes that restore what a link lost.
 func giveBack(n *node.Network, l *node.Link, all []lost) (changes []fixes.LinkChange, warnings []string) {
 	for _, x := range all {
 		a := node.Address{Link: l.Name, Prefix: x.prefix, Scope: "global"}
@@ -230,7 +236,7 @@ func giveBack(n *node.Network, l *node.Link, all []lost) (changes []fixes.LinkCh
 	}
 	for _, x := range all {
 		if len(x.gateways) == 0 {
-			warnings = append(warnings, fmt.Sprintf("nothing that can be read names a gateway in %s: a default route through %s has to be added by hand, if there was one", x.prefix.Masked(), l.Name))
+			warnings = append(warnings, fmt.Sprintf("nothing names a gateway in %s: if there was a default route through %s, add it by hand", x.prefix.Masked(), l.Name))
 			continue
 		}
 		if hasDefault(n, x.gateways[0].Is6()) {
@@ -238,7 +244,7 @@ func giveBack(n *node.Network, l *node.Link, all []lost) (changes []fixes.LinkCh
 		}
 		r := defaultVia(x.gateways[0], l.Name)
 		changes = append(changes, fixes.LinkChange{Route: &r, Link: l.Name, Index: l.Index})
-		warnings = append(warnings, "the gateway is "+x.told[0])
+		warnings = append(warnings, "the gateway is "+x.sources[0])
 	}
 	return changes, warnings
 }
@@ -253,7 +259,7 @@ func defaultVia(gateway netip.Addr, dev string) node.Route {
 	return r
 }
 
-// hasDefault says whether the host has a default route of a family.
+// hasDefault reports whether the host has a default route of a family.
 func hasDefault(n *node.Network, six bool) bool {
 	return slices.ContainsFunc(n.Routes, func(r node.Route) bool {
 		return r.Table == 254 && r.Type == "unicast" && r.Dst.Bits() == 0 && r.Dst.Addr().Is6() == six

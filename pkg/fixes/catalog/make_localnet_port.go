@@ -7,13 +7,13 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
-// MakeLocalnetPort gives a port that names a physical network the type for it.
+// MakeLocalnetPort gives a port that names a physical network the type localnet.
 var MakeLocalnetPort = &fixes.Repair{
 	Name: "make-localnet-port",
-	Doc: `Make a port that names a physical network one of type localnet
+	Doc: `Give a port that names a physical network the type localnet
 
-Sets Logical_Switch_Port.type to localnet, and addresses to unknown where there are none.
-Nothing is done if something is plugged into the port.`,
+Sets Logical_Switch_Port.type to localnet, and addresses to unknown if that is missing.
+It refuses if an interface is bound to the port.`,
 	Params: []fixes.Param{{Name: "PORT", Doc: "the logical switch port with options:network_name"}},
 	Class:  fixes.Ask,
 	Risk:   fixes.Medium,
@@ -30,25 +30,23 @@ Nothing is done if something is plugged into the port.`,
 		case p.Type == "localnet", p.Type == "l2gateway":
 			return nil, fixes.Refuse("", "port %s is of type %s", p.Name, p.Type)
 		}
-		if err := mayBeRouterPort(z, p); err != nil {
+		if err := checkUnused(z, p); err != nil {
 			return nil, err
 		}
-		before, after := fixes.Row{"type": p.Type}, fixes.Row{"type": "localnet"}
+		columns := fixes.Row{"type": "localnet"}
 		classic := []string{fixes.Command("ovn-nbctl lsp-set-type %s localnet", p.Name)}
 		if !p.Addresses.Has("unknown") {
-			before["addresses"] = []string(p.Addresses)
-			after["addresses"] = []string{"unknown"}
+			columns["addresses"] = []string{"unknown"}
 			classic = append(classic, fixes.Command("ovn-nbctl lsp-set-addresses %s unknown", p.Name))
 		}
 		return &fixes.Plan{
 			Title:    fmt.Sprintf("join port %s to physical network %s", p.Name, network),
-			Touches:  "what goes between the switch and the physical network " + network,
+			Touches:  "traffic between the switch and the physical network " + network,
 			Warnings: ownedPort(p),
-			Steps: []fixes.Step{fixes.Rows{
-				DB: "OVN_Northbound", Zone: z.Name, What: "make port " + p.Name + " one of type localnet",
-				Changes: []fixes.Change{{Table: "Logical_Switch_Port", UUID: p.UUID, Before: before, After: after}},
-				Classic: classic,
-			}},
+			Steps: []fixes.Step{fixes.Set{
+				DB: "OVN_Northbound", Zone: z.Name, What: "give port " + p.Name + " the type localnet",
+				Row: p, Columns: columns, Classic: classic,
+			}.Step()},
 		}, nil
 	},
 }

@@ -11,13 +11,13 @@ import (
 
 const modulesAtBoot = "/etc/modules-load.d/ovn.conf"
 
-// ModulesAtBoot has the modules loaded at each boot.
+// ModulesAtBoot loads the modules at each boot.
 var ModulesAtBoot = &fixes.Repair{
 	Name: "modules-at-boot",
 	Doc: `Load the kernel modules that the bridges need at each boot
 
-Names them in /etc/modules-load.d/ovn.conf, which systemd-modules-load reads. Nothing is loaded now: load-modules
-does that.`,
+Lists them in /etc/modules-load.d/ovn.conf, which systemd-modules-load reads. It loads nothing now: use load-modules
+for that.`,
 	Class: fixes.Ask,
 	Risk:  fixes.Low,
 	Check: "kernel-module-missing",
@@ -31,7 +31,7 @@ does that.`,
 			return nil, err
 		}
 		if len(m.Needed) == 0 {
-			return nil, fixes.Refuse("", "no bridge of %s uses the kernel's datapath", h.Name)
+			return nil, fixes.Refuse("", "no bridge of %s uses the kernel datapath", h.Name)
 		}
 		before, err := optional(h.File(modulesAtBoot))
 		if err != nil {
@@ -49,11 +49,11 @@ does that.`,
 			}
 		}
 		if len(added) == 0 {
-			return nil, fixes.Refuse("", "%s names %s", modulesAtBoot, strings.Join(m.Needed, ", "))
+			return nil, fixes.Refuse("", "%s lists %s", modulesAtBoot, strings.Join(m.Needed, ", "))
 		}
 		return &fixes.Plan{
 			Title: "load " + strings.Join(added, ", ") + " at boot", Host: h.Name, Touches: "nothing now",
-			Steps: []fixes.Step{fixes.File{Path: modulesAtBoot, Before: before, After: after, What: fmt.Sprintf("name %s in %s", strings.Join(added, ", "), modulesAtBoot)}},
+			Steps: []fixes.Step{fixes.File{Path: modulesAtBoot, Before: before, After: after, What: fmt.Sprintf("add %s to %s", strings.Join(added, ", "), modulesAtBoot)}},
 		}, nil
 	},
 }

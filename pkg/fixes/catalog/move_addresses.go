@@ -9,14 +9,14 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
-// MoveAddresses moves what an uplink has to its bridge.
+// MoveAddresses moves addresses and routes from an uplink to its bridge.
 var MoveAddresses = &fixes.Repair{
 	Name: "move-addresses",
 	Doc: `Move addresses and routes from an uplink to its bridge
 
-A link that is a port of a bridge hands all that it receives to the bridge: the
-host hears on the bridge, not on the link. All that the link has is moved, as
-restore-bridge-ip does it.`,
+A link that is a port of a bridge hands everything that it receives to the bridge: the
+host receives on the bridge, not on the link. Everything that the link has is moved, as
+by restore-bridge-ip.`,
 	Params: []fixes.Param{{Name: "BRIDGE", Doc: "the bridge that the link is a port of"}},
 	Class:  fixes.Ask,
 	Risk:   fixes.High,
@@ -29,14 +29,14 @@ restore-bridge-ip does it.`,
 		switch {
 		case u.Port == nil:
 			return nil, fixes.Refuse("", "bridge %s has no uplink", u.Bridge.Name)
-		case !uplinkHolds(n, u):
+		case !uplinkHasAddresses(n, u):
 			return nil, fixes.Refuse("", "the uplink of bridge %s has no address", u.Bridge.Name)
 		}
 		return planMove(h, n, u)
 	},
 }
 
-// planMove moves all that a bridge's uplink has to the bridge.
+// planMove moves everything that a bridge's uplink has to the bridge.
 func planMove(h *snapshot.Host, n *node.Network, u snapshot.Uplink) (*fixes.Plan, error) {
 	steps, warnings, err := moveSteps(h, n, u)
 	if err != nil {
@@ -61,7 +61,7 @@ func moveSteps(h *snapshot.Host, n *node.Network, u snapshot.Uplink) ([]fixes.St
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := free(h, from, u.Bridge.Name); err != nil {
+	if err := checkFree(h, from, u.Bridge.Name); err != nil {
 		return nil, nil, err
 	}
 	m := &move{n: n, from: from, to: to}
@@ -70,15 +70,12 @@ func moveSteps(h *snapshot.Host, n *node.Network, u snapshot.Uplink) ([]fixes.St
 	}
 	var steps []fixes.Step
 	if from.MAC != "" && to.MAC != from.MAC && u.Bridge.OtherConfig["hwaddr"] == "" {
-		// Neighbours and DHCP servers know the host by it. One that was set is kept.
-		steps = append(steps, fixes.Rows{
+		// Neighbours and DHCP servers know the host by it. One that somebody set stays.
+		steps = append(steps, fixes.Set{
 			DB: "Open_vSwitch", What: fmt.Sprintf("give bridge %s the MAC address of %s", to.Name, from.Name),
-			Changes: []fixes.Change{{
-				Table: "Bridge", UUID: u.Bridge.UUID,
-				Before: fixes.Row{"other_config:hwaddr": nil}, After: fixes.Row{"other_config:hwaddr": from.MAC},
-			}},
+			Row: u.Bridge, Columns: fixes.Row{"other_config:hwaddr": from.MAC},
 			Classic: []string{fixes.Command("ovs-vsctl set Bridge %s other_config:hwaddr=%s", to.Name, strconv.Quote(from.MAC))},
-		})
+		}.Step())
 	}
 	steps = append(steps, fixes.Network{Changes: m.changes, What: fmt.Sprintf("move addresses and routes from %s to %s", from.Name, to.Name)})
 	return steps, m.warnings, nil

@@ -5,7 +5,16 @@ import (
 	"strings"
 )
 
-// several are at most twenty names, for an error or a plan.
+// namesOf are the names of rows.
+func namesOf[T any](rows []T, name func(T) string) []string {
+	var names []string
+	for _, r := range rows {
+		names = append(names, name(r))
+	}
+	return names
+}
+
+// several lists at most twenty names, for an error or a plan.
 func several(names []string) string {
 	switch {
 	case len(names) == 0:
@@ -16,33 +25,9 @@ func several(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-func plural(n int, word string) string {
+func plural(n int, noun string) string {
 	if n == 1 {
-		return "1 " + word
+		return "1 " + noun
 	}
-	return fmt.Sprintf("%d %ss", n, word)
-}
-
-func orNone(ports []string) string {
-	switch len(ports) {
-	case 0:
-		return "nothing"
-	case 1:
-		return "port " + ports[0]
-	}
-	return "each of the ports " + several(ports)
-}
-
-func nameOrUUID[U ~string](name string, id U) string {
-	if name == "" {
-		return string(id)
-	}
-	return name
-}
-
-func counted(names []string, noun string) string {
-	if len(names) == 1 {
-		return noun + " " + names[0]
-	}
-	return fmt.Sprintf("%d %ss", len(names), noun)
+	return fmt.Sprintf("%d %ss", n, noun)
 }

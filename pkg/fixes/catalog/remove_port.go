@@ -7,56 +7,54 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
-// RemovePort removes a port of the integration bridge that nobody needs any more.
+// RemovePort removes a port of the integration bridge that is no longer needed.
 var RemovePort = &fixes.Repair{
 	Name: "remove-port",
-	Doc: `Remove a port of the integration bridge that nobody needs any more
+	Doc: `Remove an unused port of the integration bridge
 
-Deletes the Port and its Interface from the switch's database, as ovs-vsctl
-del-port does. It refuses while the logical port of the interface may be meant to
-live here: while it exists and is not bound elsewhere, or while the device's other end is
-in a namespace.`,
+Deletes the Port and its Interface from the Open_vSwitch database, as ovs-vsctl
+del-port does. It refuses while the logical port of the interface may belong here:
+while it exists and is not bound elsewhere, or while the device's peer is in a
+network namespace.`,
 	Params: []fixes.Param{{Name: "INTERFACE", Doc: "the interface, as ovs-vsctl show names it"}},
 	Class:  fixes.Ask,
 	Risk:   fixes.Medium,
 	Check:  "port-no-such-device",
-	Plan:   planRemovePort,
-}
-
-func planRemovePort(d *snapshot.Deployment, a fixes.Args) (*fixes.Plan, error) {
-	h, sw, err := localSwitch(d)
-	if err != nil {
-		return nil, err
-	}
-	plug, err := plugNamed(h, sw, a["INTERFACE"])
-	if err != nil {
-		return nil, err
-	}
-	owner := PortTenant(d, h, plug)
-	switch {
-	case owner.Northbound:
-		return nil, fixes.Refuse("ovn-nbctl --wait=sb sync, and see why ovn-northd does not", "%s", owner.Why)
-	case !owner.Gone:
-		return nil, fixes.Refuse("remove the pod or virtual machine by the means of whoever made it", "%s", owner.Why)
-	case len(plug.Port.Interfaces) != 1:
-		return nil, fixes.Refuse("", "port %s is a bond of %d interfaces", plug.Port.Name, len(plug.Port.Interfaces))
-	}
-	db, err := h.OVSDB()
-	if err != nil {
-		return nil, err
-	}
-	changes, err := fixes.DeleteRows(d.Context(), db, "Port", plug.Port.UUID, fixes.Ref{Table: "Bridge", UUID: plug.Bridge.UUID, Column: "ports"})
-	if err != nil {
-		return nil, err
-	}
-	title := fmt.Sprintf("remove port %s from bridge %s", plug.Port.Name, plug.Bridge.Name)
-	return &fixes.Plan{
-		Title:   title,
-		Host:    h.Name,
-		Touches: "no traffic: " + owner.Why,
-		Steps: []fixes.Step{fixes.Rows{
-			DB: "Open_vSwitch", What: title, Changes: changes,
-			Classic: []string{fixes.Command("ovs-vsctl --if-exists --with-iface del-port %s %s", plug.Bridge.Name, plug.Name)},
-		}},
-	}, nil
+	Plan: func(d *snapshot.Deployment, a fixes.Args) (*fixes.Plan, error) {
+		h, sw, err := localSwitch(d)
+		if err != nil {
+			return nil, err
+		}
+		iface, err := interfaceNamed(h, sw, a["INTERFACE"])
+		if err != nil {
+			return nil, err
+		}
+		use := PortUseOf(h, iface)
+		switch {
+		case use.Northbound:
+			return nil, fixes.Refuse("ovn-nbctl --wait=sb sync, and see why ovn-northd does not follow", "%s", use.Why)
+		case !use.Unused:
+			return nil, fixes.Refuse("remove the pod or VM with the tool that created it", "%s", use.Why)
+		case len(iface.Port.Interfaces) != 1:
+			return nil, fixes.Refuse("", "port %s is a bond of %d interfaces", iface.Port.Name, len(iface.Port.Interfaces))
+		}
+		db, err := h.OVSDB()
+		if err != nil {
+			return nil, err
+		}
+		changes, err := fixes.DeleteRows(d.Context(), db, "Port", iface.Port.UUID, fixes.Ref{Table: "Bridge", UUID: iface.Bridge.UUID, Column: "ports"})
+		if err != nil {
+			return nil, err
+		}
+		title := fmt.Sprintf("remove port %s from bridge %s", iface.Port.Name, iface.Bridge.Name)
+		return &fixes.Plan{
+			Title:   title,
+			Host:    h.Name,
+			Touches: "no traffic: " + use.Why,
+			Steps: []fixes.Step{fixes.Rows{
+				DB: "Open_vSwitch", What: title, Changes: changes,
+				Classic: []string{fixes.Command("ovs-vsctl --if-exists --with-iface del-port %s %s", iface.Bridge.Name, iface.Name)},
+			}},
+		}, nil
+	},
 }

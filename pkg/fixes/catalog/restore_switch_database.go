@@ -14,15 +14,15 @@ var RestoreConfDB = &fixes.Repair{
 	Name: "restore-switch-database",
 	Doc: `Make the node's Open_vSwitch database work again
 
-While ovsdb-server runs, it has all rows in memory: it is told to write its file anew, and nothing is lost. Where it
-does not run, the file is kept beside as conf.db.damaged, one that cannot be read at all is removed, and ovsdb-server
-is started; system-id.conf stays, so that the node keeps its name. What the new database lacks finds the next doctor.
+While ovsdb-server runs it has all rows in memory: it is told to rewrite its file, and nothing is lost. If it does not
+run, the file is kept as conf.db.damaged, a file that cannot be read at all is removed, and ovsdb-server is started;
+system-id.conf stays, so that the node keeps its name. Run doctor again afterwards: it finds what the new database lacks.
 
-It refuses where the start would delete transient ports. On Debian it would with --delete-transient-ports.`,
+It refuses if the start would delete transient ports, as it does on Debian with --delete-transient-ports.`,
 	Class:  fixes.Ask,
 	Risk:   fixes.High,
 	Check:  "conf-db-lost-or-corrupt",
-	OneWay: "a daemon that was started is not stopped again",
+	OneWay: daemonStaysUp,
 	Plan: func(d *snapshot.Deployment, _ fixes.Args) (*fixes.Plan, error) {
 		h, err := local(d)
 		if err != nil {
@@ -39,59 +39,68 @@ It refuses where the start would delete transient ports. On Debian it would with
 		if err != nil {
 			return nil, err
 		}
-		plan := &fixes.Plan{Host: h.Name}
-		sound := c.Text != nil && c.Damage == ""
 		switch {
-		case server.Liveness == snapshot.Answers && sound:
-			return nil, fixes.Refuse("", "%s of %s is sound, and ovsdb-server runs", c.Path, h.Name)
 		case server.Liveness == snapshot.Hung:
-			return nil, fixes.Refuse("see what it waits for: a disk that hangs, a debugger", "ovsdb-server of %s does not answer; it may still have what the file lacks", h.Name)
-		case server.Liveness == snapshot.Answers:
-			plan.Title = "write " + c.Path + " anew from what ovsdb-server has"
-			plan.Touches = "nothing"
-			plan.Steps = []fixes.Step{fixes.Control{
-				Daemon: "ovsdb-server", Command: "ovsdb-server/compact", What: "write the database's file anew", Why: "a damaged file is not made again",
-			}}
-			return plan, nil
+			return nil, fixes.Refuse("see what it waits for: a disk that hangs, a debugger", "ovsdb-server of %s does not reply; it may still have what the file lacks", h.Name)
+		case server.Liveness != snapshot.Answers:
+			return c.start(d, h)
+		case c.Text != nil && c.Damage == "":
+			return nil, fixes.Refuse("", "%s of %s is intact, and ovsdb-server runs", c.Path, h.Name)
 		}
-		ports, err := c.transientIn(d)
-		if err != nil {
-			return nil, err
-		}
-		if t, err := ReadTransientDefault(h); err == nil {
-			if t.Stops != "" {
-				return nil, fixes.Refuse("ovnctl fix set-transient-default", "%s keeps Open vSwitch from starting: %s", t.File, t.Stops)
-			}
-			if t.Form == TransientWorks && len(ports) > 0 {
-				return nil, fixes.Refuse("at the console, or where the node may lose its network: systemctl start ovsdb-server; then see that their owner adds them again",
-					"the start of ovsdb-server would delete the transient %s", orNone(ports))
-			}
-		}
-		plan.Title = "start ovsdb-server of " + h.Name
-		plan.Touches = "none that flows now"
-		name, err := c.keepName(d, h)
-		if err != nil {
-			return nil, err
-		}
-		plan.Steps = append(plan.Steps, name...)
-		if c.Damage != "" {
-			kept := c.Path + ".damaged"
-			if before, err := optional(h.File(kept)); err != nil || before != nil {
-				return nil, fixes.Refuse("move it away first", "%s is there already, of an earlier damage", kept)
-			}
-			plan.Title = "keep the damaged " + c.Path + " aside, and start ovsdb-server"
-			plan.Steps = append(plan.Steps, fixes.File{Path: kept, After: c.Text, What: "keep " + c.Path + " as " + path.Base(kept)})
-			if c.Rows == nil {
-				plan.Steps = append(plan.Steps, fixes.File{Path: c.Path, Before: c.Text, What: "remove " + c.Path + ", of which nothing can be read"})
-				plan.Warnings = append(plan.Warnings, "the new database has no bridge and no port: those of pods come back when the pods are made again, bridges and settings by ovnctl fix restore-switch-config")
-			} else {
-				plan.Warnings = append(plan.Warnings, "what was written behind the damage is lost: "+c.Damage)
-			}
-		}
-		plan.Steps = append(plan.Steps, fixes.Service{Daemon: "ovsdb-server", Action: fixes.Start})
-		if len(ports) > 0 {
-			plan.Warnings = append(plan.Warnings, "transient ports in it, which a start with --delete-transient-ports would delete: "+several(ports))
-		}
-		return plan, nil
+		return &fixes.Plan{
+			Title: "rewrite " + c.Path + " from what ovsdb-server has in memory", Host: h.Name, Touches: "nothing",
+			Steps: []fixes.Step{fixes.Control{
+				Daemon: "ovsdb-server", Command: "ovsdb-server/compact", What: "rewrite the database's file", Why: "a damaged file is not restored",
+			}},
+		}, nil
 	},
+}
+
+// start is the plan that starts ovsdb-server, and keeps a damaged file aside.
+func (c *ConfDB) start(d *snapshot.Deployment, h *snapshot.Host) (*fixes.Plan, error) {
+	ports, err := c.transientIn(d)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkStart(h, ports); err != nil {
+		return nil, err
+	}
+	plan := &fixes.Plan{Title: "start ovsdb-server of " + h.Name, Host: h.Name, Touches: "nothing that flows now"}
+	if plan.Steps, err = c.keepName(d, h); err != nil {
+		return nil, err
+	}
+	if c.Damage != "" {
+		kept := c.Path + ".damaged"
+		if before, err := optional(h.File(kept)); err != nil || before != nil {
+			return nil, fixes.Refuse("move it away first", "%s already exists, from an earlier damage", kept)
+		}
+		plan.Title = "keep the damaged " + c.Path + " aside, and start ovsdb-server"
+		plan.Steps = append(plan.Steps, fixes.File{Path: kept, After: c.Text, What: "keep " + c.Path + " as " + path.Base(kept)})
+		lost := "what was written after the damage is lost: " + c.Damage
+		if c.Rows == nil {
+			plan.Steps = append(plan.Steps, fixes.File{Path: c.Path, Before: c.Text, What: "remove " + c.Path + ", which cannot be read"})
+			lost = "the new database has no bridges and no ports: those of pods come back when the pods are re-created, bridges and settings with ovnctl fix restore-switch-config"
+		}
+		plan.Warnings = append(plan.Warnings, lost)
+	}
+	plan.Steps = append(plan.Steps, fixes.Service{Daemon: "ovsdb-server", Action: fixes.Start})
+	if len(ports) > 0 {
+		plan.Warnings = append(plan.Warnings, "it has transient ports, which a start with --delete-transient-ports would delete: "+several(ports))
+	}
+	return plan, nil
+}
+
+// checkStart refuses if ovsdb-server would not start, or would delete transient ports when it does.
+func checkStart(h *snapshot.Host, ports []string) error {
+	t, err := ReadTransientDefault(h)
+	switch {
+	case err != nil:
+		return nil // the start shows it
+	case t.Stops != "":
+		return fixes.Refuse("ovnctl fix set-transient-default", "%s keeps Open vSwitch from starting: %s", t.File, t.Stops)
+	case t.Form == TransientWorks && len(ports) > 0:
+		return fixes.Refuse("systemctl start ovsdb-server at the console, or where the node may lose its network; then make sure that their owner adds them again",
+			"starting ovsdb-server would delete the transient %s", portList(ports))
+	}
+	return nil
 }

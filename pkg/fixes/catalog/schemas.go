@@ -11,7 +11,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
-// schemaFiles are where packages put the schema of a database.
+// schemaFiles are the paths at which packages install the schema of a database.
 func schemaFiles(database string) []string {
 	switch database {
 	case "OVN_Northbound", "OVN_Southbound":
@@ -37,9 +37,9 @@ func InstalledSchema(h *snapshot.Host, database string) (file, version string, e
 		}
 		return file, schema.Version, nil
 	}
-	return "", "", fixes.Refuse("install the package that brings it, or name none: ovn-ctl converts when it starts the server",
+	return "", "", fixes.Refuse("install the package that contains it, or let ovn-ctl convert the database when it starts the server",
 		"%s has no schema of %s installed (%s)", h.Name, database, strings.Join(schemaFiles(database), ", "))
 }
 
-// older says that a version such as "7.0.1" comes before another.
+// older reports whether a version such as "7.0.1" comes before another.
 func older(a, b string) bool { return snapshot.CompareVersions(a, b) < 0 }

@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -9,14 +10,14 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
-// SetBridgeMapping says through which bridge a provider network leaves a node.
+// SetBridgeMapping maps a provider network to a bridge of a node.
 var SetBridgeMapping = &fixes.Repair{
 	Name: "set-bridge-mapping",
-	Doc: `Say through which bridge a provider network leaves this node
+	Doc: `Map a provider network to a bridge of this node
 
 Adds NETWORK:BRIDGE to ovn-bridge-mappings, or corrects it there; a misspelt name of the
-network is replaced. Without a BRIDGE it takes the one that other chassis use. The
-bridge has to exist. ovn-controller makes the patch ports.`,
+network is replaced. Without BRIDGE it takes the one that other chassis use. The bridge
+must exist. ovn-controller creates the patch ports.`,
 	Params: []fixes.Param{
 		{Name: "NETWORK", Doc: "the network_name of the localnet port"},
 		{Name: "BRIDGE", Doc: "a bridge of this node", Optional: true},
@@ -32,70 +33,63 @@ func planBridgeMapping(d *snapshot.Deployment, a fixes.Args) (*fixes.Plan, error
 	if err != nil {
 		return nil, err
 	}
-	if len(sw.OpenvSwitch) == 0 {
-		return nil, fixes.Refuse("ovs-vsctl init", "the database of %s has no row in Open_vSwitch", h.Name)
+	if _, err := rootRow(h, sw); err != nil {
+		return nil, err
 	}
 	name, _, err := h.ChassisName()
 	if err != nil {
 		return nil, err
 	}
-	network, bridge := a["NETWORK"], a["BRIDGE"]
+	network := a["NETWORK"]
 	if network == "" || strings.ContainsAny(network, ":, ") {
-		return nil, fmt.Errorf("%q is no name of a network", network)
+		return nil, fmt.Errorf("%q is not the name of a network", network)
 	}
 	south, err := southOf(h)
 	if err != nil {
 		return nil, err
 	}
-	networks := map[string]bool{}
-	for _, b := range south.PortBindings {
-		if b.Type == "localnet" {
-			networks[b.Options["network_name"]] = true
-		}
-	}
+	networks := localnetNames(south)
 	if !networks[network] {
-		var names []string
-		for n := range networks {
-			names = append(names, n)
-		}
-		slices.Sort(names)
-		return nil, fmt.Errorf("no localnet port has network_name=%s; there are %s", network, several(names))
+		return nil, fmt.Errorf("no localnet port has network_name=%s; there are %s", network, several(slices.Sorted(maps.Keys(networks))))
 	}
+	bridge := a["BRIDGE"]
 	if bridge == "" {
-		switch proposed := ProposeBridge(d, h, network); len(proposed) {
-		case 1:
-			bridge = proposed[0].Value
-		case 0:
-			return nil, fixes.Refuse("ovs-vsctl --may-exist add-br BRIDGE, add the uplink to it, and name it", "nothing tells which bridge of %s network %s is for", h.Name, network)
-		default:
-			return nil, fixes.Refuse("ovnctl fix set-bridge-mapping "+network+" BRIDGE", "network %s may be meant for more than one bridge: %s", network, listProposals(proposed))
+		if bridge, err = proposedBridge(h, network); err != nil {
+			return nil, err
 		}
 	}
-	var bridges []string
-	for _, b := range sw.Bridges {
-		bridges = append(bridges, b.Name)
+	if _, err := bridgeNamed(h, sw, bridge); err != nil {
+		return nil, err
 	}
-	switch {
-	case sw.Bridge(bridge) == nil:
-		return nil, fmt.Errorf("no bridge %q; this node has %s", bridge, several(bridges))
-	case bridge == sw.IntegrationBridge(name):
-		return nil, fixes.Refuse("", "%s is the integration bridge: a provider network cannot lead into it", bridge)
+	if bridge == sw.IntegrationBridge(name) {
+		return nil, fixes.Refuse("", "%s is the integration bridge: a provider network cannot be mapped to it", bridge)
 	}
 	old, key := sw.Setting("ovn-bridge-mappings", name)
 	if have, _ := BridgeMapping(old, network); have == bridge {
-		return nil, fixes.Refuse("", "network %s of %s is mapped to %s already", network, h.Name, bridge)
+		return nil, fixes.Refuse("", "network %s of %s is already mapped to %s", network, h.Name, bridge)
 	}
-	value := remapped(old, network, bridge, networks)
 	title := fmt.Sprintf("map network %s of %s to bridge %s", network, h.Name, bridge)
 	return &fixes.Plan{
 		Title: title, Host: h.Name,
 		Touches:  fmt.Sprintf("the traffic of network %s on %s", network, h.Name),
-		Warnings: []string{"the cluster's management system may write ovn-bridge-mappings anew when its agent on this node starts"},
-		Steps:    []fixes.Step{setID(sw, key, value, title)},
+		Warnings: []string{"the cluster's management system may overwrite ovn-bridge-mappings when its agent on this node starts"},
+		Steps:    []fixes.Step{setID(sw, key, remapped(old, network, bridge, networks), title)},
 	}, nil
 }
 
-// remapped is a value of ovn-bridge-mappings with a network led to a bridge. All else stays as it is.
+// proposedBridge is the only bridge that a network can be meant to use.
+func proposedBridge(h *snapshot.Host, network string) (string, error) {
+	switch proposed := ProposeBridge(h, network); len(proposed) {
+	case 1:
+		return proposed[0].Value, nil
+	case 0:
+		return "", fixes.Refuse("ovs-vsctl --may-exist add-br BRIDGE, add the uplink to it, and name it", "nothing shows which bridge of %s network %s is for", h.Name, network)
+	default:
+		return "", fixes.Refuse("ovnctl fix set-bridge-mapping "+network+" BRIDGE", "network %s may be meant for more than one bridge: %s", network, listProposals(proposed))
+	}
+}
+
+// remapped is a value of ovn-bridge-mappings with a network mapped to a bridge, and all else as it is.
 func remapped(old, network, bridge string, networks map[string]bool) string {
 	wrong := Misspelt(old, network, networks)
 	var pairs []string

@@ -8,10 +8,10 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
-// SetHostname gives a chassis the name by which the cluster's management system knows its node.
+// SetHostname gives a chassis the hostname under which the cluster knows its node.
 var SetHostname = &fixes.Repair{
 	Name: "set-chassis-hostname",
-	Doc: `Give this chassis the hostname by which the cluster knows the node
+	Doc: `Give this chassis the hostname under which the cluster knows the node
 
 Sets Open_vSwitch.external_ids:hostname, which ovn-controller writes to
 Chassis.hostname.`,
@@ -26,13 +26,13 @@ Chassis.hostname.`,
 		}
 		name := a["NAME"]
 		if name == "" || strings.ContainsAny(name, " \t\n,/") {
-			return nil, fmt.Errorf("%q is no hostname", name)
+			return nil, fmt.Errorf("%q is not a hostname", name)
 		}
-		if len(sw.OpenvSwitch) == 0 {
-			return nil, fixes.Refuse("ovs-vsctl init", "the database of %s has no row in Open_vSwitch", h.Name)
+		if _, err := rootRow(h, sw); err != nil {
+			return nil, err
 		}
 		if sw.ID("hostname") == name {
-			return nil, fixes.Refuse("", "external_ids:hostname of %s is %s already", h.Name, name)
+			return nil, fixes.Refuse("", "external_ids:hostname of %s is already %s", h.Name, name)
 		}
 		if south, err := southOf(h); err == nil {
 			me, _, _ := h.ChassisName()
@@ -45,8 +45,8 @@ Chassis.hostname.`,
 		title := fmt.Sprintf("set the hostname of chassis %s to %s", h.Name, name)
 		return &fixes.Plan{
 			Title: title, Host: h.Name,
-			Touches:  "the gateways and ports that ask for chassis " + name,
-			Warnings: []string{"ovs-ctl record-hostname-if-not-set, at boot, keeps what is set here"},
+			Touches:  "the gateways and ports that name chassis " + name,
+			Warnings: []string{"it lasts: ovs-ctl record-hostname-if-not-set keeps it at boot"},
 			Steps:    []fixes.Step{setID(sw, "hostname", name, title)},
 		}, nil
 	},

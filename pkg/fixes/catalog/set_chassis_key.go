@@ -9,16 +9,16 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
-// SetChassisKey gives a node a setting without which it becomes no chassis.
+// SetChassisKey gives a node a setting that it needs to be a chassis.
 var SetChassisKey = &fixes.Repair{
 	Name: "set-chassis-key",
-	Doc: `Give a node a setting that it lacks to be a chassis
+	Doc: `Give a node a setting that it needs to be a chassis
 
 Sets system-id, ovn-remote, ovn-encap-type or ovn-encap-ip in Open_vSwitch.external_ids.
-Without a VALUE it takes the one that there is evidence for: the file
-system-id.conf, the node's old rows in the Southbound, the settings of other nodes, the
-routes to them. It refuses where there is none or where they differ, and an encap
-address that is on no link of the node.`,
+Without VALUE it takes the one that there is evidence for: the file system-id.conf,
+the node's old rows in the Southbound, the settings of other nodes, the routes to
+them. It refuses if there is none or if they differ, and for an encap address that
+no link of the node has.`,
 	Params: []fixes.Param{
 		{Name: "KEY", Doc: "system-id, ovn-remote, ovn-encap-type or ovn-encap-ip"},
 		{Name: "VALUE", Doc: "its value", Optional: true},
@@ -38,8 +38,8 @@ func planChassisKey(d *snapshot.Deployment, a fixes.Args) (*fixes.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(sw.OpenvSwitch) == 0 {
-		return nil, fixes.Refuse("ovs-vsctl init", "the database of %s has no row in Open_vSwitch", h.Name)
+	if _, err := rootRow(h, sw); err != nil {
+		return nil, err
 	}
 	name, source, err := h.ChassisName()
 	if err != nil {
@@ -52,23 +52,23 @@ func planChassisKey(d *snapshot.Deployment, a fixes.Args) (*fixes.Plan, error) {
 		return nil, fixes.Refuse("", "%s has its system-id from %s", h.Name, source)
 	}
 	if value == "" {
-		proposed := ProposeChassisKey(d, h, key)
-		switch len(proposed) {
+		instead := fmt.Sprintf("ovnctl fix set-chassis-key %s VALUE", key)
+		switch proposed := ProposeChassisKey(d, h, key); len(proposed) {
 		case 0:
-			return nil, fixes.Refuse(fmt.Sprintf("ovnctl fix set-chassis-key %s VALUE", key), "nothing here tells what %s of %s should be", key, h.Name)
+			return nil, fixes.Refuse(instead, "nothing shows what %s of %s should be", key, h.Name)
 		case 1:
 			value = proposed[0].Value
 		default:
-			return nil, fixes.Refuse(fmt.Sprintf("ovnctl fix set-chassis-key %s VALUE", key), "there is more than one value for %s of %s: %s", key, h.Name, listProposals(proposed))
+			return nil, fixes.Refuse(instead, "%s of %s could have more than one value: %s", key, h.Name, listProposals(proposed))
 		}
 	}
-	if err := validSetting(h, key, value); err != nil {
+	if err := checkSetting(h, key, value); err != nil {
 		return nil, err
 	}
 	title := fmt.Sprintf("set %s of %s to %s", key, h.Name, value)
 	return &fixes.Plan{
 		Title: title, Host: h.Name,
-		Touches: "the tunnels and ports of " + h.Name + ", which becomes a chassis with it",
+		Touches: "the tunnels and ports of " + h.Name + ", which becomes a chassis",
 		Steps:   []fixes.Step{setID(sw, key, value, title)},
 	}, nil
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/ovnctl/ovnctl/pkg/fixes"
+	"github.com/ovnctl/ovnctl/pkg/ovsdb"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
@@ -13,9 +14,9 @@ var SetDHCPOptions = &fixes.Repair{
 	Name: "set-dhcp-options",
 	Doc: `Give a port the DHCP options of its network
 
-Sets Logical_Switch_Port.dhcpv4_options or dhcpv6_options to the row of DHCP_Options that the
-other ports of its switch with an address of that network have. Nothing is done if they have
-different ones.`,
+Sets Logical_Switch_Port.dhcpv4_options or dhcpv6_options to the row of DHCP_Options that
+the other ports of its switch with an address of that network have. It refuses if they
+have different ones.`,
 	Params: []fixes.Param{
 		{Name: "PORT", Doc: "the logical switch port"},
 		{Name: "OPTIONS", Doc: "the network of the DHCP_Options row, or its UUID", Optional: true},
@@ -30,9 +31,11 @@ different ones.`,
 		}
 		o := l.DHCPOptionsFor(p)
 		if name := a["OPTIONS"]; name != "" {
-			if _, _, o, err = findDHCPOptions(d, name); err != nil {
+			f, err := findDHCPOptions(d, name)
+			if err != nil {
 				return nil, err
 			}
+			o = f.row
 		}
 		if o == nil {
 			return nil, fixes.Refuse("name them: ovnctl fix set-dhcp-options "+p.Name+" OPTIONS", "the other ports of the switch of %s have no DHCP options of its network, or different ones", p.Name)
@@ -47,18 +50,16 @@ different ones.`,
 		if was.Has(o.UUID) {
 			return nil, fixes.Refuse("", "port %s has the DHCP options of %s", p.Name, o.Cidr)
 		}
-		after := was[:0:0]
-		after = append(after, o.UUID)
 		return &fixes.Plan{
 			Title:    fmt.Sprintf("give port %s the DHCP options of %s", p.Name, o.Cidr),
-			Touches:  "answers to DHCP of port " + p.Name,
+			Touches:  "DHCP replies to port " + p.Name,
 			Warnings: ownedPort(p),
-			Steps: []fixes.Step{fixes.Rows{
+			Steps: []fixes.Step{fixes.Set{
 				DB: "OVN_Northbound", Zone: z.Name, What: fmt.Sprintf("set %s of port %s", column, p.Name),
-				Changes: []fixes.Change{{Table: "Logical_Switch_Port", UUID: p.UUID, Before: fixes.Row{column: was}, After: fixes.Row{column: after}}},
+				Row: p, Columns: fixes.Row{column: ovsdb.Set[ovsdb.UUID]{o.UUID}},
 				Guards:  []fixes.Guard{{Table: "DHCP_Options", UUID: o.UUID, Columns: fixes.Row{"cidr": o.Cidr}}},
 				Classic: []string{fixes.Command("ovn-nbctl %s %s %s", nbctl, p.Name, o.UUID)},
-			}},
+			}.Step()},
 		}, nil
 	},
 }

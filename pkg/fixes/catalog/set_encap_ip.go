@@ -8,14 +8,14 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
-// SetEncapIP moves a node's tunnels to an address that it has.
+// SetEncapIP moves a node's tunnels to an address of the node.
 var SetEncapIP = &fixes.Repair{
 	Name: "set-encap-ip",
 	Doc: `Move the tunnels of this node to an address that it has
 
-Sets ovn-encap-ip. Without an IP it takes the address from which the node sends
-to the tunnel endpoints of all other chassis, and refuses where these are several. All
-other chassis make their tunnels to this node anew.`,
+Sets ovn-encap-ip. Without IP it takes the address from which the node sends to the
+tunnel addresses of all other chassis, and refuses if there are several. All other
+chassis create their tunnels to this node again.`,
 	Params: []fixes.Param{{Name: "IP", Doc: "an address of this node", Optional: true}},
 	Class:  fixes.Ask,
 	Risk:   fixes.High,
@@ -28,10 +28,10 @@ other chassis make their tunnels to this node anew.`,
 		ip := a["IP"]
 		if ip == "" {
 			if ip, _, err = EncapCandidate(d, h); err != nil {
-				return nil, fixes.Refuse("ovnctl fix set-encap-ip IP", "the right address cannot be told: %v", err)
+				return nil, fixes.Refuse("ovnctl fix set-encap-ip IP", "the right address is unknown: %v", err)
 			}
 		}
-		if err := validSetting(h, "ovn-encap-ip", ip); err != nil {
+		if err := checkSetting(h, "ovn-encap-ip", ip); err != nil {
 			return nil, err
 		}
 		name, _, err := h.ChassisName()
@@ -41,14 +41,14 @@ other chassis make their tunnels to this node anew.`,
 		old, key := sw.Setting("ovn-encap-ip", name)
 		switch {
 		case old == ip:
-			return nil, fixes.Refuse("", "%s of %s is %s already", key, h.Name, ip)
+			return nil, fixes.Refuse("", "%s of %s is already %s", key, h.Name, ip)
 		case strings.Contains(old, ",") && !strings.Contains(ip, ","):
 			return nil, fixes.Refuse("ovnctl fix set-encap-ip IP,IP", "%s of %s names several addresses: %s", key, h.Name, old)
 		}
 		if south, err := southOf(h); err == nil {
 			for _, e := range south.Encaps {
 				if e.IP == ip && e.ChassisName != name {
-					return nil, fixes.Refuse("ovnctl doctor --only duplicate-chassis-stale", "address %s is the tunnel endpoint of chassis %s", ip, e.ChassisName)
+					return nil, fixes.Refuse("ovnctl doctor --only duplicate-chassis-stale", "%s is the tunnel address of chassis %s", ip, e.ChassisName)
 				}
 			}
 		}
@@ -56,7 +56,7 @@ other chassis make their tunnels to this node anew.`,
 		return &fixes.Plan{
 			Title: title, Host: h.Name,
 			Touches:  "all tunnels of " + h.Name,
-			Warnings: []string{"whatever configured ovn-encap-ip at boot (the cluster's management system, a systemd unit, cloud-init) may write " + old + " again"},
+			Warnings: []string{"what sets ovn-encap-ip at boot (the cluster's management system, a systemd unit, cloud-init) may set it back to " + old},
 			Steps:    []fixes.Step{setID(sw, key, ip, title)},
 		}, nil
 	},

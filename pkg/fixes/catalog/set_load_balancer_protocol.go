@@ -8,7 +8,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
-// SetLoadBalancerProtocol sets what protocol a load balancer's ports are of.
+// SetLoadBalancerProtocol sets the protocol of a load balancer.
 var SetLoadBalancerProtocol = &fixes.Repair{
 	Name: "set-load-balancer-protocol",
 	Doc: `Set the protocol of a load balancer
@@ -22,17 +22,17 @@ Sets Load_Balancer.protocol. Without one OVN takes its ports for TCP.`,
 	Risk:  fixes.Medium,
 	Check: "lb-on-wrong-switch",
 	Plan: func(d *snapshot.Deployment, a fixes.Args) (*fixes.Plan, error) {
-		z, _, _, lb, err := findLoadBalancer(d, a["LOAD-BALANCER"])
+		f, err := findLoadBalancer(d, a["LOAD-BALANCER"])
 		if err != nil {
 			return nil, err
 		}
 		protocol := a["PROTOCOL"]
 		if !slices.Contains([]string{"tcp", "udp", "sctp"}, protocol) {
-			return nil, fmt.Errorf("protocol %q: it is tcp, udp or sctp", protocol)
+			return nil, fmt.Errorf("protocol %q: not one of tcp, udp, sctp", protocol)
 		}
-		if lb.Protocol.Get() == protocol {
-			return nil, fixes.Refuse("", "the protocol of load balancer %s is %s", lb.Name, protocol)
+		if f.row.Protocol.Get() == protocol {
+			return nil, fixes.Refuse("", "the protocol of load balancer %s is %s", f.row.Name, protocol)
 		}
-		return setLoadBalancer(z, lb, "protocol", []string(lb.Protocol), []string{protocol}, protocol, "connections to its virtual addresses"), nil
+		return setLoadBalancer(f, "protocol", []string{protocol}, protocol, "connections to its virtual IPs"), nil
 	},
 }

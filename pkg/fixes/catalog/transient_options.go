@@ -17,52 +17,52 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
-// DeleteTransient is the option of ovs-ctl(8) that removes, when ovsdb-server
-// starts, the ports that are marked other_config:transient=true.
+// DeleteTransient is the option of ovs-ctl(8) that deletes the ports marked
+// other_config:transient=true when ovsdb-server starts.
 const DeleteTransient = "--delete-transient-ports"
 
-// A TransientForm is how the option stands in a default file.
+// A TransientForm is how the option is written in a default file.
 type TransientForm string
 
-// Forms, one to a fault. Several may be in one file; the one that counts most is told.
+// Forms, one for each fault. A file may have several; the most important one is reported.
 const (
 	TransientWorks         TransientForm = "works"
-	TransientMissing       TransientForm = "missing"        // not a word of it
+	TransientMissing       TransientForm = "missing"        // nowhere in it
 	TransientSelfReference TransientForm = "self-reference" // VAR="$VAR …", which systemd does not expand
 	TransientGlued         TransientForm = "glued"          // on the line of another setting
-	TransientCommented     TransientForm = "commented"      // in a comment alone
+	TransientCommented     TransientForm = "commented"      // only in a comment
 	TransientQuoted        TransientForm = "quoted"         // written so that systemd or ovs-ctl reads something else
 	TransientOverridden    TransientForm = "overridden"     // a later line sets the variable again
 )
 
-// TransientDefault is what a host's Open vSwitch is told about transient ports
-// at its start.
+// TransientDefault is what a host's Open vSwitch does with transient ports when it
+// starts.
 type TransientDefault struct {
 	Distribution snapshot.Distribution
-	File         string // that ovs-ctl's service reads and that would be edited: /etc/default/openvswitch-switch
+	File         string // that ovs-ctl's service reads: /etc/default/openvswitch-switch
 	Variable     string // OVS_CTL_OPTS
-	Text         []byte // of the file; nil: there is none
+	Text         []byte // of the file; nil: it does not exist
 	Form         TransientForm
 	Line         int    // of the form; 0: none
 	Value        string // of the variable, as systemd reads it
 	// Stops is why Open vSwitch does not start with these options; empty: it does.
 	Stops string
-	// Unit is ovs-delete-transient-ports.service of the rpm: "" where there is none, "present" or "masked".
+	// Unit is ovs-delete-transient-ports.service of the rpm: "present", "masked", or "" if there is none.
 	Unit string
-	// Otherwise is a unit or a drop-in of the operator that deletes them; empty: there is none.
+	// Otherwise is a unit or drop-in of the operator that deletes them; empty: there is none.
 	Otherwise string
-	// Wrong is a file that nobody reads although it holds the option, on an rpm host.
+	// Wrong is a file that has the option but is not read, on an rpm host.
 	Wrong     string
 	WrongLine int
 	wrongText []byte
 }
 
-// WrongText is the line of the option in the file that nobody reads.
+// WrongText is the line with the option in the file that is not read.
 func (t *TransientDefault) WrongText() string {
 	return strings.TrimSpace(envfile.Line(t.wrongText, t.WrongLine))
 }
 
-// cleaned is the file that nobody reads without the option; nil: nothing else is in it.
+// cleaned is the file that is not read, without the option; nil: nothing else is in it.
 func (t *TransientDefault) cleaned() []byte {
 	text := t.wrongText
 	for _, a := range slices.Backward(envfile.Systemd(text, false).Assignments) {
@@ -82,28 +82,28 @@ func (t *TransientDefault) cleaned() []byte {
 	return text
 }
 
-// clean is the step that takes the option out of the file that nobody reads; none where there is none.
+// clean is the step that removes the option from the file that is not read, if there is one.
 func (t *TransientDefault) clean() []fixes.Step {
 	if t.Wrong == "" {
 		return nil
 	}
-	return []fixes.Step{fixes.File{Path: t.Wrong, Before: t.wrongText, After: t.cleaned(), What: "take " + DeleteTransient + " out of " + t.Wrong + ", which nobody reads"}}
+	return []fixes.Step{fixes.File{Path: t.Wrong, Before: t.wrongText, After: t.cleaned(), What: "remove " + DeleteTransient + " from " + t.Wrong + ", which is not read"}}
 }
 
-// Deleted says that transient ports are removed at boot.
+// Deleted reports whether transient ports are deleted at boot.
 func (t *TransientDefault) Deleted() bool {
 	return t.Form == TransientWorks || t.Unit == "present" || t.Otherwise != ""
 }
 
-// ErrOtherDistribution is a host whose default file is not known.
-var ErrOtherDistribution = errors.New("this tool knows where Debian and rpm hosts keep the options of Open vSwitch")
+// ErrOtherDistribution is the error for a host whose default file is not known.
+var ErrOtherDistribution = errors.New("ovnctl knows only where Debian and rpm hosts keep the options of Open vSwitch")
 
 // ReadTransientDefault reads the options with which a host starts Open vSwitch.
 func ReadTransientDefault(h *snapshot.Host) (*TransientDefault, error) {
 	t := &TransientDefault{}
 	var err error
 	if t.Distribution, err = h.Distribution(); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("what distribution %s runs: %w", h.Name, err)
+		return nil, fmt.Errorf("distribution of %s: %w", h.Name, err)
 	}
 	etc := cmp.Or(h.Dirs().Etc, "/etc")
 	if t.Distribution.Family == "" {
@@ -124,7 +124,7 @@ func ReadTransientDefault(h *snapshot.Host) (*TransientDefault, error) {
 		t.read([]string{"start"}, nil)
 	case "rpm":
 		t.File, t.Variable = path.Join(etc, "sysconfig/openvswitch"), "OPTIONS"
-		// The unit reads this one first, so what the other one sets comes after it.
+		// The unit reads this one first, so the other one overrides it.
 		first, err := optional(h.File(path.Join(etc, "openvswitch/default.conf")))
 		if err != nil {
 			return nil, err
@@ -152,7 +152,7 @@ func ReadTransientDefault(h *snapshot.Host) (*TransientDefault, error) {
 	return t, nil
 }
 
-// familyByFiles tells a distribution by what its packages of Open vSwitch leave.
+// familyByFiles recognizes a distribution by the files of its Open vSwitch packages.
 func familyByFiles(h *snapshot.Host, etc string) (string, error) {
 	for _, c := range []struct{ path, family string }{
 		{path.Join(etc, "default/openvswitch-switch"), "debian"},
@@ -167,36 +167,38 @@ func familyByFiles(h *snapshot.Host, etc string) (string, error) {
 	return "", nil
 }
 
-// transientElsewhere finds a unit of the operator's own, or a drop-in, that
-// deletes transient ports.
+// transientElsewhere finds a unit or drop-in of the operator that deletes transient
+// ports.
 func transientElsewhere(h *snapshot.Host, etc string) (string, error) {
 	for _, pattern := range []string{"*.service", "o*.service.d/*.conf"} {
-		found, err := h.Glob(path.Join(etc, "systemd/system", pattern))
+		files, err := h.Glob(path.Join(etc, "systemd/system", pattern))
 		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, node.ErrUnavailable) {
 			continue
 		}
 		if err != nil {
 			return "", err
 		}
-		for _, file := range found {
-			if path.Base(file) == transientUnitName {
-				continue
-			}
-			text, err := h.File(file)
-			if err != nil {
-				continue // a link to a unit of a package, or one that masks it
-			}
-			for line := range strings.Lines(string(text)) {
-				if line = strings.TrimSpace(line); strings.Contains(line, "delete-transient-ports") && !strings.HasPrefix(line, "#") && !strings.HasPrefix(line, ";") {
-					return file, nil
-				}
+		for _, file := range files {
+			text, _ := h.File(file) // it may be a link to a package's unit, or one that masks it
+			if path.Base(file) != transientUnitName && setsTransient(string(text)) {
+				return file, nil
 			}
 		}
 	}
 	return "", nil
 }
 
-// lineOf is the number of the first line that holds a text; 0: none.
+// setsTransient reports whether a unit has the option outside comments.
+func setsTransient(unit string) bool {
+	for line := range strings.Lines(unit) {
+		if line = strings.TrimSpace(line); strings.Contains(line, "delete-transient-ports") && !strings.HasPrefix(line, "#") && !strings.HasPrefix(line, ";") {
+			return true
+		}
+	}
+	return false
+}
+
+// lineOf is the number of the first line that contains a text; 0: none.
 func lineOf(text []byte, s string) int {
 	if i := bytes.Index(text, []byte(s)); i >= 0 {
 		return 1 + bytes.Count(text[:i], []byte("\n"))
@@ -206,46 +208,40 @@ func lineOf(text []byte, s string) int {
 
 const transientUnitName = "ovs-delete-transient-ports.service"
 
-// transientUnit asks systemd, and where it does not run, looks for the unit's file.
+// transientUnit asks systemd, and if that does not run, looks for the unit's file.
 func transientUnit(h *snapshot.Host, etc string) (string, error) {
 	u, err := h.Unit(transientUnitName)
 	switch {
+	case err == nil && (u.Load == "masked" || u.File == "masked" || u.File == "masked-runtime"):
+		return "masked", nil
+	case err == nil && u.Load == "not-found":
+		return "", nil
 	case err == nil:
-		switch {
-		case u.Load == "masked" || u.File == "masked" || u.File == "masked-runtime":
-			return "masked", nil
-		case u.Load == "not-found":
-			return "", nil
-		}
 		return "present", nil
 	case !errors.Is(err, node.ErrUnavailable):
 		return "", err
 	}
-	for _, dir := range []string{path.Join(etc, "systemd/system"), "/run/systemd/system"} {
-		if found, err := h.Glob(path.Join(dir, transientUnitName)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	for i, dir := range []string{path.Join(etc, "systemd/system"), "/run/systemd/system", "/usr/lib/systemd/system", "/lib/systemd/system"} {
+		found, err := h.Glob(path.Join(dir, transientUnitName))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return "", err
-		} else if len(found) > 0 {
-			// A link to /dev/null masks it; a file is the operator's own unit.
-			if text, err := h.File(found[0]); err != nil || len(bytes.TrimSpace(text)) == 0 {
-				return "masked", nil
-			}
-			return "present", nil
 		}
-	}
-	for _, dir := range []string{"/usr/lib/systemd/system", "/lib/systemd/system"} {
-		if found, err := h.Glob(path.Join(dir, transientUnitName)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return "", err
-		} else if len(found) > 0 {
-			return "present", nil
+		if len(found) == 0 {
+			continue
 		}
+		// In the first two a link to /dev/null masks it, and a file is the operator's own unit.
+		if text, err := h.File(found[0]); i < 2 && (err != nil || len(bytes.TrimSpace(text)) == 0) {
+			return "masked", nil
+		}
+		return "present", nil
 	}
 	return "", nil
 }
 
-// read finds the form of the option in the text. The command's words before the
-// variable's are those of the unit; before is a file that systemd reads earlier.
+// read finds the form of the option in the text. The command is what the unit writes
+// before the variable; before is a file that systemd reads earlier.
 func (t *TransientDefault) read(command []string, before []byte) {
-	// Up to systemd 253 a comment that ends in a backslash goes on: what only one of the two reads is not to be relied on.
+	// Up to systemd 253 a comment that ends in a backslash continues: the option must work both ways.
 	for _, long := range []bool{false, true} {
 		t.readAs(command, before, long)
 		if t.Form != TransientWorks {
@@ -324,8 +320,8 @@ func refersTo(value, name string) bool {
 	}
 }
 
-// ovsCtl reads the arguments of ovs-ctl(8) as it does: whether it deletes
-// transient ports when it starts, and why it does not start at all.
+// ovsCtl reads the arguments of ovs-ctl(8) as it does itself. It reports whether it
+// deletes transient ports when it starts, or why it does not start at all.
 func ovsCtl(args []string) (deletes bool, stops string) {
 	command := ""
 	for _, arg := range args {
@@ -334,7 +330,7 @@ func ovsCtl(args []string) (deletes bool, stops string) {
 		name, value, valued := strings.Cut(option, "=")
 		switch {
 		case arg == "-h" || arg == "--help" || arg == "-V" || arg == "--version":
-			return false, "ovs-ctl answers " + arg + " and starts nothing"
+			return false, "ovs-ctl replies to " + arg + " and starts nothing"
 		case long && valued && name == "delete-transient-ports":
 			deletes = value == "yes"
 		case long && valued:
@@ -356,8 +352,8 @@ func ovsCtl(args []string) (deletes bool, stops string) {
 	return deletes, ""
 }
 
-// TransientPorts are the ports that are removed when Open vSwitch starts with
-// the option, and those among them that are ports of pods: with an iface-id.
+// TransientPorts are the ports that are deleted when Open vSwitch starts with the
+// option, and those among them that belong to pods: they have an iface-id.
 func TransientPorts(s *snapshot.Switch) (all, pods []string) {
 	owner := map[ovsdb.UUID]*snapshot.Interface{}
 	for i := range s.Interfaces {
@@ -380,8 +376,8 @@ func TransientPorts(s *snapshot.Switch) (all, pods []string) {
 	return all, pods
 }
 
-// Contained says whether a host's Open vSwitch runs in a container, and which
-// process says so.
+// Contained reports whether a host's Open vSwitch runs in a container, and which
+// process shows it.
 func Contained(h *snapshot.Host) (bool, string, error) {
 	processes, err := h.Processes()
 	if err != nil {

@@ -10,10 +10,10 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/fixes"
 )
 
-// Mended is the file with the option in force, and what else changes by that.
-// The options that are in force stay; those which only a shell would have put
-// together are put together.
-func (t *TransientDefault) Mended() (text []byte, notes []string, err error) {
+// Fixed is the file with the option in effect, and notes on what else changes. The
+// options that are in effect stay; those that only a shell would have combined are
+// combined.
+func (t *TransientDefault) Fixed() (text []byte, notes []string, err error) {
 	file := envfile.Systemd(t.Text, false)
 	set := file.Last(t.Variable)
 	var words []string
@@ -60,17 +60,17 @@ func (t *TransientDefault) Mended() (text []byte, notes []string, err error) {
 	} else {
 		text = envfile.Replace(t.Text, set.Start, set.End, line)
 	}
-	// What is set before has no effect, and with the option in it would mislead the next reader.
+	// Earlier settings have no effect, and with the option in them would mislead the next reader.
 	for _, a := range slices.Backward(file.Assignments) {
 		if set != nil && a.Name == t.Variable && a.Start < set.Start && t.Form != TransientMissing {
 			text = envfile.Replace(text, a.Start, a.End, "")
-			notes = append(notes, fmt.Sprintf("line %d goes: line %d sets %s again", a.Line, set.Line, t.Variable))
+			notes = append(notes, fmt.Sprintf("line %d is removed: line %d sets %s again", a.Line, set.Line, t.Variable))
 		}
 	}
 	return t.checked(text, notes)
 }
 
-// checked is a text that both readers read alike and ovs-ctl takes.
+// checked is a text that systemd and a shell read alike and ovs-ctl accepts.
 func (t *TransientDefault) checked(text []byte, notes []string) ([]byte, []string, error) {
 	after := *t
 	after.Text = text
@@ -88,10 +88,10 @@ func (t *TransientDefault) byHand(set *envfile.Assignment) error {
 		line = set.Line
 	}
 	return fixes.Refuse(fmt.Sprintf("write the line by hand: %s=\"%s\"", t.Variable, DeleteTransient),
-		"%s line %d does not say what it means: %s", t.File, line, strings.TrimSpace(envfile.Line(t.Text, line)))
+		"%s line %d is unclear: %s", t.File, line, strings.TrimSpace(envfile.Line(t.Text, line)))
 }
 
-// unglued cuts the setting off the line that it was appended to.
+// unglued separates the setting from the line that it was appended to.
 func (t *TransientDefault) unglued(file envfile.File) ([]byte, []string, error) {
 	start, end := -1, 0
 	for _, a := range file.Assignments {
@@ -112,7 +112,7 @@ func (t *TransientDefault) unglued(file envfile.File) ([]byte, []string, error) 
 	whole := string(t.Text[start:end])
 	i := strings.LastIndex(whole, t.Variable+"=")
 	if i <= 0 {
-		// The bare option behind another setting: that one keeps its value.
+		// The bare option after another setting, which keeps its value.
 		i = strings.Index(whole, DeleteTransient)
 		rest := strings.TrimRight(whole[:i], " \t")
 		if strings.Count(rest, `"`)%2 == 1 || strings.Count(rest, `'`)%2 == 1 || strings.TrimSpace(whole[i+len(DeleteTransient):]) != "" {
@@ -124,7 +124,7 @@ func (t *TransientDefault) unglued(file envfile.File) ([]byte, []string, error) 
 	}
 	after := *t
 	front, tail := strings.TrimRight(whole[:i], " \t;"), whole[i:]
-	if a := envfile.Systemd([]byte(front), false).Last(t.Variable); a != nil { // glued to its own like
+	if a := envfile.Systemd([]byte(front), false).Last(t.Variable); a != nil { // glued to a setting of the same variable
 		words := envfile.Words(a.Value)
 		if a := envfile.Systemd([]byte(tail), false).Last(t.Variable); a != nil {
 			words = append(words, envfile.Words(a.Value)...)
@@ -137,7 +137,7 @@ func (t *TransientDefault) unglued(file envfile.File) ([]byte, []string, error) 
 	return after.again()
 }
 
-// again mends what is left to mend once the lines are apart.
+// again fixes what is left once the lines are separate.
 func (t *TransientDefault) again() ([]byte, []string, error) {
 	t.read([]string{"start"}, nil)
 	switch t.Form {
@@ -146,12 +146,12 @@ func (t *TransientDefault) again() ([]byte, []string, error) {
 	case TransientGlued:
 		return nil, nil, t.byHand(nil)
 	}
-	return t.Mended()
+	return t.Fixed()
 }
 
-// meant are the options among words that ovs-ctl does not take as they stand:
-// typographic quotation marks and dashes are typewriters', and a comment behind
-// the value is one.
+// meant are the options among words that ovs-ctl does not accept as they are:
+// typographic quotation marks and dashes become plain ones, and a comment after the
+// value is separated.
 func meant(words []string) (options []string, comment string, err error) {
 	replacer := strings.NewReplacer("“", "", "”", "", "„", "", "‘", "", "’", "", "—", "--", "–", "--", "−", "--", `"`, "")
 	for i, w := range words {
@@ -175,7 +175,7 @@ func meant(words []string) (options []string, comment string, err error) {
 	return options, comment, nil
 }
 
-// withOption adds the option where it is not in force yet, and what switches it off goes.
+// withOption adds the option unless it is in effect, and removes what turns it off.
 func withOption(words []string) []string {
 	words = slices.DeleteFunc(slices.Clone(words), func(w string) bool {
 		return w == "--no-delete-transient-ports" || strings.HasPrefix(w, DeleteTransient+"=")

@@ -6,11 +6,11 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
-// IsTunnel says whether interfaces of a type are tunnels that OVN makes, too.
+// IsTunnel reports whether OVN creates tunnels of an interface type.
 func IsTunnel(kind string) bool { return kind == "geneve" || kind == "vxlan" || kind == "stt" }
 
-// TunnelChassis is the chassis that ovn-controller made a tunnel to; empty: the
-// tunnel is somebody else's.
+// TunnelChassis is the chassis that ovn-controller created a tunnel to; empty: another
+// manager created it.
 func TunnelChassis(p snapshot.Plug) string {
 	id := p.Port.ExternalIDs["ovn-chassis-id"]
 	if id == "" {
@@ -20,8 +20,8 @@ func TunnelChassis(p snapshot.Plug) string {
 	return chassis
 }
 
-// SameTunnel says whether two interfaces ask for one and the same tunnel, of
-// which Open vSwitch can make only one.
+// SameTunnel reports whether two interfaces ask for the same tunnel, of which Open
+// vSwitch can create only one.
 func SameTunnel(a, b snapshot.Plug) bool {
 	if a.Type != b.Type || a.Name == b.Name {
 		return false
