@@ -105,11 +105,9 @@ func podAddresses(d *snapshot.Deployment, north *snapshot.Northbound) map[netip.
 	out := map[netip.Addr]string{}
 	add := func(rows *snapshot.Northbound) {
 		for _, p := range rows.SwitchPorts {
-			for _, text := range slices.Concat([]string(p.Addresses), []string(p.DynamicAddresses)) {
-				for _, w := range strings.Fields(text) {
-					if a, err := netip.ParseAddr(w); err == nil {
-						out[a] = p.Name
-					}
+			for w := range strings.FieldsSeq(strings.Join(slices.Concat([]string(p.Addresses), []string(p.DynamicAddresses)), " ")) {
+				if a, err := netip.ParseAddr(w); err == nil {
+					out[a] = p.Name
 				}
 			}
 		}

@@ -357,9 +357,11 @@ func kubeAddresses(addresses []string) (string, map[int]netip.Addr) {
 	var mac string
 	for _, s := range addresses {
 		for i, w := range strings.Fields(s) {
-			if a, err := netip.ParseAddr(w); err == nil {
+			a, err := netip.ParseAddr(w)
+			switch {
+			case err == nil:
 				ips[family(a)] = a
-			} else if i == 0 {
+			case i == 0:
 				mac = w
 			}
 		}

@@ -169,10 +169,9 @@ func (o *OVN0) lostRoutes() []node.Route {
 				continue
 			}
 			r := node.Route{Type: "unicast", Dst: cidr, Via: gateway.Addr(), Dev: o.Name, Table: 254, Protocol: "boot", Scope: "global"}
-			if p, ok := o.kube.nodePolicy(o.Node, f); ok {
-				if src, ok := matchAddress(p.Match); ok && slices.ContainsFunc(o.network.Addresses, func(a node.Address) bool { return a.Prefix.Addr() == src }) {
-					r.Src = src
-				}
+			p, _ := o.kube.nodePolicy(o.Node, f)
+			if src, ok := matchAddress(p.Match); ok && Holds(o.network, src) {
+				r.Src = src
 			}
 			if f == 6 {
 				r.Metric = 1024
