@@ -55,13 +55,13 @@ func withoutBinding(p *doctor.Pass, c *doctor.Chassis) {
 			Cause:  "the logical port was deleted and its interface left behind, or the iface-id is misspelt",
 			Effect: "whoever is behind the interface has no network",
 		}
-		owner := catalog.PortTenant(p.Deployment, c.Host, plug)
+		owner := catalog.PortUseOf(c.Host, plug)
 		switch {
 		case owner.Northbound:
 			f.Cause = "the Northbound has the port, but ovn-northd has not carried it over to the Southbound"
 			f.Evidence = append(f.Evidence, doctor.Evidence{Source: doctor.NB("Logical_Switch_Port", ""), Says: "there is a row with name=" + id})
 			f.Next = "ovn-nbctl --wait=sb --timeout=30 sync"
-		case owner.Gone:
+		case owner.Unused:
 			f.Evidence = append(f.Evidence, doctor.Evidence{Source: doctor.Other("its owner"), Says: owner.Why})
 			f.Fix = catalog.RemovePort.With(plug.Name)
 		default:

@@ -64,7 +64,7 @@ func vanished(p *doctor.Pass, h *snapshot.Host, sw *snapshot.Switch) {
 			Cause:  "the device was deleted under the switch: the pod's namespace ended, or somebody removed the link",
 			Effect: fmt.Sprintf("port %s neither sends nor receives, while all databases show it as up", plug.ExternalIDs["iface-id"]),
 		}
-		if owner := catalog.PortTenant(p.Deployment, h, plug); owner.Gone {
+		if owner := catalog.PortUseOf(h, plug); owner.Unused {
 			f.Evidence = append(f.Evidence, doctor.Evidence{Source: doctor.Other("its owner"), Says: owner.Why})
 			f.Fix = catalog.RemovePort.With(plug.Name)
 		} else {

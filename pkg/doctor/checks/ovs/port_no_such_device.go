@@ -102,9 +102,9 @@ func noSuchDevice(p *doctor.Pass, h *snapshot.Host, plug snapshot.Plug, since st
 		Cause:  "the device was removed and its port left behind, as happens when a pod or virtual machine ends while its network plugin does not run",
 		Effect: "the switch tries to open it at every change of its configuration, which slows all of them down",
 	}
-	owner := catalog.PortTenant(p.Deployment, h, plug)
+	owner := catalog.PortUseOf(h, plug)
 	switch {
-	case owner.Gone:
+	case owner.Unused:
 		f.Evidence = append(f.Evidence, doctor.Evidence{Source: doctor.Other("its owner"), Says: owner.Why})
 		f.Fix = catalog.RemovePort.With(plug.Name)
 	default:
