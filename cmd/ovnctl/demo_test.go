@@ -36,22 +36,22 @@ var tried = map[string]struct {
 	}},
 	"--offline demo trace shop/client bank/vault-2 --tcp 8080 --why-not": {exitFound, []string{
 		"DROPPED  shop/client → bank/vault-2  tcp 8080",
-		`cause: dropped by ACL "NP:bank:Ingress" (NetworkPolicy default deny of namespace bank, to-lport 1000, drop)`,
+		`cause: dropped by ACL "NP:bank:Ingress" (default deny of the NetworkPolicies in namespace bank, to-lport 1000, drop)`,
 		"tcp.dst is 8080, not 8443",
 		"1. NetworkPolicy bank/allow-shop: add ingress from namespace shop, port 8080/tcp  (verified: with this it gets through)",
 		"✗ dropped in ls_out_acl at bank_vault-2",
 	}},
 	"--offline demo trace shop/client 203.0.113.10": {exitFound, []string{
 		"DROPPED  shop/client → 203.0.113.10  icmp",
-		"the answer is dropped in ls_in_l2_unknown of switch join on node1",
+		"the reply is dropped in ls_in_l2_unknown of switch join on node1",
 		"cause: no port of the switch has the MAC address 0a:58:64:40:00:99",
 		"✓ delivered at eth0",
 		"stale mac binding in lr_in_arp_resolve of GR_node1 on node1: router port rtoj-GR_node1 sends to 100.64.0.1 at 0a:58:64:40:00:99",
 		"next: ovnctl fix delete-mac-binding rtoj-GR_node1 100.64.0.1",
 	}},
 	"--offline demo trace shop/client svc:shop/web --tcp 80": {exitFound, []string{
-		"2 of 3 backends answer; through 10.244.3.5:8080, the packet is dropped on node3",
-		"cause: bridge br-ex on node3 has no uplink: nothing gets from it to the network outside",
+		"2 of 3 backends reply; through 10.244.3.5:8080, the packet is dropped on node3",
+		"cause: bridge br-ex on node3 has no uplink: it is cut off from the network outside",
 		"note: the logical flows say otherwise, delivered",
 	}},
 	"--offline demo doctor": {exitFound, []string{
@@ -63,7 +63,7 @@ var tried = map[string]struct {
 	}},
 	"--offline demo reach shop/ bank/ --tcp 8080": {exitOK, []string{
 		"4 senders → 3 receivers, 12 pairs: 12 dropped",
-		"NetworkPolicy default deny of namespace bank  12 pairs",
+		"default deny of the NetworkPolicies in namespace bank  12 pairs",
 	}},
 	"--offline demo:healthy reach shop/ bank/ --tcp 8080": {exitOK, []string{
 		"4 senders → 3 receivers, 12 pairs: 8 delivered, 4 dropped",
@@ -74,11 +74,11 @@ var tried = map[string]struct {
 		"~ neighbour 100.64.0.1 behind rtoj-GR_node1: mac 0a:58:64:40:00:01 → 0a:58:64:40:00:99",
 	}},
 	"--offline demo flows --node node2 --pod bank/vault-2 --drops": {exitOK, []string{
-		`46 ls_out_acl      2000      drop  ACL "NP:bank:Ingress" (NetworkPolicy default deny of namespace bank, to-lport 1000, drop)`,
+		`46 ls_out_acl      2000      drop  ACL "NP:bank:Ingress" (default deny of the NetworkPolicies in namespace bank, to-lport 1000, drop)`,
 		"<port bank_vault-2>", "<switch node2>",
 	}},
 	"--offline demo decode": {exitOK, []string{
-		`<ACL "NP:bank:Ingress" (NetworkPolicy default deny of namespace bank, to-lport 1000, drop)>`,
+		`<ACL "NP:bank:Ingress" (default deny of the NetworkPolicies in namespace bank, to-lport 1000, drop)>`,
 		"table=46<ls_out_acl>", "<port bank_vault-2>", "<switch node2>",
 	}},
 }
@@ -113,7 +113,7 @@ func TestDemo(t *testing.T) {
 		t.Errorf("%d commands are tried, of %d it is said what they answer", len(tries), len(tried))
 	}
 	out, errs, code := bare.run(t, "", "--offline", "demo:healthy", "doctor")
-	if code != exitOK || !strings.Contains(out, "nothing that was read is wrong") {
+	if code != exitOK || !strings.Contains(out, "no faults in what was read") {
 		t.Errorf("the healthy one: exit %d\n%s%s", code, out, errs)
 	}
 }

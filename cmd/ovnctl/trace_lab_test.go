@@ -411,7 +411,7 @@ func (d *traceDraw) withoutFlows(ctx context.Context, t *testing.T, p tracePair)
 		}
 	}
 	got := d.ovnctl(ctx, p.at, append(d.arguments(p), "-o", "json", "--offline", dir)...)
-	if !got.says(want) || !strings.Contains(string(got.stdout), "was not looked at") || got.trace().Forward.Producer != journey.LogicalFlows {
+	if !got.says(want) || !strings.Contains(string(got.stdout), "by the logical flows alone") || got.trace().Forward.Producer != journey.LogicalFlows {
 		t.Errorf("%s without saved flows: packets say %s, ovnctl (exit %d) %s\n%s%s", p, want, got.code, got.outcome(), got.stdout, got.stderr)
 	}
 }

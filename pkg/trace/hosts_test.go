@@ -26,25 +26,25 @@ func TestDestination(t *testing.T) {
 	}
 }
 
-// TestNoWay says what becomes of packets that nobody outside can answer, or bring in.
-func TestNoWay(t *testing.T) {
-	if v := noWayBack(addr("8.8.8.8"), addr("10.0.0.1")); v != nil {
+// TestNoRoute says what becomes of packets that nobody outside can answer, or bring in.
+func TestNoRoute(t *testing.T) {
+	if v := noRouteBack(addr("8.8.8.8"), addr("10.0.0.1")); v != nil {
 		t.Errorf("a public source: %+v", v)
 	}
-	if v := noWayBack(addr("10.0.0.1"), addr("8.8.8.8")); v == nil || v.Outcome != journey.Dropped {
+	if v := noRouteBack(addr("10.0.0.1"), addr("8.8.8.8")); v == nil || v.Outcome != journey.Dropped {
 		t.Errorf("a private source: %+v", v)
 	}
-	if v := noWayBack(addr("10.0.0.1"), addr("192.168.0.1")); v == nil || v.Outcome != journey.Unknown {
+	if v := noRouteBack(addr("10.0.0.1"), addr("192.168.0.1")); v == nil || v.Outcome != journey.Unknown {
 		t.Errorf("both private: %+v", v)
 	}
 	d := deployment{hosts: &hosts{}, underlay: []netip.Prefix{netip.MustParsePrefix("172.30.0.0/24")}, graph: &topology.Graph{}}
-	if v := d.noWayIn(addr("8.8.8.8"), addr("10.0.0.1")); v.Outcome != journey.Dropped {
+	if v := d.noRouteIn(addr("8.8.8.8"), addr("10.0.0.1")); v.Outcome != journey.Dropped {
 		t.Errorf("from a public source to a private address: %+v", v)
 	}
-	if v := d.noWayIn(addr("10.9.0.1"), addr("10.0.0.1")); v.Outcome != journey.Unknown {
+	if v := d.noRouteIn(addr("10.9.0.1"), addr("10.0.0.1")); v.Outcome != journey.Unknown {
 		t.Errorf("from a private source to a private address: %+v", v)
 	}
-	if v := d.noWayIn(addr("10.9.0.1"), addr("172.30.0.9")); v.Outcome != journey.Dropped {
+	if v := d.noRouteIn(addr("10.9.0.1"), addr("172.30.0.9")); v.Outcome != journey.Dropped {
 		t.Errorf("to an address that nobody has on the underlay: %+v", v)
 	}
 }

@@ -19,11 +19,11 @@ The last one that was set takes the port, and the other one is mute. Nothing is 
 	Causes: []string{"vswitchd-not-running"},
 	Settle: true,
 	Run: func(p *doctor.Pass) {
-		p.Chassis(func(c *doctor.Chassis) {
+		for c := range p.Chassis() {
 			for id, plugs := range sameIfaceID(c) {
 				p.Report(duplicateIfaceID(p, c, id, plugs))
 			}
-		})
+		}
 	},
 }
 

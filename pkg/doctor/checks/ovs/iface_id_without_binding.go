@@ -17,7 +17,11 @@ An interface of the integration bridge carries an iface-id of which the Southbou
 has no Port_Binding. Nothing logs it, and nobody forwards its packets.`,
 	Causes: []string{"northd-not-active", "kube-ovn-join-gap", "pod-veth-vanished", "missing-external-ids", "controller-not-running"},
 	Settle: true,
-	Run:    func(p *doctor.Pass) { p.Chassis(func(c *doctor.Chassis) { withoutBinding(p, c) }) },
+	Run: func(p *doctor.Pass) {
+		for c := range p.Chassis() {
+			withoutBinding(p, c)
+		}
+	},
 }
 
 func withoutBinding(p *doctor.Pass, c *doctor.Chassis) {
@@ -27,15 +31,14 @@ func withoutBinding(p *doctor.Pass, c *doctor.Chassis) {
 			named = append(named, plug)
 		}
 	}
-	if len(named) == 0 || !p.SwitchLives(c.Host) {
+	if len(named) == 0 || !p.InterfacesCurrent(c.Host) {
 		return
 	}
-	south, err := c.NeedSouthbound()
-	if err != nil {
-		p.Unknown(doctor.NodeObject(c.Name), err)
+	south, ok := doctor.Need(p, doctor.NodeObject(c.Name), c.Southbound)
+	if !ok {
 		return
 	}
-	bound := doctor.Bindings(south)
+	bound := doctor.PortBindings(south)
 	for _, plug := range named {
 		id := plug.ExternalIDs["iface-id"]
 		if bound[id] != nil {

@@ -33,12 +33,11 @@ func vanished(p *doctor.Pass, h *snapshot.Host, sw *snapshot.Switch) {
 			candidates = append(candidates, plug)
 		}
 	}
-	if len(candidates) == 0 || !p.SwitchLives(h) {
+	if len(candidates) == 0 || !p.InterfacesCurrent(h) {
 		return
 	}
-	network, err := h.Network()
-	if err != nil {
-		p.Unknown(doctor.NodeObject(h.Name), err)
+	network, ok := doctor.Need(p, doctor.NodeObject(h.Name), h.Network)
+	if !ok {
 		return
 	}
 	// Each bridge has a device of its own name where its switch runs. Without any, these are not the switch's devices.
@@ -56,7 +55,7 @@ func vanished(p *doctor.Pass, h *snapshot.Host, sw *snapshot.Switch) {
 		}
 		f := doctor.Finding{
 			Object: doctor.InterfaceObject(h, plug),
-			Also:   doctor.PortObjects(plug),
+			Also:   doctor.PortOfInterface(plug),
 			Title:  fmt.Sprintf("the device %s of port %s is gone, and its port looks healthy", plug.Name, plug.ExternalIDs["iface-id"]),
 			Evidence: []doctor.Evidence{
 				{Source: doctor.Links().On(h.Name), Says: "there is no link " + plug.Name},
