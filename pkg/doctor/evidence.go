@@ -163,6 +163,13 @@ func Command(line string) Source { return Source{ReplySource, line, line} }
 // Socket is a control socket or an endpoint.
 func Socket(text string) Source { return Source{Kind: SocketSource, text: text} }
 
+// Coverage is a coverage counter of a daemon.
+func Coverage(daemon, name string) Source {
+	s := Reply(daemon, "coverage/read-counter "+name)
+	s.Kind, s.text = CounterSource, "coverage "+name
+	return s
+}
+
 // Counter is a counter, by its name and where it is.
 func Counter(text string) Source { return Source{Kind: CounterSource, text: text} }
 
