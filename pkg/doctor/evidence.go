@@ -46,6 +46,12 @@ func (s Source) String() string { return s.text }
 // MarshalText writes the source as String does.
 func (s Source) MarshalText() ([]byte, error) { return []byte(s.text), nil }
 
+// UnmarshalText reads what MarshalText wrote: the text alone.
+func (s *Source) UnmarshalText(text []byte) error {
+	*s = Other(string(text))
+	return nil
+}
+
 // On is the source with the node that it is on.
 func (s Source) On(node string) Source {
 	s.text += " on " + node
