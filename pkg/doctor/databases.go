@@ -53,6 +53,11 @@ func (s *Server) ControlCommand(command string) string {
 	return fmt.Sprintf("ovn-appctl -t %s/%s.ctl %s", RunDir(s.Host), s.Control, command)
 }
 
+// Reply is what the server replied to a control command.
+func (s *Server) Reply(command string) Source {
+	return Source{ReplySource, command + " on " + s.Host.Name, s.ControlCommand(command)}
+}
+
 // RunDir is the run directory of OVN on a host, as it is written in commands.
 func RunDir(h *snapshot.Host) string {
 	if dir := h.Dirs().OVNRun; dir != "" {
@@ -138,8 +143,7 @@ func (m *Member) Peer(of snapshot.Peer) Evidence {
 }
 
 func (m *Member) source() Source {
-	command := m.ControlCommand("cluster/status " + m.Database)
-	return Source{ReplySource, "cluster/status " + m.Database + " on " + m.Host.Name, command}
+	return m.Reply("cluster/status " + m.Database)
 }
 
 // DatabaseReader reads a database of a zone.

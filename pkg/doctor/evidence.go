@@ -46,9 +46,9 @@ func (s Source) String() string { return s.text }
 // MarshalText writes the source as String does.
 func (s Source) MarshalText() ([]byte, error) { return []byte(s.text), nil }
 
-// UnmarshalText reads what MarshalText wrote: the text alone.
+// UnmarshalText reads what MarshalText wrote. The kind is not in it.
 func (s *Source) UnmarshalText(text []byte) error {
-	*s = Other(string(text))
+	*s = Source{Kind: OtherSource, text: string(text)}
 	return nil
 }
 
@@ -57,6 +57,9 @@ func (s Source) On(node string) Source {
 	s.text += " on " + node
 	return s
 }
+
+// Says is evidence from the source.
+func (s Source) Says(text string) Evidence { return Evidence{Source: s, Says: text} }
 
 // InPod is the source as it is in a pod's network namespace.
 func (s Source) InPod() Source {
@@ -143,6 +146,11 @@ func Addresses(link string) Source {
 	return s
 }
 
+// Neighbours are the neighbour table of a link.
+func Neighbours(link string) Source {
+	return Source{LinkSource, "neighbour table of link " + link, "ip neighbour show dev " + inShell(link)}
+}
+
 // Links are all links of a node.
 func Links() Source { return Source{LinkSource, "links", "ip -details link show"} }
 
@@ -174,6 +182,14 @@ func Coverage(daemon, name string) Source {
 	s := Reply(daemon, "coverage/read-counter "+name)
 	s.Kind, s.text = CounterSource, "coverage "+name
 	return s
+}
+
+// Endpoint is what connecting to an endpoint of a database shows: "ssl:10.0.0.1:6642".
+func Endpoint(remote string) Source { return Socket("connecting to " + remote) }
+
+// FileSystem is the file system that a path lies on.
+func FileSystem(path string) Source {
+	return Source{FileSource, "file system of " + path, "df " + inShell(path)}
 }
 
 // Counter is a counter, by its name and where it is.

@@ -98,5 +98,5 @@ func (f *Flow) JSON() DecodedFlow {
 }
 
 func objectOf(o decode.Object) Object {
-	return Object{Kind: o.Kind, Name: o.Name, UUID: string(o.UUID), Owner: o.Owner, Text: o.Text}
+	return Object{Kind: o.Kind, Name: o.Name, UUID: string(o.UUID), Owner: o.Owner.String(), Text: o.Text}
 }

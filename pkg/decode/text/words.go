@@ -98,10 +98,10 @@ func (a *Annotator) valueText(f *packet.Field, name string, value, mask packet.V
 
 // ownerText says who made a logical port, unless its name does.
 func ownerText(port *decode.Port) string {
-	if port.Owner == "" || strings.HasPrefix(port.Owner, "Pod ") {
+	if port.Owner == (decode.Owner{}) || port.Owner.Kind == "Pod" {
 		return ""
 	}
-	return " (" + port.Owner + ")"
+	return " (" + port.Owner.String() + ")"
 }
 
 // flagsText names the bits of reg10 that are set, and with ! those that are
