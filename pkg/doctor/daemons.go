@@ -40,6 +40,9 @@ func (p *Pass) SilentDaemons(daemon string) iter.Seq[*SilentDaemon] {
 	})
 }
 
+// Object is the daemon on its host.
+func (d *SilentDaemon) Object() Object { return DaemonObject(d.Host, d.Daemon) }
+
 // Evidence is what is seen of the daemon: its sockets, its processes and the end of its log.
 func (d *SilentDaemon) Evidence() []Evidence {
 	var list []Evidence

@@ -5,10 +5,11 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ovnctl/ovnctl/pkg/node"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
 )
 
-// Evidence is one thing that was read, and what it says.
+// Evidence is one thing that was read, and what it shows.
 type Evidence struct {
 	Source Source `json:"source"`
 	Says   string `json:"says"`
@@ -27,6 +28,7 @@ const (
 	FlowSource    SourceKind = "flow"    // OpenFlow flows of a bridge
 	SocketSource  SourceKind = "socket"  // a control socket, or an endpoint that was dialled
 	ReplySource   SourceKind = "reply"   // of a daemon or a command
+	RuleSource    SourceKind = "rule"    // of the packet filter
 	OtherSource   SourceKind = "other"
 )
 
@@ -43,6 +45,12 @@ func (s Source) String() string { return s.text }
 
 // MarshalText writes the source as String does.
 func (s Source) MarshalText() ([]byte, error) { return []byte(s.text), nil }
+
+// UnmarshalText reads what MarshalText wrote: the text alone.
+func (s *Source) UnmarshalText(text []byte) error {
+	*s = Other(string(text))
+	return nil
+}
 
 // On is the source with the node that it is on.
 func (s Source) On(node string) Source {
@@ -66,9 +74,24 @@ func NB(table, row string) Source { return ovnRow("Northbound", "ovn-nbctl", tab
 // SB is a row of the Southbound, as [NB].
 func SB(table, row string) Source { return ovnRow("Southbound", "ovn-sbctl", table, row) }
 
+// ICNB is a row of OVN_IC_Northbound, as [NB].
+func ICNB(table, row string) Source {
+	return ovnRow("OVN_IC_Northbound", "ovn-ic-nbctl", table, row)
+}
+
+// ICSB is a row of OVN_IC_Southbound, as [NB].
+func ICSB(table, row string) Source {
+	return ovnRow("OVN_IC_Southbound", "ovn-ic-sbctl", table, row)
+}
+
 // OVS is a row of Open_vSwitch by its name; without a name the whole table.
 func OVS(table, row string) Source {
 	return Source{RowSource, joined(table, row), joined("ovs-vsctl list", table, inShell(row))}
+}
+
+// Setting is a key of the one row of Open_vSwitch, "external_ids:ovn-encap-ip".
+func Setting(key string) Source {
+	return Source{RowSource, "Open_vSwitch " + key, "ovs-vsctl --if-exists get Open_vSwitch . " + inShell(key)}
 }
 
 func ovnRow(database, tool, table, row string) Source {
@@ -95,6 +118,11 @@ func File(path string, line int) Source {
 		s.text += fmt.Sprintf(" line %d", line)
 	}
 	return s
+}
+
+// Directory is a directory.
+func Directory(path string) Source {
+	return Source{FileSource, "directory " + path, "ls -l " + inShell(path)}
 }
 
 // Log is the log of a daemon, or a log file by its path.
@@ -157,6 +185,13 @@ func FileSystem(path string) Source {
 	return Source{FileSource, "file system of " + path, "df " + inShell(path)}
 }
 
+// Coverage is a coverage counter of a daemon.
+func Coverage(daemon, name string) Source {
+	s := Reply(daemon, "coverage/read-counter "+name)
+	s.Kind, s.text = CounterSource, "coverage "+name
+	return s
+}
+
 // Counter is a counter, by its name and where it is.
 func Counter(text string) Source { return Source{Kind: CounterSource, text: text} }
 
@@ -170,9 +205,23 @@ func Unit(name string) Source {
 	return Source{ReplySource, "unit " + name, "systemctl status " + inShell(name)}
 }
 
-// Sysctl is a sysctl, by its name or its path under /proc/sys.
-func Sysctl(name string) Source {
-	return Source{FileSource, "sysctl " + name, "sysctl " + inShell(strings.ReplaceAll(name, "/", "."))}
+// Sysctl is a sysctl by its path under /proc/sys, "net/ipv4/ip_forward".
+func Sysctl(path string) Source {
+	return Source{FileSource, "sysctl " + path, "sysctl " + inShell(path)}
+}
+
+// Chain is a chain of the packet filter.
+func Chain(c *node.Chain) Source {
+	s := Source{Kind: RuleSource, text: joined("chain", c.Family, c.Table, c.Name)}
+	switch {
+	case !c.Legacy:
+		s.Command = joined("nft list chain", c.Family, inShell(c.Table), inShell(c.Name))
+	case c.Family == "ip6":
+		s.Command = joined("ip6tables-legacy -t", inShell(c.Table), "-S", inShell(c.Name))
+	default:
+		s.Command = joined("iptables-legacy -t", inShell(c.Table), "-S", inShell(c.Name))
+	}
+	return s
 }
 
 // Other is a source of no other kind.

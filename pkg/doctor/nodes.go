@@ -72,16 +72,23 @@ func (n *Node) RouteEvidence(link string) []Evidence {
 	return list[:min(len(list), 4)]
 }
 
-// MissingEncapIPs are the node's tunnel addresses that no link has. An address within the network of some link is left
-// out: it is mistyped rather than missing.
-func (n *Node) MissingEncapIPs() (ips []netip.Addr, source string) {
-	all, source := n.EncapIPs()
+// MissingEncapIPs are the node's tunnel addresses that no link has, and where they are configured. An address within the
+// network of some link is left out: it is mistyped rather than missing.
+func (n *Node) MissingEncapIPs() (ips []netip.Addr, source Source) {
+	all, _ := n.EncapIPs()
 	for _, ip := range all {
 		near := slices.ContainsFunc(n.Net.Addresses, func(a node.Address) bool {
 			return a.Prefix.Addr() == ip || a.Scope == "global" && a.Prefix.Bits() > 0 && a.Prefix.Contains(ip)
 		})
 		if !near {
 			ips = append(ips, ip)
+		}
+	}
+	source = SB("Encap", "")
+	if s, err := n.Switch(); err == nil {
+		chassis, _, _ := n.ChassisName()
+		if value, key := s.Setting("ovn-encap-ip", chassis); value != "" {
+			source = Setting("external_ids:" + key)
 		}
 	}
 	return ips, source

@@ -13,13 +13,14 @@ type Pass struct {
 
 	Check    *Check
 	Findings []Finding
-	noSwitch bool // a host without Open vSwitch was passed over
-	noOVN    bool // a database of OVN was passed over, of a deployment that does not use OVN
+	zone     string // that is looked at, where there are several
+	noSwitch bool   // a host without Open vSwitch was passed over
+	noOVN    bool   // a database of OVN was passed over, of a deployment that does not use OVN
 }
 
-// Report adds a finding. It fills in the check; without a Result the finding is an Error.
+// Report adds a finding. It fills in the check and the zone; without a Result the finding is an Error.
 func (p *Pass) Report(f Finding) {
-	f.Check = p.Check.Name
+	f.Check, f.Zone = p.Check.Name, p.zone
 	if f.Result == "" {
 		f.Result = Error
 	}
@@ -55,6 +56,21 @@ func Need[T any](p *Pass, o Object, read func() (T, error)) (value T, ok bool) {
 	return value, err == nil
 }
 
+// EachZone yields the zones. What is reported meanwhile is of that zone.
+func (p *Pass) EachZone() iter.Seq[*snapshot.Zone] {
+	return func(yield func(*snapshot.Zone) bool) {
+		defer func() { p.zone = "" }()
+		for _, z := range p.Zones {
+			if len(p.Zones) > 1 {
+				p.zone = z.Name
+			}
+			if !yield(z) {
+				return
+			}
+		}
+	}
+}
+
 // Northbounds are the zones whose Northbound can be read; of the others it is reported as unknown.
 func (p *Pass) Northbounds() iter.Seq2[*snapshot.Zone, *snapshot.Logical] {
 	return zones(p, NorthboundObject, (*snapshot.Zone).Logical)
@@ -67,7 +83,7 @@ func (p *Pass) Southbounds() iter.Seq2[*snapshot.Zone, *snapshot.Southbound] {
 
 func zones[T any](p *Pass, o Object, read func(*snapshot.Zone) (*T, error)) iter.Seq2[*snapshot.Zone, *T] {
 	return func(yield func(*snapshot.Zone, *T) bool) {
-		for _, z := range p.Zones {
+		for z := range p.EachZone() {
 			rows, ok := Need(p, o, func() (*T, error) { return read(z) })
 			if ok && !yield(z, rows) {
 				return

@@ -40,7 +40,7 @@ func TestGateways(t *testing.T) {
 		{"gateway-router-without-chassis", "another zone's", "lr-add gw -- set Logical_Router gw options:chassis=far", chassis12 + `
 			chassis-add far geneve 192.0.2.9 -- set Chassis far other_config:is-remote=true`, nil, ""},
 		{"gateway-router-without-chassis", "distributed router", "lr-add r\nlrp-add r p 00:00:00:00:00:01 10.0.0.1/24", chassis12, nil, ""},
-		{"dgp-chassis-not-bound", "nobody", "lr-add r\nlrp-add r p 00:00:00:00:00:01 10.0.0.1/24\nlrp-set-gateway-chassis p gone 1", chassis12, []string{"port p may be held by gone"}, "-"},
+		{"dgp-chassis-not-bound", "nobody", "lr-add r\nlrp-add r p 00:00:00:00:00:01 10.0.0.1/24\nlrp-set-gateway-chassis p gone 1", chassis12, []string{"port p has gateway chassis gone"}, "-"},
 		{"dgp-chassis-not-bound", "router that is off", "lr-add r\nlrp-add r p 00:00:00:00:00:01 10.0.0.1/24\nlrp-set-gateway-chassis p gone 1\nset Logical_Router r enabled=false", chassis12, nil, ""},
 		{"dgp-chassis-not-bound", "another zone's", "lr-add r\nlrp-add r p 00:00:00:00:00:01 10.0.0.1/24\nlrp-set-gateway-chassis p far 1", chassis12 + `
 			chassis-add far geneve 192.0.2.9 -- set Chassis far other_config:is-remote=true`, nil, ""},

@@ -59,7 +59,7 @@ func registeredHostname(p *doctor.Pass, h *snapshot.Host, reported map[string]bo
 		Reason: "setting",
 		Title:  fmt.Sprintf("chassis %s is registered as %s, but its node is set to %s", row.Name, row.Hostname, set),
 		Evidence: []doctor.Evidence{
-			doctor.OVS("Open_vSwitch", "").On(h.Name).Says("external_ids:" + key + "=" + set),
+			doctor.Setting("external_ids:" + key).On(h.Name).Says(set),
 			doctor.SBRow("Chassis", row.UUID, "hostname=%s", row.Hostname),
 		},
 		Cause:  "ovn-controller has not written its setting: it is down, cannot write, or another node writes the same row",

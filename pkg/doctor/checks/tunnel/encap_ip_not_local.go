@@ -52,7 +52,7 @@ func encapLocal(p *doctor.Pass, c *doctor.Chassis) {
 	}
 	f := doctor.Finding{
 		Object:   doctor.NodeObject(c.Name),
-		Evidence: []doctor.Evidence{doctor.OVS("Open_vSwitch", "").On(c.Name).Says("external_ids:" + key + "=" + value)},
+		Evidence: []doctor.Evidence{doctor.Setting("external_ids:" + key).On(c.Name).Says(value)},
 		Effect:   fmt.Sprintf("other nodes send packets for %s to an address that it does not have: traffic between nodes is lost", c.Name),
 	}
 	if c.Row != nil {
