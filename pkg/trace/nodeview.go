@@ -3,9 +3,9 @@ package trace
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/netip"
 	"slices"
+	"strings"
 
 	"github.com/ovnctl/ovnctl/pkg/cluster"
 	"github.com/ovnctl/ovnctl/pkg/decode"
@@ -14,11 +14,12 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/openflow"
 	"github.com/ovnctl/ovnctl/pkg/packet"
 	"github.com/ovnctl/ovnctl/pkg/topology"
+	"github.com/ovnctl/ovnctl/pkg/trace/cause"
 	"github.com/ovnctl/ovnctl/pkg/trace/ovssim"
 )
 
 // A place is where a packet is about to be: at a port of a bridge, or in a host's own network stack.
-type place struct {
+type location struct {
 	node   *nodeView
 	bridge string        // empty: the host
 	port   packet.PortID // by which it enters the bridge
@@ -41,8 +42,8 @@ type nodeView struct {
 
 	network    *node.Network
 	networkErr error
-	pods       map[string]*node.PodNet // by the node's end of the link
-	macs       map[string][]string     // of the logical port that a link carries
+	pods       map[string]*node.PodNet   // by the node's end of the link
+	ports      map[string]*topology.Port // that links carry
 }
 
 // zoneView is what is read once for all nodes of a zone.
@@ -73,11 +74,11 @@ func (t *tracer) view(ctx context.Context, n *cluster.Node) (*nodeView, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := &nodeView{Node: n, sw: &ovssim.Fallback{Host: n.Host}, macs: map[string][]string{}}
+	v := &nodeView{Node: n, sw: &ovssim.Fallback{Host: n.Host}, ports: map[string]*topology.Port{}}
 	for _, p := range t.graph.Ports {
 		for _, a := range p.Interfaces {
 			if a.Node == n.Name {
-				v.macs[a.Interface] = p.MACs
+				v.ports[a.Interface] = p
 			}
 		}
 	}
@@ -92,21 +93,21 @@ func (t *tracer) view(ctx context.Context, n *cluster.Node) (*nodeView, error) {
 	return v, nil
 }
 
-// notAsked remembers a node that is not in reach.
+// notAsked remembers a node that is unreachable.
 func (t *tracer) notAsked(n *cluster.Node) {
 	if !slices.Contains(t.unasked, n.Name) {
 		t.unasked = append(t.unasked, n.Name)
 	}
 }
 
-// simulatedOn remembers a node whose switch was simulated.
+// simulatedOn remembers a node whose ovs-vswitchd was simulated.
 func (t *tracer) simulatedOn(n *cluster.Node) {
 	if !slices.Contains(t.simulated, n.Name) {
 		t.simulated = append(t.simulated, n.Name)
 	}
 }
 
-// missing says whether an error is that what a node would answer was not saved.
+// missing reports whether an error is that the capture lacks what a node would reply.
 func (t *tracer) missing(n *cluster.Node, err error) bool {
 	if !errors.Is(err, node.ErrUnavailable) {
 		return false
@@ -115,17 +116,28 @@ func (t *tracer) missing(n *cluster.Node, err error) bool {
 	return true
 }
 
-// unreadable says why a node cannot be asked, and how it could be.
+// A causeError is an error of which it is known what it means for a verdict.
+type causeError struct{ journey.Cause }
+
+func (e causeError) Error() string { return cause.Words(e.Cause) }
+
+// causeOf is what an error means for a verdict.
+func causeOf(err error) journey.Cause {
+	if e, ok := errors.AsType[causeError](err); ok {
+		return e.Cause
+	}
+	return journey.Cause{Kind: journey.SourceUnread, Detail: err.Error()}
+}
+
+// unreadable says why a node is unreachable, and what to try.
 func (t *tracer) unreadable(n *cluster.Node) error {
+	c := journey.Cause{Kind: journey.NodeUnread, Node: n.Name, Detail: "node " + n.Name + " was not read: run ovnctl there, or give --node-exec 'PREFIX {hostname}'"}
 	for _, p := range t.cluster.Problems {
-		if p.What == "node "+n.Name {
-			if p.Next != "" {
-				return fmt.Errorf("%w: %s", p, p.Next)
-			}
-			return p
+		if p.Node == n.Name {
+			c.Detail = strings.TrimSuffix(p.Error()+": "+p.Next, ": ")
 		}
 	}
-	return fmt.Errorf("node %s was not read: run ovnctl there, or give --node-exec 'PREFIX {hostname}'", n.Name)
+	return causeError{c}
 }
 
 func (t *tracer) zone(ctx context.Context, name string) (*zoneView, error) {

@@ -3,6 +3,7 @@ package trace
 import (
 	"context"
 	"fmt"
+	"net/netip"
 	"slices"
 
 	"github.com/ovnctl/ovnctl/pkg/journey"
@@ -13,11 +14,11 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/trace/ovs"
 )
 
-// direction is a passage as the contract has it, without a sentence.
-func (w *Walker) direction(ctx context.Context, p *Passage, state string) *journey.Direction {
+// direction is a path as the contract has it, without a sentence.
+func (w *Walker) direction(ctx context.Context, p *Path, state string) *journey.Direction {
 	d := &journey.Direction{Producer: journey.LogicalFlows, State: state, Packet: describe(p.Packet), Hops: []journey.Hop{}}
-	for _, l := range p.legs {
-		if l.way == nil {
+	for _, l := range p.sections {
+		if l.path == nil {
 			d.Hops = append(d.Hops, w.hostHop(l))
 			continue
 		}
@@ -27,18 +28,18 @@ func (w *Walker) direction(ctx context.Context, p *Passage, state string) *journ
 	return d
 }
 
-func (w *Walker) hostHop(l leg) journey.Hop {
+func (w *Walker) hostHop(l section) journey.Hop {
 	node := w.nodeName(l.host.chassis.Name)
 	return journey.Hop{Node: node, Datapath: node, Kind: "host", From: l.from, Steps: []journey.Step{{
 		Pipeline: "host", Stage: "host", Table: -1, Actions: []string{}, Decoded: []string{}, Notes: []string{"the host " + l.does},
 	}}}
 }
 
-// hops are the datapaths that a packet crosses on its way to its end, with the tunnels between them.
-func (w *Walker) hops(ctx context.Context, l leg) []journey.Hop {
+// hops are the datapaths that a packet crosses, with the tunnels between them.
+func (w *Walker) hops(ctx context.Context, l section) []journey.Hop {
 	var hops []journey.Hop
 	var before *ovn.Visit
-	for _, v := range l.way.End().Path() {
+	for _, v := range l.path.End().Visits() {
 		if v.Tunnel != nil {
 			out := w.sentTo(ctx, v)
 			if n := len(hops); n > 0 {
@@ -118,7 +119,7 @@ func (w *Walker) tunnelHop(v *ovn.Visit, out string) journey.Hop {
 }
 
 // logicalStep is one table in the words of the contract.
-func (w *Walker) logicalStep(ctx context.Context, l leg, v *ovn.Visit, i int) journey.Step {
+func (w *Walker) logicalStep(ctx context.Context, l section, v *ovn.Visit, i int) journey.Step {
 	s := &v.Steps[i]
 	out := journey.Step{Pipeline: v.Pipeline, Table: -1, Actions: []string{}, Decoded: []string{}, Changes: []string{}, Notes: []string{}}
 	out.Stage = w.stage(ctx, l.zone, v, i)
@@ -142,7 +143,7 @@ func (w *Walker) logicalStep(ctx context.Context, l leg, v *ovn.Visit, i int) jo
 		out.Notes = append(out.Notes, text)
 	}
 	for _, n := range s.Notes {
-		if text := noteText(l.way, n); text != "" {
+		if text := noteText(l.path, n); text != "" {
 			out.Notes = append(out.Notes, text)
 		}
 	}
@@ -192,18 +193,18 @@ func (w *Walker) stage(ctx context.Context, z *logicalZone, v *ovn.Visit, i int)
 	return fmt.Sprintf("table %d of %s", s.Table, v.Pipeline)
 }
 
-// noteText is what an action did, in words; empty for what says nothing to a person.
-func noteText(way *ovn.Way, n ovn.Note) string {
+// noteText is what an action did, in words; empty for what means nothing to people.
+func noteText(path *ovn.Path, n ovn.Note) string {
 	switch n.Kind {
 	case ovn.Chosen:
-		if n.Choice < len(way.Choices) {
-			return choiceText(way.Choices[n.Choice])
+		if n.Choice < len(path.Choices) {
+			return choiceText(path.Choices[n.Choice])
 		}
 	case ovn.Assumed:
 		if n.Port == nil {
-			return "the next hop is not resolved yet: it is asked for, and somebody outside is taken to answer"
+			return "the next hop is not resolved yet: ovn-controller asks for it, and a reply from outside is assumed"
 		}
-		return "the next hop is not resolved yet: it is asked for, and " + n.Port.Name() + " answers"
+		return "the next hop is not resolved yet: ovn-controller asks for it, and " + n.Port.Name() + " replies"
 	case ovn.Unresolved:
 		return "the MAC address of the next hop is not known"
 	}
@@ -227,18 +228,18 @@ func choiceText(c ovn.Choice) string {
 	return ""
 }
 
-// through are the choices of a passage beside those of a backend, in words.
-func (p *Passage) through() []string {
+// through are the choices on a path beside those of a backend, in words.
+func (p *Path) through() []string {
 	texts := []string{}
-	for _, l := range p.legs {
-		if l.way == nil {
+	for _, l := range p.sections {
+		if l.path == nil {
 			continue
 		}
-		for _, v := range l.way.End().Path() {
+		for _, v := range l.path.End().Visits() {
 			for i := range v.Steps {
 				for _, n := range v.Steps[i].Notes {
-					if n.Kind == ovn.Chosen && n.Choice < len(l.way.Choices) {
-						texts = append(texts, chosenHop(l.way.Choices[n.Choice], v, i)...)
+					if n.Kind == ovn.Chosen && n.Choice < len(l.path.Choices) {
+						texts = append(texts, chosenHop(l.path.Choices[n.Choice], v, i)...)
 					}
 				}
 			}
@@ -252,7 +253,7 @@ func chosenHop(c ovn.Choice, v *ovn.Visit, i int) []string {
 	switch a := c.Action.(type) {
 	case *ovnexpr.Select:
 		if after := v.Before(i + 2); c.Of > 1 {
-			return []string{"next hop " + hopOf(&after)}
+			return []string{"next hop " + hopOf(&after).String()}
 		}
 	case *ovnexpr.ForwardGroup:
 		if c.Of > 1 && c.Index < len(a.Ports) {
@@ -263,15 +264,15 @@ func chosenHop(c ovn.Choice, v *ovn.Visit, i int) []string {
 }
 
 // hopOf is the address that a router sends a packet to next: OVN keeps it in reg0, or xxreg0 for IPv6.
-func hopOf(p *packet.Flow) string {
+func hopOf(p *packet.Flow) netip.Addr {
 	if p.Uint("eth_type") == packet.EthIPv6 {
 		return registerAddress(*p, "xxreg0", 16)
 	}
 	return registerAddress(*p, "reg0", 4)
 }
 
-// verdict says what became of a passage, without a sentence.
-func (w *Walker) verdict(ctx context.Context, p *Passage) journey.Verdict {
+// verdict says what became of a packet, without a sentence.
+func (w *Walker) verdict(ctx context.Context, p *Path) journey.Verdict {
 	switch {
 	case p.stopped != nil:
 		return *p.stopped
@@ -292,8 +293,8 @@ func (w *Walker) verdict(ctx context.Context, p *Passage) journey.Verdict {
 	if end.Outcome == journey.Delivered {
 		return v
 	}
-	found := p.zone.explain.Explain(ctx, p.last().way)
-	v.Cause, v.Object, v.Rule, v.Near = found.Cause, found.Object, found.Rule, found.Near
+	found := p.zone.explain.Explain(ctx, p.last().path)
+	v.Because, v.Object, v.Rule, v.Near = found.Cause, found.Object, found.Rule, found.Near
 	if n := len(p.visit.Steps); n > 0 {
 		v.Stage = w.stage(ctx, p.zone, p.visit, n-1)
 	}
@@ -301,13 +302,13 @@ func (w *Walker) verdict(ctx context.Context, p *Passage) journey.Verdict {
 }
 
 // allowed is what let a packet pass that was delivered.
-func (w *Walker) allowed(ctx context.Context, p *Passage) []journey.Object {
+func (w *Walker) allowed(ctx context.Context, p *Path) []journey.Object {
 	var all []journey.Object
-	for _, l := range p.legs {
-		if l.way == nil {
+	for _, l := range p.sections {
+		if l.path == nil {
 			continue
 		}
-		for _, o := range l.zone.explain.Explain(ctx, l.way).Allowed {
+		for _, o := range l.zone.explain.Explain(ctx, l.path).Allowed {
 			if !slices.ContainsFunc(all, func(known journey.Object) bool { return known.UUID == o.UUID }) {
 				all = append(all, o)
 			}
@@ -316,8 +317,8 @@ func (w *Walker) allowed(ctx context.Context, p *Passage) []journey.Object {
 	return all
 }
 
-// reached says in words who has a packet that was delivered.
-func (w *Walker) reached(p *Passage) string {
+// reached is in words where a packet was delivered.
+func (w *Walker) reached(p *Path) string {
 	switch {
 	case p.outside && p.host != nil:
 		return "the network outside, by the host " + w.nodeName(p.host.chassis.Name)
@@ -344,8 +345,8 @@ func (w *Walker) reached(p *Passage) string {
 	return name + " on " + w.nodeOn(p.visit)
 }
 
-// lastHop is the hop that a passage ends in, as much of it as a sentence needs.
-func (w *Walker) lastHop(p *Passage) []journey.Hop {
+// lastHop is the hop that a path ends in, as much of it as a sentence needs.
+func (w *Walker) lastHop(p *Path) []journey.Hop {
 	if p.visit == nil {
 		return nil
 	}

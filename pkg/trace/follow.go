@@ -2,7 +2,6 @@ package trace
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -13,24 +12,25 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/node"
 	"github.com/ovnctl/ovnctl/pkg/packet"
 	"github.com/ovnctl/ovnctl/pkg/topology"
+	"github.com/ovnctl/ovnctl/pkg/trace/cause"
 	"github.com/ovnctl/ovnctl/pkg/trace/ovs"
 )
 
-// A tracer answers one query. What it reads is kept for all ways that it follows.
+// A tracer answers one query. What it reads is kept for all paths that it follows.
 type tracer struct {
 	deployment
-	noNodes   bool     // ask none
-	unasked   []string // nodes that should have been asked and are not in reach
-	simulated []string // nodes whose switch was simulated
+	noNodes   bool     // read none
+	unasked   []string // nodes on the path that are unreachable
+	simulated []string // nodes whose ovs-vswitchd was simulated
 	views     map[*cluster.Node]*nodeView
 	zones     map[string]*zoneView
 
 	commands []string // what would show the same, in order
 
-	laterHops map[*journey.Direction][]journey.Hop // the way of a later packet of the same connection
+	laterHops map[*journey.Direction][]journey.Hop // of a later packet of the same connection
 }
 
-// A run follows one connection: its first packet and then the answer.
+// A run follows one connection: its first packet and then the reply.
 type run struct {
 	*tracer
 	ct     *ovs.Conntrack
@@ -42,41 +42,42 @@ type run struct {
 // An ending is where a packet, or a copy of it, ends.
 type ending struct {
 	verdict journey.Verdict
-	reached string // with Delivered, who has it, in words
-	outside bool   // with Delivered, it left for the world outside
-	at      place  // where its answer starts; packet is as it arrived
-	link    string // the node's end of the link to the pod that has it; empty where it is no pod
+	reached string   // with Delivered, who has it, in words
+	outside bool     // with Delivered, it left for the network outside
+	at      location // where its reply starts; packet is as it arrived
+	link    string   // the node's end of the link to the workload that has it; empty where it is none
 	hops    []journey.Hop
-	stray   bool // a flooded copy, which is for somebody else
+	stray   bool // a flooded copy that is for another receiver
 }
 
-// maxPlaces bounds a way: hosts and bridges that one packet and its copies come to.
-const maxPlaces = 64
+// maxLocations bounds a path: hosts and bridges that one packet and its copies come to.
+const maxLocations = 64
 
-// follow takes a packet from a place to where it ends. Of several copies the one that arrives counts, and
+// follow takes a packet from a location to where it ends. Of several copies the one that arrives counts, and
 // if none does, the one that came furthest.
-func (r *run) follow(ctx context.Context, start place) (ending, error) {
+func (r *run) follow(ctx context.Context, start location) (ending, error) {
 	type branch struct {
-		place
+		location
 		hops []journey.Hop
 	}
-	queue := []branch{{place: start}}
+	queue := []branch{{location: start}}
 	var best *ending
 	for n := 0; len(queue) > 0; n++ {
-		if n == maxPlaces {
-			return ending{}, fmt.Errorf("the packet comes to more than %d places: it loops or is flooded", maxPlaces)
+		if n == maxLocations {
+			return ending{}, causeError{journey.Cause{Kind: journey.Loop, Detail: fmt.Sprint(maxLocations)}}
 		}
 		b := queue[0]
 		queue = queue[1:]
-		outcomes, err := r.visit(ctx, b.place)
+		outcomes, err := r.visit(ctx, b.location)
 		if ctx.Err() != nil {
 			return ending{}, ctx.Err()
 		}
 		if err != nil {
-			v := journey.Verdict{Outcome: journey.Unknown, Node: b.node.Name, Datapath: b.bridge, Cause: err.Error()}
+			c := journey.Cause{Kind: journey.VswitchdSilent, Node: b.node.Name, Detail: err.Error()}
 			if r.missing(b.node.Node, err) {
-				v.Cause = "what ovs-vswitchd on " + b.node.Name + " does with it was not saved: trace the same packet there with --record"
+				c.Kind = journey.NotRecorded
 			}
+			v := journey.Verdict{Outcome: journey.Unknown, Node: b.node.Name, Datapath: b.bridge, Because: c}
 			outcomes = []outcome{{end: &ending{verdict: v}}}
 		}
 		for _, o := range outcomes {
@@ -93,7 +94,7 @@ func (r *run) follow(ctx context.Context, start place) (ending, error) {
 		}
 	}
 	if best == nil {
-		return ending{}, errors.New("ovs-vswitchd's reply does not say where the packet ends")
+		return ending{}, causeError{journey.Cause{Kind: journey.NoEnd}}
 	}
 	return *best, nil
 }
@@ -113,7 +114,7 @@ func join(before, hops []journey.Hop, heldUp bool) []journey.Hop {
 	return slices.Delete(all, n, n+1)
 }
 
-// better says whether of two copies a is the one that counts.
+// better reports whether of two copies a is the one that counts.
 func better(a, b *ending) bool {
 	if a.stray != b.stray {
 		return b.stray
@@ -126,10 +127,10 @@ func better(a, b *ending) bool {
 type outcome struct {
 	hops []journey.Hop
 	end  *ending
-	next *place
+	next *location
 }
 
-func (r *run) visit(ctx context.Context, p place) ([]outcome, error) {
+func (r *run) visit(ctx context.Context, p location) ([]outcome, error) {
 	if p.bridge == "" {
 		o, err := r.host(ctx, p)
 		return []outcome{o}, err
@@ -147,7 +148,7 @@ func (r *run) visit(ctx context.Context, p place) ([]outcome, error) {
 		r.simulatedOn(p.node.Node)
 	}
 	for _, request := range walk.Requests {
-		r.command(p.node, "ovs-appctl "+shell(request))
+		r.command(p.node, "ovs-appctl "+cause.Shell(request...))
 	}
 	r.learn(ctx, p.node, walk)
 	var outcomes []outcome
@@ -174,16 +175,16 @@ func (r *run) noteBackend(leaf ovs.Leaf) {
 }
 
 // leave says what becomes of a packet that leaves the bridges of a node, or ends there.
-func (r *run) leave(ctx context.Context, p place, leaf ovs.Leaf, o *outcome) error {
+func (r *run) leave(ctx context.Context, p location, leaf ovs.Leaf, o *outcome) error {
 	switch leaf.Kind {
 	case ovs.ToPort:
 		return r.toPort(ctx, p, leaf, o)
 	case ovs.ToTunnel:
 		return r.toTunnel(ctx, p, leaf, o)
 	case ovs.Unknown:
-		o.end = &ending{verdict: r.stopped(p, o, journey.Unknown, "the action "+leaf.Reason+" is not understood")}
+		o.end = &ending{verdict: r.stopped(p, o, journey.Unknown, journey.Cause{Kind: journey.ActionUnknown, Detail: leaf.Reason})}
 	case ovs.Failed:
-		o.end = &ending{verdict: r.stopped(p, o, journey.Dropped, "Open vSwitch gives up: "+leaf.Reason)}
+		o.end = &ending{verdict: r.stopped(p, o, journey.Dropped, journey.Cause{Kind: journey.OVSGivesUp, Detail: leaf.Reason})}
 	default:
 		if next, note := r.resolved(ctx, p, leaf); next != nil {
 			o.next = next
@@ -206,42 +207,38 @@ func addNote(hops []journey.Hop, note string) {
 }
 
 // resolved goes on with a packet that waits for the MAC address of its next hop, where that address can be
-// known: ovn-controller asks for it and sends the packet on when it is told.
-func (r *run) resolved(ctx context.Context, p place, leaf ovs.Leaf) (*place, string) {
+// known: ovn-controller asks for it and sends the packet on after the reply.
+func (r *run) resolved(ctx context.Context, p location, leaf ovs.Leaf) (*location, string) {
 	last, ok := lastStep(leaf)
 	if !ok || !asksForMAC(leaf) {
 		return nil, ""
 	}
-	hop, err := netip.ParseAddr(nextHop(leaf))
-	if err != nil {
+	hop := nextHop(leaf)
+	if !hop.IsValid() {
 		return nil, ""
 	}
 	mac, from := r.macOf(ctx, p.node, hop)
-	told := fmt.Sprintf("and is told %s (%s)", mac, from)
+	reply := fmt.Sprintf("and the reply is %s (%s)", mac, from)
 	if mac == "" {
 		if !r.asksOutside(p.node, leaf) || p.node.silent(ctx, hop) {
 			return nil, ""
 		}
-		mac, told = outsideMAC, "and somebody outside is taken to answer"
+		mac, reply = anyMAC, "and a reply from outside is assumed"
 	}
 	next := last.Before
 	setMAC(&next, "eth_dst", mac)
-	note := fmt.Sprintf("%s is not resolved yet: ovn-controller asks for it, %s", hop, told)
-	return &place{node: p.node, bridge: last.Bridge, table: last.Table, packet: next}, note
+	note := fmt.Sprintf("%s is not resolved yet: ovn-controller asks for it, %s", hop, reply)
+	return &location{node: p.node, bridge: last.Bridge, table: last.Table, packet: next}, note
 }
 
-// outsideMAC stands for the address of a machine outside that nobody has spoken to yet.
-const outsideMAC = "02:00:00:00:00:01"
-
-// asksOutside says whether the question for a MAC address goes to a physical network, where nobody can be
-// looked at.
+// asksOutside reports whether the question for a MAC address goes to a physical network, which cannot be read.
 func (r *run) asksOutside(n *nodeView, leaf ovs.Leaf) bool {
 	name := strings.TrimPrefix(r.outport(n, leaf.Packet), "cr-")
 	port := r.graph.PortByName(name)
 	return port != nil && r.leadsOut(port)
 }
 
-// silent says whether a node has asked for the MAC address of a neighbour in vain.
+// silent reports whether a node has asked for the MAC address of a neighbour in vain.
 func (v *nodeView) silent(ctx context.Context, a netip.Addr) bool {
 	net, err := v.net(ctx)
 	return err == nil && slices.ContainsFunc(net.Neighbours, func(x node.Neighbour) bool {
@@ -288,13 +285,13 @@ func (v *nodeView) macAt(ctx context.Context, a netip.Addr) string {
 	return ""
 }
 
-func (r *run) toPort(ctx context.Context, p place, leaf ovs.Leaf, o *outcome) error {
+func (r *run) toPort(ctx context.Context, p location, leaf ovs.Leaf, o *outcome) error {
 	port, iface := r.bridgePort(p.node.Name, leaf.Bridge, leaf.Port.Number)
 	if port == nil {
-		o.end = &ending{verdict: r.stopped(p, o, journey.Unknown, fmt.Sprintf("port %s of %s is not in the node's database", leaf.Port, leaf.Bridge))}
+		o.end = &ending{verdict: r.stopped(p, o, journey.Unknown, journey.Cause{Kind: journey.NotInDatabase, Port: leaf.Port.String(), Bridge: leaf.Bridge})}
 		return nil
 	}
-	arrived := place{node: p.node, bridge: leaf.Bridge, port: packet.PortID{Number: leaf.Port.Number}, packet: leaf.Packet}
+	arrived := location{node: p.node, bridge: leaf.Bridge, port: packet.PortID{Number: leaf.Port.Number}, packet: leaf.Packet}
 	if len(o.hops) > 0 {
 		o.hops[len(o.hops)-1].To = portName(port, iface)
 	}
@@ -306,7 +303,7 @@ func (r *run) toPort(ctx context.Context, p place, leaf ovs.Leaf, o *outcome) er
 		if err == nil && net.Link(iface.Name) == nil {
 			break // it was moved into the namespace of what it serves
 		}
-		o.next = &place{node: p.node, link: iface.Name, packet: leaf.Packet}
+		o.next = &location{node: p.node, link: iface.Name, packet: leaf.Packet}
 		return nil
 	}
 	o.end = r.atPort(ctx, arrived, port.LogicalPort, iface)
@@ -320,8 +317,8 @@ func portName(port *topology.BridgePort, iface *topology.Interface) string {
 	return iface.Name
 }
 
-// atPort ends a packet on the interface of a pod or another machine.
-func (r *run) atPort(ctx context.Context, at place, logical string, iface *topology.Interface) *ending {
+// atPort ends a packet on the interface of a workload.
+func (r *run) atPort(ctx context.Context, at location, logical string, iface *topology.Interface) *ending {
 	name := logical
 	if name == "" {
 		name = iface.Name
@@ -337,18 +334,18 @@ func (r *run) atPort(ctx context.Context, at place, logical string, iface *topol
 		t, ok := ovs.TupleOf(&at.packet)
 		if ok && !owns(lsp, t.Dst) {
 			v.Outcome = journey.Dropped
-			v.Cause = fmt.Sprintf("it comes out at %s, which does not have the address %s", name, t.Dst)
+			v.Because = journey.Cause{Kind: journey.WrongPort, Port: name, Address: t.Dst}
 			return &ending{verdict: v, at: at, stray: true}
 		}
 		if ok && slices.Contains(lsp.Addresses, t.Dst.String()) {
 			link = iface.Name
 			if stopped := at.node.takes(ctx, link, t.Dst); stopped != nil {
-				v.Outcome, v.Stage, v.Cause = stopped.Outcome, stopped.Stage, stopped.Cause
+				v.Outcome, v.Because = stopped.Outcome, stopped.Because
 			}
 		}
 	}
 	if iface.LinkState == "down" && v.Outcome == journey.Delivered {
-		v.Outcome, v.Cause = journey.Dropped, "the link of interface "+iface.Name+", to "+name+", is down"
+		v.Outcome, v.Because = journey.Dropped, journey.Cause{Kind: journey.LinkDown, Link: iface.Name, Port: name}
 	}
 	return &ending{verdict: v, at: at, link: link, reached: reached + " on " + at.node.Name}
 }

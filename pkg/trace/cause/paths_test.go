@@ -1,3 +1,5 @@
+//go:build lab
+
 package cause
 
 import (
@@ -10,10 +12,10 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/trace/ovn"
 )
 
-// TestWays explains the ways between all pods of three deployments. Of each hit all that decided held, stands where it is
+// TestPaths explains the paths between all pods of three deployments. Of each hit all that decided held, stands where it is
 // said, and is enough: the flow has no part that failed. What is delivered was stopped by nothing, what is not has a
 // cause, and with an object behind it that is an ACL.
-func TestWays(t *testing.T) {
+func TestPaths(t *testing.T) {
 	for _, topology := range []lab.Topology{lab.OVNKubernetes(), lab.KubeOVN(), lab.OpenStack()} {
 		t.Run(topology.Name, func(t *testing.T) {
 			l := labtest.Own(t, topology, lab.Options{})
@@ -27,18 +29,18 @@ func TestWays(t *testing.T) {
 					}
 					f.to = to.Name
 					d.start, _ = f.packet(t.Context(), t, l, d.net)
-					outcome, way := d.round(t.Context(), t, nil)
+					outcome, path := d.round(t.Context(), t, nil)
 					pairs++
-					steps += explained(t, d, way)
-					found := d.explainer.Explain(t.Context(), way)
-					if outcome == journey.Delivered != (found.Cause == "") {
-						t.Errorf("%s to %s is %s: %q", from.Name, to.Name, outcome, found.Cause)
+					steps += explained(t, d, path)
+					found := d.explainer.Explain(t.Context(), path)
+					if outcome == journey.Delivered != (found.Cause.Kind == "") {
+						t.Errorf("%s to %s is %s: %q", from.Name, to.Name, outcome, Words(found.Cause))
 					}
 					if outcome == journey.Delivered {
 						continue
 					}
 					stopped++
-					if found.Object == nil || found.Object.Kind != "ACL" || !strings.Contains(found.Cause, found.Object.Text) || found.Rule == nil {
+					if found.Object == nil || found.Object.Kind != "ACL" || !strings.Contains(Words(found.Cause), found.Object.Text) || found.Rule == nil {
 						t.Errorf("%s to %s is %s: %+v", from.Name, to.Name, outcome, found)
 					}
 				}
@@ -48,11 +50,11 @@ func TestWays(t *testing.T) {
 	}
 }
 
-// explained checks what is said of each step of a way, and returns how many there are.
-func explained(t *testing.T, d look, way *ovn.Way) int {
+// explained checks what is said of each step of a path, and returns how many there are.
+func explained(t *testing.T, d look, path *ovn.Path) int {
 	t.Helper()
 	steps := 0
-	for _, v := range way.Visits {
+	for _, v := range path.Visits {
 		for i, s := range v.Steps {
 			d.explainer.Object(t.Context(), v, i)
 			if s.Flow == nil {

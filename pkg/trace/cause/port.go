@@ -7,11 +7,12 @@ import (
 	"strings"
 
 	"github.com/ovnctl/ovnctl/pkg/decode"
+	"github.com/ovnctl/ovnctl/pkg/journey"
 	"github.com/ovnctl/ovnctl/pkg/logicalflow"
 	"github.com/ovnctl/ovnctl/pkg/nb"
 )
 
-// neutrons says whether an object is one that neutron writes.
+// neutrons reports whether an object is one that neutron writes.
 func neutrons(ids map[string]string) bool {
 	for key := range ids {
 		if strings.HasPrefix(key, "neutron:") {
@@ -21,23 +22,23 @@ func neutrons(ids map[string]string) bool {
 	return false
 }
 
-// portChanges mend a port that lets nothing through.
+// portChanges let a packet pass a port.
 func (e *Explainer) portChanges(ctx context.Context, s *stop) []change {
 	switch s.kind {
-	case insecure:
+	case journey.PortSecurity:
 		return e.securityChanges(ctx, s)
-	case disabled:
-		c := remedy(s.by, "enable the port "+s.port.Name(), "ovn-nbctl lsp-set-enabled "+shell(s.port.Name())+" enabled")
+	case journey.PortDisabled:
+		c := remedy(s.by, "enable the port "+s.port.Name(), "ovn-nbctl lsp-set-enabled "+Shell(s.port.Name())+" enabled")
 		if row, ok := s.by.Row.(nb.LogicalSwitchPort); ok && neutrons(row.ExternalIDs) {
-			c.Command = "openstack port set --enable " + shell(s.port.Name())
+			c.Command = "openstack port set --enable " + Shell(s.port.Name())
 		}
 		if s.flow != nil && strings.HasSuffix(s.stage(), "_port_sec") {
 			c.try = func(_ context.Context, o *overlay) { o.without(s.flow) }
 		}
 		return []change{c}
-	case unknownMAC:
+	case journey.UnknownMAC:
 		return e.addressChanges(ctx, s)
-	case notBound:
+	case journey.Unbound:
 		return e.bindingChanges(ctx, s)
 	}
 	return nil
@@ -62,26 +63,18 @@ func (e *Explainer) securityChanges(ctx context.Context, s *stop) []change {
 		if ip.IsValid() {
 			pair = "ip-address=" + ip.String() + "," + pair
 		}
-		c := remedy(s.by, fmt.Sprintf("port %s: add %s to its allowed address pairs", name, entry), "openstack port set --allowed-address "+pair+" "+shell(name))
+		c := remedy(s.by, fmt.Sprintf("port %s: add %s to its allowed address pairs", name, entry), "openstack port set --allowed-address "+pair+" "+Shell(name))
 		c.try = pass
 		return []change{c}
 	}
 	c := remedy(s.by, fmt.Sprintf("port %s: let port security admit %s", name, entry),
-		"ovn-nbctl lsp-set-port-security "+shell(name)+" "+shellAll(append(slices.Clone(row.PortSecurity), entry)))
-	if pod := e.podOf(s.by); pod != "" {
+		"ovn-nbctl lsp-set-port-security "+Shell(name)+" "+Shell(append(slices.Clone(row.PortSecurity), entry)...))
+	if pod := podOf(s.by); pod != "" {
 		c.Text = fmt.Sprintf("pod %s: use the addresses that it was given, %s", pod, strings.Join(s.port.Row.PortSecurity, ", "))
 		c.Command = "" // the row is not the operator's to change
 	}
 	c.try = pass
 	return []change{c}
-}
-
-func shellAll(words []string) string {
-	quoted := make([]string, len(words))
-	for i, w := range words {
-		quoted[i] = shell(w)
-	}
-	return strings.Join(quoted, " ")
 }
 
 // addressChanges give a switch the MAC address that it looks for: on the port that has the IP address.
@@ -103,7 +96,7 @@ func (e *Explainer) addressChanges(ctx context.Context, s *stop) []change {
 		_, ips, _ := strings.Cut(addresses[i], " ")
 		addresses[i] = mac + " " + ips
 		return []change{remedy(o, fmt.Sprintf("port %s has %s with another MAC address: give it %s", port.Name(), t.dst, mac),
-			"ovn-nbctl lsp-set-addresses "+shell(port.Name())+" "+shellAll(addresses))}
+			"ovn-nbctl lsp-set-addresses "+Shell(port.Name())+" "+Shell(addresses...))}
 	}
 	return []change{remedy(decode.Object{}, fmt.Sprintf("switch %s: a port with the addresses %s %s, or one that takes unknown addresses", s.visit.Datapath.Name, mac, t.dst), "")}
 }
@@ -122,17 +115,16 @@ func (e *Explainer) bindingChanges(ctx context.Context, s *stop) []change {
 	if wanted := row.Options["requested-chassis"]; wanted != "" {
 		if node, elsewhere := e.carrier(name, wanted); elsewhere {
 			return []change{remedy(o, fmt.Sprintf("port %s: its interface is on %s, but requested-chassis is %s", name, node, wanted),
-				fmt.Sprintf("ovn-nbctl set Logical_Switch_Port %s %s", shell(name), shell("options:requested-chassis="+node)))}
+				fmt.Sprintf("ovn-nbctl set Logical_Switch_Port %s %s", Shell(name), Shell("options:requested-chassis="+node)))}
 		}
 		at = wanted + ", where requested-chassis wants it"
 	}
-	if pod := e.podOf(o); pod != "" {
-		namespace, podName, _ := strings.Cut(pod, "/")
+	if pod := podOf(o); pod != "" {
 		return []change{remedy(o, fmt.Sprintf("pod %s: an interface on br-int of %s, with external_ids:iface-id=%s: its network plugin makes one with the pod", pod, at, name),
-			fmt.Sprintf("kubectl -n %s describe pod %s", shell(namespace), shell(podName)))}
+			fmt.Sprintf("kubectl -n %s describe pod %s", Shell(o.Owner.Namespace), Shell(o.Owner.Name)))}
 	}
 	return []change{remedy(o, fmt.Sprintf("port %s: an interface on br-int of %s, with external_ids:iface-id=%s", name, at, name),
-		"ovs-vsctl find Interface "+shell("external_ids:iface-id="+name))}
+		"ovs-vsctl find Interface "+Shell("external_ids:iface-id="+name))}
 }
 
 // carrier is a node other than the wanted one on which an interface carries a port.
@@ -166,7 +158,7 @@ func (e *Explainer) gatewayChange(ctx context.Context, p *logicalflow.Port) (cha
 	c := remedy(o, fmt.Sprintf("router %s: options:chassis is %s, which is no chassis", r.Name, wanted), "")
 	for _, chassis := range e.graph.Chassis {
 		if strings.HasSuffix(r.Name, "_"+chassis.Hostname) { // GR_node1
-			c.Command = fmt.Sprintf("ovn-nbctl set Logical_Router %s options:chassis=%s", shell(r.Name), shell(chassis.Name))
+			c.Command = fmt.Sprintf("ovn-nbctl set Logical_Router %s options:chassis=%s", Shell(r.Name), Shell(chassis.Name))
 		}
 	}
 	return c, true
@@ -178,14 +170,13 @@ func (e *Explainer) balancerChanges(s *stop) []change {
 	t := trafficOf(&p)
 	vip := endpoint(t.dst, t.dstPort)
 	row, _ := s.by.Row.(nb.LoadBalancer)
-	if service, ok := strings.CutPrefix(s.by.Owner, "Service "); ok {
-		namespace, name, _ := strings.Cut(service, "/")
-		return []change{remedy(s.by, fmt.Sprintf("Service %s: a ready pod that its selector matches", service),
-			fmt.Sprintf("kubectl -n %s describe service %s", shell(namespace), shell(name)))}
+	if owner := s.by.Owner; owner.Kind == "Service" {
+		return []change{remedy(s.by, fmt.Sprintf("%s: a ready pod that its selector matches", owner),
+			fmt.Sprintf("kubectl -n %s describe service %s", Shell(owner.Namespace), Shell(owner.Name)))}
 	}
 	if neutrons(row.ExternalIDs) {
-		return []change{remedy(s.by, fmt.Sprintf("load balancer %s: a member in the pool behind %s", row.Name, vip), "openstack loadbalancer status show "+shell(row.Name))}
+		return []change{remedy(s.by, fmt.Sprintf("load balancer %s: a member in the pool behind %s", row.Name, vip), "openstack loadbalancer status show "+Shell(row.Name))}
 	}
 	return []change{remedy(s.by, fmt.Sprintf("load balancer %s: backends for %s", row.Name, vip),
-		fmt.Sprintf("ovn-nbctl --may-exist lb-add %s %s BACKENDS %s", shell(row.Name), shell(vip), t.protocol()))}
+		fmt.Sprintf("ovn-nbctl --may-exist lb-add %s %s BACKENDS %s", Shell(row.Name), Shell(vip), t.protocol()))}
 }

@@ -19,15 +19,15 @@ type Start struct {
 	Outport *logicalflow.Port
 }
 
-// A Way is what became of a packet.
-type Way struct {
+// A Path is what became of a packet.
+type Path struct {
 	Start   Start
 	Root    *Visit
 	Visits  []*Visit // all of them, each after its parent
-	Choices []Choice // what was chosen, in the order in which it was asked
-	// First is the way of the same packet before, if OVN dropped it to learn from it (see [Learning]) and its sender has
+	Choices []Choice // what was chosen, in the order in which it was chosen
+	// First is the path of the same packet before, if OVN dropped it to learn from it (see [Learning]) and its sender has
 	// sent it again; nil in general.
-	First *Way
+	First *Path
 }
 
 // An Origin says what a visit came from.
@@ -41,7 +41,7 @@ const (
 	Crossed                  // a patch port, from datapath to datapath
 	Cloned                   // clone
 	Answered                 // OVN makes a packet from this one: arp, nd_na, icmp4, tcp_reset, reject, put_dhcp_opts; see Visit.Name
-	Mirrored                 // mirror: a copy for somebody else
+	Mirrored                 // mirror: a copy for another receiver
 	Arrived                  // over a physical network, from localnet port to localnet port
 	Redirected               // next with another pipeline
 )
@@ -66,7 +66,7 @@ type Visit struct {
 	End      *End // nil if the packet goes on in children alone
 }
 
-// A Tunnel is the way between two chassis.
+// A Tunnel is the path between two chassis.
 type Tunnel struct {
 	From, To *logicalflow.Chassis
 	Type     string // geneve, vxlan, stt
@@ -101,12 +101,12 @@ const (
 	Chosen                     // a choice was made: Choice
 	Resolved                   // get_arp, get_nd found a neighbour: Row
 	Unresolved                 // get_arp, get_nd found none
-	Assumed                    // get_arp, get_nd found none; its owner is taken to answer: Port, nil if it is outside OVN
+	Assumed                    // get_arp, get_nd found none; its owner is assumed to reply: Port, nil if it is outside OVN
 	Tested                     // a function was asked: Action, Result, Row
 	Learned                    // put_arp, put_fdb and the like: OVN would learn something
-	Observed                   // log, sample: somebody is told
+	Observed                   // log, sample
 	Limited                    // set_meter, set_queue
-	Ignored                    // an action with no effect on the way
+	Ignored                    // an action with no effect on the path
 )
 
 // A Note is something that an action did besides changing the packet. Its kind says which fields mean something.
@@ -116,7 +116,7 @@ type Note struct {
 	Zone       Zone
 	State      State
 	Connection *Connection
-	Choice     int // index in Way.Choices
+	Choice     int // index in Path.Choices
 	Result     bool
 	Table      string // of Row, as MAC_Binding
 	Row        ovsdb.UUID
@@ -154,20 +154,20 @@ const (
 	NotHere     // the port is on this chassis only if it is bound to it: localport, localnet without the network
 	NoPeer      // a patch port without its other end
 	EmptyGroup  // a multicast group without ports that the packet may leave by
-	TTLExceeded // ip.ttl-- of a packet with 1 or 0, where no flow answers
+	TTLExceeded // ip.ttl-- of a packet with 1 or 0, where no flow replies
 	Finished    // the flow does nothing more with the packet
 	Learning    // the flow keeps the backend of a client, and drops the packet that it learns from
 
 	// Rejected.
-	Refused // OVN answers with an error or a reset; the answer is a child
+	Refused // OVN sends an error or a reset; that is a child
 
 	// Consumed.
-	Answering  // OVN answers in the place of the receiver (ARP, neighbour discovery, DHCP, DNS); the answer is a child
-	Resolving  // the next hop's MAC address is asked for; the packet waits for the answer
+	Answering  // OVN replies in the place of the receiver (ARP, neighbour discovery, DHCP, DNS); the reply is a child
+	Resolving  // the next hop's MAC address is asked for; the packet waits for the reply
 	Controller // ovn-controller takes the packet
 
 	// Unknown.
 	NotUnderstood // a flow that may be hit is not understood
 	Tie           // flows of one priority match, and what is hit decides
-	Limit         // the way is longer than the engine follows
+	Limit         // the path is longer than the engine follows
 )
