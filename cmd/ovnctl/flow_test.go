@@ -121,7 +121,7 @@ func TestFlowOffline(t *testing.T) {
 	if code != 0 || !strings.Contains(stdout.String(), "output to kernel tunnel") || !strings.Contains(stdout.String(), "Datapath actions: ct(") {
 		t.Errorf("exit code %d %s\n%s", code, &stderr, &stdout)
 	}
-	if !strings.Contains(stderr.String(), "taken for empty") || !strings.Contains(stderr.String(), "simulated from the flows of node node1") {
+	if !strings.Contains(stderr.String(), "treated as empty") || !strings.Contains(stderr.String(), "simulated from the flows of node node1") {
 		t.Errorf("standard error lacks what is not known: %s", &stderr)
 	}
 }

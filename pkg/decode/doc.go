@@ -14,7 +14,7 @@
 // Datapath_Binding or Port_Binding, the ofport of an Interface, a ct-zone-*
 // of the bridge. [Names] joins them. The table numbers are no row of any
 // database, and change in point releases, so that a map from release to
-// tables is wrong sooner or later. They are learnt from the flows at hand: a
+// tables is wrong sooner or later. They are learned from the flows at hand: a
 // flow's cookie is the first 32 bits of the UUID of the row it was made from,
 // and that row knows its own logical table, so table − logical table is the
 // base of the pipeline. [Decoder.Calibrate] takes the vote of all flows that it is

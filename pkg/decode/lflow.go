@@ -69,7 +69,7 @@ type FlowKey struct {
 // flow found, unknown says why.
 func (f *LogicalFlows) Lookup(ctx context.Context, key FlowKey) (rows []LogicalFlow, unknown string) {
 	if key.Cookie == 0 {
-		return nil, "the flow carries no cookie"
+		return nil, "the flow has no cookie"
 	}
 	if key.Cookie > 0xffffffff {
 		return nil, fmt.Sprintf("cookie 0x%x is not ovn-controller's: it uses 32 bits", key.Cookie)
@@ -78,7 +78,7 @@ func (f *LogicalFlows) Lookup(ctx context.Context, key FlowKey) (rows []LogicalF
 		return nil, "OVN_Southbound was not read"
 	}
 	if key.Datapath == "" {
-		return nil, "the flow's datapath is not known"
+		return nil, "the flow's datapath is unknown"
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()

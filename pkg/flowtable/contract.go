@@ -11,14 +11,14 @@ import (
 // The JSON of flows and megaflows. A field keeps its name and its meaning;
 // docs/json.md describes them.
 type (
-	// A FlowTable is what a bridge's tables hold, as far as it was asked for.
+	// A FlowTable has the flows of a bridge that were asked for.
 	FlowTable struct {
 		Node   string    `json:"node"`
 		Bridge string    `json:"bridge"`
-		Tables string    `json:"tables"` // how the meaning of the tables is known
+		Tables string    `json:"tables"` // where the meaning of the tables comes from
 		Total  int       `json:"total"`  // flows of the bridge
-		Found  int       `json:"found"`  // of them those that were asked for
-		Flows  []FlowRow `json:"flows"`  // of those the first
+		Found  int       `json:"found"`  // those that pass the filter
+		Flows  []FlowRow `json:"flows"`  // the first of those
 	}
 	// A FlowRow is a flow.
 	FlowRow struct {
@@ -43,8 +43,7 @@ type (
 		Found     int           `json:"found"`
 		Megaflows []MegaflowRow `json:"megaflows"`
 	}
-	// CacheStats says how well the cache works. Counters count from the start
-	// of ovs-vswitchd.
+	// CacheStats are the figures of the cache, since ovs-vswitchd started.
 	CacheStats struct {
 		Datapath  string   `json:"datapath"` // system@ovs-system, netdev@ovs-netdev
 		Flows     int      `json:"flows"`

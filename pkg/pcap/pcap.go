@@ -91,7 +91,7 @@ func (r *Reader) Next() (line string, err error) {
 	// The reader of pcapng trusts the lengths in a file too much in places.
 	defer func() {
 		if bad := recover(); bad != nil {
-			err = fmt.Errorf("not a capture file from here on: %v", bad)
+			err = fmt.Errorf("damaged from here on: %v", bad)
 		}
 	}()
 	data, info, err := r.source.ReadPacketData()
@@ -163,7 +163,7 @@ func text(p gopacket.Packet, length int) string {
 		}
 	}
 	if e := p.ErrorLayer(); e != nil {
-		b.WriteString("then what cannot be read, ")
+		b.WriteString("then unreadable data, ")
 	}
 	fmt.Fprintf(&b, "length %d", length)
 	return b.String()

@@ -121,7 +121,7 @@ func (w *walker) start(datapath, microflow string) (*logicalflow.Datapath, packe
 func ParseCT(text string) (uint32, error) {
 	state, err := packet.ParseCTState(strings.Join(strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' }), ","))
 	if err != nil {
-		return 0, fmt.Errorf("%q is no connection state: expected some of new, est, rel, rpl, inv, trk, snat, dnat", text)
+		return 0, fmt.Errorf("%q is not a connection state: expected some of new, est, rel, rpl, inv, trk, snat, dnat", text)
 	}
 	return state | tracked, nil
 }

@@ -36,7 +36,7 @@ func Follow(ctx context.Context, sw Switch, node string, ct *Conntrack, start St
 	f.todo = []pass{{Start: start}}
 	for n := 0; len(f.todo) > 0; n++ {
 		if n == maxPasses {
-			return nil, fmt.Errorf("%s of %s: the packet comes back from conntrack more than %d times", start.Bridge, node, maxPasses)
+			return nil, fmt.Errorf("%s of %s: the packet returns from conntrack more than %d times", start.Bridge, node, maxPasses)
 		}
 		p := f.todo[0]
 		f.todo = f.todo[1:]
@@ -88,7 +88,7 @@ func (f *follower) pass(ctx context.Context, p pass) error {
 // refused says that ovs-vswitchd gave no answer.
 func (f *follower) refused(err error) error {
 	if errors.Is(err, context.DeadlineExceeded) {
-		return fmt.Errorf("ovs-vswitchd on %s does not answer: %w", f.node, err)
+		return fmt.Errorf("ovs-vswitchd on %s is unreachable: %w", f.node, err)
 	}
 	return fmt.Errorf("ovs-vswitchd on %s: %w", f.node, err)
 }

@@ -53,7 +53,7 @@ func readConnections(ctx context.Context, h Host, datapath string) ([]openflow.C
 	if err == nil {
 		n, err := strconv.Atoi(strings.TrimSpace(size))
 		if err != nil || n > node.MostConnections {
-			return nil, fmt.Errorf("%.20q connections of %s are not read, at most %d are: ovs-vswitchd would answer nobody else meanwhile", strings.TrimSpace(size), datapath, node.MostConnections)
+			return nil, fmt.Errorf("%.20q connections of %s are too many to read (at most %d): ovs-vswitchd would serve nobody else meanwhile", strings.TrimSpace(size), datapath, node.MostConnections)
 		}
 	} else if !errors.Is(err, node.ErrUnavailable) {
 		return nil, err
