@@ -27,9 +27,9 @@ type LogicalFlows struct {
 	failure string
 }
 
-// A LogicalFlow is a row of Logical_Flow without the columns that say nothing here:
-// they cost the server half of the time. It is part of the JSON of decoded flows:
-// docs/json.md.
+// A LogicalFlow is a row of Logical_Flow with the columns that a decoded flow shows: a
+// projection of [sb.LogicalFlow], since the others cost the server half of the time.
+// It is part of the JSON of decoded flows: docs/json.md.
 type LogicalFlow struct {
 	UUID        ovsdb.UUID        `ovsdb:"_uuid" json:"uuid"`
 	Pipeline    string            `ovsdb:"pipeline" json:"-"`     // ingress or egress
@@ -54,7 +54,7 @@ func NewLogicalFlows(r ovsdb.Reader) *LogicalFlows {
 
 // A FlowKey is what is known of the logical flow that is looked for. Pipeline
 // is empty, and Table and Priority are then not looked at, when the tables of
-// the chassis are not known yet.
+// the chassis are unknown so far.
 type FlowKey struct {
 	Datapath ovsdb.UUID // of the Datapath_Binding
 	Cookie   uint64

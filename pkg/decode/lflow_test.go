@@ -84,7 +84,7 @@ func TestLookup(t *testing.T) {
 		// Nothing fits in full: all that begin so.
 		{FlowKey{dpA, 0x12345678, Ingress, 7, 50}, "123"},
 		{FlowKey{dpC, 0x12345678, Egress, 3, 50}, "42"},
-		// The tables are not known yet: what the datapath itself has.
+		// The tables are unknown so far: what the datapath itself has.
 		{FlowKey{Datapath: dpA, Cookie: 0x12345678}, "1"},
 		{FlowKey{Datapath: dpB, Cookie: 0x87654321}, "5"},
 		{FlowKey{dpC, 0x87654321, Ingress, 9, 0}, "stale"},

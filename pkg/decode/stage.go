@@ -14,7 +14,7 @@ const (
 // A Kind says what a logical datapath is.
 type Kind string
 
-// The kinds of logical datapath; the zero Kind is not known.
+// The kinds of logical datapath; the zero Kind is unknown.
 const (
 	Switch Kind = "switch"
 	Router Kind = "router"

@@ -68,7 +68,7 @@ var verdicts = map[byte]string{0: "allow", 1: "drop", 2: "reject", 3: "pass"}
 // Userdata is what a controller action asks ovn-controller to do with the
 // packet.
 type Userdata struct {
-	Opcode string // "REJECT"; "opcode 77" when it is a number that is not known
+	Opcode string // "REJECT"; "opcode 77" when it is a number that is unknown
 	Effect string // "rejects the packet: TCP reset, or ICMP unreachable"; may be empty
 
 	// Of a LOG: what the ACL's log line will hold.

@@ -20,7 +20,7 @@ type (
 		Found  int       `json:"found"`  // those that pass the filter
 		Flows  []FlowRow `json:"flows"`  // the first of those
 	}
-	// A FlowRow is a flow.
+	// A FlowRow is the JSON contract of a [Flow].
 	FlowRow struct {
 		Table          int                 `json:"table"`
 		Priority       int                 `json:"priority"`
@@ -55,7 +55,7 @@ type (
 		HitRate   *float64 `json:"hitRate,omitempty"` // of all packets, 0 to 1
 		PerPacket *float64 `json:"masksPerPacket,omitempty"`
 	}
-	// A MegaflowRow is a megaflow.
+	// A MegaflowRow is the JSON contract of a [Megaflow].
 	MegaflowRow struct {
 		UFID           string     `json:"ufid"`
 		Match          string     `json:"match"` // the fields that are looked at, with their masks
@@ -71,7 +71,8 @@ type (
 		Rules          []FlowRule `json:"rules"`
 		Unknown        string     `json:"unknown,omitempty"` // why there are no rules
 	}
-	// A FlowRule is an OpenFlow flow that a megaflow came from.
+	// A FlowRule is an OpenFlow flow that a megaflow came from, as far as a trace
+	// shows it.
 	FlowRule struct {
 		Bridge   string `json:"bridge"`
 		Table    int    `json:"table"`

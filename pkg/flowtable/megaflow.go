@@ -13,7 +13,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/openflow"
 )
 
-// A Megaflow is an entry of the datapath's cache.
+// A Megaflow is an entry of the datapath's cache with its names, rate and rules.
 type Megaflow struct {
 	openflow.DatapathFlow
 	Match   decode.NamedText // the fields that are looked at

@@ -1,5 +1,5 @@
 // Package ovnexpr reads OVN's two small languages, as the match and actions columns of the Southbound table Logical_Flow
-// hold them (ovn-sb(5)), and says whether a packet meets a match.
+// hold them (ovn-sb(5)), and reports whether a packet meets a match.
 //
 // # Two steps
 //

@@ -6,9 +6,9 @@
 // Lines of ovs-ofctl dump-flows, dump-groups and dump-ports-desc, of
 // ofproto/trace, dpctl/dump-flows and dpctl/dump-conntrack, of tcpdump(8) about
 // tunnels, in the dialects of all releases, whole or cut: whatever stands around
-// them, and whatever is not known, is left alone. A line is never understood as a
+// them, and whatever is unknown, is left alone. A line is never understood as a
 // whole; a [Gloss] is put behind each number that is recognised, so that the text
-// without its glosses is the text that was read.
+// without the names is the text that was read.
 //
 // # What a number depends on
 //

@@ -36,7 +36,7 @@ type Result struct {
 // A Refusal is what ovn-trace says instead of a trace.
 type Refusal struct {
 	Text string // as it is printed, with its end of line if it has one
-	// Port and Datapath are what is not known by its name, if that is the reason.
+	// Port and Datapath are what is unknown by its name, if that is the reason.
 	Port, Datapath string
 	// Err is what is wrong with the microflow, if that is the reason: mostly an *[ovnexpr.SyntaxError].
 	Err error

@@ -85,7 +85,7 @@ func (f *follower) pass(ctx context.Context, p pass) error {
 	return r.read(ctx)
 }
 
-// refused says that ovs-vswitchd gave no answer.
+// refused wraps an error of ovs-vswitchd.
 func (f *follower) refused(err error) error {
 	if errors.Is(err, context.DeadlineExceeded) {
 		return fmt.Errorf("ovs-vswitchd on %s is unreachable: %w", f.node, err)
@@ -347,7 +347,7 @@ func (r *reading) lastStep() int {
 	return last
 }
 
-// precedes says whether step a is above step b.
+// precedes reports whether step a is above step b.
 func (r *reading) precedes(a, b int) bool {
 	for b >= 0 {
 		if b = r.replayed.Events[b].Parent; b == a {
