@@ -17,6 +17,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
 	"github.com/ovnctl/ovnctl/pkg/packet"
 	"github.com/ovnctl/ovnctl/pkg/render"
+	"github.com/ovnctl/ovnctl/pkg/trace/ovs"
 	"github.com/ovnctl/ovnctl/pkg/trace/ovssim"
 	"github.com/ovnctl/ovnctl/pkg/vswitch"
 )
@@ -38,7 +39,7 @@ type flowDocument struct {
 	Node   string            `json:"node"`
 	Bridge string            `json:"bridge"`
 	Flow   string            `json:"flow"` // as given
-	Passes []render.FlowPass `json:"passes"`
+	Passes []ovs.Pass `json:"passes"`
 	Raw    flowRaw           `json:"raw"`
 }
 
@@ -178,7 +179,7 @@ func (o *flowOptions) print(ctx context.Context, c *cluster.Cluster, format stri
 	case "json", "yaml":
 		return render.Write(o.stdout, format, &flowDocument{
 			Envelope: render.NewEnvelope("FlowTrace", c.Source(), append(append(problemTexts(c), c.Notes...), t.notes...)),
-			Node:     t.chassis.Node.Name, Bridge: t.bridge, Flow: o.text, Passes: render.FlowPasses(t.trace),
+			Node:     t.chassis.Node.Name, Bridge: t.bridge, Flow: o.text, Passes: ovs.Passes(t.trace),
 			Raw: flowRaw{Producer: t.producer, Text: t.text},
 		})
 	case "md":
@@ -304,7 +305,7 @@ func (o *flowOptions) simulated(ctx context.Context, t *flowTrace, next []uint32
 // connections names the connections that the packet was found in.
 func (t *flowTrace) connections() []string {
 	var notes []string
-	for _, p := range render.FlowPasses(t.trace) {
+	for _, p := range ovs.Passes(t.trace) {
 		if p.Connection != "" {
 			notes = append(notes, fmt.Sprintf("ct_state=%s of %s", p.CTState, p.Connection))
 		}

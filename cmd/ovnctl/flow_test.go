@@ -15,7 +15,7 @@ import (
 
 	"github.com/ovnctl/ovnctl/internal/lab"
 	"github.com/ovnctl/ovnctl/internal/lab/labtest"
-	"github.com/ovnctl/ovnctl/pkg/render"
+	"github.com/ovnctl/ovnctl/pkg/trace/ovs"
 )
 
 // flowLab is a lab with a function that asks for flows there.
@@ -180,7 +180,7 @@ func TestFlowJSONDocumented(t *testing.T) {
 	}
 	tables := documentedFields(string(text))
 	for section, typ := range map[string]reflect.Type{
-		"Pass": reflect.TypeFor[render.FlowPass](), "Lookup": reflect.TypeFor[render.FlowLookup](), "Raw": reflect.TypeFor[flowRaw](),
+		"Pass": reflect.TypeFor[ovs.Pass](), "Lookup": reflect.TypeFor[ovs.Lookup](), "Raw": reflect.TypeFor[flowRaw](),
 	} {
 		compareFields(t, section, tables[section], jsonFields(typ))
 	}

@@ -1,4 +1,4 @@
-package render
+package ovs
 
 import (
 	"fmt"
@@ -7,22 +7,22 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/packet"
 )
 
-// A FlowPass is one trip of a packet through the tables of a node: from its
-// arrival, or from where connection tracking gives it back.
-type FlowPass struct {
-	CTState         string       `json:"ctState"`    // in which it comes back; empty for the packet that arrives
-	Connection      string       `json:"connection"` // of which ctState is; empty where it was supposed
+// A Pass is one trip of a packet through the tables of a node: from its arrival, or
+// from its return from conntrack. It is the JSON of an [openflow.Pass]: docs/flow.md.
+type Pass struct {
+	CTState         string       `json:"ctState"`    // in which it returns; empty for the packet that arrives
+	Connection      string       `json:"connection"` // that ctState comes from; empty where it was assumed
 	Flow            string       `json:"flow"`       // the packet
-	Lookups         []FlowLookup `json:"lookups"`    // in the order in which they are made
+	Lookups         []Lookup `json:"lookups"`    // in order
 	Final           string       `json:"final"`      // the packet after all actions
 	Megaflow        string       `json:"megaflow"`
 	DatapathActions string       `json:"datapathActions"`
-	Failure         string       `json:"failure"`  // why the packet is dropped unseen; empty where it is not
-	SlowPath        []string     `json:"slowPath"` // why ovs-vswitchd sees each such packet
+	Failure         string       `json:"failure"`  // why Open vSwitch gives up on the packet; may be empty
+	SlowPath        []string     `json:"slowPath"` // why ovs-vswitchd handles each such packet itself
 }
 
-// A FlowLookup is a lookup in a table, and the flow that it finds.
-type FlowLookup struct {
+// A Lookup is a lookup in a table, and the flow that it finds.
+type Lookup struct {
 	Bridge   string `json:"bridge"`
 	Table    int    `json:"table"`
 	Found    bool   `json:"found"`    // else no flow matches
@@ -31,12 +31,12 @@ type FlowLookup struct {
 	Cookie   string `json:"cookie"`   // of the flow, in hexadecimal
 }
 
-// FlowPasses is the passes of a trace.
-func FlowPasses(t *openflow.Trace) []FlowPass {
+// Passes returns the passes of a trace as the JSON contract has them.
+func Passes(t *openflow.Trace) []Pass {
 	state, _ := packet.Lookup("ct_state")
-	passes := make([]FlowPass, 0, len(t.Passes))
+	passes := make([]Pass, 0, len(t.Passes))
 	for _, p := range t.Passes {
-		q := FlowPass{Flow: p.FlowText, Lookups: []FlowLookup{}, Final: p.FinalText, Megaflow: p.Megaflow, DatapathActions: p.DatapathActions,
+		q := Pass{Flow: p.FlowText, Lookups: []Lookup{}, Final: p.FinalText, Megaflow: p.Megaflow, DatapathActions: p.DatapathActions,
 			Failure: p.Failure, SlowPath: append([]string{}, p.SlowPath...)}
 		if q.Final == "unchanged" {
 			q.Final = q.Flow
@@ -53,14 +53,14 @@ func FlowPasses(t *openflow.Trace) []FlowPass {
 	return passes
 }
 
-func (q *FlowPass) lookups(bridge string, nodes []*openflow.Node) {
+func (q *Pass) lookups(bridge string, nodes []*openflow.Node) {
 	for _, n := range nodes {
 		if n.Kind == openflow.NodeBridge {
 			q.lookups(n.Bridge, n.Children)
 			continue
 		}
 		if s := n.Step; s != nil {
-			l := FlowLookup{Bridge: bridge, Table: s.Table, Found: s.Miss == openflow.Hit}
+			l := Lookup{Bridge: bridge, Table: s.Table, Found: s.Miss == openflow.Hit}
 			if l.Found {
 				l.Match, l.Priority, l.Cookie = s.MatchText, s.Priority, fmt.Sprintf("0x%x", s.Cookie)
 			}
