@@ -36,11 +36,11 @@ type flowOptions struct {
 // A flowDocument is the JSON and YAML form of the trace of a flow.
 type flowDocument struct {
 	render.Envelope
-	Node   string            `json:"node"`
-	Bridge string            `json:"bridge"`
-	Flow   string            `json:"flow"` // as given
+	Node   string     `json:"node"`
+	Bridge string     `json:"bridge"`
+	Flow   string     `json:"flow"` // as given
 	Passes []ovs.Pass `json:"passes"`
-	Raw    flowRaw           `json:"raw"`
+	Raw    flowRaw    `json:"raw"`
 }
 
 // flowRaw is the trace as text, and who made it.

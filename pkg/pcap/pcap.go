@@ -1,7 +1,6 @@
-// Package pcap reads packets out of capture files, pcap and pcapng, and writes
-// each as a line in the manner of tcpdump(8): what lies in a Geneve or VXLAN
-// tunnel stands behind the tunnel's header, with OVN's option. It needs no
-// library of the system.
+// Package pcap reads capture files, pcap and pcapng, and writes each packet as a line
+// like those of tcpdump(8). The packet in a Geneve or VXLAN tunnel follows the
+// tunnel's header and OVN's option. It needs no system library.
 package pcap
 
 import (

@@ -46,7 +46,7 @@ type Options struct {
 	Senders func() []openflow.FlowEntry
 }
 
-// An Annotator names the lines of a text, one after another. What it
+// An Annotator names the numbers in the lines of a text, one after another. What it
 // remembers is bounded, however long the text is.
 type Annotator struct {
 	Options

@@ -10,15 +10,15 @@ import (
 // A Pass is one trip of a packet through the tables of a node: from its arrival, or
 // from its return from conntrack. It is the JSON of an [openflow.Pass]: docs/flow.md.
 type Pass struct {
-	CTState         string       `json:"ctState"`    // in which it returns; empty for the packet that arrives
-	Connection      string       `json:"connection"` // that ctState comes from; empty where it was assumed
-	Flow            string       `json:"flow"`       // the packet
+	CTState         string   `json:"ctState"`    // in which it returns; empty for the packet that arrives
+	Connection      string   `json:"connection"` // that ctState comes from; empty where it was assumed
+	Flow            string   `json:"flow"`       // the packet
 	Lookups         []Lookup `json:"lookups"`    // in order
-	Final           string       `json:"final"`      // the packet after all actions
-	Megaflow        string       `json:"megaflow"`
-	DatapathActions string       `json:"datapathActions"`
-	Failure         string       `json:"failure"`  // why Open vSwitch gives up on the packet; may be empty
-	SlowPath        []string     `json:"slowPath"` // why ovs-vswitchd handles each such packet itself
+	Final           string   `json:"final"`      // the packet after all actions
+	Megaflow        string   `json:"megaflow"`
+	DatapathActions string   `json:"datapathActions"`
+	Failure         string   `json:"failure"`  // why Open vSwitch gives up on the packet; may be empty
+	SlowPath        []string `json:"slowPath"` // why ovs-vswitchd handles each such packet itself
 }
 
 // A Lookup is a lookup in a table, and the flow that it finds.
