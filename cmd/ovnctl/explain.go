@@ -10,7 +10,7 @@ import (
 
 	"github.com/ovnctl/ovnctl/docs"
 	"github.com/ovnctl/ovnctl/pkg/decode"
-	"github.com/ovnctl/ovnctl/pkg/doctor"
+	"github.com/ovnctl/ovnctl/pkg/doctor/checks"
 	"github.com/ovnctl/ovnctl/pkg/fixes"
 	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
 	"github.com/ovnctl/ovnctl/pkg/journey"
@@ -51,7 +51,7 @@ and repairs, the other commands' output those of the rest.`,
 }
 
 func explain(name string) (render.Explanation, error) {
-	if page, ok := docs.Page("checks/" + name); ok && doctor.Find(name) != nil {
+	if page, ok := docs.Page("checks/" + name); ok && checks.Find(name) != nil {
 		return render.NewExplanation("check", page), nil
 	}
 	if r := catalog.Find(name); r != nil {
@@ -118,7 +118,7 @@ func repairPage(r *fixes.Repair) string {
 // explained are all names that explain knows.
 func explained() []string {
 	var names []string
-	for _, c := range doctor.Checks {
+	for _, c := range checks.All {
 		names = append(names, c.Name)
 	}
 	for _, r := range catalog.Repairs {

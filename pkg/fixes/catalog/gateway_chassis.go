@@ -211,10 +211,10 @@ func (c GatewayCandidate) Text() string {
 	return strings.Join([]string{"chassis_name=" + c.Name, "priority=" + strconv.Itoa(c.Priority)}, " ")
 }
 
-// Source names a candidate's row.
-func (c GatewayCandidate) Source() string {
+// Row is the candidate's row in the Northbound.
+func (c GatewayCandidate) Row() (table string, id ovsdb.UUID) {
 	if c.group != "" {
-		return fmt.Sprintf("Northbound HA_Chassis %.8s", c.row)
+		return "HA_Chassis", c.row
 	}
-	return fmt.Sprintf("Northbound Gateway_Chassis %.8s", c.row)
+	return "Gateway_Chassis", c.row
 }
