@@ -46,6 +46,12 @@ func (s Source) String() string { return s.text }
 // MarshalText writes the source as String does.
 func (s Source) MarshalText() ([]byte, error) { return []byte(s.text), nil }
 
+// UnmarshalText reads what MarshalText wrote. The kind is not in it.
+func (s *Source) UnmarshalText(text []byte) error {
+	*s = Source{Kind: OtherSource, text: string(text)}
+	return nil
+}
+
 // On is the source with the node that it is on.
 func (s Source) On(node string) Source {
 	s.text += " on " + node

@@ -38,7 +38,7 @@ func (p *Pass) Unknown(o Object, err error) {
 	case errors.Is(err, snapshot.ErrNoOVN):
 		p.noOVN = true
 	default:
-		p.Report(Finding{Result: Unknown, Object: o, Title: err.Error()})
+		p.Report(Finding{Result: Unknown, Object: o, Reason: unknownReason(err), Title: err.Error()})
 	}
 }
 

@@ -1,3 +1,5 @@
+//go:build lab
+
 package render_test
 
 import (

@@ -1,6 +1,7 @@
 package text
 
 import (
+	"cmp"
 	"strings"
 	"testing"
 
@@ -44,38 +45,36 @@ func knowing(bridge string) *Annotator {
 		},
 	}
 	names := decode.NewNames(logical, node, openflow.ParseTLVMap(" 0x102  0x80       4  tun_metadata0\n"), decode.ParseVersion("23.03.1"))
-	d := &decode.Decoder{Names: names}
-	a := New(d, Options{
-		Bridge:        bridge,
+	return New(decode.NewNamer(&decode.Decoder{Names: names}, decode.NodeNumbers{
 		Backends:      func() map[uint32][]string { return map[uint32][]string{3: {"10.0.0.1:80", "10.0.0.2:80"}} },
 		Meters:        func() map[uint32]string { return map[uint32]string{1: "meter acl-log"} },
 		DatapathPorts: func() map[int]string { return map[int]string{4: "veth1", 8: "geneve"} },
-	})
-	return a
+	}), Options{Bridge: bridge})
 }
 
 // ignorant is an Annotator without any database.
 func ignorant() *Annotator {
-	return New(&decode.Decoder{Names: decode.NewNames(nil, decode.Vswitch{}, nil, decode.Version{})}, Options{})
+	names := decode.NewNames(nil, decode.Vswitch{}, nil, decode.Version{})
+	return New(decode.NewNamer(&decode.Decoder{Names: names}, decode.NodeNumbers{}), Options{})
 }
 
-// glossed is the text with its glosses in brackets.
-func glossed(t *testing.T, a *Annotator, text string) string {
+// annotated is the text with its names in brackets.
+func annotated(t *testing.T, a *Annotator, text string) string {
 	t.Helper()
 	var out strings.Builder
 	for line := range strings.Lines(text) {
 		line = strings.TrimSuffix(line, "\n")
 		from := 0
-		for _, g := range a.Line(t.Context(), line).Glosses {
-			out.WriteString(line[from:g.At] + "<" + g.Text + ">")
-			from = g.At
+		for _, n := range a.Line(t.Context(), line).Names {
+			out.WriteString(line[from:n.At] + "<" + n.Name + ">")
+			from = n.At
 		}
 		out.WriteString(line[from:] + "\n")
 	}
 	return strings.TrimSuffix(out.String(), "\n")
 }
 
-// Each text stands with the glosses that it gets; without them it is what is read.
+// Each text is written with the names that it gets; without them it is what is read.
 func TestNames(t *testing.T) {
 	tests := []struct{ name, bridge, want string }{
 		{"a flow", "", " cookie=0x0, table=8, n_packets=3, priority=50,reg14=0x2<port web>,metadata=0x5<switch green>,dl_src=0a:00:00:00:00:01 actions=set_field:0x3->reg15<port db>,resubmit(,9)"},
@@ -138,14 +137,37 @@ bridge("br-ex")
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			want := strings.ReplaceAll(test.want, "in_port(8<>)", "in_port(8)<Geneve tunnels>")
-			if got := glossed(t, knowing(test.bridge), bare(want)); got != want {
+			if got := annotated(t, knowing(test.bridge), bare(want)); got != want {
 				t.Errorf("got\n%s\nwant\n%s", got, want)
+			}
+			if got, ok := parsed(t, knowing(test.bridge).namer, test.bridge, bare(want)); ok && got != want {
+				t.Errorf("parsed\n%s\nwant\n%s", got, want)
 			}
 		})
 	}
 }
 
-// bare takes the glosses out.
+// parsed is a single line of dump-flows with the names of the values in it, false
+// for other texts: pasted text and parsed values get the same names.
+func parsed(t *testing.T, n *decode.Namer, bridge, line string) (string, bool) {
+	t.Helper()
+	e, err := openflow.ParseFlowEntry(line)
+	if err != nil || strings.Contains(line, "\n") {
+		return "", false
+	}
+	if bridge == "" && !strings.Contains(line, "metadata") {
+		return "", false // the bridge is unknown
+	}
+	bridge = cmp.Or(bridge, n.Bridge)
+	match, actions := n.NamedEntry(t.Context(), bridge, &e, n.Entry(t.Context(), bridge, &e))
+	head, _, ok := strings.Cut(line, match.Text)
+	if !ok {
+		t.Fatalf("%q is not in %q", match.Text, line)
+	}
+	return head + match.String() + " actions=" + actions.String(), true
+}
+
+// bare takes the names out.
 func bare(text string) string {
 	for {
 		i := strings.IndexByte(text, '<')
@@ -165,7 +187,7 @@ func TestWords(t *testing.T) {
 Datapath actions: set(tunnel(tun_id=0x4<VNI, logical switch or router 4>,geneve({class=0x102,type=0x80,len=4,0x10003<from logical port 1 to logical port 3>}),flags(df|csum|key))),2
  cookie=0x0, table=0, priority=200,arp,in_port=1 actions=move:NXM_NX_TUN_ID[0..31]->NXM_NX_REG0[],goto_table:10
  cookie=0x0, table=65<from logical port to OpenFlow port>, reg15=0x8000<goes out by multicast group 32768, all ports>,metadata=0x4<logical switch or router 4> actions=output:3`
-	if got := glossed(t, ignorant(), bare(want)); got != want {
+	if got := annotated(t, ignorant(), bare(want)); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 }
@@ -173,15 +195,15 @@ Datapath actions: set(tunnel(tun_id=0x4<VNI, logical switch or router 4>,geneve(
 // A release is enough for the tables.
 func TestRelease(t *testing.T) {
 	a := ignorant()
-	a.decoder.Names.Version = decode.ParseVersion("23.03.1")
+	a.namer.Version = decode.ParseVersion("23.03.1")
 	a.Calibrate(t.Context())
 	const want = " table=40<LOCAL_OUTPUT>, reg15=0x3<goes out by logical port 3>,metadata=0x4<logical switch or router 4> actions=resubmit(,41)<CHECK_LOOPBACK>"
-	if got := glossed(t, a, bare(want)); got != want {
+	if got := annotated(t, a, bare(want)); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 }
 
-// Whatever is read, glosses lie in it, in order.
+// Whatever is read, names lie in it, in order.
 func FuzzLine(f *testing.F) {
 	for _, s := range []string{"metadata=0x5,reg14=0x2 actions=clone(set_field:1->metadata)", " 8. metadata=0x5, priority 1, cookie 0x2", "geneve({class=0x102,type=0x80,len=4,0x10003/", "set_field:->reg15[..]", `in_port="a\"`} {
 		f.Add(s)
@@ -193,11 +215,11 @@ func FuzzLine(f *testing.F) {
 			for _, a := range []*Annotator{a, b} {
 				a.Learn(line)
 				from := 0
-				for _, g := range a.Line(t.Context(), line).Glosses {
-					if g.At < from || g.At > len(line) || g.Text == "" {
-						t.Fatalf("%q: gloss %+v behind %d", line, g, from)
+				for _, n := range a.Line(t.Context(), line).Names {
+					if n.At < from || n.At > len(line) || n.Name == "" {
+						t.Fatalf("%q: name %+v behind %d", line, n, from)
 					}
-					from = g.At
+					from = n.At
 				}
 			}
 		}
