@@ -177,6 +177,13 @@ func Command(line string) Source { return Source{ReplySource, line, line} }
 // Socket is a control socket or an endpoint.
 func Socket(text string) Source { return Source{Kind: SocketSource, text: text} }
 
+// Coverage is a coverage counter of a daemon.
+func Coverage(daemon, name string) Source {
+	s := Reply(daemon, "coverage/read-counter "+name)
+	s.Kind, s.text = CounterSource, "coverage "+name
+	return s
+}
+
 // Endpoint is what connecting to an endpoint of a database shows: "ssl:10.0.0.1:6642".
 func Endpoint(remote string) Source { return Socket("connecting to " + remote) }
 
