@@ -227,7 +227,7 @@ func TestOffloadIsANote(t *testing.T) {
 	s := &scene{T: t, Lab: l, ctx: t.Context(), fault: &fault{on: "node1"}}
 	s.sh("node1", "ovs-vsctl set Open_vSwitch . other_config:hw-offload=true")
 	r := s.examine("--only", "hw-offload-hides-counters")
-	if r.Worst().Fault() || len(r.Findings) != 1 || !strings.Contains(r.Findings[0].Title, "node1 lets its hardware") {
+	if r.Worst().Fault() || len(r.Findings) != 1 || !strings.Contains(r.Findings[0].Title, "node1 lets its NICs") {
 		t.Errorf("%s", fmt.Sprint(r))
 	}
 }
