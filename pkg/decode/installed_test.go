@@ -19,7 +19,7 @@ func TestExplainInstalled(t *testing.T) {
 	for _, name := range regexp.MustCompile(`\x00l[sr]_(in|out)_[a-z0-9_]+\x00`).FindAllString(string(binary), -1) {
 		stage := strings.Trim(name, "\x00")
 		stages++
-		if Explain(stage) == stage {
+		if explainStage(stage) == stage {
 			t.Errorf("no words for %s", stage)
 		}
 	}

@@ -185,18 +185,18 @@ func newDatapath(row *sb.DatapathBinding) *Datapath {
 	return d
 }
 
-// Northd returns the release of ovn-northd, zero if the Southbound does not
+// northdVersion returns the release of ovn-northd, zero if the Southbound does not
 // say; a chassis may run another.
-func (l *Logical) Northd() Version {
+func (l *Logical) northdVersion() Version {
 	if l == nil {
 		return Version{}
 	}
 	return l.northd
 }
 
-// Hostname returns the hostname of a chassis by its name; empty if there is
+// hostname returns the hostname of a chassis by its name; empty if there is
 // none.
-func (l *Logical) Hostname(chassis string) string {
+func (l *Logical) hostname(chassis string) string {
 	if l == nil {
 		return ""
 	}
@@ -221,8 +221,8 @@ func (l *Logical) Port(datapath, key uint64) *Port {
 	return l.ports[portKey{datapath, key}]
 }
 
-// PortNamed finds a logical port by its name; nil if there is none.
-func (l *Logical) PortNamed(name string) *Port {
+// portNamed finds a logical port by its name; nil if there is none.
+func (l *Logical) portNamed(name string) *Port {
 	if l == nil {
 		return nil
 	}

@@ -48,6 +48,9 @@ func (o Owner) String() string {
 	return strings.TrimSpace(o.Kind + " " + o.FullName())
 }
 
+// MarshalText writes the owner in words, as JSON has it.
+func (o Owner) MarshalText() ([]byte, error) { return []byte(o.String()), nil }
+
 // FullName is the owner's name with its namespace: "shop/web".
 func (o Owner) FullName() string {
 	if o.Namespace == "" {

@@ -29,9 +29,9 @@ func Prefix(uuid ovsdb.UUID) (uint32, bool) {
 	return uint32(n), err == nil
 }
 
-// ParseHint reads a stage-hint, the first 8 hexadecimal digits of a Northbound
+// parseHint reads a stage-hint, the first 8 hexadecimal digits of a Northbound
 // row's UUID.
-func ParseHint(hint string) (uint32, bool) {
+func parseHint(hint string) (uint32, bool) {
 	if len(hint) != 8 {
 		return 0, false
 	}
@@ -82,11 +82,11 @@ func (l *Logical) indexRows(rows Southbound) {
 // madeFrom says which tables' rows the flows of ovn-controller's own tables
 // are made from.
 var madeFrom = map[PhysicalTable][]string{
-	MACBinding: {"MAC_Binding", "Static_MAC_Binding"}, MACLookup: {"MAC_Binding", "Static_MAC_Binding"},
-	MACCacheUse: {"MAC_Binding", "Static_MAC_Binding"},
-	GetFDB:      {"FDB"}, LookupFDB: {"FDB"},
-	ChkLBHairpin: {"Load_Balancer"}, ChkLBReply: {"Load_Balancer"},
-	CtSNATHairpin: {"Load_Balancer"}, ChkLBAffinity: {"Load_Balancer"},
+	macBinding: {"MAC_Binding", "Static_MAC_Binding"}, macLookup: {"MAC_Binding", "Static_MAC_Binding"},
+	macCacheUse: {"MAC_Binding", "Static_MAC_Binding"},
+	getFDB:      {"FDB"}, lookupFDB: {"FDB"},
+	chkLBHairpin: {"Load_Balancer"}, chkLBReply: {"Load_Balancer"},
+	ctSNATHairpin: {"Load_Balancer"}, chkLBAffinity: {"Load_Balancer"},
 }
 
 // Rows returns the rows, other than logical flows, whose UUID begins with a
@@ -120,8 +120,8 @@ var kinds = map[string]string{
 	"Load_Balancer": "load balancer",
 }
 
-// Object returns the row as an Object, for flows that come from nothing in the
+// object returns the row as an Object, for flows that come from nothing in the
 // Northbound or from nothing that says so.
-func (r Row) Object() Object {
+func (r Row) object() Object {
 	return Object{Kind: kinds[r.Table], Name: r.Name, UUID: r.UUID, Owner: r.Owner, Text: r.Text}
 }

@@ -72,7 +72,7 @@ func TestClassifier(t *testing.T) {
 		}
 	}
 	both, _ := packet.Parse("tcp,nw_dst=10.0.0.2,tp_dst=80")
-	if ties := c.Ties(0, &both); len(ties) != 2 {
+	if ties := c.ties(0, &both); len(ties) != 2 {
 		t.Errorf("flows of equal priority: %v, want two", ties)
 	}
 	conj, _ := packet.Parse("tcp,nw_src=10.0.0.1,nw_dst=11.0.0.2,tp_dst=22")

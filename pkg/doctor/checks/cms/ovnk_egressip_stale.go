@@ -45,9 +45,9 @@ func egressRow(p *doctor.Pass, r catalog.EgressRow) {
 		f.Evidence = append(f.Evidence, doctor.NB("Logical_Switch_Port", "").Says(r.Stale))
 		f.Effect = "whoever has that address now, or gets it, leaves the cluster with " + r.Egress
 		f.Fix = catalog.DeleteEgressRow.With(string(r.UUID))
-	case r.Twin != nil:
-		f.Title = fmt.Sprintf("%s leaves router %s with two addresses, %s and %s", r.PodIP, r.Router.Name, r.Twin.Egress, r.Egress)
-		f.Evidence = append(f.Evidence, doctor.NB(r.Twin.Table, doctor.Short(r.Twin.UUID)).Says(r.Twin.Says))
+	case r.Conflict != nil:
+		f.Title = fmt.Sprintf("%s leaves router %s with two addresses, %s and %s", r.PodIP, r.Router.Name, r.Conflict.Egress, r.Egress)
+		f.Evidence = append(f.Evidence, doctor.NB(r.Conflict.Table, doctor.Short(r.Conflict.UUID)).Says(r.Conflict.Says))
 		f.Effect = "which of the two a connection gets is left to chance"
 		f.Next = "see which is assigned: kubectl get egressip -o wide; then restart ovnkube-node on the node, which writes the rows anew"
 	default:
