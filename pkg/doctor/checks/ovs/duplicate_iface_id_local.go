@@ -30,14 +30,14 @@ The interface that was set last gets the logical port; the other gets no packets
 			}
 			for _, id := range slices.Sorted(maps.Keys(all)) {
 				if len(all[id]) > 1 {
-					p.Report(duplicateIfaceID(p, c, id, all[id]))
+					p.Report(duplicateIfaceID(c, id, all[id]))
 				}
 			}
 		}
 	},
 }
 
-func duplicateIfaceID(p *doctor.Pass, c *doctor.Chassis, id string, interfaces []snapshot.Plug) doctor.Finding {
+func duplicateIfaceID(c *doctor.Chassis, id string, interfaces []snapshot.Plug) doctor.Finding {
 	slices.SortFunc(interfaces, func(a, b snapshot.Plug) int { return strings.Compare(a.Name, b.Name) })
 	var names []string
 	f := doctor.Finding{
