@@ -120,7 +120,7 @@ func (o *decodeOptions) run(ctx context.Context, file string) (err error) {
 	if err != nil {
 		return err
 	}
-	a := text.New(ch.Decoder, ch.glossOptions(ctx, o.bridge))
+	a := ch.annotator(ctx, o.bridge)
 	d := &decoding{
 		Annotator: a, format: format, style: o.style(o.stdout), out: bufio.NewWriterSize(o.stdout, 1<<16),
 		head: render.NewEnvelope("Decoded", c.Source(), append(append(problemTexts(c), c.Notes...), ch.notes...)),
@@ -258,5 +258,5 @@ func (d *decoding) line(ctx context.Context, text string) error {
 	case "jsonl":
 		return render.JSONLine(d.out, l.JSON(text))
 	}
-	return render.Gloss(d.out, d.style, text, l.Glosses)
+	return render.NamedLine(d.out, d.style, text, l.Names)
 }

@@ -10,7 +10,7 @@ import (
 
 	"github.com/ovnctl/ovnctl/docs"
 	"github.com/ovnctl/ovnctl/pkg/decode"
-	"github.com/ovnctl/ovnctl/pkg/doctor"
+	"github.com/ovnctl/ovnctl/pkg/doctor/checks"
 	"github.com/ovnctl/ovnctl/pkg/fixes"
 	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
 	"github.com/ovnctl/ovnctl/pkg/journey"
@@ -51,7 +51,7 @@ and repairs, the other commands' output those of the rest.`,
 }
 
 func explain(name string) (render.Explanation, error) {
-	if page, ok := docs.Page("checks/" + name); ok && doctor.Find(name) != nil {
+	if page, ok := docs.Page("checks/" + name); ok && checks.Find(name) != nil {
 		return render.NewExplanation("check", page), nil
 	}
 	if r := catalog.Find(name); r != nil {
@@ -99,7 +99,7 @@ var verdicts = []journey.Outcome{journey.Delivered, journey.Rejected, journey.Co
 // repairPage is what a repair does, how it is called and what it costs.
 func repairPage(r *fixes.Repair) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "# %s: %s\n\n## How it is used\n\n    %s\n", r.Name, strings.TrimSpace(r.Doc), strings.TrimSpace("ovnctl fix "+r.Name+" "+render.Usage(r)))
+	fmt.Fprintf(&b, "# %s: %s\n\n## How it is used\n\n    %s\n", r.Name, strings.TrimSpace(r.Doc), strings.TrimSpace("ovnctl fix "+r.Name+" "+r.Usage()))
 	for i, p := range r.Params {
 		if i == 0 {
 			b.WriteByte('\n')
@@ -118,7 +118,7 @@ func repairPage(r *fixes.Repair) string {
 // explained are all names that explain knows.
 func explained() []string {
 	var names []string
-	for _, c := range doctor.Checks {
+	for _, c := range checks.All {
 		names = append(names, c.Name)
 	}
 	for _, r := range catalog.Repairs {

@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/ovnctl/ovnctl/pkg/cluster"
-	"github.com/ovnctl/ovnctl/pkg/decode/text"
 	"github.com/ovnctl/ovnctl/pkg/node"
 	"github.com/ovnctl/ovnctl/pkg/openflow"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
@@ -192,7 +191,7 @@ func (o *flowOptions) print(ctx context.Context, c *cluster.Cluster, format stri
 		_, err := o.stdout.Write([]byte(render.CleanLines(t.text)))
 		return err
 	}
-	a := text.New(t.chassis.Decoder, t.chassis.glossOptions(ctx, t.bridge))
+	a := t.chassis.annotator(ctx, t.bridge)
 	lines := strings.Split(strings.TrimSuffix(t.text, "\n"), "\n")
 	for _, line := range lines {
 		a.Learn(line)
@@ -200,7 +199,7 @@ func (o *flowOptions) print(ctx context.Context, c *cluster.Cluster, format stri
 	a.Calibrate(ctx)
 	style := o.style(o.stdout)
 	for _, line := range lines {
-		if err := render.Gloss(o.stdout, style, line, a.Line(ctx, line).Glosses); err != nil {
+		if err := render.NamedLine(o.stdout, style, line, a.Line(ctx, line).Names); err != nil {
 			return err
 		}
 	}

@@ -1,3 +1,5 @@
+//go:build lab
+
 package faults
 
 import (
@@ -119,7 +121,7 @@ var countersFaults = []fault{
 		mend: func(s *scene) {
 			s.sh("node1", "ovs-appctl dpctl/ct-del-limits $(echo %s | tr ' ' ,)", s.repair[1])
 		},
-		object: "node node1",
+		object: "ct zone shop_client on node1",
 		lost:   []probe{{"shop_client", "shop_web-1", "tcp"}},
 	},
 	{

@@ -1,3 +1,5 @@
+//go:build lab
+
 package faults
 
 import (
@@ -188,7 +190,7 @@ var hostnetFaults = []fault{
 		mend: func(s *scene) {
 			s.sh("node1", "ip -6 addr del fd00:172:30::12/64 dev br-ex; sysctl -qw net.ipv6.conf.br-ex.accept_dad=0")
 		},
-		object: "link br-ex on node1",
+		object: "dev br-ex on node1",
 	},
 }
 

@@ -8,9 +8,10 @@ import (
 )
 
 // Context is what the meaning of a number depends on besides its field. What
-// is not known stays zero.
+// is unknown stays zero.
 type Context struct {
-	Bridge   string // of in_port and output; empty for the integration bridge
+	Bridge   string // of in_port and output
+	OVN      bool   // the flow at hand mentions datapaths, and is OVN's
 	Metadata uint64 // the datapath of reg14 and reg15
 	TunID    uint64 // the datapath of the tunnel option
 	VXLAN    bool   // the packet came, or goes, by VXLAN
@@ -34,7 +35,7 @@ func (n *Names) Annotate(f *packet.Field, value packet.Value, at Context) string
 	case "reg14", "reg15":
 		return n.portText(at.Metadata, value.Lo)
 	case "reg10":
-		return strings.Join(FlagNames(uint32(value.Lo), n.Version), ",")
+		return strings.Join(flagNames(uint32(value.Lo), n.Version), ",")
 	case "ct_zone":
 		return n.zoneText(int(value.Lo & 0xffff))
 	case "reg11", "reg12":
@@ -48,9 +49,9 @@ func (n *Names) Annotate(f *packet.Field, value packet.Value, at Context) string
 			return p.String()
 		}
 	case "ct_mark":
-		return CtMark(value, n.Version)
+		return ctMark(value, n.Version)
 	case "ct_label":
-		return CtLabel(value, n.Version)
+		return ctLabel(value, n.Version)
 	}
 	return ""
 }

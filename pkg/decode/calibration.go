@@ -76,13 +76,13 @@ func (p Place) String() string {
 	return fmt.Sprintf("table %d", p.OpenFlow)
 }
 
-// Calibrate learns the tables of one chassis from its flows: each flow that
+// calibrate learns the tables of one chassis from its flows: each flow that
 // stands for a logical flow says how far its table is from that flow's, and
 // the majority wins. What the flows leave open comes from the profile of the
 // chassis's release v, or, where v is zero or the flows prove it wrong, from
-// the releases that agree with the flows. Calibrate(nil, v) is the profile
+// the releases that agree with the flows. calibrate(nil, v) is the profile
 // alone.
-func Calibrate(evidence []Evidence, v Version) Calibration {
+func calibrate(evidence []Evidence, v Version) Calibration {
 	c := Calibration{Version: v, tables: map[PhysicalTable]int{}, stages: map[stageKey]string{}}
 	c.ingress, c.IngressVote = elect(evidence, Ingress)
 	c.egress, c.EgressVote = elect(evidence, Egress)
@@ -124,8 +124,8 @@ func (c Calibration) Base(p Pipeline) int {
 	return 0
 }
 
-// Physical returns the number of one of ovn-controller's own tables.
-func (c Calibration) Physical(table PhysicalTable) (int, bool) {
+// physical returns the number of one of ovn-controller's own tables.
+func (c Calibration) physical(table PhysicalTable) (int, bool) {
 	of, ok := c.tables[table]
 	return of, ok
 }
@@ -152,7 +152,7 @@ func (c Calibration) Table(of int, kind Kind) Place {
 // ingressEnd returns the first table behind the ingress pipeline.
 func (c Calibration) ingressEnd() int {
 	end := c.egress
-	for _, table := range []PhysicalTable{OutputInit, DetectLargePkt, RemoteOutput} {
+	for _, table := range []PhysicalTable{outputInit, detectLargePkt, remoteOutput} {
 		if of, ok := c.tables[table]; ok && (end == 0 || of < end) {
 			end = of
 		}
@@ -161,8 +161,8 @@ func (c Calibration) ingressEnd() int {
 }
 
 func (c Calibration) egressEnd() int {
-	if of, ok := c.tables[SaveInport]; ok {
+	if of, ok := c.tables[saveInport]; ok {
 		return of
 	}
-	return saveInport
+	return saveInportAt
 }

@@ -16,13 +16,13 @@ func Page(name string) (text, about string) {
 	if about, ok := registers[lower]; ok {
 		return registerPage(lower, about), "register"
 	}
-	if table := PhysicalTable(strings.ToUpper(name)); table.Explain() != "" {
+	if table := PhysicalTable(strings.ToUpper(name)); table.explain() != "" {
 		return tablePage(table), "table"
 	}
 	if words := stageWords[lower]; words != "" {
 		return stagesPage(lower, words), "stage"
 	}
-	if _, _, ok := StageOf(lower); ok && Explain(lower) != lower {
+	if _, _, ok := stageOf(lower); ok && explainStage(lower) != lower {
 		return stagePage(lower), "stage"
 	}
 	return "", ""
@@ -49,9 +49,9 @@ func stagesPage(name, words string) string {
 }
 
 func stagePage(stage string) string {
-	kind, pipeline, _ := StageOf(stage)
+	kind, pipeline, _ := stageOf(stage)
 	var b strings.Builder
-	fmt.Fprintf(&b, "# %s: %s\n\n", stage, Explain(stage))
+	fmt.Fprintf(&b, "# %s: %s\n\n", stage, explainStage(stage))
 	fmt.Fprintf(&b, "A stage of the %s pipeline of every logical %s.\n", pipeline, kind)
 	var made []string
 	for _, t := range tablesOf(stage) {
@@ -73,7 +73,7 @@ func stagePage(stage string) string {
 
 func tablePage(table PhysicalTable) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "# %s: %s\n\n", table, table.Explain())
+	fmt.Fprintf(&b, "# %s: %s\n\n", table, table.explain())
 	fmt.Fprint(&b, "An OpenFlow table of the integration bridge that is no stage of a logical pipeline: ovn-controller fills it by itself.\n")
 	fmt.Fprint(&b, "\n## Its number\n\n")
 	numbers(&b, func(l layout) (int, bool) {

@@ -47,10 +47,10 @@ var flags = []flag{
 // network (since 24.03.6, 24.09.3 and 25.03.1).
 const networkIDShift = 28
 
-// FlagNames returns the names of the bits set in a value of reg10, lowest
+// flagNames returns the names of the bits set in a value of reg10, lowest
 // first, for the release of the chassis; a bit whose meaning that release does
 // not settle comes out as "bit 18".
-func FlagNames(value uint32, v Version) []string {
+func flagNames(value uint32, v Version) []string {
 	var names []string
 	for rest := value; rest != 0; rest &= rest - 1 {
 		bit := bits.TrailingZeros32(rest)
@@ -104,15 +104,15 @@ var ctLabelFields = []ctField{
 	{name: "acl_label", lsb: 96, len: 32},
 }
 
-// CtMark names what OVN keeps in a conntrack mark, as in "blocked" or
+// ctMark names what OVN keeps in a conntrack mark, as in "blocked" or
 // "natted,force_snat". Up to 22.03 the same bits lie in the label, and releases
 // up to 24.03 use either, as the chassis of the deployment allow. Bits without
 // a meaning in release v come out as a number; the zero Version knows all
 // meanings, the older where two collide.
-func CtMark(mark packet.Value, v Version) string { return ctText(ctMarkFields, mark, v) }
+func ctMark(mark packet.Value, v Version) string { return ctText(ctMarkFields, mark, v) }
 
-// CtLabel is CtMark for the 128 bits of a conntrack label.
-func CtLabel(label packet.Value, v Version) string { return ctText(ctLabelFields, label, v) }
+// ctLabel is ctMark for the 128 bits of a conntrack label.
+func ctLabel(label packet.Value, v Version) string { return ctText(ctLabelFields, label, v) }
 
 func ctText(fields []ctField, rest packet.Value, v Version) string {
 	var words []string

@@ -43,7 +43,7 @@ func (b ballot) winner() int {
 // learnStage remembers the name of the row's stage.
 func (c *Calibration) learnStage(row LogicalFlow) {
 	stage := row.ExternalIDs["stage-name"]
-	if kind, pipeline, ok := StageOf(stage); ok && pipeline == Pipeline(row.Pipeline) {
+	if kind, pipeline, ok := stageOf(stage); ok && pipeline == Pipeline(row.Pipeline) {
 		c.stages[stageKey{kind, pipeline, row.TableID}] = stage
 	}
 }
@@ -69,14 +69,14 @@ func (c *Calibration) learnOutput(evidence []Evidence) {
 	}
 	for _, of := range slices.Sorted(maps.Keys(next)) {
 		if c.egress != 0 && next[of] == c.egress && of < c.egress {
-			c.tables[CheckLoopback] = of
+			c.tables[checkLoopback] = of
 		}
 	}
 	if votes := outputs[Egress]; len(votes) > 0 {
 		of := votes.winner()
-		c.tables[SaveInport] = of
+		c.tables[saveInport] = of
 		if to, ok := next[of]; ok {
-			c.tables[LogToPhy] = to
+			c.tables[logToPhy] = to
 		}
 	}
 	if votes := outputs[Ingress]; len(votes) > 0 {
@@ -90,7 +90,7 @@ func (c *Calibration) learnOutput(evidence []Evidence) {
 // behind it is REMOTE_OUTPUT. REMOTE_VTEP_OUTPUT, where there is one, lies
 // between remote and local. A chain with a missing link is left to the profile.
 func (c *Calibration) followOutput(first int, next map[int]int) {
-	c.tables[OutputInit] = first
+	c.tables[outputInit] = first
 	chain := []int{first}
 	for of := first; ; {
 		to, ok := next[of]
@@ -100,26 +100,26 @@ func (c *Calibration) followOutput(first int, next map[int]int) {
 		of = to
 		chain = append(chain, of)
 	}
-	loopback, ok := c.tables[CheckLoopback]
+	loopback, ok := c.tables[checkLoopback]
 	if local := chain[len(chain)-1]; !ok || len(chain) < 2 || local+1 != loopback {
 		return
 	}
 	remote := 0
 	for i, of := range chain[:len(chain)-1] {
 		if chain[i+1] == of+2 {
-			c.tables[DetectLargePkt], c.tables[ProcessLargePkt], remote = of, of+1, i+1
+			c.tables[detectLargePkt], c.tables[processLargePkt], remote = of, of+1, i+1
 			break
 		}
 	}
 	if remote > 1 || remote == 0 && len(chain) > 2 {
-		c.tables[OutputInit] = first
+		c.tables[outputInit] = first
 	} else {
-		delete(c.tables, OutputInit)
+		delete(c.tables, outputInit)
 	}
 	rest := chain[remote:]
-	c.tables[RemoteOutput], c.tables[LocalOutput] = rest[0], rest[len(rest)-1]
+	c.tables[remoteOutput], c.tables[localOutput] = rest[0], rest[len(rest)-1]
 	if len(rest) == 3 {
-		c.tables[RemoteVTEP] = rest[1]
+		c.tables[remoteVTEP] = rest[1]
 	}
 }
 
@@ -147,8 +147,8 @@ func (c *Calibration) adopt(v Version) {
 		filled++
 	}
 	// The entry of output has a name of its own in one release only.
-	if init, ok := c.tables[OutputInit]; ok && (init == c.tables[DetectLargePkt] || init == c.tables[RemoteOutput]) {
-		delete(c.tables, OutputInit)
+	if init, ok := c.tables[outputInit]; ok && (init == c.tables[detectLargePkt] || init == c.tables[remoteOutput]) {
+		delete(c.tables, outputInit)
 	}
 	if tables != nil {
 		c.ingress, c.egress = cmp.Or(c.ingress, ingressBase), cmp.Or(c.egress, egress)
@@ -170,10 +170,10 @@ func (c *Calibration) contradicts(tables map[PhysicalTable]int, egress int) bool
 	}
 	for table, of := range c.tables {
 		want, ok := tables[table]
-		if table == OutputInit && !ok {
-			want, ok = tables[DetectLargePkt], tables[DetectLargePkt] != 0
+		if table == outputInit && !ok {
+			want, ok = tables[detectLargePkt], tables[detectLargePkt] != 0
 			if !ok {
-				want, ok = tables[RemoteOutput], true
+				want, ok = tables[remoteOutput], true
 			}
 		}
 		if ok && want != of {
@@ -203,22 +203,22 @@ func (c *Calibration) agreeing() (map[PhysicalTable]int, int, string) {
 
 // calls names the table that each looking-up logical action goes to.
 var calls = map[string]PhysicalTable{
-	"get_arp(": MACBinding, "get_nd(": MACBinding,
-	"lookup_arp(": MACLookup, "lookup_nd(": MACLookup, "lookup_arp_ip(": MACLookup, "lookup_nd_ip(": MACLookup,
-	"chk_lb_hairpin(": ChkLBHairpin, "chk_lb_hairpin_reply(": ChkLBReply, "ct_snat_to_vip": CtSNATHairpin,
-	"get_fdb(": GetFDB, "lookup_fdb(": LookupFDB,
-	"check_in_port_sec(": InPortSec, "check_out_port_sec(": OutPortSec,
-	"chk_ecmp_nh_mac(": ECMPNextHopMAC, "chk_ecmp_nh(": ECMPNextHop,
-	"chk_lb_aff(": ChkLBAffinity, "mac_cache_use": MACCacheUse,
-	"ct_nw_dst()": CtOrigNW, "ct_ip6_dst()": CtOrigIP6, "ct_tp_dst()": CtOrigTP, "ct_proto()": CtOrigProto,
-	"ct_state_save()": CtStateSave, "flood_remote": FloodRemote,
-	"get_remote_fdb(": GetRemoteFDB, "chk_evpn_arp(": EVPNARPLookup,
+	"get_arp(": macBinding, "get_nd(": macBinding,
+	"lookup_arp(": macLookup, "lookup_nd(": macLookup, "lookup_arp_ip(": macLookup, "lookup_nd_ip(": macLookup,
+	"chk_lb_hairpin(": chkLBHairpin, "chk_lb_hairpin_reply(": chkLBReply, "ct_snat_to_vip": ctSNATHairpin,
+	"get_fdb(": getFDB, "lookup_fdb(": lookupFDB,
+	"check_in_port_sec(": inPortSec, "check_out_port_sec(": outPortSec,
+	"chk_ecmp_nh_mac(": ecmpNextHopMAC, "chk_ecmp_nh(": ecmpNextHop,
+	"chk_lb_aff(": chkLBAffinity, "mac_cache_use": macCacheUse,
+	"ct_nw_dst()": ctOrigNW, "ct_ip6_dst()": ctOrigIP6, "ct_tp_dst()": ctOrigTP, "ct_proto()": ctOrigProto,
+	"ct_state_save()": ctStateSave, "flood_remote": floodRemote,
+	"get_remote_fdb(": getRemoteFDB, "chk_evpn_arp(": evpnARPLookup,
 }
 
 // learnHelpers learns the tables of lookups. Of a flow that looks up as often
 // as it resubmits to a table behind LOG_TO_PHY, both are in the same order.
 func (c *Calibration) learnHelpers(evidence []Evidence) {
-	last, ok := c.tables[LogToPhy]
+	last, ok := c.tables[logToPhy]
 	if !ok {
 		return
 	}

@@ -9,81 +9,81 @@ type PhysicalTable string
 // The tables of ovn-controller that this package can name; Explain says what
 // each is for.
 const (
-	PhyToLog        PhysicalTable = "PHY_TO_LOG"
-	DetectLargePkt  PhysicalTable = "LARGE_PKT_DETECT"
-	ProcessLargePkt PhysicalTable = "LARGE_PKT_PROCESS"
-	OutputInit      PhysicalTable = "OUTPUT_INIT"
-	RemoteOutput    PhysicalTable = "REMOTE_OUTPUT"
-	RemoteVTEP      PhysicalTable = "REMOTE_VTEP_OUTPUT"
-	LocalOutput     PhysicalTable = "LOCAL_OUTPUT"
-	CheckLoopback   PhysicalTable = "CHECK_LOOPBACK"
-	SaveInport      PhysicalTable = "SAVE_INPORT"
-	LogToPhy        PhysicalTable = "LOG_TO_PHY"
-	MACBinding      PhysicalTable = "MAC_BINDING"
-	MACLookup       PhysicalTable = "MAC_LOOKUP"
-	ChkLBHairpin    PhysicalTable = "CHK_LB_HAIRPIN"
-	ChkLBReply      PhysicalTable = "CHK_LB_HAIRPIN_REPLY"
-	CtSNATHairpin   PhysicalTable = "CT_SNAT_HAIRPIN"
-	GetFDB          PhysicalTable = "GET_FDB"
-	LookupFDB       PhysicalTable = "LOOKUP_FDB"
-	InPortSec       PhysicalTable = "CHK_IN_PORT_SEC"
-	InPortSecND     PhysicalTable = "CHK_IN_PORT_SEC_ND"
-	OutPortSec      PhysicalTable = "CHK_OUT_PORT_SEC"
-	ECMPNextHopMAC  PhysicalTable = "ECMP_NH_MAC"
-	ECMPNextHop     PhysicalTable = "ECMP_NH"
-	ChkLBAffinity   PhysicalTable = "CHK_LB_AFFINITY"
-	MACCacheUse     PhysicalTable = "MAC_CACHE_USE"
-	CtZoneLookup    PhysicalTable = "CT_ZONE_LOOKUP"
-	CtOrigNW        PhysicalTable = "CT_ORIG_NW_DST_LOAD"
-	CtOrigIP6       PhysicalTable = "CT_ORIG_IP6_DST_LOAD"
-	CtOrigTP        PhysicalTable = "CT_ORIG_TP_DST_LOAD"
-	FloodRemote     PhysicalTable = "FLOOD_REMOTE_CHASSIS"
-	CtStateSave     PhysicalTable = "CT_STATE_SAVE"
-	CtOrigProto     PhysicalTable = "CT_ORIG_PROTO_LOAD"
-	GetRemoteFDB    PhysicalTable = "GET_REMOTE_FDB"
-	LearnRemoteFDB  PhysicalTable = "LEARN_REMOTE_FDB"
-	EVPNARPLookup   PhysicalTable = "EVPN_ARP_LOOKUP"
+	phyToLog        PhysicalTable = "PHY_TO_LOG"
+	detectLargePkt  PhysicalTable = "LARGE_PKT_DETECT"
+	processLargePkt PhysicalTable = "LARGE_PKT_PROCESS"
+	outputInit      PhysicalTable = "OUTPUT_INIT"
+	remoteOutput    PhysicalTable = "REMOTE_OUTPUT"
+	remoteVTEP      PhysicalTable = "REMOTE_VTEP_OUTPUT"
+	localOutput     PhysicalTable = "LOCAL_OUTPUT"
+	checkLoopback   PhysicalTable = "CHECK_LOOPBACK"
+	saveInport      PhysicalTable = "SAVE_INPORT"
+	logToPhy        PhysicalTable = "LOG_TO_PHY"
+	macBinding      PhysicalTable = "MAC_BINDING"
+	macLookup       PhysicalTable = "MAC_LOOKUP"
+	chkLBHairpin    PhysicalTable = "CHK_LB_HAIRPIN"
+	chkLBReply      PhysicalTable = "CHK_LB_HAIRPIN_REPLY"
+	ctSNATHairpin   PhysicalTable = "CT_SNAT_HAIRPIN"
+	getFDB          PhysicalTable = "GET_FDB"
+	lookupFDB       PhysicalTable = "LOOKUP_FDB"
+	inPortSec       PhysicalTable = "CHK_IN_PORT_SEC"
+	inPortSecND     PhysicalTable = "CHK_IN_PORT_SEC_ND"
+	outPortSec      PhysicalTable = "CHK_OUT_PORT_SEC"
+	ecmpNextHopMAC  PhysicalTable = "ECMP_NH_MAC"
+	ecmpNextHop     PhysicalTable = "ECMP_NH"
+	chkLBAffinity   PhysicalTable = "CHK_LB_AFFINITY"
+	macCacheUse     PhysicalTable = "MAC_CACHE_USE"
+	ctZoneLookup    PhysicalTable = "CT_ZONE_LOOKUP"
+	ctOrigNW        PhysicalTable = "CT_ORIG_NW_DST_LOAD"
+	ctOrigIP6       PhysicalTable = "CT_ORIG_IP6_DST_LOAD"
+	ctOrigTP        PhysicalTable = "CT_ORIG_TP_DST_LOAD"
+	floodRemote     PhysicalTable = "FLOOD_REMOTE_CHASSIS"
+	ctStateSave     PhysicalTable = "CT_STATE_SAVE"
+	ctOrigProto     PhysicalTable = "CT_ORIG_PROTO_LOAD"
+	getRemoteFDB    PhysicalTable = "GET_REMOTE_FDB"
+	learnRemoteFDB  PhysicalTable = "LEARN_REMOTE_FDB"
+	evpnARPLookup   PhysicalTable = "EVPN_ARP_LOOKUP"
 )
 
 var physicalWords = map[PhysicalTable]string{
-	PhyToLog:        "from OpenFlow port to logical port",
-	DetectLargePkt:  "is the packet larger than the tunnel's MTU?",
-	ProcessLargePkt: "ICMP error for packets above the MTU",
-	OutputInit:      "output",
-	RemoteOutput:    "output to other chassis",
-	RemoteVTEP:      "output to EVPN VTEPs",
-	LocalOutput:     "output to ports of this chassis",
-	CheckLoopback:   "drop what would go back to its inport",
-	SaveInport:      "allow output to the port it came from",
-	LogToPhy:        "from logical port to OpenFlow port",
-	MACBinding:      "look up the next hop's MAC",
-	MACLookup:       "is the neighbour known?",
-	ChkLBHairpin:    "is the backend the client itself?",
-	ChkLBReply:      "is it the reply of such a backend?",
-	CtSNATHairpin:   "SNAT to the virtual address",
-	GetFDB:          "look up the port of a learnt MAC",
-	LookupFDB:       "is the source MAC learnt?",
-	InPortSec:       "port security of the inport",
-	InPortSecND:     "port security of the inport, ARP and ND",
-	OutPortSec:      "port security of the outport",
-	ECMPNextHopMAC:  "is the next hop's MAC that of the connection?",
-	ECMPNextHop:     "the next hop of the connection",
-	ChkLBAffinity:   "the backend of a known client",
-	MACCacheUse:     "which learnt neighbours are in use",
-	CtZoneLookup:    "zones of a packet from a tunnel",
-	CtOrigNW:        "original IPv4 destination from conntrack",
-	CtOrigIP6:       "original IPv6 destination from conntrack",
-	CtOrigTP:        "original port from conntrack",
-	FloodRemote:     "flood to other chassis",
-	CtStateSave:     "save the state of the connection",
-	CtOrigProto:     "original protocol from conntrack",
-	GetRemoteFDB:    "look up the VTEP of a MAC",
-	LearnRemoteFDB:  "MACs learnt from VTEPs",
-	EVPNARPLookup:   "look up a neighbour behind a VTEP",
+	phyToLog:        "from OpenFlow port to logical port",
+	detectLargePkt:  "is the packet larger than the tunnel's MTU?",
+	processLargePkt: "ICMP error for packets above the MTU",
+	outputInit:      "output",
+	remoteOutput:    "output to other chassis",
+	remoteVTEP:      "output to EVPN VTEPs",
+	localOutput:     "output to ports of this chassis",
+	checkLoopback:   "drop what would go back to its inport",
+	saveInport:      "allow output to the port it came from",
+	logToPhy:        "from logical port to OpenFlow port",
+	macBinding:      "look up the next hop's MAC",
+	macLookup:       "is the neighbour known?",
+	chkLBHairpin:    "is the backend the client itself?",
+	chkLBReply:      "is it the reply of such a backend?",
+	ctSNATHairpin:   "SNAT to the virtual address",
+	getFDB:          "look up the port of a learnt MAC",
+	lookupFDB:       "is the source MAC learnt?",
+	inPortSec:       "port security of the inport",
+	inPortSecND:     "port security of the inport, ARP and ND",
+	outPortSec:      "port security of the outport",
+	ecmpNextHopMAC:  "is the next hop's MAC that of the connection?",
+	ecmpNextHop:     "the next hop of the connection",
+	chkLBAffinity:   "the backend of a known client",
+	macCacheUse:     "which learnt neighbours are in use",
+	ctZoneLookup:    "zones of a packet from a tunnel",
+	ctOrigNW:        "original IPv4 destination from conntrack",
+	ctOrigIP6:       "original IPv6 destination from conntrack",
+	ctOrigTP:        "original port from conntrack",
+	floodRemote:     "flood to other chassis",
+	ctStateSave:     "save the state of the connection",
+	ctOrigProto:     "original protocol from conntrack",
+	getRemoteFDB:    "look up the VTEP of a MAC",
+	learnRemoteFDB:  "MACs learnt from VTEPs",
+	evpnARPLookup:   "look up a neighbour behind a VTEP",
 }
 
-// Explain says in a few words what the table is for.
-func (t PhysicalTable) Explain() string { return physicalWords[t] }
+// explain says in a few words what the table is for.
+func (t PhysicalTable) explain() string { return physicalWords[t] }
 
 // A helper is a table that logical actions look things up in, with the number
 // that it has in every release up to 26.03 and the releases that have it; later
@@ -106,30 +106,30 @@ func backported(spans string, year, month, patch int) func(Version) bool {
 }
 
 var helpers = []helper{
-	{MACBinding, 66, always},
-	{MACLookup, 67, always},
-	{ChkLBHairpin, 68, always},
-	{ChkLBReply, 69, always},
-	{CtSNATHairpin, 70, always},
-	{GetFDB, 71, since(21, 3, 0)},
-	{LookupFDB, 72, since(21, 3, 0)},
-	{InPortSec, 73, since(22, 6, 0)},
-	{InPortSecND, 74, since(22, 6, 0)},
-	{OutPortSec, 75, since(22, 6, 0)},
-	{ECMPNextHopMAC, 76, since(22, 6, 1)},
-	{ECMPNextHop, 77, since(22, 6, 1)},
-	{ChkLBAffinity, 78, since(22, 12, 0)},
-	{MACCacheUse, 79, since(23, 9, 0)},
-	{CtZoneLookup, 80, backported("24.03.6+", 24, 9, 0)},
-	{CtOrigNW, 81, backported("24.03.5+ 24.09.2+", 25, 3, 0)},
-	{CtOrigIP6, 82, backported("24.03.5+ 24.09.2+", 25, 3, 0)},
-	{CtOrigTP, 83, backported("24.03.5+ 24.09.2+", 25, 3, 0)},
-	{FloodRemote, 84, since(25, 3, 0)},
-	{CtStateSave, 85, backported("24.03.6+ 24.09.3+", 25, 3, 1)},
-	{CtOrigProto, 86, since(25, 9, 0)},
-	{GetRemoteFDB, 87, since(25, 9, 0)},
-	{LearnRemoteFDB, 88, since(26, 3, 0)},
-	{EVPNARPLookup, 113 - nextShift, since(26, 4, 0)},
+	{macBinding, 66, always},
+	{macLookup, 67, always},
+	{chkLBHairpin, 68, always},
+	{chkLBReply, 69, always},
+	{ctSNATHairpin, 70, always},
+	{getFDB, 71, since(21, 3, 0)},
+	{lookupFDB, 72, since(21, 3, 0)},
+	{inPortSec, 73, since(22, 6, 0)},
+	{inPortSecND, 74, since(22, 6, 0)},
+	{outPortSec, 75, since(22, 6, 0)},
+	{ecmpNextHopMAC, 76, since(22, 6, 1)},
+	{ecmpNextHop, 77, since(22, 6, 1)},
+	{chkLBAffinity, 78, since(22, 12, 0)},
+	{macCacheUse, 79, since(23, 9, 0)},
+	{ctZoneLookup, 80, backported("24.03.6+", 24, 9, 0)},
+	{ctOrigNW, 81, backported("24.03.5+ 24.09.2+", 25, 3, 0)},
+	{ctOrigIP6, 82, backported("24.03.5+ 24.09.2+", 25, 3, 0)},
+	{ctOrigTP, 83, backported("24.03.5+ 24.09.2+", 25, 3, 0)},
+	{floodRemote, 84, since(25, 3, 0)},
+	{ctStateSave, 85, backported("24.03.6+ 24.09.3+", 25, 3, 1)},
+	{ctOrigProto, 86, since(25, 9, 0)},
+	{getRemoteFDB, 87, since(25, 9, 0)},
+	{learnRemoteFDB, 88, since(26, 3, 0)},
+	{evpnARPLookup, 113 - nextShift, since(26, 4, 0)},
 }
 
 // A layout is how a span of releases numbers the output tables: what differs
@@ -166,9 +166,9 @@ var next = layout{detect: 52, process: 53, remote: 54, vtep: 55, local: 56, loop
 const nextShift = 24
 
 const (
-	ingressBase = 8 // of every release so far
-	saveInport  = 64
-	logToPhy    = 65
+	ingressBase  = 8 // of every release so far
+	saveInportAt = 64
+	logToPhyAt   = 65
 )
 
 // profile returns the tables of release v, and whether v is a release that the
@@ -199,12 +199,12 @@ func (l layout) span() string {
 
 func (l layout) tables(v Version, shift int) map[PhysicalTable]int {
 	tables := map[PhysicalTable]int{
-		PhyToLog:     0,
-		RemoteOutput: l.remote, LocalOutput: l.local, CheckLoopback: l.loopback,
-		SaveInport: saveInport + shift, LogToPhy: logToPhy + shift,
+		phyToLog:     0,
+		remoteOutput: l.remote, localOutput: l.local, checkLoopback: l.loopback,
+		saveInport: saveInportAt + shift, logToPhy: logToPhyAt + shift,
 	}
 	for table, of := range map[PhysicalTable]int{
-		OutputInit: l.init, DetectLargePkt: l.detect, ProcessLargePkt: l.process, RemoteVTEP: l.vtep,
+		outputInit: l.init, detectLargePkt: l.detect, processLargePkt: l.process, remoteVTEP: l.vtep,
 	} {
 		if of != 0 {
 			tables[table] = of

@@ -6,38 +6,24 @@ import (
 	"time"
 )
 
-// atMost are some of many names.
-func atMost(names []string, n int) string {
+// AtMost lists names, and how many more there are than n.
+func AtMost(names []string, n int) string {
 	if len(names) > n {
 		return fmt.Sprintf("%s and %d more", strings.Join(names[:n], ", "), len(names)-n)
 	}
 	return strings.Join(names, ", ")
 }
 
-func orEmpty(s string) string {
-	if s == "" {
-		return `""`
-	}
-	return s
-}
-
-func orNone(s string) string {
-	if s == "" {
-		return "none"
-	}
-	return s
-}
-
-// shorten cuts a text that would fill the screen.
-func shorten(s string, n int) string {
+// Shorten cuts a text that would fill the screen.
+func Shorten(s string, n int) string {
 	if len(s) <= n {
 		return s
 	}
 	return s[:n] + "…"
 }
 
-// span is a time in words: "40 s", "12 min", "3 h", "5 days".
-func span(d time.Duration) string {
+// Span is a duration in words: "40 s", "12 min", "3 h", "5 days".
+func Span(d time.Duration) string {
 	switch {
 	case d < 2*time.Minute:
 		return fmt.Sprintf("%d s", int(d.Seconds()))
@@ -49,8 +35,8 @@ func span(d time.Duration) string {
 	return fmt.Sprintf("%d days", int(d.Hours()/24))
 }
 
-// ids shows some keys of a map as ovs-vsctl does, those that it has.
-func ids(m map[string]string, keys ...string) string {
+// Pairs lists keys of a map as ovs-vsctl does, those that are set.
+func Pairs(m map[string]string, keys ...string) string {
 	var out []string
 	for _, k := range keys {
 		if v, ok := m[k]; ok {

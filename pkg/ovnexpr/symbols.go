@@ -67,9 +67,6 @@ func SymbolsOf(p Profile) *Symbols {
 	return t.(*Symbols)
 }
 
-// Version is the release that the table is of.
-func (t *Symbols) Version() Version { return t.version }
-
 // Lookup finds a symbol.
 func (t *Symbols) Lookup(name string) (*Symbol, bool) {
 	s, ok := t.byName[name]

@@ -107,19 +107,15 @@ func (c GatewayCandidate) row() ovsdb.Row {
 	return c.gc
 }
 
-func (c GatewayCandidate) id() ovsdb.UUID {
+// Row is the candidate's row in the Northbound.
+func (c GatewayCandidate) Row() (table string, id ovsdb.UUID) {
 	if c.ha != nil {
-		return c.ha.UUID
+		return c.ha.Table(), c.ha.UUID
 	}
-	return c.gc.UUID
+	return c.gc.Table(), c.gc.UUID
 }
 
 // Text shows a candidate's columns, as evidence.
 func (c GatewayCandidate) Text() string {
 	return fmt.Sprintf("chassis_name=%s priority=%d", c.Name, c.Priority)
-}
-
-// Source names a candidate's row.
-func (c GatewayCandidate) Source() string {
-	return fmt.Sprintf("Northbound %s %.8s", c.row().Table(), c.id())
 }

@@ -1,0 +1,201 @@
+package controller
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ovnctl/ovnctl/pkg/doctor"
+	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
+	"github.com/ovnctl/ovnctl/pkg/ovsdb"
+	"github.com/ovnctl/ovnctl/pkg/sb"
+	"github.com/ovnctl/ovnctl/pkg/snapshot"
+)
+
+// SystemIDCloned looks for Chassis rows that two nodes write in turn.
+var SystemIDCloned = &doctor.Check{
+	Name:     "system-id-cloned",
+	Category: "ovn-controller",
+	Doc: `Two running nodes have one system-id
+
+Both write the same Chassis row, again and again, and each takes the other's ports. This
+follows when a node's image or disk is cloned.`,
+	Run: func(p *doctor.Pass) {
+		for z, south := range p.Southbounds() {
+			clonedChassis(p, z, south)
+		}
+		if len(p.Zones) == 0 {
+			p.Skip("no Southbound was given")
+		}
+	},
+}
+
+// An identity is what a Chassis row says of its node at one moment.
+type identity struct {
+	hostname, ips string
+}
+
+func (i identity) String() string { return fmt.Sprintf("hostname=%s encap %s", i.hostname, i.ips) }
+
+func identityOf(c *sb.Chassis, encaps []sb.Encap) identity {
+	var ips []string
+	for _, e := range encaps {
+		ips = append(ips, e.IP)
+	}
+	slices.Sort(ips)
+	return identity{c.Hostname, strings.Join(ips, ", ")}
+}
+
+// rereads is how often a suspected row is read to see whether it alternates.
+const rereads = 12
+
+// clonedChassis reads the rows that two nodes may write several times: such a row changes many times a second, so it
+// often differs from what it was when the Southbound was opened.
+func clonedChassis(p *doctor.Pass, z *snapshot.Zone, south *snapshot.Southbound) {
+	db, err := z.SB()
+	if err != nil {
+		return
+	}
+	if _, live := db.(*ovsdb.Client); !live {
+		return // a capture shows one of the two
+	}
+	rewritten, ok := doctor.Need(p, doctor.SouthboundObject, func() (map[string]bool, error) { return z.Rewritten(south) })
+	if !ok {
+		return
+	}
+	suspects := map[string][]identity{}
+	for i := range south.Chassis {
+		c := &south.Chassis[i]
+		row := identityOf(c, south.EncapsOf(c))
+		if !snapshot.Elsewhere(c) && (rewritten[c.Name] || ofAnotherNode(p, c, row) || losesPorts(p, c.Name)) {
+			suspects[c.Name] = []identity{row}
+		}
+	}
+	if !watch(p.Context(), db, suspects) {
+		return
+	}
+	for _, name := range slices.Sorted(maps.Keys(suspects)) {
+		if f, ok := cloned(p, z, name, suspects[name]); ok {
+			p.Report(f)
+		}
+	}
+}
+
+// watch adds what the suspected rows are at several moments. It reports whether all could be read.
+func watch(ctx context.Context, db ovsdb.Reader, suspects map[string][]identity) bool {
+	if len(suspects) == 0 {
+		return false
+	}
+	for range rereads {
+		select {
+		case <-ctx.Done():
+			return false
+		case <-time.After(70 * time.Millisecond):
+		}
+		var rows snapshot.Southbound
+		if err := readChassis(ctx, db, &rows); err != nil {
+			return false
+		}
+		for i := range rows.Chassis {
+			c := &rows.Chassis[i]
+			if seen, ok := suspects[c.Name]; ok {
+				suspects[c.Name] = append(seen, identityOf(c, rows.EncapsOf(c)))
+			}
+		}
+	}
+	return true
+}
+
+// readChassis reads the chassis and their encaps as they are now.
+func readChassis(ctx context.Context, db ovsdb.Reader, to *snapshot.Southbound) error {
+	var rows struct {
+		Chassis []sb.Chassis
+		Encaps  []sb.Encap
+	}
+	err := ovsdb.Load(ctx, db, &rows)
+	to.Chassis, to.Encaps = rows.Chassis, rows.Encaps
+	return err
+}
+
+// ofAnotherNode reports whether a row is not what its node would write, which can be read and whose ovn-controller replies.
+func ofAnotherNode(p *doctor.Pass, c *sb.Chassis, row identity) bool {
+	h := p.Host(c.Name)
+	if h == nil {
+		return false
+	}
+	sw, err := h.Switch()
+	if err != nil {
+		return false
+	}
+	name, _, _ := h.ChassisName()
+	ip, _ := sw.Setting("ovn-encap-ip", name)
+	return name == c.Name && sw.ID("hostname") != c.Hostname && !slices.Contains(strings.Split(row.ips, ", "), ip) && doctor.ControllerReplies(h)
+}
+
+// losesPorts reports whether the log of a chassis' node shows that it released several ports in the last seconds.
+func losesPorts(p *doctor.Pass, name string) bool {
+	h := p.Host(name)
+	if h == nil {
+		return false
+	}
+	log, err := h.Log("ovn-controller")
+	if err != nil {
+		return false
+	}
+	released := 0
+	for line := range strings.Lines(log) {
+		if !strings.Contains(line, "|binding|INFO|Releasing lport") {
+			continue
+		}
+		stamp, _, _ := strings.Cut(line, "|")
+		if t, err := time.Parse(time.RFC3339Nano, stamp); err == nil && p.Time().Sub(t) < 10*time.Second {
+			released++
+		}
+	}
+	return released >= 5
+}
+
+// cloned is the finding of a row that two nodes write in turn; a row that changed once was only reconfigured.
+func cloned(p *doctor.Pass, z *snapshot.Zone, name string, seen []identity) (doctor.Finding, bool) {
+	changes := 0
+	kinds, hosts := map[string]bool{}, map[string]bool{}
+	for i, s := range seen {
+		kinds[s.String()] = true
+		if s.hostname != "" {
+			hosts[s.hostname] = true
+		}
+		if i > 0 && s != seen[i-1] {
+			changes++
+		}
+	}
+	if changes < 2 {
+		return doctor.Finding{}, false
+	}
+	f := doctor.Finding{
+		Object: doctor.Object{Kind: "chassis", Name: name},
+		Also:   []doctor.Object{{Kind: "chassis", Name: name}},
+		Title:  fmt.Sprintf("two nodes have the system-id %s: %s", name, strings.Join(slices.Sorted(maps.Keys(hosts)), " and ")),
+		Cause:  "a node was cloned with its system-id, in /etc/openvswitch/system-id.conf or its Open_vSwitch database",
+		Effect: "each takes the row, the tunnels and the ports from the other, many times a second: neither works, and every node follows each change",
+		Next:   "on the clone, not on the node that had the name first: ovnctl fix new-system-id",
+	}
+	for _, k := range slices.Sorted(maps.Keys(kinds)) {
+		f.Evidence = append(f.Evidence, doctor.Evidence{Source: doctor.SB("Chassis", name), Says: "at one moment " + k})
+	}
+	for _, h := range slices.Sorted(maps.Keys(hosts)) {
+		f.Also = append(f.Also, doctor.NodeObject(h))
+	}
+	h := p.Local()
+	if h == nil || h.Zone() != z {
+		return f, true
+	}
+	if own, source, err := h.ChassisName(); err == nil && own == name {
+		f.Also = append(f.Also, doctor.NodeObject(h.Name))
+		f.Evidence = append(f.Evidence, doctor.Evidence{Source: doctor.Setting("external_ids:system-id").On(h.Name), Says: fmt.Sprintf("%s, from %s", name, source)})
+		f.Next, f.Fix = "", catalog.NewSystemID.With()
+	}
+	return f, true
+}

@@ -1,0 +1,119 @@
+package northbound
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/ovnctl/ovnctl/pkg/doctor"
+	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
+	"github.com/ovnctl/ovnctl/pkg/snapshot"
+)
+
+var PortAdministrativelyDisabled = &doctor.Check{
+	Name:     "port-administratively-disabled",
+	Category: "nb",
+	Doc: `A logical port or router is disabled
+
+Logical_Switch_Port.enabled, Logical_Router_Port.enabled or Logical_Router.enabled
+is false. The port is still shown as up.`,
+	Run: func(p *doctor.Pass) {
+		for z, l := range p.Northbounds() {
+			disabled(p, z, l)
+		}
+	},
+}
+
+const byOperator = "an operator or the CMS disabled it"
+
+func disabled(p *doctor.Pass, z *snapshot.Zone, l *snapshot.Logical) {
+	bound := doctor.NodeByPort(z)
+	for i := range l.SwitchPorts {
+		if port := &l.SwitchPorts[i]; snapshot.Off(port.Enabled) && !disabledByDesign(l, port) {
+			disabledPort(p, port, bound)
+		}
+	}
+	for i := range l.RouterPorts {
+		port := &l.RouterPorts[i]
+		if !snapshot.Off(port.Enabled) {
+			continue
+		}
+		f := doctor.Finding{
+			Object:   doctor.PortObject(port.Name),
+			Title:    fmt.Sprintf("router port %s is disabled", port.Name),
+			Evidence: []doctor.Evidence{doctor.NBRow("Logical_Router_Port", port.UUID, "enabled=false, networks=%v", port.Networks)},
+			Cause:    byOperator,
+			Effect:   "hosts behind this port do not reach the router: their gateway does not reply",
+			Fix:      catalog.EnablePort.With(port.Name),
+		}
+		if r := l.RouterOf[port.UUID]; r != nil {
+			f.Title = fmt.Sprintf("port %s of router %s is disabled", port.Name, doctor.RouterLabel(r))
+			f.Also = append(f.Also, doctor.Object{Kind: "router", Name: r.Name})
+		}
+		for _, peer := range l.Links[port.Name] {
+			f.Also = append(f.Also, doctor.PortObject(peer.Name))
+			if s := l.SwitchOf[peer.UUID]; s != nil {
+				f.Also = append(f.Also, doctor.Object{Kind: "switch", Name: s.Name})
+			}
+		}
+		p.Report(f)
+	}
+	for i := range l.Routers {
+		r := &l.Routers[i]
+		if !snapshot.Off(r.Enabled) {
+			continue
+		}
+		f := doctor.Finding{
+			Object:   doctor.Object{Kind: "router", Name: r.Name},
+			Title:    fmt.Sprintf("router %s is disabled", doctor.RouterLabel(r)),
+			Evidence: []doctor.Evidence{doctor.NBRow("Logical_Router", r.UUID, "enabled=false")},
+			Cause:    byOperator,
+			Effect:   "nothing passes it: OVN writes no flows for it",
+			Fix:      catalog.EnableRouter.With(r.Name),
+		}
+		for _, port := range l.RouterPortsOf[r.UUID] {
+			f.Also = append(f.Also, doctor.PortObject(port.Name))
+			for _, peer := range l.Links[port.Name] {
+				f.Also = append(f.Also, doctor.PortObject(peer.Name))
+			}
+		}
+		p.Report(f)
+	}
+}
+
+func disabledPort(p *doctor.Pass, port *snapshot.LogicalSwitchPort, bound map[string]string) {
+	f := doctor.Finding{
+		Object:   doctor.PortObject(port.Name),
+		Title:    fmt.Sprintf("port %s is disabled", doctor.PortLabel(port)),
+		Evidence: []doctor.Evidence{doctor.NBRow("Logical_Switch_Port", port.UUID, "enabled=false, up=%v", port.Up.Get())},
+		Cause:    byOperator,
+		Effect:   "all its packets are dropped, although it is shown as up",
+		Fix:      catalog.EnablePort.With(port.Name),
+	}
+	node, used := bound[port.Name]
+	switch {
+	case used:
+		f.Also = doctor.PortAndNode(port.Name, node)[1:]
+	case bound != nil && port.Type == "" && !port.Up.Get():
+		f.Result = doctor.Warning
+		f.Effect = "no interface is bound to it now; one that is will have no network"
+	}
+	if peer := snapshot.RouterPortOf(port); peer != "" {
+		f.Also = append(f.Also, doctor.PortObject(peer))
+	}
+	p.Report(f)
+}
+
+// disabledByDesign reports whether a CMS keeps a port disabled that sends nothing: the port that holds the address of one
+// of Octavia's load balancers, and the source port after a live migration.
+func disabledByDesign(l *snapshot.Logical, port *snapshot.LogicalSwitchPort) bool {
+	if port.ExternalIDs["neutron:device_owner"] == "Octavia" {
+		return true
+	}
+	s := l.SwitchOf[port.UUID]
+	if s == nil || len(port.Addresses) == 0 || port.Type != "" {
+		return false
+	}
+	return len(snapshot.PortAddresses(port)) > 0 && slices.ContainsFunc(l.PortsOf[s.UUID], func(other *snapshot.LogicalSwitchPort) bool {
+		return other != port && !snapshot.Off(other.Enabled) && slices.Equal(other.Addresses, port.Addresses)
+	})
+}
