@@ -107,15 +107,19 @@ func (c GatewayCandidate) row() ovsdb.Row {
 	return c.gc
 }
 
-// Row is the candidate's row in the Northbound.
-func (c GatewayCandidate) Row() (table string, id ovsdb.UUID) {
+func (c GatewayCandidate) id() ovsdb.UUID {
 	if c.ha != nil {
-		return c.ha.Table(), c.ha.UUID
+		return c.ha.UUID
 	}
-	return c.gc.Table(), c.gc.UUID
+	return c.gc.UUID
 }
 
 // Text shows a candidate's columns, as evidence.
 func (c GatewayCandidate) Text() string {
 	return fmt.Sprintf("chassis_name=%s priority=%d", c.Name, c.Priority)
+}
+
+// Row is the candidate's row in the Northbound.
+func (c GatewayCandidate) Row() (table string, id ovsdb.UUID) {
+	return c.row().Table(), c.id()
 }

@@ -5,17 +5,19 @@ import (
 
 	"github.com/ovnctl/ovnctl/pkg/doctor"
 	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
+	"github.com/ovnctl/ovnctl/pkg/openflow"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
+// BridgeFailModeWrong looks for bridges whose fail_mode does not suit them.
 var BridgeFailModeWrong = &doctor.Check{
 	Name:     "bridge-fail-mode-wrong",
 	Category: "ovs",
-	Doc: `A bridge does the wrong thing without a controller
+	Doc: `A bridge has the wrong fail_mode
 
-The integration bridge has to drop what no flow is for (fail_mode secure), or it floods as
-a plain switch while ovn-controller is away. A provider bridge that is secure and has
-no flows drops everything.`,
+The integration bridge must drop what matches no flow (fail_mode secure), or it floods as a
+plain switch while ovn-controller is away. A provider bridge with fail_mode secure and
+without flows drops everything.`,
 	Causes: []string{"controller-not-running", "vswitchd-not-running"},
 	Run: func(p *doctor.Pass) {
 		for _, h := range p.Hosts {
@@ -36,51 +38,44 @@ no flows drops everything.`,
 	},
 }
 
-func failMode(b *snapshot.Bridge) string {
-	if len(b.FailMode) == 0 {
-		return "standalone"
-	}
-	return b.FailMode.Get()
-}
+func secure(b *snapshot.Bridge) bool { return len(b.FailMode) > 0 && b.FailMode.Get() == "secure" }
 
 func integrationMode(p *doctor.Pass, h *snapshot.Host, b *snapshot.Bridge) {
-	if failMode(b) == "secure" {
+	if secure(b) {
 		return
 	}
 	p.Report(doctor.Finding{
-		Object:   doctor.Object{Kind: "bridge", Name: b.Name, Node: h.Name},
+		Object:   doctor.BridgeObject(h, b.Name),
+		Reason:   "not-secure",
 		Title:    fmt.Sprintf("integration bridge %s of %s is not secure: without ovn-controller it floods", b.Name, h.Name),
 		Evidence: []doctor.Evidence{{Source: doctor.OVS("Bridge", b.Name).On(h.Name), Says: fmt.Sprintf("fail_mode=%v", b.FailMode)}},
-		Cause:    "somebody changed fail_mode while ovn-controller does not run; where it runs it sets secure by itself",
-		Effect:   "logical networks run into each other and packets loop; the change has also deleted all flows of the bridge",
-		Next:     "start ovn-controller, which sets secure and installs its flows; never write fail_mode of this bridge by hand",
+		Cause:    "fail_mode was changed while ovn-controller does not run; a running ovn-controller sets it to secure",
+		Effect:   "packets pass between logical networks and loop; the change also deleted all flows of the bridge",
+		Next:     "start ovn-controller, which sets secure and installs its flows; never set fail_mode of this bridge by hand",
 	})
 }
 
 func providerMode(p *doctor.Pass, h *snapshot.Host, b *snapshot.Bridge) {
-	if failMode(b) != "secure" || len(b.Ports) < 2 || !p.InterfacesCurrent(h) {
+	if !secure(b) || len(b.Ports) < 2 || !p.InterfacesCurrent(h) {
 		return
 	}
-	flows, err := h.Flows(b.Name)
-	if err != nil {
-		p.Unknown(doctor.Object{Kind: "bridge", Name: b.Name, Node: h.Name}, err)
-		return
-	}
-	if len(flows) > 0 {
+	flows, ok := doctor.Need(p, doctor.BridgeObject(h, b.Name), func() ([]openflow.FlowEntry, error) { return h.Flows(b.Name) })
+	if !ok || len(flows) > 0 {
 		return
 	}
 	f := doctor.Finding{
-		Object: doctor.Object{Kind: "bridge", Name: b.Name, Node: h.Name},
+		Object: doctor.BridgeObject(h, b.Name),
+		Reason: "secure-without-flows",
 		Title:  fmt.Sprintf("bridge %s of %s drops everything: it is secure and has no flows", b.Name, h.Name),
 		Evidence: []doctor.Evidence{
 			{Source: doctor.OVS("Bridge", b.Name).On(h.Name), Says: fmt.Sprintf("fail_mode=secure controller=%v", b.Controller)},
-			{Source: doctor.Other(fmt.Sprintf("flows of %s on %s", b.Name, h.Name)), Says: "none"},
+			{Source: doctor.Flows(b.Name).On(h.Name), Says: "none"},
 		},
-		Cause:  "its fail_mode was set to secure, and nobody programs it",
-		Effect: "nothing passes the bridge: neither the traffic of its uplink nor the tunnels and addresses that lie on it",
+		Cause:  "fail_mode was set to secure, and nothing installs flows",
+		Effect: "nothing passes the bridge: no traffic of its uplink, no tunnels and no addresses on it",
 	}
 	if len(b.Controller) > 0 {
-		f.Cause = "its OpenFlow controller has not programmed it"
+		f.Cause = "its OpenFlow controller has installed no flows"
 		f.Next = "see whether the controller is connected: ovs-vsctl --columns=target,is_connected list Controller"
 	} else {
 		f.Fix = catalog.StandaloneBridge.With(b.Name)

@@ -11,112 +11,140 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
+// ConfDBLostOrCorrupt looks for nodes whose conf.db is lost, damaged or not served.
 var ConfDBLostOrCorrupt = &doctor.Check{
 	Name:     "conf-db-lost-or-corrupt",
 	Category: "ovs",
 	Doc: `The node's Open_vSwitch database is lost, damaged or not served
 
-Everything that Open vSwitch is to do is in conf.db. A file that is damaged is often noticed only at the next
-start; one that is lost is made anew, empty, with the node's old name.`,
+conf.db holds all of Open vSwitch's configuration. Damage is often noticed only at the next start; a lost
+file is created again, empty, with the node's old name.`,
 	Causes: []string{"transient-default-self-reference", "transient-default-glued-or-commented"},
 	Settle: true,
-	Run:    lookForConfDB,
+	Run: func(p *doctor.Pass) {
+		for c := range doctor.EachHost(p, "no Open_vSwitch database file can be read from here", func(h *snapshot.Host) (*confDB, bool) { return readConfDB(p, h) }) {
+			if f, ok := c.finding(p); ok {
+				p.Report(f)
+			}
+		}
+	},
 }
 
-func lookForConfDB(p *doctor.Pass) {
-	any := false
-	for _, h := range p.Hosts {
-		c, err := catalog.ReadConfDB(h)
-		if err != nil {
-			if !errors.Is(err, node.ErrUnavailable) {
-				any = true
-				p.Unknown(doctor.NodeObject(h.Name), err)
-			}
-			continue
-		}
-		server, err := h.Daemon("ovsdb-server")
-		if err != nil {
-			continue
-		}
-		meant, err := h.Meant("ovsdb-server")
-		if err != nil && c.Text == nil || len(meant) == 0 && c.Text == nil {
-			continue
-		}
-		any = true
-		object := doctor.Object{Kind: "file", Name: c.Path, Node: h.Name}
-		f := doctor.Finding{Object: object, Also: []doctor.Object{doctor.NodeObject(h.Name), {Kind: "database", Name: "Open_vSwitch", Node: h.Name}}, Fix: catalog.RestoreConfDB.With()}
-		runs := server.Liveness == snapshot.Answers
-		switch {
-		case runs && contained(h):
-			// The container has a file system of its own.
-		case c.Text == nil && runs:
-			f.Title = fmt.Sprintf("the file of the Open_vSwitch database of %s is gone, though ovsdb-server still serves it", h.Name)
-			f.Evidence = []doctor.Evidence{{Source: doctor.File(c.Path, 0), Says: "does not exist"}, {Source: doctor.Other("ovsdb-server"), Says: string(server.Liveness)}}
-			f.Cause = "somebody removed it; the server keeps the rows in memory and in a file without a name"
-			f.Effect = "none now; at the next start of ovsdb-server the node has no bridge, no port and no settings"
-			p.Report(f)
-			continue
-		case c.Damage != "":
-			f.Title = fmt.Sprintf("%s of %s is damaged: %s", c.Path, h.Name, c.Damage)
-			f.Evidence = []doctor.Evidence{{Source: doctor.File(c.Path, 0), Says: fmt.Sprintf("%d bytes: %s", len(c.Text), c.Damage)}, {Source: doctor.Other("ovsdb-server"), Says: string(server.Liveness)}}
-			f.Cause = "a disk that failed or was full, a crash while it was written, or somebody edited it"
-			f.Effect = "none now; at the next start of ovsdb-server what stands behind the damage is lost"
-			if !runs {
-				f.Effect = "ovsdb-server does not start, or starts without what stands behind the damage; nothing on the node can be changed or forwarded"
-			}
-			p.Report(f)
-			continue
-		}
+// confDB is the database file of a host with its server.
+type confDB struct {
+	*catalog.ConfDB
+	host     *snapshot.Host
+	server   snapshot.Daemon
+	expected []string // why the server should run
+}
+
+func readConfDB(p *doctor.Pass, h *snapshot.Host) (*confDB, bool) {
+	c, err := catalog.ReadConfDB(h)
+	if errors.Is(err, node.ErrUnavailable) {
+		return nil, false
+	}
+	if err != nil {
+		p.Unknown(doctor.NodeObject(h.Name), err)
+		return nil, true
+	}
+	server, err := h.Daemon("ovsdb-server")
+	if err != nil {
+		return nil, false
+	}
+	expected, err := h.Meant("ovsdb-server")
+	if (err != nil || len(expected) == 0) && c.Text == nil {
+		return nil, false
+	}
+	return &confDB{c, h, server, expected}, true
+}
+
+func (c *confDB) finding(p *doctor.Pass) (doctor.Finding, bool) {
+	runs := c.server.Liveness == snapshot.Answers
+	f := doctor.Finding{
+		Object: doctor.Object{Kind: "file", Name: c.Path, Node: c.host.Name},
+		Also:   []doctor.Object{doctor.NodeObject(c.host.Name), {Kind: "database", Name: "Open_vSwitch", Node: c.host.Name}},
+		Fix:    catalog.RestoreConfDB.With(),
+	}
+	contained, _, err := catalog.Contained(c.host)
+	visible := !runs || err != nil || !contained // a container has a file system of its own
+	switch {
+	case visible && runs && c.Text == nil:
+		f.Reason = "file-removed"
+		f.Title = fmt.Sprintf("the file of the Open_vSwitch database of %s was removed; ovsdb-server still serves it", c.host.Name)
+		f.Evidence = []doctor.Evidence{{Source: doctor.File(c.Path, 0), Says: "does not exist"}, c.serverEvidence()}
+		f.Cause = "somebody removed it; the server keeps the rows in memory and in the unlinked file"
+		f.Effect = "none now; at the next start of ovsdb-server the node has no bridge, no port and no settings"
+	case visible && c.Damage != "":
+		f.Reason = "damaged"
+		f.Title = fmt.Sprintf("%s of %s is damaged: %s", c.Path, c.host.Name, c.Damage)
+		f.Evidence = []doctor.Evidence{{Source: doctor.File(c.Path, 0), Says: fmt.Sprintf("%d bytes: %s", len(c.Text), c.Damage)}, c.serverEvidence()}
+		f.Cause = "a disk that failed or was full, a crash during a write, or an edit by hand"
+		f.Effect = "none now; at the next start of ovsdb-server all behind the damage is lost"
 		if !runs {
-			if len(meant) == 0 {
-				continue
-			}
-			f.Title = fmt.Sprintf("ovsdb-server of %s %s", h.Name, server.Liveness)
-			f.Evidence = append((&doctor.SilentDaemon{Host: h, Daemon: "ovsdb-server", State: server, Expected: meant}).Evidence(), doctor.Evidence{Source: doctor.File(c.Path, 0), Says: "is sound"})
-			if c.Text == nil {
-				f.Evidence[len(f.Evidence)-1].Says = "does not exist"
-			}
-			f.Cause = "it ended, or was ended, and nothing started it again"
-			f.Effect = "nothing can be changed on the node's switch; ovs-vswitchd and ovn-controller stand still or do not start"
-			if server.Liveness == snapshot.Hung {
-				f.Cause, f.Fix, f.Next = "it hangs, or is stopped", nil, "see what it waits for: a disk that hangs, a debugger"
-				f.Lasting = true
-			}
-			if c := doctor.InContainer(h, "ovsdb-server"); c != nil {
-				f.Fix, f.Next = nil, fmt.Sprintf("restart its container (process %d, %s)", c.PID, c.Cgroup)
-			}
-			p.Report(f)
-			continue
+			f.Effect = "ovsdb-server does not start, or starts without all behind the damage; nothing on the node can be changed or forwarded"
 		}
-		l, err := catalog.ReadLostSwitch(p.Deployment, h)
-		if err != nil || l == nil {
-			continue // which reading fails, others say
-		}
-		f.Object = doctor.Object{Kind: "database", Name: "Open_vSwitch", Node: h.Name}
-		f.Also = []doctor.Object{doctor.NodeObject(h.Name), object, {Kind: "chassis", Name: l.Chassis}}
-		f.Title = fmt.Sprintf("the Open_vSwitch database of %s is new and empty, though the Southbound knows the node", h.Name)
-		f.Evidence = []doctor.Evidence{
-			{Source: doctor.OVS("Open_vSwitch", ""), Says: "no bridge but perhaps that which ovn-controller makes, and no setting of OVN in external_ids"},
-			{Source: doctor.SB("Chassis", l.Chassis), Says: fmt.Sprintf("hostname=%s, encap %s %s, ovn-bridge-mappings=%q", l.Host, l.Type, l.IP, l.Mappings)},
-		}
-		if found, err := h.Glob(path.Join(path.Dir(c.Path), "conf.db?*")); err == nil && len(found) > 0 {
-			f.Evidence = append(f.Evidence, doctor.Evidence{Source: doctor.Other("directory " + path.Dir(c.Path)), Says: "also has " + doctor.AtMost(found, 5)})
-		}
-		f.Cause = "conf.db was lost, and Open vSwitch made a new one at its start"
-		f.Effect = "the node has no bridge, no tunnel and no port; its pods have no network"
-		f.Fix = catalog.RestoreSwitchConfig.With()
-		if l.Remote == "" {
-			f.Fix, f.Next = nil, "ovnctl fix restore-switch-config tcp:HOST:6642, with ovn-remote as another node has it"
-		}
-		p.Report(f)
+	case !runs && len(c.expected) == 0:
+		return f, false
+	case !runs:
+		c.notServed(&f)
+	default:
+		return c.empty(p)
 	}
-	if !any {
-		p.Skip("the file of no Open_vSwitch database can be read from here")
+	return f, true
+}
+
+func (c *confDB) serverEvidence() doctor.Evidence {
+	if c.server.Version == "" {
+		return doctor.Evidence{Source: doctor.Reply("ovsdb-server", "version"), Says: "no reply"}
+	}
+	return doctor.Evidence{Source: doctor.Reply("ovsdb-server", "version"), Says: c.server.Version}
+}
+
+// notServed fills in the finding of a file whose server does not reply.
+func (c *confDB) notServed(f *doctor.Finding) {
+	f.Reason = "not-running"
+	f.Title = fmt.Sprintf("ovsdb-server of %s does not run", c.host.Name)
+	file := doctor.Evidence{Source: doctor.File(c.Path, 0), Says: "is intact"}
+	if c.Text == nil {
+		file.Says = "does not exist"
+	}
+	silent := &doctor.SilentDaemon{Host: c.host, Daemon: "ovsdb-server", State: c.server, Expected: c.expected}
+	f.Evidence = append(silent.Evidence(), file)
+	f.Cause = "it exited or was stopped, and nothing started it again"
+	f.Effect = "nothing in the node's Open vSwitch can be changed; ovs-vswitchd and ovn-controller stand still or do not start"
+	if c.server.Liveness == snapshot.Hung {
+		f.Reason, f.Lasting = "hangs", true
+		f.Title = fmt.Sprintf("ovsdb-server of %s does not reply", c.host.Name)
+		f.Cause, f.Fix, f.Next = "it hangs, or is stopped by a signal", nil, "see what it waits for: a disk that hangs, a debugger"
+	}
+	if process := doctor.InContainer(c.host, "ovsdb-server"); process != nil {
+		f.Fix, f.Next = nil, fmt.Sprintf("restart its container (process %d, %s)", process.PID, process.Cgroup)
 	}
 }
 
-// contained says whether the host's Open vSwitch is in a container, as far as can be seen.
-func contained(h *snapshot.Host) bool {
-	c, _, err := catalog.Contained(h)
-	return err == nil && c
+// empty is the finding of a database that was created again, of a node that the Southbound knows.
+func (c *confDB) empty(p *doctor.Pass) (doctor.Finding, bool) {
+	l, err := catalog.ReadLostSwitch(p.Deployment, c.host)
+	if err != nil || l == nil {
+		return doctor.Finding{}, false // other checks report what cannot be read
+	}
+	f := doctor.Finding{
+		Object: doctor.Object{Kind: "database", Name: "Open_vSwitch", Node: c.host.Name},
+		Also:   []doctor.Object{doctor.NodeObject(c.host.Name), {Kind: "file", Name: c.Path, Node: c.host.Name}, {Kind: "chassis", Name: l.Chassis}},
+		Title:  fmt.Sprintf("the Open_vSwitch database of %s is new and empty, and the Southbound knows the node", c.host.Name),
+		Evidence: []doctor.Evidence{
+			{Source: doctor.Setting("external_ids"), Says: "no setting of OVN, and no bridge but perhaps the one that ovn-controller makes"},
+			{Source: doctor.SB("Chassis", l.Chassis), Says: fmt.Sprintf("hostname=%s, encap %s %s, ovn-bridge-mappings=%q", l.Host, l.Type, l.IP, l.Mappings)},
+		},
+		Cause:  "conf.db was lost, and Open vSwitch created a new one when it started",
+		Effect: "the node has no bridge, no tunnel and no port; its pods have no network",
+		Fix:    catalog.RestoreSwitchConfig.With(),
+	}
+	if found, err := c.host.Glob(path.Join(path.Dir(c.Path), "conf.db?*")); err == nil && len(found) > 0 {
+		f.Evidence = append(f.Evidence, doctor.Evidence{Source: doctor.Directory(path.Dir(c.Path)), Says: "also has " + doctor.AtMost(found, 5)})
+	}
+	if l.Remote == "" {
+		f.Fix, f.Next = nil, "ovnctl fix restore-switch-config tcp:HOST:6642, with ovn-remote as another node has it"
+	}
+	return f, true
 }

@@ -1,7 +1,9 @@
 package ovs
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -10,33 +12,26 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
+// DatapathFlowLimit looks for datapaths with more traffic than their flow limit allows.
 var DatapathFlowLimit = &doctor.Check{
 	Name:     "datapath-flow-limit",
 	Category: "ovs",
-	Doc: `The datapath may not hold as many flows as there is traffic for
+	Doc: `The OVS datapath has reached its flow limit
 
-Above the limit no flow is installed: each packet of the others goes through
-ovs-vswitchd.`,
+Above the limit no flow is installed: each further packet goes through ovs-vswitchd.`,
 	Sample: 3 * time.Second,
 	Run: func(p *doctor.Pass) {
-		for _, l := range doctor.TakeSamples(p, readFlowLimit, flowLimit.openQuestion) {
-			for _, u := range l.First.upcalls {
-				hits, kills := doctor.Increase(l.First.hit, l.Second.hit), doctor.Increase(l.First.kill, l.Second.kill)
-				over := l.First.hit > 0 && u.Current > u.Limit
-				if !l.Both {
-					hits, kills = 0, 0
-				}
-				if !over && hits == 0 && kills == 0 {
-					continue
-				}
-				l.First.report(p, l.Host, u, l.Second, l.Both)
-				break // the counters are those of all datapaths
+		for _, s := range doctor.TakeSamples(p, readFlowLimit, flowLimit.undecided) {
+			grew := s.Both && (doctor.Increase(s.First.hit, s.Second.hit) > 0 || doctor.Increase(s.First.kill, s.Second.kill) > 0)
+			at := slices.IndexFunc(s.First.upcalls, func(u snapshot.Upcalls) bool { return grew || s.First.hit > 0 && u.Current > u.Limit })
+			if at >= 0 { // the counters are those of all datapaths
+				reportFlowLimit(p, &s, s.First.upcalls[at])
 			}
 		}
 	},
 }
 
-// flowLimit is how the flows of a host's datapaths stand to their limit.
+// flowLimit is how the flows of a host's datapaths compare to their limit.
 type flowLimit struct {
 	upcalls            []snapshot.Upcalls
 	hit, kill, reduced uint64 // how often since ovs-vswitchd started
@@ -62,39 +57,40 @@ func readFlowLimit(h *snapshot.Host) (f flowLimit, err error) {
 	return f, nil
 }
 
-func (f flowLimit) openQuestion() bool { return f.hit > 0 || f.kill > 0 }
+// undecided reports whether the limit was reached before, so that a second sample shows whether it still is.
+func (f flowLimit) undecided() bool { return f.hit > 0 || f.kill > 0 }
 
-func (f flowLimit) report(p *doctor.Pass, h *snapshot.Host, u snapshot.Upcalls, later flowLimit, twice bool) {
-	finding := doctor.Finding{
-		Object: doctor.Object{Kind: "daemon", Name: "ovs-vswitchd", Node: h.Name}, Also: []doctor.Object{doctor.NodeObject(h.Name)},
-		Title: fmt.Sprintf("%s on %s has more traffic than its limit of %d flows allows", u.Datapath, h.Name, u.Limit),
+func reportFlowLimit(p *doctor.Pass, s *doctor.Samples[flowLimit], u snapshot.Upcalls) {
+	first, second := s.First, s.Second
+	f := doctor.Finding{
+		Object: doctor.DaemonObject(s.Host, "ovs-vswitchd"),
+		Also:   []doctor.Object{doctor.NodeObject(s.Name)},
+		Title:  fmt.Sprintf("%s on %s has reached its limit of %d flows", u.Datapath, s.Name, u.Limit),
 		Evidence: []doctor.Evidence{
-			{Source: doctor.Other("upcall/show " + u.Datapath), Says: fmt.Sprintf("flows: current %d, avg %d, max %d, limit %d; dump duration %d ms", u.Current, u.Average, u.Max, u.Limit, u.DumpMillis)},
+			{Source: doctor.Reply("ovs-vswitchd", "upcall/show"), Says: fmt.Sprintf("%s: flows: current %d, avg %d, max %d, limit %d; dump duration %d ms", u.Datapath, u.Current, u.Average, u.Max, u.Limit, u.DumpMillis)},
 		},
 		Effect: "packets of flows above the limit go through ovs-vswitchd one by one: throughput falls, its CPU time rises",
 	}
 	for _, c := range []struct {
 		name          string
 		first, second uint64
-	}{{"upcall_flow_limit_hit", f.hit, later.hit}, {"upcall_flow_limit_kill", f.kill, later.kill}, {"upcall_flow_limit_reduced", f.reduced, later.reduced}} {
-		e := doctor.Evidence{Source: doctor.Counter("coverage " + c.name), Says: fmt.Sprint(c.first)}
-		if twice {
+	}{{"upcall_flow_limit_hit", first.hit, second.hit}, {"upcall_flow_limit_kill", first.kill, second.kill}, {"upcall_flow_limit_reduced", first.reduced, second.reduced}} {
+		e := doctor.Evidence{Source: doctor.Coverage("ovs-vswitchd", c.name), Says: fmt.Sprint(c.first)}
+		if s.Both {
 			e = doctor.CounterEvidence(e.Source, c.first, c.second, p.Sample())
 		}
-		finding.Evidence = append(finding.Evidence, e)
+		f.Evidence = append(f.Evidence, e)
 	}
-	most := f.configured
-	if most == 0 {
-		most = catalog.DefaultFlowLimit
+	configured := cmp.Or(first.configured, catalog.DefaultFlowLimit)
+	if first.configured != 0 {
+		f.Evidence = append(f.Evidence, doctor.Evidence{Source: doctor.Setting("other_config:flow-limit"), Says: strconv.Itoa(configured)})
+	}
+	if u.Limit >= configured {
+		f.Cause = fmt.Sprintf("other_config:flow-limit is %d, and there are more flows than that", configured)
+		f.Fix = catalog.RaiseFlowLimit.With()
 	} else {
-		finding.Evidence = append(finding.Evidence, doctor.Evidence{Source: doctor.Other("Open_vSwitch other_config"), Says: "flow-limit=" + strconv.Itoa(f.configured)})
+		f.Cause = fmt.Sprintf("ovs-vswitchd has lowered the limit from %d by itself, because a pass over its flows takes too long", configured)
+		f.Next = "give ovs-vswitchd more CPU time or more revalidators: ovs-vsctl set Open_vSwitch . other_config:n-revalidator-threads=N"
 	}
-	if u.Limit >= most {
-		finding.Cause = fmt.Sprintf("other_config:flow-limit is %d, and there are more flows than that", most)
-		finding.Fix = catalog.RaiseFlowLimit.With()
-	} else {
-		finding.Cause = fmt.Sprintf("ovs-vswitchd has lowered the limit from %d by itself, because it takes too long to look through its flows", most)
-		finding.Next = "give ovs-vswitchd more CPU time or more revalidators: ovs-vsctl set Open_vSwitch . other_config:n-revalidator-threads=N"
-	}
-	p.Report(finding)
+	p.Report(f)
 }

@@ -8,63 +8,72 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
+// DPDKNotInitialised looks for nodes that should use DPDK and do not.
 var DPDKNotInitialised = &doctor.Check{
 	Name:     "dpdk-not-initialised",
 	Category: "ovs",
-	Doc: `DPDK was asked for and is not there
+	Doc: `DPDK is configured and not initialised
 
-With other_config:dpdk-init=true and dpdk_initialized=false no port of type dpdk
-works.`,
+With other_config:dpdk-init=true and dpdk_initialized=false no port of type dpdk works.`,
 	Causes: []string{"vswitchd-not-running"},
 	Run: func(p *doctor.Pass) {
-		asked := false
-		for _, l := range doctor.ReadHosts(p, readDPDK) {
-			d := l.First
-			asked = asked || d.init != "" || len(d.ports) > 0
-			if d.initialised || d.init == "" && len(d.ports) == 0 {
-				continue
+		configured := false
+		for _, s := range doctor.ReadHosts(p, readDPDK) {
+			if d := s.First; d.init != "" || len(d.ports) > 0 {
+				configured = true
+				if !d.initialised {
+					p.Report(d.finding(s.Host))
+				}
 			}
-			f := doctor.Finding{
-				Object: doctor.DaemonObject(l.Host, "ovs-vswitchd"), Also: []doctor.Object{doctor.NodeObject(l.Name)},
-				Title:    fmt.Sprintf("ovs-vswitchd on %s has not initialised DPDK", l.Name),
-				Evidence: d.evidence,
-				Cause:    "see what it says in its log: no hugepages, a NIC that is not bound to vfio-pci, or a build of Open vSwitch without DPDK",
-				Effect:   "ports of type dpdk, dpdkvhostuser and dpdkvhostuserclient do not work",
-				Next:     "grep -i -e dpdk -e EAL " + l.Dirs().OVSLog + "/ovs-vswitchd.log; grep Huge /proc/meminfo; dpdk-devbind.py -s",
-			}
-			switch {
-			case d.unsupported:
-				f.Cause = "this build of Open vSwitch has no DPDK"
-				f.Next = "install the one that has (Debian and Ubuntu: openvswitch-switch-dpdk), or ovs-vsctl remove Open_vSwitch . other_config dpdk-init"
-			case d.init == "":
-				f.Title = fmt.Sprintf("ports on %s are of type dpdk, and DPDK is not asked for", l.Name)
-				f.Cause = "Open_vSwitch other_config:dpdk-init is not set"
-				f.Next = "ovs-vsctl set Open_vSwitch . other_config:dpdk-init=true, then restart ovs-vswitchd in a quiet hour"
-			case d.noHugepages:
-				f.Cause = "the kernel has no hugepages: HugePages_Total is 0"
-				f.Next = "give it some, at boot (default_hugepagesz=1G hugepagesz=1G hugepages=N) or with sysctl vm.nr_hugepages=N, then start ovs-vswitchd again"
-			}
-			if strings.EqualFold(d.init, "try") && len(d.ports) == 0 {
-				f.Result = doctor.Warning // it may go on without
-			}
-			for _, port := range d.ports {
-				f.Also = append(f.Also, doctor.Object{Kind: "interface", Name: port, Node: l.Name})
-			}
-			p.Report(f)
 		}
-		if !asked && len(p.Findings) == 0 {
-			p.Skip("no host asks for DPDK")
+		if !configured && len(p.Findings) == 0 {
+			p.Skip("no host is configured for DPDK")
 		}
 	},
 }
 
-// dpdk is what a host says of it.
+// dpdk is the state of DPDK on a host.
 type dpdk struct {
-	init                     string // other_config:dpdk-init, if it asks for it
+	init                     string // other_config:dpdk-init; empty: it is not requested
 	initialised              bool
 	unsupported, noHugepages bool
-	ports                    []string // of its types that do not work
+	ports                    []string // of its types, with an error
 	evidence                 []doctor.Evidence
+}
+
+func (d *dpdk) finding(h *snapshot.Host) doctor.Finding {
+	f := doctor.Finding{
+		Object:   doctor.DaemonObject(h, "ovs-vswitchd"),
+		Reason:   "not-initialised",
+		Also:     []doctor.Object{doctor.NodeObject(h.Name)},
+		Title:    fmt.Sprintf("ovs-vswitchd on %s has not initialised DPDK", h.Name),
+		Evidence: d.evidence,
+		Cause:    "its log has the reason: no hugepages, a NIC that is not bound to vfio-pci, or a build of Open vSwitch without DPDK",
+		Effect:   "ports of type dpdk, dpdkvhostuser and dpdkvhostuserclient do not work",
+		Next:     "grep -i -e dpdk -e EAL " + h.Dirs().OVSLog + "/ovs-vswitchd.log; grep Huge /proc/meminfo; dpdk-devbind.py -s",
+	}
+	switch {
+	case d.unsupported:
+		f.Reason = "not-supported"
+		f.Cause = "this build of Open vSwitch has no DPDK"
+		f.Next = "install one with DPDK (Debian and Ubuntu: openvswitch-switch-dpdk), or ovs-vsctl remove Open_vSwitch . other_config dpdk-init"
+	case d.init == "":
+		f.Reason = "not-requested"
+		f.Title = fmt.Sprintf("%s has ports of type dpdk, and dpdk-init is not set", h.Name)
+		f.Cause = "Open_vSwitch other_config:dpdk-init is not set"
+		f.Next = "ovs-vsctl set Open_vSwitch . other_config:dpdk-init=true, then restart ovs-vswitchd in a maintenance window"
+	case d.noHugepages:
+		f.Reason = "no-hugepages"
+		f.Cause = "the kernel has no hugepages: HugePages_Total is 0"
+		f.Next = "reserve some, at boot (default_hugepagesz=1G hugepagesz=1G hugepages=N) or with sysctl vm.nr_hugepages=N, then start ovs-vswitchd again"
+	}
+	if strings.EqualFold(d.init, "try") && len(d.ports) == 0 {
+		f.Result = doctor.Warning // it works without
+	}
+	for _, port := range d.ports {
+		f.Also = append(f.Also, doctor.Object{Kind: "interface", Name: port, Node: h.Name})
+	}
+	return f
 }
 
 func readDPDK(h *snapshot.Host) (d dpdk, err error) {
@@ -74,7 +83,7 @@ func readDPDK(h *snapshot.Host) (d dpdk, err error) {
 	}
 	for _, o := range s.OpenvSwitch {
 		d.initialised = o.DPDKInitialized
-		// Open vSwitch takes "true" and "try"; with "try" it goes on without.
+		// Open vSwitch takes "true" and "try"; with "try" it works without.
 		if v := o.OtherConfig["dpdk-init"]; strings.EqualFold(v, "true") || strings.EqualFold(v, "try") {
 			d.init = v
 		}
@@ -86,10 +95,14 @@ func readDPDK(h *snapshot.Host) (d dpdk, err error) {
 			d.evidence = append(d.evidence, doctor.Evidence{Source: doctor.OVS("Interface", i.Name), Says: fmt.Sprintf("type=%s error=%q", i.Type, i.Error.Get())})
 		}
 	}
-	if d.initialised || d.init == "" {
-		return d, nil
+	if !d.initialised && d.init != "" {
+		d.explain(h)
 	}
-	// The rest only says why.
+	return d, nil
+}
+
+// explain looks for the reason why DPDK is not initialised.
+func (d *dpdk) explain(h *snapshot.Host) {
 	for _, text := range []string{"DPDK not supported", "EAL", "dpdk|"} {
 		lines, err := doctor.LogLines(h, "ovs-vswitchd", text)
 		if err == nil && len(lines) > 0 {
@@ -98,13 +111,14 @@ func readDPDK(h *snapshot.Host) (d dpdk, err error) {
 			break
 		}
 	}
-	if b, err := h.File("/proc/meminfo"); err == nil {
-		for line := range strings.Lines(string(b)) {
-			if key, value, _ := strings.Cut(line, ":"); key == "HugePages_Total" {
-				d.noHugepages = strings.TrimSpace(value) == "0"
-				d.evidence = append(d.evidence, doctor.Evidence{Source: doctor.Other("/proc/meminfo"), Says: strings.Join(strings.Fields(line), " ")})
-			}
+	b, err := h.File("/proc/meminfo")
+	if err != nil {
+		return
+	}
+	for line := range strings.Lines(string(b)) {
+		if key, value, _ := strings.Cut(line, ":"); key == "HugePages_Total" {
+			d.noHugepages = strings.TrimSpace(value) == "0"
+			d.evidence = append(d.evidence, doctor.Evidence{Source: doctor.File("/proc/meminfo", 0), Says: strings.Join(strings.Fields(line), " ")})
 		}
 	}
-	return d, nil
 }

@@ -2,6 +2,7 @@ package ovs
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -10,66 +11,56 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
+// DuplicateIfaceIDLocal looks for interfaces of one node with one iface-id.
 var DuplicateIfaceIDLocal = &doctor.Check{
 	Name:     "duplicate-iface-id-local",
 	Category: "ovs",
-	Doc: `Two interfaces of a node are for the same logical port
+	Doc: `Two interfaces of a node have the same iface-id
 
-The last one that was set takes the port, and the other one is mute. Nothing is logged.`,
+The interface that was set last gets the logical port; the other gets no packets. Nothing is logged.`,
 	Causes: []string{"vswitchd-not-running"},
 	Settle: true,
 	Run: func(p *doctor.Pass) {
 		for c := range p.Chassis() {
-			for id, plugs := range sameIfaceID(c) {
-				p.Report(duplicateIfaceID(p, c, id, plugs))
+			all := map[string][]snapshot.Plug{} // by iface-id
+			for _, i := range c.OVS.Plugs() {
+				if id := i.ExternalIDs["iface-id"]; id != "" && i.Bridge.Name == c.Bridge {
+					all[id] = append(all[id], i)
+				}
+			}
+			for _, id := range slices.Sorted(maps.Keys(all)) {
+				if len(all[id]) > 1 {
+					p.Report(duplicateIfaceID(p, c, id, all[id]))
+				}
 			}
 		}
 	},
 }
 
-// sameIfaceID are the interfaces of the integration bridge that share an iface-id, by it.
-func sameIfaceID(c *doctor.Chassis) map[string][]snapshot.Plug {
-	all := map[string][]snapshot.Plug{}
-	for _, plug := range c.OVS.Plugs() {
-		if id := plug.ExternalIDs["iface-id"]; id != "" && plug.Bridge.Name == c.Bridge {
-			all[id] = append(all[id], plug)
-		}
-	}
-	for id, plugs := range all {
-		if len(plugs) < 2 {
-			delete(all, id)
-		}
-	}
-	return all
-}
-
-func duplicateIfaceID(p *doctor.Pass, c *doctor.Chassis, id string, plugs []snapshot.Plug) doctor.Finding {
-	slices.SortFunc(plugs, func(a, b snapshot.Plug) int { return strings.Compare(a.Name, b.Name) })
+func duplicateIfaceID(p *doctor.Pass, c *doctor.Chassis, id string, interfaces []snapshot.Plug) doctor.Finding {
+	slices.SortFunc(interfaces, func(a, b snapshot.Plug) int { return strings.Compare(a.Name, b.Name) })
 	var names []string
 	f := doctor.Finding{
 		Object: doctor.Object{Kind: "port", Name: id, Node: c.Name},
-		Also:   []doctor.Object{{Kind: "port", Name: id}, doctor.NodeObject(c.Name)},
-		Cause:  "an interface was left behind when its pod or virtual machine was made again, or two were given the same iface-id",
+		Also:   []doctor.Object{doctor.PortObject(id), doctor.NodeObject(c.Name)},
+		Cause:  "an interface was left behind when its pod or VM was re-created, or two were given one iface-id",
 		Effect: "the packets of the port go to one of them, which may be the wrong one",
 	}
-	for _, plug := range plugs {
-		names = append(names, plug.Name)
-		f.Also = append(f.Also, doctor.InterfaceObject(c.Host, plug))
+	for _, i := range interfaces {
+		names = append(names, i.Name)
+		f.Also = append(f.Also, doctor.InterfaceObject(c.Host, i))
 		f.Evidence = append(f.Evidence, doctor.Evidence{
-			Source: doctor.OVS("Interface", plug.Name).On(c.Name),
-			Says:   strings.TrimSpace(fmt.Sprintf("ofport=%d %s", plug.OFPort.Get(), doctor.Pairs(plug.ExternalIDs, "iface-id", "iface-id-ver", "attached_mac", "attached-mac", "ovn-installed"))),
+			Source: doctor.OVS("Interface", i.Name).On(c.Name),
+			Says:   strings.TrimSpace(fmt.Sprintf("ofport=%d %s", i.OFPort.Get(), doctor.Pairs(i.ExternalIDs, "iface-id", "iface-id-ver", "attached_mac", "attached-mac", "ovn-installed"))),
 		})
 	}
-	f.Title = fmt.Sprintf("interfaces %s of %s are all for logical port %s", strings.Join(names, ", "), c.Name, id)
-	if len(plugs) == 2 {
-		f.Title = fmt.Sprintf("interfaces %s and %s of %s are both for logical port %s", names[0], names[1], c.Name, id)
-	}
-	wrong, why, err := catalog.WrongInterface(c.Host, plugs)
+	f.Title = fmt.Sprintf("interfaces %s of %s all have the iface-id %s", strings.Join(names, ", "), c.Name, id)
+	wrong, why, err := catalog.WrongInterface(c.Host, interfaces)
 	if err != nil {
 		f.Next = fmt.Sprintf("%v; see which one the pod has, then: ovnctl fix clear-iface-id INTERFACE", err)
 		return f
 	}
-	f.Evidence = append(f.Evidence, doctor.Evidence{Source: doctor.Other("interface " + wrong.Name), Says: why})
+	f.Evidence = append(f.Evidence, doctor.Evidence{Source: doctor.Link(wrong.Name).On(c.Name), Says: why})
 	f.Fix = catalog.ClearIfaceID.With(wrong.Name)
 	return f
 }

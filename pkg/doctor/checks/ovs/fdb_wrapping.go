@@ -13,16 +13,17 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
+// FDBWrapping looks for bridges whose MAC table is too small.
 var FDBWrapping = &doctor.Check{
 	Name:     "fdb-wrapping",
 	Category: "ovs",
-	Doc: `A bridge's table of learned MAC addresses is too small
+	Doc: `A bridge's MAC table is too small
 
-When it is full each new address drives out another, and packets to that one are
+When it is full, each new address evicts another, and packets to the evicted one are
 flooded to all ports until it is learned again.`,
 	Sample: 3 * time.Second,
 	Run: func(p *doctor.Pass) {
-		full := func(bridges map[string]snapshot.FDBStats) bool {
+		anyFull := func(bridges map[string]snapshot.FDBStats) bool {
 			for _, s := range bridges {
 				if s.Current >= s.Max && s.Evicted > 0 {
 					return true
@@ -30,31 +31,37 @@ flooded to all ports until it is learned again.`,
 			}
 			return false
 		}
-		for _, l := range doctor.TakeSamples(p, readFDB, full) {
-			for _, name := range slices.Sorted(maps.Keys(l.First)) {
-				first := l.First[name]
-				second, ok := l.Second[name]
-				if !l.Both || !ok || first.Current < first.Max || second.Current < second.Max || doctor.Increase(first.Evicted, second.Evicted) == 0 {
-					continue
+		for _, s := range doctor.TakeSamples(p, readFDB, anyFull) {
+			for _, name := range slices.Sorted(maps.Keys(s.Second)) {
+				if s.Both {
+					wrapping(p, s.Host, name, s.First[name], s.Second[name])
 				}
-				p.Report(doctor.Finding{
-					Object: doctor.Object{Kind: "bridge", Name: name, Node: l.Name}, Also: []doctor.Object{doctor.NodeObject(l.Name)},
-					Title: fmt.Sprintf("bridge %s on %s knows %d MAC addresses, as many as it may, and drives out others", name, l.Name, second.Current),
-					Evidence: []doctor.Evidence{
-						{Source: doctor.Other("fdb/stats-show " + name), Says: fmt.Sprintf("current/maximum MAC entries: %d/%d", second.Current, second.Max)},
-						doctor.CounterEvidence(doctor.Counter("fdb/stats-show "+name+" evicted"), first.Evicted, second.Evicted, p.Sample()),
-					},
-					Cause:  fmt.Sprintf("there are more MAC addresses on this network than the %d of other_config:mac-table-size", second.Max),
-					Effect: "packets to the addresses driven out are flooded to all ports, and ovs-vswitchd revalidates all flows again and again",
-					Fix:    catalog.EnlargeMACTable.With(name),
-				})
 			}
 		}
 	},
 }
 
-// readFDB is of all bridges of a host: none where no address was ever driven out of any. An Open vSwitch before 2.10
-// does not count.
+func wrapping(p *doctor.Pass, h *snapshot.Host, bridge string, first, second snapshot.FDBStats) {
+	if first.Current < first.Max || second.Current < second.Max || doctor.Increase(first.Evicted, second.Evicted) == 0 {
+		return
+	}
+	source := doctor.Reply("ovs-vswitchd", "fdb/stats-show "+bridge)
+	p.Report(doctor.Finding{
+		Object: doctor.BridgeObject(h, bridge),
+		Also:   []doctor.Object{doctor.NodeObject(h.Name)},
+		Title:  fmt.Sprintf("the MAC table of bridge %s on %s is full with %d addresses and evicts others", bridge, h.Name, second.Current),
+		Evidence: []doctor.Evidence{
+			{Source: source, Says: fmt.Sprintf("current/maximum MAC entries: %d/%d", second.Current, second.Max)},
+			doctor.CounterEvidence(source, first.Evicted, second.Evicted, p.Sample()),
+		},
+		Cause:  fmt.Sprintf("this network has more MAC addresses than the %d of other_config:mac-table-size", second.Max),
+		Effect: "packets to evicted addresses are flooded to all ports, and ovs-vswitchd revalidates all flows again and again",
+		Fix:    catalog.EnlargeMACTable.With(bridge),
+	})
+}
+
+// readFDB reads the MAC tables of a host's bridges; none if no address was ever evicted. An Open vSwitch before 2.10 does
+// not count that.
 func readFDB(h *snapshot.Host) (map[string]snapshot.FDBStats, error) {
 	if counters, err := h.Coverage("ovs-vswitchd"); err == nil && counters["mac_learning_evicted"] == 0 {
 		return nil, nil

@@ -2,19 +2,21 @@ package ovs
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/ovnctl/ovnctl/pkg/doctor"
 	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
+// IfaceIDWithoutBinding looks for interfaces of logical ports that do not exist.
 var IfaceIDWithoutBinding = &doctor.Check{
 	Name:     "iface-id-without-binding",
 	Category: "ovs",
-	Doc: `A local interface names a logical port that does not exist
+	Doc: `An interface names a logical port that does not exist
 
-An interface of the integration bridge carries an iface-id of which the Southbound
-has no Port_Binding. Nothing logs it, and nobody forwards its packets.`,
+An interface of the integration bridge has an iface-id without a Port_Binding in the
+Southbound. Nothing is logged, and nothing forwards its packets.`,
 	Causes: []string{"northd-not-active", "kube-ovn-join-gap", "pod-veth-vanished", "missing-external-ids", "controller-not-running"},
 	Settle: true,
 	Run: func(p *doctor.Pass) {
@@ -25,48 +27,55 @@ has no Port_Binding. Nothing logs it, and nobody forwards its packets.`,
 }
 
 func withoutBinding(p *doctor.Pass, c *doctor.Chassis) {
-	var named []snapshot.Plug
-	for _, plug := range c.OVS.Plugs() {
-		if plug.Bridge.Name == c.Bridge && plug.ExternalIDs["iface-id"] != "" && plug.OFNumber() > 0 {
-			named = append(named, plug)
-		}
-	}
-	if len(named) == 0 || !p.InterfacesCurrent(c.Host) {
+	interfaces := slices.DeleteFunc(slices.Clone(c.OVS.Plugs()), func(i snapshot.Plug) bool {
+		return i.Bridge.Name != c.Bridge || i.ExternalIDs["iface-id"] == "" || i.OFNumber() <= 0
+	})
+	if len(interfaces) == 0 || !p.InterfacesCurrent(c.Host) {
 		return
 	}
 	south, ok := doctor.Need(p, doctor.NodeObject(c.Name), c.Southbound)
 	if !ok {
 		return
 	}
-	bound := doctor.PortBindings(south)
-	for _, plug := range named {
-		id := plug.ExternalIDs["iface-id"]
-		if bound[id] != nil {
-			continue
+	bindings := doctor.PortBindings(south)
+	for _, i := range interfaces {
+		if bindings[i.ExternalIDs["iface-id"]] == nil {
+			reportWithoutBinding(p, c, i)
 		}
-		f := doctor.Finding{
-			Object: doctor.InterfaceObject(c.Host, plug),
-			Also:   []doctor.Object{{Kind: "port", Name: id}},
-			Title:  fmt.Sprintf("interface %s is for logical port %s, which does not exist", plug.Name, id),
-			Evidence: []doctor.Evidence{
-				{Source: doctor.OVS("Interface", plug.Name).On(c.Name), Says: "external_ids " + doctor.Pairs(plug.ExternalIDs, "iface-id", "iface-id-ver", "ovn-installed")},
-				{Source: doctor.SB("Port_Binding", ""), Says: "there is no row with logical_port=" + id},
-			},
-			Cause:  "the logical port was deleted and its interface left behind, or the iface-id is misspelt",
-			Effect: "whoever is behind the interface has no network",
-		}
-		owner := catalog.PortUseOf(c.Host, plug)
-		switch {
-		case owner.Northbound:
-			f.Cause = "the Northbound has the port, but ovn-northd has not carried it over to the Southbound"
-			f.Evidence = append(f.Evidence, doctor.Evidence{Source: doctor.NB("Logical_Switch_Port", ""), Says: "there is a row with name=" + id})
-			f.Next = "ovn-nbctl --wait=sb --timeout=30 sync"
-		case owner.Unused:
-			f.Evidence = append(f.Evidence, doctor.Evidence{Source: doctor.Other("its owner"), Says: owner.Why})
-			f.Fix = catalog.RemovePort.With(plug.Name)
-		default:
-			f.Next = owner.Why
-		}
-		p.Report(f)
 	}
+}
+
+func reportWithoutBinding(p *doctor.Pass, c *doctor.Chassis, i snapshot.Plug) {
+	id := i.ExternalIDs["iface-id"]
+	f := doctor.Finding{
+		Object: doctor.InterfaceObject(c.Host, i),
+		Reason: "no-such-port",
+		Also:   []doctor.Object{doctor.PortObject(id)},
+		Title:  fmt.Sprintf("interface %s names logical port %s, which does not exist", i.Name, id),
+		Evidence: []doctor.Evidence{
+			{Source: doctor.OVS("Interface", i.Name).On(c.Name), Says: "external_ids " + doctor.Pairs(i.ExternalIDs, "iface-id", "iface-id-ver", "ovn-installed")},
+			{Source: doctor.SB("Port_Binding", ""), Says: "no row with logical_port=" + id},
+		},
+		Cause:  "the logical port was deleted and its interface left behind, or the iface-id is misspelt",
+		Effect: "the pod or VM behind the interface has no network",
+	}
+	owner := catalog.PortUseOf(c.Host, i)
+	switch {
+	case owner.Northbound:
+		f.Reason = "not-in-southbound"
+		f.Cause = "the Northbound has the port, but ovn-northd has not written it to the Southbound"
+		f.Evidence = append(f.Evidence, doctor.Evidence{Source: doctor.NB("Logical_Switch_Port", id), Says: "exists"})
+		f.Next = "ovn-nbctl --wait=sb --timeout=30 sync"
+	case owner.Unused:
+		f.Evidence = append(f.Evidence, ownerEvidence(owner))
+		f.Fix = catalog.RemovePort.With(i.Name)
+	default:
+		f.Next = owner.Why
+	}
+	p.Report(f)
+}
+
+// ownerEvidence is what shows that the owner of a port is gone.
+func ownerEvidence(owner catalog.PortUse) doctor.Evidence {
+	return doctor.Evidence{Source: doctor.Other("owner"), Says: owner.Why}
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"net"
 	"slices"
 	"strings"
 
@@ -12,18 +13,20 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
 	"github.com/ovnctl/ovnctl/pkg/openflow"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
+	"github.com/ovnctl/ovnctl/pkg/packet"
 	"github.com/ovnctl/ovnctl/pkg/sb"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
+// OFFlowDrift looks for flows that differ from what ovn-controller makes of the Southbound.
 var OFFlowDrift = &doctor.Check{
 	Name:     "of-flow-drift",
 	Category: "ovs",
-	Doc: `Flows of the integration bridge are not what the Southbound says
+	Doc: `Flows of the integration bridge differ from the Southbound
 
-A flow was deleted, added or edited under ovn-controller, which goes on believing in what it
-has installed: neither a recompute nor a write of the same value brings it back. Each flow
-carries the first 32 bits of the UUID of the row it was made from.`,
+A flow was deleted, added or edited, and ovn-controller did not notice: neither a recompute nor
+writing the same value again brings it back. The cookie of each flow is the first 32 bits of the
+UUID of its row.`,
 	Causes: []string{
 		"integration-bridge-empty", "controller-not-running", "vswitchd-not-running", "bridge-fail-mode-wrong", "controller-not-caught-up",
 		"controller-northd-version-mismatch", "missing-external-ids", "system-id-cloned", "duplicate-chassis-stale", "encap-ip-not-local",
@@ -45,79 +48,105 @@ carries the first 32 bits of the UUID of the row it was made from.`,
 	},
 	Run: func(p *doctor.Pass) {
 		for c := range p.Chassis() {
-			first, ok := drifted(p, c)
-			if !ok || len(first) == 0 {
-				continue
+			if first := drifted(p, c); len(first) > 0 {
+				lastingDrift(p, c, first)
 			}
-			again, ok := doctor.Need(p, doctor.NodeObject(c.Name), p.Again)
-			if !ok {
-				continue
-			}
-			if again == p.Deployment {
-				some := first[slices.Min(slices.Collect(maps.Keys(first)))]
-				p.Unknown(doctor.Object{Kind: "bridge", Name: c.Bridge, Node: c.Name}, fmt.Errorf("%d flows of %s on %s are not what the Southbound says (%s: %s), in saved data, where the two need not be of one moment: save it again and see whether they still differ",
-					len(first), c.Bridge, c.Name, some.seen.Source, some.seen.Says))
-				continue
-			}
-			second := map[string]drift{}
-			for c2 := range (&doctor.Pass{Deployment: again, Check: p.Check}).Chassis() {
-				if c2.Name == c.Name {
-					second, _ = drifted(&doctor.Pass{Deployment: again, Check: p.Check}, c2)
-				}
-			}
-			var both []drift
-			for _, key := range slices.Sorted(maps.Keys(first)) {
-				if d, ok := second[key]; ok {
-					both = append(both, d)
-				}
-			}
-			reportDrift(p, c, both)
 		}
 	},
 }
 
-// A drift is a flow that is missing, edited or nobody's.
-type drift struct {
-	row   string // "Logical_Flow", "Port_Binding", "MAC_Binding"; empty: no row
-	title string
-	seen  doctor.Evidence
-	mac   *sb.MACBinding
-	port  string // the logical port
+// lastingDrift reports what has drifted in a second sample, too.
+func lastingDrift(p *doctor.Pass, c *doctor.Chassis, first drifts) {
+	again, ok := doctor.Need(p, doctor.NodeObject(c.Name), p.Again)
+	if !ok {
+		return
+	}
+	if again == p.Deployment {
+		example := first[first.keys()[0]].seen
+		p.Unknown(doctor.BridgeObject(c.Host, c.Bridge), fmt.Errorf("%d flows of %s on %s differ from the Southbound (%s: %s); this capture may have read the two at different moments: take another and see whether they still differ",
+			len(first), c.Bridge, c.Name, example.Source, example.Says))
+		return
+	}
+	later := &doctor.Pass{Deployment: again, Check: p.Check}
+	for c2 := range later.Chassis() {
+		if c2.Name != c.Name {
+			continue
+		}
+		second := drifted(later, c2)
+		maps.DeleteFunc(second, func(k driftKey, _ drift) bool { _, ok := first[k]; return !ok })
+		reportDrift(p, c, second)
+	}
 }
 
-// manyFlows of a bridge are not held against the Southbound.
+// A drift is a flow that is missing, edited or foreign.
+type drift struct {
+	seen doctor.Evidence
+	mac  *sb.MACBinding // the neighbour that the flow is of
+	port string         // the logical port
+}
+
+// A driftKey tells drifts apart, the same in both samples.
+type driftKey struct {
+	kind driftKind
+	of   string // a row or a flow
+	key  uint64 // the tunnel key of the datapath
+}
+
+// A driftKind is what is wrong with a flow.
+type driftKind int
+
+// The kinds of drift, in the order of their evidence.
+const (
+	noInput driftKind = iota
+	noOutput
+	noNeighbour
+	noFlow
+	edited
+	foreign
+)
+
+type drifts map[driftKey]drift
+
+// keys are the keys of the drifts in order.
+func (d drifts) keys() []driftKey {
+	return slices.SortedFunc(maps.Keys(d), func(a, b driftKey) int {
+		return cmp.Or(cmp.Compare(a.kind, b.kind), cmp.Compare(a.of, b.of), cmp.Compare(a.key, b.key))
+	})
+}
+
+// manyFlows are too many to compare.
 const manyFlows = 300_000
 
-// flowTable are the flows of an integration bridge by what they were made from.
+// A flowTable has the flows of an integration bridge by the row they were made from.
 type flowTable struct {
 	all      []openflow.FlowEntry
 	byCookie map[uint32][]*openflow.FlowEntry
 	datapath map[uint64]bool // metadata of the flows with a cookie: the datapaths that are here
 }
 
-// drifted holds the flows of a node against the Southbound. It is false where that says nothing.
-func drifted(p *doctor.Pass, c *doctor.Chassis) (map[string]drift, bool) {
+// drifted compares the flows of a node with the Southbound. It finds nothing where they lag behind for another reason.
+func drifted(p *doctor.Pass, c *doctor.Chassis) drifts {
 	if c.Row == nil || c.SB == nil || !caughtUp(c) || !doctor.ControllerReplies(c.Host) || !p.InterfacesCurrent(c.Host) {
-		return nil, false // the flows lag behind for another reason, which is another finding
+		return nil // that is another finding
 	}
-	// The flows are on their way: what else is needed is read meanwhile.
+	object := doctor.BridgeObject(c.Host, c.Bridge)
+	// Begin started to read the flows: the rest is read meanwhile.
 	learned, errLearned := c.Zone().Learned()
 	groups, errGroups := c.Zone().DatapathGroups()
 	likely := likelyFlows(c)
-	flows, err := c.Flows(c.Bridge)
-	if err != nil {
-		p.Unknown(doctor.Object{Kind: "bridge", Name: c.Bridge, Node: c.Name}, err)
-		return nil, false
+	flows, ok := doctor.Need(p, object, func() ([]openflow.FlowEntry, error) { return c.Flows(c.Bridge) })
+	if !ok {
+		return nil
 	}
 	if len(flows) > manyFlows {
-		p.Unknown(doctor.Object{Kind: "bridge", Name: c.Bridge, Node: c.Name}, fmt.Errorf("bridge %s has %d flows: more than are held against the Southbound", c.Bridge, len(flows)))
-		return nil, false
+		p.Unknown(object, fmt.Errorf("bridge %s has %d flows: too many to compare with the Southbound", c.Bridge, len(flows)))
+		return nil
 	}
 	t := tableOf(flows)
 	if len(t.datapath) == 0 {
-		return nil, false // an empty bridge is another finding
+		return nil // an empty bridge is another finding
 	}
-	found := map[string]drift{}
+	found := drifts{}
 	portDrift(c, t, found)
 	if errLearned != nil {
 		p.Unknown(doctor.SouthboundObject, errLearned)
@@ -127,12 +156,13 @@ func drifted(p *doctor.Pass, c *doctor.Chassis) (map[string]drift, bool) {
 	if errGroups == nil {
 		errGroups = logicalDrift(c, t, groups, likely, found)
 	}
-	if err := errGroups; err != nil {
-		p.Unknown(doctor.Object{Kind: "bridge", Name: c.Bridge, Node: c.Name}, err)
+	if errGroups != nil {
+		p.Unknown(object, errGroups)
 	}
-	return found, true
+	return found
 }
 
+// caughtUp reports whether the chassis has applied what is in the Southbound.
 func caughtUp(c *doctor.Chassis) bool {
 	if len(c.SB.Globals) == 0 {
 		return false
@@ -178,91 +208,113 @@ func table(f *openflow.FlowEntry) int {
 }
 
 // portDrift looks for the two flows of each port that is bound here: into the pipeline and out of it.
-func portDrift(c *doctor.Chassis, t *flowTable, found map[string]drift) {
-	bound := doctor.PortBindings(c.SB)
-	local := map[int]string{}
-	for _, plug := range c.OVS.Plugs() {
-		b := bound[plug.ExternalIDs["iface-id"]]
-		if b == nil || b.Type != "" || plug.Bridge.Name != c.Bridge || !b.Chassis.Has(c.Row.UUID) || plug.OFNumber() == 0 || plug.ExternalIDs["ovn-installed"] != "true" {
+func portDrift(c *doctor.Chassis, t *flowTable, found drifts) {
+	bindings := doctor.PortBindings(c.SB)
+	local := map[uint32]string{} // logical ports by OpenFlow port
+	for _, i := range c.OVS.Plugs() {
+		b := bindings[i.ExternalIDs["iface-id"]]
+		if b == nil || b.Type != "" || i.Bridge.Name != c.Bridge || !b.Chassis.Has(c.Row.UUID) || i.OFNumber() == 0 || i.ExternalIDs["ovn-installed"] != "true" {
 			continue
 		}
-		local[plug.OFNumber()] = b.LogicalPort
+		number := uint32(i.OFNumber())
+		local[number] = b.LogicalPort
 		cookie, ok := decode.Prefix(b.UUID)
 		if !ok {
 			continue
 		}
-		into, out := false, false
-		for _, f := range t.byCookie[cookie] {
-			if term, ok := f.Match.Field("in_port"); ok && table(f) == 0 && term.Port.Number == uint32(plug.OFNumber()) {
-				into = into || len(f.Actions) > 0
-			}
-			for _, a := range f.Actions {
-				if o, ok := a.(openflow.Output); ok && o.Src == nil && o.Port.Number == uint32(plug.OFNumber()) {
-					out = true
-				}
-			}
+		flows := t.byCookie[cookie]
+		if !slices.ContainsFunc(flows, func(f *openflow.FlowEntry) bool { return takesFrom(f, number) && len(f.Actions) > 0 }) {
+			found[driftKey{kind: noInput, of: b.LogicalPort}] = drift{port: b.LogicalPort,
+				seen: doctor.SBRow("Port_Binding", b.UUID, "%s: no flow cookie=0x%x of table 0 matches in_port=%d and has actions", b.LogicalPort, cookie, number)}
 		}
-		source := fmt.Sprintf("Southbound Port_Binding %.8s (%s)", b.UUID, b.LogicalPort)
-		if !into {
-			found["in "+b.LogicalPort] = drift{"Port_Binding", "the flow that takes packets in", doctor.Evidence{Source: doctor.Other(source), Says: fmt.Sprintf("no flow cookie=0x%x of table 0 matches in_port=%d and does something", cookie, plug.OFNumber())}, nil, b.LogicalPort}
-		}
-		if !out {
-			found["out "+b.LogicalPort] = drift{"Port_Binding", "the flow that delivers packets", doctor.Evidence{Source: doctor.Other(source), Says: fmt.Sprintf("no flow cookie=0x%x has the action output:%d", cookie, plug.OFNumber())}, nil, b.LogicalPort}
+		if !slices.ContainsFunc(flows, func(f *openflow.FlowEntry) bool { return sendsTo(f, number) }) {
+			found[driftKey{kind: noOutput, of: b.LogicalPort}] = drift{port: b.LogicalPort,
+				seen: doctor.SBRow("Port_Binding", b.UUID, "%s: no flow cookie=0x%x has the action output:%d", b.LogicalPort, cookie, number)}
 		}
 	}
 	for i := range t.all {
 		f := &t.all[i]
-		if term, ok := f.Match.Field("in_port"); ok && table(f) == 0 && f.Cookie == 0 && local[int(term.Port.Number)] != "" {
-			found["foreign "+f.Match.String()] = drift{"", "a flow of nobody", doctor.Evidence{Source: doctor.Flows(c.Bridge).On(c.Name), Says: f.String()}, nil, local[int(term.Port.Number)]}
+		in, ok := f.Match.Field("in_port")
+		if port := local[in.Port.Number]; ok && port != "" && f.Cookie == 0 && table(f) == 0 {
+			found[driftKey{kind: foreign, of: f.Match.String()}] = drift{port: port, seen: doctor.Evidence{Source: doctor.Flows(c.Bridge).On(c.Name), Says: f.String()}}
 		}
 	}
 }
 
-// neighbourDrift looks for the flow of each neighbour that a router which is here has learned.
-func neighbourDrift(c *doctor.Chassis, t *flowTable, rows []sb.MACBinding, found map[string]drift) {
+// takesFrom reports whether a flow takes the packets of an OpenFlow port into the pipeline.
+func takesFrom(f *openflow.FlowEntry, number uint32) bool {
+	in, ok := f.Match.Field("in_port")
+	return ok && table(f) == 0 && in.Port.Number == number
+}
+
+// sendsTo reports whether a flow sends packets to an OpenFlow port.
+func sendsTo(f *openflow.FlowEntry, number uint32) bool {
+	return slices.ContainsFunc(f.Actions, func(a openflow.Action) bool {
+		o, ok := a.(openflow.Output)
+		return ok && o.Src == nil && o.Port.Number == number
+	})
+}
+
+// neighbourDrift looks for the flow of each neighbour that a router on this node has learned.
+func neighbourDrift(c *doctor.Chassis, t *flowTable, rows []sb.MACBinding, found drifts) {
 	keys := map[ovsdb.UUID]uint64{}
 	for _, d := range c.SB.Datapaths {
 		keys[d.UUID] = uint64(d.TunnelKey)
 	}
-	named := doctor.PortBindings(c.SB)
+	bindings := doctor.PortBindings(c.SB)
 	for i := range rows {
 		row := &rows[i]
 		cookie, ok := decode.Prefix(row.UUID)
-		if !ok || !t.datapath[keys[row.Datapath]] || named[row.LogicalPort] == nil || strings.Trim(row.MAC, "0:") == "" {
+		mac, err := net.ParseMAC(row.MAC)
+		if !ok || err != nil || !t.datapath[keys[row.Datapath]] || bindings[row.LogicalPort] == nil || strings.Trim(row.MAC, "0:") == "" {
 			continue
 		}
-		says, other := false, ""
+		d := drift{mac: row, port: row.LogicalPort, seen: doctor.SBRow("MAC_Binding", row.UUID, "logical_port=%s ip=%s mac=%s, and no flow has cookie=0x%x", row.LogicalPort, row.IP, row.MAC, cookie)}
+		right := false
 		for _, f := range t.byCookie[cookie] {
-			text := strings.ToLower(f.Actions.String())
-			switch {
-			case strings.Contains(text, strings.ToLower(row.MAC)):
-				says = true
-			case strings.Contains(text, "dl_dst") || strings.Contains(text, "eth_dst"):
-				other = f.String()
+			written, ok := destination(f)
+			if ok && written != packet.FromBytes(mac) {
+				d.seen.Says = fmt.Sprintf("mac=%s, and its flow is %s", row.MAC, f.String())
 			}
+			right = right || ok && written == packet.FromBytes(mac)
 		}
-		if says {
-			continue
+		if !right {
+			found[driftKey{kind: noNeighbour, of: string(row.UUID)}] = d
 		}
-		source := fmt.Sprintf("Southbound MAC_Binding %.8s", row.UUID)
-		d := drift{"MAC_Binding", "", doctor.Evidence{Source: doctor.Other(source), Says: fmt.Sprintf("logical_port=%s ip=%s mac=%s, and no flow has cookie=0x%x", row.LogicalPort, row.IP, row.MAC, cookie)}, row, row.LogicalPort}
-		if other != "" {
-			d.seen.Says = fmt.Sprintf("mac=%s, and its flow is %s", row.MAC, other)
-		}
-		found["mac "+string(row.UUID)] = d
 	}
 }
 
-// An expectedRow is a logical flow with what it says of the flows that are made of it.
+// destination is the MAC address that a flow writes into its packets as their destination.
+func destination(f *openflow.FlowEntry) (packet.Value, bool) {
+	for _, a := range f.Actions {
+		switch a := a.(type) {
+		case openflow.SetField:
+			if a.Field.Name == "eth_dst" {
+				return a.Value, true
+			}
+		case openflow.Load:
+			if a.Dst.Field.Name == "eth_dst" {
+				return a.Value, true
+			}
+		case openflow.Modify:
+			if a.Field != nil && a.Field.Name == "eth_dst" {
+				return a.Value, true
+			}
+		}
+	}
+	return packet.Value{}, false
+}
+
+// An expectedRow is a logical flow with what its OpenFlow flows must be.
 type expectedRow struct {
 	*snapshot.LogicalFlow
 	cookie uint32
-	must   bool // there is one, wherever the datapath is
+	must   bool // there is one wherever the datapath is
 }
 
-// expected are logical flows, by the cookie of the flows that are made of them.
+// expected are the logical flows of some datapaths, also by the cookie of their flows.
 type expected struct {
-	datapaths []ovsdb.UUID // of which they are all
+	datapaths []ovsdb.UUID
 	rows      []expectedRow
 	byCookie  map[uint32][]*snapshot.LogicalFlow
 }
@@ -279,20 +331,20 @@ func expect(rows []snapshot.LogicalFlow, datapaths []ovsdb.UUID) *expected {
 	return e
 }
 
-// likelyFlows are those of the datapaths that the node most likely has.
+// likelyFlows are the logical flows of the datapaths that are most likely on the node.
 func likelyFlows(c *doctor.Chassis) *expected {
 	likely, err := c.Zone().LikelyFlows(c.SystemID)
 	if err != nil {
-		return &expected{} // who knows what it has reads again, and says why it cannot
+		return &expected{} // logicalDrift reads those of the actual datapaths, and reports why it cannot
 	}
 	return expect(likely.Rows, likely.Datapaths)
 }
 
-// logicalDrift holds the flows of the pipelines against the logical flows of the datapaths that are here, which likely
-// may be.
-func logicalDrift(c *doctor.Chassis, t *flowTable, groups []sb.LogicalDPGroup, likely *expected, found map[string]drift) error {
+// logicalDrift compares the flows of the pipelines with the logical flows of the datapaths on the node, which likely may
+// have already.
+func logicalDrift(c *doctor.Chassis, t *flowTable, groups []sb.LogicalDPGroup, likely *expected, found drifts) error {
 	if !sameRelease(c) {
-		return fmt.Errorf("ovn-controller of %s is of another release than ovn-northd and need not understand all logical flows: its ports and neighbours were looked at", c.Name)
+		return fmt.Errorf("ovn-controller of %s is of another release than ovn-northd and may not understand all logical flows: only ports and neighbours were compared", c.Name)
 	}
 	here := map[ovsdb.UUID]uint64{}
 	foreseen := true
@@ -314,7 +366,7 @@ func logicalDrift(c *doctor.Chassis, t *flowTable, groups []sb.LogicalDPGroup, l
 		of := slices.Sorted(maps.Keys(here))
 		rows, err := c.Zone().LogicalFlows(of, slices.Sorted(maps.Keys(members)))
 		if err != nil {
-			return fmt.Errorf("%w; of %s ports and neighbours were looked at", err, c.Name)
+			return fmt.Errorf("%w; of %s only ports and neighbours were compared", err, c.Name)
 		}
 		likely = expect(rows, of)
 	}
@@ -323,20 +375,20 @@ func logicalDrift(c *doctor.Chassis, t *flowTable, groups []sb.LogicalDPGroup, l
 	return nil
 }
 
-// logicalFlows are the logical flows of the datapaths that are on a node, beside its flows.
+// logicalFlows are the logical flows of the datapaths on a node, beside its OpenFlow flows.
 type logicalFlows struct {
 	*doctor.Chassis
 	*expected
 	flows   *flowTable
 	here    map[ovsdb.UUID]uint64
 	members map[ovsdb.UUID][]ovsdb.UUID
-	base    map[string]int // the first OpenFlow table of a pipeline
+	base    map[string]int // the first OpenFlow table of each pipeline
 	stages  map[int]bool   // OpenFlow tables that are stages
-	output  map[string]int // where output leads to in a pipeline
+	output  map[string]int // the table that output leads to, of each pipeline
 	ports   map[string]*snapshot.PortBinding
 }
 
-func (l *logicalFlows) compare(found map[string]drift) {
+func (l *logicalFlows) compare(found drifts) {
 	votes := map[string]map[int]int{"ingress": {}, "egress": {}}
 	outputs := map[string]map[int]int{"ingress": {}, "egress": {}}
 	for _, r := range l.rows {
@@ -359,7 +411,7 @@ func (l *logicalFlows) compare(found map[string]drift) {
 	l.edited(found)
 }
 
-// most is what most votes are for, of each pipeline.
+// most is the value with most votes, of each pipeline.
 func most(votes map[string]map[int]int) map[string]int {
 	winner := map[string]int{}
 	for pipeline, of := range votes {
@@ -372,12 +424,12 @@ func most(votes map[string]map[int]int) map[string]int {
 	return winner
 }
 
-// sameRelease says whether ovn-controller is of ovn-northd's release. In an upgrade it need not be, and then it may not
-// understand a logical flow, and make nothing of it.
+// sameRelease reports whether ovn-controller is of ovn-northd's release. During an upgrade it may not be, and then it may
+// not understand a logical flow and make no flow of it.
 func sameRelease(c *doctor.Chassis) bool {
 	d, err := c.Daemon("ovn-controller")
 	if err != nil || d.Liveness != snapshot.Answers {
-		return true // saved data: the flows were made by whoever ran then
+		return true // in a capture the release is not known
 	}
 	for _, g := range c.SB.Globals {
 		theirs, _, _ := strings.Cut(g.Options["northd_internal_version"], "-")
@@ -397,7 +449,7 @@ func release(version string) string {
 	return parts[0] + "." + parts[1]
 }
 
-// keys are the datapaths of a row that are here.
+// keys are the tunnel keys of a row's datapaths on the node.
 func (l *logicalFlows) keys(r *snapshot.LogicalFlow) []uint64 {
 	if key, ok := l.here[r.Owner]; ok {
 		return []uint64{key}
@@ -409,103 +461,79 @@ func (l *logicalFlows) keys(r *snapshot.LogicalFlow) []uint64 {
 	return keys
 }
 
-// missing looks for logical flows that must have flows and have none.
-func (l *logicalFlows) missing(found map[string]drift) {
+// missing looks for logical flows that must have a flow on the node and have none.
+func (l *logicalFlows) missing(found drifts) {
 	for _, r := range l.rows {
 		if !r.must {
 			continue
 		}
 		has := map[uint64]bool{}
+		all := false // a flow without metadata may be for all datapaths
 		for _, f := range l.flows.byCookie[r.cookie] {
 			key, ok := metadata(f)
-			if !ok { // of a form that this does not know: it may be for all
-				has = nil
-				break
-			}
-			has[key] = true
-		}
-		if has == nil {
-			continue
+			has[key], all = true, all || !ok
 		}
 		for _, key := range l.keys(r.LogicalFlow) {
-			if !has[key] {
-				found[fmt.Sprintf("lost %s %d", r.UUID, key)] = drift{"Logical_Flow", "", doctor.Evidence{
-					Source: doctor.SB("Logical_Flow", doctor.Short(r.UUID)),
-					Says:   fmt.Sprintf("%s table %d priority %d match %q actions %q: no flow cookie=0x%x metadata=0x%x", r.Pipeline, r.TableID, r.Priority, short(r.Match), short(r.Actions), r.cookie, key),
-				}, nil, ""}
+			if !all && !has[key] {
+				found[driftKey{noFlow, string(r.UUID), key}] = drift{seen: doctor.SBRow("Logical_Flow", r.UUID, "%s table %d priority %d match %q actions %q: no flow cookie=0x%x metadata=0x%x",
+					r.Pipeline, r.TableID, r.Priority, doctor.Shorten(r.Match, 120), doctor.Shorten(r.Actions, 120), r.cookie, key)}
 			}
 		}
 	}
 }
 
-func short(s string) string {
-	if len(s) > 120 {
-		return s[:120] + "…"
-	}
-	return s
-}
-
-// must says whether a logical flow has a flow on every chassis that its datapath is on. Those that name ports or sets may
-// have none, where the port is elsewhere or the set is empty, and so may those whose match contradicts itself.
+// must reports whether a logical flow has a flow on every chassis that its datapath is on. One that names a port or a set
+// may have none, where the port is elsewhere or the set is empty, and so may one whose match contradicts itself.
 func must(r *snapshot.LogicalFlow) bool {
 	for _, word := range []string{"inport", "outport", "is_chassis_resident", "$", "@", "^"} {
 		if strings.Contains(r.Match, word) || word != "inport" && word != "outport" && strings.Contains(r.Actions, word) {
 			return false
 		}
 	}
-	// Anything but a conjunction of plain comparisons may come to nothing.
+	// Anything but a conjunction of plain comparisons may match nothing.
 	return !strings.ContainsAny(r.Match, "|!{") || r.Match == "1"
 }
 
-// edited looks for flows of the stages that no row says, or that say otherwise than their row.
-func (l *logicalFlows) edited(found map[string]drift) {
+// edited looks for flows of the stages that no row explains, or that differ from their row.
+func (l *logicalFlows) edited(found drifts) {
+	here := map[uint64]bool{}
+	for _, key := range l.here {
+		here[key] = true
+	}
 	for i := range l.flows.all {
 		f := &l.flows.all[i]
-		of := table(f)
-		if !l.stages[of] {
+		if !l.stages[table(f)] {
 			continue
 		}
 		rows := l.byCookie[uint32(f.Cookie)]
-		switch key, ok := metadata(f); {
-		case f.Cookie == 0:
-			found["nobody's "+flowID(f)] = drift{"", "a flow of nobody", l.seen(f), nil, ""}
-		case len(rows) == 0:
-			if _, known := l.hereKey(key); ok && known {
-				found["nobody's "+flowID(f)] = drift{"", "a flow of nobody", l.seen(f), nil, ""}
-			}
-		case !slices.ContainsFunc(rows, func(r *snapshot.LogicalFlow) bool {
-			return l.base[r.Pipeline]+r.TableID == of && r.Priority == f.Priority && l.agrees(r, f)
+		key, ok := metadata(f)
+		switch {
+		case f.Cookie == 0, len(rows) == 0 && ok && here[key]:
+			found[driftKey{kind: foreign, of: flowID(f)}] = drift{seen: l.seen(f)}
+		case len(rows) > 0 && !slices.ContainsFunc(rows, func(r *snapshot.LogicalFlow) bool {
+			return l.base[r.Pipeline]+r.TableID == table(f) && r.Priority == f.Priority && l.agrees(r, f)
 		}):
-			where := l.seen(f)
-			where.Says += fmt.Sprintf("; its row says %s table %d priority %d actions %q", rows[0].Pipeline, rows[0].TableID, rows[0].Priority, short(rows[0].Actions))
-			found["edited "+flowID(f)] = drift{"Logical_Flow", "", where, nil, ""}
+			d := drift{seen: l.seen(f)}
+			d.seen.Says += fmt.Sprintf("; its row has %s table %d priority %d actions %q", rows[0].Pipeline, rows[0].TableID, rows[0].Priority, doctor.Shorten(rows[0].Actions, 120))
+			found[driftKey{kind: edited, of: flowID(f)}] = d
 		}
 	}
 }
 
+// flowID tells flows apart, whatever their actions and statistics are.
 func flowID(f *openflow.FlowEntry) string {
 	return fmt.Sprintf("%x %d %d %s", f.Cookie, table(f), f.Priority, f.Match)
 }
 
 // seen is a flow as evidence.
 func (l *logicalFlows) seen(f *openflow.FlowEntry) doctor.Evidence {
-	match := short(f.Match.String())
 	return doctor.Evidence{
-		Source: doctor.Other(fmt.Sprintf("flow of %s on %s", l.Bridge, l.Name)),
-		Says:   fmt.Sprintf("cookie=0x%x table=%d priority=%d %s actions=%s", f.Cookie, table(f), f.Priority, match, short(f.Actions.String())),
+		Source: doctor.Flows(l.Bridge).On(l.Name),
+		Says:   fmt.Sprintf("cookie=0x%x table=%d priority=%d %s actions=%s", f.Cookie, table(f), f.Priority, doctor.Shorten(f.Match.String(), 120), doctor.Shorten(f.Actions.String(), 120)),
 	}
 }
 
-func (l *logicalFlows) hereKey(key uint64) (ovsdb.UUID, bool) {
-	for id, k := range l.here {
-		if k == key {
-			return id, true
-		}
-	}
-	return "", false
-}
-
-// sendsOut says whether a row's actions send packets out and do nothing else, but for naming the port.
+// sendsOut reports whether a row's actions only send packets out, and to which port if they name one.
 func sendsOut(actions string) (port string, ok bool) {
 	if actions == "output;" {
 		return "", true
@@ -515,7 +543,7 @@ func sendsOut(actions string) (port string, ok bool) {
 	return port, named && rest == "output;"
 }
 
-// agrees says whether a flow's actions can be those of its row, as far as the plainest of them tell.
+// agrees reports whether a flow's actions can be those of its row, as far as the plainest actions show.
 func (l *logicalFlows) agrees(r *snapshot.LogicalFlow, f *openflow.FlowEntry) bool {
 	conjunction, drop, forwards := false, len(f.Actions) == 0, false
 	for _, a := range f.Actions {
@@ -550,7 +578,7 @@ func (l *logicalFlows) agrees(r *snapshot.LogicalFlow, f *openflow.FlowEntry) bo
 	return true
 }
 
-// leadsTo is the table in which a flow has its packets looked up last.
+// leadsTo is the table that a flow resubmits to last.
 func leadsTo(f *openflow.FlowEntry) (int, bool) {
 	if len(f.Actions) == 0 {
 		return 0, false
@@ -559,8 +587,8 @@ func leadsTo(f *openflow.FlowEntry) (int, bool) {
 	return r.Table.Number, ok && r.Port == nil && r.Table != openflow.NoTable
 }
 
-// rightPort says whether a flow sends packets to the port that its row names, if that is the name of a port: it may be
-// that of a multicast group.
+// rightPort reports whether a flow sends packets to the port that its row names. The name may also be that of a multicast
+// group; then the answer is true.
 func (l *logicalFlows) rightPort(name string, f *openflow.FlowEntry) bool {
 	port := l.ports[name]
 	key, ok := metadata(f)
@@ -582,46 +610,44 @@ func (l *logicalFlows) rightPort(name string, f *openflow.FlowEntry) bool {
 	return true
 }
 
-// reportDrift reports neighbours one by one, as each has a repair of its own, and all else as one finding of the bridge.
-func reportDrift(p *doctor.Pass, c *doctor.Chassis, all []drift) {
-	var rest []drift
-	for _, d := range all {
-		if d.mac == nil {
-			rest = append(rest, d)
-			continue
-		}
-		p.Report(doctor.Finding{
-			Object:   doctor.Object{Kind: "MAC binding", Name: d.mac.LogicalPort + " " + d.mac.IP},
-			Also:     []doctor.Object{doctor.NodeObject(c.Name), {Kind: "bridge", Name: c.Bridge, Node: c.Name}, {Kind: "port", Name: d.port}},
-			Title:    fmt.Sprintf("%s does not have the flow of neighbour %s of port %s", c.Name, d.mac.IP, d.mac.LogicalPort),
-			Evidence: []doctor.Evidence{d.seen},
-			Cause:    "the flow was deleted or edited under ovn-controller, which believes it is there",
-			Effect:   fmt.Sprintf("what routers on %s send to %s is lost", c.Name, d.mac.IP),
-			Fix:      catalog.ReinstallMACBinding.With(d.mac.LogicalPort, d.mac.IP),
-		})
-	}
-	if len(rest) == 0 {
-		return
-	}
-	slices.SortStableFunc(rest, func(a, b drift) int { return cmp.Compare(b.row, a.row) })
+// mostEvidence bounds how many flows a finding shows.
+const mostEvidence = 6
+
+// reportDrift reports each neighbour, as each has a repair of its own, and all else as one finding of the bridge.
+func reportDrift(p *doctor.Pass, c *doctor.Chassis, all drifts) {
+	bridge := doctor.BridgeObject(c.Host, c.Bridge)
 	f := doctor.Finding{
-		Object: doctor.Object{Kind: "bridge", Name: c.Bridge, Node: c.Name},
+		Object: bridge,
 		Also:   []doctor.Object{doctor.NodeObject(c.Name)},
-		Title:  fmt.Sprintf("flows of %s on %s are not what the Southbound says", c.Bridge, c.Name),
-		Cause:  "flows were deleted, added or edited under ovn-controller, by hand or by another program; it believes that what it has installed is there",
-		Effect: "packets take another way than the logical network says, or are lost",
+		Title:  fmt.Sprintf("flows of %s on %s differ from the Southbound", c.Bridge, c.Name),
+		Cause:  "flows were deleted, added or edited by hand or by another program; ovn-controller assumes that its flows are still there",
+		Effect: "packets take another path than the logical network has, or are lost",
 		Fix:    catalog.RestartController.With(),
 	}
-	for i, d := range rest {
+	for _, k := range all.keys() {
+		d := all[k]
+		if d.mac != nil {
+			name := d.mac.LogicalPort + " " + d.mac.IP
+			p.Report(doctor.Finding{
+				Object:   doctor.Object{Kind: "MAC binding", Name: name, Node: c.Name}, // several nodes may lack it
+				Also:     []doctor.Object{doctor.NodeObject(c.Name), bridge, doctor.PortObject(d.port), {Kind: "MAC binding", Name: name}},
+				Title:    fmt.Sprintf("%s lacks the flow of neighbour %s of port %s", c.Name, d.mac.IP, d.mac.LogicalPort),
+				Evidence: []doctor.Evidence{d.seen},
+				Cause:    "the flow was deleted or edited, and ovn-controller did not notice",
+				Effect:   fmt.Sprintf("packets that routers on %s send to %s are lost", c.Name, d.mac.IP),
+				Fix:      catalog.ReinstallMACBinding.With(d.mac.LogicalPort, d.mac.IP),
+			})
+			continue
+		}
 		if d.port != "" {
-			f.Also = append(f.Also, doctor.Object{Kind: "port", Name: d.port})
+			f.Also = append(f.Also, doctor.PortObject(d.port))
 		}
-		if i < 6 {
-			f.Evidence = append(f.Evidence, d.seen)
-		}
+		f.Evidence = append(f.Evidence, d.seen)
 	}
-	if len(rest) > 6 {
-		f.Evidence = append(f.Evidence, doctor.Evidence{Source: doctor.Flows(c.Bridge), Says: fmt.Sprintf("and %d more", len(rest)-6)})
+	if more := len(f.Evidence) - mostEvidence; more > 0 {
+		f.Evidence = append(f.Evidence[:mostEvidence], doctor.Evidence{Source: doctor.Flows(c.Bridge), Says: fmt.Sprintf("and %d more", more)})
 	}
-	p.Report(f)
+	if len(f.Evidence) > 0 {
+		p.Report(f)
+	}
 }

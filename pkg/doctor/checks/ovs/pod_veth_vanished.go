@@ -1,20 +1,23 @@
 package ovs
 
 import (
+	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/ovnctl/ovnctl/pkg/doctor"
 	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
+// PodVethVanished looks for ports of pods whose device no longer exists.
 var PodVethVanished = &doctor.Check{
 	Name:     "pod-veth-vanished",
 	Category: "ovs",
-	Doc: `The device of a pod's port is gone
+	Doc: `The device of a pod's port no longer exists
 
-A port of the integration bridge has an OpenFlow number and no error, so it looks
-healthy everywhere, but the kernel has no such device any more.`,
+A port of the integration bridge has an OpenFlow number and no error, so it looks healthy
+everywhere, but the kernel has no such device.`,
 	Causes: []string{"vswitchd-not-running"},
 	Settle: true,
 	Run: func(p *doctor.Pass) {
@@ -27,12 +30,9 @@ healthy everywhere, but the kernel has no such device any more.`,
 }
 
 func vanished(p *doctor.Pass, h *snapshot.Host, sw *snapshot.Switch) {
-	var candidates []snapshot.Plug
-	for _, plug := range sw.Plugs() {
-		if doctor.KernelDevice(plug) && plug.OFNumber() > 0 && len(plug.Error) == 0 && plug.ExternalIDs["iface-id"] != "" {
-			candidates = append(candidates, plug)
-		}
-	}
+	candidates := slices.DeleteFunc(slices.Clone(sw.Plugs()), func(i snapshot.Plug) bool {
+		return !doctor.KernelDevice(i) || i.OFNumber() <= 0 || len(i.Error) > 0 || i.ExternalIDs["iface-id"] == ""
+	})
 	if len(candidates) == 0 || !p.InterfacesCurrent(h) {
 		return
 	}
@@ -40,36 +40,36 @@ func vanished(p *doctor.Pass, h *snapshot.Host, sw *snapshot.Switch) {
 	if !ok {
 		return
 	}
-	// Each bridge has a device of its own name where its switch runs. Without any, these are not the switch's devices.
-	seen := false
-	for _, b := range sw.Bridges {
-		seen = seen || network.Link(b.Name) != nil
-	}
-	if !seen {
-		p.Unknown(doctor.NodeObject(h.Name), fmt.Errorf("the network namespace at hand has none of the bridges' devices: run ovnctl in that of the host"))
+	// Where ovs-vswitchd runs, each bridge has a device of its own name. If there is none, this is another namespace.
+	if !slices.ContainsFunc(sw.Bridges, func(b snapshot.Bridge) bool { return network.Link(b.Name) != nil }) {
+		p.Unknown(doctor.NodeObject(h.Name), errors.New("this network namespace has none of the bridges' devices: run ovnctl in the host's"))
 		return
 	}
-	for _, plug := range candidates {
-		if network.Link(plug.Name) != nil {
-			continue
+	for _, i := range candidates {
+		if network.Link(i.Name) == nil {
+			reportVanished(p, h, i)
 		}
-		f := doctor.Finding{
-			Object: doctor.InterfaceObject(h, plug),
-			Also:   doctor.PortOfInterface(plug),
-			Title:  fmt.Sprintf("the device %s of port %s is gone, and its port looks healthy", plug.Name, plug.ExternalIDs["iface-id"]),
-			Evidence: []doctor.Evidence{
-				{Source: doctor.Links().On(h.Name), Says: "there is no link " + plug.Name},
-				{Source: doctor.OVS("Interface", plug.Name).On(h.Name), Says: fmt.Sprintf("ofport=%d error=[] link_state=%s", plug.OFNumber(), plug.LinkState.Get())},
-			},
-			Cause:  "the device was deleted under the switch: the pod's namespace ended, or somebody removed the link",
-			Effect: fmt.Sprintf("port %s neither sends nor receives, while all databases show it as up", plug.ExternalIDs["iface-id"]),
-		}
-		if owner := catalog.PortUseOf(h, plug); owner.Unused {
-			f.Evidence = append(f.Evidence, doctor.Evidence{Source: doctor.Other("its owner"), Says: owner.Why})
-			f.Fix = catalog.RemovePort.With(plug.Name)
-		} else {
-			f.Next = "re-create the pod or virtual machine, so that its device is made again: " + owner.Why
-		}
-		p.Report(f)
 	}
+}
+
+func reportVanished(p *doctor.Pass, h *snapshot.Host, i snapshot.Plug) {
+	id := i.ExternalIDs["iface-id"]
+	f := doctor.Finding{
+		Object: doctor.InterfaceObject(h, i),
+		Also:   doctor.PortOfInterface(i),
+		Title:  fmt.Sprintf("device %s of port %s no longer exists, and the port looks healthy", i.Name, id),
+		Evidence: []doctor.Evidence{
+			{Source: doctor.Links().On(h.Name), Says: "no link " + i.Name},
+			{Source: doctor.OVS("Interface", i.Name).On(h.Name), Says: fmt.Sprintf("ofport=%d error=[] link_state=%s", i.OFNumber(), i.LinkState.Get())},
+		},
+		Cause:  "the device was deleted under Open vSwitch: the pod's namespace ended, or somebody removed the link",
+		Effect: fmt.Sprintf("port %s neither sends nor receives, while all databases show it as up", id),
+	}
+	if owner := catalog.PortUseOf(h, i); owner.Unused {
+		f.Evidence = append(f.Evidence, ownerEvidence(owner))
+		f.Fix = catalog.RemovePort.With(i.Name)
+	} else {
+		f.Next = "re-create the pod or VM, so that its device is created again: " + owner.Why
+	}
+	p.Report(f)
 }

@@ -3,6 +3,7 @@ package ovs
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -12,103 +13,99 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
+// PortNoSuchDevice looks for ports whose device does not exist.
 var PortNoSuchDevice = &doctor.Check{
 	Name:     "port-no-such-device",
 	Category: "ovs",
-	Doc: `A port of the switch has no device
+	Doc: `A port has no device
 
-A bridge has a port for a network device that does not exist. The switch tries
-to open it at every change, and its list of errors grows.`,
+A bridge has a port for a network device that does not exist. ovs-vswitchd tries to open
+it at every change, and its list of errors grows.`,
 	Causes: []string{"vswitchd-not-running"},
 	Run: func(p *doctor.Pass) {
 		for _, h := range p.Hosts {
-			sw, err := h.Switch()
-			if err != nil {
-				continue // said by others of this node; without the database there are no ports
-			}
-			var lost []snapshot.Plug
-			for _, plug := range sw.Plugs() {
-				if doctor.KernelDevice(plug) && strings.Contains(plug.Error.Get(), "No such device") {
-					lost = append(lost, plug)
-				}
-			}
-			if len(lost) == 0 || !p.InterfacesCurrent(h) {
-				continue
-			}
-			network, ok := doctor.Need(p, doctor.NodeObject(h.Name), h.Network)
-			if !ok {
-				continue
-			}
-			for _, plug := range lost {
-				if network.Link(plug.Name) != nil {
-					continue // it has come meanwhile
-				}
-				since, err := deviceLostFor(p, h, plug)
-				if err != nil {
-					p.Unknown(doctor.InterfaceObject(h, plug), err)
-					continue
-				}
-				p.Report(noSuchDevice(p, h, plug, since))
+			if sw, err := h.Switch(); err == nil { // other checks report a database that is not read
+				withoutDevice(p, h, sw)
 			}
 		}
 	},
 }
 
-// A device may be about to be made when its port is added: only one that is missed for so long is missing.
+func noSuchDevice(i *snapshot.Interface) bool {
+	return strings.Contains(i.Error.Get(), "No such device")
+}
+
+func withoutDevice(p *doctor.Pass, h *snapshot.Host, sw *snapshot.Switch) {
+	lost := slices.DeleteFunc(slices.Clone(sw.Plugs()), func(i snapshot.Plug) bool { return !doctor.KernelDevice(i) || !noSuchDevice(i.Interface) })
+	if len(lost) == 0 || !p.InterfacesCurrent(h) {
+		return
+	}
+	network, ok := doctor.Need(p, doctor.NodeObject(h.Name), h.Network)
+	if !ok {
+		return
+	}
+	for _, i := range lost {
+		if network.Link(i.Name) != nil {
+			continue // it has come meanwhile
+		}
+		if since, ok := doctor.Need(p, doctor.InterfaceObject(h, i), func() (string, error) { return missingSince(p, h, i) }); ok {
+			p.Report(deviceMissing(p, h, i, since))
+		}
+	}
+}
+
+// deviceGrace is how long a device may be missing: it may be created just after its port.
 const deviceGrace = 30 * time.Second
 
-// deviceLostFor says in words for how long the device of a port has been missed. The
-// error is that this cannot be told yet.
-func deviceLostFor(p *doctor.Pass, h *snapshot.Host, plug snapshot.Plug) (string, error) {
-	first := firstLogged(h, "ovs-vswitchd", "could not open network device "+plug.Name+" (No such device)")
+// missingSince says for how long the device of an interface has been missing. The error says that this is not known yet.
+func missingSince(p *doctor.Pass, h *snapshot.Host, i snapshot.Plug) (string, error) {
+	first := firstLogged(h, "ovs-vswitchd", "could not open network device "+i.Name+" (No such device)")
 	if since := p.Time().Sub(first); !first.IsZero() && since >= deviceGrace {
 		return fmt.Sprintf("first logged at %s", first.UTC().Format(time.RFC3339)), nil
 	}
 	later, err := p.Later()
 	switch {
 	case errors.Is(err, snapshot.ErrNoSample):
-		return "", fmt.Errorf("interface %s has no device, which may be about to be made; --sample 30s tells", plug.Name)
+		return "", fmt.Errorf("interface %s has no device, which may be created in a moment; use --sample 30s", i.Name)
 	case err != nil:
 		return "", err
 	case p.Sample() < deviceGrace:
-		return "", fmt.Errorf("interface %s has no device, and %s are not enough to tell; --sample 30s does", plug.Name, p.Sample())
+		return "", fmt.Errorf("interface %s has no device, and %s is too short to judge; use --sample 30s", i.Name, p.Sample())
 	}
 	then := later.Host(h.Name)
 	if then == nil {
-		return "", fmt.Errorf("node %s did not answer a second time", h.Name)
+		return "", fmt.Errorf("node %s was not found for the second sample", h.Name)
 	}
 	sw, err := then.Switch()
 	if err != nil {
 		return "", err
 	}
-	for _, i := range sw.Interfaces {
-		if i.UUID == plug.Interface.UUID && strings.Contains(i.Error.Get(), "No such device") {
+	for k := range sw.Interfaces {
+		if sw.Interfaces[k].UUID == i.Interface.UUID && noSuchDevice(&sw.Interfaces[k]) {
 			return fmt.Sprintf("the same %s later", p.Sample()), nil
 		}
 	}
-	return "", fmt.Errorf("interface %s had no device in the first look and is well in the second", plug.Name)
+	return "", fmt.Errorf("interface %s had no device in the first sample and works in the second", i.Name)
 }
 
-func noSuchDevice(p *doctor.Pass, h *snapshot.Host, plug snapshot.Plug, since string) doctor.Finding {
+func deviceMissing(p *doctor.Pass, h *snapshot.Host, i snapshot.Plug, since string) doctor.Finding {
 	f := doctor.Finding{
-		Object: doctor.InterfaceObject(h, plug),
-		Also:   append(doctor.PortOfInterface(plug), doctor.Object{Kind: "bridge", Name: plug.Bridge.Name, Node: h.Name}),
-		Title:  fmt.Sprintf("port %s of bridge %s has no device", plug.Port.Name, plug.Bridge.Name),
+		Object: doctor.InterfaceObject(h, i),
+		Also:   append(doctor.PortOfInterface(i), doctor.BridgeObject(h, i.Bridge.Name)),
+		Title:  fmt.Sprintf("port %s of bridge %s has no device", i.Port.Name, i.Bridge.Name),
 		Evidence: []doctor.Evidence{
-			{Source: doctor.OVS("Interface", plug.Name).On(h.Name), Says: "error=" + plug.Error.Get()},
-			{Source: doctor.Links().On(h.Name), Says: "there is no link " + plug.Name},
+			{Source: doctor.OVS("Interface", i.Name).On(h.Name), Says: "error=" + i.Error.Get()},
+			{Source: doctor.Links().On(h.Name), Says: "no link " + i.Name},
 			{Source: doctor.Log("ovs-vswitchd").On(h.Name), Says: since},
 		},
-		Cause:  "the device was removed and its port left behind, as happens when a pod or virtual machine ends while its network plugin does not run",
-		Effect: "the switch tries to open it at every change of its configuration, which slows all of them down",
+		Cause:  "the device was removed and its port left behind, for instance when a pod or VM ended while its CNI plugin did not run",
+		Effect: "ovs-vswitchd tries to open it at every change of its configuration, which slows all of them down",
 	}
-	owner := catalog.PortUseOf(h, plug)
-	switch {
-	case owner.Unused:
-		f.Evidence = append(f.Evidence, doctor.Evidence{Source: doctor.Other("its owner"), Says: owner.Why})
-		f.Fix = catalog.RemovePort.With(plug.Name)
-	default:
-		f.Next = owner.Why + fixes.Command("; if it is not to come back: ovs-vsctl --if-exists --with-iface del-port %s %s", plug.Bridge.Name, plug.Name)
+	if owner := catalog.PortUseOf(h, i); owner.Unused {
+		f.Evidence = append(f.Evidence, ownerEvidence(owner))
+		f.Fix = catalog.RemovePort.With(i.Name)
+	} else {
+		f.Next = owner.Why + fixes.Command("; if it will not come back: ovs-vsctl --if-exists --with-iface del-port %s %s", i.Bridge.Name, i.Name)
 	}
 	return f
 }
