@@ -21,10 +21,10 @@ type try struct {
 // tries are in the order in which one would ask.
 var tries = []try{
 	{demo.Name, "topology show", "", "what is there: switches, routers, pods, and the nodes that carry them"},
-	{demo.Name, "trace shop/client shop/web-2 --tcp 8080", "", "the whole way of a packet from one node to another, and of its answer"},
+	{demo.Name, "trace shop/client shop/web-2 --tcp 8080", "", "the path of a packet from one node to another, and of its reply"},
 	{demo.Name, "trace shop/client bank/vault-2 --tcp 8080 --why-not", "", "a network policy denies it: which rule, which part of it, and what would let it pass"},
-	{demo.Name, "trace shop/client 203.0.113.10", "", "it gets out, and the answer is lost: a router sends it to a MAC address that nobody has"},
-	{demo.Name, "trace shop/client svc:shop/web --tcp 80", "", "two of three backends answer: OVN is right about the third, its node has lost the uplink"},
+	{demo.Name, "trace shop/client 203.0.113.10", "", "it gets out, and the reply is lost: a router sends it to a MAC address that nobody has"},
+	{demo.Name, "trace shop/client svc:shop/web --tcp 80", "", "two of three backends reply: OVN is right about the third, its node has lost the uplink"},
 	{demo.Name, "doctor", "", "what is broken: the MAC binding and the uplink, with evidence and repair"},
 	{demo.Name, "reach shop/ bank/ --tcp 8080", "", "who can talk to whom, and which policy says no"},
 	{demo.Healthy, "reach shop/ bank/ --tcp 8080", "", "the same before the policy was changed"},

@@ -67,12 +67,12 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// TestRepairsFitChecks holds that every repair mends what a check finds.
+// TestRepairsFitChecks holds that every repair fixes what a check finds.
 func TestRepairsFitChecks(t *testing.T) {
 	names := map[string]bool{}
 	for _, r := range catalog.Repairs {
 		if checks.Find(r.Check) == nil {
-			t.Errorf("repair %s mends what check %q finds, and there is none", r.Name, r.Check)
+			t.Errorf("repair %s is for check %q, which does not exist", r.Name, r.Check)
 		}
 		if names[r.Name] || r.Doc == "" || r.Class == "" || r.Risk == "" || r.Plan == nil {
 			t.Errorf("repair %s is there twice or not complete", r.Name)

@@ -44,13 +44,13 @@ func FuzzTexts(f *testing.F) {
 			t.Errorf("%q is zone %d", text, number)
 		}
 		lookupsOf(text)
-		if service := serviceOf(text); service != "" && !strings.Contains(text, "/") && utf8.ValidString(text) {
+		if service := serviceOf(text); service != (Owner{}) && !strings.Contains(text, "/") && utf8.ValidString(text) {
 			t.Errorf("%q is %s", text, service)
 		}
-		if owner := groupOwner("port group " + text); owner != "" && text == "" {
+		if owner := groupOwner(Holder{GroupHolder, text}); owner != (Owner{}) && text == "" {
 			t.Errorf("a group without name is of %s", owner)
 		}
-		if Owner(map[string]string{"k8s.ovn.org/owner-type": text, "k8s.ovn.org/name": text}) == "" && text != "" && strings.TrimSpace(text) != "" {
+		if OwnerOf(map[string]string{"k8s.ovn.org/owner-type": text, "k8s.ovn.org/name": text}) == (Owner{}) && text != "" && strings.TrimSpace(text) != "" {
 			t.Errorf("owner-type %q is nobody's", text)
 		}
 	})

@@ -1,3 +1,5 @@
+//go:build lab
+
 package decode
 
 import (
@@ -160,7 +162,7 @@ func (n *network) decodes(t *testing.T) {
 			}
 			cookies++
 			for _, o := range m.Objects {
-				if o.Kind == "ACL" && o.Owner == "" {
+				if o.Kind == "ACL" && o.Owner == (Owner{}) {
 					t.Errorf("%s: %s has no owner", node.Name, o.Text)
 				}
 			}

@@ -104,6 +104,16 @@ func (f *LogicalFlows) Lookup(ctx context.Context, key FlowKey) (rows []LogicalF
 	return nil, fmt.Sprintf("no logical flow of the datapath begins with %08x: the flow is stale, or another controller's", key.Cookie)
 }
 
+// Lacks reports whether all rows of the datapath were read and none has the cookie of the key.
+func (f *LogicalFlows) Lacks(ctx context.Context, key FlowKey) bool {
+	if rows, _ := f.Lookup(ctx, key); len(rows) > 0 || key.Cookie == 0 || key.Cookie > 0xffffffff || key.Datapath == "" || f == nil || f.reader == nil {
+		return false
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.failure == ""
+}
+
 // fits reports whether a row agrees with all that is known of it.
 func (k FlowKey) fits(row LogicalFlow) bool {
 	return k.Pipeline == "" ||

@@ -73,7 +73,7 @@ type Port struct {
 	Key      uint64     // tunnel key within the datapath: reg14, reg15
 	Datapath *Datapath  // nil when its Datapath_Binding is missing
 	Chassis  string     // name of the chassis that claims it; may be empty
-	Owner    string     // who made it, as of an Object; may be empty
+	Owner    Owner      // of the CMS; may be none
 }
 
 // String returns the port as in "port default_web".
@@ -241,7 +241,7 @@ func (l *Logical) PortsCalled(text string) []*Port {
 	}
 	var ports []*Port
 	for _, name := range slices.Sorted(maps.Keys(l.byName)) {
-		if p := l.byName[name]; text != "" && (p.Owner == text || strings.HasSuffix(p.Owner, " "+text)) {
+		if p := l.byName[name]; text != "" && (p.Owner.String() == text || p.Owner.FullName() == text) {
 			ports = append(ports, p)
 		}
 	}

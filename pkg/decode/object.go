@@ -20,8 +20,8 @@ type Object struct {
 	Kind   string     `json:"kind"` // ACL, load balancer, NAT, route, policy, switch port, …
 	Name   string     `json:"name"`
 	UUID   ovsdb.UUID `json:"uuid"`
-	Owner  string     `json:"owner"` // what the CMS calls it, "NetworkPolicy shop/web"; may be empty
-	Holder string     `json:"-"`     // what holds it, "port group a123", "router GR_node1"; may be empty
+	Owner  Owner      `json:"owner"` // of the CMS; may be none
+	Holder Holder     `json:"-"`     // may be none
 	Text   string     `json:"text"`  // all of it in one line
 	// Row is the row itself, an nb.ACL and so on; nil for the Southbound's.
 	Row ovsdb.Row `json:"-"`
@@ -362,20 +362,14 @@ func heldBy[T ovsdb.Row](l lookup, column string, uuid ovsdb.UUID) holder[T] {
 	return rows[0]
 }
 
-func onRouter(l lookup, column string, uuid ovsdb.UUID) (text, owner string) {
+func onRouter(l lookup, column string, uuid ovsdb.UUID) (Holder, Owner) {
 	router := heldBy[nb.LogicalRouter](l, column, uuid)
-	if router.Name == "" {
-		return "", ""
-	}
-	return "router " + router.Name, Owner(router.ExternalIDs)
+	return Holder{RouterHolder, router.Name}, OwnerOf(router.ExternalIDs)
 }
 
-func onSwitch(l lookup, column string, uuid ovsdb.UUID) (text, owner string) {
+func onSwitch(l lookup, column string, uuid ovsdb.UUID) (Holder, Owner) {
 	sw := heldBy[nb.LogicalSwitch](l, column, uuid)
-	if sw.Name == "" {
-		return "", ""
-	}
-	return "switch " + sw.Name, Owner(sw.ExternalIDs)
+	return Holder{SwitchHolder, sw.Name}, OwnerOf(sw.ExternalIDs)
 }
 
 // line joins what is not empty as in `head (a, b)`.

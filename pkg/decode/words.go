@@ -58,10 +58,10 @@ func (n *Namer) Written(f *packet.Field, value, mask packet.Value, lo int, at Co
 
 // ownerText says who made a logical port, unless its name does.
 func ownerText(port *Port) string {
-	if port.Owner == "" || strings.HasPrefix(port.Owner, "Pod ") {
+	if port.Owner == (Owner{}) || port.Owner.Kind == "Pod" {
 		return ""
 	}
-	return " (" + port.Owner + ")"
+	return " (" + port.Owner.String() + ")"
 }
 
 // flagsText names the bits of reg10 that are set, and with ! those that are

@@ -1,3 +1,5 @@
+//go:build lab
+
 package render_test
 
 import (
@@ -44,13 +46,13 @@ func reachGraph(t *testing.T, pods ...string) *topology.Graph {
 	return g
 }
 
-// guarded is a rule: nobody outside gets into namespace bank, but shop's to vaults, and nothing answers ops.
+// guarded is a rule: nobody outside gets into namespace bank, but shop's to vaults, and nothing replies to ops.
 func guarded(_ context.Context, from, to topology.Match, _ reach.Question) (reach.Cause, error) {
 	src, dst := from.Port.Pod, to.Port.Pod
 	switch {
 	case strings.HasPrefix(dst, "bank/") && !strings.HasPrefix(src, "bank/") && !(strings.HasPrefix(src, "shop/") && strings.Contains(dst, "vault")):
-		return reach.Cause{Outcome: journey.Dropped, Stage: "ls_out_acl_eval", Text: `dropped by ACL "NP:bank:Ingress"`,
-			Object: &journey.Object{Kind: "ACL", Name: "NP:bank:Ingress", UUID: "1", Owner: "NetworkPolicy default deny of namespace bank"}}, nil
+		return reach.Cause{Kind: journey.Denied, Outcome: journey.Dropped, Stage: "ls_out_acl_eval", Text: `dropped by ACL "NP:bank:Ingress"`,
+			Object: &journey.Object{Kind: "ACL", Name: "NP:bank:Ingress", UUID: "1", Owner: "default deny of the NetworkPolicies in namespace bank"}}, nil
 	case strings.HasPrefix(src, "ops/"):
 		return reach.Cause{Outcome: journey.Rejected, Reply: true, Text: "a router answers\x1b[31m", Object: &journey.Object{Kind: "routing policy", Name: "no-ops", UUID: "2"}}, nil
 	}

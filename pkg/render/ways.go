@@ -12,7 +12,7 @@ import (
 // WaysFormats are the formats that [Ways] knows, the default first.
 var WaysFormats = []string{"tree", "json", "yaml", "md"}
 
-// A WaysDocument is the JSON and YAML form of the ways of one packet in two states.
+// A WaysDocument is the JSON and YAML form of the paths of one packet in two states.
 type WaysDocument struct {
 	Envelope
 	A Side `json:"a"`
@@ -25,7 +25,7 @@ type WaysDocument struct {
 	To   string `json:"-"`
 }
 
-// Ways writes in one of [WaysFormats] where two ways part.
+// Ways writes in one of [WaysFormats] where two paths diverge.
 func Ways(w io.Writer, s Style, format string, doc WaysDocument) error {
 	switch format {
 	case "json", "yaml":
@@ -80,14 +80,14 @@ func (p *comparePrinter) parting(doc WaysDocument) {
 	switch {
 	case doc.Same:
 		p.out.WriteByte('\n')
-		p.line(0, Span{"the same way, step by step", Good})
+		p.line(0, Span{"the same path, step by step", Good})
 		return
 	case doc.Parting == nil:
 		p.out.WriteByte('\n')
-		p.line(0, Span{"the steps are the same, the verdicts are not", Warn})
+		p.line(0, Span{"the steps are the same, the verdicts differ", Warn})
 		return
 	}
-	text := "the " + doc.Parting.Direction + " ways part"
+	text := "the " + doc.Parting.Direction + " paths diverge"
 	if doc.Parting.Backend != "" {
 		text += " through " + doc.Parting.Backend
 	}
@@ -99,7 +99,7 @@ func (p *comparePrinter) parting(doc WaysDocument) {
 // wayStep writes the step of one side.
 func (p *comparePrinter) wayStep(name string, s *compare.WayStep) {
 	if s == nil {
-		p.line(2, Span{name + "  ", Title}, Span{"no such step", Plain})
+		p.line(2, Span{name + "  ", Title}, Span{"has no such step", Plain})
 		return
 	}
 	l := Line{{name + "  ", Title}, {s.Node + "  " + s.Kind + " " + s.Datapath, Name}}

@@ -58,7 +58,7 @@ func integrationMode(p *doctor.Pass, h *snapshot.Host, b *snapshot.Bridge) {
 }
 
 func providerMode(p *doctor.Pass, h *snapshot.Host, b *snapshot.Bridge) {
-	if failMode(b) != "secure" || len(b.Ports) < 2 || !p.SwitchLives(h) {
+	if failMode(b) != "secure" || len(b.Ports) < 2 || !p.InterfacesCurrent(h) {
 		return
 	}
 	flows, err := h.Flows(b.Name)
