@@ -1,5 +1,6 @@
 # make          build the binary
 # make demo     lab, topology and a trace across two nodes, on this machine
+# make unit     the tests that need neither root nor Open vSwitch, in seconds
 # make test     everything that a change must pass; installs what is missing
 # make help     the rest
 
@@ -12,7 +13,11 @@ LDFLAGS := -s -w -X main.version=$(VERSION)
 
 # The lab needs root: tests run as root, builds as whoever calls make.
 SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
-GOTEST := go test -count=1 $(if $(SUDO),-exec "$(SUDO) --preserve-env env PATH=$$PATH")
+# Tests that need root, Open vSwitch or OVN have the build tag lab: without the tag they do not exist, with it they never skip.
+COMMA := ,
+TAGS := lab,releases,gendocs,failpoints
+GOTEST := go test -count=1 -tags lab $(if $(SUDO),-exec "$(SUDO) --preserve-env env PATH=$$PATH")
+RELEASES := $(subst -tags lab,-tags lab$(COMMA)releases -run '^TestReleases',$(GOTEST))
 
 # Linters and the release tool, pinned, built once outside the clone.
 TOOLS := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/ovnctl/tools
@@ -23,6 +28,13 @@ GORELEASER := $(TOOLS)/goreleaser-v2.16.0
 FUZZTIME ?= 1m
 # How many times test-all draws packets, each time by another seed.
 SEEDS ?= 10
+
+PACKAGES = $(shell go list ./...)
+# The packages with tests on other releases.
+RELEASED = $(sort $(dir $(shell grep -rl --include='*_test.go' '^//go:build releases' cmd internal pkg)))
+# The number of this run, by which slow tests take turns: scripts/turn.sh counts. The fault labs read OVNCTL_TURN.
+TURN := $(or $(TURN),$(shell git rev-list --count HEAD 2>/dev/null || echo 0))
+export OVNCTL_TURN ?= $(TURN)
 
 .PHONY: help
 help: ## this list
@@ -37,24 +49,38 @@ build: ## bin/ovnctl, static
 install-lab:
 	$(SUDO) sh internal/lab/install.sh </dev/null
 
+.PHONY: unit
+unit: ## the tests that need neither root nor Open vSwitch, with -race
+	go test -race -short $(filter-out %/cmd/ovnctl,$(PACKAGES))
+	go test -short ./cmd/ovnctl
+
+.PHONY: golden
+golden: ## write what ovnctl prints about the demos into the files that tests compare
+	go test -count=1 -run 'TestGolden|TestTopologyScripts' ./cmd/ovnctl -update
+
 .PHONY: test
 test: lint-light install-lab ## everything against the system's OVS and OVN
-	scripts/again.sh $(GOTEST) -p 2 -timeout 25m $(filter-out %/internal/faults,$(shell go list ./...))
+	scripts/test.sh $(GOTEST) -p 2 -timeout 25m $(filter-out %/internal/faults,$(PACKAGES))
 	scripts/again.sh $(GOTEST) -parallel 4 -timeout 30m ./internal/faults
 
 .PHONY: test-releases
 test-releases: install-lab ## the lab on other releases of OVS and OVN, in private roots
-	scripts/again.sh $(GOTEST) -p 2 -timeout 40m -tags releases -run '^TestReleases' $(filter-out %/internal/faults,$(shell go list ./...))
-	scripts/again.sh $(GOTEST) -timeout 20m -tags releases -run '^TestReleases' ./internal/faults
+	scripts/test.sh $(RELEASES) -p 2 -timeout 40m $(addprefix ./,$(filter-out internal/faults/,$(RELEASED)))
+	$(if $(filter internal/faults/,$(RELEASED)),scripts/again.sh $(RELEASES) -timeout 20m ./internal/faults)
+
+# What takes long takes turns: half of the packages with tests on other releases in each run.
+.PHONY: test-turn
+test-turn: ## the half of test-releases whose turn it is
+	$(MAKE) test-releases RELEASED="$(shell printf '%s\n' $(RELEASED) | awk 'NR % 2 == $(TURN) % 2')"
 
 .PHONY: test-all
-test-all: test test-releases ## test, releases, many seeds, a short fuzz
+test-all: unit test test-releases ## test, releases, many seeds, a short fuzz
 	$(GOTEST) -count=$(SEEDS) -timeout 180m -run '^TestTraceTruth$$' ./cmd/ovnctl
 	OVNCTL_FAULTS=all scripts/again.sh $(GOTEST) -parallel 4 -timeout 60m -run '^TestFaults$$' ./internal/faults
 	OVNCTL_KILLS=all $(GOTEST) -parallel 5 -timeout 120m -v -run '^TestKill$$' ./internal/faults
 	OVNCTL_PAIRS=600 $(GOTEST) -timeout 60m -run '^TestStrict$$' ./cmd/ovnctl
-	OVNCTL_TRACES=3000 $(GOTEST) -timeout 60m -tags releases -v -run 'Traces$$' ./pkg/trace/ovssim
-	OVNCTL_MICROFLOWS=2000 $(GOTEST) -timeout 60m -tags releases -run 'Microflows$$' ./pkg/trace/microflow
+	OVNCTL_TRACES=3000 $(GOTEST) -timeout 60m -tags lab,releases -v -run 'Traces$$' ./pkg/trace/ovssim
+	OVNCTL_MICROFLOWS=2000 $(GOTEST) -timeout 60m -tags lab,releases -run 'Microflows$$' ./pkg/trace/microflow
 	$(MAKE) fuzz
 
 .PHONY: bench
@@ -79,12 +105,13 @@ demo-capture: build install-lab ## make the captures that are in the binary agai
 lint-light: ## gofmt, go vet and the architecture's arrows
 	@unformatted=$$(gofmt -l .); \
 	[ -z "$$unformatted" ] || { printf 'gofmt would change:\n%s\n' "$$unformatted" >&2; exit 1; }
-	go vet -tags releases,gendocs,failpoints ./...
+	go vet ./...
+	go vet -tags $(TAGS) ./...
 	go test ./internal/arch
 
 .PHONY: lint
 lint: lint-light $(STATICCHECK) $(GOLANGCI_LINT) ## all linters
-	$(STATICCHECK) -tags releases,gendocs,failpoints ./...
+	$(STATICCHECK) -tags $(TAGS) ./...
 	$(GOLANGCI_LINT) run ./...
 
 .PHONY: docs

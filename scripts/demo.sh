@@ -21,8 +21,7 @@ leave() {
 trap leave EXIT
 trap 'exit 130' INT TERM
 
-# ask runs ovnctl as an operator on node1 would. A packet that is not delivered is an
-# answer too: exit code 1.
+# ask runs ovnctl as an operator on node1 would. Exit code 1 is no failure: a packet is not delivered.
 ask() {
 	printf '\n\n### node1: ovnctl %s\n\n' "$*"
 	"$lab/enter" node1 ovnctl "$@" --node-exec "$lab/enter {hostname}" || [ $? = 1 ]
@@ -32,14 +31,14 @@ lab up --dir "$lab"
 ask topology show
 ask trace shop/client shop/web-2 --tcp 8080     # delivered, through the tunnel
 ask trace shop/client svc:shop/web --tcp 80     # a service: every backend
-ask trace ops/toolbox bank/vault-1 --tcp 8080   # a network policy says no
+ask trace ops/toolbox bank/vault-1 --tcp 8080   # a network policy drops it
 ask doctor                                      # nothing is wrong
 
 printf '\n\n### node1 loses its uplink: ovs-vsctl del-port br-ex eth0\n'
 "$lab/enter" node1 ovs-vsctl del-port br-ex eth0
 state=$dir/state
-mend() {
+repair() {
 	printf '\n\n### node1: ovnctl %s\n\n' "$*"
 	"$lab/enter" node1 ovnctl -t 3 "$@" --state-dir "$state" 2>&1
 }
-mend doctor --fix --yes --max-risk high --confirm southbound
+repair doctor --fix --yes --max-risk high --confirm southbound

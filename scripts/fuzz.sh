@@ -7,8 +7,8 @@ time=${1:?usage: fuzz.sh TIME}
 packages=$(grep -rl --include='*_test.go' '^func Fuzz' cmd internal pkg | xargs -r -n1 dirname | sort -u)
 [ -n "$packages" ] || { echo 'no fuzz test found' >&2; exit 1; }
 for package in $packages; do
-	for name in $(go test -list '^Fuzz' "./$package" | grep '^Fuzz'); do
+	for name in $(go test -tags lab -list '^Fuzz' "./$package" | grep '^Fuzz'); do
 		echo "== $package $name"
-		go test -run '^$' -fuzz "^$name\$" -fuzztime "$time" "./$package"
+		go test -tags lab -run '^$' -fuzz "^$name\$" -fuzztime "$time" "./$package"
 	done
 done

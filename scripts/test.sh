@@ -15,11 +15,10 @@ code=0
 if grep -q '^panic: ' "$run"; then
 	grep -A200 '^panic: ' "$run" | head -200 || true
 fi
-# What a test says stands below its name, wherever it had its turn.
+# The output of a test stands below its name, which stands again whenever another test was in between.
 sed -nE 's/^ *--- FAIL: ([^ ]+) .*/\1/p' "$run" | sort -u | while read -r name; do
 	printf '\n%s failed:\n' "$name"
 	awk -v name="$name" '/^=== / { on = ($2 == "RUN" || $2 == "NAME") && $3 == name; next } /^ *--- / { on = 0 } on' "$run" | cut -c1-1000 | head -60 || true
-	grep -F -A25 -- "--- FAIL: $name " "$run" | cut -c1-1000 | head -40 || true
 done
 grep -q -- '--- FAIL' "$run" || tail -100 "$run" # it did not compile, or did not end
 exit $code

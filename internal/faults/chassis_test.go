@@ -461,7 +461,7 @@ func staleChassis(t *testing.T, release string) {
 	}
 	s.reinstalled("node3", "a0000000-0000-4000-8000-000000000003")
 	s.sh("central", "ovn-nbctl --timeout=30 --wait=sb sync")
-	if code, out := s.ovnctl("fix", "delete-chassis", old, "--yes", "--max-risk", "high"); code == 0 || !strings.Contains(out, "too short a time") {
+	if code, out := s.ovnctl("fix", "delete-chassis", old, "--yes", "--max-risk", "high"); code == 0 || !strings.Contains(out, "has not been behind the others for long enough") {
 		t.Fatalf("a chassis is deleted on one witness: exit %d:\n%s", code, out)
 	}
 	s.overdue()

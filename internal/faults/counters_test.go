@@ -203,7 +203,7 @@ func TestStopChecksumOffload(t *testing.T) {
 		t.Errorf("after the repair:\n%s", features())
 	}
 	connects(true, "after the repair")
-	if code, out := s.ovnctl("fix", "stop-checksum-offload", "va", "--yes"); code == 0 || !strings.Contains(out, "leaves no checksums") {
+	if code, out := s.ovnctl("fix", "stop-checksum-offload", "va", "--yes"); code == 0 || !strings.Contains(out, "does not offload checksums") {
 		t.Errorf("once more: exit %d:\n%s", code, out)
 	}
 	if code, out := s.ovnctl("fix", "undo", "--yes"); code != 0 {

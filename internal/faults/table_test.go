@@ -37,7 +37,7 @@ func TestTable(t *testing.T) {
 	}
 	got, err := os.ReadFile(tablePage)
 	if err != nil || string(got) != want {
-		t.Errorf("docs/checks/README.md is not what the faults are (%v): go test ./internal/faults -run TestTable -update", err)
+		t.Errorf("docs/checks/README.md is not what the faults are (%v): go test -tags lab ./internal/faults -run TestTable -update", err)
 	}
 }
 
@@ -73,7 +73,7 @@ Each name is a page: %s prints it.
 
 | check | finds | made by | mended by |
 | --- | --- | --- | --- |
-`, len(checks.All), len(made), faults, "`OVNCTL_FAULTS=all go test ./internal/faults -run TestFaults`", len(catalog.Repairs), reversible, "`ovnctl explain NAME`")
+`, len(checks.All), len(made), faults, "`OVNCTL_FAULTS=all go test -tags lab ./internal/faults -run TestFaults`", len(catalog.Repairs), reversible, "`ovnctl explain NAME`")
 	for _, c := range checks.All {
 		fmt.Fprintf(&b, "| [%s](%s.md) | %s | %s | %s |\n", c.Name, c.Name, cell(c.Title()), cell(madeBy(t, c, made[c.Name])), cell(mendedBy(c, made[c.Name])))
 	}

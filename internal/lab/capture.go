@@ -40,7 +40,7 @@ func (s *State) capture(host string) (*capture, error) {
 	return c, nil
 }
 
-// hasGlobal says whether an interface has an address of its own; every interface that is up has a link-local one.
+// hasGlobal reports whether an interface has an address of its own; every interface that is up has a link-local one.
 func hasGlobal(addrs []net.Addr) bool {
 	for _, a := range addrs {
 		if n, ok := a.(*net.IPNet); ok && !n.IP.IsLinkLocalUnicast() {

@@ -168,12 +168,12 @@ func (s *State) writeNorthbound(ctx context.Context) error {
 	return err
 }
 
-// An nbSchema says which tables and columns a Northbound has.
+// An nbSchema is the tables and columns that a Northbound has.
 type nbSchema struct {
 	Tables map[string]struct{ Columns map[string]json.RawMessage }
 }
 
-// has tells whether there is a table, or a column given as TABLE.COLUMN.
+// has reports whether there is a table, or a column given as TABLE.COLUMN.
 func (s nbSchema) has(name string) bool {
 	table, column, asked := strings.Cut(name, ".")
 	t, ok := s.Tables[table]

@@ -14,12 +14,12 @@
 //	 ├── node2
 //	 └── node3
 //
-// A [Topology] says what is built; it is a value, and one builder, [Up], makes any of them.
+// A [Topology] is what is built: a value, from which [Up] builds the lab.
 //
 // # The truth
 //
-// [Lab.Probe] sends a packet that cannot be taken for another and says where it went: seen on the destination's
-// interface, answered at the sender, or rejected. Tests compare with that, not with what somebody expected.
+// [Lab.Probe] sends a packet that no other can be confused with and reports where it went: seen on the destination's
+// interface, its reply seen at the sender, or rejected. Tests compare with that, not with expectations.
 //
 // # Looking into it by hand
 //

@@ -25,7 +25,7 @@ func init() {
 	}
 }
 
-// A keeper is the owner's end of its keeper: a process that answers in the pods and that takes the lab down
+// A keeper is the owner's end of its keeper: a process that replies in the pods and that removes the lab
 // when the pipe to the owner breaks.
 type keeper struct {
 	cmd *exec.Cmd

@@ -161,7 +161,7 @@ func koPort(nb *northbound, p Pod) {
 }
 
 // koGateways writes each node's port on the join switch, the policies that lead to it, the port group of its pods of the
-// subnet, by which they leave, and the one of all its pods, which are to be reached from the node whatever a policy says.
+// subnet, by which they leave, and the one of all its pods, which are to be reached from the node whatever a policy drops.
 func koGateways(nb *northbound, t Topology) {
 	for i, n := range t.Nodes {
 		join4, join6 := koJoin(i + 1)
@@ -190,7 +190,7 @@ func koGateways(nb *northbound, t Topology) {
 	}
 }
 
-// koNodeACLs let a node talk to its own pods whatever a policy says, from its own address and from that of ovn0.
+// koNodeACLs let a node talk to its own pods whatever a policy drops, from its own address and from that of ovn0.
 func koNodeACLs(nb *northbound, n Node, group string, join4, join6 netip.Addr) []string {
 	var acls []string
 	for _, a := range []netip.Addr{n.IPv4.Addr(), n.IPv6.Addr(), join4, join6} {

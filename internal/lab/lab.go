@@ -23,7 +23,7 @@ const (
 	internet = "internet"
 )
 
-// Options say how a lab runs.
+// Options are how a lab runs.
 type Options struct {
 	Dir     string // where it lives, not existing yet; empty: a new directory in /tmp. Keep it short: socket paths are limited to 108 bytes
 	Release string // whose OVS and OVN run; empty or "system": those of the machine
@@ -49,8 +49,9 @@ func (s Step) String() string { return fmt.Sprintf("%s %.2f s", s.Name, s.Took.S
 
 // Up brings a lab up and returns when its pods can talk. It needs root.
 func Up(ctx context.Context, t Topology, o Options) (*Lab, error) {
-	if os.Geteuid() != 0 {
-		return nil, errors.New("a lab needs root: network namespaces and tap devices are made")
+	prefix := newPrefix()
+	if err := checkMachine(ctx, prefix); err != nil {
+		return nil, err
 	}
 	if err := reap(); err != nil {
 		return nil, fmt.Errorf("remove what an earlier lab left: %w", err)
@@ -62,7 +63,7 @@ func Up(ctx context.Context, t Topology, o Options) (*Lab, error) {
 	if t.OVN && release.OVN == "" {
 		return nil, fmt.Errorf("topology %s on release %s: it has no OVN", t.Name, release.Name)
 	}
-	l, err := begin(t, release, o)
+	l, err := begin(prefix, t, release, o)
 	if err != nil {
 		return nil, err
 	}
@@ -80,7 +81,7 @@ func Up(ctx context.Context, t Topology, o Options) (*Lab, error) {
 }
 
 // begin records the lab and starts its keeper, before there is anything that could be left behind.
-func begin(t Topology, release Release, o Options) (*Lab, error) {
+func begin(prefix string, t Topology, release Release, o Options) (*Lab, error) {
 	if release.Root != "" && o.Dir != "" && !strings.HasPrefix(o.Dir, "/tmp/") {
 		return nil, fmt.Errorf("directory %s: a lab of another release has to live in /tmp", o.Dir)
 	}
@@ -88,14 +89,18 @@ func begin(t Topology, release Release, o Options) (*Lab, error) {
 	if err != nil {
 		return nil, err
 	}
-	var random [3]byte
-	_, _ = rand.Read(random[:])
-	s := &State{Prefix: "lab" + hex.EncodeToString(random[:]), Dir: dir, Topology: t, Release: release, Owner: thisProcess(), Cluster: o.Cluster, TLS: o.TLS}
+	s := &State{Prefix: prefix, Dir: dir, Topology: t, Release: release, Owner: thisProcess(), Cluster: o.Cluster, TLS: o.TLS}
 	l := &Lab{State: s}
 	if err := l.register(); err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
 	return l, nil
+}
+
+func newPrefix() string {
+	var random [3]byte
+	_, _ = rand.Read(random[:])
+	return "lab" + hex.EncodeToString(random[:])
 }
 
 func (l *Lab) register() error {
@@ -127,7 +132,7 @@ func makeDir(dir string) (string, error) {
 	return abs, os.Mkdir(abs, 0o755)
 }
 
-// Down takes the lab away completely. It may be called more than once.
+// Down removes the lab completely. It may be called more than once.
 func (l *Lab) Down() error {
 	if _, err := os.Stat(l.Dir); errors.Is(err, os.ErrNotExist) {
 		return nil
@@ -137,7 +142,7 @@ func (l *Lab) Down() error {
 	return err
 }
 
-// Down takes away the lab that lives in dir, whoever brought it up.
+// Down removes the lab in dir, whoever brought it up.
 func Down(dir string) error {
 	s, err := loadState(dir)
 	if err != nil {
@@ -182,7 +187,7 @@ func each[T any](items []T, f func(T) error) error {
 	return errors.Join(errs...)
 }
 
-// startDaemons starts all hosts at once; the Northbound is written as soon as its server answers.
+// startDaemons starts all hosts at once; the Northbound is written as soon as its server is reachable.
 func (l *Lab) startDaemons(ctx context.Context) error {
 	jobs := []func() error{}
 	if l.Topology.OVN {
@@ -234,7 +239,7 @@ func (l *Lab) waitForPorts(ctx context.Context) error {
 	return err
 }
 
-// unready says which ports are not up, and what the controllers wrote last.
+// unready lists the ports that are not up, and the last lines of the controllers' logs.
 func (l *Lab) unready(ctx context.Context) string {
 	ports, err := l.Run(ctx, central, append(l.nbctl(), "--bare", "--columns=name", "find", "Logical_Switch_Port", "up=false")...)
 	text := fmt.Sprintf("ports not up: %s %v", strings.Join(strings.Fields(ports), " "), err)
@@ -249,7 +254,7 @@ func (l *Lab) unready(ctx context.Context) string {
 	return text
 }
 
-// prime tells the datapath the MAC addresses of the other tunnel ends, since it drops the first packet to one that it does not
+// prime gives the datapath the MAC addresses of the other tunnel ends, since it drops the first packet to one that it does not
 // know, and has the node look up its gateways.
 func (l *Lab) prime(ctx context.Context, n Node) error {
 	for _, peer := range l.Topology.Nodes {

@@ -77,7 +77,7 @@ func (s *State) stubModprobe() error {
 const checksumsByHand = "for d in /sys/class/net/*; do d=${d##*/}; [ $d = lo ] || { ethtool -K $d tx off >/dev/null 2>&1; ip link set $d up; }; done"
 
 // With the userspace datapath the kernel, too, sees what comes in on a port of a bridge, here a node's uplink and the links
-// of its pods. It must not answer there for addresses of the bridge.
+// of its pods. It must not reply there for addresses of the bridge.
 const notTheKernels = "echo 1 > /proc/sys/net/ipv4/conf/all/arp_ignore; for d in /sys/class/net/*; do d=${d##*/}; [ $d = lo ] || echo 1 > /proc/sys/net/ipv6/conf/$d/disable_ipv6; done"
 
 // While an address is checked for duplicates a host cannot ask for neighbours with it, and the lab gives each only once.
@@ -86,7 +86,7 @@ const quietIPv6 = "for f in /proc/sys/net/ipv6/conf/*/accept_dad /proc/sys/net/i
 // A lost question for a neighbour is repeated after 200 ms instead of a second, sooner than a probe gives up.
 const askAgainSoon = "for f in /proc/sys/net/ipv[46]/neigh/*/retrans_time_ms; do echo 200 > $f; done"
 
-// A pod whose answers to new connections are lost stops repeating them after some seconds, not after half a minute:
+// A pod whose replies to new connections are lost stops repeating them after some seconds, not after half a minute:
 // ovs-vswitchd 3.1 aborts in its userspace conntrack when a packet comes of a connection that has just expired there, after 30 s.
 const giveUpSoon = "echo 3 > /proc/sys/net/ipv4/tcp_synack_retries"
 

@@ -82,7 +82,7 @@ func sdnNode(i int, pods []Pod) Node {
 	return n
 }
 
-// sdnFlows is the pipeline of br0. Table 0 tells where a packet comes from, 10 checks the tunnel's sender, 20 the pod's
+// sdnFlows is the pipeline of br0. Table 0 is by where a packet comes from, 10 checks the tunnel's sender, 20 the pod's
 // addresses and loads its project into reg0, 30 routes, 40 and 50 carry ARP, 70 and 80 deliver, 90 and 100 leave the node.
 func sdnFlows(i int, subnet netip.Prefix, gateway netip.Addr, pods []Pod) []string {
 	f := &flows{}

@@ -146,7 +146,7 @@ func okNodeSwitch(nb *northbound, n Node, i int) {
 	nb.add("lsp-add %[1]s k8s-%[1]s -- lsp-set-addresses k8s-%[1]s '%[2]s %[3]s fd00:10:244:%[4]d::2'", name, privateMAC(mp), mp, i)
 	nb.add("lr-policy-add ovn_cluster_router 1004 'inport == \"rtos-%[1]s\" && ip4.dst == %[2]s /* %[1]s */' reroute 10.244.%[3]d.2", name, n.IPv4.Addr(), i)
 	nb.add("lr-policy-add ovn_cluster_router 1004 'inport == \"rtos-%[1]s\" && ip6.dst == %[2]s /* %[1]s */' reroute fd00:10:244:%[3]d::2", name, n.IPv6.Addr(), i)
-	// Kubelet's probes come from the management port and pass whatever a policy says.
+	// Kubelet's probes come from the management port and pass whatever a policy drops.
 	for _, f := range []struct{ family, addr string }{{"ip4", mp.String()}, {"ip6", fmt.Sprintf("fd00:10:244:%d::2", i)}} {
 		id := f.family + name
 		nb.row(id, "ACL", append(ids(okOwner, okController, okType, "NetpolNode", okName, name, "ip", f.addr,

@@ -19,30 +19,30 @@ import (
 
 // Truth is what happened to a packet.
 type Truth struct {
-	Sent      bool   // it left the sender's interface; false: no route, or nobody answered for the next hop
+	Sent      bool   // it left the sender's interface; false: no route, or no neighbour entry for the next hop
 	Forward   bool   // it was seen on the destination's interface; for a service on that of any of its pods
-	RoundTrip bool   // the answer was seen at the sender
+	RoundTrip bool   // the reply was seen at the sender
 	Rejected  bool   // a TCP reset or an ICMP error was seen at the sender
 	Seen      string // host or pod where it was seen
-	Answered  string // host or pod that answered TCP or UDP
+	Answered  string // host or pod that replied over TCP or UDP
 }
 
 // A probe tries twice, so that a first packet lost to a neighbour not resolved yet is not taken for a drop. It waits until
-// it has looked in time for so long: on a machine that is busy, a slow answer must not be taken for none.
+// it has looked in time for so long: on a machine that is busy, a slow reply must not be taken for none.
 const (
 	attempts = 2
 	patience = 400 * time.Millisecond
 	tick     = 5 * time.Millisecond
 )
 
-// Probe sends a packet and says where it went. Addresses:
+// Probe sends a packet and reports where it went. Addresses:
 //
 //   - from: a pod (its logical port, or NAMESPACE/POD), a node, or "internet";
 //   - to: the same, a service NAMESPACE/NAME, or an IP address;
 //   - proto: icmp, tcp or udp, which mean IPv4, and icmp6, tcp6 or udp6; with an IP address the address decides;
 //   - port: of TCP and UDP; 0 is 8080, or the service's.
 //
-// TCP is a connection with a question and an answer, UDP a datagram and its echo. A delivered packet takes a few
+// TCP is a connection with a request and a reply, UDP a datagram and its echo. A delivered packet takes a few
 // milliseconds, a lost one less than a second on a machine that is not overloaded. Any number may run at once.
 func (s *State) Probe(ctx context.Context, from, to, proto string, port int) (Truth, error) {
 	if p, ok := s.Topology.Pod(from); ok {
@@ -74,7 +74,7 @@ func (s *State) Probe(ctx context.Context, from, to, proto string, port int) (Tr
 	return p.truth, nil
 }
 
-// A probe is one packet on its way.
+// A probe is one packet on its path.
 type probe struct {
 	state *State
 	from  string
@@ -118,7 +118,7 @@ func (p *probe) close() {
 func (p *probe) attempt(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	answers := make(chan answer, 1)
+	replies := make(chan reply, 1)
 	if p.proto == "icmp" {
 		if err := p.ping(); err != nil {
 			return err
@@ -126,18 +126,18 @@ func (p *probe) attempt(ctx context.Context) error {
 	} else {
 		local := localPort()
 		p.ports = append(p.ports, local)
-		go func() { answers <- p.talk(ctx, local) }()
+		go func() { replies <- p.talk(ctx, local) }()
 	}
-	err := p.watch(ctx, answers)
+	err := p.watch(ctx, replies)
 	if p.proto != "icmp" && !p.truth.RoundTrip {
 		cancel()
-		err = errors.Join(err, p.take(<-answers))
+		err = errors.Join(err, p.take(<-replies))
 	}
 	return errors.Join(err, p.look())
 }
 
-// watch reads the captures until there is an answer or a rejection, or patience is at its end.
-func (p *probe) watch(ctx context.Context, answers chan answer) error {
+// watch reads the captures until there is a reply or a rejection, or the time is up.
+func (p *probe) watch(ctx context.Context, replies chan reply) error {
 	last := time.Now()
 	for left := patience; left > 0 && ctx.Err() == nil && !p.truth.RoundTrip && !p.truth.Rejected; {
 		p.sender.wait(tick)
@@ -145,8 +145,8 @@ func (p *probe) watch(ctx context.Context, answers chan answer) error {
 			return err
 		}
 		select {
-		case a := <-answers:
-			answers <- a
+		case a := <-replies:
+			replies <- a
 			return p.take(a)
 		default:
 		}
@@ -157,7 +157,7 @@ func (p *probe) watch(ctx context.Context, answers chan answer) error {
 	return nil
 }
 
-func (p *probe) take(a answer) error {
+func (p *probe) take(a reply) error {
 	if a.from != "" {
 		p.truth.RoundTrip, p.truth.Answered = true, a.from
 	}
@@ -237,7 +237,7 @@ func (p *probe) ping() error {
 			return err
 		}
 		defer func() { _ = unix.Close(fd) }()
-		// An error here is an answer as well: the sender's kernel has no way to go, and nothing will be seen.
+		// An error here is a result too: the sender's kernel has no route, and nothing will be seen.
 		_ = unix.Sendto(fd, echoRequest(v6, p.seq, p.token), 0, sa)
 		return nil
 	})
@@ -258,15 +258,15 @@ var (
 	taken     atomic.Uint32
 )
 
-// An answer is what TCP or UDP brought back: the name of who answered, or nothing, which is no error of the probe: the
+// A reply is what TCP or UDP brought back: the name of the host that sent it, or nothing, which is no error of the probe: the
 // captures tell what happened.
-type answer struct {
+type reply struct {
 	from string
 	err  error
 }
 
 // talk asks over TCP or UDP until ctx ends.
-func (p *probe) talk(ctx context.Context, local uint16) answer {
+func (p *probe) talk(ctx context.Context, local uint16) reply {
 	d := net.Dialer{LocalAddr: &net.TCPAddr{Port: int(local)}}
 	question := p.token
 	if p.proto == "tcp" {
@@ -280,22 +280,22 @@ func (p *probe) talk(ctx context.Context, local uint16) answer {
 		return nil
 	})
 	if err != nil || c == nil {
-		return answer{err: err}
+		return reply{err: err}
 	}
 	defer func() { _ = c.Close() }()
 	stop := context.AfterFunc(ctx, func() { _ = c.SetDeadline(time.Now()) })
 	defer stop()
 	if _, err := c.Write(question); err != nil {
-		return answer{}
+		return reply{}
 	}
-	reply := make([]byte, 512)
-	n, err := c.Read(reply)
+	line := make([]byte, 512)
+	n, err := c.Read(line)
 	if err != nil {
-		return answer{}
+		return reply{}
 	}
-	token, name, ok := strings.Cut(strings.TrimSpace(string(reply[:n])), " ")
+	token, name, ok := strings.Cut(strings.TrimSpace(string(line[:n])), " ")
 	if !ok || token != string(p.token) {
-		return answer{err: fmt.Errorf("probe %s: the answer %q is not ours", p.addr, reply[:n])}
+		return reply{err: fmt.Errorf("probe %s: the reply %q is not ours", p.addr, line[:n])}
 	}
-	return answer{from: name}
+	return reply{from: name}
 }

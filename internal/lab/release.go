@@ -44,7 +44,7 @@ func Releases() []string { return append([]string{System}, sortedKeys(suites)...
 // rootMark is written into a root when everything is in it.
 const rootMark = ".ovnctl-lab-root"
 
-// Install makes a release ready to run and says what it is. A Debian suite is installed by debootstrap into a root of its own in the
+// Install makes a release ready to run and returns it. A Debian suite is installed by debootstrap into a root of its own in the
 // user's cache directory ($XDG_CACHE_HOME or ~/.cache, ovnctl/roots), from the mirror that the machine itself uses; that
 // takes about 40 s and 370 MB once. Two installers at the same time wait for each other.
 func Install(ctx context.Context, name string) (Release, error) {
@@ -104,7 +104,7 @@ func lock(path string) (unlock func(), err error) {
 	return func() { _ = f.Close() }, nil
 }
 
-// complete says whether the root can be trusted: finished, and only root can have written it.
+// complete returns an error unless the root can be trusted: it is finished, and only root can have written it.
 func (r Release) complete() error {
 	for _, path := range []string{r.Root, filepath.Join(r.Root, rootMark)} {
 		fi, err := os.Lstat(path)

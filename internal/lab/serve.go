@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// serveAll answers on [Ports], TCP and UDP, in every pod, on every node and on the internet host.
+// serveAll replies on [Ports], TCP and UDP, in every pod, on every node and on the internet host.
 func serveAll(s *State) error {
 	for _, host := range s.Topology.hosts() {
 		err := s.InNamespace(host, func() error { return serve(host) })
@@ -23,7 +23,7 @@ func serveAll(s *State) error {
 	return nil
 }
 
-// hosts are all places that answer probes.
+// hosts are all places that reply to probes.
 func (t Topology) hosts() []string {
 	hosts := []string{internet}
 	for _, n := range t.Nodes {
@@ -57,7 +57,7 @@ func serve(host string) error {
 	return nil
 }
 
-// serveTCP answers each line with the same line and the host's name.
+// serveTCP replies to each line with the same line and the host's name.
 func serveTCP(l net.Listener, host string) {
 	for {
 		c, err := l.Accept()
@@ -76,17 +76,17 @@ func serveTCP(l net.Listener, host string) {
 	}
 }
 
-// serveUDP answers each datagram with the same bytes and the host's name, from the address that was asked: a host with
-// several addresses would else answer from the one that the route back prefers.
+// serveUDP replies to each datagram with the same bytes and the host's name, from the address that was asked: a host with
+// several addresses would otherwise reply from the one that the route back prefers.
 func serveUDP(c *net.UDPConn, host string) {
 	buf, control := make([]byte, 2048), make([]byte, 128)
 	for {
 		n, cn, _, from, err := c.ReadMsgUDP(buf, control)
 		if err != nil {
-			time.Sleep(time.Millisecond) // an ICMP error for an earlier answer
+			time.Sleep(time.Millisecond) // an ICMP error for an earlier reply
 			continue
 		}
-		_, _, _ = c.WriteMsgUDP(append(buf[:n:n], " "+host...), answerFrom(control[:cn]), from)
+		_, _, _ = c.WriteMsgUDP(append(buf[:n:n], " "+host...), replyFrom(control[:cn]), from)
 	}
 }
 
@@ -107,8 +107,8 @@ func askWhere(c *net.UDPConn, network string) error {
 	return errors.Join(err, set)
 }
 
-// answerFrom turns what came with a datagram into what sends the answer from the same address, by any link.
-func answerFrom(control []byte) []byte {
+// replyFrom turns what came with a datagram into what sends the reply from the same address, by any link.
+func replyFrom(control []byte) []byte {
 	messages, err := unix.ParseSocketControlMessage(control)
 	if err != nil {
 		return nil

@@ -110,7 +110,7 @@ func (s *State) namespaces() []string {
 	return all
 }
 
-// remove takes everything of the lab away: processes, network namespaces, files. It may be called again after a failure.
+// remove removes everything of the lab: processes, network namespaces, files. It may be called again after a failure.
 func (s *State) remove() error {
 	if s.Keeper != thisProcess() {
 		s.Keeper.kill()

@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// A Topology says what a lab consists of. It is plain data: [Up] builds any of them.
+// A Topology is what a lab consists of. It is plain data: [Up] builds any of them.
 type Topology struct {
 	Name     string
 	OVN      bool   // with central databases, ovn-northd, and ovn-controller on every node
@@ -74,10 +74,10 @@ type Service struct {
 	Backends []string // names of pods; none: the service has no endpoints
 }
 
-// Ports are the TCP and UDP ports on which every pod, node and the internet host answer.
+// Ports are the TCP and UDP ports on which every pod, node and the internet host reply.
 var Ports = []int{8080, 9090}
 
-// Addresses of the underlay. The fabric is its router and holds the way to the internet host.
+// Addresses of the underlay. The fabric is its router and routes to the internet host.
 var (
 	UnderlayGateway4 = netip.MustParseAddr("172.30.0.1")
 	UnderlayGateway6 = netip.MustParseAddr("fd00:172:30::1")
@@ -122,7 +122,7 @@ func Topologies() map[string]Topology {
 }
 
 // underlayNode is node number i with a stable identity, its uplink in br-ex and its addresses on that bridge: the userspace
-// datapath sends tunnelled packets only by way of a bridge of its own.
+// datapath sends tunnelled packets only through a bridge of its own.
 func underlayNode(i int) Node {
 	name := fmt.Sprintf("node%d", i)
 	ip := netip.AddrFrom4([4]byte{172, 30, 0, byte(10 + i)})

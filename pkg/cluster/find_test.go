@@ -17,6 +17,9 @@ import (
 
 // Without flags a node shows who it is with the files of its own daemons.
 func TestFindTLS(t *testing.T) {
+	if !alone(t) {
+		return
+	}
 	s := ovsdbtest.Start(t, ovsdbtest.OpenvSwitch)
 	vsctl := func(args ...string) {
 		t.Helper()
@@ -57,6 +60,9 @@ func TestFindTLS(t *testing.T) {
 
 // What runs in a container has its sockets below a root of its own.
 func TestFindInContainer(t *testing.T) {
+	if !alone(t) {
+		return
+	}
 	dir := shortDir(t)
 	server := ovsdbtest.Start(t, ovsdbtest.Southbound) // for its file alone
 	script := fmt.Sprintf(`set -e
@@ -95,16 +101,9 @@ exec chroot %[1]s/root ovsdb-server --remote=punix:/run/ovn/ovnsb_db.sock --unix
 		t.Fatal(err)
 	}
 	_ = client.Close()
-	// Daemons that share our root are not containers. There may be more containers on this machine.
+	// Daemons that share our root are not containers.
 	roots := f.rootsOf("ovsdb-server")
-	if !slices.Contains(roots, fmt.Sprintf("/proc/%d/root", container.Process.Pid)) {
+	if !slices.Equal(roots, []string{fmt.Sprintf("/proc/%d/root", container.Process.Pid)}) {
 		t.Errorf("roots %q", roots)
-	}
-	for _, root := range roots {
-		its, _ := os.Readlink(filepath.Join(filepath.Dir(root), "ns/mnt"))
-		below, _ := os.Readlink(root)
-		if ours, _ := os.Readlink("/proc/self/ns/mnt"); its == ours && below == "/" {
-			t.Errorf("%s is our own root", root)
-		}
 	}
 }

@@ -8,7 +8,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -23,10 +25,16 @@ var hosts *lab.Lab
 // environment it was started in, as ovnctl would there, and print what it saw.
 const openVariable = "CLUSTER_TEST_OPEN"
 
+// aloneVariable makes the test binary run one test without a lab.
+const aloneVariable = "CLUSTER_TEST_ALONE"
+
 func TestMain(m *testing.M) {
 	if text := os.Getenv(openVariable); text != "" {
 		openHere(text)
 		return
+	}
+	if os.Getenv(aloneVariable) != "" {
+		os.Exit(m.Run())
 	}
 	var err error
 	if hosts, err = lab.Up(context.Background(), lab.OVNKubernetes(), lab.Options{}); err != nil {
@@ -101,7 +109,8 @@ func openHere(text string) {
 	}
 }
 
-// openOn opens a Config on a host of the lab; env are more variables.
+// openOn opens a Config on a host of the lab; env are more variables. It sees no processes but its own and no run directories
+// but those of the lab, whatever the machine runs that the tests are on.
 func openOn(t *testing.T, host string, config Config, env ...string) seen {
 	t.Helper()
 	binary, err := os.Executable()
@@ -112,7 +121,7 @@ func openOn(t *testing.T, host string, config Config, env ...string) seen {
 	if err != nil {
 		t.Fatal(err)
 	}
-	args := append([]string{"env", openVariable + "=" + string(text)}, env...)
+	args := slices.Concat([]string{"unshare", "--pid", "--fork", "--kill-child", "--mount-proc", "env", openVariable + "=" + string(text)}, noRunDirs(t, host), env)
 	cmd := hosts.Command(context.Background(), host, append(args, binary)...)
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
@@ -125,6 +134,32 @@ func openOn(t *testing.T, host string, config Config, env ...string) seen {
 		t.Fatalf("%s: %v: %s", host, err, out)
 	}
 	return s
+}
+
+// noRunDirs are the variables by which a host of the lab that has no daemons does not look into the machine's run directories.
+func noRunDirs(t *testing.T, host string) []string {
+	t.Helper()
+	if _, node := hosts.Topology.Node(host); node || slices.Contains(hosts.Centrals(), host) {
+		return nil // it has its own
+	}
+	dir := shortDir(t)
+	return []string{"OVS_RUNDIR=" + dir, "OVN_RUNDIR=" + dir, "OVS_DBDIR=" + dir, "OVN_DBDIR=" + dir}
+}
+
+// alone runs a test in a process that sees no other processes and no run directories of the machine, and reports whether this is
+// that process.
+func alone(t *testing.T) bool {
+	t.Helper()
+	if os.Getenv(aloneVariable) != "" {
+		return true
+	}
+	cmd := exec.CommandContext(t.Context(), "unshare", "--pid", "--fork", "--kill-child", "--mount-proc",
+		"sh", "-c", `mount -t tmpfs tmpfs /run && exec "$0" "$@"`, os.Args[0], "-test.run", "^"+t.Name()+"$")
+	cmd.Env = append(os.Environ(), aloneVariable+"=1")
+	if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), "PASS") {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return false
 }
 
 // enter runs a command on a host of the lab.

@@ -41,7 +41,10 @@ func open(t *testing.T, config Config) *Cluster {
 
 // live is the whole lab as seen from outside of it.
 func live(t *testing.T) Config {
-	t.Setenv("OVS_RUNDIR", shortDir(t)) // there is none here
+	for _, v := range noRunDirs(t, "fab") {
+		name, value, _ := strings.Cut(v, "=")
+		t.Setenv(name, value)
+	}
 	return Config{NB: hosts.NB(), SB: hosts.SB(), NodeExec: nodeExec()}
 }
 

@@ -51,7 +51,7 @@ func Own(tb testing.TB, t lab.Topology, o lab.Options) *lab.Lab {
 	return l
 }
 
-// lastWords are the lines in which daemons of a lab say that they ended by themselves, and why: what fails after that may fail of it.
+// lastWords are the lines in which daemons of a lab log that they abort, and why: a later failure may come from that.
 func lastWords(l *lab.Lab) string {
 	logs, _ := filepath.Glob(filepath.Join(l.Dir, "*/var/log/*/*.log")) // the pattern is a good one
 	var words strings.Builder
@@ -66,7 +66,7 @@ func lastWords(l *lab.Lab) string {
 			}
 		}
 	}
-	return cmp.Or(words.String(), "no daemon of the lab says that it ended by itself")
+	return cmp.Or(words.String(), "no daemon of the lab logged that it ended by itself")
 }
 
 func up(tb testing.TB, ctx context.Context, t lab.Topology, o lab.Options) *lab.Lab {

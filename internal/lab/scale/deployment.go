@@ -79,7 +79,7 @@ func build(tb testing.TB, s Size) *Deployment {
 	write(tb, sb, s.bindings(tb, sb))
 	sync() // for what follows from the bindings
 	stop()
-	// Without its history a server answers as one that has been running for long.
+	// Without its history a server behaves as one that has been running for long.
 	for _, server := range []*ovsdbtest.Server{d.NB, d.SB} {
 		ovsdbtest.Run(tb, "ovs-appctl", timeout, "-t", server.Control, "ovsdb-server/compact")
 	}

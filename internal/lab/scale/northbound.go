@@ -10,7 +10,7 @@ import (
 // MaxPods is how many pods a node's subnet has room for.
 const MaxPods = 250
 
-// A Size says how large a deployment is. It is built in the style of ovn-kubernetes, IPv4 beside IPv6: a cluster router with a
+// A Size is how large a deployment is. It is built in the style of ovn-kubernetes, IPv4 beside IPv6: a cluster router with a
 // switch for every node, a gateway router with SNAT and an external switch for every node, and one load balancer group that
 // all of them share.
 type Size struct {

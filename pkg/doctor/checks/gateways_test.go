@@ -132,13 +132,13 @@ func TestGatewayRefusals(t *testing.T) {
 		args   fixes.Args
 		want   string
 	}{
-		{catalog.RouterChassis, fixes.Args{"ROUTER": "r"}, "which is there"},
-		{catalog.RouterChassis, fixes.Args{"ROUTER": "x"}, "which chassis is meant is not to be seen"},
-		{catalog.RouterChassis, fixes.Args{"ROUTER": "y"}, `no logical router "y"; there are`},
+		{catalog.RouterChassis, fixes.Args{"ROUTER": "r"}, "which exists"},
+		{catalog.RouterChassis, fixes.Args{"ROUTER": "x"}, "nothing shows which chassis is meant"},
+		{catalog.RouterChassis, fixes.Args{"ROUTER": "y"}, `no router "y"; there are`},
 		{catalog.RouterChassis, fixes.Args{"ROUTER": "r", "CHASSIS": "n9"}, `no chassis "n9"; there are`},
 		{catalog.GatewayChassisOf, fixes.Args{"PORT": "lrp-1"}, "scheduled by Neutron"},
 		{catalog.GatewayChassisOf, fixes.Args{"PORT": "p"}, `no distributed gateway port "p"; there are lrp-1`},
-		{catalog.VXLANModeOff, fixes.Args{}, "speaks nothing but VXLAN"},
+		{catalog.VXLANModeOff, fixes.Args{}, "has only VXLAN"},
 		{catalog.DeleteEgressRow, fixes.Args{"UUID": "12345678"}, `no row "12345678" of an egress IP`},
 		{catalog.KubeOVNNodePolicy, fixes.Args{"NODE": "n1"}, "no router of kube-ovn"},
 	}

@@ -237,7 +237,7 @@ func rewrite(tree *archive.Tree, out *bytes.Buffer) error {
 	return err
 }
 
-// ofMachine says whether a file tells of the kernel and the host on which the lab runs.
+// ofMachine reports whether a file is about the kernel and the host on which the lab runs.
 func ofMachine(f archive.IndexEntry) bool {
 	_, name, _ := strings.Cut(f.Name, "/files/")
 	switch name {

@@ -29,15 +29,21 @@ func main() {
 		SilenceErrors: true,
 	}
 	root.AddCommand(newUp(), newDown(), newExec(), newProbe(), newBackup(), newList(), newReleases(), newInstall())
-	if err := root.ExecuteContext(ctx); err != nil {
-		var exit *exec.ExitError
-		if errors.As(err, &exit) {
-			os.Exit(exit.ExitCode())
-		}
+	err := root.ExecuteContext(ctx)
+	var ended commandEnded
+	switch {
+	case errors.As(err, &ended):
+		os.Exit(int(ended))
+	case err != nil:
 		fmt.Fprintln(os.Stderr, "lab:", err)
 		os.Exit(1)
 	}
 }
+
+// commandEnded is the exit status of the command that `lab exec` ran. It is passed on in silence: the command has had its say.
+type commandEnded int
+
+func (c commandEnded) Error() string { return fmt.Sprintf("exit status %d", int(c)) }
 
 func newUp() *cobra.Command {
 	var topology string
@@ -49,7 +55,7 @@ func newUp() *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			t, ok := topologies()[topology]
 			if !ok {
-				return fmt.Errorf("topology %s: not known; there are %v", topology, names())
+				return fmt.Errorf("topology %s: not found; one of %v", topology, names())
 			}
 			return up(cmd.Context(), cmd.OutOrStdout(), t, o)
 		},
@@ -112,7 +118,12 @@ func newExec() *cobra.Command {
 			}
 			c := s.Command(cmd.Context(), args[1], args[2:]...)
 			c.Stdin, c.Stdout, c.Stderr = os.Stdin, os.Stdout, os.Stderr
-			return c.Run()
+			err = c.Run()
+			var exit *exec.ExitError
+			if errors.As(err, &exit) && exit.Exited() {
+				return commandEnded(exit.ExitCode())
+			}
+			return err
 		},
 	}
 	cmd.Flags().SetInterspersed(false)
@@ -122,7 +133,7 @@ func newExec() *cobra.Command {
 func newProbe() *cobra.Command {
 	return &cobra.Command{
 		Use:   "probe DIR FROM TO [PROTOCOL [PORT]]",
-		Short: "Send a packet and say where it went",
+		Short: "Send a packet and show where it went",
 		Long: "FROM is a pod, a node or \"internet\"; TO the same, a service NAMESPACE/NAME or an address;\n" +
 			"PROTOCOL icmp (default), tcp, udp, icmp6, tcp6 or udp6; PORT 8080 or the service's.",
 		Args: cobra.RangeArgs(3, 5),

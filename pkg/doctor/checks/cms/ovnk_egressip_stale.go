@@ -42,10 +42,10 @@ func egressRow(p *doctor.Pass, r catalog.EgressRow) {
 		f.Evidence = append(f.Evidence, doctor.NB("Logical_Switch_Port", "").Says(r.Stale))
 		f.Effect = "a pod that has that address now, or gets it, leaves the cluster with " + r.Egress
 		f.Fix = catalog.DeleteEgressRow.With(string(r.UUID))
-	case r.Twin != nil:
+	case r.Conflict != nil:
 		f.Reason = "two-addresses"
-		f.Title = fmt.Sprintf("%s leaves router %s with two addresses, %s and %s", r.PodIP, r.Router.Name, r.Twin.Egress, r.Egress)
-		f.Evidence = append(f.Evidence, doctor.NB(r.Twin.Table, doctor.Short(r.Twin.UUID)).Says(r.Twin.Says))
+		f.Title = fmt.Sprintf("%s leaves router %s with two addresses, %s and %s", r.PodIP, r.Router.Name, r.Conflict.Egress, r.Egress)
+		f.Evidence = append(f.Evidence, doctor.NB(r.Conflict.Table, doctor.Short(r.Conflict.UUID)).Says(r.Conflict.Says))
 		f.Effect = "a connection gets one of the two; which one is undefined"
 		f.Next = "find the assigned one: kubectl get egressip -o wide; then restart ovnkube-node on the node, which rewrites the rows"
 	default:

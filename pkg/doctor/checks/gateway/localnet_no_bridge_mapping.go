@@ -181,7 +181,7 @@ func (n *need) propose(p *doctor.Pass, f *doctor.Finding, h *snapshot.Host) {
 		f.Next = fmt.Sprintf("on that node: ovnctl fix set-bridge-mapping %s BRIDGE", n.network)
 		return
 	}
-	proposed := catalog.ProposeBridge(p.Deployment, h, n.network)
+	proposed := catalog.ProposeBridge(h, n.network)
 	if len(proposed) != 1 {
 		f.Next = fmt.Sprintf("ovnctl fix set-bridge-mapping %s BRIDGE, with the bridge that has the uplink of this network", n.network)
 		return

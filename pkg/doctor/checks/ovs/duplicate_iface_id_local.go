@@ -30,14 +30,14 @@ The interface that was set last gets the logical port; the other gets no packets
 			}
 			for _, id := range slices.Sorted(maps.Keys(all)) {
 				if len(all[id]) > 1 {
-					p.Report(duplicateIfaceID(p, c, id, all[id]))
+					p.Report(duplicateIfaceID(c, id, all[id]))
 				}
 			}
 		}
 	},
 }
 
-func duplicateIfaceID(p *doctor.Pass, c *doctor.Chassis, id string, interfaces []snapshot.Plug) doctor.Finding {
+func duplicateIfaceID(c *doctor.Chassis, id string, interfaces []snapshot.Plug) doctor.Finding {
 	slices.SortFunc(interfaces, func(a, b snapshot.Plug) int { return strings.Compare(a.Name, b.Name) })
 	var names []string
 	f := doctor.Finding{
@@ -55,7 +55,7 @@ func duplicateIfaceID(p *doctor.Pass, c *doctor.Chassis, id string, interfaces [
 		})
 	}
 	f.Title = fmt.Sprintf("interfaces %s of %s all have the iface-id %s", strings.Join(names, ", "), c.Name, id)
-	wrong, why, err := catalog.WrongInterface(p.Deployment, c.Host, interfaces)
+	wrong, why, err := catalog.WrongInterface(c.Host, interfaces)
 	if err != nil {
 		f.Next = fmt.Sprintf("%v; see which one the pod has, then: ovnctl fix clear-iface-id INTERFACE", err)
 		return f

@@ -59,23 +59,23 @@ func reportWithoutBinding(p *doctor.Pass, c *doctor.Chassis, i snapshot.Plug) {
 		Cause:  "the logical port was deleted and its interface left behind, or the iface-id is misspelt",
 		Effect: "the pod or VM behind the interface has no network",
 	}
-	owner := catalog.PortTenant(p.Deployment, c.Host, i)
+	use := catalog.PortUseOf(c.Host, i)
 	switch {
-	case owner.Northbound:
+	case use.Northbound:
 		f.Reason = "not-in-southbound"
 		f.Cause = "the Northbound has the port, but ovn-northd has not written it to the Southbound"
 		f.Evidence = append(f.Evidence, doctor.Evidence{Source: doctor.NB("Logical_Switch_Port", id), Says: "exists"})
 		f.Next = "ovn-nbctl --wait=sb --timeout=30 sync"
-	case owner.Gone:
-		f.Evidence = append(f.Evidence, ownerEvidence(owner))
+	case use.Unused:
+		f.Evidence = append(f.Evidence, useEvidence(use))
 		f.Fix = catalog.RemovePort.With(i.Name)
 	default:
-		f.Next = owner.Why
+		f.Next = use.Why
 	}
 	p.Report(f)
 }
 
-// ownerEvidence is what shows that the owner of a port is gone.
-func ownerEvidence(owner catalog.Tenant) doctor.Evidence {
-	return doctor.Evidence{Source: doctor.Other("owner"), Says: owner.Why}
+// useEvidence is what shows that nothing needs a port.
+func useEvidence(use catalog.PortUse) doctor.Evidence {
+	return doctor.Evidence{Source: doctor.Other("logical port"), Says: use.Why}
 }

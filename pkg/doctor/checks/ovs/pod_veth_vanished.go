@@ -65,11 +65,11 @@ func reportVanished(p *doctor.Pass, h *snapshot.Host, i snapshot.Plug) {
 		Cause:  "the device was deleted under Open vSwitch: the pod's namespace ended, or somebody removed the link",
 		Effect: fmt.Sprintf("port %s neither sends nor receives, while all databases show it as up", id),
 	}
-	if owner := catalog.PortTenant(p.Deployment, h, i); owner.Gone {
-		f.Evidence = append(f.Evidence, ownerEvidence(owner))
+	if use := catalog.PortUseOf(h, i); use.Unused {
+		f.Evidence = append(f.Evidence, useEvidence(use))
 		f.Fix = catalog.RemovePort.With(i.Name)
 	} else {
-		f.Next = "re-create the pod or VM, so that its device is created again: " + owner.Why
+		f.Next = "re-create the pod or VM, so that its device is created again: " + use.Why
 	}
 	p.Report(f)
 }

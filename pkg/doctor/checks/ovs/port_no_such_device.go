@@ -49,7 +49,7 @@ func withoutDevice(p *doctor.Pass, h *snapshot.Host, sw *snapshot.Switch) {
 			continue // it has come meanwhile
 		}
 		if since, ok := doctor.Need(p, doctor.InterfaceObject(h, i), func() (string, error) { return missingSince(p, h, i) }); ok {
-			p.Report(deviceMissing(p, h, i, since))
+			p.Report(deviceMissing(h, i, since))
 		}
 	}
 }
@@ -88,7 +88,7 @@ func missingSince(p *doctor.Pass, h *snapshot.Host, i snapshot.Plug) (string, er
 	return "", fmt.Errorf("interface %s had no device in the first sample and works in the second", i.Name)
 }
 
-func deviceMissing(p *doctor.Pass, h *snapshot.Host, i snapshot.Plug, since string) doctor.Finding {
+func deviceMissing(h *snapshot.Host, i snapshot.Plug, since string) doctor.Finding {
 	f := doctor.Finding{
 		Object: doctor.InterfaceObject(h, i),
 		Also:   append(doctor.PortOfInterface(i), doctor.BridgeObject(h, i.Bridge.Name)),
@@ -101,11 +101,11 @@ func deviceMissing(p *doctor.Pass, h *snapshot.Host, i snapshot.Plug, since stri
 		Cause:  "the device was removed and its port left behind, for instance when a pod or VM ended while its CNI plugin did not run",
 		Effect: "ovs-vswitchd tries to open it at every change of its configuration, which slows all of them down",
 	}
-	if owner := catalog.PortTenant(p.Deployment, h, i); owner.Gone {
-		f.Evidence = append(f.Evidence, ownerEvidence(owner))
+	if use := catalog.PortUseOf(h, i); use.Unused {
+		f.Evidence = append(f.Evidence, useEvidence(use))
 		f.Fix = catalog.RemovePort.With(i.Name)
 	} else {
-		f.Next = owner.Why + fixes.Command("; if it will not come back: ovs-vsctl --if-exists --with-iface del-port %s %s", i.Bridge.Name, i.Name)
+		f.Next = use.Why + fixes.Command("; if it will not come back: ovs-vsctl --if-exists --with-iface del-port %s %s", i.Bridge.Name, i.Name)
 	}
 	return f
 }

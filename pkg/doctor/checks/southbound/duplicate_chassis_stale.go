@@ -148,7 +148,7 @@ func judge(p *doctor.Pass, z *snapshot.Zone, south *snapshot.Southbound, r *dupl
 		f.Effect = "ovn-controller fails to write its row again and again, and nothing new works on the node"
 	}
 	f.Evidence = append(f.Evidence, witnesses(death)...)
-	held := catalog.ChassisHolds(z, south, c, death.Heir)
+	held := catalog.ChassisHolds(z, south, c, death.Successor)
 	switch {
 	case death.Certain() && len(held) == 0:
 		f.Fix = catalog.DeleteChassis.With(c.Name)
