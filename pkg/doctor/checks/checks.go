@@ -13,8 +13,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/doctor/checks/tunnel"
 )
 
-// Checks are all checks, in the order of the catalogue: what is found first is
-// told first among findings of equal weight.
+// All are the checks in the order of the catalogue, in which findings of equal weight are listed.
 var All = []*doctor.Check{
 	host.BridgeIPLostAfterReboot,
 	host.UplinkNotInBridge,

@@ -8,15 +8,14 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/doctor"
 )
 
-// A Selection says which checks run. Empty lists restrict nothing.
+// A Selection selects the checks to run. Empty lists restrict nothing.
 type Selection struct {
 	Only       []string // names
 	Skip       []string
 	Categories []string
 }
 
-// Choose returns the checks of a selection, in their order. The error names what
-// is unknown, and what there is.
+// Choose returns the checks of a selection, in their order. The error names an unknown name and lists the known ones.
 func Choose(s Selection) ([]*doctor.Check, error) {
 	for _, name := range slices.Concat(s.Only, s.Skip) {
 		if Find(name) == nil {
@@ -25,7 +24,7 @@ func Choose(s Selection) ([]*doctor.Check, error) {
 	}
 	for _, c := range s.Categories {
 		if !slices.Contains(Categories(), c) {
-			return nil, fmt.Errorf("no category %q\nhint: there are %s", c, strings.Join(Categories(), ", "))
+			return nil, fmt.Errorf("no category %q\nhint: the categories are %s", c, strings.Join(Categories(), ", "))
 		}
 	}
 	var out []*doctor.Check
@@ -39,12 +38,12 @@ func Choose(s Selection) ([]*doctor.Check, error) {
 		}
 	}
 	if len(out) == 0 {
-		return nil, fmt.Errorf("no check is left to run")
+		return nil, fmt.Errorf("the selection leaves no check to run")
 	}
 	return out, nil
 }
 
-// Find is the check of a name; nil: there is none.
+// Find is the check with a name; nil: there is none.
 func Find(name string) *doctor.Check {
 	for _, c := range All {
 		if c.Name == name {
@@ -65,7 +64,7 @@ func Categories() []string {
 	return out
 }
 
-// like names a few checks that have a word in common with a name.
+// like suggests checks that share a word with a name.
 func like(name string) string {
 	var near []string
 	for _, c := range All {

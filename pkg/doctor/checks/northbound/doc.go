@@ -1,0 +1,2 @@
+// Package northbound checks the Northbound: what it configures, and whether ovn-northd carries it out.
+package northbound
