@@ -29,6 +29,7 @@ type rule struct {
 // groups mirrors the folders under pkg/.
 var groups = []group{
 	{"gather", []room{
+		{paths: []string{"pkg/secret"}, rule: rule{stdOnly: true}},
 		{paths: []string{"pkg/decompress"}},
 		{paths: []string{"pkg/ovsdb"}},
 		{paths: []string{"pkg/nb", "pkg/sb"}},

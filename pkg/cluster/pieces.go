@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/ovnctl/ovnctl/pkg/archive"
-	"github.com/ovnctl/ovnctl/pkg/node"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
+	"github.com/ovnctl/ovnctl/pkg/secret"
 )
 
 const logicalFlow = "Logical_Flow"
@@ -96,7 +96,7 @@ func (r *databaseReader) reader() (ovsdb.Reader, error) {
 // hideSecrets takes the secrets out of a row.
 func hideSecrets(_ string, row ovsdb.Raw) {
 	for column, v := range row {
-		row[column] = node.HideValue(v)
+		row[column] = ovsdb.Value(secret.Datum(string(v)))
 	}
 }
 

@@ -7,9 +7,9 @@ import (
 	"io/fs"
 	"path"
 	"slices"
-	"strings"
 
 	"github.com/ovnctl/ovnctl/pkg/archive"
+	"github.com/ovnctl/ovnctl/pkg/secret"
 )
 
 // More files of a node's directory, as Recorder writes and Offline reads them.
@@ -178,24 +178,11 @@ func (o *offline) Features(_ context.Context, link string) (map[string]bool, err
 	return saved.Features, err
 }
 
-// hideArgs is a list of processes without the secrets on their command lines:
-// OPTION=SECRET and OPTION SECRET.
-func hideArgs(list []Process) []Process {
+// withoutSecretArgs is a list of processes with the secrets on their command lines hidden.
+func withoutSecretArgs(list []Process) []Process {
 	list = slices.Clone(emptyNotNull(list))
 	for i := range list {
-		args := slices.Clone(list[i].Args)
-		for j, a := range args {
-			key, _, pair := strings.Cut(a, "=")
-			switch {
-			case pair && secretKey.MatchString(key):
-				args[j] = key + "=" + hidden
-			case j > 0 && strings.HasPrefix(args[j-1], "-") && !strings.Contains(args[j-1], "=") && secretKey.MatchString(args[j-1]):
-				args[j] = hidden
-			default:
-				args[j] = string(hideText([]byte(a)))
-			}
-		}
-		list[i].Args = args
+		list[i].Args = secret.Args(list[i].Args)
 	}
 	return list
 }
