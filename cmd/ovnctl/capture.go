@@ -119,7 +119,13 @@ func (o *captureOptions) run(ctx context.Context, args []string) (err error) {
 	if name == "-" {
 		return o.captureVerdict(c, index)
 	}
-	if err := render.Capture(o.stdout, format, captureDocument(c, name, index)); err != nil {
+	result := newCaptureResult(c, name, index)
+	if format == "text" {
+		_, err = io.WriteString(o.stdout, result.text())
+	} else {
+		err = render.Write(o.stdout, format, result)
+	}
+	if err != nil {
 		return fmt.Errorf("standard output: %w", err)
 	}
 	return o.captureVerdict(c, index)
@@ -188,28 +194,6 @@ func (o *captureOptions) fill(ctx context.Context, c *cluster.Cluster, w *archiv
 		w.Miss("", "the rest", context.Cause(ctx))
 	}
 	return nil
-}
-
-func captureDocument(c *cluster.Cluster, name string, x archive.Index) render.CaptureDocument {
-	d := render.CaptureDocument{
-		Envelope: render.NewEnvelope("CaptureResult", c.Source(), c.Notes),
-		File:     name, Nodes: []string{}, Files: len(x.Files), Failed: []render.CaptureFailure{},
-	}
-	if fi, err := os.Stat(name); err == nil {
-		d.Size = fi.Size()
-	}
-	for _, n := range x.Nodes {
-		if n.Dir != "" {
-			d.Nodes = append(d.Nodes, n.Name)
-		}
-	}
-	for _, db := range x.Databases {
-		d.LogicalFlows += db.Rows
-	}
-	for _, f := range x.Failed {
-		d.Failed = append(d.Failed, render.CaptureFailure{Node: f.Node, What: f.What, Why: f.Why})
-	}
-	return d
 }
 
 func (o *captureOptions) captureVerdict(c *cluster.Cluster, x archive.Index) error {

@@ -12,6 +12,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/cluster"
 	"github.com/ovnctl/ovnctl/pkg/compare"
 	"github.com/ovnctl/ovnctl/pkg/decode/text"
+	"github.com/ovnctl/ovnctl/pkg/document"
 	"github.com/ovnctl/ovnctl/pkg/render"
 )
 
@@ -89,8 +90,8 @@ func (o *compareOptions) run(ctx context.Context, pathA, pathB string) (err erro
 		return err
 	}
 	unread := o.warnBoth(a, b)
-	doc := render.CompareDocument{
-		Envelope: render.NewEnvelope("Comparison", b.Source(), notesOfBoth(a, b)),
+	doc := compare.Document{
+		Envelope: document.New("Comparison", b.Source(), notesOfBoth(a, b)),
 		A:        side(pathA, a.Source(), nil), B: side(pathB, b.Source(), nil),
 		Comparison: *result,
 	}
@@ -106,9 +107,9 @@ func (o *compareOptions) run(ctx context.Context, pathA, pathB string) (err erro
 	return nil
 }
 
-func side(path string, source cluster.Source, simulated []string) render.Side {
+func side(path string, source cluster.Source, simulated []string) compare.Side {
 	source.Simulated = simulated
-	return render.Side{Path: path, Source: source, Time: source.Time}
+	return compare.Side{Path: path, Source: source, Time: source.Time}
 }
 
 func (o *compareOptions) groups() ([]compare.Group, error) {

@@ -2,11 +2,13 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/ovnctl/ovnctl/internal/demo"
+	"github.com/ovnctl/ovnctl/pkg/document"
 	"github.com/ovnctl/ovnctl/pkg/render"
 )
 
@@ -70,7 +72,12 @@ root, no network.
 			if err != nil {
 				return err
 			}
-			if err := render.Demo(o.stdout, format, demoDocument()); err != nil {
+			if format == "text" {
+				_, err = io.WriteString(o.stdout, newDemoDocument().text())
+			} else {
+				err = render.Write(o.stdout, format, newDemoDocument())
+			}
+			if err != nil {
 				return fmt.Errorf("standard output: %w", err)
 			}
 			return nil
@@ -78,18 +85,48 @@ root, no network.
 	}
 }
 
-func demoDocument() render.DemoDocument {
-	d := render.DemoDocument{
-		Envelope: render.NewEnvelope("Demo", nil, nil),
-		Captures: []render.DemoCapture{
-			{Name: demo.Healthy, Holds: "three nodes as OVN-Kubernetes sets them up, and nothing is wrong"},
-			{Name: demo.Broken, Holds: "the same with a fault in a network policy, in a router and at a node; " + demo.Name + " alone is this one"},
+// A demoDocument is what can be tried: kind Demo.
+type demoDocument struct {
+	document.Envelope
+	Captures []demoCapture `json:"captures"` // that are in the program
+	Commands []demoCommand `json:"commands"` // in the order in which one would ask
+}
+
+// A demoCapture is a capture in the program.
+type demoCapture struct {
+	Name  string `json:"name"` // as --offline takes it
+	Holds string `json:"holds"`
+}
+
+// A demoCommand is a command to try.
+type demoCommand struct {
+	Command string `json:"command"` // as a shell takes it
+	Shows   string `json:"shows"`
+}
+
+func newDemoDocument() demoDocument {
+	d := demoDocument{
+		Envelope: document.New("Demo", nil, nil),
+		Captures: []demoCapture{
+			{Name: demo.Healthy, Holds: "three nodes as OVN-Kubernetes sets them up; nothing is wrong"},
+			{Name: demo.Broken, Holds: "the same with a fault in a network policy, in a router and on a node; " + demo.Name + " alone is this one"},
 		},
 	}
 	for _, t := range tries {
-		d.Commands = append(d.Commands, render.DemoCommand{Command: t.line(), Shows: t.shows})
+		d.Commands = append(d.Commands, demoCommand{Command: t.line(), Shows: t.shows})
 	}
 	return d
+}
+
+func (d demoDocument) text() string {
+	var b strings.Builder
+	for _, c := range d.Captures {
+		fmt.Fprintf(&b, "%-13s %s\n", c.Name, c.Holds)
+	}
+	for _, c := range d.Commands {
+		fmt.Fprintf(&b, "\n# %s\n%s\n", c.Shows, c.Command)
+	}
+	return b.String()
 }
 
 // completeOffline offers the captures in the program, and leaves files to the shell.

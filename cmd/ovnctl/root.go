@@ -20,6 +20,7 @@ import (
 	"github.com/ovnctl/ovnctl/internal/demo"
 	"github.com/ovnctl/ovnctl/pkg/archive"
 	"github.com/ovnctl/ovnctl/pkg/cluster"
+	"github.com/ovnctl/ovnctl/pkg/document"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
 	"github.com/ovnctl/ovnctl/pkg/render"
 )
@@ -376,7 +377,7 @@ func (o *options) report(ctx context.Context, err error) int {
 	}
 	if o.machine() && !o.stdout.begun && o.stdout.err == nil {
 		// A document on standard output even now, so that a program need not parse text.
-		if werr := render.Error(o.stdout, o.output, code, err); werr != nil {
+		if werr := render.Write(o.stdout, o.output, document.NewFailure(err, code)); werr != nil {
 			fmt.Fprintf(o.stderr, "ovnctl: standard output: %s\n", render.Clean(werr.Error()))
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ovnctl/ovnctl/pkg/cluster"
+	"github.com/ovnctl/ovnctl/pkg/document"
 	"github.com/ovnctl/ovnctl/pkg/render"
 	"github.com/ovnctl/ovnctl/pkg/topology"
 )
@@ -87,8 +88,8 @@ func (o *topologyOptions) run(ctx context.Context, names []string) (err error) {
 		return o.namesError(err, c)
 	}
 	notes = append(slices.Clone(c.Notes), notes...)
-	doc := &render.TopologyDocument{
-		Envelope: render.NewEnvelope("Topology", c.Source(), slices.Concat(problemTexts(c), g.Notes, notes)),
+	doc := &topology.Document{
+		Envelope: document.New("Topology", c.Source(), slices.Concat(problemTexts(c), g.Notes, notes)),
 		Topology: shown,
 	}
 	if o.showCommands {

@@ -40,6 +40,7 @@ var groups = []group{
 		{paths: []string{"pkg/cluster"}},
 	}},
 	{"model", []room{
+		{paths: []string{"pkg/document"}, rule: rule{stdOnly: true}},
 		{paths: []string{"pkg/packet"}, rule: rule{stdOnly: true}},
 		{paths: []string{"pkg/ovnexpr"}, rule: rule{stdOnly: true}},
 		{paths: []string{"pkg/openflow"}, rule: rule{stdOnly: true}},

@@ -13,23 +13,8 @@ import (
 // CompareFormats are the formats that [Compare] knows, the default first.
 var CompareFormats = []string{"table", "wide", "json", "yaml", "md"}
 
-// A CompareDocument is the JSON and YAML form of what differs between two states.
-type CompareDocument struct {
-	Envelope
-	A Side `json:"a"`
-	B Side `json:"b"`
-	compare.Comparison
-}
-
-// A Side is one of the two states.
-type Side struct {
-	Path   string `json:"path"`   // as it was given
-	Source any    `json:"source"` // what was read of it
-	Time   string `json:"-"`      // when that was
-}
-
 // Compare writes what differs in one of [CompareFormats].
-func Compare(w io.Writer, s Style, format string, doc CompareDocument) error {
+func Compare(w io.Writer, s Style, format string, doc compare.Document) error {
 	switch format {
 	case "json", "yaml":
 		return Write(w, format, doc)
@@ -273,7 +258,7 @@ func (p *comparePrinter) gaps(gaps []compare.Gap) {
 }
 
 // compareMarkdown writes tables to be pasted into a ticket.
-func compareMarkdown(w io.Writer, doc CompareDocument) error {
+func compareMarkdown(w io.Writer, doc compare.Document) error {
 	text := "differences"
 	if doc.Equal {
 		text = "no difference"

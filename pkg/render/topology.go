@@ -12,14 +12,6 @@ import (
 // TopologyFormats are the formats that [Topology] writes, the default first.
 var TopologyFormats = []string{"tree", "table", "wide", "json", "yaml", "md", "dot", "mermaid"}
 
-// A TopologyDocument is the document of kind Topology.
-type TopologyDocument struct {
-	Envelope
-	topology.Topology
-	// Commands are the classic commands that show the same; only when asked for.
-	Commands []string `json:"commands,omitempty"`
-}
-
 // A TopologyView is how a Topology is shown as text.
 type TopologyView struct {
 	From  []string // what was read, a line each
@@ -33,7 +25,7 @@ type TopologyView struct {
 }
 
 // Topology writes a document in one of [TopologyFormats].
-func Topology(w io.Writer, s Style, format string, doc *TopologyDocument, view TopologyView) error {
+func Topology(w io.Writer, s Style, format string, doc *topology.Document, view TopologyView) error {
 	switch format {
 	case "json", "yaml":
 		return Write(w, format, doc)
@@ -58,7 +50,7 @@ func Topology(w io.Writer, s Style, format string, doc *TopologyDocument, view T
 
 // topologyText is a document with what its text needs to know.
 type topologyText struct {
-	*TopologyDocument
+	*topology.Document
 	view               TopologyView
 	hosts              map[string]string // name of a chassis to its label
 	zones              bool              // more than one
@@ -68,9 +60,9 @@ type topologyText struct {
 	bridges            map[string][]*topology.Bridge // by node
 }
 
-func newTopologyText(doc *TopologyDocument, view TopologyView) *topologyText {
+func newTopologyText(doc *topology.Document, view TopologyView) *topologyText {
 	t := &topologyText{
-		TopologyDocument: doc, view: view,
+		Document: doc, view: view,
 		hosts:    map[string]string{},
 		onSwitch: map[string][]*topology.Port{},
 		onRouter: map[string][]*topology.Port{},
@@ -211,7 +203,7 @@ func (t *topologyText) summary() []Line {
 	rules = counted(rules, len(t.Policies), "router policy", "router policies")
 	rules = counted(rules, acls, "ACL", "ACLs")
 	rules = counted(rules, len(t.PortGroups), "port group", "port groups")
-	place := counted(nil, len(t.TopologyDocument.Chassis), "chassis", "chassis")
+	place := counted(nil, len(t.Document.Chassis), "chassis", "chassis")
 	place = counted(place, len(t.Nodes), "node read", "nodes read")
 	place = counted(place, len(t.Bridges), "bridge", "bridges")
 	place = counted(place, len(t.Tunnels), "tunnel", "tunnels")

@@ -243,7 +243,7 @@ func (t *topologyText) where(p *topology.Port) Line {
 }
 
 func (t *topologyText) node(chassis string) string {
-	for _, c := range t.TopologyDocument.Chassis {
+	for _, c := range t.Document.Chassis {
 		if c.Name == chassis {
 			return c.Node
 		}

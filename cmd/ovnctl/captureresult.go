@@ -1,14 +1,19 @@
-package render
+package main
 
 import (
 	"fmt"
-	"io"
+	"os"
 	"strings"
+
+	"github.com/ovnctl/ovnctl/pkg/archive"
+	"github.com/ovnctl/ovnctl/pkg/cluster"
+	"github.com/ovnctl/ovnctl/pkg/document"
+	"github.com/ovnctl/ovnctl/pkg/render"
 )
 
-// CaptureDocument is the JSON and YAML form of what a capture has become.
-type CaptureDocument struct {
-	Envelope
+// A captureResult is what a capture holds: kind CaptureResult.
+type captureResult struct {
+	document.Envelope
 	File  string   `json:"file"`
 	Size  int64    `json:"size"`  // in bytes
 	Nodes []string `json:"nodes"` // those that are in it
@@ -16,24 +21,46 @@ type CaptureDocument struct {
 	// LogicalFlows is how many rows of Logical_Flow are in it.
 	LogicalFlows int `json:"logicalFlows"`
 	// Failed is what was asked and not answered.
-	Failed []CaptureFailure `json:"failed"`
+	Failed []captureFailure `json:"failed"`
 }
 
-// A CaptureFailure is what a capture lacks, and why.
-type CaptureFailure struct {
+// A captureFailure is what a capture lacks, and why.
+type captureFailure struct {
 	Node string `json:"node,omitempty"` // empty: of no node
 	What string `json:"what"`
 	Why  string `json:"why"`
+}
+
+func newCaptureResult(c *cluster.Cluster, name string, x archive.Index) captureResult {
+	d := captureResult{
+		Envelope: document.New("CaptureResult", c.Source(), c.Notes),
+		File:     name, Nodes: []string{}, Files: len(x.Files), Failed: []captureFailure{},
+	}
+	if fi, err := os.Stat(name); err == nil {
+		d.Size = fi.Size()
+	}
+	for _, n := range x.Nodes {
+		if n.Dir != "" {
+			d.Nodes = append(d.Nodes, n.Name)
+		}
+	}
+	for _, db := range x.Databases {
+		d.LogicalFlows += db.Rows
+	}
+	for _, f := range x.Failed {
+		d.Failed = append(d.Failed, captureFailure{Node: f.Node, What: f.What, Why: f.Why})
+	}
+	return d
 }
 
 // mostReasons is how many reasons are shown to people.
 const mostReasons = 10
 
 // whyFailed is failures in words, those of one reason together.
-func whyFailed(failed []CaptureFailure) []string {
+func whyFailed(failed []captureFailure) []string {
 	var order []string
 	count := map[string]int{}
-	first := map[string]CaptureFailure{}
+	first := map[string]captureFailure{}
 	for _, f := range failed {
 		why := f.Why
 		if _, after, ok := strings.Cut(why, f.What+": "); ok {
@@ -58,23 +85,19 @@ func whyFailed(failed []CaptureFailure) []string {
 	return order
 }
 
-// Capture writes what a capture has become: text, json or yaml.
-func Capture(w io.Writer, format string, doc CaptureDocument) error {
-	if format == "json" || format == "yaml" {
-		return Write(w, format, doc)
-	}
+// text is the result for people.
+func (doc captureResult) text() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s  %s: %d answers of %s, %d logical flows\n", Clean(doc.File), bytesText(doc.Size), doc.Files, nodesText(doc.Nodes), doc.LogicalFlows)
+	fmt.Fprintf(&b, "%s  %s: %d answers of %s, %d logical flows\n", render.Clean(doc.File), bytesText(doc.Size), doc.Files, nodesText(doc.Nodes), doc.LogicalFlows)
 	for i, r := range whyFailed(doc.Failed) {
 		if i == mostReasons {
 			fmt.Fprintf(&b, "  and more, in index.json of the capture\n")
 			break
 		}
-		fmt.Fprintf(&b, "  not in it: %s\n", Clean(r))
+		fmt.Fprintf(&b, "  not in it: %s\n", render.Clean(r))
 	}
-	fmt.Fprintf(&b, "next: ovnctl --offline %s doctor\n", Clean(doc.File))
-	_, err := io.WriteString(w, b.String())
-	return err
+	fmt.Fprintf(&b, "next: ovnctl --offline %s doctor\n", render.Clean(doc.File))
+	return b.String()
 }
 
 func nodesText(nodes []string) string {
@@ -82,7 +105,7 @@ func nodesText(nodes []string) string {
 	case len(nodes) == 0:
 		return "no node"
 	case len(nodes) <= 5:
-		return Clean(strings.Join(nodes, ", "))
+		return render.Clean(strings.Join(nodes, ", "))
 	}
 	return fmt.Sprintf("%d nodes", len(nodes))
 }
