@@ -5,6 +5,7 @@ import (
 
 	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
+	"github.com/ovnctl/ovnctl/pkg/vswitch"
 )
 
 var bridgeFailModeWrong = &Check{
@@ -35,14 +36,14 @@ no flows drops everything.`,
 	},
 }
 
-func failMode(b *snapshot.Bridge) string {
+func failMode(b *vswitch.BridgeBrief) string {
 	if len(b.FailMode) == 0 {
 		return "standalone"
 	}
 	return b.FailMode.Get()
 }
 
-func integrationMode(p *Pass, h *snapshot.Host, b *snapshot.Bridge) {
+func integrationMode(p *Pass, h *snapshot.Host, b *vswitch.BridgeBrief) {
 	if failMode(b) == "secure" {
 		return
 	}
@@ -56,7 +57,7 @@ func integrationMode(p *Pass, h *snapshot.Host, b *snapshot.Bridge) {
 	})
 }
 
-func providerMode(p *Pass, h *snapshot.Host, b *snapshot.Bridge) {
+func providerMode(p *Pass, h *snapshot.Host, b *vswitch.BridgeBrief) {
 	if failMode(b) != "secure" || len(b.Ports) < 2 || !p.switchLives(h) {
 		return
 	}

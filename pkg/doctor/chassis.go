@@ -120,8 +120,8 @@ func (p *Pass) persistent(look func(*Pass)) {
 }
 
 // bindings are the Port_Bindings by their names.
-func bindings(s *snapshot.Southbound) map[string]*snapshot.PortBinding {
-	all := make(map[string]*snapshot.PortBinding, len(s.PortBindings))
+func bindings(s *snapshot.Southbound) map[string]*sb.PortBindingBrief {
+	all := make(map[string]*sb.PortBindingBrief, len(s.PortBindings))
 	for i := range s.PortBindings {
 		all[s.PortBindings[i].LogicalPort] = &s.PortBindings[i]
 	}

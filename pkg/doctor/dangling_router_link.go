@@ -119,7 +119,7 @@ func unlinkedEvidence(unlinked []*nb.LogicalRouterPort) []Evidence {
 	return out
 }
 
-func (p *Pass) twoLinks(l *snapshot.Logical, rp *nb.LogicalRouterPort, ports []*snapshot.LogicalSwitchPort) {
+func (p *Pass) twoLinks(l *snapshot.Logical, rp *nb.LogicalRouterPort, ports []*nb.LogicalSwitchPortBrief) {
 	f := Finding{
 		Object: Object{Kind: "port", Name: rp.Name},
 		Cause:  "a router port can be on one switch only",
@@ -143,7 +143,7 @@ func (p *Pass) twoLinks(l *snapshot.Logical, rp *nb.LogicalRouterPort, ports []*
 }
 
 // localnet is for a port that should lead to a physical network.
-func (p *Pass) localnet(l *snapshot.Logical, port *snapshot.LogicalSwitchPort) {
+func (p *Pass) localnet(l *snapshot.Logical, port *nb.LogicalSwitchPortBrief) {
 	network := port.Options["network_name"]
 	f := Finding{
 		Object:   Object{Kind: "port", Name: port.Name},
@@ -169,15 +169,15 @@ func (p *Pass) localnet(l *snapshot.Logical, port *snapshot.LogicalSwitchPort) {
 	p.Report(f)
 }
 
-func alreadyLocalnet(l *snapshot.Logical, port *snapshot.LogicalSwitchPort, network string) bool {
+func alreadyLocalnet(l *snapshot.Logical, port *nb.LogicalSwitchPortBrief, network string) bool {
 	s := l.SwitchOf[port.UUID]
-	return s != nil && slices.ContainsFunc(l.PortsOf[s.UUID], func(o *snapshot.LogicalSwitchPort) bool {
+	return s != nil && slices.ContainsFunc(l.PortsOf[s.UUID], func(o *nb.LogicalSwitchPortBrief) bool {
 		return o.Type == "localnet" && o.Options["network_name"] == network
 	})
 }
 
 // switchPeer is for a port that joins two switches without a router.
-func (p *Pass) switchPeer(l *snapshot.Logical, port *snapshot.LogicalSwitchPort) {
+func (p *Pass) switchPeer(l *snapshot.Logical, port *nb.LogicalSwitchPortBrief) {
 	if port.Type != "switch" {
 		return
 	}

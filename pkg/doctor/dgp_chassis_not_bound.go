@@ -8,6 +8,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/fixes"
 	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
 	"github.com/ovnctl/ovnctl/pkg/nb"
+	"github.com/ovnctl/ovnctl/pkg/sb"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
@@ -53,8 +54,8 @@ func gatewayPorts(p *Pass) {
 func enabled(set []bool) bool { return len(set) == 0 || set[0] }
 
 // redirects are the bindings of gateway ports.
-func redirects(south *snapshot.Southbound) map[string]*snapshot.PortBinding {
-	out := map[string]*snapshot.PortBinding{}
+func redirects(south *snapshot.Southbound) map[string]*sb.PortBindingBrief {
+	out := map[string]*sb.PortBindingBrief{}
 	for i := range south.PortBindings {
 		if b := &south.PortBindings[i]; b.Type == "chassisredirect" {
 			out[b.LogicalPort] = b
@@ -76,7 +77,7 @@ func gatewaysByOption(south *snapshot.Southbound) map[string]bool {
 	return out
 }
 
-func gatewayPort(p *Pass, south *snapshot.Southbound, g *catalog.GatewayPort, b *snapshot.PortBinding, schedulable map[string]bool) {
+func gatewayPort(p *Pass, south *snapshot.Southbound, g *catalog.GatewayPort, b *sb.PortBindingBrief, schedulable map[string]bool) {
 	f := Finding{
 		Object: Object{Kind: "port", Name: g.Port.Name},
 		Also:   []Object{{Kind: "router", Name: g.Router.Name}},
@@ -133,7 +134,7 @@ func proposeGateway(f *Finding, south *snapshot.Southbound, g *catalog.GatewayPo
 }
 
 // lacksNetwork says which of the chassis that may hold the port could not carry its traffic.
-func lacksNetwork(p *Pass, g *catalog.GatewayPort, b *snapshot.PortBinding, schedulable map[string]bool) {
+func lacksNetwork(p *Pass, g *catalog.GatewayPort, b *sb.PortBindingBrief, schedulable map[string]bool) {
 	for _, c := range g.Candidates {
 		if snapshot.Elsewhere(c.Chassis) {
 			continue

@@ -24,7 +24,7 @@ address is not in their network. It says so in its log only.`,
 	Run: func(p *Pass) {
 		p.persistent(func(p *Pass) {
 			p.logicals(func(_ *snapshot.Zone, l *snapshot.Logical) {
-				d := dhcp{Pass: p, l: l, users: map[ovsdb.UUID][]*snapshot.LogicalSwitchPort{}}
+				d := dhcp{Pass: p, l: l, users: map[ovsdb.UUID][]*nb.LogicalSwitchPortBrief{}}
 				d.gather()
 				d.incomplete()
 				d.addresses()
@@ -38,7 +38,7 @@ address is not in their network. It says so in its log only.`,
 type dhcp struct {
 	*Pass
 	l     *snapshot.Logical
-	users map[ovsdb.UUID][]*snapshot.LogicalSwitchPort // of each DHCP_Options row
+	users map[ovsdb.UUID][]*nb.LogicalSwitchPortBrief // of each DHCP_Options row
 	rows  map[ovsdb.UUID]*nb.DHCPOptions
 }
 
@@ -117,7 +117,7 @@ func dhcpRow(o *nb.DHCPOptions) Evidence {
 	return nbRow("DHCP_Options", o.UUID, "cidr=%s, options: %s", o.Cidr, strings.Join(options, " "))
 }
 
-func portsInWords(ports []*snapshot.LogicalSwitchPort) string {
+func portsInWords(ports []*nb.LogicalSwitchPortBrief) string {
 	var names []string
 	for _, p := range ports {
 		names = append(names, namedPort(p))
@@ -125,7 +125,7 @@ func portsInWords(ports []*snapshot.LogicalSwitchPort) string {
 	return map[bool]string{true: "port ", false: "ports "}[len(names) == 1] + atMost(names, 5)
 }
 
-func portObjectsOf(ports []*snapshot.LogicalSwitchPort) []Object {
+func portObjectsOf(ports []*nb.LogicalSwitchPortBrief) []Object {
 	var out []Object
 	for _, p := range ports {
 		out = append(out, Object{Kind: "port", Name: p.Name})
@@ -134,7 +134,7 @@ func portObjectsOf(ports []*snapshot.LogicalSwitchPort) []Object {
 }
 
 // noRouter is for options that name no router where the switch has one.
-func (d *dhcp) noRouter(o *nb.DHCPOptions, users []*snapshot.LogicalSwitchPort) {
+func (d *dhcp) noRouter(o *nb.DHCPOptions, users []*nb.LogicalSwitchPortBrief) {
 	subnet, err := netip.ParsePrefix(o.Cidr)
 	if err != nil || subnet.Addr().Is6() || o.Options["router"] != "" || strings.Contains(o.Options["classless_static_route"], "0.0.0.0/0") {
 		return
@@ -200,7 +200,7 @@ func (d *dhcp) addresses() {
 func (d *dhcp) without() {
 	for i := range d.l.Switches {
 		s := &d.l.Switches[i]
-		var bare []*snapshot.LogicalSwitchPort
+		var bare []*nb.LogicalSwitchPortBrief
 		with := 0
 		for _, p := range d.l.PortsOf[s.UUID] {
 			switch {
@@ -234,7 +234,7 @@ func (d *dhcp) without() {
 }
 
 // isServer says whether a port is one that something boots from: of Neutron's those of servers.
-func isServer(p *snapshot.LogicalSwitchPort) bool {
+func isServer(p *nb.LogicalSwitchPortBrief) bool {
 	owner := p.ExternalIDs["neutron:device_owner"]
 	return owner == "" || strings.HasPrefix(owner, "compute:")
 }

@@ -42,7 +42,7 @@ func routersWithoutChassis(p *Pass) {
 }
 
 func gatewayRouters(p *Pass, north *snapshot.Northbound, south *snapshot.Southbound) {
-	held := map[string]*snapshot.PortBinding{}
+	held := map[string]*sb.PortBindingBrief{}
 	for i := range south.PortBindings {
 		if b := &south.PortBindings[i]; b.Type == "l3gateway" {
 			held[b.LogicalPort] = b
@@ -124,7 +124,7 @@ func routerWithoutChassis(p *Pass, south *snapshot.Southbound, r *nb.LogicalRout
 }
 
 // unheldRouter is a router whose chassis is there but has not taken it.
-func unheldRouter(p *Pass, l *snapshot.Logical, held map[string]*snapshot.PortBinding, r *nb.LogicalRouter, c *sb.Chassis) {
+func unheldRouter(p *Pass, l *snapshot.Logical, held map[string]*sb.PortBindingBrief, r *nb.LogicalRouter, c *sb.Chassis) {
 	var seen []Evidence
 	for _, lrp := range l.RouterPortsOf[r.UUID] {
 		if b := held[lrp.Name]; b != nil && len(b.Chassis) == 0 {

@@ -118,7 +118,7 @@ func transitTunnelKey(p *Pass, z *snapshot.Zone, s nb.LogicalSwitch, south *snap
 // remotePorts looks whether the ports of other zones have a chassis here.
 func remotePorts(p *Pass, z *snapshot.Zone, north *snapshot.Northbound, transits []nb.LogicalSwitch, south *snapshot.Southbound) {
 	on := map[string]string{} // port: transit switch
-	bindings := map[string]*snapshot.PortBinding{}
+	bindings := map[string]*sb.PortBindingBrief{}
 	for i, b := range south.PortBindings {
 		if b.Type == "remote" {
 			bindings[b.LogicalPort] = &south.PortBindings[i]

@@ -7,6 +7,7 @@ import (
 
 	"github.com/ovnctl/ovnctl/pkg/node"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
+	"github.com/ovnctl/ovnctl/pkg/vswitch"
 )
 
 var ipsecDown = &Check{
@@ -51,7 +52,7 @@ func ipsecOf(p *Pass, h *snapshot.Host) {
 		p.Unknown(object, err)
 		return
 	}
-	var tunnels []snapshot.Interface
+	var tunnels []vswitch.InterfaceBrief
 	for _, i := range sw.Interfaces {
 		if i.Options["remote_ip"] != "" && i.Options["remote_ip"] != "flow" && (i.Type == "geneve" || i.Type == "vxlan" || i.Type == "gre" || i.Type == "stt") {
 			tunnels = append(tunnels, i)
@@ -118,7 +119,7 @@ func ipsecOf(p *Pass, h *snapshot.Host) {
 }
 
 // asksForIPsec says that a tunnel's interface carries what the key exchange needs.
-func asksForIPsec(i snapshot.Interface) bool {
+func asksForIPsec(i vswitch.InterfaceBrief) bool {
 	return i.Options["remote_name"] != "" || i.Options["remote_cert"] != "" || i.Options["psk"] != ""
 }
 

@@ -275,7 +275,7 @@ func (h *health) inside(a netip.Addr) bool {
 	})
 }
 
-func hasIP(p *snapshot.LogicalSwitchPort, a netip.Addr) bool {
+func hasIP(p *nb.LogicalSwitchPortBrief, a netip.Addr) bool {
 	for _, own := range snapshot.PortAddresses(p) {
 		if slices.ContainsFunc(own.IPs, func(n netip.Prefix) bool { return n.Addr() == a }) {
 			return true

@@ -44,14 +44,14 @@ chassis goes through, or names a bridge that does not exist.`,
 type need struct {
 	chassis ovsdb.UUID
 	network string
-	port    *snapshot.PortBinding // the localnet port
+	port    *sb.PortBindingBrief // the localnet port
 	why     string
 }
 
 // needs lists the provider networks that chassis need: those of a switch on which they hold a port, a gateway's or
 // that of a virtual machine, or on whose router they hold the gateway.
 func needs(south *snapshot.Southbound) []need {
-	localnets := map[ovsdb.UUID][]*snapshot.PortBinding{} // by datapath
+	localnets := map[ovsdb.UUID][]*sb.PortBindingBrief{} // by datapath
 	named := bindings(south)
 	for i := range south.PortBindings {
 		if b := &south.PortBindings[i]; b.Type == "localnet" && b.Options["network_name"] != "" {

@@ -43,7 +43,7 @@ func named(name string, ids map[string]string) string {
 
 func namedSwitch(s *nb.LogicalSwitch) string { return named(s.Name, s.ExternalIDs) }
 func namedRouter(r *nb.LogicalRouter) string { return named(r.Name, r.ExternalIDs) }
-func namedPort(p *snapshot.LogicalSwitchPort) string {
+func namedPort(p *nb.LogicalSwitchPortBrief) string {
 	return named(p.Name, pick(p.ExternalIDs, "neutron:port_name"))
 }
 

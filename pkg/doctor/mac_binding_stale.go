@@ -67,8 +67,8 @@ type sighting struct {
 
 // A wire is a switch with what is known of the addresses on it.
 type wire struct {
-	routers map[netip.Addr]*snapshot.PortBinding // ports of other routers on it, by address
-	bridges []outside                            // where it leaves OVN
+	routers map[netip.Addr]*sb.PortBindingBrief // ports of other routers on it, by address
+	bridges []outside                           // where it leaves OVN
 }
 
 // An outside is the bridge of a node that a switch's localnet port leads to, without a VLAN.
@@ -80,12 +80,12 @@ type outside struct {
 }
 
 // segments are the switches that routers are on, by the Datapath_Binding.
-func segments(p *Pass, south *snapshot.Southbound) (map[ovsdb.UUID]*wire, map[string]*snapshot.PortBinding) {
+func segments(p *Pass, south *snapshot.Southbound) (map[ovsdb.UUID]*wire, map[string]*sb.PortBindingBrief) {
 	named := bindings(south)
 	all := map[ovsdb.UUID]*wire{}
 	at := func(id ovsdb.UUID) *wire {
 		if all[id] == nil {
-			all[id] = &wire{routers: map[netip.Addr]*snapshot.PortBinding{}}
+			all[id] = &wire{routers: map[netip.Addr]*sb.PortBindingBrief{}}
 		}
 		return all[id]
 	}
@@ -109,12 +109,12 @@ func segments(p *Pass, south *snapshot.Southbound) (map[ovsdb.UUID]*wire, map[st
 }
 
 // routerPort says that of two peers the first is the router's: it has networks, with their prefix lengths.
-func routerPort(b, peer *snapshot.PortBinding) bool {
+func routerPort(b, peer *sb.PortBindingBrief) bool {
 	return slices.ContainsFunc(b.MAC, func(s string) bool { return strings.Contains(s, "/") }) && b.Datapath != peer.Datapath
 }
 
 // addresses are those of a router's port.
-func addresses(b *snapshot.PortBinding) []netip.Addr {
+func addresses(b *sb.PortBindingBrief) []netip.Addr {
 	var out []netip.Addr
 	for _, text := range b.MAC {
 		for word := range strings.FieldsSeq(text) {
@@ -127,7 +127,7 @@ func addresses(b *snapshot.PortBinding) []netip.Addr {
 }
 
 // macOf is the MAC address of a router's port.
-func macOf(b *snapshot.PortBinding) string {
+func macOf(b *sb.PortBindingBrief) string {
 	if len(b.MAC) == 0 {
 		return ""
 	}
@@ -189,7 +189,7 @@ func staleNeighbours(p *Pass, z *snapshot.Zone, south *snapshot.Southbound, rows
 }
 
 // sightings are what is known of an address on a segment, but for what the router's own port says.
-func (s *wire) sightings(ip netip.Addr, own *snapshot.PortBinding) []sighting {
+func (s *wire) sightings(ip netip.Addr, own *sb.PortBindingBrief) []sighting {
 	var seen []sighting
 	if other := s.routers[ip]; other != nil && other.UUID != own.UUID && macOf(other) != "" {
 		return []sighting{{macOf(other), fmt.Sprintf("Southbound Port_Binding %.8s (%s)", other.UUID, other.LogicalPort), strings.Join(other.MAC, " "), true}}
@@ -239,7 +239,7 @@ func (o outside) learned(mac string) bool {
 	return false
 }
 
-func staleNeighbour(z *snapshot.Zone, south *snapshot.Southbound, row *sb.MACBinding, port *snapshot.PortBinding, s sighting) Finding {
+func staleNeighbour(z *snapshot.Zone, south *snapshot.Southbound, row *sb.MACBinding, port *sb.PortBindingBrief, s sighting) Finding {
 	f := Finding{
 		Object: Object{Kind: "MAC binding", Name: row.LogicalPort + " " + row.IP},
 		Also:   []Object{{Kind: "port", Name: row.LogicalPort}},
@@ -294,7 +294,7 @@ func learnedAt(timestamp int) string {
 // staleFDB finds MAC addresses that a switch has learned behind another port than that of the interface which has it.
 func staleFDB(p *Pass, z *snapshot.Zone, south *snapshot.Southbound, rows []sb.FDB) {
 	type home struct {
-		binding *snapshot.PortBinding
+		binding *sb.PortBindingBrief
 		host    *snapshot.Host
 		name    string
 	}
@@ -349,6 +349,6 @@ func staleFDB(p *Pass, z *snapshot.Zone, south *snapshot.Southbound, rows []sb.F
 }
 
 // staticMAC says whether the Northbound gives a port this address: then nothing that was learned counts.
-func staticMAC(b *snapshot.PortBinding, mac string) bool {
+func staticMAC(b *sb.PortBindingBrief, mac string) bool {
 	return slices.ContainsFunc(b.MAC, func(s string) bool { return strings.HasPrefix(strings.ToLower(s), strings.ToLower(mac)) })
 }

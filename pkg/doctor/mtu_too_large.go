@@ -129,7 +129,7 @@ func (p *Pass) podsTooLarge(c *chassis, n *node.Network, south *snapshot.Southbo
 	var found []large
 	looked := 0
 	for _, plug := range c.sw.Plugs() {
-		id := plug.Interface.ExternalIDs["iface-id"]
+		id := plug.InterfaceBrief.ExternalIDs["iface-id"]
 		l := n.Link(plug.Name)
 		if plug.Bridge.Name != c.bridge || id == "" || l == nil {
 			continue

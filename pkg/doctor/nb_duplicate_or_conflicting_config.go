@@ -198,8 +198,8 @@ type claim struct {
 	row    func() Evidence // of few it is asked
 	owner  string          // claims of one owner do not conflict
 	mac    string
-	port   *snapshot.LogicalSwitchPort // of a switch port
-	router bool                        // a router's own
+	port   *nb.LogicalSwitchPortBrief // of a switch port
+	router bool                       // a router's own
 }
 
 // A segment is a switch and who has which address on it.
@@ -239,7 +239,7 @@ func (s *segment) gather(natOf map[ovsdb.UUID][]*nb.NAT) {
 	}
 }
 
-func (s *segment) port(port *snapshot.LogicalSwitchPort) {
+func (s *segment) port(port *nb.LogicalSwitchPortBrief) {
 	row := func() Evidence {
 		row := nbRow("Logical_Switch_Port", port.UUID, "%s: addresses=%q", port.Name, []string(port.Addresses))
 		if slices.ContainsFunc(port.Addresses, func(a string) bool { return strings.Contains(a, "dynamic") }) {
@@ -327,7 +327,7 @@ func (s *segment) conflict(a, b *claim, address string) {
 
 // sameGuest says whether two ports are the two sides of a live migration: pods of one
 // virtual machine, with the same addresses.
-func sameGuest(a, b *snapshot.LogicalSwitchPort) bool {
+func sameGuest(a, b *nb.LogicalSwitchPortBrief) bool {
 	guest := func(name string) string {
 		if !strings.Contains(name, "virt-launcher-") {
 			return ""
@@ -340,7 +340,7 @@ func sameGuest(a, b *snapshot.LogicalSwitchPort) bool {
 }
 
 // nested says whether one of two ports is in the other.
-func nested(a, b *snapshot.LogicalSwitchPort) bool {
+func nested(a, b *nb.LogicalSwitchPortBrief) bool {
 	return a.ParentName.Get() == b.Name || b.ParentName.Get() == a.Name || len(a.ParentName) > 0 && a.ParentName.Get() == b.ParentName.Get()
 }
 

@@ -54,7 +54,7 @@ const neutronSync = "neutron-ovn-db-sync-util --config-file /etc/neutron/neutron
 
 // downInNorthbound finds ports that a chassis has up and that Neutron sees down.
 func downInNorthbound(p *Pass, north *snapshot.Northbound, south *snapshot.Southbound) {
-	bound := map[string]*snapshot.PortBinding{}
+	bound := map[string]*sb.PortBindingBrief{}
 	for i := range south.PortBindings {
 		bound[south.PortBindings[i].LogicalPort] = &south.PortBindings[i]
 	}
@@ -84,7 +84,7 @@ func downInNorthbound(p *Pass, north *snapshot.Northbound, south *snapshot.South
 	}
 }
 
-func portLabel(port snapshot.LogicalSwitchPort) string {
+func portLabel(port nb.LogicalSwitchPortBrief) string {
 	if name := port.ExternalIDs["neutron:port_name"]; name != "" {
 		return name + " (" + port.Name + ")"
 	}
@@ -152,7 +152,7 @@ func namespaces(p *Pass, h *snapshot.Host, c *sb.Chassis, north *snapshot.Northb
 		return
 	}
 	here := map[ovsdb.UUID]bool{} // datapaths with a server on this chassis
-	at := map[string]*snapshot.PortBinding{}
+	at := map[string]*sb.PortBindingBrief{}
 	for i := range south.PortBindings {
 		b := &south.PortBindings[i]
 		at[b.LogicalPort] = b

@@ -255,7 +255,7 @@ func neighbourDrift(c *chassis, t *flowTable, rows []sb.MACBinding, found map[st
 
 // An expectedRow is a logical flow with what it says of the flows that are made of it.
 type expectedRow struct {
-	*snapshot.LogicalFlow
+	*sb.LogicalFlowBrief
 	cookie uint32
 	must   bool // there is one, wherever the datapath is
 }
@@ -264,11 +264,11 @@ type expectedRow struct {
 type expected struct {
 	datapaths []ovsdb.UUID // of which they are all
 	rows      []expectedRow
-	byCookie  map[uint32][]*snapshot.LogicalFlow
+	byCookie  map[uint32][]*sb.LogicalFlowBrief
 }
 
-func expect(rows []snapshot.LogicalFlow, datapaths []ovsdb.UUID) *expected {
-	e := &expected{datapaths, make([]expectedRow, 0, len(rows)), make(map[uint32][]*snapshot.LogicalFlow, len(rows))}
+func expect(rows []sb.LogicalFlowBrief, datapaths []ovsdb.UUID) *expected {
+	e := &expected{datapaths, make([]expectedRow, 0, len(rows)), make(map[uint32][]*sb.LogicalFlowBrief, len(rows))}
 	for i := range rows {
 		r := &rows[i]
 		if cookie, ok := decode.Prefix(r.UUID); ok {
@@ -333,7 +333,7 @@ type logicalFlows struct {
 	base    map[string]int // the first OpenFlow table of a pipeline
 	stages  map[int]bool   // OpenFlow tables that are stages
 	output  map[string]int // where output leads to in a pipeline
-	ports   map[string]*snapshot.PortBinding
+	ports   map[string]*sb.PortBindingBrief
 }
 
 func (l *logicalFlows) compare(found map[string]drift) {
@@ -398,7 +398,7 @@ func release(version string) string {
 }
 
 // keys are the datapaths of a row that are here.
-func (l *logicalFlows) keys(r *snapshot.LogicalFlow) []uint64 {
+func (l *logicalFlows) keys(r *sb.LogicalFlowBrief) []uint64 {
 	if key, ok := l.here[r.Owner]; ok {
 		return []uint64{key}
 	}
@@ -427,7 +427,7 @@ func (l *logicalFlows) missing(found map[string]drift) {
 		if has == nil {
 			continue
 		}
-		for _, key := range l.keys(r.LogicalFlow) {
+		for _, key := range l.keys(r.LogicalFlowBrief) {
 			if !has[key] {
 				found[fmt.Sprintf("lost %s %d", r.UUID, key)] = drift{"Logical_Flow", "", Evidence{
 					fmt.Sprintf("Southbound Logical_Flow %.8s", r.UUID),
@@ -447,7 +447,7 @@ func short(s string) string {
 
 // must says whether a logical flow has a flow on every chassis that its datapath is on. Those that name ports or sets may
 // have none, where the port is elsewhere or the set is empty, and so may those whose match contradicts itself.
-func must(r *snapshot.LogicalFlow) bool {
+func must(r *sb.LogicalFlowBrief) bool {
 	for _, word := range []string{"inport", "outport", "is_chassis_resident", "$", "@", "^"} {
 		if strings.Contains(r.Match, word) || word != "inport" && word != "outport" && strings.Contains(r.Actions, word) {
 			return false
@@ -473,7 +473,7 @@ func (l *logicalFlows) edited(found map[string]drift) {
 			if _, known := l.hereKey(key); ok && known {
 				found["nobody's "+flowID(f)] = drift{"", "a flow of nobody", l.seen(f), nil, ""}
 			}
-		case !slices.ContainsFunc(rows, func(r *snapshot.LogicalFlow) bool {
+		case !slices.ContainsFunc(rows, func(r *sb.LogicalFlowBrief) bool {
 			return l.base[r.Pipeline]+r.TableID == of && r.Priority == f.Priority && l.agrees(r, f)
 		}):
 			where := l.seen(f)
@@ -516,7 +516,7 @@ func sendsOut(actions string) (port string, ok bool) {
 }
 
 // agrees says whether a flow's actions can be those of its row, as far as the plainest of them tell.
-func (l *logicalFlows) agrees(r *snapshot.LogicalFlow, f *openflow.FlowEntry) bool {
+func (l *logicalFlows) agrees(r *sb.LogicalFlowBrief, f *openflow.FlowEntry) bool {
 	conjunction, drop, forwards := false, len(f.Actions) == 0, false
 	for _, a := range f.Actions {
 		switch a.(type) {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
 	"github.com/ovnctl/ovnctl/pkg/nb"
+	"github.com/ovnctl/ovnctl/pkg/sb"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
@@ -43,7 +44,7 @@ const farPods = 40
 
 // pods looks into what is plugged into the ports of a node, several at a time.
 func (p *Pass) pods(c *chassis, l *snapshot.Logical) {
-	var held map[string]*snapshot.PortBinding // nil: it is not known which ports are here
+	var held map[string]*sb.PortBindingBrief // nil: it is not known which ports are here
 	if c.sb != nil && c.row != nil {
 		held = bindings(c.sb)
 	}
@@ -171,7 +172,7 @@ func (p *Pass) whoIsRight(d *snapshot.Device, f *Finding, addressing bool) {
 }
 
 // podOf is the pod of a port as kubectl takes it; empty: it is not known.
-func podOf(p *snapshot.LogicalSwitchPort) string {
+func podOf(p *nb.LogicalSwitchPortBrief) string {
 	if namespace := p.ExternalIDs["namespace"]; p.ExternalIDs["pod"] == "true" && namespace != "" {
 		if name, ok := strings.CutPrefix(p.Name, namespace+"_"); ok {
 			return "-n " + namespace + " " + name
@@ -372,5 +373,5 @@ func nobodys(l *snapshot.Logical, s *nb.LogicalSwitch, a netip.Addr) bool {
 	inside := slices.ContainsFunc(l.Gateways(s), func(g *nb.LogicalRouterPort) bool {
 		return slices.ContainsFunc(snapshot.Networks(g), func(n netip.Prefix) bool { return n.Contains(a) })
 	})
-	return inside && !slices.ContainsFunc(l.PortsOf[s.UUID], func(p *snapshot.LogicalSwitchPort) bool { return hasIP(p, a) || p.Options["arp_proxy"] != "" })
+	return inside && !slices.ContainsFunc(l.PortsOf[s.UUID], func(p *nb.LogicalSwitchPortBrief) bool { return hasIP(p, a) || p.Options["arp_proxy"] != "" })
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
+	"github.com/ovnctl/ovnctl/pkg/nb"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
@@ -75,7 +76,7 @@ func (p *Pass) disabled(z *snapshot.Zone, l *snapshot.Logical) {
 	}
 }
 
-func (p *Pass) disabledPort(port *snapshot.LogicalSwitchPort, bound map[string]string) {
+func (p *Pass) disabledPort(port *nb.LogicalSwitchPortBrief, bound map[string]string) {
 	f := Finding{
 		Object:   Object{Kind: "port", Name: port.Name},
 		Title:    fmt.Sprintf("port %s is disabled", namedPort(port)),
@@ -101,7 +102,7 @@ func (p *Pass) disabledPort(port *snapshot.LogicalSwitchPort, bound map[string]s
 // disabledByDesign says whether a management system keeps a port disabled that
 // nobody sends from: the port that holds the address of one of Octavia's load
 // balancers, and in live migration the side that is not the guest's any more.
-func disabledByDesign(l *snapshot.Logical, port *snapshot.LogicalSwitchPort) bool {
+func disabledByDesign(l *snapshot.Logical, port *nb.LogicalSwitchPortBrief) bool {
 	if port.ExternalIDs["neutron:device_owner"] == "Octavia" {
 		return true
 	}

@@ -117,7 +117,7 @@ func claimedBack(c holder, port string) bool {
 }
 
 // contested watches a port for a moment.
-func contested(p *Pass, z *snapshot.Zone, south *snapshot.Southbound, b *snapshot.PortBinding, mine []holder) (Finding, bool) {
+func contested(p *Pass, z *snapshot.Zone, south *snapshot.Southbound, b *sb.PortBindingBrief, mine []holder) (Finding, bool) {
 	f := Finding{
 		Object: Object{Kind: "port", Name: b.LogicalPort},
 		Cause:  "an interface with the port's name is left on a node that the pod or virtual machine has left, or was given the name by mistake",
@@ -165,7 +165,7 @@ func contested(p *Pass, z *snapshot.Zone, south *snapshot.Southbound, b *snapsho
 }
 
 // changesOf reads several times on which chassis a port is.
-func changesOf(p *Pass, z *snapshot.Zone, b *snapshot.PortBinding) []ovsdb.UUID {
+func changesOf(p *Pass, z *snapshot.Zone, b *sb.PortBindingBrief) []ovsdb.UUID {
 	seen := []ovsdb.UUID{b.Chassis.Get()}
 	db, err := z.SB()
 	if err != nil {
@@ -175,7 +175,7 @@ func changesOf(p *Pass, z *snapshot.Zone, b *snapshot.PortBinding) []ovsdb.UUID 
 		return seen
 	}
 	for range 12 {
-		rows, err := ovsdb.Find[snapshot.PortBinding](p.Context(), db, ovsdb.Where("_uuid", "==", b.UUID))
+		rows, err := ovsdb.Find[sb.PortBindingBrief](p.Context(), db, ovsdb.Where("_uuid", "==", b.UUID))
 		if err != nil || len(rows) == 0 {
 			break
 		}
@@ -190,7 +190,7 @@ func changesOf(p *Pass, z *snapshot.Zone, b *snapshot.PortBinding) []ovsdb.UUID 
 }
 
 // rightful is the one of several nodes that is known to have what the port is for.
-func rightful(p *Pass, b *snapshot.PortBinding, mine []holder) (*holder, string) {
+func rightful(p *Pass, b *sb.PortBindingBrief, mine []holder) (*holder, string) {
 	var right []*holder
 	why := ""
 	macs := strings.ToLower(strings.Join(b.MAC, " "))

@@ -82,7 +82,7 @@ func deviceLostFor(p *Pass, h *snapshot.Host, plug snapshot.Plug) (string, error
 		return "", err
 	}
 	for _, i := range sw.Interfaces {
-		if i.UUID == plug.Interface.UUID && strings.Contains(i.Error.Get(), "No such device") {
+		if i.UUID == plug.InterfaceBrief.UUID && strings.Contains(i.Error.Get(), "No such device") {
 			return fmt.Sprintf("the same %s later", p.Sample()), nil
 		}
 	}

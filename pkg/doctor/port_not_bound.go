@@ -7,6 +7,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/fixes"
 	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
+	"github.com/ovnctl/ovnctl/pkg/sb"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
@@ -64,7 +65,7 @@ func notBound(p *Pass, c *chassis) {
 }
 
 // whyNotBound is the finding of a port that is not bound here as it should be.
-func whyNotBound(c *chassis, plug snapshot.Plug, row *snapshot.PortBinding) (Finding, bool) {
+func whyNotBound(c *chassis, plug snapshot.Plug, row *sb.PortBindingBrief) (Finding, bool) {
 	id := row.LogicalPort
 	f := Finding{
 		Object: Object{Kind: "port", Name: id},

@@ -7,6 +7,7 @@ import (
 
 	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
+	"github.com/ovnctl/ovnctl/pkg/vswitch"
 )
 
 var uplinkNotInBridge = &Check{
@@ -104,10 +105,10 @@ func (p *Pass) uplinkUnopened(e *edge, u snapshot.Uplink) {
 	if err != nil {
 		return
 	}
-	var broken []*snapshot.Interface
+	var broken []*vswitch.InterfaceBrief
 	for _, x := range s.Plugs() {
 		if x.Port.Name == u.Port.Name && x.Bridge.Name == u.Bridge.Name && x.OFPort.Get() < 0 {
-			broken = append(broken, x.Interface)
+			broken = append(broken, x.InterfaceBrief)
 		}
 	}
 	if len(broken) == 0 || len(broken) < len(u.Links) {

@@ -156,9 +156,9 @@ func (s *Switch) RunsOVN() bool {
 
 // A Plug is an interface with the port and the bridge that it is in.
 type Plug struct {
-	*Interface
-	Port   *Port
-	Bridge *Bridge
+	*vswitch.InterfaceBrief
+	Port   *vswitch.PortBrief
+	Bridge *vswitch.BridgeBrief
 }
 
 // OFNumber is the OpenFlow port of the interface; 0: it has none.
@@ -191,7 +191,7 @@ func (s *Switch) Plugs() []Plug {
 	var plugs []Plug
 	for i := range s.Interfaces {
 		if p, ok := at[s.Interfaces[i].UUID]; ok {
-			p.Interface = &s.Interfaces[i]
+			p.InterfaceBrief = &s.Interfaces[i]
 			plugs = append(plugs, p)
 		}
 	}
@@ -199,7 +199,7 @@ func (s *Switch) Plugs() []Plug {
 }
 
 // Bridge is a bridge by its name; nil: there is none.
-func (s *Switch) Bridge(name string) *Bridge {
+func (s *Switch) Bridge(name string) *vswitch.BridgeBrief {
 	for i := range s.Bridges {
 		if s.Bridges[i].Name == name {
 			return &s.Bridges[i]

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/ovnctl/ovnctl/pkg/fixes"
+	"github.com/ovnctl/ovnctl/pkg/nb"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
@@ -16,7 +17,7 @@ func RequestedChassis(options map[string]string) string {
 }
 
 // switchPort finds a logical switch port by its name.
-func switchPort(d *snapshot.Deployment, name string) (*snapshot.Zone, *snapshot.LogicalSwitchPort, error) {
+func switchPort(d *snapshot.Deployment, name string) (*snapshot.Zone, *nb.LogicalSwitchPortBrief, error) {
 	for _, z := range d.Zones {
 		rows, err := z.Northbound()
 		if err != nil {
@@ -206,7 +207,7 @@ not the port's: then the interface is of another pod.`,
 			Steps: []fixes.Step{fixes.Rows{
 				DB: "Open_vSwitch", What: title,
 				Changes: []fixes.Change{{
-					Table: "Interface", UUID: plug.Interface.UUID,
+					Table: "Interface", UUID: plug.InterfaceBrief.UUID,
 					Before: before, After: fixes.Row{"external_ids:iface-id-ver": want},
 				}},
 				Classic: []string{fixes.Command("ovs-vsctl set Interface %s external_ids:iface-id-ver=%s", plug.Name, want)},

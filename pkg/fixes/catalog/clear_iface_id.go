@@ -119,7 +119,7 @@ nothing tells which of them is wrong, and where the interface is the only one.`,
 			Steps: []fixes.Step{fixes.Rows{
 				DB: "Open_vSwitch", What: title,
 				Changes: []fixes.Change{{
-					Table: "Interface", UUID: plug.Interface.UUID,
+					Table: "Interface", UUID: plug.InterfaceBrief.UUID,
 					Before: fixes.Row{"external_ids:iface-id": id}, After: fixes.Row{"external_ids:iface-id": nil},
 				}},
 				Classic: []string{fixes.Command("ovs-vsctl remove Interface %s external_ids iface-id", plug.Name)},

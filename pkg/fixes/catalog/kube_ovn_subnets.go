@@ -9,7 +9,6 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/fixes"
 	"github.com/ovnctl/ovnctl/pkg/nb"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
-	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
 func (k *KubeOVN) subnetPolicyGap(s *KubeSubnet, byMatch kubePolicies) {
@@ -42,8 +41,8 @@ func (k *KubeOVN) subnetPolicyGap(s *KubeSubnet, byMatch kubePolicies) {
 }
 
 // pods are the ports of the pods of a subnet.
-func (k *KubeOVN) pods(s *KubeSubnet) []*snapshot.LogicalSwitchPort {
-	var out []*snapshot.LogicalSwitchPort
+func (k *KubeOVN) pods(s *KubeSubnet) []*nb.LogicalSwitchPortBrief {
+	var out []*nb.LogicalSwitchPortBrief
 	for _, u := range s.ls.Ports {
 		if p := k.ports[u]; p != nil && p.Type == "" && p.ExternalIDs["pod"] != "" {
 			out = append(out, p)
@@ -54,7 +53,7 @@ func (k *KubeOVN) pods(s *KubeSubnet) []*snapshot.LogicalSwitchPort {
 
 // where are the nodes of a pod: that which holds its port, and those that hold it,
 // too, while it migrates. None: it is not up anywhere.
-func (k *KubeOVN) where(p *snapshot.LogicalSwitchPort) []string {
+func (k *KubeOVN) where(p *nb.LogicalSwitchPortBrief) []string {
 	b := k.binding[p.Name]
 	if b == nil || len(b.Chassis) == 0 || len(b.Up) > 0 && !b.Up.Get() {
 		return nil
@@ -85,8 +84,8 @@ func (k *KubeOVN) ownWay() map[string]bool {
 }
 
 func (k *KubeOVN) distributedGaps(s *KubeSubnet, byMatch kubePolicies) {
-	lacking := map[string][]*snapshot.LogicalSwitchPort{} // by node
-	member := map[ovsdb.UUID][]string{}                   // the subnet's groups that a port is in
+	lacking := map[string][]*nb.LogicalSwitchPortBrief{} // by node
+	member := map[ovsdb.UUID][]string{}                  // the subnet's groups that a port is in
 	for _, n := range k.Nodes {
 		name := dotted(s.Name + "." + n.Name)
 		if g := k.groups[name]; g != nil {
@@ -95,7 +94,7 @@ func (k *KubeOVN) distributedGaps(s *KubeSubnet, byMatch kubePolicies) {
 			}
 		}
 	}
-	strangers := map[string][]*snapshot.LogicalSwitchPort{} // by group
+	strangers := map[string][]*nb.LogicalSwitchPortBrief{} // by group
 	for _, p := range k.pods(s) {
 		where := k.where(p)
 		if len(where) == 0 {
@@ -134,7 +133,7 @@ func (k *KubeOVN) distributedGaps(s *KubeSubnet, byMatch kubePolicies) {
 
 // portGroupGap is the group of a subnet's pods on a node that is missing, lacks
 // pods, or holds those of other nodes.
-func (k *KubeOVN) portGroupGap(s *KubeSubnet, n *KubeNode, lacking []*snapshot.LogicalSwitchPort, strangers map[string][]*snapshot.LogicalSwitchPort, member map[ovsdb.UUID][]string) {
+func (k *KubeOVN) portGroupGap(s *KubeSubnet, n *KubeNode, lacking []*nb.LogicalSwitchPortBrief, strangers map[string][]*nb.LogicalSwitchPortBrief, member map[ovsdb.UUID][]string) {
 	name := dotted(s.Name + "." + n.Name)
 	g := KubeGap{
 		Repair: "kube-ovn-port-group", Args: []string{s.Name, n.Name}, Kind: "port group", Name: name, Node: n.Name, Subnet: s.Name,
@@ -167,7 +166,7 @@ func (k *KubeOVN) portGroupGap(s *KubeSubnet, n *KubeNode, lacking []*snapshot.L
 	case len(strangers[name]) > 0:
 		var wrong []string
 		after := slices.DeleteFunc(slices.Clone([]ovsdb.UUID(is.Ports)), func(u ovsdb.UUID) bool {
-			return slices.ContainsFunc(strangers[name], func(p *snapshot.LogicalSwitchPort) bool { return p.UUID == u })
+			return slices.ContainsFunc(strangers[name], func(p *nb.LogicalSwitchPortBrief) bool { return p.UUID == u })
 		})
 		for _, p := range strangers[name] {
 			wrong = append(wrong, p.Name)
@@ -192,7 +191,7 @@ func (k *KubeOVN) portGroupGap(s *KubeSubnet, n *KubeNode, lacking []*snapshot.L
 }
 
 // leave takes ports out of the groups that they are in wrongly.
-func (k *KubeOVN) leave(g *KubeGap, ports []*snapshot.LogicalSwitchPort, member map[ovsdb.UUID][]string) {
+func (k *KubeOVN) leave(g *KubeGap, ports []*nb.LogicalSwitchPortBrief, member map[ovsdb.UUID][]string) {
 	out := map[string][]ovsdb.UUID{}
 	for _, p := range ports {
 		for _, name := range member[p.UUID] {

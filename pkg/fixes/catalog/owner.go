@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"github.com/ovnctl/ovnctl/pkg/nb"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
@@ -24,6 +25,6 @@ func overwritten(what string, ids map[string]string) []string {
 }
 
 // ownedPort warns as overwritten does, of a switch port.
-func ownedPort(p *snapshot.LogicalSwitchPort) []string {
+func ownedPort(p *nb.LogicalSwitchPortBrief) []string {
 	return overwritten("port "+p.Name, p.ExternalIDs)
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/ovnctl/ovnctl/pkg/fixes"
 	"github.com/ovnctl/ovnctl/pkg/node"
+	"github.com/ovnctl/ovnctl/pkg/sb"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
@@ -55,7 +56,7 @@ func PortTenant(d *snapshot.Deployment, h *snapshot.Host, p snapshot.Plug) Tenan
 	if err != nil {
 		return Tenant{Why: err.Error()}
 	}
-	var row *snapshot.PortBinding
+	var row *sb.PortBindingBrief
 	for i := range south.PortBindings {
 		if south.PortBindings[i].LogicalPort == id {
 			row = &south.PortBindings[i]

@@ -78,7 +78,7 @@ nothing is done. It makes no ports.`,
 }
 
 // leadsTo says whether a port's addresses make packets for a router port go through it.
-func leadsTo(p *snapshot.LogicalSwitchPort, rp *nb.LogicalRouterPort) bool {
+func leadsTo(p *nb.LogicalSwitchPortBrief, rp *nb.LogicalRouterPort) bool {
 	return slices.ContainsFunc(p.Addresses, func(text string) bool {
 		a, ok := snapshot.ParseAddress(text)
 		return text == "router" || text == "unknown" || ok && strings.EqualFold(a.MAC, rp.MAC)
@@ -86,7 +86,7 @@ func leadsTo(p *snapshot.LogicalSwitchPort, rp *nb.LogicalRouterPort) bool {
 }
 
 // mayBeRouterPort refuses for a port that something is plugged into.
-func mayBeRouterPort(z *snapshot.Zone, p *snapshot.LogicalSwitchPort) error {
+func mayBeRouterPort(z *snapshot.Zone, p *nb.LogicalSwitchPortBrief) error {
 	rows, err := z.Southbound()
 	if err != nil {
 		return fmt.Errorf("whether port %s is in use: %w", p.Name, err)
@@ -100,7 +100,7 @@ func mayBeRouterPort(z *snapshot.Zone, p *snapshot.LogicalSwitchPort) error {
 }
 
 // linkTarget is the router port that a switch port has to lead to.
-func linkTarget(l *snapshot.Logical, p *snapshot.LogicalSwitchPort, name string) (*nb.LogicalRouterPort, error) {
+func linkTarget(l *snapshot.Logical, p *nb.LogicalSwitchPortBrief, name string) (*nb.LogicalRouterPort, error) {
 	if name == "" {
 		if rp := l.RouterPort[p.Options["router-port"]]; rp != nil {
 			name = rp.Name
@@ -238,7 +238,7 @@ Nothing is done if something is plugged into the port.`,
 }
 
 // findSwitchPort finds a switch port by name.
-func findSwitchPort(d *snapshot.Deployment, name string) (*snapshot.Zone, *snapshot.Logical, *snapshot.LogicalSwitchPort, error) {
+func findSwitchPort(d *snapshot.Deployment, name string) (*snapshot.Zone, *snapshot.Logical, *nb.LogicalSwitchPortBrief, error) {
 	var zone *snapshot.Zone
 	var logical *snapshot.Logical
 	err := inZones(d, func(z *snapshot.Zone, l *snapshot.Logical) (bool, error) {

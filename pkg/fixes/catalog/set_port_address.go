@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/ovnctl/ovnctl/pkg/fixes"
+	"github.com/ovnctl/ovnctl/pkg/nb"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
@@ -75,7 +76,7 @@ plugged, so that it is the Northbound that was changed; else the pod is to be cr
 }
 
 // security is a port's port_security with its own addresses in the place of those that it had.
-func security(p *snapshot.LogicalSwitchPort, text string) []string {
+func security(p *nb.LogicalSwitchPortBrief, text string) []string {
 	out := []string{text}
 	for _, s := range p.PortSecurity {
 		if !slices.Contains(p.Addresses, s) && !slices.Contains(out, s) && !samePort(s, text) {
@@ -98,7 +99,7 @@ func samePort(s, text string) bool {
 }
 
 // deviceOf finds what is plugged into a port, on the hosts that can be asked.
-func deviceOf(d *snapshot.Deployment, l *snapshot.Logical, p *snapshot.LogicalSwitchPort) (*snapshot.Device, error) {
+func deviceOf(d *snapshot.Deployment, l *snapshot.Logical, p *nb.LogicalSwitchPortBrief) (*snapshot.Device, error) {
 	var unread error
 	for _, h := range d.Hosts {
 		sw, err := h.Switch()
@@ -123,7 +124,7 @@ func deviceOf(d *snapshot.Deployment, l *snapshot.Logical, p *snapshot.LogicalSw
 }
 
 // taken is another port of the switch with an address of the device.
-func taken(l *snapshot.Logical, p *snapshot.LogicalSwitchPort, d *snapshot.Device) string {
+func taken(l *snapshot.Logical, p *nb.LogicalSwitchPortBrief, d *snapshot.Device) string {
 	s := l.SwitchOf[p.UUID]
 	if s == nil {
 		return ""

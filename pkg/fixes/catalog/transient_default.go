@@ -15,6 +15,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/node"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
+	"github.com/ovnctl/ovnctl/pkg/vswitch"
 )
 
 // DeleteTransient is the option of ovs-ctl(8) that removes, when ovsdb-server
@@ -370,7 +371,7 @@ func ovsCtl(args []string) (deletes bool, stops string) {
 // TransientPorts are the ports that are removed when Open vSwitch starts with
 // the option, and those among them that are ports of pods: with an iface-id.
 func TransientPorts(s *snapshot.Switch) (all, pods []string) {
-	owner := map[ovsdb.UUID]*snapshot.Interface{}
+	owner := map[ovsdb.UUID]*vswitch.InterfaceBrief{}
 	for i := range s.Interfaces {
 		owner[s.Interfaces[i].UUID] = &s.Interfaces[i]
 	}
