@@ -13,6 +13,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/archive"
 	"github.com/ovnctl/ovnctl/pkg/node"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
+	"github.com/ovnctl/ovnctl/pkg/vswitch"
 )
 
 // LogicalFlows says which rows of Logical_Flow a capture has.
@@ -161,12 +162,6 @@ func (c *Capture) Nodes(ctx context.Context) {
 	wg.Wait()
 }
 
-type bridgeRow struct {
-	Name string `ovsdb:"name"`
-}
-
-func (bridgeRow) Table() string { return "Bridge" }
-
 // controls are what a daemon is asked for in any case: short answers that change
 // nothing.
 var controls = map[string][]string{
@@ -251,7 +246,7 @@ func (c *Capture) node(ctx context.Context, n *Node) {
 func (c *Capture) vswitch(ctx context.Context, n *Node) {
 	h := n.Host
 	if n.Vswitch != nil {
-		bridges, _ := ovsdb.Find[bridgeRow](ctx, n.Vswitch)
+		bridges, _ := ovsdb.Find[vswitch.BridgeName](ctx, n.Vswitch)
 		for _, b := range bridges {
 			for _, kind := range []node.DumpKind{node.Flows, node.Groups, node.Ports, node.TLVMap, node.Meters} {
 				_, _ = h.Dump(ctx, b.Name, kind)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb/ovsdbtest"
+	"github.com/ovnctl/ovnctl/pkg/vswitch"
 )
 
 // Without flags a node shows who it is with the files of its own daemons.
@@ -133,7 +134,7 @@ func TestFindBelowHostRoot(t *testing.T) {
 		t.Errorf("remote %q", got)
 	}
 	said := func() *system {
-		return &system{Rows: []systemRow{{ExternalIDs: map[string]string{"ovn-remote": "unix:/var/run/ovn/x.sock,tcp:192.0.2.1:6642", "system-id": "a"}}}}
+		return &system{Rows: []vswitch.OpenvSwitchIDs{{ExternalIDs: map[string]string{"ovn-remote": "unix:/var/run/ovn/x.sock,tcp:192.0.2.1:6642", "system-id": "a"}}}}
 	}
 	if got, want := f.remote(southbound, said), "unix:"+root+"/run/ovn/x.sock,tcp:192.0.2.1:6642"; got != want {
 		t.Errorf("remote %q, want %q", got, want)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/ovnctl/ovnctl/pkg/archive"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
+	"github.com/ovnctl/ovnctl/pkg/sb"
 	"github.com/ovnctl/ovnctl/pkg/secret"
 )
 
@@ -420,38 +421,12 @@ func (r *databaseReader) request(ctx context.Context, ask func() error) error {
 	return err
 }
 
-type nbCfgRow struct {
-	NBCfg int `ovsdb:"nb_cfg"`
-}
-
-func (nbCfgRow) Table() string { return "SB_Global" }
-
 func (r *databaseReader) nbCfg(ctx context.Context) {
-	rows, err := ovsdb.Find[nbCfgRow](ctx, r.client)
+	rows, err := ovsdb.Find[sb.GlobalNBCfg](ctx, r.client)
 	if err == nil && len(rows) > 0 {
 		r.entry.NBCfg = append(r.entry.NBCfg, rows[0].NBCfg)
 	}
 }
-
-type bindingRow struct {
-	Datapath ovsdb.UUID            `ovsdb:"datapath"`
-	Chassis  ovsdb.Set[ovsdb.UUID] `ovsdb:"chassis"`
-	Type     string                `ovsdb:"type"`
-}
-
-type groupRow struct {
-	UUID      ovsdb.UUID            `ovsdb:"_uuid"`
-	Datapaths ovsdb.Set[ovsdb.UUID] `ovsdb:"datapaths"`
-}
-
-type chassisIDRow struct {
-	UUID ovsdb.UUID `ovsdb:"_uuid"`
-	Name string     `ovsdb:"name"`
-}
-
-func (bindingRow) Table() string   { return "Port_Binding" }
-func (groupRow) Table() string     { return "Logical_DP_Group" }
-func (chassisIDRow) Table() string { return "Chassis" }
 
 // local are the datapaths with a port on a node that can be read, those that join
 // others, and the groups with one of them; nil: all are wanted.
@@ -460,9 +435,9 @@ func (r *databaseReader) local(ctx context.Context) (map[ovsdb.UUID]bool, error)
 		return nil, nil
 	}
 	var rows struct {
-		Bindings []bindingRow
-		Groups   []groupRow
-		Chassis  []chassisIDRow
+		Bindings []sb.PortBindingPlace
+		Groups   []sb.LogicalDPGroup
+		Chassis  []sb.ChassisName
 	}
 	read, err := r.reader()
 	if err != nil {

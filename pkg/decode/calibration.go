@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/ovnctl/ovnctl/pkg/sb"
 )
 
 // Seen is what a trace reply or a dump says of one OpenFlow flow of the
@@ -25,7 +27,7 @@ type Seen struct {
 // stand for.
 type Evidence struct {
 	Seen Seen
-	Rows []LogicalFlow
+	Rows []sb.LogicalFlowNames
 }
 
 // A Vote counts the flows that spoke for and against a pipeline's base.

@@ -5,6 +5,8 @@ import (
 	"context"
 	"fmt"
 	"slices"
+
+	"github.com/ovnctl/ovnctl/pkg/sb"
 )
 
 // A Decoder puts together what is known of one chassis. Flows and Objects may
@@ -21,7 +23,7 @@ type Meaning struct {
 	Place
 	Datapath *Datapath // the flow's, nil if it matches none or none that is known
 	// Flow is the logical flow, nil if there is none or it was not found.
-	Flow *LogicalFlow
+	Flow *sb.LogicalFlowNames
 	// Rows are the Southbound rows of a flow outside the logical pipelines.
 	Rows []Row
 	// Objects are what the flow was made for; usually one, often none.

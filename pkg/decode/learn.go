@@ -6,6 +6,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/ovnctl/ovnctl/pkg/sb"
 )
 
 // elect returns the base of a pipeline that most flows speak for.
@@ -41,7 +43,7 @@ func (b ballot) winner() int {
 }
 
 // learnStage remembers the name of the row's stage.
-func (c *Calibration) learnStage(row LogicalFlow) {
+func (c *Calibration) learnStage(row sb.LogicalFlowNames) {
 	stage := row.ExternalIDs["stage-name"]
 	if kind, pipeline, ok := StageOf(stage); ok && pipeline == Pipeline(row.Pipeline) {
 		c.stages[stageKey{kind, pipeline, row.TableID}] = stage

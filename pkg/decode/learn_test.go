@@ -2,13 +2,15 @@ package decode
 
 import (
 	"testing"
+
+	"github.com/ovnctl/ovnctl/pkg/sb"
 )
 
 // flowOf is a flow that stands for one logical flow.
 func flowOf(of, table int, pipeline Pipeline, stage, actions string, resubmits ...int) Evidence {
 	return Evidence{
 		Seen: Seen{Table: of, Priority: 50, Cookie: 1, Metadata: 1, Resubmits: resubmits},
-		Rows: []LogicalFlow{{
+		Rows: []sb.LogicalFlowNames{{
 			Pipeline: string(pipeline), TableID: table, Priority: 50, Actions: actions,
 			ExternalIDs: map[string]string{"stage-name": stage},
 		}},
@@ -103,7 +105,7 @@ func TestLearnAgainstDissent(t *testing.T) {
 		flowOf(16, 7, Ingress, "ls_in_acl_hint", "next;", 17),
 		flowOf(42, 0, Egress, "ls_out_pre_acl", "next;", 43),
 	}
-	evidence[1].Rows = append(evidence[1].Rows, LogicalFlow{Pipeline: "ingress", TableID: 1})
+	evidence[1].Rows = append(evidence[1].Rows, sb.LogicalFlowNames{Pipeline: "ingress", TableID: 1})
 	c := Calibrate(evidence, Version{})
 	if c.Base(Ingress) != 8 || c.IngressVote != (Vote{For: 2, Against: 1}) {
 		t.Errorf("ingress %d by %+v", c.Base(Ingress), c.IngressVote)

@@ -14,39 +14,15 @@ import (
 type Southbound struct {
 	Global            []sb.Global
 	Datapaths         []sb.DatapathBinding
-	Ports             []PortBinding
+	Ports             []sb.PortBindingNames
 	Groups            []sb.MulticastGroup
 	Chassis           []sb.Chassis
 	Encaps            []sb.Encap
 	MACBindings       []sb.MACBinding
 	StaticMACBindings []sb.StaticMACBinding
 	FDBs              []sb.FDB
-	LoadBalancers     []LoadBalancer
+	LoadBalancers     []sb.LoadBalancerName
 }
-
-// A PortBinding is a row with the columns that make names, a small part of
-// them: servers take long for all.
-type PortBinding struct {
-	UUID        ovsdb.UUID            `ovsdb:"_uuid"`
-	LogicalPort string                `ovsdb:"logical_port"`
-	Type        string                `ovsdb:"type"`
-	Datapath    ovsdb.UUID            `ovsdb:"datapath"`   // Datapath_Binding
-	TunnelKey   int                   `ovsdb:"tunnel_key"` // 1 to 32767
-	Chassis     ovsdb.Set[ovsdb.UUID] `ovsdb:"chassis"`    // Chassis that holds the port
-	ExternalIDs map[string]string     `ovsdb:"external_ids"`
-}
-
-// A LoadBalancer is a row with the columns that make names.
-type LoadBalancer struct {
-	UUID ovsdb.UUID `ovsdb:"_uuid"`
-	Name string     `ovsdb:"name"`
-}
-
-// Table returns Port_Binding.
-func (PortBinding) Table() string { return "Port_Binding" }
-
-// Table returns Load_Balancer.
-func (LoadBalancer) Table() string { return "Load_Balancer" }
 
 // A Datapath is a logical switch or router as the Southbound knows it.
 type Datapath struct {

@@ -25,7 +25,7 @@ func laterNames(version string) *Names {
 				ExternalIDs: map[string]string{"name": "neutron-1", "name2": "blue"}},
 			{UUID: dp2, TunnelKey: 6, ExternalIDs: map[string]string{"logical-router": "00000000-0000-0000-0000-0000000000a2", "name": "r1"}},
 		},
-		Ports: []PortBinding{
+		Ports: []sb.PortBindingNames{
 			{UUID: pb1, LogicalPort: "vm1", Datapath: dp1, TunnelKey: 1, Chassis: ovsdb.Set[ovsdb.UUID]{ch1}},
 			{UUID: pb2, LogicalPort: "vm2", Datapath: dp1, TunnelKey: 2, Chassis: ovsdb.Set[ovsdb.UUID]{ch2}},
 			{UUID: "00000000-0000-0000-0000-000000000b03", LogicalPort: "odd_snat", Datapath: dp2, TunnelKey: 1},

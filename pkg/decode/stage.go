@@ -1,6 +1,10 @@
 package decode
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/ovnctl/ovnctl/pkg/sb"
+)
 
 // A Pipeline is "ingress" or "egress", as Logical_Flow.pipeline writes it.
 type Pipeline string
@@ -149,7 +153,7 @@ func Explain(stage string) string {
 // ExplainFlow is Explain for the stage of a logical flow, with ovn-northd's own
 // description of the flow where it has one (24.03 and later), which for drops
 // is the reason.
-func ExplainFlow(row LogicalFlow) string {
+func ExplainFlow(row sb.LogicalFlowNames) string {
 	words := Explain(row.ExternalIDs["stage-name"])
 	if desc := row.FlowDesc.Get(); desc != "" {
 		return words + ": " + desc

@@ -10,6 +10,7 @@ import (
 
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
 	"github.com/ovnctl/ovnctl/pkg/packet"
+	"github.com/ovnctl/ovnctl/pkg/sb"
 )
 
 func TestExplain(t *testing.T) {
@@ -63,7 +64,7 @@ func TestExplainInstalled(t *testing.T) {
 }
 
 func TestExplainFlow(t *testing.T) {
-	row := LogicalFlow{ExternalIDs: map[string]string{"stage-name": "lr_in_ip_input"}}
+	row := sb.LogicalFlowNames{ExternalIDs: map[string]string{"stage-name": "lr_in_ip_input"}}
 	if got := ExplainFlow(row); got != "packets for the router itself" {
 		t.Errorf("a flow without description: %q", got)
 	}

@@ -212,7 +212,7 @@ func (d *Datapath) contents(ctx context.Context) (*contents, error) {
 	}
 	var ports []sb.PortBinding
 	var groups []sb.MulticastGroup
-	var shared []datapathGroup
+	var shared []ovsdb.Key[sb.LogicalDPGroup]
 	here := []ovsdb.Condition{ovsdb.Where("datapath", "==", d.Row.UUID)}
 	queries := []*ovsdb.Query{{Rows: &ports, Where: here}, {Rows: &groups, Where: here}}
 	if d.net.grouped() {

@@ -12,7 +12,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/ovnctl/ovnctl/pkg/cluster"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
 	"github.com/ovnctl/ovnctl/pkg/sb"
 	"github.com/ovnctl/ovnctl/pkg/vswitch"
@@ -227,7 +226,7 @@ const fewPorts = 1000
 func (z *Zone) Rewritten(s *Southbound) (map[string]bool, error) {
 	others := z.opened
 	if len(s.PortBindings) <= fewPorts {
-		now, err := ovsdb.Find[cluster.ChassisRow](z.d.ctx, z.sb)
+		now, err := ovsdb.Find[sb.ChassisIdentity](z.d.ctx, z.sb)
 		if err != nil {
 			return nil, err
 		}

@@ -20,7 +20,7 @@ func knowing(bridge string) *Annotator {
 			{UUID: sw, TunnelKey: 5, ExternalIDs: map[string]string{"logical-switch": sw, "name": "green"}},
 			{UUID: router, TunnelKey: 1, ExternalIDs: map[string]string{"logical-router": router, "name": "middle"}},
 		},
-		Ports: []decode.PortBinding{
+		Ports: []sb.PortBindingNames{
 			{UUID: "22222222-0000-4000-8000-000000000001", LogicalPort: "web", Datapath: sw, TunnelKey: 2},
 			{UUID: "22222222-0000-4000-8000-000000000002", LogicalPort: "db", Datapath: sw, TunnelKey: 3},
 			{UUID: "22222222-0000-4000-8000-000000000003", LogicalPort: "up", Datapath: router, TunnelKey: 2},

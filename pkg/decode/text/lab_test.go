@@ -105,7 +105,7 @@ func readTruth(t *testing.T, northbound, southbound ovsdb.Reader, run func(...st
 		keys[d.UUID] = uint64(d.TunnelKey)
 		w.datapaths[uint64(d.TunnelKey)], w.uuids[uint64(d.TunnelKey)] = d.ExternalIDs["name"], d.UUID
 	}
-	for _, p := range find[decode.PortBinding](t, southbound) {
+	for _, p := range find[sb.PortBindingNames](t, southbound) {
 		w.ports[[2]uint64{keys[p.Datapath], uint64(p.TunnelKey)}] = p.LogicalPort
 		w.rows[cookieOf(p.UUID)] = p.LogicalPort
 	}
@@ -113,7 +113,7 @@ func readTruth(t *testing.T, northbound, southbound ovsdb.Reader, run func(...st
 		w.ports[[2]uint64{keys[g.Datapath], uint64(g.TunnelKey)}] = g.Name
 		w.rows[cookieOf(g.UUID)] = g.Name
 	}
-	for _, row := range find[decode.LoadBalancer](t, southbound) {
+	for _, row := range find[sb.LoadBalancerName](t, southbound) {
 		w.rows[cookieOf(row.UUID)] = row.Name
 	}
 	for _, row := range find[sb.MACBinding](t, southbound) {
