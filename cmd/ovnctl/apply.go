@@ -16,6 +16,7 @@ import (
 
 	"github.com/ovnctl/ovnctl/pkg/cluster"
 	"github.com/ovnctl/ovnctl/pkg/doctor"
+	"github.com/ovnctl/ovnctl/pkg/doctor/checks"
 	"github.com/ovnctl/ovnctl/pkg/fixes"
 	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
 	"github.com/ovnctl/ovnctl/pkg/node"
@@ -391,10 +392,10 @@ type verifier struct {
 	after   []string
 }
 
-func (x *fixer) verifier(checks []string) *verifier {
+func (x *fixer) verifier(list []string) *verifier {
 	v := &verifier{x: x}
-	for _, name := range checks {
-		if c := doctor.Find(name); c != nil {
+	for _, name := range list {
+		if c := checks.Find(name); c != nil {
 			v.checks = append(v.checks, c)
 		}
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/archive/anonymize"
 	"github.com/ovnctl/ovnctl/pkg/cluster"
 	"github.com/ovnctl/ovnctl/pkg/doctor"
+	"github.com/ovnctl/ovnctl/pkg/doctor/checks"
 	"github.com/ovnctl/ovnctl/pkg/render"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
@@ -185,9 +186,9 @@ func (o *captureOptions) fill(ctx context.Context, c *cluster.Cluster, w *archiv
 	// databases all is known.
 	if ctx.Err() == nil {
 		ended := 0
-		doctor.Examine(snapshot.Look(ctx, capture.Cluster(), snapshot.Options{}), doctor.Checks, func(*doctor.Check, []doctor.Finding) {
+		doctor.Examine(snapshot.Look(ctx, capture.Cluster(), snapshot.Options{}), checks.All, func(*doctor.Check, []doctor.Finding) {
 			ended++
-			show.show("%d of %d checks asked, %d MB", ended, len(doctor.Checks), w.Size()>>20)
+			show.show("%d of %d checks asked, %d MB", ended, len(checks.All), w.Size()>>20)
 		})
 	}
 	if ctx.Err() != nil {

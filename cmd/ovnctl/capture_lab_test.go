@@ -22,7 +22,7 @@ import (
 	"github.com/ovnctl/ovnctl/internal/lab"
 	"github.com/ovnctl/ovnctl/internal/lab/labtest"
 	"github.com/ovnctl/ovnctl/pkg/archive"
-	"github.com/ovnctl/ovnctl/pkg/doctor"
+	"github.com/ovnctl/ovnctl/pkg/doctor/checks"
 )
 
 // say runs a command on a host of the lab.
@@ -76,7 +76,7 @@ func without(v any, field string) any {
 // oneLook are the findings of checks that one look is enough for: saved data is one.
 func oneLook(doc map[string]any) {
 	twoLooks := map[any]bool{}
-	for _, c := range doctor.Checks {
+	for _, c := range checks.All {
 		if c.Sample > 0 {
 			twoLooks[c.Name] = true
 		}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/ovnctl/ovnctl/pkg/cluster"
 	"github.com/ovnctl/ovnctl/pkg/doctor"
+	"github.com/ovnctl/ovnctl/pkg/doctor/checks"
 	"github.com/ovnctl/ovnctl/pkg/fixes"
 	"github.com/ovnctl/ovnctl/pkg/render"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
@@ -23,7 +24,7 @@ import (
 
 type doctorOptions struct {
 	*options
-	doctor.Selection
+	checks.Selection
 	applyOptions
 	fix        bool
 	failOn     string
@@ -77,13 +78,13 @@ Output formats: ` + strings.Join(render.DoctorFormats, ", ") + `.
 	for _, flag := range []string{"only", "skip"} {
 		_ = cmd.RegisterFlagCompletionFunc(flag, names(checkNames))
 	}
-	_ = cmd.RegisterFlagCompletionFunc("category", names(doctor.Categories))
+	_ = cmd.RegisterFlagCompletionFunc("category", names(checks.Categories))
 	return cmd
 }
 
 func checkNames() []string {
 	var names []string
-	for _, c := range doctor.Checks {
+	for _, c := range checks.All {
 		names = append(names, c.Name)
 	}
 	return names
@@ -99,7 +100,7 @@ func (o *doctorOptions) run(ctx context.Context, args []string) (err error) {
 	default:
 		return usageError{fmt.Errorf("--fail-on %q: expected error, warning or never", o.failOn)}
 	}
-	checks, err := doctor.Choose(o.Selection)
+	checks, err := checks.Choose(o.Selection)
 	if err != nil {
 		return usageError{err}
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/ovnctl/ovnctl/docs"
 	"github.com/ovnctl/ovnctl/pkg/doctor"
+	"github.com/ovnctl/ovnctl/pkg/doctor/checks"
 	"github.com/ovnctl/ovnctl/pkg/fixes"
 	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
 	"github.com/ovnctl/ovnctl/pkg/render"
@@ -39,7 +40,7 @@ func TestReportJSONDocumented(t *testing.T) {
 
 // TestPages holds that every check has its page, with its own title, and every page a check.
 func TestPages(t *testing.T) {
-	for _, c := range doctor.Checks {
+	for _, c := range checks.All {
 		page, ok := docs.Page("checks/" + c.Name)
 		if !ok {
 			t.Errorf("docs/checks/%s.md is missing", c.Name)
@@ -60,7 +61,7 @@ func TestPages(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, f := range files {
-		if name := strings.TrimSuffix(f.Name(), ".md"); name != "README" && doctor.Find(name) == nil {
+		if name := strings.TrimSuffix(f.Name(), ".md"); name != "README" && checks.Find(name) == nil {
 			t.Errorf("docs/checks/%s is about no check", f.Name())
 		}
 	}
@@ -70,7 +71,7 @@ func TestPages(t *testing.T) {
 func TestRepairsFitChecks(t *testing.T) {
 	names := map[string]bool{}
 	for _, r := range catalog.Repairs {
-		if doctor.Find(r.Check) == nil {
+		if checks.Find(r.Check) == nil {
 			t.Errorf("repair %s mends what check %q finds, and there is none", r.Name, r.Check)
 		}
 		if names[r.Name] || r.Doc == "" || r.Class == "" || r.Risk == "" || r.Plan == nil {
@@ -105,7 +106,7 @@ func TestReportIsCleaned(t *testing.T) {
 	evil := "x\x1b[2Jy\u202e"
 	f := doctor.Finding{
 		Check: evil, Result: doctor.Error, Title: evil, Object: doctor.Object{Kind: evil, Name: evil, Node: evil},
-		Evidence: []doctor.Evidence{{Source: evil, Says: evil}}, Cause: evil, Effect: evil, Next: evil,
+		Evidence: []doctor.Evidence{{Source: doctor.Other(evil), Says: evil}}, Cause: evil, Effect: evil, Next: evil,
 		Fix: &fixes.Call{Repair: evil, Args: []string{evil}, OneWay: evil},
 	}
 	under := f

@@ -11,7 +11,7 @@ import (
 
 	"github.com/ovnctl/ovnctl/docs"
 	"github.com/ovnctl/ovnctl/pkg/decode"
-	"github.com/ovnctl/ovnctl/pkg/doctor"
+	"github.com/ovnctl/ovnctl/pkg/doctor/checks"
 	"github.com/ovnctl/ovnctl/pkg/document"
 	"github.com/ovnctl/ovnctl/pkg/fixes"
 	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
@@ -78,7 +78,7 @@ func newExplanation(about, page string) explanation {
 func (e explanation) page() string { return "# " + e.Name + ": " + e.Title + "\n\n" + e.Text }
 
 func explain(name string) (explanation, error) {
-	if page, ok := docs.Page("checks/" + name); ok && doctor.Find(name) != nil {
+	if page, ok := docs.Page("checks/" + name); ok && checks.Find(name) != nil {
 		return newExplanation("check", page), nil
 	}
 	if r := catalog.Find(name); r != nil {
@@ -145,7 +145,7 @@ func repairPage(r *fixes.Repair) string {
 // explained are all names that explain knows.
 func explained() []string {
 	var names []string
-	for _, c := range doctor.Checks {
+	for _, c := range checks.All {
 		names = append(names, c.Name)
 	}
 	for _, r := range catalog.Repairs {

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/ovnctl/ovnctl/docs"
-	"github.com/ovnctl/ovnctl/pkg/doctor"
+	"github.com/ovnctl/ovnctl/pkg/doctor/checks"
 	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
 )
 
@@ -52,7 +52,7 @@ func TestExplain(t *testing.T) {
 // TestExplainJSON prints each kind of page as a document, which docs/json.md describes.
 func TestExplainJSON(t *testing.T) {
 	for name, about := range map[string]string{
-		doctor.Checks[0].Name: "check", catalog.Repairs[0].Name: "repair", "ls_in_acl": "stage", "local_output": "table", "reg10": "register", "dropped": "verdict",
+		checks.All[0].Name: "check", catalog.Repairs[0].Name: "repair", "ls_in_acl": "stage", "local_output": "table", "reg10": "register", "dropped": "verdict",
 	} {
 		var out, errs strings.Builder
 		var doc explanation

@@ -13,7 +13,7 @@ import (
 	"github.com/ovnctl/ovnctl/internal/lab"
 	"github.com/ovnctl/ovnctl/internal/lab/labtest"
 	"github.com/ovnctl/ovnctl/internal/lab/scale"
-	"github.com/ovnctl/ovnctl/pkg/doctor"
+	"github.com/ovnctl/ovnctl/pkg/doctor/checks"
 	"github.com/ovnctl/ovnctl/pkg/render"
 )
 
@@ -74,7 +74,7 @@ func benchmarkDoctor(b *testing.B, run func(ctx context.Context, args ...string)
 		}
 	}
 	for range 3 { // of which one is none that something else on the machine held up
-		for _, c := range doctor.Checks {
+		for _, c := range checks.All {
 			look(c.Name)
 		}
 	}
@@ -99,7 +99,7 @@ func benchmarkDoctor(b *testing.B, run func(ctx context.Context, args ...string)
 		}
 	}
 	median, single := middle(all), middle(alone[slowest])
-	b.Logf("%d checks in %v; the slowest single read, %s of %s, alone %v", len(doctor.Checks), median, slowest.what, slowest.check, single)
+	b.Logf("%d checks in %v; the slowest single read, %s of %s, alone %v", len(checks.All), median, slowest.what, slowest.check, single)
 	b.ReportMetric(float64(median)/1e6, "doctor-ms")
 	b.ReportMetric(float64(single)/1e6, "slowest-read-ms")
 	b.ReportMetric(float64(median)/float64(single), "times")

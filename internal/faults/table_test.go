@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/ovnctl/ovnctl/pkg/doctor"
+	"github.com/ovnctl/ovnctl/pkg/doctor/checks"
 	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
 )
 
@@ -43,7 +44,7 @@ func table(t *testing.T) string {
 	faults := 0
 	for _, st := range stages() {
 		for _, f := range st.faults {
-			if doctor.Find(f.check) == nil {
+			if checks.Find(f.check) == nil {
 				t.Errorf("fault %s: there is no such check", f.check)
 			}
 			if f.how == "" {
@@ -70,8 +71,8 @@ Each name is a page: %s prints it.
 
 | check | finds | made by | mended by |
 | --- | --- | --- | --- |
-`, len(doctor.Checks), len(made), faults, "`OVNCTL_FAULTS=all go test ./internal/faults -run TestFaults`", len(catalog.Repairs), reversible, "`ovnctl explain NAME`")
-	for _, c := range doctor.Checks {
+`, len(checks.All), len(made), faults, "`OVNCTL_FAULTS=all go test ./internal/faults -run TestFaults`", len(catalog.Repairs), reversible, "`ovnctl explain NAME`")
+	for _, c := range checks.All {
 		fmt.Fprintf(&b, "| [%s](%s.md) | %s | %s | %s |\n", c.Name, c.Name, cell(c.Title()), cell(madeBy(t, c, made[c.Name])), cell(mendedBy(c, made[c.Name])))
 	}
 	return b.String()

@@ -12,15 +12,15 @@ import (
 )
 
 // An edge is a node with its bridges to the network around it.
-type edge struct {
+type NetNode struct {
 	*snapshot.Host
-	n       *node.Network
-	uplinks []snapshot.Uplink
+	Net     *node.Network
+	Uplinks []snapshot.Uplink
 }
 
 // edges calls f for each node of which the switch and the network can be read.
 // What it cannot tell of a node it says.
-func (p *Pass) edges(f func(*edge)) {
+func (p *Pass) NetNodes(f func(*NetNode)) {
 	any := false
 	for _, h := range p.Hosts {
 		go func() { // all nodes are asked side by side, and remember
@@ -32,39 +32,43 @@ func (p *Pass) edges(f func(*edge)) {
 	for _, h := range p.Hosts {
 		if _, err := h.Switch(); err != nil {
 			if !errors.Is(err, node.ErrUnavailable) && !errors.Is(err, snapshot.ErrNoSwitch) {
-				p.Unknown(nodeObject(h.Name), err)
+				p.Unknown(NodeObject(h.Name), err)
 			}
 			continue
 		}
 		n, err := h.Network()
 		if err != nil {
 			any = true
-			p.Unknown(nodeObject(h.Name), err)
+			p.Unknown(NodeObject(h.Name), err)
 			continue
 		}
 		uplinks, err := h.Uplinks()
 		if err != nil {
-			p.Unknown(nodeObject(h.Name), err)
+			p.Unknown(NodeObject(h.Name), err)
 			continue
 		}
 		any = true
-		f(&edge{h, n, uplinks})
+		f(&NetNode{h, n, uplinks})
 	}
 	if !any {
 		p.Skip("no node with Open vSwitch can be read from here")
 	}
 }
 
-func (e *edge) bridge(name string) Object { return Object{Kind: "bridge", Name: name, Node: e.Name} }
-func (e *edge) link(name string) Object   { return Object{Kind: "link", Name: name, Node: e.Name} }
+func (e *NetNode) BridgeObject(name string) Object {
+	return Object{Kind: "bridge", Name: name, Node: e.Name}
+}
+func (e *NetNode) LinkObject(name string) Object {
+	return Object{Kind: "link", Name: name, Node: e.Name}
+}
 
 // addressEvidence says which addresses a link has.
-func (e *edge) addressEvidence(link string) Evidence {
+func (e *NetNode) AddressEvidence(link string) Evidence {
 	var list []string
-	for _, a := range snapshot.Global(e.n, link) {
+	for _, a := range snapshot.Global(e.Net, link) {
 		list = append(list, a.Prefix.String())
 	}
-	return Evidence{Source: "addresses of link " + link, Says: noneOr(list)}
+	return Evidence{Source: Addresses(link), Says: noneOr(list)}
 }
 
 func noneOr(list []string) string {
@@ -75,15 +79,15 @@ func noneOr(list []string) string {
 }
 
 // routeEvidence says which routes lead through a link, the default routes first.
-func (e *edge) routeEvidence(link string) []Evidence {
+func (e *NetNode) RouteEvidence(link string) []Evidence {
 	var list []Evidence
-	for _, r := range e.n.Routes {
+	for _, r := range e.Net.Routes {
 		if r.Dev == link && r.Via.IsValid() && r.Table != 255 {
 			dst := r.Dst.String()
 			if r.Dst.Bits() == 0 {
 				dst = "default"
 			}
-			list = append(list, Evidence{Source: "routes", Says: fmt.Sprintf("%s via %s dev %s", dst, r.Via, link)})
+			list = append(list, Evidence{Source: Routes(), Says: fmt.Sprintf("%s via %s dev %s", dst, r.Via, link)})
 		}
 	}
 	return list[:min(len(list), 4)]
@@ -91,10 +95,10 @@ func (e *edge) routeEvidence(link string) []Evidence {
 
 // homeless are the tunnel addresses of the node that no link has and no other
 // link's network holds, as one that was mistyped would be.
-func (e *edge) homeless() (ips []netip.Addr, source string) {
+func (e *NetNode) MissingEncapIPs() (ips []netip.Addr, source string) {
 	all, source := e.EncapIPs()
 	for _, ip := range all {
-		near := slices.ContainsFunc(e.n.Addresses, func(a node.Address) bool {
+		near := slices.ContainsFunc(e.Net.Addresses, func(a node.Address) bool {
 			return a.Prefix.Addr() == ip || a.Scope == "global" && a.Prefix.Bits() > 0 && a.Prefix.Contains(ip)
 		})
 		if !near {
@@ -106,10 +110,10 @@ func (e *edge) homeless() (ips []netip.Addr, source string) {
 
 // bare are the bridges with an uplink that have no address of their own, and
 // whose uplink has none.
-func (e *edge) bare() []snapshot.Uplink {
+func (e *NetNode) WithoutAddress() []snapshot.Uplink {
 	var list []snapshot.Uplink
-	for _, u := range e.uplinks {
-		held := slices.ContainsFunc(append([]string{u.Bridge.Name}, u.Links...), func(l string) bool { return len(snapshot.Global(e.n, l)) > 0 })
+	for _, u := range e.Uplinks {
+		held := slices.ContainsFunc(append([]string{u.Bridge.Name}, u.Links...), func(l string) bool { return len(snapshot.Global(e.Net, l)) > 0 })
 		if !held {
 			list = append(list, u)
 		}
@@ -118,7 +122,7 @@ func (e *edge) bare() []snapshot.Uplink {
 }
 
 // atBoot are the places that give a link its addresses when the host boots.
-func (e *edge) atBoot(link string) []Evidence {
+func (e *NetNode) AtBoot(link string) []Evidence {
 	all, err := e.Persistent()
 	if err != nil {
 		return nil
@@ -130,7 +134,7 @@ func (e *edge) atBoot(link string) []Evidence {
 			if len(p.Addresses) > 0 {
 				what = p.Addresses[0].String()
 			}
-			list = append(list, Evidence{Source: fmt.Sprintf("file %s line %d", p.File, p.Line), Says: fmt.Sprintf("%s gives %s to %s at boot", p.Tool, what, link)})
+			list = append(list, Evidence{Source: File(p.File, p.Line), Says: fmt.Sprintf("%s gives %s to %s at boot", p.Tool, what, link)})
 		}
 	}
 	return list

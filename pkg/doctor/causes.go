@@ -5,7 +5,7 @@ import "slices"
 // explain puts each finding that another one explains under that one. What
 // explains what is in Check.Causes; that two findings have to do with each other
 // is in their objects.
-func explain(found []Finding) []Finding {
+func explain(found []Finding, causes map[string][]string) []Finding {
 	parent := make([]int, len(found))
 	for i := range found {
 		parent[i] = -1
@@ -15,7 +15,7 @@ func explain(found []Finding) []Finding {
 			continue
 		}
 		best, closeness := -1, 0
-		for _, cause := range causesOf(found[i].Check) {
+		for _, cause := range causes[found[i].Check] {
 			for j := range found {
 				if found[j].Check != cause || !found[j].Result.Fault() || above(parent, j, i) {
 					continue
@@ -55,15 +55,6 @@ func assemble(found []Finding, parent []int) []Finding {
 		return out
 	}
 	return under(-1)
-}
-
-func causesOf(check string) []string {
-	for _, c := range Checks {
-		if c.Name == check {
-			return c.Causes
-		}
-	}
-	return nil
 }
 
 // related says how close a finding is to one that may explain it: 0 is not at

@@ -20,6 +20,9 @@ type Check struct {
 	// Sample is how far apart two looks at counters must be for it to tell; 0: it
 	// needs one look.
 	Sample time.Duration
+	// Settle is for state that may be passing, such as a port that is being plugged: a fault is reported only if it is
+	// found again some seconds later.
+	Settle bool
 	// Begin puts reading under way before any check runs, and does not wait: of what takes longest, and of what would wait
 	// for an answer that does. nil: nothing does.
 	Begin func(*snapshot.Deployment)
@@ -63,17 +66,14 @@ func (o Object) String() string {
 	return s
 }
 
-// Evidence is a thing that was read, and what it says.
-type Evidence struct {
-	Source string `json:"source"` // "Southbound MAC_Binding 3f2a…", "file /etc/default/openvswitch-switch line 4", "link eth0", "log ovn-controller"
-	Says   string `json:"says"`
-}
-
 // A Finding is one fault as it was found, or that it could not be looked for.
 type Finding struct {
 	Check  string `json:"check"`
 	Result Result `json:"result"`
 	Object Object `json:"object"`
+	// Reason tells apart what one check can find about one object: a constant word such as "no-address". Check,
+	// Object and Reason identify a finding; its texts may hold counters and change from one sample to the next.
+	Reason string `json:"reason,omitempty"`
 	// Also are the other objects that it concerns, nodes among them: what ties
 	// causes to consequences, and findings to the objects that a person names.
 	Also     []Object   `json:"also"`
@@ -87,26 +87,37 @@ type Finding struct {
 	// Consequences are findings that this one explains.
 	Consequences []Finding `json:"consequences"`
 
-	lasting bool // it took seconds to be seen: a second look adds nothing
+	// Lasting says that it took seconds to be seen, so that settling adds nothing.
+	Lasting bool `json:"-"`
 }
+
+// An ID identifies a finding within a report.
+type ID struct {
+	Check  string
+	Object Object
+	Reason string
+}
+
+// ID is what stays the same when the fault is found again.
+func (f *Finding) ID() ID { return ID{f.Check, f.Object, f.Reason} }
 
 // A Pass is one run of one check.
 type Pass struct {
 	*snapshot.Deployment
 
-	check    *Check
-	findings []Finding
+	Check    *Check
+	Findings []Finding
 	without  bool // a host was passed over that has no Open vSwitch
 	plain    bool // a database of OVN was passed over that there is none of
 }
 
 // Report adds a finding. Its Check is filled in; without a Result it is an Error.
 func (p *Pass) Report(f Finding) {
-	f.Check = p.check.Name
+	f.Check = p.Check.Name
 	if f.Result == "" {
 		f.Result = Error
 	}
-	p.findings = append(p.findings, f)
+	p.Findings = append(p.Findings, f)
 }
 
 // Unknown says that the check cannot tell of an object, because of err; what

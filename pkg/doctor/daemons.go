@@ -11,14 +11,14 @@ import (
 
 // silent calls f for each host that is meant to run a daemon which does not
 // answer, with what speaks for it being meant.
-func (p *Pass) silent(daemon string, f func(*snapshot.Host, snapshot.Daemon, []string)) {
+func (p *Pass) SilentDaemons(daemon string, f func(*snapshot.Host, snapshot.Daemon, []string)) {
 	any := false
 	for _, h := range p.Hosts {
 		d, err := h.Daemon(daemon)
 		if err != nil {
 			if !errors.Is(err, snapshot.ErrNoSwitch) && (h.Local || !errors.Is(err, node.ErrUnavailable)) {
 				any = true
-				p.Unknown(nodeObject(h.Name), err)
+				p.Unknown(NodeObject(h.Name), err)
 			}
 			continue
 		}
@@ -29,7 +29,7 @@ func (p *Pass) silent(daemon string, f func(*snapshot.Host, snapshot.Daemon, []s
 		meant, err := h.Meant(daemon)
 		if err != nil {
 			any = true
-			p.Unknown(nodeObject(h.Name), err)
+			p.Unknown(NodeObject(h.Name), err)
 			continue
 		}
 		if len(meant) == 0 {
@@ -43,12 +43,12 @@ func (p *Pass) silent(daemon string, f func(*snapshot.Host, snapshot.Daemon, []s
 	}
 }
 
-func daemonObject(h *snapshot.Host, daemon string) Object {
+func DaemonObject(h *snapshot.Host, daemon string) Object {
 	return Object{Kind: "daemon", Name: daemon, Node: h.Name}
 }
 
 // silence is what is seen of a daemon that does not answer.
-func silence(h *snapshot.Host, daemon string, d snapshot.Daemon, meant []string) []Evidence {
+func SilenceEvidence(h *snapshot.Host, daemon string, d snapshot.Daemon, meant []string) []Evidence {
 	var list []Evidence
 	for i, s := range d.Sockets {
 		// What dead processes have left says nothing where one lives, and one of them says enough.
@@ -66,13 +66,13 @@ func silence(h *snapshot.Host, daemon string, d snapshot.Daemon, meant []string)
 		case node.Refused:
 			says = "nobody listens: its process is gone"
 		}
-		list = append(list, Evidence{Source: source, Says: says})
+		list = append(list, Evidence{Source: Other(source), Says: says})
 	}
 	if len(d.Sockets) == 0 {
-		list = append(list, Evidence{Source: "run directory", Says: "has no control socket of " + daemon})
-		list = append(list, Evidence{Source: strings.Join(meant, ", "), Says: "says that it is meant to run here"})
+		list = append(list, Evidence{Source: Other("run directory"), Says: "has no control socket of " + daemon})
+		list = append(list, Evidence{Source: Other(strings.Join(meant, ", ")), Says: "says that it is meant to run here"})
 	}
-	for _, p := range processesOf(h, daemon) {
+	for _, p := range ProcessesOf(h, daemon) {
 		says := fmt.Sprintf("state %s", p.State)
 		switch p.State {
 		case "T", "t":
@@ -80,16 +80,16 @@ func silence(h *snapshot.Host, daemon string, d snapshot.Daemon, meant []string)
 		case "D":
 			says = "waits for the kernel (state D), a disk or a device"
 		}
-		list = append(list, Evidence{Source: fmt.Sprintf("process %d", p.PID), Says: says})
+		list = append(list, Evidence{Source: Other(fmt.Sprintf("process %d", p.PID)), Says: says})
 	}
 	if line := lastTrouble(h, daemon); line != "" {
-		list = append(list, Evidence{Source: "log " + daemon, Says: line})
+		list = append(list, Evidence{Source: Log(daemon), Says: line})
 	}
 	return list
 }
 
 // processesOf are the processes of a daemon; none where they cannot be read.
-func processesOf(h *snapshot.Host, daemon string) []node.Process {
+func ProcessesOf(h *snapshot.Host, daemon string) []node.Process {
 	all, err := h.Processes()
 	if err != nil {
 		return nil
@@ -104,8 +104,8 @@ func processesOf(h *snapshot.Host, daemon string) []node.Process {
 }
 
 // inContainer is the process of a daemon in a container; nil: there is none.
-func inContainer(h *snapshot.Host, daemon string) *node.Process {
-	for _, p := range processesOf(h, daemon) {
+func InContainer(h *snapshot.Host, daemon string) *node.Process {
+	for _, p := range ProcessesOf(h, daemon) {
 		if p.Container {
 			return &p
 		}

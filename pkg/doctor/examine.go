@@ -23,26 +23,28 @@ func Examine(d *snapshot.Deployment, checks []*Check, done func(*Check, []Findin
 	var wg sync.WaitGroup
 	var telling sync.Mutex
 	for i, c := range checks {
-		passes[i] = &Pass{Deployment: d, check: c}
+		passes[i] = &Pass{Deployment: d, Check: c}
 		wg.Go(func() {
 			passes[i].run()
 			if done != nil {
 				telling.Lock()
 				defer telling.Unlock()
-				done(c, passes[i].findings)
+				done(c, passes[i].Findings)
 			}
 		})
 	}
 	wg.Wait()
 	r := Report{Findings: []Finding{}, Passed: []string{}}
 	var found []Finding
+	causes := map[string][]string{}
 	for i, p := range passes {
-		if len(p.findings) == 0 {
+		if len(p.Findings) == 0 {
 			r.Passed = append(r.Passed, checks[i].Name)
 		}
-		found = append(found, p.findings...)
+		found = append(found, p.Findings...)
+		causes[checks[i].Name] = checks[i].Causes
 	}
-	r.Findings = append(r.Findings, explain(found)...)
+	r.Findings = append(r.Findings, explain(found, causes)...)
 	slices.SortStableFunc(r.Findings, func(a, b Finding) int { return cmp.Compare(a.worst().weight(), b.worst().weight()) })
 	return r
 }
@@ -61,17 +63,43 @@ func begin(d *snapshot.Deployment, checks []*Check) {
 func (p *Pass) run() {
 	defer func() {
 		if r := recover(); r != nil {
-			p.findings = nil
+			p.Findings = nil
 			p.Unknown(Object{}, fmt.Errorf("the check itself failed: %v", r))
 		}
 	}()
-	p.check.Run(p)
-	if p.plain && len(p.findings) == 0 {
+	p.Check.Run(p)
+	if p.Check.Settle {
+		p.settle()
+	}
+	if p.plain && len(p.Findings) == 0 {
 		p.Skip(snapshot.ErrNoOVN.Error())
 	}
-	if p.without && len(p.findings) == 0 && !slices.ContainsFunc(p.Hosts, func(h *snapshot.Host) bool { return !h.Central() }) {
+	if p.without && len(p.Findings) == 0 && !slices.ContainsFunc(p.Hosts, func(h *snapshot.Host) bool { return !h.Central() }) {
 		p.Skip("no Open vSwitch here: this host runs OVN's databases alone")
 	}
+}
+
+// settle drops the faults that are not found again some seconds later. There is no second run where the first found
+// none, or none but lasting ones.
+func (p *Pass) settle() {
+	first := p.Findings
+	if !slices.ContainsFunc(first, func(f Finding) bool { return f.Result.Fault() && !f.Lasting }) {
+		return
+	}
+	later, err := p.Again()
+	if err != nil {
+		p.Findings = nil
+		p.Unknown(Object{}, err)
+		return
+	}
+	before := map[ID]bool{}
+	for i := range first {
+		before[first[i].ID()] = true
+	}
+	second := &Pass{Deployment: later, Check: p.Check}
+	second.Check.Run(second)
+	p.Findings = slices.DeleteFunc(second.Findings, func(f Finding) bool { return f.Result.Fault() && !before[f.ID()] })
+	p.without, p.plain = p.without || second.without, p.plain || second.plain
 }
 
 // weight orders results, the worst first.

@@ -1,7 +1,8 @@
 package doctor
 
 import (
-	"fmt"
+	"net/netip"
+	"slices"
 
 	"github.com/ovnctl/ovnctl/pkg/nb"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
@@ -10,7 +11,7 @@ import (
 
 // logicals calls f for each zone whose Northbound can be read; of the others it
 // is unknown what the check asks.
-func (p *Pass) logicals(f func(*snapshot.Zone, *snapshot.Logical)) {
+func (p *Pass) Northbounds(f func(*snapshot.Zone, *snapshot.Logical)) {
 	for _, z := range p.Zones {
 		l, err := z.Logical()
 		if err != nil {
@@ -19,16 +20,6 @@ func (p *Pass) logicals(f func(*snapshot.Zone, *snapshot.Logical)) {
 		}
 		f(z, l)
 	}
-}
-
-// nbRow is evidence from a row of the Northbound.
-func nbRow(table string, id ovsdb.UUID, format string, args ...any) Evidence {
-	return Evidence{Source: fmt.Sprintf("Northbound %s %.8s", table, id), Says: fmt.Sprintf(format, args...)}
-}
-
-// sbRow is evidence from a row of the Southbound.
-func sbRow(table string, id ovsdb.UUID, format string, args ...any) Evidence {
-	return Evidence{Source: fmt.Sprintf("Southbound %s %.8s", table, id), Says: fmt.Sprintf(format, args...)}
 }
 
 // named is the name of a row with the one that people gave it in Neutron.
@@ -41,9 +32,9 @@ func named(name string, ids map[string]string) string {
 	return name
 }
 
-func namedSwitch(s *nb.LogicalSwitch) string { return named(s.Name, s.ExternalIDs) }
-func namedRouter(r *nb.LogicalRouter) string { return named(r.Name, r.ExternalIDs) }
-func namedPort(p *nb.LogicalSwitchPortBrief) string {
+func NamedSwitch(s *nb.LogicalSwitch) string { return named(s.Name, s.ExternalIDs) }
+func NamedRouter(r *nb.LogicalRouter) string { return named(r.Name, r.ExternalIDs) }
+func NamedPort(p *nb.LogicalSwitchPortBrief) string {
 	return named(p.Name, pick(p.ExternalIDs, "neutron:port_name"))
 }
 
@@ -53,7 +44,7 @@ func pick(m map[string]string, key string) map[string]string { return map[string
 // boundTo is the node that holds each logical port, by the port's name; of ports
 // that nobody holds there is none. Without a Southbound, or with one that ovn-northd
 // has not written yet, it is nil.
-func boundTo(z *snapshot.Zone) map[string]string {
+func NodeOfPort(z *snapshot.Zone) map[string]string {
 	rows, err := z.Southbound()
 	if err != nil || len(rows.PortBindings) == 0 {
 		return nil
@@ -77,10 +68,53 @@ func boundTo(z *snapshot.Zone) map[string]string {
 }
 
 // on are the objects of a port and of the node that holds it.
-func on(port, node string) []Object {
+func PortAndNode(port, node string) []Object {
 	also := []Object{{Kind: "port", Name: port}}
 	if node != "" {
 		also = append(also, Object{Kind: "node", Name: node})
 	}
 	return also
+}
+
+func Enabled(set []bool) bool { return len(set) == 0 || set[0] }
+
+func HasIP(p *nb.LogicalSwitchPortBrief, a netip.Addr) bool {
+	for _, own := range snapshot.PortAddresses(p) {
+		if slices.ContainsFunc(own.IPs, func(n netip.Prefix) bool { return n.Addr() == a }) {
+			return true
+		}
+	}
+	return false
+}
+
+// closedSwitch says whether all that is on a switch is in the Northbound: it has clients, none of unknown
+// address, and leads to no physical network and no other zone.
+func ClosedSwitch(l *snapshot.Logical, s *nb.LogicalSwitch) bool {
+	clients := false
+	for _, p := range l.PortsOf[s.UUID] {
+		switch {
+		case p.Type != "" && p.Type != "router" && p.Type != "localport" && p.Type != "virtual", p.Addresses.Has("unknown"):
+			return false
+		}
+		clients = clients || p.Type == ""
+	}
+	return clients
+}
+
+// holders are the switch ports by the addresses that they have.
+func PortOfAddress(l *snapshot.Logical) map[netip.Addr]string {
+	out := make(map[netip.Addr]string, len(l.SwitchPorts))
+	for i := range l.SwitchPorts {
+		for _, a := range snapshot.PortAddresses(&l.SwitchPorts[i]) {
+			for _, ip := range a.IPs {
+				out[ip.Addr()] = l.SwitchPorts[i].Name
+			}
+		}
+	}
+	return out
+}
+
+// isGatewayPort says whether a router port is bound to a chassis by itself.
+func IsGatewayPort(rp *nb.LogicalRouterPort) bool {
+	return len(rp.GatewayChassis) > 0 || len(rp.HAChassisGroup) > 0 || rp.Options["redirect-chassis"] != ""
 }

@@ -7,12 +7,12 @@ import (
 
 // prefixes are networks that are asked for many addresses: an answer costs as many
 // looks as there are different lengths.
-type prefixes struct {
+type Prefixes struct {
 	by      map[netip.Prefix]bool
 	lengths []int // of IPv4 and IPv6 together
 }
 
-func (s *prefixes) add(n netip.Prefix) {
+func (s *Prefixes) Add(n netip.Prefix) {
 	if s.by == nil {
 		s.by = map[netip.Prefix]bool{}
 	}
@@ -23,7 +23,7 @@ func (s *prefixes) add(n netip.Prefix) {
 }
 
 // has says whether an address is in one of the networks.
-func (s *prefixes) has(a netip.Addr) bool {
+func (s *Prefixes) Has(a netip.Addr) bool {
 	return slices.ContainsFunc(s.lengths, func(bits int) bool {
 		n, err := a.Prefix(bits)
 		return err == nil && s.by[n]

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/ovnctl/ovnctl/pkg/doctor"
+	"github.com/ovnctl/ovnctl/pkg/doctor/checks"
 	"github.com/ovnctl/ovnctl/pkg/fixes"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
@@ -248,7 +249,7 @@ func (p *doctorPrinter) finding(f doctor.Finding) {
 	p.add()
 	p.put(0, 2, Span{strings.ToUpper(string(f.Result)) + "  ", resultLook(f.Result)}, Span{f.Title, Title}, Span{"  " + f.Check, Faint})
 	for _, e := range f.Evidence {
-		p.labelled("seen", Span{e.Source + ": ", Faint}, Span{Text: e.Says})
+		p.labelled("seen", Span{e.Source.String() + ": ", Faint}, Span{Text: e.Says})
 	}
 	p.sentence("cause", f.Cause)
 	p.sentence("breaks", f.Effect)
@@ -323,7 +324,7 @@ func doctorMarkdown(w io.Writer, r doctor.Report, v DoctorView) error {
 		}
 		fmt.Fprintf(&b, "\n### %s: %s\n\n%s\n\n", f.Result, Markdown(f.Title), MarkdownCode(f.Check))
 		for _, e := range f.Evidence {
-			fmt.Fprintf(&b, "- seen: %s: %s\n", Markdown(e.Source), MarkdownCode(e.Says))
+			fmt.Fprintf(&b, "- seen: %s: %s\n", Markdown(e.Source.String()), MarkdownCode(e.Says))
 		}
 		for _, line := range [][2]string{{"cause", f.Cause}, {"breaks", f.Effect}, {"next", f.Next}} {
 			if line[1] != "" {
@@ -411,7 +412,7 @@ func doctorJUnit(w io.Writer, r doctor.Report) error {
 }
 
 func checkCategory(name string) string {
-	if c := doctor.Find(name); c != nil {
+	if c := checks.Find(name); c != nil {
 		return c.Category
 	}
 	return ""
@@ -421,7 +422,7 @@ func checkCategory(name string) string {
 func findingText(f doctor.Finding) string {
 	var b strings.Builder
 	for _, e := range f.Evidence {
-		fmt.Fprintf(&b, "seen: %s: %s\n", Clean(e.Source), Clean(e.Says))
+		fmt.Fprintf(&b, "seen: %s: %s\n", Clean(e.Source.String()), Clean(e.Says))
 	}
 	for _, line := range [][2]string{{"cause", f.Cause}, {"breaks", f.Effect}, {"next", f.Next}} {
 		if line[1] != "" {

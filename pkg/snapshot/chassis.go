@@ -24,7 +24,7 @@ func (d *Deployment) Again() (*Deployment, error) {
 	if d.saved() {
 		return d, nil
 	}
-	return remember(&d.memo, "again", func() (*Deployment, error) {
+	return derive(&d.memo, "again", func() (*Deployment, error) {
 		select {
 		case <-d.ctx.Done():
 			return nil, d.ctx.Err()
@@ -264,7 +264,7 @@ func Elsewhere(c *sb.Chassis) bool {
 
 // Time is when this look began; of saved data, when it was saved.
 func (d *Deployment) Time() time.Time {
-	t, err := remember(&d.memo, "time", func() (time.Time, error) {
+	t, err := derive(&d.memo, "", func() (time.Time, error) {
 		if !d.saved() {
 			return time.Now(), nil
 		}
@@ -283,7 +283,7 @@ func (d *Deployment) Answers(ip string) (bool, error) {
 	if d.saved() || d.Local() == nil {
 		return false, errors.New("addresses can be asked from a node only")
 	}
-	return remember(&d.memo, "answers "+ip, func() (bool, error) {
+	return read(&d.memo, question{"answers", ip}, func() (bool, error) {
 		ctx, cancel := context.WithTimeout(d.ctx, 2*time.Second)
 		defer cancel()
 		conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", net.JoinHostPort(ip, "6081"))

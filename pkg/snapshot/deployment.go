@@ -84,7 +84,7 @@ func (d *Deployment) Later() (*Deployment, error) {
 		return nil, d.ctx.Err()
 	case <-time.After(d.sample):
 	}
-	return remember(&d.memo, "later", func() (*Deployment, error) {
+	return derive(&d.memo, "later", func() (*Deployment, error) {
 		return Look(d.ctx, d.cluster.Again(), Options{}), nil
 	})
 }
@@ -151,7 +151,7 @@ func (d *Deployment) errNoDatabase(name, flag string) error {
 // withoutOVN says that the switches of all hosts could be read, that nothing in them is meant for OVN, and that no
 // daemon or database of it is there.
 func (d *Deployment) withoutOVN() bool {
-	none, _ := remember(&d.memo, "without OVN", func() (bool, error) {
+	none, _ := derive(&d.memo, "", func() (bool, error) {
 		for _, z := range d.Zones {
 			if z.nb != nil || z.sb != nil {
 				return false, nil

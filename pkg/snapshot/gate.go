@@ -32,7 +32,7 @@ type PodNetwork struct {
 
 // Gate is the host's link to the pods; nil: it has none.
 func (h *Host) Gate() (*Gate, error) {
-	return remember(&h.memo, "gate", func() (*Gate, error) {
+	return derive(&h.memo, "", func() (*Gate, error) {
 		s, err := h.Switch()
 		if err != nil {
 			return nil, err

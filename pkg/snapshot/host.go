@@ -41,7 +41,7 @@ func (h *Host) Node() node.Host { return h.node.Host }
 
 // OVSDB is the host's Open_vSwitch database itself.
 func (h *Host) OVSDB() (ovsdb.Reader, error) {
-	return remember(&h.memo, "ovsdb", func() (ovsdb.Reader, error) {
+	return derive(&h.memo, "", func() (ovsdb.Reader, error) {
 		if h.central {
 			return nil, fmt.Errorf("%s: %w", h.Name, ErrNoSwitch)
 		}
@@ -56,7 +56,7 @@ func (h *Host) OVSDB() (ovsdb.Reader, error) {
 // Switch reads the host's Open_vSwitch database. While ovs-vswitchd does not
 // answer (Daemon), its Interface rows are what it knew last.
 func (h *Host) Switch() (*Switch, error) {
-	return remember(&h.memo, "switch", func() (*Switch, error) {
+	return read(&h.memo, question{what: "switch"}, func() (*Switch, error) {
 		db, err := h.OVSDB()
 		if err != nil {
 			return nil, err
@@ -71,17 +71,17 @@ func (h *Host) Switch() (*Switch, error) {
 
 // Network is the kernel's view of the host.
 func (h *Host) Network() (*node.Network, error) {
-	return remember(&h.memo, "network", func() (*node.Network, error) { return h.node.Host.Network(h.d.ctx) })
+	return read(&h.memo, question{what: "network"}, func() (*node.Network, error) { return h.node.Host.Network(h.d.ctx) })
 }
 
 // Pod looks into the network namespace at the other end of a veth.
 func (h *Host) Pod(link string) (*node.PodNet, error) {
-	return remember(&h.memo, "pod "+link, func() (*node.PodNet, error) { return h.node.Host.Pod(h.d.ctx, link) })
+	return read(&h.memo, question{"pod", link}, func() (*node.PodNet, error) { return h.node.Host.Pod(h.d.ctx, link) })
 }
 
 // NAT lists the host's own rules that may translate addresses.
 func (h *Host) NAT() ([]node.NATRule, error) {
-	return remember(&h.memo, "nat", func() ([]node.NATRule, error) { return h.node.Host.NAT(h.d.ctx) })
+	return read(&h.memo, question{what: "nat"}, func() ([]node.NATRule, error) { return h.node.Host.NAT(h.d.ctx) })
 }
 
 // Flows is the flow table of a bridge.
@@ -93,7 +93,7 @@ func (h *Host) Flows(bridge string) ([]openflow.FlowEntry, error) {
 // timeouts: a fraction of the work of Flows, which starts a process. Flows that Open vSwitch keeps for itself are among
 // them. Of saved data without them it is Flows.
 func (h *Host) PlainFlows(bridge string) ([]openflow.FlowEntry, error) {
-	return remember(&h.memo, "plain flows "+bridge, func() ([]openflow.FlowEntry, error) {
+	return derive(&h.memo, bridge, func() ([]openflow.FlowEntry, error) {
 		text, err := h.Control("ovs-vswitchd", "bridge/dump-flows", bridge)
 		if errors.Is(err, node.ErrUnavailable) {
 			return h.Flows(bridge)
@@ -116,7 +116,7 @@ func (h *Host) OpenFlowPorts(bridge string) ([]openflow.PortDesc, error) {
 }
 
 func dump[E openflow.Entry](h *Host, bridge string, kind node.DumpKind) ([]E, error) {
-	return remember(&h.memo, "dump "+string(kind)+" "+bridge, func() ([]E, error) {
+	return read(&h.memo, question{"dump", string(kind) + " " + bridge}, func() ([]E, error) {
 		text, err := h.ask("ovs-vswitchd", func(ctx context.Context) (string, error) { return h.node.Host.Dump(ctx, bridge, kind) })
 		if _, silent := errors.AsType[silentError](err); silent || errors.Is(err, ErrNotRunning) {
 			return nil, fmt.Errorf("%s of bridge %s: %w", kind, bridge, err)
@@ -146,12 +146,12 @@ func entriesOf[E openflow.Entry](text, what string) ([]E, error) {
 // File is a file below the host's root, of at most 16 MiB. One that does not
 // exist is fs.ErrNotExist.
 func (h *Host) File(path string) ([]byte, error) {
-	return remember(&h.memo, "file "+path, func() ([]byte, error) { return h.node.Host.ReadFile(h.d.ctx, path) })
+	return read(&h.memo, question{"file", path}, func() ([]byte, error) { return h.node.Host.ReadFile(h.d.ctx, path) })
 }
 
 // Dirs are where the host's daemons keep things, as paths of the host.
 func (h *Host) Dirs() node.Dirs {
-	d, _ := remember(&h.memo, "dirs", func() (node.Dirs, error) { return h.node.Host.Dirs(h.d.ctx) })
+	d, _ := derive(&h.memo, "", func() (node.Dirs, error) { return h.node.Host.Dirs(h.d.ctx) })
 	return d
 }
 
@@ -159,31 +159,31 @@ func (h *Host) Dirs() node.Dirs {
 // daemon's name is that of its file without ".log": "ovs-vswitchd",
 // "ovsdb-server", "ovn-controller", "ovn-northd", "ovsdb-server-nb", "ovsdb-server-sb".
 func (h *Host) Log(daemon string) (string, error) {
-	return remember(&h.memo, "log "+daemon, func() (string, error) { return h.node.Host.Log(h.d.ctx, daemon) })
+	return read(&h.memo, question{"log", daemon}, func() (string, error) { return h.node.Host.Log(h.d.ctx, daemon) })
 }
 
 // Glob lists the paths of the host that match a pattern of path.Match, in order.
 func (h *Host) Glob(pattern string) ([]string, error) {
-	return remember(&h.memo, "glob "+pattern, func() ([]string, error) { return h.node.Host.Glob(h.d.ctx, pattern) })
+	return read(&h.memo, question{"glob", pattern}, func() ([]string, error) { return h.node.Host.Glob(h.d.ctx, pattern) })
 }
 
 // Processes are those of Open vSwitch and OVN, by their pid.
 func (h *Host) Processes() ([]node.Process, error) {
-	return remember(&h.memo, "processes", func() ([]node.Process, error) { return h.node.Host.Processes(h.d.ctx) })
+	return read(&h.memo, question{what: "processes"}, func() ([]node.Process, error) { return h.node.Host.Processes(h.d.ctx) })
 }
 
 // Space is the room of the file system that a path lies on.
 func (h *Host) Space(path string) (node.Space, error) {
-	return remember(&h.memo, "space "+path, func() (node.Space, error) { return h.node.Host.Space(h.d.ctx, path) })
+	return read(&h.memo, question{"space", path}, func() (node.Space, error) { return h.node.Host.Space(h.d.ctx, path) })
 }
 
 // Unit is a service as systemd has it. Where systemd is not PID 1 the error is
 // node.ErrUnavailable.
 func (h *Host) Unit(name string) (node.Unit, error) {
-	return remember(&h.memo, "unit "+name, func() (node.Unit, error) { return h.node.Host.Unit(h.d.ctx, name) })
+	return read(&h.memo, question{"unit", name}, func() (node.Unit, error) { return h.node.Host.Unit(h.d.ctx, name) })
 }
 
 // Features are the offloads of a link, as `ethtool -k` names them.
 func (h *Host) Features(link string) (map[string]bool, error) {
-	return remember(&h.memo, "features "+link, func() (map[string]bool, error) { return h.node.Host.Features(h.d.ctx, link) })
+	return read(&h.memo, question{"features", link}, func() (map[string]bool, error) { return h.node.Host.Features(h.d.ctx, link) })
 }

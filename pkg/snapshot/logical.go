@@ -32,7 +32,7 @@ type Logical struct {
 
 // Logical follows the references of the zone's Northbound.
 func (z *Zone) Logical() (*Logical, error) {
-	return remember(&z.memo, "logical", func() (*Logical, error) {
+	return derive(&z.memo, "", func() (*Logical, error) {
 		rows, err := z.Northbound()
 		if err != nil {
 			return nil, err

@@ -20,7 +20,7 @@ const (
 
 // DatapathGroups are the groups of datapaths that logical flows are for; none where the Southbound knows no groups.
 func (z *Zone) DatapathGroups() ([]sb.LogicalDPGroup, error) {
-	return remember(&z.memo, "evidence.DatapathGroups", func() ([]sb.LogicalDPGroup, error) {
+	return read(&z.memo, question{"rows of", "DatapathGroups"}, func() ([]sb.LogicalDPGroup, error) {
 		db, err := z.SB()
 		if err != nil || !db.Has("Logical_Flow", "logical_dp_group") {
 			return nil, err
@@ -95,7 +95,7 @@ type Likely struct {
 // LikelyFlows can be read while the flows that tell what a chassis has are still on their way. Of a large Southbound
 // there are none.
 func (z *Zone) LikelyFlows(chassis string) (*Likely, error) {
-	return remember(&z.memo, "likely flows of "+chassis, func() (*Likely, error) {
+	return derive(&z.memo, chassis, func() (*Likely, error) {
 		s, err := z.Southbound()
 		if err != nil {
 			return nil, err
@@ -156,7 +156,7 @@ func (z *Zone) LogicalFlows(datapaths, groups []ovsdb.UUID) ([]sb.LogicalFlowBri
 		if err := db.Select(z.d.ctx, queries...); err != nil {
 			return nil, err
 		}
-		z.memo.timed("evidence.LogicalFlows", time.Since(start))
+		z.memo.timed(question{"rows of", "LogicalFlows"}, time.Since(start))
 		for i, o := range now {
 			for j := range answers[i] {
 				answers[i][j].Owner = o.id

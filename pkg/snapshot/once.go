@@ -2,64 +2,72 @@ package snapshot
 
 import (
 	"cmp"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 )
 
-// once remembers what was read under a key, the error included. The zero value
-// is ready.
+// A question is what was asked: of what sort, and about what.
+type question struct{ what, about string }
+
+func (q question) String() string {
+	return strings.TrimSpace(q.what + " " + strings.ReplaceAll(q.about, "\x00", " "))
+}
+
+// once remembers the replies to questions, errors included. The zero value is ready.
 type once struct {
 	mu    sync.Mutex
-	done  map[string]any // func() (T, error), each waiting for the one that reads
+	done  map[any]any // by question or derived: func() (T, error), each waiting for the one that asks
 	reads []Read
 }
 
-// remember returns what read gives under a key, and calls it the first time only.
-// Those who ask meanwhile wait for the same answer.
-func remember[T any](o *once, key string, read func() (T, error)) (T, error) {
+// remember returns what ask gives for a key, and calls it the first time only. Those who
+// want it meanwhile wait for the same reply.
+func remember[T any](o *once, key any, ask func() (T, error)) (T, error) {
 	o.mu.Lock()
 	if o.done == nil {
-		o.done = map[string]any{}
+		o.done = map[any]any{}
 	}
 	get, ok := o.done[key].(func() (T, error))
 	if !ok {
-		get = sync.OnceValues(func() (T, error) {
-			start := time.Now()
-			defer func() { o.timed(key, time.Since(start)) }()
-			return read()
-		})
+		get = sync.OnceValues(ask)
 		o.done[key] = get
 	}
 	o.mu.Unlock()
 	return get()
 }
 
-// A Read is one question to a source, and how long the answer took.
+// read remembers a reply of a source itself, and how long it took.
+func read[T any](o *once, q question, ask func() (T, error)) (T, error) {
+	return remember(o, q, func() (T, error) {
+		start := time.Now()
+		defer func() { o.timed(q, time.Since(start)) }()
+		return ask()
+	})
+}
+
+func (o *once) timed(q question, took time.Duration) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.reads = append(o.reads, Read{q.String(), took})
+}
+
+// derive remembers what is made of other reads: one value of a type for each thing that it is about.
+func derive[T any](o *once, about string, from func() (T, error)) (T, error) {
+	return remember(o, derived{reflect.TypeFor[T](), about}, from)
+}
+
+type derived struct {
+	typ   reflect.Type
+	about string
+}
+
+// A Read is one question to a source, and how long the reply took.
 type Read struct {
 	What string        `json:"what"`
 	Took time.Duration `json:"took"` // in nanoseconds
-}
-
-// sources are the beginnings of the keys under which a source itself is asked;
-// what stands under others is made of these.
-var sources = []string{
-	"*evidence.", "evidence.", "answers ", "control\x00", "database ", "dial ", "dump ", "features ", "file ", "firewall", "glob ", "log ",
-	"nat", "network", "pod ", "processes", "space ", "switch", "unit ",
-}
-
-func (o *once) timed(key string, took time.Duration) {
-	if !slices.ContainsFunc(sources, func(s string) bool { return strings.HasPrefix(key, s) }) {
-		return
-	}
-	what := strings.ReplaceAll(strings.TrimPrefix(key, "control\x00"), "\x00", " ")
-	if _, table, ok := strings.Cut(what, "evidence."); ok {
-		what = "rows of " + table
-	}
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.reads = append(o.reads, Read{what, took})
 }
 
 func (o *once) all(of string) []Read {

@@ -54,7 +54,7 @@ var persistentFiles = []struct {
 // Persistent is what the host's files say of its network at the next boot.
 // What netplan has written for others is told once, by netplan's own file.
 func (h *Host) Persistent() ([]Persistent, error) {
-	return remember(&h.memo, "persistent", func() ([]Persistent, error) {
+	return derive(&h.memo, "", func() ([]Persistent, error) {
 		var all []Persistent
 		for _, f := range persistentFiles {
 			paths, err := h.Glob(f.pattern)

@@ -25,7 +25,7 @@ type Placement struct {
 
 // Placement follows the references to the zone's load balancers.
 func (z *Zone) Placement() (*Placement, error) {
-	return remember(&z.memo, "placement", func() (*Placement, error) {
+	return derive(&z.memo, "", func() (*Placement, error) {
 		l, err := z.Logical()
 		if err != nil {
 			return nil, err

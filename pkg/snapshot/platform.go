@@ -33,7 +33,7 @@ type Platform struct {
 // Platform derives from rows what the deployment is. The error is for when no
 // database says.
 func (d *Deployment) Platform() (Platform, error) {
-	return remember(&d.memo, "platform", func() (Platform, error) {
+	return derive(&d.memo, "", func() (Platform, error) {
 		var p Platform
 		var errs []error
 		found := func(cms CMS, format string, args ...any) {

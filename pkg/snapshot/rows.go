@@ -1,7 +1,7 @@
 package snapshot
 
 import (
-	"fmt"
+	"reflect"
 
 	"github.com/ovnctl/ovnctl/pkg/nb"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
@@ -95,7 +95,7 @@ func (z *Zone) Learned() (*Learned, error) { return tables[Learned](z, z.SB) }
 // tables reads all tables of a struct from a database of the zone, once.
 func tables[T any](z *Zone, open func() (ovsdb.Reader, error)) (*T, error) {
 	var t T
-	return remember(&z.memo, fmt.Sprintf("%T", t), func() (*T, error) {
+	return read(&z.memo, question{"rows of", reflect.TypeFor[T]().Name()}, func() (*T, error) {
 		db, err := open()
 		if err != nil {
 			return nil, err

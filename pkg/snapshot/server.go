@@ -36,7 +36,7 @@ var servers = []Server{
 // Servers are those that the host has: they answer, or their file is there. A
 // host that only uses the databases has none.
 func (h *Host) Servers() ([]Server, error) {
-	return remember(&h.memo, "servers", func() ([]Server, error) {
+	return derive(&h.memo, "", func() ([]Server, error) {
 		var found []Server
 		for _, s := range servers {
 			d, err := h.Daemon(s.Control)
@@ -181,7 +181,7 @@ var ErrStandalone = errors.New("no clustered database")
 // cluster elects, its members know no leader: such an answer is asked for again
 // as long as an election takes.
 func (h *Host) Member(database string) (*Member, error) {
-	return remember(&h.memo, "member "+database, func() (*Member, error) {
+	return derive(&h.memo, database, func() (*Member, error) {
 		at := slices.IndexFunc(servers, func(s Server) bool { return s.Database == database })
 		if at < 0 {
 			return nil, fmt.Errorf("no server is known for %s", database)
@@ -318,7 +318,7 @@ func milliseconds(text string) time.Duration {
 // ("tcp:172.30.0.2:6642", "ssl:[fd00::2]:6644"), seen from the host ovnctl runs on: nil, or why
 // not. It sends nothing.
 func (d *Deployment) Dial(remote string) error {
-	_, err := remember(&d.memo, "dial "+remote, func() (struct{}, error) {
+	_, err := read(&d.memo, question{"dial", remote}, func() (struct{}, error) {
 		scheme, address, ok := strings.Cut(remote, ":")
 		if !ok || scheme != "tcp" && scheme != "ssl" {
 			return struct{}{}, fmt.Errorf("%s: not an address to connect to", remote)
@@ -337,7 +337,7 @@ func (d *Deployment) Dial(remote string) error {
 // DatabaseFile reads the file of a database below the host's root, of at most
 // 16 MiB, and says what of it could not be read.
 func (h *Host) DatabaseFile(path string) (*ovsdb.Snapshot, error) {
-	return remember(&h.memo, "database "+path, func() (*ovsdb.Snapshot, error) {
+	return read(&h.memo, question{"database", path}, func() (*ovsdb.Snapshot, error) {
 		b, err := h.File(path)
 		if err != nil {
 			return nil, err
@@ -371,7 +371,7 @@ func (h *Host) SnapshotSize(s Server) int64 {
 // FileSize is the size of a file below the host's root. One of more than 16 MiB
 // is measured where that is possible.
 func (h *Host) FileSize(path string) (int64, error) {
-	return remember(&h.memo, "size "+path, func() (int64, error) {
+	return derive(&h.memo, path, func() (int64, error) {
 		if s, ok := h.node.Host.(interface {
 			FileSize(context.Context, string) (int64, error)
 		}); ok {

@@ -23,7 +23,7 @@ var errNoZone = errors.New("the zone of this node is not among those read: name 
 // StaleConnections are the host's stale UDP conversations, in the zones that ovn-controller
 // tracks. Those of TCP end by themselves and are meant to outlive a backend that is drained.
 func (h *Host) StaleConnections() ([]StaleConnection, error) {
-	return remember(&h.memo, "stale connections", func() ([]StaleConnection, error) {
+	return derive(&h.memo, "", func() ([]StaleConnection, error) {
 		zone := h.Zone()
 		if zone == nil {
 			return nil, errNoZone
@@ -58,7 +58,7 @@ func (h *Host) StaleConnections() ([]StaleConnection, error) {
 
 // datagrams are the virtual addresses of UDP with all the backends that they have, of whatever load balancer.
 func (z *Zone) datagrams() (map[netip.AddrPort]datagramVIP, error) {
-	return remember(&z.memo, "datagrams", func() (map[netip.AddrPort]datagramVIP, error) {
+	return derive(&z.memo, "", func() (map[netip.AddrPort]datagramVIP, error) {
 		b, err := z.Balancers()
 		if err != nil {
 			return nil, err

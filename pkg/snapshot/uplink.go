@@ -40,7 +40,7 @@ func (u Uplink) Link() string {
 // uplink, those of ovn-bridge-mappings, and those with one port that is a network
 // card. The link is found as OVN-Kubernetes does: by external_ids:bridge-uplink,
 // then the only system port, then the bridge's name without "br".
-func (h *Host) Uplinks() ([]Uplink, error) { return remember(&h.memo, "uplinks", h.uplinks) }
+func (h *Host) Uplinks() ([]Uplink, error) { return derive(&h.memo, "", h.uplinks) }
 
 func (h *Host) uplinks() ([]Uplink, error) {
 	s, err := h.Switch()

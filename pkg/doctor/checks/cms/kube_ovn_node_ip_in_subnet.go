@@ -1,0 +1,138 @@
+package cms
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+
+	"github.com/ovnctl/ovnctl/pkg/doctor"
+	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
+	"github.com/ovnctl/ovnctl/pkg/node"
+	"github.com/ovnctl/ovnctl/pkg/snapshot"
+)
+
+var KubeOvnNodeIPInSubnet = &doctor.Check{
+	Name:     "kube-ovn-node-ip-in-subnet",
+	Category: "kube-ovn",
+	Doc: `A node's address or route lies in a Kube-OVN subnet
+
+Kube-OVN sends what goes to a subnet's or the join network's addresses to pods.
+A node with such an address, or a host with such a network elsewhere, is not
+reached. Underlay subnets, which the nodes share on purpose, are left out.`,
+	Run: func(p *doctor.Pass) {
+		found := false
+		for _, z := range p.Zones {
+			k, err := catalog.ReadKubeOVN(p.Deployment, z)
+			switch {
+			case errors.Is(err, catalog.ErrNoKubeOVN):
+				continue
+			case err != nil:
+				p.Unknown(doctor.Object{Kind: "zone", Name: z.Name}, err)
+				continue
+			}
+			found = true
+			nets := overlaySubnets(k)
+			said := map[string]bool{} // node and subnet
+			for _, n := range k.NodeAddresses() {
+				if s, ok := nets.holds(address(n.Addr)); ok && !said[n.Node+" "+s.subnet] {
+					said[n.Node+" "+s.subnet] = true
+					p.Report(nodeInSubnet(n.Node, s, fmt.Sprintf("the address %s of node %s lies in subnet %s", n.Addr, n.Node, s.subnet), doctor.Evidence{Source: doctor.Other(n.Source), Says: n.Addr.String()}))
+				}
+			}
+			for _, h := range p.Hosts {
+				if h.Zone() != z {
+					continue
+				}
+				hostInSubnets(p, h, k, nets, said)
+			}
+		}
+		if !found {
+			p.Skip(catalog.ErrNoKubeOVN.Error())
+		}
+	},
+}
+
+// overlays are the networks that belong to subnets, and to nothing else.
+type overlays []overlay
+
+type overlay struct {
+	subnet string
+	cidr   netip.Prefix
+}
+
+func overlaySubnets(k *catalog.KubeOVN) overlays {
+	var out overlays
+	for _, s := range k.Subnets {
+		for _, f := range []int{4, 6} {
+			if c, ok := s.CIDRs[f]; ok && !s.Underlay {
+				out = append(out, overlay{s.Name, c})
+			}
+		}
+	}
+	return out
+}
+
+// holds finds the subnet of a network, or of an address with its full length.
+func (o overlays) holds(p netip.Prefix) (overlay, bool) {
+	for _, s := range o {
+		if s.cidr.Contains(p.Addr()) && p.Bits() >= s.cidr.Bits() {
+			return s, true
+		}
+	}
+	return overlay{}, false
+}
+
+func address(a netip.Addr) netip.Prefix { return netip.PrefixFrom(a, a.BitLen()) }
+
+func nodeInSubnet(node string, s overlay, title string, seen doctor.Evidence) doctor.Finding {
+	return doctor.Finding{
+		Object:   doctor.Object{Kind: "node", Name: node},
+		Also:     []doctor.Object{{Kind: "switch", Name: s.subnet}},
+		Title:    title,
+		Evidence: []doctor.Evidence{seen, {Source: doctor.Other("Northbound router port of subnet " + s.subnet), Says: "network " + s.cidr.String()}},
+		Cause:    "the subnet was given a network that is in use outside it",
+		Effect:   "pods and the node do not reach each other, and a pod may be given the same address",
+		Next:     fmt.Sprintf("move the pods to a subnet with another network: kubectl get subnet %s -o yaml; a subnet's cidrBlock is changed by making another one", s.subnet),
+	}
+}
+
+// hostInSubnets looks at the addresses and routes of a host itself.
+func hostInSubnets(p *doctor.Pass, h *snapshot.Host, k *catalog.KubeOVN, nets overlays, said map[string]bool) {
+	n, err := h.Network()
+	if err != nil {
+		p.Unknown(doctor.Object{Kind: "node", Name: h.Name}, err)
+		return
+	}
+	link := k.LinkOf(h)
+	report := func(s overlay, title, source, says string) {
+		if !said[h.Name+" "+s.subnet] {
+			said[h.Name+" "+s.subnet] = true
+			p.Report(nodeInSubnet(h.Name, s, title, doctor.Evidence{Source: doctor.Other(source), Says: says}))
+		}
+	}
+	for _, a := range n.Addresses {
+		if a.Scope != "global" || a.Link == link || a.Link == "lo" {
+			continue
+		}
+		if s, ok := nets.holds(address(a.Prefix.Addr())); ok {
+			report(s, fmt.Sprintf("%s on %s has %s, which lies in subnet %s", a.Link, h.Name, a.Prefix.Addr(), s.subnet), "link "+a.Link+" on "+h.Name, a.Prefix.String())
+		}
+	}
+	for _, r := range n.Routes {
+		if s, ok := nets.holds(r.Dst); ok && stray(n, r, link) {
+			report(s, fmt.Sprintf("%s has a route to %s in subnet %s that does not lead to %s", h.Name, r.Dst, s.subnet, link), "route on "+h.Name, fmt.Sprintf("%s via %s dev %s", r.Dst, r.Via, r.Dev))
+		}
+	}
+}
+
+// stray says of a route to a subnet, or to a part of it, that the host takes it
+// and that it does not lead to the join switch.
+func stray(n *node.Network, r node.Route, link string) bool {
+	if r.Type != "unicast" || r.Table != 254 || r.Dev == link {
+		return false
+	}
+	return !slices.ContainsFunc(n.Routes, func(own node.Route) bool {
+		return own.Dst == r.Dst && own.Dev == link && own.Metric < r.Metric
+	})
+}

@@ -1,0 +1,679 @@
+package loadbalancer
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/ovnctl/ovnctl/pkg/doctor"
+	"github.com/ovnctl/ovnctl/pkg/fixes"
+	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
+	"github.com/ovnctl/ovnctl/pkg/nb"
+	"github.com/ovnctl/ovnctl/pkg/ovsdb"
+	"github.com/ovnctl/ovnctl/pkg/snapshot"
+)
+
+var LBOnWrongSwitch = &doctor.Check{
+	Name:     "lb-on-wrong-switch",
+	Category: "lb",
+	Doc: `A load balancer is not where its clients are, or cannot work
+
+Connections between pods are balanced on the switch of the client, those from outside on
+the gateway router. Where a load balancer has to be is derived: from what its management
+system gives to all switches of a kind, or from what all other switches of a router have.`,
+	Causes: []string{"port-not-bound", "port-administratively-disabled", "northd-not-active", "gateway-router-without-chassis"},
+	Settle: true,
+	Run: func(p *doctor.Pass) {
+		p.Northbounds(func(z *snapshot.Zone, l *snapshot.Logical) {
+			at, err := z.Placement()
+			if err != nil {
+				p.Unknown(doctor.Object{Kind: "database", Name: "OVN_Northbound"}, err)
+				return
+			}
+			b := balancing{Pass: p, z: z, l: l, at: at, told: map[[2]ovsdb.UUID]bool{}}
+			b.groups()
+			b.ofKubeOVN()
+			b.outliers()
+			b.each()
+		})
+	},
+}
+
+// balancing looks at the load balancers of a zone.
+type balancing struct {
+	*doctor.Pass
+	z    *snapshot.Zone
+	l    *snapshot.Logical
+	at   *snapshot.Placement
+	told map[[2]ovsdb.UUID]bool // what is missing where, said already
+	lost int                    // load balancers that nothing has
+
+	closed   doctor.Prefixes       // networks in which every address is a port's
+	holders  map[netip.Addr]string // ports by address
+	bound    map[string]string
+	answered map[ovsdb.UUID]map[netip.Addr]bool // nil until a router is asked
+}
+
+// missing reports that a load balancer, or a group of them, is not on a switch or router.
+func (b *balancing) missing(f doctor.Finding, what, on ovsdb.UUID) {
+	if b.told[[2]ovsdb.UUID{what, on}] {
+		return
+	}
+	b.told[[2]ovsdb.UUID{what, on}] = true
+	b.Report(f)
+}
+
+// groups reports switches of nodes and gateway routers that lack a group which
+// OVN-Kubernetes gives to all of them.
+func (b *balancing) groups() {
+	for i := range b.at.Groups {
+		g := &b.at.Groups[i]
+		name := strings.ToLower(g.Name)
+		if !strings.HasPrefix(name, "cluster") || !strings.HasSuffix(name, "lbgroup") || !b.balances(g) {
+			continue
+		}
+		if name != "clusterrouterlbgroup" {
+			for j := range b.l.Switches {
+				if s := &b.l.Switches[j]; !s.LoadBalancerGroup.Has(g.UUID) && b.ofCluster(s) {
+					f := b.group(g, doctor.Object{Kind: "switch", Name: s.Name}, "Logical_Switch", s.UUID, s.LoadBalancerGroup)
+					f.Title = fmt.Sprintf("switch %s does not have the load balancer group %s", doctor.NamedSwitch(s), g.Name)
+					f.Effect = fmt.Sprintf("no pod of switch %s reaches a service by its virtual address", s.Name)
+					b.missing(f, g.UUID, s.UUID)
+				}
+			}
+		}
+		if name != "clusterswitchlbgroup" {
+			for j := range b.l.Routers {
+				if r := &b.l.Routers[j]; !r.LoadBalancerGroup.Has(g.UUID) && strings.HasPrefix(r.Name, "GR_") && r.Options["chassis"] != "" && b.onJoinSwitch(r) {
+					f := b.group(g, doctor.Object{Kind: "router", Name: r.Name}, "Logical_Router", r.UUID, r.LoadBalancerGroup)
+					f.Title = fmt.Sprintf("gateway router %s does not have the load balancer group %s", r.Name, g.Name)
+					f.Effect = fmt.Sprintf("what comes in from outside by router %s reaches no service", r.Name)
+					b.missing(f, g.UUID, r.UUID)
+				}
+			}
+		}
+	}
+}
+
+func (b *balancing) group(g *nb.LoadBalancerGroup, on doctor.Object, table string, id ovsdb.UUID, has []ovsdb.UUID) doctor.Finding {
+	var names []string
+	for _, h := range has {
+		if other := b.at.Group[h]; other != nil {
+			names = append(names, other.Name)
+		}
+	}
+	return doctor.Finding{
+		Object: on,
+		Evidence: []doctor.Evidence{
+			doctor.NBRow(table, id, "load_balancer_group=%v", names),
+			doctor.NBRow("Load_Balancer_Group", g.UUID, "%s: %d load balancers, on %d switches and %d routers", g.Name, len(g.LoadBalancer), len(b.at.SwitchesOf[g.UUID]), len(b.at.RoutersOf[g.UUID])),
+		},
+		Cause: "OVN-Kubernetes gives this group to the switch and gateway router of every node; here it was taken away or never written",
+		Fix:   catalog.AttachLoadBalancerGroup.With(g.Name, on.Kind+":"+on.Name),
+	}
+}
+
+// balances says whether a group has a load balancer of OVN-Kubernetes.
+func (b *balancing) balances(g *nb.LoadBalancerGroup) bool {
+	return slices.ContainsFunc(g.LoadBalancer, func(id ovsdb.UUID) bool {
+		lb := b.at.LB[id]
+		return lb != nil && lb.ExternalIDs["k8s.ovn.org/kind"] == "Service"
+	})
+}
+
+// ofCluster says whether a switch is that of a node in the default network of OVN-Kubernetes.
+func (b *balancing) ofCluster(s *nb.LogicalSwitch) bool {
+	return b.l.Clients(s) && s.ExternalIDs["k8s.ovn.org/network"] == "" && slices.ContainsFunc(b.l.RoutersAt(s), func(r *nb.LogicalRouter) bool {
+		return r.ExternalIDs["k8s-cluster-router"] != ""
+	})
+}
+
+// onJoinSwitch says whether a gateway router is one of OVN-Kubernetes' default network.
+func (b *balancing) onJoinSwitch(r *nb.LogicalRouter) bool {
+	if r.ExternalIDs["k8s.ovn.org/network"] != "" {
+		return false
+	}
+	for _, rp := range b.l.RouterPortsOf[r.UUID] {
+		for _, port := range b.l.Links[rp.Name] {
+			if s := b.l.SwitchOf[port.UUID]; s != nil && s.Name == "join" {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// ofKubeOVN reports switches of a router that have some of the load balancers that
+// Kube-OVN gives to all of them: a subnet has all of its VPC's or none.
+func (b *balancing) ofKubeOVN() {
+	for i := range b.l.Routers {
+		r := &b.l.Routers[i]
+		if catalog.Owner(r.ExternalIDs) != "Kube-OVN" {
+			continue
+		}
+		all := map[ovsdb.UUID]bool{}
+		var switches []*nb.LogicalSwitch
+		for _, s := range b.switchesAt(r) {
+			if catalog.Owner(s.ExternalIDs) != "Kube-OVN" || len(s.LoadBalancer) == 0 {
+				continue
+			}
+			switches = append(switches, s)
+			for _, id := range s.LoadBalancer {
+				if lb := b.at.LB[id]; lb != nil && catalog.Owner(lb.ExternalIDs) == "Kube-OVN" && len(lb.VIPs) > 0 {
+					all[id] = true
+				}
+			}
+		}
+		for _, s := range switches {
+			for _, id := range slices.Sorted(maps.Keys(all)) {
+				if !s.LoadBalancer.Has(id) {
+					f := b.lacks(b.at.LB[id], s)
+					f.Cause = "Kube-OVN gives a subnet all load balancers of its VPC or none; this one was taken away or never written"
+					b.missing(f, id, s.UUID)
+				}
+			}
+		}
+	}
+}
+
+// switchesAt are the switches that hang on a router and have clients, in order.
+func (b *balancing) switchesAt(r *nb.LogicalRouter) []*nb.LogicalSwitch {
+	var out []*nb.LogicalSwitch
+	for _, rp := range b.l.RouterPortsOf[r.UUID] {
+		for _, port := range b.l.Links[rp.Name] {
+			if s := b.l.SwitchOf[port.UUID]; s != nil && !slices.Contains(out[max(0, len(out)-1):], s) && b.l.Clients(s) {
+				out = append(out, s)
+			}
+		}
+	}
+	slices.SortFunc(out, func(x, y *nb.LogicalSwitch) int {
+		return cmp.Or(cmp.Compare(x.Name, y.Name), cmp.Compare(x.UUID, y.UUID))
+	})
+	return slices.Compact(out)
+}
+
+func (b *balancing) lacks(lb *nb.LoadBalancer, s *nb.LogicalSwitch) doctor.Finding {
+	f := doctor.Finding{
+		Object: doctor.Object{Kind: "load balancer", Name: lb.Name},
+		Also:   []doctor.Object{{Kind: "switch", Name: s.Name}},
+		Title:  fmt.Sprintf("switch %s does not have the load balancer %s", doctor.NamedSwitch(s), lb.Name),
+		Evidence: []doctor.Evidence{
+			doctor.NBRow("Logical_Switch", s.UUID, "%s: %d load balancers, without %.8s", s.Name, len(s.LoadBalancer), lb.UUID),
+			b.row(lb),
+		},
+		Effect: fmt.Sprintf("what is on switch %s does not reach its virtual addresses", doctor.NamedSwitch(s)),
+		Fix:    catalog.AttachLoadBalancer.With(nameOf(lb), "switch:"+s.Name),
+	}
+	return f
+}
+
+func nameOf(lb *nb.LoadBalancer) string {
+	if lb.Name == "" {
+		return string(lb.UUID)
+	}
+	return lb.Name
+}
+
+func (b *balancing) row(lb *nb.LoadBalancer) doctor.Evidence {
+	var on []string
+	for _, s := range b.at.SwitchesOf[lb.UUID] {
+		on = append(on, "switch "+s.Name)
+	}
+	for _, r := range b.at.RoutersOf[lb.UUID] {
+		on = append(on, "router "+r.Name)
+	}
+	for _, g := range b.at.GroupsOf[lb.UUID] {
+		on = append(on, "group "+g.Name)
+	}
+	where := "on no switch, no router and in no group"
+	if len(on) > 8 {
+		on = append(on[:8], fmt.Sprintf("%d more", len(on)-8))
+	}
+	if len(on) > 0 {
+		where = "on " + strings.Join(on, ", ")
+	}
+	vips := slices.Sorted(maps.Keys(lb.VIPs))
+	if len(vips) > 3 {
+		vips = append(vips[:3], fmt.Sprintf("and %d more", len(vips)-3))
+	}
+	return doctor.NBRow("Load_Balancer", lb.UUID, "%s: protocol=%s, vips=%v, %s", lb.Name, doctor.OrEmpty(lb.Protocol.Get()), vips, where)
+}
+
+// outliers reports switches that lack what all others of their router have.
+func (b *balancing) outliers() {
+	for i := range b.l.Routers {
+		switches := b.switchesAt(&b.l.Routers[i])
+		if len(switches) < 3 {
+			continue
+		}
+		count := map[ovsdb.UUID]int{}
+		for _, s := range switches {
+			for _, ids := range []ovsdb.Set[ovsdb.UUID]{s.LoadBalancer, s.LoadBalancerGroup} {
+				for _, id := range ids {
+					count[id]++
+				}
+			}
+		}
+		for _, id := range slices.Sorted(maps.Keys(count)) {
+			if count[id] != len(switches)-1 {
+				continue
+			}
+			b.outlier(switches, id)
+		}
+	}
+}
+
+func (b *balancing) outlier(switches []*nb.LogicalSwitch, id ovsdb.UUID) {
+	for _, s := range switches {
+		if s.LoadBalancer.Has(id) || s.LoadBalancerGroup.Has(id) {
+			continue
+		}
+		var f doctor.Finding
+		switch lb, g := b.at.LB[id], b.at.Group[id]; {
+		case lb != nil && len(lb.VIPs) > 0 && !b.byGroup(s, lb):
+			f = b.lacks(lb, s)
+		case g != nil && len(g.LoadBalancer) > 0:
+			f = b.group(g, doctor.Object{Kind: "switch", Name: s.Name}, "Logical_Switch", s.UUID, s.LoadBalancerGroup)
+			f.Title = fmt.Sprintf("switch %s does not have the load balancer group %s", doctor.NamedSwitch(s), g.Name)
+			f.Effect = fmt.Sprintf("what is on switch %s does not reach the virtual addresses of the group", doctor.NamedSwitch(s))
+		default:
+			return
+		}
+		f.Result = doctor.Warning
+		f.Cause = fmt.Sprintf("all %d other switches of its router have it", len(switches)-1)
+		b.missing(f, id, s.UUID)
+	}
+}
+
+// byGroup says whether a switch has a load balancer by a group.
+func (b *balancing) byGroup(s *nb.LogicalSwitch, lb *nb.LoadBalancer) bool {
+	return slices.ContainsFunc(b.at.GroupsOf[lb.UUID], func(g *nb.LoadBalancerGroup) bool { return s.LoadBalancerGroup.Has(g.UUID) })
+}
+
+// each looks at the load balancers one by one.
+func (b *balancing) each() {
+	hairpins := b.hairpinsOfCluster()
+	for i := range b.at.LoadBalancers {
+		lb := &b.at.LoadBalancers[i]
+		vips := b.at.VIPs[lb]
+		if len(vips) == 0 {
+			continue
+		}
+		b.badVIPs(lb, vips)
+		if !b.at.Placed(lb) {
+			b.nowhere(lb, vips)
+			continue
+		}
+		b.withoutGateway(lb)
+		b.protocol(lb)
+		b.hairpin(lb, hairpins)
+		b.ownSubnet(lb, vips)
+		b.deadBackends(lb, vips)
+	}
+}
+
+func (b *balancing) badVIPs(lb *nb.LoadBalancer, vips []snapshot.VIP) {
+	for _, v := range vips {
+		if v.Bad == "" {
+			continue
+		}
+		b.Report(doctor.Finding{
+			Object:   doctor.Object{Kind: "load balancer", Name: nameOf(lb)},
+			Title:    fmt.Sprintf("OVN cannot use the virtual address %s of load balancer %s", v.Key, nameOf(lb)),
+			Evidence: []doctor.Evidence{doctor.NBRow("Load_Balancer", lb.UUID, "vips:%s=%s", v.Key, doctor.OrEmpty(lb.VIPs[v.Key]))},
+			Cause:    v.Bad,
+			Effect:   "ovn-northd passes it over, in whole or in part: " + v.Key + " does not work",
+			Next:     fixes.Command("ovn-nbctl lb-del %s %s and add it as it should be, or mend it with the management system", lb.UUID, v.Key),
+		})
+	}
+}
+
+// nowhere is for a load balancer that nothing has.
+func (b *balancing) nowhere(lb *nb.LoadBalancer, vips []snapshot.VIP) {
+	if !slices.ContainsFunc(vips, func(v snapshot.VIP) bool { return len(v.Backends) > 0 }) {
+		return
+	}
+	if groups := b.at.GroupsOf[lb.UUID]; len(groups) > 0 {
+		b.groupNowhere(groups[0], lb)
+		return
+	}
+	if b.lost++; b.lost > maxLost {
+		return
+	}
+	f := doctor.Finding{
+		Object:   doctor.Object{Kind: "load balancer", Name: nameOf(lb)},
+		Title:    fmt.Sprintf("load balancer %s is on no switch and no router", nameOf(lb)),
+		Evidence: []doctor.Evidence{b.row(lb)},
+		Cause:    "a load balancer works where a switch or router names it, or a group that they name",
+		Effect:   "its virtual addresses work from nowhere",
+	}
+	if to := b.whereTheOthersAre(lb); to != "" {
+		f.Fix = catalog.AttachLoadBalancer.With(nameOf(lb), to)
+		f.Evidence = append(f.Evidence, doctor.Evidence{Source: doctor.NB("Load_Balancer", ""), Says: "all others of its kind are on " + to})
+	} else {
+		f.Next = fixes.Command("ovnctl fix attach-load-balancer %s SWITCH, where its clients are; or delete it: ovn-nbctl lb-del %s", nameOf(lb), lb.UUID)
+	}
+	b.Report(f)
+}
+
+// maxLost bounds how many load balancers that nothing has are told of: the others have the same cause.
+const maxLost = 20
+
+// groupNowhere is for a group that nothing has, of which every load balancer is lost.
+func (b *balancing) groupNowhere(g *nb.LoadBalancerGroup, lb *nb.LoadBalancer) {
+	b.missing(doctor.Finding{
+		Result: doctor.Warning,
+		Object: doctor.Object{Kind: "load balancer group", Name: g.Name},
+		Also:   []doctor.Object{{Kind: "load balancer", Name: nameOf(lb)}},
+		Title:  fmt.Sprintf("load balancer group %s is on no switch and no router", g.Name),
+		Evidence: []doctor.Evidence{doctor.NBRow("Load_Balancer_Group", g.UUID, "%s: %d load balancers; in load_balancer_group of no switch and no router", g.Name, len(g.LoadBalancer)),
+			b.row(lb)},
+		Cause:  "a group works where a switch or router names it",
+		Effect: "the virtual addresses of its load balancers work from nowhere, unless they are elsewhere, too",
+		Next:   fmt.Sprintf("ovnctl fix attach-load-balancer-group %s SWITCH, where its clients are", g.Name),
+	}, g.UUID, g.UUID)
+}
+
+// kindOf is what load balancers that belong to the same places have in common.
+func kindOf(lb *nb.LoadBalancer) string {
+	owner := catalog.Owner(lb.ExternalIDs)
+	if owner == "OVN-Kubernetes" {
+		if i := strings.LastIndexByte(lb.Name, '_'); i >= 0 {
+			return owner + lb.Name[i:]
+		}
+	}
+	return owner
+}
+
+// whereTheOthersAre is the one group, or the one switch, that has all other load balancers of a kind.
+func (b *balancing) whereTheOthersAre(lb *nb.LoadBalancer) string {
+	kind := kindOf(lb)
+	if kind == "" {
+		return ""
+	}
+	count := map[string]int{}
+	others := 0
+	for i := range b.at.LoadBalancers {
+		other := &b.at.LoadBalancers[i]
+		if other == lb || kindOf(other) != kind || len(other.VIPs) == 0 {
+			continue
+		}
+		others++
+		for _, g := range b.at.GroupsOf[other.UUID] {
+			count["group:"+g.Name]++
+		}
+		for _, s := range b.at.SwitchesOf[other.UUID] {
+			count["switch:"+s.Name]++
+		}
+	}
+	var all []string
+	for _, where := range slices.Sorted(maps.Keys(count)) {
+		if count[where] == others {
+			all = append(all, where)
+		}
+	}
+	if len(all) != 1 {
+		return ""
+	}
+	return all[0]
+}
+
+// withoutGateway is for a load balancer that only routers have that balance nothing.
+func (b *balancing) withoutGateway(lb *nb.LoadBalancer) {
+	if len(b.at.SwitchesOf[lb.UUID]) > 0 || len(b.at.GroupsOf[lb.UUID]) > 0 {
+		return
+	}
+	for _, r := range b.at.RoutersOf[lb.UUID] {
+		if r.Options["chassis"] != "" || slices.ContainsFunc(b.l.RouterPortsOf[r.UUID], doctor.IsGatewayPort) {
+			return
+		}
+	}
+	r := b.at.RoutersOf[lb.UUID][0]
+	f := doctor.Finding{
+		Object: doctor.Object{Kind: "load balancer", Name: nameOf(lb)},
+		Also:   []doctor.Object{{Kind: "router", Name: r.Name}},
+		Title:  fmt.Sprintf("load balancer %s is on router %s alone, which has no gateway", nameOf(lb), doctor.NamedRouter(r)),
+		Evidence: []doctor.Evidence{b.row(lb),
+			doctor.NBRow("Logical_Router", r.UUID, "options:chassis is not set; none of its ports has gateway_chassis or ha_chassis_group")},
+		Cause:  "a router balances on a chassis: as a gateway router, or at a port with a gateway chassis",
+		Effect: "its virtual addresses work from nowhere",
+		Next:   fmt.Sprintf("ovnctl fix attach-load-balancer %s SWITCH, where its clients are", nameOf(lb)),
+	}
+	if switches := b.switchesAt(r); len(switches) == 1 {
+		f.Fix, f.Next = catalog.AttachLoadBalancer.With(nameOf(lb), "switch:"+switches[0].Name), ""
+	}
+	b.Report(f)
+}
+
+// protocol is for a load balancer that is named for another protocol than it has.
+func (b *balancing) protocol(lb *nb.LoadBalancer) {
+	is := cmp.Or(lb.Protocol.Get(), "tcp")
+	says := namedFor(lb)
+	if says == "" || says == is {
+		return
+	}
+	b.Report(doctor.Finding{
+		Object:   doctor.Object{Kind: "load balancer", Name: nameOf(lb)},
+		Title:    fmt.Sprintf("load balancer %s balances %s, and its name says %s", nameOf(lb), is, says),
+		Evidence: []doctor.Evidence{b.row(lb)},
+		Cause:    "its protocol is not that of the service; an empty one means tcp",
+		Effect:   says + " packets to its virtual addresses are not balanced",
+		Fix:      catalog.SetLoadBalancerProtocol.With(nameOf(lb), says),
+	})
+}
+
+// namedFor is the protocol that a management system names a load balancer for; empty: none.
+func namedFor(lb *nb.LoadBalancer) string {
+	var says string
+	switch catalog.Owner(lb.ExternalIDs) {
+	case "OVN-Kubernetes":
+		for _, protocol := range []string{"TCP", "UDP", "SCTP"} {
+			if strings.Contains(lb.Name, "_"+protocol+"_") || strings.HasSuffix(lb.Name, "_"+protocol) {
+				says = strings.ToLower(protocol)
+			}
+		}
+	case "Kube-OVN":
+		for _, protocol := range []string{"tcp", "udp", "sctp"} {
+			if strings.Contains(lb.Name, "-"+protocol+"-") {
+				says = protocol
+			}
+		}
+	}
+	return says
+}
+
+// hairpinsOfCluster are the hairpin addresses of the load balancers of OVN-Kubernetes, if all that have any have the same.
+func (b *balancing) hairpinsOfCluster() string {
+	var common string
+	for i := range b.at.LoadBalancers {
+		lb := &b.at.LoadBalancers[i]
+		a := lb.Options["hairpin_snat_ip"]
+		if a == "" || lb.ExternalIDs["k8s.ovn.org/kind"] == "" {
+			continue
+		}
+		if common != "" && common != a {
+			return ""
+		}
+		common = a
+	}
+	return common
+}
+
+func (b *balancing) hairpin(lb *nb.LoadBalancer, common string) {
+	if common == "" || lb.ExternalIDs["k8s.ovn.org/kind"] == "" || lb.Options["hairpin_snat_ip"] != "" {
+		return
+	}
+	b.Report(doctor.Finding{
+		Result:   doctor.Warning,
+		Object:   doctor.Object{Kind: "load balancer", Name: nameOf(lb)},
+		Title:    fmt.Sprintf("load balancer %s has no hairpin address", nameOf(lb)),
+		Evidence: []doctor.Evidence{doctor.NBRow("Load_Balancer", lb.UUID, "%s: options:hairpin_snat_ip is not set; the others have %q", lb.Name, common)},
+		Cause:    "options:hairpin_snat_ip was taken away or never written",
+		Effect:   "a pod with a network policy does not reach itself through this service: the policies admit the hairpin address only",
+		Fix:      catalog.SetHairpinAddress.With(nameOf(lb), common),
+	})
+}
+
+// answers says whether a router answers for a virtual address.
+func (b *balancing) answers(r *nb.LogicalRouter, a netip.Addr) bool {
+	if b.answered == nil {
+		b.answered = b.addressesOnRouters()
+	}
+	return b.answered[r.UUID][a] || slices.ContainsFunc(r.LoadBalancerGroup, func(g ovsdb.UUID) bool { return b.answered[g][a] })
+}
+
+// addressesOnRouters are the virtual addresses for which routers answer, by router and by load balancer group.
+func (b *balancing) addressesOnRouters() map[ovsdb.UUID]map[netip.Addr]bool {
+	of := map[ovsdb.UUID]map[netip.Addr]bool{} // by load balancer group, then by router
+	add := func(to map[netip.Addr]bool, ids []ovsdb.UUID) {
+		for _, id := range ids {
+			for _, v := range b.at.VIPs[b.at.LB[id]] {
+				to[v.Addr] = true
+			}
+		}
+	}
+	for i := range b.at.Groups {
+		g := &b.at.Groups[i]
+		of[g.UUID] = map[netip.Addr]bool{}
+		add(of[g.UUID], g.LoadBalancer)
+	}
+	for i := range b.l.Routers {
+		r := &b.l.Routers[i]
+		of[r.UUID] = map[netip.Addr]bool{}
+		add(of[r.UUID], r.LoadBalancer)
+	}
+	return of
+}
+
+// ownSubnet is for a virtual address in a switch's network for which nobody answers there.
+func (b *balancing) ownSubnet(lb *nb.LoadBalancer, vips []snapshot.VIP) {
+	b.networks()
+	for _, v := range vips {
+		if v.Bad != "" || !b.closed.Has(v.Addr) || b.holders[v.Addr] != "" {
+			continue
+		}
+		for i := range b.l.Switches {
+			s := &b.l.Switches[i]
+			gateway := b.gatewayFor(s, v.Addr)
+			if gateway == nil || !doctor.ClosedSwitch(b.l, s) {
+				continue
+			}
+			r := b.l.RouterOf[gateway.UUID]
+			if b.answers(r, v.Addr) {
+				continue
+			}
+			f := doctor.Finding{
+				Object: doctor.Object{Kind: "load balancer", Name: nameOf(lb)},
+				Also:   []doctor.Object{{Kind: "switch", Name: s.Name}, {Kind: "router", Name: r.Name}},
+				Title:  fmt.Sprintf("nobody on switch %s answers for %s, a virtual address of load balancer %s in its network", doctor.NamedSwitch(s), v.Addr, nameOf(lb)),
+				Evidence: []doctor.Evidence{b.row(lb),
+					doctor.NBRow("Logical_Router_Port", gateway.UUID, "%s: networks=%v", gateway.Name, []string(gateway.Networks))},
+				Cause:  "clients of this switch ask for the address by ARP or ND; neither a port nor the router answers for it",
+				Effect: fmt.Sprintf("what is on switch %s does not reach %s", doctor.NamedSwitch(s), v.Key),
+				Next:   "take a virtual address outside the network, or give the load balancer to the router: ovnctl fix attach-load-balancer " + nameOf(lb) + " router:" + r.Name,
+			}
+			b.Report(f)
+			return
+		}
+	}
+}
+
+// gatewayFor is a switch's router port in whose network an address is.
+func (b *balancing) gatewayFor(s *nb.LogicalSwitch, a netip.Addr) *nb.LogicalRouterPort {
+	for _, g := range b.l.Gateways(s) {
+		if b.l.RouterOf[g.UUID] != nil && slices.ContainsFunc(snapshot.Networks(g), func(n netip.Prefix) bool { return n.Contains(a) }) {
+			return g
+		}
+	}
+	return nil
+}
+
+// networks gathers, when it is first asked, the closed networks and who has which address.
+func (b *balancing) networks() {
+	if b.holders != nil {
+		return
+	}
+	b.holders, b.bound = doctor.PortOfAddress(b.l), doctor.NodeOfPort(b.z)
+	for i := range b.l.RouterPorts {
+		for _, n := range snapshot.Networks(&b.l.RouterPorts[i]) {
+			b.holders[n.Addr()] = b.l.RouterPorts[i].Name
+		}
+	}
+	for i := range b.l.NAT {
+		if a, err := netip.ParseAddr(b.l.NAT[i].ExternalIP); err == nil && b.holders[a] == "" {
+			b.holders[a] = "NAT"
+		}
+	}
+	open := map[netip.Prefix]bool{}
+	closed := map[netip.Prefix]bool{}
+	for i := range b.l.Switches {
+		s := &b.l.Switches[i]
+		is := doctor.ClosedSwitch(b.l, s)
+		for _, g := range b.l.Gateways(s) {
+			for _, n := range snapshot.Networks(g) {
+				if is {
+					closed[n.Masked()] = true
+				} else {
+					open[n.Masked()] = true
+				}
+			}
+		}
+	}
+	for n := range closed {
+		if !open[n] {
+			b.closed.Add(n)
+		}
+	}
+}
+
+// deadBackends is for a virtual address of which no backend can answer.
+func (b *balancing) deadBackends(lb *nb.LoadBalancer, vips []snapshot.VIP) {
+	b.networks()
+	reported := 0
+	for _, v := range vips {
+		if v.Bad != "" || len(v.Backends) == 0 || reported == 10 {
+			continue
+		}
+		var nobody, unbound []string
+		for _, backend := range v.Backends {
+			port := b.holders[backend.Addr()]
+			switch p := b.l.SwitchPort[port]; {
+			case port == "" && b.closed.Has(backend.Addr()):
+				nobody = append(nobody, backend.Addr().String())
+			case p != nil && p.Type == "" && b.bound != nil:
+				if _, held := b.bound[port]; !held {
+					unbound = append(unbound, port)
+				}
+			}
+		}
+		if len(nobody)+len(unbound) < len(v.Backends) {
+			continue
+		}
+		f := doctor.Finding{
+			Object:   doctor.Object{Kind: "load balancer", Name: nameOf(lb)},
+			Title:    fmt.Sprintf("no backend of %s, load balancer %s, can answer", v.Key, nameOf(lb)),
+			Evidence: []doctor.Evidence{doctor.NBRow("Load_Balancer", lb.UUID, "vips:%s=%s", v.Key, lb.VIPs[v.Key])},
+			Effect:   "connections to " + v.Key + " get no answer",
+		}
+		if len(nobody) > 0 {
+			f.Cause = "no port has the address " + strings.Join(nobody, ", ")
+			f.Next = "the backend is left over, or its port is gone: set the right ones with the management system, or: ovn-nbctl lb-add " + nameOf(lb) + " '" + v.Key + "' BACKENDS"
+		}
+		for _, port := range unbound {
+			f.Also = append(f.Also, doctor.Object{Kind: "port", Name: port})
+		}
+		if len(unbound) > 0 {
+			f.Evidence = append(f.Evidence, doctor.Evidence{Source: doctor.SB("Port_Binding", ""), Says: "no chassis holds " + strings.Join(unbound, ", ")})
+			if len(nobody) == 0 {
+				f.Result = doctor.Warning
+				f.Cause = "no chassis holds the ports of its backends"
+				f.Next = "start what is behind the ports; if it runs: ovnctl doctor " + unbound[0]
+			}
+		}
+		b.Report(f)
+		reported++
+	}
+}

@@ -1,0 +1,325 @@
+package northbound
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/ovnctl/ovnctl/pkg/doctor"
+	"github.com/ovnctl/ovnctl/pkg/fixes"
+	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
+	"github.com/ovnctl/ovnctl/pkg/nb"
+	"github.com/ovnctl/ovnctl/pkg/ovnexpr"
+	"github.com/ovnctl/ovnctl/pkg/ovsdb"
+	"github.com/ovnctl/ovnctl/pkg/snapshot"
+)
+
+var ACLDrops = &doctor.Check{
+	Name:     "acl-drops",
+	Category: "policy",
+	Doc: `A network policy drops what it should allow: its sets or groups are wrong
+
+A rule whose match names an address set or port group that does not exist is passed over,
+and a port that is in the group that denies but in none that allows is mute. A deny that is
+meant is no finding: ovnctl trace says which rule drops a packet.`,
+	Causes: []string{"kube-ovn-join-gap"},
+	Settle: true,
+	Run: func(p *doctor.Pass) {
+		p.Northbounds(func(z *snapshot.Zone, l *snapshot.Logical) {
+			lists, err := z.AccessLists()
+			if err != nil {
+				p.Unknown(doctor.Object{Kind: "database", Name: "OVN_Northbound"}, err)
+				return
+			}
+			a := policies{Pass: p, l: l, lists: lists}
+			a.matches()
+			a.memberships()
+			a.denied()
+		})
+	},
+}
+
+// policies looks at the rules, sets and groups of a zone.
+type policies struct {
+	*doctor.Pass
+	l     *snapshot.Logical
+	lists *snapshot.AccessLists
+}
+
+// A rule is a row with a match.
+type rule struct {
+	object doctor.Object
+	row    func() doctor.Evidence // of few it is asked
+	match  string
+	ids    map[string]string
+}
+
+func (a *policies) rules(f func(rule)) {
+	for i := range a.lists.ACLs {
+		acl := &a.lists.ACLs[i]
+		name := acl.Name.Get()
+		if name == "" {
+			name = fmt.Sprintf("%.8s", acl.UUID)
+		}
+		row := func() doctor.Evidence {
+			return doctor.NBRow("ACL", acl.UUID, "%s: direction=%s, priority=%d, action=%s, match=%s", name, acl.Direction, acl.Priority, acl.Action, acl.Match)
+		}
+		f(rule{doctor.Object{Kind: "ACL", Name: name}, row, acl.Match, acl.ExternalIDs})
+	}
+	routerOf := map[ovsdb.UUID]string{}
+	for i := range a.l.Routers {
+		for _, id := range a.l.Routers[i].Policies {
+			routerOf[id] = a.l.Routers[i].Name
+		}
+	}
+	for i := range a.l.Policies {
+		policy := &a.l.Policies[i]
+		row := func() doctor.Evidence {
+			return doctor.NBRow("Logical_Router_Policy", policy.UUID, "priority=%d, action=%s, match=%s", policy.Priority, policy.Action, policy.Match)
+		}
+		f(rule{doctor.Object{Kind: "routing policy", Name: fmt.Sprintf("%d of router %s", policy.Priority, routerOf[policy.UUID])}, row, policy.Match, policy.ExternalIDs})
+	}
+}
+
+// matches reports names in matches that nothing has, and matches that are no matches.
+func (a *policies) matches() {
+	sets, groups := map[string]bool{"svc_monitor_mac": true}, map[string]bool{}
+	for i := range a.lists.AddressSets {
+		sets[a.lists.AddressSets[i].Name] = true
+	}
+	for i := range a.lists.PortGroups {
+		name := a.lists.PortGroups[i].Name
+		groups[name], sets[name+"_ip4"], sets[name+"_ip6"] = true, true, true
+	}
+	missing := map[string][]rule{} // by "$set" and "@group"
+	a.rules(func(r rule) {
+		for _, name := range setNames(r.match) {
+			known := sets
+			if name[0] == '@' {
+				known = groups
+			}
+			if !known[name[1:]] {
+				missing[name] = append(missing[name], r)
+			}
+		}
+		if _, err := ovnexpr.ParseMatch(r.match); err != nil {
+			a.Report(doctor.Finding{
+				Object:   r.object,
+				Title:    fmt.Sprintf("OVN does not understand the match of %s", r.object),
+				Evidence: []doctor.Evidence{r.row()},
+				Cause:    err.Error(),
+				Effect:   "the rule is passed over: what it should allow is denied by the others, what it should deny is not",
+				Next:     "write it as it should be, with the management system that owns it",
+			})
+		}
+	})
+	for _, name := range slices.Sorted(maps.Keys(missing)) {
+		a.missing(name, missing[name])
+	}
+}
+
+func (a *policies) missing(name string, rules []rule) {
+	kind, table := "address set", "Address_Set"
+	if name[0] == '@' {
+		kind, table = "port group", "Port_Group"
+	}
+	f := doctor.Finding{
+		Object: doctor.Object{Kind: kind, Name: name[1:]},
+		Title:  fmt.Sprintf("%s names the %s %s, which does not exist", rules[0].object, kind, name[1:]),
+		Cause:  "the " + kind + " was deleted, renamed or never written",
+		Effect: "ovn-controller passes the rule over: what it should allow is denied by the others, what it should deny is not",
+		Next:   fixes.Command("ovn-nbctl create %s name=%s, with its members; where a management system owns it, let that write it again", table, name[1:]),
+	}
+	if len(rules) > 1 {
+		f.Title = fmt.Sprintf("%d rules name the %s %s, which does not exist", len(rules), kind, name[1:])
+	}
+	if owner := catalog.Owner(rules[0].ids); owner != "" {
+		f.Next = fmt.Sprintf("%s owns the rule: let it write its sets and groups again (restart its controller). By hand: ovn-nbctl create %s name=%s, with its members", owner, table, name[1:])
+	}
+	for i, r := range rules {
+		if i < 5 {
+			f.Evidence = append(f.Evidence, r.row())
+			f.Also = append(f.Also, r.object)
+		}
+	}
+	f.Evidence = append(f.Evidence, doctor.Evidence{Source: doctor.NB(table, ""), Says: "none is named " + name[1:]})
+	a.Report(f)
+}
+
+// setNames are the address sets ("$name") and port groups ("@name") that a match names, each once.
+func setNames(match string) []string {
+	var out []string
+	quoted := false
+	for i := 0; i < len(match); i++ {
+		switch c := match[i]; {
+		case quoted && c == '\\':
+			i++
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == '/' && strings.HasPrefix(match[i:], "/*"):
+			end := strings.Index(match[i+2:], "*/")
+			if end < 0 {
+				return out
+			}
+			i += end + 3
+		case c == '$' || c == '@':
+			j := i + 1
+			for j < len(match) && isName(match[j]) {
+				j++
+			}
+			if name := match[i:j]; len(name) > 1 && !slices.Contains(out, name) {
+				out = append(out, name)
+			}
+			i = j - 1
+		}
+	}
+	return out
+}
+
+func isName(c byte) bool {
+	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == '.' || c >= 0x80
+}
+
+// memberships reports ports that are not in the groups of their security groups.
+func (a *policies) memberships() {
+	type group struct {
+		row *nb.PortGroup
+		has map[ovsdb.UUID]bool
+	}
+	groups := map[string]*group{}
+	find := func(name string) *group {
+		g := groups[name]
+		if g != nil && g.has == nil {
+			g.has = make(map[ovsdb.UUID]bool, len(g.row.Ports))
+			for _, id := range g.row.Ports {
+				g.has[id] = true
+			}
+		}
+		return g
+	}
+	for i := range a.lists.PortGroups {
+		groups[a.lists.PortGroups[i].Name] = &group{row: &a.lists.PortGroups[i]}
+	}
+	lacking := map[string][]*nb.LogicalSwitchPortBrief{}
+	record := map[string]string{} // the key by which the ports name their group
+	for i := range a.l.SwitchPorts {
+		port := &a.l.SwitchPorts[i]
+		for _, m := range securityGroups(port) {
+			if g := find(m.group); g == nil && m.required || g != nil && !g.has[port.UUID] {
+				lacking[m.group] = append(lacking[m.group], port)
+				record[m.group] = m.key
+			}
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(lacking)) {
+		ports := lacking[name]
+		var names []string
+		f := doctor.Finding{
+			Object: doctor.Object{Kind: "port group", Name: name},
+			Cause:  "the port group lost its members, or never got them",
+			Effect: "the rules of this security group do not hold for them: what they allow is denied",
+			Next:   "let the management system write its groups again: neutron-ovn-db-sync-util --ovn-neutron_sync_mode repair, or restart the controller",
+		}
+		for _, port := range ports {
+			names = append(names, doctor.NamedPort(port))
+			f.Also = append(f.Also, doctor.Object{Kind: "port", Name: port.Name})
+			if len(f.Evidence) < 4 {
+				f.Evidence = append(f.Evidence, doctor.NBRow("Logical_Switch_Port", port.UUID, "%s: external_ids:%s=%s", port.Name, record[name], port.ExternalIDs[record[name]]))
+			}
+		}
+		f.Title = fmt.Sprintf("%d ports are of a security group and not in its port group %s: %s", len(ports), name, doctor.AtMost(names, 5))
+		if len(ports) == 1 {
+			f.Title = fmt.Sprintf("port %s is of a security group and not in its port group %s", names[0], name)
+		}
+		if g := groups[name]; g == nil {
+			f.Cause = "the port group does not exist"
+			f.Evidence = append(f.Evidence, doctor.Evidence{Source: doctor.NB("Port_Group", ""), Says: "none is named " + name})
+		} else {
+			f.Evidence = append(f.Evidence, doctor.NBRow("Port_Group", g.row.UUID, "%s: %d ports, %d rules", name, len(g.row.Ports), len(g.row.ACLs)))
+		}
+		a.Report(f)
+	}
+}
+
+// A membership is a port group that a port has to be in, by what its management system wrote at the port.
+type membership struct {
+	group, key string
+	required   bool // the group has to exist
+}
+
+func securityGroups(port *nb.LogicalSwitchPortBrief) []membership {
+	var out []membership
+	for _, id := range strings.Fields(port.ExternalIDs["neutron:security_group_ids"]) {
+		out = append(out, membership{"pg_" + strings.ReplaceAll(id, "-", "_"), "neutron:security_group_ids", true})
+	}
+	if port.ExternalIDs["vendor"] == "kube-ovn" {
+		for key, value := range port.ExternalIDs {
+			if name, ok := strings.CutPrefix(key, "associated_sg_"); ok && value == "true" {
+				out = append(out, membership{strings.ReplaceAll("ovn.sg."+name, "-", "."), key, false})
+			}
+		}
+	}
+	return out
+}
+
+// denied reports pods that the default deny of their namespace holds for and no
+// policy: OVN-Kubernetes writes both together.
+func (a *policies) denied() {
+	byNamespace := map[string]map[ovsdb.UUID]bool{}
+	groupsOf := map[string][]*nb.PortGroup{}
+	for i := range a.lists.PortGroups {
+		g := &a.lists.PortGroups[i]
+		if g.ExternalIDs["k8s.ovn.org/owner-type"] != "NetworkPolicy" {
+			continue
+		}
+		namespace, _, _ := strings.Cut(g.ExternalIDs["k8s.ovn.org/name"], ":")
+		in := byNamespace[namespace]
+		if in == nil {
+			in = map[ovsdb.UUID]bool{}
+			byNamespace[namespace] = in
+		}
+		groupsOf[namespace] = append(groupsOf[namespace], g)
+		for _, id := range g.Ports {
+			in[id] = true
+		}
+	}
+	names := map[ovsdb.UUID]string{}
+	for i := range a.l.SwitchPorts {
+		names[a.l.SwitchPorts[i].UUID] = a.l.SwitchPorts[i].Name
+	}
+	for i := range a.lists.PortGroups {
+		g := &a.lists.PortGroups[i]
+		namespace := g.ExternalIDs["k8s.ovn.org/name"]
+		in := byNamespace[namespace]
+		if g.ExternalIDs["k8s.ovn.org/owner-type"] != "NetpolNamespace" || in == nil {
+			continue
+		}
+		direction := strings.ToLower(g.ExternalIDs["direction"])
+		f := doctor.Finding{
+			Object: doctor.Object{Kind: "port group", Name: g.Name},
+			Cause:  "the port group of a policy lost its members: a pod that the default deny holds for is always in the group of a policy, too",
+			Effect: fmt.Sprintf("all %s traffic of these pods is dropped; no policy can allow any", direction),
+			Next:   fmt.Sprintf("let OVN-Kubernetes write the groups again: touch the policies of namespace %s (kubectl -n %s annotate networkpolicy --all resync=1), or restart ovnkube on the control plane or the node", namespace, namespace),
+		}
+		var pods []string
+		for _, id := range g.Ports {
+			if !in[id] {
+				pods = append(pods, names[id])
+				f.Also = append(f.Also, doctor.Object{Kind: "port", Name: names[id]})
+			}
+		}
+		if len(pods) == 0 {
+			continue
+		}
+		f.Title = fmt.Sprintf("the default deny (%s) of namespace %s holds for %s, and no policy of the namespace does", direction, namespace, doctor.AtMost(pods, 5))
+		f.Evidence = []doctor.Evidence{doctor.NBRow("Port_Group", g.UUID, "%s: default deny %s of namespace %s, %d ports", g.Name, direction, namespace, len(g.Ports))}
+		for _, policy := range groupsOf[namespace] {
+			if len(policy.Ports) == 0 && len(f.Evidence) < 5 {
+				f.Evidence = append(f.Evidence, doctor.NBRow("Port_Group", policy.UUID, "%s: policy %s, ports=[], %d rules", policy.Name, policy.ExternalIDs["k8s.ovn.org/name"], len(policy.ACLs)))
+			}
+		}
+		a.Report(f)
+	}
+}

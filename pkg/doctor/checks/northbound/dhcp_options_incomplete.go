@@ -1,0 +1,240 @@
+package northbound
+
+import (
+	"fmt"
+	"maps"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/ovnctl/ovnctl/pkg/doctor"
+	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
+	"github.com/ovnctl/ovnctl/pkg/nb"
+	"github.com/ovnctl/ovnctl/pkg/ovsdb"
+	"github.com/ovnctl/ovnctl/pkg/snapshot"
+)
+
+var DHCPOptionsIncomplete = &doctor.Check{
+	Name:     "dhcp-options-incomplete",
+	Category: "dhcp",
+	Doc: `OVN does not answer DHCP of a port: its options are incomplete
+
+ovn-northd makes no answer for a port whose DHCP_Options lack a required key, or whose
+address is not in their network. It says so in its log only.`,
+	Causes: []string{"northd-not-active"},
+	Settle: true,
+	Run: func(p *doctor.Pass) {
+		p.Northbounds(func(_ *snapshot.Zone, l *snapshot.Logical) {
+			d := dhcp{Pass: p, l: l, users: map[ovsdb.UUID][]*nb.LogicalSwitchPortBrief{}}
+			d.gather()
+			d.incomplete()
+			d.addresses()
+			d.without()
+		})
+	},
+}
+
+// dhcp looks at who is to be answered with what.
+type dhcp struct {
+	*doctor.Pass
+	l     *snapshot.Logical
+	users map[ovsdb.UUID][]*nb.LogicalSwitchPortBrief // of each DHCP_Options row
+	rows  map[ovsdb.UUID]*nb.DHCPOptions
+}
+
+func (d *dhcp) gather() {
+	d.rows = make(map[ovsdb.UUID]*nb.DHCPOptions, len(d.l.DHCPOptions))
+	for i := range d.l.DHCPOptions {
+		d.rows[d.l.DHCPOptions[i].UUID] = &d.l.DHCPOptions[i]
+	}
+	for i := range d.l.SwitchPorts {
+		p := &d.l.SwitchPorts[i]
+		if snapshot.Off(p.Enabled) {
+			continue
+		}
+		for _, ids := range []ovsdb.Set[ovsdb.UUID]{p.DHCPv4Options, p.DHCPv6Options} {
+			for _, id := range ids {
+				d.users[id] = append(d.users[id], p)
+			}
+		}
+	}
+}
+
+// incomplete reports options that ports use and that OVN cannot answer with.
+func (d *dhcp) incomplete() {
+	for i := range d.l.DHCPOptions {
+		o := &d.l.DHCPOptions[i]
+		users := d.users[o.UUID]
+		if len(users) == 0 {
+			continue
+		}
+		faults := snapshot.DHCPFaults(o)
+		if len(faults) == 0 {
+			d.noRouter(o, users)
+			continue
+		}
+		var says []string
+		for _, key := range slices.Sorted(maps.Keys(faults)) {
+			says = append(says, key+" "+faults[key])
+		}
+		f := doctor.Finding{
+			Object:   doctor.Object{Kind: "DHCP options", Name: dhcpName(d.l, o)},
+			Title:    fmt.Sprintf("the DHCP options of %s cannot be used: %s", o.Cidr, strings.Join(says, ", ")),
+			Evidence: []doctor.Evidence{dhcpRow(o)},
+			Cause:    "OVN answers only if all required options are there: server_id, server_mac and lease_time, of DHCPv6 server_id",
+			Effect:   fmt.Sprintf("%s get no lease", portsInWords(users)),
+			Also:     portObjectsOf(users),
+		}
+		proposal := d.l.DHCPProposal(o)
+		complete := true
+		for key := range faults {
+			complete = complete && proposal[key] != ""
+		}
+		if complete {
+			f.Fix = catalog.CompleteDHCPOptions.With(dhcpName(d.l, o))
+		} else {
+			f.Next = fmt.Sprintf(`ovn-nbctl set DHCP_Options %s options:%s='"…"'`, o.UUID, slices.Sorted(maps.Keys(faults))[0])
+		}
+		d.Report(f)
+	}
+}
+
+// dhcpName is a row's network, or its UUID where two rows are of one network.
+func dhcpName(l *snapshot.Logical, o *nb.DHCPOptions) string {
+	for i := range l.DHCPOptions {
+		if other := &l.DHCPOptions[i]; other.UUID != o.UUID && other.Cidr == o.Cidr {
+			return string(o.UUID)
+		}
+	}
+	return o.Cidr
+}
+
+func dhcpRow(o *nb.DHCPOptions) doctor.Evidence {
+	var options []string
+	for _, key := range slices.Sorted(maps.Keys(o.Options)) {
+		options = append(options, key+"="+o.Options[key])
+	}
+	return doctor.NBRow("DHCP_Options", o.UUID, "cidr=%s, options: %s", o.Cidr, strings.Join(options, " "))
+}
+
+func portsInWords(ports []*nb.LogicalSwitchPortBrief) string {
+	var names []string
+	for _, p := range ports {
+		names = append(names, doctor.NamedPort(p))
+	}
+	return map[bool]string{true: "port ", false: "ports "}[len(names) == 1] + doctor.AtMost(names, 5)
+}
+
+func portObjectsOf(ports []*nb.LogicalSwitchPortBrief) []doctor.Object {
+	var out []doctor.Object
+	for _, p := range ports {
+		out = append(out, doctor.Object{Kind: "port", Name: p.Name})
+	}
+	return out
+}
+
+// noRouter is for options that name no router where the switch has one.
+func (d *dhcp) noRouter(o *nb.DHCPOptions, users []*nb.LogicalSwitchPortBrief) {
+	subnet, err := netip.ParsePrefix(o.Cidr)
+	if err != nil || subnet.Addr().Is6() || o.Options["router"] != "" || strings.Contains(o.Options["classless_static_route"], "0.0.0.0/0") {
+		return
+	}
+	s := d.l.SwitchOf[users[0].UUID]
+	if s == nil {
+		return
+	}
+	for _, g := range d.l.Gateways(s) {
+		for _, n := range snapshot.Networks(g) {
+			if !subnet.Contains(n.Addr()) {
+				continue
+			}
+			d.Report(doctor.Finding{
+				Result:   doctor.Warning,
+				Object:   doctor.Object{Kind: "DHCP options", Name: dhcpName(d.l, o)},
+				Also:     portObjectsOf(users),
+				Title:    fmt.Sprintf("the DHCP options of %s name no router, and switch %s has one: %s", o.Cidr, doctor.NamedSwitch(s), n.Addr()),
+				Evidence: []doctor.Evidence{dhcpRow(o), doctor.NBRow("Logical_Router_Port", g.UUID, "%s: networks=%v", g.Name, []string(g.Networks))},
+				Cause:    "option router is missing; a network that is meant to lead nowhere has none",
+				Effect:   fmt.Sprintf("%s get no default route", portsInWords(users)),
+				Next:     fmt.Sprintf(`ovn-nbctl set DHCP_Options %s options:router='"%s"'`, o.UUID, n.Addr()),
+			})
+			return
+		}
+	}
+}
+
+// addresses reports ports for whose address their options are not.
+func (d *dhcp) addresses() {
+	for i := range d.l.SwitchPorts {
+		p := &d.l.SwitchPorts[i]
+		if snapshot.Off(p.Enabled) {
+			continue
+		}
+		for _, ids := range []ovsdb.Set[ovsdb.UUID]{p.DHCPv4Options, p.DHCPv6Options} {
+			o := d.rows[ids.Get()]
+			if o == nil || snapshot.Serves(o, p) {
+				continue
+			}
+			if _, err := netip.ParsePrefix(o.Cidr); err != nil {
+				continue // said of the options
+			}
+			f := doctor.Finding{
+				Object: doctor.Object{Kind: "port", Name: p.Name},
+				Title:  fmt.Sprintf("port %s has no address in %s, the network of its DHCP options", doctor.NamedPort(p), o.Cidr),
+				Evidence: []doctor.Evidence{
+					doctor.NBRow("Logical_Switch_Port", p.UUID, "%s: addresses=%q", p.Name, []string(p.Addresses)), dhcpRow(o)},
+				Cause:  "OVN leases a port the address that it has in addresses, and only one in the network of its options",
+				Effect: "it gets no lease",
+			}
+			if right := d.l.DHCPOptionsFor(p); right != nil && right != o && strings.Contains(right.Cidr, ":") == strings.Contains(o.Cidr, ":") {
+				f.Fix = catalog.SetDHCPOptions.With(p.Name)
+			} else {
+				f.Next = fmt.Sprintf("give the port an address of %s: ovn-nbctl lsp-set-addresses %s 'MAC ADDRESS', or other options", o.Cidr, p.Name)
+			}
+			d.Report(f)
+		}
+	}
+}
+
+// without reports ports without DHCPv4 options where all others of their switch have some.
+func (d *dhcp) without() {
+	for i := range d.l.Switches {
+		s := &d.l.Switches[i]
+		var bare []*nb.LogicalSwitchPortBrief
+		with := 0
+		for _, p := range d.l.PortsOf[s.UUID] {
+			switch {
+			case p.Type != "" || snapshot.Off(p.Enabled) || len(snapshot.PortAddresses(p)) == 0 || !isServer(p):
+			case len(p.DHCPv4Options) > 0:
+				with++
+			default:
+				bare = append(bare, p)
+			}
+		}
+		if len(bare) != 1 || with < 3 {
+			continue
+		}
+		p := bare[0]
+		o := d.l.DHCPOptionsFor(p)
+		if o == nil {
+			continue
+		}
+		d.Report(doctor.Finding{
+			Result: doctor.Warning,
+			Object: doctor.Object{Kind: "port", Name: p.Name},
+			Also:   []doctor.Object{{Kind: "switch", Name: s.Name}},
+			Title:  fmt.Sprintf("port %s has no DHCP options; all %d other ports of switch %s have", doctor.NamedPort(p), with, doctor.NamedSwitch(s)),
+			Evidence: []doctor.Evidence{
+				doctor.NBRow("Logical_Switch_Port", p.UUID, "%s: addresses=%q, dhcpv4_options=[]", p.Name, []string(p.Addresses)), dhcpRow(o)},
+			Cause:  "they were taken away, or DHCP was switched off for this port on purpose",
+			Effect: "it gets no lease",
+			Fix:    catalog.SetDHCPOptions.With(p.Name),
+		})
+	}
+}
+
+// isServer says whether a port is one that something boots from: of Neutron's those of servers.
+func isServer(p *nb.LogicalSwitchPortBrief) bool {
+	owner := p.ExternalIDs["neutron:device_owner"]
+	return owner == "" || strings.HasPrefix(owner, "compute:")
+}

@@ -1,0 +1,82 @@
+package checks
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ovnctl/ovnctl/pkg/doctor"
+)
+
+// A Selection says which checks run. Empty lists restrict nothing.
+type Selection struct {
+	Only       []string // names
+	Skip       []string
+	Categories []string
+}
+
+// Choose returns the checks of a selection, in their order. The error names what
+// is unknown, and what there is.
+func Choose(s Selection) ([]*doctor.Check, error) {
+	for _, name := range slices.Concat(s.Only, s.Skip) {
+		if Find(name) == nil {
+			return nil, fmt.Errorf("no check %q%s\nhint: doctor --list-checks lists them", name, like(name))
+		}
+	}
+	for _, c := range s.Categories {
+		if !slices.Contains(Categories(), c) {
+			return nil, fmt.Errorf("no category %q\nhint: there are %s", c, strings.Join(Categories(), ", "))
+		}
+	}
+	var out []*doctor.Check
+	for _, c := range All {
+		switch {
+		case len(s.Only) > 0 && !slices.Contains(s.Only, c.Name):
+		case len(s.Categories) > 0 && !slices.Contains(s.Categories, c.Category):
+		case slices.Contains(s.Skip, c.Name):
+		default:
+			out = append(out, c)
+		}
+	}
+	if len(out) == 0 {
+		return nil, fmt.Errorf("no check is left to run")
+	}
+	return out, nil
+}
+
+// Find is the check of a name; nil: there is none.
+func Find(name string) *doctor.Check {
+	for _, c := range All {
+		if c.Name == name {
+			return c
+		}
+	}
+	return nil
+}
+
+// Categories are the categories of all checks, in their order.
+func Categories() []string {
+	var out []string
+	for _, c := range All {
+		if !slices.Contains(out, c.Category) {
+			out = append(out, c.Category)
+		}
+	}
+	return out
+}
+
+// like names a few checks that have a word in common with a name.
+func like(name string) string {
+	var near []string
+	for _, c := range All {
+		for word := range strings.SplitSeq(name, "-") {
+			if len(word) > 2 && strings.Contains(c.Name, word) && !slices.Contains(near, c.Name) {
+				near = append(near, c.Name)
+			}
+		}
+	}
+	if len(near) == 0 || len(near) > 8 {
+		return ""
+	}
+	return ": did you mean " + strings.Join(near, ", ") + "?"
+}

@@ -1,0 +1,91 @@
+package tunnel
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/ovnctl/ovnctl/pkg/doctor"
+	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
+)
+
+var EncapIPNotLocal = &doctor.Check{
+	Name:     "encap-ip-not-local",
+	Category: "tunnel",
+	Doc: `A node's tunnels end at an address that it does not have
+
+ovn-encap-ip names an address that is on no link of the node, or the Southbound has another
+one: after a change of address, or on a clone.`,
+	Causes: []string{
+		"bridge-ip-lost-after-reboot", "uplink-not-in-bridge", "bridge-fail-mode-wrong", "vswitchd-not-running", "bridge-link-down", "controller-not-running",
+		"duplicate-chassis-stale", "system-id-cloned", "missing-external-ids", "sb-rbac-denied", "tls-cert-expired-or-wrong-ca",
+		"clients-refuse-rebuilt-db", "raft-no-quorum",
+	},
+	Settle: true,
+	Run:    func(p *doctor.Pass) { p.Chassis(func(c *doctor.Chassis) { encapLocal(p, c) }) },
+}
+
+func encapLocal(p *doctor.Pass, c *doctor.Chassis) {
+	value, key := c.OVS.Setting("ovn-encap-ip", c.SystemID)
+	if value == "" {
+		return
+	}
+	network, err := c.Network()
+	if err != nil {
+		p.Unknown(doctor.NodeObject(c.Name), err)
+		return
+	}
+	var missing, mine []string
+	for s := range strings.SplitSeq(value, ",") {
+		s = strings.TrimSpace(s)
+		ip, err := netip.ParseAddr(s)
+		if err != nil || !catalog.Holds(network, ip) {
+			missing = append(missing, s)
+		}
+		mine = append(mine, s)
+	}
+	f := doctor.Finding{
+		Object:   doctor.Object{Kind: "node", Name: c.Name},
+		Evidence: []doctor.Evidence{{Source: doctor.Other("Open_vSwitch external_ids of " + c.Name), Says: key + "=" + value}},
+		Effect:   fmt.Sprintf("other nodes send what is for %s to an address where it is not: traffic between nodes is lost", c.Name),
+	}
+	if c.Row != nil {
+		f.Also = append(f.Also, doctor.Object{Kind: "chassis", Name: c.SystemID})
+	}
+	if len(missing) > 0 {
+		f.Title = fmt.Sprintf("the tunnel address %s of %s is on no link of it", strings.Join(missing, ", "), c.Name)
+		f.Evidence = append(f.Evidence, doctor.Evidence{Source: doctor.Other("addresses of " + c.Name), Says: doctor.GlobalAddresses(network)})
+		f.Cause = "the node's address has changed, by DHCP or by hand, or its settings are those of another node"
+		if ip, why, err := catalog.EncapCandidate(p.Deployment, c.Host); err == nil && !strings.Contains(value, ",") {
+			f.Evidence = append(f.Evidence, doctor.Evidence{Source: doctor.Other("address " + ip), Says: why})
+			f.Fix = catalog.SetEncapIP.With(ip)
+		} else {
+			f.Next = "ovnctl fix set-encap-ip IP, with the address that reaches the other nodes"
+			if err != nil {
+				f.Evidence = append(f.Evidence, doctor.Evidence{Source: doctor.Routes().On(c.Name), Says: err.Error()})
+			}
+		}
+		p.Report(f)
+		return
+	}
+	if c.Row == nil {
+		return
+	}
+	var there []string
+	for _, e := range c.SB.EncapsOf(c.Row) {
+		if !slices.Contains(there, e.IP) {
+			there = append(there, e.IP)
+		}
+	}
+	slices.Sort(mine)
+	slices.Sort(there)
+	if slices.Equal(slices.Compact(mine), there) {
+		return
+	}
+	f.Title = fmt.Sprintf("the Southbound has %s as tunnel address of %s, which is set to %s", doctor.OrNone(strings.Join(there, ", ")), c.Name, value)
+	f.Evidence = append(f.Evidence, doctor.Evidence{Source: doctor.SB("Chassis", doctor.Short(c.Row.UUID)), Says: "encaps " + strings.Join(there, ", ")})
+	f.Cause = "ovn-controller has not written its setting, or another node writes the same row"
+	f.Next = "ovn-appctl -t ovn-controller connection-status, then its log"
+	p.Report(f)
+}

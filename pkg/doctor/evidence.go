@@ -1,0 +1,181 @@
+package doctor
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ovnctl/ovnctl/pkg/ovsdb"
+)
+
+// Evidence is one thing that was read, and what it says.
+type Evidence struct {
+	Source Source `json:"source"`
+	Says   string `json:"says"`
+}
+
+// A SourceKind is the sort of place that evidence was read from.
+type SourceKind string
+
+// The kinds of sources.
+const (
+	RowSource     SourceKind = "row"     // of a database
+	FileSource    SourceKind = "file"    // or a directory
+	LogSource     SourceKind = "log"     // of a daemon
+	CounterSource SourceKind = "counter" // of the kernel or of a daemon
+	LinkSource    SourceKind = "link"    // of the kernel, with its addresses and routes
+	FlowSource    SourceKind = "flow"    // OpenFlow flows of a bridge
+	SocketSource  SourceKind = "socket"  // a control socket, or an endpoint that was dialled
+	ReplySource   SourceKind = "reply"   // of a daemon or a command
+	OtherSource   SourceKind = "other"
+)
+
+// A Source is where evidence was read. In JSON it is its text.
+type Source struct {
+	Kind SourceKind
+	text string
+	// Command is the command of the classic tools that shows the same; empty: there is none.
+	Command string
+}
+
+// String is the source in words: "Southbound MAC_Binding 3f2a91bc", "file /etc/default/ovn-host line 4".
+func (s Source) String() string { return s.text }
+
+// MarshalText writes the source as String does.
+func (s Source) MarshalText() ([]byte, error) { return []byte(s.text), nil }
+
+// On is the source with the node that it is on.
+func (s Source) On(node string) Source {
+	s.text += " on " + node
+	return s
+}
+
+// InPod is the source as it is in a pod's network namespace.
+func (s Source) InPod() Source {
+	s.text += " in the pod"
+	s.Command = ""
+	return s
+}
+
+// NB is a row of the Northbound, by the start of its UUID or by its name; without either the whole table.
+func NB(table, row string) Source { return ovnRow("Northbound", "ovn-nbctl", table, row) }
+
+// SB is a row of the Southbound, as [NB].
+func SB(table, row string) Source { return ovnRow("Southbound", "ovn-sbctl", table, row) }
+
+// OVS is a row of Open_vSwitch by its name; without a name the whole table.
+func OVS(table, row string) Source {
+	return Source{RowSource, joined(table, row), joined("ovs-vsctl list", table, inShell(row))}
+}
+
+func ovnRow(database, tool, table, row string) Source {
+	return Source{RowSource, joined(database, table, row), joined(tool, "list", table, inShell(row))}
+}
+
+// Short is the start of a UUID, as sources name rows.
+func Short(id ovsdb.UUID) string { return fmt.Sprintf("%.8s", id) }
+
+// NBRow is evidence from a row of the Northbound.
+func NBRow(table string, id ovsdb.UUID, format string, args ...any) Evidence {
+	return Evidence{Source: NB(table, Short(id)), Says: fmt.Sprintf(format, args...)}
+}
+
+// SBRow is evidence from a row of the Southbound.
+func SBRow(table string, id ovsdb.UUID, format string, args ...any) Evidence {
+	return Evidence{Source: SB(table, Short(id)), Says: fmt.Sprintf(format, args...)}
+}
+
+// File is a file, or a line of it; line 0 is the whole.
+func File(path string, line int) Source {
+	s := Source{FileSource, "file " + path, joined("cat", inShell(path))}
+	if line > 0 {
+		s.text += fmt.Sprintf(" line %d", line)
+	}
+	return s
+}
+
+// Log is the log of a daemon, or a log file by its path.
+func Log(name string) Source {
+	s := Source{Kind: LogSource, text: "log " + name}
+	if strings.HasPrefix(name, "/") {
+		s.Command = "tail -n 200 " + inShell(name)
+	}
+	return s
+}
+
+// Link is a link of the kernel.
+func Link(name string) Source {
+	return Source{LinkSource, "link " + name, "ip -details address show dev " + inShell(name)}
+}
+
+// Addresses are those of a link.
+func Addresses(link string) Source {
+	s := Link(link)
+	s.text = "addresses of link " + link
+	return s
+}
+
+// Links are all links of a node.
+func Links() Source { return Source{LinkSource, "links", "ip -details link show"} }
+
+// Routes are all routes of a node.
+func Routes() Source { return Source{LinkSource, "routes", "ip route show table all"} }
+
+// Flows are the OpenFlow flows of a bridge.
+func Flows(bridge string) Source {
+	return Source{FlowSource, "flows of bridge " + bridge, "ovs-ofctl dump-flows " + inShell(bridge)}
+}
+
+// Reply is what a daemon replied to a control command.
+func Reply(daemon, command string) Source {
+	tool := "ovs-appctl"
+	if strings.HasPrefix(daemon, "ovn-") {
+		tool = "ovn-appctl"
+	}
+	return Source{ReplySource, daemon + " " + command, tool + " -t " + daemon + " " + command}
+}
+
+// Command is what a command prints.
+func Command(line string) Source { return Source{ReplySource, line, line} }
+
+// Socket is a control socket or an endpoint.
+func Socket(text string) Source { return Source{Kind: SocketSource, text: text} }
+
+// Counter is a counter, by its name and where it is.
+func Counter(text string) Source { return Source{Kind: CounterSource, text: text} }
+
+// Other is a source of no other kind.
+func Other(text string) Source { return Source{Kind: OtherSource, text: text} }
+
+func joined(words ...string) string {
+	return strings.Join(slices.DeleteFunc(words, func(w string) bool { return w == "" }), " ")
+}
+
+// inShell is a word as a shell takes it.
+func inShell(word string) string {
+	if strings.Trim(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:=,@%+") == "" {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}
+
+// Commands are the classic commands that show what a report's findings rest on, each once.
+func (r Report) Commands() []string {
+	out := []string{}
+	var add func([]Finding)
+	add = func(findings []Finding) {
+		for _, f := range findings {
+			if !f.Result.Fault() {
+				continue
+			}
+			for _, e := range f.Evidence {
+				if c := e.Source.Command; c != "" && !slices.Contains(out, c) {
+					out = append(out, c)
+				}
+			}
+			add(f.Consequences)
+		}
+	}
+	add(r.Findings)
+	return out
+}

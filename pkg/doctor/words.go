@@ -1,0 +1,61 @@
+package doctor
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// atMost are some of many names.
+func AtMost(names []string, n int) string {
+	if len(names) > n {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:n], ", "), len(names)-n)
+	}
+	return strings.Join(names, ", ")
+}
+
+func OrEmpty(s string) string {
+	if s == "" {
+		return `""`
+	}
+	return s
+}
+
+func OrNone(s string) string {
+	if s == "" {
+		return "none"
+	}
+	return s
+}
+
+// shorten cuts a text that would fill the screen.
+func Shorten(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	return s[:n] + "…"
+}
+
+// span is a time in words: "40 s", "12 min", "3 h", "5 days".
+func Span(d time.Duration) string {
+	switch {
+	case d < 2*time.Minute:
+		return fmt.Sprintf("%d s", int(d.Seconds()))
+	case d < 2*time.Hour:
+		return fmt.Sprintf("%d min", int(d.Minutes()))
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%d h", int(d.Hours()))
+	}
+	return fmt.Sprintf("%d days", int(d.Hours()/24))
+}
+
+// ids shows some keys of a map as ovs-vsctl does, those that it has.
+func Pairs(m map[string]string, keys ...string) string {
+	var out []string
+	for _, k := range keys {
+		if v, ok := m[k]; ok {
+			out = append(out, k+"="+v)
+		}
+	}
+	return strings.Join(out, " ")
+}
