@@ -45,6 +45,7 @@ var groups = []group{
 	{"model", []room{
 		{paths: []string{"pkg/document"}, rule: rule{stdOnly: true}},
 		{paths: []string{"pkg/packet"}, rule: rule{stdOnly: true}},
+		{paths: []string{"pkg/release"}, rule: rule{stdOnly: true}},
 		{paths: []string{"pkg/ovnexpr"}, rule: rule{stdOnly: true}},
 		{paths: []string{"pkg/openflow"}, rule: rule{stdOnly: true}},
 		{paths: []string{"pkg/envfile"}, rule: rule{stdOnly: true}},

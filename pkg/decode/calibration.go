@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ovnctl/ovnctl/pkg/release"
 	"github.com/ovnctl/ovnctl/pkg/sb"
 )
 
@@ -37,15 +38,15 @@ type Vote struct{ For, Against int }
 // value knows nothing, and says so.
 type Calibration struct {
 	// Version is the release of the chassis, zero if not known.
-	Version Version
+	Version release.Version
 
 	// IngressVote and EgressVote tell how the flows agreed on the bases; both
 	// zero if the base is a profile's.
 	IngressVote, EgressVote Vote
 
 	ingress, egress int // bases; 0 when not known
-	tables          map[PhysicalTable]int
-	names           map[int]PhysicalTable
+	tables          map[release.PhysicalTable]int
+	names           map[int]release.PhysicalTable
 	stages          map[stageKey]string
 	flows           int
 	source          string
@@ -60,11 +61,11 @@ type stageKey struct {
 // A Place is where a packet is, by OpenFlow table: a stage of a logical
 // pipeline, or a table of ovn-controller's own.
 type Place struct {
-	OpenFlow int           // the table's number
-	Pipeline Pipeline      // empty outside the logical pipelines
-	Table    int           // Logical_Flow.table_id, with Pipeline
-	Stage    string        // stage-name, as far as the flows at hand taught it
-	Physical PhysicalTable // with an empty Pipeline; itself empty when not known
+	OpenFlow int                   // the table's number
+	Pipeline Pipeline              // empty outside the logical pipelines
+	Table    int                   // Logical_Flow.table_id, with Pipeline
+	Stage    string                // stage-name, as far as the flows at hand taught it
+	Physical release.PhysicalTable // with an empty Pipeline; itself empty when not known
 }
 
 // String returns the place as in "ingress 8 ls_in_acl" or "LOCAL_OUTPUT".
@@ -84,8 +85,8 @@ func (p Place) String() string {
 // chassis's release v, or, where v is zero or the flows prove it wrong, from
 // the releases that agree with the flows. Calibrate(nil, v) is the profile
 // alone.
-func Calibrate(evidence []Evidence, v Version) Calibration {
-	c := Calibration{Version: v, tables: map[PhysicalTable]int{}, stages: map[stageKey]string{}}
+func Calibrate(evidence []Evidence, v release.Version) Calibration {
+	c := Calibration{Version: v, tables: map[release.PhysicalTable]int{}, stages: map[stageKey]string{}}
 	c.ingress, c.IngressVote = elect(evidence, Ingress)
 	c.egress, c.EgressVote = elect(evidence, Egress)
 	for _, e := range evidence {
@@ -99,7 +100,7 @@ func Calibrate(evidence []Evidence, v Version) Calibration {
 	c.learnOutput(evidence)
 	c.adopt(v)
 	c.learnHelpers(evidence)
-	c.names = map[int]PhysicalTable{}
+	c.names = map[int]release.PhysicalTable{}
 	for _, table := range slices.Sorted(maps.Keys(c.tables)) {
 		c.names[c.tables[table]] = table
 	}
@@ -127,7 +128,7 @@ func (c Calibration) Base(p Pipeline) int {
 }
 
 // Physical returns the number of one of ovn-controller's own tables.
-func (c Calibration) Physical(table PhysicalTable) (int, bool) {
+func (c Calibration) Physical(table release.PhysicalTable) (int, bool) {
 	of, ok := c.tables[table]
 	return of, ok
 }
@@ -154,7 +155,7 @@ func (c Calibration) Table(of int, kind Kind) Place {
 // ingressEnd returns the first table behind the ingress pipeline.
 func (c Calibration) ingressEnd() int {
 	end := c.egress
-	for _, table := range []PhysicalTable{OutputInit, DetectLargePkt, RemoteOutput} {
+	for _, table := range []release.PhysicalTable{release.OutputInit, release.DetectLargePkt, release.RemoteOutput} {
 		if of, ok := c.tables[table]; ok && (end == 0 || of < end) {
 			end = of
 		}
@@ -163,8 +164,8 @@ func (c Calibration) ingressEnd() int {
 }
 
 func (c Calibration) egressEnd() int {
-	if of, ok := c.tables[SaveInport]; ok {
+	if of, ok := c.tables[release.SaveInport]; ok {
 		return of
 	}
-	return saveInport
+	return release.EgressEnd
 }

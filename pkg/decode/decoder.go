@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/ovnctl/ovnctl/pkg/release"
 	"github.com/ovnctl/ovnctl/pkg/sb"
 )
 
@@ -94,7 +95,7 @@ func (d *Decoder) physical(seen Seen, m *Meaning) {
 // known of it; see [Calibrate].
 func (d *Decoder) Calibrate(ctx context.Context, flows []Seen) {
 	version := d.Names.Version
-	if version == (Version{}) {
+	if version == (release.Version{}) {
 		version = d.Names.Northd()
 	}
 	evidence := d.Flows.Join(ctx, d.Names.Logical, distinct(flows))

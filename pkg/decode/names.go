@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
+	"github.com/ovnctl/ovnctl/pkg/release"
 	"github.com/ovnctl/ovnctl/pkg/sb"
 )
 
@@ -78,7 +79,7 @@ type Logical struct {
 	groups         map[portKey]*Group
 	hostnames      map[string]string // of chassis, by name
 	rows           map[uint32][]Row  // by the first 32 bits of the UUID
-	northd         Version
+	northd         release.Version
 }
 
 type portKey struct {
@@ -94,7 +95,7 @@ func NewLogical(rows Southbound) *Logical {
 		hostnames: map[string]string{}, rows: map[uint32][]Row{},
 	}
 	for _, g := range rows.Global {
-		l.northd = ParseVersion(g.Options["northd_internal_version"])
+		l.northd = release.Parse(g.Options["northd_internal_version"])
 	}
 	for i := range rows.Datapaths {
 		d := newDatapath(&rows.Datapaths[i])
@@ -163,9 +164,9 @@ func newDatapath(row *sb.DatapathBinding) *Datapath {
 
 // Northd returns the release of ovn-northd, zero if the Southbound does not
 // say; a chassis may run another.
-func (l *Logical) Northd() Version {
+func (l *Logical) Northd() release.Version {
 	if l == nil {
-		return Version{}
+		return release.Version{}
 	}
 	return l.northd
 }

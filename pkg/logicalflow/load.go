@@ -7,8 +7,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/ovnctl/ovnctl/pkg/ovnexpr"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
+	"github.com/ovnctl/ovnctl/pkg/release"
 	"github.com/ovnctl/ovnctl/pkg/sb"
 )
 
@@ -29,14 +29,13 @@ type loader struct {
 }
 
 const (
-	underWay   = 2
-	firstStep  = 10                    // tables that the first request is for
-	quick      = 80 * time.Millisecond // a request that finds nothing takes less where even the largest one is soon done
-	manyRows   = 25000                 // how many rows a request should find at most: they take the server 0.3 s
-	perRow     = 15 * time.Microsecond // what a row costs the server, about
-	maxTables  = 64                    // of a pipeline; ovn-northd has less than 40
-	lastTable  = 32                    // of the schema up to 25.03: a condition may name no higher one
-	translates = ovnexpr.Version(2603) // the first release with the tag
+	underWay  = 2
+	firstStep = 10                    // tables that the first request is for
+	quick     = 80 * time.Millisecond // a request that finds nothing takes less where even the largest one is soon done
+	manyRows  = 25000                 // how many rows a request should find at most: they take the server 0.3 s
+	perRow    = 15 * time.Microsecond // what a row costs the server, about
+	maxTables = 64                    // of a pipeline; ovn-northd has less than 40
+	lastTable = 32                    // of the schema up to 25.03: a condition may name no higher one
 )
 
 // An owner is what a flow belongs to: a datapath or a group of datapaths.
@@ -205,7 +204,7 @@ func (n *Network) translatedFlows(ctx context.Context) (map[ovsdb.UUID]bool, err
 		return n.translated.rows, nil
 	}
 	found := map[ovsdb.UUID]bool{}
-	if (n.version == 0 || n.version >= translates) && n.db.Has("Logical_Flow", "tags") {
+	if n.version.Has(release.TranslatedACLs) && n.db.Has("Logical_Flow", "tags") {
 		rows, err := ovsdb.Find[ovsdb.Key[sb.LogicalFlow]](ctx, n.db, ovsdb.Where("tags", "includes", map[string]string{"acl_ct_translation": "true"}))
 		if err != nil {
 			return nil, err

@@ -13,6 +13,7 @@ import (
 	"github.com/ovnctl/ovnctl/internal/lab"
 	"github.com/ovnctl/ovnctl/internal/lab/labtest"
 	"github.com/ovnctl/ovnctl/pkg/packet"
+	"github.com/ovnctl/ovnctl/pkg/release"
 )
 
 // microflows are what ovn-trace is asked about besides what is drawn: what it takes, and what it finds ambiguous or
@@ -53,7 +54,7 @@ func agreesOnMicroflows(t *testing.T, l *lab.Lab, drawn int) {
 	t.Helper()
 	seed := uint64(time.Now().UnixNano())
 	g := generator{rand.New(rand.NewPCG(seed, 0))}
-	release, err := ParseVersion(rows(t, l, "SB_Global")[0].options()["northd_internal_version"])
+	release, err := release.ParseSeries(rows(t, l, "SB_Global")[0].options()["northd_internal_version"])
 	if err != nil {
 		t.Fatal(err)
 	}

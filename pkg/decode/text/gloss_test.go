@@ -7,6 +7,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/decode"
 	"github.com/ovnctl/ovnctl/pkg/openflow"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
+	"github.com/ovnctl/ovnctl/pkg/release"
 	"github.com/ovnctl/ovnctl/pkg/sb"
 	"github.com/ovnctl/ovnctl/pkg/vswitch"
 )
@@ -43,7 +44,7 @@ func knowing(bridge string) *Annotator {
 			{UUID: "i3", Name: "eth0", OFPort: ovsdb.Set[int]{1}},
 		},
 	}
-	names := decode.NewNames(logical, node, openflow.ParseTLVMap(" 0x102  0x80       4  tun_metadata0\n"), decode.ParseVersion("23.03.1"))
+	names := decode.NewNames(logical, node, openflow.ParseTLVMap(" 0x102  0x80       4  tun_metadata0\n"), release.Parse("23.03.1"))
 	d := &decode.Decoder{Names: names}
 	a := New(d, Options{
 		Bridge:        bridge,
@@ -56,7 +57,7 @@ func knowing(bridge string) *Annotator {
 
 // ignorant is an Annotator without any database.
 func ignorant() *Annotator {
-	return New(&decode.Decoder{Names: decode.NewNames(nil, decode.Vswitch{}, nil, decode.Version{})}, Options{})
+	return New(&decode.Decoder{Names: decode.NewNames(nil, decode.Vswitch{}, nil, release.Version{})}, Options{})
 }
 
 // glossed is the text with its glosses in brackets.
@@ -173,7 +174,7 @@ Datapath actions: set(tunnel(tun_id=0x4<VNI, logical switch or router 4>,geneve(
 // A release is enough for the tables.
 func TestRelease(t *testing.T) {
 	a := ignorant()
-	a.decoder.Names.Version = decode.ParseVersion("23.03.1")
+	a.decoder.Names.Version = release.Parse("23.03.1")
 	a.Calibrate(t.Context())
 	const want = " table=40<LOCAL_OUTPUT>, reg15=0x3<goes out by logical port 3>,metadata=0x4<logical switch or router 4> actions=resubmit(,41)<CHECK_LOOPBACK>"
 	if got := glossed(t, a, bare(want)); got != want {

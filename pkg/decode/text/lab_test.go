@@ -15,6 +15,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb/ovsdbtest"
 	"github.com/ovnctl/ovnctl/pkg/packet"
+	"github.com/ovnctl/ovnctl/pkg/release"
 	"github.com/ovnctl/ovnctl/pkg/sb"
 )
 
@@ -56,7 +57,7 @@ func namesAreRight(t *testing.T, l *lab.Lab) {
 			t.Fatal(err)
 		}
 		tlvs := openflow.ParseTLVMap(run("ovs-ofctl", "-O", "OpenFlow15", "dump-tlv-map", "br-int"))
-		version := decode.ParseVersion(run("ovn-appctl", "-t", "ovn-controller", "version"))
+		version := release.Parse(run("ovn-appctl", "-t", "ovn-controller", "version"))
 		a := New(&decode.Decoder{
 			Names: decode.NewNames(logical, rows, tlvs, version),
 			Flows: decode.NewLogicalFlows(southbound), Objects: decode.NewObjects(northbound),

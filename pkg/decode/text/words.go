@@ -9,6 +9,7 @@ import (
 
 	"github.com/ovnctl/ovnctl/pkg/decode"
 	"github.com/ovnctl/ovnctl/pkg/packet"
+	"github.com/ovnctl/ovnctl/pkg/release"
 )
 
 // canonical names the fields that have glosses by what matches call them; empty
@@ -106,10 +107,10 @@ func ownerText(port *decode.Port) string {
 
 // flagsText names the bits of reg10 that are set, and with ! those that are
 // asked to be clear.
-func flagsText(value, mask packet.Value, v decode.Version) string {
-	names := decode.FlagNames(uint32(value.Lo), v)
+func flagsText(value, mask packet.Value, v release.Version) string {
+	names := release.FlagNames(uint32(value.Lo), v)
 	if mask != packet.Ones(32) {
-		for _, name := range decode.FlagNames(uint32(mask.AndNot(value).Lo), v) {
+		for _, name := range release.FlagNames(uint32(mask.AndNot(value).Lo), v) {
 			if !strings.HasPrefix(name, "network_id") {
 				names = append(names, "!"+name)
 			}
@@ -119,10 +120,10 @@ func flagsText(value, mask packet.Value, v decode.Version) string {
 }
 
 // bitsText does so for ct_mark and ct_label.
-func bitsText(name string, value, mask packet.Value, v decode.Version) string {
-	text, full := decode.CtMark, packet.Ones(32)
+func bitsText(name string, value, mask packet.Value, v release.Version) string {
+	text, full := release.CtMark, packet.Ones(32)
 	if name == "ct_label" {
-		text, full = decode.CtLabel, packet.Ones(128)
+		text, full = release.CtLabel, packet.Ones(128)
 	}
 	var words []string
 	if !value.IsZero() {
@@ -216,15 +217,15 @@ func plainField(name string, n uint64) string {
 func plainTable(of int) string {
 	switch {
 	case of == 0:
-		return decode.PhyToLog.Explain()
+		return release.PhyToLog.Explain()
 	case of >= 8 && of < 32:
 		return "logical ingress pipeline"
 	case of >= 50 && of < 64:
 		return "logical egress pipeline"
 	case of == 64:
-		return decode.SaveInport.Explain()
+		return release.SaveInport.Explain()
 	case of == 65:
-		return decode.LogToPhy.Explain()
+		return release.LogToPhy.Explain()
 	}
 	return ""
 }

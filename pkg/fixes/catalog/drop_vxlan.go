@@ -4,10 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/ovnctl/ovnctl/pkg/fixes"
+	"github.com/ovnctl/ovnctl/pkg/release"
 	"github.com/ovnctl/ovnctl/pkg/sb"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
@@ -168,12 +168,7 @@ refuses where a chassis speaks nothing but VXLAN.`,
 	},
 }
 
-// KnowsVXLANMode says of an internal version of ovn-northd ("24.09.1-20.37.0-78.8")
-// whether it is 24.09 or later.
+// KnowsVXLANMode reports whether ovn-northd of this internal version ("24.09.1-20.37.0-78.8") reads options:vxlan_mode.
 func KnowsVXLANMode(version string) bool {
-	year, rest, _ := strings.Cut(version, ".")
-	month, _, _ := strings.Cut(rest, ".")
-	y, err := strconv.Atoi(year)
-	m, err2 := strconv.Atoi(month)
-	return err == nil && err2 == nil && (y > 24 || y == 24 && m >= 9)
+	return release.AtLeast(release.Parse(version).String(), release.VXLANMode)
 }

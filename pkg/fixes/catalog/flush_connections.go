@@ -5,6 +5,7 @@ import (
 	"net/netip"
 
 	"github.com/ovnctl/ovnctl/pkg/fixes"
+	"github.com/ovnctl/ovnctl/pkg/release"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
@@ -60,7 +61,7 @@ of the client goes to a backend of now.`,
 		if err != nil {
 			return nil, err
 		}
-		parts := snapshot.CompareVersions(daemon.Version, "3.1") >= 0
+		parts := release.AtLeast(daemon.Version, release.FlushByTuple)
 		seen := map[string]bool{}
 		for _, s := range stale {
 			if only.IsValid() && s.VIP != only {

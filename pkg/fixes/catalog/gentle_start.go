@@ -7,15 +7,13 @@ import (
 	"time"
 
 	"github.com/ovnctl/ovnctl/pkg/fixes"
+	"github.com/ovnctl/ovnctl/pkg/release"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
 // keepFlows is the setting by which ovn-controller leaves the flows that it finds in the
 // integration bridge until it has made its own, ovn-controller(8).
 const keepFlows = "ovn-ofctrl-wait-before-clear"
-
-// keepsFlows is the first release whose ovn-controller does so by itself.
-const keepsFlows = "24.10"
 
 // How long flows are kept: twice what the last ones took to be made, as ovn-controller(8) says, within
 // these, and where that is not known long enough for a large deployment.
@@ -35,7 +33,7 @@ func gently(h *snapshot.Host, start fixes.Service) []fixes.Step {
 	if err != nil || len(sw.OpenvSwitch) == 0 || len(up) == 0 {
 		return steps
 	}
-	if v := controllerVersion(h); v != "" && snapshot.CompareVersions(v, keepsFlows) >= 0 {
+	if release.AtLeast(controllerVersion(h), release.FlowsKept) {
 		return steps
 	}
 	chassis, _, _ := h.ChassisName()

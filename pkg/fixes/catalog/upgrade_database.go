@@ -9,6 +9,7 @@ import (
 
 	"github.com/ovnctl/ovnctl/pkg/fixes"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
+	"github.com/ovnctl/ovnctl/pkg/release"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
@@ -54,7 +55,7 @@ refuses where the installed schema is the older one, or cannot hold what is ther
 		if db.Version() == version {
 			return nil, fixes.Refuse("", "%s has schema %s already", database, version)
 		}
-		if older(version, db.Version()) {
+		if release.Older(version, db.Version()) {
 			return nil, fixes.Refuse("install the packages of the release that the database is of", "%s has schema %s, which is newer than the installed %s", database, db.Version(), version)
 		}
 		backup := fmt.Sprintf("/var/lib/ovnctl/backup/%s-%s-%s.db", database, db.Version(), d.Now().UTC().Format("20060102T150405Z"))
@@ -108,6 +109,3 @@ func InstalledSchema(h *snapshot.Host, database string) (file, version string, e
 	return "", "", fixes.Refuse("install the package that brings it, or name none: ovn-ctl converts when it starts the server",
 		"%s has no schema of %s installed (%s)", h.Name, database, strings.Join(schemaFiles(database), ", "))
 }
-
-// older says that a version such as "7.0.1" comes before another.
-func older(a, b string) bool { return snapshot.CompareVersions(a, b) < 0 }

@@ -1,13 +1,11 @@
 package ovs
 
 import (
-	"cmp"
 	"fmt"
-	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/ovnctl/ovnctl/pkg/doctor"
+	"github.com/ovnctl/ovnctl/pkg/release"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
@@ -49,7 +47,7 @@ The package was upgraded and the daemon was not restarted: bugs that are fixed o
 			}
 			// ovs-ctl writes ovs_version whenever it starts ovsdb-server, from the program on the disk.
 			says := s.OpenvSwitch[0].OVSVersion.Get()
-			if says != "" && older(vswitchd.Version, says) {
+			if says != "" && release.Older(vswitchd.Version, says) {
 				f := notRestarted(h, "ovs-vswitchd")
 				f.Title = fmt.Sprintf("ovs-vswitchd of %s is %s, though %s is installed", h.Name, vswitchd.Version, says)
 				f.Evidence = []doctor.Evidence{
@@ -59,7 +57,7 @@ The package was upgraded and the daemon was not restarted: bugs that are fixed o
 				p.Report(f)
 			}
 			server, err := h.Daemon("ovsdb-server")
-			if err == nil && server.Version != "" && !told["ovsdb-server"] && older(server.Version, vswitchd.Version) {
+			if err == nil && server.Version != "" && !told["ovsdb-server"] && release.Older(server.Version, vswitchd.Version) {
 				f := notRestarted(h, "ovsdb-server")
 				f.Title = fmt.Sprintf("ovsdb-server of %s is %s, though ovs-vswitchd is %s", h.Name, server.Version, vswitchd.Version)
 				f.Evidence = []doctor.Evidence{
@@ -99,23 +97,4 @@ func restartOf(daemon string) string {
 		return "systemctl restart ovn-northd"
 	}
 	return ""
-}
-
-// older says whether a version such as "3.1.0" comes before another. What is no version is not older.
-func older(a, b string) bool {
-	x, okX := versionNumbers(a)
-	y, okY := versionNumbers(b)
-	return okX && okY && slices.CompareFunc(x, y, cmp.Compare[int]) < 0
-}
-
-func versionNumbers(s string) ([]int, bool) {
-	var list []int
-	for part := range strings.SplitSeq(s, ".") {
-		n, err := strconv.Atoi(part)
-		if err != nil {
-			return nil, false
-		}
-		list = append(list, n)
-	}
-	return list, len(list) > 1
 }

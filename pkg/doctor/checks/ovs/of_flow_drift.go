@@ -12,6 +12,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
 	"github.com/ovnctl/ovnctl/pkg/openflow"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
+	"github.com/ovnctl/ovnctl/pkg/release"
 	"github.com/ovnctl/ovnctl/pkg/sb"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
@@ -382,20 +383,11 @@ func sameRelease(c *doctor.Chassis) bool {
 	}
 	for _, g := range c.SB.Globals {
 		theirs, _, _ := strings.Cut(g.Options["northd_internal_version"], "-")
-		if theirs != "" && release(theirs) != release(d.Version) {
+		if theirs != "" && release.Parse(theirs).Series() != release.Parse(d.Version).Series() {
 			return false
 		}
 	}
 	return true
-}
-
-// release is year and month of a version, "23.03" of "23.03.1".
-func release(version string) string {
-	parts := strings.SplitN(version, ".", 3)
-	if len(parts) < 2 {
-		return version
-	}
-	return parts[0] + "." + parts[1]
 }
 
 // keys are the datapaths of a row that are here.

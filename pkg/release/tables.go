@@ -1,4 +1,4 @@
-package decode
+package release
 
 import "strings"
 
@@ -45,7 +45,8 @@ const (
 	EVPNARPLookup   PhysicalTable = "EVPN_ARP_LOOKUP"
 )
 
-var physicalWords = map[PhysicalTable]string{
+// PhysicalWords say in a few words what each table is for.
+var PhysicalWords = map[PhysicalTable]string{
 	PhyToLog:        "from OpenFlow port to logical port",
 	DetectLargePkt:  "is the packet larger than the tunnel's MTU?",
 	ProcessLargePkt: "ICMP error for packets above the MTU",
@@ -83,7 +84,7 @@ var physicalWords = map[PhysicalTable]string{
 }
 
 // Explain says in a few words what the table is for.
-func (t PhysicalTable) Explain() string { return physicalWords[t] }
+func (t PhysicalTable) Explain() string { return PhysicalWords[t] }
 
 // A helper is a table that logical actions look things up in, with the number
 // that it has in every release up to 26.03 and the releases that have it; later
@@ -97,12 +98,12 @@ type helper struct {
 func always(Version) bool { return true }
 
 func since(year, month, patch int) func(Version) bool {
-	return func(v Version) bool { return v.atLeast(year, month, patch) }
+	return func(v Version) bool { return v.atLeast(Version{year, month, patch}) }
 }
 
 // backported is since, and the named releases of older series.
 func backported(spans string, year, month, patch int) func(Version) bool {
-	return func(v Version) bool { return v.in(spans) || v.atLeast(year, month, patch) }
+	return func(v Version) bool { return v.in(spans) || v.atLeast(Version{year, month, patch}) }
 }
 
 var helpers = []helper{
@@ -132,76 +133,95 @@ var helpers = []helper{
 	{EVPNARPLookup, 113 - nextShift, since(26, 4, 0)},
 }
 
-// A layout is how a span of releases numbers the output tables: what differs
+// A Layout is how a span of releases numbers the output tables: what differs
 // from release to release. A zero number means that the table is missing.
-type layout struct {
-	releases string
+type Layout struct {
+	Releases string
 	detect, process, init,
-	remote, vtep, local, loopback,
-	egress int
+	remote, vtep, local, loopback int
+	Egress int // the table of the first egress stage
+	shift  int // how far SAVE_INPORT, LOG_TO_PHY and the helpers were moved
 }
 
-// The layouts that were released, read from each tag. Development after 26.03
+// Layouts are those that were released, read from each tag. Development after 26.03
 // moved everything from SAVE_INPORT on by 24; see next.
-var layouts = []layout{
-	{releases: "20.12", remote: 32, local: 33, loopback: 34, egress: 40},
-	{releases: "21.03 21.06 21.09 21.12 22.03 22.06 22.09.0 22.09.1 22.12.0 23.03.0",
-		remote: 37, local: 38, loopback: 39, egress: 40},
-	{releases: "22.09.2+ 22.12.1+ 23.03.1+ 23.06.1+ 23.09 24.03",
-		detect: 37, process: 38, remote: 39, local: 40, loopback: 41, egress: 42},
-	{releases: "23.06.0", init: 37, detect: 38, process: 39, remote: 40, local: 41, loopback: 42, egress: 43},
-	{releases: "24.09 25.03", detect: 40, process: 41, remote: 42, local: 43, loopback: 44, egress: 45},
-	{releases: "25.09", detect: 41, process: 42, remote: 43, vtep: 44, local: 45, loopback: 46, egress: 47},
-	{releases: "26.03", detect: 42, process: 43, remote: 44, vtep: 45, local: 46, loopback: 47, egress: 48},
+var Layouts = []Layout{
+	{Releases: "20.12", remote: 32, local: 33, loopback: 34, Egress: 40},
+	{Releases: "21.03 21.06 21.09 21.12 22.03 22.06 22.09.0 22.09.1 22.12.0 23.03.0",
+		remote: 37, local: 38, loopback: 39, Egress: 40},
+	{Releases: "22.09.2+ 22.12.1+ 23.03.1+ 23.06.1+ 23.09 24.03",
+		detect: 37, process: 38, remote: 39, local: 40, loopback: 41, Egress: 42},
+	{Releases: "23.06.0", init: 37, detect: 38, process: 39, remote: 40, local: 41, loopback: 42, Egress: 43},
+	{Releases: "24.09 25.03", detect: 40, process: 41, remote: 42, local: 43, loopback: 44, Egress: 45},
+	{Releases: "25.09", detect: 41, process: 42, remote: 43, vtep: 44, local: 45, loopback: 46, Egress: 47},
+	{Releases: "26.03", detect: 42, process: 43, remote: 44, vtep: 45, local: 46, loopback: 47, Egress: 48},
 }
 
 // newest is a release that has every table which any release has.
 var newest = Version{26, 3, 99}
 
-// next is the layout of what comes after the last known release, as far as it
-// can be seen in development; a guess, and named so by the Calibration.
-var next = layout{detect: 52, process: 53, remote: 54, vtep: 55, local: 56, loopback: 57, egress: 62}
+// Next is the layout of what comes after the last known release, as far as it
+// can be seen in development: a guess.
+var Next = Layout{
+	Releases: "what follows 26.03", detect: 52, process: 53, remote: 54, vtep: 55, local: 56, loopback: 57, Egress: 62,
+	shift: nextShift,
+}
 
-// How development after 26.03 moved SAVE_INPORT, LOG_TO_PHY and the helpers.
+// nextShift is how far development after 26.03 moved SAVE_INPORT, LOG_TO_PHY and
+// the helpers.
 const nextShift = 24
 
 const (
-	ingressBase = 8 // of every release so far
-	saveInport  = 64
-	logToPhy    = 65
+	// IngressBase is the table of the first ingress stage of every release so far.
+	IngressBase = 8
+	// EgressEnd is the first table behind the egress stages, SAVE_INPORT, up to 26.03.
+	EgressEnd = saveInport
+
+	saveInport = 64
+	logToPhy   = 65
 )
 
-// profile returns the tables of release v, and whether v is a release that the
-// layouts were read from rather than a newer one.
-func profile(v Version) (tables map[PhysicalTable]int, egress int, known bool) {
-	if v == (Version{}) {
-		return nil, 0, false
-	}
-	for _, l := range layouts {
-		if v.in(l.releases) {
-			return l.tables(v, 0), l.egress, true
+// LayoutOf returns the layout of a release, and whether it was read from that
+// release rather than guessed for a newer one; nil: nothing is known of it.
+func LayoutOf(v Version) (l *Layout, known bool) {
+	for i := range Layouts {
+		if v.in(Layouts[i].Releases) {
+			return &Layouts[i], true
 		}
 	}
-	if v.atLeast(26, 4, 0) {
-		return next.tables(v, nextShift), next.egress, false
+	if v.atLeast(Version{26, 4, 0}) {
+		return &Next, false
 	}
-	return nil, 0, false
+	return nil, false
 }
 
-// span names the first and the last release of a layout.
-func (l layout) span() string {
-	releases := strings.Fields(strings.ReplaceAll(l.releases, "+", ""))
+// Span names the first and the last release of a layout.
+func (l *Layout) Span() string {
+	if l == &Next {
+		return l.Releases
+	}
+	releases := strings.Fields(strings.ReplaceAll(l.Releases, "+", ""))
 	if len(releases) == 1 {
 		return releases[0]
 	}
 	return releases[0] + " to " + releases[len(releases)-1]
 }
 
-func (l layout) tables(v Version, shift int) map[PhysicalTable]int {
+// All returns the tables of the layout with every helper that any of its
+// releases has.
+func (l *Layout) All() map[PhysicalTable]int {
+	if l == &Next {
+		return l.Tables(Version{26, 9, 0})
+	}
+	return l.Tables(newest)
+}
+
+// Tables returns the tables of a release of the layout.
+func (l *Layout) Tables(v Version) map[PhysicalTable]int {
 	tables := map[PhysicalTable]int{
 		PhyToLog:     0,
 		RemoteOutput: l.remote, LocalOutput: l.local, CheckLoopback: l.loopback,
-		SaveInport: saveInport + shift, LogToPhy: logToPhy + shift,
+		SaveInport: saveInport + l.shift, LogToPhy: logToPhy + l.shift,
 	}
 	for table, of := range map[PhysicalTable]int{
 		OutputInit: l.init, DetectLargePkt: l.detect, ProcessLargePkt: l.process, RemoteVTEP: l.vtep,
@@ -212,7 +232,7 @@ func (l layout) tables(v Version, shift int) map[PhysicalTable]int {
 	}
 	for _, h := range helpers {
 		if h.since(v) {
-			tables[h.table] = h.of + shift
+			tables[h.table] = h.of + l.shift
 		}
 	}
 	return tables
