@@ -56,9 +56,9 @@ A capture that was cut short holds what was read until then.
 	f := cmd.Flags()
 	f.SortFlags = false
 	f.StringVar(&o.flows, "logical-flows", string(cluster.AllFlows), "`which` logical flows of the Southbound: all, local (of datapaths with a port on the nodes read) or none")
-	f.Var((*seconds)(&o.within), "within", "end after this many `seconds` with what was read by then")
+	f.Var((*seconds)(&o.within), "within", "stop after this many `seconds` and keep what was read")
 	f.Var((*byteSize)(&o.maxSize), "max-size", "leave out what would make it larger than this many `bytes`, unpacked, with K, M or G")
-	f.BoolVar(&o.redact, "redact", false, "replace addresses, names and external_ids, everywhere by the same; leave logs out")
+	f.BoolVar(&o.redact, "redact", false, "replace addresses, names and external_ids consistently; leave out logs")
 	f.BoolVar(&o.force, "force", false, "overwrite FILE")
 	_ = cmd.RegisterFlagCompletionFunc("logical-flows", cobra.FixedCompletions([]cobra.Completion{
 		cobra.CompletionWithDesc("all", "every logical flow"),

@@ -91,7 +91,7 @@ func (doc captureResult) text() string {
 	fmt.Fprintf(&b, "%s  %s: %d answers of %s, %d logical flows\n", render.Clean(doc.File), bytesText(doc.Size), doc.Files, nodesText(doc.Nodes), doc.LogicalFlows)
 	for i, r := range whyFailed(doc.Failed) {
 		if i == mostReasons {
-			fmt.Fprintf(&b, "  and more, in index.json of the capture\n")
+			fmt.Fprintf(&b, "  and more: see index.json in the capture\n")
 			break
 		}
 		fmt.Fprintf(&b, "  not in it: %s\n", render.Clean(r))

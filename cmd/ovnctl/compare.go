@@ -54,7 +54,7 @@ is named, and is no difference.
 	f := cmd.Flags()
 	f.SortFlags = false
 	f.StringSliceVar(&o.only, "only", nil, "only these `groups`, comma separated: "+strings.Join(groups, ", "))
-	f.BoolVar(&o.all, "all", false, "also what moves by itself, and every flow")
+	f.BoolVar(&o.all, "all", false, "also compare counters, timestamps and every flow")
 	_ = cmd.RegisterFlagCompletionFunc("only", cobra.FixedCompletions(groups, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }

@@ -22,17 +22,17 @@ type try struct {
 
 // tries are in the order in which one would ask.
 var tries = []try{
-	{demo.Name, "topology show", "", "what is there: switches, routers, pods, and the nodes that carry them"},
-	{demo.Name, "trace shop/client shop/web-2 --tcp 8080", "", "the whole way of a packet from one node to another, and of its answer"},
-	{demo.Name, "trace shop/client bank/vault-2 --tcp 8080 --why-not", "", "a network policy denies it: which rule, which part of it, and what would let it pass"},
-	{demo.Name, "trace shop/client 203.0.113.10", "", "it gets out, and the answer is lost: a router sends it to a MAC address that nobody has"},
-	{demo.Name, "trace shop/client svc:shop/web --tcp 80", "", "two of three backends answer: OVN is right about the third, its node has lost the uplink"},
-	{demo.Name, "doctor", "", "what is broken: the MAC binding and the uplink, with evidence and repair"},
+	{demo.Name, "topology show", "", "the network: switches, routers, pods, and the nodes that carry them"},
+	{demo.Name, "trace shop/client shop/web-2 --tcp 8080", "", "the path of a packet from one node to another, and of its reply"},
+	{demo.Name, "trace shop/client bank/vault-2 --tcp 8080 --why-not", "", "a network policy denies it: which rule, which part of it, and what would allow it"},
+	{demo.Name, "trace shop/client 203.0.113.10", "", "it gets out, and the reply is lost: a router sends it to a MAC address that no host has"},
+	{demo.Name, "trace shop/client svc:shop/web --tcp 80", "", "two of three backends reply: the node of the third has lost its uplink"},
+	{demo.Name, "doctor", "", "what is broken: a MAC binding and an uplink, with evidence and fix"},
 	{demo.Name, "reach shop/ bank/ --tcp 8080", "", "who can talk to whom, and which policy says no"},
 	{demo.Healthy, "reach shop/ bank/ --tcp 8080", "", "the same before the policy was changed"},
-	{"", "compare " + demo.Healthy + " " + demo.Broken, "", "what differs between then and now, with the flows that it became"},
+	{"", "compare " + demo.Healthy + " " + demo.Broken, "", "what differs between the two, down to the flows"},
 	{demo.Name, "flows --node node2 --pod bank/vault-2 --drops", "", "the OpenFlow flows that drop packets of a pod, with what each was made for"},
-	{demo.Name, "decode", demo.Flow, "a line that somebody sent you, with names for its numbers"},
+	{demo.Name, "decode", demo.Flow, "a line that somebody sent you, with names instead of numbers"},
 }
 
 // words are the arguments of the command.
@@ -56,7 +56,7 @@ func (t try) line() string {
 func newDemo(o *options) *cobra.Command {
 	return &cobra.Command{
 		Use:   "demo",
-		Short: "Say what can be tried with --offline demo, with no OVN at all",
+		Short: "List commands to try on the built-in captures, without OVN",
 		Long: `demo lists commands to try. The program carries captures of two deployments:
 three nodes as OVN-Kubernetes sets them up, healthy, and the same with three
 faults. --offline demo:healthy and --offline demo:broken read them, demo alone is

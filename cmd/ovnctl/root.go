@@ -126,7 +126,7 @@ func (s *stream) Write(p []byte) (int, error) {
 func newRoot(o *options) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "ovnctl",
-		Short: "Show, trace and mend deployments of Open vSwitch and OVN",
+		Short: "Show, trace and repair deployments of Open vSwitch and OVN",
 		Long: `ovnctl shows what an Open vSwitch or OVN deployment is made of, follows a packet
 through it and says what stopped it. It reads the Northbound, Southbound and
 Open_vSwitch databases and the daemons' control sockets itself and needs none of
@@ -209,7 +209,7 @@ func (o *options) addFlags(f *pflag.FlagSet) {
 	f.StringVar(&o.offline, "offline", "", "read a capture, archive, directory or database file at this `path` instead of a live deployment; demo is one in the program, see ovnctl demo")
 	f.StringVar(&o.nodeExec, "node-exec", "", "command `prefix` that runs a command on another node, as 'ssh {hostname}'")
 	f.StringVar(&o.hostRoot, "host-root", "", "`directory` under which the host's file system is mounted")
-	f.StringVar(&o.record, "record", "", "also save what the nodes answer in `directory`, for --offline")
+	f.StringVar(&o.record, "record", "", "also save the replies of the nodes in `directory`, for --offline")
 	f.StringVarP(&o.output, "output", "o", "", "output `format`")
 	f.StringVar(&o.color, "color", "auto", "colour: auto, always or never")
 	o.timeout = 10 * time.Second

@@ -136,7 +136,7 @@ func (o *options) patience(ctx context.Context) (stop func()) {
 	wg.Go(func() {
 		<-ctx.Done()
 		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-			fmt.Fprintf(o.stderr, "ovnctl: still waiting for an answer, up to %s for each source (-t SECONDS sets it)\n", o.timeout)
+			fmt.Fprintf(o.stderr, "ovnctl: waiting up to %s for each source (-t SECONDS changes that)\n", o.timeout)
 		}
 	})
 	return func() {

@@ -261,7 +261,7 @@ func (c *Capture) vswitch(ctx context.Context, n *Node) {
 	}
 	for _, dp := range datapathsOf(shown) {
 		if dp.megaflows > mostMegaflows {
-			c.w.Miss(n.Name, "datapath flows of "+dp.name, fmt.Errorf("%d flows: ovs-vswitchd would answer nobody else meanwhile", dp.megaflows))
+			c.w.Miss(n.Name, "datapath flows of "+dp.name, fmt.Errorf("%d flows: ovs-vswitchd would not reply to anything else meanwhile", dp.megaflows))
 		} else {
 			_, _ = h.Control(ctx, "ovs-vswitchd", "dpctl/dump-flows", "-m", dp.name)
 		}
@@ -271,7 +271,7 @@ func (c *Capture) vswitch(ctx context.Context, n *Node) {
 			continue
 		}
 		if _, err := fmt.Sscan(text, &connections); err != nil || connections > node.MostConnections {
-			c.w.Miss(n.Name, "connections of "+dp.name, fmt.Errorf("%s connections: ovs-vswitchd would answer nobody else meanwhile", strings.TrimSpace(text)))
+			c.w.Miss(n.Name, "connections of "+dp.name, fmt.Errorf("%s connections: ovs-vswitchd would not reply to anything else meanwhile", strings.TrimSpace(text)))
 			continue
 		}
 		_, _ = h.Control(ctx, "ovs-vswitchd", "dpctl/dump-conntrack", "-m", "-s", dp.name)

@@ -164,7 +164,7 @@ func (c *Cluster) addHosts(ctx context.Context, config Config, zone *Zone, rows 
 		if here == nil && local.host != nil && self != "" && n.SystemID == self {
 			here = n
 		} else if n.vtep {
-			n.Host, n.far = node.Unreachable(n.Name, errors.New("it is a VTEP, whose Open vSwitch, if it has one, is not OVN's")), true
+			n.Host, n.far = node.Unreachable(n.Name, errors.New("it is a hardware VTEP")), true
 		} else {
 			n.Host, n.far = otherHost(config, n.Name, n.hostname)
 		}

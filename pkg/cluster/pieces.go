@@ -48,7 +48,7 @@ const (
 func (c *Capture) database(ctx context.Context, name, zone string, db ovsdb.Reader) (ovsdb.Reader, error) {
 	client, ok := db.(*ovsdb.Client)
 	if !ok {
-		return nil, errors.New("this is saved data: copy it as it is")
+		return nil, errors.New("this is a capture: copy it as it is")
 	}
 	var unwatched []string
 	flows := db.Has(logicalFlow, "")

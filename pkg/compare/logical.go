@@ -97,7 +97,7 @@ func (r *run) compareLogicalFlows(ctx context.Context, z *zone) {
 		what += " of zone " + z.name
 	}
 	if a, b := z.sb.a.northd(), z.sb.b.northd(); a != b && !r.options.All {
-		r.gap(what, "made by ovn-northd %s in A and %s in B: nearly all of them differ (--all compares them)", cmp.Or(a, "of an unknown release"), cmp.Or(b, "of an unknown release"))
+		r.gap(what, "made by ovn-northd %s in A and %s in B: nearly all differ (--all compares them)", cmp.Or(a, "of an unknown release"), cmp.Or(b, "of an unknown release"))
 		return
 	}
 	var rowsA, rowsB []sb.LogicalFlowRule

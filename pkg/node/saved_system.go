@@ -104,7 +104,7 @@ func (o *offline) Glob(_ context.Context, pattern string) ([]string, error) {
 	var saved savedGlob
 	err = o.readJSON(globFile(pattern), "record it on the node with --record", &saved)
 	if err == nil && saved.Pattern != pattern {
-		return nil, fmt.Errorf("%s: the answer for another pattern, %s", path.Join(o.Origin(), globFile(pattern)), saved.Pattern)
+		return nil, fmt.Errorf("%s: the reply for another pattern, %s", path.Join(o.Origin(), globFile(pattern)), saved.Pattern)
 	}
 	if !errors.Is(err, ErrUnavailable) {
 		return saved.Paths, err
@@ -149,7 +149,7 @@ func (o *offline) Space(_ context.Context, name string) (Space, error) {
 	var saved savedSpace
 	err := o.readJSON(spaceFile(name), "`df -k "+name+"` on the node tells", &saved)
 	if err == nil && saved.Path != name {
-		err = fmt.Errorf("%s: the answer for another path, %s", path.Join(o.Origin(), spaceFile(name)), saved.Path)
+		err = fmt.Errorf("%s: the reply for another path, %s", path.Join(o.Origin(), spaceFile(name)), saved.Path)
 	}
 	return saved.Space, err
 }
@@ -161,7 +161,7 @@ func (o *offline) Unit(_ context.Context, name string) (Unit, error) {
 	}
 	err := o.readJSON(unitFile(name), "`systemctl show "+name+"` on the node tells", &u)
 	if err == nil && u.Name != name {
-		err = fmt.Errorf("%s: the answer for another service, %s", path.Join(o.Origin(), unitFile(name)), u.Name)
+		err = fmt.Errorf("%s: the reply for another service, %s", path.Join(o.Origin(), unitFile(name)), u.Name)
 	}
 	return u, err
 }
@@ -173,7 +173,7 @@ func (o *offline) Features(_ context.Context, link string) (map[string]bool, err
 	var saved savedFeatures
 	err := o.readJSON(featuresFile(link), "`ethtool -k "+link+"` on the node tells", &saved)
 	if err == nil && saved.Link != link {
-		err = fmt.Errorf("%s: the answer for another link, %s", path.Join(o.Origin(), featuresFile(link)), saved.Link)
+		err = fmt.Errorf("%s: the reply for another link, %s", path.Join(o.Origin(), featuresFile(link)), saved.Link)
 	}
 	return saved.Features, err
 }

@@ -188,7 +188,7 @@ func (p *comparePrinter) flows(flows []compare.FlowChange) {
 			p.line(2, Span{fmt.Sprintf("and those of %d others: -o wide lists them", len(order)-i), Faint})
 			break
 		}
-		p.line(2, Span{cmp.Or(name, "for nothing that is known"), Name})
+		p.line(2, Span{cmp.Or(name, "of unknown purpose"), Name})
 		for _, f := range groups[name] {
 			p.line(4, Span{flowWhere(f) + "  ", Plain}, Span{flowCounts(f) + "  ", Plain}, Span{stagesText(f.Stages), Faint})
 			if p.wide {

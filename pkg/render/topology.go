@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"slices"
 	"strings"
 
 	"github.com/ovnctl/ovnctl/pkg/topology"
@@ -153,42 +154,47 @@ func stateLook(state string) Look {
 	return Faint
 }
 
-// summary counts what there is, a line each.
-func (t *topologyText) summary() []Line {
-	var up, down, never, remote, unknown int
+// portStates counts the ports by their states; those that have none, by their types.
+func (t *topologyText) portStates() Line {
+	count := map[string]int{}
+	var types []string
 	for _, p := range t.Ports {
-		switch p.State {
-		case topology.StateUp:
-			up++
-		case topology.StateDown:
-			down++
-		case topology.StateNone:
-			never++
-		case topology.StateRemote:
-			remote++
-		default:
-			unknown++
+		word := p.State
+		if p.State == topology.StateNone {
+			word = p.Type
+		}
+		if count[word]++; count[word] == 1 && p.State == topology.StateNone {
+			types = append(types, word)
 		}
 	}
+	states := Line{{Text: " ("}}
+	add := func(state, word string, look Look) {
+		if count[state] == 0 {
+			return
+		}
+		if len(states) > 1 {
+			states = append(states, Span{Text: ", "})
+		}
+		states = append(states, Span{Text: fmt.Sprintf("%d %s", count[state], word), Look: look})
+	}
+	add(topology.StateUp, "up", Good)
+	add(topology.StateDown, "down", Bad)
+	add(topology.StateUnknown, "unknown", Warn)
+	slices.Sort(types)
+	for _, word := range types {
+		add(word, word, Plain)
+	}
+	add(topology.StateRemote, "in other zones", Plain)
+	return append(states, Span{Text: ")"})
+}
+
+// summary counts what there is, a line each.
+func (t *topologyText) summary() []Line {
 	line := counted(nil, len(t.Switches), "switch", "switches")
 	line = counted(line, len(t.Routers), "router", "routers")
 	line = counted(line, len(t.Ports), "port", "ports")
 	if len(t.Ports) > 0 {
-		states := Line{{Text: " ("}}
-		for _, n := range []struct {
-			count int
-			word  string
-			look  Look
-		}{{up, "up", Good}, {down, "down", Bad}, {unknown, "unknown", Warn}, {never, "never up", Plain}, {remote, "in other zones", Plain}} {
-			if n.count == 0 {
-				continue
-			}
-			if len(states) > 1 {
-				states = append(states, Span{Text: ", "})
-			}
-			states = append(states, Span{Text: fmt.Sprintf("%d %s", n.count, n.word), Look: n.look})
-		}
-		line = append(append(line, states...), Span{Text: ")"})
+		line = append(line, t.portStates()...)
 	}
 	lines := []Line{line}
 	var acls int
@@ -215,7 +221,7 @@ func (t *topologyText) summary() []Line {
 		}
 	}
 	if len(out) == 0 {
-		out = append(out, Text("nothing: the databases that were read are empty"))
+		out = append(out, Text("nothing: the databases are empty"))
 	}
 	return out
 }

@@ -252,7 +252,7 @@ func (t *topologyText) markdown(w io.Writer) error {
 	if _, err := io.WriteString(w, b.String()); err != nil {
 		return err
 	}
-	troubles := &Table{Title: "Not as it should be", Header: []string{"STATE", "TYPE", "NAME", "WHY"}}
+	troubles := &Table{Title: "Problems", Header: []string{"STATE", "TYPE", "NAME", "WHY"}}
 	for _, cells := range t.troubles() {
 		troubles.Row(cells...)
 	}

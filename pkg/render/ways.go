@@ -44,7 +44,7 @@ func Ways(w io.Writer, s Style, format string, doc compare.PathsDocument) error 
 	}
 	p.parting(doc)
 	if len(doc.Behind) > 0 {
-		p.heading("what has changed there")
+		p.heading("changes there")
 		for _, c := range doc.Behind {
 			p.change(c)
 		}
@@ -67,11 +67,11 @@ func (p *comparePrinter) parting(doc compare.PathsDocument) {
 	switch {
 	case doc.Same:
 		p.out.WriteByte('\n')
-		p.line(0, Span{"the same way, step by step", Good})
+		p.line(0, Span{"the paths are the same, step by step", Good})
 		return
 	case doc.Parting == nil:
 		p.out.WriteByte('\n')
-		p.line(0, Span{"the steps are the same, the verdicts are not", Warn})
+		p.line(0, Span{"the steps are the same, the verdicts differ", Warn})
 		return
 	}
 	text := "the " + doc.Parting.Direction + " ways part"
