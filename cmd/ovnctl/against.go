@@ -13,7 +13,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/render"
 )
 
-// runAgainst traces the packet in two states and says where the ways part.
+// runAgainst traces the packet in two states and says where the paths diverge.
 func (o *traceOptions) runAgainst(ctx context.Context, from, to string) (err error) {
 	format, err := o.format(render.WaysFormats...)
 	if err != nil {
@@ -22,7 +22,7 @@ func (o *traceOptions) runAgainst(ctx context.Context, from, to string) (err err
 	pathA, pathB := cmp.Or(o.offline, live), o.against
 	switch {
 	case o.observe > 0:
-		return usageError{errors.New("--observe watches one deployment that runs, and --against compares two: give one of the two")}
+		return usageError{errors.New("--observe needs one live deployment and --against compares two: give one of the two")}
 	case pathA == live && pathB == live:
 		return usageError{errors.New("both sides are live: there is nothing to compare\nhint: give --offline FILE, or --against FILE, as ovnctl capture writes it")}
 	}

@@ -113,16 +113,19 @@ func zoneOf(c *cluster.Cluster, n *cluster.Node) *cluster.Zone {
 	return nil
 }
 
-// glossOptions is what the node tells of its groups, meters and datapath, asked
-// when a text first mentions them.
-func (ch *chassis) glossOptions(ctx context.Context, bridge string) text.Options {
-	return text.Options{
-		Bridge:        bridge,
+// namer names the numbers of the node's flows. What the node says of groups, meters
+// and ports of the datapath is asked when such a number is first met.
+func (ch *chassis) namer(ctx context.Context) *decode.Namer {
+	return decode.NewNamer(ch.Decoder, decode.NodeNumbers{
 		Backends:      sync.OnceValue(func() map[uint32][]string { return ch.backends(ctx) }),
-		Senders:       func() []string { return ch.senders(ctx) },
 		Meters:        sync.OnceValue(func() map[uint32]string { return ch.meters(ctx) }),
 		DatapathPorts: sync.OnceValue(func() map[int]string { return ch.datapathPorts(ctx) }),
-	}
+	})
+}
+
+// annotator names the numbers of text from a bridge.
+func (ch *chassis) annotator(ctx context.Context, bridge string) *text.Annotator {
+	return text.New(ch.namer(ctx), text.Options{Bridge: bridge, Senders: func() []openflow.FlowEntry { return ch.senders(ctx) }})
 }
 
 // backends are those of the groups of the integration bridge.
@@ -137,28 +140,32 @@ func (ch *chassis) backends(ctx context.Context) map[uint32][]string {
 	groups := map[uint32][]string{}
 	for line := range strings.Lines(raw) {
 		if g, err := openflow.ParseGroupEntry(strings.TrimSpace(line)); err == nil {
-			groups[g.ID] = text.Backends(g)
+			groups[g.ID] = decode.Backends(g)
 		}
 	}
 	return groups
 }
 
 // senders are the flows of the integration bridge that send packets to groups.
-func (ch *chassis) senders(ctx context.Context) []string {
+func (ch *chassis) senders(ctx context.Context) []openflow.FlowEntry {
 	if ch.Node == nil {
 		return nil
 	}
-	text, err := ch.Host.Dump(ctx, ch.Names.Bridge, node.Flows)
+	dump, err := ch.Host.Dump(ctx, ch.Names.Bridge, node.Flows)
 	if err != nil {
 		return nil
 	}
-	var lines []string
-	for line := range strings.Lines(text) {
-		if strings.Contains(line, "group:") {
-			lines = append(lines, strings.TrimSpace(line))
+	var flows []openflow.FlowEntry
+	var r openflow.Reader
+	for line := range strings.Lines(dump) {
+		if !strings.Contains(line, "group:") {
+			continue
+		}
+		if e, err := r.FlowEntry(strings.TrimSpace(line)); err == nil {
+			flows = append(flows, e)
 		}
 	}
-	return lines
+	return flows
 }
 
 // meters are the names of those of the integration bridge.

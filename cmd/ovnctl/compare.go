@@ -11,7 +11,7 @@ import (
 
 	"github.com/ovnctl/ovnctl/pkg/cluster"
 	"github.com/ovnctl/ovnctl/pkg/compare"
-	"github.com/ovnctl/ovnctl/pkg/decode/text"
+	"github.com/ovnctl/ovnctl/pkg/decode"
 	"github.com/ovnctl/ovnctl/pkg/document"
 	"github.com/ovnctl/ovnctl/pkg/render"
 )
@@ -85,7 +85,7 @@ func (o *compareOptions) run(ctx context.Context, pathA, pathB string) (err erro
 		return err
 	}
 	defer optionsB.close(b, &err)
-	result, err := compare.Run(ctx, a, b, compare.Options{Only: only, All: o.all, Annotator: o.annotator})
+	result, err := compare.Run(ctx, a, b, compare.Options{Only: only, All: o.all, Namer: o.namer})
 	if err != nil {
 		return err
 	}
@@ -123,13 +123,13 @@ func (o *compareOptions) groups() ([]compare.Group, error) {
 	return groups, nil
 }
 
-// annotator says what the flows of a bridge mean.
-func (o *options) annotator(ctx context.Context, c *cluster.Cluster, n *cluster.Node, bridge string) (*text.Annotator, error) {
+// namer says what the flows of a node mean.
+func (o *options) namer(ctx context.Context, c *cluster.Cluster, n *cluster.Node) (*decode.Namer, error) {
 	ch, err := o.chassis(ctx, c, n.Name)
 	if err != nil {
 		return nil, err
 	}
-	return text.New(ch.Decoder, ch.glossOptions(ctx, bridge)), nil
+	return ch.namer(ctx), nil
 }
 
 // at are the options for one of two sources: saved data at a path, or what is live.

@@ -14,6 +14,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/cluster"
 	"github.com/ovnctl/ovnctl/pkg/decode"
 	"github.com/ovnctl/ovnctl/pkg/decode/text"
+	"github.com/ovnctl/ovnctl/pkg/document"
 	"github.com/ovnctl/ovnctl/pkg/openflow"
 	"github.com/ovnctl/ovnctl/pkg/pcap"
 	"github.com/ovnctl/ovnctl/pkg/release"
@@ -121,10 +122,10 @@ func (o *decodeOptions) run(ctx context.Context, file string) (err error) {
 	if err != nil {
 		return err
 	}
-	a := text.New(ch.Decoder, ch.glossOptions(ctx, o.bridge))
+	a := ch.annotator(ctx, o.bridge)
 	d := &decoding{
 		Annotator: a, format: format, style: o.style(o.stdout), out: bufio.NewWriterSize(o.stdout, 1<<16),
-		head: render.NewEnvelope("Decoded", c.Source(), append(append(problemTexts(c), c.Notes...), ch.notes...)),
+		head: document.New("Decoded", c.Source(), append(append(problemTexts(c), c.Notes...), ch.notes...)),
 	}
 	if err := d.all(ctx, in); err != nil {
 		return err
@@ -200,7 +201,7 @@ type decoding struct {
 	format string
 	style  render.Style
 	out    *bufio.Writer
-	head   render.Envelope
+	head   document.Envelope
 	whole  bool // all of the text has been learnt from
 	list   *render.ListWriter
 }
@@ -259,5 +260,5 @@ func (d *decoding) line(ctx context.Context, text string) error {
 	case "jsonl":
 		return render.JSONLine(d.out, l.JSON(text))
 	}
-	return render.Gloss(d.out, d.style, text, l.Glosses)
+	return render.NamedLine(d.out, d.style, text, l.Names)
 }

@@ -1,3 +1,5 @@
+//go:build lab
+
 package main
 
 import (
@@ -166,7 +168,7 @@ func TestFlowsLab(t *testing.T) {
 	var found *flowtable.FlowRow
 	for found == nil && time.Now().Before(deadline) {
 		time.Sleep(200 * time.Millisecond)
-		for _, f := range show("--drops", "--object", "NetworkPolicy default deny of namespace bank").Flows {
+		for _, f := range show("--drops", "--object", "default deny of the NetworkPolicies in namespace bank").Flows {
 			if f.Packets >= packets {
 				found = &f
 			}

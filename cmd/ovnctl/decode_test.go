@@ -6,8 +6,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ovnctl/ovnctl/pkg/decode"
 	"github.com/ovnctl/ovnctl/pkg/decode/text"
 	"github.com/ovnctl/ovnctl/pkg/flowtable"
+	"github.com/ovnctl/ovnctl/pkg/sb"
 )
 
 // TestDecodedJSONDocumented holds docs/json.md against the structs, as TestTopologyJSONDocumented does.
@@ -18,13 +20,13 @@ func TestDecodedJSONDocumented(t *testing.T) {
 	}
 	tables := documentedFields(string(raw))
 	for _, typ := range []reflect.Type{
-		reflect.TypeFor[text.DecodedLine](), reflect.TypeFor[text.Name](), reflect.TypeFor[text.DecodedFlow](),
-		reflect.TypeFor[text.Logical](), reflect.TypeFor[text.Object](),
+		reflect.TypeFor[text.DecodedLine](), reflect.TypeFor[decode.Name](), reflect.TypeFor[decode.DecodedFlow](), reflect.TypeFor[decode.Object](),
 		reflect.TypeFor[flowtable.FlowTable](), reflect.TypeFor[flowtable.FlowRow](), reflect.TypeFor[flowtable.Cache](),
 		reflect.TypeFor[flowtable.CacheStats](), reflect.TypeFor[flowtable.MegaflowRow](), reflect.TypeFor[flowtable.FlowRule](),
 	} {
 		compareFields(t, typ.Name(), tables[typ.Name()], jsonFields(typ))
 	}
+	compareFields(t, "Logical", tables["Logical"], jsonFields(reflect.TypeFor[sb.LogicalFlowNames]()))
 }
 
 // TestDecodeCompressed names the tool that opens what is compressed.

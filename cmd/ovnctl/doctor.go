@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"runtime/debug"
 	"slices"
@@ -15,6 +14,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/cluster"
 	"github.com/ovnctl/ovnctl/pkg/doctor"
 	"github.com/ovnctl/ovnctl/pkg/doctor/checks"
+	"github.com/ovnctl/ovnctl/pkg/document"
 	"github.com/ovnctl/ovnctl/pkg/fixes"
 	"github.com/ovnctl/ovnctl/pkg/render"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
@@ -37,16 +37,16 @@ func newDoctor(root *options) *cobra.Command {
 	o := &doctorOptions{options: root}
 	cmd := &cobra.Command{
 		Use:   "doctor [OBJECT [OBJECT]]",
-		Short: "Find what is broken, say why, and mend it",
-		Long: `doctor looks for the faults that operators of Open vSwitch and OVN really meet: on
-this node, on the nodes that --node-exec reaches, and in the databases. What it
-finds comes with the evidence, the cause, what it breaks, and the repair. What
-follows from another fault stands under that one.
+		Short: "Find faults, explain them, and repair them",
+		Long: `doctor looks for known faults of Open vSwitch and OVN: on this node, on the nodes
+that --node-exec reaches, and in the databases. Each finding has the evidence, the
+cause, what it breaks, and the repair. Findings that another one explains stand
+under it.
 
-It changes nothing without --fix. A check that could not tell says why.
+It changes nothing without --fix. A check that cannot tell says why.
 
-OBJECT restricts it to what lies on the way of a pod (NAMESPACE/POD), a node or
-another object that trace takes; two of them, to the way between them.
+OBJECT restricts it to the path of a pod (NAMESPACE/POD), a node or another object
+that trace takes; two of them, to the path between them.
 
 Output formats: ` + strings.Join(render.DoctorFormats, ", ") + `.
 ` + exitStatusHelp,
@@ -61,14 +61,14 @@ Output formats: ` + strings.Join(render.DoctorFormats, ", ") + `.
 	}
 	f := cmd.Flags()
 	f.SortFlags = false
-	f.StringSliceVar(&o.Only, "only", nil, "run these `checks` alone")
-	f.StringSliceVar(&o.Skip, "skip", nil, "leave these `checks` out")
-	f.StringSliceVar(&o.Categories, "category", nil, "run the checks of these `categories` alone")
-	f.StringVar(&o.failOn, "fail-on", string(doctor.Error), "end with status 1 at this `result` or worse: error, warning or never")
-	f.Var((*seconds)(&o.sample), "sample", "look at counters a second time, so many `seconds` later")
+	f.StringSliceVar(&o.Only, "only", nil, "run only these `checks`")
+	f.StringSliceVar(&o.Skip, "skip", nil, "do not run these `checks`")
+	f.StringSliceVar(&o.Categories, "category", nil, "run only the checks of these `categories`")
+	f.StringVar(&o.failOn, "fail-on", string(doctor.Error), "exit with status 1 at this `result` or worse: error, warning or never")
+	f.Var((*seconds)(&o.sample), "sample", "read counters a second time after this many `seconds`")
 	f.BoolVar(&o.listChecks, "list-checks", false, "list the checks")
-	f.BoolVar(&o.stats, "stats", false, "also show what was read, and how long each took")
-	f.BoolVar(&o.fix, "fix", false, "offer the repairs of what is found: each is planned, shown, and asked for")
+	f.BoolVar(&o.stats, "stats", false, "also show what was read, and how long each read took")
+	f.BoolVar(&o.fix, "fix", false, "offer the repairs of what is found: show each plan, and ask")
 	o.applyOptions.addFlags(f)
 	names := func(of func() []string) func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		return func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
@@ -110,10 +110,10 @@ func (o *doctorOptions) run(ctx context.Context, args []string) (err error) {
 	if err := o.checkFix(); err != nil {
 		return usageError{err}
 	}
-	// What is read is needed till the end: looking for garbage meanwhile costs a sixth of the time and finds little.
-	// --memory holds all the same.
+	// What is read is needed until the end: collecting garbage meanwhile costs a sixth of the time and finds little.
+	// --memory still holds.
 	debug.SetGCPercent(400)
-	c, err := o.look(ctx)
+	c, err := o.openToFix(ctx)
 	if err != nil {
 		return err
 	}
@@ -123,20 +123,17 @@ func (o *doctorOptions) run(ctx context.Context, args []string) (err error) {
 		return err
 	}
 	if o.fix {
-		return e.mend(ctx)
+		return e.repair(ctx)
 	}
 	o.tellOpen(o.stateDir)
 	report, err := e.examine(ctx)
 	if err != nil {
 		return err
 	}
-	if err := e.print(report, nil); err != nil {
-		return err
-	}
-	return e.verdict(report)
+	return cmp.Or(e.print(report, nil), e.verdict(report))
 }
 
-// checkFix says what is wrong with the flags about repairs.
+// checkFix returns what is wrong with the flags about repairs.
 func (o *doctorOptions) checkFix() error {
 	if o.fix {
 		if o.output == "md" || o.output == "junit" {
@@ -156,11 +153,11 @@ type examination struct {
 	format string
 	about  []string // the names that scope is of
 
-	looked *snapshot.Deployment // last
+	looked *snapshot.Deployment // the last snapshot
 	took   time.Duration
 }
 
-// examine looks at the deployment anew.
+// examine runs the checks on a fresh snapshot.
 func (e *examination) examine(ctx context.Context) (doctor.Report, error) {
 	start := time.Now()
 	e.looked = snapshot.Look(ctx, e.c, snapshot.Options{Sample: e.sample})
@@ -175,15 +172,15 @@ func (e *examination) examine(ctx context.Context) (doctor.Report, error) {
 	return report, nil
 }
 
-// print writes a report, and in a document what was mended.
-func (e *examination) print(report doctor.Report, mended []render.Fix) error {
+// print writes a report, and in a document what was repaired.
+func (e *examination) print(report doctor.Report, fixed []fixes.Fix) error {
 	if e.machine() {
 		e.warn(e.c)
 	}
 	problems := problemTexts(e.c)
 	doc := render.DoctorDocument{
-		Envelope: render.NewEnvelope("Report", e.c.Source(), slices.Concat(e.c.Notes, problems)),
-		Report:   report, Fixes: mended,
+		Envelope: document.New("Report", e.c.Source(), slices.Concat(e.c.Notes, problems)),
+		Report:   report, Fixes: fixed,
 	}
 	if e.showCommands {
 		doc.Commands = report.Commands()
@@ -200,7 +197,7 @@ func (e *examination) print(report doctor.Report, mended []render.Fix) error {
 
 // next is what to run after a report for people.
 func (e *examination) next(r doctor.Report) []string {
-	if e.fix || e.offline != "" { // saved data is not mended
+	if e.fix || e.offline != "" { // a capture cannot be repaired
 		return nil
 	}
 	command := ""
@@ -221,110 +218,39 @@ func (e *examination) next(r doctor.Report) []string {
 	return []string{command + "   shows a plan for each repair, and asks"}
 }
 
-// mostRounds bounds how often doctor looks again after it has mended something.
-const mostRounds = 5
-
-// mend offers the repairs of what was found, the worst first, and looks again as long as that brings up repairs
-// that were not tried: with a cause gone, what it hid may show.
-func (e *examination) mend(ctx context.Context) error {
-	x, err := e.fixer(ctx, &e.applyOptions, e.c)
+// repair offers the repairs of what was found, the worst first.
+func (e *examination) repair(ctx context.Context) error {
+	l, err := e.loop(ctx, &e.applyOptions, e.c, e.sample)
 	if err != nil {
 		return err
 	}
-	x.sample = e.sample
-	var mended []render.Fix
-	tried := map[string]bool{}
-	failed := false
-	for round := 0; ; round++ {
-		report, err := e.examine(ctx)
-		if err != nil {
-			return err
-		}
-		todo := untried(report, tried)
-		last := len(todo) == 0 || round == mostRounds || failed
-		if e.dryRun && round > 0 { // nothing has changed
-			if e.machine() {
-				err = e.print(report, mended)
-			}
-			return cmp.Or(err, e.verdict(report))
-		}
-		if !e.machine() || last {
-			if err := e.print(report, mended); err != nil {
-				return err
-			}
-		}
-		if last {
-			if failed {
-				return verdict(exitFix)
-			}
-			return e.verdict(report)
-		}
-		for _, f := range todo {
-			tried[render.FixCommand(f.Fix)] = true
-			if !e.machine() {
-				fmt.Fprintln(e.stdout)
-			}
-			fix, err := x.mend(ctx, f.Fix, &f)
-			var usage usageError
-			if errors.As(err, &usage) && ctx.Err() == nil { // it is to be run elsewhere, or says what it lacks
-				fix.Outcome = render.FixOutcome{State: "refused", Why: err.Error()}
-				if !e.machine() {
-					err = render.Outcome(e.stdout, e.style(e.stdout), fix.Outcome)
-				} else {
-					err = nil
-				}
-			}
-			if err != nil {
-				return err
-			}
-			mended = append(mended, fix)
-			failed = failed || fix.Outcome.State == "failed" || fix.Outcome.State == "rolled back"
-			if failed {
-				break
-			}
-		}
-		if !e.machine() {
+	l.Operator.(*operator).apart = true
+	var report doctor.Report
+	fixed, err := l.Run(ctx, func(ctx context.Context) ([]fixes.Fault, error) {
+		if e.looked != nil && !e.machine() {
 			fmt.Fprintln(e.stdout)
 		}
-		if err := e.reopen(ctx, x); err != nil {
-			return err
+		e.c = l.Cluster
+		var err error
+		if report, err = e.examine(ctx); err == nil && !e.machine() {
+			err = e.print(report, nil)
 		}
+		return faultsOf(report.Findings, false), err
+	})
+	e.c = l.Cluster
+	if err == nil && e.machine() {
+		err = e.print(report, fixed)
 	}
+	switch {
+	case err != nil:
+		return fixFailure(err)
+	case slices.ContainsFunc(fixed, func(f fixes.Fix) bool { return f.Outcome.State.Broke() }):
+		return verdict(exitFix)
+	}
+	return e.verdict(report)
 }
 
-// reopen opens the deployment anew if a part of it could not be read: what was
-// mended may have been the reason.
-func (e *examination) reopen(ctx context.Context, x *fixer) error {
-	if len(e.c.Problems) == 0 || e.dryRun {
-		return nil
-	}
-	c, err := e.look(ctx)
-	if err != nil {
-		return err
-	}
-	_ = e.c.Close()
-	e.c, x.c = c, c
-	return nil
-}
-
-// untried are the findings at the top that have a repair which was not tried yet.
-func untried(r doctor.Report, tried map[string]bool) []doctor.Finding {
-	var out []doctor.Finding
-	for _, f := range r.Findings {
-		if f.Result.Fault() && f.Fix != nil && !tried[render.FixCommand(f.Fix)] {
-			out = append(out, f)
-		}
-	}
-	return out
-}
-
-// look opens the deployment for checks.
-func (o *doctorOptions) look(ctx context.Context) (*cluster.Cluster, error) {
-	defer o.patience(ctx)()
-	return o.openBroken(ctx)
-}
-
-// scope is what lies on the way of the objects that were named; nil: none was.
+// scope is the path of the objects that were named, nil if none was.
 func (o *doctorOptions) scope(ctx context.Context, c *cluster.Cluster, names []string) (*doctor.Scope, error) {
 	if len(names) == 0 {
 		return nil, nil
@@ -341,7 +267,7 @@ func (o *doctorOptions) scope(ctx context.Context, c *cluster.Cluster, names []s
 	}
 	var named []topology.Match
 	for _, name := range names {
-		found, err := g.Resolve(name) // a node and its switch often have one name: both are meant
+		found, err := g.Resolve(name) // a node and its switch often share a name: both are meant
 		if err != nil {
 			return nil, usageError{err}
 		}
@@ -352,13 +278,13 @@ func (o *doctorOptions) scope(ctx context.Context, c *cluster.Cluster, names []s
 	}
 	t, _, err := trace.Run(ctx, c, g, trace.Query{From: names[0], To: names[1], Logical: true})
 	if err != nil {
-		return nil, unknownError{fmt.Errorf("the way from %s to %s: %w", names[0], names[1], err)}
+		return nil, unknownError{fmt.Errorf("the path from %s to %s: %w", names[0], names[1], err)}
 	}
 	return doctor.NewScope(g, named, t), nil
 }
 
-// ask runs the checks. On a terminal it says meanwhile how far it has come and
-// what was found: a sample or a silent node takes its time.
+// ask runs the checks. On a terminal it shows meanwhile how far it is and what it
+// has found: a sample or an unreachable node takes time.
 func (e *examination) ask(d *snapshot.Deployment, checks []*doctor.Check) doctor.Report {
 	show := e.progress(len(checks))
 	ended := 0
@@ -383,7 +309,7 @@ func (o *doctorOptions) complete(cmd *cobra.Command, args []string, word string)
 	return o.completeNames(cmd, word, topology.Objects...)
 }
 
-// farNodes says which nodes were not asked.
+// farNodes names the nodes that were not read.
 func (o *doctorOptions) farNodes(d *snapshot.Deployment) []string {
 	if len(d.Far) == 0 {
 		return nil
@@ -396,9 +322,9 @@ func (o *doctorOptions) farNodes(d *snapshot.Deployment) []string {
 		names = append(names[:4], fmt.Sprintf("%d more", len(names)-4))
 	}
 	if o.offline != "" {
-		return []string{fmt.Sprintf("%s has nothing of nodes %s", o.offline, strings.Join(names, ", "))}
+		return []string{fmt.Sprintf("nodes %s: %s has no data of them", strings.Join(names, ", "), o.offline)}
 	}
-	return []string{fmt.Sprintf("nodes %s were not asked (--node-exec 'ssh {hostname}' reaches them)", strings.Join(names, ", "))}
+	return []string{fmt.Sprintf("nodes %s (--node-exec 'ssh {hostname}' reaches them)", strings.Join(names, ", "))}
 }
 
 // verdict is the exit code of a report.
@@ -412,8 +338,8 @@ func (e *examination) verdict(r doctor.Report) error {
 	return nil
 }
 
-// unasked says whether a node that was named is one of those that were not asked: that nothing was found
-// about it says little.
+// unasked reports whether a node that was named was not read: that nothing was found
+// about it means little.
 func (e *examination) unasked() bool {
 	return slices.ContainsFunc(e.looked.Far, func(n *cluster.Node) bool {
 		return slices.Contains(e.about, n.Name) || slices.Contains(e.about, "node:"+n.Name)

@@ -126,7 +126,7 @@ var verdicts = []journey.Outcome{journey.Delivered, journey.Rejected, journey.Co
 // repairPage is what a repair does, how it is called and what it costs.
 func repairPage(r *fixes.Repair) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "# %s: %s\n\n## How it is used\n\n    %s\n", r.Name, strings.TrimSpace(r.Doc), strings.TrimSpace("ovnctl fix "+r.Name+" "+render.Usage(r)))
+	fmt.Fprintf(&b, "# %s: %s\n\n## How it is used\n\n    %s\n", r.Name, strings.TrimSpace(r.Doc), strings.TrimSpace("ovnctl fix "+r.Name+" "+r.Usage()))
 	for i, p := range r.Params {
 		if i == 0 {
 			b.WriteByte('\n')

@@ -10,9 +10,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ovnctl/ovnctl/pkg/document"
 	"github.com/ovnctl/ovnctl/pkg/fixes"
 	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
 	"github.com/ovnctl/ovnctl/pkg/render"
+	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
 type fixOptions struct {
@@ -25,22 +27,22 @@ func newFix(root *options) *cobra.Command {
 	o := &fixOptions{options: root}
 	cmd := &cobra.Command{
 		Use:   "fix REPAIR [ARGUMENT]...",
-		Short: "Mend one thing, or take back what was done",
-		Long: `fix carries out one repair. It shows the plan first: each step with what changes,
-the classic commands that do the same, the risk, and what traffic it touches. Then
+		Short: "Repair one fault, or undo a repair",
+		Long: `fix carries out one repair. First it shows the plan: each step with what changes,
+the classic commands that do the same, the risk, and the traffic it touches. Then
 it asks.
 
-Nothing is done if the world has moved on since the plan was made. Each step is
-written to a journal before it is made. Afterwards the check that knows the fault
-looks again; if it still finds it, all is taken back. A run that is cut off is
-finished or taken back by the next one.
+Nothing is changed if the state is no longer the one the plan was made from. Each
+step is written to a journal before it is made. Then the check that finds the fault
+runs again: if it still finds it, the repair is rolled back. A run that is cut off
+is finished or rolled back by the next one.
 
-What can cut this host off runs under a watchdog: unless the change is confirmed
-within --confirm-timeout, it is taken back, also if ovnctl, the login or the
+A repair that can cut this host off runs under a watchdog: unless it is confirmed
+within --confirm-timeout it is rolled back, even if ovnctl, the login or the
 connection are gone by then.
 
-Arguments are given in their order or as NAME=VALUE. Repairs of another node run
-on that node.
+Give the arguments in order or as NAME=VALUE. A repair of another node runs on
+that node.
 
 Output formats: ` + strings.Join(render.FixFormats, ", ") + `.
 ` + exitStatusHelp,
@@ -86,12 +88,12 @@ func completeFix(args []string) []cobra.Completion {
 func newFixList(o *fixOptions) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
-		Short: "List the repairs, or what was done",
+		Short: "List the repairs, or the runs in the journal",
 		Args:  cobra.NoArgs,
 		RunE:  func(*cobra.Command, []string) error { return o.list() },
 	}
 	f := cmd.Flags()
-	f.BoolVar(&o.done, "done", false, "list what was done, from the journal")
+	f.BoolVar(&o.done, "done", false, "list the runs in the journal")
 	addStateDir(f, &o.stateDir)
 	return cmd
 }
@@ -99,13 +101,14 @@ func newFixList(o *fixOptions) *cobra.Command {
 func newFixUndo(o *fixOptions) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "undo [RUN]",
-		Short: "Take back what was done last, or a run by its number",
-		Long: `undo takes back what a repair did, step by step in the reverse order, if nobody has
-changed it since. What cannot be undone it says, and ends with status 4.
-What can cut this host off is undone under a watchdog, as it was done: unless it is
-confirmed within --confirm-timeout, the repair is put in place again. Where nobody is
-asked, it counts that what answered before the repair answers again.
-fix list --done has the runs.`,
+		Short: "Undo the last repair, or a run by its number",
+		Long: `undo undoes the steps of a repair, the last one first, unless somebody has changed
+since what it changed. If the repair cannot be undone, it says why and ends with
+status 4.
+A repair that can cut this host off is undone under a watchdog: unless the undo is
+confirmed within --confirm-timeout, the repair is put in place again. With --yes it is
+confirmed once the gateway and the Southbound reply, as far as they did before the repair.
+fix list --done lists the runs.`,
 		Example: `  ovnctl fix undo
   ovnctl fix undo 3`,
 		Args: cobra.MaximumNArgs(1),
@@ -120,37 +123,65 @@ func newFixRecover(o *fixOptions) *cobra.Command {
 	leave := 0
 	cmd := &cobra.Command{
 		Use:   "recover",
-		Short: "Finish or take back a run that was cut off",
-		Long: `recover does what every fix does first: a run that died, or that the host's end cut
-off, is finished if it had begun something that nothing takes back, or if all its steps
-were done and the fault is gone; else it is taken back.
+		Short: "Finish or roll back a run that was cut off",
+		Long: `recover does what every fix does first. A run that was killed, or cut off by a reboot,
+is finished if it has begun a step that cannot be undone, or if all its steps are done
+and the fault is gone. Otherwise it is rolled back.
 
-One that can be neither finished nor taken back keeps others from being made. --leave RUN
-closes it: what it did stays as it is, and fix list --done shows it.`,
+A run that can be neither finished nor rolled back blocks all others. --leave RUN closes
+it: its changes stay, and fix list --done shows it.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
 			if leave != 0 {
 				return o.leave(cmd.Context(), leave)
 			}
-			o.yes = true // there is nothing to ask
-			x, done, err := o.fixer(cmd.Context())
+			o.yes = true // it asks nothing
+			l, err := o.openLoop(cmd.Context())
 			if err != nil {
 				return err
 			}
-			defer done(&err)
-			return x.finish(nil)
+			defer func() { o.close(l.Cluster, &err) }()
+			return o.finish(l)
 		},
 	}
 	addStateDir(cmd.Flags(), &o.stateDir)
-	cmd.Flags().IntVar(&leave, "leave", 0, "close this `run` and leave all as it is")
+	cmd.Flags().IntVar(&leave, "leave", 0, "close this `run` and keep its changes")
 	return cmd
 }
 
-// leave closes a run that nothing else can close.
+// newFixWatch is the watchdog. It is no command for people.
+func newFixWatch(o *fixOptions) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:    "watch RUN",
+		Hidden: true,
+		Args:   cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			id, err := strconv.Atoi(args[0])
+			if err != nil {
+				return usageError{err}
+			}
+			journal, err := o.journal(o.stateDir)
+			if err != nil {
+				return err
+			}
+			return journal.Watch(cmd.Context(), id, func(ctx context.Context) (*fixes.Target, error) {
+				c, err := o.openBroken(ctx)
+				if err != nil {
+					return nil, err
+				}
+				return fixes.On(snapshot.Look(ctx, c, snapshot.Options{}), o.hostRoot), nil
+			})
+		},
+	}
+	addStateDir(cmd.Flags(), &o.stateDir)
+	return cmd
+}
+
+// leave closes a run that can be neither finished nor rolled back.
 func (o *fixOptions) leave(ctx context.Context, id int) error {
-	journal, err := fixes.OpenJournal(o.state(o.stateDir))
+	journal, err := o.journal(o.stateDir)
 	if err != nil {
-		return usageError{fmt.Errorf("%w\nhint: run as root, or name a directory with --state-dir", err)}
+		return err
 	}
 	if err := journal.Lock(ctx); err != nil {
 		return fixError{err}
@@ -158,9 +189,9 @@ func (o *fixOptions) leave(ctx context.Context, id int) error {
 	defer journal.Unlock()
 	run, err := journal.Leave(id)
 	if err != nil {
-		return fixError{fmt.Errorf("%w\nhint: ovnctl fix list --done shows the runs", err)}
+		return fixError{fmt.Errorf("%w\nhint: ovnctl fix list --done lists the runs", err)}
 	}
-	_, err = fmt.Fprintf(o.stdout, "run %d, %s, is left as it is\n", run.ID, render.Clean(run.Title))
+	_, err = fmt.Fprintf(o.stdout, "run %d, %s, is closed; its changes stay\n", run.ID, render.Clean(run.Title))
 	return err
 }
 
@@ -179,24 +210,21 @@ func unknownRepair(name string) error {
 	return fmt.Errorf("no repair %q\nhint: ovnctl fix list has the names", name)
 }
 
-// open opens the deployment for a change.
-func (o *fixOptions) fixer(ctx context.Context) (*fixer, func(*error), error) {
+// openLoop opens the deployment for a change. The caller closes it.
+func (o *fixOptions) openLoop(ctx context.Context) (*fixes.Loop, error) {
 	if err := o.applyOptions.check(o.options); err != nil {
-		return nil, nil, usageError{err}
+		return nil, usageError{err}
 	}
-	stop := o.patience(ctx)
-	c, err := o.openBroken(ctx)
-	stop()
+	c, err := o.openToFix(ctx)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	done := func(err *error) { o.close(c, err) }
-	x, err := o.options.fixer(ctx, &o.applyOptions, c)
+	l, err := o.loop(ctx, &o.applyOptions, c, 0)
 	if err != nil {
-		done(&err)
-		return nil, nil, err
+		o.close(c, &err)
+		return nil, err
 	}
-	return x, done, nil
+	return l, nil
 }
 
 func (o *fixOptions) run(ctx context.Context, args []string) (err error) {
@@ -204,40 +232,37 @@ func (o *fixOptions) run(ctx context.Context, args []string) (err error) {
 		return err
 	}
 	if len(args) == 0 {
-		return usageError{errors.New("which repair?\nhint: ovnctl fix list has the names, ovnctl doctor says which one mends what")}
+		return usageError{errors.New("which repair?\nhint: ovnctl fix list has the names, and ovnctl doctor shows which one fixes what it finds")}
 	}
 	r := catalog.Find(args[0])
 	if r == nil {
 		return usageError{unknownRepair(args[0])}
 	}
 	if _, err := r.Arguments(args[1:]); err != nil {
-		return usageError{fmt.Errorf("%w\nhint: ovnctl fix %s %s", err, r.Name, render.Usage(r))}
+		return usageError{fmt.Errorf("%w\nhint: ovnctl fix %s %s", err, r.Name, r.Usage())}
 	}
-	x, done, err := o.fixer(ctx)
+	l, err := o.openLoop(ctx)
 	if err != nil {
 		return err
 	}
-	defer done(&err)
-	fix, err := x.mend(ctx, r.Call(args[1:]), nil)
+	defer func() { o.close(l.Cluster, &err) }()
+	fix, err := l.Repair(ctx, r.Call(args[1:]), nil)
 	if err != nil {
-		return err
+		return fixFailure(err)
 	}
-	return x.finish([]render.Fix{fix})
+	return o.finish(l, fix)
 }
 
 // finish writes the document, where one is asked for, and gives the exit code.
-func (x *fixer) finish(all []render.Fix) error {
-	if x.machine() {
-		doc := render.FixDocument{Envelope: render.NewEnvelope("Fix", x.c.Source(), x.c.Notes), Fixes: all}
-		if err := render.Write(x.stdout, x.output, doc); err != nil {
+func (o *fixOptions) finish(l *fixes.Loop, all ...fixes.Fix) error {
+	if o.machine() {
+		doc := render.FixDocument{Envelope: document.New("Fix", l.Cluster.Source(), l.Cluster.Notes), Fixes: all}
+		if err := render.Write(o.stdout, o.output, doc); err != nil {
 			return fmt.Errorf("standard output: %w", err)
 		}
 	}
-	for _, f := range all {
-		switch f.Outcome.State {
-		case "refused", "rolled back", "failed":
-			return verdict(exitFix)
-		}
+	if slices.ContainsFunc(all, func(f fixes.Fix) bool { return f.Outcome.State.Bad() }) {
+		return verdict(exitFix)
 	}
 	return nil
 }
@@ -261,7 +286,7 @@ func (o *fixOptions) list() error {
 		return render.Write(o.stdout, format, render.NewJournalDocument(runs))
 	}
 	if len(runs) == 0 {
-		_, err := fmt.Fprintln(o.stdout, "nothing was done yet")
+		_, err := fmt.Fprintln(o.stdout, "no repairs yet")
 		return err
 	}
 	return render.WriteTables(o.stdout, o.style(o.stdout), false, render.RunTable(runs))
@@ -274,62 +299,26 @@ func (o *fixOptions) undo(ctx context.Context, args []string) (err error) {
 	id := 0
 	if len(args) > 0 {
 		if id, err = strconv.Atoi(args[0]); err != nil || id <= 0 {
-			return usageError{fmt.Errorf("%q is no run\nhint: ovnctl fix list --done has their numbers", args[0])}
+			return usageError{fmt.Errorf("%q is not the number of a run\nhint: ovnctl fix list --done lists the runs", args[0])}
 		}
 	}
-	x, done, err := o.fixer(ctx)
+	l, err := o.openLoop(ctx)
 	if err != nil {
 		return err
 	}
-	defer done(&err)
-	run, err := x.journal.Last(id)
+	defer func() { o.close(l.Cluster, &err) }()
+	run, err := l.Journal.Last(id)
 	if err != nil {
-		return fixError{fmt.Errorf("%w\nhint: ovnctl fix list --done shows what was done", err)}
+		return fixError{fmt.Errorf("%w\nhint: ovnctl fix list --done lists the runs", err)}
 	}
-	fix := render.Fix{Call: &fixes.Call{Repair: run.Repair, Args: run.Args}, Plan: render.UndoOf(run)}
-	text := !x.machine()
-	if text {
-		if err := render.Undo(x.stdout, x.style(x.stdout), run); err != nil {
+	if !o.machine() {
+		if err := render.Undo(o.stdout, o.style(o.stdout), run); err != nil {
 			return err
 		}
 	}
-	if err := run.Undoable(ctx, x.target(ctx)); err != nil {
-		return fixError{err}
+	fix, err := l.Undo(ctx, run)
+	if err != nil {
+		return fixFailure(err)
 	}
-	var watched fixes.Options
-	if run.Cuts {
-		byItself := func(ctx context.Context) error { return x.confirmBy(ctx, run.Answered, false) }
-		if err := x.watch(ctx, &watched, byItself); err != nil {
-			return fixError{err}
-		}
-	}
-	if o.dryRun {
-		return x.ended(fix, render.FixOutcome{State: "planned"})
-	}
-	if !o.yes {
-		if yes, err := x.ask(ctx, "Take it back?", false); err != nil || !yes {
-			if err != nil {
-				return err
-			}
-			return x.ended(fix, render.FixOutcome{State: "declined"})
-		}
-	}
-	if err := x.lock(ctx); err != nil {
-		return fixError{err}
-	}
-	defer x.journal.Unlock()
-	if err := x.journal.Undo(ctx, x.target(ctx), run, watched); err != nil {
-		return fixError{err}
-	}
-	return x.ended(fix, render.FixOutcome{State: "undone", Run: run.ID})
-}
-
-func (x *fixer) ended(fix render.Fix, o render.FixOutcome) error {
-	fix.Outcome = o
-	if !x.machine() {
-		if err := render.Outcome(x.stdout, x.style(x.stdout), o); err != nil {
-			return fmt.Errorf("standard output: %w", err)
-		}
-	}
-	return x.finish([]render.Fix{fix})
+	return o.finish(l, fix)
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ovnctl/ovnctl/pkg/fixes"
 	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
 	"github.com/ovnctl/ovnctl/pkg/render"
 )
@@ -22,16 +23,13 @@ func TestFixJSONDocumented(t *testing.T) {
 	for name, typ := range map[string]reflect.Type{
 		"Fix": reflect.TypeFor[render.FixDocument](), "Repairs": reflect.TypeFor[render.RepairsDocument](), "Journal": reflect.TypeFor[render.JournalDocument](),
 	} {
-		document := jsonFields(typ)
-		for name := range jsonFields(reflect.TypeFor[render.Envelope]()) {
-			delete(document, name)
-		}
+		document := documentFields(typ)
 		compareFields(t, name, tables[name], document)
 	}
 	for name, typ := range map[string]reflect.Type{
-		"Repaired": reflect.TypeFor[render.Fix](), "Plan": reflect.TypeFor[render.FixPlan](), "FixStep": reflect.TypeFor[render.FixStep](),
-		"Outcome": reflect.TypeFor[render.FixOutcome](), "Repair": reflect.TypeFor[render.Repair](), "Argument": reflect.TypeFor[render.RepairParam](),
-		"Run": reflect.TypeFor[render.JournalRun](),
+		"Repaired": reflect.TypeFor[fixes.Fix](), "Plan": reflect.TypeFor[fixes.PlanSummary](), "FixStep": reflect.TypeFor[fixes.StepSummary](),
+		"Outcome": reflect.TypeFor[fixes.Outcome](), "Repair": reflect.TypeFor[fixes.RepairSummary](), "Argument": reflect.TypeFor[fixes.Param](),
+		"Run": reflect.TypeFor[fixes.RunSummary](),
 	} {
 		compareFields(t, name, tables[name], jsonFields(typ))
 	}
@@ -86,9 +84,9 @@ func TestFixUsage(t *testing.T) {
 		{[]string{"fix", "enable-port", "a", "--yes", "--max-risk", "huge"}, exitUsage, "expected low, medium or high"},
 		{[]string{"fix", "enable-port", "a", "--yes", "--confirm", "me"}, exitUsage, "expected gateway or southbound"},
 		{[]string{"fix", "enable-port", "a", "--yes", "--offline", "demo"}, exitUsage, "a repair changes a live deployment"},
-		{[]string{"fix", "undo", "x", "--yes"}, exitUsage, "is no run"},
+		{[]string{"fix", "undo", "x", "--yes"}, exitUsage, "is not the number of a run"},
 		{[]string{"fix", "list"}, exitOK, "enable-port"},
-		{[]string{"fix", "list", "--done", "--state-dir", filepath.Join(dir, "none")}, exitOK, "nothing was done yet"},
+		{[]string{"fix", "list", "--done", "--state-dir", filepath.Join(dir, "none")}, exitOK, "no repairs yet"},
 		{[]string{"fix", "list", "--done", "--host-root", dir}, exitOK, "run 3 of that host"},
 		{[]string{"explain", "attach-uplink"}, exitOK, "ovnctl fix attach-uplink BRIDGE [LINK]"},
 	}

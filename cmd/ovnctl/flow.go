@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/ovnctl/ovnctl/pkg/cluster"
-	"github.com/ovnctl/ovnctl/pkg/decode/text"
+	"github.com/ovnctl/ovnctl/pkg/document"
 	"github.com/ovnctl/ovnctl/pkg/node"
 	"github.com/ovnctl/ovnctl/pkg/openflow"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
@@ -35,7 +35,7 @@ type flowOptions struct {
 
 // A flowDocument is the JSON and YAML form of the trace of a flow.
 type flowDocument struct {
-	render.Envelope
+	document.Envelope
 	Node   string            `json:"node"`
 	Bridge string            `json:"bridge"`
 	Flow   string            `json:"flow"` // as it was asked
@@ -178,7 +178,7 @@ func (o *flowOptions) print(ctx context.Context, c *cluster.Cluster, format stri
 	switch format {
 	case "json", "yaml":
 		return render.Write(o.stdout, format, &flowDocument{
-			Envelope: render.NewEnvelope("FlowTrace", c.Source(), append(append(problemTexts(c), c.Notes...), t.notes...)),
+			Envelope: document.New("FlowTrace", c.Source(), append(append(problemTexts(c), c.Notes...), t.notes...)),
 			Node:     t.chassis.Node.Name, Bridge: t.bridge, Flow: o.text, Passes: render.FlowPasses(t.trace),
 			Raw: flowRaw{Producer: t.producer, Text: t.text},
 		})
@@ -192,7 +192,7 @@ func (o *flowOptions) print(ctx context.Context, c *cluster.Cluster, format stri
 		_, err := o.stdout.Write([]byte(render.CleanLines(t.text)))
 		return err
 	}
-	a := text.New(t.chassis.Decoder, t.chassis.glossOptions(ctx, t.bridge))
+	a := t.chassis.annotator(ctx, t.bridge)
 	lines := strings.Split(strings.TrimSuffix(t.text, "\n"), "\n")
 	for _, line := range lines {
 		a.Learn(line)
@@ -200,7 +200,7 @@ func (o *flowOptions) print(ctx context.Context, c *cluster.Cluster, format stri
 	a.Calibrate(ctx)
 	style := o.style(o.stdout)
 	for _, line := range lines {
-		if err := render.Gloss(o.stdout, style, line, a.Line(ctx, line).Glosses); err != nil {
+		if err := render.NamedLine(o.stdout, style, line, a.Line(ctx, line).Names); err != nil {
 			return err
 		}
 	}

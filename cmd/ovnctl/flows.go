@@ -12,7 +12,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ovnctl/ovnctl/pkg/cluster"
-	"github.com/ovnctl/ovnctl/pkg/decode/text"
+	"github.com/ovnctl/ovnctl/pkg/decode"
+	"github.com/ovnctl/ovnctl/pkg/document"
 	"github.com/ovnctl/ovnctl/pkg/flowtable"
 	"github.com/ovnctl/ovnctl/pkg/node"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
@@ -124,7 +125,7 @@ func (o *flowsOptions) run(ctx context.Context) (err error) {
 		return o.noNode(c)
 	}
 	if o.datapath {
-		err = o.repeat(ctx, o.megaflows(c, ch, format))
+		err = o.repeat(ctx, o.megaflows(ctx, c, ch, format))
 	} else {
 		err = o.bridgeFlows(ctx, c, ch, format)
 	}
@@ -178,7 +179,7 @@ func (o *flowsOptions) bridgeFlows(ctx context.Context, c *cluster.Cluster, ch *
 	if err := o.filter(ch, bridge); err != nil {
 		return err
 	}
-	a := text.New(ch.Decoder, ch.glossOptions(ctx, bridge))
+	namer := ch.namer(ctx)
 	var before []flowtable.Flow
 	var last time.Time
 	return o.repeat(ctx, func(ctx context.Context) error {
@@ -187,7 +188,7 @@ func (o *flowsOptions) bridgeFlows(ctx context.Context, c *cluster.Cluster, ch *
 			return unknownError{fmt.Errorf("flows of bridge %s: %w", bridge, err)}
 		}
 		now := time.Now()
-		all, skipped := flowtable.Parse(ctx, dump, a)
+		all, skipped := flowtable.Parse(ctx, dump, bridge, namer)
 		if o.stage != "" && len((flowtable.Filter{Stage: o.stage}).Select(all)) == 0 {
 			return usageError{fmt.Errorf("no flow of bridge %s is in a stage %q\nhint: column TABLE of ovnctl flows has the stages of this release", bridge, o.stage)}
 		}
@@ -212,7 +213,7 @@ func (o *flowsOptions) bridgeFlows(ctx context.Context, c *cluster.Cluster, ch *
 			t.Tables = ""
 		}
 		for i := range found[:o.first(len(found))] {
-			t.Flows = append(t.Flows, found[i].JSON(rated))
+			t.Flows = append(t.Flows, found[i].JSON(ctx, bridge, namer, rated))
 		}
 		notes := slices.Concat(problemTexts(c), c.Notes, ch.notes)
 		if skipped > 0 {
@@ -220,7 +221,7 @@ func (o *flowsOptions) bridgeFlows(ctx context.Context, c *cluster.Cluster, ch *
 		}
 		switch format {
 		case "json", "yaml":
-			return render.Write(o.stdout, format, render.FlowsDocument{Envelope: render.NewEnvelope("Flows", c.Source(), notes), FlowTable: t})
+			return render.Write(o.stdout, format, render.FlowsDocument{Envelope: document.New("Flows", c.Source(), notes), FlowTable: t})
 		}
 		return render.Flows(o.stdout, o.style(o.stdout), format == "wide", t)
 	})
@@ -324,21 +325,18 @@ func (o *flowsOptions) filter(ch *chassis, bridge string) error {
 }
 
 // megaflows shows the datapath's cache.
-func (o *flowsOptions) megaflows(c *cluster.Cluster, ch *chassis, format string) func(context.Context) error {
-	var a *text.Annotator
+func (o *flowsOptions) megaflows(ctx context.Context, c *cluster.Cluster, ch *chassis, format string) func(context.Context) error {
+	namer := ch.namer(ctx)
+	namer.Calibrate(ctx)
 	var before []flowtable.Megaflow
 	var last time.Time
 	return func(ctx context.Context) error {
-		if a == nil {
-			a = text.New(ch.Decoder, ch.glossOptions(ctx, ""))
-			a.Calibrate(ctx)
-		}
 		dump, err := ch.Host.Control(ctx, "ovs-vswitchd", "dpctl/dump-flows", "-m")
 		if err != nil {
 			return unknownError{fmt.Errorf("flows of the datapath: %w", err)}
 		}
 		now := time.Now()
-		all, masks := flowtable.ParseMegaflows(ctx, dump, a)
+		all, masks := flowtable.ParseMegaflows(ctx, dump, namer)
 		if !last.IsZero() {
 			flowtable.MegaflowRates(before, all, now.Sub(last))
 		}
@@ -351,13 +349,13 @@ func (o *flowsOptions) megaflows(c *cluster.Cluster, ch *chassis, format string)
 		flowtable.OrderMegaflows(all, order)
 		cache := flowtable.Cache{Node: ch.Node.Name, Stats: o.stats(ctx, ch, masks), Found: len(all), Megaflows: []flowtable.MegaflowRow{}}
 		for i := range all[:o.first(len(all))] {
-			o.rules(ctx, ch, a, &all[i])
+			o.rules(ctx, ch, namer, &all[i])
 			cache.Megaflows = append(cache.Megaflows, all[i].JSON(rated))
 		}
 		switch format {
 		case "json", "yaml":
 			notes := slices.Concat(problemTexts(c), c.Notes, ch.notes)
-			return render.Write(o.stdout, format, render.MegaflowsDocument{Envelope: render.NewEnvelope("Megaflows", c.Source(), notes), Cache: cache})
+			return render.Write(o.stdout, format, render.MegaflowsDocument{Envelope: document.New("Megaflows", c.Source(), notes), Cache: cache})
 		}
 		return render.Megaflows(o.stdout, o.style(o.stdout), cache)
 	}
@@ -377,10 +375,10 @@ func (o *flowsOptions) stats(ctx context.Context, ch *chassis, masks int) flowta
 
 // rules asks which OpenFlow flows an entry came from: those that a packet of it
 // meets now.
-func (o *flowsOptions) rules(ctx context.Context, ch *chassis, a *text.Annotator, m *flowtable.Megaflow) {
+func (o *flowsOptions) rules(ctx context.Context, ch *chassis, namer *decode.Namer, m *flowtable.Megaflow) {
 	reply, err := ch.Host.Control(ctx, "ovs-vswitchd", "ofproto/trace", m.Key.String())
 	if err == nil {
-		m.Rules, err = flowtable.RulesOf(ctx, reply, a)
+		m.Rules, err = flowtable.RulesOf(ctx, reply, namer)
 	}
 	if err != nil {
 		m.Unknown, _, _ = strings.Cut(err.Error(), "\n")

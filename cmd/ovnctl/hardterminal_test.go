@@ -1,10 +1,11 @@
+//go:build lab
+
 package main
 
 import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -18,7 +19,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/mattn/go-runewidth"
-	"golang.org/x/sys/unix"
 
 	"github.com/ovnctl/ovnctl/internal/lab"
 	"github.com/ovnctl/ovnctl/internal/lab/labtest"
@@ -28,26 +28,12 @@ import (
 // onTerminal runs a command on a terminal of so many columns and returns what appears there.
 func onTerminal(t *testing.T, columns int, cmd *exec.Cmd) string {
 	t.Helper()
-	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
+	screen, err := readTerminal(columns, func(terminal *os.File) error {
+		cmd.Stdout, cmd.Stderr = terminal, terminal
+		return wait(t, cmd, time.Minute)
+	})
 	check(t, err)
-	defer master.Close() //nolint:errcheck // a terminal
-	check(t, unix.IoctlSetPointerInt(int(master.Fd()), unix.TIOCSPTLCK, 0))
-	number, err := unix.IoctlGetInt(int(master.Fd()), unix.TIOCGPTN)
-	check(t, err)
-	check(t, unix.IoctlSetWinsize(int(master.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: 24, Col: uint16(columns)}))
-	slave, err := os.OpenFile("/dev/pts/"+strconv.Itoa(number), os.O_RDWR|syscall.O_NOCTTY, 0)
-	check(t, err)
-	cmd.Stdout, cmd.Stderr = slave, slave
-	read := make(chan []byte)
-	go func() {
-		b, _ := io.ReadAll(master) // EIO when the last has closed it
-		read <- b
-	}()
-	err = wait(t, cmd, time.Minute)
-	_ = slave.Close()
-	text := strings.ReplaceAll(string(<-read), "\r\n", "\n")
-	check(t, err)
-	return text
+	return string(screen)
 }
 
 // TestNarrowTerminal shows everything in 60 columns: what is wider is one word.

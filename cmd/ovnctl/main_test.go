@@ -14,5 +14,12 @@ func TestMain(m *testing.M) {
 	if os.Getenv(asOvnctl) != "" {
 		main()
 	}
-	testscript.Main(m, map[string]func(){"ovnctl": main})
+	testscript.Main(m, map[string]func(){"ovnctl": main, "on-terminal": onTerminalMain, "count-steps": countStepsMain})
+}
+
+// A result is what a run of ovnctl printed.
+type result struct {
+	args           []string
+	code           int
+	stdout, stderr []byte
 }

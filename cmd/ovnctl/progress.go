@@ -10,7 +10,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/render"
 )
 
-// A progress tells on a terminal how far the command has come.
+// A progress shows on a terminal how far a command is.
 type progress struct {
 	options *options
 	total   int
@@ -18,7 +18,7 @@ type progress struct {
 	shown   bool
 }
 
-// progress tells nothing where standard error is no terminal.
+// progress shows nothing if standard error is not a terminal.
 func (o *options) progress(total int) *progress {
 	f, isFile := o.stderr.(*os.File)
 	if !isFile || !term.IsTerminal(int(f.Fd())) || os.Getenv("TERM") == "dumb" {
@@ -27,12 +27,12 @@ func (o *options) progress(total int) *progress {
 	return &progress{options: o, total: total}
 }
 
-// loading tells how much of the flows was read.
+// loading shows how much of the flows was read.
 func (p *progress) loading(done, total int) {
 	p.show("reading the logical flows: %d of %d parts", done, total)
 }
 
-// asked tells how many pairs were.
+// asked shows how many pairs were traced.
 func (p *progress) asked(done int) {
 	if p.start.IsZero() {
 		p.start = time.Now()
@@ -52,12 +52,12 @@ func (p *progress) show(format string, args ...any) {
 	fmt.Fprintf(p.options.stderr, "\r\x1b[K"+format, args...)
 }
 
-// found leaves a line above: what is known already.
+// found prints a line that stays: what is known already.
 func (p *progress) found(result, title string) {
 	p.show("%s: %s\n", result, render.Clean(title))
 }
 
-// clear takes the line away again.
+// clear removes the line.
 func (p *progress) clear() {
 	if p.shown {
 		fmt.Fprint(p.options.stderr, "\r\x1b[K")

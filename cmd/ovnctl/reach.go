@@ -12,9 +12,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ovnctl/ovnctl/pkg/cluster"
+	"github.com/ovnctl/ovnctl/pkg/document"
 	"github.com/ovnctl/ovnctl/pkg/reach"
 	"github.com/ovnctl/ovnctl/pkg/render"
 	"github.com/ovnctl/ovnctl/pkg/topology"
+	"github.com/ovnctl/ovnctl/pkg/trace/cause"
 )
 
 type reachOptions struct {
@@ -36,8 +38,8 @@ func newReach(root *options) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "reach [FROM] [TO]",
 		Short: "Show who can talk to whom",
-		Long: `reach follows a packet and its answer, as trace does, between every pair of a
-selection. It reads the databases alone, and once; no node is asked.
+		Long: `reach follows a packet and its reply, as trace does, between every pair of a
+selection. It reads the databases once, and no node.
 
 FROM and TO are what trace takes, or sets: NAMESPACE/ or ns:NAMESPACE, svc:NAMESPACE/,
 switch:NAME, node:NODE/ (who is on it; node:NODE is the node itself), label:KEY=VALUE
@@ -77,7 +79,7 @@ Output formats: ` + strings.Join(render.ReachFormats, ", ") + `.
 	f.BoolVarP(&o.v4, "ipv4", "4", false, "IPv4 only")
 	f.BoolVarP(&o.v6, "ipv6", "6", false, "IPv6 only")
 	f.StringVar(&o.expect, "expect", "", "compare with the list in `file`; - is standard input")
-	f.IntVar(&o.maxPairs, "max-pairs", 1000000, "ask no more than so `many` pairs; 0 for any number")
+	f.IntVar(&o.maxPairs, "max-pairs", 1000000, "ask at most so `many` pairs; 0 for any number")
 	cmd.MarkFlagsMutuallyExclusive("tcp", "udp", "icmp")
 	cmd.MarkFlagsMutuallyExclusive("ipv4", "ipv6")
 	return cmd
@@ -113,9 +115,9 @@ func (o *reachOptions) run(ctx context.Context, args []string) (err error) {
 	}
 	notes := slices.Concat(c.Notes, problemTexts(c), g.Notes)
 	if n := result.Unasked; n > 0 {
-		notes = append(notes, fmt.Sprintf("%d pairs were not asked: their ends have no address of one family", n))
+		notes = append(notes, fmt.Sprintf("%d pairs were left out: their ends have no addresses of the same family", n))
 	}
-	doc := render.ReachDocument{Envelope: render.NewEnvelope("Reach", c.Source(), notes), Result: result}
+	doc := render.ReachDocument{Envelope: document.New("Reach", c.Source(), notes), Result: result}
 	if err := render.Reach(o.stdout, o.style(o.stdout), format, doc, render.ReachView{Notes: notes, Next: o.next(result)}); err != nil {
 		return fmt.Errorf("standard output: %w", err)
 	}
@@ -128,7 +130,7 @@ func (o *reachOptions) sides(args []string) error {
 	switch {
 	case len(args) == 0:
 	case len(o.from) > 0 && len(o.to) > 0:
-		return fmt.Errorf("%q: --from and --to name both sides already", args[0])
+		return fmt.Errorf("%q: --from and --to already name both sides", args[0])
 	case len(o.to) > 0:
 		o.from = args
 	case len(o.from) > 0:
@@ -176,7 +178,7 @@ func (o *reachOptions) rules() ([]reach.Rule, error) {
 	}
 	rules, err := reach.ParseList(in, o.expect, o.question())
 	if err == nil && len(rules) == 0 {
-		err = fmt.Errorf("%s: there is no line in it", o.expect)
+		err = fmt.Errorf("%s: no lines", o.expect)
 	}
 	if err != nil {
 		return nil, usageError{err}
@@ -257,17 +259,7 @@ func (o *reachOptions) next(r *reach.Result) []string {
 	if o.v6 {
 		words = append(words, "-6")
 	}
-	for i, w := range words {
-		if strings.ContainsFunc(w, special) {
-			words[i] = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
-		}
-	}
-	return []string{strings.Join(words, " ")}
-}
-
-// special reports whether a character may mean something to a shell.
-func special(r rune) bool {
-	return !strings.ContainsRune("-_./:=,@%+", r) && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
+	return []string{cause.Shell(words...)}
 }
 
 // completeSelectors offers what a packet can go from and to.

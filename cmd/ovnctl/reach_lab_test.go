@@ -1,3 +1,5 @@
+//go:build lab
+
 package main
 
 import (
@@ -156,22 +158,12 @@ func (c *reachComparison) service(p tracePair) string {
 
 // TestReachScripts runs the scripts about reach against a lab.
 func TestReachScripts(t *testing.T) {
-	scripts, err := filepath.Glob("testdata/reach*.txtar")
-	if err != nil || len(scripts) == 0 {
-		t.Fatalf("no scripts: %v", err)
-	}
 	saved := t.TempDir()
 	if err := labtest.Shared(t, lab.OVNKubernetes()).Backup(t.Context(), saved); err != nil {
 		t.Fatal(err)
 	}
-	testscript.Run(t, testscript.Params{
-		Files:               scripts,
-		RequireExplicitExec: true,
-		UpdateScripts:       os.Getenv("OVNCTL_UPDATE") != "",
-		Setup: func(env *testscript.Env) error {
-			env.Setenv("LANG", "C.UTF-8")
-			return os.Symlink(saved, filepath.Join(env.WorkDir, "net"))
-		},
+	runScripts(t, "testdata/reach*.txtar", func(env *testscript.Env) error {
+		return os.Symlink(saved, filepath.Join(env.WorkDir, "net"))
 	})
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ovnctl/ovnctl/pkg/cluster"
+	"github.com/ovnctl/ovnctl/pkg/document"
 	"github.com/ovnctl/ovnctl/pkg/journey"
 	"github.com/ovnctl/ovnctl/pkg/render"
 	"github.com/ovnctl/ovnctl/pkg/topology"
@@ -39,23 +40,22 @@ func newTrace(root *options) *cobra.Command {
 	o := &traceOptions{options: root}
 	cmd := &cobra.Command{
 		Use:   "trace FROM TO",
-		Short: "Follow a packet and its answer through the deployment and say what stops it",
+		Short: "Follow a packet and its reply through the deployment and say what stops it",
 		Long: `trace follows a packet from FROM to TO through the logical network, through the
 OpenFlow tables of each node it crosses and the tunnels between them, and its
-answer back. FROM and TO are written as NAMESPACE/POD, a pod's name when there is
+reply back. FROM and TO are written as NAMESPACE/POD, a pod's name when there is
 only one, lsp:PORT, node:NODE, svc:NAMESPACE/NAME[:PORT], vm:NAME, ip:ADDRESS,
 external:ADDRESS or an address.
 
-The packet is one of a new connection; nothing is sent. ovs-vswitchd of each node
-is asked what it would do with it, here through its control socket and on other
-nodes through --node-exec. Where a node on the way is not in reach, the logical
-flows of the Southbound are the answer: what should happen. With --logical no
-node is asked at all.
+The packet is the first of a new connection; nothing is sent. ovs-vswitchd of each
+node says what it would do with it: here through its control socket, on other nodes
+through --node-exec. Where a node on the path is unreachable, the verdict is that of
+the logical flows in the Southbound: what is expected. With --logical no node is
+read.
 
-With --observe the counters of the flows on the way are read twice, on every node:
-traffic that is there already shows where it gets to, and whether the answer is
-right. Send some if there is none. That packets are lost on a way that should work
-is exit code 1.
+With --observe the counters of the flows on the path are read twice, on every node:
+they show how far real packets get, and whether the verdict is right. Send some if
+there is no traffic. Packets lost on a path that should work are exit code 1.
 ` + exitStatusHelp,
 		Example: `  ovnctl trace shop/client shop/web-1 --tcp 8080
   ovnctl trace shop/client svc:shop/web --tcp 80 -v
@@ -79,14 +79,14 @@ is exit code 1.
 	f.BoolVarP(&o.v4, "ipv4", "4", false, "IPv4 where both are possible (the default)")
 	f.BoolVarP(&o.v6, "ipv6", "6", false, "IPv6 where both are possible")
 	f.BoolVarP(&o.verbose, "verbose", "v", false, "show every table, not only what decided")
-	f.BoolVar(&o.logical, "logical", false, "ask no node: only what the logical flows say")
-	f.BoolVar(&o.whyNot, "why-not", false, "where it does not arrive, propose the smallest changes that would let it")
+	f.BoolVar(&o.logical, "logical", false, "read no node: follow the logical flows only")
+	f.BoolVar(&o.whyNot, "why-not", false, "if it does not arrive, propose the smallest changes that would let it pass")
 	f.Var(&o.backend, "backend", "follow only this backend of a service, as `ADDRESS[:PORT]`")
 	f.Var((*length)(&o.length), "length", "length of the packet in `bytes`, Ethernet header included, for path MTU checks")
-	f.StringVar(&o.dns, "dns", "", "the `name` that a DNS question asks for, to see whether OVN answers it")
-	f.Var((*seconds)(&o.observe), "observe", "watch for so many `seconds` which flows on the way count packets, and say where real ones get to")
+	f.StringVar(&o.dns, "dns", "", "the packet is a DNS query for this `name`, which OVN may answer")
+	f.Var((*seconds)(&o.observe), "observe", "watch the counters of the flows on the path for so many `seconds`, and say how far real packets get")
 	cmd.MarkFlagsMutuallyExclusive("observe", "logical")
-	f.StringVar(&o.against, "against", "", "also trace in a second `source`, saved or live, and say where the ways part")
+	f.StringVar(&o.against, "against", "", "also trace in a second `source`, a capture or live, and say where the paths diverge")
 	cmd.MarkFlagsMutuallyExclusive("tcp", "udp", "icmp")
 	cmd.MarkFlagsMutuallyExclusive("ipv4", "ipv6")
 	addMicroflow(cmd, root)
@@ -100,7 +100,7 @@ func (o *traceOptions) run(ctx context.Context, from, to string) (err error) {
 		return err
 	}
 	if o.observe > 0 && o.offline != "" {
-		return usageError{errors.New("--observe watches nodes that run, and --offline reads saved data: give one of the two")}
+		return usageError{errors.New("--observe needs running nodes and --offline reads a capture: give one of the two")}
 	}
 	if o.against != "" {
 		return o.runAgainst(ctx, from, to)
@@ -123,7 +123,7 @@ func (o *traceOptions) run(ctx context.Context, from, to string) (err error) {
 		return fmt.Errorf("standard output: %w", err)
 	}
 	if t.Observed != nil && t.Observed.Result == journey.Refuted {
-		return verdict(exitFound) // whatever the flows say, real packets are lost
+		return verdict(exitFound) // real packets are lost, whatever the flows say
 	}
 	return traceVerdict(t.Verdict.Outcome, len(c.Problems) > 0)
 }
@@ -152,15 +152,24 @@ func (o *traceOptions) follow(ctx context.Context, c *cluster.Cluster, from, to 
 		t.Commands = nil
 	}
 	if len(t.Simulated) > 0 && !o.machine() { // else the source says it
-		notes = append(notes, "what ovs-vswitchd does on "+strings.Join(t.Simulated, ", ")+" is simulated from its flows: it could not be asked")
+		notes = append(notes, simulated(t.Simulated))
 	}
 	notes = slices.Concat(notes, c.Notes, g.Notes)
 	for _, p := range c.Problems {
-		if !strings.Contains(t.Verdict.Cause, p.Error()) { // else the verdict says it
+		if p.Node == "" || p.Node != t.Verdict.Because.Node || t.Verdict.Because.Kind != journey.NodeUnread { // else the verdict says it
 			notes = append(notes, problemText(p))
 		}
 	}
 	return t, notes, nil
+}
+
+// simulated is the note on nodes whose ovs-vswitchd was unreachable.
+func simulated(nodes []string) string {
+	last := len(nodes) - 1
+	if last == 0 {
+		return nodes[0] + " is simulated from saved flows"
+	}
+	return strings.Join(nodes[:last], ", ") + " and " + nodes[last] + " are simulated from saved flows"
 }
 
 // completeEndpoints offers what a packet can go from and to.
@@ -174,7 +183,7 @@ func (o *traceOptions) completeEndpoints(cmd *cobra.Command, args []string, word
 func (o *traceOptions) print(format string, source any, notes []string, t *journey.Trace) error {
 	switch format {
 	case "json", "yaml":
-		return render.Write(o.stdout, format, render.TraceDocument{Envelope: render.NewEnvelope("Trace", source, notes), Trace: t})
+		return render.Write(o.stdout, format, render.TraceDocument{Envelope: document.New("Trace", source, notes), Trace: t})
 	case "md":
 		return render.TraceMarkdown(o.stdout, t, notes, o.verbose)
 	}
@@ -243,8 +252,8 @@ func (l *length) Set(text string) error {
 	return nil
 }
 
-// traceVerdict is the exit code of an outcome. A packet that is known not to arrive counts more than a
-// source that could not be read.
+// traceVerdict is the exit code of an outcome. A packet that is known not to arrive counts more than an
+// unread source.
 func traceVerdict(o journey.Outcome, unread bool) error {
 	switch {
 	case o == journey.Unknown, o == journey.Delivered && unread:

@@ -1,3 +1,5 @@
+//go:build lab
+
 package main
 
 import (
@@ -142,7 +144,7 @@ func (a faultAsk) check(ctx context.Context, t *testing.T, d *traceDraw) {
 	}
 }
 
-// lays says whether the logical flows' outcome is laid beside the answer, with a note where it is another.
+// lays reports whether the logical flows' outcome is beside that of the nodes, with a note where it is another.
 func (r result) lays(should journey.Outcome) bool {
 	t := r.trace()
 	noted := strings.Contains(string(r.stdout), "the logical flows say otherwise, "+string(should))
@@ -211,14 +213,14 @@ func okFaults(l *lab.Lab) []fault {
 		{name: "port deleted", on: "node2", breaks: "ovs-vsctl del-port " + web2.Link,
 			mends: plug(web2),
 			asks: []faultAsk{
-				q("tcp", "shop/client", "shop/web-2", "no chassis holds the port shop_web-2"),
-				q("tcp", "ops/toolbox", "shop/web-2", "no chassis holds the port shop_web-2"),
+				q("tcp", "shop/client", "shop/web-2", "port shop_web-2 is not bound to a chassis"),
+				q("tcp", "ops/toolbox", "shop/web-2", "port shop_web-2 is not bound to a chassis"),
 				q("tcp", "shop/web-2", "shop/client", "shop_web-2").then("ovnctl topology show"),
 			}},
 		{name: "iface-id on no interface", on: "node2", breaks: "ovs-vsctl set Interface " + web2.Link + " external_ids:iface-id=shop_web-9",
 			mends: "ovs-vsctl set Interface " + web2.Link + " external_ids:iface-id=shop_web-2",
 			asks: []faultAsk{
-				q("icmp", "shop/client", "shop/web-2", "no chassis holds the port shop_web-2"),
+				q("icmp", "shop/client", "shop/web-2", "port shop_web-2 is not bound to a chassis"),
 				q("icmp", "shop/web-2", "shop/client", "shop_web-2"),
 			}},
 		{name: "requested chassis elsewhere", on: "central", breaks: "ovn-nbctl set Logical_Switch_Port shop_web-2 options:requested-chassis=node3",
@@ -271,7 +273,7 @@ func okFaults(l *lab.Lab) []fault {
 			q("udp", "ops/debug", "internet", "default deny"),
 			q("tcp", "shop/client", "shop/empty", "no endpoints"),
 			q("tcp", "shop/client", "shop/empty", "no endpoints").v6(),
-			q("tcp", "shop/client", "shop/web-2", "what really happens on node2 was not looked at").onlyHere(),
+			q("tcp", "shop/client", "shop/web-2", "by the logical flows alone: the OpenFlow flows of node2 were not read").onlyHere(),
 		}},
 		acl("no endpoints, no reject", "set Load_Balancer Service_shop/empty_TCP_cluster options:reject=false", "set Load_Balancer Service_shop/empty_TCP_cluster options:reject=true",
 			q("tcp", "shop/client", "shop/empty", "no endpoints")),
@@ -297,8 +299,8 @@ func okFaults(l *lab.Lab) []fault {
 		{name: "ovs-vswitchd of another node stopped", on: "node2", breaks: "kill -STOP $(cat $OVS_RUNDIR/ovs-vswitchd.pid)", mends: "kill -CONT $(cat $OVS_RUNDIR/ovs-vswitchd.pid)", still: true,
 			asks: []faultAsk{q("tcp", "shop/client", "shop/web-2", "ovs-vswitchd").isUnknown().with("-t", "2")}},
 		{name: "output flow deleted", on: "node2", breaks: noOutput, mends: outputBack,
-			asks: []faultAsk{q("tcp", "shop/client", "shop/web-2", "no flow of table 65 on node node2 leads to the port shop_web-2").though(journey.Delivered),
-				q("tcp", "shop/web-2", "shop/client", "no flow of table 65 on node node2 leads to the port shop_web-2").though(journey.Delivered)}},
+			asks: []faultAsk{q("tcp", "shop/client", "shop/web-2", "no flow of table 65 on node node2 sends it to port shop_web-2").though(journey.Delivered),
+				q("tcp", "shop/web-2", "shop/client", "no flow of table 65 on node node2 sends it to port shop_web-2").though(journey.Delivered)}},
 		{name: "logical flow not installed", on: "node2", breaks: noLookup, mends: lookupBack,
 			asks: []faultAsk{q("tcp", "shop/client", "shop/web-2", "").though(journey.Delivered)}},
 		{name: "tunnel port gone", on: "node2",
@@ -315,7 +317,7 @@ func okFaults(l *lab.Lab) []fault {
 				q("tcp", "shop/client", "shop/web-2", "bridge br-ex on node1 has no uplink").with("--sb", l.SB()), q("tcp", "shop/web-2", "shop/client", "bridge br-ex on node1 has no uplink"),
 				q("icmp", "shop/client", "internet", "bridge br-ex on node1 has no uplink").with("--sb", l.SB()),
 				q("tcp", "shop/client", "shop/web-1", "").with("--sb", l.SB()),
-				q("tcp", "shop/client", "shop/web-1", "the Southbound, which says which chassis holds shop_client, could not be read").isUnknown().with("-t", "1"),
+				q("tcp", "shop/client", "shop/web-1", "the Southbound could not be read, so the chassis of port shop_client is unknown").isUnknown().with("-t", "1"),
 			}},
 	}
 }

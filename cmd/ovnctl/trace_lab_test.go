@@ -1,3 +1,5 @@
+//go:build lab
+
 package main
 
 import (
@@ -409,16 +411,9 @@ func (d *traceDraw) withoutFlows(ctx context.Context, t *testing.T, p tracePair)
 		}
 	}
 	got := d.ovnctl(ctx, p.at, append(d.arguments(p), "-o", "json", "--offline", dir)...)
-	if !got.says(want) || !strings.Contains(string(got.stdout), "was not looked at") || got.trace().Forward.Producer != journey.LogicalFlows {
+	if !got.says(want) || !strings.Contains(string(got.stdout), "by the logical flows alone") || got.trace().Forward.Producer != journey.LogicalFlows {
 		t.Errorf("%s without saved flows: packets say %s, ovnctl (exit %d) %s\n%s%s", p, want, got.code, got.outcome(), got.stdout, got.stderr)
 	}
-}
-
-// A result is what a run of ovnctl printed.
-type result struct {
-	args           []string
-	code           int
-	stdout, stderr []byte
 }
 
 // ovnctl runs this test binary as ovnctl on a node.
@@ -485,4 +480,38 @@ func (r result) answer(t *testing.T) []byte {
 		t.Fatal(err)
 	}
 	return out
+}
+
+// traceDocument checks a document that was printed: two runs are the same but for their source, and no list is null.
+func traceDocument(t *testing.T, l *lab.Lab, ask faultAsk) {
+	t.Helper()
+	d := &traceDraw{lab: l}
+	args := append(d.arguments(ask.tracePair), "-o", "json", "--show-commands", "--nb", l.NB(), "--node-exec", l.Dir+"/enter {hostname}")
+	var runs [2]string
+	for i := range runs {
+		got := d.ovnctl(t.Context(), ask.at, args...)
+		var doc map[string]json.RawMessage
+		if err := json.Unmarshal(got.stdout, &doc); err != nil {
+			t.Fatalf("%v\n%s%s", err, got.stdout, got.stderr)
+		}
+		delete(doc, "source")
+		text, err := json.MarshalIndent(doc, "", " ")
+		if err != nil {
+			t.Fatal(err)
+		}
+		runs[i] = string(text)
+	}
+	if runs[0] != runs[1] {
+		t.Errorf("%s: two runs differ:\n%s\n%s", ask.tracePair, runs[0], runs[1])
+	}
+	for _, line := range strings.Split(runs[0], "\n") {
+		name, isNull := strings.CutSuffix(strings.TrimSuffix(strings.TrimSpace(line), ","), ": null")
+		switch name {
+		case `"forward"`, `"reply"`, `"tunnel"`, `"logical"`, `"object"`, `"rule"`:
+		default:
+			if isNull {
+				t.Errorf("%s: %s is null", ask.tracePair, name)
+			}
+		}
+	}
 }

@@ -1,3 +1,5 @@
+//go:build lab
+
 package main
 
 import (
@@ -36,13 +38,13 @@ func TestTraceLogical(t *testing.T) {
 			{"shop/client svc:shop/web --tcp 80 --backend 10.244.3.5:81", exitUsage, "the service has no such backend"},
 			{"shop/client svc:shop/web --tcp 80 --backend web-3", exitUsage, "expected an address"},
 			{"shop/client shop/web-1 --length 20", exitUsage, "expected 60 to 65535"},
-			{"shop/client 203.0.113.10", exitOK, "the packet arrives on all 2 ways"},
-			{"shop/client ip:10.244.1.1", exitOK, "OVN answers the packet itself"},
+			{"shop/client 203.0.113.10", exitOK, "the packet arrives on all 2 paths"},
+			{"shop/client ip:10.244.1.1", exitOK, "OVN replies to the packet itself"},
 			{"shop/client 10.244.2.99", exitFound, "CONSUMED"},
-			{"shop/client ip:10.96.0.10 --tcp 81", exitFound, "no load balancer on its way takes tcp port 81"},
+			{"shop/client ip:10.96.0.10 --tcp 81", exitFound, "no load balancer on its path takes tcp 81"},
 			{"203.0.113.10 ip:172.30.0.113 --tcp 30080 --backend 10.244.1.5", exitOK, "shop/web-1 on node1 receives the packet"},
-			{"203.0.113.10 shop/web-1", exitFound, "has no way to an inside address"},
-			{"203.0.113.10 172.30.0.99", exitFound, "nobody answers for 172.30.0.99 on the underlay"},
+			{"203.0.113.10 shop/web-1", exitFound, "has no route to a private address"},
+			{"203.0.113.10 172.30.0.99", exitFound, "nothing answers for 172.30.0.99 on the underlay"},
 			{"node:node1 node:node2 -6", exitOK, "the host node2 receives the packet"},
 			{"node:node1 shop/web-2 --tcp 8080", exitOK, "10.244.1.2:40000 → 10.244.2.5:8080"},
 			{"bank/vault-1 node:node2", exitOK, "node2"},
@@ -59,12 +61,12 @@ func TestTraceLogical(t *testing.T) {
 		askLogical(t, l, []logicalAsk{
 			{"vm:web vm:store --tcp 80", exitOK, "store on node2 receives the packet"},
 			{"vm:web 203.0.113.10 --tcp 80 --length 1500", exitFound, "it is larger than"},
-			{"vm:web 203.0.113.10 --tcp 80 --length 1300", exitOK, "an answer from there comes back"},
-			{"vm:web 10.1.1.2 --udp 53 --dns private.cloud.example", exitOK, "OVN answers the packet itself"},
+			{"vm:web 203.0.113.10 --tcp 80 --length 1300", exitOK, "a reply from there comes back"},
+			{"vm:web 10.1.1.2 --udp 53 --dns private.cloud.example", exitOK, "OVN replies to the packet itself"},
 			{"203.0.113.10 172.30.0.121 --tcp 22", exitOK, "receives the packet"},
 			{"203.0.113.10 172.30.0.122 --tcp 22", exitOK, "receives the packet"},
 			{"203.0.113.10 172.30.0.121 --tcp 80", exitFound, "neutron default drop"},
-			{"node:node1 vm:web", exitUnknown, "its kernel knows which way"},
+			{"node:node1 vm:web", exitUnknown, "only its kernel knows the path"},
 		})
 	})
 }

@@ -104,6 +104,7 @@ var libraries = map[string][]string{
 	"github.com/ulikunitz/xz":           {"pkg/decompress"},
 	"go.yaml.in/yaml/v3":                {"pkg/render", "pkg/snapshot"},
 	"github.com/gopacket/gopacket":      {"pkg/pcap"},
+	"golang.org/x/net":                  {"pkg/fixes/ping.go"},
 	"golang.org/x/term":                 {"cmd/ovnctl"},
 	"golang.org/x/sys":                  {"cmd/ovnctl", "pkg/node", "internal/lab"},
 }

@@ -1,3 +1,5 @@
+//go:build lab
+
 package faults
 
 import (
@@ -119,7 +121,7 @@ var countersFaults = []fault{
 		mend: func(s *scene) {
 			s.sh("node1", "ovs-appctl dpctl/ct-del-limits $(echo %s | tr ' ' ,)", s.repair[1])
 		},
-		object: "node node1",
+		object: "ct zone shop_client on node1",
 		lost:   []probe{{"shop_client", "shop_web-1", "tcp"}},
 	},
 	{
@@ -201,7 +203,7 @@ func TestStopChecksumOffload(t *testing.T) {
 		t.Errorf("after the repair:\n%s", features())
 	}
 	connects(true, "after the repair")
-	if code, out := s.ovnctl("fix", "stop-checksum-offload", "va", "--yes"); code == 0 || !strings.Contains(out, "leaves no checksums") {
+	if code, out := s.ovnctl("fix", "stop-checksum-offload", "va", "--yes"); code == 0 || !strings.Contains(out, "does not offload checksums") {
 		t.Errorf("once more: exit %d:\n%s", code, out)
 	}
 	if code, out := s.ovnctl("fix", "undo", "--yes"); code != 0 {

@@ -1,3 +1,5 @@
+//go:build lab
+
 package faults
 
 import (
@@ -66,7 +68,7 @@ func (m *matrix) refusals() {
 	}
 	m.says(0, "FIXED", "fix", "enable-port", "PORT=shop_web-1", "--yes")
 	m.says(4, "the journal has no run 99", "fix", "undo", "99", "--yes")
-	m.says(2, "is no run", "fix", "undo", "first", "--yes")
+	m.says(2, "is not the number of a run", "fix", "undo", "first", "--yes")
 }
 
 func (m *matrix) undoings() {
@@ -105,7 +107,7 @@ func (m *matrix) oneAtATime() {
 	hold := filepath.Join(m.Dir, "hold")
 	cmd, out := m.start([]string{"OVNCTL_FAILPAUSE=locked " + hold}, "fix", "enable-port", "shop_web-1", "--yes")
 	m.until("the run has the lock", func() bool { return exists(hold) })
-	m.says(4, "is mending this host now", "fix", "enable-port", "shop_web-1", "--yes")
+	m.says(4, "is repairing this host", "fix", "enable-port", "shop_web-1", "--yes")
 	_ = os.Remove(hold)
 	if err := cmd.Wait(); err != nil {
 		m.Errorf("the first run: %v:\n%s", err, out)

@@ -1,3 +1,5 @@
+//go:build lab
+
 package faults
 
 import (
@@ -78,19 +80,19 @@ func TestRaftRefusals(t *testing.T) {
 	refused("own member", "kick-raft-member", "OVN_Southbound", s.member("central", "sb").ServerID[:4])
 	refused("there are "+"", "kick-raft-member", "OVN_Southbound", "ffff")
 	refused("there are OVN_Northbound", "kick-raft-member", "OVN_Westbound", third)
-	refused("no more than twice", "raise-election-timer", "OVN_Southbound", "5000")
+	refused("at most twice", "raise-election-timer", "OVN_Southbound", "5000")
 	refused("is 1000 ms", "raise-election-timer", "OVN_Southbound", "1000")
-	refused("no number", "raise-election-timer", "OVN_Southbound", "soon")
+	refused("not a number", "raise-election-timer", "OVN_Southbound", "soon")
 	s.stopServer("central3", "sb", syscall.SIGKILL)
-	refused("was heard of", "kick-raft-member", "OVN_Southbound", third)
+	refused("was last heard from", "kick-raft-member", "OVN_Southbound", third)
 	s.stopServer("central2", "sb", syscall.SIGKILL)
 	s.until("the leader has noticed", func() bool { return s.member("central", "sb").Lost() })
 	refused("has no leader", "kick-raft-member", "OVN_Southbound", second)
 	s.startServer("central2", "sb")
 	s.startServer("central3", "sb")
 	s.lead("central2", "sb")
-	refused("does not lead", "kick-raft-member", "OVN_Southbound", third)
-	refused("does not lead", "raise-election-timer", "OVN_Southbound")
+	refused("is not the leader", "kick-raft-member", "OVN_Southbound", third)
+	refused("is not the leader", "raise-election-timer", "OVN_Southbound")
 	refused("no client", "reset-cluster-state", "ovs-vswitchd")
 	refused("does not read", "reset-cluster-state", "ovn-controller", "nb")
 	refused("no schema", "upgrade-database", "OVN_Southbound")

@@ -1,3 +1,5 @@
+//go:build lab
+
 package faults
 
 import (
@@ -188,7 +190,7 @@ var hostnetFaults = []fault{
 		mend: func(s *scene) {
 			s.sh("node1", "ip -6 addr del fd00:172:30::12/64 dev br-ex; sysctl -qw net.ipv6.conf.br-ex.accept_dad=0")
 		},
-		object: "link br-ex on node1",
+		object: "dev br-ex on node1",
 	},
 }
 
@@ -360,7 +362,7 @@ func TestUplinkRefusals(t *testing.T) {
 			mend: "ovs-vsctl del-br br-x; ip link del kb; ip link del va",
 		},
 		{
-			name: "a loop", repair: []string{"attach-uplink", "br-x", "va"}, want: "packets would run in a loop",
+			name: "a loop", repair: []string{"attach-uplink", "br-x", "va"}, want: "packets would loop",
 			make: "ip link add va type veth peer name vb; ovs-vsctl add-br br-x -- set Bridge br-x datapath_type=netdev -- add-port br-x vb -- set Interface vb external_ids:sandbox=x",
 			mend: "ovs-vsctl del-br br-x; ip link del va",
 		},
@@ -370,16 +372,16 @@ func TestUplinkRefusals(t *testing.T) {
 			mend: "ovs-vsctl del-br br-x; ip link del va",
 		},
 		{
-			name: "a nexthop object", repair: []string{"move-addresses", "br-ex"}, want: "rests on the nexthop object 7 of eth0",
+			name: "a nexthop object", repair: []string{"move-addresses", "br-ex"}, want: "uses the nexthop object 7 of eth0",
 			make: "ip addr add 192.0.2.9/28 dev eth0; ip nexthop add id 7 via 192.0.2.1 dev eth0; ip route add 198.51.100.0/24 nhid 7",
 			mend: "ip nexthop del id 7; ip addr del 192.0.2.9/28 dev eth0",
 		},
 		{
-			name: "nothing says how long the prefix is", repair: []string{"restore-bridge-ip", "br-ex"}, want: "nothing that can be read says how long",
+			name: "nothing says how long the prefix is", repair: []string{"restore-bridge-ip", "br-ex"}, want: "nothing shows the prefix length",
 			make: "ip addr flush dev br-ex scope global; ovs-vsctl set Open_vSwitch . external_ids:ovn-encap-ip=203.0.114.9",
 			mend: "ip addr add 172.30.0.11/24 dev br-ex; ip -6 addr add fd00:172:30::11/64 dev br-ex nodad; ovs-vsctl set Open_vSwitch . external_ids:ovn-encap-ip=172.30.0.11",
 		},
-		{name: "no network of pods", repair: []string{"add-cluster-route", "10.99.0.0/16"}, want: "this node's are 10.244.0.0/16, fd00:10:244::/48"},
+		{name: "no network of pods", repair: []string{"add-cluster-route", "10.99.0.0/16"}, want: "this node has 10.244.0.0/16, fd00:10:244::/48"},
 		{name: "another setting", repair: []string{"enable-forwarding", "kernel/panic"}, want: "not one of forwarding or rp_filter"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -1,3 +1,5 @@
+//go:build lab
+
 package faults
 
 import (
@@ -74,18 +76,18 @@ func TestChassisRefusals(t *testing.T) {
 	s := &scene{T: t, Lab: l, ctx: t.Context(), fault: &fault{on: "node1"}}
 	central := &scene{T: t, Lab: l, ctx: t.Context(), fault: &fault{on: "central"}}
 	dead := s.systemID("node2")
-	s.refused("it may live", "delete-chassis", dead)
+	s.refused("it may be alive", "delete-chassis", dead)
 	s.sh("node2", "kill -STOP %s", s.pidOf("node2", "ovn-controller"))
 	s.overdue()
-	s.refused("lives: its tunnel address 172.30.0.12 answers", "delete-chassis", dead)
+	s.refused("is alive: its tunnel address 172.30.0.12 replies", "delete-chassis", dead)
 	s.sh("node2", "ip link set eth0 down")
 	s.until("its silence is seen", func() bool {
 		_, out := s.ovnctl("fix", "delete-chassis", dead, "--yes", "--max-risk", "high")
 		return !strings.Contains(out, "lives")
 	})
-	s.refused("and nobody would take over", "delete-chassis", dead)
+	s.refused("which no other chassis would take over", "delete-chassis", dead)
 	s.sh("central", "ip link set eth0 down") // where no chassis answers, the silence of one says nothing
-	central.refused("one witness only says", "delete-chassis", dead)
+	central.refused("only one sign shows", "delete-chassis", dead)
 	if rows := s.sh("central", "ovn-sbctl --bare --columns=name find Chassis name=%s", dead); rows == "" {
 		t.Error("the chassis was deleted")
 	}
@@ -98,7 +100,7 @@ func TestLeasedAddress(t *testing.T) {
 	s := &scene{T: t, Lab: l, ctx: t.Context(), fault: &fault{on: "node1"}}
 	s.sh("node1", `ip addr del 172.30.0.11/24 dev br-ex; ip addr add 172.30.0.11/24 dev eth0 valid_lft 3000 preferred_lft 2000; ip route replace default via 172.30.0.1 dev eth0`)
 	code, out := s.ovnctl("fix", "move-addresses", "br-ex", "--yes", "--max-risk", "high", "--confirm", "gateway")
-	if code != 0 || !strings.Contains(out, "172.30.0.11/24 is held by DHCP or a router's advertisement for ") || !strings.Contains(out, "let the DHCP client run on br-ex") {
+	if code != 0 || !strings.Contains(out, "172.30.0.11/24 comes from DHCP or a router advertisement and expires in ") || !strings.Contains(out, "run the DHCP client on br-ex") {
 		t.Fatalf("fix: exit %d:\n%s", code, out)
 	}
 	address := s.sh("node1", "ip -4 -o addr show dev br-ex scope global")

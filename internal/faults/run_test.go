@@ -1,3 +1,5 @@
+//go:build lab
+
 package faults
 
 import (
@@ -300,7 +302,21 @@ func (s *scene) examine(args ...string) doctor.Report {
 	if (code == 1) != doc.Worst().AtLeast(doctor.Error) {
 		s.Errorf("doctor: exit %d with a worst result of %s", code, doc.Worst())
 	}
+	uniqueIDs(s, doc.Findings, map[doctor.ID]bool{})
 	return doc.Report
+}
+
+// uniqueIDs fails the test if two faults in a report have the same identity.
+func uniqueIDs(t testing.TB, findings []doctor.Finding, seen map[doctor.ID]bool) {
+	t.Helper()
+	for i := range findings {
+		f := &findings[i]
+		if f.Result.Fault() && seen[f.ID()] {
+			t.Errorf("two findings are %+v: %s", f.ID(), f.Title)
+		}
+		seen[f.ID()] = true
+		uniqueIDs(t, f.Consequences, seen)
+	}
 }
 
 // ovnctl runs the program on the fault's host and returns its exit code and output.

@@ -93,6 +93,7 @@ func (n *Node) Far() bool { return n.far && n.Vswitch == nil }
 // A Problem is a source that could not be read.
 type Problem struct {
 	What  string // "OVN_Southbound", "node node2"
+	Node  string // the name of the node, empty of a database
 	Where string // "unix:/run/ovn/ovnsb_db.sock"; empty when that is the trouble
 	Err   error
 	Next  string // what to try, a sentence without period
@@ -378,6 +379,7 @@ func (c *Cluster) noteFar() {
 
 func (c *Cluster) nodeProblem(n *Node, err error) Problem {
 	p := problem("node "+n.Name, n.Host.Origin(), err)
+	p.Node = n.Name
 	switch {
 	case p.Next != "":
 	case c.snapshot:

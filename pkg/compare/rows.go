@@ -99,8 +99,8 @@ func (s *sides) change(k *kind, p pair, at place, o Options) (Change, bool) {
 // ownerOf is what the CMS calls a row, or what holds it.
 func ownerOf(r *record) string {
 	for _, row := range append([]*record{r}, r.holders...) {
-		if owner := decode.Owner(row.columns["external_ids"].pairs); owner != "" {
-			return owner
+		if owner := decode.OwnerOf(row.columns["external_ids"].pairs); owner != (decode.Owner{}) {
+			return owner.String()
 		}
 	}
 	return ""

@@ -9,9 +9,10 @@ import (
 )
 
 // Context is what the meaning of a number depends on besides its field. What
-// is not known stays zero.
+// is unknown stays zero.
 type Context struct {
-	Bridge   string // of in_port and output; empty for the integration bridge
+	Bridge   string // of in_port and output
+	OVN      bool   // the flow at hand mentions datapaths, and is OVN's
 	Metadata uint64 // the datapath of reg14 and reg15
 	TunID    uint64 // the datapath of the tunnel option
 	VXLAN    bool   // the packet came, or goes, by VXLAN

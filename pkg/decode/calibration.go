@@ -79,13 +79,13 @@ func (p Place) String() string {
 	return fmt.Sprintf("table %d", p.OpenFlow)
 }
 
-// Calibrate learns the tables of one chassis from its flows: each flow that
+// calibrate learns the tables of one chassis from its flows: each flow that
 // stands for a logical flow says how far its table is from that flow's, and
 // the majority wins. What the flows leave open comes from the profile of the
 // chassis's release v, or, where v is zero or the flows prove it wrong, from
-// the releases that agree with the flows. Calibrate(nil, v) is the profile
+// the releases that agree with the flows. calibrate(nil, v) is the profile
 // alone.
-func Calibrate(evidence []Evidence, v release.Version) Calibration {
+func calibrate(evidence []Evidence, v release.Version) Calibration {
 	c := Calibration{Version: v, tables: map[release.PhysicalTable]int{}, stages: map[stageKey]string{}}
 	c.ingress, c.IngressVote = elect(evidence, Ingress)
 	c.egress, c.EgressVote = elect(evidence, Egress)
@@ -128,7 +128,7 @@ func (c Calibration) Base(p Pipeline) int {
 }
 
 // Physical returns the number of one of ovn-controller's own tables.
-func (c Calibration) Physical(table release.PhysicalTable) (int, bool) {
+func (c Calibration) physical(table release.PhysicalTable) (int, bool) {
 	of, ok := c.tables[table]
 	return of, ok
 }

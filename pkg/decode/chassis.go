@@ -185,8 +185,8 @@ func (n *Names) newOFPort(bridge string, port *vswitch.Port, iface *vswitch.Inte
 			p.LogicalPort = lport
 		}
 	}
-	if end, ok := ParseTunnelID(port.ExternalIDs["ovn-chassis-id"]); ok {
-		end.Node = n.Hostname(end.Chassis)
+	if end, ok := parseTunnelID(port.ExternalIDs["ovn-chassis-id"]); ok {
+		end.Node = n.hostname(end.Chassis)
 		p.Tunnel = &end
 	}
 	return p
@@ -210,7 +210,7 @@ func (n *Names) joinZones(ids map[string]string) {
 // behind it, by UUID up to 23.06 and by name from 23.09 on.
 func (n *Names) zone(number int, name string) Zone {
 	z := Zone{Number: number, Name: name}
-	if n.PortNamed(name) != nil {
+	if n.portNamed(name) != nil {
 		z.Port = name
 		return z
 	}
@@ -259,8 +259,8 @@ func (n *Names) OFPort(bridge string, number int) (OFPort, bool) {
 	return p, ok
 }
 
-// Interface finds an OpenFlow port by its interface's name.
-func (n *Names) Interface(name string) (OFPort, bool) {
+// interfaceCalled finds an OpenFlow port by its interface's name.
+func (n *Names) interfaceCalled(name string) (OFPort, bool) {
 	p, ok := n.interfaces[name]
 	return p, ok
 }
@@ -294,8 +294,8 @@ func (n *Names) TunnelFrom(remote, local netip.Addr) (OFPort, bool) {
 // Zones returns the zones of that number, usually one.
 func (n *Names) Zones(number int) []Zone { return n.zones[number] }
 
-// AllZones returns the zones of the chassis by number and name.
-func (n *Names) AllZones() []Zone {
+// allZones returns the zones of the chassis by number and name.
+func (n *Names) allZones() []Zone {
 	var zones []Zone
 	for _, number := range slices.Sorted(maps.Keys(n.zones)) {
 		zones = append(zones, n.zones[number]...)

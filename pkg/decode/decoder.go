@@ -53,7 +53,7 @@ func (d *Decoder) Decode(ctx context.Context, seen Seen) Meaning {
 		}
 	}
 	if m.Pipeline != "" && m.Stage == "" {
-		m.Stage = d.Flows.Stage(ctx, m.Datapath, m.Pipeline, m.Table)
+		m.Stage = d.Flows.stage(ctx, m.Datapath, m.Pipeline, m.Table)
 	}
 	return m
 }
@@ -87,19 +87,19 @@ func (d *Decoder) physical(seen Seen, m *Meaning) {
 		m.Unknown = "no row of OVN_Southbound that was read begins with the flow's cookie"
 	}
 	for _, row := range m.Rows {
-		m.Objects = append(m.Objects, row.Object())
+		m.Objects = append(m.Objects, row.object())
 	}
 }
 
 // Calibrate learns the tables of a chassis from its flows, with what else is
-// known of it; see [Calibrate].
+// known of it.
 func (d *Decoder) Calibrate(ctx context.Context, flows []Seen) {
 	version := d.Names.Version
 	if version == (release.Version{}) {
-		version = d.Names.Northd()
+		version = d.Names.northdVersion()
 	}
-	evidence := d.Flows.Join(ctx, d.Names.Logical, distinct(flows))
-	d.Calibration = Calibrate(evidence, version)
+	evidence := d.Flows.joinRows(ctx, d.Names.Logical, distinct(flows))
+	d.Calibration = calibrate(evidence, version)
 	d.Objects.prefetch(ctx, evidence)
 }
 

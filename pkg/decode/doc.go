@@ -17,7 +17,7 @@
 // tables is wrong sooner or later. They are learnt from the flows at hand: a
 // flow's cookie is the first 32 bits of the UUID of the row it was made from,
 // and that row knows its own logical table, so table − logical table is the
-// base of the pipeline. [Calibrate] takes the vote of all flows that it is
+// base of the pipeline. [Decoder.Calibrate] takes the vote of all flows that it is
 // given; only what they leave open comes from an embedded profile of the
 // release, and [Calibration.Source] says which was which.
 //

@@ -24,7 +24,7 @@ func Page(name string) (text, about string) {
 	if words := stageWords[lower]; words != "" {
 		return stagesPage(lower, words), "stage"
 	}
-	if _, _, ok := StageOf(lower); ok && Explain(lower) != lower {
+	if _, _, ok := stageOf(lower); ok && explainStage(lower) != lower {
 		return stagePage(lower), "stage"
 	}
 	return "", ""
@@ -51,9 +51,9 @@ func stagesPage(name, words string) string {
 }
 
 func stagePage(stage string) string {
-	kind, pipeline, _ := StageOf(stage)
+	kind, pipeline, _ := stageOf(stage)
 	var b strings.Builder
-	fmt.Fprintf(&b, "# %s: %s\n\n", stage, Explain(stage))
+	fmt.Fprintf(&b, "# %s: %s\n\n", stage, explainStage(stage))
 	fmt.Fprintf(&b, "A stage of the %s pipeline of every logical %s.\n", pipeline, kind)
 	var made []string
 	for _, t := range tablesOf(stage) {

@@ -23,16 +23,16 @@ func FuzzTexts(f *testing.F) {
 		if v := release.Parse(text); v != (release.Version{}) && release.Parse(v.String()) != v {
 			t.Errorf("%q is release %s, which reads as %s", text, v, release.Parse(v.String()))
 		}
-		if got := Explain(text); got == "" && text != "" {
+		if got := explainStage(text); got == "" && text != "" {
 			t.Errorf("Explain(%q) is empty", text)
 		}
 		if index, ok := OVNOption(openflow.ParseTLVMap(text)); ok && (index < 0 || index > 63) {
 			t.Errorf("%q holds tun_metadata%d", text, index)
 		}
-		if end, ok := ParseTunnelID(text); ok && (end.Chassis == "" || !end.Remote.IsValid()) {
+		if end, ok := parseTunnelID(text); ok && (end.Chassis == "" || !end.Remote.IsValid()) {
 			t.Errorf("%q is tunnel %+v", text, end)
 		}
-		if n, ok := ParseHint(text); ok && len(text) != 8 {
+		if n, ok := parseHint(text); ok && len(text) != 8 {
 			t.Errorf("%q is hint %#x", text, n)
 		}
 		if n, ok := Prefix(ovsdb.UUID(text)); ok && len(text) != 36 {
@@ -45,13 +45,13 @@ func FuzzTexts(f *testing.F) {
 			t.Errorf("%q is zone %d", text, number)
 		}
 		lookupsOf(text)
-		if service := serviceOf(text); service != "" && !strings.Contains(text, "/") && utf8.ValidString(text) {
+		if service := serviceOf(text); service != (Owner{}) && !strings.Contains(text, "/") && utf8.ValidString(text) {
 			t.Errorf("%q is %s", text, service)
 		}
-		if owner := groupOwner("port group " + text); owner != "" && text == "" {
+		if owner := groupOwner(Holder{GroupHolder, text}); owner != (Owner{}) && text == "" {
 			t.Errorf("a group without name is of %s", owner)
 		}
-		if Owner(map[string]string{"k8s.ovn.org/owner-type": text, "k8s.ovn.org/name": text}) == "" && text != "" && strings.TrimSpace(text) != "" {
+		if OwnerOf(map[string]string{"k8s.ovn.org/owner-type": text, "k8s.ovn.org/name": text}) == (Owner{}) && text != "" && strings.TrimSpace(text) != "" {
 			t.Errorf("owner-type %q is nobody's", text)
 		}
 	})
@@ -77,7 +77,7 @@ func FuzzNumbers(f *testing.F) {
 		if joined := datapath | port&0x7ff<<12 | port>>15<<23; joined != value&0xffffff {
 			t.Errorf("VNI %#x is %#x to %#x", value&0xffffff, datapath, port)
 		}
-		d := &Decoder{Names: names, Calibration: Calibrate(nil, v)}
+		d := &Decoder{Names: names, Calibration: calibrate(nil, v)}
 		if m := d.Decode(t.Context(), Seen{Table: table, Cookie: value, Metadata: metadata, Priority: patch}); m.String() == "" {
 			t.Errorf("table %d is nowhere", table)
 		}

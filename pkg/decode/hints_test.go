@@ -1,3 +1,5 @@
+//go:build lab
+
 package decode
 
 import (
@@ -44,7 +46,7 @@ func TestHints(t *testing.T) {
 				}
 				for _, o := range of {
 					kind := o.Kind
-					if owner, _, ok := strings.Cut(o.Owner, " "); ok {
+					if owner, _, ok := strings.Cut(o.Owner.String(), " "); ok {
 						kind += ": " + owner
 					}
 					found[kind]++

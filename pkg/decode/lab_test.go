@@ -1,3 +1,5 @@
+//go:build lab
+
 package decode
 
 import (
@@ -83,29 +85,9 @@ func (n *network) flows(t *testing.T, node string) []Seen {
 	t.Helper()
 	var flows []Seen
 	for _, e := range n.dump(t, node) {
-		flows = append(flows, seenOf(max(e.Table.Number, 0), e.Priority, e.Cookie, &e.Match, e.Actions))
+		flows = append(flows, SeenIn(&e))
 	}
 	return flows
-}
-
-func seenOf(table, priority int, cookie uint64, match *openflow.Match, actions openflow.Actions) Seen {
-	seen := Seen{Table: table, Priority: priority, Cookie: cookie}
-	if term, ok := match.Field("metadata"); ok {
-		seen.Metadata = term.Value.Lo
-	}
-	var collect func(openflow.Actions)
-	collect = func(actions openflow.Actions) {
-		for _, action := range actions {
-			switch action := action.(type) {
-			case openflow.Resubmit:
-				seen.Resubmits = append(seen.Resubmits, action.Table.Number)
-			case openflow.Clone:
-				collect(action.Actions)
-			}
-		}
-	}
-	collect(actions)
-	return seen
 }
 
 func TestLab(t *testing.T) {
@@ -136,7 +118,7 @@ func (n *network) calibrates(t *testing.T) {
 			t.Errorf("%s: votes %+v and %+v, want unanimous ones of many", node.Name, c.IngressVote, c.EgressVote)
 		}
 		// The profile of the release and what the flows say must be the same.
-		p := Calibrate(nil, d.Names.Version)
+		p := calibrate(nil, d.Names.Version)
 		for table, of := range p.tables {
 			if c.tables[table] != of {
 				t.Errorf("%s: %s is table %d, the profile of %s says %d", node.Name, table, c.tables[table], d.Names.Version, of)
@@ -147,7 +129,7 @@ func (n *network) calibrates(t *testing.T) {
 				c.Base(Ingress), c.Base(Egress), p.Base(Ingress), p.Base(Egress))
 		}
 		// And without a release, the flows alone.
-		derived := Calibrate(d.Flows.Join(t.Context(), n.logical, flows), release.Version{})
+		derived := calibrate(d.Flows.joinRows(t.Context(), n.logical, flows), release.Version{})
 		t.Logf("%s: without a release: %s", node.Name, derived.Source())
 		for table, of := range derived.tables {
 			if p, ok := p.tables[table]; ok && p != of {
@@ -170,7 +152,7 @@ func (n *network) decodes(t *testing.T) {
 			if m.Pipeline != "" && m.Stage == "" {
 				t.Errorf("%s: table %d: no stage", node.Name, seen.Table)
 			}
-			if m.Stage != "" && Explain(m.Stage) == m.Stage {
+			if m.Stage != "" && explainStage(m.Stage) == m.Stage {
 				t.Errorf("%s: no words for %s", node.Name, m.Stage)
 			}
 			if m.Pipeline == "" && m.Physical == "" {
@@ -181,7 +163,7 @@ func (n *network) decodes(t *testing.T) {
 			}
 			cookies++
 			for _, o := range m.Objects {
-				if o.Kind == "ACL" && o.Owner == "" {
+				if o.Kind == "ACL" && o.Owner == (Owner{}) {
 					t.Errorf("%s: %s has no owner", node.Name, o.Text)
 				}
 			}
@@ -236,14 +218,14 @@ func (n *network) names(t *testing.T) {
 				t.Errorf("%s: zone %d is %s, not %v", node.Name, number, name, names.Zones(number))
 			}
 		}
-		if all := names.AllZones(); len(all) != zones || zones < 10 {
+		if all := names.allZones(); len(all) != zones || zones < 10 {
 			t.Errorf("%s: %d zones, ct-zone-list says %d", node.Name, len(all), zones)
 		}
 		ports := 0
 		for line := range strings.Lines(n.run(t, node.Name, "ovs-vsctl", "--bare", "--format=csv", "--columns=name,ofport,external_ids", "list", "Interface")) {
 			name, rest, _ := strings.Cut(strings.TrimSpace(line), ",")
 			number, ids, _ := strings.Cut(rest, ",")
-			p, ok := names.Interface(name)
+			p, ok := names.interfaceCalled(name)
 			if !ok || strconv.Itoa(p.Number) != number {
 				t.Errorf("%s: interface %s is %+v, want port %s", node.Name, name, p, number)
 			}
@@ -273,7 +255,7 @@ func (n *network) names(t *testing.T) {
 			}
 		}
 		for _, port := range n.rows.Ports {
-			p := names.PortNamed(port.LogicalPort)
+			p := names.portNamed(port.LogicalPort)
 			if p == nil || names.Port(p.Datapath.Key, p.Key) != p {
 				t.Errorf("port %s is not found again by its keys", port.LogicalPort)
 			}

@@ -46,7 +46,7 @@ func (b ballot) winner() int {
 // learnStage remembers the name of the row's stage.
 func (c *Calibration) learnStage(row sb.LogicalFlowNames) {
 	stage := row.ExternalIDs["stage-name"]
-	if kind, pipeline, ok := StageOf(stage); ok && pipeline == Pipeline(row.Pipeline) {
+	if kind, pipeline, ok := stageOf(stage); ok && pipeline == Pipeline(row.Pipeline) {
 		c.stages[stageKey{kind, pipeline, row.TableID}] = stage
 	}
 }

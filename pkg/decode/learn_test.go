@@ -30,7 +30,7 @@ func chain(tables ...int) []Evidence {
 // Whatever the release, the flows alone tell its tables.
 func TestLearnReleases(t *testing.T) {
 	for _, name := range []string{"20.12.0", "21.03.0", "23.03.1", "23.06.0", "24.09.0", "25.03.0", "25.09.0", "26.03.0", "26.09.0"} {
-		want := Calibrate(nil, release.Parse(name))
+		want := calibrate(nil, release.Parse(name))
 		at := func(table release.PhysicalTable) int { return want.tables[table] }
 		var output []int
 		for _, table := range []release.PhysicalTable{release.OutputInit, release.DetectLargePkt, release.RemoteOutput, release.RemoteVTEP, release.LocalOutput} {
@@ -50,7 +50,7 @@ func TestLearnReleases(t *testing.T) {
 		evidence = append(evidence, chain(output...)...)
 		evidence = append(evidence, chain(at(release.CheckLoopback), want.egress)...)
 		evidence = append(evidence, chain(at(release.SaveInport), at(release.LogToPhy))...)
-		got := Calibrate(evidence, release.Version{})
+		got := calibrate(evidence, release.Version{})
 		if got.Base(Ingress) != 8 || got.Base(Egress) != want.egress {
 			t.Errorf("%s: bases %d and %d, want 8 and %d", name, got.Base(Ingress), got.Base(Egress), want.egress)
 		}
@@ -76,24 +76,24 @@ func TestLearnLittle(t *testing.T) {
 		flowOf(48, 3, Egress, "ls_out_acl_hint", "next;", 49),
 		{Seen: Seen{Table: 65, Priority: 100, Cookie: 7}},
 	}
-	c := Calibrate(steps, release.Parse("24.09.0"))
+	c := calibrate(steps, release.Parse("24.09.0"))
 	if want := "derived from 2 flows; other tables as in 24.09.0"; c.Source() != want || c.Base(Egress) != 45 {
 		t.Errorf("%q, egress %d", c.Source(), c.Base(Egress))
 	}
-	c = Calibrate(steps, release.Parse("23.03.1"))
+	c = calibrate(steps, release.Parse("23.03.1"))
 	if want := "derived from 2 flows; they are not those of 23.03.1; other tables as in 24.09 to 25.03"; c.Source() != want || c.Base(Egress) != 45 {
 		t.Errorf("%q, egress %d", c.Source(), c.Base(Egress))
 	}
-	if of, _ := c.Physical(release.LocalOutput); of != 43 {
+	if of, _ := c.physical(release.LocalOutput); of != 43 {
 		t.Errorf("LOCAL_OUTPUT is table %d, want 43", of)
 	}
 	// Egress base 40 was that of two layouts: one more flow tells them apart.
 	steps[1] = flowOf(43, 3, Egress, "ls_out_acl_hint", "next;", 44)
-	if c = Calibrate(steps, release.Version{}); c.Source() != "derived from 2 flows" || c.Table(37, Switch).Physical != "" {
+	if c = calibrate(steps, release.Version{}); c.Source() != "derived from 2 flows" || c.Table(37, Switch).Physical != "" {
 		t.Errorf("%q: table 37 is %v", c.Source(), c.Table(37, Switch))
 	}
 	steps = append(steps, flowOf(32, 24, Ingress, "ls_in_l2_lkup", "output;", 37))
-	if c = Calibrate(steps, release.Version{}); c.Table(37, Switch).Physical != release.RemoteOutput {
+	if c = calibrate(steps, release.Version{}); c.Table(37, Switch).Physical != release.RemoteOutput {
 		t.Errorf("%q: table 37 is %v", c.Source(), c.Table(37, Switch))
 	}
 }
@@ -107,7 +107,7 @@ func TestLearnAgainstDissent(t *testing.T) {
 		flowOf(42, 0, Egress, "ls_out_pre_acl", "next;", 43),
 	}
 	evidence[1].Rows = append(evidence[1].Rows, sb.LogicalFlowNames{Pipeline: "ingress", TableID: 1})
-	c := Calibrate(evidence, release.Version{})
+	c := calibrate(evidence, release.Version{})
 	if c.Base(Ingress) != 8 || c.IngressVote != (Vote{For: 2, Against: 1}) {
 		t.Errorf("ingress %d by %+v", c.Base(Ingress), c.IngressVote)
 	}

@@ -87,15 +87,25 @@ func (f *LogicalFlows) Lookup(ctx context.Context, key FlowKey) (rows []sb.Logic
 	return nil, fmt.Sprintf("no logical flow of the datapath begins with %08x: the flow is stale, or another controller's", key.Cookie)
 }
 
+// Lacks reports whether all rows of the datapath were read and none has the cookie of the key.
+func (f *LogicalFlows) Lacks(ctx context.Context, key FlowKey) bool {
+	if rows, _ := f.Lookup(ctx, key); len(rows) > 0 || key.Cookie == 0 || key.Cookie > 0xffffffff || key.Datapath == "" || f == nil || f.reader == nil {
+		return false
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.failure == ""
+}
+
 // fits reports whether a row agrees with all that is known of it.
 func (k FlowKey) fits(row sb.LogicalFlowNames) bool {
 	return k.Pipeline == "" ||
 		Pipeline(row.Pipeline) == k.Pipeline && row.TableID == k.Table && row.Priority == k.Priority
 }
 
-// Stage returns the stage-name of a logical table in datapaths of the kind of d,
+// stage returns the stage-name of a logical table in datapaths of the kind of d,
 // empty if it has no flow in d or d is nil.
-func (f *LogicalFlows) Stage(ctx context.Context, d *Datapath, pipeline Pipeline, table int) string {
+func (f *LogicalFlows) stage(ctx context.Context, d *Datapath, pipeline Pipeline, table int) string {
 	if f == nil || d == nil {
 		return ""
 	}
@@ -188,7 +198,7 @@ func (f *LogicalFlows) index(rows []sb.LogicalFlowNames) flowSet {
 			set[prefix] = append(set[prefix], row)
 		}
 		stage := row.ExternalIDs["stage-name"]
-		if kind, pipeline, ok := StageOf(stage); ok && pipeline == Pipeline(row.Pipeline) {
+		if kind, pipeline, ok := stageOf(stage); ok && pipeline == Pipeline(row.Pipeline) {
 			f.stages[stageKey{kind, pipeline, row.TableID}] = stage
 		}
 	}
@@ -261,10 +271,10 @@ func (f *LogicalFlows) fail(err error) {
 	}
 }
 
-// Join finds the rows behind flows, as Calibrate wants them. A flow without a
+// joinRows finds the rows behind flows, as Calibrate wants them. A flow without a
 // cookie, or whose row is not found, stays without; so does one whose cookie is
 // that of another Southbound row, for which all groups would be read in vain.
-func (f *LogicalFlows) Join(ctx context.Context, l *Logical, flows []Seen) []Evidence {
+func (f *LogicalFlows) joinRows(ctx context.Context, l *Logical, flows []Seen) []Evidence {
 	evidence := make([]Evidence, len(flows))
 	keys := make([]FlowKey, len(flows))
 	for i, seen := range flows {

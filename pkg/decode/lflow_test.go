@@ -1,3 +1,5 @@
+//go:build lab
+
 package decode
 
 import (
@@ -102,7 +104,7 @@ func TestLookup(t *testing.T) {
 			t.Errorf("%+v: rows %q, %q, want %q", test.key, got, unknown, test.want)
 		}
 	}
-	if stage := f.Stage(t.Context(), &Datapath{UUID: dpA, Kind: Switch}, Ingress, 9); stage != "ls_in_nine" {
+	if stage := f.stage(t.Context(), &Datapath{UUID: dpA, Kind: Switch}, Ingress, 9); stage != "ls_in_nine" {
 		t.Errorf("ingress 9 is %q", stage)
 	}
 	// The groups, two groups' flows, three datapaths' flows: each once.
@@ -117,11 +119,11 @@ func TestStage(t *testing.T) {
 	f := NewLogicalFlows(r)
 	d := &Datapath{UUID: dpB, Kind: Switch}
 	for range 2 {
-		if nine, none := f.Stage(t.Context(), d, Ingress, 9), f.Stage(t.Context(), d, Ingress, 77); nine != "ls_in_nine" || none != "" {
+		if nine, none := f.stage(t.Context(), d, Ingress, 9), f.stage(t.Context(), d, Ingress, 77); nine != "ls_in_nine" || none != "" {
 			t.Errorf("ingress 9 is %q, 77 %q", nine, none)
 		}
 	}
-	if stage := f.Stage(t.Context(), nil, Ingress, 9); stage != "" {
+	if stage := f.stage(t.Context(), nil, Ingress, 9); stage != "" {
 		t.Errorf("ingress 9 of no datapath is %q", stage)
 	}
 }
@@ -135,7 +137,7 @@ func TestDecodeDoubt(t *testing.T) {
 	}
 	d := &Decoder{
 		Names: NewNames(NewLogical(rows), Vswitch{}, nil, release.Version{}), Flows: NewLogicalFlows(r),
-		Calibration: Calibrate(nil, release.Parse("23.03.1")),
+		Calibration: calibrate(nil, release.Parse("23.03.1")),
 	}
 	for _, test := range []struct {
 		seen Seen

@@ -50,7 +50,7 @@ type Port struct {
 	Key      uint64     // tunnel key within the datapath: reg14, reg15
 	Datapath *Datapath  // nil when its Datapath_Binding is missing
 	Chassis  string     // name of the chassis that claims it; may be empty
-	Owner    string     // who made it, as of an Object; may be empty
+	Owner    Owner      // of the CMS; may be none
 }
 
 // String returns the port as in "port default_web".
@@ -162,18 +162,18 @@ func newDatapath(row *sb.DatapathBinding) *Datapath {
 	return d
 }
 
-// Northd returns the release of ovn-northd, zero if the Southbound does not
+// northdVersion returns the release of ovn-northd, zero if the Southbound does not
 // say; a chassis may run another.
-func (l *Logical) Northd() release.Version {
+func (l *Logical) northdVersion() release.Version {
 	if l == nil {
 		return release.Version{}
 	}
 	return l.northd
 }
 
-// Hostname returns the hostname of a chassis by its name; empty if there is
+// hostname returns the hostname of a chassis by its name; empty if there is
 // none.
-func (l *Logical) Hostname(chassis string) string {
+func (l *Logical) hostname(chassis string) string {
 	if l == nil {
 		return ""
 	}
@@ -198,8 +198,8 @@ func (l *Logical) Port(datapath, key uint64) *Port {
 	return l.ports[portKey{datapath, key}]
 }
 
-// PortNamed finds a logical port by its name; nil if there is none.
-func (l *Logical) PortNamed(name string) *Port {
+// portNamed finds a logical port by its name; nil if there is none.
+func (l *Logical) portNamed(name string) *Port {
 	if l == nil {
 		return nil
 	}
@@ -218,7 +218,7 @@ func (l *Logical) PortsCalled(text string) []*Port {
 	}
 	var ports []*Port
 	for _, name := range slices.Sorted(maps.Keys(l.byName)) {
-		if p := l.byName[name]; text != "" && (p.Owner == text || strings.HasSuffix(p.Owner, " "+text)) {
+		if p := l.byName[name]; text != "" && (p.Owner.String() == text || p.Owner.FullName() == text) {
 			ports = append(ports, p)
 		}
 	}

@@ -124,27 +124,27 @@ func TestNamesLater(t *testing.T) {
 	if names.Bridge != "br-ovn" || names.Chassis != "node-1" {
 		t.Errorf("bridge %s of chassis %s", names.Bridge, names.Chassis)
 	}
-	if v := names.Northd().String(); v != "25.09.1" {
+	if v := names.northdVersion().String(); v != "25.09.1" {
 		t.Errorf("northd is %s", v)
 	}
 	d := names.Datapath(5)
 	if d.Kind != Switch || d.NB != "00000000-0000-0000-0000-0000000000a1" {
 		t.Errorf("datapath 5 is %+v", d)
 	}
-	if p := names.PortNamed("vm2"); p.Chassis != "node-2" || p.Datapath != d {
+	if p := names.portNamed("vm2"); p.Chassis != "node-2" || p.Datapath != d {
 		t.Errorf("vm2 is %+v", p)
 	}
-	if p := names.PortNamed("lost"); p == nil || p.Datapath != nil {
+	if p := names.portNamed("lost"); p == nil || p.Datapath != nil {
 		t.Errorf("a port without its datapath is %+v", p)
 	}
 	if g := names.Group(5, 0x8000); len(g.Ports) != 2 {
 		t.Errorf("_MC_flood has %d ports", len(g.Ports))
 	}
-	if _, ok := names.Interface("tap9"); !ok {
+	if _, ok := names.interfaceCalled("tap9"); !ok {
 		t.Error("the interface without a port number is lost")
 	}
-	if ports := names.OFPorts(""); len(ports) != 3 || names.AllZones()[0].Number != 0 {
-		t.Errorf("ports %v, zones %v", ports, names.AllZones())
+	if ports := names.OFPorts(""); len(ports) != 3 || names.allZones()[0].Number != 0 {
+		t.Errorf("ports %v, zones %v", ports, names.allZones())
 	}
 	if rows := names.Rows(0, ""); rows != nil {
 		t.Errorf("cookie 0 is %v", rows)

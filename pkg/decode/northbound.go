@@ -77,10 +77,10 @@ func tablesOf(stage string) []table {
 }
 
 func describeACL(row nb.ACL, l lookup) Object {
-	o := Object{Kind: "ACL", Name: row.Name.Get(), Owner: Owner(row.ExternalIDs)}
-	var owner string
+	o := Object{Kind: "ACL", Name: row.Name.Get(), Owner: OwnerOf(row.ExternalIDs)}
+	var owner Owner
 	if group := heldBy[nb.PortGroup](l, "acls", row.UUID); group.Name != "" {
-		o.Holder, owner = "port group "+group.Name, Owner(group.ExternalIDs)
+		o.Holder, owner = Holder{GroupHolder, group.Name}, OwnerOf(group.ExternalIDs)
 	} else {
 		o.Holder, owner = onSwitch(l, "acls", row.UUID)
 	}
@@ -92,7 +92,7 @@ func describeACL(row nb.ACL, l lookup) Object {
 	if row.Tier != 0 {
 		tier = fmt.Sprintf("tier %d", row.Tier)
 	}
-	o.Text = line(head, cmp.Or(o.Owner, o.Holder), fmt.Sprintf("%s %d", row.Direction, row.Priority), tier, row.Action)
+	o.Text = line(head, cmp.Or(o.Owner.String(), o.Holder.String()), fmt.Sprintf("%s %d", row.Direction, row.Priority), tier, row.Action)
 	if o.Name == "" {
 		// OVN-Kubernetes leaves the name of what it does not log empty.
 		_, id, _ := strings.Cut(row.ExternalIDs["k8s.ovn.org/id"], ":")
@@ -102,52 +102,52 @@ func describeACL(row nb.ACL, l lookup) Object {
 }
 
 func describeLoadBalancer(row nb.LoadBalancer, _ lookup) Object {
-	o := Object{Kind: "load balancer", Name: row.Name, Owner: cmp.Or(Owner(row.ExternalIDs), serviceOf(row.Name))}
-	o.Text = line(fmt.Sprintf("load balancer %q", row.Name), o.Owner, cmp.Or(row.Protocol.Get(), "tcp"))
+	o := Object{Kind: "load balancer", Name: row.Name, Owner: cmp.Or(OwnerOf(row.ExternalIDs), serviceOf(row.Name))}
+	o.Text = line(fmt.Sprintf("load balancer %q", row.Name), o.Owner.String(), cmp.Or(row.Protocol.Get(), "tcp"))
 	return o
 }
 
 // serviceOf reads the name that OVN-Kubernetes gives the load balancer of a
 // service: Service_NAMESPACE/NAME_TCP_….
-func serviceOf(name string) string {
+func serviceOf(name string) Owner {
 	rest, ok := strings.CutPrefix(name, "Service_")
 	if !ok {
-		return ""
+		return Owner{}
 	}
 	for _, protocol := range []string{"_TCP_", "_UDP_", "_SCTP_"} {
 		if service, _, ok := strings.Cut(rest, protocol); ok && strings.Count(service, "/") == 1 {
-			return "Service " + service
+			return namespaced(OVNKubernetes, "Service", "/", service)
 		}
 	}
-	return ""
+	return Owner{}
 }
 
 func describeNAT(row nb.NAT, l lookup) Object {
 	holder, owner := onRouter(l, "nat", row.UUID)
-	o := Object{Kind: "NAT", Owner: cmp.Or(Owner(row.ExternalIDs), owner), Holder: holder}
+	o := Object{Kind: "NAT", Owner: cmp.Or(OwnerOf(row.ExternalIDs), owner), Holder: holder}
 	o.Name = fmt.Sprintf("%s %s as %s", row.Type, row.LogicalIP, row.ExternalIP)
 	if row.Type == "dnat" {
 		o.Name = fmt.Sprintf("%s %s to %s", row.Type, row.ExternalIP, row.LogicalIP)
 	}
-	o.Text = line("NAT "+o.Name, o.Owner, holder)
+	o.Text = line("NAT "+o.Name, o.Owner.String(), holder.String())
 	return o
 }
 
 func describePolicy(row nb.Policy, l lookup) Object {
 	holder, owner := onRouter(l, "policies", row.UUID)
-	o := Object{Kind: "policy", Owner: cmp.Or(Owner(row.ExternalIDs), owner), Holder: holder}
+	o := Object{Kind: "policy", Owner: cmp.Or(OwnerOf(row.ExternalIDs), owner), Holder: holder}
 	o.Name = fmt.Sprintf("%d %s", row.Priority, row.Match)
 	action := row.Action
 	if hops := slices.Concat(row.Nexthops, row.Nexthop); len(hops) > 0 {
 		action += " to " + strings.Join(hops, ", ")
 	}
-	o.Text = line(fmt.Sprintf("routing policy %d: %s, if %s", row.Priority, action, row.Match), o.Owner, holder)
+	o.Text = line(fmt.Sprintf("routing policy %d: %s, if %s", row.Priority, action, row.Match), o.Owner.String(), holder.String())
 	return o
 }
 
 func describeRoute(row nb.StaticRoute, l lookup) Object {
 	holder, owner := onRouter(l, "static_routes", row.UUID)
-	o := Object{Kind: "route", Name: row.IPPrefix, Owner: cmp.Or(Owner(row.ExternalIDs), owner), Holder: holder}
+	o := Object{Kind: "route", Name: row.IPPrefix, Owner: cmp.Or(OwnerOf(row.ExternalIDs), owner), Holder: holder}
 	var port, from, table string
 	if p := row.OutputPort.Get(); p != "" {
 		port = "out of " + p
@@ -158,50 +158,50 @@ func describeRoute(row nb.StaticRoute, l lookup) Object {
 	if row.RouteTable != "" {
 		table = "table " + row.RouteTable
 	}
-	o.Text = line(fmt.Sprintf("route %s via %s", row.IPPrefix, row.Nexthop), o.Owner, from, port, table, holder)
+	o.Text = line(fmt.Sprintf("route %s via %s", row.IPPrefix, row.Nexthop), o.Owner.String(), from, port, table, holder.String())
 	return o
 }
 
 func describeQoS(row nb.QoS, l lookup) Object {
 	holder, owner := onSwitch(l, "qos_rules", row.UUID)
-	o := Object{Kind: "QoS", Name: shortName(row.UUID), Owner: cmp.Or(Owner(row.ExternalIDs), owner), Holder: holder}
-	o.Text = line("QoS rule, if "+row.Match, o.Owner, fmt.Sprintf("%s %d", row.Direction, row.Priority), holder)
+	o := Object{Kind: "QoS", Name: shortName(row.UUID), Owner: cmp.Or(OwnerOf(row.ExternalIDs), owner), Holder: holder}
+	o.Text = line("QoS rule, if "+row.Match, o.Owner.String(), fmt.Sprintf("%s %d", row.Direction, row.Priority), holder.String())
 	return o
 }
 
 func describeSwitchPort(row nb.LogicalSwitchPort, l lookup) Object {
 	holder, _ := onSwitch(l, "ports", row.UUID)
 	o := Object{Kind: "switch port", Name: row.Name, Owner: portOwner(row.Name, row.ExternalIDs), Holder: holder}
-	o.Text = line("port "+row.Name, o.Owner, row.Type, holder)
+	o.Text = line("port "+row.Name, o.Owner.String(), row.Type, holder.String())
 	return o
 }
 
 func describeRouterPort(row nb.LogicalRouterPort, l lookup) Object {
 	holder, _ := onRouter(l, "ports", row.UUID)
-	o := Object{Kind: "router port", Name: row.Name, Owner: Owner(row.ExternalIDs), Holder: holder}
-	o.Text = line("port "+row.Name, o.Owner, strings.Join(row.Networks, " "), holder)
+	o := Object{Kind: "router port", Name: row.Name, Owner: OwnerOf(row.ExternalIDs), Holder: holder}
+	o.Text = line("port "+row.Name, o.Owner.String(), strings.Join(row.Networks, " "), holder.String())
 	return o
 }
 
 func describeDHCP(row nb.DHCPOptions, _ lookup) Object {
-	o := Object{Kind: "DHCP options", Name: row.Cidr, Owner: Owner(row.ExternalIDs)}
-	if subnet := row.ExternalIDs["subnet_id"]; o.Owner == "" && subnet != "" {
-		o.Owner = "neutron subnet " + subnet
+	o := Object{Kind: "DHCP options", Name: row.Cidr, Owner: OwnerOf(row.ExternalIDs)}
+	if subnet := row.ExternalIDs["subnet_id"]; o.Owner == (Owner{}) && subnet != "" {
+		o.Owner = Owner{CMS: Neutron, Kind: "neutron subnet", Name: subnet}
 	}
-	o.Text = line("DHCP options for "+row.Cidr, o.Owner)
+	o.Text = line("DHCP options for "+row.Cidr, o.Owner.String())
 	return o
 }
 
 func describePortGroup(row nb.PortGroup, _ lookup) Object {
 	o := Object{Kind: "port group", Name: row.Name}
-	o.Owner = cmp.Or(Owner(row.ExternalIDs), groupOwner("port group "+row.Name))
-	o.Text = line("port group "+row.Name, o.Owner)
+	o.Owner = cmp.Or(OwnerOf(row.ExternalIDs), groupOwner(Holder{GroupHolder, row.Name}))
+	o.Text = line("port group "+row.Name, o.Owner.String())
 	return o
 }
 
 func describeAddressSet(row nb.AddressSet, _ lookup) Object {
-	o := Object{Kind: "address set", Name: row.Name, Owner: Owner(row.ExternalIDs)}
-	o.Text = line("address set "+row.Name, o.Owner, fmt.Sprintf("%d addresses", len(row.Addresses)))
+	o := Object{Kind: "address set", Name: row.Name, Owner: OwnerOf(row.ExternalIDs)}
+	o.Text = line("address set "+row.Name, o.Owner.String(), fmt.Sprintf("%d addresses", len(row.Addresses)))
 	return o
 }
 
@@ -212,17 +212,17 @@ func describeStaticMAC(row nb.StaticMACBinding, _ lookup) Object {
 }
 
 func describeForwardingGroup(row nb.ForwardingGroup, _ lookup) Object {
-	o := Object{Kind: "forwarding group", Name: row.Name, Owner: Owner(row.ExternalIDs)}
-	o.Text = line("forwarding group "+row.Name, o.Owner, row.VIP)
+	o := Object{Kind: "forwarding group", Name: row.Name, Owner: OwnerOf(row.ExternalIDs)}
+	o.Text = line("forwarding group "+row.Name, o.Owner.String(), row.VIP)
 	return o
 }
 
 func describeDNS(row nb.DNS, _ lookup) Object {
-	o := Object{Kind: "DNS", Name: shortName(row.UUID), Owner: Owner(row.ExternalIDs)}
-	o.Text = line(fmt.Sprintf("DNS, %d names", len(row.Records)), o.Owner)
+	o := Object{Kind: "DNS", Name: shortName(row.UUID), Owner: OwnerOf(row.ExternalIDs)}
+	o.Text = line(fmt.Sprintf("DNS, %d names", len(row.Records)), o.Owner.String())
 	return o
 }
 
 func describeMeter(row nb.Meter, _ lookup) Object {
-	return Object{Kind: "meter", Name: row.Name, Owner: Owner(row.ExternalIDs), Text: "meter " + row.Name}
+	return Object{Kind: "meter", Name: row.Name, Owner: OwnerOf(row.ExternalIDs), Text: "meter " + row.Name}
 }

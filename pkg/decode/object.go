@@ -14,15 +14,17 @@ import (
 
 // An Object is what a flow was made for, in the words of whoever asked for it:
 // a row of the Northbound, or, where it says nothing, of the Southbound.
+//
+// It is part of the JSON of decoded flows: docs/json.md.
 type Object struct {
-	Kind   string // ACL, load balancer, NAT, route, policy, switch port, …
-	Name   string
-	UUID   ovsdb.UUID
-	Owner  string // what the CMS calls it, "NetworkPolicy shop/web"; may be empty
-	Holder string // what holds it, "port group a123", "router GR_node1"; may be empty
-	Text   string // all of it in one line
+	Kind   string     `json:"kind"` // ACL, load balancer, NAT, route, policy, switch port, …
+	Name   string     `json:"name"`
+	UUID   ovsdb.UUID `json:"uuid"`
+	Owner  Owner      `json:"owner"` // of the CMS; may be none
+	Holder Holder     `json:"-"`     // may be none
+	Text   string     `json:"text"`  // all of it in one line
 	// Row is the row itself, an nb.ACL and so on; nil for the Southbound's.
-	Row ovsdb.Row
+	Row ovsdb.Row `json:"-"`
 }
 
 // Objects finds the Northbound rows behind stage-hints. A hint is the beginning
@@ -52,7 +54,7 @@ func (o *Objects) Of(ctx context.Context, stage, hint string) (objects []Object,
 	if hint == "" {
 		return nil, ""
 	}
-	prefix, ok := ParseHint(hint)
+	prefix, ok := parseHint(hint)
 	if !ok {
 		return nil, fmt.Sprintf("stage-hint %q is not the beginning of a UUID", hint)
 	}
@@ -218,7 +220,7 @@ func (o *Objects) prefetch(ctx context.Context, evidence []Evidence) {
 			continue
 		}
 		ids := e.Rows[0].ExternalIDs
-		if prefix, ok := ParseHint(ids["stage-hint"]); ok {
+		if prefix, ok := parseHint(ids["stage-hint"]); ok {
 			stages[ids["stage-name"]] = append(stages[ids["stage-name"]], prefix)
 		}
 	}
@@ -352,20 +354,14 @@ func heldBy[T ovsdb.Row](l lookup, column string, uuid ovsdb.UUID) holder[T] {
 	return rows[0]
 }
 
-func onRouter(l lookup, column string, uuid ovsdb.UUID) (text, owner string) {
+func onRouter(l lookup, column string, uuid ovsdb.UUID) (Holder, Owner) {
 	router := heldBy[nb.LogicalRouter](l, column, uuid)
-	if router.Name == "" {
-		return "", ""
-	}
-	return "router " + router.Name, Owner(router.ExternalIDs)
+	return Holder{RouterHolder, router.Name}, OwnerOf(router.ExternalIDs)
 }
 
-func onSwitch(l lookup, column string, uuid ovsdb.UUID) (text, owner string) {
+func onSwitch(l lookup, column string, uuid ovsdb.UUID) (Holder, Owner) {
 	sw := heldBy[nb.LogicalSwitch](l, column, uuid)
-	if sw.Name == "" {
-		return "", ""
-	}
-	return "switch " + sw.Name, Owner(sw.ExternalIDs)
+	return Holder{SwitchHolder, sw.Name}, OwnerOf(sw.ExternalIDs)
 }
 
 // line joins what is not empty as in `head (a, b)`.

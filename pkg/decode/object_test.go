@@ -1,3 +1,5 @@
+//go:build lab
+
 package decode
 
 import (
@@ -98,7 +100,7 @@ func TestObjects(t *testing.T) {
 				t.Errorf("%s: %s: %d objects, %q, want %s", r.Origin(), test.stage, len(objects), unknown, test.text)
 				continue
 			}
-			if got := objects[0]; got.Kind != test.kind || got.Owner != test.owner || got.Text != test.text || string(got.UUID) != test.uuid || got.Name == "" || got.Row == nil {
+			if got := objects[0]; got.Kind != test.kind || got.Owner.String() != test.owner || got.Text != test.text || string(got.UUID) != test.uuid || got.Name == "" || got.Row == nil {
 				t.Errorf("%s: %s:\n got %+v\nwant %s, %s, %s", r.Origin(), test.stage, got, test.kind, test.owner, test.text)
 			}
 		}
@@ -196,7 +198,7 @@ func TestNamed(t *testing.T) {
 			}
 		}
 	}
-	if objects, _ := o.Of(t.Context(), "ls_out_acl", uuidOf[nb.ACL](t, s, "priority", 1100)[:8]); len(objects) != 1 || objects[0].Owner != "Subnet sw" {
+	if objects, _ := o.Of(t.Context(), "ls_out_acl", uuidOf[nb.ACL](t, s, "priority", 1100)[:8]); len(objects) != 1 || objects[0].Owner.String() != "Subnet sw" {
 		t.Errorf("the ACL of a subnet: %+v", objects)
 	}
 	if _, ok := (*Objects)(nil).Named(t.Context(), "Port_Group", "web.shop.np"); ok {
@@ -255,13 +257,13 @@ func TestOwners(t *testing.T) {
 		{ovnk("AdminNetworkPolicy", "guard"), "AdminNetworkPolicy guard"},
 		{ovnk("BaselineAdminNetworkPolicy", "default"), "BaselineAdminNetworkPolicy default"},
 		{ovnk("EgressFirewall", "shop"), "EgressFirewall shop/default"},
-		{ovnk("NetpolNamespace", "shop"), "NetworkPolicy default deny of namespace shop"},
+		{ovnk("NetpolNamespace", "shop"), "default deny of the NetworkPolicies in namespace shop"},
 		{ovnk("NetpolNode", "node1"), "Node node1"},
 		{ovnk("EgressIP", "eip_shop/web"), "EgressIP eip_shop/web"},
 		{ovnk("SomethingNew", "x"), "SomethingNew x"},
 		{map[string]string{"policy": "web", "namespace": "shop"}, "NetworkPolicy shop/web"},
 		{map[string]string{"egressFirewall": "shop"}, "EgressFirewall shop/default"},
-		{map[string]string{"default-deny-policy-type": "Egress"}, "NetworkPolicy default deny"},
+		{map[string]string{"default-deny-policy-type": "Egress"}, "default deny of the NetworkPolicies"},
 		{map[string]string{"k8s.ovn.org/kind": "Service", "k8s.ovn.org/owner": "shop/web"}, "Service shop/web"},
 		{map[string]string{"type": "security_group", "sg": "blue"}, "SecurityGroup blue"},
 		{map[string]string{"subnet": "ovn-default"}, "Subnet ovn-default"},
@@ -276,7 +278,7 @@ func TestOwners(t *testing.T) {
 		{map[string]string{"banp": "default"}, "BaselineAdminNetworkPolicy default"},
 		{map[string]string{"cnp": "guard"}, "ClusterNetworkPolicy guard"},
 	} {
-		if got := Owner(test.ids); got != test.want {
+		if got := OwnerOf(test.ids).String(); got != test.want {
 			t.Errorf("owner of %v: %q, want %q", test.ids, got, test.want)
 		}
 	}

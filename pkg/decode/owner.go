@@ -2,116 +2,178 @@ package decode
 
 import "strings"
 
-// Owner says what object of the cloud management system a Northbound row was
-// made for, from the row's own external_ids: "NetworkPolicy shop/web". It
-// knows what OVN-Kubernetes, Kube-OVN and neutron write, and is empty for
-// others.
-func Owner(ids map[string]string) string {
-	for _, cms := range []func(map[string]string) string{ovnKubernetesOwner, kubeOVNOwner, neutronOwner} {
-		if owner := cms(ids); owner != "" {
+// A CMS is a cloud management system that writes the Northbound.
+type CMS uint8
+
+// The systems that [OwnerOf] knows.
+const (
+	OVNKubernetes CMS = iota + 1
+	KubeOVN
+	Neutron
+)
+
+// A Role tells what a row is for that is not one of its owner's own rules.
+type Role uint8
+
+// The roles.
+const (
+	Own         Role = iota
+	DefaultDeny      // denies what no NetworkPolicy or security group allows
+	Internal         // the CMS needs it for itself: nobody would change it
+)
+
+// An Owner is the object of a CMS for which a Northbound row was made. Its zero value is none.
+type Owner struct {
+	CMS       CMS
+	Kind      string // "NetworkPolicy", "security group"
+	Namespace string // of Kubernetes, where the kind has one
+	Name      string
+	Role      Role
+}
+
+// String is the owner in words: "NetworkPolicy shop/web". It is empty for none.
+func (o Owner) String() string {
+	in := ""
+	if o.Namespace != "" {
+		in = " in namespace " + o.Namespace
+	}
+	switch {
+	case o.Role == DefaultDeny && o.CMS == Neutron:
+		return "neutron default drop"
+	case o.Role == DefaultDeny:
+		return "default deny of the NetworkPolicies" + in
+	case o.Role == Internal && o.Kind == "NetworkPolicy":
+		return "ARP for the NetworkPolicies" + in
+	}
+	return strings.TrimSpace(o.Kind + " " + o.FullName())
+}
+
+// MarshalText writes the owner in words, as JSON has it.
+func (o Owner) MarshalText() ([]byte, error) { return []byte(o.String()), nil }
+
+// FullName is the owner's name with its namespace: "shop/web".
+func (o Owner) FullName() string {
+	if o.Namespace == "" {
+		return o.Name
+	}
+	return o.Namespace + "/" + o.Name
+}
+
+// OwnerOf reads the owner of a row from its external_ids. It knows what OVN-Kubernetes, Kube-OVN and neutron write.
+func OwnerOf(ids map[string]string) Owner {
+	for _, cms := range []func(map[string]string) Owner{ovnKubernetesOwner, kubeOVNOwner, neutronOwner} {
+		if owner := cms(ids); owner != (Owner{}) {
 			return owner
 		}
 	}
-	return ""
+	return Owner{}
 }
 
-// portOwner is Owner a switch port, with the pod that OVN-Kubernetes means
-// by a port named NAMESPACE_POD.
-func portOwner(name string, ids map[string]string) string {
+// portOwner is OwnerOf for a switch port, with the pod that OVN-Kubernetes means by a port named NAMESPACE_POD.
+func portOwner(name string, ids map[string]string) Owner {
 	if namespace := ids["namespace"]; ids["pod"] == "true" {
 		if pod, ok := strings.CutPrefix(name, namespace+"_"); ok {
-			return "Pod " + namespace + "/" + pod
+			return Owner{CMS: OVNKubernetes, Kind: "Pod", Namespace: namespace, Name: pod}
 		}
 	}
 	if ids["neutron:device_owner"] != "" && ids["neutron:port_name"] == "" {
-		return "neutron port " + name // its name is that of the port in neutron
+		return Owner{CMS: Neutron, Kind: "neutron port", Name: name} // its name is that of the port in neutron
 	}
-	return Owner(ids)
+	return OwnerOf(ids)
 }
 
-// namespaced turns "ns:name" into "ns/name".
-func namespaced(name string) string { return strings.Replace(name, ":", "/", 1) }
+// namespaced is an owner by its name, which the separator divides from the namespace where the kind has one.
+func namespaced(cms CMS, kind, separator, name string) Owner {
+	namespace, rest, ok := strings.Cut(name, separator)
+	if !ok {
+		namespace, rest = "", name
+	}
+	return Owner{CMS: cms, Kind: kind, Namespace: namespace, Name: rest}
+}
 
 // ovnKubernetesOwner reads owner-type and name, which OVN-Kubernetes writes
 // since 2022; before, each object had keys of its own.
-func ovnKubernetesOwner(ids map[string]string) string {
+func ovnKubernetesOwner(ids map[string]string) Owner {
 	name := ids["k8s.ovn.org/name"]
+	ofKind := func(kind string, role Role) Owner {
+		return Owner{CMS: OVNKubernetes, Kind: kind, Name: name, Role: role}
+	}
 	switch kind := ids["k8s.ovn.org/owner-type"]; kind {
 	case "":
 		return olderOVNKubernetesOwner(ids)
-	case "NetworkPolicy", "NetworkPolicyPortIndexOwnerType":
-		return "NetworkPolicy " + namespaced(name)
-	case "AdminNetworkPolicy", "BaselineAdminNetworkPolicy", "EgressIP", "EgressService", "ClusterNetworkConnect":
-		return strings.TrimSpace(kind + " " + namespaced(name))
+	case "NetworkPolicyPortIndexOwnerType":
+		return namespaced(OVNKubernetes, "NetworkPolicy", ":", name)
 	case "EgressFirewall", "EgressQoS":
-		return kind + " " + name + "/default"
+		return Owner{CMS: OVNKubernetes, Kind: kind, Namespace: name, Name: "default"}
 	case "NetpolNamespace":
+		role := DefaultDeny
 		if ids["type"] == "arpAllow" {
-			return "ARP for NetworkPolicies of namespace " + name
+			role = Internal
 		}
-		return "NetworkPolicy default deny of namespace " + name
+		return Owner{CMS: OVNKubernetes, Kind: "NetworkPolicy", Namespace: name, Role: role}
 	case "NetpolNode":
-		return "Node " + name
+		return ofKind("Node", Internal)
 	case "NetpolDefault":
-		return "OVN-Kubernetes default " + name
-	case "MulticastNS", "Namespace":
-		return "Namespace " + name
+		return ofKind("OVN-Kubernetes default", Internal)
+	case "MulticastNS":
+		return ofKind("Namespace", Own)
 	case "MulticastCluster":
-		return "OVN-Kubernetes multicast default"
-	case "VirtualMachine":
-		return "VirtualMachine " + namespaced(name)
+		return Owner{CMS: OVNKubernetes, Kind: "OVN-Kubernetes multicast default", Role: Internal}
 	case "UDNIsolation":
-		return "isolation of user-defined networks"
+		return Owner{CMS: OVNKubernetes, Kind: "isolation of user-defined networks"}
 	default:
-		return strings.TrimSpace(kind + " " + namespaced(name))
+		return namespaced(OVNKubernetes, kind, ":", name)
 	}
 }
 
-func olderOVNKubernetesOwner(ids map[string]string) string {
+func olderOVNKubernetesOwner(ids map[string]string) Owner {
 	switch {
 	case ids["k8s.ovn.org/kind"] != "" && ids["k8s.ovn.org/owner"] != "":
-		return ids["k8s.ovn.org/kind"] + " " + ids["k8s.ovn.org/owner"]
+		return namespaced(OVNKubernetes, ids["k8s.ovn.org/kind"], "/", ids["k8s.ovn.org/owner"])
 	case ids["policy"] != "" && ids["namespace"] != "":
-		return "NetworkPolicy " + ids["namespace"] + "/" + ids["policy"]
+		return Owner{CMS: OVNKubernetes, Kind: "NetworkPolicy", Namespace: ids["namespace"], Name: ids["policy"]}
 	case ids["egressFirewall"] != "":
-		return "EgressFirewall " + ids["egressFirewall"] + "/default"
+		return Owner{CMS: OVNKubernetes, Kind: "EgressFirewall", Namespace: ids["egressFirewall"], Name: "default"}
 	case ids["default-deny-policy-type"] != "":
-		return "NetworkPolicy default deny"
+		return Owner{CMS: OVNKubernetes, Kind: "NetworkPolicy", Role: DefaultDeny}
 	}
-	return ""
+	return Owner{}
 }
 
 // kubeOVNOwner reads the keys of Kube-OVN's port groups, ports, routes and
 // switches. An ACL's owner is that of the port group in its "parent".
-func kubeOVNOwner(ids map[string]string) string {
+func kubeOVNOwner(ids map[string]string) Owner {
+	ofKind := func(kind, key string) Owner { return Owner{CMS: KubeOVN, Kind: kind, Name: ids[key]} }
+	node := ofKind("Node", "node")
+	node.Role = Internal
 	switch {
 	case ids["node"] != "" && ids["np"] != "" && ids["subnet"] != "": // the group of a subnet's pods on a node
-		return "Subnet " + ids["subnet"]
+		return ofKind("Subnet", "subnet")
 	case ids["node"] != "" && ids["np"] == "node/"+ids["node"]: // the group of all pods of a node
-		return "Node " + ids["node"]
+		return node
 	case ids["np"] != "":
 		name := strings.SplitN(ids["np"], "/", 3) // address sets say the direction as well: NAMESPACE/NAME/ingress
-		return "NetworkPolicy " + strings.Join(name[:min(len(name), 2)], "/")
+		return namespaced(KubeOVN, "NetworkPolicy", "/", strings.Join(name[:min(len(name), 2)], "/"))
 	case ids["anp"] != "":
-		return "AdminNetworkPolicy " + ids["anp"]
+		return ofKind("AdminNetworkPolicy", "anp")
 	case ids["banp"] != "":
-		return "BaselineAdminNetworkPolicy " + ids["banp"]
+		return ofKind("BaselineAdminNetworkPolicy", "banp")
 	case ids["cnp"] != "":
-		return "ClusterNetworkPolicy " + ids["cnp"]
+		return ofKind("ClusterNetworkPolicy", "cnp")
 	case ids["sg"] != "" && ids["type"] == "security_group":
-		return "SecurityGroup " + ids["sg"]
+		return ofKind("SecurityGroup", "sg")
 	case ids["pod"] != "" && ids["vendor"] == "kube-ovn":
-		return "Pod " + ids["pod"]
+		return namespaced(KubeOVN, "Pod", "/", ids["pod"])
 	case ids["subnet"] != "":
-		return "Subnet " + ids["subnet"]
+		return ofKind("Subnet", "subnet")
 	case ids["vendor"] == "kube-ovn" && ids["node"] != "":
-		return "Node " + ids["node"]
+		return node
 	}
-	return ""
+	return Owner{}
 }
 
 // neutronOwner reads the keys that neutron and Octavia write.
-func neutronOwner(ids map[string]string) string {
+func neutronOwner(ids map[string]string) Owner {
 	for _, k := range []struct{ key, kind string }{
 		{"neutron:security_group_rule_id", "security group rule"},
 		{"neutron:security_group_id", "security group"},
@@ -124,36 +186,53 @@ func neutronOwner(ids map[string]string) string {
 		{"neutron:vip", "Octavia load balancer, VIP"},
 	} {
 		if v := ids[k.key]; v != "" {
-			return k.kind + " " + v
+			return Owner{CMS: Neutron, Kind: k.kind, Name: v}
 		}
 	}
-	return ""
+	return Owner{}
 }
 
 // parentOwner reads an ACL's external_ids:parent, as Kube-OVN writes it: the
 // switch that the ACL protects, or a port group that has an owner of its own.
-func parentOwner(parent, holder string) string {
+func parentOwner(parent string, holder Holder) Owner {
 	if sg, ok := strings.CutPrefix(parent, "ovn.sg."); ok {
-		return "SecurityGroup " + sg
+		return Owner{CMS: KubeOVN, Kind: "SecurityGroup", Name: sg}
 	}
-	if parent != "" && holder == "switch "+parent {
-		return "Subnet " + parent
+	if parent != "" && holder == (Holder{SwitchHolder, parent}) {
+		return Owner{CMS: KubeOVN, Kind: "Subnet", Name: parent}
 	}
-	return ""
+	return Owner{}
 }
 
 // groupOwner reads the names that neutron gives its port groups: pg_ and the
 // security group's UUID with underscores, and one for what no rule allows.
-func groupOwner(holder string) string {
-	name, ok := strings.CutPrefix(holder, "port group ")
-	if !ok {
+func groupOwner(holder Holder) Owner {
+	if holder.Kind != GroupHolder {
+		return Owner{}
+	}
+	if holder.Name == "neutron_pg_drop" {
+		return Owner{CMS: Neutron, Kind: "security group", Role: DefaultDeny}
+	}
+	if id, ok := strings.CutPrefix(holder.Name, "pg_"); ok && len(id) == 36 {
+		return Owner{CMS: Neutron, Kind: "security group", Name: strings.ReplaceAll(id, "_", "-")}
+	}
+	return parentOwner(holder.Name, Holder{})
+}
+
+// The kinds of holders.
+const (
+	GroupHolder  = "port group"
+	SwitchHolder = "switch"
+	RouterHolder = "router"
+)
+
+// A Holder is the row that another one belongs to: an ACL to a port group or a switch. Its zero value is none.
+type Holder struct{ Kind, Name string }
+
+// String is the holder in words: "port group a123".
+func (h Holder) String() string {
+	if h.Name == "" {
 		return ""
 	}
-	if name == "neutron_pg_drop" {
-		return "neutron default drop"
-	}
-	if id, ok := strings.CutPrefix(name, "pg_"); ok && len(id) == 36 {
-		return "security group " + strings.ReplaceAll(id, "_", "-")
-	}
-	return parentOwner(name, "")
+	return h.Kind + " " + h.Name
 }

@@ -33,24 +33,24 @@ func TestProfile(t *testing.T) {
 	}
 	for _, line := range lines {
 		for _, name := range line.releases {
-			c := Calibrate(nil, release.Parse(name))
+			c := calibrate(nil, release.Parse(name))
 			want := map[release.PhysicalTable]int{
 				release.PhyToLog: 0, release.DetectLargePkt: line.detect, release.ProcessLargePkt: line.process, release.OutputInit: line.init,
 				release.RemoteOutput: line.remote, release.RemoteVTEP: line.vtep, release.LocalOutput: line.local, release.CheckLoopback: line.check,
 				release.SaveInport: 64, release.LogToPhy: 65, release.MACBinding: 66, release.ChkLBHairpin: 68,
 			}
 			for table, of := range want {
-				if got, ok := c.Physical(table); got != of || ok != (of != 0 || table == release.PhyToLog) {
+				if got, ok := c.physical(table); got != of || ok != (of != 0 || table == release.PhyToLog) {
 					t.Errorf("%s: %s is table %d, %t, want %d", name, table, got, ok, of)
 				}
 			}
 			if c.Base(Ingress) != 8 || c.Base(Egress) != line.egress {
 				t.Errorf("%s: bases %d and %d, want 8 and %d", name, c.Base(Ingress), c.Base(Egress), line.egress)
 			}
-			if _, ok := c.Physical(line.last); !ok {
+			if _, ok := c.physical(line.last); !ok {
 				t.Errorf("%s: no %s", name, line.last)
 			}
-			if of, ok := c.Physical(line.helper); ok {
+			if of, ok := c.physical(line.helper); ok {
 				t.Errorf("%s: %s is table %d, that release has none", name, line.helper, of)
 			}
 			if want := "profile " + name; c.Source() != want {
@@ -61,17 +61,17 @@ func TestProfile(t *testing.T) {
 }
 
 func TestProfileOfTheFuture(t *testing.T) {
-	c := Calibrate(nil, release.Parse("26.09.0"))
-	if of, _ := c.Physical(release.SaveInport); of != 88 || c.Base(Egress) != 62 {
+	c := calibrate(nil, release.Parse("26.09.0"))
+	if of, _ := c.physical(release.SaveInport); of != 88 || c.Base(Egress) != 62 {
 		t.Errorf("SAVE_INPORT is table %d, the egress base %d, want 88 and 62", of, c.Base(Egress))
 	}
-	if of, _ := c.Physical(release.EVPNARPLookup); of != 113 {
+	if of, _ := c.physical(release.EVPNARPLookup); of != 113 {
 		t.Errorf("EVPN_ARP_LOOKUP is table %d, want 113", of)
 	}
 	if want := "profile what follows 26.03, a guess for 26.09.0"; c.Source() != want {
 		t.Errorf("source %q, want %q", c.Source(), want)
 	}
-	c = Calibrate(nil, release.Version{})
+	c = calibrate(nil, release.Version{})
 	if c.Source() != "unknown: neither flows nor release" || c.Base(Ingress) != 0 {
 		t.Errorf("nothing known: %q, ingress %d", c.Source(), c.Base(Ingress))
 	}
@@ -81,7 +81,7 @@ func TestProfileOfTheFuture(t *testing.T) {
 }
 
 func TestPlace(t *testing.T) {
-	c := Calibrate(nil, release.Parse("23.03.1"))
+	c := calibrate(nil, release.Parse("23.03.1"))
 	for of, want := range map[int]string{
 		0: "PHY_TO_LOG", 7: "table 7", 8: "ingress 0", 36: "ingress 28", 37: "LARGE_PKT_DETECT", 38: "LARGE_PKT_PROCESS",
 		39: "REMOTE_OUTPUT", 40: "LOCAL_OUTPUT", 41: "CHECK_LOOPBACK", 42: "egress 0", 63: "egress 21",

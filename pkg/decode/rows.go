@@ -16,7 +16,7 @@ type Row struct {
 	Table string // "Port_Binding"
 	UUID  ovsdb.UUID
 	Name  string // "default_web"; of a learned row, its address
-	Owner string // as of an Object; may be empty
+	Owner Owner  // of the CMS; may be none
 	Text  string // "port default_web"
 }
 
@@ -30,9 +30,9 @@ func Prefix(uuid ovsdb.UUID) (uint32, bool) {
 	return uint32(n), err == nil
 }
 
-// ParseHint reads a stage-hint, the first 8 hexadecimal digits of a Northbound
+// parseHint reads a stage-hint, the first 8 hexadecimal digits of a Northbound
 // row's UUID.
-func ParseHint(hint string) (uint32, bool) {
+func parseHint(hint string) (uint32, bool) {
 	if len(hint) != 8 {
 		return 0, false
 	}
@@ -48,35 +48,35 @@ func (l *Logical) indexRows(rows Southbound) {
 	}
 	for _, r := range rows.Ports {
 		owner := portOwner(r.LogicalPort, r.ExternalIDs)
-		add(Row{r.Table(), r.UUID, r.LogicalPort, owner, line("port "+r.LogicalPort, owner)})
+		add(Row{r.Table(), r.UUID, r.LogicalPort, owner, line("port "+r.LogicalPort, owner.String())})
 	}
 	for _, r := range rows.Groups {
 		text := "multicast group " + r.Name
 		if d := l.datapaths[r.Datapath]; d != nil {
 			text += " of " + d.String()
 		}
-		add(Row{r.Table(), r.UUID, r.Name, "", text})
+		add(Row{r.Table(), r.UUID, r.Name, Owner{}, text})
 	}
 	for _, r := range rows.Chassis {
 		name := cmp.Or(r.Hostname, r.Name)
-		add(Row{r.Table(), r.UUID, name, "", "chassis " + name})
+		add(Row{r.Table(), r.UUID, name, Owner{}, "chassis " + name})
 	}
 	for _, r := range rows.MACBindings {
-		add(Row{r.Table(), r.UUID, r.IP, "", fmt.Sprintf("%s is at %s behind %s (learned)", r.IP, r.MAC, r.LogicalPort)})
+		add(Row{r.Table(), r.UUID, r.IP, Owner{}, fmt.Sprintf("%s is at %s behind %s (learned)", r.IP, r.MAC, r.LogicalPort)})
 	}
 	for _, r := range rows.StaticMACBindings {
-		add(Row{r.Table(), r.UUID, r.IP, "", fmt.Sprintf("%s is at %s behind %s (static)", r.IP, r.MAC, r.LogicalPort)})
+		add(Row{r.Table(), r.UUID, r.IP, Owner{}, fmt.Sprintf("%s is at %s behind %s (static)", r.IP, r.MAC, r.LogicalPort)})
 	}
 	for _, r := range rows.FDBs {
 		port := fmt.Sprintf("port %d", r.PortKey)
 		if p := l.Port(uint64(r.DPKey), uint64(r.PortKey)); p != nil {
 			port = p.String()
 		}
-		add(Row{r.Table(), r.UUID, r.MAC, "", fmt.Sprintf("%s is behind %s (learned)", r.MAC, port)})
+		add(Row{r.Table(), r.UUID, r.MAC, Owner{}, fmt.Sprintf("%s is behind %s (learned)", r.MAC, port)})
 	}
 	for _, r := range rows.LoadBalancers {
 		owner := serviceOf(r.Name)
-		add(Row{r.Table(), r.UUID, r.Name, owner, line(fmt.Sprintf("load balancer %q", r.Name), owner)})
+		add(Row{r.Table(), r.UUID, r.Name, owner, line(fmt.Sprintf("load balancer %q", r.Name), owner.String())})
 	}
 }
 
@@ -121,8 +121,8 @@ var kinds = map[string]string{
 	"Load_Balancer": "load balancer",
 }
 
-// Object returns the row as an Object, for flows that come from nothing in the
+// object returns the row as an Object, for flows that come from nothing in the
 // Northbound or from nothing that says so.
-func (r Row) Object() Object {
+func (r Row) object() Object {
 	return Object{Kind: kinds[r.Table], Name: r.Name, UUID: r.UUID, Owner: r.Owner, Text: r.Text}
 }

@@ -24,8 +24,8 @@ const (
 	Router Kind = "router"
 )
 
-// StageOf reads kind and pipeline off a stage-name such as "lr_in_ip_routing".
-func StageOf(stage string) (Kind, Pipeline, bool) {
+// stageOf reads kind and pipeline off a stage-name such as "lr_in_ip_routing".
+func stageOf(stage string) (Kind, Pipeline, bool) {
 	var (
 		kind     Kind
 		pipeline Pipeline
@@ -131,12 +131,12 @@ var stageWords = map[string]string{
 	"lr_delivery":        "delivery to the port",
 }
 
-// Explain says in a few words what the stage named by
+// explainStage says in a few words what the stage named by
 // Logical_Flow.external_ids:stage-name does, in every release from 20.12 to
-// 26.03: Explain("ls_in_acl_eval") is "ACL ingress". A stage that it does not
+// 26.03: explain("ls_in_acl_eval") is "ACL ingress". A stage that it does not
 // know comes back as it is.
-func Explain(stage string) string {
-	_, pipeline, ok := StageOf(stage)
+func explainStage(stage string) string {
+	_, pipeline, ok := stageOf(stage)
 	if !ok {
 		return stage
 	}
@@ -150,11 +150,11 @@ func Explain(stage string) string {
 	return stage
 }
 
-// ExplainFlow is Explain for the stage of a logical flow, with ovn-northd's own
+// explainFlow is Explain for the stage of a logical flow, with ovn-northd's own
 // description of the flow where it has one (24.03 and later), which for drops
 // is the reason.
-func ExplainFlow(row sb.LogicalFlowNames) string {
-	words := Explain(row.ExternalIDs["stage-name"])
+func explainFlow(row sb.LogicalFlowNames) string {
+	words := explainStage(row.ExternalIDs["stage-name"])
 	if desc := row.FlowDesc.Get(); desc != "" {
 		return words + ": " + desc
 	}

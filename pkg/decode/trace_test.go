@@ -1,3 +1,5 @@
+//go:build lab
+
 package decode
 
 import (
@@ -28,7 +30,9 @@ func seenIn(trace *openflow.Trace) []Seen {
 						actions = append(actions, child.Action)
 					}
 				}
-				flows = append(flows, seenOf(step.Table, step.Priority, step.Cookie, step.Match, actions))
+				seen := SeenInStep(step)
+				seen.Resubmits = resubmits(actions, nil)
+				flows = append(flows, seen)
 			}
 			walk(node.Children, bridge)
 		}
@@ -61,7 +65,7 @@ func TestTrace(t *testing.T) {
 	d.Names.Version = release.Version{}
 	d.Calibrate(t.Context(), flows)
 	// Without the release of the chassis, northd's is taken.
-	if want := Calibrate(nil, version); d.Calibration.Base(Egress) != want.Base(Egress) || d.Calibration.EgressVote.For == 0 ||
+	if want := calibrate(nil, version); d.Calibration.Base(Egress) != want.Base(Egress) || d.Calibration.EgressVote.For == 0 ||
 		d.Calibration.IngressVote.Against+d.Calibration.EgressVote.Against != 0 {
 		t.Errorf("%d flows say egress base %d by %+v and %+v, want %d", len(flows), d.Calibration.Base(Egress),
 			d.Calibration.IngressVote, d.Calibration.EgressVote, want.Base(Egress))

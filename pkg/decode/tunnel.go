@@ -57,10 +57,10 @@ type TunnelEnd struct {
 	Local   netip.Addr // ours, since 24.03; else invalid
 }
 
-// ParseTunnelID reads Port.external_ids:ovn-chassis-id, which is
+// parseTunnelID reads Port.external_ids:ovn-chassis-id, which is
 // CHASSIS@REMOTE up to 23.09 and CHASSIS@REMOTE%LOCAL from 24.03 on. A chassis
 // name may itself hold @ and %, addresses hold neither.
-func ParseTunnelID(text string) (TunnelEnd, bool) {
+func parseTunnelID(text string) (TunnelEnd, bool) {
 	i := strings.LastIndexByte(text, '@')
 	if i <= 0 {
 		return TunnelEnd{}, false

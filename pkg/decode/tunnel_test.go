@@ -58,7 +58,7 @@ func TestTunnelID(t *testing.T) {
 		"a@b%c@172.30.0.12":                     {Chassis: "a@b%c", Remote: netip.MustParseAddr("172.30.0.12")},
 		"node2@":                                {}, "@172.30.0.12": {}, "node2": {}, "node2@172.30.0.12%": {}, "node2@flow": {}, "": {},
 	} {
-		got, ok := ParseTunnelID(text)
+		got, ok := parseTunnelID(text)
 		if got != want || ok != (want != TunnelEnd{}) {
 			t.Errorf("ParseTunnelID(%q) = %+v, %t, want %+v", text, got, ok, want)
 		}

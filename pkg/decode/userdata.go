@@ -210,7 +210,11 @@ func (u Userdata) String() string {
 // Then says what the nested actions do to the packet that the controller makes, as
 // in "eth_src=0a:00:00:00:00:01, reg15=reg14, resubmit(,37)", or with which options
 // it answers; empty if there are none.
-func (u Userdata) Then() string {
+func (u Userdata) Then() string { return u.then(func(any) string { return "" }) }
+
+// then is Then with what name returns behind each action, of which that of a write
+// is a [openflow.SetField].
+func (u Userdata) then(name func(action any) string) string {
 	words := slices.Clone(u.Options)
 	for rest := u.Nested; len(rest) > 0; {
 		if a, b, ok := swapped(rest); ok {
@@ -221,10 +225,10 @@ func (u Userdata) Then() string {
 		switch a := rest[0].(type) {
 		case openflow.SetField:
 			a = narrowed(a)
-			text = a.Field.Name + "=" + a.Field.PrintMasked(a.Value, a.Mask)
+			text = a.Field.Name + "=" + a.Field.PrintMasked(a.Value, a.Mask) + name(a)
 		case openflow.Controller:
 			if v, ok := ParseUserdata(a.Userdata); ok {
-				text = cmp.Or(v.Then(), v.String())
+				text = cmp.Or(v.then(name), v.String())
 			}
 		case openflow.Note:
 			if mtu, ok := notedMTU(a.Data); ok {
@@ -232,6 +236,8 @@ func (u Userdata) Then() string {
 			}
 		case openflow.Move:
 			text = bitsText(a.Dst) + "=" + bitsText(a.Src)
+		default:
+			text += name(a)
 		}
 		words, rest = append(words, text), rest[1:]
 	}

@@ -1,3 +1,5 @@
+//go:build lab
+
 package decode
 
 import (
@@ -82,7 +84,7 @@ func (n *network) userdata(t *testing.T, node string) (seen map[string]int, wron
 			if !ok {
 				continue
 			}
-			m := d.Decode(t.Context(), seenOf(max(e.Table.Number, 0), e.Priority, e.Cookie, &e.Match, e.Actions))
+			m := d.Decode(t.Context(), SeenIn(&e))
 			if m.Flow == nil {
 				continue
 			}

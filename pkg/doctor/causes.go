@@ -2,9 +2,8 @@ package doctor
 
 import "slices"
 
-// explain puts each finding that another one explains under that one. What
-// explains what is in Check.Causes; that two findings have to do with each other
-// is in their objects.
+// explain puts each finding that another one explains under that one. [Check.Causes] has which check explains which;
+// whether two findings are related shows in their objects.
 func explain(found []Finding, causes map[string][]string) []Finding {
 	parent := make([]int, len(found))
 	for i := range found {
@@ -30,7 +29,7 @@ func explain(found []Finding, causes map[string][]string) []Finding {
 	return assemble(found, parent)
 }
 
-// above says that i is j or stands above it, so that j may not come above i.
+// above reports whether i is j or stands above it, so that j may not come above i.
 func above(parent []int, j, i int) bool {
 	for ; j >= 0; j = parent[j] {
 		if j == i {
@@ -40,7 +39,7 @@ func above(parent []int, j, i int) bool {
 	return false
 }
 
-// assemble is the findings without a parent, with the others below them.
+// assemble lists the findings without a parent, with the others below them.
 func assemble(found []Finding, parent []int) []Finding {
 	var under func(int) []Finding
 	under = func(of int) []Finding {
@@ -57,9 +56,8 @@ func assemble(found []Finding, parent []int) []Finding {
 	return under(-1)
 }
 
-// related says how close a finding is to one that may explain it: 0 is not at
-// all, an object in common is closest, then a node in common, then a cause that is
-// the whole deployment's.
+// related is how close a finding is to one that may explain it: 0 is not at all, a common object is closest, then a
+// common node, then a cause that concerns the whole deployment.
 func related(f, cause *Finding) int {
 	for _, o := range f.objects() {
 		if o.Kind != "node" && slices.Contains(cause.objects(), o) {
@@ -78,10 +76,10 @@ func related(f, cause *Finding) int {
 	return 0
 }
 
-// objects are all that a finding is about.
+// objects are all objects of a finding.
 func (f *Finding) objects() []Object { return append([]Object{f.Object}, f.Also...) }
 
-// nodes are the nodes that a finding concerns.
+// nodes are the nodes of a finding.
 func (f *Finding) nodes() []string {
 	var out []string
 	for _, o := range f.objects() {

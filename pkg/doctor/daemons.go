@@ -2,93 +2,93 @@ package doctor
 
 import (
 	"errors"
-	"fmt"
+	"iter"
 	"strings"
 
 	"github.com/ovnctl/ovnctl/pkg/node"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
-// silent calls f for each host that is meant to run a daemon which does not
-// answer, with what speaks for it being meant.
-func (p *Pass) SilentDaemons(daemon string, f func(*snapshot.Host, snapshot.Daemon, []string)) {
-	any := false
-	for _, h := range p.Hosts {
-		d, err := h.Daemon(daemon)
-		if err != nil {
-			if !errors.Is(err, snapshot.ErrNoSwitch) && (h.Local || !errors.Is(err, node.ErrUnavailable)) {
-				any = true
-				p.Unknown(NodeObject(h.Name), err)
-			}
-			continue
-		}
-		if d.Liveness == snapshot.Answers {
-			any = true
-			continue
-		}
-		meant, err := h.Meant(daemon)
-		if err != nil {
-			any = true
+// A SilentDaemon is a daemon that should run on a host and does not reply.
+type SilentDaemon struct {
+	*snapshot.Host
+	Daemon   string          // its program: "ovn-controller"
+	State    snapshot.Daemon // as its control sockets show it
+	Expected []string        // why it should run: "the pidfile …"
+}
+
+// SilentDaemons are the daemons of a program that should run and do not reply. Where that cannot be read, the host is
+// reported as unknown.
+func (p *Pass) SilentDaemons(daemon string) iter.Seq[*SilentDaemon] {
+	why := "no host that should run " + daemon + " can be read from here"
+	return EachHost(p, why, func(h *snapshot.Host) (*SilentDaemon, bool) {
+		state, err := h.Daemon(daemon)
+		switch {
+		case errors.Is(err, snapshot.ErrNoSwitch), errors.Is(err, node.ErrUnavailable) && !h.Local:
+			return nil, false
+		case err != nil:
 			p.Unknown(NodeObject(h.Name), err)
-			continue
+			return nil, false
+		case state.Liveness == snapshot.Answers:
+			return nil, true
 		}
-		if len(meant) == 0 {
-			continue
+		expected, ok := Need(p, NodeObject(h.Name), func() ([]string, error) { return h.Meant(daemon) })
+		if !ok || len(expected) == 0 {
+			return nil, false
 		}
-		any = true
-		f(h, d, meant)
-	}
-	if !any {
-		p.Skip("no host that is meant to run " + daemon + " can be read from here")
-	}
+		return &SilentDaemon{h, daemon, state, expected}, true
+	})
 }
 
-func DaemonObject(h *snapshot.Host, daemon string) Object {
-	return Object{Kind: "daemon", Name: daemon, Node: h.Name}
-}
+// Object is the daemon on its host.
+func (d *SilentDaemon) Object() Object { return DaemonObject(d.Host, d.Daemon) }
 
-// silence is what is seen of a daemon that does not answer.
-func SilenceEvidence(h *snapshot.Host, daemon string, d snapshot.Daemon, meant []string) []Evidence {
+// Evidence is what is seen of the daemon: its sockets, its processes and the end of its log.
+func (d *SilentDaemon) Evidence() []Evidence {
 	var list []Evidence
-	for i, s := range d.Sockets {
-		// What dead processes have left says nothing where one lives, and one of them says enough.
-		if s.State != node.Hung && (d.Liveness == snapshot.Hung || i < len(d.Sockets)-1) {
+	for i, s := range d.State.Sockets {
+		// A socket left by a dead process means nothing beside a live one, and of several the last is enough.
+		if s.State != node.Hung && (d.State.Liveness == snapshot.Hung || i < len(d.State.Sockets)-1) {
 			continue
 		}
-		source := "control socket " + s.Path
-		if s.State == node.NoSocket {
-			source = "pidfile " + s.Path
-		}
-		says := string(s.State)
+		e := Evidence{Source: Socket("control socket " + s.Path), Says: string(s.State)}
 		switch s.State {
 		case node.Hung:
-			says = "takes the connection and stays silent"
+			e.Says = "accepts the connection and does not reply"
 		case node.Refused:
-			says = "nobody listens: its process is gone"
+			e.Says = "refuses the connection: its process has ended"
+		case node.NoSocket:
+			e.Source = File(s.Path, 0)
 		}
-		list = append(list, Evidence{Source: Other(source), Says: says})
+		list = append(list, e)
 	}
-	if len(d.Sockets) == 0 {
-		list = append(list, Evidence{Source: Other("run directory"), Says: "has no control socket of " + daemon})
-		list = append(list, Evidence{Source: Other(strings.Join(meant, ", ")), Says: "says that it is meant to run here"})
+	if len(d.State.Sockets) == 0 {
+		list = append(list, Evidence{Source: Other("run directory"), Says: "has no control socket of " + d.Daemon})
+		list = append(list, Evidence{Source: Other(strings.Join(d.Expected, ", ")), Says: "shows that it should run here"})
 	}
-	for _, p := range ProcessesOf(h, daemon) {
-		says := fmt.Sprintf("state %s", p.State)
+	for _, p := range ProcessesOf(d.Host, d.Daemon) {
+		says := "state " + p.State
 		switch p.State {
 		case "T", "t":
-			says = "stopped (state " + p.State + "): by a signal or a debugger"
+			says = "stopped by a signal or a debugger (state " + p.State + ")"
 		case "D":
-			says = "waits for the kernel (state D), a disk or a device"
+			says = "waits in the kernel for a disk or a device (state D)"
 		}
-		list = append(list, Evidence{Source: Other(fmt.Sprintf("process %d", p.PID)), Says: says})
+		list = append(list, Evidence{Source: Process(p.PID), Says: says})
 	}
-	if line := lastTrouble(h, daemon); line != "" {
-		list = append(list, Evidence{Source: Log(daemon), Says: line})
+	if line := lastTrouble(d.Host, d.Daemon); line != "" {
+		list = append(list, Evidence{Source: Log(d.Daemon), Says: line})
 	}
 	return list
 }
 
-// processesOf are the processes of a daemon; none where they cannot be read.
+// ControllerReplies reports whether ovn-controller replies.
+func ControllerReplies(h *snapshot.Host) bool {
+	d, err := h.Daemon("ovn-controller")
+	return err == nil && d.Liveness != snapshot.Refused
+}
+
+// ProcessesOf are the processes of a daemon; none where they cannot be read.
 func ProcessesOf(h *snapshot.Host, daemon string) []node.Process {
 	all, err := h.Processes()
 	if err != nil {
@@ -103,7 +103,7 @@ func ProcessesOf(h *snapshot.Host, daemon string) []node.Process {
 	return list
 }
 
-// inContainer is the process of a daemon in a container; nil: there is none.
+// InContainer is the process of a daemon that runs in a container; nil: none does.
 func InContainer(h *snapshot.Host, daemon string) *node.Process {
 	for _, p := range ProcessesOf(h, daemon) {
 		if p.Container {
@@ -113,7 +113,7 @@ func InContainer(h *snapshot.Host, daemon string) *node.Process {
 	return nil
 }
 
-// lastTrouble is what a daemon's log says at its end, if that is why it ended.
+// lastTrouble is the line at the end of a daemon's log that shows why it ended; empty: there is none.
 func lastTrouble(h *snapshot.Host, daemon string) string {
 	log, err := h.Log(daemon)
 	if err != nil {

@@ -8,19 +8,17 @@ import (
 	"sync"
 	"time"
 
-	"github.com/ovnctl/ovnctl/pkg/fixes"
-	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
-// A server is a server of a database of OVN, and the host that it is on.
+// A Server serves a database of OVN on a host.
 type Server struct {
 	snapshot.Server
 	Host *snapshot.Host
 }
 
-// servers are those of OVN's databases on the hosts that can be asked.
+// Servers are the servers of OVN's databases on the hosts that can be read.
 func (p *Pass) Servers() []Server {
 	var wg sync.WaitGroup
 	for _, h := range p.Hosts {
@@ -31,7 +29,7 @@ func (p *Pass) Servers() []Server {
 	for _, h := range p.Hosts {
 		found, err := h.Servers()
 		if err != nil {
-			continue // its other checks say that the host cannot be asked
+			continue // other checks report an unreachable host
 		}
 		for _, s := range found {
 			all = append(all, Server{s, h})
@@ -40,22 +38,27 @@ func (p *Pass) Servers() []Server {
 	return all
 }
 
-// object is the server: a database on a host.
+// Object is the server as an object: a database on a host.
 func (s *Server) Object() Object {
 	return Object{Kind: "database", Name: s.Database, Node: s.Host.Name}
 }
 
-// also are the database as a whole and the host.
-func (s *Server) Concerns() []Object {
-	return []Object{DatabaseObject(s.Database), {Kind: "node", Name: s.Host.Name}}
+// Also are the database as a whole and the host.
+func (s *Server) Also() []Object {
+	return []Object{DatabaseObject(s.Database), NodeObject(s.Host.Name)}
 }
 
-// control is the classic command that sends the server a control command.
+// ControlCommand is the command that sends the server a control command.
 func (s *Server) ControlCommand(command string) string {
 	return fmt.Sprintf("ovn-appctl -t %s/%s.ctl %s", RunDir(s.Host), s.Control, command)
 }
 
-// runDir is the run directory of a host's OVN as it is written in commands.
+// Reply is what the server replied to a control command.
+func (s *Server) Reply(command string) Source {
+	return Source{ReplySource, command + " on " + s.Host.Name, s.ControlCommand(command)}
+}
+
+// RunDir is the run directory of OVN on a host, as it is written in commands.
 func RunDir(h *snapshot.Host) string {
 	if dir := h.Dirs().OVNRun; dir != "" {
 		return dir
@@ -63,10 +66,7 @@ func RunDir(h *snapshot.Host) string {
 	return "/var/run/ovn"
 }
 
-// database is a database as a whole, wherever it is served.
-func DatabaseObject(name string) Object { return Object{Kind: "database", Name: name} }
-
-// part is what ovn-ctl(8) and the units call a database: nb or sb.
+// DatabasePart is what ovn-ctl(8) and the systemd units call a database: nb or sb.
 func DatabasePart(database string) string {
 	if database == "OVN_Northbound" {
 		return "nb"
@@ -74,8 +74,7 @@ func DatabasePart(database string) string {
 	return "sb"
 }
 
-// members are the servers of clustered databases and what they say, without those
-// that cannot say anything.
+// Members are the servers of clustered databases that reply, with their cluster/status.
 func (p *Pass) Members() []Member {
 	all := p.Servers()
 	var wg sync.WaitGroup
@@ -97,7 +96,7 @@ func (p *Pass) Members() []Member {
 	return found
 }
 
-// clustered are the members; without any it skips the check, and says why.
+// Clustered are the members. If there is none, the check is skipped.
 func (p *Pass) Clustered() []Member {
 	found := p.Members()
 	if len(found) > 0 {
@@ -111,16 +110,16 @@ func (p *Pass) Clustered() []Member {
 	return nil
 }
 
-// elsewhere is why what only a server's own host can tell is not looked at.
-const ServersElsewhere = "the servers of the databases are on other hosts: run doctor there"
+// ServersElsewhere is why a check of database servers is skipped where none is at hand.
+const ServersElsewhere = "the database servers are on other hosts: run ovnctl doctor there"
 
-// A member is a server of a clustered database with what it says of its cluster.
+// A Member is a server of a clustered database with its cluster/status.
 type Member struct {
 	Server
 	*snapshot.Member
 }
 
-// status is a line of what the member says of its cluster.
+// Status is evidence from lines of the member's cluster/status, by their keys.
 func (m *Member) Status(keys ...string) Evidence {
 	var lines []string
 	for line := range strings.Lines(m.Text) {
@@ -129,28 +128,33 @@ func (m *Member) Status(keys ...string) Evidence {
 			lines = append(lines, strings.TrimSpace(line))
 		}
 	}
-	return Evidence{Source: Other("cluster/status " + m.Database + " on " + m.Host.Name), Says: strings.Join(lines, "; ")}
+	return Evidence{Source: m.source(), Says: strings.Join(lines, "; ")}
 }
 
-// peer is the line about one member.
+// Peer is the line of the member's cluster/status about another member.
 func (m *Member) Peer(of snapshot.Peer) Evidence {
+	says := of.ID + " at " + of.Address
 	for line := range strings.Lines(m.Text) {
 		if strings.Contains(line, "("+of.ID+" at ") {
-			return Evidence{Source: Other("cluster/status " + m.Database + " on " + m.Host.Name), Says: strings.TrimSpace(line)}
+			says = strings.TrimSpace(line)
 		}
 	}
-	return Evidence{Source: Other("cluster/status " + m.Database + " on " + m.Host.Name), Says: of.ID + " at " + of.Address}
+	return Evidence{Source: m.source(), Says: says}
 }
 
-// zoneReader is the reader of a database in a zone.
-func ZoneReader(z *snapshot.Zone, database string) (ovsdb.Reader, error) {
+func (m *Member) source() Source {
+	return m.Reply("cluster/status " + m.Database)
+}
+
+// DatabaseReader reads a database of a zone.
+func DatabaseReader(z *snapshot.Zone, database string) (ovsdb.Reader, error) {
 	if database == "OVN_Northbound" {
 		return z.NB()
 	}
 	return z.SB()
 }
 
-// recent are the lines of a log since a moment for which a condition holds.
+// Recent are the lines of a log since a moment for which a condition holds.
 func Recent(lines []snapshot.LogLine, since time.Time, holds func(snapshot.LogLine) bool) []snapshot.LogLine {
 	var out []snapshot.LogLine
 	for _, l := range lines {
@@ -161,7 +165,7 @@ func Recent(lines []snapshot.LogLine, since time.Time, holds func(snapshot.LogLi
 	return out
 }
 
-// remotes are the endpoints of a comma list.
+// Endpoints are those of a list with commas: "ssl:10.0.0.1:6642".
 func Endpoints(list string) []string {
 	var out []string
 	for r := range strings.SplitSeq(list, ",") {
@@ -172,17 +176,9 @@ func Endpoints(list string) []string {
 	return out
 }
 
-// overNetwork says that an endpoint is a client's, of another host or this one, over the network.
-func OverNetwork(remote string) bool {
-	return strings.HasPrefix(remote, "tcp:") || strings.HasPrefix(remote, "ssl:")
-}
-
-// hostOf is the address of an endpoint without its port.
+// EndpointHost is the address of an endpoint without its port.
 func EndpointHost(remote string) string {
 	_, address, _ := strings.Cut(remote, ":")
 	u := url.URL{Host: address}
 	return u.Hostname()
 }
-
-// listenCall is the repair that lets a database's server listen on the network.
-func ListenCall(database string) *fixes.Call { return catalog.ListenDatabase.With(database) }

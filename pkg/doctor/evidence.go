@@ -5,10 +5,11 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ovnctl/ovnctl/pkg/node"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
 )
 
-// Evidence is one thing that was read, and what it says.
+// Evidence is one thing that was read, and what it shows.
 type Evidence struct {
 	Source Source `json:"source"`
 	Says   string `json:"says"`
@@ -27,6 +28,7 @@ const (
 	FlowSource    SourceKind = "flow"    // OpenFlow flows of a bridge
 	SocketSource  SourceKind = "socket"  // a control socket, or an endpoint that was dialled
 	ReplySource   SourceKind = "reply"   // of a daemon or a command
+	RuleSource    SourceKind = "rule"    // of the packet filter
 	OtherSource   SourceKind = "other"
 )
 
@@ -44,11 +46,20 @@ func (s Source) String() string { return s.text }
 // MarshalText writes the source as String does.
 func (s Source) MarshalText() ([]byte, error) { return []byte(s.text), nil }
 
+// UnmarshalText reads what MarshalText wrote. The kind is not in it.
+func (s *Source) UnmarshalText(text []byte) error {
+	*s = Source{Kind: OtherSource, text: string(text)}
+	return nil
+}
+
 // On is the source with the node that it is on.
 func (s Source) On(node string) Source {
 	s.text += " on " + node
 	return s
 }
+
+// Says is evidence from the source.
+func (s Source) Says(text string) Evidence { return Evidence{Source: s, Says: text} }
 
 // InPod is the source as it is in a pod's network namespace.
 func (s Source) InPod() Source {
@@ -63,9 +74,24 @@ func NB(table, row string) Source { return ovnRow("Northbound", "ovn-nbctl", tab
 // SB is a row of the Southbound, as [NB].
 func SB(table, row string) Source { return ovnRow("Southbound", "ovn-sbctl", table, row) }
 
+// ICNB is a row of OVN_IC_Northbound, as [NB].
+func ICNB(table, row string) Source {
+	return ovnRow("OVN_IC_Northbound", "ovn-ic-nbctl", table, row)
+}
+
+// ICSB is a row of OVN_IC_Southbound, as [NB].
+func ICSB(table, row string) Source {
+	return ovnRow("OVN_IC_Southbound", "ovn-ic-sbctl", table, row)
+}
+
 // OVS is a row of Open_vSwitch by its name; without a name the whole table.
 func OVS(table, row string) Source {
 	return Source{RowSource, joined(table, row), joined("ovs-vsctl list", table, inShell(row))}
+}
+
+// Setting is a key of the one row of Open_vSwitch, "external_ids:ovn-encap-ip".
+func Setting(key string) Source {
+	return Source{RowSource, "Open_vSwitch " + key, "ovs-vsctl --if-exists get Open_vSwitch . " + inShell(key)}
 }
 
 func ovnRow(database, tool, table, row string) Source {
@@ -94,6 +120,11 @@ func File(path string, line int) Source {
 	return s
 }
 
+// Directory is a directory.
+func Directory(path string) Source {
+	return Source{FileSource, "directory " + path, "ls -l " + inShell(path)}
+}
+
 // Log is the log of a daemon, or a log file by its path.
 func Log(name string) Source {
 	s := Source{Kind: LogSource, text: "log " + name}
@@ -113,6 +144,11 @@ func Addresses(link string) Source {
 	s := Link(link)
 	s.text = "addresses of link " + link
 	return s
+}
+
+// Neighbours are the neighbour table of a link.
+func Neighbours(link string) Source {
+	return Source{LinkSource, "neighbour table of link " + link, "ip neighbour show dev " + inShell(link)}
 }
 
 // Links are all links of a node.
@@ -141,8 +177,45 @@ func Command(line string) Source { return Source{ReplySource, line, line} }
 // Socket is a control socket or an endpoint.
 func Socket(text string) Source { return Source{Kind: SocketSource, text: text} }
 
+// Endpoint is what connecting to an endpoint of a database shows: "ssl:10.0.0.1:6642".
+func Endpoint(remote string) Source { return Socket("connecting to " + remote) }
+
+// FileSystem is the file system that a path lies on.
+func FileSystem(path string) Source {
+	return Source{FileSource, "file system of " + path, "df " + inShell(path)}
+}
+
 // Counter is a counter, by its name and where it is.
 func Counter(text string) Source { return Source{Kind: CounterSource, text: text} }
+
+// Process is a process of a node.
+func Process(pid int) Source {
+	return Source{ReplySource, fmt.Sprintf("process %d", pid), fmt.Sprintf("ps -o pid,stat,lstart,args -p %d", pid)}
+}
+
+// Unit is a unit of systemd.
+func Unit(name string) Source {
+	return Source{ReplySource, "unit " + name, "systemctl status " + inShell(name)}
+}
+
+// Sysctl is a sysctl by its path under /proc/sys, "net/ipv4/ip_forward".
+func Sysctl(path string) Source {
+	return Source{FileSource, "sysctl " + path, "sysctl " + inShell(path)}
+}
+
+// Chain is a chain of the packet filter.
+func Chain(c *node.Chain) Source {
+	s := Source{Kind: RuleSource, text: joined("chain", c.Family, c.Table, c.Name)}
+	switch {
+	case !c.Legacy:
+		s.Command = joined("nft list chain", c.Family, inShell(c.Table), inShell(c.Name))
+	case c.Family == "ip6":
+		s.Command = joined("ip6tables-legacy -t", inShell(c.Table), "-S", inShell(c.Name))
+	default:
+		s.Command = joined("iptables-legacy -t", inShell(c.Table), "-S", inShell(c.Name))
+	}
+	return s
+}
 
 // Other is a source of no other kind.
 func Other(text string) Source { return Source{Kind: OtherSource, text: text} }

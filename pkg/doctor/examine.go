@@ -9,14 +9,13 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
-// A Report is what all checks that ran have found.
+// A Report is what the checks found.
 type Report struct {
 	Findings []Finding `json:"findings"` // the worst first; then in the order of the checks
 	Passed   []string  `json:"passed"`   // checks that found nothing, and could tell
 }
 
-// Examine runs checks side by side on one look. As each ends, done is told, one
-// at a time; it may be nil.
+// Examine runs checks side by side on one snapshot. It calls done as each check ends, one at a time; done may be nil.
 func Examine(d *snapshot.Deployment, checks []*Check, done func(*Check, []Finding)) Report {
 	begin(d, checks)
 	passes := make([]*Pass, len(checks))
@@ -49,7 +48,7 @@ func Examine(d *snapshot.Deployment, checks []*Check, done func(*Check, []Findin
 	return r
 }
 
-// begin has begun first what takes longest, and what would wait for an answer that does.
+// begin starts reading what takes longest.
 func begin(d *snapshot.Deployment, checks []*Check) {
 	for _, c := range checks {
 		if c.Begin != nil {
@@ -58,8 +57,7 @@ func begin(d *snapshot.Deployment, checks []*Check) {
 	}
 }
 
-// run is the check on what was read. What was read is anybody's: a check that
-// stumbles over it is one check that could not tell.
+// run runs the check. What was read may be damaged: a check that panics over it has an unknown result, the others go on.
 func (p *Pass) run() {
 	defer func() {
 		if r := recover(); r != nil {
@@ -71,16 +69,16 @@ func (p *Pass) run() {
 	if p.Check.Settle {
 		p.settle()
 	}
-	if p.plain && len(p.Findings) == 0 {
+	if p.noOVN && len(p.Findings) == 0 {
 		p.Skip(snapshot.ErrNoOVN.Error())
 	}
-	if p.without && len(p.Findings) == 0 && !slices.ContainsFunc(p.Hosts, func(h *snapshot.Host) bool { return !h.Central() }) {
+	if p.noSwitch && len(p.Findings) == 0 && !slices.ContainsFunc(p.Hosts, func(h *snapshot.Host) bool { return !h.Central() }) {
 		p.Skip("no Open vSwitch here: this host runs OVN's databases alone")
 	}
 }
 
-// settle drops the faults that are not found again some seconds later. There is no second run where the first found
-// none, or none but lasting ones.
+// settle drops the faults that are not found again some seconds later. There is no second run if the first found no
+// fault, or only lasting ones.
 func (p *Pass) settle() {
 	first := p.Findings
 	if !slices.ContainsFunc(first, func(f Finding) bool { return f.Result.Fault() && !f.Lasting }) {
@@ -99,16 +97,16 @@ func (p *Pass) settle() {
 	second := &Pass{Deployment: later, Check: p.Check}
 	second.Check.Run(second)
 	p.Findings = slices.DeleteFunc(second.Findings, func(f Finding) bool { return f.Result.Fault() && !before[f.ID()] })
-	p.without, p.plain = p.without || second.without, p.plain || second.plain
+	p.noSwitch, p.noOVN = p.noSwitch || second.noSwitch, p.noOVN || second.noOVN
 }
 
 // weight orders results, the worst first.
 func (r Result) weight() int { return slices.Index([]Result{Error, Warning, Unknown, Skipped, OK}, r) }
 
-// AtLeast says that a result is as bad as another, or worse.
+// AtLeast reports whether a result is as bad as another, or worse.
 func (r Result) AtLeast(other Result) bool { return r.weight() <= other.weight() }
 
-// Fault says that something is wrong, not only unknown.
+// Fault reports whether something is wrong, not only unknown.
 func (r Result) Fault() bool { return r == Error || r == Warning }
 
 // worst is the worst result of a finding and its consequences.

@@ -1,18 +1,21 @@
 package doctor
 
-import "github.com/ovnctl/ovnctl/pkg/snapshot"
+import (
+	"fmt"
 
-// kernelDevice says that an interface stands for a device that the kernel should have.
-func KernelDevice(p snapshot.Plug) bool { return p.Type == "" || p.Type == "system" }
+	"github.com/ovnctl/ovnctl/pkg/snapshot"
+)
 
-func InterfaceObject(h *snapshot.Host, p snapshot.Plug) Object {
-	return Object{Kind: "interface", Name: p.Name, Node: h.Name}
-}
+// KernelDevice reports whether an interface stands for a device of the kernel.
+func KernelDevice(i snapshot.Plug) bool { return i.Type == "" || i.Type == "system" }
 
-// portObjects is the logical port of an interface, if it names one.
-func PortObjects(p snapshot.Plug) []Object {
-	if id := p.ExternalIDs["iface-id"]; id != "" {
-		return []Object{{Kind: "port", Name: id}}
+// InterfacesCurrent reports whether the rows of Interface show the present. While ovs-vswitchd does not reply they are
+// as it last wrote them, and the node is reported as unknown.
+func (p *Pass) InterfacesCurrent(h *snapshot.Host) bool {
+	d, err := h.Daemon("ovs-vswitchd")
+	if err != nil || d.Liveness == snapshot.Answers {
+		return true // in a capture the rows are as good as the rest
 	}
-	return nil
+	p.Unknown(NodeObject(h.Name), fmt.Errorf("ovs-vswitchd of %s %s: its interfaces are as it last wrote them; start it first", h.Name, d.Liveness))
+	return false
 }

@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"cmp"
 	"net/netip"
 	"slices"
 
@@ -9,75 +10,50 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
-// logicals calls f for each zone whose Northbound can be read; of the others it
-// is unknown what the check asks.
-func (p *Pass) Northbounds(f func(*snapshot.Zone, *snapshot.Logical)) {
-	for _, z := range p.Zones {
-		l, err := z.Logical()
-		if err != nil {
-			p.Unknown(Object{Kind: "database", Name: "OVN_Northbound"}, err)
-			continue
-		}
-		f(z, l)
+// SwitchLabel names a logical switch for people: with the name that it has in Neutron.
+func SwitchLabel(s *nb.LogicalSwitch) string {
+	return label(s.Name, s.ExternalIDs["neutron:network_name"])
+}
+
+// RouterLabel names a logical router as [SwitchLabel] does a switch.
+func RouterLabel(r *nb.LogicalRouter) string {
+	return label(r.Name, r.ExternalIDs["neutron:router_name"])
+}
+
+// PortLabel names a logical switch port as [SwitchLabel] does a switch.
+func PortLabel(p *nb.LogicalSwitchPortBrief) string {
+	return label(p.Name, p.ExternalIDs["neutron:port_name"])
+}
+
+func label(name, friendly string) string {
+	if friendly == "" || friendly == name {
+		return name
 	}
+	return name + " (" + friendly + ")"
 }
 
-// named is the name of a row with the one that people gave it in Neutron.
-func named(name string, ids map[string]string) string {
-	for _, key := range []string{"neutron:port_name", "neutron:network_name", "neutron:router_name"} {
-		if friendly := ids[key]; friendly != "" && friendly != name {
-			return name + " (" + friendly + ")"
-		}
-	}
-	return name
-}
-
-func NamedSwitch(s *nb.LogicalSwitch) string { return named(s.Name, s.ExternalIDs) }
-func NamedRouter(r *nb.LogicalRouter) string { return named(r.Name, r.ExternalIDs) }
-func NamedPort(p *nb.LogicalSwitchPortBrief) string {
-	return named(p.Name, pick(p.ExternalIDs, "neutron:port_name"))
-}
-
-// pick is one key of a map, as a map.
-func pick(m map[string]string, key string) map[string]string { return map[string]string{key: m[key]} }
-
-// boundTo is the node that holds each logical port, by the port's name; of ports
-// that nobody holds there is none. Without a Southbound, or with one that ovn-northd
-// has not written yet, it is nil.
-func NodeOfPort(z *snapshot.Zone) map[string]string {
+// NodeByPort is the node that each bound logical port is on. It is nil if the Southbound was not read, or ovn-northd
+// has not written it yet.
+func NodeByPort(z *snapshot.Zone) map[string]string {
 	rows, err := z.Southbound()
 	if err != nil || len(rows.PortBindings) == 0 {
 		return nil
 	}
-	chassis := make(map[ovsdb.UUID]string, len(rows.Chassis))
+	node := make(map[ovsdb.UUID]string, len(rows.Chassis))
 	for i := range rows.Chassis {
 		c := &rows.Chassis[i]
-		chassis[c.UUID] = c.Hostname
-		if c.Hostname == "" {
-			chassis[c.UUID] = c.Name
-		}
+		node[c.UUID] = cmp.Or(c.Hostname, c.Name)
 	}
 	bound := make(map[string]string, len(rows.PortBindings))
 	for i := range rows.PortBindings {
-		b := &rows.PortBindings[i]
-		if len(b.Chassis) > 0 {
-			bound[b.LogicalPort] = chassis[b.Chassis[0]]
+		if b := &rows.PortBindings[i]; len(b.Chassis) > 0 {
+			bound[b.LogicalPort] = node[b.Chassis[0]]
 		}
 	}
 	return bound
 }
 
-// on are the objects of a port and of the node that holds it.
-func PortAndNode(port, node string) []Object {
-	also := []Object{{Kind: "port", Name: port}}
-	if node != "" {
-		also = append(also, Object{Kind: "node", Name: node})
-	}
-	return also
-}
-
-func Enabled(set []bool) bool { return len(set) == 0 || set[0] }
-
+// HasIP reports whether a logical switch port has an address.
 func HasIP(p *nb.LogicalSwitchPortBrief, a netip.Addr) bool {
 	for _, own := range snapshot.PortAddresses(p) {
 		if slices.ContainsFunc(own.IPs, func(n netip.Prefix) bool { return n.Addr() == a }) {
@@ -87,8 +63,8 @@ func HasIP(p *nb.LogicalSwitchPortBrief, a netip.Addr) bool {
 	return false
 }
 
-// closedSwitch says whether all that is on a switch is in the Northbound: it has clients, none of unknown
-// address, and leads to no physical network and no other zone.
+// ClosedSwitch reports whether the Northbound knows all that is on a switch: it has clients, none with an unknown
+// address, and no port to a physical network or another zone.
 func ClosedSwitch(l *snapshot.Logical, s *nb.LogicalSwitch) bool {
 	clients := false
 	for _, p := range l.PortsOf[s.UUID] {
@@ -101,8 +77,8 @@ func ClosedSwitch(l *snapshot.Logical, s *nb.LogicalSwitch) bool {
 	return clients
 }
 
-// holders are the switch ports by the addresses that they have.
-func PortOfAddress(l *snapshot.Logical) map[netip.Addr]string {
+// PortByAddress is the logical switch port that has each address.
+func PortByAddress(l *snapshot.Logical) map[netip.Addr]string {
 	out := make(map[netip.Addr]string, len(l.SwitchPorts))
 	for i := range l.SwitchPorts {
 		for _, a := range snapshot.PortAddresses(&l.SwitchPorts[i]) {
@@ -114,7 +90,7 @@ func PortOfAddress(l *snapshot.Logical) map[netip.Addr]string {
 	return out
 }
 
-// isGatewayPort says whether a router port is bound to a chassis by itself.
+// IsGatewayPort reports whether a logical router port is a distributed gateway port.
 func IsGatewayPort(rp *nb.LogicalRouterPort) bool {
 	return len(rp.GatewayChassis) > 0 || len(rp.HAChassisGroup) > 0 || rp.Options["redirect-chassis"] != ""
 }

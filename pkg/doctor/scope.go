@@ -7,15 +7,14 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/topology"
 )
 
-// A Scope is what lies on the way of some objects.
+// A Scope is the part of a deployment around some objects.
 type Scope struct {
 	names map[string]bool // of logical objects, and of those of a node
 	nodes map[string]bool
 	all   map[string]bool // all nodes of the deployment
 }
 
-// NewScope is the part of a topology around what was named, and all that lies on
-// the ways of traces between them.
+// NewScope is the part of a topology around what was named, and all on the paths of traces between them.
 func NewScope(g *topology.Graph, named []topology.Match, traces ...*journey.Trace) *Scope {
 	s := &Scope{names: map[string]bool{}, nodes: map[string]bool{}, all: map[string]bool{}}
 	for _, c := range g.Chassis {
@@ -25,18 +24,18 @@ func NewScope(g *topology.Graph, named []topology.Match, traces ...*journey.Trac
 		s.around(g, g.Narrow(m), m)
 	}
 	for _, t := range traces {
-		s.way(t.Forward)
-		s.way(t.Reply)
+		s.path(t.Forward)
+		s.path(t.Reply)
 		for _, b := range t.Branches {
-			s.way(b.Forward)
-			s.way(b.Reply)
+			s.path(b.Forward)
+			s.path(b.Reply)
 		}
 	}
 	return s
 }
 
-// around takes in what is around a match: its datapaths, its rules, its node. The other
-// ports of a switch are not on a pod's way, but its router ports are.
+// around adds what is around a match: its datapaths, its rules, its node. Of a pod's switch the router ports are on its
+// path, the other ports are not.
 func (s *Scope) around(g *topology.Graph, t topology.Topology, m topology.Match) {
 	s.names[m.Name] = true
 	if m.Port != nil {
@@ -77,8 +76,8 @@ func (s *Scope) around(g *topology.Graph, t topology.Topology, m topology.Match)
 	delete(s.names, "")
 }
 
-// way takes in what a packet comes across.
-func (s *Scope) way(d *journey.Direction) {
+// path adds what a packet crosses.
+func (s *Scope) path(d *journey.Direction) {
 	if d == nil {
 		return
 	}
@@ -128,7 +127,7 @@ func (s *Scope) concerns(f *Finding) bool {
 	}
 	nodes := f.nodes()
 	for _, n := range nodes {
-		if s.nodes[n] || !s.all[n] { // a host that is no chassis serves all: one with the databases
+		if s.nodes[n] || !s.all[n] { // a host that is no chassis serves all, as one with the databases does
 			return true
 		}
 	}

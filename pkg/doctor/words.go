@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// atMost are some of many names.
+// AtMost lists names, and how many more there are than n.
 func AtMost(names []string, n int) string {
 	if len(names) > n {
 		return fmt.Sprintf("%s and %d more", strings.Join(names[:n], ", "), len(names)-n)
@@ -14,21 +14,7 @@ func AtMost(names []string, n int) string {
 	return strings.Join(names, ", ")
 }
 
-func OrEmpty(s string) string {
-	if s == "" {
-		return `""`
-	}
-	return s
-}
-
-func OrNone(s string) string {
-	if s == "" {
-		return "none"
-	}
-	return s
-}
-
-// shorten cuts a text that would fill the screen.
+// Shorten cuts a text that would fill the screen.
 func Shorten(s string, n int) string {
 	if len(s) <= n {
 		return s
@@ -36,7 +22,7 @@ func Shorten(s string, n int) string {
 	return s[:n] + "…"
 }
 
-// span is a time in words: "40 s", "12 min", "3 h", "5 days".
+// Span is a duration in words: "40 s", "12 min", "3 h", "5 days".
 func Span(d time.Duration) string {
 	switch {
 	case d < 2*time.Minute:
@@ -49,7 +35,7 @@ func Span(d time.Duration) string {
 	return fmt.Sprintf("%d days", int(d.Hours()/24))
 }
 
-// ids shows some keys of a map as ovs-vsctl does, those that it has.
+// Pairs lists keys of a map as ovs-vsctl does, those that are set.
 func Pairs(m map[string]string, keys ...string) string {
 	var out []string
 	for _, k := range keys {

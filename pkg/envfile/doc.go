@@ -3,8 +3,8 @@
 //
 // # Two readers
 //
-// systemd reads such a file as an EnvironmentFile, systemd.exec(5); an init script
-// and many a person read it as a shell does. They differ where it hurts: systemd
+// systemd reads such a file as an EnvironmentFile, systemd.exec(5); an init script and
+// many people read it as a shell does. They differ where it hurts: systemd
 // expands nothing, so that $NAME stays as it is written; it knows no comment behind
 // a value, no "export" and no "+="; and quotes are quotes only where the value
 // begins. [Systemd] and [Shell] are the two. [Words] is how systemd splits a value

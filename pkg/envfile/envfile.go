@@ -11,13 +11,13 @@ type Assignment struct {
 	Name  string
 	Value string
 	Line  int // in which it begins, from 1
-	// Start and End are the bytes that it takes, whole lines with their end.
+	// Start and End are the bytes that it takes: whole lines with their newlines.
 	Start, End int
-	// Ignored: its name is none, so that the reader warns and goes on: "export X".
+	// Ignored: its name is not valid, so the reader warns and goes on: "export X".
 	Ignored bool
 }
 
-// A Comment is one or, where its line ends in a backslash, several lines.
+// A Comment is one line, or several if the line ends in a backslash.
 type Comment struct {
 	Text       string
 	Line       int
@@ -30,7 +30,7 @@ type File struct {
 	Comments    []Comment
 }
 
-// Last is the assignment to a name that counts; nil: there is none.
+// Last is the assignment to a name that takes effect, or nil.
 func (f File) Last(name string) *Assignment { return last(f.Assignments, name) }
 
 func last(all []Assignment, name string) *Assignment {
@@ -51,9 +51,8 @@ func Line(text []byte, n int) string {
 	return strings.TrimRight(string(lines[n-1]), "\r")
 }
 
-// Systemd reads a text as EnvironmentFile= does. A comment that ends in a
-// backslash goes on in the next line up to systemd 253, and not after it: long
-// says that it does.
+// Systemd reads a text as EnvironmentFile= does. Up to systemd 253 a comment that ends
+// in a backslash continues in the next line: then long is true.
 func Systemd(text []byte, long bool) File {
 	r := systemdReader{text: string(text), line: 1, long: long}
 	for r.pos < len(r.text) {
@@ -151,17 +150,16 @@ func (r *systemdReader) comment() {
 func (r *systemdReader) value() string {
 	var b []byte
 	for r.more() {
-		// A piece may be quoted as long as no bare character was seen; blanks between the pieces go.
+		// A piece may be quoted until there is a bare character; blanks between the pieces are dropped.
 		switch c := r.next(); {
 		case newline(c):
 			return string(b)
 		case c == '\'':
-			for r.more() {
-				if c := r.next(); c == '\'' {
-					break
-				} else {
-					b = append(b, c)
-				}
+			for r.more() && r.text[r.pos] != '\'' {
+				b = append(b, r.next())
+			}
+			if r.more() {
+				r.next()
 			}
 		case c == '"':
 			b = r.double(b)
@@ -228,8 +226,8 @@ func isName(s string) bool {
 	return s != ""
 }
 
-// Words splits a value as systemd does where a unit's command names it as a word
-// of its own, systemd.service(5): at blanks, with quotes respected and removed.
+// Words splits a value as systemd does if it is a word of its own in a unit's command,
+// systemd.service(5): at blanks, with quotes respected and removed.
 func Words(value string) []string {
 	var words []string
 	var word []byte
@@ -267,8 +265,8 @@ func Quote(value string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, `$`, `\$`, "`", "\\`").Replace(value) + `"`
 }
 
-// Replace puts lines in the place of text[start:end], which begins with a line and
-// ends with one. What it writes ends in a newline, and so does what it follows.
+// Replace replaces text[start:end], which is whole lines, by other lines. What it writes
+// ends in a newline, and so does what is before.
 func Replace(text []byte, start, end int, lines string) []byte {
 	var b []byte
 	b = append(b, text[:start]...)

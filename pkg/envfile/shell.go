@@ -5,10 +5,9 @@ import (
 	"strings"
 )
 
-// Shell reads a text as sh does that sources it, as far as it assigns: quotes,
-// $NAME of what was assigned before (anything else is empty), comments, "export".
-// What would run a command is passed over; a value that a command would give is
-// Ignored.
+// Shell reads the assignments of a text as sh does when it sources it: quotes, $NAME of
+// what was assigned before (anything else is empty), comments, "export". Commands are
+// skipped; a value that would come from a command is Ignored.
 func Shell(text []byte) []Assignment {
 	r := shellReader{text: string(text), vars: map[string]string{}}
 	for r.pos < len(r.text) {
@@ -22,7 +21,7 @@ type shellReader struct {
 	pos    int
 	vars   map[string]string
 	found  []Assignment
-	unsure bool // the word holds what only a shell can tell
+	unsure bool // only a shell could tell the value of the word
 }
 
 func (r *shellReader) more() bool { return r.pos < len(r.text) }
@@ -47,37 +46,45 @@ func (r *shellReader) command() {
 				r.pos++
 			}
 		default:
-			start := r.pos
-			line := 1 + strings.Count(r.text[:start], "\n")
-			begin := strings.LastIndexByte(r.text[:start], '\n') + 1
-			name := r.text[start:]
-			if i := strings.IndexFunc(name, func(c rune) bool { return !isName("a" + string(c)) }); i >= 0 {
-				name = name[:i]
-			}
-			r.unsure = false
-			if isName(name) && strings.HasPrefix(r.text[start+len(name):], "=") && !ran {
-				r.pos += len(name) + 1
-				value := r.word()
-				pending = append(pending, Assignment{Name: name, Value: value, Line: line, Start: begin, Ignored: r.unsure})
-				if !r.unsure {
-					r.vars[name] = value
-				}
+			if a, ok := r.assignment(ran); ok {
+				pending = append(pending, a)
 				continue
 			}
-			if w := r.word(); w != "export" && w != "readonly" {
-				ran = true
-			}
-			if r.pos == start { // a character that begins no word: a bracket, a redirection
+			start := r.pos
+			w := r.word()
+			ran = ran || w != "export" && w != "readonly"
+			if r.pos == start { // a character that does not begin a word: a bracket, a redirection
 				r.pos++
-				ran = true
 			}
 		}
 	}
 	r.assign(pending, vars, ran)
 }
 
-// assign takes the assignments of a command; those in front of a program's name
-// are that program's alone, and the variables are as before.
+// assignment reads NAME=VALUE, if that is what follows. After a program's name there is none.
+func (r *shellReader) assignment(ran bool) (Assignment, bool) {
+	r.unsure = false
+	start := r.pos
+	name := r.text[start:]
+	if i := strings.IndexFunc(name, func(c rune) bool { return !isName("a" + string(c)) }); i >= 0 {
+		name = name[:i]
+	}
+	if ran || !isName(name) || !strings.HasPrefix(r.text[start+len(name):], "=") {
+		return Assignment{}, false
+	}
+	r.pos += len(name) + 1
+	value := r.word()
+	if !r.unsure {
+		r.vars[name] = value
+	}
+	return Assignment{
+		Name: name, Value: value, Line: 1 + strings.Count(r.text[:start], "\n"),
+		Start: strings.LastIndexByte(r.text[:start], '\n') + 1, Ignored: r.unsure,
+	}, true
+}
+
+// assign keeps the assignments of a command. Those before a program's name are only for
+// that program, and the variables stay as before.
 func (r *shellReader) assign(all []Assignment, before map[string]string, ran bool) {
 	if ran {
 		r.vars = before
@@ -96,7 +103,7 @@ func (r *shellReader) assign(all []Assignment, before map[string]string, ran boo
 	}
 }
 
-// word reads a word, with what is in it expanded.
+// word reads a word and expands it.
 func (r *shellReader) word() string {
 	var b strings.Builder
 	for r.more() {
@@ -117,12 +124,10 @@ func (r *shellReader) word() string {
 			r.quoted(&b)
 		case '\\':
 			r.pos++
-			if r.more() {
-				if r.text[r.pos] != '\n' {
-					b.WriteByte(r.text[r.pos])
-				}
-				r.pos++
+			if r.more() && r.text[r.pos] != '\n' {
+				b.WriteByte(r.text[r.pos])
 			}
+			r.pos = min(r.pos+1, len(r.text))
 		case '$', '`':
 			b.WriteString(r.expand())
 		case '\r':
@@ -148,22 +153,29 @@ func (r *shellReader) quoted(b *strings.Builder) {
 			b.WriteString(r.expand())
 		case '\\':
 			r.pos++
-			if !r.more() {
-				break
-			}
-			if c := r.text[r.pos]; strings.IndexByte("\"\\`$", c) >= 0 {
-				b.WriteByte(c)
-			} else if c != '\n' {
-				b.WriteByte('\\')
-				b.WriteByte(c)
-			}
-			r.pos++
+			r.escaped(b)
 		default:
 			b.WriteByte(c)
 			r.pos++
 		}
 	}
 	r.unsure = true // no closing quotation mark
+}
+
+// escaped reads what follows a backslash within double quotes.
+func (r *shellReader) escaped(b *strings.Builder) {
+	if !r.more() {
+		return
+	}
+	c := r.text[r.pos]
+	r.pos++
+	if c == '\n' {
+		return
+	}
+	if strings.IndexByte("\"\\`$", c) < 0 {
+		b.WriteByte('\\')
+	}
+	b.WriteByte(c)
 }
 
 // expand reads what begins with "$" or a backquote.
@@ -213,5 +225,5 @@ func (r *shellReader) expand() string {
 	return r.vars[rest[:n]]
 }
 
-// LastShell is the assignment to a name that counts to a shell; nil: there is none.
+// LastShell is the assignment to a name that takes effect in a shell, or nil.
 func LastShell(text []byte, name string) *Assignment { return last(Shell(text), name) }

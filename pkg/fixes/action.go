@@ -4,101 +4,74 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"reflect"
+	"strings"
 )
 
-// A stage is how far a step has come, by looking at the world.
+// A stage is how far a step has come, as the present state shows.
 type stage string
 
 const (
-	untouched stage = "as before"         // all is as the plan found it: do can run
-	halfDone  stage = "half done"         // some of it is done: both do and undo can run
-	done      stage = "done"              // all is as do leaves it: undo can run
-	moved     stage = "changed meanwhile" // neither: somebody else changed it
-	unseen    stage = "not to be seen"    // the world does not show it, as with a command that was sent
+	untouched stage = "as before"         // as the plan found it: do can run
+	halfDone  stage = "half done"         // in part: both do and undo can run
+	done      stage = "done"              // as do leaves it: undo can run
+	moved     stage = "changed meanwhile" // somebody else changed it: neither can run
+	unseen    stage = "unknown"           // no state shows it, as of a command that was sent
 )
 
-// An action is a Step that can be carried out. Its methods look at the world
-// anew each time, and end with their context.
+// An action is a Step that can be carried out. Its methods read the state each
+// time, and end with their context.
 type action interface {
 	Step
-	// look says how far it has come and, of moved, what is not as expected.
+	// look is how far it has come and, of moved, what is not as expected.
 	look(ctx context.Context, t *Target) (stage, string, error)
-	// do carries it out. What was done already by a run that died stays.
+	// do carries it out. What a run that was cut off has done already stays.
 	do(ctx context.Context, t *Target) error
-	// undo takes back what was done of it, be it half.
+	// undo undoes what was done of it, even if that is a part.
 	undo(ctx context.Context, t *Target) error
-	// lasts says whether it outlasts a restart of the host.
+	// lasts reports whether it outlasts a boot of the host.
 	lasts() bool
-	// on names what it changes, so that two steps on one thing are known.
+	// on names what it changes, to find two steps on one thing.
 	on() []string
 }
 
-var (
-	_ action = &Rows{}
-	_ action = File{}
-	_ action = Network{}
-	_ action = Sysctl{}
-	_ action = Service{}
-	_ action = Control{}
-	_ action = Await{}
-	_ action = Module{}
-	_ action = Offload{}
-	_ action = Convert{}
-)
+// kinds are the types of steps by the names that the journal has for them.
+var kinds = func() map[string]reflect.Type {
+	all := map[string]reflect.Type{}
+	for _, a := range []action{&Rows{}, File{}, Network{}, Sysctl{}, Service{}, Control{}, Await{}, Module{}, Offload{}, Convert{}} {
+		all[kindOf(a)] = reflect.Indirect(reflect.ValueOf(a)).Type()
+	}
+	return all
+}()
 
-// A written step is one as the journal holds it.
+func kindOf(s Step) string {
+	return strings.ToLower(reflect.Indirect(reflect.ValueOf(s)).Type().Name())
+}
+
+// A written step is a step in the journal.
 type written struct {
 	Kind string          `json:"kind"`
 	Step json.RawMessage `json:"step"`
 }
 
-// kinds make a step of each kind, for the journal to read.
-var kinds = map[string]func(json.RawMessage) (action, error){
-	"rows":    func(b json.RawMessage) (action, error) { s, err := read[Rows](b); return &s, err },
-	"file":    func(b json.RawMessage) (action, error) { s, err := read[File](b); return s, err },
-	"network": func(b json.RawMessage) (action, error) { s, err := read[Network](b); return s, err },
-	"sysctl":  func(b json.RawMessage) (action, error) { s, err := read[Sysctl](b); return s, err },
-	"service": func(b json.RawMessage) (action, error) { s, err := read[Service](b); return s, err },
-	"control": func(b json.RawMessage) (action, error) { s, err := read[Control](b); return s, err },
-	"await":   func(b json.RawMessage) (action, error) { s, err := read[Await](b); return s, err },
-	"module":  func(b json.RawMessage) (action, error) { s, err := read[Module](b); return s, err },
-	"offload": func(b json.RawMessage) (action, error) { s, err := read[Offload](b); return s, err },
-	"convert": func(b json.RawMessage) (action, error) { s, err := read[Convert](b); return s, err },
+func write(a action) (written, error) {
+	b, err := json.Marshal(a)
+	return written{kindOf(a), b}, err
 }
 
-func read[T any](b json.RawMessage) (T, error) {
-	var s T
-	err := json.Unmarshal(b, &s)
-	return s, err
-}
-
-func kindOf(s Step) string {
-	switch s.(type) {
-	case Rows, *Rows:
-		return "rows"
-	case File:
-		return "file"
-	case Network:
-		return "network"
-	case Sysctl:
-		return "sysctl"
-	case Service:
-		return "service"
-	case Control:
-		return "control"
-	case Await:
-		return "await"
-	case Module:
-		return "module"
-	case Offload:
-		return "offload"
-	case Convert:
-		return "convert"
+func (w written) action() (action, error) {
+	kind, ok := kinds[w.Kind]
+	if !ok {
+		return nil, fmt.Errorf("this version of ovnctl does not know steps of kind %q", w.Kind)
 	}
-	return ""
+	s := reflect.New(kind)
+	if err := json.Unmarshal(w.Step, s.Interface()); err != nil {
+		return nil, err
+	}
+	return actionOf(s.Elem().Interface().(Step))
 }
 
-// actionOf is the step as it can be carried out.
+// actionOf is the step as an action.
 func actionOf(s Step) (action, error) {
 	if rows, ok := s.(Rows); ok {
 		return &rows, nil
@@ -108,17 +81,4 @@ func actionOf(s Step) (action, error) {
 		return nil, fmt.Errorf("a step of type %T cannot be carried out", s)
 	}
 	return a, nil
-}
-
-func write(a action) (written, error) {
-	b, err := json.Marshal(a)
-	return written{kindOf(a), b}, err
-}
-
-func (w written) action() (action, error) {
-	make, ok := kinds[w.Kind]
-	if !ok {
-		return nil, fmt.Errorf("a step of kind %q is not known to this version of ovnctl", w.Kind)
-	}
-	return make(w.Step)
 }

@@ -6,9 +6,8 @@ import (
 )
 
 // Command is a command for people to paste: as by fmt.Sprintf, but each string is
-// quoted where a shell would take it for anything but itself, or for several
-// words. Names come from databases, and anybody may have written them. A []string
-// is several words.
+// quoted where a shell would split or expand it. Names come from databases, and
+// anybody may have written them. A []string is several words.
 func Command(format string, args ...any) string {
 	words := make([]any, len(args))
 	for i, a := range args {
@@ -40,4 +39,26 @@ func Word(s string) string {
 		return s
 	}
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
+
+// Command is the command that carries the call out.
+func (c *Call) Command() string {
+	words := append([]string{"ovnctl", "fix", c.Repair}, c.Args...)
+	if c.Risk == High { // --max-risk is medium by default
+		words = append(words, "--max-risk", string(c.Risk))
+	}
+	return Command("%s", words)
+}
+
+// Usage is the arguments of a repair as its help names them.
+func (r *Repair) Usage() string {
+	var words []string
+	for _, p := range r.Params {
+		word := p.Name
+		if p.Optional {
+			word = "[" + word + "]"
+		}
+		words = append(words, word)
+	}
+	return strings.Join(words, " ")
 }

@@ -11,15 +11,14 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/node"
 )
 
-// Convert changes a database to the schema that is installed, after a copy of it
-// was written.
+// Convert changes a database to the installed schema, after it was copied.
 type Convert struct {
 	DB     string
 	Zone   string
-	From   string // the version of the schema that it has
-	To     string // and of the one that it gets
-	Schema string // the file of that, of the host
-	Backup string // where the copy goes, of the host
+	From   string // the version of its schema
+	To     string // the version of the installed one
+	Schema string // the file of that, on the host
+	Backup string // the file of the copy, on the host
 }
 
 func (s Convert) String() string {
@@ -43,15 +42,15 @@ func (s Convert) Commands() []string {
 	}
 }
 
-// OneWay is that values of new columns would go.
+// OneWay is that values of new columns would be lost.
 func (s Convert) OneWay() string {
-	return "what daemons write into new columns would be lost with them; the copy in " + s.Backup + " is as it was before"
+	return "the new columns would be lost, with what daemons wrote into them; " + s.Backup + " is a copy from before"
 }
 
 func (s Convert) lasts() bool  { return true }
 func (s Convert) on() []string { return []string{"schema of " + s.DB} }
 
-// A convertible database can be copied and given another schema.
+// A convertible database can be copied and converted.
 type convertible interface {
 	SchemaVersion(ctx context.Context) (string, error)
 	Backup(ctx context.Context, w io.Writer) error
@@ -105,8 +104,8 @@ func (s Convert) do(ctx context.Context, t *Target) error {
 	return db.Convert(ctx, schema)
 }
 
-// backup writes a copy that is whole before it has its name. One that a run before
-// this one has left is replaced: it is of the same unconverted database.
+// backup writes a copy, and names it once it is complete. A copy that an earlier run
+// has left is replaced: it is of the same unconverted database.
 func backup(ctx context.Context, db convertible, path string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err

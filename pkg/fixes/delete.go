@@ -8,10 +8,9 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
 )
 
-// DeleteRow is the change that deletes a row, read whole so that it can come back.
-// In are the columns that refer to it; without any they are looked for in the
-// whole database. The rows that it alone holds go with it: use [DeleteRows] for
-// one that refers to others.
+// DeleteRow is the change that deletes a row, which undo inserts again. In are the
+// columns that refer to it; without any the whole database is searched. The server
+// deletes rows that it alone refers to: use [DeleteRows] for a row that has such.
 func DeleteRow(ctx context.Context, r ovsdb.Reader, table string, id ovsdb.UUID, in ...Ref) (Change, error) {
 	changes, err := deletion(ctx, r, table, id, in, false)
 	if err != nil {
@@ -20,20 +19,20 @@ func DeleteRow(ctx context.Context, r ovsdb.Reader, table string, id ovsdb.UUID,
 	return changes[0], nil
 }
 
-// DeleteRows are the changes that delete a row and those that only it keeps: a
-// Chassis with its Encaps, a Port with its Interfaces. All come back together.
+// DeleteRows are the changes that delete a row and those that it alone refers to: a
+// Chassis with its Encaps, a Port with its Interfaces. Undo inserts all of them.
 func DeleteRows(ctx context.Context, r ovsdb.Reader, table string, id ovsdb.UUID, in ...Ref) ([]Change, error) {
 	return deletion(ctx, r, table, id, in, true)
 }
 
-// A schemaReader reads rows as they are and knows what refers to what.
+// A schemaReader reads raw rows and knows what refers to what.
 type schemaReader interface {
 	rawReader
 	Tables() ovsdb.Tables
 }
 
-// byDaemons are columns, beside the ephemeral ones, that a daemon fills in by itself: they
-// neither guard a row nor come back with it.
+// byDaemons are columns, beside the ephemeral ones, that a daemon fills in: they
+// neither guard a row nor are restored with it.
 var byDaemons = map[string][]string{
 	"Interface":       {"ofport", "error", "mac_in_use", "ifindex", "admin_state", "link_state", "link_speed", "duplex", "mtu", "statistics", "status"},
 	"Port":            {"statistics", "status", "rstp_statistics", "rstp_status", "bond_active_slave"},
@@ -47,7 +46,7 @@ var byDaemons = map[string][]string{
 func deletion(ctx context.Context, r ovsdb.Reader, table string, id ovsdb.UUID, in []Ref, children bool) ([]Change, error) {
 	db, ok := r.(schemaReader)
 	if !ok {
-		return nil, fmt.Errorf("%s at %s is no server: a row can be deleted from one only", r.Name(), r.Origin())
+		return nil, fmt.Errorf("%s at %s is not a server: its rows cannot be deleted", r.Name(), r.Origin())
 	}
 	schema := db.Tables()
 	kept := schema.Columns[table]
@@ -66,7 +65,7 @@ func deletion(ctx context.Context, r ovsdb.Reader, table string, id ovsdb.UUID, 
 		return nil, err
 	}
 	if len(rows[0]) == 0 {
-		return nil, fmt.Errorf("%s has no row %s any more", table, id)
+		return nil, fmt.Errorf("%s does not have row %s", table, id)
 	}
 	c := Change{Table: table, UUID: id, Before: Row{}, In: in}
 	for _, name := range names {
@@ -91,7 +90,7 @@ func deletion(ctx context.Context, r ovsdb.Reader, table string, id ovsdb.UUID, 
 				return nil, err
 			}
 			if slices.ContainsFunc(by, func(r Ref) bool { return r.UUID != id }) {
-				continue // another row keeps it
+				continue // another row refers to it
 			}
 			below, err := deletion(ctx, r, ref.To, child, []Ref{}, true)
 			if err != nil {
@@ -103,7 +102,7 @@ func deletion(ctx context.Context, r ovsdb.Reader, table string, id ovsdb.UUID, 
 	return all, nil
 }
 
-// referrers are all columns that refer to a row.
+// referrers are the columns that refer to a row.
 func referrers(ctx context.Context, db schemaReader, schema ovsdb.Tables, table string, id ovsdb.UUID) ([]Ref, error) {
 	var lookups []ovsdb.Lookup
 	var asked []ovsdb.Reference
@@ -112,7 +111,7 @@ func referrers(ctx context.Context, db schemaReader, schema ovsdb.Tables, table 
 			continue
 		}
 		l := ovsdb.Lookup{Table: ref.Table, Columns: []string{}, Where: []ovsdb.Condition{ovsdb.Where(ref.Column, "includes", ovsdb.Set[ovsdb.UUID]{id})}}
-		if ref.Map { // by a value, which no condition asks for
+		if ref.Map { // by a value, which no condition can select
 			l = ovsdb.Lookup{Table: ref.Table, Columns: []string{ref.Column}}
 		}
 		lookups = append(lookups, l)
@@ -130,7 +129,7 @@ func referrers(ctx context.Context, db schemaReader, schema ovsdb.Tables, table 
 		for _, r := range rows[i] {
 			if ref.Map {
 				if slices.Contains(r[ref.Column].UUIDs(), id) {
-					return nil, Refuse("delete it with the classic commands", "%s %.8s refers to %s %.8s from a map, which cannot be put back", ref.Table, r.UUID(), table, id)
+					return nil, Refuse("delete it with the classic commands", "%s %.8s refers to %s %.8s from a map, which undo cannot restore", ref.Table, r.UUID(), table, id)
 				}
 				continue
 			}

@@ -1,17 +1,18 @@
-// Package fixes changes a host or a database: what a Plan says, and nothing else.
+// Package fixes repairs faults: it plans, asks, changes a host or a database,
+// verifies, and undoes.
 //
-// A Repair makes a Plan from evidence. A Plan is a list of Steps, each of which
-// says what it changes before it changes it: rows, files, addresses and routes,
-// services, control commands.
+// A Repair makes a Plan from a snapshot. A Plan is a list of Steps: rows, files,
+// addresses and routes, services, control commands. A Loop carries plans out for a
+// person, one fault after another.
 //
 // # Never worse
 //
-// Before each step it is looked at whether the world is still as it was planned
-// from (the guard), and the step is written to the journal with what undoes it.
-// After the last one the check that asked for the repair runs again; if it does
-// not pass, all is undone. A run that dies leaves an armed journal: the next one
-// finishes or reverts it.
+// Before each step the guard compares the state with the one that the plan was made
+// from, and the step is written to the journal with what undoes it. After the last
+// step the check that asked for the repair runs again; if it still finds the fault,
+// all steps are rolled back. A run that is cut off leaves an open journal: the next
+// run finishes it or rolls it back.
 //
-// Steps that can cut the operator off run under a watchdog, which undoes them
+// Steps that can cut the operator off run under a watchdog, which rolls them back
 // unless they are confirmed.
 package fixes

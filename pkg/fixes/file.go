@@ -38,17 +38,17 @@ func (s File) Commands() []string {
 	return []string{"vi " + s.Path}
 }
 
-// A patch is what the journal keeps of a file's change: the part that differs and
-// what tells the whole apart. A secret elsewhere in the file stays in the file.
+// A patch is what the journal keeps of a file's change: the part that differs, and
+// checksums of the whole. A secret elsewhere in the file stays there.
 type patch struct {
 	Path      string      `json:"path"`
 	What      string      `json:"what"`
 	Head      int         `json:"head"` // bytes that are the same before Was
 	Was       string      `json:"was"`
 	Now       string      `json:"now"`
-	SumBefore string      `json:"sumBefore,omitempty"` // SHA-256; empty: there was no file
+	SumBefore string      `json:"sumBefore,omitempty"` // SHA-256; empty: no file
 	SumAfter  string      `json:"sumAfter,omitempty"`
-	Dir       bool        `json:"dir,omitempty"` // its directory is not there, and is made
+	Dir       bool        `json:"dir,omitempty"` // its directory is created
 	Mode      fs.FileMode `json:"mode"`
 	UID       int         `json:"uid"`
 	GID       int         `json:"gid"`
@@ -71,15 +71,8 @@ func (s File) patch() *patch {
 	if s.held != nil {
 		return s.held
 	}
-	head := 0
-	for head < len(s.Before) && head < len(s.After) && s.Before[head] == s.After[head] {
-		head++
-	}
-	head = bytes.LastIndexByte(s.Before[:head], '\n') + 1 // whole lines, so that a secret is seen as one
-	tail := 0
-	for tail < len(s.Before)-head && tail < len(s.After)-head && s.Before[len(s.Before)-1-tail] == s.After[len(s.After)-1-tail] {
-		tail++
-	}
+	head := bytes.LastIndexByte(s.Before[:commonHead(s.Before, s.After)], '\n') + 1 // whole lines, so that a secret is recognised
+	tail := commonTail(s.Before[head:], s.After[head:])
 	if line := bytes.IndexByte(s.Before[len(s.Before)-tail:], '\n'); line >= 0 {
 		tail -= line + 1
 	} else {
@@ -124,7 +117,7 @@ func (s File) ready(_ context.Context, t *Target) (action, error) {
 	case err != nil:
 		return nil, err
 	case !info.Mode().IsRegular():
-		return nil, fmt.Errorf("%s is no regular file", p.Path)
+		return nil, fmt.Errorf("%s is not a regular file", p.Path)
 	default:
 		p.Mode = info.Mode() & (fs.ModePerm | fs.ModeSetuid | fs.ModeSetgid | fs.ModeSticky)
 		p.UID, p.GID = owner(info)
@@ -147,7 +140,7 @@ func (s File) look(_ context.Context, t *Target) (stage, string, error) {
 		}
 		if info, err := os.Lstat(name); err == nil && s.held != nil {
 			if uid, gid := owner(info); info.Mode().Perm() != p.Mode.Perm() || uid != p.UID || gid != p.GID {
-				return moved, fmt.Sprintf("%s has another mode or owner now", p.Path), nil
+				return moved, fmt.Sprintf("the mode or owner of %s has changed", p.Path), nil
 			}
 		}
 		return at, "", nil
@@ -155,7 +148,7 @@ func (s File) look(_ context.Context, t *Target) (stage, string, error) {
 	if now == nil {
 		return moved, p.Path + " is gone", nil
 	}
-	return moved, p.Path + " has other contents now", nil
+	return moved, p.Path + " has changed", nil
 }
 
 func (s File) do(_ context.Context, t *Target) error {
@@ -168,7 +161,8 @@ func (s File) undo(_ context.Context, t *Target) error {
 	return t.replace(p, p.SumAfter, p.SumBefore, p.Now, p.Was)
 }
 
-// replace makes the file of the sum from that of the sum to, or leaves it alone.
+// replace turns the file with checksum from into the one with checksum to. Any other
+// file stays.
 func (t *Target) replace(p *patch, from, to, was, now string) error {
 	have, name, err := t.readFile(p.Path)
 	if err != nil {
@@ -181,14 +175,14 @@ func (t *Target) replace(p *patch, from, to, was, now string) error {
 	case sum(have) == to:
 		return nil
 	case sum(have) != from:
-		return fmt.Errorf("%s has changed meanwhile", p.Path)
+		return fmt.Errorf("%s has changed", p.Path)
 	}
 	dir := filepath.Dir(name)
 	if to == "" {
 		if err := os.Remove(name); err != nil {
 			return err
 		}
-		if p.Dir && os.Remove(dir) == nil { // it is empty again
+		if p.Dir && os.Remove(dir) == nil { // empty again
 			dir = filepath.Dir(dir)
 		}
 		return syncDir(dir)
@@ -201,19 +195,19 @@ func (t *Target) replace(p *patch, from, to, was, now string) error {
 	next := now
 	if from != "" {
 		if len(have) < p.Head+len(was) || string(have[p.Head:p.Head+len(was)]) != was {
-			return fmt.Errorf("%s has changed meanwhile", p.Path)
+			return fmt.Errorf("%s has changed", p.Path)
 		}
 		next = string(have[:p.Head]) + now + string(have[p.Head+len(was):])
 	}
 	if sum([]byte(next)) != to && (next != "" || to != sum([]byte{})) {
-		return fmt.Errorf("%s: the part of it that the journal holds does not make the file", p.Path)
+		return fmt.Errorf("%s: the part in the journal does not make up the file", p.Path)
 	}
 	temp := t.temporary(name)
 	if err := writeWhole(temp, []byte(next), p, name, from != ""); err != nil {
 		return errors.Join(err, ignoreMissing(os.Remove(temp)))
 	}
 	failpoint("file written")
-	if from == "" { // a file that came to be meanwhile stays
+	if from == "" { // a file that somebody has created meanwhile stays
 		err = errors.Join(os.Link(temp, name), os.Remove(temp))
 	} else {
 		err = os.Rename(temp, name)
@@ -225,12 +219,12 @@ func (t *Target) replace(p *patch, from, to, was, now string) error {
 	return syncDir(dir)
 }
 
-// temporary is the name under which a file is written before it takes its place.
+// temporary is the name under which a file is written before it is renamed.
 func (t *Target) temporary(name string) string {
 	return filepath.Join(filepath.Dir(name), "."+filepath.Base(name)+".ovnctl-"+t.process)
 }
 
-// sweep removes what a run that died left half written.
+// sweep removes what a run that was cut off left half written.
 func (t *Target) sweep(name string) error {
 	return ignoreMissing(os.Remove(t.temporary(name)))
 }
@@ -242,8 +236,8 @@ func ignoreMissing(err error) error {
 	return err
 }
 
-// writeWhole writes a file that is not there yet, with the mode and owner of the
-// change and the attributes of the file that it will replace.
+// writeWhole creates a file with the mode and owner of the change, and the
+// attributes of the file that it will replace.
 func writeWhole(name string, text []byte, p *patch, like string, replaces bool) error {
 	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
@@ -265,8 +259,8 @@ func writeWhole(name string, text []byte, p *patch, like string, replaces bool) 
 	return errors.Join(err, f.Close())
 }
 
-// readFile is a file of the host and its name as this process sees it; nil: there
-// is none.
+// readFile is a file of the host, nil if it does not exist, and its name as this
+// process sees it.
 func (t *Target) readFile(path string) ([]byte, string, error) {
 	name, err := t.path(path)
 	if err != nil {
@@ -291,7 +285,7 @@ func syncDir(dir string) error {
 }
 
 // path is a path of the host as this process sees it. Symbolic links are followed
-// as the host would, so that none leads out of its root.
+// below the host's root, so that none leads out of it.
 func (t *Target) path(name string) (string, error) {
 	root := t.Root
 	if root == "" {
@@ -303,7 +297,7 @@ func (t *Target) path(name string) (string, error) {
 		next := path.Join(at, rest[0])
 		rest = rest[1:]
 		target, err := os.Readlink(filepath.Join(root, next))
-		if err != nil { // no link, or not there
+		if err != nil { // not a link, or missing
 			at = next
 			continue
 		}
@@ -319,7 +313,7 @@ func (t *Target) path(name string) (string, error) {
 	return filepath.Join(root, at), nil
 }
 
-// equalText reports whether a file of the kernel's holds a value.
+// equalText reports whether a file of the kernel holds a value.
 func equalText(have []byte, want string) bool {
 	return string(bytes.TrimSpace(have)) == strings.TrimSpace(want)
 }

@@ -15,8 +15,8 @@ func owner(info fs.FileInfo) (uid, gid int) {
 	return os.Getuid(), os.Getgid()
 }
 
-// copyAttributes gives a file the extended attributes of another, the label of
-// SELinux among them.
+// copyAttributes gives a file the extended attributes of another, such as the label
+// of SELinux.
 func copyAttributes(from, to string) error {
 	buf := make([]byte, 64<<10)
 	n, err := syscall.Listxattr(from, buf)

@@ -16,8 +16,6 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/sb"
 )
 
-// Sysctl
-
 // Diff is the setting before and after.
 func (s Sysctl) Diff() []string {
 	return []string{"- " + s.Name + " = " + s.Before, "+ " + s.Name + " = " + s.After}
@@ -32,18 +30,18 @@ func (s Sysctl) OneWay() string { return "" }
 func (s Sysctl) lasts() bool  { return false }
 func (s Sysctl) on() []string { return []string{"sysctl " + s.Name} }
 
-// path is the kernel's file: below the host's root where that has a /proc.
-func (s Sysctl) path(t *Target) (string, error) {
+// path is the kernel's file. The network's settings are those of our own network
+// namespace, however /proc is mounted.
+func (s Sysctl) path() (string, error) {
 	name := filepath.Clean("/" + s.Name)
 	if !strings.HasPrefix(name, "/net/") && !strings.HasPrefix(name, "/kernel/") && !strings.HasPrefix(name, "/vm/") {
-		return "", fmt.Errorf("%s is no setting that ovnctl changes", s.Name)
+		return "", fmt.Errorf("ovnctl does not change the setting %s", s.Name)
 	}
-	// The network's settings are those of our own network namespace, however /proc is mounted.
 	return "/proc/sys" + name, nil
 }
 
-func (s Sysctl) look(_ context.Context, t *Target) (stage, string, error) {
-	path, err := s.path(t)
+func (s Sysctl) look(context.Context, *Target) (stage, string, error) {
+	path, err := s.path()
 	if err != nil {
 		return moved, "", err
 	}
@@ -56,23 +54,21 @@ func (s Sysctl) look(_ context.Context, t *Target) (stage, string, error) {
 	case equalText(have, s.Before):
 		return untouched, "", nil
 	}
-	return moved, fmt.Sprintf("%s is %s, and was %s", s.Name, strings.TrimSpace(string(have)), s.Before), nil
+	return moved, fmt.Sprintf("%s is %s and was %s", s.Name, strings.TrimSpace(string(have)), s.Before), nil
 }
 
-func (s Sysctl) do(_ context.Context, t *Target) error   { return s.set(t, s.After) }
-func (s Sysctl) undo(_ context.Context, t *Target) error { return s.set(t, s.Before) }
+func (s Sysctl) do(context.Context, *Target) error   { return s.set(s.After) }
+func (s Sysctl) undo(context.Context, *Target) error { return s.set(s.Before) }
 
-func (s Sysctl) set(t *Target, value string) error {
-	path, err := s.path(t)
+func (s Sysctl) set(value string) error {
+	path, err := s.path()
 	if err != nil {
 		return err
 	}
 	return os.WriteFile(path, []byte(value+"\n"), 0)
 }
 
-// Module
-
-// Diff is the modules that come.
+// Diff is the modules that are loaded.
 func (s Module) Diff() []string {
 	var lines []string
 	for _, name := range s.Names {
@@ -84,8 +80,8 @@ func (s Module) Diff() []string {
 // Commands is modprobe(8) with -a, without which a second name is a parameter.
 func (s Module) Commands() []string { return []string{"modprobe -a " + strings.Join(s.Names, " ")} }
 
-// OneWay says that modules stay.
-func (s Module) OneWay() string { return "a module that was loaded stays until the host boots" }
+// OneWay is that modules stay.
+func (s Module) OneWay() string { return "a module stays loaded until the host boots" }
 
 func (s Module) lasts() bool  { return false }
 func (s Module) on() []string { return []string{"modules"} }
@@ -109,14 +105,12 @@ func (s Module) do(ctx context.Context, t *Target) error {
 		return err
 	}
 	if at, _, err := s.look(ctx, t); err != nil || at != done {
-		return errors.Join(err, fmt.Errorf("modprobe ended well and %s is not loaded", strings.Join(s.Names, ", ")))
+		return errors.Join(err, fmt.Errorf("modprobe succeeded, and %s is not loaded", strings.Join(s.Names, ", ")))
 	}
 	return nil
 }
 
 func (s Module) undo(context.Context, *Target) error { return errors.New(s.OneWay()) }
-
-// Control
 
 // Diff is the command.
 func (s Control) Diff() []string { return []string{"+ " + s.Commands()[0]} }
@@ -136,13 +130,13 @@ func appctl(daemon, command string, args []string) string {
 	return strings.Join(append([]string{tool, "-t", target, command}, args...), " ")
 }
 
-// OneWay is why it cannot be taken back.
+// OneWay is why it cannot be undone.
 func (s Control) OneWay() string {
 	if len(s.Undo) > 0 {
 		return ""
 	}
 	if s.Why == "" {
-		return "no command takes " + s.Command + " back"
+		return "no command undoes " + s.Command
 	}
 	return s.Why
 }
@@ -174,8 +168,6 @@ func (t *Target) control(ctx context.Context, daemon, command string, args ...st
 	return host.Control(ctx, daemon, command, args...)
 }
 
-// Await
-
 // Diff is nothing: it changes nothing.
 func (s Await) Diff() []string { return nil }
 
@@ -193,12 +185,12 @@ func (s Await) undo(context.Context, *Target) error                  { return ni
 // patience is how long a chassis may take to catch up.
 const patience = 60 * time.Second
 
-// do raises NB_Global.nb_cfg, which ovn-northd passes on, and waits until the
-// chassis has come as far: then it has seen all that was written before.
+// do increments NB_Global.nb_cfg, which ovn-northd passes on, and waits until the
+// chassis has reached it: then it has processed all that was written before.
 func (s Await) do(ctx context.Context, t *Target) error {
 	north, err := t.database("OVN_Northbound", s.Zone)
 	if err != nil {
-		return fmt.Errorf("waiting until %s takes the Northbound: %w", s.What, err)
+		return fmt.Errorf("waiting until %s needs the Northbound: %w", s.What, err)
 	}
 	south, err := t.reader("OVN_Southbound", s.Zone)
 	if err != nil {
@@ -213,7 +205,7 @@ func (s Await) do(ctx context.Context, t *Target) error {
 	}
 	count := ovsdb.Mutate("NB_Global", []ovsdb.Mutation{{Column: "nb_cfg", Mutator: "+=", Value: 1}}, row(globals[0].UUID)...)
 	_, err = north.Transact(ctx, count)
-	if errors.Is(err, ovsdb.ErrUnknownOutcome) { // to count twice harms nobody
+	if errors.Is(err, ovsdb.ErrUnknownOutcome) { // counting twice does no harm
 		_, err = north.Transact(ctx, count)
 	}
 	if err != nil {
@@ -235,7 +227,7 @@ func (s Await) do(ctx context.Context, t *Target) error {
 	return err
 }
 
-// run runs a program of the host.
+// run runs a program.
 func (t *Target) run(ctx context.Context, env []string, name string, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Env = append(slices.Clone(os.Environ()), env...)

@@ -17,16 +17,16 @@ import (
 )
 
 // A Journal is a directory in which every change is written down before it is
-// made: a file per run, a line of JSON per event. What is not there was not done.
+// made: a file for each run, a line of JSON for each event.
 type Journal struct {
 	dir  string
 	lock *os.File
 }
 
-// DefaultState is where the journal lies when nothing else is said.
+// DefaultState is the directory of the journal unless another one is named.
 const DefaultState = "/var/lib/ovnctl"
 
-// OpenJournal opens the journal in a state directory and makes what is missing.
+// OpenJournal opens the journal in a state directory, and creates it.
 func OpenJournal(state string) (*Journal, error) {
 	dir := filepath.Join(state, "journal")
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -35,21 +35,21 @@ func OpenJournal(state string) (*Journal, error) {
 	return &Journal{dir: dir}, nil
 }
 
-// ReadJournal opens a journal that may not be there, for reading.
+// ReadJournal opens a journal for reading. It need not exist.
 func ReadJournal(state string) *Journal { return &Journal{dir: filepath.Join(state, "journal")} }
 
-// A Busy error is another run that is under way.
+// A Busy error is another ovnctl that is repairing this host.
 type Busy struct{ PID string }
 
 func (b *Busy) Error() string {
-	return fmt.Sprintf("another ovnctl, process %s, is mending this host now", b.PID)
+	return fmt.Sprintf("another ovnctl, process %s, is repairing this host\nhint: try again when it has ended", b.PID)
 }
 
 // patienceForLock is how long a run waits for another one.
 const patienceForLock = 5 * time.Second
 
-// Lock keeps other runs off the host until Unlock or the end of the process. A run
-// that takes longer than a moment is not waited for: the error is a *Busy.
+// Lock keeps other runs off the host until Unlock or the end of the process. It
+// waits a few seconds for another run; then the error is a *Busy.
 func (j *Journal) Lock(ctx context.Context) error {
 	failpoint("before the lock")
 	f, err := os.OpenFile(filepath.Join(j.dir, "lock"), os.O_RDWR|os.O_CREATE, 0o600)
@@ -95,16 +95,17 @@ type Event struct {
 	Step  int    `json:"step,omitempty"` // from 1, of a step's events
 	Text  string `json:"text,omitempty"` // why, in words
 
+	Reason Reason   `json:"reason,omitempty"` // of Undoing and Undone, and of Confirmed after an undo that failed
 	Run    *Header  `json:"run,omitempty"`    // of Planned
-	By     *Process `json:"by,omitempty"`     // of Undoing under a watchdog: who takes the run back
+	By     *Process `json:"by,omitempty"`     // of Undoing under a watchdog: who undoes the run
 	Action *written `json:"action,omitempty"` // of Begun: the step as it is carried out
 }
 
-// A Process carries out a run, or takes it back.
+// A Process carries out a run, or undoes it.
 type Process struct {
 	PID     int     `json:"pid"`
 	Since   string  `json:"since"`             // when it started
-	Seconds float64 `json:"seconds,omitempty"` // in which what can cut the host off must be confirmed
+	Seconds float64 `json:"seconds,omitempty"` // to confirm a run that can cut the host off
 }
 
 func thisProcess(within time.Duration) Process {
@@ -121,47 +122,46 @@ type State string
 // States of a run and of its steps.
 const (
 	Planned   State = "planned"
-	Armed     State = "armed" // the watchdog watches
+	Armed     State = "armed" // the watchdog is running
 	Begun     State = "begun"
 	Done      State = "done"
 	Verified  State = "verified"
 	Confirmed State = "confirmed"
-	Undoing   State = "undoing"    // and why
-	TakenBack State = "taken back" // of a step, or of the whole run, which has yet to be confirmed
+	Undoing   State = "undoing"
+	TakenBack State = "taken back" // a step is undone, or the whole run, which has yet to be confirmed
 	Undone    State = "undone"
-	Stuck     State = "stuck" // it can be neither finished nor taken back, and why
+	Stuck     State = "stuck" // it can be neither finished nor rolled back
 )
 
 // A Header is what is known of a run before it changes anything.
 type Header struct {
-	ID       int      `json:"id"`
-	Repair   string   `json:"repair"`
-	Args     []string `json:"args"`
-	Title    string   `json:"title"`
-	Host     string   `json:"host,omitempty"`
-	Object   string   `json:"object,omitempty"` // of the finding that it mends
-	Checks   []string `json:"checks,omitempty"` // that must pass afterwards
-	Sources  []string `json:"sources,omitempty"`
-	Cuts     bool     `json:"cuts,omitempty"`
-	Answered []string `json:"answered,omitempty"` // before a run that cuts, of what can confirm it
+	ID       int       `json:"id"`
+	Repair   string    `json:"repair"`
+	Args     []string  `json:"args"`
+	Title    string    `json:"title"`
+	Host     string    `json:"host,omitempty"`
+	Object   string    `json:"object,omitempty"` // of the finding that it fixes
+	Checks   []string  `json:"checks,omitempty"` // that verify it
+	Sources  []string  `json:"sources,omitempty"`
+	Cuts     bool      `json:"cuts,omitempty"`
+	Answered []Witness `json:"answered,omitempty"` // that replied before a run that cuts
 	Process
 	Boot     string    `json:"boot"`
 	Commands []string  `json:"commands,omitempty"`
 	Steps    []written `json:"steps"`
 	OneWay   string    `json:"oneWay,omitempty"` // why it cannot be undone
-	NoUndo   string    `json:"noUndo,omitempty"` // why it is not to be, though its steps could
+	NoUndo   string    `json:"noUndo,omitempty"` // why undo refuses, although each step could be undone
 }
 
-// A Run is a run as the journal has it.
+// A Run is one run of the journal.
 type Run struct {
 	Header
 	Events []Event
 
 	file string
-	torn bool // its last line is not whole
 }
 
-// State is the last one of the whole run.
+// State is the last state of the whole run.
 func (r *Run) State() State {
 	s := Planned
 	for _, e := range r.Events {
@@ -175,6 +175,16 @@ func (r *Run) State() State {
 // When is the time of the last event.
 func (r *Run) When() string { return r.Events[len(r.Events)-1].Time }
 
+// Reason is the last one that an event gives.
+func (r *Run) Reason() Reason {
+	for _, e := range slices.Backward(r.Events) {
+		if e.Reason != "" {
+			return e.Reason
+		}
+	}
+	return ""
+}
+
 // Why is the text of the last event that has one.
 func (r *Run) Why() string {
 	for _, e := range slices.Backward(r.Events) {
@@ -185,7 +195,7 @@ func (r *Run) Why() string {
 	return ""
 }
 
-// armed says whether the run ended without an end: it must be finished or taken back.
+// armed reports whether the run is not over: it must be finished or rolled back.
 func (r *Run) armed() bool {
 	switch r.State() {
 	case Undone, Stuck, Confirmed:
@@ -196,11 +206,11 @@ func (r *Run) armed() bool {
 	return true
 }
 
-// Open says whether the run was cut off: the next run on this host finishes it or
-// takes it back.
+// Open reports whether the run was cut off: the next run on this host finishes it
+// or rolls it back.
 func (r *Run) Open() bool { return r.armed() && !r.process().alive() }
 
-// process is who is at the run: who carries it out, or takes it back.
+// process is the process that carries the run out, or undoes it.
 func (r *Run) process() Process {
 	if by := r.undoer(); by != nil {
 		return *by
@@ -208,7 +218,7 @@ func (r *Run) process() Process {
 	return r.Process
 }
 
-// undoer is who takes the run back under a watchdog; nil: nobody does.
+// undoer is the process that undoes the run under a watchdog, nil if none does.
 func (r *Run) undoer() *Process {
 	if s := r.State(); s != Undoing && s != TakenBack {
 		return nil
@@ -221,20 +231,20 @@ func (r *Run) undoer() *Process {
 	return nil
 }
 
-// rebooted says whether the host has booted since the run.
-func (r *Run) rebooted() bool { return r.Boot != "" && r.Boot != bootID() }
+// lost reports whether a boot since the run has undone a step.
+func (r *Run) lost(a action) bool { return !a.lasts() && r.Boot != "" && r.Boot != bootID() }
 
-// kept says whether what the run did is there, and can be undone.
+// kept reports whether the changes of the run are in place, and can be undone.
 func (r *Run) kept() bool {
 	if !slices.ContainsFunc(r.Events, func(e Event) bool { return e.State == Begun }) {
-		return false // all was done already
+		return false // there was nothing left to do
 	}
 	s := r.State()
 	return s == Confirmed || s == Verified && !r.Cuts
 }
 
 // begun are the steps that were begun, as they were carried out, by number, and
-// which of them are done or taken back again.
+// which of them are Done or TakenBack.
 func (r *Run) begun() (steps map[int]action, ended map[int]State, err error) {
 	steps, ended = map[int]action{}, map[int]State{}
 	for _, e := range r.Events {
@@ -277,8 +287,8 @@ func (j *Journal) Runs() ([]*Run, error) {
 	return runs, nil
 }
 
-// readRun reads a run's file. A last line that is cut off does not count; a file
-// without a whole first line is of a run that never began, and nil.
+// readRun reads a run's file, without a last line that is incomplete. A run
+// without a complete first line never began: it is nil.
 func readRun(file string) (*Run, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -287,12 +297,14 @@ func readRun(file string) (*Run, error) {
 	r := &Run{file: file}
 	for line := range bytes.Lines(text) {
 		if line[len(line)-1] != '\n' {
-			r.torn = true
 			break
 		}
 		var e Event
 		if err := json.Unmarshal(line, &e); err != nil {
 			return nil, fmt.Errorf("line %d: %w", len(r.Events)+1, err)
+		}
+		if e.Reason == "" {
+			e.Reason = reasonOfText(e)
 		}
 		r.Events = append(r.Events, e)
 	}
@@ -305,6 +317,60 @@ func readRun(file string) (*Run, error) {
 	r.Header = *r.Events[0].Run
 	return r, nil
 }
+
+// reasonOfText is the reason of an event of a journal that has it in words alone,
+// as the releases before this one wrote it.
+func reasonOfText(e Event) Reason {
+	if e.State != Undoing && e.State != Undone {
+		return ""
+	}
+	for text, reason := range map[string]Reason{
+		"asked for": Asked, "the run was cut off": CutOff, "not confirmed: ": NotConfirmed, "it was not confirmed in time": NotConfirmed,
+		"the check does not pass afterwards": NotVerified, "no watchdog can be armed": NotWatched,
+	} {
+		if strings.HasPrefix(e.Text, text) {
+			return reason
+		}
+	}
+	return ""
+}
+
+// ErrNoRun is a journal without a run that could be undone.
+var ErrNoRun = errors.New("the journal has no run that could be undone")
+
+// Last is the run of a number, or with 0 the last one whose changes are in place.
+func (j *Journal) Last(id int) (*Run, error) {
+	runs, err := j.Runs()
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range slices.Backward(runs) {
+		switch {
+		case id == r.ID && !r.kept():
+			return nil, &UndoError{r, "it is " + string(r.State()) + " already"}
+		case id == r.ID, id == 0 && r.kept():
+			return r, nil
+		}
+	}
+	if id != 0 {
+		return nil, fmt.Errorf("the journal has no run %d", id)
+	}
+	return nil, ErrNoRun
+}
+
+// Describe is a run's steps in words, one line each.
+func (r *Run) Describe() []string {
+	var lines []string
+	for _, w := range r.Steps {
+		if a, err := w.action(); err == nil {
+			lines = append(lines, strings.TrimSpace(a.String()))
+		}
+	}
+	return lines
+}
+
+// Call is the call that the run carried out.
+func (r *Run) Call() *Call { return &Call{Repair: r.Repair, Args: r.Args} }
 
 func (j *Journal) run(id int) (*Run, error) {
 	runs, err := j.Runs()
@@ -337,7 +403,7 @@ func (j *Journal) begin(h Header) (*Run, error) {
 	return r, r.note(Event{State: Planned, Run: &h})
 }
 
-// note writes an event and returns when it is on the disk.
+// note writes an event, and syncs it to the disk.
 func (r *Run) note(e Event) error {
 	name := string(e.State)
 	if e.Step > 0 {
@@ -377,7 +443,7 @@ func (r *Run) note(e Event) error {
 	return nil
 }
 
-// appendLine puts a line behind the last whole one, or nothing.
+// appendLine writes a line after the last complete one, or nothing.
 func appendLine(f *os.File, line []byte) error {
 	text, err := os.ReadFile(f.Name())
 	if err != nil {
@@ -387,7 +453,7 @@ func appendLine(f *os.File, line []byte) error {
 	if err := f.Truncate(end); err != nil {
 		return err
 	}
-	half := len(line) / 2 // the tests end the process in the middle of a line
+	half := len(line) / 2 // tests kill the process in the middle of a line
 	if _, err := f.WriteAt(line[:half], end); err != nil {
 		return errors.Join(err, f.Truncate(end))
 	}

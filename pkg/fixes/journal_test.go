@@ -3,14 +3,15 @@ package fixes
 import (
 	"context"
 	"errors"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
-	"time"
 )
 
-// plan is a plan of one file.
+// filePlan is a plan that changes one file.
 func filePlan(path, before, after string) *Plan {
 	f := File{Path: path, Before: []byte(before), After: []byte(after), What: "edit " + path}
 	if before == "" {
@@ -19,7 +20,7 @@ func filePlan(path, before, after string) *Plan {
 	return &Plan{Title: "edit a file", Steps: []Step{f}}
 }
 
-// bench is a host of files alone, with a journal.
+// bench is a host with files only, and a journal.
 func bench(t *testing.T) (*Journal, *Target) {
 	t.Helper()
 	j, err := OpenJournal(t.TempDir())
@@ -73,60 +74,12 @@ func has(t *testing.T, target *Target, path, text string, mode os.FileMode) {
 
 const options = "# options\nOVS_CTL_OPTS=\"--x\"\nTOKEN=hush\n"
 
-func TestFile(t *testing.T) {
-	tests := []struct {
-		name, before, after string
-		mode                os.FileMode
-	}{
-		{"edited", options, strings.Replace(options, "--x", "--x --delete-transient-ports", 1), 0o640},
-		{"emptied at the end", "a\nb\n", "a\n", 0o600},
-		{"made", "", "openvswitch\n", 0o644},
-		{"removed", "old\n", "", 0o604},
-	}
-	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
-			j, target := bench(t)
-			if test.before != "" {
-				put(t, target, "etc/default/x", test.before, test.mode)
-			}
-			p := filePlan("/etc/default/x", test.before, test.after)
-			if test.after == "" {
-				p.Steps = []Step{File{Path: "/etc/default/x", Before: []byte(test.before), What: "remove it"}}
-			}
-			run, err := j.Apply(t.Context(), target, p, Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			has(t, target, "etc/default/x", test.after, test.mode)
-			if text, err := os.ReadFile(run.file); err != nil || strings.Contains(string(text), "hush") {
-				t.Errorf("the journal has the secret beside the change: %v\n%s", err, text)
-			}
-			last, err := j.Last(0)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := j.Undo(t.Context(), target, last, Options{}); err != nil {
-				t.Fatal(err)
-			}
-			has(t, target, "etc/default/x", test.before, test.mode)
-			if test.before == "" {
-				if _, err := os.Stat(filepath.Join(target.Root, "etc/default")); !errors.Is(err, os.ErrNotExist) {
-					t.Errorf("the directory that was made stays: %v", err)
-				}
-			}
-			if _, err := j.Last(0); !errors.Is(err, ErrNoRun) {
-				t.Errorf("after undo: %v", err)
-			}
-		})
-	}
-}
-
-// TestFileGuard holds that a file which is another than planned is left alone, before and after.
+// TestFileGuard holds that a file which has changed stays, both when the plan runs and when it is undone.
 func TestFileGuard(t *testing.T) {
 	j, target := bench(t)
 	put(t, target, "etc/x", "a\n", 0o644)
 	_, err := j.Apply(t.Context(), target, filePlan("/etc/x", "b\n", "c\n"), Options{})
-	if !errors.Is(err, ErrMoved) {
+	if !errors.Is(err, ErrChanged) {
 		t.Errorf("apply: %v", err)
 	}
 	has(t, target, "etc/x", "a\n", 0o644)
@@ -149,7 +102,7 @@ func TestFileGuard(t *testing.T) {
 	}
 }
 
-// TestFileSecret holds that what would be changed is refused if it is a secret.
+// TestFileSecret holds that a change to a secret is refused.
 func TestFileSecret(t *testing.T) {
 	j, target := bench(t)
 	put(t, target, "etc/x", options, 0o600)
@@ -186,20 +139,20 @@ func TestPath(t *testing.T) {
 	}
 }
 
-// TestVerify holds that a repair which does not help is taken back.
+// TestVerify holds that a repair which does not help is rolled back.
 func TestVerify(t *testing.T) {
 	j, target := bench(t)
 	put(t, target, "etc/x", "a\n", 0o644)
 	_, err := j.Apply(t.Context(), target, filePlan("/etc/x", "a\n", "b\n"), Options{Verify: func(context.Context) error { return errors.New("still broken") }})
 	var failure *Failure
-	if !errors.As(err, &failure) || !failure.Undone || !strings.Contains(err.Error(), "still broken") {
+	if !errors.As(err, &failure) || failure.State != OutcomeRolledBack || failure.Reason != NotVerified || !strings.Contains(err.Error(), "still broken") {
 		t.Errorf("apply: %v", err)
 	}
 	has(t, target, "etc/x", "a\n", 0o644)
 }
 
-// TestUnwritable holds that a journal which takes no more lines keeps nothing from being taken back, and that who
-// comes next, when it does again, finds out how far that has come.
+// TestUnwritable holds that a run is rolled back even if its journal cannot be written, and that the next run, when it
+// can, finds out how far that went.
 func TestUnwritable(t *testing.T) {
 	steps := func(files ...File) *Plan {
 		p := &Plan{Title: "edit files"}
@@ -218,8 +171,8 @@ func TestUnwritable(t *testing.T) {
 		x, y string // while the journal takes nothing
 		says string
 	}{
-		{"two files", steps(file("/etc/x", "a\n", "b\n"), file("/etc/y", "a\n", "b\n")), "a\n", "a\n", "still broken; it was taken back, and the journal cannot say so"},
-		{"one file twice", steps(file("/etc/y", "a\n", "b\n"), file("/etc/x", "a\n", "b\n"), file("/etc/x", "b\n", "c\n")), "b\n", "b\n", "it could not be taken back: edit /etc/x"},
+		{"two files", steps(file("/etc/x", "a\n", "b\n"), file("/etc/y", "a\n", "b\n")), "a\n", "a\n", "still broken; it was rolled back, and the journal could not be written"},
+		{"one file twice", steps(file("/etc/y", "a\n", "b\n"), file("/etc/x", "a\n", "b\n"), file("/etc/x", "b\n", "c\n")), "b\n", "b\n", "it could not be rolled back: edit /etc/x"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			j, target := bench(t)
@@ -238,7 +191,7 @@ func TestUnwritable(t *testing.T) {
 				return errors.New("still broken")
 			}})
 			var failure *Failure
-			if !errors.As(err, &failure) || failure.Undone || !strings.Contains(err.Error(), test.says) {
+			if !errors.As(err, &failure) || failure.State != OutcomeFailed || !strings.Contains(err.Error(), test.says) {
 				t.Errorf("apply: %v", err)
 			}
 			has(t, target, "etc/x", test.x, 0o644)
@@ -260,7 +213,7 @@ func TestUnwritable(t *testing.T) {
 	}
 }
 
-// TestCutsWithoutWatchdog holds that nothing is done which can cut the host off while nothing watches.
+// TestCutsWithoutWatchdog holds that what can cut the host off is not changed without a watchdog.
 func TestCutsWithoutWatchdog(t *testing.T) {
 	j, target := bench(t)
 	put(t, target, "etc/x", "a\n", 0o644)
@@ -268,8 +221,8 @@ func TestCutsWithoutWatchdog(t *testing.T) {
 	p.Cuts = true
 	for name, o := range map[string]Options{
 		"no watchdog":    {},
-		"none to be had": {Watch: func(context.Context, int, time.Duration) error { return errors.New("no") }, Confirm: func(context.Context) error { return nil }},
-		"it has gone":    {Watch: func(context.Context, int, time.Duration) error { return nil }, Confirm: func(context.Context) error { return nil }},
+		"none to be had": {Watch: func(context.Context, int) error { return errors.New("no") }, Confirm: func(context.Context) error { return nil }},
+		"it has gone":    {Watch: func(context.Context, int) error { return nil }, Confirm: func(context.Context) error { return nil }},
 	} {
 		if _, err := j.Apply(t.Context(), target, p, o); err == nil {
 			t.Errorf("%s: it was done", name)
@@ -278,7 +231,7 @@ func TestCutsWithoutWatchdog(t *testing.T) {
 	}
 }
 
-// TestTornJournal holds that a line which is cut off does not count, wherever it is cut.
+// TestTornJournal holds that an incomplete last line does not count, wherever it ends.
 func TestTornJournal(t *testing.T) {
 	j, target := bench(t)
 	put(t, target, "etc/x", "a\n", 0o644)
@@ -314,7 +267,35 @@ func TestTornJournal(t *testing.T) {
 	}
 }
 
-// TestLeave closes a run that was cut off: what it did stays, and it is looked at no more.
+// TestKinds holds the names of steps that journals have.
+func TestKinds(t *testing.T) {
+	want := []string{"await", "control", "convert", "file", "module", "network", "offload", "rows", "service", "sysctl"}
+	if got := slices.Sorted(maps.Keys(kinds)); !slices.Equal(got, want) {
+		t.Errorf("the journal has steps of kind %v, want %v", got, want)
+	}
+}
+
+// TestOldReasons holds that journals of earlier releases, which have a reason in words alone, still tell it.
+func TestOldReasons(t *testing.T) {
+	for text, want := range map[string]Reason{
+		"asked for": Asked, "the run was cut off": CutOff, "it was not confirmed in time": NotConfirmed, "not confirmed: nobody answered in time": NotConfirmed,
+		"the check does not pass afterwards: port web-1 is disabled": NotVerified, "no watchdog can be armed: no control group": NotWatched, "edit /etc/x: no space left on device": "",
+	} {
+		state := t.TempDir()
+		dir := filepath.Join(state, "journal")
+		lines := `{"time":"2026-11-22T00:23:50Z","state":"planned","run":{"id":3,"repair":"enable-port","title":"enable it"}}` + "\n" +
+			`{"time":"2026-11-22T00:23:51Z","state":"undoing","text":"` + text + `"}` + "\n" + `{"time":"2026-11-22T00:23:52Z","state":"undone","text":"` + text + `"}` + "\n"
+		if err := errors.Join(os.Mkdir(dir, 0o700), os.WriteFile(filepath.Join(dir, "00003-enable-port.jsonl"), []byte(lines), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+		runs, err := ReadJournal(state).Runs()
+		if err != nil || len(runs) != 1 || runs[0].State() != Undone || runs[0].Reason() != want || runs[0].Why() != text {
+			t.Errorf("%q: %v, %v, want the reason %q", text, runs, err, want)
+		}
+	}
+}
+
+// TestLeave closes a run that was cut off: its changes stay, and recover passes it over.
 func TestLeave(t *testing.T) {
 	j, target := bench(t)
 	put(t, target, "etc/x", "a\n", 0o644)
@@ -342,7 +323,7 @@ func TestLeave(t *testing.T) {
 	}
 	has(t, target, "etc/x", "b\n", 0o644)
 	if _, err := j.Leave(run.ID + 1); err == nil {
-		t.Error("a run that there is not was closed")
+		t.Error("a run that does not exist was closed")
 	}
 }
 

@@ -1,6 +1,7 @@
 package fixes
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,8 +14,8 @@ import (
 )
 
 // Network changes links, addresses, routes, rules and static neighbours of the
-// host, each by its full key. The changes are made in their order and undone in
-// the reverse one; addresses that arrive on a link are announced on its segment.
+// host, each by its full key. The changes are made in order and undone in reverse
+// order; addresses that are added to a link are announced on its segment.
 type Network struct {
 	Changes []LinkChange
 	What    string
@@ -37,11 +38,11 @@ type LinkChange struct {
 	Was    string          `json:"was,omitempty"`   // the MAC before
 
 	Link string `json:"link"` // by name
-	// Index must hold, too. 0: the link is made by an earlier step, and waited for.
+	// Index must match, too. 0: an earlier step creates the link.
 	Index int `json:"index"`
 }
 
-// linkComes is how long a link is waited for that an earlier step makes.
+// linkComes is how long to wait for a link that an earlier step creates.
 const linkComes = 10 * time.Second
 
 func (s Network) look(ctx context.Context, t *Target) (stage, string, error) {
@@ -69,7 +70,7 @@ func (s Network) look(ctx context.Context, t *Target) (stage, string, error) {
 	return halfDone, "", nil
 }
 
-// network reads the host's network anew.
+// network reads the host's network.
 func (t *Target) network(ctx context.Context) (*node.Network, error) {
 	h, err := t.node()
 	if err != nil {
@@ -86,70 +87,41 @@ func (t *Target) changeNetwork(do func(node.NetworkWriter) error) error {
 	return node.ChangeNetwork(h, do)
 }
 
-// keeps says of a change that it changes nothing: it holds the value of a setting
-// that the kernel overwrites together with another.
+// keeps reports whether a change only holds the value of a setting, which the
+// kernel overwrites together with another one: undo restores it.
 func (c LinkChange) keeps() bool { return c.Set != nil && c.Set.Before == c.Set.After }
 
-// look says of one change whether it is made.
+// absent reports whether the change is on a link that does not exist.
+func (c LinkChange) absent(n *node.Network) bool { return c.Link != "" && n.Link(c.Link) == nil }
+
+// look is how far one change has come and, of moved, what is not as expected.
 func (c LinkChange) look(n *node.Network) (stage, string) {
 	l := n.Link(c.Link)
 	switch {
-	case c.Link != "" && l == nil && c.Index != 0:
+	case c.absent(n) && c.Index != 0:
 		return moved, fmt.Sprintf("link %s is gone", c.Link)
 	case l != nil && c.Index != 0 && l.Index != c.Index:
-		return moved, fmt.Sprintf("link %s is another one now: its index is %d and was %d", c.Link, l.Index, c.Index)
+		return moved, fmt.Sprintf("another link has the name %s: its index is %d and was %d", c.Link, l.Index, c.Index)
+	}
+	if e := c.entry(); e != nil {
+		there, why := e.have(n)
+		switch {
+		case why != "":
+			return moved, why
+		case there == e.added:
+			return done, ""
+		}
+		return untouched, ""
 	}
 	switch {
-	case c.Add != nil:
-		return arrives(haveAddress(n, *c.Add))
-	case c.Delete != nil:
-		return leaves(haveAddress(n, *c.Delete))
-	case c.Route != nil:
-		return arrives(haveRoute(n, *c.Route))
-	case c.Remove != nil:
-		return leaves(haveRoute(n, *c.Remove))
-	case c.Rule != nil:
-		return arrives(slices.Contains(n.Rules, *c.Rule), "")
-	case c.Unrule != nil:
-		return leaves(slices.Contains(n.Rules, *c.Unrule), "")
-	case c.Know != nil:
-		return arrives(haveNeighbour(n, *c.Know))
-	case c.Forget != nil:
-		return leaves(haveNeighbour(n, *c.Forget))
 	case c.keeps():
 		return done, ""
 	case c.Set != nil:
 		return between(n.Sysctl[c.Set.Name], c.Set.Before, c.Set.After, c.Set.Name)
-	case c.Up != nil:
-		if l != nil && l.Up == *c.Up {
-			return done, ""
-		}
+	case c.Up != nil && (l == nil || l.Up != *c.Up), c.MAC != "" && l == nil:
 		return untouched, ""
 	case c.MAC != "":
-		if l == nil {
-			return untouched, ""
-		}
 		return between(l.MAC, c.Was, c.MAC, "the MAC address of "+c.Link)
-	}
-	return done, ""
-}
-
-func arrives(there bool, why string) (stage, string) {
-	switch {
-	case why != "":
-		return moved, why
-	case there:
-		return done, ""
-	}
-	return untouched, ""
-}
-
-func leaves(there bool, why string) (stage, string) {
-	switch {
-	case why != "":
-		return moved, why
-	case there:
-		return untouched, ""
 	}
 	return done, ""
 }
@@ -164,8 +136,8 @@ func between(is, before, after, what string) (stage, string) {
 	return moved, fmt.Sprintf("%s is %s and was %s", what, is, before)
 }
 
-// haveAddress says whether a link has an address, equal in all that stays; why
-// is set where it has it in another form.
+// haveAddress reports whether a link has an address, equal in all that does not
+// change by itself; why is set if it has it in another form.
 func haveAddress(n *node.Network, a node.Address) (there bool, why string) {
 	for _, b := range n.Addresses {
 		if b.Link != a.Link || b.Prefix != a.Prefix || b.Peer != a.Peer {
@@ -180,7 +152,7 @@ func haveAddress(n *node.Network, a node.Address) (there bool, why string) {
 	return false, ""
 }
 
-// lasting is an address without what changes by itself or follows from others.
+// lasting is an address without what changes by itself or follows from other fields.
 func lasting(a node.Address) node.Address {
 	a.Flags = slices.DeleteFunc(slices.Clone(a.Flags), func(f string) bool {
 		return slices.Contains([]string{"tentative", "dadfailed", "deprecated", "secondary", "temporary", "dynamic", "optimistic", "stable-privacy"}, f)
@@ -195,7 +167,7 @@ func haveRoute(n *node.Network, r node.Route) (bool, string) {
 	return slices.ContainsFunc(Ways(n.Routes), func(x node.Route) bool { return sameRoute(x, r) }), ""
 }
 
-// sameRoute compares all that the kernel tells routes apart by, and what they say.
+// sameRoute compares the keys of routes and where they lead.
 func sameRoute(a, b node.Route) bool {
 	for _, r := range []*node.Route{&a, &b} {
 		r.Expires = 0
@@ -215,8 +187,8 @@ func stayingFlags(flags []string) []string {
 	return nil
 }
 
-// Ways are routes, one for each hop of IPv6, where several hops are several
-// routes that come and go one by one.
+// Ways are routes with one for each next hop of IPv6: the kernel adds and removes
+// those one by one.
 func Ways(routes []node.Route) []node.Route {
 	var ways []node.Route
 	for _, r := range routes {
@@ -255,9 +227,90 @@ func (s Network) do(ctx context.Context, t *Target) error {
 	if err != nil {
 		return err
 	}
-	err = t.changeNetwork(func(w node.NetworkWriter) error {
+	return s.make(ctx, t, func(c LinkChange) bool {
+		st, _ := c.look(n)
+		return st != done
+	})
+}
+
+func (s Network) undo(ctx context.Context, t *Target) error {
+	n, err := t.network(ctx)
+	if err != nil {
+		return err
+	}
+	var back Network
+	for _, c := range slices.Backward(s.Changes) {
+		back.Changes = append(back.Changes, c.inverse())
+	}
+	return back.make(ctx, t, func(c LinkChange) bool {
+		st, _ := c.look(n)
+		return (st != done || c.keeps()) && !c.absent(n)
+	})
+}
+
+// make makes the changes that are left, once more those that the kernel undid
+// together with another one, announces addresses, and verifies all changes.
+func (s Network) make(ctx context.Context, t *Target, left func(LinkChange) bool) error {
+	if err := s.change(t, left); err != nil {
+		return err
+	}
+	n, err := t.network(ctx)
+	if err != nil {
+		return err
+	}
+	lost := func(c LinkChange) bool {
+		st, _ := c.look(n)
+		return st != done && !c.absent(n)
+	}
+	if err := errors.Join(s.change(t, lost), s.announce(t)); err != nil {
+		return err
+	}
+	if n, err = t.network(ctx); err != nil {
+		return err
+	}
+	if i := slices.IndexFunc(s.Changes, lost); i >= 0 {
+		_, why := s.Changes[i].look(n)
+		return fmt.Errorf("%s: it did not last%s", s.Changes[i], strings.TrimSuffix(": "+why, ": "))
+	}
+	return nil
+}
+
+// announce tells the neighbours where the added addresses are. They ask sooner or
+// later: that it fails is no error.
+func (s Network) announce(t *Target) error {
+	return t.changeNetwork(func(w node.NetworkWriter) error {
 		for _, c := range s.Changes {
-			if st, _ := c.look(n); st == done {
+			if c.Add != nil {
+				_ = w.Announce(c.Add.Link, c.Add.Prefix.Addr())
+			}
+		}
+		return nil
+	})
+}
+
+// wait returns the network once every link exists.
+func (s Network) wait(ctx context.Context, t *Target) (n *node.Network, err error) {
+	within, cancel := context.WithTimeout(ctx, linkComes)
+	defer cancel()
+	missing := -1
+	err = wait(within, 50*time.Millisecond, func() (bool, error) {
+		if n, err = t.network(ctx); err != nil {
+			return false, err
+		}
+		missing = slices.IndexFunc(s.Changes, func(c LinkChange) bool { return c.absent(n) })
+		return missing < 0, nil
+	})
+	if missing >= 0 && ctx.Err() == nil {
+		return nil, fmt.Errorf("link %s did not appear", s.Changes[missing].Link)
+	}
+	return n, err
+}
+
+// change makes the changes that are chosen.
+func (s Network) change(t *Target, chosen func(LinkChange) bool) error {
+	return t.changeNetwork(func(w node.NetworkWriter) error {
+		for _, c := range s.Changes {
+			if !chosen(c) {
 				continue
 			}
 			if err := c.make(w); err != nil {
@@ -266,121 +319,20 @@ func (s Network) do(ctx context.Context, t *Target) error {
 		}
 		return nil
 	})
-	if err != nil {
-		return err
-	}
-	return s.settle(ctx, t, done, LinkChange.make)
-}
-
-// wait returns the network once every link is there.
-func (s Network) wait(ctx context.Context, t *Target) (*node.Network, error) {
-	deadline := time.Now().Add(linkComes)
-	for {
-		n, err := t.network(ctx)
-		if err != nil {
-			return nil, err
-		}
-		missing := slices.IndexFunc(s.Changes, func(c LinkChange) bool { return c.Link != "" && n.Link(c.Link) == nil })
-		switch {
-		case missing < 0:
-			return n, nil
-		case time.Now().After(deadline):
-			return nil, fmt.Errorf("link %s does not come", s.Changes[missing].Link)
-		}
-		select {
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		case <-time.After(50 * time.Millisecond):
-		}
-	}
-}
-
-// settle looks whether all changes are where they should be, makes those again
-// that the kernel took away with another, and announces addresses.
-func (s Network) settle(ctx context.Context, t *Target, want stage, change func(LinkChange, node.NetworkWriter) error) error {
-	n, err := t.network(ctx)
-	if err != nil {
-		return err
-	}
-	err = t.changeNetwork(func(w node.NetworkWriter) error {
-		for _, c := range s.Changes {
-			if st, _ := c.look(n); st != want && !c.keeps() && (c.Link == "" || n.Link(c.Link) != nil) {
-				if err := change(c, w); err != nil {
-					return fmt.Errorf("%s: %w", c, err)
-				}
-			}
-			a := c.Add
-			if want != done {
-				a = c.Delete
-			}
-			if a == nil {
-				continue
-			}
-			// Nothing depends on it: the neighbours ask sooner or later.
-			_ = w.Announce(a.Link, a.Prefix.Addr())
-		}
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-	if n, err = t.network(ctx); err != nil {
-		return err
-	}
-	for _, c := range s.Changes {
-		if st, why := c.look(n); st != want && !c.keeps() && (c.Link == "" || n.Link(c.Link) != nil) {
-			return fmt.Errorf("%s: it did not stay so%s", c, strings.TrimSuffix(": "+why, ": "))
-		}
-	}
-	return nil
-}
-
-func (s Network) undo(ctx context.Context, t *Target) error {
-	n, err := t.network(ctx)
-	if err != nil {
-		return err
-	}
-	back := Network{Changes: slices.Clone(s.Changes)}
-	slices.Reverse(back.Changes)
-	err = t.changeNetwork(func(w node.NetworkWriter) error {
-		for _, c := range back.Changes {
-			if st, _ := c.look(n); st == untouched || c.Link != "" && n.Link(c.Link) == nil {
-				continue
-			}
-			if err := c.unmake(w); err != nil {
-				return fmt.Errorf("take back %s: %w", c, err)
-			}
-		}
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-	return back.settle(ctx, t, untouched, LinkChange.unmake)
 }
 
 func (s Network) lasts() bool  { return false }
 func (s Network) on() []string { return []string{"network"} }
 
-// make makes one change; that it is made already is no error.
+// make makes one change. It is no error if it is made already.
 func (c LinkChange) make(w node.NetworkWriter) error {
+	if e := c.entry(); e != nil {
+		if e.added {
+			return unless(e.add(w), syscall.EEXIST)
+		}
+		return unless(e.remove(w), e.gone)
+	}
 	switch {
-	case c.Add != nil:
-		return unless(w.AddAddress(*c.Add), syscall.EEXIST)
-	case c.Delete != nil:
-		return unless(w.DeleteAddress(*c.Delete), syscall.EADDRNOTAVAIL)
-	case c.Route != nil:
-		return unless(w.AddRoute(*c.Route), syscall.EEXIST)
-	case c.Remove != nil:
-		return unless(w.DeleteRoute(*c.Remove), syscall.ESRCH)
-	case c.Rule != nil:
-		return unless(w.AddRule(*c.Rule), syscall.EEXIST)
-	case c.Unrule != nil:
-		return unless(w.DeleteRule(*c.Unrule), syscall.ENOENT)
-	case c.Know != nil:
-		return unless(w.AddNeighbour(*c.Know), syscall.EEXIST)
-	case c.Forget != nil:
-		return unless(w.DeleteNeighbour(*c.Forget), syscall.ENOENT)
 	case c.Set != nil:
 		return w.SetSysctl(c.Set.Name, c.Set.After)
 	case c.Up != nil:
@@ -398,10 +350,7 @@ func unless(err, fine error) error {
 	return err
 }
 
-// unmake takes one change back.
-func (c LinkChange) unmake(w node.NetworkWriter) error { return c.inverse().make(w) }
-
-// inverse is the change that takes this one back.
+// inverse is the change that undoes this one.
 func (c LinkChange) inverse() LinkChange {
 	i := LinkChange{
 		Add: c.Delete, Delete: c.Add, Route: c.Remove, Remove: c.Route, Rule: c.Unrule, Unrule: c.Rule, Know: c.Forget, Forget: c.Know,
@@ -415,4 +364,78 @@ func (c LinkChange) inverse() LinkChange {
 		i.Set = &Sysctl{Name: c.Set.Name, Before: c.Set.After, After: c.Set.Before}
 	}
 	return i
+}
+
+// An entry is an address, route, rule or static neighbour that is added or removed.
+type entry struct {
+	added       bool
+	words       string // "address 10.0.0.1/24 dev eth0"
+	have        func(*node.Network) (there bool, why string)
+	add, remove func(node.NetworkWriter) error
+	gone        error  // of removing one that does not exist
+	command     string // that does it
+}
+
+// entry is the entry that a change adds or removes, nil if it is another change.
+func (c LinkChange) entry() *entry {
+	switch {
+	case c.Add != nil || c.Delete != nil:
+		return addressEntry(cmp.Or(c.Add, c.Delete), c.Add != nil)
+	case c.Route != nil || c.Remove != nil:
+		return routeEntry(cmp.Or(c.Route, c.Remove), c.Route != nil)
+	case c.Rule != nil || c.Unrule != nil:
+		return ruleEntry(cmp.Or(c.Rule, c.Unrule), c.Rule != nil)
+	case c.Know != nil || c.Forget != nil:
+		return neighbourEntry(cmp.Or(c.Know, c.Forget), c.Know != nil)
+	}
+	return nil
+}
+
+func addressEntry(a *node.Address, added bool) *entry {
+	return &entry{
+		added: added, words: "address " + addressWords(*a), gone: syscall.EADDRNOTAVAIL,
+		have:    func(n *node.Network) (bool, string) { return haveAddress(n, *a) },
+		add:     func(w node.NetworkWriter) error { return w.AddAddress(*a) },
+		remove:  func(w node.NetworkWriter) error { return w.DeleteAddress(*a) },
+		command: either(added, "ip addr add "+addressWords(*a), "ip addr del "+a.Prefix.String()+" dev "+a.Link),
+	}
+}
+
+func routeEntry(r *node.Route, added bool) *entry {
+	ip, words := "ip"+six(r.Dst.Addr().Is6()), routeWords(*r)
+	return &entry{
+		added: added, words: "route " + words, gone: syscall.ESRCH,
+		have:    func(n *node.Network) (bool, string) { return haveRoute(n, *r) },
+		add:     func(w node.NetworkWriter) error { return w.AddRoute(*r) },
+		remove:  func(w node.NetworkWriter) error { return w.DeleteRoute(*r) },
+		command: either(added, ip+" route append "+words, ip+" route del "+words),
+	}
+}
+
+func ruleEntry(r *node.Rule, added bool) *entry {
+	ip, words := "ip"+six(r.Family == 6), ruleWords(*r)
+	return &entry{
+		added: added, words: "rule " + words, gone: syscall.ENOENT,
+		have:    func(n *node.Network) (bool, string) { return slices.Contains(n.Rules, *r), "" },
+		add:     func(w node.NetworkWriter) error { return w.AddRule(*r) },
+		remove:  func(w node.NetworkWriter) error { return w.DeleteRule(*r) },
+		command: either(added, ip+" rule add "+words, ip+" rule del "+words),
+	}
+}
+
+func neighbourEntry(x *node.Neighbour, added bool) *entry {
+	return &entry{
+		added: added, words: "neighbour " + neighbourWords(*x), gone: syscall.ENOENT,
+		have:    func(n *node.Network) (bool, string) { return haveNeighbour(n, *x) },
+		add:     func(w node.NetworkWriter) error { return w.AddNeighbour(*x) },
+		remove:  func(w node.NetworkWriter) error { return w.DeleteNeighbour(*x) },
+		command: either(added, "ip neigh replace "+neighbourWords(*x), fmt.Sprintf("ip neigh del %s dev %s", x.Addr, x.Link)),
+	}
+}
+
+func either(first bool, a, b string) string {
+	if first {
+		return a
+	}
+	return b
 }

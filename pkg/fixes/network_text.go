@@ -9,7 +9,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/node"
 )
 
-// words joins what is not empty.
+// words joins the words that are not empty.
 func words(w ...string) string {
 	var kept []string
 	for _, s := range w {
@@ -147,7 +147,7 @@ func neighbourWords(n node.Neighbour) string {
 	return fmt.Sprintf("%s lladdr %s dev %s nud permanent", n.Addr, n.MAC, n.Link)
 }
 
-// six is the option of ip(8) for IPv6, where the words alone do not tell.
+// six is the option of ip(8) for IPv6.
 func six(is bool) string {
 	if is {
 		return " -6"
@@ -157,67 +157,34 @@ func six(is bool) string {
 
 // command is the classic command of a change.
 func (c LinkChange) command() string {
+	if e := c.entry(); e != nil {
+		return e.command
+	}
 	switch {
 	case c.keeps():
 		return ""
-	case c.Add != nil:
-		return "ip addr add " + addressWords(*c.Add)
-	case c.Delete != nil:
-		return "ip addr del " + c.Delete.Prefix.String() + " dev " + c.Delete.Link
-	case c.Route != nil:
-		return "ip" + six(c.Route.Dst.Addr().Is6()) + " route append " + routeWords(*c.Route)
-	case c.Remove != nil:
-		return "ip" + six(c.Remove.Dst.Addr().Is6()) + " route del " + routeWords(*c.Remove)
-	case c.Rule != nil:
-		return "ip" + six(c.Rule.Family == 6) + " rule add " + ruleWords(*c.Rule)
-	case c.Unrule != nil:
-		return "ip" + six(c.Unrule.Family == 6) + " rule del " + ruleWords(*c.Unrule)
-	case c.Know != nil:
-		return "ip neigh replace " + neighbourWords(*c.Know)
-	case c.Forget != nil:
-		return fmt.Sprintf("ip neigh del %s dev %s", c.Forget.Addr, c.Forget.Link)
 	case c.Set != nil:
 		return "sysctl -w " + c.Set.Name + "=" + c.Set.After
 	case c.Up != nil:
-		return "ip link set " + c.Link + " " + upWord(*c.Up)
+		return "ip link set " + c.Link + " " + either(*c.Up, "up", "down")
 	case c.MAC != "":
 		return "ip link set " + c.Link + " address " + c.MAC
 	}
 	return ""
 }
 
-func upWord(up bool) string {
-	if up {
-		return "up"
-	}
-	return "down"
-}
-
 // lines are the change as a diff.
 func (c LinkChange) lines() []string {
+	if e := c.entry(); e != nil {
+		return []string{either(e.added, "+ ", "- ") + e.words}
+	}
 	switch {
 	case c.keeps():
 		return nil
-	case c.Add != nil:
-		return []string{"+ address " + addressWords(*c.Add)}
-	case c.Delete != nil:
-		return []string{"- address " + addressWords(*c.Delete)}
-	case c.Route != nil:
-		return []string{"+ route " + routeWords(*c.Route)}
-	case c.Remove != nil:
-		return []string{"- route " + routeWords(*c.Remove)}
-	case c.Rule != nil:
-		return []string{"+ rule " + ruleWords(*c.Rule)}
-	case c.Unrule != nil:
-		return []string{"- rule " + ruleWords(*c.Unrule)}
-	case c.Know != nil:
-		return []string{"+ neighbour " + neighbourWords(*c.Know)}
-	case c.Forget != nil:
-		return []string{"- neighbour " + neighbourWords(*c.Forget)}
 	case c.Set != nil:
 		return []string{"- " + c.Set.Name + " = " + c.Set.Before, "+ " + c.Set.Name + " = " + c.Set.After}
 	case c.Up != nil:
-		return []string{"- link " + c.Link + " " + upWord(!*c.Up), "+ link " + c.Link + " " + upWord(*c.Up)}
+		return []string{"- link " + c.Link + " " + either(!*c.Up, "up", "down"), "+ link " + c.Link + " " + either(*c.Up, "up", "down")}
 	case c.MAC != "":
 		return []string{"- link " + c.Link + " address " + c.Was, "+ link " + c.Link + " address " + c.MAC}
 	}
@@ -227,7 +194,7 @@ func (c LinkChange) lines() []string {
 // String is the change in a line.
 func (c LinkChange) String() string { return c.command() }
 
-// Diff is what it changes in full.
+// Diff is every change.
 func (s Network) Diff() []string {
 	var lines []string
 	for _, c := range s.Changes {

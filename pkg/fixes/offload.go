@@ -10,12 +10,12 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/node"
 )
 
-// Offload switches off what a link leaves to hardware, until the host boots again
-// or the link is made anew. Undo switches on what was on.
+// Offload switches off offloads of a link, until the host boots or the link is
+// created again. Undo switches them on.
 type Offload struct {
 	Link     string
-	Index    int      // of Link, which must still be that one
-	Features []string // by the kernel's names, "tx-checksum-ip-generic"; all of them were on
+	Index    int      // of Link, which must still match
+	Features []string // by the kernel's names, "tx-checksum-ip-generic"; all were on
 	Classic  string   // "ethtool -K LINK tx off"
 }
 
@@ -35,7 +35,7 @@ func (s Offload) Diff() []string {
 // Commands is ethtool(8).
 func (s Offload) Commands() []string { return []string{s.Classic} }
 
-// OneWay is empty: what was on is known.
+// OneWay is empty: all were on.
 func (s Offload) OneWay() string { return "" }
 
 func (s Offload) lasts() bool  { return false }

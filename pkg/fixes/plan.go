@@ -10,19 +10,44 @@ type Plan struct {
 	// Host is the host that is changed, by name; empty: databases alone.
 	Host  string
 	Steps []Step
-	// Touches is what traffic it touches, a sentence without period.
+	// Touches is the traffic it touches, a sentence without period.
 	Touches string
 	// Warnings: who will overwrite it, what will bring the fault back.
 	Warnings []string
-	// NoUndo is why it is not to be undone although its steps could be: what it
-	// takes away comes again by itself.
+	// NoUndo is why undo refuses although each step could be undone: what was
+	// removed comes back by itself.
 	NoUndo string
 	// Cuts: it can cut the operator off, and runs under the watchdog.
 	Cuts bool
 }
 
+// OneWay is why a plan cannot be undone; empty: it can.
+func (p *Plan) OneWay() string {
+	if p.NoUndo != "" {
+		return p.NoUndo
+	}
+	for _, s := range p.Steps {
+		if why := s.OneWay(); why != "" {
+			return why
+		}
+	}
+	return ""
+}
+
+func (p *Plan) actions() ([]action, error) {
+	var all []action
+	for _, s := range p.Steps {
+		a, err := actionOf(s)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, a)
+	}
+	return all, nil
+}
+
 // A Step is one change. The steps are Rows, File, Network, Sysctl, Service,
-// Control, Await, Module and Offload.
+// Control, Await, Module, Offload and Convert.
 type Step interface {
 	// String is what it changes, in a line.
 	String() string
@@ -34,8 +59,8 @@ type Step interface {
 	OneWay() string
 }
 
-// Rows changes rows of one database in one transaction. It is guarded: unless
-// all rows are as in Before, and as in Guards, nothing happens.
+// Rows changes rows of one database in one transaction, which fails unless all
+// rows are as in Before and Guards.
 type Rows struct {
 	DB      string // OVN_Northbound, OVN_Southbound or Open_vSwitch
 	Zone    string
@@ -57,9 +82,8 @@ type Change struct {
 }
 
 // A Row holds values of columns as pkg/ovsdb takes them: string, int, bool,
-// float64, ovsdb.UUID, or slices and maps of these. Of a column that is a map,
-// COLUMN:KEY is the value of one key, and nil that it has none; so the other keys
-// may change meanwhile.
+// float64, ovsdb.UUID, or slices and maps of these. COLUMN:KEY is the value of one
+// key of a map, nil if it has none; the other keys may change meanwhile.
 type Row map[string]any
 
 // A Ref is a column of a row that holds the UUIDs of others.
@@ -69,7 +93,7 @@ type Ref struct {
 	Column string
 }
 
-// A Guard is a row that must be so, or with nil Columns must be there.
+// A Guard is a row that must have these columns, or with nil Columns must exist.
 type Guard struct {
 	Table   string
 	UUID    ovsdb.UUID
@@ -79,32 +103,31 @@ type Guard struct {
 // File changes a file of the host: atomically, keeping its mode and owner.
 type File struct {
 	Path   string // of the host
-	Before []byte // nil: there is none
-	After  []byte // nil: it goes
+	Before []byte // nil: no such file
+	After  []byte // nil: it is removed
 	What   string
 
-	held *patch // in place of Before and After, once it is in the journal
+	held *patch // replaces Before and After once it is in the journal
 }
 
-// Sysctl sets a kernel setting of the host until it boots again.
+// Sysctl sets a kernel setting of the host until the next boot.
 type Sysctl struct {
 	Name   string // "net/ipv4/ip_forward"
 	Before string
 	After  string
 }
 
-// Service starts a daemon, or starts it again: by systemd where it is PID 1, else
-// by the package's own ovs-ctl(8) or ovn-ctl(8). A daemon in a container is left
-// to whoever runs the container.
+// Service starts or restarts a daemon: by systemd where it is PID 1, else by the
+// package's own ovs-ctl(8) or ovn-ctl(8). A daemon in a container is refused.
 type Service struct {
 	Daemon string // "ovs-vswitchd", "ovn-controller", "ovn-northd"; of Unmask any unit
 	Action string // Start, Restart, Replace or Unmask
 
-	// What it was before, filled in when the step is carried out.
+	// The process before, filled in when the step is carried out.
 	PID   int
 	Since string   // when the process started
 	Had   []string // its command line
-	Env   []string // what of its environment says where its files are
+	Env   []string // the variables that say where its files are
 }
 
 // Control sends a control command to a daemon.
@@ -113,12 +136,12 @@ type Control struct {
 	Command string
 	Args    []string
 	What    string
-	Undo    []string // the command and its arguments that take it back; none: it is one-way
-	Why     string   // why it is one-way
-	Over    string   // what the daemon refuses it with when it was carried out before, for who carries on with a run that was cut off
+	Undo    []string // the command and its arguments that undo it; none: it cannot be undone
+	Why     string   // why it cannot be undone
+	Over    string   // the daemon's error for a command that it has already carried out: no failure when a run that was cut off is finished
 }
 
-// Await waits until something holds that an earlier step brings about.
+// Await waits for the effect of an earlier step.
 type Await struct {
 	What string // "the chassis has caught up"
 	// Chassis has caught up with the Southbound, by Chassis_Private.nb_cfg.

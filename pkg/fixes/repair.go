@@ -8,13 +8,13 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
-// A Class says whether a repair is made without a question.
+// A Class is what Enter means when a person is asked.
 type Class string
 
-// Classes of repairs. What only a person can decide is no repair but advice.
+// Classes of repairs. What only a person can decide is advice, and not a repair.
 const (
-	Auto Class = "auto" // safe, idempotent, touches no traffic
-	Ask  Class = "ask"  // changes traffic, membership or a file
+	Auto Class = "auto" // yes: it is safe and touches no traffic
+	Ask  Class = "ask"  // no: it changes traffic, membership or a file
 )
 
 // A Risk is what can go wrong if a repair is wrong.
@@ -22,26 +22,32 @@ type Risk string
 
 // Risks, in their order.
 const (
-	Low    Risk = "low"    // files and rows that nobody uses now
+	Low    Risk = "low"    // files and rows that are not in use
 	Medium Risk = "medium" // the traffic of one object
 	High   Risk = "high"   // a node, or a membership
 )
 
-// A Repair mends one kind of fault.
+// Risks are all risks, the lowest first.
+var Risks = []Risk{Low, Medium, High}
+
+// above reports whether a risk is higher than what is allowed.
+func (r Risk) above(limit Risk) bool { return slices.Index(Risks, r) > slices.Index(Risks, limit) }
+
+// A Repair fixes one kind of fault.
 type Repair struct {
 	Name   string // "attach-uplink"
 	Doc    string // the first line is the title; then what it does and what it does not
 	Params []Param
 	Class  Class
 	Risk   Risk
-	// Check is the name of the check whose finding it mends, and that must pass
-	// afterwards. Also are other checks whose findings it mends.
+	// Check is the name of the check whose finding it fixes, and that verifies it.
+	// Also are other checks whose findings it fixes.
 	Check string
 	Also  []string
-	// OneWay: it cannot be undone, for this reason. Empty: all its steps can.
+	// OneWay is why it cannot be undone; empty: it can.
 	OneWay string
-	// Plan says what to do, from what is there now. It changes nothing. An error
-	// that is a *Refusal is an answer: what would make things worse, and what to do instead.
+	// Plan makes the plan from the present state. It changes nothing. A *Refusal
+	// says why the repair would make things worse, and what to do instead.
 	Plan func(d *snapshot.Deployment, a Args) (*Plan, error)
 }
 
@@ -51,6 +57,8 @@ func (r *Repair) Title() string {
 	return title
 }
 
+func (r *Repair) checks() []string { return append([]string{r.Check}, r.Also...) }
+
 // With is a call of the repair with arguments, in the order of Params; the last
 // ones may be left out where they are optional.
 func (r *Repair) With(args ...string) *Call {
@@ -59,9 +67,9 @@ func (r *Repair) With(args ...string) *Call {
 
 // A Param is an argument of a repair.
 type Param struct {
-	Name     string // "BRIDGE"
-	Doc      string
-	Optional bool
+	Name     string `json:"name"` // "BRIDGE"
+	Doc      string `json:"doc"`
+	Optional bool   `json:"optional"`
 }
 
 // Args are a call's arguments by the names of the Params.
@@ -74,6 +82,14 @@ type Call struct {
 	Class  Class    `json:"class"`
 	Risk   Risk     `json:"risk"`
 	OneWay string   `json:"oneWay,omitempty"` // why it cannot be undone
+}
+
+// A CallKey identifies a call: the repair and its arguments.
+type CallKey string
+
+// Key is equal for calls that do the same.
+func (c *Call) Key() CallKey {
+	return CallKey(c.Repair + "\x00" + strings.Join(c.Args, "\x00"))
 }
 
 // A Refusal is a repair that would not make things better.

@@ -52,7 +52,7 @@ func (r *Row) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// columns are the columns of the rows without the keys, each once.
+// columns are the columns of the rows, without keys, each once.
 func columns(rows ...Row) []string {
 	seen := map[string]bool{}
 	for _, r := range rows {
@@ -64,7 +64,7 @@ func columns(rows ...Row) []string {
 	return slices.Sorted(maps.Keys(seen))
 }
 
-// difference says in which column a row as it is differs from r; empty: in none.
+// difference is how a row that was read differs from r; empty: not at all.
 func (r Row) difference(is ovsdb.Raw) string {
 	for _, name := range slices.Sorted(maps.Keys(r)) {
 		column, key, one := strings.Cut(name, ":")
@@ -75,12 +75,12 @@ func (r Row) difference(is ovsdb.Raw) string {
 		want, _ := r.value(name)
 		if one && r[name] == nil {
 			if ok {
-				return fmt.Sprintf("%s is %s, and was not there", name, shown(name, have))
+				return fmt.Sprintf("%s is %s, and was absent", name, shown(name, have))
 			}
 			continue
 		}
 		if !ok || !have.Equal(want) {
-			now := "not there"
+			now := "absent"
 			if ok {
 				now = shown(name, have)
 			}
@@ -98,7 +98,7 @@ func (r Row) value(name string) (ovsdb.Value, error) {
 	return v, nil
 }
 
-// ready fixes what the journal must know before the change: the UUIDs of new
+// ready determines what the journal must hold before the change: the UUIDs of new
 // rows, so that they are found again whatever happens.
 func (s *Rows) ready(ctx context.Context, t *Target) (action, error) {
 	if err := s.check(); err != nil {
@@ -125,7 +125,7 @@ func (s *Rows) ready(ctx context.Context, t *Target) (action, error) {
 		c.In = slices.Clone(c.In)
 		if c.Before == nil && !validUUID(c.UUID) {
 			name := string(c.UUID)
-			if name == "" { // one without a name is referred to by In alone
+			if name == "" { // without a name only In refers to it
 				names[name] = newUUID()
 			}
 			c.UUID = names[name]
@@ -156,8 +156,8 @@ func chooses(ctx context.Context, db database, table string) (bool, error) {
 	return c.ChoosesUUIDs(ctx, table)
 }
 
-// resolved has the values as OVSDB writes them, with the rows that are
-// referred to by a name under their UUIDs.
+// resolved has the values in OVSDB's notation, and UUIDs in place of the names of
+// new rows.
 func (r Row) resolved(names map[string]ovsdb.UUID) (Row, error) {
 	if r == nil {
 		return nil, nil
@@ -182,29 +182,41 @@ func (r Row) resolved(names map[string]ovsdb.UUID) (Row, error) {
 	return out, nil
 }
 
-// check finds what must not be planned.
+// check refuses what must not be planned.
 func (s *Rows) check() error {
 	for _, c := range s.Changes {
 		if c.Before == nil && c.After == nil {
-			return fmt.Errorf("%s %s: neither a row before nor one after", c.Table, c.UUID)
+			return fmt.Errorf("%s %s: a change without a row before and after", c.Table, c.UUID)
 		}
 		for _, row := range []Row{c.Before, c.After} {
-			for _, name := range slices.Sorted(maps.Keys(row)) {
-				v, err := row.value(name)
-				if row[name] == nil {
-					v, err = "", nil
-				}
-				if err != nil {
-					return err
-				}
-				if key := secretIn(name, v); key != "" {
-					return Refuse("change it with the classic commands",
-						"%s %.8s holds a secret in %s, which ovnctl neither shows nor keeps", c.Table, c.UUID, key)
-				}
+			key, err := row.secret()
+			if err != nil {
+				return err
+			}
+			if key != "" {
+				return Refuse("change it with the classic commands",
+					"%s %.8s holds a secret in %s, which ovnctl neither shows nor keeps", c.Table, c.UUID, key)
 			}
 		}
 	}
 	return nil
+}
+
+// secret is the first column or key that holds a secret; empty: none.
+func (r Row) secret() (string, error) {
+	for _, name := range slices.Sorted(maps.Keys(r)) {
+		v, err := r.value(name)
+		if r[name] == nil {
+			v, err = "", nil
+		}
+		if err != nil {
+			return "", err
+		}
+		if key := secretIn(name, v); key != "" {
+			return key, nil
+		}
+	}
+	return "", nil
 }
 
 func (s *Rows) lasts() bool { return true }
@@ -253,13 +265,13 @@ func (s *Rows) look(ctx context.Context, t *Target) (stage, string, error) {
 	return untouched, "", nil
 }
 
-// is says how the rows of c's UUID differ from what a side of c says.
+// is is how the rows with c's UUID differ from one side of c; empty: not at all.
 func (c Change) is(want Row, rows []ovsdb.Raw) string {
 	switch {
 	case want == nil && len(rows) == 0:
 		return ""
 	case want == nil:
-		return "there is such a row"
+		return "the row exists"
 	case len(rows) == 0:
 		return "the row is gone"
 	}
@@ -279,12 +291,12 @@ func (s *Rows) read(ctx context.Context, t *Target) (rows, guards [][]ovsdb.Raw,
 	}
 	db, ok := r.(rawReader)
 	if !ok {
-		return nil, nil, fmt.Errorf("%s at %s is no server", s.DB, r.Origin())
+		return nil, nil, fmt.Errorf("%s at %s is not a server", s.DB, r.Origin())
 	}
 	var lookups []ovsdb.Lookup
 	for _, c := range s.Changes {
 		l := ovsdb.Lookup{Table: c.Table, Columns: columns(c.Before, c.After), Where: row(c.UUID)}
-		if c.Before == nil && !s.Chosen { // its UUID is the server's choice
+		if c.Before == nil && !s.Chosen { // the server chose its UUID
 			l.Where = nil
 			for name := range c.After {
 				l.Where = append(l.Where, ovsdb.Where(name, "==", c.After[name]))
@@ -302,7 +314,7 @@ func (s *Rows) read(ctx context.Context, t *Target) (rows, guards [][]ovsdb.Raw,
 	return all[:len(s.Changes)], all[len(s.Changes):], nil
 }
 
-// A rawReader reads rows as they are.
+// A rawReader reads rows in OVSDB's notation.
 type rawReader interface {
 	Raw(ctx context.Context, lookups ...ovsdb.Lookup) ([][]ovsdb.Raw, error)
 }
@@ -340,13 +352,13 @@ func (s *Rows) undo(ctx context.Context, t *Target) error {
 			if chosen, err = chooses(ctx, db, c.Table); err != nil {
 				return err
 			}
-		case c.Before == nil && !s.Chosen: // which row was it?
+		case c.Before == nil && !s.Chosen: // which row is it?
 			rows, _, err := s.read(ctx, t)
 			if err != nil {
 				return err
 			}
 			if len(rows[i]) != 1 {
-				return fmt.Errorf("%s: %d rows are as the one that was inserted", c.Table, len(rows[i]))
+				return fmt.Errorf("%s: %d rows equal the inserted one", c.Table, len(rows[i]))
 			}
 			changes[i].UUID = rows[i][0].UUID()
 		}
@@ -364,8 +376,8 @@ func (s *Rows) undo(ctx context.Context, t *Target) error {
 	return s.transact(ctx, t, ops, untouched)
 }
 
-// renamed are the changes with some rows under names in place of their UUIDs, for
-// servers that choose the UUID of a new row themselves.
+// renamed are the changes with names in place of the UUIDs of some rows, for servers
+// that choose the UUID of a new row themselves.
 func renamed(changes []Change, which func(Change) bool) ([]Change, error) {
 	names := map[ovsdb.UUID]string{}
 	for i, c := range changes {
@@ -423,7 +435,7 @@ func renamed(changes []Change, which func(Change) bool) ([]Change, error) {
 	return out, nil
 }
 
-// transact sends the operations once, and after a lost reply looks at what came of them.
+// transact sends the operations once. After a lost reply it reads the rows to find out what happened.
 func (s *Rows) transact(ctx context.Context, t *Target, ops []ovsdb.Operation, want stage) error {
 	db, err := t.database(s.DB, s.Zone)
 	if err != nil {
@@ -448,35 +460,33 @@ func (s *Rows) transact(ctx context.Context, t *Target, ops []ovsdb.Operation, w
 	return nil
 }
 
-// lostReply is how long the rows are looked at after a reply was lost: a server
-// may still be at it.
+// lostReply is how long the rows are read again after a reply was lost: the server may
+// still be working.
 const lostReply = 3 * time.Second
 
-// operations make one row of from into one of to, if it is so.
+// operations change a row from one state to another, guarded by the first.
 func (c Change) operations(from, to Row) []ovsdb.Operation {
 	switch {
 	case from == nil:
-		ops := []ovsdb.Operation{}
-		id := c.UUID
-		ops = append(ops, ovsdb.Insert(c.Table, id, to))
+		ops := []ovsdb.Operation{ovsdb.Insert(c.Table, c.UUID, to)}
 		for _, ref := range c.In {
 			if validUUID(ref.UUID) {
 				ops = append(ops, holds(ref.Table, ref.UUID, nil)...)
-				ops = append(ops, ovsdb.Mutate(ref.Table, []ovsdb.Mutation{{Column: ref.Column, Mutator: "insert", Value: ovsdb.Set[ovsdb.UUID]{id}}}, row(ref.UUID)...))
+				ops = append(ops, c.mutate(ref, "insert"))
 			}
 		}
 		return ops
 	case to == nil:
 		ops := holds(c.Table, c.UUID, from)
 		for _, ref := range c.In {
-			ops = append(ops, ovsdb.Mutate(ref.Table, []ovsdb.Mutation{{Column: ref.Column, Mutator: "delete", Value: ovsdb.Set[ovsdb.UUID]{c.UUID}}}, row(ref.UUID)...))
+			ops = append(ops, c.mutate(ref, "delete"))
 		}
 		return append(ops, ovsdb.Delete(c.Table, row(c.UUID)...))
 	}
 	ops := holds(c.Table, c.UUID, from)
 	whole := map[string]any{}
 	var keys []ovsdb.Mutation
-	set := Row{} // keys that were not there: an insertion leaves one that is there now, so it is looked at afterwards
+	set := Row{} // inserting leaves a key that exists by now as it is, so these are checked afterwards
 	for _, name := range slices.Sorted(maps.Keys(to)) {
 		column, key, one := strings.Cut(name, ":")
 		if !one {
@@ -501,11 +511,16 @@ func (c Change) operations(from, to Row) []ovsdb.Operation {
 	return ops
 }
 
-// holds makes a transaction fail unless the row is there with these columns. A
-// key that is not there cannot be asked for: who inserts it looks afterwards.
+// mutate inserts a reference to c's row, or deletes it.
+func (c Change) mutate(ref Ref, mutator string) ovsdb.Operation {
+	return ovsdb.Mutate(ref.Table, []ovsdb.Mutation{{Column: ref.Column, Mutator: mutator, Value: ovsdb.Set[ovsdb.UUID]{c.UUID}}}, row(ref.UUID)...)
+}
+
+// holds makes a transaction fail unless the row exists with these columns. It cannot
+// wait for the absence of a key: operations checks keys after inserting them.
 func holds(table string, id ovsdb.UUID, columns Row) []ovsdb.Operation {
-	there := map[string]any{"_uuid": id}
-	ops := []ovsdb.Operation{ovsdb.Wait(table, []string{"_uuid"}, []map[string]any{there}, row(id)...)}
+	exists := map[string]any{"_uuid": id}
+	ops := []ovsdb.Operation{ovsdb.Wait(table, []string{"_uuid"}, []map[string]any{exists}, row(id)...)}
 	whole, names := map[string]any{}, []string{}
 	for _, name := range slices.Sorted(maps.Keys(columns)) {
 		column, key, one := strings.Cut(name, ":")
@@ -515,7 +530,7 @@ func holds(table string, id ovsdb.UUID, columns Row) []ovsdb.Operation {
 			names = append(names, name)
 		case columns[name] != nil:
 			where := append(row(id), ovsdb.Where(column, "includes", pair(key, columns[name])))
-			ops = append(ops, ovsdb.Wait(table, []string{"_uuid"}, []map[string]any{there}, where...))
+			ops = append(ops, ovsdb.Wait(table, []string{"_uuid"}, []map[string]any{exists}, where...))
 		}
 	}
 	if len(names) > 0 {
@@ -524,7 +539,7 @@ func holds(table string, id ovsdb.UUID, columns Row) []ovsdb.Operation {
 	return ops
 }
 
-// pair is a map of one key, in OVSDB's notation.
+// pair is a map with one key, in OVSDB's notation.
 func pair(key string, v any) ovsdb.Value {
 	value, err := ovsdb.NewValue(v)
 	if err != nil {
@@ -536,7 +551,7 @@ func pair(key string, v any) ovsdb.Value {
 
 func validUUID(id ovsdb.UUID) bool { return len(id) == 36 }
 
-// newUUID is a random one, RFC 9562 version 4.
+// newUUID is a random UUID, RFC 9562 version 4.
 func newUUID() ovsdb.UUID {
 	var b [16]byte
 	_, _ = rand.Read(b[:])

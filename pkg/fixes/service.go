@@ -1,13 +1,12 @@
 package fixes
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
-	"strconv"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -19,12 +18,12 @@ import (
 // What a Service does.
 const (
 	Start   = "start"
-	Restart = "restart" // of ovn-controller: `exit --restart` keeps its chassis and ports
-	Replace = "replace" // of a daemon that hangs: it is killed, and started
-	Unmask  = "unmask"  // of a unit of systemd, which is not started
+	Restart = "restart" // ovn-controller: `exit --restart` keeps its chassis and ports
+	Replace = "replace" // kill a daemon that hangs, and start it
+	Unmask  = "unmask"  // a unit of systemd, which is not started
 )
 
-// units are the services of systemd by the daemons, the likeliest first.
+// units are the units of systemd by daemon, the most likely first.
 var units = map[string][]string{
 	"ovsdb-server":   {"ovsdb-server.service"},
 	"ovs-vswitchd":   {"ovs-vswitchd.service"},
@@ -32,8 +31,8 @@ var units = map[string][]string{
 	"ovn-northd":     {"ovn-northd.service", "ovn-central.service"},
 }
 
-// starters are what the packages start the daemons with, and where options stand
-// that it is given; ovs-ctl(8), ovn-ctl(8).
+// starters are the scripts with which the packages start the daemons, and the files
+// and variables of their options; ovs-ctl(8), ovn-ctl(8).
 var starters = map[string]struct {
 	script string
 	args   []string
@@ -63,7 +62,7 @@ func (s Service) String() string { return s.Action + " " + s.Daemon }
 // Diff is what is done to the daemon.
 func (s Service) Diff() []string { return []string{"+ " + s.Daemon + ": " + s.Action} }
 
-// Commands are systemctl(1) and, of a restart, what keeps the chassis.
+// Commands are systemctl(1) and what ends the daemon before.
 func (s Service) Commands() []string {
 	if s.Action == Unmask {
 		return []string{"systemctl unmask " + s.Daemon}
@@ -90,52 +89,43 @@ func pidfile(daemon string) string {
 	return dir + "/" + daemon + ".pid"
 }
 
-// OneWay is that daemons are not stopped again.
+// OneWay is that undo does not stop daemons.
 func (s Service) OneWay() string {
 	switch s.Action {
 	case Unmask:
 		return ""
 	case Start:
-		return "a daemon that was started is not stopped again"
+		return "undo does not stop a daemon"
 	}
-	return "a daemon that was started again does not go back to what it was"
+	return "the process that ran before is gone"
 }
 
 func (s Service) lasts() bool  { return s.Action == Unmask }
 func (s Service) on() []string { return []string{"daemon " + s.Daemon} }
 
-// ready notes how the daemon ran before it ends.
+// ready notes how the daemon was started, before it ends.
 func (s Service) ready(ctx context.Context, t *Target) (action, error) {
 	if s.Action == Unmask {
 		return s, nil
 	}
 	if units[s.Daemon] == nil {
-		return nil, fmt.Errorf("%s is no daemon that ovnctl starts", s.Daemon)
+		return nil, fmt.Errorf("ovnctl does not start %s", s.Daemon)
 	}
-	if s.Action == Start && s.Daemon == "ovs-vswitchd" { // its unit would start it, and with it delete transient ports
+	if s.Action == Start && s.Daemon == "ovs-vswitchd" { // its unit would start it, which deletes transient ports
 		if _, err := t.control(ctx, "ovsdb-server", "version"); err != nil {
-			return nil, Refuse("look at ovsdb-server first: its start deletes transient ports where --delete-transient-ports is set",
-				"ovsdb-server does not answer, and ovs-vswitchd does not run without it: %v", err)
+			return nil, Refuse("repair ovsdb-server first: its start deletes transient ports if --delete-transient-ports is set",
+				"ovsdb-server does not reply, and ovs-vswitchd needs it: %v", err)
 		}
 	}
 	if pid := t.pid(s.Daemon); pid != 0 {
-		s.PID, s.Since = pid, startTime(pid)
-		if line, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid)); err == nil {
-			s.Had = strings.Split(strings.TrimSuffix(string(line), "\x00"), "\x00")
-		}
-		if env, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid)); err == nil {
-			for _, e := range strings.Split(string(env), "\x00") {
-				if strings.HasPrefix(e, "OVS_") || strings.HasPrefix(e, "OVN_") {
-					s.Env = append(s.Env, e)
-				}
-			}
-		}
+		s.PID, s.Since, s.Had = pid, startTime(pid), procWords(pid, "cmdline")
+		s.Env = slices.DeleteFunc(procWords(pid, "environ"), func(e string) bool { return !strings.HasPrefix(e, "OVS_") && !strings.HasPrefix(e, "OVN_") })
 		if foreign(pid) {
-			return nil, Refuse("restart it where it is run from: the pod or container of it", "%s runs in a container, and is left to whoever runs that", s.Daemon)
+			return nil, Refuse("restart its pod or container", "%s runs in a container", s.Daemon)
 		}
 	}
 	if s.Action != Start && s.PID == 0 {
-		return nil, fmt.Errorf("%s has no process that its pidfile names", s.Daemon)
+		return nil, fmt.Errorf("the pidfile of %s names no process of it", s.Daemon)
 	}
 	return s, nil
 }
@@ -180,7 +170,7 @@ func (s Service) do(ctx context.Context, t *Target) error {
 		return err == nil, nil
 	})
 	if err != nil {
-		return fmt.Errorf("%s was started and does not answer: %w", s.Daemon, err)
+		return fmt.Errorf("%s was started and does not reply: %w", s.Daemon, err)
 	}
 	return nil
 }
@@ -203,40 +193,55 @@ func (s Service) end(ctx context.Context, t *Target) error {
 	return nil
 }
 
-// start starts the daemon the way the host does.
+// start starts the daemon as the host does: by systemd, with the command line that
+// it had, or by the script of its package.
 func (s Service) start(ctx context.Context, t *Target) error {
 	within, cancel := context.WithTimeout(ctx, 60*time.Second)
 	defer cancel()
 	if t.systemd() {
-		unit := units[s.Daemon][0]
-		for _, name := range units[s.Daemon] {
-			state, err := t.run(within, nil, t.hostProgram("systemctl")[0], append(t.hostProgram("systemctl")[1:], "show", "-p", "LoadState", "--value", name)...)
-			if err == nil && state == "loaded" {
-				unit = name
-				break
-			}
+		return t.systemctl(within, "start", s.loadedUnit(within, t))
+	}
+	words := s.Had
+	if len(words) == 0 || !strings.HasSuffix(words[0], s.Daemon) {
+		how := starters[s.Daemon]
+		words = append(t.hostProgram(how.script), slices.Concat(s.options(t), how.args)...)
+	}
+	_, err := t.run(within, s.Env, words[0], words[1:]...)
+	return err
+}
+
+// loadedUnit is the daemon's unit that systemd knows.
+func (s Service) loadedUnit(ctx context.Context, t *Target) string {
+	show := append(t.hostProgram("systemctl"), "show", "-p", "LoadState", "--value")
+	for _, unit := range units[s.Daemon] {
+		state, err := t.run(ctx, nil, show[0], append(show[1:], unit)...)
+		if err == nil && state == "loaded" {
+			return unit
 		}
-		words := append(t.hostProgram("systemctl"), "start", unit)
-		_, err := t.run(within, nil, words[0], words[1:]...)
-		return err
 	}
-	if len(s.Had) > 0 && strings.HasSuffix(s.Had[0], s.Daemon) {
-		_, err := t.run(within, s.Env, s.Had[0], s.Had[1:]...)
-		return err
-	}
+	return units[s.Daemon][0]
+}
+
+// options are those that the package's files give the daemon.
+func (s Service) options(t *Target) []string {
 	how := starters[s.Daemon]
-	args := how.args
+	var all []string
 	for i, file := range how.files {
 		text, _, err := t.readFile(file)
 		if err != nil || text == nil {
 			continue
 		}
 		if a := envfile.Systemd(text, false).Last(how.names[i]); a != nil {
-			args = append(envfile.Words(a.Value), args...)
+			all = append(envfile.Words(a.Value), all...)
 		}
 	}
-	words := append(t.hostProgram(how.script), args...)
-	_, err := t.run(within, nil, words[0], words[1:]...)
+	return all
+}
+
+// systemctl runs systemctl(1) of the host.
+func (t *Target) systemctl(ctx context.Context, args ...string) error {
+	words := append(t.hostProgram("systemctl"), args...)
+	_, err := t.run(ctx, nil, words[0], words[1:]...)
 	return err
 }
 
@@ -247,14 +252,14 @@ func (s Service) undo(ctx context.Context, t *Target) error {
 	return errors.New(s.OneWay())
 }
 
-// systemd says whether it is PID 1 of the host.
+// systemd reports whether PID 1 of the host is systemd.
 func (t *Target) systemd() bool {
 	info, err := os.Stat(filepath.Join("/", t.Root, "run/systemd/system"))
 	return err == nil && info.IsDir()
 }
 
-// hostProgram is a command that runs a program of the host: below its root, where
-// it has one there.
+// hostProgram is a command that runs a program of the host: below its root, if it
+// is there.
 func (t *Target) hostProgram(name string) []string {
 	if t.Root == "" || t.Root == "/" {
 		return []string{name}
@@ -271,143 +276,4 @@ func (t *Target) hostProgram(name string) []string {
 		}
 	}
 	return []string{name}
-}
-
-// pid is the process that a daemon's pidfile names, if it is that daemon.
-func (t *Target) pid(daemon string) int {
-	dirs := t.dirs()
-	dir := dirs.OVSRun
-	if strings.HasPrefix(daemon, "ovn") {
-		dir = dirs.OVNRun
-	}
-	text, err := os.ReadFile(filepath.Join(dir, daemon+".pid"))
-	if err != nil {
-		return 0
-	}
-	pid, err := strconv.Atoi(string(bytes.TrimSpace(text)))
-	if err != nil {
-		return 0
-	}
-	name, err := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid))
-	if err != nil || !strings.HasPrefix(daemon, string(bytes.TrimSpace(name))) {
-		return 0
-	}
-	return pid
-}
-
-// dirs are the run directories as this process sees them.
-func (t *Target) dirs() node.Dirs {
-	d := node.Dirs{OVSRun: os.Getenv("OVS_RUNDIR"), OVNRun: os.Getenv("OVN_RUNDIR")}
-	if d.OVSRun == "" {
-		d.OVSRun = node.Resolve(t.Root, node.DefaultOVSRunDir)
-	}
-	if d.OVNRun == "" {
-		d.OVNRun = node.Resolve(t.Root, node.DefaultOVNRunDir)
-	}
-	return d
-}
-
-// startTime is when a process started, in ticks since the host booted; empty:
-// there is none, or it is a zombie. With the PID it is a process for good.
-func startTime(pid int) string {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		return ""
-	}
-	fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
-	if len(fields) < 20 || fields[0] == "X" || fields[0] == "Z" && !threadsLeft(pid) {
-		return ""
-	}
-	return fields[19]
-}
-
-// threadsLeft says whether a process whose first thread is dead has others that
-// still hold its files, and the lock of its pidfile with them.
-func threadsLeft(pid int) bool {
-	stats, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid))
-	if err != nil {
-		return false
-	}
-	for _, name := range stats {
-		text, err := os.ReadFile(name)
-		if err != nil {
-			continue
-		}
-		state := strings.TrimSpace(string(text[bytes.LastIndexByte(text, ')')+1:]))
-		if state != "" && state[0] != 'Z' && state[0] != 'X' {
-			return true
-		}
-	}
-	return false
-}
-
-// foreign says whether a process runs in a container: in another PID or mount
-// namespace than ovnctl and than PID 1.
-func foreign(pid int) bool {
-	theirs, err := os.Readlink(fmt.Sprintf("/proc/%d/ns/pid", pid))
-	if err != nil {
-		return false
-	}
-	ours, err := os.Readlink("/proc/1/ns/pid")
-	if err != nil { // not ours to see
-		ours, err = os.Readlink("/proc/self/ns/pid")
-	}
-	return err == nil && theirs != ours
-}
-
-// maskPlaces are where systemd looks for a link to /dev/null.
-var maskPlaces = []string{"/etc/systemd/system", "/run/systemd/system"}
-
-func (s Service) unit() string {
-	if strings.Contains(s.Daemon, ".") {
-		return s.Daemon
-	}
-	return s.Daemon + ".service"
-}
-
-func (s Service) lookMask(_ context.Context, t *Target) (stage, string, error) {
-	for _, dir := range maskPlaces {
-		place, err := t.path(dir)
-		if err != nil {
-			return moved, "", err
-		}
-		if to, err := os.Readlink(filepath.Join(place, s.unit())); err == nil && to == "/dev/null" {
-			return untouched, "", nil
-		}
-	}
-	return done, "", nil
-}
-
-// mask links a unit to /dev/null, or takes the link away.
-func (t *Target) mask(ctx context.Context, daemon string, mask bool) error {
-	unit := Service{Daemon: daemon}.unit()
-	for i, dir := range maskPlaces {
-		place, err := t.path(dir)
-		if err != nil {
-			return err
-		}
-		link := filepath.Join(place, unit)
-		to, err := os.Readlink(link)
-		switch {
-		case mask && i == 0 && errors.Is(err, os.ErrNotExist):
-			if err := os.Symlink("/dev/null", link); err != nil {
-				return err
-			}
-		case !mask && err == nil && to == "/dev/null":
-			if err := os.Remove(link); err != nil {
-				return err
-			}
-		default:
-			continue
-		}
-		if err := syncDir(place); err != nil {
-			return err
-		}
-	}
-	if !t.systemd() {
-		return nil
-	}
-	words := append(t.hostProgram("systemctl"), "daemon-reload")
-	_, err := t.run(ctx, nil, words[0], words[1:]...)
-	return err
 }

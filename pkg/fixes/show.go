@@ -9,7 +9,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/secret"
 )
 
-// Diff is each row that changes: a line of its name, then its columns.
+// Diff is each row that changes: a line with its name, then its columns.
 func (s Rows) Diff() []string {
 	var lines []string
 	for _, c := range s.Changes {
@@ -35,7 +35,7 @@ func (s Rows) Diff() []string {
 	return lines
 }
 
-// lines are the columns that hold something.
+// lines are the columns that are not empty.
 func (r Row) lines(prefix string) []string {
 	var lines []string
 	for _, name := range slices.Sorted(maps.Keys(r)) {
@@ -80,14 +80,8 @@ func shown(name string, v ovsdb.Value) string {
 // lineDiff is the lines that differ between two texts, with up to three around them.
 func lineDiff(before, after []byte) []string {
 	a, b := textLines(before), textLines(after)
-	head := 0
-	for head < len(a) && head < len(b) && a[head] == b[head] {
-		head++
-	}
-	tail := 0
-	for tail < len(a)-head && tail < len(b)-head && a[len(a)-1-tail] == b[len(b)-1-tail] {
-		tail++
-	}
+	head := commonHead(a, b)
+	tail := commonTail(a[head:], b[head:])
 	var lines []string
 	for _, l := range a[max(0, head-3):head] {
 		lines = append(lines, "  "+l)
@@ -109,7 +103,25 @@ func lineDiff(before, after []byte) []string {
 	return lines
 }
 
-// textLines are the lines of a text; of a last one that does not end it says so.
+// commonHead is how many elements two slices begin with alike.
+func commonHead[T comparable](a, b []T) int {
+	n := 0
+	for n < min(len(a), len(b)) && a[n] == b[n] {
+		n++
+	}
+	return n
+}
+
+// commonTail is how many elements they end with alike.
+func commonTail[T comparable](a, b []T) int {
+	n := 0
+	for n < min(len(a), len(b)) && a[len(a)-1-n] == b[len(b)-1-n] {
+		n++
+	}
+	return n
+}
+
+// textLines are the lines of a text. A last line without its end is marked.
 func textLines(text []byte) []string {
 	if len(text) == 0 {
 		return nil

@@ -13,11 +13,11 @@ func (s Module) String() string  { return "load " + strings.Join(s.Names, ", ") 
 // Commands are those that the plan gives.
 func (s Rows) Commands() []string { return s.Classic }
 
-// OneWay is empty: rows come back.
+// OneWay is empty: rows are restored.
 func (s Rows) OneWay() string { return "" }
 
-// OneWay is empty: a file gets its content back.
+// OneWay is empty: a file is restored.
 func (s File) OneWay() string { return "" }
 
-// OneWay is empty: each change has its opposite.
+// OneWay is empty: each change has an inverse.
 func (s Network) OneWay() string { return "" }

@@ -19,7 +19,7 @@ type Target struct {
 	Root string
 
 	zones   []*snapshot.Zone
-	process string // what tells the temporary files of this run apart
+	process string // in the names of this run's temporary files
 }
 
 // On is the target of plans that were made from d. The local host's root
@@ -50,7 +50,7 @@ func (t *Target) database(name, zone string) (database, error) {
 func (t *Target) reader(name, zone string) (ovsdb.Reader, error) {
 	if name == "Open_vSwitch" {
 		if t.Host == nil {
-			return nil, errors.New("the Open_vSwitch database of this host is not among what was read")
+			return nil, errors.New("the Open_vSwitch database of this host was not read")
 		}
 		return t.Host.OVSDB()
 	}
@@ -63,13 +63,13 @@ func (t *Target) reader(name, zone string) (ovsdb.Reader, error) {
 		}
 		return z.SB()
 	}
-	return nil, fmt.Errorf("%s of zone %q is not among what was read", name, zone)
+	return nil, fmt.Errorf("%s of zone %q was not read", name, zone)
 }
 
 // node is the local host itself.
 func (t *Target) node() (node.Host, error) {
 	if t.Host == nil {
-		return nil, errors.New("this host is not among what was read")
+		return nil, errors.New("this host was not read")
 	}
 	return t.Host.Node(), nil
 }

@@ -17,19 +17,15 @@ import (
 	"time"
 )
 
-// A Watchdog takes a run back, or its undo, unless it is confirmed in time, whatever becomes of
-// the run's process, of the login that it belongs to and of the connection. It
-// lives in the host's PID namespace and outside the login's control group: as a
-// transient unit of systemd, or as a process that leaves both.
-type Watchdog struct {
-	Program string   // ovnctl itself
-	Args    []string // with which it watches the run whose number is put behind them
-}
+// A watchdog rolls back a run, or its undo, unless it is confirmed in time, even if
+// ovnctl, the login and the connection are gone by then. It runs in the host's PID
+// namespace and outside the login's control group: as a transient unit of systemd,
+// or as a process that leaves both.
 
-// watchStage tells a watchdog which part of its start it is to do.
+// watchStage tells a watchdog which part of its start to carry out.
 const watchStage = "OVNCTL_WATCH_STAGE"
 
-// A post is where a watchdog says that it is there, or why not.
+// A post is where a watchdog reports that it is running, or why not.
 type post struct {
 	PID   int    `json:"pid"`
 	Since string `json:"since"`
@@ -38,25 +34,29 @@ type post struct {
 
 func (j *Journal) post(id int) string { return filepath.Join(j.dir, fmt.Sprintf("%05d.watch", id)) }
 
-// Arm starts the watchdog of a run, which is on its post when Arm returns. The
-// error says why none is possible here.
-func (j *Journal) Arm(ctx context.Context, t *Target, w Watchdog, id int) error {
+// Arm starts the watchdog of a run: ovnctl itself with args and the run's number,
+// which call [Journal.Watch]. It is running when Arm returns.
+func (j *Journal) Arm(ctx context.Context, t *Target, args []string, id int) error {
 	if err := Watchable(t); err != nil {
+		return err
+	}
+	program, err := os.Executable()
+	if err != nil {
 		return err
 	}
 	if err := j.reserve(id); err != nil {
 		return err
 	}
-	args := append(slices.Clone(w.Args), strconv.Itoa(id))
+	args = append(slices.Clone(args), strconv.Itoa(id))
 	var start *exec.Cmd
 	if t.transient() {
 		words := []string{"--quiet", "--collect", "--unit", fmt.Sprintf("ovnctl-watchdog-%d-%d", id, os.Getpid()), "--setenv=" + watchStage + "=watch"}
 		for _, e := range environment() {
 			words = append(words, "--setenv="+e)
 		}
-		start = exec.CommandContext(ctx, "systemd-run", append(append(words, "--", w.Program), args...)...)
+		start = exec.CommandContext(ctx, "systemd-run", append(append(words, "--", program), args...)...)
 	} else {
-		start = exec.Command(w.Program, args...)
+		start = exec.Command(program, args...)
 		start.Env = append(environment(), watchStage+"=leave")
 		start.Dir = "/"
 		start.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
@@ -67,7 +67,7 @@ func (j *Journal) Arm(ctx context.Context, t *Target, w Watchdog, id int) error 
 	var p post
 	within, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()
-	err := wait(within, 20*time.Millisecond, func() (bool, error) {
+	err = wait(within, 20*time.Millisecond, func() (bool, error) {
 		text, err := os.ReadFile(j.post(id))
 		return err == nil && json.Unmarshal(text, &p) == nil && p != post{}, nil
 	})
@@ -77,7 +77,7 @@ func (j *Journal) Arm(ctx context.Context, t *Target, w Watchdog, id int) error 
 	case p.Error != "":
 		return errors.New(p.Error)
 	case startTime(p.PID) != p.Since:
-		return errors.New("it has ended already")
+		return errors.New("it ended at once")
 	}
 	return nil
 }
@@ -89,7 +89,7 @@ func environment() []string {
 	})
 }
 
-// watched says whether the watchdog of a run is on its post.
+// watched reports whether the watchdog of a run is running.
 func (j *Journal) watched(id int) bool {
 	var p post
 	text, err := os.ReadFile(j.post(id))
@@ -102,7 +102,7 @@ const (
 	firstCgroupNamespace = "cgroup:[4026531835]"
 )
 
-// Watchable says why no watchdog is possible on this host; nil: one is.
+// Watchable returns why no watchdog can run on this host, nil if one can.
 func Watchable(t *Target) error {
 	ours, err := os.Readlink("/proc/self/ns/pid")
 	if err != nil {
@@ -116,12 +116,12 @@ func Watchable(t *Target) error {
 		}
 	}
 	if ours != theirs && ours != firstPIDNamespace {
-		return errors.New("ovnctl runs in a PID namespace of its own, and a watchdog would end with it: run it on the host, or in a pod with hostPID")
+		return errors.New("ovnctl runs in its own PID namespace, and a watchdog would end with it\nhint: run it on the host, or in a pod with hostPID")
 	}
 	return nil
 }
 
-// transient says whether systemd is there to start a unit in our namespaces.
+// transient reports whether systemd can start a unit in our namespaces.
 func (t *Target) transient() bool {
 	if t.Root != "" && t.Root != "/" || !t.systemd() {
 		return false
@@ -137,8 +137,8 @@ func (t *Target) transient() bool {
 	return err == nil
 }
 
-// Watch is the watchdog's life. Open gives what the run acts on; it is asked
-// before the watchdog is on its post, while the network is still whole.
+// Watch is the watchdog: it returns when the run is over. Open is called first,
+// while the network is still whole.
 func (j *Journal) Watch(ctx context.Context, id int, open func(context.Context) (*Target, error)) error {
 	if os.Getenv(watchStage) == "leave" {
 		return j.leave(id)
@@ -170,12 +170,12 @@ func (j *Journal) Watch(ctx context.Context, id int, open func(context.Context) 
 		}
 		alive := p.alive()
 		if !alive || time.Now().After(limit) {
-			why := "the run was cut off"
+			reason, why := CutOff, "the run was cut off"
 			if alive {
-				why = "it was not confirmed in time"
+				reason, why = NotConfirmed, "not confirmed in time"
 				_ = syscall.Kill(p.PID, syscall.SIGKILL)
 			}
-			if done, err := j.rescue(ctx, id, t, why); done || err != nil {
+			if done, err := j.rescue(ctx, id, t, reason, why); done || err != nil {
 				return err
 			}
 		}
@@ -183,14 +183,14 @@ func (j *Journal) Watch(ctx context.Context, id int, open func(context.Context) 
 	}
 }
 
-// grace is what a run may take for its steps and the check, beside the time to confirm.
+// grace is how long a run may take for its steps and the check, before the time to confirm.
 const grace = 30 * time.Second
 
-// rescue takes the run back, or puts it in place again if it was being undone, if
-// nobody else has meanwhile.
-func (j *Journal) rescue(ctx context.Context, id int, t *Target, why string) (bool, error) {
+// rescue rolls the run back, or puts it in place again if it was being undone. It
+// reports whether the watchdog is done: another run may be at it.
+func (j *Journal) rescue(ctx context.Context, id int, t *Target, reason Reason, why string) (bool, error) {
 	if err := j.Lock(ctx); err != nil {
-		return false, nil // another run is at it
+		return false, nil
 	}
 	defer j.Unlock()
 	r, err := j.run(id)
@@ -200,18 +200,18 @@ func (j *Journal) rescue(ctx context.Context, id int, t *Target, why string) (bo
 	t.process = strconv.Itoa(id)
 	e := &engine{Journal: j, t: t, run: r}
 	if r.undoer() != nil {
-		err = e.redo(ctx, why)
+		err = e.redo(ctx, reason, why)
 	} else {
-		err = e.revert(ctx, why)
+		err = e.revert(ctx, reason, why)
 	}
 	return !errors.Is(err, errNow), nil
 }
 
-// postSize is what a post takes, whatever it says.
+// postSize is the size of every post.
 const postSize = 512
 
-// reserve makes an empty post. On a full disk it is Arm that learns so, and not
-// a watchdog that cannot tell anybody.
+// reserve makes an empty post. If the disk is full it is Arm that fails, and not a
+// watchdog that cannot report it.
 func (j *Journal) reserve(id int) error {
 	if err := ignoreMissing(os.Remove(j.post(id))); err != nil {
 		return err
@@ -223,7 +223,7 @@ func (j *Journal) reserve(id int) error {
 	return nil
 }
 
-// report fills the post that Arm has made.
+// report fills in the post that Arm has made.
 func (j *Journal) report(id int, p post) error {
 	p.Error = p.Error[:min(len(p.Error), postSize/2)]
 	text, err := json.Marshal(p)
@@ -272,7 +272,7 @@ func leaveCgroups() error {
 		if outermost(at) {
 			continue
 		}
-		failed := errors.New("it is not mounted")
+		failed := errors.New("not mounted")
 		for _, m := range mounts[hierarchy] {
 			if failed = os.WriteFile(filepath.Join(m, "cgroup.procs"), []byte(strconv.Itoa(os.Getpid())+"\n"), 0); failed == nil {
 				break
@@ -285,18 +285,18 @@ func leaveCgroups() error {
 			if hierarchy == "" {
 				hierarchy = "unified"
 			}
-			return fmt.Errorf("a watchdog cannot leave the control group %s of hierarchy %s, and would end with it: %w", at, hierarchy, errors.Join(err, failed))
+			return fmt.Errorf("the watchdog cannot leave the control group %s of hierarchy %s, and would end with the login: %w", at, hierarchy, errors.Join(err, failed))
 		}
 	}
 	return nil
 }
 
-// leaveUnmounted mounts a hierarchy where nobody else sees it, and leaves through
-// that: a namespace of mounts need not have them all.
+// leaveUnmounted leaves a hierarchy that this mount namespace does not have: it
+// mounts it where no other process sees it.
 func leaveUnmounted(hierarchy string) error {
 	left := make(chan error)
 	go func() {
-		runtime.LockOSThread() // for good: the thread ends with its namespace
+		runtime.LockOSThread() // never unlocked: the thread ends with its namespace
 		left <- func() error {
 			if err := syscall.Unshare(syscall.CLONE_NEWNS); err != nil {
 				return err
@@ -304,7 +304,7 @@ func leaveUnmounted(hierarchy string) error {
 			if err := syscall.Mount("", "/", "", syscall.MS_REC|syscall.MS_PRIVATE, ""); err != nil {
 				return err
 			}
-			const place = "/sys/fs" // a directory that is always there; it is hidden from this thread alone
+			const place = "/sys/fs" // a directory that always exists; hidden from this thread alone
 			kind, option := "cgroup2", ""
 			if hierarchy != "" {
 				kind, option = "cgroup", hierarchy
@@ -318,8 +318,8 @@ func leaveUnmounted(hierarchy string) error {
 	return <-left
 }
 
-// outermost says whether a control group is that of the whole host. In a
-// namespace of control groups / is where the namespace begins.
+// outermost reports whether a control group is that of the whole host. In a cgroup
+// namespace / is where the namespace begins.
 func outermost(group string) bool {
 	if ns, err := os.Readlink("/proc/self/ns/cgroup"); err == nil && ns != firstCgroupNamespace {
 		return strings.HasPrefix(group, "/..")

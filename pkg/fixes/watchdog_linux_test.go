@@ -18,17 +18,17 @@ func always(c confirmation) func(*testing.T, *Target) confirmation {
 	return func(*testing.T, *Target) confirmation { return c }
 }
 
-// posted has the test stand on the watchdog's post; internal/faults has the real one.
-func posted(j *Journal) func(context.Context, int, time.Duration) error {
-	return func(_ context.Context, id int, _ time.Duration) error {
+// posted has the test stand in for the watchdog; internal/faults has the real one.
+func posted(j *Journal) func(context.Context, int) error {
+	return func(_ context.Context, id int) error {
 		p := thisProcess(0)
 		return errors.Join(j.reserve(id), j.report(id, post{PID: p.PID, Since: p.Since}))
 	}
 }
 
-// TestUndoWatched holds that the undo of a run that cuts is taken back unless it is confirmed: the run is in place again.
+// TestUndoWatched holds that the undo of a run that cuts is reversed unless it is confirmed: the run is in place again.
 func TestUndoWatched(t *testing.T) {
-	lost := func(context.Context) error { return errors.New("the gateway does not answer") }
+	lost := func(context.Context) error { return errors.New("the gateway does not reply") }
 	for _, test := range []struct {
 		name    string
 		noWatch error
@@ -40,11 +40,11 @@ func TestUndoWatched(t *testing.T) {
 		{name: "confirmed", confirm: always(fine), state: Undone, a: "a\n", b: "b\n"},
 		{
 			name: "not confirmed", confirm: always(lost),
-			why: "the gateway does not answer; it is in place again", state: Confirmed, a: "a2\n", b: "b2\n",
+			why: "the gateway does not reply; it is in place again", state: Confirmed, a: "a2\n", b: "b2\n",
 		},
 		{
 			name: "no watchdog", noWatch: errors.New("no control group to leave for"), confirm: always(fine),
-			why: "no watchdog can be armed", state: Confirmed, a: "a2\n", b: "b2\n",
+			why: "cannot start the watchdog", state: Confirmed, a: "a2\n", b: "b2\n",
 		},
 		{
 			name: "changed meanwhile",
@@ -59,7 +59,7 @@ func TestUndoWatched(t *testing.T) {
 			run := cutting(t, j, target, Options{Watch: posted(j), Confirm: fine, Within: time.Second})
 			o := Options{Watch: posted(j), Confirm: test.confirm(t, target), Within: time.Second}
 			if test.noWatch != nil {
-				o.Watch = func(context.Context, int, time.Duration) error { return test.noWatch }
+				o.Watch = func(context.Context, int) error { return test.noWatch }
 			}
 			err := j.Undo(t.Context(), target, run, o)
 			if test.why == "" && err != nil || test.why != "" && (err == nil || !strings.Contains(err.Error(), test.why)) {
@@ -74,7 +74,7 @@ func TestUndoWatched(t *testing.T) {
 	}
 }
 
-// TestUndoDies holds that an undo under the watchdog that is cut off is taken back by whoever comes next.
+// TestUndoDies holds that the next run reverses an undo under the watchdog that was cut off.
 func TestUndoDies(t *testing.T) {
 	j, target := bench(t)
 	run := cutting(t, j, target, Options{Watch: posted(j), Confirm: fine, Within: time.Second})
@@ -93,7 +93,7 @@ func TestUndoDies(t *testing.T) {
 	has(t, target, "etc/a", "a2\n", 0o644)
 	has(t, target, "etc/b", "b2\n", 0o644)
 	if last, err := j.Last(0); err != nil || last.ID != run.ID {
-		t.Errorf("the run cannot be undone any more: %v", err)
+		t.Errorf("the run cannot be undone: %v", err)
 	}
 }
 

@@ -1,10 +1,11 @@
 package flowtable
 
 import (
+	"context"
 	"fmt"
 	"time"
 
-	"github.com/ovnctl/ovnctl/pkg/decode/text"
+	"github.com/ovnctl/ovnctl/pkg/decode"
 )
 
 // The JSON of flows and megaflows. A field keeps its name and its meaning;
@@ -21,19 +22,19 @@ type (
 	}
 	// A FlowRow is a flow.
 	FlowRow struct {
-		Table          int               `json:"table"`
-		Priority       int               `json:"priority"`
-		Match          string            `json:"match"`
-		Actions        string            `json:"actions"`
-		DecodedMatch   string            `json:"decodedMatch"` // with names in angle brackets
-		DecodedActions string            `json:"decodedActions"`
-		Does           string            `json:"does"` // what becomes of a packet, in words
-		Drop           bool              `json:"drop"`
-		Packets        uint64            `json:"packets"`
-		Bytes          uint64            `json:"bytes"`
-		Idle           *int              `json:"idle,omitempty"` // seconds
-		Rate           *float64          `json:"rate,omitempty"` // packets a second
-		Flow           *text.DecodedFlow `json:"flow,omitempty"`
+		Table          int                 `json:"table"`
+		Priority       int                 `json:"priority"`
+		Match          string              `json:"match"`
+		Actions        string              `json:"actions"`
+		DecodedMatch   string              `json:"decodedMatch"` // with names in angle brackets
+		DecodedActions string              `json:"decodedActions"`
+		Does           string              `json:"does"` // what becomes of a packet, in words
+		Drop           bool                `json:"drop"`
+		Packets        uint64              `json:"packets"`
+		Bytes          uint64              `json:"bytes"`
+		Idle           *int                `json:"idle,omitempty"` // seconds
+		Rate           *float64            `json:"rate,omitempty"` // packets a second
+		Flow           *decode.DecodedFlow `json:"flow,omitempty"`
 	}
 	// A Cache is the datapath's cache.
 	Cache struct {
@@ -83,11 +84,13 @@ type (
 	}
 )
 
-// JSON is a flow as the contract has it; rated says that there was a dump before.
-func (f *Flow) JSON(rated bool) FlowRow {
+// JSON returns the flow of a bridge as the contract has it, its numbers named by n;
+// rated: there was a dump before.
+func (f *Flow) JSON(ctx context.Context, bridge string, n *decode.Namer, rated bool) FlowRow {
+	match, actions := n.NamedEntry(ctx, bridge, &f.Entry, f.Decoded)
 	row := FlowRow{
-		Table: max(f.Entry.Table.Number, 0), Priority: f.Entry.Priority, Match: f.Match.Text, Actions: f.Actions.Text,
-		DecodedMatch: f.Match.String(), DecodedActions: f.Actions.String(), Does: f.Does(), Drop: f.Drop,
+		Table: max(f.Entry.Table.Number, 0), Priority: f.Entry.Priority, Match: match.Text, Actions: actions.Text,
+		DecodedMatch: match.String(), DecodedActions: actions.String(), Does: f.does(actions.Names), Drop: f.Drop,
 		Packets: f.Packets, Bytes: f.Bytes,
 	}
 	if f.Idle >= 0 {

@@ -82,7 +82,7 @@ func (x Filter) madeFor(f *Flow) bool {
 		return false
 	}
 	for _, o := range f.Decoded.Objects {
-		for _, text := range []string{o.Name, o.Owner, o.Text} {
+		for _, text := range []string{o.Name, o.Owner.String(), o.Text} {
 			if strings.Contains(strings.ToLower(text), strings.ToLower(x.Object)) {
 				return true
 			}

@@ -5,14 +5,13 @@ import (
 	"testing"
 
 	"github.com/ovnctl/ovnctl/pkg/decode"
-	"github.com/ovnctl/ovnctl/pkg/decode/text"
 )
 
 // The name of a stage chooses that stage; what is the name of none, those that begin so.
 func TestFilterStage(t *testing.T) {
 	var all []Flow
 	for _, stage := range []string{"ls_in_acl_hint", "ls_in_acl", "ls_in_acl_after_lb_eval", "ls_in_acl_after_lb_action", "ls_out_acl"} {
-		all = append(all, Flow{Decoded: &text.Flow{Meaning: decode.Meaning{Place: decode.Place{Stage: stage}}}})
+		all = append(all, Flow{Decoded: &decode.Flow{Meaning: decode.Meaning{Place: decode.Place{Stage: stage}}}})
 	}
 	all = append(all, Flow{Drop: true})
 	for _, test := range []struct{ stage, want string }{

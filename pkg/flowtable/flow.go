@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/ovnctl/ovnctl/pkg/decode/text"
+	"github.com/ovnctl/ovnctl/pkg/decode"
 	"github.com/ovnctl/ovnctl/pkg/openflow"
 )
 
@@ -16,58 +16,46 @@ import (
 type Flow struct {
 	Entry openflow.FlowEntry
 	// Decoded is what the flow means; nil where the bridge is not OVN's.
-	Decoded *text.Flow
-	Match   text.Text // without the priority
-	Actions text.Text
-	Drop    bool // packets that match it go nowhere
+	Decoded *decode.Flow
+	Match   string // without the priority
+	Drop    bool   // packets that match it go nowhere
 
 	Packets, Bytes uint64
-	Idle           time.Duration // since the last packet; negative: not known
+	Idle           time.Duration // since the last packet; negative: unknown
 	Rate           float64       // packets a second between two dumps; see [Rates]
 }
 
-// Parse reads the flows of a dump. The lines that are no flow are counted in
-// skipped, but for the heads of replies.
-func Parse(ctx context.Context, dump string, a *text.Annotator) (flows []Flow, skipped int) {
-	for line := range strings.Lines(dump) {
-		a.Learn(line)
-	}
-	a.Calibrate(ctx)
+// Parse reads the flows of a bridge from a dump. The lines that are no flow are
+// counted in skipped, but for the heads of replies.
+func Parse(ctx context.Context, dump, bridge string, n *decode.Namer) (flows []Flow, skipped int) {
 	var r openflow.Reader
 	for line := range strings.Lines(dump) {
-		line = strings.TrimRight(line, "\r\n")
 		if !strings.Contains(line, "actions=") {
 			continue
 		}
-		e, err := r.FlowEntry(line)
+		e, err := r.FlowEntry(strings.TrimRight(line, "\r\n"))
 		if err != nil {
 			skipped++
 			continue
 		}
-		flows = append(flows, newFlow(e, line, a.Line(ctx, line)))
+		n.Learn(decode.SeenIn(&e))
+		flows = append(flows, newFlow(e))
+	}
+	n.Calibrate(ctx)
+	for i := range flows {
+		flows[i].Decoded = n.Entry(ctx, bridge, &flows[i].Entry)
 	}
 	return flows, skipped
 }
 
-func newFlow(e openflow.FlowEntry, line string, g text.Line) Flow {
-	f := Flow{Entry: e, Decoded: g.Flow, Drop: drops(e.Actions), Idle: -1}
+func newFlow(e openflow.FlowEntry) Flow {
+	f := Flow{Entry: e, Match: e.Match.String(), Drop: drops(e.Actions), Idle: -1}
 	if s := e.Stats; s != nil {
 		f.Packets, f.Bytes = s.Packets, s.Bytes
 		if s.IdleAge >= 0 {
 			f.Idle = time.Duration(s.IdleAge) * time.Second
 		}
 	}
-	actions := strings.Index(line, "actions=")
-	match := strings.LastIndex(line[:actions], ", ") + len(", ")
-	if priority := fmt.Sprintf("priority=%d", e.Priority); strings.HasPrefix(line[match:], priority) {
-		match += len(priority)
-		if match < actions && line[match] == ',' {
-			match++
-		}
-	}
-	end := len(strings.TrimRight(line[:actions], " "))
-	f.Match = g.Part(line, min(match, end), end)
-	f.Actions = g.Part(line, actions+len("actions="), len(line))
 	return f
 }
 
@@ -88,47 +76,46 @@ func drops(list openflow.Actions) bool {
 	return true
 }
 
-// Does says in a few words what becomes of a packet that matches the flow.
-func (f *Flow) Does() string {
+// does says in a few words what becomes of a packet that matches the flow, whose
+// actions have these names.
+func (f *Flow) does(names []decode.Name) string {
 	if f.Drop {
 		return "drop"
 	}
-	words := []string{}
-	for _, g := range f.Actions.Glosses {
-		switch g.Field {
+	var words []string
+	for _, n := range names {
+		switch n.Field {
 		case "output":
-			words = append(words, "output "+g.Text)
-		case "userdata":
-			words = append(words, g.Text)
-		case "group":
-			words = append(words, g.Text)
+			words = append(words, "output "+n.Name)
+		case "userdata", "group":
+			words = append(words, n.Name)
 		}
 	}
 	if len(words) > 0 {
 		return strings.Join(slices.Compact(words), "; ")
 	}
-	return f.goesTo()
+	return f.goesTo(names)
 }
 
 // goesTo says where a packet is sent on to by actions that say nothing more.
-func (f *Flow) goesTo() string {
+func (f *Flow) goesTo(names []decode.Name) string {
 	for _, a := range slices.Backward(f.Entry.Actions) {
 		switch a := a.(type) {
 		case openflow.Resubmit:
-			return "→ " + tableText(a.Table, f.Actions.Glosses)
+			return "→ " + tableText(a.Table, names)
 		case openflow.GotoTable:
-			return "→ " + tableText(a.Table, f.Actions.Glosses)
+			return "→ " + tableText(a.Table, names)
 		case openflow.CT:
 			if a.Table.Number >= 0 {
-				return "conntrack, → " + tableText(a.Table, f.Actions.Glosses)
+				return "conntrack, → " + tableText(a.Table, names)
 			}
 		case openflow.Output:
 			return "output " + a.String()
 		case openflow.Controller:
 			return "to the controller"
 		case openflow.Clone:
-			if into := f.into(); into != "" {
-				return "→ " + into
+			if i := slices.IndexFunc(names, func(n decode.Name) bool { return n.Field == "metadata" }); i >= 0 {
+				return "→ " + names[i].Name // the datapath that the packet moves to
 			}
 		case openflow.Conjunction:
 			return fmt.Sprintf("clause %d of %d of conjunction %d", a.Clause, a.N, a.ID)
@@ -137,21 +124,11 @@ func (f *Flow) goesTo() string {
 	return "sets fields"
 }
 
-// into is the datapath that the actions move the packet to.
-func (f *Flow) into() string {
-	for _, g := range f.Actions.Glosses {
-		if g.Field == "metadata" {
-			return g.Text
-		}
-	}
-	return ""
-}
-
-func tableText(t openflow.Table, glosses []text.Gloss) string {
+func tableText(t openflow.Table, names []decode.Name) string {
 	number := t.String()
-	for _, g := range slices.Backward(glosses) {
-		if g.Field == "table" && g.Value == number {
-			return number + " " + g.Text
+	for _, n := range slices.Backward(names) {
+		if n.Field == "table" && n.Value == number {
+			return number + " " + n.Name
 		}
 	}
 	return number
@@ -163,7 +140,7 @@ func tableText(t openflow.Table, glosses []text.Gloss) string {
 func Order(flows []Flow, by string) {
 	table := func(a, b Flow) int {
 		return cmp.Or(cmp.Compare(max(a.Entry.Table.Number, 0), max(b.Entry.Table.Number, 0)),
-			cmp.Compare(b.Entry.Priority, a.Entry.Priority), cmp.Compare(a.Match.Text, b.Match.Text))
+			cmp.Compare(b.Entry.Priority, a.Entry.Priority), cmp.Compare(a.Match, b.Match))
 	}
 	first := map[string]func(a, b Flow) int{
 		"trouble": func(a, b Flow) int {
@@ -213,5 +190,5 @@ type flowKey struct {
 }
 
 func (f *Flow) key() flowKey {
-	return flowKey{f.Entry.Table.Number, f.Entry.Priority, f.Entry.Cookie, f.Match.Text}
+	return flowKey{f.Entry.Table.Number, f.Entry.Priority, f.Entry.Cookie, f.Match}
 }

@@ -9,43 +9,36 @@ import (
 	"strings"
 	"time"
 
-	"github.com/ovnctl/ovnctl/pkg/decode/text"
+	"github.com/ovnctl/ovnctl/pkg/decode"
 	"github.com/ovnctl/ovnctl/pkg/openflow"
 )
 
 // A Megaflow is an entry of the datapath's cache.
 type Megaflow struct {
 	openflow.DatapathFlow
-	Line    string    // as dpctl/dump-flows -m printed it
-	Match   text.Text // the fields that are looked at
-	Mask    []string  // their names
-	Actions text.Text
+	Match   decode.NamedText // the fields that are looked at
+	Mask    []string         // their names
+	Actions decode.NamedText
 	Rate    float64    // packets a second between two dumps; see [MegaflowRates]
 	Rules   []FlowRule // that it came from, in the order in which they were hit
 	Unknown string     // why there are none
 }
 
-// ParseMegaflows reads what dpctl/dump-flows -m printed, as a glosses it.
-func ParseMegaflows(ctx context.Context, dump string, a *text.Annotator) (flows []Megaflow, masks int) {
+// ParseMegaflows reads what dpctl/dump-flows -m printed, and counts the masks.
+func ParseMegaflows(ctx context.Context, dump string, n *decode.Namer) (flows []Megaflow, masks int) {
 	shapes := map[string]bool{}
 	for line := range strings.Lines(dump) {
-		line = strings.TrimSpace(line)
 		f, err := openflow.ParseDatapathFlow(line)
 		if err != nil {
 			continue
 		}
-		m := Megaflow{DatapathFlow: f, Line: line}
+		m := Megaflow{DatapathFlow: f}
 		key, mask := matched(f.Key)
 		for _, attr := range key {
 			m.Mask = append(m.Mask, attr.Name)
 		}
 		shapes[mask] = true
-		// The short form is glossed as a line of its own: what is not looked at is left out.
-		short := key.String()
-		text := short + ", packets:0, bytes:0, used:never, actions:" + f.Actions.String()
-		l := a.Line(ctx, text)
-		m.Match = l.Part(text, 0, len(short))
-		m.Actions = l.Part(text, len(text)-len(f.Actions.String()), len(text))
+		m.Match, m.Actions = n.NamedMegaflow(ctx, key, f.Actions)
 		flows = append(flows, m)
 	}
 	return flows, len(shapes)
@@ -105,48 +98,54 @@ func wild(a openflow.Attr, shape *strings.Builder) bool {
 	return all
 }
 
-// RulesOf reads the flows that matched out of what ofproto/trace says of a
-// megaflow's own packet, up to where the packet is recirculated: what comes then
-// is another megaflow's. decode glosses a line, and where it shows a flow says
-// which.
-func RulesOf(ctx context.Context, reply string, a *text.Annotator) ([]FlowRule, error) {
+// RulesOf returns the flows that matched in a trace of a megaflow's own packet, up
+// to where the packet is recirculated: what comes then is another megaflow's.
+func RulesOf(ctx context.Context, reply string, n *decode.Namer) ([]FlowRule, error) {
 	t, err := openflow.ParseTrace(reply)
-	if err != nil {
+	if err != nil || len(t.Passes) == 0 {
 		return nil, err
 	}
-	for line := range strings.Lines(reply) {
-		a.Learn(line)
-	}
-	a.Recalibrate(ctx)
-	var rules []FlowRule
-	bridge := ""
-	var walk func([]*openflow.Node)
-	walk = func(nodes []*openflow.Node) {
-		for _, n := range nodes {
-			outer := bridge
-			if n.Kind == openflow.NodeBridge {
-				bridge = n.Bridge
-			}
-			if s := n.Step; s != nil && s.Miss == openflow.Hit {
-				rule := FlowRule{Bridge: bridge, Table: s.Table, Priority: s.Priority, Match: s.MatchText}
-				if s.Cookie != 0 {
-					rule.Cookie = fmt.Sprintf("0x%08x", s.Cookie)
-				}
-				if f := a.Step(ctx, bridge, s); f != nil {
-					rule.Stage, rule.For = f.StageName(), f.For()
-				}
-				rules = append(rules, rule)
-			}
-			walk(n.Children)
-			if n.Kind == openflow.NodeBridge && outer != "" {
-				bridge = outer
+	for _, pass := range t.Passes {
+		for _, s := range stepsOf(pass.Roots, "") {
+			if seen := decode.SeenInStep(s.Step); seen.Cookie != 0 && seen.Metadata != 0 {
+				n.Learn(seen)
 			}
 		}
 	}
-	if len(t.Passes) > 0 {
-		walk(t.Passes[0].Roots)
+	n.Recalibrate(ctx)
+	var rules []FlowRule
+	for _, s := range stepsOf(t.Passes[0].Roots, "") {
+		rule := FlowRule{Bridge: s.bridge, Table: s.Table, Priority: s.Priority, Match: s.MatchText}
+		if s.Cookie != 0 {
+			rule.Cookie = fmt.Sprintf("0x%08x", s.Cookie)
+		}
+		if f := n.Step(ctx, s.bridge, s.Step); f != nil {
+			rule.Stage, rule.For = f.StageName(), f.For()
+		}
+		rules = append(rules, rule)
 	}
 	return rules, nil
+}
+
+// A bridgeStep is a step of a trace that found a flow in a bridge.
+type bridgeStep struct {
+	*openflow.Step
+	bridge string
+}
+
+func stepsOf(nodes []*openflow.Node, bridge string) []bridgeStep {
+	var steps []bridgeStep
+	for _, n := range nodes {
+		in := bridge
+		if n.Kind == openflow.NodeBridge {
+			in = n.Bridge
+		}
+		if s := n.Step; s != nil && s.Miss == openflow.Hit {
+			steps = append(steps, bridgeStep{s, in})
+		}
+		steps = append(steps, stepsOf(n.Children, in)...)
+	}
+	return steps
 }
 
 // OrderMegaflows puts megaflows in an order: "packets", "bytes", "rate" or "idle".

@@ -1,6 +1,6 @@
 package journey
 
-// A Disagreement is where what a node has is not what the databases say, on the way of a packet.
+// A Disagreement is where what a node has is not what the databases say, on the path of a packet.
 type Disagreement struct {
 	Kind     DisagreementKind `json:"kind"`
 	Node     string           `json:"node"`     // empty of the databases themselves
@@ -9,7 +9,7 @@ type Disagreement struct {
 	Row      string           `json:"row"`      // that is not followed: "Logical_Flow 1f4a9c02"; empty where there is none
 	Flow     string           `json:"flow"`     // the flow that is not the row's, as ovs-ofctl prints it; empty where there is none
 	Sentence string           `json:"sentence"`
-	Repair   string           `json:"repair"` // the command that mends it, filled in, and where it is to be run
+	Repair   string           `json:"repair"` // the command that repairs it, filled in, and where it is to be run
 }
 
 // A DisagreementKind says how a node and the databases disagree.

@@ -1,11 +1,11 @@
-// Package journey holds the answer of a trace as values: the way of a packet over nodes, datapaths
-// and tables, and what became of it. It is the JSON contract of kind Trace (docs/json.md); whoever
-// computes a way fills it and whoever shows a way reads it.
+// Package journey holds a trace as values: the path of a packet over nodes, datapaths and tables, and what became of it. It
+// is the JSON contract of kind Trace (docs/json.md): what follows a packet fills it and what shows a path reads it.
 package journey
 
 import (
 	"slices"
 
+	"github.com/ovnctl/ovnctl/pkg/decode"
 	"github.com/ovnctl/ovnctl/pkg/packet"
 )
 
@@ -15,14 +15,14 @@ type Outcome string
 // The outcomes, from the best to the worst: see [Worst].
 const (
 	Delivered Outcome = "delivered" // it left on the interface of its destination
-	Rejected  Outcome = "rejected"  // it was answered by a reset or an unreachable
+	Rejected  Outcome = "rejected"  // a reset or an unreachable came back
 	Consumed  Outcome = "consumed"  // a controller action takes the packet
 	Dropped   Outcome = "dropped"
-	Unknown   Outcome = "unknown" // something on the way could not be read
+	Unknown   Outcome = "unknown" // something on the path could not be read
 )
 
-// Worst returns the outcome that stands for both. A way that is known to fail is worse than one that
-// is not known.
+// Worst returns the outcome that stands for both. A path that is known to fail is worse than an
+// unknown one.
 func Worst(a, b Outcome) Outcome {
 	rank := map[Outcome]int{Delivered: 0, Unknown: 1, Consumed: 2, Rejected: 3, Dropped: 4}
 	if rank[a] >= rank[b] {
@@ -31,20 +31,20 @@ func Worst(a, b Outcome) Outcome {
 	return b
 }
 
-// Trace is the way of a packet and of its reply.
+// Trace is the path of a packet and of its reply.
 type Trace struct {
 	Request Request `json:"request"`
 	// Verdict is that of the round trip; with several backends, the worst of them.
 	Verdict Verdict `json:"verdict"`
 	// Forward and Reply are null when Branches is not empty: each branch has its own. Reply is null
-	// too when the packet did not arrive, so that nothing answers.
+	// too when the packet did not arrive, so that nothing replies.
 	Forward *Direction `json:"forward"`
 	Reply   *Direction `json:"reply"`
-	// Branches holds one way for each backend when a load balancer chooses between several, and for each next hop when a
+	// Branches holds one path for each backend when a load balancer chooses between several, and for each next hop when a
 	// router does.
 	Branches []Branch `json:"branches"`
-	// Logical is what the logical flows say, where the answer above is what ovs-vswitchd of each node says; null where
-	// the answer is the logical flows' itself, and where they could not be followed.
+	// Logical is the path that the logical flows expect, where the one above is that of the OpenFlow flows of each node; null
+	// where the one above is by the logical flows itself, and where they could not be followed.
 	Logical *Walk `json:"logical"`
 	// Disagreements are where what the nodes have is not what the databases say.
 	Disagreements []Disagreement `json:"disagreements"`
@@ -52,14 +52,14 @@ type Trace struct {
 	Next []string `json:"next"`
 	// Commands are the classic commands that show the same; only when asked for.
 	Commands []string `json:"commands,omitempty"`
-	// Simulated are the nodes whose ovs-vswitchd could not be asked: what it does was worked out from its flows. Documents
-	// name them in their source.
+	// Simulated are the nodes whose ovs-vswitchd was unreachable: they are simulated from saved flows. Documents name them in
+	// their source.
 	Simulated []string `json:"-"`
-	// Observed is what became of real packets while the ways were watched; only when asked for.
+	// Observed is what became of real packets while the paths were watched; only when asked for.
 	Observed *Observation `json:"observed,omitempty"`
 }
 
-// Walk is the way of a packet and of its reply beside that of a Trace, with the same fields.
+// Walk is the path of a packet and of its reply beside that of a Trace, with the same fields.
 type Walk struct {
 	Verdict  Verdict    `json:"verdict"`
 	Forward  *Direction `json:"forward"`
@@ -67,12 +67,12 @@ type Walk struct {
 	Branches []Branch   `json:"branches"`
 }
 
-// Take makes a walk the answer of a trace.
+// Take makes a walk the path of a trace.
 func (t *Trace) Take(w *Walk) {
 	t.Verdict, t.Forward, t.Reply, t.Branches = w.Verdict, w.Forward, w.Reply, w.Branches
 }
 
-// Directions are the ways of all packets of a walk.
+// Directions are the paths of all packets of a walk.
 func (w *Walk) Directions() []*Direction {
 	all := []*Direction{w.Forward, w.Reply}
 	for _, b := range w.Branches {
@@ -162,7 +162,7 @@ type Endpoint struct {
 	Node     string `json:"node"`
 }
 
-// Branch is the way through one backend of a load balancer, or one of several next hops.
+// Branch is the path through one backend of a load balancer, or one of several next hops.
 type Branch struct {
 	Backend string     `json:"backend"` // address and port; empty where no load balancer chose
 	Through []string   `json:"through"` // what else was chosen, in words: "next hop 2 of 3 of router r1"
@@ -171,11 +171,11 @@ type Branch struct {
 	Reply   *Direction `json:"reply"`
 }
 
-// Direction is the way of one packet, from where it starts to where it ends.
+// Direction is the path of one packet, from where it starts to where it ends.
 type Direction struct {
 	Verdict  Verdict `json:"verdict"`
 	Producer string  `json:"producer"` // OpenFlow or LogicalFlows
-	State    string  `json:"state"`    // connection state the way was followed with: "new", "est,rpl"
+	State    string  `json:"state"`    // connection state that the path was followed with: "new", "est,rpl"
 	Packet   string  `json:"packet"`
 	Hops     []Hop   `json:"hops"`
 }
@@ -196,16 +196,18 @@ type Verdict struct {
 	Stage    string  `json:"stage"`
 	Cause    string  `json:"cause"`  // what stopped it, in words; empty when delivered
 	Object   *Object `json:"object"` // the row that decided, null when none did
+	// Because is the cause as a value, of which Cause and the stage of a [Place] are made last.
+	Because Cause `json:"-"`
 	// Rule is the logical flow that stopped the packet, and why it matched; null when it was delivered, and where none did.
 	Rule *Rule `json:"rule"`
-	// Near are the flows that would have had to let it pass, the nearest first, each with what of its match failed.
+	// Near are the flows that come nearest to letting it pass, the nearest first, each with what of its match failed.
 	Near    []Rule   `json:"near"`
 	Allowed []Object `json:"allowed"` // of a packet that was delivered: what let it pass
 	// WhyNot are the changes that would let it pass, the smallest first; only when asked for.
 	WhyNot []Remedy `json:"whyNot,omitempty"`
 }
 
-// Decided is a part of a match on which an answer rests.
+// Decided is a part of a match that decided.
 type Decided struct {
 	Start int    `json:"start"` // in bytes of the match, for underlining
 	End   int    `json:"end"`
@@ -225,7 +227,7 @@ type Rule struct {
 
 // Remedy is a change that would let the packet pass.
 type Remedy struct {
-	Text     string  `json:"text"`     // in the words of whoever manages the object
+	Text     string  `json:"text"`     // in the words of the CMS that manages the object
 	Command  string  `json:"command"`  // filled in; empty where there is none
 	Object   *Object `json:"object"`   // what is changed, null for something new
 	Verified bool    `json:"verified"` // the walk was repeated with the change, and the packet got through
@@ -269,7 +271,7 @@ type Step struct {
 	Decided  []Decided `json:"decided"` // the parts of Logical.Match on which the hit rests
 	Changes  []string  `json:"changes"` // the fields that a logical flow wrote: "reg0 = 0x1"
 	Notes    []string  `json:"notes"`   // what the step did to the packet, in words
-	// Counter is what the flow counted while the way was watched; only when asked for, and where there is a flow.
+	// Counter is what the flow counted while the path was watched; only when asked for, and where there is a flow.
 	Counter *Counter `json:"counter,omitempty"`
 	// Before is the packet as it came to the table; nil where that is not known. It is not printed.
 	Before *packet.Flow `json:"-"`
@@ -291,4 +293,6 @@ type Object struct {
 	UUID  string `json:"uuid"`
 	Owner string `json:"owner"` // what the CMS calls it: "NetworkPolicy shop/web"
 	Text  string `json:"text"`  // in words
+	// MadeFor is the owner as a value.
+	MadeFor decode.Owner `json:"-"`
 }

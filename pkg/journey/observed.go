@@ -3,7 +3,7 @@ package journey
 // Observed says whether real packets did what a trace says of them.
 type Observed string
 
-// What watching the flows on a way can tell.
+// What watching the flows on a path can show.
 const (
 	Confirmed Observed = "confirmed" // packets came as far as the verdict says, and no further
 	Refuted   Observed = "refuted"   // they did not come as far
@@ -11,16 +11,16 @@ const (
 	Unwatched Observed = "unknown"   // the counters could not be read
 )
 
-// An Observation is what the counters of the flows on a way told while they were watched. A flow counts the packets of
-// everybody who meets it: that one did not count says that nothing came, that one did says that something may have.
+// An Observation is what the counters of the flows on a path showed while they were watched. A flow counts all packets that
+// hit it: no count says that none came, a count says that some may have.
 type Observation struct {
 	Result   Observed `json:"result"`
 	Sentence string   `json:"sentence"`
-	Seconds  float64  `json:"seconds"` // between the two looks
+	Seconds  float64  `json:"seconds"` // between the two samples
 	// Packets is how many packets can have come to where they were seen last: what the flow before it that
 	// counted the fewest did.
 	Packets uint64 `json:"packets"`
-	// Reply says that they were seen last, or should have been, on the way of the answer.
+	// Reply says that they were seen last, or should have been, on the path of the reply.
 	Reply bool `json:"reply"`
 	// Node, Datapath and Stage are where packets were seen last; empty where none were.
 	Node     string `json:"node"`

@@ -37,10 +37,6 @@ type Flow struct {
 // Stage is the stage-name of the flow's table, such as ls_in_acl_eval.
 func (f *Flow) Stage() string { return f.Row.ExternalIDs["stage-name"] }
 
-// Condition is what a packet has to meet; the prerequisites of the actions are part of it. It is nil if the flow is not
-// understood.
-func (f *Flow) Condition() *ovnexpr.Condition { return f.condition }
-
 // Actions are what the flow does.
 func (f *Flow) Actions() ovnexpr.Actions { return f.actions }
 

@@ -21,7 +21,6 @@ type Network struct {
 
 	datapaths []*Datapath
 	byUUID    map[ovsdb.UUID]*Datapath
-	byKey     map[int]*Datapath
 	chassis   map[ovsdb.UUID]*Chassis
 
 	loader
@@ -81,7 +80,7 @@ type Group struct {
 
 // Open reads what every question needs: the datapaths, the chassis and the release of ovn-northd.
 func Open(ctx context.Context, southbound ovsdb.Reader) (*Network, error) {
-	n := &Network{db: southbound, byUUID: map[ovsdb.UUID]*Datapath{}, byKey: map[int]*Datapath{}, chassis: map[ovsdb.UUID]*Chassis{}}
+	n := &Network{db: southbound, byUUID: map[ovsdb.UUID]*Datapath{}, chassis: map[ovsdb.UUID]*Chassis{}}
 	var rows struct {
 		Global    []sb.Global
 		Datapaths []sb.DatapathBinding
@@ -97,7 +96,7 @@ func Open(ctx context.Context, southbound ovsdb.Reader) (*Network, error) {
 	for _, row := range rows.Datapaths {
 		d := newDatapath(n, row)
 		n.datapaths = append(n.datapaths, d)
-		n.byUUID[row.UUID], n.byKey[row.TunnelKey] = d, d
+		n.byUUID[row.UUID] = d
 	}
 	slices.SortFunc(n.datapaths, func(a, b *Datapath) int {
 		return cmp.Or(strings.Compare(a.Name, b.Name), strings.Compare(string(a.Row.UUID), string(b.Row.UUID)))
@@ -142,9 +141,6 @@ func (n *Network) Datapaths() []*Datapath { return n.datapaths }
 // Datapath returns the datapath of a row, nil if there is none.
 func (n *Network) Datapath(id ovsdb.UUID) *Datapath { return n.byUUID[id] }
 
-// DatapathByKey returns the datapath with a tunnel key, nil if there is none.
-func (n *Network) DatapathByKey(key int) *Datapath { return n.byKey[key] }
-
 // Chassis returns the chassis of a row, nil if there is none.
 func (n *Network) Chassis(id ovsdb.UUID) *Chassis { return n.chassis[id] }
 
@@ -176,26 +172,6 @@ func (n *Network) Port(ctx context.Context, name string) (*Port, error) {
 	}
 	p, _ := n.ports.LoadOrStore(name, (*Port)(nil))
 	return p.(*Port), nil
-}
-
-// PortsOfType returns the ports of one type of all datapaths, such as localnet, in the order of their names.
-func (n *Network) PortsOfType(ctx context.Context, kind string) ([]*Port, error) {
-	rows, err := ovsdb.Find[sb.PortBinding](ctx, n.db, ovsdb.Where("type", "==", kind))
-	if err != nil {
-		return nil, err
-	}
-	var ports []*Port
-	for _, row := range rows {
-		p, err := n.Port(ctx, row.LogicalPort)
-		if err != nil {
-			return nil, err
-		}
-		if p != nil {
-			ports = append(ports, p)
-		}
-	}
-	slices.SortFunc(ports, byName)
-	return ports, nil
 }
 
 func byName(a, b *Port) int { return strings.Compare(a.Name(), b.Name()) }

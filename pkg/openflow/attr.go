@@ -41,41 +41,54 @@ func (list Attrs) Value(name string) string {
 }
 
 // String writes the attributes with commas between them.
-func (list Attrs) String() string {
-	var b strings.Builder
-	list.write(&b)
-	return b.String()
+func (list Attrs) String() string { return list.Print(nil) }
+
+// Print writes the attributes as String does, and calls behind for each when it
+// is written, which for a list is after what is in it: for item i of list, in
+// depth pairs of parentheses, that ends at an offset in the text.
+func (list Attrs) Print(behind func(list Attrs, i, depth, end int)) string {
+	w := attrWriter{behind: behind}
+	w.list(list, 0)
+	return w.String()
 }
 
-func (list Attrs) write(b *strings.Builder) {
+type attrWriter struct {
+	strings.Builder
+	behind func(list Attrs, i, depth, end int) // may be nil
+}
+
+func (w *attrWriter) list(list Attrs, depth int) {
 	for i, a := range list {
 		if i > 0 {
-			b.WriteByte(',')
+			w.WriteByte(',')
 		}
-		a.write(b)
+		w.attr(a, depth)
+		if w.behind != nil {
+			w.behind(list, i, depth, w.Len())
+		}
 	}
 }
 
 // String writes the attribute as it was read.
 func (a Attr) String() string {
-	var b strings.Builder
-	a.write(&b)
-	return b.String()
+	var w attrWriter
+	w.attr(a, 0)
+	return w.String()
 }
 
-func (a Attr) write(b *strings.Builder) {
-	b.WriteString(a.Name)
+func (w *attrWriter) attr(a Attr, depth int) {
+	w.WriteString(a.Name)
 	if a.assigned {
-		b.WriteByte('=')
+		w.WriteByte('=')
 	}
 	if a.open == 0 {
-		b.WriteString(a.Value)
+		w.WriteString(a.Value)
 		return
 	}
-	b.WriteByte(a.open)
-	a.List.write(b)
-	b.WriteByte(closing(a.open))
-	b.WriteString(a.Rest)
+	w.WriteByte(a.open)
+	w.list(a.List, depth+1)
+	w.WriteByte(closing(a.open))
+	w.WriteString(a.Rest)
 }
 
 func closing(open byte) byte {

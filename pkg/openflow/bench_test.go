@@ -27,7 +27,7 @@ func manyFlows(tb testing.TB) []string {
 	var some, list []string
 	for line := range strings.Lines(string(b)) {
 		// The library of Debian 12 reads neither n_packets, nor nested clones, nor flows without match and priority.
-		if e, err := ParseFlowEntry(line); err == nil && !strings.Contains(line, "clone(set") && (len(e.Match.Terms) > 0 || e.Priority != DefaultPriority) {
+		if e, err := ParseFlowEntry(line); err == nil && !strings.Contains(line, "clone(set") && (len(e.Match.Terms) > 0 || e.Priority != defaultPriority) {
 			e.Stats = nil
 			some = append(some, " "+e.String())
 		}

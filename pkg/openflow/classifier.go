@@ -226,9 +226,9 @@ func (c *Classifier) Lookup(table int, p, mask *packet.Flow) (index int, clauses
 	return -1, nil
 }
 
-// Ties returns all flows of a table that match p and have the same priority as
+// ties returns all flows of a table that match p and have the same priority as
 // one that Lookup finds. Which of several is found is nowhere defined.
-func (c *Classifier) Ties(table int, p *packet.Flow) []int {
+func (c *Classifier) ties(table int, p *packet.Flow) []int {
 	best, _ := c.Lookup(table, p, nil)
 	if best < 0 {
 		return nil

@@ -119,7 +119,7 @@ func (f DatapathFlow) String() string {
 	if f.UFID != "" {
 		b.WriteString("ufid:" + f.UFID + separator)
 	}
-	f.Key.write(&b)
+	b.WriteString(f.Key.String())
 	property := func(key, value string) { b.WriteString(separator + key + ":" + value) }
 	property("packets", decimal(f.Packets))
 	property("bytes", decimal(f.Bytes))
@@ -135,7 +135,7 @@ func (f DatapathFlow) String() string {
 		property(p.Key, p.Value)
 	}
 	property("actions", "")
-	f.Actions.write(&b)
+	b.WriteString(f.Actions.String())
 	for _, p := range f.Extra {
 		property(p.Key, p.Value)
 	}

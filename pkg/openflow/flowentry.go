@@ -9,7 +9,7 @@ import (
 )
 
 // DefaultPriority is the priority of a flow that names none.
-const DefaultPriority = 32768
+const defaultPriority = 32768
 
 // A FlowEntry is a flow of a table: a line of ovs-ofctl dump-flows.
 type FlowEntry struct {
@@ -126,7 +126,7 @@ func (e FlowEntry) String() string {
 		add(s.HardAge >= 0, "hard_age=%d, ", s.HardAge)
 	}
 	match := e.Match.String()
-	if e.Priority != DefaultPriority {
+	if e.Priority != defaultPriority {
 		match = strings.TrimSuffix(fmt.Sprintf("priority=%d,%s", e.Priority, match), ",")
 	}
 	add(match != "", "%s ", match)

@@ -47,25 +47,6 @@ func (o Output) reserved() string {
 	return text
 }
 
-func (c Controller) String() string {
-	if c.Short {
-		return "CONTROLLER:" + strconv.Itoa(int(c.MaxLen))
-	}
-	var args []string
-	add := func(ok bool, s string) {
-		if ok {
-			args = append(args, s)
-		}
-	}
-	add(c.Reason != "", "reason="+c.Reason)
-	add(c.MaxLen != 65535, fmt.Sprintf("max_len=%d", c.MaxLen))
-	add(c.ID != 0, fmt.Sprintf("id=%d", c.ID))
-	add(c.Userdata != nil, "userdata="+dotted(c.Userdata))
-	add(c.Pause, "pause")
-	add(c.MeterID != 0, fmt.Sprintf("meter_id=%d", c.MeterID))
-	return "controller(" + strings.Join(args, ",") + ")"
-}
-
 // dotted writes bytes as hex digits with dots between them.
 func dotted(b []byte) string {
 	digits := hex.EncodeToString(b)
@@ -135,29 +116,6 @@ func (t Table) String() string {
 
 func (a GotoTable) String() string { return "goto_table:" + a.Table.String() }
 
-func (a CT) String() string {
-	var args []string
-	add := func(ok bool, s string) {
-		if ok {
-			args = append(args, s)
-		}
-	}
-	add(a.Commit, "commit")
-	add(a.Force, "force")
-	add(a.Table != NoTable, "table="+a.Table.String())
-	if a.ZoneSrc != nil {
-		args = append(args, "zone="+a.ZoneSrc.String())
-	} else {
-		add(a.HasZone, fmt.Sprintf("zone=%d", a.Zone))
-	}
-	if a.NAT != nil {
-		args = append(args, a.NAT.String())
-	}
-	add(a.Exec != nil, "exec("+a.Exec.join()+")")
-	add(a.Alg != "", "alg="+a.Alg)
-	return "ct(" + strings.Join(args, ",") + ")"
-}
-
 func (n NAT) String() string {
 	var args []string
 	add := func(ok bool, s string) {
@@ -204,8 +162,6 @@ func (n NAT) ends() string {
 
 func (CTClear) String() string { return "ct_clear" }
 
-func (a Clone) String() string { return "clone(" + a.Actions.join() + ")" }
-
 func (a Group) String() string { return "group:" + strconv.FormatUint(uint64(a.ID), 10) }
 
 func (a Conjunction) String() string {
@@ -249,17 +205,7 @@ func (a WriteMetadata) String() string {
 	return "write_metadata:" + f.PrintMasked(a.Value, a.Mask)
 }
 
-func (a WriteActions) String() string { return "write_actions(" + a.Actions.join() + ")" }
-
 func (ClearActions) String() string { return "clear_actions" }
-
-func (a Learn) String() string {
-	args := make([]string, len(a.Args))
-	for i, arg := range a.Args {
-		args[i] = arg.String()
-	}
-	return "learn(" + strings.Join(args, ",") + ")"
-}
 
 // String writes the argument as ovs-ofctl(8) does.
 func (a LearnArg) String() string {

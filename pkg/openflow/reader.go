@@ -42,7 +42,7 @@ func (r *Reader) remember(text string) {
 
 // FlowEntry reads a line of dump-flows, or one written for add-flow.
 func (r *Reader) FlowEntry(line string) (FlowEntry, error) {
-	e := FlowEntry{Table: NoTable, Priority: DefaultPriority}
+	e := FlowEntry{Table: NoTable, Priority: defaultPriority}
 	if len(line) > maxActions {
 		return e, &SyntaxError{Text: line, Msg: "flow too long"}
 	}

@@ -290,8 +290,12 @@ func TestMatchesAsReference(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	g := generator{rand.New(rand.NewPCG(seed, 0))}
 	defer func() { t.Logf("seed %d", seed) }()
+	draws := 3000
+	if testing.Short() {
+		draws = 300
+	}
 	valid, refused, held := 0, 0, 0
-	for valid < 3000 {
+	for valid < draws {
 		text := g.match(3)
 		m, err := ParseMatch(text)
 		if err != nil {

@@ -106,16 +106,6 @@ func (s *AddressSet) Name() string { return s.name }
 // Len is the number of members.
 func (s *AddressSet) Len() int { return s.size }
 
-// Find returns a member that an address is or lies in.
-func (s *AddressSet) Find(address packet.Value) (Constant, bool) {
-	for i := range s.byMask {
-		if at, ok := s.byMask[i].find(low(address)); ok {
-			return s.byMask[i].member(at), true
-		}
-	}
-	return Constant{}, false
-}
-
 // has reports whether a number is a member or lies in one.
 func (s *AddressSet) has(n number) bool {
 	for i := range s.byMask {
@@ -164,9 +154,6 @@ func NewPortGroup(name string, ports []string) *PortGroup {
 	}
 	return g
 }
-
-// Name is the name of the group.
-func (g *PortGroup) Name() string { return g.name }
 
 // Len is the number of members.
 func (g *PortGroup) Len() int { return len(g.ports) }

@@ -68,9 +68,6 @@ func SymbolsOf(p Profile) *Symbols {
 	return t.(*Symbols)
 }
 
-// Version is the release that the table is of.
-func (t *Symbols) Version() release.Series { return t.version }
-
 // Lookup finds a symbol.
 func (t *Symbols) Lookup(name string) (*Symbol, bool) {
 	s, ok := t.byName[name]

@@ -80,9 +80,9 @@ func (f *Field) Label() string {
 	return f.Name
 }
 
-// Header is the name by which move, load, push and learn print the field: the
+// header is the name by which move, load, push and learn print the field: the
 // NXM name where there is one, else the OXM name, else the plain name.
-func (f *Field) Header() string {
+func (f *Field) header() string {
 	switch {
 	case f.NXM != "":
 		return f.NXM

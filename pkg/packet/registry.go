@@ -63,7 +63,7 @@ func buildRegistry() ([]*Field, map[string]*Field) {
 	}
 	for i := range 64 {
 		n := strconv.Itoa(i)
-		fields = append(fields, &Field{Name: "tun_metadata" + n, NXM: "NXM_NX_TUN_METADATA" + n, Bits: MaxBits, Format: Hex, Maskable: true, tun: i + 1})
+		fields = append(fields, &Field{Name: "tun_metadata" + n, NXM: "NXM_NX_TUN_METADATA" + n, Bits: maxBits, Format: Hex, Maskable: true, tun: i + 1})
 	}
 	for i := range 32 {
 		fields = append(fields, register("reg", "NXM_NX_REG", "NXOXM_ET_REG", i, 4))

@@ -1,3 +1,5 @@
+//go:build lab
+
 package packet
 
 import (
@@ -39,7 +41,7 @@ func TestRegistry(t *testing.T) {
 	printedOnly := map[string]bool{"tun_tos": true, "tun_ttl": true, "mpls_lse1": true, "mpls_lse2": true, "vlan_tci1": true, "dl_vlan1": true, "dl_vlan_pcp1": true}
 	asked := 0
 	for _, f := range Fields() {
-		if f.NXM == "" && f.OXM == "" || printedOnly[f.Name] || strings.HasPrefix(f.Header(), "NXOXM_ET_") && strings.Contains(f.Name, "reg") && !newer {
+		if f.NXM == "" && f.OXM == "" || printedOnly[f.Name] || strings.HasPrefix(f.header(), "NXOXM_ET_") && strings.Contains(f.Name, "reg") && !newer {
 			continue
 		}
 		if f.OXM != "" && strings.HasPrefix(f.Name, "xreg") && f.place.offset >= atReg+64 && !newer {

@@ -26,7 +26,7 @@ func ParseSubfield(s string) (Subfield, error) {
 		return Subfield{}, &SyntaxError{Text: s, Msg: "unknown field " + name}
 	}
 	sub := Subfield{Field: f, Bits: f.subBits(), Name: name}
-	if name == f.Header() {
+	if name == f.header() {
 		sub.Name = ""
 	}
 	if !bracket {
@@ -59,7 +59,7 @@ func (s Subfield) String() string { return string(s.Append(nil)) }
 func (s Subfield) Append(b []byte) []byte {
 	name := s.Name
 	if name == "" {
-		name = s.Field.Header()
+		name = s.Field.header()
 	}
 	b = append(append(b, name...), '[')
 	if s.Lo != 0 || s.Bits != s.Field.subBits() {

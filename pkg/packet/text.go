@@ -78,7 +78,7 @@ func (p *Flow) term(key, value string, hasValue bool) error {
 	if key == "priority" {
 		return nil
 	}
-	f, ok := LookupIn(p, key)
+	f, ok := lookupIn(p, key)
 	if !ok {
 		return &SyntaxError{Text: key, Msg: "unknown field " + key}
 	}
@@ -101,9 +101,9 @@ func (p *Flow) term(key, value string, hasValue bool) error {
 	return nil
 }
 
-// LookupIn finds a field by name as it is meant in packet p: icmp_type is
+// lookupIn finds a field by name as it is meant in packet p: icmp_type is
 // icmpv6_type in an ICMPv6 packet, tp_src is udp_src in a UDP one.
-func LookupIn(p *Flow, name string) (*Field, bool) {
+func lookupIn(p *Flow, name string) (*Field, bool) {
 	return LookupFor(uint8(p.Uint("nw_proto")), name)
 }
 

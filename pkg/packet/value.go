@@ -8,7 +8,7 @@ import (
 )
 
 // MaxBits is the width of the widest fields, tun_metadata0 to tun_metadata63.
-const MaxBits = 992
+const maxBits = 992
 
 // A Value is the value of a field: an unsigned integer of at most [MaxBits]
 // bits. Values are comparable with ==, and the zero Value is 0.
@@ -22,8 +22,8 @@ func Uint(n uint64) Value { return Value{Lo: n} }
 
 // FromBytes reads b as a big-endian number. Bits above MaxBits are dropped.
 func FromBytes(b []byte) Value {
-	if len(b) > MaxBits/8 {
-		b = b[len(b)-MaxBits/8:]
+	if len(b) > maxBits/8 {
+		b = b[len(b)-maxBits/8:]
 	}
 	var low [16]byte
 	if len(b) <= 16 {
@@ -74,7 +74,7 @@ func Ones(n int) Value {
 	case n <= 128:
 		return Value{Hi: ^uint64(0) >> (128 - n), Lo: ^uint64(0)}
 	}
-	n = min(n, MaxBits)
+	n = min(n, maxBits)
 	b := make([]byte, (n+7)/8)
 	for i := range b {
 		b[i] = 0xff
@@ -131,7 +131,7 @@ func (v Value) Shl(n int) Value {
 	case n <= 0 || v.IsZero():
 		return v
 	case v.BitLen()+n > 128:
-		if n >= MaxBits {
+		if n >= maxBits {
 			return Value{}
 		}
 		return fromBig(new(big.Int).Lsh(v.big(), uint(n)))
@@ -219,7 +219,7 @@ func parseNumber(s string) (Value, bool) {
 		}
 	}
 	i, ok := new(big.Int).SetString(digits, base)
-	if !ok || i.BitLen() > MaxBits {
+	if !ok || i.BitLen() > maxBits {
 		return Value{}, false
 	}
 	return fromBig(i), true

@@ -18,8 +18,8 @@ import (
 const (
 	Allow  = "allow"  // delivered
 	Deny   = "deny"   // not delivered, however that is done
-	Drop   = "drop"   // dropped without a word
-	Reject = "reject" // the sender is told
+	Drop   = "drop"   // dropped without notice
+	Reject = "reject" // an ICMP error or TCP reset comes back
 )
 
 // An Expectation is what came of comparing pairs with a list.
@@ -36,7 +36,7 @@ type Difference struct {
 	Line     int    `json:"line"`     // of the list, from 1
 }
 
-// Undecided reports whether all differences are pairs of which it is not known what becomes of them.
+// Undecided reports whether all differences are pairs with an unknown outcome.
 func (e *Expectation) Undecided() bool {
 	return !slices.ContainsFunc(e.Differences, func(d Difference) bool { return d.Outcome != journey.Unknown })
 }

@@ -11,7 +11,7 @@ import (
 
 // A Group is parties that share a row or a column.
 type Group struct {
-	Name    string // of the only one, or of all of them in short
+	Name    string // of the only one, or of all of them, shortened
 	Members []*Party
 
 	whole bool
@@ -222,7 +222,7 @@ func (n *namer) name(set []*Party, most int) (name string, whole bool) {
 	}
 	var parts []string
 	rest := 0
-	told := map[string]bool{}
+	named := map[string]bool{}
 	for _, p := range set {
 		part, size := p.Name, 1
 		for _, pattern := range p.patterns() {
@@ -232,14 +232,14 @@ func (n *namer) name(set []*Party, most int) (name string, whole bool) {
 			}
 		}
 		switch {
-		case told[part]:
+		case named[part]:
 			continue
 		case len(parts) < most:
 			parts = append(parts, part)
 		default:
 			rest += size
 		}
-		told[part] = true
+		named[part] = true
 	}
 	if rest > 0 {
 		parts = append(parts, fmt.Sprintf("%d more", rest))

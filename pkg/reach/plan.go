@@ -14,7 +14,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/trace"
 )
 
-// A Walk says what becomes of the first packet of a connection from one to the other, and of its answer. It is called from
+// A Walk says what becomes of the first packet of a connection from one to the other, and of its reply. It is called from
 // several goroutines. An error is trace.ErrNoFamily, or something that could not be read: the pair is unknown then, and the
 // rest goes on.
 type Walk func(ctx context.Context, from, to topology.Match, q Question) (Cause, error)
@@ -140,7 +140,7 @@ type work struct {
 	index  map[string]uint32 // cells by the keys of causes
 }
 
-// interval is how often progress is told.
+// interval is how often progress is reported.
 const interval = 200 * time.Millisecond
 
 func (w *work) report(progress func(int)) (stop func()) {
@@ -229,7 +229,7 @@ func (w *work) cause(c Cause) uint32 {
 	defer w.mu.Unlock()
 	cell, ok := w.index[key]
 	if !ok && len(w.result.Causes) >= maxCauses {
-		c = Cause{Outcome: c.Outcome, Text: fmt.Sprintf("there are more than %d different causes: ask for fewer pairs", maxCauses)}
+		c = Cause{Outcome: c.Outcome, Text: fmt.Sprintf("more than %d different causes: ask for fewer pairs", maxCauses)}
 		key = c.key()
 		cell, ok = w.index[key]
 	}

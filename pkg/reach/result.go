@@ -13,11 +13,13 @@ import (
 type Cause struct {
 	Policy  string          `json:"policy"`  // what the CMS calls the object that decided, else the object, else the text
 	Outcome journey.Outcome `json:"outcome"` // of the round trip
-	Reply   bool            `json:"reply"`   // the packet arrives and its answer does not come back
+	Reply   bool            `json:"reply"`   // the packet arrives and its reply does not come back
 	Stage   string          `json:"stage"`   // where it ended; may be empty
 	Text    string          `json:"text"`
 	Object  *journey.Object `json:"object"` // the row that decided, null when none did
 	Pairs   int             `json:"pairs"`  // how many it stops
+	// Kind is what sort of cause it is, of which Text is the sentence.
+	Kind journey.CauseKind `json:"-"`
 }
 
 // key is what tells causes apart.

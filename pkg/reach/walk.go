@@ -4,7 +4,6 @@ import (
 	"context"
 	"net/netip"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/ovnctl/ovnctl/pkg/cluster"
@@ -12,14 +11,15 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/logicalflow"
 	"github.com/ovnctl/ovnctl/pkg/topology"
 	"github.com/ovnctl/ovnctl/pkg/trace"
+	"github.com/ovnctl/ovnctl/pkg/trace/cause"
 	"github.com/ovnctl/ovnctl/pkg/trace/ovn"
 )
 
 // manySwitches is from how many switches on it is quicker to read the flows of all of them at once.
 const manySwitches = 6
 
-// NewWalk opens the logical networks of a deployment for the [Walk] of a plan. It asks no node: hosts, the underlay and the
-// world outside are taken to do what package trace says. A connection that a load balancer may send to several backends is as
+// NewWalk opens the logical networks of a deployment for the [Walk] of a plan. It reads no node: hosts, the underlay and the
+// network outside are assumed to do what package trace says. A connection that a load balancer may send to several backends is as
 // bad as the worst of them. What many pairs need is read at once; progress, which may be nil, is called after each piece.
 func NewWalk(ctx context.Context, c *cluster.Cluster, g *topology.Graph, p *Plan, progress func(done, total int)) (Walk, error) {
 	w, err := trace.NewWalker(ctx, c, g, ovn.Options{})
@@ -100,7 +100,7 @@ func (w *walker) packet(from, to topology.Match, q Question) (trace.Packet, erro
 
 // cause is why a round trip fails.
 func (w *walker) cause(ctx context.Context, r *trace.Round) Cause {
-	reply, end, _ := r.Deciding()
+	reply, end := r.Deciding()
 	key := deciding{outcome: r.Outcome(), reply: reply}
 	if end == nil || len(end.Steps) == 0 || end.Steps[len(end.Steps)-1].Flow == nil {
 		return causeOf(w.Verdict(ctx, r), reply)
@@ -132,11 +132,8 @@ func (w *walker) cause(ctx context.Context, r *trace.Round) Cause {
 
 // causeOf is a cause in words that are as right for the next packet that the same object stops.
 func causeOf(v journey.Verdict, reply bool) Cause {
-	c := Cause{Outcome: v.Outcome, Reply: reply, Stage: v.Stage, Text: v.Cause, Object: v.Object}
-	if c.Object != nil && c.Object.Text != "" {
-		if how, _, ok := strings.Cut(c.Text, " by "+c.Object.Text); ok {
-			c.Text = how + " by " + c.Object.Text
-		}
+	if v.Because.Kind == journey.Denied {
+		v.Because.Traffic = nil
 	}
-	return c
+	return Cause{Outcome: v.Outcome, Reply: reply, Stage: v.Stage, Kind: v.Because.Kind, Text: cause.Words(v.Because), Object: v.Object}
 }

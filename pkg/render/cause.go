@@ -8,8 +8,8 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/journey"
 )
 
-// why says why a packet fared as it did: the rule that stopped it, what would have had to let it pass and what would mend
-// it; or what let it pass. Without verbose, of the rules that came near only the nearest is told.
+// why says why a packet fared as it did: the rule that stopped it, what comes nearest to letting it pass and which change
+// would; or what let it pass. Without verbose only the nearest of the rules is shown.
 func (p *tracePrinter) why(v journey.Verdict) {
 	if r := v.Rule; r != nil && slices.ContainsFunc(r.Decided, func(d journey.Decided) bool { return d.Words != "" }) {
 		p.text(2, "it matched:", Plain)

@@ -21,14 +21,14 @@ var DoctorFormats = []string{"table", "short", "json", "yaml", "md", "junit"}
 type DoctorDocument struct {
 	Envelope
 	doctor.Report
-	// Commands are the classic commands that show the same; only when asked for.
-	Commands []string `json:"commands,omitempty"`
-	Fixes    []Fix    `json:"fixes,omitempty"` // what --fix did before this report
-	// Stats is what was read, only when asked for.
+	// Commands are the classic commands that show the same, with --show-commands.
+	Commands []string    `json:"commands,omitempty"`
+	Fixes    []fixes.Fix `json:"fixes,omitempty"` // what --fix did before this report
+	// Stats is what was read, with --stats.
 	Stats *DoctorStats `json:"stats,omitzero"`
 }
 
-// DoctorStats tell what a report took.
+// DoctorStats are how long a report took.
 type DoctorStats struct {
 	Took  time.Duration   `json:"took"`  // from the first read to the last check, in nanoseconds
 	Reads []snapshot.Read `json:"reads"` // the slowest first
@@ -36,8 +36,8 @@ type DoctorStats struct {
 
 // DoctorView is what the formats for people show beside the report.
 type DoctorView struct {
-	About   string   // the objects that were asked about; empty: everything
-	Unread  []string // what could not be read
+	About   string   // the objects that were named; empty: everything
+	Unread  []string // the sources that were not read
 	Sources []string // what was read
 	Next    []string // commands to run next
 }
@@ -79,58 +79,68 @@ func Doctor(w io.Writer, s Style, format string, doc DoctorDocument, v DoctorVie
 			p.add(Span{"next: ", Title}, Span{n, Name})
 		}
 	}
-	for _, line := range p.lines {
-		if _, err := fmt.Fprintln(w, s.painted(line)); err != nil {
-			return err
-		}
-	}
-	return nil
+	return p.flush(w)
 }
 
-// mostUnread is how many lines about what could not be told stand before the
-// findings: saved data may lack most of what there is.
-const mostUnread = 8
+// mostGaps is how many lines about what is not known come before the findings: a
+// capture may lack most of it.
+const mostGaps = 8
 
 type doctorPrinter struct {
 	tracePrinter
 	short bool
 }
 
-// head says first what is not known, then what came of it.
-func (p *doctorPrinter) head(r doctor.Report, v DoctorView) {
-	lines := unread(r, v.Unread)
-	for i, u := range lines {
-		if i == mostUnread && len(lines) > mostUnread+1 {
-			p.put(0, 2, Span{fmt.Sprintf("could not tell %d things more: -o json has them all", len(lines)-mostUnread), Warn})
-			break
-		}
-		p.put(0, 2, Span{"could not tell: ", Warn}, Span{Text: u})
-	}
-	errors, warnings := tallyFindings(r.Findings)
-	words, look := "healthy", Good
-	switch {
-	case len(lines) > 0 && v.About != "":
-		words, look = "nothing that was read is wrong on the way of "+v.About, Plain
-	case len(lines) > 0:
-		words, look = "nothing that was read is wrong", Plain
-	case v.About != "":
-		words = "nothing is wrong on the way of " + v.About
-	}
-	if errors+warnings > 0 {
-		words, look = fmt.Sprintf("%s, %s", count(errors, "error"), count(warnings, "warning")), Warn
-		if errors > 0 {
-			look = Bad
+// flush writes what was printed.
+func (p *doctorPrinter) flush(w io.Writer) error {
+	for _, line := range p.lines {
+		if _, err := fmt.Fprintln(w, p.style.painted(line)); err != nil {
+			return err
 		}
 	}
-	passed := fmt.Sprintf("  %s passed", count(len(r.Passed), "check"))
-	if n := takeTwo(r); n > 0 {
-		passed += fmt.Sprintf(", %d more with --sample 15s", n)
-	}
-	p.put(0, 2, Span{words, look}, Span{passed, Faint},
-		Span{"  " + strings.Join(v.Sources, ", "), Faint})
+	return nil
 }
 
-// tallyFindings counts those at the top: a consequence is not a fault of its own.
+// head prints what is not known, then the result.
+func (p *doctorPrinter) head(r doctor.Report, v DoctorView) {
+	all := gaps(r, v.Unread)
+	for i, g := range all {
+		if i == mostGaps && len(all) > mostGaps+1 {
+			p.put(0, 2, Span{fmt.Sprintf("%d more unknown: -o json lists them", len(all)-mostGaps), Warn})
+			break
+		}
+		p.put(0, 2, Span{g.label + ": ", Warn}, Span{Text: g.words()})
+	}
+	passed := fmt.Sprintf("  %s passed", count(len(r.Passed), "check"))
+	if n := needSample(r); n > 0 {
+		passed += fmt.Sprintf(", %d more with --sample 15s", n)
+	}
+	words, look := resultWords(r, v, len(all) > 0)
+	p.put(0, 2, Span{words, look}, Span{passed, Faint}, Span{"  " + strings.Join(v.Sources, ", "), Faint})
+}
+
+// resultWords are the result in a few words. Without faults they are "healthy" only
+// if everything was read.
+func resultWords(r doctor.Report, v DoctorView, partly bool) (string, Look) {
+	errors, warnings := tallyFindings(r.Findings)
+	where := ""
+	if v.About != "" {
+		where = " on the path of " + v.About
+	}
+	switch {
+	case errors > 0:
+		return fmt.Sprintf("%s, %s", count(errors, "error"), count(warnings, "warning")), Bad
+	case warnings > 0:
+		return fmt.Sprintf("%s, %s", count(errors, "error"), count(warnings, "warning")), Warn
+	case partly:
+		return "no faults in what was read" + where, Plain
+	case v.About != "":
+		return "no faults" + where, Good
+	}
+	return "healthy", Good
+}
+
+// tallyFindings counts findings without their consequences.
 func tallyFindings(findings []doctor.Finding) (errors, warnings int) {
 	for _, f := range findings {
 		switch f.Result {
@@ -143,88 +153,94 @@ func tallyFindings(findings []doctor.Finding) (errors, warnings int) {
 	return errors, warnings
 }
 
-// unread is what could not be read and what could not be told for that or another
-// reason, each once, with the checks that wanted it. What takes two looks is not
-// among it: takeTwo counts that. A source that lacks many things is one line.
-func unread(r doctor.Report, lines []string) []string {
-	var order []string
-	checks := map[string][]string{}
-	lacks, objects := lacking(r), unknownObjects(r)
+// A missing thing is something that is not known.
+type missing struct {
+	label  string // "not read" of a source, "unknown" of what checks wanted
+	text   string
+	checks []string // that wanted it
+}
+
+const notRead = "not read"
+
+func (g missing) words() string {
+	switch n := len(g.checks); {
+	case n == 0:
+		return g.text
+	case n > 3:
+		return fmt.Sprintf("%s (%s and %d more checks)", g.text, strings.Join(g.checks[:2], ", "), n-2)
+	}
+	return fmt.Sprintf("%s (%s)", g.text, strings.Join(g.checks, ", "))
+}
+
+// gaps are the sources that were not read, and what checks could not determine, each
+// once. What needs two samples is not among them: needSample counts that. Many things
+// that a capture lacks are one line.
+func gaps(r doctor.Report, sources []string) []missing {
+	var all []missing
+	for _, s := range sources {
+		all = append(all, missing{label: notRead, text: s})
+	}
+	objects := unknownObjects(r)
+	lacks := 0
+	for _, of := range objects {
+		if of.lacking {
+			lacks++
+		}
+	}
 	for _, f := range r.Findings {
-		if f.Result != doctor.Unknown || f.Title == snapshot.ErrNoSample.Error() {
+		if f.Result != doctor.Unknown || f.Reason == doctor.NeedsSample {
 			continue
 		}
 		text := f.Title
-		if isLacking(f) && len(lacks) > mostLacking {
-			text = fmt.Sprintf("%d files and answers of nodes that checks look at are not in this source: `ovnctl capture` on the nodes saves them all, -o json names them", len(lacks))
-			f.Object = doctor.Object{}
-		}
-		if i := slices.IndexFunc(lines, func(line string) bool { return strings.HasPrefix(line, text) }); i >= 0 {
-			text = lines[i] // said once for all
-		} else if f.Object.Name != "" && len(objects[f.Title]) == 1 && !strings.Contains(text, f.Object.Name) {
+		switch {
+		case f.Reason == doctor.NotInCapture && lacks > mostLacking:
+			text = fmt.Sprintf("%d files and replies of nodes are not in this capture: `ovnctl capture` on the nodes saves them, -o json names them", lacks)
+		case f.Object.Name != "" && len(objects[f.Title].names) == 1 && !strings.Contains(text, f.Object.Name):
 			text = f.Object.String() + ": " + text
 		}
-		if checks[text] == nil {
-			order = append(order, text)
+		i := slices.IndexFunc(all, func(g missing) bool {
+			return g.text == text || g.label == notRead && strings.HasPrefix(g.text, f.Title)
+		})
+		if i < 0 {
+			i, all = len(all), append(all, missing{label: "unknown", text: text})
 		}
-		if !slices.Contains(checks[text], f.Check) {
-			checks[text] = append(checks[text], f.Check)
+		if !slices.Contains(all[i].checks, f.Check) {
+			all[i].checks = append(all[i].checks, f.Check)
 		}
 	}
-	out := slices.Clone(lines)
-	for _, text := range order {
-		who := strings.Join(checks[text], ", ")
-		if len(checks[text]) > 3 {
-			who = fmt.Sprintf("%s and %d more checks", strings.Join(checks[text][:2], ", "), len(checks[text])-2)
-		}
-		with := fmt.Sprintf("%s (%s)", text, who)
-		if i := slices.Index(out, text); i >= 0 {
-			out[i] = with
-			continue
-		}
-		out = append(out, with)
-	}
-	return out
+	return all
 }
 
-// unknownObjects are the objects of which nothing could be told, by the reason.
-func unknownObjects(r doctor.Report) map[string]map[string]bool {
-	objects := map[string]map[string]bool{}
+// mostLacking is how many things that a capture lacks are named one by one.
+const mostLacking = 2
+
+// unknowns are the objects of which something is unknown for one reason.
+type unknowns struct {
+	names   map[string]bool
+	lacking bool // the reason is that the capture lacks it
+}
+
+// unknownObjects are the objects of which something is unknown, by the reason.
+func unknownObjects(r doctor.Report) map[string]*unknowns {
+	all := map[string]*unknowns{}
 	for _, f := range r.Findings {
 		if f.Result != doctor.Unknown {
 			continue
 		}
-		if objects[f.Title] == nil {
-			objects[f.Title] = map[string]bool{}
+		if all[f.Title] == nil {
+			all[f.Title] = &unknowns{names: map[string]bool{}}
 		}
-		objects[f.Title][f.Object.String()] = true
+		all[f.Title].names[f.Object.String()] = true
+		all[f.Title].lacking = all[f.Title].lacking || f.Reason == doctor.NotInCapture
 	}
-	return objects
+	return all
 }
 
-// mostLacking is how many things that a source does not hold are named one by one.
-const mostLacking = 2
-
-// lacking are the things that checks wanted and the source does not hold.
-func lacking(r doctor.Report) map[string]bool {
-	titles := map[string]bool{}
-	for _, f := range r.Findings {
-		if isLacking(f) {
-			titles[f.Title] = true
-		}
-	}
-	return titles
-}
-
-func isLacking(f doctor.Finding) bool {
-	return f.Result == doctor.Unknown && strings.HasSuffix(f.Title, snapshot.ErrUnavailable.Error())
-}
-
-// takeTwo are the checks that need a second look.
-func takeTwo(r doctor.Report) int {
+// needSample is how many checks need a second sample.
+func needSample(r doctor.Report) int {
 	checks := map[string]bool{}
 	for _, f := range r.Findings {
-		if f.Result == doctor.Unknown && f.Title == snapshot.ErrNoSample.Error() {
+		if f.Result == doctor.Unknown && f.Reason == doctor.NeedsSample {
 			checks[f.Check] = true
 		}
 	}
@@ -254,23 +270,22 @@ func (p *doctorPrinter) finding(f doctor.Finding) {
 	p.sentence("cause", f.Cause)
 	p.sentence("breaks", f.Effect)
 	if f.Fix != nil {
-		p.labelled("fix", Span{FixCommand(f.Fix), Name}, Span{"  " + fixWords(f.Fix), Faint})
+		p.labelled("fix", Span{f.Fix.Command(), Name}, Span{"  " + fixWords(f.Fix), Faint})
 	}
 	p.sentence("next", f.Next)
-	for i, c := range f.Consequences {
-		label := ""
-		if i == 0 {
-			label = "so also"
-		}
-		p.consequence(label, c, 0)
+	if len(f.Consequences) > 0 {
+		p.put(2, 4, Span{"also caused by this", Faint})
+	}
+	for _, c := range f.Consequences {
+		p.consequence(c, 4)
 	}
 }
 
 // consequence is a finding under the one that explains it.
-func (p *doctorPrinter) consequence(label string, f doctor.Finding, depth int) {
-	p.labelled(label, Span{Text: strings.Repeat("  ", depth)}, Span{string(f.Result) + "  ", resultLook(f.Result)}, Span{Text: f.Title}, Span{"  " + f.Check, Faint})
+func (p *doctorPrinter) consequence(f doctor.Finding, indent int) {
+	p.put(indent, indent+2, Span{string(f.Result) + "  ", resultLook(f.Result)}, Span{Text: f.Title}, Span{"  " + f.Check, Faint})
 	for _, c := range f.Consequences {
-		p.consequence("", c, depth+1)
+		p.consequence(c, indent+2)
 	}
 }
 
@@ -280,27 +295,15 @@ func (p *doctorPrinter) sentence(label, text string) {
 	}
 }
 
-// labelled is a line below a finding's title.
+// labelled prints a line below a finding's title.
 func (p *doctorPrinter) labelled(label string, spans ...Span) {
 	p.put(2, 10, slices.Insert(spans, 0, Span{fmt.Sprintf("%-8s", label), Faint})...)
-}
-
-// FixCommand is the command that carries a call out, as a shell takes it.
-func FixCommand(c *fixes.Call) string {
-	words := []string{"ovnctl", "fix", c.Repair}
-	for _, a := range c.Args {
-		words = append(words, fixes.Word(a))
-	}
-	if c.Risk == fixes.High { // more than is done without being asked for
-		words = append(words, "--max-risk", string(c.Risk))
-	}
-	return strings.Join(words, " ")
 }
 
 func fixWords(c *fixes.Call) string {
 	undo := "can be undone"
 	if c.OneWay != "" {
-		undo = "one way: " + c.OneWay
+		undo = "cannot be undone; " + c.OneWay
 	}
 	return fmt.Sprintf("%s risk, %s", c.Risk, undo)
 }
@@ -312,10 +315,10 @@ func doctorMarkdown(w io.Writer, r doctor.Report, v DoctorView) error {
 	if len(v.Sources) > 0 {
 		fmt.Fprintf(&b, "\n%s\n", Markdown(strings.Join(v.Sources, ", ")))
 	}
-	if lines := unread(r, v.Unread); len(lines) > 0 {
+	if all := gaps(r, v.Unread); len(all) > 0 {
 		b.WriteString("\n")
-		for _, u := range lines {
-			fmt.Fprintf(&b, "- could not tell: %s\n", Markdown(u))
+		for _, g := range all {
+			fmt.Fprintf(&b, "- %s: %s\n", g.label, Markdown(g.words()))
 		}
 	}
 	for _, f := range r.Findings {
@@ -332,7 +335,7 @@ func doctorMarkdown(w io.Writer, r doctor.Report, v DoctorView) error {
 			}
 		}
 		if f.Fix != nil {
-			fmt.Fprintf(&b, "- fix: %s (%s)\n", MarkdownCode(FixCommand(f.Fix)), Markdown(fixWords(f.Fix)))
+			fmt.Fprintf(&b, "- fix: %s (%s)\n", MarkdownCode(f.Fix.Command()), Markdown(fixWords(f.Fix)))
 		}
 		consequencesMarkdown(&b, f, "")
 	}
@@ -342,7 +345,7 @@ func doctorMarkdown(w io.Writer, r doctor.Report, v DoctorView) error {
 
 func consequencesMarkdown(b *strings.Builder, f doctor.Finding, indent string) {
 	for _, c := range f.Consequences {
-		fmt.Fprintf(b, "%s- so also: %s: %s (%s)\n", indent, c.Result, Markdown(c.Title), MarkdownCode(c.Check))
+		fmt.Fprintf(b, "%s- also caused by this: %s: %s (%s)\n", indent, c.Result, Markdown(c.Title), MarkdownCode(c.Check))
 		consequencesMarkdown(b, c, indent+"  ")
 	}
 }
@@ -371,7 +374,7 @@ type junitMessage struct {
 }
 
 // doctorJUnit writes each check that passed and each finding as a test case: errors
-// fail, warnings pass with output, what is unknown or cannot apply is skipped.
+// fail, warnings pass with output, what is unknown or does not apply is skipped.
 func doctorJUnit(w io.Writer, r doctor.Report) error {
 	suite := junitSuite{Name: "ovnctl doctor"}
 	for _, name := range r.Passed {
@@ -430,7 +433,7 @@ func findingText(f doctor.Finding) string {
 		}
 	}
 	if f.Fix != nil {
-		fmt.Fprintf(&b, "fix: %s\n", Clean(FixCommand(f.Fix)))
+		fmt.Fprintf(&b, "fix: %s\n", Clean(f.Fix.Command()))
 	}
 	return b.String()
 }

@@ -11,68 +11,20 @@ import (
 // FixFormats are the formats of fix, the default first.
 var FixFormats = []string{"table", "json", "yaml"}
 
-// FixDocument is the JSON and YAML form of repairs: each with its plan and what
-// came of it.
+// FixDocument is the JSON and YAML form of repairs: each with its plan and outcome.
 type FixDocument struct {
 	Envelope
-	Fixes []Fix `json:"fixes"`
+	Fixes []fixes.Fix `json:"fixes"`
 }
 
-// A Fix is one repair and what came of it.
-type Fix struct {
-	Call    *fixes.Call `json:"call,omitzero"`
-	Plan    *FixPlan    `json:"plan,omitzero"`
-	Outcome FixOutcome  `json:"outcome"`
-}
-
-// FixPlan is a plan as it is shown.
-type FixPlan struct {
-	Title    string    `json:"title"`
-	Host     string    `json:"host,omitempty"` // that is changed; absent: databases alone
-	Touches  string    `json:"touches,omitempty"`
-	Warnings []string  `json:"warnings"`
-	Cuts     bool      `json:"cuts"` // it can cut the operator off, and runs under the watchdog
-	Steps    []FixStep `json:"steps"`
-	NoUndo   string    `json:"noUndo,omitempty"` // why it is not to be undone, though its steps could
-}
-
-// FixStep is a step of a plan.
-type FixStep struct {
-	What     string   `json:"what"`
-	Diff     []string `json:"diff"`     // lines that begin with "-" or "+", or a blank for what is around them
-	Commands []string `json:"commands"` // the classic commands that do the same
-	OneWay   string   `json:"oneWay,omitempty"`
-}
-
-// FixOutcome is what came of a repair.
-type FixOutcome struct {
-	// State is "planned" (--dry-run), "declined", "refused", "fixed", "undone", "rolled back" or
-	// "failed".
-	State  string   `json:"state"`
-	Run    int      `json:"run,omitempty"`    // in the journal, for fix undo
-	OneWay string   `json:"oneWay,omitempty"` // why fix undo does not take it back
-	Why    string   `json:"why,omitempty"`    // it was refused, rolled back, or failed
-	Before []string `json:"before,omitempty"` // what the check found before
-	After  []string `json:"after,omitempty"`  // and after
-}
-
-// PlanOf is a plan as it is shown.
-func PlanOf(p *fixes.Plan) *FixPlan {
-	out := &FixPlan{Title: p.Title, Host: p.Host, Touches: p.Touches, Warnings: append([]string{}, p.Warnings...), Cuts: p.Cuts, NoUndo: p.NoUndo}
-	for _, s := range p.Steps {
-		out.Steps = append(out.Steps, FixStep{s.String(), append([]string{}, s.Diff()...), append([]string{}, s.Commands()...), s.OneWay()})
-	}
-	return out
-}
-
-// What of a step's changes is shown as text: a database file has lines of a megabyte.
+// How much of a step's diff is shown as text: a database file has lines of a megabyte.
 const (
 	longestDiff = 100
 	widestDiff  = 400
 )
 
 // Plan writes a plan as text.
-func Plan(w io.Writer, s Style, c *fixes.Call, p *FixPlan) error {
+func Plan(w io.Writer, s Style, c *fixes.Call, p *fixes.PlanSummary) error {
 	out := &doctorPrinter{tracePrinter: tracePrinter{style: s}}
 	where := ""
 	if p.Host != "" {
@@ -102,7 +54,7 @@ func Plan(w io.Writer, s Style, c *fixes.Call, p *FixPlan) error {
 			out.put(5, 9, Span{"$ ", Faint}, Span{command, Name})
 		}
 		if step.OneWay != "" {
-			out.put(5, 7, Span{"one way: ", Warn}, Span{Text: step.OneWay})
+			out.put(5, 7, Span{"cannot be undone: ", Warn}, Span{Text: step.OneWay})
 		}
 	}
 	out.labelled("risk", Span{string(c.Risk), riskLook(c.Risk)}, Span{Text: undoWords(p)})
@@ -111,14 +63,9 @@ func Plan(w io.Writer, s Style, c *fixes.Call, p *FixPlan) error {
 		out.labelled("note", Span{text, Warn})
 	}
 	if p.Cuts {
-		out.labelled("watch", Span{Text: "this can cut the host off: a watchdog takes it back unless it is confirmed"})
+		out.labelled("watch", Span{Text: "this can cut the host off: a watchdog rolls it back unless it is confirmed"})
 	}
-	for _, line := range out.lines {
-		if _, err := fmt.Fprintln(w, s.painted(line)); err != nil {
-			return err
-		}
-	}
-	return nil
+	return out.flush(w)
 }
 
 func riskLook(r fixes.Risk) Look {
@@ -131,9 +78,9 @@ func riskLook(r fixes.Risk) Look {
 	return Good
 }
 
-func undoWords(p *FixPlan) string {
+func undoWords(p *fixes.PlanSummary) string {
 	if p.NoUndo != "" {
-		return ", not undone: " + p.NoUndo
+		return ", cannot be undone; " + p.NoUndo
 	}
 	for _, step := range p.Steps {
 		if step.OneWay != "" {
@@ -144,28 +91,18 @@ func undoWords(p *FixPlan) string {
 }
 
 // Outcome writes what came of a repair as text.
-func Outcome(w io.Writer, s Style, o FixOutcome) error {
+func Outcome(w io.Writer, s Style, o fixes.Outcome) error {
 	out := &doctorPrinter{tracePrinter: tracePrinter{style: s}}
-	look := Good
-	switch o.State {
-	case "fixed", "undone":
-	case "planned", "declined":
-		look = Faint
-	default:
-		look = Bad
+	words := []Span{{strings.ToUpper(string(o.State)), repairLook(o.State)}}
+	why, rest, _ := strings.Cut(o.Why, "\n")
+	if why != "" {
+		words = append(words, Span{Text: "  " + why})
 	}
-	words := []Span{{strings.ToUpper(o.State), look}}
-	if o.Why != "" {
-		first, rest, _ := strings.Cut(o.Why, "\n")
-		words = append(words, Span{Text: "  " + first})
-		out.put(0, 2, words...)
-		for line := range strings.SplitSeq(rest, "\n") {
-			if line != "" {
-				out.put(2, 4, Span{Text: line})
-			}
+	out.put(0, 2, words...)
+	for line := range strings.SplitSeq(rest, "\n") {
+		if line != "" {
+			out.put(2, 4, Span{Text: line})
 		}
-	} else {
-		out.put(0, 2, words...)
 	}
 	for _, text := range o.Before {
 		out.labelled("before", Span{Text: text})
@@ -174,18 +111,23 @@ func Outcome(w io.Writer, s Style, o FixOutcome) error {
 		out.labelled("after", Span{Text: text})
 	}
 	switch {
-	case o.State != "fixed" || o.Run == 0:
+	case o.State != fixes.OutcomeFixed || o.Run == 0:
 	case o.OneWay != "":
-		out.labelled("undo", Span{Text: "no: " + o.OneWay})
+		out.labelled("undo", Span{Text: "cannot be undone; " + o.OneWay})
 	default:
 		out.labelled("undo", Span{fmt.Sprintf("ovnctl fix undo %d", o.Run), Name})
 	}
-	for _, line := range out.lines {
-		if _, err := fmt.Fprintln(w, s.painted(line)); err != nil {
-			return err
-		}
+	return out.flush(w)
+}
+
+func repairLook(s fixes.OutcomeState) Look {
+	switch {
+	case s.Bad():
+		return Bad
+	case s == fixes.OutcomePlanned || s == fixes.OutcomeDeclined:
+		return Faint
 	}
-	return nil
+	return Good
 }
 
 // RepairTable lists repairs.
@@ -196,25 +138,12 @@ func RepairTable(all []*fixes.Repair) *Table {
 		if r.OneWay != "" {
 			undo = "no: " + r.OneWay
 		}
-		t.Row(Text(r.Name, Name), Text(Usage(r)), Text(r.Title()), Text(string(r.Class)), Text(string(r.Risk), riskLook(r.Risk)), Text(undo))
+		t.Row(Text(r.Name, Name), Text(r.Usage()), Text(r.Title()), Text(string(r.Class)), Text(string(r.Risk), riskLook(r.Risk)), Text(undo))
 	}
 	return t
 }
 
-// Usage is the arguments of a repair as its help names them.
-func Usage(r *fixes.Repair) string {
-	var words []string
-	for _, p := range r.Params {
-		word := p.Name
-		if p.Optional {
-			word = "[" + word + "]"
-		}
-		words = append(words, word)
-	}
-	return strings.Join(words, " ")
-}
-
-// RunTable lists what the journal has.
+// RunTable lists the runs of the journal.
 func RunTable(runs []*fixes.Run) *Table {
 	t := &Table{Header: []string{"RUN", "WHEN", "REPAIR", "WHAT", "STATE", "WHY"}}
 	for _, r := range runs {
@@ -237,36 +166,14 @@ func RunTable(runs []*fixes.Run) *Table {
 // RepairsDocument is the JSON and YAML form of the list of repairs.
 type RepairsDocument struct {
 	Envelope
-	Repairs []Repair `json:"repairs"`
-}
-
-// Repair is a repair of the list.
-type Repair struct {
-	Name      string        `json:"name"`
-	Title     string        `json:"title"`
-	Arguments []RepairParam `json:"arguments"`
-	Class     fixes.Class   `json:"class"`
-	Risk      fixes.Risk    `json:"risk"`
-	Checks    []string      `json:"checks"` // whose findings it mends
-	OneWay    string        `json:"oneWay,omitempty"`
-}
-
-// RepairParam is an argument of a repair.
-type RepairParam struct {
-	Name     string `json:"name"`
-	Doc      string `json:"doc"`
-	Optional bool   `json:"optional"`
+	Repairs []fixes.RepairSummary `json:"repairs"`
 }
 
 // NewRepairsDocument lists repairs.
 func NewRepairsDocument(all []*fixes.Repair) RepairsDocument {
-	doc := RepairsDocument{Envelope: NewEnvelope("Repairs", nil, nil), Repairs: []Repair{}}
+	doc := RepairsDocument{Envelope: NewEnvelope("Repairs", nil, nil), Repairs: []fixes.RepairSummary{}}
 	for _, r := range all {
-		out := Repair{Name: r.Name, Title: r.Title(), Arguments: []RepairParam{}, Class: r.Class, Risk: r.Risk, Checks: append([]string{r.Check}, r.Also...), OneWay: r.OneWay}
-		for _, p := range r.Params {
-			out.Arguments = append(out.Arguments, RepairParam(p))
-		}
-		doc.Repairs = append(doc.Repairs, out)
+		doc.Repairs = append(doc.Repairs, r.Summary())
 	}
 	return doc
 }
@@ -274,56 +181,24 @@ func NewRepairsDocument(all []*fixes.Repair) RepairsDocument {
 // JournalDocument is the JSON and YAML form of the journal.
 type JournalDocument struct {
 	Envelope
-	Runs []JournalRun `json:"runs"`
-}
-
-// JournalRun is a run of the journal.
-type JournalRun struct {
-	ID     int      `json:"id"`
-	Time   string   `json:"time"` // of its last event, RFC 3339
-	Repair string   `json:"repair"`
-	Args   []string `json:"args"`
-	Title  string   `json:"title"`
-	State  string   `json:"state"` // the last one
-	Open   bool     `json:"open"`  // it was cut off: the next run finishes it or takes it back
-	Why    string   `json:"why,omitempty"`
-	Steps  []string `json:"steps"`
+	Runs []fixes.RunSummary `json:"runs"`
 }
 
 // NewJournalDocument lists runs.
 func NewJournalDocument(runs []*fixes.Run) JournalDocument {
-	doc := JournalDocument{Envelope: NewEnvelope("Journal", nil, nil), Runs: []JournalRun{}}
+	doc := JournalDocument{Envelope: NewEnvelope("Journal", nil, nil), Runs: []fixes.RunSummary{}}
 	for _, r := range runs {
-		doc.Runs = append(doc.Runs, JournalRun{
-			ID: r.ID, Time: r.When(), Repair: r.Repair, Args: append([]string{}, r.Args...), Title: r.Title,
-			State: string(r.State()), Open: r.Open(), Why: r.Why(), Steps: append([]string{}, r.Describe()...),
-		})
+		doc.Runs = append(doc.Runs, r.Summary())
 	}
 	return doc
 }
 
-// UndoOf is a run as the plan of taking it back.
-func UndoOf(r *fixes.Run) *FixPlan {
-	p := &FixPlan{Title: "take back: " + r.Title, Host: r.Host, Warnings: []string{}, Steps: []FixStep{}}
-	steps := r.Describe()
-	for i := range steps {
-		p.Steps = append(p.Steps, FixStep{What: "take back: " + steps[len(steps)-1-i], Diff: []string{}, Commands: []string{}})
-	}
-	return p
-}
-
-// Undo writes as text what taking back a run means.
+// Undo writes as text what undoing a run means.
 func Undo(w io.Writer, s Style, r *fixes.Run) error {
 	out := &doctorPrinter{tracePrinter: tracePrinter{style: s}}
 	out.put(0, 2, Span{"UNDO  ", Title}, Span{fmt.Sprintf("run %d: %s", r.ID, r.Title), Title}, Span{"  of " + r.When()[:19] + "Z", Faint})
-	steps := r.Describe()
-	for i := range steps {
-		out.put(2, 5, Span{fmt.Sprintf("%d. take back: ", i+1), Faint}, Span{Text: steps[len(steps)-1-i]})
+	for i, step := range r.UndoPlan().Steps {
+		out.put(2, 5, Span{fmt.Sprintf("%d. ", i+1), Faint}, Span{Text: step.What})
 	}
-	for _, line := range out.lines {
-		if _, err := fmt.Fprintln(w, s.painted(line)); err != nil {
-			return err
-		}
-	}
-	return nil
+	return out.flush(w)
 }

@@ -7,23 +7,23 @@ import (
 	"io"
 	"strings"
 
-	"github.com/ovnctl/ovnctl/pkg/decode/text"
+	"github.com/ovnctl/ovnctl/pkg/decode"
 )
 
-// Gloss writes a line of text with a gloss in angle brackets behind each number
-// that has one. What stands in the line is cleaned, but for its tabs.
-func Gloss(w io.Writer, s Style, raw string, glosses []text.Gloss) error {
+// NamedLine writes a line of text with names in angle brackets behind the numbers
+// that have one. What is in the line is cleaned, but for its tabs.
+func NamedLine(w io.Writer, s Style, raw string, names []decode.Name) error {
 	var b strings.Builder
 	room := len(raw) + len("\n")
-	for _, g := range glosses {
-		room += len("<>") + len(g.Text)
+	for _, n := range names {
+		room += len("<>") + len(n.Name)
 	}
 	b.Grow(room)
 	from := 0
-	for _, g := range glosses {
-		at := min(max(g.At, from), len(raw))
+	for _, n := range names {
+		at := min(max(n.At, from), len(raw))
 		b.WriteString(s.keepTabs(raw[from:at]))
-		b.WriteString(s.paint("<"+s.clean(text.Brackets.Replace(g.Text))+">", Name))
+		b.WriteString(s.paint(s.clean(n.InBrackets()), Name))
 		from = at
 	}
 	b.WriteString(s.keepTabs(raw[from:]))

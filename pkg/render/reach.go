@@ -296,15 +296,15 @@ func (p *reachPrinter) grid(m *reach.Matrix, rows, columns []string, first, last
 
 // members lists who is in the groups whose names do not tell it.
 func (p *reachPrinter) members(m *reach.Matrix) {
-	told := map[string]bool{}
+	named := map[string]bool{}
 	for _, g := range slices.Concat(m.From, m.To) {
-		if g.Whole() || told[g.Name] {
+		if g.Whole() || named[g.Name] {
 			continue
 		}
-		if len(told) == 0 {
+		if len(named) == 0 {
 			p.add()
 		}
-		told[g.Name] = true
+		named[g.Name] = true
 		var names []string
 		for _, party := range g.Members {
 			names = append(names, party.Name)
@@ -335,7 +335,7 @@ func causeText(c *reach.Cause) string {
 		text += " in " + c.Stage
 	}
 	if c.Reply {
-		text = "the answer: " + text
+		text = "the reply: " + text
 	}
 	return text
 }
@@ -355,9 +355,9 @@ func (p *reachPrinter) refusals(policies, bundles int) {
 		for _, c := range refusal.Causes {
 			text := Span{causeText(c.Cause), outcomeLook(c.Outcome)}
 			switch {
-			case text.Text == refusal.Policy: // there is no object, and the title says it
+			case c.Object == nil && c.Stage == "" && !c.Reply: // the title says it
 				text.Text = string(c.Outcome)
-			case !strings.HasPrefix(text.Text, string(c.Outcome)):
+			case c.Reply || !c.Kind.SaysOutcome():
 				text.Text = string(c.Outcome) + ": " + text.Text
 			}
 			p.put(2, 4, text)

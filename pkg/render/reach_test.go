@@ -1,3 +1,5 @@
+//go:build lab
+
 package render_test
 
 import (
@@ -16,6 +18,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/ovnctl/ovnctl/pkg/cluster"
+	"github.com/ovnctl/ovnctl/pkg/document"
 	"github.com/ovnctl/ovnctl/pkg/journey"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb/ovsdbtest"
 	"github.com/ovnctl/ovnctl/pkg/reach"
@@ -44,13 +47,13 @@ func reachGraph(t *testing.T, pods ...string) *topology.Graph {
 	return g
 }
 
-// guarded is a rule: nobody outside gets into namespace bank, but shop's to vaults, and nothing answers ops.
+// guarded is a rule: nobody outside gets into namespace bank, but shop's to vaults, and nothing replies to ops.
 func guarded(_ context.Context, from, to topology.Match, _ reach.Question) (reach.Cause, error) {
 	src, dst := from.Port.Pod, to.Port.Pod
 	switch {
 	case strings.HasPrefix(dst, "bank/") && !strings.HasPrefix(src, "bank/") && !(strings.HasPrefix(src, "shop/") && strings.Contains(dst, "vault")):
-		return reach.Cause{Outcome: journey.Dropped, Stage: "ls_out_acl_eval", Text: `dropped by ACL "NP:bank:Ingress"`,
-			Object: &journey.Object{Kind: "ACL", Name: "NP:bank:Ingress", UUID: "1", Owner: "NetworkPolicy default deny of namespace bank"}}, nil
+		return reach.Cause{Kind: journey.Denied, Outcome: journey.Dropped, Stage: "ls_out_acl_eval", Text: `dropped by ACL "NP:bank:Ingress"`,
+			Object: &journey.Object{Kind: "ACL", Name: "NP:bank:Ingress", UUID: "1", Owner: "default deny of the NetworkPolicies in namespace bank"}}, nil
 	case strings.HasPrefix(src, "ops/"):
 		return reach.Cause{Outcome: journey.Rejected, Reply: true, Text: "a router answers\x1b[31m", Object: &journey.Object{Kind: "routing policy", Name: "no-ops", UUID: "2"}}, nil
 	}
@@ -123,7 +126,7 @@ func TestReach(t *testing.T) {
 func reachText(t *testing.T, r *reach.Result, format string, s render.Style) string {
 	t.Helper()
 	var b bytes.Buffer
-	doc := render.ReachDocument{Envelope: render.NewEnvelope("Reach", nil, []string{"a note"}), Result: r}
+	doc := render.ReachDocument{Envelope: document.New("Reach", nil, []string{"a note"}), Result: r}
 	view := render.ReachView{Notes: doc.Notes, Next: []string{"ovnctl trace shop/client bank/ledger --tcp=8080"}}
 	if err := render.Reach(&b, s, format, doc, view); err != nil {
 		t.Fatal(err)

@@ -29,7 +29,7 @@ func Trace(w io.Writer, s Style, t *journey.Trace, notes []string, verbose bool)
 	return nil
 }
 
-// TraceMarkdown writes a trace to be pasted into a ticket: the verdict in words, and the way as it is
+// TraceMarkdown writes a trace to be pasted into a ticket: the verdict in words, and the path as it is
 // printed for people.
 func TraceMarkdown(w io.Writer, t *journey.Trace, notes []string, verbose bool) error {
 	title := fmt.Sprintf("**%s** %s to %s, %s: %s\n\n```\n", t.Verdict.Outcome, Markdown(endpointName(t.Request.From)),
@@ -128,7 +128,7 @@ func (p *tracePrinter) disagreement(d journey.Disagreement) {
 	if d.Flow != "" {
 		p.text(4, d.Flow, Faint)
 	}
-	p.put(4, 6, Span{Text: "mended by: "}, Span{d.Repair, Name})
+	p.put(4, 6, Span{Text: "fix: "}, Span{d.Repair, Name})
 }
 
 // observed says what real packets did.
@@ -143,14 +143,14 @@ func (p *tracePrinter) observed(o *journey.Observation) {
 	p.put(2, 4, Span{Text: fmt.Sprintf("observed for %.3g s: ", o.Seconds)}, Span{string(o.Result), look}, Span{Text: ", " + o.Sentence})
 }
 
-// branches lists what became of the packet through each backend, and shows the way through the one that the
+// branches lists what became of the packet through each backend, and shows the path through the one that the
 // verdict is about; verbose, through all of them.
 func (p *tracePrinter) branches(t *journey.Trace) {
 	if len(t.Branches) == 0 {
 		return
 	}
 	p.add()
-	title, column := "ways", 0
+	title, column := "paths", 0
 	for _, b := range t.Branches {
 		column = max(column, width(branchName(b)))
 		if b.Backend != "" {
@@ -188,7 +188,7 @@ func (p *tracePrinter) branches(t *journey.Trace) {
 	}
 }
 
-// branchName says what a branch is the way through.
+// branchName is what a branch goes through.
 func branchName(b journey.Branch) string {
 	names := slices.Clone(b.Through)
 	if b.Backend != "" {
@@ -229,11 +229,12 @@ func producer(d *journey.Direction) string {
 // where says where a direction ended, inside of the hop above it.
 func where(v journey.Verdict) string {
 	text := ""
-	switch v.Stage {
-	case "":
-	case "outside":
+	switch {
+	case v.Because.Place == journey.Outside:
 		text = " by the network outside"
-	default:
+	case v.Because.Place == journey.InWorkload:
+		text = " in the " + string(v.Because.Workload)
+	case v.Stage != "":
 		text = " in " + v.Stage
 	}
 	if v.Port != "" {
@@ -287,13 +288,13 @@ func counter(c *journey.Counter) Span {
 
 func lost(s journey.Step) bool { return s.Counter != nil && s.Counter.Lost }
 
-// decides says whether a step is one that a person would ask about: it carries out something that somebody
-// configured, or changes where the packet goes. The ports on its way are in the line of the hop.
+// decides reports whether a step is one to show without being asked for: it carries out what is configured, or changes
+// where the packet goes. The ports that it crosses are in the line of the hop.
 func decides(s journey.Step) bool {
 	return len(s.Notes) > 0 || s.Object != nil && !strings.HasSuffix(s.Object.Kind, "port")
 }
 
-// repeated says whether a later step says the same of the same object.
+// repeated reports whether a later step shows the same object.
 func repeated(s journey.Step, later []journey.Step) bool {
 	return len(s.Notes) == 0 && slices.ContainsFunc(later, func(l journey.Step) bool {
 		return l.Object != nil && l.Object.UUID == s.Object.UUID

@@ -12,7 +12,7 @@ import (
 // WaysFormats are the formats that [Ways] knows, the default first.
 var WaysFormats = []string{"tree", "json", "yaml", "md"}
 
-// Ways writes in one of [WaysFormats] where two ways part.
+// Ways writes in one of [WaysFormats] where two paths diverge.
 func Ways(w io.Writer, s Style, format string, doc compare.PathsDocument) error {
 	switch format {
 	case "json", "yaml":
@@ -67,14 +67,14 @@ func (p *comparePrinter) parting(doc compare.PathsDocument) {
 	switch {
 	case doc.Same:
 		p.out.WriteByte('\n')
-		p.line(0, Span{"the paths are the same, step by step", Good})
+		p.line(0, Span{"the same path, step by step", Good})
 		return
 	case doc.Parting == nil:
 		p.out.WriteByte('\n')
 		p.line(0, Span{"the steps are the same, the verdicts differ", Warn})
 		return
 	}
-	text := "the " + doc.Parting.Direction + " ways part"
+	text := "the " + doc.Parting.Direction + " paths diverge"
 	if doc.Parting.Backend != "" {
 		text += " through " + doc.Parting.Backend
 	}
@@ -86,7 +86,7 @@ func (p *comparePrinter) parting(doc compare.PathsDocument) {
 // wayStep writes the step of one side.
 func (p *comparePrinter) wayStep(name string, s *compare.WayStep) {
 	if s == nil {
-		p.line(2, Span{name + "  ", Title}, Span{"no such step", Plain})
+		p.line(2, Span{name + "  ", Title}, Span{"has no such step", Plain})
 		return
 	}
 	l := Line{{name + "  ", Title}, {s.Node + "  " + s.Kind + " " + s.Datapath, Name}}

@@ -12,7 +12,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/topology"
 )
 
-// A question is a query whose names are understood.
+// A question is a query with its names resolved.
 type question struct {
 	Query
 	request  journey.Request
@@ -21,7 +21,7 @@ type question struct {
 	backends []topology.Backend // of a virtual address
 }
 
-// ask understands the names of a query and builds its packet.
+// ask resolves the names of a query and builds its packet.
 func (t *tracer) ask(ctx context.Context, q Query) (*question, error) {
 	from, err := t.graph.ResolveOne(q.From, topology.Endpoints...)
 	if err != nil {
@@ -73,7 +73,7 @@ func (t *tracer) ask(ctx context.Context, q Query) (*question, error) {
 	return ask, nil
 }
 
-// canSend is the error of an end that starts no connections.
+// canSend is the error of an end that does not start connections.
 func canSend(from topology.Match) error {
 	switch from.Kind {
 	case topology.KindService:
@@ -141,10 +141,10 @@ func (t *tracer) addresses(ctx context.Context, q Query, from, to topology.Match
 	if len(sources) > 0 {
 		text = q.To
 	}
-	return src, dst, &topology.NameError{Text: text, Reason: fmt.Sprintf("no%s address that both ends have a family of\nhint: %s has %v, %s has %v", family, q.From, sources, q.To, targets)}
+	return src, dst, &topology.NameError{Text: text, Reason: fmt.Sprintf("the ends have no%s addresses of the same family\nhint: %s has %v, %s has %v", family, q.From, sources, q.To, targets)}
 }
 
-// Addresses are those of an end, as the databases know them. A node is spoken to by its own on the underlay.
+// Addresses are those of an end, as the databases know them; of a node, those on the underlay.
 func (d *deployment) Addresses(m topology.Match) []netip.Addr {
 	switch {
 	case m.Kind != topology.KindNode:
@@ -194,8 +194,8 @@ func (t *tracer) addressesOf(ctx context.Context, m topology.Match) []netip.Addr
 	return addrs
 }
 
-// nodeSource is the address that a node's kernel sends from; where it cannot be asked, the one that the databases lead one
-// to expect.
+// nodeSource is the address that a node's kernel sends from; where the kernel is unreachable, the one that the databases
+// lead one to expect.
 func (t *tracer) nodeSource(ctx context.Context, m topology.Match, dst, otherwise netip.Addr) netip.Addr {
 	src := t.Source(m, dst)
 	if v := t.kernel(ctx, m); v != nil {
@@ -209,7 +209,7 @@ func (t *tracer) nodeSource(ctx context.Context, m topology.Match, dst, otherwis
 	return src
 }
 
-// kernel is the node of a match, nil if it is not to be asked, or cannot be.
+// kernel is the node of a match, nil if it is not to be read, or is unreachable.
 func (t *tracer) kernel(ctx context.Context, m topology.Match) *nodeView {
 	if m.Kind != topology.KindNode || t.noNodes {
 		return nil

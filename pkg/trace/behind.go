@@ -16,22 +16,23 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/openflow"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
 	"github.com/ovnctl/ovnctl/pkg/sb"
+	"github.com/ovnctl/ovnctl/pkg/trace/cause"
 )
 
-// neighbours holds the MAC addresses that routers on a way send to against the rows that say so, and these against whoever
-// has the address. What is wrong with the rows is sure at once; what is wrong with the flows has to last.
-func (t *tracer) neighbours(ctx context.Context, would *journey.Direction) (sure []journey.Disagreement, flows []suspicion) {
-	all := t.stages(would)
+// neighbours compares the MAC addresses that routers on a path send to with their rows, and these with the addresses of
+// the neighbours. What is wrong with the rows is sure at once; what is wrong with the flows has to last.
+func (t *tracer) neighbours(ctx context.Context, actual *journey.Direction) (sure []journey.Disagreement, flows []suspicion) {
+	all := t.stages(actual)
 	for i := 0; i+1 < len(all); i++ {
 		l := all[i]
 		v := t.viewNamed(l.hop.Node)
 		if !strings.HasSuffix(l.step.Stage, "arp_resolve") {
 			continue
 		}
-		hop, err := netip.ParseAddr(hopOf(l.step.Before))
+		hop := hopOf(l.step.Before)
 		port := t.portText(v, l.step.Before.Uint("metadata"), l.step.Before.Uint("reg15"))
 		south := t.southbound(v.Zone)
-		if err != nil || south == nil {
+		if !hop.IsValid() || south == nil {
 			continue
 		}
 		rows, err := ovsdb.Find[sb.MACBinding](ctx, south, ovsdb.Where("ip", "==", hop.String()), ovsdb.Where("logical_port", "==", port))
@@ -42,8 +43,8 @@ func (t *tracer) neighbours(ctx context.Context, would *journey.Direction) (sure
 		d := journey.Disagreement{Node: v.Name, Datapath: l.hop.Datapath, Stage: l.step.Stage, Row: "MAC_Binding " + short(string(row.UUID))}
 		if has, who := t.macsOf(ctx, v, port, hop); len(has) > 0 && !slices.Contains(has, strings.ToLower(row.MAC)) {
 			d.Kind = journey.StaleMACBinding
-			d.Sentence = fmt.Sprintf("router port %s sends to %s at %s, which is at %s (%s)", port, hop, row.MAC, has[0], who)
-			d.Repair = "ovnctl fix " + shell([]string{"delete-mac-binding", port, hop.String()})
+			d.Sentence = fmt.Sprintf("router port %s sends to %s at %s, but it is at %s (%s)", port, hop, row.MAC, has[0], who)
+			d.Repair = "ovnctl fix " + cause.Shell("delete-mac-binding", port, hop.String())
 			sure = append(sure, d)
 			continue
 		}
@@ -55,8 +56,8 @@ func (t *tracer) neighbours(ctx context.Context, would *journey.Direction) (sure
 			continue
 		}
 		d.Kind = journey.MissingFlow
-		d.Sentence = fmt.Sprintf("%s is at %s behind router port %s, and no flow cookie=0x%x says so", hop, row.MAC, port, cookie)
-		d.Repair = "ovnctl fix " + shell([]string{"reinstall-mac-binding", port, hop.String()})
+		d.Sentence = fmt.Sprintf("%s is at %s behind router port %s, and no flow has that (cookie=0x%x)", hop, row.MAC, port, cookie)
+		d.Repair = "ovnctl fix " + cause.Shell("reinstall-mac-binding", port, hop.String())
 		flows = append(flows, suspicion{Disagreement: d, view: v, in: func(flows []openflow.FlowEntry) bool {
 			return !slices.ContainsFunc(flows, func(f openflow.FlowEntry) bool {
 				return f.Cookie == uint64(cookie) && strings.Contains(strings.ToLower(f.Actions.String()), strings.ToLower(row.MAC))
@@ -66,7 +67,7 @@ func (t *tracer) neighbours(ctx context.Context, would *journey.Direction) (sure
 	return sure, flows
 }
 
-// macsOf are the MAC addresses of whoever has an address on the segment of a router port, and who that is. A neighbour
+// macsOf are the MAC addresses of the holder of an address on the segment of a router port, and who that is. A neighbour
 // that has not been heard from lately says nothing.
 func (t *tracer) macsOf(ctx context.Context, v *nodeView, port string, a netip.Addr) (macs []string, who string) {
 	router := t.graph.PortByName(strings.TrimPrefix(port, "cr-"))
@@ -111,7 +112,7 @@ func (t *tracer) macsOf(ctx context.Context, v *nodeView, port string, a netip.A
 }
 
 // A configuration is how far the daemons of a zone have come: the number that the Northbound was last given, and those that
-// ovn-northd and the ovn-controllers of the nodes on the way have passed on.
+// ovn-northd and the ovn-controllers of the nodes on the path have processed.
 type configuration struct {
 	northbound, southbound int
 	chassis                map[*nodeView]int
@@ -145,15 +146,15 @@ func (t *tracer) configurationOf(ctx context.Context, z *cluster.Zone) (configur
 	return p, true
 }
 
-// behind says whether any of them is.
+// behind reports whether any of them is.
 func (p configuration) behind() bool {
 	return p.southbound < p.northbound || slices.ContainsFunc(slices.Collect(maps.Values(p.chassis)), func(n int) bool { return n < p.southbound })
 }
 
-// lagging is how long a daemon may take to pass a change on before it is behind.
+// lagging is how long a daemon may take to process a change before it is behind.
 const lagging = 2 * time.Second
 
-// behind says which daemons have not passed on what the databases say, and do not move.
+// behind are the daemons that have not processed what the databases say, and do not move.
 func (t *tracer) behind(ctx context.Context) []journey.Disagreement {
 	var all []journey.Disagreement
 	for _, z := range t.cluster.Zones {
@@ -172,11 +173,11 @@ func (t *tracer) behind(ctx context.Context) []journey.Disagreement {
 		}
 		if now.southbound < first.northbound && now.southbound == first.southbound {
 			d := journey.Disagreement{Kind: journey.NorthdBehind, Row: "SB_Global"}
-			d.Sentence = fmt.Sprintf("the Northbound is at nb_cfg=%d and the Southbound at %d: ovn-northd does not pass on what is changed", now.northbound, now.southbound)
+			d.Sentence = fmt.Sprintf("the Northbound is at nb_cfg=%d and the Southbound at %d: ovn-northd does not process changes", now.northbound, now.southbound)
 			d.Repair = "ovn-appctl -t ovn-northd status  # on the hosts with the databases"
 			if on, paused := t.pausedNorthd(ctx); paused {
 				d.Node = on
-				d.Sentence += ", it is paused"
+				d.Sentence += ": it is paused"
 				d.Repair = "ovnctl fix resume-northd  # on " + on
 			}
 			all = append(all, d)

@@ -14,7 +14,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/sb"
 )
 
-// A lookup is a table that a packet was looked up in, on the way that the nodes say or on that which the logical flows say.
+// A lookup is a table that a packet was looked up in, on the actual path or on the expected one.
 type lookup struct {
 	hop   journey.Hop
 	step  journey.Step
@@ -22,13 +22,13 @@ type lookup struct {
 	after *packet.Flow // the packet as it came to the next table, of whatever kind; nil where none followed
 }
 
-// same says whether two lookups are in the same table of the same datapath. The chassis may be another one: where a
+// same reports whether two lookups are in the same table of the same datapath. The chassis may be another one: where a
 // distributed router's ingress ends and its egress begins is not the same for both.
 func (l lookup) same(other lookup) bool {
 	return l.hop.Datapath == other.hop.Datapath && l.place.Pipeline == other.place.Pipeline && l.place.Table == other.place.Table
 }
 
-// samePacket says whether the packet is the same in both.
+// samePacket reports whether the packet is the same in both.
 func (l lookup) samePacket(other lookup) bool {
 	return !slices.ContainsFunc(append([]string{"ct_state", "ct_mark", "tp_src", "tp_dst"}, carried...), func(name string) bool {
 		f, ok := packet.Lookup(name)
@@ -44,8 +44,8 @@ func (l lookup) row() string {
 	return l.step.Logical.UUID
 }
 
-// compare lays the way that the nodes say beside that of the logical flows, and says where they part, and why.
-func (t *tracer) compare(ctx context.Context, would, should *journey.Walk) []journey.Disagreement {
+// compare lays the actual path beside the expected one, and says where they diverge, and why.
+func (t *tracer) compare(ctx context.Context, actual, expected *journey.Walk) []journey.Disagreement {
 	var found []suspicion
 	var all []journey.Disagreement
 	suspect := func(list ...suspicion) {
@@ -55,12 +55,12 @@ func (t *tracer) compare(ctx context.Context, would, should *journey.Walk) []jou
 			}
 		}
 	}
-	for _, pair := range pairs(would, should) {
-		if s := t.part(ctx, pair[0], pair[1]); s != nil {
+	for _, pair := range pairs(actual, expected) {
+		if s := t.divergence(ctx, pair[0], pair[1]); s != nil {
 			suspect(*s)
 		}
 	}
-	for _, d := range would.Directions() {
+	for _, d := range actual.Directions() {
 		sure, flows := t.neighbours(ctx, d)
 		suspect(flows...)
 		for _, x := range sure {
@@ -80,23 +80,23 @@ func (t *tracer) compare(ctx context.Context, would, should *journey.Walk) []jou
 }
 
 // pairs are the directions of two walks that are of the same packet.
-func pairs(would, should *journey.Walk) [][2]*journey.Direction {
+func pairs(actual, expected *journey.Walk) [][2]*journey.Direction {
 	var all [][2]*journey.Direction
 	add := func(a, b *journey.Direction) {
 		if a != nil && b != nil {
 			all = append(all, [2]*journey.Direction{a, b})
 		}
 	}
-	if len(would.Branches) == 0 && len(should.Branches) == 0 {
-		add(would.Forward, should.Forward)
-		add(would.Reply, should.Reply)
+	if len(actual.Branches) == 0 && len(expected.Branches) == 0 {
+		add(actual.Forward, expected.Forward)
+		add(actual.Reply, expected.Reply)
 		return all
 	}
-	for _, a := range would.Branches {
-		i := slices.IndexFunc(should.Branches, func(b journey.Branch) bool { return a.Backend == b.Backend && slices.Equal(a.Through, b.Through) })
+	for _, a := range actual.Branches {
+		i := slices.IndexFunc(expected.Branches, func(b journey.Branch) bool { return a.Backend == b.Backend && slices.Equal(a.Through, b.Through) })
 		if i >= 0 {
-			add(a.Forward, should.Branches[i].Forward)
-			add(a.Reply, should.Branches[i].Reply)
+			add(a.Forward, expected.Branches[i].Forward)
+			add(a.Reply, expected.Branches[i].Reply)
 		}
 	}
 	return all
@@ -128,16 +128,16 @@ func (t *tracer) stages(d *journey.Direction) []lookup {
 	return all
 }
 
-// part says where two ways part, nil if they do not or nothing wrong is seen there.
-func (t *tracer) part(ctx context.Context, would, should *journey.Direction) *suspicion {
-	a, b := t.stages(would), t.stages(should)
+// divergence is where two paths diverge, nil if they do not or nothing wrong is seen there.
+func (t *tracer) divergence(ctx context.Context, actual, expected *journey.Direction) *suspicion {
+	a, b := t.stages(actual), t.stages(expected)
 	n := 0
 	for n < len(a) && n < len(b) && a[n].same(b[n]) && a[n].row() == b[n].row() {
 		n++
 	}
 	if n == len(b) { // all that the logical flows say is done
-		if should.Verdict.Outcome == journey.Delivered {
-			return t.lostOutside(ctx, would)
+		if expected.Verdict.Outcome == journey.Delivered {
+			return t.lostOutside(ctx, actual)
 		}
 		return nil
 	}
@@ -148,13 +148,13 @@ func (t *tracer) part(ctx context.Context, would, should *journey.Direction) *su
 			s = t.otherFlow(ctx, a[n], b[n])
 		}
 	case n > 0:
-		s = t.otherWay(ctx, a[n-1], b[n-1], b[n])
+		s = t.otherTarget(ctx, a[n-1], b[n-1], b[n])
 	}
 	if s == nil {
 		s = t.otherPacket(ctx, a[:min(n+1, len(a))], b)
 	}
 	if s == nil && (n == len(a) || n == 0) {
-		s = t.lostOutside(ctx, would)
+		s = t.lostOutside(ctx, actual)
 	}
 	return s
 }
@@ -170,8 +170,8 @@ func (t *tracer) otherFlow(ctx context.Context, a, b lookup) *suspicion {
 	hit := v.entry(flows, a)
 	if hit != nil && a.step.Logical == nil {
 		s := t.suspect(journey.ExtraFlow, a, b.step.Stage)
-		s.Flow, s.foe = flowText(hit), hit.Cookie
-		s.Sentence = fmt.Sprintf("a flow that no row of the Southbound has is hit, where logical flow %s is meant", rowText(row))
+		s.Flow, s.alien = flowText(hit), hit.Cookie
+		s.Sentence = fmt.Sprintf("a flow without a row in the Southbound is hit instead of logical flow %s", rowText(row))
 		s.Row = "Logical_Flow " + short(row.UUID)
 		key := identity(hit)
 		s.in = func(flows []openflow.FlowEntry) bool {
@@ -196,15 +196,14 @@ func (t *tracer) otherFlow(ctx context.Context, a, b lookup) *suspicion {
 	s.Sentence = fmt.Sprintf("logical flow %s has no flow cookie=0x%x in table %d of %s for this packet", rowText(row), cookie, a.step.Table, v.names.Bridge)
 	if len(all) == 1 {
 		s.Kind, s.Flow = journey.EditedFlow, flowText(&all[0])
-		s.Sentence = fmt.Sprintf("the flow of logical flow %s does not match what that does", rowText(row))
+		s.Sentence = fmt.Sprintf("the OpenFlow flow of logical flow %s does not match what the logical flow does", rowText(row))
 	}
 	s.in = func(flows []openflow.FlowEntry) bool { return !slices.ContainsFunc(made(flows), matches) }
 	return s
 }
 
-// otherWay is about a flow behind which the ways part: a is how the node went through it, and next where the logical flow
-// leads.
-func (t *tracer) otherWay(ctx context.Context, a, b, next lookup) *suspicion {
+// otherTarget is about a flow behind which the paths diverge: a is the actual lookup, and next where the logical flow leads.
+func (t *tracer) otherTarget(ctx context.Context, a, b, next lookup) *suspicion {
 	v, row := t.viewNamed(a.hop.Node), a.step.Logical
 	if row == nil || v == nil {
 		return nil
@@ -227,7 +226,7 @@ func (t *tracer) otherWay(ctx context.Context, a, b, next lookup) *suspicion {
 	s := t.suspect(journey.EditedFlow, a, a.step.Stage)
 	s.rows = []sb.LogicalFlow{{UUID: ovsdb.UUID(row.UUID)}}
 	s.Row, s.Flow = "Logical_Flow "+short(row.UUID), flowText(hit)
-	s.Sentence = fmt.Sprintf("the flow of logical flow %s does not go on as that does: %s", rowText(row), row.Actions)
+	s.Sentence = fmt.Sprintf("the OpenFlow flow of logical flow %s does not lead where the logical flow does: %s", rowText(row), row.Actions)
 	s.in = func(flows []openflow.FlowEntry) bool {
 		return slices.ContainsFunc(flows, func(f openflow.FlowEntry) bool { return identity(&f) == key && !leads(&f) })
 	}
@@ -255,7 +254,7 @@ func (t *tracer) otherPacket(ctx context.Context, a, b []lookup) *suspicion {
 			s := t.suspect(journey.EditedFlow, a[i], a[i].step.Stage)
 			s.rows = []sb.LogicalFlow{{UUID: ovsdb.UUID(row.UUID)}}
 			s.Row, s.Flow = "Logical_Flow "+short(row.UUID), flowText(hit)
-			s.Sentence = fmt.Sprintf("the flow of logical flow %s does not set %s as that does: %s", rowText(row), name, row.Actions)
+			s.Sentence = fmt.Sprintf("the OpenFlow flow of logical flow %s does not set %s as the logical flow does: %s", rowText(row), name, row.Actions)
 			s.in = func(flows []openflow.FlowEntry) bool {
 				return slices.ContainsFunc(flows, func(f openflow.FlowEntry) bool { return identity(&f) == key && f.Actions.String() == actions })
 			}
@@ -283,17 +282,17 @@ var carried = []string{
 	"reg0", "reg1", "reg2", "reg3", "reg4", "reg5", "reg6", "reg7", "reg8", "reg9",
 }
 
-// onlySets says whether the actions of a logical flow are assignments of constants and next.
+// onlySets reports whether the actions of a logical flow are assignments of constants and next.
 func onlySets(actions string) bool {
 	return !strings.ContainsAny(strings.ReplaceAll(actions, "next(", ""), "({")
 }
 
-// lostOutside is about a packet that the tables of ovn-controller itself, before and behind the pipelines, do not take on.
-func (t *tracer) lostOutside(ctx context.Context, would *journey.Direction) *suspicion {
-	if len(would.Hops) == 0 || would.Verdict.Outcome != journey.Dropped || would.Verdict.Stage == "host" || would.Verdict.Stage == "pod" {
+// lostOutside is about a packet that ends in the tables of ovn-controller itself, before and behind the pipelines.
+func (t *tracer) lostOutside(ctx context.Context, actual *journey.Direction) *suspicion {
+	if len(actual.Hops) == 0 || actual.Verdict.Outcome != journey.Dropped || actual.Verdict.Because.Place != "" {
 		return nil
 	}
-	h := would.Hops[len(would.Hops)-1]
+	h := actual.Hops[len(actual.Hops)-1]
 	v := t.viewNamed(h.Node)
 	if v == nil || len(h.Steps) == 0 || v.bridgeOf(h) != v.names.Bridge {
 		return nil
@@ -311,8 +310,8 @@ func (t *tracer) lostOutside(ctx context.Context, would *journey.Direction) *sus
 		}
 		key := identity(hit)
 		s := t.suspect(journey.ExtraFlow, last, last.step.Stage)
-		s.Flow, s.foe = flowText(hit), hit.Cookie
-		s.Sentence = "a flow that no row of the Southbound has ends the way"
+		s.Flow, s.alien = flowText(hit), hit.Cookie
+		s.Sentence = "a flow without a row in the Southbound ends the path"
 		s.in = func(flows []openflow.FlowEntry) bool {
 			return slices.ContainsFunc(flows, func(f openflow.FlowEntry) bool { return identity(&f) == key })
 		}

@@ -53,7 +53,7 @@ func (d *deployment) nodeOf(m topology.Match) *cluster.Node {
 	return nil
 }
 
-// nodeName is what people call the node of a chassis.
+// nodeName is the name of the node of a chassis.
 func (d *deployment) nodeName(chassis string) string {
 	if n := d.cluster.Node(chassis); n != nil && chassis != "" {
 		return n.Name
@@ -61,7 +61,7 @@ func (d *deployment) nodeName(chassis string) string {
 	return d.chassisName(chassis)
 }
 
-// chassisName is what people call a chassis.
+// chassisName is the hostname of a chassis.
 func (d *deployment) chassisName(chassis string) string {
 	if c := d.graph.ChassisByName(chassis); c != nil && c.Hostname != "" {
 		return c.Hostname
@@ -111,9 +111,9 @@ func (d *deployment) southbound(zone string) ovsdb.Reader {
 	return nil
 }
 
-// stoppedAt is a verdict about a packet that does not get into a port.
-func stoppedAt(port *topology.Port, cause string) *journey.Verdict {
-	v := &journey.Verdict{Outcome: journey.Dropped, Port: port.Name, Cause: cause}
+// droppedAt is a verdict about a packet that does not get into a port.
+func droppedAt(port *topology.Port, c journey.Cause) *journey.Verdict {
+	v := &journey.Verdict{Outcome: journey.Dropped, Port: port.Name, Because: c}
 	if port.Switch != nil {
 		v.Datapath = port.Switch.Name
 	}
@@ -126,42 +126,41 @@ func (d *deployment) carrier(port *topology.Port) (*topology.Port, *journey.Verd
 	carrier := port
 	if port.Parent != "" {
 		if carrier = d.graph.PortByName(port.Parent); carrier == nil {
-			return nil, unknown("the parent port %s of %s is not known", port.Parent, port.Name)
+			return nil, unknown(journey.Cause{Kind: journey.ParentNotFound, Detail: port.Parent, Port: port.Name})
 		}
 	}
 	switch {
 	case !port.Enabled:
-		return nil, stoppedAt(port, disabled(port))
+		return nil, droppedAt(port, journey.Cause{Kind: journey.PortDisabled, Port: port.Name})
 	case carrier.Chassis != "":
 		return carrier, nil
 	case d.southbound(carrier.Zone) == nil:
-		return nil, unknown("the Southbound, which says which chassis holds %s, could not be read", carrier.Name)
+		return nil, unknown(journey.Cause{Kind: journey.ChassisUnread, Port: carrier.Name})
 	case carrier.State == topology.StateUnknown:
-		return nil, unknown("which chassis holds %s is not known: %s", carrier.Name, carrier.Why)
+		return nil, unknown(journey.Cause{Kind: journey.ChassisUnknown, Port: carrier.Name, Detail: carrier.Why})
 	}
-	return nil, stoppedAt(port, "no chassis holds "+carrier.Name+": "+carrier.Why)
+	return nil, droppedAt(port, journey.Cause{Kind: journey.Unbound, Port: carrier.Name, Detail: carrier.Why})
 }
 
 // frame is the packet as the owner of a port sends it. A packet that it cannot send has a verdict instead.
 func (d *deployment) frame(port *topology.Port, p Packet) (packet.Flow, *journey.Verdict) {
 	if len(port.MACs) == 0 {
-		return packet.Flow{}, unknown("the MAC address of %s is not known", port.Name)
+		return packet.Flow{}, unknown(journey.Cause{Kind: journey.MACUnread, Port: port.Name})
 	}
 	for _, hop := range d.graph.NextHops(port, p.Src, p.Dst) {
 		if hop.MAC != "" {
 			return p.frame(port.MACs[0], hop.MAC), nil
 		}
 	}
-	return packet.Flow{}, stoppedAt(port, fmt.Sprintf("nothing on its switch leads from %s to %s: no router port there has a network with %s", port.Name, p.Dst, p.Src))
+	return packet.Flow{}, droppedAt(port, journey.Cause{Kind: journey.NoGateway, Port: port.Name, Address: p.Dst, Other: p.Src})
 }
 
-// disabled is the cause of a packet that a disabled port does not take.
-func disabled(p *topology.Port) string {
-	return fmt.Sprintf("the port %s is disabled in the Northbound (enabled=false)", p.Name)
+func unknown(c journey.Cause) *journey.Verdict {
+	return &journey.Verdict{Outcome: journey.Unknown, Because: c}
 }
 
-func unknown(format string, args ...any) *journey.Verdict {
-	return &journey.Verdict{Outcome: journey.Unknown, Cause: fmt.Sprintf(format, args...)}
+func dropped(c journey.Cause) *journey.Verdict {
+	return &journey.Verdict{Outcome: journey.Dropped, Because: c}
 }
 
 // An entry is where packets for an address come in from a physical network.
@@ -171,7 +170,7 @@ type entry struct {
 	mac      string // by which they are addressed
 }
 
-// entryOf finds out who answers for an address on a physical network: a router port there, a router for an address that it
+// entryOf finds what answers for an address on a physical network: a router port there, a router for an address that it
 // translates or balances, or a port of a switch that the network leads to.
 func (d *deployment) entryOf(a netip.Addr) (entry, bool) {
 	for _, p := range d.graph.PortsAt(a) {
@@ -261,13 +260,13 @@ func (d *deployment) localnet(s *topology.Ref) *topology.Port {
 	return nil
 }
 
-// leadsOut says whether a router port is on a switch with a way to a physical network.
+// leadsOut reports whether a router port is on a switch that leads to a physical network.
 func (d *deployment) leadsOut(p *topology.Port) bool {
 	peer := d.graph.PeerOf(p)
 	return peer != nil && d.localnet(peer.Switch) != nil
 }
 
-// routerHas says whether a router answers for an address: its ports' or one that it translates.
+// routerHas reports whether a router answers for an address: its ports' or one that it translates.
 func (d *deployment) routerHas(r *topology.Router, a netip.Addr) bool {
 	for _, p := range d.graph.PortsAt(a) {
 		if p.Router != nil && p.Router.UUID == r.UUID {
@@ -280,8 +279,8 @@ func (d *deployment) routerHas(r *topology.Router, a netip.Addr) bool {
 	})
 }
 
-// onUnderlay says whether an address is in a network that the underlay has: a host's, one of a router port that leads out,
-// or of a switch with a way to a physical network.
+// onUnderlay reports whether an address is in a network that the underlay has: a host's, one of a router port that leads out,
+// or of a switch that leads to a physical network.
 func (d *deployment) onUnderlay(a netip.Addr) bool {
 	if d.hosts.byAddress[a] != nil {
 		return true
@@ -292,57 +291,52 @@ func (d *deployment) onUnderlay(a netip.Addr) bool {
 	return slices.ContainsFunc(d.graph.PortsAt(a), func(p *topology.Port) bool { return d.localnet(p.Switch) != nil })
 }
 
-// onOverlay says whether an address is known inside: a port has it, or a load balancer.
+// onOverlay reports whether an address is known inside: a port has it, or a load balancer.
 func (d *deployment) onOverlay(a netip.Addr) bool {
 	return len(d.graph.PortsAt(a)) > 0 || d.virtual(a)
 }
 
-// virtual says whether an address is one of a load balancer.
+// virtual reports whether an address is one of a load balancer.
 func (d *deployment) virtual(a netip.Addr) bool { return len(d.balancers[a]) > 0 }
 
 // notOutside is the verdict of a packet that leaves for the network outside with an address that only load balancers here
-// have; nil if somebody outside may have it.
+// have; nil if a host outside may have it.
 func (d *deployment) notOutside(dst netip.Addr, protocol string, port uint16) *journey.Verdict {
 	if !d.virtual(dst) || d.onUnderlay(dst) || !private(dst) {
 		return nil
 	}
 	asked := protocol
 	if port != 0 {
-		asked += fmt.Sprintf(" port %d", port)
+		asked += fmt.Sprintf(" %d", port)
 	}
-	return &journey.Verdict{Outcome: journey.Dropped, Stage: "outside",
-		Cause: fmt.Sprintf("no load balancer on its way takes %s of the virtual address %s, and nobody outside has it", asked, dst)}
+	return dropped(journey.Cause{Kind: journey.NotBalanced, Place: journey.Outside, Service: asked, Address: dst})
 }
 
 // sharedSpace is for the inside of providers' networks (RFC 6598).
 var sharedSpace = netip.MustParsePrefix("100.64.0.0/10")
 
-// private says whether an address means nothing on the Internet.
+// private reports whether an address means nothing on the Internet.
 func private(a netip.Addr) bool { return a.IsPrivate() || sharedSpace.Contains(a) }
 
-// noWayBack says why nobody outside answers a packet that left with a source address that is not of the underlay; it is
-// nil if one does. A private address of the inside is not answered without routes that nobody here knows of.
-func noWayBack(src, dst netip.Addr) *journey.Verdict {
+// noRouteBack says why no reply comes from outside to a packet that left with a source address that is not of the underlay;
+// it is nil if one does. For a private address that takes routes outside that are not known here.
+func noRouteBack(src, dst netip.Addr) *journey.Verdict {
 	if !private(src) {
 		return nil
 	}
-	v := &journey.Verdict{Outcome: journey.Dropped, Stage: "outside",
-		Cause: fmt.Sprintf("the packet leaves with the inside address %s, which nothing translates: nobody outside has a way back to it", src)}
 	if private(dst) {
-		v.Outcome = journey.Unknown
-		v.Cause = fmt.Sprintf("the packet leaves with the inside address %s, which nothing translates: whether the network outside has a way back to it is not known here", src)
+		return unknown(journey.Cause{Kind: journey.RouteBackUnsure, Place: journey.Outside, Address: src})
 	}
-	return v
+	return dropped(journey.Cause{Kind: journey.NoRouteBack, Place: journey.Outside, Address: src})
 }
 
-// noWayIn says what becomes of a packet from outside for an address that nobody on the underlay answers for.
-func (d *deployment) noWayIn(src, dst netip.Addr) *journey.Verdict {
+// noRouteIn says what becomes of a packet from outside for an address that nothing on the underlay answers for.
+func (d *deployment) noRouteIn(src, dst netip.Addr) *journey.Verdict {
 	if d.onUnderlay(dst) {
-		return &journey.Verdict{Outcome: journey.Dropped, Stage: "outside", Cause: fmt.Sprintf("nobody answers for %s on the underlay", dst)}
+		return dropped(journey.Cause{Kind: journey.NobodyAnswers, Place: journey.Outside, Address: dst})
 	}
 	if private(dst) && !private(src) {
-		return &journey.Verdict{Outcome: journey.Dropped, Stage: "outside",
-			Cause: fmt.Sprintf("nobody answers for %s on the underlay, and the network outside has no way to an inside address", dst)}
+		return dropped(journey.Cause{Kind: journey.NoRouteIn, Place: journey.Outside, Address: dst})
 	}
-	return unknown("no node answers for %s on the underlay, so it is not known by which uplink the packet would come", dst)
+	return unknown(journey.Cause{Kind: journey.UplinkUnknown, Address: dst})
 }

@@ -2,24 +2,29 @@
 //
 // # The question
 //
-// Given two ends and a protocol: would the first packet of a new connection arrive, would its answer come
-// back, and if not, which object of which node is the reason?
+// Given two ends and a protocol: does the first packet of a new connection arrive, does its reply come back, and if not,
+// which object of which node is the reason?
 //
-// # Two ways
+// # Two paths
 //
-// What should happen: a [Walker] follows the packet by the logical flows, with the databases alone (package logical), over
-// hosts and physical networks as these tell of them. What would happen: a chain of places. In a bridge, ovs-vswitchd
-// itself is asked what it would do (package ofproto); on a host, its kernel (package node). Where the packet leaves a node
-// through a tunnel or an uplink, the way goes on at the node that owns the other end. Either way the answer starts where
-// the packet ended, and what conntrack would know by then is remembered, so that answers are translated back.
+// The expected path: a [Walker] follows the packet by the logical flows, with the databases alone (package trace/ovn), over
+// hosts and physical networks as these describe them. The actual path: a chain of locations. In a bridge, ovs-vswitchd
+// itself is asked what it would do, or simulated from its flows (packages trace/ovs and trace/ovssim); on a host, its
+// kernel (package node). Where the packet leaves a node through a tunnel or an uplink, the path goes on at the node that
+// has the other end. The reply starts where the packet ended, and what conntrack would know by then is remembered, so that
+// replies are translated back.
 //
-// [Run] takes the nodes' word where all on the way are in reach and lays the logical way beside it; else the logical way
-// is the answer.
+// [Run] reports the actual path where all nodes on it are reachable, and compares it with the expected one; else it reports
+// the expected one.
 //
-// # What is taken for granted
+// # The verdict
 //
-// The underlay: a packet that leaves for the address of another node arrives there. The world outside:
-// a packet that leaves by an uplink for an address that nobody here owns is delivered, and answered. The
-// pod: it answers. A host that is not asked: it sends, takes and passes on what the databases lead one to
-// expect. Existing connections: the packet belongs to none.
+// What decided is a [journey.Cause], a value: its sentence (package trace/cause) and the next command are made from it last.
+//
+// # What is assumed
+//
+// The underlay: a packet that leaves for the address of another node arrives there. The network outside: a packet that
+// leaves by an uplink for an address that is not in the deployment is delivered, and a reply comes back. The workload: it
+// replies. A host that was not read: it sends, receives and forwards as the databases let one expect. Existing connections:
+// the packet belongs to none.
 package trace

@@ -13,18 +13,18 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/trace/ovs"
 )
 
-// host says what a node's own network stack does with a packet: its kernel is asked for the route.
-func (r *run) host(ctx context.Context, p place) (outcome, error) {
-	h := &hostStep{run: r, place: p, hop: journey.Hop{Node: p.node.Name, Datapath: p.node.Name, Kind: "host", From: p.link, Steps: []journey.Step{}}}
+// host follows a packet through a node's own network stack: its kernel is asked for the route.
+func (r *run) host(ctx context.Context, p location) (outcome, error) {
+	h := &hostStep{run: r, location: p, hop: journey.Hop{Node: p.node.Name, Datapath: p.node.Name, Kind: "host", From: p.link, Steps: []journey.Step{}}}
 	h.do(ctx)
 	h.out.hops = append(h.out.hops, h.hop)
 	return h.out, nil
 }
 
-// A hostStep is the trip of one packet through one host.
+// A hostStep is one packet in one host.
 type hostStep struct {
 	*run
-	place
+	location
 	hop   journey.Hop
 	tuple ovs.Tuple
 	zone  ovs.Zone
@@ -34,7 +34,7 @@ type hostStep struct {
 func (h *hostStep) do(ctx context.Context) {
 	tuple, ok := ovs.TupleOf(&h.packet)
 	if !ok {
-		h.stop(journey.Unknown, "the packet is not IP: what the host does with it is not known")
+		h.stop(journey.Unknown, journey.Cause{Kind: journey.NotIP})
 		h.out.end.stray = true
 		return
 	}
@@ -42,15 +42,17 @@ func (h *hostStep) do(ctx context.Context) {
 	net, err := h.node.net(ctx)
 	if err != nil {
 		h.missing(h.node.Node, err)
-		h.stop(journey.Unknown, "the host's network could not be read: "+err.Error())
+		h.stop(journey.Unknown, journey.Cause{Kind: journey.HostUnread, Detail: err.Error()})
 		return
 	}
 	if h.link != "" && !h.forUs(net) {
-		cause := "the frame is addressed to another machine"
-		if b := h.bridgeOn(h.node.Name, h.link); b != nil && h.noUplink(b) != "" {
-			cause = h.noUplink(b)
+		c := journey.Cause{Kind: journey.NotForHost}
+		if b := h.bridgeOn(h.node.Name, h.link); b != nil {
+			if cut, ok := noUplink(b); ok {
+				c = cut
+			}
 		}
-		h.stop(journey.Dropped, cause)
+		h.stop(journey.Dropped, c)
 		h.out.end.stray = true
 		return
 	}
@@ -65,14 +67,14 @@ func (h *hostStep) do(ctx context.Context) {
 	h.command(h.node, "ip route get "+query.String())
 	if err != nil {
 		h.missing(h.node.Node, err)
-		h.stop(journey.Unknown, "the host's route could not be asked for: "+err.Error())
+		h.stop(journey.Unknown, journey.Cause{Kind: journey.HostUnread, Detail: err.Error()})
 		return
 	}
 	h.step("route", query.String(), routeText(route))
 	h.routed(ctx, net, route, known.Conn != nil)
 }
 
-// forUs says whether the link takes the frame at all.
+// forUs reports whether the link accepts the frame at all.
 func (h *hostStep) forUs(net *node.Network) bool {
 	link := net.Link(h.link)
 	dst := macText(h.packet, "eth_dst")
@@ -85,29 +87,27 @@ func (h *hostStep) routed(ctx context.Context, net *node.Network, route *node.Ro
 		ovs.SetTuple(&h.packet, h.tuple)
 		h.out.end = &ending{
 			verdict: journey.Verdict{Outcome: journey.Delivered, Node: h.node.Name, Port: h.link},
-			at:      place{node: h.node, packet: h.packet},
+			at:      location{node: h.node, packet: h.packet},
 			reached: "the host " + h.node.Name,
 		}
 	case "unicast":
 		h.forward(ctx, net, route, known)
-	case "unreachable":
-		if on, ok := net.Forwards(h.link, h.tuple.Dst.Is6()); h.link != "" && ok && !on {
+	default:
+		if on, ok := net.Forwards(h.link, h.tuple.Dst.Is6()); route.Type == "unreachable" && h.link != "" && ok && !on {
 			h.stop(journey.Dropped, h.notForwarding())
 			return
 		}
-		h.stop(journey.Dropped, fmt.Sprintf("the host's route to %s is %q", h.tuple.Dst, route.Type))
-	default:
-		h.stop(journey.Dropped, fmt.Sprintf("the host's route to %s is %q", h.tuple.Dst, route.Type))
+		h.stop(journey.Dropped, journey.Cause{Kind: journey.RouteRefuses, Address: h.tuple.Dst, Detail: route.Type})
 	}
 }
 
-// notForwarding is the cause of a packet that a host has to pass on and does not.
-func (h *hostStep) notForwarding() string {
+// notForwarding is the cause of a packet that a host has to forward and does not.
+func (h *hostStep) notForwarding() journey.Cause {
 	setting := "net.ipv4.ip_forward"
 	if h.tuple.Dst.Is6() {
 		setting = "net.ipv6.conf.all.forwarding"
 	}
-	return fmt.Sprintf("node %s does not forward packets that come in by %s: %s is off", h.node.Name, h.link, setting)
+	return journey.Cause{Kind: journey.NotForwarding, Node: h.node.Name, Link: h.link, Detail: setting}
 }
 
 // forward sends the packet out of the link that the route names.
@@ -133,20 +133,20 @@ func (h *hostStep) forward(ctx context.Context, net *node.Network, route *node.R
 	if iface == nil {
 		h.out.end = &ending{
 			verdict: journey.Verdict{Outcome: journey.Delivered, Node: h.node.Name, Port: route.Dev},
-			at:      place{node: h.node, link: route.Dev, packet: h.packet},
+			at:      location{node: h.node, link: route.Dev, packet: h.packet},
 			outside: true, reached: fmt.Sprintf("the network outside, by %s of the host %s", route.Dev, h.node.Name),
 		}
 		return
 	}
 	switch {
 	case mac == "" && unanswered(net, route.Dev, hop):
-		h.stop(journey.Dropped, fmt.Sprintf("nobody answers for the next hop %s on %s (ip neighbour: failed)", hop, route.Dev))
+		h.stop(journey.Dropped, journey.Cause{Kind: journey.NeighbourFailed, Address: hop, Link: route.Dev})
 		return
 	case mac == "" && len(bridge.Uplinks) > 0:
 		mac = anyMAC
-		h.step("neighbour", hop.String(), fmt.Sprintf("the MAC address of %s is not known yet: the host asks for it, and is taken to be told", hop))
+		h.step("neighbour", hop.String(), fmt.Sprintf("the MAC address of %s is not known yet: the host asks for it, and a reply is assumed", hop))
 	case mac == "":
-		h.stop(journey.Unknown, fmt.Sprintf("the host does not know the MAC address of %s on %s yet: it would ask for it first", hop, route.Dev))
+		h.stop(journey.Unknown, journey.Cause{Kind: journey.NeighbourUnread, Address: hop, Link: route.Dev})
 		return
 	}
 	own := iface.MAC
@@ -160,7 +160,7 @@ func (h *hostStep) forward(ctx context.Context, net *node.Network, route *node.R
 		port.Number = packet.PortLocal
 	}
 	h.hop.To = route.Dev
-	h.out.next = &place{node: h.node, bridge: bridge.Name, port: port, packet: fresh(h.packet)}
+	h.out.next = &location{node: h.node, bridge: bridge.Name, port: port, packet: fresh(h.packet)}
 }
 
 // translate gives a forwarded packet the source address that the host's rules may give it.
@@ -207,10 +207,10 @@ func masqueraded(net *node.Network, route *node.Route, src netip.Addr) netip.Add
 	return found
 }
 
-// anyMAC stands for the MAC address of a machine outside that is not known. It decides nothing there.
+// anyMAC stands for the MAC address of a host outside that is not known. It decides nothing there.
 const anyMAC = "02:00:00:00:00:01"
 
-// unanswered says whether the kernel has asked for the MAC address of a neighbour in vain.
+// unanswered reports whether the kernel has asked for the MAC address of a neighbour in vain.
 func unanswered(net *node.Network, dev string, a netip.Addr) bool {
 	return slices.ContainsFunc(net.Neighbours, func(n node.Neighbour) bool { return n.Link == dev && n.Addr == a && n.State == "failed" })
 }
@@ -226,8 +226,9 @@ func (h *hostStep) neighbour(ctx context.Context, net *node.Network, dev string,
 	return mac
 }
 
-func (h *hostStep) stop(o journey.Outcome, cause string) {
-	h.out.end = &ending{verdict: journey.Verdict{Outcome: o, Node: h.node.Name, Port: h.link, Stage: "host", Cause: cause}}
+func (h *hostStep) stop(o journey.Outcome, c journey.Cause) {
+	c.Place = journey.OnHost
+	h.out.end = &ending{verdict: journey.Verdict{Outcome: o, Node: h.node.Name, Port: h.link, Because: c}}
 }
 
 func (h *hostStep) step(stage, match, action string) {

@@ -83,7 +83,7 @@ func destinationOf(match string) (netip.Addr, bool) {
 	return a, err == nil
 }
 
-// has says whether an address is the host's own.
+// has reports whether an address is the host's own.
 func (h *host) has(a netip.Addr) bool {
 	return slices.Contains(h.addresses, a) || h.port != nil && slices.Contains(h.port.Addresses, a.String())
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/trace/ovs"
 )
 
-// sourceRule says whether a rule may translate the source of a packet that goes from one link to
+// sourceRule reports whether a rule may translate the source of a packet that goes from one link to
 // another. It understands addresses and interfaces, as nft(8) and iptables-save(8) write them; of what else a
 // rule asks for, it takes that it holds.
 func sourceRule(rule node.NATRule, t ovs.Tuple, in, out string) bool {
@@ -63,7 +63,7 @@ func operand(words []string) (values []string, negated bool) {
 	return values, negated
 }
 
-// isLink says whether a rule's name of an interface, which may end in a wildcard, means a link.
+// isLink reports whether a rule's name of an interface, which may end in a wildcard, means a link.
 func isLink(pattern, link string) bool {
 	if start, wild := strings.CutSuffix(strings.ReplaceAll(pattern, "+", "*"), "*"); wild {
 		return strings.HasPrefix(link, start)
@@ -71,7 +71,7 @@ func isLink(pattern, link string) bool {
 	return pattern == link
 }
 
-// covers says whether any of a rule's prefixes, ranges and addresses holds a. Known is false where none does and
+// covers reports whether any of a rule's prefixes, ranges and addresses holds a. Known is false where none does and
 // one of them could not be read, as the name of a set.
 func covers(values []string, a netip.Addr) (holds, known bool) {
 	known = len(values) > 0

@@ -5,8 +5,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ovnctl/ovnctl/pkg/decode"
 	"github.com/ovnctl/ovnctl/pkg/journey"
 	"github.com/ovnctl/ovnctl/pkg/topology"
+	"github.com/ovnctl/ovnctl/pkg/trace/cause"
 )
 
 // next is the command to run next; none when the packet is delivered.
@@ -17,57 +19,86 @@ func (t *tracer) next(ask *question, v journey.Verdict, found []journey.Disagree
 	if len(found) > 0 && v.Outcome != journey.Unknown {
 		return []string{found[0].Repair}
 	}
-	return []string{t.nextCommand(ask, v)}
+	return []string{nextCommand(ask.request, v, t.graph.PortByName(v.Port), t.cluster.Offline())}
 }
 
-func (t *tracer) nextCommand(ask *question, v journey.Verdict) string {
+// nextCommand follows from a verdict and the port that it is about, nil for none. Offline says that nothing live can be read.
+func nextCommand(r journey.Request, v journey.Verdict, port *topology.Port, offline bool) string {
 	if len(v.WhyNot) > 0 && v.WhyNot[0].Command != "" {
 		return v.WhyNot[0].Command
 	}
 	if v.Object != nil {
-		if command := showOwner(v.Object.Owner); command != "" {
+		if command := showOwner(v.Object.MadeFor); command != "" {
 			return command
 		}
 	}
-	port := t.graph.PortByName(v.Port)
+	if command := byKind(r, v, port, offline); command != "" {
+		return command
+	}
 	switch {
-	case v.Outcome == journey.Unknown && strings.Contains(v.Cause, "--node-exec"):
-		return "ovnctl " + repeat(ask.request) + " --node-exec 'ssh {hostname}'"
-	case v.Outcome == journey.Unknown && strings.Contains(v.Cause, "--record"):
-		return "ovnctl " + repeat(ask.request) + " --node-exec 'ssh {hostname}' --record DIR"
-	case v.Outcome == journey.Unknown && strings.Contains(v.Cause, "Southbound"):
-		return "ovs-vsctl get Open_vSwitch . external_ids:ovn-remote"
-	case v.Outcome == journey.Unknown && strings.Contains(v.Cause, "ovs-vswitchd"):
-		return "ovs-appctl -T 5 -t ovs-vswitchd version  # on " + v.Node
-	case v.Stage == "outside" && strings.Contains(v.Cause, "virtual address"):
-		return "ovnctl topology show svc:" + ask.request.To.Address
-	case v.Stage == "outside" && v.Datapath != "":
-		return "ovn-nbctl lr-nat-list " + shell([]string{v.Datapath})
-	case v.Stage == "outside" && v.Node == "":
-		return "ovnctl topology show" // who has which address
-	case v.Stage == "outside":
-		return "nft list ruleset  # on " + v.Node
-	case v.Outcome == journey.Consumed:
-		return "ovn-sbctl list MAC_Binding"
-	case v.Stage == "pod" && port != nil && port.Pod != "":
-		namespace, pod, _ := strings.Cut(port.Pod, "/")
-		return "kubectl -n " + shell([]string{namespace, "exec", pod, "--", "ip", "addr", "show"})
-	case strings.Contains(v.Cause, "uplink"):
-		return "ovnctl topology show --physical node:" + v.Node
-	case strings.HasSuffix(v.Stage, "l2_unknown") && v.Node != "": // somebody believes in a MAC address that is gone
-		return "ovnctl doctor node:" + v.Node
-	case v.Object != nil && v.Object.Kind == "ACL":
-		return "ovn-nbctl list ACL " + v.Object.UUID
-	case strings.Contains(v.Stage, "ip_routing"):
-		return "ovn-nbctl lr-route-list " + shell([]string{v.Datapath})
 	case port != nil:
-		return "ovnctl topology show " + shell([]string{portQuestion(port)})
+		return cause.Shell("ovnctl", "topology", "show", portQuestion(port))
 	case v.Object != nil && len(v.Object.UUID) >= 8:
 		return "ovnctl topology show " + v.Object.UUID[:8]
 	case v.Node != "":
-		return "ovnctl topology show node:" + v.Node
+		return cause.Shell("ovnctl", "topology", "show", "node:"+v.Node)
 	}
 	return "ovnctl topology show"
+}
+
+// byKind is the command that the kind of a cause leads to; empty where that is to look at what it is about.
+func byKind(r journey.Request, v journey.Verdict, port *topology.Port, offline bool) string {
+	switch c := v.Because; c.Kind {
+	case journey.NodeUnread, journey.ChassisUnreachable:
+		if !offline {
+			return "ovnctl " + repeat(r) + " --node-exec 'ssh {hostname}'"
+		}
+	case journey.NotRecorded:
+		return "ovnctl " + repeat(r) + " --node-exec 'ssh {hostname}' --record DIR"
+	case journey.ChassisUnread, journey.FlowsUnread, journey.ZoneUnread, journey.LogicalUnread:
+		return "ovs-vsctl get Open_vSwitch . external_ids:ovn-remote"
+	case journey.VswitchdSilent:
+		return "ovs-appctl -T 5 -t ovs-vswitchd version  # on " + cause.Shell(v.Node)
+	case journey.NotBalanced:
+		return "ovnctl topology show svc:" + c.Address.String()
+	case journey.NoRouteBack, journey.RouteBackUnsure:
+		if v.Datapath == "" {
+			return "nft list ruleset  # on " + cause.Shell(v.Node)
+		}
+		return cause.Shell("ovn-nbctl", "lr-nat-list", v.Datapath)
+	case journey.NobodyAnswers, journey.NoRouteIn:
+		return "ovnctl topology show" // who has which address
+	case journey.NextHopUnknown:
+		return "ovn-sbctl list MAC_Binding"
+	case journey.NoUplink, journey.UplinkDown, journey.UplinkNotFound:
+		return cause.Shell("ovnctl", "topology", "show", "--physical", "node:"+v.Node)
+	case journey.UnknownMAC: // a row or a flow has a stale address
+		if v.Node != "" {
+			return cause.Shell("ovnctl", "doctor", "node:"+v.Node)
+		}
+	case journey.Denied:
+		if v.Object != nil {
+			return "ovn-nbctl list ACL " + v.Object.UUID
+		}
+	case journey.Discarded:
+		if v.Object != nil && v.Object.Kind == "route" {
+			return cause.Shell("ovn-nbctl", "lr-route-list", v.Datapath)
+		}
+	}
+	return byPlace(v, port)
+}
+
+// byPlace is the command that looks at what OVN does not know: the routes and addresses of a pod. Else it is that for a
+// route which a router lacks, or empty.
+func byPlace(v journey.Verdict, port *topology.Port) string {
+	switch c := v.Because; {
+	case c.Place == journey.InWorkload && port != nil && c.Workload == journey.Pod:
+		namespace, pod, _ := strings.Cut(port.Pod, "/")
+		return cause.Shell("kubectl", "-n", namespace, "exec", pod, "--", "ip", "addr", "show")
+	case c.Place == "" && c.Kind == journey.NoRoute:
+		return cause.Shell("ovn-nbctl", "lr-route-list", v.Datapath)
+	}
+	return ""
 }
 
 func portQuestion(p *topology.Port) string {
@@ -92,24 +123,23 @@ func repeat(r journey.Request) string {
 	if r.Backend != "" {
 		words = append(words, "--backend="+r.Backend)
 	}
-	return shell(words)
+	return cause.Shell(words...)
 }
 
-// showOwner is the command that shows what a row was made for; empty if the row does not say.
-func showOwner(owner string) string {
-	namespace, defaultDeny := strings.CutPrefix(owner, "NetworkPolicy default deny of namespace ")
-	if defaultDeny && kubernetesName(namespace) {
-		return "kubectl -n " + namespace + " get networkpolicy"
-	}
-	name, ok := strings.CutPrefix(owner, "NetworkPolicy ")
-	namespace, policy, both := strings.Cut(name, "/")
-	if ok && both && kubernetesName(namespace) && kubernetesName(policy) {
-		return fmt.Sprintf("kubectl -n %s describe networkpolicy %s", namespace, policy)
+// showOwner is the command that shows what a row was made for, for the kinds that have no better one; empty for others.
+func showOwner(o decode.Owner) string {
+	switch {
+	case o.Kind != "NetworkPolicy" || !kubernetesName(o.Namespace):
+		return ""
+	case o.Role == decode.DefaultDeny:
+		return "kubectl -n " + o.Namespace + " get networkpolicy"
+	case o.Role == decode.Own && kubernetesName(o.Name):
+		return fmt.Sprintf("kubectl -n %s describe networkpolicy %s", o.Namespace, o.Name)
 	}
 	return ""
 }
 
-// kubernetesName says whether a word is written as Kubernetes writes names, so that a shell takes it as it is.
+// kubernetesName reports whether a word is written as Kubernetes writes names, so that a shell takes it as it is.
 func kubernetesName(word string) bool {
 	return word != "" && word[0] != '-' && strings.Trim(word, "abcdefghijklmnopqrstuvwxyz0123456789-.") == ""
 }
@@ -119,19 +149,4 @@ func (t *tracer) command(n *nodeView, text string) {
 	if line := n.Name + ": " + text; !slices.Contains(t.commands, line) {
 		t.commands = append(t.commands, line)
 	}
-}
-
-// plainInShell are the characters that mean nothing to a shell.
-const plainInShell = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:=,@%+"
-
-// shell writes a command as a shell takes it.
-func shell(words []string) string {
-	quoted := make([]string, len(words))
-	for i, w := range words {
-		quoted[i] = w
-		if w == "" || strings.Trim(w, plainInShell) != "" {
-			quoted[i] = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
-		}
-	}
-	return strings.Join(quoted, " ")
 }

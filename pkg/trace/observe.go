@@ -13,7 +13,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/openflow"
 )
 
-// A flowName is what tells a flow from the others of a node in two looks at its tables.
+// A flowName identifies a flow of a node in two samples of its tables.
 type flowName struct {
 	node, bridge    string
 	table, priority int
@@ -23,14 +23,14 @@ type flowName struct {
 // counts are the packets that flows have counted since they were made.
 type counts map[flowName]uint64
 
-// observe watches the flows on the ways of an answer while packets are sent, and says whether these do what the answer says.
-func (t *tracer) observe(ctx context.Context, ask *question, answer *journey.Trace) {
-	ways := answer.Branches
-	if len(ways) == 0 {
-		ways = []journey.Branch{{Verdict: answer.Verdict, Forward: answer.Forward, Reply: answer.Reply}}
+// observe watches the flows on the paths of a trace while packets are sent, and compares what these do with it.
+func (t *tracer) observe(ctx context.Context, ask *question, result *journey.Trace) {
+	branches := result.Branches
+	if len(branches) == 0 {
+		branches = []journey.Branch{{Verdict: result.Verdict, Forward: result.Forward, Reply: result.Reply}}
 	}
 	w := &watch{tracer: t, bridges: map[*nodeView][]string{}}
-	for _, b := range ways {
+	for _, b := range branches {
 		w.follows(b.Forward)
 		w.follows(b.Reply)
 	}
@@ -45,29 +45,29 @@ func (t *tracer) observe(ctx context.Context, ask *question, answer *journey.Tra
 		ended, failed = w.look(ctx, ask)
 	}
 	if failed != nil {
-		answer.Observed = &journey.Observation{Result: journey.Unwatched, Sentence: "nothing could be observed: " + failed.Error()}
+		result.Observed = &journey.Observation{Result: journey.Unwatched, Sentence: "nothing could be observed: " + failed.Error()}
 		return
 	}
 	w.moved = moved(began, ended)
-	for _, b := range ways {
-		if o := w.judge(ask, b); answer.Observed == nil || tells(o) > tells(answer.Observed) {
-			answer.Observed = o
+	for _, b := range branches {
+		if o := w.judge(ask, b); result.Observed == nil || tells(o) > tells(result.Observed) {
+			result.Observed = o
 		}
 	}
-	if answer.Observed.Next != "" && (answer.Verdict.Outcome == journey.Delivered || answer.Observed.Result == journey.Refuted) {
-		answer.Next = []string{answer.Observed.Next}
+	if result.Observed.Next != "" && (result.Verdict.Outcome == journey.Delivered || result.Observed.Result == journey.Refuted) {
+		result.Next = []string{result.Observed.Next}
 	}
 }
 
-// tells ranks observations by how much they tell: of several ways the packets of one connection take one.
+// tells ranks observations by how much they tell: of several paths the packets of one connection take one.
 func tells(o *journey.Observation) int {
 	return slices.Index([]journey.Observed{journey.Unwatched, journey.Idle, journey.Confirmed, journey.Refuted}, o.Result)
 }
 
-// A watch is one look at the counters and another one later.
+// A watch is two samples of the counters.
 type watch struct {
 	*tracer
-	bridges map[*nodeView][]string // whose flows are on the ways
+	bridges map[*nodeView][]string // whose flows are on the paths
 	elapsed time.Duration
 	moved   counts
 }
@@ -86,7 +86,7 @@ func (w *watch) follows(d *journey.Direction) {
 	}
 }
 
-// viewNamed is the node of a hop, nil if it was not asked.
+// viewNamed is the node of a hop, nil if it was not read.
 func (t *tracer) viewNamed(name string) *nodeView {
 	for n, v := range t.views {
 		if n.Name == name {
@@ -129,10 +129,10 @@ func (q *Query) progress(text string) {
 	}
 }
 
-// look reads the counters of all bridges on the ways, on all nodes at once.
+// look reads the counters of all bridges on the paths, on all nodes at once.
 func (w *watch) look(ctx context.Context, ask *question) (counts, error) {
 	if len(w.bridges) == 0 {
-		return nil, fmt.Errorf("no node on the way is in reach: run ovnctl there, or give --node-exec 'PREFIX {hostname}'")
+		return nil, fmt.Errorf("no node on the path is reachable: run ovnctl there, or give --node-exec 'PREFIX {hostname}'")
 	}
 	ask.progress("reading the counters")
 	var mu sync.Mutex
@@ -180,7 +180,7 @@ func (v *nodeView) counters(ctx context.Context, bridges []string) (counts, erro
 const lag = time.Second
 
 // upToDate waits until all that packets have done so far is in the counters. ovs-vswitchd collects it from the datapath in
-// rounds, and says when one ends; the one that is under way may have passed a flow already.
+// rounds, and says when one ends; the current one may have passed a flow already.
 func (v *nodeView) upToDate(ctx context.Context) {
 	for range 2 {
 		if _, err := v.Host.Control(ctx, "ovs-vswitchd", "revalidator/wait"); err != nil {
@@ -193,7 +193,7 @@ func (v *nodeView) upToDate(ctx context.Context) {
 	}
 }
 
-// moved is what flows counted between two looks. One that was made anew meanwhile has counted from 0.
+// moved is what flows counted between two samples. One that was made anew meanwhile has counted from 0.
 func moved(began, ended counts) counts {
 	all := counts{}
 	for name, n := range ended {
@@ -220,7 +220,7 @@ type point struct {
 	table          int
 }
 
-// points are the flows of the points on a way.
+// points are the flows of the points on a path.
 func (w *watch) points(hops []journey.Hop) map[point]map[flowName]bool {
 	all := map[point]map[flowName]bool{}
 	for _, h := range hops {
@@ -243,29 +243,29 @@ func (w *watch) points(hops []journey.Hop) map[point]map[flowName]bool {
 	return all
 }
 
-// A reached is how far packets came in one direction.
+// A reach is how far packets came in one direction.
 //
 // Packets that come into the bridges of a node meet all flows there that ovs-vswitchd says they would: where one of these
-// counted none, what others before it counted were packets of somebody else, and these did not come to the node at all.
-// Only of the flow that ends the way, it may be that they meet another one in its place.
-type reached struct {
-	counted  bool     // there was a flow to look at
-	came     *spotted // the last step that they came to, nil if none was
-	packets  uint64   // that can have come to it
-	lost     *spotted // the first step that counted none, nil if there is none
-	deciding bool     // lost is the one that ends the way, and they came to the step before
+// counted none, what others before it counted were other packets, and these did not reach the node at all.
+// Only the flow that ends the path may be missed for another one.
+type reach struct {
+	counted  bool      // there was a flow to look at
+	came     *sighting // the last step that they came to, nil if none was
+	packets  uint64    // that can have come to it
+	lost     *sighting // the first step that counted none, nil if there is none
+	deciding bool      // lost is the one that ends the path, and they reached the step before
 }
 
-// A spotted is a step and the hop that it is in.
-type spotted struct {
+// A sighting is a step and the hop that it is in.
+type sighting struct {
 	hop  journey.Hop
 	step journey.Step
 }
 
 // count fills in the counters of a direction and says how far packets came.
-func (w *watch) count(d *journey.Direction) reached {
+func (w *watch) count(d *journey.Direction) reach {
 	w.fill(d)
-	var r, here reached // as of the nodes before, and of this one too
+	var r, here reach // as of the nodes before, and of this one too
 	node := ""
 	for i, h := range d.Hops {
 		if h.Node != node || h.Kind == "host" || h.Kind == "tunnel" {
@@ -276,20 +276,20 @@ func (w *watch) count(d *journey.Direction) reached {
 			last := i == len(d.Hops)-1 && j == len(h.Steps)-1 && d.Verdict.Outcome != journey.Delivered
 			c := s.Counter
 			if c == nil || c.First && !last {
-				continue // a later packet goes past it; what ends the way has to count all the same
+				continue // later packets skip it; what ends the path has to count all the same
 			}
 			if c.Packets > 0 {
 				if here.came == nil || c.Packets < here.packets {
 					here.packets = c.Packets
 				}
-				here.counted, here.came = true, &spotted{h, *s}
+				here.counted, here.came = true, &sighting{h, *s}
 				continue
 			}
 			if last && here.came != nil {
 				r, r.deciding = here, true
 			}
 			c.Lost = r.came != nil
-			r.counted, r.lost = true, &spotted{h, *s}
+			r.counted, r.lost = true, &sighting{h, *s}
 			return r
 		}
 	}

@@ -3,7 +3,6 @@ package trace
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/netip"
 	"slices"
 
@@ -13,8 +12,8 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/trace/ovs"
 )
 
-// origin is the place where the packet starts. A packet that cannot be sent at all has a verdict instead.
-func (t *tracer) origin(ctx context.Context, from topology.Match, p Packet) (place, *journey.Verdict) {
+// origin is where the packet starts. A packet that cannot be sent at all has a verdict instead.
+func (t *tracer) origin(ctx context.Context, from topology.Match, p Packet) (location, *journey.Verdict) {
 	switch from.Kind {
 	case topology.KindNode:
 		return t.fromNode(ctx, from, p)
@@ -25,74 +24,74 @@ func (t *tracer) origin(ctx context.Context, from topology.Match, p Packet) (pla
 }
 
 // fromPort starts at the interface of a logical port, with the frame that its owner would send.
-func (t *tracer) fromPort(ctx context.Context, port *topology.Port, p Packet) (place, *journey.Verdict) {
+func (t *tracer) fromPort(ctx context.Context, port *topology.Port, p Packet) (location, *journey.Verdict) {
 	carrier, stopped := t.carrier(port)
 	if stopped != nil {
-		return place{}, stopped
+		return location{}, stopped
 	}
 	n := t.cluster.Node(carrier.Chassis)
 	if n == nil {
-		return place{}, unknown("no way is known to chassis %s, which holds %s: give --node-exec 'PREFIX {hostname}'", carrier.Chassis, carrier.Name)
+		return location{}, unknown(journey.Cause{Kind: journey.ChassisUnreachable, Chassis: carrier.Chassis, Port: carrier.Name})
 	}
 	v, err := t.view(ctx, n)
 	if err != nil {
-		return place{}, unknown("%v", err)
+		return location{}, unknown(causeOf(err))
 	}
 	carrier = t.graph.PortByName(carrier.Name)
 	i := slices.IndexFunc(carrier.Interfaces, func(a *topology.Attachment) bool { return a.Node == n.Name && a.OFPort > 0 })
 	if i < 0 {
-		return place{}, stoppedAt(port, fmt.Sprintf("no interface on %s carries %s: %s", n.Name, carrier.Name, carrier.Why))
+		return location{}, droppedAt(port, journey.Cause{Kind: journey.NoInterface, Node: n.Name, Port: carrier.Name, Detail: carrier.Why})
 	}
 	attached := carrier.Interfaces[i]
 	if verdict := v.sends(ctx, attached.Interface, p.Src, p.Dst); verdict != nil {
 		verdict.Port = port.Name
-		return place{}, verdict
+		return location{}, verdict
 	}
 	pkt, stopped := t.frame(port, p)
 	if stopped != nil {
-		return place{}, stopped
+		return location{}, stopped
 	}
 	if port.Parent != "" {
 		ovs.Set(&pkt, "dl_vlan", packet.Uint(uint64(port.Tag)))
 	}
-	return place{node: v, bridge: attached.Bridge, port: packet.PortID{Number: uint32(attached.OFPort)}, packet: pkt}, nil
+	return location{node: v, bridge: attached.Bridge, port: packet.PortID{Number: uint32(attached.OFPort)}, packet: pkt}, nil
 }
 
 // fromNode starts in the network stack of a node.
-func (t *tracer) fromNode(ctx context.Context, from topology.Match, p Packet) (place, *journey.Verdict) {
+func (t *tracer) fromNode(ctx context.Context, from topology.Match, p Packet) (location, *journey.Verdict) {
 	n := t.nodeOf(from)
 	if n == nil {
-		return place{}, unknown("%s cannot be asked", from.Name)
+		return location{}, unknown(journey.Cause{Kind: journey.NodeNotFound, Detail: from.Name})
 	}
 	v, err := t.view(ctx, n)
 	if err != nil {
-		return place{}, unknown("%v", err)
+		return location{}, unknown(causeOf(err))
 	}
-	return place{node: v, packet: p.frame(noMAC, noMAC)}, nil
+	return location{node: v, packet: p.frame(noMAC, noMAC)}, nil
 }
 
 // noMAC is in the frame of a packet that a host is about to send.
 const noMAC = "00:00:00:00:00:00"
 
-// fromOutside starts at the uplink of the node that answers for the destination on the underlay.
-func (t *tracer) fromOutside(ctx context.Context, p Packet) (place, *journey.Verdict) {
+// fromOutside starts at the uplink of the node that has the destination on the underlay.
+func (t *tracer) fromOutside(ctx context.Context, p Packet) (location, *journey.Verdict) {
 	n := t.holder(p.Dst)
 	if n == nil {
-		return place{}, t.noWayIn(p.Src, p.Dst)
+		return location{}, t.noRouteIn(p.Src, p.Dst)
 	}
 	v, err := t.view(ctx, n)
 	if err != nil {
-		return place{}, unknown("%v", err)
+		return location{}, unknown(causeOf(err))
 	}
 	bridge, port, ok := t.uplink(n.Name, "")
 	if !ok {
-		return place{}, unknown("node %s has no bridge with an uplink", n.Name)
+		return location{}, unknown(journey.Cause{Kind: journey.UplinkNotFound, Node: n.Name})
 	}
 	mac, err := t.underlayMAC(ctx, v, p.Dst)
 	if err != nil {
-		return place{}, unknown("%v", err)
+		return location{}, unknown(causeOf(err))
 	}
-	return place{node: v, bridge: bridge, port: port, packet: p.frame(anyMAC, mac)}, nil // from the router on the underlay
+	return location{node: v, bridge: bridge, port: port, packet: p.frame(anyMAC, mac)}, nil // from the router on the underlay
 }
 
 // underlayMAC is the MAC address by which a node answers for one of its underlay addresses.

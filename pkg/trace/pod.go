@@ -2,17 +2,17 @@ package trace
 
 import (
 	"context"
-	"fmt"
 	"net/netip"
 	"slices"
 	"strings"
 
 	"github.com/ovnctl/ovnctl/pkg/journey"
 	"github.com/ovnctl/ovnctl/pkg/node"
+	"github.com/ovnctl/ovnctl/pkg/topology"
 )
 
-// pod looks into the network namespace behind a link, once. It is nil where one cannot look: the pod is
-// taken to be as OVN knows it then.
+// pod reads the network namespace behind a link, once. It is nil where that is unreachable: the workload is
+// assumed to be as OVN knows it then.
 func (v *nodeView) pod(ctx context.Context, link string) *node.PodNet {
 	if pod, ok := v.pods[link]; ok {
 		return pod
@@ -21,9 +21,9 @@ func (v *nodeView) pod(ctx context.Context, link string) *node.PodNet {
 	if err != nil || pod != nil && pod.Network == nil {
 		pod = nil
 	}
-	// Interface numbers alone may fit the namespace of another host on the same machine: the MAC address
+	// Interface numbers alone may fit the namespace of another container on the same host: the MAC address
 	// tells whether it is this pod's.
-	if macs := v.macs[link]; pod != nil && len(macs) > 0 && !slices.Contains(macs, pod.Link.MAC) {
+	if port := v.ports[link]; pod != nil && port != nil && len(port.MACs) > 0 && !slices.Contains(port.MACs, pod.Link.MAC) {
 		pod = nil
 	}
 	if v.pods == nil {
@@ -33,9 +33,23 @@ func (v *nodeView) pod(ctx context.Context, link string) *node.PodNet {
 	return pod
 }
 
-// inPod is a verdict about a packet that does not get out of a pod, or into it.
-func (v *nodeView) inPod(o journey.Outcome, format string, args ...any) *journey.Verdict {
-	return &journey.Verdict{Outcome: o, Node: v.Name, Stage: "pod", Cause: fmt.Sprintf(format, args...)}
+// inWorkload is a verdict about a packet that does not get out of the workload behind a link, or into it.
+func (v *nodeView) inWorkload(link string, o journey.Outcome, c journey.Cause) *journey.Verdict {
+	c.Place, c.Workload = journey.InWorkload, workloadOf(v.ports[link])
+	return &journey.Verdict{Outcome: o, Node: v.Name, Because: c}
+}
+
+// workloadOf is what is attached to a port.
+func workloadOf(p *topology.Port) journey.Workload {
+	switch {
+	case p == nil:
+		return journey.Other
+	case p.Pod != "":
+		return journey.Pod
+	case p.Device != "":
+		return journey.VM
+	}
+	return journey.Other
 }
 
 // sends asks the pod behind a link whether it would send a packet at all. It is nil if it would.
@@ -52,11 +66,11 @@ func (v *nodeView) sends(ctx context.Context, link string, src, dst netip.Addr) 
 	case err != nil || route.Type == "local":
 		return nil
 	case route.Type == "none":
-		return v.inPod(journey.Dropped, "the pod has no route to %s", dst)
+		return v.inWorkload(link, journey.Dropped, journey.Cause{Kind: journey.NoRoute, Address: dst})
 	case route.Type != "unicast":
-		return v.inPod(journey.Dropped, "the pod's own route to %s is %q", dst, route.Type)
+		return v.inWorkload(link, journey.Dropped, journey.Cause{Kind: journey.RouteRefuses, Address: dst, Detail: route.Type})
 	case route.Dev != pod.Link.Name:
-		return v.inPod(journey.Unknown, "the pod sends packets to %s by its interface %s, not by %s", dst, route.Dev, pod.Link.Name)
+		return v.inWorkload(link, journey.Unknown, journey.Cause{Kind: journey.OtherInterface, Address: dst, Detail: route.Dev, Link: pod.Link.Name})
 	}
 	return nil
 }
@@ -68,7 +82,7 @@ func (v *nodeView) takes(ctx context.Context, link string, a netip.Addr) *journe
 		return nil
 	}
 	if !pod.Link.Up {
-		return v.inPod(journey.Dropped, "the pod's interface %s is down", pod.Link.Name)
+		return v.inWorkload(link, journey.Dropped, journey.Cause{Kind: journey.LinkDown, Link: pod.Link.Name})
 	}
 	if slices.ContainsFunc(pod.Network.Addresses, func(x node.Address) bool { return x.Prefix.Addr() == a }) {
 		return nil
@@ -79,8 +93,5 @@ func (v *nodeView) takes(ctx context.Context, link string, a netip.Addr) *journe
 			has = append(has, x.Prefix.Addr().String())
 		}
 	}
-	if len(has) == 0 {
-		return v.inPod(journey.Dropped, "the pod does not have the address %s that OVN has for it", a)
-	}
-	return v.inPod(journey.Dropped, "the pod does not have the address %s that OVN has for it, but %s", a, strings.Join(has, ", "))
+	return v.inWorkload(link, journey.Dropped, journey.Cause{Kind: journey.AddressMissing, Address: a, Detail: strings.Join(has, ", ")})
 }

@@ -16,21 +16,21 @@ type Query struct {
 	SourcePort int
 	Family     int // 4 or 6; 0: either, IPv4 first
 
-	// Logical asks no node: the answer is what the logical flows say.
+	// Logical reads no node: only the logical flows.
 	Logical bool
 	// Backend is the only backend of a load balancer to follow; not valid: all of them. Its port is 0 for any.
 	Backend netip.AddrPort
 	// Length is that of the packet in bytes, from its Ethernet header on; 0: as short as it can be.
 	Length int
-	// Evidence asks of each logical flow on the way which parts of its match decided.
+	// Evidence asks of each logical flow on the path which parts of its match decided.
 	Evidence bool
 	// WhyNot asks what would let the packet pass where it does not.
 	WhyNot bool
 	// Name is what a DNS question asks for; empty: the packet is none.
 	Name string
-	// Observe is for how long the counters of the flows on the way are watched; 0: not at all.
+	// Observe is for how long the counters of the flows on the path are watched; 0: not at all.
 	Observe time.Duration
-	// Progress is told what is being waited for; nil: nobody is.
+	// Progress is called with what is being waited for; it may be nil.
 	Progress func(text string)
 }
 
@@ -97,11 +97,11 @@ func describe(p packet.Flow) string {
 func joinPort(a netip.Addr, port uint16) string { return netip.AddrPortFrom(a, port).String() }
 
 // registerAddress reads an address that OVN keeps in a register.
-func registerAddress(p packet.Flow, field string, size int) string {
+func registerAddress(p packet.Flow, field string, size int) netip.Addr {
 	f, ok := packet.Lookup(field)
 	if !ok {
-		return ""
+		return netip.Addr{}
 	}
 	a, _ := netip.AddrFromSlice(p.Get(f).Bytes(size))
-	return a.String()
+	return a
 }

@@ -19,10 +19,10 @@ func (w *Walker) Branch(ctx context.Context, r *Round) journey.Branch {
 		b.Verdict.Allowed = w.allowed(ctx, r.Forward)
 	}
 	b.Forward = w.direction(ctx, r.Forward, "new")
-	b.Forward.Verdict.Sentence = w.sentence(r.Forward, b.Forward.Verdict, "the packet")
+	w.say(r.Forward, &b.Forward.Verdict, "the packet")
 	if r.Reply != nil {
 		b.Reply = w.direction(ctx, r.Reply, "est,rpl")
-		b.Reply.Verdict.Sentence = w.sentence(r.Reply, b.Reply.Verdict, "the answer")
+		w.say(r.Reply, &b.Reply.Verdict, "the reply")
 	}
 	return b
 }
@@ -32,26 +32,24 @@ func (w *Walker) Branch(ctx context.Context, r *Round) journey.Branch {
 func (w *Walker) Verdict(ctx context.Context, r *Round) journey.Verdict {
 	if r.Reply != nil && r.Reply.Outcome() != journey.Delivered {
 		v := w.verdict(ctx, r.Reply)
-		v.Sentence = w.sentence(r.Reply, v, "the answer")
+		w.say(r.Reply, &v, "the reply")
 		return v
 	}
 	v := w.verdict(ctx, r.Forward)
 	switch {
 	case r.Answered:
 		v = journey.Verdict{Outcome: journey.Delivered, Node: v.Node, Datapath: v.Datapath, Port: v.Port}
-		v.Sentence = "OVN answers the packet itself, and its sender gets the answer"
+		v.Sentence = "OVN replies to the packet itself, and the sender gets the reply"
 	case v.Outcome != journey.Delivered:
-		v.Sentence = w.sentence(r.Forward, v, "the packet")
-	case r.Forward.outside:
-		v.Sentence = "the packet leaves for " + w.reached(r.Forward) + ", and an answer from there comes back"
+		w.say(r.Forward, &v, "the packet")
 	default:
-		v.Sentence = w.reached(r.Forward) + " receives the packet, and its answer comes back"
+		v.Sentence = roundTrip(w.reached(r.Forward), r.Forward.outside)
 	}
 	return v
 }
 
-func (w *Walker) sentence(p *Passage, v journey.Verdict, what string) string {
-	return sentence(v, w.lastHop(p), w.reached(p), what)
+func (w *Walker) say(p *Path, v *journey.Verdict, what string) {
+	say(v, w.lastHop(p), w.reached(p), what)
 }
 
 // WhyNot proposes changes that would let a round pass which fails, the smallest first. Those that can be tried on the flows
@@ -60,17 +58,17 @@ func (w *Walker) WhyNot(ctx context.Context, from topology.Match, p Packet, r *R
 	failed := r.deciding()
 	l := failed.last()
 	if failed == r.Reply && failed.visit == nil {
-		l = r.Forward.last() // nobody outside has a way back to where it came from
+		l = r.Forward.last() // nothing outside has a route back to where it came from
 	}
-	if l.way == nil {
+	if l.path == nil {
 		return nil
 	}
-	again := func(ctx context.Context, lookup cause.Lookup) (journey.Outcome, *ovn.Way, error) {
+	again := func(ctx context.Context, lookup cause.Lookup) (journey.Outcome, *ovn.Path, error) {
 		rounds, _, err := w.changed(l.zone, lookup).Rounds(ctx, from, p, r.Backend)
 		if err != nil || len(rounds) == 0 {
 			return journey.Unknown, nil, err
 		}
-		return rounds[0].Outcome(), rounds[0].deciding().last().way, nil
+		return rounds[0].Outcome(), rounds[0].deciding().last().path, nil
 	}
-	return l.zone.explain.WhyNot(ctx, l.way, again)
+	return l.zone.explain.WhyNot(ctx, l.path, again)
 }

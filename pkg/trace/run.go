@@ -15,48 +15,48 @@ import (
 // overall is the sentence of a connection that may take any of several branches. Worst is the verdict of the worst of
 // them.
 func overall(worst journey.Verdict, branches []journey.Branch) string {
-	count, through, ways := 0, "", "ways"
+	count, through, balanced := 0, "", false
 	for _, b := range slices.Backward(branches) {
 		if b.Verdict.Outcome == journey.Delivered {
 			count++
 		}
 		if b.Backend != "" {
-			ways = "backends"
+			balanced = true
 		}
 		if b.Verdict.Outcome == worst.Outcome {
 			through = strings.TrimPrefix(strings.Join(append([]string{b.Backend}, b.Through...), ", "), ", ")
 		}
 	}
 	switch {
-	case count < len(branches) && ways == "ways":
-		return fmt.Sprintf("%d of %d ways work; by %s, %s", count, len(branches), through, worst.Sentence)
+	case count < len(branches) && !balanced:
+		return fmt.Sprintf("%d of %d paths work; by %s, %s", count, len(branches), through, worst.Sentence)
 	case count < len(branches):
-		return fmt.Sprintf("%d of %d backends answer; through %s, %s", count, len(branches), through, worst.Sentence)
-	case ways == "ways":
-		return fmt.Sprintf("the packet arrives on all %d ways, and its answer comes back", count)
+		return fmt.Sprintf("%d of %d backends reply; through %s, %s", count, len(branches), through, worst.Sentence)
+	case !balanced:
+		return fmt.Sprintf("the packet arrives on all %d paths, and its reply comes back", count)
 	}
-	return fmt.Sprintf("all %d backends receive the packet, and their answers come back", count)
+	return fmt.Sprintf("all %d backends receive the packet, and their replies come back", count)
 }
 
 // maxHashes is how many values of dp_hash are tried to see every backend: ofproto/trace chooses a bucket
 // by it, out of at most 256 slots.
 const maxHashes = 256
 
-// openflow follows the packet by what the nodes say, on as many ways as there are: through every backend of a load
-// balancer and over every next hop of a router.
-func (t *tracer) openflow(ctx context.Context, ask *question, ways int) []journey.Branch {
+// openflow follows the packet by the OpenFlow flows of the nodes, on as many paths as there are: through every backend of a
+// load balancer and over every next hop of a router.
+func (t *tracer) openflow(ctx context.Context, ask *question, paths int) []journey.Branch {
 	start, failure := t.origin(ctx, ask.from, ask.packet)
 	if failure != nil {
 		return []journey.Branch{neverSent(*failure, ask.packet, journey.OpenFlow)}
 	}
 	var branches []journey.Branch
 	seen := map[string]bool{}
-	ways = max(ways, len(ask.backends))
+	paths = max(paths, len(ask.backends))
 	for hash := uint32(1); hash <= maxHashes; hash++ {
 		r := &run{tracer: t, ct: &ovs.Conntrack{}, dpHash: hash}
-		b := r.connection(ctx, start, func(way string) bool {
-			known := seen[way]
-			seen[way] = true
+		b := r.connection(ctx, start, func(path string) bool {
+			known := seen[path]
+			seen[path] = true
 			return known || !ask.wants(r.backend)
 		})
 		if b != nil {
@@ -65,27 +65,27 @@ func (t *tracer) openflow(ctx context.Context, ask *question, ways int) []journe
 				r.later(ctx, start, b)
 			}
 		}
-		if len(seen) >= ways || ways <= 1 && !r.backend.IsValid() || len(branches) == 1 && ask.Backend.IsValid() || ctx.Err() != nil {
+		if len(seen) >= paths || paths <= 1 && !r.backend.IsValid() || len(branches) == 1 && ask.Backend.IsValid() || ctx.Err() != nil {
 			break
 		}
 	}
 	if len(branches) == 0 {
-		v := unknown("the hash that ovs-vswitchd chooses by leads to the backend %s with none of the values that were tried", ask.Backend)
+		v := unknown(journey.Cause{Kind: journey.NoSuchBackend, Detail: ask.Backend.String()})
 		return []journey.Branch{neverSent(*v, ask.packet, journey.OpenFlow)}
 	}
-	slices.SortFunc(branches, byWay)
-	nameWays(branches)
+	slices.SortFunc(branches, byChoice)
+	nameChoices(branches)
 	return branches
 }
 
-// wants says whether ways through a backend are asked for.
+// wants reports whether paths through a backend are asked for.
 func (q *question) wants(backend netip.AddrPort) bool {
 	return !q.Backend.IsValid() || !backend.IsValid() ||
 		backend.Addr() == q.Backend.Addr() && (q.Backend.Port() == 0 || q.Backend.Port() == backend.Port())
 }
 
-// nameWays leaves out what was gone through where that does not tell the branches apart.
-func nameWays(branches []journey.Branch) {
+// nameChoices leaves out what was gone through where that does not tell the branches apart.
+func nameChoices(branches []journey.Branch) {
 	several := map[string]int{}
 	for _, b := range branches {
 		several[b.Backend]++
@@ -97,7 +97,7 @@ func nameWays(branches []journey.Branch) {
 	}
 }
 
-// over is where a packet was sent on by the last router on its way: the port, and the MAC address of the next hop.
+// over is where the last router on its path sent a packet: the port, and the MAC address of the next hop.
 func over(e *ending) string {
 	for _, h := range slices.Backward(e.hops) {
 		if h.Kind == "router" && h.To != "" {
@@ -107,8 +107,8 @@ func over(e *ending) string {
 	return ""
 }
 
-// connection follows the first packet and its answer. It returns nil for a way that skip knows already.
-func (r *run) connection(ctx context.Context, start place, skip func(way string) bool) *journey.Branch {
+// connection follows the first packet and its reply. It returns nil for a path that skip knows already.
+func (r *run) connection(ctx context.Context, start location, skip func(path string) bool) *journey.Branch {
 	forward, err := r.follow(ctx, start)
 	through := over(&forward)
 	if skip(r.backend.String() + through) {
@@ -119,29 +119,29 @@ func (r *run) connection(ctx context.Context, start place, skip func(way string)
 		b.Backend = r.backend.String()
 	}
 	b.Forward = r.direction(start.packet, "new", &forward, err)
-	b.Forward.Verdict.Sentence = sentence(b.Forward.Verdict, forward.hops, forward.reached, "the packet")
+	say(&b.Forward.Verdict, forward.hops, forward.reached, "the packet")
 	b.Verdict = b.Forward.Verdict
 	if b.Verdict.Outcome != journey.Delivered {
 		return b
 	}
-	answer, ok := ovs.Answer(forward.at.packet)
+	reply, ok := ovs.Answer(forward.at.packet)
 	if !ok {
 		return b
 	}
-	back, err := r.answer(ctx, forward, answer)
-	b.Reply = r.direction(answer, "est,rpl", &back, err)
+	back, err := r.reply(ctx, forward, reply)
+	b.Reply = r.direction(reply, "est,rpl", &back, err)
 	r.checkReturn(start.packet, b.Reply, back)
-	b.Reply.Verdict.Sentence = sentence(b.Reply.Verdict, back.hops, back.reached, "the answer")
+	say(&b.Reply.Verdict, back.hops, back.reached, "the reply")
 	if b.Reply.Verdict.Outcome != journey.Delivered {
 		b.Verdict = b.Reply.Verdict
 		return b
 	}
-	b.Verdict.Sentence = roundTrip(b, forward)
+	b.Verdict.Sentence = roundTrip(forward.reached, forward.outside)
 	return b
 }
 
-// answer follows the answer from where the packet arrived, if it is sent at all.
-func (r *run) answer(ctx context.Context, forward ending, packet packet.Flow) (ending, error) {
+// reply follows the reply from where the packet arrived, if it is sent at all.
+func (r *run) reply(ctx context.Context, forward ending, packet packet.Flow) (ending, error) {
 	start := forward.at
 	start.packet = packet
 	t, _ := ovs.TupleOf(&packet)
@@ -163,7 +163,7 @@ func (r *run) answer(ctx context.Context, forward ending, packet packet.Flow) (e
 }
 
 // later follows another packet of a connection whose first one was: it meets other flows, which count most of what is sent.
-func (r *run) later(ctx context.Context, start place, b *journey.Branch) {
+func (r *run) later(ctx context.Context, start location, b *journey.Branch) {
 	if b.Forward.Verdict.Outcome == journey.Unknown {
 		return
 	}
@@ -193,22 +193,21 @@ func lastRouter(hops []journey.Hop) string {
 	return ""
 }
 
-// direction is a way as the contract has it.
+// direction is a path as the contract has it.
 func (r *run) direction(packet packet.Flow, state string, e *ending, err error) *journey.Direction {
 	d := &journey.Direction{Producer: journey.OpenFlow, State: state, Packet: describe(packet), Hops: e.hops}
 	if d.Hops == nil {
 		d.Hops = []journey.Hop{}
 	}
 	if err != nil {
-		d.Verdict = journey.Verdict{Outcome: journey.Unknown, Cause: err.Error()}
+		d.Verdict = *unknown(causeOf(err))
 		return d
 	}
 	d.Verdict = e.verdict
 	return d
 }
 
-// checkReturn makes sure that the answer comes out where the packet was sent from, and as an answer to it:
-// from the address that was asked.
+// checkReturn makes sure that the reply comes out where the packet was sent from, and from the address that it was sent to.
 func (r *run) checkReturn(packet packet.Flow, d *journey.Direction, e ending) {
 	if d.Verdict.Outcome != journey.Delivered {
 		return
@@ -218,6 +217,5 @@ func (r *run) checkReturn(packet packet.Flow, d *journey.Direction, e ending) {
 	if !ok || got == sent.Reverse() {
 		return
 	}
-	d.Verdict.Outcome = journey.Dropped
-	d.Verdict.Cause = fmt.Sprintf("the answer comes from %s, but %s was asked: the sender does not take it", got.Src, sent.Dst)
+	d.Verdict.Outcome, d.Verdict.Because = journey.Dropped, notTaken(got.Src, sent.Dst).Because
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/trace/ovs"
 )
 
-// ErrNoFamily says that two ends have no addresses of one family.
-var ErrNoFamily = errors.New("no address that both ends have a family of")
+// ErrNoFamily says that two ends have no addresses of the same family.
+var ErrNoFamily = errors.New("the ends have no addresses of the same family")
 
 // Packet is the first packet of a connection between two ends, by their first addresses of a family, 4 or 6.
 func (w *Walker) Packet(from, to topology.Match, protocol string, sourcePort, port, family int) (Packet, error) {
@@ -32,20 +32,20 @@ func (w *Walker) Packet(from, to topology.Match, protocol string, sourcePort, po
 }
 
 // origin is where the first packet of a connection starts. A packet that cannot be sent has a verdict instead.
-func (w *Walker) origin(ctx context.Context, from topology.Match, p Packet) (*spot, *journey.Verdict, error) {
+func (w *Walker) origin(ctx context.Context, from topology.Match, p Packet) (*source, *journey.Verdict, error) {
 	switch {
 	case from.Kind == topology.KindExternal:
-		return &spot{packet: p.frame(noMAC, noMAC)}, nil, nil
+		return &source{packet: p.frame(noMAC, noMAC)}, nil, nil
 	case from.Kind == topology.KindNode && from.Chassis != nil:
-		return &spot{host: w.hosts.byChassis[from.Chassis.Name], packet: p.frame(noMAC, noMAC)}, nil, nil
+		return &source{host: w.hosts.byChassis[from.Chassis.Name], packet: p.frame(noMAC, noMAC)}, nil, nil
 	case from.Port == nil || from.Kind == topology.KindRPort:
-		return nil, unknown("%s is no port or node of OVN: no logical flow tells what becomes of its packets", from.Name), nil
+		return nil, unknown(journey.Cause{Kind: journey.NotInOVN, Detail: from.Name}), nil
 	}
 	return w.fromPort(ctx, from.Port, p)
 }
 
 // fromPort starts at a logical port, with the frame that its owner sends.
-func (w *Walker) fromPort(ctx context.Context, port *topology.Port, p Packet) (*spot, *journey.Verdict, error) {
+func (w *Walker) fromPort(ctx context.Context, port *topology.Port, p Packet) (*source, *journey.Verdict, error) {
 	carrier, stopped := w.carrier(port)
 	if stopped != nil {
 		return nil, stopped, nil
@@ -57,29 +57,29 @@ func (w *Walker) fromPort(ctx context.Context, port *topology.Port, p Packet) (*
 	return w.at(ctx, port, carrier.Chassis, frame)
 }
 
-// at is the spot of a logical port on a chassis.
-func (w *Walker) at(ctx context.Context, port *topology.Port, chassis string, frame packet.Flow) (*spot, *journey.Verdict, error) {
+// at is the source of a logical port on a chassis.
+func (w *Walker) at(ctx context.Context, port *topology.Port, chassis string, frame packet.Flow) (*source, *journey.Verdict, error) {
 	z := w.zones[port.Zone]
 	if z == nil {
-		return nil, unknown("the Southbound, which has the logical flows of %s, could not be read", port.Name), nil
+		return nil, unknown(journey.Cause{Kind: journey.FlowsUnread, Port: port.Name}), nil
 	}
 	p, err := z.net.Port(ctx, port.Name)
 	if err != nil {
 		return nil, nil, err
 	}
 	if p == nil {
-		return nil, stoppedAt(port, "ovn-northd has made no Port_Binding of "+port.Name), nil
+		return nil, droppedAt(port, journey.Cause{Kind: journey.NoPortBinding, Port: port.Name}), nil
 	}
-	return &spot{zone: z, start: ovn.Start{Port: p, Chassis: z.net.ChassisByName(chassis), Packet: frame}}, nil, nil
+	return &source{zone: z, start: ovn.Start{Port: p, Chassis: z.net.ChassisByName(chassis), Packet: frame}}, nil, nil
 }
 
-// bySomebody takes on a packet that a host sends, or somebody outside.
-func (f *follower) bySomebody(ctx context.Context, s spot, c *ovn.Connections, so Passage, each func(Passage, *ovn.Connections) error) error {
+// fromHost takes on a packet that is sent by a host, or from outside.
+func (f *follower) fromHost(ctx context.Context, s source, c *ovn.Connections, so Path, each func(Path, *ovn.Connections) error) error {
 	t, _ := ovs.TupleOf(&s.packet)
 	if s.host != nil {
-		so.legs = append(so.legs, leg{host: s.host, does: "sends it"})
+		so.sections = append(so.sections, section{host: s.host, does: "sends it"})
 	}
-	so.landing = landing{packet: s.packet}
+	so.arrival = arrival{packet: s.packet}
 	if to := f.hosts.byAddress[t.Dst]; to != nil || s.host != nil && s.host.has(t.Dst) {
 		f.overUnderlay(s, to, &so)
 		return each(so, c)
@@ -98,9 +98,9 @@ func (f *follower) bySomebody(ctx context.Context, s spot, c *ovn.Connections, s
 	return each(so, c)
 }
 
-// overUnderlay takes a packet to a host, or for nil to the network outside, by the underlay alone; the answer comes back
-// the same way.
-func (f *follower) overUnderlay(s spot, to *host, p *Passage) {
+// overUnderlay takes a packet to a host, or for nil to the network outside, by the underlay alone; the reply comes back by
+// it too.
+func (f *follower) overUnderlay(s source, to *host, p *Path) {
 	switch {
 	case to == nil && p.host == nil && s.host != nil && s.host.has(dstOf(&s.packet)):
 		to = s.host
@@ -109,13 +109,13 @@ func (f *follower) overUnderlay(s spot, to *host, p *Passage) {
 	}
 	p.host = to
 	if to != nil && to != s.host {
-		p.legs = append(p.legs, leg{host: to, does: "takes it, by the underlay"})
+		p.sections = append(p.sections, section{host: to, does: "receives it over the underlay"})
 	}
 	if to == nil {
 		p.host = s.host
 	}
-	if answer, ok := ovs.Answer(s.packet); ok {
-		p.answer = &spot{host: to, packet: answer}
+	if reply, ok := ovs.Answer(s.packet); ok {
+		p.reply = &source{host: to, packet: reply}
 	}
 }
 
@@ -124,31 +124,31 @@ func dstOf(p *packet.Flow) netip.Addr {
 	return t.Dst
 }
 
-// intoOVN is where a packet of a host, or of somebody outside, enters a logical network: by the physical network on which
-// somebody of OVN answers for its destination, or by the host's own port on the overlay. It is nil where it stays on the
+// intoOVN is where a packet of a host, or from outside, enters a logical network: by the physical network on which OVN
+// answers for its destination, or by the host's own port on the overlay. It is nil where it stays on the
 // underlay.
-func (f *follower) intoOVN(ctx context.Context, s spot, t ovs.Tuple) (*spot, *journey.Verdict, error) {
+func (f *follower) intoOVN(ctx context.Context, s source, t ovs.Tuple) (*source, *journey.Verdict, error) {
 	overlay := f.onOverlay(t.Dst)
 	if e, ok := f.entryOf(t.Dst); ok && (s.host == nil || !overlay || f.onUnderlay(t.Dst)) {
 		next, err := f.enter(ctx, e, s.packet)
 		if next == nil && err == nil {
-			return nil, unknown("the Southbound, which has the logical flows of %s, could not be read", e.localnet.Name), nil
+			return nil, unknown(journey.Cause{Kind: journey.FlowsUnread, Port: e.localnet.Name}), nil
 		}
 		return next, nil, err
 	}
 	switch {
 	case s.host == nil:
-		return nil, f.noWayIn(t.Src, t.Dst), nil
+		return nil, f.noRouteIn(t.Src, t.Dst), nil
 	case !overlay:
 		return nil, nil, nil
 	case s.host.port == nil:
-		return nil, unknown("node %s has no port on the overlay that is known here: its kernel knows which way %s is", f.nodeName(s.host.chassis.Name), t.Dst), nil
+		return nil, unknown(journey.Cause{Kind: journey.NoOverlayPort, Node: f.nodeName(s.host.chassis.Name), Address: t.Dst}), nil
 	}
 	return f.byHostPort(ctx, s, t)
 }
 
 // byHostPort sends a packet of a host by its port on the overlay.
-func (f *follower) byHostPort(ctx context.Context, s spot, t ovs.Tuple) (*spot, *journey.Verdict, error) {
+func (f *follower) byHostPort(ctx context.Context, s source, t ovs.Tuple) (*source, *journey.Verdict, error) {
 	port := s.host.port
 	carrier, stopped := f.carrier(port)
 	if stopped != nil {
@@ -168,7 +168,7 @@ func (f *follower) byHostPort(ctx context.Context, s spot, t ovs.Tuple) (*spot, 
 			return f.at(ctx, port, carrier.Chassis, frame)
 		}
 	}
-	return nil, stoppedAt(port, "nothing on its switch leads from "+port.Name+" to "+t.Dst.String()), nil
+	return nil, droppedAt(port, journey.Cause{Kind: journey.NoGateway, Port: port.Name, Address: t.Dst}), nil
 }
 
 // chooseBackend makes load balancers choose a backend, where they have it.

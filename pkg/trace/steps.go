@@ -8,9 +8,9 @@ import (
 
 	"github.com/ovnctl/ovnctl/pkg/decode"
 	"github.com/ovnctl/ovnctl/pkg/journey"
-	"github.com/ovnctl/ovnctl/pkg/nb"
 	"github.com/ovnctl/ovnctl/pkg/openflow"
 	"github.com/ovnctl/ovnctl/pkg/packet"
+	"github.com/ovnctl/ovnctl/pkg/trace/cause"
 	"github.com/ovnctl/ovnctl/pkg/trace/ovs"
 )
 
@@ -34,8 +34,8 @@ func seen(s ovs.Step) decode.Seen {
 	}
 }
 
-// hops are the datapaths and bridges that a packet crosses on its way to a leaf, with the steps in each.
-func (r *run) hops(ctx context.Context, p place, leaf ovs.Leaf) []journey.Hop {
+// hops are the datapaths and bridges that a packet crosses to a leaf, with the steps in each.
+func (r *run) hops(ctx context.Context, p location, leaf ovs.Leaf) []journey.Hop {
 	var hops []journey.Hop
 	var metadata uint64
 	for i, s := range leaf.Steps {
@@ -75,7 +75,7 @@ func datapathOf(steps []ovs.Step, i int) uint64 {
 }
 
 // entered is the port by which the packet came to where a step finds it.
-func (r *run) entered(p place, s ovs.Step, datapath uint64) string {
+func (r *run) entered(p location, s ovs.Step, datapath uint64) string {
 	if in := s.Before.Uint("reg14"); datapath != 0 && in != 0 {
 		return r.portText(p.node, datapath, in)
 	}
@@ -141,11 +141,7 @@ func (r *run) decoded(m decode.Meaning, out *journey.Step) {
 	// The flows that ask for a MAC address are the same for all routers: their hint is the route of any of them.
 	shared := strings.HasSuffix(out.Stage, "arp_request")
 	if len(m.Objects) > 0 && (m.Flow != nil || m.Physical == "") && !shared {
-		o := m.Objects[0]
-		out.Object = &journey.Object{Kind: o.Kind, Name: o.Name, UUID: string(o.UUID), Owner: o.Owner, Text: o.Text}
-		if acl, ok := o.Row.(nb.ACL); ok && o.Owner == "" {
-			out.Object.Text += ": " + acl.Match // nothing else says what it is for
-		}
+		out.Object = cause.ObjectOf(m.Objects[0])
 	}
 }
 
@@ -197,7 +193,7 @@ func tupleText(t ovs.Tuple) string {
 	return fmt.Sprintf("%s → %s", joinPort(t.Src, t.SrcPort), joinPort(t.Dst, t.DstPort))
 }
 
-// lastStep is the step at which a packet was stopped: the last on its way that is no helper.
+// lastStep is the step at which a packet was stopped: the last that is no helper.
 func lastStep(leaf ovs.Leaf) (ovs.Step, bool) {
 	for _, s := range slices.Backward(leaf.Steps) {
 		if !s.Aside {

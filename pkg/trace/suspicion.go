@@ -15,13 +15,13 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/sb"
 )
 
-// A suspicion is a disagreement that two walks show. It has to show in the flow table too, and to last.
+// A suspicion is a disagreement that two paths show. It has to show in the flow table too, and to last.
 type suspicion struct {
 	journey.Disagreement
 	view *nodeView
 	rows []sb.LogicalFlow // that it is about: they have to be in the Southbound still
-	// foe is a cookie that no row of the datapath may have; 0: none.
-	foe      uint64
+	// alien is a cookie that no row of the datapath has; 0: none.
+	alien    uint64
 	datapath ovsdb.UUID
 	in       func([]openflow.FlowEntry) bool // whether the flow table shows it
 }
@@ -44,7 +44,7 @@ func (t *tracer) suspect(kind journey.DisagreementKind, l lookup, stage string) 
 // settling is for how long a disagreement has to be there: flows are installed some time after their rows are.
 const settling = time.Second
 
-// lasting looks a second time at what two walks showed, and keeps what is there still.
+// lasting takes a second sample of what two paths showed, and keeps what is there still.
 func (t *tracer) lasting(ctx context.Context, found []suspicion) []journey.Disagreement {
 	if len(found) == 0 {
 		return nil
@@ -73,7 +73,7 @@ func (t *tracer) lasting(ctx context.Context, found []suspicion) []journey.Disag
 	return all
 }
 
-// stillIn says whether the Southbound has the rows of a suspicion, and none with a cookie that is nobody's.
+// stillIn reports whether the Southbound still has the rows of a suspicion, and none with an alien cookie.
 func (t *tracer) stillIn(ctx context.Context, s suspicion) bool {
 	south := t.southbound(s.view.Zone)
 	if south == nil {
@@ -85,21 +85,19 @@ func (t *tracer) stillIn(ctx context.Context, s suspicion) bool {
 			return false
 		}
 	}
-	if s.foe == 0 {
+	if s.alien == 0 {
 		return true
 	}
-	if known, err := decode.ReadLogical(ctx, south); err != nil || len(known.Rows(s.foe, "")) > 0 {
+	if known, err := decode.ReadLogical(ctx, south); err != nil || len(known.Rows(s.alien, "")) > 0 {
 		return false
 	}
 	if s.datapath == "" {
 		return true
 	}
-	// None that was found is no answer where the rows could not be read.
-	_, unknown := decode.NewLogicalFlows(south).Lookup(ctx, decode.FlowKey{Datapath: s.datapath, Cookie: s.foe})
-	return strings.HasPrefix(unknown, "no logical flow")
+	return decode.NewLogicalFlows(south).Lacks(ctx, decode.FlowKey{Datapath: s.datapath, Cookie: s.alien})
 }
 
-// blameController finds out whether a node has other flows because its ovn-controller is not at work.
+// blameController finds out whether a node has other flows because its ovn-controller does not work.
 func (t *tracer) blameController(ctx context.Context, s *suspicion) {
 	v := s.view
 	if v.controller == nil {
@@ -107,18 +105,18 @@ func (t *tracer) blameController(ctx context.Context, s *suspicion) {
 	}
 	if c := v.controller; c.why != "" {
 		s.Kind = journey.ControllerBehind
-		s.Sentence = fmt.Sprintf("ovn-controller %s, and the flows are from before: %s", c.why, s.Sentence)
+		s.Sentence = fmt.Sprintf("ovn-controller %s, so its flows are out of date: %s", c.why, s.Sentence)
 		s.Repair = c.repair + "  # on " + s.Node
 	}
 }
 
-// A controllerState is why an ovn-controller is not at work, and what mends that; empty if it is.
+// A controllerState is why an ovn-controller does not work, and the repair; empty if it does.
 type controllerState struct{ why, repair string }
 
 func (v *nodeView) askController(ctx context.Context) *controllerState {
 	status, err := v.Host.Control(ctx, "ovn-controller", "connection-status")
 	if err != nil {
-		return &controllerState{"does not answer", "ovnctl fix start-controller"}
+		return &controllerState{"does not reply", "ovnctl fix start-controller"}
 	}
 	if status = strings.TrimSpace(status); status != "connected" {
 		return &controllerState{"is " + status, "ovs-vsctl get Open_vSwitch . external_ids:ovn-remote"}
@@ -183,7 +181,7 @@ func ofRow(flows []openflow.FlowEntry, cookie uint32, l lookup) []openflow.FlowE
 	return all
 }
 
-// takesRest says whether a flow of a table is for what no other is for.
+// takesRest reports whether a flow of a table takes what no other takes.
 func takesRest(f *openflow.FlowEntry) bool { return f.Priority == 0 && len(f.Match.Terms) == 0 }
 
 func isConjunction(a openflow.Action) bool {
@@ -191,7 +189,7 @@ func isConjunction(a openflow.Action) bool {
 	return ok
 }
 
-// plain says whether actions show for themselves where they lead.
+// plain reports whether actions show for themselves where they lead.
 func plain(actions openflow.Actions) bool {
 	return !slices.ContainsFunc(actions, func(a openflow.Action) bool {
 		switch a.(type) {
@@ -202,7 +200,7 @@ func plain(actions openflow.Actions) bool {
 	})
 }
 
-// leadsTo says whether an action takes a packet to a table; to anywhere for 0.
+// leadsTo reports whether an action takes a packet to a table; to anywhere for 0.
 func leadsTo(a openflow.Action, table int) bool {
 	switch a := a.(type) {
 	case openflow.Resubmit:

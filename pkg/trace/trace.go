@@ -13,69 +13,69 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/trace/ovn"
 )
 
-// Run answers a query: by what the nodes on the way say, and by what the logical flows say. Where a node is not in reach
-// the logical flows are the answer. The notes are what a reader should know of it. The error is a *topology.NameError for a
-// name that means nothing or several things; what cannot be read on the way is no error but an unknown verdict.
+// Run answers a query: by the flows of the nodes on the path, and by the logical flows. Where a node is unreachable the
+// logical flows alone are the result. The notes are what a reader should know of it. The error is a *topology.NameError for
+// a name that is not found or means several things; what cannot be read on the path is no error but an unknown verdict.
 func Run(ctx context.Context, c *cluster.Cluster, g *topology.Graph, q Query) (*journey.Trace, []string, error) {
 	t := &tracer{deployment: newDeployment(c, g), noNodes: q.Logical}
 	ask, err := t.ask(ctx, q)
 	if err != nil {
 		return nil, nil, err
 	}
-	should, notes, err := t.logical(ctx, ask)
+	expected, notes, err := t.logical(ctx, ask)
 	if err != nil {
 		return nil, nil, err
 	}
-	answer := &journey.Trace{Request: ask.request}
-	notes = append(notes, t.answer(ctx, ask, should, answer)...)
-	answer.Next = t.next(ask, answer.Verdict, answer.Disagreements)
+	result := &journey.Trace{Request: ask.request}
+	notes = append(notes, t.fill(ctx, ask, expected, result)...)
+	result.Next = t.next(ask, result.Verdict, result.Disagreements)
 	if q.Observe > 0 {
-		t.observe(ctx, ask, answer)
+		t.observe(ctx, ask, result)
 	}
-	answer.Commands, answer.Simulated = t.commands, t.simulated
-	answer.Complete()
-	return answer, notes, nil
+	result.Commands, result.Simulated = t.commands, t.simulated
+	result.Complete()
+	return result, notes, nil
 }
 
-// answer fills in the ways: those that the nodes say, and beside them those that the logical flows say, or these alone.
-func (t *tracer) answer(ctx context.Context, ask *question, should *journey.Walk, answer *journey.Trace) []string {
+// fill puts the paths into a trace: the actual ones and beside them those that the logical flows expect, or these alone.
+func (t *tracer) fill(ctx context.Context, ask *question, expected *journey.Walk, result *journey.Trace) []string {
 	if t.noNodes {
-		answer.Take(should)
+		result.Take(expected)
 		return nil
 	}
-	t.gather(ctx, should)
-	would := walkOf(t.openflow(ctx, ask, len(should.Branches)))
-	if would.Verdict.Outcome == journey.Unknown && len(t.unasked) > 0 && should.Verdict.Outcome != journey.Unknown {
-		answer.Take(should)
-		return []string{t.notLooked()}
+	t.gather(ctx, expected)
+	actual := walkOf(t.openflow(ctx, ask, len(expected.Branches)))
+	if actual.Verdict.Outcome == journey.Unknown && len(t.unasked) > 0 && expected.Verdict.Outcome != journey.Unknown {
+		result.Take(expected)
+		return []string{t.notRead()}
 	}
-	answer.Take(would)
-	if len(t.zones) == 0 && should.Verdict.Outcome == journey.Unknown {
+	result.Take(actual)
+	if len(t.zones) == 0 && expected.Verdict.Outcome == journey.Unknown {
 		return nil // there are no logical flows at all
 	}
-	answer.Logical = should
+	result.Logical = expected
 	if !t.cluster.Offline() || t.cluster.Captured() {
-		answer.Disagreements = t.compare(ctx, would, should)
+		result.Disagreements = t.compare(ctx, actual, expected)
 	}
-	v, by := &answer.Verdict, should.Verdict
-	if v.Outcome == by.Outcome && v.Stage == by.Stage { // they agree: what the logical flows rest on, the nodes' do
+	v, by := &result.Verdict, expected.Verdict
+	if v.Outcome == by.Outcome && v.Stage == by.Stage { // what the logical flows rest on, those of the nodes do too
 		v.Rule, v.Near, v.Allowed, v.WhyNot = by.Rule, by.Near, by.Allowed, by.WhyNot
-		if strings.HasPrefix(by.Cause, v.Cause) {
-			v.Cause = by.Cause
+		if v.Because.Kind == by.Because.Kind { // of which the logical flows know more
+			v.Because, v.Cause = by.Because, by.Cause
 		}
 	}
-	return differ(would, should)
+	return differ(actual, expected)
 }
 
 // logical follows the packet by the logical flows alone.
 func (t *tracer) logical(ctx context.Context, ask *question) (*journey.Walk, []string, error) {
 	w, err := newWalker(ctx, t.deployment, ovn.Options{Length: ask.Length, Query: ask.Name})
 	if err != nil {
-		return walkOf([]journey.Branch{neverSent(*unknown("the logical flows could not be read: %v", err), ask.packet, journey.LogicalFlows)}), nil, ctx.Err()
+		return unread(err, ask), nil, ctx.Err()
 	}
 	rounds, more, err := w.Rounds(ctx, ask.from, ask.packet, ask.Backend)
 	if err != nil {
-		return walkOf([]journey.Branch{neverSent(*unknown("the logical flows could not be read: %v", err), ask.packet, journey.LogicalFlows)}), nil, ctx.Err()
+		return unread(err, ask), nil, ctx.Err()
 	}
 	w.Evidence = ask.Evidence
 	var branches []journey.Branch
@@ -86,23 +86,29 @@ func (t *tracer) logical(ctx context.Context, ask *question) (*journey.Walk, []s
 		}
 		branches = append(branches, b)
 	}
-	slices.SortStableFunc(branches, byWay)
+	slices.SortStableFunc(branches, byChoice)
 	if err := ask.chosen(branches); err != nil {
 		return nil, nil, err
 	}
 	var notes []string
 	if more {
-		notes = append(notes, fmt.Sprintf("there are more combinations of backends and next hops than the %d that were followed: --backend follows one", len(branches)))
+		notes = append(notes, fmt.Sprintf("only %d combinations of backends and next hops were followed: --backend follows one", len(branches)))
 	}
 	return walkOf(branches), notes, ctx.Err()
 }
 
-// byWay orders branches by what they go through.
-func byWay(a, b journey.Branch) int {
+// unread is the walk where the logical flows cannot be read.
+func unread(err error, ask *question) *journey.Walk {
+	v := unknown(journey.Cause{Kind: journey.LogicalUnread, Detail: err.Error()})
+	return walkOf([]journey.Branch{neverSent(*v, ask.packet, journey.LogicalFlows)})
+}
+
+// byChoice orders branches by what they go through.
+func byChoice(a, b journey.Branch) int {
 	return cmp.Or(strings.Compare(a.Backend, b.Backend), slices.Compare(a.Through, b.Through))
 }
 
-// chosen is the error of a backend that was asked for, where no load balancer on the way has it.
+// chosen is the error of a backend that was asked for, where no load balancer on the path has it.
 func (q *question) chosen(branches []journey.Branch) error {
 	if !q.Backend.IsValid() || len(q.backends) == 0 {
 		return nil
@@ -119,10 +125,10 @@ func (q *question) chosen(branches []journey.Branch) error {
 	return &topology.NameError{Text: q.Backend.String(), Reason: "the service has no such backend\nhint: it has " + strings.Join(has, ", ")}
 }
 
-// gather opens the nodes that the logical flows lead to, side by side: one that does not answer is waited for once.
-func (t *tracer) gather(ctx context.Context, should *journey.Walk) {
+// gather opens the nodes that the logical flows lead to, side by side: one that does not reply is waited for once.
+func (t *tracer) gather(ctx context.Context, expected *journey.Walk) {
 	var nodes []*cluster.Node
-	for _, d := range should.Directions() {
+	for _, d := range expected.Directions() {
 		for _, h := range d.Hops {
 			n := t.cluster.Node(h.Node)
 			if h.Node != "" && n != nil && !n.Far() && !slices.Contains(nodes, n) {
@@ -135,10 +141,9 @@ func (t *tracer) gather(ctx context.Context, should *journey.Walk) {
 	}
 }
 
-// notLooked says which nodes were not asked.
-func (t *tracer) notLooked() string {
-	nodes := strings.Join(t.unasked, ", ")
-	return fmt.Sprintf("this is what the logical flows say: what really happens on %s was not looked at", nodes)
+// notRead says which nodes were not read.
+func (t *tracer) notRead() string {
+	return "by the logical flows alone: the OpenFlow flows of " + strings.Join(t.unasked, ", ") + " were not read"
 }
 
 // walkOf is what several rounds come to: the worst of them is the verdict.
@@ -158,17 +163,17 @@ func walkOf(branches []journey.Branch) *journey.Walk {
 	return w
 }
 
-// neverSent is the branch of a packet that its sender does not get out.
+// neverSent is the branch of a packet that cannot be sent.
 func neverSent(v journey.Verdict, p Packet, producer string) journey.Branch {
-	v.Sentence = sentence(v, nil, "", "the packet")
+	say(&v, nil, "", "the packet")
 	return journey.Branch{Verdict: v, Through: []string{}, Forward: &journey.Direction{
 		Verdict: v, Producer: producer, State: "new", Packet: p.String(), Hops: []journey.Hop{},
 	}}
 }
 
-// differ says where what the nodes do is not what the logical flows say.
-func differ(would, should *journey.Walk) []string {
-	a, b := would.Verdict, should.Verdict
+// differ says where the actual outcome is not the expected one.
+func differ(actual, expected *journey.Walk) []string {
+	a, b := actual.Verdict, expected.Verdict
 	if a.Outcome == b.Outcome || a.Outcome == journey.Unknown || b.Outcome == journey.Unknown {
 		return nil
 	}

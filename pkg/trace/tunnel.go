@@ -13,7 +13,7 @@ import (
 )
 
 // toTunnel takes an encapsulated packet on to the node that has the other end.
-func (r *run) toTunnel(ctx context.Context, p place, leaf ovs.Leaf, o *outcome) error {
+func (r *run) toTunnel(ctx context.Context, p location, leaf ovs.Leaf, o *outcome) error {
 	port, _ := p.node.names.OFPort(leaf.Bridge, int(leaf.Port.Number))
 	if port.Tunnel != nil && leaf.Remote.IsValid() && port.Tunnel.Remote != leaf.Remote {
 		// Of a bundle the first member is not alive.
@@ -39,33 +39,33 @@ func (r *run) toTunnel(ctx context.Context, p place, leaf ovs.Leaf, o *outcome) 
 	if leaf.Unresolved {
 		addNote(o.hops, fmt.Sprintf("%s is not resolved yet: ovs-vswitchd asks for it and drops this packet, the next one goes", remote))
 	}
-	if cause := r.cutOff(ctx, p.node, remote); cause != "" {
-		o.end = &ending{verdict: r.stopped(p, o, journey.Dropped, cause)}
+	if c, cut := r.cutOff(ctx, p.node, remote); cut {
+		o.end = &ending{verdict: r.stopped(p, o, journey.Dropped, c)}
 		return nil
 	}
 	o.hops = append(o.hops, journey.Hop{Node: p.node.Name, Datapath: tun.Datapath, Kind: "tunnel", Tunnel: tun, Steps: []journey.Step{}})
 	if to == nil {
-		o.end = &ending{verdict: r.stopped(p, o, journey.Unknown, fmt.Sprintf("no node that is known has the tunnel address %s", remote))}
+		o.end = &ending{verdict: r.stopped(p, o, journey.Unknown, journey.Cause{Kind: journey.NoTunnelNode, Address: remote})}
 		return nil
 	}
 	v, err := r.view(ctx, to)
 	if err != nil {
-		o.end = &ending{verdict: journey.Verdict{Outcome: journey.Unknown, Node: to.Name, Cause: err.Error()}}
+		o.end = &ending{verdict: journey.Verdict{Outcome: journey.Unknown, Node: to.Name, Because: causeOf(err)}}
 		return nil
 	}
 	in, ok := v.names.TunnelFrom(source, remote)
 	if !ok {
-		o.end = &ending{verdict: journey.Verdict{Outcome: journey.Dropped, Node: to.Name,
-			Cause: fmt.Sprintf("node %s has no tunnel port that takes packets from %s to %s", to.Name, source, remote)}}
+		c := journey.Cause{Kind: journey.NoTunnelPort, Node: to.Name, Other: source, Address: remote}
+		o.end = &ending{verdict: journey.Verdict{Outcome: journey.Dropped, Node: to.Name, Because: c}}
 		return nil
 	}
 	if source.IsValid() {
-		if cause := r.cutOff(ctx, v, source); cause != "" {
-			o.end = &ending{verdict: journey.Verdict{Outcome: journey.Dropped, Node: to.Name, Cause: cause}}
+		if c, cut := r.cutOff(ctx, v, source); cut {
+			o.end = &ending{verdict: journey.Verdict{Outcome: journey.Dropped, Node: to.Name, Because: c}}
 			return nil
 		}
 	}
-	o.next = &place{node: v, bridge: in.Bridge, port: packet.PortID{Number: uint32(in.Number)}, packet: r.encapsulated(p.node, v, leaf.Packet, source, remote), tunnel: tun}
+	o.next = &location{node: v, bridge: in.Bridge, port: packet.PortID{Number: uint32(in.Number)}, packet: r.encapsulated(p.node, v, leaf.Packet, source, remote), tunnel: tun}
 	return nil
 }
 

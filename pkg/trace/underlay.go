@@ -13,8 +13,8 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/trace/ovs"
 )
 
-// outside takes a packet that leaves by an uplink on to the node that owns its destination, or to the world.
-func (r *run) outside(ctx context.Context, at place, link string, o *outcome) error {
+// outside takes a packet that leaves by an uplink on to the node that has its destination, or to the network outside.
+func (r *run) outside(ctx context.Context, at location, link string, o *outcome) error {
 	t, ok := ovs.TupleOf(&at.packet)
 	if ok {
 		if n := r.holder(t.Dst); n != nil && n != at.node.Node {
@@ -34,35 +34,36 @@ func (r *run) outside(ctx context.Context, at place, link string, o *outcome) er
 }
 
 // toNode takes a packet over the underlay to the uplink of another node.
-func (r *run) toNode(ctx context.Context, at place, n *cluster.Node, o *outcome) error {
+func (r *run) toNode(ctx context.Context, at location, n *cluster.Node, o *outcome) error {
 	v, err := r.view(ctx, n)
 	if err != nil {
-		o.end = &ending{verdict: journey.Verdict{Outcome: journey.Unknown, Node: n.Name, Cause: err.Error()}}
+		o.end = &ending{verdict: journey.Verdict{Outcome: journey.Unknown, Node: n.Name, Because: causeOf(err)}}
 		return nil
 	}
 	bridge, port, ok := r.uplink(n.Name, at.bridge)
 	if !ok {
-		o.end = &ending{verdict: journey.Verdict{Outcome: journey.Unknown, Node: n.Name, Cause: "node " + n.Name + " has no bridge with an uplink that could be read"}}
+		c := journey.Cause{Kind: journey.UplinkNotFound, Node: n.Name}
+		o.end = &ending{verdict: journey.Verdict{Outcome: journey.Unknown, Node: n.Name, Because: c}}
 		return nil
 	}
-	o.next = &place{node: v, bridge: bridge, port: port, packet: fresh(at.packet)}
+	o.next = &location{node: v, bridge: bridge, port: port, packet: fresh(at.packet)}
 	return nil
 }
 
-// cutOff says why a node cannot send to an address on the underlay, or hear from it; it is empty if it can, and
-// where the node's kernel cannot be asked.
-func (r *run) cutOff(ctx context.Context, v *nodeView, a netip.Addr) string {
+// cutOff says why a node cannot send to an address on the underlay, or hear from it. Where the node's kernel cannot be
+// read it is taken to be able to.
+func (r *run) cutOff(ctx context.Context, v *nodeView, a netip.Addr) (journey.Cause, bool) {
 	route, err := v.Host.Route(ctx, node.RouteQuery{Dst: a})
 	if err != nil || route.Type == "local" {
-		return ""
+		return journey.Cause{}, false
 	}
 	if route.Type != "unicast" {
-		return fmt.Sprintf("node %s has no route to the tunnel address %s (%s)", v.Name, a, route.Type)
+		return journey.Cause{Kind: journey.NoTunnelRoute, Node: v.Name, Address: a, Detail: route.Type}, true
 	}
 	if b := r.bridgeOn(v.Name, route.Dev); b != nil {
-		return r.noUplink(b)
+		return noUplink(b)
 	}
-	return ""
+	return journey.Cause{}, false
 }
 
 // bridgeOn is the bridge of that name on a node, nil if there is none.
@@ -74,10 +75,10 @@ func (r *run) bridgeOn(node, name string) *topology.Bridge {
 	return r.graph.Bridges[i]
 }
 
-// noUplink says why nothing gets from a bridge to the network outside; it is empty if something does.
-func (r *run) noUplink(b *topology.Bridge) string {
+// noUplink says why nothing gets from a bridge to the network outside, if that is so.
+func noUplink(b *topology.Bridge) (journey.Cause, bool) {
 	if len(b.Uplinks) == 0 {
-		return fmt.Sprintf("bridge %s on %s has no uplink: nothing gets from it to the network outside", b.Name, b.Node)
+		return journey.Cause{Kind: journey.NoUplink, Bridge: b.Name, Node: b.Node}, true
 	}
 	for _, p := range b.Ports {
 		if !slices.Contains(b.Uplinks, p.Name) {
@@ -85,23 +86,23 @@ func (r *run) noUplink(b *topology.Bridge) string {
 		}
 		for _, i := range p.Interfaces {
 			if i.LinkState != "down" && i.OFPort > 0 {
-				return ""
+				return journey.Cause{}, false
 			}
 		}
 	}
-	return fmt.Sprintf("the uplink %s of bridge %s on %s is down", b.Uplinks[0], b.Name, b.Node)
+	return journey.Cause{Kind: journey.UplinkDown, Link: b.Uplinks[0], Bridge: b.Name, Node: b.Node}, true
 }
 
-// unanswered says why nobody outside answers a packet that left with a source address; it is nil if one does.
-// That an address of the underlay is answered is taken for granted.
+// unanswered says why no reply comes from outside to a packet that left with a source address; it is nil if one does.
+// A reply to an address of the underlay is assumed.
 func (r *run) unanswered(src, dst netip.Addr) *journey.Verdict {
 	if r.holder(src) != nil || r.linkedToUnderlay(src) {
 		return nil
 	}
-	return noWayBack(src, dst)
+	return noRouteBack(src, dst)
 }
 
-// linkedToUnderlay says whether an address is in a network that the underlay has, as far as the databases and the nodes
+// linkedToUnderlay reports whether an address is in a network that the underlay has, as far as the databases and the nodes
 // that were read tell.
 func (r *run) linkedToUnderlay(a netip.Addr) bool {
 	if r.onUnderlay(a) {

@@ -3,6 +3,7 @@ package trace
 import (
 	"context"
 	"fmt"
+	"net/netip"
 	"slices"
 	"strings"
 
@@ -11,6 +12,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/openflow"
 	"github.com/ovnctl/ovnctl/pkg/packet"
 	"github.com/ovnctl/ovnctl/pkg/topology"
+	"github.com/ovnctl/ovnctl/pkg/trace/cause"
 	"github.com/ovnctl/ovnctl/pkg/trace/ovs"
 )
 
@@ -23,17 +25,16 @@ var endings = map[string]journey.Outcome{
 }
 
 // dropped says why a packet goes nowhere, by the step that it did not get beyond.
-func (r *run) dropped(ctx context.Context, p place, leaf ovs.Leaf, o *outcome) journey.Verdict {
-	v := r.stopped(p, o, journey.Dropped, "")
+func (r *run) dropped(ctx context.Context, p location, leaf ovs.Leaf, o *outcome) journey.Verdict {
+	v := r.stopped(p, o, journey.Dropped, journey.Cause{Kind: journey.NothingSendsItOn})
 	last, ok := lastStep(leaf)
 	if !ok {
-		v.Cause = "the bridge does nothing with it"
 		return v
 	}
 	step := r.step(ctx, p.node, last)
 	v.Stage, v.Object = step.Stage, step.Object
 	if v.Stage == "" {
-		v.Stage = fmt.Sprintf("table %d", last.Table)
+		v.Stage = tableText(last.Table)
 	}
 	v.Port = r.outport(p.node, leaf.Packet)
 	for _, raw := range slices.Backward(leaf.Userdata) {
@@ -42,20 +43,21 @@ func (r *run) dropped(ctx context.Context, p place, leaf ovs.Leaf, o *outcome) j
 			continue
 		}
 		if outcome, ends := endings[u.Opcode]; ends {
-			v.Outcome = outcome
-			v.Cause = r.takenCause(u, step, leaf)
+			v.Outcome, v.Because = outcome, r.taken(u, step, leaf)
 			return v
 		}
 		if leaf.Kind == ovs.ToController {
-			v.Outcome, v.Cause = journey.Consumed, u.String()
+			v.Outcome, v.Because = journey.Consumed, journey.Cause{Kind: journey.Controller, Detail: u.String()}
 			return v
 		}
 	}
-	v.Cause = r.dropCause(p, last, step, leaf)
+	v.Because = r.dropCause(p, last, step, leaf)
 	return v
 }
 
-// asksForMAC says whether the packet ended in a question for the MAC address of its next hop.
+func tableText(n int) string { return fmt.Sprintf("table %d", n) }
+
+// asksForMAC reports whether the packet ended in a question for the MAC address of its next hop.
 func asksForMAC(leaf ovs.Leaf) bool {
 	return slices.ContainsFunc(leaf.Userdata, func(raw []byte) bool {
 		u, ok := decode.ParseUserdata(raw)
@@ -63,39 +65,29 @@ func asksForMAC(leaf ovs.Leaf) bool {
 	})
 }
 
-// takenCause says why ovn-controller takes the packet.
-func (r *run) takenCause(u decode.Userdata, step journey.Step, leaf ovs.Leaf) string {
-	switch u.Opcode {
-	case "ARP", "ND_NS":
-		hop := nextHop(leaf)
-		return fmt.Sprintf("the MAC address of the next hop %s is not known (no MAC_Binding): ovn-controller asks for it, and the packet waits", hop)
-	}
-	if step.Object == nil {
-		return u.String()
-	}
+// taken says why ovn-controller takes the packet.
+func (r *run) taken(u decode.Userdata, step journey.Step, leaf ovs.Leaf) journey.Cause {
 	t, _ := ovs.TupleOf(&leaf.Packet)
-	if empty := r.withoutEndpoints(step.Object, t); empty != "" {
-		return empty
+	switch {
+	case u.Opcode == "ARP", u.Opcode == "ND_NS":
+		return journey.Cause{Kind: journey.NextHopUnknown, Address: nextHop(leaf)}
+	case r.withoutBackends(step.Object, t):
+		return journey.Cause{Kind: journey.NoBackends, Object: step.Object, Detail: joinPort(t.Dst, t.DstPort)}
+	case step.Object == nil || u.Opcode != "REJECT":
+		return journey.Cause{Kind: journey.Controller, Detail: u.String(), Object: step.Object}
+	case t.Proto == packet.ProtoTCP:
+		return journey.Cause{Kind: journey.Denied, Object: step.Object, Reply: journey.TCPReset}
 	}
-	how := u.String()
-	if u.Opcode == "REJECT" {
-		how = "rejected with an ICMP unreachable"
-		if t.Proto == packet.ProtoTCP {
-			how = "rejected with a TCP reset"
-		}
-	}
-	return how + " by " + step.Object.Text
+	return journey.Cause{Kind: journey.Denied, Object: step.Object, Reply: journey.Unreachable}
 }
 
-// withoutEndpoints says that a load balancer has nowhere to send the packet; it is empty if that is not so.
-func (d *deployment) withoutEndpoints(object *journey.Object, t ovs.Tuple) string {
+// withoutBackends reports whether an object is a load balancer that has nowhere to send the packet.
+func (d *deployment) withoutBackends(object *journey.Object, t ovs.Tuple) bool {
 	if object == nil || object.Kind != "load balancer" {
-		return ""
+		return false
 	}
-	if backends, ok := d.graph.Backends(t.Dst, int(t.DstPort), protocolName(t.Proto)); !ok || len(backends) > 0 {
-		return ""
-	}
-	return fmt.Sprintf("%s has no endpoints for %s", object.Text, joinPort(t.Dst, t.DstPort))
+	backends, ok := d.graph.Backends(t.Dst, int(t.DstPort), protocolName(t.Proto))
+	return ok && len(backends) == 0
 }
 
 // protocolName is the name of a protocol by its number.
@@ -107,10 +99,10 @@ func protocolName(proto uint8) string {
 }
 
 // nextHop is the address that a router resolves: OVN keeps it in reg0, or xxreg0 for IPv6.
-func nextHop(leaf ovs.Leaf) string {
+func nextHop(leaf ovs.Leaf) netip.Addr {
 	t, ok := ovs.TupleOf(&leaf.Packet)
 	if !ok {
-		return ""
+		return netip.Addr{}
 	}
 	field, size := "reg0", 4
 	if t.Dst.Is6() {
@@ -120,127 +112,137 @@ func nextHop(leaf ovs.Leaf) string {
 }
 
 // dropCause names what made the last step the last.
-func (r *run) dropCause(p place, last ovs.Step, step journey.Step, leaf ovs.Leaf) string {
-	if step.Object != nil && step.Object.Kind == "ACL" {
-		return "dropped by " + step.Object.Text
-	}
+func (r *run) dropCause(p location, last ovs.Step, step journey.Step, leaf ovs.Leaf) journey.Cause {
+	c := journey.Cause{Object: step.Object, Node: p.node.Name, Table: tableText(last.Table)}
 	t, _ := ovs.TupleOf(&leaf.Packet)
-	if empty := r.withoutEndpoints(step.Object, t); empty != "" {
-		return empty
-	}
-	if out := r.graph.PortByName(r.outport(p.node, leaf.Packet)); out != nil && step.Logical == nil && step.Pipeline == "physical" {
-		return r.noOutput(p, last, leaf, out)
-	}
+	out := r.graph.PortByName(r.outport(p.node, leaf.Packet))
 	switch {
+	case step.Object != nil && step.Object.Kind == "ACL":
+		c.Kind = journey.Denied
+	case r.withoutBackends(step.Object, t):
+		c.Kind, c.Detail = journey.NoBackends, joinPort(t.Dst, t.DstPort)
+	case out != nil && step.Logical == nil && step.Pipeline == "physical":
+		r.noOutput(&c, p, last, leaf, out)
 	case strings.Contains(step.Stage, "l2_lkup"), strings.Contains(step.Stage, "l2_unknown"):
-		return r.noneHasMAC(p, leaf)
-	case step.Object != nil:
-		return step.Object.Text
-	case strings.Contains(step.Stage, "ip_routing"):
-		return fmt.Sprintf("the router has no route to %s", t.Dst)
+		r.noneHasMAC(&c, p, leaf)
+	case step.Object != nil && (step.Object.Kind == "policy" || step.Object.Kind == "route"):
+		c.Kind = journey.Discarded
+	case strings.Contains(step.Stage, "ip_routing") && step.Object == nil:
+		c.Kind, c.Address = journey.NoRoute, t.Dst
 	case strings.Contains(step.Stage, "port_sec"):
-		return "port security does not let the port send from this address"
+		r.insecure(&c, p, leaf, t)
+	case step.Object != nil:
+		c.Kind = journey.ByObject
 	case last.Miss != openflow.Hit:
-		return fmt.Sprintf("no flow of table %d matches it", last.Table)
+		c.Kind = journey.NoOpenFlow
 	case step.Logical != nil:
-		return fmt.Sprintf("the logical flow %q drops it", step.Logical.Match)
+		c.Kind, c.Detail = journey.FlowDrops, step.Logical.Match
 	case leaf.Reason != "":
-		return leaf.Reason
+		c.Kind, c.Detail = journey.OVSDrops, leaf.Reason
+	default:
+		c.Kind, c.Detail = journey.OpenFlowDrops, last.MatchText
 	}
-	return fmt.Sprintf("the flow %q of table %d drops it", last.MatchText, last.Table)
+	return c
+}
+
+// insecure is about a port whose port security does not let a packet pass.
+func (r *run) insecure(c *journey.Cause, p location, leaf ovs.Leaf, t ovs.Tuple) {
+	c.Kind, c.MAC, c.Address = journey.PortSecurity, macText(leaf.Packet, "eth_src"), t.Src
+	c.Port = r.portText(p.node, leaf.Packet.Uint("metadata"), leaf.Packet.Uint("reg14"))
+	if out := r.outport(p.node, leaf.Packet); out != "" {
+		c.Inbound, c.Port, c.MAC, c.Address = true, out, macText(leaf.Packet, "eth_dst"), t.Dst
+	}
+	if port := r.graph.PortByName(c.Port); port != nil && !port.Enabled {
+		c.Kind = journey.PortDisabled
+	}
 }
 
 // noOutput says why a packet for a port does not get there, when the logical pipeline is done with it.
-func (r *run) noOutput(p place, last ovs.Step, leaf ovs.Leaf, out *topology.Port) string {
+func (r *run) noOutput(c *journey.Cause, p location, last ovs.Step, leaf ovs.Leaf, out *topology.Port) {
 	holder, why := out, out.Why
 	if peer := r.graph.PeerOf(out); peer != nil && peer.Why != "" {
 		holder, why = peer, peer.Why
 	}
 	in := leaf.Packet.Uint("reg14")
+	c.Port = out.Name
 	switch {
 	case in != 0 && in == leaf.Packet.Uint("reg15") && last.Miss == openflow.Hit:
-		return fmt.Sprintf("it would go back out of the port that it came in by, %s, which OVN does not do", out.Name)
+		c.Kind = journey.SameOutport
 	case out.Chassis == "" && holder.Chassis == "" && why != "" && holder.State == topology.StateDown:
-		return fmt.Sprintf("no chassis holds the port %s: %s", holder.Name, why)
+		c.Kind, c.Port, c.Detail = journey.Unbound, holder.Name, why
 	case out.Chassis != "" && out.Chassis != p.node.SystemID:
-		return fmt.Sprintf("node %s has no way to chassis %s, which holds the port %s: no tunnel leads there", p.node.Name, r.chassisName(out.Chassis), out.Name)
+		c.Kind, c.Chassis = journey.NoTunnel, r.chassisName(out.Chassis)
 	case leaf.Reason != "":
-		return fmt.Sprintf("Open vSwitch does not send it to the port %s: %s", out.Name, leaf.Reason)
+		c.Kind, c.Detail = journey.OVSDrops, leaf.Reason
+	default:
+		c.Kind = journey.NoOutputFlow
 	}
-	return fmt.Sprintf("no flow of table %d on node %s leads to the port %s", last.Table, p.node.Name, out.Name)
 }
 
 // noneHasMAC says why a switch sends a frame to none of its ports.
-func (r *run) noneHasMAC(p place, leaf ovs.Leaf) string {
-	mac := macText(leaf.Packet, "eth_dst")
+func (r *run) noneHasMAC(c *journey.Cause, p location, leaf ovs.Leaf) {
+	c.Kind, c.MAC = journey.UnknownMAC, macText(leaf.Packet, "eth_dst")
 	d := p.node.names.Datapath(leaf.Packet.Uint("metadata"))
-	if d != nil {
-		for _, port := range r.graph.PortsOn(string(d.NB)) {
-			switch {
-			case !slices.Contains(port.MACs, mac):
-			case !port.Enabled:
-				return disabled(port)
-			default:
-				return fmt.Sprintf("node %s has no flow for the MAC address %s, which is that of the port %s: its ovn-controller has not installed it", p.node.Name, mac, port.Name)
-			}
-		}
+	if d == nil {
+		return
 	}
-	return fmt.Sprintf("no port of the switch has the MAC address %s", mac)
+	ports := r.graph.PortsOn(string(d.NB))
+	i := slices.IndexFunc(ports, func(port *topology.Port) bool { return slices.Contains(port.MACs, c.MAC) })
+	if i < 0 {
+		return
+	}
+	if c.Kind, c.Port = journey.MACNotInstalled, ports[i].Name; !ports[i].Enabled {
+		c.Kind = journey.PortDisabled
+	}
 }
 
 // stopped is a verdict about the place where a packet is.
-func (r *run) stopped(p place, o *outcome, what journey.Outcome, cause string) journey.Verdict {
-	v := journey.Verdict{Outcome: what, Node: p.node.Name, Datapath: p.bridge, Cause: cause}
+func (r *run) stopped(p location, o *outcome, what journey.Outcome, c journey.Cause) journey.Verdict {
+	v := journey.Verdict{Outcome: what, Node: p.node.Name, Datapath: p.bridge, Because: c}
 	if n := len(o.hops); n > 0 {
 		v.Datapath = o.hops[n-1].Datapath
 	}
 	return v
 }
 
-// sentence says in words what became of a packet. What is the packet or the answer.
-func sentence(v journey.Verdict, hops []journey.Hop, reached, what string) string {
-	where := placeText(v, hops)
-	switch v.Outcome {
-	case journey.Delivered:
-		return fmt.Sprintf("%s reaches %s", what, reached)
-	case journey.Rejected:
-		return fmt.Sprintf("%s is rejected%s", what, where)
-	case journey.Consumed:
-		return fmt.Sprintf("%s is taken by ovn-controller%s", what, where)
-	case journey.Unknown:
-		if v.Node != "" {
-			return fmt.Sprintf("what becomes of %s on %s is not known", what, v.Node)
-		}
-		return fmt.Sprintf("what becomes of %s is not known", what)
+// say puts a verdict into words, the last thing that is done with it. What is the packet or the reply.
+func say(v *journey.Verdict, hops []journey.Hop, reached, what string) {
+	if v.Because.Place != "" {
+		v.Stage = string(v.Because.Place)
 	}
-	return fmt.Sprintf("%s is dropped%s", what, where)
+	v.Cause = cause.Words(v.Because)
+	where := whereText(*v, hops)
+	switch {
+	case v.Outcome == journey.Delivered:
+		v.Sentence = fmt.Sprintf("%s reaches %s", what, reached)
+	case v.Outcome == journey.Rejected:
+		v.Sentence = fmt.Sprintf("%s is rejected%s", what, where)
+	case v.Outcome == journey.Consumed:
+		v.Sentence = fmt.Sprintf("%s is taken by ovn-controller%s", what, where)
+	case v.Outcome == journey.Dropped:
+		v.Sentence = fmt.Sprintf("%s is dropped%s", what, where)
+	case v.Node != "":
+		v.Sentence = fmt.Sprintf("what becomes of %s on %s is unknown", what, v.Node)
+	default:
+		v.Sentence = fmt.Sprintf("what becomes of %s is unknown", what)
+	}
 }
 
-// placeText is where a packet ended, as in " in ls_out_acl of switch node1, on node1".
-func placeText(v journey.Verdict, hops []journey.Hop) string {
+// whereText is where a packet ended, as in " in ls_out_acl of switch node1, on node1".
+func whereText(v journey.Verdict, hops []journey.Hop) string {
 	text := ""
-	switch {
-	case v.Stage == "pod":
-		text = " in the pod"
+	switch v.Because.Place {
+	case journey.Outside:
+		return " by the network outside"
+	case journey.OnHost:
+		text = " by the host's own network"
+	case journey.InWorkload:
+		text = " in the " + string(v.Because.Workload)
 		if v.Port != "" {
 			text += " at port " + v.Port
 		}
-	case v.Stage == "host":
-		text = " by the host's own network"
-	case v.Stage == "outside":
-		return " by the network outside"
 	default:
-		if v.Stage != "" {
-			text = " in " + v.Stage
-		}
-		if n := len(hops); n > 0 && v.Datapath != "" && hops[n-1].Datapath == v.Datapath {
-			if text == "" {
-				text = " in"
-			} else {
-				text += " of"
-			}
-			text += " " + hops[n-1].Kind + " " + v.Datapath
-		}
+		text = inHop(v, hops)
 	}
 	if v.Node != "" {
 		text += " on " + v.Node
@@ -248,11 +250,22 @@ func placeText(v journey.Verdict, hops []journey.Hop) string {
 	return text
 }
 
-// roundTrip is the sentence of a connection that works: who gets it, and what allowed it.
-func roundTrip(b *journey.Branch, forward ending) string {
-	text := forward.reached + " receives the packet, and its answer comes back"
-	if forward.outside {
-		text = "the packet leaves for " + forward.reached + ", and an answer from there comes back"
+// inHop is the stage and the datapath that a packet ended in.
+func inHop(v journey.Verdict, hops []journey.Hop) string {
+	in, text := " in", ""
+	if v.Stage != "" {
+		in, text = " of", " in "+v.Stage
+	}
+	if n := len(hops); n > 0 && v.Datapath != "" && hops[n-1].Datapath == v.Datapath {
+		text += in + " " + hops[n-1].Kind + " " + v.Datapath
 	}
 	return text
+}
+
+// roundTrip is the sentence of a connection that works.
+func roundTrip(reached string, outside bool) string {
+	if outside {
+		return "the packet leaves for " + reached + ", and a reply from there comes back"
+	}
+	return reached + " receives the packet, and its reply comes back"
 }

@@ -21,8 +21,8 @@ import (
 )
 
 // A Walker follows connections by the logical flows of a deployment: from one end to the other and back, over the logical
-// networks of its zones, the hosts and what lies between them. It asks no node; what a host does is taken for granted as
-// the package says. It may be used by several goroutines.
+// networks of its zones, the hosts and what lies between them. It reads no node; what a host does is assumed as the package
+// says. It may be used by several goroutines.
 type Walker struct {
 	deployment
 	zones map[string]*logicalZone
@@ -40,7 +40,7 @@ type logicalZone struct {
 }
 
 // NewWalker opens the logical networks of all zones whose Southbound was read. What the engine's Options say of next hops
-// is ignored: they are taken to answer where somebody outside may.
+// is ignored: they are assumed to reply where they are outside.
 func NewWalker(ctx context.Context, c *cluster.Cluster, g *topology.Graph, o ovn.Options) (*Walker, error) {
 	return newWalker(ctx, newDeployment(c, g), o)
 }
@@ -81,13 +81,13 @@ func (w *Walker) Network(zone string) *logicalflow.Network {
 	return nil
 }
 
-// A Round is what becomes of a connection's first packet and of its answer, for one choice of backends and next hops.
+// A Round is what becomes of a connection's first packet and of its reply, for one choice of backends and next hops.
 type Round struct {
-	Forward *Passage
-	Reply   *Passage // nil where nothing answers
+	Forward *Path
+	Reply   *Path // nil where nothing replies
 	// Backend is where the packet was first translated to; not valid if it was not.
 	Backend netip.AddrPort
-	// Answered says that a router or ovn-controller answered in the place of the receiver: Forward holds the answer too.
+	// Answered says that a router or ovn-controller replied in the place of the receiver: Forward holds the reply too.
 	Answered bool
 }
 
@@ -99,8 +99,8 @@ func (r *Round) Outcome() journey.Outcome {
 	return r.Reply.Outcome()
 }
 
-// deciding is the passage that the outcome is that of: of the direction that failed, else of the packet.
-func (r *Round) deciding() *Passage {
+// deciding is the path that the outcome is that of: of the direction that failed, else of the packet.
+func (r *Round) deciding() *Path {
 	if r.Reply != nil && r.Reply.Outcome() != journey.Delivered {
 		return r.Reply
 	}
@@ -108,43 +108,43 @@ func (r *Round) deciding() *Passage {
 }
 
 // Deciding says where the direction ended that the outcome is that of, the reply if that failed: in a visit, or for nil
-// beyond the logical networks. Stopped is why it ended there; nil if it was delivered.
-func (r *Round) Deciding() (reply bool, v *ovn.Visit, stopped *journey.Verdict) {
+// beyond the logical networks.
+func (r *Round) Deciding() (reply bool, v *ovn.Visit) {
 	p := r.deciding()
 	if p.stopped != nil {
-		return p == r.Reply, nil, p.stopped
+		return p == r.Reply, nil
 	}
-	return p == r.Reply, p.visit, nil
+	return p == r.Reply, p.visit
 }
 
-// last is the last leg of a passage through a logical network, empty if there is none.
-func (p *Passage) last() leg {
-	for _, l := range slices.Backward(p.legs) {
-		if l.way != nil {
+// last is the last section of a path through a logical network, empty if there is none.
+func (p *Path) last() section {
+	for _, l := range slices.Backward(p.sections) {
+		if l.path != nil {
 			return l
 		}
 	}
-	return leg{}
+	return section{}
 }
 
-// A Passage is the way of one packet from where it starts to where it ends.
-type Passage struct {
-	Packet packet.Flow // as it was sent
-	legs   []leg
-	landing
+// A Path is all that one packet crosses, from where it starts to where it ends.
+type Path struct {
+	Packet   packet.Flow // as it was sent
+	sections []section
+	arrival
 }
 
-// A leg is a part of a passage: a way through a logical network, or the network of a host.
-type leg struct {
+// A section is a part of a path: through a logical network, or through the network of a host.
+type section struct {
 	zone *logicalZone
-	way  *ovn.Way
-	host *host  // with no way
+	path *ovn.Path
+	host *host  // without a path
 	from string // the host's port by which the packet came, empty if the host sends it itself
-	does string // what the host does with it
+	does string // what the host does with it, in words
 }
 
-// A landing is where a passage ends.
-type landing struct {
+// An arrival is where a path ends.
+type arrival struct {
 	// stopped is the verdict of a packet that ends beyond the logical networks, and is not delivered.
 	stopped *journey.Verdict
 	visit   *ovn.Visit   // of a logical network in which the packet ends; nil if it ends beyond
@@ -152,11 +152,11 @@ type landing struct {
 	host    *host        // that has it, or sent it to the network outside
 	outside bool         // it left for the network outside
 	packet  packet.Flow  // as it arrived
-	answer  *spot        // from where its answer starts; nil if nobody answers
+	reply   *source      // from where its reply starts; nil if there is none
 }
 
 // Outcome is what became of the packet.
-func (l *landing) Outcome() journey.Outcome {
+func (l *arrival) Outcome() journey.Outcome {
 	switch {
 	case l.stopped != nil:
 		return l.stopped.Outcome
@@ -166,16 +166,16 @@ func (l *landing) Outcome() journey.Outcome {
 	return journey.Delivered
 }
 
-// A spot is where a packet is about to be sent.
-type spot struct {
+// A source is where a packet is sent from.
+type source struct {
 	zone   *logicalZone
 	start  ovn.Start   // with a zone: by the owner of a port
 	host   *host       // without: by a host
-	packet packet.Flow // without: what is sent; without host either, by somebody outside
+	packet packet.Flow // without: what is sent; without host either, from outside
 }
 
-// maxLegs bounds a passage: logical networks and hosts that one packet comes to.
-const maxLegs = 16
+// maxSections bounds a path: logical networks and hosts that one packet comes to.
+const maxSections = 16
 
 // Rounds follows a connection, once for each combination of backends and next hops. More says that there are more
 // combinations than were followed. With a backend only rounds through it are followed. The error says what could not be
@@ -186,28 +186,28 @@ func (w *Walker) Rounds(ctx context.Context, from topology.Match, p Packet, back
 		return nil, false, err
 	}
 	if stopped != nil {
-		return []*Round{{Forward: &Passage{Packet: p.frame(noMAC, noMAC), landing: landing{stopped: stopped}}}}, false, nil
+		return []*Round{{Forward: &Path{Packet: p.frame(noMAC, noMAC), arrival: arrival{stopped: stopped}}}}, false, nil
 	}
 	f := &follower{Walker: w, backend: backend}
-	each := func(forward Passage, left *ovn.Connections) error {
+	each := func(forward Path, left *ovn.Connections) error {
 		r, err := w.round(ctx, &forward, left)
 		rounds = append(rounds, r)
 		return err
 	}
-	err = f.follow(ctx, *start, &ovn.Connections{}, Passage{Packet: start.sent()}, each)
+	err = f.follow(ctx, *start, &ovn.Connections{}, Path{Packet: start.sent()}, each)
 	return rounds, f.more, err
 }
 
 // sent is the packet that is about to be sent.
-func (s *spot) sent() packet.Flow {
+func (s *source) sent() packet.Flow {
 	if s.zone != nil {
 		return s.start.Packet
 	}
 	return s.packet
 }
 
-// round follows the answer of a packet that arrived.
-func (w *Walker) round(ctx context.Context, forward *Passage, left *ovn.Connections) (*Round, error) {
+// round follows the reply to a packet that arrived.
+func (w *Walker) round(ctx context.Context, forward *Path, left *ovn.Connections) (*Round, error) {
 	r := &Round{Forward: forward, Backend: forward.backend()}
 	if forward.Outcome() != journey.Delivered {
 		r.Answered = forward.answeredByOVN()
@@ -222,15 +222,15 @@ func (w *Walker) round(ctx context.Context, forward *Passage, left *ovn.Connecti
 		if stopped := w.unanswered(sent.Src, sent.Dst); stopped != nil {
 			stopped.Node, stopped.Datapath = w.lastRouter(forward)
 			reply, _ := ovs.Answer(forward.packet)
-			r.Reply = &Passage{Packet: reply, landing: landing{stopped: stopped}}
+			r.Reply = &Path{Packet: reply, arrival: arrival{stopped: stopped}}
 			return r, nil
 		}
 	}
-	if forward.answer == nil {
+	if forward.reply == nil {
 		return r, nil
 	}
 	f := &follower{Walker: w, first: true}
-	err := f.follow(ctx, *forward.answer, left, Passage{Packet: forward.answer.sent()}, func(p Passage, _ *ovn.Connections) error {
+	err := f.follow(ctx, *forward.reply, left, Path{Packet: forward.reply.sent()}, func(p Path, _ *ovn.Connections) error {
 		r.Reply = &p
 		return nil
 	})
@@ -240,7 +240,7 @@ func (w *Walker) round(ctx context.Context, forward *Passage, left *ovn.Connecti
 	return r, err
 }
 
-// unanswered says why nobody outside answers a packet; it is nil if one does.
+// unanswered says why no reply comes from outside; it is nil if one does.
 func (w *Walker) unanswered(src, dst netip.Addr) *journey.Verdict {
 	if w.onUnderlay(src) {
 		return nil
@@ -248,17 +248,17 @@ func (w *Walker) unanswered(src, dst netip.Addr) *journey.Verdict {
 	if _, ok := w.entryOf(src); ok {
 		return nil
 	}
-	return noWayBack(src, dst)
+	return noRouteBack(src, dst)
 }
 
 // lastRouter is the router that a packet went out by, and its node; empty if a host's own network was the last to route
 // it.
-func (w *Walker) lastRouter(p *Passage) (node, router string) {
-	for _, l := range slices.Backward(p.legs) {
-		if l.way == nil {
+func (w *Walker) lastRouter(p *Path) (node, router string) {
+	for _, l := range slices.Backward(p.sections) {
+		if l.path == nil {
 			return w.nodeName(l.host.chassis.Name), ""
 		}
-		for _, v := range slices.Backward(l.way.End().Path()) {
+		for _, v := range slices.Backward(l.path.End().Visits()) {
 			if v.Datapath.Router {
 				return w.nodeOn(v), v.Datapath.Name
 			}
@@ -267,8 +267,8 @@ func (w *Walker) lastRouter(p *Passage) (node, router string) {
 	return "", ""
 }
 
-// checkReturn makes sure that the answer comes out as one to the packet: from the address that was asked.
-func (w *Walker) checkReturn(forward, reply *Passage) {
+// checkReturn makes sure that the reply comes from the address that the packet was sent to.
+func (w *Walker) checkReturn(forward, reply *Path) {
 	if reply.Outcome() != journey.Delivered {
 		return
 	}
@@ -280,45 +280,44 @@ func (w *Walker) checkReturn(forward, reply *Passage) {
 	reply.stopped = notTaken(got.Src, sent.Dst)
 }
 
-// notTaken is the verdict of an answer that comes from another address than the one that was asked.
-func notTaken(from, asked netip.Addr) *journey.Verdict {
-	return &journey.Verdict{Outcome: journey.Dropped,
-		Cause: fmt.Sprintf("the answer comes from %s, but %s was asked: the sender does not take it", from, asked)}
+// notTaken is the verdict of a reply that comes from another address than the packet was sent to.
+func notTaken(from, sentTo netip.Addr) *journey.Verdict {
+	return dropped(journey.Cause{Kind: journey.WrongSource, Address: from, Other: sentTo})
 }
 
-// returned says that the packet has come back to its sender as an answer to itself: a router answers an echo so.
-func (p *Passage) returned() bool {
+// returned reports whether the packet has come back to its sender as the reply to itself: so a router replies to an echo.
+func (p *Path) returned() bool {
 	got, ok := ovs.TupleOf(&p.packet)
 	sent, _ := ovs.TupleOf(&p.Packet)
-	return ok && p.visit != nil && p.visit.End.Port != nil && p.visit.End.Port == p.legs[0].startPort() && got == sent.Reverse()
+	return ok && p.visit != nil && p.visit.End.Port != nil && p.visit.End.Port == p.sections[0].startPort() && got == sent.Reverse()
 }
 
-func (l leg) startPort() *logicalflow.Port {
-	if l.way == nil {
+func (l section) startPort() *logicalflow.Port {
+	if l.path == nil {
 		return nil
 	}
-	return l.way.Start.Port
+	return l.path.Start.Port
 }
 
-// answeredByOVN says that ovn-controller answers in the place of the receiver, as for DHCP and DNS, and that the sender
-// gets the answer.
-func (p *Passage) answeredByOVN() bool {
+// answeredByOVN reports whether ovn-controller replies in the place of the receiver, as for DHCP and DNS, and the sender
+// gets the reply.
+func (p *Path) answeredByOVN() bool {
 	if p.visit == nil || p.visit.End.Reason != ovn.Answering {
 		return false
 	}
-	l := p.legs[len(p.legs)-1]
-	return slices.ContainsFunc(l.way.Ends(), func(v *ovn.Visit) bool {
-		return v.End.Outcome == journey.Delivered && v.End.Port == l.way.Start.Port
+	l := p.sections[len(p.sections)-1]
+	return slices.ContainsFunc(l.path.Ends(), func(v *ovn.Visit) bool {
+		return v.End.Outcome == journey.Delivered && v.End.Port == l.path.Start.Port
 	})
 }
 
 // backend is where a load balancer first sent the packet, not valid if none did.
-func (p *Passage) backend() netip.AddrPort {
-	for _, l := range p.legs {
-		if l.way == nil {
+func (p *Path) backend() netip.AddrPort {
+	for _, l := range p.sections {
+		if l.path == nil {
 			continue
 		}
-		for _, c := range l.way.Choices {
+		for _, c := range l.path.Choices {
 			if lb, ok := c.Action.(*ovnexpr.CTLB); ok && c.Index < len(lb.Backends) {
 				return netip.AddrPortFrom(lb.Backends[c.Index].Addr, lb.Backends[c.Index].Port)
 			}
@@ -327,7 +326,7 @@ func (p *Passage) backend() netip.AddrPort {
 	return netip.AddrPort{}
 }
 
-// A follower takes one packet from spot to spot.
+// A follower takes one packet from network to network.
 type follower struct {
 	*Walker
 	backend netip.AddrPort // that load balancers choose; not valid: each in turn
@@ -335,51 +334,51 @@ type follower struct {
 	more    bool           // there were more than were followed
 }
 
-// follow hands over each passage of a packet from a spot on, with the connections that it left.
-func (f *follower) follow(ctx context.Context, s spot, c *ovn.Connections, so Passage, each func(Passage, *ovn.Connections) error) error {
-	if len(so.legs) == maxLegs {
-		so.stopped = unknown("the packet comes to more than %d logical networks and hosts: it loops", maxLegs)
+// follow hands over each path of a packet from a source on, with the connections that it left.
+func (f *follower) follow(ctx context.Context, s source, c *ovn.Connections, so Path, each func(Path, *ovn.Connections) error) error {
+	if len(so.sections) == maxSections {
+		so.stopped = unknown(journey.Cause{Kind: journey.Loop, Detail: fmt.Sprint(maxSections)})
 		return each(so, c)
 	}
 	if s.zone == nil {
-		return f.bySomebody(ctx, s, c, so, each)
+		return f.fromHost(ctx, s, c, so, each)
 	}
-	step := func(way *ovn.Way, left *ovn.Connections) error {
+	step := func(path *ovn.Path, left *ovn.Connections) error {
 		next := so
-		next.legs = append(slices.Clone(so.legs), leg{zone: s.zone, way: way})
-		return f.land(ctx, s.zone, way, left, next, each)
+		next.sections = append(slices.Clone(so.sections), section{zone: s.zone, path: path})
+		return f.arrive(ctx, s.zone, path, left, next, each)
 	}
 	switch {
 	case f.backend.IsValid():
-		way, err := s.zone.engine.Follow(ctx, s.start, c, chooseBackend(f.backend))
+		path, err := s.zone.engine.Follow(ctx, s.start, c, chooseBackend(f.backend))
 		if err != nil {
 			return err
 		}
-		return step(way, c)
+		return step(path, c)
 	case f.first:
-		way, err := s.zone.engine.Follow(ctx, s.start, c, nil)
+		path, err := s.zone.engine.Follow(ctx, s.start, c, nil)
 		if err != nil {
 			return err
 		}
-		return step(way, c)
+		return step(path, c)
 	}
 	more, err := s.zone.engine.Every(ctx, s.start, c, step)
 	f.more = f.more || more
 	return err
 }
 
-// land takes a packet on from the end of a way.
-func (f *follower) land(ctx context.Context, z *logicalZone, way *ovn.Way, c *ovn.Connections, p Passage, each func(Passage, *ovn.Connections) error) error {
-	v := way.End()
+// arrive takes a packet on from the end of a section.
+func (f *follower) arrive(ctx context.Context, z *logicalZone, path *ovn.Path, c *ovn.Connections, p Path, each func(Path, *ovn.Connections) error) error {
+	v := path.End()
 	if v == nil {
-		return errors.New("the packet's way has no end")
+		return errors.New("the path has no end")
 	}
-	p.landing = landing{visit: v, zone: z, packet: v.Before(len(v.Steps))}
+	p.arrival = arrival{visit: v, zone: z, packet: v.Before(len(v.Steps))}
 	if v.End.Outcome != journey.Delivered {
 		return each(p, c)
 	}
 	if start, ok := z.engine.Reply(v); ok {
-		p.answer = &spot{zone: z, start: start}
+		p.reply = &source{zone: z, start: start}
 	}
 	switch v.End.Reason {
 	case ovn.ToPort:
@@ -403,35 +402,35 @@ func (f *follower) notOwned(port *logicalflow.Port, packet *packet.Flow) *journe
 	if !ok || known == nil || owns(known, t.Dst) {
 		return nil
 	}
-	v := stoppedAt(known, fmt.Sprintf("it comes out at %s, which does not have the address %s", known.Name, t.Dst))
+	v := droppedAt(known, journey.Cause{Kind: journey.WrongPort, Port: known.Name, Address: t.Dst})
 	v.Node = f.nodeName(known.Chassis)
 	return v
 }
 
-// toHost hands a packet to the network of a host, which keeps what is its own and passes on the rest.
-func (f *follower) toHost(h *host, p *Passage) {
+// toHost hands a packet to the network of a host, which keeps what is its own and forwards the rest.
+func (f *follower) toHost(h *host, p *Path) {
 	t, ok := ovs.TupleOf(&p.packet)
 	from := p.visit.End.Port.Name()
 	p.host, p.visit = h, nil
-	l := leg{host: h, from: from, does: "takes it"}
+	l := section{host: h, from: from, does: "receives it"}
 	switch {
 	case !ok:
-		p.stopped = unknown("the packet is not IP: what the host does with it is not known")
+		p.stopped = unknown(journey.Cause{Kind: journey.NotIP})
 	case !h.has(t.Dst):
-		l.does = fmt.Sprintf("passes it on to %s: its routes and rules are taken to let it", t.Dst)
+		l.does = fmt.Sprintf("forwards it to %s: its routes and rules are assumed to allow it", t.Dst)
 		if other := f.hosts.byAddress[t.Dst]; other != nil {
 			p.host = other
 		} else {
 			p.outside = true
 		}
 	}
-	p.legs = append(p.legs, l)
+	p.sections = append(p.sections, l)
 	if p.outside {
 		p.packet = hidden(p.packet, h, t.Src)
 	}
 }
 
-// hidden is a packet as a host that passes it on sends it out: by its own address, if it was of the inside.
+// hidden is a packet as a host forwards it outside: from its own address, if the source was private.
 func hidden(p packet.Flow, h *host, src netip.Addr) packet.Flow {
 	t, _ := ovs.TupleOf(&p)
 	if i := slices.IndexFunc(h.addresses, func(a netip.Addr) bool { return a.Is6() == src.Is6() }); i >= 0 && private(src) {
@@ -442,18 +441,18 @@ func hidden(p packet.Flow, h *host, src netip.Addr) packet.Flow {
 }
 
 // toNetwork takes on a packet that left for a physical network: to a host there, to another zone's router, or outside.
-func (f *follower) toNetwork(ctx context.Context, z *logicalZone, c *ovn.Connections, p Passage, each func(Passage, *ovn.Connections) error) error {
+func (f *follower) toNetwork(ctx context.Context, z *logicalZone, c *ovn.Connections, p Path, each func(Path, *ovn.Connections) error) error {
 	t, ok := ovs.TupleOf(&p.packet)
 	if !ok {
 		p.outside = true
 		return each(p, c)
 	}
 	if h := f.hosts.byAddress[t.Dst]; h != nil {
-		p.legs = append(p.legs, leg{host: h, does: "takes it"})
+		p.sections = append(p.sections, section{host: h, does: "receives it"})
 		p.host, p.visit = h, nil
 		if !f.onUnderlay(t.Src) && f.onOverlay(t.Src) && h.port != nil {
 			if packet, ok := ovs.Answer(p.packet); ok {
-				p.answer = &spot{host: h, packet: packet}
+				p.reply = &source{host: h, packet: packet}
 			}
 		}
 		return each(p, c)
@@ -464,7 +463,7 @@ func (f *follower) toNetwork(ctx context.Context, z *logicalZone, c *ovn.Connect
 			return err
 		}
 		if next != nil {
-			p.landing = landing{}
+			p.arrival = arrival{}
 			return f.follow(ctx, *next, c, p, each)
 		}
 	}
@@ -478,7 +477,7 @@ func (f *follower) toNetwork(ctx context.Context, z *logicalZone, c *ovn.Connect
 
 // toZone takes a packet that went to the chassis of another zone on from there, if that zone is known: its port of the
 // transit switch has the same name, and what is behind it gets the packet.
-func (f *follower) toZone(ctx context.Context, port *logicalflow.Port, c *ovn.Connections, p Passage, each func(Passage, *ovn.Connections) error) error {
+func (f *follower) toZone(ctx context.Context, port *logicalflow.Port, c *ovn.Connections, p Path, each func(Path, *ovn.Connections) error) error {
 	for _, z := range f.zones {
 		if z.net == p.zone.net {
 			continue
@@ -494,21 +493,21 @@ func (f *follower) toZone(ctx context.Context, port *logicalflow.Port, c *ovn.Co
 		if err != nil {
 			return err
 		}
-		next := &spot{zone: z, start: ovn.Start{Port: behind, Packet: fresh(p.packet)}}
+		next := &source{zone: z, start: ovn.Start{Port: behind, Packet: fresh(p.packet)}}
 		if behind == nil {
-			p.landing = landing{packet: p.packet, visit: p.visit, zone: p.zone}
+			p.arrival = arrival{packet: p.packet, visit: p.visit, zone: p.zone}
 			return each(p, c)
 		}
-		p.landing = landing{}
+		p.arrival = arrival{}
 		return f.follow(ctx, *next, c, p, each)
 	}
-	p.answer = nil
-	p.stopped = unknown("it goes on in another zone, to the port %s of the transit switch: the Southbound of that zone was not read", port.Name())
+	p.reply = nil
+	p.stopped = unknown(journey.Cause{Kind: journey.ZoneUnread, Port: port.Name()})
 	return each(p, c)
 }
 
 // enter is where a packet comes in from a physical network; nil if the Southbound does not have the port.
-func (w *Walker) enter(ctx context.Context, e entry, packet packet.Flow) (*spot, error) {
+func (w *Walker) enter(ctx context.Context, e entry, packet packet.Flow) (*source, error) {
 	z := w.zones[e.localnet.Zone]
 	if z == nil {
 		return nil, nil
@@ -520,7 +519,7 @@ func (w *Walker) enter(ctx context.Context, e entry, packet packet.Flow) (*spot,
 	packet = fresh(packet)
 	setMAC(&packet, "eth_src", anyMAC)
 	setMAC(&packet, "eth_dst", e.mac)
-	s := &spot{zone: z, start: ovn.Start{Port: port, Packet: packet}}
+	s := &source{zone: z, start: ovn.Start{Port: port, Packet: packet}}
 	if e.chassis != "" {
 		s.start.Chassis = z.net.ChassisByName(e.chassis)
 	}

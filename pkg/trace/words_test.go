@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/ovnctl/ovnctl/pkg/decode"
 	"github.com/ovnctl/ovnctl/pkg/journey"
 	"github.com/ovnctl/ovnctl/pkg/packet"
 )
@@ -75,6 +76,9 @@ func TestJoin(t *testing.T) {
 // TestSentence says where a packet ended.
 func TestSentence(t *testing.T) {
 	hops := []journey.Hop{{Kind: "switch", Datapath: "node1"}}
+	at := func(o journey.Outcome, c journey.Cause) journey.Verdict {
+		return journey.Verdict{Outcome: o, Port: "shop_web", Node: "n1", Because: c}
+	}
 	tests := []struct {
 		v    journey.Verdict
 		hops []journey.Hop
@@ -86,15 +90,21 @@ func TestSentence(t *testing.T) {
 		{journey.Verdict{Outcome: journey.Dropped, Datapath: "node1", Node: "n1"}, hops, "the packet is dropped in switch node1 on n1"},
 		{journey.Verdict{Outcome: journey.Rejected, Stage: "ls_in_lb", Datapath: "other", Node: "n1"}, hops, "the packet is rejected in ls_in_lb on n1"},
 		{journey.Verdict{Outcome: journey.Consumed, Node: "n1"}, hops, "the packet is taken by ovn-controller on n1"},
-		{journey.Verdict{Outcome: journey.Dropped, Stage: "pod", Port: "shop_web", Node: "n1"}, nil, "the packet is dropped in the pod at port shop_web on n1"},
-		{journey.Verdict{Outcome: journey.Dropped, Stage: "host", Node: "n1"}, hops, "the packet is dropped by the host's own network on n1"},
-		{journey.Verdict{Outcome: journey.Dropped, Stage: "outside", Node: "n1"}, hops, "the packet is dropped by the network outside"},
-		{journey.Verdict{Outcome: journey.Unknown}, nil, "what becomes of the packet is not known"},
-		{journey.Verdict{Outcome: journey.Unknown, Stage: "host", Node: "n1"}, nil, "what becomes of the packet on n1 is not known"},
+		{at(journey.Dropped, journey.Cause{Place: journey.InWorkload, Workload: journey.Pod}), nil, "the packet is dropped in the pod at port shop_web on n1"},
+		{at(journey.Dropped, journey.Cause{Place: journey.InWorkload, Workload: journey.VM}), nil, "the packet is dropped in the VM at port shop_web on n1"},
+		{at(journey.Dropped, journey.Cause{Place: journey.OnHost}), hops, "the packet is dropped by the host's own network on n1"},
+		{at(journey.Dropped, journey.Cause{Place: journey.Outside}), hops, "the packet is dropped by the network outside"},
+		{journey.Verdict{Outcome: journey.Unknown}, nil, "what becomes of the packet is unknown"},
+		{at(journey.Unknown, journey.Cause{Place: journey.OnHost}), nil, "what becomes of the packet on n1 is unknown"},
 	}
 	for _, test := range tests {
-		if got := sentence(test.v, test.hops, "shop/web", "the packet"); got != test.want {
-			t.Errorf("%q, want %q", got, test.want)
+		v := test.v
+		say(&v, test.hops, "shop/web", "the packet")
+		if v.Sentence != test.want {
+			t.Errorf("%q, want %q", v.Sentence, test.want)
+		}
+		if place := string(v.Because.Place); place != "" && v.Stage != place {
+			t.Errorf("%q: the stage is %q, want %q", test.want, v.Stage, place)
 		}
 	}
 	branches := []journey.Branch{
@@ -103,7 +113,7 @@ func TestSentence(t *testing.T) {
 		{Backend: "10.0.0.3:80", Verdict: journey.Verdict{Outcome: journey.Dropped}},
 	}
 	worst := journey.Verdict{Outcome: journey.Dropped, Sentence: "the packet is dropped"}
-	if got, want := overall(worst, branches), "1 of 3 backends answer; through 10.0.0.2:80, the packet is dropped"; got != want {
+	if got, want := overall(worst, branches), "1 of 3 backends reply; through 10.0.0.2:80, the packet is dropped"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
@@ -125,12 +135,18 @@ func TestBetter(t *testing.T) {
 
 // TestNextWords keeps what a shell would act on out of the next command.
 func TestNextWords(t *testing.T) {
-	for owner, want := range map[string]string{
-		"NetworkPolicy shop/web": "kubectl -n shop describe networkpolicy web", "NetworkPolicy default deny of namespace bank": "kubectl -n bank get networkpolicy",
-		"NetworkPolicy shop/$(reboot)": "", "NetworkPolicy -o/x": "", "NetworkPolicy default deny of namespace a;b": "", "Node node1": "", "": "",
+	for owner, want := range map[decode.Owner]string{
+		{Kind: "NetworkPolicy", Namespace: "shop", Name: "web"}:                         "kubectl -n shop describe networkpolicy web",
+		{Kind: "NetworkPolicy", Namespace: "bank", Role: decode.DefaultDeny}:            "kubectl -n bank get networkpolicy",
+		{Kind: "NetworkPolicy", Namespace: "shop", Name: "$(reboot)"}:                   "",
+		{Kind: "NetworkPolicy", Namespace: "-o", Name: "x"}:                             "",
+		{Kind: "NetworkPolicy", Namespace: "a;b", Role: decode.DefaultDeny}:             "",
+		{Kind: "NetworkPolicy", Namespace: "shop", Role: decode.Internal}:               "",
+		{CMS: decode.OVNKubernetes, Kind: "Node", Name: "node1", Role: decode.Internal}: "",
+		{}: "",
 	} {
 		if got := showOwner(owner); got != want {
-			t.Errorf("%q: %q, want %q", owner, got, want)
+			t.Errorf("%v: %q, want %q", owner, got, want)
 		}
 	}
 	ask := journey.Request{From: journey.Endpoint{Text: "a b"}, To: journey.Endpoint{Text: "$(x)"}, Protocol: "tcp", Port: 80, Family: 6}

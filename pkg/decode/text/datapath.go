@@ -3,6 +3,8 @@ package text
 import (
 	"context"
 	"strings"
+
+	"github.com/ovnctl/ovnctl/pkg/decode"
 )
 
 // datapathFlow glosses a line of dpctl/dump-flows.
@@ -17,8 +19,8 @@ func (a *Annotator) datapathFlow(ctx context.Context, line string) {
 
 // datapathFields glosses fields as the datapath writes them, between two offsets.
 func (a *Annotator) datapathFields(ctx context.Context, line string, from, to int) {
-	var p place
-	p.at.VXLAN = strings.Contains(line[from:min(to, len(line))], "vxlan")
+	var p decode.Context
+	p.VXLAN = strings.Contains(line[from:min(to, len(line))], "vxlan")
 	for _, t := range a.tokens {
 		if t.start < from || t.start >= to {
 			continue
@@ -27,7 +29,7 @@ func (a *Annotator) datapathFields(ctx context.Context, line string, from, to in
 	}
 }
 
-func (a *Annotator) datapathField(ctx context.Context, line string, t token, p *place) {
+func (a *Annotator) datapathField(ctx context.Context, line string, t token, p *decode.Context) {
 	switch t.key {
 	case "ct_zone", "ct_mark", "ct_label", "zone", "mark", "label", "labels":
 		switch t.key {
@@ -39,11 +41,11 @@ func (a *Annotator) datapathField(ctx context.Context, line string, t token, p *
 		a.field(t, *p)
 	case "in_port":
 		if t.form == called {
-			a.add(t.end, "in_port", t.value, a.datapathPort(t.value))
+			a.add(t.end, "in_port", t.value, a.namer.DatapathPort(t.value))
 		}
 	case "tun_id", "vni":
 		if n, ok := number(beforeMask(t.value)); ok && t.form == assigned {
-			p.at.TunID = n
+			p.TunID = n
 			t.key = "tun_id"
 			a.field(t, *p)
 		}
@@ -61,7 +63,7 @@ const ovnClass = 0x102
 
 // geneveOption glosses OVN's option, "class=0x102,type=0x80,len=4,0x10003", whose
 // class ends at an offset.
-func (a *Annotator) geneveOption(line string, at int, p place) {
+func (a *Annotator) geneveOption(line string, at int, p decode.Context) {
 	rest, ok := strings.CutPrefix(line[at:], ",type=0x80,len=4,")
 	if !ok {
 		return
@@ -70,7 +72,7 @@ func (a *Annotator) geneveOption(line string, at int, p place) {
 	end := valueEnd(line, at)
 	text := line[at:end]
 	if n, ok := number(beforeMask(text)); ok {
-		a.add(end, "geneve", text, a.option(uint32(n), true, p))
+		a.add(end, "geneve", text, a.namer.Option(uint32(n), true, p))
 	}
 }
 
@@ -95,38 +97,11 @@ func (a *Annotator) datapathActions(ctx context.Context, line string, from int) 
 				end = len(line) - i
 			}
 			if end > 0 && (i+end == len(line) || line[i+end] == ',') {
-				a.add(i+end, "output", line[i:i+end], a.datapathPort(line[i:i+end]))
+				a.add(i+end, "output", line[i:i+end], a.namer.DatapathPort(line[i:i+end]))
 			}
 			i += max(end-1, 0)
 		}
 	}
-}
-
-// datapathPort names a port of the datapath, which is written as its number there
-// or as a name.
-func (a *Annotator) datapathPort(text string) string {
-	name := text
-	if n, ok := number(text); ok {
-		if name = a.DatapathPorts()[int(n&0xffff)]; name == "" {
-			return ""
-		}
-	}
-	switch { // one port of the datapath serves all tunnels of a kind
-	case strings.HasPrefix(name, "genev"):
-		return "Geneve tunnels"
-	case strings.HasPrefix(name, "vxlan"):
-		return "VXLAN tunnels"
-	}
-	p, ok := a.decoder.Names.Interface(name)
-	switch {
-	case !ok && name == text:
-		return ""
-	case !ok:
-		return name
-	case name != text:
-		return a.portText(p)
-	}
-	return a.interfaceText(name)
 }
 
 // connection glosses a line of dpctl/dump-conntrack or of conntrack(8).
@@ -135,7 +110,7 @@ func (a *Annotator) connection() {
 		switch t.key {
 		case "zone", "mark", "labels":
 			if t.form == assigned {
-				a.field(t, place{})
+				a.field(t, decode.Context{})
 			}
 		}
 	}
@@ -143,11 +118,11 @@ func (a *Annotator) connection() {
 
 // captured glosses what tcpdump(8) prints of a packet in a tunnel.
 func (a *Annotator) captured(line string) {
-	var p place
-	p.at.VXLAN = strings.Contains(line, "VXLAN")
+	var p decode.Context
+	p.VXLAN = strings.Contains(line, "VXLAN")
 	for _, t := range a.tokens {
 		if n, ok := number(t.value); ok && t.key == "vni" {
-			p.at.TunID = n
+			p.TunID = n
 			t.key = "tun_id"
 			a.field(t, p)
 		}
@@ -159,6 +134,6 @@ func (a *Annotator) captured(line string) {
 		return
 	}
 	if n, ok := digits(data[:8], 16); ok {
-		a.add(len(line)-len(data)+8, "geneve", data[:8], a.option(uint32(n), true, p))
+		a.add(len(line)-len(data)+8, "geneve", data[:8], a.namer.Option(uint32(n), true, p))
 	}
 }

@@ -1,3 +1,5 @@
+//go:build lab
+
 package text
 
 import (
@@ -58,10 +60,11 @@ func namesAreRight(t *testing.T, l *lab.Lab) {
 		}
 		tlvs := openflow.ParseTLVMap(run("ovs-ofctl", "-O", "OpenFlow15", "dump-tlv-map", "br-int"))
 		version := release.Parse(run("ovn-appctl", "-t", "ovn-controller", "version"))
-		a := New(&decode.Decoder{
+		namer := decode.NewNamer(&decode.Decoder{
 			Names: decode.NewNames(logical, rows, tlvs, version),
 			Flows: decode.NewLogicalFlows(southbound), Objects: decode.NewObjects(northbound),
-		}, Options{})
+		}, decode.NodeNumbers{})
+		a := New(namer, Options{Bridge: "br-int"})
 		dump := strings.Split(strings.TrimSpace(run("ovs-ofctl", "-O", "OpenFlow15", "dump-flows", "br-int")), "\n")
 		for _, line := range dump {
 			a.Learn(line)
@@ -70,7 +73,9 @@ func namesAreRight(t *testing.T, l *lab.Lab) {
 		c := checker{t: t, node: n.Name, truth: readTruth(t, northbound, southbound, run), count: map[string]int{}, option: "tun_metadata0"}
 		for _, line := range dump {
 			if strings.Contains(line, "actions=") {
-				c.line(line, a.Line(t.Context(), line))
+				got := a.Line(t.Context(), line)
+				c.line(line, got)
+				c.parsed(namer, line, got)
 			}
 		}
 		t.Logf("%s, OVN %s: of %d flows these names are right: %v", n.Name, version, len(dump), c.count)
@@ -161,6 +166,19 @@ type checker struct {
 	count map[string]int
 }
 
+// parsed compares the names of a line with those that its parsed form gets.
+func (c *checker) parsed(n *decode.Namer, line string, got Line) {
+	e, err := openflow.ParseFlowEntry(strings.TrimSpace(line))
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	match, actions := n.NamedEntry(c.t.Context(), "br-int", &e, n.Entry(c.t.Context(), "br-int", &e))
+	text := decode.NamedText{Text: line, Names: got.Names}.String()
+	if want := " actions=" + actions.String(); !strings.HasSuffix(text, want) || !strings.Contains(text, match.String()+" ") {
+		c.t.Errorf("%s: parsed, %s\nhas the names %s %s", c.node, text, match, actions)
+	}
+}
+
 // line compares the names of a flow with what its parsed form and the databases
 // say.
 func (c *checker) line(line string, got Line) {
@@ -169,8 +187,8 @@ func (c *checker) line(line string, got Line) {
 		c.t.Fatal(err)
 	}
 	names := map[string][]string{} // by "field value"
-	for _, g := range got.Glosses {
-		names[g.Field+" "+g.Value] = append(names[g.Field+" "+g.Value], g.Text)
+	for _, n := range got.Names {
+		names[n.Field+" "+n.Value] = append(names[n.Field+" "+n.Value], n.Name)
 	}
 	var metadata uint64
 	if term, ok := e.Match.Field("metadata"); ok {

@@ -5,25 +5,24 @@ import (
 	"strings"
 
 	"github.com/ovnctl/ovnctl/pkg/decode"
-	"github.com/ovnctl/ovnctl/pkg/openflow"
 	"github.com/ovnctl/ovnctl/pkg/packet"
 )
 
 // begin is at "Flow:", the first line of a pass of a trace.
 func (a *Annotator) begin(indent int) {
-	a.trace = append(a.trace[:0], level{indent: indent, place: place{bridge: a.dump}})
+	a.trace = append(a.trace[:0], level{indent: indent, Context: decode.Context{Bridge: a.dump}})
 	a.first = a.dump
 }
 
 // fields glosses the flow that a pass begins with, which says where it is.
 func (a *Annotator) fields(_ context.Context, bridge string) {
-	p := place{bridge: bridge}
-	if p.bridge == "" {
-		p.bridge = a.first
+	p := decode.Context{Bridge: bridge}
+	if p.Bridge == "" {
+		p.Bridge = a.first
 	}
 	a.match(&p, 0, maxLine)
 	if len(a.trace) > 0 {
-		a.trace[0].place = p
+		a.trace[0].Context = p
 	}
 }
 
@@ -40,37 +39,34 @@ func (a *Annotator) enter(indent int, text string) {
 		a.first = name
 	}
 	p := a.level(indent)
-	if p.bridge != "" && p.bridge != name {
-		p.at.Metadata = 0
+	if p.Bridge != "" && p.Bridge != name {
+		p.Metadata = 0
 	}
-	p.bridge = name
+	p.Bridge = name
 }
 
 // level is the place of a trace at an indentation: what hangs deeper is over. It
 // is a copy of the place around it when there was none.
-func (a *Annotator) level(indent int) *place {
+func (a *Annotator) level(indent int) *decode.Context {
 	for len(a.trace) > 0 && a.trace[len(a.trace)-1].indent > indent {
 		a.trace = a.trace[:len(a.trace)-1]
 	}
 	if len(a.trace) == 0 {
-		a.trace = append(a.trace, level{indent: indent, place: place{bridge: a.first}})
+		a.trace = append(a.trace, level{indent: indent, Context: decode.Context{Bridge: a.first}})
 	}
 	if last := a.trace[len(a.trace)-1]; last.indent < indent && len(a.trace) < maxLevels {
-		a.trace = append(a.trace, level{indent, last.place})
+		a.trace = append(a.trace, level{indent, last.Context})
 	}
-	return &a.trace[len(a.trace)-1].place
+	return &a.trace[len(a.trace)-1].Context
 }
 
 // step glosses a line of a trace: a lookup in a table, an action, what came of
 // it. Outside of a trace it glosses what a line says of itself.
-func (a *Annotator) step(ctx context.Context, line, text string, indent int) *Flow {
-	if strings.HasPrefix(text, "=====") {
+func (a *Annotator) step(ctx context.Context, line, text string, indent int) *decode.Flow {
+	if strings.HasPrefix(text, "=====") || strings.HasPrefix(text, "-----") {
 		return nil
 	}
-	if strings.HasPrefix(text, "-----") {
-		return nil
-	}
-	p := &place{bridge: a.dump}
+	p := &decode.Context{Bridge: a.dump}
 	if len(a.trace) > 0 {
 		p = a.level(indent)
 	}
@@ -82,8 +78,8 @@ func (a *Annotator) step(ctx context.Context, line, text string, indent int) *Fl
 		return a.lookup(ctx, p, line, indent+digits)
 	}
 	for _, t := range a.tokens {
-		if n, ok := number(t.value); ok && t.form == spaced && t.key == "table" && len(a.trace) > 0 && a.isOVN(*p) {
-			a.add(t.end, "table", t.value, a.target(ctx, int(n&0xff), p.at.Metadata))
+		if n, ok := number(t.value); ok && t.form == spaced && t.key == "table" && len(a.trace) > 0 && a.namer.IsOVN(*p) {
+			a.add(t.end, "table", t.value, a.namer.Target(ctx, int(n&0xff), p.Metadata))
 		}
 	}
 	if len(a.trace) == 0 { // a match, or a packet, that somebody wrote down
@@ -96,14 +92,14 @@ func (a *Annotator) step(ctx context.Context, line, text string, indent int) *Fl
 
 // move changes the place of a trace as an action on a line of its own does. What
 // a clone does stays in it.
-func (a *Annotator) move(p *place) {
+func (a *Annotator) move(p *decode.Context) {
 	for _, t := range a.tokens {
 		if n, ok := number(t.value); ok && t.depth == 0 && t.lo == 0 && (t.form == written || t.form == now) {
 			switch t.key {
 			case "metadata", "OXM_OF_METADATA":
-				p.at.Metadata = n
+				p.Metadata = n
 			case "tun_id", "NXM_NX_TUN_ID":
-				p.at.TunID = n
+				p.TunID = n
 			}
 		}
 	}
@@ -111,7 +107,7 @@ func (a *Annotator) move(p *place) {
 
 // lookup glosses " 8. ip,metadata=0x5, priority 50, cookie 0x88177e0"; the
 // number of the table ends at an offset.
-func (a *Annotator) lookup(ctx context.Context, p *place, line string, end int) *Flow {
+func (a *Annotator) lookup(ctx context.Context, p *decode.Context, line string, end int) *decode.Flow {
 	from, to := end+2, len(line)
 	seen := seenIn(nil, 0)
 	n, _ := number(strings.TrimSpace(line[:end]))
@@ -130,17 +126,17 @@ func (a *Annotator) lookup(ctx context.Context, p *place, line string, end int) 
 	}
 	for _, t := range a.tokens {
 		if n, ok := number(t.value); ok && t.form == assigned && t.key == "metadata" && t.end <= to {
-			p.at.Metadata = n
-			if p.bridge == "" {
-				p.bridge = a.decoder.Names.Bridge
+			p.Metadata = n
+			if p.Bridge == "" {
+				p.Bridge = a.namer.Bridge
 			}
 		}
 	}
-	seen.Metadata = p.at.Metadata
-	var f *Flow
-	if a.isOVN(*p) {
-		f = a.meaning(ctx, seen)
-		a.add(end, "table", line[end-len(strings.TrimSpace(line[:end])):end], a.tableText(f.Place))
+	seen.Metadata = p.Metadata
+	var f *decode.Flow
+	if a.namer.IsOVN(*p) {
+		f = a.namer.Flow(ctx, seen)
+		a.add(end, "table", line[end-len(strings.TrimSpace(line[:end])):end], a.namer.TableName(f.Place))
 	}
 	a.match(p, from, to)
 	if f == nil {
@@ -152,19 +148,4 @@ func (a *Annotator) lookup(ctx context.Context, p *place, line string, end int) 
 		}
 	}
 	return f
-}
-
-// Step says what the flow means that was hit in a step of a parsed trace; nil in
-// a bridge that is not OVN's.
-func (a *Annotator) Step(ctx context.Context, bridge string, s *openflow.Step) *Flow {
-	if !a.integration(bridge) {
-		return nil
-	}
-	seen := decode.Seen{Table: s.Table, Priority: s.Priority, Cookie: s.Cookie}
-	if s.Match != nil {
-		if t, ok := s.Match.Field("metadata"); ok {
-			seen.Metadata = t.Value.Lo
-		}
-	}
-	return a.meaning(ctx, seen)
 }

@@ -51,11 +51,11 @@ func only(d *snapshot.Deployment, c *doctor.Check) []doctor.Finding {
 	return doctor.Examine(d, []*doctor.Check{c}, nil).Findings
 }
 
-// faultsOf are the errors and warnings of it, "error: TITLE".
+// faultsOf are its errors and warnings, "error: OBJECT REASON".
 func faultsOf(d *snapshot.Deployment, c *doctor.Check) (list []string) {
 	for _, f := range only(d, c) {
 		if f.Result.Fault() {
-			list = append(list, string(f.Result)+": "+f.Title)
+			list = append(list, strings.TrimSpace(fmt.Sprintf("%s: %s %s", f.Result, f.Object, f.Reason)))
 		}
 	}
 	return list
@@ -82,12 +82,12 @@ func TestUnderlayConntrackTracksTunnel(t *testing.T) {
 	inner := "ipv4     2 udp      17 29 src=10.244.0.1 dst=10.244.0.2 sport=45123 dport=53 src=10.244.0.2 dst=10.244.0.1 sport=53 dport=6081 mark=0 zone=7 use=2"
 	other := "ipv4     2 tcp      6 431999 ESTABLISHED src=10.0.0.1 dst=10.0.0.2 sport=45123 dport=6081 src=10.0.0.2 dst=10.0.0.1 sport=6081 dport=45123 [ASSURED] mark=0 use=2"
 	wantFaults(t, conntrack(80, 100, append(times(12, outer), times(68, other)...)...), host.UnderlayConntrackTracksTunnel,
-		"warning: 12 of the 80 connections that n1 tracks are packets of tunnels")
+		"warning: node n1")
 	wantFaults(t, conntrack(80, 100, append(times(40, inner), times(40, other)...)...), host.UnderlayConntrackTracksTunnel)
 	wantFaults(t, conntrack(80, 100, append(times(9, outer), times(71, other)...)...), host.UnderlayConntrackTracksTunnel)
-	// There is room: nobody counts.
+	// There is room enough.
 	wantFaults(t, conntrack(40, 100, times(40, outer)...), host.UnderlayConntrackTracksTunnel)
-	// What is not in the source is unknown, what the kernel has not is nothing.
+	// What the capture lacks is unknown; what the kernel lacks is nothing.
 	d := saved(t, map[string]string{"Open_vSwitch": plainSystem}, map[string]string{})
 	if got := only(d, host.UnderlayConntrackTracksTunnel); len(got) != 1 || got[0].Result != doctor.Unknown {
 		t.Errorf("without the files: %+v", got)
@@ -112,7 +112,7 @@ func TestUpcallLostPackets(t *testing.T) {
 			"logs/ovs-vswitchd.log": stamp + "|00042|dpif_netlink(handler5)|WARN|system@ovs-system: lost packet on port channel 3 of handler 1\n" + stamp + "|00043|bridge|INFO|nothing\n",
 		})
 	}
-	wantFaults(t, log(10*time.Minute), ovs.UpcallLostPackets, "warning: packets were lost on their way to ovs-vswitchd on n1 within the last hour")
+	wantFaults(t, log(10*time.Minute), ovs.UpcallLostPackets, "warning: daemon ovs-vswitchd on n1 logged")
 	wantFaults(t, log(2*time.Hour), ovs.UpcallLostPackets)
 }
 
@@ -127,13 +127,13 @@ func TestDPDKNotInitialised(t *testing.T) {
 		"files/proc/meminfo":    "MemTotal: 1 kB\nHugePages_Total:       0\nHugePages_Free:        0\n",
 		"logs/ovs-vswitchd.log": "2026-01-02T03:04:05.678Z|00009|dpdk|ERR|EAL: Cannot get hugepage information.\n",
 	})
-	wantFaults(t, d, ovs.DPDKNotInitialised, "error: ovs-vswitchd on n1 has not initialised DPDK")
+	wantFaults(t, d, ovs.DPDKNotInitialised, "error: daemon ovs-vswitchd on n1 no-hugepages")
 	f := only(d, ovs.DPDKNotInitialised)[0]
-	if !strings.Contains(f.Cause, "no hugepages") || !strings.Contains(fmt.Sprint(f.Evidence), "EAL: Cannot get hugepage") || len(f.Also) != 2 {
+	if !strings.Contains(fmt.Sprint(f.Evidence), "EAL: Cannot get hugepage") || len(f.Also) != 2 {
 		t.Errorf("%+v", f)
 	}
 	wantFaults(t, dpdk("true", true, map[string]string{}), ovs.DPDKNotInitialised)
-	wantFaults(t, dpdk("false", false, map[string]string{}), ovs.DPDKNotInitialised, "error: ports on n1 are of type dpdk, and DPDK is not asked for")
+	wantFaults(t, dpdk("false", false, map[string]string{}), ovs.DPDKNotInitialised, "error: daemon ovs-vswitchd on n1 not-requested")
 	plain := saved(t, map[string]string{"Open_vSwitch": plainSystem}, map[string]string{})
 	if got := only(plain, ovs.DPDKNotInitialised); len(got) != 1 || got[0].Result != doctor.Skipped {
 		t.Errorf("without DPDK: %+v", got)

@@ -36,13 +36,13 @@ func TestKernelModuleMissing(t *testing.T) {
 	tests := []struct {
 		name, datapath, problem string
 		files                   map[string]string
-		want                    string // a part of the title; "" for no finding
+		want                    string // the reason and a part of the title; "" for no finding
 		repair                  bool
 	}{
-		{"not loaded", "", noGeneve, files(loaded, "", dep, ""), "has not loaded vport_geneve", true},
-		{"none loaded", "system", noGeneve, files("", "", dep, ""), "has not loaded openvswitch, vport_geneve", true},
-		{"not installed", "", noGeneve, files(loaded, "", "kernel/net/openvswitch/openvswitch.ko:\n", ""), "has not loaded vport_geneve", false},
-		{"IPv6 off", "", noGeneve, files(loaded+geneve, "", dep, "quiet ipv6.disable=1"), "IPv6 is off", false},
+		{"not loaded", "", noGeneve, files(loaded, "", dep, ""), "not-loaded: the kernel of n1 has not loaded vport_geneve", true},
+		{"none loaded", "system", noGeneve, files("", "", dep, ""), "not-loaded: the kernel of n1 has not loaded openvswitch, vport_geneve", true},
+		{"not installed", "", noGeneve, files(loaded, "", "kernel/net/openvswitch/openvswitch.ko:\n", ""), "not-loaded: the kernel of n1 has not loaded vport_geneve", false},
+		{"IPv6 off", "", noGeneve, files(loaded+geneve, "", dep, "quiet ipv6.disable=1"), "ipv6-off: IPv6 is off", false},
 		{"healthy", "", "", files(loaded+geneve, "", dep, ""), "", false},
 		{"built in, healthy", "", "", files("", "kernel/net/openvswitch/openvswitch.ko\nkernel/net/openvswitch/vport-geneve.ko\n", "", ""), "", false},
 		{"not loaded, and no error", "", "", files("", "", dep, ""), "", false},
@@ -59,7 +59,7 @@ func TestKernelModuleMissing(t *testing.T) {
 			}
 			switch {
 			case test.want == "" && len(got) == 0:
-			case test.want == "" || len(got) != 1 || !strings.Contains(got[0].Title, test.want):
+			case test.want == "" || len(got) != 1 || !strings.Contains(got[0].Reason+": "+got[0].Title, test.want):
 				t.Errorf("found %v, want %q", got, test.want)
 			case (got[0].Fix != nil) != test.repair:
 				t.Errorf("proposes %v", got[0].Fix)
@@ -93,11 +93,11 @@ func TestTransientDefaultOfRPM(t *testing.T) {
 		return fmt.Sprintf(`{"name":"ovs-delete-transient-ports.service","load":%q,"active":"inactive","sub":"dead","file":%q}`, load, file)
 	}
 	const at = "units/ovs-delete-transient-ports.service.json"
-	missing := "error: n1 has transient ports, and nothing removes them at boot"
+	missing := "error: file /etc/sysconfig/openvswitch on n1"
 	wantFaults(t, machine(at, unit("loaded", "static")), host.TransientDefaultMissing)
 	wantFaults(t, machine(at, unit("masked", "masked")), host.TransientDefaultMissing, missing)
 	wantFaults(t, machine(at, unit("not-found", "")), host.TransientDefaultMissing, missing)
 	wantFaults(t, machine(at, unit("not-found", ""), "files/etc/sysconfig/openvswitch", "OPTIONS=\"--delete-transient-ports\"\n"), host.TransientDefaultMissing)
 	wantFaults(t, machine(at, unit("loaded", "static"), "files/etc/default/openvswitch", "OPTIONS=--delete-transient-ports\n"), host.TransientDefaultWrongFileRHEL,
-		"warning: /etc/default/openvswitch has --delete-transient-ports, but nothing reads that file on AlmaLinux 9")
+		"warning: file /etc/default/openvswitch on n1")
 }

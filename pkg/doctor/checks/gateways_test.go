@@ -1,3 +1,5 @@
+//go:build lab
+
 package checks
 
 import (
@@ -40,7 +42,7 @@ func TestGateways(t *testing.T) {
 		{"gateway-router-without-chassis", "another zone's", "lr-add gw -- set Logical_Router gw options:chassis=far", chassis12 + `
 			chassis-add far geneve 192.0.2.9 -- set Chassis far other_config:is-remote=true`, nil, ""},
 		{"gateway-router-without-chassis", "distributed router", "lr-add r\nlrp-add r p 00:00:00:00:00:01 10.0.0.1/24", chassis12, nil, ""},
-		{"dgp-chassis-not-bound", "nobody", "lr-add r\nlrp-add r p 00:00:00:00:00:01 10.0.0.1/24\nlrp-set-gateway-chassis p gone 1", chassis12, []string{"port p may be held by gone"}, "-"},
+		{"dgp-chassis-not-bound", "nobody", "lr-add r\nlrp-add r p 00:00:00:00:00:01 10.0.0.1/24\nlrp-set-gateway-chassis p gone 1", chassis12, []string{"port p has gateway chassis gone"}, "-"},
 		{"dgp-chassis-not-bound", "router that is off", "lr-add r\nlrp-add r p 00:00:00:00:00:01 10.0.0.1/24\nlrp-set-gateway-chassis p gone 1\nset Logical_Router r enabled=false", chassis12, nil, ""},
 		{"dgp-chassis-not-bound", "another zone's", "lr-add r\nlrp-add r p 00:00:00:00:00:01 10.0.0.1/24\nlrp-set-gateway-chassis p far 1", chassis12 + `
 			chassis-add far geneve 192.0.2.9 -- set Chassis far other_config:is-remote=true`, nil, ""},
@@ -130,13 +132,13 @@ func TestGatewayRefusals(t *testing.T) {
 		args   fixes.Args
 		want   string
 	}{
-		{catalog.RouterChassis, fixes.Args{"ROUTER": "r"}, "which is there"},
-		{catalog.RouterChassis, fixes.Args{"ROUTER": "x"}, "which chassis is meant is not to be seen"},
-		{catalog.RouterChassis, fixes.Args{"ROUTER": "y"}, `no logical router "y"; there are`},
+		{catalog.RouterChassis, fixes.Args{"ROUTER": "r"}, "which exists"},
+		{catalog.RouterChassis, fixes.Args{"ROUTER": "x"}, "nothing shows which chassis is meant"},
+		{catalog.RouterChassis, fixes.Args{"ROUTER": "y"}, `no router "y"; there are`},
 		{catalog.RouterChassis, fixes.Args{"ROUTER": "r", "CHASSIS": "n9"}, `no chassis "n9"; there are`},
 		{catalog.GatewayChassisOf, fixes.Args{"PORT": "lrp-1"}, "scheduled by Neutron"},
 		{catalog.GatewayChassisOf, fixes.Args{"PORT": "p"}, `no distributed gateway port "p"; there are lrp-1`},
-		{catalog.VXLANModeOff, fixes.Args{}, "speaks nothing but VXLAN"},
+		{catalog.VXLANModeOff, fixes.Args{}, "has only VXLAN"},
 		{catalog.DeleteEgressRow, fixes.Args{"UUID": "12345678"}, `no row "12345678" of an egress IP`},
 		{catalog.KubeOVNNodePolicy, fixes.Args{"NODE": "n1"}, "no router of kube-ovn"},
 	}

@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -12,136 +13,120 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
-// AttachUplink makes a bridge's uplink a port of it again.
+// AttachUplink makes a link a port of its bridge again.
 var AttachUplink = &fixes.Repair{
 	Name: "attach-uplink",
 	Doc: `Attach a lost uplink to its bridge again
 
-Makes the link a port of the bridge, marked transient where this host's other ports
-are or its start scripts delete such ports, and moves the link's addresses and routes
-to the bridge if it has any.
+Makes the link a port of the bridge, marked transient if this host's other ports are or
+if its start scripts delete such ports, and moves the link's addresses and routes to
+the bridge if it has any.
 
-It refuses a link that belongs to another bridge or bond, one whose other end is in
-the same bridge, and to choose between two links.`,
+It refuses a link that belongs to another bridge or bond or whose peer is in the same
+bridge, and does not choose between two links.`,
 	Params: []fixes.Param{
 		{Name: "BRIDGE", Doc: "the bridge without uplink"},
-		{Name: "LINK", Doc: "the link to attach; that which the bridge names, if left out", Optional: true},
+		{Name: "LINK", Doc: "the link to attach; the one that the bridge names by default", Optional: true},
 	},
 	Class: fixes.Ask,
 	Risk:  fixes.High,
 	Check: "uplink-not-in-bridge",
-	Plan:  planAttach,
-}
-
-func planAttach(d *snapshot.Deployment, a fixes.Args) (*fixes.Plan, error) {
-	h, n, u, err := bridgeHere(d, a["BRIDGE"])
-	if err != nil {
-		return nil, err
-	}
-	if u.Port != nil {
-		return nil, fixes.Refuse("", "bridge %s has its uplink, port %s", u.Bridge.Name, u.Port.Name)
-	}
-	name := a["LINK"]
-	if name == "" {
-		if name, err = uplinkFor(h, n, u); err != nil {
-			return nil, err
-		}
-	}
-	l, err := link(n, name)
-	if err != nil {
-		return nil, err
-	}
-	if err := attachable(h, n, l, u.Bridge.Name); err != nil {
-		return nil, err
-	}
-	transient, why, err := transientPorts(h)
-	if err != nil {
-		return nil, err
-	}
-	u.Links = []string{l.Name}
-	plan := &fixes.Plan{
-		Title:   fmt.Sprintf("attach %s to bridge %s", l.Name, u.Bridge.Name),
-		Host:    h.Name,
-		Steps:   []fixes.Step{addPort(u, l.Name, transient)},
-		Touches: fmt.Sprintf("all traffic through %s and bridge %s", l.Name, u.Bridge.Name),
-		Cuts:    true,
-	}
-	if transient {
-		plan.Warnings = append(plan.Warnings, "the port is made transient: "+why)
-	}
-	switch {
-	case uplinkHolds(n, u):
-		steps, warnings, err := moveSteps(h, n, u)
+	Plan: func(d *snapshot.Deployment, a fixes.Args) (*fixes.Plan, error) {
+		h, n, u, err := bridgeHere(d, a["BRIDGE"])
 		if err != nil {
 			return nil, err
 		}
-		plan.Title += ", and move its addresses and routes there"
-		plan.Steps, plan.Warnings = append(plan.Steps, steps...), append(plan.Warnings, warnings...)
-		plan.Warnings = append(plan.Warnings, atBoot(h, l.Name, u.Bridge.Name)...)
-	default:
+		if u.Port != nil {
+			return nil, fixes.Refuse("", "bridge %s has its uplink, port %s", u.Bridge.Name, u.Port.Name)
+		}
+		l, err := uplinkFor(h, n, u, a["LINK"])
+		if err != nil {
+			return nil, err
+		}
+		transient, why, err := transientPorts(h)
+		if err != nil {
+			return nil, err
+		}
+		u.Links = []string{l.Name}
+		plan := &fixes.Plan{
+			Title:   fmt.Sprintf("attach %s to bridge %s", l.Name, u.Bridge.Name),
+			Host:    h.Name,
+			Steps:   []fixes.Step{addPort(u, l.Name, transient)},
+			Touches: fmt.Sprintf("all traffic through %s and bridge %s", l.Name, u.Bridge.Name),
+			Cuts:    true,
+		}
+		if transient {
+			plan.Warnings = append(plan.Warnings, "the port is marked transient: "+why)
+		}
+		if uplinkHasAddresses(n, u) {
+			steps, warnings, err := moveSteps(h, n, u)
+			plan.Title += ", and move its addresses and routes there"
+			plan.Steps, plan.Warnings = append(plan.Steps, steps...), append(plan.Warnings, warnings...)
+			plan.Warnings = append(plan.Warnings, atBoot(h, l.Name, u.Bridge.Name)...)
+			return plan, err
+		}
 		var changes []fixes.LinkChange
-		up := true
-		for _, x := range []*node.Link{l, n.Link(u.Bridge.Name)} {
-			if x.Name != l.Name && len(snapshot.Global(n, x.Name)) == 0 {
-				continue // a bridge without addresses need not be up
-			}
-			if !x.Up {
-				changes = append(changes, fixes.LinkChange{Up: &up, Link: x.Name, Index: x.Index})
-			}
+		if !l.Up {
+			changes = append(changes, linkUp(l))
+		}
+		if b := n.Link(u.Bridge.Name); !b.Up && len(snapshot.Global(n, b.Name)) > 0 { // without addresses it need not be up
+			changes = append(changes, linkUp(b))
 		}
 		if changes != nil {
 			plan.Steps = append(plan.Steps, fixes.Network{Changes: changes, What: "set the links up"})
 		}
-	}
-	return plan, nil
+		return plan, nil
+	},
 }
 
-// uplinkFor chooses the link that a bridge is to have.
-func uplinkFor(h *snapshot.Host, n *node.Network, u snapshot.Uplink) (string, error) {
-	if u.Link() != "" {
-		return u.Link(), nil
+// uplinkFor is the link to attach to a bridge: the one of that name, the one that the bridge
+// names, or the only one that could be it.
+func uplinkFor(h *snapshot.Host, n *node.Network, u snapshot.Uplink, name string) (*node.Link, error) {
+	if name = cmp.Or(name, u.Link()); name != "" {
+		l, err := link(n, name)
+		if err != nil {
+			return nil, err
+		}
+		return l, attachable(h, n, l, u.Bridge.Name)
 	}
 	var candidates []string
 	for _, l := range n.Links {
-		if attachable(h, n, &l, u.Bridge.Name) == nil && slices.Contains([]string{"", "bond", "team", "veth", "vlan"}, l.Kind) && l.Name != "lo" && l.PeerNetns == nil {
+		physical := slices.Contains([]string{"", "bond", "team", "veth", "vlan"}, l.Kind) && l.Name != "lo" && l.PeerNetns == nil
+		if physical && attachable(h, n, &l, u.Bridge.Name) == nil {
 			candidates = append(candidates, l.Name)
 		}
 	}
 	switch len(candidates) {
 	case 0:
-		return "", fixes.Refuse(fmt.Sprintf("ovnctl fix attach-uplink %s LINK", u.Bridge.Name), "nothing says which link is the uplink of bridge %s", u.Bridge.Name)
+		return nil, fixes.Refuse(fmt.Sprintf("ovnctl fix attach-uplink %s LINK", u.Bridge.Name), "nothing shows which link is the uplink of bridge %s", u.Bridge.Name)
 	case 1:
-		return candidates[0], nil
+		return n.Link(candidates[0]), nil
 	}
-	return "", fixes.Refuse(fmt.Sprintf("name it: ovnctl fix attach-uplink %s %s", u.Bridge.Name, candidates[0]),
+	return nil, fixes.Refuse(fmt.Sprintf("name it: ovnctl fix attach-uplink %s %s", u.Bridge.Name, candidates[0]),
 		"%d links could be the uplink of bridge %s: %s", len(candidates), u.Bridge.Name, strings.Join(candidates, ", "))
 }
 
 // attachable refuses a link that must not become a port of a bridge.
 func attachable(h *snapshot.Host, n *node.Network, l *node.Link, bridge string) error {
-	if err := free(h, l, bridge); err != nil {
+	if err := checkFree(h, l, bridge); err != nil {
 		return err
 	}
 	if l.Master == "ovs-system" {
-		return fixes.Refuse("look with ovs-dpctl show", "%s is a port of the datapath already", l.Name)
+		return fixes.Refuse("look with ovs-dpctl show", "%s is already a port of the OVS datapath", l.Name)
 	}
 	s, err := h.Switch()
 	if err != nil {
 		return err
 	}
 	if s.Bridge(l.Name) != nil || l.Name == "lo" {
-		return fixes.Refuse("", "%s is no uplink", l.Name)
+		return fixes.Refuse("", "%s cannot be an uplink", l.Name)
 	}
-	if l.PeerIndex == 0 || l.PeerNetns != nil {
+	if l.Kind != "veth" || l.PeerIndex == 0 || l.PeerNetns != nil {
 		return nil
 	}
 	for _, p := range s.Plugs() {
-		other := n.Link(p.Name)
-		if other == nil || other.Index != l.PeerIndex || l.Kind != "veth" {
-			continue
-		}
-		if slices.Contains(patched(s, bridge), p.Bridge.Name) {
-			return fixes.Refuse("", "the other end of %s is %s, a port of bridge %s: packets would run in a loop", l.Name, p.Name, p.Bridge.Name)
+		if peer := n.Link(p.Name); peer != nil && peer.Index == l.PeerIndex && slices.Contains(patched(s, bridge), p.Bridge.Name) {
+			return fixes.Refuse("", "the peer of %s is %s, a port of bridge %s: packets would loop", l.Name, p.Name, p.Bridge.Name)
 		}
 	}
 	return nil
@@ -149,17 +134,15 @@ func attachable(h *snapshot.Host, n *node.Network, l *node.Link, bridge string) 
 
 // patched are a bridge and those that patch ports join to it.
 func patched(s *snapshot.Switch, bridge string) []string {
-	home := map[string]string{}
+	bridgeOf := map[string]string{}
 	for _, p := range s.Plugs() {
-		home[p.Name] = p.Bridge.Name
+		bridgeOf[p.Name] = p.Bridge.Name
 	}
 	found := []string{bridge}
 	for i := 0; i < len(found); i++ {
 		for _, p := range s.Plugs() {
-			if p.Type != "patch" || p.Bridge.Name != found[i] {
-				continue
-			}
-			if other := home[p.Options["peer"]]; other != "" && !slices.Contains(found, other) {
+			other := bridgeOf[p.Options["peer"]]
+			if p.Type == "patch" && p.Bridge.Name == found[i] && other != "" && !slices.Contains(found, other) {
 				found = append(found, other)
 			}
 		}
@@ -167,8 +150,8 @@ func patched(s *snapshot.Switch, bridge string) []string {
 	return found
 }
 
-// transientPorts says whether this host's platform marks its ports as ones that
-// go when Open vSwitch starts.
+// transientPorts reports whether this host's ports are marked as ones that are deleted
+// when Open vSwitch starts, and how that is known.
 func transientPorts(h *snapshot.Host) (bool, string, error) {
 	s, err := h.Switch()
 	if err != nil {
@@ -180,12 +163,9 @@ func transientPorts(h *snapshot.Host) (bool, string, error) {
 		}
 	}
 	for _, file := range []string{"/etc/default/openvswitch-switch", "/etc/sysconfig/openvswitch"} {
-		b, err := h.File(file)
-		if err != nil {
-			continue // there is none, or it says nothing
-		}
-		for line := range bytes.Lines(b) {
-			if line = bytes.TrimSpace(line); !bytes.HasPrefix(line, []byte("#")) && bytes.Contains(line, []byte("--delete-transient-ports")) {
+		text, _ := h.File(file) // it need not exist
+		for line := range bytes.Lines(text) {
+			if line = bytes.TrimSpace(line); !bytes.HasPrefix(line, []byte("#")) && bytes.Contains(line, []byte(DeleteTransient)) {
 				return true, file + " deletes such ports when Open vSwitch starts", nil
 			}
 		}

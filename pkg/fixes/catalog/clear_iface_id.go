@@ -6,77 +6,83 @@ import (
 	"strings"
 
 	"github.com/ovnctl/ovnctl/pkg/fixes"
+	"github.com/ovnctl/ovnctl/pkg/sb"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
-// WrongInterface says which of several interfaces for one logical port is not the right
-// one, and how that is known. The error is that it is not known.
-func WrongInterface(d *snapshot.Deployment, h *snapshot.Host, plugs []snapshot.Plug) (snapshot.Plug, string, error) {
-	network, err := h.Network()
-	if err != nil {
-		return snapshot.Plug{}, "", err
-	}
+// WrongInterface finds which of several interfaces for one logical port is the wrong
+// one, and how that is known. An error means that it is unknown.
+func WrongInterface(h *snapshot.Host, all []snapshot.Plug) (snapshot.Plug, string, error) {
 	var wrong []snapshot.Plug
 	var why []string
-	for _, p := range plugs {
-		if reason := notIts(d, h, network.Link(p.Name) != nil, p); reason != "" {
+	for _, p := range all {
+		reason, err := whyWrong(h, p)
+		if err != nil {
+			return snapshot.Plug{}, "", err
+		}
+		if reason != "" {
 			wrong, why = append(wrong, p), append(why, reason)
 		}
 	}
-	switch {
-	case len(wrong) == 0:
-		return snapshot.Plug{}, "", errors.New("nothing tells which of the interfaces is the right one")
-	case len(wrong) == len(plugs):
-		return snapshot.Plug{}, "", errors.New("none of the interfaces is right: " + strings.Join(why, "; "))
+	switch len(wrong) {
+	case 0:
+		return snapshot.Plug{}, "", errors.New("nothing shows which of the interfaces is the right one")
+	case len(all):
+		return snapshot.Plug{}, "", errors.New("none of the interfaces is the right one: " + strings.Join(why, "; "))
 	}
 	return wrong[0], why[0], nil
 }
 
-// notIts says why an interface is not that of the logical port which it names; empty: it may be.
-func notIts(d *snapshot.Deployment, h *snapshot.Host, there bool, p snapshot.Plug) string {
-	if !there {
-		return fmt.Sprintf("its device %s does not exist", p.Name)
-	}
-	z := h.Zone()
-	if z == nil {
-		return ""
-	}
-	south, err := z.Southbound()
+// whyWrong is why an interface is not the one of the logical port in its iface-id; empty: it may be.
+func whyWrong(h *snapshot.Host, p snapshot.Plug) (string, error) {
+	network, err := h.Network()
 	if err != nil {
-		return ""
+		return "", err
 	}
-	for _, row := range south.PortBindings {
-		if row.LogicalPort != p.ExternalIDs["iface-id"] {
-			continue
+	if network.Link(p.Name) == nil {
+		return fmt.Sprintf("its device %s does not exist", p.Name), nil
+	}
+	south, err := southOf(h)
+	if err != nil {
+		return "", nil // the Southbound would only add reasons
+	}
+	for i := range south.PortBindings {
+		if row := &south.PortBindings[i]; row.LogicalPort == p.ExternalIDs["iface-id"] {
+			return whyNotOf(h, row, p), nil
 		}
-		if want, have := row.Options["iface-id-ver"], p.ExternalIDs["iface-id-ver"]; want != "" && have != want {
-			if have == "" {
-				have = "none"
-			}
-			return fmt.Sprintf("the logical port is for iface-id-ver %s, this interface has %s", want, have)
+	}
+	return "", nil
+}
+
+// whyNotOf is why an interface is not that of a port binding; empty: it may be.
+func whyNotOf(h *snapshot.Host, row *sb.PortBindingBrief, p snapshot.Plug) string {
+	if want, have := row.Options["iface-id-ver"], p.ExternalIDs["iface-id-ver"]; want != "" && have != want {
+		if have == "" {
+			have = "none"
 		}
-		macs := strings.ToLower(strings.Join(row.MAC, " "))
-		for _, key := range []string{"attached_mac", "attached-mac"} {
-			if mac := strings.ToLower(p.ExternalIDs[key]); mac != "" && strings.Contains(macs, ":") && !strings.Contains(macs, mac) {
-				return fmt.Sprintf("its MAC address %s is not among those of the logical port", mac)
-			}
+		return fmt.Sprintf("the logical port is for iface-id-ver %s, this interface has %s", want, have)
+	}
+	macs := strings.ToLower(strings.Join(row.MAC, " "))
+	for _, key := range []string{"attached_mac", "attached-mac"} {
+		if mac := strings.ToLower(p.ExternalIDs[key]); mac != "" && strings.Contains(macs, ":") && !strings.Contains(macs, mac) {
+			return fmt.Sprintf("its MAC address %s is not one of the logical port", mac)
 		}
-		if pod, err := h.Pod(p.Name); err == nil && strings.Contains(macs, ":") && !strings.Contains(macs, strings.ToLower(pod.Link.MAC)) {
-			return fmt.Sprintf("the MAC address behind it, %s, is not among those of the logical port", pod.Link.MAC)
-		}
+	}
+	if mac := foreignMAC(h, p, row.MAC); mac != "" {
+		return fmt.Sprintf("the MAC address behind it, %s, is not one of the logical port", mac)
 	}
 	return ""
 }
 
-// ClearIfaceID takes the name of a logical port from an interface that has it by mistake.
+// ClearIfaceID removes the iface-id of an interface that has it by mistake.
 var ClearIfaceID = &fixes.Repair{
 	Name: "clear-iface-id",
-	Doc: `Take the name of a logical port from an interface that has it by mistake
+	Doc: `Remove the iface-id of an interface that has it by mistake
 
-Of two interfaces with the same iface-id it removes the key from the one whose
-device is gone, or which is not of the logical port's pod. It refuses where
-nothing tells which of them is wrong, and where the interface is the only one.`,
-	Params: []fixes.Param{{Name: "INTERFACE", Doc: "the interface that is to lose its iface-id"}},
+Of two interfaces with the same iface-id, removes it from the one whose device is
+gone or which does not belong to the logical port's pod. It refuses if nothing
+shows which of them is wrong, and if the interface is the only one.`,
+	Params: []fixes.Param{{Name: "INTERFACE", Doc: "the interface that loses its iface-id"}},
 	Class:  fixes.Ask,
 	Risk:   fixes.Medium,
 	Check:  "duplicate-iface-id-local",
@@ -85,45 +91,47 @@ nothing tells which of them is wrong, and where the interface is the only one.`,
 		if err != nil {
 			return nil, err
 		}
-		plug, err := plugNamed(h, sw, a["INTERFACE"])
+		iface, err := interfaceNamed(h, sw, a["INTERFACE"])
 		if err != nil {
 			return nil, err
 		}
-		id := plug.ExternalIDs["iface-id"]
-		if id == "" {
-			return nil, fixes.Refuse("", "interface %s has no iface-id", plug.Name)
-		}
-		var same []snapshot.Plug
-		for _, p := range sw.Plugs() {
-			if p.ExternalIDs["iface-id"] == id && p.Bridge.UUID == plug.Bridge.UUID {
-				same = append(same, p)
-			}
-		}
-		if len(same) < 2 {
-			return nil, fixes.Refuse("", "interface %s is the only one for logical port %s", plug.Name, id)
-		}
-		network, err := h.Network()
-		if err != nil {
+		if err := checkWrong(h, sw, iface); err != nil {
 			return nil, err
 		}
-		if why := notIts(d, h, network.Link(plug.Name) != nil, plug); why == "" {
-			if wrong, reason, err := WrongInterface(d, h, same); err == nil {
-				return nil, fixes.Refuse("ovnctl fix clear-iface-id "+wrong.Name, "interface %s seems to be the right one: of %s it is known that %s", plug.Name, wrong.Name, reason)
-			}
-			return nil, fixes.Refuse("see which one the pod has", "nothing tells that %s is the wrong one of %d interfaces for logical port %s", plug.Name, len(same), id)
-		}
-		title := fmt.Sprintf("take the iface-id %s from interface %s", id, plug.Name)
+		id := iface.ExternalIDs["iface-id"]
+		title := fmt.Sprintf("remove iface-id %s from interface %s", id, iface.Name)
 		return &fixes.Plan{
 			Title: title, Host: h.Name,
 			Touches: "the traffic of port " + id,
-			Steps: []fixes.Step{fixes.Rows{
+			Steps: []fixes.Step{fixes.Set{
 				DB: "Open_vSwitch", What: title,
-				Changes: []fixes.Change{{
-					Table: "Interface", UUID: plug.InterfaceBrief.UUID,
-					Before: fixes.Row{"external_ids:iface-id": id}, After: fixes.Row{"external_ids:iface-id": nil},
-				}},
-				Classic: []string{fixes.Command("ovs-vsctl remove Interface %s external_ids iface-id", plug.Name)},
-			}},
+				Row: iface.InterfaceBrief, Name: iface.Name, Columns: fixes.Row{"external_ids:iface-id": nil},
+			}.Step()},
 		}, nil
 	},
+}
+
+// checkWrong refuses for an interface that is not known to be the wrong one of several.
+func checkWrong(h *snapshot.Host, sw *snapshot.Switch, iface snapshot.Plug) error {
+	id := iface.ExternalIDs["iface-id"]
+	if id == "" {
+		return fixes.Refuse("", "interface %s has no iface-id", iface.Name)
+	}
+	var same []snapshot.Plug
+	for _, p := range sw.Plugs() {
+		if p.ExternalIDs["iface-id"] == id && p.Bridge.UUID == iface.Bridge.UUID {
+			same = append(same, p)
+		}
+	}
+	if len(same) < 2 {
+		return fixes.Refuse("", "interface %s is the only one for logical port %s", iface.Name, id)
+	}
+	why, err := whyWrong(h, iface)
+	if err != nil || why != "" {
+		return err
+	}
+	if wrong, reason, err := WrongInterface(h, same); err == nil {
+		return fixes.Refuse("ovnctl fix clear-iface-id "+wrong.Name, "interface %s seems to be the right one: %s is wrong, because %s", iface.Name, wrong.Name, reason)
+	}
+	return fixes.Refuse("look which one the pod has", "nothing shows that %s is the wrong one of %d interfaces for logical port %s", iface.Name, len(same), id)
 }

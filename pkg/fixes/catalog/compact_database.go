@@ -8,16 +8,16 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
-const compactedStays = "what is dropped is the history of changes, which nothing needs"
+const compactedStays = "the history of changes is deleted, which nothing needs"
 
-// CompactDatabase writes a database's file anew, without its history.
+// CompactDatabase rewrites a database's file without its history.
 var CompactDatabase = &fixes.Repair{
 	Name: "compact-database",
-	Doc: `Write a database's file anew, without its history
+	Doc: `Rewrite a database's file without its history
 
-Tells the server to compact its file, as it does by itself from time to time. The
-server answers nobody meanwhile: some seconds for a large one. It needs room for
-the new file beside the old one, and refuses without.`,
+Tells the server to compact its file, as it does itself from time to time. Meanwhile the
+server does not reply, for some seconds if the database is large. It refuses if there is
+no room for the new file next to the old one.`,
 	Params: []fixes.Param{databaseParam},
 	Class:  fixes.Ask,
 	Risk:   fixes.Medium,
@@ -33,7 +33,7 @@ the new file beside the old one, and refuses without.`,
 			return nil, err
 		}
 		if s.File == "" {
-			return nil, fmt.Errorf("%s: its file was not found on %s", database, h.Name)
+			return nil, fmt.Errorf("%s: file not found on %s", database, h.Name)
 		}
 		space, err := h.Space(path.Dir(s.File))
 		if err != nil {
@@ -41,16 +41,16 @@ the new file beside the old one, and refuses without.`,
 		}
 		need := h.SnapshotSize(*s)
 		if space.Free < need {
-			return nil, fixes.Refuse("make room there first: old logs, core files, copies of databases",
+			return nil, fixes.Refuse("free some space first: old logs, core files, copies of databases",
 				"%s has %s free and the new file may take %s", path.Dir(s.File), snapshot.Bytes(space.Free), snapshot.Bytes(need))
 		}
 		return &fixes.Plan{
 			Title:   "compact the file of " + database,
 			Host:    h.Name,
-			Touches: "no traffic; the server answers nobody for as long as it takes",
+			Touches: "no traffic; the server does not reply until it is done",
 			Steps: []fixes.Step{fixes.Control{
 				Daemon: s.Control, Command: "ovsdb-server/compact", Args: []string{database},
-				What: "write " + s.File + " anew without its history", Why: compactedStays,
+				What: "rewrite " + s.File + " without its history", Why: compactedStays,
 			}},
 		}, nil
 	},

@@ -7,42 +7,46 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
-// revived is the step that makes a daemon of the host answer again: one that does
-// not run is started, one that hangs is ended and started. It refuses for one
-// that answers, and for one in a container, which is not the host's to start.
-func revived(h *snapshot.Host, daemon string) (fixes.Service, []string, error) {
-	s := fixes.Service{Daemon: daemon, Action: fixes.Start}
+// daemonStaysUp is why the start of a daemon cannot be undone.
+const daemonStaysUp = "a daemon that was started is not stopped again"
+
+// startDaemon is the plan that makes a daemon of the host reply again: a stopped one is
+// started, one that hangs is killed and started. It refuses for one that replies, and
+// for one in a container, which is not the host's to start.
+func startDaemon(h *snapshot.Host, daemon, touches string) (*fixes.Plan, error) {
 	if err := notContained(h, daemon); err != nil {
-		return s, nil, err
+		return nil, err
 	}
 	d, err := h.Daemon(daemon)
 	if err != nil {
-		return s, nil, err
+		return nil, err
 	}
 	meant, err := h.Meant(daemon)
 	if err != nil {
-		return s, nil, err
+		return nil, err
 	}
-	var warnings []string
 	switch {
 	case d.Liveness == snapshot.Answers:
-		return s, nil, fixes.Refuse("", "%s of %s runs", daemon, h.Name)
+		return nil, fixes.Refuse("", "%s of %s is running", daemon, h.Name)
 	case len(meant) == 0:
-		return s, nil, fixes.Refuse("", "%s is not meant to run on %s: nothing of it is there", daemon, h.Name)
-	case d.Liveness == snapshot.Hung:
-		s.Action = fixes.Replace
-		if processes, err := h.Processes(); err == nil {
-			for _, p := range processes {
-				if p.Name == daemon && (p.State == "T" || p.State == "t") {
-					warnings = append(warnings, fmt.Sprintf("process %d is stopped, perhaps by a debugger: `kill -CONT %d` would let it go on as it is", p.PID, p.PID))
-				}
-			}
+		return nil, fixes.Refuse("", "%s is not meant to run on %s: it is not installed there", daemon, h.Name)
+	case d.Liveness != snapshot.Hung:
+		return &fixes.Plan{Title: "start " + daemon, Host: h.Name, Touches: touches, Steps: []fixes.Step{fixes.Service{Daemon: daemon, Action: fixes.Start}}}, nil
+	}
+	plan := &fixes.Plan{
+		Title: "kill " + daemon + ", which does not reply, and start it", Host: h.Name, Touches: touches,
+		Steps: []fixes.Step{fixes.Service{Daemon: daemon, Action: fixes.Replace}},
+	}
+	processes, _ := h.Processes() // only for the warning
+	for _, p := range processes {
+		if p.Name == daemon && (p.State == "T" || p.State == "t") {
+			plan.Warnings = append(plan.Warnings, fmt.Sprintf("process %d is stopped, perhaps by a debugger: `kill -CONT %d` would resume it as it is", p.PID, p.PID))
 		}
 	}
-	return s, warnings, nil
+	return plan, nil
 }
 
-// notContained refuses for a daemon that runs in a container, or is kept there by a script.
+// notContained refuses for a daemon that runs in a container.
 func notContained(h *snapshot.Host, daemon string) error {
 	processes, err := h.Processes()
 	if err != nil {
@@ -51,24 +55,20 @@ func notContained(h *snapshot.Host, daemon string) error {
 	for _, p := range processes {
 		if p.Name == daemon && p.Container {
 			return fixes.Refuse("restart its container or pod: `crictl ps`, `kubectl -n NAMESPACE delete pod POD`, `docker restart`",
-				"%s of %s runs in a container (process %d, %s): it is left to whoever runs that", daemon, h.Name, p.PID, p.Cgroup)
+				"%s of %s runs in a container (process %d, %s), which ovnctl does not restart", daemon, h.Name, p.PID, p.Cgroup)
 		}
 	}
 	return nil
 }
 
-// chassisUp waits until the node's chassis has caught up; nothing where its zone is not read.
+// chassisUp waits until the node's chassis has caught up; no step if its zone was not read.
 func chassisUp(h *snapshot.Host) []fixes.Step {
-	z := h.Zone()
-	if z == nil {
-		return nil
-	}
 	name, _, err := h.ChassisName()
 	if err != nil || name == "" {
 		return nil
 	}
-	if s, err := z.Southbound(); err != nil || s.ChassisNamed(name) == nil {
+	if south, err := southOf(h); err != nil || south.ChassisNamed(name) == nil {
 		return nil
 	}
-	return []fixes.Step{fixes.Await{What: "chassis " + name + " has caught up", Chassis: name, Zone: z.Name}}
+	return []fixes.Step{fixes.Await{What: "chassis " + name + " has caught up", Chassis: name, Zone: h.Zone().Name}}
 }

@@ -9,10 +9,10 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
-// databaseParam is the parameter of repairs of a database.
+// databaseParam is the parameter of repairs that change a database.
 var databaseParam = fixes.Param{Name: "DATABASE", Doc: "OVN_Northbound or OVN_Southbound (nb, sb)"}
 
-// databaseNamed is the database that an argument means.
+// databaseNamed is the database that an argument names.
 func databaseNamed(arg string) (string, error) {
 	switch strings.ToLower(arg) {
 	case "ovn_northbound", "nb", "northbound":
@@ -27,7 +27,7 @@ func databaseNamed(arg string) (string, error) {
 func localServer(d *snapshot.Deployment, database string) (*snapshot.Host, *snapshot.Server, error) {
 	h := d.Local()
 	if h == nil {
-		return nil, nil, fixes.Refuse("run it on the host of the database", "this is no host of %s", database)
+		return nil, nil, fixes.Refuse("run it on the host of the database", "this is not a host of %s", database)
 	}
 	s, err := h.Server(database)
 	if err != nil {
@@ -42,7 +42,7 @@ func localServer(d *snapshot.Deployment, database string) (*snapshot.Host, *snap
 	return h, s, nil
 }
 
-// localMember is what this host's server of a clustered database says of its cluster.
+// localMember is this host's member of a clustered database.
 func localMember(d *snapshot.Deployment, database string) (*snapshot.Host, *snapshot.Server, *snapshot.Member, error) {
 	h, s, err := localServer(d, database)
 	if err != nil {
@@ -55,21 +55,20 @@ func localMember(d *snapshot.Deployment, database string) (*snapshot.Host, *snap
 	return h, s, m, nil
 }
 
-// leading refuses what only a cluster's leader can do.
+// leading refuses unless a member leads its cluster.
 func leading(m *snapshot.Member, repair string) error {
 	if m.Leads() {
 		return nil
 	}
 	for _, p := range m.Peers {
 		if p.ID == m.Leader {
-			return fixes.Refuse(fmt.Sprintf("run it on the leader's host, %s: ovnctl fix %s …", p.Address, repair), "this host's member of %s does not lead its cluster", m.Database)
+			return fixes.Refuse(fmt.Sprintf("run it on the leader's host, %s: ovnctl fix %s …", p.Address, repair), "this host's member of %s is not the leader", m.Database)
 		}
 	}
 	return fixes.Refuse("bring the cluster's other members up first", "%s has no leader", m.Database)
 }
 
-// zoneOf is the zone of which this host serves, or can reach, a database, and the
-// database itself.
+// zoneOf is the first zone whose database can be reached, and that database.
 func zoneOf(d *snapshot.Deployment, database string) (*snapshot.Zone, ovsdb.Reader, error) {
 	var first error
 	for _, z := range d.Zones {
@@ -86,12 +85,12 @@ func zoneOf(d *snapshot.Deployment, database string) (*snapshot.Zone, ovsdb.Read
 		}
 	}
 	if first == nil {
-		first = fmt.Errorf("no %s here", database)
+		first = fmt.Errorf("no %s was read", database)
 	}
 	return nil, nil, first
 }
 
-// globalTable is the table of a database's one row about itself.
+// globalTable is the table with the one row about the database itself.
 func globalTable(database string) string {
 	if database == "OVN_Northbound" {
 		return "NB_Global"
@@ -99,7 +98,7 @@ func globalTable(database string) string {
 	return "SB_Global"
 }
 
-// databaseTool is the command that works on a database.
+// databaseTool is the classic command for a database.
 func databaseTool(database string) string {
 	if database == "OVN_Northbound" {
 		return "ovn-nbctl"

@@ -1,34 +1,32 @@
 package catalog
 
 import (
-	"errors"
 	"fmt"
 	"net/netip"
 	"slices"
 	"strings"
 
-	"github.com/ovnctl/ovnctl/pkg/fixes"
 	"github.com/ovnctl/ovnctl/pkg/nb"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
-// An EgressRow is a row that OVN-Kubernetes has written for a pod's egress IP.
+// An EgressRow is a row that OVN-Kubernetes wrote for a pod's egress IP.
 type EgressRow struct {
-	Table   string // NAT or Logical_Router_Policy
-	UUID    ovsdb.UUID
-	Router  *nb.LogicalRouter
-	Name    string // of the EgressIP
-	Pod     string // NAMESPACE/POD, where the row says so
-	PodIP   string
-	Egress  string // the address it leaves with, or the next hop
-	Says    string
-	Stale   string // why nothing needs it any more; empty: it is needed, or that is not to be seen
-	Twin    *EgressRow
-	Foreign bool // the pod may be another zone's
+	Table    string // NAT or Logical_Router_Policy
+	UUID     ovsdb.UUID
+	Router   *nb.LogicalRouter
+	Name     string // of the EgressIP
+	Pod      string // NAMESPACE/POD; empty: the row does not say
+	PodIP    string
+	Egress   string // the address it leaves with, or the next hop
+	Says     string
+	Stale    string     // why nothing needs it; empty: it is needed, or that is unknown
+	Conflict *EgressRow // another one, by which the pod leaves with another address
+	Foreign  bool       // the pod may be in another zone
 }
 
-// EgressRows are the rows of a zone's egress IPs, with those that are stale.
+// EgressRows are the rows of a zone's egress IPs, the stale ones marked.
 func EgressRows(d *snapshot.Deployment, north *snapshot.Northbound) []EgressRow {
 	routerOf := map[ovsdb.UUID]*nb.LogicalRouter{}
 	for i := range north.Routers {
@@ -60,12 +58,12 @@ func EgressRows(d *snapshot.Deployment, north *snapshot.Northbound) []EgressRow 
 	for i := range rows {
 		rows[i].judge(pods, subnets)
 	}
-	twins(rows)
+	findConflicts(rows)
 	return rows
 }
 
-// egressOwner reads the external_ids of an egress IP's row: of today's
-// OVN-Kubernetes (owner-type, and EGRESSIP_NAMESPACE/POD), and of before 4.13 (name).
+// egressOwner reads the external_ids of an egress IP's row: owner-type and
+// EGRESSIP_NAMESPACE/POD, or before OVN-Kubernetes 4.13 a name.
 func egressOwner(ids map[string]string) (name, pod string, ok bool) {
 	if ids["k8s.ovn.org/owner-type"] == "EgressIP" {
 		name, pod, found := strings.Cut(ids["k8s.ovn.org/name"], "_")
@@ -102,16 +100,14 @@ func sourceOf(match string) (string, bool) {
 	return "", false
 }
 
-// podAddresses are the ports by their addresses, of all zones that were read.
+// podAddresses are the names of the ports of all zones that were read, by address.
 func podAddresses(d *snapshot.Deployment, north *snapshot.Northbound) map[netip.Addr]string {
 	out := map[netip.Addr]string{}
 	add := func(rows *snapshot.Northbound) {
 		for _, p := range rows.SwitchPorts {
-			for _, text := range slices.Concat([]string(p.Addresses), []string(p.DynamicAddresses)) {
-				for _, w := range strings.Fields(text) {
-					if a, err := netip.ParseAddr(w); err == nil {
-						out[a] = p.Name
-					}
+			for w := range strings.FieldsSeq(strings.Join(slices.Concat([]string(p.Addresses), []string(p.DynamicAddresses)), " ")) {
+				if a, err := netip.ParseAddr(w); err == nil {
+					out[a] = p.Name
 				}
 			}
 		}
@@ -125,7 +121,7 @@ func podAddresses(d *snapshot.Deployment, north *snapshot.Northbound) map[netip.
 	return out
 }
 
-// podSubnets are the networks of the switches whose ports are all in this Northbound.
+// podSubnets are the networks of the switches of this Northbound.
 func podSubnets(north *snapshot.Northbound) []netip.Prefix {
 	var out []netip.Prefix
 	for _, ls := range north.Switches {
@@ -142,7 +138,7 @@ func podSubnets(north *snapshot.Northbound) []netip.Prefix {
 	return out
 }
 
-// judge says whether the pod that a row is for is still there.
+// judge finds out whether the pod of a row still exists.
 func (r *EgressRow) judge(pods map[netip.Addr]string, subnets []netip.Prefix) {
 	a, err := netip.ParseAddr(r.PodIP)
 	if err != nil {
@@ -159,8 +155,8 @@ func (r *EgressRow) judge(pods map[netip.Addr]string, subnets []netip.Prefix) {
 	}
 }
 
-// twins finds two rows of one router by which a pod leaves with two addresses.
-func twins(rows []EgressRow) {
+// findConflicts finds pairs of rows of one router with which a pod leaves with two addresses.
+func findConflicts(rows []EgressRow) {
 	first := map[string]int{}
 	for i := range rows {
 		r := &rows[i]
@@ -169,64 +165,9 @@ func twins(rows []EgressRow) {
 		}
 		key := string(r.Router.UUID) + " " + r.PodIP
 		if j, ok := first[key]; ok && rows[j].Egress != r.Egress {
-			r.Twin = &rows[j]
+			r.Conflict = &rows[j]
 		} else {
 			first[key] = i
 		}
 	}
-}
-
-// DeleteEgressRow removes a row of an egress IP that nothing needs any more.
-var DeleteEgressRow = &fixes.Repair{
-	Name: "delete-egressip-row",
-	Doc: `Delete a stale row of an egress IP
-
-Deletes exactly one NAT or Logical_Router_Policy row that OVN-Kubernetes has
-written for an egress IP, and whose pod is gone.`,
-	Params: []fixes.Param{{Name: "UUID", Doc: "the row"}},
-	Class:  fixes.Ask,
-	Risk:   fixes.Medium,
-	Check:  "ovnk-egressip-stale",
-	Plan: func(d *snapshot.Deployment, a fixes.Args) (*fixes.Plan, error) {
-		var errs []error
-		for _, z := range d.Zones {
-			north, err := z.Northbound()
-			if err != nil {
-				errs = append(errs, err)
-				continue
-			}
-			for _, r := range EgressRows(d, north) {
-				if strings.HasPrefix(string(r.UUID), a["UUID"]) && len(a["UUID"]) >= 8 {
-					return r.plan(d, z)
-				}
-			}
-		}
-		return nil, errors.Join(append(errs, fmt.Errorf("no row %q of an egress IP", a["UUID"]))...)
-	},
-}
-
-func (r *EgressRow) plan(d *snapshot.Deployment, z *snapshot.Zone) (*fixes.Plan, error) {
-	if r.Stale == "" {
-		return nil, fixes.Refuse("", "the row is needed: %s is the address of a pod, or may be that of one of another zone", r.PodIP)
-	}
-	db, err := z.NB()
-	if err != nil {
-		return nil, err
-	}
-	column, classic := "nat", fixes.Command("ovn-nbctl remove Logical_Router %s nat %s", r.Router.Name, r.UUID)
-	if r.Table != "NAT" {
-		column, classic = "policies", fixes.Command("ovn-nbctl lr-policy-del %s %s", r.Router.Name, r.UUID)
-	}
-	gone, err := fixes.DeleteRow(d.Context(), db, r.Table, r.UUID, fixes.Ref{Table: "Logical_Router", UUID: r.Router.UUID, Column: column})
-	if err != nil {
-		return nil, err
-	}
-	what := fmt.Sprintf("delete the row of egress IP %s for %s on router %s", r.Name, r.PodIP, r.Router.Name)
-	return &fixes.Plan{
-		Title: what, Touches: "what " + r.PodIP + " sends out of the cluster",
-		Warnings: []string{"ovnkube owns the row: if it still knows the pod it writes it again; a restart of ovnkube-node on the node (ovnkube-master before 4.14) puts all of them right"},
-		Steps: []fixes.Step{fixes.Rows{
-			DB: "OVN_Northbound", Zone: z.Name, What: what, Changes: []fixes.Change{gone}, Classic: []string{classic},
-		}},
-	}, nil
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
-// EnablePort switches a logical port on that was switched off in the Northbound.
+// EnablePort enables a logical port that is disabled in the Northbound.
 var EnablePort = &fixes.Repair{
 	Name: "enable-port",
 	Doc: `Enable a logical port that was disabled
@@ -21,75 +21,33 @@ management system that disabled the port on purpose disables it again.`,
 	Check:  "port-administratively-disabled",
 	Plan: func(d *snapshot.Deployment, a fixes.Args) (*fixes.Plan, error) {
 		name := a["PORT"]
-		var found *fixes.Plan
-		err := inZones(d, func(z *snapshot.Zone, l *snapshot.Logical) (bool, error) {
+		var plan *fixes.Plan
+		err := inZones(d, func(z *snapshot.Zone, l *snapshot.Logical) (found bool, err error) {
+			set := fixes.Set{DB: "OVN_Northbound", Zone: z.Name}
 			if p := l.SwitchPort[name]; p != nil {
-				var err error
-				found, err = enable(z, "Logical_Switch_Port", p.UUID, "port "+name, fixes.Command("ovn-nbctl lsp-set-enabled %s enabled", name), p.Enabled)
-				if found != nil {
-					found.Warnings = ownedPort(p)
-				}
+				set.Row, set.Classic = p, []string{fixes.Command("ovn-nbctl lsp-set-enabled %s enabled", name)}
+				plan, err = enable(set, "port "+name, p.Enabled, p.ExternalIDs, "the traffic of port "+name)
 				return true, err
 			}
 			if p := l.RouterPort[name]; p != nil {
-				var err error
-				found, err = enable(z, "Logical_Router_Port", p.UUID, "port "+name, fixes.Command("ovn-nbctl lrp-set-enabled %s enabled", name), p.Enabled)
-				if found != nil {
-					found.Warnings = overwritten("port "+name, p.ExternalIDs)
-					found.Touches = "what goes through router port " + name
-				}
+				set.Row, set.Classic = p, []string{fixes.Command("ovn-nbctl lrp-set-enabled %s enabled", name)}
+				plan, err = enable(set, "port "+name, p.Enabled, p.ExternalIDs, "what goes through router port "+name)
 				return true, err
 			}
 			return false, nil
 		})
-		if err == nil && found == nil {
+		if err == nil && plan == nil {
 			err = fmt.Errorf("no logical port %q", name)
 		}
-		return found, err
-	},
-}
-
-// EnableRouter switches a logical router on that was switched off in the Northbound.
-var EnableRouter = &fixes.Repair{
-	Name: "enable-router",
-	Doc: `Enable a logical router that was disabled
-
-Sets Logical_Router.enabled to true. A cluster's management system that disabled the
-router on purpose disables it again.`,
-	Params: []fixes.Param{{Name: "ROUTER", Doc: "the logical router"}},
-	Class:  fixes.Ask,
-	Risk:   fixes.Medium,
-	Check:  "port-administratively-disabled",
-	Plan: func(d *snapshot.Deployment, a fixes.Args) (*fixes.Plan, error) {
-		z, l, r, err := findRouter(d, a["ROUTER"])
-		if err != nil {
-			return nil, err
-		}
-		plan, err := enable(z, "Logical_Router", r.UUID, "router "+r.Name, fixes.Command("ovn-nbctl set Logical_Router %s enabled=true", r.Name), r.Enabled)
-		if err != nil {
-			return nil, err
-		}
-		plan.Warnings = overwritten("router "+r.Name, r.ExternalIDs)
-		plan.Touches = fmt.Sprintf("what goes through router %s with its %d ports", r.Name, len(l.RouterPortsOf[r.UUID]))
-		return plan, nil
+		return plan, err
 	},
 }
 
 // enable is the plan that sets a row's column enabled to true.
-func enable(z *snapshot.Zone, table string, id ovsdb.UUID, what, classic string, enabled ovsdb.Set[bool]) (*fixes.Plan, error) {
+func enable(set fixes.Set, what string, enabled ovsdb.Set[bool], ids map[string]string, touches string) (*fixes.Plan, error) {
 	if !snapshot.Off(enabled) {
 		return nil, fixes.Refuse("", "%s is enabled", what)
 	}
-	return &fixes.Plan{
-		Title:   "enable " + what,
-		Touches: "the traffic of " + what,
-		Steps: []fixes.Step{fixes.Rows{
-			DB: "OVN_Northbound", Zone: z.Name, What: "enable " + what,
-			Changes: []fixes.Change{{
-				Table: table, UUID: id,
-				Before: fixes.Row{"enabled": []bool{false}}, After: fixes.Row{"enabled": []bool{true}},
-			}},
-			Classic: []string{classic},
-		}},
-	}, nil
+	set.What, set.Columns = "enable "+what, fixes.Row{"enabled": []bool{true}}
+	return &fixes.Plan{Title: set.What, Touches: touches, Warnings: overwritten(what, ids), Steps: []fixes.Step{set.Step()}}, nil
 }

@@ -5,14 +5,14 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
-// IgnoreNorthdVersion lets ovn-controller work with an ovn-northd of another version.
+// IgnoreNorthdVersion lets ovn-controller work with another version of ovn-northd.
 var IgnoreNorthdVersion = &fixes.Repair{
 	Name: "ignore-northd-version",
-	Doc: `Let ovn-controller work with an ovn-northd of another version
+	Doc: `Let ovn-controller work with another version of ovn-northd
 
-Removes external_ids:ovn-match-northd-version, which makes ovn-controller stand still until both are of one
-version. Right where the controller is the newer one, as in the order of an upgrade; an older controller may
-not understand what a newer northd writes: there finish the upgrade instead.`,
+Removes external_ids:ovn-match-northd-version, which stops ovn-controller until both have the same version.
+That is right if ovn-controller is newer, as it is during an upgrade in the right order. An older
+ovn-controller may not understand what a newer ovn-northd writes: finish the upgrade instead.`,
 	Class: fixes.Ask,
 	Risk:  fixes.High,
 	Check: "controller-northd-version-mismatch",
@@ -35,16 +35,9 @@ not understand what a newer northd writes: there finish the upgrade instead.`,
 		}
 		return &fixes.Plan{
 			Title: "let ovn-controller of " + h.Name + " work with any version of ovn-northd", Host: h.Name,
-			Touches:  "what was changed in the Northbound meanwhile comes into force on " + h.Name,
-			Warnings: []string{"whoever set it, an upgrade procedure for instance, may set it again"},
-			Steps: []fixes.Step{fixes.Rows{
-				DB: "Open_vSwitch", What: "remove external_ids:" + key,
-				Changes: []fixes.Change{{
-					Table: "Open_vSwitch", UUID: s.OpenvSwitch[0].UUID,
-					Before: fixes.Row{"external_ids:" + key: value}, After: fixes.Row{"external_ids:" + key: nil},
-				}},
-				Classic: []string{"ovs-vsctl remove Open_vSwitch . external_ids " + key},
-			}},
+			Touches:  "changes of the Northbound that are pending take effect on " + h.Name,
+			Warnings: []string{"whatever set it, such as an upgrade procedure, may set it again"},
+			Steps:    []fixes.Step{setID(s, key, nil, "remove external_ids:"+key)},
 		}, nil
 	},
 }

@@ -10,24 +10,24 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
-// goneFor is how long nothing may have been heard of a member that is taken out:
-// longer than a server takes to be started again.
+// goneFor is how long a member that is removed must have been silent: longer than the
+// restart of a server takes.
 const goneFor = 30 * time.Second
 
-// KickMember takes a member that is gone out of a clustered database.
+// KickMember removes a dead member from a clustered database.
 var KickMember = &fixes.Repair{
 	Name: "kick-raft-member",
-	Doc: `Take a member that is gone out of a clustered database
+	Doc: `Remove a dead member from a clustered database
 
-Tells the leader to go on without the member, as cluster/kick does. It refuses
-unless this host's server leads, the others are a majority without it, nothing has
-been heard of the member for a while and its address does not answer, or is
-another member's now. A member that is merely stopped is better started again.`,
-	Params: []fixes.Param{databaseParam, {Name: "MEMBER", Doc: "the first digits of its server ID, or its address if no other member has it"}},
+Tells the leader to go on without the member, as cluster/kick does. It refuses unless
+this host's server is the leader, the others are a majority without the member, and the
+member has been silent for a while and its address is unreachable, or belongs to another
+member now. If a member is only stopped, start it instead.`,
+	Params: []fixes.Param{databaseParam, {Name: "MEMBER", Doc: "the first digits of its server ID, or its address if only one member has it"}},
 	Class:  fixes.Ask,
 	Risk:   fixes.High,
 	Check:  "raft-stale-member",
-	OneWay: "a member that was taken out can come back only as a new one, with an empty database",
+	OneWay: newMember,
 	Plan: func(d *snapshot.Deployment, a fixes.Args) (*fixes.Plan, error) {
 		database, err := databaseNamed(a["DATABASE"])
 		if err != nil {
@@ -44,26 +44,28 @@ another member's now. A member that is merely stopped is better started again.`,
 		if err != nil {
 			return nil, err
 		}
-		if err := mayGo(d, m, peer); err != nil {
+		if err := checkGone(d, m, peer); err != nil {
 			return nil, err
 		}
 		left := len(m.Peers) - 1
 		return &fixes.Plan{
-			Title:   fmt.Sprintf("take member %s at %s out of %s", peer.ID, peer.Address, database),
+			Title:   fmt.Sprintf("remove member %s at %s from %s", peer.ID, peer.Address, database),
 			Host:    h.Name,
-			Touches: fmt.Sprintf("no traffic; the cluster goes on with %d members, of which %d must be there", left, left/2+1),
+			Touches: fmt.Sprintf("no traffic; the cluster goes on with %d members and needs %d of them", left, left/2+1),
 			Steps: []fixes.Step{fixes.Control{
 				Daemon: s.Control, Command: "cluster/kick", Args: []string{database, peer.ID},
-				What: fmt.Sprintf("take member %s at %s out of the cluster of %s", peer.ID, peer.Address, database),
-				Why:  "a member that was taken out can come back only as a new one, with an empty database",
+				What: fmt.Sprintf("remove member %s at %s from the cluster of %s", peer.ID, peer.Address, database),
+				Why:  newMember,
 				Over: "unknown server",
 			}},
-			Warnings: []string{"if its host comes back with the old file, its server cannot rejoin: remove the file there before it starts"},
+			Warnings: []string{"if its host returns with the old file, its server cannot rejoin: remove the file there before it starts"},
 		}, nil
 	},
 }
 
-// memberNamed is the member that an argument means.
+const newMember = "a member that was removed can return only as a new one, with an empty database"
+
+// memberNamed is the member that an argument names.
 func memberNamed(m *snapshot.Member, arg string) (snapshot.Peer, error) {
 	var found []snapshot.Peer
 	var names []string
@@ -82,8 +84,8 @@ func memberNamed(m *snapshot.Member, arg string) (snapshot.Peer, error) {
 	return snapshot.Peer{}, fmt.Errorf("%d members have the address %s: name one by its ID; there are %s", len(found), arg, strings.Join(names, ", "))
 }
 
-// mayGo refuses to take out a member that may be alive, or that the cluster needs.
-func mayGo(d *snapshot.Deployment, m *snapshot.Member, peer snapshot.Peer) error {
+// checkGone refuses for a member that may be alive, or that the cluster needs.
+func checkGone(d *snapshot.Deployment, m *snapshot.Member, peer snapshot.Peer) error {
 	if peer.Self {
 		return fixes.Refuse("", "%s is this host's own member", peer.ID)
 	}
@@ -97,7 +99,7 @@ func mayGo(d *snapshot.Deployment, m *snapshot.Member, peer snapshot.Peer) error
 		}
 	}
 	if need := (len(m.Peers)-1)/2 + 1; up < need {
-		return fixes.Refuse("bring another member up first", "without %s, %d of %d members are there and %d are needed", peer.ID, up, len(m.Peers)-1, need)
+		return fixes.Refuse("bring another member up first", "without %s, %d of %d members are connected and %d are needed", peer.ID, up, len(m.Peers)-1, need)
 	}
 	replaced := slices.ContainsFunc(m.Peers, func(p snapshot.Peer) bool {
 		return p.ID != peer.ID && p.Address == peer.Address && p.Connected()
@@ -106,10 +108,10 @@ func mayGo(d *snapshot.Deployment, m *snapshot.Member, peer snapshot.Peer) error
 		return nil
 	}
 	if peer.Heard && peer.Last < goneFor {
-		return fixes.Refuse("wait: a server that is started again is back within a minute", "member %s at %s was heard of %d s ago", peer.ID, peer.Address, int(peer.Last.Seconds()))
+		return fixes.Refuse("wait: a server that restarts is back within a minute", "member %s at %s was last heard from %d s ago", peer.ID, peer.Address, int(peer.Last.Seconds()))
 	}
 	if d.Dial(peer.Address) == nil {
-		return fixes.Refuse("look at the server there first", "somebody takes connections at %s", peer.Address)
+		return fixes.Refuse("look at the server there first", "something accepts connections at %s", peer.Address)
 	}
 	return nil
 }

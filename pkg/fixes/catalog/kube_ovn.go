@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ovnctl/ovnctl/pkg/fixes"
 	"github.com/ovnctl/ovnctl/pkg/nb"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
 	"github.com/ovnctl/ovnctl/pkg/sb"
@@ -24,8 +23,8 @@ const (
 
 const kubeVendor = "kube-ovn"
 
-// A KubeOVN is kube-ovn's default VPC as it stands in a Northbound: the router,
-// the join switch with a port for each node, and the subnets behind the router.
+// A KubeOVN is kube-ovn's default VPC in a Northbound: the router, the join switch with
+// a port for each node, and the subnets behind the router.
 type KubeOVN struct {
 	Router  nb.LogicalRouter
 	Join    nb.LogicalSwitch
@@ -52,7 +51,7 @@ type KubeOVN struct {
 	acls      map[ovsdb.UUID]*nb.ACLBrief
 	encaps    map[nodeFamily]netip.Addr // by the chassis' name
 	hosts     map[string]*sb.Chassis    // by hostname
-	own       map[string]bool           // addresses of pods that leave by a way of their own
+	own       map[string]bool           // addresses of pods with their own NAT or route
 }
 
 // A nodeFamily is a node, or a chassis, and 4 or 6.
@@ -67,10 +66,10 @@ type KubeNode struct {
 	Port *nb.LogicalSwitchPortBrief // node-NAME; nil: it is missing
 	MAC  string
 	IPs  map[int]netip.Addr // by family
-	// Bound: its ovn0 is, or was, plugged in somewhere.
+	// Bound: its ovn0 is, or was, attached somewhere.
 	Bound bool
 
-	chassis *sb.Chassis // nil: none of its name
+	chassis *sb.Chassis // nil: none has its name
 }
 
 // A KubeSubnet is a switch behind the default router.
@@ -79,40 +78,19 @@ type KubeSubnet struct {
 	CIDRs map[int]netip.Prefix // by family
 	// Underlay: it has a localnet port, kube-ovn's "vlan".
 	Underlay bool
-	// Distributed: what leaves it goes through the node of the pod; Centralized:
-	// through gateway nodes. Neither: kube-ovn has written no way out.
+	// Distributed: what leaves it goes through the pod's node; Centralized: through
+	// gateway nodes. Neither: kube-ovn has written no route out.
 	Distributed, Centralized bool
 
 	ls    nb.LogicalSwitch
-	join  bool // it is the join switch: a policy 31000 is all it needs
+	join  bool // it is the join switch, which needs only a policy 31000
 	known bool // kube-ovn has written policies for it
 }
 
-// A KubeGap is something that kube-ovn writes and that is not there, or not so.
-type KubeGap struct {
-	Repair string // that closes it; empty: kube-ovn alone can
-	Args   []string
-	Kind   string // what is missing, as an Object's kind: "router policy", "port group", …
-	Name   string
-	Node   string // the node that it is about; empty: all
-	Subnet string
-	Title  string
-	Says   []string
-	Effect string
-	Minor  bool // works for now
-	// Sets are the address sets that are missing with it.
-	Sets []string
-
-	changes []fixes.Change
-	guards  []fixes.Guard
-	classic []string
-	touches string
-}
-
-// ErrNoKubeOVN says that a Northbound is not kube-ovn's.
+// ErrNoKubeOVN is the error for a Northbound that is not kube-ovn's.
 var ErrNoKubeOVN = errors.New("no router of kube-ovn in OVN_Northbound")
 
-// ReadKubeOVN looks at what kube-ovn has written in a zone, and what of it lacks.
+// ReadKubeOVN reads what kube-ovn has written in a zone, and finds what is missing.
 func ReadKubeOVN(d *snapshot.Deployment, z *snapshot.Zone) (*KubeOVN, error) {
 	k := &KubeOVN{zone: z, d: d}
 	var err error
@@ -136,7 +114,7 @@ func ReadKubeOVN(d *snapshot.Deployment, z *snapshot.Zone) (*KubeOVN, error) {
 	return k, nil
 }
 
-// IsKubeOVN says whether a Northbound is kube-ovn's.
+// IsKubeOVN reports whether a Northbound is kube-ovn's.
 func IsKubeOVN(rows *snapshot.Northbound) bool {
 	return slices.ContainsFunc(rows.Routers, func(r nb.LogicalRouter) bool { return r.ExternalIDs["vendor"] == kubeVendor })
 }
@@ -169,8 +147,8 @@ func (k *KubeOVN) links() map[ovsdb.UUID][]kubeLink {
 }
 
 // findRouter finds the default router: the one that the join switch is joined to.
-// The join switch is called "join" unless kube-ovn was told otherwise; then it is
-// the one that holds ports node-….
+// The join switch is called "join", or by configuration otherwise: then it is the one
+// with ports node-….
 func (k *KubeOVN) findRouter(links map[ovsdb.UUID][]kubeLink) bool {
 	isJoin := func(l kubeLink) bool {
 		if l.ls.Name == "join" {
@@ -228,7 +206,7 @@ func (k *KubeOVN) index() {
 		}
 	}
 	k.indexPolicies()
-	k.own = k.ownWay()
+	k.own = k.ownEgress()
 }
 
 func (k *KubeOVN) indexPolicies() {
@@ -265,8 +243,8 @@ func (k *KubeOVN) indexPolicies() {
 	}
 }
 
-// findNodes lists the nodes that have a port on the join switch, and those that
-// have lost it: chassis that carry pods.
+// findNodes lists the nodes that have a port on the join switch, and those that have
+// lost it: chassis with pods.
 func (k *KubeOVN) findNodes() {
 	seen := map[string]bool{}
 	for _, u := range k.Join.Ports {
@@ -286,7 +264,7 @@ func (k *KubeOVN) findNodes() {
 		seen[n.Name] = true
 		k.Nodes = append(k.Nodes, n)
 	}
-	pods := map[ovsdb.UUID]bool{} // chassis that carry pods
+	pods := map[ovsdb.UUID]bool{} // chassis with pods
 	for _, p := range k.rows.SwitchPorts {
 		if b := k.binding[p.Name]; b != nil && p.ExternalIDs["pod"] != "" && len(b.Chassis) > 0 {
 			pods[b.Chassis.Get()] = true
@@ -301,13 +279,13 @@ func (k *KubeOVN) findNodes() {
 	slices.SortFunc(k.Nodes, func(a, b KubeNode) int { return cmp.Compare(a.Name, b.Name) })
 }
 
-// mentions says whether kube-ovn has written anything else for a node.
+// mentions reports whether kube-ovn has written anything else for a node.
 func (k *KubeOVN) mentions(node string) bool {
 	return k.mentioned[node] || k.groups["node."+dotted(node)] != nil
 }
 
 func (k *KubeOVN) findSubnets(links map[ovsdb.UUID][]kubeLink) {
-	policies := map[string][]nb.Policy{} // by the subnet that they are of
+	policies := map[string][]nb.Policy{} // by their subnet
 	for _, p := range k.policies {
 		if p.ExternalIDs["isU2ORoutePolicy"] != "true" && p.ExternalIDs["vendor"] == kubeVendor {
 			policies[p.ExternalIDs["subnet"]] = append(policies[p.ExternalIDs["subnet"]], p)
@@ -350,7 +328,7 @@ func (k *KubeOVN) findSubnets(links map[ovsdb.UUID][]kubeLink) {
 	slices.SortFunc(k.Subnets, func(a, b KubeSubnet) int { return cmp.Compare(a.Name, b.Name) })
 }
 
-// dotted is a name as kube-ovn writes it into that of a port group.
+// dotted is a name as part of the name of a port group.
 func dotted(name string) string { return strings.ReplaceAll(name, "-", ".") }
 
 // prefixes are addresses with prefix lengths by family, the first of each.
@@ -379,9 +357,11 @@ func kubeAddresses(addresses []string) (string, map[int]netip.Addr) {
 	var mac string
 	for _, s := range addresses {
 		for i, w := range strings.Fields(s) {
-			if a, err := netip.ParseAddr(w); err == nil {
+			a, err := netip.ParseAddr(w)
+			switch {
+			case err == nil:
 				ips[family(a)] = a
-			} else if i == 0 {
+			case i == 0:
 				mac = w
 			}
 		}
@@ -396,7 +376,7 @@ type KubeNodeAddress struct {
 	Source string
 }
 
-// NodeAddresses are the nodes' own addresses, as kube-ovn and the tunnels have them.
+// NodeAddresses are the nodes' own addresses, of kube-ovn's policies and of the tunnels.
 func (k *KubeOVN) NodeAddresses() []KubeNodeAddress {
 	var out []KubeNodeAddress
 	for i := range k.Nodes {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/ovnctl/ovnctl/pkg/fixes"
@@ -14,24 +13,24 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/vswitch"
 )
 
-// An OVN0 is a node's interface to kube-ovn's join switch, as it is and as the
-// Northbound wants it.
+// An OVN0 is a node's interface to kube-ovn's join switch, compared with its logical
+// port.
 type OVN0 struct {
 	Node      *KubeNode
 	Interface *vswitch.InterfaceBrief // nil: Open vSwitch has none
-	Name      string                  // of the link: ovn0, unless kube-ovn was told otherwise
+	Name      string                  // of the link: ovn0, unless configured otherwise
 	Link      *node.Link              // nil: the kernel has none
 
 	WrongMAC bool           // Link.MAC is not Node.MAC
-	Down     bool           // it is there and switched off
+	Down     bool           // it exists and is down
 	Missing  []netip.Prefix // addresses that it lacks
 
 	network *node.Network
 	kube    *KubeOVN
 }
 
-// ReadOVN0 looks at a node's interface to the join switch. It is nil on a host
-// that is not a node of kube-ovn, or has no port on the join switch.
+// ReadOVN0 reads a node's interface to the join switch. It is nil on a host that is not
+// a node of kube-ovn, or has no port on the join switch.
 func ReadOVN0(d *snapshot.Deployment, h *snapshot.Host) (*OVN0, error) {
 	z := h.Zone()
 	if z == nil {
@@ -79,22 +78,22 @@ func ReadOVN0(d *snapshot.Deployment, h *snapshot.Host) (*OVN0, error) {
 	return o, nil
 }
 
-// KubeOVNOVN0 makes ovn0 what the Northbound says.
+// KubeOVNOVN0 gives ovn0 what its logical port has.
 var KubeOVNOVN0 = &fixes.Repair{
 	Name: "kube-ovn-ovn0",
-	Doc: `Give a node's ovn0 the MAC and the addresses of its logical port
+	Doc: `Give a node's ovn0 the MAC address and the addresses of its logical port
 
-Sets what differs: the MAC, the addresses, and that it is up, with the routes to
-the subnets, which go with a link that is switched off. A link that is missing is
-made by kube-ovn-cni alone.`,
+Sets what differs: the MAC address, the addresses, and the link up, with the routes to
+the subnets, which the kernel drops when a link is down. Only kube-ovn-cni can create a
+missing link.`,
 	Params: []fixes.Param{kubeNodeParam},
 	Class:  fixes.Ask,
 	Risk:   fixes.Medium,
 	Check:  "kube-ovn-ovn0-wrong",
 	Plan: func(d *snapshot.Deployment, a fixes.Args) (*fixes.Plan, error) {
-		h := d.Host(a["NODE"])
-		if h == nil {
-			return nil, fmt.Errorf("node %q cannot be asked: run ovnctl there", a["NODE"])
+		h, err := hostOf(d, a["NODE"])
+		if err != nil {
+			return nil, err
 		}
 		o, err := ReadOVN0(d, h)
 		switch {
@@ -103,13 +102,13 @@ made by kube-ovn-cni alone.`,
 		case o == nil:
 			return nil, fixes.Refuse("", "%s has no port on kube-ovn's join switch", h.Name)
 		case o.Link == nil:
-			return nil, fixes.Refuse(RestartKubeOVNCNI(o.Node.Name), "there is no link %s on %s, which kube-ovn-cni alone makes", o.Name, h.Name)
+			return nil, fixes.Refuse(RestartKubeOVNCNI(o.Node.Name), "%s is missing on %s, and only kube-ovn-cni can create it", o.Name, h.Name)
 		}
 		return o.plan(h)
 	},
 }
 
-// RestartKubeOVNCNI is the command that has kube-ovn set a node's ovn0 up anew.
+// RestartKubeOVNCNI is the command that makes kube-ovn set up a node's ovn0 again.
 func RestartKubeOVNCNI(node string) string {
 	return "kubectl -n kube-system delete pod -l app=kube-ovn-cni --field-selector spec.nodeName=" + node
 }
@@ -118,14 +117,13 @@ func (o *OVN0) plan(h *snapshot.Host) (*fixes.Plan, error) {
 	plan := &fixes.Plan{
 		Title: fmt.Sprintf("set %s on %s to what port node-%s has", o.Name, h.Name, o.Node.Name), Host: h.Name,
 		Touches:  "traffic between pods and " + h.Name + ", and what its pods send out",
-		Warnings: []string{"kube-ovn-cni sets the link up by itself when it starts; that is the better way where it can be restarted: " + RestartKubeOVNCNI(o.Node.Name)},
+		Warnings: []string{"kube-ovn-cni sets the link up when it starts: if you can restart it, that is better: " + RestartKubeOVNCNI(o.Node.Name)},
 	}
 	if i := o.Interface; i != nil && len(i.MAC) > 0 && !strings.EqualFold(i.MAC.Get(), o.Node.MAC) {
-		plan.Steps = append(plan.Steps, fixes.Rows{
-			DB: "Open_vSwitch", What: "have Open vSwitch give " + o.Name + " the MAC " + o.Node.MAC,
-			Changes: []fixes.Change{{Table: "Interface", UUID: i.UUID, Before: fixes.Row{"mac": []string(i.MAC)}, After: fixes.Row{"mac": []string{o.Node.MAC}}}},
-			Classic: []string{fixes.Command("ovs-vsctl set Interface %s mac=%s", o.Name, strconv.Quote(o.Node.MAC))},
-		})
+		plan.Steps = append(plan.Steps, fixes.Set{
+			DB: "Open_vSwitch", What: "set the MAC address of " + o.Name + " in Open vSwitch to " + o.Node.MAC,
+			Row: i, Name: o.Name, Columns: fixes.Row{"mac": []string{o.Node.MAC}},
+		}.Step())
 	}
 	step := fixes.Network{What: "set " + o.Name}
 	change := func(c fixes.LinkChange) {
@@ -136,8 +134,7 @@ func (o *OVN0) plan(h *snapshot.Host) (*fixes.Plan, error) {
 		change(fixes.LinkChange{MAC: o.Node.MAC, Was: o.Link.MAC})
 	}
 	if o.Down {
-		up := true
-		change(fixes.LinkChange{Up: &up})
+		change(linkUp(o.Link))
 	}
 	for _, p := range o.Missing {
 		a := node.Address{Link: o.Name, Prefix: p, Scope: "global"}
@@ -155,7 +152,7 @@ func (o *OVN0) plan(h *snapshot.Host) (*fixes.Plan, error) {
 		plan.Steps = append(plan.Steps, step)
 	}
 	if len(plan.Steps) == 0 {
-		return nil, fixes.Refuse("", "%s on %s is as its logical port", o.Name, h.Name)
+		return nil, fixes.Refuse("", "%s on %s has what its logical port has", o.Name, h.Name)
 	}
 	return plan, nil
 }
@@ -173,10 +170,9 @@ func (o *OVN0) lostRoutes() []node.Route {
 				continue
 			}
 			r := node.Route{Type: "unicast", Dst: cidr, Via: gateway.Addr(), Dev: o.Name, Table: 254, Protocol: "boot", Scope: "global"}
-			if p, ok := o.kube.nodePolicy(o.Node, f); ok {
-				if src, ok := matchAddress(p.Match); ok && slices.ContainsFunc(o.network.Addresses, func(a node.Address) bool { return a.Prefix.Addr() == src }) {
-					r.Src = src
-				}
+			p, _ := o.kube.nodePolicy(o.Node, f)
+			if src, ok := matchAddress(p.Match); ok && Holds(o.network, src) {
+				r.Src = src
 			}
 			if f == 6 {
 				r.Metric = 1024

@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -15,10 +16,10 @@ var ListenDatabase = &fixes.Repair{
 	Name: "listen-database",
 	Doc: `Make a database's server listen on the network
 
-Adds a Connection row, beside those that are there: pssl:6641 or pssl:6642 where
-the server has a key and a certificate, else ptcp: of the same port, which lets
-everybody who reaches the port change everything. TARGET says otherwise, for instance
-ptcp:6642:172.30.0.2 to listen on one address alone.`,
+Adds a Connection row to those that exist: pssl:6641 or pssl:6642 if the server has a
+key and a certificate, else ptcp: with the same port, which lets everybody who reaches
+the port change everything. TARGET says otherwise: ptcp:6642:172.30.0.2, for instance,
+listens on one address only.`,
 	Params: []fixes.Param{databaseParam, {Name: "TARGET", Doc: "pssl:PORT[:ADDRESS] or ptcp:PORT[:ADDRESS]", Optional: true}},
 	Class:  fixes.Ask,
 	Risk:   fixes.Medium,
@@ -40,47 +41,50 @@ ptcp:6642:172.30.0.2 to listen on one address alone.`,
 		if err != nil {
 			return nil, err
 		}
-		for _, c := range rows {
-			if c.Target == target {
-				return nil, fixes.Refuse("look at the log of the server: the port may be another's", "%s has a connection %s already", database, target)
-			}
+		if slices.ContainsFunc(rows, func(c snapshot.Connection) bool { return c.Target == target }) {
+			return nil, fixes.Refuse("look at the log of the server: something else may use the port", "%s already has a connection %s", database, target)
 		}
 		global, err := z.GlobalRow(database)
 		if err != nil {
 			return nil, err
 		}
 		if at := listensAt(d, database, portOf(target)); at != "" {
-			return nil, fixes.Refuse("change it there (ovn-ctl: --db-nb-addr, --db-sb-addr), or take it away with ovsdb-server/remove-remote first",
-				"the server's command line has %s, and one port cannot be listened at twice", at)
-		}
-		step := fixes.Rows{
-			DB: database, Zone: z.Name, What: "add the connection " + target,
-			Changes: []fixes.Change{{
-				Table: "Connection", UUID: ovsdb.Named("connection"), After: fixes.Row{"target": target},
-				In: []fixes.Ref{{Table: globalTable(database), UUID: global, Column: "connections"}},
-			}},
-			Classic: []string{databaseTool(database) + fixes.Command(" -- --id=@c create Connection target=%s -- add %s . connections @c", strconv.Quote(target), globalTable(database))},
-		}
-		for _, c := range rows {
-			if passive(c.Target) && portOf(c.Target) == portOf(target) { // one port cannot be listened at twice
-				step.What = fmt.Sprintf("change the connection %s to %s", c.Target, target)
-				step.Changes = []fixes.Change{{Table: "Connection", UUID: c.UUID, Before: fixes.Row{"target": c.Target}, After: fixes.Row{"target": target}}}
-				step.Classic = []string{databaseTool(database) + fixes.Command(" set Connection %s target=%s", c.UUID, strconv.Quote(target))}
-			}
+			return nil, fixes.Refuse("change it there (ovn-ctl: --db-nb-addr, --db-sb-addr), or remove it with ovsdb-server/remove-remote first",
+				"the server's command line has %s, and it cannot listen on one port twice", at)
 		}
 		plan := &fixes.Plan{
-			Title:   fmt.Sprintf("let the server of %s listen at %s", database, target),
+			Title:   fmt.Sprintf("make the server of %s listen at %s", database, target),
 			Touches: "no traffic",
-			Steps:   []fixes.Step{step},
+			Steps:   []fixes.Step{listenStep(z, database, global, rows, target)},
 		}
 		if strings.HasPrefix(target, "ptcp:") {
-			plan.Warnings = append(plan.Warnings, "ptcp: asks nobody who he is: whoever reaches the port can change everything; with a key and a certificate use pssl:")
+			plan.Warnings = append(plan.Warnings, "ptcp: authenticates nobody: whoever reaches the port can change everything; with a key and a certificate use pssl:")
 		}
 		return plan, nil
 	},
 }
 
-// passive says that a target is one to listen at.
+// listenStep adds a connection, or changes the one with the same port: a server cannot listen on it twice.
+func listenStep(z *snapshot.Zone, database string, global ovsdb.UUID, rows []snapshot.Connection, target string) fixes.Rows {
+	step := fixes.Rows{
+		DB: database, Zone: z.Name, What: "add the connection " + target,
+		Changes: []fixes.Change{{
+			Table: "Connection", UUID: ovsdb.Named("connection"), After: fixes.Row{"target": target},
+			In: []fixes.Ref{{Table: globalTable(database), UUID: global, Column: "connections"}},
+		}},
+		Classic: []string{databaseTool(database) + fixes.Command(" -- --id=@c create Connection target=%s -- add %s . connections @c", strconv.Quote(target), globalTable(database))},
+	}
+	for _, c := range rows {
+		if passive(c.Target) && portOf(c.Target) == portOf(target) {
+			step.What = fmt.Sprintf("change the connection %s to %s", c.Target, target)
+			step.Changes = []fixes.Change{{Table: "Connection", UUID: c.UUID, Before: fixes.Row{"target": c.Target}, After: fixes.Row{"target": target}}}
+			step.Classic = []string{databaseTool(database) + fixes.Command(" set Connection %s target=%s", c.UUID, strconv.Quote(target))}
+		}
+	}
+	return step
+}
+
+// passive reports whether a target is one to listen at.
 func passive(target string) bool {
 	return strings.HasPrefix(target, "ptcp:") || strings.HasPrefix(target, "pssl:")
 }
@@ -94,7 +98,7 @@ func portOf(target string) string {
 	return parts[1]
 }
 
-// listensAt is what a server's own command line has for a port; empty: nothing.
+// listensAt is the target with a port on a server's own command line; empty: none.
 func listensAt(d *snapshot.Deployment, database, port string) string {
 	h := d.Local()
 	if h == nil {
@@ -116,8 +120,8 @@ func listensAt(d *snapshot.Deployment, database, port string) string {
 	return ""
 }
 
-// listenTarget is the target that is meant: the one that was given, else by what
-// the server has.
+// listenTarget is the target to listen at: the given one, else pssl: if the server has a
+// certificate, else ptcp:.
 func listenTarget(d *snapshot.Deployment, database, given string) (string, error) {
 	if given != "" {
 		if !passive(given) {
@@ -129,19 +133,28 @@ func listenTarget(d *snapshot.Deployment, database, given string) (string, error
 	if database == "OVN_Northbound" {
 		port = "6641"
 	}
-	if h := d.Local(); h != nil {
-		if s, err := h.Server(database); err == nil && s != nil {
-			for _, arg := range h.ServerArgs(*s) {
-				if file, ok := strings.CutPrefix(arg, "--certificate="); ok && !strings.HasPrefix(file, "db:") {
-					return "pssl:" + port, nil
-				}
-			}
-		}
-	}
 	for _, z := range d.Zones {
 		if n, err := z.SSLRows(database); err == nil && n > 0 {
 			return "pssl:" + port, nil
 		}
 	}
+	if hasCertificate(d.Local(), database) {
+		return "pssl:" + port, nil
+	}
 	return "ptcp:" + port, nil
+}
+
+// hasCertificate reports whether a host's server of a database has a certificate on its command line.
+func hasCertificate(h *snapshot.Host, database string) bool {
+	if h == nil {
+		return false
+	}
+	s, err := h.Server(database)
+	if err != nil || s == nil {
+		return false
+	}
+	return slices.ContainsFunc(h.ServerArgs(*s), func(arg string) bool {
+		file, ok := strings.CutPrefix(arg, "--certificate=")
+		return ok && !strings.HasPrefix(file, "db:")
+	})
 }

@@ -2,14 +2,16 @@ package catalog
 
 import (
 	"fmt"
-	"strings"
+	"slices"
 
+	"github.com/ovnctl/ovnctl/pkg/fixes"
 	"github.com/ovnctl/ovnctl/pkg/nb"
+	"github.com/ovnctl/ovnctl/pkg/ovsdb"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
-// inZones asks the zones one after the other until one has what is looked for.
-// What could not be read is an error only if no other zone has it.
+// inZones goes through the zones until has finds what it looks for. A zone that
+// cannot be read is an error only if no other zone has it.
 func inZones(d *snapshot.Deployment, has func(*snapshot.Zone, *snapshot.Logical) (bool, error)) error {
 	var unread error
 	for _, z := range d.Zones {
@@ -28,39 +30,105 @@ func inZones(d *snapshot.Deployment, has func(*snapshot.Zone, *snapshot.Logical)
 	return unread
 }
 
-// findRouter finds a router by name. Names are not unique: two of one name are an error.
-func findRouter(d *snapshot.Deployment, name string) (*snapshot.Zone, *snapshot.Logical, *nb.LogicalRouter, error) {
-	var zone *snapshot.Zone
-	var logical *snapshot.Logical
-	var found *nb.LogicalRouter
-	var there []string
-	err := inZones(d, func(z *snapshot.Zone, l *snapshot.Logical) (bool, error) {
-		for i := range l.Routers {
-			r := &l.Routers[i]
-			there = append(there, r.Name)
-			if r.Name != name && string(r.UUID) != name {
-				continue
-			}
-			if found != nil {
-				return true, fmt.Errorf("two routers are named %q: name one by its UUID, %s or %s", name, found.UUID, r.UUID)
-			}
-			zone, logical, found = z, l, r
-		}
-		return found != nil, nil
-	})
-	if err == nil && found == nil {
-		err = fmt.Errorf("no router %q; there are %s", name, several(there))
-	}
-	return zone, logical, found, err
+// A row of the Northbound, with the zone that it was found in.
+type found[T any] struct {
+	zone    *snapshot.Zone
+	logical *snapshot.Logical
+	row     *T
 }
 
-// several are at most twenty names, for an error or a plan.
-func several(names []string) string {
-	switch {
-	case len(names) == 0:
-		return "none"
-	case len(names) > 20:
-		return fmt.Sprintf("%s and %d more", strings.Join(names[:20], ", "), len(names)-20)
+// find finds a row by its name or UUID. Two rows of one name in a zone are an error.
+func find[T any](d *snapshot.Deployment, kind, name string, rows func(*snapshot.Zone, *snapshot.Logical) ([]T, error), key func(*T) (string, ovsdb.UUID)) (found[T], error) {
+	var out found[T]
+	var names []string
+	err := inZones(d, func(z *snapshot.Zone, l *snapshot.Logical) (bool, error) {
+		all, err := rows(z, l)
+		if err != nil {
+			return false, err
+		}
+		for i := range all {
+			has, id := key(&all[i])
+			names = append(names, has)
+			if has != name && string(id) != name {
+				continue
+			}
+			if out.row != nil {
+				_, first := key(out.row)
+				return true, fmt.Errorf("two %ss are named %q: name one by its UUID, %s or %s", kind, name, first, id)
+			}
+			out = found[T]{z, l, &all[i]}
+		}
+		return out.row != nil, nil
+	})
+	if err == nil && out.row == nil {
+		err = fmt.Errorf("no %s %q; there are %s", kind, name, several(names))
 	}
-	return strings.Join(names, ", ")
+	return out, err
+}
+
+func findRouter(d *snapshot.Deployment, name string) (found[nb.LogicalRouter], error) {
+	return find(d, "router", name,
+		func(_ *snapshot.Zone, l *snapshot.Logical) ([]nb.LogicalRouter, error) { return l.Routers, nil },
+		func(r *nb.LogicalRouter) (string, ovsdb.UUID) { return r.Name, r.UUID })
+}
+
+func findRouterPort(d *snapshot.Deployment, name string) (found[nb.LogicalRouterPort], error) {
+	return find(d, "logical router port", name,
+		func(_ *snapshot.Zone, l *snapshot.Logical) ([]nb.LogicalRouterPort, error) { return l.RouterPorts, nil },
+		func(p *nb.LogicalRouterPort) (string, ovsdb.UUID) { return p.Name, p.UUID })
+}
+
+// findSwitchPort finds a switch port by name. There are too many to list the others.
+func findSwitchPort(d *snapshot.Deployment, name string) (*snapshot.Zone, *snapshot.Logical, *nb.LogicalSwitchPortBrief, error) {
+	var zone *snapshot.Zone
+	var logical *snapshot.Logical
+	err := inZones(d, func(z *snapshot.Zone, l *snapshot.Logical) (bool, error) {
+		zone, logical = z, l
+		return l.SwitchPort[name] != nil, nil
+	})
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	if logical == nil || logical.SwitchPort[name] == nil {
+		return nil, nil, nil, fmt.Errorf("no logical switch port %q", name)
+	}
+	return zone, logical, logical.SwitchPort[name], nil
+}
+
+// SwitchAt is the switch that a router port is joined to, or nil.
+func SwitchAt(l *snapshot.Logical, routerPort string) *nb.LogicalSwitch {
+	for _, p := range l.Links[routerPort] {
+		if ls := l.SwitchOf[p.UUID]; ls != nil {
+			return ls
+		}
+	}
+	return nil
+}
+
+// Localnets are the names of the physical networks that a switch is part of.
+func Localnets(l *snapshot.Logical, ls *nb.LogicalSwitch) []string {
+	var out []string
+	if ls == nil {
+		return nil
+	}
+	for _, p := range l.PortsOf[ls.UUID] {
+		if p.Type == "localnet" && !slices.Contains(out, p.Options["network_name"]) {
+			out = append(out, p.Options["network_name"])
+		}
+	}
+	return out
+}
+
+// checkUnused refuses for a port that a chassis has bound to an interface.
+func checkUnused(z *snapshot.Zone, p *nb.LogicalSwitchPortBrief) error {
+	rows, err := z.Southbound()
+	if err != nil {
+		return fmt.Errorf("cannot tell whether port %s is in use: %w", p.Name, err)
+	}
+	for i := range rows.PortBindings {
+		if b := &rows.PortBindings[i]; b.LogicalPort == p.Name && b.Type == "" && len(b.Chassis) > 0 {
+			return fixes.Refuse("remove options:router-port if the port is not a router's", "an interface is bound to port %s: another type would cut it off", p.Name)
+		}
+	}
+	return nil
 }

@@ -1,74 +1,64 @@
 package catalog
 
 import (
+	"cmp"
 	"fmt"
 	"net/netip"
+	"slices"
 	"strconv"
 
 	"github.com/ovnctl/ovnctl/pkg/fixes"
+	"github.com/ovnctl/ovnctl/pkg/nb"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
-// MapBackend says by which port and from which address a backend's health is watched.
+// MapBackend sets the logical port and the source address of a backend's health check.
 var MapBackend = &fixes.Repair{
 	Name: "map-backend",
-	Doc: `Say by which port and from which address the health of a backend is watched
+	Doc: `Set the logical port and the source address of a backend's health check
 
-Sets the backend's entry in Load_Balancer.ip_port_mappings. Without PORT it is the port that
-has the backend's address, without SOURCE the address from which the other ports of its
-switch are watched. SOURCE has to be an address of the switch's network that nobody has.`,
+Sets the backend's entry in Load_Balancer.ip_port_mappings. Without PORT it is the port
+with the backend's address, without SOURCE the address from which the other ports of its
+switch are checked. SOURCE must be an unused address of the switch's network.`,
 	Params: []fixes.Param{
 		{Name: "LOAD-BALANCER", Doc: "its name or UUID"},
 		{Name: "BACKEND", Doc: "the backend's address"},
-		{Name: "SOURCE", Doc: "the address that asks", Optional: true},
+		{Name: "SOURCE", Doc: "the source address of the health check", Optional: true},
 		{Name: "PORT", Doc: "the backend's logical port", Optional: true},
 	},
 	Class: fixes.Ask,
 	Risk:  fixes.Medium,
 	Check: "lb-health-check-dead",
 	Plan: func(d *snapshot.Deployment, a fixes.Args) (*fixes.Plan, error) {
-		z, l, at, lb, err := findLoadBalancer(d, a["LOAD-BALANCER"])
+		f, err := findLoadBalancer(d, a["LOAD-BALANCER"])
 		if err != nil {
 			return nil, err
 		}
+		lb := f.row
 		backend, err := netip.ParseAddr(a["BACKEND"])
 		if err != nil {
-			return nil, fmt.Errorf("%q is no address", a["BACKEND"])
+			return nil, fmt.Errorf("%q is not an address", a["BACKEND"])
 		}
-		if !isBackend(snapshot.VIPs(lb), backend) {
-			return nil, fmt.Errorf("load balancer %s has no backend %s; it has %s", lb.Name, backend, several(backendsOf(snapshot.VIPs(lb))))
+		if backends := backendsOf(lb); !slices.Contains(backends, backend.String()) {
+			return nil, fmt.Errorf("load balancer %s has no backend %s; it has %s", lb.Name, backend, several(backends))
 		}
-		port := l.PortOf(backend)
+		port := f.logical.PortOf(backend)
 		if name := a["PORT"]; name != "" {
-			if port = l.SwitchPort[name]; port == nil {
+			if port = f.logical.SwitchPort[name]; port == nil {
 				return nil, fmt.Errorf("no logical switch port %q", name)
 			}
 		}
 		if port == nil {
 			return nil, fixes.Refuse("name it", "no port, or more than one, has the address %s", backend)
 		}
-		bound, err := isBound(z)
+		bound, err := isBound(f.zone)
 		if err != nil {
 			return nil, err
 		}
 		old, mapped := snapshot.HealthMappings(lb)[backend]
-		source := l.HealthSourceFor(at.Balancers, port, backend.Is6(), bound)
-		if text := a["SOURCE"]; text != "" {
-			if source, err = netip.ParseAddr(text); err != nil {
-				return nil, fmt.Errorf("%q is no address", text)
-			}
-		} else if mapped && old.Source.IsValid() && l.HealthSource(port, old.Source, bound) == "" {
-			source = old.Source
-		}
-		if !source.IsValid() {
-			return nil, fixes.Refuse(fmt.Sprintf("name a free address of its switch's network: ovnctl fix map-backend %s %s SOURCE", nameOrUUID(lb.Name, lb.UUID), backend),
-				"no other port of the switch of %s is watched, so that the address to ask from is not known", port.Name)
-		}
-		if source.Is6() != backend.Is6() {
-			return nil, fmt.Errorf("%s is of another family than %s", source, backend)
-		}
-		if why := l.HealthSource(port, source, bound); why != "" {
-			return nil, fixes.Refuse("name a free address of the switch's network", "health cannot be watched from %s: %s", source, why)
+		source, err := healthSource(f, port, backend, old.Source, bound, a["SOURCE"])
+		if err != nil {
+			return nil, err
 		}
 		key, value := backend.String(), port.Name+":"+source.String()
 		if backend.Is6() {
@@ -77,69 +67,74 @@ switch are watched. SOURCE has to be an address of the switch's network that nob
 		if mapped {
 			key = old.Key
 		}
-		was, has := lb.IPPortMappings[key]
-		if was == value {
-			return nil, fixes.Refuse("", "backend %s is watched by %s", backend, value)
-		}
-		before := fixes.Row{"ip_port_mappings:" + key: nil}
-		if has {
-			before["ip_port_mappings:"+key] = was
+		if lb.IPPortMappings[key] == value {
+			return nil, fixes.Refuse("", "backend %s is already mapped to %s", backend, value)
 		}
 		warnings := overwritten("load balancer "+lb.Name, lb.ExternalIDs)
-		if old.Source.IsValid() && l.HealthSource(port, old.Source, bound) != "" { // OVN answered for somebody
-			warnings = append(warnings, fmt.Sprintf("hosts of the switch that have asked for %[1]s meanwhile keep OVN's answer for half a minute or more; in them, ip neigh flush to %[1]s is sooner", old.Source))
+		if old.Source.IsValid() && f.logical.HealthSource(port, old.Source, bound) != "" { // OVN replied to ARP in the name of another host
+			warnings = append(warnings, fmt.Sprintf("hosts of the switch that have sent ARP requests for %[1]s keep OVN's reply for half a minute or more; in them, ip neigh flush to %[1]s is faster", old.Source))
 		}
 		return &fixes.Plan{
-			Title:    fmt.Sprintf("watch backend %s of load balancer %s by port %s from %s", backend, lb.Name, port.Name, source),
-			Touches:  "connections to its virtual addresses: a backend that does not answer the watch gets none",
+			Title:    fmt.Sprintf("check the health of backend %s of load balancer %s through port %s from %s", backend, lb.Name, port.Name, source),
+			Touches:  "connections to its virtual IPs: a backend that fails the health check gets none",
 			Warnings: warnings,
-			Steps: []fixes.Step{fixes.Rows{
-				DB: "OVN_Northbound", Zone: z.Name, What: fmt.Sprintf("map backend %s to port %s and source %s", backend, port.Name, source),
-				Changes: []fixes.Change{{Table: "Load_Balancer", UUID: lb.UUID, Before: before, After: fixes.Row{"ip_port_mappings:" + key: value}}},
+			Steps: []fixes.Step{fixes.Set{
+				DB: "OVN_Northbound", Zone: f.zone.Name, What: fmt.Sprintf("map backend %s to port %s and source %s", backend, port.Name, source),
+				Row: lb, Columns: fixes.Row{"ip_port_mappings:" + key: value},
 				Guards:  []fixes.Guard{{Table: "Logical_Switch_Port", UUID: port.UUID, Columns: fixes.Row{"name": port.Name, "addresses": []string(port.Addresses)}}},
 				Classic: []string{fixes.Command("ovn-nbctl set Load_Balancer %s ip_port_mappings:%s=%s", lb.UUID, strconv.Quote(key), strconv.Quote(value))},
-			}},
+			}.Step()},
 		}, nil
 	},
 }
 
-func isBackend(vips []snapshot.VIP, a netip.Addr) bool {
-	for _, v := range vips {
-		for _, b := range v.Backends {
-			if b.Addr() == a {
-				return true
-			}
-		}
+// healthSource is the source address of a backend's health check: the given one, else the present one
+// if it can be used, else that of the switch's other ports.
+func healthSource(f found[nb.LoadBalancer], port *nb.LogicalSwitchPortBrief, backend, old netip.Addr, bound func(string) bool, given string) (netip.Addr, error) {
+	l := f.logical
+	p, err := f.zone.Placement()
+	if err != nil {
+		return netip.Addr{}, err
 	}
-	return false
+	source := l.HealthSourceFor(p.Balancers, port, backend.Is6(), bound)
+	if given != "" {
+		if source, err = netip.ParseAddr(given); err != nil {
+			return source, fmt.Errorf("%q is not an address", given)
+		}
+	} else if old.IsValid() && l.HealthSource(port, old, bound) == "" {
+		source = old
+	}
+	if !source.IsValid() {
+		return source, fixes.Refuse(fmt.Sprintf("name an unused address of its switch's network: ovnctl fix map-backend %s %s SOURCE", cmp.Or(f.row.Name, string(f.row.UUID)), backend),
+			"no other port of the switch of %s has a health check, so the source address is unknown", port.Name)
+	}
+	if source.Is6() != backend.Is6() {
+		return source, fmt.Errorf("%s is of another family than %s", source, backend)
+	}
+	if why := l.HealthSource(port, source, bound); why != "" {
+		return source, fixes.Refuse("name an unused address of the switch's network", "%s cannot be the source of health checks: %s", source, why)
+	}
+	return source, nil
 }
 
-func backendsOf(vips []snapshot.VIP) []string {
+// backendsOf are the addresses of a load balancer's backends.
+func backendsOf(lb *nb.LoadBalancer) []string {
 	var out []string
-	seen := map[netip.Addr]bool{}
-	for _, v := range vips {
+	for _, v := range snapshot.VIPs(lb) {
 		for _, b := range v.Backends {
-			if !seen[b.Addr()] {
-				seen[b.Addr()] = true
-				out = append(out, b.Addr().String())
+			if a := b.Addr().String(); !slices.Contains(out, a) {
+				out = append(out, a)
 			}
 		}
 	}
 	return out
 }
 
-func nameOrUUID[U ~string](name string, id U) string {
-	if name == "" {
-		return string(id)
-	}
-	return name
-}
-
-// isBound says of a port's name whether a chassis holds it.
+// isBound returns a function that reports whether a chassis has bound a port of that name.
 func isBound(z *snapshot.Zone) (func(string) bool, error) {
 	rows, err := z.Southbound()
 	if err != nil {
-		return nil, fmt.Errorf("which ports are in use: %w", err)
+		return nil, fmt.Errorf("cannot tell which ports are in use: %w", err)
 	}
 	bound := map[string]bool{}
 	for i := range rows.PortBindings {

@@ -12,24 +12,24 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
-// NewSystemID gives a cloned node a name of its own.
+// NewSystemID gives a cloned node a system-id of its own.
 var NewSystemID = &fixes.Repair{
 	Name: "new-system-id",
 	Doc: `Give a cloned node a system-id of its own
 
-Writes the new system-id to the switch's database and to system-id.conf, where the old one would
-come back from at the next boot, and restarts ovn-controller in a way that leaves the Chassis
-row to the other node. Run it on the clone, not on the node that had the name
-first. It refuses for a name that another chassis has.`,
+Writes the new system-id to the Open_vSwitch database and to system-id.conf, from which the old
+one would return at the next boot, and restarts ovn-controller so that the Chassis row stays with
+the other node. Run it on the clone, not on the node that had the system-id first. It refuses
+a system-id that another chassis has.`,
 	Params: []fixes.Param{{Name: "ID", Doc: "the new system-id (default: a random UUID)", Optional: true}},
 	Class:  fixes.Ask,
 	Risk:   fixes.High,
 	Check:  "system-id-cloned",
-	OneWay: oneNameEach,
+	OneWay: nothingToReturnTo,
 	Plan:   planNewSystemID,
 }
 
-const oneNameEach = "two nodes cannot go by one name: there is nothing to go back to"
+const nothingToReturnTo = "two nodes cannot share a system-id"
 
 func planNewSystemID(d *snapshot.Deployment, a fixes.Args) (*fixes.Plan, error) {
 	h, sw, err := localSwitch(d)
@@ -51,9 +51,9 @@ func planNewSystemID(d *snapshot.Deployment, a fixes.Args) (*fixes.Plan, error) 
 	}
 	id := a["ID"]
 	if id == "" {
-		id = randomUUID()
+		id = uuid()
 	}
-	if err := validSetting(h, "system-id", id); err != nil {
+	if err := checkSetting(h, "system-id", id); err != nil {
 		return nil, err
 	}
 	south, err := southOf(h)
@@ -62,17 +62,17 @@ func planNewSystemID(d *snapshot.Deployment, a fixes.Args) (*fixes.Plan, error) 
 	}
 	switch {
 	case id == old:
-		return nil, fixes.Refuse("", "%s goes by %s already", h.Name, id)
+		return nil, fixes.Refuse("", "%s already has system-id %s", h.Name, id)
 	case south.ChassisNamed(id) != nil:
-		return nil, fixes.Refuse("", "another chassis goes by %s", id)
+		return nil, fixes.Refuse("", "another chassis has system-id %s", id)
 	}
-	title := fmt.Sprintf("let %s go by the system-id %s", h.Name, id)
+	title := fmt.Sprintf("give %s the system-id %s", h.Name, id)
 	p := &fixes.Plan{
-		Title: title, Host: h.Name, NoUndo: oneNameEach,
-		Touches: "all traffic of " + h.Name + ", and of the node with which it shares its name",
+		Title: title, Host: h.Name, NoUndo: nothingToReturnTo,
+		Touches: "all traffic of " + h.Name + ", and of the node that shares its system-id",
 		Warnings: []string{
-			"run this on the clone: what names " + old + " (gateways, requested-chassis) stays with the other node",
-			"gateways and ports that are meant for this node have to name " + id,
+			"run this on the clone: whatever names " + old + " (gateways, requested-chassis) stays with the other node",
+			"gateways and ports that are meant for this node must name " + id,
 		},
 	}
 	p.Steps = append(p.Steps, setID(sw, "system-id", id, title))
@@ -81,7 +81,7 @@ func planNewSystemID(d *snapshot.Deployment, a fixes.Args) (*fixes.Plan, error) 
 	case err == nil && strings.TrimSpace(string(b)) == old:
 		p.Steps = append(p.Steps, fixes.File{Path: file, Before: b, After: []byte(id + "\n"), What: "write the new system-id to " + file})
 	case err == nil:
-		p.Warnings = append(p.Warnings, fmt.Sprintf("%s says %s, which is left as it is", file, strings.TrimSpace(string(b))))
+		p.Warnings = append(p.Warnings, fmt.Sprintf("%s has system-id %s, and is left as it is", file, strings.TrimSpace(string(b))))
 	case !errors.Is(err, fs.ErrNotExist):
 		return nil, err
 	}
@@ -93,8 +93,8 @@ func planNewSystemID(d *snapshot.Deployment, a fixes.Args) (*fixes.Plan, error) 
 	return p, nil
 }
 
-// randomUUID is a UUID of version 4.
-func randomUUID() string {
+// uuid is a random UUID, RFC 9562 version 4.
+func uuid() string {
 	var b [16]byte
 	_, _ = rand.Read(b[:])
 	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80

@@ -1,12 +1,14 @@
 package catalog
 
 import (
+	"strings"
+
 	"github.com/ovnctl/ovnctl/pkg/nb"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
 // Owner is the management system that wrote a row of the Northbound, by its
-// external_ids, as people call the part of it that does; empty: no one that is known.
+// external_ids; empty if that is unknown. Of OpenStack it is Neutron.
 func Owner(ids map[string]string) string {
 	cms, _ := snapshot.Owner(ids)
 	if cms == snapshot.OpenStack {
@@ -21,10 +23,23 @@ func overwritten(what string, ids map[string]string) []string {
 	if owner == "" {
 		return nil
 	}
-	return []string{owner + " owns " + what + " and may write it again: if the fault comes back, it has to be mended there"}
+	return []string{owner + " owns " + what + " and may overwrite it: if the fault returns, fix it there"}
 }
 
-// ownedPort warns as overwritten does, of a switch port.
+// ownedPort is overwritten for a switch port.
 func ownedPort(p *nb.LogicalSwitchPortBrief) []string {
 	return overwritten("port "+p.Name, p.ExternalIDs)
+}
+
+// NeutronOwns reports whether Neutron wrote a row.
+func NeutronOwns(name string, ids map[string]string) bool {
+	if strings.HasPrefix(name, "neutron-") {
+		return true
+	}
+	for key := range ids {
+		if strings.HasPrefix(key, "neutron:") {
+			return true
+		}
+	}
+	return false
 }

@@ -6,13 +6,14 @@ import (
 	"strings"
 
 	"github.com/ovnctl/ovnctl/pkg/fixes"
+	"github.com/ovnctl/ovnctl/pkg/ovsdb"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
-// KernelConntrack names the kernel's table of connections.
+// KernelConntrack names the kernel's connection table.
 const KernelConntrack = "kernel"
 
-// defaultConnections is how many a userspace datapath tracks where nothing is said.
+// defaultConnections is how many connections a userspace datapath tracks by default.
 const defaultConnections = 3000000
 
 // RaiseConntrackLimit lets a host track more connections.
@@ -21,10 +22,10 @@ var RaiseConntrackLimit = &fixes.Repair{
 	Doc: `Let the host track more connections
 
 Raises, until the next start, the limit of the kernel (net.netfilter.nf_conntrack_max),
-of a userspace datapath (dpctl/ct-set-maxconns), or of one connection tracking zone
-(dpctl/ct-set-limits). If nothing else is said it is twice of what it is, and of a
-datapath at least 3000000. Connections that are there stay. Why there are so many it does not know. A zone whose limit comes from
-the database it leaves alone.`,
+of a userspace datapath (dpctl/ct-set-maxconns), or of one ct zone (dpctl/ct-set-limits).
+By default it is doubled, and for a datapath at least 3000000. Existing connections stay.
+It does not find out why there are so many. It refuses for a zone whose limit comes from
+the database.`,
 	Params: []fixes.Param{
 		{Name: "TABLE", Doc: "kernel, zone=N, or a datapath such as netdev@ovs-netdev"},
 		{Name: "LIMIT", Doc: "how many connections", Optional: true},
@@ -64,11 +65,11 @@ the database it leaves alone.`,
 			}
 			p := &fixes.Plan{
 				Title: fmt.Sprintf("let %s track %d connections", h.Name, limit), Host: h.Name,
-				Touches: "new connections, which are no longer refused; memory, some hundred bytes for each",
+				Touches: "new connections, which are no longer refused; memory, a few hundred bytes for each",
 			}
 			if t.Datapath == "" {
 				p.Steps = []fixes.Step{fixes.Sysctl{Name: "net/netfilter/nf_conntrack_max", Before: strconv.Itoa(t.Max), After: strconv.Itoa(limit)}}
-				p.Warnings = []string{fmt.Sprintf("at boot it is as before: keep it with net.netfilter.nf_conntrack_max = %d in /etc/sysctl.d/", limit)}
+				p.Warnings = []string{fmt.Sprintf("it lasts until the next boot: to keep it put net.netfilter.nf_conntrack_max = %d in a file of /etc/sysctl.d/", limit)}
 				return p, nil
 			}
 			p.Steps = []fixes.Step{fixes.Control{
@@ -76,27 +77,21 @@ the database it leaves alone.`,
 				What: fmt.Sprintf("let %s track %d connections instead of %d", t.Datapath, limit, t.Max),
 				Undo: []string{"dpctl/ct-set-maxconns", t.Datapath, strconv.Itoa(t.Max)},
 			}}
-			p.Warnings = []string{fmt.Sprintf("when ovs-vswitchd starts again the limit is %d, unless whoever set it sets it again", defaultConnections)}
+			p.Warnings = []string{fmt.Sprintf("when ovs-vswitchd restarts the limit is %d, unless what set it sets it again", defaultConnections)}
 			return p, nil
 		}
-		return nil, fmt.Errorf("no table of connections %q; %s has %s, and zone=N", a["TABLE"], h.Name, several(names))
+		return nil, fmt.Errorf("no connection table %q; %s has %s, and zone=N", a["TABLE"], h.Name, several(names))
 	},
 }
 
 func raiseZone(h *snapshot.Host, sw *snapshot.Switch, zone, arg string) (*fixes.Plan, error) {
 	number, err := strconv.Atoi(zone)
 	if err != nil {
-		return nil, fmt.Errorf("%q is no zone: give its number, zone=12", zone)
+		return nil, fmt.Errorf("%q is not a ct zone: give its number, zone=12", zone)
 	}
-	for _, dp := range sw.Datapaths {
-		for n, id := range dp.CTZones {
-			for _, row := range sw.CTZones {
-				if n == number && row.UUID == id && len(row.Limit) > 0 {
-					return nil, fixes.Refuse("change the limit where it is set: in the Northbound, other_config:ct-zone-limit of the logical switch, router or port; or ovs-vsctl set-zone-limit",
-						"the limit of zone %d comes from the database, CT_Zone %.8s, and ovs-vswitchd would set it again", number, id)
-				}
-			}
-		}
+	if id := zoneWithLimit(sw, number); id != "" {
+		return nil, fixes.Refuse("change the limit where it is set: in the Northbound, other_config:ct-zone-limit of the logical switch, router or port; or with ovs-vsctl set-zone-limit",
+			"the limit of ct zone %d comes from the database, CT_Zone %.8s, and ovs-vswitchd would set it again", number, id)
 	}
 	datapaths, err := h.Datapaths()
 	if err != nil {
@@ -117,18 +112,28 @@ func raiseZone(h *snapshot.Host, sw *snapshot.Switch, zone, arg string) (*fixes.
 			}
 			set := func(n int) string { return fmt.Sprintf("zone=%d,limit=%d", number, n) }
 			return &fixes.Plan{
-				Title: fmt.Sprintf("let zone %d track %d connections", number, limit), Host: h.Name,
-				Touches: "new connections through this zone, which are no longer refused",
-				Warnings: []string{
-					"whoever set the limit may set it again",
-				},
+				Title: fmt.Sprintf("let ct zone %d track %d connections", number, limit), Host: h.Name,
+				Touches:  "new connections through this zone, which are no longer refused",
+				Warnings: []string{"what set the limit may set it again"},
 				Steps: []fixes.Step{fixes.Control{
 					Daemon: "ovs-vswitchd", Command: "dpctl/ct-set-limits", Args: []string{dp.Name, set(limit)},
-					What: fmt.Sprintf("let zone %d track %d connections instead of %d", number, limit, l.Limit),
+					What: fmt.Sprintf("let ct zone %d track %d connections instead of %d", number, limit, l.Limit),
 					Undo: []string{"dpctl/ct-set-limits", dp.Name, set(l.Limit)},
 				}},
 			}, nil
 		}
 	}
-	return nil, fixes.Refuse("", "zone %d has no limit of its own", number)
+	return nil, fixes.Refuse("", "ct zone %d has no limit of its own", number)
+}
+
+// zoneWithLimit is the row of a ct zone that has a limit in the database; empty: none.
+func zoneWithLimit(sw *snapshot.Switch, zone int) ovsdb.UUID {
+	for _, dp := range sw.Datapaths {
+		for _, row := range sw.CTZones {
+			if id, ok := dp.CTZones[zone]; ok && row.UUID == id && len(row.Limit) > 0 {
+				return id
+			}
+		}
+	}
+	return ""
 }

@@ -13,9 +13,9 @@ var RaiseElectionTimer = &fixes.Repair{
 	Name: "raise-election-timer",
 	Doc: `Give the leader of a clustered database more time
 
-Doubles the time that followers do without their leader before they elect
-another, or sets it to MILLISECONDS. A cluster takes no more than twice the present
-value at a time. A real failure of the leader is noticed that much later.`,
+Doubles the time that followers wait for their leader before they elect another, or
+sets it to MILLISECONDS. A cluster allows at most twice the present value at a time. A
+leader that really fails is replaced that much later.`,
 	Params: []fixes.Param{databaseParam, {Name: "MILLISECONDS", Doc: "the new time; at most twice the present one", Optional: true}},
 	Class:  fixes.Ask,
 	Risk:   fixes.Low,
@@ -36,7 +36,7 @@ value at a time. A real failure of the leader is noticed that much later.`,
 		then := 2 * now
 		if text := a["MILLISECONDS"]; text != "" {
 			if then, err = strconv.Atoi(text); err != nil {
-				return nil, fmt.Errorf("%q is no number of milliseconds", text)
+				return nil, fmt.Errorf("%q is not a number of milliseconds", text)
 			}
 		}
 		switch {
@@ -45,7 +45,7 @@ value at a time. A real failure of the leader is noticed that much later.`,
 		case then < 100 || then > 600000:
 			return nil, fmt.Errorf("%d ms: an election timer is between 100 and 600000 ms", then)
 		case then > 2*now:
-			return nil, fixes.Refuse(fmt.Sprintf("set it to %d first, then go on", 2*now), "the timer of %s is %d ms, and a cluster takes no more than twice that at a time", database, now)
+			return nil, fixes.Refuse(fmt.Sprintf("set it to %d first, then go on", 2*now), "the timer of %s is %d ms, and a cluster allows at most twice that at a time", database, now)
 		}
 		set := func(ms int) []string { return []string{"cluster/change-election-timer", database, strconv.Itoa(ms)} }
 		return &fixes.Plan{

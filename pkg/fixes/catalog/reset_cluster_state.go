@@ -7,20 +7,20 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
-const forgottenState = "what the daemon forgets is how far the old database had come"
+const forgottenState = "the daemon forgets how far it had read the old database, which nothing needs"
 
-// ResetClusterState makes a daemon take a database that was rebuilt.
+// ResetClusterState makes a daemon accept a database that was rebuilt.
 var ResetClusterState = &fixes.Repair{
 	Name: "reset-cluster-state",
-	Doc: `Make a daemon take a database that was rebuilt
+	Doc: `Make a daemon accept a database that was rebuilt
 
 A client of a cluster remembers how far it has read and refuses servers that are
-behind that, so that it never goes back in time. After a database was restored or
-built anew all servers are behind. This makes the daemon forget what it
-remembers; it connects at once. It touches no traffic.`,
+behind, so that it never goes back in time. After a database was restored or rebuilt
+all servers are behind. This makes the daemon forget how far it had read, so that it
+connects at once. It touches no traffic.`,
 	Params: []fixes.Param{
 		{Name: "DAEMON", Doc: "ovn-controller or ovn-northd"},
-		{Name: "DATABASE", Doc: "OVN_Southbound, or of ovn-northd OVN_Northbound", Optional: true},
+		{Name: "DATABASE", Doc: "OVN_Southbound, or for ovn-northd OVN_Northbound", Optional: true},
 	},
 	Class:  fixes.Auto,
 	Risk:   fixes.Low,
@@ -45,7 +45,7 @@ remembers; it connects at once. It touches no traffic.`,
 		}
 		h := d.Local()
 		if h == nil {
-			return nil, fixes.Refuse("run it on the daemon's host", "no daemon can be told anything from here")
+			return nil, fixes.Refuse("run it on the daemon's host", "this is not a host with daemons")
 		}
 		state, err := h.Daemon(daemon)
 		if err != nil {
@@ -55,7 +55,7 @@ remembers; it connects at once. It touches no traffic.`,
 			return nil, fixes.Refuse("", "%s on %s %s", daemon, h.Name, state.Liveness)
 		}
 		return &fixes.Plan{
-			Title:   fmt.Sprintf("make %s on %s take %s as it is now", daemon, h.Name, database),
+			Title:   fmt.Sprintf("make %s on %s accept %s as it is now", daemon, h.Name, database),
 			Host:    h.Name,
 			Touches: "no traffic",
 			Steps: []fixes.Step{fixes.Control{

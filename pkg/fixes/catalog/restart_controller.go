@@ -5,23 +5,23 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
-// RestartController restarts a node's ovn-controller without its chassis going.
+// RestartController restarts a node's ovn-controller and keeps its chassis.
 var RestartController = &fixes.Repair{
 	Name: "restart-controller",
 	Doc: `Restart ovn-controller, keeping its chassis and ports
 
 Sends it "exit --restart", waits until the process is gone and starts it again, so that it
-writes all flows of the integration bridge anew. Never by "systemctl restart", which ends it
-without --restart: then its Chassis row goes and its ports are released. One that runs in a
-container is left to whoever runs the container.
+writes all flows of the integration bridge again. Never by "systemctl restart", which ends
+it without --restart: then its Chassis row is deleted and its ports are released. It refuses
+for one that runs in a container.
 
-Up to OVN 24.09 ovn-controller deletes all flows when it starts, and makes the new ones
-without traffic: meanwhile external_ids:ovn-ofctrl-wait-before-clear is set, to twice what
-the last flows took, and put back when the new ones are there.`,
+Up to OVN 24.09 ovn-controller deletes all flows when it starts, and there is no traffic
+until it has written new ones: so external_ids:ovn-ofctrl-wait-before-clear is set to twice
+what the last flows took, and restored when the new ones are in place.`,
 	Class:  fixes.Ask,
 	Risk:   fixes.Medium,
 	Check:  "integration-bridge-empty",
-	OneWay: "a daemon that was started again does not go back to what it was",
+	OneWay: "a daemon that was restarted does not return to its earlier state",
 	Plan: func(d *snapshot.Deployment, _ fixes.Args) (*fixes.Plan, error) {
 		h, err := local(d)
 		if err != nil {
@@ -39,8 +39,8 @@ the last flows took, and put back when the new ones are there.`,
 		}
 		return &fixes.Plan{
 			Title: "restart ovn-controller", Host: h.Name,
-			Steps:   gently(h, fixes.Service{Daemon: "ovn-controller", Action: fixes.Restart}),
-			Touches: "traffic of " + h.Name + " that needs ovn-controller itself (ARP, DHCP, DNS) for the moment; flows stay until the new ones are written",
+			Steps:   keepingFlows(h, fixes.Service{Daemon: "ovn-controller", Action: fixes.Restart}),
+			Touches: "for a moment traffic of " + h.Name + " that needs ovn-controller itself (ARP, DHCP, DNS); flows stay until the new ones are written",
 		}, nil
 	},
 }

@@ -7,13 +7,13 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
-// ResumeNorthd lets a paused ovn-northd go on.
+// ResumeNorthd resumes a paused ovn-northd.
 var ResumeNorthd = &fixes.Repair{
 	Name: "resume-northd",
 	Doc: `Resume ovn-northd
 
-Sends it "resume". It was paused by a person or a procedure (ovn-appctl -t ovn-northd pause): if an upgrade
-or a migration of the databases is under way, let that end first.`,
+Sends it "resume". A person or a procedure paused it (ovn-appctl -t ovn-northd pause): if an upgrade or a
+migration of the databases is in progress, let that end first.`,
 	Class: fixes.Ask,
 	Risk:  fixes.Medium,
 	Check: "northd-not-active",
@@ -32,8 +32,8 @@ or a migration of the databases is under way, let that end first.`,
 		return &fixes.Plan{
 			Title: "resume ovn-northd on " + h.Name, Host: h.Name,
 			Steps:    []fixes.Step{fixes.Control{Daemon: "ovn-northd", Command: "resume", What: "resume ovn-northd", Undo: []string{"pause"}}},
-			Touches:  "what was changed in the Northbound meanwhile comes into force, on all nodes",
-			Warnings: []string{"somebody paused it: if a migration or an upgrade of the databases is under way, let it end first"},
+			Touches:  "pending changes of the Northbound take effect, on all nodes",
+			Warnings: []string{"somebody paused it: if a migration or an upgrade of the databases is in progress, let it end first"},
 		}, nil
 	},
 }

@@ -16,8 +16,7 @@ var RouterChassis = &fixes.Repair{
 	Doc: `Put a gateway router on its chassis
 
 Sets Logical_Router.options:chassis to the chassis' name, which is its system-id.
-Without CHASSIS it is the one whose hostname stands there now, or in the router's
-name.`,
+Without CHASSIS it is the one whose hostname is there now, or in the router's name.`,
 	Params: []fixes.Param{
 		{Name: "ROUTER", Doc: "the gateway router"},
 		{Name: "CHASSIS", Doc: "the chassis, by system-id or hostname", Optional: true},
@@ -26,84 +25,43 @@ name.`,
 	Risk:  fixes.Medium,
 	Check: "gateway-router-without-chassis",
 	Plan: func(d *snapshot.Deployment, a fixes.Args) (*fixes.Plan, error) {
-		var names []string
-		for _, z := range d.Zones {
-			rows, err := z.Northbound()
-			if err != nil {
-				return nil, err
-			}
-			for i := range rows.Routers {
-				r := &rows.Routers[i]
-				names = append(names, r.Name)
-				if r.Name == a["ROUTER"] {
-					return planRouterChassis(z, r, a["CHASSIS"])
-				}
-			}
+		f, err := findRouter(d, a["ROUTER"])
+		if err != nil {
+			return nil, err
 		}
-		return nil, fmt.Errorf("no logical router %q; there are %s", a["ROUTER"], several(names))
+		r := f.row
+		rows, err := f.zone.Southbound()
+		if err != nil {
+			return nil, err
+		}
+		is := r.Options["chassis"]
+		if c := rows.ChassisNamed(is); c != nil && a["CHASSIS"] == "" {
+			return nil, fixes.Refuse("", "router %s is on chassis %s, which exists", r.Name, chassisText(*c))
+		}
+		c, err := chosenChassis(rows, a["CHASSIS"], RouterChassisMeant(rows, r))
+		if err != nil {
+			return nil, err
+		}
+		if c.Name == is {
+			return nil, fixes.Refuse("", "router %s is on chassis %s", r.Name, c.Name)
+		}
+		what := fmt.Sprintf("put router %s on chassis %s", r.Name, chassisText(*c))
+		plan := &fixes.Plan{
+			Title: what, Touches: "all traffic through router " + r.Name,
+			Steps: []fixes.Step{fixes.Set{
+				DB: "OVN_Northbound", Zone: f.zone.Name, What: what,
+				Row: r, Name: r.Name, Columns: fixes.Row{"options:chassis": c.Name},
+			}.Step()},
+		}
+		if strings.HasPrefix(r.Name, "GR_") {
+			plan.Warnings = []string{"ovnkube owns the router and sets its chassis from the node's annotation k8s.ovn.org/node-chassis-id: if that is wrong, the fault returns"}
+		}
+		return plan, nil
 	},
 }
 
-func planRouterChassis(z *snapshot.Zone, r *nb.LogicalRouter, wanted string) (*fixes.Plan, error) {
-	rows, err := z.Southbound()
-	if err != nil {
-		return nil, err
-	}
-	is := r.Options["chassis"]
-	if c := rows.ChassisNamed(is); c != nil && wanted == "" {
-		return nil, fixes.Refuse("", "router %s is on chassis %s (%s), which is there", r.Name, is, c.Hostname)
-	}
-	c, err := chosenChassis(rows, wanted, RouterChassisMeant(rows, r))
-	if err != nil {
-		return nil, err
-	}
-	if c.Name == is {
-		return nil, fixes.Refuse("", "router %s is on chassis %s", r.Name, c.Name)
-	}
-	change := fixes.Change{Table: "Logical_Router", UUID: r.UUID, Before: fixes.Row{"options:chassis": nil}, After: fixes.Row{"options:chassis": c.Name}}
-	if is != "" {
-		change.Before["options:chassis"] = is
-	}
-	what := fmt.Sprintf("put router %s on chassis %s (%s)", r.Name, c.Name, c.Hostname)
-	plan := &fixes.Plan{
-		Title: what, Touches: "all traffic through router " + r.Name,
-		Steps: []fixes.Step{fixes.Rows{
-			DB: "OVN_Northbound", Zone: z.Name, What: what, Changes: []fixes.Change{change},
-			Classic: []string{fixes.Command("ovn-nbctl set Logical_Router %s options:chassis=%s", r.Name, c.Name)},
-		}},
-	}
-	if strings.HasPrefix(r.Name, "GR_") {
-		plan.Warnings = []string{"ovnkube owns the router and writes its chassis by the node's annotation k8s.ovn.org/node-chassis-id: if that is wrong, the fault returns"}
-	}
-	return plan, nil
-}
-
-// chosenChassis is the one that a person names, else the one that is meant.
-func chosenChassis(rows *snapshot.Southbound, wanted string, meant *sb.Chassis) (*sb.Chassis, error) {
-	var names []string
-	for i := range rows.Chassis {
-		c := &rows.Chassis[i]
-		if !snapshot.Elsewhere(c) {
-			names = append(names, fmt.Sprintf("%s (%s)", c.Name, c.Hostname))
-		}
-	}
-	switch {
-	case wanted == "" && meant == nil:
-		return nil, fixes.Refuse("name it; there are "+several(names), "which chassis is meant is not to be seen")
-	case wanted == "":
-		return meant, nil
-	}
-	if c := rows.ChassisNamed(wanted); c != nil {
-		return c, nil
-	}
-	if c := ChassisMeant(rows, wanted); c != nil {
-		return c, nil
-	}
-	return nil, fmt.Errorf("no chassis %q; there are %s", wanted, several(names))
-}
-
-// RouterChassisMeant is the chassis that a gateway router belongs on by what is
-// written there now, or by its name; nil: that is not to be seen.
+// RouterChassisMeant is the chassis that a gateway router belongs on, by the hostname in its
+// options:chassis or in its name; nil: unknown.
 func RouterChassisMeant(rows *snapshot.Southbound, r *nb.LogicalRouter) *sb.Chassis {
 	if is := r.Options["chassis"]; is != "" {
 		if c := ChassisMeant(rows, is); c != nil {
@@ -111,10 +69,11 @@ func RouterChassisMeant(rows *snapshot.Southbound, r *nb.LogicalRouter) *sb.Chas
 		}
 	}
 	for i, ch := range r.Name {
-		if ch == '_' || ch == '-' {
-			if c := ChassisMeant(rows, r.Name[i+1:]); c != nil {
-				return c
-			}
+		if ch != '_' && ch != '-' {
+			continue
+		}
+		if c := ChassisMeant(rows, r.Name[i+1:]); c != nil {
+			return c
 		}
 	}
 	return nil

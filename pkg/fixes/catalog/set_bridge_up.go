@@ -2,19 +2,20 @@ package catalog
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/ovnctl/ovnctl/pkg/fixes"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
-// SetBridgeUp sets a bridge's link up and puts back what went with it.
+// SetBridgeUp sets a bridge's link up and restores what was lost with it.
 var SetBridgeUp = &fixes.Repair{
 	Name: "set-bridge-up",
-	Doc: `Set a bridge's link up and put its routes back
+	Doc: `Set a bridge's link up and restore its routes
 
 When a link is set down the kernel drops its routes and its IPv6 addresses. Those of
-the host's network files, and the gateway that the Northbound or another node knows,
-are put back; what no source knows is not guessed, and the plan says so.`,
+the host's network files are restored, and the gateway that the Northbound or another
+node knows. Nothing is guessed: the plan names what no source knows.`,
 	Params: []fixes.Param{{Name: "BRIDGE", Doc: "the bridge that is down"}},
 	Class:  fixes.Ask,
 	Risk:   fixes.High,
@@ -32,32 +33,29 @@ are put back; what no source knows is not guessed, and the plan says so.`,
 		if err != nil {
 			return nil, err
 		}
+		files, err := fromFiles(h, u)
+		if err != nil {
+			return nil, err
+		}
 		for _, own := range snapshot.Global(n, l.Name) {
 			x := lost{prefix: own.Prefix}
-			files, err := fromFiles(h, u)
-			if err != nil {
-				return nil, err
-			}
-			for _, f := range files {
-				if f.prefix == own.Prefix {
-					x = f
-				}
+			if i := slices.IndexFunc(files, func(f lost) bool { return f.prefix == own.Prefix }); i >= 0 {
+				x = files[i]
 			}
 			if len(x.gateways) == 0 {
-				x.gateways, x.told = gatewaysOf(d, h, u, own.Prefix)
+				x.gateways, x.sources = gatewaysOf(d, h, u, own.Prefix)
 			}
 			if len(x.gateways) > 1 {
-				x.gateways = nil // not this one's to choose; it is said
+				x.gateways = nil // this repair does not choose; the plan says so
 			}
 			all = append(all, x)
 		}
-		up := true
 		more, warnings := giveBack(n, l, all)
 		return &fixes.Plan{
 			Title: "set bridge " + l.Name + " up",
 			Host:  h.Name,
 			Steps: []fixes.Step{fixes.Network{
-				Changes: append([]fixes.LinkChange{{Up: &up, Link: l.Name, Index: l.Index}}, more...),
+				Changes: append([]fixes.LinkChange{linkUp(l)}, more...),
 				What:    fmt.Sprintf("set %s up, with its routes", l.Name),
 			}},
 			Touches:  "all traffic of this host through " + l.Name,

@@ -13,10 +13,10 @@ var SetInactivityProbe = &fixes.Repair{
 	Name: "set-inactivity-probe",
 	Doc: `Set how long a database's server waits for a silent client
 
-Sets Connection.inactivity_probe of every row, 60000 ms unless MILLISECONDS says
-otherwise. The clients' own waits are theirs: external_ids:ovn-remote-probe-interval
+Sets Connection.inactivity_probe of every row, to 60000 ms unless MILLISECONDS says
+otherwise. How long the clients wait is set elsewhere: external_ids:ovn-remote-probe-interval
 of a node, and options:northd_probe_interval of NB_Global.`,
-	Params: []fixes.Param{databaseParam, {Name: "MILLISECONDS", Doc: "60000 unless given; 0 turns it off", Optional: true}},
+	Params: []fixes.Param{databaseParam, {Name: "MILLISECONDS", Doc: "60000 by default; 0 turns it off", Optional: true}},
 	Class:  fixes.Ask,
 	Risk:   fixes.Low,
 	Check:  "connection-inactivity-probe-too-short",
@@ -28,7 +28,7 @@ of a node, and options:northd_probe_interval of NB_Global.`,
 		probe := 60000
 		if text := a["MILLISECONDS"]; text != "" {
 			if probe, err = strconv.Atoi(text); err != nil || probe < 0 {
-				return nil, fmt.Errorf("%q is no number of milliseconds", text)
+				return nil, fmt.Errorf("%q is not a number of milliseconds", text)
 			}
 		}
 		z, _, err := zoneOf(d, database)
@@ -40,13 +40,10 @@ of a node, and options:northd_probe_interval of NB_Global.`,
 			return nil, err
 		}
 		if len(rows) == 0 {
-			return nil, fixes.Refuse(fmt.Sprintf("make a row first: ovnctl fix %s %s", ListenDatabase.Name, database),
+			return nil, fixes.Refuse(fmt.Sprintf("add a row first: ovnctl fix %s %s", ListenDatabase.Name, database),
 				"%s has no Connection row: its addresses are on the server's command line, where the probe cannot be set", database)
 		}
-		step := fixes.Rows{
-			DB: database, Zone: z.Name, What: fmt.Sprintf("set inactivity_probe of all connections to %d ms", probe),
-			Classic: []string{fmt.Sprintf("%s set connection . inactivity_probe=%d", databaseTool(database), probe)},
-		}
+		step := fixes.Rows{DB: database, Zone: z.Name, What: fmt.Sprintf("set inactivity_probe of all connections to %d ms", probe)}
 		for _, c := range rows {
 			if len(c.Probe) == 1 && c.Probe.Get() == probe {
 				continue
@@ -55,19 +52,18 @@ of a node, and options:northd_probe_interval of NB_Global.`,
 				Table: "Connection", UUID: c.UUID,
 				Before: fixes.Row{"inactivity_probe": []int(c.Probe)}, After: fixes.Row{"inactivity_probe": []int{probe}},
 			})
-		}
-		if len(rows) > 1 {
-			step.Classic = nil
-			for _, c := range step.Changes {
-				step.Classic = append(step.Classic, fmt.Sprintf("%s set connection %s inactivity_probe=%d", databaseTool(database), c.UUID, probe))
+			name := string(c.UUID)
+			if len(rows) == 1 {
+				name = "."
 			}
+			step.Classic = append(step.Classic, fmt.Sprintf("%s set connection %s inactivity_probe=%d", databaseTool(database), name, probe))
 		}
 		if len(step.Changes) == 0 {
 			return nil, fixes.Refuse("", "all connections of %s have inactivity_probe=%d", database, probe)
 		}
 		return &fixes.Plan{
 			Title:   fmt.Sprintf("let the server of %s wait %d ms for a silent client", database, probe),
-			Touches: "no traffic; the clients that are connected stay",
+			Touches: "no traffic; connected clients stay connected",
 			Steps:   []fixes.Step{step},
 		}, nil
 	},

@@ -11,14 +11,14 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
-// SetPortAddress gives a logical port the addresses that its device has.
+// SetPortAddress gives a logical port the addresses that its pod has.
 var SetPortAddress = &fixes.Repair{
 	Name: "set-port-address",
 	Doc: `Give a logical port the addresses that its pod has
 
-Sets Logical_Switch_Port.addresses, and port_security where there is any, to the MAC address and
-addresses in the pod. Only if the pod has what was recorded at its interface when it was
-plugged, so that it is the Northbound that was changed; else the pod is to be created again.`,
+Sets Logical_Switch_Port.addresses, and port_security if there is any, to the MAC address
+and addresses in the pod. It refuses unless the pod has what its interface recorded when
+it was attached: then it is the Northbound that changed. Otherwise re-create the pod.`,
 	Params: []fixes.Param{{Name: "PORT", Doc: "the logical switch port"}},
 	Class:  fixes.Ask,
 	Risk:   fixes.Medium,
@@ -32,15 +32,8 @@ plugged, so that it is the Northbound that was changed; else the pod is to be cr
 		if err != nil {
 			return nil, err
 		}
-		recreate := "let the pod be created again"
-		switch as, known := device.AsRecorded(); {
-		case device.Guest():
-			return nil, fixes.Refuse("look inside it", "behind port %s is a virtual machine, whose addresses are not seen from here", p.Name)
-		case !known:
-			return nil, fixes.Refuse(recreate+fmt.Sprintf(", or if it is right: ovn-nbctl lsp-set-addresses %s 'MAC ADDRESS…'", p.Name),
-				"interface %s does not say what port %s was given when it was plugged, so that it is not known which side has changed", device.Plug.Name, p.Name)
-		case !as:
-			return nil, fixes.Refuse(recreate, "the pod at port %s does not have what it was given when it was plugged: it is the pod that was changed", p.Name)
+		if err := checkUnchanged(device, p); err != nil {
+			return nil, err
 		}
 		text := strings.ToLower(device.Link.MAC)
 		for _, ip := range device.Addresses() {
@@ -50,32 +43,46 @@ plugged, so that it is the Northbound that was changed; else the pod is to be cr
 			return nil, fixes.Refuse("", "port %s has the addresses of its pod: %s", p.Name, text)
 		}
 		if other := taken(l, p, device); other != "" {
-			return nil, fixes.Refuse("give one of the two another address", "port %s of the switch has an address of the pod at port %s already", other, p.Name)
+			return nil, fixes.Refuse("give one of the two another address", "port %s of the switch already has an address of the pod at port %s", other, p.Name)
 		}
-		before, after := fixes.Row{"addresses": []string(p.Addresses)}, fixes.Row{"addresses": []string{text}}
+		addresses := []string{text}
 		if p.Addresses.Has("unknown") {
-			after["addresses"] = []string{text, "unknown"}
+			addresses = append(addresses, "unknown")
 		}
-		classic := []string{fixes.Command("ovn-nbctl lsp-set-addresses %s %s", p.Name, after["addresses"])}
+		columns := fixes.Row{"addresses": addresses}
+		classic := []string{fixes.Command("ovn-nbctl lsp-set-addresses %s %s", p.Name, addresses)}
 		if len(p.PortSecurity) > 0 {
-			before["port_security"] = []string(p.PortSecurity)
-			after["port_security"] = security(p, text)
-			classic = append(classic, fixes.Command("ovn-nbctl lsp-set-port-security %s %s", p.Name, after["port_security"]))
+			columns["port_security"] = security(p, text)
+			classic = append(classic, fixes.Command("ovn-nbctl lsp-set-port-security %s %s", p.Name, columns["port_security"]))
 		}
 		return &fixes.Plan{
 			Title:    fmt.Sprintf("give port %s the addresses of its pod: %s", p.Name, text),
 			Touches:  "the traffic of port " + p.Name,
 			Warnings: ownedPort(p),
-			Steps: []fixes.Step{fixes.Rows{
+			Steps: []fixes.Step{fixes.Set{
 				DB: "OVN_Northbound", Zone: z.Name, What: "set the addresses of port " + p.Name,
-				Changes: []fixes.Change{{Table: "Logical_Switch_Port", UUID: p.UUID, Before: before, After: after}},
-				Classic: classic,
-			}},
+				Row: p, Columns: columns, Classic: classic,
+			}.Step()},
 		}, nil
 	},
 }
 
-// security is a port's port_security with its own addresses in the place of those that it had.
+// checkUnchanged refuses unless a pod has the addresses that it was given.
+func checkUnchanged(device *snapshot.Device, p *nb.LogicalSwitchPortBrief) error {
+	const recreate = "re-create the pod"
+	switch as, known := device.AsRecorded(); {
+	case device.Guest():
+		return fixes.Refuse("look inside the VM", "the VM at port %s has its addresses inside, where they cannot be read", p.Name)
+	case !known:
+		return fixes.Refuse(recreate+fmt.Sprintf(", or if it is right: ovn-nbctl lsp-set-addresses %s 'MAC ADDRESS…'", p.Name),
+			"interface %s does not record what port %s was given when it was attached, so which side changed is unknown", device.Plug.Name, p.Name)
+	case !as:
+		return fixes.Refuse(recreate, "the pod at port %s does not have what it was given when it was attached: it is the pod that changed", p.Name)
+	}
+	return nil
+}
+
+// security is a port's port_security with the new addresses in place of the old ones.
 func security(p *nb.LogicalSwitchPortBrief, text string) []string {
 	out := []string{text}
 	for _, s := range p.PortSecurity {
@@ -87,18 +94,13 @@ func security(p *nb.LogicalSwitchPortBrief, text string) []string {
 	return out
 }
 
-// samePort says whether an element of port_security has nothing that the other has not.
+// samePort reports whether all words of an element of port_security are among the others.
 func samePort(s, text string) bool {
 	have := strings.Fields(strings.ToLower(text))
-	for _, word := range strings.Fields(strings.ToLower(s)) {
-		if !slices.Contains(have, word) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(strings.Fields(strings.ToLower(s)), func(word string) bool { return !slices.Contains(have, word) })
 }
 
-// deviceOf finds what is plugged into a port, on the hosts that can be asked.
+// deviceOf finds what is attached to a port, on the hosts that can be read.
 func deviceOf(d *snapshot.Deployment, l *snapshot.Logical, p *nb.LogicalSwitchPortBrief) (*snapshot.Device, error) {
 	var unread error
 	for _, h := range d.Hosts {
@@ -106,11 +108,11 @@ func deviceOf(d *snapshot.Deployment, l *snapshot.Logical, p *nb.LogicalSwitchPo
 		if err != nil {
 			continue
 		}
-		for _, plug := range sw.Plugs() {
-			if plug.ExternalIDs["iface-id"] != p.Name {
+		for _, iface := range sw.Plugs() {
+			if iface.ExternalIDs["iface-id"] != p.Name {
 				continue
 			}
-			device, err := h.Plugged(l, plug)
+			device, err := h.Plugged(l, iface)
 			if device != nil {
 				return device, nil
 			}
@@ -120,25 +122,24 @@ func deviceOf(d *snapshot.Deployment, l *snapshot.Logical, p *nb.LogicalSwitchPo
 	if unread != nil {
 		return nil, unread
 	}
-	return nil, fixes.Refuse("run this on the node of the port", "what is plugged into port %s is not seen from here", p.Name)
+	return nil, fixes.Refuse("run this on the node of the port", "what is attached to port %s cannot be read from here", p.Name)
 }
 
-// taken is another port of the switch with an address of the device.
+// taken is another port of the switch that has an address of the device; empty: none.
 func taken(l *snapshot.Logical, p *nb.LogicalSwitchPortBrief, d *snapshot.Device) string {
 	s := l.SwitchOf[p.UUID]
 	if s == nil {
 		return ""
 	}
+	own := func(ip netip.Prefix) bool {
+		return slices.ContainsFunc(d.Addresses(), func(a netip.Prefix) bool { return a.Addr() == ip.Addr() })
+	}
 	for _, other := range l.PortsOf[s.UUID] {
-		if other == p {
-			continue
+		same := func(a snapshot.LPortAddress) bool {
+			return a.MAC == strings.ToLower(d.Link.MAC) || slices.ContainsFunc(a.IPs, own)
 		}
-		for _, a := range snapshot.PortAddresses(other) {
-			if a.MAC == strings.ToLower(d.Link.MAC) || slices.ContainsFunc(a.IPs, func(ip netip.Prefix) bool {
-				return slices.ContainsFunc(d.Addresses(), func(own netip.Prefix) bool { return own.Addr() == ip.Addr() })
-			}) {
-				return other.Name
-			}
+		if other != p && slices.ContainsFunc(snapshot.PortAddresses(other), same) {
+			return other.Name
 		}
 	}
 	return ""

@@ -1,20 +1,18 @@
 package catalog
 
 import (
-	"fmt"
-
 	"github.com/ovnctl/ovnctl/pkg/fixes"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
-// StandaloneBridge lets a bridge that nobody programs forward as a switch.
+// StandaloneBridge lets a bridge without flows and controller forward as a switch.
 var StandaloneBridge = &fixes.Repair{
 	Name: "standalone-bridge",
-	Doc: `Let a bridge that nobody programs forward as a switch
+	Doc: `Let a bridge without flows and controller forward as a switch
 
-Sets fail_mode of the bridge to standalone. The switch deletes every flow of the bridge
-with this, so that it refuses for a bridge that has flows or a controller. It never
-touches the integration bridge: a change of its fail_mode empties it for good.`,
+Sets fail_mode of the bridge to standalone. ovs-vswitchd then deletes all flows of the
+bridge, so it refuses for a bridge that has flows or a controller. It never touches the
+integration bridge: changing its fail_mode would empty it for good.`,
 	Params: []fixes.Param{{Name: "BRIDGE", Doc: "the bridge"}},
 	Class:  fixes.Ask,
 	Risk:   fixes.Medium,
@@ -24,13 +22,9 @@ touches the integration bridge: a change of its fail_mode empties it for good.`,
 		if err != nil {
 			return nil, err
 		}
-		b := sw.Bridge(a["BRIDGE"])
-		if b == nil {
-			var names []string
-			for _, b := range sw.Bridges {
-				names = append(names, b.Name)
-			}
-			return nil, fmt.Errorf("no bridge %q; %s has %s", a["BRIDGE"], h.Name, several(names))
+		b, err := bridgeNamed(h, sw, a["BRIDGE"])
+		if err != nil {
+			return nil, err
 		}
 		chassis, _, err := h.ChassisName()
 		if err != nil {
@@ -38,12 +32,12 @@ touches the integration bridge: a change of its fail_mode empties it for good.`,
 		}
 		switch {
 		case b.Name == sw.IntegrationBridge(chassis), b.Name == "br-int", b.ExternalIDs["ovn-nb-cfg"] != "":
-			return nil, fixes.Refuse("start ovn-controller, which sets it by itself; if it runs and the bridge has no flows: ovnctl doctor --only integration-bridge-empty",
-				"%s is the integration bridge: a change of its fail_mode deletes all its flows for good", b.Name)
+			return nil, fixes.Refuse("start ovn-controller, which sets it itself; if it runs and the bridge has no flows: ovnctl doctor --only integration-bridge-empty",
+				"%s is the integration bridge: changing its fail_mode deletes all its flows for good", b.Name)
 		case len(b.FailMode) == 0 || b.FailMode.Get() == "standalone":
-			return nil, fixes.Refuse("", "bridge %s is standalone already", b.Name)
+			return nil, fixes.Refuse("", "bridge %s is already standalone", b.Name)
 		case len(b.Controller) > 0:
-			return nil, fixes.Refuse("see why it does not connect: ovs-vsctl list controller", "bridge %s has an OpenFlow controller, which is to program it", b.Name)
+			return nil, fixes.Refuse("see why it does not connect: ovs-vsctl list controller", "bridge %s has an OpenFlow controller, which programs it", b.Name)
 		}
 		flows, err := h.Flows(b.Name)
 		if err != nil {
@@ -56,15 +50,11 @@ touches the integration bridge: a change of its fail_mode empties it for good.`,
 		return &fixes.Plan{
 			Title: title, Host: h.Name,
 			Touches:  "all traffic through bridge " + b.Name + ", which drops everything now",
-			Warnings: []string{"it has no flows now; what somebody adds while this runs is deleted with the change, and nobody writes it back"},
-			Steps: []fixes.Step{fixes.Rows{
-				DB: "Open_vSwitch", What: title,
-				Changes: []fixes.Change{{
-					Table: "Bridge", UUID: b.UUID,
-					Before: fixes.Row{"fail_mode": []string(b.FailMode)}, After: fixes.Row{"fail_mode": []string{"standalone"}},
-				}},
+			Warnings: []string{"it has no flows now; any that are added while this runs are deleted, and nothing restores them"},
+			Steps: []fixes.Step{fixes.Set{
+				DB: "Open_vSwitch", What: title, Row: b, Columns: fixes.Row{"fail_mode": []string{"standalone"}},
 				Classic: []string{fixes.Command("ovs-vsctl set-fail-mode %s standalone", b.Name)},
-			}},
+			}.Step()},
 		}, nil
 	},
 }

@@ -10,31 +10,25 @@ var StartController = &fixes.Repair{
 	Name: "start-controller",
 	Doc: `Start ovn-controller
 
-Starts ovn-controller by its service, or by the package's ovn-ctl where systemd is not PID 1,
+Starts ovn-controller by its service, or by the package's ovn-ctl if systemd is not PID 1,
 and waits until the chassis has caught up. One that hangs is killed first, which keeps its
-chassis, its ports and its flows. One that runs in a container is left to whoever runs the container.
-Up to OVN 24.09 its flows are kept by external_ids:ovn-ofctrl-wait-before-clear, as
-restart-controller does.`,
+chassis, its ports and its flows. It refuses for one that runs in a container. Up to OVN
+24.09 its flows are kept by external_ids:ovn-ofctrl-wait-before-clear, as with
+restart-controller.`,
 	Class:  fixes.Ask,
 	Risk:   fixes.Medium,
 	Check:  "controller-not-running",
-	OneWay: "a daemon that was started is not stopped again",
+	OneWay: daemonStaysUp,
 	Plan: func(d *snapshot.Deployment, _ fixes.Args) (*fixes.Plan, error) {
 		h, err := local(d)
 		if err != nil {
 			return nil, err
 		}
-		service, warnings, err := revived(h, "ovn-controller")
+		plan, err := startDaemon(h, "ovn-controller", "nothing that flows now; pending changes take effect")
 		if err != nil {
 			return nil, err
 		}
-		plan := &fixes.Plan{
-			Title: "start ovn-controller", Host: h.Name, Steps: gently(h, service), Warnings: warnings,
-			Touches: "none that flows now; what has changed meanwhile comes into force",
-		}
-		if service.Action == fixes.Replace {
-			plan.Title = "end ovn-controller, which does not answer, and start it"
-		}
+		plan.Steps = keepingFlows(h, plan.Steps[0])
 		return plan, nil
 	},
 }

@@ -1,7 +1,6 @@
 package catalog
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -9,14 +8,14 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
-// StopChecksumOffload has the kernel fill in the checksums of what a link sends.
+// StopChecksumOffload makes the kernel compute the checksums of what a link sends.
 var StopChecksumOffload = &fixes.Repair{
 	Name: "stop-checksum-offload",
-	Doc: `Have the kernel fill in checksums instead of the hardware
+	Doc: `Compute checksums in the kernel instead of the hardware
 
-Switches off transmit checksum offload of a link, as ethtool -K LINK tx off does, and
-with it what depends on it. It lasts until the host boots or the link is made anew,
-and costs CPU time. The other nodes of the tunnel mostly need the same.`,
+Turns off transmit checksum offload of a link, as ethtool -K LINK tx off does, and
+what depends on it. It lasts until the host boots or the link is created again, and
+costs CPU time. The other nodes of the tunnel usually need the same.`,
 	Params: []fixes.Param{{Name: "LINK", Doc: "the device that sends: genev_sys_6081, an uplink, a veth"}},
 	Class:  fixes.Ask,
 	Risk:   fixes.Medium,
@@ -30,13 +29,9 @@ and costs CPU time. The other nodes of the tunnel mostly need the same.`,
 		if err != nil {
 			return nil, err
 		}
-		link := n.Link(a["LINK"])
-		if link == nil {
-			var names []string
-			for _, l := range n.Links {
-				names = append(names, l.Name)
-			}
-			return nil, fmt.Errorf("no link %q; %s has %s", a["LINK"], h.Name, several(names))
+		link, err := link(n, a["LINK"])
+		if err != nil {
+			return nil, err
 		}
 		features, err := h.Features(link.Name)
 		if err != nil {
@@ -49,15 +44,15 @@ and costs CPU time. The other nodes of the tunnel mostly need the same.`,
 			}
 		}
 		if len(on) == 0 {
-			return nil, fixes.Refuse("", "link %s leaves no checksums to hardware", link.Name)
+			return nil, fixes.Refuse("", "link %s does not offload checksums", link.Name)
 		}
 		slices.Sort(on)
 		classic := "ethtool -K " + link.Name + " tx off"
 		return &fixes.Plan{
-			Title: "have the kernel fill in the checksums of what " + link.Name + " sends", Host: h.Name,
-			Touches: "throughput of " + link.Name + ": its packets cost more CPU time",
+			Title: "compute the checksums of what " + link.Name + " sends in the kernel", Host: h.Name,
+			Touches: "throughput of " + link.Name + ": its packets need more CPU time",
 			Warnings: []string{
-				"it is gone when the host boots or " + link.Name + " is made anew: keep it with a udev rule or a unit that runs " + classic,
+				"it lasts until the host boots or " + link.Name + " is created again: to keep it use a udev rule or a unit that runs " + classic,
 				"the other nodes with the same hardware need the same",
 			},
 			Steps: []fixes.Step{fixes.Offload{Link: link.Name, Index: link.Index, Features: on, Classic: classic}},

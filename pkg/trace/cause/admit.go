@@ -4,15 +4,17 @@ import (
 	"context"
 	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 
 	"github.com/ovnctl/ovnctl/pkg/decode"
+	"github.com/ovnctl/ovnctl/pkg/journey"
 	"github.com/ovnctl/ovnctl/pkg/logicalflow"
 	"github.com/ovnctl/ovnctl/pkg/nb"
 	"github.com/ovnctl/ovnctl/pkg/sb"
 )
 
-// An admission is what somebody would have to allow.
+// An admission is what has to be allowed for a packet to pass.
 type admission struct {
 	traffic
 	stop    *stop
@@ -21,7 +23,7 @@ type admission struct {
 	peer    netip.Addr    // the other end
 }
 
-// admissions are the changes by which an ACL that denied a packet, or the lack of one that allows it, is mended.
+// admissions are the changes by which an ACL that denied a packet, or the lack of one that allows it, would let it pass.
 func (e *Explainer) admissions(ctx context.Context, s *stop) []change {
 	p := s.packet()
 	a := admission{traffic: trafficOf(&p), stop: s, ingress: s.visit.Pipeline == logicalflow.Egress}
@@ -32,21 +34,23 @@ func (e *Explainer) admissions(ctx context.Context, s *stop) []change {
 	if s.port != nil {
 		a.own = e.portObject(ctx, s.port)
 	}
-	kind, name, _ := strings.Cut(s.by.Owner, " ")
-	switch {
-	case kind == "NetworkPolicy":
-		return e.policyChanges(ctx, a)
-	case kind == "AdminNetworkPolicy", kind == "BaselineAdminNetworkPolicy", kind == "ClusterNetworkPolicy", kind == "EgressFirewall":
-		return []change{e.clusterPolicyChange(a, kind, name)}
-	case strings.HasPrefix(s.by.Owner, "neutron "), strings.HasPrefix(s.by.Owner, "security group"):
+	switch owner := s.by.Owner; {
+	case owner.CMS == decode.Neutron:
 		return e.securityGroupChanges(ctx, a)
-	case kind == "SecurityGroup", kind == "Subnet":
-		return []change{e.kubeOVNChange(a, kind, name)}
-	case kind == "Namespace":
-		return []change{e.multicastChange(a, name)}
+	case owner.Kind == "NetworkPolicy":
+		return e.policyChanges(ctx, a)
+	case slices.Contains(denyingPolicies, owner.Kind):
+		return []change{e.clusterPolicyChange(a)}
+	case owner.Kind == "SecurityGroup", owner.Kind == "Subnet":
+		return []change{e.kubeOVNChange(a)}
+	case owner.Kind == "Namespace":
+		return []change{e.multicastChange(a)}
 	}
 	return e.aclChanges(ctx, a)
 }
+
+// denyingPolicies are the kinds of policies with rules that deny.
+var denyingPolicies = []string{"AdminNetworkPolicy", "BaselineAdminNetworkPolicy", "ClusterNetworkPolicy", "EgressFirewall"}
 
 // direction is how policies speak of it.
 func (a admission) direction() string { return choose(a.ingress, "ingress", "egress") }
@@ -105,44 +109,46 @@ func (a admission) match() string {
 // policyChanges are those of NetworkPolicies. A rule is added to the one that comes nearest to allowing the packet, or to
 // one that selects the pod.
 func (e *Explainer) policyChanges(ctx context.Context, a admission) []change {
-	namespace := e.ownNamespace(a)
-	var changes []change
-	known := map[string]bool{}
-	add := func(policy string, c change) {
-		if !known[policy] && strings.HasPrefix(policy, namespace+"/") {
+	namespace := a.namespace()
+	var changes, selecting []change
+	known := map[decode.Owner]bool{}
+	add := func(policy decode.Owner, c change) {
+		if !known[policy] && policy.Namespace == namespace {
 			known[policy] = true
 			changes = append(changes, c)
 		}
 	}
-	var selecting []change
 	for _, m := range e.near(ctx, a.stop) {
-		policy, ok := strings.CutPrefix(m.object.Owner, "NetworkPolicy ")
-		if !ok {
+		policy := m.object.Owner
+		if !isPolicy(policy) {
 			continue
 		}
 		if targeted(m) {
-			c := remedy(m.object, fmt.Sprintf("NetworkPolicy %s: let its podSelector select pod %s", policy, e.podOf(a.own)), editPolicy(policy))
+			c := remedy(m.object, fmt.Sprintf("NetworkPolicy %s: let its podSelector select pod %s", policy.FullName(), podOf(a.own)), editPolicy(policy))
 			c.try = func(_ context.Context, o *overlay) { o.suppose(m) }
 			selecting = append(selecting, c)
 			continue
 		}
 		c := e.policyRule(a, policy)
-		c.Object, c.Command = toJourney(m.object), e.patchPolicy(a, policy)
+		c.Object, c.Command = ObjectOf(m.object), e.patchPolicy(a, policy)
 		add(policy, c)
 	}
 	for _, policy := range e.policiesOf(ctx, a) {
 		add(policy, e.policyRule(a, policy))
 	}
 	if len(changes) == 0 {
-		c := e.policyRule(a, "")
-		c.Text = fmt.Sprintf("a NetworkPolicy in namespace %s that selects pod %s: with %s", namespace, e.podOf(a.own), e.ruleText(a))
-		c.Command = "kubectl -n " + shell(namespace) + " get networkpolicy"
+		c := e.policyRule(a, decode.Owner{})
+		c.Text = fmt.Sprintf("a NetworkPolicy in namespace %s that selects pod %s: with %s", namespace, podOf(a.own), e.ruleText(a))
+		c.Command = "kubectl -n " + Shell(namespace) + " get networkpolicy"
 		changes = append(changes, c)
 	}
 	return append(changes, selecting...)
 }
 
-// targeted says whether all that is missing of a rule is that it is not for this port.
+// isPolicy reports whether an owner is a NetworkPolicy, and the row one of its own rules.
+func isPolicy(o decode.Owner) bool { return o.Kind == "NetworkPolicy" && o.Role == decode.Own }
+
+// targeted reports whether all that is missing of a rule is that it is not for this port.
 func targeted(m miss) bool {
 	for _, d := range m.missing {
 		if t, ok := deciding(d); !ok || !t.Ref.Symbol.IsString() {
@@ -153,8 +159,8 @@ func targeted(m miss) bool {
 }
 
 // policyRule is a rule that is added to a policy.
-func (e *Explainer) policyRule(a admission, policy string) change {
-	c := remedy(decode.Object{}, fmt.Sprintf("NetworkPolicy %s: add %s", policy, e.ruleText(a)), editPolicy(policy))
+func (e *Explainer) policyRule(a admission, policy decode.Owner) change {
+	c := remedy(decode.Object{}, fmt.Sprintf("NetworkPolicy %s: add %s", policy.FullName(), e.ruleText(a)), editPolicy(policy))
 	c.try = e.admit(a)
 	return c
 }
@@ -172,13 +178,12 @@ func (e *Explainer) ruleText(a admission) string {
 	return text + ", " + a.in()
 }
 
-func editPolicy(policy string) string {
-	namespace, name, _ := strings.Cut(policy, "/")
-	return fmt.Sprintf("kubectl -n %s edit networkpolicy %s", shell(namespace), shell(name))
+func editPolicy(policy decode.Owner) string {
+	return fmt.Sprintf("kubectl -n %s edit networkpolicy %s", Shell(policy.Namespace), Shell(policy.Name))
 }
 
 // patchPolicy is the command that adds a rule to a policy that has rules.
-func (e *Explainer) patchPolicy(a admission, policy string) string {
+func (e *Explainer) patchPolicy(a admission, policy decode.Owner) string {
 	peer := fmt.Sprintf(`{"ipBlock":{"cidr":%q}}`, prefix(a.peer))
 	if namespace := e.namespaceAt(a.peer); namespace != "" {
 		peer = fmt.Sprintf(`{"namespaceSelector":{"matchLabels":{"kubernetes.io/metadata.name":%q}}}`, namespace)
@@ -187,31 +192,27 @@ func (e *Explainer) patchPolicy(a admission, policy string) string {
 	if a.l4() {
 		rule += fmt.Sprintf(`,"ports":[{"protocol":%q,"port":%d}]`, strings.ToUpper(a.protocol()), a.dstPort)
 	}
-	namespace, name, _ := strings.Cut(policy, "/")
 	patch := fmt.Sprintf(`[{"op":"add","path":"/spec/%s/-","value":{%s}}]`, a.direction(), rule)
-	return fmt.Sprintf("kubectl -n %s patch networkpolicy %s --type=json -p %s", shell(namespace), shell(name), shell(patch))
+	return fmt.Sprintf("kubectl -n %s patch networkpolicy %s --type=json -p %s", Shell(policy.Namespace), Shell(policy.Name), Shell(patch))
 }
 
 // prefix is an address as a network of one.
 func prefix(a netip.Addr) string { return netip.PrefixFrom(a, a.BitLen()).String() }
 
 // podOf is the pod of a switch port, empty if it has none.
-func (e *Explainer) podOf(port decode.Object) string {
-	pod, _ := strings.CutPrefix(port.Owner, "Pod ")
-	return pod
+func podOf(port decode.Object) string {
+	if port.Owner.Kind != "Pod" {
+		return ""
+	}
+	return port.Owner.FullName()
 }
 
-// ownNamespace is the namespace whose policies deny.
-func (e *Explainer) ownNamespace(a admission) string {
-	if namespace, _, ok := strings.Cut(e.podOf(a.own), "/"); ok {
-		return namespace
+// namespace is the one whose policies deny.
+func (a admission) namespace() string {
+	if a.own.Owner.Kind == "Pod" {
+		return a.own.Owner.Namespace
 	}
-	if namespace, ok := strings.CutPrefix(a.stop.by.Owner, "NetworkPolicy default deny of namespace "); ok {
-		return namespace
-	}
-	policy, _ := strings.CutPrefix(a.stop.by.Owner, "NetworkPolicy ")
-	namespace, _, _ := strings.Cut(policy, "/")
-	return namespace
+	return a.stop.by.Owner.Namespace
 }
 
 // namespaceAt is the namespace of the pod that has an address, empty if none has it.
@@ -225,49 +226,57 @@ func (e *Explainer) namespaceAt(a netip.Addr) string {
 }
 
 // policiesOf are the NetworkPolicies that select the port, by the port groups that it is in, and the one that denied.
-func (e *Explainer) policiesOf(ctx context.Context, a admission) []string {
-	var policies []string
-	add := func(owner string) {
-		if policy, ok := strings.CutPrefix(owner, "NetworkPolicy "); ok && strings.Contains(policy, "/") {
-			policies = append(policies, policy)
+func (e *Explainer) policiesOf(ctx context.Context, a admission) []decode.Owner {
+	owners := []decode.Owner{a.stop.by.Owner}
+	for _, group := range e.groupsOf(ctx, a.own) {
+		owners = append(owners, group.Owner)
+	}
+	return slices.DeleteFunc(owners, func(o decode.Owner) bool { return !isPolicy(o) })
+}
+
+// groupsOf are the port groups of a port.
+func (e *Explainer) groupsOf(ctx context.Context, port decode.Object) []decode.Object {
+	p := e.graph.PortByName(port.Name)
+	if p == nil {
+		return nil
+	}
+	var groups []decode.Object
+	for _, name := range p.PortGroups {
+		if group, ok := e.objects.Named(ctx, "Port_Group", name); ok {
+			groups = append(groups, group)
 		}
 	}
-	add(a.stop.by.Owner)
-	if p := e.graph.PortByName(a.own.Name); p != nil {
-		for _, name := range p.PortGroups {
-			if group, ok := e.objects.Named(ctx, "Port_Group", name); ok {
-				add(group.Owner)
-			}
-		}
-	}
-	return policies
+	return groups
 }
 
 // clusterPolicyChange is that of a policy with rules that deny: an exception before the rule.
-func (e *Explainer) clusterPolicyChange(a admission, kind, name string) change {
-	command := fmt.Sprintf("kubectl edit %s %s", strings.ToLower(kind), shell(name))
-	if namespace, firewall, ok := strings.Cut(name, "/"); ok {
-		command = fmt.Sprintf("kubectl -n %s edit %s %s", shell(namespace), strings.ToLower(kind), shell(firewall))
+func (e *Explainer) clusterPolicyChange(a admission) change {
+	owner := a.stop.by.Owner
+	command := fmt.Sprintf("kubectl edit %s %s", strings.ToLower(owner.Kind), Shell(owner.Name))
+	if owner.Namespace != "" {
+		command = fmt.Sprintf("kubectl -n %s edit %s %s", Shell(owner.Namespace), strings.ToLower(owner.Kind), Shell(owner.Name))
 	}
-	c := remedy(a.stop.by, fmt.Sprintf("%s %s: allow %s, before the rule that denies it", kind, name, e.ruleText(a)), command)
+	c := remedy(a.stop.by, fmt.Sprintf("%s: allow %s, before the rule that denies it", owner, e.ruleText(a)), command)
 	c.try = e.admit(a)
 	return c
 }
 
-func (e *Explainer) kubeOVNChange(a admission, kind, name string) change {
-	text := fmt.Sprintf("SecurityGroup %s: add to %sRules %s %s, %s, policy allow", name, a.direction(), a.from(), prefix(a.peer), a.in())
-	command := "kubectl edit security-group " + shell(name)
-	if kind == "Subnet" {
-		text = fmt.Sprintf("Subnet %s: change spec.acls: %s %s %s, %s, is denied by \"%s\"", name, a.direction(), a.from(), a.peer, a.in(), aclOf(a.stop).Match)
-		command = "kubectl edit subnet " + shell(name)
+func (e *Explainer) kubeOVNChange(a admission) change {
+	owner := a.stop.by.Owner
+	text := fmt.Sprintf("%s: add to %sRules %s %s, %s, policy allow", owner, a.direction(), a.from(), prefix(a.peer), a.in())
+	command := "kubectl edit security-group " + Shell(owner.Name)
+	if owner.Kind == "Subnet" {
+		text = fmt.Sprintf("%s: change spec.acls: %s %s %s, %s, is denied by \"%s\"", owner, a.direction(), a.from(), a.peer, a.in(), aclOf(a.stop).Match)
+		command = "kubectl edit subnet " + Shell(owner.Name)
 	}
 	c := remedy(a.stop.by, text, command)
 	c.try = e.admit(a)
 	return c
 }
 
-func (e *Explainer) multicastChange(a admission, namespace string) change {
-	c := remedy(a.stop.by, "Namespace "+namespace+": allow multicast", fmt.Sprintf("kubectl annotate namespace %s k8s.ovn.org/multicast-enabled=true", shell(namespace)))
+func (e *Explainer) multicastChange(a admission) change {
+	owner := a.stop.by.Owner
+	c := remedy(a.stop.by, owner.String()+": allow multicast", fmt.Sprintf("kubectl annotate namespace %s k8s.ovn.org/multicast-enabled=true", Shell(owner.Name)))
 	c.try = e.admit(a)
 	return c
 }
@@ -281,7 +290,7 @@ func (e *Explainer) securityGroupChanges(ctx context.Context, a admission) []cha
 		if a.l4() {
 			words = append(words, "--dst-port", fmt.Sprint(a.dstPort))
 		}
-		words = append(words, "--remote-ip", prefix(a.peer), shell(group))
+		words = append(words, "--remote-ip", prefix(a.peer), Shell(group))
 		c := remedy(decode.Object{}, text, strings.Join(words, " "))
 		c.try = e.admit(a)
 		changes = append(changes, c)
@@ -294,10 +303,10 @@ func (a admission) neutronProtocol() string {
 	switch {
 	case a.protocol() == "icmp" && a.dst.Is6():
 		return "ipv6-icmp"
-	case strings.HasPrefix(a.protocol(), "protocol "):
-		return fmt.Sprint(a.proto)
+	case a.l4(), a.protocol() == "icmp":
+		return a.protocol()
 	}
-	return a.protocol()
+	return fmt.Sprint(a.proto)
 }
 
 // securityGroups are those of the port.
@@ -308,12 +317,9 @@ func (e *Explainer) securityGroups(ctx context.Context, a admission) []string {
 		}
 	}
 	var groups []string
-	if p := e.graph.PortByName(a.own.Name); p != nil {
-		for _, name := range p.PortGroups {
-			o, _ := e.objects.Named(ctx, "Port_Group", name)
-			if group, ok := strings.CutPrefix(o.Owner, "security group "); ok {
-				groups = append(groups, group)
-			}
+	for _, group := range e.groupsOf(ctx, a.own) {
+		if o := group.Owner; o.CMS == decode.Neutron && o.Role == decode.Own {
+			groups = append(groups, o.Name)
 		}
 	}
 	return groups
@@ -330,17 +336,17 @@ func (e *Explainer) aclChanges(ctx context.Context, a admission) []change {
 	var changes []change
 	for _, m := range e.near(ctx, a.stop) {
 		if set := missingSet(m, a.peer); set != "" {
-			c := remedy(m.object, fmt.Sprintf("address set %s: add %s", set, a.peer), fmt.Sprintf("ovn-nbctl add Address_Set %s addresses %s", shell(set), shell(`"`+a.peer.String()+`"`)))
+			c := remedy(m.object, fmt.Sprintf("address set %s: add %s", set, a.peer), fmt.Sprintf("ovn-nbctl add Address_Set %s addresses %s", Shell(set), Shell(`"`+a.peer.String()+`"`)))
 			c.try = func(_ context.Context, o *overlay) { o.suppose(m) }
 			changes = append(changes, c)
 		}
 	}
 	s := a.stop
-	if s.kind == closed {
-		return append(changes, e.aclAddition(a, "switch "+s.visit.Datapath.Name, 1000))
+	if s.kind == journey.NotAllowed {
+		return append(changes, e.aclAddition(a, decode.Holder{Kind: decode.SwitchHolder, Name: s.visit.Datapath.Name}, 1000))
 	}
 	acl := aclOf(s)
-	deletion := remedy(s.by, "delete "+toJourney(s.by).Text, aclCommand("acl-del", s.by.Holder, acl.Direction, fmt.Sprint(acl.Priority), acl.Match))
+	deletion := remedy(s.by, "delete "+ObjectOf(s.by).Text, aclCommand("acl-del", s.by.Holder, acl.Direction, fmt.Sprint(acl.Priority), acl.Match))
 	deletion.try = func(_ context.Context, o *overlay) { o.without(s.flow) }
 	addition := e.aclAddition(a, s.by.Holder, acl.Priority+1)
 	if defaultDeny(s) {
@@ -367,7 +373,7 @@ func missingSet(m miss, peer netip.Addr) string {
 }
 
 // aclAddition is an ACL that allows what is asked for and nothing else.
-func (e *Explainer) aclAddition(a admission, holder string, priority int) change {
+func (e *Explainer) aclAddition(a admission, holder decode.Holder, priority int) change {
 	match := fmt.Sprintf("%s == %q && %s", choose(a.ingress, "outport", "inport"), a.own.Name, a.match())
 	acl := aclOf(a.stop)
 	var flags []string
@@ -380,25 +386,13 @@ func (e *Explainer) aclAddition(a admission, holder string, priority int) change
 	}
 	direction := choose(a.ingress, "to-lport", "from-lport")
 	command := aclCommand(strings.Join(append(flags, "acl-add"), " "), holder, direction, fmt.Sprint(priority), match) + " allow-related"
-	c := remedy(decode.Object{}, fmt.Sprintf("%s: add an ACL that allows %s %s %s, %s%s", holder, a.direction(), a.from(), e.named(a.peer), a.in(), when), command)
+	c := remedy(decode.Object{}, fmt.Sprintf("%s: add an ACL that allows %s %s %s, %s%s", holder, a.direction(), a.from(), e.address(a.peer), a.in(), when), command)
 	c.try = e.admit(a)
 	return c
 }
 
-// aclCommand is a command of ovn-nbctl about ACLs of a holder, "port group NAME" or "switch NAME".
-func aclCommand(command, holder, direction, priority, match string) string {
-	name, group := strings.CutPrefix(holder, "port group ")
-	if !group {
-		name = strings.TrimPrefix(holder, "switch ")
-	}
-	return fmt.Sprintf("ovn-nbctl %s%s %s %s %s %s", choose(group, "--type=port-group ", ""), command, shell(name), shell(direction), priority, shell(match))
-}
-
-// shell writes a word as a shell takes it.
-func shell(word string) string {
-	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:=,@%+"
-	if word != "" && strings.Trim(word, plain) == "" {
-		return word
-	}
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+// aclCommand is a command of ovn-nbctl about ACLs of a port group or a switch.
+func aclCommand(command string, holder decode.Holder, direction, priority, match string) string {
+	group := choose(holder.Kind == decode.GroupHolder, "--type=port-group ", "")
+	return fmt.Sprintf("ovn-nbctl %s%s %s %s %s %s", group, command, Shell(holder.Name), Shell(direction), priority, Shell(match))
 }

@@ -1,9 +1,10 @@
-// Package cause says why a packet fared as it did: which object of the Northbound is behind a flow, on which parts of its
-// match the hit rests, what would have had to let a dropped packet pass, what let a delivered one pass, and which change
-// would mend it.
+// Package cause says why a packet fared as it did, and words it: which object of the Northbound is behind a flow, which parts
+// of its match decided, what comes nearest to letting a dropped packet pass, what let a delivered one pass, and which change
+// would let it pass.
 //
-// It looks at ways that pkg/trace/ovn has followed. It changes nothing: a change is proposed in the words of whoever
-// manages the object (Kubernetes, OpenStack, else ovn-nbctl), and tried out on the flows in memory where that is possible.
+// It explains paths that pkg/trace/ovn has followed, and it words causes from everywhere: words.go has the one sentence of
+// each kind. It changes nothing: a change is proposed in the words of the CMS that manages the object (Kubernetes, OpenStack,
+// else ovn-nbctl), and tried out on the flows in memory where that is possible.
 package cause
 
 import (
@@ -19,7 +20,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/trace/ovn"
 )
 
-// An Explainer explains ways through a network. It may be used by several goroutines.
+// An Explainer explains paths through a network. It may be used by several goroutines.
 type Explainer struct {
 	net     *logicalflow.Network
 	engine  *ovn.Engine
@@ -36,43 +37,43 @@ func New(net *logicalflow.Network, objects *decode.Objects, graph *topology.Grap
 	return &Explainer{net: net, engine: ovn.New(net, ovn.Options{}), objects: objects, graph: graph}
 }
 
-// A Finding is why a way ended as it did.
+// A Finding is why a path ended as it did.
 type Finding struct {
-	Cause  string          // what stopped the packet, in words; empty if it was delivered
+	Cause  journey.Cause   // what stopped the packet; none if it was delivered
 	Object *journey.Object // that did it; nil if none did
 	Rule   *journey.Rule   // the flow that did it, and why it matched; nil if no flow did
-	Near   []journey.Rule  // what would have had to let it pass, the nearest first, and what of its match failed
+	Near   []journey.Rule  // what comes nearest to letting it pass, and what of its match failed
 	// Allowed is what let a delivered packet pass, in the order in which it was met.
 	Allowed []journey.Object
 }
 
-// Explain says why a way ended as it did.
-func (e *Explainer) Explain(ctx context.Context, w *ovn.Way) Finding {
+// Explain says why a path ended as it did.
+func (e *Explainer) Explain(ctx context.Context, w *ovn.Path) Finding {
 	s, ok := e.stopOf(ctx, w)
 	if !ok {
 		return Finding{Allowed: e.allowed(ctx, w)}
 	}
-	f := Finding{Cause: e.words(ctx, s), Object: s.object(), Rule: e.rule(ctx, s)}
+	f := Finding{Cause: e.cause(s), Object: s.object(), Rule: e.rule(ctx, s)}
 	for _, n := range e.near(ctx, s) {
 		f.Near = append(f.Near, n.rule)
 	}
 	return f
 }
 
-// allowed are the ACLs and routing policies that let a packet pass on its way.
-func (e *Explainer) allowed(ctx context.Context, w *ovn.Way) []journey.Object {
+// allowed are the ACLs and routing policies that let a packet pass.
+func (e *Explainer) allowed(ctx context.Context, w *ovn.Path) []journey.Object {
 	var objects []journey.Object
 	end := w.End()
 	if end == nil {
 		return nil
 	}
-	for _, v := range end.Path() {
+	for _, v := range end.Visits() {
 		for _, step := range v.Steps {
 			o, ok := e.objectOf(ctx, step.Flow)
 			if !ok || !allows(o) {
 				continue
 			}
-			object := *toJourney(o)
+			object := *ObjectOf(o)
 			if !slices.ContainsFunc(objects, func(known journey.Object) bool { return known.UUID == object.UUID }) {
 				objects = append(objects, object)
 			}
@@ -81,7 +82,7 @@ func (e *Explainer) allowed(ctx context.Context, w *ovn.Way) []journey.Object {
 	return objects
 }
 
-// allows says whether an object lets packets pass that it matches.
+// allows reports whether an object lets packets pass that it matches.
 func allows(o decode.Object) bool {
 	switch row := o.Row.(type) {
 	case nb.ACL:
@@ -95,10 +96,10 @@ func allows(o decode.Object) bool {
 // Object is the object that a step of a visit carries out, nil if there is none.
 func (e *Explainer) Object(ctx context.Context, v *ovn.Visit, step int) *journey.Object {
 	if o, ok := e.objectOf(ctx, v.Steps[step].Flow); ok {
-		return toJourney(o)
+		return ObjectOf(o)
 	}
 	if port := e.secured(v, step); port != nil {
-		return toJourney(e.portObject(ctx, port))
+		return ObjectOf(e.portObject(ctx, port))
 	}
 	return nil
 }
@@ -131,10 +132,10 @@ func (e *Explainer) portObject(ctx context.Context, p *logicalflow.Port) decode.
 	return decode.Object{Kind: "port", Name: p.Name(), UUID: p.Row.UUID, Text: "port " + p.Name()}
 }
 
-// toJourney is an object as the contract has it. An ACL that nobody claims is told by its match.
-func toJourney(o decode.Object) *journey.Object {
-	out := &journey.Object{Kind: o.Kind, Name: o.Name, UUID: string(o.UUID), Owner: o.Owner, Text: o.Text}
-	if acl, ok := o.Row.(nb.ACL); ok && o.Owner == "" {
+// ObjectOf is an object as the contract has it. Of an ACL without an owner the match says what it is for.
+func ObjectOf(o decode.Object) *journey.Object {
+	out := &journey.Object{Kind: o.Kind, Name: o.Name, UUID: string(o.UUID), Owner: o.Owner.String(), Text: o.Text, MadeFor: o.Owner}
+	if acl, ok := o.Row.(nb.ACL); ok && out.Owner == "" {
 		out.Text += ": " + acl.Match
 	}
 	return out

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ovnctl/ovnctl/pkg/decode"
 	"github.com/ovnctl/ovnctl/pkg/journey"
 	"github.com/ovnctl/ovnctl/pkg/logicalflow"
 	"github.com/ovnctl/ovnctl/pkg/ovnexpr"
@@ -105,14 +106,14 @@ func deciding(d ovnexpr.Decision) (ovnexpr.Test, bool) {
 	return ovnexpr.Test{}, false
 }
 
-// bookkeeping says whether a field is a note from one table to another rather than something of the packet.
+// bookkeeping reports whether a field is a note from one table to another rather than something of the packet.
 func bookkeeping(r ovnexpr.Ref) bool {
 	name := r.Symbol.Name
 	return strings.HasPrefix(name, "reg") || strings.HasPrefix(name, "xreg") || strings.HasPrefix(name, "xxreg") ||
 		strings.HasPrefix(name, "flags")
 }
 
-// plain says whether a test that holds says no more than the value that was found.
+// plain reports whether a test that holds says no more than the value that was found.
 func plain(t ovnexpr.Test) bool {
 	constants := t.Constants()
 	return t.Op() == ovnexpr.Equal && len(constants) == 1 && !constants[0].Masked &&
@@ -152,23 +153,22 @@ const maxShown = 5
 
 // constant writes a constant, and whose it is.
 func (e *Explainer) constant(ctx context.Context, c ovnexpr.Constant) string {
-	var owner string
+	var owner decode.Owner
 	switch c.Kind {
 	case ovnexpr.AddressSets:
 		owner = e.setOwner(ctx, c.Text)
 	case ovnexpr.PortGroups:
-		if o, ok := e.objects.Named(ctx, "Port_Group", c.Text); ok {
-			owner = o.Owner
-		}
+		o, _ := e.objects.Named(ctx, "Port_Group", c.Text)
+		owner = o.Owner
 	}
-	if owner == "" {
+	if owner == (decode.Owner{}) {
 		return c.String()
 	}
 	return fmt.Sprintf("%s (%s)", c, owner)
 }
 
 // setOwner is the owner of an address set; of one that ovn-northd makes of the members of a port group, that of the group.
-func (e *Explainer) setOwner(ctx context.Context, name string) string {
+func (e *Explainer) setOwner(ctx context.Context, name string) decode.Owner {
 	if o, ok := e.objects.Named(ctx, "Address_Set", name); ok {
 		return o.Owner
 	}
@@ -176,10 +176,11 @@ func (e *Explainer) setOwner(ctx context.Context, name string) string {
 	if !ok {
 		group, ok = strings.CutSuffix(name, "_ip6")
 	}
-	if o, found := e.objects.Named(ctx, "Port_Group", group); ok && found {
-		return o.Owner
+	if !ok {
+		return decode.Owner{}
 	}
-	return ""
+	o, _ := e.objects.Named(ctx, "Port_Group", group)
+	return o.Owner
 }
 
 // value writes what a test found: a port by its name, an address with whose it is.
@@ -196,7 +197,7 @@ func (e *Explainer) value(ctx context.Context, v *ovn.Visit, t ovnexpr.Test) str
 		return fmt.Sprintf("port %d", t.Found.Lo)
 	}
 	if a, ok := addressIn(s, t.Found); ok {
-		return e.named(a)
+		return e.address(a)
 	}
 	if s.Field != nil && t.Ref.Bits == s.Field.Bits && s.Lo == 0 {
 		return s.Field.Print(t.Found)
@@ -214,13 +215,8 @@ func addressIn(s *ovnexpr.Symbol, v packet.Value) (netip.Addr, bool) {
 	return netip.Addr{}, false
 }
 
-// named is an address with its owner.
-func (e *Explainer) named(a netip.Addr) string {
-	if who := e.who(a); who != "" {
-		return fmt.Sprintf("%s (%s)", a, who)
-	}
-	return a.String()
-}
+// address is an address with whose it is.
+func (e *Explainer) address(a netip.Addr) string { return named(a, e.who(a)) }
 
 // who is whose an address is: a pod or a port; empty if that is not known.
 func (e *Explainer) who(a netip.Addr) string {

@@ -19,7 +19,7 @@ type miss struct {
 	step    int // at which it could have been hit
 	flow    *logicalflow.Flow
 	object  decode.Object
-	missing []ovnexpr.Decision // the parts of its match that would have to answer otherwise
+	missing []ovnexpr.Decision // the parts of its match that would have to be otherwise
 	cost    int
 	rule    journey.Rule
 }
@@ -31,16 +31,16 @@ const (
 	costPort     = 1
 	costProtocol = 2
 	costTarget   = 3 // whom the rule is for
-	costGeneral  = 4 // of a rule that is for all ports: it is about somebody in particular, such as a node
+	costGeneral  = 4 // of a rule that is for all ports: it is about something in particular, such as a node
 	costNever    = 100
 )
 
-// maxNear is how many near rules are told.
+// maxNear is how many near rules are shown.
 const maxNear = 3
 
 // near are the rules that come nearest to allowing a packet that an ACL denied, or that none allowed.
 func (e *Explainer) near(ctx context.Context, s *stop) []miss {
-	if s.kind != denied && s.kind != closed {
+	if s.kind != journey.Denied && s.kind != journey.NotAllowed {
 		return nil
 	}
 	var misses []miss
@@ -55,12 +55,12 @@ func (e *Explainer) near(ctx context.Context, s *stop) []miss {
 	var nearest []miss
 	for _, m := range misses {
 		o, ok := e.objectOf(ctx, m.flow)
-		if !ok || !allows(o) || fixed(o) || slices.ContainsFunc(nearest, func(n miss) bool { return n.object.UUID == o.UUID }) {
+		if !ok || !allows(o) || o.Owner.Role == decode.Internal || slices.ContainsFunc(nearest, func(n miss) bool { return n.object.UUID == o.UUID }) {
 			continue
 		}
 		m.object = o
 		m.rule = journey.Rule{
-			Object: toJourney(o), Stage: m.flow.Stage(), Priority: m.flow.Row.Priority, Match: m.flow.Row.Match,
+			Object: ObjectOf(o), Stage: m.flow.Stage(), Priority: m.flow.Row.Priority, Match: m.flow.Row.Match,
 			Decided: e.decided(ctx, m.visit, m.flow, m.missing),
 		}
 		if nearest = append(nearest, m); len(nearest) == maxNear {
@@ -68,11 +68,6 @@ func (e *Explainer) near(ctx context.Context, s *stop) []miss {
 		}
 	}
 	return nearest
-}
-
-// fixed says whether a rule is one that the management system makes for its own ends: nobody would change it.
-func fixed(o decode.Object) bool {
-	return strings.HasPrefix(o.Owner, "Node ") || strings.HasPrefix(o.Owner, "OVN-Kubernetes ") || strings.HasPrefix(o.Owner, "ARP ")
 }
 
 // missesAt are the rules that could have been hit at a step in the place of the one that was.
@@ -99,7 +94,7 @@ func (e *Explainer) missesAt(ctx context.Context, v *ovn.Visit, step int) []miss
 	return misses
 }
 
-// letsPass says whether a flow of a table of ACLs looks like one that allows; its object says for sure.
+// letsPass reports whether a flow of a table of ACLs looks like one that allows; its object says for sure.
 func letsPass(f *logicalflow.Flow) bool {
 	actions := f.Row.Actions
 	return strings.Contains(actions, "next;") && !strings.Contains(actions, "reject") && !strings.Contains(actions, "drop")

@@ -59,14 +59,14 @@ func (o *overlay) lookup(ctx context.Context, t logicalflow.Table, p *packet.Flo
 	return hit, nil
 }
 
-// same says whether two tables are one, on whatever chassis.
+// same reports whether two tables are one, on whatever chassis.
 func same(a, b logicalflow.Table) bool {
 	return a.Datapath == b.Datapath && a.Pipeline == b.Pipeline && a.ID == b.ID
 }
 
 func above(f, than *logicalflow.Flow) bool { return than == nil || f.Row.Priority > than.Row.Priority }
 
-// changes says whether a table may answer otherwise than it does.
+// changes reports whether a lookup in a table may end otherwise than it does.
 func (o *overlay) changes(t logicalflow.Table, hit logicalflow.Hit) bool {
 	if hit.Flow != nil && o.isAbsent(hit.Flow) {
 		return true
@@ -93,7 +93,7 @@ func (o *overlay) isAbsent(f *logicalflow.Flow) bool {
 	return false
 }
 
-// matches says whether a packet meets a flow, if what is supposed of it holds.
+// matches reports whether a packet hits a flow, if what is supposed of it holds.
 func (o *overlay) matches(f *logicalflow.Flow, d *logicalflow.Datapath, p *packet.Flow, r logicalflow.Resident) bool {
 	holds, _ := f.Explain(d, p, r)
 	if holds {
@@ -107,7 +107,7 @@ func (o *overlay) matches(f *logicalflow.Flow, d *logicalflow.Datapath, p *packe
 	return false
 }
 
-// covers says whether no more is missing than what is supposed to hold.
+// covers reports whether no more is missing than what is supposed to hold.
 func (s supposition) covers(missing []ovnexpr.Decision) bool {
 	for _, d := range missing {
 		found := false

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/ovnctl/ovnctl/pkg/decode"
+	"github.com/ovnctl/ovnctl/pkg/journey"
 	"github.com/ovnctl/ovnctl/pkg/logicalflow"
 	"github.com/ovnctl/ovnctl/pkg/nb"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
@@ -16,24 +17,27 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/trace/ovn"
 )
 
-// routerChanges mend what a router does with a packet.
+// routerChanges let a packet pass a router.
 func (e *Explainer) routerChanges(ctx context.Context, s *stop) []change {
 	p := s.packet()
 	t := trafficOf(&p)
 	switch s.kind {
-	case noRoute:
+	case journey.NoRoute:
 		return e.routeChanges(ctx, s, t)
-	case discarded:
+	case journey.Discarded:
 		return e.discardChanges(s, t)
-	case unresolved:
+	case journey.NextHopUnknown:
 		return e.neighbourChanges(s, nextHop(&p))
-	case expired:
-		return []change{remedy(decode.Object{}, "send the packet with a greater TTL: it passes more routers than it is made for, or goes round in a loop", "")}
-	case tooLarge:
+	case journey.NextHopDisabled:
+		r := e.disabledAt(nextHop(&p))
+		return []change{e.enableRouter(r.Name, ovsdb.UUID(r.UUID), r.ExternalIDs)}
+	case journey.TTLExpired:
+		return []change{remedy(decode.Object{}, "send the packet with a greater TTL: it crosses more routers than that, or loops", "")}
+	case journey.TooLarge:
 		o := e.portObject(ctx, s.port)
 		return []change{remedy(o, fmt.Sprintf("send frames of at most %d bytes, or raise options:gateway_mtu of router port %s", packetLimit(s), s.port.Name()),
-			"ovn-nbctl get Logical_Router_Port "+shell(s.port.Name())+" options")}
-	case notForUs:
+			"ovn-nbctl get Logical_Router_Port "+Shell(s.port.Name())+" options")}
+	case journey.WrongMAC:
 		if s.port != nil && len(s.port.Row.MAC) > 0 {
 			mac, _, _ := strings.Cut(s.port.Row.MAC[0], " ")
 			return []change{remedy(e.portObject(ctx, s.port), fmt.Sprintf("send to %s, the MAC address of router port %s: the sender's neighbour entry is stale", mac, s.port.Name()), "")}
@@ -44,49 +48,47 @@ func (e *Explainer) routerChanges(ctx context.Context, s *stop) []change {
 
 // discardChanges take away the policy or route that discards a packet.
 func (e *Explainer) discardChanges(s *stop, t traffic) []change {
-	router := shell(strings.TrimPrefix(s.by.Holder, "router "))
+	router := Shell(s.by.Holder.Name)
 	var command string
 	switch row := s.by.Row.(type) {
 	case nb.Policy:
-		command = fmt.Sprintf("ovn-nbctl lr-policy-del %s %d %s", router, row.Priority, shell(row.Match))
+		command = fmt.Sprintf("ovn-nbctl lr-policy-del %s %d %s", router, row.Priority, Shell(row.Match))
 	case nb.StaticRoute:
-		command = fmt.Sprintf("ovn-nbctl lr-route-del %s %s", router, shell(row.IPPrefix))
+		command = fmt.Sprintf("ovn-nbctl lr-route-del %s %s", router, Shell(row.IPPrefix))
 	default:
 		return nil
 	}
 	c := remedy(s.by, "delete "+s.by.Text, command)
 	c.try = func(_ context.Context, o *overlay) { o.without(s.flow) }
-	switch kind, name, _ := strings.Cut(s.by.Owner, " "); kind {
+	switch owner := s.by.Owner; owner.Kind {
 	case "EgressIP", "EgressService":
-		c.Text, c.Command = fmt.Sprintf("%s %s: it sends %s elsewhere", kind, name, e.asked(t)), "kubectl describe "+strings.ToLower(kind)+" "+shell(name)
+		c.Text = fmt.Sprintf("%s: it sends %s elsewhere", owner, trafficText(e.asked(t)))
+		c.Command = "kubectl describe " + strings.ToLower(owner.Kind) + " " + Shell(owner.FullName())
 	case "Subnet":
-		c.Text, c.Command = fmt.Sprintf("Subnet %s: %s", name, s.by.Text), "kubectl edit subnet "+shell(name)
+		c.Text, c.Command = fmt.Sprintf("%s: %s", owner, s.by.Text), "kubectl edit subnet "+Shell(owner.Name)
 	}
 	return []change{c}
 }
 
 // neighbourChanges let a router know the MAC address of its next hop.
 func (e *Explainer) neighbourChanges(s *stop, hop netip.Addr) []change {
-	if r := e.disabledAt(hop); r != nil {
-		return []change{e.enableRouter(r.Name, ovsdb.UUID(r.UUID), r.ExternalIDs)}
-	}
 	if s.port == nil {
 		return nil
 	}
-	text := fmt.Sprintf("whoever has %s has to answer for it on the network behind router port %s", hop, s.port.Name())
+	text := fmt.Sprintf("the host with the address %s has to reply on the network behind router port %s", hop, s.port.Name())
 	c := remedy(decode.Object{}, text, "")
 	for _, p := range e.graph.PortsAt(hop) {
 		if len(p.MACs) > 0 {
 			c.Text += fmt.Sprintf("; %s has it, at %s", p.Name, p.MACs[0])
-			c.Command = fmt.Sprintf("ovn-nbctl static-mac-binding-add %s %s %s", shell(s.port.Name()), hop, p.MACs[0])
+			c.Command = fmt.Sprintf("ovn-nbctl static-mac-binding-add %s %s %s", Shell(s.port.Name()), hop, p.MACs[0])
 			break
 		}
 	}
 	return []change{c}
 }
 
-// A path is a route that a router lacks.
-type path struct {
+// A newRoute is a route that a router lacks.
+type newRoute struct {
 	prefix  netip.Prefix
 	bySrc   bool
 	nextHop netip.Addr
@@ -97,35 +99,35 @@ type path struct {
 func (e *Explainer) routeChanges(ctx context.Context, s *stop, t traffic) []change {
 	d := s.visit.Datapath
 	o := routerObject(d.Name, d.NBUUID)
-	route, ok := e.pathFor(ctx, s, t)
+	route, ok := e.routeFor(ctx, s, t)
 	if !ok {
-		return []change{remedy(o, fmt.Sprintf("router %s: a route to %s", d.Name, t.dst), "ovn-nbctl lr-route-list "+shell(d.Name))}
+		return []change{remedy(o, fmt.Sprintf("router %s: a route to %s", d.Name, t.dst), "ovn-nbctl lr-route-list "+Shell(d.Name))}
 	}
 	which := "to " + route.prefix.String()
 	if route.bySrc {
 		which = "for what comes from " + route.prefix.String()
 	}
 	c := remedy(o, fmt.Sprintf("router %s: add a route %s via %s", d.Name, which, route.nextHop),
-		fmt.Sprintf("ovn-nbctl %slr-route-add %s %s %s", choose(route.bySrc, "--policy=src-ip ", ""), shell(d.Name), route.prefix, route.nextHop))
+		fmt.Sprintf("ovn-nbctl %slr-route-add %s %s %s", choose(route.bySrc, "--policy=src-ip ", ""), Shell(d.Name), route.prefix, route.nextHop))
 	if r := e.router(d); r != nil {
 		switch {
 		case neutrons(r.ExternalIDs):
-			c.Command = fmt.Sprintf("openstack router add route --route destination=%s,gateway=%s %s", route.prefix, route.nextHop, shell(strings.TrimPrefix(d.Name, "neutron-")))
+			c.Command = fmt.Sprintf("openstack router add route --route destination=%s,gateway=%s %s", route.prefix, route.nextHop, Shell(strings.TrimPrefix(d.Name, "neutron-")))
 		case r.ExternalIDs["vendor"] == "kube-ovn":
 			c.Text = fmt.Sprintf("Vpc %s: add to staticRoutes %s via %s", d.Name, which, route.nextHop)
-			c.Command = "kubectl edit vpc " + shell(d.Name)
+			c.Command = "kubectl edit vpc " + Shell(d.Name)
 		}
 	}
 	c.try = e.routed(ctx, s, t, route)
 	return []change{c}
 }
 
-// pathFor finds the next hop that others in the same place use: the gateway router of the chassis where the router sends
+// routeFor finds the next hop that others in the same place use: the gateway router of the chassis where the router sends
 // by source, else the next hop of another router's route, else a neighbouring router that is on the network in question.
-func (e *Explainer) pathFor(ctx context.Context, s *stop, t traffic) (path, bool) {
+func (e *Explainer) routeFor(ctx context.Context, s *stop, t traffic) (newRoute, bool) {
 	ports, err := s.visit.Datapath.Ports(ctx)
 	if err != nil {
-		return path{}, false
+		return newRoute{}, false
 	}
 	toward := func(hop netip.Addr) *logicalflow.Port {
 		for _, p := range ports {
@@ -138,17 +140,17 @@ func (e *Explainer) pathFor(ctx context.Context, s *stop, t traffic) (path, bool
 		return nil
 	}
 	if r := e.router(s.visit.Datapath); r != nil && slices.ContainsFunc(r.Routes, func(r *topology.Route) bool { return r.Policy == "src-ip" }) {
-		if found, ok := e.gatewayPath(s, t, toward); ok {
+		if found, ok := e.gatewayRoute(s, t, toward); ok {
 			return found, true
 		}
 	}
-	return e.neighbourPath(s, t, toward)
+	return e.neighbourRoute(s, t, toward)
 }
 
-// gatewayPath leads to the gateway router of the chassis that the packet is on.
-func (e *Explainer) gatewayPath(s *stop, t traffic, toward func(netip.Addr) *logicalflow.Port) (path, bool) {
+// gatewayRoute leads to the gateway router of the chassis that the packet is on.
+func (e *Explainer) gatewayRoute(s *stop, t traffic, toward func(netip.Addr) *logicalflow.Port) (newRoute, bool) {
 	if s.visit.Chassis == nil || s.visit.Inport == nil {
-		return path{}, false
+		return newRoute{}, false
 	}
 	var source netip.Prefix
 	for _, n := range networksOf(s.visit.Inport) {
@@ -163,16 +165,16 @@ func (e *Explainer) gatewayPath(s *stop, t traffic, toward func(netip.Addr) *log
 		for _, p := range e.graph.PortsOn(r.UUID) {
 			for _, hop := range hopsAt(p, t.dst.Is6()) {
 				if out := toward(hop); out != nil {
-					return path{prefix: source, bySrc: true, nextHop: hop, out: out}, true
+					return newRoute{prefix: source, bySrc: true, nextHop: hop, out: out}, true
 				}
 			}
 		}
 	}
-	return path{}, false
+	return newRoute{}, false
 }
 
-// neighbourPath leads where another router's route to the destination leads, or to a router that is on its network.
-func (e *Explainer) neighbourPath(s *stop, t traffic, toward func(netip.Addr) *logicalflow.Port) (path, bool) {
+// neighbourRoute leads where another router's route to the destination leads, or to a router that is on its network.
+func (e *Explainer) neighbourRoute(s *stop, t traffic, toward func(netip.Addr) *logicalflow.Port) (newRoute, bool) {
 	for _, r := range e.graph.Routers {
 		for _, known := range r.Routes {
 			prefix, err := netip.ParsePrefix(known.Prefix)
@@ -181,7 +183,7 @@ func (e *Explainer) neighbourPath(s *stop, t traffic, toward func(netip.Addr) *l
 				continue
 			}
 			if out := toward(hop); out != nil && r.UUID != string(s.visit.Datapath.NBUUID) {
-				return path{prefix: prefix, nextHop: hop, out: out}, true
+				return newRoute{prefix: prefix, nextHop: hop, out: out}, true
 			}
 		}
 	}
@@ -193,12 +195,12 @@ func (e *Explainer) neighbourPath(s *stop, t traffic, toward func(netip.Addr) *l
 		for _, p := range e.graph.PortsOn(r.UUID) {
 			for _, hop := range hopsAt(p, t.dst.Is6()) {
 				if out := toward(hop); reaches && out != nil {
-					return path{prefix: network, nextHop: hop, out: out}, true
+					return newRoute{prefix: network, nextHop: hop, out: out}, true
 				}
 			}
 		}
 	}
-	return path{}, false
+	return newRoute{}, false
 }
 
 // networkWith is the network of one of the ports that an address lies in.
@@ -238,7 +240,7 @@ func networksOf(p *logicalflow.Port) []netip.Prefix {
 }
 
 // routed adds a route in memory: it does what the route to the network of the next hop does, but for the next hop.
-func (e *Explainer) routed(ctx context.Context, s *stop, t traffic, r path) func(context.Context, *overlay) {
+func (e *Explainer) routed(ctx context.Context, s *stop, t traffic, r newRoute) func(context.Context, *overlay) {
 	table := tableOf(s.visit, s.step)
 	flows, err := e.net.Flows(ctx, table)
 	if err != nil {
@@ -270,9 +272,9 @@ const maxPriority = 65535
 
 // enableRouter switches a router on.
 func (e *Explainer) enableRouter(name string, uuid ovsdb.UUID, ids map[string]string) change {
-	c := remedy(routerObject(name, uuid), "enable the router "+name, "ovn-nbctl set Logical_Router "+shell(name)+" enabled=true")
+	c := remedy(routerObject(name, uuid), "enable the router "+name, "ovn-nbctl set Logical_Router "+Shell(name)+" enabled=true")
 	if neutrons(ids) {
-		c.Command = "openstack router set --enable " + shell(strings.TrimPrefix(name, "neutron-"))
+		c.Command = "openstack router set --enable " + Shell(strings.TrimPrefix(name, "neutron-"))
 	}
 	return c
 }
@@ -282,13 +284,13 @@ func routerObject(name string, uuid ovsdb.UUID) decode.Object {
 }
 
 // translations translate the source of a packet that left for a physical network with an address of the inside.
-func (e *Explainer) translations(ctx context.Context, w *ovn.Way) []change {
+func (e *Explainer) translations(ctx context.Context, w *ovn.Path) []change {
 	end := w.End()
 	if end == nil || end.End == nil || end.End.Reason != ovn.ToNetwork {
 		return nil
 	}
 	var first, last *ovn.Visit
-	for _, v := range end.Path() {
+	for _, v := range end.Visits() {
 		if !v.Datapath.Router {
 			continue
 		}
@@ -318,10 +320,10 @@ func (e *Explainer) translations(ctx context.Context, w *ovn.Way) []change {
 	d := last.Datapath
 	o := routerObject(d.Name, d.NBUUID)
 	c := remedy(o, fmt.Sprintf("router %s: translate what comes from %s to %s (snat)", d.Name, inside, outside.Addr()),
-		fmt.Sprintf("ovn-nbctl lr-nat-add %s snat %s %s", shell(d.Name), outside.Addr(), inside))
+		fmt.Sprintf("ovn-nbctl lr-nat-add %s snat %s %s", Shell(d.Name), outside.Addr(), inside))
 	if r := e.router(d); r != nil && neutrons(r.ExternalIDs) {
 		c.Command = fmt.Sprintf("openstack router set --enable-snat --external-gateway %s %s",
-			shell(strings.TrimPrefix(end.Datapath.Name, "neutron-")), shell(strings.TrimPrefix(d.Name, "neutron-")))
+			Shell(strings.TrimPrefix(end.Datapath.Name, "neutron-")), Shell(strings.TrimPrefix(d.Name, "neutron-")))
 	}
 	return []change{c}
 }

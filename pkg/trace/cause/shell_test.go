@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ovnctl/ovnctl/pkg/decode"
 	"github.com/ovnctl/ovnctl/pkg/logicalflow"
 	"github.com/ovnctl/ovnctl/pkg/packet"
 )
@@ -16,10 +17,10 @@ func TestCommandsAreQuoted(t *testing.T) {
 	e := New(&logicalflow.Network{}, nil, nil)
 	a := admission{ingress: true, peer: netip.MustParseAddr("10.0.0.1"), traffic: traffic{proto: packet.ProtoTCP, dstPort: 80, dst: netip.MustParseAddr("10.0.0.2")}}
 	for _, command := range []string{
-		aclCommand("acl-del", "port group "+evil, evil, "1", evil),
-		aclCommand("acl-add", "switch "+evil, "to-lport", "1", evil),
-		editPolicy(evil + "/" + evil),
-		e.patchPolicy(a, evil+"/"+evil),
+		aclCommand("acl-del", decode.Holder{Kind: decode.GroupHolder, Name: evil}, evil, "1", evil),
+		aclCommand("acl-add", decode.Holder{Kind: decode.SwitchHolder, Name: evil}, "to-lport", "1", evil),
+		editPolicy(decode.Owner{Namespace: evil, Name: evil}),
+		e.patchPolicy(a, decode.Owner{Namespace: evil, Name: evil}),
 		e.enableRouter(evil, "", nil).Command,
 		e.enableRouter(evil, "", map[string]string{"neutron:router_name": evil}).Command,
 	} {

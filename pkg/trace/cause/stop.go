@@ -15,32 +15,9 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/trace/ovn"
 )
 
-// A kind is what sort of thing stopped a packet: it decides about the words and about what would mend it.
-type kind uint8
-
-const (
-	other       kind = iota
-	denied           // by an ACL
-	closed           // by NB_Global options:default_acl_drop, since no ACL speaks of the packet
-	insecure         // by port security
-	disabled         // the port is switched off
-	unknownMAC       // no port of the switch has the destination
-	notForUs         // the frame is not for the router's port
-	noRoute          // the router has none
-	discarded        // by a routing policy or a route that says so
-	noBackends       // a load balancer without any
-	expired          // TTL
-	tooLarge         // for the path
-	unresolved       // the next hop's MAC address is not known
-	notBound         // the port is on no chassis
-	sameOutport      // it would go back where it came from
-	noPeer           // a patch port without its other end
-	noTunnel         // between the chassis
-)
-
 // A stop is where and by what a packet was stopped.
 type stop struct {
-	kind  kind
+	kind  journey.CauseKind
 	end   *ovn.End
 	visit *ovn.Visit
 	step  int // that decided: it is one of visit's; -1 if there is none
@@ -53,7 +30,7 @@ func (s *stop) object() *journey.Object {
 	if s.by.UUID == "" {
 		return nil
 	}
-	return toJourney(s.by)
+	return ObjectOf(s.by)
 }
 
 // packet is the packet as it met the step that decided.
@@ -66,8 +43,8 @@ func (s *stop) stage() string {
 	return s.flow.Stage()
 }
 
-// stopOf finds what stopped the packet of a way; false if it was delivered, or if it is not known what became of it.
-func (e *Explainer) stopOf(ctx context.Context, w *ovn.Way) (*stop, bool) {
+// stopOf finds what stopped the packet of a path; false if it was delivered, or if it is unknown what became of it.
+func (e *Explainer) stopOf(ctx context.Context, w *ovn.Path) (*stop, bool) {
 	v := w.End()
 	if v == nil || v.End == nil || v.End.Outcome == journey.Delivered || v.End.Outcome == journey.Unknown {
 		return nil, false
@@ -76,19 +53,45 @@ func (e *Explainer) stopOf(ctx context.Context, w *ovn.Way) (*stop, bool) {
 	if s.step >= 0 {
 		s.flow = v.Steps[s.step].Flow
 	}
-	kinds := map[ovn.Reason]kind{
-		ovn.NotBound: notBound, ovn.NotHere: notBound, ovn.SameOutport: sameOutport, ovn.NoPeer: noPeer,
-		ovn.NoTunnel: noTunnel, ovn.NotCarried: noTunnel, ovn.TTLExceeded: expired, ovn.Resolving: unresolved,
+	kinds := map[ovn.Reason]journey.CauseKind{
+		ovn.NotBound: journey.Unbound, ovn.NotHere: journey.Unbound, ovn.SameOutport: journey.SameOutport, ovn.NoPeer: journey.NoPeer,
+		ovn.NoTunnel: journey.NoTunnel, ovn.NotCarried: journey.NoTunnel, ovn.TTLExceeded: journey.TTLExpired, ovn.Resolving: journey.NextHopUnknown,
 	}
 	if k, ok := kinds[v.End.Reason]; ok {
 		s.kind = k
 		if s.port == nil {
 			s.port = e.outport(ctx, s)
 		}
-		return s, true
+	} else {
+		e.byStage(ctx, s)
 	}
-	e.byStage(ctx, s)
+	p := s.packet()
+	switch {
+	case s.kind == "":
+		s.kind = e.byFlow(s)
+	case s.kind == journey.NextHopUnknown && e.disabledAt(nextHop(&p)) != nil:
+		s.kind = journey.NextHopDisabled
+	}
 	return s, true
+}
+
+// byFlow is what stopped a packet of whose stage nothing special is known.
+func (e *Explainer) byFlow(s *stop) journey.CauseKind {
+	switch {
+	case s.end.Reason == ovn.Controller && s.end.Detail != "":
+		return journey.Controller
+	case s.by.UUID != "":
+		return journey.ByObject
+	case s.flow != nil && s.end.Reason == ovn.DropAction:
+		return journey.FlowDrops
+	case s.flow != nil:
+		return journey.FlowEnds
+	case !e.enabled(s.visit.Datapath):
+		return journey.RouterDisabled
+	case s.step >= 0:
+		return journey.NoLogicalFlow
+	}
+	return journey.NothingSendsItOn
 }
 
 // byStage finds what stopped a packet by the stage of its last step.
@@ -101,21 +104,21 @@ func (e *Explainer) byStage(ctx context.Context, s *stop) {
 	case strings.HasSuffix(stage, "_port_sec"):
 		e.byPortSecurity(ctx, s)
 	case s.by.Kind == "load balancer":
-		s.kind = noBackends
+		s.kind = journey.NoBackends
 	case strings.Contains(stage, "l2_lkup"), strings.Contains(stage, "l2_unknown"):
 		e.byLookup(ctx, s)
 	case s.by.Kind == "policy", s.by.Kind == "route":
-		s.kind = discarded
+		s.kind = journey.Discarded
 	case strings.Contains(stage, "ip_routing"):
-		s.kind = noRoute
+		s.kind = journey.NoRoute
 	case strings.HasPrefix(stage, "lr_in_admission"):
-		s.kind, s.port = notForUs, s.visit.Inport
+		s.kind, s.port = journey.WrongMAC, s.visit.Inport
 	case strings.Contains(stage, "larger_pkts"):
-		s.kind, s.port = tooLarge, e.outport(ctx, s)
+		s.kind, s.port = journey.TooLarge, e.outport(ctx, s)
 	case strings.Contains(stage, "arp_resolve"), strings.Contains(stage, "arp_request"):
-		s.kind, s.port = unresolved, e.outport(ctx, s)
+		s.kind, s.port = journey.NextHopUnknown, e.outport(ctx, s)
 	case stage == "lr_in_ip_input" && s.tests("ip.ttl"):
-		s.kind = expired
+		s.kind = journey.TTLExpired
 	}
 }
 
@@ -132,7 +135,7 @@ func (e *Explainer) outport(ctx context.Context, s *stop) *logicalflow.Port {
 	return port
 }
 
-// tests says whether the flow that decided looks at a field.
+// tests reports whether the flow that decided looks at a field.
 func (s *stop) tests(field string) bool {
 	return s.flow != nil && strings.Contains(s.flow.Row.Match, field)
 }
@@ -177,7 +180,7 @@ func earlier(v *ovn.Visit, step int) iter.Seq2[*ovn.Visit, int] {
 // byACL finds the ACL behind a step of the stages that carry ACLs out. Since OVN 23.06 one table finds the ACL and
 // writes its verdict into a register, and the next one acts on that.
 func (e *Explainer) byACL(ctx context.Context, s *stop) {
-	s.kind = closed
+	s.kind = journey.NotAllowed
 	for v, i := range earlier(s.visit, s.step) {
 		f := v.Steps[i].Flow
 		if f == nil || !strings.Contains(f.Stage(), "_acl") {
@@ -186,7 +189,7 @@ func (e *Explainer) byACL(ctx context.Context, s *stop) {
 		o, _ := e.objectOf(ctx, f)
 		acl, ok := o.Row.(nb.ACL)
 		if ok && !allows(o) && acl.Action != "pass" {
-			s.kind, s.visit, s.step, s.flow, s.by = denied, v, i, f, o
+			s.kind, s.visit, s.step, s.flow, s.by = journey.Denied, v, i, f, o
 		}
 		if ok {
 			break // of an ACL that let it pass its tier: none denied it
@@ -198,10 +201,10 @@ func (e *Explainer) byACL(ctx context.Context, s *stop) {
 	}
 }
 
-// byPortSecurity tells port security from a port that is switched off: the check is a function of the flow before.
+// byPortSecurity tells port security from a disabled port: the check is a function of the flow before.
 func (e *Explainer) byPortSecurity(ctx context.Context, s *stop) {
 	if port := e.secured(s.visit, s.step); port != nil {
-		s.kind, s.port, s.by = insecure, port, e.portObject(ctx, port)
+		s.kind, s.port, s.by = journey.PortSecurity, port, e.portObject(ctx, port)
 		return
 	}
 	port := s.visit.Outport
@@ -212,8 +215,8 @@ func (e *Explainer) byPortSecurity(ctx context.Context, s *stop) {
 		return
 	}
 	o := e.portObject(ctx, port)
-	if row, ok := o.Row.(nb.LogicalSwitchPort); ok && switchedOff(row) {
-		s.kind, s.port, s.by = disabled, port, o
+	if row, ok := o.Row.(nb.LogicalSwitchPort); ok && disabled(row) {
+		s.kind, s.port, s.by = journey.PortDisabled, port, o
 	}
 }
 
@@ -240,13 +243,13 @@ func (e *Explainer) secured(v *ovn.Visit, step int) *logicalflow.Port {
 	return nil
 }
 
-func switchedOff(row nb.LogicalSwitchPort) bool {
+func disabled(row nb.LogicalSwitchPort) bool {
 	return len(row.Enabled) > 0 && !row.Enabled.Get()
 }
 
-// byLookup says why a switch knows no port for a frame: there is none with that MAC address, or it is switched off.
+// byLookup says why a switch knows no port for a frame: there is none with that MAC address, or it is disabled.
 func (e *Explainer) byLookup(ctx context.Context, s *stop) {
-	s.kind = unknownMAC
+	s.kind = journey.UnknownMAC
 	ports, err := s.visit.Datapath.Ports(ctx)
 	if err != nil {
 		return
@@ -258,8 +261,8 @@ func (e *Explainer) byLookup(ctx context.Context, s *stop) {
 			continue
 		}
 		o := e.portObject(ctx, p)
-		if row, ok := o.Row.(nb.LogicalSwitchPort); ok && switchedOff(row) {
-			s.kind, s.port, s.by = disabled, p, o
+		if row, ok := o.Row.(nb.LogicalSwitchPort); ok && disabled(row) {
+			s.kind, s.port, s.by = journey.PortDisabled, p, o
 			return
 		}
 	}

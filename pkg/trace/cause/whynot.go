@@ -9,9 +9,9 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/trace/ovn"
 )
 
-// Again follows the packet of a question once more, and its answer, in a network that is looked up by lookup. It returns
-// the outcome of the round trip, and the way that decided about it.
-type Again func(ctx context.Context, lookup Lookup) (journey.Outcome, *ovn.Way, error)
+// Again follows the packet of a question once more, and its reply, in a network that is looked up by lookup. It returns
+// the outcome of the round trip, and the path that decided it.
+type Again func(ctx context.Context, lookup Lookup) (journey.Outcome, *ovn.Path, error)
 
 // A change is something that would let a packet pass.
 type change struct {
@@ -24,9 +24,9 @@ const (
 	maxTogether = 3 // changes that only together let the packet pass
 )
 
-// WhyNot proposes changes that would let the packet of a way pass, the smallest first. Those that can be made in memory
+// WhyNot proposes changes that would let the packet of a path pass, the smallest first. Those that can be made in memory
 // are tried: again follows the packet with them. It may be nil, then nothing is verified.
-func (e *Explainer) WhyNot(ctx context.Context, w *ovn.Way, again Again) []journey.Remedy {
+func (e *Explainer) WhyNot(ctx context.Context, w *ovn.Path, again Again) []journey.Remedy {
 	var remedies []journey.Remedy
 	for _, c := range e.changes(ctx, w) {
 		if len(remedies) == maxRemedies {
@@ -50,25 +50,25 @@ func rank(r journey.Remedy) int {
 	return 1
 }
 
-// verified tries a change. If the packet is then stopped elsewhere, what mends that becomes part of the change.
+// verified tries a change. If the packet is then stopped elsewhere, the change for that becomes part of it.
 func (e *Explainer) verified(ctx context.Context, c change, o *overlay, again Again, more int) change {
 	c.try(ctx, o)
-	outcome, way, err := again(ctx, o.lookup)
+	outcome, path, err := again(ctx, o.lookup)
 	switch {
 	case err != nil:
 		return c
 	case outcome == journey.Delivered:
 		c.Verified = true
 		return c
-	case way == nil || more == 0:
+	case path == nil || more == 0:
 		return c
 	}
-	next := e.changes(ctx, way)
+	next := e.changes(ctx, path)
 	if len(next) == 0 || next[0].try == nil {
 		return c
 	}
 	both := next[0]
-	if both.Text != c.Text { // else it is the same change, which the answer needs as well
+	if both.Text != c.Text { // else it is the same change, which the reply needs as well
 		both.Text, both.Command = c.Text+"; and "+both.Text, together(c.Command, both.Command)
 	}
 	both.Object = c.Object
@@ -85,23 +85,23 @@ func together(a, b string) string {
 	return a + " && " + b
 }
 
-// changes are what would let the packet of a way pass the place where it was stopped.
-func (e *Explainer) changes(ctx context.Context, w *ovn.Way) []change {
+// changes are what would let the packet of a path pass where it was stopped.
+func (e *Explainer) changes(ctx context.Context, w *ovn.Path) []change {
 	s, ok := e.stopOf(ctx, w)
 	if !ok {
 		return e.translations(ctx, w)
 	}
 	switch s.kind {
-	case denied, closed:
+	case journey.Denied, journey.NotAllowed:
 		return e.admissions(ctx, s)
-	case insecure, disabled, notBound, unknownMAC, sameOutport:
+	case journey.PortSecurity, journey.PortDisabled, journey.Unbound, journey.UnknownMAC, journey.SameOutport:
 		return e.portChanges(ctx, s)
-	case noBackends:
+	case journey.NoBackends:
 		return e.balancerChanges(s)
-	case noRoute, discarded, unresolved, expired, tooLarge, notForUs:
+	case journey.NoRoute, journey.Discarded, journey.NextHopUnknown, journey.NextHopDisabled, journey.TTLExpired, journey.TooLarge, journey.WrongMAC:
 		return e.routerChanges(ctx, s)
-	}
-	if r := e.router(s.visit.Datapath); s.flow == nil && r != nil && !r.Enabled {
+	case journey.RouterDisabled:
+		r := e.router(s.visit.Datapath)
 		return []change{e.enableRouter(r.Name, s.visit.Datapath.NBUUID, r.ExternalIDs)}
 	}
 	return nil
@@ -111,7 +111,7 @@ func (e *Explainer) changes(ctx context.Context, w *ovn.Way) []change {
 func remedy(o decode.Object, text, command string) change {
 	c := change{Remedy: journey.Remedy{Text: text, Command: command}}
 	if o.UUID != "" {
-		c.Object = toJourney(o)
+		c.Object = ObjectOf(o)
 	}
 	return c
 }

@@ -1,268 +1,174 @@
 package cause
 
 import (
-	"context"
 	"fmt"
 	"net/netip"
+	"regexp"
 	"strings"
 
 	"github.com/ovnctl/ovnctl/pkg/journey"
-	"github.com/ovnctl/ovnctl/pkg/logicalflow"
-	"github.com/ovnctl/ovnctl/pkg/ovnexpr"
-	"github.com/ovnctl/ovnctl/pkg/packet"
-	"github.com/ovnctl/ovnctl/pkg/topology"
-	"github.com/ovnctl/ovnctl/pkg/trace/ovn"
 )
 
-// words say what stopped a packet.
-func (e *Explainer) words(ctx context.Context, s *stop) string {
-	p := s.packet()
-	t := trafficOf(&p)
-	switch s.kind {
-	case denied:
-		return e.deniedWords(s, t)
-	case closed:
-		return fmt.Sprintf("no ACL of %s allows %s, and NB_Global options:default_acl_drop drops what none allows", s.visit.Datapath, e.asked(t))
-	case insecure:
-		return e.insecureWords(s, &p, t)
-	case disabled:
-		return fmt.Sprintf("the port %s is disabled in the Northbound (enabled=false)", s.port.Name())
-	case unknownMAC:
-		return fmt.Sprintf("no port of the switch has the MAC address %s", macOf(&p, "eth_dst"))
-	case notForUs:
-		return fmt.Sprintf("the frame is for %s, which is no address of the router's port %s", macOf(&p, "eth_dst"), portName(s.port))
-	case noRoute:
-		return fmt.Sprintf("the router has no route to %s", t.dst)
-	case discarded:
-		return s.by.Text
-	case noBackends:
-		return fmt.Sprintf("%s has no endpoints for %s", s.by.Text, endpoint(t.dst, t.dstPort))
-	case expired:
-		return fmt.Sprintf("its TTL is used up: %s does not send it on", s.visit.Datapath)
-	case tooLarge:
-		return fmt.Sprintf("it is larger than the %d bytes that may leave by %s", packetLimit(s), portName(s.port))
-	case unresolved:
-		if r := e.disabledAt(nextHop(&p)); r != nil {
-			return fmt.Sprintf("the next hop %s is router %s, which is disabled", nextHop(&p), r.Name)
-		}
-		return fmt.Sprintf("the MAC address of the next hop %s is not known (no MAC_Binding): ovn-controller asks for it, and the packet waits", nextHop(&p))
-	}
-	return e.placeWords(s)
+// words are the sentences of all causes, each in one place. A {name} stands for a field of the cause; what is in [brackets]
+// is left out where one of its fields is empty.
+var words = map[journey.CauseKind]string{
+	journey.Denied:           "{refused} by {object}[; no rule allows {traffic}]",
+	journey.NotAllowed:       "no ACL of {datapath} allows {traffic}, and NB_Global options:default_acl_drop drops the rest",
+	journey.PortSecurity:     "port security does not let port {port} {direction} {frame}[; it allows {detail}]",
+	journey.PortDisabled:     "port {port} is disabled in the Northbound (enabled=false)",
+	journey.RouterDisabled:   "{datapath} is disabled",
+	journey.NextHopDisabled:  "the next hop {address} is {datapath}, which is disabled",
+	journey.UnknownMAC:       "no port of the switch has the MAC address {mac}",
+	journey.WrongMAC:         "the frame is for {mac}, which router port {port} does not have",
+	journey.NoRoute:          "the {who} has no route to {address}",
+	journey.Discarded:        "{refused} by {object}",
+	journey.NoBackends:       "{object} has no {backends} for {detail}",
+	journey.TTLExpired:       "its TTL has run out in {datapath}",
+	journey.TooLarge:         "it is larger than the {detail} bytes that may leave[ by {port}]",
+	journey.NextHopUnknown:   "the MAC address of the next hop {address} is not known (no MAC_Binding): ovn-controller asks for it, and the packet waits",
+	journey.Unbound:          "port {port} is not bound to a chassis[: {detail}]",
+	journey.SameOutport:      "OVN does not send it back out of port {port}, by which it came in",
+	journey.NoPeer:           "port {port} has no peer",
+	journey.NoTunnel:         "no tunnel leads[ from {node}] to [{chassis}, which holds ]port {port}",
+	journey.Controller:       "ovn-controller takes it: {detail}[, for {object}]",
+	journey.ByObject:         "{refused} by {object}",
+	journey.FlowDrops:        "logical flow \"{detail}\" drops it",
+	journey.FlowEnds:         "logical flow \"{detail}\" does not send it on",
+	journey.NoLogicalFlow:    "no logical flow of {datapath} matches it in {table}",
+	journey.NothingSendsItOn: "nothing sends it on",
+
+	journey.MACNotInstalled: "node {node} has no flow for the MAC address {mac} of port {port}: its ovn-controller has not installed it",
+	journey.OpenFlowDrops:   "flow \"{detail}\" of {table} drops it",
+	journey.NoOpenFlow:      "no flow of {table} matches it",
+	journey.NoOutputFlow:    "no flow of {table} on node {node} sends it to port {port}",
+	journey.OVSDrops:        "Open vSwitch drops it[ before port {port}]: {detail}",
+	journey.OVSGivesUp:      "Open vSwitch gives up: {detail}",
+	journey.ActionUnknown:   "ovnctl does not know the action {detail}",
+	journey.NotInDatabase:   "port {port} of bridge {bridge} is not in the node's database",
+	journey.NoEnd:           "ovs-vswitchd does not say where the packet ends",
+	journey.Loop:            "the packet crosses more than {detail} bridges, networks and hosts: it loops or is flooded",
+	journey.NoSuchBackend:   "none of the tried values of ovs-vswitchd's hash leads to backend {detail}",
+
+	journey.NoInterface:     "no interface on {node} carries port {port}[: {detail}]",
+	journey.NoPortBinding:   "ovn-northd has not made a Port_Binding for port {port}",
+	journey.NoGateway:       "nothing on its switch leads from port {port} to {address}: no router port there has a network with {other}",
+	journey.NoOverlayPort:   "node {node} has no known port on the overlay: only its kernel knows the path to {address}",
+	journey.NotInOVN:        "{detail} is not a port or node of OVN: no logical flow says what becomes of its packets",
+	journey.WrongPort:       "it comes out at port {port}, which does not have the address {address}",
+	journey.LinkDown:        "interface {link} of {owner} is down",
+	journey.WrongSource:     "the reply comes from {address}, but the packet was sent to {other}: the sender does not accept it",
+	journey.AddressMissing:  "the {who} does not have the address {address} of its port[; it has {detail}]",
+	journey.OtherInterface:  "the {who} sends packets to {address} by interface {detail}, not by {link}",
+	journey.RouteRefuses:    "the {who}'s route to {address} is \"{detail}\"",
+	journey.NotForwarding:   "node {node} does not forward packets that come in by {link}: {detail} is off",
+	journey.NotForHost:      "the frame is for another host",
+	journey.NotIP:           "the packet is not IP: what the host does with it is unknown",
+	journey.NeighbourFailed: "nothing answers for the next hop {address} on {link} (ip neighbour: failed)",
+	journey.NeighbourUnread: "the host does not know the MAC address of {address} on {link} yet: it would ask for it first",
+
+	journey.NoTunnelNode:    "no known node has the tunnel address {address}",
+	journey.NoTunnelPort:    "node {node} has no tunnel port for packets from {other} to {address}",
+	journey.NoTunnelRoute:   "node {node} has no route to the tunnel address {address} ({detail})",
+	journey.NoUplink:        "bridge {bridge} on {node} has no uplink: it is cut off from the network outside",
+	journey.UplinkDown:      "uplink {link} of bridge {bridge} on {node} is down",
+	journey.UplinkNotFound:  "node {node} has no bridge with an uplink",
+	journey.UplinkUnknown:   "no node answers for {address} on the underlay, so the uplink that the packet comes in by is unknown",
+	journey.NotBalanced:     "no load balancer on its path takes {service} for the virtual IP {address}, and nobody outside has it",
+	journey.NoRouteBack:     "the packet leaves with the private address {address}, which nothing translates: no reply comes back from outside",
+	journey.RouteBackUnsure: "the packet leaves with the private address {address}, which nothing translates: whether the network outside has a route back is unknown",
+	journey.NobodyAnswers:   "nothing answers for {address} on the underlay",
+	journey.NoRouteIn:       "nothing answers for {address} on the underlay, and the network outside has no route to a private address",
+
+	journey.NodeUnread:         "{detail}",
+	journey.NodeNotFound:       "node not found: {detail}",
+	journey.ChassisUnreachable: "chassis {chassis}, which holds port {port}, is unreachable: give --node-exec 'PREFIX {hostname}'",
+	journey.VswitchdSilent:     "{detail}",
+	journey.NotRecorded:        "the capture does not have what ovs-vswitchd on {node} does with it: trace the same packet live with --record",
+	journey.HostUnread:         "the host's network could not be read: {detail}",
+	journey.SourceUnread:       "{detail}",
+	journey.LogicalUnread:      "the logical flows could not be read: {detail}",
+	journey.FlowsUnread:        "the Southbound could not be read, so the logical flows of port {port} are unknown",
+	journey.ZoneUnread:         "it goes on to port {port} of the transit switch in another zone, whose Southbound was not read",
+	journey.ChassisUnread:      "the Southbound could not be read, so the chassis of port {port} is unknown",
+	journey.ChassisUnknown:     "the chassis of port {port} is unknown: {detail}",
+	journey.ParentNotFound:     "parent port not found: {detail}, of port {port}",
+	journey.MACUnread:          "the MAC address of port {port} is unknown",
 }
 
-// placeWords say why a packet that all flows let pass does not get out.
-func (e *Explainer) placeWords(s *stop) string {
-	name := portName(s.port)
-	switch s.kind {
-	case notBound:
-		return e.unboundWords(name)
-	case sameOutport:
-		return fmt.Sprintf("it would go back out of the port that it came in by, %s, which OVN does not do", name)
-	case noPeer:
-		return fmt.Sprintf("the port %s has no other end", name)
-	case noTunnel:
-		return fmt.Sprintf("no tunnel leads from its chassis to that of the port %s", name)
-	}
-	switch {
-	case s.end.Reason == ovn.Controller && s.end.Detail != "":
-		return "ovn-controller takes it: " + s.end.Detail
-	case s.by.UUID != "":
-		return s.by.Text
-	case s.flow != nil && s.end.Reason == ovn.DropAction:
-		return fmt.Sprintf("the logical flow %q drops it", s.flow.Row.Match)
-	case s.flow != nil:
-		return fmt.Sprintf("the logical flow %q does nothing more with it", s.flow.Row.Match)
-	case !e.enabled(s.visit.Datapath):
-		return s.visit.Datapath.String() + " is disabled"
-	case s.step >= 0:
-		return fmt.Sprintf("no flow of %s matches it in %s table %d", s.visit.Datapath, s.visit.Pipeline, s.visit.Steps[s.step].Table)
-	}
-	return "nothing sends it on"
-}
+var (
+	optional = regexp.MustCompile(`\[[^\]]*\]`)
+	variable = regexp.MustCompile(`\{[a-z]+\}`)
+)
 
-// unboundWords say why no chassis holds a port: what is known of it, or of the port at the other end of a patch.
-func (e *Explainer) unboundWords(name string) string {
-	if p := e.graph.PortByName(name); p != nil {
-		if peer := e.graph.PeerOf(p); peer != nil && peer.Why != "" {
-			p = peer
-		}
-		if p.Why != "" {
-			return fmt.Sprintf("no chassis holds the port %s: %s", p.Name, p.Why)
-		}
-	}
-	return "no chassis holds the port " + name
-}
-
-func (e *Explainer) deniedWords(s *stop, t traffic) string {
-	how := "dropped"
-	if s.end.Outcome == journey.Rejected {
-		how = "rejected with an ICMP unreachable"
-		if t.proto == packet.ProtoTCP {
-			how = "rejected with a TCP reset"
-		}
-	}
-	text := how + " by " + toJourney(s.by).Text
-	if defaultDeny(s) {
-		text += "; no rule allows " + e.asked(t)
-	}
-	return text
-}
-
-func (e *Explainer) insecureWords(s *stop, p *packet.Flow, t traffic) string {
-	if s.visit.Pipeline == logicalflow.Ingress {
-		return fmt.Sprintf("port security does not let the port %s send from %s %s: it may from %s", s.port.Name(),
-			macOf(p, "eth_src"), t.src, strings.Join(s.port.Row.PortSecurity, ", "))
-	}
-	return fmt.Sprintf("port security does not let the port %s receive for %s %s: it may for %s", s.port.Name(),
-		macOf(p, "eth_dst"), t.dst, strings.Join(s.port.Row.PortSecurity, ", "))
-}
-
-// asked is what somebody asks for: "tcp 8080 from 10.244.1.6 (shop/client) to 10.244.3.7 (bank/ledger)".
-func (e *Explainer) asked(t traffic) string {
-	return fmt.Sprintf("%s from %s to %s", t.service(), e.named(t.src), e.named(t.dst))
-}
-
-// defaultDeny says whether an ACL denies whatever is not allowed: its match asks for the port, and for IP, and nothing else.
-func defaultDeny(s *stop) bool {
-	m, err := ovnexpr.ParseMatch(s.flow.Row.Match)
-	if err != nil {
-		return false
-	}
-	for _, leaf := range m.Leaves() {
-		var name string
-		switch n := leaf.(type) {
-		case *ovnexpr.Bare:
-			name = n.Field.Name
-		case *ovnexpr.Compare:
-			name = n.Field.Name
-		case *ovnexpr.Literal:
-			continue
-		default:
-			return false
-		}
-		switch {
-		case name == "inport", name == "outport", name == "ip", name == "ip4", name == "ip6", strings.HasPrefix(name, "reg"), strings.HasPrefix(name, "ct"):
-		default:
-			return false
-		}
-	}
-	return true
-}
-
-// A traffic is what people know a packet by.
-type traffic struct {
-	src, dst netip.Addr
-	proto    uint8
-	dstPort  uint16
-}
-
-func trafficOf(p *packet.Flow) traffic {
-	t := traffic{proto: uint8(p.Uint("nw_proto")), dstPort: uint16(p.Uint("tp_dst"))}
-	switch p.Uint("eth_type") {
-	case packet.EthIPv4:
-		t.src, t.dst = address(p, "ip_src", 4), address(p, "ip_dst", 4)
-	case packet.EthIPv6:
-		t.src, t.dst = address(p, "ipv6_src", 16), address(p, "ipv6_dst", 16)
-	case packet.EthARP:
-		t.src, t.dst = address(p, "arp_spa", 4), address(p, "arp_tpa", 4)
-	}
-	if !t.l4() {
-		t.dstPort = 0
-	}
-	return t
-}
-
-// l4 says whether the packet has ports.
-func (t traffic) l4() bool {
-	return t.proto == packet.ProtoTCP || t.proto == packet.ProtoUDP || t.proto == packet.ProtoSCTP
-}
-
-// protocol is the name of the protocol: tcp, udp, sctp, icmp, or its number.
-func (t traffic) protocol() string {
-	switch t.proto {
-	case packet.ProtoTCP:
-		return "tcp"
-	case packet.ProtoUDP:
-		return "udp"
-	case packet.ProtoSCTP:
-		return "sctp"
-	case packet.ProtoICMP, packet.ProtoICMPv6:
-		return "icmp"
-	}
-	return fmt.Sprintf("protocol %d", t.proto)
-}
-
-func (t traffic) service() string {
-	if t.l4() {
-		return fmt.Sprintf("%s %d", t.protocol(), t.dstPort)
-	}
-	return t.protocol()
-}
-
-// ip is the language's name of the family: ip4 or ip6.
-func (t traffic) ip() string { return choose(t.dst.Is6(), "ip6", "ip4") }
-
-func address(p *packet.Flow, field string, size int) netip.Addr {
-	f, ok := packet.Lookup(field)
-	if !ok {
-		return netip.Addr{}
-	}
-	a, _ := netip.AddrFromSlice(p.Get(f).Bytes(size))
-	return a
-}
-
-// nextHop is the address that a router resolves: OVN keeps it in reg0, or xxreg0 for IPv6.
-func nextHop(p *packet.Flow) netip.Addr {
-	if p.Uint("eth_type") == packet.EthIPv6 {
-		return address(p, "xxreg0", 16)
-	}
-	return address(p, "reg0", 4)
-}
-
-func endpoint(a netip.Addr, port uint16) string {
-	if port == 0 {
-		return a.String()
-	}
-	return netip.AddrPortFrom(a, port).String()
-}
-
-func portName(p *logicalflow.Port) string {
-	if p == nil {
-		return "that it would leave by"
-	}
-	return p.Name()
-}
-
-// packetLimit is the size that a router found the packet to be beyond, 0 if it did not look.
-func packetLimit(s *stop) int {
-	for v, i := range earlier(s.visit, s.step) {
-		for _, note := range v.Steps[i].Notes {
-			if check, ok := note.Action.(*ovnexpr.CheckPacketLarger); ok {
-				return check.Bytes
+// Words are the sentence of a cause, empty for none.
+func Words(c journey.Cause) string {
+	value := values(c)
+	text := optional.ReplaceAllStringFunc(words[c.Kind], func(part string) string {
+		for _, name := range variable.FindAllString(part, -1) {
+			if value[name] == "" {
+				return ""
 			}
 		}
-	}
-	return 0
+		return strings.Trim(part, "[]")
+	})
+	return variable.ReplaceAllStringFunc(text, func(name string) string {
+		if v, ok := value[name]; ok {
+			return v
+		}
+		return name // --node-exec 'PREFIX {hostname}'
+	})
 }
 
-// enabled says whether a datapath is switched on, as far as that is known.
-func (e *Explainer) enabled(d *logicalflow.Datapath) bool {
-	r := e.router(d)
-	return r == nil || r.Enabled
-}
-
-// disabledAt is the router that has an address and is switched off, nil if there is none.
-func (e *Explainer) disabledAt(a netip.Addr) *topology.Router {
-	for _, p := range e.graph.PortsAt(a) {
-		if r := e.graph.RouterOf(p); r != nil && !r.Enabled {
-			return r
+// values are what the names in a sentence stand for.
+func values(c journey.Cause) map[string]string {
+	object, backends := "", "backends"
+	if c.Object != nil {
+		object = c.Object.Text
+		if c.Object.MadeFor.Kind == "Service" {
+			backends = "endpoints"
 		}
 	}
-	return nil
+	owner := "port " + c.Port
+	who := "router"
+	switch c.Place {
+	case journey.InWorkload:
+		who = string(c.Workload)
+		owner = "the " + who
+	case journey.OnHost:
+		who = "host"
+	}
+	return map[string]string{
+		"{address}": addressText(c.Address), "{other}": addressText(c.Other), "{backends}": backends, "{bridge}": c.Bridge, "{chassis}": c.Chassis,
+		"{datapath}": c.Datapath, "{detail}": c.Detail, "{frame}": strings.TrimSpace(c.MAC + " " + addressText(c.Address)), "{direction}": choose(c.Inbound, "receive for", "send from"), "{link}": c.Link,
+		"{mac}": c.MAC, "{node}": c.Node, "{object}": object, "{owner}": owner, "{port}": c.Port, "{refused}": refused(c.Reply),
+		"{service}": c.Service, "{table}": c.Table, "{traffic}": trafficText(c.Traffic), "{who}": who,
+	}
 }
 
-// router is the row of a router, nil if it is not known.
-func (e *Explainer) router(d *logicalflow.Datapath) *topology.Router {
-	r, _ := e.graph.Object(string(d.NBUUID)).(*topology.Router)
-	return r
+func addressText(a netip.Addr) string {
+	if !a.IsValid() {
+		return ""
+	}
+	return a.String()
+}
+
+// refused is how a packet was stopped, and what its sender is told.
+func refused(r journey.Refusal) string {
+	return [...]string{journey.Silent: "dropped", journey.TCPReset: "rejected with a TCP reset", journey.Unreachable: "rejected with an ICMP unreachable"}[r]
+}
+
+// trafficText is "tcp 8080 from 10.244.1.6 (shop/client) to 10.244.3.7 (bank/ledger)".
+func trafficText(t *journey.Traffic) string {
+	if t == nil {
+		return ""
+	}
+	return fmt.Sprintf("%s from %s to %s", t.Service, named(t.Src, t.From), named(t.Dst, t.To))
+}
+
+// named is an address with whose it is.
+func named(a netip.Addr, who string) string {
+	if who == "" {
+		return a.String()
+	}
+	return fmt.Sprintf("%s (%s)", a, who)
 }

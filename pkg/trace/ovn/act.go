@@ -36,7 +36,7 @@ func noted(kind NoteKind) func(*walker, *instruction) control {
 	}
 }
 
-// strange ends the way at an action that the engine does not know.
+// strange ends the path at an action that the engine does not know.
 func (w *walker) strange(in *instruction) control {
 	w.end(journey.Unknown, NotUnderstood, nil)
 	w.visit.End.Detail = "the action " + in.action.String() + " is not understood"

@@ -230,7 +230,7 @@ func (w *walker) commitECMP(in *instruction) control {
 	return proceed
 }
 
-// checkECMP asks whether the packet answers a connection that came from a known next hop.
+// checkECMP asks whether the packet replies in a connection that came from a known next hop.
 func (w *walker) checkECMP(in *instruction) control {
 	_, ok := w.run.connections.hops[hop{w.visit.Datapath, w.run.fields.tuple(&w.packet).Reverse()}]
 	return w.result(in, ok, Note{})

@@ -106,7 +106,7 @@ func (w *walker) hairpinAddress() (netip.Addr, error) {
 	return found.to, err
 }
 
-// checkHairpin asks whether a backend sends the packet to itself, and remembers its answer.
+// checkHairpin asks whether a backend sends the packet to itself, and remembers its reply.
 func (w *walker) checkHairpin(in *instruction) control {
 	found, err := w.loopedBack()
 	if err != nil {
@@ -119,7 +119,7 @@ func (w *walker) checkHairpin(in *instruction) control {
 	return w.result(in, found.to.IsValid(), Note{Table: "Load_Balancer", Row: found.row})
 }
 
-// checkHairpinReply asks whether the packet is such an answer.
+// checkHairpinReply asks whether the packet is such a reply.
 func (w *walker) checkHairpinReply(in *instruction) control {
 	t := w.run.fields.tuple(&w.packet)
 	return w.result(in, w.run.connections.hairpins[hairpin{w.visit.Datapath, t.Proto, t.Src, t.Dst.Addr()}], Note{})

@@ -1,3 +1,5 @@
+//go:build lab
+
 package ovn
 
 import (
@@ -19,7 +21,7 @@ import (
 )
 
 // BenchmarkEngine follows a packet from a pod to a pod on another node, one direction, with the network read before. Beside
-// it, in turns, ovs-vswitchd of the first node is asked for its part of the way: ofproto/trace through its control socket.
+// it, in turns, ovs-vswitchd of the first node is asked for its part of the path: ofproto/trace through its control socket.
 // An operation is one packet of the engine.
 func BenchmarkEngine(b *testing.B) {
 	l := labtest.Shared(b, lab.OVNKubernetes())
@@ -63,7 +65,7 @@ func BenchmarkEngine(b *testing.B) {
 	b.ReportMetric(perSecond(b.N, engine)/perSecond(asked, socket), "ratio")
 }
 
-// BenchmarkSizes follows a packet from pod to pod in deployments of three sizes: it takes as long in each, since the way is
+// BenchmarkSizes follows a packet from pod to pod in deployments of three sizes: it takes as long in each, since the path is
 // the same. An operation is one packet in each of them.
 func BenchmarkSizes(b *testing.B) {
 	sizes := []scale.Size{

@@ -15,7 +15,7 @@ type Choice struct {
 // A Chooser picks one of a choice's possibilities: an index below Choice.Of. What lies outside means 0.
 type Chooser func(Choice) int
 
-// choose makes a choice. What OVN's own answers choose is not asked.
+// choose makes a choice. What OVN's own replies choose is left open.
 func (w *walker) choose(a ovnexpr.Action, of int) int {
 	c := Choice{Action: a, Of: of}
 	if of > 1 && w.run.chooser != nil && !w.aside {
@@ -24,8 +24,8 @@ func (w *walker) choose(a ovnexpr.Action, of int) int {
 		}
 	}
 	if !w.aside {
-		w.note(Note{Kind: Chosen, Action: a, Choice: len(w.run.way.Choices)})
-		w.run.way.Choices = append(w.run.way.Choices, c)
+		w.note(Note{Kind: Chosen, Action: a, Choice: len(w.run.path.Choices)})
+		w.run.path.Choices = append(w.run.path.Choices, c)
 	}
 	return c.Index
 }

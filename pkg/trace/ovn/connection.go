@@ -38,7 +38,7 @@ type Tuple struct {
 	Src, Dst netip.AddrPort
 }
 
-// Reverse returns the tuple of the answer.
+// Reverse returns the tuple of the reply.
 func (t Tuple) Reverse() Tuple { return Tuple{t.Proto, t.Dst, t.Src} }
 
 // A Connection is one entry of a zone. Original is the packet that made it, as it came into the zone; Answer is the
@@ -84,7 +84,7 @@ type affinity struct {
 	vip      netip.AddrPort
 }
 
-// A hairpin is the answer of a backend to itself: to the address that the load balancer put in the place of its own.
+// A hairpin is the reply of a backend to itself: to the address that the load balancer put in the place of its own.
 type hairpin struct {
 	datapath *logicalflow.Datapath
 	proto    uint8
@@ -113,8 +113,8 @@ func (c *Connections) Clone() *Connections {
 	return d
 }
 
-// find returns the connection that a packet belongs to, nil if there is none, and whether it is an answer.
-func (c *Connections) find(z Zone, t Tuple) (found *Connection, answer bool) {
+// find returns the connection that a packet belongs to, nil if there is none, and whether it is a reply.
+func (c *Connections) find(z Zone, t Tuple) (found *Connection, reply bool) {
 	for _, one := range c.zones[z] {
 		switch t {
 		case one.Original:
@@ -137,8 +137,8 @@ func (c *Connections) enter(z Zone, t, now Tuple) *Connection {
 }
 
 // translated returns what a packet of a connection becomes.
-func (one *Connection) translated(answer bool) Tuple {
-	if answer {
+func (one *Connection) translated(reply bool) Tuple {
+	if reply {
 		return one.Original.Reverse()
 	}
 	return one.Answer.Reverse()

@@ -62,17 +62,17 @@ func (w *walker) look(z Zone, nat bool) (*Connection, State) {
 	} else if startsNothing(f, p, t) {
 		state = StateTracked | StateInvalid
 	}
-	c, answer := w.run.connections.find(z, known)
+	c, reply := w.run.connections.find(z, known)
 	if c != nil {
-		state = c.state(answer)
+		state = c.state(reply)
 		if w.about != nil && isICMPError(f, p) {
 			state = state&^(StateNew|StateEstablished) | StateRelated
-		} else if answer {
+		} else if reply {
 			c.replied = true
 		}
 	}
 	if c != nil && nat && w.about == nil {
-		state |= w.translate(t, c.translated(answer))
+		state |= w.translate(t, c.translated(reply))
 	}
 	w.setConntrack(c, t, state)
 	w.note(Note{Kind: Tracked, Zone: z, State: state, Connection: c})
@@ -80,9 +80,9 @@ func (w *walker) look(z Zone, nat bool) (*Connection, State) {
 }
 
 // state is that of a packet of the connection.
-func (one *Connection) state(answer bool) State {
+func (one *Connection) state(reply bool) State {
 	switch {
-	case answer:
+	case reply:
 		return StateTracked | StateEstablished | StateReply
 	case one.replied:
 		return StateTracked | StateEstablished
@@ -202,13 +202,13 @@ func (w *walker) ctNext(in *instruction) control {
 }
 
 // commit enters the packet's connection into a zone, translated to now, unless it is there already.
-func (w *walker) commit(z Zone, t, now Tuple) (c *Connection, answer bool) {
-	if c, answer = w.run.connections.find(z, t); c == nil {
+func (w *walker) commit(z Zone, t, now Tuple) (c *Connection, reply bool) {
+	if c, reply = w.run.connections.find(z, t); c == nil {
 		c = w.run.connections.enter(z, t, now)
 		w.run.entered = append(w.run.entered, z)
 	}
 	w.note(Note{Kind: Committed, Zone: z, Connection: c})
-	return c, answer
+	return c, reply
 }
 
 // ctCommit commits the connection; its body writes the connection's mark and label.
@@ -310,12 +310,12 @@ func (w *walker) untranslate(in *instruction, z Zone) control {
 	}
 	w.settle()
 	t := w.run.fields.tuple(&w.packet)
-	c, answer := w.run.connections.find(z, t)
+	c, reply := w.run.connections.find(z, t)
 	if c != nil {
-		if answer {
+		if reply {
 			c.replied = true
 		}
-		if now := c.translated(answer); now != t {
+		if now := c.translated(reply); now != t {
 			w.pending = &now
 			w.note(Note{Kind: Translated, Action: in.action, Zone: z, Connection: c})
 		}
@@ -374,8 +374,8 @@ func (w *walker) ctSNATToVIP(in *instruction) control {
 	now := t
 	now.Src = netip.AddrPortFrom(vip, t.Src.Port())
 	z := w.named("snat")
-	c, answer := w.commit(z, t, now)
-	now = c.translated(answer)
+	c, reply := w.commit(z, t, now)
+	now = c.translated(reply)
 	w.pending = &now
 	w.note(Note{Kind: Translated, Action: in.action, Zone: z, Connection: c})
 	w.forget()

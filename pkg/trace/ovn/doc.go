@@ -2,9 +2,9 @@
 // their tables, conntrack, tunnels between chassis, and physical networks that join what is bound to them. It needs the
 // Southbound alone, see [logicalflow.Network].
 //
-// # A way
+// # A path
 //
-// The way of a packet is a tree of visits. A [Visit] is one run through the ingress or the egress pipeline of a
+// The path of a packet is a tree of visits. A [Visit] is one run through the ingress or the egress pipeline of a
 // datapath on a chassis. What an output, a patch port, a clone or a nested action sends on is a child of the visit, at
 // the step that sent it; a visit from which nothing goes on has an [End]. A packet for one receiver makes a chain, one
 // for a multicast group a tree in which each copy is independent of the others.
@@ -17,7 +17,7 @@
 // # Connections
 //
 // [Connections] is the conntrack of all chassis for one connection. It starts empty, the packet is new; what a packet
-// commits stays, so that the answer ([Visit.Reply]) is known as one and is translated back.
+// commits stays, so that the reply ([Visit.Reply]) is known as one and is translated back.
 //
 // # What is not known
 //

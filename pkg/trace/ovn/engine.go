@@ -14,13 +14,13 @@ type Options struct {
 	Length int
 	// Query is the name that a DNS request asks for, empty for one that OVN does not know.
 	Query string
-	// Assume takes a next hop to answer whose MAC address no row of the Southbound tells: a port of OVN that has the
+	// Assume lets a next hop reply whose MAC address no row of the Southbound has: a port of OVN that has the
 	// address, or a host outside where there may be one. In reality OVN asks for it and then sends the packet on.
 	// Without it the packet ends as [Resolving].
 	Assume bool
 	// Branches bounds how many combinations of choices [Engine.Every] follows; 0: 64.
 	Branches int
-	// Lookup finds the flow that a packet hits; nil: [logicalflow.Network.Lookup]. With another one the way is that of a
+	// Lookup finds the flow that a packet hits; nil: [logicalflow.Network.Lookup]. With another one the path is that of a
 	// network that was changed.
 	Lookup func(context.Context, logicalflow.Table, *packet.Flow, logicalflow.Resident) (logicalflow.Hit, error)
 }
@@ -34,7 +34,7 @@ type Engine struct {
 	names    sync.Map // of string: *lflow.Port, nil for a name that no port has
 	keys     sync.Map // of portName: uint64
 	holders  sync.Map // of *lflow.Datapath: *holders
-	answers  sync.Map // of neighbour: answer
+	resolved sync.Map // of neighbour: arpReply
 	physical physical
 }
 
@@ -54,36 +54,36 @@ func New(net *logicalflow.Network, o Options) *Engine {
 // Follow follows a packet to its end. Connections are what earlier packets left, and keep what this one commits; nil is
 // an empty memory that is thrown away. The chooser may be nil, then the first possibility is taken. An error says what
 // could not be read; whatever becomes of the packet is no error.
-func (e *Engine) Follow(ctx context.Context, s Start, c *Connections, choose Chooser) (*Way, error) {
+func (e *Engine) Follow(ctx context.Context, s Start, c *Connections, choose Chooser) (*Path, error) {
 	if c == nil {
 		c = &Connections{}
 	}
-	r := &run{engine: e, fields: e.fields, ctx: ctx, way: &Way{Start: s}, connections: c, chooser: choose}
+	r := &run{engine: e, fields: e.fields, ctx: ctx, path: &Path{Start: s}, connections: c, chooser: choose}
 	r.enter(s)
-	if end := r.way.End(); r.err == nil && end != nil && end.End.Reason == Learning {
+	if end := r.path.End(); r.err == nil && end != nil && end.End.Reason == Learning {
 		r.again()
 	}
 	if r.err != nil {
 		return nil, r.err
 	}
-	return r.way, nil
+	return r.path, nil
 }
 
 // again follows the packet as its sender sends it the next time: a new connection, of a client that is known now.
 func (r *run) again() {
-	first := r.way
+	first := r.path
 	for _, z := range r.entered {
 		of := r.connections.zones[z]
 		r.connections.zones[z] = of[:len(of)-1]
 	}
 	r.entered, r.taken, r.memory = nil, 0, memory{}
-	r.way = &Way{Start: first.Start, First: first, Choices: first.Choices}
+	r.path = &Path{Start: first.Start, First: first, Choices: first.Choices}
 	r.enter(first.Start)
 }
 
-// Every follows a packet once for each combination of choices and hands over each way with the connections that it
+// Every follows a packet once for each combination of choices and hands over each path with the connections that it
 // left, which start as a copy of c. It reports whether there were more combinations than [Options] allow.
-func (e *Engine) Every(ctx context.Context, s Start, c *Connections, each func(*Way, *Connections) error) (more bool, err error) {
+func (e *Engine) Every(ctx context.Context, s Start, c *Connections, each func(*Path, *Connections) error) (more bool, err error) {
 	var prefix []int // of the choices to be made; the rest are the first
 	for range e.options.Branches {
 		asked := 0

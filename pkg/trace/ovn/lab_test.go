@@ -1,3 +1,5 @@
+//go:build lab
+
 package ovn
 
 import (
@@ -104,7 +106,7 @@ type outcome struct {
 func roundTrips(tb testing.TB, e *Engine, s Start) []outcome {
 	tb.Helper()
 	var all []outcome
-	_, err := e.Every(tb.Context(), s, nil, func(w *Way, c *Connections) error {
+	_, err := e.Every(tb.Context(), s, nil, func(w *Path, c *Connections) error {
 		o := outcome{text: tell(w)}
 		end := w.End()
 		o.rejected = end.End.Outcome == journey.Rejected
@@ -127,11 +129,11 @@ func roundTrips(tb testing.TB, e *Engine, s Start) []outcome {
 	return all
 }
 
-// tell writes a way for whoever reads a failure.
-func tell(w *Way) string {
+// tell writes a path for whoever reads a failure.
+func tell(w *Path) string {
 	var b strings.Builder
 	for _, v := range w.Visits {
-		indent := strings.Repeat("  ", len(v.Path()))
+		indent := strings.Repeat("  ", len(v.Visits()))
 		chassis := "-"
 		if v.Chassis != nil {
 			chassis = v.Chassis.Row.Hostname
@@ -228,7 +230,7 @@ func questions(t lab.Topology) []question {
 	return all
 }
 
-// The way that the engine finds is that of packets.
+// The path that the engine finds is that of packets.
 func TestPackets(t *testing.T) {
 	for _, topology := range []lab.Topology{lab.OVNKubernetes(), lab.KubeOVN()} {
 		t.Run(topology.Name, func(t *testing.T) {

@@ -1,9 +1,9 @@
 package ovn
 
-// Steps and changes come by the hundred: those of a way share memory. Most visits take no step any more once a visit
+// Steps and changes come by the hundred: those of a path share memory. Most visits take no step any more once a visit
 // below them takes its first, so that they lie one after the other.
 
-// memory is what the steps and changes of a way are kept in.
+// memory is what the steps and changes of a path are kept in.
 type memory struct {
 	steps   []Step // of the visit that takes steps, and what is free behind them
 	owner   *Visit

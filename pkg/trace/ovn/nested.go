@@ -34,7 +34,7 @@ func (w *walker) nested(in *instruction) control {
 		child.makeAdvertisement()
 		w.end(journey.Consumed, Answering, nil)
 	default:
-		if isError(f, &w.packet, t) { // errors are not answered by errors
+		if isError(f, &w.packet, t) { // no errors about errors
 			child.end(journey.Dropped, Finished, nil)
 			w.end(journey.Dropped, DropAction, nil)
 			return proceed
@@ -47,7 +47,7 @@ func (w *walker) nested(in *instruction) control {
 	return proceed
 }
 
-// await ends the packet's way: it waits for the answer of a question. Since 24.03 flows send it on besides, to no MAC
+// await ends the packet's path: it waits for the reply to a question. Since 24.03 flows send it on besides, to no MAC
 // address, which nobody takes.
 func (w *walker) await(question *walker, in *instruction) control {
 	w.end(journey.Consumed, Resolving, nil)
@@ -58,7 +58,7 @@ func (w *walker) await(question *walker, in *instruction) control {
 // body runs the body of a nested action on its packet.
 func (w *walker) body(child *walker, in *instruction) {
 	child.visit.Packet = child.packet
-	if child.depth > maxDepth || len(w.run.way.Visits) > maxVisits {
+	if child.depth > maxDepth || len(w.run.path.Visits) > maxVisits {
 		child.limit("the packet passes too many datapaths")
 		return
 	}
@@ -114,7 +114,7 @@ func (w *walker) makeSolicitation() {
 	f.ndTLL.Set(p, packet.Value{})
 }
 
-// makeAdvertisement makes the packet the answer of a neighbour solicitation.
+// makeAdvertisement makes the packet the reply to a neighbour solicitation.
 func (w *walker) makeAdvertisement() {
 	f, p := w.run.fields, &w.packet
 	target, src := f.ndTarget.Get(p), f.src6.Get(p)
@@ -200,12 +200,12 @@ func (w *walker) swapPorts() {
 // replyTTL is what hosts start packets with.
 const replyTTL = 64
 
-// reply makes a packet its receiver's answer; false if there is none.
+// reply makes a packet its receiver's reply; false if there is none.
 func reply(f *fields, p *packet.Flow) bool {
 	w := &walker{run: &run{fields: f}, packet: *p}
 	switch {
 	case isARP(f, p):
-		return false // OVN and hosts answer before there is anything to follow
+		return false // OVN and hosts reply before there is anything to follow
 	case !isIPv4(f, p) && !isIPv6(f, p):
 		return false
 	}
@@ -220,7 +220,7 @@ func reply(f *fields, p *packet.Flow) bool {
 	return true
 }
 
-// answerable turns the header above IP round; false if a host does not answer it.
+// answerable turns the header above IP round; false if a host does not reply to it.
 func (w *walker) answerable() bool {
 	f, p := w.run.fields, &w.packet
 	if address(f.destination(p), p).IsMulticast() || address(f.destination(p), p) == netip.AddrFrom4([4]byte{255, 255, 255, 255}) {

@@ -1,3 +1,5 @@
+//go:build lab
+
 package ovn
 
 import (
@@ -149,8 +151,8 @@ func bindAll(tb testing.TB, l *lab.Lab) {
 	run("ovn-nbctl", "--db="+l.NB(), "--wait=sb", "sync")
 }
 
-// ends says what became of a way, an end a line, answers behind an arrow.
-func ends(w *Way) []string {
+// ends says what became of a path, an end a line, answers behind an arrow.
+func ends(w *Path) []string {
 	var all []string
 	for _, v := range w.Ends() {
 		line := fmt.Sprintf("%s: %s", v.End.Outcome, v.End.Reason)
@@ -168,7 +170,7 @@ func ends(w *Way) []string {
 	return all
 }
 
-// What labs with packets have not: each has one way, known from the manual pages.
+// What labs with packets have not: each has one path, known from the manual pages.
 func TestRare(t *testing.T) { testRare(t, lab.Options{}) }
 
 func testRare(t *testing.T, o lab.Options) {
@@ -251,7 +253,7 @@ func testRare(t *testing.T, o lab.Options) {
 }
 
 // followText follows a packet that is written as a flow.
-func followText(tb testing.TB, e *Engine, c *Connections, port, pkt string) *Way {
+func followText(tb testing.TB, e *Engine, c *Connections, port, pkt string) *Path {
 	tb.Helper()
 	p, err := e.net.Port(tb.Context(), port)
 	if err != nil || p == nil {
@@ -269,7 +271,7 @@ func followText(tb testing.TB, e *Engine, c *Connections, port, pkt string) *Way
 }
 
 // delivered are the packets of ends that are a delivery, as they left.
-func delivered(w *Way) string {
+func delivered(w *Path) string {
 	var b strings.Builder
 	for _, v := range w.Ends() {
 		if v.End.Reason <= ToVTEP {
@@ -301,7 +303,7 @@ func testEvery(t *testing.T, net *logicalflow.Network) {
 			t.Fatal(err)
 		}
 		var got []string
-		more, err := e.Every(t.Context(), Start{Port: p, Packet: f}, nil, func(w *Way, _ *Connections) error {
+		more, err := e.Every(t.Context(), Start{Port: p, Packet: f}, nil, func(w *Path, _ *Connections) error {
 			got = append(got, ends(w)...)
 			return nil
 		})
@@ -312,9 +314,9 @@ func testEvery(t *testing.T, net *logicalflow.Network) {
 		}
 		short := New(net, Options{Branches: 1})
 		n := 0
-		more, err = short.Every(t.Context(), Start{Port: p, Packet: f}, nil, func(*Way, *Connections) error { n++; return nil })
+		more, err = short.Every(t.Context(), Start{Port: p, Packet: f}, nil, func(*Path, *Connections) error { n++; return nil })
 		if err != nil || n != 1 || more != (len(test.want) > 1) {
-			t.Errorf("%s, one combination: %d ways, more %v, %v", test.name, n, more, err)
+			t.Errorf("%s, one combination: %d paths, more %v, %v", test.name, n, more, err)
 		}
 	}
 }

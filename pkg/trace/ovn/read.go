@@ -9,9 +9,9 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/packet"
 )
 
-// End returns the visit in which the packet of a way ended: of a packet for one receiver the one end that it has, of
-// copies the best, the first among equals. What OVN answers and mirrors is not looked at.
-func (w *Way) End() *Visit {
+// End returns the visit in which the packet of a path ended: of a packet for one receiver the one end that it has, of
+// copies the best, the first among equals. Replies of OVN and mirrored copies do not count.
+func (w *Path) End() *Visit {
 	var best *Visit
 	for _, v := range w.Visits {
 		if v.End == nil || v.aside() {
@@ -29,7 +29,7 @@ func rank(e *End) int {
 	return slices.Index([]journey.Outcome{journey.Delivered, journey.Unknown, journey.Rejected, journey.Consumed, journey.Dropped}, e.Outcome)
 }
 
-// aside reports whether the visit is of an answer that OVN made, or of a mirrored copy.
+// aside reports whether the visit is of a reply that OVN made, or of a mirrored copy.
 func (v *Visit) aside() bool {
 	for ; v != nil; v = v.Parent {
 		if v.Origin == Answered || v.Origin == Mirrored {
@@ -39,13 +39,13 @@ func (v *Visit) aside() bool {
 	return false
 }
 
-// Ends are all visits in which the packet, a copy of it or an answer of OVN ended, in the order of the way.
-func (w *Way) Ends() []*Visit {
+// Ends are all visits in which the packet, a copy of it or a reply of OVN ended, in the order of the path.
+func (w *Path) Ends() []*Visit {
 	return slices.DeleteFunc(slices.Clone(w.Visits), func(v *Visit) bool { return v.End == nil })
 }
 
 // Path are the visits from the root to v.
-func (v *Visit) Path() []*Visit {
+func (v *Visit) Visits() []*Visit {
 	var path []*Visit
 	for ; v != nil; v = v.Parent {
 		path = append(path, v)
@@ -79,8 +79,8 @@ func (e *Engine) Resident(v *Visit) logicalflow.Resident {
 	}
 }
 
-// Reply returns the packet that the receiver of a delivered packet answers with, and where it enters; false if there is
-// none: the packet was not delivered, went to another zone, or is none that a host answers.
+// Reply returns the reply of the receiver of a delivered packet, and where it enters; false if there is
+// none: the packet was not delivered, went to another zone, or is none that a host replies to.
 func (e *Engine) Reply(v *Visit) (Start, bool) {
 	if v == nil || v.End == nil || v.End.Outcome != journey.Delivered || v.End.Reason == ToZone || v.End.Reason == ToVTEP {
 		return Start{}, false

@@ -11,53 +11,53 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/packet"
 )
 
-// Next hops of which no row tells the MAC address: who would answer if the router asked.
+// Next hops whose MAC address no row has: what would reply if the router asked.
 
 // somebody is the MAC address of a host outside that nothing is known of.
 var somebody = packet.Uint(0x02_00_5e_00_53_01)
 
-// An answer is what a router hears that asks for an address.
-type answer struct {
-	port *logicalflow.Port // of a switch, that leads to who answers; nil if that is outside or not one port
-	mac  packet.Value      // 0 if nobody answers
+// An arpReply is what a router learns that asks for an address.
+type arpReply struct {
+	port *logicalflow.Port // of a switch, that leads to its holder; nil if that is outside or not one port
+	mac  packet.Value      // 0 if there is no reply
 }
 
-// owner finds who answers when a router asks behind one of its ports for the MAC address of an address: a port of OVN, a
-// router that translates it, both also over a physical network, or somebody outside where there may be one.
-func (r *run) owner(p *logicalflow.Port, a netip.Addr, here *logicalflow.Chassis) (answer, error) {
+// owner finds what replies when a router asks behind one of its ports for the MAC address of an address: a port of OVN, a
+// router that translates it, both also over a physical network, or a host outside where there may be one.
+func (r *run) owner(p *logicalflow.Port, a netip.Addr, here *logicalflow.Chassis) (arpReply, error) {
 	key := neighbour{p, a}
-	if known, ok := r.engine.answers.Load(key); ok {
-		return known.(answer), nil
+	if known, ok := r.engine.resolved.Load(key); ok {
+		return known.(arpReply), nil
 	}
 	found, err := r.seek(p, a, here)
 	if err == nil {
-		r.engine.answers.Store(key, found)
+		r.engine.resolved.Store(key, found)
 	}
 	return found, err
 }
 
-func (r *run) seek(p *logicalflow.Port, a netip.Addr, here *logicalflow.Chassis) (answer, error) {
+func (r *run) seek(p *logicalflow.Port, a netip.Addr, here *logicalflow.Chassis) (arpReply, error) {
 	peer, err := p.Peer(r.ctx)
 	if err != nil || peer == nil || peer.Datapath.Router || r.asking {
-		return answer{}, err
+		return arpReply{}, err
 	}
 	known, err := r.holders(peer.Datapath)
 	if err != nil {
-		return answer{}, err
+		return arpReply{}, err
 	}
 	if h := known.address[a]; h != nil && h.port != peer {
-		return answer{h.port, h.mac}, nil
+		return arpReply{h.port, h.mac}, nil
 	}
 	home, err := r.home(p, here)
 	if err != nil {
-		return answer{}, err
+		return arpReply{}, err
 	}
 	if m, err := r.ask(p, a, entry{peer, home}); err != nil || !m.IsZero() {
-		return answer{mac: m}, err
+		return arpReply{mac: m}, err
 	}
 	carrier, err := r.carrier(peer.Datapath, home)
 	if err != nil {
-		return answer{}, err
+		return arpReply{}, err
 	}
 	if carrier != nil {
 		if found, err := r.seekBeside(p, a, carrier, home); err != nil || !found.mac.IsZero() {
@@ -66,9 +66,9 @@ func (r *run) seek(p *logicalflow.Port, a netip.Addr, here *logicalflow.Chassis)
 	}
 	outside, err := r.outside(peer.Datapath)
 	if err != nil || !outside {
-		return answer{}, err
+		return arpReply{}, err
 	}
-	return answer{mac: somebody}, nil
+	return arpReply{mac: somebody}, nil
 }
 
 // home is the chassis from which a router port sends what it asks.
@@ -86,16 +86,16 @@ func (r *run) home(p *logicalflow.Port, here *logicalflow.Chassis) (*logicalflow
 	return here, nil
 }
 
-// seekBeside finds who answers on the other switches of a physical network.
-func (r *run) seekBeside(p *logicalflow.Port, a netip.Addr, carrier *logicalflow.Port, home *logicalflow.Chassis) (answer, error) {
+// seekBeside finds what replies on the other switches of a physical network.
+func (r *run) seekBeside(p *logicalflow.Port, a netip.Addr, carrier *logicalflow.Port, home *logicalflow.Chassis) (arpReply, error) {
 	w, err := r.engine.wires(r.ctx)
 	if err != nil {
-		return answer{}, err
+		return arpReply{}, err
 	}
 	for _, g := range w.address[a] {
 		at, err := r.entryOf(w, g, carrier, home)
 		if err != nil || at.port != nil {
-			return answer{mac: g.mac}, err
+			return arpReply{mac: g.mac}, err
 		}
 	}
 	for _, id := range w.beside(carrier) {
@@ -105,18 +105,18 @@ func (r *run) seekBeside(p *logicalflow.Port, a netip.Addr, carrier *logicalflow
 		}
 		known, err := r.holders(d)
 		if err != nil {
-			return answer{}, err
+			return arpReply{}, err
 		}
 		if h := known.address[a]; h != nil {
-			return answer{h.port, h.mac}, nil
+			return arpReply{h.port, h.mac}, nil
 		}
 		for _, at := range r.routersOn(w, d, carrier, home) {
 			if m, err := r.ask(p, a, at); err != nil || !m.IsZero() {
-				return answer{mac: m}, err
+				return arpReply{mac: m}, err
 			}
 		}
 	}
-	return answer{}, nil
+	return arpReply{}, nil
 }
 
 // An entry is where a packet comes to a switch.
@@ -141,18 +141,18 @@ func (r *run) routersOn(w *wires, d *logicalflow.Datapath, carrier *logicalflow.
 	return all
 }
 
-// ask follows the router's question through a switch, and returns what the answer says; 0 if there is none.
+// ask follows the router's question through a switch, and returns the MAC address in the reply; 0 if there is none.
 func (r *run) ask(p *logicalflow.Port, a netip.Addr, at entry) (packet.Value, error) {
 	pkt, ok := r.request(p, a)
 	if !ok {
 		return packet.Value{}, nil
 	}
-	question := &run{engine: r.engine, fields: r.fields, ctx: r.ctx, way: &Way{}, connections: &Connections{}, asking: true}
+	question := &run{engine: r.engine, fields: r.fields, ctx: r.ctx, path: &Path{}, connections: &Connections{}, asking: true}
 	question.enter(Start{Port: at.port, Chassis: at.chassis, Packet: pkt})
 	if question.err != nil {
 		return packet.Value{}, question.err
 	}
-	for _, v := range question.way.Visits {
+	for _, v := range question.path.Visits {
 		back := v.Origin == Crossed && v.Inport == p || v.End != nil && v.End.Reason == ToNetwork && v.End.Port == at.port
 		if !back {
 			continue
@@ -196,7 +196,7 @@ func (r *run) request(p *logicalflow.Port, a netip.Addr) (packet.Flow, bool) {
 	return packet.Flow{}, false
 }
 
-// told is the MAC address that an answer gives for an address; 0 of what is no such answer.
+// told is the MAC address that a reply gives for an address; 0 if it is not such a reply.
 func (r *run) told(p *packet.Flow, a netip.Addr) packet.Value {
 	f := r.fields
 	switch {

@@ -10,12 +10,12 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/packet"
 )
 
-// The way of one packet is bounded: the Southbound may hold a circle. A packet that goes round until its time to live is
+// The path of one packet is bounded: the Southbound may hold a circle. A packet that goes round until its time to live is
 // over stays below.
 const (
 	maxDepth  = 2048  // visits below each other
-	maxVisits = 8192  // of a way
-	maxSteps  = 50000 // of a way
+	maxVisits = 8192  // of a path
+	maxSteps  = 50000 // of a path
 	maxStack  = 64    // values that push keeps
 )
 
@@ -23,18 +23,18 @@ func symbols(net *logicalflow.Network) *ovnexpr.Symbols {
 	return ovnexpr.SymbolsOf(ovnexpr.Profile{Version: net.Version()})
 }
 
-// A run makes one way.
+// A run makes one path.
 type run struct {
 	engine      *Engine
 	fields      *fields
 	ctx         context.Context
-	way         *Way
+	path        *Path
 	connections *Connections
 	chooser     Chooser
 	taken       int    // steps
 	entered     []Zone // of each connection that the packet made
 	asking      bool   // it is a question of a router, which answers no other
-	err         error  // something could not be read: the way is given up
+	err         error  // something could not be read: the path is given up
 	memory
 
 	chassis  *logicalflow.Chassis // of resident
@@ -42,7 +42,7 @@ type run struct {
 	missing  []string // ports that resident was asked about and did not know
 }
 
-// fail gives the way up.
+// fail gives the path up.
 func (r *run) fail(err error) control {
 	if r.err == nil {
 		r.err = err
@@ -50,7 +50,7 @@ func (r *run) fail(err error) control {
 	return stop
 }
 
-// A walker is a packet on its way through a visit.
+// A walker is a packet in a visit.
 type walker struct {
 	run    *run
 	visit  *Visit
@@ -59,7 +59,7 @@ type walker struct {
 	table  int            // to jump to
 	stack  []packet.Value // of the current flow
 	sent   bool           // the packet went on
-	aside  bool           // it is an answer of OVN, or a mirrored copy
+	aside  bool           // it is a reply of OVN, or a mirrored copy
 
 	// What conntrack did to the packet, but flows do not see before it comes back from conntrack.
 	pending *Tuple
@@ -68,7 +68,7 @@ type walker struct {
 	silent bool // changes are not those of the packet
 }
 
-// enter starts the way.
+// enter starts the path.
 func (r *run) enter(s Start) {
 	if s.Outport != nil {
 		r.emerge(s)
@@ -93,7 +93,7 @@ func (r *run) enter(s Start) {
 	w.packet.ClearConntrack()
 	w.admit(port)
 	w.visit.Packet = w.packet
-	r.way.Root = w.visit
+	r.path.Root = w.visit
 	if chassis == nil && bound(port) {
 		w.end(journey.Dropped, NotBound, port)
 		return
@@ -101,7 +101,7 @@ func (r *run) enter(s Start) {
 	w.tables(0)
 }
 
-// emerge starts the way of a packet that comes out of a tunnel.
+// emerge starts the path of a packet that comes out of a tunnel.
 func (r *run) emerge(s Start) {
 	f := r.fields
 	w := r.walker(nil, Visit{Origin: Entered, At: -1, Datapath: s.Outport.Datapath, Chassis: s.Chassis, Pipeline: logicalflow.Egress, Inport: s.Port, Outport: s.Outport})
@@ -112,7 +112,7 @@ func (r *run) emerge(s Start) {
 		f.inport.Set(&w.packet, packet.Uint(uint64(s.Port.Key())))
 	}
 	f.outport.Set(&w.packet, packet.Uint(uint64(s.Outport.Key())))
-	r.way.Root = w.visit
+	r.path.Root = w.visit
 	w.arrive(s.Outport)
 }
 
@@ -134,7 +134,7 @@ func (r *run) walker(from *walker, v Visit) *walker {
 		w.about = from.about
 		from.visit.Children = append(from.visit.Children, w.visit)
 	}
-	r.way.Visits = append(r.way.Visits, w.visit)
+	r.path.Visits = append(r.path.Visits, w.visit)
 	return w
 }
 
@@ -152,7 +152,7 @@ func (w *walker) open(origin Origin, name string) *walker {
 // start runs the pipeline of a visit from a table on.
 func (w *walker) start(table int) {
 	w.visit.Packet = w.packet
-	if w.depth > maxDepth || len(w.run.way.Visits) > maxVisits {
+	if w.depth > maxDepth || len(w.run.path.Visits) > maxVisits {
 		w.limit("the packet passes too many datapaths")
 		return
 	}

@@ -87,7 +87,7 @@ func linkLocal(m packet.Value) netip.Addr {
 	return netip.AddrFrom16([16]byte{0xfe, 0x80, 8: b[0] ^ 2, 9: b[1], 10: b[2], 11: 0xff, 12: 0xfe, 13: b[3], 14: b[4], 15: b[5]})
 }
 
-// checkInPortSecurity answers whether the packet is refused: 1 if its sender may not send it.
+// checkInPortSecurity reports whether the packet is refused: 1 if its sender may not send it.
 func (w *walker) checkInPortSecurity(in *instruction) control {
 	refused := false
 	if p := w.visit.Inport; p != nil && len(p.Row.PortSecurity) > 0 {
@@ -96,7 +96,7 @@ func (w *walker) checkInPortSecurity(in *instruction) control {
 	return w.result(in, refused, Note{Table: "Port_Binding", Row: rowOf(w.visit.Inport), Port: w.visit.Inport})
 }
 
-// checkOutPortSecurity answers whether the packet is refused: 1 if its receiver may not receive it.
+// checkOutPortSecurity reports whether the packet is refused: 1 if its receiver may not receive it.
 func (w *walker) checkOutPortSecurity(in *instruction) control {
 	refused := false
 	if p := w.visit.Outport; p != nil && len(p.Row.PortSecurity) > 0 {

@@ -36,7 +36,7 @@ const (
 func (sw *Switch) Trace(bridge string, p packet.Flow, o Options) (*openflow.Trace, error) {
 	b := sw.bridge(bridge)
 	if b == nil {
-		return nil, fmt.Errorf("no bridge %s among %s", bridge, strings.Join(sw.Bridges(), ", "))
+		return nil, fmt.Errorf("no bridge %s among %s", bridge, strings.Join(sw.bridgeNames(), ", "))
 	}
 	if port := p.InPort(); port.Name != "" && port.Number == 0 {
 		known := b.find(port)
@@ -63,8 +63,8 @@ func (sw *Switch) Trace(bridge string, p packet.Flow, o Options) (*openflow.Trac
 	return &t.reply, nil
 }
 
-// Bridges are the names of the bridges.
-func (sw *Switch) Bridges() []string {
+// bridgeNames are the names of the bridges.
+func (sw *Switch) bridgeNames() []string {
 	var names []string
 	for _, b := range sw.bridges {
 		names = append(names, b.name)

@@ -56,8 +56,8 @@ func registeredHostname(p *doctor.Pass, h *snapshot.Host, asked map[string]bool)
 		Also:   []doctor.Object{doctor.NodeObject(h.Name), doctor.NodeObject(row.Hostname), doctor.NodeObject(set)},
 		Title:  fmt.Sprintf("chassis %s is registered as %s, and its node says %s", row.Name, row.Hostname, set),
 		Evidence: []doctor.Evidence{
-			{Source: doctor.Other("Open_vSwitch external_ids of " + h.Name), Says: key + "=" + set},
-			{Source: doctor.SB("Chassis", doctor.Short(row.UUID)), Says: "hostname=" + row.Hostname},
+			doctor.Other("Open_vSwitch external_ids of " + h.Name).Says(key + "=" + set),
+			doctor.SB("Chassis", doctor.Short(row.UUID)).Says("hostname=" + row.Hostname),
 		},
 		Cause:  "ovn-controller has not written its setting: it does not run, cannot write, or another node writes the same row",
 		Effect: "what asks for chassis " + set + " does not find it",
@@ -67,14 +67,12 @@ func registeredHostname(p *doctor.Pass, h *snapshot.Host, asked map[string]bool)
 
 // clusterHostnames compares the hostnames of chassis with the nodes that the management system's rows name.
 func clusterHostnames(p *doctor.Pass, z *snapshot.Zone, asked map[string]bool) {
-	north, err := z.Northbound()
-	if err != nil {
-		p.Unknown(doctor.Object{Kind: "database", Name: "OVN_Northbound"}, err)
+	north, ok := doctor.Need(p, doctor.NorthboundObject, z.Northbound)
+	if !ok {
 		return
 	}
-	south, err := z.Southbound()
-	if err != nil {
-		p.Unknown(doctor.Object{Kind: "database", Name: "OVN_Southbound"}, err)
+	south, ok := doctor.Need(p, doctor.SouthboundObject, z.Southbound)
+	if !ok {
 		return
 	}
 	nodes := clusterNodes(north)
@@ -136,8 +134,8 @@ func hostnameFinding(p *doctor.Pass, c *sb.Chassis, name, row string) doctor.Fin
 		Also:   []doctor.Object{doctor.NodeObject(c.Hostname), doctor.NodeObject(name)},
 		Title:  fmt.Sprintf("chassis %s is registered as %s, and the cluster's node is %s", c.Name, c.Hostname, name),
 		Evidence: []doctor.Evidence{
-			{Source: doctor.SB("Chassis", doctor.Short(c.UUID)), Says: "hostname=" + c.Hostname},
-			{Source: doctor.Other(row), Says: "names " + name},
+			doctor.SB("Chassis", doctor.Short(c.UUID)).Says("hostname=" + c.Hostname),
+			doctor.Other(row).Says("names " + name),
 		},
 		Cause:  "the node was registered under its full name or another spelling, which ovs-ctl takes from the kernel when nothing else is set",
 		Effect: "ports and gateways that ask for chassis " + name + " are bound nowhere",

@@ -52,10 +52,10 @@ func kubeFinding(g catalog.KubeGap) doctor.Finding {
 		f.Result = doctor.Warning
 	}
 	for _, s := range g.Says {
-		f.Evidence = append(f.Evidence, doctor.Evidence{Source: doctor.Other("Northbound"), Says: s})
+		f.Evidence = append(f.Evidence, doctor.Other("Northbound").Says(s))
 	}
 	if g.Node != "" {
-		f.Also = append(f.Also, doctor.Object{Kind: "node", Name: g.Node})
+		f.Also = append(f.Also, doctor.NodeObject(g.Node))
 	}
 	if g.Subnet != "" {
 		f.Also = append(f.Also, doctor.Object{Kind: "switch", Name: g.Subnet})

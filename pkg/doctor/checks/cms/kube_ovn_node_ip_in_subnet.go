@@ -37,7 +37,7 @@ reached. Underlay subnets, which the nodes share on purpose, are left out.`,
 			for _, n := range k.NodeAddresses() {
 				if s, ok := nets.holds(address(n.Addr)); ok && !said[n.Node+" "+s.subnet] {
 					said[n.Node+" "+s.subnet] = true
-					p.Report(nodeInSubnet(n.Node, s, fmt.Sprintf("the address %s of node %s lies in subnet %s", n.Addr, n.Node, s.subnet), doctor.Evidence{Source: doctor.Other(n.Source), Says: n.Addr.String()}))
+					p.Report(nodeInSubnet(n.Node, s, fmt.Sprintf("the address %s of node %s lies in subnet %s", n.Addr, n.Node, s.subnet), doctor.Other(n.Source).Says(n.Addr.String())))
 				}
 			}
 			for _, h := range p.Hosts {
@@ -87,10 +87,10 @@ func address(a netip.Addr) netip.Prefix { return netip.PrefixFrom(a, a.BitLen())
 
 func nodeInSubnet(node string, s overlay, title string, seen doctor.Evidence) doctor.Finding {
 	return doctor.Finding{
-		Object:   doctor.Object{Kind: "node", Name: node},
+		Object:   doctor.NodeObject(node),
 		Also:     []doctor.Object{{Kind: "switch", Name: s.subnet}},
 		Title:    title,
-		Evidence: []doctor.Evidence{seen, {Source: doctor.Other("Northbound router port of subnet " + s.subnet), Says: "network " + s.cidr.String()}},
+		Evidence: []doctor.Evidence{seen, doctor.Other("Northbound router port of subnet " + s.subnet).Says("network " + s.cidr.String())},
 		Cause:    "the subnet was given a network that is in use outside it",
 		Effect:   "pods and the node do not reach each other, and a pod may be given the same address",
 		Next:     fmt.Sprintf("move the pods to a subnet with another network: kubectl get subnet %s -o yaml; a subnet's cidrBlock is changed by making another one", s.subnet),
@@ -99,16 +99,15 @@ func nodeInSubnet(node string, s overlay, title string, seen doctor.Evidence) do
 
 // hostInSubnets looks at the addresses and routes of a host itself.
 func hostInSubnets(p *doctor.Pass, h *snapshot.Host, k *catalog.KubeOVN, nets overlays, said map[string]bool) {
-	n, err := h.Network()
-	if err != nil {
-		p.Unknown(doctor.Object{Kind: "node", Name: h.Name}, err)
+	n, ok := doctor.Need(p, doctor.NodeObject(h.Name), h.Network)
+	if !ok {
 		return
 	}
 	link := k.LinkOf(h)
 	report := func(s overlay, title, source, says string) {
 		if !said[h.Name+" "+s.subnet] {
 			said[h.Name+" "+s.subnet] = true
-			p.Report(nodeInSubnet(h.Name, s, title, doctor.Evidence{Source: doctor.Other(source), Says: says}))
+			p.Report(nodeInSubnet(h.Name, s, title, doctor.Other(source).Says(says)))
 		}
 	}
 	for _, a := range n.Addresses {

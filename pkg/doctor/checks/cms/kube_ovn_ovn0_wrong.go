@@ -21,7 +21,7 @@ there, up, with the MAC and the addresses of the logical port node-NODE.`,
 		for _, h := range p.Hosts {
 			o, err := catalog.ReadOVN0(p.Deployment, h)
 			if err != nil {
-				p.Unknown(doctor.Object{Kind: "node", Name: h.Name}, err)
+				p.Unknown(doctor.NodeObject(h.Name), err)
 				continue
 			}
 			if o == nil {
@@ -40,16 +40,16 @@ func ovn0(p *doctor.Pass, host string, o *catalog.OVN0) {
 	port := "node-" + o.Node.Name
 	f := doctor.Finding{
 		Object: doctor.Object{Kind: "link", Name: o.Name, Node: host},
-		Also:   []doctor.Object{{Kind: "node", Name: host}, {Kind: "port", Name: port}},
+		Also:   []doctor.Object{doctor.NodeObject(host), doctor.PortObject(port)},
 		Effect: "the node and the pods do not reach each other, and what pods send out of the cluster through it is lost",
 	}
-	wants := doctor.Evidence{Source: doctor.NB("Logical_Switch_Port", doctor.Short(o.Node.Port.UUID)+" "+port), Says: "addresses=" + strings.Join(o.Node.Port.Addresses, " ")}
+	wants := doctor.NB("Logical_Switch_Port", doctor.Short(o.Node.Port.UUID)+" "+port).Says("addresses=" + strings.Join(o.Node.Port.Addresses, " "))
 	switch {
 	case o.Link == nil:
 		f.Title = fmt.Sprintf("%s has no link %s", host, o.Name)
-		f.Evidence = []doctor.Evidence{{Source: doctor.Links().On(host), Says: "no " + o.Name}, wants}
+		f.Evidence = []doctor.Evidence{doctor.Links().On(host).Says("no " + o.Name), wants}
 		if o.Interface == nil {
-			f.Evidence = append(f.Evidence, doctor.Evidence{Source: doctor.OVS("Interface", ""), Says: "none with iface-id=" + port})
+			f.Evidence = append(f.Evidence, doctor.OVS("Interface", "").Says("none with iface-id="+port))
 		}
 		f.Cause = "kube-ovn-cni has not set it up since the node started, or somebody has removed it"
 		f.Next = catalog.RestartKubeOVNCNI(o.Node.Name)
@@ -70,9 +70,9 @@ func ovn0(p *doctor.Pass, host string, o *catalog.OVN0) {
 		if o.Down {
 			state = "down"
 		}
-		f.Evidence = []doctor.Evidence{{Source: doctor.Link(o.Name).On(host), Says: o.Link.MAC + " " + state}, wants}
+		f.Evidence = []doctor.Evidence{doctor.Link(o.Name).On(host).Says(o.Link.MAC + " " + state), wants}
 		for _, a := range o.Missing {
-			f.Evidence = append(f.Evidence, doctor.Evidence{Source: doctor.Other("addresses of " + o.Name), Says: "no " + a.String()})
+			f.Evidence = append(f.Evidence, doctor.Other("addresses of "+o.Name).Says("no "+a.String()))
 		}
 		f.Fix = catalog.KubeOVNOVN0.With(o.Node.Name)
 	}

@@ -30,18 +30,16 @@ agent keeps a namespace ovnmeta-NETWORK on each node with a server of the networ
 func neutronPorts(p *doctor.Pass) {
 	applies := false
 	for _, z := range p.Zones {
-		north, err := z.Northbound()
-		if err != nil {
-			p.Unknown(doctor.Object{Kind: "database", Name: "OVN_Northbound"}, err)
+		north, ok := doctor.Need(p, doctor.NorthboundObject, z.Northbound)
+		if !ok {
 			continue
 		}
 		if !slices.ContainsFunc(north.Switches, func(s nb.LogicalSwitch) bool { return catalog.NeutronOwns(s.Name, s.ExternalIDs) }) {
 			continue
 		}
 		applies = true
-		south, err := z.Southbound()
-		if err != nil {
-			p.Unknown(doctor.Object{Kind: "database", Name: "OVN_Southbound"}, err)
+		south, ok := doctor.Need(p, doctor.SouthboundObject, z.Southbound)
+		if !ok {
 			continue
 		}
 		downInNorthbound(p, north, south)
@@ -63,15 +61,15 @@ func downInNorthbound(p *doctor.Pass, north *snapshot.Northbound, south *snapsho
 	for _, port := range north.SwitchPorts {
 		b := bound[port.Name]
 		up := b != nil && len(b.Chassis) > 0 && b.Up.Get()
-		if port.Type != "" || !catalog.NeutronOwns("", port.ExternalIDs) || !doctor.Enabled(port.Enabled) || !up || len(port.Up) == 0 || port.Up.Get() {
+		if port.Type != "" || !catalog.NeutronOwns("", port.ExternalIDs) || snapshot.Off(port.Enabled) || !up || len(port.Up) == 0 || port.Up.Get() {
 			continue
 		}
 		f := doctor.Finding{
-			Object: doctor.Object{Kind: "port", Name: port.Name},
+			Object: doctor.PortObject(port.Name),
 			Title:  fmt.Sprintf("port %s is up on its chassis, and down for Neutron", portLabel(port)),
 			Evidence: []doctor.Evidence{
-				{Source: doctor.NB("Logical_Switch_Port", doctor.Short(port.UUID)), Says: "up=false"},
-				{Source: doctor.SB("Port_Binding", doctor.Short(b.UUID)), Says: "up=true chassis=" + string(b.Chassis.Get())},
+				doctor.NB("Logical_Switch_Port", doctor.Short(port.UUID)).Says("up=false"),
+				doctor.SB("Port_Binding", doctor.Short(b.UUID)).Says("up=true chassis=" + string(b.Chassis.Get())),
 			},
 			Cause:  "ovn-northd has not carried it over, or somebody wrote into the Northbound",
 			Effect: "Neutron shows the port DOWN; Nova waits in vain for it when the server starts or moves",
@@ -79,7 +77,7 @@ func downInNorthbound(p *doctor.Pass, north *snapshot.Northbound, south *snapsho
 		}
 		for _, c := range south.Chassis {
 			if c.UUID == b.Chassis.Get() {
-				f.Also = append(f.Also, doctor.Object{Kind: "node", Name: c.Hostname})
+				f.Also = append(f.Also, doctor.NodeObject(c.Hostname))
 			}
 		}
 		p.Report(f)
@@ -114,9 +112,9 @@ func metadataAgents(p *doctor.Pass, z *snapshot.Zone, north *snapshot.Northbound
 			continue
 		}
 		p.Report(doctor.Finding{
-			Object:   doctor.Object{Kind: "node", Name: c.Hostname},
+			Object:   doctor.NodeObject(c.Hostname),
 			Title:    fmt.Sprintf("the metadata agent on %s does not follow", c.Hostname),
-			Evidence: []doctor.Evidence{{Source: doctor.SB("Chassis_Private", c.Name), Says: fmt.Sprintf("neutron:ovn-metadata-sb-cfg=%d, and SB_Global.nb_cfg=%d", beat, south.Globals[0].NBCfg)}},
+			Evidence: []doctor.Evidence{doctor.SB("Chassis_Private", c.Name).Says(fmt.Sprintf("neutron:ovn-metadata-sb-cfg=%d, and SB_Global.nb_cfg=%d", beat, south.Globals[0].NBCfg))},
 			Cause:    "neutron-ovn-metadata-agent does not run there, or has lost the Southbound",
 			Effect:   "servers that start there get no metadata",
 			Next:     "on " + c.Hostname + ": systemctl restart neutron-ovn-metadata-agent",
@@ -134,7 +132,7 @@ func namespaces(p *doctor.Pass, h *snapshot.Host, c *sb.Chassis, north *snapshot
 	if c == nil {
 		return
 	}
-	node := doctor.Object{Kind: "node", Name: h.Name}
+	node := doctor.NodeObject(h.Name)
 	there := map[string]bool{}
 	var last error
 	read := false
@@ -169,12 +167,12 @@ func namespaces(p *doctor.Pass, h *snapshot.Host, c *sb.Chassis, north *snapshot
 			continue
 		}
 		p.Report(doctor.Finding{
-			Object: doctor.Object{Kind: "port", Name: port.Name},
+			Object: doctor.PortObject(port.Name),
 			Also:   []doctor.Object{node},
 			Title:  fmt.Sprintf("%s has servers of a network, but not its metadata namespace %s", h.Name, ns),
 			Evidence: []doctor.Evidence{
-				{Source: doctor.Other("files of " + h.Name), Says: "no /run/netns/" + ns},
-				{Source: doctor.NB("Logical_Switch_Port", doctor.Short(port.UUID)+" "+port.Name), Says: "type=localport neutron:device_id=" + ns},
+				doctor.Other("files of " + h.Name).Says("no /run/netns/" + ns),
+				doctor.NB("Logical_Switch_Port", doctor.Short(port.UUID)+" "+port.Name).Says("type=localport neutron:device_id=" + ns),
 			},
 			Cause:  "neutron-ovn-metadata-agent does not run on " + h.Name + ", or could not make the namespace",
 			Effect: "servers of the network on " + h.Name + " get no metadata: no SSH key, no user data",

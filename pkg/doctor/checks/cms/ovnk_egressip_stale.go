@@ -17,9 +17,8 @@ behind sends whoever gets the pod's address next out with the wrong address.`,
 	Run: func(p *doctor.Pass) {
 		rows := 0
 		for _, z := range p.Zones {
-			north, err := z.Northbound()
-			if err != nil {
-				p.Unknown(doctor.Object{Kind: "database", Name: "OVN_Northbound"}, err)
+			north, ok := doctor.Need(p, doctor.NorthboundObject, z.Northbound)
+			if !ok {
 				continue
 			}
 			for _, r := range catalog.EgressRows(p.Deployment, north) {
@@ -37,18 +36,18 @@ func egressRow(p *doctor.Pass, r catalog.EgressRow) {
 	f := doctor.Finding{
 		Object:   doctor.Object{Kind: "router", Name: r.Router.Name},
 		Also:     []doctor.Object{{Kind: r.Table, Name: string(r.UUID)}},
-		Evidence: []doctor.Evidence{{Source: doctor.NB(r.Table, doctor.Short(r.UUID)), Says: r.Says}},
+		Evidence: []doctor.Evidence{doctor.NB(r.Table, doctor.Short(r.UUID)).Says(r.Says)},
 		Cause:    "ovnkube did not run, or failed, when the pod or the EgressIP went",
 	}
 	switch {
 	case r.Stale != "":
 		f.Title = fmt.Sprintf("router %s still has a row of egress IP %s for %s", r.Router.Name, r.Name, r.PodIP)
-		f.Evidence = append(f.Evidence, doctor.Evidence{Source: doctor.NB("Logical_Switch_Port", ""), Says: r.Stale})
+		f.Evidence = append(f.Evidence, doctor.NB("Logical_Switch_Port", "").Says(r.Stale))
 		f.Effect = "whoever has that address now, or gets it, leaves the cluster with " + r.Egress
 		f.Fix = catalog.DeleteEgressRow.With(string(r.UUID))
-	case r.Twin != nil:
-		f.Title = fmt.Sprintf("%s leaves router %s with two addresses, %s and %s", r.PodIP, r.Router.Name, r.Twin.Egress, r.Egress)
-		f.Evidence = append(f.Evidence, doctor.Evidence{Source: doctor.NB(r.Twin.Table, doctor.Short(r.Twin.UUID)), Says: r.Twin.Says})
+	case r.Conflict != nil:
+		f.Title = fmt.Sprintf("%s leaves router %s with two addresses, %s and %s", r.PodIP, r.Router.Name, r.Conflict.Egress, r.Egress)
+		f.Evidence = append(f.Evidence, doctor.NB(r.Conflict.Table, doctor.Short(r.Conflict.UUID)).Says(r.Conflict.Says))
 		f.Effect = "which of the two a connection gets is left to chance"
 		f.Next = "see which is assigned: kubectl get egressip -o wide; then restart ovnkube-node on the node, which writes the rows anew"
 	default:

@@ -20,9 +20,8 @@ unless configured) are OVN's own: what pods send there never leaves.`,
 	Run: func(p *doctor.Pass) {
 		applies := false
 		for _, z := range p.Zones {
-			north, err := z.Northbound()
-			if err != nil {
-				p.Unknown(doctor.Object{Kind: "database", Name: "OVN_Northbound"}, err)
+			north, ok := doctor.Need(p, doctor.NorthboundObject, z.Northbound)
+			if !ok {
 				continue
 			}
 			inner := innerNetworks(north)
@@ -74,25 +73,24 @@ func innerNetworks(north *snapshot.Northbound) []netip.Prefix {
 }
 
 func hostOverlaps(p *doctor.Pass, h *snapshot.Host, inner []netip.Prefix) {
-	n, err := h.Network()
-	if err != nil {
-		p.Unknown(doctor.Object{Kind: "node", Name: h.Name}, err)
+	n, ok := doctor.Need(p, doctor.NodeObject(h.Name), h.Network)
+	if !ok {
 		return
 	}
 	ownLink := func(link string) bool { return strings.HasPrefix(link, "ovn-k8s-mp") || link == "lo" }
 	for _, net := range inner {
 		f := doctor.Finding{
-			Object: doctor.Object{Kind: "node", Name: h.Name},
+			Object: doctor.NodeObject(h.Name),
 			Cause:  "the network " + net.String() + " was in use when OVN-Kubernetes was set up with it",
 			Effect: "pods do not reach the hosts of that network: OVN routes it inside",
 			Next:   "give OVN-Kubernetes other networks: --gateway-v4-join-subnet, --gateway-v6-join-subnet, --cluster-manager-v4-transit-switch-subnet (OpenShift: spec.defaultNetwork.ovnKubernetesConfig)",
 		}
-		row := doctor.Evidence{Source: doctor.Other("Northbound Logical_Router_Port of the join or transit switch"), Says: "networks in " + net.String()}
+		row := doctor.Other("Northbound Logical_Router_Port of the join or transit switch").Says("networks in " + net.String())
 		said := false
 		for _, a := range n.Addresses {
 			if a.Scope == "global" && !ownLink(a.Link) && net.Contains(a.Prefix.Addr()) {
 				f.Title = fmt.Sprintf("%s on %s has %s, which lies in OVN-Kubernetes' own network %s", a.Link, h.Name, a.Prefix.Addr(), net)
-				f.Evidence = []doctor.Evidence{{Source: doctor.Link(a.Link).On(h.Name), Says: a.Prefix.String()}, row}
+				f.Evidence = []doctor.Evidence{doctor.Link(a.Link).On(h.Name).Says(a.Prefix.String()), row}
 				p.Report(f)
 				said = true
 				break
@@ -103,7 +101,7 @@ func hostOverlaps(p *doctor.Pass, h *snapshot.Host, inner []netip.Prefix) {
 				continue
 			}
 			f.Title = fmt.Sprintf("%s has a route to %s, and OVN-Kubernetes uses %s inside", h.Name, r.Dst, net)
-			f.Evidence = []doctor.Evidence{{Source: doctor.Routes().On(h.Name), Says: fmt.Sprintf("%s via %s dev %s table %d", r.Dst, r.Via, r.Dev, r.Table)}, row}
+			f.Evidence = []doctor.Evidence{doctor.Routes().On(h.Name).Says(fmt.Sprintf("%s via %s dev %s table %d", r.Dst, r.Via, r.Dev, r.Table)), row}
 			if r.Dst.Bits() < net.Bits() {
 				f.Result = doctor.Warning // hosts in that part of it there may be, or not
 			}
@@ -115,9 +113,8 @@ func hostOverlaps(p *doctor.Pass, h *snapshot.Host, inner []netip.Prefix) {
 
 // encapOverlaps looks at the nodes that cannot be asked.
 func encapOverlaps(p *doctor.Pass, z *snapshot.Zone, inner []netip.Prefix) {
-	south, err := z.Southbound()
-	if err != nil {
-		p.Unknown(doctor.Object{Kind: "database", Name: "OVN_Southbound"}, err)
+	south, ok := doctor.Need(p, doctor.SouthboundObject, z.Southbound)
+	if !ok {
 		return
 	}
 	hosts := map[string]string{}
@@ -132,9 +129,9 @@ func encapOverlaps(p *doctor.Pass, z *snapshot.Zone, inner []netip.Prefix) {
 		for _, net := range inner {
 			if net.Contains(a) {
 				p.Report(doctor.Finding{
-					Object:   doctor.Object{Kind: "node", Name: hosts[e.ChassisName]},
+					Object:   doctor.NodeObject(hosts[e.ChassisName]),
 					Title:    fmt.Sprintf("the tunnel address %s of %s lies in OVN-Kubernetes' own network %s", a, hosts[e.ChassisName], net),
-					Evidence: []doctor.Evidence{{Source: doctor.SB("Encap", doctor.Short(e.UUID)), Says: "ip=" + e.IP}},
+					Evidence: []doctor.Evidence{doctor.SB("Encap", doctor.Short(e.UUID)).Says("ip=" + e.IP)},
 					Cause:    "the nodes' network and the join or transit network overlap",
 					Effect:   "pods do not reach the hosts of that network",
 					Next:     "give OVN-Kubernetes other networks: --gateway-v4-join-subnet, --cluster-manager-v4-transit-switch-subnet",

@@ -25,17 +25,17 @@ port security, and packets to the port's address find nobody.`,
 	Causes: []string{"nb-duplicate-or-conflicting-config", "pod-veth-vanished", "port-no-such-device", "duplicate-iface-id-local"},
 	Settle: true,
 	Run: func(p *doctor.Pass) {
-		p.Chassis(func(c *doctor.Chassis) {
+		for c := range p.Chassis() {
 			if c.Zone() == nil {
-				return // said by others
+				continue // said by others
 			}
 			l, err := c.Zone().Logical()
 			if err != nil {
 				p.Unknown(doctor.NodeObject(c.Name), err)
-				return
+				continue
 			}
 			pods(p, c, l)
-		})
+		}
 	},
 }
 
@@ -46,7 +46,7 @@ const farPods = 40
 func pods(p *doctor.Pass, c *doctor.Chassis, l *snapshot.Logical) {
 	var held map[string]*sb.PortBindingBrief // nil: it is not known which ports are here
 	if c.SB != nil && c.Row != nil {
-		held = doctor.Bindings(c.SB)
+		held = doctor.PortBindings(c.SB)
 	}
 	var plugs []snapshot.Plug
 	for _, plug := range c.OVS.Plugs() {
@@ -118,7 +118,7 @@ func device(p *doctor.Pass, c *doctor.Chassis, l *snapshot.Logical, d *snapshot.
 	}
 	f := doctor.Finding{
 		Result: doctor.Warning,
-		Object: doctor.Object{Kind: "port", Name: d.Port.Name},
+		Object: doctor.PortObject(d.Port.Name),
 		Also:   []doctor.Object{doctor.NodeObject(c.Name), {Kind: "interface", Name: d.Plug.Name, Node: c.Name}},
 		Effect: "packets with other addresses are dropped by port security, and packets to the port's address find nobody",
 		Evidence: []doctor.Evidence{doctor.NBRow("Logical_Switch_Port", d.Port.UUID, "%s: addresses=%q, port_security=%q",
@@ -136,7 +136,7 @@ func device(p *doctor.Pass, c *doctor.Chassis, l *snapshot.Logical, d *snapshot.
 		}
 		addressing = addressing || strings.HasPrefix(m.says, "has ")
 	}
-	f.Title = what + doctor.NamedPort(d.Port) + " " + strings.Join(says, ", ")
+	f.Title = what + doctor.PortLabel(d.Port) + " " + strings.Join(says, ", ")
 	whoIsRight(p, d, &f, addressing)
 	p.Report(f)
 }
@@ -155,8 +155,7 @@ func whoIsRight(p *doctor.Pass, d *snapshot.Device, f *doctor.Finding, addressin
 	}
 	mac, ips := d.Record()
 	if mac != "" || len(ips) > 0 {
-		f.Evidence = append(f.Evidence, doctor.Evidence{Source: doctor.OVS("Interface", d.Plug.Name),
-			Says: "recorded when it was plugged: " + doctor.Pairs(d.Plug.ExternalIDs, "attached-mac", "attached_mac", "ip_addresses", "ip")})
+		f.Evidence = append(f.Evidence, doctor.OVS("Interface", d.Plug.Name).Says("recorded when it was plugged: "+doctor.Pairs(d.Plug.ExternalIDs, "attached-mac", "attached_mac", "ip_addresses", "ip")))
 	}
 	switch as, known := d.AsRecorded(); {
 	case !known:
@@ -200,7 +199,7 @@ func mismatches(l *snapshot.Logical, d *snapshot.Device) []mismatch {
 	add := func(result doctor.Result, row doctor.Evidence, format string, args ...any) {
 		found = append(found, mismatch{result, fmt.Sprintf(format, args...), row})
 	}
-	linkRow := doctor.Evidence{Source: doctor.Link(d.Link.Name), Says: fmt.Sprintf("address %s, mtu %d, up=%v, addresses %s", d.Link.MAC, d.Link.MTU, d.Link.Up, prefixTexts(d.Addresses()))}
+	linkRow := doctor.Link(d.Link.Name).Says(fmt.Sprintf("address %s, mtu %d, up=%v, addresses %s", d.Link.MAC, d.Link.MTU, d.Link.Up, prefixTexts(d.Addresses())))
 	if d.Pod {
 		linkRow.Source = linkRow.Source.InPod()
 	}
@@ -230,7 +229,7 @@ func mismatches(l *snapshot.Logical, d *snapshot.Device) []mismatch {
 			}
 		}
 		if d.Host.MTU > 0 && d.Link.MTU > d.Host.MTU {
-			add(doctor.Warning, doctor.Evidence{Source: doctor.Link(d.Host.Name), Says: fmt.Sprintf("mtu %d at the host's end, %d in the pod", d.Host.MTU, d.Link.MTU)}, "sends packets of %d bytes, and the host's end of its link takes %d", d.Link.MTU, d.Host.MTU)
+			add(doctor.Warning, doctor.Link(d.Host.Name).Says(fmt.Sprintf("mtu %d at the host's end, %d in the pod", d.Host.MTU, d.Link.MTU)), "sends packets of %d bytes, and the host's end of its link takes %d", d.Link.MTU, d.Host.MTU)
 		}
 		if len(found) == 0 {
 			defaultRoute(l, d, has, add)
@@ -337,7 +336,7 @@ func defaultRoute(l *snapshot.Logical, d *snapshot.Device, has []netip.Prefix, a
 				vias = append(vias, r.Via)
 			}
 		}
-		row := doctor.Evidence{Source: doctor.Other("routes in the pod"), Says: fmt.Sprintf("default by way of %v; the router of switch %s has %s", vias, s.Name, gateway)}
+		row := doctor.Other("routes in the pod").Says(fmt.Sprintf("default by way of %v; the router of switch %s has %s", vias, s.Name, gateway))
 		switch {
 		case !out:
 			row.Says = fmt.Sprintf("there is no default route of IPv%s; the router of switch %s has %s", map[bool]string{false: "4", true: "6"}[v6], s.Name, gateway)

@@ -41,9 +41,8 @@ reboot, deletes them, and nothing adds them again.`,
 				continue
 			}
 			asked = true
-			processes, err := h.Processes()
-			if err != nil {
-				p.Unknown(doctor.NodeObject(h.Name), err)
+			processes, ok := doctor.Need(p, doctor.NodeObject(h.Name), h.Processes)
+			if !ok {
 				continue
 			}
 			starter, says := "", ""
@@ -57,8 +56,8 @@ reboot, deletes them, and nothing adds them again.`,
 				Object: doctor.NodeObject(h.Name),
 				Title:  fmt.Sprintf("a restart of the Open vSwitch container of %s deletes the ports of %d live pods", h.Name, len(pods)),
 				Evidence: []doctor.Evidence{
-					{Source: doctor.OVS("Port", doctor.AtMost(pods, 5)), Says: "other_config:transient=true, and the interface has an iface-id"},
-					{Source: doctor.Other(by), Says: "in a container"},
+					doctor.OVS("Port", doctor.AtMost(pods, 5)).Says("other_config:transient=true, and the interface has an iface-id"),
+					doctor.Other(by).Says("in a container"),
 				},
 				Cause:  "the container starts ovsdb-server with " + catalog.DeleteTransient + ", which is meant for a reboot",
 				Effect: "after an upgrade, an eviction or a crash of the container these pods have no network until they are made again",
@@ -68,7 +67,7 @@ reboot, deletes them, and nothing adds them again.`,
 				p.Unknown(doctor.NodeObject(h.Name), fmt.Errorf("%d ports of pods are transient and Open vSwitch runs in a container (%s): whether that container deletes them when it restarts, its start script says; look for %s in it", len(pods), by, catalog.DeleteTransient))
 				continue
 			}
-			f.Evidence = append(f.Evidence, doctor.Evidence{Source: doctor.Other(starter), Says: says + ": starts ovsdb-server with " + catalog.DeleteTransient})
+			f.Evidence = append(f.Evidence, doctor.Other(starter).Says(says+": starts ovsdb-server with "+catalog.DeleteTransient))
 			p.Report(f)
 		}
 		if !asked {

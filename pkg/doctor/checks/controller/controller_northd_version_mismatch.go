@@ -9,69 +9,63 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
+// ControllerNorthdVersionMismatch looks for nodes where ovn-controller waits for an ovn-northd of its version.
 var ControllerNorthdVersionMismatch = &doctor.Check{
 	Name:     "controller-northd-version-mismatch",
 	Category: "ovn-controller",
-	Doc: `ovn-controller stands still because ovn-northd is of another version
+	Doc: `ovn-controller stands still: ovn-northd has another version
 
 With external_ids:ovn-match-northd-version=true ovn-controller processes nothing until both have the same
 internal version. That is meant for the minutes of an upgrade.`,
-	Causes: []string{},
 	Run: func(p *doctor.Pass) {
-		p.Chassis(func(c *doctor.Chassis) {
-			value, key := c.OVS.Setting("ovn-match-northd-version", c.SystemID)
-			if value != "true" {
-				return
+		for c := range p.Chassis() {
+			if value, key := c.OVS.Setting("ovn-match-northd-version", c.SystemID); value == "true" {
+				versionMismatch(p, c, key)
 			}
-			s, err := c.NeedSouthbound()
-			if err != nil {
-				p.Unknown(doctor.NodeObject(c.Host.Name), err)
-				return
-			}
-			if len(s.Globals) == 0 {
-				return
-			}
-			theirs := s.Globals[0].Options["northd_internal_version"]
-			d, err := c.Daemon("ovn-controller")
-			if err != nil {
-				p.Unknown(doctor.NodeObject(c.Host.Name), err)
-				return
-			}
-			if theirs == "" || d.Liveness != snapshot.Answers {
-				return
-			}
-			release, _, _ := strings.Cut(theirs, "-")
-			logged := mismatchLogged(c.Host, theirs)
-			if release == d.Version && logged == "" {
-				return
-			}
-			f := doctor.Finding{
-				Object: doctor.DaemonObject(c.Host, "ovn-controller"),
-				Also:   []doctor.Object{doctor.NodeObject(c.Host.Name)},
-				Title:  fmt.Sprintf("ovn-controller of %s stands still: it is %s, and ovn-northd is %s", c.Host.Name, d.Version, theirs),
-				Evidence: []doctor.Evidence{
-					{Source: doctor.Other("Open_vSwitch external_ids:" + key), Says: value},
-					{Source: doctor.Other("Southbound SB_Global options:northd_internal_version"), Says: theirs},
-					{Source: doctor.Reply("ovn-controller", "version"), Says: d.Version},
-				},
-				Cause:  "an upgrade has not come to its end: one of the two is still of the release before",
-				Effect: "nothing that is changed comes into force on the node",
-				Next:   "finish the upgrade",
-				Fix:    catalog.IgnoreNorthdVersion.With(),
-			}
-			if c.SystemID != "" {
-				f.Also = append(f.Also, doctor.Object{Kind: "chassis", Name: c.SystemID})
-			}
-			if logged != "" {
-				f.Evidence = append(f.Evidence, doctor.Evidence{Source: doctor.Log("ovn-controller"), Says: logged})
-			}
-			p.Report(f)
-		})
+		}
 	},
 }
 
-// mismatchLogged is the last line of the log that says so of this version of northd.
-func mismatchLogged(h *snapshot.Host, theirs string) string {
+func versionMismatch(p *doctor.Pass, c *doctor.Chassis, key string) {
+	s, ok := doctor.Need(p, doctor.NodeObject(c.Name), c.Southbound)
+	if !ok || len(s.Globals) == 0 {
+		return
+	}
+	d, ok := doctor.Need(p, doctor.NodeObject(c.Name), func() (snapshot.Daemon, error) { return c.Daemon("ovn-controller") })
+	northd := s.Globals[0].Options["northd_internal_version"]
+	if !ok || northd == "" || d.Liveness != snapshot.Answers {
+		return
+	}
+	release, _, _ := strings.Cut(northd, "-")
+	logged := mismatchLogged(c.Host, northd)
+	if release == d.Version && logged == "" {
+		return
+	}
+	f := doctor.Finding{
+		Object: doctor.DaemonObject(c.Host, "ovn-controller"),
+		Also:   []doctor.Object{doctor.NodeObject(c.Name)},
+		Title:  fmt.Sprintf("ovn-controller of %s stands still: it is %s, and ovn-northd is %s", c.Name, d.Version, northd),
+		Evidence: []doctor.Evidence{
+			{Source: doctor.Setting("external_ids:" + key), Says: "true"},
+			{Source: doctor.SB("SB_Global", ""), Says: "options:northd_internal_version=" + northd},
+			{Source: doctor.Reply("ovn-controller", "version"), Says: d.Version},
+		},
+		Cause:  "an upgrade is not finished: one of the two is still of the previous release",
+		Effect: "no change takes effect on the node",
+		Next:   "finish the upgrade",
+		Fix:    catalog.IgnoreNorthdVersion.With(),
+	}
+	if c.SystemID != "" {
+		f.Also = append(f.Also, doctor.Object{Kind: "chassis", Name: c.SystemID})
+	}
+	if logged != "" {
+		f.Evidence = append(f.Evidence, doctor.Evidence{Source: doctor.Log("ovn-controller"), Says: logged})
+	}
+	p.Report(f)
+}
+
+// mismatchLogged is the log's last line about a mismatch, if it is about this version of ovn-northd.
+func mismatchLogged(h *snapshot.Host, northd string) string {
 	log, err := h.Log("ovn-controller")
 	if err != nil {
 		return ""
@@ -79,7 +73,7 @@ func mismatchLogged(h *snapshot.Host, theirs string) string {
 	found := ""
 	for line := range strings.Lines(log) {
 		switch {
-		case strings.Contains(line, "mismatch with northd version - "+theirs):
+		case strings.Contains(line, "mismatch with northd version - "+northd):
 			found = strings.TrimSpace(line)
 		case strings.Contains(line, "version - ") && strings.Contains(line, "mismatch with northd version"):
 			found = ""

@@ -8,49 +8,51 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
+// ControllerNotRunning looks for nodes without a working ovn-controller.
 var ControllerNotRunning = &doctor.Check{
 	Name:     "controller-not-running",
 	Category: "ovn-controller",
 	Doc: `ovn-controller does not run
 
-The flows that are in the integration bridge go on, and its chassis and ports stay in the
+The flows in the integration bridge stay, and so do its chassis and ports in the
 Southbound; nothing new is applied on the node.`,
 	Causes: []string{"conf-db-lost-or-corrupt"},
 	Settle: true,
-	Run:    lookForController,
+	Run: func(p *doctor.Pass) {
+		for d := range p.SilentDaemons("ovn-controller") {
+			silentController(p, d)
+		}
+	},
 }
 
-func lookForController(p *doctor.Pass) {
-	p.SilentDaemons("ovn-controller", func(h *snapshot.Host, d snapshot.Daemon, meant []string) {
-		if d.Liveness == snapshot.Refused {
-			if ps := doctor.ProcessesOf(h, "ovn-controller"); len(d.Sockets) == 0 && len(ps) > 0 {
-				p.Unknown(doctor.DaemonObject(h, "ovn-controller"), fmt.Errorf("process %d is an ovn-controller, but has no control socket in %s: name its run directory by OVN_RUNDIR", ps[0].PID, h.Dirs().OVNRun))
-				return
-			}
-		}
-		f := doctor.Finding{
-			Object:   doctor.DaemonObject(h, "ovn-controller"),
-			Also:     []doctor.Object{doctor.NodeObject(h.Name)},
-			Title:    fmt.Sprintf("ovn-controller of %s does not run", h.Name),
-			Evidence: doctor.SilenceEvidence(h, "ovn-controller", d, meant),
-			Cause:    "it ended, or was ended, and nothing started it again",
-			Effect:   "no change reaches the node: new pods get no network, moved ports and policies stay as they were; ARP, DHCP and DNS that it answers go unanswered",
-			Fix:      catalog.StartController.With(),
-		}
-		if d.Liveness == snapshot.Hung {
-			f.Title = fmt.Sprintf("ovn-controller of %s does not answer", h.Name)
-			f.Lasting = true
-			f.Cause = "it hangs, or is stopped"
-		}
-		if c := doctor.InContainer(h, "ovn-controller"); c != nil {
-			f.Fix, f.Next = nil, fmt.Sprintf("restart its container (process %d, %s)", c.PID, c.Cgroup)
-		}
-		f.Evidence = append(f.Evidence, behind(h)...)
-		if name, _, err := h.ChassisName(); err == nil && name != "" {
-			f.Also = append(f.Also, doctor.Object{Kind: "chassis", Name: name})
-		}
-		p.Report(f)
-	})
+func silentController(p *doctor.Pass, d *doctor.SilentDaemon) {
+	processes := doctor.ProcessesOf(d.Host, d.Daemon)
+	if d.State.Liveness == snapshot.Refused && len(d.State.Sockets) == 0 && len(processes) > 0 {
+		p.Unknown(d.Object(), fmt.Errorf("process %d is an ovn-controller without a control socket in %s: give its run directory in OVN_RUNDIR", processes[0].PID, d.Dirs().OVNRun))
+		return
+	}
+	f := doctor.Finding{
+		Object:   d.Object(),
+		Reason:   "not-running",
+		Also:     []doctor.Object{doctor.NodeObject(d.Name)},
+		Title:    fmt.Sprintf("ovn-controller of %s does not run", d.Name),
+		Evidence: append(d.Evidence(), behind(d.Host)...),
+		Cause:    "it exited or was stopped, and nothing started it again",
+		Effect:   "no change reaches the node: new pods get no network, moved ports and policies stay as they were; it sends no ARP, DHCP and DNS replies",
+		Fix:      catalog.StartController.With(),
+	}
+	if d.State.Liveness == snapshot.Hung {
+		f.Reason, f.Lasting = "hangs", true
+		f.Title = fmt.Sprintf("ovn-controller of %s does not reply", d.Name)
+		f.Cause = "it hangs, or is stopped by a signal"
+	}
+	if c := doctor.InContainer(d.Host, d.Daemon); c != nil {
+		f.Fix, f.Next = nil, fmt.Sprintf("restart its container (process %d, %s)", c.PID, c.Cgroup)
+	}
+	if name, _, err := d.ChassisName(); err == nil && name != "" {
+		f.Also = append(f.Also, doctor.Object{Kind: "chassis", Name: name})
+	}
+	p.Report(f)
 }
 
 // behind is how far a node's chassis is behind the Southbound, where that is known.
@@ -65,7 +67,7 @@ func behind(h *snapshot.Host) []doctor.Evidence {
 		return nil
 	}
 	if s.ChassisNamed(name) == nil {
-		return []doctor.Evidence{{Source: doctor.SB("Chassis", ""), Says: "has no row " + name + " any more"}}
+		return []doctor.Evidence{{Source: doctor.SB("Chassis", ""), Says: "no row " + name}}
 	}
 	for _, c := range s.ChassisPrivate {
 		if c.Name == name && c.NBCfg < s.Globals[0].NBCfg {

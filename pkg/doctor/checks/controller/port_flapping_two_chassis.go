@@ -14,90 +14,92 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
+// PortFlappingTwoChassis looks for ports that two nodes take from each other.
 var PortFlappingTwoChassis = &doctor.Check{
 	Name:     "port-flapping-two-chassis",
 	Category: "ovn-controller",
 	Doc: `Two nodes take a port from each other
 
-Both have an interface with its name, and nothing says on which of them the port belongs. In a
-live migration, requested-chassis names both nodes, and it is no fault.`,
+Both have an interface with its name, and nothing tells which of them it belongs to. In a
+live migration requested-chassis names both nodes, and that is no fault.`,
 	Causes: []string{"system-id-cloned", "duplicate-chassis-stale"},
 	Settle: true,
 	Run: func(p *doctor.Pass) {
-		for _, z := range p.Zones {
-			south, err := z.Southbound()
-			if err != nil {
-				p.Unknown(doctor.Object{Kind: "database", Name: "OVN_Southbound"}, err)
-				continue
-			}
-			flapping(p, z, south)
+		for z, south := range p.Southbounds() {
+			flappingPorts(p, z, south)
 		}
 		if len(p.Zones) == 0 {
-			p.Skip("there is no Southbound here")
+			p.Skip("no Southbound was given")
 		}
 	},
 }
 
-// A holder is a node that has an interface for a port.
-type holder struct {
-	host *snapshot.Host
-	plug snapshot.Plug
-	row  *sb.Chassis
+// A claimant is a node with an interface for a port.
+type claimant struct {
+	host    *snapshot.Host
+	iface   snapshot.Plug
+	chassis *sb.Chassis
 }
 
-// flapping looks for ports that more than one node has an interface for, or whose chassis is not the one that has.
-func flapping(p *doctor.Pass, z *snapshot.Zone, south *snapshot.Southbound) {
-	claims := map[string][]holder{}
-	for _, h := range p.Hosts {
-		if h.Zone() != z {
-			continue
-		}
-		sw, err := h.Switch()
-		if err != nil {
-			continue
-		}
-		name, _, _ := h.ChassisName()
-		row := south.ChassisNamed(name)
-		if row == nil {
-			continue
-		}
-		for _, plug := range sw.Plugs() {
-			if id := plug.ExternalIDs["iface-id"]; id != "" && !held(claims[id], row) && plug.OFNumber() > 0 && plug.Bridge.Name == sw.IntegrationBridge(name) {
-				claims[id] = append(claims[id], holder{h, plug, row})
-			}
-		}
-	}
+// flappingPorts looks for ports that several nodes have an interface for, or that are bound elsewhere than their interface is.
+func flappingPorts(p *doctor.Pass, z *snapshot.Zone, south *snapshot.Southbound) {
+	all := claimants(p, z, south)
 	for i := range south.PortBindings {
 		b := &south.PortBindings[i]
-		mine := claims[b.LogicalPort]
-		if len(mine) == 0 || b.Type != "" || len(b.RequestedChassis) > 0 || len(b.AdditionalChassis) > 0 || len(b.RequestedAdditionalChassis) > 0 ||
-			strings.Contains(b.Options["requested-chassis"], ",") || len(b.Chassis) == 0 {
+		claims := all[b.LogicalPort]
+		if len(claims) == 0 || b.Type != "" || len(b.Chassis) == 0 || migrates(b) {
 			continue
 		}
-		if len(mine) == 1 && mine[0].row.UUID == b.Chassis.Get() && !claimedBack(mine[0], b.LogicalPort) {
+		if len(claims) == 1 && claims[0].chassis.UUID == b.Chassis.Get() && !claimedAgain(claims[0].host, b.LogicalPort) {
 			continue
 		}
-		if f, ok := contested(p, z, south, b, mine); ok {
+		if f, ok := contested(p, z, south, b, claims); ok {
 			p.Report(f)
 		}
 	}
 }
 
-// held says whether a chassis is among those that have an interface for a port; a node may be reached by two names.
-func held(mine []holder, row *sb.Chassis) bool {
-	return slices.ContainsFunc(mine, func(h holder) bool { return h.row.UUID == row.UUID })
+// claimants are the nodes with an interface in their integration bridge for each port. A node that can be read under two
+// names counts once.
+func claimants(p *doctor.Pass, z *snapshot.Zone, south *snapshot.Southbound) map[string][]claimant {
+	all := map[string][]claimant{}
+	for _, h := range p.Hosts {
+		sw, err := h.Switch()
+		if err != nil || h.Zone() != z {
+			continue
+		}
+		name, _, _ := h.ChassisName()
+		c := south.ChassisNamed(name)
+		if c == nil {
+			continue
+		}
+		bridge := sw.IntegrationBridge(name)
+		for _, i := range sw.Plugs() {
+			id := i.ExternalIDs["iface-id"]
+			counted := slices.ContainsFunc(all[id], func(x claimant) bool { return x.chassis.UUID == c.UUID })
+			if id != "" && !counted && i.OFNumber() > 0 && i.Bridge.Name == bridge {
+				all[id] = append(all[id], claimant{h, i, c})
+			}
+		}
+	}
+	return all
 }
 
-// claimedBack says whether the log of a node tells that it has taken the port back again and again lately.
-func claimedBack(c holder, port string) bool {
-	log, err := c.host.Log("ovn-controller")
+// migrates reports whether the Northbound names a chassis for a port, or several.
+func migrates(b *sb.PortBindingBrief) bool {
+	return len(b.RequestedChassis) > 0 || len(b.AdditionalChassis) > 0 || len(b.RequestedAdditionalChassis) > 0 ||
+		strings.Contains(b.Options["requested-chassis"], ",")
+}
+
+// claimedAgain reports whether the log of a node shows that it has just claimed the port back several times.
+func claimedAgain(h *snapshot.Host, port string) bool {
+	log, err := h.Log("ovn-controller")
 	if err != nil {
 		return false
 	}
 	text := "Changing chassis for lport " + port + " from "
-	var last, first time.Time
+	var first, last, end time.Time
 	times := 0
-	var end time.Time
 	for line := range strings.Lines(log) {
 		stamp, _, _ := strings.Cut(line, "|")
 		t, err := time.Parse(time.RFC3339Nano, stamp)
@@ -105,67 +107,70 @@ func claimedBack(c holder, port string) bool {
 			continue
 		}
 		end = t
-		if strings.Contains(line, text) {
-			if times == 0 || t.Sub(last) > 20*time.Second {
-				first, times = t, 0
-			}
-			last = t
-			times++
+		if !strings.Contains(line, text) {
+			continue
 		}
+		if times == 0 || t.Sub(last) > 20*time.Second {
+			first, times = t, 0
+		}
+		last = t
+		times++
 	}
 	return times >= 3 && last.Sub(first) < time.Minute && end.Sub(last) < 20*time.Second
 }
 
-// contested watches a port for a moment.
-func contested(p *doctor.Pass, z *snapshot.Zone, south *snapshot.Southbound, b *sb.PortBindingBrief, mine []holder) (doctor.Finding, bool) {
-	f := doctor.Finding{
-		Object: doctor.Object{Kind: "port", Name: b.LogicalPort},
-		Cause:  "an interface with the port's name is left on a node that the pod or virtual machine has left, or was given the name by mistake",
-		Effect: "the port's packets go now here, now there, and every node follows each change",
-	}
-	seen := changesOf(p, z, b)
-	changes := 0
+// contested watches a port for a moment; it is no finding if its chassis stays and one node alone claims it.
+func contested(p *doctor.Pass, z *snapshot.Zone, south *snapshot.Southbound, b *sb.PortBindingBrief, claims []claimant) (doctor.Finding, bool) {
 	var names []string
+	addName := func(n string) {
+		if !slices.Contains(names, n) {
+			names = append(names, n)
+		}
+	}
+	changes := 0
+	seen := watchChassis(p, z, b)
 	for i, id := range seen {
 		if i > 0 && id != seen[i-1] {
 			changes++
 		}
-		if n := doctor.ChassisName(south, id); !slices.Contains(names, n) {
-			names = append(names, n)
-		}
+		addName(doctor.ChassisLabelOf(south, id))
 	}
-	if changes < 2 && len(mine) < 2 {
+	if changes < 2 && len(claims) < 2 {
 		return doctor.Finding{}, false
 	}
-	for _, c := range mine {
-		if n := doctor.WhichChassis(c.row); !slices.Contains(names, n) {
-			names = append(names, n)
-		}
-		f.Also = append(f.Also, doctor.NodeObject(c.host.Name), doctor.InterfaceObject(c.host, c.plug))
+	f := doctor.Finding{
+		Object: doctor.PortObject(b.LogicalPort),
+		Cause:  "an interface with the port's name is left on a node that the pod or VM has left, or got the name by mistake",
+		Effect: "the port's packets go to one node, then to the other, and every node follows each change",
+	}
+	for _, c := range claims {
+		addName(doctor.ChassisLabel(c.chassis))
+		f.Also = append(f.Also, doctor.NodeObject(c.host.Name), doctor.InterfaceObject(c.host, c.iface))
 		f.Evidence = append(f.Evidence, doctor.Evidence{
-			Source: doctor.OVS("Interface", c.plug.Name).On(c.host.Name),
-			Says:   fmt.Sprintf("ofport=%d %s", c.plug.OFNumber(), doctor.Pairs(c.plug.ExternalIDs, "iface-id", "iface-id-ver", "ovn-installed")),
+			Source: doctor.OVS("Interface", c.iface.Name).On(c.host.Name),
+			Says:   fmt.Sprintf("ofport=%d %s", c.iface.OFNumber(), doctor.Pairs(c.iface.ExternalIDs, "iface-id", "iface-id-ver", "ovn-installed")),
 		})
 	}
 	slices.Sort(names)
-	for _, c := range south.Chassis {
-		if slices.Contains(names, doctor.WhichChassis(&c)) {
+	for i := range south.Chassis {
+		if c := &south.Chassis[i]; slices.Contains(names, doctor.ChassisLabel(c)) {
 			f.Also = append(f.Also, doctor.NodeObject(c.Hostname))
 		}
 	}
 	f.Title = fmt.Sprintf("port %s is claimed by two nodes: %s", b.LogicalPort, strings.Join(names, " and "))
-	f.Evidence = append(f.Evidence, doctor.Evidence{Source: doctor.SB("Port_Binding", doctor.Short(b.UUID)), Says: fmt.Sprintf("chassis changed %d times while it was looked at; requested_chassis=[]", changes)})
-	if right, why := rightful(p, b, mine); right != nil {
-		f.Evidence = append(f.Evidence, doctor.Evidence{Source: doctor.Other("node " + right.host.Name), Says: why})
-		f.Fix = catalog.PinPort.With(b.LogicalPort, right.row.Hostname)
+	f.Evidence = append(f.Evidence, doctor.SBRow("Port_Binding", b.UUID, "chassis changed %d times in two seconds; requested_chassis=[]", changes))
+	if owner, why := ownerOf(b, claims); owner != nil {
+		why.Source = why.Source.On(owner.host.Name)
+		f.Evidence = append(f.Evidence, why)
+		f.Fix = catalog.PinPort.With(b.LogicalPort, owner.chassis.Hostname)
 	} else {
-		f.Next = fmt.Sprintf("see on which node the pod or virtual machine is, then: ovnctl fix pin-port %s NODE; and remove the interface on the other one", b.LogicalPort)
+		f.Next = fmt.Sprintf("see on which node the pod or VM is, then: ovnctl fix pin-port %s NODE; and remove the interface on the other one", b.LogicalPort)
 	}
 	return f, true
 }
 
-// changesOf reads several times on which chassis a port is.
-func changesOf(p *doctor.Pass, z *snapshot.Zone, b *sb.PortBindingBrief) []ovsdb.UUID {
+// watchChassis reads a port's chassis several times.
+func watchChassis(p *doctor.Pass, z *snapshot.Zone, b *sb.PortBindingBrief) []ovsdb.UUID {
 	seen := []ovsdb.UUID{b.Chassis.Get()}
 	db, err := z.SB()
 	if err != nil {
@@ -189,27 +194,28 @@ func changesOf(p *doctor.Pass, z *snapshot.Zone, b *sb.PortBindingBrief) []ovsdb
 	return seen
 }
 
-// rightful is the one of several nodes that is known to have what the port is for.
-func rightful(p *doctor.Pass, b *sb.PortBindingBrief, mine []holder) (*holder, string) {
-	var right []*holder
-	why := ""
+// ownerOf is the one claimant that has the port's MAC address, with the evidence; nil: none or several have it.
+func ownerOf(b *sb.PortBindingBrief, claims []claimant) (owner *claimant, why doctor.Evidence) {
 	macs := strings.ToLower(strings.Join(b.MAC, " "))
-	for i := range mine {
-		c := &mine[i]
-		if mac := strings.ToLower(cmp.Or(c.plug.ExternalIDs["attached-mac"], c.plug.ExternalIDs["attached_mac"])); mac != "" && strings.Contains(macs, mac) {
-			right = append(right, c)
-			why = fmt.Sprintf("interface %s is for MAC address %s, which is the port's", c.plug.Name, mac)
-			continue
+	owners := 0
+	for i := range claims {
+		c := &claims[i]
+		e := doctor.Evidence{Source: doctor.OVS("Interface", c.iface.Name)}
+		mac := strings.ToLower(cmp.Or(c.iface.ExternalIDs["attached-mac"], c.iface.ExternalIDs["attached_mac"]))
+		if mac == "" || !strings.Contains(macs, mac) {
+			pod, err := c.host.Pod(c.iface.Name)
+			if err != nil {
+				continue
+			}
+			e.Source, mac = doctor.Link(c.iface.Name).InPod(), strings.ToLower(pod.Link.MAC)
 		}
-		pod, err := c.host.Pod(c.plug.Name)
-		if err != nil || !strings.Contains(macs, strings.ToLower(pod.Link.MAC)) || pod.Link.MAC == "" {
-			continue
+		if mac != "" && strings.Contains(macs, mac) {
+			e.Says = "has the port's MAC address " + mac
+			owner, why, owners = c, e, owners+1
 		}
-		right = append(right, c)
-		why = fmt.Sprintf("behind %s is MAC address %s, which is the port's", c.plug.Name, pod.Link.MAC)
 	}
-	if len(right) != 1 {
-		return nil, ""
+	if owners != 1 {
+		return nil, doctor.Evidence{}
 	}
-	return right[0], why
+	return owner, why
 }

@@ -3,6 +3,7 @@ package controller
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -14,96 +15,113 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
+// SystemIDCloned looks for Chassis rows that two nodes write in turn.
 var SystemIDCloned = &doctor.Check{
 	Name:     "system-id-cloned",
 	Category: "ovn-controller",
-	Doc: `Two live nodes go by one system-id
+	Doc: `Two running nodes have one system-id
 
-Both write the same Chassis row, again and again, and each takes the other's ports away: what
+Both write the same Chassis row, again and again, and each takes the other's ports. This
 follows when a node's image or disk is cloned.`,
 	Run: func(p *doctor.Pass) {
-		for _, z := range p.Zones {
-			south, err := z.Southbound()
-			if err != nil {
-				p.Unknown(doctor.Object{Kind: "database", Name: "OVN_Southbound"}, err)
-				continue
-			}
-			db, err := z.SB()
-			if err != nil {
-				continue
-			}
-			twins(p, z, south, db)
+		for z, south := range p.Southbounds() {
+			clonedChassis(p, z, south)
 		}
 		if len(p.Zones) == 0 {
-			p.Skip("there is no Southbound here")
+			p.Skip("no Southbound was given")
 		}
 	},
 }
 
-// An identity is a Chassis row as it is at one moment.
+// An identity is what a Chassis row says of its node at one moment.
 type identity struct {
-	sb.Chassis
-	ips []string
+	hostname, ips string
 }
 
-func (i identity) String() string {
-	return fmt.Sprintf("hostname=%s encap %s", i.Hostname, strings.Join(i.ips, ", "))
+func (i identity) String() string { return fmt.Sprintf("hostname=%s encap %s", i.hostname, i.ips) }
+
+func identityOf(c *sb.Chassis, encaps []sb.Encap) identity {
+	var ips []string
+	for _, e := range encaps {
+		ips = append(ips, e.IP)
+	}
+	slices.Sort(ips)
+	return identity{c.Hostname, strings.Join(ips, ", ")}
 }
 
-// rereads is how often a suspected row is read, to see whether it goes to and fro.
+// rereads is how often a suspected row is read to see whether it alternates.
 const rereads = 12
 
-// twins looks at rows again and again of which something tells that two nodes may write them: one that two write changes
-// many times a second, so that it often is another than when the Southbound was opened, or at the next look.
-func twins(p *doctor.Pass, z *snapshot.Zone, south *snapshot.Southbound, db ovsdb.Reader) {
-	if _, live := db.(*ovsdb.Client); !live {
-		return // one moment shows one of two at most
-	}
-	rewritten, err := z.Rewritten(south)
+// clonedChassis reads the rows that two nodes may write several times: such a row changes many times a second, so it
+// often differs from what it was when the Southbound was opened.
+func clonedChassis(p *doctor.Pass, z *snapshot.Zone, south *snapshot.Southbound) {
+	db, err := z.SB()
 	if err != nil {
-		p.Unknown(doctor.Object{Kind: "database", Name: "OVN_Southbound"}, err)
+		return
+	}
+	if _, live := db.(*ovsdb.Client); !live {
+		return // a capture shows one of the two
+	}
+	rewritten, ok := doctor.Need(p, doctor.SouthboundObject, func() (map[string]bool, error) { return z.Rewritten(south) })
+	if !ok {
 		return
 	}
 	suspects := map[string][]identity{}
 	for i := range south.Chassis {
 		c := &south.Chassis[i]
-		row := identity{Chassis: *c}
-		for _, e := range south.EncapsOf(c) {
-			row.ips = append(row.ips, e.IP)
-		}
-		slices.Sort(row.ips)
-		if !snapshot.Elsewhere(c) && (rewritten[c.Name] || anothers(p, c, row) || restless(p, c.Name)) {
+		row := identityOf(c, south.EncapsOf(c))
+		if !snapshot.Elsewhere(c) && (rewritten[c.Name] || ofAnotherNode(p, c, row) || losesPorts(p, c.Name)) {
 			suspects[c.Name] = []identity{row}
 		}
 	}
-	for range rereads {
-		if len(suspects) == 0 {
-			return
-		}
-		select {
-		case <-p.Context().Done():
-			return
-		case <-time.After(70 * time.Millisecond):
-		}
-		now, err := identities(p.Context(), db)
-		if err != nil {
-			return
-		}
-		for name := range suspects {
-			if i, ok := now[name]; ok {
-				suspects[name] = append(suspects[name], i)
-			}
-		}
+	if !watch(p.Context(), db, suspects) {
+		return
 	}
-	for name, seen := range suspects {
-		if f, ok := cloned(p, z, name, seen); ok {
+	for _, name := range slices.Sorted(maps.Keys(suspects)) {
+		if f, ok := cloned(p, z, name, suspects[name]); ok {
 			p.Report(f)
 		}
 	}
 }
 
-// anothers says whether a row is not what its node, which can be read and whose controller lives, would write.
-func anothers(p *doctor.Pass, c *sb.Chassis, row identity) bool {
+// watch adds what the suspected rows are at several moments. It reports whether all could be read.
+func watch(ctx context.Context, db ovsdb.Reader, suspects map[string][]identity) bool {
+	if len(suspects) == 0 {
+		return false
+	}
+	for range rereads {
+		select {
+		case <-ctx.Done():
+			return false
+		case <-time.After(70 * time.Millisecond):
+		}
+		var rows snapshot.Southbound
+		if err := readChassis(ctx, db, &rows); err != nil {
+			return false
+		}
+		for i := range rows.Chassis {
+			c := &rows.Chassis[i]
+			if seen, ok := suspects[c.Name]; ok {
+				suspects[c.Name] = append(seen, identityOf(c, rows.EncapsOf(c)))
+			}
+		}
+	}
+	return true
+}
+
+// readChassis reads the chassis and their encaps as they are now.
+func readChassis(ctx context.Context, db ovsdb.Reader, to *snapshot.Southbound) error {
+	var rows struct {
+		Chassis []sb.Chassis
+		Encaps  []sb.Encap
+	}
+	err := ovsdb.Load(ctx, db, &rows)
+	to.Chassis, to.Encaps = rows.Chassis, rows.Encaps
+	return err
+}
+
+// ofAnotherNode reports whether a row is not what its node would write, which can be read and whose ovn-controller replies.
+func ofAnotherNode(p *doctor.Pass, c *sb.Chassis, row identity) bool {
 	h := p.Host(c.Name)
 	if h == nil {
 		return false
@@ -114,11 +132,11 @@ func anothers(p *doctor.Pass, c *sb.Chassis, row identity) bool {
 	}
 	name, _, _ := h.ChassisName()
 	ip, _ := sw.Setting("ovn-encap-ip", name)
-	return name == c.Name && sw.ID("hostname") != c.Hostname && !slices.Contains(row.ips, ip) && doctor.ControllerAnswers(h)
+	return name == c.Name && sw.ID("hostname") != c.Hostname && !slices.Contains(strings.Split(row.ips, ", "), ip) && doctor.ControllerReplies(h)
 }
 
-// restless says whether the log of a chassis' node tells that ports come and go there all the time.
-func restless(p *doctor.Pass, name string) bool {
+// losesPorts reports whether the log of a chassis' node shows that it released several ports in the last seconds.
+func losesPorts(p *doctor.Pass, name string) bool {
 	h := p.Host(name)
 	if h == nil {
 		return false
@@ -140,73 +158,44 @@ func restless(p *doctor.Pass, name string) bool {
 	return released >= 5
 }
 
-// identities reads the chassis with their tunnel addresses, as they are now.
-func identities(ctx context.Context, db ovsdb.Reader) (map[string]identity, error) {
-	var rows struct {
-		Chassis []sb.Chassis
-		Encaps  []sb.Encap
-	}
-	if err := ovsdb.Load(ctx, db, &rows); err != nil {
-		return nil, err
-	}
-	ips := map[ovsdb.UUID]string{}
-	for _, e := range rows.Encaps {
-		ips[e.UUID] = e.IP
-	}
-	all := map[string]identity{}
-	for _, c := range rows.Chassis {
-		i := identity{Chassis: c}
-		for _, e := range c.Encaps {
-			i.ips = append(i.ips, ips[e])
-		}
-		slices.Sort(i.ips)
-		all[c.Name] = i
-	}
-	return all, nil
-}
-
-// cloned is the finding of a row that two nodes write in turn.
+// cloned is the finding of a row that two nodes write in turn; a row that changed once was only reconfigured.
 func cloned(p *doctor.Pass, z *snapshot.Zone, name string, seen []identity) (doctor.Finding, bool) {
-	var kinds []string
 	changes := 0
-	var hosts []string
+	kinds, hosts := map[string]bool{}, map[string]bool{}
 	for i, s := range seen {
-		if text := s.String(); !slices.Contains(kinds, text) {
-			kinds = append(kinds, text)
+		kinds[s.String()] = true
+		if s.hostname != "" {
+			hosts[s.hostname] = true
 		}
-		if i > 0 && s.String() != seen[i-1].String() {
+		if i > 0 && s != seen[i-1] {
 			changes++
-		}
-		if s.Hostname != "" && !slices.Contains(hosts, s.Hostname) {
-			hosts = append(hosts, s.Hostname)
 		}
 	}
 	if changes < 2 {
-		return doctor.Finding{}, false // it was written once, as after a change of settings
+		return doctor.Finding{}, false
 	}
-	slices.Sort(kinds)
-	slices.Sort(hosts)
 	f := doctor.Finding{
 		Object: doctor.Object{Kind: "chassis", Name: name},
 		Also:   []doctor.Object{{Kind: "chassis", Name: name}},
-		Title:  fmt.Sprintf("two nodes go by the system-id %s: %s", name, strings.Join(hosts, " and ")),
-		Cause:  "a node was cloned with its system-id, in /etc/openvswitch/system-id.conf or the database of its switch",
-		Effect: "each takes the row, the tunnels and the ports from the other, many times a second: neither works, and all nodes follow",
+		Title:  fmt.Sprintf("two nodes have the system-id %s: %s", name, strings.Join(slices.Sorted(maps.Keys(hosts)), " and ")),
+		Cause:  "a node was cloned with its system-id, in /etc/openvswitch/system-id.conf or its Open_vSwitch database",
+		Effect: "each takes the row, the tunnels and the ports from the other, many times a second: neither works, and every node follows each change",
+		Next:   "on the clone, not on the node that had the name first: ovnctl fix new-system-id",
 	}
-	for _, k := range kinds {
+	for _, k := range slices.Sorted(maps.Keys(kinds)) {
 		f.Evidence = append(f.Evidence, doctor.Evidence{Source: doctor.SB("Chassis", name), Says: "at one moment " + k})
 	}
-	for _, h := range hosts {
+	for _, h := range slices.Sorted(maps.Keys(hosts)) {
 		f.Also = append(f.Also, doctor.NodeObject(h))
 	}
-	if h := p.Local(); h != nil && h.Zone() == z {
-		if own, source, err := h.ChassisName(); err == nil && own == name {
-			f.Also = append(f.Also, doctor.NodeObject(h.Name))
-			f.Evidence = append(f.Evidence, doctor.Evidence{Source: doctor.Other("node " + h.Name), Says: fmt.Sprintf("has its system-id from %s", source)})
-			f.Fix = catalog.NewSystemID.With()
-			return f, true
-		}
+	h := p.Local()
+	if h == nil || h.Zone() != z {
+		return f, true
 	}
-	f.Next = "on the clone, not on the node that had the name first: ovnctl fix new-system-id"
+	if own, source, err := h.ChassisName(); err == nil && own == name {
+		f.Also = append(f.Also, doctor.NodeObject(h.Name))
+		f.Evidence = append(f.Evidence, doctor.Evidence{Source: doctor.Setting("external_ids:system-id").On(h.Name), Says: fmt.Sprintf("%s, from %s", name, source)})
+		f.Next, f.Fix = "", catalog.NewSystemID.With()
+	}
 	return f, true
 }

@@ -9,197 +9,243 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/fixes"
 	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
 	"github.com/ovnctl/ovnctl/pkg/nb"
+	"github.com/ovnctl/ovnctl/pkg/ovsdb"
 	"github.com/ovnctl/ovnctl/pkg/sb"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
+// DGPChassisNotBound looks for distributed gateway ports without a chassis that can host them.
 var DGPChassisNotBound = &doctor.Check{
 	Name:     "dgp-chassis-not-bound",
 	Category: "gateway",
-	Doc: `A distributed gateway port has no chassis that can hold it
+	Doc: `A distributed gateway port has no chassis that can host it
 
-Of the chassis that may hold the port one must exist, run, and be on the physical
-network behind it. Names that no chassis has are taken without a word.`,
+One of the port's gateway chassis must exist, run, and be on the physical network behind
+the port. OVN accepts names that no chassis has, and reports nothing.`,
 	Causes: []string{
 		"controller-not-running", "controller-not-caught-up", "missing-external-ids", "system-id-cloned", "duplicate-chassis-stale",
 		"northd-not-active", "sb-rbac-denied", "tls-cert-expired-or-wrong-ca", "db-not-listening-tcp", "vswitchd-not-running",
 		"localnet-no-bridge-mapping", "bfd-down-or-flapping",
 	},
-	Settle: true, // a port that was just made, or is moving, is taken within a moment
-	Run:    gatewayPorts,
-}
-
-func gatewayPorts(p *doctor.Pass) {
-	for _, z := range p.Zones {
-		north, err := z.Northbound()
-		if err != nil {
-			p.Unknown(doctor.Object{Kind: "database", Name: "OVN_Northbound"}, err)
-			continue
-		}
-		south, err := z.Southbound()
-		if err != nil {
-			p.Unknown(doctor.Object{Kind: "database", Name: "OVN_Southbound"}, err)
-			continue
-		}
-		bindings := redirects(south)
-		schedulable := gatewaysByOption(south)
-		for _, g := range catalog.GatewayPorts(north, south) {
-			if !doctor.Enabled(g.Port.Enabled) || !doctor.Enabled(g.Router.Enabled) {
+	Settle: true, // a new or moving port is claimed within a moment
+	Run: func(p *doctor.Pass) {
+		for z := range p.EachZone() {
+			north, ok := doctor.Need(p, doctor.NorthboundObject, z.Northbound)
+			if !ok {
 				continue
 			}
-			gatewayPort(p, south, &g, bindings["cr-"+g.Port.Name], schedulable)
+			if south, ok := doctor.Need(p, doctor.SouthboundObject, z.Southbound); ok {
+				gatewayPorts(p, north, south)
+			}
 		}
-		unnamedGatewayPorts(p, north)
-	}
+	},
 }
 
-// redirects are the bindings of gateway ports.
-func redirects(south *snapshot.Southbound) map[string]*sb.PortBindingBrief {
-	out := map[string]*sb.PortBindingBrief{}
-	for i := range south.PortBindings {
-		if b := &south.PortBindings[i]; b.Type == "chassisredirect" {
-			out[b.LogicalPort] = b
-		}
-	}
-	return out
+// A gatewayPort is a distributed gateway port with its binding.
+type gatewayPort struct {
+	catalog.GatewayPort
+	binding *sb.PortBindingBrief // nil: ovn-northd has not made it
+	south   *snapshot.Southbound
 }
 
-// gatewaysByOption are the chassis that offer themselves to Neutron as gateways.
-func gatewaysByOption(south *snapshot.Southbound) map[string]bool {
-	out := map[string]bool{}
+func gatewayPorts(p *doctor.Pass, north *snapshot.Northbound, south *snapshot.Southbound) {
+	bindings := doctor.PortBindings(south)
+	offered := offeredGateways(south)
+	for _, g := range catalog.GatewayPorts(north, south) {
+		if snapshot.Off(g.Port.Enabled) || snapshot.Off(g.Router.Enabled) {
+			continue
+		}
+		port := &gatewayPort{g, bindings["cr-"+g.Port.Name], south}
+		if f, ok := port.notHosted(); ok {
+			p.Report(f)
+			continue
+		}
+		port.withoutBridge(p)
+		if g.Neutron && len(offered) > 0 {
+			port.notOffered(p, offered)
+		}
+	}
+	setByHand(p, north)
+}
+
+// offeredGateways are the chassis that offer themselves to Neutron as gateways.
+func offeredGateways(south *snapshot.Southbound) map[string]bool {
+	offered := map[string]bool{}
 	for _, c := range south.Chassis {
 		for _, options := range []string{c.OtherConfig["ovn-cms-options"], c.ExternalIDs["ovn-cms-options"]} {
 			if slices.Contains(strings.Split(options, ","), "enable-chassis-as-gw") {
-				out[c.Name] = true
+				offered[c.Name] = true
 			}
 		}
 	}
-	return out
+	return offered
 }
 
-func gatewayPort(p *doctor.Pass, south *snapshot.Southbound, g *catalog.GatewayPort, b *sb.PortBindingBrief, schedulable map[string]bool) {
-	f := doctor.Finding{
-		Object: doctor.Object{Kind: "port", Name: g.Port.Name},
+func candidateEvidence(c catalog.GatewayCandidate) doctor.Evidence {
+	table, id := c.Row()
+	return doctor.NBRow(table, id, "%s", c.Text())
+}
+
+func chassisEvidence(c *sb.Chassis, format string, args ...any) doctor.Evidence {
+	return doctor.Evidence{Source: doctor.SB("Chassis", doctor.Short(c.UUID)), Says: c.Hostname + ": " + fmt.Sprintf(format, args...)}
+}
+
+// finding begins a finding of the port.
+func (g *gatewayPort) finding(reason string) doctor.Finding {
+	return doctor.Finding{
+		Object: doctor.PortObject(g.Port.Name),
+		Reason: reason,
 		Also:   []doctor.Object{{Kind: "router", Name: g.Router.Name}},
-		Effect: "what router " + g.Router.Name + " leads through this port, and what comes from there, is lost",
 	}
-	var gone, there []string
-	var seen []doctor.Evidence
+}
+
+// notHosted is the finding of a port with gateway chassis that do not exist, or that none has claimed.
+func (g *gatewayPort) notHosted() (doctor.Finding, bool) {
+	f := g.finding("not-claimed")
+	f.Effect = "router " + g.Router.Name + " loses all packets to and from the network behind this port"
+	var missing, existing []string
 	for _, c := range g.Candidates {
-		if c.Chassis == nil {
-			gone = append(gone, c.Name)
-			seen = append(seen, doctor.Evidence{Source: doctor.Other(c.Source()), Says: c.Text() + ": no such chassis"})
-			f.Also = append(f.Also, doctor.Object{Kind: "chassis", Name: c.Name})
+		if c.Chassis != nil {
+			existing = append(existing, c.Chassis.Hostname)
+			f.Also = append(f.Also, doctor.NodeObject(c.Chassis.Hostname))
 			continue
 		}
-		there = append(there, c.Chassis.Hostname)
-		f.Also = append(f.Also, doctor.Object{Kind: "node", Name: c.Chassis.Hostname})
+		missing = append(missing, c.Name)
+		e := candidateEvidence(c)
+		e.Says += ": no such chassis"
+		f.Evidence = append(f.Evidence, e)
+		f.Also = append(f.Also, doctor.Object{Kind: "chassis", Name: c.Name})
 	}
-	unbound := b != nil && len(b.Chassis) == 0
+	unbound := g.binding != nil && len(g.binding.Chassis) == 0
 	if unbound {
-		seen = append(seen, doctor.Evidence{Source: doctor.SB("Port_Binding", doctor.Short(b.UUID)+" "+b.LogicalPort), Says: "chassis=[]"})
+		f.Evidence = append(f.Evidence, doctor.SBRow("Port_Binding", g.binding.UUID, "%s: chassis=[]", g.binding.LogicalPort))
 	}
-	f.Evidence = seen
 	switch {
-	case len(gone) > 0:
-		f.Title = fmt.Sprintf("port %s may be held by %s, which does not exist", g.Port.Name, strings.Join(gone, ", "))
-		f.Cause = "the chassis has left, or its name was written wrongly: it is the system-id, not the hostname"
-		if len(there) > 0 && !unbound {
+	case len(missing) > 0:
+		f.Reason = "no-such-chassis"
+		f.Title = fmt.Sprintf("port %s has gateway chassis %s, which does not exist", g.Port.Name, strings.Join(missing, ", "))
+		f.Cause = "the chassis was removed, or its name is wrong: it must be the system-id, not the hostname"
+		if len(existing) > 0 && !unbound {
 			f.Result = doctor.Warning
-			f.Effect = "fewer chassis can take the port over than it seems"
+			f.Effect = "fewer chassis can take over the port than are configured"
 		}
-		proposeGateway(&f, south, g)
+		g.propose(&f)
 	case unbound:
-		f.Title = fmt.Sprintf("port %s is held by no chassis, though %s may", g.Port.Name, strings.Join(there, ", "))
-		f.Cause = "ovn-controller there does not run, cannot write, or sees none of the others alive"
-		f.Next = "on " + there[0] + ": ovnctl doctor"
+		f.Title = fmt.Sprintf("port %s is on no chassis; its gateway chassis are %s", g.Port.Name, strings.Join(existing, ", "))
+		f.Cause = "ovn-controller there does not run, cannot write to the Southbound, or sees no BFD session up"
+		f.Next = "on " + existing[0] + ": ovnctl doctor"
 	default:
-		lacksNetwork(p, g, b, schedulable)
-		return
+		return f, false
 	}
-	p.Report(f)
+	return f, true
 }
 
-// proposeGateway says what to do about a chassis that does not exist.
-func proposeGateway(f *doctor.Finding, south *snapshot.Southbound, g *catalog.GatewayPort) {
-	switch c := g.Proposal(south); {
+// propose adds what to do about a chassis that does not exist.
+func (g *gatewayPort) propose(f *doctor.Finding) {
+	switch c := g.Proposal(g.south); {
 	case g.Neutron:
-		f.Next = "Neutron schedules this port, and does not know rows that others write: openstack network agent list --agent-type ovn-controller-gateway; a router is scheduled anew when its external gateway is set anew"
+		f.Next = "Neutron schedules this port, and does not know rows that others write: openstack network agent list --agent-type ovn-controller-gateway; to reschedule the router, set its external gateway again"
 	case c != nil:
-		f.Evidence = append(f.Evidence, doctor.Evidence{Source: doctor.SB("Chassis", doctor.Short(c.UUID)), Says: fmt.Sprintf("hostname=%s name=%s", c.Hostname, c.Name)})
+		f.Evidence = append(f.Evidence, chassisEvidence(c, "name=%s", c.Name))
 		f.Fix = catalog.GatewayChassisOf.With(g.Port.Name)
 	default:
 		f.Next = fixes.Command("choose one of `ovn-sbctl list Chassis`, then: ovnctl fix %s %s CHASSIS", catalog.GatewayChassisOf.Name, g.Port.Name)
 	}
 }
 
-// lacksNetwork says which of the chassis that may hold the port could not carry its traffic.
-func lacksNetwork(p *doctor.Pass, g *catalog.GatewayPort, b *sb.PortBindingBrief, schedulable map[string]bool) {
+// add adds a gateway chassis to a finding of the port.
+func (g *gatewayPort) add(f *doctor.Finding, c catalog.GatewayCandidate, e doctor.Evidence) {
+	f.Also = append(f.Also, doctor.NodeObject(c.Chassis.Hostname), doctor.Object{Kind: "chassis", Name: c.Name})
+	f.Evidence = append(f.Evidence, candidateEvidence(c), e)
+}
+
+// withoutBridge reports gateway chassis that have no bridge for a physical network behind the port.
+func (g *gatewayPort) withoutBridge(p *doctor.Pass) {
+	f := g.finding("no-bridge")
+	f.Result = doctor.Warning
+	f.Cause = "the chassis was chosen, or changed, without that bridge"
+	f.Effect = "when the port moves there, its external traffic is lost"
+	var hosts, networks []string
 	for _, c := range g.Candidates {
-		if snapshot.Elsewhere(c.Chassis) {
+		lacks := slices.DeleteFunc(slices.Clone(g.Networks), func(network string) bool { return catalog.Maps(c.Chassis, network) })
+		if snapshot.Elsewhere(c.Chassis) || len(lacks) == 0 {
 			continue
 		}
-		f := doctor.Finding{
-			Result: doctor.Warning,
-			Object: doctor.Object{Kind: "port", Name: g.Port.Name},
-			Also:   []doctor.Object{{Kind: "node", Name: c.Chassis.Hostname}, {Kind: "chassis", Name: c.Name}, {Kind: "router", Name: g.Router.Name}},
-			Cause:  "the chassis was chosen, or changed, without it",
-			Effect: "when the port moves there, its traffic to the outside is lost",
+		hosts, networks = append(hosts, c.Chassis.Hostname), lacks
+		g.add(&f, c, chassisEvidence(c.Chassis, "ovn-bridge-mappings=%s", c.Chassis.OtherConfig["ovn-bridge-mappings"]))
+		if g.binding != nil && g.binding.Chassis.Has(c.Chassis.UUID) {
+			f.Result = doctor.Error
+			f.Effect = "the port is on " + c.Chassis.Hostname + ": its external traffic is lost"
 		}
-		held := b != nil && b.Chassis.Has(c.Chassis.UUID)
-		mappings := doctor.Evidence{Source: doctor.SB("Chassis", doctor.Short(c.Chassis.UUID)+" "+c.Chassis.Hostname), Says: "ovn-bridge-mappings=" + c.Chassis.OtherConfig["ovn-bridge-mappings"]}
-		for _, network := range g.Networks {
-			if catalog.Maps(c.Chassis, network) {
-				continue
-			}
-			f.Title = fmt.Sprintf("%s may hold port %s, but has no bridge for network %s", c.Chassis.Hostname, g.Port.Name, network)
-			f.Evidence = []doctor.Evidence{{Source: doctor.Other(c.Source()), Says: c.Text()}, mappings}
-			f.Next = fmt.Sprintf("on %s: ovs-vsctl set Open_vSwitch . external_ids:ovn-bridge-mappings=%s:BRIDGE (with those that are there), or take it from those that may hold the port", c.Chassis.Hostname, network)
-			if held {
-				f.Result = doctor.Error
-				f.Effect = "what goes through the port to the outside is lost: it is there now"
-			}
-			p.Report(f)
+	}
+	if len(hosts) == 0 {
+		return
+	}
+	f.Title = fmt.Sprintf("gateway chassis %s of port %s: no bridge for network %s", strings.Join(hosts, ", "), g.Port.Name, networks[0])
+	f.Next = fmt.Sprintf("on %s: ovs-vsctl set Open_vSwitch . external_ids:ovn-bridge-mappings=%s:BRIDGE (beside those that are there), or remove it from the port's gateway chassis", strings.Join(hosts, ", "), networks[0])
+	p.Report(f)
+}
+
+// notOffered reports gateway chassis that do not offer themselves to Neutron as gateways.
+func (g *gatewayPort) notOffered(p *doctor.Pass, offered map[string]bool) {
+	f := g.finding("not-offered")
+	f.Result = doctor.Warning
+	f.Cause = "the chassis was chosen, or changed, without the option"
+	f.Effect = "Neutron moves the port away from it when it reschedules"
+	var hosts []string
+	for _, c := range g.Candidates {
+		if !snapshot.Elsewhere(c.Chassis) && !offered[c.Name] {
+			hosts = append(hosts, c.Chassis.Hostname)
+			g.add(&f, c, chassisEvidence(c.Chassis, "ovn-cms-options lacks enable-chassis-as-gw"))
 		}
-		if g.Neutron && len(schedulable) > 0 && !schedulable[c.Name] {
-			f.Result = doctor.Warning
-			f.Title = fmt.Sprintf("%s may hold port %s, but does not offer itself as a gateway", c.Chassis.Hostname, g.Port.Name)
-			f.Evidence = []doctor.Evidence{{Source: doctor.Other(c.Source()), Says: c.Text()}, {Source: doctor.SB("Chassis", doctor.Short(c.Chassis.UUID)+" "+c.Chassis.Hostname), Says: "ovn-cms-options lacks enable-chassis-as-gw"}}
-			f.Effect = "Neutron takes the port away from it when it schedules anew"
-			f.Next = "on " + c.Chassis.Hostname + ": ovs-vsctl set Open_vSwitch . external_ids:ovn-cms-options=enable-chassis-as-gw, if it is to be one"
-			p.Report(f)
+	}
+	if len(hosts) == 0 {
+		return
+	}
+	f.Title = fmt.Sprintf("gateway chassis %s of port %s: not offered to Neutron as a gateway", strings.Join(hosts, ", "), g.Port.Name)
+	f.Next = "on " + strings.Join(hosts, ", ") + ": ovs-vsctl set Open_vSwitch . external_ids:ovn-cms-options=enable-chassis-as-gw, if it should be one"
+	p.Report(f)
+}
+
+// setByHand reports gateway chassis of Neutron's ports that Neutron has not written.
+func setByHand(p *doctor.Pass, north *snapshot.Northbound) {
+	if !slices.ContainsFunc(north.Routers, func(r nb.LogicalRouter) bool { return catalog.NeutronOwns(r.Name, r.ExternalIDs) }) {
+		return
+	}
+	rows := map[ovsdb.UUID]nb.GatewayChassis{}
+	for _, g := range north.GatewayChassis {
+		rows[g.UUID] = g
+	}
+	for _, port := range north.RouterPorts {
+		if strings.HasPrefix(port.Name, "lrp-") {
+			reportByHand(p, port, rows)
 		}
 	}
 }
 
-// unnamedGatewayPorts are rows of Neutron's naming that Neutron has not written.
-func unnamedGatewayPorts(p *doctor.Pass, north *snapshot.Northbound) {
-	lrps := map[string]bool{}
-	byRow := map[string]*nb.LogicalRouterPort{}
-	for i := range north.RouterPorts {
-		lrp := &north.RouterPorts[i]
-		if strings.HasPrefix(lrp.Name, "lrp-") {
-			lrps[lrp.Name] = true
-			for _, u := range lrp.GatewayChassis {
-				byRow[string(u)] = lrp
-			}
-		}
+func reportByHand(p *doctor.Pass, port nb.LogicalRouterPort, rows map[ovsdb.UUID]nb.GatewayChassis) {
+	f := doctor.Finding{
+		Result: doctor.Warning,
+		Object: doctor.PortObject(port.Name),
+		Reason: "set-by-hand",
+		Cause:  "ovn-nbctl lrp-set-gateway-chassis was used on a port that Neutron schedules",
+		Effect: "Neutron does not know the row: it neither removes nor moves it",
 	}
-	neutron := slices.ContainsFunc(north.Routers, func(r nb.LogicalRouter) bool { return catalog.NeutronOwns(r.Name, r.ExternalIDs) })
-	for _, g := range north.GatewayChassis {
-		lrp := byRow[string(g.UUID)]
-		if !neutron || lrp == nil || !lrps[lrp.Name] || g.Name != lrp.Name+"-"+g.ChassisName {
-			continue
+	var names, remove []string
+	for _, id := range port.GatewayChassis {
+		g := rows[id]
+		if g.Name != port.Name+"-"+g.ChassisName {
+			continue // Neutron writes an underscore
 		}
-		p.Report(doctor.Finding{
-			Result:   doctor.Warning,
-			Object:   doctor.Object{Kind: "port", Name: lrp.Name},
-			Also:     []doctor.Object{{Kind: "chassis", Name: g.ChassisName}},
-			Title:    fmt.Sprintf("the chassis %s of port %s was set by hand", g.ChassisName, lrp.Name),
-			Evidence: []doctor.Evidence{{Source: doctor.NB("Gateway_Chassis", doctor.Short(g.UUID)), Says: "name=" + g.Name + " (Neutron writes " + lrp.Name + "_" + g.ChassisName + ")"}},
-			Cause:    "ovn-nbctl lrp-set-gateway-chassis was used on a port that Neutron schedules",
-			Effect:   "Neutron does not know the row: it neither removes nor moves it",
-			Next:     fixes.Command("ovn-nbctl lrp-del-gateway-chassis %s %s, once Neutron has scheduled the port", lrp.Name, g.ChassisName),
-		})
+		names = append(names, g.ChassisName)
+		remove = append(remove, fixes.Command("ovn-nbctl lrp-del-gateway-chassis %s %s", port.Name, g.ChassisName))
+		f.Also = append(f.Also, doctor.Object{Kind: "chassis", Name: g.ChassisName})
+		f.Evidence = append(f.Evidence, doctor.NBRow("Gateway_Chassis", id, "name=%s (Neutron writes %s_%s)", g.Name, port.Name, g.ChassisName))
 	}
+	if len(names) == 0 {
+		return
+	}
+	f.Title = fmt.Sprintf("gateway chassis %s of port %s was set by hand", strings.Join(names, ", "), port.Name)
+	f.Next = strings.Join(remove, "; ") + ", once Neutron has scheduled the port"
+	p.Report(f)
 }

@@ -12,48 +12,33 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
+// GatewayRouterWithoutChassis looks for gateway routers that are on no chassis.
 var GatewayRouterWithoutChassis = &doctor.Check{
 	Name:     "gateway-router-without-chassis",
 	Category: "gateway",
 	Doc: `A gateway router is on no chassis
 
-A router is a gateway router by Logical_Router.options:chassis, which names a
-chassis by its system-id. Nothing is logged where no chassis has that name.`,
+Logical_Router.options:chassis makes a router a gateway router, and names a chassis by
+its system-id. Where no chassis has that name, nothing is logged.`,
 	Causes: []string{
 		"controller-not-running", "controller-not-caught-up", "missing-external-ids", "system-id-cloned", "duplicate-chassis-stale",
 		"northd-not-active", "sb-rbac-denied", "tls-cert-expired-or-wrong-ca", "db-not-listening-tcp", "vswitchd-not-running",
 	},
-	Settle: true, // a router that was just made is taken within a moment
-	Run:    routersWithoutChassis,
+	Settle: true, // a new router is claimed within a moment
+	Run: func(p *doctor.Pass) {
+		for z, l := range p.Northbounds() {
+			if south, ok := doctor.Need(p, doctor.SouthboundObject, z.Southbound); ok {
+				gatewayRouters(p, l, south)
+			}
+		}
+	},
 }
 
-func routersWithoutChassis(p *doctor.Pass) {
-	for _, z := range p.Zones {
-		north, err := z.Northbound()
-		if err != nil {
-			p.Unknown(doctor.Object{Kind: "database", Name: "OVN_Northbound"}, err)
-			continue
-		}
-		south, err := z.Southbound()
-		if err != nil {
-			p.Unknown(doctor.Object{Kind: "database", Name: "OVN_Southbound"}, err)
-			continue
-		}
-		gatewayRouters(p, north, south)
-	}
-}
-
-func gatewayRouters(p *doctor.Pass, north *snapshot.Northbound, south *snapshot.Southbound) {
-	held := map[string]*sb.PortBindingBrief{}
-	for i := range south.PortBindings {
-		if b := &south.PortBindings[i]; b.Type == "l3gateway" {
-			held[b.LogicalPort] = b
-		}
-	}
-	l := snapshot.NewLogical(north)
-	like := likeGateways(north, l)
-	for i := range north.Routers {
-		r := &north.Routers[i]
+func gatewayRouters(p *doctor.Pass, l *snapshot.Logical, south *snapshot.Southbound) {
+	bindings := doctor.PortBindings(south)
+	like := likeGateways(l)
+	for i := range l.Routers {
+		r := &l.Routers[i]
 		name, has := r.Options["chassis"]
 		switch c := south.ChassisNamed(name); {
 		case !has && !like[r.UUID]:
@@ -61,31 +46,32 @@ func gatewayRouters(p *doctor.Pass, north *snapshot.Northbound, south *snapshot.
 			p.Report(routerWithoutChassis(p, south, r))
 		case snapshot.Elsewhere(c):
 		default:
-			unheldRouter(p, l, held, r, c)
+			unclaimedRouter(p, l, bindings, r, c)
 		}
 	}
 }
 
-// likeGateways are routers without a chassis that lie as gateway routers do: on a
-// physical network, and on a switch that joins them with routers that have one.
-func likeGateways(north *snapshot.Northbound, l *snapshot.Logical) map[ovsdb.UUID]bool {
+// likeGateways are the routers that are connected as gateway routers are: to a physical network, and to a switch that
+// joins them with gateway routers.
+func likeGateways(l *snapshot.Logical) map[ovsdb.UUID]bool {
 	joins := map[ovsdb.UUID]bool{} // switches with a gateway router
-	for i := range north.Routers {
-		if r := &north.Routers[i]; r.Options["chassis"] != "" {
-			for _, lrp := range l.RouterPortsOf[r.UUID] {
-				if ls := catalog.SwitchAt(l, lrp.Name); ls != nil && len(catalog.Localnets(l, ls)) == 0 {
-					joins[ls.UUID] = true
-				}
+	for i := range l.Routers {
+		if l.Routers[i].Options["chassis"] == "" {
+			continue
+		}
+		for _, rp := range l.RouterPortsOf[l.Routers[i].UUID] {
+			if ls := catalog.SwitchAt(l, rp.Name); ls != nil && len(catalog.Localnets(l, ls)) == 0 {
+				joins[ls.UUID] = true
 			}
 		}
 	}
 	out := map[ovsdb.UUID]bool{}
-	for i := range north.Routers {
-		r := &north.Routers[i]
+	for i := range l.Routers {
+		r := &l.Routers[i]
 		outside, joined, distributed := false, false, false
-		for _, lrp := range l.RouterPortsOf[r.UUID] {
-			distributed = distributed || len(lrp.GatewayChassis) > 0 || len(lrp.HAChassisGroup) > 0
-			if ls := catalog.SwitchAt(l, lrp.Name); ls != nil {
+		for _, rp := range l.RouterPortsOf[r.UUID] {
+			distributed = distributed || len(rp.GatewayChassis) > 0 || len(rp.HAChassisGroup) > 0
+			if ls := catalog.SwitchAt(l, rp.Name); ls != nil {
 				joined = joined || joins[ls.UUID]
 				outside = outside || len(catalog.Localnets(l, ls)) > 0
 			}
@@ -96,28 +82,27 @@ func likeGateways(north *snapshot.Northbound, l *snapshot.Logical) map[ovsdb.UUI
 }
 
 func routerWithoutChassis(p *doctor.Pass, south *snapshot.Southbound, r *nb.LogicalRouter) doctor.Finding {
-	row := fmt.Sprintf("Northbound Logical_Router %.8s %s", r.UUID, r.Name)
 	f := doctor.Finding{
-		Object: doctor.Object{Kind: "router", Name: r.Name},
-		Effect: "nothing passes through the router: what it leads outside, and what comes from there, is lost",
+		Object:   doctor.Object{Kind: "router", Name: r.Name},
+		Reason:   "no-chassis",
+		Title:    fmt.Sprintf("gateway router %s has no chassis", r.Name),
+		Evidence: []doctor.Evidence{{Source: doctor.NB("Logical_Router", r.Name), Says: "options has no chassis"}},
+		Cause:    "options:chassis was never set, or was removed",
+		Effect:   "the router forwards nothing: all traffic through it to and from outside is lost",
 	}
-	name, has := r.Options["chassis"]
-	if has {
+	if name, has := r.Options["chassis"]; has {
+		f.Reason = "no-such-chassis"
 		f.Title = fmt.Sprintf("router %s is on chassis %s, which does not exist", r.Name, name)
-		f.Evidence = []doctor.Evidence{{Source: doctor.Other(row), Says: "options:chassis=" + name}, {Source: doctor.SB("Chassis", ""), Says: "none has that name"}}
-		f.Cause = "the chassis has left, or its name was written wrongly: it is the system-id, not the hostname"
+		f.Evidence = []doctor.Evidence{{Source: doctor.NB("Logical_Router", r.Name), Says: "options:chassis=" + name}, {Source: doctor.SB("Chassis", ""), Says: "none has that name"}}
+		f.Cause = "the chassis was removed, or its name is wrong: it must be the system-id, not the hostname"
 		f.Also = append(f.Also, doctor.Object{Kind: "chassis", Name: name})
 		if h := p.Host(name); h != nil {
-			f.Also = append(f.Also, doctor.Object{Kind: "node", Name: h.Name})
+			f.Also = append(f.Also, doctor.NodeObject(h.Name))
 		}
-	} else {
-		f.Title = fmt.Sprintf("gateway router %s is on no chassis", r.Name)
-		f.Evidence = []doctor.Evidence{{Source: doctor.Other(row), Says: "options has no chassis"}}
-		f.Cause = "options:chassis was never set, or somebody removed it"
 	}
 	if c := catalog.RouterChassisMeant(south, r); c != nil {
-		f.Evidence = append(f.Evidence, doctor.Evidence{Source: doctor.SB("Chassis", doctor.Short(c.UUID)), Says: fmt.Sprintf("hostname=%s name=%s", c.Hostname, c.Name)})
-		f.Also = append(f.Also, doctor.Object{Kind: "node", Name: c.Hostname})
+		f.Evidence = append(f.Evidence, chassisEvidence(c, "name=%s", c.Name))
+		f.Also = append(f.Also, doctor.NodeObject(c.Hostname))
 		f.Fix = catalog.RouterChassis.With(r.Name)
 	} else {
 		f.Next = fixes.Command("choose one of `ovn-sbctl list Chassis`, then: ovnctl fix %s %s CHASSIS", catalog.RouterChassis.Name, r.Name)
@@ -125,24 +110,25 @@ func routerWithoutChassis(p *doctor.Pass, south *snapshot.Southbound, r *nb.Logi
 	return f
 }
 
-// unheldRouter is a router whose chassis is there but has not taken it.
-func unheldRouter(p *doctor.Pass, l *snapshot.Logical, held map[string]*sb.PortBindingBrief, r *nb.LogicalRouter, c *sb.Chassis) {
-	var seen []doctor.Evidence
-	for _, lrp := range l.RouterPortsOf[r.UUID] {
-		if b := held[lrp.Name]; b != nil && len(b.Chassis) == 0 {
-			seen = append(seen, doctor.Evidence{Source: doctor.SB("Port_Binding", doctor.Short(b.UUID)+" "+lrp.Name), Says: "type=l3gateway chassis=[]"})
+// unclaimedRouter reports a router whose chassis exists and has not claimed it.
+func unclaimedRouter(p *doctor.Pass, l *snapshot.Logical, bindings map[string]*sb.PortBindingBrief, r *nb.LogicalRouter, c *sb.Chassis) {
+	var evidence []doctor.Evidence
+	for _, rp := range l.RouterPortsOf[r.UUID] {
+		if b := bindings[rp.Name]; b != nil && b.Type == "l3gateway" && len(b.Chassis) == 0 {
+			evidence = append(evidence, doctor.SBRow("Port_Binding", b.UUID, "%s: type=l3gateway chassis=[]", rp.Name))
 		}
 	}
-	if len(seen) == 0 {
+	if len(evidence) == 0 {
 		return
 	}
 	p.Report(doctor.Finding{
 		Object:   doctor.Object{Kind: "router", Name: r.Name},
-		Also:     []doctor.Object{{Kind: "chassis", Name: c.Name}, {Kind: "node", Name: c.Hostname}},
-		Title:    fmt.Sprintf("router %s is not held by its chassis %s (%s)", r.Name, c.Name, c.Hostname),
-		Evidence: seen,
-		Cause:    "ovn-controller there does not run, cannot write, or has not come so far",
-		Effect:   "nothing passes through the router",
+		Reason:   "not-claimed",
+		Also:     []doctor.Object{{Kind: "chassis", Name: c.Name}, doctor.NodeObject(c.Hostname)},
+		Title:    fmt.Sprintf("router %s is not claimed by its chassis %s", r.Name, doctor.ChassisLabel(c)),
+		Evidence: evidence,
+		Cause:    "ovn-controller there does not run, cannot write to the Southbound, or has not caught up",
+		Effect:   "the router forwards nothing",
 		Next:     "on " + c.Hostname + ": ovnctl doctor",
 	})
 }

@@ -13,60 +13,84 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
+// LocalnetNoBridgeMapping looks for nodes without a bridge for a provider network that they need.
 var LocalnetNoBridgeMapping = &doctor.Check{
 	Name:     "localnet-no-bridge-mapping",
 	Category: "gateway",
 	Doc: `A node that needs a provider network has no bridge for it
 
-ovn-bridge-mappings of a chassis lacks the network of a localnet port that something on this
-chassis goes through, or names a bridge that does not exist.`,
+ovn-bridge-mappings of a chassis lacks the network of a localnet port that it needs, or names a
+bridge that does not exist.`,
 	Causes: []string{
 		"vswitchd-not-running", "controller-not-running", "missing-external-ids", "conf-db-lost-or-corrupt", "integration-bridge-empty",
 		"duplicate-chassis-stale", "system-id-cloned", "controller-northd-version-mismatch",
 	},
 	Settle: true,
 	Run: func(p *doctor.Pass) {
-		for _, z := range p.Zones {
-			south, err := z.Southbound()
-			if err != nil {
-				p.Unknown(doctor.Object{Kind: "database", Name: "OVN_Southbound"}, err)
-				continue
-			}
-			mappings(p, south)
+		for _, south := range p.Southbounds() {
+			checkMappings(p, south)
 		}
 		if len(p.Zones) == 0 {
-			p.Skip("there is no Southbound here")
+			p.Skip("no Southbound was given")
 		}
 	},
 }
 
-// A need is a chassis that needs a provider network, and for what.
+// A need is a provider network that a chassis needs.
 type need struct {
-	chassis ovsdb.UUID
+	chassis *sb.Chassis
 	network string
-	port    *sb.PortBindingBrief // the localnet port
+	port    *sb.PortBindingBrief // a localnet port of the network
 	why     string
 }
 
-// needs lists the provider networks that chassis need: those of a switch on which they hold a port, a gateway's or
-// that of a virtual machine, or on whose router they hold the gateway.
-func needs(south *snapshot.Southbound) []need {
+func checkMappings(p *doctor.Pass, south *snapshot.Southbound) {
+	networks := map[string]bool{}
 	localnets := map[ovsdb.UUID][]*sb.PortBindingBrief{} // by datapath
-	named := doctor.Bindings(south)
 	for i := range south.PortBindings {
 		if b := &south.PortBindings[i]; b.Type == "localnet" && b.Options["network_name"] != "" {
+			networks[b.Options["network_name"]] = true
 			localnets[b.Datapath] = append(localnets[b.Datapath], b)
 		}
 	}
+	if len(localnets) == 0 {
+		return
+	}
+	all := needs(south, localnets)
+	type key struct{ chassis, network string }
+	reported := map[key]bool{}
+	for i := range all {
+		k := key{all[i].chassis.Name, all[i].network}
+		if reported[k] {
+			continue
+		}
+		if f, ok := all[i].finding(p, networks); ok {
+			reported[k] = true
+			p.Report(f)
+		}
+	}
+}
+
+// needs are the provider networks that chassis need: those of a switch on which they have a gateway or the port of a
+// pod or VM, or on whose router they host the gateway port.
+func needs(south *snapshot.Southbound, localnets map[ovsdb.UUID][]*sb.PortBindingBrief) (all []need) {
+	chassis := map[ovsdb.UUID]*sb.Chassis{}
+	for i := range south.Chassis {
+		if c := &south.Chassis[i]; !snapshot.Elsewhere(c) {
+			chassis[c.UUID] = c
+		}
+	}
+	named := doctor.PortBindings(south)
 	type key struct {
 		chassis ovsdb.UUID
 		port    string
 	}
-	first := map[key]*need{}
-	add := func(chassis ovsdb.UUID, datapath ovsdb.UUID, why string) {
+	seen := map[key]bool{}
+	add := func(b *sb.PortBindingBrief, datapath ovsdb.UUID, why string) {
 		for _, l := range localnets[datapath] {
-			if k := (key{chassis, l.LogicalPort}); first[k] == nil {
-				first[k] = &need{chassis, l.Options["network_name"], l, why}
+			if k := (key{b.Chassis.Get(), l.LogicalPort}); !seen[k] && chassis[k.chassis] != nil {
+				seen[k] = true
+				all = append(all, need{chassis[k.chassis], l.Options["network_name"], l, why})
 			}
 		}
 	}
@@ -77,118 +101,99 @@ func needs(south *snapshot.Southbound) []need {
 		}
 		switch b.Type {
 		case "", "l3gateway":
-			add(b.Chassis.Get(), b.Datapath, "holds port "+b.LogicalPort)
+			add(b, b.Datapath, "has port "+b.LogicalPort)
 		case "chassisredirect":
-			if port := named[b.Options["distributed-port"]]; port != nil {
-				if peer := named[port.Options["peer"]]; peer != nil {
-					add(b.Chassis.Get(), peer.Datapath, "holds gateway port "+b.LogicalPort)
-				}
+			port := named[b.Options["distributed-port"]]
+			if port == nil {
+				continue
+			}
+			if peer := named[port.Options["peer"]]; peer != nil {
+				add(b, peer.Datapath, "has gateway port "+b.LogicalPort)
 			}
 		}
 	}
-	var all []need
-	for _, n := range first {
-		all = append(all, *n)
-	}
 	slices.SortFunc(all, func(a, b need) int {
-		return cmp.Or(cmp.Compare(a.chassis, b.chassis), cmp.Compare(a.network, b.network), cmp.Compare(a.port.LogicalPort, b.port.LogicalPort))
+		return cmp.Or(cmp.Compare(a.chassis.UUID, b.chassis.UUID), cmp.Compare(a.network, b.network), cmp.Compare(a.port.LogicalPort, b.port.LogicalPort))
 	})
 	return all
 }
 
-func mappings(p *doctor.Pass, south *snapshot.Southbound) {
-	networks := map[string]bool{}
-	for i := range south.PortBindings {
-		if b := &south.PortBindings[i]; b.Type == "localnet" {
-			networks[b.Options["network_name"]] = true
-		}
-	}
-	reported := map[string]bool{}
-	for _, n := range needs(south) {
-		i := slices.IndexFunc(south.Chassis, func(c sb.Chassis) bool { return c.UUID == n.chassis })
-		if i < 0 || snapshot.Elsewhere(&south.Chassis[i]) {
-			continue
-		}
-		c := &south.Chassis[i]
-		if id := c.Name + " " + n.network; !reported[id] {
-			if f, ok := mapped(p, c, n, networks); ok {
-				reported[id] = true
-				p.Report(f)
-			}
-		}
-	}
-}
-
-// mapped is the finding of a chassis whose mapping lacks what it needs, or leads nowhere.
-func mapped(p *doctor.Pass, c *sb.Chassis, n need, networks map[string]bool) (doctor.Finding, bool) {
+// finding is the finding of a chassis whose mapping lacks what it needs, or names a bridge that does not exist.
+func (n *need) finding(p *doctor.Pass, networks map[string]bool) (doctor.Finding, bool) {
+	c := n.chassis
+	node := c.Hostname
 	// Before 21.09 the chassis had it in external_ids.
-	value, source := cmp.Or(c.OtherConfig["ovn-bridge-mappings"], c.ExternalIDs["ovn-bridge-mappings"]), fmt.Sprintf("Southbound Chassis %.8s (%s)", c.UUID, c.Hostname)
+	mappings := cmp.Or(c.OtherConfig["ovn-bridge-mappings"], c.ExternalIDs["ovn-bridge-mappings"])
+	source := doctor.SB("Chassis", c.Name)
 	h := p.Host(c.Name)
 	var sw *snapshot.Switch
 	if h != nil {
-		var err error
-		if sw, err = h.Switch(); err == nil {
-			value, _ = sw.Setting("ovn-bridge-mappings", c.Name)
-			source = "Open_vSwitch external_ids of " + h.Name
+		node = h.Name
+		if s, err := h.Switch(); err == nil {
+			sw = s
+			mappings, _ = s.Setting("ovn-bridge-mappings", c.Name)
+			source = doctor.Setting("external_ids:ovn-bridge-mappings").On(h.Name)
 		}
 	}
-	node := c.Hostname
-	if h != nil {
-		node = h.Name
-	}
 	f := doctor.Finding{
-		Object: doctor.NodeObject(node),
-		Also:   []doctor.Object{{Kind: "port", Name: n.port.LogicalPort}, {Kind: "chassis", Name: c.Name}},
+		Object: doctor.Object{Kind: "network", Name: n.network, Node: node},
+		Also:   []doctor.Object{doctor.NodeObject(node), doctor.PortObject(n.port.LogicalPort), {Kind: "chassis", Name: c.Name}},
 		Evidence: []doctor.Evidence{
-			{Source: doctor.Other(fmt.Sprintf("Southbound Port_Binding %.8s (%s)", n.port.UUID, n.port.LogicalPort)), Says: "type=localnet network_name=" + n.network},
-			{Source: doctor.Other("chassis " + node), Says: n.why + ", which is on that network"},
-			{Source: doctor.Other(source), Says: "ovn-bridge-mappings=" + doctor.OrNone(value)},
+			doctor.SBRow("Port_Binding", n.port.UUID, "%s: type=localnet network_name=%s", n.port.LogicalPort, n.network),
+			{Source: doctor.SB("Port_Binding", ""), Says: node + " " + n.why + ", on that network"},
+			{Source: source, Says: "ovn-bridge-mappings=" + cmp.Or(mappings, "none")},
 		},
-		Effect: fmt.Sprintf("what goes through network %s on %s is lost, while its ports are shown as up", n.network, node),
+		Effect: fmt.Sprintf("traffic of network %s on %s is lost, while its ports are shown as up", n.network, node),
 	}
-	bridge, ok := catalog.BridgeMapping(value, n.network)
+	bridge, ok := catalog.BridgeMapping(mappings, n.network)
 	switch {
 	case !ok:
-		f.Title = fmt.Sprintf("%s has no bridge for the provider network %s", node, n.network)
+		f.Reason = "no-mapping"
+		f.Title = fmt.Sprintf("%s has no bridge for provider network %s", node, n.network)
 		f.Cause = "ovn-bridge-mappings does not name the network"
-		if wrong := catalog.Misspelt(value, n.network, networks); wrong != "" {
-			f.Cause = fmt.Sprintf("ovn-bridge-mappings names %s, which no localnet port has: %s is meant", wrong, n.network)
+		if wrong := catalog.Misspelt(mappings, n.network, networks); wrong != "" {
+			f.Cause = fmt.Sprintf("ovn-bridge-mappings names %s, which no localnet port has; it should be %s", wrong, n.network)
 		}
 	case sw == nil:
 		return f, false
 	case sw.Bridge(bridge) == nil:
+		f.Reason = "no-bridge"
 		f.Title = fmt.Sprintf("network %s of %s is mapped to bridge %s, which does not exist", n.network, node, bridge)
 		f.Cause = fmt.Sprintf("the name is misspelt, or bridge %s was deleted", bridge)
-		f.Also = append(f.Also, doctor.Object{Kind: "bridge", Name: bridge, Node: node})
+		f.Also = append(f.Also, doctor.BridgeObject(h, bridge))
 	case !patched(sw, bridge, n.port.LogicalPort):
+		f.Reason = "no-patch-port"
 		f.Title = fmt.Sprintf("network %s of %s has no patch port into bridge %s", n.network, node, bridge)
-		f.Cause = "ovn-controller has not made the pair of patch ports, or somebody deleted it"
-		f.Also = append(f.Also, doctor.Object{Kind: "bridge", Name: bridge, Node: node})
+		f.Cause = "ovn-controller has not created the pair of patch ports, or somebody deleted it"
+		f.Also = append(f.Also, doctor.BridgeObject(h, bridge))
 		f.Next = "ovn-appctl -t ovn-controller connection-status; then its log"
 		return f, true
 	default:
 		return f, false
 	}
-	proposed := catalog.ProposeBridge(p.Deployment, h, n.network)
-	switch {
-	case h == nil:
-		f.Next = fmt.Sprintf("on that node: ovnctl fix set-bridge-mapping %s BRIDGE", n.network)
-	case len(proposed) == 1:
-		f.Evidence = append(f.Evidence, doctor.Evidence{Source: doctor.Other(proposed[0].From), Says: "bridge " + proposed[0].Value})
-		f.Fix = catalog.SetBridgeMapping.With(n.network, proposed[0].Value)
-	default:
-		f.Next = fmt.Sprintf("ovnctl fix set-bridge-mapping %s BRIDGE, with the bridge that holds the uplink of this network", n.network)
-	}
+	n.propose(p, &f, h)
 	return f, true
 }
 
-// patched says whether a bridge has the patch port of a localnet port, which ovn-controller makes.
-func patched(sw *snapshot.Switch, bridge, localnet string) bool {
-	for _, plug := range sw.Plugs() {
-		if plug.Bridge.Name == bridge && plug.Type == "patch" &&
-			(plug.Port.ExternalIDs["ovn-localnet-port"] == localnet || strings.HasPrefix(plug.Name, "patch-"+localnet+"-to-")) {
-			return true
-		}
+// propose adds the mapping to set, or what to do to find it.
+func (n *need) propose(p *doctor.Pass, f *doctor.Finding, h *snapshot.Host) {
+	if h == nil {
+		f.Next = fmt.Sprintf("on that node: ovnctl fix set-bridge-mapping %s BRIDGE", n.network)
+		return
 	}
-	return false
+	proposed := catalog.ProposeBridge(h, n.network)
+	if len(proposed) != 1 {
+		f.Next = fmt.Sprintf("ovnctl fix set-bridge-mapping %s BRIDGE, with the bridge that has the uplink of this network", n.network)
+		return
+	}
+	f.Evidence = append(f.Evidence, doctor.Evidence{Source: doctor.Other(proposed[0].From), Says: "bridge " + proposed[0].Value})
+	f.Fix = catalog.SetBridgeMapping.With(n.network, proposed[0].Value)
+}
+
+// patched reports whether a bridge has the patch port of a localnet port.
+func patched(sw *snapshot.Switch, bridge, localnet string) bool {
+	return slices.ContainsFunc(sw.Plugs(), func(i snapshot.Plug) bool {
+		return i.Bridge.Name == bridge && i.Type == "patch" &&
+			(i.Port.ExternalIDs["ovn-localnet-port"] == localnet || strings.HasPrefix(i.Name, "patch-"+localnet+"-to-"))
+	})
 }

@@ -8,43 +8,46 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
+// BridgeLinkDown looks for bridges with the host's addresses whose link is down.
 var BridgeLinkDown = &doctor.Check{
 	Name:     "bridge-link-down",
 	Category: "node-os",
-	Doc: `The link of a bridge that carries the host's addresses is down
+	Doc: `The link of a bridge with the host's addresses is down
 
-A bridge's own link is the host's side of it. While it is down the kernel keeps no
-routes through it and no IPv6 addresses on it.`,
+The host reaches its network through the bridge's own link. While that is down, the
+kernel keeps no routes and no IPv6 addresses on it.`,
 	Causes: []string{"vswitchd-not-running"},
 	Settle: true,
 	Run: func(p *doctor.Pass) {
-		p.NetNodes(func(e *doctor.NetNode) {
-			ips, source := e.MissingEncapIPs()
-			bare := e.WithoutAddress()
-			for _, u := range e.Uplinks {
-				bridge := u.Bridge.Name
-				l := e.Net.Link(bridge)
-				if l == nil || l.Up {
-					continue
-				}
-				proof := []doctor.Evidence{{Source: doctor.Link(bridge), Says: "administratively down"}, e.AddressEvidence(bridge)}
-				switch {
-				case len(snapshot.Global(e.Net, bridge)) > 0:
-				case len(ips) > 0 && len(bare) == 1 && bare[0].Bridge.Name == bridge:
-					proof = append(proof, doctor.Evidence{Source: doctor.Other(source), Says: fmt.Sprintf("tunnel address %s, which no link has", ips[0])})
-				default:
-					continue // it carries nothing for the host, and need not be up
-				}
-				p.Report(doctor.Finding{
-					Object:   e.BridgeObject(bridge),
-					Also:     []doctor.Object{doctor.NodeObject(e.Name), e.LinkObject(bridge)},
-					Title:    fmt.Sprintf("the link of bridge %s is down", bridge),
-					Evidence: proof,
-					Cause:    "it was set down, or nobody set it up after it was made",
-					Effect:   "tunnels and all that the host reaches through the bridge are dead; the routes through it are gone",
-					Fix:      catalog.SetBridgeUp.With(bridge),
-				})
+		for n := range p.Nodes() {
+			for _, u := range n.Uplinks {
+				linkDown(p, n, u.Bridge.Name)
 			}
-		})
+		}
 	},
+}
+
+func linkDown(p *doctor.Pass, n *doctor.Node, bridge string) {
+	l := n.Net.Link(bridge)
+	if l == nil || l.Up {
+		return
+	}
+	evidence := []doctor.Evidence{{Source: doctor.Link(bridge), Says: "administratively down"}, n.AddressEvidence(bridge)}
+	if len(snapshot.Global(n.Net, bridge)) == 0 {
+		ips, source := n.MissingEncapIPs()
+		bridges := n.BridgesWithoutAddress()
+		if len(ips) == 0 || len(bridges) != 1 || bridges[0].Bridge.Name != bridge {
+			return // the host does not use it, so it need not be up
+		}
+		evidence = append(evidence, doctor.Evidence{Source: source, Says: fmt.Sprintf("no link has the tunnel address %s", ips[0])})
+	}
+	p.Report(doctor.Finding{
+		Object:   doctor.BridgeObject(n.Host, bridge),
+		Also:     []doctor.Object{doctor.NodeObject(n.Name), doctor.LinkObject(n.Host, bridge)},
+		Title:    fmt.Sprintf("the link of bridge %s is down", bridge),
+		Evidence: evidence,
+		Cause:    "it was set down, or never set up",
+		Effect:   "the routes through the bridge are gone: tunnels and all that the host reaches through it are dead",
+		Fix:      catalog.SetBridgeUp.With(bridge),
+	})
 }

@@ -12,54 +12,55 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
+// ConntrackTableFull looks for full conntrack tables and ct zones.
 var ConntrackTableFull = &doctor.Check{
 	Name:     "conntrack-table-full",
 	Category: "node-os",
-	Doc: `The table of tracked connections is full
+	Doc: `The conntrack table is full
 
-New connections fail at random while those that are known go on.`,
+New connections fail at random while established ones continue.`,
 	Causes: []string{"underlay-conntrack-tracks-tunnel"},
 	Run: func(p *doctor.Pass) {
-		for _, l := range doctor.Sampled(p, readConntrack, func(conntrackRoom) bool { return false }) {
-			for _, t := range l.First.tables {
-				fullTable(p, l.Host, t)
+		for _, s := range doctor.ReadHosts(p, readConntrack) {
+			for _, t := range s.First.tables {
+				fullTable(p, s.Host, t)
 			}
-			for _, z := range l.First.zones {
-				fullZone(p, l.Host, z)
+			for _, z := range s.First.zones {
+				fullZone(p, s.Host, z)
 			}
 		}
 	},
 }
 
-// How full a table is when it is told of: nearly, and so that connections fail.
+// From nearlyFull on a table is a warning, from full on an error: then connections fail.
 const (
 	nearlyFull = 0.85
 	full       = 0.95
 )
 
-// conntrackRoom is how full a host's tables of connections are.
-type conntrackRoom struct {
+// conntrackUse is how full a host's conntrack tables are.
+type conntrackUse struct {
 	tables []snapshot.TableSize
 	zones  []limitedZone
 }
 
-// A limitedZone is a connection tracking zone that has reached its own limit.
+// A limitedZone is a ct zone that has reached its own limit.
 type limitedZone struct {
 	snapshot.ZoneLimit
 	datapath, name string
 }
 
-func readConntrack(h *snapshot.Host) (c conntrackRoom, err error) {
+func readConntrack(h *snapshot.Host) (c conntrackUse, err error) {
 	if c.tables, err = h.ConntrackSize(); err != nil {
 		return c, err
 	}
 	datapaths, err := h.Datapaths()
 	if err != nil {
-		return c, nil //nolint:nilerr // without ovs-vswitchd the tables of the kernel are what there is
+		return c, nil //nolint:nilerr // without ovs-vswitchd there are the kernel's tables
 	}
 	for _, d := range datapaths {
 		if snapshot.Idle(c.tables, d.Name) {
-			continue // to look for zones with a limit ovs-vswitchd goes through all 65536
+			continue // to list limits ovs-vswitchd goes through all 65536 zones
 		}
 		limits, err := h.ConntrackLimits(d.Name)
 		if _, refused := errors.AsType[*node.ControlError](err); refused || errors.Is(err, node.ErrUnavailable) {
@@ -77,7 +78,7 @@ func readConntrack(h *snapshot.Host) (c conntrackRoom, err error) {
 	return c, nil
 }
 
-// zoneName is what ovn-controller calls a zone; empty: it is not known.
+// zoneName is what ovn-controller calls a ct zone; empty: it is not known.
 func zoneName(h *snapshot.Host, zone int) string {
 	zones, err := h.CTZones()
 	if err != nil {
@@ -95,19 +96,18 @@ func fullTable(p *doctor.Pass, h *snapshot.Host, t snapshot.TableSize) {
 	if t.Full() < nearlyFull {
 		return
 	}
-	which := "the kernel's table of connections"
+	table, reason, source := "the kernel's conntrack table", "kernel-table", doctor.Sysctl("net/netfilter/nf_conntrack_count")
 	if t.Datapath != "" {
-		which = "the table of connections of " + t.Datapath
+		table, reason, source = "the conntrack table of "+t.Datapath, "datapath-table", doctor.Reply("ovs-vswitchd", "dpctl/ct-get-nconns "+t.Datapath)
 	}
 	f := doctor.Finding{
-		Object: doctor.NodeObject(h.Name),
-		Title:  fmt.Sprintf("%s on %s is full to %.0f %%", which, h.Name, 100*t.Full()),
-		Evidence: []doctor.Evidence{
-			{Source: doctor.Other(t.Source), Says: fmt.Sprintf("%d of %d", t.Now, t.Max)},
-		},
-		Cause:  "there are more connections than the table was made for, or they are forgotten too slowly",
-		Effect: "packets of new connections are dropped when it is full, and known connections go on",
-		Fix:    catalog.RaiseConntrackLimit.With(cmp.Or(t.Datapath, catalog.KernelConntrack)),
+		Object:   doctor.NodeObject(h.Name),
+		Reason:   reason,
+		Title:    fmt.Sprintf("%s on %s is %.0f %% full", table, h.Name, 100*t.Full()),
+		Evidence: []doctor.Evidence{{Source: source, Says: fmt.Sprintf("%d of %d", t.Now, t.Max)}},
+		Cause:    "there are more connections than the table is sized for, or they time out too slowly",
+		Effect:   "once it is full, packets of new connections are dropped; established connections continue",
+		Fix:      catalog.RaiseConntrackLimit.With(cmp.Or(t.Datapath, catalog.KernelConntrack)),
 	}
 	if t.Full() < full {
 		f.Result = doctor.Warning
@@ -116,16 +116,18 @@ func fullTable(p *doctor.Pass, h *snapshot.Host, t snapshot.TableSize) {
 }
 
 func fullZone(p *doctor.Pass, h *snapshot.Host, z limitedZone) {
-	name := "zone " + strconv.Itoa(z.Zone)
+	number := strconv.Itoa(z.Zone)
+	name := "ct zone " + number
 	if z.name != "" {
 		name += " (" + z.name + ")"
 	}
 	p.Report(doctor.Finding{
-		Object: doctor.NodeObject(h.Name), Also: []doctor.Object{{Kind: "port", Name: cmp.Or(z.name, strconv.Itoa(z.Zone))}},
-		Title:    fmt.Sprintf("connection tracking %s on %s has as many connections as its limit allows", name, h.Name),
-		Evidence: []doctor.Evidence{{Source: doctor.Other("dpctl/ct-get-limits " + z.datapath), Says: fmt.Sprintf("zone=%d,limit=%d,count=%d", z.Zone, z.Limit, z.Now)}},
-		Cause:    "a limit was set for this zone, and whoever is in it has that many connections",
+		Object:   doctor.Object{Kind: "ct zone", Name: cmp.Or(z.name, number), Node: h.Name},
+		Also:     []doctor.Object{doctor.NodeObject(h.Name)},
+		Title:    fmt.Sprintf("%s on %s has reached its connection limit", name, h.Name),
+		Evidence: []doctor.Evidence{{Source: doctor.Reply("ovs-vswitchd", "dpctl/ct-get-limits "+z.datapath), Says: fmt.Sprintf("zone=%d,limit=%d,count=%d", z.Zone, z.Limit, z.Now)}},
+		Cause:    "the zone has a limit of its own, and the logical port or router in it has that many connections",
 		Effect:   "new connections through this zone are dropped",
-		Fix:      catalog.RaiseConntrackLimit.With("zone=" + strconv.Itoa(z.Zone)),
+		Fix:      catalog.RaiseConntrackLimit.With("zone=" + number),
 	})
 }

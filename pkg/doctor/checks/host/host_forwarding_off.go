@@ -12,134 +12,137 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
+// HostForwardingOff looks for hosts that do not forward the packets of their pods.
 var HostForwardingOff = &doctor.Check{
 	Name:     "host-forwarding-off",
 	Category: "node-os",
-	Doc: `A host does not pass on the packets of its pods
+	Doc: `A host does not forward packets of its pods
 
-Where the pods' way outside leads through the host, the host must forward: by
-net.ipv4.ip_forward or its IPv6 twin, and by its packet filter. A strict reverse path
-filter drops what comes back another way than it went.`,
+Where pods leave through the host, its sysctls (net.ipv4.ip_forward and the like for IPv6)
+and its packet filter must let it forward. A strict reverse path filter drops packets that
+arrive by another link than their replies leave.`,
 	Causes: []string{"vswitchd-not-running"},
 	Run: func(p *doctor.Pass) {
-		p.NetNodes(func(e *doctor.NetNode) {
-			g, err := e.Gate()
-			if err != nil {
-				p.Unknown(doctor.NodeObject(e.Name), err)
-				return
+		for n := range p.Nodes() {
+			g, ok := doctor.Need(p, doctor.NodeObject(n.Name), n.Gate)
+			if !ok || g == nil {
+				continue
 			}
-			strictFilter(p, e, g)
-			if g == nil || !g.Forwards || e.Net.Link(g.Link) == nil {
-				return
+			strictFilter(p, n, g)
+			if !g.Forwards || n.Net.Link(g.Link) == nil {
+				continue
 			}
-			for _, six := range []bool{false, true} {
-				if slices.ContainsFunc(g.Pods, func(x snapshot.PodNetwork) bool { return x.Prefix.Addr().Is6() == six }) {
-					forwardingOff(p, e, g, six)
+			for _, v6 := range []bool{false, true} {
+				if slices.ContainsFunc(g.Pods, func(x snapshot.PodNetwork) bool { return x.Prefix.Addr().Is6() == v6 }) {
+					forwardingOff(p, n, g, v6)
 				}
 			}
-			forwardDropped(p, e, g)
-		})
+			forwardDropped(p, n, g)
+		}
 	},
 }
 
-func forwardingOff(p *doctor.Pass, e *doctor.NetNode, g *snapshot.Gate, six bool) {
-	all, own, family := "net/ipv4/ip_forward", "net/ipv4/conf/"+g.Link+"/forwarding", "IPv4"
-	if six {
-		all, own, family = "net/ipv6/conf/all/forwarding", "net/ipv6/conf/"+g.Link+"/forwarding", "IPv6"
+func forwardingOff(p *doctor.Pass, n *doctor.Node, g *snapshot.Gate, v6 bool) {
+	all, own, version, reason := "net/ipv4/ip_forward", "net/ipv4/conf/"+g.Link+"/forwarding", "IPv4", "ipv4-off"
+	if v6 {
+		all, own, version, reason = "net/ipv6/conf/all/forwarding", "net/ipv6/conf/"+g.Link+"/forwarding", "IPv6", "ipv6-off"
 	}
-	setting := own
-	if e.Net.Sysctl[all] == "0" {
-		setting = all
+	if n.Net.Sysctl[own] != "0" {
+		return // the link's own sysctl decides
 	}
-	// It is the link that counts; IPv6 has no other switch that matters here.
-	if e.Net.Sysctl[own] != "0" {
-		return
+	sysctl := own
+	if n.Net.Sysctl[all] == "0" {
+		sysctl = all
 	}
 	p.Report(doctor.Finding{
-		Object:   doctor.NodeObject(e.Name),
-		Also:     []doctor.Object{e.LinkObject(g.Link)},
-		Title:    fmt.Sprintf("%s does not forward %s, and the pods need it to", e.Name, family),
-		Evidence: []doctor.Evidence{{Source: doctor.Other("setting " + all), Says: e.Net.Sysctl[all]}, {Source: doctor.Other("setting " + own), Says: e.Net.Sysctl[own]}, {Source: doctor.Link(g.Link), Says: g.Why}},
-		Cause:    "a file of /etc/sysctl.d, a hardening tool or a person switched it off after the cluster had switched it on",
-		Effect:   "pods of this node reach each other, but nothing outside by " + family,
-		Fix:      catalog.EnableForwarding.With(setting),
+		Object:   doctor.NodeObject(n.Name),
+		Reason:   reason,
+		Also:     []doctor.Object{doctor.LinkObject(n.Host, g.Link)},
+		Title:    fmt.Sprintf("%s does not forward %s, and its pods need it", n.Name, version),
+		Evidence: []doctor.Evidence{sysctlEvidence(n, all), sysctlEvidence(n, own), {Source: doctor.Link(g.Link), Says: g.Why}},
+		Cause:    "a file in /etc/sysctl.d, a hardening tool or a person switched it off after the cluster had switched it on",
+		Effect:   "pods of this node reach each other, but nothing outside over " + version,
+		Fix:      catalog.EnableForwarding.With(sysctl),
 	})
 }
 
-// forwardDropped looks for a packet filter that drops what is forwarded by its
-// policy, with no rule that could let pods through.
-func forwardDropped(p *doctor.Pass, e *doctor.NetNode, g *snapshot.Gate) {
-	chains, err := e.Firewall()
+func sysctlEvidence(n *doctor.Node, path string) doctor.Evidence {
+	return doctor.Evidence{Source: doctor.Sysctl(path), Says: n.Net.Sysctl[path]}
+}
+
+// forwardDropped reports a packet filter that drops forwarded packets by its policy, and has no rule that accepts any.
+func forwardDropped(p *doctor.Pass, n *doctor.Node, g *snapshot.Gate) {
+	chains, err := n.Firewall()
 	if err != nil {
 		if !errors.Is(err, node.ErrUnavailable) {
-			p.Unknown(doctor.NodeObject(e.Name), err)
+			p.Unknown(doctor.NodeObject(n.Name), err)
 		}
 		return
 	}
-	for _, c := range chains {
-		if c.Hook != "forward" || c.Policy != "drop" && c.Policy != "DROP" || accepts(chains, c, map[string]bool{}) {
-			continue
+	var evidence []doctor.Evidence
+	for i := range chains {
+		c := &chains[i]
+		if c.Hook == "forward" && strings.EqualFold(c.Policy, "drop") && !accepts(chains, c, map[*node.Chain]bool{}) {
+			evidence = append(evidence, doctor.Evidence{Source: doctor.Chain(c), Says: "hook forward, policy drop, and no rule accepts"})
 		}
-		p.Report(doctor.Finding{
-			Object:   doctor.NodeObject(e.Name),
-			Also:     []doctor.Object{e.LinkObject(g.Link)},
-			Title:    fmt.Sprintf("the packet filter of %s drops all that is forwarded", e.Name),
-			Evidence: []doctor.Evidence{{Source: doctor.Other(fmt.Sprintf("nft chain %s %s %s", c.Family, c.Table, c.Name)), Says: "hook forward, policy drop, and no rule accepts"}, {Source: doctor.Link(g.Link), Says: g.Why}},
-			Cause:    "a container runtime or a firewall set the policy, and the cluster's accept rules are not there",
-			Effect:   "pods of this node reach nothing outside",
-			Next:     fmt.Sprintf("iptables -I FORWARD -i %[1]s -j ACCEPT; iptables -I FORWARD -o %[1]s -j ACCEPT; then find who set the policy", g.Link),
-		})
 	}
+	if len(evidence) == 0 {
+		return
+	}
+	p.Report(doctor.Finding{
+		Object:   doctor.NodeObject(n.Name),
+		Reason:   "forward-dropped",
+		Also:     []doctor.Object{doctor.LinkObject(n.Host, g.Link)},
+		Title:    fmt.Sprintf("the packet filter of %s drops all forwarded packets", n.Name),
+		Evidence: append(evidence, doctor.Evidence{Source: doctor.Link(g.Link), Says: g.Why}),
+		Cause:    "a container runtime or a firewall set the policy, and the accept rules of the cluster are missing",
+		Effect:   "pods of this node reach nothing outside",
+		Next:     fmt.Sprintf("iptables -I FORWARD -i %[1]s -j ACCEPT; iptables -I FORWARD -o %[1]s -j ACCEPT; then find what set the policy", g.Link),
+	})
 }
 
-// accepts says whether a chain, or one that it calls, lets anything through.
-func accepts(chains []node.Chain, c node.Chain, seen map[string]bool) bool {
-	if key := c.Family + " " + c.Table + " " + c.Name; seen[key] {
+// accepts reports whether a chain, or one that it calls, accepts anything.
+func accepts(chains []node.Chain, c *node.Chain, seen map[*node.Chain]bool) bool {
+	if seen[c] {
 		return false
-	} else {
-		seen[key] = true
 	}
-	for _, r := range c.Rules {
+	seen[c] = true
+	return slices.ContainsFunc(c.Rules, func(r node.FilterRule) bool {
 		words := strings.Fields(r.Text)
-		for i, w := range words {
-			switch {
-			case strings.EqualFold(w, "accept"):
-				return true
-			case i > 0 && slices.Contains([]string{"jump", "goto", "-j", "-g"}, words[i-1]):
-				for _, called := range chains {
-					if called.Family == c.Family && called.Table == c.Table && called.Name == strings.Trim(w, `"`) && accepts(chains, called, seen) {
-						return true
-					}
-				}
-			}
+		if slices.ContainsFunc(words, func(w string) bool { return strings.EqualFold(w, "accept") }) {
+			return true
 		}
-	}
-	return false
+		at := slices.IndexFunc(words, func(w string) bool { return slices.Contains([]string{"jump", "goto", "-j", "-g"}, w) })
+		if at < 0 || at+1 == len(words) {
+			return false
+		}
+		called := slices.IndexFunc(chains, func(x node.Chain) bool {
+			return x.Family == c.Family && x.Table == c.Table && x.Name == strings.Trim(words[at+1], `"`)
+		})
+		return called >= 0 && accepts(chains, &chains[called], seen)
+	})
 }
 
-// strictFilter looks for a strict reverse path filter on the links that pods'
-// packets pass.
-func strictFilter(p *doctor.Pass, e *doctor.NetNode, g *snapshot.Gate) {
-	var links []string
-	if g != nil {
-		links = append(links, g.Link)
-		for _, u := range e.Uplinks {
-			links = append(links, u.Bridge.Name)
-		}
+// strictFilter reports strict reverse path filters on the links that packets of pods pass.
+func strictFilter(p *doctor.Pass, n *doctor.Node, g *snapshot.Gate) {
+	links := []string{g.Link}
+	for _, u := range n.Uplinks {
+		links = append(links, u.Bridge.Name)
 	}
 	for _, name := range links {
-		if mode, known := e.Net.RPFilter(name); e.Net.Link(name) == nil || !known || mode != 1 {
+		if mode, known := n.Net.RPFilter(name); n.Net.Link(name) == nil || !known || mode != 1 {
 			continue
 		}
-		own, all := "net/ipv4/conf/"+name+"/rp_filter", "net/ipv4/conf/all/rp_filter"
+		own := "net/ipv4/conf/" + name + "/rp_filter"
 		p.Report(doctor.Finding{
 			Result:   doctor.Warning,
-			Object:   e.LinkObject(name),
-			Also:     []doctor.Object{doctor.NodeObject(e.Name)},
-			Title:    fmt.Sprintf("the reverse path filter of %s on %s is strict", name, e.Name),
-			Evidence: []doctor.Evidence{{Source: doctor.Other("setting " + own), Says: e.Net.Sysctl[own]}, {Source: doctor.Other("setting " + all), Says: e.Net.Sysctl[all]}},
+			Object:   doctor.LinkObject(n.Host, name),
+			Reason:   "strict-rp-filter",
+			Also:     []doctor.Object{doctor.NodeObject(n.Name)},
+			Title:    fmt.Sprintf("the reverse path filter of %s on %s is strict", name, n.Name),
+			Evidence: []doctor.Evidence{sysctlEvidence(n, own), sysctlEvidence(n, "net/ipv4/conf/all/rp_filter")},
 			Cause:    "the distribution's default, or a hardening tool",
-			Effect:   "the kernel drops packets whose answer would leave by another link: of egress IPs, of services with a local traffic policy, of hosts with two ways out",
+			Effect:   "the kernel drops packets whose replies would leave by another link: egress IPs, services with externalTrafficPolicy Local, hosts with two uplinks",
 			Fix:      catalog.EnableForwarding.With(own),
 		})
 	}

@@ -2,97 +2,123 @@ package host
 
 import (
 	"fmt"
+	"net/netip"
 	"slices"
 	"strings"
 
 	"github.com/ovnctl/ovnctl/pkg/doctor"
+	"github.com/ovnctl/ovnctl/pkg/node"
+	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
+// IPv6DADFailed looks for IPv6 addresses that failed duplicate address detection.
 var IPv6DADFailed = &doctor.Check{
 	Name:     "ipv6-dad-failed",
 	Category: "node-os",
 	Doc: `An IPv6 address is a duplicate
 
-When the kernel gave the link the address, another machine on the segment answered for
-it: the address is there and is not used.`,
+Duplicate address detection found another host on the segment with the address. The
+kernel keeps the address on the link and does not use it.`,
 	Run: func(p *doctor.Pass) {
-		p.NetNodes(func(e *doctor.NetNode) {
-			for _, a := range e.Net.Addresses {
-				if !a.Has("dadfailed") {
-					continue
+		for n := range p.Nodes() {
+			for _, a := range n.Net.Addresses {
+				if a.Has("dadfailed") {
+					duplicateAddress(p, n, a)
 				}
-				ip := a.Prefix.Addr().String()
-				mac := ""
-				if l := e.Net.Link(a.Link); l != nil {
-					mac = l.MAC
-				}
-				proof := []doctor.Evidence{{Source: doctor.Addresses(a.Link), Says: a.Prefix.String() + " dadfailed"}}
-				also := []doctor.Object{doctor.NodeObject(e.Name)}
-				twins, objects := twins(p, e, a.Link, ip, mac)
-				cause := "another machine on the segment has the address, or the same MAC address: a copied machine, or two configured alike"
-				if len(twins) > 0 {
-					cause = twins[0].Source.String() + " has it, too"
-				}
-				p.Report(doctor.Finding{
-					Object:   e.LinkObject(a.Link),
-					Also:     append(also, objects...),
-					Title:    fmt.Sprintf("%s has %s, which is a duplicate on its segment", a.Link, a.Prefix),
-					Evidence: append(append(proof, doctor.Evidence{Source: doctor.Link(a.Link), Says: "its MAC address is " + mac}), twins...),
-					Cause:    cause,
-					Effect:   "the kernel does not use the address: IPv6 through " + a.Link + " is dead on " + e.Name,
-					Next:     fmt.Sprintf("find the twin: ip -6 neigh show %s on another machine of the segment; when it is gone: ip addr del %s dev %s; ip addr add %[2]s dev %[3]s", ip, a.Prefix, a.Link),
-				})
 			}
-		})
+		}
 	},
 }
 
-// twins are who else has an address or a MAC address, as far as can be read.
-func twins(p *doctor.Pass, e *doctor.NetNode, link, ip, mac string) (list []doctor.Evidence, also []doctor.Object) {
+func duplicateAddress(p *doctor.Pass, n *doctor.Node, a node.Address) {
+	f := doctor.Finding{
+		Object: doctor.Object{Kind: "address", Name: a.Prefix.String() + " dev " + a.Link, Node: n.Name},
+		Also:   []doctor.Object{doctor.NodeObject(n.Name), doctor.LinkObject(n.Host, a.Link)},
+		Title:  fmt.Sprintf("%s of %s is a duplicate on its segment", a.Prefix, a.Link),
+		Cause:  "another host on the segment has the address or the same MAC address: a cloned machine, or two with the same configuration",
+		Effect: fmt.Sprintf("the kernel does not use the address: IPv6 through %s is dead on %s", a.Link, n.Name),
+		Next: fmt.Sprintf("find the other host: ip -6 neigh show %s on a host of the segment; once it is gone: ip addr del %s dev %s; ip addr add %[2]s dev %[3]s",
+			a.Prefix.Addr(), a.Prefix, a.Link),
+		Evidence: []doctor.Evidence{{Source: doctor.Addresses(a.Link), Says: a.Prefix.String() + " dadfailed"}},
+	}
+	d := duplicates{node: n, link: a.Link, ip: a.Prefix.Addr()}
+	if l := n.Net.Link(a.Link); l != nil {
+		d.mac = l.MAC
+		f.Evidence = append(f.Evidence, doctor.Evidence{Source: doctor.Link(a.Link), Says: "MAC address " + d.mac})
+	}
 	for _, h := range p.Hosts {
-		n, err := h.Network()
-		if err != nil {
-			continue
-		}
-		for _, a := range n.Addresses {
-			if a.Prefix.Addr().String() == ip && (h.Name != e.Name || a.Link != link) {
-				list = append(list, doctor.Evidence{Source: doctor.Link(a.Link).On(h.Name), Says: a.Prefix.String()})
-				also = append(also, doctor.Object{Kind: "link", Name: a.Link, Node: h.Name})
-			}
-		}
-		for _, l := range n.Links {
-			if mac != "" && l.MAC == mac && h.Name != e.Name {
-				list = append(list, doctor.Evidence{Source: doctor.Link(l.Name).On(h.Name), Says: "MAC address " + mac})
-			}
-		}
+		d.onHost(h)
 	}
 	for _, z := range p.Zones {
-		if rows, err := z.Northbound(); err == nil {
-			for _, port := range rows.SwitchPorts {
-				for _, a := range port.Addresses {
-					f := strings.Fields(a)
-					if len(f) > 1 && (f[0] == mac || slices.Contains(f[1:], ip)) && port.Type == "" {
-						list = append(list, doctor.Evidence{Source: doctor.NB("Logical_Switch_Port", port.Name), Says: a})
-						also = append(also, doctor.Object{Kind: "port", Name: port.Name})
-					}
-				}
-			}
-			for _, port := range rows.RouterPorts {
-				for _, network := range port.Networks {
-					if strings.HasPrefix(network, ip+"/") {
-						list = append(list, doctor.Evidence{Source: doctor.NB("Logical_Router_Port", port.Name), Says: network})
-						also = append(also, doctor.Object{Kind: "port", Name: port.Name})
-					}
-				}
-			}
+		d.inZone(z)
+	}
+	if len(d.evidence) > 0 {
+		f.Cause = d.evidence[0].Source.String() + " has it too"
+	}
+	f.Evidence = append(f.Evidence, d.evidence...)
+	f.Also = append(f.Also, d.objects...)
+	p.Report(f)
+}
+
+// duplicates collects who else has the address of a link, or its MAC address.
+type duplicates struct {
+	node     *doctor.Node
+	link     string
+	ip       netip.Addr
+	mac      string // empty: it is not known
+	evidence []doctor.Evidence
+	objects  []doctor.Object
+}
+
+func (d *duplicates) onHost(h *snapshot.Host) {
+	n, err := h.Network()
+	if err != nil {
+		return
+	}
+	for _, a := range n.Addresses {
+		if a.Prefix.Addr() == d.ip && (h.Name != d.node.Name || a.Link != d.link) {
+			d.evidence = append(d.evidence, doctor.Evidence{Source: doctor.Link(a.Link).On(h.Name), Says: a.Prefix.String()})
+			d.objects = append(d.objects, doctor.LinkObject(h, a.Link))
 		}
-		if learned, err := z.Learned(); err == nil {
-			for _, b := range learned.MACBindings {
-				if b.IP == ip && b.MAC != mac {
-					list = append(list, doctor.Evidence{Source: doctor.SB("MAC_Binding", doctor.Short(b.UUID)), Says: fmt.Sprintf("%s is at %s", b.IP, b.MAC)})
-				}
+	}
+	for _, l := range n.Links {
+		if d.mac != "" && l.MAC == d.mac && h.Name != d.node.Name {
+			d.evidence = append(d.evidence, doctor.Evidence{Source: doctor.Link(l.Name).On(h.Name), Says: "MAC address " + d.mac})
+		}
+	}
+}
+
+func (d *duplicates) inZone(z *snapshot.Zone) {
+	if rows, err := z.Northbound(); err == nil {
+		d.inNorthbound(rows)
+	}
+	learned, err := z.Learned()
+	if err != nil {
+		return
+	}
+	for _, b := range learned.MACBindings {
+		if b.IP == d.ip.String() && b.MAC != d.mac {
+			d.evidence = append(d.evidence, doctor.SBRow("MAC_Binding", b.UUID, "%s is at %s", b.IP, b.MAC))
+		}
+	}
+}
+
+func (d *duplicates) inNorthbound(rows *snapshot.Northbound) {
+	ip := d.ip.String()
+	for _, port := range rows.SwitchPorts {
+		for _, a := range port.Addresses {
+			if f := strings.Fields(a); len(f) > 1 && (f[0] == d.mac || slices.Contains(f[1:], ip)) && port.Type == "" {
+				d.evidence = append(d.evidence, doctor.Evidence{Source: doctor.NB("Logical_Switch_Port", port.Name), Says: a})
+				d.objects = append(d.objects, doctor.PortObject(port.Name))
 			}
 		}
 	}
-	return list, also
+	for _, port := range rows.RouterPorts {
+		for _, network := range port.Networks {
+			if strings.HasPrefix(network, ip+"/") {
+				d.evidence = append(d.evidence, doctor.Evidence{Source: doctor.NB("Logical_Router_Port", port.Name), Says: network})
+				d.objects = append(d.objects, doctor.PortObject(port.Name))
+			}
+		}
+	}
 }

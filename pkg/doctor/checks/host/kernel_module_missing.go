@@ -12,113 +12,112 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
+// KernelModuleMissing looks for kernels without the modules of Open vSwitch.
 var KernelModuleMissing = &doctor.Check{
 	Name:     "kernel-module-missing",
 	Category: "node-os",
 	Doc: `The kernel lacks a module that the bridges need
 
-A bridge of the kernel's datapath needs the module openvswitch, its tunnels vport_geneve or vport_vxlan. Without
-them ovs-vswitchd cannot open the bridge or the tunnel, and writes why into Interface.error.`,
+A bridge of the kernel datapath needs the module openvswitch, its tunnels vport_geneve or vport_vxlan. Without
+them ovs-vswitchd cannot open the bridge or the tunnel, and writes the reason to Interface.error.`,
 	Causes: []string{"vswitchd-not-running"},
 	Run: func(p *doctor.Pass) {
-		any := false
-		for _, h := range p.Hosts {
+		for n := range doctor.EachHost(p, "no bridge here uses the kernel datapath", func(h *snapshot.Host) (*moduleUser, bool) {
 			m, err := catalog.ReadKernelModules(h)
 			if errors.Is(err, snapshot.ErrNoSwitch) || errors.Is(err, node.ErrUnavailable) && !h.Local {
-				continue
+				return nil, false
 			}
 			if err != nil {
-				any = true
 				p.Unknown(doctor.NodeObject(h.Name), err)
-				continue
+				return nil, true
 			}
-			if len(m.Needed) == 0 {
-				continue
+			return &moduleUser{h, m}, len(m.Needed) > 0
+		}) {
+			if d, err := n.Daemon("ovs-vswitchd"); len(n.modules.Needed) == 0 || err == nil && d.Liveness != snapshot.Answers {
+				continue // without the daemon its rows are of the past
 			}
-			any = true
-			if d, err := h.Daemon("ovs-vswitchd"); err == nil && d.Liveness != snapshot.Answers {
-				continue // its rows are of before
-			}
-			lookForModules(p, h, m)
-		}
-		if !any {
-			p.Skip("no bridge here uses the kernel's datapath")
+			missingModules(p, n)
 		}
 	},
 }
 
-func lookForModules(p *doctor.Pass, h *snapshot.Host, m *catalog.KernelModules) {
-	s, err := h.Switch()
+// A moduleUser is a host and the modules that its bridges need.
+type moduleUser struct {
+	*snapshot.Host
+	modules *catalog.KernelModules
+}
+
+func missingModules(p *doctor.Pass, n *moduleUser) {
+	s, err := n.Switch()
 	if err != nil {
 		return
 	}
-	f := doctor.Finding{Object: doctor.NodeObject(h.Name)}
-	family := false
-	for _, plug := range s.Plugs() {
-		if t := plug.Bridge.DatapathType; t != "" && t != "system" {
+	f := doctor.Finding{Object: doctor.NodeObject(n.Name), Effect: "these bridges and tunnels forward nothing"}
+	noProtocol := false
+	for _, i := range s.Plugs() {
+		if t := i.Bridge.DatapathType; t != "" && t != "system" {
 			continue
 		}
-		text := plug.Error.Get()
-		local := plug.Name == plug.Bridge.Name
-		tunnel := plug.Type == "geneve" || plug.Type == "vxlan" || plug.Type == "gre"
+		problem := i.Error.Get()
+		tunnel, local := slices.Contains([]string{"geneve", "vxlan", "gre"}, i.Type), i.Name == i.Bridge.Name
+		e := doctor.Evidence{Source: doctor.OVS("Interface", i.Name), Says: "error: " + problem}
 		switch {
-		case tunnel && text != "":
-			family = family || strings.Contains(text, "Address family not supported") || strings.Contains(text, "protocol")
-			f.Evidence = append(f.Evidence, doctor.Evidence{Source: doctor.Other(fmt.Sprintf("Open_vSwitch Interface %s, type %s", plug.Name, plug.Type)), Says: "error: " + text})
-			f.Also = append(f.Also, doctor.Object{Kind: "tunnel", Name: plug.Name, Node: h.Name})
-		case local && text != "":
-			f.Evidence = append(f.Evidence, doctor.Evidence{Source: doctor.OVS("Interface", plug.Name), Says: "error: " + text})
-		case local && plug.OFNumber() == 0:
-			f.Evidence = append(f.Evidence, doctor.Evidence{Source: doctor.OVS("Interface", plug.Name), Says: "has no OpenFlow port: the bridge could not be opened"})
+		case tunnel && problem != "":
+			noProtocol = noProtocol || strings.Contains(problem, "Address family not supported") || strings.Contains(problem, "protocol")
+			f.Also = append(f.Also, doctor.Object{Kind: "tunnel", Name: i.Name, Node: n.Name})
+		case local && problem != "":
+		case local && i.OFNumber() == 0:
+			e.Says = "has no OpenFlow port: the bridge could not be opened"
 		default:
 			continue
 		}
-		if bridge := (doctor.Object{Kind: "bridge", Name: plug.Bridge.Name, Node: h.Name}); !slices.Contains(f.Also, bridge) {
+		f.Evidence = append(f.Evidence, e)
+		if bridge := doctor.BridgeObject(n.Host, i.Bridge.Name); !slices.Contains(f.Also, bridge) {
 			f.Also = append(f.Also, bridge)
 		}
 	}
-	if len(f.Evidence) == 0 {
-		return
-	}
-	f.Effect = "nothing passes these bridges and tunnels"
-	if len(m.Missing) == 0 {
-		off, why := ipv6Off(h)
-		if !family || !off {
-			return // another fault
-		}
-		f.Title = fmt.Sprintf("IPv6 is off in the kernel of %s, and a tunnel needs it", h.Name)
-		f.Evidence = append(f.Evidence, why)
-		f.Cause = "the kernel opens the socket of a tunnel for both families"
-		f.Next = "boot without ipv6.disable=1; to have no IPv6 addresses, net.ipv6.conf.all.disable_ipv6=1 is enough"
+	switch {
+	case len(f.Evidence) == 0:
+	case len(n.modules.Missing) > 0:
+		notLoaded(&f, n)
 		p.Report(f)
-		return
+	case noProtocol:
+		if off, ok := ipv6Off(n.Host); ok {
+			f.Reason = "ipv6-off"
+			f.Title = fmt.Sprintf("IPv6 is off in the kernel of %s, and a tunnel needs it", n.Name)
+			f.Evidence = append(f.Evidence, off)
+			f.Cause = "the kernel opens the socket of a tunnel for IPv4 and IPv6"
+			f.Next = "boot without ipv6.disable=1; to have no IPv6 addresses, net.ipv6.conf.all.disable_ipv6=1 is enough"
+			p.Report(f)
+		}
 	}
-	f.Title = fmt.Sprintf("the kernel of %s has not loaded %s", h.Name, strings.Join(m.Missing, ", "))
-	f.Evidence = append(f.Evidence, doctor.Evidence{Source: doctor.File("/proc/modules", 0), Says: "lacks " + strings.Join(m.Missing, ", ")})
-	f.Cause = "nothing loaded the module at boot, or the kernel was replaced and its modules are not installed"
-	if len(m.Absent) > 0 {
-		f.Evidence = append(f.Evidence, doctor.Evidence{Source: doctor.Other("directory /lib/modules/" + m.Release), Says: "has no file of " + strings.Join(m.Absent, ", ")})
-		f.Next = fmt.Sprintf("install the package with the modules of kernel %s (Ubuntu: linux-modules-extra-%[1]s, rpm: kernel-modules), or set the bridges to datapath_type=netdev", m.Release)
-	} else {
-		f.Fix = catalog.LoadModules.With()
-	}
-	p.Report(f)
 }
 
-// ipv6Off says whether the kernel can make no IPv6 socket at all.
-func ipv6Off(h *snapshot.Host) (bool, doctor.Evidence) {
+func notLoaded(f *doctor.Finding, n *moduleUser) {
+	missing := strings.Join(n.modules.Missing, ", ")
+	f.Reason = "not-loaded"
+	f.Title = fmt.Sprintf("the kernel of %s has not loaded %s", n.Name, missing)
+	f.Evidence = append(f.Evidence, doctor.Evidence{Source: doctor.File("/proc/modules", 0), Says: "does not list " + missing})
+	f.Cause = "nothing loaded the module at boot, or the kernel was replaced and its modules are not installed"
+	if len(n.modules.Absent) == 0 {
+		f.Fix = catalog.LoadModules.With()
+		return
+	}
+	f.Evidence = append(f.Evidence, doctor.Evidence{Source: doctor.Directory("/lib/modules/" + n.modules.Release), Says: "has no file of " + strings.Join(n.modules.Absent, ", ")})
+	f.Next = fmt.Sprintf("install the package with the modules of kernel %s (Ubuntu: linux-modules-extra-%[1]s, rpm: kernel-modules), or set the bridges to datapath_type=netdev", n.modules.Release)
+}
+
+// ipv6Off is evidence that the kernel cannot open IPv6 sockets; ok is false if it can.
+func ipv6Off(h *snapshot.Host) (e doctor.Evidence, ok bool) {
 	line, err := h.File("/proc/cmdline")
 	if err != nil {
-		return false, doctor.Evidence{}
+		return e, false
 	}
-	for _, word := range strings.Fields(string(line)) {
-		if word == "ipv6.disable=1" {
-			return true, doctor.Evidence{Source: doctor.File("/proc/cmdline", 0), Says: word}
-		}
+	if slices.Contains(strings.Fields(string(line)), "ipv6.disable=1") {
+		return doctor.Evidence{Source: doctor.File("/proc/cmdline", 0), Says: "ipv6.disable=1"}, true
 	}
-	text, err := h.File("/proc/sys/net/ipv6/conf/all/disable_ipv6")
-	if err == nil && strings.TrimSpace(string(text)) == "1" {
-		return true, doctor.Evidence{Source: doctor.Other("sysctl net.ipv6.conf.all.disable_ipv6"), Says: "1"}
+	if text, err := h.Sysctl("net/ipv6/conf/all/disable_ipv6"); err == nil && text == "1" {
+		return doctor.Evidence{Source: doctor.Sysctl("net/ipv6/conf/all/disable_ipv6"), Says: text}, true
 	}
-	return false, doctor.Evidence{}
+	return e, false
 }

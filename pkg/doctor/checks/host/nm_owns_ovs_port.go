@@ -1,113 +1,137 @@
 package host
 
 import (
+	"cmp"
 	"fmt"
-	"regexp"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/ovnctl/ovnctl/pkg/doctor"
+	"github.com/ovnctl/ovnctl/pkg/openflow"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
+// NMOwnsOvsPort looks for flows that name the former OpenFlow port number of an uplink.
 var NMOwnsOvsPort = &doctor.Check{
 	Name:     "nm-owns-ovs-port",
 	Category: "node-os",
 	Doc: `A bridge's flows name a port number that the bridge no longer has
 
-When NetworkManager starts again it takes the uplink out of the bridge and puts it back:
-the port gets another OpenFlow number, and flows that name the old one lead nowhere.`,
+When NetworkManager restarts, it takes the uplink out of the bridge and puts it back. The
+port gets another OpenFlow number, and flows with the old number lead nowhere.`,
 	Causes: []string{"vswitchd-not-running", "uplink-not-in-bridge"},
 	Settle: true,
 	Run: func(p *doctor.Pass) {
-		p.NetNodes(func(e *doctor.NetNode) {
-			for _, u := range e.Uplinks {
-				if u.Port != nil && p.SwitchLives(e.Host) {
-					renumbered(p, e, u)
+		for n := range p.Nodes() {
+			for _, u := range n.Uplinks {
+				if u.Port != nil && p.InterfacesCurrent(n.Host) {
+					renumbered(p, n, u)
 				}
 			}
-		})
+		}
 	},
 }
 
-// portNumbers are where a flow names ports by number.
-var portNumbers = regexp.MustCompile(`\b(?:in_port=|output:|enqueue:)(\d+)\b`)
-
-func renumbered(p *doctor.Pass, e *doctor.NetNode, u snapshot.Uplink) {
+func renumbered(p *doctor.Pass, n *doctor.Node, u snapshot.Uplink) {
 	bridge := u.Bridge.Name
-	flows, err := e.PlainFlows(bridge)
-	if err != nil {
-		p.Unknown(e.BridgeObject(bridge), err)
+	flows, ok := doctor.Need(p, doctor.BridgeObject(n.Host, bridge), func() (map[int]string, error) { return flowsByPort(n, bridge) })
+	s, err := n.Switch()
+	if !ok || err != nil {
 		return
 	}
-	s, err := e.Switch()
-	if err != nil {
-		return
-	}
-	have, own := map[int]bool{}, map[int]bool{}
-	for _, x := range s.Plugs() {
-		if n := x.OFNumber(); n > 0 && x.Bridge.Name == bridge {
-			have[n] = true
-			if x.Port.Name == u.Port.Name {
-				own[n] = true
-			}
+	lost, own := maps.Clone(flows), []string{}
+	for _, i := range s.Plugs() {
+		number := i.OFNumber()
+		if number <= 0 || i.Bridge.Name != bridge {
+			continue
 		}
-	}
-	named, example := map[int]bool{}, ""
-	for _, f := range flows {
-		f.Stats = nil // no evidence, and another at every look
-		text := f.String()
-		for _, m := range portNumbers.FindAllStringSubmatch(text, -1) {
-			n, err := strconv.Atoi(m[1])
-			if err != nil || n >= 0xff00 {
-				continue
-			}
-			if !named[n] && !have[n] && example == "" {
-				example = text
-			}
-			named[n] = true
+		delete(lost, number)
+		if i.Port.Name != u.Port.Name {
+			continue
 		}
-	}
-	var lost []string
-	for n := range named {
-		if own[n] {
-			return // flows know the uplink: what else they name is somebody else's matter
+		if flows[number] != "" {
+			return // flows name the uplink: what else they name is not this fault
 		}
-		if !have[n] {
-			lost = append(lost, strconv.Itoa(n))
-		}
+		own = append(own, strconv.Itoa(number))
 	}
 	if len(lost) == 0 || len(own) == 0 {
 		return
 	}
-	slices.Sort(lost)
-	var now []string
-	for n := range own {
-		now = append(now, strconv.Itoa(n))
+	var numbers []string
+	for _, number := range slices.Sorted(maps.Keys(lost)) {
+		numbers = append(numbers, strconv.Itoa(number))
 	}
-	slices.Sort(now)
-	proof := []doctor.Evidence{
-		{Source: doctor.OVS("Interface", strings.Join(u.Links, ", ")), Says: "ofport=" + strings.Join(now, ", ")},
-		{Source: doctor.Other("flows of bridge " + bridge), Says: example},
-	}
-	cause := "the uplink left the bridge and came back: the number it had was not kept"
-	for _, profile := range ovsProfiles(e.Host, append(u.Links, bridge)) {
-		proof = append(proof, profile)
-		cause = "NetworkManager owns the port, and made it anew when it started again"
+	profiles := ovsProfiles(n.Host, append(u.Links, bridge))
+	cause := "the uplink left the bridge and came back with another number"
+	if len(profiles) > 0 {
+		cause = "NetworkManager owns the port, and created it again when it restarted"
 	}
 	p.Report(doctor.Finding{
-		Object:   e.BridgeObject(bridge),
-		Also:     append([]doctor.Object{doctor.NodeObject(e.Name)}, e.LinkObject(u.Port.Name)),
-		Title:    fmt.Sprintf("flows of bridge %s name port %s, which it does not have, and not its uplink %s", bridge, strings.Join(lost, ", "), u.Port.Name),
-		Evidence: proof,
-		Cause:    cause,
-		Effect:   "what these flows should send out of the uplink, or take from it, goes nowhere",
-		Next:     "restart what writes the flows of " + bridge + " (ovnkube-node on OVN-Kubernetes: delete its pod of this node)",
+		Object: doctor.BridgeObject(n.Host, bridge),
+		Also:   []doctor.Object{doctor.NodeObject(n.Name), doctor.LinkObject(n.Host, u.Port.Name)},
+		Title:  fmt.Sprintf("flows of bridge %s name port %s, which it does not have, and not its uplink %s", bridge, strings.Join(numbers, ", "), u.Port.Name),
+		Evidence: append([]doctor.Evidence{
+			{Source: doctor.OVS("Interface", u.Links[0]), Says: "ofport=" + strings.Join(own, ", ")},
+			{Source: doctor.Flows(bridge), Says: lost[slices.Min(slices.Collect(maps.Keys(lost)))]},
+		}, profiles...),
+		Cause:  cause,
+		Effect: "these flows send nothing to the uplink and match nothing from it",
+		Next:   "restart what writes the flows of " + bridge + " (OVN-Kubernetes: delete the ovnkube-node pod of this node)",
 	})
 }
 
-// ovsProfiles are NetworkManager's profiles for OVS ports with one of these names.
+// flowsByPort is a flow for each OpenFlow port number that the flows of a bridge name.
+func flowsByPort(n *doctor.Node, bridge string) (map[int]string, error) {
+	flows, err := n.PlainFlows(bridge)
+	if err != nil {
+		return nil, err
+	}
+	named := map[int]string{}
+	for _, f := range flows {
+		f.Stats = nil // they differ from one sample to the next
+		ports := outputPorts(f.Actions)
+		if in, ok := f.Match.Field("in_port"); ok {
+			ports = append(ports, int(in.Port.Number))
+		}
+		for _, number := range ports {
+			if number < firstReserved && named[number] == "" {
+				named[number] = f.String()
+			}
+		}
+	}
+	return named, nil
+}
+
+// firstReserved is the first number that is not a port's own: LOCAL, CONTROLLER and others follow.
+const firstReserved = 0xff00
+
+// outputPorts are the OpenFlow port numbers that actions send packets to.
+func outputPorts(list openflow.Actions) (ports []int) {
+	for _, a := range list {
+		switch a := a.(type) {
+		case openflow.Output:
+			if a.Src == nil {
+				ports = append(ports, int(a.Port.Number))
+			}
+		case openflow.Clone:
+			ports = append(ports, outputPorts(a.Actions)...)
+		case openflow.WriteActions:
+			ports = append(ports, outputPorts(a.Actions)...)
+		case openflow.Other:
+			if a.Name != "enqueue" || len(a.Args) == 0 {
+				continue
+			}
+			if number, err := strconv.Atoi(cmp.Or(a.Args[0].Key, a.Args[0].Value)); err == nil {
+				ports = append(ports, number)
+			}
+		}
+	}
+	return ports
+}
+
+// ovsProfiles are the profiles of NetworkManager for OVS ports with one of these names.
 func ovsProfiles(h *snapshot.Host, names []string) []doctor.Evidence {
 	var list []doctor.Evidence
 	for _, pattern := range []string{"/etc/NetworkManager/system-connections/*", "/run/NetworkManager/system-connections/*"} {
@@ -121,9 +145,8 @@ func ovsProfiles(h *snapshot.Host, names []string) []doctor.Evidence {
 				continue
 			}
 			text := string(b)
-			ovs := strings.Contains(text, "type=ovs-") || strings.Contains(text, "slave-type=ovs-port") || strings.Contains(text, "port-type=ovs-port")
 			named := slices.ContainsFunc(names, func(n string) bool { return strings.Contains(text, "interface-name="+n+"\n") })
-			if ovs && named {
+			if named && strings.Contains(text, "type=ovs-") { // also slave-type and port-type
 				list = append(list, doctor.Evidence{Source: doctor.File(path, 0), Says: "a profile of NetworkManager for an OVS port"})
 			}
 		}

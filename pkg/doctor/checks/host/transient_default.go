@@ -2,6 +2,8 @@ package host
 
 import (
 	"errors"
+	"fmt"
+	"iter"
 	"strings"
 
 	"github.com/ovnctl/ovnctl/pkg/doctor"
@@ -11,74 +13,103 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
-// transient is what a host does with transient ports at its start.
+// transient is what Open vSwitch does with a host's transient ports when it starts.
 type transient struct {
 	*catalog.TransientDefault
-	host      *snapshot.Host
-	ports     []string // that are transient now
-	pods      []string // of these those of pods
-	unread    error    // why the ports are not known
-	contained bool     // Open vSwitch runs in a container and reads no default file of the host
+	host   *snapshot.Host
+	ports  []string // those that are transient now
+	unread error    // why the ports are not known
 }
 
-// transientDefaults calls see for each host whose default file can be read.
-// Where the check cannot tell it says so.
-func transientDefaults(p *doctor.Pass, see func(transient)) {
-	asked := false
-	for _, h := range p.Hosts {
-		t := transient{host: h}
+// What follows if the option is not in force, and if Open vSwitch cannot start with it.
+const (
+	transientEffect = "the ports are still in the bridge after a reboot: the distribution configures the uplink while it is a port, and the node has no network"
+	noStartEffect   = "Open vSwitch does not start at the next boot or package upgrade, and all that is on its bridges is without network"
+	noPortEffect    = "none now: no port is transient; the option would not work if one were"
+)
+
+// transientDefaults are the hosts with a default file of Open vSwitch that can be read. Hosts where Open vSwitch runs in
+// a container are left out: it does not read the file.
+func transientDefaults(p *doctor.Pass) iter.Seq[*transient] {
+	return doctor.EachHost(p, "no host here has a default file of the Debian or rpm packages of Open vSwitch", func(h *snapshot.Host) (*transient, bool) {
+		t := &transient{host: h}
 		s, err := h.Switch()
-		if err == nil {
-			t.ports, t.pods = catalog.TransientPorts(s)
-		} else if errors.Is(err, snapshot.ErrNoSwitch) {
-			continue
-		} else {
-			t.unread = err
+		if errors.Is(err, snapshot.ErrNoSwitch) {
+			return nil, false
+		}
+		if t.unread = err; err == nil {
+			t.ports, _ = catalog.TransientPorts(s)
 		}
 		contained, _, err := catalog.Contained(h)
 		if err != nil && !errors.Is(err, node.ErrUnavailable) {
 			p.Unknown(doctor.NodeObject(h.Name), err)
-			continue
+			return nil, false
 		}
-		t.contained = contained
 		t.TransientDefault, err = catalog.ReadTransientDefault(h)
 		switch {
-		case errors.Is(err, catalog.ErrOtherDistribution):
-			continue
+		case errors.Is(err, catalog.ErrOtherDistribution), err != nil && t.unread != nil:
+			return nil, false
 		case err != nil:
-			if t.unread == nil {
-				asked = true
-				p.Unknown(doctor.NodeObject(h.Name), err)
-			}
-			continue
+			p.Unknown(doctor.NodeObject(h.Name), err)
+			return nil, false
+		case contained:
+			return nil, true
 		}
-		asked = true
-		see(t)
-	}
-	if !asked {
-		p.Skip("no host here has a default file of Open vSwitch as Debian or rpm packages have it")
-	}
+		return t, true
+	})
 }
 
-// file is the default file, and the node that it is on.
-func (t transient) file(path string) (doctor.Object, []doctor.Object) {
-	return doctor.Object{Kind: "file", Name: path, Node: t.host.Name}, []doctor.Object{doctor.NodeObject(t.host.Name)}
+// finding begins a finding of a file of the host.
+func (t *transient) finding(file string) doctor.Finding {
+	return doctor.Finding{
+		Object: doctor.Object{Kind: "file", Name: file, Node: t.host.Name},
+		Also:   []doctor.Object{doctor.NodeObject(t.host.Name)},
+		Effect: transientEffect,
+		Fix:    catalog.SetTransientDefault.With(),
+	}
 }
 
 // line is a line of the default file.
-func (t transient) line(n int) doctor.Evidence {
-	return doctor.Evidence{Source: doctor.File(t.File, n), Says: strings.TrimSpace(envfile.Line(t.Text, n))}
+func (t *transient) line(number int) doctor.Evidence {
+	return doctor.Evidence{Source: doctor.File(t.File, number), Says: strings.TrimSpace(envfile.Line(t.Text, number))}
+}
+
+// value is the value of the variable as systemd reads it.
+func (t *transient) value() doctor.Evidence {
+	e := doctor.Evidence{Source: doctor.File(t.File, 0), Says: fmt.Sprintf("%s=%q", t.Variable, t.Value)}
+	switch {
+	case t.Text == nil:
+		e.Says = "does not exist"
+	case t.Value == "":
+		e.Says = t.Variable + " is not set"
+	}
+	return e
+}
+
+// noStart is what ovs-ctl replies to the options as systemd passes them.
+func (t *transient) noStart() doctor.Evidence {
+	return doctor.Evidence{Source: doctor.Other("ovs-ctl with the options as systemd passes them"), Says: t.Stops}
+}
+
+// unit is the state of the unit that removes the ports on rpm hosts.
+func (t *transient) unit() doctor.Evidence {
+	e := doctor.Evidence{Source: doctor.Unit("ovs-delete-transient-ports.service"), Says: "does not exist"}
+	switch t.Unit {
+	case "masked":
+		e.Says = "masked"
+	case "present":
+		e.Says = "present, runs once at each boot"
+	}
+	return e
 }
 
 // marked are the ports that are transient.
-func (t transient) marked() doctor.Evidence {
-	if t.unread != nil {
-		return doctor.Evidence{Source: doctor.OVS("Open_vSwitch", ""), Says: "could not be read: " + t.unread.Error()}
-	}
-	if len(t.ports) == 0 {
+func (t *transient) marked() doctor.Evidence {
+	switch {
+	case t.unread != nil:
+		return doctor.Evidence{Source: doctor.OVS("Open_vSwitch", ""), Says: "not read: " + t.unread.Error()}
+	case len(t.ports) == 0:
 		return doctor.Evidence{Source: doctor.OVS("Port", ""), Says: "none has other_config:transient=true"}
 	}
 	return doctor.Evidence{Source: doctor.OVS("Port", doctor.AtMost(t.ports, 5)), Says: "other_config:transient=true"}
 }
-
-const transientEffect = "the ports are still in the bridge after a reboot: the distribution gives the uplink its addresses while it belongs to the bridge, and the node has no network"

@@ -7,50 +7,37 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
 )
 
+// TransientDefaultMissing looks for hosts that keep their transient ports at boot.
 var TransientDefaultMissing = &doctor.Check{
 	Name:     "transient-default-missing",
 	Category: "node-os",
 	Doc: `Nothing removes the transient ports at boot
 
-Ports that are marked other_config:transient=true are meant to be gone after a reboot,
-so that the host gets its network first and their owner adds them again. Open vSwitch
-does that only if it is told to: by --delete-transient-ports in its default file on
-Debian and Ubuntu, by ovs-delete-transient-ports.service of the rpm packages.`,
+Ports with other_config:transient=true should be gone after a reboot, so that the host
+gets its network first and their owner adds them again. Open vSwitch removes them only
+if told to: on Debian and Ubuntu by --delete-transient-ports in its default file, on rpm
+hosts by ovs-delete-transient-ports.service.`,
 	Causes: []string{"transient-default-wrong-file-rhel"},
 	Run: func(p *doctor.Pass) {
-		transientDefaults(p, func(t transient) {
+		for t := range transientDefaults(p) {
 			if t.unread != nil {
 				p.Unknown(doctor.NodeObject(t.host.Name), t.unread)
-				return
+				continue
 			}
-			if len(t.ports) == 0 || t.contained || t.Deleted() || t.Form != catalog.TransientMissing {
-				return
+			if len(t.ports) == 0 || t.Deleted() || t.Form != catalog.TransientMissing {
+				continue
 			}
-			f := doctor.Finding{
-				Title:  fmt.Sprintf("%s has transient ports, and nothing removes them at boot", t.host.Name),
-				Effect: transientEffect,
-				Cause:  fmt.Sprintf("%s does not set %s in %s", t.File, catalog.DeleteTransient, t.Variable),
-				Fix:    catalog.SetTransientDefault.With(),
-			}
-			f.Object, f.Also = t.file(t.File)
-			f.Evidence = []doctor.Evidence{t.marked()}
-			switch {
-			case t.Text == nil:
-				f.Evidence = append(f.Evidence, doctor.Evidence{Source: doctor.File(t.File, 0), Says: "does not exist"})
-			case t.Value == "":
-				f.Evidence = append(f.Evidence, doctor.Evidence{Source: doctor.File(t.File, 0), Says: t.Variable + " is not set"})
-			default:
-				f.Evidence = append(f.Evidence, doctor.Evidence{Source: doctor.File(t.File, 0), Says: fmt.Sprintf("%s=%q", t.Variable, t.Value)})
-			}
+			f := t.finding(t.File)
+			f.Title = fmt.Sprintf("%s has transient ports, and nothing removes them at boot", t.host.Name)
+			f.Cause = fmt.Sprintf("%s does not set %s in %s", t.File, catalog.DeleteTransient, t.Variable)
+			f.Evidence = []doctor.Evidence{t.marked(), t.value()}
 			if t.Distribution.Family == "rpm" {
-				says := "there is none"
-				if t.Unit == "masked" {
-					says = "masked"
-					f.Cause = "ovs-delete-transient-ports.service is masked"
-				}
-				f.Evidence = append(f.Evidence, doctor.Evidence{Source: doctor.Other("unit ovs-delete-transient-ports.service"), Says: says})
+				f.Evidence = append(f.Evidence, t.unit())
+			}
+			if t.Unit == "masked" {
+				f.Cause = "ovs-delete-transient-ports.service is masked"
 			}
 			p.Report(f)
-		})
+		}
 	},
 }

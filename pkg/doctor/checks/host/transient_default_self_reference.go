@@ -7,31 +7,29 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
 )
 
+// TransientDefaultSelfReference looks for default files with which Open vSwitch does not start.
 var TransientDefaultSelfReference = &doctor.Check{
 	Name:     "transient-default-self-reference",
 	Category: "node-os",
-	Doc: `The default file refers to its own variable, and Open vSwitch will not start
+	Doc: `The default file refers to its own variable, and Open vSwitch does not start
 
 A line such as OVS_CTL_OPTS="$OVS_CTL_OPTS --delete-transient-ports" is right for a shell.
 systemd expands nothing in an EnvironmentFile: ovs-ctl gets the word $OVS_CTL_OPTS, takes
-it for a second command and ends.`,
+it for a second command and exits.`,
 	Run: func(p *doctor.Pass) {
-		transientDefaults(p, func(t transient) {
-			if t.Form != catalog.TransientSelfReference || t.contained {
-				return
+		for t := range transientDefaults(p) {
+			if t.Form != catalog.TransientSelfReference {
+				continue
 			}
-			f := doctor.Finding{
-				Title:    fmt.Sprintf("%s line %d refers to %s itself, which systemd does not expand", t.File, t.Line, t.Variable),
-				Evidence: []doctor.Evidence{t.line(t.Line)},
-				Cause:    "the line was written for a shell; systemd passes the dollar sign on as it stands",
-				Effect:   "Open vSwitch does not start at the next boot or package upgrade, and nothing that lies on its bridges has a network",
-				Fix:      catalog.SetTransientDefault.With(),
-			}
+			f := t.finding(t.File)
+			f.Title = fmt.Sprintf("%s line %d refers to %s itself, which systemd does not expand", t.File, t.Line, t.Variable)
+			f.Evidence = []doctor.Evidence{t.line(t.Line)}
+			f.Cause = "the line was written for a shell; systemd passes on the dollar sign as it is"
+			f.Effect = noStartEffect
 			if t.Stops != "" {
-				f.Evidence = append(f.Evidence, doctor.Evidence{Source: doctor.Other("ovs-ctl, with the words that systemd makes of it"), Says: t.Stops})
+				f.Evidence = append(f.Evidence, t.noStart())
 			}
-			f.Object, f.Also = t.file(t.File)
 			p.Report(f)
-		})
+		}
 	},
 }

@@ -8,13 +8,15 @@ import (
 	"time"
 
 	"github.com/ovnctl/ovnctl/pkg/doctor"
+	"github.com/ovnctl/ovnctl/pkg/node"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
+// TunnelPortBlocked looks for tunnels of which one end sends and the other receives nothing.
 var TunnelPortBlocked = &doctor.Check{
 	Name:     "tunnel-port-blocked",
 	Category: "node-os",
-	Doc: `Tunnel packets are sent, and do not arrive
+	Doc: `Tunnel packets are sent and do not arrive
 
 Something between two nodes drops UDP port 6081 (Geneve) or 4789 (VXLAN): a packet
 filter on one of them, firewalld, a security group of the cloud.`,
@@ -22,64 +24,47 @@ filter on one of them, firewalld, a security group of the cloud.`,
 		"vswitchd-not-running", "bridge-ip-lost-after-reboot", "uplink-not-in-bridge", "bridge-fail-mode-wrong", "ip-on-enslaved-nic", "bridge-link-down",
 		"encap-ip-not-local", "system-id-cloned", "two-vswitchds", "kernel-module-missing", "ipsec-down", "ipv6-dad-failed",
 	},
-	Sample: 12 * time.Second, // the counters in the database are written every 5 seconds
+	Sample: 12 * time.Second, // ovs-vswitchd writes the counters to the database every 5 seconds
 	Run: func(p *doctor.Pass) {
-		looks := doctor.Sampled(p, readTunnels, func(t []tunnelLoad) bool { return len(t) > 0 })
-		for _, l := range looks {
-			if !l.Both {
-				continue
-			}
-			oneEnd := 0
-			for _, t := range l.First {
-				sent := t.grew(l.Second).tx
-				if sent < fewSent {
-					continue
-				}
-				peer := otherEnd(looks, l.Host, t)
-				if peer == nil {
-					if t.grew(l.Second).rx == 0 {
-						oneEnd++
-					}
-					continue
-				}
-				arrived, known := peer.from(l.Host.SystemID, t.local)
-				if known && arrived.rx == 0 {
-					blocked(p, &l, peer, t, sent)
-				}
-			}
-			if oneEnd > 0 {
-				p.Unknown(doctor.NodeObject(l.Name), fmt.Errorf("%d nodes send nothing back through their tunnels to %s; whether packets arrive there tell their counters: --node-exec 'ssh {hostname}' reaches them", oneEnd, l.Name))
+		all := doctor.TakeSamples(p, readTunnels, func(t []tunnel) bool { return len(t) > 0 })
+		for i := range all {
+			if all[i].Both {
+				silentTunnels(p, all, &all[i])
 			}
 		}
 	},
 }
 
-// fewSent are fewer packets than one would judge by: the last ones may be under way.
+// fewSent are too few packets to judge by: the last ones may still be under way.
 const fewSent = 4
 
-// A tunnelLoad is a tunnel interface of a host with its counters.
-type tunnelLoad struct {
-	name, kind    string
-	local, remote string // addresses; local may be empty
-	chassis       string // at the other end
-	port          string // UDP
+// tunnelSamples are the tunnels of a host, twice.
+type tunnelSamples = doctor.Samples[[]tunnel]
+
+// A tunnel is a tunnel interface of a host with its counters.
+type tunnel struct {
+	name, kind string
+	remote     string // address
+	chassis    string // at the other end
+	port       string // UDP
 	traffic
 }
 
 // traffic counts packets.
 type traffic struct{ tx, rx int }
 
-func (t tunnelLoad) grew(second []tunnelLoad) traffic {
+// since is the traffic of the tunnel between two samples.
+func (t tunnel) since(second []tunnel) traffic {
 	for _, s := range second {
 		if s.name == t.name {
-			return traffic{doctor.Grew(t.tx, s.tx), doctor.Grew(t.rx, s.rx)}
+			return traffic{doctor.Increase(t.tx, s.tx), doctor.Increase(t.rx, s.rx)}
 		}
 	}
 	return traffic{}
 }
 
-// readTunnels lists the tunnels of a host whose ovs-vswitchd keeps its counters.
-func readTunnels(h *snapshot.Host) ([]tunnelLoad, error) {
+// readTunnels lists the tunnels of a host whose ovs-vswitchd updates its counters.
+func readTunnels(h *snapshot.Host) ([]tunnel, error) {
 	if d, err := h.Daemon("ovs-vswitchd"); err != nil {
 		return nil, err
 	} else if d.Liveness != snapshot.Answers {
@@ -93,15 +78,16 @@ func readTunnels(h *snapshot.Host) ([]tunnelLoad, error) {
 	for _, port := range s.Ports {
 		peers[port.Name], _, _ = strings.Cut(port.ExternalIDs["ovn-chassis-id"], "@")
 	}
-	var list []tunnelLoad
+	defaults := map[string]string{"geneve": "6081", "vxlan": "4789"}
+	var list []tunnel
 	for _, i := range s.Interfaces {
-		if i.Type != "geneve" && i.Type != "vxlan" || i.Options["remote_ip"] == "" || i.Options["remote_ip"] == "flow" {
+		remote := i.Options["remote_ip"]
+		if defaults[i.Type] == "" || remote == "" || remote == "flow" {
 			continue
 		}
-		t := tunnelLoad{name: i.Name, kind: i.Type, local: i.Options["local_ip"], remote: i.Options["remote_ip"], port: i.Options["dst_port"]}
-		t.chassis = peers[i.Name]
+		t := tunnel{name: i.Name, kind: i.Type, remote: remote, chassis: peers[i.Name], port: i.Options["dst_port"]}
 		if t.port == "" {
-			t.port = map[string]string{"geneve": "6081", "vxlan": "4789"}[i.Type]
+			t.port = defaults[i.Type]
 		}
 		t.traffic = traffic{i.Statistics["tx_packets"], i.Statistics["rx_packets"]}
 		list = append(list, t)
@@ -109,102 +95,129 @@ func readTunnels(h *snapshot.Host) ([]tunnelLoad, error) {
 	return list, nil
 }
 
-// otherEnd is the look at the host at the other end of a tunnel; nil: it was not read twice.
-func otherEnd(looks []doctor.Samples[[]tunnelLoad], h *snapshot.Host, t tunnelLoad) *peerLook {
-	for i := range looks {
-		l := &looks[i]
-		if l.Host != h && l.Both && t.chassis != "" && l.SystemID == t.chassis {
-			return &peerLook{l}
+// silentTunnels reports the tunnels of a host that send packets of which none arrives.
+func silentTunnels(p *doctor.Pass, all []tunnelSamples, s *tunnelSamples) {
+	oneEnd := 0
+	for _, t := range s.First {
+		passed := t.since(s.Second)
+		if passed.tx < fewSent {
+			continue
+		}
+		peer := otherEnd(all, s.Host, t)
+		if peer == nil {
+			if passed.rx == 0 {
+				oneEnd++
+			}
+			continue
+		}
+		if received, known := receivedFrom(peer, s.SystemID); known && received.rx == 0 {
+			blocked(p, s.Host, peer.Host, t, passed, received)
 		}
 	}
-	return nil
+	if oneEnd > 0 {
+		p.Unknown(doctor.NodeObject(s.Name), fmt.Errorf("%d nodes send nothing back through their tunnels to %s; their own counters show whether packets arrive there: --node-exec 'ssh {hostname}' reads them", oneEnd, s.Name))
+	}
 }
 
-type peerLook struct{ *doctor.Samples[[]tunnelLoad] }
+// otherEnd is the host at the other end of a tunnel; nil: there are no two samples of it.
+func otherEnd(all []tunnelSamples, h *snapshot.Host, t tunnel) *tunnelSamples {
+	at := slices.IndexFunc(all, func(s tunnelSamples) bool {
+		return s.Host != h && s.Both && t.chassis != "" && s.SystemID == t.chassis
+	})
+	if at < 0 {
+		return nil
+	}
+	return &all[at]
+}
 
-// from is what came from a chassis between the looks. With several tunnels to it
-// all of them count: packets may come from any of its addresses.
-func (l *peerLook) from(chassis, local string) (sum traffic, known bool) {
-	for _, t := range l.First {
+// receivedFrom is the traffic of a host with a chassis between the samples, through all tunnels to it: packets may come
+// from any of its addresses.
+func receivedFrom(s *tunnelSamples, chassis string) (sum traffic, known bool) {
+	for _, t := range s.First {
 		if t.chassis == chassis && chassis != "" {
-			g := t.grew(l.Second)
-			sum.tx, sum.rx, known = sum.tx+g.tx, sum.rx+g.rx, true
+			passed := t.since(s.Second)
+			sum.tx, sum.rx, known = sum.tx+passed.tx, sum.rx+passed.rx, true
 		}
 	}
 	return sum, known
 }
 
-func blocked(p *doctor.Pass, l *doctor.Samples[[]tunnelLoad], peer *peerLook, t tunnelLoad, sent int) {
-	arrived, _ := peer.from(l.SystemID, t.local)
+func blocked(p *doctor.Pass, from, to *snapshot.Host, t tunnel, sent, received traffic) {
 	f := doctor.Finding{
-		Object: doctor.Object{Kind: "tunnel", Name: t.name, Node: l.Name},
-		Also:   []doctor.Object{doctor.NodeObject(l.Name), doctor.NodeObject(peer.Name)},
-		Title:  fmt.Sprintf("%s sends to %s through its %s tunnel, and nothing arrives there", l.Name, peer.Name, t.kind),
+		Object: doctor.Object{Kind: "tunnel", Name: t.name, Node: from.Name},
+		Also:   []doctor.Object{doctor.NodeObject(from.Name), doctor.NodeObject(to.Name)},
+		Title:  fmt.Sprintf("%s sends to %s through its %s tunnel, and nothing arrives", from.Name, to.Name, t.kind),
 		Evidence: []doctor.Evidence{
-			{Source: doctor.OVS("Interface", t.name+" on "+l.Name), Says: fmt.Sprintf("remote_ip=%s, %d packets sent in %s", t.remote, sent, p.Sample())},
-			{Source: doctor.Other("tunnels of " + peer.Name + " from " + l.Name), Says: fmt.Sprintf("%d packets received meanwhile, %d sent", arrived.rx, arrived.tx)},
+			{Source: doctor.OVS("Interface", t.name).On(from.Name), Says: fmt.Sprintf("remote_ip=%s, %d packets sent in %s", t.remote, sent.tx, p.Sample())},
+			{Source: doctor.Counter("tunnels of " + to.Name + " to " + from.Name), Says: fmt.Sprintf("%d packets received in that time, %d sent", received.rx, received.tx)},
 		},
-		Cause:  fmt.Sprintf("UDP port %s is dropped on the way from %s to %s", t.port, l.Name, peer.Name),
-		Effect: fmt.Sprintf("pods on %s reach pods on %s no more; those on one node reach each other", l.Name, peer.Name),
+		Cause:  fmt.Sprintf("UDP port %s is dropped between %s and %s", t.port, from.Name, to.Name),
+		Effect: fmt.Sprintf("pods on %s cannot reach pods on %s; pods on one node reach each other", from.Name, to.Name),
+		Next: fmt.Sprintf("see on %s whether they arrive (tcpdump -ni any udp port %s); if not, open UDP port %[2]s in the security group or firewall between %[3]s and %[1]s",
+			to.Name, t.port, from.Name),
 	}
-	rules := append(droppers(l.Host, t.port, "output", "egress", "postrouting"), droppers(peer.Host, t.port, "input", "ingress", "prerouting")...)
+	rules := append(filteredBy(from, t.port, "output", "egress", "postrouting"), filteredBy(to, t.port, "input", "ingress", "prerouting")...)
 	for _, r := range rules {
-		f.Evidence = append(f.Evidence, r.evidence)
+		f.Evidence = append(f.Evidence, doctor.Evidence{Source: doctor.Chain(r.chain).On(r.host), Says: r.says})
 		f.Also = append(f.Also, doctor.NodeObject(r.host))
 	}
-	f.Next = fmt.Sprintf("look at %s whether they get there (tcpdump -ni any udp port %s); if not, open UDP port %[2]s in the security group or firewall between %[3]s and %[1]s", peer.Name, t.port, l.Name)
 	if len(rules) > 0 {
-		f.Cause += ": by a rule of " + rules[0].host
-		f.Next = fmt.Sprintf("on %s remove the rule, or let the port through: nft insert rule %s udp dport %s accept", rules[0].host, rules[0].chain, t.port)
-		if rules[0].firewalld {
-			f.Next = fmt.Sprintf("on %s: firewall-cmd --add-port=%s/udp --permanent && firewall-cmd --reload", rules[0].host, t.port)
+		first := rules[0]
+		f.Cause += ": by the packet filter of " + first.host
+		f.Next = fmt.Sprintf("on %s remove the rule, or let the port through: nft insert rule %s %s %s udp dport %s accept", first.host, first.chain.Family, first.chain.Table, first.chain.Name, t.port)
+		if first.firewalld() {
+			f.Next = fmt.Sprintf("on %s: firewall-cmd --add-port=%s/udp --permanent && firewall-cmd --reload", first.host, t.port)
 		}
 	}
 	p.Report(f)
 }
 
-// A dropper is a rule or a policy that may be what drops the packets of tunnels.
+// A dropper is a chain that may drop the packets of tunnels, by a rule or its policy.
 type dropper struct {
-	evidence  doctor.Evidence
-	host      string
-	chain     string // "inet filter input"
-	firewalld bool
+	host  string
+	chain *node.Chain
+	says  string
+}
+
+func (d dropper) firewalld() bool { return strings.Contains(d.chain.Table, "firewalld") }
+
+// filteredBy are the droppers of a host; none where its packet filter cannot be read.
+func filteredBy(h *snapshot.Host, port string, hooks ...string) []dropper {
+	chains, err := h.Firewall()
+	if err != nil {
+		return nil // the counters are enough
+	}
+	return droppers(h.Name, chains, port, hooks)
 }
 
 var dropWord = regexp.MustCompile(`(^|\s)(drop|reject|DROP|REJECT)(\s|$)`)
 
-// droppers are the rules of a host that drop a UDP port, and chains that drop what no rule lets in.
-func droppers(h *snapshot.Host, port string, hooks ...string) []dropper {
-	chains, err := h.Firewall()
-	if err != nil {
-		return nil // the counters tell without it
-	}
+// droppers are the rules that drop a UDP port at some hooks; without any, the policies that drop it for want of a rule
+// that lets it through.
+func droppers(host string, chains []node.Chain, port string, hooks []string) []dropper {
 	named := regexp.MustCompile(`(dport|--dports?) (\{[^}]*\b` + port + `\b|[\d,:]*\b` + port + `\b)`)
 	var rules, policies []dropper
-	for _, c := range chains {
-		at := fmt.Sprintf("%s %s %s", c.Family, c.Table, c.Name)
-		d := dropper{host: h.Name, chain: at, firewalld: strings.Contains(c.Table, "firewalld")}
-		lets := false
+	for i := range chains {
+		c := &chains[i]
+		atHook := slices.Contains(hooks, c.Hook)
+		accepted := false
 		for _, r := range c.Rules {
 			if !named.MatchString(r.Text) {
 				continue
 			}
-			if !dropWord.MatchString(r.Text) {
-				lets = true
-				continue
+			switch drops := dropWord.MatchString(r.Text); {
+			case !drops:
+				accepted = true
+			case c.Hook == "" || atHook:
+				says := r.Text
+				if r.Counted {
+					says += fmt.Sprintf(" (%d packets)", r.Packets)
+				}
+				rules = append(rules, dropper{host, c, says})
 			}
-			if c.Hook != "" && !slices.Contains(hooks, c.Hook) {
-				continue
-			}
-			d.evidence = doctor.Evidence{Source: doctor.Other("packet filter of " + h.Name + ", chain " + at), Says: r.Text}
-			if r.Counted {
-				d.evidence.Says += fmt.Sprintf(" (%d packets)", r.Packets)
-			}
-			rules = append(rules, d)
 		}
-		if strings.EqualFold(c.Policy, "drop") && c.Type == "filter" && slices.Contains(hooks, c.Hook) && !lets {
-			d.evidence = doctor.Evidence{Source: doctor.Other("packet filter of " + h.Name + ", chain " + at), Says: "policy drop, and no rule of it lets UDP port " + port + " through"}
-			policies = append(policies, d)
+		if strings.EqualFold(c.Policy, "drop") && c.Type == "filter" && atHook && !accepted {
+			policies = append(policies, dropper{host, c, "policy drop, and no rule lets UDP port " + port + " through"})
 		}
 	}
 	if len(rules) > 0 {

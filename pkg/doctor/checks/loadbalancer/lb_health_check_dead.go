@@ -1,6 +1,7 @@
 package loadbalancer
 
 import (
+	"cmp"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -19,20 +20,19 @@ import (
 var LBHealthCheckDead = &doctor.Check{
 	Name:     "lb-health-check-dead",
 	Category: "lb",
-	Doc: `The health checks of a load balancer do not work, or find its backends dead
+	Doc: `Health checks of a load balancer do not work, or its backends are offline
 
-ovn-controller watches each backend by its port, from an address that ip_port_mappings
-names. A backend that does not answer gets no connections; if none does, the virtual
-address rejects.`,
+ovn-controller probes each backend through its port, from an address that ip_port_mappings
+names. A backend that does not reply gets no connections; if none replies, connections to the
+virtual IP are rejected.`,
 	Causes: []string{"port-not-bound", "port-administratively-disabled", "pod-veth-vanished", "port-no-such-device", "pod-address-mismatch", "controller-not-running",
 		"vswitchd-not-running", "integration-bridge-empty", "northd-not-active", "nb-duplicate-or-conflicting-config"},
 	Settle: true,
 	Run: func(p *doctor.Pass) {
-		p.Northbounds(func(z *snapshot.Zone, l *snapshot.Logical) {
-			b, err := z.Balancers()
-			if err != nil {
-				p.Unknown(doctor.Object{Kind: "database", Name: "OVN_Northbound"}, err)
-				return
+		for z, l := range p.Northbounds() {
+			b, ok := doctor.Need(p, doctor.NorthboundObject, z.Balancers)
+			if !ok {
+				continue
 			}
 			h := health{Pass: p, z: z, l: l, b: b, checks: map[ovsdb.UUID]*nb.LoadBalancerHealthCheck{}}
 			for i := range b.HealthChecks {
@@ -43,11 +43,11 @@ address rejects.`,
 					h.balancer(lb)
 				}
 			}
-		})
+		}
 	},
 }
 
-// health looks at the health checks of a zone's load balancers.
+// health are the health checks of a zone's load balancers.
 type health struct {
 	*doctor.Pass
 	z      *snapshot.Zone
@@ -55,11 +55,9 @@ type health struct {
 	b      *snapshot.Balancers
 	checks map[ovsdb.UUID]*nb.LoadBalancerHealthCheck
 
-	asked    bool
 	monitors map[monitorKey]*sb.ServiceMonitor
-	holders  map[netip.Addr]string
-	bound    map[string]string
-	failed   error // why the Southbound could not be read
+	holders  map[netip.Addr]string // the port that has each address
+	bound    map[string]string     // the node of each port
 }
 
 type monitorKey struct {
@@ -68,17 +66,14 @@ type monitorKey struct {
 	protocol string
 }
 
-// south reads what the chassis have found, when it is first asked.
+// south reads, on first use, what the chassis have found.
 func (h *health) south() {
-	if h.asked {
+	if h.monitors != nil {
 		return
 	}
-	h.asked = true
-	h.holders, h.bound, h.monitors = doctor.PortOfAddress(h.l), doctor.NodeOfPort(h.z), map[monitorKey]*sb.ServiceMonitor{}
-	learned, err := h.z.Learned()
-	if err != nil {
-		h.failed = err
-		h.Unknown(doctor.Object{Kind: "database", Name: "OVN_Southbound"}, err)
+	h.holders, h.bound, h.monitors = doctor.PortByAddress(h.l), doctor.NodeByPort(h.z), map[monitorKey]*sb.ServiceMonitor{}
+	learned, ok := doctor.Need(h.Pass, doctor.SouthboundObject, h.z.Learned)
+	if !ok {
 		return
 	}
 	for i := range learned.ServiceMonitors {
@@ -93,42 +88,46 @@ func (h *health) balancer(lb *nb.LoadBalancer) {
 	h.south()
 	vips := snapshot.VIPs(lb)
 	mappings := snapshot.HealthMappings(lb)
-	told := map[netip.Addr]bool{}
+	reported := map[netip.Addr]bool{}
 	for _, id := range lb.HealthCheck {
 		c := h.checks[id]
 		if c == nil {
 			continue
 		}
-		v, ok := watched(vips, c.VIP)
+		v, ok := vipOf(vips, c.VIP)
 		switch {
 		case !ok:
 			h.Report(doctor.Finding{
 				Result:   doctor.Warning,
-				Object:   doctor.Object{Kind: "load balancer", Name: nameOf(lb)},
-				Title:    fmt.Sprintf("a health check of load balancer %s watches %s, which is none of its virtual addresses", nameOf(lb), doctor.OrEmpty(c.VIP)),
-				Evidence: []doctor.Evidence{doctor.NBRow("Load_Balancer_Health_Check", c.UUID, "vip=%s", doctor.OrEmpty(c.VIP)), doctor.NBRow("Load_Balancer", lb.UUID, "vips=%v", keysOf(vips))},
-				Cause:    "the virtual address was changed, or is spelt otherwise",
-				Effect:   "nothing is watched: dead backends get connections",
+				Object:   lbObject(lb),
+				Reason:   "vip",
+				Title:    fmt.Sprintf("a health check of load balancer %s names %s, which is not one of its virtual IPs", nameOf(lb), cmp.Or(c.VIP, `""`)),
+				Evidence: []doctor.Evidence{doctor.NBRow("Load_Balancer_Health_Check", c.UUID, "vip=%s", cmp.Or(c.VIP, `""`)), doctor.NBRow("Load_Balancer", lb.UUID, "vips=%v", keysOf(vips))},
+				Cause:    "the virtual IP was changed, or is misspelt",
+				Effect:   notProbed,
 				Next:     fixes.Command("ovn-nbctl set Load_Balancer_Health_Check %s vip=%s", c.UUID, strconv.Quote(firstOf(keysOf(vips)))),
 			})
 		case lb.Protocol.Get() == "sctp":
 			h.Report(doctor.Finding{
 				Result:   doctor.Warning,
-				Object:   doctor.Object{Kind: "load balancer", Name: nameOf(lb)},
-				Title:    fmt.Sprintf("load balancer %s has a health check and balances sctp", nameOf(lb)),
+				Object:   lbObject(lb),
+				Reason:   "sctp",
+				Title:    fmt.Sprintf("load balancer %s has a health check, but its protocol is sctp", nameOf(lb)),
 				Evidence: []doctor.Evidence{doctor.NBRow("Load_Balancer_Health_Check", c.UUID, "vip=%s", c.VIP)},
-				Cause:    "OVN watches backends of tcp and udp only",
-				Effect:   "nothing is watched: dead backends get connections",
-				Next:     "watch the backends otherwise",
+				Cause:    "OVN probes backends of tcp and udp only",
+				Effect:   notProbed,
+				Next:     "monitor the backends by other means",
 			})
 		default:
-			h.watched(lb, v, mappings, told)
+			h.vip(lb, v, mappings, reported)
 		}
 	}
 }
 
-// watched finds the virtual address that a health check names.
-func watched(vips []snapshot.VIP, key string) (snapshot.VIP, bool) {
+const notProbed = "no backend is probed: dead backends get connections"
+
+// vipOf is the virtual IP that a health check names.
+func vipOf(vips []snapshot.VIP, key string) (snapshot.VIP, bool) {
 	for _, v := range vips {
 		if v.Key == key {
 			return v, true
@@ -155,18 +154,18 @@ func firstOf(s []string) string {
 	return s[0]
 }
 
-// watched looks at one virtual address that is watched.
-func (h *health) watched(lb *nb.LoadBalancer, v snapshot.VIP, mappings map[netip.Addr]snapshot.HealthMapping, told map[netip.Addr]bool) {
+// vip reports the backends of a virtual IP that are offline, or cannot be probed.
+func (h *health) vip(lb *nb.LoadBalancer, v snapshot.VIP, mappings map[netip.Addr]snapshot.HealthMapping, reported map[netip.Addr]bool) {
 	var dead []doctor.Evidence
 	var also []doctor.Object
 	faults := 0
 	for _, backend := range v.Backends {
 		m, mapped := mappings[backend.Addr()]
-		if h.mapping(lb, v, backend, m, mapped, told) {
+		if h.mapping(lb, v, backend, m, mapped, reported) {
 			faults++
 			continue
 		}
-		monitor := h.monitors[monitorKey{m.Port, backend, orTCP(lb.Protocol.Get())}]
+		monitor := h.monitors[monitorKey{m.Port, backend, cmp.Or(lb.Protocol.Get(), "tcp")}]
 		if monitor == nil || monitor.Status.Get() != "offline" && monitor.Status.Get() != "error" {
 			continue
 		}
@@ -178,76 +177,75 @@ func (h *health) watched(lb *nb.LoadBalancer, v snapshot.VIP, mappings map[netip
 	}
 	f := doctor.Finding{
 		Result:   doctor.Warning,
-		Object:   doctor.Object{Kind: "load balancer", Name: nameOf(lb)},
+		Object:   lbObject(lb),
 		Also:     also,
-		Title:    fmt.Sprintf("%d of %d backends of %s, load balancer %s, are found dead", len(dead), len(v.Backends), v.Key, nameOf(lb)),
+		Reason:   "offline",
+		Title:    fmt.Sprintf("load balancer %s: %d of %d backends of %s are offline", nameOf(lb), len(dead), len(v.Backends), v.Key),
 		Evidence: dead,
-		Cause:    "the backend does not answer on its port, or a policy keeps the watch away",
+		Cause:    "the backend does not reply on its port, or a policy drops the probes",
 		Effect:   "connections go to the others",
-		Next:     fmt.Sprintf("see whether it listens, and whether a policy admits the watch; ovnctl doctor %s", also[0].Name),
+		Next:     fmt.Sprintf("check that it listens and that policies allow the probes; ovnctl doctor %s", also[0].Name),
 	}
 	if len(dead)+faults >= len(v.Backends) {
 		f.Result = doctor.Error
-		f.Title = fmt.Sprintf("all backends of %s, load balancer %s, are found dead", v.Key, nameOf(lb))
+		f.Title = fmt.Sprintf("load balancer %s: all backends of %s are offline", nameOf(lb), v.Key)
 		f.Effect = "connections to " + v.Key + " are rejected"
 	}
 	h.Report(f)
 }
 
-func orTCP(protocol string) string {
-	if protocol == "" {
-		return "tcp"
-	}
-	return protocol
-}
+// unprobed is what happens to a backend that is not probed.
+const unprobed = "it gets connections even when it is dead; releases after OVN 26.03 give it none"
 
-// unwatched is what becomes of a backend whose health nobody asks for.
-const unwatched = "it gets connections when it is dead, too; releases after OVN 26.03 give it none"
-
-// mapping reports what is wrong with how a backend is watched, once.
-func (h *health) mapping(lb *nb.LoadBalancer, v snapshot.VIP, backend netip.AddrPort, m snapshot.HealthMapping, mapped bool, told map[netip.Addr]bool) (faulty bool) {
+// mapping reports a wrong entry in ip_port_mappings for a backend, once.
+func (h *health) mapping(lb *nb.LoadBalancer, v snapshot.VIP, backend netip.AddrPort, m snapshot.HealthMapping, mapped bool, reported map[netip.Addr]bool) (faulty bool) {
 	a := backend.Addr()
 	f := doctor.Finding{
-		Object:   doctor.Object{Kind: "load balancer", Name: nameOf(lb)},
-		Evidence: []doctor.Evidence{doctor.NBRow("Load_Balancer", lb.UUID, "%s: vips:%s has backend %s; ip_port_mappings:%s=%s", nameOf(lb), v.Key, backend, a, doctor.OrEmpty(lb.IPPortMappings[m.Key]))},
+		Object:   lbObject(lb),
+		Evidence: []doctor.Evidence{doctor.NBRow("Load_Balancer", lb.UUID, "%s: vips:%s has backend %s; ip_port_mappings:%s=%s", nameOf(lb), v.Key, backend, a, cmp.Or(lb.IPPortMappings[m.Key], `""`))},
 	}
 	holder := h.holders[a]
 	port := h.l.SwitchPort[m.Port]
 	isBound := func(name string) bool { _, ok := h.bound[name]; return ok }
 	switch {
 	case !mapped && holder == "" && !h.inside(a):
-		return false // outside of OVN: it cannot be watched by a port
+		return false // outside of OVN: it cannot be probed through a port
 	case !mapped:
-		f.Title = fmt.Sprintf("backend %s of load balancer %s is not watched", a, nameOf(lb))
-		f.Cause = "ip_port_mappings has no entry for it: by which port, and from which address"
-		f.Effect = unwatched
+		f.Reason = "not-probed"
+		f.Title = fmt.Sprintf("backend %s of load balancer %s is not probed", a, nameOf(lb))
+		f.Cause = "ip_port_mappings has no entry for it: the port, and the source address of probes"
+		f.Effect = unprobed
 		f.Result = doctor.Warning
 	case port == nil:
-		f.Title = fmt.Sprintf("backend %s of load balancer %s is watched by port %s, which does not exist", a, nameOf(lb), doctor.OrEmpty(m.Port))
-		f.Cause = "ip_port_mappings names a port that is gone or spelt otherwise"
-		f.Effect = unwatched
+		f.Reason = "port"
+		f.Title = fmt.Sprintf("backend %s of load balancer %s is probed through port %s, which does not exist", a, nameOf(lb), cmp.Or(m.Port, `""`))
+		f.Cause = "ip_port_mappings names a port that was removed or is misspelt"
+		f.Effect = unprobed
 	case holder != "" && holder != m.Port && !doctor.HasIP(port, a):
-		f.Title = fmt.Sprintf("backend %s of load balancer %s is watched by port %s, which does not have this address", a, nameOf(lb), m.Port)
+		f.Reason = "port"
+		f.Title = fmt.Sprintf("backend %s of load balancer %s is probed through port %s, which does not have this address", a, nameOf(lb), m.Port)
 		f.Cause = fmt.Sprintf("ip_port_mappings names the wrong port: %s has the address", holder)
-		f.Effect = unwatched
-		f.Also = append(f.Also, doctor.Object{Kind: "port", Name: m.Port})
+		f.Effect = unprobed
+		f.Also = append(f.Also, doctor.PortObject(m.Port))
 	case !m.Source.IsValid() || m.Source.Is6() != a.Is6():
-		f.Title = fmt.Sprintf("backend %s of load balancer %s is watched from %s, which is no address of its family", a, nameOf(lb), doctor.OrEmpty(m.Raw))
-		f.Cause = "ip_port_mappings has no usable source address"
-		f.Effect = unwatched
+		f.Reason = "source"
+		f.Title = fmt.Sprintf("backend %s of load balancer %s is probed from %s, which is not an address of its family", a, nameOf(lb), cmp.Or(m.Raw, `""`))
+		f.Cause = "ip_port_mappings has no valid source address"
+		f.Effect = unprobed
 	default:
 		why := h.l.HealthSource(port, m.Source, isBound)
 		if why == "" {
 			return false
 		}
-		f.Title = fmt.Sprintf("backend %s of load balancer %s is watched from %s, which is not free", a, nameOf(lb), m.Source)
+		f.Reason = "source"
+		f.Title = fmt.Sprintf("backend %s of load balancer %s is probed from %s, which is in use", a, nameOf(lb), m.Source)
 		f.Cause = why
-		f.Effect = "OVN answers for that address on the switch, so that its owner is cut off or the watch fails"
+		f.Effect = "OVN replies to ARP for that address on the switch, so its owner is cut off or the probes fail"
 	}
-	if told[a] {
+	if reported[a] {
 		return true
 	}
-	told[a] = true
+	reported[a] = true
 	if holder != "" {
 		f.Also = append(f.Also, doctor.PortAndNode(holder, h.bound[holder])...)
 	}
@@ -259,16 +257,16 @@ func (h *health) mapping(lb *nb.LoadBalancer, v snapshot.VIP, backend netip.Addr
 		if source.IsValid() {
 			f.Fix = catalog.MapBackend.With(nameOf(lb), a.String(), source.String())
 		} else {
-			f.Next = fmt.Sprintf("with a free address of the switch's network: ovnctl fix map-backend %s %s SOURCE", nameOf(lb), a)
+			f.Next = fmt.Sprintf("with an unused address of the switch's network: ovnctl fix map-backend %s %s SOURCE", nameOf(lb), a)
 		}
 	} else {
-		f.Next = fmt.Sprintf("no port has the address %s: take the backend away, or give the port its address", a)
+		f.Next = fmt.Sprintf("no port has the address %s: remove the backend, or give the port its address", a)
 	}
 	h.Report(f)
 	return true
 }
 
-// inside says whether an address is in a network of a router port.
+// inside reports whether an address is in a network of a router port.
 func (h *health) inside(a netip.Addr) bool {
 	return slices.ContainsFunc(h.l.RouterPorts, func(rp nb.LogicalRouterPort) bool {
 		return slices.ContainsFunc(snapshot.Networks(&rp), func(n netip.Prefix) bool { return n.Contains(a) })

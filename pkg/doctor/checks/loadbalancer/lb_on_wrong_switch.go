@@ -19,55 +19,52 @@ import (
 var LBOnWrongSwitch = &doctor.Check{
 	Name:     "lb-on-wrong-switch",
 	Category: "lb",
-	Doc: `A load balancer is not where its clients are, or cannot work
+	Doc: `A load balancer is not attached where its clients are, or cannot work
 
 Connections between pods are balanced on the switch of the client, those from outside on
-the gateway router. Where a load balancer has to be is derived: from what its management
-system gives to all switches of a kind, or from what all other switches of a router have.`,
+the gateway router. Where a load balancer belongs is derived from what its CMS gives to all
+switches of a kind, or from what all other switches of a router have.`,
 	Causes: []string{"port-not-bound", "port-administratively-disabled", "northd-not-active", "gateway-router-without-chassis"},
 	Settle: true,
 	Run: func(p *doctor.Pass) {
-		p.Northbounds(func(z *snapshot.Zone, l *snapshot.Logical) {
-			at, err := z.Placement()
-			if err != nil {
-				p.Unknown(doctor.Object{Kind: "database", Name: "OVN_Northbound"}, err)
-				return
+		for z, l := range p.Northbounds() {
+			at, ok := doctor.Need(p, doctor.NorthboundObject, z.Placement)
+			if !ok {
+				continue
 			}
-			b := balancing{Pass: p, z: z, l: l, at: at, told: map[[2]ovsdb.UUID]bool{}}
+			b := balancing{Pass: p, z: z, l: l, at: at, reported: map[[2]ovsdb.UUID]bool{}}
 			b.groups()
 			b.ofKubeOVN()
 			b.outliers()
 			b.each()
-		})
+		}
 	},
 }
 
-// balancing looks at the load balancers of a zone.
+// balancing are the load balancers of a zone.
 type balancing struct {
 	*doctor.Pass
-	z    *snapshot.Zone
-	l    *snapshot.Logical
-	at   *snapshot.Placement
-	told map[[2]ovsdb.UUID]bool // what is missing where, said already
-	lost int                    // load balancers that nothing has
+	z        *snapshot.Zone
+	l        *snapshot.Logical
+	at       *snapshot.Placement
+	reported map[[2]ovsdb.UUID]bool // what is missing where
+	lost     int                    // load balancers that are attached nowhere
 
-	closed   doctor.Prefixes       // networks in which every address is a port's
-	holders  map[netip.Addr]string // ports by address
-	bound    map[string]string
-	answered map[ovsdb.UUID]map[netip.Addr]bool // nil until a router is asked
+	closed  doctor.Prefixes                    // networks in which every address is known
+	holders map[netip.Addr]string              // the port that has each address
+	bound   map[string]string                  // the node of each port
+	served  map[ovsdb.UUID]map[netip.Addr]bool // virtual IPs by router and by group; nil until needed
 }
 
 // missing reports that a load balancer, or a group of them, is not on a switch or router.
 func (b *balancing) missing(f doctor.Finding, what, on ovsdb.UUID) {
-	if b.told[[2]ovsdb.UUID{what, on}] {
-		return
+	if !b.reported[[2]ovsdb.UUID{what, on}] {
+		b.reported[[2]ovsdb.UUID{what, on}] = true
+		b.Report(f)
 	}
-	b.told[[2]ovsdb.UUID{what, on}] = true
-	b.Report(f)
 }
 
-// groups reports switches of nodes and gateway routers that lack a group which
-// OVN-Kubernetes gives to all of them.
+// groups reports switches of nodes and gateway routers that lack a group which OVN-Kubernetes gives to all of them.
 func (b *balancing) groups() {
 	for i := range b.at.Groups {
 		g := &b.at.Groups[i]
@@ -76,28 +73,41 @@ func (b *balancing) groups() {
 			continue
 		}
 		if name != "clusterrouterlbgroup" {
-			for j := range b.l.Switches {
-				if s := &b.l.Switches[j]; !s.LoadBalancerGroup.Has(g.UUID) && b.ofCluster(s) {
-					f := b.group(g, doctor.Object{Kind: "switch", Name: s.Name}, "Logical_Switch", s.UUID, s.LoadBalancerGroup)
-					f.Title = fmt.Sprintf("switch %s does not have the load balancer group %s", doctor.NamedSwitch(s), g.Name)
-					f.Effect = fmt.Sprintf("no pod of switch %s reaches a service by its virtual address", s.Name)
-					b.missing(f, g.UUID, s.UUID)
-				}
-			}
+			b.groupOnSwitches(g)
 		}
 		if name != "clusterswitchlbgroup" {
-			for j := range b.l.Routers {
-				if r := &b.l.Routers[j]; !r.LoadBalancerGroup.Has(g.UUID) && strings.HasPrefix(r.Name, "GR_") && r.Options["chassis"] != "" && b.onJoinSwitch(r) {
-					f := b.group(g, doctor.Object{Kind: "router", Name: r.Name}, "Logical_Router", r.UUID, r.LoadBalancerGroup)
-					f.Title = fmt.Sprintf("gateway router %s does not have the load balancer group %s", r.Name, g.Name)
-					f.Effect = fmt.Sprintf("what comes in from outside by router %s reaches no service", r.Name)
-					b.missing(f, g.UUID, r.UUID)
-				}
-			}
+			b.groupOnRouters(g)
 		}
 	}
 }
 
+func (b *balancing) groupOnSwitches(g *nb.LoadBalancerGroup) {
+	for i := range b.l.Switches {
+		s := &b.l.Switches[i]
+		if s.LoadBalancerGroup.Has(g.UUID) || !b.ofCluster(s) {
+			continue
+		}
+		f := b.group(g, doctor.Object{Kind: "switch", Name: s.Name}, "Logical_Switch", s.UUID, s.LoadBalancerGroup)
+		f.Title = fmt.Sprintf("switch %s does not have the load balancer group %s", doctor.SwitchLabel(s), g.Name)
+		f.Effect = fmt.Sprintf("no pod of switch %s reaches a service by its virtual IP", s.Name)
+		b.missing(f, g.UUID, s.UUID)
+	}
+}
+
+func (b *balancing) groupOnRouters(g *nb.LoadBalancerGroup) {
+	for i := range b.l.Routers {
+		r := &b.l.Routers[i]
+		if r.LoadBalancerGroup.Has(g.UUID) || !strings.HasPrefix(r.Name, "GR_") || r.Options["chassis"] == "" || !b.onJoinSwitch(r) {
+			continue
+		}
+		f := b.group(g, doctor.Object{Kind: "router", Name: r.Name}, "Logical_Router", r.UUID, r.LoadBalancerGroup)
+		f.Title = fmt.Sprintf("gateway router %s does not have the load balancer group %s", r.Name, g.Name)
+		f.Effect = fmt.Sprintf("packets that arrive from outside through router %s reach no service", r.Name)
+		b.missing(f, g.UUID, r.UUID)
+	}
+}
+
+// group is the finding of a switch or router that lacks a group, to be completed.
 func (b *balancing) group(g *nb.LoadBalancerGroup, on doctor.Object, table string, id ovsdb.UUID, has []ovsdb.UUID) doctor.Finding {
 	var names []string
 	for _, h := range has {
@@ -111,12 +121,13 @@ func (b *balancing) group(g *nb.LoadBalancerGroup, on doctor.Object, table strin
 			doctor.NBRow(table, id, "load_balancer_group=%v", names),
 			doctor.NBRow("Load_Balancer_Group", g.UUID, "%s: %d load balancers, on %d switches and %d routers", g.Name, len(g.LoadBalancer), len(b.at.SwitchesOf[g.UUID]), len(b.at.RoutersOf[g.UUID])),
 		},
-		Cause: "OVN-Kubernetes gives this group to the switch and gateway router of every node; here it was taken away or never written",
-		Fix:   catalog.AttachLoadBalancerGroup.With(g.Name, on.Kind+":"+on.Name),
+		Reason: "group",
+		Cause:  "OVN-Kubernetes gives this group to the switch and gateway router of every node; here it was removed or never written",
+		Fix:    catalog.AttachLoadBalancerGroup.With(g.Name, on.Kind+":"+on.Name),
 	}
 }
 
-// balances says whether a group has a load balancer of OVN-Kubernetes.
+// balances reports whether a group has a load balancer of OVN-Kubernetes.
 func (b *balancing) balances(g *nb.LoadBalancerGroup) bool {
 	return slices.ContainsFunc(g.LoadBalancer, func(id ovsdb.UUID) bool {
 		lb := b.at.LB[id]
@@ -124,14 +135,14 @@ func (b *balancing) balances(g *nb.LoadBalancerGroup) bool {
 	})
 }
 
-// ofCluster says whether a switch is that of a node in the default network of OVN-Kubernetes.
+// ofCluster reports whether a switch is that of a node in the default network of OVN-Kubernetes.
 func (b *balancing) ofCluster(s *nb.LogicalSwitch) bool {
 	return b.l.Clients(s) && s.ExternalIDs["k8s.ovn.org/network"] == "" && slices.ContainsFunc(b.l.RoutersAt(s), func(r *nb.LogicalRouter) bool {
 		return r.ExternalIDs["k8s-cluster-router"] != ""
 	})
 }
 
-// onJoinSwitch says whether a gateway router is one of OVN-Kubernetes' default network.
+// onJoinSwitch reports whether a gateway router is in the default network of OVN-Kubernetes.
 func (b *balancing) onJoinSwitch(r *nb.LogicalRouter) bool {
 	if r.ExternalIDs["k8s.ovn.org/network"] != "" {
 		return false
@@ -146,8 +157,8 @@ func (b *balancing) onJoinSwitch(r *nb.LogicalRouter) bool {
 	return false
 }
 
-// ofKubeOVN reports switches of a router that have some of the load balancers that
-// Kube-OVN gives to all of them: a subnet has all of its VPC's or none.
+// ofKubeOVN reports switches that have only some of the load balancers of their router: Kube-OVN gives a subnet all of its
+// VPC or none.
 func (b *balancing) ofKubeOVN() {
 	for i := range b.l.Routers {
 		r := &b.l.Routers[i]
@@ -167,19 +178,20 @@ func (b *balancing) ofKubeOVN() {
 				}
 			}
 		}
-		for _, s := range switches {
-			for _, id := range slices.Sorted(maps.Keys(all)) {
-				if !s.LoadBalancer.Has(id) {
-					f := b.lacks(b.at.LB[id], s)
-					f.Cause = "Kube-OVN gives a subnet all load balancers of its VPC or none; this one was taken away or never written"
-					b.missing(f, id, s.UUID)
+		for _, id := range slices.Sorted(maps.Keys(all)) {
+			for _, s := range switches {
+				if s.LoadBalancer.Has(id) {
+					continue
 				}
+				f := b.lacks(b.at.LB[id], s)
+				f.Cause = "Kube-OVN gives a subnet all load balancers of its VPC or none; this one was removed or never written"
+				b.missing(f, id, s.UUID)
 			}
 		}
 	}
 }
 
-// switchesAt are the switches that hang on a router and have clients, in order.
+// switchesAt are the switches that are connected to a router and have clients, sorted.
 func (b *balancing) switchesAt(r *nb.LogicalRouter) []*nb.LogicalSwitch {
 	var out []*nb.LogicalSwitch
 	for _, rp := range b.l.RouterPortsOf[r.UUID] {
@@ -195,28 +207,29 @@ func (b *balancing) switchesAt(r *nb.LogicalRouter) []*nb.LogicalSwitch {
 	return slices.Compact(out)
 }
 
+// lacks is the finding of a switch that lacks a load balancer, to be completed.
 func (b *balancing) lacks(lb *nb.LoadBalancer, s *nb.LogicalSwitch) doctor.Finding {
-	f := doctor.Finding{
-		Object: doctor.Object{Kind: "load balancer", Name: lb.Name},
+	return doctor.Finding{
+		Object: lbObject(lb),
 		Also:   []doctor.Object{{Kind: "switch", Name: s.Name}},
-		Title:  fmt.Sprintf("switch %s does not have the load balancer %s", doctor.NamedSwitch(s), lb.Name),
+		Reason: "switch",
+		Title:  fmt.Sprintf("switch %s does not have the load balancer %s", doctor.SwitchLabel(s), lb.Name),
 		Evidence: []doctor.Evidence{
 			doctor.NBRow("Logical_Switch", s.UUID, "%s: %d load balancers, without %.8s", s.Name, len(s.LoadBalancer), lb.UUID),
 			b.row(lb),
 		},
-		Effect: fmt.Sprintf("what is on switch %s does not reach its virtual addresses", doctor.NamedSwitch(s)),
+		Effect: fmt.Sprintf("ports of switch %s do not reach its virtual IPs", doctor.SwitchLabel(s)),
 		Fix:    catalog.AttachLoadBalancer.With(nameOf(lb), "switch:"+s.Name),
 	}
-	return f
 }
 
-func nameOf(lb *nb.LoadBalancer) string {
-	if lb.Name == "" {
-		return string(lb.UUID)
-	}
-	return lb.Name
+func nameOf(lb *nb.LoadBalancer) string { return cmp.Or(lb.Name, string(lb.UUID)) }
+
+func lbObject(lb *nb.LoadBalancer) doctor.Object {
+	return doctor.Object{Kind: "load balancer", Name: nameOf(lb)}
 }
 
+// row is the row of a load balancer, with what it is attached to.
 func (b *balancing) row(lb *nb.LoadBalancer) doctor.Evidence {
 	var on []string
 	for _, s := range b.at.SwitchesOf[lb.UUID] {
@@ -228,18 +241,16 @@ func (b *balancing) row(lb *nb.LoadBalancer) doctor.Evidence {
 	for _, g := range b.at.GroupsOf[lb.UUID] {
 		on = append(on, "group "+g.Name)
 	}
-	where := "on no switch, no router and in no group"
-	if len(on) > 8 {
-		on = append(on[:8], fmt.Sprintf("%d more", len(on)-8))
-	}
+	where := "attached nowhere"
+
 	if len(on) > 0 {
-		where = "on " + strings.Join(on, ", ")
+		where = "on " + doctor.AtMost(on, 8)
 	}
 	vips := slices.Sorted(maps.Keys(lb.VIPs))
 	if len(vips) > 3 {
 		vips = append(vips[:3], fmt.Sprintf("and %d more", len(vips)-3))
 	}
-	return doctor.NBRow("Load_Balancer", lb.UUID, "%s: protocol=%s, vips=%v, %s", lb.Name, doctor.OrEmpty(lb.Protocol.Get()), vips, where)
+	return doctor.NBRow("Load_Balancer", lb.UUID, "%s: protocol=%s, vips=%v, %s", lb.Name, cmp.Or(lb.Protocol.Get(), `""`), vips, where)
 }
 
 // outliers reports switches that lack what all others of their router have.
@@ -258,10 +269,9 @@ func (b *balancing) outliers() {
 			}
 		}
 		for _, id := range slices.Sorted(maps.Keys(count)) {
-			if count[id] != len(switches)-1 {
-				continue
+			if count[id] == len(switches)-1 {
+				b.outlier(switches, id)
 			}
-			b.outlier(switches, id)
 		}
 	}
 }
@@ -277,8 +287,8 @@ func (b *balancing) outlier(switches []*nb.LogicalSwitch, id ovsdb.UUID) {
 			f = b.lacks(lb, s)
 		case g != nil && len(g.LoadBalancer) > 0:
 			f = b.group(g, doctor.Object{Kind: "switch", Name: s.Name}, "Logical_Switch", s.UUID, s.LoadBalancerGroup)
-			f.Title = fmt.Sprintf("switch %s does not have the load balancer group %s", doctor.NamedSwitch(s), g.Name)
-			f.Effect = fmt.Sprintf("what is on switch %s does not reach the virtual addresses of the group", doctor.NamedSwitch(s))
+			f.Title = fmt.Sprintf("switch %s does not have the load balancer group %s", doctor.SwitchLabel(s), g.Name)
+			f.Effect = fmt.Sprintf("ports of switch %s do not reach the virtual IPs of the group", doctor.SwitchLabel(s))
 		default:
 			return
 		}
@@ -288,12 +298,12 @@ func (b *balancing) outlier(switches []*nb.LogicalSwitch, id ovsdb.UUID) {
 	}
 }
 
-// byGroup says whether a switch has a load balancer by a group.
+// byGroup reports whether a switch has a load balancer through a group.
 func (b *balancing) byGroup(s *nb.LogicalSwitch, lb *nb.LoadBalancer) bool {
 	return slices.ContainsFunc(b.at.GroupsOf[lb.UUID], func(g *nb.LoadBalancerGroup) bool { return s.LoadBalancerGroup.Has(g.UUID) })
 }
 
-// each looks at the load balancers one by one.
+// each checks the load balancers one by one.
 func (b *balancing) each() {
 	hairpins := b.hairpinsOfCluster()
 	for i := range b.at.LoadBalancers {
@@ -321,17 +331,18 @@ func (b *balancing) badVIPs(lb *nb.LoadBalancer, vips []snapshot.VIP) {
 			continue
 		}
 		b.Report(doctor.Finding{
-			Object:   doctor.Object{Kind: "load balancer", Name: nameOf(lb)},
-			Title:    fmt.Sprintf("OVN cannot use the virtual address %s of load balancer %s", v.Key, nameOf(lb)),
-			Evidence: []doctor.Evidence{doctor.NBRow("Load_Balancer", lb.UUID, "vips:%s=%s", v.Key, doctor.OrEmpty(lb.VIPs[v.Key]))},
+			Object:   lbObject(lb),
+			Reason:   "bad-vip",
+			Title:    fmt.Sprintf("load balancer %s: OVN cannot use the virtual IP %s", nameOf(lb), v.Key),
+			Evidence: []doctor.Evidence{doctor.NBRow("Load_Balancer", lb.UUID, "vips:%s=%s", v.Key, cmp.Or(lb.VIPs[v.Key], `""`))},
 			Cause:    v.Bad,
-			Effect:   "ovn-northd passes it over, in whole or in part: " + v.Key + " does not work",
-			Next:     fixes.Command("ovn-nbctl lb-del %s %s and add it as it should be, or mend it with the management system", lb.UUID, v.Key),
+			Effect:   "ovn-northd ignores it, in whole or in part: " + v.Key + " does not work",
+			Next:     fixes.Command("ovn-nbctl lb-del %s %s and add it correctly, or correct it in the CMS", lb.UUID, v.Key),
 		})
 	}
 }
 
-// nowhere is for a load balancer that nothing has.
+// nowhere reports a load balancer that is attached nowhere.
 func (b *balancing) nowhere(lb *nb.LoadBalancer, vips []snapshot.VIP) {
 	if !slices.ContainsFunc(vips, func(v snapshot.VIP) bool { return len(v.Backends) > 0 }) {
 		return
@@ -344,35 +355,37 @@ func (b *balancing) nowhere(lb *nb.LoadBalancer, vips []snapshot.VIP) {
 		return
 	}
 	f := doctor.Finding{
-		Object:   doctor.Object{Kind: "load balancer", Name: nameOf(lb)},
+		Object:   lbObject(lb),
+		Reason:   "nowhere",
 		Title:    fmt.Sprintf("load balancer %s is on no switch and no router", nameOf(lb)),
 		Evidence: []doctor.Evidence{b.row(lb)},
-		Cause:    "a load balancer works where a switch or router names it, or a group that they name",
-		Effect:   "its virtual addresses work from nowhere",
+		Cause:    "a load balancer works only where a switch or router names it, or its group",
+		Effect:   "its virtual IPs do not work from anywhere",
 	}
 	if to := b.whereTheOthersAre(lb); to != "" {
 		f.Fix = catalog.AttachLoadBalancer.With(nameOf(lb), to)
-		f.Evidence = append(f.Evidence, doctor.Evidence{Source: doctor.NB("Load_Balancer", ""), Says: "all others of its kind are on " + to})
+		f.Evidence = append(f.Evidence, doctor.NB("Load_Balancer", "").Says("all others of its kind are on "+to))
 	} else {
 		f.Next = fixes.Command("ovnctl fix attach-load-balancer %s SWITCH, where its clients are; or delete it: ovn-nbctl lb-del %s", nameOf(lb), lb.UUID)
 	}
 	b.Report(f)
 }
 
-// maxLost bounds how many load balancers that nothing has are told of: the others have the same cause.
+// maxLost bounds the findings about load balancers that are attached nowhere: the others have the same cause.
 const maxLost = 20
 
-// groupNowhere is for a group that nothing has, of which every load balancer is lost.
+// groupNowhere reports a group that is attached nowhere, and with it all its load balancers.
 func (b *balancing) groupNowhere(g *nb.LoadBalancerGroup, lb *nb.LoadBalancer) {
 	b.missing(doctor.Finding{
 		Result: doctor.Warning,
 		Object: doctor.Object{Kind: "load balancer group", Name: g.Name},
-		Also:   []doctor.Object{{Kind: "load balancer", Name: nameOf(lb)}},
+		Also:   []doctor.Object{lbObject(lb)},
+		Reason: "nowhere",
 		Title:  fmt.Sprintf("load balancer group %s is on no switch and no router", g.Name),
 		Evidence: []doctor.Evidence{doctor.NBRow("Load_Balancer_Group", g.UUID, "%s: %d load balancers; in load_balancer_group of no switch and no router", g.Name, len(g.LoadBalancer)),
 			b.row(lb)},
-		Cause:  "a group works where a switch or router names it",
-		Effect: "the virtual addresses of its load balancers work from nowhere, unless they are elsewhere, too",
+		Cause:  "a group works only where a switch or router names it",
+		Effect: "the virtual IPs of its load balancers do not work from anywhere, unless they are attached elsewhere, too",
 		Next:   fmt.Sprintf("ovnctl fix attach-load-balancer-group %s SWITCH, where its clients are", g.Name),
 	}, g.UUID, g.UUID)
 }
@@ -409,19 +422,14 @@ func (b *balancing) whereTheOthersAre(lb *nb.LoadBalancer) string {
 			count["switch:"+s.Name]++
 		}
 	}
-	var all []string
-	for _, where := range slices.Sorted(maps.Keys(count)) {
-		if count[where] == others {
-			all = append(all, where)
-		}
-	}
-	if len(all) != 1 {
+	maps.DeleteFunc(count, func(_ string, n int) bool { return n != others })
+	if len(count) != 1 {
 		return ""
 	}
-	return all[0]
+	return slices.Collect(maps.Keys(count))[0]
 }
 
-// withoutGateway is for a load balancer that only routers have that balance nothing.
+// withoutGateway reports a load balancer that is only on routers which balance nothing.
 func (b *balancing) withoutGateway(lb *nb.LoadBalancer) {
 	if len(b.at.SwitchesOf[lb.UUID]) > 0 || len(b.at.GroupsOf[lb.UUID]) > 0 {
 		return
@@ -433,13 +441,14 @@ func (b *balancing) withoutGateway(lb *nb.LoadBalancer) {
 	}
 	r := b.at.RoutersOf[lb.UUID][0]
 	f := doctor.Finding{
-		Object: doctor.Object{Kind: "load balancer", Name: nameOf(lb)},
+		Object: lbObject(lb),
 		Also:   []doctor.Object{{Kind: "router", Name: r.Name}},
-		Title:  fmt.Sprintf("load balancer %s is on router %s alone, which has no gateway", nameOf(lb), doctor.NamedRouter(r)),
+		Reason: "no-gateway",
+		Title:  fmt.Sprintf("load balancer %s is only on router %s, which has no gateway", nameOf(lb), doctor.RouterLabel(r)),
 		Evidence: []doctor.Evidence{b.row(lb),
 			doctor.NBRow("Logical_Router", r.UUID, "options:chassis is not set; none of its ports has gateway_chassis or ha_chassis_group")},
 		Cause:  "a router balances on a chassis: as a gateway router, or at a port with a gateway chassis",
-		Effect: "its virtual addresses work from nowhere",
+		Effect: "its virtual IPs do not work from anywhere",
 		Next:   fmt.Sprintf("ovnctl fix attach-load-balancer %s SWITCH, where its clients are", nameOf(lb)),
 	}
 	if switches := b.switchesAt(r); len(switches) == 1 {
@@ -448,44 +457,38 @@ func (b *balancing) withoutGateway(lb *nb.LoadBalancer) {
 	b.Report(f)
 }
 
-// protocol is for a load balancer that is named for another protocol than it has.
+// protocol reports a load balancer that is named for another protocol than it has.
 func (b *balancing) protocol(lb *nb.LoadBalancer) {
-	is := cmp.Or(lb.Protocol.Get(), "tcp")
-	says := namedFor(lb)
-	if says == "" || says == is {
+	actual, expected := cmp.Or(lb.Protocol.Get(), "tcp"), namedFor(lb)
+	if expected == "" || expected == actual {
 		return
 	}
 	b.Report(doctor.Finding{
-		Object:   doctor.Object{Kind: "load balancer", Name: nameOf(lb)},
-		Title:    fmt.Sprintf("load balancer %s balances %s, and its name says %s", nameOf(lb), is, says),
+		Object:   lbObject(lb),
+		Reason:   "protocol",
+		Title:    fmt.Sprintf("load balancer %s has protocol %s, but %s in its name", nameOf(lb), actual, expected),
 		Evidence: []doctor.Evidence{b.row(lb)},
 		Cause:    "its protocol is not that of the service; an empty one means tcp",
-		Effect:   says + " packets to its virtual addresses are not balanced",
-		Fix:      catalog.SetLoadBalancerProtocol.With(nameOf(lb), says),
+		Effect:   expected + " packets to its virtual IPs are not balanced",
+		Fix:      catalog.SetLoadBalancerProtocol.With(nameOf(lb), expected),
 	})
 }
 
-// namedFor is the protocol that a management system names a load balancer for; empty: none.
+// namedFor is the protocol in the name that a CMS gave a load balancer; empty: none.
 func namedFor(lb *nb.LoadBalancer) string {
-	var says string
-	switch catalog.Owner(lb.ExternalIDs) {
-	case "OVN-Kubernetes":
-		for _, protocol := range []string{"TCP", "UDP", "SCTP"} {
-			if strings.Contains(lb.Name, "_"+protocol+"_") || strings.HasSuffix(lb.Name, "_"+protocol) {
-				says = strings.ToLower(protocol)
-			}
-		}
-	case "Kube-OVN":
-		for _, protocol := range []string{"tcp", "udp", "sctp"} {
-			if strings.Contains(lb.Name, "-"+protocol+"-") {
-				says = protocol
-			}
+	owner := catalog.Owner(lb.ExternalIDs)
+	for _, protocol := range []string{"tcp", "udp", "sctp"} {
+		upper := "_" + strings.ToUpper(protocol)
+		switch {
+		case owner == "OVN-Kubernetes" && (strings.Contains(lb.Name, upper+"_") || strings.HasSuffix(lb.Name, upper)),
+			owner == "Kube-OVN" && strings.Contains(lb.Name, "-"+protocol+"-"):
+			return protocol
 		}
 	}
-	return says
+	return ""
 }
 
-// hairpinsOfCluster are the hairpin addresses of the load balancers of OVN-Kubernetes, if all that have any have the same.
+// hairpinsOfCluster is the hairpin address that the load balancers of OVN-Kubernetes have in common; empty: none.
 func (b *balancing) hairpinsOfCluster() string {
 	var common string
 	for i := range b.at.LoadBalancers {
@@ -502,32 +505,34 @@ func (b *balancing) hairpinsOfCluster() string {
 	return common
 }
 
+// hairpin reports a load balancer of OVN-Kubernetes without the hairpin address that the others have.
 func (b *balancing) hairpin(lb *nb.LoadBalancer, common string) {
 	if common == "" || lb.ExternalIDs["k8s.ovn.org/kind"] == "" || lb.Options["hairpin_snat_ip"] != "" {
 		return
 	}
 	b.Report(doctor.Finding{
 		Result:   doctor.Warning,
-		Object:   doctor.Object{Kind: "load balancer", Name: nameOf(lb)},
+		Object:   lbObject(lb),
+		Reason:   "hairpin",
 		Title:    fmt.Sprintf("load balancer %s has no hairpin address", nameOf(lb)),
 		Evidence: []doctor.Evidence{doctor.NBRow("Load_Balancer", lb.UUID, "%s: options:hairpin_snat_ip is not set; the others have %q", lb.Name, common)},
-		Cause:    "options:hairpin_snat_ip was taken away or never written",
-		Effect:   "a pod with a network policy does not reach itself through this service: the policies admit the hairpin address only",
+		Cause:    "options:hairpin_snat_ip was removed or never written",
+		Effect:   "a pod with a network policy does not reach itself through this service: the policies allow only the hairpin address",
 		Fix:      catalog.SetHairpinAddress.With(nameOf(lb), common),
 	})
 }
 
-// answers says whether a router answers for a virtual address.
-func (b *balancing) answers(r *nb.LogicalRouter, a netip.Addr) bool {
-	if b.answered == nil {
-		b.answered = b.addressesOnRouters()
+// serves reports whether a router replies to ARP for a virtual IP.
+func (b *balancing) serves(r *nb.LogicalRouter, a netip.Addr) bool {
+	if b.served == nil {
+		b.served = b.addressesOnRouters()
 	}
-	return b.answered[r.UUID][a] || slices.ContainsFunc(r.LoadBalancerGroup, func(g ovsdb.UUID) bool { return b.answered[g][a] })
+	return b.served[r.UUID][a] || slices.ContainsFunc(r.LoadBalancerGroup, func(g ovsdb.UUID) bool { return b.served[g][a] })
 }
 
-// addressesOnRouters are the virtual addresses for which routers answer, by router and by load balancer group.
+// addressesOnRouters are the virtual IPs for which routers reply to ARP, by router and by load balancer group.
 func (b *balancing) addressesOnRouters() map[ovsdb.UUID]map[netip.Addr]bool {
-	of := map[ovsdb.UUID]map[netip.Addr]bool{} // by load balancer group, then by router
+	of := map[ovsdb.UUID]map[netip.Addr]bool{}
 	add := func(to map[netip.Addr]bool, ids []ovsdb.UUID) {
 		for _, id := range ids {
 			for _, v := range b.at.VIPs[b.at.LB[id]] {
@@ -548,11 +553,11 @@ func (b *balancing) addressesOnRouters() map[ovsdb.UUID]map[netip.Addr]bool {
 	return of
 }
 
-// ownSubnet is for a virtual address in a switch's network for which nobody answers there.
+// ownSubnet reports a virtual IP in a switch's network for which nothing replies to ARP there.
 func (b *balancing) ownSubnet(lb *nb.LoadBalancer, vips []snapshot.VIP) {
 	b.networks()
 	for _, v := range vips {
-		if v.Bad != "" || !b.closed.Has(v.Addr) || b.holders[v.Addr] != "" {
+		if v.Bad != "" || !b.closed.Contains(v.Addr) || b.holders[v.Addr] != "" {
 			continue
 		}
 		for i := range b.l.Switches {
@@ -562,18 +567,19 @@ func (b *balancing) ownSubnet(lb *nb.LoadBalancer, vips []snapshot.VIP) {
 				continue
 			}
 			r := b.l.RouterOf[gateway.UUID]
-			if b.answers(r, v.Addr) {
+			if b.serves(r, v.Addr) {
 				continue
 			}
 			f := doctor.Finding{
-				Object: doctor.Object{Kind: "load balancer", Name: nameOf(lb)},
+				Object: lbObject(lb),
 				Also:   []doctor.Object{{Kind: "switch", Name: s.Name}, {Kind: "router", Name: r.Name}},
-				Title:  fmt.Sprintf("nobody on switch %s answers for %s, a virtual address of load balancer %s in its network", doctor.NamedSwitch(s), v.Addr, nameOf(lb)),
+				Reason: "own-subnet",
+				Title:  fmt.Sprintf("load balancer %s: nothing on switch %s replies to ARP for its virtual IP %s", nameOf(lb), doctor.SwitchLabel(s), v.Addr),
 				Evidence: []doctor.Evidence{b.row(lb),
 					doctor.NBRow("Logical_Router_Port", gateway.UUID, "%s: networks=%v", gateway.Name, []string(gateway.Networks))},
-				Cause:  "clients of this switch ask for the address by ARP or ND; neither a port nor the router answers for it",
-				Effect: fmt.Sprintf("what is on switch %s does not reach %s", doctor.NamedSwitch(s), v.Key),
-				Next:   "take a virtual address outside the network, or give the load balancer to the router: ovnctl fix attach-load-balancer " + nameOf(lb) + " router:" + r.Name,
+				Cause:  "the address is in the network of the switch, so its ports ask for it by ARP or ND; neither a port nor the router has it",
+				Effect: fmt.Sprintf("ports of switch %s do not reach %s", doctor.SwitchLabel(s), v.Key),
+				Next:   "use a virtual IP outside the network, or attach the load balancer to the router: ovnctl fix attach-load-balancer " + nameOf(lb) + " router:" + r.Name,
 			}
 			b.Report(f)
 			return
@@ -591,12 +597,12 @@ func (b *balancing) gatewayFor(s *nb.LogicalSwitch, a netip.Addr) *nb.LogicalRou
 	return nil
 }
 
-// networks gathers, when it is first asked, the closed networks and who has which address.
+// networks gathers, on first use, the closed networks and the owner of each address.
 func (b *balancing) networks() {
 	if b.holders != nil {
 		return
 	}
-	b.holders, b.bound = doctor.PortOfAddress(b.l), doctor.NodeOfPort(b.z)
+	b.holders, b.bound = doctor.PortByAddress(b.l), doctor.NodeByPort(b.z)
 	for i := range b.l.RouterPorts {
 		for _, n := range snapshot.Networks(&b.l.RouterPorts[i]) {
 			b.holders[n.Addr()] = b.l.RouterPorts[i].Name
@@ -629,7 +635,7 @@ func (b *balancing) networks() {
 	}
 }
 
-// deadBackends is for a virtual address of which no backend can answer.
+// deadBackends reports a virtual IP of which no backend can reply.
 func (b *balancing) deadBackends(lb *nb.LoadBalancer, vips []snapshot.VIP) {
 	b.networks()
 	reported := 0
@@ -641,7 +647,7 @@ func (b *balancing) deadBackends(lb *nb.LoadBalancer, vips []snapshot.VIP) {
 		for _, backend := range v.Backends {
 			port := b.holders[backend.Addr()]
 			switch p := b.l.SwitchPort[port]; {
-			case port == "" && b.closed.Has(backend.Addr()):
+			case port == "" && b.closed.Contains(backend.Addr()):
 				nobody = append(nobody, backend.Addr().String())
 			case p != nil && p.Type == "" && b.bound != nil:
 				if _, held := b.bound[port]; !held {
@@ -653,24 +659,25 @@ func (b *balancing) deadBackends(lb *nb.LoadBalancer, vips []snapshot.VIP) {
 			continue
 		}
 		f := doctor.Finding{
-			Object:   doctor.Object{Kind: "load balancer", Name: nameOf(lb)},
-			Title:    fmt.Sprintf("no backend of %s, load balancer %s, can answer", v.Key, nameOf(lb)),
+			Object:   lbObject(lb),
+			Reason:   "dead-backends",
+			Title:    fmt.Sprintf("load balancer %s: no backend of %s can reply", nameOf(lb), v.Key),
 			Evidence: []doctor.Evidence{doctor.NBRow("Load_Balancer", lb.UUID, "vips:%s=%s", v.Key, lb.VIPs[v.Key])},
-			Effect:   "connections to " + v.Key + " get no answer",
+			Effect:   "connections to " + v.Key + " get no reply",
 		}
 		if len(nobody) > 0 {
 			f.Cause = "no port has the address " + strings.Join(nobody, ", ")
-			f.Next = "the backend is left over, or its port is gone: set the right ones with the management system, or: ovn-nbctl lb-add " + nameOf(lb) + " '" + v.Key + "' BACKENDS"
+			f.Next = "the backend is left over, or its port was removed: set the right backends in the CMS, or: ovn-nbctl lb-add " + nameOf(lb) + " '" + v.Key + "' BACKENDS"
 		}
 		for _, port := range unbound {
-			f.Also = append(f.Also, doctor.Object{Kind: "port", Name: port})
+			f.Also = append(f.Also, doctor.PortObject(port))
 		}
 		if len(unbound) > 0 {
-			f.Evidence = append(f.Evidence, doctor.Evidence{Source: doctor.SB("Port_Binding", ""), Says: "no chassis holds " + strings.Join(unbound, ", ")})
+			f.Evidence = append(f.Evidence, doctor.SB("Port_Binding", "").Says("no chassis holds "+strings.Join(unbound, ", ")))
 			if len(nobody) == 0 {
 				f.Result = doctor.Warning
 				f.Cause = "no chassis holds the ports of its backends"
-				f.Next = "start what is behind the ports; if it runs: ovnctl doctor " + unbound[0]
+				f.Next = "start the pods or VMs of these ports; if they run: ovnctl doctor " + unbound[0]
 			}
 		}
 		b.Report(f)

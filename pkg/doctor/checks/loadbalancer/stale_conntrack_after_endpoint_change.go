@@ -16,13 +16,13 @@ import (
 var StaleConntrackAfterEndpointChange = &doctor.Check{
 	Name:     "stale-conntrack-after-endpoint-change",
 	Category: "lb",
-	Doc: `UDP conversations are still sent to a backend that is none any more
+	Doc: `UDP connections are still sent to a removed backend
 
-Connection tracking remembers the backend of a UDP client as long as the client goes on
-sending. When the backend is taken away its packets are lost until it pauses. With --sample
-it is seen whether they are in use; without, that they are there is a warning.`,
+Connection tracking keeps the backend of a UDP client as long as the client keeps sending. When
+the backend is removed, the client's packets are lost until it pauses. With --sample the check
+sees whether the connections are in use; without, they are a warning.`,
 	Run: func(p *doctor.Pass) {
-		p.Chassis(func(c *doctor.Chassis) {
+		for c := range p.Chassis() {
 			stale, err := c.StaleConnections()
 			switch {
 			case err != nil:
@@ -30,15 +30,15 @@ it is seen whether they are in use; without, that they are there is a warning.`,
 			case len(stale) > 0:
 				staleConnections(p, c, stale)
 			}
-		})
+		}
 	},
 }
 
-// staleTo are the stale conversations of one virtual address with one former backend.
+// staleTo are the stale connections of a virtual IP to a removed backend.
 type staleTo struct{ vip, to netip.AddrPort }
 
 func staleConnections(p *doctor.Pass, c *doctor.Chassis, stale []snapshot.StaleConnection) {
-	used, sampled := map[string]bool{}, false
+	used, sampled := map[connection]bool{}, false
 	if p.Sample() >= shortestUse {
 		if later, err := p.Later(); err == nil {
 			if used, err = stillUsed(c, stale, later, p.Sample()); err != nil {
@@ -59,11 +59,11 @@ func staleConnections(p *doctor.Pass, c *doctor.Chassis, stale []snapshot.StaleC
 		list := by[at]
 		f := doctor.Finding{
 			Result: doctor.Warning,
-			Object: doctor.Object{Kind: "load balancer", Name: nameOf(list[0].LB)},
+			Object: lbObject(list[0].LB),
 			Also:   []doctor.Object{doctor.NodeObject(c.Name)},
-			Title:  fmt.Sprintf("UDP conversations of %s with %s are remembered to go to %s, which is no backend any more", c.Name, at.vip, at.to),
-			Cause:  "the backend was taken away while its clients went on sending, and connection tracking remembers it",
-			Effect: "the client's packets are lost if it goes on sending from the same port; --sample 15s says whether it does",
+			Title:  fmt.Sprintf("connection tracking on %s has UDP connections to %s with the removed backend %s", c.Name, at.vip, at.to),
+			Cause:  "the backend was removed while its clients kept sending, and connection tracking keeps it",
+			Effect: "packets of a client are lost if it keeps sending from the same port; --sample 15s shows whether it does",
 			Fix:    catalog.FlushConnections.With(at.vip.String(), c.Name),
 		}
 		if c.Local {
@@ -71,44 +71,50 @@ func staleConnections(p *doctor.Pass, c *doctor.Chassis, stale []snapshot.StaleC
 		}
 		if sampled {
 			f.Result = doctor.Error
-			f.Title = fmt.Sprintf("UDP conversations of %s with %s go to %s, which is no backend any more", c.Name, at.vip, at.to)
+			f.Title = fmt.Sprintf("UDP connections on %s to %s are sent to the removed backend %s", c.Name, at.vip, at.to)
 			f.Effect = "packets of the clients are lost until they pause for some minutes"
 		}
-		for i, s := range list {
-			if i == 4 {
-				f.Evidence = append(f.Evidence, doctor.Evidence{Source: doctor.Other("conntrack of " + c.Name), Says: fmt.Sprintf("and %d more", len(list)-i)})
-				break
-			}
-			f.Evidence = append(f.Evidence, doctor.Evidence{Source: doctor.Other("conntrack of " + c.Name), Says: fmt.Sprintf("udp, %s to %s, answered by %s, zone %d", s.Orig.Src, s.Orig.Dst, s.Reply.Src, s.Zone)})
+		conntrack := doctor.Reply("ovs-vswitchd", "dpctl/dump-conntrack -m -s").On(c.Name)
+		for _, s := range list[:min(len(list), 4)] {
+			f.Evidence = append(f.Evidence, conntrack.Says(fmt.Sprintf("udp, %s to %s, replies from %s, ct zone %d", s.Orig.Src, s.Orig.Dst, s.Reply.Src, s.Zone)))
 		}
-		f.Evidence = append(f.Evidence, doctor.NBRow("Load_Balancer", list[0].LB.UUID, "%s: vips:%s=%s", nameOf(list[0].LB), at.vip, doctor.OrEmpty(list[0].LB.VIPs[at.vip.String()])))
+		if more := len(list) - 4; more > 0 {
+			f.Evidence = append(f.Evidence, conntrack.Says(fmt.Sprintf("and %d more", more)))
+		}
+		f.Evidence = append(f.Evidence, doctor.NBRow("Load_Balancer", list[0].LB.UUID, "%s: vips:%s=%s", nameOf(list[0].LB), at.vip, cmp.Or(list[0].LB.VIPs[at.vip.String()], `""`)))
 		p.Report(f)
 	}
 }
 
-func key(s snapshot.StaleConnection) string {
-	return fmt.Sprintf("%s %d %s %s", s.Datapath, s.Zone, s.Orig.Src, s.Orig.Dst)
+// A connection identifies a tracked connection.
+type connection struct {
+	datapath string
+	zone     int
+	src, dst netip.AddrPort
 }
 
-// shortestUse is the shortest time in which it is seen whether a conversation is in use: what is left until it is
-// forgotten is told in whole seconds.
+func key(s snapshot.StaleConnection) connection {
+	return connection{s.Datapath, s.Zone, s.Orig.Src, s.Orig.Dst}
+}
+
+// shortestUse is the shortest sample that shows whether a connection is in use: timeouts are in whole seconds.
 const shortestUse = 2 * time.Second
 
-// stillUsed says which stale conversations had packets between two looks.
-func stillUsed(c *doctor.Chassis, before []snapshot.StaleConnection, later *snapshot.Deployment, elapsed time.Duration) (map[string]bool, error) {
+// stillUsed are the stale connections that had packets between two samples.
+func stillUsed(c *doctor.Chassis, before []snapshot.StaleConnection, later *snapshot.Deployment, elapsed time.Duration) (map[connection]bool, error) {
 	h := later.Host(c.Name)
 	if h == nil {
-		return nil, fmt.Errorf("node %s was not read a second time", c.Name)
+		return nil, fmt.Errorf("node %s: no second sample", c.Name)
 	}
 	after, err := h.StaleConnections()
 	if err != nil {
 		return nil, err
 	}
-	timeouts := map[string]int{}
+	timeouts := map[connection]int{}
 	for _, s := range before {
 		timeouts[key(s)] = s.Timeout
 	}
-	used := map[string]bool{}
+	used := map[connection]bool{}
 	for _, s := range after {
 		was, there := timeouts[key(s)]
 		used[key(s)] = there && inUse(was, s.Timeout, elapsed)
@@ -116,8 +122,8 @@ func stillUsed(c *doctor.Chassis, before []snapshot.StaleConnection, later *snap
 	return used, nil
 }
 
-// inUse says whether the seconds until a conversation is forgotten did not run down. One of them is nothing: those of
-// a conversation that has just had a packet are one more than a moment later.
+// inUse reports whether the timeout of a connection did not run down. One second does not count: right after a packet
+// the timeout is one more than a moment later.
 func inUse(was, is int, elapsed time.Duration) bool {
 	return float64(was-is) <= max(1, elapsed.Seconds()/2)
 }

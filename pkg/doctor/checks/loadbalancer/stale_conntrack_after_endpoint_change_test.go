@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// A second is what rounding makes; a conversation that nobody uses runs down as long as the looks are apart.
+// A second is rounding; the timeout of an unused connection runs down by the time between the samples.
 func TestInUse(t *testing.T) {
 	for _, c := range []struct {
 		was, is int

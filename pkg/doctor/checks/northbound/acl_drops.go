@@ -1,6 +1,7 @@
 package northbound
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -18,29 +19,28 @@ import (
 var ACLDrops = &doctor.Check{
 	Name:     "acl-drops",
 	Category: "policy",
-	Doc: `A network policy drops what it should allow: its sets or groups are wrong
+	Doc: `A network policy drops allowed traffic: its address sets or port groups are wrong
 
-A rule whose match names an address set or port group that does not exist is passed over,
-and a port that is in the group that denies but in none that allows is mute. A deny that is
-meant is no finding: ovnctl trace says which rule drops a packet.`,
+ovn-controller ignores a rule whose match names an address set or port group that does not exist,
+and a port that is in the group that denies but in none that allows is cut off. An intended deny
+is not reported: ovnctl trace shows which rule drops a packet.`,
 	Causes: []string{"kube-ovn-join-gap"},
 	Settle: true,
 	Run: func(p *doctor.Pass) {
-		p.Northbounds(func(z *snapshot.Zone, l *snapshot.Logical) {
-			lists, err := z.AccessLists()
-			if err != nil {
-				p.Unknown(doctor.Object{Kind: "database", Name: "OVN_Northbound"}, err)
-				return
+		for z, l := range p.Northbounds() {
+			lists, ok := doctor.Need(p, doctor.NorthboundObject, z.AccessLists)
+			if !ok {
+				continue
 			}
 			a := policies{Pass: p, l: l, lists: lists}
 			a.matches()
 			a.memberships()
 			a.denied()
-		})
+		}
 	},
 }
 
-// policies looks at the rules, sets and groups of a zone.
+// policies are the rules, address sets and port groups of a zone.
 type policies struct {
 	*doctor.Pass
 	l     *snapshot.Logical
@@ -50,22 +50,21 @@ type policies struct {
 // A rule is a row with a match.
 type rule struct {
 	object doctor.Object
-	row    func() doctor.Evidence // of few it is asked
+	row    func() doctor.Evidence // used for few
 	match  string
 	ids    map[string]string
 }
 
-func (a *policies) rules(f func(rule)) {
+// rules are the ACLs and routing policies.
+func (a *policies) rules() []rule {
+	out := make([]rule, 0, len(a.lists.ACLs)+len(a.l.Policies))
 	for i := range a.lists.ACLs {
 		acl := &a.lists.ACLs[i]
-		name := acl.Name.Get()
-		if name == "" {
-			name = fmt.Sprintf("%.8s", acl.UUID)
-		}
+		name := cmp.Or(acl.Name.Get(), doctor.Short(acl.UUID))
 		row := func() doctor.Evidence {
 			return doctor.NBRow("ACL", acl.UUID, "%s: direction=%s, priority=%d, action=%s, match=%s", name, acl.Direction, acl.Priority, acl.Action, acl.Match)
 		}
-		f(rule{doctor.Object{Kind: "ACL", Name: name}, row, acl.Match, acl.ExternalIDs})
+		out = append(out, rule{doctor.Object{Kind: "ACL", Name: name}, row, acl.Match, acl.ExternalIDs})
 	}
 	routerOf := map[ovsdb.UUID]string{}
 	for i := range a.l.Routers {
@@ -78,11 +77,12 @@ func (a *policies) rules(f func(rule)) {
 		row := func() doctor.Evidence {
 			return doctor.NBRow("Logical_Router_Policy", policy.UUID, "priority=%d, action=%s, match=%s", policy.Priority, policy.Action, policy.Match)
 		}
-		f(rule{doctor.Object{Kind: "routing policy", Name: fmt.Sprintf("%d of router %s", policy.Priority, routerOf[policy.UUID])}, row, policy.Match, policy.ExternalIDs})
+		out = append(out, rule{doctor.Object{Kind: "routing policy", Name: fmt.Sprintf("%d of router %s", policy.Priority, routerOf[policy.UUID])}, row, policy.Match, policy.ExternalIDs})
 	}
+	return out
 }
 
-// matches reports names in matches that nothing has, and matches that are no matches.
+// matches reports matches that name what does not exist, and matches that OVN cannot parse.
 func (a *policies) matches() {
 	sets, groups := map[string]bool{"svc_monitor_mac": true}, map[string]bool{}
 	for i := range a.lists.AddressSets {
@@ -93,7 +93,7 @@ func (a *policies) matches() {
 		groups[name], sets[name+"_ip4"], sets[name+"_ip6"] = true, true, true
 	}
 	missing := map[string][]rule{} // by "$set" and "@group"
-	a.rules(func(r rule) {
+	for _, r := range a.rules() {
 		for _, name := range setNames(r.match) {
 			known := sets
 			if name[0] == '@' {
@@ -106,19 +106,23 @@ func (a *policies) matches() {
 		if _, err := ovnexpr.ParseMatch(r.match); err != nil {
 			a.Report(doctor.Finding{
 				Object:   r.object,
-				Title:    fmt.Sprintf("OVN does not understand the match of %s", r.object),
+				Reason:   "match",
+				Title:    fmt.Sprintf("OVN cannot parse the match of %s", r.object),
 				Evidence: []doctor.Evidence{r.row()},
 				Cause:    err.Error(),
-				Effect:   "the rule is passed over: what it should allow is denied by the others, what it should deny is not",
-				Next:     "write it as it should be, with the management system that owns it",
+				Effect:   ignored,
+				Next:     "correct the match in the CMS that owns the rule",
 			})
 		}
-	})
+	}
 	for _, name := range slices.Sorted(maps.Keys(missing)) {
 		a.missing(name, missing[name])
 	}
 }
 
+const ignored = "ovn-controller ignores the rule: other rules deny what it should allow, and nothing denies what it should deny"
+
+// missing reports an address set or port group that rules name and that does not exist.
 func (a *policies) missing(name string, rules []rule) {
 	kind, table := "address set", "Address_Set"
 	if name[0] == '@' {
@@ -126,24 +130,23 @@ func (a *policies) missing(name string, rules []rule) {
 	}
 	f := doctor.Finding{
 		Object: doctor.Object{Kind: kind, Name: name[1:]},
+		Reason: "missing",
 		Title:  fmt.Sprintf("%s names the %s %s, which does not exist", rules[0].object, kind, name[1:]),
 		Cause:  "the " + kind + " was deleted, renamed or never written",
-		Effect: "ovn-controller passes the rule over: what it should allow is denied by the others, what it should deny is not",
-		Next:   fixes.Command("ovn-nbctl create %s name=%s, with its members; where a management system owns it, let that write it again", table, name[1:]),
+		Effect: ignored,
+		Next:   fixes.Command("ovn-nbctl create %s name=%s, with its members; if a CMS owns it, have the CMS write it", table, name[1:]),
 	}
 	if len(rules) > 1 {
 		f.Title = fmt.Sprintf("%d rules name the %s %s, which does not exist", len(rules), kind, name[1:])
 	}
 	if owner := catalog.Owner(rules[0].ids); owner != "" {
-		f.Next = fmt.Sprintf("%s owns the rule: let it write its sets and groups again (restart its controller). By hand: ovn-nbctl create %s name=%s, with its members", owner, table, name[1:])
+		f.Next = fmt.Sprintf("%s owns the rule: restart its controller, which rewrites its sets and groups. By hand: ovn-nbctl create %s name=%s, with its members", owner, table, name[1:])
 	}
-	for i, r := range rules {
-		if i < 5 {
-			f.Evidence = append(f.Evidence, r.row())
-			f.Also = append(f.Also, r.object)
-		}
+	for _, r := range rules[:min(len(rules), 5)] {
+		f.Evidence = append(f.Evidence, r.row())
+		f.Also = append(f.Also, r.object)
 	}
-	f.Evidence = append(f.Evidence, doctor.Evidence{Source: doctor.NB(table, ""), Says: "none is named " + name[1:]})
+	f.Evidence = append(f.Evidence, doctor.NB(table, "").Says("has no row named "+name[1:]))
 	a.Report(f)
 }
 
@@ -182,7 +185,7 @@ func isName(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == '.' || c >= 0x80
 }
 
-// memberships reports ports that are not in the groups of their security groups.
+// memberships reports ports that are not in the port group of one of their security groups.
 func (a *policies) memberships() {
 	type group struct {
 		row *nb.PortGroup
@@ -218,24 +221,25 @@ func (a *policies) memberships() {
 		var names []string
 		f := doctor.Finding{
 			Object: doctor.Object{Kind: "port group", Name: name},
+			Reason: "members",
 			Cause:  "the port group lost its members, or never got them",
-			Effect: "the rules of this security group do not hold for them: what they allow is denied",
-			Next:   "let the management system write its groups again: neutron-ovn-db-sync-util --ovn-neutron_sync_mode repair, or restart the controller",
+			Effect: "the rules of this security group do not apply to them: what the rules allow is denied",
+			Next:   "have the CMS rewrite its groups: neutron-ovn-db-sync-util --ovn-neutron_sync_mode repair, or restart the controller",
 		}
 		for _, port := range ports {
-			names = append(names, doctor.NamedPort(port))
-			f.Also = append(f.Also, doctor.Object{Kind: "port", Name: port.Name})
+			names = append(names, doctor.PortLabel(port))
+			f.Also = append(f.Also, doctor.PortObject(port.Name))
 			if len(f.Evidence) < 4 {
 				f.Evidence = append(f.Evidence, doctor.NBRow("Logical_Switch_Port", port.UUID, "%s: external_ids:%s=%s", port.Name, record[name], port.ExternalIDs[record[name]]))
 			}
 		}
-		f.Title = fmt.Sprintf("%d ports are of a security group and not in its port group %s: %s", len(ports), name, doctor.AtMost(names, 5))
+		f.Title = fmt.Sprintf("%d ports have a security group but are not in its port group %s: %s", len(ports), name, doctor.AtMost(names, 5))
 		if len(ports) == 1 {
-			f.Title = fmt.Sprintf("port %s is of a security group and not in its port group %s", names[0], name)
+			f.Title = fmt.Sprintf("port %s has a security group but is not in its port group %s", names[0], name)
 		}
 		if g := groups[name]; g == nil {
 			f.Cause = "the port group does not exist"
-			f.Evidence = append(f.Evidence, doctor.Evidence{Source: doctor.NB("Port_Group", ""), Says: "none is named " + name})
+			f.Evidence = append(f.Evidence, doctor.NB("Port_Group", "").Says("has no row named "+name))
 		} else {
 			f.Evidence = append(f.Evidence, doctor.NBRow("Port_Group", g.row.UUID, "%s: %d ports, %d rules", name, len(g.row.Ports), len(g.row.ACLs)))
 		}
@@ -243,10 +247,10 @@ func (a *policies) memberships() {
 	}
 }
 
-// A membership is a port group that a port has to be in, by what its management system wrote at the port.
+// A membership is a port group that a port must be in, by what its CMS wrote at the port.
 type membership struct {
 	group, key string
-	required   bool // the group has to exist
+	required   bool // the group must exist
 }
 
 func securityGroups(port *nb.LogicalSwitchPortBrief) []membership {
@@ -264,8 +268,7 @@ func securityGroups(port *nb.LogicalSwitchPortBrief) []membership {
 	return out
 }
 
-// denied reports pods that the default deny of their namespace holds for and no
-// policy: OVN-Kubernetes writes both together.
+// denied reports pods under the default deny of their namespace but under no policy: OVN-Kubernetes writes both together.
 func (a *policies) denied() {
 	byNamespace := map[string]map[ovsdb.UUID]bool{}
 	groupsOf := map[string][]*nb.PortGroup{}
@@ -299,21 +302,22 @@ func (a *policies) denied() {
 		direction := strings.ToLower(g.ExternalIDs["direction"])
 		f := doctor.Finding{
 			Object: doctor.Object{Kind: "port group", Name: g.Name},
-			Cause:  "the port group of a policy lost its members: a pod that the default deny holds for is always in the group of a policy, too",
-			Effect: fmt.Sprintf("all %s traffic of these pods is dropped; no policy can allow any", direction),
-			Next:   fmt.Sprintf("let OVN-Kubernetes write the groups again: touch the policies of namespace %s (kubectl -n %s annotate networkpolicy --all resync=1), or restart ovnkube on the control plane or the node", namespace, namespace),
+			Reason: "denied-only",
+			Cause:  "the port group of a policy lost its members: a pod under the default deny is always in the group of a policy, too",
+			Effect: fmt.Sprintf("all %s traffic of these pods is dropped; no policy allows any", direction),
+			Next:   fmt.Sprintf("have OVN-Kubernetes rewrite the groups: touch the policies of namespace %s (kubectl -n %s annotate networkpolicy --all resync=1), or restart ovnkube on the control plane or the node", namespace, namespace),
 		}
 		var pods []string
 		for _, id := range g.Ports {
 			if !in[id] {
 				pods = append(pods, names[id])
-				f.Also = append(f.Also, doctor.Object{Kind: "port", Name: names[id]})
+				f.Also = append(f.Also, doctor.PortObject(names[id]))
 			}
 		}
 		if len(pods) == 0 {
 			continue
 		}
-		f.Title = fmt.Sprintf("the default deny (%s) of namespace %s holds for %s, and no policy of the namespace does", direction, namespace, doctor.AtMost(pods, 5))
+		f.Title = fmt.Sprintf("%s: under the default deny (%s) of the NetworkPolicies in namespace %s, but under no policy", doctor.AtMost(pods, 5), direction, namespace)
 		f.Evidence = []doctor.Evidence{doctor.NBRow("Port_Group", g.UUID, "%s: default deny %s of namespace %s, %d ports", g.Name, direction, namespace, len(g.Ports))}
 		for _, policy := range groupsOf[namespace] {
 			if len(policy.Ports) == 0 && len(f.Evidence) < 5 {

@@ -17,25 +17,25 @@ var DatabaseNeedsUpgrade = &doctor.Check{
 	Category: "nb",
 	Doc: `A database has the schema of an older release
 
-The daemons of a newer release run on it, without what needs the new columns.`,
+The daemons of a newer release run on it, but features that need new columns do not work.`,
 	Run: func(p *doctor.Pass) {
-		told := map[string]bool{}
+		reported := map[string]bool{}
 		for _, s := range p.Servers() {
-			if told[s.Database] {
+			if reported[s.Database] || !s.Host.Local {
 				continue
 			}
 			for _, z := range p.Zones {
-				if db, err := doctor.ZoneReader(z, s.Database); err == nil && s.Host.Local {
-					told[s.Database] = oldSchema(p, s.Host, db, s.Object(), s.Concerns())
+				if db, err := doctor.DatabaseReader(z, s.Database); err == nil {
+					reported[s.Database] = oldSchema(p, s.Host, db, s.Object(), s.Also())
 				}
 			}
 		}
 		for _, h := range p.Hosts {
 			if db, err := h.OVSDB(); err == nil {
-				oldSchema(p, h, db, doctor.Object{Kind: "database", Name: "Open_vSwitch", Node: h.Name}, []doctor.Object{{Kind: "node", Name: h.Name}})
+				oldSchema(p, h, db, doctor.Object{Kind: "database", Name: "Open_vSwitch", Node: h.Name}, []doctor.Object{doctor.NodeObject(h.Name)})
 			}
 			for _, daemon := range []string{"ovn-controller", "ovn-northd"} {
-				missesColumns(p, h, daemon, told)
+				missesColumns(p, h, daemon, reported)
 			}
 		}
 	},
@@ -48,7 +48,7 @@ func oldSchema(p *doctor.Pass, h *snapshot.Host, db ovsdb.Reader, object doctor.
 	}
 	file, version, err := catalog.InstalledSchema(h, db.Name())
 	if err != nil {
-		return false // a package without schemas, or a container's: nothing to compare with
+		return false // no schema is installed, as in some packages and containers
 	}
 	if !release.Older(db.Version(), version) {
 		return false
@@ -57,13 +57,14 @@ func oldSchema(p *doctor.Pass, h *snapshot.Host, db ovsdb.Reader, object doctor.
 		Result: doctor.Warning,
 		Object: object,
 		Also:   append(also, doctor.DatabaseObject(db.Name())),
-		Title:  fmt.Sprintf("%s has schema %s, and %s has %s installed", db.Name(), db.Version(), h.Name, version),
+		Reason: "schema",
+		Title:  fmt.Sprintf("%s has schema %s, but %s has %s installed", db.Name(), db.Version(), h.Name, version),
 		Evidence: []doctor.Evidence{
-			{Source: doctor.Other("schema of " + db.Name() + " at " + db.Origin()), Says: "version " + db.Version()},
-			{Source: doctor.Other("file " + file + " on " + h.Name), Says: "version " + version},
+			doctor.Command("ovsdb-client get-schema-version " + db.Origin() + " " + db.Name()).Says(db.Version()),
+			doctor.File(file, 0).On(h.Name).Says("version " + version),
 		},
-		Cause:  "the packages were upgraded, and the database was not converted: the server was not started again, or by something else than ovn-ctl or ovs-ctl",
-		Effect: "what the new release needs new columns for does not work; nothing says so",
+		Cause:  "the packages were upgraded, but the database was not converted: its server was not restarted, or not by ovn-ctl or ovs-ctl",
+		Effect: "features that need new columns do not work, without an error",
 		Fix:    catalog.UpgradeDatabase.With(db.Name()),
 	})
 	return true
@@ -71,8 +72,8 @@ func oldSchema(p *doctor.Pass, h *snapshot.Host, db ovsdb.Reader, object doctor.
 
 var lacks = regexp.MustCompile(`^(\S+) table in (\S+) database lacks (\S+) column \(database needs upgrade\?\)|^(\S+) database lacks (\S+) table \(database needs upgrade\?\)`)
 
-// missesColumns looks whether a daemon runs without columns that it asked for.
-func missesColumns(p *doctor.Pass, h *snapshot.Host, daemon string, told map[string]bool) {
+// missesColumns reports columns that a daemon needs and its database lacks.
+func missesColumns(p *doctor.Pass, h *snapshot.Host, daemon string, reported map[string]bool) {
 	d, err := h.Daemon(daemon)
 	if err != nil || d.Liveness != snapshot.Answers {
 		return
@@ -87,10 +88,10 @@ func missesColumns(p *doctor.Pass, h *snapshot.Host, daemon string, told map[str
 			continue
 		}
 		name, table, column := cmp.Or(x[2], x[4]), cmp.Or(x[1], x[5]), x[3]
-		if told[name] || !stillLacks(p, h, name, table, column) {
+		if reported[name] || !stillLacks(p, h, name, table, column) {
 			continue
 		}
-		told[name] = true
+		reported[name] = true
 		what := "table " + table
 		if column != "" {
 			what = "column " + column + " of " + table
@@ -98,24 +99,25 @@ func missesColumns(p *doctor.Pass, h *snapshot.Host, daemon string, told map[str
 		p.Report(doctor.Finding{
 			Result:   doctor.Warning,
 			Object:   doctor.DatabaseObject(name),
-			Also:     []doctor.Object{{Kind: "node", Name: h.Name}, {Kind: "daemon", Name: daemon, Node: h.Name}},
-			Title:    fmt.Sprintf("%s lacks what %s on %s asks for: %s", name, daemon, h.Name, what),
-			Evidence: []doctor.Evidence{{Source: doctor.Log(daemon).On(h.Name), Says: l.Raw}},
+			Also:     []doctor.Object{doctor.NodeObject(h.Name), doctor.DaemonObject(h, daemon)},
+			Reason:   "columns",
+			Title:    fmt.Sprintf("%s lacks the %s, which %s on %s uses", name, what, daemon, h.Name),
+			Evidence: []doctor.Evidence{doctor.Log(daemon).On(h.Name).Says(l.Raw)},
 			Cause:    "the daemon is of a newer release than the database: it was upgraded first, or the database was not converted",
-			Effect:   "what needs it does not work",
+			Effect:   "features that need it do not work",
 			Next:     "finish the upgrade: on the database's host, with the new packages, ovnctl fix " + catalog.UpgradeDatabase.Name + " " + name,
 		})
 	}
 }
 
-// stillLacks says that a database lacks a column now.
+// stillLacks reports whether a database lacks a column now.
 func stillLacks(p *doctor.Pass, h *snapshot.Host, name, table, column string) bool {
 	if name == "Open_vSwitch" {
 		db, err := h.OVSDB()
 		return err == nil && !db.Has(table, column)
 	}
 	for _, z := range p.Zones {
-		if db, err := doctor.ZoneReader(z, name); err == nil && !db.Has(table, column) {
+		if db, err := doctor.DatabaseReader(z, name); err == nil && !db.Has(table, column) {
 			return true
 		}
 	}

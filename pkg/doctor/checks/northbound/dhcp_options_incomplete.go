@@ -17,24 +17,24 @@ import (
 var DHCPOptionsIncomplete = &doctor.Check{
 	Name:     "dhcp-options-incomplete",
 	Category: "dhcp",
-	Doc: `OVN does not answer DHCP of a port: its options are incomplete
+	Doc: `A port gets no DHCP reply: its DHCP options are incomplete
 
-ovn-northd makes no answer for a port whose DHCP_Options lack a required key, or whose
-address is not in their network. It says so in its log only.`,
+ovn-northd writes no DHCP flows for a port whose DHCP_Options lack a required key, or whose
+address is not in their network. Only its log shows that.`,
 	Causes: []string{"northd-not-active"},
 	Settle: true,
 	Run: func(p *doctor.Pass) {
-		p.Northbounds(func(_ *snapshot.Zone, l *snapshot.Logical) {
+		for _, l := range p.Northbounds() {
 			d := dhcp{Pass: p, l: l, users: map[ovsdb.UUID][]*nb.LogicalSwitchPortBrief{}}
 			d.gather()
 			d.incomplete()
 			d.addresses()
 			d.without()
-		})
+		}
 	},
 }
 
-// dhcp looks at who is to be answered with what.
+// dhcp are the DHCP options of a zone and the ports that use them.
 type dhcp struct {
 	*doctor.Pass
 	l     *snapshot.Logical
@@ -60,7 +60,7 @@ func (d *dhcp) gather() {
 	}
 }
 
-// incomplete reports options that ports use and that OVN cannot answer with.
+// incomplete reports options that ports use and that lack a required key.
 func (d *dhcp) incomplete() {
 	for i := range d.l.DHCPOptions {
 		o := &d.l.DHCPOptions[i]
@@ -79,9 +79,10 @@ func (d *dhcp) incomplete() {
 		}
 		f := doctor.Finding{
 			Object:   doctor.Object{Kind: "DHCP options", Name: dhcpName(d.l, o)},
+			Reason:   "required",
 			Title:    fmt.Sprintf("the DHCP options of %s cannot be used: %s", o.Cidr, strings.Join(says, ", ")),
 			Evidence: []doctor.Evidence{dhcpRow(o)},
-			Cause:    "OVN answers only if all required options are there: server_id, server_mac and lease_time, of DHCPv6 server_id",
+			Cause:    "OVN replies only if all required options are set: server_id, server_mac and lease_time, for DHCPv6 server_id",
 			Effect:   fmt.Sprintf("%s get no lease", portsInWords(users)),
 			Also:     portObjectsOf(users),
 		}
@@ -99,7 +100,7 @@ func (d *dhcp) incomplete() {
 	}
 }
 
-// dhcpName is a row's network, or its UUID where two rows are of one network.
+// dhcpName is a row's network, or its UUID where several rows have the same network.
 func dhcpName(l *snapshot.Logical, o *nb.DHCPOptions) string {
 	for i := range l.DHCPOptions {
 		if other := &l.DHCPOptions[i]; other.UUID != o.UUID && other.Cidr == o.Cidr {
@@ -120,7 +121,7 @@ func dhcpRow(o *nb.DHCPOptions) doctor.Evidence {
 func portsInWords(ports []*nb.LogicalSwitchPortBrief) string {
 	var names []string
 	for _, p := range ports {
-		names = append(names, doctor.NamedPort(p))
+		names = append(names, doctor.PortLabel(p))
 	}
 	return map[bool]string{true: "port ", false: "ports "}[len(names) == 1] + doctor.AtMost(names, 5)
 }
@@ -128,12 +129,12 @@ func portsInWords(ports []*nb.LogicalSwitchPortBrief) string {
 func portObjectsOf(ports []*nb.LogicalSwitchPortBrief) []doctor.Object {
 	var out []doctor.Object
 	for _, p := range ports {
-		out = append(out, doctor.Object{Kind: "port", Name: p.Name})
+		out = append(out, doctor.PortObject(p.Name))
 	}
 	return out
 }
 
-// noRouter is for options that name no router where the switch has one.
+// noRouter reports options that name no router although the switch has one.
 func (d *dhcp) noRouter(o *nb.DHCPOptions, users []*nb.LogicalSwitchPortBrief) {
 	subnet, err := netip.ParsePrefix(o.Cidr)
 	if err != nil || subnet.Addr().Is6() || o.Options["router"] != "" || strings.Contains(o.Options["classless_static_route"], "0.0.0.0/0") {
@@ -152,9 +153,10 @@ func (d *dhcp) noRouter(o *nb.DHCPOptions, users []*nb.LogicalSwitchPortBrief) {
 				Result:   doctor.Warning,
 				Object:   doctor.Object{Kind: "DHCP options", Name: dhcpName(d.l, o)},
 				Also:     portObjectsOf(users),
-				Title:    fmt.Sprintf("the DHCP options of %s name no router, and switch %s has one: %s", o.Cidr, doctor.NamedSwitch(s), n.Addr()),
+				Reason:   "router",
+				Title:    fmt.Sprintf("the DHCP options of %s name no router, but switch %s has one: %s", o.Cidr, doctor.SwitchLabel(s), n.Addr()),
 				Evidence: []doctor.Evidence{dhcpRow(o), doctor.NBRow("Logical_Router_Port", g.UUID, "%s: networks=%v", g.Name, []string(g.Networks))},
-				Cause:    "option router is missing; a network that is meant to lead nowhere has none",
+				Cause:    "option router is missing; only an isolated network needs none",
 				Effect:   fmt.Sprintf("%s get no default route", portsInWords(users)),
 				Next:     fmt.Sprintf(`ovn-nbctl set DHCP_Options %s options:router='"%s"'`, o.UUID, n.Addr()),
 			})
@@ -163,7 +165,7 @@ func (d *dhcp) noRouter(o *nb.DHCPOptions, users []*nb.LogicalSwitchPortBrief) {
 	}
 }
 
-// addresses reports ports for whose address their options are not.
+// addresses reports ports whose address is not in the network of their options.
 func (d *dhcp) addresses() {
 	for i := range d.l.SwitchPorts {
 		p := &d.l.SwitchPorts[i]
@@ -175,18 +177,20 @@ func (d *dhcp) addresses() {
 			if o == nil || snapshot.Serves(o, p) {
 				continue
 			}
-			if _, err := netip.ParsePrefix(o.Cidr); err != nil {
-				continue // said of the options
+			cidr, err := netip.ParsePrefix(o.Cidr)
+			if err != nil {
+				continue // reported of the options
 			}
 			f := doctor.Finding{
-				Object: doctor.Object{Kind: "port", Name: p.Name},
-				Title:  fmt.Sprintf("port %s has no address in %s, the network of its DHCP options", doctor.NamedPort(p), o.Cidr),
+				Object: doctor.PortObject(p.Name),
+				Reason: map[bool]string{true: "address4", false: "address6"}[cidr.Addr().Is4()],
+				Title:  fmt.Sprintf("port %s has no address in %s, the network of its DHCP options", doctor.PortLabel(p), o.Cidr),
 				Evidence: []doctor.Evidence{
 					doctor.NBRow("Logical_Switch_Port", p.UUID, "%s: addresses=%q", p.Name, []string(p.Addresses)), dhcpRow(o)},
-				Cause:  "OVN leases a port the address that it has in addresses, and only one in the network of its options",
+				Cause:  "OVN leases a port the address in its column addresses, if that is in the network of its options",
 				Effect: "it gets no lease",
 			}
-			if right := d.l.DHCPOptionsFor(p); right != nil && right != o && strings.Contains(right.Cidr, ":") == strings.Contains(o.Cidr, ":") {
+			if right := d.l.DHCPOptionsFor(p); right != nil && right != o && strings.Contains(right.Cidr, ":") == cidr.Addr().Is6() {
 				f.Fix = catalog.SetDHCPOptions.With(p.Name)
 			} else {
 				f.Next = fmt.Sprintf("give the port an address of %s: ovn-nbctl lsp-set-addresses %s 'MAC ADDRESS', or other options", o.Cidr, p.Name)
@@ -196,7 +200,7 @@ func (d *dhcp) addresses() {
 	}
 }
 
-// without reports ports without DHCPv4 options where all others of their switch have some.
+// without reports the one port of a switch without DHCPv4 options.
 func (d *dhcp) without() {
 	for i := range d.l.Switches {
 		s := &d.l.Switches[i]
@@ -221,19 +225,20 @@ func (d *dhcp) without() {
 		}
 		d.Report(doctor.Finding{
 			Result: doctor.Warning,
-			Object: doctor.Object{Kind: "port", Name: p.Name},
+			Object: doctor.PortObject(p.Name),
 			Also:   []doctor.Object{{Kind: "switch", Name: s.Name}},
-			Title:  fmt.Sprintf("port %s has no DHCP options; all %d other ports of switch %s have", doctor.NamedPort(p), with, doctor.NamedSwitch(s)),
+			Reason: "none",
+			Title:  fmt.Sprintf("port %s has no DHCP options; all %d other ports of switch %s have", doctor.PortLabel(p), with, doctor.SwitchLabel(s)),
 			Evidence: []doctor.Evidence{
 				doctor.NBRow("Logical_Switch_Port", p.UUID, "%s: addresses=%q, dhcpv4_options=[]", p.Name, []string(p.Addresses)), dhcpRow(o)},
-			Cause:  "they were taken away, or DHCP was switched off for this port on purpose",
+			Cause:  "they were removed, or DHCP was disabled for this port on purpose",
 			Effect: "it gets no lease",
 			Fix:    catalog.SetDHCPOptions.With(p.Name),
 		})
 	}
 }
 
-// isServer says whether a port is one that something boots from: of Neutron's those of servers.
+// isServer reports whether a host boots from a port: of Neutron's ports those of servers.
 func isServer(p *nb.LogicalSwitchPortBrief) bool {
 	owner := p.ExternalIDs["neutron:device_owner"]
 	return owner == "" || strings.HasPrefix(owner, "compute:")

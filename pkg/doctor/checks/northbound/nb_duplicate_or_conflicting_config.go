@@ -17,14 +17,13 @@ import (
 var NBDuplicateOrConflictingConfig = &doctor.Check{
 	Name:     "nb-duplicate-or-conflicting-config",
 	Category: "nb",
-	Doc: `Two rows of the Northbound contradict each other
+	Doc: `Two rows of the Northbound conflict
 
-ovn-nbctl refuses many of these; a management system that writes rows by itself is not
-stopped. Of two rows that claim the same thing OVN takes one, and which one is left to
-chance.`,
+ovn-nbctl refuses many of these; a CMS that writes rows directly is not stopped. Of two rows
+that claim the same thing OVN uses one, and which one is undefined.`,
 	Settle: true,
 	Run: func(p *doctor.Pass) {
-		p.Northbounds(func(z *snapshot.Zone, l *snapshot.Logical) {
+		for z, l := range p.Northbounds() {
 			sameName(p, l)
 			onTwo(p, l)
 			sameTunnelKey(p, l)
@@ -36,11 +35,11 @@ chance.`,
 			}
 			sameExternal(p, l, natOf)
 			sameVIP(p, z, l)
-		})
+		}
 	},
 }
 
-// sameName reports a name that a switch port and a router port have.
+// sameName reports a switch port and a router port with the same name.
 func sameName(p *doctor.Pass, l *snapshot.Logical) {
 	for i := range l.RouterPorts {
 		rp := &l.RouterPorts[i]
@@ -49,32 +48,34 @@ func sameName(p *doctor.Pass, l *snapshot.Logical) {
 			continue
 		}
 		p.Report(doctor.Finding{
-			Object: doctor.Object{Kind: "port", Name: rp.Name},
+			Object: doctor.PortObject(rp.Name),
+			Reason: "name",
 			Title:  fmt.Sprintf("a switch port and a router port are both named %s", rp.Name),
 			Evidence: []doctor.Evidence{
-				doctor.NBRow("Logical_Switch_Port", sp.UUID, "name=%s, type=%s, addresses=%v", sp.Name, doctor.OrEmpty(sp.Type), []string(sp.Addresses)),
+				doctor.NBRow("Logical_Switch_Port", sp.UUID, "name=%s, type=%s, addresses=%v", sp.Name, cmp.Or(sp.Type, `""`), []string(sp.Addresses)),
 				doctor.NBRow("Logical_Router_Port", rp.UUID, "name=%s, networks=%v", rp.Name, []string(rp.Networks)),
 			},
-			Cause:  "names of logical ports have to be unique over switches and routers",
-			Effect: "ovn-northd passes one of the two over (its log says: duplicate logical port)",
-			Next:   "make one of the two again under another name",
+			Cause:  "names of logical ports must be unique over all switches and routers",
+			Effect: ignoresOne,
+			Next:   "recreate one of the two under another name",
 		})
 	}
 }
 
-// onTwo reports ports that two switches, or two routers, have.
+const ignoresOne = "ovn-northd ignores one of the two (its log: duplicate logical port)"
+
+// onTwo reports ports that are on two switches, or on two routers.
 func onTwo(p *doctor.Pass, l *snapshot.Logical) {
 	report := func(kind, table, port string, id ovsdb.UUID, a, b string) {
 		p.Report(doctor.Finding{
-			Object: doctor.Object{Kind: "port", Name: port},
-			Also:   []doctor.Object{{Kind: kind, Name: a}, {Kind: kind, Name: b}},
-			Title:  fmt.Sprintf("port %s is on two: %s %s and %s", port, map[string]string{"switch": "switches", "router": "routers"}[kind], a, b),
-			Evidence: []doctor.Evidence{
-				doctor.NBRow(table, id, "name=%s, is in the column ports of both", port),
-			},
-			Cause:  "a port can be on one " + kind + " only",
-			Effect: "ovn-northd passes one of the two over (its log says: duplicate logical port)",
-			Next:   fmt.Sprintf("take it off the wrong one: ovn-nbctl remove Logical_%s %s ports %s", strings.ToUpper(kind[:1])+kind[1:], b, id),
+			Object:   doctor.PortObject(port),
+			Also:     []doctor.Object{{Kind: kind, Name: a}, {Kind: kind, Name: b}},
+			Reason:   "two-datapaths",
+			Title:    fmt.Sprintf("port %s is on %s %s and %s", port, map[string]string{"switch": "switches", "router": "routers"}[kind], a, b),
+			Evidence: []doctor.Evidence{doctor.NBRow(table, id, "name=%s, in the column ports of both", port)},
+			Cause:    "a port can be on one " + kind + " only",
+			Effect:   ignoresOne,
+			Next:     fmt.Sprintf("remove it from the wrong one: ovn-nbctl remove Logical_%s %s ports %s", strings.ToUpper(kind[:1])+kind[1:], b, id),
 		})
 	}
 	for i := range l.Switches {
@@ -97,15 +98,15 @@ func onTwo(p *doctor.Pass, l *snapshot.Logical) {
 
 const tunnelKey = "requested-tnl-key"
 
-// sameTunnelKey reports requests for one tunnel key by two of a kind.
+// sameTunnelKey reports two requests for the same tunnel key.
 func sameTunnelKey(p *doctor.Pass, l *snapshot.Logical) {
-	type asker struct {
+	type request struct {
 		object doctor.Object
 		table  string
 		id     ovsdb.UUID
 		column string
 	}
-	among := func(what string, seen map[string]asker, key string, a asker) {
+	among := func(what string, seen map[string]request, key string, a request) {
 		if key == "" {
 			return
 		}
@@ -114,39 +115,40 @@ func sameTunnelKey(p *doctor.Pass, l *snapshot.Logical) {
 			seen[key] = a
 			return
 		}
-		row := func(a asker) doctor.Evidence {
+		row := func(a request) doctor.Evidence {
 			return doctor.NBRow(a.table, a.id, "name=%s, %s:%s=%s", a.object.Name, a.column, tunnelKey, key)
 		}
 		p.Report(doctor.Finding{
 			Object:   first.object,
 			Also:     []doctor.Object{a.object},
-			Title:    fmt.Sprintf("%s and %s ask for the same tunnel key %s", first.object, a.object, key),
+			Reason:   "tunnel-key",
+			Title:    fmt.Sprintf("%s and %s request the same tunnel key %s", first.object, a.object, key),
 			Evidence: []doctor.Evidence{row(first), row(a)},
-			Cause:    "a tunnel key has to be unique among " + what,
-			Effect:   "one of the two gets another key than it asks for (ovn-northd's log says: requests same tunnel key); between zones of an interconnect its packets go astray",
+			Cause:    "a tunnel key must be unique among " + what,
+			Effect:   "one of the two gets another key than it requests (the log of ovn-northd: requests same tunnel key); between zones of an interconnect its packets are lost",
 			Next:     "give one of the two another key",
 		})
 	}
-	datapaths := map[string]asker{}
+	datapaths := map[string]request{}
 	for i := range l.Switches {
 		s := &l.Switches[i]
-		among("switches and routers", datapaths, s.OtherConfig[tunnelKey], asker{doctor.Object{Kind: "switch", Name: s.Name}, "Logical_Switch", s.UUID, "other_config"})
-		ports := map[string]asker{}
+		among("switches and routers", datapaths, s.OtherConfig[tunnelKey], request{doctor.Object{Kind: "switch", Name: s.Name}, "Logical_Switch", s.UUID, "other_config"})
+		ports := map[string]request{}
 		for _, port := range l.PortsOf[s.UUID] {
-			among("the ports of a switch", ports, port.Options[tunnelKey], asker{doctor.Object{Kind: "port", Name: port.Name}, "Logical_Switch_Port", port.UUID, "options"})
+			among("the ports of a switch", ports, port.Options[tunnelKey], request{doctor.PortObject(port.Name), "Logical_Switch_Port", port.UUID, "options"})
 		}
 	}
 	for i := range l.Routers {
 		r := &l.Routers[i]
-		among("switches and routers", datapaths, r.Options[tunnelKey], asker{doctor.Object{Kind: "router", Name: r.Name}, "Logical_Router", r.UUID, "options"})
-		ports := map[string]asker{}
+		among("switches and routers", datapaths, r.Options[tunnelKey], request{doctor.Object{Kind: "router", Name: r.Name}, "Logical_Router", r.UUID, "options"})
+		ports := map[string]request{}
 		for _, port := range l.RouterPortsOf[r.UUID] {
-			among("the ports of a router", ports, port.Options[tunnelKey], asker{doctor.Object{Kind: "port", Name: port.Name}, "Logical_Router_Port", port.UUID, "options"})
+			among("the ports of a router", ports, port.Options[tunnelKey], request{doctor.PortObject(port.Name), "Logical_Router_Port", port.UUID, "options"})
 		}
 	}
 }
 
-// floating are the NAT rows by which a router answers for an address, by router.
+// floating are the NAT rows with which a router replies to ARP for an address, by router.
 func floating(l *snapshot.Logical) map[ovsdb.UUID][]*nb.NAT {
 	rows := make(map[ovsdb.UUID]*nb.NAT, len(l.NAT))
 	for i := range l.NAT {
@@ -166,7 +168,7 @@ func floating(l *snapshot.Logical) map[ovsdb.UUID][]*nb.NAT {
 	return out
 }
 
-// sameExternal reports two rows of NAT of a router for one external address.
+// sameExternal reports two NAT rows of a router for the same external address.
 func sameExternal(p *doctor.Pass, l *snapshot.Logical, natOf map[ovsdb.UUID][]*nb.NAT) {
 	for i := range l.Routers {
 		r := &l.Routers[i]
@@ -182,27 +184,28 @@ func sameExternal(p *doctor.Pass, l *snapshot.Logical, natOf map[ovsdb.UUID][]*n
 			}
 			p.Report(doctor.Finding{
 				Object:   doctor.Object{Kind: "router", Name: r.Name},
-				Title:    fmt.Sprintf("router %s translates %s to two addresses, %s and %s", doctor.NamedRouter(r), n.ExternalIP, first.LogicalIP, n.LogicalIP),
+				Reason:   "external-address",
+				Title:    fmt.Sprintf("router %s translates %s to two addresses, %s and %s", doctor.RouterLabel(r), n.ExternalIP, first.LogicalIP, n.LogicalIP),
 				Evidence: []doctor.Evidence{natRow(first), natRow(n)},
-				Cause:    "two rows of NAT have the same external address",
-				Effect:   "which of the two is reached under " + n.ExternalIP + " is left to chance",
+				Cause:    "two NAT rows have the same external address",
+				Effect:   "packets to " + n.ExternalIP + " reach one of the two; which one is undefined",
 				Next:     fixes.Command("delete the wrong one: ovn-nbctl remove Logical_Router %s nat %s", r.Name, n.UUID),
 			})
 		}
 	}
 }
 
-// A claim is somebody on a switch who answers for an address.
+// A claim is a port or router on a switch that replies to ARP for an address.
 type claim struct {
 	object doctor.Object
-	row    func() doctor.Evidence // of few it is asked
+	row    func() doctor.Evidence // used for few
 	owner  string                 // claims of one owner do not conflict
 	mac    string
 	port   *nb.LogicalSwitchPortBrief // of a switch port
 	router bool                       // a router's own
 }
 
-// A segment is a switch and who has which address on it.
+// A segment is a switch and the claims to addresses on it.
 type segment struct {
 	*doctor.Pass
 	l      *snapshot.Logical
@@ -248,7 +251,7 @@ func (s *segment) port(port *nb.LogicalSwitchPortBrief) {
 		return row
 	}
 	for _, a := range snapshot.PortAddresses(port) {
-		c := &claim{object: doctor.Object{Kind: "port", Name: port.Name}, owner: port.Name, mac: a.MAC, port: port, row: row}
+		c := &claim{object: doctor.PortObject(port.Name), owner: port.Name, mac: a.MAC, port: port, row: row}
 		s.claimMAC(c)
 		for _, ip := range a.IPs {
 			s.claimIP(ip.Addr(), c)
@@ -262,13 +265,13 @@ func (s *segment) router(rp *nb.LogicalRouterPort, natOf map[ovsdb.UUID][]*nb.NA
 		return
 	}
 	networks := snapshot.Networks(rp)
-	c := &claim{object: doctor.Object{Kind: "port", Name: rp.Name}, owner: "router " + string(r.UUID), mac: strings.ToLower(rp.MAC), router: true,
+	c := &claim{object: doctor.PortObject(rp.Name), owner: "router " + string(r.UUID), mac: strings.ToLower(rp.MAC), router: true,
 		row: func() doctor.Evidence {
 			return doctor.NBRow("Logical_Router_Port", rp.UUID, "%s of router %s: mac=%s, networks=%v", rp.Name, r.Name, rp.MAC, []string(rp.Networks))
 		}}
 	if len(networks) > 0 {
 		first, taken := s.byIP[networks[0].Addr()]
-		if !taken || first.mac != c.mac { // an address that several routers have on purpose has one MAC
+		if !taken || first.mac != c.mac { // several routers share an address on purpose by one MAC
 			s.claimMAC(c)
 		}
 	}
@@ -295,7 +298,7 @@ func (s *segment) claimIP(a netip.Addr, c *claim) {
 		return
 	}
 	if first.router && c.router && first.mac == c.mac {
-		return // one address of several routers, on purpose
+		return // several routers share the address on purpose
 	}
 	s.conflict(first, c, a.String())
 }
@@ -310,7 +313,7 @@ func (s *segment) claimMAC(c *claim) {
 }
 
 func (s *segment) conflict(a, b *claim, address string) {
-	if a.owner == b.owner || a.port != nil && b.port != nil && (sameGuest(a.port, b.port) || nested(a.port, b.port)) {
+	if a.owner == b.owner || a.port != nil && b.port != nil && (sameVM(a.port, b.port) || nested(a.port, b.port)) {
 		return
 	}
 	key := [2]string{a.object.String(), b.object.String()}
@@ -325,21 +328,19 @@ func (s *segment) conflict(a, b *claim, address string) {
 	}
 }
 
-// sameGuest says whether two ports are the two sides of a live migration: pods of one
-// virtual machine, with the same addresses.
-func sameGuest(a, b *nb.LogicalSwitchPortBrief) bool {
-	guest := func(name string) string {
+// sameVM reports whether two ports are the two sides of a live migration: pods of one VM, with the same addresses.
+func sameVM(a, b *nb.LogicalSwitchPortBrief) bool {
+	vm := func(name string) string {
 		if !strings.Contains(name, "virt-launcher-") {
 			return ""
 		}
-		i := strings.LastIndexByte(name, '-')
-		return name[:i]
+		return name[:strings.LastIndexByte(name, '-')]
 	}
-	g := guest(a.Name)
-	return g != "" && g == guest(b.Name)
+	name := vm(a.Name)
+	return name != "" && name == vm(b.Name)
 }
 
-// nested says whether one of two ports is in the other.
+// nested reports whether one of two ports is nested in the other, or both in the same one.
 func nested(a, b *nb.LogicalSwitchPortBrief) bool {
 	return a.ParentName.Get() == b.Name || b.ParentName.Get() == a.Name || len(a.ParentName) > 0 && a.ParentName.Get() == b.ParentName.Get()
 }
@@ -348,7 +349,7 @@ func (s *segment) report() {
 	for _, c := range s.order {
 		a, b := c.a, c.b
 		switch {
-		case b.router && !a.router: // of a router and a port it is the port that is wrong
+		case b.router && !a.router: // of a router and a port the port is wrong
 			a, b = b, a
 		case a.router == b.router && a.object.Name < b.object.Name:
 			a, b = b, a
@@ -356,20 +357,21 @@ func (s *segment) report() {
 		s.Report(doctor.Finding{
 			Object:   b.object,
 			Also:     []doctor.Object{a.object, {Kind: "switch", Name: s.s.Name}},
-			Title:    fmt.Sprintf("%s and %s on switch %s have the same address: %s", a.object, b.object, doctor.NamedSwitch(s.s), strings.Join(c.addresses, ", ")),
+			Reason:   "address",
+			Title:    fmt.Sprintf("%s and %s on switch %s have the same address: %s", a.object, b.object, doctor.SwitchLabel(s.s), strings.Join(c.addresses, ", ")),
 			Evidence: []doctor.Evidence{a.row(), b.row()},
-			Cause:    "an address was given to two",
-			Effect:   "packets to this address reach one of the two; which one is left to chance",
-			Next:     "give one of the two another address, with the management system that owns it",
+			Cause:    "an address was given to two ports",
+			Effect:   "packets to this address reach one of the two; which one is undefined",
+			Next:     "give one of the two another address, in the CMS that owns it",
 		})
 	}
 }
 
-// A vipKey is what a load balancer answers for: protocol and virtual address.
+// A vipKey is a virtual IP as packets name it: protocol, address and port.
 type vipKey struct {
-	protocol string // empty where the address has no port: all
+	protocol string // empty: all, of an address without a port
 	at       netip.AddrPort
-	text     string // of a virtual address that is none
+	text     string // of an invalid address
 }
 
 func vipKeyOf(lb *nb.LoadBalancer, v *snapshot.VIP) vipKey {
@@ -383,7 +385,7 @@ func vipKeyOf(lb *nb.LoadBalancer, v *snapshot.VIP) vipKey {
 	}
 }
 
-// String is protocol and virtual address as people write them.
+// String is the protocol and the virtual IP.
 func (k vipKey) String() string {
 	switch {
 	case k.text != "":
@@ -394,20 +396,19 @@ func (k vipKey) String() string {
 	return k.protocol + " " + k.at.String()
 }
 
-// A vipOwner is a load balancer, and the key of its column vips.
+// A vipOwner is a load balancer and the key in its column vips.
 type vipOwner struct {
 	lb  *nb.LoadBalancer
 	vip string
 }
 
-// vipIndex is who has which virtual address, of a group or of what a switch or router has by itself.
+// A vipIndex is the owner of each virtual IP, of a group or of the load balancers of a switch or router.
 type vipIndex map[vipKey]vipOwner
 
-// sameVIP reports two load balancers of one switch or router with the same virtual address and other backends.
+// sameVIP reports two load balancers of a switch or router with the same virtual IP and different backends.
 func sameVIP(p *doctor.Pass, z *snapshot.Zone, l *snapshot.Logical) {
-	at, err := z.Placement()
-	if err != nil {
-		p.Unknown(doctor.Object{Kind: "database", Name: "OVN_Northbound"}, err)
+	at, ok := doctor.Need(p, doctor.NorthboundObject, z.Placement)
+	if !ok {
 		return
 	}
 	v := vipConflicts{Pass: p, at: at, groups: map[ovsdb.UUID]vipIndex{}, compared: map[[2]ovsdb.UUID]bool{}, found: map[[2]ovsdb.UUID]*vipConflict{}}
@@ -440,15 +441,14 @@ type vipConflicts struct {
 	order    []*vipConflict
 }
 
-// A vipConflict is two load balancers of one switch or router, and the first of the virtual
-// addresses that they both have.
+// A vipConflict is two load balancers of a switch or router, and the first virtual IP that both have.
 type vipConflict struct {
 	a, b  vipOwner
 	key   string
 	where doctor.Object
 }
 
-// index says which of the load balancers has which virtual address, and reports those that are in each other's way.
+// index is the owner of each virtual IP; it notes conflicts among the load balancers themselves.
 func (v *vipConflicts) index(ids []ovsdb.UUID, where doctor.Object) vipIndex {
 	index := make(vipIndex, 2*len(ids))
 	for _, id := range ids {
@@ -483,7 +483,7 @@ func (v *vipConflicts) datapath(own, groups []ovsdb.UUID, where doctor.Object) {
 	}
 }
 
-// both compares what has the same virtual address in two indexes.
+// both compares the owners of the virtual IPs that are in two indexes.
 func (v *vipConflicts) both(a, b vipIndex, where doctor.Object) {
 	if len(a) > len(b) {
 		a, b = b, a
@@ -519,18 +519,19 @@ func (v *vipConflicts) report(c *vipConflict) {
 	v.Report(doctor.Finding{
 		Object: doctor.Object{Kind: "load balancer", Name: a.Name},
 		Also:   []doctor.Object{{Kind: "load balancer", Name: b.Name}, c.where},
-		Title:  fmt.Sprintf("load balancers %s and %s of %s have the same virtual address %s and other backends", a.Name, b.Name, c.where, c.key),
+		Reason: "vip",
+		Title:  fmt.Sprintf("load balancers %s and %s of %s have the same virtual IP %s and different backends", a.Name, b.Name, c.where, c.key),
 		Evidence: []doctor.Evidence{
-			doctor.NBRow("Load_Balancer", a.UUID, "%s: vips:%s=%s", a.Name, c.a.vip, doctor.OrEmpty(a.VIPs[c.a.vip])),
-			doctor.NBRow("Load_Balancer", b.UUID, "%s: vips:%s=%s", b.Name, c.b.vip, doctor.OrEmpty(b.VIPs[c.b.vip])),
+			doctor.NBRow("Load_Balancer", a.UUID, "%s: vips:%s=%s", a.Name, c.a.vip, cmp.Or(a.VIPs[c.a.vip], `""`)),
+			doctor.NBRow("Load_Balancer", b.UUID, "%s: vips:%s=%s", b.Name, c.b.vip, cmp.Or(b.VIPs[c.b.vip], `""`)),
 		},
-		Cause:  "a virtual address was written twice; often one is left over",
-		Effect: "which backends a connection to " + c.key + " reaches is left to chance",
+		Cause:  "the virtual IP was written twice; often one is left over",
+		Effect: "a connection to " + c.key + " reaches the backends of one of the two; which one is undefined",
 		Next:   fixes.Command("delete the one that is left over: ovn-nbctl lb-del %s %s", b.UUID, c.b.vip),
 	})
 }
 
-// sortedList is a comma list in order.
+// sortedList is a list with commas, sorted.
 func sortedList(list string) string {
 	words := strings.Split(list, ",")
 	for i := range words {

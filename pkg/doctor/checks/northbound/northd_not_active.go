@@ -1,8 +1,10 @@
 package northbound
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -17,32 +19,32 @@ var NorthdNotActive = &doctor.Check{
 	Category: "northd",
 	Doc: `No ovn-northd is active
 
-ovn-northd makes the Southbound from the Northbound. While none is active, what is changed in
-the Northbound has no effect, on any node.`,
+ovn-northd writes the Southbound from the Northbound. While none is active, changes in the
+Northbound have no effect on any node.`,
 	Causes: []string{"db-not-listening-tcp", "raft-no-quorum", "db-disk-full-or-corrupt", "clients-refuse-rebuilt-db", "tls-cert-expired-or-wrong-ca"},
 	Settle: true,
 	Run:    lookForNorthd,
 }
 
-// A northd is ovn-northd of a host that is meant to run it.
+// A northd is the ovn-northd of a host that should run it.
 type northd struct {
-	host   *snapshot.Host
-	daemon snapshot.Daemon
-	meant  []string
-	status string // "active", "standby", "paused"; empty: it does not answer
+	doctor.SilentDaemon
+	status string // "active", "standby", "paused"; empty: it does not reply
 }
+
+const noEffect = "changes in the Northbound have no effect on any node"
 
 func lookForNorthd(p *doctor.Pass) {
 	all, unread := northds(p)
 	active := map[*snapshot.Zone]bool{}
 	for _, n := range all {
 		if n.status == "active" {
-			active[zoneOf(p, n.host)] = true
+			active[zoneOf(p, n.Host)] = true
 		}
 	}
-	told := map[*snapshot.Zone]bool{}
+	reported := map[*snapshot.Zone]bool{}
 	for _, n := range all {
-		z := zoneOf(p, n.host)
+		z := zoneOf(p, n.Host)
 		if n.status == "active" {
 			continue
 		}
@@ -50,7 +52,7 @@ func lookForNorthd(p *doctor.Pass) {
 		if !bad {
 			continue
 		}
-		told[z] = true
+		reported[z] = true
 		if e, late := northdLag(z); late {
 			f.Evidence = append(f.Evidence, e)
 		}
@@ -58,37 +60,35 @@ func lookForNorthd(p *doctor.Pass) {
 	}
 	for _, z := range p.Zones {
 		e, late := northdLag(z)
-		if !late || told[z] || active[z] && len(all) == 1 {
+		if !late || reported[z] || active[z] && len(all) == 1 {
 			continue
 		}
 		p.Report(doctor.Finding{
 			Object:   doctor.Object{Kind: "daemon", Name: "ovn-northd"},
-			Also:     []doctor.Object{{Kind: "database", Name: "OVN_Southbound"}, {Kind: "zone", Name: z.Name}},
-			Title:    "ovn-northd does not bring the Northbound into the Southbound",
+			Also:     []doctor.Object{doctor.SouthboundObject, {Kind: "zone", Name: z.Name}},
+			Reason:   "lag",
+			Title:    "ovn-northd does not update the Southbound from the Northbound",
 			Evidence: []doctor.Evidence{e},
-			Cause:    "no ovn-northd is active, or the one that is cannot reach a database or is very busy",
-			Effect:   "what is changed in the Northbound has no effect on any node",
+			Cause:    "no ovn-northd is active, or the active one cannot reach a database or is very busy",
+			Effect:   noEffect,
 			Next:     "run ovnctl doctor on the hosts with the databases; there: ovn-appctl -t ovn-northd status",
 		})
 	}
-	if len(all) == 0 && len(p.Findings) == 0 {
-		lagKnown := false
-		for _, z := range p.Zones {
-			_, nbErr := z.Northbound()
-			_, sbErr := z.Southbound()
-			lagKnown = lagKnown || nbErr == nil && sbErr == nil
-		}
-		if !lagKnown {
-			if unread != nil {
-				p.Unknown(doctor.Object{Kind: "daemon", Name: "ovn-northd"}, unread)
-				return
-			}
-			p.Skip("neither a host with ovn-northd nor both databases can be read from here")
-		}
+	lagKnown := slices.ContainsFunc(p.Zones, func(z *snapshot.Zone) bool {
+		_, nbErr := z.Northbound()
+		_, sbErr := z.Southbound()
+		return nbErr == nil && sbErr == nil
+	})
+	switch {
+	case len(all) > 0 || len(p.Findings) > 0 || lagKnown:
+	case unread != nil:
+		p.Unknown(doctor.Object{Kind: "daemon", Name: "ovn-northd"}, unread)
+	default:
+		p.Skip("neither a host with ovn-northd nor both databases can be read from here")
 	}
 }
 
-// zoneOf is the zone of a host that may run databases alone.
+// zoneOf is the zone of a host, which may run databases only.
 func zoneOf(p *doctor.Pass, h *snapshot.Host) *snapshot.Zone {
 	if z := h.Zone(); z != nil {
 		return z
@@ -99,7 +99,7 @@ func zoneOf(p *doctor.Pass, h *snapshot.Host) *snapshot.Zone {
 	return nil
 }
 
-// northds are those of all hosts that can be read; the error is of one that could not.
+// northds are the ovn-northd of all hosts that can be read; the error is of one that cannot.
 func northds(p *doctor.Pass) ([]northd, error) {
 	var list []northd
 	var unread error
@@ -115,29 +115,28 @@ func northds(p *doctor.Pass) ([]northd, error) {
 		if err != nil || len(meant) == 0 {
 			continue
 		}
-		n := northd{host: h, daemon: d, meant: meant}
+		n := northd{SilentDaemon: doctor.SilentDaemon{Host: h, Daemon: "ovn-northd", State: d, Expected: meant}}
 		if d.Liveness == snapshot.Answers {
 			text, err := h.Control("ovn-northd", "status")
 			if err != nil {
 				unread = err
 				continue
 			}
-			_, n.status, _ = strings.Cut(strings.TrimSpace(text), "Status: ")
-			if n.status == "" {
-				n.status = strings.TrimSpace(text)
-			}
+			text = strings.TrimSpace(text)
+			_, n.status, _ = strings.Cut(text, "Status: ")
+			n.status = cmp.Or(n.status, text)
 		}
 		list = append(list, n)
 	}
 	return list, unread
 }
 
-// finding is what is wrong with an ovn-northd that is not active; other: another one is.
-func (n northd) finding(other bool, p *doctor.Pass) (doctor.Finding, bool) {
+// finding is the fault of an ovn-northd that is not active; other: another one is.
+func (n *northd) finding(other bool, p *doctor.Pass) (doctor.Finding, bool) {
 	f := doctor.Finding{
-		Object: doctor.DaemonObject(n.host, "ovn-northd"),
-		Also:   []doctor.Object{doctor.NodeObject(n.host.Name), {Kind: "database", Name: "OVN_Southbound"}},
-		Effect: "what is changed in the Northbound has no effect on any node",
+		Object: doctor.DaemonObject(n.Host, "ovn-northd"),
+		Also:   []doctor.Object{doctor.NodeObject(n.Name), doctor.SouthboundObject},
+		Effect: noEffect,
 	}
 	if other {
 		f.Result = doctor.Warning
@@ -145,58 +144,55 @@ func (n northd) finding(other bool, p *doctor.Pass) (doctor.Finding, bool) {
 	}
 	switch {
 	case n.status == "paused":
-		f.Title = fmt.Sprintf("ovn-northd of %s is paused", n.host.Name)
-		f.Evidence = []doctor.Evidence{{Source: doctor.Reply("ovn-northd", "status"), Says: n.status}}
-		f.Cause = "somebody paused it with ovn-appctl -t ovn-northd pause, and did not resume it"
+		f.Reason = "paused"
+		f.Title = fmt.Sprintf("ovn-northd of %s is paused", n.Name)
+		f.Evidence = []doctor.Evidence{doctor.Reply("ovn-northd", "status").On(n.Name).Says(n.status)}
+		f.Cause = "it was paused with ovn-appctl -t ovn-northd pause, and not resumed"
 		f.Fix = catalog.ResumeNorthd.With()
 	case n.status != "":
-		if other || len(p.Zones) == 0 {
-			return f, false // standby, as it should be
-		}
-		e, late := northdLag(zoneOf(p, n.host))
-		says := []doctor.Evidence{{Source: doctor.Reply("ovn-northd", "status"), Says: n.status}}
-		cut := false
-		for _, db := range []string{"nb", "sb"} {
-			if text, err := n.host.Control("ovn-northd", db+"-connection-status"); err == nil {
-				text = strings.TrimSpace(text)
-				says = append(says, doctor.Evidence{Source: doctor.Other("ovn-northd " + db + "-connection-status"), Says: text})
-				cut = cut || text != "connected"
-			}
-		}
-		// Of the others nothing is known but what the databases show.
-		switch {
-		case late:
-			f.Title = fmt.Sprintf("ovn-northd of %s is %s, and none is active", n.host.Name, n.status)
-		case cut:
-			f.Title = fmt.Sprintf("ovn-northd of %s is %s and has lost a database", n.host.Name, n.status)
-		default:
-			return f, false // the active one is on a host that is not read
-		}
-		f.Evidence = says
-		if e.Source.Kind != "" {
-			f.Evidence = append(f.Evidence, e)
-		}
-		f.Cause = "it does not hold the Southbound's lock ovn_northd: it cannot reach a database, or one that hangs elsewhere holds the lock"
-		f.Next = "look at ovn-northd on the other hosts with databases, and at the databases' connections"
-	case n.daemon.Liveness == snapshot.Hung:
-		f.Title = fmt.Sprintf("ovn-northd of %s does not answer", n.host.Name)
-		f.Evidence = doctor.SilenceEvidence(n.host, "ovn-northd", n.daemon, n.meant)
-		f.Cause = "it hangs, is stopped, or is busy with a very large change"
-		f.Fix = catalog.StartNorthd.With()
-		f.Lasting = true
+		return f, !other && len(p.Zones) > 0 && n.standby(&f, zoneOf(p, n.Host))
 	default:
-		f.Title = fmt.Sprintf("ovn-northd of %s does not run", n.host.Name)
-		f.Evidence = doctor.SilenceEvidence(n.host, "ovn-northd", n.daemon, n.meant)
-		f.Cause = "it ended, or was ended, and nothing started it again"
+		f.Reason = "not-running"
+		f.Title = fmt.Sprintf("ovn-northd of %s is down", n.Name)
+		f.Evidence = n.Evidence()
+		f.Cause = "it ended, or was stopped, and nothing restarted it"
 		f.Fix = catalog.StartNorthd.With()
+		if n.State.Liveness == snapshot.Hung {
+			f.Reason, f.Lasting = "hung", true
+			f.Title = fmt.Sprintf("ovn-northd of %s does not reply", n.Name)
+			f.Cause = "it hangs, is stopped, or is busy with a very large change"
+		}
 	}
-	if c := doctor.InContainer(n.host, "ovn-northd"); c != nil && n.status == "" {
+	if c := doctor.InContainer(n.Host, "ovn-northd"); c != nil && n.status == "" {
 		f.Fix, f.Next = nil, fmt.Sprintf("restart its container (process %d, %s)", c.PID, c.Cgroup)
 	}
 	return f, true
 }
 
-// northdLag says whether the Southbound is behind the Northbound, and by what.
+// standby fills in the finding of one that does not become active although none is. The databases alone show that: the
+// active one may be on a host that is not read.
+func (n *northd) standby(f *doctor.Finding, z *snapshot.Zone) bool {
+	f.Evidence = []doctor.Evidence{doctor.Reply("ovn-northd", "status").On(n.Name).Says(n.status)}
+	disconnected := false
+	for _, command := range []string{"nb-connection-status", "sb-connection-status"} {
+		if text, err := n.Control("ovn-northd", command); err == nil {
+			text = strings.TrimSpace(text)
+			f.Evidence = append(f.Evidence, doctor.Reply("ovn-northd", command).On(n.Name).Says(text))
+			disconnected = disconnected || text != "connected"
+		}
+	}
+	_, late := northdLag(z)
+	f.Reason = "standby"
+	f.Title = fmt.Sprintf("ovn-northd of %s is %s and has lost a database", n.Name, n.status)
+	if late {
+		f.Title = fmt.Sprintf("ovn-northd of %s is %s, and none is active", n.Name, n.status)
+	}
+	f.Cause = "it does not hold the Southbound's lock ovn_northd: it cannot reach a database, or another one that hangs holds the lock"
+	f.Next = "check ovn-northd on the other hosts with databases, and the connections of the databases"
+	return late || disconnected
+}
+
+// northdLag reports whether the Southbound is behind the Northbound, with the evidence.
 func northdLag(z *snapshot.Zone) (doctor.Evidence, bool) {
 	if z == nil {
 		return doctor.Evidence{}, false
@@ -217,5 +213,5 @@ func northdLag(z *snapshot.Zone) (doctor.Evidence, bool) {
 	if ms := n.Globals[0].SBCfgTimestamp; ms > 0 {
 		says += ", since " + time.UnixMilli(int64(ms)).UTC().Format(time.RFC3339)
 	}
-	return doctor.Evidence{Source: doctor.NB("NB_Global", ""), Says: says}, true
+	return doctor.NB("NB_Global", "").Says(says), true
 }

@@ -1,6 +1,7 @@
 package northbound
 
 import (
+	"cmp"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -18,12 +19,12 @@ var StaticRouteOrNATUnrealised = &doctor.Check{
 	Category: "northd",
 	Doc: `A route, routing policy or NAT in the Northbound has no effect
 
-ovn-northd makes no flows of a route or policy whose next hop is in none of the router's
-networks, nor of NAT on a router that has no gateway. It says so in its log only.`,
+ovn-northd writes no flows for a route or policy whose next hop is in none of the router's
+networks, nor for NAT on a router without a gateway. Only its log shows that.`,
 	Causes: []string{"gateway-router-without-chassis", "dgp-chassis-not-bound"},
 	Settle: true,
 	Run: func(p *doctor.Pass) {
-		p.Northbounds(func(_ *snapshot.Zone, l *snapshot.Logical) {
+		for _, l := range p.Northbounds() {
 			u := unrealised{Pass: p, l: l}
 			u.index()
 			for i := range l.Routers {
@@ -31,18 +32,18 @@ networks, nor of NAT on a router that has no gateway. It says so in its log only
 					u.router(r)
 				}
 			}
-		})
+		}
 	},
 }
 
-// unrealised looks for what ovn-northd passes over, router by router.
+// unrealised finds the rows that ovn-northd ignores, router by router.
 type unrealised struct {
 	*doctor.Pass
 	l        *snapshot.Logical
 	routes   map[ovsdb.UUID]*nb.StaticRoute
 	policies map[ovsdb.UUID]*nb.Policy
 	nat      map[ovsdb.UUID]*nb.NAT
-	holders  map[netip.Addr]string // port that has an address
+	holders  map[netip.Addr]string // the port that has each address
 }
 
 func (u *unrealised) index() {
@@ -60,7 +61,7 @@ func (u *unrealised) index() {
 	}
 }
 
-// A routerNetworks is where a router has addresses, for many questions.
+// routerNetworks are the ports and networks of a router.
 type routerNetworks struct {
 	doctor.Prefixes
 	ports   map[string]*nb.LogicalRouterPort
@@ -86,10 +87,9 @@ func networksOf(ports []*nb.LogicalRouterPort) *routerNetworks {
 	return n
 }
 
-// reaches says whether an address is in one of the router's networks. Every port has
-// a link-local address of IPv6.
+// reaches reports whether an address is in one of the router's networks. Every port has a link-local IPv6 address.
 func (n *routerNetworks) reaches(a netip.Addr) bool {
-	return a.Is6() && a.IsLinkLocalUnicast() || n.Has(a)
+	return a.Is6() && a.IsLinkLocalUnicast() || n.Contains(a)
 }
 
 func (u *unrealised) router(r *nb.LogicalRouter) {
@@ -118,29 +118,29 @@ func (u *unrealised) router(r *nb.LogicalRouter) {
 	}
 }
 
-// finding begins a finding about a row of a router.
-func (u *unrealised) finding(r *nb.LogicalRouter, table string, id ovsdb.UUID, row string) doctor.Finding {
+// finding is a finding about a row of a router, to be completed.
+func (u *unrealised) finding(r *nb.LogicalRouter, reason, table string, id ovsdb.UUID, row string) doctor.Finding {
 	return doctor.Finding{
 		Object:   doctor.Object{Kind: "router", Name: r.Name},
+		Reason:   reason,
 		Evidence: []doctor.Evidence{doctor.NBRow(table, id, "%s", row)},
 	}
 }
 
 func (u *unrealised) route(r *nb.LogicalRouter, n *routerNetworks, route *nb.StaticRoute) {
-	f := u.finding(r, "Logical_Router_Static_Route", route.UUID, fmt.Sprintf("ip_prefix=%s, nexthop=%s, output_port=%s", route.IPPrefix, doctor.OrEmpty(route.Nexthop), doctor.OrEmpty(route.OutputPort.Get())))
+	f := u.finding(r, "route", "Logical_Router_Static_Route", route.UUID, fmt.Sprintf("ip_prefix=%s, nexthop=%s, output_port=%s", route.IPPrefix, cmp.Or(route.Nexthop, `""`), cmp.Or(route.OutputPort.Get(), `""`)))
 	why, next := u.whyNoRoute(r, n, route)
-	if why == "" {
-		if t := route.RouteTable; t != "" && !n.tables[t] {
-			f.Result = doctor.Warning
-			why, next = fmt.Sprintf("no port of the router uses route table %s", t), "name the table at the port that packets come in by: ovn-nbctl lrp-set-options ROUTER-PORT route_table="+t
-		} else {
-			return
-		}
+	if t := route.RouteTable; why == "" && t != "" && !n.tables[t] {
+		f.Result = doctor.Warning
+		why, next = fmt.Sprintf("no port of the router uses route table %s", t), "set the table on the port through which packets arrive: ovn-nbctl lrp-set-options ROUTER-PORT route_table="+t
 	}
-	f.Title = fmt.Sprintf("the route to %s on router %s has no effect", route.IPPrefix, doctor.NamedRouter(r))
+	if why == "" {
+		return
+	}
+	f.Title = fmt.Sprintf("the route to %s on router %s has no effect", route.IPPrefix, doctor.RouterLabel(r))
 	f.Cause, f.Effect, f.Next = why, "packets to "+route.IPPrefix+" take another route, or none", next
 	if route.Policy.Get() == "src-ip" {
-		f.Title = fmt.Sprintf("the route for packets from %s on router %s has no effect", route.IPPrefix, doctor.NamedRouter(r))
+		f.Title = fmt.Sprintf("the route for packets from %s on router %s has no effect", route.IPPrefix, doctor.RouterLabel(r))
 		f.Effect = "packets from " + route.IPPrefix + " take another route, or none"
 	}
 	u.Report(f)
@@ -159,25 +159,22 @@ func prefixOf(s string) (netip.Prefix, bool) {
 
 func (u *unrealised) whyNoRoute(r *nb.LogicalRouter, n *routerNetworks, route *nb.StaticRoute) (why, next string) {
 	del := fixes.Command("ovn-nbctl remove Logical_Router %s static_routes %s", r.Name, route.UUID)
-	prefix, ok := prefixOf(route.IPPrefix)
+	_, ok := prefixOf(route.IPPrefix)
 	if !ok {
-		return fmt.Sprintf("%q is no network", route.IPPrefix), del
+		return fmt.Sprintf("%q is not a network", route.IPPrefix), del
 	}
 	out := route.OutputPort.Get()
 	rp := n.ports[out]
-	if out != "" && rp == nil {
-		if other := u.l.RouterPort[out]; other != nil {
-			return fmt.Sprintf("its output port %s is a port of another router", out), "name a port of this router, or delete the route: " + del
-		}
-		return fmt.Sprintf("its output port %s does not exist", out), "name a port of this router, or delete the route: " + del
-	}
-	if route.Nexthop == "discard" || route.Nexthop == "" && rp != nil {
-		return "", ""
-	}
 	hop, ok := prefixOf(route.Nexthop)
 	switch {
+	case out != "" && rp == nil && u.l.RouterPort[out] != nil:
+		return fmt.Sprintf("its output port %s is a port of another router", out), "name a port of this router, or delete the route: " + del
+	case out != "" && rp == nil:
+		return fmt.Sprintf("its output port %s does not exist", out), "name a port of this router, or delete the route: " + del
+	case route.Nexthop == "discard" || route.Nexthop == "" && rp != nil:
+		return "", ""
 	case !ok:
-		return fmt.Sprintf("its next hop %s is no address", doctor.OrEmpty(route.Nexthop)), "set the right one, or delete the route: " + del
+		return fmt.Sprintf("its next hop %s is not an address", cmp.Or(route.Nexthop, `""`)), "set the right one, or delete the route: " + del
 	case !hop.IsSingleIP():
 		return fmt.Sprintf("its next hop %s is a network, not an address", route.Nexthop), "set the right one, or delete the route: " + del
 	case rp == nil && !n.reaches(hop.Addr()):
@@ -185,10 +182,8 @@ func (u *unrealised) whyNoRoute(r *nb.LogicalRouter, n *routerNetworks, route *n
 			fmt.Sprintf("give the router an address there, set another next hop, or delete the route: %s", del)
 	case rp != nil && !hop.Addr().IsLinkLocalUnicast() && !hasFamily(rp, hop.Addr()):
 		return fmt.Sprintf("its output port %s has no address of the next hop's family", out), "give the port an address, or delete the route: " + del
-	case hop.Addr().Is6() && prefix.Addr().Is6(), hop.Addr().Is4() && prefix.Addr().Is4():
-		return "", ""
 	}
-	return "", "" // IPv4 by way of an IPv6 next hop: newer releases can
+	return "", "" // newer releases can route IPv4 via an IPv6 next hop, too
 }
 
 func hasFamily(rp *nb.LogicalRouterPort, a netip.Addr) bool {
@@ -200,7 +195,7 @@ func (u *unrealised) policy(r *nb.LogicalRouter, n *routerNetworks, policy *nb.P
 		return
 	}
 	hops := slices.Concat([]string(policy.Nexthops), []string(policy.Nexthop))
-	f := u.finding(r, "Logical_Router_Policy", policy.UUID, fmt.Sprintf("priority=%d, match=%s, nexthops=%v", policy.Priority, policy.Match, hops))
+	f := u.finding(r, "policy", "Logical_Router_Policy", policy.UUID, fmt.Sprintf("priority=%d, match=%s, nexthops=%v", policy.Priority, policy.Match, hops))
 	var lost []string
 	for _, hop := range hops {
 		a, err := netip.ParseAddr(hop)
@@ -211,19 +206,20 @@ func (u *unrealised) policy(r *nb.LogicalRouter, n *routerNetworks, policy *nb.P
 	if len(lost) == 0 {
 		return
 	}
-	f.Title = fmt.Sprintf("the routing policy %d of router %s has no effect", policy.Priority, doctor.NamedRouter(r))
+	f.Title = fmt.Sprintf("routing policy %d of router %s has no effect", policy.Priority, doctor.RouterLabel(r))
 	f.Cause = fmt.Sprintf("its next hop %s is in none of the router's networks", strings.Join(lost, ", "))
-	f.Effect = "packets with " + policy.Match + " are routed as if there were no policy"
-	f.Next = fixes.Command("set a next hop that the router has a network for, or delete the policy: ovn-nbctl lr-policy-del %s %d %s", r.Name, policy.Priority, policy.Match)
+	f.Effect = "packets with " + policy.Match + " are routed without the policy"
+	f.Next = fixes.Command("set a next hop in one of the router's networks, or delete the policy: ovn-nbctl lr-policy-del %s %d %s", r.Name, policy.Priority, policy.Match)
 	u.Report(f)
 }
 
 func (u *unrealised) noGateway(r *nb.LogicalRouter) {
 	f := doctor.Finding{
 		Object: doctor.Object{Kind: "router", Name: r.Name},
-		Title:  fmt.Sprintf("router %s translates addresses (NAT) and has no gateway", doctor.NamedRouter(r)),
-		Cause:  "NAT happens on a chassis: on a gateway router (options:chassis) or at a port with a gateway chassis, and this router has neither",
-		Effect: "none of them has an effect: addresses are not translated",
+		Reason: "no-gateway",
+		Title:  fmt.Sprintf("router %s has NAT but no gateway", doctor.RouterLabel(r)),
+		Cause:  "NAT takes place on a chassis: on a gateway router (options:chassis) or at a port with a gateway chassis; this router has neither",
+		Effect: "no address is translated",
 		Next:   fixes.Command("ovn-nbctl set Logical_Router %s options:chassis=SYSTEM-ID, or ovn-nbctl lrp-set-gateway-chassis ROUTER-PORT SYSTEM-ID", r.Name),
 	}
 	for _, id := range r.NAT {
@@ -236,16 +232,17 @@ func (u *unrealised) noGateway(r *nb.LogicalRouter) {
 }
 
 func natRow(nat *nb.NAT) doctor.Evidence {
-	return doctor.NBRow("NAT", nat.UUID, "type=%s, external_ip=%s, logical_ip=%s, logical_port=%s", nat.Type, nat.ExternalIP, nat.LogicalIP, doctor.OrEmpty(nat.LogicalPort.Get()))
+	return doctor.NBRow("NAT", nat.UUID, "type=%s, external_ip=%s, logical_ip=%s, logical_port=%s", nat.Type, nat.ExternalIP, nat.LogicalIP, cmp.Or(nat.LogicalPort.Get(), `""`))
 }
 
 func (u *unrealised) translation(r *nb.LogicalRouter, n *routerNetworks, nat *nb.NAT) {
 	f := doctor.Finding{
 		Object:   doctor.Object{Kind: "router", Name: r.Name},
-		Title:    fmt.Sprintf("the translation (NAT %s) of %s to %s on router %s has no effect", nat.Type, nat.LogicalIP, nat.ExternalIP, doctor.NamedRouter(r)),
+		Reason:   "nat",
+		Title:    fmt.Sprintf("NAT (%s) of %s to %s on router %s has no effect", nat.Type, nat.LogicalIP, nat.ExternalIP, doctor.RouterLabel(r)),
 		Evidence: []doctor.Evidence{natRow(nat)},
 		Effect:   nat.LogicalIP + " is not translated",
-		Next:     fixes.Command("delete it and add it as it should be: ovn-nbctl lr-nat-del %s %s %s", r.Name, nat.Type, natKey(nat)),
+		Next:     fixes.Command("delete it and add it correctly: ovn-nbctl lr-nat-del %s %s %s", r.Name, nat.Type, natKey(nat)),
 	}
 	external, okExternal := prefixOf(nat.ExternalIP)
 	logical, okLogical := prefixOf(nat.LogicalIP)
@@ -253,30 +250,30 @@ func (u *unrealised) translation(r *nb.LogicalRouter, n *routerNetworks, nat *nb
 	port := nat.LogicalPort.Get()
 	switch {
 	case !okExternal:
-		f.Cause = fmt.Sprintf("its external address %q is no address", nat.ExternalIP)
+		f.Cause = fmt.Sprintf("its external address %q is not an address", nat.ExternalIP)
 	case !okLogical || nat.Type != "snat" && !logical.IsSingleIP():
-		f.Cause = fmt.Sprintf("its logical address %q is no address", nat.LogicalIP)
+		f.Cause = fmt.Sprintf("its logical address %q is not an address", nat.LogicalIP)
 	case external.Addr().Is4() != logical.Addr().Is4():
-		f.Cause = "one address is of IPv4 and the other of IPv6"
+		f.Cause = "one address is IPv4 and the other IPv6"
 	case r.Options["chassis"] == "" && len(nat.GatewayPort) > 0 && (n.byID[gateway] == nil || !doctor.IsGatewayPort(n.byID[gateway])):
 		name := u.routerPortName(gateway)
-		f.Cause = fmt.Sprintf("its gateway port %s is no port of this router with a gateway chassis", name)
+		f.Cause = fmt.Sprintf("its gateway port %s is not a port of this router with a gateway chassis", name)
 	case len(nat.AllowedExtIPs) > 0 && len(nat.ExemptedExtIPs) > 0:
 		f.Cause = "it has both allowed_ext_ips and exempted_ext_ips"
 	case r.Options["chassis"] == "" && len(nat.GatewayPort) == 0 && len(n.gateway) > 1 && !slices.ContainsFunc(n.gateway, func(rp *nb.LogicalRouterPort) bool {
 		return slices.ContainsFunc(snapshot.Networks(rp), func(p netip.Prefix) bool { return p.Contains(external.Addr()) })
 	}):
-		f.Cause = fmt.Sprintf("the router has %d gateway ports, none has a network with %s, and the row does not say which one is meant (gateway_port)", len(n.gateway), nat.ExternalIP)
+		f.Cause = fmt.Sprintf("the router has %d gateway ports, none in a network with %s, and the row does not name one (gateway_port)", len(n.gateway), nat.ExternalIP)
 	case r.Options["chassis"] == "" && nat.Type == "dnat_and_snat" && port != "" && len(nat.ExternalMAC) > 0 && u.l.SwitchPort[port] == nil:
 		holder := u.holder(logical.Addr())
 		f.Cause = fmt.Sprintf("it is bound to port %s, which does not exist", port)
-		f.Evidence = append(f.Evidence, doctor.Evidence{Source: doctor.NB("Logical_Switch_Port", ""), Says: "none is named " + port})
+		f.Evidence = append(f.Evidence, doctor.NB("Logical_Switch_Port", "").Says("has no row named "+port))
 		if holder == "" {
 			f.Result = doctor.Warning
-			f.Effect = "nobody has " + nat.LogicalIP + " either"
+			f.Effect = "no port has " + nat.LogicalIP + " either"
 			break
 		}
-		f.Evidence = append(f.Evidence, doctor.Evidence{Source: doctor.NB("Logical_Switch_Port", holder), Says: "has " + nat.LogicalIP})
+		f.Evidence = append(f.Evidence, doctor.NB("Logical_Switch_Port", holder).Says("has "+nat.LogicalIP))
 		f.Next = fixes.Command("ovn-nbctl set NAT %s logical_port=%s", nat.UUID, holder)
 	default:
 		return
@@ -303,7 +300,7 @@ func (u *unrealised) routerPortName(id ovsdb.UUID) string {
 // holder is the switch port that has an address.
 func (u *unrealised) holder(a netip.Addr) string {
 	if u.holders == nil {
-		u.holders = doctor.PortOfAddress(u.l)
+		u.holders = doctor.PortByAddress(u.l)
 	}
 	return u.holders[a]
 }

@@ -59,7 +59,7 @@ func integrationMode(p *doctor.Pass, h *snapshot.Host, b *vswitch.BridgeBrief) {
 }
 
 func providerMode(p *doctor.Pass, h *snapshot.Host, b *vswitch.BridgeBrief) {
-	if failMode(b) != "secure" || len(b.Ports) < 2 || !p.SwitchLives(h) {
+	if failMode(b) != "secure" || len(b.Ports) < 2 || !p.InterfacesCurrent(h) {
 		return
 	}
 	flows, err := h.Flows(b.Name)

@@ -72,7 +72,7 @@ func lookForConfDB(p *doctor.Pass) {
 				continue
 			}
 			f.Title = fmt.Sprintf("ovsdb-server of %s %s", h.Name, server.Liveness)
-			f.Evidence = append(doctor.SilenceEvidence(h, "ovsdb-server", server, meant), doctor.Evidence{Source: doctor.File(c.Path, 0), Says: "is sound"})
+			f.Evidence = append((&doctor.SilentDaemon{Host: h, Daemon: "ovsdb-server", State: server, Expected: meant}).Evidence(), doctor.Evidence{Source: doctor.File(c.Path, 0), Says: "is sound"})
 			if c.Text == nil {
 				f.Evidence[len(f.Evidence)-1].Says = "does not exist"
 			}

@@ -19,9 +19,9 @@ Above the limit no flow is installed: each packet of the others goes through
 ovs-vswitchd.`,
 	Sample: 3 * time.Second,
 	Run: func(p *doctor.Pass) {
-		for _, l := range doctor.Sampled(p, readFlowLimit, flowLimit.openQuestion) {
+		for _, l := range doctor.TakeSamples(p, readFlowLimit, flowLimit.openQuestion) {
 			for _, u := range l.First.upcalls {
-				hits, kills := doctor.Grew(l.First.hit, l.Second.hit), doctor.Grew(l.First.kill, l.Second.kill)
+				hits, kills := doctor.Increase(l.First.hit, l.Second.hit), doctor.Increase(l.First.kill, l.Second.kill)
 				over := l.First.hit > 0 && u.Current > u.Limit
 				if !l.Both {
 					hits, kills = 0, 0

@@ -18,7 +18,7 @@ works.`,
 	Causes: []string{"vswitchd-not-running"},
 	Run: func(p *doctor.Pass) {
 		asked := false
-		for _, l := range doctor.Sampled(p, readDPDK, func(dpdk) bool { return false }) {
+		for _, l := range doctor.ReadHosts(p, readDPDK) {
 			d := l.First
 			asked = asked || d.init != "" || len(d.ports) > 0
 			if d.initialised || d.init == "" && len(d.ports) == 0 {
@@ -91,7 +91,7 @@ func readDPDK(h *snapshot.Host) (d dpdk, err error) {
 	}
 	// The rest only says why.
 	for _, text := range []string{"DPDK not supported", "EAL", "dpdk|"} {
-		lines, err := doctor.Logged(h, "ovs-vswitchd", text)
+		lines, err := doctor.LogLines(h, "ovs-vswitchd", text)
 		if err == nil && len(lines) > 0 {
 			d.evidence = append(d.evidence, lines[len(lines)-1].Evidence("ovs-vswitchd"))
 			d.unsupported = text == "DPDK not supported"

@@ -19,11 +19,11 @@ The last one that was set takes the port, and the other one is mute. Nothing is 
 	Causes: []string{"vswitchd-not-running"},
 	Settle: true,
 	Run: func(p *doctor.Pass) {
-		p.Chassis(func(c *doctor.Chassis) {
+		for c := range p.Chassis() {
 			for id, plugs := range sameIfaceID(c) {
 				p.Report(duplicateIfaceID(p, c, id, plugs))
 			}
-		})
+		}
 	},
 }
 
@@ -64,7 +64,7 @@ func duplicateIfaceID(p *doctor.Pass, c *doctor.Chassis, id string, plugs []snap
 	if len(plugs) == 2 {
 		f.Title = fmt.Sprintf("interfaces %s and %s of %s are both for logical port %s", names[0], names[1], c.Name, id)
 	}
-	wrong, why, err := catalog.WrongInterface(p.Deployment, c.Host, plugs)
+	wrong, why, err := catalog.WrongInterface(c.Host, plugs)
 	if err != nil {
 		f.Next = fmt.Sprintf("%v; see which one the pod has, then: ovnctl fix clear-iface-id INTERFACE", err)
 		return f

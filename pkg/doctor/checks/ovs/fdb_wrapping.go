@@ -30,11 +30,11 @@ flooded to all ports until it is learned again.`,
 			}
 			return false
 		}
-		for _, l := range doctor.Sampled(p, readFDB, full) {
+		for _, l := range doctor.TakeSamples(p, readFDB, full) {
 			for _, name := range slices.Sorted(maps.Keys(l.First)) {
 				first := l.First[name]
 				second, ok := l.Second[name]
-				if !l.Both || !ok || first.Current < first.Max || second.Current < second.Max || doctor.Grew(first.Evicted, second.Evicted) == 0 {
+				if !l.Both || !ok || first.Current < first.Max || second.Current < second.Max || doctor.Increase(first.Evicted, second.Evicted) == 0 {
 					continue
 				}
 				p.Report(doctor.Finding{

@@ -16,9 +16,8 @@ the first packets of a flow, and counters of ports may stand still.`,
 	Run: func(p *doctor.Pass) {
 		any := false
 		for _, h := range p.Hosts {
-			s, err := h.Switch()
-			if err != nil {
-				p.Unknown(doctor.NodeObject(h.Name), err)
+			s, ok := doctor.Need(p, doctor.NodeObject(h.Name), h.Switch)
+			if !ok {
 				continue
 			}
 			for _, o := range s.OpenvSwitch {

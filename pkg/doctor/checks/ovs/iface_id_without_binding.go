@@ -17,7 +17,11 @@ An interface of the integration bridge carries an iface-id of which the Southbou
 has no Port_Binding. Nothing logs it, and nobody forwards its packets.`,
 	Causes: []string{"northd-not-active", "kube-ovn-join-gap", "pod-veth-vanished", "missing-external-ids", "controller-not-running"},
 	Settle: true,
-	Run:    func(p *doctor.Pass) { p.Chassis(func(c *doctor.Chassis) { withoutBinding(p, c) }) },
+	Run: func(p *doctor.Pass) {
+		for c := range p.Chassis() {
+			withoutBinding(p, c)
+		}
+	},
 }
 
 func withoutBinding(p *doctor.Pass, c *doctor.Chassis) {
@@ -27,15 +31,14 @@ func withoutBinding(p *doctor.Pass, c *doctor.Chassis) {
 			named = append(named, plug)
 		}
 	}
-	if len(named) == 0 || !p.SwitchLives(c.Host) {
+	if len(named) == 0 || !p.InterfacesCurrent(c.Host) {
 		return
 	}
-	south, err := c.NeedSouthbound()
-	if err != nil {
-		p.Unknown(doctor.NodeObject(c.Name), err)
+	south, ok := doctor.Need(p, doctor.NodeObject(c.Name), c.Southbound)
+	if !ok {
 		return
 	}
-	bound := doctor.Bindings(south)
+	bound := doctor.PortBindings(south)
 	for _, plug := range named {
 		id := plug.ExternalIDs["iface-id"]
 		if bound[id] != nil {
@@ -52,13 +55,13 @@ func withoutBinding(p *doctor.Pass, c *doctor.Chassis) {
 			Cause:  "the logical port was deleted and its interface left behind, or the iface-id is misspelt",
 			Effect: "whoever is behind the interface has no network",
 		}
-		owner := catalog.PortTenant(p.Deployment, c.Host, plug)
+		owner := catalog.PortUseOf(c.Host, plug)
 		switch {
 		case owner.Northbound:
 			f.Cause = "the Northbound has the port, but ovn-northd has not carried it over to the Southbound"
 			f.Evidence = append(f.Evidence, doctor.Evidence{Source: doctor.NB("Logical_Switch_Port", ""), Says: "there is a row with name=" + id})
 			f.Next = "ovn-nbctl --wait=sb --timeout=30 sync"
-		case owner.Gone:
+		case owner.Unused:
 			f.Evidence = append(f.Evidence, doctor.Evidence{Source: doctor.Other("its owner"), Says: owner.Why})
 			f.Fix = catalog.RemovePort.With(plug.Name)
 		default:

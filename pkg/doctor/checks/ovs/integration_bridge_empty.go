@@ -2,11 +2,13 @@ package ovs
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/ovnctl/ovnctl/pkg/doctor"
 	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
+	"github.com/ovnctl/ovnctl/pkg/openflow"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
@@ -28,22 +30,20 @@ Only its restart writes them again.`,
 }
 
 func lookForFlows(p *doctor.Pass) {
-	p.Chassis(func(c *doctor.Chassis) {
+	for c := range p.Chassis() {
 		if c.OVS.Bridge(c.Bridge) == nil {
-			return // ovn-controller makes it; if it does not, it does not run
+			continue // ovn-controller makes it; if it does not, it does not run
 		}
 		if d, err := c.Daemon("ovs-vswitchd"); err == nil && d.Liveness != snapshot.Answers {
-			return // vswitchd-not-running
+			continue // vswitchd-not-running
 		}
 		flows, err := c.Flows(c.Bridge)
 		if err != nil {
 			p.Unknown(doctor.Object{Kind: "bridge", Name: c.Bridge, Node: c.Host.Name}, err)
-			return
+			continue
 		}
-		for _, f := range flows {
-			if f.Table.Number > 0 || f.Priority != 0 {
-				return
-			}
+		if slices.ContainsFunc(flows, func(f openflow.FlowEntry) bool { return f.Table.Number > 0 || f.Priority != 0 }) {
+			continue
 		}
 		f := doctor.Finding{
 			Object: doctor.Object{Kind: "bridge", Name: c.Bridge, Node: c.Host.Name},
@@ -79,5 +79,5 @@ func lookForFlows(p *doctor.Pass) {
 			}
 		}
 		p.Report(f)
-	})
+	}
 }

@@ -45,28 +45,27 @@ carries the first 32 bits of the UUID of the row it was made from.`,
 		}
 	},
 	Run: func(p *doctor.Pass) {
-		p.Chassis(func(c *doctor.Chassis) {
+		for c := range p.Chassis() {
 			first, ok := drifted(p, c)
 			if !ok || len(first) == 0 {
-				return
+				continue
 			}
-			again, err := p.Again()
-			if err != nil {
-				p.Unknown(doctor.NodeObject(c.Name), err)
-				return
+			again, ok := doctor.Need(p, doctor.NodeObject(c.Name), p.Again)
+			if !ok {
+				continue
 			}
 			if again == p.Deployment {
 				some := first[slices.Min(slices.Collect(maps.Keys(first)))]
 				p.Unknown(doctor.Object{Kind: "bridge", Name: c.Bridge, Node: c.Name}, fmt.Errorf("%d flows of %s on %s are not what the Southbound says (%s: %s), in saved data, where the two need not be of one moment: save it again and see whether they still differ",
 					len(first), c.Bridge, c.Name, some.seen.Source, some.seen.Says))
-				return
+				continue
 			}
 			second := map[string]drift{}
-			(&doctor.Pass{Deployment: again, Check: p.Check}).Chassis(func(c2 *doctor.Chassis) {
+			for c2 := range (&doctor.Pass{Deployment: again, Check: p.Check}).Chassis() {
 				if c2.Name == c.Name {
 					second, _ = drifted(&doctor.Pass{Deployment: again, Check: p.Check}, c2)
 				}
-			})
+			}
 			var both []drift
 			for _, key := range slices.Sorted(maps.Keys(first)) {
 				if d, ok := second[key]; ok {
@@ -74,7 +73,7 @@ carries the first 32 bits of the UUID of the row it was made from.`,
 				}
 			}
 			reportDrift(p, c, both)
-		})
+		}
 	},
 }
 
@@ -99,7 +98,7 @@ type flowTable struct {
 
 // drifted holds the flows of a node against the Southbound. It is false where that says nothing.
 func drifted(p *doctor.Pass, c *doctor.Chassis) (map[string]drift, bool) {
-	if c.Row == nil || c.SB == nil || !caughtUp(c) || !doctor.ControllerAnswers(c.Host) || !p.SwitchLives(c.Host) {
+	if c.Row == nil || c.SB == nil || !caughtUp(c) || !doctor.ControllerReplies(c.Host) || !p.InterfacesCurrent(c.Host) {
 		return nil, false // the flows lag behind for another reason, which is another finding
 	}
 	// The flows are on their way: what else is needed is read meanwhile.
@@ -122,7 +121,7 @@ func drifted(p *doctor.Pass, c *doctor.Chassis) (map[string]drift, bool) {
 	found := map[string]drift{}
 	portDrift(c, t, found)
 	if errLearned != nil {
-		p.Unknown(doctor.Object{Kind: "database", Name: "OVN_Southbound"}, errLearned)
+		p.Unknown(doctor.SouthboundObject, errLearned)
 	} else {
 		neighbourDrift(c, t, learned.MACBindings, found)
 	}
@@ -181,7 +180,7 @@ func table(f *openflow.FlowEntry) int {
 
 // portDrift looks for the two flows of each port that is bound here: into the pipeline and out of it.
 func portDrift(c *doctor.Chassis, t *flowTable, found map[string]drift) {
-	bound := doctor.Bindings(c.SB)
+	bound := doctor.PortBindings(c.SB)
 	local := map[int]string{}
 	for _, plug := range c.OVS.Plugs() {
 		b := bound[plug.ExternalIDs["iface-id"]]
@@ -226,7 +225,7 @@ func neighbourDrift(c *doctor.Chassis, t *flowTable, rows []sb.MACBinding, found
 	for _, d := range c.SB.Datapaths {
 		keys[d.UUID] = uint64(d.TunnelKey)
 	}
-	named := doctor.Bindings(c.SB)
+	named := doctor.PortBindings(c.SB)
 	for i := range rows {
 		row := &rows[i]
 		cookie, ok := decode.Prefix(row.UUID)
@@ -353,7 +352,7 @@ func (l *logicalFlows) compare(found map[string]drift) {
 			}
 		}
 	}
-	l.base, l.output, l.stages, l.ports = most(votes), most(outputs), map[int]bool{}, doctor.Bindings(l.SB)
+	l.base, l.output, l.stages, l.ports = most(votes), most(outputs), map[int]bool{}, doctor.PortBindings(l.SB)
 	for _, r := range l.rows {
 		l.stages[l.base[r.Pipeline]+r.TableID] = true
 	}

@@ -33,12 +33,11 @@ func vanished(p *doctor.Pass, h *snapshot.Host, sw *snapshot.Switch) {
 			candidates = append(candidates, plug)
 		}
 	}
-	if len(candidates) == 0 || !p.SwitchLives(h) {
+	if len(candidates) == 0 || !p.InterfacesCurrent(h) {
 		return
 	}
-	network, err := h.Network()
-	if err != nil {
-		p.Unknown(doctor.NodeObject(h.Name), err)
+	network, ok := doctor.Need(p, doctor.NodeObject(h.Name), h.Network)
+	if !ok {
 		return
 	}
 	// Each bridge has a device of its own name where its switch runs. Without any, these are not the switch's devices.
@@ -56,7 +55,7 @@ func vanished(p *doctor.Pass, h *snapshot.Host, sw *snapshot.Switch) {
 		}
 		f := doctor.Finding{
 			Object: doctor.InterfaceObject(h, plug),
-			Also:   doctor.PortObjects(plug),
+			Also:   doctor.PortOfInterface(plug),
 			Title:  fmt.Sprintf("the device %s of port %s is gone, and its port looks healthy", plug.Name, plug.ExternalIDs["iface-id"]),
 			Evidence: []doctor.Evidence{
 				{Source: doctor.Links().On(h.Name), Says: "there is no link " + plug.Name},
@@ -65,7 +64,7 @@ func vanished(p *doctor.Pass, h *snapshot.Host, sw *snapshot.Switch) {
 			Cause:  "the device was deleted under the switch: the pod's namespace ended, or somebody removed the link",
 			Effect: fmt.Sprintf("port %s neither sends nor receives, while all databases show it as up", plug.ExternalIDs["iface-id"]),
 		}
-		if owner := catalog.PortTenant(p.Deployment, h, plug); owner.Gone {
+		if owner := catalog.PortUseOf(h, plug); owner.Unused {
 			f.Evidence = append(f.Evidence, doctor.Evidence{Source: doctor.Other("its owner"), Says: owner.Why})
 			f.Fix = catalog.RemovePort.With(plug.Name)
 		} else {

@@ -32,12 +32,11 @@ to open it at every change, and its list of errors grows.`,
 					lost = append(lost, plug)
 				}
 			}
-			if len(lost) == 0 || !p.SwitchLives(h) {
+			if len(lost) == 0 || !p.InterfacesCurrent(h) {
 				continue
 			}
-			network, err := h.Network()
-			if err != nil {
-				p.Unknown(doctor.NodeObject(h.Name), err)
+			network, ok := doctor.Need(p, doctor.NodeObject(h.Name), h.Network)
+			if !ok {
 				continue
 			}
 			for _, plug := range lost {
@@ -61,7 +60,7 @@ const deviceGrace = 30 * time.Second
 // deviceLostFor says in words for how long the device of a port has been missed. The
 // error is that this cannot be told yet.
 func deviceLostFor(p *doctor.Pass, h *snapshot.Host, plug snapshot.Plug) (string, error) {
-	first := doctor.FirstLogged(h, "ovs-vswitchd", "could not open network device "+plug.Name+" (No such device)")
+	first := firstLogged(h, "ovs-vswitchd", "could not open network device "+plug.Name+" (No such device)")
 	if since := p.Time().Sub(first); !first.IsZero() && since >= deviceGrace {
 		return fmt.Sprintf("first logged at %s", first.UTC().Format(time.RFC3339)), nil
 	}
@@ -93,7 +92,7 @@ func deviceLostFor(p *doctor.Pass, h *snapshot.Host, plug snapshot.Plug) (string
 func noSuchDevice(p *doctor.Pass, h *snapshot.Host, plug snapshot.Plug, since string) doctor.Finding {
 	f := doctor.Finding{
 		Object: doctor.InterfaceObject(h, plug),
-		Also:   append(doctor.PortObjects(plug), doctor.Object{Kind: "bridge", Name: plug.Bridge.Name, Node: h.Name}),
+		Also:   append(doctor.PortOfInterface(plug), doctor.Object{Kind: "bridge", Name: plug.Bridge.Name, Node: h.Name}),
 		Title:  fmt.Sprintf("port %s of bridge %s has no device", plug.Port.Name, plug.Bridge.Name),
 		Evidence: []doctor.Evidence{
 			{Source: doctor.OVS("Interface", plug.Name).On(h.Name), Says: "error=" + plug.Error.Get()},
@@ -103,13 +102,28 @@ func noSuchDevice(p *doctor.Pass, h *snapshot.Host, plug snapshot.Plug, since st
 		Cause:  "the device was removed and its port left behind, as happens when a pod or virtual machine ends while its network plugin does not run",
 		Effect: "the switch tries to open it at every change of its configuration, which slows all of them down",
 	}
-	owner := catalog.PortTenant(p.Deployment, h, plug)
+	owner := catalog.PortUseOf(h, plug)
 	switch {
-	case owner.Gone:
+	case owner.Unused:
 		f.Evidence = append(f.Evidence, doctor.Evidence{Source: doctor.Other("its owner"), Says: owner.Why})
 		f.Fix = catalog.RemovePort.With(plug.Name)
 	default:
 		f.Next = owner.Why + fixes.Command("; if it is not to come back: ovs-vsctl --if-exists --with-iface del-port %s %s", plug.Bridge.Name, plug.Name)
 	}
 	return f
+}
+
+// firstLogged is when a daemon's log first has a line with a text; zero: never.
+func firstLogged(h *snapshot.Host, daemon, text string) time.Time {
+	log, err := h.Log(daemon)
+	if err != nil {
+		return time.Time{}
+	}
+	for line := range strings.Lines(log) {
+		stamp, _, _ := strings.Cut(line, "|")
+		if t, err := time.Parse(time.RFC3339Nano, stamp); err == nil && strings.Contains(line, text) {
+			return t
+		}
+	}
+	return time.Time{}
 }

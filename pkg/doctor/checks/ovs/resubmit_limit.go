@@ -23,9 +23,9 @@ ovs-vswitchd gives a packet up after 4096 resubmits. Very large sets of ACLs or 
 load balancers get there, and so do loops between patch ports.`,
 	Sample: 3 * time.Second,
 	Run: func(p *doctor.Pass) {
-		for _, l := range doctor.Sampled(p, readResubmits, resubmits.openQuestion) {
+		for _, l := range doctor.TakeSamples(p, readResubmits, resubmits.openQuestion) {
 			l.First.report(p, l.Host)
-			dropped, told := doctor.Grew(l.First.dropped, l.Second.dropped), l.Second.told-l.First.told
+			dropped, told := doctor.Increase(l.First.dropped, l.Second.dropped), l.Second.told-l.First.told
 			if l.Both && (dropped > 0 || told > 0) {
 				p.Report(doctor.Finding{
 					Object: doctor.DaemonObject(l.Host, "ovs-vswitchd"), Also: []doctor.Object{doctor.NodeObject(l.Name)},
@@ -67,7 +67,7 @@ func (r resubmits) openQuestion() bool {
 
 func readResubmits(h *snapshot.Host) (resubmits, error) {
 	var r resubmits
-	lines, err := doctor.Logged(h, "ovs-vswitchd", "resubmit actions on bridge ")
+	lines, err := doctor.LogLines(h, "ovs-vswitchd", "resubmit actions on bridge ")
 	counters, err2 := h.Coverage("ovs-vswitchd")
 	if err2 == nil {
 		r.dropped = counters["drop_action_too_many_resubmit"]
@@ -92,7 +92,7 @@ func readResubmits(h *snapshot.Host) (resubmits, error) {
 			t.err = errors.New("it had passed connection tracking, and its way from there cannot be followed again")
 		}
 		t.still = t.err == nil && (strings.Contains(reply, "Too many resubmits") || strings.Contains(reply, "resubmit actions on bridge"))
-		r.lately = r.lately || t.err != nil && !errors.Is(t.err, node.ErrUnavailable) && t.LogLine.Lately(h.Deployment())
+		r.lately = r.lately || t.err != nil && !errors.Is(t.err, node.ErrUnavailable) && t.LogLine.InLastHour(h.Deployment())
 		r.logged = append(r.logged, t)
 	}
 	return r, nil
@@ -111,7 +111,7 @@ func (r resubmits) report(p *doctor.Pass, h *snapshot.Host) {
 		case t.still:
 			f.Title = fmt.Sprintf("bridge %s on %s gives packets up after 4096 resubmits", t.bridge, h.Name)
 			f.Evidence = append(f.Evidence, doctor.Evidence{Source: doctor.Other("ofproto/trace of that packet now"), Says: "Translation failed (Too many resubmits), packet is dropped."})
-		case errors.Is(t.err, node.ErrUnavailable) && t.Lately(p.Deployment):
+		case errors.Is(t.err, node.ErrUnavailable) && t.InLastHour(p.Deployment):
 			f.Result = doctor.Warning
 			f.Title = fmt.Sprintf("bridge %s on %s gave a packet up after 4096 resubmits within the last hour", t.bridge, h.Name)
 		default:

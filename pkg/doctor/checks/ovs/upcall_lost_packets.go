@@ -28,10 +28,10 @@ slow, or its queue is full, the packet is lost.`,
 			}
 			return false
 		}
-		for _, l := range doctor.Sampled(p, (*snapshot.Host).Datapaths, lost) {
+		for _, l := range doctor.TakeSamples(p, (*snapshot.Host).Datapaths, lost) {
 			for _, d := range l.First {
 				for _, later := range l.Second {
-					if later.Name == d.Name && doctor.Grew(d.Lost, later.Lost) > fewLost {
+					if later.Name == d.Name && doctor.Increase(d.Lost, later.Lost) > fewLost {
 						lostPackets(p, l.Host, d, later)
 					}
 				}
@@ -78,12 +78,12 @@ func upcallEvidence(h *snapshot.Host) (list []doctor.Evidence) {
 
 // lostByLog is for what is over when one looks, and for saved logs.
 func lostByLog(p *doctor.Pass, h *snapshot.Host) {
-	lines, err := doctor.Logged(h, "ovs-vswitchd", "lost packet on port channel")
+	lines, err := doctor.LogLines(h, "ovs-vswitchd", "lost packet on port channel")
 	if err != nil || len(lines) == 0 { // without the log the counters tell
 		return
 	}
 	last := lines[len(lines)-1]
-	if !last.Lately(p.Deployment) {
+	if !last.InLastHour(p.Deployment) {
 		return
 	}
 	if d, err := h.Datapaths(); err != nil && !errors.Is(err, node.ErrUnavailable) && len(d) == 0 {

@@ -23,26 +23,26 @@ interfaces are shown as up. The control socket decides, not the pidfile.`,
 }
 
 func lookForVswitchd(p *doctor.Pass) {
-	p.SilentDaemons("ovs-vswitchd", func(h *snapshot.Host, d snapshot.Daemon, meant []string) {
+	for d := range p.SilentDaemons("ovs-vswitchd") {
 		f := doctor.Finding{
-			Object:   doctor.DaemonObject(h, "ovs-vswitchd"),
-			Also:     []doctor.Object{doctor.NodeObject(h.Name)},
-			Title:    fmt.Sprintf("ovs-vswitchd of %s does not run", h.Name),
-			Evidence: doctor.SilenceEvidence(h, "ovs-vswitchd", d, meant),
+			Object:   doctor.DaemonObject(d.Host, "ovs-vswitchd"),
+			Also:     []doctor.Object{doctor.NodeObject(d.Name)},
+			Title:    fmt.Sprintf("ovs-vswitchd of %s does not run", d.Name),
+			Evidence: d.Evidence(),
 			Cause:    "it ended, or was ended, and nothing started it again",
 			Effect:   "no traffic passes the node's bridges; the interfaces in the database are as it knew them last",
 			Fix:      catalog.StartVswitchd.With(),
 		}
-		if d.Liveness == snapshot.Hung {
-			f.Title = fmt.Sprintf("ovs-vswitchd of %s does not answer", h.Name)
+		if d.State.Liveness == snapshot.Hung {
+			f.Title = fmt.Sprintf("ovs-vswitchd of %s does not answer", d.Name)
 			f.Lasting = true
 			f.Cause = "it hangs, or is stopped"
 			f.Effect = "no new connection is set up on the node's bridges, and no change is taken; what the datapath knows may still pass for a while"
 		}
-		if c := doctor.InContainer(h, "ovs-vswitchd"); c != nil {
+		if c := doctor.InContainer(d.Host, "ovs-vswitchd"); c != nil {
 			f.Fix, f.Next = nil, fmt.Sprintf("restart its container (process %d, %s)", c.PID, c.Cgroup)
 		}
-		s, err := h.Switch()
+		s, err := d.Switch()
 		switch {
 		case err != nil:
 			f.Evidence = append(f.Evidence, doctor.Evidence{Source: doctor.OVS("Open_vSwitch", ""), Says: err.Error()})
@@ -59,5 +59,5 @@ func lookForVswitchd(p *doctor.Pass) {
 			f.Evidence = append(f.Evidence, doctor.Evidence{Source: doctor.OVS("Interface", ""), Says: fmt.Sprintf("%d of %d are shown as up, as they were last", up, len(s.Interfaces))})
 		}
 		p.Report(f)
-	})
+	}
 }

@@ -2,6 +2,7 @@ package southbound
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -15,52 +16,51 @@ var ClientsRefuseRebuiltDB = &doctor.Check{
 	Category: "sb",
 	Doc: `A daemon refuses a database that was rebuilt
 
-Clients of a cluster remember how far they have read, and refuse servers that are
-behind that. After a restore all are.`,
+Clients of a cluster remember how far they have read and refuse servers that are behind
+that. After a restore every server is behind.`,
 	Run: func(p *doctor.Pass) {
 		for _, h := range p.Hosts {
-			for _, c := range []struct{ daemon, database, ask string }{
+			for _, c := range []struct{ daemon, database, command string }{
 				{"ovn-controller", "OVN_Southbound", "connection-status"},
 				{"ovn-northd", "OVN_Southbound", "sb-connection-status"},
 				{"ovn-northd", "OVN_Northbound", "nb-connection-status"},
 			} {
-				refusesRebuilt(p, h, c.daemon, c.database, c.ask)
+				refusesRebuilt(p, h, c.daemon, c.database, c.command)
 			}
 		}
 	},
 }
 
-func refusesRebuilt(p *doctor.Pass, h *snapshot.Host, daemon, database, ask string) {
+func refusesRebuilt(p *doctor.Pass, h *snapshot.Host, daemon, database, command string) {
 	d, err := h.Daemon(daemon)
 	if err != nil || d.Liveness != snapshot.Answers {
-		return // whether it should run is said elsewhere
+		return // other checks report a daemon that is down
 	}
-	state, err := h.Control(daemon, ask)
+	state, err := h.Control(daemon, command)
 	if err != nil || strings.TrimSpace(state) == "connected" {
 		return
 	}
-	object := doctor.Object{Kind: "daemon", Name: daemon, Node: h.Name}
 	lines, err := h.LogLines(daemon)
 	if err != nil {
-		p.Unknown(object, fmt.Errorf("%s is not connected to %s, why is in its log: %w", daemon, database, err))
+		p.Unknown(doctor.DaemonObject(h, daemon), fmt.Errorf("%s is not connected to %s, and its log cannot be read: %w", daemon, database, err))
 		return
 	}
 	stale := doctor.Recent(lines, p.Now().Add(-time.Hour), func(l snapshot.LogLine) bool {
-		return strings.Contains(l.Text, "clustered database server has stale data") && logOf(l.Text, database)
+		return strings.Contains(l.Text, "clustered database server has stale data") && mayBeAbout(l.Text, database)
 	})
 	if len(stale) == 0 {
 		return
 	}
-	last := stale[len(stale)-1]
 	p.Report(doctor.Finding{
-		Object: object,
-		Also:   []doctor.Object{{Kind: "node", Name: h.Name}, {Kind: "database", Name: database}},
-		Title:  fmt.Sprintf("%s on %s refuses every server of %s: they have less than it has read before", daemon, h.Name, database),
+		Object: doctor.DaemonObject(h, daemon),
+		Reason: doctor.DatabasePart(database), // ovn-northd is a client of both
+		Also:   []doctor.Object{doctor.NodeObject(h.Name), doctor.DatabaseObject(database)},
+		Title:  fmt.Sprintf("%s on %s refuses every server of %s: their data is older than what it has read", daemon, h.Name, database),
 		Evidence: []doctor.Evidence{
-			{Source: doctor.Other(ask + " of " + daemon + " on " + h.Name), Says: strings.TrimSpace(state)},
-			{Source: doctor.Log(daemon), Says: last.Raw},
+			doctor.Reply(daemon, command).On(h.Name).Says(strings.TrimSpace(state)),
+			doctor.Log(daemon).On(h.Name).Says(stale[len(stale)-1].Raw),
 		},
-		Cause:  database + " was built anew or restored from a copy while the daemon ran",
+		Cause:  database + " was rebuilt or restored from a copy while the daemon ran",
 		Effect: rebuiltEffect(daemon),
 		Fix:    catalog.ResetClusterState.With(daemon, database),
 	})
@@ -68,20 +68,15 @@ func refusesRebuilt(p *doctor.Pass, h *snapshot.Host, daemon, database, ask stri
 
 func rebuiltEffect(daemon string) string {
 	if daemon == "ovn-northd" {
-		return "no change of the Northbound reaches the nodes"
+		return "no change to the Northbound reaches the nodes"
 	}
-	return "the node goes on with old flows: no new pod, policy or route comes into effect there"
+	return "the node keeps its old flows: new pods, policies and routes have no effect there"
 }
 
-// logOf says whether a client's log line, which begins with the server's address,
-// is about a database; an address that does not tell may be any.
-func logOf(text, database string) bool {
+// mayBeAbout reports whether a client's log line, which begins with the server's address, may be about a database: the
+// default socket and port of the other one rule it out.
+func mayBeAbout(text, database string) bool {
 	address, _, _ := strings.Cut(text, ": ")
 	other := map[string][]string{"OVN_Northbound": {"ovnsb_db.sock", ":6642"}, "OVN_Southbound": {"ovnnb_db.sock", ":6641"}}
-	for _, mark := range other[database] {
-		if strings.HasSuffix(address, mark) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(other[database], func(end string) bool { return strings.HasSuffix(address, end) })
 }

@@ -16,50 +16,44 @@ import (
 )
 
 const (
-	// manyChassis is from when on the default of 5 s is known to be too short.
-	manyChassis = 100
-	// enoughProbe is a wait that is long enough for what is known of.
-	enoughProbe = 30000
-	// stormSize is how many lost connections in an hour are a storm.
-	stormSize = 6
+	manyChassis = 100   // with more than these the default probe of 5 s is too short
+	enoughProbe = 30000 // ms: a probe that is long enough
+	stormSize   = 6     // lost connections in an hour that are too many
 )
 
 var ConnectionInactivityProbeTooShort = &doctor.Check{
 	Name:     "connection-inactivity-probe-too-short",
 	Category: "sb",
-	Doc: `Connections to a database are given up too soon
+	Doc: `Database connections are dropped too early: the inactivity probe is too short
 
 A server or client that is busy for longer than the inactivity probe is taken for
-dead. All its clients then connect and read everything anew, which keeps it busy.`,
+dead. All its clients then reconnect and read everything again, which keeps it busy.`,
 	Causes: []string{
 		"db-not-listening-tcp", "raft-no-quorum", "db-disk-full-or-corrupt", "controller-not-running",
 		"uplink-not-in-bridge", "bridge-fail-mode-wrong", "bridge-ip-lost-after-reboot", "ip-on-enslaved-nic", "bridge-link-down", "vswitchd-not-running",
 	},
 	Run: func(p *doctor.Pass) {
-		told := map[string]bool{}
+		southbound := false // reported by its server
 		for _, s := range p.Servers() {
-			if s.Liveness == snapshot.Answers {
-				told[s.Database] = probeStorm(p, &s) || told[s.Database]
+			if s.Liveness == snapshot.Answers && serverDrops(p, &s) {
+				southbound = southbound || s.Database == "OVN_Southbound"
 			}
 		}
 		for _, z := range p.Zones {
-			for _, name := range []string{"OVN_Northbound", "OVN_Southbound"} {
-				if !told[name] {
-					shortProbe(p, z, name)
-				}
+			if !southbound { // nodes do not connect to the Northbound
+				shortProbe(p, z)
 			}
 		}
 		for _, h := range p.Hosts {
-			clientStorm(p, h)
+			clientDrops(p, h)
 		}
 	},
 }
 
 var probeLost = regexp.MustCompile(`^((?:tcp|ssl):.*): no response to inactivity probe after ([\d.]+) seconds, disconnecting`)
 
-// lostProbes are the connections that were given up within the last hour after a
-// silence of at least so many seconds, and of how many other ends. What was given up
-// sooner was under an earlier setting.
+// lostProbes are the log lines about connections that were dropped within the last hour after at least so many seconds
+// of silence, and their other ends. Shorter silences were under an earlier setting.
 func lostProbes(p *doctor.Pass, lines []snapshot.LogLine, least float64) (lost []snapshot.LogLine, ends []string, seconds string) {
 	peers := map[string]bool{}
 	lost = doctor.Recent(lines, p.Now().Add(-time.Hour), func(l snapshot.LogLine) bool {
@@ -77,7 +71,7 @@ func lostProbes(p *doctor.Pass, lines []snapshot.LogLine, least float64) (lost [
 	return lost, slices.Sorted(maps.Keys(peers)), seconds
 }
 
-// leastProbe is the shortest probe of a database's connections now, in seconds.
+// leastProbe is the shortest probe of a database's connections at present, in seconds.
 func leastProbe(p *doctor.Pass, database string) float64 {
 	least := 0.0
 	for _, z := range p.Zones {
@@ -95,13 +89,13 @@ func leastProbe(p *doctor.Pass, database string) float64 {
 			}
 		}
 	}
-	if least == 0 { // the addresses are on the command line
+	if least == 0 { // its endpoints are on the command line
 		least = 5
 	}
 	return math.Floor(least)
 }
 
-// clientProbe is how long a node's ovn-controller waits for a silent server, in seconds.
+// clientProbe is the inactivity probe of a node's ovn-controller, in seconds.
 func clientProbe(h *snapshot.Host) float64 {
 	sw, err := h.Switch()
 	if err != nil || len(sw.OpenvSwitch) != 1 {
@@ -114,27 +108,28 @@ func clientProbe(h *snapshot.Host) float64 {
 	return math.Floor(float64(ms) / 1000)
 }
 
-// probeStorm looks for a storm in a server's log.
-func probeStorm(p *doctor.Pass, s *doctor.Server) bool {
+// serverDrops reports the many connections that a server dropped, by its log.
+func serverDrops(p *doctor.Pass, s *doctor.Server) bool {
 	lines, err := s.Host.LogLines(s.Log)
 	if err != nil {
 		return false
 	}
 	lost, ends, seconds := lostProbes(p, lines, leastProbe(p, s.Database))
-	// One end that is lost again and again is that end's trouble, or the way's to it.
+	// A single end that is lost again and again has a fault of its own, or its path has.
 	if len(lost) < stormSize || len(ends) < 2 {
 		return false
 	}
 	f := doctor.Finding{
 		Result: doctor.Warning,
 		Object: s.Object(),
-		Also:   s.Concerns(),
-		Title:  fmt.Sprintf("%s gave up %d connections of %d clients within the last hour, silent for %s s each", s.Database, len(lost), len(ends), seconds),
+		Also:   s.Also(),
+		Reason: "server-drops",
+		Title:  fmt.Sprintf("%s dropped %d connections of %d clients within the last hour, each after %s s of silence", s.Database, len(lost), len(ends), seconds),
 		Cause:  "clients or the server are busy for longer than the inactivity probe",
-		Effect: "each connects and reads all anew, which makes the server busier still; nodes lag behind",
+		Effect: "each client reconnects and reads everything again, which loads the server further; nodes lag behind",
 	}
 	for _, l := range lost[len(lost)-2:] {
-		f.Evidence = append(f.Evidence, doctor.Evidence{Source: doctor.Log(s.Log).On(s.Host.Name), Says: l.Raw})
+		f.Evidence = append(f.Evidence, doctor.Log(s.Log).On(s.Host.Name).Says(l.Raw))
 	}
 	for _, z := range p.Zones {
 		addProbes(&f, z, s.Database)
@@ -143,25 +138,31 @@ func probeStorm(p *doctor.Pass, s *doctor.Server) bool {
 	return true
 }
 
-// addProbes adds what the database's connections say, and the repair where it helps.
+// addProbes adds the probes of the database's connections, and the repair where it helps.
 func addProbes(f *doctor.Finding, z *snapshot.Zone, database string) {
 	rows, err := z.Connections(database)
 	if err != nil {
 		return
 	}
-	short := false
 	for _, c := range rows {
-		f.Evidence = append(f.Evidence, doctor.Evidence{Source: doctor.Other(fmt.Sprintf("%s Connection %s", database, c.Target)), Says: probeText(c)})
-		short = short || isShort(c)
+		f.Evidence = append(f.Evidence, connection(database, c).Says("target="+c.Target+" "+probeText(c)))
 	}
 	switch {
-	case short:
+	case slices.ContainsFunc(rows, isShort):
 		f.Fix = catalog.SetInactivityProbe.With(database)
 	case len(rows) == 0:
-		f.Next = "its addresses are on the server's command line, where the probe is 5 s: make Connection rows instead, with inactivity_probe=60000"
+		f.Next = "its endpoints are on the server's command line, where the probe is 5 s: add Connection rows instead, with inactivity_probe=60000"
 	default:
-		f.Next = "the probe is long enough: look what keeps the clients or the server busy (Unreasonably long … in their logs)"
+		f.Next = "the probe is long enough: find what keeps the clients or the server busy (Unreasonably long … in their logs)"
 	}
+}
+
+// connection is a row of a database's Connection table.
+func connection(database string, c snapshot.Connection) doctor.Source {
+	if database == "OVN_Northbound" {
+		return doctor.NB("Connection", doctor.Short(c.UUID))
+	}
+	return doctor.SB("Connection", doctor.Short(c.UUID))
 }
 
 func probeText(c snapshot.Connection) string {
@@ -176,14 +177,11 @@ func isShort(c snapshot.Connection) bool {
 	return passive && (len(c.Probe) == 0 || c.Probe.Get() > 0 && c.Probe.Get() < enoughProbe)
 }
 
-// shortProbe is a probe that is known to be too short for so many nodes.
-func shortProbe(p *doctor.Pass, z *snapshot.Zone, database string) {
-	if database == "OVN_Northbound" {
-		return // nodes do not read it
-	}
+// shortProbe reports a probe of the Southbound that is too short for the number of its chassis.
+func shortProbe(p *doctor.Pass, z *snapshot.Zone) {
 	rows, err := z.Southbound()
 	if err != nil {
-		return // a database that cannot be read is told of elsewhere
+		return // other checks report an unreachable database
 	}
 	chassis := 0
 	for _, c := range rows.Chassis {
@@ -194,23 +192,24 @@ func shortProbe(p *doctor.Pass, z *snapshot.Zone, database string) {
 	if chassis <= manyChassis {
 		return
 	}
-	connections, err := z.Connections(database)
-	if err != nil || len(connections) > 0 && !slices.ContainsFunc(connections, isShort) || len(connections) == 0 {
+	connections, err := z.Connections("OVN_Southbound")
+	if err != nil || !slices.ContainsFunc(connections, isShort) {
 		return
 	}
 	f := doctor.Finding{
 		Result: doctor.Warning,
-		Object: doctor.Object{Kind: "database", Name: database},
-		Title:  fmt.Sprintf("%s waits no longer than 5 s for a silent client, and has %d chassis", database, chassis),
+		Object: doctor.SouthboundObject,
+		Reason: "many-chassis",
+		Title:  fmt.Sprintf("the inactivity probe of OVN_Southbound is too short for its %d chassis", chassis),
 		Cause:  "Connection.inactivity_probe is not set, or short",
-		Effect: "when the server or the nodes are busy, all connect anew at once",
+		Effect: "when the server or the nodes are busy, all reconnect at once",
 	}
-	addProbes(&f, z, database)
+	addProbes(&f, z, "OVN_Southbound")
 	p.Report(f)
 }
 
-// clientStorm looks for a storm in an ovn-controller's log.
-func clientStorm(p *doctor.Pass, h *snapshot.Host) {
+// clientDrops reports the many connections that an ovn-controller dropped, by its log.
+func clientDrops(p *doctor.Pass, h *snapshot.Host) {
 	d, err := h.Daemon("ovn-controller")
 	if err != nil || d.Liveness != snapshot.Answers {
 		return
@@ -225,15 +224,14 @@ func clientStorm(p *doctor.Pass, h *snapshot.Host) {
 	}
 	p.Report(doctor.Finding{
 		Result: doctor.Warning,
-		Object: doctor.Object{Kind: "daemon", Name: "ovn-controller", Node: h.Name},
-		Also:   []doctor.Object{{Kind: "node", Name: h.Name}, {Kind: "database", Name: "OVN_Southbound"}},
-		Title:  fmt.Sprintf("ovn-controller on %s gave up its connection to OVN_Southbound %d times within the last hour, silent for %s s each", h.Name, len(lost), seconds),
-		Evidence: []doctor.Evidence{
-			{Source: doctor.Log("ovn-controller"), Says: lost[len(lost)-1].Raw},
-			{Source: doctor.Other("servers"), Says: strings.Join(ends, ", ")},
-		},
-		Cause:  "the server is busy for longer than the node waits, or the network to it loses packets",
-		Effect: "the node reads everything anew each time and lags behind",
-		Next:   "ovs-vsctl set Open_vSwitch . external_ids:ovn-remote-probe-interval=60000",
+		Object: doctor.DaemonObject(h, "ovn-controller"),
+		Also:   []doctor.Object{doctor.NodeObject(h.Name), doctor.SouthboundObject},
+		Reason: "client-drops",
+		Title: fmt.Sprintf("ovn-controller on %s dropped its connection to OVN_Southbound (%s) %d times within the last hour, each after %s s of silence",
+			h.Name, strings.Join(ends, ", "), len(lost), seconds),
+		Evidence: []doctor.Evidence{doctor.Log("ovn-controller").On(h.Name).Says(lost[len(lost)-1].Raw)},
+		Cause:    "the server is busy for longer than the node waits, or the network to it loses packets",
+		Effect:   "the node reads everything again each time and lags behind",
+		Next:     "ovs-vsctl set Open_vSwitch . external_ids:ovn-remote-probe-interval=60000",
 	})
 }

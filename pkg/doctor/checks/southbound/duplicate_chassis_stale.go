@@ -2,6 +2,7 @@ package southbound
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -15,40 +16,34 @@ import (
 var DuplicateChassisStale = &doctor.Check{
 	Name:     "duplicate-chassis-stale",
 	Category: "sb",
-	Doc: `A chassis row is left of a node that goes by another name now
+	Doc: `A stale Chassis row remains of a renamed or reinstalled node
 
-After a node was installed again or renamed, its old row holds the tunnel address, and the
-Southbound refuses the new one.`,
+The old row holds the tunnel address, and the Southbound refuses a new row with it.`,
 	Causes: []string{"system-id-cloned"},
 	Settle: true,
 	Run: func(p *doctor.Pass) {
-		for _, z := range p.Zones {
-			south, err := z.Southbound()
-			if err != nil {
-				p.Unknown(doctor.Object{Kind: "database", Name: "OVN_Southbound"}, err)
-				continue
-			}
+		for z, south := range p.Southbounds() {
 			duplicates(p, z, south)
 		}
 		if len(p.Zones) == 0 {
-			p.Skip("there is no Southbound here")
+			p.Skip("no Southbound was read")
 		}
 	},
 }
 
-// A rival is a chassis that has the hostname or a tunnel address of another one or of a node by another name.
-type rival struct {
+// A duplicate is a chassis with the hostname or a tunnel address of another chassis, or of a node of another name.
+type duplicate struct {
 	chassis *sb.Chassis
-	of      string          // who it is in the way of
+	of      string          // the name of the other
 	also    []doctor.Object // the nodes
 	seen    []doctor.Evidence
-	blocked bool // that one cannot register because of it
+	blocked bool // the other cannot register because of it
 }
 
 func duplicates(p *doctor.Pass, z *snapshot.Zone, south *snapshot.Southbound) {
-	found := map[ovsdb.UUID]*rival{}
+	found := map[ovsdb.UUID]*duplicate{}
 	blockers(p, z, south, found)
-	namesakes(south, found)
+	sameHostname(south, found)
 	for i := range south.Chassis {
 		c := &south.Chassis[i]
 		if r := found[c.UUID]; r != nil {
@@ -59,8 +54,8 @@ func duplicates(p *doctor.Pass, z *snapshot.Zone, south *snapshot.Southbound) {
 	}
 }
 
-// blockers finds chassis that have the tunnel address which a node is set to use under another name.
-func blockers(p *doctor.Pass, z *snapshot.Zone, south *snapshot.Southbound, found map[ovsdb.UUID]*rival) {
+// blockers finds chassis with a tunnel address that a node of another name is set to use.
+func blockers(p *doctor.Pass, z *snapshot.Zone, south *snapshot.Southbound, found map[ovsdb.UUID]*duplicate) {
 	for _, h := range p.Hosts {
 		if h.Zone() != z {
 			continue
@@ -74,42 +69,29 @@ func blockers(p *doctor.Pass, z *snapshot.Zone, south *snapshot.Southbound, foun
 			continue
 		}
 		ips, key := sw.Setting("ovn-encap-ip", name)
-		for i := range south.Chassis {
-			c := &south.Chassis[i]
-			if c.Name == name || snapshot.Elsewhere(c) || sw.ID("ovn-encap-ip-"+c.Name) != "" {
+		for i := range south.Encaps {
+			e := &south.Encaps[i]
+			c := south.ChassisNamed(e.ChassisName)
+			if c == nil || c.Name == name || snapshot.Elsewhere(c) || sw.ID("ovn-encap-ip-"+c.Name) != "" || !slices.Contains(doctor.Endpoints(ips), e.IP) {
 				continue
 			}
-			for _, e := range south.EncapsOf(c) {
-				if !hasWord(ips, e.IP) {
-					continue
-				}
-				r := &rival{chassis: c, of: name, blocked: south.ChassisNamed(name) == nil, also: []doctor.Object{doctor.NodeObject(h.Name)}}
-				r.seen = append(r.seen,
-					doctor.Evidence{Source: doctor.Other("Open_vSwitch external_ids of " + h.Name), Says: fmt.Sprintf("system-id=%s %s=%s", name, key, ips)},
-					doctor.Evidence{Source: doctor.SB("Encap", doctor.Short(e.UUID)), Says: fmt.Sprintf("type=%s ip=%s chassis_name=%s", e.Type, e.IP, c.Name)})
-				if r.blocked {
-					r.seen = append(r.seen, doctor.Evidence{Source: doctor.SB("Chassis", ""), Says: "has no row with name=" + name})
-				}
-				if line := lastLogged(h, "ovn-controller", "cannot duplicate on", "identical values"); line != "" {
-					r.seen = append(r.seen, doctor.Evidence{Source: doctor.Log("ovn-controller").On(h.Name), Says: line})
-				}
-				found[c.UUID] = r
+			r := &duplicate{chassis: c, of: name, blocked: south.ChassisNamed(name) == nil, also: []doctor.Object{doctor.NodeObject(h.Name)}}
+			r.seen = append(r.seen,
+				doctor.OVS("Open_vSwitch", "").On(h.Name).Says(fmt.Sprintf("external_ids: system-id=%s %s=%s", name, key, ips)),
+				doctor.SBRow("Encap", e.UUID, "type=%s ip=%s chassis_name=%s", e.Type, e.IP, c.Name))
+			if r.blocked {
+				r.seen = append(r.seen, doctor.SB("Chassis", "").Says("has no row with name="+name))
 			}
+			if line := lastLogged(h, "ovn-controller", "cannot duplicate on", "identical values"); line != "" {
+				r.seen = append(r.seen, doctor.Log("ovn-controller").On(h.Name).Says(line))
+			}
+			found[c.UUID] = r
 		}
 	}
 }
 
-func hasWord(list, word string) bool {
-	for w := range strings.SplitSeq(list, ",") {
-		if strings.TrimSpace(w) == word {
-			return true
-		}
-	}
-	return false
-}
-
-// namesakes finds chassis with one hostname. Which of them is left behind is for the witnesses.
-func namesakes(south *snapshot.Southbound, found map[ovsdb.UUID]*rival) {
+// sameHostname finds chassis with the same hostname. The witnesses decide which of them is stale.
+func sameHostname(south *snapshot.Southbound, found map[ovsdb.UUID]*duplicate) {
 	byHost := map[string][]*sb.Chassis{}
 	for i := range south.Chassis {
 		if c := &south.Chassis[i]; !snapshot.Elsewhere(c) && c.Hostname != "" {
@@ -124,9 +106,9 @@ func namesakes(south *snapshot.Southbound, found map[ovsdb.UUID]*rival) {
 			if found[c.UUID] != nil {
 				continue
 			}
-			r := &rival{chassis: c, also: []doctor.Object{doctor.NodeObject(host)}}
+			r := &duplicate{chassis: c, also: []doctor.Object{doctor.NodeObject(host)}}
 			for _, other := range all {
-				r.seen = append(r.seen, doctor.Evidence{Source: doctor.SB("Chassis", doctor.Short(other.UUID)), Says: fmt.Sprintf("name=%s hostname=%s %s", other.Name, other.Hostname, encapText(south, other))})
+				r.seen = append(r.seen, doctor.SBRow("Chassis", other.UUID, "name=%s hostname=%s %s", other.Name, other.Hostname, encapText(south, other)))
 				if other != c {
 					r.of = other.Name
 				}
@@ -144,27 +126,29 @@ func encapText(south *snapshot.Southbound, c *sb.Chassis) string {
 	return "encaps " + strings.Join(out, ", ")
 }
 
-// judge reports a chassis that is in another one's way, as far as it is known to be dead.
-func judge(p *doctor.Pass, z *snapshot.Zone, south *snapshot.Southbound, r *rival) {
+// judge reports a duplicate if it is known to be dead, or blocks the other.
+func judge(p *doctor.Pass, z *snapshot.Zone, south *snapshot.Southbound, r *duplicate) {
 	c := r.chassis
 	death := catalog.ChassisDeath(p.Deployment, z, south, c)
 	if death.Alive != "" && !r.blocked {
-		return // of two with one hostname, this is the living one, or both are
+		return // of two with the same hostname this one is alive
 	}
 	f := doctor.Finding{
 		Object:   doctor.Object{Kind: "chassis", Name: c.Name},
 		Also:     append(r.also, doctor.NodeObject(c.Hostname), doctor.Object{Kind: "chassis", Name: r.of}),
-		Title:    fmt.Sprintf("chassis %s of %s is left over: the node goes by %s now", c.Name, c.Hostname, r.of),
+		Reason:   "replaced",
+		Title:    fmt.Sprintf("chassis %s of %s is stale: the node is chassis %s now", c.Name, c.Hostname, r.of),
 		Evidence: r.seen,
-		Cause:    "the node was installed again or renamed, and its old row was not deleted",
-		Effect:   "other nodes keep a tunnel that leads nowhere, and what is bound to the old row is dead",
+		Cause:    "the node was reinstalled or renamed, and its old row was not deleted",
+		Effect:   "other nodes keep a tunnel to a node that is gone, and ports bound to the old row do not work",
 	}
 	if r.blocked {
+		f.Reason = "blocks"
 		f.Title = fmt.Sprintf("chassis %s cannot register: its tunnel address belongs to the old chassis %s", r.of, c.Name)
-		f.Effect = "ovn-controller tries again and again to write its row, and nothing new works on the node"
+		f.Effect = "ovn-controller fails to write its row again and again, and nothing new works on the node"
 	}
 	f.Evidence = append(f.Evidence, witnesses(death)...)
-	held := catalog.ChassisHolds(z, south, c, death.Heir)
+	held := catalog.ChassisHolds(z, south, c, death.Successor)
 	switch {
 	case death.Certain() && len(held) == 0:
 		f.Fix = catalog.DeleteChassis.With(c.Name)
@@ -172,43 +156,43 @@ func judge(p *doctor.Pass, z *snapshot.Zone, south *snapshot.Southbound, r *riva
 		f.Next = fmt.Sprintf("it still holds %s: move them to a living chassis, then: ovnctl fix delete-chassis %s", strings.Join(held, ", "), c.Name)
 	case !r.blocked:
 		if death.Quiet && len(death.Others) > 0 || death.Behind != nil {
-			p.Unknown(f.Object, fmt.Errorf("chassis %s and %s have the hostname %s, and whether the first is dead cannot be told: %s", c.Name, r.of, c.Hostname, settle(death)))
+			p.Unknown(f.Object, fmt.Errorf("chassis %s and %s have the hostname %s; it is unknown whether the first is dead: %s", c.Name, r.of, c.Hostname, toProve(death)))
 		}
 		return
 	default:
-		f.Next = fmt.Sprintf("%s; then: ovnctl fix delete-chassis %s", settle(death), c.Name)
+		f.Next = fmt.Sprintf("%s; then: ovnctl fix delete-chassis %s", toProve(death), c.Name)
 	}
 	p.Report(f)
 }
 
-// settle is what would tell whether a chassis is dead.
-func settle(d catalog.Death) string {
+// toProve is what it takes to prove that a chassis is dead.
+func toProve(d catalog.Death) string {
 	switch {
 	case d.Alive != "":
 		return d.Alive
 	case d.Quiet:
-		return "nothing was asked of any chassis lately; ovn-nbctl --wait=hv --timeout=30 sync, and half a minute later, tells"
+		return "no chassis had anything to do lately; run ovn-nbctl --wait=hv --timeout=30 sync, and check again half a minute later"
 	case d.Behind == nil:
-		return "it has been behind for too short a time; half a minute later it can be told"
+		return "it has been behind for too short a time; check again half a minute later"
 	}
-	return "there is one witness only; ovnctl on a node with a tunnel to it, or --node-exec, finds another"
+	return "there is only one witness; ovnctl on a node with a tunnel to it, or --node-exec, finds another"
 }
 
 func witnesses(d catalog.Death) []doctor.Evidence {
 	var out []doctor.Evidence
 	if d.Behind != nil {
-		out = append(out, doctor.Evidence{Source: doctor.Other(d.Behind.Source), Says: d.Behind.Says})
+		out = append(out, doctor.Other(d.Behind.Source).Says(d.Behind.Says))
 	}
 	for _, w := range d.Others {
-		out = append(out, doctor.Evidence{Source: doctor.Other(w.Source), Says: w.Says})
+		out = append(out, doctor.Other(w.Source).Says(w.Says))
 	}
 	return out
 }
 
-// A node may be down for maintenance: only one that has held nothing and said nothing for a day is thought gone.
+// A node may be down for maintenance: only a chassis that holds nothing and was silent for a day counts as gone.
 const abandonedAfter = 24 * time.Hour
 
-// abandoned reports a chassis in nobody's way whose node has been gone for long.
+// abandoned reports a chassis that blocks no other and whose node has been gone for long.
 func abandoned(p *doctor.Pass, z *snapshot.Zone, south *snapshot.Southbound, c *sb.Chassis) {
 	for _, r := range south.ChassisPrivate {
 		if r.Name == c.Name && (r.NBCfgTimestamp == 0 || p.Time().Sub(time.UnixMilli(int64(r.NBCfgTimestamp))) < abandonedAfter || len(south.Globals) > 0 && r.NBCfg >= south.Globals[0].NBCfg) {
@@ -226,15 +210,16 @@ func abandoned(p *doctor.Pass, z *snapshot.Zone, south *snapshot.Southbound, c *
 		Result:   doctor.Warning,
 		Object:   doctor.Object{Kind: "chassis", Name: c.Name},
 		Also:     []doctor.Object{doctor.NodeObject(c.Hostname)},
-		Title:    fmt.Sprintf("chassis %s of %s has said nothing since %s and holds nothing", c.Name, c.Hostname, death.Since.UTC().Format(time.RFC3339)),
+		Reason:   "abandoned",
+		Title:    fmt.Sprintf("chassis %s of %s has been silent since %s and holds nothing", c.Name, c.Hostname, death.Since.UTC().Format(time.RFC3339)),
 		Evidence: witnesses(death),
-		Cause:    "the node was taken out of the cluster and its row was left, or it has been off for long",
-		Effect:   "all nodes keep a tunnel that leads nowhere, and whoever waits for all chassis waits in vain",
+		Cause:    "the node was removed from the cluster and its row was not, or it has been off for long",
+		Effect:   "all nodes keep a tunnel to it, and ovn-nbctl --wait=hv never returns",
 		Fix:      catalog.DeleteChassis.With(c.Name),
 	})
 }
 
-// lastLogged is the last line of a daemon's log with one of some texts, without its head; empty: there is none.
+// lastLogged is the last line of a daemon's log with one of some texts; empty: there is none.
 func lastLogged(h *snapshot.Host, daemon string, texts ...string) string {
 	log, err := h.Log(daemon)
 	if err != nil {
@@ -242,14 +227,9 @@ func lastLogged(h *snapshot.Host, daemon string, texts ...string) string {
 	}
 	last := ""
 	for line := range strings.Lines(log) {
-		for _, t := range texts {
-			if strings.Contains(line, t) {
-				last = strings.TrimSpace(line)
-			}
+		if slices.ContainsFunc(texts, func(t string) bool { return strings.Contains(line, t) }) {
+			last = strings.TrimSpace(line)
 		}
 	}
-	if len(last) > 300 {
-		last = last[:300] + "…"
-	}
-	return last
+	return doctor.Shorten(last, 300)
 }

@@ -1,7 +1,7 @@
 package southbound
 
 import (
-	"errors"
+	"cmp"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -19,29 +19,23 @@ import (
 var MACBindingStale = &doctor.Check{
 	Name:     "mac-binding-stale",
 	Category: "sb",
-	Doc: `A router sends to a MAC address that its neighbour no longer has
+	Doc: `A router or switch sends to a stale MAC address
 
-A MAC_Binding is what a router has learned of a neighbour, and it stays until somebody
-answers otherwise or it ages. So it is with the FDB of a switch. It is held against the
-neighbour tables of nodes on the same segment and against the addresses of the
-routers and interfaces that OVN itself has.`,
+A MAC_Binding row is what a router has learned about a neighbour; it stays until another reply
+arrives or it ages out. So does an FDB row of a switch. The check compares both with the
+neighbour tables of nodes on the same segment, and with the addresses of OVN's own router ports
+and interfaces.`,
 	Causes: []string{"bridge-ip-lost-after-reboot", "ip-on-enslaved-nic", "uplink-not-in-bridge"},
 	Begin: func(d *snapshot.Deployment) {
-		for _, z := range d.Zones { // after an answer as large as the Southbound's a server takes its time
+		for _, z := range d.Zones { // after a reply as large as the Southbound a server is slow
 			go func() { _, _ = z.Learned() }()
 		}
 	},
 	Settle: true,
 	Run: func(p *doctor.Pass) {
-		for _, z := range p.Zones {
-			south, err := z.Southbound()
-			if err != nil {
-				p.Unknown(doctor.Object{Kind: "database", Name: "OVN_Southbound"}, err)
-				continue
-			}
-			learned, err := z.Learned()
-			if err != nil {
-				p.Unknown(doctor.Object{Kind: "database", Name: "OVN_Southbound"}, err)
+		for z, south := range p.Southbounds() {
+			learned, ok := doctor.Need(p, doctor.SouthboundObject, z.Learned)
+			if !ok {
 				continue
 			}
 			if len(learned.MACBindings) > 0 {
@@ -52,40 +46,39 @@ routers and interfaces that OVN itself has.`,
 			}
 		}
 		if len(p.Zones) == 0 {
-			p.Skip("there is no Southbound here")
+			p.Skip("no Southbound was read")
 		}
 	},
 }
 
-// A sighting is a MAC address of a neighbour as somebody other than the router knows it.
+// A sighting is the MAC address of a neighbour in a source other than the router's MAC_Binding.
 type sighting struct {
-	mac    string
-	source string
-	says   string
-	sure   bool // the neighbour has answered lately, or it is OVN's own
+	mac      string
+	evidence doctor.Evidence
+	sure     bool // the neighbour has replied recently, or belongs to OVN
 }
 
-// A wire is a switch with what is known of the addresses on it.
-type wire struct {
+// A segment is a switch with the addresses known on it.
+type segment struct {
 	routers map[netip.Addr]*sb.PortBindingBrief // ports of other routers on it, by address
-	bridges []outside                           // where it leaves OVN
+	bridges []providerBridge                    // through which it leaves OVN
 }
 
-// An outside is the bridge of a node that a switch's localnet port leads to, without a VLAN.
-type outside struct {
+// A providerBridge is the bridge of a node that a localnet port without a VLAN leads to.
+type providerBridge struct {
 	host    *snapshot.Host
 	bridge  string
 	network *node.Network
-	links   []string // the bridge's own and its uplinks: those that are on the segment
+	links   []string // on the segment: the bridge's own and its uplinks
 }
 
-// segments are the switches that routers are on, by the Datapath_Binding.
-func segments(p *doctor.Pass, south *snapshot.Southbound) (map[ovsdb.UUID]*wire, map[string]*sb.PortBindingBrief) {
-	named := doctor.Bindings(south)
-	all := map[ovsdb.UUID]*wire{}
-	at := func(id ovsdb.UUID) *wire {
+// segments are the switches that routers are connected to, by their Datapath_Binding.
+func segments(p *doctor.Pass, south *snapshot.Southbound) (map[ovsdb.UUID]*segment, map[string]*sb.PortBindingBrief) {
+	named := doctor.PortBindings(south)
+	all := map[ovsdb.UUID]*segment{}
+	at := func(id ovsdb.UUID) *segment {
 		if all[id] == nil {
-			all[id] = &wire{routers: map[netip.Addr]*sb.PortBindingBrief{}}
+			all[id] = &segment{routers: map[netip.Addr]*sb.PortBindingBrief{}}
 		}
 		return all[id]
 	}
@@ -97,23 +90,18 @@ func segments(p *doctor.Pass, south *snapshot.Southbound) (map[ovsdb.UUID]*wire,
 			}
 		}
 		if b.Type == "localnet" && len(b.Tag) == 0 {
-			for _, h := range p.Hosts {
-				if o, ok := leaves(h, b.Options["network_name"]); ok {
-					s := at(b.Datapath)
-					s.bridges = append(s.bridges, o)
-				}
-			}
+			at(b.Datapath).bridges = append(at(b.Datapath).bridges, providerBridges(p, b.Options["network_name"])...)
 		}
 	}
 	return all, named
 }
 
-// routerPort says that of two peers the first is the router's: it has networks, with their prefix lengths.
+// routerPort reports whether of two peers the first is the router's: it has networks, with their prefix lengths.
 func routerPort(b, peer *sb.PortBindingBrief) bool {
 	return slices.ContainsFunc(b.MAC, func(s string) bool { return strings.Contains(s, "/") }) && b.Datapath != peer.Datapath
 }
 
-// addresses are those of a router's port.
+// addresses are the IP addresses of a router's port.
 func addresses(b *sb.PortBindingBrief) []netip.Addr {
 	var out []netip.Addr
 	for _, text := range b.MAC {
@@ -135,28 +123,30 @@ func macOf(b *sb.PortBindingBrief) string {
 	return strings.ToLower(mac)
 }
 
-// leaves is where a provider network leaves OVN on a host.
-func leaves(h *snapshot.Host, network string) (outside, bool) {
-	sw, err := h.Switch()
-	if err != nil {
-		return outside{}, false
-	}
-	name, _, _ := h.ChassisName()
-	mappings, _ := sw.Setting("ovn-bridge-mappings", name)
-	bridge, ok := catalog.BridgeMapping(mappings, network)
-	if !ok || sw.Bridge(bridge) == nil {
-		return outside{}, false
-	}
-	o := outside{host: h, bridge: bridge, links: []string{bridge}}
-	if o.network, err = h.Network(); err != nil {
-		return outside{}, false
-	}
-	for _, plug := range sw.Plugs() {
-		if plug.Bridge.Name == bridge && doctor.KernelDevice(plug) && len(plug.Port.Tag) == 0 {
-			o.links = append(o.links, plug.Name)
+// providerBridges are the bridges of all nodes to which a provider network is mapped.
+func providerBridges(p *doctor.Pass, network string) []providerBridge {
+	var out []providerBridge
+	for _, h := range p.Hosts {
+		sw, err := h.Switch()
+		if err != nil {
+			continue
 		}
+		name, _, _ := h.ChassisName()
+		mappings, _ := sw.Setting("ovn-bridge-mappings", name)
+		bridge, ok := catalog.BridgeMapping(mappings, network)
+		links, err := h.Network()
+		if !ok || err != nil || sw.Bridge(bridge) == nil {
+			continue
+		}
+		b := providerBridge{host: h, bridge: bridge, network: links, links: []string{bridge}}
+		for _, i := range sw.Plugs() {
+			if i.Bridge.Name == bridge && doctor.KernelDevice(i) && len(i.Port.Tag) == 0 {
+				b.links = append(b.links, i.Name)
+			}
+		}
+		out = append(out, b)
 	}
-	return o, true
+	return out
 }
 
 func staleNeighbours(p *doctor.Pass, z *snapshot.Zone, south *snapshot.Southbound, rows []sb.MACBinding) {
@@ -181,49 +171,65 @@ func staleNeighbours(p *doctor.Pass, z *snapshot.Zone, south *snapshot.Southboun
 		sure := slices.IndexFunc(differs, func(s sighting) bool { return s.sure })
 		if sure < 0 {
 			p.Unknown(doctor.Object{Kind: "MAC binding", Name: row.LogicalPort + " " + row.IP},
-				fmt.Errorf("port %s has %s at %s, %s has it at %s, and has not heard from it lately: ping -c1 %s on that node tells", row.LogicalPort, row.IP, row.MAC, differs[0].source, differs[0].mac, row.IP))
+				fmt.Errorf("port %s has %s at %s, but %s has it at %s, not confirmed recently: run ping -c1 %s on that node, then check again",
+					row.LogicalPort, row.IP, row.MAC, differs[0].evidence.Source, differs[0].mac, row.IP))
 			continue
 		}
 		p.Report(staleNeighbour(z, south, row, port, differs[sure]))
 	}
 }
 
-// sightings are what is known of an address on a segment, but for what the router's own port says.
-func (s *wire) sightings(ip netip.Addr, own *sb.PortBindingBrief) []sighting {
-	var seen []sighting
+// sightings are the MAC addresses that an address has on a segment, except that of the router's own port.
+func (s *segment) sightings(ip netip.Addr, own *sb.PortBindingBrief) []sighting {
 	if other := s.routers[ip]; other != nil && other.UUID != own.UUID && macOf(other) != "" {
-		return []sighting{{macOf(other), fmt.Sprintf("Southbound Port_Binding %.8s (%s)", other.UUID, other.LogicalPort), strings.Join(other.MAC, " "), true}}
+		return []sighting{{macOf(other), doctor.SBRow("Port_Binding", other.UUID, "%s: %s", other.LogicalPort, strings.Join(other.MAC, " ")), true}}
 	}
-	for _, o := range s.bridges {
-		for _, link := range o.links {
-			for _, a := range o.network.Addresses {
-				if l := o.network.Link(link); a.Link == link && a.Prefix.Addr() == ip && l != nil && !a.Has("dadfailed") && !a.Has("tentative") {
-					seen = append(seen, sighting{strings.ToLower(l.MAC), "link " + link + " of " + o.host.Name, "has address " + a.Prefix.String() + " and MAC " + l.MAC, true})
-				}
-			}
-			for _, n := range o.network.Neighbours {
-				if n.Link != link || n.Addr.WithZone("") != ip || n.MAC == "" {
-					continue
-				}
-				sure := false
-				switch n.State {
-				case "reachable", "permanent", "delay", "probe":
-					sure = true
-				case "stale":
-					sure = o.learned(n.MAC)
-				default:
-					continue
-				}
-				seen = append(seen, sighting{strings.ToLower(n.MAC), "neighbour table of " + o.host.Name, fmt.Sprintf("%s dev %s lladdr %s %s", n.Addr, link, n.MAC, strings.ToUpper(n.State)), sure})
-			}
-		}
+	var seen []sighting
+	for _, b := range s.bridges {
+		seen = append(seen, b.addresses(ip)...)
+		seen = append(seen, b.neighbours(ip)...)
 	}
 	return seen
 }
 
-// learned says whether the bridge has seen packets from a MAC address lately.
-func (o outside) learned(mac string) bool {
-	text, err := o.host.Control("ovs-vswitchd", "fdb/show", o.bridge)
+// addresses are the links of the node that have an address.
+func (b *providerBridge) addresses(ip netip.Addr) []sighting {
+	var seen []sighting
+	for _, a := range b.network.Addresses {
+		l := b.network.Link(a.Link)
+		if l == nil || !slices.Contains(b.links, a.Link) || a.Prefix.Addr() != ip || a.Has("dadfailed") || a.Has("tentative") {
+			continue
+		}
+		seen = append(seen, sighting{strings.ToLower(l.MAC), doctor.Link(a.Link).On(b.host.Name).Says("has address " + a.Prefix.String() + " and MAC " + l.MAC), true})
+	}
+	return seen
+}
+
+// neighbours are the entries of the node's neighbour table for an address.
+func (b *providerBridge) neighbours(ip netip.Addr) []sighting {
+	var seen []sighting
+	for _, n := range b.network.Neighbours {
+		if !slices.Contains(b.links, n.Link) || n.Addr.WithZone("") != ip || n.MAC == "" {
+			continue
+		}
+		sure := false
+		switch n.State {
+		case "reachable", "permanent", "delay", "probe":
+			sure = true
+		case "stale":
+			sure = b.learned(n.MAC)
+		default:
+			continue
+		}
+		table := doctor.Neighbours(n.Link).On(b.host.Name)
+		seen = append(seen, sighting{strings.ToLower(n.MAC), table.Says(fmt.Sprintf("%s dev %s lladdr %s %s", n.Addr, n.Link, n.MAC, strings.ToUpper(n.State))), sure})
+	}
+	return seen
+}
+
+// learned reports whether the bridge has recently seen packets from a MAC address.
+func (b *providerBridge) learned(mac string) bool {
+	text, err := b.host.Control("ovs-vswitchd", "fdb/show", b.bridge)
 	if err != nil {
 		return false
 	}
@@ -242,46 +248,27 @@ func (o outside) learned(mac string) bool {
 func staleNeighbour(z *snapshot.Zone, south *snapshot.Southbound, row *sb.MACBinding, port *sb.PortBindingBrief, s sighting) doctor.Finding {
 	f := doctor.Finding{
 		Object: doctor.Object{Kind: "MAC binding", Name: row.LogicalPort + " " + row.IP},
-		Also:   []doctor.Object{{Kind: "port", Name: row.LogicalPort}},
-		Title:  fmt.Sprintf("router port %s sends to %s at %s, which is at %s now", row.LogicalPort, row.IP, row.MAC, s.mac),
+		Also:   []doctor.Object{doctor.PortObject(row.LogicalPort)},
+		Title:  fmt.Sprintf("router port %s sends packets for %s to %s, but its MAC address is %s now", row.LogicalPort, row.IP, row.MAC, s.mac),
 		Evidence: []doctor.Evidence{
-			{Source: doctor.SB("MAC_Binding", doctor.Short(row.UUID)), Says: fmt.Sprintf("logical_port=%s ip=%s mac=%s%s", row.LogicalPort, row.IP, row.MAC, learnedAt(row.Timestamp))},
-			{Source: doctor.Other(s.source), Says: s.says},
+			doctor.SBRow("MAC_Binding", row.UUID, "logical_port=%s ip=%s mac=%s%s", row.LogicalPort, row.IP, row.MAC, learnedAt(row.Timestamp)),
+			s.evidence,
 		},
-		Cause:  "the neighbour has changed its MAC address and not announced it, or the announcement did not reach the router",
-		Effect: fmt.Sprintf("what the router sends to and through %s is lost", row.IP),
+		Cause:  "the neighbour changed its MAC address and did not announce it, or the announcement did not reach the router",
+		Effect: fmt.Sprintf("packets that the router sends to or through %s are lost", row.IP),
 		Fix:    catalog.DeleteMACBinding.With(row.LogicalPort, row.IP),
 	}
-	if len(port.Chassis) > 0 {
-		for i := range south.Chassis {
-			if south.Chassis[i].UUID == port.Chassis.Get() {
-				f.Also = append(f.Also, doctor.NodeObject(south.Chassis[i].Hostname))
-			}
+	for i := range south.Chassis {
+		if port.Chassis.Has(south.Chassis[i].UUID) {
+			f.Also = append(f.Also, doctor.NodeObject(south.Chassis[i].Hostname))
 		}
 	}
-	if north, err := z.Northbound(); err == nil {
-		for _, r := range north.Routers {
-			if router := routerOf(north, row.LogicalPort); router == r.Name && r.Options["mac_binding_age_threshold"] == "" {
-				f.Evidence = append(f.Evidence, doctor.Evidence{Source: doctor.NB("Logical_Router", r.Name), Says: "options has no mac_binding_age_threshold: what it learns never ages"})
-			}
+	if l, err := z.Logical(); err == nil && l.RouterPort[row.LogicalPort] != nil {
+		if r := l.RouterOf[l.RouterPort[row.LogicalPort].UUID]; r != nil && r.Options["mac_binding_age_threshold"] == "" {
+			f.Evidence = append(f.Evidence, doctor.NB("Logical_Router", r.Name).Says("options has no mac_binding_age_threshold: its MAC bindings never age out"))
 		}
 	}
 	return f
-}
-
-// routerOf is the name of the router of a port.
-func routerOf(north *snapshot.Northbound, port string) string {
-	for _, p := range north.RouterPorts {
-		if p.Name != port {
-			continue
-		}
-		for _, r := range north.Routers {
-			if r.Ports.Has(p.UUID) {
-				return r.Name
-			}
-		}
-	}
-	return ""
 }
 
 func learnedAt(timestamp int) string {
@@ -291,64 +278,72 @@ func learnedAt(timestamp int) string {
 	return fmt.Sprintf(" timestamp=%d", timestamp)
 }
 
-// staleFDB finds MAC addresses that a switch has learned behind another port than that of the interface which has it.
-func staleFDB(p *doctor.Pass, z *snapshot.Zone, south *snapshot.Southbound, rows []sb.FDB) {
-	type home struct {
-		binding *sb.PortBindingBrief
-		host    *snapshot.Host
-		name    string
-	}
-	named := doctor.Bindings(south)
-	homes := map[string][]home{}
+// An attached is an interface that records its MAC address, and its port.
+type attached struct {
+	binding *sb.PortBindingBrief
+	host    *snapshot.Host
+	name    string
+}
+
+// attachedMACs are the bound interfaces of a zone's nodes by their MAC addresses.
+func attachedMACs(p *doctor.Pass, z *snapshot.Zone, south *snapshot.Southbound) map[string][]attached {
+	named := doctor.PortBindings(south)
+	all := map[string][]attached{}
 	for _, h := range p.Hosts {
 		if h.Zone() != z {
 			continue
 		}
 		sw, err := h.Switch()
-		if errors.Is(err, node.ErrUnavailable) || err != nil {
+		if err != nil {
 			continue
 		}
-		for _, plug := range sw.Plugs() {
-			for _, key := range []string{"attached-mac", "attached_mac"} {
-				if mac, b := strings.ToLower(plug.ExternalIDs[key]), named[plug.ExternalIDs["iface-id"]]; mac != "" && b != nil && len(b.Chassis) > 0 {
-					homes[mac] = append(homes[mac], home{b, h, plug.Name})
-				}
+		for _, i := range sw.Plugs() {
+			mac := strings.ToLower(cmp.Or(i.ExternalIDs["attached-mac"], i.ExternalIDs["attached_mac"]))
+			if b := named[i.ExternalIDs["iface-id"]]; mac != "" && b != nil && len(b.Chassis) > 0 {
+				all[mac] = append(all[mac], attached{b, h, i.Name})
 			}
 		}
 	}
+	return all
+}
+
+// staleFDB finds MAC addresses that a switch has learned on another port than that of their interface.
+func staleFDB(p *doctor.Pass, z *snapshot.Zone, south *snapshot.Southbound, rows []sb.FDB) {
+	interfaces := attachedMACs(p, z, south)
 	keys := map[int]ovsdb.UUID{}
 	for _, d := range south.Datapaths {
 		keys[d.TunnelKey] = d.UUID
 	}
 	for i := range rows {
 		row := &rows[i]
-		for _, at := range homes[strings.ToLower(row.MAC)] {
+		for _, at := range interfaces[strings.ToLower(row.MAC)] {
 			if at.binding.Datapath != keys[row.DPKey] || at.binding.TunnelKey == row.PortKey || staticMAC(at.binding, row.MAC) {
 				continue
 			}
 			where := fmt.Sprintf("the port with key %d", row.PortKey)
-			for j := range south.PortBindings {
-				if b := &south.PortBindings[j]; b.Datapath == at.binding.Datapath && b.TunnelKey == row.PortKey {
-					where = b.LogicalPort
-				}
+			if j := slices.IndexFunc(south.PortBindings, func(b sb.PortBindingBrief) bool {
+				return b.Datapath == at.binding.Datapath && b.TunnelKey == row.PortKey
+			}); j >= 0 {
+				where = south.PortBindings[j].LogicalPort
 			}
 			p.Report(doctor.Finding{
-				Object: doctor.Object{Kind: "FDB entry", Name: row.MAC},
-				Also:   []doctor.Object{{Kind: "port", Name: at.binding.LogicalPort}, doctor.NodeObject(at.host.Name)},
-				Title:  fmt.Sprintf("a switch sends what is for %s to %s, and it is behind %s", row.MAC, where, at.binding.LogicalPort),
+				Object: doctor.Object{Kind: "FDB entry", Name: fmt.Sprintf("%d %s", row.DPKey, row.MAC)},
+				Also:   []doctor.Object{doctor.PortObject(at.binding.LogicalPort), doctor.NodeObject(at.host.Name)},
+
+				Title: fmt.Sprintf("a switch sends packets for %s to %s, but it is at %s", row.MAC, where, at.binding.LogicalPort),
 				Evidence: []doctor.Evidence{
-					{Source: doctor.SB("FDB", doctor.Short(row.UUID)), Says: fmt.Sprintf("dp_key=%d mac=%s port_key=%d%s", row.DPKey, row.MAC, row.PortKey, learnedAt(row.Timestamp))},
-					{Source: doctor.OVS("Interface", at.name).On(at.host.Name), Says: fmt.Sprintf("attached-mac=%s iface-id=%s", row.MAC, at.binding.LogicalPort)},
+					doctor.SBRow("FDB", row.UUID, "dp_key=%d mac=%s port_key=%d%s", row.DPKey, row.MAC, row.PortKey, learnedAt(row.Timestamp)),
+					doctor.OVS("Interface", at.name).On(at.host.Name).Says(fmt.Sprintf("attached-mac=%s iface-id=%s", row.MAC, at.binding.LogicalPort)),
 				},
-				Cause:  "the address was seen behind another port before, and nothing has come from it since",
-				Effect: "what is for it goes to the wrong port until it sends something itself",
+				Cause:  "the switch learned the address on another port, and has seen no packet from it since",
+				Effect: "packets for it go to the wrong port until it sends one itself",
 				Fix:    catalog.DeleteFDB.With(fmt.Sprint(row.DPKey), row.MAC),
 			})
 		}
 	}
 }
 
-// staticMAC says whether the Northbound gives a port this address: then nothing that was learned counts.
+// staticMAC reports whether the Northbound gives a port this address: then learned rows are not used.
 func staticMAC(b *sb.PortBindingBrief, mac string) bool {
 	return slices.ContainsFunc(b.MAC, func(s string) bool { return strings.HasPrefix(strings.ToLower(s), strings.ToLower(mac)) })
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/ovnctl/ovnctl/pkg/doctor"
+	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
 // joinTime is how long a server may take to be let into its cluster.
@@ -14,9 +15,9 @@ const joinTime = 2 * time.Minute
 var RaftStuckJoining = &doctor.Check{
 	Name:     "raft-stuck-joining",
 	Category: "raft",
-	Doc: `A server waits in vain to join its database's cluster
+	Doc: `A database server cannot join its cluster
 
-It serves nothing until a member with a leader lets it in.`,
+It serves nothing until the cluster's leader adds it.`,
 	Causes: []string{"raft-no-quorum", "tls-cert-expired-or-wrong-ca"},
 	Run: func(p *doctor.Pass) {
 		for _, m := range p.Clustered() {
@@ -30,17 +31,17 @@ It serves nothing until a member with a leader lets it in.`,
 func stuckJoining(p *doctor.Pass, m *doctor.Member) {
 	f := doctor.Finding{
 		Object:   m.Object(),
-		Also:     m.Concerns(),
+		Also:     m.Also(),
 		Evidence: []doctor.Evidence{m.Status("Status", "Remotes for joining", "Cluster ID", "Server ID")},
 		Effect:   "the cluster lacks this member: it serves nothing, and clients that try it go elsewhere",
-		Next: fmt.Sprintf("on this host: stop the server, move %s aside, let it join again with the address of a member that runs; on the leader take its old entry out (ovnctl fix kick-raft-member %s ID)",
+		Next: fmt.Sprintf("on this host: stop the server, move %s aside, let it join again with the address of a running member; on the leader remove its old entry (ovnctl fix kick-raft-member %s ID)",
 			m.File, m.Database),
 	}
 	waited, known := waiting(p, m)
 	if !known {
 		later, err := p.Later()
 		if err != nil {
-			p.Unknown(m.Object(), fmt.Errorf("%s on %s is joining its cluster, since when is not known: %w", m.Database, m.Host.Name, err))
+			p.Unknown(m.Object(), fmt.Errorf("%s on %s is joining its cluster, for how long is unknown: %w", m.Database, m.Host.Name, err))
 			return
 		}
 		if h := later.Host(m.Host.Name); h == nil {
@@ -50,7 +51,7 @@ func stuckJoining(p *doctor.Pass, m *doctor.Member) {
 		}
 	} else if waited < joinTime {
 		if waited < 10*time.Second {
-			return // it has just been started
+			return // it was started just now
 		}
 		f.Result = doctor.Warning
 	}
@@ -58,37 +59,46 @@ func stuckJoining(p *doctor.Pass, m *doctor.Member) {
 	if known {
 		f.Title += ", for " + doctor.Span(waited) + " now"
 	}
-	var answers, silent []string
+	replies := false
+	var silent []string
 	for _, r := range m.Remotes {
 		if !m.Host.Local {
 			break
 		}
 		if err := p.Dial(r); err != nil {
 			silent = append(silent, r)
-			f.Evidence = append(f.Evidence, doctor.Evidence{Source: doctor.Other("connecting to " + r), Says: err.Error()})
+			f.Evidence = append(f.Evidence, doctor.Endpoint(r).Says(err.Error()))
 		} else {
-			answers = append(answers, r)
+			replies = true
 		}
 	}
-	lines, _ := m.Host.LogLines(m.Log)
-	for _, l := range lines {
-		if strings.Contains(l.Text, "wrong cluster") || strings.Contains(l.Text, "left its cluster") || strings.Contains(l.Text, "certificate verify failed") {
-			f.Evidence = append(f.Evidence, doctor.Evidence{Source: doctor.Log(m.Log), Says: l.Raw})
-			break
-		}
+	refusal := refusedToJoin(m)
+	if refusal.Raw != "" {
+		f.Evidence = append(f.Evidence, doctor.Log(m.Log).On(m.Host.Name).Says(refusal.Raw))
 	}
 	switch {
-	case len(answers) == 0 && len(silent) > 0:
-		f.Cause = fmt.Sprintf("nobody takes connections at %s, which its file names as the cluster", strings.Join(silent, ", "))
-	case strings.Contains(fmt.Sprint(f.Evidence), "wrong cluster"):
+	case !replies && len(silent) > 0:
+		f.Cause = fmt.Sprintf("no server accepts connections at %s, which its file names as the cluster", strings.Join(silent, ", "))
+	case strings.Contains(refusal.Text, "wrong cluster"):
 		f.Cause = "the members there belong to another cluster than the one in its file"
 	default:
-		f.Cause = "the members that it asks have no leader, or its entry is already in their list under another identity"
+		f.Cause = "the members that it contacts have no leader, or already list it under another identity"
 	}
 	p.Report(f)
 }
 
-// waiting is for how long a server has been running: it joins from the start.
+// refusedToJoin is the first line of a server's log that shows why its cluster refuses it.
+func refusedToJoin(m *doctor.Member) snapshot.LogLine {
+	lines, _ := m.Host.LogLines(m.Log)
+	for _, l := range lines {
+		if strings.Contains(l.Text, "wrong cluster") || strings.Contains(l.Text, "left its cluster") || strings.Contains(l.Text, "certificate verify failed") {
+			return l
+		}
+	}
+	return snapshot.LogLine{}
+}
+
+// waiting is how long a server has been running: it tries to join from the start.
 func waiting(p *doctor.Pass, m *doctor.Member) (time.Duration, bool) {
 	if process := m.Host.ServerProcess(m.Server.Server); process != nil && !process.Started.IsZero() {
 		return p.Now().Sub(process.Started), true

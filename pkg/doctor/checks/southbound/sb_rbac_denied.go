@@ -15,9 +15,8 @@ var SBRBACDenied = &doctor.Check{
 	Category: "sb",
 	Doc: `The Southbound refuses what a node writes
 
-Where connections have the role ovn-controller, a node may change its own rows
-alone, and which are its own the name in its certificate says: it must be the
-chassis' name.`,
+A connection with the role ovn-controller lets a node change its own rows only. The common
+name in its certificate decides which those are: it must be the chassis name.`,
 	Causes: []string{"tls-cert-expired-or-wrong-ca"},
 	Run: func(p *doctor.Pass) {
 		for _, h := range p.Hosts {
@@ -31,11 +30,10 @@ func rbacDenied(p *doctor.Pass, h *snapshot.Host) {
 	if err != nil || d.Liveness != snapshot.Answers {
 		return
 	}
-	object := doctor.Object{Kind: "daemon", Name: "ovn-controller", Node: h.Name}
 	f := doctor.Finding{
-		Object: object,
-		Also:   []doctor.Object{{Kind: "node", Name: h.Name}, {Kind: "chassis", Name: h.SystemID}, doctor.DatabaseObject("OVN_Southbound")},
-		Effect: "the node cannot register itself, bind ports or write what it learns; rows that are there stay",
+		Object: doctor.DaemonObject(h, "ovn-controller"),
+		Also:   []doctor.Object{doctor.NodeObject(h.Name), {Kind: "chassis", Name: h.SystemID}, doctor.DatabaseObject("OVN_Southbound")},
+		Effect: "the node cannot register itself, bind ports or write what it learns; existing rows stay",
 		Next:   fmt.Sprintf("give %s a certificate whose common name is its system-id, %s", h.Name, h.SystemID),
 	}
 	var denied string
@@ -52,31 +50,32 @@ func rbacDenied(p *doctor.Pass, h *snapshot.Host) {
 		return
 	}
 	if role != "" {
-		f.Evidence = append(f.Evidence, doctor.Evidence{Source: doctor.Other("Southbound Connection for " + remote), Says: "role=" + role})
+		f.Evidence = append(f.Evidence, doctor.SB("Connection", "").Says("role="+role+" for "+remote))
 	}
-	name, known := commonName(p, h, &f)
+	name, known := commonName(h, &f)
 	switch {
 	case role == "ovn-controller" && known && name != h.SystemID:
+		f.Reason = "common-name"
 		f.Title = fmt.Sprintf("the certificate of %s is for %q, but its chassis is %q: the Southbound refuses what it writes", h.Name, name, h.SystemID)
-		f.Cause = "the certificate was made with another common name than the system-id, or the system-id was changed"
+		f.Cause = "the certificate was issued for another common name than the system-id, or the system-id was changed"
 	case role != "" && denied != "":
+		f.Reason = "permissions"
 		f.Title = fmt.Sprintf("the Southbound refuses what ovn-controller on %s writes", h.Name)
-		f.Cause = "the role's permissions (RBAC_Role, RBAC_Permission) do not allow it; ovn-northd writes them, perhaps of another release"
-		f.Next = "ovn-sbctl list RBAC_Role RBAC_Permission; is ovn-northd as new as ovn-controller?"
+		f.Cause = "the role's permissions (RBAC_Role, RBAC_Permission) do not allow it; ovn-northd writes them and may be of another release"
+		f.Next = "ovn-sbctl list RBAC_Role RBAC_Permission; check that ovn-northd is as new as ovn-controller"
 	case role != "" && !known:
-		p.Unknown(object, fmt.Errorf("whether the certificate of %s fits its chassis' name, as the role %s wants it: its files could not be read; run doctor on the node", h.Name, role))
+		p.Unknown(f.Object, fmt.Errorf("the certificate of %s was not read, and the role %s requires its common name to be the chassis name; run ovnctl doctor on the node", h.Name, role))
 		return
 	default:
-		return // it was refused before, and is not any more
+		return // it was refused earlier; the role is gone since
 	}
 	if denied != "" {
-		f.Evidence = append(f.Evidence, doctor.Evidence{Source: doctor.Log("ovn-controller"), Says: denied})
+		f.Evidence = append(f.Evidence, doctor.Log("ovn-controller").On(h.Name).Says(denied))
 	}
 	p.Report(f)
 }
 
-// roleOf is the role that the Southbound gives to a node's connection, and the
-// remote that it is of.
+// roleOf is the role that the Southbound gives to a node's connection, and the endpoint of that connection.
 func roleOf(p *doctor.Pass, h *snapshot.Host) (role, remote string) {
 	sw, err := h.Switch()
 	if err != nil || len(sw.OpenvSwitch) != 1 {
@@ -86,25 +85,29 @@ func roleOf(p *doctor.Pass, h *snapshot.Host) (role, remote string) {
 		if !strings.HasPrefix(r, "ssl:") {
 			continue
 		}
-		port := r[strings.LastIndexByte(r, ':')+1:]
-		for _, z := range p.Zones {
-			rows, err := z.Connections("OVN_Southbound")
-			if err != nil {
-				continue
-			}
-			for _, c := range rows {
-				parts := strings.SplitN(c.Target, ":", 3)
-				if len(parts) > 1 && parts[0] == "pssl" && parts[1] == port && c.Role != "" {
-					return c.Role, r
-				}
-			}
+		if role := roleAtPort(p, r[strings.LastIndexByte(r, ':')+1:]); role != "" {
+			return role, r
 		}
 	}
 	return "", ""
 }
 
-// commonName is the name in the certificate of a host's ovn-controller.
-func commonName(_ *doctor.Pass, h *snapshot.Host, f *doctor.Finding) (string, bool) {
+// roleAtPort is the role of the Southbound's connection at a TLS port.
+func roleAtPort(p *doctor.Pass, port string) string {
+	for _, z := range p.Zones {
+		rows, _ := z.Connections("OVN_Southbound")
+		for _, c := range rows {
+			parts := strings.SplitN(c.Target, ":", 3)
+			if len(parts) > 1 && parts[0] == "pssl" && parts[1] == port && c.Role != "" {
+				return c.Role
+			}
+		}
+	}
+	return ""
+}
+
+// commonName is the common name in the certificate of a host's ovn-controller; it adds the certificate to the finding.
+func commonName(h *snapshot.Host, f *doctor.Finding) (string, bool) {
 	keys, err := h.Keys()
 	if err != nil {
 		return "", false
@@ -118,7 +121,7 @@ func commonName(_ *doctor.Pass, h *snapshot.Host, f *doctor.Finding) (string, bo
 		return "", false
 	}
 	f.Evidence = append(f.Evidence,
-		doctor.Evidence{Source: doctor.File(keys[at].Certificate, 0), Says: fmt.Sprintf("subject %q", chain[0].Subject)},
-		doctor.Evidence{Source: doctor.Other("Open_vSwitch external_ids:system-id"), Says: h.SystemID})
+		doctor.File(keys[at].Certificate, 0).On(h.Name).Says(fmt.Sprintf("subject %q", chain[0].Subject)),
+		doctor.OVS("Open_vSwitch", "").On(h.Name).Says("external_ids:system-id="+h.SystemID))
 	return chain[0].Subject.CommonName, true
 }

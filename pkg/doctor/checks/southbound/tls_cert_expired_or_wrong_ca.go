@@ -1,7 +1,6 @@
 package southbound
 
 import (
-	"cmp"
 	"crypto/x509"
 	"errors"
 	"fmt"
@@ -15,48 +14,49 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
-// expirySoon is from when on a certificate's end is told, of one that lives long.
+// expirySoon is how long before its end a long-lived certificate is reported.
 const expirySoon = 14 * 24 * time.Hour
 
 var TLSCertExpiredOrWrongCA = &doctor.Check{
 	Name:     "tls-cert-expired-or-wrong-ca",
 	Category: "sb",
-	Doc: `A certificate is not accepted
+	Doc: `A TLS certificate has expired, or is not accepted
 
-Connections that stand go on; the next time a daemon connects it is refused. So
-nodes are lost one after the other.`,
+Established connections stay up; the next time that a daemon connects it is refused. So nodes
+are lost one after another.`,
 	Run: func(p *doctor.Pass) {
 		bad := false
 		for _, h := range p.Hosts {
 			keys, err := h.Keys()
 			if err != nil {
-				continue // without its processes nothing says that it uses TLS
+				continue // without its processes it is unknown whether it uses TLS
 			}
 			for i, k := range keys {
-				if !slices.ContainsFunc(keys[:i], func(o snapshot.Keys) bool {
-					return o.Certificate == k.Certificate && o.PrivateKey == k.PrivateKey && o.CACert == k.CACert
-				}) {
+				if !slices.ContainsFunc(keys[:i], func(o snapshot.Keys) bool { return same(o, k) }) {
 					bad = badKeys(p, h, k, sharing(keys[i:])) || bad
 				}
 			}
 			bad = badServer(p, h, keys) || bad
 		}
-		if bad {
-			return
-		}
 		for _, problem := range p.Problems {
-			if says := certificateProblem(problem.Err); says != "" {
+			if says := certificateProblem(problem.Err); says != "" && !bad {
 				p.Report(doctor.Finding{
 					Object:   doctor.DatabaseObject(problem.What),
+					Reason:   "refused-here",
 					Title:    fmt.Sprintf("%s at %s: %s", problem.What, problem.Where, says),
-					Evidence: []doctor.Evidence{{Source: doctor.Other("connecting to " + problem.Where), Says: problem.Err.Error()}},
+					Evidence: []doctor.Evidence{doctor.Endpoint(problem.Where).Says(problem.Err.Error())},
 					Cause:    "a certificate has expired, or one side does not trust the other's CA",
-					Effect:   "whoever connects anew is refused; connections that stand go on",
+					Effect:   "new connections are refused; established ones stay up",
 					Next:     "run ovnctl doctor on the server's host",
 				})
 			}
 		}
 	},
+}
+
+// same reports whether two daemons use the same files.
+func same(a, b snapshot.Keys) bool {
+	return a.Certificate == b.Certificate && a.PrivateKey == b.PrivateKey && a.CACert == b.CACert
 }
 
 // certificateProblem is what is wrong with a server's certificate; empty: nothing.
@@ -69,117 +69,159 @@ func certificateProblem(err error) string {
 	case errors.As(err, &invalid):
 		return "the server's certificate is not valid"
 	case errors.As(err, &unknown):
-		return "the server's certificate is of another CA"
+		return "another CA issued the server's certificate"
 	}
 	return ""
 }
 
-// sharing are the daemons that have the same files as the first.
+// sharing are the daemons that use the same files as the first.
 func sharing(keys []snapshot.Keys) []string {
 	var daemons []string
 	for _, k := range keys {
-		if k.Certificate == keys[0].Certificate && k.PrivateKey == keys[0].PrivateKey && k.CACert == keys[0].CACert {
+		if same(k, keys[0]) {
 			daemons = append(daemons, k.Daemon)
 		}
 	}
 	return daemons
 }
 
-// badKeys looks at the files of one daemon, or of several that share them.
+// badKeys reports bad files of one daemon, or of several that share them. It returns true for an error.
 func badKeys(p *doctor.Pass, h *snapshot.Host, k snapshot.Keys, daemons []string) bool {
-	object := doctor.Object{Kind: "daemon", Name: k.Daemon, Node: h.Name}
 	f := doctor.Finding{
-		Object: object,
-		Also:   []doctor.Object{{Kind: "node", Name: h.Name}},
-		Effect: "its connections are refused the next time that it connects; those that stand go on",
-		Next:   fmt.Sprintf("put a new certificate of the deployment's CA into %s, with its key in %s; files that an SSL table names are read anew when they change, those on a command line when the daemon starts", k.Certificate, k.PrivateKey),
+		Object: doctor.DaemonObject(h, k.Daemon),
+		Also:   []doctor.Object{doctor.NodeObject(h.Name)},
+		Effect: "it is refused the next time that it connects; established connections stay up",
+		Next:   fmt.Sprintf("put a new certificate of the deployment's CA into %s, with its key in %s; daemons reload files that an SSL table names when they change, those on a command line when they start", k.Certificate, k.PrivateKey),
 	}
 	for _, d := range daemons {
 		f.Also = append(f.Also, servedBy(d)...)
 		if d != k.Daemon {
-			f.Also = append(f.Also, doctor.Object{Kind: "daemon", Name: d, Node: h.Name})
+			f.Also = append(f.Also, doctor.DaemonObject(h, d))
 		}
 	}
-	k.Daemon = strings.Join(daemons, ", ")
-	chain, err := h.Certificates(k, k.Certificate)
-	if err != nil {
-		if missingFile(p, h, &f, k, "certificate", k.Certificate, err) {
-			p.Report(f)
-			return true
-		}
+	t := tlsFiles{p, h, k, daemons, strings.Join(daemons, ", ") + " on " + h.Name}
+	if !t.judge(&f) {
 		return false
 	}
-	leaf := chain[0]
-	f.Evidence = []doctor.Evidence{{Source: doctor.Other("file " + k.Certificate + " (" + k.Source + ")"), Says: certificateText(leaf)}}
-	if title, result := validity(leaf, p.Now()); title != "" {
-		f.Title = fmt.Sprintf("the certificate of %s on %s %s", k.Daemon, h.Name, title)
-		f.Result = result
-		f.Cause = "nobody renewed it"
-		if strings.Contains(title, "not valid before") {
-			f.Cause = "it was made by a host with another clock, or this host's clock is wrong"
-		}
-		p.Report(f)
-		return result == doctor.Error
+	p.Report(f)
+	return f.Result != doctor.Warning || f.Reason == "other-ca"
+}
+
+// tlsFiles are the files that daemons of a host share.
+type tlsFiles struct {
+	p       *doctor.Pass
+	h       *snapshot.Host
+	keys    snapshot.Keys
+	daemons []string
+	of      string // the daemons and the host
+}
+
+// judge fills in what is wrong with the files; false: nothing is.
+func (t *tlsFiles) judge(f *doctor.Finding) bool {
+	k := t.keys
+	chain, err := t.h.Certificates(k, k.Certificate)
+	if err != nil {
+		return t.missing(f, "certificate", k.Certificate, err)
 	}
-	fits, err := h.KeyFits(k)
+	f.Evidence = []doctor.Evidence{t.file(k.Certificate).Says(certificateText(chain[0]))}
+	if t.invalid(f, chain[0]) {
+		return true
+	}
+	fits, err := t.h.KeyFits(k)
 	switch {
-	case err != nil && missingFile(p, h, &f, k, "private key", k.PrivateKey, err):
-		p.Report(f)
+	case err != nil && t.missing(f, "private key", k.PrivateKey, err):
 		return true
 	case err == nil && !fits:
-		f.Title = fmt.Sprintf("the private key of %s on %s does not belong to its certificate", k.Daemon, h.Name)
-		f.Evidence = append(f.Evidence, doctor.Evidence{Source: doctor.File(k.PrivateKey, 0), Says: "is the key of another certificate"})
+		f.Reason = "key"
+		f.Title = fmt.Sprintf("the private key of %s does not match its certificate", t.of)
+		f.Evidence = append(f.Evidence, t.file(k.PrivateKey).Says("is the key of another certificate"))
 		f.Cause = "one of the two files was replaced without the other"
-		p.Report(f)
 		return true
 	}
 	if k.CACert == "" || k.CACert == "none" {
 		return false
 	}
-	roots, err := h.Certificates(k, k.CACert)
+	roots, err := t.h.Certificates(k, k.CACert)
 	if err != nil {
-		if !k.Bootstrap && missingFile(p, h, &f, k, "CA certificate", k.CACert, err) {
-			p.Report(f)
-			return true
-		}
-		return false
+		return !k.Bootstrap && t.missing(f, "CA certificate", k.CACert, err)
 	}
-	return badCA(p, h, k, f, chain, roots)
+	return t.badCA(f, chain, roots)
 }
 
-// badCA looks whether a daemon and its peers can be of one CA.
-func badCA(p *doctor.Pass, h *snapshot.Host, k snapshot.Keys, f doctor.Finding, chain, roots []*x509.Certificate) bool {
-	valid := slices.ContainsFunc(roots, func(c *x509.Certificate) bool { return p.Now().Before(c.NotAfter) })
-	if !valid {
-		f.Title = fmt.Sprintf("the CA certificate of %s on %s expired at %s", k.Daemon, h.Name, roots[0].NotAfter.UTC().Format(time.RFC3339))
-		f.Evidence = append(f.Evidence, doctor.Evidence{Source: doctor.File(k.CACert, 0), Says: certificateText(roots[0])})
-		f.Cause = "nobody renewed the CA"
-		f.Next = "renew the CA with the same key, and distribute its certificate to all hosts before anything is restarted"
-		p.Report(f)
+// file is one of the files, as a source.
+func (t *tlsFiles) file(path string) doctor.Source { return doctor.File(path, 0).On(t.h.Name) }
+
+// invalid fills in a certificate that is not valid now, or soon will not be.
+func (t *tlsFiles) invalid(f *doctor.Finding, c *x509.Certificate) bool {
+	left := c.NotAfter.Sub(t.p.Now())
+	switch {
+	case t.p.Now().Before(c.NotBefore):
+		f.Reason = "not-yet-valid"
+		f.Title = fmt.Sprintf("the certificate of %s is not valid before %s", t.of, c.NotBefore.UTC().Format(time.RFC3339))
+		f.Cause = "a host with another clock issued it, or this host's clock is wrong"
+		return true
+	case left < 0:
+		f.Reason = "expired"
+		f.Title = fmt.Sprintf("the certificate of %s expired at %s", t.of, c.NotAfter.UTC().Format(time.RFC3339))
+	case left < min(expirySoon, c.NotAfter.Sub(c.NotBefore)/10):
+		f.Result, f.Reason = doctor.Warning, "expires-soon"
+		f.Title = fmt.Sprintf("the certificate of %s expires in %s", t.of, doctor.Span(left))
+	default:
+		return false
+	}
+	f.Cause = "it was not renewed"
+	return true
+}
+
+// badCA fills in a CA that has expired, or that did not issue the daemon's own certificate.
+func (t *tlsFiles) badCA(f *doctor.Finding, chain, roots []*x509.Certificate) bool {
+	f.Evidence = append(f.Evidence, t.file(t.keys.CACert).Says(certificateText(roots[0])))
+	if !slices.ContainsFunc(roots, func(c *x509.Certificate) bool { return t.p.Now().Before(c.NotAfter) }) {
+		f.Reason = "ca-expired"
+		f.Title = fmt.Sprintf("the CA certificate of %s expired at %s", t.of, roots[0].NotAfter.UTC().Format(time.RFC3339))
+		f.Cause = "the CA was not renewed"
+		f.Next = "renew the CA with the same key, and distribute its certificate to all hosts before you restart anything"
 		return true
 	}
-	if verify(chain, roots, p.Now()) == nil {
+	if verify(chain, roots, t.p.Now()) == nil {
 		return false
 	}
-	// Two CAs, each side trusting the other's, is allowed: the log says whether it works.
-	var line string
-	known := true
-	for daemon := range strings.SplitSeq(k.Daemon, ", ") {
-		said, can := refusedHandshake(p, h, daemon)
-		line, known = cmp.Or(line, said), known && can
+	// Two CAs, each side trusting the other's, are allowed: the log shows whether it works.
+	refused, known := doctor.Evidence{}, true
+	for _, daemon := range t.daemons {
+		line, can := refusedHandshake(t.p, t.h, daemon)
+		known = known && can
+		if line != "" {
+			refused = doctor.Log(logName(daemon)).On(t.h.Name).Says(line)
+		}
 	}
-	if known && line == "" {
-		return false
-	}
-	f.Title = fmt.Sprintf("the certificate of %s on %s is not of the CA that it trusts itself", k.Daemon, h.Name)
+	f.Reason = "other-ca"
+	f.Title = fmt.Sprintf("the CA that %s trusts did not issue its certificate", t.of)
 	f.Cause = "the certificate or the CA certificate is of another deployment, or the CA was changed on some hosts only"
-	f.Evidence = append(f.Evidence, doctor.Evidence{Source: doctor.File(k.CACert, 0), Says: certificateText(roots[0])})
-	if line != "" {
-		f.Evidence = append(f.Evidence, doctor.Evidence{Source: doctor.Other("log"), Says: line})
-	} else {
+	if refused.Says == "" {
 		f.Result = doctor.Warning
+		return !known
 	}
-	p.Report(f)
+	f.Evidence = append(f.Evidence, refused)
+	return true
+}
+
+// missing fills in a file that does not exist or cannot be used. A file that could not be read is unknown.
+func (t *tlsFiles) missing(f *doctor.Finding, what, path string, err error) bool {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		f.Reason = "missing"
+		f.Title = fmt.Sprintf("the %s of %s does not exist: %s", what, t.of, path)
+		f.Cause = "it was never put there, or was removed"
+	case errors.Is(err, node.ErrUnavailable), errors.Is(err, fs.ErrPermission):
+		t.p.Unknown(f.Object, fmt.Errorf("%s %s of %s: %w", what, path, t.of, err))
+		return false
+	default:
+		f.Reason = "unusable"
+		f.Title = fmt.Sprintf("the %s of %s cannot be used: %s", what, t.of, path)
+		f.Cause = "the file is damaged, or of another kind"
+	}
+	f.Evidence = append(f.Evidence, t.file(path).Says(err.Error()+"; named by the "+t.keys.Source))
 	return true
 }
 
@@ -195,8 +237,7 @@ func verify(chain, roots []*x509.Certificate, now time.Time) error {
 	return err
 }
 
-// badServer looks at the certificates that the servers show to a node that is not
-// connected.
+// badServer reports a certificate of a server that a node which is not connected does not accept.
 func badServer(p *doctor.Pass, h *snapshot.Host, keys []snapshot.Keys) bool {
 	at := slices.IndexFunc(keys, func(k snapshot.Keys) bool { return k.Daemon == "ovn-controller" })
 	if at < 0 || !h.Local {
@@ -224,36 +265,38 @@ func badServer(p *doctor.Pass, h *snapshot.Host, keys []snapshot.Keys) bool {
 		if problem == nil {
 			continue
 		}
-		f := doctor.Finding{
-			Object: doctor.Object{Kind: "database", Name: "OVN_Southbound"},
-			Also:   []doctor.Object{{Kind: "node", Name: h.Name}},
-			Title:  fmt.Sprintf("ovn-controller on %s does not accept the certificate that the server at %s shows", h.Name, remote),
+		p.Report(doctor.Finding{
+			Object: doctor.SouthboundObject,
+			Also:   []doctor.Object{doctor.NodeObject(h.Name)},
+			Reason: "server-certificate",
+			Title:  fmt.Sprintf("ovn-controller on %s does not accept the certificate of the server at %s", h.Name, remote),
 			Evidence: []doctor.Evidence{
-				{Source: doctor.Other("server " + remote), Says: certificateText(chain[0])},
-				{Source: doctor.Other("file " + keys[at].CACert + " on " + h.Name), Says: certificateText(roots[0])},
-				{Source: doctor.Other("verified here"), Says: problem.Error()},
+				doctor.Endpoint(remote).Says(certificateText(chain[0]) + ": " + problem.Error()),
+				doctor.File(keys[at].CACert, 0).On(h.Name).Says(certificateText(roots[0])),
 			},
-			Cause:  "the server's certificate has expired, or is of another CA than the node trusts",
+			Cause:  "the server's certificate has expired, or another CA than the node trusts issued it",
 			Effect: notServedEffect("OVN_Southbound"),
 			Next:   fmt.Sprintf("give the server at %s a certificate of the CA that the nodes trust", remote),
-		}
-		p.Report(f)
+		})
 		found = true
 	}
 	return found
 }
 
-// refusedHandshake is the last line in which a daemon's log says that a handshake
-// failed since it was started; known: there is a log.
-func refusedHandshake(p *doctor.Pass, h *snapshot.Host, daemon string) (line string, known bool) {
-	name := daemon
+// logName is the name of a daemon's log.
+func logName(daemon string) string {
 	switch daemon {
 	case "ovnnb_db":
-		name = "ovsdb-server-nb"
+		return "ovsdb-server-nb"
 	case "ovnsb_db":
-		name = "ovsdb-server-sb"
+		return "ovsdb-server-sb"
 	}
-	lines, err := h.LogLines(name)
+	return daemon
+}
+
+// refusedHandshake is the last line of a daemon's log, within a day, about a failed handshake; known: there is a log.
+func refusedHandshake(p *doctor.Pass, h *snapshot.Host, daemon string) (line string, known bool) {
+	lines, err := h.LogLines(logName(daemon))
 	if err != nil {
 		return "", false
 	}
@@ -266,44 +309,12 @@ func refusedHandshake(p *doctor.Pass, h *snapshot.Host, daemon string) (line str
 	return refused[len(refused)-1].Raw, true
 }
 
-// missingFile fills in the finding of a file that is not there, or not what it
-// should be. A file that could not be read is no finding.
-func missingFile(p *doctor.Pass, h *snapshot.Host, f *doctor.Finding, k snapshot.Keys, what, path string, err error) bool {
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		f.Title = fmt.Sprintf("the %s of %s on %s is not there: %s", what, k.Daemon, h.Name, path)
-		f.Cause = "it was never put there, or was removed"
-	case errors.Is(err, node.ErrUnavailable), errors.Is(err, fs.ErrPermission):
-		p.Unknown(f.Object, fmt.Errorf("%s %s of %s: %w", what, path, k.Daemon, err))
-		return false
-	default:
-		f.Title = fmt.Sprintf("the %s of %s on %s cannot be used: %s", what, k.Daemon, h.Name, path)
-		f.Cause = "the file is damaged, or of another kind"
-	}
-	f.Evidence = append(f.Evidence, doctor.Evidence{Source: doctor.Other("file " + path + " (" + k.Source + ")"), Says: err.Error()})
-	return true
-}
-
-// validity is what is wrong with the time of a certificate, or soon will be.
-func validity(c *x509.Certificate, now time.Time) (string, doctor.Result) {
-	left := c.NotAfter.Sub(now)
-	switch {
-	case now.Before(c.NotBefore):
-		return "is not valid before " + c.NotBefore.UTC().Format(time.RFC3339), doctor.Error
-	case left < 0:
-		return "expired at " + c.NotAfter.UTC().Format(time.RFC3339), doctor.Error
-	case left < min(expirySoon, c.NotAfter.Sub(c.NotBefore)/10):
-		return "expires in " + doctor.Span(left), doctor.Warning
-	}
-	return "", doctor.OK
-}
-
-// certificateText is what a certificate says of itself.
+// certificateText is a certificate's subject, issuer and validity.
 func certificateText(c *x509.Certificate) string {
 	return fmt.Sprintf("subject %q, issuer %q, valid from %s to %s", c.Subject, c.Issuer, c.NotBefore.UTC().Format(time.RFC3339), c.NotAfter.UTC().Format(time.RFC3339))
 }
 
-// servedBy is the database whose server a daemon is, or that it is a client of.
+// servedBy are the databases that a daemon serves, or is a client of.
 func servedBy(daemon string) []doctor.Object {
 	switch daemon {
 	case "ovnnb_db":

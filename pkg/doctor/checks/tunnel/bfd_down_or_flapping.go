@@ -49,10 +49,9 @@ func sessions(p *doctor.Pass) {
 
 // tunnelSessions looks at the sessions of a host's tunnels.
 func tunnelSessions(p *doctor.Pass, h *snapshot.Host) {
-	node := doctor.Object{Kind: "node", Name: h.Name}
-	s, err := h.Switch()
-	if err != nil {
-		p.Unknown(node, err)
+	node := doctor.NodeObject(h.Name)
+	s, ok := doctor.Need(p, node, h.Switch)
+	if !ok {
 		return
 	}
 	if d, err := h.Daemon("ovs-vswitchd"); err == nil && d.Liveness != snapshot.Answers {
@@ -94,17 +93,17 @@ func sessionStates(d *snapshot.Deployment, host string) (map[string]map[string]s
 
 func sessionsDown(h *snapshot.Host, down []snapshot.Plug, sessions int) doctor.Finding {
 	f := doctor.Finding{
-		Object: doctor.Object{Kind: "node", Name: h.Name},
-		Also:   []doctor.Object{{Kind: "node", Name: h.Name}},
+		Object: doctor.NodeObject(h.Name),
+		Also:   []doctor.Object{doctor.NodeObject(h.Name)},
 		Effect: "gateway ports move away from whoever is not seen, and where nobody is seen, to several at once",
 	}
 	var peers []string
 	for _, t := range down {
 		peer := cmp.Or(hostnameOf(h, catalog.TunnelChassis(t)), t.Options["remote_ip"])
 		peers = append(peers, peer)
-		f.Also = append(f.Also, doctor.Object{Kind: "tunnel", Name: t.Name, Node: h.Name}, doctor.Object{Kind: "node", Name: peer})
-		f.Evidence = append(f.Evidence, doctor.Evidence{Source: doctor.Other(fmt.Sprintf("Interface %s on %s (to %s)", t.Name, h.Name, peer)), Says: "bfd_status: state=" + t.BFDStatus["state"] +
-			" remote_state=" + t.BFDStatus["remote_state"] + " diagnostic=" + t.BFDStatus["diagnostic"] + " flap_count=" + t.BFDStatus["flap_count"]})
+		f.Also = append(f.Also, doctor.Object{Kind: "tunnel", Name: t.Name, Node: h.Name}, doctor.NodeObject(peer))
+		f.Evidence = append(f.Evidence, doctor.Other(fmt.Sprintf("Interface %s on %s (to %s)", t.Name, h.Name, peer)).Says("bfd_status: state="+t.BFDStatus["state"]+
+			" remote_state="+t.BFDStatus["remote_state"]+" diagnostic="+t.BFDStatus["diagnostic"]+" flap_count="+t.BFDStatus["flap_count"]))
 	}
 	if len(down) == 1 {
 		f.Object = doctor.Object{Kind: "tunnel", Name: down[0].Name, Node: h.Name}
@@ -159,9 +158,9 @@ func flappingSessions(p *doctor.Pass, h *snapshot.Host) {
 		peer := cmp.Or(hostnameOf(h, catalog.TunnelChassis(t)), t.Options["remote_ip"])
 		p.Report(doctor.Finding{
 			Object:   doctor.Object{Kind: "tunnel", Name: t.Name, Node: h.Name},
-			Also:     []doctor.Object{{Kind: "node", Name: h.Name}, {Kind: "node", Name: peer}},
+			Also:     []doctor.Object{doctor.NodeObject(h.Name), doctor.NodeObject(peer)},
 			Title:    fmt.Sprintf("BFD from %s to %s goes up and down", h.Name, peer),
-			Evidence: []doctor.Evidence{{Source: doctor.OVS("Interface", t.Name).On(h.Name), Says: fmt.Sprintf("bfd_status:flap_count %d, %s later %d", before, p.Sample(), after)}},
+			Evidence: []doctor.Evidence{doctor.OVS("Interface", t.Name).On(h.Name).Says(fmt.Sprintf("bfd_status:flap_count %d, %s later %d", before, p.Sample(), after))},
 			Cause:    "packets between the two are lost now and then, or ovs-vswitchd on one of them is too busy to send them in time",
 			Effect:   "gateway ports move back and forth, and connections through them break",
 			Next:     "look at CPU and packet loss of both; the time may be stretched: ovn-nbctl set NB_Global . options:bfd-min-rx=… options:bfd-mult=…",
@@ -204,10 +203,10 @@ func gatewayMoves(p *doctor.Pass, h *snapshot.Host) {
 			continue
 		}
 		p.Report(doctor.Finding{
-			Object:   doctor.Object{Kind: "port", Name: port},
-			Also:     []doctor.Object{{Kind: "node", Name: h.Name}},
+			Object:   doctor.PortObject(port),
+			Also:     []doctor.Object{doctor.NodeObject(h.Name)},
 			Title:    fmt.Sprintf("gateway port %s has moved to or from %s %d times in a day", port, h.Name, count[port]),
-			Evidence: []doctor.Evidence{{Source: doctor.Log("ovn-controller").On(h.Name), Says: lines[port]}},
+			Evidence: []doctor.Evidence{doctor.Log("ovn-controller").On(h.Name).Says(lines[port])},
 			Cause:    "BFD between the gateway chassis goes up and down, or ovn-controller is started again and again",
 			Effect:   "connections through the port break at each move",
 			Next:     "on " + h.Name + ": ovs-appctl bfd/show; ovnctl doctor --sample 60s --only bfd-down-or-flapping",
@@ -228,9 +227,8 @@ func lastLogTime(text string) (time.Time, bool) {
 
 // routeSessions looks at the sessions by which routes and policies watch next hops.
 func routeSessions(p *doctor.Pass, z *snapshot.Zone) {
-	north, err := z.Northbound()
-	if err != nil {
-		p.Unknown(doctor.Object{Kind: "database", Name: "OVN_Northbound"}, err)
+	north, ok := doctor.Need(p, doctor.NorthboundObject, z.Northbound)
+	if !ok {
 		return
 	}
 	if len(north.BFD) == 0 {
@@ -259,9 +257,9 @@ func routeSessions(p *doctor.Pass, z *snapshot.Zone) {
 			continue // nobody rests on it
 		}
 		f := doctor.Finding{
-			Object:   doctor.Object{Kind: "port", Name: b.LogicalPort},
+			Object:   doctor.PortObject(b.LogicalPort),
 			Title:    fmt.Sprintf("BFD from router port %s to %s is down", b.LogicalPort, b.DstIP),
-			Evidence: []doctor.Evidence{{Source: doctor.NB("BFD", doctor.Short(b.UUID)), Says: fmt.Sprintf("dst_ip=%s status=%s", b.DstIP, b.Status.Get())}},
+			Evidence: []doctor.Evidence{doctor.NB("BFD", doctor.Short(b.UUID)).Says(fmt.Sprintf("dst_ip=%s status=%s", b.DstIP, b.Status.Get()))},
 			Cause:    "the next hop does not answer BFD: it is down, does not speak it, or is not reached",
 			Effect:   strings.Join(uses, ", ") + " is not used",
 			Next:     "look whether " + b.DstIP + " runs BFD and answers: ovnctl trace from a port behind the router",

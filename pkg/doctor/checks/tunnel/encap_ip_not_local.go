@@ -1,10 +1,13 @@
 package tunnel
 
 import (
+	"cmp"
 	"fmt"
 	"net/netip"
 	"slices"
 	"strings"
+
+	"github.com/ovnctl/ovnctl/pkg/node"
 
 	"github.com/ovnctl/ovnctl/pkg/doctor"
 	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
@@ -23,7 +26,11 @@ one: after a change of address, or on a clone.`,
 		"clients-refuse-rebuilt-db", "raft-no-quorum",
 	},
 	Settle: true,
-	Run:    func(p *doctor.Pass) { p.Chassis(func(c *doctor.Chassis) { encapLocal(p, c) }) },
+	Run: func(p *doctor.Pass) {
+		for c := range p.Chassis() {
+			encapLocal(p, c)
+		}
+	},
 }
 
 func encapLocal(p *doctor.Pass, c *doctor.Chassis) {
@@ -31,9 +38,8 @@ func encapLocal(p *doctor.Pass, c *doctor.Chassis) {
 	if value == "" {
 		return
 	}
-	network, err := c.Network()
-	if err != nil {
-		p.Unknown(doctor.NodeObject(c.Name), err)
+	network, ok := doctor.Need(p, doctor.NodeObject(c.Name), c.Network)
+	if !ok {
 		return
 	}
 	var missing, mine []string
@@ -46,8 +52,8 @@ func encapLocal(p *doctor.Pass, c *doctor.Chassis) {
 		mine = append(mine, s)
 	}
 	f := doctor.Finding{
-		Object:   doctor.Object{Kind: "node", Name: c.Name},
-		Evidence: []doctor.Evidence{{Source: doctor.Other("Open_vSwitch external_ids of " + c.Name), Says: key + "=" + value}},
+		Object:   doctor.NodeObject(c.Name),
+		Evidence: []doctor.Evidence{doctor.Other("Open_vSwitch external_ids of " + c.Name).Says(key + "=" + value)},
 		Effect:   fmt.Sprintf("other nodes send what is for %s to an address where it is not: traffic between nodes is lost", c.Name),
 	}
 	if c.Row != nil {
@@ -55,15 +61,15 @@ func encapLocal(p *doctor.Pass, c *doctor.Chassis) {
 	}
 	if len(missing) > 0 {
 		f.Title = fmt.Sprintf("the tunnel address %s of %s is on no link of it", strings.Join(missing, ", "), c.Name)
-		f.Evidence = append(f.Evidence, doctor.Evidence{Source: doctor.Other("addresses of " + c.Name), Says: doctor.GlobalAddresses(network)})
+		f.Evidence = append(f.Evidence, doctor.Other("addresses of "+c.Name).Says(globalAddresses(network)))
 		f.Cause = "the node's address has changed, by DHCP or by hand, or its settings are those of another node"
 		if ip, why, err := catalog.EncapCandidate(p.Deployment, c.Host); err == nil && !strings.Contains(value, ",") {
-			f.Evidence = append(f.Evidence, doctor.Evidence{Source: doctor.Other("address " + ip), Says: why})
+			f.Evidence = append(f.Evidence, doctor.Other("address "+ip).Says(why))
 			f.Fix = catalog.SetEncapIP.With(ip)
 		} else {
 			f.Next = "ovnctl fix set-encap-ip IP, with the address that reaches the other nodes"
 			if err != nil {
-				f.Evidence = append(f.Evidence, doctor.Evidence{Source: doctor.Routes().On(c.Name), Says: err.Error()})
+				f.Evidence = append(f.Evidence, doctor.Routes().On(c.Name).Says(err.Error()))
 			}
 		}
 		p.Report(f)
@@ -83,9 +89,20 @@ func encapLocal(p *doctor.Pass, c *doctor.Chassis) {
 	if slices.Equal(slices.Compact(mine), there) {
 		return
 	}
-	f.Title = fmt.Sprintf("the Southbound has %s as tunnel address of %s, which is set to %s", doctor.OrNone(strings.Join(there, ", ")), c.Name, value)
-	f.Evidence = append(f.Evidence, doctor.Evidence{Source: doctor.SB("Chassis", doctor.Short(c.Row.UUID)), Says: "encaps " + strings.Join(there, ", ")})
+	f.Title = fmt.Sprintf("the Southbound has %s as tunnel address of %s, which is set to %s", cmp.Or(strings.Join(there, ", "), "none"), c.Name, value)
+	f.Evidence = append(f.Evidence, doctor.SB("Chassis", doctor.Short(c.Row.UUID)).Says("encaps "+strings.Join(there, ", ")))
 	f.Cause = "ovn-controller has not written its setting, or another node writes the same row"
 	f.Next = "ovn-appctl -t ovn-controller connection-status, then its log"
 	p.Report(f)
+}
+
+// globalAddresses lists a node's global addresses, twelve at most.
+func globalAddresses(n *node.Network) string {
+	var out []string
+	for _, a := range n.Addresses {
+		if a.Scope == "global" {
+			out = append(out, a.Prefix.String()+" on "+a.Link)
+		}
+	}
+	return doctor.AtMost(out, 12)
 }

@@ -48,7 +48,7 @@ func ipsecOf(p *doctor.Pass, h *snapshot.Host) {
 	if errors.Is(err, snapshot.ErrNoSwitch) {
 		return
 	}
-	object := doctor.Object{Kind: "node", Name: h.Name}
+	object := doctor.NodeObject(h.Name)
 	if err != nil {
 		p.Unknown(object, err)
 		return
@@ -68,7 +68,7 @@ func ipsecOf(p *doctor.Pass, h *snapshot.Host) {
 				Object:   doctor.Object{Kind: "tunnel", Name: i.Name, Node: h.Name},
 				Also:     []doctor.Object{object},
 				Title:    fmt.Sprintf("tunnel %s of %s to %s is not encrypted, though NB_Global.ipsec asks for it", i.Name, h.Name, i.Options["remote_ip"]),
-				Evidence: []doctor.Evidence{{Source: doctor.OVS("Interface", i.Name+" on "+h.Name), Says: "options without remote_name, remote_cert and psk"}, {Source: doctor.NB("NB_Global", ""), Says: "ipsec=true"}},
+				Evidence: []doctor.Evidence{doctor.OVS("Interface", i.Name+" on "+h.Name).Says("options without remote_name, remote_cert and psk"), doctor.NB("NB_Global", "").Says("ipsec=true")},
 				Cause:    "ovn-controller has not configured it: the node lacks a certificate (Open_vSwitch other_config:certificate, private_key, ca_cert), or ovn-controller is behind",
 				Effect:   "packets between the nodes travel in clear, or the other end drops them",
 				Next:     fmt.Sprintf("ovs-vsctl get Open_vSwitch . other_config on %s", h.Name),
@@ -85,10 +85,10 @@ func ipsecOf(p *doctor.Pass, h *snapshot.Host) {
 		return
 	case monitor.Liveness != snapshot.Answers:
 		p.Report(doctor.Finding{
-			Object:   doctor.Object{Kind: "daemon", Name: "ovs-monitor-ipsec", Node: h.Name},
+			Object:   doctor.DaemonObject(h, "ovs-monitor-ipsec"),
 			Also:     []doctor.Object{object},
 			Title:    fmt.Sprintf("ovs-monitor-ipsec on %s %s: no key is exchanged for its tunnels", h.Name, monitor.Liveness),
-			Evidence: []doctor.Evidence{{Source: doctor.Other("control socket of ovs-monitor-ipsec"), Says: string(monitor.Liveness)}, {Source: doctor.NB("NB_Global", ""), Says: "ipsec=true"}},
+			Evidence: []doctor.Evidence{doctor.Other("control socket of ovs-monitor-ipsec").Says(string(monitor.Liveness)), doctor.NB("NB_Global", "").Says("ipsec=true")},
 			Cause:    "the package openvswitch-ipsec is not installed, or its service does not run",
 			Effect:   "the tunnels of the node are dead or in clear",
 			Next:     "systemctl start openvswitch-ipsec",
@@ -110,7 +110,7 @@ func ipsecOf(p *doctor.Pass, h *snapshot.Host) {
 			Object:   doctor.Object{Kind: "tunnel", Name: i.Name, Node: h.Name},
 			Also:     []doctor.Object{object},
 			Title:    fmt.Sprintf("tunnel %s of %s to %s has no security association", i.Name, h.Name, i.Options["remote_ip"]),
-			Evidence: []doctor.Evidence{{Source: doctor.Other("tunnels/show of ovs-monitor-ipsec on " + h.Name), Says: state.says()}},
+			Evidence: []doctor.Evidence{doctor.Other("tunnels/show of ovs-monitor-ipsec on " + h.Name).Says(state.says())},
 			Cause:    "the key exchange with the other end fails: another key or CA there, UDP 500 and 4500 or ESP blocked, or its daemon does not run",
 			Effect:   "all packets of the tunnel are dropped",
 			Next:     fmt.Sprintf("ovs-appctl -t ovs-monitor-ipsec tunnels/show on both ends; the log of the IKE daemon (journalctl -u strongswan-starter -u ipsec) on %s", h.Name),

@@ -22,20 +22,18 @@ A tunnel adds its headers: of Geneve 58 bytes over IPv4 and 78 over IPv6, of VXL
 and 70. A pod whose MTU with these is larger than what carries the tunnel loses its
 large packets, and only these.`,
 	Run: func(p *doctor.Pass) {
-		p.Chassis(func(c *doctor.Chassis) {
-			n, err := c.Network()
-			if err != nil {
-				p.Unknown(doctor.NodeObject(c.Name), err)
-				return
+		for c := range p.Chassis() {
+			n, ok := doctor.Need(p, doctor.NodeObject(c.Name), c.Network)
+			if !ok {
+				continue
 			}
-			south, err := c.NeedSouthbound()
-			if err != nil {
-				p.Unknown(doctor.NodeObject(c.Name), err)
-				return
+			south, ok := doctor.Need(p, doctor.NodeObject(c.Name), c.Southbound)
+			if !ok {
+				continue
 			}
 			podsTooLarge(p, c, n, south)
 			gatewayMTU(p, c, n)
-		})
+		}
 	},
 }
 
@@ -165,20 +163,19 @@ func podsTooLarge(p *doctor.Pass, c *doctor.Chassis, n *node.Network, south *sna
 	var names []string
 	f := doctor.Finding{
 		Object: doctor.NodeObject(c.Name),
-		Also:   []doctor.Object{{Kind: "link", Name: way.link, Node: c.Name}},
+		Also:   []doctor.Object{doctor.LinkObject(c.Host, way.link)},
 		Cause:  "the cluster's MTU was set for a larger network, or the network's was lowered",
 		Effect: "small packets pass and large ones do not: TLS handshakes, downloads and image pulls between nodes hang",
 	}
 	for _, x := range found {
 		names = append(names, x.port)
-		f.Also = append(f.Also, doctor.Object{Kind: "port", Name: x.port})
+		f.Also = append(f.Also, doctor.PortObject(x.port))
 		if len(f.Evidence) < 4 {
-			f.Evidence = append(f.Evidence, doctor.Evidence{Source: doctor.Other(x.where), Says: fmt.Sprintf("mtu %d", x.mtu)})
+			f.Evidence = append(f.Evidence, doctor.Other(x.where).Says(fmt.Sprintf("mtu %d", x.mtu)))
 		}
 	}
 	f.Title = fmt.Sprintf("on %s the MTU of %s is larger than the tunnel carries: %d, right is at most %d", c.Name, someOf(names), found[0].mtu, way.right())
-	f.Evidence = append(f.Evidence, doctor.Evidence{Source: doctor.Link(way.link),
-		Says: fmt.Sprintf("carries the tunnel to %s with mtu %d; %s adds %d", way.peer, way.mtu, way.kind, way.overhead)})
+	f.Evidence = append(f.Evidence, doctor.Link(way.link).Says(fmt.Sprintf("carries the tunnel to %s with mtu %d; %s adds %d", way.peer, way.mtu, way.kind, way.overhead)))
 	f.Next = fmt.Sprintf("set the cluster's MTU to %d where its management system is configured and make the pods anew, or raise that of %s to %d", way.right(), way.link, found[0].mtu+way.overhead)
 	p.Report(f)
 }
@@ -220,11 +217,11 @@ func gatewayMTU(p *doctor.Pass, c *doctor.Chassis, n *node.Network) {
 				continue
 			}
 			p.Report(doctor.Finding{
-				Object: doctor.Object{Kind: "port", Name: port.Name},
-				Also:   []doctor.Object{doctor.NodeObject(c.Name), {Kind: "link", Name: link, Node: c.Name}},
+				Object: doctor.PortObject(port.Name),
+				Also:   []doctor.Object{doctor.NodeObject(c.Name), doctor.LinkObject(c.Host, link)},
 				Title:  fmt.Sprintf("router port %s takes the network outside for %d bytes wide, and %s of %s is %d", port.Name, mtu, link, c.Name, smallest),
-				Evidence: []doctor.Evidence{{Source: doctor.NB("Logical_Router_Port", port.Name), Says: "options:gateway_mtu=" + port.Options["gateway_mtu"]},
-					{Source: doctor.Link(link), Says: fmt.Sprintf("mtu %d", smallest)}},
+				Evidence: []doctor.Evidence{doctor.NB("Logical_Router_Port", port.Name).Says("options:gateway_mtu=" + port.Options["gateway_mtu"]),
+					doctor.Link(link).Says(fmt.Sprintf("mtu %d", smallest))},
 				Cause:  "the MTU of the uplink was lowered, or that of the port set for another network",
 				Effect: "senders are not told that their packets are too large: large ones are lost on the way outside",
 				Next:   fixes.Command("ovn-nbctl set Logical_Router_Port %s options:gateway_mtu=%d", port.Name, smallest),

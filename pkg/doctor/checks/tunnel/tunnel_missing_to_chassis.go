@@ -31,12 +31,7 @@ that both speak. Chassis of other zones of an interconnect and VTEPs are left ou
 
 func missingTunnels(p *doctor.Pass) {
 	said := map[string]bool{} // pairs that no tunnel can join
-	for _, z := range p.Zones {
-		south, err := z.Southbound()
-		if err != nil {
-			p.Unknown(doctor.Object{Kind: "database", Name: "OVN_Southbound"}, err)
-			continue
-		}
+	for _, south := range p.Southbounds() {
 		peers := chassisPeers(south)
 		noCommonType(p, peers, said)
 		noCommonZone(p, south, peers, said)
@@ -113,7 +108,7 @@ func hostnames(peers []chassisPeer) string {
 func nodesAlso(peers ...chassisPeer) []doctor.Object {
 	var out []doctor.Object
 	for _, p := range peers {
-		out = append(out, doctor.Object{Kind: "node", Name: p.Hostname})
+		out = append(out, doctor.NodeObject(p.Hostname))
 	}
 	return out
 }
@@ -142,7 +137,7 @@ func noCommonType(p *doctor.Pass, peers []chassisPeer, said map[string]bool) {
 				continue
 			}
 			f := doctor.Finding{
-				Object: doctor.Object{Kind: "node", Name: few[0].Hostname},
+				Object: doctor.NodeObject(few[0].Hostname),
 				Also:   append(nodesAlso(few[1:]...), nodesAlso(many...)...),
 				Title:  fmt.Sprintf("%s and %s have no type of tunnel in common", hostnames(few), hostnames(many)),
 				Cause:  "external_ids:ovn-encap-type was set differently",
@@ -150,7 +145,7 @@ func noCommonType(p *doctor.Pass, peers []chassisPeer, said map[string]bool) {
 				Next:   fmt.Sprintf("on %s: ovs-vsctl set Open_vSwitch . external_ids:ovn-encap-type=%s", hostnames(few), withType(fewTypes, manyTypes)),
 			}
 			for _, c := range []chassisPeer{few[0], many[0]} {
-				f.Evidence = append(f.Evidence, doctor.Evidence{Source: doctor.Other("Southbound Encap of " + c.Hostname), Says: "types " + c.types})
+				f.Evidence = append(f.Evidence, doctor.Other("Southbound Encap of "+c.Hostname).Says("types "+c.types))
 			}
 			p.Report(f)
 		}
@@ -213,13 +208,13 @@ func noCommonZone(p *doctor.Pass, south *snapshot.Southbound, peers []chassisPee
 				few, many = many, few
 			}
 			p.Report(doctor.Finding{
-				Object: doctor.Object{Kind: "node", Name: few[0].Hostname},
+				Object: doctor.NodeObject(few[0].Hostname),
 				Also:   append(nodesAlso(few[1:]...), nodesAlso(many...)...),
 				Title:  fmt.Sprintf("%s and %s share a network, but no transport zone", hostnames(few), hostnames(many)),
 				Evidence: []doctor.Evidence{
-					{Source: doctor.Other("Southbound Chassis of " + few[0].Hostname), Says: "transport_zones=" + few[0].zones},
-					{Source: doctor.Other("Southbound Chassis of " + many[0].Hostname), Says: "transport_zones=" + many[0].zones},
-					{Source: doctor.SB("Port_Binding", ""), Says: ports + " are of one network"},
+					doctor.Other("Southbound Chassis of " + few[0].Hostname).Says("transport_zones=" + few[0].zones),
+					doctor.Other("Southbound Chassis of " + many[0].Hostname).Says("transport_zones=" + many[0].zones),
+					doctor.SB("Port_Binding", "").Says(ports + " are of one network"),
 				},
 				Cause:  "external_ids:ovn-transport-zones was set on some nodes and not on the others",
 				Effect: "there is no tunnel between them, and so no way between the ports of that network",
@@ -295,10 +290,9 @@ func sharedBy(south *snapshot.Southbound, peers []chassisPeer, network func(ovsd
 
 // tunnelsOf looks at the tunnels that a host has.
 func tunnelsOf(p *doctor.Pass, h *snapshot.Host, said map[string]bool) {
-	node := doctor.Object{Kind: "node", Name: h.Name}
-	s, err := h.Switch()
-	if err != nil {
-		p.Unknown(node, err)
+	node := doctor.NodeObject(h.Name)
+	s, ok := doctor.Need(p, node, h.Switch)
+	if !ok {
 		return
 	}
 	z := h.Zone()
@@ -353,15 +347,15 @@ func tunnelsOf(p *doctor.Pass, h *snapshot.Host, said map[string]bool) {
 func tunnel(p *doctor.Pass, h *snapshot.Host, c chassisPeer, t snapshot.Plug, others []snapshot.Plug) {
 	f := doctor.Finding{
 		Object:   doctor.Object{Kind: "tunnel", Name: t.Name, Node: h.Name},
-		Also:     []doctor.Object{{Kind: "node", Name: h.Name}, {Kind: "node", Name: c.Hostname}, {Kind: "interface", Name: t.Name, Node: h.Name}},
-		Evidence: []doctor.Evidence{{Source: doctor.OVS("Interface", t.Name).On(h.Name), Says: interfaceState(t)}},
+		Also:     []doctor.Object{doctor.NodeObject(h.Name), doctor.NodeObject(c.Hostname), {Kind: "interface", Name: t.Name, Node: h.Name}},
+		Evidence: []doctor.Evidence{doctor.OVS("Interface", t.Name).On(h.Name).Says(interfaceState(t))},
 	}
 	i := slices.IndexFunc(others, func(o snapshot.Plug) bool { return catalog.SameTunnel(o, t) })
 	if i >= 0 {
 		twin := others[i]
 		f.Also = append(f.Also, doctor.Object{Kind: "interface", Name: twin.Name, Node: h.Name})
 		f.Title = fmt.Sprintf("tunnel %s to %s has a twin %s that is not OVN's", t.Name, c.Hostname, twin.Name)
-		f.Evidence = append(f.Evidence, doctor.Evidence{Source: doctor.OVS("Interface", twin.Name).On(h.Name), Says: interfaceState(twin)})
+		f.Evidence = append(f.Evidence, doctor.OVS("Interface", twin.Name).On(h.Name).Says(interfaceState(twin)))
 		f.Cause = "another network agent or a script has made a tunnel of the same type to the same address, and Open vSwitch makes only one of them"
 		f.Effect = "no packet gets to " + c.Hostname
 		f.Fix = catalog.DeleteTunnel.With(twin.Port.Name)
@@ -395,7 +389,7 @@ func interfaceState(t snapshot.Plug) string {
 
 func noTunnel(p *doctor.Pass, h *snapshot.Host, missing []chassisPeer) {
 	f := doctor.Finding{
-		Object: doctor.Object{Kind: "node", Name: h.Name},
+		Object: doctor.NodeObject(h.Name),
 		Also:   nodesAlso(missing...),
 		Title:  fmt.Sprintf("%s has no tunnel to %s", h.Name, hostnames(missing)),
 		Cause:  "ovn-controller on " + h.Name + " does not run, or cannot make it: its log says why",
@@ -407,7 +401,7 @@ func noTunnel(p *doctor.Pass, h *snapshot.Host, missing []chassisPeer) {
 		for _, e := range c.encaps {
 			ips = append(ips, e.Type+" "+e.IP)
 		}
-		f.Evidence = append(f.Evidence, doctor.Evidence{Source: doctor.Other("Southbound Encap of " + c.Hostname), Says: strings.Join(ips, ", ") + ": no Port with external_ids:ovn-chassis-id=" + c.Name + "@…"})
+		f.Evidence = append(f.Evidence, doctor.Other("Southbound Encap of "+c.Hostname).Says(strings.Join(ips, ", ")+": no Port with external_ids:ovn-chassis-id="+c.Name+"@…"))
 	}
 	p.Report(f)
 }

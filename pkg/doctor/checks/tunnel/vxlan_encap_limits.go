@@ -24,15 +24,9 @@ networks of 2047 ports. It is found where the limits are near, where a policy
 rests on what VXLAN does not carry, and where nobody needs the VXLAN on offer.`,
 	Run: func(p *doctor.Pass) {
 		applies := false
-		for _, z := range p.Zones {
-			south, err := z.Southbound()
-			if err != nil {
-				p.Unknown(doctor.Object{Kind: "database", Name: "OVN_Southbound"}, err)
-				continue
-			}
-			north, err := z.Northbound()
-			if err != nil {
-				p.Unknown(doctor.Object{Kind: "database", Name: "OVN_Northbound"}, err)
+		for z, south := range p.Southbounds() {
+			north, ok := doctor.Need(p, doctor.NorthboundObject, z.Northbound)
+			if !ok {
 				continue
 			}
 			e := catalog.EncapsulationsOf(south)
@@ -64,8 +58,8 @@ func vxlanLimits(p *doctor.Pass, z *snapshot.Zone, north *snapshot.Northbound, s
 		f.Cause = fmt.Sprintf("%s offer%s VXLAN, and that limits all", chassisNames(e.VXLAN), map[bool]string{true: "s"}[len(e.VXLAN) == 1])
 		f.Fix, f.Next = fix, next
 		for _, c := range e.VXLAN[:min(len(e.VXLAN), 6)] {
-			f.Evidence = append(f.Evidence, doctor.Evidence{Source: doctor.Other("Southbound Encap of " + c.Hostname), Says: "types " + e.Types[c.Name]})
-			f.Also = append(f.Also, doctor.Object{Kind: "node", Name: c.Hostname})
+			f.Evidence = append(f.Evidence, doctor.Other("Southbound Encap of "+c.Hostname).Says("types "+e.Types[c.Name]))
+			f.Also = append(f.Also, doctor.NodeObject(c.Hostname))
 		}
 		p.Report(f)
 	}
@@ -78,9 +72,9 @@ func vxlanLimits(p *doctor.Pass, z *snapshot.Zone, north *snapshot.Northbound, s
 	if n := max(len(south.Datapaths), len(north.Switches)+len(north.Routers)); n*100 >= most*nearPercent {
 		f := doctor.Finding{
 			Result:   near(n, most),
-			Object:   doctor.Object{Kind: "database", Name: "OVN_Southbound"},
+			Object:   doctor.SouthboundObject,
 			Title:    fmt.Sprintf("%d networks and routers of %d that VXLAN allows", n, most),
-			Evidence: []doctor.Evidence{{Source: doctor.SB("Datapath_Binding", ""), Says: fmt.Sprintf("%d rows; NB_Global options:max_tunid=%d", len(south.Datapaths), most)}},
+			Evidence: []doctor.Evidence{doctor.SB("Datapath_Binding", "").Says(fmt.Sprintf("%d rows; NB_Global options:max_tunid=%d", len(south.Datapaths), most))},
 			Effect:   "when they are used up, ovn-northd makes no more: new networks do not work",
 		}
 		report(f)
@@ -90,7 +84,7 @@ func vxlanLimits(p *doctor.Pass, z *snapshot.Zone, north *snapshot.Northbound, s
 			Result:   near(full.ports, vxlanPorts),
 			Object:   doctor.Object{Kind: "switch", Name: full.name},
 			Title:    fmt.Sprintf("switch %s has %d ports of %d that VXLAN allows", full.name, full.ports, vxlanPorts),
-			Evidence: []doctor.Evidence{{Source: doctor.NB(full.name, ""), Says: fmt.Sprintf("%d ports", full.ports)}},
+			Evidence: []doctor.Evidence{doctor.NB(full.name, "").Says(fmt.Sprintf("%d ports", full.ports))},
 			Effect:   "when they are used up, ovn-northd binds no more: new ports of it do not work",
 		})
 	}
@@ -98,7 +92,7 @@ func vxlanLimits(p *doctor.Pass, z *snapshot.Zone, north *snapshot.Northbound, s
 	if !found && len(e.OnlyVXLAN) == 0 && minority(e) {
 		report(doctor.Finding{
 			Result: doctor.Warning,
-			Object: doctor.Object{Kind: "node", Name: e.VXLAN[0].Hostname},
+			Object: doctor.NodeObject(e.VXLAN[0].Hostname),
 			Title:  fmt.Sprintf("%s offers VXLAN, which nobody needs, and limits all to %d networks", chassisNames(e.VXLAN), most),
 			Effect: "the deployment can have 4095 networks of 2047 ports, not 16 million",
 		})
@@ -168,9 +162,8 @@ func inportPolicies(p *doctor.Pass, z *snapshot.Zone, e catalog.Encapsulations) 
 	if len(e.OnlyVXLAN) == 0 {
 		return // all tunnels are of a type that carries it
 	}
-	lists, err := z.AccessLists()
-	if err != nil {
-		p.Unknown(doctor.Object{Kind: "database", Name: "OVN_Northbound"}, err)
+	lists, ok := doctor.Need(p, doctor.NorthboundObject, z.AccessLists)
+	if !ok {
 		return
 	}
 	used := map[ovsdb.UUID]string{}
@@ -187,7 +180,7 @@ func inportPolicies(p *doctor.Pass, z *snapshot.Zone, e catalog.Encapsulations) 
 			Result:   doctor.Warning,
 			Object:   doctor.Object{Kind: "ACL", Name: string(acl.UUID)},
 			Title:    fmt.Sprintf("an ACL looks at the port that a packet came from, which VXLAN to %s does not carry", chassisNames(e.OnlyVXLAN)),
-			Evidence: []doctor.Evidence{{Source: doctor.NB("ACL", doctor.Short(acl.UUID)), Says: fmt.Sprintf("to-lport %d '%s' %s", acl.Priority, acl.Match, acl.Action)}},
+			Evidence: []doctor.Evidence{doctor.NB("ACL", doctor.Short(acl.UUID)).Says(fmt.Sprintf("to-lport %d '%s' %s", acl.Priority, acl.Match, acl.Action))},
 			Cause:    chassisNames(e.OnlyVXLAN) + " speaks nothing but VXLAN",
 			Effect:   "the rule does not hold for packets from another node",
 			Next:     "match the address instead of the port, or have all nodes speak geneve",

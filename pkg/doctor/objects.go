@@ -1,0 +1,74 @@
+package doctor
+
+import "github.com/ovnctl/ovnctl/pkg/snapshot"
+
+// An Object is something a finding is about.
+type Object struct {
+	// Kind is a word of the field: "node", "bridge", "interface", "link", "file", "daemon",
+	// "chassis", "switch", "router", "port" (logical), "load balancer", "ACL",
+	// "port group", "MAC binding", "database", "tunnel", "zone", "route", "ct zone", "network" (provider).
+	Kind string `json:"kind"`
+	Name string `json:"name"`           // as an operator can paste it
+	Node string `json:"node,omitempty"` // where it is, of what is on a node
+}
+
+// String is the object in words, "bridge br-ex on node1".
+func (o Object) String() string {
+	s := o.Kind + " " + o.Name
+	if o.Node != "" && o.Kind != "node" {
+		s += " on " + o.Node
+	}
+	return s
+}
+
+// The databases of OVN as a whole, wherever they are served.
+var (
+	NorthboundObject = DatabaseObject("OVN_Northbound")
+	SouthboundObject = DatabaseObject("OVN_Southbound")
+)
+
+// DatabaseObject is a database as a whole, wherever it is served.
+func DatabaseObject(name string) Object { return Object{Kind: "database", Name: name} }
+
+// NodeObject is a node.
+func NodeObject(name string) Object { return Object{Kind: "node", Name: name} }
+
+// BridgeObject is a bridge of a node.
+func BridgeObject(h *snapshot.Host, name string) Object {
+	return Object{Kind: "bridge", Name: name, Node: h.Name}
+}
+
+// LinkObject is a kernel link of a node.
+func LinkObject(h *snapshot.Host, name string) Object {
+	return Object{Kind: "link", Name: name, Node: h.Name}
+}
+
+// DaemonObject is a daemon of a node.
+func DaemonObject(h *snapshot.Host, daemon string) Object {
+	return Object{Kind: "daemon", Name: daemon, Node: h.Name}
+}
+
+// InterfaceObject is an interface of a node.
+func InterfaceObject(h *snapshot.Host, i snapshot.Plug) Object {
+	return Object{Kind: "interface", Name: i.Name, Node: h.Name}
+}
+
+// PortObject is a logical port.
+func PortObject(name string) Object { return Object{Kind: "port", Name: name} }
+
+// PortAndNode are a logical port and the node that it is bound to; an empty node is left out.
+func PortAndNode(port, node string) []Object {
+	also := []Object{PortObject(port)}
+	if node != "" {
+		also = append(also, NodeObject(node))
+	}
+	return also
+}
+
+// PortOfInterface is the logical port that an interface names by its iface-id, if it names one.
+func PortOfInterface(i snapshot.Plug) []Object {
+	if id := i.ExternalIDs["iface-id"]; id != "" {
+		return []Object{PortObject(id)}
+	}
+	return nil
+}

@@ -1,0 +1,111 @@
+package doctor
+
+import (
+	"errors"
+	"iter"
+
+	"github.com/ovnctl/ovnctl/pkg/snapshot"
+)
+
+// A Pass is one run of one check.
+type Pass struct {
+	*snapshot.Deployment
+
+	Check    *Check
+	Findings []Finding
+	zone     string // that is looked at, where there are several
+	noSwitch bool   // a host without Open vSwitch was passed over
+	noOVN    bool   // a database of OVN was passed over, of a deployment that does not use OVN
+}
+
+// Report adds a finding. It fills in the check and the zone; without a Result the finding is an Error.
+func (p *Pass) Report(f Finding) {
+	f.Check, f.Zone = p.Check.Name, p.zone
+	if f.Result == "" {
+		f.Result = Error
+	}
+	p.Findings = append(p.Findings, f)
+}
+
+// Unknown reports that the check could not be decided for an object, and err as the reason.
+//
+// A host that only runs databases has no Open vSwitch to read, and a deployment of Open vSwitch alone has no databases
+// of OVN: neither is a finding.
+func (p *Pass) Unknown(o Object, err error) {
+	switch {
+	case errors.Is(err, snapshot.ErrNoSwitch):
+		p.noSwitch = true
+	case errors.Is(err, snapshot.ErrNoOVN):
+		p.noOVN = true
+	default:
+		p.Report(Finding{Result: Unknown, Object: o, Reason: unknownReason(err), Title: err.Error()})
+	}
+}
+
+// Skip reports why the check does not apply here.
+func (p *Pass) Skip(why string) {
+	p.Report(Finding{Result: Skipped, Title: why})
+}
+
+// Need reads what a check cannot do without. If that fails, it reports the object as unknown, and ok is false.
+func Need[T any](p *Pass, o Object, read func() (T, error)) (value T, ok bool) {
+	value, err := read()
+	if err != nil {
+		p.Unknown(o, err)
+	}
+	return value, err == nil
+}
+
+// EachZone yields the zones. What is reported meanwhile is of that zone.
+func (p *Pass) EachZone() iter.Seq[*snapshot.Zone] {
+	return func(yield func(*snapshot.Zone) bool) {
+		defer func() { p.zone = "" }()
+		for _, z := range p.Zones {
+			if len(p.Zones) > 1 {
+				p.zone = z.Name
+			}
+			if !yield(z) {
+				return
+			}
+		}
+	}
+}
+
+// Northbounds are the zones whose Northbound can be read; of the others it is reported as unknown.
+func (p *Pass) Northbounds() iter.Seq2[*snapshot.Zone, *snapshot.Logical] {
+	return zones(p, NorthboundObject, (*snapshot.Zone).Logical)
+}
+
+// Southbounds are the zones whose Southbound can be read; of the others it is reported as unknown.
+func (p *Pass) Southbounds() iter.Seq2[*snapshot.Zone, *snapshot.Southbound] {
+	return zones(p, SouthboundObject, (*snapshot.Zone).Southbound)
+}
+
+func zones[T any](p *Pass, o Object, read func(*snapshot.Zone) (*T, error)) iter.Seq2[*snapshot.Zone, *T] {
+	return func(yield func(*snapshot.Zone, *T) bool) {
+		for z := range p.EachZone() {
+			rows, ok := Need(p, o, func() (*T, error) { return read(z) })
+			if ok && !yield(z, rows) {
+				return
+			}
+		}
+	}
+}
+
+// EachHost yields what of makes of each host, where that is not nil. If the check applies to no host and nothing is
+// unknown, it is skipped, with why as the reason.
+func EachHost[T any](p *Pass, why string, of func(*snapshot.Host) (value *T, applies bool)) iter.Seq[*T] {
+	return func(yield func(*T) bool) {
+		applied := false
+		for _, h := range p.Hosts {
+			value, applies := of(h)
+			applied = applied || applies
+			if value != nil && !yield(value) {
+				return
+			}
+		}
+		if !applied && len(p.Findings) == 0 {
+			p.Skip(why)
+		}
+	}
+}

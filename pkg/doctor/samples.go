@@ -1,0 +1,142 @@
+package doctor
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/ovnctl/ovnctl/pkg/snapshot"
+)
+
+// Samples are what was read of a host, once or twice.
+type Samples[T any] struct {
+	*snapshot.Host
+	First, Second T
+	Both          bool  // there is a second sample
+	err           error // why there is no first, or no second where one is needed
+}
+
+// ErrNothing says that a host has nothing of what a check reads.
+var ErrNothing = errors.New("nothing to read")
+
+// ReadHosts reads something of each host, side by side. Hosts where that fails are reported as unknown; what is returned
+// was read.
+func ReadHosts[T any](p *Pass, read func(*snapshot.Host) (T, error)) []Samples[T] {
+	return TakeSamples(p, read, func(T) bool { return false })
+}
+
+// TakeSamples reads something of each host as [ReadHosts] does, and where one sample is not enough, again after
+// --sample.
+func TakeSamples[T any](p *Pass, read func(*snapshot.Host) (T, error), needsTwo func(T) bool) []Samples[T] {
+	all := make([]Samples[T], len(p.Hosts))
+	for i, h := range p.Hosts {
+		all[i].Host = h
+	}
+	sideBySide(all, func(s *Samples[T]) { s.First, s.err = read(s.Host) })
+	var again []*Samples[T]
+	for i := range all {
+		if s := &all[i]; s.err == nil && needsTwo(s.First) {
+			again = append(again, s)
+		}
+	}
+	if len(again) > 0 {
+		later, err := p.Later()
+		sideBySide(again, func(s **Samples[T]) { (*s).readAgain(later, err, read) })
+	}
+	var good []Samples[T]
+	noSample := false
+	for _, s := range all {
+		switch {
+		case s.err == nil:
+			good = append(good, s)
+		case errors.Is(s.err, snapshot.ErrNoSample):
+			good = append(good, s)
+			if !noSample { // once for all hosts
+				p.Unknown(Object{}, s.err)
+			}
+			noSample = true
+		case errors.Is(s.err, snapshot.ErrNotRunning) || errors.Is(s.err, ErrNothing):
+			// Another check looks for daemons that do not run.
+		default:
+			p.Unknown(NodeObject(s.Name), s.err)
+		}
+	}
+	return good
+}
+
+func sideBySide[E any](list []E, f func(*E)) {
+	var wg sync.WaitGroup
+	for i := range list {
+		wg.Go(func() { f(&list[i]) })
+	}
+	wg.Wait()
+}
+
+// readAgain takes the second sample from the later snapshot, unless that failed.
+func (s *Samples[T]) readAgain(later *snapshot.Deployment, failed error, read func(*snapshot.Host) (T, error)) {
+	if s.err = failed; failed != nil {
+		return
+	}
+	h := later.Host(s.Name)
+	if h == nil {
+		s.err = fmt.Errorf("%s was not found for the second sample", s.Name)
+		return
+	}
+	s.Second, s.err = read(h)
+	s.Both = s.err == nil
+}
+
+// Increase is by how much a counter grew between two samples; 0 if it was reset.
+func Increase[N int | int64 | uint64](first, second N) N {
+	if second < first {
+		return 0
+	}
+	return second - first
+}
+
+// CounterEvidence is a counter in two samples.
+func CounterEvidence(source Source, first, second uint64, apart time.Duration) Evidence {
+	return Evidence{Source: source, Says: fmt.Sprintf("%d, and %d after %s", first, second, apart)}
+}
+
+// A LogLine is a line of a daemon's log.
+type LogLine struct {
+	time time.Time // zero: it has none
+	Text string    // behind the number and the module: "WARN|over 4096 …" without the rest
+}
+
+// LogLines are the lines of a daemon's log that contain a text, in order.
+func LogLines(h *snapshot.Host, daemon, text string) ([]LogLine, error) {
+	log, err := h.Log(daemon)
+	if err != nil {
+		return nil, err
+	}
+	var lines []LogLine
+	for line := range strings.Lines(log) {
+		if !strings.Contains(line, text) {
+			continue
+		}
+		l := LogLine{Text: strings.TrimSpace(line)}
+		stamp, rest, _ := strings.Cut(l.Text, "|")
+		if t, err := time.Parse(time.RFC3339Nano, stamp); err == nil {
+			l.time = t
+			if f := strings.SplitN(rest, "|", 4); len(f) == 4 { // NUMBER|MODULE|LEVEL|TEXT
+				l.Text = f[3]
+			}
+		}
+		lines = append(lines, l)
+	}
+	return lines, nil
+}
+
+// InLastHour reports whether a line was written in the hour before the snapshot.
+func (l LogLine) InLastHour(d *snapshot.Deployment) bool {
+	return !l.time.IsZero() && d.Time().Sub(l.time) < time.Hour
+}
+
+// Evidence is the line with its time.
+func (l LogLine) Evidence(daemon string) Evidence {
+	return Evidence{Source: Log(daemon), Says: l.time.UTC().Format("2006-01-02 15:04:05Z ") + Shorten(l.Text, 300)}
+}

@@ -1,0 +1,50 @@
+package catalog
+
+import (
+	"github.com/ovnctl/ovnctl/pkg/fixes"
+	"github.com/ovnctl/ovnctl/pkg/snapshot"
+)
+
+// ClearRequestedChassis lets a logical port be bound wherever its interface is.
+var ClearRequestedChassis = &fixes.Repair{
+	Name: "clear-requested-chassis",
+	Doc: `Let a logical port be bound where its interface is
+
+Removes options:requested-chassis of the Logical_Switch_Port if it names a chassis that
+does not exist or does not have the port. It refuses while the port is bound, and if
+the value names two chassis: that is a live migration.`,
+	Params: []fixes.Param{{Name: "PORT", Doc: "the logical switch port"}},
+	Class:  fixes.Ask,
+	Risk:   fixes.Medium,
+	Check:  "port-not-bound",
+	Plan: func(d *snapshot.Deployment, a fixes.Args) (*fixes.Plan, error) {
+		z, _, port, err := findSwitchPort(d, a["PORT"])
+		if err != nil {
+			return nil, err
+		}
+		if _, ok := port.Options["requested-chassis"]; !ok {
+			return nil, fixes.Refuse("", "port %s does not request a chassis", port.Name)
+		}
+		if err := checkNotMigrating(port); err != nil {
+			return nil, err
+		}
+		south, err := z.Southbound()
+		if err != nil {
+			return nil, err
+		}
+		for _, row := range south.PortBindings {
+			if row.LogicalPort == port.Name && len(row.Chassis) > 0 {
+				return nil, fixes.Refuse("", "port %s is bound: its requested-chassis does no harm", port.Name)
+			}
+		}
+		title := "let port " + port.Name + " be bound on any chassis"
+		return &fixes.Plan{
+			Title: title, Touches: "the traffic of port " + port.Name,
+			Warnings: ownedPort(port),
+			Steps: []fixes.Step{fixes.Set{
+				DB: "OVN_Northbound", Zone: z.Name, What: title,
+				Row: port, Name: port.Name, Columns: fixes.Row{"options:requested-chassis": nil},
+			}.Step()},
+		}, nil
+	},
+}

@@ -1,0 +1,83 @@
+package catalog
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/ovnctl/ovnctl/pkg/fixes"
+	"github.com/ovnctl/ovnctl/pkg/snapshot"
+)
+
+// DeleteTunnel removes a tunnel of another manager that conflicts with one of OVN's.
+var DeleteTunnel = &fixes.Repair{
+	Name: "delete-tunnel",
+	Doc: `Remove a tunnel that conflicts with one of OVN's
+
+Deletes a tunnel port that ovn-controller did not create and that asks for the same
+tunnel as one of its own: Open vSwitch creates only one of the two.`,
+	Params: []fixes.Param{
+		{Name: "PORT", Doc: "the port"},
+		{Name: "NODE", Doc: "the node, if it is not this one", Optional: true},
+	},
+	Class: fixes.Ask,
+	Risk:  fixes.Medium,
+	Check: "tunnel-missing-to-chassis",
+	Plan: func(d *snapshot.Deployment, a fixes.Args) (*fixes.Plan, error) {
+		h, err := hostOf(d, a["NODE"])
+		if err != nil {
+			return nil, err
+		}
+		s, err := h.Switch()
+		if err != nil {
+			return nil, err
+		}
+		var names []string
+		for _, p := range s.Plugs() {
+			if !IsTunnel(p.Type) {
+				continue
+			}
+			names = append(names, p.Port.Name)
+			if p.Port.Name == a["PORT"] {
+				return planDeleteTunnel(d, h, s, p)
+			}
+		}
+		return nil, fmt.Errorf("no tunnel port %q; %s has %s", a["PORT"], h.Name, several(names))
+	},
+}
+
+func planDeleteTunnel(d *snapshot.Deployment, h *snapshot.Host, s *snapshot.Switch, p snapshot.Plug) (*fixes.Plan, error) {
+	if TunnelChassis(p) != "" {
+		return nil, fixes.Refuse("", "port %s is ovn-controller's own tunnel: it would create it again", p.Port.Name)
+	}
+	all := s.Plugs()
+	i := slices.IndexFunc(all, func(o snapshot.Plug) bool { return TunnelChassis(o) != "" && SameTunnel(p, o) })
+	if i < 0 {
+		return nil, fixes.Refuse("", "port %s does not conflict with a tunnel of OVN's", p.Port.Name)
+	}
+	db, err := h.OVSDB()
+	if err != nil {
+		return nil, err
+	}
+	deletion, err := fixes.DeleteRows(d.Context(), db, "Port", p.Port.UUID, fixes.Ref{Table: "Bridge", UUID: p.Bridge.UUID, Column: "ports"})
+	if err != nil {
+		return nil, err
+	}
+	plan := &fixes.Plan{
+		Title: "delete tunnel " + p.Port.Name, Host: h.Name,
+		Touches:  "what another manager sends through " + p.Port.Name + "; OVN's tunnel to " + p.Options["remote_ip"] + " works again",
+		Warnings: []string{"whatever created " + p.Port.Name + " (another network agent, a script) may create it again"},
+		Steps: []fixes.Step{fixes.Rows{
+			DB: "Open_vSwitch", What: "delete port " + p.Port.Name + " from bridge " + p.Bridge.Name, Changes: deletion,
+			Classic: []string{fixes.Command("ovs-vsctl del-port %s %s", p.Bridge.Name, p.Port.Name)},
+		}},
+	}
+	if ovn := all[i]; ovn.OFNumber() == 0 {
+		// Open vSwitch tried OVN's tunnel while this one was there, and tries again when any port changes.
+		retry := fixes.Set{
+			DB: "Open_vSwitch", What: "make Open vSwitch try port " + ovn.Port.Name + " again",
+			Row: ovn.Port, Columns: fixes.Row{"other_config:ovnctl-retry": "true"}, Classic: []string{},
+		}
+		plan.Steps = append(plan.Steps, retry.Step(), retry.Back("remove the mark from port "+ovn.Port.Name))
+	}
+	return plan, nil
+}

@@ -1,0 +1,207 @@
+package catalog
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ovnctl/ovnctl/pkg/fixes"
+	"github.com/ovnctl/ovnctl/pkg/nb"
+	"github.com/ovnctl/ovnctl/pkg/ovsdb"
+	"github.com/ovnctl/ovnctl/pkg/snapshot"
+)
+
+// A KubeGap is something that kube-ovn writes and that is missing or wrong.
+type KubeGap struct {
+	Repair string // that closes it; empty: only kube-ovn can
+	Args   []string
+	Kind   string // what is missing, as an Object's kind: "router policy", "port group", …
+	Name   string
+	Node   string // empty: it is not about one node
+	Subnet string
+	Title  string
+	Says   []string
+	Effect string
+	Minor  bool // works for now
+	// Sets are the address sets that are missing with it.
+	Sets []string
+
+	changes []fixes.Change
+	guards  []fixes.Guard
+	classic []string
+	touches string
+}
+
+var (
+	kubeNodeParam   = fixes.Param{Name: "NODE", Doc: "the node, as Kubernetes names it"}
+	kubeSubnetParam = fixes.Param{Name: "SUBNET", Doc: "the subnet"}
+)
+
+// kubeOwner warns that kube-ovn also writes these rows.
+const kubeOwner = "kube-ovn-controller owns this row and writes it when it starts: if you can restart it, `kubectl -n kube-system rollout restart deployment kube-ovn-controller` is better"
+
+func kubeRepair(name, doc string, params ...fixes.Param) *fixes.Repair {
+	r := &fixes.Repair{Name: name, Doc: doc, Params: params, Class: fixes.Ask, Risk: fixes.Medium, Check: "kube-ovn-join-gap"}
+	r.Plan = func(d *snapshot.Deployment, a fixes.Args) (*fixes.Plan, error) { return planKubeGap(d, r, a) }
+	return r
+}
+
+func planKubeGap(d *snapshot.Deployment, r *fixes.Repair, a fixes.Args) (*fixes.Plan, error) {
+	var args []string
+	for _, p := range r.Params {
+		if v := a[p.Name]; v != "" && p.Name != "ADDRESS" {
+			args = append(args, v)
+		}
+	}
+	var errs []error
+	for _, z := range d.Zones {
+		k, err := ReadKubeOVN(d, z)
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		if err := k.checkNames(a); err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		i := slices.IndexFunc(k.Gaps, func(g KubeGap) bool { return g.Repair == r.Name && slices.Equal(g.Args, args) })
+		if i < 0 {
+			return nil, fixes.Refuse("", "nothing is missing")
+		}
+		g := &k.Gaps[i]
+		if a["ADDRESS"] != "" {
+			if err := k.giveAddress(g, a); err != nil {
+				return nil, err
+			}
+		}
+		if len(g.changes) == 0 {
+			return nil, fixes.Refuse(g.Advice(), "%s", strings.Join(g.Says, "; "))
+		}
+		what := fmt.Sprintf("%s (%s)", r.Title(), strings.Join(append([]string{k.Router.Name}, g.Args...), " "))
+		return &fixes.Plan{
+			Title: what, Touches: g.touches, Warnings: []string{kubeOwner},
+			Steps: []fixes.Step{fixes.Rows{DB: "OVN_Northbound", Zone: z.Name, What: what, Changes: g.changes, Guards: g.guards, Classic: g.classic}},
+		}, nil
+	}
+	return nil, errors.Join(errs...)
+}
+
+// Advice is what to do if the repair does not know enough.
+func (g *KubeGap) Advice() string {
+	if g.Repair == "kube-ovn-node-policy" {
+		return fmt.Sprintf("give the address: ovnctl fix %s %s ADDRESS", g.Repair, g.Node)
+	}
+	return fmt.Sprintf("run ovnctl on %s, or give --node-exec 'PREFIX {hostname}'", g.Node)
+}
+
+// checkNames lists the names that exist if a name does not.
+func (k *KubeOVN) checkNames(a fixes.Args) error {
+	if name := a["NODE"]; name != "" {
+		if names := k.nodeNames(); !slices.Contains(names, name) {
+			return fmt.Errorf("no node %q; there are %s", name, strings.Join(names, ", "))
+		}
+	}
+	if name := a["SUBNET"]; name != "" {
+		var names []string
+		for _, s := range k.Subnets {
+			names = append(names, s.Name)
+		}
+		if !slices.Contains(names, name) {
+			return fmt.Errorf("no subnet %q; router %s has %s", name, k.Router.Name, strings.Join(names, ", "))
+		}
+	}
+	return nil
+}
+
+func (k *KubeOVN) nodeNames() []string {
+	var names []string
+	for _, n := range k.Nodes {
+		names = append(names, n.Name)
+	}
+	return names
+}
+
+// Known reports whether what closes the gap is known without arguments.
+func (g *KubeGap) Known() bool { return len(g.changes) > 0 }
+
+func (k *KubeOVN) findGaps() {
+	byMatch := kubePolicies{}
+	for _, p := range k.policies {
+		byMatch[policyKey(p.Priority, p.Match)] = p
+	}
+	k.defaultRouteGaps()
+	for i := range k.Nodes {
+		n := &k.Nodes[i]
+		switch {
+		case n.Port == nil:
+			k.nodePortGap(n)
+		case n.Bound || n.chassis != nil:
+			k.nodePolicyGap(n)
+			k.nodeGroupGap(n)
+		}
+	}
+	for i := range k.Subnets {
+		s := &k.Subnets[i]
+		if s.Underlay && !s.known {
+			continue // its gateway is in the physical network
+		}
+		k.subnetPolicyGap(s, byMatch)
+		switch {
+		case s.join:
+		case s.Distributed:
+			k.distributedGaps(s, byMatch)
+		case s.Centralized:
+			k.centralizedGap(s, byMatch)
+		default:
+			k.noGatewayGap(s)
+		}
+	}
+}
+
+func (g *KubeGap) says(format string, args ...any) {
+	g.Says = append(g.Says, fmt.Sprintf(format, args...))
+}
+
+// pods are the ports of the pods of a subnet.
+func (k *KubeOVN) pods(s *KubeSubnet) []*nb.LogicalSwitchPortBrief {
+	var out []*nb.LogicalSwitchPortBrief
+	for _, u := range s.ls.Ports {
+		if p := k.ports[u]; p != nil && p.Type == "" && p.ExternalIDs["pod"] != "" {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// where are the nodes of a pod: the one that has bound its port, then others while it
+// migrates. None: it is not up anywhere.
+func (k *KubeOVN) where(p *nb.LogicalSwitchPortBrief) []string {
+	b := k.binding[p.Name]
+	if b == nil || len(b.Chassis) == 0 || len(b.Up) > 0 && !b.Up.Get() {
+		return nil
+	}
+	var out []string
+	for _, set := range []ovsdb.Set[ovsdb.UUID]{b.Chassis, b.RequestedChassis, b.AdditionalChassis, b.RequestedAdditionalChassis} {
+		for _, u := range set {
+			if n := k.nodeOf[u]; n != "" && !slices.Contains(out, n) {
+				out = append(out, n)
+			}
+		}
+	}
+	return out
+}
+
+// ownEgress are the addresses of pods that leave the cluster with their own NAT or route.
+func (k *KubeOVN) ownEgress() map[string]bool {
+	own := map[string]bool{}
+	for _, n := range k.rows.NAT {
+		own[n.LogicalIP] = true
+	}
+	for _, r := range k.rows.StaticRoutes {
+		if r.Policy.Get() == "src-ip" {
+			own[strings.TrimSuffix(strings.TrimSuffix(r.IPPrefix, "/32"), "/128")] = true
+		}
+	}
+	return own
+}

@@ -1,0 +1,83 @@
+package catalog
+
+import (
+	"fmt"
+
+	"github.com/ovnctl/ovnctl/pkg/fixes"
+	"github.com/ovnctl/ovnctl/pkg/sb"
+	"github.com/ovnctl/ovnctl/pkg/snapshot"
+)
+
+// PinPort ties a logical port that two nodes claim to one chassis.
+var PinPort = &fixes.Repair{
+	Name: "pin-port",
+	Doc: `Tie a logical port to one chassis
+
+Sets options:requested-chassis of the Logical_Switch_Port, so that no other node claims
+it. The interface for the port on the other node stays, without traffic: remove it there.
+It refuses during a live migration, and for a chassis whose node can be read and has no
+interface for the port.`,
+	Params: []fixes.Param{{Name: "PORT", Doc: "the logical switch port"}, {Name: "CHASSIS", Doc: "hostname or system-id of the chassis"}},
+	Class:  fixes.Ask,
+	Risk:   fixes.Medium,
+	Check:  "port-flapping-two-chassis",
+	Plan: func(d *snapshot.Deployment, a fixes.Args) (*fixes.Plan, error) {
+		z, _, port, err := findSwitchPort(d, a["PORT"])
+		if err != nil {
+			return nil, err
+		}
+		if err := checkHasPort(d, z, a["CHASSIS"], port.Name); err != nil {
+			return nil, err
+		}
+		if err := checkNotMigrating(port); err != nil {
+			return nil, err
+		}
+		if value := port.Options["requested-chassis"]; value == a["CHASSIS"] {
+			return nil, fixes.Refuse("", "port %s already requests chassis %s", port.Name, value)
+		}
+		title := fmt.Sprintf("keep port %s on chassis %s", port.Name, a["CHASSIS"])
+		return &fixes.Plan{
+			Title: title, Touches: "the traffic of port " + port.Name,
+			Warnings: append(ownedPort(port), "the interface with iface-id="+port.Name+" on the other node stays: remove it there, or it claims the port again once the port is no longer pinned"),
+			Steps: []fixes.Step{fixes.Set{
+				DB: "OVN_Northbound", Zone: z.Name, What: title,
+				Row: port, Name: port.Name, Columns: fixes.Row{"options:requested-chassis": a["CHASSIS"]},
+			}.Step()},
+		}, nil
+	},
+}
+
+// checkHasPort refuses a chassis whose node can be read and has no interface for a logical port.
+func checkHasPort(d *snapshot.Deployment, z *snapshot.Zone, name, port string) error {
+	south, err := z.Southbound()
+	if err != nil {
+		return err
+	}
+	chassis := ""
+	for _, c := range south.Chassis {
+		if c.Name == name || c.Hostname == name {
+			chassis = c.Name
+		}
+	}
+	if chassis == "" {
+		return fmt.Errorf("no chassis %q; there are %s", name, several(namesOf(south.Chassis, func(c sb.Chassis) string { return c.Hostname })))
+	}
+	h := d.Host(chassis)
+	if h == nil {
+		return nil
+	}
+	if sw, err := h.Switch(); err == nil && !hasInterfaceFor(sw, port) {
+		return fixes.Refuse("", "node %s has no interface with iface-id=%s", h.Name, port)
+	}
+	return nil
+}
+
+// hasInterfaceFor reports whether an interface of a node is for a logical port.
+func hasInterfaceFor(sw *snapshot.Switch, port string) bool {
+	for _, p := range sw.Plugs() {
+		if p.ExternalIDs["iface-id"] == port && p.OFNumber() > 0 {
+			return true
+		}
+	}
+	return false
+}

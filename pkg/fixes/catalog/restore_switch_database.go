@@ -1,0 +1,106 @@
+package catalog
+
+import (
+	"errors"
+	"path"
+
+	"github.com/ovnctl/ovnctl/pkg/fixes"
+	"github.com/ovnctl/ovnctl/pkg/node"
+	"github.com/ovnctl/ovnctl/pkg/snapshot"
+)
+
+// RestoreConfDB makes the local database work again.
+var RestoreConfDB = &fixes.Repair{
+	Name: "restore-switch-database",
+	Doc: `Make the node's Open_vSwitch database work again
+
+While ovsdb-server runs it has all rows in memory: it is told to rewrite its file, and nothing is lost. If it does not
+run, the file is kept as conf.db.damaged, a file that cannot be read at all is removed, and ovsdb-server is started;
+system-id.conf stays, so that the node keeps its name. Run doctor again afterwards: it finds what the new database lacks.
+
+It refuses if the start would delete transient ports, as it does on Debian with --delete-transient-ports.`,
+	Class:  fixes.Ask,
+	Risk:   fixes.High,
+	Check:  "conf-db-lost-or-corrupt",
+	OneWay: daemonStaysUp,
+	Plan: func(d *snapshot.Deployment, _ fixes.Args) (*fixes.Plan, error) {
+		h, err := local(d)
+		if err != nil {
+			return nil, err
+		}
+		c, err := ReadConfDB(h)
+		if err != nil {
+			return nil, err
+		}
+		if err := notContained(h, "ovsdb-server"); err != nil && !errors.Is(err, node.ErrUnavailable) {
+			return nil, err
+		}
+		server, err := h.Daemon("ovsdb-server")
+		if err != nil {
+			return nil, err
+		}
+		switch {
+		case server.Liveness == snapshot.Hung:
+			return nil, fixes.Refuse("see what it waits for: a disk that hangs, a debugger", "ovsdb-server of %s does not reply; it may still have what the file lacks", h.Name)
+		case server.Liveness != snapshot.Answers:
+			return c.start(d, h)
+		case c.Text != nil && c.Damage == "":
+			return nil, fixes.Refuse("", "%s of %s is intact, and ovsdb-server runs", c.Path, h.Name)
+		}
+		return &fixes.Plan{
+			Title: "rewrite " + c.Path + " from what ovsdb-server has in memory", Host: h.Name, Touches: "nothing",
+			Steps: []fixes.Step{fixes.Control{
+				Daemon: "ovsdb-server", Command: "ovsdb-server/compact", What: "rewrite the database's file", Why: "a damaged file is not restored",
+			}},
+		}, nil
+	},
+}
+
+// start is the plan that starts ovsdb-server, and keeps a damaged file aside.
+func (c *ConfDB) start(d *snapshot.Deployment, h *snapshot.Host) (*fixes.Plan, error) {
+	ports, err := c.transientIn(d)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkStart(h, ports); err != nil {
+		return nil, err
+	}
+	plan := &fixes.Plan{Title: "start ovsdb-server of " + h.Name, Host: h.Name, Touches: "nothing that flows now"}
+	if plan.Steps, err = c.keepName(d, h); err != nil {
+		return nil, err
+	}
+	if c.Damage != "" {
+		kept := c.Path + ".damaged"
+		if before, err := optional(h.File(kept)); err != nil || before != nil {
+			return nil, fixes.Refuse("move it away first", "%s already exists, from an earlier damage", kept)
+		}
+		plan.Title = "keep the damaged " + c.Path + " aside, and start ovsdb-server"
+		plan.Steps = append(plan.Steps, fixes.File{Path: kept, After: c.Text, What: "keep " + c.Path + " as " + path.Base(kept)})
+		lost := "what was written after the damage is lost: " + c.Damage
+		if c.Rows == nil {
+			plan.Steps = append(plan.Steps, fixes.File{Path: c.Path, Before: c.Text, What: "remove " + c.Path + ", which cannot be read"})
+			lost = "the new database has no bridges and no ports: those of pods come back when the pods are re-created, bridges and settings with ovnctl fix restore-switch-config"
+		}
+		plan.Warnings = append(plan.Warnings, lost)
+	}
+	plan.Steps = append(plan.Steps, fixes.Service{Daemon: "ovsdb-server", Action: fixes.Start})
+	if len(ports) > 0 {
+		plan.Warnings = append(plan.Warnings, "it has transient ports, which a start with --delete-transient-ports would delete: "+several(ports))
+	}
+	return plan, nil
+}
+
+// checkStart refuses if ovsdb-server would not start, or would delete transient ports when it does.
+func checkStart(h *snapshot.Host, ports []string) error {
+	t, err := ReadTransientDefault(h)
+	switch {
+	case err != nil:
+		return nil // the start shows it
+	case t.Stops != "":
+		return fixes.Refuse("ovnctl fix set-transient-default", "%s keeps Open vSwitch from starting: %s", t.File, t.Stops)
+	case t.Form == TransientWorks && len(ports) > 0:
+		return fixes.Refuse("systemctl start ovsdb-server at the console, or where the node may lose its network; then make sure that their owner adds them again",
+			"starting ovsdb-server would delete the transient %s", portList(ports))
+	}
+	return nil
+}

@@ -1,0 +1,71 @@
+package catalog
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/ovnctl/ovnctl/pkg/fixes"
+	"github.com/ovnctl/ovnctl/pkg/snapshot"
+)
+
+// SetIfaceIDVer gives an interface the iface-id-ver of the pod that its logical port is for.
+var SetIfaceIDVer = &fixes.Repair{
+	Name: "set-iface-id-ver",
+	Doc: `Give an interface the iface-id-ver that its logical port asks for
+
+ovn-controller binds a port only to the interface with the same iface-id-ver, which
+tells a pod from an earlier one of the same name. It refuses if another interface of
+the node already has the right one, and if the MAC address behind this one is not the
+port's: then the interface belongs to another pod.`,
+	Params: []fixes.Param{{Name: "INTERFACE", Doc: "the interface"}},
+	Class:  fixes.Ask,
+	Risk:   fixes.Medium,
+	Check:  "port-not-bound",
+	Plan: func(d *snapshot.Deployment, a fixes.Args) (*fixes.Plan, error) {
+		h, sw, err := localSwitch(d)
+		if err != nil {
+			return nil, err
+		}
+		iface, err := interfaceNamed(h, sw, a["INTERFACE"])
+		if err != nil {
+			return nil, err
+		}
+		id := iface.ExternalIDs["iface-id"]
+		_, _, port, err := findSwitchPort(d, id)
+		if err != nil {
+			return nil, fmt.Errorf("interface %s: %w", iface.Name, err)
+		}
+		want := port.Options["iface-id-ver"]
+		if want == iface.ExternalIDs["iface-id-ver"] || want == "" {
+			return nil, fixes.Refuse("", "interface %s has the iface-id-ver that port %s asks for", iface.Name, id)
+		}
+		for _, other := range sw.Plugs() {
+			if other.Name != iface.Name && other.ExternalIDs["iface-id"] == id && other.ExternalIDs["iface-id-ver"] == want {
+				return nil, fixes.Refuse("ovnctl fix clear-iface-id "+iface.Name, "interface %s is the right one for port %s", other.Name, id)
+			}
+		}
+		if mac := foreignMAC(h, iface, port.Addresses); mac != "" {
+			return nil, fixes.Refuse("re-create the pod", "the MAC address behind interface %s, %s, is not one of port %s: it belongs to another pod", iface.Name, mac, id)
+		}
+		title := fmt.Sprintf("set iface-id-ver of interface %s to %s", iface.Name, want)
+		return &fixes.Plan{
+			Title: title, Host: h.Name, Touches: "the traffic of port " + id,
+			Warnings: append(ownedPort(port), "if another interface is created for the port, remove this one"),
+			Steps: []fixes.Step{fixes.Set{
+				DB: "Open_vSwitch", What: title,
+				Row: iface.InterfaceBrief, Name: iface.Name, Columns: fixes.Row{"external_ids:iface-id-ver": want},
+			}.Step()},
+		}, nil
+	},
+}
+
+// foreignMAC is the MAC address behind an interface if it is not among the addresses of its
+// logical port; empty if it is, or if either is unknown.
+func foreignMAC(h *snapshot.Host, iface snapshot.Plug, addresses []string) string {
+	macs := strings.ToLower(strings.Join(addresses, " "))
+	pod, err := h.Pod(iface.Name)
+	if err != nil || !strings.Contains(macs, ":") || strings.Contains(macs, strings.ToLower(pod.Link.MAC)) {
+		return ""
+	}
+	return pod.Link.MAC
+}

@@ -1,0 +1,38 @@
+package catalog
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/ovnctl/ovnctl/pkg/fixes"
+	"github.com/ovnctl/ovnctl/pkg/snapshot"
+)
+
+// SetLoadBalancerProtocol sets the protocol of a load balancer.
+var SetLoadBalancerProtocol = &fixes.Repair{
+	Name: "set-load-balancer-protocol",
+	Doc: `Set the protocol of a load balancer
+
+Sets Load_Balancer.protocol. Without one OVN takes its ports for TCP.`,
+	Params: []fixes.Param{
+		{Name: "LOAD-BALANCER", Doc: "its name or UUID"},
+		{Name: "PROTOCOL", Doc: "tcp, udp or sctp"},
+	},
+	Class: fixes.Ask,
+	Risk:  fixes.Medium,
+	Check: "lb-on-wrong-switch",
+	Plan: func(d *snapshot.Deployment, a fixes.Args) (*fixes.Plan, error) {
+		f, err := findLoadBalancer(d, a["LOAD-BALANCER"])
+		if err != nil {
+			return nil, err
+		}
+		protocol := a["PROTOCOL"]
+		if !slices.Contains([]string{"tcp", "udp", "sctp"}, protocol) {
+			return nil, fmt.Errorf("protocol %q: not one of tcp, udp, sctp", protocol)
+		}
+		if f.row.Protocol.Get() == protocol {
+			return nil, fixes.Refuse("", "the protocol of load balancer %s is %s", f.row.Name, protocol)
+		}
+		return setLoadBalancer(f, "protocol", []string{protocol}, protocol, "connections to its virtual IPs"), nil
+	},
+}

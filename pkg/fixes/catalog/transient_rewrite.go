@@ -1,0 +1,216 @@
+package catalog
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ovnctl/ovnctl/pkg/envfile"
+	"github.com/ovnctl/ovnctl/pkg/fixes"
+)
+
+// Fixed is the file with the option in effect, and notes on what else changes. The
+// options that are in effect stay; those that only a shell would have combined are
+// combined.
+func (t *TransientDefault) Fixed() (text []byte, notes []string, err error) {
+	file := envfile.Systemd(t.Text, false)
+	set := file.Last(t.Variable)
+	var words []string
+	switch {
+	case t.Form == TransientGlued:
+		return t.unglued(file)
+	case t.Form == TransientSelfReference:
+		// What the shell makes of it is what was meant.
+		shell := envfile.LastShell(t.Text, t.Variable)
+		if shell == nil || shell.Ignored {
+			return nil, nil, t.byHand(set)
+		}
+		words = envfile.Words(shell.Value)
+	case set == nil:
+		for _, a := range file.Assignments {
+			if a.Ignored && strings.Contains(a.Value, DeleteTransient) && strings.Contains(a.Name, t.Variable) {
+				set, words = &a, envfile.Words(a.Value) // export VAR=, VAR+=
+			}
+		}
+	default:
+		words = envfile.Words(set.Value)
+	}
+	var comment string
+	if _, stops := ovsCtl(append([]string{"start"}, words...)); stops != "" {
+		if words, comment, err = meant(words); err != nil {
+			return nil, nil, t.byHand(set)
+		}
+	}
+	words = withOption(words)
+	line := t.Variable + "=" + envfile.Quote(join(words))
+	if comment != "" {
+		line = comment + "\n" + line
+	}
+	if set == nil {
+		at := len(t.Text)
+		if t.Form == TransientCommented {
+			for _, c := range file.Comments {
+				if strings.Contains(c.Text, DeleteTransient) {
+					at = c.End
+				}
+			}
+		}
+		text = envfile.Replace(t.Text, at, at, line)
+	} else {
+		text = envfile.Replace(t.Text, set.Start, set.End, line)
+	}
+	// Earlier settings have no effect, and with the option in them would mislead the next reader.
+	for _, a := range slices.Backward(file.Assignments) {
+		if set != nil && a.Name == t.Variable && a.Start < set.Start && t.Form != TransientMissing {
+			text = envfile.Replace(text, a.Start, a.End, "")
+			notes = append(notes, fmt.Sprintf("line %d is removed: line %d sets %s again", a.Line, set.Line, t.Variable))
+		}
+	}
+	return t.checked(text, notes)
+}
+
+// checked is a text that systemd and a shell read alike and ovs-ctl accepts.
+func (t *TransientDefault) checked(text []byte, notes []string) ([]byte, []string, error) {
+	after := *t
+	after.Text = text
+	after.read([]string{"start"}, nil)
+	shell := envfile.LastShell(text, t.Variable)
+	if after.Form != TransientWorks || shell == nil || shell.Ignored || shell.Value != after.Value {
+		return nil, nil, t.byHand(nil)
+	}
+	return text, notes, nil
+}
+
+func (t *TransientDefault) byHand(set *envfile.Assignment) error {
+	line := t.Line
+	if set != nil {
+		line = set.Line
+	}
+	return fixes.Refuse(fmt.Sprintf("write the line by hand: %s=\"%s\"", t.Variable, DeleteTransient),
+		"%s line %d is unclear: %s", t.File, line, strings.TrimSpace(envfile.Line(t.Text, line)))
+}
+
+// unglued separates the setting from the line that it was appended to.
+func (t *TransientDefault) unglued(file envfile.File) ([]byte, []string, error) {
+	start, end := -1, 0
+	for _, a := range file.Assignments {
+		if strings.Contains(a.Value, DeleteTransient) {
+			start, end = a.Start, a.End
+		}
+	}
+	if start < 0 {
+		for _, c := range file.Comments {
+			if strings.Contains(c.Text, DeleteTransient) {
+				start, end = c.Start, c.End
+			}
+		}
+	}
+	if start < 0 {
+		return nil, nil, t.byHand(nil)
+	}
+	whole := string(t.Text[start:end])
+	i := strings.LastIndex(whole, t.Variable+"=")
+	if i <= 0 {
+		// The bare option after another setting, which keeps its value.
+		i = strings.Index(whole, DeleteTransient)
+		rest := strings.TrimRight(whole[:i], " \t")
+		if strings.Count(rest, `"`)%2 == 1 || strings.Count(rest, `'`)%2 == 1 || strings.TrimSpace(whole[i+len(DeleteTransient):]) != "" {
+			return nil, nil, t.byHand(nil)
+		}
+		after := *t
+		after.Text = envfile.Replace(t.Text, start, end, rest)
+		return after.again()
+	}
+	after := *t
+	front, tail := strings.TrimRight(whole[:i], " \t;"), whole[i:]
+	if a := envfile.Systemd([]byte(front), false).Last(t.Variable); a != nil { // glued to a setting of the same variable
+		words := envfile.Words(a.Value)
+		if a := envfile.Systemd([]byte(tail), false).Last(t.Variable); a != nil {
+			words = append(words, envfile.Words(a.Value)...)
+		}
+		front, tail = "", t.Variable+"="+envfile.Quote(join(words))
+	} else {
+		front += "\n"
+	}
+	after.Text = envfile.Replace(t.Text, start, end, front+tail)
+	return after.again()
+}
+
+// again fixes what is left once the lines are separate.
+func (t *TransientDefault) again() ([]byte, []string, error) {
+	t.read([]string{"start"}, nil)
+	switch t.Form {
+	case TransientWorks:
+		return t.checked(t.Text, nil)
+	case TransientGlued:
+		return nil, nil, t.byHand(nil)
+	}
+	return t.Fixed()
+}
+
+// meant are the options among words that ovs-ctl does not accept as they are:
+// typographic quotation marks and dashes become plain ones, and a comment after the
+// value is separated.
+func meant(words []string) (options []string, comment string, err error) {
+	replacer := strings.NewReplacer("“", "", "”", "", "„", "", "‘", "", "’", "", "—", "--", "–", "--", "−", "--", `"`, "")
+	for i, w := range words {
+		if at := strings.IndexByte(w, '#'); at >= 0 && strings.HasPrefix(w, "-") || strings.HasPrefix(w, "#") {
+			tail := append([]string{w[at:]}, words[i+1:]...)
+			if w = w[:at]; w != "" {
+				options = append(options, w)
+			}
+			comment = strings.TrimSpace(strings.Join(tail, " "))
+			break
+		}
+		w = replacer.Replace(w)
+		for strings.HasPrefix(w, "---") {
+			w = w[1:]
+		}
+		options = append(options, w)
+	}
+	if _, stops := ovsCtl(append([]string{"start"}, options...)); stops != "" {
+		return nil, "", errors.New(stops)
+	}
+	return options, comment, nil
+}
+
+// withOption adds the option unless it is in effect, and removes what turns it off.
+func withOption(words []string) []string {
+	words = slices.DeleteFunc(slices.Clone(words), func(w string) bool {
+		return w == "--no-delete-transient-ports" || strings.HasPrefix(w, DeleteTransient+"=")
+	})
+	if !slices.Contains(words, DeleteTransient) {
+		words = append(words, DeleteTransient)
+	}
+	return words
+}
+
+// join writes words so that systemd splits them into the same.
+func join(words []string) string {
+	var b strings.Builder
+	for i, w := range words {
+		if i > 0 {
+			b.WriteByte(' ')
+		}
+		switch {
+		case w != "" && !strings.ContainsAny(w, " \t\r\n\"'\\"):
+			b.WriteString(w)
+		case !strings.ContainsAny(w, `'\`):
+			// Quotes in the middle of a word are how people write it: --options='-a -b'.
+			if name, value, ok := strings.Cut(w, "="); ok && !strings.ContainsAny(name, " \t\"") {
+				b.WriteString(name + "='" + value + "'")
+			} else {
+				b.WriteString("'" + w + "'")
+			}
+		default:
+			for _, c := range []byte(w) {
+				if strings.IndexByte(" \t\r\n\"'\\", c) >= 0 {
+					b.WriteByte('\\')
+				}
+				b.WriteByte(c)
+			}
+		}
+	}
+	return b.String()
+}

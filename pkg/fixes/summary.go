@@ -1,0 +1,82 @@
+package fixes
+
+// A PlanSummary is a plan as it is shown.
+type PlanSummary struct {
+	Title    string        `json:"title"`
+	Host     string        `json:"host,omitempty"` // that is changed; absent: databases alone
+	Touches  string        `json:"touches,omitempty"`
+	Warnings []string      `json:"warnings"`
+	Cuts     bool          `json:"cuts"` // it can cut the operator off, and runs under the watchdog
+	Steps    []StepSummary `json:"steps"`
+	NoUndo   string        `json:"noUndo,omitempty"` // why undo refuses, although each step could be undone
+}
+
+// A StepSummary is a step of a plan.
+type StepSummary struct {
+	What     string   `json:"what"`
+	Diff     []string `json:"diff"`     // lines that begin with "-" or "+", or a blank for what is around them
+	Commands []string `json:"commands"` // the classic commands that do the same
+	OneWay   string   `json:"oneWay,omitempty"`
+}
+
+// Summary is the plan as it is shown.
+func (p *Plan) Summary() *PlanSummary {
+	out := &PlanSummary{
+		Title: p.Title, Host: p.Host, Touches: p.Touches, Warnings: list(p.Warnings), Cuts: p.Cuts, NoUndo: p.NoUndo, Steps: []StepSummary{},
+	}
+	for _, s := range p.Steps {
+		out.Steps = append(out.Steps, StepSummary{s.String(), list(s.Diff()), list(s.Commands()), s.OneWay()})
+	}
+	return out
+}
+
+// UndoPlan is the plan of undoing a run.
+func (r *Run) UndoPlan() *PlanSummary {
+	out := &PlanSummary{Title: "undo: " + r.Title, Host: r.Host, Warnings: []string{}, Cuts: r.Cuts, Steps: []StepSummary{}}
+	steps := r.Describe()
+	for i := range steps {
+		out.Steps = append(out.Steps, StepSummary{What: "undo: " + steps[len(steps)-1-i], Diff: []string{}, Commands: []string{}})
+	}
+	return out
+}
+
+// A RepairSummary is a repair as it is listed.
+type RepairSummary struct {
+	Name      string   `json:"name"`
+	Title     string   `json:"title"`
+	Arguments []Param  `json:"arguments"`
+	Class     Class    `json:"class"`
+	Risk      Risk     `json:"risk"`
+	Checks    []string `json:"checks"` // whose findings it fixes
+	OneWay    string   `json:"oneWay,omitempty"`
+}
+
+// Summary is the repair as it is listed.
+func (r *Repair) Summary() RepairSummary {
+	return RepairSummary{Name: r.Name, Title: r.Title(), Arguments: list(r.Params), Class: r.Class, Risk: r.Risk, Checks: r.checks(), OneWay: r.OneWay}
+}
+
+// A RunSummary is a run of the journal as it is listed.
+type RunSummary struct {
+	ID     int      `json:"id"`
+	Time   string   `json:"time"` // of its last event, RFC 3339
+	Repair string   `json:"repair"`
+	Args   []string `json:"args"`
+	Title  string   `json:"title"`
+	State  State    `json:"state"`            // the last one
+	Open   bool     `json:"open"`             // it was cut off: the next run finishes it or rolls it back
+	Reason Reason   `json:"reason,omitempty"` // why it was undone
+	Why    string   `json:"why,omitempty"`    // in words
+	Steps  []string `json:"steps"`
+}
+
+// Summary is the run as it is listed.
+func (r *Run) Summary() RunSummary {
+	return RunSummary{
+		ID: r.ID, Time: r.When(), Repair: r.Repair, Args: list(r.Args), Title: r.Title,
+		State: r.State(), Open: r.Open(), Reason: r.Reason(), Why: r.Why(), Steps: list(r.Describe()),
+	}
+}
+
+// list is never null in JSON.
+func list[T any](all []T) []T { return append([]T{}, all...) }

@@ -1,0 +1,104 @@
+package fixes
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// A Fault is a finding of a check, as far as a repair needs it.
+type Fault struct {
+	Check   string
+	Object  string // "bridge br-ex on node1"
+	Title   string
+	Unknown bool  // the check could not tell, for the reason in Title
+	Fix     *Call // that it proposes; nil: none
+}
+
+// A verification runs the checks that asked for a repair before and after it.
+type verification struct {
+	loop    *Loop
+	checks  []string
+	targets map[string]bool // the objects that must be without faults afterwards; nil: all that were before
+	known   map[string]bool // the objects that had faults before
+
+	before, after []string // what the checks found
+}
+
+// aim runs the checks before a repair, and chooses what must be right after it: the
+// object of the fault, or those whose faults propose the same call.
+func (v *verification) aim(ctx context.Context, call *Call, fault *Fault) {
+	v.known = map[string]bool{}
+	for _, f := range v.loop.Examine(ctx, v.checks) {
+		if f.Unknown {
+			continue
+		}
+		v.known[f.Object] = true
+		if fault != nil && f.Object != fault.Object || fault == nil && (f.Fix == nil || f.Fix.Key() != call.Key()) {
+			continue
+		}
+		if v.targets == nil {
+			v.targets = map[string]bool{}
+		}
+		v.targets[f.Object] = true
+		v.before = append(v.before, f.Title)
+	}
+}
+
+// object is the object that is repaired, if it is a single one.
+func (v *verification) object() string {
+	for o := range v.targets {
+		if len(v.targets) == 1 {
+			return o
+		}
+	}
+	return ""
+}
+
+// settling is how long daemons may take until a repair shows.
+const settling = 30 * time.Second
+
+// wait runs the checks until the fault is gone.
+func (v *verification) wait(ctx context.Context) error {
+	if len(v.checks) == 0 {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, cmp.Or(v.loop.settling, settling))
+	defer cancel()
+	var left *Fault
+	err := wait(ctx, 300*time.Millisecond, func() (bool, error) {
+		left = v.left(v.loop.Examine(ctx, v.checks))
+		return left == nil, nil
+	})
+	switch {
+	case err == nil:
+		v.after = nil
+		for _, name := range v.checks {
+			v.after = append(v.after, name+" no longer finds it")
+		}
+		return nil
+	case left.Unknown:
+		v.after = []string{"unknown: " + left.Title}
+		return fmt.Errorf("the check could not be run: %s", left.Title)
+	}
+	v.after = []string{left.Title}
+	return errors.New(left.Title)
+}
+
+// left is what keeps the repair from being verified: a fault, or else a check that
+// could not tell.
+func (v *verification) left(found []Fault) *Fault {
+	i := slices.IndexFunc(found, func(f Fault) bool {
+		return !f.Unknown && (v.targets[f.Object] || v.targets == nil && !v.known[f.Object])
+	})
+	if i < 0 && len(v.targets) > 0 {
+		i = slices.IndexFunc(found, func(f Fault) bool { return f.Unknown })
+	}
+	if i < 0 {
+		return nil
+	}
+	return &found[i]
+}

@@ -1,0 +1,172 @@
+package cause
+
+import (
+	"cmp"
+	"fmt"
+	"net/netip"
+	"strings"
+
+	"github.com/ovnctl/ovnctl/pkg/journey"
+	"github.com/ovnctl/ovnctl/pkg/logicalflow"
+	"github.com/ovnctl/ovnctl/pkg/ovnexpr"
+	"github.com/ovnctl/ovnctl/pkg/packet"
+	"github.com/ovnctl/ovnctl/pkg/topology"
+)
+
+// cause is a stop as a value.
+func (e *Explainer) cause(s *stop) journey.Cause {
+	p := s.packet()
+	t := trafficOf(&p)
+	c := journey.Cause{Kind: s.kind, Object: s.object(), Datapath: s.visit.Datapath.String(), MAC: macOf(&p, "eth_dst")}
+	if s.port != nil {
+		c.Port = s.port.Name()
+	}
+	switch s.kind {
+	case journey.Denied:
+		if c.Reply = refusalOf(s.end.Outcome, t.proto); defaultDeny(s) {
+			c.Traffic = e.asked(t)
+		}
+	case journey.NotAllowed:
+		c.Traffic = e.asked(t)
+	case journey.PortSecurity:
+		c.Detail = strings.Join(s.port.Row.PortSecurity, ", ")
+		if c.Inbound, c.Address = s.visit.Pipeline == logicalflow.Egress, t.dst; !c.Inbound {
+			c.MAC, c.Address = macOf(&p, "eth_src"), t.src
+		}
+	case journey.NoRoute:
+		c.Address = t.dst
+	case journey.Discarded, journey.ByObject:
+		c.Reply = refusalOf(s.end.Outcome, t.proto)
+	case journey.NoBackends:
+		c.Detail = endpoint(t.dst, t.dstPort)
+	case journey.TooLarge:
+		c.Detail = fmt.Sprint(packetLimit(s))
+	case journey.NextHopUnknown:
+		c.Address = nextHop(&p)
+	case journey.NextHopDisabled:
+		c.Address = nextHop(&p)
+		c.Datapath = "router " + e.disabledAt(c.Address).Name
+	case journey.Unbound:
+		c.Port, c.Detail = e.unbound(c.Port)
+	case journey.NoTunnel:
+		c.Node, c.Chassis = e.ends(s)
+	case journey.Controller:
+		c.Detail, c.Object = s.end.Detail, nil
+	case journey.FlowDrops, journey.FlowEnds:
+		c.Detail = s.flow.Row.Match
+	case journey.NoLogicalFlow:
+		c.Table = fmt.Sprintf("%s table %d", s.visit.Pipeline, s.visit.Steps[s.step].Table)
+	}
+	return c
+}
+
+// refusalOf is what the sender of a packet is told.
+func refusalOf(o journey.Outcome, proto uint8) journey.Refusal {
+	switch {
+	case o != journey.Rejected:
+		return journey.Silent
+	case proto == packet.ProtoTCP:
+		return journey.TCPReset
+	}
+	return journey.Unreachable
+}
+
+// unbound is a port that no chassis holds, or the port at the other end of a patch, and why.
+func (e *Explainer) unbound(name string) (port, why string) {
+	p := e.graph.PortByName(name)
+	if p == nil {
+		return name, ""
+	}
+	if peer := e.graph.PeerOf(p); peer != nil && peer.Why != "" {
+		p = peer
+	}
+	if p.Why == "" {
+		return name, ""
+	}
+	return p.Name, p.Why
+}
+
+// ends are the node that a packet is on, and the one that holds its port; empty where they are not known.
+func (e *Explainer) ends(s *stop) (from, to string) {
+	hostname := func(chassis string) string {
+		if c := e.graph.ChassisByName(chassis); c != nil {
+			return cmp.Or(c.Hostname, c.Name)
+		}
+		return chassis
+	}
+	if s.visit.Chassis != nil {
+		from = hostname(s.visit.Chassis.Row.Name)
+	}
+	if s.port != nil {
+		if p := e.graph.PortByName(s.port.Name()); p != nil {
+			to = hostname(p.Chassis)
+		}
+	}
+	return from, to
+}
+
+// asked is what no rule allows.
+func (e *Explainer) asked(t traffic) *journey.Traffic {
+	return &journey.Traffic{Service: t.service(), Src: t.src, Dst: t.dst, From: e.who(t.src), To: e.who(t.dst)}
+}
+
+// defaultDeny reports whether an ACL denies whatever is not allowed: its match asks for the port, and for IP, and nothing else.
+func defaultDeny(s *stop) bool {
+	m, err := ovnexpr.ParseMatch(s.flow.Row.Match)
+	if err != nil {
+		return false
+	}
+	for _, leaf := range m.Leaves() {
+		var name string
+		switch n := leaf.(type) {
+		case *ovnexpr.Bare:
+			name = n.Field.Name
+		case *ovnexpr.Compare:
+			name = n.Field.Name
+		case *ovnexpr.Literal:
+			continue
+		default:
+			return false
+		}
+		switch {
+		case name == "inport", name == "outport", name == "ip", name == "ip4", name == "ip6", strings.HasPrefix(name, "reg"), strings.HasPrefix(name, "ct"):
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// packetLimit is the size that a router found the packet to be beyond, 0 if it did not look.
+func packetLimit(s *stop) int {
+	for v, i := range earlier(s.visit, s.step) {
+		for _, note := range v.Steps[i].Notes {
+			if check, ok := note.Action.(*ovnexpr.CheckPacketLarger); ok {
+				return check.Bytes
+			}
+		}
+	}
+	return 0
+}
+
+// enabled reports whether a datapath is enabled, as far as that is known.
+func (e *Explainer) enabled(d *logicalflow.Datapath) bool {
+	r := e.router(d)
+	return r == nil || r.Enabled
+}
+
+// disabledAt is the router that has an address and is disabled, nil if there is none.
+func (e *Explainer) disabledAt(a netip.Addr) *topology.Router {
+	for _, p := range e.graph.PortsAt(a) {
+		if r := e.graph.RouterOf(p); r != nil && !r.Enabled {
+			return r
+		}
+	}
+	return nil
+}
+
+// router is the row of a router, nil if it is not known.
+func (e *Explainer) router(d *logicalflow.Datapath) *topology.Router {
+	r, _ := e.graph.Object(string(d.NBUUID)).(*topology.Router)
+	return r
+}

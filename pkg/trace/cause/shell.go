@@ -1,0 +1,18 @@
+package cause
+
+import "strings"
+
+// plainInShell are the characters that mean nothing to a shell.
+const plainInShell = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:=,@%+"
+
+// Shell writes words as a shell takes them.
+func Shell(words ...string) string {
+	quoted := make([]string, len(words))
+	for i, w := range words {
+		quoted[i] = w
+		if w == "" || strings.Trim(w, plainInShell) != "" {
+			quoted[i] = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
+		}
+	}
+	return strings.Join(quoted, " ")
+}

@@ -1,0 +1,85 @@
+package cause
+
+import (
+	"fmt"
+	"net/netip"
+
+	"github.com/ovnctl/ovnctl/pkg/packet"
+)
+
+// A traffic is what people know a packet by.
+type traffic struct {
+	src, dst netip.Addr
+	proto    uint8
+	dstPort  uint16
+}
+
+func trafficOf(p *packet.Flow) traffic {
+	t := traffic{proto: uint8(p.Uint("nw_proto")), dstPort: uint16(p.Uint("tp_dst"))}
+	switch p.Uint("eth_type") {
+	case packet.EthIPv4:
+		t.src, t.dst = address(p, "ip_src", 4), address(p, "ip_dst", 4)
+	case packet.EthIPv6:
+		t.src, t.dst = address(p, "ipv6_src", 16), address(p, "ipv6_dst", 16)
+	case packet.EthARP:
+		t.src, t.dst = address(p, "arp_spa", 4), address(p, "arp_tpa", 4)
+	}
+	if !t.l4() {
+		t.dstPort = 0
+	}
+	return t
+}
+
+// l4 reports whether the packet has ports.
+func (t traffic) l4() bool {
+	return t.proto == packet.ProtoTCP || t.proto == packet.ProtoUDP || t.proto == packet.ProtoSCTP
+}
+
+// protocol is the name of the protocol: tcp, udp, sctp, icmp, or its number.
+func (t traffic) protocol() string {
+	switch t.proto {
+	case packet.ProtoTCP:
+		return "tcp"
+	case packet.ProtoUDP:
+		return "udp"
+	case packet.ProtoSCTP:
+		return "sctp"
+	case packet.ProtoICMP, packet.ProtoICMPv6:
+		return "icmp"
+	}
+	return fmt.Sprintf("protocol %d", t.proto)
+}
+
+func (t traffic) service() string {
+	if t.l4() {
+		return fmt.Sprintf("%s %d", t.protocol(), t.dstPort)
+	}
+	return t.protocol()
+}
+
+// ip is the language's name of the family: ip4 or ip6.
+func (t traffic) ip() string { return choose(t.dst.Is6(), "ip6", "ip4") }
+
+func address(p *packet.Flow, field string, size int) netip.Addr {
+	f, ok := packet.Lookup(field)
+	if !ok {
+		return netip.Addr{}
+	}
+	a, _ := netip.AddrFromSlice(p.Get(f).Bytes(size))
+	return a
+}
+
+// nextHop is the address that a router resolves: OVN keeps it in reg0, or xxreg0 for IPv6.
+func nextHop(p *packet.Flow) netip.Addr {
+	if p.Uint("eth_type") == packet.EthIPv6 {
+		return address(p, "xxreg0", 16)
+	}
+	return address(p, "reg0", 4)
+}
+
+func endpoint(a netip.Addr, port uint16) string {
+	if port == 0 {
+		return a.String()
+	}
+	return netip.AddrPortFrom(a, port).String()
+}

@@ -1,0 +1,189 @@
+package trace
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"net/netip"
+	"strconv"
+	"testing"
+
+	"github.com/ovnctl/ovnctl/pkg/decode"
+	"github.com/ovnctl/ovnctl/pkg/journey"
+	"github.com/ovnctl/ovnctl/pkg/topology"
+	"github.com/ovnctl/ovnctl/pkg/trace/cause"
+)
+
+// TestCauses is the wording of each kind of cause, and the command that it leads to.
+func TestCauses(t *testing.T) {
+	to, from := netip.MustParseAddr("10.244.3.7"), netip.MustParseAddr("10.244.1.6")
+	acl := &journey.Object{Kind: "ACL", UUID: "0badcafe-1", Text: "ACL (switch s1, to-lport 1000, drop)"}
+	policy := &journey.Object{Kind: "ACL", UUID: "0badcafe-2", Text: "ACL (default deny of the NetworkPolicies in namespace bank, to-lport 1000, drop)",
+		MadeFor: decode.Owner{CMS: decode.OVNKubernetes, Kind: "NetworkPolicy", Namespace: "bank", Role: decode.DefaultDeny}}
+	balancer := &journey.Object{Kind: "load balancer", UUID: "0badcafe-3", Text: `load balancer "lb" (tcp)`}
+	service := &journey.Object{Kind: "load balancer", UUID: "0badcafe-4", Text: `load balancer "lb" (Service shop/web, tcp)`,
+		MadeFor: decode.Owner{CMS: decode.OVNKubernetes, Kind: "Service", Namespace: "shop", Name: "web"}}
+	route := &journey.Object{Kind: "route", UUID: "0badcafe-5", Text: "route 10.0.0.0/8 via discard (router r1)"}
+	other := &journey.Object{Kind: "NAT", UUID: "0badcafe-6", Text: "NAT snat 10.0.0.1 as 1.1.1.1"}
+	traffic := &journey.Traffic{Service: "tcp 8080", Src: from, Dst: to, From: "shop/client"}
+	const (
+		port    = "ovnctl topology show lsp:p1"
+		node    = "ovnctl topology show node:node1"
+		remote  = "ovs-vsctl get Open_vSwitch . external_ids:ovn-remote"
+		again   = "ovnctl trace a b --tcp=80 --node-exec 'ssh {hostname}'"
+		daemon  = "ovs-appctl -T 5 -t ovs-vswitchd version  # on node1"
+		uplinks = "ovnctl topology show --physical node:node1"
+	)
+	tests := []struct {
+		c     journey.Cause // with port p1
+		words string
+		next  string // on node1, in datapath r1
+	}{
+		{journey.Cause{Kind: journey.Denied, Object: acl}, "dropped by ACL (switch s1, to-lport 1000, drop)", "ovn-nbctl list ACL 0badcafe-1"},
+		{journey.Cause{Kind: journey.Denied, Object: policy, Traffic: traffic}, "dropped by ACL (default deny of the NetworkPolicies in namespace bank, to-lport 1000, drop); no rule allows tcp 8080 from 10.244.1.6 (shop/client) to 10.244.3.7", "kubectl -n bank get networkpolicy"},
+		{journey.Cause{Kind: journey.Denied, Object: acl, Reply: journey.TCPReset}, "rejected with a TCP reset by ACL (switch s1, to-lport 1000, drop)", "ovn-nbctl list ACL 0badcafe-1"},
+		{journey.Cause{Kind: journey.Denied, Object: acl, Reply: journey.Unreachable}, "rejected with an ICMP unreachable by ACL (switch s1, to-lport 1000, drop)", "ovn-nbctl list ACL 0badcafe-1"},
+		{journey.Cause{Kind: journey.NotAllowed, Datapath: `switch "s1"`, Traffic: traffic}, `no ACL of switch "s1" allows tcp 8080 from 10.244.1.6 (shop/client) to 10.244.3.7, and NB_Global options:default_acl_drop drops the rest`, port},
+		{journey.Cause{Kind: journey.PortSecurity, MAC: "0a:00:00:00:00:01", Address: from, Detail: "0a:00:00:00:00:01 10.244.1.66"}, "port security does not let port p1 send from 0a:00:00:00:00:01 10.244.1.6; it allows 0a:00:00:00:00:01 10.244.1.66", port},
+		{journey.Cause{Kind: journey.PortSecurity, MAC: "0a:00:00:00:00:01", Inbound: true}, "port security does not let port p1 receive for 0a:00:00:00:00:01", port},
+		{journey.Cause{Kind: journey.PortDisabled}, "port p1 is disabled in the Northbound (enabled=false)", port},
+		{journey.Cause{Kind: journey.RouterDisabled, Datapath: `router "r1"`}, `router "r1" is disabled`, port},
+		{journey.Cause{Kind: journey.NextHopDisabled, Address: to, Datapath: "router r2"}, "the next hop 10.244.3.7 is router r2, which is disabled", port},
+		{journey.Cause{Kind: journey.UnknownMAC, MAC: "0a:00:00:00:00:01"}, "no port of the switch has the MAC address 0a:00:00:00:00:01", "ovnctl doctor node:node1"},
+		{journey.Cause{Kind: journey.WrongMAC, MAC: "0a:00:00:00:00:01"}, "the frame is for 0a:00:00:00:00:01, which router port p1 does not have", port},
+		{journey.Cause{Kind: journey.NoRoute, Address: to}, "the router has no route to 10.244.3.7", "ovn-nbctl lr-route-list r1"},
+		{journey.Cause{Kind: journey.NoRoute, Address: to, Place: journey.InWorkload, Workload: journey.Pod}, "the pod has no route to 10.244.3.7", "kubectl -n shop exec web -- ip addr show"},
+		{journey.Cause{Kind: journey.NoRoute, Address: to, Place: journey.InWorkload, Workload: journey.VM}, "the VM has no route to 10.244.3.7", port},
+		{journey.Cause{Kind: journey.Discarded, Object: route}, "dropped by route 10.0.0.0/8 via discard (router r1)", "ovn-nbctl lr-route-list r1"},
+		{journey.Cause{Kind: journey.NoBackends, Object: balancer, Detail: "10.0.0.1:80"}, `load balancer "lb" (tcp) has no backends for 10.0.0.1:80`, port},
+		{journey.Cause{Kind: journey.NoBackends, Object: service, Detail: "10.0.0.1:80"}, `load balancer "lb" (Service shop/web, tcp) has no endpoints for 10.0.0.1:80`, port},
+		{journey.Cause{Kind: journey.TTLExpired, Datapath: `router "r1"`}, `its TTL has run out in router "r1"`, port},
+		{journey.Cause{Kind: journey.TooLarge, Detail: "1400"}, "it is larger than the 1400 bytes that may leave by p1", port},
+		{journey.Cause{Kind: journey.NextHopUnknown, Address: to}, "the MAC address of the next hop 10.244.3.7 is not known (no MAC_Binding): ovn-controller asks for it, and the packet waits", "ovn-sbctl list MAC_Binding"},
+		{journey.Cause{Kind: journey.Unbound, Detail: "no chassis has claimed it"}, "port p1 is not bound to a chassis: no chassis has claimed it", port},
+		{journey.Cause{Kind: journey.SameOutport}, "OVN does not send it back out of port p1, by which it came in", port},
+		{journey.Cause{Kind: journey.NoPeer}, "port p1 has no peer", port},
+		{journey.Cause{Kind: journey.NoTunnel, Node: "node1", Chassis: "node2"}, "no tunnel leads from node1 to node2, which holds port p1", port},
+		{journey.Cause{Kind: journey.NoTunnel}, "no tunnel leads to port p1", port},
+		{journey.Cause{Kind: journey.Controller, Detail: "PUT_DHCP_OPTS"}, "ovn-controller takes it: PUT_DHCP_OPTS", port},
+		{journey.Cause{Kind: journey.ByObject, Object: other}, "dropped by NAT snat 10.0.0.1 as 1.1.1.1", port},
+		{journey.Cause{Kind: journey.FlowDrops, Detail: "ip4"}, `logical flow "ip4" drops it`, port},
+		{journey.Cause{Kind: journey.FlowEnds, Detail: "ip4"}, `logical flow "ip4" does not send it on`, port},
+		{journey.Cause{Kind: journey.NoLogicalFlow, Datapath: `switch "s1"`, Table: "ingress table 3"}, `no logical flow of switch "s1" matches it in ingress table 3`, port},
+		{journey.Cause{Kind: journey.NothingSendsItOn}, "nothing sends it on", port},
+
+		{journey.Cause{Kind: journey.MACNotInstalled, Node: "node1", MAC: "0a:00:00:00:00:01"}, "node node1 has no flow for the MAC address 0a:00:00:00:00:01 of port p1: its ovn-controller has not installed it", port},
+		{journey.Cause{Kind: journey.OpenFlowDrops, Detail: "ip", Table: "table 8"}, `flow "ip" of table 8 drops it`, port},
+		{journey.Cause{Kind: journey.NoOpenFlow, Table: "table 8"}, "no flow of table 8 matches it", port},
+		{journey.Cause{Kind: journey.NoOutputFlow, Table: "table 65", Node: "node1"}, "no flow of table 65 on node node1 sends it to port p1", port},
+		{journey.Cause{Kind: journey.OVSDrops, Detail: "recursion too deep"}, "Open vSwitch drops it before port p1: recursion too deep", port},
+		{journey.Cause{Kind: journey.OVSGivesUp, Detail: "over 4096 resubmit actions"}, "Open vSwitch gives up: over 4096 resubmit actions", port},
+		{journey.Cause{Kind: journey.ActionUnknown, Detail: "encap"}, "ovnctl does not know the action encap", port},
+		{journey.Cause{Kind: journey.NotInDatabase, Bridge: "br-int"}, "port p1 of bridge br-int is not in the node's database", port},
+		{journey.Cause{Kind: journey.NoEnd}, "ovs-vswitchd does not say where the packet ends", port},
+		{journey.Cause{Kind: journey.Loop, Detail: "64"}, "the packet crosses more than 64 bridges, networks and hosts: it loops or is flooded", port},
+		{journey.Cause{Kind: journey.NoSuchBackend, Detail: "10.0.0.1:80"}, "none of the tried values of ovs-vswitchd's hash leads to backend 10.0.0.1:80", port},
+
+		{journey.Cause{Kind: journey.NoInterface, Node: "node1"}, "no interface on node1 carries port p1", port},
+		{journey.Cause{Kind: journey.NoPortBinding}, "ovn-northd has not made a Port_Binding for port p1", port},
+		{journey.Cause{Kind: journey.NoGateway, Address: to, Other: from}, "nothing on its switch leads from port p1 to 10.244.3.7: no router port there has a network with 10.244.1.6", port},
+		{journey.Cause{Kind: journey.NoOverlayPort, Node: "node1", Address: to}, "node node1 has no known port on the overlay: only its kernel knows the path to 10.244.3.7", port},
+		{journey.Cause{Kind: journey.NotInOVN, Detail: "x"}, "x is not a port or node of OVN: no logical flow says what becomes of its packets", port},
+		{journey.Cause{Kind: journey.WrongPort, Address: to}, "it comes out at port p1, which does not have the address 10.244.3.7", port},
+		{journey.Cause{Kind: journey.LinkDown, Link: "eth0"}, "interface eth0 of port p1 is down", port},
+		{journey.Cause{Kind: journey.LinkDown, Link: "eth0", Place: journey.InWorkload, Workload: journey.Pod}, "interface eth0 of the pod is down", "kubectl -n shop exec web -- ip addr show"},
+		{journey.Cause{Kind: journey.WrongSource, Address: from, Other: to}, "the reply comes from 10.244.1.6, but the packet was sent to 10.244.3.7: the sender does not accept it", port},
+		{journey.Cause{Kind: journey.AddressMissing, Address: to, Detail: "10.244.1.66", Place: journey.InWorkload, Workload: journey.Pod}, "the pod does not have the address 10.244.3.7 of its port; it has 10.244.1.66", "kubectl -n shop exec web -- ip addr show"},
+		{journey.Cause{Kind: journey.OtherInterface, Address: to, Detail: "net1", Link: "eth0", Place: journey.InWorkload, Workload: journey.Other}, "the workload sends packets to 10.244.3.7 by interface net1, not by eth0", port},
+		{journey.Cause{Kind: journey.RouteRefuses, Address: to, Detail: "blackhole", Place: journey.OnHost}, `the host's route to 10.244.3.7 is "blackhole"`, port},
+		{journey.Cause{Kind: journey.NotForwarding, Node: "node1", Link: "ovn0", Detail: "net.ipv4.ip_forward", Place: journey.OnHost}, "node node1 does not forward packets that come in by ovn0: net.ipv4.ip_forward is off", port},
+		{journey.Cause{Kind: journey.NotForHost, Place: journey.OnHost}, "the frame is for another host", port},
+		{journey.Cause{Kind: journey.NotIP, Place: journey.OnHost}, "the packet is not IP: what the host does with it is unknown", port},
+		{journey.Cause{Kind: journey.NeighbourFailed, Address: to, Link: "eth0", Place: journey.OnHost}, "nothing answers for the next hop 10.244.3.7 on eth0 (ip neighbour: failed)", port},
+		{journey.Cause{Kind: journey.NeighbourUnread, Address: to, Link: "eth0", Place: journey.OnHost}, "the host does not know the MAC address of 10.244.3.7 on eth0 yet: it would ask for it first", port},
+
+		{journey.Cause{Kind: journey.NoTunnelNode, Address: to}, "no known node has the tunnel address 10.244.3.7", port},
+		{journey.Cause{Kind: journey.NoTunnelPort, Node: "node1", Other: from, Address: to}, "node node1 has no tunnel port for packets from 10.244.1.6 to 10.244.3.7", port},
+		{journey.Cause{Kind: journey.NoTunnelRoute, Node: "node1", Address: to, Detail: "unreachable"}, "node node1 has no route to the tunnel address 10.244.3.7 (unreachable)", port},
+		{journey.Cause{Kind: journey.NoUplink, Bridge: "br-ex", Node: "node1"}, "bridge br-ex on node1 has no uplink: it is cut off from the network outside", uplinks},
+		{journey.Cause{Kind: journey.UplinkDown, Link: "eth1", Bridge: "br-ex", Node: "node1"}, "uplink eth1 of bridge br-ex on node1 is down", uplinks},
+		{journey.Cause{Kind: journey.UplinkNotFound, Node: "node1"}, "node node1 has no bridge with an uplink", uplinks},
+		{journey.Cause{Kind: journey.UplinkUnknown, Address: to}, "no node answers for 10.244.3.7 on the underlay, so the uplink that the packet comes in by is unknown", port},
+		{journey.Cause{Kind: journey.NotBalanced, Service: "tcp 80", Address: to, Place: journey.Outside}, "no load balancer on its path takes tcp 80 for the virtual IP 10.244.3.7, and nobody outside has it", "ovnctl topology show svc:10.244.3.7"},
+		{journey.Cause{Kind: journey.NoRouteBack, Address: from, Place: journey.Outside}, "the packet leaves with the private address 10.244.1.6, which nothing translates: no reply comes back from outside", "ovn-nbctl lr-nat-list r1"},
+		{journey.Cause{Kind: journey.RouteBackUnsure, Address: from, Place: journey.Outside}, "the packet leaves with the private address 10.244.1.6, which nothing translates: whether the network outside has a route back is unknown", "ovn-nbctl lr-nat-list r1"},
+		{journey.Cause{Kind: journey.NobodyAnswers, Address: to, Place: journey.Outside}, "nothing answers for 10.244.3.7 on the underlay", "ovnctl topology show"},
+		{journey.Cause{Kind: journey.NoRouteIn, Address: to, Place: journey.Outside}, "nothing answers for 10.244.3.7 on the underlay, and the network outside has no route to a private address", "ovnctl topology show"},
+
+		{journey.Cause{Kind: journey.NodeUnread, Node: "node1", Detail: "cannot read node node1: exit status 255"}, "cannot read node node1: exit status 255", again},
+		{journey.Cause{Kind: journey.NodeNotFound, Detail: "node9"}, "node not found: node9", port},
+		{journey.Cause{Kind: journey.ChassisUnreachable, Chassis: "c2"}, "chassis c2, which holds port p1, is unreachable: give --node-exec 'PREFIX {hostname}'", again},
+		{journey.Cause{Kind: journey.VswitchdSilent, Node: "node1", Detail: "ovs-vswitchd did not reply in 5s"}, "ovs-vswitchd did not reply in 5s", daemon},
+		{journey.Cause{Kind: journey.NotRecorded, Node: "node1"}, "the capture does not have what ovs-vswitchd on node1 does with it: trace the same packet live with --record", again + " --record DIR"},
+		{journey.Cause{Kind: journey.HostUnread, Detail: "permission denied", Place: journey.OnHost}, "the host's network could not be read: permission denied", port},
+		{journey.Cause{Kind: journey.SourceUnread, Detail: "connection refused"}, "connection refused", port},
+		{journey.Cause{Kind: journey.LogicalUnread, Detail: "connection refused"}, "the logical flows could not be read: connection refused", remote},
+		{journey.Cause{Kind: journey.FlowsUnread}, "the Southbound could not be read, so the logical flows of port p1 are unknown", remote},
+		{journey.Cause{Kind: journey.ZoneUnread}, "it goes on to port p1 of the transit switch in another zone, whose Southbound was not read", remote},
+		{journey.Cause{Kind: journey.ChassisUnread}, "the Southbound could not be read, so the chassis of port p1 is unknown", remote},
+		{journey.Cause{Kind: journey.ChassisUnknown, Detail: "no Port_Binding"}, "the chassis of port p1 is unknown: no Port_Binding", port},
+		{journey.Cause{Kind: journey.ParentNotFound, Detail: "p0"}, "parent port not found: p0, of port p1", port},
+		{journey.Cause{Kind: journey.MACUnread}, "the MAC address of port p1 is unknown", port},
+	}
+	p1 := &topology.Port{Name: "p1", Kind: topology.SwitchPort, Pod: "shop/web"}
+	ask := journey.Request{From: journey.Endpoint{Text: "a"}, To: journey.Endpoint{Text: "b"}, Protocol: "tcp", Port: 80}
+	seen := map[string]bool{}
+	for _, test := range tests {
+		c := test.c
+		c.Port = "p1"
+		seen[string(c.Kind)] = true
+		if got := cause.Words(c); got != test.words {
+			t.Errorf("%s:\n%q, want\n%q", c.Kind, got, test.words)
+		}
+		v := journey.Verdict{Outcome: journey.Dropped, Node: "node1", Datapath: "r1", Port: "p1", Object: c.Object, Because: c}
+		if got := nextCommand(ask, v, p1, false); got != test.next {
+			t.Errorf("%s: next %q, want %q", c.Kind, got, test.next)
+		}
+	}
+	for _, kind := range causeKinds(t) {
+		if !seen[kind] {
+			t.Errorf("%s is not in the table", kind)
+		}
+	}
+	if got := nextCommand(ask, journey.Verdict{Node: "node1", Because: journey.Cause{Kind: journey.NodeUnread}}, nil, true); got != node {
+		t.Errorf("offline: %q, want %q", got, node)
+	}
+}
+
+// causeKinds reads the kinds off their declaration.
+func causeKinds(t *testing.T) []string {
+	t.Helper()
+	file, err := parser.ParseFile(token.NewFileSet(), "../journey/cause.go", nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var kinds []string
+	ast.Inspect(file, func(n ast.Node) bool {
+		spec, ok := n.(*ast.ValueSpec)
+		if name, typed := typeName(spec); ok && typed && name == "CauseKind" {
+			text, err := strconv.Unquote(spec.Values[0].(*ast.BasicLit).Value)
+			if err != nil {
+				t.Fatal(err)
+			}
+			kinds = append(kinds, text)
+		}
+		return true
+	})
+	return kinds
+}
+
+func typeName(spec *ast.ValueSpec) (string, bool) {
+	if spec == nil {
+		return "", false
+	}
+	id, ok := spec.Type.(*ast.Ident)
+	if !ok {
+		return "", false
+	}
+	return id.Name, true
+}

@@ -1,0 +1,372 @@
+package trace
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/ovnctl/ovnctl/pkg/cluster"
+	"github.com/ovnctl/ovnctl/pkg/journey"
+	"github.com/ovnctl/ovnctl/pkg/node"
+	"github.com/ovnctl/ovnctl/pkg/packet"
+	"github.com/ovnctl/ovnctl/pkg/topology"
+	"github.com/ovnctl/ovnctl/pkg/trace/cause"
+	"github.com/ovnctl/ovnctl/pkg/trace/ovs"
+)
+
+// A tracer answers one query. What it reads is kept for all paths that it follows.
+type tracer struct {
+	deployment
+	noNodes   bool     // read none
+	unasked   []string // nodes on the path that are unreachable
+	simulated []string // nodes whose ovs-vswitchd was simulated
+	views     map[*cluster.Node]*nodeView
+	zones     map[string]*zoneView
+
+	commands []string // what would show the same, in order
+
+	laterHops map[*journey.Direction][]journey.Hop // of a later packet of the same connection
+}
+
+// A run follows one connection: its first packet and then the reply.
+type run struct {
+	*tracer
+	ct     *ovs.Conntrack
+	dpHash uint32 // which member a hash chooses in groups
+	// backend is where the packet was first translated to, if it was.
+	backend netip.AddrPort
+}
+
+// An ending is where a packet, or a copy of it, ends.
+type ending struct {
+	verdict journey.Verdict
+	reached string   // with Delivered, who has it, in words
+	outside bool     // with Delivered, it left for the network outside
+	at      location // where its reply starts; packet is as it arrived
+	link    string   // the node's end of the link to the workload that has it; empty where it is none
+	hops    []journey.Hop
+	stray   bool // a flooded copy that is for another receiver
+}
+
+// maxLocations bounds a path: hosts and bridges that one packet and its copies come to.
+const maxLocations = 64
+
+// follow takes a packet from a location to where it ends. Of several copies the one that arrives counts, and
+// if none does, the one that came furthest.
+func (r *run) follow(ctx context.Context, start location) (ending, error) {
+	type branch struct {
+		location
+		hops []journey.Hop
+	}
+	queue := []branch{{location: start}}
+	var best *ending
+	for n := 0; len(queue) > 0; n++ {
+		if n == maxLocations {
+			return ending{}, causeError{journey.Cause{Kind: journey.Loop, Detail: fmt.Sprint(maxLocations)}}
+		}
+		b := queue[0]
+		queue = queue[1:]
+		outcomes, err := r.visit(ctx, b.location)
+		if ctx.Err() != nil {
+			return ending{}, ctx.Err()
+		}
+		if err != nil {
+			c := journey.Cause{Kind: journey.VswitchdSilent, Node: b.node.Name, Detail: err.Error()}
+			if r.missing(b.node.Node, err) {
+				c.Kind = journey.NotRecorded
+			}
+			v := journey.Verdict{Outcome: journey.Unknown, Node: b.node.Name, Datapath: b.bridge, Because: c}
+			outcomes = []outcome{{end: &ending{verdict: v}}}
+		}
+		for _, o := range outcomes {
+			hops := join(b.hops, o.hops, b.table != 0)
+			if o.next != nil {
+				queue = append(queue, branch{*o.next, hops})
+				continue
+			}
+			e := o.end
+			e.hops = hops
+			if best == nil || better(e, best) {
+				best = e
+			}
+		}
+	}
+	if best == nil {
+		return ending{}, causeError{journey.Cause{Kind: journey.NoEnd}}
+	}
+	return *best, nil
+}
+
+// join puts the hops of a place behind those before it. A packet that was only held up goes on in the hop
+// where it was.
+func join(before, hops []journey.Hop, heldUp bool) []journey.Hop {
+	all := slices.Concat(before, hops)
+	n := len(before)
+	if !heldUp || n == 0 || len(hops) == 0 || all[n-1].Datapath != all[n].Datapath {
+		return all
+	}
+	merged := all[n-1]
+	merged.Steps = slices.Concat(all[n-1].Steps, all[n].Steps)
+	merged.To = all[n].To
+	all[n-1] = merged
+	return slices.Delete(all, n, n+1)
+}
+
+// better reports whether of two copies a is the one that counts.
+func better(a, b *ending) bool {
+	if a.stray != b.stray {
+		return b.stray
+	}
+	rank := map[journey.Outcome]int{journey.Delivered: 2, journey.Unknown: 1}
+	return rank[a.verdict.Outcome] > rank[b.verdict.Outcome]
+}
+
+// An outcome is what one place does with a packet: it ends there, or is at another place next.
+type outcome struct {
+	hops []journey.Hop
+	end  *ending
+	next *location
+}
+
+func (r *run) visit(ctx context.Context, p location) ([]outcome, error) {
+	if p.bridge == "" {
+		o, err := r.host(ctx, p)
+		return []outcome{o}, err
+	}
+	start := ovs.Start{Bridge: p.bridge, Packet: p.packet, Table: p.table}
+	if p.table == 0 {
+		start.Packet.SetInPort(p.port)
+	}
+	ovs.Set(&start.Packet, "dp_hash", packet.Uint(uint64(r.dpHash)))
+	walk, err := ovs.Follow(ctx, p.node.sw, p.node.Name, r.ct, start)
+	if err != nil {
+		return nil, err
+	}
+	if p.node.sw.Simulated() {
+		r.simulatedOn(p.node.Node)
+	}
+	for _, request := range walk.Requests {
+		r.command(p.node, "ovs-appctl "+cause.Shell(request...))
+	}
+	r.learn(ctx, p.node, walk)
+	var outcomes []outcome
+	for _, leaf := range walk.Leaves {
+		o := outcome{hops: r.hops(ctx, p, leaf)}
+		r.noteBackend(leaf)
+		if err := r.leave(ctx, p, leaf, &o); err != nil {
+			return nil, err
+		}
+		outcomes = append(outcomes, o)
+	}
+	return outcomes, nil
+}
+
+// noteBackend remembers to which backend the packet was sent.
+func (r *run) noteBackend(leaf ovs.Leaf) {
+	for _, s := range leaf.Steps {
+		for _, c := range s.Tracked {
+			if c.Commit && c.From.Dst != c.To.Dst && !r.backend.IsValid() {
+				r.backend = netip.AddrPortFrom(c.To.Dst, c.To.DstPort)
+			}
+		}
+	}
+}
+
+// leave says what becomes of a packet that leaves the bridges of a node, or ends there.
+func (r *run) leave(ctx context.Context, p location, leaf ovs.Leaf, o *outcome) error {
+	switch leaf.Kind {
+	case ovs.ToPort:
+		return r.toPort(ctx, p, leaf, o)
+	case ovs.ToTunnel:
+		return r.toTunnel(ctx, p, leaf, o)
+	case ovs.Unknown:
+		o.end = &ending{verdict: r.stopped(p, o, journey.Unknown, journey.Cause{Kind: journey.ActionUnknown, Detail: leaf.Reason})}
+	case ovs.Failed:
+		o.end = &ending{verdict: r.stopped(p, o, journey.Dropped, journey.Cause{Kind: journey.OVSGivesUp, Detail: leaf.Reason})}
+	default:
+		if next, note := r.resolved(ctx, p, leaf); next != nil {
+			o.next = next
+			addNote(o.hops, note)
+			return nil
+		}
+		o.end = &ending{verdict: r.dropped(ctx, p, leaf, o)}
+	}
+	return nil
+}
+
+// addNote adds to what the last step did.
+func addNote(hops []journey.Hop, note string) {
+	if n := len(hops); n > 0 {
+		if steps := hops[n-1].Steps; len(steps) > 0 {
+			last := &steps[len(steps)-1]
+			last.Notes = append(last.Notes, note)
+		}
+	}
+}
+
+// resolved goes on with a packet that waits for the MAC address of its next hop, where that address can be
+// known: ovn-controller asks for it and sends the packet on after the reply.
+func (r *run) resolved(ctx context.Context, p location, leaf ovs.Leaf) (*location, string) {
+	last, ok := lastStep(leaf)
+	if !ok || !asksForMAC(leaf) {
+		return nil, ""
+	}
+	hop := nextHop(leaf)
+	if !hop.IsValid() {
+		return nil, ""
+	}
+	mac, from := r.macOf(ctx, p.node, hop)
+	reply := fmt.Sprintf("and the reply is %s (%s)", mac, from)
+	if mac == "" {
+		if !r.asksOutside(p.node, leaf) || p.node.silent(ctx, hop) {
+			return nil, ""
+		}
+		mac, reply = anyMAC, "and a reply from outside is assumed"
+	}
+	next := last.Before
+	setMAC(&next, "eth_dst", mac)
+	note := fmt.Sprintf("%s is not resolved yet: ovn-controller asks for it, %s", hop, reply)
+	return &location{node: p.node, bridge: last.Bridge, table: last.Table, packet: next}, note
+}
+
+// asksOutside reports whether the question for a MAC address goes to a physical network, which cannot be read.
+func (r *run) asksOutside(n *nodeView, leaf ovs.Leaf) bool {
+	name := strings.TrimPrefix(r.outport(n, leaf.Packet), "cr-")
+	port := r.graph.PortByName(name)
+	return port != nil && r.leadsOut(port)
+}
+
+// silent reports whether a node has asked for the MAC address of a neighbour in vain.
+func (v *nodeView) silent(ctx context.Context, a netip.Addr) bool {
+	net, err := v.net(ctx)
+	return err == nil && slices.ContainsFunc(net.Neighbours, func(x node.Neighbour) bool {
+		return x.Addr == a && (x.State == "failed" || x.State == "incomplete")
+	})
+}
+
+// macOf looks for the MAC address of a neighbour of a node: in OVN, on the node that has the address, and
+// in what the node's kernel has learned.
+func (r *run) macOf(ctx context.Context, n *nodeView, a netip.Addr) (mac, from string) {
+	for _, p := range r.graph.PortsAt(a) {
+		if len(p.MACs) > 0 {
+			return p.MACs[0], "port " + p.Name
+		}
+	}
+	if holder := r.holder(a); holder != nil {
+		if v, err := r.view(ctx, holder); err == nil {
+			if mac := v.macAt(ctx, a); mac != "" {
+				return mac, "node " + holder.Name
+			}
+		}
+	}
+	if net, err := n.net(ctx); err == nil {
+		for _, x := range net.Neighbours {
+			if x.Addr == a && x.MAC != "" && x.State != "failed" {
+				return x.MAC, "neighbour of node " + n.Name
+			}
+		}
+	}
+	return "", ""
+}
+
+// macAt is the MAC address of the link of a node that has an address.
+func (v *nodeView) macAt(ctx context.Context, a netip.Addr) string {
+	net, err := v.net(ctx)
+	if err != nil {
+		return ""
+	}
+	for _, x := range net.Addresses {
+		if link := net.Link(x.Link); x.Prefix.Addr() == a && link != nil {
+			return link.MAC
+		}
+	}
+	return ""
+}
+
+func (r *run) toPort(ctx context.Context, p location, leaf ovs.Leaf, o *outcome) error {
+	port, iface := r.bridgePort(p.node.Name, leaf.Bridge, leaf.Port.Number)
+	if port == nil {
+		o.end = &ending{verdict: r.stopped(p, o, journey.Unknown, journey.Cause{Kind: journey.NotInDatabase, Port: leaf.Port.String(), Bridge: leaf.Bridge})}
+		return nil
+	}
+	arrived := location{node: p.node, bridge: leaf.Bridge, port: packet.PortID{Number: leaf.Port.Number}, packet: leaf.Packet}
+	if len(o.hops) > 0 {
+		o.hops[len(o.hops)-1].To = portName(port, iface)
+	}
+	switch {
+	case port.Role == topology.RoleUplink:
+		return r.outside(ctx, arrived, iface.Name, o)
+	case port.Role == topology.RoleLocal, port.Role == topology.RoleInternal, iface.Type == "internal":
+		net, err := p.node.net(ctx)
+		if err == nil && net.Link(iface.Name) == nil {
+			break // it was moved into the namespace of what it serves
+		}
+		o.next = &location{node: p.node, link: iface.Name, packet: leaf.Packet}
+		return nil
+	}
+	o.end = r.atPort(ctx, arrived, port.LogicalPort, iface)
+	return nil
+}
+
+func portName(port *topology.BridgePort, iface *topology.Interface) string {
+	if port.LogicalPort != "" {
+		return port.LogicalPort
+	}
+	return iface.Name
+}
+
+// atPort ends a packet on the interface of a workload.
+func (r *run) atPort(ctx context.Context, at location, logical string, iface *topology.Interface) *ending {
+	name := logical
+	if name == "" {
+		name = iface.Name
+	}
+	v := journey.Verdict{Outcome: journey.Delivered, Node: at.node.Name, Port: name}
+	reached := name
+	link := ""
+	if lsp := r.graph.PortByName(logical); lsp != nil {
+		reached = lsp.Label()
+		if lsp.Switch != nil {
+			v.Datapath = lsp.Switch.Name
+		}
+		t, ok := ovs.TupleOf(&at.packet)
+		if ok && !owns(lsp, t.Dst) {
+			v.Outcome = journey.Dropped
+			v.Because = journey.Cause{Kind: journey.WrongPort, Port: name, Address: t.Dst}
+			return &ending{verdict: v, at: at, stray: true}
+		}
+		if ok && slices.Contains(lsp.Addresses, t.Dst.String()) {
+			link = iface.Name
+			if stopped := at.node.takes(ctx, link, t.Dst); stopped != nil {
+				v.Outcome, v.Because = stopped.Outcome, stopped.Because
+			}
+		}
+	}
+	if iface.LinkState == "down" && v.Outcome == journey.Delivered {
+		v.Outcome, v.Because = journey.Dropped, journey.Cause{Kind: journey.LinkDown, Link: iface.Name, Port: name}
+	}
+	return &ending{verdict: v, at: at, link: link, reached: reached + " on " + at.node.Name}
+}
+
+func owns(p *topology.Port, a netip.Addr) bool {
+	if len(p.Addresses) == 0 || p.UnknownAddresses {
+		return true // it may have any
+	}
+	for _, text := range p.Addresses {
+		if x, err := netip.ParseAddr(text); err == nil && x == a {
+			return true
+		}
+	}
+	return false
+}
+
+// fresh is a packet on the wire: without what a bridge knows of it.
+func fresh(p packet.Flow) packet.Flow {
+	p.ClearConntrack()
+	p.ClearRegisters()
+	p.ClearTunnel()
+	ovs.Set(&p, "pkt_mark", packet.Value{})
+	return p
+}

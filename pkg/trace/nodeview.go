@@ -1,0 +1,254 @@
+package trace
+
+import (
+	"context"
+	"errors"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/ovnctl/ovnctl/pkg/cluster"
+	"github.com/ovnctl/ovnctl/pkg/decode"
+	"github.com/ovnctl/ovnctl/pkg/journey"
+	"github.com/ovnctl/ovnctl/pkg/node"
+	"github.com/ovnctl/ovnctl/pkg/openflow"
+	"github.com/ovnctl/ovnctl/pkg/packet"
+	"github.com/ovnctl/ovnctl/pkg/topology"
+	"github.com/ovnctl/ovnctl/pkg/trace/cause"
+	"github.com/ovnctl/ovnctl/pkg/trace/ovssim"
+)
+
+// A place is where a packet is about to be: at a port of a bridge, or in a host's own network stack.
+type location struct {
+	node   *nodeView
+	bridge string        // empty: the host
+	port   packet.PortID // by which it enters the bridge
+	table  int           // not 0: it is in the bridge already, about to be looked up here
+	link   string        // by which it enters the host; empty: the host sends it itself
+	packet packet.Flow
+	tunnel *journey.Encapsulation // how it came, nil if not through a tunnel
+}
+
+// A nodeView is a node with what is needed to read the numbers of its flows.
+type nodeView struct {
+	*cluster.Node
+	sw      *ovssim.Fallback
+	names   *decode.Names
+	decoder *decode.Decoder
+	seen    []decode.Seen // every step so far, which the decoder learns from
+
+	flows      []openflow.FlowEntry // of the integration bridge, once they were asked for
+	controller *controllerState     // once it was asked for
+
+	network    *node.Network
+	networkErr error
+	pods       map[string]*node.PodNet   // by the node's end of the link
+	ports      map[string]*topology.Port // that links carry
+}
+
+// zoneView is what is read once for all nodes of a zone.
+type zoneView struct {
+	logical *decode.Logical
+	flows   *decode.LogicalFlows
+	objects *decode.Objects
+}
+
+// view returns the node as a trace sees it. It opens what is needed of the node, and nothing of others.
+func (t *tracer) view(ctx context.Context, n *cluster.Node) (*nodeView, error) {
+	if v, ok := t.views[n]; ok {
+		return v, nil
+	}
+	if !n.Far() {
+		t.cluster.Gather(ctx, n)
+	}
+	if n.Vswitch == nil {
+		t.notAsked(n)
+		return nil, t.unreadable(n)
+	}
+	g, err := t.graph.WithNodes(ctx, t.cluster)
+	if err != nil {
+		return nil, err
+	}
+	t.graph = g
+	zone, err := t.zone(ctx, n.Zone)
+	if err != nil {
+		return nil, err
+	}
+	v := &nodeView{Node: n, sw: &ovssim.Fallback{Host: n.Host}, ports: map[string]*topology.Port{}}
+	for _, p := range t.graph.Ports {
+		for _, a := range p.Interfaces {
+			if a.Node == n.Name {
+				v.ports[a.Interface] = p
+			}
+		}
+	}
+	if v.names, err = decode.ReadNames(ctx, n, zone.logical); err != nil {
+		return nil, err
+	}
+	v.decoder = &decode.Decoder{Names: v.names, Flows: zone.flows, Objects: zone.objects}
+	if t.views == nil {
+		t.views = map[*cluster.Node]*nodeView{}
+	}
+	t.views[n] = v
+	return v, nil
+}
+
+// notAsked remembers a node that is unreachable.
+func (t *tracer) notAsked(n *cluster.Node) {
+	if !slices.Contains(t.unasked, n.Name) {
+		t.unasked = append(t.unasked, n.Name)
+	}
+}
+
+// simulatedOn remembers a node whose ovs-vswitchd was simulated.
+func (t *tracer) simulatedOn(n *cluster.Node) {
+	if !slices.Contains(t.simulated, n.Name) {
+		t.simulated = append(t.simulated, n.Name)
+	}
+}
+
+// missing reports whether an error is that the capture lacks what a node would reply.
+func (t *tracer) missing(n *cluster.Node, err error) bool {
+	if !errors.Is(err, node.ErrUnavailable) {
+		return false
+	}
+	t.notAsked(n)
+	return true
+}
+
+// A causeError is an error of which it is known what it means for a verdict.
+type causeError struct{ journey.Cause }
+
+func (e causeError) Error() string { return cause.Words(e.Cause) }
+
+// causeOf is what an error means for a verdict.
+func causeOf(err error) journey.Cause {
+	if e, ok := errors.AsType[causeError](err); ok {
+		return e.Cause
+	}
+	return journey.Cause{Kind: journey.SourceUnread, Detail: err.Error()}
+}
+
+// unreadable says why a node is unreachable, and what to try.
+func (t *tracer) unreadable(n *cluster.Node) error {
+	c := journey.Cause{Kind: journey.NodeUnread, Node: n.Name, Detail: "node " + n.Name + " was not read: run ovnctl there, or give --node-exec 'PREFIX {hostname}'"}
+	for _, p := range t.cluster.Problems {
+		if p.Node == n.Name {
+			c.Detail = strings.TrimSuffix(p.Error()+": "+p.Next, ": ")
+		}
+	}
+	return causeError{c}
+}
+
+func (t *tracer) zone(ctx context.Context, name string) (*zoneView, error) {
+	if v, ok := t.zones[name]; ok {
+		return v, nil
+	}
+	v := &zoneView{}
+	for _, z := range t.cluster.Zones {
+		if z.Name != name {
+			continue
+		}
+		if z.SB != nil {
+			var err error
+			if v.logical, err = decode.ReadLogical(ctx, z.SB); err != nil {
+				return nil, err
+			}
+			v.flows = decode.NewLogicalFlows(z.SB)
+		}
+		if z.NB != nil {
+			v.objects = decode.NewObjects(z.NB)
+		}
+	}
+	if t.zones == nil {
+		t.zones = map[string]*zoneView{}
+	}
+	t.zones[name] = v
+	return v, nil
+}
+
+// net is what the node's kernel knows of its network, asked once.
+func (v *nodeView) net(ctx context.Context) (*node.Network, error) {
+	if v.network == nil && v.networkErr == nil {
+		v.network, v.networkErr = v.Host.Network(ctx)
+	}
+	return v.network, v.networkErr
+}
+
+// bridgePort finds the port of a bridge of a node that carries an OpenFlow port.
+func (t *tracer) bridgePort(node, bridge string, port uint32) (*topology.BridgePort, *topology.Interface) {
+	for _, b := range t.graph.Bridges {
+		if b.Node != node || b.Name != bridge {
+			continue
+		}
+		for _, p := range b.Ports {
+			for _, i := range p.Interfaces {
+				if uint32(i.OFPort) == port || port == packet.PortLocal && i.Name == b.Name {
+					return p, i
+				}
+			}
+		}
+	}
+	return nil, nil
+}
+
+// interfaceOf finds the interface of that name on a node, and its bridge.
+func (t *tracer) interfaceOf(node, name string) (*topology.Bridge, *topology.Interface) {
+	for _, b := range t.graph.Bridges {
+		if b.Node != node {
+			continue
+		}
+		for _, p := range b.Ports {
+			for _, i := range p.Interfaces {
+				if i.Name == name {
+					return b, i
+				}
+			}
+		}
+	}
+	return nil, nil
+}
+
+// uplink is the port by which packets from outside come to a bridge of a node. It prefers the bridge of that name.
+func (t *tracer) uplink(node, bridge string) (string, packet.PortID, bool) {
+	var found *topology.Bridge
+	for _, b := range t.graph.Bridges {
+		if b.Node == node && len(b.Uplinks) > 0 && (found == nil || b.Name == bridge) {
+			found = b
+		}
+	}
+	if found == nil {
+		return "", packet.PortID{}, false
+	}
+	for _, p := range found.Ports {
+		for _, i := range p.Interfaces {
+			if (p.Name == found.Uplinks[0] || i.Name == found.Uplinks[0]) && i.OFPort > 0 {
+				return found.Name, packet.PortID{Number: uint32(i.OFPort)}, true
+			}
+		}
+	}
+	return "", packet.PortID{}, false
+}
+
+// holder is the node that answers for an address on the underlay: its own, or one of a gateway router that is bound to it.
+// It is nil for an address of nobody here.
+func (t *tracer) holder(a netip.Addr) *cluster.Node {
+	if h := t.hosts.byAddress[a]; h != nil {
+		return t.cluster.Node(h.chassis.Name)
+	}
+	for _, r := range t.graph.Routers {
+		if r.Chassis != "" && t.routerHas(r, a) {
+			return t.cluster.Node(r.Chassis)
+		}
+	}
+	for _, n := range t.cluster.Hosts {
+		v, ok := t.views[n]
+		if !ok || v.network == nil {
+			continue
+		}
+		if slices.ContainsFunc(v.network.Addresses, func(x node.Address) bool { return x.Prefix.Addr() == a }) {
+			return n
+		}
+	}
+	return nil
+}

@@ -1,0 +1,173 @@
+package ovn
+
+import (
+	"github.com/ovnctl/ovnctl/pkg/journey"
+	"github.com/ovnctl/ovnctl/pkg/logicalflow"
+	"github.com/ovnctl/ovnctl/pkg/ovnexpr"
+	"github.com/ovnctl/ovnctl/pkg/ovsdb"
+	"github.com/ovnctl/ovnctl/pkg/packet"
+)
+
+// A Start is where a packet enters the logical network.
+type Start struct {
+	Port    *logicalflow.Port    // whose owner sends the packet; of a localnet port, the physical network does
+	Chassis *logicalflow.Chassis // on which it does; nil: that which the port is bound to
+	// Packet is as its sender makes it: Ethernet header and above. Logical ports and registers are set by the engine.
+	Packet packet.Flow
+	// Outport is set of a packet that comes out of a tunnel on Chassis, as from another zone: it is the logical port that
+	// the tunnel names, in a datapath of which Port is the one that the packet came in by, nil if that is not known.
+	Outport *logicalflow.Port
+}
+
+// A Path is what became of a packet.
+type Path struct {
+	Start   Start
+	Root    *Visit
+	Visits  []*Visit // all of them, each after its parent
+	Choices []Choice // what was chosen, in the order in which it was chosen
+	// First is the path of the same packet before, if OVN dropped it to learn from it (see [Learning]) and its sender has
+	// sent it again; nil in general.
+	First *Path
+}
+
+// An Origin says what a visit came from.
+type Origin uint8
+
+// The origins of visits.
+const (
+	Entered    Origin = iota // the packet enters the logical network, by a port that its sender owns
+	Output                   // output of an ingress pipeline
+	Copied                   // output to a multicast group, one visit for each port
+	Crossed                  // a patch port, from datapath to datapath
+	Cloned                   // clone
+	Answered                 // OVN makes a packet from this one: arp, nd_na, icmp4, tcp_reset, reject, put_dhcp_opts; see Visit.Name
+	Mirrored                 // mirror: a copy for another receiver
+	Arrived                  // over a physical network, from localnet port to localnet port
+	Redirected               // next with another pipeline
+)
+
+// A Visit is one run through a pipeline of a datapath on a chassis, or the part of one that a copy makes.
+type Visit struct {
+	Origin Origin
+	Name   string // of the nested action that made the packet: "reject"; else ""
+	Parent *Visit
+	At     int // the step of Parent that sent the packet here; -1 if Parent has none
+
+	Datapath *logicalflow.Datapath
+	Chassis  *logicalflow.Chassis // nil if the packet's port is bound to none
+	Pipeline string               // [lflow.Ingress] or [logicalflow.Egress]
+	Inport   *logicalflow.Port    // nil if there is none
+	Outport  *logicalflow.Port    // of an egress pipeline; nil for a multicast group
+	Tunnel   *Tunnel              // over which the packet came to Chassis; nil if it was there
+	Packet   packet.Flow          // as it enters, inport and outport included
+
+	Steps    []Step
+	Children []*Visit
+	End      *End // nil if the packet goes on in children alone
+}
+
+// A Tunnel is the path between two chassis.
+type Tunnel struct {
+	From, To *logicalflow.Chassis
+	Type     string // geneve, vxlan, stt
+	Local    string // address of From, empty if it is not known
+	Remote   string // address of To
+}
+
+// A Step is one table.
+type Step struct {
+	Table   int
+	Flow    *logicalflow.Flow // that was hit; nil if none was, which drops the packet
+	Changes []Change          // that its actions made, in order
+	Notes   []Note
+	Ties    []*logicalflow.Flow // of the same priority, which match as well
+	Unknown []*logicalflow.Flow // not understood, so that they may be what is hit
+}
+
+// A Change is a field that an action wrote, with another value than it had.
+type Change struct {
+	Field    ovnexpr.Ref
+	From, To packet.Value
+}
+
+// A NoteKind says what a note is about.
+type NoteKind uint8
+
+// The kinds of notes.
+const (
+	Tracked    NoteKind = iota // conntrack was asked: Zone, State, Connection (nil: it knows none)
+	Translated                 // and translated the packet: Connection
+	Committed                  // the connection was committed: Zone, Connection
+	Chosen                     // a choice was made: Choice
+	Resolved                   // get_arp, get_nd found a neighbour: Row
+	Unresolved                 // get_arp, get_nd found none
+	Assumed                    // get_arp, get_nd found none; its owner is assumed to reply: Port, nil if it is outside OVN
+	Tested                     // a function was asked: Action, Result, Row
+	Learned                    // put_arp, put_fdb and the like: OVN would learn something
+	Observed                   // log, sample
+	Limited                    // set_meter, set_queue
+	Ignored                    // an action with no effect on the path
+)
+
+// A Note is something that an action did besides changing the packet. Its kind says which fields mean something.
+type Note struct {
+	Kind       NoteKind
+	Action     ovnexpr.Action
+	Zone       Zone
+	State      State
+	Connection *Connection
+	Choice     int // index in Path.Choices
+	Result     bool
+	Table      string // of Row, as MAC_Binding
+	Row        ovsdb.UUID
+	Port       *logicalflow.Port
+}
+
+// An End is what became of a packet.
+type End struct {
+	Outcome journey.Outcome
+	Reason  Reason
+	Port    *logicalflow.Port // that it was delivered to, or could not leave by; nil if there is none
+	Network string            // name of the physical network, of [ToNetwork]
+	Detail  string            // of [NotUnderstood], [Tie], [Limit] and [Controller]: which; else ""
+}
+
+// A Reason says why a packet ended where it did.
+type Reason uint8
+
+// The reasons, by outcome.
+const (
+	// Delivered.
+	ToPort    Reason = iota // the owner of a port has it
+	ToNetwork               // it left by a localnet or l2gateway port, and nothing of OVN is known to take it there
+	ToZone                  // it went to the chassis of another zone (OVN interconnect), for a port of type remote
+	ToVTEP                  // it went to a hardware gateway
+
+	// Dropped.
+	NoFlow      // no flow of the table matches
+	DropAction  // the flow drops
+	NoOutport   // output without an outport
+	SameOutport // out of the port that it came in by, without flags.loopback
+	NotBound    // the port is on no chassis
+	NoTunnel    // the port's chassis has no tunnel endpoint of a type that the sender's has
+	NotCarried  // VXLAN has no room for the keys of datapath or port
+	NotHere     // the port is on this chassis only if it is bound to it: localport, localnet without the network
+	NoPeer      // a patch port without its other end
+	EmptyGroup  // a multicast group without ports that the packet may leave by
+	TTLExceeded // ip.ttl-- of a packet with 1 or 0, where no flow replies
+	Finished    // the flow does nothing more with the packet
+	Learning    // the flow keeps the backend of a client, and drops the packet that it learns from
+
+	// Rejected.
+	Refused // OVN sends an error or a reset; that is a child
+
+	// Consumed.
+	Answering  // OVN replies in the place of the receiver (ARP, neighbour discovery, DHCP, DNS); the reply is a child
+	Resolving  // the next hop's MAC address is asked for; the packet waits for the reply
+	Controller // ovn-controller takes the packet
+
+	// Unknown.
+	NotUnderstood // a flow that may be hit is not understood
+	Tie           // flows of one priority match, and what is hit decides
+	Limit         // the path is longer than the engine follows
+)
