@@ -8,6 +8,7 @@ import (
 
 	"github.com/ovnctl/ovnctl/pkg/cluster"
 	"github.com/ovnctl/ovnctl/pkg/compare"
+	"github.com/ovnctl/ovnctl/pkg/document"
 	"github.com/ovnctl/ovnctl/pkg/journey"
 	"github.com/ovnctl/ovnctl/pkg/render"
 )
@@ -37,7 +38,7 @@ func (o *traceOptions) runAgainst(ctx context.Context, from, to string) (err err
 		return err
 	}
 	defer sideB.close(b, &err)
-	doc := render.WaysDocument{From: from, To: to}
+	doc := compare.PathsDocument{From: from, To: to}
 	var notes []string
 	for _, s := range []struct {
 		name, path string
@@ -62,7 +63,7 @@ func (o *traceOptions) runAgainst(ctx context.Context, from, to string) (err err
 	}
 	doc.Ways = *compare.FindParting(doc.TraceA, doc.TraceB, differs.Changes)
 	doc.A, doc.B = side(pathA, a.Source(), doc.TraceA.Simulated), side(pathB, b.Source(), doc.TraceB.Simulated)
-	doc.Envelope = render.NewEnvelope("Ways", doc.B.Source, notes)
+	doc.Envelope = document.New("Ways", doc.B.Source, notes)
 	unread := o.warnBoth(a, b)
 	if err := render.Ways(o.stdout, o.style(o.stdout), format, doc); err != nil {
 		return fmt.Errorf("standard output: %w", err)

@@ -56,9 +56,9 @@ A capture that was cut short holds what was read until then.
 	f := cmd.Flags()
 	f.SortFlags = false
 	f.StringVar(&o.flows, "logical-flows", string(cluster.AllFlows), "`which` logical flows of the Southbound: all, local (of datapaths with a port on the nodes read) or none")
-	f.Var((*seconds)(&o.within), "within", "end after this many `seconds` with what was read by then")
+	f.Var((*seconds)(&o.within), "within", "stop after this many `seconds` and keep what was read")
 	f.Var((*byteSize)(&o.maxSize), "max-size", "leave out what would make it larger than this many `bytes`, unpacked, with K, M or G")
-	f.BoolVar(&o.redact, "redact", false, "replace addresses, names and external_ids, everywhere by the same; leave logs out")
+	f.BoolVar(&o.redact, "redact", false, "replace addresses, names and external_ids consistently; leave out logs")
 	f.BoolVar(&o.force, "force", false, "overwrite FILE")
 	_ = cmd.RegisterFlagCompletionFunc("logical-flows", cobra.FixedCompletions([]cobra.Completion{
 		cobra.CompletionWithDesc("all", "every logical flow"),
@@ -120,7 +120,13 @@ func (o *captureOptions) run(ctx context.Context, args []string) (err error) {
 	if name == "-" {
 		return o.captureVerdict(c, index)
 	}
-	if err := render.Capture(o.stdout, format, captureDocument(c, name, index)); err != nil {
+	result := newCaptureResult(c, name, index)
+	if format == "text" {
+		_, err = io.WriteString(o.stdout, result.text())
+	} else {
+		err = render.Write(o.stdout, format, result)
+	}
+	if err != nil {
 		return fmt.Errorf("standard output: %w", err)
 	}
 	return o.captureVerdict(c, index)
@@ -189,28 +195,6 @@ func (o *captureOptions) fill(ctx context.Context, c *cluster.Cluster, w *archiv
 		w.Miss("", "the rest", context.Cause(ctx))
 	}
 	return nil
-}
-
-func captureDocument(c *cluster.Cluster, name string, x archive.Index) render.CaptureDocument {
-	d := render.CaptureDocument{
-		Envelope: render.NewEnvelope("CaptureResult", c.Source(), c.Notes),
-		File:     name, Nodes: []string{}, Files: len(x.Files), Failed: []render.CaptureFailure{},
-	}
-	if fi, err := os.Stat(name); err == nil {
-		d.Size = fi.Size()
-	}
-	for _, n := range x.Nodes {
-		if n.Dir != "" {
-			d.Nodes = append(d.Nodes, n.Name)
-		}
-	}
-	for _, db := range x.Databases {
-		d.LogicalFlows += db.Rows
-	}
-	for _, f := range x.Failed {
-		d.Failed = append(d.Failed, render.CaptureFailure{Node: f.Node, What: f.What, Why: f.Why})
-	}
-	return d
 }
 
 func (o *captureOptions) captureVerdict(c *cluster.Cluster, x archive.Index) error {

@@ -25,7 +25,6 @@ import (
 	"github.com/ovnctl/ovnctl/internal/lab/labtest"
 	"github.com/ovnctl/ovnctl/pkg/archive"
 	"github.com/ovnctl/ovnctl/pkg/doctor/checks"
-	"github.com/ovnctl/ovnctl/pkg/render"
 )
 
 // say runs a command on a host of the lab.
@@ -50,7 +49,7 @@ func captured(t *testing.T, n *onNode, args ...string) string {
 }
 
 // document is what a command answers in JSON, without source and raw.
-func document(t *testing.T, a clusterAnswer) map[string]any {
+func topologyDocument(t *testing.T, a clusterAnswer) map[string]any {
 	t.Helper()
 	var doc map[string]any
 	if err := json.Unmarshal(a.stdout, &doc); err != nil {
@@ -125,7 +124,7 @@ func TestCaptureAnswers(t *testing.T) {
 				for _, q := range questions {
 					live := n.ovnctl(t, slices.Concat(q, exec, []string{"-o", "json"})...)
 					saved := n.ovnctl(t, slices.Concat(q, []string{"--offline", file, "-o", "json"})...)
-					want, got := document(t, live), document(t, saved)
+					want, got := topologyDocument(t, live), topologyDocument(t, saved)
 					oneLook(want)
 					oneLook(got)
 					if diff := cmp.Diff(want, got); diff != "" || live.code != saved.code {
@@ -186,7 +185,7 @@ func TestCaptureAlone(t *testing.T) {
 	n := &onNode{lab: l, node: "node1"}
 	file := filepath.Join(t.TempDir(), "alone.tar.zst")
 	a := n.ovnctl(t, "capture", file, "-o", "json")
-	var doc render.CaptureDocument
+	var doc captureResult
 	if err := json.Unmarshal(a.stdout, &doc); err != nil || a.code != exitOK || !slices.Equal(doc.Nodes, []string{"node1"}) {
 		t.Errorf("exit %d, %v\n%s%s", a.code, err, a.stdout, a.stderr)
 	}
@@ -322,17 +321,13 @@ func TestCaptureJSONDocumented(t *testing.T) {
 		t.Fatal(err)
 	}
 	tables := documentedFields(string(text))
-	document := jsonFields(reflect.TypeFor[render.CaptureDocument]())
-	for name := range jsonFields(reflect.TypeFor[render.Envelope]()) {
-		delete(document, name)
-	}
-	compareFields(t, "CaptureResult", tables["CaptureResult"], document)
+	compareFields(t, "CaptureResult", tables["CaptureResult"], documentFields(reflect.TypeFor[captureResult]()))
 	compareFields(t, "Capture", tables["Capture"], jsonFields(reflect.TypeFor[archive.Index]()))
 	for _, typ := range []reflect.Type{
-		reflect.TypeFor[render.CaptureFailure](), reflect.TypeFor[archive.IndexNode](), reflect.TypeFor[archive.IndexDatabase](),
+		reflect.TypeFor[captureFailure](), reflect.TypeFor[archive.IndexNode](), reflect.TypeFor[archive.IndexDatabase](),
 		reflect.TypeFor[archive.IndexEntry](), reflect.TypeFor[archive.IndexFailure](),
 	} {
-		compareFields(t, typ.Name(), tables[typ.Name()], jsonFields(typ))
+		compareType(t, tables, typ)
 	}
 }
 

@@ -199,7 +199,7 @@ func TestCaptureLayouts(t *testing.T) {
 			for _, q := range questions {
 				live := n.ovnctl(t, slices.Concat(q, exec, []string{"-o", "json"})...)
 				saved := n.ovnctl(t, slices.Concat(q, []string{"--offline", at, "-o", "json"})...)
-				want, got := document(t, live), document(t, saved)
+				want, got := topologyDocument(t, live), topologyDocument(t, saved)
 				for _, doc := range []map[string]any{want, got} {
 					delete(doc, "notes")
 					// Of the interfaces the files lack what a server does not keep in them.
@@ -230,8 +230,8 @@ func TestCaptureLayouts(t *testing.T) {
 		for _, host := range nodes {
 			y.sosreport(host)
 		}
-		live := document(t, n.ovnctl(t, slices.Concat(questions[0], exec, []string{"-o", "json"})...))
-		saved := document(t, n.ovnctl(t, slices.Concat(questions[0], []string{"--offline", y.dir, "-o", "json"})...))
+		live := topologyDocument(t, n.ovnctl(t, slices.Concat(questions[0], exec, []string{"-o", "json"})...))
+		saved := topologyDocument(t, n.ovnctl(t, slices.Concat(questions[0], []string{"--offline", y.dir, "-o", "json"})...))
 		for _, doc := range []map[string]any{live, saved} {
 			delete(doc, "notes")
 			without(doc, "interfaces")

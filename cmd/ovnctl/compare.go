@@ -12,6 +12,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/cluster"
 	"github.com/ovnctl/ovnctl/pkg/compare"
 	"github.com/ovnctl/ovnctl/pkg/decode"
+	"github.com/ovnctl/ovnctl/pkg/document"
 	"github.com/ovnctl/ovnctl/pkg/render"
 )
 
@@ -53,7 +54,7 @@ is named, and is no difference.
 	f := cmd.Flags()
 	f.SortFlags = false
 	f.StringSliceVar(&o.only, "only", nil, "only these `groups`, comma separated: "+strings.Join(groups, ", "))
-	f.BoolVar(&o.all, "all", false, "also what moves by itself, and every flow")
+	f.BoolVar(&o.all, "all", false, "also compare counters, timestamps and every flow")
 	_ = cmd.RegisterFlagCompletionFunc("only", cobra.FixedCompletions(groups, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
@@ -89,8 +90,8 @@ func (o *compareOptions) run(ctx context.Context, pathA, pathB string) (err erro
 		return err
 	}
 	unread := o.warnBoth(a, b)
-	doc := render.CompareDocument{
-		Envelope: render.NewEnvelope("Comparison", b.Source(), notesOfBoth(a, b)),
+	doc := compare.Document{
+		Envelope: document.New("Comparison", b.Source(), notesOfBoth(a, b)),
 		A:        side(pathA, a.Source(), nil), B: side(pathB, b.Source(), nil),
 		Comparison: *result,
 	}
@@ -106,9 +107,9 @@ func (o *compareOptions) run(ctx context.Context, pathA, pathB string) (err erro
 	return nil
 }
 
-func side(path string, source cluster.Source, simulated []string) render.Side {
+func side(path string, source cluster.Source, simulated []string) compare.Side {
 	source.Simulated = simulated
-	return render.Side{Path: path, Source: source, Time: source.Time}
+	return compare.Side{Path: path, Source: source, Time: source.Time}
 }
 
 func (o *compareOptions) groups() ([]compare.Group, error) {

@@ -18,7 +18,6 @@ import (
 	"github.com/ovnctl/ovnctl/internal/lab/labtest"
 	"github.com/ovnctl/ovnctl/pkg/compare"
 	"github.com/ovnctl/ovnctl/pkg/journey"
-	"github.com/ovnctl/ovnctl/pkg/render"
 )
 
 // TestComparisonJSONDocumented holds docs/json.md against the structs, as TestTopologyJSONDocumented does.
@@ -29,19 +28,15 @@ func TestComparisonJSONDocumented(t *testing.T) {
 	}
 	tables := documentedFields(string(text))
 	for section, typ := range map[string]reflect.Type{
-		"Comparison": reflect.TypeFor[render.CompareDocument](), "Ways": reflect.TypeFor[render.WaysDocument](),
+		"Comparison": reflect.TypeFor[compare.Document](), "Ways": reflect.TypeFor[compare.PathsDocument](),
 	} {
-		document := jsonFields(typ)
-		for name := range jsonFields(reflect.TypeFor[render.Envelope]()) {
-			delete(document, name)
-		}
-		compareFields(t, section, tables[section], document)
+		compareFields(t, section, tables[section], documentFields(typ))
 	}
 	for _, typ := range []reflect.Type{
-		reflect.TypeFor[render.Side](), reflect.TypeFor[compare.Change](), reflect.TypeFor[compare.Column](),
+		reflect.TypeFor[compare.Side](), reflect.TypeFor[compare.Change](), reflect.TypeFor[compare.Column](),
 		reflect.TypeFor[compare.Parting](), reflect.TypeFor[compare.WayStep](), reflect.TypeFor[compare.FlowChange](), reflect.TypeFor[compare.ChangedFlow](), reflect.TypeFor[compare.Gap](),
 	} {
-		compareFields(t, typ.Name(), tables[typ.Name()], jsonFields(typ))
+		compareType(t, tables, typ)
 	}
 }
 
@@ -131,7 +126,7 @@ func TestCompare(t *testing.T) {
 		}
 	})
 
-	trace := func(args ...string) (code int, doc render.WaysDocument, text string) {
+	trace := func(args ...string) (code int, doc compare.PathsDocument, text string) {
 		a := n.ovnctl(t, append([]string{"trace", "-o", "json", "--offline", before, "--against", "live", "--node-exec", l.Dir + "/enter {hostname}"}, args...)...)
 		if err := json.Unmarshal(a.stdout, &doc); err != nil {
 			t.Fatalf("%v\n%s%s", err, a.stdout, a.stderr)

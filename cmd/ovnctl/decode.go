@@ -14,8 +14,10 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/cluster"
 	"github.com/ovnctl/ovnctl/pkg/decode"
 	"github.com/ovnctl/ovnctl/pkg/decode/text"
+	"github.com/ovnctl/ovnctl/pkg/document"
 	"github.com/ovnctl/ovnctl/pkg/openflow"
 	"github.com/ovnctl/ovnctl/pkg/pcap"
+	"github.com/ovnctl/ovnctl/pkg/release"
 	"github.com/ovnctl/ovnctl/pkg/render"
 	"github.com/ovnctl/ovnctl/pkg/topology"
 )
@@ -23,7 +25,7 @@ import (
 type decodeOptions struct {
 	*options
 	node, bridge string
-	release      release
+	release      releaseFlag
 	plain        bool
 	verbose      bool
 }
@@ -76,22 +78,22 @@ func (o *options) completeNode(cmd *cobra.Command) {
 }
 
 // release is a flag that takes a release of OVN.
-type release decode.Version
+type releaseFlag release.Version
 
-func (r *release) String() string {
-	if v := decode.Version(*r); v != (decode.Version{}) {
+func (r *releaseFlag) String() string {
+	if v := release.Version(*r); v != (release.Version{}) {
 		return v.String()
 	}
 	return ""
 }
-func (r *release) Type() string { return "release" }
+func (r *releaseFlag) Type() string { return "release" }
 
-func (r *release) Set(text string) error {
-	v := decode.ParseVersion(text)
-	if v == (decode.Version{}) {
+func (r *releaseFlag) Set(text string) error {
+	v := release.Parse(text)
+	if v == (release.Version{}) {
 		return errors.New("expected a release of OVN such as 23.03.1")
 	}
-	*r = release(v)
+	*r = releaseFlag(v)
 	return nil
 }
 
@@ -122,7 +124,7 @@ func (o *decodeOptions) run(ctx context.Context, file string) (err error) {
 	a := ch.annotator(ctx, o.bridge)
 	d := &decoding{
 		Annotator: a, format: format, style: o.style(o.stdout), out: bufio.NewWriterSize(o.stdout, 1<<16),
-		head: render.NewEnvelope("Decoded", c.Source(), append(append(problemTexts(c), c.Notes...), ch.notes...)),
+		head: document.New("Decoded", c.Source(), append(append(problemTexts(c), c.Notes...), ch.notes...)),
 	}
 	if err := d.all(ctx, in); err != nil {
 		return err
@@ -164,7 +166,7 @@ func (o *decodeOptions) decoder(ctx context.Context, c *cluster.Cluster) (*chass
 	if err != nil {
 		return nil, err
 	}
-	if v := decode.Version(o.release); v != (decode.Version{}) {
+	if v := release.Version(o.release); v != (release.Version{}) {
 		ch.Names.Version = v
 	}
 	return ch, nil
@@ -198,7 +200,7 @@ type decoding struct {
 	format string
 	style  render.Style
 	out    *bufio.Writer
-	head   render.Envelope
+	head   document.Envelope
 	whole  bool // all of the text was learned from
 	list   *render.ListWriter
 }

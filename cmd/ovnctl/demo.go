@@ -2,11 +2,13 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/ovnctl/ovnctl/internal/demo"
+	"github.com/ovnctl/ovnctl/pkg/document"
 	"github.com/ovnctl/ovnctl/pkg/render"
 )
 
@@ -20,17 +22,17 @@ type try struct {
 
 // tries are in the order in which one would ask.
 var tries = []try{
-	{demo.Name, "topology show", "", "what is there: switches, routers, pods, and the nodes that carry them"},
+	{demo.Name, "topology show", "", "the network: switches, routers, pods, and the nodes that carry them"},
 	{demo.Name, "trace shop/client shop/web-2 --tcp 8080", "", "the path of a packet from one node to another, and of its reply"},
-	{demo.Name, "trace shop/client bank/vault-2 --tcp 8080 --why-not", "", "a network policy denies it: which rule, which part of it, and what would let it pass"},
-	{demo.Name, "trace shop/client 203.0.113.10", "", "it gets out, and the reply is lost: a router sends it to a MAC address that nobody has"},
-	{demo.Name, "trace shop/client svc:shop/web --tcp 80", "", "two of three backends reply: OVN is right about the third, its node has lost the uplink"},
-	{demo.Name, "doctor", "", "what is broken: the MAC binding and the uplink, with evidence and repair"},
+	{demo.Name, "trace shop/client bank/vault-2 --tcp 8080 --why-not", "", "a network policy denies it: which rule, which part of it, and what would allow it"},
+	{demo.Name, "trace shop/client 203.0.113.10", "", "it gets out, and the reply is lost: a router sends it to a MAC address that no host has"},
+	{demo.Name, "trace shop/client svc:shop/web --tcp 80", "", "two of three backends reply: the node of the third has lost its uplink"},
+	{demo.Name, "doctor", "", "what is broken: a MAC binding and an uplink, with evidence and fix"},
 	{demo.Name, "reach shop/ bank/ --tcp 8080", "", "who can talk to whom, and which policy says no"},
 	{demo.Healthy, "reach shop/ bank/ --tcp 8080", "", "the same before the policy was changed"},
-	{"", "compare " + demo.Healthy + " " + demo.Broken, "", "what differs between then and now, with the flows that it became"},
+	{"", "compare " + demo.Healthy + " " + demo.Broken, "", "what differs between the two, down to the flows"},
 	{demo.Name, "flows --node node2 --pod bank/vault-2 --drops", "", "the OpenFlow flows that drop packets of a pod, with what each was made for"},
-	{demo.Name, "decode", demo.Flow, "a line that somebody sent you, with names for its numbers"},
+	{demo.Name, "decode", demo.Flow, "a line that somebody sent you, with names instead of numbers"},
 }
 
 // words are the arguments of the command.
@@ -54,7 +56,7 @@ func (t try) line() string {
 func newDemo(o *options) *cobra.Command {
 	return &cobra.Command{
 		Use:   "demo",
-		Short: "Say what can be tried with --offline demo, with no OVN at all",
+		Short: "List commands to try on the built-in captures, without OVN",
 		Long: `demo lists commands to try. The program carries captures of two deployments:
 three nodes as OVN-Kubernetes sets them up, healthy, and the same with three
 faults. --offline demo:healthy and --offline demo:broken read them, demo alone is
@@ -70,7 +72,12 @@ root, no network.
 			if err != nil {
 				return err
 			}
-			if err := render.Demo(o.stdout, format, demoDocument()); err != nil {
+			if format == "text" {
+				_, err = io.WriteString(o.stdout, newDemoDocument().text())
+			} else {
+				err = render.Write(o.stdout, format, newDemoDocument())
+			}
+			if err != nil {
 				return fmt.Errorf("standard output: %w", err)
 			}
 			return nil
@@ -78,18 +85,48 @@ root, no network.
 	}
 }
 
-func demoDocument() render.DemoDocument {
-	d := render.DemoDocument{
-		Envelope: render.NewEnvelope("Demo", nil, nil),
-		Captures: []render.DemoCapture{
-			{Name: demo.Healthy, Holds: "three nodes as OVN-Kubernetes sets them up, and nothing is wrong"},
-			{Name: demo.Broken, Holds: "the same with a fault in a network policy, in a router and at a node; " + demo.Name + " alone is this one"},
+// A demoDocument is what can be tried: kind Demo.
+type demoDocument struct {
+	document.Envelope
+	Captures []demoCapture `json:"captures"` // that are in the program
+	Commands []demoCommand `json:"commands"` // in the order in which one would ask
+}
+
+// A demoCapture is a capture in the program.
+type demoCapture struct {
+	Name  string `json:"name"` // as --offline takes it
+	Holds string `json:"holds"`
+}
+
+// A demoCommand is a command to try.
+type demoCommand struct {
+	Command string `json:"command"` // as a shell takes it
+	Shows   string `json:"shows"`
+}
+
+func newDemoDocument() demoDocument {
+	d := demoDocument{
+		Envelope: document.New("Demo", nil, nil),
+		Captures: []demoCapture{
+			{Name: demo.Healthy, Holds: "three nodes as OVN-Kubernetes sets them up; nothing is wrong"},
+			{Name: demo.Broken, Holds: "the same with a fault in a network policy, in a router and on a node; " + demo.Name + " alone is this one"},
 		},
 	}
 	for _, t := range tries {
-		d.Commands = append(d.Commands, render.DemoCommand{Command: t.line(), Shows: t.shows})
+		d.Commands = append(d.Commands, demoCommand{Command: t.line(), Shows: t.shows})
 	}
 	return d
+}
+
+func (d demoDocument) text() string {
+	var b strings.Builder
+	for _, c := range d.Captures {
+		fmt.Fprintf(&b, "%-13s %s\n", c.Name, c.Holds)
+	}
+	for _, c := range d.Commands {
+		fmt.Fprintf(&b, "\n# %s\n%s\n", c.Shows, c.Command)
+	}
+	return b.String()
 }
 
 // completeOffline offers the captures in the program, and leaves files to the shell.

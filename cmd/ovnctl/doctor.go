@@ -14,6 +14,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/cluster"
 	"github.com/ovnctl/ovnctl/pkg/doctor"
 	"github.com/ovnctl/ovnctl/pkg/doctor/checks"
+	"github.com/ovnctl/ovnctl/pkg/document"
 	"github.com/ovnctl/ovnctl/pkg/fixes"
 	"github.com/ovnctl/ovnctl/pkg/render"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
@@ -178,7 +179,7 @@ func (e *examination) print(report doctor.Report, fixed []fixes.Fix) error {
 	}
 	problems := problemTexts(e.c)
 	doc := render.DoctorDocument{
-		Envelope: render.NewEnvelope("Report", e.c.Source(), slices.Concat(e.c.Notes, problems)),
+		Envelope: document.New("Report", e.c.Source(), slices.Concat(e.c.Notes, problems)),
 		Report:   report, Fixes: fixed,
 	}
 	if e.showCommands {

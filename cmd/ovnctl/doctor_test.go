@@ -10,6 +10,7 @@ import (
 	"github.com/ovnctl/ovnctl/docs"
 	"github.com/ovnctl/ovnctl/pkg/doctor"
 	"github.com/ovnctl/ovnctl/pkg/doctor/checks"
+	"github.com/ovnctl/ovnctl/pkg/document"
 	"github.com/ovnctl/ovnctl/pkg/fixes"
 	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
 	"github.com/ovnctl/ovnctl/pkg/render"
@@ -23,10 +24,7 @@ func TestReportJSONDocumented(t *testing.T) {
 		t.Fatal(err)
 	}
 	tables := documentedFields(string(text))
-	document := jsonFields(reflect.TypeFor[render.DoctorDocument]())
-	for name := range jsonFields(reflect.TypeFor[render.Envelope]()) {
-		delete(document, name)
-	}
+	document := documentFields(reflect.TypeFor[render.DoctorDocument]())
 	compareFields(t, "Report", tables["Report"], document)
 	for name, typ := range map[string]reflect.Type{
 		"Finding":       reflect.TypeFor[doctor.Finding](),
@@ -112,7 +110,7 @@ func TestReportIsCleaned(t *testing.T) {
 	under := f
 	f.Consequences = []doctor.Finding{under, {Check: evil, Result: doctor.Unknown, Title: evil}}
 	doc := render.DoctorDocument{
-		Envelope: render.NewEnvelope("Report", nil, []string{evil}),
+		Envelope: document.New("Report", nil, []string{evil}),
 		Report:   doctor.Report{Findings: []doctor.Finding{f, {Check: evil, Result: doctor.Unknown, Title: evil, Object: f.Object}}, Passed: []string{evil}},
 	}
 	for _, format := range render.DoctorFormats {

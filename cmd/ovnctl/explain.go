@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"unicode"
@@ -11,6 +12,7 @@ import (
 	"github.com/ovnctl/ovnctl/docs"
 	"github.com/ovnctl/ovnctl/pkg/decode"
 	"github.com/ovnctl/ovnctl/pkg/doctor/checks"
+	"github.com/ovnctl/ovnctl/pkg/document"
 	"github.com/ovnctl/ovnctl/pkg/fixes"
 	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
 	"github.com/ovnctl/ovnctl/pkg/journey"
@@ -45,29 +47,54 @@ and repairs, the other commands' output those of the rest.`,
 			if err != nil {
 				return usageError{err}
 			}
-			return render.Explain(o.stdout, format, e)
+			if format == "text" {
+				_, err := io.WriteString(o.stdout, e.page())
+				return err
+			}
+			return render.Write(o.stdout, format, e)
 		},
 	}
 }
 
-func explain(name string) (render.Explanation, error) {
+// An explanation is a page: kind Explanation.
+type explanation struct {
+	document.Envelope
+	Name  string `json:"name"`
+	About string `json:"about"` // check, repair, stage, table, register or verdict
+	Title string `json:"title"` // what the name means, in a line
+	Text  string `json:"text"`  // the page below its title, in Markdown
+}
+
+// newExplanation takes a page apart that begins with "# NAME: TITLE".
+func newExplanation(about, page string) explanation {
+	head, text, _ := strings.Cut(page, "\n")
+	name, title, _ := strings.Cut(strings.TrimPrefix(head, "# "), ": ")
+	return explanation{
+		Envelope: document.New("Explanation", nil, nil), Name: name, About: about, Title: title, Text: strings.TrimSpace(text) + "\n",
+	}
+}
+
+// page is the page as it was written.
+func (e explanation) page() string { return "# " + e.Name + ": " + e.Title + "\n\n" + e.Text }
+
+func explain(name string) (explanation, error) {
 	if page, ok := docs.Page("checks/" + name); ok && checks.Find(name) != nil {
-		return render.NewExplanation("check", page), nil
+		return newExplanation("check", page), nil
 	}
 	if r := catalog.Find(name); r != nil {
-		return render.NewExplanation("repair", repairPage(r)), nil
+		return newExplanation("repair", repairPage(r)), nil
 	}
 	if page, about := decode.Page(name); page != "" {
-		return render.NewExplanation(about, page), nil
+		return newExplanation(about, page), nil
 	}
 	if page, ok := docs.Page("verdicts/" + name); ok && slices.Contains(verdicts, journey.Outcome(name)) {
-		return render.NewExplanation("verdict", page), nil
+		return newExplanation("verdict", page), nil
 	}
 	hint := "doctor --list-checks and fix list have the names of checks and repairs"
 	if near := near(name); len(near) > 0 {
 		hint = "did you mean " + strings.Join(near, " or ") + "?"
 	}
-	return render.Explanation{}, fmt.Errorf("nothing is known of %q\nhint: %s", name, hint)
+	return explanation{}, fmt.Errorf("nothing is known of %q\nhint: %s", name, hint)
 }
 
 // near are the names that may have been meant: those most like name, else the few

@@ -9,7 +9,6 @@ import (
 	"github.com/ovnctl/ovnctl/docs"
 	"github.com/ovnctl/ovnctl/pkg/doctor/checks"
 	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
-	"github.com/ovnctl/ovnctl/pkg/render"
 )
 
 // Everything that completion offers has a page, and what it is called by is in its
@@ -17,8 +16,8 @@ import (
 func TestExplain(t *testing.T) {
 	for _, name := range explained() {
 		e, err := explain(name)
-		if err != nil || e.Name != name || e.Title == "" || e.About == "" || strings.Count(e.Page(), "\n") < 3 {
-			t.Errorf("explain %s: %v, %q of %q\n%s", name, err, e.About, e.Name, e.Page())
+		if err != nil || e.Name != name || e.Title == "" || e.About == "" || strings.Count(e.page(), "\n") < 3 {
+			t.Errorf("explain %s: %v, %q of %q\n%s", name, err, e.About, e.Name, e.page())
 		}
 	}
 	for name, want := range map[string]string{
@@ -29,8 +28,8 @@ func TestExplain(t *testing.T) {
 		"ct_label":     "80-95  acl_id (from 25.03.0 on)",
 		"dropped":      "A drop without an object",
 	} {
-		if e, err := explain(name); err != nil || !strings.Contains(strings.ToLower(e.Page()), strings.ToLower(want)) {
-			t.Errorf("explain %s: %v, no %q in\n%s", name, err, want, e.Page())
+		if e, err := explain(name); err != nil || !strings.Contains(strings.ToLower(e.page()), strings.ToLower(want)) {
+			t.Errorf("explain %s: %v, no %q in\n%s", name, err, want, e.page())
 		}
 	}
 	for name, want := range map[string]string{
@@ -56,7 +55,7 @@ func TestExplainJSON(t *testing.T) {
 		checks.All[0].Name: "check", catalog.Repairs[0].Name: "repair", "ls_in_acl": "stage", "local_output": "table", "reg10": "register", "dropped": "verdict",
 	} {
 		var out, errs strings.Builder
-		var doc render.Explanation
+		var doc explanation
 		code := run(t.Context(), []string{"explain", name, "-o", "json"}, strings.NewReader(""), &out, &errs)
 		err := json.Unmarshal([]byte(out.String()), &doc)
 		if code != exitOK || err != nil || doc.Kind != "Explanation" || doc.About != about || doc.Text == "" {
@@ -67,9 +66,6 @@ func TestExplainJSON(t *testing.T) {
 	if !ok {
 		t.Fatal("docs/json.md is not among the pages")
 	}
-	fields := jsonFields(reflect.TypeFor[render.Explanation]())
-	for name := range jsonFields(reflect.TypeFor[render.Envelope]()) {
-		delete(fields, name)
-	}
+	fields := documentFields(reflect.TypeFor[explanation]())
 	compareFields(t, "Explanation", documentedFields(text)["Explanation"], fields)
 }

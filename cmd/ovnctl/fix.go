@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ovnctl/ovnctl/pkg/document"
 	"github.com/ovnctl/ovnctl/pkg/fixes"
 	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
 	"github.com/ovnctl/ovnctl/pkg/render"
@@ -257,7 +258,7 @@ func (o *fixOptions) run(ctx context.Context, args []string) (err error) {
 // finish writes the document, where one is asked for, and gives the exit code.
 func (o *fixOptions) finish(l *fixes.Loop, all ...fixes.Fix) error {
 	if o.machine() {
-		doc := render.FixDocument{Envelope: render.NewEnvelope("Fix", l.Cluster.Source(), l.Cluster.Notes), Fixes: all}
+		doc := render.FixDocument{Envelope: document.New("Fix", l.Cluster.Source(), l.Cluster.Notes), Fixes: all}
 		if err := render.Write(o.stdout, o.output, doc); err != nil {
 			return fmt.Errorf("standard output: %w", err)
 		}

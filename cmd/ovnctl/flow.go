@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/ovnctl/ovnctl/pkg/cluster"
+	"github.com/ovnctl/ovnctl/pkg/document"
 	"github.com/ovnctl/ovnctl/pkg/node"
 	"github.com/ovnctl/ovnctl/pkg/openflow"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
@@ -35,7 +36,7 @@ type flowOptions struct {
 
 // A flowDocument is the JSON and YAML form of the trace of a flow.
 type flowDocument struct {
-	render.Envelope
+	document.Envelope
 	Node   string     `json:"node"`
 	Bridge string     `json:"bridge"`
 	Flow   string     `json:"flow"` // as given
@@ -178,7 +179,7 @@ func (o *flowOptions) print(ctx context.Context, c *cluster.Cluster, format stri
 	switch format {
 	case "json", "yaml":
 		return render.Write(o.stdout, format, &flowDocument{
-			Envelope: render.NewEnvelope("FlowTrace", c.Source(), append(append(problemTexts(c), c.Notes...), t.notes...)),
+			Envelope: document.New("FlowTrace", c.Source(), append(append(problemTexts(c), c.Notes...), t.notes...)),
 			Node:     t.chassis.Node.Name, Bridge: t.bridge, Flow: o.text, Passes: ovs.Passes(t.trace),
 			Raw: flowRaw{Producer: t.producer, Text: t.text},
 		})

@@ -13,6 +13,7 @@ import (
 
 	"github.com/ovnctl/ovnctl/pkg/cluster"
 	"github.com/ovnctl/ovnctl/pkg/decode"
+	"github.com/ovnctl/ovnctl/pkg/document"
 	"github.com/ovnctl/ovnctl/pkg/flowtable"
 	"github.com/ovnctl/ovnctl/pkg/node"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
@@ -220,7 +221,7 @@ func (o *flowsOptions) bridgeFlows(ctx context.Context, c *cluster.Cluster, ch *
 		}
 		switch format {
 		case "json", "yaml":
-			return render.Write(o.stdout, format, render.FlowsDocument{Envelope: render.NewEnvelope("Flows", c.Source(), notes), FlowTable: t})
+			return render.Write(o.stdout, format, render.FlowsDocument{Envelope: document.New("Flows", c.Source(), notes), FlowTable: t})
 		}
 		return render.Flows(o.stdout, o.style(o.stdout), format == "wide", t)
 	})
@@ -355,7 +356,7 @@ func (o *flowsOptions) megaflows(ctx context.Context, c *cluster.Cluster, ch *ch
 		switch format {
 		case "json", "yaml":
 			notes := slices.Concat(problemTexts(c), c.Notes, ch.notes)
-			return render.Write(o.stdout, format, render.MegaflowsDocument{Envelope: render.NewEnvelope("Megaflows", c.Source(), notes), Cache: cache})
+			return render.Write(o.stdout, format, render.MegaflowsDocument{Envelope: document.New("Megaflows", c.Source(), notes), Cache: cache})
 		}
 		return render.Megaflows(o.stdout, o.style(o.stdout), cache)
 	}

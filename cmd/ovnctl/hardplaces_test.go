@@ -148,9 +148,9 @@ func TestMistakes(t *testing.T) {
 		args []string
 		want []string
 	}{
-		{"name", show("shop/wbe-1"), []string{`shop/wbe-1: nothing has this name`, "hint: nearest: ", "shop/web-1"}},
-		{"from", trace("shop/cleint", "shop/web-1"), []string{"shop/cleint: nothing has this name", "hint: nearest: shop/client"}},
-		{"to", trace("shop/client", "shop/wbe-1"), []string{"shop/wbe-1: nothing has this name", "shop/web-1"}},
+		{"name", show("shop/wbe-1"), []string{`not found: shop/wbe-1`, "hint: nearest: ", "shop/web-1"}},
+		{"from", trace("shop/cleint", "shop/web-1"), []string{"not found: shop/cleint", "hint: nearest: shop/client"}},
+		{"to", trace("shop/client", "shop/wbe-1"), []string{"not found: shop/wbe-1", "shop/web-1"}},
 		{"address", show("10.9.9.9"), []string{"10.9.9.9: no port, service or chassis has this address"}},
 		{"ambiguous", []string{"--nb", twins, "topology", "show", "web"}, []string{"web: ", "blue/web", "green/web"}},
 		{"ambiguous from", []string{"--nb", twins, "trace", "web", "green/web"}, []string{"web: ", "blue/web", "green/web"}},

@@ -43,7 +43,7 @@ func TestUnreadableServers(t *testing.T) {
 		{"dead socket", dead.Remote(), nil, "connection refused"},
 		{"refused", refused, nil, "connection refused"},
 		{"refused over IPv6", refused6, nil, "connection refused"},
-		{"silent", silent, nil, "no answer within the time limit"},
+		{"silent", silent, nil, "no reply within the time limit"},
 		{"unknown host", "tcp:nosuchhost.invalid:6642", nil, "nosuchhost.invalid"},
 		{"another database", other, nil, "OVN_Southbound"},
 		{"no TLS files", ssl, nil, "ssl needs the CA certificate"},

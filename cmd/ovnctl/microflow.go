@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/ovnctl/ovnctl/pkg/cluster"
+	"github.com/ovnctl/ovnctl/pkg/document"
 	"github.com/ovnctl/ovnctl/pkg/logicalflow"
 	"github.com/ovnctl/ovnctl/pkg/node"
 	"github.com/ovnctl/ovnctl/pkg/ovnexpr"
@@ -37,7 +38,7 @@ type microflowOptions struct {
 
 // A microflowDocument is the JSON and YAML form of a microflow's trace.
 type microflowDocument struct {
-	render.Envelope
+	document.Envelope
 	Microflow string          `json:"microflow"` // as given
 	Datapath  string          `json:"datapath"`  // as given; may be empty
 	Packet    string          `json:"packet"`    // what the microflow means, in the syntax of OVS
@@ -142,7 +143,7 @@ func (o *microflowOptions) run(ctx context.Context, datapath string) (err error)
 	switch format {
 	case "json", "yaml":
 		err = render.Write(o.stdout, format, &microflowDocument{
-			Envelope:  render.NewEnvelope("MicroflowTrace", c.Source(), append(problemTexts(c), c.Notes...)),
+			Envelope:  document.New("MicroflowTrace", c.Source(), append(problemTexts(c), c.Notes...)),
 			Microflow: o.text, Datapath: datapath, Packet: r.Packet(), Ties: r.Ties, Trace: r.Root,
 		})
 	case "md":

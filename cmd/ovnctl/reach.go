@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ovnctl/ovnctl/pkg/cluster"
+	"github.com/ovnctl/ovnctl/pkg/document"
 	"github.com/ovnctl/ovnctl/pkg/reach"
 	"github.com/ovnctl/ovnctl/pkg/render"
 	"github.com/ovnctl/ovnctl/pkg/topology"
@@ -116,7 +117,7 @@ func (o *reachOptions) run(ctx context.Context, args []string) (err error) {
 	if n := result.Unasked; n > 0 {
 		notes = append(notes, fmt.Sprintf("%d pairs were left out: their ends have no addresses of the same family", n))
 	}
-	doc := render.ReachDocument{Envelope: render.NewEnvelope("Reach", c.Source(), notes), Result: result}
+	doc := render.ReachDocument{Envelope: document.New("Reach", c.Source(), notes), Result: result}
 	if err := render.Reach(o.stdout, o.style(o.stdout), format, doc, render.ReachView{Notes: notes, Next: o.next(result)}); err != nil {
 		return fmt.Errorf("standard output: %w", err)
 	}

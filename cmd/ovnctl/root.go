@@ -20,6 +20,7 @@ import (
 	"github.com/ovnctl/ovnctl/internal/demo"
 	"github.com/ovnctl/ovnctl/pkg/archive"
 	"github.com/ovnctl/ovnctl/pkg/cluster"
+	"github.com/ovnctl/ovnctl/pkg/document"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
 	"github.com/ovnctl/ovnctl/pkg/render"
 )
@@ -125,7 +126,7 @@ func (s *stream) Write(p []byte) (int, error) {
 func newRoot(o *options) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "ovnctl",
-		Short: "Show, trace and mend deployments of Open vSwitch and OVN",
+		Short: "Show, trace and repair deployments of Open vSwitch and OVN",
 		Long: `ovnctl shows what an Open vSwitch or OVN deployment is made of, follows a packet
 through it and says what stopped it. It reads the Northbound, Southbound and
 Open_vSwitch databases and the daemons' control sockets itself and needs none of
@@ -208,7 +209,7 @@ func (o *options) addFlags(f *pflag.FlagSet) {
 	f.StringVar(&o.offline, "offline", "", "read a capture, archive, directory or database file at this `path` instead of a live deployment; demo is one in the program, see ovnctl demo")
 	f.StringVar(&o.nodeExec, "node-exec", "", "command `prefix` that runs a command on another node, as 'ssh {hostname}'")
 	f.StringVar(&o.hostRoot, "host-root", "", "`directory` under which the host's file system is mounted")
-	f.StringVar(&o.record, "record", "", "also save what the nodes answer in `directory`, for --offline")
+	f.StringVar(&o.record, "record", "", "also save the replies of the nodes in `directory`, for --offline")
 	f.StringVarP(&o.output, "output", "o", "", "output `format`")
 	f.StringVar(&o.color, "color", "auto", "colour: auto, always or never")
 	o.timeout = 10 * time.Second
@@ -376,7 +377,7 @@ func (o *options) report(ctx context.Context, err error) int {
 	}
 	if o.machine() && !o.stdout.begun && o.stdout.err == nil {
 		// A document on standard output even now, so that a program need not parse text.
-		if werr := render.Error(o.stdout, o.output, code, err); werr != nil {
+		if werr := render.Write(o.stdout, o.output, document.NewFailure(err, code)); werr != nil {
 			fmt.Fprintf(o.stderr, "ovnctl: standard output: %s\n", render.Clean(werr.Error()))
 		}
 	}

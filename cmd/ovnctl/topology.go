@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ovnctl/ovnctl/pkg/cluster"
+	"github.com/ovnctl/ovnctl/pkg/document"
 	"github.com/ovnctl/ovnctl/pkg/render"
 	"github.com/ovnctl/ovnctl/pkg/topology"
 )
@@ -87,8 +88,8 @@ func (o *topologyOptions) run(ctx context.Context, names []string) (err error) {
 		return o.namesError(err, c)
 	}
 	notes = append(slices.Clone(c.Notes), notes...)
-	doc := &render.TopologyDocument{
-		Envelope: render.NewEnvelope("Topology", c.Source(), slices.Concat(problemTexts(c), g.Notes, notes)),
+	doc := &topology.Document{
+		Envelope: document.New("Topology", c.Source(), slices.Concat(problemTexts(c), g.Notes, notes)),
 		Topology: shown,
 	}
 	if o.showCommands {
@@ -135,7 +136,7 @@ func (o *options) patience(ctx context.Context) (stop func()) {
 	wg.Go(func() {
 		<-ctx.Done()
 		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-			fmt.Fprintf(o.stderr, "ovnctl: still waiting for an answer, up to %s for each source (-t SECONDS sets it)\n", o.timeout)
+			fmt.Fprintf(o.stderr, "ovnctl: waiting up to %s for each source (-t SECONDS changes that)\n", o.timeout)
 		}
 	})
 	return func() {

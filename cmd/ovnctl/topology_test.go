@@ -1,9 +1,6 @@
 package main
 
 import (
-	"bytes"
-	"encoding/json"
-	"errors"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -13,7 +10,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/ovnctl/ovnctl/pkg/cluster"
-	"github.com/ovnctl/ovnctl/pkg/render"
+	"github.com/ovnctl/ovnctl/pkg/document"
 	"github.com/ovnctl/ovnctl/pkg/topology"
 )
 
@@ -39,15 +36,9 @@ func TestTopologyJSONDocumented(t *testing.T) {
 		t.Fatal(err)
 	}
 	tables := documentedFields(string(text))
-	envelope := jsonFields(reflect.TypeFor[render.Envelope]())
-	compareFields(t, "Envelope", tables["Envelope"], envelope)
+	compareType(t, tables, reflect.TypeFor[document.Envelope]())
 	compareFields(t, "Source", tables["Source"], jsonFields(reflect.TypeFor[cluster.Source]()))
-
-	document := jsonFields(reflect.TypeFor[render.TopologyDocument]())
-	for name := range envelope {
-		delete(document, name)
-	}
-	compareFields(t, "Topology", tables["Topology"], document)
+	compareFields(t, "Topology", tables["Topology"], documentFields(reflect.TypeFor[topology.Document]()))
 	seen := map[reflect.Type]bool{}
 	var walk func(reflect.Type)
 	walk = func(typ reflect.Type) {
@@ -68,21 +59,7 @@ func TestTopologyJSONDocumented(t *testing.T) {
 		t.Errorf("only %d types were compared", len(seen))
 	}
 
-	var b bytes.Buffer
-	if err := render.Error(&b, "json", exitUsage, errors.New("x")); err != nil {
-		t.Fatal(err)
-	}
-	failure := map[string]json.RawMessage{}
-	if err := json.Unmarshal(b.Bytes(), &failure); err != nil {
-		t.Fatal(err)
-	}
-	fields := map[string]reflect.Type{}
-	for name := range failure {
-		if envelope[name] == nil {
-			fields[name] = reflect.TypeFor[string]()
-		}
-	}
-	compareFields(t, "Error", tables["Error"], fields)
+	compareFields(t, "Error", tables["Error"], documentFields(reflect.TypeFor[document.Failure]()))
 }
 
 // compareFields compares what the documentation has with what the struct has.
@@ -98,6 +75,22 @@ func compareFields(t *testing.T, section string, documented map[string]bool, fie
 			t.Errorf("docs/json.md, %s: there is no field %s", section, name)
 		}
 	}
+}
+
+// compareType compares the section of a type that is part of a document.
+func compareType(t *testing.T, tables map[string]map[string]bool, typ reflect.Type) {
+	t.Helper()
+	section := strings.ToUpper(typ.Name()[:1]) + typ.Name()[1:]
+	compareFields(t, section, tables[section], jsonFields(typ))
+}
+
+// documentFields are the fields of a document without those of its envelope.
+func documentFields(typ reflect.Type) map[string]reflect.Type {
+	fields := jsonFields(typ)
+	for name := range jsonFields(reflect.TypeFor[document.Envelope]()) {
+		delete(fields, name)
+	}
+	return fields
 }
 
 // documentedFields reads the first column of the table below each heading.

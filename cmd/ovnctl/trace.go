@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ovnctl/ovnctl/pkg/cluster"
+	"github.com/ovnctl/ovnctl/pkg/document"
 	"github.com/ovnctl/ovnctl/pkg/journey"
 	"github.com/ovnctl/ovnctl/pkg/render"
 	"github.com/ovnctl/ovnctl/pkg/topology"
@@ -182,7 +183,7 @@ func (o *traceOptions) completeEndpoints(cmd *cobra.Command, args []string, word
 func (o *traceOptions) print(format string, source any, notes []string, t *journey.Trace) error {
 	switch format {
 	case "json", "yaml":
-		return render.Write(o.stdout, format, render.TraceDocument{Envelope: render.NewEnvelope("Trace", source, notes), Trace: t})
+		return render.Write(o.stdout, format, render.TraceDocument{Envelope: document.New("Trace", source, notes), Trace: t})
 	case "md":
 		return render.TraceMarkdown(o.stdout, t, notes, o.verbose)
 	}

@@ -32,6 +32,7 @@ var readsOnly = rule{mute: []string{"Transact", "Apply", "Undo"}}
 // groups mirrors the folders under pkg/.
 var groups = []group{
 	{"gather", []room{
+		{paths: []string{"pkg/secret"}, rule: rule{stdOnly: true}},
 		{paths: []string{"pkg/decompress"}},
 		{paths: []string{"pkg/ovsdb"}},
 		{paths: []string{"pkg/nb", "pkg/sb"}},
@@ -42,7 +43,9 @@ var groups = []group{
 		{paths: []string{"pkg/cluster"}},
 	}},
 	{"model", []room{
+		{paths: []string{"pkg/document"}, rule: rule{stdOnly: true}},
 		{paths: []string{"pkg/packet"}, rule: rule{stdOnly: true}},
+		{paths: []string{"pkg/release"}, rule: rule{stdOnly: true}},
 		{paths: []string{"pkg/ovnexpr"}, rule: rule{stdOnly: true}},
 		{paths: []string{"pkg/openflow"}, rule: rule{stdOnly: true}},
 		{paths: []string{"pkg/envfile"}, rule: rule{stdOnly: true}},

@@ -96,15 +96,21 @@ func (t *Tree) ready() (*Tree, error) {
 // settle sees to it that the store is a plain directory, whatever it was.
 func (t *Tree) settle() error {
 	some, databases := plain(t.store)
-	// An archive of a directory has that alone at its top.
-	if names, err := t.list("."); err == nil && len(names) == 1 && !some {
+	// An archive of a directory has that alone at its top. With its databases it looks like a zone, but a zone holds no nodes.
+	if names, err := t.list("."); err == nil && len(names) == 1 {
 		inside := &below{t.store, names[0]}
-		if some, databases = plain(inside); some {
-			t.store = inside
+		nodes, _ := (&Tree{store: inside}).Nodes()
+		if !some || len(nodes) > 0 {
+			if some, databases = plain(inside); some {
+				t.store = inside
+			}
 		}
 	}
 	if databases {
-		return t.readIndex()
+		if t.Has(IndexFile) {
+			return t.readIndex()
+		}
+		return t.addDumps()
 	}
 	seen, notes, err := recognise(t.store, t.path)
 	switch {
@@ -120,6 +126,26 @@ func (t *Tree) settle() error {
 	t.notes = append(t.notes, notes...)
 	return nil
 }
+
+// addDumps shows what commands printed, saved beside the databases of a plain directory, as the files of their nodes.
+func (t *Tree) addDumps() error {
+	r := newRecogniser(t.store, t.path, nil)
+	if err := r.walk(".", 0); err != nil {
+		return t.explain("", err)
+	}
+	for _, name := range r.names {
+		r.dump("", name)
+	}
+	if len(r.files) > 0 {
+		t.store = &overlay{t.store, besides{r.mapped}}
+	}
+	return nil
+}
+
+// A besides store has files of a store that is closed elsewhere.
+type besides struct{ *mapped }
+
+func (besides) close() error { return nil }
 
 // A below store is a directory of another.
 type below struct {

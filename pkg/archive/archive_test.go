@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -147,6 +148,43 @@ func TestReplies(t *testing.T) {
 		b, err := tree.ReadFile("h/"+ControlFile("ovs-vswitchd", want[0], want[1:]), 1000)
 		if err != nil || string(b) != Request("ovs-vswitchd", want[0], want[1:])+"\nreply" {
 			t.Errorf("%s: %q, %v", name, b, err)
+		}
+	}
+}
+
+// What commands printed is found beside the databases, in a directory and in an archive of it.
+func TestDumpsBeside(t *testing.T) {
+	top := t.TempDir()
+	dir := filepath.Join(top, "saved")
+	for _, name := range []string{"nb.db", "sb.db", "node1/conf.db", "node1/ovs-ofctl_dump-flows_br-int", "node1/ovs-ofctl_dump-groups_br-int", "node2/ovs-ofctl_dump-flows_br-int", "node2/flows-br-int.txt"} {
+		write(t, filepath.Join(dir, name), name)
+	}
+	if err := os.Symlink("..", filepath.Join(dir, "node1", "up")); err != nil {
+		t.Fatal(err)
+	}
+	packed := filepath.Join(top, "saved.tar")
+	if out, err := exec.Command("tar", "-C", top, "-cf", packed, "saved").CombinedOutput(); err != nil {
+		t.Fatalf("tar: %v, %s", err, out)
+	}
+	for _, source := range []string{dir, packed} {
+		tree, err := Open(source)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = tree.Close() })
+		if nodes, err := tree.Nodes(); err != nil || !slices.Equal(nodes, []string{"node1", "node2"}) {
+			t.Errorf("%s: nodes %q, %v", source, nodes, err)
+		}
+		if !tree.Databases() {
+			t.Errorf("%s: no databases at the top", source)
+		}
+		for name, want := range map[string]string{
+			"nb.db": "nb.db", "node1/flows-br-int.txt": "node1/ovs-ofctl_dump-flows_br-int", "node1/groups-br-int.txt": "node1/ovs-ofctl_dump-groups_br-int",
+			"node2/flows-br-int.txt": "node2/flows-br-int.txt",
+		} {
+			if b, err := tree.ReadFile(name, 100); err != nil || string(b) != want {
+				t.Errorf("%s: %s is %q, %v, want that of %s", source, name, b, err, want)
+			}
 		}
 	}
 }

@@ -136,7 +136,7 @@ func recognise(s store, of string) (store, []string, error) {
 			return nil, nil, err
 		}
 	}
-	r := &recogniser{mapped: &mapped{base: s, files: map[string]source{}, dirs: map[string][]string{".": nil}}, of: of, notes: notes, roots: map[string]string{}, lists: map[string]map[string]string{}}
+	r := newRecogniser(s, of, notes)
 	if err := r.walk(".", 0); err != nil {
 		return nil, nil, err
 	}
@@ -220,6 +220,13 @@ type foundDatabase struct {
 	mod        time.Time
 }
 
+func newRecogniser(s store, of string, notes []string) *recogniser {
+	return &recogniser{
+		mapped: &mapped{base: s, files: map[string]source{}, dirs: map[string][]string{".": nil}},
+		of:     of, notes: notes, roots: map[string]string{}, lists: map[string]map[string]string{},
+	}
+}
+
 func (r *recogniser) walk(dir string, depth int) error {
 	names, err := r.base.list(dir)
 	if err != nil || depth > maxDepth {
@@ -234,22 +241,8 @@ func (r *recogniser) walk(dir string, depth int) error {
 		if len(r.names) > maxEntries {
 			return fmt.Errorf("%w: more than %d entries", ErrTooLarge, maxEntries)
 		}
-		switch d := r.base.(type) {
-		case *overlay:
-			// Links are followed by who opens them; they are not walked into.
-			if o, ok := d.under.(directory); ok {
-				if fi, err := o.root.Lstat(full); err == nil && fi.Mode()&fs.ModeSymlink != 0 && !fi.Mode().IsRegular() {
-					if target, err := o.root.Stat(full); err != nil || target.IsDir() {
-						continue
-					}
-				}
-			}
-		case *packed:
-			if f := d.entries[full]; f != nil && f.link != "" {
-				if target, err := d.find(full); err != nil || target.dir {
-					continue
-				}
-			}
+		if linksToDirectory(r.base, full) {
+			continue // it is walked under its own name
 		}
 		fi, err := r.base.stat(full)
 		switch {
@@ -263,6 +256,31 @@ func (r *recogniser) walk(dir string, depth int) error {
 		}
 	}
 	return nil
+}
+
+// linksToDirectory reports whether a name is a symbolic link to a directory, or to nothing.
+func linksToDirectory(s store, name string) bool {
+	switch s := s.(type) {
+	case *below:
+		return linksToDirectory(s.store, path.Join(s.dir, name))
+	case *overlay:
+		return linksToDirectory(s.under, name)
+	case directory:
+		fi, err := s.root.Lstat(name)
+		if err != nil || fi.Mode()&fs.ModeSymlink == 0 {
+			return false
+		}
+		target, err := s.root.Stat(name)
+		return err != nil || target.IsDir()
+	case *packed:
+		f := s.entries[path.Clean(name)]
+		if f == nil || f.link == "" {
+			return false
+		}
+		target, err := s.find(name)
+		return err != nil || target.dir
+	}
+	return false
 }
 
 // show gives every file that is known its place.

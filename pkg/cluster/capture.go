@@ -13,6 +13,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/archive"
 	"github.com/ovnctl/ovnctl/pkg/node"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
+	"github.com/ovnctl/ovnctl/pkg/vswitch"
 )
 
 // LogicalFlows says which rows of Logical_Flow a capture has.
@@ -161,12 +162,6 @@ func (c *Capture) Nodes(ctx context.Context) {
 	wg.Wait()
 }
 
-type bridgeRow struct {
-	Name string `ovsdb:"name"`
-}
-
-func (bridgeRow) Table() string { return "Bridge" }
-
 // controls are what a daemon is asked for in any case: short answers that change
 // nothing.
 var controls = map[string][]string{
@@ -251,7 +246,7 @@ func (c *Capture) node(ctx context.Context, n *Node) {
 func (c *Capture) vswitch(ctx context.Context, n *Node) {
 	h := n.Host
 	if n.Vswitch != nil {
-		bridges, _ := ovsdb.Find[bridgeRow](ctx, n.Vswitch)
+		bridges, _ := ovsdb.Find[vswitch.BridgeName](ctx, n.Vswitch)
 		for _, b := range bridges {
 			for _, kind := range []node.DumpKind{node.Flows, node.Groups, node.Ports, node.TLVMap, node.Meters} {
 				_, _ = h.Dump(ctx, b.Name, kind)
@@ -266,7 +261,7 @@ func (c *Capture) vswitch(ctx context.Context, n *Node) {
 	}
 	for _, dp := range datapathsOf(shown) {
 		if dp.megaflows > mostMegaflows {
-			c.w.Miss(n.Name, "datapath flows of "+dp.name, fmt.Errorf("%d flows: ovs-vswitchd would answer nobody else meanwhile", dp.megaflows))
+			c.w.Miss(n.Name, "datapath flows of "+dp.name, fmt.Errorf("%d flows: ovs-vswitchd would not reply to anything else meanwhile", dp.megaflows))
 		} else {
 			_, _ = h.Control(ctx, "ovs-vswitchd", "dpctl/dump-flows", "-m", dp.name)
 		}
@@ -276,7 +271,7 @@ func (c *Capture) vswitch(ctx context.Context, n *Node) {
 			continue
 		}
 		if _, err := fmt.Sscan(text, &connections); err != nil || connections > node.MostConnections {
-			c.w.Miss(n.Name, "connections of "+dp.name, fmt.Errorf("%s connections: ovs-vswitchd would answer nobody else meanwhile", strings.TrimSpace(text)))
+			c.w.Miss(n.Name, "connections of "+dp.name, fmt.Errorf("%s connections: ovs-vswitchd would not reply to anything else meanwhile", strings.TrimSpace(text)))
 			continue
 		}
 		_, _ = h.Control(ctx, "ovs-vswitchd", "dpctl/dump-conntrack", "-m", "-s", dp.name)

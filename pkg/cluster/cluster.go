@@ -13,6 +13,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/archive"
 	"github.com/ovnctl/ovnctl/pkg/node"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
+	"github.com/ovnctl/ovnctl/pkg/sb"
 )
 
 // Config says what to open. The zero Config is the deployment that the host
@@ -60,7 +61,7 @@ type Zone struct {
 	Name   string // NB_Global.name; often empty
 	NB, SB ovsdb.Reader
 	// Chassis are the rows of a live Southbound when it was opened: what was written since shows against them.
-	Chassis []ChassisRow
+	Chassis []sb.ChassisIdentity
 }
 
 // A Node is a chassis, or the local host without OVN.

@@ -8,48 +8,17 @@ import (
 	"os"
 	"sync"
 
+	"github.com/ovnctl/ovnctl/pkg/nb"
 	"github.com/ovnctl/ovnctl/pkg/node"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
+	"github.com/ovnctl/ovnctl/pkg/sb"
+	"github.com/ovnctl/ovnctl/pkg/vswitch"
 )
-
-// The rows that say what belongs together, with the columns for that alone.
-type (
-	systemRow struct {
-		ExternalIDs map[string]string `ovsdb:"external_ids"`
-	}
-	sslRow struct {
-		PrivateKey  string `ovsdb:"private_key"`
-		Certificate string `ovsdb:"certificate"`
-		CACert      string `ovsdb:"ca_cert"`
-	}
-	globalRow struct {
-		Name string `ovsdb:"name"`
-	}
-)
-
-// A ChassisRow is a row of Chassis, ovn-sb(5), with the columns that say which node it is.
-type ChassisRow struct {
-	Name         string                `ovsdb:"name"`
-	Hostname     string                `ovsdb:"hostname"`
-	Encaps       ovsdb.Set[ovsdb.UUID] `ovsdb:"encaps"` // Encap
-	OtherConfig  map[string]string     `ovsdb:"other_config"`
-	VTEPSwitches ovsdb.Set[string]     `ovsdb:"vtep_logical_switches"`
-}
-
-func (systemRow) Table() string { return "Open_vSwitch" }
-func (sslRow) Table() string    { return "SSL" }
-func (globalRow) Table() string { return "NB_Global" }
-
-// Table returns Chassis.
-func (ChassisRow) Table() string { return "Chassis" }
-
-// vtep says that ovn-controller-vtep(8) wrote the chassis, for a switch of hardware.
-func (r ChassisRow) vtep() bool { return r.OtherConfig["is-vtep"] == "true" || len(r.VTEPSwitches) > 0 }
 
 // system is what the local Open_vSwitch database says of its place.
 type system struct {
-	Rows []systemRow
-	SSL  []sslRow
+	Rows []vswitch.OpenvSwitchIDs
+	SSL  []vswitch.SSLFiles
 }
 
 func (s *system) id(key string) string {
@@ -75,25 +44,25 @@ func (c *Cluster) openLive(ctx context.Context, config Config) error {
 	defer cancel()
 	f := &finder{Config: config}
 	local := start(func() *localNode { return openLocal(ctx, f) })
-	nb := start(func() database[globalRow] { return openDB[globalRow](ctx, f, northbound, local) })
-	sb := start(func() database[ChassisRow] { return openDB[ChassisRow](ctx, f, southbound, local) })
+	north := start(func() database[nb.GlobalName] { return openDB[nb.GlobalName](ctx, f, northbound, local) })
+	south := start(func() database[sb.ChassisIdentity] { return openDB[sb.ChassisIdentity](ctx, f, southbound, local) })
 
-	zone := &Zone{NB: nb().reader, SB: sb().reader, Chassis: sb().rows}
-	if global := nb().rows; len(global) > 0 {
+	zone := &Zone{NB: north().reader, SB: south().reader, Chassis: south().rows}
+	if global := north().rows; len(global) > 0 {
 		zone.Name = global[0].Name
 	}
 	c.Zones = []*Zone{zone}
-	for _, p := range []*Problem{nb().problem, sb().problem, local().problem} {
+	for _, p := range []*Problem{north().problem, south().problem, local().problem} {
 		if p != nil {
 			c.Problems = append(c.Problems, *p)
 		}
 	}
-	for _, note := range []string{nb().note, sb().note} {
+	for _, note := range []string{north().note, south().note} {
 		if note != "" {
 			c.note(note)
 		}
 	}
-	c.addHosts(ctx, config, zone, sb().rows, local())
+	c.addHosts(ctx, config, zone, south().rows, local())
 	return nil
 }
 
@@ -185,7 +154,7 @@ func openDB[T ovsdb.Row](ctx context.Context, f *finder, which central, local fu
 }
 
 // addHosts makes the nodes of a zone's chassis and the local node.
-func (c *Cluster) addHosts(ctx context.Context, config Config, zone *Zone, rows []ChassisRow, local *localNode) {
+func (c *Cluster) addHosts(ctx context.Context, config Config, zone *Zone, rows []sb.ChassisIdentity, local *localNode) {
 	self := local.system.id("system-id")
 	if self == "" && local.problem != nil {
 		self, _ = (&finder{Config: config}).asleep(ctx)
@@ -195,7 +164,7 @@ func (c *Cluster) addHosts(ctx context.Context, config Config, zone *Zone, rows 
 		if here == nil && local.host != nil && self != "" && n.SystemID == self {
 			here = n
 		} else if n.vtep {
-			n.Host, n.far = node.Unreachable(n.Name, errors.New("it is a VTEP, whose Open vSwitch, if it has one, is not OVN's")), true
+			n.Host, n.far = node.Unreachable(n.Name, errors.New("it is a hardware VTEP")), true
 		} else {
 			n.Host, n.far = otherHost(config, n.Name, n.hostname)
 		}
@@ -221,7 +190,7 @@ func (c *Cluster) addHosts(ctx context.Context, config Config, zone *Zone, rows 
 
 // addCentral makes the host that runs databases without an Open vSwitch, or whose
 // Open vSwitch is down and has left no more than its database's file.
-func (c *Cluster) addCentral(ctx context.Context, f *finder, rows []ChassisRow) {
+func (c *Cluster) addCentral(ctx context.Context, f *finder, rows []sb.ChassisIdentity) {
 	dir := f.central()
 	id, asleep := f.asleep(ctx)
 	if dir == "" && !asleep {
@@ -248,14 +217,14 @@ func (c *Cluster) addCentral(ctx context.Context, f *finder, rows []ChassisRow) 
 
 // chassisNodes makes the nodes of the chassis that a zone knows, without their
 // hosts. Of a chassis that is remote, in another zone, which one is not known.
-func chassisNodes(zone *Zone, rows []ChassisRow) []*Node {
+func chassisNodes(zone *Zone, rows []sb.ChassisIdentity) []*Node {
 	hostnames := map[string]int{}
 	for _, r := range rows {
 		hostnames[r.Hostname]++
 	}
 	var nodes []*Node
 	for _, r := range rows {
-		n := &Node{Name: r.Hostname, SystemID: r.Name, Zone: zone.Name, hostname: r.Hostname, vtep: r.vtep()}
+		n := &Node{Name: r.Hostname, SystemID: r.Name, Zone: zone.Name, hostname: r.Hostname, vtep: r.VTEP()}
 		if n.remote = r.OtherConfig["is-remote"] == "true"; n.remote {
 			n.Zone = ""
 		}

@@ -205,7 +205,7 @@ func TestNodeExecHangs(t *testing.T) {
 	if !slices.Equal(s.Source.Nodes, []string{"node2"}) || len(s.Problems) != 2 || s.Gathered > 3500*time.Millisecond {
 		t.Errorf("%+v", s)
 	}
-	contains(t, "problems", s.Problems, "node node1", "node node3", "no answer in time")
+	contains(t, "problems", s.Problems, "node node1", "node node3", "no reply in time")
 }
 
 // What Open opened, Close closes; so it is after a failure.

@@ -12,8 +12,10 @@ import (
 	"time"
 
 	"github.com/ovnctl/ovnctl/pkg/archive"
+	"github.com/ovnctl/ovnctl/pkg/nb"
 	"github.com/ovnctl/ovnctl/pkg/node"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
+	"github.com/ovnctl/ovnctl/pkg/sb"
 )
 
 // openOffline opens a plain directory: nb.db and sb.db of a zone, NODE/conf.db
@@ -84,7 +86,7 @@ func (o *offlineDir) zone(ctx context.Context, dir string) []*Node {
 	z := &Zone{NB: o.database(path.Join(dir, "nb.db"), northbound), SB: o.database(path.Join(dir, "sb.db"), southbound)}
 	o.c.Zones = append(o.c.Zones, z)
 	if z.NB != nil {
-		global, err := ovsdb.Find[globalRow](ctx, z.NB)
+		global, err := ovsdb.Find[nb.GlobalName](ctx, z.NB)
 		if err != nil {
 			o.c.Problems = append(o.c.Problems, problem(northbound.name, z.NB.Origin(), err))
 		} else if len(global) > 0 {
@@ -94,7 +96,7 @@ func (o *offlineDir) zone(ctx context.Context, dir string) []*Node {
 	if z.SB == nil {
 		return nil
 	}
-	rows, err := ovsdb.Find[ChassisRow](ctx, z.SB)
+	rows, err := ovsdb.Find[sb.ChassisIdentity](ctx, z.SB)
 	if err != nil {
 		o.c.Problems = append(o.c.Problems, problem(southbound.name, z.SB.Origin(), err))
 		return nil

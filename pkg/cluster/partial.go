@@ -23,7 +23,7 @@ func whole(db *ovsdb.Snapshot, x *archive.Index, name string) ovsdb.Reader {
 	if !db.Has(logicalFlow, "") || x == nil {
 		return db
 	}
-	p := &partial{Snapshot: db, why: "reading them had not ended"}
+	p := &partial{Snapshot: db, why: "reading them was not finished"}
 	for _, d := range x.Databases {
 		if d.File != name {
 			continue

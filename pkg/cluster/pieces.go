@@ -12,8 +12,9 @@ import (
 	"time"
 
 	"github.com/ovnctl/ovnctl/pkg/archive"
-	"github.com/ovnctl/ovnctl/pkg/node"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
+	"github.com/ovnctl/ovnctl/pkg/sb"
+	"github.com/ovnctl/ovnctl/pkg/secret"
 )
 
 const logicalFlow = "Logical_Flow"
@@ -47,7 +48,7 @@ const (
 func (c *Capture) database(ctx context.Context, name, zone string, db ovsdb.Reader) (ovsdb.Reader, error) {
 	client, ok := db.(*ovsdb.Client)
 	if !ok {
-		return nil, errors.New("this is saved data: copy it as it is")
+		return nil, errors.New("this is a capture: copy it as it is")
 	}
 	var unwatched []string
 	flows := db.Has(logicalFlow, "")
@@ -96,7 +97,7 @@ func (r *databaseReader) reader() (ovsdb.Reader, error) {
 // hideSecrets takes the secrets out of a row.
 func hideSecrets(_ string, row ovsdb.Raw) {
 	for column, v := range row {
-		row[column] = node.HideValue(v)
+		row[column] = ovsdb.Value(secret.Datum(string(v)))
 	}
 }
 
@@ -420,38 +421,12 @@ func (r *databaseReader) request(ctx context.Context, ask func() error) error {
 	return err
 }
 
-type nbCfgRow struct {
-	NBCfg int `ovsdb:"nb_cfg"`
-}
-
-func (nbCfgRow) Table() string { return "SB_Global" }
-
 func (r *databaseReader) nbCfg(ctx context.Context) {
-	rows, err := ovsdb.Find[nbCfgRow](ctx, r.client)
+	rows, err := ovsdb.Find[sb.GlobalNBCfg](ctx, r.client)
 	if err == nil && len(rows) > 0 {
 		r.entry.NBCfg = append(r.entry.NBCfg, rows[0].NBCfg)
 	}
 }
-
-type bindingRow struct {
-	Datapath ovsdb.UUID            `ovsdb:"datapath"`
-	Chassis  ovsdb.Set[ovsdb.UUID] `ovsdb:"chassis"`
-	Type     string                `ovsdb:"type"`
-}
-
-type groupRow struct {
-	UUID      ovsdb.UUID            `ovsdb:"_uuid"`
-	Datapaths ovsdb.Set[ovsdb.UUID] `ovsdb:"datapaths"`
-}
-
-type chassisIDRow struct {
-	UUID ovsdb.UUID `ovsdb:"_uuid"`
-	Name string     `ovsdb:"name"`
-}
-
-func (bindingRow) Table() string   { return "Port_Binding" }
-func (groupRow) Table() string     { return "Logical_DP_Group" }
-func (chassisIDRow) Table() string { return "Chassis" }
 
 // local are the datapaths with a port on a node that can be read, those that join
 // others, and the groups with one of them; nil: all are wanted.
@@ -460,9 +435,9 @@ func (r *databaseReader) local(ctx context.Context) (map[ovsdb.UUID]bool, error)
 		return nil, nil
 	}
 	var rows struct {
-		Bindings []bindingRow
-		Groups   []groupRow
-		Chassis  []chassisIDRow
+		Bindings []sb.PortBindingPlace
+		Groups   []sb.LogicalDPGroup
+		Chassis  []sb.ChassisName
 	}
 	read, err := r.reader()
 	if err != nil {

@@ -23,6 +23,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/node"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb/ovsdbtest"
+	"github.com/ovnctl/ovnctl/pkg/sb"
 )
 
 type countedFlow struct {
@@ -125,7 +126,7 @@ func oneMoment(t *testing.T, server *ovsdbtest.Server, remote string, meanwhile 
 		}
 		var tables struct {
 			Flows  []countedFlow
-			Global []nbCfgRow
+			Global []sb.GlobalNBCfg
 		}
 		if err := ovsdb.Load(t.Context(), saved.Zones[0].SB, &tables); err != nil {
 			t.Fatal(err)
@@ -281,7 +282,7 @@ func TestCapturedDatabases(t *testing.T) {
 	}
 	server.Kill()
 	for flows, db := range read {
-		if rows, err := ovsdb.Find[nbCfgRow](t.Context(), db); err != nil || len(rows) != 1 || rows[0].NBCfg != 7 {
+		if rows, err := ovsdb.Find[sb.GlobalNBCfg](t.Context(), db); err != nil || len(rows) != 1 || rows[0].NBCfg != 7 {
 			t.Errorf("%s: SB_Global %v, %v", flows, rows, err)
 		}
 	}

@@ -4,6 +4,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/ovnctl/ovnctl/pkg/vswitch"
 )
 
 // Below another root, paths and links are those of that root.
@@ -32,7 +34,7 @@ func TestFindBelowHostRoot(t *testing.T) {
 		t.Errorf("remote %q", got)
 	}
 	said := func() *system {
-		return &system{Rows: []systemRow{{ExternalIDs: map[string]string{"ovn-remote": "unix:/var/run/ovn/x.sock,tcp:192.0.2.1:6642", "system-id": "a"}}}}
+		return &system{Rows: []vswitch.OpenvSwitchIDs{{ExternalIDs: map[string]string{"ovn-remote": "unix:/var/run/ovn/x.sock,tcp:192.0.2.1:6642", "system-id": "a"}}}}
 	}
 	if got, want := f.remote(southbound, said), "unix:"+root+"/run/ovn/x.sock,tcp:192.0.2.1:6642"; got != want {
 		t.Errorf("remote %q, want %q", got, want)

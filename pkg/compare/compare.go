@@ -17,7 +17,7 @@ import (
 // Options say what is compared.
 type Options struct {
 	Only []Group // none: all
-	All  bool    // also what moves by itself, and every flow
+	All  bool    // also compare counters, timestamps and every flow
 	Near bool    // of the nodes only those that have been read already
 	// Namer says what the OpenFlow flows of a node mean; nil: they are only counted by table.
 	Namer func(ctx context.Context, c *cluster.Cluster, n *cluster.Node) (*decode.Namer, error)
@@ -143,7 +143,7 @@ func (r *run) database(ctx context.Context, z *zone, what string, a, b ovsdb.Rea
 	}
 	switch {
 	case a == nil && b == nil:
-		r.gap(what, "neither side has it")
+		r.gap(what, "neither A nor B has it")
 		return nil
 	case a == nil:
 		r.gap(what, "not in A")
@@ -250,12 +250,12 @@ func (r *run) compareNode(ctx context.Context, a, b *cluster.Node) {
 		r.gaps("links, addresses and routes of node "+b.Name, inA.why, inB.why)
 		for daemon := range inA.releases {
 			if _, known := inB.releases[daemon]; !known {
-				r.gap(fmt.Sprintf("%s of node %s", daemon, b.Name), "it answers in A and not in B")
+				r.gap(fmt.Sprintf("%s of node %s", daemon, b.Name), "it replies in A but not in B")
 			}
 		}
 		for daemon := range inB.releases {
 			if _, known := inA.releases[daemon]; !known {
-				r.gap(fmt.Sprintf("%s of node %s", daemon, b.Name), "it answers in B and not in A")
+				r.gap(fmt.Sprintf("%s of node %s", daemon, b.Name), "it replies in B but not in A")
 			}
 		}
 		facts := newSides()
@@ -268,7 +268,7 @@ func (r *run) compareNode(ctx context.Context, a, b *cluster.Node) {
 	}
 	x, y := inA.releases[controller], inB.releases[controller]
 	if x != y && x != "" && y != "" && !r.options.All {
-		r.gap("flows of node "+b.Name, "made by %s in A and %s in B: nearly all of them differ (--all compares them)", x, y)
+		r.gap("flows of node "+b.Name, "made by %s in A and %s in B: nearly all differ (--all compares them)", x, y)
 		return
 	}
 	r.compareOpenFlow(ctx, rows, a, b)

@@ -1,8 +1,25 @@
 package compare
 
+import "github.com/ovnctl/ovnctl/pkg/document"
+
 // The JSON of a comparison. A field keeps its name and its meaning; docs/json.md
 // describes them.
 type (
+	// A Document is what differs between two states: kind Comparison.
+	Document struct {
+		document.Envelope
+		A Side `json:"a"`
+		B Side `json:"b"`
+		Comparison
+	}
+
+	// A Side is one of the two states.
+	Side struct {
+		Path   string `json:"path"`   // as it was given
+		Source any    `json:"source"` // what was read of it
+		Time   string `json:"-"`      // when that was
+	}
+
 	// A Comparison is what differs between two states, A the earlier one.
 	Comparison struct {
 		Equal       bool         `json:"equal"`       // nothing that was compared differs

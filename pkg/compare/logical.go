@@ -13,47 +13,23 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/sb"
 )
 
-// A logicalFlow is a row of Logical_Flow as it is compared.
-type logicalFlow struct {
-	UUID      ovsdb.UUID            `ovsdb:"_uuid"`
-	Pipeline  string                `ovsdb:"pipeline"`
-	TableID   int                   `ovsdb:"table_id"`
-	Priority  int                   `ovsdb:"priority"`
-	Match     string                `ovsdb:"match"`
-	Actions   string                `ovsdb:"actions"`
-	Datapaths ovsdb.Set[ovsdb.UUID] `ovsdb:"logical_datapath"`
-	Groups    ovsdb.Set[ovsdb.UUID] `ovsdb:"logical_dp_group"`
-}
-
-// Table returns Logical_Flow.
-func (logicalFlow) Table() string { return sb.LogicalFlow{}.Table() }
-
-// flowHints is a row of Logical_Flow as far as it says what it was made for.
-type flowHints struct {
-	UUID        ovsdb.UUID        `ovsdb:"_uuid"`
-	ExternalIDs map[string]string `ovsdb:"external_ids"`
-}
-
-// Table returns Logical_Flow.
-func (flowHints) Table() string { return sb.LogicalFlow{}.Table() }
-
 // lastTable is that of the schemas up to 25.03: a condition may name no higher one.
 const lastTable = 32
 
 // logicalFlows reads all flows. A server is asked for a table at a time: while it
 // collects them all it answers nobody else.
-func logicalFlows(ctx context.Context, db ovsdb.Reader) ([]logicalFlow, error) {
+func logicalFlows(ctx context.Context, db ovsdb.Reader) ([]sb.LogicalFlowRule, error) {
 	if db.Status() == (ovsdb.Status{}) { // a file
-		return ovsdb.Find[logicalFlow](ctx, db)
+		return ovsdb.Find[sb.LogicalFlowRule](ctx, db)
 	}
-	var all []logicalFlow
+	var all []sb.LogicalFlowRule
 	for _, pipeline := range []string{"ingress", "egress"} {
 		for table := range lastTable + 1 {
 			function := "=="
 			if table == lastTable {
 				function = ">="
 			}
-			rows, err := ovsdb.Find[logicalFlow](ctx, db, ovsdb.Where("pipeline", "==", pipeline), ovsdb.Where("table_id", function, table))
+			rows, err := ovsdb.Find[sb.LogicalFlowRule](ctx, db, ovsdb.Where("pipeline", "==", pipeline), ovsdb.Where("table_id", function, table))
 			if err != nil {
 				return nil, err
 			}
@@ -88,7 +64,7 @@ func (d *datapathSets) canonical(ids []ovsdb.UUID) []string {
 }
 
 // of are the datapaths that have a flow, as A has them.
-func (d *datapathSets) of(f *logicalFlow) []string {
+func (d *datapathSets) of(f *sb.LogicalFlowRule) []string {
 	if g := f.Groups.Get(); g != "" {
 		return d.groups[g]
 	}
@@ -121,10 +97,10 @@ func (r *run) compareLogicalFlows(ctx context.Context, z *zone) {
 		what += " of zone " + z.name
 	}
 	if a, b := z.sb.a.northd(), z.sb.b.northd(); a != b && !r.options.All {
-		r.gap(what, "made by ovn-northd %s in A and %s in B: nearly all of them differ (--all compares them)", cmp.Or(a, "of an unknown release"), cmp.Or(b, "of an unknown release"))
+		r.gap(what, "made by ovn-northd %s in A and %s in B: nearly all differ (--all compares them)", cmp.Or(a, "of an unknown release"), cmp.Or(b, "of an unknown release"))
 		return
 	}
-	var rowsA, rowsB []logicalFlow
+	var rowsA, rowsB []sb.LogicalFlowRule
 	var setsA, setsB *datapathSets
 	var errA, errB error
 	both(func() {
@@ -194,10 +170,10 @@ func (p *part) northd() string {
 }
 
 // logicalApart are the flows that only one side has, or has for more datapaths.
-func logicalApart(a, b []logicalFlow, setsA, setsB *datapathSets) (onlyA, onlyB []apart) {
+func logicalApart(a, b []sb.LogicalFlowRule, setsA, setsB *datapathSets) (onlyA, onlyB []apart) {
 	// Nearly all rows are the same under the same UUID: ovn-northd changes no more
 	// than the datapaths of one.
-	rows := make(map[ovsdb.UUID]*logicalFlow, len(a))
+	rows := make(map[ovsdb.UUID]*sb.LogicalFlowRule, len(a))
 	for i := range a {
 		rows[a[i].UUID] = &a[i]
 	}
@@ -206,7 +182,7 @@ func logicalApart(a, b []logicalFlow, setsA, setsB *datapathSets) (onlyA, onlyB 
 		uuidA, uuidB ovsdb.UUID
 	}
 	flows := map[logicalKey]*sides{}
-	of := func(f *logicalFlow) *sides {
+	of := func(f *sb.LogicalFlowRule) *sides {
 		key := logicalKey{f.Pipeline, f.TableID, f.Priority, f.Match, f.Actions}
 		if flows[key] == nil {
 			flows[key] = &sides{a: map[string]bool{}, b: map[string]bool{}}
@@ -264,7 +240,7 @@ const batch = 256
 func hintsOf(ctx context.Context, db ovsdb.Reader, flows []apart) map[ovsdb.UUID]map[string]string {
 	hints := make(map[ovsdb.UUID]map[string]string, len(flows))
 	for some := range slices.Chunk(flows, batch) {
-		found := make([][]flowHints, len(some))
+		found := make([][]sb.LogicalFlowHints, len(some))
 		queries := make([]*ovsdb.Query, len(some))
 		for i, f := range some {
 			queries[i] = &ovsdb.Query{Rows: &found[i], Where: []ovsdb.Condition{ovsdb.Where("_uuid", "==", f.uuid)}}

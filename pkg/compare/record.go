@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
-	"github.com/ovnctl/ovnctl/pkg/topology"
+	"github.com/ovnctl/ovnctl/pkg/secret"
 )
 
 // A part is what one database, or one node beyond it, holds.
@@ -120,7 +120,7 @@ func newValue(field reflect.Value) value {
 		for key, e := range field.Seq2() {
 			v.pairs[fmt.Sprint(key)] = fmt.Sprint(e)
 		}
-		v.pairs = topology.Redact(v.pairs)
+		v.pairs = secret.Map(v.pairs)
 		return v
 	}
 	v := one(fmt.Sprint(field))

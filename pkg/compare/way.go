@@ -6,11 +6,25 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ovnctl/ovnctl/pkg/document"
 	"github.com/ovnctl/ovnctl/pkg/journey"
 )
 
 // The JSON of the ways of one packet in two states; docs/json.md describes it.
 type (
+	// A PathsDocument is the paths of one packet in two states: kind Ways.
+	PathsDocument struct {
+		document.Envelope
+		A Side `json:"a"`
+		B Side `json:"b"`
+		Ways
+		TraceA *journey.Trace `json:"traceA"`
+		TraceB *journey.Trace `json:"traceB"`
+
+		From string `json:"-"` // as it was asked
+		To   string `json:"-"`
+	}
+
 	// Ways says where the ways of a packet part.
 	Ways struct {
 		Same    bool     `json:"same"`    // way and verdict

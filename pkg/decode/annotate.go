@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/ovnctl/ovnctl/pkg/packet"
+	"github.com/ovnctl/ovnctl/pkg/release"
 )
 
 // Context is what the meaning of a number depends on besides its field. What
@@ -35,7 +36,7 @@ func (n *Names) Annotate(f *packet.Field, value packet.Value, at Context) string
 	case "reg14", "reg15":
 		return n.portText(at.Metadata, value.Lo)
 	case "reg10":
-		return strings.Join(flagNames(uint32(value.Lo), n.Version), ",")
+		return strings.Join(release.FlagNames(uint32(value.Lo), n.Version), ",")
 	case "ct_zone":
 		return n.zoneText(int(value.Lo & 0xffff))
 	case "reg11", "reg12":
@@ -49,9 +50,9 @@ func (n *Names) Annotate(f *packet.Field, value packet.Value, at Context) string
 			return p.String()
 		}
 	case "ct_mark":
-		return ctMark(value, n.Version)
+		return release.CtMark(value, n.Version)
 	case "ct_label":
-		return ctLabel(value, n.Version)
+		return release.CtLabel(value, n.Version)
 	}
 	return ""
 }

@@ -5,6 +5,9 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/ovnctl/ovnctl/pkg/release"
+	"github.com/ovnctl/ovnctl/pkg/sb"
 )
 
 // Seen is what the decoder needs to know of an OpenFlow flow of the integration
@@ -25,7 +28,7 @@ type Seen struct {
 // stand for.
 type Evidence struct {
 	Seen Seen
-	Rows []LogicalFlow
+	Rows []sb.LogicalFlowNames
 }
 
 // A Vote counts the flows that spoke for and against a pipeline's base.
@@ -34,16 +37,16 @@ type Vote struct{ For, Against int }
 // A Calibration knows what the OpenFlow tables of one chassis mean. The zero
 // value knows nothing, and says so.
 type Calibration struct {
-	// Version is the release of the chassis, zero if unknown.
-	Version Version
+	// Version is the release of the chassis, zero if not known.
+	Version release.Version
 
 	// IngressVote and EgressVote tell how the flows agreed on the bases; both
 	// zero if the base is a profile's.
 	IngressVote, EgressVote Vote
 
-	ingress, egress int // bases; 0 when unknown
-	tables          map[PhysicalTable]int
-	names           map[int]PhysicalTable
+	ingress, egress int // bases; 0 when not known
+	tables          map[release.PhysicalTable]int
+	names           map[int]release.PhysicalTable
 	stages          map[stageKey]string
 	flows           int
 	source          string
@@ -58,11 +61,11 @@ type stageKey struct {
 // A Place is where a packet is, by OpenFlow table: a stage of a logical
 // pipeline, or a table of ovn-controller's own.
 type Place struct {
-	OpenFlow int           // the table's number
-	Pipeline Pipeline      // empty outside the logical pipelines
-	Table    int           // Logical_Flow.table_id, with Pipeline
-	Stage    string        // stage-name, as far as the flows at hand taught it
-	Physical PhysicalTable // with an empty Pipeline; itself empty when unknown
+	OpenFlow int                   // the table's number
+	Pipeline Pipeline              // empty outside the logical pipelines
+	Table    int                   // Logical_Flow.table_id, with Pipeline
+	Stage    string                // stage-name, as far as the flows at hand taught it
+	Physical release.PhysicalTable // with an empty Pipeline; itself empty when not known
 }
 
 // String returns the place as in "ingress 8 ls_in_acl" or "LOCAL_OUTPUT".
@@ -82,8 +85,8 @@ func (p Place) String() string {
 // chassis's release v, or, where v is zero or the flows prove it wrong, from
 // the releases that agree with the flows. calibrate(nil, v) is the profile
 // alone.
-func calibrate(evidence []Evidence, v Version) Calibration {
-	c := Calibration{Version: v, tables: map[PhysicalTable]int{}, stages: map[stageKey]string{}}
+func calibrate(evidence []Evidence, v release.Version) Calibration {
+	c := Calibration{Version: v, tables: map[release.PhysicalTable]int{}, stages: map[stageKey]string{}}
 	c.ingress, c.IngressVote = elect(evidence, Ingress)
 	c.egress, c.EgressVote = elect(evidence, Egress)
 	for _, e := range evidence {
@@ -97,7 +100,7 @@ func calibrate(evidence []Evidence, v Version) Calibration {
 	c.learnOutput(evidence)
 	c.adopt(v)
 	c.learnHelpers(evidence)
-	c.names = map[int]PhysicalTable{}
+	c.names = map[int]release.PhysicalTable{}
 	for _, table := range slices.Sorted(maps.Keys(c.tables)) {
 		c.names[c.tables[table]] = table
 	}
@@ -124,8 +127,8 @@ func (c Calibration) Base(p Pipeline) int {
 	return 0
 }
 
-// physical returns the number of one of ovn-controller's own tables.
-func (c Calibration) physical(table PhysicalTable) (int, bool) {
+// Physical returns the number of one of ovn-controller's own tables.
+func (c Calibration) physical(table release.PhysicalTable) (int, bool) {
 	of, ok := c.tables[table]
 	return of, ok
 }
@@ -152,7 +155,7 @@ func (c Calibration) Table(of int, kind Kind) Place {
 // ingressEnd returns the first table behind the ingress pipeline.
 func (c Calibration) ingressEnd() int {
 	end := c.egress
-	for _, table := range []PhysicalTable{outputInit, detectLargePkt, remoteOutput} {
+	for _, table := range []release.PhysicalTable{release.OutputInit, release.DetectLargePkt, release.RemoteOutput} {
 		if of, ok := c.tables[table]; ok && (end == 0 || of < end) {
 			end = of
 		}
@@ -161,8 +164,8 @@ func (c Calibration) ingressEnd() int {
 }
 
 func (c Calibration) egressEnd() int {
-	if of, ok := c.tables[saveInport]; ok {
+	if of, ok := c.tables[release.SaveInport]; ok {
 		return of
 	}
-	return saveInportAt
+	return release.EgressEnd
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/ovnctl/ovnctl/pkg/openflow"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
+	"github.com/ovnctl/ovnctl/pkg/release"
 	"github.com/ovnctl/ovnctl/pkg/vswitch"
 )
 
@@ -86,13 +87,13 @@ type Names struct {
 	encaps     []string // of this node, in the order that encap ids count
 	option     int      // index of the tun_metadata field with OVN's option
 	haveOption bool
-	Version    Version // of ovn-controller; zero if unknown
+	Version    release.Version // of ovn-controller; zero if not known
 }
 
 // NewNames joins what the Southbound says with what a node's own database and
 // the tunnel option map of its integration bridge say. Any of them may be
 // empty or nil.
-func NewNames(l *Logical, node Vswitch, tlvs []openflow.TLV, controller Version) *Names {
+func NewNames(l *Logical, node Vswitch, tlvs []openflow.TLV, controller release.Version) *Names {
 	n := &Names{
 		Logical: l, Bridge: "br-int", Version: controller,
 		ofports: map[string]map[int]OFPort{}, interfaces: map[string]OFPort{}, zones: map[int][]Zone{},

@@ -5,6 +5,9 @@ import (
 	"context"
 	"fmt"
 	"slices"
+
+	"github.com/ovnctl/ovnctl/pkg/release"
+	"github.com/ovnctl/ovnctl/pkg/sb"
 )
 
 // A Decoder says what the flows of one chassis are made for. Flows and Objects may
@@ -21,7 +24,7 @@ type Meaning struct {
 	Place
 	Datapath *Datapath // the flow's, nil if it matches none or none that is known
 	// Flow is the logical flow, nil if there is none or it was not found.
-	Flow *LogicalFlow
+	Flow *sb.LogicalFlowNames
 	// Rows are the Southbound rows of a flow outside the logical pipelines.
 	Rows []Row
 	// Objects are what the flow was made for; usually one, often none.
@@ -92,7 +95,7 @@ func (d *Decoder) physical(seen Seen, m *Meaning) {
 // known of it.
 func (d *Decoder) Calibrate(ctx context.Context, flows []Seen) {
 	version := d.Names.Version
-	if version == (Version{}) {
+	if version == (release.Version{}) {
 		version = d.Names.northdVersion()
 	}
 	evidence := d.Flows.joinRows(ctx, d.Names.Logical, distinct(flows))

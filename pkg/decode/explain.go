@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/ovnctl/ovnctl/pkg/release"
 )
 
 // Page explains a stage, a table of ovn-controller or a register in a page of
@@ -15,7 +17,7 @@ func Page(name string) (text, about string) {
 	if about, ok := registers[lower]; ok {
 		return registerPage(lower, about), "register"
 	}
-	if table := PhysicalTable(strings.ToUpper(name)); table.explain() != "" {
+	if table := release.PhysicalTable(strings.ToUpper(name)); table.Explain() != "" {
 		return tablePage(table), "table"
 	}
 	if words := stageWords[lower]; words != "" {
@@ -32,7 +34,7 @@ func Page(name string) (text, about string) {
 // ls_out_acl and ls_in_acl_eval.
 func Topics() []string {
 	names := slices.Concat(slices.Collect(maps.Keys(registers)), slices.Collect(maps.Keys(stageWords)))
-	for table := range physicalWords {
+	for table := range release.PhysicalWords {
 		names = append(names, string(table))
 	}
 	slices.Sort(names)
@@ -61,22 +63,22 @@ func stagePage(stage string) string {
 	}
 	fmt.Fprintf(&b, "\n## Its number\n\nIt is Logical_Flow.table_id and changes from release to release. Add it to")
 	if pipeline == Ingress {
-		fmt.Fprintf(&b, " %d to get the OpenFlow table.\n", ingressBase)
+		fmt.Fprintf(&b, " %d to get the OpenFlow table.\n", release.IngressBase)
 	} else {
 		fmt.Fprint(&b, " the first OpenFlow table of the pipeline:\n")
-		numbers(&b, func(l layout) (int, bool) { return l.egress, true })
+		numbers(&b, func(l *release.Layout) (int, bool) { return l.Egress, true })
 	}
 	fmt.Fprintf(&b, "\n## See it\n\n    ovnctl flows --stage %s\n    ovn-sbctl find Logical_Flow external_ids:stage-name=%[1]s\n", stage)
 	return b.String()
 }
 
-func tablePage(table PhysicalTable) string {
+func tablePage(table release.PhysicalTable) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "# %s: %s\n\n", table, table.explain())
+	fmt.Fprintf(&b, "# %s: %s\n\n", table, table.Explain())
 	fmt.Fprint(&b, "An OpenFlow table of the integration bridge that ovn-controller fills itself. It is not a stage of a logical pipeline.\n")
 	fmt.Fprint(&b, "\n## Its number\n\n")
-	numbers(&b, func(l layout) (int, bool) {
-		of, ok := l.tables(newest, 0)[table]
+	numbers(&b, func(l *release.Layout) (int, bool) {
+		of, ok := l.All()[table]
 		return of, ok
 	})
 	fmt.Fprintf(&b, "\n## See it\n\n    ovnctl flows --stage %s\n", strings.ToLower(string(table)))
@@ -84,11 +86,12 @@ func tablePage(table PhysicalTable) string {
 }
 
 // numbers writes what number a table has in which releases.
-func numbers(b *strings.Builder, of func(layout) (int, bool)) {
+func numbers(b *strings.Builder, of func(*release.Layout) (int, bool)) {
 	spans := map[int][]string{}
-	for _, l := range layouts {
+	for i := range release.Layouts {
+		l := &release.Layouts[i]
 		if n, ok := of(l); ok {
-			spans[n] = append(spans[n], strings.Fields(l.releases)...)
+			spans[n] = append(spans[n], strings.Fields(l.Releases)...)
 		}
 	}
 	switch len(spans) {
@@ -141,47 +144,32 @@ func registerPage(name string, r register) string {
 	switch name {
 	case "reg10":
 		fmt.Fprint(&b, "\n## Its bits\n\n")
-		for _, f := range flags {
-			fmt.Fprintf(&b, "    %5d  %s%s\n", f.bit, f.name, f.releases())
+		for _, f := range release.Flags {
+			fmt.Fprintf(&b, "    %5d  %s%s\n", f.Bit, f.Name, f.Releases())
 		}
-		fmt.Fprintf(&b, "    %d-31  network_id\n", networkIDShift)
+		fmt.Fprintf(&b, "    %d-31  network_id\n", release.NetworkIDShift)
 	case "ct_mark":
-		bitsOf(&b, ctMarkFields)
+		bitsOf(&b, release.CtMarkFields)
 	case "ct_label":
-		bitsOf(&b, ctLabelFields)
+		bitsOf(&b, release.CtLabelFields)
 	}
 	fmt.Fprint(&b, "\n## See it\n\n    ovs-ofctl dump-flows br-int | ovnctl decode\n")
 	return b.String()
 }
 
-// releases says in which releases a flag has its meaning, where it is not all.
-func (f flag) releases() string {
-	var in []string
-	if f.spans != "" {
-		in = strings.Fields(f.spans)
-	}
-	if f.from != (Version{}) {
-		in = append(in, "from "+f.from.String()+" on")
-	}
-	if in == nil {
-		return ""
-	}
-	return " (" + strings.Join(in, ", ") + ")"
-}
-
-func bitsOf(b *strings.Builder, fields []ctField) {
+func bitsOf(b *strings.Builder, fields []release.CtField) {
 	fmt.Fprint(b, "\n## Its bits\n\n")
 	for _, f := range fields {
-		bits, in := fmt.Sprint(f.lsb), ""
-		if f.len > 1 {
-			bits = fmt.Sprintf("%d-%d", f.lsb, f.lsb+f.len-1)
+		bits, in := fmt.Sprint(f.Lsb), ""
+		if f.Len > 1 {
+			bits = fmt.Sprintf("%d-%d", f.Lsb, f.Lsb+f.Len-1)
 		}
-		if f.since != (Version{}) {
-			in += " (from " + f.since.String() + " on)"
+		if f.Since != (release.Version{}) {
+			in += " (from " + f.Since.String() + " on)"
 		}
-		if f.until != (Version{}) {
-			in += " (before " + f.until.String() + ")"
+		if f.Until != (release.Version{}) {
+			in += " (before " + f.Until.String() + ")"
 		}
-		fmt.Fprintf(b, "    %6s  %s%s\n", bits, f.name, in)
+		fmt.Fprintf(b, "    %6s  %s%s\n", bits, f.Name, in)
 	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/ovnctl/ovnctl/pkg/openflow"
 	"github.com/ovnctl/ovnctl/pkg/packet"
+	"github.com/ovnctl/ovnctl/pkg/sb"
 )
 
 // A Flow is an OpenFlow flow of the integration bridge with its meaning: the result
@@ -17,16 +18,16 @@ type Flow struct {
 
 // A DecodedFlow is the JSON contract of a [Flow]: docs/json.md.
 type DecodedFlow struct {
-	Table    int          `json:"table"`
-	Pipeline string       `json:"pipeline"`         // ingress, egress, or physical for ovn-controller's own tables
-	Stage    string       `json:"stage"`            // stage-name, or the table's name in lower case
-	Datapath string       `json:"datapath"`         // "switch node1"; empty where it is none, or unknown
-	Priority int          `json:"priority"`         //
-	Cookie   string       `json:"cookie,omitempty"` //
-	Logical  *LogicalFlow `json:"logical,omitempty"`
-	For      string       `json:"for"`               // the objects in words, else what the flow does
-	Objects  []Object     `json:"objects"`           // what the flow was made for
-	Unknown  string       `json:"unknown,omitempty"` // why there is neither logical flow nor object, or what does not fit
+	Table    int                  `json:"table"`
+	Pipeline string               `json:"pipeline"`         // ingress, egress, or physical for ovn-controller's own tables
+	Stage    string               `json:"stage"`            // stage-name, or the table's name in lower case
+	Datapath string               `json:"datapath"`         // "switch node1"; empty where it is none, or unknown
+	Priority int                  `json:"priority"`         //
+	Cookie   string               `json:"cookie,omitempty"` //
+	Logical  *sb.LogicalFlowNames `json:"logical,omitempty"`
+	For      string               `json:"for"`               // the objects in words, else what the flow does
+	Objects  []Object             `json:"objects"`           // what the flow was made for
+	Unknown  string               `json:"unknown,omitempty"` // why there is neither logical flow nor object, or what does not fit
 }
 
 // JSON returns the flow as the contract has it.

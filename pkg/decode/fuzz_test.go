@@ -8,6 +8,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/openflow"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
 	"github.com/ovnctl/ovnctl/pkg/packet"
+	"github.com/ovnctl/ovnctl/pkg/release"
 )
 
 // FuzzTexts throws a text at everything that reads one.
@@ -19,8 +20,8 @@ func FuzzTexts(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		if v := ParseVersion(text); v != (Version{}) && ParseVersion(v.String()) != v {
-			t.Errorf("%q is release %s, which reads as %s", text, v, ParseVersion(v.String()))
+		if v := release.Parse(text); v != (release.Version{}) && release.Parse(v.String()) != v {
+			t.Errorf("%q is release %s, which reads as %s", text, v, release.Parse(v.String()))
 		}
 		if got := explainStage(text); got == "" && text != "" {
 			t.Errorf("Explain(%q) is empty", text)
@@ -60,7 +61,7 @@ func FuzzTexts(f *testing.F) {
 func FuzzNumbers(f *testing.F) {
 	f.Add(uint64(0x10007), uint64(0x800005), 40, 23, 3, 1)
 	f.Fuzz(func(t *testing.T, value, metadata uint64, table, year, month, patch int) {
-		v := Version{year, month, patch}
+		v := release.Version{Year: year, Month: month, Patch: patch}
 		names := laterNames("23.03.1")
 		names.Version = v
 		for _, field := range packet.Fields() {

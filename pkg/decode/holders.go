@@ -1,39 +1,9 @@
 package decode
 
-import "github.com/ovnctl/ovnctl/pkg/ovsdb"
-
-// The tables whose rows hold others, with what they hold.
-type (
-	holdingGroup struct {
-		Name        string                `ovsdb:"name"`
-		ExternalIDs map[string]string     `ovsdb:"external_ids"`
-		ACLs        ovsdb.Set[ovsdb.UUID] `ovsdb:"acls"`
-	}
-	holdingSwitch struct {
-		Name        string                `ovsdb:"name"`
-		ExternalIDs map[string]string     `ovsdb:"external_ids"`
-		ACLs        ovsdb.Set[ovsdb.UUID] `ovsdb:"acls"`
-		QoSRules    ovsdb.Set[ovsdb.UUID] `ovsdb:"qos_rules"`
-		Ports       ovsdb.Set[ovsdb.UUID] `ovsdb:"ports"`
-	}
-	holdingRouter struct {
-		Name         string                `ovsdb:"name"`
-		ExternalIDs  map[string]string     `ovsdb:"external_ids"`
-		NAT          ovsdb.Set[ovsdb.UUID] `ovsdb:"nat"`
-		Policies     ovsdb.Set[ovsdb.UUID] `ovsdb:"policies"`
-		StaticRoutes ovsdb.Set[ovsdb.UUID] `ovsdb:"static_routes"`
-		Ports        ovsdb.Set[ovsdb.UUID] `ovsdb:"ports"`
-	}
+import (
+	"github.com/ovnctl/ovnctl/pkg/nb"
+	"github.com/ovnctl/ovnctl/pkg/ovsdb"
 )
-
-// Table returns Port_Group.
-func (holdingGroup) Table() string { return "Port_Group" }
-
-// Table returns Logical_Switch.
-func (holdingSwitch) Table() string { return "Logical_Switch" }
-
-// Table returns Logical_Router.
-func (holdingRouter) Table() string { return "Logical_Router" }
 
 // holders knows who holds a row, once so many are asked for that reading all of a
 // table is less than a look into it for each: the server compares every row each
@@ -67,9 +37,9 @@ func (h *holders) expect(count map[string]int) (queries []*ovsdb.Query, take fun
 		h.asked, h.whole, h.held = map[string]int{}, map[string]bool{}, map[string]map[ovsdb.UUID]named{}
 	}
 	var (
-		groups   []holdingGroup
-		switches []holdingSwitch
-		routers  []holdingRouter
+		groups   []nb.PortGroupContents
+		switches []nb.LogicalSwitchContents
+		routers  []nb.LogicalRouterContents
 		tables   []string
 	)
 	for _, q := range []struct {

@@ -13,6 +13,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/openflow"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb/ovsdbtest"
+	"github.com/ovnctl/ovnctl/pkg/release"
 )
 
 // network is the lab with its databases open.
@@ -53,7 +54,7 @@ func (n *network) decoder(t *testing.T, node string) *Decoder {
 		t.Fatal(err)
 	}
 	tlvs := openflow.ParseTLVMap(n.run(t, node, "ovs-ofctl", "-O", "OpenFlow15", "dump-tlv-map", "br-int"))
-	version := ParseVersion(n.run(t, node, "ovn-appctl", "-t", "ovn-controller", "version"))
+	version := release.Parse(n.run(t, node, "ovn-appctl", "-t", "ovn-controller", "version"))
 	return &Decoder{
 		Names: NewNames(n.logical, rows, tlvs, version),
 		Flows: NewLogicalFlows(n.sb), Objects: NewObjects(n.nb),
@@ -128,7 +129,7 @@ func (n *network) calibrates(t *testing.T) {
 				c.Base(Ingress), c.Base(Egress), p.Base(Ingress), p.Base(Egress))
 		}
 		// And without a release, the flows alone.
-		derived := calibrate(d.Flows.joinRows(t.Context(), n.logical, flows), Version{})
+		derived := calibrate(d.Flows.joinRows(t.Context(), n.logical, flows), release.Version{})
 		t.Logf("%s: without a release: %s", node.Name, derived.Source())
 		for table, of := range derived.tables {
 			if p, ok := p.tables[table]; ok && p != of {

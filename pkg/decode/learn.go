@@ -6,6 +6,9 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/ovnctl/ovnctl/pkg/release"
+	"github.com/ovnctl/ovnctl/pkg/sb"
 )
 
 // elect returns the base of a pipeline that most flows speak for.
@@ -41,7 +44,7 @@ func (b ballot) winner() int {
 }
 
 // learnStage remembers the name of the row's stage.
-func (c *Calibration) learnStage(row LogicalFlow) {
+func (c *Calibration) learnStage(row sb.LogicalFlowNames) {
 	stage := row.ExternalIDs["stage-name"]
 	if kind, pipeline, ok := stageOf(stage); ok && pipeline == Pipeline(row.Pipeline) {
 		c.stages[stageKey{kind, pipeline, row.TableID}] = stage
@@ -69,14 +72,14 @@ func (c *Calibration) learnOutput(evidence []Evidence) {
 	}
 	for _, of := range slices.Sorted(maps.Keys(next)) {
 		if c.egress != 0 && next[of] == c.egress && of < c.egress {
-			c.tables[checkLoopback] = of
+			c.tables[release.CheckLoopback] = of
 		}
 	}
 	if votes := outputs[Egress]; len(votes) > 0 {
 		of := votes.winner()
-		c.tables[saveInport] = of
+		c.tables[release.SaveInport] = of
 		if to, ok := next[of]; ok {
-			c.tables[logToPhy] = to
+			c.tables[release.LogToPhy] = to
 		}
 	}
 	if votes := outputs[Ingress]; len(votes) > 0 {
@@ -90,7 +93,7 @@ func (c *Calibration) learnOutput(evidence []Evidence) {
 // behind it is REMOTE_OUTPUT. REMOTE_VTEP_OUTPUT, where there is one, lies
 // between remote and local. A chain with a missing link is left to the profile.
 func (c *Calibration) followOutput(first int, next map[int]int) {
-	c.tables[outputInit] = first
+	c.tables[release.OutputInit] = first
 	chain := []int{first}
 	for of := first; ; {
 		to, ok := next[of]
@@ -100,43 +103,49 @@ func (c *Calibration) followOutput(first int, next map[int]int) {
 		of = to
 		chain = append(chain, of)
 	}
-	loopback, ok := c.tables[checkLoopback]
+	loopback, ok := c.tables[release.CheckLoopback]
 	if local := chain[len(chain)-1]; !ok || len(chain) < 2 || local+1 != loopback {
 		return
 	}
 	remote := 0
 	for i, of := range chain[:len(chain)-1] {
 		if chain[i+1] == of+2 {
-			c.tables[detectLargePkt], c.tables[processLargePkt], remote = of, of+1, i+1
+			c.tables[release.DetectLargePkt], c.tables[release.ProcessLargePkt], remote = of, of+1, i+1
 			break
 		}
 	}
 	if remote > 1 || remote == 0 && len(chain) > 2 {
-		c.tables[outputInit] = first
+		c.tables[release.OutputInit] = first
 	} else {
-		delete(c.tables, outputInit)
+		delete(c.tables, release.OutputInit)
 	}
 	rest := chain[remote:]
-	c.tables[remoteOutput], c.tables[localOutput] = rest[0], rest[len(rest)-1]
+	c.tables[release.RemoteOutput], c.tables[release.LocalOutput] = rest[0], rest[len(rest)-1]
 	if len(rest) == 3 {
-		c.tables[remoteVTEP] = rest[1]
+		c.tables[release.RemoteVTEP] = rest[1]
 	}
 }
 
-// adopt fills in from a profile what the flows left open, and says so.
-func (c *Calibration) adopt(v Version) {
-	tables, egress, known := profile(v)
+// adopt fills in from a layout what the flows left open, and notes which.
+func (c *Calibration) adopt(v release.Version) {
+	layout, known := release.LayoutOf(v)
 	name := v.String()
-	if tables != nil && !known {
-		name = "what follows 26.03, a guess for " + v.String()
+	if layout != nil && !known {
+		name = layout.Span() + ", a guess for " + v.String()
+	}
+	var tables map[release.PhysicalTable]int
+	if layout != nil {
+		tables = layout.Tables(v)
 	}
 	derived := c.ingress != 0 || c.egress != 0
 	doubt := ""
-	if derived && (tables == nil || c.contradicts(tables, egress)) {
-		if tables != nil {
+	if derived && (layout == nil || c.contradicts(tables, layout.Egress)) {
+		if layout != nil {
 			doubt = "; they are not those of " + name
 		}
-		tables, egress, name = c.agreeing()
+		if layout, tables = c.agreeing(), nil; layout != nil {
+			tables, name = layout.All(), layout.Span()
+		}
 	}
 	filled := 0
 	for _, table := range slices.Sorted(maps.Keys(tables)) {
@@ -147,33 +156,33 @@ func (c *Calibration) adopt(v Version) {
 		filled++
 	}
 	// The entry of output has a name of its own in one release only.
-	if init, ok := c.tables[outputInit]; ok && (init == c.tables[detectLargePkt] || init == c.tables[remoteOutput]) {
-		delete(c.tables, outputInit)
+	if init, ok := c.tables[release.OutputInit]; ok && (init == c.tables[release.DetectLargePkt] || init == c.tables[release.RemoteOutput]) {
+		delete(c.tables, release.OutputInit)
 	}
-	if tables != nil {
-		c.ingress, c.egress = cmp.Or(c.ingress, ingressBase), cmp.Or(c.egress, egress)
+	if layout != nil {
+		c.ingress, c.egress = cmp.Or(c.ingress, release.IngressBase), cmp.Or(c.egress, layout.Egress)
 	}
 	switch {
 	case derived && filled > 0:
 		c.source = fmt.Sprintf("derived from %d flows%s; other tables as in %s", c.flows, doubt, name)
 	case derived:
 		c.source = fmt.Sprintf("derived from %d flows%s", c.flows, doubt)
-	case tables != nil:
+	case layout != nil:
 		c.source = "profile " + name
 	}
 }
 
 // contradicts reports whether a profile says otherwise than the flows.
-func (c *Calibration) contradicts(tables map[PhysicalTable]int, egress int) bool {
-	if c.ingress != 0 && c.ingress != ingressBase || c.egress != 0 && c.egress != egress {
+func (c *Calibration) contradicts(tables map[release.PhysicalTable]int, egress int) bool {
+	if c.ingress != 0 && c.ingress != release.IngressBase || c.egress != 0 && c.egress != egress {
 		return true
 	}
 	for table, of := range c.tables {
 		want, ok := tables[table]
-		if table == outputInit && !ok {
-			want, ok = tables[detectLargePkt], tables[detectLargePkt] != 0
+		if table == release.OutputInit && !ok {
+			want, ok = tables[release.DetectLargePkt], tables[release.DetectLargePkt] != 0
 			if !ok {
-				want, ok = tables[remoteOutput], true
+				want, ok = tables[release.RemoteOutput], true
 			}
 		}
 		if ok && want != of {
@@ -185,45 +194,45 @@ func (c *Calibration) contradicts(tables map[PhysicalTable]int, egress int) bool
 
 // agreeing returns the one layout that agrees with the flows, if there is just
 // one; helper tables have kept their numbers over all of them.
-func (c *Calibration) agreeing() (map[PhysicalTable]int, int, string) {
-	var found []layout
-	for _, l := range layouts {
-		if !c.contradicts(l.tables(newest, 0), l.egress) {
+func (c *Calibration) agreeing() *release.Layout {
+	var found []*release.Layout
+	for i := range release.Layouts {
+		if l := &release.Layouts[i]; !c.contradicts(l.All(), l.Egress) {
 			found = append(found, l)
 		}
 	}
-	if len(found) == 1 {
-		return found[0].tables(newest, 0), found[0].egress, found[0].span()
+	switch {
+	case len(found) == 1:
+		return found[0]
+	case len(found) == 0 && !c.contradicts(release.Next.All(), release.Next.Egress):
+		return &release.Next
 	}
-	if tables := next.tables(Version{26, 9, 0}, nextShift); len(found) == 0 && !c.contradicts(tables, next.egress) {
-		return tables, next.egress, "what follows 26.03"
-	}
-	return nil, 0, ""
+	return nil
 }
 
 // calls names the table that each looking-up logical action goes to.
-var calls = map[string]PhysicalTable{
-	"get_arp(": macBinding, "get_nd(": macBinding,
-	"lookup_arp(": macLookup, "lookup_nd(": macLookup, "lookup_arp_ip(": macLookup, "lookup_nd_ip(": macLookup,
-	"chk_lb_hairpin(": chkLBHairpin, "chk_lb_hairpin_reply(": chkLBReply, "ct_snat_to_vip": ctSNATHairpin,
-	"get_fdb(": getFDB, "lookup_fdb(": lookupFDB,
-	"check_in_port_sec(": inPortSec, "check_out_port_sec(": outPortSec,
-	"chk_ecmp_nh_mac(": ecmpNextHopMAC, "chk_ecmp_nh(": ecmpNextHop,
-	"chk_lb_aff(": chkLBAffinity, "mac_cache_use": macCacheUse,
-	"ct_nw_dst()": ctOrigNW, "ct_ip6_dst()": ctOrigIP6, "ct_tp_dst()": ctOrigTP, "ct_proto()": ctOrigProto,
-	"ct_state_save()": ctStateSave, "flood_remote": floodRemote,
-	"get_remote_fdb(": getRemoteFDB, "chk_evpn_arp(": evpnARPLookup,
+var calls = map[string]release.PhysicalTable{
+	"get_arp(": release.MACBinding, "get_nd(": release.MACBinding,
+	"lookup_arp(": release.MACLookup, "lookup_nd(": release.MACLookup, "lookup_arp_ip(": release.MACLookup, "lookup_nd_ip(": release.MACLookup,
+	"chk_lb_hairpin(": release.ChkLBHairpin, "chk_lb_hairpin_reply(": release.ChkLBReply, "ct_snat_to_vip": release.CtSNATHairpin,
+	"get_fdb(": release.GetFDB, "lookup_fdb(": release.LookupFDB,
+	"check_in_port_sec(": release.InPortSec, "check_out_port_sec(": release.OutPortSec,
+	"chk_ecmp_nh_mac(": release.ECMPNextHopMAC, "chk_ecmp_nh(": release.ECMPNextHop,
+	"chk_lb_aff(": release.ChkLBAffinity, "mac_cache_use": release.MACCacheUse,
+	"ct_nw_dst()": release.CtOrigNW, "ct_ip6_dst()": release.CtOrigIP6, "ct_tp_dst()": release.CtOrigTP, "ct_proto()": release.CtOrigProto,
+	"ct_state_save()": release.CtStateSave, "flood_remote": release.FloodRemote,
+	"get_remote_fdb(": release.GetRemoteFDB, "chk_evpn_arp(": release.EVPNARPLookup,
 }
 
 // learnHelpers learns the tables of lookups. Of a flow that looks up as often
 // as it resubmits to a table behind LOG_TO_PHY, both are in the same order.
 func (c *Calibration) learnHelpers(evidence []Evidence) {
-	last, ok := c.tables[logToPhy]
+	last, ok := c.tables[release.LogToPhy]
 	if !ok {
 		return
 	}
-	heard := map[PhysicalTable]ballot{}
-	vote := func(table PhysicalTable, of int) {
+	heard := map[release.PhysicalTable]ballot{}
+	vote := func(table release.PhysicalTable, of int) {
 		if heard[table] == nil {
 			heard[table] = ballot{}
 		}
@@ -247,8 +256,8 @@ func (c *Calibration) learnHelpers(evidence []Evidence) {
 
 // lookupsOf returns the tables that logical actions look things up in, in the
 // order of the actions.
-func lookupsOf(actions string) []PhysicalTable {
-	at := map[int]PhysicalTable{}
+func lookupsOf(actions string) []release.PhysicalTable {
+	at := map[int]release.PhysicalTable{}
 	for call, table := range calls {
 		for from := 0; ; {
 			i := strings.Index(actions[from:], call)
@@ -259,7 +268,7 @@ func lookupsOf(actions string) []PhysicalTable {
 			from += i + len(call)
 		}
 	}
-	var tables []PhysicalTable
+	var tables []release.PhysicalTable
 	for _, i := range slices.Sorted(maps.Keys(at)) {
 		tables = append(tables, at[i])
 	}

@@ -27,25 +27,8 @@ type LogicalFlows struct {
 	failure string
 }
 
-// A LogicalFlow is a row of Logical_Flow with the columns that a decoded flow shows: a
-// projection of [sb.LogicalFlow], since the others cost the server half of the time.
-// It is part of the JSON of decoded flows: docs/json.md.
-type LogicalFlow struct {
-	UUID        ovsdb.UUID        `ovsdb:"_uuid" json:"uuid"`
-	Pipeline    string            `ovsdb:"pipeline" json:"-"`     // ingress or egress
-	TableID     int               `ovsdb:"table_id" json:"table"` // 0 is the first of its pipeline
-	Priority    int               `ovsdb:"priority" json:"priority"`
-	Match       string            `ovsdb:"match" json:"match"`
-	Actions     string            `ovsdb:"actions" json:"actions"`
-	FlowDesc    ovsdb.Set[string] `ovsdb:"flow_desc" json:"-"` // newer than OVN 23.03
-	ExternalIDs map[string]string `ovsdb:"external_ids" json:"-"`
-}
-
-// Table returns Logical_Flow.
-func (LogicalFlow) Table() string { return "Logical_Flow" }
-
 // A flowSet has flows by the first 32 bits of their UUIDs.
-type flowSet map[uint32][]LogicalFlow
+type flowSet map[uint32][]sb.LogicalFlowNames
 
 // NewLogicalFlows reads from a Southbound database. A nil reader knows no flow.
 func NewLogicalFlows(r ovsdb.Reader) *LogicalFlows {
@@ -67,7 +50,7 @@ type FlowKey struct {
 // datapath, and of the groups it is in, whose UUID begins with it. Of several
 // only those that fit the rest of the key are returned, if any do. With no
 // flow found, unknown says why.
-func (f *LogicalFlows) Lookup(ctx context.Context, key FlowKey) (rows []LogicalFlow, unknown string) {
+func (f *LogicalFlows) Lookup(ctx context.Context, key FlowKey) (rows []sb.LogicalFlowNames, unknown string) {
 	if key.Cookie == 0 {
 		return nil, "the flow has no cookie"
 	}
@@ -92,7 +75,7 @@ func (f *LogicalFlows) Lookup(ctx context.Context, key FlowKey) (rows []LogicalF
 			break
 		}
 	}
-	if fitting := slices.DeleteFunc(slices.Clone(rows), func(r LogicalFlow) bool { return !key.fits(r) }); len(fitting) > 0 {
+	if fitting := slices.DeleteFunc(slices.Clone(rows), func(r sb.LogicalFlowNames) bool { return !key.fits(r) }); len(fitting) > 0 {
 		rows = fitting
 	}
 	switch {
@@ -115,7 +98,7 @@ func (f *LogicalFlows) Lacks(ctx context.Context, key FlowKey) bool {
 }
 
 // fits reports whether a row agrees with all that is known of it.
-func (k FlowKey) fits(row LogicalFlow) bool {
+func (k FlowKey) fits(row sb.LogicalFlowNames) bool {
 	return k.Pipeline == "" ||
 		Pipeline(row.Pipeline) == k.Pipeline && row.TableID == k.Table && row.Priority == k.Priority
 }
@@ -183,7 +166,7 @@ const atOnce = 8
 
 // read reads the flows of datapaths or groups side by side.
 func (f *LogicalFlows) read(ctx context.Context, owners ...ovsdb.UUID) {
-	found, errs := make([][]LogicalFlow, len(owners)), make([]error, len(owners))
+	found, errs := make([][]sb.LogicalFlowNames, len(owners)), make([]error, len(owners))
 	var wait sync.WaitGroup
 	room := make(chan struct{}, atOnce)
 	for i, owner := range owners {
@@ -194,7 +177,7 @@ func (f *LogicalFlows) read(ctx context.Context, owners ...ovsdb.UUID) {
 		room <- struct{}{}
 		wait.Go(func() {
 			defer func() { <-room }()
-			found[i], errs[i] = ovsdb.Find[LogicalFlow](ctx, f.reader, ovsdb.Where(column, "==", owner))
+			found[i], errs[i] = ovsdb.Find[sb.LogicalFlowNames](ctx, f.reader, ovsdb.Where(column, "==", owner))
 		})
 	}
 	wait.Wait()
@@ -208,7 +191,7 @@ func (f *LogicalFlows) read(ctx context.Context, owners ...ovsdb.UUID) {
 }
 
 // index orders flows by their cookies, and learns the names of their stages.
-func (f *LogicalFlows) index(rows []LogicalFlow) flowSet {
+func (f *LogicalFlows) index(rows []sb.LogicalFlowNames) flowSet {
 	set := flowSet{}
 	for _, row := range rows {
 		if prefix, ok := Prefix(row.UUID); ok {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb/ovsdbtest"
+	"github.com/ovnctl/ovnctl/pkg/release"
 )
 
 // counting counts the transactions of a reader.
@@ -135,8 +136,8 @@ func TestDecodeDoubt(t *testing.T) {
 		t.Fatal(err)
 	}
 	d := &Decoder{
-		Names: NewNames(NewLogical(rows), Vswitch{}, nil, Version{}), Flows: NewLogicalFlows(r),
-		Calibration: calibrate(nil, ParseVersion("23.03.1")),
+		Names: NewNames(NewLogical(rows), Vswitch{}, nil, release.Version{}), Flows: NewLogicalFlows(r),
+		Calibration: calibrate(nil, release.Parse("23.03.1")),
 	}
 	for _, test := range []struct {
 		seen Seen

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
+	"github.com/ovnctl/ovnctl/pkg/release"
 	"github.com/ovnctl/ovnctl/pkg/sb"
 )
 
@@ -14,39 +15,15 @@ import (
 type Southbound struct {
 	Global            []sb.Global
 	Datapaths         []sb.DatapathBinding
-	Ports             []PortBinding
+	Ports             []sb.PortBindingNames
 	Groups            []sb.MulticastGroup
 	Chassis           []sb.Chassis
 	Encaps            []sb.Encap
 	MACBindings       []sb.MACBinding
 	StaticMACBindings []sb.StaticMACBinding
 	FDBs              []sb.FDB
-	LoadBalancers     []LoadBalancer
+	LoadBalancers     []sb.LoadBalancerName
 }
-
-// A PortBinding is a row with the columns that make names, a small part of
-// them: servers take long for all.
-type PortBinding struct {
-	UUID        ovsdb.UUID            `ovsdb:"_uuid"`
-	LogicalPort string                `ovsdb:"logical_port"`
-	Type        string                `ovsdb:"type"`
-	Datapath    ovsdb.UUID            `ovsdb:"datapath"`   // Datapath_Binding
-	TunnelKey   int                   `ovsdb:"tunnel_key"` // 1 to 32767
-	Chassis     ovsdb.Set[ovsdb.UUID] `ovsdb:"chassis"`    // Chassis that holds the port
-	ExternalIDs map[string]string     `ovsdb:"external_ids"`
-}
-
-// A LoadBalancer is a row with the columns that make names.
-type LoadBalancer struct {
-	UUID ovsdb.UUID `ovsdb:"_uuid"`
-	Name string     `ovsdb:"name"`
-}
-
-// Table returns Port_Binding.
-func (PortBinding) Table() string { return "Port_Binding" }
-
-// Table returns Load_Balancer.
-func (LoadBalancer) Table() string { return "Load_Balancer" }
 
 // A Datapath is a logical switch or router as the Southbound knows it.
 type Datapath struct {
@@ -102,7 +79,7 @@ type Logical struct {
 	groups         map[portKey]*Group
 	hostnames      map[string]string // of chassis, by name
 	rows           map[uint32][]Row  // by the first 32 bits of the UUID
-	northd         Version
+	northd         release.Version
 }
 
 type portKey struct {
@@ -118,7 +95,7 @@ func NewLogical(rows Southbound) *Logical {
 		hostnames: map[string]string{}, rows: map[uint32][]Row{},
 	}
 	for _, g := range rows.Global {
-		l.northd = ParseVersion(g.Options["northd_internal_version"])
+		l.northd = release.Parse(g.Options["northd_internal_version"])
 	}
 	for i := range rows.Datapaths {
 		d := newDatapath(&rows.Datapaths[i])
@@ -187,9 +164,9 @@ func newDatapath(row *sb.DatapathBinding) *Datapath {
 
 // northdVersion returns the release of ovn-northd, zero if the Southbound does not
 // say; a chassis may run another.
-func (l *Logical) northdVersion() Version {
+func (l *Logical) northdVersion() release.Version {
 	if l == nil {
-		return Version{}
+		return release.Version{}
 	}
 	return l.northd
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/openflow"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
 	"github.com/ovnctl/ovnctl/pkg/packet"
+	"github.com/ovnctl/ovnctl/pkg/release"
 	"github.com/ovnctl/ovnctl/pkg/sb"
 	"github.com/ovnctl/ovnctl/pkg/vswitch"
 )
@@ -25,7 +26,7 @@ func laterNames(version string) *Names {
 				ExternalIDs: map[string]string{"name": "neutron-1", "name2": "blue"}},
 			{UUID: dp2, TunnelKey: 6, ExternalIDs: map[string]string{"logical-router": "00000000-0000-0000-0000-0000000000a2", "name": "r1"}},
 		},
-		Ports: []PortBinding{
+		Ports: []sb.PortBindingNames{
 			{UUID: pb1, LogicalPort: "vm1", Datapath: dp1, TunnelKey: 1, Chassis: ovsdb.Set[ovsdb.UUID]{ch1}},
 			{UUID: pb2, LogicalPort: "vm2", Datapath: dp1, TunnelKey: 2, Chassis: ovsdb.Set[ovsdb.UUID]{ch2}},
 			{UUID: "00000000-0000-0000-0000-000000000b03", LogicalPort: "odd_snat", Datapath: dp2, TunnelKey: 1},
@@ -60,7 +61,7 @@ func laterNames(version string) *Names {
 			{UUID: port("14"), Name: "patch-b", Type: "patch", OFPort: ovsdb.Set[int]{3}, Options: map[string]string{"peer": "patch-a"}},
 			{UUID: port("15"), Name: "tap9", OFPort: ovsdb.Set[int]{-1}},
 		},
-	}, []openflow.TLV{{Class: 0x102, Type: 0x80, Length: 4, Field: packet.TunMetadata(2)}}, ParseVersion(version))
+	}, []openflow.TLV{{Class: 0x102, Type: 0x80, Length: 4, Field: packet.TunMetadata(2)}}, release.Parse(version))
 }
 
 func TestAnnotate(t *testing.T) {
@@ -156,7 +157,7 @@ func TestNamesLater(t *testing.T) {
 
 // Without any database there are no names, and no panics.
 func TestNamesOfNothing(t *testing.T) {
-	names := NewNames(nil, Vswitch{}, nil, Version{})
+	names := NewNames(nil, Vswitch{}, nil, release.Version{})
 	for _, f := range packet.Fields() {
 		if got := names.Annotate(f, f.Mask(), Context{}); got != "" && f.Name != "reg10" && f.Name != "ct_mark" && f.Name != "ct_label" && f.Name != "reg13" && f.Name != "reg14" && f.Name != "reg15" {
 			t.Errorf("%s means %q", f, got)

@@ -289,14 +289,6 @@ type table struct {
 	read    func(ovsdb.UUID) (*ovsdb.Query, func(lookup) []Object)
 }
 
-// key is a row of T's table of which only the UUID is read.
-type key[T ovsdb.Row] struct {
-	UUID ovsdb.UUID `ovsdb:"_uuid"`
-}
-
-// Table returns T's.
-func (key[T]) Table() string { var row T; return row.Table() }
-
 // holder is a row of T's table as far as it tells who it is.
 type holder[T ovsdb.Row] struct {
 	UUID        ovsdb.UUID        `ovsdb:"_uuid"`
@@ -314,7 +306,7 @@ func tableOf[T ovsdb.Row](describe func(T, lookup) Object, holders ...string) ta
 	return table{
 		name: zero.Table(), holders: holders,
 		uuids: func(where ...ovsdb.Condition) (*ovsdb.Query, func() []ovsdb.UUID) {
-			var rows []key[T]
+			var rows []ovsdb.Key[T]
 			return &ovsdb.Query{Rows: &rows, Where: where}, func() []ovsdb.UUID {
 				uuids := make([]ovsdb.UUID, len(rows))
 				for i, row := range rows {

@@ -13,6 +13,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/nb"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb/ovsdbtest"
+	"github.com/ovnctl/ovnctl/pkg/sb"
 )
 
 // northbound is a server with objects of several management systems.
@@ -50,7 +51,7 @@ func northbound(t *testing.T) *ovsdbtest.Server {
 func uuidOf[T ovsdb.Row](t *testing.T, s *ovsdbtest.Server, column string, value any) string {
 	t.Helper()
 	db := ovsdbtest.Dial(t, "OVN_Northbound", s.Remote())
-	rows, err := ovsdb.Find[key[T]](t.Context(), db, ovsdb.Where(column, "==", value))
+	rows, err := ovsdb.Find[ovsdb.Key[T]](t.Context(), db, ovsdb.Where(column, "==", value))
 	if err != nil || len(rows) != 1 {
 		t.Fatalf("%s == %v: %d rows, %v", column, value, len(rows), err)
 	}
@@ -112,7 +113,7 @@ func TestObjects(t *testing.T) {
 func TestObjectsPrefetch(t *testing.T) {
 	s := northbound(t)
 	hint := func(stage, uuid string) Evidence {
-		return Evidence{Rows: []LogicalFlow{{ExternalIDs: map[string]string{"stage-name": stage, "stage-hint": uuid[:8]}}}}
+		return Evidence{Rows: []sb.LogicalFlowNames{{ExternalIDs: map[string]string{"stage-name": stage, "stage-hint": uuid[:8]}}}}
 	}
 	known := []Evidence{
 		{},

@@ -11,6 +11,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/node"
 	"github.com/ovnctl/ovnctl/pkg/openflow"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
+	"github.com/ovnctl/ovnctl/pkg/release"
 )
 
 // Read makes the decoder of a node in a zone. What the databases and the node say is
@@ -64,19 +65,19 @@ func ReadNames(ctx context.Context, n *cluster.Node, l *Logical) (*Names, error)
 type host struct {
 	rows    Vswitch
 	tlvs    []openflow.TLV
-	release Version
+	release release.Version
 }
 
 func readHost(ctx context.Context, n *cluster.Node) (host, error) {
 	var (
 		h    host
-		v    Version
+		v    release.Version
 		wait sync.WaitGroup
 	)
-	wait.Go(func() { v = release(ctx, n) })
+	wait.Go(func() { v = controllerRelease(ctx, n) })
 	err := ovsdb.Load(ctx, n.Vswitch, &h.rows)
 	if err == nil {
-		bridge := NewNames(nil, Vswitch{OpenvSwitch: h.rows.OpenvSwitch}, nil, Version{}).Bridge
+		bridge := NewNames(nil, Vswitch{OpenvSwitch: h.rows.OpenvSwitch}, nil, release.Version{}).Bridge
 		if text, err := n.Host.Dump(ctx, bridge, node.TLVMap); err == nil {
 			h.tlvs = openflow.ParseTLVMap(text)
 		}
@@ -92,12 +93,12 @@ func readHost(ctx context.Context, n *cluster.Node) (host, error) {
 // release is that of a node's ovn-controller, zero if it does not say so soon:
 // which flag bits it uses depends on it, and no more. A controller that hangs
 // must not hold the answer.
-func release(ctx context.Context, n *cluster.Node) Version {
+func controllerRelease(ctx context.Context, n *cluster.Node) release.Version {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
 	text, err := n.Host.Control(ctx, "ovn-controller", "version")
 	if err != nil {
-		return Version{}
+		return release.Version{}
 	}
-	return ParseVersion(text)
+	return release.Parse(text)
 }

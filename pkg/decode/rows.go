@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
+	"github.com/ovnctl/ovnctl/pkg/release"
 )
 
 // A Row is a Southbound row that a flow was made from, other than a logical
@@ -81,18 +82,18 @@ func (l *Logical) indexRows(rows Southbound) {
 
 // madeFrom says which tables' rows the flows of ovn-controller's own tables
 // are made from.
-var madeFrom = map[PhysicalTable][]string{
-	macBinding: {"MAC_Binding", "Static_MAC_Binding"}, macLookup: {"MAC_Binding", "Static_MAC_Binding"},
-	macCacheUse: {"MAC_Binding", "Static_MAC_Binding"},
-	getFDB:      {"FDB"}, lookupFDB: {"FDB"},
-	chkLBHairpin: {"Load_Balancer"}, chkLBReply: {"Load_Balancer"},
-	ctSNATHairpin: {"Load_Balancer"}, chkLBAffinity: {"Load_Balancer"},
+var madeFrom = map[release.PhysicalTable][]string{
+	release.MACBinding: {"MAC_Binding", "Static_MAC_Binding"}, release.MACLookup: {"MAC_Binding", "Static_MAC_Binding"},
+	release.MACCacheUse: {"MAC_Binding", "Static_MAC_Binding"},
+	release.GetFDB:      {"FDB"}, release.LookupFDB: {"FDB"},
+	release.ChkLBHairpin: {"Load_Balancer"}, release.ChkLBReply: {"Load_Balancer"},
+	release.CtSNATHairpin: {"Load_Balancer"}, release.ChkLBAffinity: {"Load_Balancer"},
 }
 
 // Rows returns the rows, other than logical flows, whose UUID begins with a
 // cookie; those that fit the table first of all. The table may be empty. Rows
 // that do not fit are left out where others do.
-func (l *Logical) Rows(cookie uint64, at PhysicalTable) []Row {
+func (l *Logical) Rows(cookie uint64, at release.PhysicalTable) []Row {
 	if l == nil || cookie == 0 || cookie > 0xffffffff {
 		return nil
 	}

@@ -1,6 +1,10 @@
 package decode
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/ovnctl/ovnctl/pkg/sb"
+)
 
 // A Pipeline is "ingress" or "egress", as Logical_Flow.pipeline writes it.
 type Pipeline string
@@ -129,7 +133,7 @@ var stageWords = map[string]string{
 
 // explainStage says in a few words what the stage named by
 // Logical_Flow.external_ids:stage-name does, in every release from 20.12 to
-// 26.03: Explain("ls_in_acl_eval") is "ACL ingress". A stage that it does not
+// 26.03: explain("ls_in_acl_eval") is "ACL ingress". A stage that it does not
 // know comes back as it is.
 func explainStage(stage string) string {
 	_, pipeline, ok := stageOf(stage)
@@ -149,7 +153,7 @@ func explainStage(stage string) string {
 // explainFlow is Explain for the stage of a logical flow, with ovn-northd's own
 // description of the flow where it has one (24.03 and later), which for drops
 // is the reason.
-func explainFlow(row LogicalFlow) string {
+func explainFlow(row sb.LogicalFlowNames) string {
 	words := explainStage(row.ExternalIDs["stage-name"])
 	if desc := row.FlowDesc.Get(); desc != "" {
 		return words + ": " + desc

@@ -11,6 +11,7 @@ import (
 	"github.com/ovnctl/ovnctl/internal/lab"
 	"github.com/ovnctl/ovnctl/internal/lab/labtest"
 	"github.com/ovnctl/ovnctl/pkg/openflow"
+	"github.com/ovnctl/ovnctl/pkg/release"
 )
 
 // seenIn takes the lookups of a trace in the integration bridge.
@@ -61,7 +62,7 @@ func TestTrace(t *testing.T) {
 	}
 	flows := seenIn(trace)
 	version := d.Names.Version
-	d.Names.Version = Version{}
+	d.Names.Version = release.Version{}
 	d.Calibrate(t.Context(), flows)
 	// Without the release of the chassis, northd's is taken.
 	if want := calibrate(nil, version); d.Calibration.Base(Egress) != want.Base(Egress) || d.Calibration.EgressVote.For == 0 ||

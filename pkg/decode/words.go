@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/ovnctl/ovnctl/pkg/packet"
+	"github.com/ovnctl/ovnctl/pkg/release"
 )
 
 // HasNames reports whether values of a field may have names.
@@ -25,9 +26,9 @@ func (n *Namer) Value(f *packet.Field, value, mask packet.Value, lo int, at Cont
 	case "reg10":
 		return flagsText(value, mask, n.Version)
 	case "ct_mark":
-		return connectionText(ctMark, packet.Ones(32), value, mask, n.Version)
+		return connectionText(release.CtMark, packet.Ones(32), value, mask, n.Version)
 	case "ct_label":
-		return connectionText(ctLabel, packet.Ones(128), value, mask, n.Version)
+		return connectionText(release.CtLabel, packet.Ones(128), value, mask, n.Version)
 	}
 	if value.IsZero() {
 		return ""
@@ -66,10 +67,10 @@ func ownerText(port *Port) string {
 
 // flagsText names the bits of reg10 that are set, and with ! those that are
 // asked to be clear.
-func flagsText(value, mask packet.Value, v Version) string {
-	names := flagNames(uint32(value.Lo), v)
+func flagsText(value, mask packet.Value, v release.Version) string {
+	names := release.FlagNames(uint32(value.Lo), v)
 	if mask != packet.Ones(32) {
-		for _, name := range flagNames(uint32(mask.AndNot(value).Lo), v) {
+		for _, name := range release.FlagNames(uint32(mask.AndNot(value).Lo), v) {
 			if !strings.HasPrefix(name, "network_id") {
 				names = append(names, "!"+name)
 			}
@@ -80,7 +81,7 @@ func flagsText(value, mask packet.Value, v Version) string {
 
 // connectionText is flagsText for ct_mark and ct_label; full is the mask of all
 // their bits.
-func connectionText(text func(packet.Value, Version) string, full, value, mask packet.Value, v Version) string {
+func connectionText(text func(packet.Value, release.Version) string, full, value, mask packet.Value, v release.Version) string {
 	var words []string
 	if !value.IsZero() {
 		words = append(words, text(value, v))
@@ -296,15 +297,15 @@ func plainField(name string, n uint64) string {
 func plainTable(of int) string {
 	switch {
 	case of == 0:
-		return phyToLog.explain()
+		return release.PhyToLog.Explain()
 	case of >= 8 && of < 32:
 		return "logical ingress pipeline"
 	case of >= 50 && of < 64:
 		return "logical egress pipeline"
 	case of == 64:
-		return saveInport.explain()
+		return release.SaveInport.Explain()
 	case of == 65:
-		return logToPhy.explain()
+		return release.LogToPhy.Explain()
 	}
 	return ""
 }

@@ -3,11 +3,11 @@ package decode
 import (
 	"encoding/hex"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
-	"github.com/ovnctl/ovnctl/pkg/packet"
+	"github.com/ovnctl/ovnctl/pkg/release"
+	"github.com/ovnctl/ovnctl/pkg/sb"
 )
 
 func TestExplain(t *testing.T) {
@@ -42,7 +42,7 @@ func TestExplain(t *testing.T) {
 }
 
 func TestExplainFlow(t *testing.T) {
-	row := LogicalFlow{ExternalIDs: map[string]string{"stage-name": "lr_in_ip_input"}}
+	row := sb.LogicalFlowNames{ExternalIDs: map[string]string{"stage-name": "lr_in_ip_input"}}
 	if got := explainFlow(row); got != "packets for the router itself" {
 		t.Errorf("a flow without description: %q", got)
 	}
@@ -50,74 +50,9 @@ func TestExplainFlow(t *testing.T) {
 	if got := explainFlow(row); got != "packets for the router itself: Drop IP with multicast source" {
 		t.Errorf("a flow with description: %q", got)
 	}
-	for table := range calibrate(nil, ParseVersion("26.09.0")).tables {
-		if table.explain() == "" {
+	for table := range calibrate(nil, release.Parse("26.09.0")).tables {
+		if table.Explain() == "" {
 			t.Errorf("no words for %s", table)
-		}
-	}
-}
-
-func TestFlagNames(t *testing.T) {
-	for _, test := range []struct {
-		value   uint32
-		release string
-		want    string
-	}{
-		{0, "23.03.1", ""},
-		{1, "23.03.1", "loopback"},
-		{1 << 12, "22.03.8", "from_ctrl"},
-		{1 << 12, "22.03.7", "bit 12"},
-		{1 << 12, "23.03.1", "check_port_sec"},
-		{1 << 12, "", "bit 12"},
-		{1 << 18, "24.03.2", "igmp_snoop_inject"},
-		{1 << 18, "24.03.3", "bit 18"},
-		{1 << 18, "24.03.5", "override_local_only"},
-		{1 << 18, "23.09.4", "igmp_snoop_inject"},
-		{1 << 18, "25.03.0", "override_local_only"},
-		{0x8001, "24.03.0", "loopback localnet"},
-		{3<<28 | 1<<10, "25.03.1", "localport network_id=3"},
-		{1 << 27, "25.03.1", "bit 27"},
-	} {
-		if got := strings.Join(flagNames(test.value, ParseVersion(test.release)), " "); got != test.want {
-			t.Errorf("flags %#x of %s: %q, want %q", test.value, test.release, got, test.want)
-		}
-	}
-}
-
-func TestCtBits(t *testing.T) {
-	old, v23, v25, v26 := ParseVersion("22.03.0"), ParseVersion("23.03.1"), ParseVersion("25.03.0"), ParseVersion("26.03.0")
-	for _, test := range []struct {
-		mark    packet.Value
-		version Version
-		want    string
-	}{
-		{packet.Uint(0), v23, ""},
-		{packet.Uint(1), v23, "blocked"},
-		{packet.Uint(0xa), v23, "natted,force_snat"},
-		{packet.Uint(0x40), v23, "0x40"},
-		{packet.Uint(0x40), v25, "allow_established"},
-		{packet.Uint(0x80), v26, "nf"},
-		{packet.Uint(0x50002), v23, "natted,ecmp_reply_port=5"},
-	} {
-		if got := ctMark(test.mark, test.version); got != test.want {
-			t.Errorf("ct_mark %s of %s: %q, want %q", test.mark, test.version, got, test.want)
-		}
-	}
-	port := packet.Uint(7).Shl(80)
-	for _, test := range []struct {
-		label   packet.Value
-		version Version
-		want    string
-	}{
-		{packet.Uint(3), old, "blocked,natted"},
-		{packet.Uint(2), v25, "0x2"},
-		{port, old, "ecmp_reply_port=7"},
-		{port, v25, "acl_id=7"},
-		{packet.Uint(0x0a580af40102).Shl(32), v23, "ecmp_reply_eth=0a:58:0a:f4:01:02"},
-		{packet.Uint(9).Shl(96), v23, "acl_label=9"},
-	} {
-		if got := ctLabel(test.label, test.version); got != test.want {
-			t.Errorf("ct_label %s of %s: %q, want %q", test.label, test.version, got, test.want)
 		}
 	}
 }

@@ -63,8 +63,8 @@ func (c *Chassis) Southbound() (*snapshot.Southbound, error) {
 }
 
 // PortBindings are the rows of Port_Binding by logical port.
-func PortBindings(s *snapshot.Southbound) map[string]*snapshot.PortBinding {
-	all := make(map[string]*snapshot.PortBinding, len(s.PortBindings))
+func PortBindings(s *snapshot.Southbound) map[string]*sb.PortBindingBrief {
+	all := make(map[string]*sb.PortBindingBrief, len(s.PortBindings))
 	for i := range s.PortBindings {
 		all[s.PortBindings[i].LogicalPort] = &s.PortBindings[i]
 	}

@@ -21,7 +21,7 @@ func RouterLabel(r *nb.LogicalRouter) string {
 }
 
 // PortLabel names a logical switch port as [SwitchLabel] does a switch.
-func PortLabel(p *snapshot.LogicalSwitchPort) string {
+func PortLabel(p *nb.LogicalSwitchPortBrief) string {
 	return label(p.Name, p.ExternalIDs["neutron:port_name"])
 }
 
@@ -54,7 +54,7 @@ func NodeByPort(z *snapshot.Zone) map[string]string {
 }
 
 // HasIP reports whether a logical switch port has an address.
-func HasIP(p *snapshot.LogicalSwitchPort, a netip.Addr) bool {
+func HasIP(p *nb.LogicalSwitchPortBrief, a netip.Addr) bool {
 	for _, own := range snapshot.PortAddresses(p) {
 		if slices.ContainsFunc(own.IPs, func(n netip.Prefix) bool { return n.Addr() == a }) {
 			return true

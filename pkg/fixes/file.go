@@ -13,6 +13,8 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
+
+	"github.com/ovnctl/ovnctl/pkg/secret"
 )
 
 // Diff is the lines that change.
@@ -97,7 +99,7 @@ func (s File) on() []string { return []string{"file " + s.Path} }
 // ready notes the file's mode and owner.
 func (s File) ready(_ context.Context, t *Target) (action, error) {
 	p := *s.patch()
-	if secretLine.MatchString(p.Was) || secretLine.MatchString(p.Now) {
+	if secret.InFile(p.Was) || secret.InFile(p.Now) {
 		return nil, Refuse("edit it by hand", "the lines of %s that would change hold a secret, which ovnctl neither shows nor keeps", p.Path)
 	}
 	if p.SumBefore == p.SumAfter {

@@ -2,11 +2,11 @@ package fixes
 
 import (
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
+	"github.com/ovnctl/ovnctl/pkg/secret"
 )
 
 // Diff is each row that changes: a line with its name, then its columns.
@@ -53,20 +53,16 @@ func (r Row) lines(prefix string) []string {
 	return lines
 }
 
-const hidden = "<hidden>"
-
-var secretWord = regexp.MustCompile(`(?i)token|password|secret|psk|key-data`)
-
-// secretIn is the column, or the key in it, that holds a secret, empty if none does.
+// secretIn is the column, or the key in it, that holds a secret; empty: none does.
 func secretIn(name string, v ovsdb.Value) string {
-	if secretWord.MatchString(name) {
+	if secret.Key(name) {
 		return name
 	}
 	if !strings.HasPrefix(string(v), `["map"`) {
 		return ""
 	}
 	for _, key := range v.Keys() {
-		if secretWord.MatchString(key) {
+		if secret.Key(key) {
 			return name + ":" + key
 		}
 	}
@@ -76,13 +72,10 @@ func secretIn(name string, v ovsdb.Value) string {
 // shown is a value for people, without secrets.
 func shown(name string, v ovsdb.Value) string {
 	if key := secretIn(name, v); key != "" {
-		return hidden
+		return secret.Hidden
 	}
 	return v.String()
 }
-
-// secretLine finds a setting of a text file that is a secret by its name.
-var secretLine = regexp.MustCompile(`(?im)^[^#\n]*(?:token|password|secret|psk|key-data)[\w.-]*"?\s*[=:]\s*\S.*$|-----BEGIN [A-Z ]*PRIVATE KEY-----`)
 
 // lineDiff is the lines that differ between two texts, with up to three around them.
 func lineDiff(before, after []byte) []string {
@@ -103,8 +96,8 @@ func lineDiff(before, after []byte) []string {
 		lines = append(lines, "  "+l)
 	}
 	for i, l := range lines {
-		if secretLine.MatchString(l[2:]) {
-			lines[i] = l[:2] + hidden
+		if secret.InFile(l[2:]) {
+			lines[i] = l[:2] + secret.Hidden
 		}
 	}
 	return lines

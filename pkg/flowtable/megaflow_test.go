@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/ovnctl/ovnctl/pkg/decode"
+	"github.com/ovnctl/ovnctl/pkg/release"
 )
 
 // The kernel's datapath counts masks itself; the lab has the userspace one.
@@ -35,7 +36,7 @@ func TestStatsOfTheKernel(t *testing.T) {
 // Of a megaflow only what is looked at is shown.
 func TestMatched(t *testing.T) {
 	const dump = "ufid:1, skb_priority(0/0),ct_state(0x21/0x3f),ct_mark(0/0),recirc_id(0x4),in_port(2),packet_type(ns=0,id=0),eth(src=0a:00:00:00:00:01/00:00:00:00:00:00,dst=0a:00:00:00:00:02),eth_type(0x0800),ipv4(src=10.0.0.1/0.0.0.0,dst=10.0.0.2/255.0.0.0,proto=6,frag=no),tcp(src=1/0,dst=80/0), packets:3, bytes:9, used:0.1s, actions:drop\n"
-	n := decode.NewNamer(&decode.Decoder{Names: decode.NewNames(nil, decode.Vswitch{}, nil, decode.Version{})}, decode.NodeNumbers{})
+	n := decode.NewNamer(&decode.Decoder{Names: decode.NewNames(nil, decode.Vswitch{}, nil, release.Version{})}, decode.NodeNumbers{})
 	flows, masks := ParseMegaflows(t.Context(), strings.Repeat(dump, 2), n)
 	const want = "ct_state(0x21/0x3f),recirc_id(0x4),in_port(2),eth(dst=0a:00:00:00:00:02),eth_type(0x0800),ipv4(dst=10.0.0.2/255.0.0.0,proto=6,frag=no)"
 	if len(flows) != 2 || masks != 1 || flows[0].Match.Text != want || flows[0].Actions.Text != "drop" {

@@ -7,8 +7,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/ovnctl/ovnctl/pkg/ovnexpr"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
+	"github.com/ovnctl/ovnctl/pkg/release"
 	"github.com/ovnctl/ovnctl/pkg/sb"
 )
 
@@ -29,14 +29,13 @@ type loader struct {
 }
 
 const (
-	underWay   = 2
-	firstStep  = 10                    // tables that the first request is for
-	quick      = 80 * time.Millisecond // a request that finds nothing takes less where even the largest one is soon done
-	manyRows   = 25000                 // how many rows a request should find at most: they take the server 0.3 s
-	perRow     = 15 * time.Microsecond // what a row costs the server, about
-	maxTables  = 64                    // of a pipeline; ovn-northd has less than 40
-	lastTable  = 32                    // of the schema up to 25.03: a condition may name no higher one
-	translates = ovnexpr.Version(2603) // the first release with the tag
+	underWay  = 2
+	firstStep = 10                    // tables that the first request is for
+	quick     = 80 * time.Millisecond // a request that finds nothing takes less where even the largest one is soon done
+	manyRows  = 25000                 // how many rows a request should find at most: they take the server 0.3 s
+	perRow    = 15 * time.Microsecond // what a row costs the server, about
+	maxTables = 64                    // of a pipeline; ovn-northd has less than 40
+	lastTable = 32                    // of the schema up to 25.03: a condition may name no higher one
 )
 
 // An owner is what a flow belongs to: a datapath or a group of datapaths.
@@ -50,29 +49,11 @@ type owner struct {
 	tables [2][maxTables]*table
 }
 
-// A datapathGroup is a row of Logical_DP_Group without its datapaths, which may be all there are.
-type datapathGroup struct {
-	UUID ovsdb.UUID `ovsdb:"_uuid"`
-}
-
-func (datapathGroup) Table() string { return sb.LogicalDPGroup{}.Table() }
-
-// A flowHead is what of a row decides whether the flow is hit, but for the prerequisites of its actions.
-type flowHead struct {
-	UUID     ovsdb.UUID `ovsdb:"_uuid"`
-	Pipeline string     `ovsdb:"pipeline"`
-	TableID  int        `ovsdb:"table_id"`
-	Priority int        `ovsdb:"priority"`
-	Match    string     `ovsdb:"match"`
-}
-
-func (flowHead) Table() string { return sb.LogicalFlow{}.Table() }
-
 // grouped reports whether datapaths share flows: OVN 20.12 and later.
 func (n *Network) grouped() bool { return n.db.Has("Logical_Flow", "logical_dp_group") }
 
 // owners are what the flows of a datapath belong to.
-func (n *Network) owners(d *Datapath, groups []datapathGroup) []*owner {
+func (n *Network) owners(d *Datapath, groups []ovsdb.Key[sb.LogicalDPGroup]) []*owner {
 	owners := []*owner{{column: "logical_datapath", id: d.Row.UUID}}
 	for _, g := range groups {
 		o, _ := n.shared.LoadOrStore(g.UUID, &owner{column: "logical_dp_group", id: g.UUID})
@@ -131,7 +112,7 @@ func (n *Network) loadTables(ctx context.Context, o *owner) error {
 		where = append(where, ovsdb.Where("table_id", "<", to))
 	}
 	start := time.Now()
-	rows, err := ovsdb.Find[flowHead](ctx, n.db, where...)
+	rows, err := ovsdb.Find[sb.LogicalFlowMatch](ctx, n.db, where...)
 	if err != nil {
 		return err
 	}
@@ -145,7 +126,7 @@ func (n *Network) loadTables(ctx context.Context, o *owner) error {
 }
 
 // fill keeps the flows of the tables from one to another. It needs o.mu.
-func (o *owner) fill(n *Network, rows []flowHead, from, to int, translated map[ovsdb.UUID]bool) {
+func (o *owner) fill(n *Network, rows []sb.LogicalFlowMatch, from, to int, translated map[ovsdb.UUID]bool) {
 	var tables [2][maxTables][]*entry
 	for i := range rows {
 		r := &rows[i]
@@ -223,8 +204,8 @@ func (n *Network) translatedFlows(ctx context.Context) (map[ovsdb.UUID]bool, err
 		return n.translated.rows, nil
 	}
 	found := map[ovsdb.UUID]bool{}
-	if (n.version == 0 || n.version >= translates) && n.db.Has("Logical_Flow", "tags") {
-		rows, err := ovsdb.Find[flowID](ctx, n.db, ovsdb.Where("tags", "includes", map[string]string{"acl_ct_translation": "true"}))
+	if n.version.Has(release.TranslatedACLs) && n.db.Has("Logical_Flow", "tags") {
+		rows, err := ovsdb.Find[ovsdb.Key[sb.LogicalFlow]](ctx, n.db, ovsdb.Where("tags", "includes", map[string]string{"acl_ct_translation": "true"}))
 		if err != nil {
 			return nil, err
 		}
@@ -243,13 +224,6 @@ func (n *Network) IgnoreTags() {
 	defer n.translated.mu.Unlock()
 	n.translated.rows = map[ovsdb.UUID]bool{}
 }
-
-// A flowID is a row of Logical_Flow by its UUID alone.
-type flowID struct {
-	UUID ovsdb.UUID `ovsdb:"_uuid"`
-}
-
-func (flowID) Table() string { return sb.LogicalFlow{}.Table() }
 
 func pipelineIndex(pipeline string) int {
 	if pipeline == Egress {

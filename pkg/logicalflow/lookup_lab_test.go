@@ -19,6 +19,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb/ovsdbtest"
 	"github.com/ovnctl/ovnctl/pkg/packet"
+	"github.com/ovnctl/ovnctl/pkg/release"
 	"github.com/ovnctl/ovnctl/pkg/sb"
 )
 
@@ -119,7 +120,7 @@ type everything struct {
 	values     map[string][]packet.Value // that matches compare a field with
 }
 
-func readAll(t *testing.T, db ovsdb.Reader, v ovnexpr.Version) *everything {
+func readAll(t *testing.T, db ovsdb.Reader, v release.Series) *everything {
 	t.Helper()
 	var tables struct {
 		Flows     []sb.LogicalFlow

@@ -9,15 +9,15 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/ovnctl/ovnctl/pkg/ovnexpr"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
+	"github.com/ovnctl/ovnctl/pkg/release"
 	"github.com/ovnctl/ovnctl/pkg/sb"
 )
 
 // A Network is the logical network of one zone.
 type Network struct {
 	db      ovsdb.Reader
-	version ovnexpr.Version
+	version release.Series
 
 	datapaths []*Datapath
 	byUUID    map[ovsdb.UUID]*Datapath
@@ -91,7 +91,7 @@ func Open(ctx context.Context, southbound ovsdb.Reader) (*Network, error) {
 		return nil, err
 	}
 	for _, g := range rows.Global {
-		n.version, _ = ovnexpr.ParseVersion(g.Options["northd_internal_version"]) // without one all releases are meant
+		n.version, _ = release.ParseSeries(g.Options["northd_internal_version"]) // without one all releases are meant
 	}
 	for _, row := range rows.Datapaths {
 		d := newDatapath(n, row)
@@ -133,7 +133,7 @@ func newDatapath(n *Network, row sb.DatapathBinding) *Datapath {
 }
 
 // Version is the release of ovn-northd that wrote the flows; zero if it does not say.
-func (n *Network) Version() ovnexpr.Version { return n.version }
+func (n *Network) Version() release.Series { return n.version }
 
 // Datapaths are all datapaths in the order of their names.
 func (n *Network) Datapaths() []*Datapath { return n.datapaths }
@@ -188,7 +188,7 @@ func (d *Datapath) contents(ctx context.Context) (*contents, error) {
 	}
 	var ports []sb.PortBinding
 	var groups []sb.MulticastGroup
-	var shared []datapathGroup
+	var shared []ovsdb.Key[sb.LogicalDPGroup]
 	here := []ovsdb.Condition{ovsdb.Where("datapath", "==", d.Row.UUID)}
 	queries := []*ovsdb.Query{{Rows: &ports, Where: here}, {Rows: &groups, Where: here}}
 	if d.net.grouped() {

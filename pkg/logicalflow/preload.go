@@ -71,7 +71,7 @@ func (n *Network) preloadDatapaths(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	shared := map[ovsdb.UUID][]datapathGroup{}
+	shared := map[ovsdb.UUID][]ovsdb.Key[sb.LogicalDPGroup]{}
 	if n.grouped() {
 		rows, err := ovsdb.Find[sb.LogicalDPGroup](ctx, n.db)
 		if err != nil {
@@ -79,7 +79,7 @@ func (n *Network) preloadDatapaths(ctx context.Context) error {
 		}
 		for _, g := range rows {
 			for _, d := range g.Datapaths {
-				shared[d] = append(shared[d], datapathGroup{g.UUID})
+				shared[d] = append(shared[d], ovsdb.Key[sb.LogicalDPGroup]{UUID: g.UUID})
 			}
 		}
 	}
@@ -155,33 +155,20 @@ func (n *Network) preloadSets(ctx context.Context) error {
 	return nil
 }
 
-// An ownedHead is a flowHead with what the flow belongs to.
-type ownedHead struct {
-	UUID            ovsdb.UUID            `ovsdb:"_uuid"`
-	Pipeline        string                `ovsdb:"pipeline"`
-	TableID         int                   `ovsdb:"table_id"`
-	Priority        int                   `ovsdb:"priority"`
-	Match           string                `ovsdb:"match"`
-	LogicalDatapath ovsdb.Set[ovsdb.UUID] `ovsdb:"logical_datapath"`
-	LogicalDPGroup  ovsdb.Set[ovsdb.UUID] `ovsdb:"logical_dp_group"`
-}
-
-func (ownedHead) Table() string { return sb.LogicalFlow{}.Table() }
-
 // preloadFlows reads the flows of the tables from one to another that lack them, of all owners.
 func (n *Network) preloadFlows(ctx context.Context, from, to int, where ...ovsdb.Condition) error {
 	translated, err := n.translatedFlows(ctx)
 	if err != nil {
 		return err
 	}
-	rows, err := ovsdb.Find[ownedHead](ctx, n.db, where...)
+	rows, err := ovsdb.Find[sb.LogicalFlowOwned](ctx, n.db, where...)
 	if err != nil {
 		return err
 	}
-	heads := map[ovsdb.UUID][]flowHead{}
+	heads := map[ovsdb.UUID][]sb.LogicalFlowMatch{}
 	for _, r := range rows {
 		for _, owner := range append(r.LogicalDatapath, r.LogicalDPGroup...) {
-			heads[owner] = append(heads[owner], flowHead{r.UUID, r.Pipeline, r.TableID, r.Priority, r.Match})
+			heads[owner] = append(heads[owner], sb.LogicalFlowMatch{UUID: r.UUID, Pipeline: r.Pipeline, TableID: r.TableID, Priority: r.Priority, Match: r.Match})
 		}
 	}
 	for _, o := range n.allOwners() {

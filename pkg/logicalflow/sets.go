@@ -31,7 +31,7 @@ func groupName(row string) string {
 // groupsOf are the port groups that a port is in.
 func (n *Network) groupsOf(ctx context.Context, port string) ([]string, error) {
 	return recall(&n.memory.portGroups, port, func() ([]string, error) {
-		rows, err := ovsdb.Find[portGroupName](ctx, n.db, ovsdb.Where("ports", "includes", []string{port}))
+		rows, err := ovsdb.Find[sb.PortGroupName](ctx, n.db, ovsdb.Where("ports", "includes", []string{port}))
 		var names []string
 		for _, row := range rows {
 			names = append(names, groupName(row.Name))
@@ -39,14 +39,6 @@ func (n *Network) groupsOf(ctx context.Context, port string) ([]string, error) {
 		return names, err
 	})
 }
-
-// A portGroupName is a row of Port_Group without its ports.
-type portGroupName struct {
-	UUID ovsdb.UUID `ovsdb:"_uuid"`
-	Name string     `ovsdb:"name"`
-}
-
-func (portGroupName) Table() string { return sb.PortGroup{}.Table() }
 
 // AddressSets are the sets of addresses that an expression may name outside of any datapath, where there are no port
 // groups. A set that cannot be read is unknown.

@@ -15,6 +15,7 @@ import (
 
 	"github.com/ovnctl/ovnctl/pkg/archive"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
+	"github.com/ovnctl/ovnctl/pkg/secret"
 )
 
 // backup saves the local Open_vSwitch database as a file that ovsdb-server(1)
@@ -138,7 +139,7 @@ func (r *rowReader) rows(schema json.RawMessage) (map[string]any, error) {
 			uuid, _ := id[1].(string)
 			delete(row, "_uuid")
 			delete(row, "_version")
-			hideRow(row)
+			secret.Hide(row)
 			rows[uuid] = row
 		}
 		if len(rows) > 0 {
@@ -162,7 +163,7 @@ func (r *remote) backup(ctx context.Context) (string, []byte, error) {
 		if err := decoder.Decode(&table); err != nil {
 			return "", nil, fmt.Errorf("dump of Open_vSwitch: %w", err)
 		}
-		hideRow(table)
+		secret.Hide(table)
 		file.Write(append(archive.Compact(table), '\n'))
 	}
 	return confJSON, file.Bytes(), nil

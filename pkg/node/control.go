@@ -41,10 +41,10 @@ func (e *ControlError) Error() string {
 // of paths and, on other nodes, of commands.
 func checkControl(daemon, command string, args []string) error {
 	if daemon == "" || strings.Trim(daemon, "abcdefghijklmnopqrstuvwxyz0123456789_-") != "" || daemon[0] == '-' {
-		return fmt.Errorf("control command: %q is no daemon's name", daemon)
+		return fmt.Errorf("control command: %q is not the name of a daemon", daemon)
 	}
 	if command == "" || command[0] == '-' {
-		return fmt.Errorf("%s: %q is no control command", daemon, command)
+		return fmt.Errorf("%s: %q is not a control command", daemon, command)
 	}
 	for _, s := range append([]string{command}, args...) {
 		if strings.ContainsRune(s, 0) {
@@ -127,7 +127,7 @@ func control(ctx context.Context, dir, daemon, command string, args []string) (s
 			return reply, err
 		}
 		if refused == nil {
-			refused = fmt.Errorf("%s: nobody listens on %s, left by a daemon that is gone: %w", daemon, path, err)
+			refused = fmt.Errorf("%s: nothing listens on %s, the daemon that made it is gone: %w", daemon, path, err)
 		}
 	}
 	if refused == nil {
@@ -143,7 +143,7 @@ func noSocket(dir, daemon string) error {
 	if pid, ok := readPid(filepath.Join(dir, daemon+".pid")); ok {
 		return fmt.Errorf("%s: no control socket in %s although its pidfile says %d, the daemon is gone or hides its sockets: %w", daemon, dir, pid, fs.ErrNotExist)
 	}
-	return fmt.Errorf("%s: no control socket in %s, the daemon does not run here: %w", daemon, dir, fs.ErrNotExist)
+	return fmt.Errorf("%s: no control socket in %s, the daemon is not running here: %w", daemon, dir, fs.ErrNotExist)
 }
 
 // unixctl makes one request of the daemons' control protocol: JSON-RPC without
@@ -202,7 +202,7 @@ func silent(ctx context.Context, request string, err error) error {
 		return fmt.Errorf("%s: %w", request, err)
 	}
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		return fmt.Errorf("no answer to %s in time, the daemon is stopped or busy: %w", request, ctx.Err())
+		return fmt.Errorf("no reply to %s in time, the daemon is stopped or busy: %w", request, ctx.Err())
 	}
 	return fmt.Errorf("%s: %w", request, ctx.Err())
 }

@@ -148,7 +148,7 @@ func checkDump(bridge string, kind DumpKind) error {
 		return fmt.Errorf("bridge %s: cannot dump %q", bridge, kind)
 	}
 	if bridge == "" || bridge[0] == '-' || strings.ContainsAny(bridge, "/\x00\n") {
-		return fmt.Errorf("%q is no bridge's name", bridge)
+		return fmt.Errorf("%q is not a bridge name", bridge)
 	}
 	return nil
 }
@@ -196,7 +196,7 @@ func runTo(ctx context.Context, out io.Writer, name string, args ...string) erro
 	cmd.Stdout, cmd.Stderr = out, &stderr
 	err := cmd.Run()
 	if ctx.Err() != nil {
-		return fmt.Errorf("%s %s: no answer in time: %w", name, strings.Join(args, " "), ctx.Err())
+		return fmt.Errorf("%s %s: no reply in time: %w", name, strings.Join(args, " "), ctx.Err())
 	}
 	if said := strings.TrimSpace(stderr.String()); err != nil && said != "" {
 		return fmt.Errorf("%s: %s: %w", name, said, err)

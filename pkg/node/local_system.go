@@ -192,7 +192,7 @@ func (l *local) Glob(_ context.Context, pattern string) ([]string, error) {
 // globParts splits a pattern of absolute paths into its elements.
 func globParts(pattern string) ([]string, error) {
 	if _, err := path.Match(pattern, ""); err != nil || !strings.HasPrefix(pattern, "/") || strings.ContainsAny(pattern, "\x00\n") {
-		return nil, fmt.Errorf("%q is no pattern of absolute paths", pattern)
+		return nil, fmt.Errorf("%q is not a pattern of absolute paths", pattern)
 	}
 	return strings.Split(strings.Trim(path.Clean(pattern), "/"), "/"), nil
 }
@@ -222,7 +222,7 @@ func (l *local) Unit(ctx context.Context, name string) (Unit, error) {
 }
 
 func noSystemd(name string) error {
-	return unavailable("service %s: systemd does not run here", name)
+	return unavailable("service %s: systemd is not running here", name)
 }
 
 func sameFile(a, b string) bool {
@@ -231,4 +231,4 @@ func sameFile(a, b string) bool {
 	return err == nil && err2 == nil && os.SameFile(x, y)
 }
 
-func badName(what, name string) error { return fmt.Errorf("%q is no name of a %s", name, what) }
+func badName(what, name string) error { return fmt.Errorf("%q is not the name of a %s", name, what) }

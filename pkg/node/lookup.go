@@ -18,7 +18,7 @@ func (n *Network) lookup(q RouteQuery) (*Route, error) {
 		return n.arriving(q)
 	}
 	if q.Src.IsValid() && !n.owns(q.Src) {
-		return nil, unavailable("%s is no address of the host", q.Src)
+		return nil, unavailable("%s is not an address of the host", q.Src)
 	}
 	r, err := n.byRules(q)
 	if err != nil {
@@ -36,7 +36,7 @@ func special(a netip.Addr) bool {
 // whether the host forwards it at all is part of the answer for IPv4.
 func (n *Network) arriving(q RouteQuery) (*Route, error) {
 	if n.Link(q.Iif) == nil || !q.Src.IsValid() || n.owns(q.Src) {
-		return nil, unavailable("the saved routes do not tell of packets from %s that come in by %s", q.Src, q.Iif)
+		return nil, unavailable("the saved routes do not cover packets from %s that come in by %s", q.Src, q.Iif)
 	}
 	r, err := n.byRules(q)
 	if err != nil {
@@ -71,7 +71,7 @@ func arrived(q RouteQuery, r Route) (*Route, error) {
 	case "none", "blackhole", "unreachable", "prohibit":
 		return &Route{Type: r.Type, Dst: hostPrefix(q.Dst)}, nil
 	default:
-		return nil, unavailable("the saved routes do not tell of %s addresses", r.Type)
+		return nil, unavailable("the saved routes do not cover %s addresses", r.Type)
 	}
 	r.Src = netip.Addr{}
 	return answerRoute(q, r), nil
@@ -93,7 +93,7 @@ func (n *Network) refuses(q RouteQuery, r Route) (bool, error) {
 	case err != nil:
 		return false, err
 	case way.Type == "local" || way.Type == "broadcast" || way.Type == "multicast" || way.Type == "anycast":
-		return false, unavailable("the saved routes do not tell of packets from %s", q.Src)
+		return false, unavailable("the saved routes do not cover packets from %s", q.Src)
 	case filter == 0:
 		return false, nil
 	}
@@ -111,7 +111,7 @@ func (n *Network) byRules(q RouteQuery) (Route, error) {
 		takes, sure := rule.takes(q)
 		switch {
 		case !sure:
-			return Route{}, unavailable("whether rule %d takes the packet the saved routes do not tell", rule.Priority)
+			return Route{}, unavailable("the saved routes do not say whether rule %d matches the packet", rule.Priority)
 		case !takes:
 			continue
 		case rule.Goto != 0:

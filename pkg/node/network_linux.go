@@ -258,7 +258,7 @@ func (h router) lookup(q RouteQuery) (*Route, error) {
 		return nil, err
 	}
 	if len(found) == 0 {
-		return nil, errors.New("empty answer")
+		return nil, errors.New("empty reply")
 	}
 	r := found[0]
 	names := map[int]string{}

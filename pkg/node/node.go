@@ -86,7 +86,7 @@ func (q RouteQuery) check() error {
 	case q.Src.IsValid() && q.Src.Is4() != q.Dst.Is4():
 		return fmt.Errorf("route lookup for %s from %s: two address families", q.Dst, q.Src)
 	case q.Iif != "" && !validLink(q.Iif):
-		return fmt.Errorf("route lookup for %s: %q is no interface name", q.Dst, q.Iif)
+		return fmt.Errorf("route lookup for %s: %q is not an interface name", q.Dst, q.Iif)
 	}
 	return nil
 }

@@ -158,7 +158,7 @@ func (o *offline) savedRoute(dir string, q RouteQuery) (*Route, error) {
 		return nil, err
 	}
 	if saved.Query != q || saved.Route == nil {
-		return nil, fmt.Errorf("%s: the answer to another lookup, %s", path.Join(o.Origin(), name), saved.Query)
+		return nil, fmt.Errorf("%s: the reply to another lookup, %s", path.Join(o.Origin(), name), saved.Query)
 	}
 	return saved.Route, nil
 }

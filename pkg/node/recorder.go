@@ -11,6 +11,7 @@ import (
 
 	"github.com/ovnctl/ovnctl/pkg/archive"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
+	"github.com/ovnctl/ovnctl/pkg/secret"
 )
 
 // A Keeper takes what a recorded host says. Its methods may be called at the
@@ -110,13 +111,13 @@ func (r *recorder) Control(ctx context.Context, daemon, command string, args ...
 	}
 	line := archive.Request(daemon, command, args) + "\n"
 	what := daemon + " " + strings.Join(append([]string{command}, args...), " ")
-	r.keep(controlFile(daemon, command, args, refused), what, append([]byte(line), hideText([]byte(text))...), failed)
+	r.keep(controlFile(daemon, command, args, refused), what, append([]byte(line), secret.Text([]byte(text))...), failed)
 	return reply, err
 }
 
 func (r *recorder) Dump(ctx context.Context, bridge string, kind DumpKind) (string, error) {
 	text, err := r.Host.Dump(ctx, bridge, kind)
-	r.keep(dumpFile(bridge, kind), string(kind)+" of bridge "+bridge, hideText([]byte(text)), err)
+	r.keep(dumpFile(bridge, kind), string(kind)+" of bridge "+bridge, secret.Text([]byte(text)), err)
 	return text, err
 }
 
@@ -140,7 +141,7 @@ func (r *recorder) NAT(ctx context.Context) ([]NATRule, error) {
 
 func (r *recorder) ReadFile(ctx context.Context, name string) ([]byte, error) {
 	b, err := r.Host.ReadFile(ctx, name)
-	r.keepFile(archive.HostFile(name), "file "+name, hideFile(b), err)
+	r.keepFile(archive.HostFile(name), "file "+name, withoutSecrets(b), err)
 	return b, err
 }
 
@@ -181,7 +182,7 @@ func (r *recorder) Daemons(ctx context.Context) ([]Daemon, error) {
 
 func (r *recorder) Log(ctx context.Context, daemon string) (string, error) {
 	text, err := r.Host.Log(ctx, daemon)
-	r.keepFile(logFile(daemon), "log of "+daemon, hideFile([]byte(text)), err)
+	r.keepFile(logFile(daemon), "log of "+daemon, withoutSecrets([]byte(text)), err)
 	return text, err
 }
 
@@ -193,7 +194,7 @@ func (r *recorder) Glob(ctx context.Context, pattern string) ([]string, error) {
 
 func (r *recorder) Processes(ctx context.Context) ([]Process, error) {
 	list, err := r.Host.Processes(ctx)
-	r.keepJSON(processesFile, "processes", hideArgs(list), err)
+	r.keepJSON(processesFile, "processes", withoutSecretArgs(list), err)
 	return list, err
 }
 

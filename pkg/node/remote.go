@@ -54,7 +54,7 @@ func Remote(c RemoteConfig) (Host, error) {
 	case strings.Contains(words[0], "{hostname}"):
 		return nil, fmt.Errorf("command prefix %q: its first word is the program, {hostname} must come later", c.Prefix)
 	case len(c.Hostname) > 253 || !hostnamePattern.MatchString(c.Hostname):
-		return nil, fmt.Errorf("node %s: %q is no hostname, it goes into no command", c.Name, c.Hostname)
+		return nil, fmt.Errorf("node %s: %q is not a hostname, so it is not used in a command", c.Name, c.Hostname)
 	}
 	for i := range words {
 		words[i] = strings.ReplaceAll(words[i], "{hostname}", c.Hostname)
@@ -119,7 +119,7 @@ func (r *remote) part(ctx context.Context, name, tool string) ([]byte, error) {
 	p, ok := parts[name]
 	if !ok {
 		if err == nil {
-			err = errors.New("no answer from its shell to the question for " + name)
+			err = errors.New("no reply from its shell to the question for " + name)
 		}
 		return nil, r.fail(err)
 	}
@@ -134,7 +134,7 @@ func (r *remote) explain(p part, tool string) error {
 	case 127:
 		return r.fail(unavailable("%s is not installed there", tool))
 	case 124, 128 + int(syscall.SIGALRM): // timeout(1), ovs-appctl -T
-		return r.fail(fmt.Errorf("%s: no answer in time: %w", tool, context.DeadlineExceeded))
+		return r.fail(fmt.Errorf("%s: no reply in time: %w", tool, context.DeadlineExceeded))
 	}
 	text := strings.TrimSpace(p.err)
 	if text == "" {
@@ -357,7 +357,7 @@ func (r *remote) firewall(ctx context.Context) ([]Chain, error) {
 
 func (r *remote) ReadFile(ctx context.Context, path string) ([]byte, error) {
 	if strings.ContainsRune(path, 0) {
-		return nil, fmt.Errorf("%q is no path", path)
+		return nil, fmt.Errorf("%q is not a path", path)
 	}
 	p, err := r.ask(ctx, "file", "file", fmt.Sprintf(`
 file() {

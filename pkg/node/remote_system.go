@@ -315,7 +315,7 @@ func fieldsOf(text string) map[string]string {
 
 func (r *remote) Space(ctx context.Context, path string) (Space, error) {
 	if strings.ContainsRune(path, 0) {
-		return Space{}, fmt.Errorf("%q is no path", path)
+		return Space{}, fmt.Errorf("%q is not a path", path)
 	}
 	out, err := r.read(ctx, "space", "df", "part space $T df -P -k "+shellQuote("/"+strings.TrimLeft(path, "/"))+"\n")
 	if err != nil {

@@ -42,7 +42,7 @@ func (r *remote) pod(ctx context.Context, link string) (*PodNet, error) {
 	pod.Network, err = parseNetwork(func(name string) ([]byte, error) {
 		p, ok := parts[name]
 		if !ok {
-			return nil, r.fail(fmt.Errorf("no answer from its shell to the question for %s", name))
+			return nil, r.fail(fmt.Errorf("no reply from its shell to the question for %s", name))
 		}
 		return p.out, r.explain(p, "nsenter or ip")
 	})

@@ -45,7 +45,7 @@ func refusedRoute(q RouteQuery, errno syscall.Errno, host interface {
 			return nil, err
 		}
 		if !own {
-			return nil, fmt.Errorf("%s is no address of this host, name the interface the packet arrives on: %w", q.Src, errno)
+			return nil, fmt.Errorf("%s is not an address of this host, name the interface the packet arrives on: %w", q.Src, errno)
 		}
 	}
 	return answer, nil

@@ -7,9 +7,9 @@ import (
 	"io/fs"
 	"path"
 	"slices"
-	"strings"
 
 	"github.com/ovnctl/ovnctl/pkg/archive"
+	"github.com/ovnctl/ovnctl/pkg/secret"
 )
 
 // More files of a node's directory, as Recorder writes and Offline reads them.
@@ -104,7 +104,7 @@ func (o *offline) Glob(_ context.Context, pattern string) ([]string, error) {
 	var saved savedGlob
 	err = o.readJSON(globFile(pattern), "record it on the node with --record", &saved)
 	if err == nil && saved.Pattern != pattern {
-		return nil, fmt.Errorf("%s: the answer for another pattern, %s", path.Join(o.Origin(), globFile(pattern)), saved.Pattern)
+		return nil, fmt.Errorf("%s: the reply for another pattern, %s", path.Join(o.Origin(), globFile(pattern)), saved.Pattern)
 	}
 	if !errors.Is(err, ErrUnavailable) {
 		return saved.Paths, err
@@ -149,7 +149,7 @@ func (o *offline) Space(_ context.Context, name string) (Space, error) {
 	var saved savedSpace
 	err := o.readJSON(spaceFile(name), "`df -k "+name+"` on the node tells", &saved)
 	if err == nil && saved.Path != name {
-		err = fmt.Errorf("%s: the answer for another path, %s", path.Join(o.Origin(), spaceFile(name)), saved.Path)
+		err = fmt.Errorf("%s: the reply for another path, %s", path.Join(o.Origin(), spaceFile(name)), saved.Path)
 	}
 	return saved.Space, err
 }
@@ -161,7 +161,7 @@ func (o *offline) Unit(_ context.Context, name string) (Unit, error) {
 	}
 	err := o.readJSON(unitFile(name), "`systemctl show "+name+"` on the node tells", &u)
 	if err == nil && u.Name != name {
-		err = fmt.Errorf("%s: the answer for another service, %s", path.Join(o.Origin(), unitFile(name)), u.Name)
+		err = fmt.Errorf("%s: the reply for another service, %s", path.Join(o.Origin(), unitFile(name)), u.Name)
 	}
 	return u, err
 }
@@ -173,29 +173,16 @@ func (o *offline) Features(_ context.Context, link string) (map[string]bool, err
 	var saved savedFeatures
 	err := o.readJSON(featuresFile(link), "`ethtool -k "+link+"` on the node tells", &saved)
 	if err == nil && saved.Link != link {
-		err = fmt.Errorf("%s: the answer for another link, %s", path.Join(o.Origin(), featuresFile(link)), saved.Link)
+		err = fmt.Errorf("%s: the reply for another link, %s", path.Join(o.Origin(), featuresFile(link)), saved.Link)
 	}
 	return saved.Features, err
 }
 
-// hideArgs is a list of processes without the secrets on their command lines:
-// OPTION=SECRET and OPTION SECRET.
-func hideArgs(list []Process) []Process {
+// withoutSecretArgs is a list of processes with the secrets on their command lines hidden.
+func withoutSecretArgs(list []Process) []Process {
 	list = slices.Clone(emptyNotNull(list))
 	for i := range list {
-		args := slices.Clone(list[i].Args)
-		for j, a := range args {
-			key, _, pair := strings.Cut(a, "=")
-			switch {
-			case pair && secretKey.MatchString(key):
-				args[j] = key + "=" + hidden
-			case j > 0 && strings.HasPrefix(args[j-1], "-") && !strings.Contains(args[j-1], "=") && secretKey.MatchString(args[j-1]):
-				args[j] = hidden
-			default:
-				args[j] = string(hideText([]byte(a)))
-			}
-		}
-		list[i].Args = args
+		list[i].Args = secret.Args(list[i].Args)
 	}
 	return list
 }

@@ -56,7 +56,7 @@ func (s *shells) run(ctx context.Context, body string, each, total time.Duration
 	case s.slots <- struct{}{}:
 		defer func() { <-s.slots }()
 	case <-ctx.Done():
-		return nil, fmt.Errorf("%s: no answer in time: %w", s.words[0], ctx.Err())
+		return nil, fmt.Errorf("%s: no reply in time: %w", s.words[0], ctx.Err())
 	}
 	ctx, cancel := context.WithTimeout(ctx, total)
 	defer cancel()
@@ -196,7 +196,7 @@ func (sh *shell) run(ctx context.Context, body string, each time.Duration) (map[
 	case len(answer) >= maxReply:
 		return parts, fmt.Errorf("printed more than %d MiB", maxReply>>20)
 	case ctx.Err() != nil:
-		return parts, fmt.Errorf("no answer in time: %w", ctx.Err())
+		return parts, fmt.Errorf("no reply in time: %w", ctx.Err())
 	}
 	var err error
 	select {
@@ -206,7 +206,7 @@ func (sh *shell) run(ctx context.Context, body string, each time.Duration) (map[
 	case <-ctx.Done():
 	}
 	if len(parts) > 0 {
-		return parts, errors.New("ended in the middle of its answer")
+		return parts, errors.New("ended in the middle of its reply")
 	}
 	if err == nil {
 		err = errors.New("ran no script: the prefix must run the command that follows it, sh, with standard input")

@@ -109,7 +109,7 @@ func TestShellsAreReplaced(t *testing.T) {
 		}
 		stopped(t, pidOf(t, "node3", "ovn", "ovn-controller"))
 		_, err := h.Control(t.Context(), "ovn-controller", "version")
-		wantError(t, err, "no answer in time")
+		wantError(t, err, "no reply in time")
 		if b, err := h.ReadFile(t.Context(), "/proc/sys/kernel/ostype"); err != nil || string(b) != "Linux\n" {
 			t.Errorf("%q, %v", b, err)
 		}

@@ -66,7 +66,7 @@ func TestStoppedDaemon(t *testing.T) {
 	})
 	soon(t, 4*time.Second, func() {
 		_, err := behind.Control(t.Context(), "ovs-vswitchd", "version")
-		wantError(t, err, "ovs-vswitchd", "no answer in time")
+		wantError(t, err, "ovs-vswitchd", "no reply in time")
 	})
 	// The rest of the node answers.
 	if n, err := here.Network(t.Context()); err != nil || n.Link("br-int") == nil {
@@ -86,7 +86,7 @@ func TestStoppedDatabaseBehindCommand(t *testing.T) {
 	}
 	soon(t, 3*time.Second, func() {
 		_, err := behind.Vswitch(t.Context())
-		wantError(t, err, "node3", "ovsdb-client", "no answer in time")
+		wantError(t, err, "node3", "ovsdb-client", "no reply in time")
 		if n, err := behind.Network(t.Context()); err != nil || n.Link("br-int") == nil {
 			t.Errorf("network beside a stopped ovsdb-server: %v", err)
 		}
@@ -282,7 +282,7 @@ func TestPrefixBroken(t *testing.T) {
 	wantError(t, behind(t, 5*time.Second, script("shift; PATH=/nonexistent exec /bin/sh -c 'PATH=; readonly PATH; . /dev/stdin'\n")), "node1")
 
 	soon(t, 4*time.Second, func() {
-		wantError(t, behind(t, time.Second, script("sleep 997 & sleep 998\n")), "no answer in time")
+		wantError(t, behind(t, time.Second, script("sleep 997 & sleep 998\n")), "no reply in time")
 	})
 	soon(t, 9*time.Second, func() {
 		wantError(t, behind(t, 20*time.Second, script("yes\n")), "more than 64 MiB")

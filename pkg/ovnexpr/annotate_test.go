@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/ovnctl/ovnctl/pkg/packet"
+	"github.com/ovnctl/ovnctl/pkg/release"
 )
 
 // groups are the sets of the tests.
@@ -74,7 +75,7 @@ func TestAnnotate(t *testing.T) {
 func TestSymbolsOfReleases(t *testing.T) {
 	for _, c := range []struct {
 		name      string
-		version   Version
+		version   release.Series
 		known     bool
 		predicate string
 		bits      int
@@ -171,19 +172,6 @@ func TestExpand(t *testing.T) {
 	} {
 		if got := Expand(in, values); got != want {
 			t.Errorf("%s\n got %s\nwant %s", in, got, want)
-		}
-	}
-}
-
-func TestVersion(t *testing.T) {
-	for text, want := range map[string]Version{"23.03": 2303, "23.03.1": 2303, "26.03.2-21.8.0-82.3": 2603, "20.12": 2012} {
-		if v, err := ParseVersion(text); v != want || err != nil || v.String() != text[:5] {
-			t.Errorf("%s is %v (%v), want %d", text, v, err, want)
-		}
-	}
-	for _, text := range []string{"", "23", "23.13", "x.y", "0.03"} {
-		if v, err := ParseVersion(text); err == nil {
-			t.Errorf("%q is %v, want an error", text, v)
 		}
 	}
 }

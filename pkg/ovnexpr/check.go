@@ -2,6 +2,7 @@ package ovnexpr
 
 import (
 	"github.com/ovnctl/ovnctl/pkg/packet"
+	"github.com/ovnctl/ovnctl/pkg/release"
 )
 
 // Annotate checks that the fields of the actions can be used as they are, and returns the prerequisites that the
@@ -153,16 +154,13 @@ func (c *checker) nested(a *Nested) {
 	case need == "":
 		c.needs = append(c.needs, inner.needs...)
 		return
-	case c.table.version != 0 && c.table.version < otherNextHops && a.Name == "arp":
+	case !c.table.version.Has(release.NextHopsOfOtherFamily) && a.Name == "arp":
 		need = "ip4"
-	case c.table.version != 0 && c.table.version < otherNextHops && a.Name == "nd_ns":
+	case !c.table.version.Has(release.NextHopsOfOtherFamily) && a.Name == "nd_ns":
 		need = "ip6"
 	}
 	c.need(need)
 }
-
-// otherNextHops is the first release whose routes can have next hops of the other family.
-const otherNextHops = 2409
 
 func (c *checker) call(a *Call) {
 	f := functions[a.Name]

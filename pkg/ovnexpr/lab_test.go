@@ -13,6 +13,7 @@ import (
 
 	"github.com/ovnctl/ovnctl/internal/lab"
 	"github.com/ovnctl/ovnctl/internal/lab/labtest"
+	"github.com/ovnctl/ovnctl/pkg/release"
 )
 
 // Every logical flow of every topology is understood, and printed as it was.
@@ -40,7 +41,7 @@ func topologies() map[string]lab.Topology {
 func understands(t *testing.T, l *lab.Lab) {
 	t.Helper()
 	sets := southboundSets(t, l)
-	release, err := ParseVersion(rows(t, l, "SB_Global")[0].options()["northd_internal_version"])
+	release, err := release.ParseSeries(rows(t, l, "SB_Global")[0].options()["northd_internal_version"])
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/ovnctl/ovnctl/internal/lab"
 	"github.com/ovnctl/ovnctl/internal/lab/labtest"
 	"github.com/ovnctl/ovnctl/pkg/packet"
+	"github.com/ovnctl/ovnctl/pkg/release"
 )
 
 // The packets that microflows describe, and what is said of those that describe none, are those of ovn-trace.
@@ -27,7 +28,7 @@ func agreesOnMicroflows(t *testing.T, l *lab.Lab, drawn int) {
 	t.Helper()
 	seed := uint64(time.Now().UnixNano())
 	g := generator{rand.New(rand.NewPCG(seed, 0))}
-	release, err := ParseVersion(rows(t, l, "SB_Global")[0].options()["northd_internal_version"])
+	release, err := release.ParseSeries(rows(t, l, "SB_Global")[0].options()["northd_internal_version"])
 	if err != nil {
 		t.Fatal(err)
 	}

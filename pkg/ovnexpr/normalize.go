@@ -6,13 +6,11 @@ import (
 	"strings"
 
 	"github.com/ovnctl/ovnctl/pkg/packet"
+	"github.com/ovnctl/ovnctl/pkg/release"
 )
 
 // maxAlternatives bounds the comparisons that normalizing makes: conjunctions of disjunctions multiply.
 const maxAlternatives = 1 << 16
-
-// coveredAlternatives is the first release that drops what another alternative covers: 10.0.0.1 beside 10.0.0.0/8.
-const coveredAlternatives = 2309
 
 // A normalizer brings annotated formulas into normal form: a constant, a comparison, a conjunction of operands that each
 // are about one symbol of their own, or a disjunction of those. All comparisons are then for equality.
@@ -20,7 +18,7 @@ const coveredAlternatives = 2309
 // OVN's normal form is not the smallest there is, and what it makes of a formula decides whether ovn-trace takes it for
 // ambiguous. So it matters here as well where duplicates are dropped and where not.
 type normalizer struct {
-	version Version
+	version release.Series
 	left    int    // alternatives that may still be made
 	many    func() // reports that there are too many
 }
@@ -252,7 +250,7 @@ func (n *normalizer) distinct(f *formula) *formula {
 			any = append(any, o)
 		}
 	}
-	if n.version >= coveredAlternatives || n.version == 0 {
+	if n.version.Has(release.CoveredAlternatives) {
 		n.spend(len(any) * len(any) / 64)
 		any = uncovered(any)
 	}

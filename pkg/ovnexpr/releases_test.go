@@ -8,6 +8,7 @@ import (
 
 	"github.com/ovnctl/ovnctl/internal/lab"
 	"github.com/ovnctl/ovnctl/internal/lab/labtest"
+	"github.com/ovnctl/ovnctl/pkg/release"
 )
 
 // Later releases write flows that the earlier do not know.
@@ -29,7 +30,7 @@ func TestReleasesLogicalFlows(t *testing.T) {
 // knowsSymbols asks the ovn-trace of a lab for every symbol of the table: what it knows, the table of its release has.
 func knowsSymbols(t *testing.T, l *lab.Lab) {
 	t.Helper()
-	release, err := ParseVersion(rows(t, l, "SB_Global")[0].options()["northd_internal_version"])
+	release, err := release.ParseSeries(rows(t, l, "SB_Global")[0].options()["northd_internal_version"])
 	if err != nil {
 		t.Fatal(err)
 	}

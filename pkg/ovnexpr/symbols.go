@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/ovnctl/ovnctl/pkg/packet"
+	"github.com/ovnctl/ovnctl/pkg/release"
 )
 
 // A Level says what can be asked about a symbol (ovn-sb(5), "Level of Measurement").
@@ -47,12 +48,12 @@ func (s *Symbol) IsString() bool { return s.Bits == 0 }
 // Symbols are the symbols of a release.
 type Symbols struct {
 	byName  map[string]*Symbol
-	version Version
+	version release.Series
 }
 
 // A Profile chooses a table of symbols.
 type Profile struct {
-	Version   Version
+	Version   release.Series
 	Conntrack bool // of flows with the tag acl_ct_translation
 }
 
@@ -79,7 +80,7 @@ func newSymbols(p Profile) *Symbols {
 	t.addRegisters()
 	for _, d := range definitions {
 		// What went away still has a meaning for the zero Version, unless a later line gives the name another.
-		if p.Version.within(d.since, d.until) || p.Version == 0 {
+		if p.Version.Within(d.since, d.until) || p.Version == 0 {
 			t.add(d)
 		}
 	}

@@ -1,5 +1,9 @@
 package ovnexpr
 
+import (
+	"github.com/ovnctl/ovnctl/pkg/release"
+)
+
 // A definition is a line of the table of symbols. Exactly one of field, bits and predicate is given.
 type definition struct {
 	name      string
@@ -8,14 +12,11 @@ type definition struct {
 	predicate string // a match
 	needs     string // prerequisite, a match
 
-	text         bool    // the field holds the key of a port
-	commit       bool    // writable in ct_commit only
-	since, until Version // until is the first release without it; 0 is from the beginning, or still there
-	writeOnly    int     // bits of what only an action can write; there is no field
+	text         bool           // the field holds the key of a port
+	commit       bool           // writable in ct_commit only
+	since, until release.Series // until is the first release without it; 0 is from the beginning, or still there
+	writeOnly    int            // bits of what only an action can write; there is no field
 }
-
-// gone is the release that dropped the old names of bits of ct_label. The zero Version still knows them.
-const gone = 2409
 
 // definitions is the table of symbols of ovn-sb(5), without the registers. A symbol comes after those it is made of.
 // Where a name has several lines, one of them is right for a release.
@@ -55,15 +56,15 @@ var definitions = []definition{
 	{name: "ct_mark.obs_collector_id", bits: "ct_mark[16..23]", commit: true, since: 2409},
 
 	{name: "ct_label", field: "ct_label", commit: true},
-	{name: "ct_label.blocked", bits: "ct_label[0]", commit: true, until: gone},
-	{name: "ct_label.natted", bits: "ct_label[1]", commit: true, until: gone},
-	{name: "ct_label.skip_snat", bits: "ct_label[2]", commit: true, since: 2203, until: gone},
-	{name: "ct_label.force_snat", bits: "ct_label[3]", commit: true, since: 2203, until: gone},
+	{name: "ct_label.blocked", bits: "ct_label[0]", commit: true, until: release.WithoutLabelBits},
+	{name: "ct_label.natted", bits: "ct_label[1]", commit: true, until: release.WithoutLabelBits},
+	{name: "ct_label.skip_snat", bits: "ct_label[2]", commit: true, since: 2203, until: release.WithoutLabelBits},
+	{name: "ct_label.force_snat", bits: "ct_label[3]", commit: true, since: 2203, until: release.WithoutLabelBits},
 	{name: "ct_label.nf", bits: "ct_label[7]", commit: true, since: 2509},
 	{name: "ct_label.tun_if", bits: "ct_label[8]", commit: true, since: 2603},
 	{name: "ct_label.nf_id", bits: "ct_label[17..24]", commit: true, since: 2509},
 	{name: "ct_label.ecmp_reply_eth", bits: "ct_label[32..79]", commit: true},
-	{name: "ct_label.ecmp_reply_port", bits: "ct_label[80..95]", commit: true, until: gone},
+	{name: "ct_label.ecmp_reply_port", bits: "ct_label[80..95]", commit: true, until: release.WithoutLabelBits},
 	{name: "ct_label.tun_if_id", bits: "ct_label[80..95]", commit: true, since: 2603},
 	{name: "ct_label.acl_id", bits: "ct_label[80..95]", commit: true, since: 2503},
 	{name: "ct_label.label", bits: "ct_label[96..127]", commit: true, since: 2112},

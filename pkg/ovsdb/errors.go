@@ -29,7 +29,7 @@ var (
 	// ErrNotServed is a server that does not have the database.
 	ErrNotServed = errors.New("the server does not have this database")
 	// ErrNoLeader is a cluster of which no reachable member leads.
-	ErrNoLeader = errors.New("no server that answered is the cluster's leader")
+	ErrNoLeader = errors.New("no server that replied is the cluster's leader")
 	// ErrNoColumn is a condition on a column that the schema lacks.
 	ErrNoColumn = errors.New("no such column")
 	// ErrTooLarge is a reply or a record above the bound.

@@ -67,7 +67,7 @@ func TestDialErrors(t *testing.T) {
 		{"left over", "OVN_Northbound", "unix:" + left, "connection refused", "left over from a server that has ended", syscall.ECONNREFUSED, time.Second},
 		{"refused", "OVN_Northbound", "tcp:" + ovsdbtest.Address(t, "127.0.0.1"), "connection refused", "no server listens", syscall.ECONNREFUSED, time.Second},
 		{"refused over IPv6", "OVN_Northbound", "tcp:" + ovsdbtest.Address(t, "::1"), "connection refused", "no server listens", syscall.ECONNREFUSED, time.Second},
-		{"silent", "OVN_Northbound", "tcp:" + silent(t), "no answer within the time limit", "stopped, busy or cut off", context.DeadlineExceeded, 3 * time.Second},
+		{"silent", "OVN_Northbound", "tcp:" + silent(t), "no reply within the time limit", "stopped, busy or cut off", context.DeadlineExceeded, 3 * time.Second},
 		{"other database", "OVN_Southbound", s.Remote(), "the server does not have this database, it has OVN_Northbound", "6641", ovsdb.ErrNotServed, time.Second},
 		{"not OVSDB", "OVN_Northbound", "tcp:" + chatter(t, "HTTP/1.1 400 Bad Request\r\n\r\n"), "does not speak OVSDB", "ssl:", nil, time.Second},
 		{"closes at once", "OVN_Northbound", "tcp:" + chatter(t, ""), "the server closed the connection", "ended or was restarted", io.ErrUnexpectedEOF, time.Second},

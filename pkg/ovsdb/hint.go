@@ -70,7 +70,7 @@ func (c *Client) explain(remote string, err error) explanation {
 	case errors.As(err, &dns) && dns.IsNotFound:
 		return explanation{fmt.Sprintf("the name %s is not known", dns.Name), "give the address instead of the name"}
 	case errors.Is(err, context.DeadlineExceeded), isTimeout(err):
-		return explanation{"no answer within the time limit", "the server is stopped, busy or cut off: try again with a longer timeout, or another member"}
+		return explanation{"no reply within the time limit", "the server is stopped, busy or cut off: try again with a longer timeout, or another member"}
 	case errors.Is(err, ErrNotServed):
 		return explanation{hint: "is this the address of the other database? 6641 is usually the Northbound, 6642 the Southbound"}
 	case errors.Is(err, ErrNoLeader):
@@ -110,7 +110,7 @@ func (c *Client) explainTLS(err error) (x explanation, ok bool) {
 	case errors.As(err, &unknown):
 		return explanation{fmt.Sprintf("the server's certificate is not signed by the CA of %s", files.CACert), "give the CA certificate that signed the server's (-C)"}, true
 	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
-		return explanation{expiry(invalid), "give the server a new certificate, or mend the clock"}, true
+		return explanation{expiry(invalid), "give the server a new certificate, or correct the clock"}, true
 	case errors.As(err, &invalid):
 		return explanation{"the server's certificate is not fit for a server: " + invalid.Error(), ""}, true
 	case errors.As(err, &name):

@@ -93,7 +93,7 @@ func listColumn(line string, id UUID, row []byte, columns map[string]*columnSche
 	columns[column] = &columnSchema{max: unlimited}
 	if column == "_uuid" {
 		if !validUUID(text) {
-			return id, row, fmt.Errorf("%.80q is no UUID", text)
+			return id, row, fmt.Errorf("%.80q is not a UUID", text)
 		}
 		return UUID(text), row, nil
 	}

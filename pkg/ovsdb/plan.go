@@ -57,7 +57,7 @@ func planFor(rows any) (*plan, error) {
 		case kind == reflect.Map:
 			p.sparse[column] = "map"
 		default:
-			return nil, fmt.Errorf("rows: %s.%s cannot be sparse: it is no set and no map", t, t.Field(i).Name)
+			return nil, fmt.Errorf("rows: %s.%s cannot be sparse: it is neither a set nor a map", t, t.Field(i).Name)
 		}
 		p.columns = append(p.columns, column)
 		p.fields[column] = i

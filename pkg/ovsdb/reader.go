@@ -56,6 +56,14 @@ type Row interface {
 	Table() string
 }
 
+// A Key is a row of T's table of which only the UUID is read.
+type Key[T Row] struct {
+	UUID UUID `ovsdb:"_uuid"`
+}
+
+// Table returns T's table.
+func (Key[T]) Table() string { var row T; return row.Table() }
+
 // A Query asks for the rows of one table.
 type Query struct {
 	Rows  any         // *[]T, where T is a Row; replaced by the rows found

@@ -215,7 +215,7 @@ func (s *scanner) count() (int, error) {
 	}
 	word, err := s.str()
 	if err == nil && word != "unlimited" {
-		err = fmt.Errorf("%q is no number of values", word)
+		err = fmt.Errorf("%q is not a number of values", word)
 	}
 	return unlimited, err
 }

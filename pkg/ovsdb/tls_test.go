@@ -80,7 +80,7 @@ func TestTLS(t *testing.T) {
 			"the server refused the client certificate", "expired at " + past.UTC().Format(time.RFC3339)},
 		{"no TLS there", "ssl:" + plain, files, "the server closed the connection", "is it an ssl: port"},
 		{"TLS there", "tcp:" + strings.TrimPrefix(good, "ssl:"), files, "", "ssl:"},
-		{"silent", "ssl:" + silent(t), files, "no answer within the time limit", "stopped, busy"},
+		{"silent", "ssl:" + silent(t), files, "no reply within the time limit", "stopped, busy"},
 		{"CA file missing", good, with(func(f *ovsdb.TLSFiles) { f.CACert = "/nonexistent/ca.pem" }), "/nonexistent/ca.pem: no such file", "-C name must be there"},
 		{"CA file empty", good, with(func(f *ovsdb.TLSFiles) { f.CACert = "/dev/null" }), "/dev/null holds no certificate", ""},
 		{"key of another", good, with(func(f *ovsdb.TLSFiles) { f.PrivateKey = serverKey }), "private key", ""},

@@ -13,23 +13,8 @@ import (
 // CompareFormats are the formats that [Compare] knows, the default first.
 var CompareFormats = []string{"table", "wide", "json", "yaml", "md"}
 
-// A CompareDocument is the JSON and YAML form of what differs between two states.
-type CompareDocument struct {
-	Envelope
-	A Side `json:"a"`
-	B Side `json:"b"`
-	compare.Comparison
-}
-
-// A Side is one of the two states.
-type Side struct {
-	Path   string `json:"path"`   // as it was given
-	Source any    `json:"source"` // what was read of it
-	Time   string `json:"-"`      // when that was
-}
-
 // Compare writes what differs in one of [CompareFormats].
-func Compare(w io.Writer, s Style, format string, doc CompareDocument) error {
+func Compare(w io.Writer, s Style, format string, doc compare.Document) error {
 	switch format {
 	case "json", "yaml":
 		return Write(w, format, doc)
@@ -203,7 +188,7 @@ func (p *comparePrinter) flows(flows []compare.FlowChange) {
 			p.line(2, Span{fmt.Sprintf("and those of %d others: -o wide lists them", len(order)-i), Faint})
 			break
 		}
-		p.line(2, Span{cmp.Or(name, "for nothing that is known"), Name})
+		p.line(2, Span{cmp.Or(name, "of unknown purpose"), Name})
 		for _, f := range groups[name] {
 			p.line(4, Span{flowWhere(f) + "  ", Plain}, Span{flowCounts(f) + "  ", Plain}, Span{stagesText(f.Stages), Faint})
 			if p.wide {
@@ -273,7 +258,7 @@ func (p *comparePrinter) gaps(gaps []compare.Gap) {
 }
 
 // compareMarkdown writes tables to be pasted into a ticket.
-func compareMarkdown(w io.Writer, doc CompareDocument) error {
+func compareMarkdown(w io.Writer, doc compare.Document) error {
 	text := "differences"
 	if doc.Equal {
 		text = "no difference"

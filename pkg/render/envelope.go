@@ -9,52 +9,15 @@ import (
 	"unicode"
 	"unicode/utf16"
 
+	"github.com/ovnctl/ovnctl/pkg/document"
 	"go.yaml.in/yaml/v3"
 )
 
-// APIVersion is the version of every document.
-const APIVersion = "ovnctl/v1"
+// TODO(gather): these two names go when no branch uses them.
+type Envelope = document.Envelope
 
-// An Envelope opens every document. A document embeds it and adds its own
-// fields, so that they stand beside these.
-type Envelope struct {
-	APIVersion string   `json:"apiVersion"`
-	Kind       string   `json:"kind"`   // Topology, Trace, Error
-	Source     any      `json:"source"` // what was read, and when: a cluster.Source
-	Notes      []string `json:"notes"`  // what could not be read or is not certain
-}
-
-// NewEnvelope returns the head of a document of a kind.
-func NewEnvelope(kind string, source any, notes []string) Envelope {
-	if notes == nil {
-		notes = []string{}
-	}
-	return Envelope{APIVersion: APIVersion, Kind: kind, Source: source, Notes: notes}
-}
-
-// errorDocument is what a failed command prints where a document was asked for.
-type errorDocument struct {
-	Envelope
-	Error    string   `json:"error"`
-	Hints    []string `json:"hints"`
-	ExitCode int      `json:"exitCode"`
-}
-
-// Error writes a document of kind Error in format json or yaml. The lines of the
-// error that begin with "hint: " are its hints.
-func Error(w io.Writer, format string, code int, err error) error {
-	doc := errorDocument{Envelope: NewEnvelope("Error", nil, nil), Hints: []string{}, ExitCode: code}
-	var text []string
-	for line := range strings.SplitSeq(err.Error(), "\n") {
-		if hint, ok := strings.CutPrefix(line, "hint: "); ok {
-			doc.Hints = append(doc.Hints, hint)
-			continue
-		}
-		text = append(text, line)
-	}
-	doc.Error = strings.Join(text, "\n")
-	return Write(w, format, doc)
-}
+// NewEnvelope is document.New.
+var NewEnvelope = document.New
 
 // Write writes a document in format json or yaml.
 func Write(w io.Writer, format string, doc any) error {

@@ -18,6 +18,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/ovnctl/ovnctl/pkg/cluster"
+	"github.com/ovnctl/ovnctl/pkg/document"
 	"github.com/ovnctl/ovnctl/pkg/journey"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb/ovsdbtest"
 	"github.com/ovnctl/ovnctl/pkg/reach"
@@ -125,7 +126,7 @@ func TestReach(t *testing.T) {
 func reachText(t *testing.T, r *reach.Result, format string, s render.Style) string {
 	t.Helper()
 	var b bytes.Buffer
-	doc := render.ReachDocument{Envelope: render.NewEnvelope("Reach", nil, []string{"a note"}), Result: r}
+	doc := render.ReachDocument{Envelope: document.New("Reach", nil, []string{"a note"}), Result: r}
 	view := render.ReachView{Notes: doc.Notes, Next: []string{"ovnctl trace shop/client bank/ledger --tcp=8080"}}
 	if err := render.Reach(&b, s, format, doc, view); err != nil {
 		t.Fatal(err)

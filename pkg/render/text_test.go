@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.yaml.in/yaml/v3"
 
+	"github.com/ovnctl/ovnctl/pkg/document"
 	"github.com/ovnctl/ovnctl/pkg/render"
 )
 
@@ -255,7 +256,7 @@ shop/web-1          10.244.1.5…  up
 func TestError(t *testing.T) {
 	var b bytes.Buffer
 	err := errString("cannot read OVN_Southbound: \x1b[31m\nhint: start it\nhint: or not")
-	if err := render.Error(&b, "json", 3, err); err != nil {
+	if err := render.Write(&b, "json", document.NewFailure(err, 3)); err != nil {
 		t.Fatal(err)
 	}
 	want := `{

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"slices"
 	"strings"
 
 	"github.com/ovnctl/ovnctl/pkg/topology"
@@ -11,14 +12,6 @@ import (
 
 // TopologyFormats are the formats that [Topology] writes, the default first.
 var TopologyFormats = []string{"tree", "table", "wide", "json", "yaml", "md", "dot", "mermaid"}
-
-// A TopologyDocument is the document of kind Topology.
-type TopologyDocument struct {
-	Envelope
-	topology.Topology
-	// Commands are the classic commands that show the same; only when asked for.
-	Commands []string `json:"commands,omitempty"`
-}
 
 // A TopologyView is how a Topology is shown as text.
 type TopologyView struct {
@@ -33,7 +26,7 @@ type TopologyView struct {
 }
 
 // Topology writes a document in one of [TopologyFormats].
-func Topology(w io.Writer, s Style, format string, doc *TopologyDocument, view TopologyView) error {
+func Topology(w io.Writer, s Style, format string, doc *topology.Document, view TopologyView) error {
 	switch format {
 	case "json", "yaml":
 		return Write(w, format, doc)
@@ -58,7 +51,7 @@ func Topology(w io.Writer, s Style, format string, doc *TopologyDocument, view T
 
 // topologyText is a document with what its text needs to know.
 type topologyText struct {
-	*TopologyDocument
+	*topology.Document
 	view               TopologyView
 	hosts              map[string]string // name of a chassis to its label
 	zones              bool              // more than one
@@ -68,9 +61,9 @@ type topologyText struct {
 	bridges            map[string][]*topology.Bridge // by node
 }
 
-func newTopologyText(doc *TopologyDocument, view TopologyView) *topologyText {
+func newTopologyText(doc *topology.Document, view TopologyView) *topologyText {
 	t := &topologyText{
-		TopologyDocument: doc, view: view,
+		Document: doc, view: view,
 		hosts:    map[string]string{},
 		onSwitch: map[string][]*topology.Port{},
 		onRouter: map[string][]*topology.Port{},
@@ -161,42 +154,47 @@ func stateLook(state string) Look {
 	return Faint
 }
 
-// summary counts what there is, a line each.
-func (t *topologyText) summary() []Line {
-	var up, down, never, remote, unknown int
+// portStates counts the ports by their states; those that have none, by their types.
+func (t *topologyText) portStates() Line {
+	count := map[string]int{}
+	var types []string
 	for _, p := range t.Ports {
-		switch p.State {
-		case topology.StateUp:
-			up++
-		case topology.StateDown:
-			down++
-		case topology.StateNone:
-			never++
-		case topology.StateRemote:
-			remote++
-		default:
-			unknown++
+		word := p.State
+		if p.State == topology.StateNone {
+			word = p.Type
+		}
+		if count[word]++; count[word] == 1 && p.State == topology.StateNone {
+			types = append(types, word)
 		}
 	}
+	states := Line{{Text: " ("}}
+	add := func(state, word string, look Look) {
+		if count[state] == 0 {
+			return
+		}
+		if len(states) > 1 {
+			states = append(states, Span{Text: ", "})
+		}
+		states = append(states, Span{Text: fmt.Sprintf("%d %s", count[state], word), Look: look})
+	}
+	add(topology.StateUp, "up", Good)
+	add(topology.StateDown, "down", Bad)
+	add(topology.StateUnknown, "unknown", Warn)
+	slices.Sort(types)
+	for _, word := range types {
+		add(word, word, Plain)
+	}
+	add(topology.StateRemote, "in other zones", Plain)
+	return append(states, Span{Text: ")"})
+}
+
+// summary counts what there is, a line each.
+func (t *topologyText) summary() []Line {
 	line := counted(nil, len(t.Switches), "switch", "switches")
 	line = counted(line, len(t.Routers), "router", "routers")
 	line = counted(line, len(t.Ports), "port", "ports")
 	if len(t.Ports) > 0 {
-		states := Line{{Text: " ("}}
-		for _, n := range []struct {
-			count int
-			word  string
-			look  Look
-		}{{up, "up", Good}, {down, "down", Bad}, {unknown, "unknown", Warn}, {never, "never up", Plain}, {remote, "in other zones", Plain}} {
-			if n.count == 0 {
-				continue
-			}
-			if len(states) > 1 {
-				states = append(states, Span{Text: ", "})
-			}
-			states = append(states, Span{Text: fmt.Sprintf("%d %s", n.count, n.word), Look: n.look})
-		}
-		line = append(append(line, states...), Span{Text: ")"})
+		line = append(line, t.portStates()...)
 	}
 	lines := []Line{line}
 	var acls int
@@ -211,7 +209,7 @@ func (t *topologyText) summary() []Line {
 	rules = counted(rules, len(t.Policies), "router policy", "router policies")
 	rules = counted(rules, acls, "ACL", "ACLs")
 	rules = counted(rules, len(t.PortGroups), "port group", "port groups")
-	place := counted(nil, len(t.TopologyDocument.Chassis), "chassis", "chassis")
+	place := counted(nil, len(t.Document.Chassis), "chassis", "chassis")
 	place = counted(place, len(t.Nodes), "node read", "nodes read")
 	place = counted(place, len(t.Bridges), "bridge", "bridges")
 	place = counted(place, len(t.Tunnels), "tunnel", "tunnels")
@@ -223,7 +221,7 @@ func (t *topologyText) summary() []Line {
 		}
 	}
 	if len(out) == 0 {
-		out = append(out, Text("nothing: the databases that were read are empty"))
+		out = append(out, Text("nothing: the databases are empty"))
 	}
 	return out
 }

@@ -180,7 +180,7 @@ func (t *topologyText) physical() []*Tree {
 		nodes[n.Name] = n
 	}
 	var out []*Tree
-	for _, c := range t.TopologyDocument.Chassis {
+	for _, c := range t.Document.Chassis {
 		tree := Branch(Line{{Text: "chassis "}, {Text: chassisLabel(c), Look: Name}}, t.chassisFacts(c))
 		if n := nodes[c.Node]; n != nil {
 			delete(nodes, c.Node)
@@ -236,7 +236,7 @@ func (t *topologyText) nodeFacts(n *topology.Node) string {
 	if n.SystemID != "" {
 		words = append(words, n.SystemID)
 	}
-	if n.SystemID != "" && n.Chassis == "" && len(t.TopologyDocument.Chassis) > 0 {
+	if n.SystemID != "" && n.Chassis == "" && len(t.Document.Chassis) > 0 {
 		words = append(words, "no chassis of that name was read")
 	}
 	return strings.Join(words, ", ")

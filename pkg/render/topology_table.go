@@ -119,7 +119,7 @@ func (t *topologyText) portTable(wide bool) *Table {
 
 func (t *topologyText) chassisTable(wide bool) *Table {
 	tb := table("Chassis", wide, []string{"CHASSIS", "ENCAPS", "NETWORKS", "PORTS", "READ"}, []string{"SYSTEM-ID", "ZONE", "UUID"})
-	for _, c := range t.TopologyDocument.Chassis {
+	for _, c := range t.Document.Chassis {
 		var encaps, networks []string
 		for _, e := range c.Encaps {
 			encaps = append(encaps, e.Type+":"+e.IP)
@@ -252,7 +252,7 @@ func (t *topologyText) markdown(w io.Writer) error {
 	if _, err := io.WriteString(w, b.String()); err != nil {
 		return err
 	}
-	troubles := &Table{Title: "Not as it should be", Header: []string{"STATE", "TYPE", "NAME", "WHY"}}
+	troubles := &Table{Title: "Problems", Header: []string{"STATE", "TYPE", "NAME", "WHY"}}
 	for _, cells := range t.troubles() {
 		troubles.Row(cells...)
 	}

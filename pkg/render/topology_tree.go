@@ -25,7 +25,7 @@ func (t *topologyText) tree(w io.Writer, s Style) error {
 		roots []*Tree
 	}{
 		{"", lines(t.summary())},
-		{"Not as it should be", rows(t.troubles())},
+		{"Problems", rows(t.troubles())},
 		{"Logical", t.logical()},
 		{"Load balancers", t.balancers()},
 		{"Port groups", t.portGroups()},
@@ -202,7 +202,7 @@ func (t *topologyText) port(tree *Tree, p *topology.Port) {
 	if p.State != topology.StateUp && (p.State != topology.StateNone || len(where) == 0) {
 		state := Text(p.State, stateLook(p.State))
 		if p.State == topology.StateNone {
-			state = Text("never up", Faint)
+			state = Text("on every chassis", Faint)
 		}
 		if p.State != topology.StateDown { // what is down is told above, with the reason
 			line.Cells = append(line.Cells, state)
@@ -243,7 +243,7 @@ func (t *topologyText) where(p *topology.Port) Line {
 }
 
 func (t *topologyText) node(chassis string) string {
-	for _, c := range t.TopologyDocument.Chassis {
+	for _, c := range t.Document.Chassis {
 		if c.Name == chassis {
 			return c.Node
 		}

@@ -12,21 +12,8 @@ import (
 // WaysFormats are the formats that [Ways] knows, the default first.
 var WaysFormats = []string{"tree", "json", "yaml", "md"}
 
-// A WaysDocument is the JSON and YAML form of the paths of one packet in two states.
-type WaysDocument struct {
-	Envelope
-	A Side `json:"a"`
-	B Side `json:"b"`
-	compare.Ways
-	TraceA *journey.Trace `json:"traceA"`
-	TraceB *journey.Trace `json:"traceB"`
-
-	From string `json:"-"` // as it was asked
-	To   string `json:"-"`
-}
-
 // Ways writes in one of [WaysFormats] where two paths diverge.
-func Ways(w io.Writer, s Style, format string, doc WaysDocument) error {
+func Ways(w io.Writer, s Style, format string, doc compare.PathsDocument) error {
 	switch format {
 	case "json", "yaml":
 		return Write(w, format, doc)
@@ -44,7 +31,7 @@ func Ways(w io.Writer, s Style, format string, doc WaysDocument) error {
 	p := comparePrinter{style: s}
 	for _, side := range []struct {
 		name string
-		Side
+		compare.Side
 		trace *journey.Trace
 	}{{"A", doc.A, doc.TraceA}, {"B", doc.B, doc.TraceB}} {
 		v := side.trace.Verdict
@@ -57,7 +44,7 @@ func Ways(w io.Writer, s Style, format string, doc WaysDocument) error {
 	}
 	p.parting(doc)
 	if len(doc.Behind) > 0 {
-		p.heading("what has changed there")
+		p.heading("changes there")
 		for _, c := range doc.Behind {
 			p.change(c)
 		}
@@ -76,7 +63,7 @@ func Ways(w io.Writer, s Style, format string, doc WaysDocument) error {
 	return err
 }
 
-func (p *comparePrinter) parting(doc WaysDocument) {
+func (p *comparePrinter) parting(doc compare.PathsDocument) {
 	switch {
 	case doc.Same:
 		p.out.WriteByte('\n')

@@ -12,7 +12,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/ovnctl/ovnctl/pkg/cluster"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
 	"github.com/ovnctl/ovnctl/pkg/sb"
 	"github.com/ovnctl/ovnctl/pkg/vswitch"
@@ -156,9 +155,9 @@ func (s *Switch) RunsOVN() bool {
 
 // A Plug is an interface with the port and the bridge that it is in.
 type Plug struct {
-	*Interface
-	Port   *Port
-	Bridge *Bridge
+	*vswitch.InterfaceBrief
+	Port   *vswitch.PortBrief
+	Bridge *vswitch.BridgeBrief
 }
 
 // OFNumber is the OpenFlow port of the interface; 0: it has none.
@@ -191,7 +190,7 @@ func (s *Switch) Plugs() []Plug {
 	var plugs []Plug
 	for i := range s.Interfaces {
 		if p, ok := at[s.Interfaces[i].UUID]; ok {
-			p.Interface = &s.Interfaces[i]
+			p.InterfaceBrief = &s.Interfaces[i]
 			plugs = append(plugs, p)
 		}
 	}
@@ -199,7 +198,7 @@ func (s *Switch) Plugs() []Plug {
 }
 
 // Bridge is a bridge by its name; nil: there is none.
-func (s *Switch) Bridge(name string) *Bridge {
+func (s *Switch) Bridge(name string) *vswitch.BridgeBrief {
 	for i := range s.Bridges {
 		if s.Bridges[i].Name == name {
 			return &s.Bridges[i]
@@ -227,7 +226,7 @@ const fewPorts = 1000
 func (z *Zone) Rewritten(s *Southbound) (map[string]bool, error) {
 	others := z.opened
 	if len(s.PortBindings) <= fewPorts {
-		now, err := ovsdb.Find[cluster.ChassisRow](z.d.ctx, z.sb)
+		now, err := ovsdb.Find[sb.ChassisIdentity](z.d.ctx, z.sb)
 		if err != nil {
 			return nil, err
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/cluster"
 	"github.com/ovnctl/ovnctl/pkg/node"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
+	"github.com/ovnctl/ovnctl/pkg/sb"
 )
 
 // A Deployment is one look at a deployment. Its methods, and those of its Zones
@@ -118,7 +119,7 @@ type Zone struct {
 
 	d      *Deployment
 	nb, sb ovsdb.Reader
-	opened []cluster.ChassisRow // as the Southbound had them when it was opened
+	opened []sb.ChassisIdentity // as the Southbound had them when it was opened
 	memo   once
 	flows  logicalFlows
 }

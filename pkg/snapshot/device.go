@@ -5,12 +5,13 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ovnctl/ovnctl/pkg/nb"
 	"github.com/ovnctl/ovnctl/pkg/node"
 )
 
 // A Device is what is plugged into a logical port, as it sees itself.
 type Device struct {
-	Port    *LogicalSwitchPort
+	Port    *nb.LogicalSwitchPortBrief
 	Plug    Plug
 	Host    node.Link     // the host's end
 	Link    node.Link     // the other end, in the pod; of a port of the host itself the same

@@ -101,7 +101,7 @@ func (l *Logical) gatewayOf(o *nb.DHCPOptions, subnet netip.Prefix) (netip.Addr,
 }
 
 // Serves says whether DHCP options are for a network that a port has an address in.
-func Serves(o *nb.DHCPOptions, p *LogicalSwitchPort) bool {
+func Serves(o *nb.DHCPOptions, p *nb.LogicalSwitchPortBrief) bool {
 	subnet, err := netip.ParsePrefix(o.Cidr)
 	if err != nil {
 		return false
@@ -118,7 +118,7 @@ func Serves(o *nb.DHCPOptions, p *LogicalSwitchPort) bool {
 
 // DHCPOptionsFor are the DHCPv4 options that all other ports of a port's switch with
 // an address of their network have; nil: they have none, or different ones.
-func (l *Logical) DHCPOptionsFor(p *LogicalSwitchPort) *nb.DHCPOptions {
+func (l *Logical) DHCPOptionsFor(p *nb.LogicalSwitchPortBrief) *nb.DHCPOptions {
 	s := l.SwitchOf[p.UUID]
 	if s == nil {
 		return nil

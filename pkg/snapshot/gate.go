@@ -173,7 +173,7 @@ func (h *Host) kubeOVNGate(g *Gate, rows *Northbound, n *node.Network) {
 
 // underlayPorts are the router ports whose switch has a port to a network outside.
 func underlayPorts(rows *Northbound) map[string]bool {
-	byID := map[ovsdb.UUID]*LogicalSwitchPort{}
+	byID := map[ovsdb.UUID]*nb.LogicalSwitchPortBrief{}
 	for i := range rows.SwitchPorts {
 		byID[rows.SwitchPorts[i].UUID] = &rows.SwitchPorts[i]
 	}

@@ -43,8 +43,8 @@ func HealthMappings(lb *nb.LoadBalancer) map[netip.Addr]HealthMapping {
 }
 
 // PortOf is the port without a type that has an address, nil where there is none or more than one.
-func (l *Logical) PortOf(a netip.Addr) *LogicalSwitchPort {
-	var found *LogicalSwitchPort
+func (l *Logical) PortOf(a netip.Addr) *nb.LogicalSwitchPortBrief {
+	var found *nb.LogicalSwitchPortBrief
 	for i := range l.SwitchPorts {
 		p := &l.SwitchPorts[i]
 		if p.Type != "" || !hasAddress(p, a) {
@@ -58,7 +58,7 @@ func (l *Logical) PortOf(a netip.Addr) *LogicalSwitchPort {
 	return found
 }
 
-func hasAddress(p *LogicalSwitchPort, a netip.Addr) bool {
+func hasAddress(p *nb.LogicalSwitchPortBrief, a netip.Addr) bool {
 	for _, own := range PortAddresses(p) {
 		for _, ip := range own.IPs {
 			if ip.Addr() == a {
@@ -71,7 +71,7 @@ func hasAddress(p *LogicalSwitchPort, a netip.Addr) bool {
 
 // HealthSource says what is wrong with an address as the source of health checks of a port; empty: nothing.
 // The address has to be nobody's on the port's switch: OVN answers for it there.
-func (l *Logical) HealthSource(p *LogicalSwitchPort, a netip.Addr, bound func(port string) bool) string {
+func (l *Logical) HealthSource(p *nb.LogicalSwitchPortBrief, a netip.Addr, bound func(port string) bool) string {
 	s := l.SwitchOf[p.UUID]
 	if s == nil {
 		return "port " + p.Name + " is on no switch"
@@ -92,7 +92,7 @@ func (l *Logical) HealthSource(p *LogicalSwitchPort, a netip.Addr, bound func(po
 }
 
 // HealthSourceFor is the address from which a port can be watched: that from which the other ports of its switch are.
-func (l *Logical) HealthSourceFor(b *Balancers, p *LogicalSwitchPort, v6 bool, bound func(port string) bool) netip.Addr {
+func (l *Logical) HealthSourceFor(b *Balancers, p *nb.LogicalSwitchPortBrief, v6 bool, bound func(port string) bool) netip.Addr {
 	var common netip.Addr
 	s := l.SwitchOf[p.UUID]
 	if s == nil {

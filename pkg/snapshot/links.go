@@ -86,7 +86,7 @@ const (
 
 // CheckLink says what is wrong with a port's link to a router; of a port that has nothing to
 // do with routers it is LinkFine.
-func (l *Logical) CheckLink(p *LogicalSwitchPort) LinkFault {
+func (l *Logical) CheckLink(p *nb.LogicalSwitchPortBrief) LinkFault {
 	name := p.Options["router-port"]
 	if p.Type != "router" {
 		if name == "" || l.RouterPort[name] == nil || p.Type == "remote" {

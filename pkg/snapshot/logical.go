@@ -16,18 +16,18 @@ type Logical struct {
 	Switch map[ovsdb.UUID]*nb.LogicalSwitch // by its own UUID
 	Router map[ovsdb.UUID]*nb.LogicalRouter // by its own UUID
 
-	SwitchPort map[string]*LogicalSwitchPort    // by name
-	RouterPort map[string]*nb.LogicalRouterPort // by name
+	SwitchPort map[string]*nb.LogicalSwitchPortBrief // by name
+	RouterPort map[string]*nb.LogicalRouterPort      // by name
 
 	SwitchOf map[ovsdb.UUID]*nb.LogicalSwitch // by Logical_Switch_Port; where two have it, the first
 	RouterOf map[ovsdb.UUID]*nb.LogicalRouter // by Logical_Router_Port; where two have it, the first
 
-	PortsOf       map[ovsdb.UUID][]*LogicalSwitchPort    // by Logical_Switch
-	RouterPortsOf map[ovsdb.UUID][]*nb.LogicalRouterPort // by Logical_Router
+	PortsOf       map[ovsdb.UUID][]*nb.LogicalSwitchPortBrief // by Logical_Switch
+	RouterPortsOf map[ovsdb.UUID][]*nb.LogicalRouterPort      // by Logical_Router
 
 	// Links are the switch ports of type router by the name of the router port
 	// that they lead to, whether there is one or not.
-	Links map[string][]*LogicalSwitchPort
+	Links map[string][]*nb.LogicalSwitchPortBrief
 }
 
 // Logical follows the references of the zone's Northbound.
@@ -47,16 +47,16 @@ func NewLogical(rows *Northbound) *Logical {
 		Northbound: rows,
 		Switch:     map[ovsdb.UUID]*nb.LogicalSwitch{},
 		Router:     map[ovsdb.UUID]*nb.LogicalRouter{},
-		SwitchPort: make(map[string]*LogicalSwitchPort, len(rows.SwitchPorts)),
+		SwitchPort: make(map[string]*nb.LogicalSwitchPortBrief, len(rows.SwitchPorts)),
 		RouterPort: make(map[string]*nb.LogicalRouterPort, len(rows.RouterPorts)),
 		SwitchOf:   make(map[ovsdb.UUID]*nb.LogicalSwitch, len(rows.SwitchPorts)),
 		RouterOf:   make(map[ovsdb.UUID]*nb.LogicalRouter, len(rows.RouterPorts)),
 
-		PortsOf:       map[ovsdb.UUID][]*LogicalSwitchPort{},
+		PortsOf:       map[ovsdb.UUID][]*nb.LogicalSwitchPortBrief{},
 		RouterPortsOf: map[ovsdb.UUID][]*nb.LogicalRouterPort{},
-		Links:         map[string][]*LogicalSwitchPort{},
+		Links:         map[string][]*nb.LogicalSwitchPortBrief{},
 	}
-	ports := make(map[ovsdb.UUID]*LogicalSwitchPort, len(rows.SwitchPorts))
+	ports := make(map[ovsdb.UUID]*nb.LogicalSwitchPortBrief, len(rows.SwitchPorts))
 	for i := range rows.SwitchPorts {
 		p := &rows.SwitchPorts[i]
 		ports[p.UUID], l.SwitchPort[p.Name] = p, p
@@ -98,7 +98,7 @@ func NewLogical(rows *Northbound) *Logical {
 
 // RouterPortOf is the name of the router port that a switch port of type router
 // leads to; empty: it leads to none.
-func RouterPortOf(p *LogicalSwitchPort) string {
+func RouterPortOf(p *nb.LogicalSwitchPortBrief) string {
 	if p.Type != "router" {
 		return ""
 	}
@@ -159,7 +159,7 @@ func isMAC(s string) bool {
 }
 
 // PortAddresses are the addresses of a switch port, those that OVN gave to it among them.
-func PortAddresses(p *LogicalSwitchPort) []LPortAddress {
+func PortAddresses(p *nb.LogicalSwitchPortBrief) []LPortAddress {
 	var out []LPortAddress
 	dynamic := false
 	for _, text := range p.Addresses {

@@ -18,21 +18,6 @@ const (
 	serverTime   = 2500 * time.Millisecond // for all of them
 )
 
-// A LogicalFlow is a row of Logical_Flow, as far as a node's flows are held against it.
-type LogicalFlow struct {
-	UUID     ovsdb.UUID `ovsdb:"_uuid"`
-	Pipeline string     `ovsdb:"pipeline"`
-	TableID  int        `ovsdb:"table_id"`
-	Priority int        `ovsdb:"priority"`
-	Match    string     `ovsdb:"match"`
-	Actions  string     `ovsdb:"actions"`
-
-	Owner ovsdb.UUID // the datapath or the group of datapaths that it is for
-}
-
-// Table returns Logical_Flow.
-func (LogicalFlow) Table() string { return "Logical_Flow" }
-
 // DatapathGroups are the groups of datapaths that logical flows are for; none where the Southbound knows no groups.
 func (z *Zone) DatapathGroups() ([]sb.LogicalDPGroup, error) {
 	return read(&z.memo, question{"rows of", "DatapathGroups"}, func() ([]sb.LogicalDPGroup, error) {
@@ -48,15 +33,15 @@ func (z *Zone) DatapathGroups() ([]sb.LogicalDPGroup, error) {
 // comes to from there by patch ports. It stops at a distributed gateway port of another chassis where that always has
 // packets sent there. (The flows themselves say it for sure, and take longer.)
 func (s *Southbound) likelyDatapaths(c *sb.Chassis) []ovsdb.UUID {
-	ports := map[ovsdb.UUID][]*PortBinding{}
-	named := make(map[string]*PortBinding, len(s.PortBindings))
+	ports := map[ovsdb.UUID][]*sb.PortBindingBrief{}
+	named := make(map[string]*sb.PortBindingBrief, len(s.PortBindings))
 	for i := range s.PortBindings {
 		b := &s.PortBindings[i]
 		ports[b.Datapath] = append(ports[b.Datapath], b)
 		named[b.LogicalPort] = b
 	}
 	groups := s.groupsWith(c)
-	resident := func(b *PortBinding) bool {
+	resident := func(b *sb.PortBindingBrief) bool {
 		return b.Chassis.Has(c.UUID) || b.AdditionalChassis.Has(c.UUID) || slices.ContainsFunc(b.HAChassisGroup, groups.Has)
 	}
 	var all []ovsdb.UUID
@@ -104,7 +89,7 @@ func (s *Southbound) groupsWith(c *sb.Chassis) ovsdb.Set[ovsdb.UUID] {
 // Likely are the logical flows of the datapaths that a chassis most likely has.
 type Likely struct {
 	Datapaths []ovsdb.UUID
-	Rows      []LogicalFlow
+	Rows      []sb.LogicalFlowBrief
 }
 
 // LikelyFlows can be read while the flows that tell what a chassis has are still on their way. Of a large Southbound
@@ -142,7 +127,7 @@ func groupsOf(groups []sb.LogicalDPGroup, datapaths []ovsdb.UUID) []ovsdb.UUID {
 
 // LogicalFlows reads the logical flows of datapaths and of groups of them, each once, and as many in one request as the
 // server answers in requestTime. It is an error if it needs more than serverTime for all.
-func (z *Zone) LogicalFlows(datapaths, groups []ovsdb.UUID) ([]LogicalFlow, error) {
+func (z *Zone) LogicalFlows(datapaths, groups []ovsdb.UUID) ([]sb.LogicalFlowBrief, error) {
 	db, err := z.SB()
 	if err != nil {
 		return nil, err
@@ -154,7 +139,7 @@ func (z *Zone) LogicalFlows(datapaths, groups []ovsdb.UUID) ([]LogicalFlow, erro
 	z.flows.Lock()
 	defer z.flows.Unlock()
 	if z.flows.of == nil {
-		z.flows.of = map[ovsdb.UUID][]LogicalFlow{}
+		z.flows.of = map[ovsdb.UUID][]sb.LogicalFlowBrief{}
 	}
 	began := time.Now()
 	batch := max(1, fewDatapaths/max(1, len(s.Datapaths))) // a first guess
@@ -163,7 +148,7 @@ func (z *Zone) LogicalFlows(datapaths, groups []ovsdb.UUID) ([]LogicalFlow, erro
 			return nil, fmt.Errorf("logical flows of %d datapaths and groups were asked for, those of %d not yet read after %s: the Southbound is not kept busy for longer", len(datapaths)+len(groups), len(missing), serverTime)
 		}
 		now := missing[:min(batch, len(missing))]
-		answers, queries := make([][]LogicalFlow, len(now)), make([]*ovsdb.Query, len(now))
+		answers, queries := make([][]sb.LogicalFlowBrief, len(now)), make([]*ovsdb.Query, len(now))
 		for i, o := range now {
 			queries[i] = &ovsdb.Query{Rows: &answers[i], Where: []ovsdb.Condition{ovsdb.Where(o.column, "==", o.id)}}
 		}
@@ -181,7 +166,7 @@ func (z *Zone) LogicalFlows(datapaths, groups []ovsdb.UUID) ([]LogicalFlow, erro
 		missing = missing[len(now):]
 		batch = max(1, min(4*batch, int(time.Duration(len(now))*requestTime/max(1, time.Since(start)))))
 	}
-	var rows []LogicalFlow
+	var rows []sb.LogicalFlowBrief
 	for _, id := range slices.Concat(datapaths, groups) {
 		rows = append(rows, z.flows.of[id]...)
 	}
@@ -191,7 +176,7 @@ func (z *Zone) LogicalFlows(datapaths, groups []ovsdb.UUID) ([]LogicalFlow, erro
 // logicalFlows are those that were read, by the datapath or group that they are for.
 type logicalFlows struct {
 	sync.Mutex
-	of map[ovsdb.UUID][]LogicalFlow
+	of map[ovsdb.UUID][]sb.LogicalFlowBrief
 }
 
 // An owner is a datapath or a group of them, and the column of Logical_Flow that names it.

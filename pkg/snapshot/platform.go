@@ -175,7 +175,7 @@ func (h *Host) platform(s *Switch, ovn *bool, found func(CMS, string, ...any)) {
 	if slices.ContainsFunc(s.OpenvSwitch, func(o vswitch.OpenvSwitch) bool { return o.ExternalIDs["ovn-remote"] != "" }) {
 		return
 	}
-	bridge := slices.ContainsFunc(s.Bridges, func(b Bridge) bool { return b.Name == "br0" })
+	bridge := slices.ContainsFunc(s.Bridges, func(b vswitch.BridgeBrief) bool { return b.Name == "br0" })
 	if bridge && names["tun0"] == "internal" && names["vxlan0"] == "vxlan" {
 		found(OpenShiftSDN, "Open_vSwitch of %s: bridge br0 with tun0 and vxlan0", h.Name)
 	}

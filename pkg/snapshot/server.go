@@ -465,16 +465,3 @@ func (z *Zone) GlobalRow(database string) (ovsdb.UUID, error) {
 	}
 	return "", fmt.Errorf("%s has no global row, or several", database)
 }
-
-// CompareVersions orders versions as "7.0.1".
-func CompareVersions(a, b string) int {
-	as, bs := strings.Split(a, "."), strings.Split(b, ".")
-	for i := range min(len(as), len(bs)) {
-		x, _ := strconv.Atoi(as[i])
-		y, _ := strconv.Atoi(bs[i])
-		if c := cmp.Compare(x, y); c != 0 {
-			return c
-		}
-	}
-	return cmp.Compare(len(as), len(bs))
-}

@@ -122,14 +122,3 @@ not a line of it
 		t.Errorf("since the last start: %+v", lines)
 	}
 }
-
-func TestCompareVersions(t *testing.T) {
-	for _, c := range []struct {
-		a, b string
-		want int
-	}{{"7.0.1", "7.0.1", 0}, {"7.0.1", "7.0.10", -1}, {"20.27.0", "20.3.9", 1}, {"8.3.0", "8.3", 1}} {
-		if got := CompareVersions(c.a, c.b); got != c.want {
-			t.Errorf("%s, %s: %d, want %d", c.a, c.b, got, c.want)
-		}
-	}
-}

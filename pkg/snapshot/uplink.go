@@ -7,12 +7,13 @@ import (
 	"strings"
 
 	"github.com/ovnctl/ovnctl/pkg/node"
+	"github.com/ovnctl/ovnctl/pkg/vswitch"
 )
 
 // An Uplink is a bridge that joins the host to the network around it, and the
 // link by which it does or should.
 type Uplink struct {
-	Bridge *Bridge
+	Bridge *vswitch.BridgeBrief
 	// Links are the links of the uplink's port: one, or those of a bond. Of an
 	// uplink that is not in the bridge it is the link that should be; none: it
 	// is not known which.
@@ -20,7 +21,7 @@ type Uplink struct {
 	// Source says how the links are known.
 	Source string
 	// Port is the uplink's port in the bridge; nil: it has none.
-	Port *Port
+	Port *vswitch.PortBrief
 	// Networks are the physical networks that ovn-bridge-mappings joins to it.
 	Networks []string
 	// Named: external_ids:bridge-uplink names the link.
@@ -61,10 +62,10 @@ func (h *Host) uplinks() ([]Uplink, error) {
 			networks[bridge] = append(networks[bridge], network)
 		}
 	}
-	ports := map[string][]*Port{}  // system ports by bridge
-	links := map[string][]string{} // and their links by port
+	ports := map[string][]*vswitch.PortBrief{} // system ports by bridge
+	links := map[string][]string{}             // and their links by port
 	for _, p := range s.Plugs() {
-		if (p.Type != "" && p.Type != "system" && p.Type != "dpdk") || isGuest(p.Interface.ExternalIDs) || p.Name == p.Bridge.Name {
+		if (p.Type != "" && p.Type != "system" && p.Type != "dpdk") || isGuest(p.InterfaceBrief.ExternalIDs) || p.Name == p.Bridge.Name {
 			continue
 		}
 		if len(links[p.Port.Name]) == 0 {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
 	"github.com/ovnctl/ovnctl/pkg/sb"
+	"github.com/ovnctl/ovnctl/pkg/secret"
 )
 
 func (b *zoneBuilder) loadBalancers() {
@@ -21,8 +22,8 @@ func (b *zoneBuilder) loadBalancers() {
 			VIPs:     vips(row.VIPs),
 			Switches: []Ref{}, Routers: []Ref{}, Groups: []string{},
 			SelectBy:    list(row.SelectionFields...),
-			Options:     Redact(row.Options),
-			ExternalIDs: Redact(row.ExternalIDs),
+			Options:     secret.Map(row.Options),
+			ExternalIDs: secret.Map(row.ExternalIDs),
 		}
 		slices.Sort(lb.SelectBy)
 		b.LoadBalancers = append(b.LoadBalancers, lb)
@@ -96,8 +97,8 @@ func (b *zoneBuilder) services(t *sbServices) {
 			Service:  serviceOf(row.Name, row.ExternalIDs),
 			VIPs:     vips(row.VIPs),
 			Switches: []Ref{}, Routers: []Ref{}, Groups: []string{}, SelectBy: []string{},
-			Options:     Redact(row.Options),
-			ExternalIDs: Redact(row.ExternalIDs),
+			Options:     secret.Map(row.Options),
+			ExternalIDs: secret.Map(row.ExternalIDs),
 		}
 		datapaths := slices.Clone(row.Datapaths)
 		for _, ref := range []ovsdb.Set[ovsdb.UUID]{row.DatapathGroup, row.LSDatapathGroup, row.LRDatapathGroup} {

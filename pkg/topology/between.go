@@ -9,6 +9,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/cluster"
 	"github.com/ovnctl/ovnctl/pkg/nb"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
+	"github.com/ovnctl/ovnctl/pkg/sb"
 )
 
 // LoadBetween is Load for a question about a packet between two ends, named as for [Graph.Resolve]. The rows come in
@@ -47,19 +48,12 @@ func (g *Graph) plainEnds(ctx context.Context, c *cluster.Cluster, ends ...strin
 	return true, nil
 }
 
-// balancerID is a row of Load_Balancer by its UUID alone.
-type balancerID struct {
-	UUID ovsdb.UUID `ovsdb:"_uuid"`
-}
-
-func (balancerID) Table() string { return nb.LoadBalancer{}.Table() }
-
 // balancerCalled reports whether a load balancer or a service has a name.
 func balancerCalled(ctx context.Context, north ovsdb.Reader, name string) (bool, error) {
 	if north == nil {
 		return false, nil
 	}
-	var named, owned []balancerID
+	var named, owned []ovsdb.Key[nb.LoadBalancer]
 	err := north.Select(ctx,
 		&ovsdb.Query{Rows: &named, Where: []ovsdb.Condition{ovsdb.Where("name", "==", name)}},
 		&ovsdb.Query{Rows: &owned, Where: []ovsdb.Condition{ovsdb.Where("external_ids", "includes", map[string]string{"k8s.ovn.org/owner": name})}})
@@ -69,32 +63,6 @@ func balancerCalled(ctx context.Context, north ovsdb.Reader, name string) (bool,
 	return len(named)+len(owned) > 0, nil
 }
 
-// A bareSwitch is a row of Logical_Switch without the rules and load balancers that it refers to.
-type bareSwitch struct {
-	UUID        ovsdb.UUID            `ovsdb:"_uuid"`
-	Name        string                `ovsdb:"name"`
-	Ports       ovsdb.Set[ovsdb.UUID] `ovsdb:"ports"`
-	OtherConfig map[string]string     `ovsdb:"other_config"`
-	ExternalIDs map[string]string     `ovsdb:"external_ids"`
-}
-
-func (bareSwitch) Table() string { return nb.LogicalSwitch{}.Table() }
-
-// A bareRouter is a row of Logical_Router without the load balancers that it refers to.
-type bareRouter struct {
-	UUID         ovsdb.UUID            `ovsdb:"_uuid"`
-	Name         string                `ovsdb:"name"`
-	Enabled      ovsdb.Set[bool]       `ovsdb:"enabled"`
-	NAT          ovsdb.Set[ovsdb.UUID] `ovsdb:"nat"`
-	Policies     ovsdb.Set[ovsdb.UUID] `ovsdb:"policies"`
-	Ports        ovsdb.Set[ovsdb.UUID] `ovsdb:"ports"`
-	StaticRoutes ovsdb.Set[ovsdb.UUID] `ovsdb:"static_routes"`
-	Options      map[string]string     `ovsdb:"options"`
-	ExternalIDs  map[string]string     `ovsdb:"external_ids"`
-}
-
-func (bareRouter) Table() string { return nb.LogicalRouter{}.Table() }
-
 // readPlain reads a zone without load balancers where a Northbound says the rest.
 func readPlain(ctx context.Context, name string, north, south ovsdb.Reader) (zoneData, []error) {
 	if north == nil {
@@ -102,8 +70,8 @@ func readPlain(ctx context.Context, name string, north, south ovsdb.Reader) (zon
 	}
 	return readSplit(ctx, name, south, func() (*nbTables, error) {
 		t := new(nbTables)
-		var switches []bareSwitch
-		var routers []bareRouter
+		var switches []nb.LogicalSwitchBare
+		var routers []nb.LogicalRouterBare
 		if err := inTurn(ctx, north, []*ovsdb.Query{{Rows: &switches}, {Rows: &routers}}); err != nil {
 			return nil, err
 		}
@@ -194,7 +162,7 @@ func readBindings(ctx context.Context, r ovsdb.Reader) (*sbTables, error) {
 		return nil, nil
 	}
 	t := new(sbTables)
-	var workloads []workload
+	var workloads []sb.PortBindingWorkload
 	err := inTurn(ctx, r,
 		[]*ovsdb.Query{{Rows: &t.Chassis}, {Rows: &t.Encaps}, {Rows: &t.Datapaths}, {Rows: &t.HAGroups}, {Rows: &t.HAChassis}, {Rows: &t.Gateways}},
 		[]*ovsdb.Query{{Rows: &t.Ports, Where: []ovsdb.Condition{ovsdb.Where("type", "!=", "")}}},
@@ -203,7 +171,7 @@ func readBindings(ctx context.Context, r ovsdb.Reader) (*sbTables, error) {
 		return nil, err
 	}
 	for _, w := range workloads {
-		t.Ports = append(t.Ports, w.binding())
+		t.Ports = append(t.Ports, w.PortBinding())
 	}
 	return t, nil
 }

@@ -1,5 +1,15 @@
 package topology
 
+import "github.com/ovnctl/ovnctl/pkg/document"
+
+// A Document is what `ovnctl topology show -o json` prints: kind Topology.
+type Document struct {
+	document.Envelope
+	Topology
+	// Commands are the classic commands that show the same; only when asked for.
+	Commands []string `json:"commands,omitempty"`
+}
+
 // A Topology is what `ovnctl topology show -o json` prints below the envelope.
 // It is a contract: a field keeps its name and meaning, later needs are new
 // fields. Every list is sorted and never null; a scalar without a value is left

@@ -5,13 +5,13 @@ import (
 	"strings"
 )
 
-// A NameError is a text that means nothing here, or several things where one was
-// wanted. Its text has a line with a hint.
+// A NameError is a name of nothing, or of several things where one was wanted.
+// Its text has a line with a hint.
 type NameError struct {
 	Text    string
-	Reason  string   // more than "no such name", where there is more to say
-	Nearest []string // names that are like one that means nothing
-	Matches []Match  // what an ambiguous one means
+	Reason  string   // why, where it is more than "not found"
+	Nearest []string // names that are like it
+	Matches []Match  // of an ambiguous name
 }
 
 // maxListed is how many matches an error lists.
@@ -24,7 +24,7 @@ func (e *NameError) Error() string {
 	case e.Reason != "":
 		return e.nearest(e.Text + ": " + e.Reason)
 	}
-	return e.nearest(e.Text + ": nothing has this name")
+	return e.nearest("not found: " + e.Text)
 }
 
 func (e *NameError) nearest(msg string) string {
@@ -42,10 +42,10 @@ func (e *NameError) ambiguous() string {
 	if n := len(e.Matches) - maxListed; n > 0 {
 		names = append(names, fmt.Sprintf("%d more", n))
 	}
-	return fmt.Sprintf("%s: %d things match\nhint: say which: %s", e.Text, len(e.Matches), strings.Join(names, ", "))
+	return fmt.Sprintf("%s: %d objects match\nhint: give one of: %s", e.Text, len(e.Matches), strings.Join(names, ", "))
 }
 
-// distinguish names by their UUID what has no name of its own.
+// distinguish names matches that share a name by their UUID.
 func distinguish(matches []Match) {
 	count := map[string]int{}
 	for _, m := range matches {

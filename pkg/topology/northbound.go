@@ -9,6 +9,7 @@ import (
 
 	"github.com/ovnctl/ovnctl/pkg/nb"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
+	"github.com/ovnctl/ovnctl/pkg/secret"
 )
 
 // A zoneBuilder joins the databases of one zone into the Graph.
@@ -57,8 +58,8 @@ func (b *zoneBuilder) northbound() {
 			ACLs:        aclsOf(row.ACLs, acls),
 			DNS:         len(row.DNSRecords),
 			QoS:         len(row.QoSRules),
-			OtherConfig: Redact(row.OtherConfig),
-			ExternalIDs: Redact(row.ExternalIDs),
+			OtherConfig: secret.Map(row.OtherConfig),
+			ExternalIDs: secret.Map(row.ExternalIDs),
 		}
 		b.Switches = append(b.Switches, s)
 		b.switchOf[row.UUID] = s
@@ -82,7 +83,7 @@ func (b *zoneBuilder) switchPort(s *Switch, row nb.LogicalSwitchPort, dhcp map[o
 	p.PortSecurity = list(row.PortSecurity...)
 	p.Parent = row.ParentName.Get()
 	p.Tag = row.Tag.Get()
-	p.Options = Redact(row.Options)
+	p.Options = secret.Map(row.Options)
 	p.DHCPv4 = dhcpOf(row.DHCPv4Options, dhcp)
 	p.DHCPv6 = dhcpOf(row.DHCPv6Options, dhcp)
 	p.owner(row.ExternalIDs)
@@ -127,8 +128,8 @@ func (b *zoneBuilder) routersAndTheirs() {
 			Chassis:     row.Options["chassis"],
 			Ports:       []string{},
 			Routes:      []*Route{},
-			Options:     Redact(row.Options),
-			ExternalIDs: Redact(row.ExternalIDs),
+			Options:     secret.Map(row.Options),
+			ExternalIDs: secret.Map(row.ExternalIDs),
 		}
 		b.Routers = append(b.Routers, r)
 		b.routerOf[row.UUID] = r
@@ -169,8 +170,8 @@ func (b *zoneBuilder) routerPort(r *Router, row nb.LogicalRouterPort, gateways m
 			p.Addresses = append(p.Addresses, prefix.Addr().String())
 		}
 	}
-	p.Options = Redact(row.Options)
-	p.ExternalIDs = Redact(row.ExternalIDs)
+	p.Options = secret.Map(row.Options)
+	p.ExternalIDs = secret.Map(row.ExternalIDs)
 	p.peerName = row.Peer.Get()
 	p.Gateway = b.haGroup(row.HAChassisGroup)
 	for _, id := range row.GatewayChassis {
@@ -243,8 +244,8 @@ func newPolicy(zone string, r *Router, row nb.Policy) *Policy {
 		Router:   Ref{UUID: r.UUID, Name: r.Name},
 		Priority: row.Priority, Match: row.Match, Action: row.Action,
 		NextHops:    list(row.Nexthops...),
-		Options:     Redact(row.Options),
-		ExternalIDs: Redact(row.ExternalIDs),
+		Options:     secret.Map(row.Options),
+		ExternalIDs: secret.Map(row.ExternalIDs),
 	}
 	if len(p.NextHops) == 0 {
 		p.NextHops = list(row.Nexthop.Get()) // before OVN 21.03
@@ -264,8 +265,8 @@ func newNAT(zone string, r *Router, row nb.NAT, ports map[ovsdb.UUID]nb.LogicalR
 		ExternalMAC: row.ExternalMAC.Get(), LogicalPort: row.LogicalPort.Get(),
 		ExternalPortRange: row.ExternalPortRange,
 		Match:             row.Match,
-		Options:           Redact(row.Options),
-		ExternalIDs:       Redact(row.ExternalIDs),
+		Options:           secret.Map(row.Options),
+		ExternalIDs:       secret.Map(row.ExternalIDs),
 	}
 	if id := row.GatewayPort.Get(); id != "" {
 		n.GatewayPort = ports[id].Name
@@ -283,7 +284,7 @@ func (b *zoneBuilder) portGroups(acls map[ovsdb.UUID]nb.ACL) {
 			UUID: string(row.UUID), Name: row.Name, Zone: b.zone,
 			Owner: owner(row.ExternalIDs),
 			Ports: []string{}, ACLs: aclsOf(row.ACLs, acls),
-			ExternalIDs: Redact(row.ExternalIDs),
+			ExternalIDs: secret.Map(row.ExternalIDs),
 		}
 		for _, id := range row.Ports {
 			if p := names[id]; p != nil {
@@ -311,7 +312,7 @@ func aclsOf(ids []ovsdb.UUID, rows map[ovsdb.UUID]nb.ACL) []*ACL {
 			Direction: row.Direction, Priority: row.Priority, Tier: row.Tier,
 			Match: row.Match, Action: row.Action, Log: row.Log,
 			Owner:   owner(row.ExternalIDs),
-			Options: Redact(row.Options), ExternalIDs: Redact(row.ExternalIDs),
+			Options: secret.Map(row.Options), ExternalIDs: secret.Map(row.ExternalIDs),
 		})
 	}
 	slices.SortFunc(out, func(a, b *ACL) int {
@@ -330,7 +331,7 @@ func dhcpOf(ref ovsdb.Set[ovsdb.UUID], rows map[ovsdb.UUID]nb.DHCPOptions) *DHCP
 	if !ok {
 		return nil
 	}
-	return &DHCP{UUID: string(row.UUID), CIDR: row.Cidr, Options: Redact(row.Options)}
+	return &DHCP{UUID: string(row.UUID), CIDR: row.Cidr, Options: secret.Map(row.Options)}
 }
 
 func byID[T any](rows []T, id func(T) ovsdb.UUID) map[ovsdb.UUID]T {

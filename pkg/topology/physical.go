@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
+	"github.com/ovnctl/ovnctl/pkg/secret"
 	"github.com/ovnctl/ovnctl/pkg/vswitch"
 )
 
@@ -27,7 +28,7 @@ func (g *Graph) addNode(data nodeData) {
 		BridgeMappings:    bridgeMappings(ids["ovn-bridge-mappings"]),
 		Managers:          []Connection{},
 		Bridges:           []string{},
-		ExternalIDs:       Redact(ids),
+		ExternalIDs:       secret.Map(ids),
 	}
 	if c := g.chassis[n.SystemID]; c != nil {
 		n.Chassis = c.Name
@@ -81,7 +82,7 @@ func (b *nodeBuilder) bridges() {
 			Controllers: []Connection{},
 			Uplinks:     []string{}, Networks: []string{},
 			Ports:       []*BridgePort{},
-			ExternalIDs: Redact(row.ExternalIDs),
+			ExternalIDs: secret.Map(row.ExternalIDs),
 		}
 		slices.Sort(br.Protocols)
 		for _, id := range row.Controller {
@@ -120,7 +121,7 @@ func (b *nodeBuilder) bridgePort(br *Bridge, row vswitch.Port, interfaces map[ov
 		VLANMode: row.VLANMode.Get(), BondMode: row.BondMode.Get(),
 		Interfaces:  []*Interface{},
 		LogicalPort: cmp.Or(row.ExternalIDs["ovn-localnet-port"], row.ExternalIDs["ovn-l2gateway-port"]),
-		ExternalIDs: Redact(row.ExternalIDs),
+		ExternalIDs: secret.Map(row.ExternalIDs),
 	}
 	if p.Trunks == nil {
 		p.Trunks = []int{}
@@ -148,8 +149,8 @@ func newInterface(row vswitch.Interface) *Interface {
 		MAC:    row.MACInUse.Get(), MTU: row.MTU.Get(),
 		AdminState: row.AdminState.Get(), LinkState: row.LinkState.Get(),
 		Error:       row.Error.Get(),
-		Options:     Redact(row.Options),
-		ExternalIDs: Redact(row.ExternalIDs),
+		Options:     secret.Map(row.Options),
+		ExternalIDs: secret.Map(row.ExternalIDs),
 		status:      row.Status,
 		bfd:         row.BFDStatus,
 	}

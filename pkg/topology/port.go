@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
+	"github.com/ovnctl/ovnctl/pkg/secret"
 )
 
 // portFacts is what the databases say of a port that the document says in other
@@ -145,7 +146,7 @@ func linkLocal(mac string) string {
 
 // owner finds in external_ids whose port it is: a pod's or a VM's.
 func (p *Port) owner(ids map[string]string) {
-	p.ExternalIDs = Redact(ids)
+	p.ExternalIDs = secret.Map(ids)
 	p.DisplayName = ids["neutron:port_name"]
 	p.Device = ids["neutron:device_id"]
 	p.Pod = podOf(p.Name, ids)

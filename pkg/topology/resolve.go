@@ -136,7 +136,7 @@ var prefixes = map[string][]Kind{
 
 func (r *resolver) resolve() {
 	if r.text == "" {
-		r.reason = "an empty name means nothing"
+		r.reason = "the name is empty"
 		return
 	}
 	if word, rest, ok := strings.Cut(r.text, ":"); ok && rest != "" {
@@ -182,7 +182,7 @@ func (r *resolver) prefixed(word, rest string, kinds []Kind) {
 		wanted = []Kind{KindVM, KindPort, KindPod} // whatever the port is, its device says which VM
 	}
 	if len(wanted) == 0 {
-		r.reason = "a " + word + " is of no use here"
+		r.reason = "a " + word + " cannot be used here"
 		return
 	}
 	sub := resolver{Graph: r.Graph, text: rest, kinds: wanted}
@@ -383,7 +383,7 @@ func (r *resolver) service(text string) {
 	lbs := r.balancersOf(name)
 	if len(lbs) == 0 {
 		if strings.HasPrefix(r.text, "svc:") || strings.HasPrefix(r.text, "service:") {
-			r.reason = "no load balancer says that it is this service's: give its address, as svc:10.96.0.10:80"
+			r.reason = "no load balancer belongs to this service: give its address, as svc:10.96.0.10:80"
 		}
 		return
 	}

@@ -63,7 +63,7 @@ type selector struct {
 // set finds the members of a set; ok is false if the text is not one.
 func (s *selector) set() (found []Match, ok bool) {
 	if s.text == All || s.text == "*" {
-		s.reason = "there are no pods, virtual machines or other workloads"
+		s.reason = "no pod, VM or other workload was found"
 		return s.workloads(func(*Port) bool { return true }), true
 	}
 	word, rest, prefixed := strings.Cut(s.text, ":")
@@ -215,7 +215,7 @@ func (s *selector) on(kind Kind, name string) []Match {
 		s.reason, s.nearest = err.Reason, err.Nearest
 		return nil
 	}
-	s.reason = "no workload is there"
+	s.reason = "no pod or VM runs there"
 	return s.workloads(func(p *Port) bool {
 		return slices.ContainsFunc(places, func(m Match) bool {
 			if kind == KindSwitch {
@@ -253,7 +253,7 @@ func (s *selector) placesLike(kind Kind, name string) ([]Match, *NameError) {
 // nodesLike are nodes themselves.
 func (s *selector) nodesLike(pattern string) []Match {
 	if !slices.Contains(s.kinds, KindNode) {
-		s.reason = "a node is of no use here"
+		s.reason = "a node cannot be used here"
 		return nil
 	}
 	found, err := s.placesLike(KindNode, pattern)
@@ -266,7 +266,7 @@ func (s *selector) nodesLike(pattern string) []Match {
 // services finds NAMESPACE/ and patterns of names of services.
 func (s *selector) services(pattern string) []Match {
 	if !slices.Contains(s.kinds, KindService) {
-		s.reason = "a service is of no use here"
+		s.reason = "a service cannot be used here"
 		return nil
 	}
 	namespace, slash := strings.CutSuffix(pattern, "/")

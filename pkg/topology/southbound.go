@@ -7,6 +7,7 @@ import (
 
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
 	"github.com/ovnctl/ovnctl/pkg/sb"
+	"github.com/ovnctl/ovnctl/pkg/secret"
 )
 
 // southbound adds what ovn-northd and the chassis made of the Northbound. What
@@ -36,12 +37,12 @@ func (b *zoneBuilder) addChassis() map[ovsdb.UUID]string {
 			BridgeMappings: bridgeMappings(config(row)["ovn-bridge-mappings"]),
 			TransportZones: list(row.TransportZones...),
 			Ports:          []string{},
-			OtherConfig:    Redact(config(row)),
-			ExternalIDs:    Redact(row.ExternalIDs),
+			OtherConfig:    secret.Map(config(row)),
+			ExternalIDs:    secret.Map(row.ExternalIDs),
 		}
 		for _, id := range row.Encaps {
 			if e, ok := encaps[id]; ok {
-				c.Encaps = append(c.Encaps, Encap{UUID: string(e.UUID), Type: e.Type, IP: e.IP, Options: Redact(e.Options)})
+				c.Encaps = append(c.Encaps, Encap{UUID: string(e.UUID), Type: e.Type, IP: e.IP, Options: secret.Map(e.Options)})
 			}
 		}
 		slices.SortFunc(c.Encaps, compareEncaps)
@@ -213,14 +214,14 @@ func (b *zoneBuilder) portFromBinding(row sb.PortBinding) *Port {
 	p := b.newPort(kind, string(row.UUID), row.LogicalPort)
 	b.ports[p.Name] = p
 	p.Type = row.Type
-	p.Options = Redact(row.Options)
+	p.Options = secret.Map(row.Options)
 	p.Parent = row.ParentPort.Get()
 	p.Tag = row.Tag.Get()
 	p.PortSecurity = list(row.PortSecurity...)
 	p.peerName = row.Options["peer"]
 	if r != nil {
 		p.Router = &Ref{UUID: r.UUID, Name: r.Name}
-		p.ExternalIDs = Redact(row.ExternalIDs)
+		p.ExternalIDs = secret.Map(row.ExternalIDs)
 		if chassis := row.Options["l3gateway-chassis"]; chassis != "" && r.Chassis == "" {
 			r.Chassis = chassis
 		}

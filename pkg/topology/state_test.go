@@ -271,7 +271,7 @@ func TestZones(t *testing.T) {
 	if s, _ := g.DatapathByKey("east", 16711683); s == nil || !s.Transit || s.Zone != "east" {
 		t.Errorf("transit switch of east: %+v", s)
 	}
-	if _, err := g.ResolveOne("transit"); err == nil || !strings.Contains(err.Error(), "2 things match") {
+	if _, err := g.ResolveOne("transit"); err == nil || !strings.Contains(err.Error(), "2 objects match") {
 		t.Errorf("transit is in both zones: %v", err)
 	}
 	if len(g.Tunnels) != 1 {

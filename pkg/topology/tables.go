@@ -42,33 +42,6 @@ type sbTables struct {
 	Gateways  []sb.GatewayChassis
 }
 
-// A workload is the Port_Binding of a plain port with what only the Southbound
-// knows of it. There are tens of thousands of them and the server is busy with
-// each column of each: what the Northbound says too is not asked for again.
-type workload struct {
-	UUID                       ovsdb.UUID            `ovsdb:"_uuid"`
-	LogicalPort                string                `ovsdb:"logical_port"`
-	Datapath                   ovsdb.UUID            `ovsdb:"datapath"`
-	TunnelKey                  int                   `ovsdb:"tunnel_key"`
-	Chassis                    ovsdb.Set[ovsdb.UUID] `ovsdb:"chassis"`
-	AdditionalChassis          ovsdb.Set[ovsdb.UUID] `ovsdb:"additional_chassis"`
-	RequestedChassis           ovsdb.Set[ovsdb.UUID] `ovsdb:"requested_chassis"`
-	RequestedAdditionalChassis ovsdb.Set[ovsdb.UUID] `ovsdb:"requested_additional_chassis"`
-	MAC                        ovsdb.Set[string]     `ovsdb:"mac"`
-	Up                         ovsdb.Set[bool]       `ovsdb:"up"`
-}
-
-// Table returns Port_Binding.
-func (workload) Table() string { return "Port_Binding" }
-
-func (w workload) binding() sb.PortBinding {
-	return sb.PortBinding{
-		UUID: w.UUID, LogicalPort: w.LogicalPort, Datapath: w.Datapath, TunnelKey: w.TunnelKey, Chassis: w.Chassis,
-		AdditionalChassis: w.AdditionalChassis, RequestedChassis: w.RequestedChassis,
-		RequestedAdditionalChassis: w.RequestedAdditionalChassis, MAC: w.MAC, Up: w.Up,
-	}
-}
-
 // sbServices are needed only where no Northbound says the same.
 type sbServices struct {
 	LoadBalancers []sb.LoadBalancer
@@ -140,7 +113,7 @@ func readSouthbound(ctx context.Context, r ovsdb.Reader, beside bool) (*sbTables
 		return read[sbTables](ctx, r)
 	}
 	t := new(sbTables)
-	var workloads []workload
+	var workloads []sb.PortBindingWorkload
 	err := r.Select(ctx,
 		&ovsdb.Query{Rows: &t.Chassis}, &ovsdb.Query{Rows: &t.Encaps}, &ovsdb.Query{Rows: &t.Datapaths},
 		&ovsdb.Query{Rows: &t.HAGroups}, &ovsdb.Query{Rows: &t.HAChassis}, &ovsdb.Query{Rows: &t.Gateways},
@@ -151,7 +124,7 @@ func readSouthbound(ctx context.Context, r ovsdb.Reader, beside bool) (*sbTables
 		return nil, unread(r, err)
 	}
 	for _, w := range workloads {
-		t.Ports = append(t.Ports, w.binding())
+		t.Ports = append(t.Ports, w.PortBinding())
 	}
 	return t, nil
 }

@@ -19,7 +19,7 @@ const maxFile = 4 << 30
 func Rewrite(tree *archive.Tree, w *archive.Writer) error {
 	x := tree.Index()
 	if x == nil {
-		return errors.New("this is no capture")
+		return errors.New("this is not a capture")
 	}
 	r := New()
 	for _, n := range x.Nodes {

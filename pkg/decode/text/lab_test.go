@@ -17,6 +17,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb/ovsdbtest"
 	"github.com/ovnctl/ovnctl/pkg/packet"
+	"github.com/ovnctl/ovnctl/pkg/release"
 	"github.com/ovnctl/ovnctl/pkg/sb"
 )
 
@@ -58,7 +59,7 @@ func namesAreRight(t *testing.T, l *lab.Lab) {
 			t.Fatal(err)
 		}
 		tlvs := openflow.ParseTLVMap(run("ovs-ofctl", "-O", "OpenFlow15", "dump-tlv-map", "br-int"))
-		version := decode.ParseVersion(run("ovn-appctl", "-t", "ovn-controller", "version"))
+		version := release.Parse(run("ovn-appctl", "-t", "ovn-controller", "version"))
 		namer := decode.NewNamer(&decode.Decoder{
 			Names: decode.NewNames(logical, rows, tlvs, version),
 			Flows: decode.NewLogicalFlows(southbound), Objects: decode.NewObjects(northbound),
@@ -110,7 +111,7 @@ func readTruth(t *testing.T, northbound, southbound ovsdb.Reader, run func(...st
 		keys[d.UUID] = uint64(d.TunnelKey)
 		w.datapaths[uint64(d.TunnelKey)], w.uuids[uint64(d.TunnelKey)] = d.ExternalIDs["name"], d.UUID
 	}
-	for _, p := range find[decode.PortBinding](t, southbound) {
+	for _, p := range find[sb.PortBindingNames](t, southbound) {
 		w.ports[[2]uint64{keys[p.Datapath], uint64(p.TunnelKey)}] = p.LogicalPort
 		w.rows[cookieOf(p.UUID)] = p.LogicalPort
 	}
@@ -118,7 +119,7 @@ func readTruth(t *testing.T, northbound, southbound ovsdb.Reader, run func(...st
 		w.ports[[2]uint64{keys[g.Datapath], uint64(g.TunnelKey)}] = g.Name
 		w.rows[cookieOf(g.UUID)] = g.Name
 	}
-	for _, row := range find[decode.LoadBalancer](t, southbound) {
+	for _, row := range find[sb.LoadBalancerName](t, southbound) {
 		w.rows[cookieOf(row.UUID)] = row.Name
 	}
 	for _, row := range find[sb.MACBinding](t, southbound) {

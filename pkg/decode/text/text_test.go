@@ -8,6 +8,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/decode"
 	"github.com/ovnctl/ovnctl/pkg/openflow"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
+	"github.com/ovnctl/ovnctl/pkg/release"
 	"github.com/ovnctl/ovnctl/pkg/sb"
 	"github.com/ovnctl/ovnctl/pkg/vswitch"
 )
@@ -21,7 +22,7 @@ func knowing(bridge string) *Annotator {
 			{UUID: sw, TunnelKey: 5, ExternalIDs: map[string]string{"logical-switch": sw, "name": "green"}},
 			{UUID: router, TunnelKey: 1, ExternalIDs: map[string]string{"logical-router": router, "name": "middle"}},
 		},
-		Ports: []decode.PortBinding{
+		Ports: []sb.PortBindingNames{
 			{UUID: "22222222-0000-4000-8000-000000000001", LogicalPort: "web", Datapath: sw, TunnelKey: 2},
 			{UUID: "22222222-0000-4000-8000-000000000002", LogicalPort: "db", Datapath: sw, TunnelKey: 3},
 			{UUID: "22222222-0000-4000-8000-000000000003", LogicalPort: "up", Datapath: router, TunnelKey: 2},
@@ -44,7 +45,7 @@ func knowing(bridge string) *Annotator {
 			{UUID: "i3", Name: "eth0", OFPort: ovsdb.Set[int]{1}},
 		},
 	}
-	names := decode.NewNames(logical, node, openflow.ParseTLVMap(" 0x102  0x80       4  tun_metadata0\n"), decode.ParseVersion("23.03.1"))
+	names := decode.NewNames(logical, node, openflow.ParseTLVMap(" 0x102  0x80       4  tun_metadata0\n"), release.Parse("23.03.1"))
 	return New(decode.NewNamer(&decode.Decoder{Names: names}, decode.NodeNumbers{
 		Backends:      func() map[uint32][]string { return map[uint32][]string{3: {"10.0.0.1:80", "10.0.0.2:80"}} },
 		Meters:        func() map[uint32]string { return map[uint32]string{1: "meter acl-log"} },
@@ -54,7 +55,7 @@ func knowing(bridge string) *Annotator {
 
 // ignorant is an Annotator without any database.
 func ignorant() *Annotator {
-	names := decode.NewNames(nil, decode.Vswitch{}, nil, decode.Version{})
+	names := decode.NewNames(nil, decode.Vswitch{}, nil, release.Version{})
 	return New(decode.NewNamer(&decode.Decoder{Names: names}, decode.NodeNumbers{}), Options{})
 }
 
@@ -195,7 +196,7 @@ Datapath actions: set(tunnel(tun_id=0x4<VNI, logical switch or router 4>,geneve(
 // A release is enough for the tables.
 func TestRelease(t *testing.T) {
 	a := ignorant()
-	a.namer.Version = decode.ParseVersion("23.03.1")
+	a.namer.Version = release.Parse("23.03.1")
 	a.Calibrate(t.Context())
 	const want = " table=40<LOCAL_OUTPUT>, reg15=0x3<goes out by logical port 3>,metadata=0x4<logical switch or router 4> actions=resubmit(,41)<CHECK_LOOPBACK>"
 	if got := annotated(t, a, bare(want)); got != want {

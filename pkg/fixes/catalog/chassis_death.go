@@ -238,7 +238,7 @@ func ChassisHolds(z *snapshot.Zone, south *snapshot.Southbound, c *sb.Chassis, s
 }
 
 // otherGateway reports whether a gateway port may move to another chassis.
-func otherGateway(south *snapshot.Southbound, b *snapshot.PortBinding, c *sb.Chassis) bool {
+func otherGateway(south *snapshot.Southbound, b *sb.PortBindingBrief, c *sb.Chassis) bool {
 	for _, g := range south.GatewayChassis {
 		if b.GatewayChassis.Has(g.UUID) && len(g.Chassis) > 0 && g.Chassis.Get() != c.UUID {
 			return true

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/ovnctl/ovnctl/pkg/fixes"
+	"github.com/ovnctl/ovnctl/pkg/sb"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
@@ -54,7 +55,7 @@ func whyWrong(h *snapshot.Host, p snapshot.Plug) (string, error) {
 }
 
 // whyNotOf is why an interface is not that of a port binding; empty: it may be.
-func whyNotOf(h *snapshot.Host, row *snapshot.PortBinding, p snapshot.Plug) string {
+func whyNotOf(h *snapshot.Host, row *sb.PortBindingBrief, p snapshot.Plug) string {
 	if want, have := row.Options["iface-id-ver"], p.ExternalIDs["iface-id-ver"]; want != "" && have != want {
 		if have == "" {
 			have = "none"
@@ -104,7 +105,7 @@ shows which of them is wrong, and if the interface is the only one.`,
 			Touches: "the traffic of port " + id,
 			Steps: []fixes.Step{fixes.Set{
 				DB: "Open_vSwitch", What: title,
-				Row: iface.Interface, Name: iface.Name, Columns: fixes.Row{"external_ids:iface-id": nil},
+				Row: iface.InterfaceBrief, Name: iface.Name, Columns: fixes.Row{"external_ids:iface-id": nil},
 			}.Step()},
 		}, nil
 	},

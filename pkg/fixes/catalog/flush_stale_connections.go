@@ -5,6 +5,7 @@ import (
 	"net/netip"
 
 	"github.com/ovnctl/ovnctl/pkg/fixes"
+	"github.com/ovnctl/ovnctl/pkg/release"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
@@ -55,7 +56,7 @@ to a present backend.`,
 		if err != nil {
 			return nil, err
 		}
-		parts := snapshot.CompareVersions(daemon.Version, "3.1") >= 0
+		parts := release.AtLeast(daemon.Version, release.FlushByTuple)
 		seen := map[string]bool{}
 		for _, s := range stale {
 			if only.IsValid() && s.VIP != only {

@@ -8,6 +8,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/node"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
+	"github.com/ovnctl/ovnctl/pkg/vswitch"
 )
 
 // local is the host that ovnctl runs on.
@@ -58,7 +59,7 @@ func rootRow(h *snapshot.Host, sw *snapshot.Switch) (ovsdb.Row, error) {
 }
 
 // bridgeNamed is a bridge of a node by its name.
-func bridgeNamed(h *snapshot.Host, sw *snapshot.Switch, name string) (*snapshot.Bridge, error) {
+func bridgeNamed(h *snapshot.Host, sw *snapshot.Switch, name string) (*vswitch.BridgeBrief, error) {
 	if b := sw.Bridge(name); b != nil {
 		return b, nil
 	}
@@ -66,7 +67,7 @@ func bridgeNamed(h *snapshot.Host, sw *snapshot.Switch, name string) (*snapshot.
 }
 
 func bridgeNames(sw *snapshot.Switch) []string {
-	return namesOf(sw.Bridges, func(b snapshot.Bridge) string { return b.Name })
+	return namesOf(sw.Bridges, func(b vswitch.BridgeBrief) string { return b.Name })
 }
 
 // interfaceNamed is an interface of a bridge by its name; the error lists those with an iface-id.

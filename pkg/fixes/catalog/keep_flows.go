@@ -7,15 +7,13 @@ import (
 	"time"
 
 	"github.com/ovnctl/ovnctl/pkg/fixes"
+	"github.com/ovnctl/ovnctl/pkg/release"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
 // keepFlows is the setting with which ovn-controller leaves the flows that it finds in the
 // integration bridge until its own are ready, ovn-controller(8).
 const keepFlows = "ovn-ofctrl-wait-before-clear"
-
-// keepsFlows is the first release whose ovn-controller does so without it.
-const keepsFlows = "24.10"
 
 // How long flows are kept: twice what the last ones took to compute, as ovn-controller(8) says, within
 // these limits. If that is unknown, long enough for a large deployment.
@@ -35,7 +33,7 @@ func keepingFlows(h *snapshot.Host, start fixes.Step) []fixes.Step {
 	if err != nil || len(sw.OpenvSwitch) == 0 || len(up) == 0 {
 		return steps
 	}
-	if v := controllerVersion(h); v != "" && snapshot.CompareVersions(v, keepsFlows) >= 0 {
+	if release.AtLeast(controllerVersion(h), release.FlowsKept) {
 		return steps
 	}
 	chassis, _, _ := h.ChassisName()

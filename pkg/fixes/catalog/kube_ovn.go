@@ -37,8 +37,8 @@ type KubeOVN struct {
 	rows    *snapshot.Northbound
 	lists   *snapshot.AccessLists
 	sb      *snapshot.Southbound
-	ports   map[ovsdb.UUID]*snapshot.LogicalSwitchPort
-	binding map[string]*snapshot.PortBinding // by logical port
+	ports   map[ovsdb.UUID]*nb.LogicalSwitchPortBrief
+	binding map[string]*sb.PortBindingBrief // by logical port
 	chassis map[ovsdb.UUID]*sb.Chassis
 	nodeOf  map[ovsdb.UUID]string // Chassis to the node's name
 	groups  map[string]*nb.PortGroup
@@ -48,7 +48,7 @@ type KubeOVN struct {
 	ofNode    map[nodeFamily]int // policies 30000 in policies, by the node that they name
 	toHop     map[netip.Addr]int // and those that name none, by where they lead
 	mentioned map[string]bool    // nodes that a policy names
-	acls      map[ovsdb.UUID]*snapshot.ACL
+	acls      map[ovsdb.UUID]*nb.ACLBrief
 	encaps    map[nodeFamily]netip.Addr // by the chassis' name
 	hosts     map[string]*sb.Chassis    // by hostname
 	own       map[string]bool           // addresses of pods with their own NAT or route
@@ -63,7 +63,7 @@ type nodeFamily struct {
 // A KubeNode is a node of the cluster by its port on the join switch.
 type KubeNode struct {
 	Name string
-	Port *snapshot.LogicalSwitchPort // node-NAME; nil: it is missing
+	Port *nb.LogicalSwitchPortBrief // node-NAME; nil: it is missing
 	MAC  string
 	IPs  map[int]netip.Addr // by family
 	// Bound: its ovn0 is, or was, attached somewhere.
@@ -128,7 +128,7 @@ type kubeLink struct {
 // links are the switches joined to each router of kube-ovn.
 func (k *KubeOVN) links() map[ovsdb.UUID][]kubeLink {
 	l := snapshot.NewLogical(k.rows)
-	k.ports = map[ovsdb.UUID]*snapshot.LogicalSwitchPort{}
+	k.ports = map[ovsdb.UUID]*nb.LogicalSwitchPortBrief{}
 	for i := range k.rows.SwitchPorts {
 		k.ports[k.rows.SwitchPorts[i].UUID] = &k.rows.SwitchPorts[i]
 	}
@@ -172,7 +172,7 @@ func (k *KubeOVN) findRouter(links map[ovsdb.UUID][]kubeLink) bool {
 }
 
 func (k *KubeOVN) index() {
-	k.binding = map[string]*snapshot.PortBinding{}
+	k.binding = map[string]*sb.PortBindingBrief{}
 	for i := range k.sb.PortBindings {
 		k.binding[k.sb.PortBindings[i].LogicalPort] = &k.sb.PortBindings[i]
 	}
@@ -189,7 +189,7 @@ func (k *KubeOVN) index() {
 	for i := range k.lists.PortGroups {
 		k.groups[k.lists.PortGroups[i].Name] = &k.lists.PortGroups[i]
 	}
-	k.acls = map[ovsdb.UUID]*snapshot.ACL{}
+	k.acls = map[ovsdb.UUID]*nb.ACLBrief{}
 	for i := range k.lists.ACLs {
 		k.acls[k.lists.ACLs[i].UUID] = &k.lists.ACLs[i]
 	}

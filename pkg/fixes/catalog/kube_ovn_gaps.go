@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/ovnctl/ovnctl/pkg/fixes"
+	"github.com/ovnctl/ovnctl/pkg/nb"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
@@ -163,8 +164,8 @@ func (g *KubeGap) says(format string, args ...any) {
 }
 
 // pods are the ports of the pods of a subnet.
-func (k *KubeOVN) pods(s *KubeSubnet) []*snapshot.LogicalSwitchPort {
-	var out []*snapshot.LogicalSwitchPort
+func (k *KubeOVN) pods(s *KubeSubnet) []*nb.LogicalSwitchPortBrief {
+	var out []*nb.LogicalSwitchPortBrief
 	for _, u := range s.ls.Ports {
 		if p := k.ports[u]; p != nil && p.Type == "" && p.ExternalIDs["pod"] != "" {
 			out = append(out, p)
@@ -175,7 +176,7 @@ func (k *KubeOVN) pods(s *KubeSubnet) []*snapshot.LogicalSwitchPort {
 
 // where are the nodes of a pod: the one that has bound its port, then others while it
 // migrates. None: it is not up anywhere.
-func (k *KubeOVN) where(p *snapshot.LogicalSwitchPort) []string {
+func (k *KubeOVN) where(p *nb.LogicalSwitchPortBrief) []string {
 	b := k.binding[p.Name]
 	if b == nil || len(b.Chassis) == 0 || len(b.Up) > 0 && !b.Up.Get() {
 		return nil

@@ -10,15 +10,16 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/fixes"
 	"github.com/ovnctl/ovnctl/pkg/node"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
+	"github.com/ovnctl/ovnctl/pkg/vswitch"
 )
 
 // An OVN0 is a node's interface to kube-ovn's join switch, compared with its logical
 // port.
 type OVN0 struct {
 	Node      *KubeNode
-	Interface *snapshot.Interface // nil: Open vSwitch has none
-	Name      string              // of the link: ovn0, unless configured otherwise
-	Link      *node.Link          // nil: the kernel has none
+	Interface *vswitch.InterfaceBrief // nil: Open vSwitch has none
+	Name      string                  // of the link: ovn0, unless configured otherwise
+	Link      *node.Link              // nil: the kernel has none
 
 	WrongMAC bool           // Link.MAC is not Node.MAC
 	Down     bool           // it exists and is down

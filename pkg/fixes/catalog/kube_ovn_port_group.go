@@ -9,7 +9,6 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/fixes"
 	"github.com/ovnctl/ovnctl/pkg/nb"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
-	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
 // KubeOVNPortGroup puts a subnet's pods on a node into their port group.
@@ -17,8 +16,8 @@ var KubeOVNPortGroup = kubeRepair("kube-ovn-port-group",
 	"Put the pods of a node into their port group\n\nAdds the port group SUBNET.NODE if it is missing, adds the node's pods to it and removes them from\nthose of other nodes.", kubeSubnetParam, kubeNodeParam)
 
 func (k *KubeOVN) distributedGaps(s *KubeSubnet, byMatch kubePolicies) {
-	lacking := map[string][]*snapshot.LogicalSwitchPort{} // by node
-	member := map[ovsdb.UUID][]string{}                   // the subnet's groups that a port is in
+	lacking := map[string][]*nb.LogicalSwitchPortBrief{} // by node
+	member := map[ovsdb.UUID][]string{}                  // the subnet's groups that a port is in
 	for _, n := range k.Nodes {
 		name := dotted(s.Name + "." + n.Name)
 		if g := k.groups[name]; g != nil {
@@ -27,7 +26,7 @@ func (k *KubeOVN) distributedGaps(s *KubeSubnet, byMatch kubePolicies) {
 			}
 		}
 	}
-	foreign := map[string][]*snapshot.LogicalSwitchPort{} // pods of other nodes, by group
+	foreign := map[string][]*nb.LogicalSwitchPortBrief{} // pods of other nodes, by group
 	for _, p := range k.pods(s) {
 		where := k.where(p)
 		if len(where) == 0 {
@@ -66,7 +65,7 @@ func (k *KubeOVN) distributedGaps(s *KubeSubnet, byMatch kubePolicies) {
 
 // portGroupGap is the group of a subnet's pods on a node that is missing, lacks
 // pods, or holds those of other nodes.
-func (k *KubeOVN) portGroupGap(s *KubeSubnet, n *KubeNode, lacking []*snapshot.LogicalSwitchPort, foreign map[string][]*snapshot.LogicalSwitchPort, member map[ovsdb.UUID][]string) {
+func (k *KubeOVN) portGroupGap(s *KubeSubnet, n *KubeNode, lacking []*nb.LogicalSwitchPortBrief, foreign map[string][]*nb.LogicalSwitchPortBrief, member map[ovsdb.UUID][]string) {
 	name := dotted(s.Name + "." + n.Name)
 	g := KubeGap{
 		Repair: "kube-ovn-port-group", Args: []string{s.Name, n.Name}, Kind: "port group", Name: name, Node: n.Name, Subnet: s.Name,
@@ -99,7 +98,7 @@ func (k *KubeOVN) portGroupGap(s *KubeSubnet, n *KubeNode, lacking []*snapshot.L
 	case len(foreign[name]) > 0:
 		var wrong []string
 		after := slices.DeleteFunc(slices.Clone([]ovsdb.UUID(is.Ports)), func(u ovsdb.UUID) bool {
-			return slices.ContainsFunc(foreign[name], func(p *snapshot.LogicalSwitchPort) bool { return p.UUID == u })
+			return slices.ContainsFunc(foreign[name], func(p *nb.LogicalSwitchPortBrief) bool { return p.UUID == u })
 		})
 		for _, p := range foreign[name] {
 			wrong = append(wrong, p.Name)
@@ -124,7 +123,7 @@ func (k *KubeOVN) portGroupGap(s *KubeSubnet, n *KubeNode, lacking []*snapshot.L
 }
 
 // leave removes ports from the groups that they do not belong in.
-func (k *KubeOVN) leave(g *KubeGap, ports []*snapshot.LogicalSwitchPort, member map[ovsdb.UUID][]string) {
+func (k *KubeOVN) leave(g *KubeGap, ports []*nb.LogicalSwitchPortBrief, member map[ovsdb.UUID][]string) {
 	out := map[string][]ovsdb.UUID{}
 	for _, p := range ports {
 		for _, name := range member[p.UUID] {

@@ -73,7 +73,7 @@ one. It creates no ports.`,
 }
 
 // leadsTo reports whether packets to a router port go through a switch port, by its addresses.
-func leadsTo(p *snapshot.LogicalSwitchPort, rp *nb.LogicalRouterPort) bool {
+func leadsTo(p *nb.LogicalSwitchPortBrief, rp *nb.LogicalRouterPort) bool {
 	return slices.ContainsFunc(p.Addresses, func(text string) bool {
 		a, ok := snapshot.ParseAddress(text)
 		return text == "router" || text == "unknown" || ok && strings.EqualFold(a.MAC, rp.MAC)
@@ -82,7 +82,7 @@ func leadsTo(p *snapshot.LogicalSwitchPort, rp *nb.LogicalRouterPort) bool {
 
 // linkTarget is the router port that a switch port belongs to: the one of that name, the one that
 // it names itself, or the only unlinked one of its network.
-func linkTarget(l *snapshot.Logical, p *snapshot.LogicalSwitchPort, name string) (*nb.LogicalRouterPort, error) {
+func linkTarget(l *snapshot.Logical, p *nb.LogicalSwitchPortBrief, name string) (*nb.LogicalRouterPort, error) {
 	if rp := l.RouterPort[p.Options["router-port"]]; name == "" && rp != nil {
 		name = rp.Name
 	}
@@ -106,7 +106,7 @@ func linkTarget(l *snapshot.Logical, p *snapshot.LogicalSwitchPort, name string)
 }
 
 // checkUnlinked is the router port of a name, which must not be linked to another port.
-func checkUnlinked(l *snapshot.Logical, p *snapshot.LogicalSwitchPort, name string, unlinked []*nb.LogicalRouterPort) (*nb.LogicalRouterPort, error) {
+func checkUnlinked(l *snapshot.Logical, p *nb.LogicalSwitchPortBrief, name string, unlinked []*nb.LogicalRouterPort) (*nb.LogicalRouterPort, error) {
 	rp := l.RouterPort[name]
 	if rp == nil {
 		return nil, fmt.Errorf("no logical router port %q; unlinked are %s", name, several(namesOf(unlinked, routerPortName)))

@@ -79,7 +79,7 @@ func findRouterPort(d *snapshot.Deployment, name string) (found[nb.LogicalRouter
 }
 
 // findSwitchPort finds a switch port by name. There are too many to list the others.
-func findSwitchPort(d *snapshot.Deployment, name string) (*snapshot.Zone, *snapshot.Logical, *snapshot.LogicalSwitchPort, error) {
+func findSwitchPort(d *snapshot.Deployment, name string) (*snapshot.Zone, *snapshot.Logical, *nb.LogicalSwitchPortBrief, error) {
 	var zone *snapshot.Zone
 	var logical *snapshot.Logical
 	err := inZones(d, func(z *snapshot.Zone, l *snapshot.Logical) (bool, error) {
@@ -120,7 +120,7 @@ func Localnets(l *snapshot.Logical, ls *nb.LogicalSwitch) []string {
 }
 
 // checkUnused refuses for a port that a chassis has bound to an interface.
-func checkUnused(z *snapshot.Zone, p *snapshot.LogicalSwitchPort) error {
+func checkUnused(z *snapshot.Zone, p *nb.LogicalSwitchPortBrief) error {
 	rows, err := z.Southbound()
 	if err != nil {
 		return fmt.Errorf("cannot tell whether port %s is in use: %w", p.Name, err)

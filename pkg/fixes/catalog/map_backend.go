@@ -90,7 +90,7 @@ switch are checked. SOURCE must be an unused address of the switch's network.`,
 
 // healthSource is the source address of a backend's health check: the given one, else the present one
 // if it can be used, else that of the switch's other ports.
-func healthSource(f found[nb.LoadBalancer], port *snapshot.LogicalSwitchPort, backend, old netip.Addr, bound func(string) bool, given string) (netip.Addr, error) {
+func healthSource(f found[nb.LoadBalancer], port *nb.LogicalSwitchPortBrief, backend, old netip.Addr, bound func(string) bool, given string) (netip.Addr, error) {
 	l := f.logical
 	p, err := f.zone.Placement()
 	if err != nil {

@@ -3,6 +3,7 @@ package catalog
 import (
 	"strings"
 
+	"github.com/ovnctl/ovnctl/pkg/nb"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
@@ -26,7 +27,7 @@ func overwritten(what string, ids map[string]string) []string {
 }
 
 // ownedPort is overwritten for a switch port.
-func ownedPort(p *snapshot.LogicalSwitchPort) []string {
+func ownedPort(p *nb.LogicalSwitchPortBrief) []string {
 	return overwritten("port "+p.Name, p.ExternalIDs)
 }
 

@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/ovnctl/ovnctl/pkg/nb"
 	"github.com/ovnctl/ovnctl/pkg/node"
+	"github.com/ovnctl/ovnctl/pkg/sb"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
@@ -41,7 +43,7 @@ func PortUseOf(h *snapshot.Host, p snapshot.Plug) PortUse {
 	if err != nil {
 		return PortUse{Why: err.Error()}
 	}
-	i := slices.IndexFunc(south.PortBindings, func(b snapshot.PortBinding) bool { return b.LogicalPort == id })
+	i := slices.IndexFunc(south.PortBindings, func(b sb.PortBindingBrief) bool { return b.LogicalPort == id })
 	if i < 0 {
 		return withoutBinding(h, id)
 	}
@@ -89,7 +91,7 @@ func withoutBinding(h *snapshot.Host, id string) PortUse {
 	if err != nil {
 		return PortUse{Why: fmt.Sprintf("the Southbound has no port %s, and the Northbound could not be read: %v", id, err)}
 	}
-	if slices.ContainsFunc(north.SwitchPorts, func(l snapshot.LogicalSwitchPort) bool { return l.Name == id }) {
+	if slices.ContainsFunc(north.SwitchPorts, func(l nb.LogicalSwitchPortBrief) bool { return l.Name == id }) {
 		return PortUse{Northbound: true, Why: fmt.Sprintf("logical port %s is in the Northbound and not in the Southbound", id)}
 	}
 	return PortUse{Unused: true, Why: fmt.Sprintf("no logical port is named %s", id)}

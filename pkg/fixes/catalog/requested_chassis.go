@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"github.com/ovnctl/ovnctl/pkg/fixes"
-	"github.com/ovnctl/ovnctl/pkg/snapshot"
+	"github.com/ovnctl/ovnctl/pkg/nb"
 )
 
 // RequestedChassis is the chassis that a port's options ask for, by name or hostname. During
@@ -15,7 +15,7 @@ func RequestedChassis(options map[string]string) string {
 }
 
 // checkNotMigrating refuses for a port in a live migration.
-func checkNotMigrating(p *snapshot.LogicalSwitchPort) error {
+func checkNotMigrating(p *nb.LogicalSwitchPortBrief) error {
 	if value := p.Options["requested-chassis"]; strings.Contains(value, ",") {
 		return fixes.Refuse("wait until it ends, or end it with the tool that started it", "port %s is in a live migration: requested-chassis=%s", p.Name, value)
 	}

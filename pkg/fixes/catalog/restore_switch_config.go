@@ -72,7 +72,7 @@ func isNew(s *snapshot.Switch) bool {
 			return false
 		}
 	}
-	return !slices.ContainsFunc(s.Bridges, func(b snapshot.Bridge) bool { return b.Name != s.IntegrationBridge("") || len(b.Ports) > 1 })
+	return !slices.ContainsFunc(s.Bridges, func(b vswitch.BridgeBrief) bool { return b.Name != s.IntegrationBridge("") || len(b.Ports) > 1 })
 }
 
 // RestoreSwitchConfig restores the settings and provider bridges of a node whose database was lost.

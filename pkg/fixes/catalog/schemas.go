@@ -40,6 +40,3 @@ func InstalledSchema(h *snapshot.Host, database string) (file, version string, e
 	return "", "", fixes.Refuse("install the package that contains it, or let ovn-ctl convert the database when it starts the server",
 		"%s has no schema of %s installed (%s)", h.Name, database, strings.Join(schemaFiles(database), ", "))
 }
-
-// older reports whether a version such as "7.0.1" comes before another.
-func older(a, b string) bool { return snapshot.CompareVersions(a, b) < 0 }

@@ -53,7 +53,7 @@ port's: then the interface belongs to another pod.`,
 			Warnings: append(ownedPort(port), "if another interface is created for the port, remove this one"),
 			Steps: []fixes.Step{fixes.Set{
 				DB: "Open_vSwitch", What: title,
-				Row: iface.Interface, Name: iface.Name, Columns: fixes.Row{"external_ids:iface-id-ver": want},
+				Row: iface.InterfaceBrief, Name: iface.Name, Columns: fixes.Row{"external_ids:iface-id-ver": want},
 			}.Step()},
 		}, nil
 	},

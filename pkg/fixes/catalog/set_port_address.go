@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/ovnctl/ovnctl/pkg/fixes"
+	"github.com/ovnctl/ovnctl/pkg/nb"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
@@ -67,7 +68,7 @@ it was attached: then it is the Northbound that changed. Otherwise re-create the
 }
 
 // checkUnchanged refuses unless a pod has the addresses that it was given.
-func checkUnchanged(device *snapshot.Device, p *snapshot.LogicalSwitchPort) error {
+func checkUnchanged(device *snapshot.Device, p *nb.LogicalSwitchPortBrief) error {
 	const recreate = "re-create the pod"
 	switch as, known := device.AsRecorded(); {
 	case device.Guest():
@@ -82,7 +83,7 @@ func checkUnchanged(device *snapshot.Device, p *snapshot.LogicalSwitchPort) erro
 }
 
 // security is a port's port_security with the new addresses in place of the old ones.
-func security(p *snapshot.LogicalSwitchPort, text string) []string {
+func security(p *nb.LogicalSwitchPortBrief, text string) []string {
 	out := []string{text}
 	for _, s := range p.PortSecurity {
 		if !slices.Contains(p.Addresses, s) && !slices.Contains(out, s) && !samePort(s, text) {
@@ -100,7 +101,7 @@ func samePort(s, text string) bool {
 }
 
 // deviceOf finds what is attached to a port, on the hosts that can be read.
-func deviceOf(d *snapshot.Deployment, l *snapshot.Logical, p *snapshot.LogicalSwitchPort) (*snapshot.Device, error) {
+func deviceOf(d *snapshot.Deployment, l *snapshot.Logical, p *nb.LogicalSwitchPortBrief) (*snapshot.Device, error) {
 	var unread error
 	for _, h := range d.Hosts {
 		sw, err := h.Switch()
@@ -125,7 +126,7 @@ func deviceOf(d *snapshot.Deployment, l *snapshot.Logical, p *snapshot.LogicalSw
 }
 
 // taken is another port of the switch that has an address of the device; empty: none.
-func taken(l *snapshot.Logical, p *snapshot.LogicalSwitchPort, d *snapshot.Device) string {
+func taken(l *snapshot.Logical, p *nb.LogicalSwitchPortBrief, d *snapshot.Device) string {
 	s := l.SwitchOf[p.UUID]
 	if s == nil {
 		return ""

@@ -15,6 +15,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/node"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
+	"github.com/ovnctl/ovnctl/pkg/vswitch"
 )
 
 // DeleteTransient is the option of ovs-ctl(8) that deletes the ports marked
@@ -355,7 +356,7 @@ func ovsCtl(args []string) (deletes bool, stops string) {
 // TransientPorts are the ports that are deleted when Open vSwitch starts with the
 // option, and those among them that belong to pods: they have an iface-id.
 func TransientPorts(s *snapshot.Switch) (all, pods []string) {
-	owner := map[ovsdb.UUID]*snapshot.Interface{}
+	owner := map[ovsdb.UUID]*vswitch.InterfaceBrief{}
 	for i := range s.Interfaces {
 		owner[s.Interfaces[i].UUID] = &s.Interfaces[i]
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/ovnctl/ovnctl/pkg/fixes"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
+	"github.com/ovnctl/ovnctl/pkg/release"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
@@ -41,7 +42,7 @@ if the installed schema is older, or cannot hold the data.`,
 		if db.Version() == version {
 			return nil, fixes.Refuse("", "%s already has schema %s", database, version)
 		}
-		if older(version, db.Version()) {
+		if release.Older(version, db.Version()) {
 			return nil, fixes.Refuse("install the packages of the database's release", "%s has schema %s, which is newer than the installed %s", database, db.Version(), version)
 		}
 		backup := fmt.Sprintf("/var/lib/ovnctl/backup/%s-%s-%s.db", database, db.Version(), d.Now().UTC().Format("20060102T150405Z"))

@@ -25,10 +25,10 @@ import (
 )
 
 // CheckRows holds every tag of the rows against a schema. A column that the
-// schema lacks must be listed as "Table.column" of another release, and one
-// that is listed must be lacking. The rows must be all those of the package in
-// the current directory.
-func CheckRows(t *testing.T, schema string, otherRelease []string, rows ...ovsdb.Row) {
+// schema lacks must be listed as "Table.column" of another release, and one that
+// is listed must be lacking. A projection has columns of the row of its table, of
+// the same types. Both must be all those of the package in the current directory.
+func CheckRows(t *testing.T, schema string, otherRelease []string, rows, projections []ovsdb.Row) {
 	t.Helper()
 	text, err := os.ReadFile(schema)
 	if err != nil {
@@ -72,9 +72,33 @@ func CheckRows(t *testing.T, schema string, otherRelease []string, rows ...ovsdb
 	if diff := gocmp.Diff(otherRelease, absent); diff != "" {
 		t.Errorf("columns that %s lacks (-listed +found):\n%s", schema, diff)
 	}
+	for _, row := range projections {
+		types = append(types, reflect.TypeOf(row).Name())
+		checkProjection(t, row, rows)
+	}
 	slices.Sort(types)
 	if diff := gocmp.Diff(rowTypes(t), types); diff != "" {
 		t.Errorf("rows (-in the package +given):\n%s", diff)
+	}
+}
+
+// checkProjection holds the columns of a projection against the full row.
+func checkProjection(t *testing.T, projection ovsdb.Row, rows []ovsdb.Row) {
+	t.Helper()
+	full := slices.IndexFunc(rows, func(row ovsdb.Row) bool { return row.Table() == projection.Table() })
+	if full < 0 {
+		t.Errorf("%T: no row of %s", projection, projection.Table())
+		return
+	}
+	types := map[string]reflect.Type{}
+	for _, f := range reflect.VisibleFields(reflect.TypeOf(rows[full])) {
+		column, _, _ := ovsdb.Column(f)
+		types[column] = f.Type
+	}
+	for _, f := range reflect.VisibleFields(reflect.TypeOf(projection)) {
+		if column, _, ok := ovsdb.Column(f); ok && types[column] != f.Type {
+			t.Errorf("%T.%s is %s, and %v in %T", projection, f.Name, f.Type, types[column], rows[full])
+		}
 	}
 }
 

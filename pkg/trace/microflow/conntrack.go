@@ -6,6 +6,7 @@ import (
 
 	"github.com/ovnctl/ovnctl/pkg/ovnexpr"
 	"github.com/ovnctl/ovnctl/pkg/packet"
+	"github.com/ovnctl/ovnctl/pkg/release"
 )
 
 // nextState is what conntrack answers, with a word where nobody said it.
@@ -27,12 +28,9 @@ func (w *walker) track(p *packet.Flow) string {
 	return comment
 }
 
-// remembering is the first release known to keep, whenever a packet goes through conntrack, what it was before.
-const remembering ovnexpr.Version = 2603
-
 // remember keeps addresses, protocol and ports of a packet as those of its connection.
 func (w *walker) remember(p *packet.Flow) {
-	if !knows(w.net.Version(), remembering) || !p.Meets(packet.NeedsIP) {
+	if !w.net.Version().Has(release.OriginalTuple) || !p.Meets(packet.NeedsIP) {
 		return
 	}
 	names := [][2]string{{"ct_ipv6_src", "ipv6_src"}, {"ct_ipv6_dst", "ipv6_dst"}}

@@ -8,18 +8,12 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/logicalflow"
 	"github.com/ovnctl/ovnctl/pkg/ovnexpr"
 	"github.com/ovnctl/ovnctl/pkg/packet"
+	"github.com/ovnctl/ovnctl/pkg/release"
 )
-
-// zoned is the release that let the actions of conntrack name their zone; that of destinations goes without saying in
-// their text only.
-const zoned ovnexpr.Version = 2409
-
-// knows reports whether a release has what came in another. No release is the newest.
-func knows(v, since ovnexpr.Version) bool { return v == 0 || v >= since }
 
 // A writer writes actions as a release of OVN does after it has read them: with what was left out, and without what goes
 // without saying.
-type writer struct{ version ovnexpr.Version }
+type writer struct{ version release.Series }
 
 // all writes a list of actions.
 func (w writer) all(list ovnexpr.Actions, at logicalflow.Table) string {
@@ -50,11 +44,11 @@ func (w writer) action(a ovnexpr.Action, at logicalflow.Table) string {
 			return "ct_commit { " + w.all(a.Actions, at) + " };"
 		}
 	case *ovnexpr.CTNext:
-		if a.Zone == "" && knows(w.version, zoned) {
+		if a.Zone == "" && w.version.Has(release.ZoneNamed) {
 			return "ct_next(dnat);"
 		}
 	case *ovnexpr.CTCommitTo:
-		if a.Zone == "" && knows(w.version, zoned) {
+		if a.Zone == "" && w.version.Has(release.ZoneNamed) {
 			return a.Name + "(dnat);"
 		}
 	case *ovnexpr.Select:

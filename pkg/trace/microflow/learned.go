@@ -10,6 +10,7 @@ import (
 
 	"github.com/ovnctl/ovnctl/pkg/ovnexpr"
 	"github.com/ovnctl/ovnctl/pkg/packet"
+	"github.com/ovnctl/ovnctl/pkg/release"
 	"github.com/ovnctl/ovnctl/pkg/sb"
 )
 
@@ -54,7 +55,7 @@ func (r *run) call(a *ovnexpr.Call) {
 
 // original writes what the packet has for what the connection began with, since the release that looks at it.
 func (r *run) original(a *ovnexpr.Call, v uint64) {
-	if !knows(r.net.Version(), 2603) {
+	if !r.net.Version().Has(release.OriginalTuple) {
 		return
 	}
 	r.result(*a.Result, packet.Uint(v))

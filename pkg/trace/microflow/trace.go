@@ -9,6 +9,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/logicalflow"
 	"github.com/ovnctl/ovnctl/pkg/ovnexpr"
 	"github.com/ovnctl/ovnctl/pkg/packet"
+	"github.com/ovnctl/ovnctl/pkg/release"
 )
 
 // Options are those of ovn-trace that change the answer.
@@ -71,10 +72,6 @@ func Trace(ctx context.Context, n *logicalflow.Network, datapath, microflow stri
 	return r, w.err
 }
 
-// withInport is the first release known to refuse a microflow without inport. Those before go on, and abort where they
-// come to ask for its port security.
-const withInport ovnexpr.Version = 2306
-
 var errNoInport = &Refusal{Text: "microflow does not specify ingress port"}
 
 // start reads the microflow and says where the packet begins.
@@ -110,7 +107,7 @@ func (w *walker) start(datapath, microflow string) (*logicalflow.Datapath, packe
 		return nil, none, w.err
 	case err != nil:
 		return nil, none, malformed(err)
-	case key(&p, inportReg) == 0 && knows(w.net.Version(), withInport):
+	case key(&p, inportReg) == 0 && w.net.Version().Has(release.InportRequired):
 		return nil, none, errNoInport
 	}
 	p.Set(field("nw_tos"), packet.Uint(0)) // ip.dscp and ip.ecn of a microflow are lost

@@ -8,6 +8,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/ovnexpr"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
 	"github.com/ovnctl/ovnctl/pkg/packet"
+	"github.com/ovnctl/ovnctl/pkg/release"
 	"github.com/ovnctl/ovnctl/pkg/sb"
 )
 
@@ -156,9 +157,8 @@ func (w *walker) checkAffinity(in *instruction) control {
 
 // affinityRegisters are where chk_lb_aff leaves address and port of the backend.
 func (w *walker) affinityRegisters(ipv6 bool) (address, port ovnexpr.Ref) {
-	const moved = 2503 // the release that put them elsewhere
 	net := w.run.engine.net
-	newer := net.Version() == 0 || net.Version() >= moved
+	newer := net.Version().Has(release.AffinityInReg2)
 	names := struct{ address, port string }{"reg4", "reg8"}
 	if newer {
 		names.port = "reg2"

@@ -8,6 +8,7 @@ import (
 
 	"github.com/ovnctl/ovnctl/pkg/doctor"
 	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
+	"github.com/ovnctl/ovnctl/pkg/nb"
 	"github.com/ovnctl/ovnctl/pkg/sb"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
@@ -111,7 +112,7 @@ func clusterNodes(north *snapshot.Northbound) map[string]string {
 
 // requested reports whether a port requests a chassis by its system-id: then its hostname is not used.
 func requested(north *snapshot.Northbound, c *sb.Chassis) bool {
-	return slices.ContainsFunc(north.SwitchPorts, func(port snapshot.LogicalSwitchPort) bool { return catalog.RequestedChassis(port.Options) == c.Name })
+	return slices.ContainsFunc(north.SwitchPorts, func(port nb.LogicalSwitchPortBrief) bool { return catalog.RequestedChassis(port.Options) == c.Name })
 }
 
 // sameHost reports whether two names are the short and the full name of a host.

@@ -129,7 +129,7 @@ func namespaces(p *doctor.Pass, h *snapshot.Host, c *sb.Chassis, north *snapshot
 		exists[path.Base(file)] = true
 	}
 	here := map[ovsdb.UUID]bool{} // datapaths with a server on this chassis
-	at := map[string]*snapshot.PortBinding{}
+	at := map[string]*sb.PortBindingBrief{}
 	for i := range south.PortBindings {
 		b := &south.PortBindings[i]
 		at[b.LogicalPort] = b

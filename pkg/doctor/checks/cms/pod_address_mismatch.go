@@ -10,6 +10,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/doctor"
 	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
 	"github.com/ovnctl/ovnctl/pkg/nb"
+	"github.com/ovnctl/ovnctl/pkg/sb"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
@@ -74,7 +75,7 @@ func pods(p *doctor.Pass, c *doctor.Chassis, l *snapshot.Logical) {
 // portInterfaces are the interfaces of a node's logical ports. During a live migration only the side that the port is
 // bound to counts.
 func portInterfaces(c *doctor.Chassis, l *snapshot.Logical) []snapshot.Plug {
-	var bindings map[string]*snapshot.PortBinding // nil: it is unknown which ports are bound here
+	var bindings map[string]*sb.PortBindingBrief // nil: it is unknown which ports are bound here
 	if c.SB != nil && c.Row != nil {
 		bindings = doctor.PortBindings(c.SB)
 	}
@@ -166,7 +167,7 @@ func whatToDo(d *snapshot.Device, f *doctor.Finding, addressing bool) {
 }
 
 // podOf is the pod of a port as arguments of kubectl; empty: unknown.
-func podOf(p *snapshot.LogicalSwitchPort) string {
+func podOf(p *nb.LogicalSwitchPortBrief) string {
 	if namespace := p.ExternalIDs["namespace"]; p.ExternalIDs["pod"] == "true" && namespace != "" {
 		if name, ok := strings.CutPrefix(p.Name, namespace+"_"); ok {
 			return "-n " + namespace + " " + name
@@ -367,5 +368,5 @@ func unused(l *snapshot.Logical, s *nb.LogicalSwitch, a netip.Addr) bool {
 	inside := slices.ContainsFunc(l.Gateways(s), func(g *nb.LogicalRouterPort) bool {
 		return slices.ContainsFunc(snapshot.Networks(g), func(n netip.Prefix) bool { return n.Contains(a) })
 	})
-	return inside && !slices.ContainsFunc(l.PortsOf[s.UUID], func(p *snapshot.LogicalSwitchPort) bool { return doctor.HasIP(p, a) || p.Options["arp_proxy"] != "" })
+	return inside && !slices.ContainsFunc(l.PortsOf[s.UUID], func(p *nb.LogicalSwitchPortBrief) bool { return doctor.HasIP(p, a) || p.Options["arp_proxy"] != "" })
 }

@@ -86,7 +86,7 @@ func claimants(p *doctor.Pass, z *snapshot.Zone, south *snapshot.Southbound) map
 }
 
 // migrates reports whether the Northbound names a chassis for a port, or several.
-func migrates(b *snapshot.PortBinding) bool {
+func migrates(b *sb.PortBindingBrief) bool {
 	return len(b.RequestedChassis) > 0 || len(b.AdditionalChassis) > 0 || len(b.RequestedAdditionalChassis) > 0 ||
 		strings.Contains(b.Options["requested-chassis"], ",")
 }
@@ -120,7 +120,7 @@ func claimedAgain(h *snapshot.Host, port string) bool {
 }
 
 // contested watches a port for a moment; it is no finding if its chassis stays and one node alone claims it.
-func contested(p *doctor.Pass, z *snapshot.Zone, south *snapshot.Southbound, b *snapshot.PortBinding, claims []claimant) (doctor.Finding, bool) {
+func contested(p *doctor.Pass, z *snapshot.Zone, south *snapshot.Southbound, b *sb.PortBindingBrief, claims []claimant) (doctor.Finding, bool) {
 	var names []string
 	addName := func(n string) {
 		if !slices.Contains(names, n) {
@@ -170,7 +170,7 @@ func contested(p *doctor.Pass, z *snapshot.Zone, south *snapshot.Southbound, b *
 }
 
 // watchChassis reads a port's chassis several times.
-func watchChassis(p *doctor.Pass, z *snapshot.Zone, b *snapshot.PortBinding) []ovsdb.UUID {
+func watchChassis(p *doctor.Pass, z *snapshot.Zone, b *sb.PortBindingBrief) []ovsdb.UUID {
 	seen := []ovsdb.UUID{b.Chassis.Get()}
 	db, err := z.SB()
 	if err != nil {
@@ -180,7 +180,7 @@ func watchChassis(p *doctor.Pass, z *snapshot.Zone, b *snapshot.PortBinding) []o
 		return seen
 	}
 	for range 12 {
-		rows, err := ovsdb.Find[snapshot.PortBinding](p.Context(), db, ovsdb.Where("_uuid", "==", b.UUID))
+		rows, err := ovsdb.Find[sb.PortBindingBrief](p.Context(), db, ovsdb.Where("_uuid", "==", b.UUID))
 		if err != nil || len(rows) == 0 {
 			break
 		}
@@ -195,7 +195,7 @@ func watchChassis(p *doctor.Pass, z *snapshot.Zone, b *snapshot.PortBinding) []o
 }
 
 // ownerOf is the one claimant that has the port's MAC address, with the evidence; nil: none or several have it.
-func ownerOf(b *snapshot.PortBinding, claims []claimant) (owner *claimant, why doctor.Evidence) {
+func ownerOf(b *sb.PortBindingBrief, claims []claimant) (owner *claimant, why doctor.Evidence) {
 	macs := strings.ToLower(strings.Join(b.MAC, " "))
 	owners := 0
 	for i := range claims {

@@ -9,6 +9,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/fixes"
 	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
+	"github.com/ovnctl/ovnctl/pkg/sb"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
@@ -76,7 +77,7 @@ func unboundPorts(p *doctor.Pass, c *doctor.Chassis) []doctor.Finding {
 }
 
 // whyNotBound is the finding of a port that is not bound here as it should be.
-func whyNotBound(c *doctor.Chassis, i snapshot.Plug, b *snapshot.PortBinding) (doctor.Finding, bool) {
+func whyNotBound(c *doctor.Chassis, i snapshot.Plug, b *sb.PortBindingBrief) (doctor.Finding, bool) {
 	id := b.LogicalPort
 	f := doctor.Finding{
 		Object: doctor.PortObject(id),

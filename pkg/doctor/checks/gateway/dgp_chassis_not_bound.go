@@ -44,7 +44,7 @@ the port. OVN accepts names that no chassis has, and reports nothing.`,
 // A gatewayPort is a distributed gateway port with its binding.
 type gatewayPort struct {
 	catalog.GatewayPort
-	binding *snapshot.PortBinding // nil: ovn-northd has not made it
+	binding *sb.PortBindingBrief // nil: ovn-northd has not made it
 	south   *snapshot.Southbound
 }
 

@@ -111,7 +111,7 @@ func routerWithoutChassis(p *doctor.Pass, south *snapshot.Southbound, r *nb.Logi
 }
 
 // unclaimedRouter reports a router whose chassis exists and has not claimed it.
-func unclaimedRouter(p *doctor.Pass, l *snapshot.Logical, bindings map[string]*snapshot.PortBinding, r *nb.LogicalRouter, c *sb.Chassis) {
+func unclaimedRouter(p *doctor.Pass, l *snapshot.Logical, bindings map[string]*sb.PortBindingBrief, r *nb.LogicalRouter, c *sb.Chassis) {
 	var evidence []doctor.Evidence
 	for _, rp := range l.RouterPortsOf[r.UUID] {
 		if b := bindings[rp.Name]; b != nil && b.Type == "l3gateway" && len(b.Chassis) == 0 {

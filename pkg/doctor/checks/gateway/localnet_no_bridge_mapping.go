@@ -40,13 +40,13 @@ bridge that does not exist.`,
 type need struct {
 	chassis *sb.Chassis
 	network string
-	port    *snapshot.PortBinding // a localnet port of the network
+	port    *sb.PortBindingBrief // a localnet port of the network
 	why     string
 }
 
 func checkMappings(p *doctor.Pass, south *snapshot.Southbound) {
 	networks := map[string]bool{}
-	localnets := map[ovsdb.UUID][]*snapshot.PortBinding{} // by datapath
+	localnets := map[ovsdb.UUID][]*sb.PortBindingBrief{} // by datapath
 	for i := range south.PortBindings {
 		if b := &south.PortBindings[i]; b.Type == "localnet" && b.Options["network_name"] != "" {
 			networks[b.Options["network_name"]] = true
@@ -73,7 +73,7 @@ func checkMappings(p *doctor.Pass, south *snapshot.Southbound) {
 
 // needs are the provider networks that chassis need: those of a switch on which they have a gateway or the port of a
 // pod or VM, or on whose router they host the gateway port.
-func needs(south *snapshot.Southbound, localnets map[ovsdb.UUID][]*snapshot.PortBinding) (all []need) {
+func needs(south *snapshot.Southbound, localnets map[ovsdb.UUID][]*sb.PortBindingBrief) (all []need) {
 	chassis := map[ovsdb.UUID]*sb.Chassis{}
 	for i := range south.Chassis {
 		if c := &south.Chassis[i]; !snapshot.Elsewhere(c) {
@@ -86,7 +86,7 @@ func needs(south *snapshot.Southbound, localnets map[ovsdb.UUID][]*snapshot.Port
 		port    string
 	}
 	seen := map[key]bool{}
-	add := func(b *snapshot.PortBinding, datapath ovsdb.UUID, why string) {
+	add := func(b *sb.PortBindingBrief, datapath ovsdb.UUID, why string) {
 		for _, l := range localnets[datapath] {
 			if k := (key{b.Chassis.Get(), l.LogicalPort}); !seen[k] && chassis[k.chassis] != nil {
 				seen[k] = true

@@ -205,7 +205,7 @@ func (a *policies) memberships() {
 	for i := range a.lists.PortGroups {
 		groups[a.lists.PortGroups[i].Name] = &group{row: &a.lists.PortGroups[i]}
 	}
-	lacking := map[string][]*snapshot.LogicalSwitchPort{}
+	lacking := map[string][]*nb.LogicalSwitchPortBrief{}
 	record := map[string]string{} // the key by which the ports name their group
 	for i := range a.l.SwitchPorts {
 		port := &a.l.SwitchPorts[i]
@@ -253,7 +253,7 @@ type membership struct {
 	required   bool // the group must exist
 }
 
-func securityGroups(port *snapshot.LogicalSwitchPort) []membership {
+func securityGroups(port *nb.LogicalSwitchPortBrief) []membership {
 	var out []membership
 	for _, id := range strings.Fields(port.ExternalIDs["neutron:security_group_ids"]) {
 		out = append(out, membership{"pg_" + strings.ReplaceAll(id, "-", "_"), "neutron:security_group_ids", true})

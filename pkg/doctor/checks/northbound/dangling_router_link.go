@@ -112,7 +112,7 @@ func unlinkedEvidence(unlinked []*nb.LogicalRouterPort) []doctor.Evidence {
 }
 
 // twoLinks reports a router port to which several switch ports lead.
-func twoLinks(p *doctor.Pass, l *snapshot.Logical, rp *nb.LogicalRouterPort, ports []*snapshot.LogicalSwitchPort) {
+func twoLinks(p *doctor.Pass, l *snapshot.Logical, rp *nb.LogicalRouterPort, ports []*nb.LogicalSwitchPortBrief) {
 	f := doctor.Finding{
 		Object: doctor.PortObject(rp.Name),
 		Reason: "two-switch-ports",
@@ -137,7 +137,7 @@ func twoLinks(p *doctor.Pass, l *snapshot.Logical, rp *nb.LogicalRouterPort, por
 }
 
 // localnet reports a port that should lead to a physical network and does not.
-func localnet(p *doctor.Pass, l *snapshot.Logical, port *snapshot.LogicalSwitchPort) {
+func localnet(p *doctor.Pass, l *snapshot.Logical, port *nb.LogicalSwitchPortBrief) {
 	network := port.Options["network_name"]
 	f := doctor.Finding{
 		Object:   doctor.PortObject(port.Name),
@@ -165,15 +165,15 @@ func localnet(p *doctor.Pass, l *snapshot.Logical, port *snapshot.LogicalSwitchP
 }
 
 // alreadyLocalnet reports whether the switch of a port has a localnet port for a network.
-func alreadyLocalnet(l *snapshot.Logical, port *snapshot.LogicalSwitchPort, network string) bool {
+func alreadyLocalnet(l *snapshot.Logical, port *nb.LogicalSwitchPortBrief, network string) bool {
 	s := l.SwitchOf[port.UUID]
-	return s != nil && slices.ContainsFunc(l.PortsOf[s.UUID], func(o *snapshot.LogicalSwitchPort) bool {
+	return s != nil && slices.ContainsFunc(l.PortsOf[s.UUID], func(o *nb.LogicalSwitchPortBrief) bool {
 		return o.Type == "localnet" && o.Options["network_name"] == network
 	})
 }
 
 // switchPeer reports a port that should connect two switches without a router and does not.
-func switchPeer(p *doctor.Pass, l *snapshot.Logical, port *snapshot.LogicalSwitchPort) {
+func switchPeer(p *doctor.Pass, l *snapshot.Logical, port *nb.LogicalSwitchPortBrief) {
 	if port.Type != "switch" {
 		return
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/doctor"
 	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
+	"github.com/ovnctl/ovnctl/pkg/release"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
@@ -49,7 +50,7 @@ func oldSchema(p *doctor.Pass, h *snapshot.Host, db ovsdb.Reader, object doctor.
 	if err != nil {
 		return false // no schema is installed, as in some packages and containers
 	}
-	if snapshot.CompareVersions(db.Version(), version) >= 0 {
+	if !release.Older(db.Version(), version) {
 		return false
 	}
 	p.Report(doctor.Finding{

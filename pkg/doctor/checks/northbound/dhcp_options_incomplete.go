@@ -25,7 +25,7 @@ address is not in their network. Only its log shows that.`,
 	Settle: true,
 	Run: func(p *doctor.Pass) {
 		for _, l := range p.Northbounds() {
-			d := dhcp{Pass: p, l: l, users: map[ovsdb.UUID][]*snapshot.LogicalSwitchPort{}}
+			d := dhcp{Pass: p, l: l, users: map[ovsdb.UUID][]*nb.LogicalSwitchPortBrief{}}
 			d.gather()
 			d.incomplete()
 			d.addresses()
@@ -38,7 +38,7 @@ address is not in their network. Only its log shows that.`,
 type dhcp struct {
 	*doctor.Pass
 	l     *snapshot.Logical
-	users map[ovsdb.UUID][]*snapshot.LogicalSwitchPort // of each DHCP_Options row
+	users map[ovsdb.UUID][]*nb.LogicalSwitchPortBrief // of each DHCP_Options row
 	rows  map[ovsdb.UUID]*nb.DHCPOptions
 }
 
@@ -118,7 +118,7 @@ func dhcpRow(o *nb.DHCPOptions) doctor.Evidence {
 	return doctor.NBRow("DHCP_Options", o.UUID, "cidr=%s, options: %s", o.Cidr, strings.Join(options, " "))
 }
 
-func portsInWords(ports []*snapshot.LogicalSwitchPort) string {
+func portsInWords(ports []*nb.LogicalSwitchPortBrief) string {
 	var names []string
 	for _, p := range ports {
 		names = append(names, doctor.PortLabel(p))
@@ -126,7 +126,7 @@ func portsInWords(ports []*snapshot.LogicalSwitchPort) string {
 	return map[bool]string{true: "port ", false: "ports "}[len(names) == 1] + doctor.AtMost(names, 5)
 }
 
-func portObjectsOf(ports []*snapshot.LogicalSwitchPort) []doctor.Object {
+func portObjectsOf(ports []*nb.LogicalSwitchPortBrief) []doctor.Object {
 	var out []doctor.Object
 	for _, p := range ports {
 		out = append(out, doctor.PortObject(p.Name))
@@ -135,7 +135,7 @@ func portObjectsOf(ports []*snapshot.LogicalSwitchPort) []doctor.Object {
 }
 
 // noRouter reports options that name no router although the switch has one.
-func (d *dhcp) noRouter(o *nb.DHCPOptions, users []*snapshot.LogicalSwitchPort) {
+func (d *dhcp) noRouter(o *nb.DHCPOptions, users []*nb.LogicalSwitchPortBrief) {
 	subnet, err := netip.ParsePrefix(o.Cidr)
 	if err != nil || subnet.Addr().Is6() || o.Options["router"] != "" || strings.Contains(o.Options["classless_static_route"], "0.0.0.0/0") {
 		return
@@ -204,7 +204,7 @@ func (d *dhcp) addresses() {
 func (d *dhcp) without() {
 	for i := range d.l.Switches {
 		s := &d.l.Switches[i]
-		var bare []*snapshot.LogicalSwitchPort
+		var bare []*nb.LogicalSwitchPortBrief
 		with := 0
 		for _, p := range d.l.PortsOf[s.UUID] {
 			switch {
@@ -239,7 +239,7 @@ func (d *dhcp) without() {
 }
 
 // isServer reports whether a host boots from a port: of Neutron's ports those of servers.
-func isServer(p *snapshot.LogicalSwitchPort) bool {
+func isServer(p *nb.LogicalSwitchPortBrief) bool {
 	owner := p.ExternalIDs["neutron:device_owner"]
 	return owner == "" || strings.HasPrefix(owner, "compute:")
 }

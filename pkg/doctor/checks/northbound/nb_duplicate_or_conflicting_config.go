@@ -201,8 +201,8 @@ type claim struct {
 	row    func() doctor.Evidence // used for few
 	owner  string                 // claims of one owner do not conflict
 	mac    string
-	port   *snapshot.LogicalSwitchPort // of a switch port
-	router bool                        // a router's own
+	port   *nb.LogicalSwitchPortBrief // of a switch port
+	router bool                       // a router's own
 }
 
 // A segment is a switch and the claims to addresses on it.
@@ -242,7 +242,7 @@ func (s *segment) gather(natOf map[ovsdb.UUID][]*nb.NAT) {
 	}
 }
 
-func (s *segment) port(port *snapshot.LogicalSwitchPort) {
+func (s *segment) port(port *nb.LogicalSwitchPortBrief) {
 	row := func() doctor.Evidence {
 		row := doctor.NBRow("Logical_Switch_Port", port.UUID, "%s: addresses=%q", port.Name, []string(port.Addresses))
 		if slices.ContainsFunc(port.Addresses, func(a string) bool { return strings.Contains(a, "dynamic") }) {
@@ -329,7 +329,7 @@ func (s *segment) conflict(a, b *claim, address string) {
 }
 
 // sameVM reports whether two ports are the two sides of a live migration: pods of one VM, with the same addresses.
-func sameVM(a, b *snapshot.LogicalSwitchPort) bool {
+func sameVM(a, b *nb.LogicalSwitchPortBrief) bool {
 	vm := func(name string) string {
 		if !strings.Contains(name, "virt-launcher-") {
 			return ""
@@ -341,7 +341,7 @@ func sameVM(a, b *snapshot.LogicalSwitchPort) bool {
 }
 
 // nested reports whether one of two ports is nested in the other, or both in the same one.
-func nested(a, b *snapshot.LogicalSwitchPort) bool {
+func nested(a, b *nb.LogicalSwitchPortBrief) bool {
 	return a.ParentName.Get() == b.Name || b.ParentName.Get() == a.Name || len(a.ParentName) > 0 && a.ParentName.Get() == b.ParentName.Get()
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/ovnctl/ovnctl/pkg/doctor"
 	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
+	"github.com/ovnctl/ovnctl/pkg/nb"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
@@ -80,7 +81,7 @@ func disabled(p *doctor.Pass, z *snapshot.Zone, l *snapshot.Logical) {
 	}
 }
 
-func disabledPort(p *doctor.Pass, port *snapshot.LogicalSwitchPort, bound map[string]string) {
+func disabledPort(p *doctor.Pass, port *nb.LogicalSwitchPortBrief, bound map[string]string) {
 	f := doctor.Finding{
 		Object:   doctor.PortObject(port.Name),
 		Title:    fmt.Sprintf("port %s is disabled", doctor.PortLabel(port)),
@@ -105,7 +106,7 @@ func disabledPort(p *doctor.Pass, port *snapshot.LogicalSwitchPort, bound map[st
 
 // disabledByDesign reports whether a CMS keeps a port disabled that sends nothing: the port that holds the address of one
 // of Octavia's load balancers, and the source port after a live migration.
-func disabledByDesign(l *snapshot.Logical, port *snapshot.LogicalSwitchPort) bool {
+func disabledByDesign(l *snapshot.Logical, port *nb.LogicalSwitchPortBrief) bool {
 	if port.ExternalIDs["neutron:device_owner"] == "Octavia" {
 		return true
 	}
@@ -113,7 +114,7 @@ func disabledByDesign(l *snapshot.Logical, port *snapshot.LogicalSwitchPort) boo
 	if s == nil || len(port.Addresses) == 0 || port.Type != "" {
 		return false
 	}
-	return len(snapshot.PortAddresses(port)) > 0 && slices.ContainsFunc(l.PortsOf[s.UUID], func(other *snapshot.LogicalSwitchPort) bool {
+	return len(snapshot.PortAddresses(port)) > 0 && slices.ContainsFunc(l.PortsOf[s.UUID], func(other *nb.LogicalSwitchPortBrief) bool {
 		return other != port && !snapshot.Off(other.Enabled) && slices.Equal(other.Addresses, port.Addresses)
 	})
 }

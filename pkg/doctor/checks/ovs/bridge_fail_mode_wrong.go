@@ -7,6 +7,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
 	"github.com/ovnctl/ovnctl/pkg/openflow"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
+	"github.com/ovnctl/ovnctl/pkg/vswitch"
 )
 
 // BridgeFailModeWrong looks for bridges whose fail_mode does not suit them.
@@ -38,9 +39,9 @@ without flows drops everything.`,
 	},
 }
 
-func secure(b *snapshot.Bridge) bool { return len(b.FailMode) > 0 && b.FailMode.Get() == "secure" }
+func secure(b *vswitch.BridgeBrief) bool { return len(b.FailMode) > 0 && b.FailMode.Get() == "secure" }
 
-func integrationMode(p *doctor.Pass, h *snapshot.Host, b *snapshot.Bridge) {
+func integrationMode(p *doctor.Pass, h *snapshot.Host, b *vswitch.BridgeBrief) {
 	if secure(b) {
 		return
 	}
@@ -55,7 +56,7 @@ func integrationMode(p *doctor.Pass, h *snapshot.Host, b *snapshot.Bridge) {
 	})
 }
 
-func providerMode(p *doctor.Pass, h *snapshot.Host, b *snapshot.Bridge) {
+func providerMode(p *doctor.Pass, h *snapshot.Host, b *vswitch.BridgeBrief) {
 	if !secure(b) || len(b.Ports) < 2 || !p.InterfacesCurrent(h) {
 		return
 	}

@@ -307,7 +307,7 @@ func destination(f *openflow.FlowEntry) (packet.Value, bool) {
 
 // An expectedRow is a logical flow with what its OpenFlow flows must be.
 type expectedRow struct {
-	*snapshot.LogicalFlow
+	*sb.LogicalFlowBrief
 	cookie uint32
 	must   bool // there is one wherever the datapath is
 }
@@ -316,11 +316,11 @@ type expectedRow struct {
 type expected struct {
 	datapaths []ovsdb.UUID
 	rows      []expectedRow
-	byCookie  map[uint32][]*snapshot.LogicalFlow
+	byCookie  map[uint32][]*sb.LogicalFlowBrief
 }
 
-func expect(rows []snapshot.LogicalFlow, datapaths []ovsdb.UUID) *expected {
-	e := &expected{datapaths, make([]expectedRow, 0, len(rows)), make(map[uint32][]*snapshot.LogicalFlow, len(rows))}
+func expect(rows []sb.LogicalFlowBrief, datapaths []ovsdb.UUID) *expected {
+	e := &expected{datapaths, make([]expectedRow, 0, len(rows)), make(map[uint32][]*sb.LogicalFlowBrief, len(rows))}
 	for i := range rows {
 		r := &rows[i]
 		if cookie, ok := decode.Prefix(r.UUID); ok {
@@ -385,7 +385,7 @@ type logicalFlows struct {
 	base    map[string]int // the first OpenFlow table of each pipeline
 	stages  map[int]bool   // OpenFlow tables that are stages
 	output  map[string]int // the table that output leads to, of each pipeline
-	ports   map[string]*snapshot.PortBinding
+	ports   map[string]*sb.PortBindingBrief
 }
 
 func (l *logicalFlows) compare(found drifts) {
@@ -450,7 +450,7 @@ func release(version string) string {
 }
 
 // keys are the tunnel keys of a row's datapaths on the node.
-func (l *logicalFlows) keys(r *snapshot.LogicalFlow) []uint64 {
+func (l *logicalFlows) keys(r *sb.LogicalFlowBrief) []uint64 {
 	if key, ok := l.here[r.Owner]; ok {
 		return []uint64{key}
 	}
@@ -473,7 +473,7 @@ func (l *logicalFlows) missing(found drifts) {
 			key, ok := metadata(f)
 			has[key], all = true, all || !ok
 		}
-		for _, key := range l.keys(r.LogicalFlow) {
+		for _, key := range l.keys(r.LogicalFlowBrief) {
 			if !all && !has[key] {
 				found[driftKey{noFlow, string(r.UUID), key}] = drift{seen: doctor.SBRow("Logical_Flow", r.UUID, "%s table %d priority %d match %q actions %q: no flow cookie=0x%x metadata=0x%x",
 					r.Pipeline, r.TableID, r.Priority, doctor.Shorten(r.Match, 120), doctor.Shorten(r.Actions, 120), r.cookie, key)}
@@ -484,7 +484,7 @@ func (l *logicalFlows) missing(found drifts) {
 
 // must reports whether a logical flow has a flow on every chassis that its datapath is on. One that names a port or a set
 // may have none, where the port is elsewhere or the set is empty, and so may one whose match contradicts itself.
-func must(r *snapshot.LogicalFlow) bool {
+func must(r *sb.LogicalFlowBrief) bool {
 	for _, word := range []string{"inport", "outport", "is_chassis_resident", "$", "@", "^"} {
 		if strings.Contains(r.Match, word) || word != "inport" && word != "outport" && strings.Contains(r.Actions, word) {
 			return false
@@ -510,7 +510,7 @@ func (l *logicalFlows) edited(found drifts) {
 		switch {
 		case f.Cookie == 0, len(rows) == 0 && ok && here[key]:
 			found[driftKey{kind: foreign, of: flowID(f)}] = drift{seen: l.seen(f)}
-		case len(rows) > 0 && !slices.ContainsFunc(rows, func(r *snapshot.LogicalFlow) bool {
+		case len(rows) > 0 && !slices.ContainsFunc(rows, func(r *sb.LogicalFlowBrief) bool {
 			return l.base[r.Pipeline]+r.TableID == table(f) && r.Priority == f.Priority && l.agrees(r, f)
 		}):
 			d := drift{seen: l.seen(f)}
@@ -544,7 +544,7 @@ func sendsOut(actions string) (port string, ok bool) {
 }
 
 // agrees reports whether a flow's actions can be those of its row, as far as the plainest actions show.
-func (l *logicalFlows) agrees(r *snapshot.LogicalFlow, f *openflow.FlowEntry) bool {
+func (l *logicalFlows) agrees(r *sb.LogicalFlowBrief, f *openflow.FlowEntry) bool {
 	conjunction, drop, forwards := false, len(f.Actions) == 0, false
 	for _, a := range f.Actions {
 		switch a.(type) {

@@ -8,6 +8,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/doctor"
 	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
+	"github.com/ovnctl/ovnctl/pkg/vswitch"
 )
 
 // PodVethVanished looks for ports of pods whose device no longer exists.
@@ -41,7 +42,7 @@ func vanished(p *doctor.Pass, h *snapshot.Host, sw *snapshot.Switch) {
 		return
 	}
 	// Where ovs-vswitchd runs, each bridge has a device of its own name. If there is none, this is another namespace.
-	if !slices.ContainsFunc(sw.Bridges, func(b snapshot.Bridge) bool { return network.Link(b.Name) != nil }) {
+	if !slices.ContainsFunc(sw.Bridges, func(b vswitch.BridgeBrief) bool { return network.Link(b.Name) != nil }) {
 		p.Unknown(doctor.NodeObject(h.Name), errors.New("this network namespace has none of the bridges' devices: run ovnctl in the host's"))
 		return
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/fixes"
 	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
+	"github.com/ovnctl/ovnctl/pkg/vswitch"
 )
 
 // PortNoSuchDevice looks for ports whose device does not exist.
@@ -31,12 +32,12 @@ it at every change, and its list of errors grows.`,
 	},
 }
 
-func noSuchDevice(i *snapshot.Interface) bool {
+func noSuchDevice(i *vswitch.InterfaceBrief) bool {
 	return strings.Contains(i.Error.Get(), "No such device")
 }
 
 func withoutDevice(p *doctor.Pass, h *snapshot.Host, sw *snapshot.Switch) {
-	lost := slices.DeleteFunc(slices.Clone(sw.Plugs()), func(i snapshot.Plug) bool { return !doctor.KernelDevice(i) || !noSuchDevice(i.Interface) })
+	lost := slices.DeleteFunc(slices.Clone(sw.Plugs()), func(i snapshot.Plug) bool { return !doctor.KernelDevice(i) || !noSuchDevice(i.InterfaceBrief) })
 	if len(lost) == 0 || !p.InterfacesCurrent(h) {
 		return
 	}
@@ -81,7 +82,7 @@ func missingSince(p *doctor.Pass, h *snapshot.Host, i snapshot.Plug) (string, er
 		return "", err
 	}
 	for k := range sw.Interfaces {
-		if sw.Interfaces[k].UUID == i.Interface.UUID && noSuchDevice(&sw.Interfaces[k]) {
+		if sw.Interfaces[k].UUID == i.InterfaceBrief.UUID && noSuchDevice(&sw.Interfaces[k]) {
 			return fmt.Sprintf("the same %s later", p.Sample()), nil
 		}
 	}

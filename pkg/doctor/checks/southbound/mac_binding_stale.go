@@ -60,8 +60,8 @@ type sighting struct {
 
 // A segment is a switch with the addresses known on it.
 type segment struct {
-	routers map[netip.Addr]*snapshot.PortBinding // ports of other routers on it, by address
-	bridges []providerBridge                     // through which it leaves OVN
+	routers map[netip.Addr]*sb.PortBindingBrief // ports of other routers on it, by address
+	bridges []providerBridge                    // through which it leaves OVN
 }
 
 // A providerBridge is the bridge of a node that a localnet port without a VLAN leads to.
@@ -73,12 +73,12 @@ type providerBridge struct {
 }
 
 // segments are the switches that routers are connected to, by their Datapath_Binding.
-func segments(p *doctor.Pass, south *snapshot.Southbound) (map[ovsdb.UUID]*segment, map[string]*snapshot.PortBinding) {
+func segments(p *doctor.Pass, south *snapshot.Southbound) (map[ovsdb.UUID]*segment, map[string]*sb.PortBindingBrief) {
 	named := doctor.PortBindings(south)
 	all := map[ovsdb.UUID]*segment{}
 	at := func(id ovsdb.UUID) *segment {
 		if all[id] == nil {
-			all[id] = &segment{routers: map[netip.Addr]*snapshot.PortBinding{}}
+			all[id] = &segment{routers: map[netip.Addr]*sb.PortBindingBrief{}}
 		}
 		return all[id]
 	}
@@ -97,12 +97,12 @@ func segments(p *doctor.Pass, south *snapshot.Southbound) (map[ovsdb.UUID]*segme
 }
 
 // routerPort reports whether of two peers the first is the router's: it has networks, with their prefix lengths.
-func routerPort(b, peer *snapshot.PortBinding) bool {
+func routerPort(b, peer *sb.PortBindingBrief) bool {
 	return slices.ContainsFunc(b.MAC, func(s string) bool { return strings.Contains(s, "/") }) && b.Datapath != peer.Datapath
 }
 
 // addresses are the IP addresses of a router's port.
-func addresses(b *snapshot.PortBinding) []netip.Addr {
+func addresses(b *sb.PortBindingBrief) []netip.Addr {
 	var out []netip.Addr
 	for _, text := range b.MAC {
 		for word := range strings.FieldsSeq(text) {
@@ -115,7 +115,7 @@ func addresses(b *snapshot.PortBinding) []netip.Addr {
 }
 
 // macOf is the MAC address of a router's port.
-func macOf(b *snapshot.PortBinding) string {
+func macOf(b *sb.PortBindingBrief) string {
 	if len(b.MAC) == 0 {
 		return ""
 	}
@@ -180,7 +180,7 @@ func staleNeighbours(p *doctor.Pass, z *snapshot.Zone, south *snapshot.Southboun
 }
 
 // sightings are the MAC addresses that an address has on a segment, except that of the router's own port.
-func (s *segment) sightings(ip netip.Addr, own *snapshot.PortBinding) []sighting {
+func (s *segment) sightings(ip netip.Addr, own *sb.PortBindingBrief) []sighting {
 	if other := s.routers[ip]; other != nil && other.UUID != own.UUID && macOf(other) != "" {
 		return []sighting{{macOf(other), doctor.SBRow("Port_Binding", other.UUID, "%s: %s", other.LogicalPort, strings.Join(other.MAC, " ")), true}}
 	}
@@ -245,7 +245,7 @@ func (b *providerBridge) learned(mac string) bool {
 	return false
 }
 
-func staleNeighbour(z *snapshot.Zone, south *snapshot.Southbound, row *sb.MACBinding, port *snapshot.PortBinding, s sighting) doctor.Finding {
+func staleNeighbour(z *snapshot.Zone, south *snapshot.Southbound, row *sb.MACBinding, port *sb.PortBindingBrief, s sighting) doctor.Finding {
 	f := doctor.Finding{
 		Object: doctor.Object{Kind: "MAC binding", Name: row.LogicalPort + " " + row.IP},
 		Also:   []doctor.Object{doctor.PortObject(row.LogicalPort)},
@@ -280,7 +280,7 @@ func learnedAt(timestamp int) string {
 
 // An attached is an interface that records its MAC address, and its port.
 type attached struct {
-	binding *snapshot.PortBinding
+	binding *sb.PortBindingBrief
 	host    *snapshot.Host
 	name    string
 }
@@ -321,7 +321,7 @@ func staleFDB(p *doctor.Pass, z *snapshot.Zone, south *snapshot.Southbound, rows
 				continue
 			}
 			where := fmt.Sprintf("the port with key %d", row.PortKey)
-			if j := slices.IndexFunc(south.PortBindings, func(b snapshot.PortBinding) bool {
+			if j := slices.IndexFunc(south.PortBindings, func(b sb.PortBindingBrief) bool {
 				return b.Datapath == at.binding.Datapath && b.TunnelKey == row.PortKey
 			}); j >= 0 {
 				where = south.PortBindings[j].LogicalPort
@@ -344,6 +344,6 @@ func staleFDB(p *doctor.Pass, z *snapshot.Zone, south *snapshot.Southbound, rows
 }
 
 // staticMAC reports whether the Northbound gives a port this address: then learned rows are not used.
-func staticMAC(b *snapshot.PortBinding, mac string) bool {
+func staticMAC(b *sb.PortBindingBrief, mac string) bool {
 	return slices.ContainsFunc(b.MAC, func(s string) bool { return strings.HasPrefix(strings.ToLower(s), strings.ToLower(mac)) })
 }

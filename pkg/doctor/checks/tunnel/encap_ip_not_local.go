@@ -3,10 +3,11 @@ package tunnel
 import (
 	"cmp"
 	"fmt"
-	"github.com/ovnctl/ovnctl/pkg/node"
 	"net/netip"
 	"slices"
 	"strings"
+
+	"github.com/ovnctl/ovnctl/pkg/node"
 
 	"github.com/ovnctl/ovnctl/pkg/doctor"
 	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"

@@ -6,6 +6,7 @@ import (
 
 	"github.com/ovnctl/ovnctl/pkg/doctor"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
+	"github.com/ovnctl/ovnctl/pkg/vswitch"
 )
 
 var IPsecDown = &doctor.Check{
@@ -45,7 +46,7 @@ func ipsecOf(p *doctor.Pass, h *snapshot.Host) {
 	if !ok {
 		return
 	}
-	var tunnels []snapshot.Interface
+	var tunnels []vswitch.InterfaceBrief
 	for _, i := range sw.Interfaces {
 		if i.Options["remote_ip"] != "" && i.Options["remote_ip"] != "flow" && (i.Type == "geneve" || i.Type == "vxlan" || i.Type == "gre" || i.Type == "stt") {
 			tunnels = append(tunnels, i)
@@ -55,7 +56,7 @@ func ipsecOf(p *doctor.Pass, h *snapshot.Host) {
 		return
 	}
 	ipsec := doctor.NB("NB_Global", "").Says("ipsec=true")
-	var configured []snapshot.Interface
+	var configured []vswitch.InterfaceBrief
 	for _, i := range tunnels {
 		if hasKey(i) {
 			configured = append(configured, i)
@@ -113,7 +114,7 @@ func ipsecOf(p *doctor.Pass, h *snapshot.Host) {
 }
 
 // hasKey reports whether a tunnel's interface has the options of a key exchange.
-func hasKey(i snapshot.Interface) bool {
+func hasKey(i vswitch.InterfaceBrief) bool {
 	return i.Options["remote_name"] != "" || i.Options["remote_cert"] != "" || i.Options["psk"] != ""
 }
 

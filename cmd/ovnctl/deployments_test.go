@@ -1,0 +1,76 @@
+package main
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/ovnctl/ovnctl/pkg/topology"
+)
+
+// deployments are those of testdata/deployments, which tells what they are.
+var deployments = map[string]struct {
+	file  string
+	nodes []string
+	zones int
+	sizes string   // as the first lines of topology show have them
+	shown []string // names of objects
+}{
+	"ovn-kubernetes": {
+		file: "ovnk-1.3-ic", nodes: []string{"ovn-control-plane", "ovn-worker", "ovn-worker2"}, zones: 3,
+		sizes: "33 switches, 18 routers, 163 ports", shown: []string{"pod shop/client", "pod blue/b-1", "router GR_ovn-worker2"},
+	},
+	"neutron": {
+		file: "neutron-21.0.0-ovn-23.03", nodes: []string{"compute-1", "compute-2", "network-1"}, zones: 1,
+		sizes: "6 switches, 2 routers, 49 ports", shown: []string{"web-1", "ha-vip", "router edge", "198.51.100.160:8080"},
+	},
+	"kube-ovn": {
+		file: "kubeovn-1.15.24-ovn-25.03", nodes: []string{"node1", "node2", "node3"}, zones: 1,
+		sizes: "6 switches, 2 routers, 27 ports", shown: []string{"pod bank/vault-1", "router tenant-a", "switch hub-net"},
+	},
+}
+
+// Real deployments are shown whole, with nothing that could not be read, and the flows of each node are there.
+func TestDeployments(t *testing.T) {
+	for name, d := range deployments {
+		t.Run(name, func(t *testing.T) {
+			ovnctl := func(args ...string) string {
+				t.Helper()
+				var out, errs strings.Builder
+				args = append([]string{"--offline", "../../testdata/deployments/" + d.file + ".tar.xz"}, args...)
+				if code := run(t.Context(), args, strings.NewReader(""), &out, &errs); code != exitOK || errs.String() != "" {
+					t.Fatalf("%q: exit code %d\n%s", args, code, errs.String())
+				}
+				return out.String()
+			}
+			text := ovnctl("topology", "show")
+			for _, want := range append(d.shown, d.sizes, "3 chassis, 3 nodes read") {
+				if !strings.Contains(text, want) {
+					t.Errorf("topology show lacks %q\n%s", want, text)
+				}
+			}
+			var doc topology.Document
+			if err := json.Unmarshal([]byte(ovnctl("topology", "show", "-o", "json")), &doc); err != nil {
+				t.Fatal(err)
+			}
+			var nodes, zones []string
+			for _, n := range doc.Nodes {
+				nodes = append(nodes, n.Name)
+			}
+			for _, s := range doc.Switches {
+				if !slices.Contains(zones, s.Zone) {
+					zones = append(zones, s.Zone)
+				}
+			}
+			if !slices.Equal(nodes, d.nodes) || len(zones) != d.zones || len(doc.Notes) > 0 {
+				t.Errorf("nodes %q, zones %q, notes %q", nodes, zones, doc.Notes)
+			}
+			for _, node := range d.nodes {
+				if flows := ovnctl("flows", "--node", node); !strings.HasPrefix(flows, node+"  bridge br-int  ") || strings.Count(flows, "\n") < 100 {
+					t.Errorf("flows of %s: %.200s", node, flows)
+				}
+			}
+		})
+	}
+}

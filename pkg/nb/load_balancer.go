@@ -1,0 +1,19 @@
+package nb
+
+import "github.com/ovnctl/ovnctl/pkg/ovsdb"
+
+// LoadBalancer is a row of Load_Balancer, ovn-nb(5): virtual addresses and their backends.
+type LoadBalancer struct {
+	UUID            ovsdb.UUID            `ovsdb:"_uuid"`
+	Name            string                `ovsdb:"name"`
+	HealthCheck     ovsdb.Set[ovsdb.UUID] `ovsdb:"health_check,sparse"` // Load_Balancer_Health_Check
+	IPPortMappings  map[string]string     `ovsdb:"ip_port_mappings,sparse"`
+	Protocol        ovsdb.Set[string]     `ovsdb:"protocol"` // absent means tcp
+	SelectionFields ovsdb.Set[string]     `ovsdb:"selection_fields,sparse"`
+	VIPs            map[string]string     `ovsdb:"vips"` // "IP:PORT" to "IP:PORT,…"; no backend is an empty value
+	Options         map[string]string     `ovsdb:"options"`
+	ExternalIDs     map[string]string     `ovsdb:"external_ids"`
+}
+
+// Table returns Load_Balancer.
+func (LoadBalancer) Table() string { return "Load_Balancer" }

@@ -1,0 +1,15 @@
+package sb
+
+import "github.com/ovnctl/ovnctl/pkg/ovsdb"
+
+// DNS is a row of DNS, ovn-sb(5): names that the chassis answer for.
+type DNS struct {
+	UUID        ovsdb.UUID            `ovsdb:"_uuid"`
+	Datapaths   ovsdb.Set[ovsdb.UUID] `ovsdb:"datapaths"` // Datapath_Binding
+	Records     map[string]string     `ovsdb:"records"`
+	Options     map[string]string     `ovsdb:"options"`
+	ExternalIDs map[string]string     `ovsdb:"external_ids"`
+}
+
+// Table returns DNS.
+func (DNS) Table() string { return "DNS" }

@@ -1,0 +1,17 @@
+package sb
+
+import "github.com/ovnctl/ovnctl/pkg/ovsdb"
+
+// Mirror is a row of Mirror, ovn-sb(5): copies of a port's traffic.
+type Mirror struct {
+	UUID        ovsdb.UUID        `ovsdb:"_uuid"`
+	Name        string            `ovsdb:"name"`
+	Type        string            `ovsdb:"type"`
+	Filter      string            `ovsdb:"filter"`
+	Index       int               `ovsdb:"index"`
+	Sink        string            `ovsdb:"sink"`
+	ExternalIDs map[string]string `ovsdb:"external_ids"`
+}
+
+// Table returns Mirror.
+func (Mirror) Table() string { return "Mirror" }

@@ -1,0 +1,36 @@
+package vswitch
+
+import "github.com/ovnctl/ovnctl/pkg/ovsdb"
+
+// OpenvSwitch is a row of Open_vSwitch, ovs-vswitchd.conf.db(5): the one row about the node.
+type OpenvSwitch struct {
+	UUID            ovsdb.UUID            `ovsdb:"_uuid"`
+	Bridges         ovsdb.Set[ovsdb.UUID] `ovsdb:"bridges"` // Bridge
+	CurCfg          int                   `ovsdb:"cur_cfg"` // as far as ovs-vswitchd has come
+	DatapathTypes   ovsdb.Set[string]     `ovsdb:"datapath_types"`
+	Datapaths       map[string]ovsdb.UUID `ovsdb:"datapaths"` // Datapath
+	DBVersion       ovsdb.Set[string]     `ovsdb:"db_version"`
+	DPDKInitialized bool                  `ovsdb:"dpdk_initialized"`
+	DPDKVersion     ovsdb.Set[string]     `ovsdb:"dpdk_version"`
+	IfaceTypes      ovsdb.Set[string]     `ovsdb:"iface_types"`
+	ManagerOptions  ovsdb.Set[ovsdb.UUID] `ovsdb:"manager_options"` // Manager
+	NextCfg         int                   `ovsdb:"next_cfg"`        // as the client last asked
+	OVSVersion      ovsdb.Set[string]     `ovsdb:"ovs_version"`
+	SSL             ovsdb.Set[ovsdb.UUID] `ovsdb:"ssl"` // SSL
+	Statistics      map[string]string     `ovsdb:"statistics"`
+	SystemType      ovsdb.Set[string]     `ovsdb:"system_type"`
+	SystemVersion   ovsdb.Set[string]     `ovsdb:"system_version"`
+	OtherConfig     map[string]string     `ovsdb:"other_config"`
+	ExternalIDs     map[string]string     `ovsdb:"external_ids"`
+}
+
+// Table returns Open_vSwitch.
+func (OpenvSwitch) Table() string { return "Open_vSwitch" }
+
+// OpenvSwitchIDs is a row of Open_vSwitch with what says which deployment a node belongs to.
+type OpenvSwitchIDs struct {
+	ExternalIDs map[string]string `ovsdb:"external_ids"`
+}
+
+// Table returns Open_vSwitch.
+func (OpenvSwitchIDs) Table() string { return "Open_vSwitch" }
