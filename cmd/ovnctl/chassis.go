@@ -14,16 +14,16 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/openflow"
 )
 
-// A chassis is a node whose numbers are to be read, with what reads them.
+// A chassis is a node and what names its numbers.
 type chassis struct {
-	*cluster.Node // nil: which node is not known, and the numbers of none have names
+	*cluster.Node // nil: the node is unknown, and its numbers have no names
 	*decode.Decoder
 	notes []string
 }
 
 // chassis finds the node of that name and makes its decoder. Without a name it
-// is this host, or the only node that can be read; else the names are those of
-// the Southbound alone.
+// is this host, or the only node that can be read; else only the Southbound gives
+// names.
 func (o *options) chassis(ctx context.Context, c *cluster.Cluster, name string) (*chassis, error) {
 	n, err := o.nodeFor(ctx, c, name)
 	if err != nil {
@@ -32,10 +32,10 @@ func (o *options) chassis(ctx context.Context, c *cluster.Cluster, name string) 
 	zone := zoneOf(c, n)
 	ch := &chassis{Node: n}
 	if zone == nil && len(c.Zones) > 1 {
-		ch.notes = append(ch.notes, "each of several zones has numbers of its own: give --node")
+		ch.notes = append(ch.notes, "each zone has its own numbers: give --node")
 	}
 	if n == nil && len(c.Hosts) > 0 {
-		ch.notes = append(ch.notes, "ports and conntrack zones are numbered by each node: give --node to see their names")
+		ch.notes = append(ch.notes, "each node has its own numbers for ports and ct zones: give --node to name them")
 	}
 	if ch.Decoder, err = decode.Read(ctx, zone, n); err != nil {
 		return nil, unknownError{err}
@@ -43,8 +43,8 @@ func (o *options) chassis(ctx context.Context, c *cluster.Cluster, name string) 
 	return ch, nil
 }
 
-// nodeFor is the node of that name with its database open; nil if none was named
-// and none goes without saying.
+// nodeFor returns the node of that name with its database open; without a name this
+// host or the only node, else nil.
 func (o *options) nodeFor(ctx context.Context, c *cluster.Cluster, name string) (*cluster.Node, error) {
 	if name != "" {
 		n := c.Node(name)
@@ -53,11 +53,11 @@ func (o *options) nodeFor(ctx context.Context, c *cluster.Cluster, name string) 
 			for _, h := range c.Hosts {
 				names = append(names, h.Name)
 			}
-			hint := "no node is known here"
+			hint := "no node was found here"
 			if len(names) > 0 {
 				hint = "the nodes are " + strings.Join(names, ", ")
 			}
-			return nil, usageError{fmt.Errorf("there is no node %q\nhint: %s", name, hint)}
+			return nil, usageError{fmt.Errorf("not found: node %q\nhint: %s", name, hint)}
 		}
 		if n.Vswitch == nil {
 			c.Gather(ctx, n)
@@ -86,7 +86,7 @@ func (o *options) nodeFor(ctx context.Context, c *cluster.Cluster, name string) 
 	return near[0], nil
 }
 
-// nodeProblem says why a node cannot be read, and what would help.
+// nodeProblem is why a node cannot be read, and what would help.
 func nodeProblem(c *cluster.Cluster, n *cluster.Node) error {
 	for _, p := range c.Problems {
 		if p.What == "node "+n.Name {
@@ -96,8 +96,7 @@ func nodeProblem(c *cluster.Cluster, n *cluster.Node) error {
 	return fmt.Errorf("node %s was not read\nhint: run ovnctl there, or give --node-exec 'PREFIX {hostname}'", n.Name)
 }
 
-// zoneOf is the zone that a node is in, or the only one there is; nil: it is not
-// known which.
+// zoneOf returns the zone that a node is in, or the only one; nil if it is unknown.
 func zoneOf(c *cluster.Cluster, n *cluster.Node) *cluster.Zone {
 	if n == nil {
 		if len(c.Zones) == 1 {
@@ -128,7 +127,7 @@ func (ch *chassis) annotator(ctx context.Context, bridge string) *text.Annotator
 	return text.New(ch.namer(ctx), text.Options{Bridge: bridge, Senders: func() []openflow.FlowEntry { return ch.senders(ctx) }})
 }
 
-// backends are those of the groups of the integration bridge.
+// backends reads those of the groups of the integration bridge.
 func (ch *chassis) backends(ctx context.Context) map[uint32][]string {
 	if ch.Node == nil {
 		return nil
@@ -146,7 +145,7 @@ func (ch *chassis) backends(ctx context.Context) map[uint32][]string {
 	return groups
 }
 
-// senders are the flows of the integration bridge that send packets to groups.
+// senders reads the flows of the integration bridge that send packets to groups.
 func (ch *chassis) senders(ctx context.Context) []openflow.FlowEntry {
 	if ch.Node == nil {
 		return nil
@@ -168,7 +167,7 @@ func (ch *chassis) senders(ctx context.Context) []openflow.FlowEntry {
 	return flows
 }
 
-// meters are the names of those of the integration bridge.
+// meters reads the names of the meters of the integration bridge.
 func (ch *chassis) meters(ctx context.Context) map[uint32]string {
 	if ch.Node == nil {
 		return nil
@@ -180,7 +179,7 @@ func (ch *chassis) meters(ctx context.Context) map[uint32]string {
 	return decode.ParseMeters(text)
 }
 
-// datapathPorts are the names of the datapath's ports by their numbers; all tunnels of a kind are one port.
+// datapathPorts reads the names of the datapath's ports by their numbers. All tunnels of a kind are one port.
 func (ch *chassis) datapathPorts(ctx context.Context) map[int]string {
 	if ch.Node == nil {
 		return nil

@@ -32,18 +32,17 @@ func newDecode(root *options) *cobra.Command {
 	o := &decodeOptions{options: root}
 	cmd := &cobra.Command{
 		Use:   "decode [FILE]",
-		Short: "Put names beside the numbers of any Open vSwitch or OVN text",
-		Long: `decode prints the text of FILE, or of standard input, with the name of each number
-that it knows behind it in angle brackets: metadata=0x5<switch node1>. It knows
-ofproto/trace, dump-flows, dump-groups, dpctl/dump-flows, dpctl/dump-conntrack and
-what tcpdump prints of Geneve and VXLAN packets, also cut out of something larger,
-and leaves everything else as it is. Without its brackets the output is the input.
+		Short: "Name the numbers in any Open vSwitch or OVN text",
+		Long: `decode prints FILE, or standard input, with the name of each number that it knows
+behind it in angle brackets: metadata=0x5<switch node1>. It reads ofproto/trace,
+dump-flows, dump-groups, dpctl/dump-flows, dpctl/dump-conntrack and tcpdump of Geneve
+and VXLAN packets, also in parts and between other text, and changes nothing else.
 
-A FILE of packets, pcap or pcapng, is shown a line for each packet in a tunnel.
+If FILE is a capture of packets, pcap or pcapng, decode prints a line per packet.
 
-Names come from the databases and the node as they are now: what the text says of
-another time or node has other numbers. Without any, or with --plain, the numbers are
-explained in words.
+Names come from the databases and the node as they are now: text from another time
+or node has other numbers. Without databases, or with --plain, the numbers are
+explained.
 ` + exitStatusHelp,
 		Example: `  ovs-ofctl dump-flows br-int | ovnctl decode
   ovs-appctl ofproto/trace br-int in_port=1,icmp | ovnctl decode
@@ -58,10 +57,10 @@ explained in words.
 	f := cmd.Flags()
 	f.SortFlags = false
 	f.StringVar(&o.node, "node", "", "the `node` that the text is from (default this one, or the only one)")
-	f.StringVar(&o.bridge, "bridge", "", "the `bridge` that the flows are from, where the text does not say it")
-	f.Var(&o.release, "release", "the OVN `release` that made the flows, where it cannot be found out, as 23.03.1")
-	f.BoolVar(&o.plain, "plain", false, "ask no database and no node: explain the numbers in words")
-	f.BoolVarP(&o.verbose, "verbose", "v", false, "say on standard error what the names rest on")
+	f.StringVar(&o.bridge, "bridge", "", "the `bridge` that the flows are from, if the text does not say")
+	f.Var(&o.release, "release", "the OVN `release` that made the flows, such as 23.03.1, if it cannot be found out")
+	f.BoolVar(&o.plain, "plain", false, "read no database and no node: explain the numbers instead")
+	f.BoolVarP(&o.verbose, "verbose", "v", false, "print on standard error where the names come from")
 	o.completeNode(cmd)
 	return cmd
 }
@@ -90,7 +89,7 @@ func (r *release) Type() string { return "release" }
 func (r *release) Set(text string) error {
 	v := decode.ParseVersion(text)
 	if v == (decode.Version{}) {
-		return errors.New("expected a release of OVN, as 23.03.1")
+		return errors.New("expected a release of OVN such as 23.03.1")
 	}
 	*r = release(v)
 	return nil
@@ -109,7 +108,7 @@ func (o *decodeOptions) run(ctx context.Context, file string) (err error) {
 	if in.terminal() {
 		fmt.Fprintln(o.stderr, "ovnctl: reading from the terminal, end with Ctrl-D")
 	}
-	// As for doctor: what is read is needed till the end.
+	// As for doctor: what is read is needed to the end.
 	debug.SetGCPercent(400)
 	c, unread, err := o.sources(ctx)
 	if err != nil {
@@ -138,8 +137,8 @@ func (o *decodeOptions) run(ctx context.Context, file string) (err error) {
 	return nil
 }
 
-// sources opens what there is. That there is nothing is no failure, unless
-// something was named: the text can be explained without.
+// sources opens what there is. It is no failure to find nothing, unless something
+// was named: the text can be explained without.
 func (o *decodeOptions) sources(ctx context.Context) (c *cluster.Cluster, unread bool, err error) {
 	if o.plain {
 		return &cluster.Cluster{}, false, nil
@@ -171,13 +170,13 @@ func (o *decodeOptions) decoder(ctx context.Context, c *cluster.Cluster) (*chass
 	return ch, nil
 }
 
-// explain says what the names rest on.
+// explain prints where the names come from.
 func (o *decodeOptions) explain(c *cluster.Cluster, ch *chassis) {
 	for _, s := range sources(c) {
 		fmt.Fprintln(o.stderr, render.Clean(s))
 	}
 	if ch.Node != nil {
-		fmt.Fprintf(o.stderr, "ports and zones: those of node %s, OVN %s\n", render.Clean(ch.Node.Name), ch.Names.Version)
+		fmt.Fprintf(o.stderr, "ports and zones: of node %s, OVN %s\n", render.Clean(ch.Node.Name), ch.Names.Version)
 	}
 	fmt.Fprintf(o.stderr, "tables: %s\n", render.Clean(ch.Calibration.Source()))
 	for _, p := range []struct {
@@ -200,7 +199,7 @@ type decoding struct {
 	style  render.Style
 	out    *bufio.Writer
 	head   render.Envelope
-	whole  bool // all of the text has been learnt from
+	whole  bool // all of the text was learned from
 	list   *render.ListWriter
 }
 

@@ -111,7 +111,7 @@ func repairPage(r *fixes.Repair) string {
 		undo = "It cannot be undone: " + r.OneWay + "."
 	}
 	fmt.Fprintf(&b, "\nRisk: %s. %s\n--dry-run shows the plan and changes nothing.\n", r.Risk, undo)
-	fmt.Fprintf(&b, "\n## What it mends\n\nWhat the check %[1]s finds: ovnctl explain %[1]s\n", r.Check)
+	fmt.Fprintf(&b, "\n## What it repairs\n\nWhat the check %[1]s finds: ovnctl explain %[1]s\n", r.Check)
 	return b.String()
 }
 

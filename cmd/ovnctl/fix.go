@@ -154,26 +154,28 @@ func newFixWatch(o *fixOptions) *cobra.Command {
 		Use:    "watch RUN",
 		Hidden: true,
 		Args:   cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			id, err := strconv.Atoi(args[0])
-			if err != nil {
-				return usageError{err}
-			}
-			journal, err := o.journal(o.stateDir)
-			if err != nil {
-				return err
-			}
-			return journal.Watch(cmd.Context(), id, func(ctx context.Context) (*fixes.Target, error) {
-				c, err := o.openBroken(ctx)
-				if err != nil {
-					return nil, err
-				}
-				return fixes.On(snapshot.Look(ctx, c, snapshot.Options{}), o.hostRoot), nil
-			})
-		},
+		RunE:   func(cmd *cobra.Command, args []string) error { return o.watch(cmd.Context(), args[0]) },
 	}
 	addStateDir(cmd.Flags(), &o.stateDir)
 	return cmd
+}
+
+func (o *fixOptions) watch(ctx context.Context, run string) error {
+	id, err := strconv.Atoi(run)
+	if err != nil {
+		return usageError{err}
+	}
+	journal, err := o.journal(o.stateDir)
+	if err != nil {
+		return err
+	}
+	return journal.Watch(ctx, id, func(ctx context.Context) (*fixes.Target, error) {
+		c, err := o.openBroken(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return fixes.On(snapshot.Look(ctx, c, snapshot.Options{}), o.hostRoot), nil
+	})
 }
 
 // leave closes a run that can be neither finished nor rolled back.

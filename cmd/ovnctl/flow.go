@@ -17,6 +17,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
 	"github.com/ovnctl/ovnctl/pkg/packet"
 	"github.com/ovnctl/ovnctl/pkg/render"
+	"github.com/ovnctl/ovnctl/pkg/trace/ovs"
 	"github.com/ovnctl/ovnctl/pkg/trace/ovssim"
 	"github.com/ovnctl/ovnctl/pkg/vswitch"
 )
@@ -35,21 +36,21 @@ type flowOptions struct {
 // A flowDocument is the JSON and YAML form of the trace of a flow.
 type flowDocument struct {
 	render.Envelope
-	Node   string            `json:"node"`
-	Bridge string            `json:"bridge"`
-	Flow   string            `json:"flow"` // as it was asked
-	Passes []render.FlowPass `json:"passes"`
-	Raw    flowRaw           `json:"raw"`
+	Node   string     `json:"node"`
+	Bridge string     `json:"bridge"`
+	Flow   string     `json:"flow"` // as given
+	Passes []ovs.Pass `json:"passes"`
+	Raw    flowRaw    `json:"raw"`
 }
 
 // flowRaw is the trace as text, and who made it.
 type flowRaw struct {
-	Producer string `json:"producer"` // ovs-vswitchd, or ovnctl where it was simulated
+	Producer string `json:"producer"` // ovs-vswitchd, or ovnctl if simulated
 	Text     string `json:"text"`
 }
 
-// addFlow gives the trace command the form in which it answers as ofproto/trace
-// does.
+// addFlow gives the trace command the flags with which it prints what ofproto/trace
+// prints.
 func addFlow(cmd *cobra.Command, root *options) {
 	o := &flowOptions{options: root}
 	var others []string
@@ -60,9 +61,9 @@ func addFlow(cmd *cobra.Command, root *options) {
 	}
 	cmd.Use += " | --flow FLOW"
 	cmd.Long = strings.TrimSuffix(cmd.Long, exitStatusHelp) + `
-With --flow the packet is a flow as ofproto/trace takes it (ovs-vswitchd(8)), and the
-answer is that of ovs-vswitchd on one node, or of its simulation where the node is
-not in reach or with --simulate: OpenFlow tables and datapath actions.
+With --flow the packet is a flow as ofproto/trace takes it (ovs-vswitchd(8)), and
+ovs-vswitchd of one node traces it through OpenFlow tables to datapath actions. If the
+node is unreachable, or with --simulate, ovnctl simulates it.
 ` + exitStatusHelp
 	cmd.Example += `
   ovnctl trace --flow 'in_port=3,icmp,nw_src=10.244.1.5,nw_dst=10.244.2.5,nw_ttl=64' --ct-next new --decode`
@@ -99,23 +100,23 @@ not in reach or with --simulate: OpenFlow tables and datapath actions.
 	})
 }
 
-var errGenerate = errors.New("-generate is refused: it has ovs-vswitchd send a packet, and ovnctl only reads\n" +
-	"hint: leave it out, the trace is the same but for learn actions; `ovs-appctl ofproto/trace` sends one")
+var errGenerate = errors.New("-generate is refused: it sends a packet, and ovnctl only reads\n" +
+	"hint: without it the trace is the same, except for learn actions; `ovs-appctl ofproto/trace` can send")
 
 // addFlags adds the flags and returns their names, but for --flow itself.
 func (o *flowOptions) addFlags(cmd *cobra.Command) []string {
 	f := pflag.NewFlagSet("", pflag.ContinueOnError)
 	f.SortFlags = false
-	f.StringVar(&o.node, "node", "", "the `node` whose switch is asked (default this one, or the only one)")
-	f.StringVar(&o.bridge, "bridge", "", "the `bridge` that the packet comes to (default the integration bridge)")
-	f.StringArrayVar(&o.next, "ct-next", nil, "the `state` in which the packet comes back from conntrack, once for each time (default trk,new)")
-	f.BoolVar(&o.names, "names", false, "name ports instead of numbering them")
-	f.BoolVar(&o.decode, "decode", false, "put names beside OVN's numbers, as ovnctl decode does")
-	f.BoolVar(&o.simulate, "simulate", false, "simulate the switch from its dumps, though it could be asked")
+	f.StringVar(&o.node, "node", "", "the `node` (default this one, or the only one)")
+	f.StringVar(&o.bridge, "bridge", "", "the `bridge` that the packet enters (default the integration bridge)")
+	f.StringArrayVar(&o.next, "ct-next", nil, "the `state` in which the packet returns from conntrack, once for each time (default trk,new)")
+	f.BoolVar(&o.names, "names", false, "show ports by name")
+	f.BoolVar(&o.decode, "decode", false, "name OVN's numbers, as ovnctl decode does")
+	f.BoolVar(&o.simulate, "simulate", false, "simulate the switch from its dumps, even if it can be reached")
 	f.BoolVar(&o.generate, "generate", false, "")
 	var names []string
 	f.VisitAll(func(flag *pflag.Flag) { names = append(names, flag.Name) })
-	cmd.Flags().StringVar(&o.text, "flow", "", "answer as ofproto/trace does about the packet of this `flow`")
+	cmd.Flags().StringVar(&o.text, "flow", "", "print what ofproto/trace prints for the packet of this `flow`")
 	cmd.Flags().AddFlagSet(f)
 	if err := errors.Join(cmd.Flags().MarkHidden("generate"),
 		cmd.RegisterFlagCompletionFunc("ct-next", cobra.FixedCompletions([]cobra.Completion{"trk,new", "trk,est", "trk,est,rpl", "trk,rel", "trk,rel,rpl", "trk,inv"}, cobra.ShellCompDirectiveNoFileComp)),
@@ -127,7 +128,7 @@ func (o *flowOptions) addFlags(cmd *cobra.Command) []string {
 	return names
 }
 
-// A flowTrace is the answer.
+// A flowTrace is a trace of one node.
 type flowTrace struct {
 	chassis  *chassis
 	bridge   string
@@ -178,7 +179,7 @@ func (o *flowOptions) print(ctx context.Context, c *cluster.Cluster, format stri
 	case "json", "yaml":
 		return render.Write(o.stdout, format, &flowDocument{
 			Envelope: render.NewEnvelope("FlowTrace", c.Source(), append(append(problemTexts(c), c.Notes...), t.notes...)),
-			Node:     t.chassis.Node.Name, Bridge: t.bridge, Flow: o.text, Passes: render.FlowPasses(t.trace),
+			Node:     t.chassis.Node.Name, Bridge: t.bridge, Flow: o.text, Passes: ovs.Passes(t.trace),
 			Raw: flowRaw{Producer: t.producer, Text: t.text},
 		})
 	case "md":
@@ -212,7 +213,7 @@ func (o *flowOptions) states() ([]uint32, error) {
 	for _, text := range o.next {
 		state, err := packet.ParseCTState(text)
 		if err != nil {
-			return nil, usageError{fmt.Errorf("--ct-next %q: %w\nhint: a list of new, est, rel, rpl, inv, trk, snat and dnat, as trk,est", text, err)}
+			return nil, usageError{fmt.Errorf("--ct-next %q: %w\nhint: a list of new, est, rel, rpl, inv, trk, snat and dnat, such as trk,est", text, err)}
 		}
 		const tracked = 0x20
 		list = append(list, state|tracked)
@@ -220,14 +221,14 @@ func (o *flowOptions) states() ([]uint32, error) {
 	return list, nil
 }
 
-// trace asks the node's switch, or simulates it.
+// trace has the node's switch trace the packet, or simulates the switch.
 func (o *flowOptions) trace(ctx context.Context, c *cluster.Cluster, next []uint32) (*flowTrace, error) {
 	ch, err := o.chassis(ctx, c, o.node)
 	if err != nil {
 		return nil, err
 	}
 	if ch.Node == nil {
-		return nil, usageError{errors.New("which node is meant?\nhint: give --node NODE; ovnctl topology show lists the nodes")}
+		return nil, usageError{errors.New("which node?\nhint: give --node NODE; ovnctl topology show lists the nodes")}
 	}
 	t := &flowTrace{chassis: ch, bridge: o.bridge, notes: ch.notes}
 	bridges, err := bridgeNames(ctx, ch.Node)
@@ -264,7 +265,7 @@ func (o *flowOptions) asked(ctx context.Context, t *flowTrace) error {
 	case errors.As(err, &refused):
 		return usageError{fmt.Errorf("ovs-vswitchd: %s\nhint: ovs-fields(7) has the fields; the protocol comes before the fields that need it: tcp,tcp_dst=80", strings.TrimSpace(refused.Text))}
 	case err != nil:
-		return unknownError{fmt.Errorf("%w\nhint: --simulate makes the trace from the flows alone, if those can be read", err)}
+		return unknownError{fmt.Errorf("%w\nhint: --simulate needs only the flows, if those can be read", err)}
 	}
 	t.producer, t.text = "ovs-vswitchd", reply
 	if t.trace, err = openflow.ParseTrace(reply); err != nil {
@@ -282,14 +283,14 @@ func (o *flowOptions) simulated(ctx context.Context, t *flowTrace, next []uint32
 	source, missing := ovssim.Read(ctx, t.chassis.Host)
 	for _, err := range missing {
 		if source != nil {
-			t.notes = append(t.notes, "taken for empty: "+err.Error())
+			t.notes = append(t.notes, "treated as empty: "+err.Error())
 		}
 	}
 	if source == nil {
 		return unknownError{errors.Join(missing...)}
 	}
 	for _, err := range source.ReadConnections(ctx, t.chassis.Host) {
-		t.notes = append(t.notes, "taken for new: "+err.Error())
+		t.notes = append(t.notes, "treated as new: "+err.Error())
 	}
 	source.Names = o.names
 	t.trace, err = ovssim.NewSwitch(*source).Trace(t.bridge, packet, ovssim.Options{Next: next})
@@ -301,10 +302,10 @@ func (o *flowOptions) simulated(ctx context.Context, t *flowTrace, next []uint32
 	return nil
 }
 
-// connections says of which connections the packet was taken to be.
+// connections names the connections that the packet was found in.
 func (t *flowTrace) connections() []string {
 	var notes []string
-	for _, p := range render.FlowPasses(t.trace) {
+	for _, p := range ovs.Passes(t.trace) {
 		if p.Connection != "" {
 			notes = append(notes, fmt.Sprintf("ct_state=%s of %s", p.CTState, p.Connection))
 		}
@@ -361,7 +362,7 @@ func (o *flowOptions) completePorts(cmd *cobra.Command, _ []string, word string)
 	return list, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 }
 
-// completion opens the node that is meant, for as long as somebody waits for a completion.
+// completion opens the node, for as long as somebody waits for a completion.
 func (o *flowOptions) completion(cmd *cobra.Command, offer func(context.Context, *cluster.Node)) {
 	ctx, cancel := context.WithTimeout(cmp.Or(cmd.Context(), context.Background()), completionTime)
 	defer cancel()

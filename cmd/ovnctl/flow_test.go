@@ -17,7 +17,7 @@ import (
 
 	"github.com/ovnctl/ovnctl/internal/lab"
 	"github.com/ovnctl/ovnctl/internal/lab/labtest"
-	"github.com/ovnctl/ovnctl/pkg/render"
+	"github.com/ovnctl/ovnctl/pkg/trace/ovs"
 )
 
 // flowLab is a lab with a function that asks for flows there.
@@ -123,7 +123,7 @@ func TestFlowOffline(t *testing.T) {
 	if code != 0 || !strings.Contains(stdout.String(), "output to kernel tunnel") || !strings.Contains(stdout.String(), "Datapath actions: ct(") {
 		t.Errorf("exit code %d %s\n%s", code, &stderr, &stdout)
 	}
-	if !strings.Contains(stderr.String(), "taken for empty") || !strings.Contains(stderr.String(), "simulated from the flows of node node1") {
+	if !strings.Contains(stderr.String(), "treated as empty") || !strings.Contains(stderr.String(), "simulated from the flows of node node1") {
 		t.Errorf("standard error lacks what is not known: %s", &stderr)
 	}
 }
@@ -182,7 +182,7 @@ func TestFlowJSONDocumented(t *testing.T) {
 	}
 	tables := documentedFields(string(text))
 	for section, typ := range map[string]reflect.Type{
-		"Pass": reflect.TypeFor[render.FlowPass](), "Lookup": reflect.TypeFor[render.FlowLookup](), "Raw": reflect.TypeFor[flowRaw](),
+		"Pass": reflect.TypeFor[ovs.Pass](), "Lookup": reflect.TypeFor[ovs.Lookup](), "Raw": reflect.TypeFor[flowRaw](),
 	} {
 		compareFields(t, section, tables[section], jsonFields(typ))
 	}

@@ -39,15 +39,15 @@ func newFlows(root *options) *cobra.Command {
 	o := &flowsOptions{options: root}
 	cmd := &cobra.Command{
 		Use:   "flows",
-		Short: "Show the OpenFlow flows of a bridge with what each was made for",
-		Long: `flows lists the flows of the integration bridge of a node, joined with logical flow
-and Northbound object: how many packets each had, its stage, what becomes of a packet
-that matches, for whom it is there, and its match with names. Flows that drop
-packets come first, the busiest of them at the top.
+		Short: "Show the OpenFlow flows of a bridge and what each was made for",
+		Long: `flows lists the flows of a node's integration bridge with their logical flows and
+Northbound objects: packets, stage, what becomes of a packet that matches, what the
+flow was made for, and its match with names. Flows that have dropped packets come
+first, the busiest at the top.
 
 With --datapath it shows the datapath's cache instead: how well it works, and its
-entries, each with the OpenFlow flows that it came from, for which ovs-vswitchd is
-asked once an entry.
+megaflows with the OpenFlow flows that each came from, found by one ofproto/trace
+per megaflow.
 ` + exitStatusHelp,
 		Example: `  ovnctl flows --drops
   ovnctl flows --pod shop/web-1 --sort packets --top 20
@@ -60,21 +60,21 @@ asked once an entry.
 	}
 	f := cmd.Flags()
 	f.SortFlags = false
-	f.StringVar(&o.node, "node", "", "the `node` whose flows are shown (default this one, or the only one)")
+	f.StringVar(&o.node, "node", "", "the `node` (default this one, or the only one)")
 	f.StringVar(&o.bridge, "bridge", "", "the `bridge` (default the integration bridge)")
 	o.table = -1
-	f.Var(&o.table, "table", "only flows of this OpenFlow table, by `number`")
-	f.StringVar(&o.stage, "stage", "", "only flows of this `stage`, as ls_in_acl, or of a table of ovn-controller, as local_output")
-	f.StringVar(&o.port, "port", "", "only flows that match on this logical port or interface, send packets to it or were made for it, by `name`")
-	f.StringVar(&o.pod, "pod", "", "the same for a pod, as `NAMESPACE/POD`")
+	f.Var(&o.table, "table", "only flows of this OpenFlow table `number`")
+	f.StringVar(&o.stage, "stage", "", "only flows of this `stage`, such as ls_in_acl, or of a table of ovn-controller, such as local_output")
+	f.StringVar(&o.port, "port", "", "only flows that match on, send to or were made for the logical port or interface of this `name`")
+	f.StringVar(&o.pod, "pod", "", "the same for the pod `NAMESPACE/POD`")
 	f.Var(&o.cookie, "cookie", "only flows with this cookie, `hexadecimal`")
-	f.StringVar(&o.object, "object", "", "only flows made for this object, by a part of its `name`, its owner's, or its UUID's beginning")
+	f.StringVar(&o.object, "object", "", "only flows made for an object whose `name` or owner contains this, or whose UUID begins with it")
 	f.BoolVar(&o.drops, "drops", false, "only flows that drop")
 	f.StringVar(&o.sort, "sort", "", "`order`: "+strings.Join(flowtable.Orders(), ", ")+" (default trouble: flows that drop packets first)")
 	f.IntVar(&o.top, "top", 0, "show only the first `number` (default all; with --datapath or --watch 20)")
-	f.Var(&o.watch, "watch", "show again every so many `seconds`, with packets a second, until interrupted")
+	f.Var(&o.watch, "watch", "repeat every `seconds`, with packets per second, until interrupted")
 	f.Lookup("watch").NoOptDefVal = "2"
-	f.BoolVar(&o.datapath, "datapath", false, "show the datapath's cache instead, and the flows that its entries came from")
+	f.BoolVar(&o.datapath, "datapath", false, "show the datapath's cache and the flows that its megaflows came from")
 	cmd.MarkFlagsMutuallyExclusive("table", "stage")
 	cmd.MarkFlagsMutuallyExclusive("port", "pod")
 	for _, name := range []string{"bridge", "table", "stage", "port", "pod", "cookie", "object", "drops"} {
@@ -146,10 +146,10 @@ func (o *flowsOptions) check() error {
 		return usageError{errors.New("--top: expected a number of flows")}
 	}
 	if o.watch != 0 && o.machine() {
-		return usageError{errors.New("--watch is for people: a document is of one moment\nhint: leave it out, and ask again")}
+		return usageError{errors.New("--watch cannot be used with -o json or yaml\nhint: run the command again instead")}
 	}
 	if o.watch != 0 && o.offline != "" {
-		return usageError{errors.New("--watch: saved flows do not move")}
+		return usageError{errors.New("--watch needs a live node: the flows of a capture do not change")}
 	}
 	if o.top == 0 && (o.datapath || o.watch != 0) {
 		o.top = 20
@@ -157,16 +157,16 @@ func (o *flowsOptions) check() error {
 	return nil
 }
 
-// noNode says that a node must be named, and which there are.
+// noNode is the error for a node that must be named; it lists them.
 func (o *flowsOptions) noNode(c *cluster.Cluster) error {
 	var names []string
 	for _, n := range c.Hosts {
 		names = append(names, n.Name)
 	}
 	if len(names) == 0 {
-		return unknownError{errors.New("there is no Open vSwitch on this host that could be read\nhint: run ovnctl on a node, or give --node and --node-exec")}
+		return unknownError{errors.New("no Open vSwitch found on this host\nhint: run ovnctl on a node, or give --node and --node-exec")}
 	}
-	return usageError{fmt.Errorf("flows are those of a node, and this host is none\nhint: give --node, one of %s", strings.Join(names, ", "))}
+	return usageError{fmt.Errorf("which node? this host is not one\nhint: give --node, one of %s", strings.Join(names, ", "))}
 }
 
 // bridgeFlows shows the flows of a bridge.
@@ -189,7 +189,7 @@ func (o *flowsOptions) bridgeFlows(ctx context.Context, c *cluster.Cluster, ch *
 		now := time.Now()
 		all, skipped := flowtable.Parse(ctx, dump, bridge, namer)
 		if o.stage != "" && len((flowtable.Filter{Stage: o.stage}).Select(all)) == 0 {
-			return usageError{fmt.Errorf("no flow of bridge %s is in a stage %q\nhint: column TABLE of ovnctl flows has the stages of this release", bridge, o.stage)}
+			return usageError{fmt.Errorf("bridge %s has no flow in stage %q\nhint: column TABLE of ovnctl flows shows the stages of this release", bridge, o.stage)}
 		}
 		if !last.IsZero() {
 			flowtable.Rates(before, all, now.Sub(last))
@@ -226,7 +226,7 @@ func (o *flowsOptions) bridgeFlows(ctx context.Context, c *cluster.Cluster, ch *
 	})
 }
 
-// first is how many of n are shown.
+// first returns how many of n flows to show.
 func (o *flowsOptions) first(n int) int {
 	if o.top == 0 {
 		return n
@@ -238,7 +238,7 @@ func (o *flowsOptions) first(n int) int {
 func (o *flowsOptions) repeat(ctx context.Context, show func(context.Context) error) error {
 	interval := time.Duration(o.watch)
 	clear := o.style(o.stdout).Width > 0
-	for looks := 0; ; looks++ {
+	for rounds := 0; ; rounds++ {
 		if interval > 0 && clear {
 			if _, err := fmt.Fprint(o.stdout, "\x1b[H\x1b[2J"); err != nil {
 				return err
@@ -246,8 +246,8 @@ func (o *flowsOptions) repeat(ctx context.Context, show func(context.Context) er
 		}
 		switch err := show(ctx); {
 		case err != nil && interval > 0 && ctx.Err() != nil:
-			return nil // it was interrupted while it looked
-		case err != nil && looks > 0: // the next look may be better: a switch that is busy, or starts again
+			return nil // interrupted while reading
+		case err != nil && rounds > 0: // the switch may be busy, or restarting: go on
 			fmt.Fprintf(o.stderr, "ovnctl: %s\n", render.CleanLines(err.Error()))
 		case err != nil:
 			return err
@@ -268,7 +268,8 @@ func (o *flowsOptions) repeat(ctx context.Context, show func(context.Context) er
 	}
 }
 
-// findBridge is the bridge that was asked for, or goes without saying.
+// findBridge returns the bridge that was named, or the integration bridge, or the
+// only one.
 func (o *flowsOptions) findBridge(ctx context.Context, ch *chassis) (string, error) {
 	rows, err := ovsdb.Find[vswitch.Bridge](ctx, ch.Vswitch)
 	if err != nil {
@@ -296,7 +297,7 @@ func (o *flowsOptions) findBridge(ctx context.Context, ch *chassis) (string, err
 	return want, nil
 }
 
-// filter makes the filter of what was asked for.
+// filter makes the filter that the flags ask for.
 func (o *flowsOptions) filter(ch *chassis, bridge string) error {
 	o.show = flowtable.Filter{Stage: o.stage, Object: o.object, Drops: o.drops}
 	if o.table >= 0 {
@@ -316,11 +317,11 @@ func (o *flowsOptions) filter(ch *chassis, bridge string) error {
 	if o.show.Ports = flowtable.FindPorts(ch.Names, bridge, text); len(o.show.Ports) > 0 {
 		return nil
 	}
-	hint := "ovnctl topology show lists what there is"
+	hint := "ovnctl topology show lists ports and pods"
 	if o.pod != "" && !strings.Contains(o.pod, "/") {
 		hint = "write it as NAMESPACE/POD"
 	}
-	return usageError{fmt.Errorf("nothing is known of %q on node %s\nhint: %s", strings.TrimPrefix(text, "Pod "), ch.Node.Name, hint)}
+	return usageError{fmt.Errorf("not found: %s on node %s\nhint: %s", strings.TrimPrefix(text, "Pod "), ch.Node.Name, hint)}
 }
 
 // megaflows shows the datapath's cache.
@@ -360,7 +361,7 @@ func (o *flowsOptions) megaflows(ctx context.Context, c *cluster.Cluster, ch *ch
 	}
 }
 
-// stats asks how well the cache works. What is not answered stays unknown.
+// stats reads how well the cache works. What cannot be read stays unknown.
 func (o *flowsOptions) stats(ctx context.Context, ch *chassis, masks int) flowtable.CacheStats {
 	ask := func(command string) string {
 		text, err := ch.Host.Control(ctx, "ovs-vswitchd", command)
@@ -372,8 +373,8 @@ func (o *flowsOptions) stats(ctx context.Context, ch *chassis, masks int) flowta
 	return flowtable.Stats(ask("dpctl/show"), ask("upcall/show"), ask("dpif-netdev/pmd-stats-show"), masks)
 }
 
-// rules asks which OpenFlow flows an entry came from: those that a packet of it
-// meets now.
+// rules finds the OpenFlow flows that a megaflow came from: those that a packet of
+// it meets now.
 func (o *flowsOptions) rules(ctx context.Context, ch *chassis, namer *decode.Namer, m *flowtable.Megaflow) {
 	reply, err := ch.Host.Control(ctx, "ovs-vswitchd", "ofproto/trace", m.Key.String())
 	if err == nil {
@@ -393,7 +394,7 @@ func (t *tableNumber) Type() string   { return "number" }
 func (t *tableNumber) Set(text string) error {
 	n, err := strconv.ParseUint(text, 10, 8)
 	if err != nil {
-		return errors.New("expected 0 to 255; --stage takes names")
+		return errors.New("expected 0 to 255; for names use --stage")
 	}
 	*t = tableNumber(n)
 	return nil
@@ -411,13 +412,13 @@ func (c *cookie) Type() string   { return "hexadecimal" }
 func (c *cookie) Set(text string) error {
 	n, err := strconv.ParseUint(strings.TrimPrefix(text, "0x"), 16, 64)
 	if err != nil {
-		return errors.New("expected a cookie as flows have it, 0xf4099249")
+		return errors.New("expected a cookie such as 0xf4099249")
 	}
 	*c = cookie{true, n}
 	return nil
 }
 
-// watchInterval is a flag that takes seconds; 0 is not to watch.
+// watchInterval is a flag that takes seconds; 0: do not watch.
 type watchInterval time.Duration
 
 func (w *watchInterval) String() string { return "" }

@@ -1,4 +1,4 @@
-// Command ovnctl shows, traces and mends deployments of Open vSwitch and OVN.
+// Command ovnctl shows, traces and repairs deployments of Open vSwitch and OVN.
 package main
 
 import (

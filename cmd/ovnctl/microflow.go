@@ -38,14 +38,14 @@ type microflowOptions struct {
 // A microflowDocument is the JSON and YAML form of a microflow's trace.
 type microflowDocument struct {
 	render.Envelope
-	Microflow string          `json:"microflow"` // as it was asked
-	Datapath  string          `json:"datapath"`  // as it was asked, empty if it was not
+	Microflow string          `json:"microflow"` // as given
+	Datapath  string          `json:"datapath"`  // as given; may be empty
 	Packet    string          `json:"packet"`    // what the microflow means, in the syntax of OVS
 	Ties      int             `json:"ties"`      // how often flows of equal priority matched
 	Trace     *microflow.Node `json:"trace"`
 }
 
-// addMicroflow gives the trace command its other form, in which it answers as ovn-trace does.
+// addMicroflow gives the trace command the flags with which it prints what ovn-trace prints.
 func addMicroflow(cmd *cobra.Command, root *options) {
 	o := &microflowOptions{options: root}
 	var others []string
@@ -56,8 +56,8 @@ func addMicroflow(cmd *cobra.Command, root *options) {
 	}
 	cmd.Use += " | --microflow EXPRESSION [DATAPATH]"
 	cmd.Long = strings.TrimSuffix(cmd.Long, exitStatusHelp) + `
-With --microflow the packet is an expression as ovn-trace(8) takes it, and the
-answer is that of ovn-trace: the logical pipeline only, one direction only.
+With --microflow the packet is an expression as ovn-trace(8) takes it, and the output is
+that of ovn-trace: only the logical pipeline, only one direction.
 ` + exitStatusHelp
 	cmd.Example += `
   ovnctl trace --microflow 'inport == "shop_web-1" && ip4.dst == 10.96.0.10 && tcp.dst == 80 && ip.ttl == 64' --ct new`
@@ -95,19 +95,19 @@ answer is that of ovn-trace: the logical pipeline only, one direction only.
 func (o *microflowOptions) addFlags(cmd *cobra.Command) []string {
 	f := pflag.NewFlagSet("", pflag.ContinueOnError)
 	f.SortFlags = false
-	f.Var(&o.ct, "ct", "what conntrack says, in the order in which it is asked: `STATE` as new or est,rpl (default est)")
-	f.Var(&o.backend, "lb-dst", "the backend that load balancers choose, as `ADDRESS[:PORT]`")
+	f.Var(&o.ct, "ct", "the connection `STATE` after each conntrack lookup in turn, such as new or est,rpl (default est)")
+	f.Var(&o.backend, "lb-dst", "the backend `ADDRESS[:PORT]` that load balancers choose")
 	f.Uint16Var(&o.selectID, "select-id", 0, "the `id` that select() chooses")
 	f.BoolVar(&o.detailed, "detailed", false, "show the trace table by table (the default)")
 	f.BoolVar(&o.summary, "summary", false, "show the trace without tables")
-	f.BoolVar(&o.minimal, "minimal", false, "show what can be seen from outside")
+	f.BoolVar(&o.minimal, "minimal", false, "show only what is visible from outside")
 	f.BoolVar(&o.all, "all", false, "show all three")
-	f.BoolVar(&o.friendly, "friendly-names", true, "call ports and datapaths as the CMS does")
-	f.BoolVar(&o.unfriendly, "no-friendly-names", false, "call ports and datapaths as OVN does")
+	f.BoolVar(&o.friendly, "friendly-names", true, "show the names that the CMS gave")
+	f.BoolVar(&o.unfriendly, "no-friendly-names", false, "show the names of OVN")
 	f.BoolVar(&o.openFlow, "openflow", false, "show the OpenFlow flows of this node too (ovn-trace's --ovs)")
 	var names []string
 	f.VisitAll(func(flag *pflag.Flag) { names = append(names, flag.Name) })
-	cmd.Flags().StringVar(&o.text, "microflow", "", "answer as ovn-trace does about the packet that this `expression` describes")
+	cmd.Flags().StringVar(&o.text, "microflow", "", "print what ovn-trace prints for the packet that this `expression` describes")
 	cmd.Flags().AddFlagSet(f)
 	cmd.MarkFlagsMutuallyExclusive("friendly-names", "no-friendly-names")
 	complete := func(name string, f cobra.CompletionFunc) {
@@ -210,7 +210,7 @@ func (o *microflowOptions) trace(ctx context.Context, c *cluster.Cluster, datapa
 	return nil, usageError{explainRefusal(ctx, refused, nets)}
 }
 
-// explainRefusal says what to write instead.
+// explainRefusal adds a hint to a refusal.
 func explainRefusal(ctx context.Context, err error, nets []*logicalflow.Network) error {
 	var refusal *microflow.Refusal
 	var syntax *ovnexpr.SyntaxError
@@ -229,14 +229,14 @@ func explainRefusal(ctx context.Context, err error, nets []*logicalflow.Network)
 		}
 		near = topology.NearestNames(refusal.Datapath, near)
 	case errors.As(refusal.Err, &syntax) && syntax.End-syntax.Start == len(syntax.Text):
-		return fmt.Errorf("%w\nhint: say exactly what the packet is: with tcp, for example, ip4 or ip6 too", err)
+		return fmt.Errorf("%w\nhint: describe exactly one packet: with tcp, for example, also ip4 or ip6", err)
 	case errors.As(refusal.Err, &syntax):
 		return fmt.Errorf("%w\n%s\nhint: ovn-sb(5) describes the expressions, at Logical_Flow's match", err, syntax.Caret())
 	default:
-		return fmt.Errorf("%w\nhint: say where the packet comes from: inport == \"PORT\"", err)
+		return fmt.Errorf("%w\nhint: add where the packet comes from: inport == \"PORT\"", err)
 	}
 	if len(near) == 0 {
-		return fmt.Errorf("%w\nhint: ovnctl topology show lists what there is", err)
+		return fmt.Errorf("%w\nhint: ovnctl topology show lists ports and datapaths", err)
 	}
 	return fmt.Errorf("%w\nhint: did you mean %s?", err, strings.Join(near, " or "))
 }
@@ -318,7 +318,7 @@ func flowsByCookie(ctx context.Context, c *cluster.Cluster) (map[uint32][]string
 		}
 		return flows, nil
 	}
-	return nil, usageError{errors.New("--openflow: there is no Open vSwitch on this host that could be read\n" +
+	return nil, usageError{errors.New("--openflow: no Open vSwitch found on this host\n" +
 		"hint: name its database with --ovs, or ask on a node")}
 }
 

@@ -16,8 +16,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/pcap"
 )
 
-// A textInput is a text to be read line by line: a file, or what somebody pipes
-// in or types.
+// A textInput is text to read line by line: a file, a pipe or a terminal.
 type textInput struct {
 	io.Reader
 	name string
@@ -25,11 +24,11 @@ type textInput struct {
 }
 
 const (
-	// maxLine is the longest line that is looked at, in bytes. Longer ones come in
-	// pieces of that size, so that nothing is lost.
+	// maxLine is the longest line, in bytes. Longer ones come in pieces of that size,
+	// so that nothing is lost.
 	maxLine = 1 << 20
-	// ahead is how much of a pipe is read before anything is decoded, in bytes: the
-	// flows in it tell what the tables mean.
+	// ahead is how much of a pipe is read before anything is decoded, in bytes: its
+	// flows show what the tables mean.
 	ahead = 4 << 20
 	// pause is how long a pipe may be silent before what was read goes out.
 	pause = 200 * time.Millisecond
@@ -47,7 +46,7 @@ func openText(name string, stdin io.Reader) (*textInput, error) {
 	}
 	if info, err := f.Stat(); err == nil && info.IsDir() {
 		_ = f.Close()
-		return nil, usageError{fmt.Errorf("%s is a directory\nhint: saved databases and dumps are read with --offline %[1]s", name)}
+		return nil, usageError{fmt.Errorf("%s is a directory\nhint: read a capture with --offline %[1]s", name)}
 	}
 	return &textInput{Reader: f, name: name, file: f}, nil
 }
@@ -117,10 +116,10 @@ func compressed(begin []byte) string {
 	return ""
 }
 
-// each calls decode with every line, without its line break, and with whether
-// there is more at hand. Before, learn is called with every line of a file, or
-// with the lines that a pipe has ready, and then learnt with whether that was all.
-func (t *textInput) each(ctx context.Context, learn func(string), learnt func(whole bool), decode func(line string, more bool) error) error {
+// each calls decode with every line, without its line break; more: another line is
+// ready. Before that it calls learn with every line of a file, or with the lines that
+// a pipe has ready, and then learned; whole: that was all.
+func (t *textInput) each(ctx context.Context, learn func(string), learned func(whole bool), decode func(line string, more bool) error) error {
 	if start, ok := t.regular(); ok {
 		r := newLineReader(t)
 		for {
@@ -136,7 +135,7 @@ func (t *textInput) each(ctx context.Context, learn func(string), learnt func(wh
 		if !t.rewind(start) {
 			return unknownError{fmt.Errorf("%s: cannot be read again", t.name)}
 		}
-		learnt(true)
+		learned(true)
 		r = newLineReader(t)
 		for {
 			line, err := r.next()
@@ -153,11 +152,11 @@ func (t *textInput) each(ctx context.Context, learn func(string), learnt func(wh
 			}
 		}
 	}
-	return t.stream(ctx, learn, learnt, decode)
+	return t.stream(ctx, learn, learned, decode)
 }
 
-// regular reports whether the input is a file that can be read twice, and where
-// it begins.
+// regular reports whether the input is a file that can be read twice, and returns
+// where it begins.
 func (t *textInput) regular() (int64, bool) {
 	if t.file == nil {
 		return 0, false
@@ -171,7 +170,7 @@ func (t *textInput) regular() (int64, bool) {
 }
 
 // stream is each for a pipe.
-func (t *textInput) stream(ctx context.Context, learn func(string), learnt func(whole bool), decode func(line string, more bool) error) error {
+func (t *textInput) stream(ctx context.Context, learn func(string), learned func(whole bool), decode func(line string, more bool) error) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	lines := make(chan string, 256)
@@ -217,7 +216,7 @@ wait:
 			return ctx.Err()
 		}
 	}
-	learnt(false)
+	learned(false)
 	for i, line := range held {
 		if err := decode(line, i < len(held)-1); err != nil {
 			return err

@@ -136,7 +136,7 @@ var gatewaysFaults = []fault{
 			s.sh("node3", "kill -CONT $(cat $OVS_RUNDIR/ovs-vswitchd.pid)")
 			unshared(s)
 		},
-		object: "tunnel",
+		object: "node node2",
 	},
 	{
 		check: "bfd-down-or-flapping", name: "flapping", on: "node2",

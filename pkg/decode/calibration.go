@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Seen is what a trace reply or a dump says of one OpenFlow flow of the
-// integration bridge, as far as the decoder wants to know.
+// Seen is what the decoder needs to know of an OpenFlow flow of the integration
+// bridge: what a line of a dump and a step of a trace have in common.
 type Seen struct {
 	Table    int
 	Priority int
@@ -34,14 +34,14 @@ type Vote struct{ For, Against int }
 // A Calibration knows what the OpenFlow tables of one chassis mean. The zero
 // value knows nothing, and says so.
 type Calibration struct {
-	// Version is the release of the chassis, zero if not known.
+	// Version is the release of the chassis, zero if unknown.
 	Version Version
 
 	// IngressVote and EgressVote tell how the flows agreed on the bases; both
 	// zero if the base is a profile's.
 	IngressVote, EgressVote Vote
 
-	ingress, egress int // bases; 0 when not known
+	ingress, egress int // bases; 0 when unknown
 	tables          map[PhysicalTable]int
 	names           map[int]PhysicalTable
 	stages          map[stageKey]string
@@ -62,7 +62,7 @@ type Place struct {
 	Pipeline Pipeline      // empty outside the logical pipelines
 	Table    int           // Logical_Flow.table_id, with Pipeline
 	Stage    string        // stage-name, as far as the flows at hand taught it
-	Physical PhysicalTable // with an empty Pipeline; itself empty when not known
+	Physical PhysicalTable // with an empty Pipeline; itself empty when unknown
 }
 
 // String returns the place as in "ingress 8 ls_in_acl" or "LOCAL_OUTPUT".
@@ -113,7 +113,7 @@ func (c Calibration) Source() string {
 	return c.source
 }
 
-// Base returns the OpenFlow table of a pipeline's first stage, 0 if not known.
+// Base returns the OpenFlow table of a pipeline's first stage, 0 if unknown.
 func (c Calibration) Base(p Pipeline) int {
 	switch p {
 	case Ingress:

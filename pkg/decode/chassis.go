@@ -86,7 +86,7 @@ type Names struct {
 	encaps     []string // of this node, in the order that encap ids count
 	option     int      // index of the tun_metadata field with OVN's option
 	haveOption bool
-	Version    Version // of ovn-controller; zero if not known
+	Version    Version // of ovn-controller; zero if unknown
 }
 
 // NewNames joins what the Southbound says with what a node's own database and

@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// A Decoder puts together what is known of one chassis. Flows and Objects may
-// serve the decoders of several, and be nil; Names may not.
+// A Decoder says what the flows of one chassis are made for. Flows and Objects may
+// be nil and may be shared by several decoders; Names may not.
 type Decoder struct {
 	Names       *Names
 	Calibration Calibration
@@ -26,10 +26,10 @@ type Meaning struct {
 	Rows []Row
 	// Objects are what the flow was made for; usually one, often none.
 	Objects []Object
-	// Unknown says why there is neither flow nor row, or what does not fit;
-	// empty for flows that are made from none.
+	// Unknown is why there is neither flow nor row, or what does not fit; empty for
+	// flows that are made from none.
 	Unknown string
-	// UnknownObject says why an object that the flow names was not found.
+	// UnknownObject is why an object that the flow names was not found.
 	UnknownObject string
 }
 
@@ -81,7 +81,7 @@ func (d *Decoder) logical(ctx context.Context, seen Seen, m *Meaning) {
 func (d *Decoder) physical(seen Seen, m *Meaning) {
 	m.Rows = d.Names.Rows(seen.Cookie, m.Physical)
 	if len(m.Rows) == 0 {
-		m.Unknown = "no row of OVN_Southbound that was read begins with the flow's cookie"
+		m.Unknown = "no row of OVN_Southbound begins with the flow's cookie"
 	}
 	for _, row := range m.Rows {
 		m.Objects = append(m.Objects, row.object())

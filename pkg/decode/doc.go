@@ -1,4 +1,5 @@
-// Package decode turns the numbers of a chassis back into OVN's names.
+// Package decode turns the numbers of a chassis back into OVN's names: a [Decoder]
+// finds what a flow was made for, a [Namer] names the numbers in its match and actions.
 //
 // # What has to be decoded
 //
@@ -12,9 +13,9 @@
 //
 // Most of these numbers are rows of the databases: the tunnel key of a
 // Datapath_Binding or Port_Binding, the ofport of an Interface, a ct-zone-*
-// of the bridge. [Names] joins them. The table numbers are no row of any
-// database, and change in point releases, so that a map from release to
-// tables is wrong sooner or later. They are learnt from the flows at hand: a
+// of the bridge. [Names] joins them. Table numbers are in no database and change
+// in point releases, so that a map from release to tables is wrong sooner or
+// later. They are learned from the flows at hand: a
 // flow's cookie is the first 32 bits of the UUID of the row it was made from,
 // and that row knows its own logical table, so table − logical table is the
 // base of the pipeline. [Decoder.Calibrate] takes the vote of all flows that it is
@@ -25,7 +26,7 @@
 //
 // Cookie → Logical_Flow ([LogicalFlows]) → stage-name and stage-hint → row of
 // the Northbound database ([Objects]) → who made it, for instance a
-// NetworkPolicy. A prefix of 32 bits is no key: every step keeps all
+// NetworkPolicy. A prefix of 32 bits is not a key: every step keeps all
 // candidates and narrows them by what else is known of the flow.
 //
 // # Per chassis

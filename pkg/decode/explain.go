@@ -8,9 +8,8 @@ import (
 )
 
 // Page explains a stage, a table of ovn-controller or a register in a page of
-// text: Page("ls_in_acl"), Page("LOCAL_OUTPUT"), Page("reg14"). It says in a word
-// which of them the name is of, "stage", "table" or "register", and nothing of other
-// names. What it says of numbers comes from the same tables that numbers are read by.
+// text: Page("ls_in_acl"), Page("LOCAL_OUTPUT"), Page("reg14"). about is "stage",
+// "table" or "register"; both are empty for other names.
 func Page(name string) (text, about string) {
 	lower := strings.ToLower(name)
 	if about, ok := registers[lower]; ok {
@@ -44,7 +43,7 @@ func Topics() []string {
 func stagesPage(name, words string) string {
 	kind, rest, _ := strings.Cut(name, "_")
 	in, out := kind+"_in_"+rest, kind+"_out_"+rest
-	return fmt.Sprintf("# %s: %s\n\nStages that begin with %s or %s, whichever of them the release has. Each has a page: ovnctl explain %[3]s\n",
+	return fmt.Sprintf("# %s: %s\n\nStages that begin with %s or %s, as the release has them. Each has a page: ovnctl explain %[3]s\n",
 		name, strings.Replace(words, "*", "ingress and egress", 1), in, out)
 }
 
@@ -52,19 +51,19 @@ func stagePage(stage string) string {
 	kind, pipeline, _ := stageOf(stage)
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %s: %s\n\n", stage, explainStage(stage))
-	fmt.Fprintf(&b, "A stage of the %s pipeline of every logical %s.\n", pipeline, kind)
+	fmt.Fprintf(&b, "A stage in the %s pipeline of every logical %s.\n", pipeline, kind)
 	var made []string
 	for _, t := range tablesOf(stage) {
 		made = append(made, strings.ReplaceAll(t.name, "_", " "))
 	}
 	if len(made) > 0 {
-		fmt.Fprintf(&b, "\n## What its flows are made for\n\nFor nothing but the pipeline itself, or for a row of the Northbound: %s.\n", strings.Join(made, ", "))
+		fmt.Fprintf(&b, "\n## What its flows are made for\n\nFor the pipeline itself, or for a row of the Northbound: %s.\n", strings.Join(made, ", "))
 	}
-	fmt.Fprintf(&b, "\n## Its number\n\nLogical_Flow.table_id has it, and it changes from release to release. The OpenFlow table is that many behind")
+	fmt.Fprintf(&b, "\n## Its number\n\nIt is Logical_Flow.table_id and changes from release to release. Add it to")
 	if pipeline == Ingress {
-		fmt.Fprintf(&b, " table %d.\n", ingressBase)
+		fmt.Fprintf(&b, " %d to get the OpenFlow table.\n", ingressBase)
 	} else {
-		fmt.Fprint(&b, " the first of its pipeline.\n")
+		fmt.Fprint(&b, " the first OpenFlow table of the pipeline:\n")
 		numbers(&b, func(l layout) (int, bool) { return l.egress, true })
 	}
 	fmt.Fprintf(&b, "\n## See it\n\n    ovnctl flows --stage %s\n    ovn-sbctl find Logical_Flow external_ids:stage-name=%[1]s\n", stage)
@@ -74,7 +73,7 @@ func stagePage(stage string) string {
 func tablePage(table PhysicalTable) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %s: %s\n\n", table, table.explain())
-	fmt.Fprint(&b, "An OpenFlow table of the integration bridge that is no stage of a logical pipeline: ovn-controller fills it by itself.\n")
+	fmt.Fprint(&b, "An OpenFlow table of the integration bridge that ovn-controller fills itself. It is not a stage of a logical pipeline.\n")
 	fmt.Fprint(&b, "\n## Its number\n\n")
 	numbers(&b, func(l layout) (int, bool) {
 		of, ok := l.tables(newest, 0)[table]
@@ -102,7 +101,7 @@ func numbers(b *strings.Builder, of func(layout) (int, bool)) {
 		}
 		return
 	}
-	fmt.Fprint(b, "By release of OVN, with + its later patches too:\n\n")
+	fmt.Fprint(b, "By release of OVN (+: and its later patches):\n\n")
 	for _, n := range slices.Sorted(maps.Keys(spans)) {
 		fmt.Fprintf(b, "    %3d  %s\n", n, strings.Join(spans[n], ", "))
 	}
@@ -115,22 +114,22 @@ type register struct {
 }
 
 var registers = map[string]register{
-	"metadata": {"the logical switch or router that the packet is in", `Datapath_Binding.tunnel_key of the Southbound. It is the VNI of Geneve, too.`},
-	"reg10":    {"OVN's flags, a bit each", `ovn-northd sets them by name, as in flags.loopback = 1.`},
-	"reg11":    {"conntrack zone for DNAT of the router", `ovn-controller gives zones their numbers, each chassis its own.`},
-	"reg12":    {"conntrack zone for SNAT of the router", `ovn-controller gives zones their numbers, each chassis its own.`},
-	"reg13": {"conntrack zone of the logical port", `ovn-controller gives zones their numbers, each chassis its own. The upper half
-has, since 24.03, the tunnel endpoint of this chassis that the port uses (encap).`},
-	"reg14": {"logical port that the packet came in by", `Port_Binding.tunnel_key of the Southbound, in the datapath that metadata says.
+	"metadata": {"the logical switch or router that the packet is in", `Datapath_Binding.tunnel_key of the Southbound, and the VNI of Geneve.`},
+	"reg10":    {"OVN's flags, one bit each", `ovn-northd sets them by name: flags.loopback = 1.`},
+	"reg11":    {"conntrack zone for DNAT of the router", `ovn-controller numbers the zones of its own chassis.`},
+	"reg12":    {"conntrack zone for SNAT of the router", `ovn-controller numbers the zones of its own chassis.`},
+	"reg13": {"conntrack zone of the logical port", `ovn-controller numbers the zones of its own chassis. Since 24.03 the upper half holds
+the tunnel endpoint of this chassis that the port uses (encap).`},
+	"reg14": {"logical port that the packet came in by", `Port_Binding.tunnel_key of the Southbound, in the datapath of metadata.
 OVN calls it inport.`},
-	"reg15": {"logical port that the packet goes out by", `Port_Binding.tunnel_key of the Southbound, in the datapath that metadata says;
+	"reg15": {"logical port that the packet goes out by", `Port_Binding.tunnel_key of the Southbound, in the datapath of metadata;
 from 32768 on Multicast_Group.tunnel_key. OVN calls it outport.`},
-	"tun_id": {"VNI of a tunnel: the logical switch or router", `Of Geneve it is metadata. VXLAN has room for no more than the VNI: its lower 12 bits
-are the datapath, the upper 12 the port that the packet goes out by.`},
-	"tun_metadata0": {"OVN's option of Geneve: logical ports", `Class 0x102, type 0x80: the logical port that the packet came in by in 15 bits,
-and the one, or the multicast group, that it goes out by in 16: 0x10003 is from port 1
-to port 3, in the datapath that the VNI says.`},
-	"ct_mark":  {"what OVN remembers of a connection", `Up to 22.03 blocked, natted and the two after them lie in ct_label.`},
+	"tun_id": {"VNI of a tunnel: the logical switch or router", `With Geneve it is metadata. With VXLAN the lower 12 bits of the VNI are the datapath, the
+upper 12 the port that the packet goes out by.`},
+	"tun_metadata0": {"OVN's option of Geneve: logical ports", `Class 0x102, type 0x80: 15 bits for the logical port that the packet came in by, 16 bits
+for the port or multicast group that it goes out by. 0x10003 is from port 1 to port 3, in
+the datapath of the VNI.`},
+	"ct_mark":  {"what OVN remembers of a connection", `Up to 22.03 blocked, natted and the next two are in ct_label.`},
 	"ct_label": {"what more OVN remembers of a connection", `ecmp_reply_eth is a MAC address, acl_label and acl_id the numbers of an ACL.`},
 	"ct_zone": {"the conntrack zone that a connection is in", `The same connection may be in several, with a state in each. ovn-controller gives
 zones their numbers, each chassis its own: ovn-appctl -t ovn-controller ct-zone-list.`},

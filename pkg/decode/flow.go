@@ -8,13 +8,14 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/packet"
 )
 
-// A Flow is an OpenFlow flow of the integration bridge and what it means to OVN.
+// A Flow is an OpenFlow flow of the integration bridge with its meaning: the result
+// of decoding a [Seen].
 type Flow struct {
 	Seen
 	Meaning
 }
 
-// A DecodedFlow is the JSON of a [Flow]: docs/json.md.
+// A DecodedFlow is the JSON contract of a [Flow]: docs/json.md.
 type DecodedFlow struct {
 	Table    int          `json:"table"`
 	Pipeline string       `json:"pipeline"`         // ingress, egress, or physical for ovn-controller's own tables

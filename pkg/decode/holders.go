@@ -53,7 +53,7 @@ type named struct {
 // fewLookups are as many as are worth a request each.
 const fewLookups = 4
 
-// find returns who holds a row in a column, empty if nobody does. It is not known
+// find returns who holds a row in a column, empty if nobody does. It is unknown
 // as long as few were expected.
 func (h *holders) find(table, column string, uuid ovsdb.UUID) (name string, ids map[string]string, known bool) {
 	who := h.held[table+" "+column][uuid]

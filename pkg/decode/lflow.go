@@ -27,9 +27,9 @@ type LogicalFlows struct {
 	failure string
 }
 
-// A LogicalFlow is a row of Logical_Flow without the columns that say nothing here:
-// they cost the server half of the time. It is part of the JSON of decoded flows:
-// docs/json.md.
+// A LogicalFlow is a row of Logical_Flow with the columns that a decoded flow shows: a
+// projection of [sb.LogicalFlow], since the others cost the server half of the time.
+// It is part of the JSON of decoded flows: docs/json.md.
 type LogicalFlow struct {
 	UUID        ovsdb.UUID        `ovsdb:"_uuid" json:"uuid"`
 	Pipeline    string            `ovsdb:"pipeline" json:"-"`     // ingress or egress
@@ -54,7 +54,7 @@ func NewLogicalFlows(r ovsdb.Reader) *LogicalFlows {
 
 // A FlowKey is what is known of the logical flow that is looked for. Pipeline
 // is empty, and Table and Priority are then not looked at, when the tables of
-// the chassis are not known yet.
+// the chassis are unknown so far.
 type FlowKey struct {
 	Datapath ovsdb.UUID // of the Datapath_Binding
 	Cookie   uint64
@@ -69,7 +69,7 @@ type FlowKey struct {
 // flow found, unknown says why.
 func (f *LogicalFlows) Lookup(ctx context.Context, key FlowKey) (rows []LogicalFlow, unknown string) {
 	if key.Cookie == 0 {
-		return nil, "the flow carries no cookie"
+		return nil, "the flow has no cookie"
 	}
 	if key.Cookie > 0xffffffff {
 		return nil, fmt.Sprintf("cookie 0x%x is not ovn-controller's: it uses 32 bits", key.Cookie)
@@ -78,7 +78,7 @@ func (f *LogicalFlows) Lookup(ctx context.Context, key FlowKey) (rows []LogicalF
 		return nil, "OVN_Southbound was not read"
 	}
 	if key.Datapath == "" {
-		return nil, "the flow's datapath is not known"
+		return nil, "the flow's datapath is unknown"
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -86,13 +86,13 @@ func TestLookup(t *testing.T) {
 		// Nothing fits in full: all that begin so.
 		{FlowKey{dpA, 0x12345678, Ingress, 7, 50}, "123"},
 		{FlowKey{dpC, 0x12345678, Egress, 3, 50}, "42"},
-		// The tables are not known yet: what the datapath itself has.
+		// The tables are unknown so far: what the datapath itself has.
 		{FlowKey{Datapath: dpA, Cookie: 0x12345678}, "1"},
 		{FlowKey{Datapath: dpB, Cookie: 0x87654321}, "5"},
 		{FlowKey{dpC, 0x87654321, Ingress, 9, 0}, "stale"},
 		{FlowKey{dpA, 0, Ingress, 3, 50}, "no cookie"},
 		{FlowKey{dpA, 1 << 32, Ingress, 3, 50}, "32 bits"},
-		{FlowKey{"", 0x12345678, Ingress, 3, 50}, "datapath is not known"},
+		{FlowKey{"", 0x12345678, Ingress, 3, 50}, "datapath is unknown"},
 	} {
 		rows, unknown := f.Lookup(t.Context(), test.key)
 		got := ""
@@ -148,8 +148,8 @@ func TestDecodeDoubt(t *testing.T) {
 		{Seen{Table: 17, Priority: 1, Cookie: 0x87654321, Metadata: 1}, "its logical flow is of ingress table 9, priority 0: the flow is stale"},
 		{Seen{Table: 18, Priority: 50, Cookie: 0x12345678, Metadata: 1}, "3 logical flows begin with 12345678; the first is shown"},
 		{Seen{Table: 18, Cookie: 0xfeedbeef, Metadata: 1}, "no logical flow of the datapath begins with feedbeef: the flow is stale, or another controller's"},
-		{Seen{Table: 18, Cookie: 0xfeedbeef, Metadata: 9}, "the flow's datapath is not known"},
-		{Seen{Table: 40, Cookie: 0xfeedbeef, Metadata: 1}, "no row of OVN_Southbound that was read begins with the flow's cookie"},
+		{Seen{Table: 18, Cookie: 0xfeedbeef, Metadata: 9}, "the flow's datapath is unknown"},
+		{Seen{Table: 40, Cookie: 0xfeedbeef, Metadata: 1}, "no row of OVN_Southbound begins with the flow's cookie"},
 	} {
 		if m := d.Decode(t.Context(), test.seen); m.Unknown != test.want {
 			t.Errorf("%+v: %q, want %q", test.seen, m.Unknown, test.want)

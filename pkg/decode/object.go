@@ -56,7 +56,7 @@ func (o *Objects) Of(ctx context.Context, stage, hint string) (objects []Object,
 	}
 	prefix, ok := parseHint(hint)
 	if !ok {
-		return nil, fmt.Sprintf("stage-hint %q is not the beginning of a UUID", hint)
+		return nil, fmt.Sprintf("stage-hint %q does not begin a UUID", hint)
 	}
 	if o == nil || o.reader == nil {
 		return nil, "OVN_Northbound was not read"
@@ -77,7 +77,7 @@ func (o *Objects) Of(ctx context.Context, stage, hint string) (objects []Object,
 	if o.failure != "" {
 		return nil, o.failure
 	}
-	return nil, fmt.Sprintf("no row of OVN_Northbound begins with %s: it was deleted, or ovn-northd lags behind", hint)
+	return nil, fmt.Sprintf("no row of OVN_Northbound begins with %s: it was removed, or ovn-northd lags behind", hint)
 }
 
 // Named returns the row of one of the tables whose rows have names of their own,

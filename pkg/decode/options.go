@@ -26,7 +26,7 @@ const (
 	formDomains // RFC 1035, names one after another
 )
 
-// An option is one that OVN puts into answers.
+// An option is one that OVN puts into a reply.
 type option struct {
 	name string // as ovn-northd calls it
 	form form
@@ -58,9 +58,9 @@ var dhcpOptions6 = map[int]option{
 // no backends.
 var eventNames = map[int]option{1: {"vip", formText}, 2: {"protocol", formText}, 3: {"load_balancer", formText}}
 
-// dhcpAnswer reads the answer to a DHCP request: the address that is offered, then
+// dhcpReply reads the reply to a DHCP request: the address that is offered, then
 // options, each with its code and length in a byte (RFC 2132).
-func dhcpAnswer(b []byte) (list []string, whole bool) {
+func dhcpReply(b []byte) (list []string, whole bool) {
 	if len(b) < 4 {
 		return nil, false
 	}

@@ -14,7 +14,7 @@ const (
 // A Kind says what a logical datapath is.
 type Kind string
 
-// The kinds of logical datapath; the zero Kind is not known.
+// The kinds of logical datapath; the zero Kind is unknown.
 const (
 	Switch Kind = "switch"
 	Router Kind = "router"
@@ -56,7 +56,7 @@ var stageWords = map[string]string{
 	"ls_port_sec_nd":          "port security: ARP and ND",
 	"ls_check_port_sec":       "port security *",
 	"ls_apply_port_sec":       "port security verdict",
-	"ls_lookup_fdb":           "is the source MAC learnt?",
+	"ls_lookup_fdb":           "is the source MAC learned?",
 	"ls_put_fdb":              "learn the source MAC",
 	"ls_mirror":               "port mirroring",
 	"ls_pre_acl":              "does an ACL need conntrack?",

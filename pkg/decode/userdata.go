@@ -31,31 +31,31 @@ var effects = map[string]string{
 	"PUT_ARP":             "learns the sender's MAC",
 	"PUT_ND":              "learns the sender's MAC",
 	"PUT_FDB":             "learns the source MAC",
-	"ND_NA":               "answers the neighbour solicitation",
-	"ND_NA_ROUTER":        "answers the neighbour solicitation as a router",
-	"PUT_DHCP_OPTS":       "answers the DHCP request",
-	"PUT_DHCPV6_OPTS":     "answers the DHCPv6 request",
-	"DHCP6_SERVER":        "takes the DHCPv6 server's answer",
+	"ND_NA":               "replies to the neighbour solicitation",
+	"ND_NA_ROUTER":        "replies to the neighbour solicitation as a router",
+	"PUT_DHCP_OPTS":       "replies to the DHCP request",
+	"PUT_DHCPV6_OPTS":     "replies to the DHCPv6 request",
+	"DHCP6_SERVER":        "takes the DHCPv6 server's reply",
 	"DHCP_RELAY_REQ_CHK":  "relays the DHCP request",
 	"DHCP_RELAY_RESP_CHK": "relays the DHCP response",
-	"DNS_LOOKUP":          "answers the DNS query",
+	"DNS_LOOKUP":          "replies to the DNS query",
 	"PUT_ND_RA_OPTS":      "sends a router advertisement",
 	"LOG":                 "logs the packet",
-	"ICMP":                "answers with an ICMP error",
-	"ICMP4_ERROR":         "answers with an ICMP error",
-	"ICMP6_ERROR":         "answers with an ICMPv6 error",
+	"ICMP":                "replies with an ICMP error",
+	"ICMP4_ERROR":         "replies with an ICMP error",
+	"ICMP6_ERROR":         "replies with an ICMPv6 error",
 	"PUT_ICMP4_FRAG_MTU":  "writes the MTU into the ICMP error",
 	"PUT_ICMP6_FRAG_MTU":  "writes the MTU into the ICMPv6 error",
-	"TCP_RESET":           "answers with a TCP reset",
-	"SCTP_ABORT":          "answers with an SCTP abort",
+	"TCP_RESET":           "replies with a TCP reset",
+	"SCTP_ABORT":          "replies with an SCTP abort",
 	"REJECT":              "rejects the packet: TCP reset, or ICMP unreachable",
-	"EVENT":               "raises an event for the controller",
+	"EVENT":               "raises an event for the CMS",
 	"IGMP":                "learns the multicast membership",
 	"BIND_VPORT":          "binds the virtual port here",
-	"HANDLE_SVC_CHECK":    "takes the answer to a health check",
+	"HANDLE_SVC_CHECK":    "takes the reply to a health check",
 	"BFD_MSG":             "takes the BFD message",
 	"ACTIVATION_STRATEGY": "activates the migrated port here",
-	"MG_SPLIT_BUF":        "goes on with the rest of the multicast group",
+	"MG_SPLIT_BUF":        "continues with the rest of the multicast group",
 }
 
 // severities are those of an ACL's log, by their number in the userdata,
@@ -68,7 +68,7 @@ var verdicts = map[byte]string{0: "allow", 1: "drop", 2: "reject", 3: "pass"}
 // Userdata is what a controller action asks ovn-controller to do with the
 // packet.
 type Userdata struct {
-	Opcode string // "REJECT"; "opcode 77" when it is a number that is not known
+	Opcode string // "REJECT"; "opcode 77" when it is a number that is unknown
 	Effect string // "rejects the packet: TCP reset, or ICMP unreachable"; may be empty
 
 	// Of a LOG: what the ACL's log line will hold.
@@ -76,27 +76,27 @@ type Userdata struct {
 	Verdict  string // allow, drop, reject or pass
 	Severity string // alert, warning, notice, info or debug
 
-	// Options are those of the answer to a DHCP request, the address that is offered
-	// first, or to a router solicitation, those of an event, the servers of a DHCP
-	// relay, or the MTU of an ICMP error: "router=10.0.0.1".
+	// Options are those of a DHCP reply (the offered address first), of a router
+	// advertisement or of an event, the servers of a DHCP relay, or the MTU of an ICMP
+	// error: "router=10.0.0.1".
 	Options []string
 
-	// Result is the bit that says whether ovn-controller could do it, "reg0[3]"; empty
-	// where none does.
+	// Result is the bit that tells the pipeline whether ovn-controller succeeded,
+	// "reg0[3]"; may be empty.
 	Result string
 
 	// Port is the tunnel key of the virtual port of a BIND_VPORT, in the packet's
 	// datapath.
 	Port uint64
 
-	// Nested are the actions for the packet that the controller makes; Unread
-	// says that more follow which could not be read.
+	// Nested are the actions for the packet that the controller makes. Unread:
+	// more follow that could not be read.
 	Nested openflow.Actions
 	Unread bool
 }
 
-// ParseUserdata reads the userdata of a controller action. It reports false
-// for bytes that are no OVN userdata.
+// ParseUserdata reads the userdata of a controller action. It returns false for
+// bytes that are not OVN userdata.
 func ParseUserdata(data []byte) (Userdata, bool) {
 	// An opcode of 32 bits, then 32 bits of padding.
 	if len(data) < 8 {
@@ -112,15 +112,15 @@ func ParseUserdata(data []byte) (Userdata, bool) {
 	case "LOG":
 		u.log(body)
 	case "PUT_DHCP_OPTS":
-		u.answer(body, dhcpAnswer)
+		u.withResult(body, dhcpReply)
 	case "PUT_DHCPV6_OPTS":
-		u.answer(body, dhcpv6Options)
+		u.withResult(body, dhcpv6Options)
 	case "PUT_ND_RA_OPTS":
-		u.answer(body, routerAdvertisement)
+		u.withResult(body, routerAdvertisement)
 	case "DHCP_RELAY_REQ_CHK", "DHCP_RELAY_RESP_CHK":
-		u.answer(body, relayServers)
+		u.withResult(body, relayServers)
 	case "DNS_LOOKUP":
-		u.answer(body, nil)
+		u.withResult(body, nil)
 	case "EVENT":
 		u.take(body, eventOptions)
 	case "PUT_ICMP4_FRAG_MTU", "PUT_ICMP6_FRAG_MTU":
@@ -149,9 +149,9 @@ func (u *Userdata) log(body []byte) {
 	u.ACL = string(body[2:])
 }
 
-// answer reads the body of what ends with a bit that says whether it could be done:
-// the header of its field and its number, then options.
-func (u *Userdata) answer(body []byte, options func([]byte) ([]string, bool)) {
+// withResult reads the body of an operation with a result bit: the header of its field
+// and its number, then options.
+func (u *Userdata) withResult(body []byte, options func([]byte) ([]string, bool)) {
 	if len(body) < 8 {
 		u.Unread = true
 		return
@@ -208,8 +208,8 @@ func (u Userdata) String() string {
 }
 
 // Then says what the nested actions do to the packet that the controller makes, as
-// in "eth_src=0a:00:00:00:00:01, reg15=reg14, resubmit(,37)", or with which options
-// it answers; empty if there are none.
+// in "eth_src=0a:00:00:00:00:01, reg15=reg14, resubmit(,37)", or the options of its
+// reply; may be empty.
 func (u Userdata) Then() string { return u.then(func(any) string { return "" }) }
 
 // then is Then with what name returns behind each action, of which that of a write

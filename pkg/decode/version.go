@@ -7,7 +7,7 @@ import (
 )
 
 // A Version is an OVN release, year, month and patch as in "23.03.1". The zero
-// Version means that the release is not known.
+// Version means that the release is unknown.
 type Version struct{ Year, Month, Patch int }
 
 // ParseVersion reads the release out of any of the texts that carry one:

@@ -236,7 +236,7 @@ func (n *Namer) UserdataText(ctx context.Context, data []byte, at Context) strin
 		text = strings.ToLower(u.Opcode) + ": " + text
 	}
 	if u.Result != "" {
-		text += ", " + u.Result + " says whether"
+		text += ", " + u.Result + " reports whether it worked"
 	}
 	then := ""
 	if u.Port != 0 {

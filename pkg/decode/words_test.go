@@ -23,7 +23,7 @@ func TestExplain(t *testing.T) {
 		"ls_out_check_port_sec":     "port security egress",
 		"ls_in_qos_mark":            "QoS marking ingress", // up to 24.03
 		"ls_out_qos":                "QoS egress",
-		"ls_out_lookup_fdb":         "is the source MAC learnt?", // 25.09
+		"ls_out_lookup_fdb":         "is the source MAC learned?", // 25.09
 		"ls_in_lb":                  "load balancer",
 		"lr_in_ip_routing":          "routing",
 		"lr_in_ip_routing_ecmp":     "choice among equal routes",

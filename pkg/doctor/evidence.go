@@ -46,9 +46,9 @@ func (s Source) String() string { return s.text }
 // MarshalText writes the source as String does.
 func (s Source) MarshalText() ([]byte, error) { return []byte(s.text), nil }
 
-// UnmarshalText reads what MarshalText wrote. The kind is not in it.
+// UnmarshalText reads what MarshalText wrote: the text alone.
 func (s *Source) UnmarshalText(text []byte) error {
-	*s = Source{Kind: OtherSource, text: string(text)}
+	*s = Other(string(text))
 	return nil
 }
 
@@ -177,19 +177,19 @@ func Command(line string) Source { return Source{ReplySource, line, line} }
 // Socket is a control socket or an endpoint.
 func Socket(text string) Source { return Source{Kind: SocketSource, text: text} }
 
-// Coverage is a coverage counter of a daemon.
-func Coverage(daemon, name string) Source {
-	s := Reply(daemon, "coverage/read-counter "+name)
-	s.Kind, s.text = CounterSource, "coverage "+name
-	return s
-}
-
 // Endpoint is what connecting to an endpoint of a database shows: "ssl:10.0.0.1:6642".
 func Endpoint(remote string) Source { return Socket("connecting to " + remote) }
 
 // FileSystem is the file system that a path lies on.
 func FileSystem(path string) Source {
 	return Source{FileSource, "file system of " + path, "df " + inShell(path)}
+}
+
+// Coverage is a coverage counter of a daemon.
+func Coverage(daemon, name string) Source {
+	s := Reply(daemon, "coverage/read-counter "+name)
+	s.Kind, s.text = CounterSource, "coverage "+name
+	return s
 }
 
 // Counter is a counter, by its name and where it is.

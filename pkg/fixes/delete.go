@@ -127,13 +127,12 @@ func referrers(ctx context.Context, db schemaReader, schema ovsdb.Tables, table 
 	found := []Ref{}
 	for i, ref := range asked {
 		for _, r := range rows[i] {
-			if ref.Map {
-				if slices.Contains(r[ref.Column].UUIDs(), id) {
-					return nil, Refuse("delete it with the classic commands", "%s %.8s refers to %s %.8s from a map, which undo cannot restore", ref.Table, r.UUID(), table, id)
-				}
-				continue
+			switch {
+			case !ref.Map:
+				found = append(found, Ref{ref.Table, r.UUID(), ref.Column})
+			case slices.Contains(r[ref.Column].UUIDs(), id):
+				return nil, Refuse("delete it with the classic commands", "%s %.8s refers to %s %.8s from a map, which undo cannot restore", ref.Table, r.UUID(), table, id)
 			}
-			found = append(found, Ref{ref.Table, r.UUID(), ref.Column})
 		}
 	}
 	return found, nil

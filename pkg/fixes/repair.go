@@ -112,18 +112,18 @@ func Refuse(instead, format string, args ...any) error {
 
 // Call is a call of the repair with arguments as a person gives them.
 func (r *Repair) Call(args []string) *Call {
-	c := r.With()
-	if given, err := r.Arguments(args); err == nil {
-		for i, p := range r.Params {
-			if v, ok := given[p.Name]; ok {
-				for len(c.Args) < i {
-					c.Args = append(c.Args, "")
-				}
-				c.Args = append(c.Args, v)
-			}
-		}
+	given, err := r.Arguments(args)
+	if err != nil {
+		return r.With()
 	}
-	return c
+	var values []string
+	for _, p := range r.Params {
+		values = append(values, given[p.Name])
+	}
+	for len(values) > 0 && values[len(values)-1] == "" {
+		values = values[:len(values)-1]
+	}
+	return r.With(values...)
 }
 
 // Arguments are arguments by the names of the Params: in their order, or as

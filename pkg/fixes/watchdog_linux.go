@@ -363,12 +363,7 @@ func cgroupMounts() (map[string][]string, error) {
 		case "cgroup2":
 			found[""] = append(found[""], mount[4])
 		case "cgroup":
-			var controllers []string
-			for option := range strings.SplitSeq(source[2], ",") {
-				if option != "rw" && option != "ro" {
-					controllers = append(controllers, option)
-				}
-			}
+			controllers := slices.DeleteFunc(strings.Split(source[2], ","), func(option string) bool { return option == "rw" || option == "ro" })
 			name := strings.Join(controllers, ",")
 			found[name] = append(found[name], mount[4])
 		}

@@ -11,16 +11,16 @@ import (
 // The JSON of flows and megaflows. A field keeps its name and its meaning;
 // docs/json.md describes them.
 type (
-	// A FlowTable is what a bridge's tables hold, as far as it was asked for.
+	// A FlowTable has the flows of a bridge that were asked for.
 	FlowTable struct {
 		Node   string    `json:"node"`
 		Bridge string    `json:"bridge"`
-		Tables string    `json:"tables"` // how the meaning of the tables is known
+		Tables string    `json:"tables"` // where the meaning of the tables comes from
 		Total  int       `json:"total"`  // flows of the bridge
-		Found  int       `json:"found"`  // of them those that were asked for
-		Flows  []FlowRow `json:"flows"`  // of those the first
+		Found  int       `json:"found"`  // those that pass the filter
+		Flows  []FlowRow `json:"flows"`  // the first of those
 	}
-	// A FlowRow is a flow.
+	// A FlowRow is the JSON contract of a [Flow].
 	FlowRow struct {
 		Table          int                 `json:"table"`
 		Priority       int                 `json:"priority"`
@@ -43,8 +43,7 @@ type (
 		Found     int           `json:"found"`
 		Megaflows []MegaflowRow `json:"megaflows"`
 	}
-	// CacheStats says how well the cache works. Counters count from the start
-	// of ovs-vswitchd.
+	// CacheStats are the figures of the cache, since ovs-vswitchd started.
 	CacheStats struct {
 		Datapath  string   `json:"datapath"` // system@ovs-system, netdev@ovs-netdev
 		Flows     int      `json:"flows"`
@@ -56,7 +55,7 @@ type (
 		HitRate   *float64 `json:"hitRate,omitempty"` // of all packets, 0 to 1
 		PerPacket *float64 `json:"masksPerPacket,omitempty"`
 	}
-	// A MegaflowRow is a megaflow.
+	// A MegaflowRow is the JSON contract of a [Megaflow].
 	MegaflowRow struct {
 		UFID           string     `json:"ufid"`
 		Match          string     `json:"match"` // the fields that are looked at, with their masks
@@ -72,7 +71,8 @@ type (
 		Rules          []FlowRule `json:"rules"`
 		Unknown        string     `json:"unknown,omitempty"` // why there are no rules
 	}
-	// A FlowRule is an OpenFlow flow that a megaflow came from.
+	// A FlowRule is an OpenFlow flow that a megaflow came from, as far as a trace
+	// shows it.
 	FlowRule struct {
 		Bridge   string `json:"bridge"`
 		Table    int    `json:"table"`

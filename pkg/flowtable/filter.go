@@ -8,11 +8,10 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/openflow"
 )
 
-// A Filter says which flows are asked for: those for which all that is set
-// holds.
+// A Filter selects flows: those for which everything that is set holds.
 type Filter struct {
 	Table  *int
-	Stage  string // stage-name, or the beginning of several where no flow is in a stage of that name, or a table of ovn-controller, in any case
+	Stage  string // a stage or a table of ovn-controller, in any case; if there is none of that name, the beginning of several
 	Cookie *uint64
 	Object string // name, owner or UUID, or a part, of what the flow was made for
 	Ports  []Port // any of them
@@ -26,8 +25,8 @@ type Port struct {
 	Numbers       []int  // of OpenFlow, in the bridge
 }
 
-// FindPorts finds the ports that a person means: a logical port by its name, or
-// by who made it, as NAMESPACE/POD, or an interface of the bridge.
+// FindPorts finds ports by what an operator calls them: the name of a logical port,
+// its owner, such as NAMESPACE/POD, or an interface of the bridge.
 func FindPorts(names *decode.Names, bridge, text string) []Port {
 	var ports []Port
 	for _, p := range names.PortsCalled(text) {
@@ -50,7 +49,7 @@ func FindPorts(names *decode.Names, bridge, text string) []Port {
 	return ports
 }
 
-// Select returns the flows that pass.
+// Select returns the flows that pass the filter.
 func (x Filter) Select(flows []Flow) []Flow {
 	inStage := func(f *Flow) bool { return f.Decoded != nil && f.Decoded.StageName() == strings.ToLower(x.Stage) }
 	// ls_in_acl is not ls_in_acl_hint, too. But from 23.06 on it stands for ls_in_acl_eval and others.

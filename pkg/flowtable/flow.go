@@ -12,7 +12,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/openflow"
 )
 
-// A Flow is a flow of a bridge, joined with what it was made from.
+// A Flow is a flow of a bridge with its meaning and its rate between two dumps.
 type Flow struct {
 	Entry openflow.FlowEntry
 	// Decoded is what the flow means; nil where the bridge is not OVN's.

@@ -13,7 +13,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/openflow"
 )
 
-// A Megaflow is an entry of the datapath's cache.
+// A Megaflow is an entry of the datapath's cache with its names, rate and rules.
 type Megaflow struct {
 	openflow.DatapathFlow
 	Match   decode.NamedText // the fields that are looked at
@@ -44,8 +44,8 @@ func ParseMegaflows(ctx context.Context, dump string, n *decode.Namer) (flows []
 	return flows, len(shapes)
 }
 
-// matched returns the attributes of a key of which a bit is looked at, and what
-// the mask of the whole is: two megaflows of one mask have it in common.
+// matched returns the attributes of a key of which a bit is looked at, and the mask
+// as text: equal for megaflows of one mask.
 func matched(key openflow.Attrs) (openflow.Attrs, string) {
 	var out openflow.Attrs
 	var shape strings.Builder
@@ -181,8 +181,7 @@ func MegaflowRates(before, now []Megaflow, elapsed time.Duration) {
 
 func (m *Megaflow) id() string { return cmp.Or(m.UFID, m.Match.Text) }
 
-// JSON is a megaflow as the contract has it; rated says that there was a dump
-// before.
+// JSON returns the megaflow as the contract has it; rated: there was a dump before.
 func (m *Megaflow) JSON(rated bool) MegaflowRow {
 	row := MegaflowRow{
 		UFID: m.UFID, Match: m.Match.Text, DecodedMatch: m.Match.String(), Mask: slices.Clone(m.Mask),
@@ -205,9 +204,9 @@ func (m *Megaflow) JSON(rated bool) MegaflowRow {
 	return row
 }
 
-// Stats reads how well the cache works out of what dpctl/show, upcall/show and,
-// of a userspace datapath, dpif-netdev/pmd-stats-show print; any may be empty.
-// masks are those that the dump showed, for a datapath that does not count them.
+// Stats reads how well the cache works from what dpctl/show, upcall/show and, of a
+// userspace datapath, dpif-netdev/pmd-stats-show print; any may be empty. masks are
+// those of the dump, for a datapath that does not count them.
 func Stats(show, upcall, pmd string, masks int) CacheStats {
 	s := CacheStats{Masks: masks}
 	for line := range strings.Lines(show) {
@@ -276,22 +275,22 @@ func decimal(text, word string) *float64 {
 	return &n
 }
 
-// Trouble says in words what is wrong with the cache; nothing if all is well.
+// Trouble returns what is wrong with the cache, in words.
 func (s CacheStats) Trouble() []string {
 	var words []string
 	if s.FlowLimit != nil && *s.FlowLimit > 0 && s.Flows*10 >= *s.FlowLimit*9 {
-		words = append(words, fmt.Sprintf("the cache is full: %d flows of at most %d; ovs-vswitchd throws out what is still used", s.Flows, *s.FlowLimit))
+		words = append(words, fmt.Sprintf("the cache is full: %d megaflows of at most %d; ovs-vswitchd evicts some that are in use", s.Flows, *s.FlowLimit))
 	}
 	if s.Lost > 0 {
-		words = append(words, fmt.Sprintf("%d packets were lost on their way to ovs-vswitchd: it did not keep up with packets that the cache did not know", s.Lost))
+		words = append(words, fmt.Sprintf("%d packets were lost: ovs-vswitchd could not keep up with packets that missed the cache", s.Lost))
 	}
 	const few = 0.9 // of packets that find an entry, below which a busy cache thrashes
 	if s.HitRate != nil && *s.HitRate < few && s.Hits+s.Missed >= 10000 {
-		words = append(words, fmt.Sprintf("only %.0f %% of the packets found an entry: the cache thrashes; --watch shows which entries come and go", *s.HitRate*100))
+		words = append(words, fmt.Sprintf("the cache thrashes: only %.0f %% of the packets hit it; --watch shows which megaflows come and go", *s.HitRate*100))
 	}
 	const many = 50 // masks a packet is compared with
 	if s.PerPacket != nil && *s.PerPacket > many {
-		words = append(words, fmt.Sprintf("a packet is compared with %.0f masks on average: flows that match on many different fields make the cache slow", *s.PerPacket))
+		words = append(words, fmt.Sprintf("a packet is compared with %.0f masks on average: flows that match on many different fields slow the cache down", *s.PerPacket))
 	}
 	return words
 }

@@ -1,15 +1,13 @@
-// Package logicalflow is a logical network as a packet meets it: datapaths, ports, the
-// logical flows of each table, and what routers and switches have learned. It
-// finds the flow that a packet hits; what the flow's actions do is for the
-// packages under pkg/trace.
+// Package logicalflow finds the logical flow that a packet hits. It holds a logical
+// network as a packet meets it: datapaths, ports, the flows of each table, and what
+// routers and switches have learned. What the actions do is for the packages under
+// pkg/trace.
 //
 // # Loading
 //
-// A Network reads the Southbound as it comes to need it: the ports and flows of
-// a datapath when a packet reaches it, neighbours when one is looked up. What was
-// read is kept. A flow of a datapath group is kept once, whatever the number of
-// datapaths in the group. No request asks for so much that the server is busy
-// with it for long.
+// A [Network] reads the Southbound as needed: the ports and flows of a datapath
+// when a packet reaches it, neighbours when one is looked up. It keeps what it read. A flow of a datapath group is kept once, whatever the number of
+// datapaths in the group. No request keeps the server busy for long.
 //
 // # Numbers and names
 //

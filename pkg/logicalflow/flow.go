@@ -20,8 +20,8 @@ const (
 	Egress  = "egress"
 )
 
-// A Flow is a logical flow. There is one for each row, however many packets hit it; of a row with template variables one
-// for each chassis.
+// A Flow is a row of Logical_Flow, parsed. Each row has one, however many packets hit it; a row with template variables
+// has one for each chassis.
 type Flow struct {
 	Row sb.LogicalFlow
 
@@ -77,7 +77,7 @@ type Hit struct {
 	Unknown []*Flow
 }
 
-// A Resident says whether a port resides on the chassis that a packet is on.
+// A Resident reports whether a port resides on the chassis that a packet is on.
 type Resident func(port string) bool
 
 // Lookup finds the flow that a packet hits. No lock is held while resident is called.
@@ -164,7 +164,8 @@ func (n *Network) Stage(ctx context.Context, t Table) (string, error) {
 	return f.Stage(), nil
 }
 
-// An entry is a flow as it is read at first: what decides whether a packet hits it.
+// An entry is a logical flow before its row is read: only what decides whether a packet
+// hits it, since tables are large.
 type entry struct {
 	owner     *owner
 	id        ovsdb.UUID
@@ -266,7 +267,7 @@ func (n *Network) understood(ctx context.Context, e *entry, c *Chassis) (*Flow, 
 	return n.onChassis(ctx, e, c)
 }
 
-// read reads what is not known of an entry, and with it the flows of the same owner that a packet which passes through the
+// read reads what is unknown of an entry, and with it the flows of the same owner that a packet which passes through the
 // tables is likely to hit: each would be a request.
 func (n *Network) read(ctx context.Context, e *entry) (*Flow, error) {
 	e.mu.Lock()

@@ -55,7 +55,7 @@ func (n *Network) inFile() bool {
 	return ok
 }
 
-// all says whether everything was read.
+// all reports whether everything was read.
 type all struct {
 	mu   sync.Mutex
 	done bool

@@ -12,7 +12,7 @@ import (
 // dpctl/dump-conntrack (ovs-dpctl(8)).
 type Connection struct {
 	Proto       string // "tcp", "udp", "icmp", "icmpv6", "sctp", or a number
-	Orig, Reply Tuple  // the packet that made it, and the one that answers
+	Orig, Reply Tuple  // the packet that made it, and its reply
 	Start, Stop string // with -s: when, as it is written
 	ID          *uint32
 	Zone        uint16
@@ -27,9 +27,8 @@ type Connection struct {
 	More        Attrs  // what later versions add
 }
 
-// A Tuple is what connection tracking knows a packet by. Ports are those of
-// TCP, UDP and SCTP; ICMP has an identifier in their place, and its type and
-// code with -m or where it is verbose.
+// A Tuple is a direction of a connection as dump-conntrack prints it. It is not a
+// [packet.Tuple]: it has counters, and of ICMP the identifier, type and code.
 type Tuple struct {
 	Src, Dst         netip.Addr
 	SrcPort, DstPort uint16

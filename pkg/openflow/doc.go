@@ -1,18 +1,18 @@
-// Package openflow is OpenFlow as text: what ovs-ofctl and ovs-appctl print,
-// read into values and written back.
+// Package openflow parses what ovs-ofctl and ovs-appctl print into values and writes
+// it back: matches, actions, flows, groups, connections, traces.
 //
 // # What is read
 //
 //   - matches and actions (ovs-fields(7), ovs-actions(7)): [ParseMatch],
 //     [ParseActions]
 //   - dump-flows, dump-groups, dump-meters, dump-ports-desc and dump-tlv-map,
-//     as whole dumps and line by line: [ParseDump], [ParseFlowEntry] and so on
+//     as whole dumps and line by line: [ParseDump], [Reader] and so on
 //   - fdb/show, dpctl/dump-flows and dpctl/dump-conntrack, likewise
 //   - the reply of ofproto/trace and ofproto/trace-packet-out: [ParseTrace]
 //
-// Dialects are kept: an action read as load is printed as load, one read as
-// set_field as set_field. What was read prints as it was, byte by byte; colours
-// are taken out before, and put back after, by [StripColors].
+// A value prints as it was read, byte by byte: load stays load, set_field stays
+// set_field. [StripColors] removes colours first and can put them back.
+// [Parts] are an action piece by piece, for who puts names behind its values.
 //
 // # What is executed
 //

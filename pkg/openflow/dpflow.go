@@ -7,8 +7,8 @@ import (
 )
 
 // A DatapathFlow is a megaflow of the datapath's cache: a line of ovs-appctl
-// dpctl/dump-flows (ovs-dpctl(8)). Its ports are the datapath's, not those of
-// OpenFlow.
+// dpctl/dump-flows (ovs-dpctl(8)). It is not a [FlowEntry]: it has the datapath's
+// fields, actions and ports.
 type DatapathFlow struct {
 	UFID    string // with -m
 	Key     Attrs  // recirc_id(0), in_port(2), eth(src=…)

@@ -162,7 +162,7 @@ func (p *dumpParser) all() error {
 	return nil
 }
 
-// options says whether what follows are the entries of a table of tunnel options.
+// options reports whether what follows are the entries of a table of tunnel options.
 func (p *dumpParser) options() bool { return strings.HasPrefix(p.reply.Type, "NXT_TLV_TABLE") }
 
 // line returns the next line without moving past it.

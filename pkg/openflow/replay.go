@@ -10,8 +10,8 @@ import (
 // A Replayed is a pass of a trace after execution.
 type Replayed struct {
 	Pass   *Pass
-	Parent int // index of the pass it was forked from; -1: none or not known
-	Event  int // index of the event in Parent that forked it; -1: not known
+	Parent int // index of the pass it was forked from; -1: none or unknown
+	Event  int // index of the event in Parent that forked it; -1: unknown
 	Start  packet.Flow
 	Final  packet.Flow // after all actions, as the reply's "Final flow:" has it
 	Events []Event

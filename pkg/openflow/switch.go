@@ -95,9 +95,9 @@ type PortDesc struct {
 	Config []string      // "PORT_DOWN"; none for 0
 	State  []string      // "LIVE", "LINK_DOWN"; none for 0
 
-	// What the link does, can do, and its other end says: "10GB-FD", "COPPER"; none where it is not known.
+	// What the link does, can do, and its other end says: "10GB-FD", "COPPER"; none where it is unknown.
 	Current, Advertised, Supported, Peer []string
-	Speed, MaxSpeed                      uint32 // Mb/s; 0: not known
+	Speed, MaxSpeed                      uint32 // Mb/s; 0: unknown
 }
 
 // ParsePortDescs reads what dump-ports-desc (or show) prints.

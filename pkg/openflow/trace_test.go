@@ -265,7 +265,7 @@ func checkFork(t *testing.T, file string, done []*Replayed, i int) {
 		t.Errorf("%s: pass %d: mark %#x, want %#x", file, i, sent.Conntrack.Mark, mark)
 	}
 	before, after := sent.Flow, r.Start
-	if before.InPort() == (packet.PortID{}) { // not known behind a patch port
+	if before.InPort() == (packet.PortID{}) { // unknown behind a patch port
 		before.SetInPort(after.InPort())
 	}
 	for _, p := range []*packet.Flow{&before, &after} {

@@ -26,7 +26,7 @@ const (
 
 // ParseWireActions reads actions in wire format, those that OVN nests in the
 // userdata of its controller actions. It stops at the first that it does not know
-// and returns what it could read: ok says whether that is all.
+// and returns what it could read: ok reports whether that is all.
 func ParseWireActions(b []byte) (actions Actions, ok bool) {
 	for len(b) >= 8 {
 		size := int(binary.BigEndian.Uint16(b[2:]))
@@ -42,7 +42,7 @@ func ParseWireActions(b []byte) (actions Actions, ok bool) {
 	return actions, len(b) == 0
 }
 
-// wireAction reads one action of at least 8 bytes; nil if it is not known.
+// wireAction reads one action of at least 8 bytes; nil if it is unknown.
 func wireAction(b []byte) Action {
 	kind := binary.BigEndian.Uint16(b)
 	switch {

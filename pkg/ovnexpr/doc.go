@@ -1,5 +1,5 @@
-// Package ovnexpr reads OVN's two small languages, as the match and actions columns of the Southbound table Logical_Flow
-// hold them (ovn-sb(5)), and says whether a packet meets a match.
+// Package ovnexpr parses OVN's languages of matches and actions, columns of Logical_Flow (ovn-sb(5)), and evaluates
+// matches for packets.
 //
 // # Two steps
 //
@@ -10,7 +10,7 @@
 // [Match.Annotate] gives the names a meaning. It takes a table of [Symbols], which depends on the release that wrote the
 // flow, and the address sets and port groups; it checks what the language allows on each kind of field, replaces
 // predicates (tcp) by what they stand for (ip.proto == 6), and adds the prerequisites of fields (tcp.dst exists in TCP
-// packets only). The result is a [Condition], which can be asked about many packets at the same time.
+// packets only). The result is a [Condition], which many packets can be tested against at the same time.
 //
 // # Kinds of fields
 //
@@ -30,10 +30,10 @@
 //
 // # What decided
 //
-// [Condition.Evaluate] returns the comparisons on which the answer rests: of a conjunction that failed those operands
+// [Condition.Evaluate] returns the comparisons that decided: of a conjunction that failed the operands
 // that failed, of a disjunction that held those that held. Each says where in the text it stands and which test inside
-// it (a prerequisite, a part of a predicate) was the cause. [Condition.Missing] returns those that would have to answer
-// otherwise.
+// it (a prerequisite, a part of a predicate) was the cause. [Condition.Missing] returns those that would have to
+// come out otherwise.
 //
 // # Many sets
 //

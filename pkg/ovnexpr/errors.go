@@ -28,7 +28,7 @@ type SyntaxError struct {
 // Error returns the message alone; [SyntaxError.Caret] shows the place.
 func (e *SyntaxError) Error() string { return e.Msg }
 
-// Unwrap returns [ErrNotUnderstood] for a name that is not known.
+// Unwrap returns [ErrNotUnderstood] for a name that is unknown.
 func (e *SyntaxError) Unwrap() error {
 	if e.unknown {
 		return ErrNotUnderstood

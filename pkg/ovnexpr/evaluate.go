@@ -69,7 +69,7 @@ type residence struct {
 	want bool
 }
 
-// An empty holds if all sets of a test, which are not known yet, are without members.
+// An empty holds if all sets of a test, which are unknown so far, are without members.
 type empty struct{ of *test }
 
 // A test compares a field with constants: with any of them.

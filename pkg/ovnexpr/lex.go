@@ -56,7 +56,7 @@ func (l *lexer) fail(at Span, format string, args ...any) {
 // syntax reports the current token. The message may be empty.
 func (l *lexer) syntax(format string, args ...any) { panic(l.syntaxError(format, args...)) }
 
-// unknown reports the current token as a name that is not known.
+// unknown reports the current token as a name that is unknown.
 func (l *lexer) unknown(format string, args ...any) {
 	e := l.syntaxError(format, args...)
 	e.unknown = true

@@ -1,12 +1,12 @@
-// Package packet is a packet with its metadata, and the fields by which OpenFlow
-// and OVN speak of it.
+// Package packet holds a packet with its metadata and the fields that OpenFlow and
+// OVN have for it.
 //
 // # Fields
 //
 // The registry lists the fields of ovs-fields(7): each has a name, further
 // names (dl_src and eth_src are one field), the names it has in NXM and OXM
-// (NXM_OF_ETH_SRC, OXM_OF_ETH_SRC), a width, a way to be written and the
-// protocol a packet must be for the field to exist. Fields overlap as they do
+// (NXM_OF_ETH_SRC, OXM_OF_ETH_SRC), a width, a format and the
+// protocol that a packet needs to have the field. Fields overlap as they do
 // in Open vSwitch: xreg0 is reg0 followed by reg1, xxreg0 is reg0 to reg3 with
 // reg0 most significant, tcp_src and udp_src are one place in the packet.
 //

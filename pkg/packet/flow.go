@@ -165,7 +165,7 @@ func (p *Flow) InPort() PortID {
 	return PortID{Number: uint32(p.Get(inPortField).Lo), Name: p.port}
 }
 
-// SetInPort makes the packet come in by a port. A name that is not known by
+// SetInPort makes the packet come in by a port. A name that is unknown by
 // number has Number 0.
 func (p *Flow) SetInPort(port PortID) {
 	p.Set(inPortField, Uint(uint64(port.Number)))
@@ -173,7 +173,7 @@ func (p *Flow) SetInPort(port PortID) {
 }
 
 // Equal reports whether p and q have the same values in all fields. The name of
-// in_port counts only where the number is not known.
+// in_port counts only where the number is unknown.
 func (p *Flow) Equal(q *Flow) bool {
 	return p.data == q.data && slices.Equal(p.tun, q.tun) && (p.Uint("in_port") != 0 || p.port == q.port)
 }

@@ -1,7 +1,6 @@
-// Package pcap reads packets out of capture files, pcap and pcapng, and writes
-// each as a line in the manner of tcpdump(8): what lies in a Geneve or VXLAN
-// tunnel stands behind the tunnel's header, with OVN's option. It needs no
-// library of the system.
+// Package pcap reads capture files, pcap and pcapng, and writes each packet as a line
+// like those of tcpdump(8). The packet in a Geneve or VXLAN tunnel follows the
+// tunnel's header and OVN's option. It needs no system library.
 package pcap
 
 import (
@@ -91,7 +90,7 @@ func (r *Reader) Next() (line string, err error) {
 	// The reader of pcapng trusts the lengths in a file too much in places.
 	defer func() {
 		if bad := recover(); bad != nil {
-			err = fmt.Errorf("not a capture file from here on: %v", bad)
+			err = fmt.Errorf("damaged from here on: %v", bad)
 		}
 	}()
 	data, info, err := r.source.ReadPacketData()
@@ -163,7 +162,7 @@ func text(p gopacket.Packet, length int) string {
 		}
 	}
 	if e := p.ErrorLayer(); e != nil {
-		b.WriteString("then what cannot be read, ")
+		b.WriteString("then unreadable data, ")
 	}
 	fmt.Fprintf(&b, "length %d", length)
 	return b.String()

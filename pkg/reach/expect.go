@@ -217,16 +217,23 @@ func (b *checker) rule(rule *Rule) error {
 			return &ListError{b.plan.expect.file, rule.Line, err}
 		}
 		for _, i := range from {
-			for _, j := range to {
-				if b.senders != nil && !b.senders[i] || b.receivers != nil && !b.receivers[j] {
-					continue
-				}
-				b.expect(i, j, q, rule)
-			}
-			if n := len(b.plan.asked); b.most > 0 && n > b.most {
-				return &TooManyError{len(from), len(to), len(from) * len(to), b.most}
+			if err := b.expectAll(i, from, to, q, rule); err != nil {
+				return err
 			}
 		}
+	}
+	return nil
+}
+
+// expectAll expects a rule of the pairs of one sender.
+func (b *checker) expectAll(i int, from, to []int, q Question, rule *Rule) error {
+	for _, j := range to {
+		if (b.senders == nil || b.senders[i]) && (b.receivers == nil || b.receivers[j]) {
+			b.expect(i, j, q, rule)
+		}
+	}
+	if n := len(b.plan.asked); b.most > 0 && n > b.most {
+		return &TooManyError{len(from), len(to), len(from) * len(to), b.most}
 	}
 	return nil
 }

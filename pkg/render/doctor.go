@@ -198,7 +198,9 @@ func gaps(r doctor.Report, sources []string) []missing {
 		case f.Object.Name != "" && len(objects[f.Title].names) == 1 && !strings.Contains(text, f.Object.Name):
 			text = f.Object.String() + ": " + text
 		}
-		i := slices.IndexFunc(all, func(g missing) bool { return g.text == text || g.label == notRead && strings.HasPrefix(g.text, f.Title) })
+		i := slices.IndexFunc(all, func(g missing) bool {
+			return g.text == text || g.label == notRead && strings.HasPrefix(g.text, f.Title)
+		})
 		if i < 0 {
 			i, all = len(all), append(all, missing{label: "unknown", text: text})
 		}

@@ -93,25 +93,25 @@ func Megaflows(w io.Writer, s Style, c flowtable.Cache) error {
 		head += fmt.Sprintf(" of at most %d", *st.FlowLimit)
 	}
 	line(0, Span{head + ", " + count(st.Masks, "mask"), Title})
-	text := fmt.Sprintf("since ovs-vswitchd started: %d packets found an entry, %d did not, %d were lost", st.Hits, st.Missed, st.Lost)
+	text := fmt.Sprintf("since ovs-vswitchd started: %d packets hit the cache, %d missed, %d were lost", st.Hits, st.Missed, st.Lost)
 	if st.HitRate != nil {
 		text += fmt.Sprintf("; hit rate %.1f %%", *st.HitRate*100)
 	}
 	if st.PerPacket != nil {
-		text += fmt.Sprintf(", %.2f masks looked at per hit", *st.PerPacket)
+		text += fmt.Sprintf(", %.2f masks per hit", *st.PerPacket)
 	}
 	line(0, Span{Text: text})
 	for _, trouble := range st.Trouble() {
 		line(0, Span{"! " + trouble, Warn})
 	}
 	if len(c.Megaflows) < c.Found {
-		line(0, Span{fmt.Sprintf("the first %d of %d are shown", len(c.Megaflows), c.Found), Faint})
+		line(0, Span{fmt.Sprintf("the first %d of %d shown", len(c.Megaflows), c.Found), Faint})
 	}
 	for _, f := range c.Megaflows {
 		out.WriteByte('\n')
 		text := count(int(f.Packets), "packet")
 		if f.Rate != nil {
-			text += ", " + rate(f.Rate) + " a second"
+			text += ", " + rate(f.Rate) + " per second"
 		}
 		if f.Used != nil {
 			text += fmt.Sprintf(", last %.1f s ago", *f.Used)
@@ -127,7 +127,7 @@ func Megaflows(w io.Writer, s Style, c flowtable.Cache) error {
 			line(2, Span{"rule     ", Faint}, Span{Text: fmt.Sprintf("%s %-26s priority %-5d ", r.Bridge, stage, r.Priority)}, Span{r.For, Name})
 		}
 		if f.Unknown != "" {
-			line(2, Span{"rules    not known: " + f.Unknown, Faint})
+			line(2, Span{"rules    unknown: " + f.Unknown, Faint})
 		}
 	}
 	_, err := io.WriteString(w, out.String())

@@ -29,7 +29,7 @@ func (t *tracer) neighbours(ctx context.Context, actual *journey.Direction) (sur
 		if !strings.HasSuffix(l.step.Stage, "arp_resolve") {
 			continue
 		}
-		hop := hopOf(l.step.Before)
+		hop := cause.NextHop(l.step.Before)
 		port := t.portText(v, l.step.Before.Uint("metadata"), l.step.Before.Uint("reg15"))
 		south := t.southbound(v.Zone)
 		if !hop.IsValid() || south == nil {

@@ -185,13 +185,8 @@ func (d *deployment) entryOf(a netip.Addr) (entry, bool) {
 		}
 	}
 	for _, n := range d.graph.NAT {
-		if ip, err := netip.ParseAddr(n.ExternalIP); err == nil && ip == a && n.Type != "snat" || err == nil && ip == a && d.routerOnChassis(n.Router) {
-			if e, ok := d.entryFor(n.Router, a); ok {
-				if port := d.graph.PortByName(n.LogicalPort); n.ExternalMAC != "" && port != nil {
-					e.mac, e.chassis = n.ExternalMAC, port.Chassis
-				}
-				return e, true
-			}
+		if e, ok := d.entryByNAT(n, a); ok {
+			return e, true
 		}
 	}
 	for _, lb := range d.balancers[a] {
@@ -202,6 +197,19 @@ func (d *deployment) entryOf(a netip.Addr) (entry, bool) {
 		}
 	}
 	return entry{}, false
+}
+
+// entryByNAT is the entry of a router for an address that a rule of it translates.
+func (d *deployment) entryByNAT(n *topology.NAT, a netip.Addr) (entry, bool) {
+	ip, err := netip.ParseAddr(n.ExternalIP)
+	if err != nil || ip != a || n.Type == "snat" && !d.routerOnChassis(n.Router) {
+		return entry{}, false
+	}
+	e, ok := d.entryFor(n.Router, a)
+	if port := d.graph.PortByName(n.LogicalPort); ok && n.ExternalMAC != "" && port != nil {
+		e.mac, e.chassis = n.ExternalMAC, port.Chassis
+	}
+	return e, ok
 }
 
 func (d *deployment) routerOnChassis(r topology.Ref) bool {

@@ -213,7 +213,7 @@ func (r *run) resolved(ctx context.Context, p location, leaf ovs.Leaf) (*locatio
 	if !ok || !asksForMAC(leaf) {
 		return nil, ""
 	}
-	hop := nextHop(leaf)
+	hop := cause.NextHop(&leaf.Packet)
 	if !hop.IsValid() {
 		return nil, ""
 	}

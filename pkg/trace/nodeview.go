@@ -175,38 +175,33 @@ func (v *nodeView) net(ctx context.Context) (*node.Network, error) {
 	return v.network, v.networkErr
 }
 
-// bridgePort finds the port of a bridge of a node that carries an OpenFlow port.
-func (t *tracer) bridgePort(node, bridge string, port uint32) (*topology.BridgePort, *topology.Interface) {
-	for _, b := range t.graph.Bridges {
-		if b.Node != node || b.Name != bridge {
-			continue
-		}
-		for _, p := range b.Ports {
-			for _, i := range p.Interfaces {
-				if uint32(i.OFPort) == port || port == packet.PortLocal && i.Name == b.Name {
-					return p, i
-				}
-			}
-		}
-	}
-	return nil, nil
-}
-
-// interfaceOf finds the interface of that name on a node, and its bridge.
-func (t *tracer) interfaceOf(node, name string) (*topology.Bridge, *topology.Interface) {
+// findInterface finds the first interface of a node that is the one wanted, with its port and its bridge; nil if none is.
+func (t *tracer) findInterface(node string, wanted func(*topology.Bridge, *topology.BridgePort, *topology.Interface) bool) (*topology.Bridge, *topology.BridgePort, *topology.Interface) {
 	for _, b := range t.graph.Bridges {
 		if b.Node != node {
 			continue
 		}
 		for _, p := range b.Ports {
-			for _, i := range p.Interfaces {
-				if i.Name == name {
-					return b, i
-				}
+			if k := slices.IndexFunc(p.Interfaces, func(i *topology.Interface) bool { return wanted(b, p, i) }); k >= 0 {
+				return b, p, p.Interfaces[k]
 			}
 		}
 	}
-	return nil, nil
+	return nil, nil, nil
+}
+
+// bridgePort finds the port of a bridge of a node that carries an OpenFlow port.
+func (t *tracer) bridgePort(node, bridge string, port uint32) (*topology.BridgePort, *topology.Interface) {
+	_, p, i := t.findInterface(node, func(b *topology.Bridge, _ *topology.BridgePort, i *topology.Interface) bool {
+		return b.Name == bridge && (uint32(i.OFPort) == port || port == packet.PortLocal && i.Name == b.Name)
+	})
+	return p, i
+}
+
+// interfaceOf finds the interface of that name on a node, and its bridge.
+func (t *tracer) interfaceOf(node, name string) (*topology.Bridge, *topology.Interface) {
+	b, _, i := t.findInterface(node, func(_ *topology.Bridge, _ *topology.BridgePort, i *topology.Interface) bool { return i.Name == name })
+	return b, i
 }
 
 // uplink is the port by which packets from outside come to a bridge of a node. It prefers the bridge of that name.
@@ -220,14 +215,13 @@ func (t *tracer) uplink(node, bridge string) (string, packet.PortID, bool) {
 	if found == nil {
 		return "", packet.PortID{}, false
 	}
-	for _, p := range found.Ports {
-		for _, i := range p.Interfaces {
-			if (p.Name == found.Uplinks[0] || i.Name == found.Uplinks[0]) && i.OFPort > 0 {
-				return found.Name, packet.PortID{Number: uint32(i.OFPort)}, true
-			}
-		}
+	_, _, uplink := t.findInterface(node, func(b *topology.Bridge, p *topology.BridgePort, i *topology.Interface) bool {
+		return b == found && (p.Name == b.Uplinks[0] || i.Name == b.Uplinks[0]) && i.OFPort > 0
+	})
+	if uplink == nil {
+		return "", packet.PortID{}, false
 	}
-	return "", packet.PortID{}, false
+	return found.Name, packet.PortID{Number: uint32(uplink.OFPort)}, true
 }
 
 // holder is the node that answers for an address on the underlay: its own, or one of a gateway router that is bound to it.

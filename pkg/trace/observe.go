@@ -272,20 +272,16 @@ func (w *watch) count(d *journey.Direction) reach {
 			r, node = here, h.Node
 		}
 		for j := range h.Steps {
-			s := &h.Steps[j]
 			last := i == len(d.Hops)-1 && j == len(h.Steps)-1 && d.Verdict.Outcome != journey.Delivered
+			s := &h.Steps[j]
 			c := s.Counter
-			if c == nil || c.First && !last {
-				continue // later packets skip it; what ends the path has to count all the same
-			}
-			if c.Packets > 0 {
-				if here.came == nil || c.Packets < here.packets {
-					here.packets = c.Packets
-				}
-				here.counted, here.came = true, &sighting{h, *s}
+			switch {
+			case c == nil || c.First && !last: // later packets skip it; what ends the path has to count all the same
 				continue
-			}
-			if last && here.came != nil {
+			case c.Packets > 0:
+				here.pass(&sighting{h, *s})
+				continue
+			case last && here.came != nil:
 				r, r.deciding = here, true
 			}
 			c.Lost = r.came != nil
@@ -294,6 +290,14 @@ func (w *watch) count(d *journey.Direction) reach {
 		}
 	}
 	return here
+}
+
+// pass notes that packets came to a step.
+func (r *reach) pass(at *sighting) {
+	if n := at.step.Counter.Packets; r.came == nil || n < r.packets {
+		r.packets = n
+	}
+	r.counted, r.came = true, at
 }
 
 // fill gives the steps of a direction their counters.

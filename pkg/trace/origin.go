@@ -111,14 +111,11 @@ func (t *tracer) underlayMAC(ctx context.Context, v *nodeView, a netip.Addr) (st
 			}
 		}
 	}
-	net, err := v.net(ctx)
-	if err != nil {
+	if _, err := v.net(ctx); err != nil {
 		return "", err
 	}
-	for _, x := range net.Addresses {
-		if link := net.Link(x.Link); x.Prefix.Addr() == a && link != nil {
-			return link.MAC, nil
-		}
+	if mac := v.macAt(ctx, a); mac != "" {
+		return mac, nil
 	}
 	return "", errors.New("no link of node " + v.Name + " has the address " + a.String())
 }

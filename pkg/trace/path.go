@@ -3,13 +3,12 @@ package trace
 import (
 	"context"
 	"fmt"
-	"net/netip"
 	"slices"
 
 	"github.com/ovnctl/ovnctl/pkg/journey"
 	"github.com/ovnctl/ovnctl/pkg/logicalflow"
 	"github.com/ovnctl/ovnctl/pkg/ovnexpr"
-	"github.com/ovnctl/ovnctl/pkg/packet"
+	"github.com/ovnctl/ovnctl/pkg/trace/cause"
 	"github.com/ovnctl/ovnctl/pkg/trace/ovn"
 	"github.com/ovnctl/ovnctl/pkg/trace/ovs"
 )
@@ -237,12 +236,19 @@ func (p *Path) through() []string {
 		}
 		for _, v := range l.path.End().Visits() {
 			for i := range v.Steps {
-				for _, n := range v.Steps[i].Notes {
-					if n.Kind == ovn.Chosen && n.Choice < len(l.path.Choices) {
-						texts = append(texts, chosenHop(l.path.Choices[n.Choice], v, i)...)
-					}
-				}
+				texts = append(texts, chosenIn(l.path, v, i)...)
 			}
+		}
+	}
+	return texts
+}
+
+// chosenIn are the choices of a step.
+func chosenIn(p *ovn.Path, v *ovn.Visit, i int) []string {
+	var texts []string
+	for _, n := range v.Steps[i].Notes {
+		if n.Kind == ovn.Chosen && n.Choice < len(p.Choices) {
+			texts = append(texts, chosenHop(p.Choices[n.Choice], v, i)...)
 		}
 	}
 	return texts
@@ -253,7 +259,7 @@ func chosenHop(c ovn.Choice, v *ovn.Visit, i int) []string {
 	switch a := c.Action.(type) {
 	case *ovnexpr.Select:
 		if after := v.Before(i + 2); c.Of > 1 {
-			return []string{"next hop " + hopOf(&after).String()}
+			return []string{"next hop " + cause.NextHop(&after).String()}
 		}
 	case *ovnexpr.ForwardGroup:
 		if c.Of > 1 && c.Index < len(a.Ports) {
@@ -261,14 +267,6 @@ func chosenHop(c ovn.Choice, v *ovn.Visit, i int) []string {
 		}
 	}
 	return nil
-}
-
-// hopOf is the address that a router sends a packet to next: OVN keeps it in reg0, or xxreg0 for IPv6.
-func hopOf(p *packet.Flow) netip.Addr {
-	if p.Uint("eth_type") == packet.EthIPv6 {
-		return registerAddress(*p, "xxreg0", 16)
-	}
-	return registerAddress(*p, "reg0", 4)
 }
 
 // verdict says what became of a packet, without a sentence.

@@ -95,13 +95,3 @@ func describe(p packet.Flow) string {
 }
 
 func joinPort(a netip.Addr, port uint16) string { return netip.AddrPortFrom(a, port).String() }
-
-// registerAddress reads an address that OVN keeps in a register.
-func registerAddress(p packet.Flow, field string, size int) netip.Addr {
-	f, ok := packet.Lookup(field)
-	if !ok {
-		return netip.Addr{}
-	}
-	a, _ := netip.AddrFromSlice(p.Get(f).Bytes(size))
-	return a
-}

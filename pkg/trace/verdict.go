@@ -3,7 +3,6 @@ package trace
 import (
 	"context"
 	"fmt"
-	"net/netip"
 	"slices"
 	"strings"
 
@@ -70,7 +69,7 @@ func (r *run) taken(u decode.Userdata, step journey.Step, leaf ovs.Leaf) journey
 	t, _ := ovs.TupleOf(&leaf.Packet)
 	switch {
 	case u.Opcode == "ARP", u.Opcode == "ND_NS":
-		return journey.Cause{Kind: journey.NextHopUnknown, Address: nextHop(leaf)}
+		return journey.Cause{Kind: journey.NextHopUnknown, Address: cause.NextHop(&leaf.Packet)}
 	case r.withoutBackends(step.Object, t):
 		return journey.Cause{Kind: journey.NoBackends, Object: step.Object, Detail: joinPort(t.Dst, t.DstPort)}
 	case step.Object == nil || u.Opcode != "REJECT":
@@ -96,19 +95,6 @@ func protocolName(proto uint8) string {
 		packet.ProtoTCP: "tcp", packet.ProtoUDP: "udp", packet.ProtoSCTP: "sctp", packet.ProtoICMP: "icmp", packet.ProtoICMPv6: "icmp",
 	}
 	return names[proto]
-}
-
-// nextHop is the address that a router resolves: OVN keeps it in reg0, or xxreg0 for IPv6.
-func nextHop(leaf ovs.Leaf) netip.Addr {
-	t, ok := ovs.TupleOf(&leaf.Packet)
-	if !ok {
-		return netip.Addr{}
-	}
-	field, size := "reg0", 4
-	if t.Dst.Is6() {
-		field, size = "xxreg0", 16
-	}
-	return registerAddress(leaf.Packet, field, size)
 }
 
 // dropCause names what made the last step the last.

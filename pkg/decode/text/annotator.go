@@ -46,7 +46,7 @@ type Options struct {
 	Senders func() []openflow.FlowEntry
 }
 
-// An Annotator glosses the lines of a text, one after another. What it
+// An Annotator names the numbers in the lines of a text, one after another. What it
 // remembers is bounded, however long the text is.
 type Annotator struct {
 	Options
@@ -157,7 +157,7 @@ func (a *Annotator) add(at int, field, value, name string) {
 	}
 }
 
-// dumped glosses a line of dump-flows.
+// dumped names the numbers in a line of dump-flows.
 func (a *Annotator) dumped(ctx context.Context, line string) *decode.Flow {
 	actions := strings.Index(line, "actions=")
 	p := decode.Context{Bridge: a.dump}
@@ -229,7 +229,7 @@ func seenIn(tokens []token, actions int) decode.Seen {
 	return seen
 }
 
-// flow glosses the cookie and the table of a flow, in the part of the line
+// flow names the cookie and the table of a flow, in the part of the line
 // before an offset.
 func (a *Annotator) flow(f *decode.Flow, before int) {
 	for _, t := range a.tokens {
@@ -245,7 +245,7 @@ func (a *Annotator) flow(f *decode.Flow, before int) {
 	}
 }
 
-// match glosses the fields of a match or of a flow between two offsets. The
+// match names the fields of a match or of a flow between two offsets. The
 // datapath may stand behind what depends on it.
 func (a *Annotator) match(p *decode.Context, from, to int) {
 	for _, t := range a.tokens {
@@ -271,7 +271,7 @@ func (a *Annotator) match(p *decode.Context, from, to int) {
 	}
 }
 
-// actions glosses the actions from an offset on, in the place that the match
+// actions names the actions from an offset on, in the place that the match
 // left; f is the flow that they are of, if that is known.
 func (a *Annotator) actions(ctx context.Context, p decode.Context, from int, f *decode.Flow) {
 	scopes := []decode.Context{p}
@@ -289,7 +289,7 @@ func (a *Annotator) actions(ctx context.Context, p decode.Context, from int, f *
 	}
 }
 
-// action glosses an action, and changes the place as it does.
+// action names an action, and changes the place as it does.
 func (a *Annotator) action(ctx context.Context, t token, p *decode.Context, f *decode.Flow) {
 	switch t.form {
 	case written, now:
@@ -394,7 +394,7 @@ func (a *Annotator) askSenders(ctx context.Context) {
 	}
 }
 
-// group glosses a line of dump-groups.
+// group names the numbers in a line of dump-groups.
 func (a *Annotator) group(ctx context.Context, line string) {
 	p := decode.Context{Bridge: a.dump}
 	if p.Bridge == "" {
@@ -417,7 +417,7 @@ func (a *Annotator) group(ctx context.Context, line string) {
 	a.actions(ctx, p, 0, nil)
 }
 
-// meter glosses the first line of a meter of dump-meters or of meter-stats. No other
+// meter names the first line of a meter of dump-meters or of meter-stats. No other
 // bridge of an OVN deployment has meters.
 func (a *Annotator) meter() {
 	for _, t := range a.tokens {
@@ -427,7 +427,7 @@ func (a *Annotator) meter() {
 	}
 }
 
-// tlv glosses a line of dump-tlv-map that ends at an offset.
+// tlv names the numbers in a line of dump-tlv-map that ends at an offset.
 func (a *Annotator) tlv(text string, end int) {
 	if index, ok := decode.OVNOption(openflow.ParseTLVMap(text)); ok {
 		a.add(end, "tun_metadata", fmt.Sprint("tun_metadata", index), "OVN: from which logical port to which")

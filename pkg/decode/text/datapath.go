@@ -7,7 +7,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/decode"
 )
 
-// datapathFlow glosses a line of dpctl/dump-flows.
+// datapathFlow names the numbers in a line of dpctl/dump-flows.
 func (a *Annotator) datapathFlow(ctx context.Context, line string) {
 	actions := strings.LastIndex(line, "actions:")
 	if actions < 0 {
@@ -17,7 +17,7 @@ func (a *Annotator) datapathFlow(ctx context.Context, line string) {
 	a.datapathActions(ctx, line, actions+len("actions:"))
 }
 
-// datapathFields glosses fields as the datapath writes them, between two offsets.
+// datapathFields names fields as the datapath writes them, between two offsets.
 func (a *Annotator) datapathFields(ctx context.Context, line string, from, to int) {
 	var p decode.Context
 	p.VXLAN = strings.Contains(line[from:min(to, len(line))], "vxlan")
@@ -61,7 +61,7 @@ func (a *Annotator) datapathField(ctx context.Context, line string, t token, p *
 // ovnClass is the class of the options of Geneve that OVN writes.
 const ovnClass = 0x102
 
-// geneveOption glosses OVN's option, "class=0x102,type=0x80,len=4,0x10003", whose
+// geneveOption names OVN's option, "class=0x102,type=0x80,len=4,0x10003", whose
 // class ends at an offset.
 func (a *Annotator) geneveOption(line string, at int, p decode.Context) {
 	rest, ok := strings.CutPrefix(line[at:], ",type=0x80,len=4,")
@@ -81,7 +81,7 @@ func beforeMask(text string) string {
 	return value
 }
 
-// datapathActions glosses the actions of the datapath from an offset on.
+// datapathActions names the actions of the datapath from an offset on.
 func (a *Annotator) datapathActions(ctx context.Context, line string, from int) {
 	a.datapathFields(ctx, line, from, maxLine)
 	depth := 0
@@ -104,7 +104,7 @@ func (a *Annotator) datapathActions(ctx context.Context, line string, from int) 
 	}
 }
 
-// connection glosses a line of dpctl/dump-conntrack or of conntrack(8).
+// connection names the numbers in a line of dpctl/dump-conntrack or of conntrack(8).
 func (a *Annotator) connection() {
 	for _, t := range a.tokens {
 		switch t.key {
@@ -116,7 +116,7 @@ func (a *Annotator) connection() {
 	}
 }
 
-// captured glosses what tcpdump(8) prints of a packet in a tunnel.
+// captured names the numbers in what tcpdump(8) prints of a packet in a tunnel.
 func (a *Annotator) captured(line string) {
 	var p decode.Context
 	p.VXLAN = strings.Contains(line, "VXLAN")

@@ -1,24 +1,23 @@
-// Package text finds the numbers of OVN in text that somebody pasted, and says
-// what they mean.
+// Package text puts names behind the numbers of OVN in pasted text. Parsed flows
+// get theirs from [decode.Namer], which this package asks, too.
 //
 // # What is read
 //
 // Lines of ovs-ofctl dump-flows, dump-groups and dump-ports-desc, of
 // ofproto/trace, dpctl/dump-flows and dpctl/dump-conntrack, of tcpdump(8) about
-// tunnels, in the dialects of all releases, whole or cut: whatever stands around
-// them, and whatever is not known, is left alone. A line is never understood as a
-// whole; a [Gloss] is put behind each number that is recognised, so that the text
-// without its glosses is the text that was read.
+// tunnels, from all releases, whole or cut, with other text around them. A line is
+// scanned for numbers, not parsed: a [decode.Name] goes behind each that is
+// recognised, and everything else stays as it is.
 //
 // # What a number depends on
 //
-// A number means something in a place: reg15 in a datapath, in_port in a bridge,
-// a stage in a kind of datapath. Within a line the match says which, and actions
-// that write metadata change it for what follows them. Across the lines of a
-// trace the [Annotator] remembers it by indentation, as the reply nests. Where the
-// bridge is not certain, ports get no names: a wrong name is worse than none.
+// reg15 means something in a datapath, in_port in a bridge, a stage in a kind of
+// datapath. Within a line the match says which, and actions that write metadata
+// change it for what follows. Across the lines of a trace the [Annotator] follows
+// the indentation. If the bridge is uncertain, ports get no names: a wrong name is
+// worse than none.
 //
 // # Without a database
 //
-// The numbers then come out as what they are for, in words: "logical port 3".
+// Numbers are then explained: "logical port 3".
 package text

@@ -14,7 +14,7 @@ func (a *Annotator) begin(indent int) {
 	a.first = a.dump
 }
 
-// fields glosses the flow that a pass begins with, which says where it is.
+// fields names the flow that a pass begins with, which says where it is.
 func (a *Annotator) fields(_ context.Context, bridge string) {
 	p := decode.Context{Bridge: bridge}
 	if p.Bridge == "" {
@@ -60,8 +60,8 @@ func (a *Annotator) level(indent int) *decode.Context {
 	return &a.trace[len(a.trace)-1].Context
 }
 
-// step glosses a line of a trace: a lookup in a table, an action, what came of
-// it. Outside of a trace it glosses what a line says of itself.
+// step names the numbers in a line of a trace: a lookup in a table, an action, what came of
+// it. Outside of a trace it names the numbers in what a line says of itself.
 func (a *Annotator) step(ctx context.Context, line, text string, indent int) *decode.Flow {
 	if strings.HasPrefix(text, "=====") || strings.HasPrefix(text, "-----") {
 		return nil
@@ -105,7 +105,7 @@ func (a *Annotator) move(p *decode.Context) {
 	}
 }
 
-// lookup glosses " 8. ip,metadata=0x5, priority 50, cookie 0x88177e0"; the
+// lookup names " 8. ip,metadata=0x5, priority 50, cookie 0x88177e0"; the
 // number of the table ends at an offset.
 func (a *Annotator) lookup(ctx context.Context, p *decode.Context, line string, end int) *decode.Flow {
 	from, to := end+2, len(line)

@@ -42,9 +42,9 @@ func (e *Explainer) cause(s *stop) journey.Cause {
 	case journey.TooLarge:
 		c.Detail = fmt.Sprint(packetLimit(s))
 	case journey.NextHopUnknown:
-		c.Address = nextHop(&p)
+		c.Address = NextHop(&p)
 	case journey.NextHopDisabled:
-		c.Address = nextHop(&p)
+		c.Address = NextHop(&p)
 		c.Datapath = "router " + e.disabledAt(c.Address).Name
 	case journey.Unbound:
 		c.Port, c.Detail = e.unbound(c.Port)

@@ -27,9 +27,9 @@ func (e *Explainer) routerChanges(ctx context.Context, s *stop) []change {
 	case journey.Discarded:
 		return e.discardChanges(s, t)
 	case journey.NextHopUnknown:
-		return e.neighbourChanges(s, nextHop(&p))
+		return e.neighbourChanges(s, NextHop(&p))
 	case journey.NextHopDisabled:
-		r := e.disabledAt(nextHop(&p))
+		r := e.disabledAt(NextHop(&p))
 		return []change{e.enableRouter(r.Name, ovsdb.UUID(r.UUID), r.ExternalIDs)}
 	case journey.TTLExpired:
 		return []change{remedy(decode.Object{}, "send the packet with a greater TTL: it crosses more routers than that, or loops", "")}
@@ -162,15 +162,23 @@ func (e *Explainer) gatewayRoute(s *stop, t traffic, toward func(netip.Addr) *lo
 		if r.Chassis != s.visit.Chassis.Row.Name || !source.IsValid() {
 			continue
 		}
-		for _, p := range e.graph.PortsOn(r.UUID) {
-			for _, hop := range hopsAt(p, t.dst.Is6()) {
-				if out := toward(hop); out != nil {
-					return newRoute{prefix: source, bySrc: true, nextHop: hop, out: out}, true
-				}
-			}
+		if hop, out := e.hopTo(r, t.dst.Is6(), toward); out != nil {
+			return newRoute{prefix: source, bySrc: true, nextHop: hop, out: out}, true
 		}
 	}
 	return newRoute{}, false
+}
+
+// hopTo is the address of a router by which a port reaches it, and that port; nil if none does.
+func (e *Explainer) hopTo(r *topology.Router, v6 bool, toward func(netip.Addr) *logicalflow.Port) (netip.Addr, *logicalflow.Port) {
+	for _, p := range e.graph.PortsOn(r.UUID) {
+		for _, hop := range hopsAt(p, v6) {
+			if out := toward(hop); out != nil {
+				return hop, out
+			}
+		}
+	}
+	return netip.Addr{}, nil
 }
 
 // neighbourRoute leads where another router's route to the destination leads, or to a router that is on its network.
@@ -192,12 +200,8 @@ func (e *Explainer) neighbourRoute(s *stop, t traffic, toward func(netip.Addr) *
 			continue
 		}
 		network, reaches := networkWith(e.graph.PortsOn(r.UUID), t.dst)
-		for _, p := range e.graph.PortsOn(r.UUID) {
-			for _, hop := range hopsAt(p, t.dst.Is6()) {
-				if out := toward(hop); reaches && out != nil {
-					return newRoute{prefix: network, nextHop: hop, out: out}, true
-				}
-			}
+		if hop, out := e.hopTo(r, t.dst.Is6(), toward); reaches && out != nil {
+			return newRoute{prefix: network, nextHop: hop, out: out}, true
 		}
 	}
 	return newRoute{}, false

@@ -31,3 +31,14 @@ func TestCommandsAreQuoted(t *testing.T) {
 		}
 	}
 }
+
+// The port of a virtual machine is no pod's, whatever its owner is called.
+func TestPodOf(t *testing.T) {
+	pod := decode.Owner{CMS: decode.KubeOVN, Kind: "Pod", Namespace: "shop", Name: "web-1"}
+	if got := podOf(decode.Object{Owner: pod}); got != "shop/web-1" {
+		t.Errorf("%q", got)
+	}
+	if got := podOf(decode.Object{Owner: decode.Owner{CMS: decode.Neutron, Kind: "neutron port", Name: "web-1"}}); got != "" {
+		t.Errorf("a neutron port: %q", got)
+	}
+}

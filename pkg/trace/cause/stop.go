@@ -69,7 +69,7 @@ func (e *Explainer) stopOf(ctx context.Context, w *ovn.Path) (*stop, bool) {
 	switch {
 	case s.kind == "":
 		s.kind = e.byFlow(s)
-	case s.kind == journey.NextHopUnknown && e.disabledAt(nextHop(&p)) != nil:
+	case s.kind == journey.NextHopUnknown && e.disabledAt(NextHop(&p)) != nil:
 		s.kind = journey.NextHopDisabled
 	}
 	return s, true

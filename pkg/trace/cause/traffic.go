@@ -69,8 +69,8 @@ func address(p *packet.Flow, field string, size int) netip.Addr {
 	return a
 }
 
-// nextHop is the address that a router resolves: OVN keeps it in reg0, or xxreg0 for IPv6.
-func nextHop(p *packet.Flow) netip.Addr {
+// NextHop is the address that a router resolves: OVN keeps it in reg0, or xxreg0 for IPv6.
+func NextHop(p *packet.Flow) netip.Addr {
 	if p.Uint("eth_type") == packet.EthIPv6 {
 		return address(p, "xxreg0", 16)
 	}

@@ -235,7 +235,7 @@ func (w *world) flow(f sb.LogicalFlow, at []ovsdb.UUID) {
 	}
 }
 
-// packetField tells whether a field is of the packet itself, not of its way.
+// packetField reports whether a field is of the packet itself, not of its way.
 func packetField(name string) bool {
 	group, _, _ := strings.Cut(name, ".")
 	return slices.Contains([]string{"eth", "ip4", "ip6", "ip", "tcp", "udp", "sctp", "arp", "rarp", "nd", "icmp4", "icmp6", "vlan"}, group) && name != "ip4" && name != "ip6"
@@ -389,7 +389,7 @@ func (w want) fit(kind string) string {
 	return kind
 }
 
-// asksFor tells whether there is a condition on a field of a group.
+// asksFor reports whether there is a condition on a field of a group.
 func (w want) asksFor(group string) bool {
 	for field := range w.fields {
 		if strings.HasPrefix(field, group+".") {

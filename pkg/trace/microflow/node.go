@@ -30,7 +30,7 @@ type Node struct {
 	indent bool // below a multicast group
 }
 
-// A Hit is the logical flow behind a table's node.
+// A Hit is the JSON contract of the logical flow that a table's node hit.
 type Hit struct {
 	UUID     string   `json:"uuid"`
 	Datapath string   `json:"datapath"`

@@ -36,7 +36,7 @@ type Result struct {
 // A Refusal is what ovn-trace says instead of a trace.
 type Refusal struct {
 	Text string // as it is printed, with its end of line if it has one
-	// Port and Datapath are what is not known by its name, if that is the reason.
+	// Port and Datapath are what is unknown by its name, if that is the reason.
 	Port, Datapath string
 	// Err is what is wrong with the microflow, if that is the reason: mostly an *[ovnexpr.SyntaxError].
 	Err error
@@ -121,7 +121,7 @@ func (w *walker) start(datapath, microflow string) (*logicalflow.Datapath, packe
 func ParseCT(text string) (uint32, error) {
 	state, err := packet.ParseCTState(strings.Join(strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' }), ","))
 	if err != nil {
-		return 0, fmt.Errorf("%q is no connection state: expected some of new, est, rel, rpl, inv, trk, snat, dnat", text)
+		return 0, fmt.Errorf("%q is not a connection state: expected some of new, est, rel, rpl, inv, trk, snat, dnat", text)
 	}
 	return state | tracked, nil
 }

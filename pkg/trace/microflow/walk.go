@@ -22,7 +22,7 @@ const (
 	maxDepth  = 20_000
 )
 
-var errEndless = errors.New("the packet is still on its way after " + strconv.Itoa(maxTables) + " tables: it goes round")
+var errEndless = errors.New("the packet loops: it passed " + strconv.Itoa(maxTables) + " tables")
 
 // A walker follows one packet.
 type walker struct {

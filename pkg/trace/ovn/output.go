@@ -261,24 +261,25 @@ func between(from, to *logicalflow.Chassis) *Tunnel {
 		return nil
 	}
 	for _, kind := range []string{"geneve", "stt", "vxlan"} {
-		t := Tunnel{From: from, To: to, Type: kind}
-		for _, e := range to.Encaps {
-			if e.Type == kind && t.Remote == "" {
-				t.Remote = e.IP
-			}
-		}
+		t := Tunnel{From: from, To: to, Type: kind, Remote: encapOf(to, kind)}
 		if from != nil {
-			for _, e := range from.Encaps {
-				if e.Type == kind && t.Local == "" {
-					t.Local = e.IP
-				}
-			}
+			t.Local = encapOf(from, kind)
 		}
 		if t.Remote != "" && (from == nil || t.Local != "") {
 			return &t
 		}
 	}
 	return nil
+}
+
+// encapOf is the address of a chassis for tunnels of a type, empty if it has none.
+func encapOf(c *logicalflow.Chassis, kind string) string {
+	for _, e := range c.Encaps {
+		if e.Type == kind {
+			return e.IP
+		}
+	}
+	return ""
 }
 
 // leave takes the packet out of a port, at the end of its egress pipeline.

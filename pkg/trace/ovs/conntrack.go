@@ -1,26 +1,15 @@
 package ovs
 
 import (
-	"net/netip"
-
 	"github.com/ovnctl/ovnctl/pkg/packet"
 )
 
-// Tuple is what conntrack knows a packet by, for one direction. The ports of ICMP are 0: an echo and
-// its answer are one connection, and a trace follows one echo.
-type Tuple struct {
-	Proto            uint8
-	Src, Dst         netip.Addr
-	SrcPort, DstPort uint16
-}
-
-// Reverse returns the tuple of the answer.
-func (t Tuple) Reverse() Tuple {
-	return Tuple{Proto: t.Proto, Src: t.Dst, Dst: t.Src, SrcPort: t.DstPort, DstPort: t.SrcPort}
-}
+// Tuple is [packet.Tuple]. The ports of ICMP are 0: an echo and its reply are one connection, and a
+// trace follows one echo.
+type Tuple = packet.Tuple
 
 // A Connection is one entry of a conntrack zone. Orig is the packet that made it, as it came into the
-// zone; Reply is the packet that answers it, as it comes into the zone. They mirror each other unless
+// zone; Reply is the reply to it, as it comes into the zone. They mirror each other unless
 // the connection is translated.
 type Connection struct {
 	Orig, Reply Tuple

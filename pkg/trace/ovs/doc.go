@@ -1,3 +1,3 @@
-// Package ovs follows a packet through the bridges of one node, by what ovs-vswitchd answers to ofproto/trace, see
-// ovs-vswitchd(8). Where conntrack would translate the packet, the trace is resumed with the packet as translated.
+// Package ovs has ovs-vswitchd trace a packet through the bridges of one node, by ofproto/trace (ovs-vswitchd(8)). Where
+// conntrack would translate the packet, it resumes the trace with the translated packet.
 package ovs

@@ -36,7 +36,7 @@ func Follow(ctx context.Context, sw Switch, node string, ct *Conntrack, start St
 	f.todo = []pass{{Start: start}}
 	for n := 0; len(f.todo) > 0; n++ {
 		if n == maxPasses {
-			return nil, fmt.Errorf("%s of %s: the packet comes back from conntrack more than %d times", start.Bridge, node, maxPasses)
+			return nil, fmt.Errorf("%s of %s: the packet returns from conntrack more than %d times", start.Bridge, node, maxPasses)
 		}
 		p := f.todo[0]
 		f.todo = f.todo[1:]
@@ -85,10 +85,10 @@ func (f *follower) pass(ctx context.Context, p pass) error {
 	return r.read(ctx)
 }
 
-// refused says that ovs-vswitchd gave no answer.
+// refused wraps an error of ovs-vswitchd.
 func (f *follower) refused(err error) error {
 	if errors.Is(err, context.DeadlineExceeded) {
-		return fmt.Errorf("ovs-vswitchd on %s does not answer: %w", f.node, err)
+		return fmt.Errorf("ovs-vswitchd on %s is unreachable: %w", f.node, err)
 	}
 	return fmt.Errorf("ovs-vswitchd on %s: %w", f.node, err)
 }
@@ -347,7 +347,7 @@ func (r *reading) lastStep() int {
 	return last
 }
 
-// precedes says whether step a is above step b.
+// precedes reports whether step a is above step b.
 func (r *reading) precedes(a, b int) bool {
 	for b >= 0 {
 		if b = r.replayed.Events[b].Parent; b == a {

@@ -214,7 +214,7 @@ func (f switchFunc) Control(ctx context.Context, _, _ string, _ ...string) (stri
 	return f(ctx)
 }
 
-// TestFollowErrors has a daemon that does not answer, refuses, or says what nobody understands.
+// TestFollowErrors has a daemon that is unreachable, refuses, or replies what cannot be parsed.
 func TestFollowErrors(t *testing.T) {
 	tests := []struct {
 		name string
@@ -222,7 +222,7 @@ func TestFollowErrors(t *testing.T) {
 		want string
 		is   error
 	}{
-		{"silent", func(context.Context) (string, error) { return "", context.DeadlineExceeded }, "ovs-vswitchd on node1 does not answer", context.DeadlineExceeded},
+		{"silent", func(context.Context) (string, error) { return "", context.DeadlineExceeded }, "ovs-vswitchd on node1 is unreachable", context.DeadlineExceeded},
 		{"refuses", func(context.Context) (string, error) { return "", exec.ErrNotFound }, "ovs-vswitchd on node1", exec.ErrNotFound},
 		{"nonsense", func(context.Context) (string, error) { return "Unknown bridge br-int\n", nil }, "reply to ofproto/trace", nil},
 		{"empty", func(context.Context) (string, error) { return "", nil }, "reply to ofproto/trace", nil},

@@ -43,7 +43,7 @@ func SetTuple(p *packet.Flow, t Tuple) {
 func Set(p *packet.Flow, name string, v packet.Value) {
 	f, ok := packet.Lookup(name)
 	if !ok {
-		panic("ofproto: no field " + name)
+		panic("ovs: no field " + name)
 	}
 	p.Set(f, v)
 }
@@ -54,8 +54,8 @@ func address(p *packet.Flow, name string, size int) netip.Addr {
 	return a
 }
 
-// Answer is the packet that answers p as it arrived: addresses and ports the other way round, what it
-// carries turned from a question into its answer, and nothing that p met on its way. In_port, registers
+// Answer returns the reply to p as it arrived: addresses and ports swapped, a request turned into its
+// reply, and nothing of what p met on its path. In_port, registers
 // and metadata are zero.
 func Answer(p packet.Flow) (packet.Flow, bool) {
 	t, ok := TupleOf(&p)
@@ -88,7 +88,7 @@ const (
 	tcpACK = 0x10
 )
 
-// answers reports whether p is a TCP segment that only answers, and so starts no connection.
+// answers reports whether p is a TCP segment that can only be a reply, and so starts no connection.
 func answers(p *packet.Flow) bool {
 	return p.Uint("nw_proto") == packet.ProtoTCP && p.Uint("tcp_flags")&(tcpSYN|tcpACK) == tcpSYN|tcpACK
 }

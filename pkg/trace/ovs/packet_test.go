@@ -41,7 +41,7 @@ func TestTuple(t *testing.T) {
 	}
 }
 
-// TestAnswer turns a packet as it arrived into the one that answers it.
+// TestAnswer turns a packet as it arrived into its reply.
 func TestAnswer(t *testing.T) {
 	tests := []struct{ packet, want string }{
 		{"tcp,in_port=5,metadata=0x7,reg0=1,ct_state=trk|new,eth_src=00:00:00:00:00:01,eth_dst=00:00:00:00:00:02,nw_src=10.0.0.1,nw_dst=10.0.0.2,nw_ttl=61,tp_src=1000,tp_dst=80,tcp_flags=syn",

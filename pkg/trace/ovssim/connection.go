@@ -53,7 +53,7 @@ func readConnections(ctx context.Context, h Host, datapath string) ([]openflow.C
 	if err == nil {
 		n, err := strconv.Atoi(strings.TrimSpace(size))
 		if err != nil || n > node.MostConnections {
-			return nil, fmt.Errorf("%.20q connections of %s are not read, at most %d are: ovs-vswitchd would answer nobody else meanwhile", strings.TrimSpace(size), datapath, node.MostConnections)
+			return nil, fmt.Errorf("%.20q connections of %s are too many to read (at most %d): ovs-vswitchd would serve nobody else meanwhile", strings.TrimSpace(size), datapath, node.MostConnections)
 		}
 	} else if !errors.Is(err, node.ErrUnavailable) {
 		return nil, err
@@ -84,12 +84,11 @@ func readConnections(ctx context.Context, h Host, datapath string) ([]openflow.C
 	return list, err
 }
 
-// A tuple is what a zone of connection tracking knows a packet by. ICMP has its
-// type in the place of a port: a flow has no field for the identifier.
-type tuple struct {
-	zone     uint16
-	proto    uint8
-	src, dst netip.AddrPort
+// A zoneTuple is what a ct zone knows a packet by. ICMP has its type and code in
+// the place of ports: a flow has no field for the identifier.
+type zoneTuple struct {
+	zone uint16
+	packet.Tuple
 }
 
 // A connection is an entry of connection tracking, met in one of its directions.
@@ -100,7 +99,7 @@ type connection struct {
 }
 
 // A tracker finds connections by their packets.
-type tracker map[tuple]connection
+type tracker map[zoneTuple]connection
 
 // newTracker indexes connections; of two with one tuple, which ICMP may have, the
 // first one counts.
@@ -133,7 +132,7 @@ var protocols = map[string]uint8{
 	"tcp": packet.ProtoTCP, "udp": packet.ProtoUDP, "sctp": packet.ProtoSCTP, "icmp": packet.ProtoICMP, "icmpv6": packet.ProtoICMPv6,
 }
 
-func tupleOf(zone uint16, proto uint8, t openflow.Tuple, reply bool) tuple {
+func tupleOf(zone uint16, proto uint8, t openflow.Tuple, reply bool) zoneTuple {
 	src, dst := t.SrcPort, t.DstPort
 	if t.ICMP != nil {
 		src, dst = uint16(t.ICMP.Type), uint16(t.ICMP.Code)
@@ -141,7 +140,7 @@ func tupleOf(zone uint16, proto uint8, t openflow.Tuple, reply bool) tuple {
 			src, dst = echo(proto, reply), 0
 		}
 	}
-	return tuple{zone, proto, netip.AddrPortFrom(t.Src, src), netip.AddrPortFrom(t.Dst, dst)}
+	return zoneTuple{zone, packet.Tuple{Proto: proto, Src: t.Src, Dst: t.Dst, SrcPort: src, DstPort: dst}}
 }
 
 // echo is the type of an ICMP echo, or of its reply.
@@ -157,14 +156,14 @@ func echo(proto uint8, reply bool) uint16 {
 	return 128
 }
 
-// find is the connection of a packet in a zone, nil if it begins one. Force says
-// that those of which it is an answer are forgotten.
+// find returns the connection of a packet in a zone, nil if it begins one. With force
+// a connection of which it is a reply is forgotten.
 func (t tracker) find(zone uint16, p *frame, force bool) *connection {
 	if !p.ip() || p.laterFragment() {
 		return nil
 	}
 	src, dst := p.addresses()
-	c, ok := t[tuple{zone, uint8(p.number(nwProto)), src, dst}]
+	c, ok := t[zoneTuple{zone, packet.Tuple{Proto: uint8(p.number(nwProto)), Src: src.Addr(), Dst: dst.Addr(), SrcPort: src.Port(), DstPort: dst.Port()}}]
 	if !ok || force && c.reply || c.over() && p.number(nwProto) == packet.ProtoTCP && p.number(tcpFlags)&(flagSYN|flagACK) == flagSYN {
 		return nil
 	}
@@ -276,8 +275,8 @@ func (p *frame) setOriginal(c connection) {
 	}
 	t := tupleOf(c.Zone, c.proto, c.Orig, false)
 	for i, v := range []packet.Value{
-		packet.FromBytes(t.src.Addr().AsSlice()), packet.FromBytes(t.dst.Addr().AsSlice()),
-		packet.Uint(uint64(c.proto)), packet.Uint(uint64(t.src.Port())), packet.Uint(uint64(t.dst.Port())),
+		packet.FromBytes(t.Src.AsSlice()), packet.FromBytes(t.Dst.AsSlice()),
+		packet.Uint(uint64(c.proto)), packet.Uint(uint64(t.SrcPort)), packet.Uint(uint64(t.DstPort)),
 	} {
 		p.Set(fields[i][1], v)
 	}

@@ -81,7 +81,7 @@ type bridge struct {
 	bpdu       bool // reserved addresses are forwarded too
 	snooping   bool
 	named      bool    // traces name ports
-	tracker    tracker // nil: connections are not known
+	tracker    tracker // nil: connections are unknown
 }
 
 type fdbKey struct {
@@ -188,7 +188,7 @@ func (sw *Switch) newBridge(s BridgeSource, r rows, numbers map[string]string, p
 		b.ports[p.number] = p
 	}
 	if row := r.bridges[s.Name]; row != nil {
-		// Where tunnels lead is not known without both.
+		// Where tunnels lead is unknown without both.
 		b.userspace = row.DatapathType == "netdev" || row.DatapathType == "dummy"
 		b.native = b.userspace && s.native
 		b.bpdu = row.OtherConfig["forward-bpdu"] == "true"

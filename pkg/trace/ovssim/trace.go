@@ -13,7 +13,7 @@ import (
 type Options struct {
 	// Next are the states of connection tracking in which the packet comes back,
 	// one after the other, as --ct-next gives them. When there are no more it is the
-	// state of the packet's connection, trk|new where that is not known.
+	// state of the packet's connection, trk|new where that is unknown.
 	Next []uint32
 	// Actions are executed in the place of the first lookup if they are not nil,
 	// as ofproto/trace-packet-out does.

@@ -2,6 +2,8 @@ package cms
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/ovnctl/ovnctl/pkg/doctor"
@@ -13,25 +15,25 @@ import (
 var HostnameMismatch = &doctor.Check{
 	Name:     "hostname-mismatch",
 	Category: "ovn-kubernetes",
-	Doc: `A chassis is not known by the name that the cluster has for its node
+	Doc: `A chassis has another hostname than its node
 
-Gateways and ports ask for chassis by hostname. One that is registered under its full
-name, or an old one, is never found.`,
+Gateways and ports request chassis by hostname. A chassis that is registered under the full or
+an old name is never found.`,
 	Causes: []string{"controller-not-running", "system-id-cloned", "duplicate-chassis-stale", "missing-external-ids"},
 	Settle: true,
 	Run: func(p *doctor.Pass) {
-		asked := map[string]bool{} // chassis that were reported from their node
+		reported := map[string]bool{} // chassis that were reported from their node
 		for _, h := range p.Hosts {
-			registeredHostname(p, h, asked)
+			registeredHostname(p, h, reported)
 		}
-		for _, z := range p.Zones {
-			clusterHostnames(p, z, asked)
+		for z, l := range p.Northbounds() {
+			clusterHostnames(p, z, l.Northbound, reported)
 		}
 	},
 }
 
-// registeredHostname compares what a node says of itself with what the Southbound has.
-func registeredHostname(p *doctor.Pass, h *snapshot.Host, asked map[string]bool) {
+// registeredHostname compares a node's setting with its Chassis row.
+func registeredHostname(p *doctor.Pass, h *snapshot.Host, reported map[string]bool) {
 	sw, err := h.Switch()
 	if err != nil {
 		return
@@ -50,27 +52,24 @@ func registeredHostname(p *doctor.Pass, h *snapshot.Host, asked map[string]bool)
 	if row == nil || set == "" || row.Hostname == set {
 		return
 	}
-	asked[row.Name] = true
+	reported[row.Name] = true
 	p.Report(doctor.Finding{
 		Object: doctor.Object{Kind: "chassis", Name: row.Name},
 		Also:   []doctor.Object{doctor.NodeObject(h.Name), doctor.NodeObject(row.Hostname), doctor.NodeObject(set)},
-		Title:  fmt.Sprintf("chassis %s is registered as %s, and its node says %s", row.Name, row.Hostname, set),
+		Reason: "setting",
+		Title:  fmt.Sprintf("chassis %s is registered as %s, but its node is set to %s", row.Name, row.Hostname, set),
 		Evidence: []doctor.Evidence{
-			doctor.Other("Open_vSwitch external_ids of " + h.Name).Says(key + "=" + set),
-			doctor.SB("Chassis", doctor.Short(row.UUID)).Says("hostname=" + row.Hostname),
+			doctor.Setting("external_ids:" + key).On(h.Name).Says(set),
+			doctor.SBRow("Chassis", row.UUID, "hostname=%s", row.Hostname),
 		},
-		Cause:  "ovn-controller has not written its setting: it does not run, cannot write, or another node writes the same row",
-		Effect: "what asks for chassis " + set + " does not find it",
+		Cause:  "ovn-controller has not written its setting: it is down, cannot write, or another node writes the same row",
+		Effect: "ports and gateways that request chassis " + set + " do not find it",
 		Next:   "ovn-appctl -t ovn-controller connection-status, then its log",
 	})
 }
 
-// clusterHostnames compares the hostnames of chassis with the nodes that the management system's rows name.
-func clusterHostnames(p *doctor.Pass, z *snapshot.Zone, asked map[string]bool) {
-	north, ok := doctor.Need(p, doctor.NorthboundObject, z.Northbound)
-	if !ok {
-		return
-	}
+// clusterHostnames compares the hostnames of chassis with the nodes that the rows of the CMS name.
+func clusterHostnames(p *doctor.Pass, z *snapshot.Zone, north *snapshot.Northbound, reported map[string]bool) {
 	south, ok := doctor.Need(p, doctor.SouthboundObject, z.Southbound)
 	if !ok {
 		return
@@ -82,45 +81,40 @@ func clusterHostnames(p *doctor.Pass, z *snapshot.Zone, asked map[string]bool) {
 	}
 	for i := range south.Chassis {
 		c := &south.Chassis[i]
-		if snapshot.Elsewhere(c) || asked[c.Name] || c.Hostname == "" || nodes[c.Hostname] != "" || chassisAsked(north, c) {
+		if snapshot.Elsewhere(c) || reported[c.Name] || c.Hostname == "" || nodes[c.Hostname] != "" || requested(north, c) {
 			continue
 		}
-		for name, row := range nodes {
+		for _, name := range slices.Sorted(maps.Keys(nodes)) {
 			if !chassis[name] && sameHost(name, c.Hostname) {
-				p.Report(hostnameFinding(p, c, name, row))
+				p.Report(hostnameFinding(p, c, name, nodes[name]))
 			}
 		}
 	}
 }
 
-// clusterNodes are the names of nodes that the rows of a management system give away, each with the row.
+// clusterNodes are the nodes that the rows of a CMS name, each with such a port.
 func clusterNodes(north *snapshot.Northbound) map[string]string {
 	nodes := map[string]string{}
 	for _, port := range north.SwitchPorts {
-		if name, ok := strings.CutPrefix(port.Name, "k8s-"); ok { // the management port of ovn-kubernetes
-			nodes[name] = "Northbound Logical_Switch_Port " + port.Name
+		if name, ok := strings.CutPrefix(port.Name, "k8s-"); ok { // the management port of OVN-Kubernetes
+			nodes[name] = port.Name
 		}
 		if name, ok := strings.CutPrefix(port.Name, "node-"); ok && port.ExternalIDs["vendor"] == "kube-ovn" {
-			nodes[name] = "Northbound Logical_Switch_Port " + port.Name
+			nodes[name] = port.Name
 		}
-		if want := catalog.RequestedChassis(port.Options); want != "" && nodes[want] == "" {
-			nodes[want] = fmt.Sprintf("Northbound Logical_Switch_Port %s requested-chassis=%s", port.Name, want)
+		if name := catalog.RequestedChassis(port.Options); name != "" && nodes[name] == "" {
+			nodes[name] = port.Name
 		}
 	}
 	return nodes
 }
 
-// chassisAsked says whether something asks for a chassis by its system-id: then that is the name it goes by.
-func chassisAsked(north *snapshot.Northbound, c *sb.Chassis) bool {
-	for i := range north.SwitchPorts {
-		if catalog.RequestedChassis(north.SwitchPorts[i].Options) == c.Name {
-			return true
-		}
-	}
-	return false
+// requested reports whether a port requests a chassis by its system-id: then its hostname is not used.
+func requested(north *snapshot.Northbound, c *sb.Chassis) bool {
+	return slices.ContainsFunc(north.SwitchPorts, func(port snapshot.LogicalSwitchPort) bool { return catalog.RequestedChassis(port.Options) == c.Name })
 }
 
-// sameHost says whether two names are the short and the full one of a host.
+// sameHost reports whether two names are the short and the full name of a host.
 func sameHost(a, b string) bool {
 	if len(a) > len(b) {
 		a, b = b, a
@@ -128,17 +122,18 @@ func sameHost(a, b string) bool {
 	return a != b && strings.EqualFold(b[:len(a)], a) && (len(a) == len(b) || b[len(a)] == '.')
 }
 
-func hostnameFinding(p *doctor.Pass, c *sb.Chassis, name, row string) doctor.Finding {
+func hostnameFinding(p *doctor.Pass, c *sb.Chassis, name, port string) doctor.Finding {
 	f := doctor.Finding{
 		Object: doctor.Object{Kind: "chassis", Name: c.Name},
 		Also:   []doctor.Object{doctor.NodeObject(c.Hostname), doctor.NodeObject(name)},
-		Title:  fmt.Sprintf("chassis %s is registered as %s, and the cluster's node is %s", c.Name, c.Hostname, name),
+		Reason: "node",
+		Title:  fmt.Sprintf("chassis %s is registered as %s, but the cluster's node is %s", c.Name, c.Hostname, name),
 		Evidence: []doctor.Evidence{
-			doctor.SB("Chassis", doctor.Short(c.UUID)).Says("hostname=" + c.Hostname),
-			doctor.Other(row).Says("names " + name),
+			doctor.SBRow("Chassis", c.UUID, "hostname=%s", c.Hostname),
+			doctor.NB("Logical_Switch_Port", port).Says("names " + name),
 		},
-		Cause:  "the node was registered under its full name or another spelling, which ovs-ctl takes from the kernel when nothing else is set",
-		Effect: "ports and gateways that ask for chassis " + name + " are bound nowhere",
+		Cause:  "the node was registered under its full name or another spelling: without a setting ovs-ctl takes the kernel's hostname",
+		Effect: "ports and gateways that request chassis " + name + " are bound nowhere",
 	}
 	if h := p.Host(c.Name); h != nil {
 		f.Also = append(f.Also, doctor.NodeObject(h.Name))

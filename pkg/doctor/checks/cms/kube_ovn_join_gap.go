@@ -3,49 +3,61 @@ package cms
 import (
 	"errors"
 	"fmt"
+	"iter"
 
 	"github.com/ovnctl/ovnctl/pkg/doctor"
 	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
+	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
 var KubeOvnJoinGap = &doctor.Check{
 	Name:     "kube-ovn-join-gap",
 	Category: "kube-ovn",
-	Doc: `Kube-OVN has not written all that joins nodes and pods
+	Doc: `Rows with which Kube-OVN connects nodes and pods are missing
 
-Looks at the default VPC: the default route to the join switch, each node's port
-node-NODE and policy 30000, its port groups, each subnet's policy 31000 and the
-policies 29000 by which its pods leave, of both families.`,
-	Settle: true, // kube-ovn writes a new node's rows one by one
-	Run:    joinGaps,
+Checks the default VPC: the default route to the join switch, each node's port node-NODE and
+policy 30000, its port groups, each subnet's policy 31000 and the policies 29000 through which
+its pods leave, for both families.`,
+	Settle: true, // Kube-OVN writes the rows of a new node one by one
+	Run: func(p *doctor.Pass) {
+		for _, k := range kubeOVNs(p) {
+			for _, g := range k.Gaps {
+				p.Report(kubeFinding(g))
+			}
+		}
+	},
 }
 
-func joinGaps(p *doctor.Pass) {
-	found := false
-	for _, z := range p.Zones {
-		k, err := catalog.ReadKubeOVN(p.Deployment, z)
-		switch {
-		case errors.Is(err, catalog.ErrNoKubeOVN):
-			continue
-		case err != nil:
-			p.Unknown(doctor.Object{Kind: "zone", Name: z.Name}, err)
-			continue
+// kubeOVNs are the zones that Kube-OVN manages. Without any the check is skipped.
+func kubeOVNs(p *doctor.Pass) iter.Seq2[*snapshot.Zone, *catalog.KubeOVN] {
+	return func(yield func(*snapshot.Zone, *catalog.KubeOVN) bool) {
+		found := false
+		for _, z := range p.Zones {
+			k, err := catalog.ReadKubeOVN(p.Deployment, z)
+			switch {
+			case errors.Is(err, catalog.ErrNoKubeOVN):
+				continue
+			case err != nil:
+				p.Unknown(doctor.Object{Kind: "zone", Name: z.Name}, err)
+				continue
+			}
+			found = true
+			if !yield(z, k) {
+				return
+			}
 		}
-		found = true
-		for _, g := range k.Gaps {
-			p.Report(kubeFinding(g))
+		if !found {
+			p.Skip(catalog.ErrNoKubeOVN.Error())
 		}
-	}
-	if !found {
-		p.Skip(catalog.ErrNoKubeOVN.Error())
 	}
 }
 
 func kubeFinding(g catalog.KubeGap) doctor.Finding {
 	f := doctor.Finding{
 		Object: doctor.Object{Kind: g.Kind, Name: g.Name},
+		Reason: g.Repair,
 		Title:  g.Title,
-		Cause:  "kube-ovn-controller has not written it, or somebody else has taken it away",
+		Cause:  "kube-ovn-controller has not written it, or it was removed",
 		Effect: g.Effect,
 	}
 	if g.Minor {

@@ -1,7 +1,6 @@
 package cms
 
 import (
-	"errors"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -15,45 +14,33 @@ import (
 var KubeOvnNodeIPInSubnet = &doctor.Check{
 	Name:     "kube-ovn-node-ip-in-subnet",
 	Category: "kube-ovn",
-	Doc: `A node's address or route lies in a Kube-OVN subnet
+	Doc: `A Kube-OVN subnet overlaps a node's address or route
 
-Kube-OVN sends what goes to a subnet's or the join network's addresses to pods.
-A node with such an address, or a host with such a network elsewhere, is not
-reached. Underlay subnets, which the nodes share on purpose, are left out.`,
+Kube-OVN sends packets for the addresses of a subnet or the join network to pods. A node with
+such an address, or a host in such a network elsewhere, is unreachable. Underlay subnets, which
+the nodes share on purpose, are left out.`,
 	Run: func(p *doctor.Pass) {
-		found := false
-		for _, z := range p.Zones {
-			k, err := catalog.ReadKubeOVN(p.Deployment, z)
-			switch {
-			case errors.Is(err, catalog.ErrNoKubeOVN):
-				continue
-			case err != nil:
-				p.Unknown(doctor.Object{Kind: "zone", Name: z.Name}, err)
-				continue
-			}
-			found = true
+		for z, k := range kubeOVNs(p) {
 			nets := overlaySubnets(k)
-			said := map[string]bool{} // node and subnet
+			reported := map[inSubnet]bool{}
 			for _, n := range k.NodeAddresses() {
-				if s, ok := nets.holds(address(n.Addr)); ok && !said[n.Node+" "+s.subnet] {
-					said[n.Node+" "+s.subnet] = true
-					p.Report(nodeInSubnet(n.Node, s, fmt.Sprintf("the address %s of node %s lies in subnet %s", n.Addr, n.Node, s.subnet), doctor.Other(n.Source).Says(n.Addr.String())))
+				if s, ok := nets.holds(address(n.Addr)); ok && !reported[inSubnet{n.Node, s.subnet}] {
+					reported[inSubnet{n.Node, s.subnet}] = true
+					p.Report(nodeInSubnet(n.Node, s, fmt.Sprintf("the address %s of node %s is in subnet %s", n.Addr, n.Node, s.subnet), doctor.Other(n.Source).Says(n.Addr.String())))
 				}
 			}
 			for _, h := range p.Hosts {
-				if h.Zone() != z {
-					continue
+				if h.Zone() == z {
+					hostInSubnets(p, h, k, nets, reported)
 				}
-				hostInSubnets(p, h, k, nets, said)
 			}
-		}
-		if !found {
-			p.Skip(catalog.ErrNoKubeOVN.Error())
 		}
 	},
 }
 
-// overlays are the networks that belong to subnets, and to nothing else.
+type inSubnet struct{ node, subnet string }
+
+// overlays are the networks that belong to subnets only.
 type overlays []overlay
 
 type overlay struct {
@@ -90,24 +77,24 @@ func nodeInSubnet(node string, s overlay, title string, seen doctor.Evidence) do
 		Object:   doctor.NodeObject(node),
 		Also:     []doctor.Object{{Kind: "switch", Name: s.subnet}},
 		Title:    title,
-		Evidence: []doctor.Evidence{seen, doctor.Other("Northbound router port of subnet " + s.subnet).Says("network " + s.cidr.String())},
-		Cause:    "the subnet was given a network that is in use outside it",
+		Evidence: []doctor.Evidence{seen, doctor.NB("Logical_Router_Port", "").Says("of subnet " + s.subnet + ": network " + s.cidr.String())},
+		Cause:    "the subnet uses a network that is in use outside it",
 		Effect:   "pods and the node do not reach each other, and a pod may be given the same address",
-		Next:     fmt.Sprintf("move the pods to a subnet with another network: kubectl get subnet %s -o yaml; a subnet's cidrBlock is changed by making another one", s.subnet),
+		Next:     fmt.Sprintf("move the pods to a new subnet with another network: kubectl get subnet %s -o yaml; the cidrBlock of a subnet in use cannot change", s.subnet),
 	}
 }
 
-// hostInSubnets looks at the addresses and routes of a host itself.
-func hostInSubnets(p *doctor.Pass, h *snapshot.Host, k *catalog.KubeOVN, nets overlays, said map[string]bool) {
+// hostInSubnets reports the addresses and routes of a host that are in a subnet.
+func hostInSubnets(p *doctor.Pass, h *snapshot.Host, k *catalog.KubeOVN, nets overlays, reported map[inSubnet]bool) {
 	n, ok := doctor.Need(p, doctor.NodeObject(h.Name), h.Network)
 	if !ok {
 		return
 	}
 	link := k.LinkOf(h)
-	report := func(s overlay, title, source, says string) {
-		if !said[h.Name+" "+s.subnet] {
-			said[h.Name+" "+s.subnet] = true
-			p.Report(nodeInSubnet(h.Name, s, title, doctor.Other(source).Says(says)))
+	report := func(s overlay, title string, seen doctor.Evidence) {
+		if !reported[inSubnet{h.Name, s.subnet}] {
+			reported[inSubnet{h.Name, s.subnet}] = true
+			p.Report(nodeInSubnet(h.Name, s, title, seen))
 		}
 	}
 	for _, a := range n.Addresses {
@@ -115,18 +102,17 @@ func hostInSubnets(p *doctor.Pass, h *snapshot.Host, k *catalog.KubeOVN, nets ov
 			continue
 		}
 		if s, ok := nets.holds(address(a.Prefix.Addr())); ok {
-			report(s, fmt.Sprintf("%s on %s has %s, which lies in subnet %s", a.Link, h.Name, a.Prefix.Addr(), s.subnet), "link "+a.Link+" on "+h.Name, a.Prefix.String())
+			report(s, fmt.Sprintf("%s on %s has %s, which is in subnet %s", a.Link, h.Name, a.Prefix.Addr(), s.subnet), doctor.Link(a.Link).On(h.Name).Says(a.Prefix.String()))
 		}
 	}
 	for _, r := range n.Routes {
 		if s, ok := nets.holds(r.Dst); ok && stray(n, r, link) {
-			report(s, fmt.Sprintf("%s has a route to %s in subnet %s that does not lead to %s", h.Name, r.Dst, s.subnet, link), "route on "+h.Name, fmt.Sprintf("%s via %s dev %s", r.Dst, r.Via, r.Dev))
+			report(s, fmt.Sprintf("%s has a route to %s in subnet %s that does not lead to %s", h.Name, r.Dst, s.subnet, link), doctor.Routes().On(h.Name).Says(fmt.Sprintf("%s via %s dev %s", r.Dst, r.Via, r.Dev)))
 		}
 	}
 }
 
-// stray says of a route to a subnet, or to a part of it, that the host takes it
-// and that it does not lead to the join switch.
+// stray reports whether the host uses a route to a subnet, or to a part of it, that does not lead to the join switch.
 func stray(n *node.Network, r node.Route, link string) bool {
 	if r.Type != "unicast" || r.Table != 254 || r.Dev == link {
 		return false

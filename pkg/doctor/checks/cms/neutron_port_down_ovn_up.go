@@ -18,46 +18,37 @@ import (
 var NeutronPortDownOvnUp = &doctor.Check{
 	Name:     "neutron-port-down-ovn-up",
 	Category: "openstack",
-	Doc: `Neutron's view of a port differs from OVN's, or a network has no metadata
+	Doc: `A Neutron port is down although OVN has it up, or a network has no metadata
 
-Neutron learns from Logical_Switch_Port.up that a port is there, and its metadata
-agent keeps a namespace ovnmeta-NETWORK on each node with a server of the network.`,
+Neutron reads from Logical_Switch_Port.up whether a port is up, and its metadata agent keeps a
+namespace ovnmeta-NETWORK on each node with a server of the network.`,
 	Causes: []string{"northd-not-active", "controller-not-running", "controller-not-caught-up", "vswitchd-not-running"},
-	Settle: true, // between a chassis and Neutron lies a moment
+	Settle: true, // the state takes a moment from the chassis to Neutron
 	Run:    neutronPorts,
 }
 
 func neutronPorts(p *doctor.Pass) {
 	applies := false
-	for _, z := range p.Zones {
-		north, ok := doctor.Need(p, doctor.NorthboundObject, z.Northbound)
-		if !ok {
-			continue
-		}
-		if !slices.ContainsFunc(north.Switches, func(s nb.LogicalSwitch) bool { return catalog.NeutronOwns(s.Name, s.ExternalIDs) }) {
+	for z, l := range p.Northbounds() {
+		if !slices.ContainsFunc(l.Switches, func(s nb.LogicalSwitch) bool { return catalog.NeutronOwns(s.Name, s.ExternalIDs) }) {
 			continue
 		}
 		applies = true
-		south, ok := doctor.Need(p, doctor.SouthboundObject, z.Southbound)
-		if !ok {
-			continue
+		if south, ok := doctor.Need(p, doctor.SouthboundObject, z.Southbound); ok {
+			downInNorthbound(p, l.Northbound, south)
+			metadataAgents(p, z, l.Northbound, south)
 		}
-		downInNorthbound(p, north, south)
-		metadataAgents(p, z, north, south)
 	}
 	if !applies {
-		p.Skip("no network of Neutron in OVN_Northbound")
+		p.Skip("OVN_Northbound has no network of Neutron")
 	}
 }
 
 const neutronSync = "neutron-ovn-db-sync-util --config-file /etc/neutron/neutron.conf --config-file /etc/neutron/plugins/ml2/ml2_conf.ini --ovn-neutron_sync_mode log"
 
-// downInNorthbound finds ports that a chassis has up and that Neutron sees down.
+// downInNorthbound reports ports that are up on their chassis and down in the Northbound.
 func downInNorthbound(p *doctor.Pass, north *snapshot.Northbound, south *snapshot.Southbound) {
-	bound := map[string]*snapshot.PortBinding{}
-	for i := range south.PortBindings {
-		bound[south.PortBindings[i].LogicalPort] = &south.PortBindings[i]
-	}
+	bound := doctor.PortBindings(south)
 	for _, port := range north.SwitchPorts {
 		b := bound[port.Name]
 		up := b != nil && len(b.Chassis) > 0 && b.Up.Get()
@@ -66,13 +57,14 @@ func downInNorthbound(p *doctor.Pass, north *snapshot.Northbound, south *snapsho
 		}
 		f := doctor.Finding{
 			Object: doctor.PortObject(port.Name),
-			Title:  fmt.Sprintf("port %s is up on its chassis, and down for Neutron", portLabel(port)),
+			Reason: "down",
+			Title:  fmt.Sprintf("port %s is up on its chassis, but down for Neutron", doctor.PortLabel(&port)),
 			Evidence: []doctor.Evidence{
-				doctor.NB("Logical_Switch_Port", doctor.Short(port.UUID)).Says("up=false"),
-				doctor.SB("Port_Binding", doctor.Short(b.UUID)).Says("up=true chassis=" + string(b.Chassis.Get())),
+				doctor.NBRow("Logical_Switch_Port", port.UUID, "up=false"),
+				doctor.SBRow("Port_Binding", b.UUID, "up=true chassis=%s", b.Chassis.Get()),
 			},
-			Cause:  "ovn-northd has not carried it over, or somebody wrote into the Northbound",
-			Effect: "Neutron shows the port DOWN; Nova waits in vain for it when the server starts or moves",
+			Cause:  "ovn-northd has not copied the state, or something else wrote to the Northbound",
+			Effect: "Neutron shows the port DOWN; Nova waits for it and times out when the server starts or moves",
 			Next:   neutronSync,
 		}
 		for _, c := range south.Chassis {
@@ -84,18 +76,10 @@ func downInNorthbound(p *doctor.Pass, north *snapshot.Northbound, south *snapsho
 	}
 }
 
-func portLabel(port snapshot.LogicalSwitchPort) string {
-	if name := port.ExternalIDs["neutron:port_name"]; name != "" {
-		return name + " (" + port.Name + ")"
-	}
-	return port.Name
-}
-
-// farBehind is by how many of Neutron's beats, of half a minute or so, a metadata
-// agent that lives is never behind.
+// farBehind is a lag in heartbeats of Neutron, of half a minute or so, that a live metadata agent never has.
 const farBehind = 10
 
-// metadataAgents looks at the namespaces and the beat of the metadata agents.
+// metadataAgents reports metadata agents that lag, and namespaces that they have not made.
 func metadataAgents(p *doctor.Pass, z *snapshot.Zone, north *snapshot.Northbound, south *snapshot.Southbound) {
 	agents := map[string]map[string]string{} // external_ids by chassis
 	for _, c := range south.ChassisPrivate {
@@ -113,9 +97,10 @@ func metadataAgents(p *doctor.Pass, z *snapshot.Zone, north *snapshot.Northbound
 		}
 		p.Report(doctor.Finding{
 			Object:   doctor.NodeObject(c.Hostname),
-			Title:    fmt.Sprintf("the metadata agent on %s does not follow", c.Hostname),
-			Evidence: []doctor.Evidence{doctor.SB("Chassis_Private", c.Name).Says(fmt.Sprintf("neutron:ovn-metadata-sb-cfg=%d, and SB_Global.nb_cfg=%d", beat, south.Globals[0].NBCfg))},
-			Cause:    "neutron-ovn-metadata-agent does not run there, or has lost the Southbound",
+			Reason:   "agent-behind",
+			Title:    fmt.Sprintf("the metadata agent on %s does not keep up", c.Hostname),
+			Evidence: []doctor.Evidence{doctor.SB("Chassis_Private", c.Name).Says(fmt.Sprintf("neutron:ovn-metadata-sb-cfg=%d, but SB_Global.nb_cfg=%d", beat, south.Globals[0].NBCfg))},
+			Cause:    "neutron-ovn-metadata-agent is down there, or has lost the Southbound",
 			Effect:   "servers that start there get no metadata",
 			Next:     "on " + c.Hostname + ": systemctl restart neutron-ovn-metadata-agent",
 		})
@@ -127,29 +112,21 @@ func metadataAgents(p *doctor.Pass, z *snapshot.Zone, north *snapshot.Northbound
 	}
 }
 
-// namespaces looks for those that the metadata agent of a host must have.
+// namespaces reports the namespaces that the metadata agent of a host should have made.
 func namespaces(p *doctor.Pass, h *snapshot.Host, c *sb.Chassis, north *snapshot.Northbound, south *snapshot.Southbound) {
 	if c == nil {
 		return
 	}
 	node := doctor.NodeObject(h.Name)
-	there := map[string]bool{}
-	var last error
-	read := false
-	for _, dir := range []string{"/run/netns", "/var/run/netns"} {
-		paths, err := h.Glob(dir + "/ovnmeta-*")
-		if err != nil {
-			last = err
-			continue
-		}
-		read = true
-		for _, file := range paths {
-			there[path.Base(file)] = true
-		}
-	}
-	if !read {
-		p.Unknown(node, last)
+	exists := map[string]bool{}
+	run, runErr := h.Glob("/run/netns/ovnmeta-*")
+	varRun, err := h.Glob("/var/run/netns/ovnmeta-*")
+	if runErr != nil && err != nil {
+		p.Unknown(node, err)
 		return
+	}
+	for _, file := range slices.Concat(run, varRun) {
+		exists[path.Base(file)] = true
 	}
 	here := map[ovsdb.UUID]bool{} // datapaths with a server on this chassis
 	at := map[string]*snapshot.PortBinding{}
@@ -163,20 +140,21 @@ func namespaces(p *doctor.Pass, h *snapshot.Host, c *sb.Chassis, north *snapshot
 	for _, port := range north.SwitchPorts {
 		ns := port.ExternalIDs["neutron:device_id"]
 		b := at[port.Name]
-		if port.Type != "localport" || port.ExternalIDs["neutron:device_owner"] != "network:distributed" || !strings.HasPrefix(ns, "ovnmeta-") || b == nil || !here[b.Datapath] || there[ns] {
+		if port.Type != "localport" || port.ExternalIDs["neutron:device_owner"] != "network:distributed" || !strings.HasPrefix(ns, "ovnmeta-") || b == nil || !here[b.Datapath] || exists[ns] {
 			continue
 		}
 		p.Report(doctor.Finding{
 			Object: doctor.PortObject(port.Name),
 			Also:   []doctor.Object{node},
+			Reason: "namespace-on-" + h.Name, // the network may lack it on several nodes
 			Title:  fmt.Sprintf("%s has servers of a network, but not its metadata namespace %s", h.Name, ns),
 			Evidence: []doctor.Evidence{
-				doctor.Other("files of " + h.Name).Says("no /run/netns/" + ns),
-				doctor.NB("Logical_Switch_Port", doctor.Short(port.UUID)+" "+port.Name).Says("type=localport neutron:device_id=" + ns),
+				doctor.File("/run/netns/"+ns, 0).On(h.Name).Says("does not exist"),
+				doctor.NB("Logical_Switch_Port", port.Name).Says("type=localport neutron:device_id=" + ns),
 			},
-			Cause:  "neutron-ovn-metadata-agent does not run on " + h.Name + ", or could not make the namespace",
+			Cause:  "neutron-ovn-metadata-agent is down on " + h.Name + ", or could not create the namespace",
 			Effect: "servers of the network on " + h.Name + " get no metadata: no SSH key, no user data",
-			Next:   "on " + h.Name + ": systemctl restart neutron-ovn-metadata-agent, and look at its log; " + neutronSync,
+			Next:   "on " + h.Name + ": systemctl restart neutron-ovn-metadata-agent, then read its log; " + neutronSync,
 		})
 	}
 }

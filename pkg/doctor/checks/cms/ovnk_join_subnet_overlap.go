@@ -3,28 +3,26 @@ package cms
 import (
 	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 
 	"github.com/ovnctl/ovnctl/pkg/doctor"
 	"github.com/ovnctl/ovnctl/pkg/nb"
+	"github.com/ovnctl/ovnctl/pkg/node"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
 var OVNKJoinSubnetOverlap = &doctor.Check{
 	Name:     "ovnk-join-subnet-overlap",
 	Category: "ovn-kubernetes",
-	Doc: `OVN-Kubernetes' inner networks are in use outside
+	Doc: `An internal network of OVN-Kubernetes is in use outside
 
-The join and transit networks (100.64.0.0/16, 100.88.0.0/16, fd98::/64, fd97::/64
-unless configured) are OVN's own: what pods send there never leaves.`,
+The join and transit networks (100.64.0.0/16, 100.88.0.0/16, fd98::/64, fd97::/64 by default)
+are internal to OVN: packets of pods to these addresses never leave it.`,
 	Run: func(p *doctor.Pass) {
 		applies := false
-		for _, z := range p.Zones {
-			north, ok := doctor.Need(p, doctor.NorthboundObject, z.Northbound)
-			if !ok {
-				continue
-			}
-			inner := innerNetworks(north)
+		for z, l := range p.Northbounds() {
+			inner := innerNetworks(l.Northbound)
 			if len(inner) == 0 {
 				continue
 			}
@@ -37,23 +35,19 @@ unless configured) are OVN's own: what pods send there never leaves.`,
 			encapOverlaps(p, z, inner)
 		}
 		if !applies {
-			p.Skip("no cluster router of OVN-Kubernetes in OVN_Northbound")
+			p.Skip("OVN_Northbound has no cluster router of OVN-Kubernetes")
 		}
 	},
 }
 
-// isOVNKubernetes says whether a router is a cluster router of OVN-Kubernetes.
+// isOVNKubernetes reports whether a router is a cluster router of OVN-Kubernetes.
 func isOVNKubernetes(r nb.LogicalRouter) bool {
 	return r.ExternalIDs["k8s-cluster-router"] != "" || r.Name == "ovn_cluster_router"
 }
 
 // innerNetworks are the networks of the join and transit switches.
 func innerNetworks(north *snapshot.Northbound) []netip.Prefix {
-	ours := false
-	for _, r := range north.Routers {
-		ours = ours || isOVNKubernetes(r)
-	}
-	if !ours {
+	if !slices.ContainsFunc(north.Routers, isOVNKubernetes) {
 		return nil
 	}
 	seen := map[netip.Prefix]bool{}
@@ -72,6 +66,7 @@ func innerNetworks(north *snapshot.Northbound) []netip.Prefix {
 	return out
 }
 
+// hostOverlaps reports addresses and routes of a host in an internal network.
 func hostOverlaps(p *doctor.Pass, h *snapshot.Host, inner []netip.Prefix) {
 	n, ok := doctor.Need(p, doctor.NodeObject(h.Name), h.Network)
 	if !ok {
@@ -81,37 +76,40 @@ func hostOverlaps(p *doctor.Pass, h *snapshot.Host, inner []netip.Prefix) {
 	for _, net := range inner {
 		f := doctor.Finding{
 			Object: doctor.NodeObject(h.Name),
-			Cause:  "the network " + net.String() + " was in use when OVN-Kubernetes was set up with it",
-			Effect: "pods do not reach the hosts of that network: OVN routes it inside",
-			Next:   "give OVN-Kubernetes other networks: --gateway-v4-join-subnet, --gateway-v6-join-subnet, --cluster-manager-v4-transit-switch-subnet (OpenShift: spec.defaultNetwork.ovnKubernetesConfig)",
+			Cause:  "the network " + net.String() + " was in use when OVN-Kubernetes was installed with it",
+			Effect: "pods do not reach the hosts of that network: OVN routes it internally",
+			Next:   otherNetworks,
 		}
-		row := doctor.Other("Northbound Logical_Router_Port of the join or transit switch").Says("networks in " + net.String())
-		said := false
-		for _, a := range n.Addresses {
-			if a.Scope == "global" && !ownLink(a.Link) && net.Contains(a.Prefix.Addr()) {
-				f.Title = fmt.Sprintf("%s on %s has %s, which lies in OVN-Kubernetes' own network %s", a.Link, h.Name, a.Prefix.Addr(), net)
-				f.Evidence = []doctor.Evidence{doctor.Link(a.Link).On(h.Name).Says(a.Prefix.String()), row}
-				p.Report(f)
-				said = true
-				break
-			}
+		row := doctor.NB("Logical_Router_Port", "").Says("of the join or transit switch: networks in " + net.String())
+		inside := func(a node.Address) bool {
+			return a.Scope == "global" && !ownLink(a.Link) && net.Contains(a.Prefix.Addr())
 		}
-		for _, r := range n.Routes {
-			if said || r.Type != "unicast" || r.Dst.Bits() == 0 || ownLink(r.Dev) || !r.Dst.Overlaps(net) {
-				continue
-			}
-			f.Title = fmt.Sprintf("%s has a route to %s, and OVN-Kubernetes uses %s inside", h.Name, r.Dst, net)
+		overlaps := func(r node.Route) bool {
+			return r.Type == "unicast" && r.Dst.Bits() != 0 && !ownLink(r.Dev) && r.Dst.Overlaps(net)
+		}
+		if i := slices.IndexFunc(n.Addresses, inside); i >= 0 {
+			a := n.Addresses[i]
+			f.Reason = "address"
+			f.Title = fmt.Sprintf("%s on %s has %s, which is in the internal network %s of OVN-Kubernetes", a.Link, h.Name, a.Prefix.Addr(), net)
+			f.Evidence = []doctor.Evidence{doctor.Link(a.Link).On(h.Name).Says(a.Prefix.String()), row}
+		} else if i := slices.IndexFunc(n.Routes, overlaps); i >= 0 {
+			r := n.Routes[i]
+			f.Reason = "route"
+			f.Title = fmt.Sprintf("%s has a route to %s, but OVN-Kubernetes uses %s internally", h.Name, r.Dst, net)
 			f.Evidence = []doctor.Evidence{doctor.Routes().On(h.Name).Says(fmt.Sprintf("%s via %s dev %s table %d", r.Dst, r.Via, r.Dev, r.Table)), row}
 			if r.Dst.Bits() < net.Bits() {
-				f.Result = doctor.Warning // hosts in that part of it there may be, or not
+				f.Result = doctor.Warning // that part of it may have no hosts
 			}
-			p.Report(f)
-			break
+		} else {
+			continue
 		}
+		p.Report(f)
 	}
 }
 
-// encapOverlaps looks at the nodes that cannot be asked.
+const otherNetworks = "give OVN-Kubernetes other networks: --gateway-v4-join-subnet, --gateway-v6-join-subnet, --cluster-manager-v4-transit-switch-subnet (OpenShift: spec.defaultNetwork.ovnKubernetesConfig)"
+
+// encapOverlaps reports the tunnel addresses of nodes that cannot be read.
 func encapOverlaps(p *doctor.Pass, z *snapshot.Zone, inner []netip.Prefix) {
 	south, ok := doctor.Need(p, doctor.SouthboundObject, z.Southbound)
 	if !ok {
@@ -126,17 +124,16 @@ func encapOverlaps(p *doctor.Pass, z *snapshot.Zone, inner []netip.Prefix) {
 		if err != nil || p.Host(e.ChassisName) != nil {
 			continue
 		}
-		for _, net := range inner {
-			if net.Contains(a) {
-				p.Report(doctor.Finding{
-					Object:   doctor.NodeObject(hosts[e.ChassisName]),
-					Title:    fmt.Sprintf("the tunnel address %s of %s lies in OVN-Kubernetes' own network %s", a, hosts[e.ChassisName], net),
-					Evidence: []doctor.Evidence{doctor.SB("Encap", doctor.Short(e.UUID)).Says("ip=" + e.IP)},
-					Cause:    "the nodes' network and the join or transit network overlap",
-					Effect:   "pods do not reach the hosts of that network",
-					Next:     "give OVN-Kubernetes other networks: --gateway-v4-join-subnet, --cluster-manager-v4-transit-switch-subnet",
-				})
-			}
+		if i := slices.IndexFunc(inner, func(net netip.Prefix) bool { return net.Contains(a) }); i >= 0 {
+			p.Report(doctor.Finding{
+				Object:   doctor.NodeObject(hosts[e.ChassisName]),
+				Reason:   "encap",
+				Title:    fmt.Sprintf("the tunnel address %s of %s is in the internal network %s of OVN-Kubernetes", a, hosts[e.ChassisName], inner[i]),
+				Evidence: []doctor.Evidence{doctor.SBRow("Encap", e.UUID, "ip=%s", e.IP)},
+				Cause:    "the nodes' network and the join or transit network overlap",
+				Effect:   "pods do not reach the hosts of that network",
+				Next:     otherNetworks,
+			})
 		}
 	}
 }

@@ -16,96 +16,90 @@ import (
 var PodAddressMismatch = &doctor.Check{
 	Name:     "pod-address-mismatch",
 	Category: "cms",
-	Doc: `A pod has other addresses than its logical port
+	Doc: `A pod's addresses differ from those of its logical port
 
-What is in the pod's network namespace is compared with the port's addresses: MAC address,
-addresses of both families, default route, link and MTU. Packets from others are dropped by
-port security, and packets to the port's address find nobody.`,
+The check compares the pod's network namespace with the port: MAC address, addresses of both
+families, default route, link and MTU. Port security drops packets from other addresses, and
+nothing receives packets to the port's address.`,
 	Causes: []string{"nb-duplicate-or-conflicting-config", "pod-veth-vanished", "port-no-such-device", "duplicate-iface-id-local"},
 	Settle: true,
 	Run: func(p *doctor.Pass) {
 		for c := range p.Chassis() {
 			if c.Zone() == nil {
-				continue // said by others
+				continue // other checks report it
 			}
-			l, err := c.Zone().Logical()
-			if err != nil {
-				p.Unknown(doctor.NodeObject(c.Name), err)
-				continue
+			if l, ok := doctor.Need(p, doctor.NodeObject(c.Name), c.Zone().Logical); ok {
+				pods(p, c, l)
 			}
-			pods(p, c, l)
 		}
 	},
 }
 
-// farPods is into how many pods of another node is looked: each takes round trips.
+// farPods is how many pods of a remote node are read: each takes round trips.
 const farPods = 40
 
-// pods looks into what is plugged into the ports of a node, several at a time.
+// pods checks the devices of a node's logical ports, several at a time.
 func pods(p *doctor.Pass, c *doctor.Chassis, l *snapshot.Logical) {
-	var held map[string]*snapshot.PortBinding // nil: it is not known which ports are here
-	if c.SB != nil && c.Row != nil {
-		held = doctor.PortBindings(c.SB)
+	interfaces := portInterfaces(c, l)
+	if more := len(interfaces) - farPods; !c.Local && more > 0 {
+		p.Unknown(doctor.NodeObject(c.Name), fmt.Errorf("%d pods of %s were read, %d were not: run ovnctl doctor on %s", farPods, c.Name, more, c.Name))
+		interfaces = interfaces[:farPods]
 	}
-	var plugs []snapshot.Plug
-	for _, plug := range c.OVS.Plugs() {
-		if held != nil { // of a live migration it is the side that has the port that counts
-			if b := held[plug.ExternalIDs["iface-id"]]; b == nil || !b.Chassis.Has(c.Row.UUID) {
-				continue
-			}
-		}
-		if plug.Bridge.Name == c.Bridge && plug.ExternalIDs["iface-id"] != "" && l.SwitchPort[plug.ExternalIDs["iface-id"]] != nil {
-			plugs = append(plugs, plug)
-		}
-	}
-	if len(plugs) == 0 {
-		return
-	}
-	if !c.Local && len(plugs) > farPods {
-		p.Unknown(doctor.NodeObject(c.Name), fmt.Errorf("%d pods of %s were looked into, %d were not: run ovnctl doctor on %s", farPods, c.Name, len(plugs)-farPods, c.Name))
-		plugs = plugs[:farPods]
-	}
-	devices, errs := make([]*snapshot.Device, len(plugs)), make([]error, len(plugs))
+	devices, errs := make([]*snapshot.Device, len(interfaces)), make([]error, len(interfaces))
 	var wg sync.WaitGroup
 	slots := make(chan struct{}, 8)
-	for i, plug := range plugs {
+	for i := range interfaces {
 		wg.Go(func() {
 			slots <- struct{}{}
-			devices[i], errs[i] = c.Plugged(l, plug)
+			devices[i], errs[i] = c.Plugged(l, interfaces[i])
 			<-slots
 		})
 	}
 	wg.Wait()
-	var unseen []string
-	var first error
-	for i := range plugs {
+	var unread []string
+	for i := range interfaces {
 		switch d := devices[i]; {
 		case errs[i] != nil:
-			unseen = append(unseen, plugs[i].Name)
-			if first == nil {
-				first = errs[i]
-			}
+			unread = append(unread, interfaces[i].Name)
 		case d != nil && !d.Guest() && !kubeOVNNode(d):
 			device(p, c, l, d)
 		}
 	}
-	if len(unseen) > 0 {
-		p.Unknown(doctor.NodeObject(c.Name), fmt.Errorf("what is behind %s could not be looked into: %w", doctor.AtMost(unseen, 3), first))
+	if len(unread) > 0 {
+		first := errs[slices.IndexFunc(errs, func(err error) bool { return err != nil })]
+		p.Unknown(doctor.NodeObject(c.Name), fmt.Errorf("not read: what is behind %s: %w", doctor.AtMost(unread, 3), first))
 	}
 }
 
-// kubeOVNNode says whether a device is ovn0, which kube-ovn-ovn0-wrong looks at.
+// portInterfaces are the interfaces of a node's logical ports. During a live migration only the side that the port is
+// bound to counts.
+func portInterfaces(c *doctor.Chassis, l *snapshot.Logical) []snapshot.Plug {
+	var bindings map[string]*snapshot.PortBinding // nil: it is unknown which ports are bound here
+	if c.SB != nil && c.Row != nil {
+		bindings = doctor.PortBindings(c.SB)
+	}
+	return slices.DeleteFunc(c.OVS.Plugs(), func(i snapshot.Plug) bool {
+		id := i.ExternalIDs["iface-id"]
+		b := bindings[id]
+		bound := bindings == nil || b != nil && b.Chassis.Has(c.Row.UUID)
+		return !bound || i.Bridge.Name != c.Bridge || l.SwitchPort[id] == nil
+	})
+}
+
+// kubeOVNNode reports whether a device is ovn0, which kube-ovn-ovn0-wrong checks.
 func kubeOVNNode(d *snapshot.Device) bool {
 	return !d.Pod && catalog.Owner(d.Port.ExternalIDs) == "Kube-OVN"
 }
 
 // A mismatch is one difference between a device and its port.
 type mismatch struct {
-	result doctor.Result
-	says   string
-	row    doctor.Evidence
+	result     doctor.Result
+	says       string
+	row        doctor.Evidence
+	addressing bool // of addresses or routes, not of the link
 }
 
+// device reports the mismatches of a device.
 func device(p *doctor.Pass, c *doctor.Chassis, l *snapshot.Logical, d *snapshot.Device) {
 	found := mismatches(l, d)
 	if len(found) == 0 {
@@ -118,8 +112,8 @@ func device(p *doctor.Pass, c *doctor.Chassis, l *snapshot.Logical, d *snapshot.
 	f := doctor.Finding{
 		Result: doctor.Warning,
 		Object: doctor.PortObject(d.Port.Name),
-		Also:   []doctor.Object{doctor.NodeObject(c.Name), {Kind: "interface", Name: d.Plug.Name, Node: c.Name}},
-		Effect: "packets with other addresses are dropped by port security, and packets to the port's address find nobody",
+		Also:   []doctor.Object{doctor.NodeObject(c.Name), doctor.InterfaceObject(c.Host, d.Plug)},
+		Effect: "port security drops packets from other addresses, and nothing receives packets to the port's address",
 		Evidence: []doctor.Evidence{doctor.NBRow("Logical_Switch_Port", d.Port.UUID, "%s: addresses=%q, port_security=%q",
 			d.Port.Name, []string(d.Port.Addresses), []string(d.Port.PortSecurity))},
 	}
@@ -133,43 +127,45 @@ func device(p *doctor.Pass, c *doctor.Chassis, l *snapshot.Logical, d *snapshot.
 		if m.result == doctor.Error {
 			f.Result = doctor.Error
 		}
-		addressing = addressing || strings.HasPrefix(m.says, "has ")
+		addressing = addressing || m.addressing
 	}
 	f.Title = what + doctor.PortLabel(d.Port) + " " + strings.Join(says, ", ")
-	whoIsRight(p, d, &f, addressing)
+	whatToDo(d, &f, addressing)
 	p.Report(f)
 }
 
-// whoIsRight says what to do: what was recorded when the device was plugged tells which side has changed.
-func whoIsRight(p *doctor.Pass, d *snapshot.Device, f *doctor.Finding, addressing bool) {
-	recreate := "plug it again"
+// whatToDo fills in cause and repair: the addresses that the interface was created with show which side has changed.
+func whatToDo(d *snapshot.Device, f *doctor.Finding, addressing bool) {
+	recreate := "recreate it"
 	if pod := podOf(d.Port); pod != "" {
-		recreate = "let it be created again: kubectl delete pod " + pod
+		recreate = "recreate it: kubectl delete pod " + pod
 	} else if d.Port.ExternalIDs["neutron:device_id"] != "" {
-		recreate = "start the server again: openstack server reboot " + d.Port.ExternalIDs["neutron:device_id"]
+		recreate = "restart the server: openstack server reboot " + d.Port.ExternalIDs["neutron:device_id"]
 	}
+	f.Reason = "link"
 	if !addressing {
-		f.Cause, f.Effect, f.Next = "it was changed inside the namespace, or set up in part", "packets are lost on their way out of the pod or into it", recreate
+		f.Cause, f.Effect, f.Next = "it was changed inside the namespace, or set up only in part", "packets from and to the pod are lost", recreate
 		return
 	}
+	f.Reason = "address"
 	mac, ips := d.Record()
 	if mac != "" || len(ips) > 0 {
-		f.Evidence = append(f.Evidence, doctor.OVS("Interface", d.Plug.Name).Says("recorded when it was plugged: "+doctor.Pairs(d.Plug.ExternalIDs, "attached-mac", "attached_mac", "ip_addresses", "ip")))
+		f.Evidence = append(f.Evidence, doctor.OVS("Interface", d.Plug.Name).Says("recorded when it was created: "+doctor.Pairs(d.Plug.ExternalIDs, "attached-mac", "attached_mac", "ip_addresses", "ip")))
 	}
 	switch as, known := d.AsRecorded(); {
 	case !known:
 		f.Cause = "it was changed in the pod, or the port in the Northbound"
 		f.Next = recreate + "; if the pod is right: ovn-nbctl lsp-set-addresses " + d.Port.Name + " 'MAC ADDRESS…'"
 	case as:
-		f.Cause = "the port was changed in the Northbound: the pod has what it was given when it was plugged"
+		f.Cause = "the port was changed in the Northbound: the pod still has the addresses that it was created with"
 		f.Fix = catalog.SetPortAddress.With(d.Port.Name)
 	default:
-		f.Cause = "it was changed in the pod: the port has what the pod was given when it was plugged"
+		f.Cause = "it was changed in the pod: the port still has the addresses that the pod was created with"
 		f.Next = recreate
 	}
 }
 
-// podOf is the pod of a port as kubectl takes it; empty: it is not known.
+// podOf is the pod of a port as arguments of kubectl; empty: unknown.
 func podOf(p *snapshot.LogicalSwitchPort) string {
 	if namespace := p.ExternalIDs["namespace"]; p.ExternalIDs["pod"] == "true" && namespace != "" {
 		if name, ok := strings.CutPrefix(p.Name, namespace+"_"); ok {
@@ -196,15 +192,14 @@ func mismatches(l *snapshot.Logical, d *snapshot.Device) []mismatch {
 	}
 	var found []mismatch
 	add := func(result doctor.Result, row doctor.Evidence, format string, args ...any) {
-		found = append(found, mismatch{result, fmt.Sprintf(format, args...), row})
+		found = append(found, mismatch{result, fmt.Sprintf(format, args...), row, true})
 	}
 	linkRow := doctor.Link(d.Link.Name).Says(fmt.Sprintf("address %s, mtu %d, up=%v, addresses %s", d.Link.MAC, d.Link.MTU, d.Link.Up, prefixTexts(d.Addresses())))
 	if d.Pod {
 		linkRow.Source = linkRow.Source.InPod()
 	}
 	if !d.Link.Up {
-		add(doctor.Error, linkRow, "is down: its link %s is switched off", d.Link.Name)
-		return found
+		return []mismatch{{result: doctor.Error, says: "is down: its link " + d.Link.Name + " is down", row: linkRow}}
 	}
 	mac := strings.ToLower(d.Link.MAC)
 	hasMAC := func(list []snapshot.LPortAddress) bool {
@@ -215,7 +210,7 @@ func mismatches(l *snapshot.Logical, d *snapshot.Device) []mismatch {
 	case !unknown && len(addresses) > 0 && !hasMAC(addresses):
 		add(doctor.Error, linkRow, "has MAC address %s, not %s", mac, addresses[0].MAC)
 	case len(security) > 0 && !hasMAC(security):
-		add(doctor.Error, linkRow, "has MAC address %s, which its port security does not admit", mac)
+		add(doctor.Error, linkRow, "has MAC address %s, which its port security does not allow", mac)
 	}
 	has := d.Addresses()
 	for _, v6 := range []bool{false, true} {
@@ -223,12 +218,13 @@ func mismatches(l *snapshot.Logical, d *snapshot.Device) []mismatch {
 	}
 	if d.Pod {
 		for _, a := range has {
-			if len(found) == 0 && !admitted(security, mac, a.Addr()) {
-				add(doctor.Warning, linkRow, "has the address %s, which its port security does not admit", a.Addr())
+			if len(found) == 0 && !allowed(security, mac, a.Addr()) {
+				add(doctor.Warning, linkRow, "has the address %s, which its port security does not allow", a.Addr())
 			}
 		}
 		if d.Host.MTU > 0 && d.Link.MTU > d.Host.MTU {
-			add(doctor.Warning, doctor.Link(d.Host.Name).Says(fmt.Sprintf("mtu %d at the host's end, %d in the pod", d.Host.MTU, d.Link.MTU)), "sends packets of %d bytes, and the host's end of its link takes %d", d.Link.MTU, d.Host.MTU)
+			found = append(found, mismatch{result: doctor.Warning, says: fmt.Sprintf("has MTU %d, but the host's end of its link %d", d.Link.MTU, d.Host.MTU),
+				row: doctor.Link(d.Host.Name).Says(fmt.Sprintf("mtu %d at the host's end, %d in the pod", d.Host.MTU, d.Link.MTU))})
 		}
 		if len(found) == 0 {
 			defaultRoute(l, d, has, add)
@@ -282,16 +278,16 @@ func family(d *snapshot.Device, addresses []snapshot.LPortAddress, has []netip.P
 	case len(own) > 0:
 		add(doctor.Error, "has %s, not %s", own[0], want[0])
 	case !v6 && len(d.Port.DHCPv4Options) > 0, v6 && len(d.Port.DHCPv6Options) > 0:
-		// it may not have asked yet
+		// it may not have sent a request yet
 	case v6 && len(has) > 0:
-		add(doctor.Warning, "has no address of IPv6; its port has %s", want[0])
+		add(doctor.Warning, "has no IPv6 address; its port has %s", want[0])
 	default:
 		add(doctor.Error, "has no address; its port has %s", want[0])
 	}
 }
 
-// admitted says whether port security lets a packet from an address out.
-func admitted(security []snapshot.LPortAddress, mac string, a netip.Addr) bool {
+// allowed reports whether port security allows packets from an address.
+func allowed(security []snapshot.LPortAddress, mac string, a netip.Addr) bool {
 	if len(security) == 0 {
 		return true
 	}
@@ -313,7 +309,7 @@ func admitted(security []snapshot.LPortAddress, mac string, a netip.Addr) bool {
 	return false
 }
 
-// defaultRoute looks whether a pod has a way out of its network, where its switch has a router.
+// defaultRoute reports a pod without a valid default route although its switch has a router.
 func defaultRoute(l *snapshot.Logical, d *snapshot.Device, has []netip.Prefix, add func(doctor.Result, doctor.Evidence, string, ...any)) {
 	s := l.SwitchOf[d.Port.UUID]
 	if s == nil {
@@ -335,13 +331,13 @@ func defaultRoute(l *snapshot.Logical, d *snapshot.Device, has []netip.Prefix, a
 				vias = append(vias, r.Via)
 			}
 		}
-		row := doctor.Other("routes in the pod").Says(fmt.Sprintf("default by way of %v; the router of switch %s has %s", vias, s.Name, gateway))
+		family := map[bool]string{false: "IPv4", true: "IPv6"}[v6]
+		row := doctor.Routes().InPod().Says(fmt.Sprintf("%s default via %v; the router of switch %s has %s", family, vias, s.Name, gateway))
 		switch {
 		case !out:
-			row.Says = fmt.Sprintf("there is no default route of IPv%s; the router of switch %s has %s", map[bool]string{false: "4", true: "6"}[v6], s.Name, gateway)
-			add(doctor.Warning, row, "has no default route of IPv%s", map[bool]string{false: "4", true: "6"}[v6])
-		case len(vias) == 1 && doctor.ClosedSwitch(l, s) && nobodys(l, s, vias[0]):
-			add(doctor.Error, row, "has a default route by way of %s, which nobody has; the router is %s", vias[0], gateway)
+			add(doctor.Warning, row, "has no %s default route", family)
+		case len(vias) == 1 && doctor.ClosedSwitch(l, s) && unused(l, s, vias[0]):
+			add(doctor.Error, row, "has a default route via %s, which no port has; the router is %s", vias[0], gateway)
 		}
 	}
 }
@@ -358,8 +354,8 @@ func gatewayOf(l *snapshot.Logical, s *nb.LogicalSwitch, has []netip.Prefix, v6 
 	return netip.Addr{}
 }
 
-// nobodys says whether an address of a switch's network is on none of its ports and routers.
-func nobodys(l *snapshot.Logical, s *nb.LogicalSwitch, a netip.Addr) bool {
+// unused reports whether none of a switch's ports and routers has an address of its network.
+func unused(l *snapshot.Logical, s *nb.LogicalSwitch, a netip.Addr) bool {
 	if a.IsLinkLocalUnicast() {
 		return false
 	}

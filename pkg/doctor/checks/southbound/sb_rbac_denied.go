@@ -122,6 +122,6 @@ func commonName(h *snapshot.Host, f *doctor.Finding) (string, bool) {
 	}
 	f.Evidence = append(f.Evidence,
 		doctor.File(keys[at].Certificate, 0).On(h.Name).Says(fmt.Sprintf("subject %q", chain[0].Subject)),
-		doctor.OVS("Open_vSwitch", "").On(h.Name).Says("external_ids:system-id="+h.SystemID))
+		doctor.Setting("external_ids:system-id").On(h.Name).Says(h.SystemID))
 	return chain[0].Subject.CommonName, true
 }

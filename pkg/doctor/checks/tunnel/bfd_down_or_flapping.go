@@ -3,6 +3,7 @@ package tunnel
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,36 +19,29 @@ import (
 var BFDDownOrFlapping = &doctor.Check{
 	Name:     "bfd-down-or-flapping",
 	Category: "tunnel",
-	Doc: `A BFD session is down, or goes up and down
+	Doc: `A BFD session is down or flapping
 
-Chassis that share gateway ports watch each other through their tunnels by BFD, and
-routes may watch their next hops. A gateway moves when its session goes down.`,
+Chassis that share gateway ports monitor each other through their tunnels by BFD, and routes may
+monitor their next hops. A gateway moves when its session goes down.`,
 	Causes: []string{
 		"uplink-not-in-bridge", "bridge-fail-mode-wrong", "bridge-ip-lost-after-reboot", "ip-on-enslaved-nic", "bridge-link-down", "tunnel-port-blocked", "encap-ip-not-local",
 		"vswitchd-not-running", "two-vswitchds", "tunnel-missing-to-chassis", "integration-bridge-empty", "controller-not-running",
 		"duplicate-chassis-stale", "system-id-cloned", "ipsec-down", "tx-checksum-offload-broken",
 	},
-	Settle: true, // a session of a tunnel that was just made is down for a second or two
+	Settle: true, // the session of a new tunnel is down for a second or two
 	Run: func(p *doctor.Pass) {
-		sessions(p)
+		for _, l := range p.Northbounds() {
+			routeSessions(p, l)
+		}
 		for _, h := range p.Hosts {
+			tunnelSessions(p, h)
 			flappingSessions(p, h)
 			gatewayMoves(p, h)
 		}
 	},
 }
 
-// sessions looks at those that are down.
-func sessions(p *doctor.Pass) {
-	for _, z := range p.Zones {
-		routeSessions(p, z)
-	}
-	for _, h := range p.Hosts {
-		tunnelSessions(p, h)
-	}
-}
-
-// tunnelSessions looks at the sessions of a host's tunnels.
+// tunnelSessions reports the sessions of a host's tunnels that are down.
 func tunnelSessions(p *doctor.Pass, h *snapshot.Host) {
 	node := doctor.NodeObject(h.Name)
 	s, ok := doctor.Need(p, node, h.Switch)
@@ -55,7 +49,7 @@ func tunnelSessions(p *doctor.Pass, h *snapshot.Host) {
 		return
 	}
 	if d, err := h.Daemon("ovs-vswitchd"); err == nil && d.Liveness != snapshot.Answers {
-		return // the rows are what it knew last: vswitchd-not-running
+		return // the rows are as it last wrote them: vswitchd-not-running
 	}
 	var down []snapshot.Plug
 	sessions := 0
@@ -72,50 +66,53 @@ func tunnelSessions(p *doctor.Pass, h *snapshot.Host) {
 	}
 }
 
-// sessionStates are the sessions of a host's interfaces at another look.
-func sessionStates(d *snapshot.Deployment, host string) (map[string]map[string]string, error) {
-	h := d.Host(host)
+// flaps are how often the sessions of a host went down and up again, by interface.
+func flaps(h *snapshot.Host) map[string]int {
+	out := map[string]int{}
 	if h == nil {
-		return nil, fmt.Errorf("node %s is gone", host)
+		return out
 	}
-	s, err := h.Switch()
-	if err != nil {
-		return nil, err
-	}
-	out := map[string]map[string]string{}
-	for _, i := range s.Interfaces {
-		if i.BFD["enable"] == "true" {
-			out[i.Name] = i.BFDStatus
+	if s, err := h.Switch(); err == nil {
+		for _, t := range s.Plugs() {
+			if catalog.IsTunnel(t.Type) && t.BFD["enable"] == "true" {
+				out[t.Name], _ = strconv.Atoi(t.BFDStatus["flap_count"])
+			}
 		}
 	}
-	return out, nil
+	return out
 }
 
+// sessionsDown is the finding of a host with sessions that are down.
 func sessionsDown(h *snapshot.Host, down []snapshot.Plug, sessions int) doctor.Finding {
 	f := doctor.Finding{
 		Object: doctor.NodeObject(h.Name),
-		Also:   []doctor.Object{doctor.NodeObject(h.Name)},
-		Effect: "gateway ports move away from whoever is not seen, and where nobody is seen, to several at once",
+		Reason: "down",
+		Effect: "gateway ports move away from nodes that are not seen, and to several nodes at once where none is seen",
 	}
 	var peers []string
 	for _, t := range down {
-		peer := cmp.Or(hostnameOf(h, catalog.TunnelChassis(t)), t.Options["remote_ip"])
+		peer := peerOf(h, t)
 		peers = append(peers, peer)
-		f.Also = append(f.Also, doctor.Object{Kind: "tunnel", Name: t.Name, Node: h.Name}, doctor.NodeObject(peer))
-		f.Evidence = append(f.Evidence, doctor.Other(fmt.Sprintf("Interface %s on %s (to %s)", t.Name, h.Name, peer)).Says("bfd_status: state="+t.BFDStatus["state"]+
-			" remote_state="+t.BFDStatus["remote_state"]+" diagnostic="+t.BFDStatus["diagnostic"]+" flap_count="+t.BFDStatus["flap_count"]))
-	}
-	if len(down) == 1 {
-		f.Object = doctor.Object{Kind: "tunnel", Name: down[0].Name, Node: h.Name}
+		f.Also = append(f.Also, tunnelObject(h, t.Name), doctor.NodeObject(peer))
+		f.Evidence = append(f.Evidence, doctor.OVS("Interface", t.Name).On(h.Name).Says(fmt.Sprintf("to %s, bfd_status: %s", peer, doctor.Pairs(t.BFDStatus, "state", "remote_state", "diagnostic", "flap_count"))))
 	}
 	f.Title = fmt.Sprintf("BFD from %s to %s is down", h.Name, doctor.AtMost(peers, 5))
-	f.Cause = "the other side does not answer: it is down, cannot be reached, or packets between the two are lost"
+	f.Cause = "the other side does not reply: it is down or unreachable, or packets between the two are lost"
 	f.Next = fmt.Sprintf("on %s: ovnctl doctor", peers[0])
 	if len(down) == sessions && sessions > 1 {
-		f.Cause = "no other side answers: the trouble is on " + h.Name + " itself"
+		f.Cause = "no other side replies: the fault is on " + h.Name + " itself"
 		f.Next = "on " + h.Name + ": ovs-appctl bfd/show"
 	}
 	return f
+}
+
+func tunnelObject(h *snapshot.Host, name string) doctor.Object {
+	return doctor.Object{Kind: "tunnel", Name: name, Node: h.Name}
+}
+
+// peerOf is the hostname of the chassis that a tunnel leads to, else its address.
+func peerOf(h *snapshot.Host, t snapshot.Plug) string {
+	return cmp.Or(hostnameOf(h, catalog.TunnelChassis(t)), t.Options["remote_ip"])
 }
 
 // hostnameOf is the hostname of a chassis.
@@ -134,36 +131,32 @@ func hostnameOf(h *snapshot.Host, chassis string) string {
 	return ""
 }
 
-// flappingSessions compares the sessions' counts at two looks.
+// flappingSessions compares the flap counts of two samples.
 func flappingSessions(p *doctor.Pass, h *snapshot.Host) {
 	s, err := h.Switch()
 	if err != nil {
-		return // said by sessions
+		return // reported by tunnelSessions
 	}
 	later, err := p.Later()
 	if err != nil {
-		return // one look tells what is down; how often it was, over which time, is not said anywhere
+		return // one sample shows the sessions that are down, and no rate of changes
 	}
-	states, err := sessionStates(later, h.Name)
-	if err != nil {
-		return
-	}
+	first, second := flaps(h), flaps(later.Host(h.Name))
 	for _, t := range s.Plugs() {
-		before, _ := strconv.Atoi(t.BFDStatus["flap_count"])
-		after, _ := strconv.Atoi(states[t.Name]["flap_count"])
-		// Once down and up again may be somebody at work.
-		if !catalog.IsTunnel(t.Type) || t.BFD["enable"] != "true" || after-before < 2 {
+		before, after := first[t.Name], second[t.Name]
+		if after-before < 2 { // once may be maintenance
 			continue
 		}
-		peer := cmp.Or(hostnameOf(h, catalog.TunnelChassis(t)), t.Options["remote_ip"])
+		peer := peerOf(h, t)
 		p.Report(doctor.Finding{
-			Object:   doctor.Object{Kind: "tunnel", Name: t.Name, Node: h.Name},
+			Object:   tunnelObject(h, t.Name),
 			Also:     []doctor.Object{doctor.NodeObject(h.Name), doctor.NodeObject(peer)},
-			Title:    fmt.Sprintf("BFD from %s to %s goes up and down", h.Name, peer),
+			Reason:   "flapping",
+			Title:    fmt.Sprintf("BFD from %s to %s is flapping", h.Name, peer),
 			Evidence: []doctor.Evidence{doctor.OVS("Interface", t.Name).On(h.Name).Says(fmt.Sprintf("bfd_status:flap_count %d, %s later %d", before, p.Sample(), after))},
 			Cause:    "packets between the two are lost now and then, or ovs-vswitchd on one of them is too busy to send them in time",
 			Effect:   "gateway ports move back and forth, and connections through them break",
-			Next:     "look at CPU and packet loss of both; the time may be stretched: ovn-nbctl set NB_Global . options:bfd-min-rx=… options:bfd-mult=…",
+			Next:     "check CPU and packet loss on both; to give BFD more time: ovn-nbctl set NB_Global . options:bfd-min-rx=… options:bfd-mult=…",
 		})
 	}
 }
@@ -171,12 +164,11 @@ func flappingSessions(p *doctor.Pass, h *snapshot.Host) {
 // moves is how often a gateway port may move in a day.
 const moves = 20
 
-// gatewayMoves counts in ovn-controller's log how often it took gateway ports, in
-// the last day that the log tells of.
+// gatewayMoves reports gateway ports that moved often within the last day of ovn-controller's log.
 func gatewayMoves(p *doctor.Pass, h *snapshot.Host) {
 	text, err := h.Log("ovn-controller")
 	if err != nil {
-		return // the sessions' state is the check; this adds to it
+		return // this only adds to the state of the sessions
 	}
 	last, ok := lastLogTime(text)
 	if !ok {
@@ -198,16 +190,17 @@ func gatewayMoves(p *doctor.Pass, h *snapshot.Host) {
 		count[port]++
 		lines[port] = strings.TrimSpace(line)
 	}
-	for _, port := range sortedKeys(count) {
+	for _, port := range slices.Sorted(maps.Keys(count)) {
 		if count[port] < moves {
 			continue
 		}
 		p.Report(doctor.Finding{
 			Object:   doctor.PortObject(port),
 			Also:     []doctor.Object{doctor.NodeObject(h.Name)},
+			Reason:   "gateway-moves",
 			Title:    fmt.Sprintf("gateway port %s has moved to or from %s %d times in a day", port, h.Name, count[port]),
 			Evidence: []doctor.Evidence{doctor.Log("ovn-controller").On(h.Name).Says(lines[port])},
-			Cause:    "BFD between the gateway chassis goes up and down, or ovn-controller is started again and again",
+			Cause:    "BFD between the gateway chassis is flapping, or ovn-controller restarts again and again",
 			Effect:   "connections through the port break at each move",
 			Next:     "on " + h.Name + ": ovs-appctl bfd/show; ovnctl doctor --sample 60s --only bfd-down-or-flapping",
 		})
@@ -225,44 +218,24 @@ func lastLogTime(text string) (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// routeSessions looks at the sessions by which routes and policies watch next hops.
-func routeSessions(p *doctor.Pass, z *snapshot.Zone) {
-	north, ok := doctor.Need(p, doctor.NorthboundObject, z.Northbound)
-	if !ok {
-		return
-	}
-	if len(north.BFD) == 0 {
-		return
-	}
-	l := snapshot.NewLogical(north)
-	for _, b := range north.BFD {
+// routeSessions reports the sessions of routes and policies that are down.
+func routeSessions(p *doctor.Pass, l *snapshot.Logical) {
+	for _, b := range l.BFD {
 		if b.Status.Get() != "down" {
 			continue
 		}
-		var uses []string
-		other := false
-		for _, r := range north.StaticRoutes {
-			if r.BFD.Get() == b.UUID {
-				uses = append(uses, "route "+r.IPPrefix+" via "+r.Nexthop)
-				other = other || anotherWay(north, r)
-			}
-		}
-		for _, r := range north.Policies {
-			if r.BFDSessions.Has(b.UUID) {
-				uses = append(uses, fmt.Sprintf("policy %d '%s'", r.Priority, r.Match))
-				other = other || len(r.BFDSessions) > 1
-			}
-		}
+		uses, other := usesOf(l, b.UUID)
 		if len(uses) == 0 {
-			continue // nobody rests on it
+			continue
 		}
 		f := doctor.Finding{
 			Object:   doctor.PortObject(b.LogicalPort),
+			Reason:   "next-hop",
 			Title:    fmt.Sprintf("BFD from router port %s to %s is down", b.LogicalPort, b.DstIP),
-			Evidence: []doctor.Evidence{doctor.NB("BFD", doctor.Short(b.UUID)).Says(fmt.Sprintf("dst_ip=%s status=%s", b.DstIP, b.Status.Get()))},
-			Cause:    "the next hop does not answer BFD: it is down, does not speak it, or is not reached",
+			Evidence: []doctor.Evidence{doctor.NBRow("BFD", b.UUID, "dst_ip=%s status=%s", b.DstIP, b.Status.Get())},
+			Cause:    "the next hop does not reply to BFD: it is down or unreachable, or does not run BFD",
 			Effect:   strings.Join(uses, ", ") + " is not used",
-			Next:     "look whether " + b.DstIP + " runs BFD and answers: ovnctl trace from a port behind the router",
+			Next:     "check that " + b.DstIP + " runs BFD and replies: ovnctl trace from a port behind the router",
 		}
 		if lrp := l.RouterPort[b.LogicalPort]; lrp != nil && l.RouterOf[lrp.UUID] != nil {
 			f.Also = append(f.Also, doctor.Object{Kind: "router", Name: l.RouterOf[lrp.UUID].Name})
@@ -275,8 +248,25 @@ func routeSessions(p *doctor.Pass, z *snapshot.Zone) {
 	}
 }
 
-// anotherWay says whether a route has a twin whose session is not down.
-func anotherWay(north *snapshot.Northbound, r nb.StaticRoute) bool {
+// usesOf are the routes and policies that use a session; other: there is another next hop for one of them.
+func usesOf(l *snapshot.Logical, session ovsdb.UUID) (uses []string, other bool) {
+	for _, r := range l.StaticRoutes {
+		if r.BFD.Get() == session {
+			uses = append(uses, "route "+r.IPPrefix+" via "+r.Nexthop)
+			other = other || otherNextHop(l, r)
+		}
+	}
+	for _, r := range l.Policies {
+		if r.BFDSessions.Has(session) {
+			uses = append(uses, fmt.Sprintf("policy %d '%s'", r.Priority, r.Match))
+			other = other || len(r.BFDSessions) > 1
+		}
+	}
+	return uses, other
+}
+
+// otherNextHop reports whether the router has another route to the same prefix whose session is not down.
+func otherNextHop(north *snapshot.Logical, r nb.StaticRoute) bool {
 	down := map[ovsdb.UUID]bool{}
 	for _, b := range north.BFD {
 		down[b.UUID] = b.Status.Get() == "down"

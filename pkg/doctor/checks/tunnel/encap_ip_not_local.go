@@ -15,10 +15,10 @@ import (
 var EncapIPNotLocal = &doctor.Check{
 	Name:     "encap-ip-not-local",
 	Category: "tunnel",
-	Doc: `A node's tunnels end at an address that it does not have
+	Doc: `A node does not have its tunnel address
 
-ovn-encap-ip names an address that is on no link of the node, or the Southbound has another
-one: after a change of address, or on a clone.`,
+ovn-encap-ip is an address that no link of the node has, or the Southbound has another one:
+after a change of address, or on a clone.`,
 	Causes: []string{
 		"bridge-ip-lost-after-reboot", "uplink-not-in-bridge", "bridge-fail-mode-wrong", "vswitchd-not-running", "bridge-link-down", "controller-not-running",
 		"duplicate-chassis-stale", "system-id-cloned", "missing-external-ids", "sb-rbac-denied", "tls-cert-expired-or-wrong-ca",
@@ -52,21 +52,22 @@ func encapLocal(p *doctor.Pass, c *doctor.Chassis) {
 	}
 	f := doctor.Finding{
 		Object:   doctor.NodeObject(c.Name),
-		Evidence: []doctor.Evidence{doctor.Other("Open_vSwitch external_ids of " + c.Name).Says(key + "=" + value)},
-		Effect:   fmt.Sprintf("other nodes send what is for %s to an address where it is not: traffic between nodes is lost", c.Name),
+		Evidence: []doctor.Evidence{doctor.Setting("external_ids:" + key).On(c.Name).Says(value)},
+		Effect:   fmt.Sprintf("other nodes send packets for %s to an address that it does not have: traffic between nodes is lost", c.Name),
 	}
 	if c.Row != nil {
 		f.Also = append(f.Also, doctor.Object{Kind: "chassis", Name: c.SystemID})
 	}
 	if len(missing) > 0 {
-		f.Title = fmt.Sprintf("the tunnel address %s of %s is on no link of it", strings.Join(missing, ", "), c.Name)
-		f.Evidence = append(f.Evidence, doctor.Other("addresses of "+c.Name).Says(globalAddresses(network)))
-		f.Cause = "the node's address has changed, by DHCP or by hand, or its settings are those of another node"
+		f.Reason = "not-local"
+		f.Title = fmt.Sprintf("the tunnel address %s of %s is on none of its links", strings.Join(missing, ", "), c.Name)
+		f.Evidence = append(f.Evidence, doctor.Links().On(c.Name).Says(globalAddresses(network)))
+		f.Cause = "the node's address changed, by DHCP or by hand, or its settings are those of another node"
 		if ip, why, err := catalog.EncapCandidate(p.Deployment, c.Host); err == nil && !strings.Contains(value, ",") {
-			f.Evidence = append(f.Evidence, doctor.Other("address "+ip).Says(why))
+			f.Evidence = append(f.Evidence, doctor.Routes().On(c.Name).Says(ip+": "+why))
 			f.Fix = catalog.SetEncapIP.With(ip)
 		} else {
-			f.Next = "ovnctl fix set-encap-ip IP, with the address that reaches the other nodes"
+			f.Next = "ovnctl fix set-encap-ip IP, with the address from which the other nodes are reachable"
 			if err != nil {
 				f.Evidence = append(f.Evidence, doctor.Routes().On(c.Name).Says(err.Error()))
 			}
@@ -88,7 +89,8 @@ func encapLocal(p *doctor.Pass, c *doctor.Chassis) {
 	if slices.Equal(slices.Compact(mine), there) {
 		return
 	}
-	f.Title = fmt.Sprintf("the Southbound has %s as tunnel address of %s, which is set to %s", cmp.Or(strings.Join(there, ", "), "none"), c.Name, value)
+	f.Reason = "southbound"
+	f.Title = fmt.Sprintf("the Southbound has tunnel address %s for %s, which is set to %s", cmp.Or(strings.Join(there, ", "), "none"), c.Name, value)
 	f.Evidence = append(f.Evidence, doctor.SB("Chassis", doctor.Short(c.Row.UUID)).Says("encaps "+strings.Join(there, ", ")))
 	f.Cause = "ovn-controller has not written its setting, or another node writes the same row"
 	f.Next = "ovn-appctl -t ovn-controller connection-status, then its log"

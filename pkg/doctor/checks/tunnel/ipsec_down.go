@@ -1,12 +1,10 @@
 package tunnel
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/ovnctl/ovnctl/pkg/doctor"
-	"github.com/ovnctl/ovnctl/pkg/node"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
@@ -15,24 +13,23 @@ var IPsecDown = &doctor.Check{
 	Category: "tunnel",
 	Doc: `Tunnels that should be encrypted are not
 
-With NB_Global.ipsec every tunnel between nodes is to be encrypted. Where the key
-exchange fails, packets are dropped; where the tunnel was never configured for it,
-they travel in clear.`,
+With NB_Global.ipsec every tunnel between nodes should be encrypted. If the key exchange fails,
+packets are dropped; if the tunnel was never configured for it, they travel unencrypted.`,
 	Causes: []string{"tunnel-missing-to-chassis", "controller-not-running", "vswitchd-not-running"},
 	Run: func(p *doctor.Pass) {
-		wanted := false
+		enabled := false
 		for _, z := range p.Zones {
 			north, err := z.Northbound()
 			if err == nil && len(north.Globals) == 1 {
-				wanted = wanted || north.Globals[0].IPsec
+				enabled = enabled || north.Globals[0].IPsec
 				continue
 			}
 			if south, err := z.Southbound(); err == nil && len(south.Globals) == 1 {
-				wanted = wanted || south.Globals[0].IPsec
+				enabled = enabled || south.Globals[0].IPsec
 			}
 		}
-		if !wanted {
-			p.Skip("NB_Global.ipsec is false: tunnels are not to be encrypted")
+		if !enabled {
+			p.Skip("NB_Global.ipsec is false: tunnels need not be encrypted")
 			return
 		}
 		for _, h := range p.Hosts {
@@ -41,15 +38,11 @@ they travel in clear.`,
 	},
 }
 
-// ipsecOf looks at the tunnels of one host.
+// ipsecOf reports the tunnels of a host that are not encrypted.
 func ipsecOf(p *doctor.Pass, h *snapshot.Host) {
-	sw, err := h.Switch()
-	if errors.Is(err, snapshot.ErrNoSwitch) {
-		return
-	}
-	object := doctor.NodeObject(h.Name)
-	if err != nil {
-		p.Unknown(object, err)
+	node := doctor.NodeObject(h.Name)
+	sw, ok := doctor.Need(p, node, h.Switch)
+	if !ok {
 		return
 	}
 	var tunnels []snapshot.Interface
@@ -61,71 +54,72 @@ func ipsecOf(p *doctor.Pass, h *snapshot.Host) {
 	if len(tunnels) == 0 {
 		return
 	}
+	ipsec := doctor.NB("NB_Global", "").Says("ipsec=true")
+	var configured []snapshot.Interface
 	for _, i := range tunnels {
-		if !asksForIPsec(i) {
-			p.Report(doctor.Finding{
-				Object:   doctor.Object{Kind: "tunnel", Name: i.Name, Node: h.Name},
-				Also:     []doctor.Object{object},
-				Title:    fmt.Sprintf("tunnel %s of %s to %s is not encrypted, though NB_Global.ipsec asks for it", i.Name, h.Name, i.Options["remote_ip"]),
-				Evidence: []doctor.Evidence{doctor.OVS("Interface", i.Name+" on "+h.Name).Says("options without remote_name, remote_cert and psk"), doctor.NB("NB_Global", "").Says("ipsec=true")},
-				Cause:    "ovn-controller has not configured it: the node lacks a certificate (Open_vSwitch other_config:certificate, private_key, ca_cert), or ovn-controller is behind",
-				Effect:   "packets between the nodes travel in clear, or the other end drops them",
-				Next:     fmt.Sprintf("ovs-vsctl get Open_vSwitch . other_config on %s", h.Name),
-			})
+		if hasKey(i) {
+			configured = append(configured, i)
+			continue
 		}
+		p.Report(doctor.Finding{
+			Object:   tunnelObject(h, i.Name),
+			Also:     []doctor.Object{node},
+			Reason:   "not-configured",
+			Title:    fmt.Sprintf("tunnel %s of %s to %s is not encrypted, although NB_Global.ipsec requires it", i.Name, h.Name, i.Options["remote_ip"]),
+			Evidence: []doctor.Evidence{doctor.OVS("Interface", i.Name).On(h.Name).Says("options without remote_name, remote_cert and psk"), ipsec},
+			Cause:    "ovn-controller has not configured it: the node lacks a certificate (Open_vSwitch other_config:certificate, private_key, ca_cert), or ovn-controller is behind",
+			Effect:   "packets between the nodes travel unencrypted, or the other end drops them",
+			Next:     fmt.Sprintf("ovs-vsctl get Open_vSwitch . other_config on %s", h.Name),
+		})
 	}
 	monitor, err := h.Daemon("ovs-monitor-ipsec")
-	switch {
-	case errors.Is(err, node.ErrUnavailable):
-		p.Unknown(object, fmt.Errorf("whether the tunnels of %s are encrypted: %w", h.Name, err))
-		return
-	case err != nil:
-		p.Unknown(object, err)
-		return
-	case monitor.Liveness != snapshot.Answers:
+	if err == nil && monitor.Liveness != snapshot.Answers {
 		p.Report(doctor.Finding{
 			Object:   doctor.DaemonObject(h, "ovs-monitor-ipsec"),
-			Also:     []doctor.Object{object},
-			Title:    fmt.Sprintf("ovs-monitor-ipsec on %s %s: no key is exchanged for its tunnels", h.Name, monitor.Liveness),
-			Evidence: []doctor.Evidence{doctor.Other("control socket of ovs-monitor-ipsec").Says(string(monitor.Liveness)), doctor.NB("NB_Global", "").Says("ipsec=true")},
-			Cause:    "the package openvswitch-ipsec is not installed, or its service does not run",
-			Effect:   "the tunnels of the node are dead or in clear",
+			Also:     []doctor.Object{node},
+			Title:    fmt.Sprintf("ovs-monitor-ipsec on %s %s: its tunnels exchange no keys", h.Name, monitor.Liveness),
+			Evidence: []doctor.Evidence{doctor.Socket("control socket of ovs-monitor-ipsec").On(h.Name).Says(string(monitor.Liveness)), ipsec},
+			Cause:    "the package openvswitch-ipsec is not installed, or its service is down",
+			Effect:   "the tunnels of the node carry nothing, or carry packets unencrypted",
 			Next:     "systemctl start openvswitch-ipsec",
 		})
 		return
 	}
-	shown, err := h.Control("ovs-monitor-ipsec", "tunnels/show")
+	shown := ""
+	if err == nil {
+		shown, err = h.Control("ovs-monitor-ipsec", "tunnels/show")
+	}
 	if err != nil {
-		p.Unknown(object, fmt.Errorf("whether the tunnels of %s are encrypted: %w", h.Name, err))
+		p.Unknown(node, fmt.Errorf("it is unknown whether the tunnels of %s are encrypted: %w", h.Name, err))
 		return
 	}
 	states := ipsecStates(shown)
-	for _, i := range tunnels {
-		state, known := states[i.Name]
-		if !asksForIPsec(i) || known && state.associated {
+	for _, i := range configured {
+		state := states[i.Name]
+		if state.associated {
 			continue
 		}
-		f := doctor.Finding{
-			Object:   doctor.Object{Kind: "tunnel", Name: i.Name, Node: h.Name},
-			Also:     []doctor.Object{object},
+		p.Report(doctor.Finding{
+			Object:   tunnelObject(h, i.Name),
+			Also:     []doctor.Object{node},
+			Reason:   "no-association",
 			Title:    fmt.Sprintf("tunnel %s of %s to %s has no security association", i.Name, h.Name, i.Options["remote_ip"]),
-			Evidence: []doctor.Evidence{doctor.Other("tunnels/show of ovs-monitor-ipsec on " + h.Name).Says(state.says())},
-			Cause:    "the key exchange with the other end fails: another key or CA there, UDP 500 and 4500 or ESP blocked, or its daemon does not run",
+			Evidence: []doctor.Evidence{doctor.Command("ovs-appctl -t ovs-monitor-ipsec tunnels/show").On(h.Name).Says(state.says())},
+			Cause:    "the key exchange with the other end fails: another key or CA there, UDP 500 and 4500 or ESP blocked, or its daemon is down",
 			Effect:   "all packets of the tunnel are dropped",
 			Next:     fmt.Sprintf("ovs-appctl -t ovs-monitor-ipsec tunnels/show on both ends; the log of the IKE daemon (journalctl -u strongswan-starter -u ipsec) on %s", h.Name),
-		}
-		p.Report(f)
+		})
 	}
 }
 
-// asksForIPsec says that a tunnel's interface carries what the key exchange needs.
-func asksForIPsec(i snapshot.Interface) bool {
+// hasKey reports whether a tunnel's interface has the options of a key exchange.
+func hasKey(i snapshot.Interface) bool {
 	return i.Options["remote_name"] != "" || i.Options["remote_cert"] != "" || i.Options["psk"] != ""
 }
 
-// An ipsecState is what ovs-monitor-ipsec shows of a tunnel.
+// An ipsecState is the state of a tunnel by ovs-monitor-ipsec.
 type ipsecState struct {
-	fault      string // its own word on the configuration
+	fault      string // in its configuration
 	associated bool
 	shown      bool
 }
@@ -140,8 +134,8 @@ func (s ipsecState) says() string {
 	return "Kernel security associations installed: none"
 }
 
-// ipsecStates reads `tunnels/show`: a tunnel's name begins a part, in which the
-// associations of the kernel follow their heading.
+// ipsecStates parses `tunnels/show`: each tunnel's part begins with its name, and the kernel's associations follow their
+// heading.
 func ipsecStates(text string) map[string]ipsecState {
 	states := map[string]ipsecState{}
 	name, inAssociations := "", false

@@ -16,11 +16,11 @@ import (
 var MTUTooLarge = &doctor.Check{
 	Name:     "mtu-too-large",
 	Category: "tunnel",
-	Doc: `Packets of pods are too large for the tunnel
+	Doc: `The MTU of pods is too large for the tunnel
 
-A tunnel adds its headers: of Geneve 58 bytes over IPv4 and 78 over IPv6, of VXLAN 50
-and 70. A pod whose MTU with these is larger than what carries the tunnel loses its
-large packets, and only these.`,
+A tunnel adds its headers: Geneve 58 bytes over IPv4 and 78 over IPv6, VXLAN 50 and 70. If the
+MTU of a pod plus the headers exceeds the MTU of the underlay, the pod loses its large packets,
+and only these.`,
 	Run: func(p *doctor.Pass) {
 		for c := range p.Chassis() {
 			n, ok := doctor.Need(p, doctor.NodeObject(c.Name), c.Network)
@@ -37,9 +37,8 @@ large packets, and only these.`,
 	},
 }
 
-// A carrier is what carries a node's tunnels to the peers that are reached best
-// or worst: the smallest counts.
-type carrier struct {
+// An underlay is the path of a node's tunnels with the smallest MTU.
+type underlay struct {
 	mtu      int
 	link     string
 	peer     netip.Addr
@@ -47,16 +46,16 @@ type carrier struct {
 	overhead int
 }
 
-// right is the largest MTU that a pod may have.
-func (c carrier) right() int { return c.mtu - c.overhead }
+// podMTU is the largest MTU that a pod may have.
+func (u underlay) podMTU() int { return u.mtu - u.overhead }
 
 var overheads = map[string][2]int{"geneve": {58, 78}, "vxlan": {50, 70}, "stt": {58, 78}}
 
-// carrierOf finds what the node's tunnels leave by; nil: it has no peers.
-func carrierOf(c *doctor.Chassis, n *node.Network, south *snapshot.Southbound) *carrier {
+// underlayOf is the underlay of a node's tunnels; nil: it has no peers.
+func underlayOf(c *doctor.Chassis, n *node.Network, south *snapshot.Southbound) *underlay {
 	types, _ := c.OVS.Setting("ovn-encap-type", c.SystemID)
 	mine := strings.Split(types, ",")
-	var worst *carrier
+	var worst *underlay
 	for i := range south.Chassis {
 		peer := &south.Chassis[i]
 		if peer.Name == c.SystemID {
@@ -68,16 +67,16 @@ func carrierOf(c *doctor.Chassis, n *node.Network, south *snapshot.Southbound) *
 			if err != nil || !known || !slices.Contains(mine, e.Type) {
 				continue
 			}
-			r := wayTo(n, ip)
+			r := routeTo(n, ip)
 			if r == nil || n.Link(r.Dev) == nil || r.Type == "local" {
 				continue
 			}
-			x := carrier{mtu: n.Link(r.Dev).MTU, link: r.Dev, peer: ip, kind: e.Type, overhead: size[0]}
+			x := underlay{mtu: n.Link(r.Dev).MTU, link: r.Dev, peer: ip, kind: e.Type, overhead: size[0]}
 			if ip.Is6() {
 				x.overhead = size[1]
 			}
 			x.mtu = min(x.mtu, routeMTU(r, x.mtu))
-			if worst == nil || x.right() < worst.right() {
+			if worst == nil || x.podMTU() < worst.podMTU() {
 				worst = &x
 			}
 		}
@@ -96,8 +95,8 @@ func routeMTU(r *node.Route, link int) int {
 	return link
 }
 
-// wayTo is the route of the main table that the host takes to an address.
-func wayTo(n *node.Network, ip netip.Addr) *node.Route {
+// routeTo is the route of the main table that the host uses for an address.
+func routeTo(n *node.Network, ip netip.Addr) *node.Route {
 	var best *node.Route
 	for i, r := range n.Routes {
 		if r.Table != 254 || r.Type != "unicast" || r.Dst.Addr().Is4() != ip.Is4() || !r.Dst.Contains(ip) || r.Dev == "" {
@@ -110,90 +109,77 @@ func wayTo(n *node.Network, ip netip.Addr) *node.Route {
 	return best
 }
 
-// Pods are looked into one by one, so on this host so many, and few on another.
+// Pods are read one by one: so many on this host, and few on another.
 const (
 	podsHere = 200
 	podsFar  = 2
 )
 
+// A largeMTU is the link of a logical port with too large an MTU.
+type largeMTU struct {
+	port   string
+	source doctor.Source
+	mtu    int
+}
+
+// largeMTUs are the links of a node's logical ports with an MTU above a limit.
+func largeMTUs(c *doctor.Chassis, n *node.Network, most int) []largeMTU {
+	var found []largeMTU
+	pods := podsHere
+	if !c.Local {
+		pods = podsFar
+	}
+	for _, i := range c.OVS.Plugs() {
+		id, l := i.Interface.ExternalIDs["iface-id"], n.Link(i.Name)
+		switch {
+		case i.Bridge.Name != c.Bridge || id == "" || l == nil || l.MTU <= most: // a pod cannot send more than the node's end takes
+		case i.Type == "internal" || l.Kind == "tun":
+			found = append(found, largeMTU{id, doctor.Link(l.Name).On(c.Name), l.MTU})
+		case pods > 0: // the pod's end decides
+			pods--
+			pod, err := c.Pod(i.Name)
+			if err == nil && pod.Link.MTU > most { // other checks report a broken veth
+				found = append(found, largeMTU{id, doctor.Link(pod.Link.Name).InPod(), pod.Link.MTU})
+			}
+		}
+	}
+	return found
+}
+
 func podsTooLarge(p *doctor.Pass, c *doctor.Chassis, n *node.Network, south *snapshot.Southbound) {
-	way := carrierOf(c, n, south)
-	if way == nil {
+	under := underlayOf(c, n, south)
+	if under == nil {
 		return
 	}
-	type large struct {
-		port, where string
-		mtu         int
-	}
-	var found []large
-	looked := 0
-	for _, plug := range c.OVS.Plugs() {
-		id := plug.Interface.ExternalIDs["iface-id"]
-		l := n.Link(plug.Name)
-		if plug.Bridge.Name != c.Bridge || id == "" || l == nil {
-			continue
-		}
-		if plug.Type == "internal" || l.Kind == "tun" {
-			if l.MTU > way.right() {
-				found = append(found, large{id, "link " + l.Name, l.MTU})
-			}
-			continue
-		}
-		limit := podsHere
-		if !c.Local {
-			limit = podsFar
-		}
-		// The pod's end decides; where the node's end is small enough the pod's
-		// cannot send more.
-		if l.MTU <= way.right() || looked >= limit {
-			continue
-		}
-		looked++
-		pod, err := c.Pod(plug.Name)
-		if err != nil {
-			continue // its own checks tell of a veth that leads nowhere
-		}
-		if pod.Link.MTU > way.right() {
-			found = append(found, large{id, fmt.Sprintf("link %s in %s", pod.Link.Name, pod.Netns), pod.Link.MTU})
-		}
-	}
+	found := largeMTUs(c, n, under.podMTU())
 	if len(found) == 0 {
 		return
 	}
 	var names []string
 	f := doctor.Finding{
 		Object: doctor.NodeObject(c.Name),
-		Also:   []doctor.Object{doctor.LinkObject(c.Host, way.link)},
-		Cause:  "the cluster's MTU was set for a larger network, or the network's was lowered",
+		Also:   []doctor.Object{doctor.LinkObject(c.Host, under.link)},
+		Cause:  "the cluster's MTU was set for a network with a larger MTU, or the network's MTU was lowered",
 		Effect: "small packets pass and large ones do not: TLS handshakes, downloads and image pulls between nodes hang",
 	}
 	for _, x := range found {
 		names = append(names, x.port)
 		f.Also = append(f.Also, doctor.PortObject(x.port))
 		if len(f.Evidence) < 4 {
-			f.Evidence = append(f.Evidence, doctor.Other(x.where).Says(fmt.Sprintf("mtu %d", x.mtu)))
+			f.Evidence = append(f.Evidence, x.source.Says(fmt.Sprintf("mtu %d", x.mtu)))
 		}
 	}
-	f.Title = fmt.Sprintf("on %s the MTU of %s is larger than the tunnel carries: %d, right is at most %d", c.Name, someOf(names), found[0].mtu, way.right())
-	f.Evidence = append(f.Evidence, doctor.Link(way.link).Says(fmt.Sprintf("carries the tunnel to %s with mtu %d; %s adds %d", way.peer, way.mtu, way.kind, way.overhead)))
-	f.Next = fmt.Sprintf("set the cluster's MTU to %d where its management system is configured and make the pods anew, or raise that of %s to %d", way.right(), way.link, found[0].mtu+way.overhead)
+	f.Title = fmt.Sprintf("the MTU of %s on %s is too large for the tunnel: %d, at most %d fits", doctor.AtMost(names, 2), c.Name, found[0].mtu, under.podMTU())
+	f.Evidence = append(f.Evidence, doctor.Link(under.link).On(c.Name).Says(fmt.Sprintf("carries the tunnel to %s with mtu %d; %s adds %d", under.peer, under.mtu, under.kind, under.overhead)))
+	f.Next = fmt.Sprintf("set the cluster's MTU to %d in its CMS and recreate the pods, or raise that of %s to %d", under.podMTU(), under.link, found[0].mtu+under.overhead)
 	p.Report(f)
 }
 
-// someOf are the first names of a list, and how many more there are.
-func someOf(names []string) string {
-	if len(names) <= 2 {
-		return strings.Join(names, " and ")
-	}
-	return fmt.Sprintf("%s and %d more", names[0], len(names)-1)
-}
-
-// gatewayMTU looks at what the node's gateway routers take for the MTU of the
-// network outside.
+// gatewayMTU compares the gateway_mtu of the node's gateway routers with the uplink.
 func gatewayMTU(p *doctor.Pass, c *doctor.Chassis, n *node.Network) {
 	rows, err := c.Zone().Northbound()
 	if err != nil {
-		return // the tunnels have been told; this is a part
+		return // the Northbound is not needed for the tunnels
 	}
 	uplinks, err := c.Uplinks()
 	if err != nil {
@@ -219,11 +205,11 @@ func gatewayMTU(p *doctor.Pass, c *doctor.Chassis, n *node.Network) {
 			p.Report(doctor.Finding{
 				Object: doctor.PortObject(port.Name),
 				Also:   []doctor.Object{doctor.NodeObject(c.Name), doctor.LinkObject(c.Host, link)},
-				Title:  fmt.Sprintf("router port %s takes the network outside for %d bytes wide, and %s of %s is %d", port.Name, mtu, link, c.Name, smallest),
+				Title:  fmt.Sprintf("router port %s has gateway_mtu %d, but the MTU of %s on %s is %d", port.Name, mtu, link, c.Name, smallest),
 				Evidence: []doctor.Evidence{doctor.NB("Logical_Router_Port", port.Name).Says("options:gateway_mtu=" + port.Options["gateway_mtu"]),
 					doctor.Link(link).Says(fmt.Sprintf("mtu %d", smallest))},
 				Cause:  "the MTU of the uplink was lowered, or that of the port set for another network",
-				Effect: "senders are not told that their packets are too large: large ones are lost on the way outside",
+				Effect: "senders get no ICMP error for packets that are too large: large packets to the outside are lost",
 				Next:   fixes.Command("ovn-nbctl set Logical_Router_Port %s options:gateway_mtu=%d", port.Name, smallest),
 			})
 		}

@@ -3,6 +3,8 @@ package tunnel
 import (
 	"cmp"
 	"fmt"
+	"iter"
+	"maps"
 	"slices"
 	"strings"
 
@@ -19,29 +21,29 @@ var TunnelMissingToChassis = &doctor.Check{
 	Category: "tunnel",
 	Doc: `Two nodes have no tunnel between them
 
-Every chassis needs a tunnel to every other one of its transport zones, of a type
-that both speak. Chassis of other zones of an interconnect and VTEPs are left out.`,
+Every chassis needs a tunnel to every other chassis of its transport zones, of a type
+that both have. Chassis of other zones of an interconnect and VTEPs are left out.`,
 	Causes: []string{
 		"controller-not-running", "controller-not-caught-up", "vswitchd-not-running", "two-vswitchds", "missing-external-ids", "encap-ip-not-local",
 		"duplicate-chassis-stale", "system-id-cloned", "kernel-module-missing", "conf-db-lost-or-corrupt", "dpdk-not-initialised",
 	},
-	Settle: true, // tunnels to a node that was just added are made within a moment
+	Settle: true, // tunnels to a new node take a moment
 	Run:    missingTunnels,
 }
 
 func missingTunnels(p *doctor.Pass) {
-	said := map[string]bool{} // pairs that no tunnel can join
+	reported := map[string]bool{} // pairs of chassis that cannot have a tunnel
 	for _, south := range p.Southbounds() {
 		peers := chassisPeers(south)
-		noCommonType(p, peers, said)
-		noCommonZone(p, south, peers, said)
+		noCommonType(p, peers, reported)
+		noCommonZone(p, south, peers, reported)
 	}
 	for _, h := range p.Hosts {
-		tunnelsOf(p, h, said)
+		tunnelsOf(p, h, reported)
 	}
 }
 
-// A chassisPeer is a chassis with what its tunnels depend on.
+// A chassisPeer is a chassis with the settings that its tunnels depend on.
 type chassisPeer struct {
 	*sb.Chassis
 	encaps []sb.Encap
@@ -50,23 +52,16 @@ type chassisPeer struct {
 }
 
 func chassisPeers(south *snapshot.Southbound) []chassisPeer {
-	encaps := map[ovsdb.UUID]sb.Encap{}
-	for _, e := range south.Encaps {
-		encaps[e.UUID] = e
-	}
 	var out []chassisPeer
 	for i := range south.Chassis {
 		c := &south.Chassis[i]
 		if snapshot.Elsewhere(c) {
 			continue
 		}
-		p := chassisPeer{Chassis: c, zones: strings.Join(slices.Sorted(slices.Values(c.TransportZones)), ",")}
+		p := chassisPeer{Chassis: c, encaps: south.EncapsOf(c), zones: strings.Join(slices.Sorted(slices.Values(c.TransportZones)), ",")}
 		var types []string
-		for _, u := range c.Encaps {
-			if e, ok := encaps[u]; ok {
-				p.encaps = append(p.encaps, e)
-				types = append(types, e.Type)
-			}
+		for _, e := range p.encaps {
+			types = append(types, e.Type)
 		}
 		slices.Sort(types)
 		p.types = strings.Join(slices.Compact(types), ",")
@@ -76,19 +71,15 @@ func chassisPeers(south *snapshot.Southbound) []chassisPeer {
 	return out
 }
 
-// common says whether two comma lists have a word in common.
+// common reports whether two lists with commas have a word in common.
 func common(a, b string) bool {
-	for w := range strings.SplitSeq(a, ",") {
-		if slices.Contains(strings.Split(b, ","), w) {
-			return true
-		}
-	}
-	return false
+	words := strings.Split(b, ",")
+	return slices.ContainsFunc(strings.Split(a, ","), func(w string) bool { return slices.Contains(words, w) })
 }
 
 func pair(a, b string) string { return min(a, b) + " " + max(a, b) }
 
-// by groups chassis by what a function says of them.
+// by groups chassis by a property.
 func by(peers []chassisPeer, of func(chassisPeer) string) map[string][]chassisPeer {
 	out := map[string][]chassisPeer{}
 	for _, p := range peers {
@@ -113,46 +104,62 @@ func nodesAlso(peers ...chassisPeer) []doctor.Object {
 	return out
 }
 
-func noCommonType(p *doctor.Pass, peers []chassisPeer, said map[string]bool) {
-	groups := by(peers, func(c chassisPeer) string { return c.types })
-	kinds := sortedKeys(groups)
-	for i, a := range kinds {
-		for _, b := range kinds[i+1:] {
-			if a == "" || b == "" || common(a, b) {
-				continue
-			}
-			few, many, fewTypes, manyTypes := groups[a], groups[b], a, b
-			if len(few) > len(many) {
-				few, many, fewTypes, manyTypes = many, few, manyTypes, fewTypes
-			}
-			apart := false
-			for _, x := range few {
-				for _, y := range many {
-					if sameZone(x, y) {
-						apart, said[pair(x.Name, y.Name)] = true, true
-					}
+// apart yields each two groups of chassis without a common value of a property, the smaller group first.
+func apart(groups map[string][]chassisPeer) iter.Seq2[[]chassisPeer, []chassisPeer] {
+	return func(yield func(few, many []chassisPeer) bool) {
+		values := slices.Sorted(maps.Keys(groups))
+		for i, a := range values {
+			for _, b := range values[i+1:] {
+				few, many := groups[a], groups[b]
+				if len(few) > len(many) {
+					few, many = many, few
+				}
+				if !common(a, b) && !yield(few, many) {
+					return
 				}
 			}
-			if !apart {
-				continue
-			}
-			f := doctor.Finding{
-				Object: doctor.NodeObject(few[0].Hostname),
-				Also:   append(nodesAlso(few[1:]...), nodesAlso(many...)...),
-				Title:  fmt.Sprintf("%s and %s have no type of tunnel in common", hostnames(few), hostnames(many)),
-				Cause:  "external_ids:ovn-encap-type was set differently",
-				Effect: "no packet gets from the ones to the others",
-				Next:   fmt.Sprintf("on %s: ovs-vsctl set Open_vSwitch . external_ids:ovn-encap-type=%s", hostnames(few), withType(fewTypes, manyTypes)),
-			}
-			for _, c := range []chassisPeer{few[0], many[0]} {
-				f.Evidence = append(f.Evidence, doctor.Other("Southbound Encap of "+c.Hostname).Says("types "+c.types))
-			}
-			p.Report(f)
 		}
 	}
 }
 
-// withType is what the few should speak: what the many do. A deployment with VXLAN among it has fewer networks.
+// noCommonType reports chassis without a common tunnel type.
+func noCommonType(p *doctor.Pass, peers []chassisPeer, reported map[string]bool) {
+	groups := by(peers, func(c chassisPeer) string { return c.types })
+	delete(groups, "")
+	for few, many := range apart(groups) {
+		if !mark(few, many, reported, sameZone) {
+			continue
+		}
+		f := doctor.Finding{
+			Object: doctor.NodeObject(few[0].Hostname),
+			Also:   append(nodesAlso(few[1:]...), nodesAlso(many...)...),
+			Reason: "no-common-type",
+			Title:  fmt.Sprintf("%s and %s have no common tunnel type", hostnames(few), hostnames(many)),
+			Cause:  "external_ids:ovn-encap-type was set differently",
+			Effect: "no packet gets from one side to the other",
+			Next:   fmt.Sprintf("on %s: ovs-vsctl set Open_vSwitch . external_ids:ovn-encap-type=%s", hostnames(few), withType(few[0].types, many[0].types)),
+		}
+		for _, c := range []chassisPeer{few[0], many[0]} {
+			f.Evidence = append(f.Evidence, doctor.SB("Encap", "").Says(c.Hostname+": types "+c.types))
+		}
+		p.Report(f)
+	}
+}
+
+// mark notes the pairs of two groups that cannot have a tunnel, and reports whether there is one.
+func mark(few, many []chassisPeer, reported map[string]bool, concerns func(a, b chassisPeer) bool) bool {
+	found := false
+	for _, a := range few {
+		for _, b := range many {
+			if concerns(a, b) {
+				found, reported[pair(a.Name, b.Name)] = true, true
+			}
+		}
+	}
+	return found
+}
+
+// withType are the types that the few should have: those of the many. With VXLAN a deployment can have fewer networks.
 func withType(few, many string) string {
 	if strings.Contains(many, "geneve") {
 		return "geneve"
@@ -160,71 +167,49 @@ func withType(few, many string) string {
 	return few + "," + many
 }
 
-func sortedKeys[V any](m map[string]V) []string {
-	var keys []string
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
-}
-
 func sameZone(a, b chassisPeer) bool { return a.zones == b.zones || common(a.zones, b.zones) }
 
-// noCommonZone finds chassis that no tunnel joins because of their transport
-// zones. That may be meant; it is not where one switch has ports on both, nor where
-// a chassis is in a zone with nobody and routers join its ports with others.
-func noCommonZone(p *doctor.Pass, south *snapshot.Southbound, peers []chassisPeer, said map[string]bool) {
+// noCommonZone reports chassis that have no tunnel because of their transport zones. That may be intended; it is not if a
+// switch has ports on both, or if a chassis is alone in its zones and routers connect its ports with others.
+func noCommonZone(p *doctor.Pass, south *snapshot.Southbound, peers []chassisPeer, reported map[string]bool) {
 	groups := by(peers, func(c chassisPeer) string { return c.zones })
 	if len(groups) < 2 {
 		return
 	}
-	zones := sortedKeys(groups)
+	zones := slices.Collect(maps.Keys(groups))
+	alone := func(a string) bool {
+		return !slices.ContainsFunc(zones, func(b string) bool { return a != b && common(a, b) })
+	}
 	shared := sharedBy(south, peers, func(dp ovsdb.UUID) ovsdb.UUID { return dp })
 	joined := sharedBy(south, peers, joinedDatapaths(south))
-	alone := map[string]bool{} // zones that no other chassis is in
-	for _, a := range zones {
-		alone[a] = !slices.ContainsFunc(zones, func(b string) bool { return a != b && common(a, b) })
-	}
-	for i, a := range zones {
-		for _, b := range zones[i+1:] {
-			if common(a, b) {
-				continue
-			}
-			ports, ok := shared[pair(a, b)]
-			if !ok && (alone[a] || alone[b]) {
-				ports, ok = joined[pair(a, b)]
-			}
-			for _, x := range groups[a] {
-				for _, y := range groups[b] {
-					said[pair(x.Name, y.Name)] = true
-				}
-			}
-			if !ok {
-				continue
-			}
-			few, many := groups[a], groups[b]
-			if len(few) > len(many) {
-				few, many = many, few
-			}
-			p.Report(doctor.Finding{
-				Object: doctor.NodeObject(few[0].Hostname),
-				Also:   append(nodesAlso(few[1:]...), nodesAlso(many...)...),
-				Title:  fmt.Sprintf("%s and %s share a network, but no transport zone", hostnames(few), hostnames(many)),
-				Evidence: []doctor.Evidence{
-					doctor.Other("Southbound Chassis of " + few[0].Hostname).Says("transport_zones=" + few[0].zones),
-					doctor.Other("Southbound Chassis of " + many[0].Hostname).Says("transport_zones=" + many[0].zones),
-					doctor.SB("Port_Binding", "").Says(ports + " are of one network"),
-				},
-				Cause:  "external_ids:ovn-transport-zones was set on some nodes and not on the others",
-				Effect: "there is no tunnel between them, and so no way between the ports of that network",
-				Next:   fmt.Sprintf("give them a zone in common, on %s: %s", hostnames(few), setZones(many[0].zones)),
-			})
+	for few, many := range apart(groups) {
+		a, b := few[0].zones, many[0].zones
+		ports, ok := shared[pair(a, b)]
+		if !ok && (alone(a) || alone(b)) {
+			ports, ok = joined[pair(a, b)]
 		}
+		mark(few, many, reported, func(_, _ chassisPeer) bool { return true })
+		if !ok {
+			continue
+		}
+		p.Report(doctor.Finding{
+			Object: doctor.NodeObject(few[0].Hostname),
+			Also:   append(nodesAlso(few[1:]...), nodesAlso(many...)...),
+			Reason: "no-common-zone",
+			Title:  fmt.Sprintf("%s and %s share a network, but no transport zone", hostnames(few), hostnames(many)),
+			Evidence: []doctor.Evidence{
+				doctor.SBRow("Chassis", few[0].UUID, "%s: transport_zones=%s", few[0].Hostname, a),
+				doctor.SBRow("Chassis", many[0].UUID, "%s: transport_zones=%s", many[0].Hostname, b),
+				doctor.SB("Port_Binding", "").Says(ports + " are on the same network"),
+			},
+			Cause:  "external_ids:ovn-transport-zones was set on some nodes and not on the others",
+			Effect: "there is no tunnel between them, so ports of that network do not reach each other",
+			Next:   fmt.Sprintf("give them a common zone, on %s: %s", hostnames(few), setZones(b)),
+		})
 	}
 }
 
-// setZones is the command that puts a node into transport zones.
+// setZones is the command that sets a node's transport zones.
 func setZones(zones string) string {
 	if zones == "" {
 		return "ovs-vsctl remove Open_vSwitch . external_ids ovn-transport-zones"
@@ -232,7 +217,7 @@ func setZones(zones string) string {
 	return "ovs-vsctl set Open_vSwitch . external_ids:ovn-transport-zones=" + zones
 }
 
-// joinedDatapaths says for a datapath one that stands for all that routers join with it.
+// joinedDatapaths maps a datapath to one that stands for all that routers connect with it.
 func joinedDatapaths(south *snapshot.Southbound) func(ovsdb.UUID) ovsdb.UUID {
 	parent := map[ovsdb.UUID]ovsdb.UUID{}
 	find := func(u ovsdb.UUID) ovsdb.UUID {
@@ -257,8 +242,7 @@ func joinedDatapaths(south *snapshot.Southbound) func(ovsdb.UUID) ovsdb.UUID {
 	return find
 }
 
-// sharedBy names, for two lists of zones, two ports of one network that are on
-// chassis of the one and of the other.
+// sharedBy names, for each two lists of zones, two ports of the same network on chassis of the one and the other.
 func sharedBy(south *snapshot.Southbound, peers []chassisPeer, network func(ovsdb.UUID) ovsdb.UUID) map[string]string {
 	zones := map[ovsdb.UUID]string{}
 	known := map[ovsdb.UUID]bool{}
@@ -276,20 +260,21 @@ func sharedBy(south *snapshot.Southbound, peers []chassisPeer, network func(ovsd
 		if seen[net] == nil {
 			seen[net] = map[string]string{}
 		}
-		if of := seen[net]; of[zones[u]] == "" {
-			of[zones[u]] = b.LogicalPort
-			for z, port := range of {
-				if key := pair(z, zones[u]); z != zones[u] && out[key] == "" {
-					out[key] = min(port, b.LogicalPort) + " and " + max(port, b.LogicalPort)
-				}
+		if seen[net][zones[u]] != "" {
+			continue
+		}
+		seen[net][zones[u]] = b.LogicalPort
+		for z, port := range seen[net] {
+			if key := pair(z, zones[u]); z != zones[u] && out[key] == "" {
+				out[key] = min(port, b.LogicalPort) + " and " + max(port, b.LogicalPort)
 			}
 		}
 	}
 	return out
 }
 
-// tunnelsOf looks at the tunnels that a host has.
-func tunnelsOf(p *doctor.Pass, h *snapshot.Host, said map[string]bool) {
+// tunnelsOf reports the tunnels that a host lacks, or that do not work.
+func tunnelsOf(p *doctor.Pass, h *snapshot.Host, reported map[string]bool) {
 	node := doctor.NodeObject(h.Name)
 	s, ok := doctor.Need(p, node, h.Switch)
 	if !ok {
@@ -301,7 +286,7 @@ func tunnelsOf(p *doctor.Pass, h *snapshot.Host, said map[string]bool) {
 	}
 	south, err := z.Southbound()
 	if err != nil {
-		return // said above
+		return // reported above
 	}
 	name, _, err := h.ChassisName()
 	if err != nil {
@@ -311,7 +296,7 @@ func tunnelsOf(p *doctor.Pass, h *snapshot.Host, said map[string]bool) {
 	peers := chassisPeers(south)
 	self := slices.IndexFunc(peers, func(c chassisPeer) bool { return c.Name == name })
 	if self < 0 {
-		return // it is no chassis: missing-external-ids, duplicate-chassis-stale
+		return // not a chassis: missing-external-ids, duplicate-chassis-stale
 	}
 	tunnels := map[string][]snapshot.Plug{} // by chassis
 	var others []snapshot.Plug
@@ -327,7 +312,7 @@ func tunnelsOf(p *doctor.Pass, h *snapshot.Host, said map[string]bool) {
 	}
 	var missing []chassisPeer
 	for _, c := range peers {
-		if c.Name == name || c.types == "" || said[pair(c.Name, name)] || !sameZone(c, peers[self]) {
+		if c.Name == name || c.types == "" || reported[pair(c.Name, name)] || !sameZone(c, peers[self]) {
 			continue
 		}
 		if len(tunnels[c.Name]) == 0 {
@@ -343,28 +328,29 @@ func tunnelsOf(p *doctor.Pass, h *snapshot.Host, said map[string]bool) {
 	}
 }
 
-// tunnel looks at one tunnel of OVN's.
+// tunnel reports a tunnel of OVN's that conflicts with another, or that Open vSwitch could not make.
 func tunnel(p *doctor.Pass, h *snapshot.Host, c chassisPeer, t snapshot.Plug, others []snapshot.Plug) {
 	f := doctor.Finding{
-		Object:   doctor.Object{Kind: "tunnel", Name: t.Name, Node: h.Name},
-		Also:     []doctor.Object{doctor.NodeObject(h.Name), doctor.NodeObject(c.Hostname), {Kind: "interface", Name: t.Name, Node: h.Name}},
+		Object:   tunnelObject(h, t.Name),
+		Also:     []doctor.Object{doctor.NodeObject(h.Name), doctor.NodeObject(c.Hostname), doctor.InterfaceObject(h, t)},
 		Evidence: []doctor.Evidence{doctor.OVS("Interface", t.Name).On(h.Name).Says(interfaceState(t))},
 	}
 	i := slices.IndexFunc(others, func(o snapshot.Plug) bool { return catalog.SameTunnel(o, t) })
 	if i >= 0 {
-		twin := others[i]
-		f.Also = append(f.Also, doctor.Object{Kind: "interface", Name: twin.Name, Node: h.Name})
-		f.Title = fmt.Sprintf("tunnel %s to %s has a twin %s that is not OVN's", t.Name, c.Hostname, twin.Name)
-		f.Evidence = append(f.Evidence, doctor.OVS("Interface", twin.Name).On(h.Name).Says(interfaceState(twin)))
-		f.Cause = "another network agent or a script has made a tunnel of the same type to the same address, and Open vSwitch makes only one of them"
+		other := others[i]
+		f.Reason = "conflict"
+		f.Also = append(f.Also, doctor.InterfaceObject(h, other))
+		f.Title = fmt.Sprintf("tunnel %s to %s conflicts with tunnel %s, which is not OVN's", t.Name, c.Hostname, other.Name)
+		f.Evidence = append(f.Evidence, doctor.OVS("Interface", other.Name).On(h.Name).Says(interfaceState(other)))
+		f.Cause = "another network agent or a script made a tunnel of the same type to the same address, and Open vSwitch makes only one of them"
 		f.Effect = "no packet gets to " + c.Hostname
-		f.Fix = catalog.DeleteTunnel.With(twin.Port.Name)
+		f.Fix = catalog.DeleteTunnel.With(other.Port.Name)
 		if !h.Local {
-			f.Fix = catalog.DeleteTunnel.With(twin.Port.Name, h.Name)
+			f.Fix = catalog.DeleteTunnel.With(other.Port.Name, h.Name)
 		}
 		if t.OFNumber() > 0 {
 			f.Result = doctor.Warning
-			f.Effect = "which of the two works is decided anew whenever ovs-vswitchd starts; now it is OVN's"
+			f.Effect = "OVN's tunnel works now; after a restart of ovs-vswitchd the other may work instead"
 		}
 		p.Report(f)
 		return
@@ -372,9 +358,10 @@ func tunnel(p *doctor.Pass, h *snapshot.Host, c chassisPeer, t snapshot.Plug, ot
 	if len(t.Error) == 0 && (len(t.OFPort) == 0 || t.OFNumber() > 0) {
 		return
 	}
+	f.Reason = "failed"
 	f.Title = fmt.Sprintf("Open vSwitch could not make the tunnel %s to %s", t.Name, c.Hostname)
 	f.Effect = "no packet gets to " + c.Hostname
-	f.Cause = "Open vSwitch says why: " + cmp.Or(t.Error.Get(), "nothing")
+	f.Cause = "the error of Open vSwitch: " + cmp.Or(t.Error.Get(), "none")
 	f.Next = fixes.Command("ovs-vsctl --columns=name,error,options list Interface %s", t.Name)
 	p.Report(f)
 }
@@ -391,9 +378,10 @@ func noTunnel(p *doctor.Pass, h *snapshot.Host, missing []chassisPeer) {
 	f := doctor.Finding{
 		Object: doctor.NodeObject(h.Name),
 		Also:   nodesAlso(missing...),
+		Reason: "missing",
 		Title:  fmt.Sprintf("%s has no tunnel to %s", h.Name, hostnames(missing)),
-		Cause:  "ovn-controller on " + h.Name + " does not run, or cannot make it: its log says why",
-		Effect: "no packet gets from " + h.Name + " there",
+		Cause:  "ovn-controller on " + h.Name + " is down, or cannot make it: see its log",
+		Effect: "no packet gets from " + h.Name + " to them",
 		Next:   "on " + h.Name + ": grep -i tunnel /var/log/ovn/ovn-controller.log",
 	}
 	for _, c := range missing[:min(len(missing), 6)] {
@@ -401,7 +389,7 @@ func noTunnel(p *doctor.Pass, h *snapshot.Host, missing []chassisPeer) {
 		for _, e := range c.encaps {
 			ips = append(ips, e.Type+" "+e.IP)
 		}
-		f.Evidence = append(f.Evidence, doctor.Other("Southbound Encap of "+c.Hostname).Says(strings.Join(ips, ", ")+": no Port with external_ids:ovn-chassis-id="+c.Name+"@…"))
+		f.Evidence = append(f.Evidence, doctor.SB("Encap", "").Says(c.Hostname+": "+strings.Join(ips, ", ")), doctor.OVS("Port", "").On(h.Name).Says("none has external_ids:ovn-chassis-id="+c.Name+"@…"))
 	}
 	p.Report(f)
 }

@@ -16,12 +16,12 @@ import (
 var VXLANEncapLimits = &doctor.Check{
 	Name:     "vxlan-encap-limits",
 	Category: "tunnel",
-	Doc: `VXLAN limits how many networks and ports there can be
+	Doc: `VXLAN limits the number of networks and ports
 
-VXLAN carries 12 bits for the network and 12 for the port, and not the port that a
-packet came from. One chassis that offers it limits the whole deployment to 4095
-networks of 2047 ports. It is found where the limits are near, where a policy
-rests on what VXLAN does not carry, and where nobody needs the VXLAN on offer.`,
+VXLAN carries 12 bits for the network and 12 for the destination port, and nothing for the source
+port. One chassis that offers it limits the whole deployment to 4095 networks of 2047 ports. The
+check reports limits that are near, policies that need what VXLAN does not carry, and VXLAN that
+is offered but unused.`,
 	Run: func(p *doctor.Pass) {
 		applies := false
 		for z, south := range p.Southbounds() {
@@ -42,12 +42,11 @@ rests on what VXLAN does not carry, and where nobody needs the VXLAN on offer.`,
 	},
 }
 
-// What VXLAN leaves of OVN's tunnel keys. Multicast groups have the other half of the ports'.
+// The limits of VXLAN on OVN's tunnel keys. Multicast groups use the other half of the port keys.
 const (
 	vxlanNetworks = 4095
 	vxlanPorts    = 2047
-	// From nearPercent of a limit on it is told, while there is time.
-	nearPercent = 80
+	nearPercent   = 80 // of a limit: a warning
 )
 
 func vxlanLimits(p *doctor.Pass, z *snapshot.Zone, north *snapshot.Northbound, south *snapshot.Southbound, e catalog.Encapsulations) {
@@ -55,10 +54,10 @@ func vxlanLimits(p *doctor.Pass, z *snapshot.Zone, north *snapshot.Northbound, s
 	found := false
 	report := func(f doctor.Finding) {
 		found = true
-		f.Cause = fmt.Sprintf("%s offer%s VXLAN, and that limits all", chassisNames(e.VXLAN), map[bool]string{true: "s"}[len(e.VXLAN) == 1])
+		f.Cause = fmt.Sprintf("%s offer%s VXLAN, which limits all", chassisNames(e.VXLAN), map[bool]string{true: "s"}[len(e.VXLAN) == 1])
 		f.Fix, f.Next = fix, next
 		for _, c := range e.VXLAN[:min(len(e.VXLAN), 6)] {
-			f.Evidence = append(f.Evidence, doctor.Other("Southbound Encap of "+c.Hostname).Says("types "+e.Types[c.Name]))
+			f.Evidence = append(f.Evidence, doctor.SB("Encap", "").Says(c.Hostname+": types "+e.Types[c.Name]))
 			f.Also = append(f.Also, doctor.NodeObject(c.Hostname))
 		}
 		p.Report(f)
@@ -70,22 +69,23 @@ func vxlanLimits(p *doctor.Pass, z *snapshot.Zone, north *snapshot.Northbound, s
 		}
 	}
 	if n := max(len(south.Datapaths), len(north.Switches)+len(north.Routers)); n*100 >= most*nearPercent {
-		f := doctor.Finding{
+		report(doctor.Finding{
 			Result:   near(n, most),
 			Object:   doctor.SouthboundObject,
-			Title:    fmt.Sprintf("%d networks and routers of %d that VXLAN allows", n, most),
+			Reason:   "networks",
+			Title:    fmt.Sprintf("%d of the %d networks and routers that VXLAN allows are in use", n, most),
 			Evidence: []doctor.Evidence{doctor.SB("Datapath_Binding", "").Says(fmt.Sprintf("%d rows; NB_Global options:max_tunid=%d", len(south.Datapaths), most))},
-			Effect:   "when they are used up, ovn-northd makes no more: new networks do not work",
-		}
-		report(f)
+			Effect:   "when all are in use, ovn-northd creates no more: new networks do not work",
+		})
 	}
 	for _, full := range fullSwitches(north) {
 		report(doctor.Finding{
 			Result:   near(full.ports, vxlanPorts),
 			Object:   doctor.Object{Kind: "switch", Name: full.name},
-			Title:    fmt.Sprintf("switch %s has %d ports of %d that VXLAN allows", full.name, full.ports, vxlanPorts),
-			Evidence: []doctor.Evidence{doctor.NB(full.name, "").Says(fmt.Sprintf("%d ports", full.ports))},
-			Effect:   "when they are used up, ovn-northd binds no more: new ports of it do not work",
+			Reason:   "ports",
+			Title:    fmt.Sprintf("switch %s has %d of the %d ports that VXLAN allows", full.name, full.ports, vxlanPorts),
+			Evidence: []doctor.Evidence{doctor.NB("Logical_Switch", full.name).Says(fmt.Sprintf("%d ports", full.ports))},
+			Effect:   "when all are in use, new ports of the switch do not work",
 		})
 	}
 	inportPolicies(p, z, e)
@@ -93,14 +93,14 @@ func vxlanLimits(p *doctor.Pass, z *snapshot.Zone, north *snapshot.Northbound, s
 		report(doctor.Finding{
 			Result: doctor.Warning,
 			Object: doctor.NodeObject(e.VXLAN[0].Hostname),
-			Title:  fmt.Sprintf("%s offers VXLAN, which nobody needs, and limits all to %d networks", chassisNames(e.VXLAN), most),
+			Reason: "unused",
+			Title:  fmt.Sprintf("%s offers VXLAN, which is unused and limits the deployment to %d networks", chassisNames(e.VXLAN), most),
 			Effect: "the deployment can have 4095 networks of 2047 ports, not 16 million",
 		})
 	}
 }
 
-// minority says that all chassis have another type in common, and few offer VXLAN
-// beside it: by mistake. Where most do, it is meant.
+// minority reports whether all chassis have Geneve and few offer VXLAN besides: by mistake. If most do, it is intended.
 func minority(e catalog.Encapsulations) bool {
 	for _, types := range e.Types {
 		if !strings.Contains(types, "geneve") {
@@ -125,7 +125,7 @@ func chassisNames(chassis []*sb.Chassis) string {
 	return doctor.AtMost(names, 5)
 }
 
-// lessVXLAN is the repair that ends the limit, or what to do.
+// lessVXLAN is the repair that lifts the limit, or the advice.
 func lessVXLAN(p *doctor.Pass, north *snapshot.Northbound, e catalog.Encapsulations) (*fixes.Call, string) {
 	if len(e.VXLAN) == 1 {
 		if h := p.Host(e.VXLAN[0].Name); h != nil && h.Local {
@@ -140,7 +140,7 @@ func lessVXLAN(p *doctor.Pass, north *snapshot.Northbound, e catalog.Encapsulati
 	return nil, fmt.Sprintf("on each of %s: ovnctl fix %s", chassisNames(e.VXLAN), catalog.DropVXLAN.Name)
 }
 
-// A fullSwitch is a switch with nearly as many ports as there can be.
+// A fullSwitch is a switch whose number of ports is near the limit.
 type fullSwitch struct {
 	name  string
 	ports int
@@ -156,20 +156,19 @@ func fullSwitches(north *snapshot.Northbound) []fullSwitch {
 	return out
 }
 
-// inportPolicies finds rules of the egress pipeline that look at the port a packet
-// came from. After a VXLAN tunnel that is not known.
+// inportPolicies reports rules of the egress pipeline that match the source port, which is not known after a VXLAN tunnel.
 func inportPolicies(p *doctor.Pass, z *snapshot.Zone, e catalog.Encapsulations) {
 	if len(e.OnlyVXLAN) == 0 {
-		return // all tunnels are of a type that carries it
+		return // other tunnel types carry it
 	}
 	lists, ok := doctor.Need(p, doctor.NorthboundObject, z.AccessLists)
 	if !ok {
 		return
 	}
-	used := map[ovsdb.UUID]string{}
+	groups := map[ovsdb.UUID]string{}
 	for _, g := range lists.PortGroups {
 		for _, u := range g.ACLs {
-			used[u] = "port group " + g.Name
+			groups[u] = g.Name
 		}
 	}
 	for _, acl := range lists.ACLs {
@@ -179,14 +178,15 @@ func inportPolicies(p *doctor.Pass, z *snapshot.Zone, e catalog.Encapsulations) 
 		f := doctor.Finding{
 			Result:   doctor.Warning,
 			Object:   doctor.Object{Kind: "ACL", Name: string(acl.UUID)},
-			Title:    fmt.Sprintf("an ACL looks at the port that a packet came from, which VXLAN to %s does not carry", chassisNames(e.OnlyVXLAN)),
-			Evidence: []doctor.Evidence{doctor.NB("ACL", doctor.Short(acl.UUID)).Says(fmt.Sprintf("to-lport %d '%s' %s", acl.Priority, acl.Match, acl.Action))},
-			Cause:    chassisNames(e.OnlyVXLAN) + " speaks nothing but VXLAN",
-			Effect:   "the rule does not hold for packets from another node",
-			Next:     "match the address instead of the port, or have all nodes speak geneve",
+			Reason:   "inport",
+			Title:    fmt.Sprintf("an ACL matches the source port, which VXLAN to %s does not carry", chassisNames(e.OnlyVXLAN)),
+			Evidence: []doctor.Evidence{doctor.NBRow("ACL", acl.UUID, "to-lport %d '%s' %s", acl.Priority, acl.Match, acl.Action)},
+			Cause:    chassisNames(e.OnlyVXLAN) + " has no tunnel type but VXLAN",
+			Effect:   "the rule does not match packets from another node",
+			Next:     "match the address instead of the port, or set ovn-encap-type=geneve on all nodes",
 		}
-		if g := used[acl.UUID]; g != "" {
-			f.Also = append(f.Also, doctor.Object{Kind: "port group", Name: strings.TrimPrefix(g, "port group ")})
+		if g := groups[acl.UUID]; g != "" {
+			f.Also = append(f.Also, doctor.Object{Kind: "port group", Name: g})
 		}
 		p.Report(f)
 	}
