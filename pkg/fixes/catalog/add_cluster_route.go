@@ -23,13 +23,13 @@ address in that link's network.`,
 	Risk:   fixes.Medium,
 	Check:  "cluster-route-or-snat-missing",
 	Plan: func(d *snapshot.Deployment, a fixes.Args) (*fixes.Plan, error) {
-		h, n, err := localNetwork(d)
-		if err != nil {
-			return nil, err
-		}
 		want, err := netip.ParsePrefix(a["NETWORK"])
 		if err != nil {
 			return nil, fmt.Errorf("network %q: not of the form 10.244.0.0/16", a["NETWORK"])
+		}
+		h, n, err := localNetwork(d)
+		if err != nil {
+			return nil, err
 		}
 		g, err := h.Gate()
 		if err != nil {

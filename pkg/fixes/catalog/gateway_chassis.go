@@ -83,7 +83,8 @@ func (g *GatewayPort) remove(d *snapshot.Deployment, z *snapshot.Zone, wrong Gat
 	if err != nil {
 		return step, err
 	}
-	deletion, err := fixes.DeleteRow(d.Context(), db, wrong.row().Table(), wrong.id(), in)
+	table, id := wrong.Row()
+	deletion, err := fixes.DeleteRow(d.Context(), db, table, id, in)
 	step.Changes = []fixes.Change{deletion}
 	return step, err
 }

@@ -31,12 +31,11 @@ func (k *KubeOVN) defaultRouteGaps() {
 		var other *nb.StaticRoute
 		found := false
 		for i, r := range k.rows.StaticRoutes {
-			if !of[r.UUID] || r.IPPrefix != all || r.RouteTable != "" {
-				continue
-			}
-			if r.Policy.Get() != "src-ip" {
+			switch {
+			case !of[r.UUID] || r.IPPrefix != all || r.RouteTable != "":
+			case r.Policy.Get() != "src-ip":
 				found = true // by kube-ovn, or by somebody who manages the routes
-			} else if r.Nexthop == gateway.Addr().String() {
+			case r.Nexthop == gateway.Addr().String():
 				other = &k.rows.StaticRoutes[i]
 			}
 		}

@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"fmt"
+	"iter"
 	"net/netip"
 	"slices"
 
@@ -18,17 +19,9 @@ var KubeOVNNodePolicy = kubeRepair("kube-ovn-node-policy",
 // the ACLs that let the node reach its pods name it, or it is the tunnel address as on
 // every other node. Written reports whether kube-ovn wrote it.
 func (k *KubeOVN) nodeAddress(n *KubeNode, f int) (a netip.Addr, written bool) {
-	if g := k.groups["node."+dotted(n.Name)]; g != nil {
-		for _, u := range g.ACLs {
-			acl := k.acls[u]
-			if acl == nil {
-				continue
-			}
-			if m := aclNode.FindStringSubmatch(acl.Match); m != nil {
-				if a, err := netip.ParseAddr(m[1]); err == nil && family(a) == f && n.IPs[f] != a {
-					return a, true
-				}
-			}
+	for a := range k.aclAddresses(k.groups["node."+dotted(n.Name)]) {
+		if family(a) == f && n.IPs[f] != a {
+			return a, true
 		}
 	}
 	encap := k.encap(n.chassis, f)
@@ -43,6 +36,28 @@ func (k *KubeOVN) nodeAddress(n *KubeNode, f int) (a netip.Addr, written bool) {
 		}
 	}
 	return encap, false
+}
+
+// aclAddresses are the nodes' addresses in the ACLs of a port group.
+func (k *KubeOVN) aclAddresses(g *nb.PortGroup) iter.Seq[netip.Addr] {
+	return func(yield func(netip.Addr) bool) {
+		if g == nil {
+			return
+		}
+		for _, u := range g.ACLs {
+			acl := k.acls[u]
+			if acl == nil {
+				continue
+			}
+			m := aclNode.FindStringSubmatch(acl.Match)
+			if m == nil {
+				continue
+			}
+			if a, err := netip.ParseAddr(m[1]); err == nil && !yield(a) {
+				return
+			}
+		}
+	}
 }
 
 func (k *KubeOVN) nodePolicyGap(n *KubeNode) {

@@ -3,6 +3,7 @@ package catalog
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -49,11 +50,9 @@ func (t *TransientDefault) Fixed() (text []byte, notes []string, err error) {
 	}
 	if set == nil {
 		at := len(t.Text)
-		if t.Form == TransientCommented {
-			for _, c := range file.Comments {
-				if strings.Contains(c.Text, DeleteTransient) {
-					at = c.End
-				}
+		for _, c := range file.Comments {
+			if t.Form == TransientCommented && strings.Contains(c.Text, DeleteTransient) {
+				at = c.End
 			}
 		}
 		text = envfile.Replace(t.Text, at, at, line)
@@ -188,29 +187,21 @@ func withOption(words []string) []string {
 
 // join writes words so that systemd splits them into the same.
 func join(words []string) string {
-	var b strings.Builder
-	for i, w := range words {
-		if i > 0 {
-			b.WriteByte(' ')
-		}
-		switch {
-		case w != "" && !strings.ContainsAny(w, " \t\r\n\"'\\"):
-			b.WriteString(w)
-		case !strings.ContainsAny(w, `'\`):
-			// Quotes in the middle of a word are how people write it: --options='-a -b'.
-			if name, value, ok := strings.Cut(w, "="); ok && !strings.ContainsAny(name, " \t\"") {
-				b.WriteString(name + "='" + value + "'")
-			} else {
-				b.WriteString("'" + w + "'")
-			}
-		default:
-			for _, c := range []byte(w) {
-				if strings.IndexByte(" \t\r\n\"'\\", c) >= 0 {
-					b.WriteByte('\\')
-				}
-				b.WriteByte(c)
-			}
-		}
+	return strings.Join(namesOf(words, quotedWord), " ")
+}
+
+var special = regexp.MustCompile("[ \t\r\n\"'\\\\]")
+
+// quotedWord is a word that systemd reads as one. People write quotes in the middle of a
+// word: --options='-a -b'.
+func quotedWord(w string) string {
+	switch name, value, ok := strings.Cut(w, "="); {
+	case w != "" && !strings.ContainsAny(w, " \t\r\n\"'\\"):
+		return w
+	case strings.ContainsAny(w, `'\`):
+		return special.ReplaceAllString(w, `\$0`)
+	case ok && !strings.ContainsAny(name, " \t\""):
+		return name + "='" + value + "'"
 	}
-	return b.String()
+	return "'" + w + "'"
 }

@@ -643,19 +643,19 @@ func (b *balancing) deadBackends(lb *nb.LoadBalancer, vips []snapshot.VIP) {
 		if v.Bad != "" || len(v.Backends) == 0 || reported == 10 {
 			continue
 		}
-		var nobody, unbound []string
+		var missing, unbound []string
 		for _, backend := range v.Backends {
 			port := b.holders[backend.Addr()]
 			switch p := b.l.SwitchPort[port]; {
 			case port == "" && b.closed.Contains(backend.Addr()):
-				nobody = append(nobody, backend.Addr().String())
+				missing = append(missing, backend.Addr().String())
 			case p != nil && p.Type == "" && b.bound != nil:
 				if _, held := b.bound[port]; !held {
 					unbound = append(unbound, port)
 				}
 			}
 		}
-		if len(nobody)+len(unbound) < len(v.Backends) {
+		if len(missing)+len(unbound) < len(v.Backends) {
 			continue
 		}
 		f := doctor.Finding{
@@ -665,8 +665,8 @@ func (b *balancing) deadBackends(lb *nb.LoadBalancer, vips []snapshot.VIP) {
 			Evidence: []doctor.Evidence{doctor.NBRow("Load_Balancer", lb.UUID, "vips:%s=%s", v.Key, lb.VIPs[v.Key])},
 			Effect:   "connections to " + v.Key + " get no reply",
 		}
-		if len(nobody) > 0 {
-			f.Cause = "no port has the address " + strings.Join(nobody, ", ")
+		if len(missing) > 0 {
+			f.Cause = "no port has the address " + strings.Join(missing, ", ")
 			f.Next = "the backend is left over, or its port was removed: set the right backends in the CMS, or: ovn-nbctl lb-add " + nameOf(lb) + " '" + v.Key + "' BACKENDS"
 		}
 		for _, port := range unbound {
@@ -674,7 +674,7 @@ func (b *balancing) deadBackends(lb *nb.LoadBalancer, vips []snapshot.VIP) {
 		}
 		if len(unbound) > 0 {
 			f.Evidence = append(f.Evidence, doctor.SB("Port_Binding", "").Says("no chassis holds "+strings.Join(unbound, ", ")))
-			if len(nobody) == 0 {
+			if len(missing) == 0 {
 				f.Result = doctor.Warning
 				f.Cause = "no chassis holds the ports of its backends"
 				f.Next = "start the pods or VMs of these ports; if they run: ovnctl doctor " + unbound[0]
