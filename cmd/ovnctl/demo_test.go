@@ -56,7 +56,7 @@ var tried = map[string]struct {
 		"2 errors, 0 warnings",
 		"ERROR  uplink eth0 is not in bridge br-ex  uplink-not-in-bridge",
 		"fix     ovnctl fix attach-uplink br-ex eth0",
-		"ERROR  router port rtoj-GR_node1 sends to 100.64.0.1 at 0a:58:64:40:00:99, which is at 0a:58:64:40:00:01 now  mac-binding-stale",
+		"ERROR  router port rtoj-GR_node1 sends packets for 100.64.0.1 to 0a:58:64:40:00:99, but its MAC address is 0a:58:64:40:00:01 now  mac-binding-stale",
 		"fix     ovnctl fix delete-mac-binding rtoj-GR_node1 100.64.0.1",
 	}},
 	"--offline demo reach shop/ bank/ --tcp 8080": {exitOK, []string{

@@ -85,7 +85,7 @@ func TestDoctorMistakes(t *testing.T) {
 		says string
 	}{
 		{[]string{"doctor", "--only", "uplink"}, "did you mean"},
-		{[]string{"doctor", "--category", "node"}, "there are node-os"},
+		{[]string{"doctor", "--category", "node"}, "the categories are node-os"},
 		{[]string{"doctor", "--fail-on", "bad"}, "expected error, warning or never"},
 		{[]string{"doctor", "-o", "csv"}, "expected one of table"},
 		{[]string{"doctor", "a", "b", "c"}, "hint: ovnctl doctor"},
