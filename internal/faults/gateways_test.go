@@ -152,7 +152,7 @@ var gatewaysFaults = []fault{
 			s.forget("ovn-controller.log") // which remembers for a day
 		},
 		args:   []string{"--sample", "20s"},
-		object: "tunnel",
+		object: "node2",
 	},
 	{
 		check: "bfd-down-or-flapping", name: "next hop", on: "central",
