@@ -55,8 +55,9 @@ unit: ## the tests that need neither root nor Open vSwitch, with -race
 	go test -short ./cmd/ovnctl
 
 .PHONY: golden
-golden: ## write what ovnctl prints about the demos into the files that tests compare
-	go test -count=1 -run 'TestGolden|TestTopologyScripts' ./cmd/ovnctl -update
+golden: ## write what ovnctl prints about the demos into the files and pages that tests compare
+	go test -count=1 -run 'TestGolden|TestTopologyScripts|TestDocs' ./cmd/ovnctl -update
+	OVNCTL_UPDATE=1 go test -count=1 -run 'TestPage' ./internal/arch
 
 .PHONY: test
 test: lint-light install-lab ## everything against the system's OVS and OVN

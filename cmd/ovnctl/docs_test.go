@@ -14,9 +14,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// updateDocs rewrites the output in the documents instead of comparing it.
-var updateDocs = os.Getenv("OVNCTL_UPDATE") != ""
-
 // TestDocs runs each console block of the README and of docs/, and compares what it shows. A console block holds commands that
 // run anywhere, on the captures in the program; what needs a live deployment is shown in other blocks.
 func TestDocs(t *testing.T) {
@@ -56,12 +53,12 @@ func testPage(t *testing.T, page string) int {
 		blocks++
 		body := consoleBlock.FindStringSubmatch(block)[1]
 		got := runConsole(t, page, body)
-		if !updateDocs && got != body {
-			t.Errorf("%s shows what is not so any more (-shown +now; OVNCTL_UPDATE=1 rewrites it):\n%s", page, cmp.Diff(body, got))
+		if !*update && got != body {
+			t.Errorf("%s shows what is not so any more (-shown +now; make golden rewrites it):\n%s", page, cmp.Diff(body, got))
 		}
 		return "```console\n" + got + "```"
 	})
-	if updateDocs && updated != string(text) {
+	if *update && updated != string(text) {
 		if err := os.WriteFile(page, []byte(updated), 0o644); err != nil {
 			t.Fatal(err)
 		}

@@ -55,6 +55,7 @@ var groups = []group{
 		{paths: []string{"pkg/decode"}},
 		{paths: []string{"pkg/decode/text"}},
 		{paths: []string{"pkg/snapshot"}},
+		{paths: []string{"pkg/facts"}},
 	}},
 	{"answer", []room{
 		{paths: []string{"pkg/journey"}, rule: rule{never: []string{"gather"}}}, // values only
@@ -102,7 +103,7 @@ var libraries = map[string][]string{
 	"github.com/mattn/go-runewidth":     {"pkg/render"},
 	"github.com/klauspost/compress":     {"pkg/archive", "pkg/decompress"},
 	"github.com/ulikunitz/xz":           {"pkg/decompress"},
-	"go.yaml.in/yaml/v3":                {"pkg/render", "pkg/snapshot"},
+	"go.yaml.in/yaml/v3":                {"pkg/render", "pkg/facts"},
 	"github.com/gopacket/gopacket":      {"pkg/pcap"},
 	"golang.org/x/net":                  {"pkg/fixes/ping.go"},
 	"golang.org/x/term":                 {"cmd/ovnctl"},

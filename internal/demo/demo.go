@@ -1,6 +1,7 @@
-// Package demo holds captures of two deployments, so that the program can be tried
-// where there is nothing: three nodes as OVN-Kubernetes sets them up, and the same
-// three with a fault each in a network policy, a router and a node's uplink.
+// Package demo holds captures of two deployments, so that the program can be tried where there is nothing.
+//
+// One has three nodes as OVN-Kubernetes sets them up; the other has the same three with a fault each in a network
+// policy, a router and a node's uplink.
 //
 // `make demo-capture` makes them, of the lab.
 package demo

@@ -96,7 +96,18 @@ func (p *Pass) settle() {
 	}
 	second := &Pass{Deployment: later, Check: p.Check}
 	second.Check.Run(second)
-	p.Findings = slices.DeleteFunc(second.Findings, func(f Finding) bool { return f.Result.Fault() && !before[f.ID()] })
+	p.Findings = slices.DeleteFunc(second.Findings, func(f Finding) bool {
+		return !before[f.ID()] && (f.Result.Fault() || f.Reason == NeedsSample) // the second run takes no samples
+	})
+	again := map[ID]bool{}
+	for i := range p.Findings {
+		again[p.Findings[i].ID()] = true
+	}
+	for _, f := range first {
+		if f.Lasting && !again[f.ID()] {
+			p.Findings = append(p.Findings, f)
+		}
+	}
 	p.noSwitch, p.noOVN = p.noSwitch || second.noSwitch, p.noOVN || second.noOVN
 }
 

@@ -5,6 +5,7 @@ import (
 	"net/netip"
 	"slices"
 
+	"github.com/ovnctl/ovnctl/pkg/facts"
 	"github.com/ovnctl/ovnctl/pkg/nb"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
@@ -55,7 +56,7 @@ func NodeByPort(z *snapshot.Zone) map[string]string {
 
 // HasIP reports whether a logical switch port has an address.
 func HasIP(p *nb.LogicalSwitchPortBrief, a netip.Addr) bool {
-	for _, own := range snapshot.PortAddresses(p) {
+	for _, own := range facts.PortAddresses(p) {
 		if slices.ContainsFunc(own.IPs, func(n netip.Prefix) bool { return n.Addr() == a }) {
 			return true
 		}
@@ -65,7 +66,7 @@ func HasIP(p *nb.LogicalSwitchPortBrief, a netip.Addr) bool {
 
 // ClosedSwitch reports whether the Northbound knows all that is on a switch: it has clients, none with an unknown
 // address, and no port to a physical network or another zone.
-func ClosedSwitch(l *snapshot.Logical, s *nb.LogicalSwitch) bool {
+func ClosedSwitch(l *facts.Logical, s *nb.LogicalSwitch) bool {
 	clients := false
 	for _, p := range l.PortsOf[s.UUID] {
 		switch {
@@ -78,10 +79,10 @@ func ClosedSwitch(l *snapshot.Logical, s *nb.LogicalSwitch) bool {
 }
 
 // PortByAddress is the logical switch port that has each address.
-func PortByAddress(l *snapshot.Logical) map[netip.Addr]string {
+func PortByAddress(l *facts.Logical) map[netip.Addr]string {
 	out := make(map[netip.Addr]string, len(l.SwitchPorts))
 	for i := range l.SwitchPorts {
-		for _, a := range snapshot.PortAddresses(&l.SwitchPorts[i]) {
+		for _, a := range facts.PortAddresses(&l.SwitchPorts[i]) {
 			for _, ip := range a.IPs {
 				out[ip.Addr()] = l.SwitchPorts[i].Name
 			}

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ovnctl/ovnctl/pkg/facts"
 	"github.com/ovnctl/ovnctl/pkg/node"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
@@ -17,15 +18,15 @@ import (
 type Node struct {
 	*snapshot.Host
 	Net     *node.Network
-	Uplinks []snapshot.Uplink
+	Uplinks []facts.Uplink
 }
 
 // Nodes are the nodes whose Open_vSwitch database and kernel network can be read; the others are reported as unknown.
 func (p *Pass) Nodes() iter.Seq[*Node] {
 	for _, h := range p.Hosts {
 		go func() { // reads all nodes at once; the snapshot remembers
-			if _, err := h.Uplinks(); err == nil {
-				_, _ = h.Gate()
+			if _, err := facts.UplinksOf(h); err == nil {
+				_, _ = facts.PodLinkOf(h)
 			}
 		}()
 	}
@@ -40,7 +41,7 @@ func (p *Pass) Nodes() iter.Seq[*Node] {
 		if !ok {
 			return nil, false
 		}
-		uplinks, ok := Need(p, NodeObject(h.Name), h.Uplinks)
+		uplinks, ok := Need(p, NodeObject(h.Name), func() ([]facts.Uplink, error) { return facts.UplinksOf(h) })
 		if !ok {
 			return nil, false
 		}
@@ -51,7 +52,7 @@ func (p *Pass) Nodes() iter.Seq[*Node] {
 // AddressEvidence lists the global addresses of a link.
 func (n *Node) AddressEvidence(link string) Evidence {
 	var list []string
-	for _, a := range snapshot.Global(n.Net, link) {
+	for _, a := range facts.Global(n.Net, link) {
 		list = append(list, a.Prefix.String())
 	}
 	return Evidence{Source: Addresses(link), Says: cmp.Or(strings.Join(list, ", "), "no global address")}
@@ -75,7 +76,7 @@ func (n *Node) RouteEvidence(link string) []Evidence {
 // MissingEncapIPs are the node's tunnel addresses that no link has, and where they are configured. An address within the
 // network of some link is left out: it is mistyped rather than missing.
 func (n *Node) MissingEncapIPs() (ips []netip.Addr, source Source) {
-	all, _ := n.EncapIPs()
+	all, _ := facts.EncapIPs(n.Host)
 	for _, ip := range all {
 		near := slices.ContainsFunc(n.Net.Addresses, func(a node.Address) bool {
 			return a.Prefix.Addr() == ip || a.Scope == "global" && a.Prefix.Bits() > 0 && a.Prefix.Contains(ip)
@@ -95,9 +96,9 @@ func (n *Node) MissingEncapIPs() (ips []netip.Addr, source Source) {
 }
 
 // BridgesWithoutAddress are the bridges that have an uplink and no global address on either.
-func (n *Node) BridgesWithoutAddress() []snapshot.Uplink {
-	hasAddress := func(link string) bool { return len(snapshot.Global(n.Net, link)) > 0 }
-	var list []snapshot.Uplink
+func (n *Node) BridgesWithoutAddress() []facts.Uplink {
+	hasAddress := func(link string) bool { return len(facts.Global(n.Net, link)) > 0 }
+	var list []facts.Uplink
 	for _, u := range n.Uplinks {
 		if !hasAddress(u.Bridge.Name) && !slices.ContainsFunc(u.Links, hasAddress) {
 			list = append(list, u)
@@ -108,7 +109,7 @@ func (n *Node) BridgesWithoutAddress() []snapshot.Uplink {
 
 // AtBoot lists the configuration files that give a link its addresses at boot.
 func (n *Node) AtBoot(link string) []Evidence {
-	all, err := n.Persistent()
+	all, err := facts.PersistentOf(n.Host)
 	if err != nil {
 		return nil
 	}

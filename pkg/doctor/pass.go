@@ -4,6 +4,7 @@ import (
 	"errors"
 	"iter"
 
+	"github.com/ovnctl/ovnctl/pkg/facts"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
@@ -72,8 +73,8 @@ func (p *Pass) EachZone() iter.Seq[*snapshot.Zone] {
 }
 
 // Northbounds are the zones whose Northbound can be read; of the others it is reported as unknown.
-func (p *Pass) Northbounds() iter.Seq2[*snapshot.Zone, *snapshot.Logical] {
-	return zones(p, NorthboundObject, (*snapshot.Zone).Logical)
+func (p *Pass) Northbounds() iter.Seq2[*snapshot.Zone, *facts.Logical] {
+	return zones(p, NorthboundObject, facts.LogicalOf)
 }
 
 // Southbounds are the zones whose Southbound can be read; of the others it is reported as unknown.

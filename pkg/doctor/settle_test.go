@@ -10,26 +10,20 @@ import (
 // TestSettle runs checks that find the same fault with a counter in its title that has moved, another fault, and none.
 func TestSettle(t *testing.T) {
 	port := Object{Kind: "port", Name: "shop_web"}
+	drops := func(title string) Finding { return Finding{Object: port, Reason: "drops", Title: title} }
+	flapped := Finding{Object: port, Reason: "flapping", Lasting: true, Title: "flapped 4 times"}
 	for _, test := range []struct {
 		name string
-		runs []Finding // what each run finds; an empty one finds nothing
-		want string    // the title that is left
+		runs [][]Finding // what each run finds
+		want string      // the title that is left
 	}{
-		{"the counter has moved", []Finding{
-			{Object: port, Reason: "drops", Title: "3 packets more"},
-			{Object: port, Reason: "drops", Title: "9 packets more"},
-		}, "9 packets more"},
-		{"gone", []Finding{{Object: port, Reason: "drops", Title: "3 packets more"}, {}}, ""},
-		{"another reason", []Finding{
-			{Object: port, Reason: "drops", Title: "same"},
-			{Object: port, Reason: "unbound", Title: "same"},
-		}, ""},
-		{"another object", []Finding{
-			{Object: port, Reason: "drops", Title: "same"},
-			{Object: Object{Kind: "port", Name: "shop_db"}, Reason: "drops", Title: "same"},
-		}, ""},
-		{"lasting", []Finding{{Object: port, Lasting: true, Title: "silent for 5 s"}}, "silent for 5 s"},
-		{"unknown", []Finding{{Object: port, Result: Unknown, Title: "unreachable"}}, "unreachable"},
+		{"the counter has moved", [][]Finding{{drops("3 packets more")}, {drops("9 packets more")}}, "9 packets more"},
+		{"gone", [][]Finding{{drops("3 packets more")}, {}}, ""},
+		{"another reason", [][]Finding{{drops("same")}, {{Object: port, Reason: "unbound", Title: "same"}}}, ""},
+		{"another object", [][]Finding{{drops("same")}, {{Object: Object{Kind: "port", Name: "shop_db"}, Reason: "drops", Title: "same"}}}, ""},
+		{"lasting", [][]Finding{{flapped}}, "flapped 4 times"},
+		{"lasting beside one that passes", [][]Finding{{drops("3 packets more"), flapped}, {{Result: Unknown, Reason: NeedsSample, Title: "needs two samples"}}}, "flapped 4 times"},
+		{"unknown", [][]Finding{{{Object: port, Result: Unknown, Title: "unreachable"}}}, "unreachable"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			runs := 0
@@ -37,7 +31,7 @@ func TestSettle(t *testing.T) {
 				if runs == len(test.runs) {
 					t.Fatal("run once more than needed")
 				}
-				if f := test.runs[runs]; f.Title != "" {
+				for _, f := range test.runs[runs] {
 					p.Report(f)
 				}
 				runs++

@@ -24,7 +24,7 @@ func (d *Deployment) Again() (*Deployment, error) {
 	if d.saved() {
 		return d, nil
 	}
-	return derive(&d.memo, "again", func() (*Deployment, error) {
+	return Derive(d, "again", func() (*Deployment, error) {
 		select {
 		case <-d.ctx.Done():
 			return nil, d.ctx.Err()
@@ -264,7 +264,7 @@ func Elsewhere(c *sb.Chassis) bool {
 
 // Time is when this look began; of saved data, when it was saved.
 func (d *Deployment) Time() time.Time {
-	t, err := derive(&d.memo, "", func() (time.Time, error) {
+	t, err := Derive(d, "", func() (time.Time, error) {
 		if !d.saved() {
 			return time.Now(), nil
 		}

@@ -19,7 +19,7 @@ import (
 // Coverage is how often the events that a daemon counts have happened since it
 // started. One that never happened is absent.
 func (h *Host) Coverage(daemon string) (map[string]uint64, error) {
-	return derive(&h.memo, daemon, func() (map[string]uint64, error) {
+	return Derive(h, daemon, func() (map[string]uint64, error) {
 		text, err := h.Control(daemon, "coverage/show")
 		if err != nil {
 			return nil, err
@@ -70,7 +70,7 @@ func (d Datapath) Userspace() bool { return strings.HasPrefix(d.Name, "netdev@")
 
 // Datapaths are those of the host's ovs-vswitchd.
 func (h *Host) Datapaths() ([]Datapath, error) {
-	return derive(&h.memo, "", func() ([]Datapath, error) {
+	return Derive(h, "", func() ([]Datapath, error) {
 		text, err := h.Control("ovs-vswitchd", "dpctl/show")
 		return parseDatapaths(text), err
 	})
@@ -127,7 +127,7 @@ type Upcalls struct {
 
 // Upcalls are of each datapath.
 func (h *Host) Upcalls() ([]Upcalls, error) {
-	return derive(&h.memo, "", func() ([]Upcalls, error) {
+	return Derive(h, "", func() ([]Upcalls, error) {
 		text, err := h.Control("ovs-vswitchd", "upcall/show")
 		return parseUpcalls(text), err
 	})
@@ -179,7 +179,7 @@ type FDBStats struct {
 
 // FDBStats is of a bridge that learns addresses, since Open vSwitch 2.10.
 func (h *Host) FDBStats(bridge string) (FDBStats, error) {
-	return derive(&h.memo, bridge, func() (FDBStats, error) {
+	return Derive(h, bridge, func() (FDBStats, error) {
 		text, err := h.Control("ovs-vswitchd", "fdb/stats-show", bridge)
 		if err != nil {
 			return FDBStats{}, err
@@ -213,7 +213,7 @@ func parseFDBStats(text string) (s FDBStats, err error) {
 // CTZones are ovn-controller's numbers of connection tracking zones by the names
 // it gives them: a logical port's, or ROUTER-UUID_snat and _dnat.
 func (h *Host) CTZones() (map[string]int, error) {
-	return derive(&h.memo, "", func() (map[string]int, error) {
+	return Derive(h, "", func() (map[string]int, error) {
 		text, err := h.Control("ovn-controller", "ct-zone-list")
 		if err != nil {
 			return nil, err
@@ -254,7 +254,7 @@ func Idle(sizes []TableSize, datapath string) bool {
 // the userspace datapath where that is what carries packets, and those of the
 // kernel.
 func (h *Host) ConntrackSize() ([]TableSize, error) {
-	return derive(&h.memo, "", func() ([]TableSize, error) {
+	return Derive(h, "", func() ([]TableSize, error) {
 		var sizes []TableSize
 		var errs []error
 		if t, err := h.userspaceConntrack(); err == nil {
@@ -320,7 +320,7 @@ type ZoneLimit struct {
 
 // ConntrackLimits are the limits of zones in a datapath, `dpctl/ct-get-limits`.
 func (h *Host) ConntrackLimits(datapath string) ([]ZoneLimit, error) {
-	return derive(&h.memo, datapath, func() ([]ZoneLimit, error) {
+	return Derive(h, datapath, func() ([]ZoneLimit, error) {
 		text, err := h.Control("ovs-vswitchd", "dpctl/ct-get-limits", datapath)
 		return parseLimits(text), err
 	})
@@ -371,7 +371,7 @@ type Tuple struct {
 // Conntrack are the connections of all datapaths, or an error if there are more
 // than 50,000: reading them stops ovs-vswitchd.
 func (h *Host) Conntrack() ([]CTEntry, error) {
-	return derive(&h.memo, "", func() ([]CTEntry, error) {
+	return Derive(h, "", func() ([]CTEntry, error) {
 		sizes, err := h.ConntrackSize()
 		if err != nil {
 			return nil, err
@@ -432,7 +432,7 @@ func (h *Host) Sysctl(name string) (string, error) {
 // ProtocolCounters are the counters of the kernel's protocols, by names such as
 // "Udp InCsumErrors" and "Udp6InCsumErrors".
 func (h *Host) ProtocolCounters() (map[string]int64, error) {
-	return derive(&h.memo, "", func() (map[string]int64, error) {
+	return Derive(h, "", func() (map[string]int64, error) {
 		b, err := h.File("/proc/net/snmp")
 		if err != nil {
 			return nil, err
@@ -486,7 +486,7 @@ type Listener struct {
 // Listeners are the sockets of TCP that listen and those of UDP that are not
 // connected, of both families, in the host's network.
 func (h *Host) Listeners() ([]Listener, error) {
-	return derive(&h.memo, "", func() ([]Listener, error) {
+	return Derive(h, "", func() ([]Listener, error) {
 		var all []Listener
 		for _, t := range []struct{ file, protocol, state string }{
 			{"tcp", "tcp", "0A"}, {"tcp6", "tcp", "0A"}, {"udp", "udp", "07"}, {"udp6", "udp", "07"},

@@ -118,7 +118,7 @@ func (d Daemon) Answering() []node.Daemon {
 // directories of Open vSwitch and OVN. Where one was silent in the first look the
 // second has the same answer: nobody waits for it twice.
 func (h *Host) Daemons() ([]node.Daemon, error) {
-	return derive(&h.memo, "", func() ([]node.Daemon, error) {
+	return Derive(h, "", func() ([]node.Daemon, error) {
 		if h.before != nil {
 			all, err := h.before.Daemons()
 			if err == nil && slices.ContainsFunc(all, func(d node.Daemon) bool { return d.State == node.Hung }) {
@@ -134,7 +134,7 @@ func (h *Host) Daemons() ([]node.Daemon, error) {
 // cannot tell; that a daemon does not run is an answer. Whether it is meant to
 // run tells Meant.
 func (h *Host) Daemon(name string) (Daemon, error) {
-	return derive(&h.memo, name, func() (Daemon, error) {
+	return Derive(h, name, func() (Daemon, error) {
 		all, err := h.Daemons()
 		if errors.Is(err, node.ErrUnavailable) {
 			return h.savedDaemon(name, err)
@@ -174,7 +174,7 @@ func (h *Host) savedDaemon(name string, why error) (Daemon, error) {
 // not. It does not say whether it runs. The error is for what could not be read,
 // where nothing else speaks for it.
 func (h *Host) Meant(daemon string) ([]string, error) {
-	return derive(&h.memo, daemon, func() ([]string, error) {
+	return Derive(h, daemon, func() ([]string, error) {
 		var why []string
 		var errs []error
 		all, err := h.Daemons()

@@ -84,7 +84,7 @@ func (d *Deployment) Later() (*Deployment, error) {
 		return nil, d.ctx.Err()
 	case <-time.After(d.sample):
 	}
-	return derive(&d.memo, "later", func() (*Deployment, error) {
+	return Derive(d, "later", func() (*Deployment, error) {
 		return Look(d.ctx, d.cluster.Again(), Options{}), nil
 	})
 }
@@ -133,7 +133,7 @@ var ErrNoOVN = errors.New("plain Open vSwitch: OVN is not used here")
 
 // errNoDatabase is the answer of a database that is not among the sources, or that
 // could not be opened: then it is the Problem.
-func (d *Deployment) errNoDatabase(name, flag string) error {
+func (d *Deployment) MissingDatabase(name, flag string) error {
 	for _, p := range d.Problems {
 		if p.What == name {
 			return p
@@ -151,7 +151,7 @@ func (d *Deployment) errNoDatabase(name, flag string) error {
 // withoutOVN says that the switches of all hosts could be read, that nothing in them is meant for OVN, and that no
 // daemon or database of it is there.
 func (d *Deployment) withoutOVN() bool {
-	none, _ := derive(&d.memo, "", func() (bool, error) {
+	none, _ := Derive(d, "", func() (bool, error) {
 		for _, z := range d.Zones {
 			if z.nb != nil || z.sb != nil {
 				return false, nil
@@ -175,7 +175,7 @@ func (d *Deployment) withoutOVN() bool {
 // NB is the Northbound itself, for repairs and for what no method here reads.
 func (z *Zone) NB() (ovsdb.Reader, error) {
 	if z.nb == nil {
-		return nil, z.d.errNoDatabase("OVN_Northbound", "--nb")
+		return nil, z.d.MissingDatabase("OVN_Northbound", "--nb")
 	}
 	return z.nb, nil
 }
@@ -183,7 +183,7 @@ func (z *Zone) NB() (ovsdb.Reader, error) {
 // SB is the Southbound itself.
 func (z *Zone) SB() (ovsdb.Reader, error) {
 	if z.sb == nil {
-		return nil, z.d.errNoDatabase("OVN_Southbound", "--sb")
+		return nil, z.d.MissingDatabase("OVN_Southbound", "--sb")
 	}
 	return z.sb, nil
 }

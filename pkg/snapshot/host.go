@@ -41,7 +41,7 @@ func (h *Host) Node() node.Host { return h.node.Host }
 
 // OVSDB is the host's Open_vSwitch database itself.
 func (h *Host) OVSDB() (ovsdb.Reader, error) {
-	return derive(&h.memo, "", func() (ovsdb.Reader, error) {
+	return Derive(h, "", func() (ovsdb.Reader, error) {
 		if h.central {
 			return nil, fmt.Errorf("%s: %w", h.Name, ErrNoSwitch)
 		}
@@ -93,7 +93,7 @@ func (h *Host) Flows(bridge string) ([]openflow.FlowEntry, error) {
 // timeouts: a fraction of the work of Flows, which starts a process. Flows that Open vSwitch keeps for itself are among
 // them. Of saved data without them it is Flows.
 func (h *Host) PlainFlows(bridge string) ([]openflow.FlowEntry, error) {
-	return derive(&h.memo, bridge, func() ([]openflow.FlowEntry, error) {
+	return Derive(h, bridge, func() ([]openflow.FlowEntry, error) {
 		text, err := h.Control("ovs-vswitchd", "bridge/dump-flows", bridge)
 		if errors.Is(err, node.ErrUnavailable) {
 			return h.Flows(bridge)
@@ -151,7 +151,7 @@ func (h *Host) File(path string) ([]byte, error) {
 
 // Dirs are where the host's daemons keep things, as paths of the host.
 func (h *Host) Dirs() node.Dirs {
-	d, _ := derive(&h.memo, "", func() (node.Dirs, error) { return h.node.Host.Dirs(h.d.ctx) })
+	d, _ := Derive(h, "", func() (node.Dirs, error) { return h.node.Host.Dirs(h.d.ctx) })
 	return d
 }
 

@@ -78,7 +78,7 @@ var ErrNoInterconnect = errors.New("nothing here names the databases of the inte
 // Interconnect reads the databases that zones share, where the host's ovn-ic finds
 // them.
 func (h *Host) Interconnect() (*Interconnect, error) {
-	return derive(&h.memo, "", func() (*Interconnect, error) {
+	return Derive(h, "", func() (*Interconnect, error) {
 		if !h.Local {
 			return nil, ErrNoInterconnect
 		}

@@ -41,7 +41,7 @@ func (h *Host) keyFile(k Keys, path string) ([]byte, error) {
 // Keys are those of the host's daemons: what is on their command lines, and what
 // these take from a database's SSL table.
 func (h *Host) Keys() ([]Keys, error) {
-	return derive(&h.memo, "", func() ([]Keys, error) {
+	return Derive(h, "", func() ([]Keys, error) {
 		var all []Keys
 		processes, err := h.Processes()
 		for _, p := range processes {
@@ -137,7 +137,7 @@ func (h *Host) sslRow(database string) (sslFiles, bool) {
 
 // Certificates reads the certificates in one of the files, the daemon's own first.
 func (h *Host) Certificates(k Keys, path string) ([]*x509.Certificate, error) {
-	return derive(&h.memo, k.Daemon+" "+path, func() ([]*x509.Certificate, error) {
+	return Derive(h, k.Daemon+" "+path, func() ([]*x509.Certificate, error) {
 		b, err := h.keyFile(k, path)
 		if err != nil {
 			return nil, err
@@ -168,7 +168,7 @@ func (h *Host) Certificates(k Keys, path string) ([]*x509.Certificate, error) {
 // KeyFits says whether the private key belongs to the certificate. Nothing of the
 // key is kept.
 func (h *Host) KeyFits(k Keys) (bool, error) {
-	return derive(&h.memo, k.Daemon, func() (bool, error) {
+	return Derive(h, k.Daemon, func() (bool, error) {
 		private, err := h.keyFile(k, k.PrivateKey)
 		if err != nil {
 			return false, err
@@ -190,7 +190,7 @@ func (h *Host) KeyFits(k Keys) (bool, error) {
 // Shown is the certificates that the server at an ssl: remote shows to whoever
 // connects, seen from the host ovnctl runs on.
 func (d *Deployment) Shown(remote string) ([]*x509.Certificate, error) {
-	return derive(&d.memo, remote, func() ([]*x509.Certificate, error) {
+	return Derive(d, remote, func() ([]*x509.Certificate, error) {
 		address, ok := strings.CutPrefix(remote, "ssl:")
 		if !ok {
 			return nil, fmt.Errorf("%s: not an ssl: remote", remote)

@@ -17,7 +17,7 @@ type LogLine struct {
 // LogLines are the lines of a daemon's log, as far back as Log goes, since the
 // daemon that runs now was started. Lines in another form are left out.
 func (h *Host) LogLines(daemon string) ([]LogLine, error) {
-	return derive(&h.memo, daemon, func() ([]LogLine, error) {
+	return Derive(h, daemon, func() ([]LogLine, error) {
 		text, err := h.Log(daemon)
 		if err != nil {
 			return nil, err

@@ -95,7 +95,7 @@ type Likely struct {
 // LikelyFlows can be read while the flows that tell what a chassis has are still on their way. Of a large Southbound
 // there are none.
 func (z *Zone) LikelyFlows(chassis string) (*Likely, error) {
-	return derive(&z.memo, chassis, func() (*Likely, error) {
+	return Derive(z, chassis, func() (*Likely, error) {
 		s, err := z.Southbound()
 		if err != nil {
 			return nil, err

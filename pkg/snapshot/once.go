@@ -54,9 +54,16 @@ func (o *once) timed(q question, took time.Duration) {
 	o.reads = append(o.reads, Read{q.String(), took})
 }
 
-// derive remembers what is made of other reads: one value of a type for each thing that it is about.
-func derive[T any](o *once, about string, from func() (T, error)) (T, error) {
-	return remember(o, derived{reflect.TypeFor[T](), about}, from)
+// A Memory is a part of a snapshot that remembers what is made of it: a *Deployment, a *Zone or a *Host.
+type Memory interface{ memory() *once }
+
+func (d *Deployment) memory() *once { return &d.memo }
+func (z *Zone) memory() *once       { return &z.memo }
+func (h *Host) memory() *once       { return &h.memo }
+
+// Derive remembers what is made of other reads: one value of a type for each thing that it is about.
+func Derive[T any](of Memory, about string, from func() (T, error)) (T, error) {
+	return remember(of.memory(), derived{reflect.TypeFor[T](), about}, from)
 }
 
 type derived struct {

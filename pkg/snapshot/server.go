@@ -36,7 +36,7 @@ var servers = []Server{
 // Servers are those that the host has: they answer, or their file is there. A
 // host that only uses the databases has none.
 func (h *Host) Servers() ([]Server, error) {
-	return derive(&h.memo, "", func() ([]Server, error) {
+	return Derive(h, "", func() ([]Server, error) {
 		var found []Server
 		for _, s := range servers {
 			d, err := h.Daemon(s.Control)
@@ -181,7 +181,7 @@ var ErrStandalone = errors.New("no clustered database")
 // cluster elects, its members know no leader: such an answer is asked for again
 // as long as an election takes.
 func (h *Host) Member(database string) (*Member, error) {
-	return derive(&h.memo, database, func() (*Member, error) {
+	return Derive(h, database, func() (*Member, error) {
 		at := slices.IndexFunc(servers, func(s Server) bool { return s.Database == database })
 		if at < 0 {
 			return nil, fmt.Errorf("no server is known for %s", database)
@@ -371,7 +371,7 @@ func (h *Host) SnapshotSize(s Server) int64 {
 // FileSize is the size of a file below the host's root. One of more than 16 MiB
 // is measured where that is possible.
 func (h *Host) FileSize(path string) (int64, error) {
-	return derive(&h.memo, path, func() (int64, error) {
+	return Derive(h, path, func() (int64, error) {
 		if s, ok := h.node.Host.(interface {
 			FileSize(context.Context, string) (int64, error)
 		}); ok {

@@ -1,6 +1,7 @@
-// Package topology joins the three databases of a deployment into one graph: what
-// the Northbound asks for, what the Southbound says that became of it, and what
-// the Open_vSwitch database of each node has made of that.
+// Package topology joins the three databases of a deployment into one graph, and finds what a name or an address means.
+//
+// The Northbound has what is wanted, the Southbound what ovn-northd made of it, and the Open_vSwitch database of each
+// node what is there.
 //
 // # What is joined by what
 //

@@ -5,6 +5,7 @@ import (
 	"net/netip"
 	"slices"
 
+	"github.com/ovnctl/ovnctl/pkg/facts"
 	"github.com/ovnctl/ovnctl/pkg/fixes"
 	"github.com/ovnctl/ovnctl/pkg/node"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
@@ -31,7 +32,7 @@ address in that link's network.`,
 		if err != nil {
 			return nil, err
 		}
-		g, err := h.Gate()
+		g, err := facts.PodLinkOf(h)
 		if err != nil {
 			return nil, err
 		}
@@ -42,9 +43,9 @@ address in that link's network.`,
 		if err != nil {
 			return nil, err
 		}
-		i := slices.IndexFunc(g.Pods, func(p snapshot.PodNetwork) bool { return p.Prefix == want.Masked() })
+		i := slices.IndexFunc(g.Pods, func(p facts.PodNetwork) bool { return p.Prefix == want.Masked() })
 		if i < 0 {
-			return nil, fmt.Errorf("no pod network %s; this node has %s", want, several(namesOf(g.Pods, func(p snapshot.PodNetwork) string { return p.Prefix.String() })))
+			return nil, fmt.Errorf("no pod network %s; this node has %s", want, several(namesOf(g.Pods, func(p facts.PodNetwork) string { return p.Prefix.String() })))
 		}
 		p := g.Pods[i]
 		switch {

@@ -3,6 +3,7 @@ package catalog
 import (
 	"slices"
 
+	"github.com/ovnctl/ovnctl/pkg/facts"
 	"github.com/ovnctl/ovnctl/pkg/fixes"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
@@ -29,7 +30,7 @@ there has one of its virtual IPs.`,
 			return nil, err
 		}
 		lb := f.row
-		p, err := f.zone.Placement()
+		p, err := facts.PlacementOf(f.zone)
 		if err != nil {
 			return nil, err
 		}

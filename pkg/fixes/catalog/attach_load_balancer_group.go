@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/ovnctl/ovnctl/pkg/facts"
 	"github.com/ovnctl/ovnctl/pkg/fixes"
 	"github.com/ovnctl/ovnctl/pkg/nb"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
@@ -25,8 +26,8 @@ Adds it to load_balancer_group of the switch or router.`,
 	Check: "lb-on-wrong-switch",
 	Plan: func(d *snapshot.Deployment, a fixes.Args) (*fixes.Plan, error) {
 		f, err := find(d, "load balancer group", a["GROUP"],
-			func(z *snapshot.Zone, _ *snapshot.Logical) ([]nb.LoadBalancerGroup, error) {
-				p, err := z.Placement()
+			func(z *snapshot.Zone, _ *facts.Logical) ([]nb.LoadBalancerGroup, error) {
+				p, err := facts.PlacementOf(z)
 				if err != nil {
 					return nil, err
 				}
@@ -36,7 +37,7 @@ Adds it to load_balancer_group of the switch or router.`,
 		if err != nil {
 			return nil, err
 		}
-		p, err := f.zone.Placement()
+		p, err := facts.PlacementOf(f.zone)
 		if err != nil {
 			return nil, err
 		}

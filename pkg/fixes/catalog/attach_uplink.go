@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ovnctl/ovnctl/pkg/facts"
 	"github.com/ovnctl/ovnctl/pkg/fixes"
 	"github.com/ovnctl/ovnctl/pkg/node"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
@@ -69,7 +70,7 @@ bridge, and does not choose between two links.`,
 		if !l.Up {
 			changes = append(changes, linkUp(l))
 		}
-		if b := n.Link(u.Bridge.Name); !b.Up && len(snapshot.Global(n, b.Name)) > 0 { // without addresses it need not be up
+		if b := n.Link(u.Bridge.Name); !b.Up && len(facts.Global(n, b.Name)) > 0 { // without addresses it need not be up
 			changes = append(changes, linkUp(b))
 		}
 		if changes != nil {
@@ -81,7 +82,7 @@ bridge, and does not choose between two links.`,
 
 // uplinkFor is the link to attach to a bridge: the one of that name, the one that the bridge
 // names, or the only one that could be it.
-func uplinkFor(h *snapshot.Host, n *node.Network, u snapshot.Uplink, name string) (*node.Link, error) {
+func uplinkFor(h *snapshot.Host, n *node.Network, u facts.Uplink, name string) (*node.Link, error) {
 	if name = cmp.Or(name, u.Link()); name != "" {
 		l, err := link(n, name)
 		if err != nil {
@@ -174,7 +175,7 @@ func transientPorts(h *snapshot.Host) (bool, string, error) {
 }
 
 // addPort is the step that makes a link a port of a bridge.
-func addPort(u snapshot.Uplink, name string, transient bool) fixes.Step {
+func addPort(u facts.Uplink, name string, transient bool) fixes.Step {
 	port := fixes.Row{"name": name, "interfaces": []ovsdb.UUID{ovsdb.Named("interface")}}
 	classic := fixes.Command("ovs-vsctl --may-exist add-port %s %s", u.Bridge.Name, name)
 	if transient {

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/ovnctl/ovnctl/pkg/facts"
 	"github.com/ovnctl/ovnctl/pkg/fixes"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
@@ -29,7 +30,7 @@ time of the other options, or an hour. Usable ones stay.`,
 			return nil, err
 		}
 		o := f.row
-		faults := snapshot.DHCPFaults(o)
+		faults := facts.DHCPFaults(o)
 		if len(faults) == 0 {
 			return nil, fixes.Refuse("", "the DHCP options of %s are complete", o.Cidr)
 		}

@@ -3,6 +3,7 @@ package catalog
 import (
 	"fmt"
 
+	"github.com/ovnctl/ovnctl/pkg/facts"
 	"github.com/ovnctl/ovnctl/pkg/fixes"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
@@ -22,7 +23,7 @@ management system that disabled the port on purpose disables it again.`,
 	Plan: func(d *snapshot.Deployment, a fixes.Args) (*fixes.Plan, error) {
 		name := a["PORT"]
 		var plan *fixes.Plan
-		err := inZones(d, func(z *snapshot.Zone, l *snapshot.Logical) (found bool, err error) {
+		err := inZones(d, func(z *snapshot.Zone, l *facts.Logical) (found bool, err error) {
 			set := fixes.Set{DB: "OVN_Northbound", Zone: z.Name}
 			if p := l.SwitchPort[name]; p != nil {
 				set.Row, set.Classic = p, []string{fixes.Command("ovn-nbctl lsp-set-enabled %s enabled", name)}
@@ -45,7 +46,7 @@ management system that disabled the port on purpose disables it again.`,
 
 // enable is the plan that sets a row's column enabled to true.
 func enable(set fixes.Set, what string, enabled ovsdb.Set[bool], ids map[string]string, touches string) (*fixes.Plan, error) {
-	if !snapshot.Off(enabled) {
+	if !facts.Off(enabled) {
 		return nil, fixes.Refuse("", "%s is enabled", what)
 	}
 	set.What, set.Columns = "enable "+what, fixes.Row{"enabled": []bool{true}}

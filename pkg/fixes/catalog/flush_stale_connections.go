@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/netip"
 
+	"github.com/ovnctl/ovnctl/pkg/facts"
 	"github.com/ovnctl/ovnctl/pkg/fixes"
 	"github.com/ovnctl/ovnctl/pkg/release"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
@@ -40,7 +41,7 @@ to a present backend.`,
 		if err != nil {
 			return nil, err
 		}
-		stale, err := h.StaleConnections()
+		stale, err := facts.StaleConnections(h)
 		if err != nil {
 			return nil, err
 		}
@@ -86,7 +87,7 @@ const flushed = "flushed connections cannot be put back into connection tracking
 
 // flush is the step that flushes a conversation. With parts of a tuple, from Open vSwitch 3.1, it flushes all conversations
 // of the client with the address; without, it fails if the conversation has expired in the meantime.
-func flush(s snapshot.StaleConnection, parts bool) fixes.Control {
+func flush(s facts.StaleConnection, parts bool) fixes.Control {
 	family := "nw"
 	if s.VIP.Addr().Is6() {
 		family = "ipv6"

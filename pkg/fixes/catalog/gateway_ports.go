@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/ovnctl/ovnctl/pkg/facts"
 	"github.com/ovnctl/ovnctl/pkg/nb"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
 	"github.com/ovnctl/ovnctl/pkg/sb"
@@ -33,7 +34,7 @@ type GatewayCandidate struct {
 
 // GatewayPorts are a zone's distributed gateway ports.
 func GatewayPorts(north *snapshot.Northbound, south *snapshot.Southbound) []GatewayPort {
-	l := snapshot.NewLogical(north)
+	l := facts.NewLogical(north)
 	gcs := map[ovsdb.UUID]*nb.GatewayChassis{}
 	for i, g := range north.GatewayChassis {
 		gcs[g.UUID] = &north.GatewayChassis[i]

@@ -6,13 +6,14 @@ import (
 	"io/fs"
 	"strings"
 
+	"github.com/ovnctl/ovnctl/pkg/facts"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
 // atBoot warns of files of the host that give a link an address at boot, and so
 // bring the fault back.
 func atBoot(h *snapshot.Host, link, bridge string) []string {
-	all, err := h.Persistent()
+	all, err := facts.PersistentOf(h)
 	if err != nil {
 		return []string{fmt.Sprintf("cannot tell what gives %s its addresses at boot: %v", link, err)}
 	}

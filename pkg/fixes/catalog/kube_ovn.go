@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ovnctl/ovnctl/pkg/facts"
 	"github.com/ovnctl/ovnctl/pkg/nb"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
 	"github.com/ovnctl/ovnctl/pkg/sb"
@@ -127,7 +128,7 @@ type kubeLink struct {
 
 // links are the switches joined to each router of kube-ovn.
 func (k *KubeOVN) links() map[ovsdb.UUID][]kubeLink {
-	l := snapshot.NewLogical(k.rows)
+	l := facts.NewLogical(k.rows)
 	k.ports = map[ovsdb.UUID]*nb.LogicalSwitchPortBrief{}
 	for i := range k.rows.SwitchPorts {
 		k.ports[k.rows.SwitchPorts[i].UUID] = &k.rows.SwitchPorts[i]

@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ovnctl/ovnctl/pkg/facts"
 	"github.com/ovnctl/ovnctl/pkg/fixes"
 	"github.com/ovnctl/ovnctl/pkg/node"
-	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
 // A move takes everything that a link has to another link: addresses, routes of all
@@ -118,7 +118,7 @@ func (m *move) set(name, before, after string) {
 // the primary ones first, IPv6 with the oldest first, which the kernel lists last.
 func (m *move) addresses() []node.Address {
 	var four, six []node.Address
-	for _, a := range snapshot.Global(m.n, m.from.Name) {
+	for _, a := range facts.Global(m.n, m.from.Name) {
 		if a.Prefix.Addr().Is6() {
 			six = append(six, a)
 		} else {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ovnctl/ovnctl/pkg/facts"
 	"github.com/ovnctl/ovnctl/pkg/fixes"
 	"github.com/ovnctl/ovnctl/pkg/nb"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
@@ -75,14 +76,14 @@ one. It creates no ports.`,
 // leadsTo reports whether packets to a router port go through a switch port, by its addresses.
 func leadsTo(p *nb.LogicalSwitchPortBrief, rp *nb.LogicalRouterPort) bool {
 	return slices.ContainsFunc(p.Addresses, func(text string) bool {
-		a, ok := snapshot.ParseAddress(text)
+		a, ok := facts.ParseAddress(text)
 		return text == "router" || text == "unknown" || ok && strings.EqualFold(a.MAC, rp.MAC)
 	})
 }
 
 // linkTarget is the router port that a switch port belongs to: the one of that name, the one that
 // it names itself, or the only unlinked one of its network.
-func linkTarget(l *snapshot.Logical, p *nb.LogicalSwitchPortBrief, name string) (*nb.LogicalRouterPort, error) {
+func linkTarget(l *facts.Logical, p *nb.LogicalSwitchPortBrief, name string) (*nb.LogicalRouterPort, error) {
 	if rp := l.RouterPort[p.Options["router-port"]]; name == "" && rp != nil {
 		name = rp.Name
 	}
@@ -106,7 +107,7 @@ func linkTarget(l *snapshot.Logical, p *nb.LogicalSwitchPortBrief, name string) 
 }
 
 // checkUnlinked is the router port of a name, which must not be linked to another port.
-func checkUnlinked(l *snapshot.Logical, p *nb.LogicalSwitchPortBrief, name string, unlinked []*nb.LogicalRouterPort) (*nb.LogicalRouterPort, error) {
+func checkUnlinked(l *facts.Logical, p *nb.LogicalSwitchPortBrief, name string, unlinked []*nb.LogicalRouterPort) (*nb.LogicalRouterPort, error) {
 	rp := l.RouterPort[name]
 	if rp == nil {
 		return nil, fmt.Errorf("no logical router port %q; unlinked are %s", name, several(namesOf(unlinked, routerPortName)))

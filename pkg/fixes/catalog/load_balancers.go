@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ovnctl/ovnctl/pkg/facts"
 	"github.com/ovnctl/ovnctl/pkg/fixes"
 	"github.com/ovnctl/ovnctl/pkg/nb"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
@@ -42,7 +43,7 @@ func (h *holder) String() string {
 }
 
 // conflict is a load balancer of the holder that has a virtual IP of another one.
-func (h *holder) conflict(p *snapshot.Placement, lb *nb.LoadBalancer) (*nb.LoadBalancer, string) {
+func (h *holder) conflict(p *facts.Placement, lb *nb.LoadBalancer) (*nb.LoadBalancer, string) {
 	has := slices.Clone(h.balancers)
 	for _, g := range h.groups {
 		if group := p.Group[g]; group != nil {
@@ -64,7 +65,7 @@ func (h *holder) conflict(p *snapshot.Placement, lb *nb.LoadBalancer) (*nb.LoadB
 }
 
 // findHolder finds a switch, router or group by name or UUID.
-func findHolder(l *snapshot.Logical, p *snapshot.Placement, name string) (*holder, error) {
+func findHolder(l *facts.Logical, p *facts.Placement, name string) (*holder, error) {
 	kind, rest, named := strings.Cut(name, ":")
 	if named && slices.Contains([]string{"switch", "router", "group"}, kind) {
 		name = rest
@@ -106,8 +107,8 @@ func isGatewayPort(rp *nb.LogicalRouterPort) bool {
 // findLoadBalancer finds a load balancer by name or UUID.
 func findLoadBalancer(d *snapshot.Deployment, name string) (found[nb.LoadBalancer], error) {
 	return find(d, "load balancer", name,
-		func(z *snapshot.Zone, _ *snapshot.Logical) ([]nb.LoadBalancer, error) {
-			p, err := z.Placement()
+		func(z *snapshot.Zone, _ *facts.Logical) ([]nb.LoadBalancer, error) {
+			p, err := facts.PlacementOf(z)
 			if err != nil {
 				return nil, err
 			}

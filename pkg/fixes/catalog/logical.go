@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/ovnctl/ovnctl/pkg/facts"
 	"github.com/ovnctl/ovnctl/pkg/fixes"
 	"github.com/ovnctl/ovnctl/pkg/nb"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
@@ -12,10 +13,10 @@ import (
 
 // inZones goes through the zones until has finds what it looks for. A zone that
 // cannot be read is an error only if no other zone has it.
-func inZones(d *snapshot.Deployment, has func(*snapshot.Zone, *snapshot.Logical) (bool, error)) error {
+func inZones(d *snapshot.Deployment, has func(*snapshot.Zone, *facts.Logical) (bool, error)) error {
 	var unread error
 	for _, z := range d.Zones {
-		l, err := z.Logical()
+		l, err := facts.LogicalOf(z)
 		if err != nil {
 			unread = err
 			continue
@@ -33,15 +34,15 @@ func inZones(d *snapshot.Deployment, has func(*snapshot.Zone, *snapshot.Logical)
 // A row of the Northbound, with the zone that it was found in.
 type found[T any] struct {
 	zone    *snapshot.Zone
-	logical *snapshot.Logical
+	logical *facts.Logical
 	row     *T
 }
 
 // find finds a row by its name or UUID. Two rows of one name in a zone are an error.
-func find[T any](d *snapshot.Deployment, kind, name string, rows func(*snapshot.Zone, *snapshot.Logical) ([]T, error), key func(*T) (string, ovsdb.UUID)) (found[T], error) {
+func find[T any](d *snapshot.Deployment, kind, name string, rows func(*snapshot.Zone, *facts.Logical) ([]T, error), key func(*T) (string, ovsdb.UUID)) (found[T], error) {
 	var out found[T]
 	var names []string
-	err := inZones(d, func(z *snapshot.Zone, l *snapshot.Logical) (bool, error) {
+	err := inZones(d, func(z *snapshot.Zone, l *facts.Logical) (bool, error) {
 		all, err := rows(z, l)
 		if err != nil {
 			return false, err
@@ -68,21 +69,21 @@ func find[T any](d *snapshot.Deployment, kind, name string, rows func(*snapshot.
 
 func findRouter(d *snapshot.Deployment, name string) (found[nb.LogicalRouter], error) {
 	return find(d, "router", name,
-		func(_ *snapshot.Zone, l *snapshot.Logical) ([]nb.LogicalRouter, error) { return l.Routers, nil },
+		func(_ *snapshot.Zone, l *facts.Logical) ([]nb.LogicalRouter, error) { return l.Routers, nil },
 		func(r *nb.LogicalRouter) (string, ovsdb.UUID) { return r.Name, r.UUID })
 }
 
 func findRouterPort(d *snapshot.Deployment, name string) (found[nb.LogicalRouterPort], error) {
 	return find(d, "logical router port", name,
-		func(_ *snapshot.Zone, l *snapshot.Logical) ([]nb.LogicalRouterPort, error) { return l.RouterPorts, nil },
+		func(_ *snapshot.Zone, l *facts.Logical) ([]nb.LogicalRouterPort, error) { return l.RouterPorts, nil },
 		func(p *nb.LogicalRouterPort) (string, ovsdb.UUID) { return p.Name, p.UUID })
 }
 
 // findSwitchPort finds a switch port by name. There are too many to list the others.
-func findSwitchPort(d *snapshot.Deployment, name string) (*snapshot.Zone, *snapshot.Logical, *nb.LogicalSwitchPortBrief, error) {
+func findSwitchPort(d *snapshot.Deployment, name string) (*snapshot.Zone, *facts.Logical, *nb.LogicalSwitchPortBrief, error) {
 	var zone *snapshot.Zone
-	var logical *snapshot.Logical
-	err := inZones(d, func(z *snapshot.Zone, l *snapshot.Logical) (bool, error) {
+	var logical *facts.Logical
+	err := inZones(d, func(z *snapshot.Zone, l *facts.Logical) (bool, error) {
 		zone, logical = z, l
 		return l.SwitchPort[name] != nil, nil
 	})
@@ -96,7 +97,7 @@ func findSwitchPort(d *snapshot.Deployment, name string) (*snapshot.Zone, *snaps
 }
 
 // SwitchAt is the switch that a router port is joined to, or nil.
-func SwitchAt(l *snapshot.Logical, routerPort string) *nb.LogicalSwitch {
+func SwitchAt(l *facts.Logical, routerPort string) *nb.LogicalSwitch {
 	for _, p := range l.Links[routerPort] {
 		if ls := l.SwitchOf[p.UUID]; ls != nil {
 			return ls
@@ -106,7 +107,7 @@ func SwitchAt(l *snapshot.Logical, routerPort string) *nb.LogicalSwitch {
 }
 
 // Localnets are the names of the physical networks that a switch is part of.
-func Localnets(l *snapshot.Logical, ls *nb.LogicalSwitch) []string {
+func Localnets(l *facts.Logical, ls *nb.LogicalSwitch) []string {
 	var out []string
 	if ls == nil {
 		return nil

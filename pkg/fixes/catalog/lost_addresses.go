@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ovnctl/ovnctl/pkg/facts"
 	"github.com/ovnctl/ovnctl/pkg/fixes"
 	"github.com/ovnctl/ovnctl/pkg/nb"
 	"github.com/ovnctl/ovnctl/pkg/node"
@@ -23,20 +24,20 @@ type lost struct {
 // lostAddresses are the addresses that a bridge should have and no link has: those of
 // the host's own files, and the tunnel address with a prefix length that another source
 // knows. It refuses if sources disagree.
-func lostAddresses(d *snapshot.Deployment, h *snapshot.Host, n *node.Network, u snapshot.Uplink) ([]lost, error) {
+func lostAddresses(d *snapshot.Deployment, h *snapshot.Host, n *node.Network, u facts.Uplink) ([]lost, error) {
 	files, err := fromFiles(h, u)
 	if err != nil {
 		return nil, err
 	}
-	encaps, encapSource := h.EncapIPs()
+	encaps, encapSource := facts.EncapIPs(h)
 	var found []lost
 	for _, l := range files {
-		if snapshot.Holder(n, l.prefix.Addr()) == nil {
+		if facts.Holder(n, l.prefix.Addr()) == nil {
 			found = append(found, l)
 		}
 	}
 	for _, ip := range encaps {
-		if snapshot.Holder(n, ip) != nil || slices.ContainsFunc(found, func(l lost) bool { return l.prefix.Addr() == ip }) {
+		if facts.Holder(n, ip) != nil || slices.ContainsFunc(found, func(l lost) bool { return l.prefix.Addr() == ip }) {
 			continue
 		}
 		if same := slices.IndexFunc(found, func(l lost) bool { return l.prefix.Addr().Is4() == ip.Is4() }); same >= 0 {
@@ -63,8 +64,8 @@ func lostAddresses(d *snapshot.Deployment, h *snapshot.Host, n *node.Network, u 
 
 // fromFiles are the fixed addresses of the bridge in the host's files, or if these do
 // not name the bridge, those of its uplink.
-func fromFiles(h *snapshot.Host, u snapshot.Uplink) ([]lost, error) {
-	all, err := h.Persistent()
+func fromFiles(h *snapshot.Host, u facts.Uplink) ([]lost, error) {
+	all, err := facts.PersistentOf(h)
 	if err != nil {
 		return nil, err
 	}
@@ -83,7 +84,7 @@ func fromFiles(h *snapshot.Host, u snapshot.Uplink) ([]lost, error) {
 }
 
 // addFixed adds the addresses of an entry in a file of the host, with their gateways.
-func addFixed(found []lost, p snapshot.Persistent) []lost {
+func addFixed(found []lost, p facts.Persistent) []lost {
 	for _, a := range p.Addresses {
 		if slices.ContainsFunc(found, func(x lost) bool { return x.prefix == a }) {
 			continue
@@ -100,7 +101,7 @@ func addFixed(found []lost, p snapshot.Persistent) []lost {
 }
 
 // withLength finds the prefix length of an address.
-func withLength(d *snapshot.Deployment, h *snapshot.Host, u snapshot.Uplink, ip netip.Addr, source string) (lost, error) {
+func withLength(d *snapshot.Deployment, h *snapshot.Host, u facts.Uplink, ip netip.Addr, source string) (lost, error) {
 	var found []lost
 	add := func(bits int, by string) {
 		p := netip.PrefixFrom(ip, bits)
@@ -120,7 +121,7 @@ func withLength(d *snapshot.Deployment, h *snapshot.Host, u snapshot.Uplink, ip 
 		if other == h || err != nil {
 			continue
 		}
-		for _, a := range snapshot.Global(n, u.Bridge.Name) {
+		for _, a := range facts.Global(n, u.Bridge.Name) {
 			if a.Prefix.Contains(ip) {
 				add(a.Prefix.Bits(), fmt.Sprintf("%s of %s", a.Prefix, other.Name))
 			}
@@ -138,7 +139,7 @@ func withLength(d *snapshot.Deployment, h *snapshot.Host, u snapshot.Uplink, ip 
 }
 
 // gatewaysOf are the next hops of default routes in a network.
-func gatewaysOf(d *snapshot.Deployment, h *snapshot.Host, u snapshot.Uplink, prefix netip.Prefix) (found []netip.Addr, sources []string) {
+func gatewaysOf(d *snapshot.Deployment, h *snapshot.Host, u facts.Uplink, prefix netip.Prefix) (found []netip.Addr, sources []string) {
 	add := func(g netip.Addr, by string) {
 		if g.IsValid() && prefix.Contains(g) && !slices.Contains(found, g) {
 			found, sources = append(found, g), append(sources, fmt.Sprintf("%s by %s", g, by))
@@ -229,7 +230,7 @@ func giveBack(n *node.Network, l *node.Link, all []lost) (changes []fixes.LinkCh
 		} else if x.prefix.Bits() < 31 {
 			a.Broadcast = broadcast(x.prefix)
 		}
-		if snapshot.Holder(n, x.prefix.Addr()) == nil {
+		if facts.Holder(n, x.prefix.Addr()) == nil {
 			changes = append(changes, fixes.LinkChange{Add: &a, Link: l.Name, Index: l.Index})
 			warnings = append(warnings, fmt.Sprintf("%s is from %s", x.prefix, x.source))
 		}

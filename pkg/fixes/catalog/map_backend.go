@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/ovnctl/ovnctl/pkg/facts"
 	"github.com/ovnctl/ovnctl/pkg/fixes"
 	"github.com/ovnctl/ovnctl/pkg/nb"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
@@ -55,7 +56,7 @@ switch are checked. SOURCE must be an unused address of the switch's network.`,
 		if err != nil {
 			return nil, err
 		}
-		old, mapped := snapshot.HealthMappings(lb)[backend]
+		old, mapped := facts.HealthMappings(lb)[backend]
 		source, err := healthSource(f, port, backend, old.Source, bound, a["SOURCE"])
 		if err != nil {
 			return nil, err
@@ -92,7 +93,7 @@ switch are checked. SOURCE must be an unused address of the switch's network.`,
 // if it can be used, else that of the switch's other ports.
 func healthSource(f found[nb.LoadBalancer], port *nb.LogicalSwitchPortBrief, backend, old netip.Addr, bound func(string) bool, given string) (netip.Addr, error) {
 	l := f.logical
-	p, err := f.zone.Placement()
+	p, err := facts.PlacementOf(f.zone)
 	if err != nil {
 		return netip.Addr{}, err
 	}
@@ -120,7 +121,7 @@ func healthSource(f found[nb.LoadBalancer], port *nb.LogicalSwitchPortBrief, bac
 // backendsOf are the addresses of a load balancer's backends.
 func backendsOf(lb *nb.LoadBalancer) []string {
 	var out []string
-	for _, v := range snapshot.VIPs(lb) {
+	for _, v := range facts.VIPs(lb) {
 		for _, b := range v.Backends {
 			if a := b.Addr().String(); !slices.Contains(out, a) {
 				out = append(out, a)

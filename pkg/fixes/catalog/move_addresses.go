@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 
+	"github.com/ovnctl/ovnctl/pkg/facts"
 	"github.com/ovnctl/ovnctl/pkg/fixes"
 	"github.com/ovnctl/ovnctl/pkg/node"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
@@ -37,7 +38,7 @@ by restore-bridge-ip.`,
 }
 
 // planMove moves everything that a bridge's uplink has to the bridge.
-func planMove(h *snapshot.Host, n *node.Network, u snapshot.Uplink) (*fixes.Plan, error) {
+func planMove(h *snapshot.Host, n *node.Network, u facts.Uplink) (*fixes.Plan, error) {
 	steps, warnings, err := moveSteps(h, n, u)
 	if err != nil {
 		return nil, err
@@ -52,7 +53,7 @@ func planMove(h *snapshot.Host, n *node.Network, u snapshot.Uplink) (*fixes.Plan
 	}, nil
 }
 
-func moveSteps(h *snapshot.Host, n *node.Network, u snapshot.Uplink) ([]fixes.Step, []string, error) {
+func moveSteps(h *snapshot.Host, n *node.Network, u facts.Uplink) ([]fixes.Step, []string, error) {
 	from, err := link(n, u.Link())
 	if err != nil {
 		return nil, nil, err

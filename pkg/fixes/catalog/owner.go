@@ -3,15 +3,15 @@ package catalog
 import (
 	"strings"
 
+	"github.com/ovnctl/ovnctl/pkg/facts"
 	"github.com/ovnctl/ovnctl/pkg/nb"
-	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
 // Owner is the management system that wrote a row of the Northbound, by its
 // external_ids; empty if that is unknown. Of OpenStack it is Neutron.
 func Owner(ids map[string]string) string {
-	cms, _ := snapshot.Owner(ids)
-	if cms == snapshot.OpenStack {
+	cms, _ := facts.Owner(ids)
+	if cms == facts.OpenStack {
 		return "Neutron"
 	}
 	return string(cms)

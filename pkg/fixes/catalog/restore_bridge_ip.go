@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/ovnctl/ovnctl/pkg/facts"
 	"github.com/ovnctl/ovnctl/pkg/fixes"
 	"github.com/ovnctl/ovnctl/pkg/node"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
@@ -34,7 +35,7 @@ It changes the running system. The plan names what brings the fault back at the 
 			return nil, err
 		}
 		bridge := u.Bridge.Name
-		own := snapshot.Global(n, bridge)
+		own := facts.Global(n, bridge)
 		switch moves := uplinkHasAddresses(n, u); {
 		case moves && u.Port == nil:
 			return nil, fixes.Refuse(fmt.Sprintf("ovnctl fix attach-uplink %s %s, which also moves the addresses", bridge, u.Link()),

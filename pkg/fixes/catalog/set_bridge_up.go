@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/ovnctl/ovnctl/pkg/facts"
 	"github.com/ovnctl/ovnctl/pkg/fixes"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
@@ -37,7 +38,7 @@ node knows. Nothing is guessed: the plan names what no source knows.`,
 		if err != nil {
 			return nil, err
 		}
-		for _, own := range snapshot.Global(n, l.Name) {
+		for _, own := range facts.Global(n, l.Name) {
 			x := lost{prefix: own.Prefix}
 			if i := slices.IndexFunc(files, func(f lost) bool { return f.prefix == own.Prefix }); i >= 0 {
 				x = files[i]

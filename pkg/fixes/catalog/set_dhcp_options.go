@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/ovnctl/ovnctl/pkg/facts"
 	"github.com/ovnctl/ovnctl/pkg/fixes"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
@@ -40,7 +41,7 @@ have different ones.`,
 		if o == nil {
 			return nil, fixes.Refuse("name them: ovnctl fix set-dhcp-options "+p.Name+" OPTIONS", "the other ports of the switch of %s have no DHCP options of its network, or different ones", p.Name)
 		}
-		if !snapshot.Serves(o, p) {
+		if !facts.Serves(o, p) {
 			return nil, fixes.Refuse("", "port %s has no address in %s", p.Name, o.Cidr)
 		}
 		column, was, nbctl := "dhcpv4_options", p.DHCPv4Options, "lsp-set-dhcpv4-options"

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ovnctl/ovnctl/pkg/facts"
 	"github.com/ovnctl/ovnctl/pkg/fixes"
 	"github.com/ovnctl/ovnctl/pkg/nb"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
@@ -68,7 +69,7 @@ it was attached: then it is the Northbound that changed. Otherwise re-create the
 }
 
 // checkUnchanged refuses unless a pod has the addresses that it was given.
-func checkUnchanged(device *snapshot.Device, p *nb.LogicalSwitchPortBrief) error {
+func checkUnchanged(device *facts.Device, p *nb.LogicalSwitchPortBrief) error {
 	const recreate = "re-create the pod"
 	switch as, known := device.AsRecorded(); {
 	case device.Guest():
@@ -101,7 +102,7 @@ func samePort(s, text string) bool {
 }
 
 // deviceOf finds what is attached to a port, on the hosts that can be read.
-func deviceOf(d *snapshot.Deployment, l *snapshot.Logical, p *nb.LogicalSwitchPortBrief) (*snapshot.Device, error) {
+func deviceOf(d *snapshot.Deployment, l *facts.Logical, p *nb.LogicalSwitchPortBrief) (*facts.Device, error) {
 	var unread error
 	for _, h := range d.Hosts {
 		sw, err := h.Switch()
@@ -112,7 +113,7 @@ func deviceOf(d *snapshot.Deployment, l *snapshot.Logical, p *nb.LogicalSwitchPo
 			if iface.ExternalIDs["iface-id"] != p.Name {
 				continue
 			}
-			device, err := h.Plugged(l, iface)
+			device, err := facts.DeviceOf(h, l, iface)
 			if device != nil {
 				return device, nil
 			}
@@ -126,7 +127,7 @@ func deviceOf(d *snapshot.Deployment, l *snapshot.Logical, p *nb.LogicalSwitchPo
 }
 
 // taken is another port of the switch that has an address of the device; empty: none.
-func taken(l *snapshot.Logical, p *nb.LogicalSwitchPortBrief, d *snapshot.Device) string {
+func taken(l *facts.Logical, p *nb.LogicalSwitchPortBrief, d *facts.Device) string {
 	s := l.SwitchOf[p.UUID]
 	if s == nil {
 		return ""
@@ -135,10 +136,10 @@ func taken(l *snapshot.Logical, p *nb.LogicalSwitchPortBrief, d *snapshot.Device
 		return slices.ContainsFunc(d.Addresses(), func(a netip.Prefix) bool { return a.Addr() == ip.Addr() })
 	}
 	for _, other := range l.PortsOf[s.UUID] {
-		same := func(a snapshot.LPortAddress) bool {
+		same := func(a facts.LPortAddress) bool {
 			return a.MAC == strings.ToLower(d.Link.MAC) || slices.ContainsFunc(a.IPs, own)
 		}
-		if other != p && slices.ContainsFunc(snapshot.PortAddresses(other), same) {
+		if other != p && slices.ContainsFunc(facts.PortAddresses(other), same) {
 			return other.Name
 		}
 	}

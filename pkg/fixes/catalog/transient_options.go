@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/ovnctl/ovnctl/pkg/envfile"
+	"github.com/ovnctl/ovnctl/pkg/facts"
 	"github.com/ovnctl/ovnctl/pkg/fixes"
 	"github.com/ovnctl/ovnctl/pkg/node"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
@@ -39,7 +40,7 @@ const (
 // TransientDefault is what a host's Open vSwitch does with transient ports when it
 // starts.
 type TransientDefault struct {
-	Distribution snapshot.Distribution
+	Distribution facts.Distribution
 	File         string // that ovs-ctl's service reads: /etc/default/openvswitch-switch
 	Variable     string // OVS_CTL_OPTS
 	Text         []byte // of the file; nil: it does not exist
@@ -103,7 +104,7 @@ var ErrOtherDistribution = errors.New("ovnctl knows only where Debian and rpm ho
 func ReadTransientDefault(h *snapshot.Host) (*TransientDefault, error) {
 	t := &TransientDefault{}
 	var err error
-	if t.Distribution, err = h.Distribution(); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if t.Distribution, err = facts.DistributionOf(h); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("distribution of %s: %w", h.Name, err)
 	}
 	etc := cmp.Or(h.Dirs().Etc, "/etc")

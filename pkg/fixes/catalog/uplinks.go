@@ -3,16 +3,17 @@ package catalog
 import (
 	"fmt"
 
+	"github.com/ovnctl/ovnctl/pkg/facts"
 	"github.com/ovnctl/ovnctl/pkg/fixes"
 	"github.com/ovnctl/ovnctl/pkg/node"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
 // uplinkOf is the bridge of a name with its uplink.
-func uplinkOf(h *snapshot.Host, bridge string) (snapshot.Uplink, error) {
-	uplinks, err := h.Uplinks()
+func uplinkOf(h *snapshot.Host, bridge string) (facts.Uplink, error) {
+	uplinks, err := facts.UplinksOf(h)
 	if err != nil {
-		return snapshot.Uplink{}, err
+		return facts.Uplink{}, err
 	}
 	for _, u := range uplinks {
 		if u.Bridge.Name == bridge {
@@ -21,17 +22,17 @@ func uplinkOf(h *snapshot.Host, bridge string) (snapshot.Uplink, error) {
 	}
 	sw, err := h.Switch()
 	if err != nil {
-		return snapshot.Uplink{}, err
+		return facts.Uplink{}, err
 	}
 	b, err := bridgeNamed(h, sw, bridge)
-	return snapshot.Uplink{Bridge: b}, err
+	return facts.Uplink{Bridge: b}, err
 }
 
 // bridgeHere finds a bridge of the local host that can carry addresses.
-func bridgeHere(d *snapshot.Deployment, bridge string) (*snapshot.Host, *node.Network, snapshot.Uplink, error) {
+func bridgeHere(d *snapshot.Deployment, bridge string) (*snapshot.Host, *node.Network, facts.Uplink, error) {
 	h, n, err := localNetwork(d)
 	if err != nil {
-		return nil, nil, snapshot.Uplink{}, err
+		return nil, nil, facts.Uplink{}, err
 	}
 	u, err := uplinkOf(h, bridge)
 	if err == nil && n.Link(bridge) == nil {
@@ -42,8 +43,8 @@ func bridgeHere(d *snapshot.Deployment, bridge string) (*snapshot.Host, *node.Ne
 }
 
 // uplinkHasAddresses reports whether a bridge's uplink has addresses of its own.
-func uplinkHasAddresses(n *node.Network, u snapshot.Uplink) bool {
-	return u.Link() != "" && n.Link(u.Link()) != nil && len(snapshot.Global(n, u.Link())) > 0
+func uplinkHasAddresses(n *node.Network, u facts.Uplink) bool {
+	return u.Link() != "" && n.Link(u.Link()) != nil && len(facts.Global(n, u.Link())) > 0
 }
 
 // checkFree refuses a link that belongs to another link or bridge.

@@ -1,6 +1,7 @@
-// Package cause says why a packet fared as it did, and words it: which object of the Northbound is behind a flow, which parts
-// of its match decided, what comes nearest to letting a dropped packet pass, what let a delivered one pass, and which change
-// would let it pass.
+// Package cause finds why a packet was delivered or dropped, and words it.
+//
+// It finds which object of the Northbound is behind a flow, which parts of its match decided, what let a delivered packet
+// pass, what comes nearest to letting a dropped one pass, and which change would let it pass.
 //
 // It explains paths that pkg/trace/ovn has followed, and it words causes from everywhere: words.go has the one sentence of
 // each kind. It changes nothing: a change is proposed in the words of the CMS that manages the object (Kubernetes, OpenStack,

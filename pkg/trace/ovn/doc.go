@@ -1,6 +1,7 @@
-// Package ovn follows a packet through the logical network as OVN's chassis treat it: switches and routers with
-// their tables, conntrack, tunnels between chassis, and physical networks that join what is bound to them. It needs the
-// Southbound alone, see [logicalflow.Network].
+// Package ovn follows a packet through the logical network as OVN's chassis treat it.
+//
+// That is switches and routers with their tables, conntrack, tunnels between chassis, and physical networks that join what
+// is bound to them. It needs the Southbound alone, see [logicalflow.Network].
 //
 // # A path
 //

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/ovnctl/ovnctl/pkg/doctor"
+	"github.com/ovnctl/ovnctl/pkg/facts"
 	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
 	"github.com/ovnctl/ovnctl/pkg/nb"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
@@ -52,7 +53,7 @@ func downInNorthbound(p *doctor.Pass, north *snapshot.Northbound, south *snapsho
 	for _, port := range north.SwitchPorts {
 		b := bound[port.Name]
 		up := b != nil && len(b.Chassis) > 0 && b.Up.Get()
-		if port.Type != "" || !catalog.NeutronOwns("", port.ExternalIDs) || snapshot.Off(port.Enabled) || !up || len(port.Up) == 0 || port.Up.Get() {
+		if port.Type != "" || !catalog.NeutronOwns("", port.ExternalIDs) || facts.Off(port.Enabled) || !up || len(port.Up) == 0 || port.Up.Get() {
 			continue
 		}
 		f := doctor.Finding{

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/ovnctl/ovnctl/pkg/doctor"
+	"github.com/ovnctl/ovnctl/pkg/facts"
 	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
 	"github.com/ovnctl/ovnctl/pkg/nb"
 	"github.com/ovnctl/ovnctl/pkg/sb"
@@ -29,7 +30,7 @@ nothing receives packets to the port's address.`,
 			if c.Zone() == nil {
 				continue // other checks report it
 			}
-			if l, ok := doctor.Need(p, doctor.NodeObject(c.Name), c.Zone().Logical); ok {
+			if l, ok := doctor.Need(p, doctor.NodeObject(c.Name), func() (*facts.Logical, error) { return facts.LogicalOf(c.Zone()) }); ok {
 				pods(p, c, l)
 			}
 		}
@@ -40,19 +41,19 @@ nothing receives packets to the port's address.`,
 const farPods = 40
 
 // pods checks the devices of a node's logical ports, several at a time.
-func pods(p *doctor.Pass, c *doctor.Chassis, l *snapshot.Logical) {
+func pods(p *doctor.Pass, c *doctor.Chassis, l *facts.Logical) {
 	interfaces := portInterfaces(c, l)
 	if more := len(interfaces) - farPods; !c.Local && more > 0 {
 		p.Unknown(doctor.NodeObject(c.Name), fmt.Errorf("%d pods of %s were read, %d were not: run ovnctl doctor on %s", farPods, c.Name, more, c.Name))
 		interfaces = interfaces[:farPods]
 	}
-	devices, errs := make([]*snapshot.Device, len(interfaces)), make([]error, len(interfaces))
+	devices, errs := make([]*facts.Device, len(interfaces)), make([]error, len(interfaces))
 	var wg sync.WaitGroup
 	slots := make(chan struct{}, 8)
 	for i := range interfaces {
 		wg.Go(func() {
 			slots <- struct{}{}
-			devices[i], errs[i] = c.Plugged(l, interfaces[i])
+			devices[i], errs[i] = facts.DeviceOf(c.Host, l, interfaces[i])
 			<-slots
 		})
 	}
@@ -74,7 +75,7 @@ func pods(p *doctor.Pass, c *doctor.Chassis, l *snapshot.Logical) {
 
 // portInterfaces are the interfaces of a node's logical ports. During a live migration only the side that the port is
 // bound to counts.
-func portInterfaces(c *doctor.Chassis, l *snapshot.Logical) []snapshot.Plug {
+func portInterfaces(c *doctor.Chassis, l *facts.Logical) []snapshot.Plug {
 	var bindings map[string]*sb.PortBindingBrief // nil: it is unknown which ports are bound here
 	if c.SB != nil && c.Row != nil {
 		bindings = doctor.PortBindings(c.SB)
@@ -88,7 +89,7 @@ func portInterfaces(c *doctor.Chassis, l *snapshot.Logical) []snapshot.Plug {
 }
 
 // kubeOVNNode reports whether a device is ovn0, which kube-ovn-ovn0-wrong checks.
-func kubeOVNNode(d *snapshot.Device) bool {
+func kubeOVNNode(d *facts.Device) bool {
 	return !d.Pod && catalog.Owner(d.Port.ExternalIDs) == "Kube-OVN"
 }
 
@@ -101,7 +102,7 @@ type mismatch struct {
 }
 
 // device reports the mismatches of a device.
-func device(p *doctor.Pass, c *doctor.Chassis, l *snapshot.Logical, d *snapshot.Device) {
+func device(p *doctor.Pass, c *doctor.Chassis, l *facts.Logical, d *facts.Device) {
 	found := mismatches(l, d)
 	if len(found) == 0 {
 		return
@@ -136,7 +137,7 @@ func device(p *doctor.Pass, c *doctor.Chassis, l *snapshot.Logical, d *snapshot.
 }
 
 // whatToDo fills in cause and repair: the addresses that the interface was created with show which side has changed.
-func whatToDo(d *snapshot.Device, f *doctor.Finding, addressing bool) {
+func whatToDo(d *facts.Device, f *doctor.Finding, addressing bool) {
 	recreate := "recreate it"
 	if pod := podOf(d.Port); pod != "" {
 		recreate = "recreate it: kubectl delete pod " + pod
@@ -180,15 +181,15 @@ func podOf(p *nb.LogicalSwitchPortBrief) string {
 }
 
 // mismatches are the differences between a device and its port.
-func mismatches(l *snapshot.Logical, d *snapshot.Device) []mismatch {
-	addresses := snapshot.PortAddresses(d.Port)
-	var security []snapshot.LPortAddress
+func mismatches(l *facts.Logical, d *facts.Device) []mismatch {
+	addresses := facts.PortAddresses(d.Port)
+	var security []facts.LPortAddress
 	for _, text := range d.Port.PortSecurity {
-		if a, ok := snapshot.ParseAddress(text); ok {
+		if a, ok := facts.ParseAddress(text); ok {
 			security = append(security, a)
 		}
 	}
-	if snapshot.Off(d.Port.Enabled) || len(addresses)+len(security) == 0 {
+	if facts.Off(d.Port.Enabled) || len(addresses)+len(security) == 0 {
 		return nil
 	}
 	var found []mismatch
@@ -203,8 +204,8 @@ func mismatches(l *snapshot.Logical, d *snapshot.Device) []mismatch {
 		return []mismatch{{result: doctor.Error, says: "is down: its link " + d.Link.Name + " is down", row: linkRow}}
 	}
 	mac := strings.ToLower(d.Link.MAC)
-	hasMAC := func(list []snapshot.LPortAddress) bool {
-		return slices.ContainsFunc(list, func(a snapshot.LPortAddress) bool { return a.MAC == mac })
+	hasMAC := func(list []facts.LPortAddress) bool {
+		return slices.ContainsFunc(list, func(a facts.LPortAddress) bool { return a.MAC == mac })
 	}
 	unknown := d.Port.Addresses.Has("unknown")
 	switch {
@@ -258,7 +259,7 @@ func prefixTexts(list []netip.Prefix) string {
 }
 
 // family compares the addresses of one family.
-func family(d *snapshot.Device, addresses []snapshot.LPortAddress, has []netip.Prefix, v6 bool, add func(doctor.Result, string, ...any)) {
+func family(d *facts.Device, addresses []facts.LPortAddress, has []netip.Prefix, v6 bool, add func(doctor.Result, string, ...any)) {
 	var want, own []netip.Addr
 	for _, a := range addresses {
 		for _, ip := range a.IPs {
@@ -288,7 +289,7 @@ func family(d *snapshot.Device, addresses []snapshot.LPortAddress, has []netip.P
 }
 
 // allowed reports whether port security allows packets from an address.
-func allowed(security []snapshot.LPortAddress, mac string, a netip.Addr) bool {
+func allowed(security []facts.LPortAddress, mac string, a netip.Addr) bool {
 	if len(security) == 0 {
 		return true
 	}
@@ -311,7 +312,7 @@ func allowed(security []snapshot.LPortAddress, mac string, a netip.Addr) bool {
 }
 
 // defaultRoute reports a pod without a valid default route although its switch has a router.
-func defaultRoute(l *snapshot.Logical, d *snapshot.Device, has []netip.Prefix, add func(doctor.Result, doctor.Evidence, string, ...any)) {
+func defaultRoute(l *facts.Logical, d *facts.Device, has []netip.Prefix, add func(doctor.Result, doctor.Evidence, string, ...any)) {
 	s := l.SwitchOf[d.Port.UUID]
 	if s == nil {
 		return
@@ -344,9 +345,9 @@ func defaultRoute(l *snapshot.Logical, d *snapshot.Device, has []netip.Prefix, a
 }
 
 // gatewayOf is the router's address in the network of one of a pod's addresses.
-func gatewayOf(l *snapshot.Logical, s *nb.LogicalSwitch, has []netip.Prefix, v6 bool) netip.Addr {
+func gatewayOf(l *facts.Logical, s *nb.LogicalSwitch, has []netip.Prefix, v6 bool) netip.Addr {
 	for _, g := range l.Gateways(s) {
-		for _, n := range snapshot.Networks(g) {
+		for _, n := range facts.Networks(g) {
 			if n.Addr().Is6() == v6 && slices.ContainsFunc(has, func(a netip.Prefix) bool { return n.Contains(a.Addr()) }) {
 				return n.Addr()
 			}
@@ -356,17 +357,17 @@ func gatewayOf(l *snapshot.Logical, s *nb.LogicalSwitch, has []netip.Prefix, v6 
 }
 
 // unused reports whether none of a switch's ports and routers has an address of its network.
-func unused(l *snapshot.Logical, s *nb.LogicalSwitch, a netip.Addr) bool {
+func unused(l *facts.Logical, s *nb.LogicalSwitch, a netip.Addr) bool {
 	if a.IsLinkLocalUnicast() {
 		return false
 	}
 	for _, g := range l.Gateways(s) {
-		if slices.ContainsFunc(snapshot.Networks(g), func(n netip.Prefix) bool { return n.Addr() == a }) {
+		if slices.ContainsFunc(facts.Networks(g), func(n netip.Prefix) bool { return n.Addr() == a }) {
 			return false
 		}
 	}
 	inside := slices.ContainsFunc(l.Gateways(s), func(g *nb.LogicalRouterPort) bool {
-		return slices.ContainsFunc(snapshot.Networks(g), func(n netip.Prefix) bool { return n.Contains(a) })
+		return slices.ContainsFunc(facts.Networks(g), func(n netip.Prefix) bool { return n.Contains(a) })
 	})
 	return inside && !slices.ContainsFunc(l.PortsOf[s.UUID], func(p *nb.LogicalSwitchPortBrief) bool { return doctor.HasIP(p, a) || p.Options["arp_proxy"] != "" })
 }

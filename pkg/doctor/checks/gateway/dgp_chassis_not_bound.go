@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/ovnctl/ovnctl/pkg/doctor"
+	"github.com/ovnctl/ovnctl/pkg/facts"
 	"github.com/ovnctl/ovnctl/pkg/fixes"
 	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
 	"github.com/ovnctl/ovnctl/pkg/nb"
@@ -52,7 +53,7 @@ func gatewayPorts(p *doctor.Pass, north *snapshot.Northbound, south *snapshot.So
 	bindings := doctor.PortBindings(south)
 	offered := offeredGateways(south)
 	for _, g := range catalog.GatewayPorts(north, south) {
-		if snapshot.Off(g.Port.Enabled) || snapshot.Off(g.Router.Enabled) {
+		if facts.Off(g.Port.Enabled) || facts.Off(g.Router.Enabled) {
 			continue
 		}
 		port := &gatewayPort{g, bindings["cr-"+g.Port.Name], south}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/ovnctl/ovnctl/pkg/doctor"
+	"github.com/ovnctl/ovnctl/pkg/facts"
 	"github.com/ovnctl/ovnctl/pkg/fixes"
 	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
 	"github.com/ovnctl/ovnctl/pkg/nb"
@@ -34,7 +35,7 @@ its system-id. Where no chassis has that name, nothing is logged.`,
 	},
 }
 
-func gatewayRouters(p *doctor.Pass, l *snapshot.Logical, south *snapshot.Southbound) {
+func gatewayRouters(p *doctor.Pass, l *facts.Logical, south *snapshot.Southbound) {
 	bindings := doctor.PortBindings(south)
 	like := likeGateways(l)
 	for i := range l.Routers {
@@ -53,7 +54,7 @@ func gatewayRouters(p *doctor.Pass, l *snapshot.Logical, south *snapshot.Southbo
 
 // likeGateways are the routers that are connected as gateway routers are: to a physical network, and to a switch that
 // joins them with gateway routers.
-func likeGateways(l *snapshot.Logical) map[ovsdb.UUID]bool {
+func likeGateways(l *facts.Logical) map[ovsdb.UUID]bool {
 	joins := map[ovsdb.UUID]bool{} // switches with a gateway router
 	for i := range l.Routers {
 		if l.Routers[i].Options["chassis"] == "" {
@@ -111,7 +112,7 @@ func routerWithoutChassis(p *doctor.Pass, south *snapshot.Southbound, r *nb.Logi
 }
 
 // unclaimedRouter reports a router whose chassis exists and has not claimed it.
-func unclaimedRouter(p *doctor.Pass, l *snapshot.Logical, bindings map[string]*sb.PortBindingBrief, r *nb.LogicalRouter, c *sb.Chassis) {
+func unclaimedRouter(p *doctor.Pass, l *facts.Logical, bindings map[string]*sb.PortBindingBrief, r *nb.LogicalRouter, c *sb.Chassis) {
 	var evidence []doctor.Evidence
 	for _, rp := range l.RouterPortsOf[r.UUID] {
 		if b := bindings[rp.Name]; b != nil && b.Type == "l3gateway" && len(b.Chassis) == 0 {

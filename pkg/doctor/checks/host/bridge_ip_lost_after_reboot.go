@@ -4,8 +4,8 @@ import (
 	"fmt"
 
 	"github.com/ovnctl/ovnctl/pkg/doctor"
+	"github.com/ovnctl/ovnctl/pkg/facts"
 	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
-	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
 // BridgeIPLostAfterReboot looks for external bridges without the host's addresses.
@@ -21,10 +21,10 @@ of the bridge, or nothing configures them at all.`,
 	Run: func(p *doctor.Pass) {
 		for n := range p.Nodes() {
 			for _, u := range n.Uplinks {
-				if n.Net.Link(u.Bridge.Name) == nil || len(snapshot.Global(n.Net, u.Bridge.Name)) > 0 {
+				if n.Net.Link(u.Bridge.Name) == nil || len(facts.Global(n.Net, u.Bridge.Name)) > 0 {
 					continue // without a link of its own it can have no address
 				}
-				if nic := u.Link(); nic != "" && len(snapshot.Global(n.Net, nic)) > 0 {
+				if nic := u.Link(); nic != "" && len(facts.Global(n.Net, nic)) > 0 {
 					addressesOnUplink(p, n, u)
 				}
 			}
@@ -34,7 +34,7 @@ of the bridge, or nothing configures them at all.`,
 }
 
 // addressesOnUplink reports a bridge whose uplink has the addresses.
-func addressesOnUplink(p *doctor.Pass, n *doctor.Node, u snapshot.Uplink) {
+func addressesOnUplink(p *doctor.Pass, n *doctor.Node, u facts.Uplink) {
 	nic, bridge := u.Link(), u.Bridge.Name
 	evidence := []doctor.Evidence{
 		{Source: doctor.OVS("Bridge", bridge), Says: fmt.Sprintf("its uplink is %s, by %s", nic, u.Source)},
@@ -48,7 +48,7 @@ func addressesOnUplink(p *doctor.Pass, n *doctor.Node, u snapshot.Uplink) {
 		Object:   doctor.BridgeObject(n.Host, bridge),
 		Reason:   "address-on-uplink",
 		Also:     []doctor.Object{doctor.NodeObject(n.Name), doctor.LinkObject(n.Host, nic)},
-		Title:    fmt.Sprintf("bridge %s has no address; its uplink %s has %s", bridge, nic, snapshot.Global(n.Net, nic)[0].Prefix),
+		Title:    fmt.Sprintf("bridge %s has no address; its uplink %s has %s", bridge, nic, facts.Global(n.Net, nic)[0].Prefix),
 		Evidence: append(append(evidence, n.RouteEvidence(nic)...), n.AtBoot(nic)...),
 		Cause:    "the host configured the NIC at boot, and nothing moved the addresses to the bridge",
 		Effect:   "the bridge receives the host's packets and does not have the address: tunnels, the API server and external networks are unreachable",

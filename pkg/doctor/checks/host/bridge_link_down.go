@@ -4,8 +4,8 @@ import (
 	"fmt"
 
 	"github.com/ovnctl/ovnctl/pkg/doctor"
+	"github.com/ovnctl/ovnctl/pkg/facts"
 	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
-	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
 // BridgeLinkDown looks for bridges with the host's addresses whose link is down.
@@ -33,7 +33,7 @@ func linkDown(p *doctor.Pass, n *doctor.Node, bridge string) {
 		return
 	}
 	evidence := []doctor.Evidence{{Source: doctor.Link(bridge), Says: "administratively down"}, n.AddressEvidence(bridge)}
-	if len(snapshot.Global(n.Net, bridge)) == 0 {
+	if len(facts.Global(n.Net, bridge)) == 0 {
 		ips, source := n.MissingEncapIPs()
 		bridges := n.BridgesWithoutAddress()
 		if len(ips) == 0 || len(bridges) != 1 || bridges[0].Bridge.Name != bridge {

@@ -6,10 +6,10 @@ import (
 	"slices"
 
 	"github.com/ovnctl/ovnctl/pkg/doctor"
+	"github.com/ovnctl/ovnctl/pkg/facts"
 	"github.com/ovnctl/ovnctl/pkg/fixes"
 	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
 	"github.com/ovnctl/ovnctl/pkg/node"
-	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
 // ClusterRouteOrSnatMissing looks for hosts without routes to pods or SNAT of pods.
@@ -24,7 +24,7 @@ host, a rule that translates their addresses.`,
 	Settle: true,
 	Run: func(p *doctor.Pass) {
 		for n := range p.Nodes() {
-			g, ok := doctor.Need(p, doctor.NodeObject(n.Name), n.Gate)
+			g, ok := doctor.Need(p, doctor.NodeObject(n.Name), func() (*facts.PodLink, error) { return facts.PodLinkOf(n.Host) })
 			if !ok || g == nil || n.Net.Link(g.Link) == nil {
 				continue
 			}
@@ -38,7 +38,7 @@ host, a rule that translates their addresses.`,
 	},
 }
 
-func routeMissing(p *doctor.Pass, n *doctor.Node, g *snapshot.Gate, pods snapshot.PodNetwork) {
+func routeMissing(p *doctor.Pass, n *doctor.Node, g *facts.PodLink, pods facts.PodNetwork) {
 	state := "up"
 	f := doctor.Finding{
 		Object: doctor.Object{Kind: "route", Name: pods.Prefix.String(), Node: n.Name},
@@ -62,7 +62,7 @@ func routeMissing(p *doctor.Pass, n *doctor.Node, g *snapshot.Gate, pods snapsho
 }
 
 // snatMissing reports each IP version of the pods for which the host translates nothing.
-func snatMissing(p *doctor.Pass, n *doctor.Node, g *snapshot.Gate) {
+func snatMissing(p *doctor.Pass, n *doctor.Node, g *facts.PodLink) {
 	rules, err := n.NAT()
 	if err != nil {
 		if !errors.Is(err, node.ErrUnavailable) || n.Local {
@@ -71,7 +71,7 @@ func snatMissing(p *doctor.Pass, n *doctor.Node, g *snapshot.Gate) {
 		return
 	}
 	for _, version := range []struct{ family, label, reason string }{{"ip", "IPv4", "no-snat-ipv4"}, {"ip6", "IPv6", "no-snat-ipv6"}} {
-		pods := slices.IndexFunc(g.Pods, func(x snapshot.PodNetwork) bool { return x.Prefix.Addr().Is6() == (version.family == "ip6") })
+		pods := slices.IndexFunc(g.Pods, func(x facts.PodNetwork) bool { return x.Prefix.Addr().Is6() == (version.family == "ip6") })
 		translated := slices.ContainsFunc(rules, func(r node.NATRule) bool {
 			return (r.Family == version.family || r.Family == "inet") && (r.Action == "masquerade" || r.Action == "snat")
 		})

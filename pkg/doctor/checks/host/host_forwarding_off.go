@@ -7,9 +7,9 @@ import (
 	"strings"
 
 	"github.com/ovnctl/ovnctl/pkg/doctor"
+	"github.com/ovnctl/ovnctl/pkg/facts"
 	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
 	"github.com/ovnctl/ovnctl/pkg/node"
-	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
 // HostForwardingOff looks for hosts that do not forward the packets of their pods.
@@ -24,7 +24,7 @@ arrive by another link than their replies leave.`,
 	Causes: []string{"vswitchd-not-running"},
 	Run: func(p *doctor.Pass) {
 		for n := range p.Nodes() {
-			g, ok := doctor.Need(p, doctor.NodeObject(n.Name), n.Gate)
+			g, ok := doctor.Need(p, doctor.NodeObject(n.Name), func() (*facts.PodLink, error) { return facts.PodLinkOf(n.Host) })
 			if !ok || g == nil {
 				continue
 			}
@@ -33,7 +33,7 @@ arrive by another link than their replies leave.`,
 				continue
 			}
 			for _, v6 := range []bool{false, true} {
-				if slices.ContainsFunc(g.Pods, func(x snapshot.PodNetwork) bool { return x.Prefix.Addr().Is6() == v6 }) {
+				if slices.ContainsFunc(g.Pods, func(x facts.PodNetwork) bool { return x.Prefix.Addr().Is6() == v6 }) {
 					forwardingOff(p, n, g, v6)
 				}
 			}
@@ -42,7 +42,7 @@ arrive by another link than their replies leave.`,
 	},
 }
 
-func forwardingOff(p *doctor.Pass, n *doctor.Node, g *snapshot.Gate, v6 bool) {
+func forwardingOff(p *doctor.Pass, n *doctor.Node, g *facts.PodLink, v6 bool) {
 	all, own, version, reason := "net/ipv4/ip_forward", "net/ipv4/conf/"+g.Link+"/forwarding", "IPv4", "ipv4-off"
 	if v6 {
 		all, own, version, reason = "net/ipv6/conf/all/forwarding", "net/ipv6/conf/"+g.Link+"/forwarding", "IPv6", "ipv6-off"
@@ -71,7 +71,7 @@ func sysctlEvidence(n *doctor.Node, path string) doctor.Evidence {
 }
 
 // forwardDropped reports a packet filter that drops forwarded packets by its policy, and has no rule that accepts any.
-func forwardDropped(p *doctor.Pass, n *doctor.Node, g *snapshot.Gate) {
+func forwardDropped(p *doctor.Pass, n *doctor.Node, g *facts.PodLink) {
 	chains, err := n.Firewall()
 	if err != nil {
 		if !errors.Is(err, node.ErrUnavailable) {
@@ -124,7 +124,7 @@ func accepts(chains []node.Chain, c *node.Chain, seen map[*node.Chain]bool) bool
 }
 
 // strictFilter reports strict reverse path filters on the links that packets of pods pass.
-func strictFilter(p *doctor.Pass, n *doctor.Node, g *snapshot.Gate) {
+func strictFilter(p *doctor.Pass, n *doctor.Node, g *facts.PodLink) {
 	links := []string{g.Link}
 	for _, u := range n.Uplinks {
 		links = append(links, u.Bridge.Name)

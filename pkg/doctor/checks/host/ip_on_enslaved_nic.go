@@ -4,9 +4,9 @@ import (
 	"fmt"
 
 	"github.com/ovnctl/ovnctl/pkg/doctor"
+	"github.com/ovnctl/ovnctl/pkg/facts"
 	"github.com/ovnctl/ovnctl/pkg/fixes"
 	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
-	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
 // IPOnEnslavedNIC looks for ports of a bridge that have addresses of the host.
@@ -30,10 +30,10 @@ the host replies from the wrong link, twice or not at all.`,
 	},
 }
 
-func addressesOnPort(p *doctor.Pass, n *doctor.Node, u snapshot.Uplink) {
+func addressesOnPort(p *doctor.Pass, n *doctor.Node, u facts.Uplink) {
 	bridge := u.Bridge.Name
 	for _, nic := range u.Links {
-		own := snapshot.Global(n.Net, nic)
+		own := facts.Global(n.Net, nic)
 		if len(own) == 0 {
 			continue
 		}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/ovnctl/ovnctl/pkg/doctor"
+	"github.com/ovnctl/ovnctl/pkg/facts"
 	"github.com/ovnctl/ovnctl/pkg/openflow"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
@@ -34,7 +35,7 @@ port gets another OpenFlow number, and flows with the old number lead nowhere.`,
 	},
 }
 
-func renumbered(p *doctor.Pass, n *doctor.Node, u snapshot.Uplink) {
+func renumbered(p *doctor.Pass, n *doctor.Node, u facts.Uplink) {
 	bridge := u.Bridge.Name
 	flows, ok := doctor.Need(p, doctor.BridgeObject(n.Host, bridge), func() (map[int]string, error) { return flowsByPort(n, bridge) })
 	s, err := n.Switch()

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/ovnctl/ovnctl/pkg/doctor"
+	"github.com/ovnctl/ovnctl/pkg/facts"
 	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
@@ -36,10 +37,10 @@ not open it; or a bridge in ovn-bridge-mappings has no port to the outside.`,
 
 // internal reports whether a bridge is an internal network of the host, which needs no uplink: it has an address, and
 // neither tunnels nor the default route use it.
-func internal(n *doctor.Node, u snapshot.Uplink) bool {
+func internal(n *doctor.Node, u facts.Uplink) bool {
 	bridge := u.Bridge.Name
-	encaps, _ := n.EncapIPs()
-	addresses := snapshot.Global(n.Net, bridge)
+	encaps, _ := facts.EncapIPs(n.Host)
+	addresses := facts.Global(n.Net, bridge)
 	for _, a := range addresses {
 		if slices.Contains(encaps, a.Prefix.Addr()) {
 			return false
@@ -55,7 +56,7 @@ func internal(n *doctor.Node, u snapshot.Uplink) bool {
 
 const noUplinkEffect = "no packet passes between the bridge and the external network"
 
-func uplinkMissing(p *doctor.Pass, n *doctor.Node, u snapshot.Uplink) {
+func uplinkMissing(p *doctor.Pass, n *doctor.Node, u facts.Uplink) {
 	bridge, nic := u.Bridge.Name, u.Link()
 	s, ok := doctor.Need(p, doctor.BridgeObject(n.Host, bridge), n.Switch)
 	if !ok {
@@ -106,7 +107,7 @@ func noLink(name string) doctor.Evidence {
 }
 
 // uplinkUnusable reports an uplink that is a port and that Open vSwitch cannot open.
-func uplinkUnusable(p *doctor.Pass, n *doctor.Node, u snapshot.Uplink) {
+func uplinkUnusable(p *doctor.Pass, n *doctor.Node, u facts.Uplink) {
 	if !p.InterfacesCurrent(n.Host) {
 		return
 	}

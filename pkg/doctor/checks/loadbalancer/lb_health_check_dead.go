@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/ovnctl/ovnctl/pkg/doctor"
+	"github.com/ovnctl/ovnctl/pkg/facts"
 	"github.com/ovnctl/ovnctl/pkg/fixes"
 	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
 	"github.com/ovnctl/ovnctl/pkg/nb"
@@ -51,7 +52,7 @@ virtual IP are rejected.`,
 type health struct {
 	*doctor.Pass
 	z      *snapshot.Zone
-	l      *snapshot.Logical
+	l      *facts.Logical
 	b      *snapshot.Balancers
 	checks map[ovsdb.UUID]*nb.LoadBalancerHealthCheck
 
@@ -86,8 +87,8 @@ func (h *health) south() {
 
 func (h *health) balancer(lb *nb.LoadBalancer) {
 	h.south()
-	vips := snapshot.VIPs(lb)
-	mappings := snapshot.HealthMappings(lb)
+	vips := facts.VIPs(lb)
+	mappings := facts.HealthMappings(lb)
 	reported := map[netip.Addr]bool{}
 	for _, id := range lb.HealthCheck {
 		c := h.checks[id]
@@ -127,7 +128,7 @@ func (h *health) balancer(lb *nb.LoadBalancer) {
 const notProbed = "no backend is probed: dead backends get connections"
 
 // vipOf is the virtual IP that a health check names.
-func vipOf(vips []snapshot.VIP, key string) (snapshot.VIP, bool) {
+func vipOf(vips []facts.VIP, key string) (facts.VIP, bool) {
 	for _, v := range vips {
 		if v.Key == key {
 			return v, true
@@ -136,10 +137,10 @@ func vipOf(vips []snapshot.VIP, key string) (snapshot.VIP, bool) {
 			return v, true
 		}
 	}
-	return snapshot.VIP{}, false
+	return facts.VIP{}, false
 }
 
-func keysOf(vips []snapshot.VIP) []string {
+func keysOf(vips []facts.VIP) []string {
 	var out []string
 	for _, v := range vips {
 		out = append(out, v.Key)
@@ -155,7 +156,7 @@ func firstOf(s []string) string {
 }
 
 // vip reports the backends of a virtual IP that are offline, or cannot be probed.
-func (h *health) vip(lb *nb.LoadBalancer, v snapshot.VIP, mappings map[netip.Addr]snapshot.HealthMapping, reported map[netip.Addr]bool) {
+func (h *health) vip(lb *nb.LoadBalancer, v facts.VIP, mappings map[netip.Addr]facts.HealthMapping, reported map[netip.Addr]bool) {
 	var dead []doctor.Evidence
 	var also []doctor.Object
 	faults := 0
@@ -198,7 +199,7 @@ func (h *health) vip(lb *nb.LoadBalancer, v snapshot.VIP, mappings map[netip.Add
 const unprobed = "it gets connections even when it is dead; releases after OVN 26.03 give it none"
 
 // mapping reports a wrong entry in ip_port_mappings for a backend, once.
-func (h *health) mapping(lb *nb.LoadBalancer, v snapshot.VIP, backend netip.AddrPort, m snapshot.HealthMapping, mapped bool, reported map[netip.Addr]bool) (faulty bool) {
+func (h *health) mapping(lb *nb.LoadBalancer, v facts.VIP, backend netip.AddrPort, m facts.HealthMapping, mapped bool, reported map[netip.Addr]bool) (faulty bool) {
 	a := backend.Addr()
 	f := doctor.Finding{
 		Object:   lbObject(lb),
@@ -269,6 +270,6 @@ func (h *health) mapping(lb *nb.LoadBalancer, v snapshot.VIP, backend netip.Addr
 // inside reports whether an address is in a network of a router port.
 func (h *health) inside(a netip.Addr) bool {
 	return slices.ContainsFunc(h.l.RouterPorts, func(rp nb.LogicalRouterPort) bool {
-		return slices.ContainsFunc(snapshot.Networks(&rp), func(n netip.Prefix) bool { return n.Contains(a) })
+		return slices.ContainsFunc(facts.Networks(&rp), func(n netip.Prefix) bool { return n.Contains(a) })
 	})
 }

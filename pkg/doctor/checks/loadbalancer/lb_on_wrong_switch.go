@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/ovnctl/ovnctl/pkg/doctor"
+	"github.com/ovnctl/ovnctl/pkg/facts"
 	"github.com/ovnctl/ovnctl/pkg/fixes"
 	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
 	"github.com/ovnctl/ovnctl/pkg/nb"
@@ -28,7 +29,7 @@ switches of a kind, or from what all other switches of a router have.`,
 	Settle: true,
 	Run: func(p *doctor.Pass) {
 		for z, l := range p.Northbounds() {
-			at, ok := doctor.Need(p, doctor.NorthboundObject, z.Placement)
+			at, ok := doctor.Need(p, doctor.NorthboundObject, func() (*facts.Placement, error) { return facts.PlacementOf(z) })
 			if !ok {
 				continue
 			}
@@ -45,8 +46,8 @@ switches of a kind, or from what all other switches of a router have.`,
 type balancing struct {
 	*doctor.Pass
 	z        *snapshot.Zone
-	l        *snapshot.Logical
-	at       *snapshot.Placement
+	l        *facts.Logical
+	at       *facts.Placement
 	reported map[[2]ovsdb.UUID]bool // what is missing where
 	lost     int                    // load balancers that are attached nowhere
 
@@ -325,7 +326,7 @@ func (b *balancing) each() {
 	}
 }
 
-func (b *balancing) badVIPs(lb *nb.LoadBalancer, vips []snapshot.VIP) {
+func (b *balancing) badVIPs(lb *nb.LoadBalancer, vips []facts.VIP) {
 	for _, v := range vips {
 		if v.Bad == "" {
 			continue
@@ -343,8 +344,8 @@ func (b *balancing) badVIPs(lb *nb.LoadBalancer, vips []snapshot.VIP) {
 }
 
 // nowhere reports a load balancer that is attached nowhere.
-func (b *balancing) nowhere(lb *nb.LoadBalancer, vips []snapshot.VIP) {
-	if !slices.ContainsFunc(vips, func(v snapshot.VIP) bool { return len(v.Backends) > 0 }) {
+func (b *balancing) nowhere(lb *nb.LoadBalancer, vips []facts.VIP) {
+	if !slices.ContainsFunc(vips, func(v facts.VIP) bool { return len(v.Backends) > 0 }) {
 		return
 	}
 	if groups := b.at.GroupsOf[lb.UUID]; len(groups) > 0 {
@@ -554,7 +555,7 @@ func (b *balancing) addressesOnRouters() map[ovsdb.UUID]map[netip.Addr]bool {
 }
 
 // ownSubnet reports a virtual IP in a switch's network for which nothing replies to ARP there.
-func (b *balancing) ownSubnet(lb *nb.LoadBalancer, vips []snapshot.VIP) {
+func (b *balancing) ownSubnet(lb *nb.LoadBalancer, vips []facts.VIP) {
 	b.networks()
 	for _, v := range vips {
 		if v.Bad != "" || !b.closed.Contains(v.Addr) || b.holders[v.Addr] != "" {
@@ -590,7 +591,7 @@ func (b *balancing) ownSubnet(lb *nb.LoadBalancer, vips []snapshot.VIP) {
 // gatewayFor is a switch's router port in whose network an address is.
 func (b *balancing) gatewayFor(s *nb.LogicalSwitch, a netip.Addr) *nb.LogicalRouterPort {
 	for _, g := range b.l.Gateways(s) {
-		if b.l.RouterOf[g.UUID] != nil && slices.ContainsFunc(snapshot.Networks(g), func(n netip.Prefix) bool { return n.Contains(a) }) {
+		if b.l.RouterOf[g.UUID] != nil && slices.ContainsFunc(facts.Networks(g), func(n netip.Prefix) bool { return n.Contains(a) }) {
 			return g
 		}
 	}
@@ -604,7 +605,7 @@ func (b *balancing) networks() {
 	}
 	b.holders, b.bound = doctor.PortByAddress(b.l), doctor.NodeByPort(b.z)
 	for i := range b.l.RouterPorts {
-		for _, n := range snapshot.Networks(&b.l.RouterPorts[i]) {
+		for _, n := range facts.Networks(&b.l.RouterPorts[i]) {
 			b.holders[n.Addr()] = b.l.RouterPorts[i].Name
 		}
 	}
@@ -619,7 +620,7 @@ func (b *balancing) networks() {
 		s := &b.l.Switches[i]
 		is := doctor.ClosedSwitch(b.l, s)
 		for _, g := range b.l.Gateways(s) {
-			for _, n := range snapshot.Networks(g) {
+			for _, n := range facts.Networks(g) {
 				if is {
 					closed[n.Masked()] = true
 				} else {
@@ -636,7 +637,7 @@ func (b *balancing) networks() {
 }
 
 // deadBackends reports a virtual IP of which no backend can reply.
-func (b *balancing) deadBackends(lb *nb.LoadBalancer, vips []snapshot.VIP) {
+func (b *balancing) deadBackends(lb *nb.LoadBalancer, vips []facts.VIP) {
 	b.networks()
 	reported := 0
 	for _, v := range vips {

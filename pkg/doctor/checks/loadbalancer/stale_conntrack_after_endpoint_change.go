@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/ovnctl/ovnctl/pkg/doctor"
+	"github.com/ovnctl/ovnctl/pkg/facts"
 	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
@@ -23,7 +24,7 @@ the backend is removed, the client's packets are lost until it pauses. With --sa
 sees whether the connections are in use; without, they are a warning.`,
 	Run: func(p *doctor.Pass) {
 		for c := range p.Chassis() {
-			stale, err := c.StaleConnections()
+			stale, err := facts.StaleConnections(c.Host)
 			switch {
 			case err != nil:
 				p.Unknown(doctor.NodeObject(c.Name), err)
@@ -37,7 +38,7 @@ sees whether the connections are in use; without, they are a warning.`,
 // staleTo are the stale connections of a virtual IP to a removed backend.
 type staleTo struct{ vip, to netip.AddrPort }
 
-func staleConnections(p *doctor.Pass, c *doctor.Chassis, stale []snapshot.StaleConnection) {
+func staleConnections(p *doctor.Pass, c *doctor.Chassis, stale []facts.StaleConnection) {
 	used, sampled := map[connection]bool{}, false
 	if p.Sample() >= shortestUse {
 		if later, err := p.Later(); err == nil {
@@ -48,7 +49,7 @@ func staleConnections(p *doctor.Pass, c *doctor.Chassis, stale []snapshot.StaleC
 			sampled = true
 		}
 	}
-	by := map[staleTo][]snapshot.StaleConnection{}
+	by := map[staleTo][]facts.StaleConnection{}
 	for _, s := range stale {
 		if !sampled || used[key(s)] {
 			at := staleTo{s.VIP, s.To}
@@ -93,7 +94,7 @@ type connection struct {
 	src, dst netip.AddrPort
 }
 
-func key(s snapshot.StaleConnection) connection {
+func key(s facts.StaleConnection) connection {
 	return connection{s.Datapath, s.Zone, s.Orig.Src, s.Orig.Dst}
 }
 
@@ -101,12 +102,12 @@ func key(s snapshot.StaleConnection) connection {
 const shortestUse = 2 * time.Second
 
 // stillUsed are the stale connections that had packets between two samples.
-func stillUsed(c *doctor.Chassis, before []snapshot.StaleConnection, later *snapshot.Deployment, elapsed time.Duration) (map[connection]bool, error) {
+func stillUsed(c *doctor.Chassis, before []facts.StaleConnection, later *snapshot.Deployment, elapsed time.Duration) (map[connection]bool, error) {
 	h := later.Host(c.Name)
 	if h == nil {
 		return nil, fmt.Errorf("node %s: no second sample", c.Name)
 	}
-	after, err := h.StaleConnections()
+	after, err := facts.StaleConnections(h)
 	if err != nil {
 		return nil, err
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/ovnctl/ovnctl/pkg/doctor"
+	"github.com/ovnctl/ovnctl/pkg/facts"
 	"github.com/ovnctl/ovnctl/pkg/fixes"
 	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
 	"github.com/ovnctl/ovnctl/pkg/nb"
@@ -43,7 +44,7 @@ is not reported: ovnctl trace shows which rule drops a packet.`,
 // policies are the rules, address sets and port groups of a zone.
 type policies struct {
 	*doctor.Pass
-	l     *snapshot.Logical
+	l     *facts.Logical
 	lists *snapshot.AccessLists
 }
 

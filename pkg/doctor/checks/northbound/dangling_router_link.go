@@ -8,10 +8,10 @@ import (
 	"strings"
 
 	"github.com/ovnctl/ovnctl/pkg/doctor"
+	"github.com/ovnctl/ovnctl/pkg/facts"
 	"github.com/ovnctl/ovnctl/pkg/fixes"
 	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
 	"github.com/ovnctl/ovnctl/pkg/nb"
-	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
 var DanglingRouterLink = &doctor.Check{
@@ -34,19 +34,19 @@ names it and has its address. If a half is missing, no log mentions it.`,
 
 // switchLinks reports faults on the side of the switches. It returns the unconnected router ports that these findings
 // explain.
-func switchLinks(p *doctor.Pass, l *snapshot.Logical) map[string]bool {
+func switchLinks(p *doctor.Pass, l *facts.Logical) map[string]bool {
 	unlinked := l.Unlinked()
 	claimed := map[string]bool{}
 	for i := range l.SwitchPorts {
 		port := &l.SwitchPorts[i]
 		fault := l.CheckLink(port)
-		if fault == snapshot.LinkFine {
+		if fault == facts.LinkFine {
 			localnet(p, l, port)
 			switchPeer(p, l, port)
 			continue
 		}
 		name := port.Options["router-port"]
-		if fault == snapshot.LinkType && len(l.Links[name]) > 0 {
+		if fault == facts.LinkType && len(l.Links[name]) > 0 {
 			continue // another port leads there
 		}
 		f := doctor.Finding{
@@ -82,13 +82,13 @@ func switchLinks(p *doctor.Pass, l *snapshot.Logical) map[string]bool {
 			f.Next = fmt.Sprintf("name the right router port: ovnctl fix link-router-port %s ROUTER-PORT", port.Name)
 		}
 		switch fault {
-		case snapshot.LinkType:
+		case facts.LinkType:
 			f.Title = fmt.Sprintf("port %s%s names router port %s, but its type is %s, not router", doctor.PortLabel(port), where, name, cmp.Or(port.Type, `""`))
-		case snapshot.LinkNoName:
+		case facts.LinkNoName:
 			f.Title = fmt.Sprintf("port %s%s is of type router and names no router port", doctor.PortLabel(port), where)
-		case snapshot.LinkNoPort:
+		case facts.LinkNoPort:
 			f.Title = fmt.Sprintf("port %s%s leads to router port %s, which does not exist", doctor.PortLabel(port), where, name)
-		case snapshot.LinkAddress:
+		case facts.LinkAddress:
 			f.Title = fmt.Sprintf("port %s%s does not have the MAC address of router port %s, %s", doctor.PortLabel(port), where, name, rp.MAC)
 			f.Evidence = append(f.Evidence, doctor.NBRow("Logical_Router_Port", rp.UUID, "mac=%s, networks=%v", rp.MAC, []string(rp.Networks)))
 			f.Effect += ": the switch does not know its address"
@@ -112,7 +112,7 @@ func unlinkedEvidence(unlinked []*nb.LogicalRouterPort) []doctor.Evidence {
 }
 
 // twoLinks reports a router port to which several switch ports lead.
-func twoLinks(p *doctor.Pass, l *snapshot.Logical, rp *nb.LogicalRouterPort, ports []*nb.LogicalSwitchPortBrief) {
+func twoLinks(p *doctor.Pass, l *facts.Logical, rp *nb.LogicalRouterPort, ports []*nb.LogicalSwitchPortBrief) {
 	f := doctor.Finding{
 		Object: doctor.PortObject(rp.Name),
 		Reason: "two-switch-ports",
@@ -137,7 +137,7 @@ func twoLinks(p *doctor.Pass, l *snapshot.Logical, rp *nb.LogicalRouterPort, por
 }
 
 // localnet reports a port that should lead to a physical network and does not.
-func localnet(p *doctor.Pass, l *snapshot.Logical, port *nb.LogicalSwitchPortBrief) {
+func localnet(p *doctor.Pass, l *facts.Logical, port *nb.LogicalSwitchPortBrief) {
 	network := port.Options["network_name"]
 	f := doctor.Finding{
 		Object:   doctor.PortObject(port.Name),
@@ -165,7 +165,7 @@ func localnet(p *doctor.Pass, l *snapshot.Logical, port *nb.LogicalSwitchPortBri
 }
 
 // alreadyLocalnet reports whether the switch of a port has a localnet port for a network.
-func alreadyLocalnet(l *snapshot.Logical, port *nb.LogicalSwitchPortBrief, network string) bool {
+func alreadyLocalnet(l *facts.Logical, port *nb.LogicalSwitchPortBrief, network string) bool {
 	s := l.SwitchOf[port.UUID]
 	return s != nil && slices.ContainsFunc(l.PortsOf[s.UUID], func(o *nb.LogicalSwitchPortBrief) bool {
 		return o.Type == "localnet" && o.Options["network_name"] == network
@@ -173,7 +173,7 @@ func alreadyLocalnet(l *snapshot.Logical, port *nb.LogicalSwitchPortBrief, netwo
 }
 
 // switchPeer reports a port that should connect two switches without a router and does not.
-func switchPeer(p *doctor.Pass, l *snapshot.Logical, port *nb.LogicalSwitchPortBrief) {
+func switchPeer(p *doctor.Pass, l *facts.Logical, port *nb.LogicalSwitchPortBrief) {
 	if port.Type != "switch" {
 		return
 	}
@@ -202,7 +202,7 @@ func switchPeer(p *doctor.Pass, l *snapshot.Logical, port *nb.LogicalSwitchPortB
 }
 
 // loneRouterPorts reports router ports that are not connected, unless another finding explains it.
-func loneRouterPorts(p *doctor.Pass, l *snapshot.Logical, claimed map[string]bool) {
+func loneRouterPorts(p *doctor.Pass, l *facts.Logical, claimed map[string]bool) {
 	var lone []*nb.LogicalRouterPort
 	for _, rp := range l.Unlinked() {
 		if !claimed[rp.Name] {
@@ -242,7 +242,7 @@ func loneRouterPorts(p *doctor.Pass, l *snapshot.Logical, claimed map[string]boo
 }
 
 // withoutGateway are the switches without a gateway whose ports have addresses in the network of a router port.
-func withoutGateway(l *snapshot.Logical, lone []*nb.LogicalRouterPort) map[*nb.LogicalRouterPort]*nb.LogicalSwitch {
+func withoutGateway(l *facts.Logical, lone []*nb.LogicalRouterPort) map[*nb.LogicalRouterPort]*nb.LogicalSwitch {
 	out := map[*nb.LogicalRouterPort]*nb.LogicalSwitch{}
 	for i := range l.Switches {
 		s := &l.Switches[i]
@@ -256,12 +256,12 @@ func withoutGateway(l *snapshot.Logical, lone []*nb.LogicalRouterPort) map[*nb.L
 }
 
 // gatewayIn reports whether a switch is connected to the router of a router port already.
-func gatewayIn(l *snapshot.Logical, s *nb.LogicalSwitch, rp *nb.LogicalRouterPort) bool {
+func gatewayIn(l *facts.Logical, s *nb.LogicalSwitch, rp *nb.LogicalRouterPort) bool {
 	return slices.ContainsFunc(l.Gateways(s), func(g *nb.LogicalRouterPort) bool { return l.RouterOf[g.UUID] == l.RouterOf[rp.UUID] })
 }
 
 // routerPeers reports router ports that are connected to another from one side only.
-func routerPeers(p *doctor.Pass, l *snapshot.Logical) {
+func routerPeers(p *doctor.Pass, l *facts.Logical) {
 	for i := range l.RouterPorts {
 		rp := &l.RouterPorts[i]
 		name := rp.Peer.Get()
@@ -308,7 +308,7 @@ func routerPeers(p *doctor.Pass, l *snapshot.Logical) {
 }
 
 // overlaps reports two ports of a router in the same network.
-func overlaps(p *doctor.Pass, l *snapshot.Logical) {
+func overlaps(p *doctor.Pass, l *facts.Logical) {
 	type key struct {
 		router  *nb.LogicalRouter
 		network netip.Prefix
@@ -317,7 +317,7 @@ func overlaps(p *doctor.Pass, l *snapshot.Logical) {
 	for i := range l.RouterPorts {
 		rp := &l.RouterPorts[i]
 		r := l.RouterOf[rp.UUID]
-		for _, n := range snapshot.Networks(rp) {
+		for _, n := range facts.Networks(rp) {
 			if r == nil || n.Addr().IsLinkLocalUnicast() || n.IsSingleIP() {
 				continue
 			}
@@ -331,7 +331,7 @@ func overlaps(p *doctor.Pass, l *snapshot.Logical) {
 	}
 }
 
-func overlap(p *doctor.Pass, l *snapshot.Logical, r *nb.LogicalRouter, a, b *nb.LogicalRouterPort, n netip.Prefix) {
+func overlap(p *doctor.Pass, l *facts.Logical, r *nb.LogicalRouter, a, b *nb.LogicalRouterPort, n netip.Prefix) {
 	f := doctor.Finding{
 		Object: doctor.Object{Kind: "router", Name: r.Name},
 		Reason: "same-network",

@@ -8,10 +8,10 @@ import (
 	"strings"
 
 	"github.com/ovnctl/ovnctl/pkg/doctor"
+	"github.com/ovnctl/ovnctl/pkg/facts"
 	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
 	"github.com/ovnctl/ovnctl/pkg/nb"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
-	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
 var DHCPOptionsIncomplete = &doctor.Check{
@@ -37,7 +37,7 @@ address is not in their network. Only its log shows that.`,
 // dhcp are the DHCP options of a zone and the ports that use them.
 type dhcp struct {
 	*doctor.Pass
-	l     *snapshot.Logical
+	l     *facts.Logical
 	users map[ovsdb.UUID][]*nb.LogicalSwitchPortBrief // of each DHCP_Options row
 	rows  map[ovsdb.UUID]*nb.DHCPOptions
 }
@@ -49,7 +49,7 @@ func (d *dhcp) gather() {
 	}
 	for i := range d.l.SwitchPorts {
 		p := &d.l.SwitchPorts[i]
-		if snapshot.Off(p.Enabled) {
+		if facts.Off(p.Enabled) {
 			continue
 		}
 		for _, ids := range []ovsdb.Set[ovsdb.UUID]{p.DHCPv4Options, p.DHCPv6Options} {
@@ -68,7 +68,7 @@ func (d *dhcp) incomplete() {
 		if len(users) == 0 {
 			continue
 		}
-		faults := snapshot.DHCPFaults(o)
+		faults := facts.DHCPFaults(o)
 		if len(faults) == 0 {
 			d.noRouter(o, users)
 			continue
@@ -101,7 +101,7 @@ func (d *dhcp) incomplete() {
 }
 
 // dhcpName is a row's network, or its UUID where several rows have the same network.
-func dhcpName(l *snapshot.Logical, o *nb.DHCPOptions) string {
+func dhcpName(l *facts.Logical, o *nb.DHCPOptions) string {
 	for i := range l.DHCPOptions {
 		if other := &l.DHCPOptions[i]; other.UUID != o.UUID && other.Cidr == o.Cidr {
 			return string(o.UUID)
@@ -145,7 +145,7 @@ func (d *dhcp) noRouter(o *nb.DHCPOptions, users []*nb.LogicalSwitchPortBrief) {
 		return
 	}
 	for _, g := range d.l.Gateways(s) {
-		for _, n := range snapshot.Networks(g) {
+		for _, n := range facts.Networks(g) {
 			if !subnet.Contains(n.Addr()) {
 				continue
 			}
@@ -169,12 +169,12 @@ func (d *dhcp) noRouter(o *nb.DHCPOptions, users []*nb.LogicalSwitchPortBrief) {
 func (d *dhcp) addresses() {
 	for i := range d.l.SwitchPorts {
 		p := &d.l.SwitchPorts[i]
-		if snapshot.Off(p.Enabled) {
+		if facts.Off(p.Enabled) {
 			continue
 		}
 		for _, ids := range []ovsdb.Set[ovsdb.UUID]{p.DHCPv4Options, p.DHCPv6Options} {
 			o := d.rows[ids.Get()]
-			if o == nil || snapshot.Serves(o, p) {
+			if o == nil || facts.Serves(o, p) {
 				continue
 			}
 			cidr, err := netip.ParsePrefix(o.Cidr)
@@ -208,7 +208,7 @@ func (d *dhcp) without() {
 		with := 0
 		for _, p := range d.l.PortsOf[s.UUID] {
 			switch {
-			case p.Type != "" || snapshot.Off(p.Enabled) || len(snapshot.PortAddresses(p)) == 0 || !isServer(p):
+			case p.Type != "" || facts.Off(p.Enabled) || len(facts.PortAddresses(p)) == 0 || !isServer(p):
 			case len(p.DHCPv4Options) > 0:
 				with++
 			default:

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/ovnctl/ovnctl/pkg/doctor"
+	"github.com/ovnctl/ovnctl/pkg/facts"
 	"github.com/ovnctl/ovnctl/pkg/fixes"
 	"github.com/ovnctl/ovnctl/pkg/nb"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
@@ -40,7 +41,7 @@ that claim the same thing OVN uses one, and which one is undefined.`,
 }
 
 // sameName reports a switch port and a router port with the same name.
-func sameName(p *doctor.Pass, l *snapshot.Logical) {
+func sameName(p *doctor.Pass, l *facts.Logical) {
 	for i := range l.RouterPorts {
 		rp := &l.RouterPorts[i]
 		sp := l.SwitchPort[rp.Name]
@@ -65,7 +66,7 @@ func sameName(p *doctor.Pass, l *snapshot.Logical) {
 const ignoresOne = "ovn-northd ignores one of the two (its log: duplicate logical port)"
 
 // onTwo reports ports that are on two switches, or on two routers.
-func onTwo(p *doctor.Pass, l *snapshot.Logical) {
+func onTwo(p *doctor.Pass, l *facts.Logical) {
 	report := func(kind, table, port string, id ovsdb.UUID, a, b string) {
 		p.Report(doctor.Finding{
 			Object:   doctor.PortObject(port),
@@ -99,7 +100,7 @@ func onTwo(p *doctor.Pass, l *snapshot.Logical) {
 const tunnelKey = "requested-tnl-key"
 
 // sameTunnelKey reports two requests for the same tunnel key.
-func sameTunnelKey(p *doctor.Pass, l *snapshot.Logical) {
+func sameTunnelKey(p *doctor.Pass, l *facts.Logical) {
 	type request struct {
 		object doctor.Object
 		table  string
@@ -149,7 +150,7 @@ func sameTunnelKey(p *doctor.Pass, l *snapshot.Logical) {
 }
 
 // floating are the NAT rows with which a router replies to ARP for an address, by router.
-func floating(l *snapshot.Logical) map[ovsdb.UUID][]*nb.NAT {
+func floating(l *facts.Logical) map[ovsdb.UUID][]*nb.NAT {
 	rows := make(map[ovsdb.UUID]*nb.NAT, len(l.NAT))
 	for i := range l.NAT {
 		if n := &l.NAT[i]; n.Type == "dnat_and_snat" && n.ExternalPortRange == "" && n.Match == "" && len(n.AllowedExtIPs) == 0 && len(n.ExemptedExtIPs) == 0 {
@@ -169,7 +170,7 @@ func floating(l *snapshot.Logical) map[ovsdb.UUID][]*nb.NAT {
 }
 
 // sameExternal reports two NAT rows of a router for the same external address.
-func sameExternal(p *doctor.Pass, l *snapshot.Logical, natOf map[ovsdb.UUID][]*nb.NAT) {
+func sameExternal(p *doctor.Pass, l *facts.Logical, natOf map[ovsdb.UUID][]*nb.NAT) {
 	for i := range l.Routers {
 		r := &l.Routers[i]
 		seen := map[string]*nb.NAT{}
@@ -208,7 +209,7 @@ type claim struct {
 // A segment is a switch and the claims to addresses on it.
 type segment struct {
 	*doctor.Pass
-	l      *snapshot.Logical
+	l      *facts.Logical
 	s      *nb.LogicalSwitch
 	byIP   map[netip.Addr]*claim
 	byMAC  map[string]*claim
@@ -226,10 +227,10 @@ func (s *segment) gather(natOf map[ovsdb.UUID][]*nb.NAT) {
 	ports := s.l.PortsOf[s.s.UUID]
 	s.byIP, s.byMAC, s.shared = make(map[netip.Addr]*claim, 2*len(ports)), make(map[string]*claim, len(ports)), map[[2]string]*conflict{}
 	for _, port := range ports {
-		if snapshot.Off(port.Enabled) {
+		if facts.Off(port.Enabled) {
 			continue
 		}
-		if name := snapshot.RouterPortOf(port); name != "" {
+		if name := facts.RouterPortOf(port); name != "" {
 			if rp := s.l.RouterPort[name]; rp != nil {
 				s.router(rp, natOf)
 			}
@@ -250,7 +251,7 @@ func (s *segment) port(port *nb.LogicalSwitchPortBrief) {
 		}
 		return row
 	}
-	for _, a := range snapshot.PortAddresses(port) {
+	for _, a := range facts.PortAddresses(port) {
 		c := &claim{object: doctor.PortObject(port.Name), owner: port.Name, mac: a.MAC, port: port, row: row}
 		s.claimMAC(c)
 		for _, ip := range a.IPs {
@@ -261,10 +262,10 @@ func (s *segment) port(port *nb.LogicalSwitchPortBrief) {
 
 func (s *segment) router(rp *nb.LogicalRouterPort, natOf map[ovsdb.UUID][]*nb.NAT) {
 	r := s.l.RouterOf[rp.UUID]
-	if r == nil || snapshot.Off(r.Enabled) || snapshot.Off(rp.Enabled) {
+	if r == nil || facts.Off(r.Enabled) || facts.Off(rp.Enabled) {
 		return
 	}
-	networks := snapshot.Networks(rp)
+	networks := facts.Networks(rp)
 	c := &claim{object: doctor.PortObject(rp.Name), owner: "router " + string(r.UUID), mac: strings.ToLower(rp.MAC), router: true,
 		row: func() doctor.Evidence {
 			return doctor.NBRow("Logical_Router_Port", rp.UUID, "%s of router %s: mac=%s, networks=%v", rp.Name, r.Name, rp.MAC, []string(rp.Networks))
@@ -374,7 +375,7 @@ type vipKey struct {
 	text     string // of an invalid address
 }
 
-func vipKeyOf(lb *nb.LoadBalancer, v *snapshot.VIP) vipKey {
+func vipKeyOf(lb *nb.LoadBalancer, v *facts.VIP) vipKey {
 	switch protocol := cmp.Or(lb.Protocol.Get(), "tcp"); {
 	case !v.Addr.IsValid():
 		return vipKey{protocol: protocol, text: v.Key}
@@ -406,8 +407,8 @@ type vipOwner struct {
 type vipIndex map[vipKey]vipOwner
 
 // sameVIP reports two load balancers of a switch or router with the same virtual IP and different backends.
-func sameVIP(p *doctor.Pass, z *snapshot.Zone, l *snapshot.Logical) {
-	at, ok := doctor.Need(p, doctor.NorthboundObject, z.Placement)
+func sameVIP(p *doctor.Pass, z *snapshot.Zone, l *facts.Logical) {
+	at, ok := doctor.Need(p, doctor.NorthboundObject, func() (*facts.Placement, error) { return facts.PlacementOf(z) })
 	if !ok {
 		return
 	}
@@ -434,7 +435,7 @@ func sameVIP(p *doctor.Pass, z *snapshot.Zone, l *snapshot.Logical) {
 
 type vipConflicts struct {
 	*doctor.Pass
-	at       *snapshot.Placement
+	at       *facts.Placement
 	groups   map[ovsdb.UUID]vipIndex
 	compared map[[2]ovsdb.UUID]bool // pairs of groups
 	found    map[[2]ovsdb.UUID]*vipConflict

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/ovnctl/ovnctl/pkg/doctor"
+	"github.com/ovnctl/ovnctl/pkg/facts"
 	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
 	"github.com/ovnctl/ovnctl/pkg/nb"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
@@ -26,16 +27,16 @@ is false. The port is still shown as up.`,
 
 const byOperator = "an operator or the CMS disabled it"
 
-func disabled(p *doctor.Pass, z *snapshot.Zone, l *snapshot.Logical) {
+func disabled(p *doctor.Pass, z *snapshot.Zone, l *facts.Logical) {
 	bound := doctor.NodeByPort(z)
 	for i := range l.SwitchPorts {
-		if port := &l.SwitchPorts[i]; snapshot.Off(port.Enabled) && !disabledByDesign(l, port) {
+		if port := &l.SwitchPorts[i]; facts.Off(port.Enabled) && !disabledByDesign(l, port) {
 			disabledPort(p, port, bound)
 		}
 	}
 	for i := range l.RouterPorts {
 		port := &l.RouterPorts[i]
-		if !snapshot.Off(port.Enabled) {
+		if !facts.Off(port.Enabled) {
 			continue
 		}
 		f := doctor.Finding{
@@ -60,7 +61,7 @@ func disabled(p *doctor.Pass, z *snapshot.Zone, l *snapshot.Logical) {
 	}
 	for i := range l.Routers {
 		r := &l.Routers[i]
-		if !snapshot.Off(r.Enabled) {
+		if !facts.Off(r.Enabled) {
 			continue
 		}
 		f := doctor.Finding{
@@ -98,7 +99,7 @@ func disabledPort(p *doctor.Pass, port *nb.LogicalSwitchPortBrief, bound map[str
 		f.Result = doctor.Warning
 		f.Effect = "no interface is bound to it now; one that is will have no network"
 	}
-	if peer := snapshot.RouterPortOf(port); peer != "" {
+	if peer := facts.RouterPortOf(port); peer != "" {
 		f.Also = append(f.Also, doctor.PortObject(peer))
 	}
 	p.Report(f)
@@ -106,7 +107,7 @@ func disabledPort(p *doctor.Pass, port *nb.LogicalSwitchPortBrief, bound map[str
 
 // disabledByDesign reports whether a CMS keeps a port disabled that sends nothing: the port that holds the address of one
 // of Octavia's load balancers, and the source port after a live migration.
-func disabledByDesign(l *snapshot.Logical, port *nb.LogicalSwitchPortBrief) bool {
+func disabledByDesign(l *facts.Logical, port *nb.LogicalSwitchPortBrief) bool {
 	if port.ExternalIDs["neutron:device_owner"] == "Octavia" {
 		return true
 	}
@@ -114,7 +115,7 @@ func disabledByDesign(l *snapshot.Logical, port *nb.LogicalSwitchPortBrief) bool
 	if s == nil || len(port.Addresses) == 0 || port.Type != "" {
 		return false
 	}
-	return len(snapshot.PortAddresses(port)) > 0 && slices.ContainsFunc(l.PortsOf[s.UUID], func(other *nb.LogicalSwitchPortBrief) bool {
-		return other != port && !snapshot.Off(other.Enabled) && slices.Equal(other.Addresses, port.Addresses)
+	return len(facts.PortAddresses(port)) > 0 && slices.ContainsFunc(l.PortsOf[s.UUID], func(other *nb.LogicalSwitchPortBrief) bool {
+		return other != port && !facts.Off(other.Enabled) && slices.Equal(other.Addresses, port.Addresses)
 	})
 }

@@ -8,10 +8,10 @@ import (
 	"strings"
 
 	"github.com/ovnctl/ovnctl/pkg/doctor"
+	"github.com/ovnctl/ovnctl/pkg/facts"
 	"github.com/ovnctl/ovnctl/pkg/fixes"
 	"github.com/ovnctl/ovnctl/pkg/nb"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
-	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
 var StaticRouteOrNATUnrealised = &doctor.Check{
@@ -28,7 +28,7 @@ networks, nor for NAT on a router without a gateway. Only its log shows that.`,
 			u := unrealised{Pass: p, l: l}
 			u.index()
 			for i := range l.Routers {
-				if r := &l.Routers[i]; !snapshot.Off(r.Enabled) {
+				if r := &l.Routers[i]; !facts.Off(r.Enabled) {
 					u.router(r)
 				}
 			}
@@ -39,7 +39,7 @@ networks, nor for NAT on a router without a gateway. Only its log shows that.`,
 // unrealised finds the rows that ovn-northd ignores, router by router.
 type unrealised struct {
 	*doctor.Pass
-	l        *snapshot.Logical
+	l        *facts.Logical
 	routes   map[ovsdb.UUID]*nb.StaticRoute
 	policies map[ovsdb.UUID]*nb.Policy
 	nat      map[ovsdb.UUID]*nb.NAT
@@ -80,7 +80,7 @@ func networksOf(ports []*nb.LogicalRouterPort) *routerNetworks {
 		if doctor.IsGatewayPort(rp) {
 			n.gateway = append(n.gateway, rp)
 		}
-		for _, p := range snapshot.Networks(rp) {
+		for _, p := range facts.Networks(rp) {
 			n.Add(p)
 		}
 	}
@@ -187,7 +187,7 @@ func (u *unrealised) whyNoRoute(r *nb.LogicalRouter, n *routerNetworks, route *n
 }
 
 func hasFamily(rp *nb.LogicalRouterPort, a netip.Addr) bool {
-	return slices.ContainsFunc(snapshot.Networks(rp), func(n netip.Prefix) bool { return n.Addr().Is4() == a.Is4() })
+	return slices.ContainsFunc(facts.Networks(rp), func(n netip.Prefix) bool { return n.Addr().Is4() == a.Is4() })
 }
 
 func (u *unrealised) policy(r *nb.LogicalRouter, n *routerNetworks, policy *nb.Policy) {
@@ -261,7 +261,7 @@ func (u *unrealised) translation(r *nb.LogicalRouter, n *routerNetworks, nat *nb
 	case len(nat.AllowedExtIPs) > 0 && len(nat.ExemptedExtIPs) > 0:
 		f.Cause = "it has both allowed_ext_ips and exempted_ext_ips"
 	case r.Options["chassis"] == "" && len(nat.GatewayPort) == 0 && len(n.gateway) > 1 && !slices.ContainsFunc(n.gateway, func(rp *nb.LogicalRouterPort) bool {
-		return slices.ContainsFunc(snapshot.Networks(rp), func(p netip.Prefix) bool { return p.Contains(external.Addr()) })
+		return slices.ContainsFunc(facts.Networks(rp), func(p netip.Prefix) bool { return p.Contains(external.Addr()) })
 	}):
 		f.Cause = fmt.Sprintf("the router has %d gateway ports, none in a network with %s, and the row does not name one (gateway_port)", len(n.gateway), nat.ExternalIP)
 	case r.Options["chassis"] == "" && nat.Type == "dnat_and_snat" && port != "" && len(nat.ExternalMAC) > 0 && u.l.SwitchPort[port] == nil:

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/ovnctl/ovnctl/pkg/doctor"
+	"github.com/ovnctl/ovnctl/pkg/facts"
 	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
 	"github.com/ovnctl/ovnctl/pkg/node"
 	"github.com/ovnctl/ovnctl/pkg/openflow"
@@ -263,7 +264,7 @@ func staleNeighbour(z *snapshot.Zone, south *snapshot.Southbound, row *sb.MACBin
 			f.Also = append(f.Also, doctor.NodeObject(south.Chassis[i].Hostname))
 		}
 	}
-	if l, err := z.Logical(); err == nil && l.RouterPort[row.LogicalPort] != nil {
+	if l, err := facts.LogicalOf(z); err == nil && l.RouterPort[row.LogicalPort] != nil {
 		if r := l.RouterOf[l.RouterPort[row.LogicalPort].UUID]; r != nil && r.Options["mac_binding_age_threshold"] == "" {
 			f.Evidence = append(f.Evidence, doctor.NB("Logical_Router", r.Name).Says("options has no mac_binding_age_threshold: its MAC bindings never age out"))
 		}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/ovnctl/ovnctl/pkg/doctor"
+	"github.com/ovnctl/ovnctl/pkg/facts"
 	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
 	"github.com/ovnctl/ovnctl/pkg/nb"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
@@ -152,6 +153,7 @@ func flappingSessions(p *doctor.Pass, h *snapshot.Host) {
 			Object:   tunnelObject(h, t.Name),
 			Also:     []doctor.Object{doctor.NodeObject(h.Name), doctor.NodeObject(peer)},
 			Reason:   "flapping",
+			Lasting:  true,
 			Title:    fmt.Sprintf("BFD from %s to %s is flapping", h.Name, peer),
 			Evidence: []doctor.Evidence{doctor.OVS("Interface", t.Name).On(h.Name).Says(fmt.Sprintf("bfd_status:flap_count %d, %s later %d", before, p.Sample(), after))},
 			Cause:    "packets between the two are lost now and then, or ovs-vswitchd on one of them is too busy to send them in time",
@@ -219,7 +221,7 @@ func lastLogTime(text string) (time.Time, bool) {
 }
 
 // routeSessions reports the sessions of routes and policies that are down.
-func routeSessions(p *doctor.Pass, l *snapshot.Logical) {
+func routeSessions(p *doctor.Pass, l *facts.Logical) {
 	for _, b := range l.BFD {
 		if b.Status.Get() != "down" {
 			continue
@@ -249,7 +251,7 @@ func routeSessions(p *doctor.Pass, l *snapshot.Logical) {
 }
 
 // usesOf are the routes and policies that use a session; other: there is another next hop for one of them.
-func usesOf(l *snapshot.Logical, session ovsdb.UUID) (uses []string, other bool) {
+func usesOf(l *facts.Logical, session ovsdb.UUID) (uses []string, other bool) {
 	for _, r := range l.StaticRoutes {
 		if r.BFD.Get() == session {
 			uses = append(uses, "route "+r.IPPrefix+" via "+r.Nexthop)
@@ -266,7 +268,7 @@ func usesOf(l *snapshot.Logical, session ovsdb.UUID) (uses []string, other bool)
 }
 
 // otherNextHop reports whether the router has another route to the same prefix whose session is not down.
-func otherNextHop(north *snapshot.Logical, r nb.StaticRoute) bool {
+func otherNextHop(north *facts.Logical, r nb.StaticRoute) bool {
 	down := map[ovsdb.UUID]bool{}
 	for _, b := range north.BFD {
 		down[b.UUID] = b.Status.Get() == "down"

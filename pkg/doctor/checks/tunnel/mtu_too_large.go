@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/ovnctl/ovnctl/pkg/doctor"
+	"github.com/ovnctl/ovnctl/pkg/facts"
 	"github.com/ovnctl/ovnctl/pkg/fixes"
 	"github.com/ovnctl/ovnctl/pkg/node"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
@@ -181,7 +182,7 @@ func gatewayMTU(p *doctor.Pass, c *doctor.Chassis, n *node.Network) {
 	if err != nil {
 		return // the Northbound is not needed for the tunnels
 	}
-	uplinks, err := c.Uplinks()
+	uplinks, err := facts.UplinksOf(c.Host)
 	if err != nil {
 		return
 	}

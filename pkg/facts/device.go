@@ -1,4 +1,4 @@
-package snapshot
+package facts
 
 import (
 	"net/netip"
@@ -7,21 +7,22 @@ import (
 
 	"github.com/ovnctl/ovnctl/pkg/nb"
 	"github.com/ovnctl/ovnctl/pkg/node"
+	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
 // A Device is what is plugged into a logical port, as it sees itself.
 type Device struct {
 	Port    *nb.LogicalSwitchPortBrief
-	Plug    Plug
+	Plug    snapshot.Plug
 	Host    node.Link     // the host's end
 	Link    node.Link     // the other end, in the pod; of a port of the host itself the same
 	Network *node.Network // of the pod, or the host
 	Pod     bool          // it is in a namespace of its own
 }
 
-// Plugged is the device of a port of the integration bridge; nil: it cannot be seen as what sends, such
+// DeviceOf is the device of a port of the integration bridge; nil: it cannot be seen as what sends, such
 // as the tap of a virtual machine, or is not there. The error is for a namespace that cannot be looked into.
-func (h *Host) Plugged(l *Logical, plug Plug) (*Device, error) {
+func DeviceOf(h *snapshot.Host, l *Logical, plug snapshot.Plug) (*Device, error) {
 	port := l.SwitchPort[plug.ExternalIDs["iface-id"]]
 	if port == nil {
 		return nil, nil

@@ -1,4 +1,4 @@
-package snapshot
+package facts
 
 import (
 	"net/netip"
@@ -6,13 +6,14 @@ import (
 
 	"github.com/ovnctl/ovnctl/pkg/nb"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
+	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
 // Logical is a Northbound with its references followed: which port is on which
 // switch, and which switch hangs on which router. The pointers lead into the
 // rows of the Northbound.
 type Logical struct {
-	*Northbound
+	*snapshot.Northbound
 	Switch map[ovsdb.UUID]*nb.LogicalSwitch // by its own UUID
 	Router map[ovsdb.UUID]*nb.LogicalRouter // by its own UUID
 
@@ -30,9 +31,9 @@ type Logical struct {
 	Links map[string][]*nb.LogicalSwitchPortBrief
 }
 
-// Logical follows the references of the zone's Northbound.
-func (z *Zone) Logical() (*Logical, error) {
-	return derive(&z.memo, "", func() (*Logical, error) {
+// LogicalOf follows the references of the zone's Northbound.
+func LogicalOf(z *snapshot.Zone) (*Logical, error) {
+	return snapshot.Derive(z, "", func() (*Logical, error) {
 		rows, err := z.Northbound()
 		if err != nil {
 			return nil, err
@@ -42,7 +43,7 @@ func (z *Zone) Logical() (*Logical, error) {
 }
 
 // NewLogical follows the references of a Northbound.
-func NewLogical(rows *Northbound) *Logical {
+func NewLogical(rows *snapshot.Northbound) *Logical {
 	l := &Logical{
 		Northbound: rows,
 		Switch:     map[ovsdb.UUID]*nb.LogicalSwitch{},

@@ -1,4 +1,4 @@
-package snapshot
+package facts
 
 import (
 	"cmp"
@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/ovnctl/ovnctl/pkg/node"
+	"github.com/ovnctl/ovnctl/pkg/snapshot"
 	"github.com/ovnctl/ovnctl/pkg/vswitch"
 )
 
@@ -36,13 +37,15 @@ func (u Uplink) Link() string {
 	return ""
 }
 
-// Uplinks are the host's bridges to the network around it: those that name an
+// UplinksOf are the host's bridges to the network around it: those that name an
 // uplink, those of ovn-bridge-mappings, and those with one port that is a network
 // card. The link is found as OVN-Kubernetes does: by external_ids:bridge-uplink,
 // then the only system port, then the bridge's name without "br".
-func (h *Host) Uplinks() ([]Uplink, error) { return derive(&h.memo, "", h.uplinks) }
+func UplinksOf(h *snapshot.Host) ([]Uplink, error) {
+	return snapshot.Derive(h, "", func() ([]Uplink, error) { return uplinks(h) })
+}
 
-func (h *Host) uplinks() ([]Uplink, error) {
+func uplinks(h *snapshot.Host) ([]Uplink, error) {
 	s, err := h.Switch()
 	if err != nil {
 		return nil, err
@@ -144,7 +147,7 @@ func Holder(n *node.Network, a netip.Addr) *node.Address {
 
 // EncapIPs are the tunnel addresses that the host has, by its own database or,
 // where that says none, by the Southbound; and where they are from.
-func (h *Host) EncapIPs() (ips []netip.Addr, source string) {
+func EncapIPs(h *snapshot.Host) (ips []netip.Addr, source string) {
 	s, err := h.Switch()
 	if err != nil {
 		return nil, ""

@@ -1,4 +1,4 @@
-package snapshot
+package facts
 
 import (
 	"errors"
@@ -6,12 +6,13 @@ import (
 	"slices"
 
 	"github.com/ovnctl/ovnctl/pkg/nb"
+	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
 // A StaleConnection is a UDP conversation that a host still sends to what is no
 // backend of its virtual address any more.
 type StaleConnection struct {
-	CTEntry
+	snapshot.CTEntry
 	LB  *nb.LoadBalancer
 	VIP netip.AddrPort
 	To  netip.AddrPort // the backend that was
@@ -22,13 +23,13 @@ var errNoZone = errors.New("the zone of this node is not among those read: name 
 
 // StaleConnections are the host's stale UDP conversations, in the zones that ovn-controller
 // tracks. Those of TCP end by themselves and are meant to outlive a backend that is drained.
-func (h *Host) StaleConnections() ([]StaleConnection, error) {
-	return derive(&h.memo, "", func() ([]StaleConnection, error) {
+func StaleConnections(h *snapshot.Host) ([]StaleConnection, error) {
+	return snapshot.Derive(h, "", func() ([]StaleConnection, error) {
 		zone := h.Zone()
 		if zone == nil {
 			return nil, errNoZone
 		}
-		vips, err := zone.datagrams()
+		vips, err := datagrams(zone)
 		if err != nil || len(vips) == 0 {
 			return nil, err
 		}
@@ -57,8 +58,8 @@ func (h *Host) StaleConnections() ([]StaleConnection, error) {
 }
 
 // datagrams are the virtual addresses of UDP with all the backends that they have, of whatever load balancer.
-func (z *Zone) datagrams() (map[netip.AddrPort]datagramVIP, error) {
-	return derive(&z.memo, "", func() (map[netip.AddrPort]datagramVIP, error) {
+func datagrams(z *snapshot.Zone) (map[netip.AddrPort]datagramVIP, error) {
+	return snapshot.Derive(z, "", func() (map[netip.AddrPort]datagramVIP, error) {
 		b, err := z.Balancers()
 		if err != nil {
 			return nil, err

@@ -1,4 +1,4 @@
-package snapshot
+package facts
 
 import (
 	"errors"
@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/ovnctl/ovnctl/pkg/snapshot"
 	"go.yaml.in/yaml/v3"
 )
 
@@ -51,10 +52,10 @@ var persistentFiles = []struct {
 	{"network-scripts", "/etc/sysconfig/network-scripts/ifcfg-*", readIfcfg},
 }
 
-// Persistent is what the host's files say of its network at the next boot.
+// PersistentOf is what the host's files say of its network at the next boot.
 // What netplan has written for others is told once, by netplan's own file.
-func (h *Host) Persistent() ([]Persistent, error) {
-	return derive(&h.memo, "", func() ([]Persistent, error) {
+func PersistentOf(h *snapshot.Host) ([]Persistent, error) {
+	return snapshot.Derive(h, "", func() ([]Persistent, error) {
 		var all []Persistent
 		for _, f := range persistentFiles {
 			paths, err := h.Glob(f.pattern)

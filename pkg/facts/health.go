@@ -1,10 +1,11 @@
-package snapshot
+package facts
 
 import (
 	"net/netip"
 	"strings"
 
 	"github.com/ovnctl/ovnctl/pkg/nb"
+	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
 // A HealthMapping is one entry of Load_Balancer.ip_port_mappings: by which port a backend is watched, and
@@ -92,7 +93,7 @@ func (l *Logical) HealthSource(p *nb.LogicalSwitchPortBrief, a netip.Addr, bound
 }
 
 // HealthSourceFor is the address from which a port can be watched: that from which the other ports of its switch are.
-func (l *Logical) HealthSourceFor(b *Balancers, p *nb.LogicalSwitchPortBrief, v6 bool, bound func(port string) bool) netip.Addr {
+func (l *Logical) HealthSourceFor(b *snapshot.Balancers, p *nb.LogicalSwitchPortBrief, v6 bool, bound func(port string) bool) netip.Addr {
 	var common netip.Addr
 	s := l.SwitchOf[p.UUID]
 	if s == nil {

@@ -1,9 +1,10 @@
-package snapshot
+package facts
 
 import (
 	"strings"
 
 	"github.com/ovnctl/ovnctl/pkg/envfile"
+	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
 // A Distribution is what a host runs, os-release(5).
@@ -14,8 +15,8 @@ type Distribution struct {
 	Family string
 }
 
-// Distribution reads the host's os-release.
-func (h *Host) Distribution() (Distribution, error) {
+// DistributionOf reads the host's os-release.
+func DistributionOf(h *snapshot.Host) (Distribution, error) {
 	text, err := h.File("/etc/os-release")
 	if err != nil {
 		if text, err = h.File("/usr/lib/os-release"); err != nil {

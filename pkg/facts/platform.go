@@ -1,4 +1,4 @@
-package snapshot
+package facts
 
 import (
 	"errors"
@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ovnctl/ovnctl/pkg/snapshot"
 	"github.com/ovnctl/ovnctl/pkg/vswitch"
 )
 
@@ -30,10 +31,10 @@ type Platform struct {
 	Why          []string // "Northbound Logical_Router ovn-cluster: external_ids:vendor=kube-ovn"
 }
 
-// Platform derives from rows what the deployment is. The error is for when no
+// PlatformOf derives from rows what the deployment is. The error is for when no
 // database says.
-func (d *Deployment) Platform() (Platform, error) {
-	return derive(&d.memo, "", func() (Platform, error) {
+func PlatformOf(d *snapshot.Deployment) (Platform, error) {
+	return snapshot.Derive(d, "", func() (Platform, error) {
 		var p Platform
 		var errs []error
 		found := func(cms CMS, format string, args ...any) {
@@ -70,18 +71,18 @@ func (d *Deployment) Platform() (Platform, error) {
 			}
 			s, err := h.Switch()
 			if err != nil {
-				if !errors.Is(err, ErrNoSwitch) {
+				if !errors.Is(err, snapshot.ErrNoSwitch) {
 					errs = append(errs, err)
 				}
 				continue
 			}
-			h.platform(s, &ovn, found)
+			hostPlatform(h, s, &ovn, found)
 		}
 		switch {
 		case p.CMS != "":
 		case ovn:
 			p.CMS = PlainOVN
-		case slices.ContainsFunc(errs, func(err error) bool { return !errors.Is(err, ErrNoOVN) }):
+		case slices.ContainsFunc(errs, func(err error) bool { return !errors.Is(err, snapshot.ErrNoOVN) }):
 			return p, errors.Join(errs...)
 		default:
 			p.CMS = PlainOVS
@@ -91,7 +92,7 @@ func (d *Deployment) Platform() (Platform, error) {
 }
 
 // northbound looks for what management systems write there, one row of each.
-func (p *Platform) northbound(north *Northbound, found func(CMS, string, ...any)) {
+func (p *Platform) northbound(north *snapshot.Northbound, found func(CMS, string, ...any)) {
 	known := map[CMS]bool{}
 	look := func(table, name string, ids map[string]string) {
 		cms, says := Owner(ids)
@@ -155,8 +156,8 @@ func ownerKey(k string) CMS {
 	return ""
 }
 
-// platform looks for what is known by the local switch alone.
-func (h *Host) platform(s *Switch, ovn *bool, found func(CMS, string, ...any)) {
+// hostPlatform looks for what is known by the local switch alone.
+func hostPlatform(h *snapshot.Host, s *snapshot.Switch, ovn *bool, found func(CMS, string, ...any)) {
 	for _, o := range s.OpenvSwitch {
 		*ovn = *ovn || o.ExternalIDs["ovn-remote"] != ""
 	}

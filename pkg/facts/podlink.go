@@ -1,4 +1,4 @@
-package snapshot
+package facts
 
 import (
 	"cmp"
@@ -9,10 +9,11 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/nb"
 	"github.com/ovnctl/ovnctl/pkg/node"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
+	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
 // A Gate is the link by which a host reaches the pods of its cluster, and they it.
-type Gate struct {
+type PodLink struct {
 	Link string // "ovn0", "ovn-k8s-mp0", "tun0"
 	CMS  CMS
 	Pods []PodNetwork
@@ -30,9 +31,9 @@ type PodNetwork struct {
 	Source string     // what says so
 }
 
-// Gate is the host's link to the pods; nil: it has none.
-func (h *Host) Gate() (*Gate, error) {
-	return derive(&h.memo, "", func() (*Gate, error) {
+// PodLinkOf is the host's link to the pods; nil: it has none.
+func PodLinkOf(h *snapshot.Host) (*PodLink, error) {
+	return snapshot.Derive(h, "", func() (*PodLink, error) {
 		s, err := h.Switch()
 		if err != nil {
 			return nil, err
@@ -43,21 +44,21 @@ func (h *Host) Gate() (*Gate, error) {
 			}
 			switch p.Name {
 			case "ovn-k8s-mp0":
-				return h.northboundGate(p.Name, OVNKubernetes, (*Host).ovnKubernetesGate)
+				return northboundLink(h, p.Name, OVNKubernetes, ovnKubernetesLink)
 			case "ovn0":
-				return h.northboundGate(p.Name, KubeOVN, (*Host).kubeOVNGate)
+				return northboundLink(h, p.Name, KubeOVN, kubeOVNLink)
 			case "tun0":
-				return h.openShiftGate(p.Name, p.Bridge.Name)
+				return openShiftLink(h, p.Name, p.Bridge.Name)
 			}
 		}
 		return nil, nil
 	})
 }
 
-func (h *Host) northboundGate(link string, cms CMS, read func(*Host, *Gate, *Northbound, *node.Network)) (*Gate, error) {
+func northboundLink(h *snapshot.Host, link string, cms CMS, read func(*snapshot.Host, *PodLink, *snapshot.Northbound, *node.Network)) (*PodLink, error) {
 	z := h.Zone()
 	if z == nil {
-		return nil, h.d.errNoDatabase("OVN_Northbound", "--nb")
+		return nil, h.Deployment().MissingDatabase("OVN_Northbound", "--nb")
 	}
 	rows, err := z.Northbound()
 	if err != nil {
@@ -67,14 +68,14 @@ func (h *Host) northboundGate(link string, cms CMS, read func(*Host, *Gate, *Nor
 	if err != nil {
 		return nil, err
 	}
-	g := &Gate{Link: link, CMS: cms}
+	g := &PodLink{Link: link, CMS: cms}
 	read(h, g, rows, n)
 	return g, nil
 }
 
 // routerAt is the address of a router in the network of one of a link's
 // addresses; which says of which routers' ports.
-func routerAt(rows *Northbound, ports ovsdb.Set[ovsdb.UUID], own netip.Prefix) netip.Addr {
+func routerAt(rows *snapshot.Northbound, ports ovsdb.Set[ovsdb.UUID], own netip.Prefix) netip.Addr {
 	for _, p := range rows.RouterPorts {
 		if !ports.Has(p.UUID) {
 			continue
@@ -90,7 +91,7 @@ func routerAt(rows *Northbound, ports ovsdb.Set[ovsdb.UUID], own netip.Prefix) n
 
 // ovnKubernetesGate: the node's gateway router has a route for each network of
 // pods, and the host the same through the management port.
-func (h *Host) ovnKubernetesGate(g *Gate, rows *Northbound, n *node.Network) {
+func ovnKubernetesLink(h *snapshot.Host, g *PodLink, rows *snapshot.Northbound, n *node.Network) {
 	chassis, _, _ := h.ChassisName()
 	var cluster, gateway *nb.LogicalRouter
 	for i, r := range rows.Routers {
@@ -128,7 +129,7 @@ func (h *Host) ovnKubernetesGate(g *Gate, rows *Northbound, n *node.Network) {
 
 // kubeOVNGate: the networks of the default VPC's switches, but for those that
 // are networks of the world outside.
-func (h *Host) kubeOVNGate(g *Gate, rows *Northbound, n *node.Network) {
+func kubeOVNLink(h *snapshot.Host, g *PodLink, rows *snapshot.Northbound, n *node.Network) {
 	var vpc *nb.LogicalRouter
 	for i, r := range rows.Routers {
 		if r.Name == "ovn-cluster" {
@@ -140,7 +141,7 @@ func (h *Host) kubeOVNGate(g *Gate, rows *Northbound, n *node.Network) {
 	}
 	underlay := underlayPorts(rows)
 	own := Global(n, g.Link)
-	encaps, _ := h.EncapIPs()
+	encaps, _ := EncapIPs(h)
 	for _, p := range rows.RouterPorts {
 		if !vpc.Ports.Has(p.UUID) || underlay[p.Name] {
 			continue
@@ -172,7 +173,7 @@ func (h *Host) kubeOVNGate(g *Gate, rows *Northbound, n *node.Network) {
 }
 
 // underlayPorts are the router ports whose switch has a port to a network outside.
-func underlayPorts(rows *Northbound) map[string]bool {
+func underlayPorts(rows *snapshot.Northbound) map[string]bool {
 	byID := map[ovsdb.UUID]*nb.LogicalSwitchPortBrief{}
 	for i := range rows.SwitchPorts {
 		byID[rows.SwitchPorts[i].UUID] = &rows.SwitchPorts[i]
@@ -192,12 +193,12 @@ func underlayPorts(rows *Northbound) map[string]bool {
 var sdnPods = regexp.MustCompile(`table=30,.*\bip,nw_dst=(\S+) actions=goto_table:90`)
 
 // openShiftGate: the cluster network is what the bridge sends into the tunnel.
-func (h *Host) openShiftGate(link, bridge string) (*Gate, error) {
+func openShiftLink(h *snapshot.Host, link, bridge string) (*PodLink, error) {
 	flows, err := h.Flows(bridge)
 	if err != nil {
 		return nil, err
 	}
-	g := &Gate{Link: link, CMS: OpenShiftSDN}
+	g := &PodLink{Link: link, CMS: OpenShiftSDN}
 	for _, f := range flows {
 		m := sdnPods.FindStringSubmatch(f.String())
 		if m == nil {
@@ -213,7 +214,7 @@ func (h *Host) openShiftGate(link, bridge string) (*Gate, error) {
 	return g, nil
 }
 
-func (g *Gate) add(p PodNetwork) {
+func (g *PodLink) add(p PodNetwork) {
 	if !slices.ContainsFunc(g.Pods, func(x PodNetwork) bool { return x.Prefix == p.Prefix }) {
 		g.Pods = append(g.Pods, p)
 		slices.SortFunc(g.Pods, func(a, b PodNetwork) int {
@@ -223,7 +224,7 @@ func (g *Gate) add(p PodNetwork) {
 }
 
 // Routed says whether the host has a route for a network through the gate.
-func (g *Gate) Routed(n *node.Network, p PodNetwork) bool {
+func (g *PodLink) Routed(n *node.Network, p PodNetwork) bool {
 	return slices.ContainsFunc(n.Routes, func(r node.Route) bool {
 		return r.Dev == g.Link && r.Table == 254 && r.Type == "unicast" && r.Dst.Bits() <= p.Prefix.Bits() && r.Dst.Bits() > 0 && r.Dst.Contains(p.Prefix.Addr())
 	})
@@ -231,7 +232,7 @@ func (g *Gate) Routed(n *node.Network, p PodNetwork) bool {
 
 // Missing are the networks of pods that the host has no route for. Two halves
 // or more of a network are taken for the whole.
-func (g *Gate) Missing(n *node.Network) []PodNetwork {
+func (g *PodLink) Missing(n *node.Network) []PodNetwork {
 	var missing []PodNetwork
 	for _, p := range g.Pods {
 		parts := 0

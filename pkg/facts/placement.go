@@ -1,4 +1,4 @@
-package snapshot
+package facts
 
 import (
 	"maps"
@@ -8,12 +8,13 @@ import (
 
 	"github.com/ovnctl/ovnctl/pkg/nb"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
+	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
 // Placement says which switches and routers have which load balancers, by
 // themselves and by a group.
 type Placement struct {
-	*Balancers
+	*snapshot.Balancers
 	LB    map[ovsdb.UUID]*nb.LoadBalancer      // by its own UUID
 	VIPs  map[*nb.LoadBalancer][]VIP           // in order; of templates there are none
 	Group map[ovsdb.UUID]*nb.LoadBalancerGroup // by its own UUID
@@ -23,10 +24,10 @@ type Placement struct {
 	GroupsOf   map[ovsdb.UUID][]*nb.LoadBalancerGroup
 }
 
-// Placement follows the references to the zone's load balancers.
-func (z *Zone) Placement() (*Placement, error) {
-	return derive(&z.memo, "", func() (*Placement, error) {
-		l, err := z.Logical()
+// PlacementOf follows the references to the zone's load balancers.
+func PlacementOf(z *snapshot.Zone) (*Placement, error) {
+	return snapshot.Derive(z, "", func() (*Placement, error) {
+		l, err := LogicalOf(z)
 		if err != nil {
 			return nil, err
 		}
@@ -38,7 +39,7 @@ func (z *Zone) Placement() (*Placement, error) {
 	})
 }
 
-func newPlacement(l *Logical, b *Balancers) *Placement {
+func newPlacement(l *Logical, b *snapshot.Balancers) *Placement {
 	p := &Placement{
 		Balancers:  b,
 		LB:         make(map[ovsdb.UUID]*nb.LoadBalancer, len(b.LoadBalancers)),
