@@ -100,6 +100,7 @@ func (t *Tree) settle() error {
 	if names, err := t.list("."); err == nil && len(names) == 1 {
 		inside := &below{t.store, names[0]}
 		nodes, _ := (&Tree{store: inside}).Nodes()
+		nodes = slices.DeleteFunc(nodes, ofNode) // a node's own directory "absent" has files as a node has
 		if !some || len(nodes) > 0 {
 			if some, databases = plain(inside); some {
 				t.store = inside
