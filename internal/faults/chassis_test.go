@@ -474,7 +474,7 @@ func staleChassis(t *testing.T, release string) {
 	})
 	s.settle()
 	f.lost = []probe{{"sw0-p1", "sw0-p3", "tcp"}, {"sw1-p3", "sw0-p1", "icmp"}}
-	s.mended()
+	s.verifyFixed()
 	if code, out := s.ovnctl("fix", "undo", "--yes"); code != 4 {
 		t.Errorf("undo after another chassis has the address: exit %d, want 4:\n%s", code, out)
 	}

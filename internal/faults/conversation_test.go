@@ -14,7 +14,7 @@ type conversation struct {
 	conn net.Conn
 	last atomic.Value // the answer last seen
 	stop chan struct{}
-	want string // who answers when the fault is mended
+	want string // who answers when the fault is fixed
 }
 
 // converse starts a conversation of a pod with an address, and waits for the first answer.

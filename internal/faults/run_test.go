@@ -166,7 +166,7 @@ func (f *fault) play(t *testing.T, l *lab.Lab) {
 	}
 	if s.repair == nil {
 		f.mend(s)
-		s.mended()
+		s.verifyFixed()
 		return
 	}
 	broken := s.state()
@@ -174,7 +174,7 @@ func (f *fault) play(t *testing.T, l *lab.Lab) {
 	if code != 0 {
 		s.Fatalf("fix %s: exit %d:\n%s", strings.Join(s.repair, " "), code, out)
 	}
-	s.mended()
+	s.verifyFixed()
 	if s.oneWay() {
 		if code, _ := s.ovnctl("fix", "undo", "--yes"); code != 4 {
 			s.Errorf("undo of what cannot be undone: exit %d, want 4", code)
@@ -194,7 +194,7 @@ func (f *fault) play(t *testing.T, l *lab.Lab) {
 	} else if code, out := s.ovnctl(append([]string{"fix"}, append(s.repair, "--yes", "--max-risk", "high")...)...); code != 0 {
 		s.Fatalf("fix again: exit %d:\n%s", code, out)
 	}
-	s.mended()
+	s.verifyFixed()
 }
 
 // forget empties logs of OVN on all hosts: what they tell counts for minutes or days.
@@ -211,7 +211,7 @@ func (s *scene) forget(name string) {
 	}
 }
 
-// clear takes back a fault that was not mended, as far as it can.
+// clear takes back a fault that was not fixed, as far as it can.
 func (s *scene) clear() {
 	if s.fault.mend != nil {
 		s.fault.mend(s)
@@ -220,8 +220,8 @@ func (s *scene) clear() {
 	}
 }
 
-// mended waits until packets flow and doctor finds nothing.
-func (s *scene) mended() {
+// verifyFixed waits until packets flow and doctor finds nothing.
+func (s *scene) verifyFixed() {
 	s.Helper()
 	for _, p := range s.fault.lost {
 		s.until(p.String()+" flows again", func() bool { return s.flows(p) })

@@ -27,7 +27,7 @@ var fromDirectory = map[string]string{
 	"hw-offload-hides-counters":        "it is a note, and no fault",
 }
 
-// TestTable holds docs/checks/README.md against the faults, so that it says no more than what is made and mended here.
+// TestTable holds docs/checks/README.md against the faults, so that it says no more than what is made and fixed here.
 func TestTable(t *testing.T) {
 	want := table(t)
 	if *update {
@@ -66,16 +66,16 @@ func table(t *testing.T) string {
 	fmt.Fprintf(&b, `# What doctor finds
 
 %d checks; the faults of %d of them are made for real on a lab, in %d ways, by %s: made, found with
-nothing beside it that it does not explain, mended, packets flow again, nothing found any more, undone to equal values where it
-can be. The others are found in saved files. %d repairs, %d of them can be undone.
+nothing beside it that it does not explain, fixed, packets flow again, nothing is found, undone to equal values where it
+can be. The others are found in captures. %d repairs, %d of them can be undone.
 
 Each name is a page: %s prints it.
 
-| check | finds | made by | mended by |
+| check | finds | made by | fix |
 | --- | --- | --- | --- |
 `, len(checks.All), len(made), faults, "`OVNCTL_FAULTS=all go test -tags lab ./internal/faults -run TestFaults`", len(catalog.Repairs), reversible, "`ovnctl explain NAME`")
 	for _, c := range checks.All {
-		fmt.Fprintf(&b, "| [%s](%s.md) | %s | %s | %s |\n", c.Name, c.Name, cell(c.Title()), cell(madeBy(t, c, made[c.Name])), cell(mendedBy(c, made[c.Name])))
+		fmt.Fprintf(&b, "| [%s](%s.md) | %s | %s | %s |\n", c.Name, c.Name, cell(c.Title()), cell(madeBy(t, c, made[c.Name])), cell(fixedBy(c, made[c.Name])))
 	}
 	return b.String()
 }
@@ -96,7 +96,7 @@ func madeBy(t *testing.T, c *doctor.Check, faults []fault) string {
 	return strings.Join(how, "; ")
 }
 
-func mendedBy(c *doctor.Check, faults []fault) string {
+func fixedBy(c *doctor.Check, faults []fault) string {
 	var names []string
 	for _, r := range catalog.Repairs {
 		used := slices.ContainsFunc(faults, func(f fault) bool { return len(f.repair) > 0 && f.repair[0] == r.Name })

@@ -19,7 +19,7 @@ type StaleConnection struct {
 }
 
 // errNoZone is a host whose Northbound is not among those read.
-var errNoZone = errors.New("the zone of this node is not among those read: name its databases with --nb and --sb")
+var errNoZone = errors.New("the databases of this node's zone were not read: name them with --nb and --sb")
 
 // StaleConnections are the host's stale UDP conversations, in the zones that ovn-controller
 // tracks. Those of TCP end by themselves and are meant to outlive a backend that is drained.

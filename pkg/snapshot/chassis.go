@@ -281,7 +281,7 @@ func (d *Deployment) Time() time.Time {
 // asked, which no answer is not.
 func (d *Deployment) Answers(ip string) (bool, error) {
 	if d.saved() || d.Local() == nil {
-		return false, errors.New("addresses can be asked from a node only")
+		return false, errors.New("only a node can probe addresses: run ovnctl on one")
 	}
 	return read(&d.memo, question{"answers", ip}, func() (bool, error) {
 		ctx, cancel := context.WithTimeout(d.ctx, 2*time.Second)

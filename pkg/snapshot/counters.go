@@ -54,7 +54,7 @@ func parseLongest(text string) (time.Duration, error) {
 			return time.ParseDuration(strings.ReplaceAll(strings.TrimSuffix(strings.TrimSpace(value), "ec"), " ", ""))
 		}
 	}
-	return 0, errors.New("stopwatch/show: no maximum in the answer")
+	return 0, errors.New("stopwatch/show: no maximum in the reply")
 }
 
 // A Datapath is what carries a host's packets, by its counters.
@@ -189,7 +189,7 @@ func (h *Host) FDBStats(bridge string) (FDBStats, error) {
 }
 
 func parseFDBStats(text string) (s FDBStats, err error) {
-	err = errors.New("fdb/stats-show: no size of the table in the answer")
+	err = errors.New("fdb/stats-show: no table size in the reply")
 	for line := range strings.Lines(text) {
 		key, value, _ := strings.Cut(strings.TrimSpace(line), ":")
 		value = strings.TrimSpace(value)
@@ -378,7 +378,7 @@ func (h *Host) Conntrack() ([]CTEntry, error) {
 		}
 		for _, s := range sizes {
 			if s.Now > node.MostConnections {
-				return nil, fmt.Errorf("%d connections on %s, more than the %d that are read without stopping ovs-vswitchd: ask for one zone with `ovs-appctl dpctl/dump-conntrack zone=N`", s.Now, h.Name, node.MostConnections)
+				return nil, fmt.Errorf("%d connections on %s, over the limit of %d that keeps ovs-vswitchd responsive: dump one ct zone with `ovs-appctl dpctl/dump-conntrack zone=N`", s.Now, h.Name, node.MostConnections)
 			}
 		}
 		datapaths, err := h.Datapaths()

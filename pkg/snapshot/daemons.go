@@ -74,7 +74,7 @@ func (e silentError) Error() string { return e.daemon + " on " + e.host + " does
 func (e silentError) Unwrap() error { return context.DeadlineExceeded }
 
 // ErrNotRunning says that a daemon was not asked because it does not run.
-var ErrNotRunning = errors.New("the daemon does not run")
+var ErrNotRunning = errors.New("the daemon is not running")
 
 // heard remembers of a daemon that it let a request time out.
 func (h *Host) heard(daemon string, err error) {

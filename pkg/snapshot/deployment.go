@@ -65,8 +65,14 @@ func Look(ctx context.Context, c *cluster.Cluster, o Options) *Deployment {
 	return d
 }
 
-// ErrNoSample says that a question needs two looks and only one was asked for.
-var ErrNoSample = errors.New("this takes two looks; --sample 15s gives them")
+// ErrNoSample is of a question that needs two samples where only one was asked for.
+var ErrNoSample = errors.New("needs two samples: add --sample 15s")
+
+// errOneSample is why a capture has no second sample.
+type errOneSample struct{}
+
+func (errOneSample) Error() string { return "needs two samples; this capture has one" }
+func (errOneSample) Unwrap() error { return node.ErrUnavailable }
 
 // Later is a second look, Options.Sample after the call: what the caller has read
 // of this one by then is at least that much older. It is the same for all who
@@ -75,7 +81,7 @@ var ErrNoSample = errors.New("this takes two looks; --sample 15s gives them")
 func (d *Deployment) Later() (*Deployment, error) {
 	switch {
 	case d.saved():
-		return nil, fmt.Errorf("saved data is one look, and this takes two: %w", node.ErrUnavailable)
+		return nil, errOneSample{}
 	case d.sample == 0:
 		return nil, ErrNoSample
 	}
@@ -129,7 +135,7 @@ var ErrUnavailable = node.ErrUnavailable
 
 // ErrNoOVN says that a database of OVN is not missing: Open vSwitch is used here
 // without OVN.
-var ErrNoOVN = errors.New("plain Open vSwitch: OVN is not used here")
+var ErrNoOVN = errors.New("plain Open vSwitch: no OVN here")
 
 // errNoDatabase is the answer of a database that is not among the sources, or that
 // could not be opened: then it is the Problem.
@@ -140,10 +146,10 @@ func (d *Deployment) MissingDatabase(name, flag string) error {
 		}
 	}
 	if d.withoutOVN() {
-		return fmt.Errorf("there is no %s: %w", name, ErrNoOVN)
+		return fmt.Errorf("no %s: %w", name, ErrNoOVN)
 	}
 	if d.saved() {
-		return fmt.Errorf("there is no %s in the saved data", name)
+		return fmt.Errorf("no %s in the capture", name)
 	}
 	return errors.New(name + " was not read: name it with " + flag)
 }

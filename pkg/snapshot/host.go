@@ -28,7 +28,7 @@ type Host struct {
 
 // ErrNoSwitch says that a host has no Open vSwitch and is not meant to have one:
 // it runs databases alone.
-var ErrNoSwitch = errors.New("no Open vSwitch: this host runs OVN's databases alone")
+var ErrNoSwitch = errors.New("no Open vSwitch: this host runs only OVN's databases")
 
 // Central says that the host runs OVN's databases alone, without an Open vSwitch.
 func (h *Host) Central() bool { return h.central }

@@ -73,7 +73,7 @@ type ICSouthbound struct {
 
 // ErrNoInterconnect is a host on which nothing says where the databases are that
 // zones share.
-var ErrNoInterconnect = errors.New("nothing here names the databases of the interconnection")
+var ErrNoInterconnect = errors.New("no database of OVN interconnect is configured here")
 
 // Interconnect reads the databases that zones share, where the host's ovn-ic finds
 // them.

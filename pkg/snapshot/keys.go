@@ -159,7 +159,7 @@ func (h *Host) Certificates(k Keys, path string) ([]*x509.Certificate, error) {
 			all = append(all, c)
 		}
 		if len(all) == 0 {
-			return nil, fmt.Errorf("%s holds no certificate", path)
+			return nil, fmt.Errorf("%s contains no certificate", path)
 		}
 		return all, nil
 	})
@@ -219,7 +219,7 @@ func (d *Deployment) Shown(remote string) ([]*x509.Certificate, error) {
 			return shown, nil // that it wants a certificate of ours, too, does not matter
 		}
 		if err == nil {
-			err = errors.New("it shows no certificate")
+			err = errors.New("the server presents no certificate")
 		}
 		return nil, err
 	})

@@ -145,7 +145,7 @@ func (z *Zone) LogicalFlows(datapaths, groups []ovsdb.UUID) ([]sb.LogicalFlowBri
 	batch := max(1, fewDatapaths/max(1, len(s.Datapaths))) // a first guess
 	for missing := z.flows.missing(datapaths, groups); len(missing) > 0; {
 		if time.Since(began) > serverTime {
-			return nil, fmt.Errorf("logical flows of %d datapaths and groups were asked for, those of %d not yet read after %s: the Southbound is not kept busy for longer", len(datapaths)+len(groups), len(missing), serverTime)
+			return nil, fmt.Errorf("reading the logical flows of %d datapaths and groups stopped with %d left after %s, to spare the Southbound", len(datapaths)+len(groups), len(missing), serverTime)
 		}
 		now := missing[:min(batch, len(missing))]
 		answers, queries := make([][]sb.LogicalFlowBrief, len(now)), make([]*ovsdb.Query, len(now))

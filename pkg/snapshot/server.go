@@ -184,7 +184,7 @@ func (h *Host) Member(database string) (*Member, error) {
 	return Derive(h, database, func() (*Member, error) {
 		at := slices.IndexFunc(servers, func(s Server) bool { return s.Database == database })
 		if at < 0 {
-			return nil, fmt.Errorf("no server is known for %s", database)
+			return nil, fmt.Errorf("no server of %s found", database)
 		}
 		var m *Member
 		for patience := 0; ; patience++ {
@@ -272,7 +272,7 @@ func ParseMember(text string) (*Member, error) {
 		}
 	}
 	if m.Database == "" || m.Status == "" {
-		return nil, errors.New("not what is expected of it")
+		return nil, errors.New("not a reply to cluster/status")
 	}
 	for word := range strings.FieldsSeq(connections) {
 		for i := range m.Peers {
@@ -321,7 +321,7 @@ func (d *Deployment) Dial(remote string) error {
 	_, err := read(&d.memo, question{"dial", remote}, func() (struct{}, error) {
 		scheme, address, ok := strings.Cut(remote, ":")
 		if !ok || scheme != "tcp" && scheme != "ssl" {
-			return struct{}{}, fmt.Errorf("%s: not an address to connect to", remote)
+			return struct{}{}, fmt.Errorf("%s: not a remote that can be dialled", remote)
 		}
 		ctx, cancel := context.WithTimeout(d.ctx, 2*time.Second)
 		defer cancel()
@@ -463,5 +463,5 @@ func (z *Zone) GlobalRow(database string) (ovsdb.UUID, error) {
 			return rows.Globals[0].UUID, nil
 		}
 	}
-	return "", fmt.Errorf("%s has no global row, or several", database)
+	return "", fmt.Errorf("%s has no global row, or more than one", database)
 }
