@@ -28,7 +28,7 @@ type IndexNode struct {
 	Dir      string `json:"dir,omitempty"`     // empty: there was no way to it
 	Local    bool   `json:"local,omitempty"`   // ovnctl ran on it
 	Central  bool   `json:"central,omitempty"` // it runs OVN's databases and no Open vSwitch
-	Asleep   bool   `json:"asleep,omitempty"`  // of a central: it has an Open vSwitch of which nothing runs
+	Inactive bool   `json:"asleep,omitempty"`  // of a central: it has an Open vSwitch of which nothing runs
 }
 
 // An IndexDatabase is a Northbound or Southbound.

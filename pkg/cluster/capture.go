@@ -53,7 +53,7 @@ func (c *Cluster) Capture(ctx context.Context, w *archive.Writer) *Capture {
 	w.Describe(func(x *archive.Index) {
 		for _, n := range c.all() {
 			x.Nodes = append(x.Nodes, archive.IndexNode{
-				Name: n.Name, SystemID: n.SystemID, Dir: dirs[n], Local: n.Local, Central: n == c.Central, Asleep: n == c.Central && c.Asleep,
+				Name: n.Name, SystemID: n.SystemID, Dir: dirs[n], Local: n.Local, Central: n == c.Central, Inactive: n == c.Central && c.Inactive,
 			})
 		}
 		x.Started = c.time.UTC()
@@ -121,7 +121,7 @@ func (c *Capture) Databases(ctx context.Context) error {
 func (c *Capture) Cluster() *Cluster {
 	live := c.cluster
 	return &Cluster{
-		Zones: c.zones, Hosts: live.Hosts, Central: live.Central, Asleep: live.Asleep, Problems: live.Problems, Notes: live.Notes,
+		Zones: c.zones, Hosts: live.Hosts, Central: live.Central, Inactive: live.Inactive, Problems: live.Problems, Notes: live.Notes,
 		time: live.time, timeout: live.timeout,
 	}
 }

@@ -42,7 +42,7 @@ type Cluster struct {
 	Zones    []*Zone
 	Hosts    []*Node   // in the order of their names
 	Central  *Node     // the host ovnctl runs on, where that has OVN's databases and no Open vSwitch; nil: it is not so
-	Asleep   bool      // Central has an Open vSwitch, of which nothing runs and only the files are left
+	Inactive bool      // Central has an Open vSwitch, of which nothing runs and only the files are left
 	Problems []Problem // what was named, or is of this host, and could not be read
 	Notes    []string  // what a reader should know of the sources
 
@@ -349,7 +349,7 @@ func (c *Cluster) Again() *Cluster {
 		again.Hosts = append(again.Hosts, fresh(n))
 	}
 	if c.Central != nil {
-		again.Central, again.Asleep = fresh(c.Central), c.Asleep
+		again.Central, again.Inactive = fresh(c.Central), c.Inactive
 	}
 	return again
 }

@@ -159,7 +159,7 @@ func (f *finder) centralFiles() bool {
 	return false
 }
 
-// asleep says whether this host has the file of an Open_vSwitch database, and the
+// asleep reports whether this host has the file of an Open_vSwitch database, and the
 // system-id that it had: what is left of an Open vSwitch that is down.
 func (f *finder) asleep(ctx context.Context) (id string, ok bool) {
 	dirs := []string{"/etc/openvswitch", "/var/lib/openvswitch"}

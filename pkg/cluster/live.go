@@ -212,7 +212,7 @@ func (c *Cluster) addCentral(ctx context.Context, f *finder, rows []sb.ChassisId
 	}
 	host := node.Local(node.LocalConfig{Name: name, HostRoot: f.HostRoot, OVNRunDir: dir, Timeout: f.Timeout, Getenv: os.Getenv})
 	c.Central = &Node{Name: name, SystemID: id, Local: true, Host: host, failed: true}
-	c.Asleep = asleep
+	c.Inactive = asleep
 }
 
 // chassisNodes makes the nodes of the chassis that a zone knows, without their

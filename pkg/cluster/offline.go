@@ -146,7 +146,7 @@ func (o *offlineDir) addCentral(x *archive.Index) {
 		if n.Central {
 			o.c.Central = &Node{Name: n.Name, SystemID: n.SystemID, failed: true}
 			o.match(o.c.Central, func(dir string) bool { return dir == n.Dir })
-			o.c.Asleep = n.Asleep
+			o.c.Inactive = n.Inactive
 			if o.c.Central.Host == nil {
 				o.c.Central = nil
 			}

@@ -81,8 +81,8 @@ func (z *zone) cause(objects []decode.Object, inB bool) (id, name string) {
 				continue
 			}
 			p, uuid, key := s.a, o.UUID, string(o.UUID)
-			if twin := s.twin[o.UUID]; !inB && twin != "" {
-				p, uuid = s.b, twin // the name that it has now
+			if counterpart := s.counterpart[o.UUID]; !inB && counterpart != "" {
+				p, uuid = s.b, counterpart // the name that it has now
 			} else if inB {
 				p, key = s.b, s.canonical(key, true)
 			}

@@ -12,13 +12,13 @@ type pair struct{ a, b *record }
 
 // sides are a part as both states hold it.
 type sides struct {
-	a, b *part
-	same map[ovsdb.UUID]ovsdb.UUID // of B's rows, to A's
-	twin map[ovsdb.UUID]ovsdb.UUID // of A's rows, to B's
+	a, b        *part
+	same        map[ovsdb.UUID]ovsdb.UUID // of B's rows, to A's
+	counterpart map[ovsdb.UUID]ovsdb.UUID // of A's rows, to B's
 }
 
 func newSides() *sides {
-	return &sides{same: map[ovsdb.UUID]ovsdb.UUID{}, twin: map[ovsdb.UUID]ovsdb.UUID{}}
+	return &sides{same: map[ovsdb.UUID]ovsdb.UUID{}, counterpart: map[ovsdb.UUID]ovsdb.UUID{}}
 }
 
 // pairs joins the records of a kind.
@@ -42,7 +42,7 @@ func (s *sides) pairs(k *kind) []pair {
 			found[id] = found[id][1:]
 			pairs, joined[b] = append(pairs, pair{a, b}), true
 			if b.uuid != "" {
-				s.same[b.uuid], s.twin[a.uuid] = a.uuid, b.uuid
+				s.same[b.uuid], s.counterpart[a.uuid] = a.uuid, b.uuid
 			}
 			return true
 		})

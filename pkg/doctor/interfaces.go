@@ -7,7 +7,7 @@ import (
 )
 
 // KernelDevice reports whether an interface stands for a device of the kernel.
-func KernelDevice(i snapshot.Plug) bool { return i.Type == "" || i.Type == "system" }
+func KernelDevice(i snapshot.BridgeInterface) bool { return i.Type == "" || i.Type == "system" }
 
 // InterfacesCurrent reports whether the rows of Interface show the present. While ovs-vswitchd does not reply they are
 // as it last wrote them, and the node is reported as unknown.

@@ -49,7 +49,7 @@ func DaemonObject(h *snapshot.Host, daemon string) Object {
 }
 
 // InterfaceObject is an interface of a node.
-func InterfaceObject(h *snapshot.Host, i snapshot.Plug) Object {
+func InterfaceObject(h *snapshot.Host, i snapshot.BridgeInterface) Object {
 	return Object{Kind: "interface", Name: i.Name, Node: h.Name}
 }
 
@@ -66,7 +66,7 @@ func PortAndNode(port, node string) []Object {
 }
 
 // PortOfInterface is the logical port that an interface names by its iface-id, if it names one.
-func PortOfInterface(i snapshot.Plug) []Object {
+func PortOfInterface(i snapshot.BridgeInterface) []Object {
 	if id := i.ExternalIDs["iface-id"]; id != "" {
 		return []Object{PortObject(id)}
 	}

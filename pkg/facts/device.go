@@ -13,7 +13,7 @@ import (
 // A Device is what is plugged into a logical port, as it sees itself.
 type Device struct {
 	Port    *nb.LogicalSwitchPortBrief
-	Plug    snapshot.Plug
+	Plug    snapshot.BridgeInterface
 	Host    node.Link     // the host's end
 	Link    node.Link     // the other end, in the pod; of a port of the host itself the same
 	Network *node.Network // of the pod, or the host
@@ -22,7 +22,7 @@ type Device struct {
 
 // DeviceOf is the device of a port of the integration bridge; nil: it cannot be seen as what sends, such
 // as the tap of a virtual machine, or is not there. The error is for a namespace that cannot be looked into.
-func DeviceOf(h *snapshot.Host, l *Logical, plug snapshot.Plug) (*Device, error) {
+func DeviceOf(h *snapshot.Host, l *Logical, plug snapshot.BridgeInterface) (*Device, error) {
 	port := l.SwitchPort[plug.ExternalIDs["iface-id"]]
 	if port == nil {
 		return nil, nil

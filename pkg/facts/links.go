@@ -51,10 +51,10 @@ func (l *Logical) Fits(s *nb.LogicalSwitch, ports []*nb.LogicalRouterPort) []*nb
 	}
 	var out []*nb.LogicalRouterPort
 	for _, p := range ports {
-		twin := slices.ContainsFunc(gateways, func(g *nb.LogicalRouterPort) bool {
+		overlaps := slices.ContainsFunc(gateways, func(g *nb.LogicalRouterPort) bool {
 			return l.RouterOf[g.UUID] == l.RouterOf[p.UUID] && overlapping(g, p)
 		})
-		if !twin && slices.ContainsFunc(Networks(p), func(n netip.Prefix) bool { return slices.ContainsFunc(here, n.Masked().Contains) }) {
+		if !overlaps && slices.ContainsFunc(Networks(p), func(n netip.Prefix) bool { return slices.ContainsFunc(here, n.Masked().Contains) }) {
 			out = append(out, p)
 		}
 	}

@@ -38,7 +38,7 @@ func PodLinkOf(h *snapshot.Host) (*PodLink, error) {
 		if err != nil {
 			return nil, err
 		}
-		for _, p := range s.Plugs() {
+		for _, p := range s.BridgeInterfaces() {
 			if p.Type != "internal" {
 				continue
 			}

@@ -67,7 +67,7 @@ func uplinks(h *snapshot.Host) ([]Uplink, error) {
 	}
 	ports := map[string][]*vswitch.PortBrief{} // system ports by bridge
 	links := map[string][]string{}             // and their links by port
-	for _, p := range s.Plugs() {
+	for _, p := range s.BridgeInterfaces() {
 		if (p.Type != "" && p.Type != "system" && p.Type != "dpdk") || isGuest(p.InterfaceBrief.ExternalIDs) || p.Name == p.Bridge.Name {
 			continue
 		}

@@ -153,15 +153,15 @@ func (s *Switch) RunsOVN() bool {
 	return false
 }
 
-// A Plug is an interface with the port and the bridge that it is in.
-type Plug struct {
+// A BridgeInterface is an interface with the port and the bridge that it is in.
+type BridgeInterface struct {
 	*vswitch.InterfaceBrief
 	Port   *vswitch.PortBrief
 	Bridge *vswitch.BridgeBrief
 }
 
 // OFNumber is the OpenFlow port of the interface; 0: it has none.
-func (p Plug) OFNumber() int {
+func (p BridgeInterface) OFNumber() int {
 	if n := p.OFPort.Get(); n > 0 {
 		return n
 	}
@@ -169,14 +169,14 @@ func (p Plug) OFNumber() int {
 }
 
 // Plugs are the interfaces of all bridges, in the order of the interfaces.
-func (s *Switch) Plugs() []Plug {
-	ports := map[ovsdb.UUID]Plug{}
+func (s *Switch) BridgeInterfaces() []BridgeInterface {
+	ports := map[ovsdb.UUID]BridgeInterface{}
 	for i := range s.Bridges {
 		for _, id := range s.Bridges[i].Ports {
-			ports[id] = Plug{Bridge: &s.Bridges[i]}
+			ports[id] = BridgeInterface{Bridge: &s.Bridges[i]}
 		}
 	}
-	at := map[ovsdb.UUID]Plug{}
+	at := map[ovsdb.UUID]BridgeInterface{}
 	for i := range s.Ports {
 		p, ok := ports[s.Ports[i].UUID]
 		if !ok {
@@ -187,7 +187,7 @@ func (s *Switch) Plugs() []Plug {
 			at[id] = p
 		}
 	}
-	var plugs []Plug
+	var plugs []BridgeInterface
 	for i := range s.Interfaces {
 		if p, ok := at[s.Interfaces[i].UUID]; ok {
 			p.InterfaceBrief = &s.Interfaces[i]

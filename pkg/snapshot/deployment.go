@@ -48,7 +48,7 @@ func Look(ctx context.Context, c *cluster.Cluster, o Options) *Deployment {
 		d.Zones = append(d.Zones, &Zone{Name: z.Name, d: d, nb: z.NB, sb: z.SB, opened: z.Chassis})
 	}
 	for _, n := range c.Hosts {
-		if c.Asleep && n.SystemID == c.Central.SystemID {
+		if c.Inactive && n.SystemID == c.Central.SystemID {
 			continue // that is this host
 		}
 		if n.Far() {
@@ -60,7 +60,7 @@ func Look(ctx context.Context, c *cluster.Cluster, o Options) *Deployment {
 		d.Hosts = append(d.Hosts, &Host{Name: n.Name, SystemID: n.SystemID, Local: n.Local, d: d, node: n})
 	}
 	if n := c.Central; n != nil {
-		d.Hosts = append(d.Hosts, &Host{Name: n.Name, SystemID: n.SystemID, Local: n.Local, d: d, node: n, central: !c.Asleep})
+		d.Hosts = append(d.Hosts, &Host{Name: n.Name, SystemID: n.SystemID, Local: n.Local, d: d, node: n, central: !c.Inactive})
 	}
 	return d
 }

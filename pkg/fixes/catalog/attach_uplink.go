@@ -125,7 +125,7 @@ func attachable(h *snapshot.Host, n *node.Network, l *node.Link, bridge string) 
 	if l.Kind != "veth" || l.PeerIndex == 0 || l.PeerNetns != nil {
 		return nil
 	}
-	for _, p := range s.Plugs() {
+	for _, p := range s.BridgeInterfaces() {
 		if peer := n.Link(p.Name); peer != nil && peer.Index == l.PeerIndex && slices.Contains(patched(s, bridge), p.Bridge.Name) {
 			return fixes.Refuse("", "the peer of %s is %s, a port of bridge %s: packets would loop", l.Name, p.Name, p.Bridge.Name)
 		}
@@ -136,12 +136,12 @@ func attachable(h *snapshot.Host, n *node.Network, l *node.Link, bridge string) 
 // patched are a bridge and those that patch ports join to it.
 func patched(s *snapshot.Switch, bridge string) []string {
 	bridgeOf := map[string]string{}
-	for _, p := range s.Plugs() {
+	for _, p := range s.BridgeInterfaces() {
 		bridgeOf[p.Name] = p.Bridge.Name
 	}
 	found := []string{bridge}
 	for i := 0; i < len(found); i++ {
-		for _, p := range s.Plugs() {
+		for _, p := range s.BridgeInterfaces() {
 			other := bridgeOf[p.Options["peer"]]
 			if p.Type == "patch" && p.Bridge.Name == found[i] && other != "" && !slices.Contains(found, other) {
 				found = append(found, other)

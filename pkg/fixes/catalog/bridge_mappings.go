@@ -96,7 +96,7 @@ func ProposeBridge(h *snapshot.Host, network string) []Proposal {
 	if len(found) > 0 {
 		return found
 	}
-	for _, p := range sw.Plugs() {
+	for _, p := range sw.BridgeInterfaces() {
 		physical := p.Type == "" || p.Type == "system" || strings.HasPrefix(p.Type, "dpdk")
 		if physical && p.Bridge.Name != sw.IntegrationBridge(name) && p.Name != p.Bridge.Name && p.ExternalIDs["iface-id"] == "" {
 			found.add(p.Bridge.Name, "a bridge with an uplink")

@@ -12,13 +12,13 @@ import (
 
 // WrongInterface finds which of several interfaces for one logical port is the wrong
 // one, and how that is known. An error means that it is unknown.
-func WrongInterface(h *snapshot.Host, all []snapshot.Plug) (snapshot.Plug, string, error) {
-	var wrong []snapshot.Plug
+func WrongInterface(h *snapshot.Host, all []snapshot.BridgeInterface) (snapshot.BridgeInterface, string, error) {
+	var wrong []snapshot.BridgeInterface
 	var why []string
 	for _, p := range all {
 		reason, err := whyWrong(h, p)
 		if err != nil {
-			return snapshot.Plug{}, "", err
+			return snapshot.BridgeInterface{}, "", err
 		}
 		if reason != "" {
 			wrong, why = append(wrong, p), append(why, reason)
@@ -26,15 +26,15 @@ func WrongInterface(h *snapshot.Host, all []snapshot.Plug) (snapshot.Plug, strin
 	}
 	switch len(wrong) {
 	case 0:
-		return snapshot.Plug{}, "", errors.New("nothing shows which of the interfaces is the right one")
+		return snapshot.BridgeInterface{}, "", errors.New("nothing shows which of the interfaces is the right one")
 	case len(all):
-		return snapshot.Plug{}, "", errors.New("none of the interfaces is the right one: " + strings.Join(why, "; "))
+		return snapshot.BridgeInterface{}, "", errors.New("none of the interfaces is the right one: " + strings.Join(why, "; "))
 	}
 	return wrong[0], why[0], nil
 }
 
 // whyWrong is why an interface is not the one of the logical port in its iface-id; empty: it may be.
-func whyWrong(h *snapshot.Host, p snapshot.Plug) (string, error) {
+func whyWrong(h *snapshot.Host, p snapshot.BridgeInterface) (string, error) {
 	network, err := h.Network()
 	if err != nil {
 		return "", err
@@ -55,7 +55,7 @@ func whyWrong(h *snapshot.Host, p snapshot.Plug) (string, error) {
 }
 
 // whyNotOf is why an interface is not that of a port binding; empty: it may be.
-func whyNotOf(h *snapshot.Host, row *sb.PortBindingBrief, p snapshot.Plug) string {
+func whyNotOf(h *snapshot.Host, row *sb.PortBindingBrief, p snapshot.BridgeInterface) string {
 	if want, have := row.Options["iface-id-ver"], p.ExternalIDs["iface-id-ver"]; want != "" && have != want {
 		if have == "" {
 			have = "none"
@@ -112,13 +112,13 @@ shows which of them is wrong, and if the interface is the only one.`,
 }
 
 // checkWrong refuses for an interface that is not known to be the wrong one of several.
-func checkWrong(h *snapshot.Host, sw *snapshot.Switch, iface snapshot.Plug) error {
+func checkWrong(h *snapshot.Host, sw *snapshot.Switch, iface snapshot.BridgeInterface) error {
 	id := iface.ExternalIDs["iface-id"]
 	if id == "" {
 		return fixes.Refuse("", "interface %s has no iface-id", iface.Name)
 	}
-	var same []snapshot.Plug
-	for _, p := range sw.Plugs() {
+	var same []snapshot.BridgeInterface
+	for _, p := range sw.BridgeInterfaces() {
 		if p.ExternalIDs["iface-id"] == id && p.Bridge.UUID == iface.Bridge.UUID {
 			same = append(same, p)
 		}

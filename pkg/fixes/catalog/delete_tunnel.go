@@ -32,7 +32,7 @@ tunnel as one of its own: Open vSwitch creates only one of the two.`,
 			return nil, err
 		}
 		var names []string
-		for _, p := range s.Plugs() {
+		for _, p := range s.BridgeInterfaces() {
 			if !IsTunnel(p.Type) {
 				continue
 			}
@@ -45,12 +45,12 @@ tunnel as one of its own: Open vSwitch creates only one of the two.`,
 	},
 }
 
-func planDeleteTunnel(d *snapshot.Deployment, h *snapshot.Host, s *snapshot.Switch, p snapshot.Plug) (*fixes.Plan, error) {
+func planDeleteTunnel(d *snapshot.Deployment, h *snapshot.Host, s *snapshot.Switch, p snapshot.BridgeInterface) (*fixes.Plan, error) {
 	if TunnelChassis(p) != "" {
 		return nil, fixes.Refuse("", "port %s is ovn-controller's own tunnel: it would create it again", p.Port.Name)
 	}
-	all := s.Plugs()
-	i := slices.IndexFunc(all, func(o snapshot.Plug) bool { return TunnelChassis(o) != "" && SameTunnel(p, o) })
+	all := s.BridgeInterfaces()
+	i := slices.IndexFunc(all, func(o snapshot.BridgeInterface) bool { return TunnelChassis(o) != "" && SameTunnel(p, o) })
 	if i < 0 {
 		return nil, fixes.Refuse("", "port %s does not conflict with a tunnel of OVN's", p.Port.Name)
 	}

@@ -71,9 +71,9 @@ func bridgeNames(sw *snapshot.Switch) []string {
 }
 
 // interfaceNamed is an interface of a bridge by its name; the error lists those with an iface-id.
-func interfaceNamed(h *snapshot.Host, sw *snapshot.Switch, name string) (snapshot.Plug, error) {
+func interfaceNamed(h *snapshot.Host, sw *snapshot.Switch, name string) (snapshot.BridgeInterface, error) {
 	var names []string
-	for _, p := range sw.Plugs() {
+	for _, p := range sw.BridgeInterfaces() {
 		if p.Name == name {
 			return p, nil
 		}
@@ -81,7 +81,7 @@ func interfaceNamed(h *snapshot.Host, sw *snapshot.Switch, name string) (snapsho
 			names = append(names, p.Name)
 		}
 	}
-	return snapshot.Plug{}, fmt.Errorf("no interface %q; %s has %s", name, h.Name, several(names))
+	return snapshot.BridgeInterface{}, fmt.Errorf("no interface %q; %s has %s", name, h.Name, several(names))
 }
 
 // link is a link of the host by its name.

@@ -28,7 +28,7 @@ func ReadKernelModules(h *snapshot.Host) (*KernelModules, error) {
 		return nil, err
 	}
 	m := &KernelModules{}
-	for _, p := range s.Plugs() {
+	for _, p := range s.BridgeInterfaces() {
 		if t := p.Bridge.DatapathType; t != "" && t != "system" {
 			continue
 		}

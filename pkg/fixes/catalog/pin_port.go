@@ -74,7 +74,7 @@ func checkHasPort(d *snapshot.Deployment, z *snapshot.Zone, name, port string) e
 
 // hasInterfaceFor reports whether an interface of a node is for a logical port.
 func hasInterfaceFor(sw *snapshot.Switch, port string) bool {
-	for _, p := range sw.Plugs() {
+	for _, p := range sw.BridgeInterfaces() {
 		if p.ExternalIDs["iface-id"] == port && p.OFNumber() > 0 {
 			return true
 		}

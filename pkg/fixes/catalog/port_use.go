@@ -19,7 +19,7 @@ type PortUse struct {
 }
 
 // PortUseOf finds out whether a port of a host's integration bridge is still needed.
-func PortUseOf(h *snapshot.Host, p snapshot.Plug) PortUse {
+func PortUseOf(h *snapshot.Host, p snapshot.BridgeInterface) PortUse {
 	chassis, _, _ := h.ChassisName()
 	sw, err := h.Switch()
 	if err != nil {
@@ -57,7 +57,7 @@ func PortUseOf(h *snapshot.Host, p snapshot.Plug) PortUse {
 	if want, have := row.Options["iface-id-ver"], p.ExternalIDs["iface-id-ver"]; want != "" && have != "" && want != have {
 		return PortUse{Unused: true, Why: fmt.Sprintf("logical port %s is now for iface-id-ver %s, and this interface has %s", id, want, have)}
 	}
-	for _, other := range sw.Plugs() {
+	for _, other := range sw.BridgeInterfaces() {
 		if other.Name != p.Name && other.ExternalIDs["iface-id"] == id && other.OFNumber() > 0 && network.Link(other.Name) != nil {
 			return PortUse{Unused: true, Why: fmt.Sprintf("interface %s has replaced it for logical port %s", other.Name, id)}
 		}
@@ -66,7 +66,7 @@ func PortUseOf(h *snapshot.Host, p snapshot.Plug) PortUse {
 }
 
 // deviceInUse is why a pod or VM uses an interface's device, or may use it; empty: there is no sign of it.
-func deviceInUse(h *snapshot.Host, network *node.Network, p snapshot.Plug) string {
+func deviceInUse(h *snapshot.Host, network *node.Network, p snapshot.BridgeInterface) string {
 	link := network.Link(p.Name)
 	switch {
 	case link == nil || p.Type == "internal": // a device of Open vSwitch itself is attached to nothing

@@ -39,7 +39,7 @@ port's: then the interface belongs to another pod.`,
 		if want == iface.ExternalIDs["iface-id-ver"] || want == "" {
 			return nil, fixes.Refuse("", "interface %s has the iface-id-ver that port %s asks for", iface.Name, id)
 		}
-		for _, other := range sw.Plugs() {
+		for _, other := range sw.BridgeInterfaces() {
 			if other.Name != iface.Name && other.ExternalIDs["iface-id"] == id && other.ExternalIDs["iface-id-ver"] == want {
 				return nil, fixes.Refuse("ovnctl fix clear-iface-id "+iface.Name, "interface %s is the right one for port %s", other.Name, id)
 			}
@@ -61,7 +61,7 @@ port's: then the interface belongs to another pod.`,
 
 // foreignMAC is the MAC address behind an interface if it is not among the addresses of its
 // logical port; empty if it is, or if either is unknown.
-func foreignMAC(h *snapshot.Host, iface snapshot.Plug, addresses []string) string {
+func foreignMAC(h *snapshot.Host, iface snapshot.BridgeInterface, addresses []string) string {
 	macs := strings.ToLower(strings.Join(addresses, " "))
 	pod, err := h.Pod(iface.Name)
 	if err != nil || !strings.Contains(macs, ":") || strings.Contains(macs, strings.ToLower(pod.Link.MAC)) {

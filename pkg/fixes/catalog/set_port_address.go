@@ -109,7 +109,7 @@ func deviceOf(d *snapshot.Deployment, l *facts.Logical, p *nb.LogicalSwitchPortB
 		if err != nil {
 			continue
 		}
-		for _, iface := range sw.Plugs() {
+		for _, iface := range sw.BridgeInterfaces() {
 			if iface.ExternalIDs["iface-id"] != p.Name {
 				continue
 			}

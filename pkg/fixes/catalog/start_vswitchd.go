@@ -55,7 +55,7 @@ func lostLinks(h *snapshot.Host, s *snapshot.Switch) []string {
 		return nil
 	}
 	var lost []string
-	for _, p := range s.Plugs() {
+	for _, p := range s.BridgeInterfaces() {
 		if p.Type == "internal" && p.Bridge.DatapathType == "netdev" && network.Link(p.Name) == nil {
 			lost = append(lost, p.Name)
 		}

@@ -11,7 +11,7 @@ func IsTunnel(kind string) bool { return kind == "geneve" || kind == "vxlan" || 
 
 // TunnelChassis is the chassis that ovn-controller created a tunnel to; empty: another
 // manager created it.
-func TunnelChassis(p snapshot.Plug) string {
+func TunnelChassis(p snapshot.BridgeInterface) string {
 	id := p.Port.ExternalIDs["ovn-chassis-id"]
 	if id == "" {
 		id = p.ExternalIDs["ovn-chassis-id"]
@@ -22,7 +22,7 @@ func TunnelChassis(p snapshot.Plug) string {
 
 // SameTunnel reports whether two interfaces ask for the same tunnel, of which Open
 // vSwitch can create only one.
-func SameTunnel(a, b snapshot.Plug) bool {
+func SameTunnel(a, b snapshot.BridgeInterface) bool {
 	if a.Type != b.Type || a.Name == b.Name {
 		return false
 	}

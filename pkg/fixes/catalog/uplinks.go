@@ -56,7 +56,7 @@ func checkFree(h *snapshot.Host, l *node.Link, bridge string) error {
 	if l.Master != "" && l.Master != "ovs-system" {
 		return fixes.Refuse("name the upper link instead: "+l.Master, "%s belongs to %s", l.Name, l.Master)
 	}
-	for _, p := range sw.Plugs() {
+	for _, p := range sw.BridgeInterfaces() {
 		if p.Name == l.Name && p.Bridge.Name != bridge {
 			return fixes.Refuse(fmt.Sprintf("remove it there first: ovs-vsctl del-port %s %s", p.Bridge.Name, p.Port.Name),
 				"%s is a port of bridge %s", l.Name, p.Bridge.Name)

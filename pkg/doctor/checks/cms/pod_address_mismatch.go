@@ -75,12 +75,12 @@ func pods(p *doctor.Pass, c *doctor.Chassis, l *facts.Logical) {
 
 // portInterfaces are the interfaces of a node's logical ports. During a live migration only the side that the port is
 // bound to counts.
-func portInterfaces(c *doctor.Chassis, l *facts.Logical) []snapshot.Plug {
+func portInterfaces(c *doctor.Chassis, l *facts.Logical) []snapshot.BridgeInterface {
 	var bindings map[string]*sb.PortBindingBrief // nil: it is unknown which ports are bound here
 	if c.SB != nil && c.Row != nil {
 		bindings = doctor.PortBindings(c.SB)
 	}
-	return slices.DeleteFunc(c.OVS.Plugs(), func(i snapshot.Plug) bool {
+	return slices.DeleteFunc(c.OVS.BridgeInterfaces(), func(i snapshot.BridgeInterface) bool {
 		id := i.ExternalIDs["iface-id"]
 		b := bindings[id]
 		bound := bindings == nil || b != nil && b.Chassis.Has(c.Row.UUID)

@@ -37,7 +37,7 @@ live migration requested-chassis names both nodes, and that is no fault.`,
 // A claimant is a node with an interface for a port.
 type claimant struct {
 	host    *snapshot.Host
-	iface   snapshot.Plug
+	iface   snapshot.BridgeInterface
 	chassis *sb.Chassis
 }
 
@@ -74,7 +74,7 @@ func claimants(p *doctor.Pass, z *snapshot.Zone, south *snapshot.Southbound) map
 			continue
 		}
 		bridge := sw.IntegrationBridge(name)
-		for _, i := range sw.Plugs() {
+		for _, i := range sw.BridgeInterfaces() {
 			id := i.ExternalIDs["iface-id"]
 			counted := slices.ContainsFunc(all[id], func(x claimant) bool { return x.chassis.UUID == c.UUID })
 			if id != "" && !counted && i.OFNumber() > 0 && i.Bridge.Name == bridge {

@@ -45,9 +45,9 @@ func unboundPorts(p *doctor.Pass, c *doctor.Chassis) []doctor.Finding {
 	if c.Row == nil {
 		return nil // a missing chassis is another finding
 	}
-	var named []snapshot.Plug
+	var named []snapshot.BridgeInterface
 	rivals := map[string]string{} // the interface of the integration bridge for a port
-	for _, i := range c.OVS.Plugs() {
+	for _, i := range c.OVS.BridgeInterfaces() {
 		if id := i.ExternalIDs["iface-id"]; id != "" && i.OFNumber() > 0 {
 			named = append(named, i)
 			if i.Bridge.Name == c.Bridge {
@@ -77,7 +77,7 @@ func unboundPorts(p *doctor.Pass, c *doctor.Chassis) []doctor.Finding {
 }
 
 // whyNotBound is the finding of a port that is not bound here as it should be.
-func whyNotBound(c *doctor.Chassis, i snapshot.Plug, b *sb.PortBindingBrief) (doctor.Finding, bool) {
+func whyNotBound(c *doctor.Chassis, i snapshot.BridgeInterface, b *sb.PortBindingBrief) (doctor.Finding, bool) {
 	id := b.LogicalPort
 	f := doctor.Finding{
 		Object: doctor.PortObject(id),

@@ -192,7 +192,7 @@ func (n *need) propose(p *doctor.Pass, f *doctor.Finding, h *snapshot.Host) {
 
 // patched reports whether a bridge has the patch port of a localnet port.
 func patched(sw *snapshot.Switch, bridge, localnet string) bool {
-	return slices.ContainsFunc(sw.Plugs(), func(i snapshot.Plug) bool {
+	return slices.ContainsFunc(sw.BridgeInterfaces(), func(i snapshot.BridgeInterface) bool {
 		return i.Bridge.Name == bridge && i.Type == "patch" &&
 			(i.Port.ExternalIDs["ovn-localnet-port"] == localnet || strings.HasPrefix(i.Name, "patch-"+localnet+"-to-"))
 	})

@@ -54,7 +54,7 @@ func missingModules(p *doctor.Pass, n *moduleUser) {
 	}
 	f := doctor.Finding{Object: doctor.NodeObject(n.Name), Effect: "these bridges and tunnels forward nothing"}
 	noProtocol := false
-	for _, i := range s.Plugs() {
+	for _, i := range s.BridgeInterfaces() {
 		if t := i.Bridge.DatapathType; t != "" && t != "system" {
 			continue
 		}

@@ -43,7 +43,7 @@ func renumbered(p *doctor.Pass, n *doctor.Node, u facts.Uplink) {
 		return
 	}
 	lost, own := maps.Clone(flows), []string{}
-	for _, i := range s.Plugs() {
+	for _, i := range s.BridgeInterfaces() {
 		number := i.OFNumber()
 		if number <= 0 || i.Bridge.Name != bridge {
 			continue

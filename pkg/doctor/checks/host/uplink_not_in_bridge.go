@@ -63,7 +63,7 @@ func uplinkMissing(p *doctor.Pass, n *doctor.Node, u facts.Uplink) {
 		return
 	}
 	var ports []string
-	for _, i := range s.Plugs() {
+	for _, i := range s.BridgeInterfaces() {
 		if i.Bridge.Name == bridge {
 			ports = append(ports, i.Port.Name)
 		}
@@ -115,8 +115,8 @@ func uplinkUnusable(p *doctor.Pass, n *doctor.Node, u facts.Uplink) {
 	if err != nil {
 		return
 	}
-	var broken []snapshot.Plug
-	for _, i := range s.Plugs() {
+	var broken []snapshot.BridgeInterface
+	for _, i := range s.BridgeInterfaces() {
 		if i.Port.Name == u.Port.Name && i.Bridge.Name == u.Bridge.Name && i.OFPort.Get() < 0 {
 			broken = append(broken, i)
 		}

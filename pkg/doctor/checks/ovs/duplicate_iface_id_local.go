@@ -22,8 +22,8 @@ The interface that was set last gets the logical port; the other gets no packets
 	Settle: true,
 	Run: func(p *doctor.Pass) {
 		for c := range p.Chassis() {
-			all := map[string][]snapshot.Plug{} // by iface-id
-			for _, i := range c.OVS.Plugs() {
+			all := map[string][]snapshot.BridgeInterface{} // by iface-id
+			for _, i := range c.OVS.BridgeInterfaces() {
 				if id := i.ExternalIDs["iface-id"]; id != "" && i.Bridge.Name == c.Bridge {
 					all[id] = append(all[id], i)
 				}
@@ -37,8 +37,8 @@ The interface that was set last gets the logical port; the other gets no packets
 	},
 }
 
-func duplicateIfaceID(c *doctor.Chassis, id string, interfaces []snapshot.Plug) doctor.Finding {
-	slices.SortFunc(interfaces, func(a, b snapshot.Plug) int { return strings.Compare(a.Name, b.Name) })
+func duplicateIfaceID(c *doctor.Chassis, id string, interfaces []snapshot.BridgeInterface) doctor.Finding {
+	slices.SortFunc(interfaces, func(a, b snapshot.BridgeInterface) int { return strings.Compare(a.Name, b.Name) })
 	var names []string
 	f := doctor.Finding{
 		Object: doctor.Object{Kind: "port", Name: id, Node: c.Name},

@@ -27,7 +27,7 @@ Southbound. Nothing is logged, and nothing forwards its packets.`,
 }
 
 func withoutBinding(p *doctor.Pass, c *doctor.Chassis) {
-	interfaces := slices.DeleteFunc(slices.Clone(c.OVS.Plugs()), func(i snapshot.Plug) bool {
+	interfaces := slices.DeleteFunc(slices.Clone(c.OVS.BridgeInterfaces()), func(i snapshot.BridgeInterface) bool {
 		return i.Bridge.Name != c.Bridge || i.ExternalIDs["iface-id"] == "" || i.OFNumber() <= 0
 	})
 	if len(interfaces) == 0 || !p.InterfacesCurrent(c.Host) {
@@ -45,7 +45,7 @@ func withoutBinding(p *doctor.Pass, c *doctor.Chassis) {
 	}
 }
 
-func reportWithoutBinding(p *doctor.Pass, c *doctor.Chassis, i snapshot.Plug) {
+func reportWithoutBinding(p *doctor.Pass, c *doctor.Chassis, i snapshot.BridgeInterface) {
 	id := i.ExternalIDs["iface-id"]
 	f := doctor.Finding{
 		Object: doctor.InterfaceObject(c.Host, i),

@@ -211,7 +211,7 @@ func table(f *openflow.FlowEntry) int {
 func portDrift(c *doctor.Chassis, t *flowTable, found drifts) {
 	bindings := doctor.PortBindings(c.SB)
 	local := map[uint32]string{} // logical ports by OpenFlow port
-	for _, i := range c.OVS.Plugs() {
+	for _, i := range c.OVS.BridgeInterfaces() {
 		b := bindings[i.ExternalIDs["iface-id"]]
 		if b == nil || b.Type != "" || i.Bridge.Name != c.Bridge || !b.Chassis.Has(c.Row.UUID) || i.OFNumber() == 0 || i.ExternalIDs["ovn-installed"] != "true" {
 			continue

@@ -31,7 +31,7 @@ everywhere, but the kernel has no such device.`,
 }
 
 func vanished(p *doctor.Pass, h *snapshot.Host, sw *snapshot.Switch) {
-	candidates := slices.DeleteFunc(slices.Clone(sw.Plugs()), func(i snapshot.Plug) bool {
+	candidates := slices.DeleteFunc(slices.Clone(sw.BridgeInterfaces()), func(i snapshot.BridgeInterface) bool {
 		return !doctor.KernelDevice(i) || i.OFNumber() <= 0 || len(i.Error) > 0 || i.ExternalIDs["iface-id"] == ""
 	})
 	if len(candidates) == 0 || !p.InterfacesCurrent(h) {
@@ -53,7 +53,7 @@ func vanished(p *doctor.Pass, h *snapshot.Host, sw *snapshot.Switch) {
 	}
 }
 
-func reportVanished(p *doctor.Pass, h *snapshot.Host, i snapshot.Plug) {
+func reportVanished(p *doctor.Pass, h *snapshot.Host, i snapshot.BridgeInterface) {
 	id := i.ExternalIDs["iface-id"]
 	f := doctor.Finding{
 		Object: doctor.InterfaceObject(h, i),

@@ -37,7 +37,9 @@ func noSuchDevice(i *vswitch.InterfaceBrief) bool {
 }
 
 func withoutDevice(p *doctor.Pass, h *snapshot.Host, sw *snapshot.Switch) {
-	lost := slices.DeleteFunc(slices.Clone(sw.Plugs()), func(i snapshot.Plug) bool { return !doctor.KernelDevice(i) || !noSuchDevice(i.InterfaceBrief) })
+	lost := slices.DeleteFunc(slices.Clone(sw.BridgeInterfaces()), func(i snapshot.BridgeInterface) bool {
+		return !doctor.KernelDevice(i) || !noSuchDevice(i.InterfaceBrief)
+	})
 	if len(lost) == 0 || !p.InterfacesCurrent(h) {
 		return
 	}
@@ -59,7 +61,7 @@ func withoutDevice(p *doctor.Pass, h *snapshot.Host, sw *snapshot.Switch) {
 const deviceGrace = 30 * time.Second
 
 // missingSince says for how long the device of an interface has been missing. The error says that this is not known yet.
-func missingSince(p *doctor.Pass, h *snapshot.Host, i snapshot.Plug) (string, error) {
+func missingSince(p *doctor.Pass, h *snapshot.Host, i snapshot.BridgeInterface) (string, error) {
 	first := firstLogged(h, "ovs-vswitchd", "could not open network device "+i.Name+" (No such device)")
 	if since := p.Time().Sub(first); !first.IsZero() && since >= deviceGrace {
 		return fmt.Sprintf("first logged at %s", first.UTC().Format(time.RFC3339)), nil
@@ -89,7 +91,7 @@ func missingSince(p *doctor.Pass, h *snapshot.Host, i snapshot.Plug) (string, er
 	return "", fmt.Errorf("interface %s had no device in the first sample and works in the second", i.Name)
 }
 
-func deviceMissing(h *snapshot.Host, i snapshot.Plug, since string) doctor.Finding {
+func deviceMissing(h *snapshot.Host, i snapshot.BridgeInterface, since string) doctor.Finding {
 	f := doctor.Finding{
 		Object: doctor.InterfaceObject(h, i),
 		Also:   append(doctor.PortOfInterface(i), doctor.BridgeObject(h, i.Bridge.Name)),

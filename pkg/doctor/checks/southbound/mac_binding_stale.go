@@ -140,7 +140,7 @@ func providerBridges(p *doctor.Pass, network string) []providerBridge {
 			continue
 		}
 		b := providerBridge{host: h, bridge: bridge, network: links, links: []string{bridge}}
-		for _, i := range sw.Plugs() {
+		for _, i := range sw.BridgeInterfaces() {
 			if i.Bridge.Name == bridge && doctor.KernelDevice(i) && len(i.Port.Tag) == 0 {
 				b.links = append(b.links, i.Name)
 			}
@@ -298,7 +298,7 @@ func attachedMACs(p *doctor.Pass, z *snapshot.Zone, south *snapshot.Southbound) 
 		if err != nil {
 			continue
 		}
-		for _, i := range sw.Plugs() {
+		for _, i := range sw.BridgeInterfaces() {
 			mac := strings.ToLower(cmp.Or(i.ExternalIDs["attached-mac"], i.ExternalIDs["attached_mac"]))
 			if b := named[i.ExternalIDs["iface-id"]]; mac != "" && b != nil && len(b.Chassis) > 0 {
 				all[mac] = append(all[mac], attached{b, h, i.Name})

@@ -52,9 +52,9 @@ func tunnelSessions(p *doctor.Pass, h *snapshot.Host) {
 	if d, err := h.Daemon("ovs-vswitchd"); err == nil && d.Liveness != snapshot.Answers {
 		return // the rows are as it last wrote them: vswitchd-not-running
 	}
-	var down []snapshot.Plug
+	var down []snapshot.BridgeInterface
 	sessions := 0
-	for _, t := range s.Plugs() {
+	for _, t := range s.BridgeInterfaces() {
 		if catalog.IsTunnel(t.Type) && t.BFD["enable"] == "true" && len(t.BFDStatus) > 0 {
 			sessions++
 			if t.BFDStatus["state"] != "up" && t.BFDStatus["forwarding"] != "true" && t.BFDStatus["state"] != "admin_down" {
@@ -74,7 +74,7 @@ func flaps(h *snapshot.Host) map[string]int {
 		return out
 	}
 	if s, err := h.Switch(); err == nil {
-		for _, t := range s.Plugs() {
+		for _, t := range s.BridgeInterfaces() {
 			if catalog.IsTunnel(t.Type) && t.BFD["enable"] == "true" {
 				out[t.Name], _ = strconv.Atoi(t.BFDStatus["flap_count"])
 			}
@@ -84,7 +84,7 @@ func flaps(h *snapshot.Host) map[string]int {
 }
 
 // sessionsDown is the finding of a host with sessions that are down.
-func sessionsDown(h *snapshot.Host, down []snapshot.Plug, sessions int) doctor.Finding {
+func sessionsDown(h *snapshot.Host, down []snapshot.BridgeInterface, sessions int) doctor.Finding {
 	f := doctor.Finding{
 		Object: doctor.NodeObject(h.Name),
 		Reason: "down",
@@ -112,7 +112,7 @@ func tunnelObject(h *snapshot.Host, name string) doctor.Object {
 }
 
 // peerOf is the hostname of the chassis that a tunnel leads to, else its address.
-func peerOf(h *snapshot.Host, t snapshot.Plug) string {
+func peerOf(h *snapshot.Host, t snapshot.BridgeInterface) string {
 	return cmp.Or(hostnameOf(h, catalog.TunnelChassis(t)), t.Options["remote_ip"])
 }
 
@@ -143,7 +143,7 @@ func flappingSessions(p *doctor.Pass, h *snapshot.Host) {
 		return // one sample shows the sessions that are down, and no rate of changes
 	}
 	first, second := flaps(h), flaps(later.Host(h.Name))
-	for _, t := range s.Plugs() {
+	for _, t := range s.BridgeInterfaces() {
 		before, after := first[t.Name], second[t.Name]
 		if after-before < 2 { // once may be maintenance
 			continue

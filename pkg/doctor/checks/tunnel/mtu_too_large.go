@@ -130,7 +130,7 @@ func largeMTUs(c *doctor.Chassis, n *node.Network, most int) []largeMTU {
 	if !c.Local {
 		pods = podsFar
 	}
-	for _, i := range c.OVS.Plugs() {
+	for _, i := range c.OVS.BridgeInterfaces() {
 		id, l := i.InterfaceBrief.ExternalIDs["iface-id"], n.Link(i.Name)
 		switch {
 		case i.Bridge.Name != c.Bridge || id == "" || l == nil || l.MTU <= most: // a pod cannot send more than the node's end takes

@@ -298,9 +298,9 @@ func tunnelsOf(p *doctor.Pass, h *snapshot.Host, reported map[string]bool) {
 	if self < 0 {
 		return // not a chassis: missing-external-ids, duplicate-chassis-stale
 	}
-	tunnels := map[string][]snapshot.Plug{} // by chassis
-	var others []snapshot.Plug
-	for _, t := range s.Plugs() {
+	tunnels := map[string][]snapshot.BridgeInterface{} // by chassis
+	var others []snapshot.BridgeInterface
+	for _, t := range s.BridgeInterfaces() {
 		if !catalog.IsTunnel(t.Type) {
 			continue
 		}
@@ -329,13 +329,13 @@ func tunnelsOf(p *doctor.Pass, h *snapshot.Host, reported map[string]bool) {
 }
 
 // tunnel reports a tunnel of OVN's that conflicts with another, or that Open vSwitch could not make.
-func tunnel(p *doctor.Pass, h *snapshot.Host, c chassisPeer, t snapshot.Plug, others []snapshot.Plug) {
+func tunnel(p *doctor.Pass, h *snapshot.Host, c chassisPeer, t snapshot.BridgeInterface, others []snapshot.BridgeInterface) {
 	f := doctor.Finding{
 		Object:   tunnelObject(h, t.Name),
 		Also:     []doctor.Object{doctor.NodeObject(h.Name), doctor.NodeObject(c.Hostname), doctor.InterfaceObject(h, t)},
 		Evidence: []doctor.Evidence{doctor.OVS("Interface", t.Name).On(h.Name).Says(interfaceState(t))},
 	}
-	i := slices.IndexFunc(others, func(o snapshot.Plug) bool { return catalog.SameTunnel(o, t) })
+	i := slices.IndexFunc(others, func(o snapshot.BridgeInterface) bool { return catalog.SameTunnel(o, t) })
 	if i >= 0 {
 		other := others[i]
 		f.Reason = "conflict"
@@ -366,7 +366,7 @@ func tunnel(p *doctor.Pass, h *snapshot.Host, c chassisPeer, t snapshot.Plug, ot
 	p.Report(f)
 }
 
-func interfaceState(t snapshot.Plug) string {
+func interfaceState(t snapshot.BridgeInterface) string {
 	says := fmt.Sprintf("type=%s options:remote_ip=%s ofport=%d", t.Type, t.Options["remote_ip"], t.OFPort.Get())
 	if len(t.Error) > 0 {
 		says += " error=" + t.Error.Get()
