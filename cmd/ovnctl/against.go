@@ -61,18 +61,18 @@ func (o *traceOptions) runAgainst(ctx context.Context, from, to string) (err err
 	if err != nil {
 		return err
 	}
-	doc.Ways = *compare.FindParting(doc.TraceA, doc.TraceB, differs.Changes)
+	doc.PathDifference = *compare.DiffPaths(doc.TraceA, doc.TraceB, differs.Changes)
 	doc.A, doc.B = side(pathA, a.Source(), doc.TraceA.Simulated), side(pathB, b.Source(), doc.TraceB.Simulated)
 	doc.Envelope = document.New("Ways", doc.B.Source, notes)
 	unread := o.warnBoth(a, b)
-	if err := render.Ways(o.stdout, o.style(o.stdout), format, doc); err != nil {
+	if err := render.Paths(o.stdout, o.style(o.stdout), format, doc); err != nil {
 		return fmt.Errorf("standard output: %w", err)
 	}
 	unknown := doc.TraceA.Verdict.Outcome == journey.Unknown || doc.TraceB.Verdict.Outcome == journey.Unknown
 	switch {
 	case unknown:
 		return verdict(exitUnknown)
-	case !doc.Ways.Same:
+	case !doc.PathDifference.Same:
 		return verdict(exitFound)
 	case unread:
 		return verdict(exitUnknown)

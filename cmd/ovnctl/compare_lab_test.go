@@ -34,7 +34,7 @@ func TestComparisonJSONDocumented(t *testing.T) {
 	}
 	for _, typ := range []reflect.Type{
 		reflect.TypeFor[compare.Side](), reflect.TypeFor[compare.Change](), reflect.TypeFor[compare.Column](),
-		reflect.TypeFor[compare.Parting](), reflect.TypeFor[compare.WayStep](), reflect.TypeFor[compare.FlowChange](), reflect.TypeFor[compare.ChangedFlow](), reflect.TypeFor[compare.Gap](),
+		reflect.TypeFor[compare.Divergence](), reflect.TypeFor[compare.PathStep](), reflect.TypeFor[compare.FlowChange](), reflect.TypeFor[compare.ChangedFlow](), reflect.TypeFor[compare.Gap](),
 	} {
 		compareType(t, tables, typ)
 	}
@@ -135,7 +135,7 @@ func TestCompare(t *testing.T) {
 	}
 	t.Run("same way", func(t *testing.T) {
 		code, doc, text := trace("shop/client", "shop/web-1", "--tcp", "8080")
-		if code != exitOK || !doc.Same || doc.Parting != nil || doc.TraceB.Verdict.Outcome != journey.Delivered {
+		if code != exitOK || !doc.Same || doc.Divergence != nil || doc.TraceB.Verdict.Outcome != journey.Delivered {
 			t.Errorf("exit %d\n%s", code, text)
 		}
 	})
@@ -178,7 +178,7 @@ func TestCompare(t *testing.T) {
 
 	t.Run("other way", func(t *testing.T) {
 		code, doc, text := trace("shop/client", "shop/web-1", "--tcp", "8080")
-		if code != exitFound || doc.Same || doc.Parting == nil || doc.Parting.A.Node != "node1" || doc.Parting.B.Node != "node2" {
+		if code != exitFound || doc.Same || doc.Divergence == nil || doc.Divergence.A.Node != "node1" || doc.Divergence.B.Node != "node2" {
 			t.Fatalf("exit %d\n%s", code, text)
 		}
 		if !slices.ContainsFunc(doc.Behind, func(c compare.Change) bool { return c.Group == compare.Bindings && c.Name == "shop_client" }) {

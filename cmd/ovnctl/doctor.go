@@ -178,7 +178,7 @@ func (e *examination) print(report doctor.Report, fixed []fixes.Fix) error {
 		e.warn(e.c)
 	}
 	problems := problemTexts(e.c)
-	doc := render.DoctorDocument{
+	doc := doctor.Document{
 		Envelope: document.New("Report", e.c.Source(), slices.Concat(e.c.Notes, problems)),
 		Report:   report, Fixes: fixed,
 	}
@@ -186,7 +186,7 @@ func (e *examination) print(report doctor.Report, fixed []fixes.Fix) error {
 		doc.Commands = report.Commands()
 	}
 	if e.stats {
-		doc.Stats = &render.DoctorStats{Took: e.took, Reads: e.looked.Reads()}
+		doc.Stats = &doctor.Stats{Took: e.took, Reads: e.looked.Reads()}
 	}
 	view := render.DoctorView{About: strings.Join(e.about, " and "), Unread: append(problems, e.farNodes(e.looked)...), Sources: sources(e.c), Next: e.next(report)}
 	if err := render.Doctor(e.stdout, e.style(e.stdout), e.format, doc, view); err != nil {

@@ -24,12 +24,12 @@ func TestReportJSONDocumented(t *testing.T) {
 		t.Fatal(err)
 	}
 	tables := documentedFields(string(text))
-	document := documentFields(reflect.TypeFor[render.DoctorDocument]())
+	document := documentFields(reflect.TypeFor[doctor.Document]())
 	compareFields(t, "Report", tables["Report"], document)
 	for name, typ := range map[string]reflect.Type{
 		"Finding":       reflect.TypeFor[doctor.Finding](),
 		"FindingObject": reflect.TypeFor[doctor.Object](), "Evidence": reflect.TypeFor[doctor.Evidence](),
-		"DoctorStats": reflect.TypeFor[render.DoctorStats](), "Read": reflect.TypeFor[snapshot.Read](),
+		"DoctorStats": reflect.TypeFor[doctor.Stats](), "Read": reflect.TypeFor[snapshot.Read](),
 		"Call": reflect.TypeFor[fixes.Call](),
 	} {
 		compareFields(t, name, tables[name], jsonFields(typ))
@@ -109,7 +109,7 @@ func TestReportIsCleaned(t *testing.T) {
 	}
 	under := f
 	f.Consequences = []doctor.Finding{under, {Check: evil, Result: doctor.Unknown, Title: evil}}
-	doc := render.DoctorDocument{
+	doc := doctor.Document{
 		Envelope: document.New("Report", nil, []string{evil}),
 		Report:   doctor.Report{Findings: []doctor.Finding{f, {Check: evil, Result: doctor.Unknown, Title: evil, Object: f.Object}}, Passed: []string{evil}},
 	}

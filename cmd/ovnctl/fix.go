@@ -258,7 +258,7 @@ func (o *fixOptions) run(ctx context.Context, args []string) (err error) {
 // finish writes the document, where one is asked for, and gives the exit code.
 func (o *fixOptions) finish(l *fixes.Loop, all ...fixes.Fix) error {
 	if o.machine() {
-		doc := render.FixDocument{Envelope: document.New("Fix", l.Cluster.Source(), l.Cluster.Notes), Fixes: all}
+		doc := fixes.Document{Envelope: document.New("Fix", l.Cluster.Source(), l.Cluster.Notes), Fixes: all}
 		if err := render.Write(o.stdout, o.output, doc); err != nil {
 			return fmt.Errorf("standard output: %w", err)
 		}
@@ -276,7 +276,7 @@ func (o *fixOptions) list() error {
 	}
 	if !o.done {
 		if format != "table" {
-			return render.Write(o.stdout, format, render.NewRepairsDocument(catalog.Repairs))
+			return render.Write(o.stdout, format, fixes.NewRepairsDocument(catalog.Repairs))
 		}
 		return render.WriteTables(o.stdout, o.style(o.stdout), false, render.RepairTable(catalog.Repairs))
 	}
@@ -285,7 +285,7 @@ func (o *fixOptions) list() error {
 		return unknownError{err}
 	}
 	if format != "table" {
-		return render.Write(o.stdout, format, render.NewJournalDocument(runs))
+		return render.Write(o.stdout, format, fixes.NewJournalDocument(runs))
 	}
 	if len(runs) == 0 {
 		_, err := fmt.Fprintln(o.stdout, "no repairs yet")

@@ -10,7 +10,6 @@ import (
 
 	"github.com/ovnctl/ovnctl/pkg/fixes"
 	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
-	"github.com/ovnctl/ovnctl/pkg/render"
 )
 
 // TestFixJSONDocumented holds docs/json.md against the structs, as TestTopologyJSONDocumented does.
@@ -21,7 +20,7 @@ func TestFixJSONDocumented(t *testing.T) {
 	}
 	tables := documentedFields(string(text))
 	for name, typ := range map[string]reflect.Type{
-		"Fix": reflect.TypeFor[render.FixDocument](), "Repairs": reflect.TypeFor[render.RepairsDocument](), "Journal": reflect.TypeFor[render.JournalDocument](),
+		"Fix": reflect.TypeFor[fixes.Document](), "Repairs": reflect.TypeFor[fixes.RepairsDocument](), "Journal": reflect.TypeFor[fixes.JournalDocument](),
 	} {
 		document := documentFields(typ)
 		compareFields(t, name, tables[name], document)

@@ -221,7 +221,7 @@ func (o *flowsOptions) bridgeFlows(ctx context.Context, c *cluster.Cluster, ch *
 		}
 		switch format {
 		case "json", "yaml":
-			return render.Write(o.stdout, format, render.FlowsDocument{Envelope: document.New("Flows", c.Source(), notes), FlowTable: t})
+			return render.Write(o.stdout, format, flowtable.FlowsDocument{Envelope: document.New("Flows", c.Source(), notes), FlowTable: t})
 		}
 		return render.Flows(o.stdout, o.style(o.stdout), format == "wide", t)
 	})
@@ -356,7 +356,7 @@ func (o *flowsOptions) megaflows(ctx context.Context, c *cluster.Cluster, ch *ch
 		switch format {
 		case "json", "yaml":
 			notes := slices.Concat(problemTexts(c), c.Notes, ch.notes)
-			return render.Write(o.stdout, format, render.MegaflowsDocument{Envelope: document.New("Megaflows", c.Source(), notes), Cache: cache})
+			return render.Write(o.stdout, format, flowtable.MegaflowsDocument{Envelope: document.New("Megaflows", c.Source(), notes), Cache: cache})
 		}
 		return render.Megaflows(o.stdout, o.style(o.stdout), cache)
 	}

@@ -117,7 +117,7 @@ func (o *reachOptions) run(ctx context.Context, args []string) (err error) {
 	if n := result.Unasked; n > 0 {
 		notes = append(notes, fmt.Sprintf("%d pairs were left out: their ends have no addresses of the same family", n))
 	}
-	doc := render.ReachDocument{Envelope: document.New("Reach", c.Source(), notes), Result: result}
+	doc := reach.Document{Envelope: document.New("Reach", c.Source(), notes), Result: result}
 	if err := render.Reach(o.stdout, o.style(o.stdout), format, doc, render.ReachView{Notes: notes, Next: o.next(result)}); err != nil {
 		return fmt.Errorf("standard output: %w", err)
 	}

@@ -21,7 +21,6 @@ import (
 	"github.com/ovnctl/ovnctl/internal/lab/labtest"
 	"github.com/ovnctl/ovnctl/pkg/journey"
 	"github.com/ovnctl/ovnctl/pkg/reach"
-	"github.com/ovnctl/ovnctl/pkg/render"
 )
 
 // TestReachTruth asks for all pairs of two deployments, with their nodes, services and the world outside, and sends every
@@ -175,7 +174,7 @@ func TestReachJSONDocumented(t *testing.T) {
 	}
 	tables := documentedFields(string(text))
 	document := jsonFields(reflect.TypeFor[reach.Result]())
-	document["pairs"] = reflect.TypeFor[render.ReachDocument]().Field(2).Type
+	document["pairs"] = reflect.TypeFor[reach.Document]().Field(2).Type
 	compareFields(t, "Reach", tables["Reach"], document)
 	types := []reflect.Type{
 		reflect.TypeFor[reach.Question](), reflect.TypeFor[reach.Party](), reflect.TypeFor[reach.Tally](), reflect.TypeFor[reach.Cause](),

@@ -183,7 +183,7 @@ func (o *traceOptions) completeEndpoints(cmd *cobra.Command, args []string, word
 func (o *traceOptions) print(format string, source any, notes []string, t *journey.Trace) error {
 	switch format {
 	case "json", "yaml":
-		return render.Write(o.stdout, format, render.TraceDocument{Envelope: document.New("Trace", source, notes), Trace: t})
+		return render.Write(o.stdout, format, journey.Document{Envelope: document.New("Trace", source, notes), Trace: t})
 	case "md":
 		return render.TraceMarkdown(o.stdout, t, notes, o.verbose)
 	}

@@ -15,8 +15,8 @@ import (
 	"github.com/ovnctl/ovnctl/internal/lab"
 	"github.com/ovnctl/ovnctl/internal/lab/labtest"
 	"github.com/ovnctl/ovnctl/internal/lab/scale"
+	"github.com/ovnctl/ovnctl/pkg/doctor"
 	"github.com/ovnctl/ovnctl/pkg/doctor/checks"
-	"github.com/ovnctl/ovnctl/pkg/render"
 )
 
 // BenchmarkDoctor is the time of all checks, from the first read to the last check, beside the slowest single read that one
@@ -58,9 +58,9 @@ func addFlows(b *testing.B, l *lab.Lab, flows int) {
 
 func benchmarkDoctor(b *testing.B, run func(ctx context.Context, args ...string) ([]byte, error)) {
 	b.Helper()
-	stats := func(args ...string) render.DoctorStats {
+	stats := func(args ...string) doctor.Stats {
 		out, err := run(b.Context(), append([]string{"doctor", "--stats", "-o", "json", "--fail-on", "never"}, args...)...)
-		var doc struct{ Stats *render.DoctorStats }
+		var doc struct{ Stats *doctor.Stats }
 		if jsonErr := json.Unmarshal(out, &doc); jsonErr != nil || doc.Stats == nil {
 			b.Fatalf("%v: %v\n%s", err, jsonErr, out)
 		}

@@ -164,7 +164,7 @@ func lasting(a node.Address) node.Address {
 }
 
 func haveRoute(n *node.Network, r node.Route) (bool, string) {
-	return slices.ContainsFunc(Ways(n.Routes), func(x node.Route) bool { return sameRoute(x, r) }), ""
+	return slices.ContainsFunc(PerNextHop(n.Routes), func(x node.Route) bool { return sameRoute(x, r) }), ""
 }
 
 // sameRoute compares the keys of routes and where they lead.
@@ -187,9 +187,9 @@ func stayingFlags(flags []string) []string {
 	return nil
 }
 
-// Ways are routes with one for each next hop of IPv6: the kernel adds and removes
+// PerNextHop is routes with one for each next hop of IPv6: the kernel adds and removes
 // those one by one.
-func Ways(routes []node.Route) []node.Route {
+func PerNextHop(routes []node.Route) []node.Route {
 	var ways []node.Route
 	for _, r := range routes {
 		if r.Dst.Addr().Is4() || len(r.Hops) == 0 || r.NextHop != 0 {

@@ -11,28 +11,10 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/doctor"
 	"github.com/ovnctl/ovnctl/pkg/doctor/checks"
 	"github.com/ovnctl/ovnctl/pkg/fixes"
-	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
 // DoctorFormats are the formats that [Doctor] knows, the default first.
 var DoctorFormats = []string{"table", "short", "json", "yaml", "md", "junit"}
-
-// DoctorDocument is the JSON and YAML form of what the checks found.
-type DoctorDocument struct {
-	Envelope
-	doctor.Report
-	// Commands are the classic commands that show the same, with --show-commands.
-	Commands []string    `json:"commands,omitempty"`
-	Fixes    []fixes.Fix `json:"fixes,omitempty"` // what --fix did before this report
-	// Stats is what was read, with --stats.
-	Stats *DoctorStats `json:"stats,omitzero"`
-}
-
-// DoctorStats are how long a report took.
-type DoctorStats struct {
-	Took  time.Duration   `json:"took"`  // from the first read to the last check, in nanoseconds
-	Reads []snapshot.Read `json:"reads"` // the slowest first
-}
 
 // DoctorView is what the formats for people show beside the report.
 type DoctorView struct {
@@ -43,7 +25,7 @@ type DoctorView struct {
 }
 
 // Doctor writes what the checks found in one of [DoctorFormats].
-func Doctor(w io.Writer, s Style, format string, doc DoctorDocument, v DoctorView) error {
+func Doctor(w io.Writer, s Style, format string, doc doctor.Document, v DoctorView) error {
 	switch format {
 	case "json", "yaml":
 		return Write(w, format, doc)

@@ -9,15 +9,8 @@ import (
 	"unicode"
 	"unicode/utf16"
 
-	"github.com/ovnctl/ovnctl/pkg/document"
 	"go.yaml.in/yaml/v3"
 )
-
-// TODO(gather): these two names go when no branch uses them.
-type Envelope = document.Envelope
-
-// NewEnvelope is document.New.
-var NewEnvelope = document.New
 
 // Write writes a document in format json or yaml.
 func Write(w io.Writer, format string, doc any) error {

@@ -11,12 +11,6 @@ import (
 // FixFormats are the formats of fix, the default first.
 var FixFormats = []string{"table", "json", "yaml"}
 
-// FixDocument is the JSON and YAML form of repairs: each with its plan and outcome.
-type FixDocument struct {
-	Envelope
-	Fixes []fixes.Fix `json:"fixes"`
-}
-
 // How much of a step's diff is shown as text: a database file has lines of a megabyte.
 const (
 	longestDiff = 100
@@ -161,36 +155,6 @@ func RunTable(runs []*fixes.Run) *Table {
 		)
 	}
 	return t
-}
-
-// RepairsDocument is the JSON and YAML form of the list of repairs.
-type RepairsDocument struct {
-	Envelope
-	Repairs []fixes.RepairSummary `json:"repairs"`
-}
-
-// NewRepairsDocument lists repairs.
-func NewRepairsDocument(all []*fixes.Repair) RepairsDocument {
-	doc := RepairsDocument{Envelope: NewEnvelope("Repairs", nil, nil), Repairs: []fixes.RepairSummary{}}
-	for _, r := range all {
-		doc.Repairs = append(doc.Repairs, r.Summary())
-	}
-	return doc
-}
-
-// JournalDocument is the JSON and YAML form of the journal.
-type JournalDocument struct {
-	Envelope
-	Runs []fixes.RunSummary `json:"runs"`
-}
-
-// NewJournalDocument lists runs.
-func NewJournalDocument(runs []*fixes.Run) JournalDocument {
-	doc := JournalDocument{Envelope: NewEnvelope("Journal", nil, nil), Runs: []fixes.RunSummary{}}
-	for _, r := range runs {
-		doc.Runs = append(doc.Runs, r.Summary())
-	}
-	return doc
 }
 
 // Undo writes as text what undoing a run means.

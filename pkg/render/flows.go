@@ -9,18 +9,6 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/flowtable"
 )
 
-// A FlowsDocument is the JSON and YAML form of the flows of a bridge.
-type FlowsDocument struct {
-	Envelope
-	flowtable.FlowTable
-}
-
-// A MegaflowsDocument is the JSON and YAML form of the datapath's cache.
-type MegaflowsDocument struct {
-	Envelope
-	flowtable.Cache
-}
-
 // Flows writes the flows of a bridge as a table, with wide all of their columns.
 func Flows(w io.Writer, s Style, wide bool, t flowtable.FlowTable) error {
 	head := fmt.Sprintf("%s  bridge %s  %s", t.Node, t.Bridge, count(t.Found, "flow"))

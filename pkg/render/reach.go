@@ -19,13 +19,6 @@ import (
 // ReachFormats are the formats that [Reach] knows, the default first.
 var ReachFormats = []string{"table", "wide", "list", "expect", "json", "yaml", "csv", "md"}
 
-// ReachDocument is the JSON and YAML form of who can talk to whom. The pairs come last in it, one a line.
-type ReachDocument struct {
-	Envelope
-	*reach.Result
-	Pairs []reach.Pair `json:"pairs"` // what is printed comes from Result.Pairs
-}
-
 // ReachView is what the formats for people show beside the result.
 type ReachView struct {
 	Notes []string
@@ -33,7 +26,7 @@ type ReachView struct {
 }
 
 // Reach writes who can talk to whom in one of [ReachFormats].
-func Reach(w io.Writer, s Style, format string, doc ReachDocument, v ReachView) error {
+func Reach(w io.Writer, s Style, format string, doc reach.Document, v ReachView) error {
 	switch format {
 	case "json", "yaml":
 		return reachDocument(w, format, doc)
@@ -468,7 +461,7 @@ func reachList(w io.Writer, r *reach.Result) error {
 }
 
 // reachDocument writes a document and then its pairs, one a line: there may be too many of them to hold all at once.
-func reachDocument(w io.Writer, format string, doc ReachDocument) error {
+func reachDocument(w io.Writer, format string, doc reach.Document) error {
 	var head bytes.Buffer
 	doc.Pairs = []reach.Pair{}
 	if err := Write(&head, format, doc); err != nil {

@@ -126,7 +126,7 @@ func TestReach(t *testing.T) {
 func reachText(t *testing.T, r *reach.Result, format string, s render.Style) string {
 	t.Helper()
 	var b bytes.Buffer
-	doc := render.ReachDocument{Envelope: document.New("Reach", nil, []string{"a note"}), Result: r}
+	doc := reach.Document{Envelope: document.New("Reach", nil, []string{"a note"}), Result: r}
 	view := render.ReachView{Notes: doc.Notes, Next: []string{"ovnctl trace shop/client bank/ledger --tcp=8080"}}
 	if err := render.Reach(&b, s, format, doc, view); err != nil {
 		t.Fatal(err)

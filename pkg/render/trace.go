@@ -10,12 +10,6 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/journey"
 )
 
-// TraceDocument is the JSON and YAML form of a trace.
-type TraceDocument struct {
-	Envelope
-	*journey.Trace
-}
-
 // Trace writes a trace for people: the verdict first, then each direction hop by hop, and the next
 // command last. Verbose shows every table; without it only the steps that a person decided about are shown.
 func Trace(w io.Writer, s Style, t *journey.Trace, notes []string, verbose bool) error {

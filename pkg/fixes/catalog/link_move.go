@@ -154,7 +154,7 @@ func (m *move) add(removals *[]fixes.LinkChange, a node.Address) {
 // the ones without a gateway first: the others need them.
 func (m *move) routes() ([]node.Route, error) {
 	var routes []node.Route
-	for _, r := range fixes.Ways(m.n.Routes) {
+	for _, r := range fixes.PerNextHop(m.n.Routes) {
 		uses := r.Dev == m.from.Name || slices.ContainsFunc(r.Hops, func(h node.NextHop) bool { return h.Dev == m.from.Name })
 		if !uses || r.Table == 255 || byKernel(m.n, r) {
 			continue
@@ -216,7 +216,7 @@ func (m *move) routeOver(r node.Route) node.Route {
 
 // has reports whether the host already has a route with the same key.
 func (m *move) has(r node.Route) bool {
-	return slices.ContainsFunc(fixes.Ways(m.n.Routes), func(x node.Route) bool {
+	return slices.ContainsFunc(fixes.PerNextHop(m.n.Routes), func(x node.Route) bool {
 		return x.Table == r.Table && x.Dst == r.Dst && x.Metric == r.Metric && x.TOS == r.TOS && x.From == r.From &&
 			x.Dev == r.Dev && x.Via == r.Via && slices.EqualFunc(x.Hops, r.Hops, func(a, b node.NextHop) bool { return a.Dev == b.Dev && a.Via == b.Via })
 	})

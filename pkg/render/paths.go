@@ -13,7 +13,7 @@ import (
 var WaysFormats = []string{"tree", "json", "yaml", "md"}
 
 // Ways writes in one of [WaysFormats] where two paths diverge.
-func Ways(w io.Writer, s Style, format string, doc compare.PathsDocument) error {
+func Paths(w io.Writer, s Style, format string, doc compare.PathsDocument) error {
 	switch format {
 	case "json", "yaml":
 		return Write(w, format, doc)
@@ -22,7 +22,7 @@ func Ways(w io.Writer, s Style, format string, doc compare.PathsDocument) error 
 		if _, err := io.WriteString(w, title); err != nil {
 			return err
 		}
-		if err := Ways(w, Style{}, "tree", doc); err != nil {
+		if err := Paths(w, Style{}, "tree", doc); err != nil {
 			return err
 		}
 		_, err := io.WriteString(w, "```\n")
@@ -69,22 +69,22 @@ func (p *comparePrinter) parting(doc compare.PathsDocument) {
 		p.out.WriteByte('\n')
 		p.line(0, Span{"the same path, step by step", Good})
 		return
-	case doc.Parting == nil:
+	case doc.Divergence == nil:
 		p.out.WriteByte('\n')
 		p.line(0, Span{"the steps are the same, the verdicts differ", Warn})
 		return
 	}
-	text := "the " + doc.Parting.Direction + " paths diverge"
-	if doc.Parting.Backend != "" {
-		text += " through " + doc.Parting.Backend
+	text := "the " + doc.Divergence.Direction + " paths diverge"
+	if doc.Divergence.Backend != "" {
+		text += " through " + doc.Divergence.Backend
 	}
 	p.heading(text)
-	p.wayStep("A", doc.Parting.A)
-	p.wayStep("B", doc.Parting.B)
+	p.wayStep("A", doc.Divergence.A)
+	p.wayStep("B", doc.Divergence.B)
 }
 
 // wayStep writes the step of one side.
-func (p *comparePrinter) wayStep(name string, s *compare.WayStep) {
+func (p *comparePrinter) wayStep(name string, s *compare.PathStep) {
 	if s == nil {
 		p.line(2, Span{name + "  ", Title}, Span{"has no such step", Plain})
 		return

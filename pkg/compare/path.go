@@ -10,14 +10,14 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/journey"
 )
 
-// The JSON of the ways of one packet in two states; docs/json.md describes it.
+// The JSON of the paths of one packet in two states; docs/json.md describes it.
 type (
 	// A PathsDocument is the paths of one packet in two states: kind Ways.
 	PathsDocument struct {
 		document.Envelope
 		A Side `json:"a"`
 		B Side `json:"b"`
-		Ways
+		PathDifference
 		TraceA *journey.Trace `json:"traceA"`
 		TraceB *journey.Trace `json:"traceB"`
 
@@ -25,24 +25,24 @@ type (
 		To   string `json:"-"`
 	}
 
-	// Ways says where the ways of a packet part.
-	Ways struct {
-		Same    bool     `json:"same"`    // way and verdict
-		Parting *Parting `json:"parting"` // null: every step is the same
-		Behind  []Change `json:"behind"`  // what differs and has to do with it
-		Others  int      `json:"others"`  // how many other changes there are
+	// A PathDifference is where the paths of a packet diverge.
+	PathDifference struct {
+		Same       bool        `json:"same"`    // path and verdict
+		Divergence *Divergence `json:"parting"` // null: every step is the same
+		Behind     []Change    `json:"behind"`  // what differs and has to do with it
+		Others     int         `json:"others"`  // how many other changes there are
 	}
 
-	// A Parting is the first place at which two ways differ.
-	Parting struct {
-		Direction string   `json:"direction"`         // forward or reply
-		Backend   string   `json:"backend,omitempty"` // of the branch
-		A         *WayStep `json:"a"`                 // null: the way has ended
-		B         *WayStep `json:"b"`
+	// A Divergence is the first place at which two paths differ.
+	Divergence struct {
+		Direction string    `json:"direction"`         // forward or reply
+		Backend   string    `json:"backend,omitempty"` // of the branch
+		A         *PathStep `json:"a"`                 // null: the path has ended
+		B         *PathStep `json:"b"`
 	}
 
-	// A WayStep is a step, and where it is made.
-	WayStep struct {
+	// A PathStep is a step, and where it is made.
+	PathStep struct {
 		Node     string        `json:"node"`
 		Datapath string        `json:"datapath"`
 		Kind     string        `json:"kind"` // of the hop
@@ -52,17 +52,17 @@ type (
 	}
 )
 
-// FindParting compares the ways of a packet. Changes are what differs between the
+// DiffPaths compares the paths of a packet. Changes are what differs between the
 // states.
-func FindParting(a, b *journey.Trace, changes []Change) *Ways {
-	w := &Ways{Behind: []Change{}}
-	w.Parting = parting(a, b)
-	w.Same = w.Parting == nil && a.Verdict.Outcome == b.Verdict.Outcome
+func DiffPaths(a, b *journey.Trace, changes []Change) *PathDifference {
+	w := &PathDifference{Behind: []Change{}}
+	w.Divergence = divergence(a, b)
+	w.Same = w.Divergence == nil && a.Verdict.Outcome == b.Verdict.Outcome
 	if w.Same {
 		w.Others = len(changes)
 		return w
 	}
-	behind := newBehind(w.Parting, a, b)
+	behind := newBehind(w.Divergence, a, b)
 	for _, c := range changes {
 		if behind.has(c) {
 			w.Behind = append(w.Behind, c)
@@ -72,30 +72,30 @@ func FindParting(a, b *journey.Trace, changes []Change) *Ways {
 	return w
 }
 
-// A way is one direction of a trace, through one backend.
-type way struct {
+// A path is one direction of a trace, through one backend.
+type path struct {
 	direction, backend string
 	*journey.Direction
 }
 
-func waysOf(t *journey.Trace) []way {
-	ways := []way{{"forward", "", t.Forward}, {"reply", "", t.Reply}}
+func pathsOf(t *journey.Trace) []path {
+	paths := []path{{"forward", "", t.Forward}, {"reply", "", t.Reply}}
 	for _, b := range t.Branches {
 		backend := strings.Join(append([]string{b.Backend}, b.Through...), ", ")
-		ways = append(ways, way{"forward", backend, b.Forward}, way{"reply", backend, b.Reply})
+		paths = append(paths, path{"forward", backend, b.Forward}, path{"reply", backend, b.Reply})
 	}
-	return slices.DeleteFunc(ways, func(w way) bool { return w.Direction == nil })
+	return slices.DeleteFunc(paths, func(w path) bool { return w.Direction == nil })
 }
 
 // parting is the first step that differs; nil: none does.
-func parting(a, b *journey.Trace) *Parting {
-	inA, inB := waysOf(a), waysOf(b)
-	like := func(x way) func(way) bool {
-		return func(y way) bool { return x.direction == y.direction && x.backend == y.backend }
+func divergence(a, b *journey.Trace) *Divergence {
+	inA, inB := pathsOf(a), pathsOf(b)
+	like := func(x path) func(path) bool {
+		return func(y path) bool { return x.direction == y.direction && x.backend == y.backend }
 	}
 	for _, x := range inA {
 		if i := slices.IndexFunc(inB, like(x)); i >= 0 {
-			if p := partingOf(x, inB[i]); p != nil {
+			if p := divergenceOf(x, inB[i]); p != nil {
 				return p
 			}
 		}
@@ -103,41 +103,41 @@ func parting(a, b *journey.Trace) *Parting {
 	// Ways that only one side has: another backend, or a reply where the packet arrives.
 	for _, x := range inA {
 		if !slices.ContainsFunc(inB, like(x)) {
-			return &Parting{Direction: x.direction, Backend: x.backend, A: at(stepsOf(x), 0)}
+			return &Divergence{Direction: x.direction, Backend: x.backend, A: at(stepsOf(x), 0)}
 		}
 	}
 	for _, y := range inB {
 		if !slices.ContainsFunc(inA, like(y)) {
-			return &Parting{Direction: y.direction, Backend: y.backend, B: at(stepsOf(y), 0)}
+			return &Divergence{Direction: y.direction, Backend: y.backend, B: at(stepsOf(y), 0)}
 		}
 	}
 	return nil
 }
 
-// partingOf is the first step that differs of two ways in one direction.
-func partingOf(x, y way) *Parting {
+// divergenceOf is the first step that differs of two paths in one direction.
+func divergenceOf(x, y path) *Divergence {
 	a, b := stepsOf(x), stepsOf(y)
 	openflow := x.Producer == journey.OpenFlow && y.Producer == journey.OpenFlow
 	for i := range max(len(a), len(b)) {
 		if i < len(a) && i < len(b) && a[i].says(openflow) == b[i].says(openflow) {
 			continue
 		}
-		return &Parting{Direction: x.direction, Backend: x.backend, A: at(a, i), B: at(b, i)}
+		return &Divergence{Direction: x.direction, Backend: x.backend, A: at(a, i), B: at(b, i)}
 	}
 	return nil
 }
 
-func at(steps []WayStep, i int) *WayStep {
+func at(steps []PathStep, i int) *PathStep {
 	if i >= len(steps) {
 		return nil
 	}
 	return &steps[i]
 }
 
-func stepsOf(w way) []WayStep {
-	var steps []WayStep
+func stepsOf(w path) []PathStep {
+	var steps []PathStep
 	for _, h := range w.Hops {
-		s := WayStep{Node: h.Node, Datapath: h.Datapath, Kind: h.Kind, From: h.From, To: h.To}
+		s := PathStep{Node: h.Node, Datapath: h.Datapath, Kind: h.Kind, From: h.From, To: h.To}
 		if len(h.Steps) == 0 {
 			steps = append(steps, s)
 		}
@@ -149,9 +149,9 @@ func stepsOf(w way) []WayStep {
 	return steps
 }
 
-// says is what two steps have in common that are the same. Where one of the ways is
+// says is what two steps have in common that are the same. Where one of the paths is
 // that of the logical flows, there are no flows of OpenFlow to be compared.
-func (s WayStep) says(openflow bool) string {
+func (s PathStep) says(openflow bool) string {
 	words := []string{s.Node, s.Datapath, s.Kind}
 	if s.Step == nil {
 		return strings.Join(words, "\x00")
@@ -177,7 +177,7 @@ type behind struct {
 // setName is how a match names an address set or a port group.
 var setName = regexp.MustCompile(`[$@]([A-Za-z0-9_.]+)`)
 
-func newBehind(p *Parting, a, b *journey.Trace) *behind {
+func newBehind(p *Divergence, a, b *journey.Trace) *behind {
 	f := &behind{uuids: map[string]bool{}, ports: map[string]bool{}, datapaths: map[string]bool{}, sets: map[string]bool{}, nodes: map[string]bool{}, prefixes: map[string]bool{}}
 	for _, t := range []*journey.Trace{a, b} {
 		f.ports[t.Request.From.Port], f.ports[t.Request.To.Port] = true, true
@@ -198,7 +198,7 @@ func newBehind(p *Parting, a, b *journey.Trace) *behind {
 	return f
 }
 
-func (f *behind) step(s *WayStep) {
+func (f *behind) step(s *PathStep) {
 	if s == nil {
 		return
 	}
@@ -239,7 +239,7 @@ func (f *behind) match(text string) {
 }
 
 // has reports whether a change is of a row that decided or made the flow, of a set that a match names,
-// of a port, of the node, or of the router where the ways part.
+// of a port, of the node, or of the router where the paths diverge.
 func (f *behind) has(c Change) bool {
 	switch {
 	case f.uuids[c.UUIDA] || f.uuids[c.UUIDB] || f.prefixes[prefixOf(c.UUIDA)] || f.prefixes[prefixOf(c.UUIDB)]:
