@@ -47,7 +47,7 @@ func TestDecodeLab(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := d.ovnctl(t.Context(), "node1", "decode", file, "-v")
-		if got.code != exitOK || !bytes.Contains(got.stderr, []byte("ports and zones: those of node node1")) {
+		if got.code != exitOK || !bytes.Contains(got.stderr, []byte("ports and zones: of node node1")) {
 			t.Errorf("%v: exit code %d, %s", command, got.code, got.stderr)
 		}
 		plain := text

@@ -85,7 +85,7 @@ func TestSilentServers(t *testing.T) {
 	a, b, c := silentServer(t), silentServer(t), silentServer(t)
 	for _, args := range [][]string{{"topology", "show"}, {"trace", "a/b", "c/d"}} {
 		r := hard(t, nil, append([]string{"--nb", a + "," + b, "--sb", b + "," + c, "--ovs", c, "-t", "1"}, args...)...)
-		if r.want(t, exitUnknown, "no answer"); r.took > 3*time.Second {
+		if r.want(t, exitUnknown, "no reply"); r.took > 3*time.Second {
 			t.Errorf("took %s with a timeout of 1 s\n%s", r.took, r)
 		}
 	}

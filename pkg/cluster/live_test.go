@@ -186,7 +186,7 @@ func TestHostileChassis(t *testing.T) {
 	}
 	refused := 0
 	for _, p := range s.Problems {
-		if strings.Contains(p, "is no hostname") {
+		if strings.Contains(p, "is not a hostname") {
 			refused++
 		}
 	}

@@ -154,11 +154,11 @@ func TestObjectsUnknown(t *testing.T) {
 	o := NewObjects(r)
 	for hint, want := range map[string]string{
 		"":          "",
-		"0123":      "not the beginning of a UUID",
-		"zzzzzzzz":  "not the beginning of a UUID",
-		"+1234567":  "not the beginning of a UUID",
+		"0123":      "does not begin a UUID",
+		"zzzzzzzz":  "does not begin a UUID",
+		"+1234567":  "does not begin a UUID",
 		"deadbeef":  "no row of OVN_Northbound begins with deadbeef",
-		"deadbeef0": "not the beginning of a UUID",
+		"deadbeef0": "does not begin a UUID",
 	} {
 		if objects, unknown := o.Of(t.Context(), "ls_in_acl", hint); len(objects) != 0 || !strings.Contains(unknown, want) || (want == "") != (unknown == "") {
 			t.Errorf("hint %q: %v, %q, want %q", hint, objects, unknown, want)

@@ -51,6 +51,12 @@ func (o Owner) String() string {
 // MarshalText writes the owner in words, as JSON has it.
 func (o Owner) MarshalText() ([]byte, error) { return []byte(o.String()), nil }
 
+// UnmarshalText reads what MarshalText wrote: the words alone.
+func (o *Owner) UnmarshalText(text []byte) error {
+	*o = Owner{Name: string(text)}
+	return nil
+}
+
 // FullName is the owner's name with its namespace: "shop/web".
 func (o Owner) FullName() string {
 	if o.Namespace == "" {

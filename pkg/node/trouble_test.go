@@ -55,7 +55,7 @@ func TestStoppedDaemon(t *testing.T) {
 	}
 	soon(t, 1500*time.Millisecond, func() {
 		_, err := here.Control(t.Context(), "ovs-vswitchd", "version")
-		wantError(t, err, "ovs-vswitchd", "no answer to version in time", "stopped or busy")
+		wantError(t, err, "ovs-vswitchd", "no reply to version in time", "stopped or busy")
 		if !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("%v is no DeadlineExceeded", err)
 		}
@@ -100,7 +100,7 @@ func TestControlSockets(t *testing.T) {
 		_, err := h.Control(t.Context(), "ovs-vswitchd", "version")
 		return err
 	}
-	wantError(t, ask(), "no control socket in "+dir, "does not run here")
+	wantError(t, ask(), "no control socket in "+dir, "is not running here")
 	_, err := h.Control(t.Context(), "ovn-controller", "version")
 	wantError(t, err, "ovn-controller", "nope", "no such file")
 
@@ -115,7 +115,7 @@ func TestControlSockets(t *testing.T) {
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}
-	wantError(t, ask(), "nobody listens on "+dir)
+	wantError(t, ask(), "nothing listens on "+dir)
 	if err := ask(); !errors.Is(err, syscall.ECONNREFUSED) {
 		t.Errorf("%v is no ECONNREFUSED", err)
 	}

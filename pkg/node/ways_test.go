@@ -207,7 +207,7 @@ func TestRouteBothWays(t *testing.T) {
 			t.Errorf("%s: %+v, %v, want table 77", mark, r, err)
 		}
 		foreign := node.RouteQuery{Dst: netip.MustParseAddr("10.88.0.77"), Src: netip.MustParseAddr("192.0.2.200")}
-		if r, err := h.Route(t.Context(), foreign); err == nil || !strings.Contains(err.Error(), "no address of this host") {
+		if r, err := h.Route(t.Context(), foreign); err == nil || !strings.Contains(err.Error(), "is not an address of this host") {
 			t.Errorf("%s: %+v, %v, want an error that explains the source", foreign, r, err)
 		}
 		for _, q := range []node.RouteQuery{{}, {Dst: mark.Dst, Iif: "a b"}, {Dst: mark.Dst, Iif: "-x"}, {Dst: mark.Dst, Src: netip.MustParseAddr("::1")}} {

@@ -160,7 +160,7 @@ func (sparseAlone) Table() string { return "Logical_Switch_Port" }
 func TestSparseRefused(t *testing.T) {
 	s := ovsdbtest.Start(t, ovsdbtest.Northbound)
 	c := dial(t, ovsdb.Config{DB: s.DB, Remotes: s.Remote(), Timeout: 5 * time.Second})
-	if _, err := ovsdb.Find[sparseName](t.Context(), c); err == nil || !strings.Contains(err.Error(), "no set and no map") {
+	if _, err := ovsdb.Find[sparseName](t.Context(), c); err == nil || !strings.Contains(err.Error(), "neither a set nor a map") {
 		t.Errorf("a string: %v", err)
 	}
 	if _, err := ovsdb.Find[sparseAlone](t.Context(), c); err == nil || !strings.Contains(err.Error(), "no _uuid") {

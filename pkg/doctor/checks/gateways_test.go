@@ -51,7 +51,7 @@ func TestGateways(t *testing.T) {
 		{"tunnel-missing-to-chassis", "one type in common", "", chassis12 + `
 			chassis-add id3 geneve,vxlan 192.0.2.3 -- set Chassis id3 hostname=n3`, nil, ""},
 		{"tunnel-missing-to-chassis", "no type in common", "", chassis12 + `
-			chassis-add id3 vxlan 192.0.2.3 -- set Chassis id3 hostname=n3`, []string{"n3 and n1, n2 have no type of tunnel in common"}, "-"},
+			chassis-add id3 vxlan 192.0.2.3 -- set Chassis id3 hostname=n3`, []string{"n3 and n1, n2 have no common tunnel type"}, "-"},
 		{"tunnel-missing-to-chassis", "zones that are meant", "", chassis12 + `
 			set Chassis id1 transport_zones=a
 			set Chassis id2 transport_zones=b`, nil, ""},
@@ -61,16 +61,16 @@ func TestGateways(t *testing.T) {
 		{"vxlan-encap-limits", "VTEP", "ls-add s", chassis12 + `
 			chassis-add tor vxlan 192.0.2.8 -- set Chassis tor other_config:is-vtep=true`, nil, ""},
 		{"vxlan-encap-limits", "one of three, needless", "ls-add s", chassis12 + `
-			chassis-add id3 geneve,vxlan 192.0.2.3 -- set Chassis id3 hostname=n3`, []string{"n3 offers VXLAN, which nobody needs"}, "-"},
+			chassis-add id3 geneve,vxlan 192.0.2.3 -- set Chassis id3 hostname=n3`, []string{"n3 offers VXLAN, which is unused"}, "-"},
 		{"neutron-port-down-ovn-up", "up on both sides", `ls-add neutron-1
 			lsp-add neutron-1 p1 -- set Logical_Switch_Port p1 up=true external_ids:'"neutron:device_owner"'='"compute:nova"'`, chassis12 + bound("p1", "id1", "true"), nil, ""},
 		{"neutron-port-down-ovn-up", "down for Neutron", `ls-add neutron-1
-			lsp-add neutron-1 p1 -- set Logical_Switch_Port p1 up=false external_ids:'"neutron:device_owner"'='"compute:nova"'`, chassis12 + bound("p1", "id1", "true"), []string{"port p1 is up on its chassis, and down for Neutron"}, "-"},
+			lsp-add neutron-1 p1 -- set Logical_Switch_Port p1 up=false external_ids:'"neutron:device_owner"'='"compute:nova"'`, chassis12 + bound("p1", "id1", "true"), []string{"port p1 is up on its chassis, but down for Neutron"}, "-"},
 		{"neutron-port-down-ovn-up", "down on both sides", `ls-add neutron-1
 			lsp-add neutron-1 p1 -- set Logical_Switch_Port p1 up=false external_ids:'"neutron:device_owner"'='"compute:nova"'`, chassis12 + bound("p1", "id1", "false"), nil, ""},
 		{"neutron-port-down-ovn-up", "agent that does not follow", "ls-add neutron-1", chassis12 + `
 			set SB_Global . nb_cfg=100
-			create Chassis_Private name=id1 external_ids:'"neutron:ovn-metadata-id"'=a external_ids:'"neutron:ovn-metadata-sb-cfg"'='"80"'`, []string{"the metadata agent on n1 does not follow"}, "-"},
+			create Chassis_Private name=id1 external_ids:'"neutron:ovn-metadata-id"'=a external_ids:'"neutron:ovn-metadata-sb-cfg"'='"80"'`, []string{"the metadata agent on n1 does not keep up"}, "-"},
 	}
 	for _, test := range tests {
 		t.Run(test.check+"/"+test.name, func(t *testing.T) {

@@ -85,11 +85,11 @@ func TestLogical(t *testing.T) {
 		{"dangling-router-link", "two candidates", twoSwitches + `
 			lsp-del a-r -- lsp-del b-r
 			ls-add c
-			lsp-add c c-r -- lsp-set-type c-r router -- lsp-set-addresses c-r router`, []string{"c-r", "r-a of router r leads nowhere, and switch a", "r-b of router r leads nowhere, and switch b"}},
+			lsp-add c c-r -- lsp-set-type c-r router -- lsp-set-addresses c-r router`, []string{"c-r", "r-a of router r is not connected, and switch a", "r-b of router r is not connected, and switch b"}},
 		{"dangling-router-link", "remote port of another zone", twoSwitches + `
 			lsp-add a far -- lsp-set-type far remote -- lsp-set-addresses far '00:00:00:00:0a:21 10.0.1.21' -- lsp-set-options far router-port=elsewhere`, nil},
 		{"dangling-router-link", "spare router port", twoSwitches + `
-			lrp-add r spare 00:00:00:00:0c:01 10.0.3.1/24`, []string{"spare of router r leads nowhere"}},
+			lrp-add r spare 00:00:00:00:0c:01 10.0.3.1/24`, []string{"spare of router r is not connected"}},
 
 		{"static-route-or-nat-unrealised", "fine", twoSwitches + `
 			lr-route-add r 10.9.0.0/16 10.0.1.11
@@ -118,7 +118,7 @@ func TestLogical(t *testing.T) {
 			lb-add one 10.96.0.1:80 10.0.1.11:80`, []string{"load balancer one is on no switch"}},
 		{"lb-on-wrong-switch", "families mixed", twoSwitches + `
 			create Load_Balancer name=one vips:10.96.0.1=fd00\:1\:\:11
-			ls-lb-add a one`, []string{"cannot use the virtual address 10.96.0.1"}},
+			ls-lb-add a one`, []string{"cannot use the virtual IP 10.96.0.1"}},
 		{"lb-on-wrong-switch", "all others have it", twoSwitches + `
 			ls-add c
 			lrp-add r r-c 00:00:00:00:0c:01 10.0.3.1/24
