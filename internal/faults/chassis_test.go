@@ -456,7 +456,7 @@ func staleChassis(t *testing.T, release string) {
 	s := &scene{T: t, Lab: l, ctx: t.Context(), fault: f, repair: []string{"delete-chassis"}}
 	old := s.systemID("node3")
 	s.healthy("before the fault")
-	if code, out := s.ovnctl("fix", "delete-chassis", old, "--yes", "--max-risk", "high"); code == 0 || !strings.Contains(out, "lives") {
+	if code, out := s.ovnctl("fix", "delete-chassis", old, "--yes", "--max-risk", "high"); code == 0 || !strings.Contains(out, "is alive") {
 		t.Fatalf("a chassis that lives is deleted: exit %d:\n%s", code, out)
 	}
 	s.reinstalled("node3", "a0000000-0000-4000-8000-000000000003")

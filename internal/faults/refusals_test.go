@@ -57,7 +57,7 @@ func TestNodeRefusals(t *testing.T) {
 		cmd := s.Program(s.ctx, "node1", append([]string{"unshare", "--pid", "--fork", "--kill-child", program}, args...)...)
 		out, err := cmd.CombinedOutput()
 		var exit *exec.ExitError
-		if !errors.As(err, &exit) || exit.ExitCode() != 4 || !strings.Contains(string(out), "no watchdog can be armed: ovnctl runs in a PID namespace of its own") {
+		if !errors.As(err, &exit) || exit.ExitCode() != 4 || !strings.Contains(string(out), "ovnctl runs in its own PID namespace") {
 			t.Errorf("fix in a PID namespace of its own: %v:\n%s", err, out)
 		}
 		if ports := s.sh("node1", "ovs-vsctl list-ports br-ex"); strings.Contains(ports, "eth0") {
@@ -83,7 +83,7 @@ func TestChassisRefusals(t *testing.T) {
 	s.sh("node2", "ip link set eth0 down")
 	s.until("its silence is seen", func() bool {
 		_, out := s.ovnctl("fix", "delete-chassis", dead, "--yes", "--max-risk", "high")
-		return !strings.Contains(out, "lives")
+		return !strings.Contains(out, "is alive")
 	})
 	s.refused("which no other chassis would take over", "delete-chassis", dead)
 	s.sh("central", "ip link set eth0 down") // where no chassis answers, the silence of one says nothing
