@@ -120,7 +120,7 @@ var hostnetFaults = []fault{
 		check: "cluster-route-or-snat-missing", name: "route to the pods", on: "node1",
 		how:    "ip route del 10.244.0.0/16 dev ovn-k8s-mp0",
 		make:   func(s *scene) { s.sh("node1", "ip route del 10.244.0.0/16 dev ovn-k8s-mp0") },
-		object: "node node1",
+		object: "route 10.244.0.0/16",
 		repair: []string{"add-cluster-route", "10.244.0.0/16"},
 		lost:   []probe{{"node1", "shop_web-2", "tcp"}},
 	},
@@ -128,7 +128,7 @@ var hostnetFaults = []fault{
 		check: "cluster-route-or-snat-missing", name: "IPv6 route to the pods", on: "node1",
 		how:    "ip -6 route del fd00:10:244::/48 dev ovn-k8s-mp0",
 		make:   func(s *scene) { s.sh("node1", "ip -6 route del fd00:10:244::/48 dev ovn-k8s-mp0") },
-		object: "node node1",
+		object: "route fd00:10:244::/48",
 		repair: []string{"add-cluster-route", "fd00:10:244::/48"},
 		lost:   []probe{{"node1", "shop_web-2", "tcp6"}},
 	},
@@ -236,7 +236,7 @@ var kubeOVNHostFaults = []fault{
 		check: "cluster-route-or-snat-missing", name: "route through ovn0", on: "node1",
 		how:    "ip route del 10.16.0.0/16 dev ovn0",
 		make:   func(s *scene) { s.sh("node1", "ip route del 10.16.0.0/16 dev ovn0") },
-		object: "node node1",
+		object: "route 10.16.0.0/16",
 		repair: []string{"add-cluster-route", "10.16.0.0/16"},
 		lost:   []probe{{"client.shop", "internet", "tcp"}},
 	},
@@ -349,7 +349,7 @@ func TestUplinkRefusals(t *testing.T) {
 		repair           []string
 		want             string
 	}{
-		{name: "no such bridge", repair: []string{"attach-uplink", "br-exx"}, want: `no bridge "br-exx"; this node has `},
+		{name: "no such bridge", repair: []string{"attach-uplink", "br-exx"}, want: `no bridge "br-exx"; node1 has `},
 		{name: "nothing is wrong", repair: []string{"restore-bridge-ip", "br-ex"}, want: "bridge br-ex has 172.30.0.11/24"},
 		{name: "it has its uplink", repair: []string{"attach-uplink", "br-ex", "eth0"}, want: "bridge br-ex has its uplink"},
 		{

@@ -661,7 +661,7 @@ func (b *balancing) deadBackends(lb *nb.LoadBalancer, vips []facts.VIP) {
 		}
 		f := doctor.Finding{
 			Object:   lbObject(lb),
-			Reason:   "dead-backends",
+			Reason:   "dead-backends-of-" + v.Key,
 			Title:    fmt.Sprintf("load balancer %s: no backend of %s can reply", nameOf(lb), v.Key),
 			Evidence: []doctor.Evidence{doctor.NBRow("Load_Balancer", lb.UUID, "vips:%s=%s", v.Key, lb.VIPs[v.Key])},
 			Effect:   "connections to " + v.Key + " get no reply",
