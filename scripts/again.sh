@@ -17,6 +17,7 @@ flakes=$here/flakes
 log=$(mktemp)
 trap 'rm -f "$log" "$log.again"' EXIT
 TESTLOG=$log "$here/test.sh" "$@" && code=0 || code=$?
+mkdir -p build
 cat "$log" >>"${TESTLOG:-build/test.log}"
 [ $code != 0 ] || exit 0
 ! grep -q '^panic: ' "$log" || exit 1
