@@ -155,7 +155,7 @@ func TestSavedDataIsOneLook(t *testing.T) {
 		"daemons.json": "[]",
 	})
 	got := only(d, host.TXChecksumOffloadBroken)
-	if len(got) != 1 || got[0].Result != doctor.Unknown || !strings.Contains(got[0].Title, "saved data is one look") {
+	if len(got) != 1 || got[0].Result != doctor.Unknown || !strings.Contains(got[0].Title, "this capture has one") {
 		t.Errorf("%+v", got)
 	}
 }
