@@ -13,7 +13,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -311,23 +310,6 @@ func TestCaptureUsage(t *testing.T) {
 	a := (&onNode{lab: l, node: "central"}).ovnctl(t, "capture", there)
 	if a.code != exitUsage || !strings.Contains(string(a.stderr), "--force") {
 		t.Errorf("a file that is there: exit %d, %s", a.code, a.stderr)
-	}
-}
-
-// TestCaptureJSONDocumented holds docs/json.md against the structs, as TestTopologyJSONDocumented does.
-func TestCaptureJSONDocumented(t *testing.T) {
-	text, err := os.ReadFile("../../docs/json.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	tables := documentedFields(string(text))
-	compareFields(t, "CaptureResult", tables["CaptureResult"], documentFields(reflect.TypeFor[captureResult]()))
-	compareFields(t, "Capture", tables["Capture"], jsonFields(reflect.TypeFor[archive.Index]()))
-	for _, typ := range []reflect.Type{
-		reflect.TypeFor[captureFailure](), reflect.TypeFor[archive.IndexNode](), reflect.TypeFor[archive.IndexDatabase](),
-		reflect.TypeFor[archive.IndexEntry](), reflect.TypeFor[archive.IndexFailure](),
-	} {
-		compareType(t, tables, typ)
 	}
 }
 

@@ -5,8 +5,6 @@ package main
 import (
 	"encoding/json"
 	"fmt"
-	"os"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -19,26 +17,6 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/compare"
 	"github.com/ovnctl/ovnctl/pkg/journey"
 )
-
-// TestComparisonJSONDocumented holds docs/json.md against the structs, as TestTopologyJSONDocumented does.
-func TestComparisonJSONDocumented(t *testing.T) {
-	text, err := os.ReadFile("../../docs/json.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	tables := documentedFields(string(text))
-	for section, typ := range map[string]reflect.Type{
-		"Comparison": reflect.TypeFor[compare.Document](), "Ways": reflect.TypeFor[compare.PathsDocument](),
-	} {
-		compareFields(t, section, tables[section], documentFields(typ))
-	}
-	for _, typ := range []reflect.Type{
-		reflect.TypeFor[compare.Side](), reflect.TypeFor[compare.Change](), reflect.TypeFor[compare.Column](),
-		reflect.TypeFor[compare.Divergence](), reflect.TypeFor[compare.PathStep](), reflect.TypeFor[compare.FlowChange](), reflect.TypeFor[compare.ChangedFlow](), reflect.TypeFor[compare.Gap](),
-	} {
-		compareType(t, tables, typ)
-	}
-}
 
 // compared is what differs between two states: changes, things whose flows differ, and what was not compared.
 func compared(t *testing.T, n *onNode, args ...string) (changes, flows, gaps []string) {

@@ -1,33 +1,9 @@
 package main
 
 import (
-	"os"
-	"reflect"
 	"strings"
 	"testing"
-
-	"github.com/ovnctl/ovnctl/pkg/decode"
-	"github.com/ovnctl/ovnctl/pkg/decode/text"
-	"github.com/ovnctl/ovnctl/pkg/flowtable"
-	"github.com/ovnctl/ovnctl/pkg/sb"
 )
-
-// TestDecodedJSONDocumented holds docs/json.md against the structs, as TestTopologyJSONDocumented does.
-func TestDecodedJSONDocumented(t *testing.T) {
-	raw, err := os.ReadFile("../../docs/json.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	tables := documentedFields(string(raw))
-	for _, typ := range []reflect.Type{
-		reflect.TypeFor[text.DecodedLine](), reflect.TypeFor[decode.Name](), reflect.TypeFor[decode.DecodedFlow](), reflect.TypeFor[decode.Object](),
-		reflect.TypeFor[flowtable.FlowTable](), reflect.TypeFor[flowtable.FlowRow](), reflect.TypeFor[flowtable.Cache](),
-		reflect.TypeFor[flowtable.CacheStats](), reflect.TypeFor[flowtable.MegaflowRow](), reflect.TypeFor[flowtable.FlowRule](),
-	} {
-		compareFields(t, typ.Name(), tables[typ.Name()], jsonFields(typ))
-	}
-	compareFields(t, "Logical", tables["Logical"], jsonFields(reflect.TypeFor[sb.LogicalFlowNames]()))
-}
 
 // TestDecodeCompressed names the tool that opens what is compressed.
 func TestDecodeCompressed(t *testing.T) {

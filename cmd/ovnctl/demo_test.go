@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"reflect"
 	"strings"
 	"syscall"
 	"testing"
@@ -197,18 +196,5 @@ func TestDemoName(t *testing.T) {
 		if code := run(t.Context(), c.args, nil, &out, &errs); code != c.code || !strings.Contains(out.String()+errs.String(), c.says) {
 			t.Errorf("%q: exit %d, want %d and %q\n%s%s", c.args, code, c.code, c.says, out.String(), errs.String())
 		}
-	}
-}
-
-// TestDemoJSONDocumented holds docs/json.md against the structs, as TestTopologyJSONDocumented does.
-func TestDemoJSONDocumented(t *testing.T) {
-	text, err := os.ReadFile("../../docs/json.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	tables := documentedFields(string(text))
-	compareFields(t, "Demo", tables["Demo"], documentFields(reflect.TypeFor[demoDocument]()))
-	for _, typ := range []reflect.Type{reflect.TypeFor[demoCapture](), reflect.TypeFor[demoCommand]()} {
-		compareType(t, tables, typ)
 	}
 }

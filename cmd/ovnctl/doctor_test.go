@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"os"
-	"reflect"
 	"strings"
 	"testing"
 
@@ -14,27 +13,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/fixes"
 	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
 	"github.com/ovnctl/ovnctl/pkg/render"
-	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
-
-// TestReportJSONDocumented holds docs/json.md against the structs, as TestTopologyJSONDocumented does.
-func TestReportJSONDocumented(t *testing.T) {
-	text, err := os.ReadFile("../../docs/json.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	tables := documentedFields(string(text))
-	document := documentFields(reflect.TypeFor[doctor.Document]())
-	compareFields(t, "Report", tables["Report"], document)
-	for name, typ := range map[string]reflect.Type{
-		"Finding":       reflect.TypeFor[doctor.Finding](),
-		"FindingObject": reflect.TypeFor[doctor.Object](), "Evidence": reflect.TypeFor[doctor.Evidence](),
-		"DoctorStats": reflect.TypeFor[doctor.Stats](), "Read": reflect.TypeFor[snapshot.Read](),
-		"Call": reflect.TypeFor[fixes.Call](),
-	} {
-		compareFields(t, name, tables[name], jsonFields(typ))
-	}
-}
 
 // TestPages holds that every check has its page, with its own title, and every page a check.
 func TestPages(t *testing.T) {

@@ -2,11 +2,9 @@ package main
 
 import (
 	"encoding/json"
-	"reflect"
 	"strings"
 	"testing"
 
-	"github.com/ovnctl/ovnctl/docs"
 	"github.com/ovnctl/ovnctl/pkg/doctor/checks"
 	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
 )
@@ -62,10 +60,4 @@ func TestExplainJSON(t *testing.T) {
 			t.Errorf("explain %s: exit code %d, %v, %s\n%s", name, code, err, errs.String(), out.String())
 		}
 	}
-	text, ok := docs.Page("json")
-	if !ok {
-		t.Fatal("docs/json.md is not among the pages")
-	}
-	fields := documentFields(reflect.TypeFor[explanation]())
-	compareFields(t, "Explanation", documentedFields(text)["Explanation"], fields)
 }

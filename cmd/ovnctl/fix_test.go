@@ -4,35 +4,11 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"reflect"
 	"strings"
 	"testing"
 
-	"github.com/ovnctl/ovnctl/pkg/fixes"
 	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
 )
-
-// TestFixJSONDocumented holds docs/json.md against the structs, as TestTopologyJSONDocumented does.
-func TestFixJSONDocumented(t *testing.T) {
-	text, err := os.ReadFile("../../docs/json.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	tables := documentedFields(string(text))
-	for name, typ := range map[string]reflect.Type{
-		"Fix": reflect.TypeFor[fixes.Document](), "Repairs": reflect.TypeFor[fixes.RepairsDocument](), "Journal": reflect.TypeFor[fixes.JournalDocument](),
-	} {
-		document := documentFields(typ)
-		compareFields(t, name, tables[name], document)
-	}
-	for name, typ := range map[string]reflect.Type{
-		"Repaired": reflect.TypeFor[fixes.Fix](), "Plan": reflect.TypeFor[fixes.PlanSummary](), "FixStep": reflect.TypeFor[fixes.StepSummary](),
-		"Outcome": reflect.TypeFor[fixes.Outcome](), "Repair": reflect.TypeFor[fixes.RepairSummary](), "Argument": reflect.TypeFor[fixes.Param](),
-		"Run": reflect.TypeFor[fixes.RunSummary](),
-	} {
-		compareFields(t, name, tables[name], jsonFields(typ))
-	}
-}
 
 // TestRepairArguments holds that every repair says what its arguments are, and completes them.
 func TestRepairArguments(t *testing.T) {

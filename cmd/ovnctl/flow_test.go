@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
-	"reflect"
 	"regexp"
 	"strings"
 	"testing"
@@ -17,7 +16,6 @@ import (
 
 	"github.com/ovnctl/ovnctl/internal/lab"
 	"github.com/ovnctl/ovnctl/internal/lab/labtest"
-	"github.com/ovnctl/ovnctl/pkg/trace/ovs"
 )
 
 // flowLab is a lab with a function that asks for flows there.
@@ -171,19 +169,5 @@ func TestFlowConnection(t *testing.T) {
 	run(t.Context(), []string{"--offline", dir, "trace", "--flow", packet}, strings.NewReader(""), &stdout, &stderr)
 	if !strings.Contains(stdout.String(), "resume conntrack with ct_state=est|trk|dnat") || !strings.Contains(stderr.String(), "ct_state=est|trk|dnat of tcp,orig=(") {
 		t.Errorf("%s\n%s", &stderr, &stdout)
-	}
-}
-
-// TestFlowJSONDocumented holds docs/flow.md against the structs.
-func TestFlowJSONDocumented(t *testing.T) {
-	text, err := os.ReadFile("../../docs/flow.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	tables := documentedFields(string(text))
-	for section, typ := range map[string]reflect.Type{
-		"Pass": reflect.TypeFor[ovs.Pass](), "Lookup": reflect.TypeFor[ovs.Lookup](), "Raw": reflect.TypeFor[flowRaw](),
-	} {
-		compareFields(t, section, tables[section], jsonFields(typ))
 	}
 }

@@ -5,9 +5,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
-	"os"
 	"os/exec"
-	"reflect"
 	"strings"
 	"testing"
 
@@ -15,7 +13,6 @@ import (
 
 	"github.com/ovnctl/ovnctl/internal/lab"
 	"github.com/ovnctl/ovnctl/internal/lab/labtest"
-	"github.com/ovnctl/ovnctl/pkg/trace/microflow"
 )
 
 // TestMicroflowCommand compares the command with ovn-trace: options, text and what is refused.
@@ -86,22 +83,5 @@ func TestMicroflowFlags(t *testing.T) {
 		if code := run(t.Context(), args, strings.NewReader(""), &stdout, &stderr); code != exitUsage || stdout.Len() > 0 {
 			t.Errorf("%q: exit code %d, want %d; standard output %q, standard error %q", args, code, exitUsage, &stdout, &stderr)
 		}
-	}
-}
-
-// TestMicroflowJSONDocumented holds docs/microflow.md against the structs, as TestTopologyJSONDocumented does.
-func TestMicroflowJSONDocumented(t *testing.T) {
-	text, err := os.ReadFile("../../docs/microflow.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	tables := documentedFields(string(text))
-	document := jsonFields(reflect.TypeFor[microflowDocument]())
-	for name := range jsonFields(reflect.TypeFor[microflowDocument]().Field(0).Type) {
-		delete(document, name) // docs/json.md has the envelope
-	}
-	compareFields(t, "JSON", tables["JSON"], document)
-	for _, typ := range []reflect.Type{reflect.TypeFor[microflow.Node](), reflect.TypeFor[microflow.Hit]()} {
-		compareFields(t, typ.Name(), tables[typ.Name()], jsonFields(typ))
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"reflect"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -164,23 +163,4 @@ func TestReachScripts(t *testing.T) {
 	runScripts(t, "testdata/reach*.txtar", func(env *testscript.Env) error {
 		return os.Symlink(saved, filepath.Join(env.WorkDir, "net"))
 	})
-}
-
-// TestReachJSONDocumented holds docs/json.md against the structs, as TestTopologyJSONDocumented does.
-func TestReachJSONDocumented(t *testing.T) {
-	text, err := os.ReadFile("../../docs/json.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	tables := documentedFields(string(text))
-	document := jsonFields(reflect.TypeFor[reach.Result]())
-	document["pairs"] = reflect.TypeFor[reach.Document]().Field(2).Type
-	compareFields(t, "Reach", tables["Reach"], document)
-	types := []reflect.Type{
-		reflect.TypeFor[reach.Question](), reflect.TypeFor[reach.Party](), reflect.TypeFor[reach.Tally](), reflect.TypeFor[reach.Cause](),
-		reflect.TypeFor[reach.Pair](), reflect.TypeFor[reach.Expectation](), reflect.TypeFor[reach.Difference](),
-	}
-	for _, typ := range types {
-		compareFields(t, typ.Name(), tables[typ.Name()], jsonFields(typ))
-	}
 }
