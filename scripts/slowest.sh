@@ -7,4 +7,4 @@ awk '
 		for (n in took) if (!(n in outer)) printf "%8.1f s  %s  %s\n", took[n], $2, n
 		delete took; delete outer
 	}
-' "${1:-build/test.log}" | sort -rn | head -20
+' "${1:-build/test.log}" | sort -rn | awk 'NR <= 20'

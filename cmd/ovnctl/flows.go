@@ -332,7 +332,7 @@ func (o *flowsOptions) megaflows(ctx context.Context, c *cluster.Cluster, ch *ch
 	var before []flowtable.Megaflow
 	var last time.Time
 	return func(ctx context.Context) error {
-		dump, err := ch.Host.Control(ctx, "ovs-vswitchd", "dpctl/dump-flows", "-m")
+		dump, err := node.Megaflows(ctx, ch.Host)
 		if err != nil {
 			return unknownError{fmt.Errorf("flows of the datapath: %w", err)}
 		}
@@ -381,7 +381,10 @@ func (o *flowsOptions) rules(ctx context.Context, ch *chassis, namer *decode.Nam
 	if err == nil {
 		m.Rules, err = flowtable.RulesOf(ctx, reply, namer)
 	}
-	if err != nil {
+	switch {
+	case errors.Is(err, node.ErrUnavailable) && o.offline != "":
+		m.Unknown = "only a live ovs-vswitchd can say"
+	case err != nil:
 		m.Unknown, _, _ = strings.Cut(err.Error(), "\n")
 	}
 }

@@ -259,39 +259,21 @@ func (c *Capture) vswitch(ctx context.Context, n *Node) {
 	if err != nil {
 		return
 	}
-	for _, dp := range datapathsOf(shown) {
-		if dp.megaflows > mostMegaflows {
-			c.w.Miss(n.Name, "datapath flows of "+dp.name, fmt.Errorf("%d flows: ovs-vswitchd would not reply to anything else meanwhile", dp.megaflows))
+	for _, dp := range node.ParseDatapaths(shown) {
+		if dp.Flows > mostMegaflows {
+			c.w.Miss(n.Name, "datapath flows of "+dp.Name, fmt.Errorf("%d flows: ovs-vswitchd would not reply to anything else meanwhile", dp.Flows))
 		} else {
-			_, _ = h.Control(ctx, "ovs-vswitchd", "dpctl/dump-flows", "-m", dp.name)
+			_, _ = h.Control(ctx, "ovs-vswitchd", "dpctl/dump-flows", "-m", dp.Name)
 		}
-		text, err := h.Control(ctx, "ovs-vswitchd", "dpctl/ct-get-nconns", dp.name)
+		text, err := h.Control(ctx, "ovs-vswitchd", "dpctl/ct-get-nconns", dp.Name)
 		var connections int
 		if err != nil {
 			continue
 		}
 		if _, err := fmt.Sscan(text, &connections); err != nil || connections > node.MostConnections {
-			c.w.Miss(n.Name, "connections of "+dp.name, fmt.Errorf("%s connections: ovs-vswitchd would not reply to anything else meanwhile", strings.TrimSpace(text)))
+			c.w.Miss(n.Name, "connections of "+dp.Name, fmt.Errorf("%s connections: ovs-vswitchd would not reply to anything else meanwhile", strings.TrimSpace(text)))
 			continue
 		}
-		_, _ = h.Control(ctx, "ovs-vswitchd", "dpctl/dump-conntrack", "-m", "-s", dp.name)
+		_, _ = h.Control(ctx, "ovs-vswitchd", "dpctl/dump-conntrack", "-m", "-s", dp.Name)
 	}
-}
-
-type datapathSize struct {
-	name      string
-	megaflows int
-}
-
-// datapathsOf reads names and numbers of flows off what dpctl/show prints.
-func datapathsOf(shown string) (list []datapathSize) {
-	for line := range strings.Lines(shown) {
-		if name, ok := strings.CutSuffix(strings.TrimSpace(line), ":"); ok && !strings.HasPrefix(line, " ") {
-			list = append(list, datapathSize{name: name})
-		}
-		if rest, ok := strings.CutPrefix(strings.TrimSpace(line), "flows:"); ok && len(list) > 0 {
-			_, _ = fmt.Sscan(rest, &list[len(list)-1].megaflows)
-		}
-	}
-	return list
 }

@@ -57,65 +57,12 @@ func parseLongest(text string) (time.Duration, error) {
 	return 0, errors.New("stopwatch/show: no maximum in the reply")
 }
 
-// A Datapath is what carries a host's packets, by its counters.
-type Datapath struct {
-	Name              string // "system@ovs-system", "netdev@ovs-netdev"
-	Hit, Missed, Lost uint64 // lookups; a lost one is a packet that ovs-vswitchd did not take in time
-	Flows             int
-	Masks             int // of the kernel's; 0 of others
-}
-
-// Userspace says that ovs-vswitchd itself carries the packets.
-func (d Datapath) Userspace() bool { return strings.HasPrefix(d.Name, "netdev@") }
-
 // Datapaths are those of the host's ovs-vswitchd.
-func (h *Host) Datapaths() ([]Datapath, error) {
-	return Derive(h, "", func() ([]Datapath, error) {
+func (h *Host) Datapaths() ([]node.Datapath, error) {
+	return Derive(h, "", func() ([]node.Datapath, error) {
 		text, err := h.Control("ovs-vswitchd", "dpctl/show")
-		return parseDatapaths(text), err
+		return node.ParseDatapaths(text), err
 	})
-}
-
-func parseDatapaths(text string) []Datapath {
-	var list []Datapath
-	for line := range strings.Lines(text) {
-		key, value, _ := strings.Cut(strings.TrimSpace(line), ":")
-		if line[0] != ' ' && line[0] != '\t' {
-			if key != "" {
-				list = append(list, Datapath{Name: key})
-			}
-			continue
-		}
-		if len(list) == 0 {
-			continue
-		}
-		d := &list[len(list)-1]
-		n := numbers(value)
-		switch key {
-		case "lookups":
-			d.Hit, d.Missed, d.Lost = n["hit"], n["missed"], n["lost"]
-		case "flows":
-			d.Flows = int(n[""])
-		case "masks":
-			d.Masks = int(n["total"])
-		}
-	}
-	return list
-}
-
-// numbers reads "hit:233 missed:31", and a number alone under "".
-func numbers(text string) map[string]uint64 {
-	n := map[string]uint64{}
-	for word := range strings.FieldsSeq(text) {
-		key, value, ok := strings.Cut(word, ":")
-		if !ok {
-			key, value = "", word
-		}
-		if v, err := strconv.ParseUint(value, 10, 64); err == nil {
-			n[key] = v
-		}
-	}
-	return n
 }
 
 // Upcalls is what ovs-vswitchd says of the flows that it keeps in a datapath.

@@ -21,28 +21,6 @@ func same[T any](t *testing.T, what string, got, want T) {
 	}
 }
 
-// The kernel datapath cannot be had on the lab: its answers are from its source.
-func TestParseDatapaths(t *testing.T) {
-	same(t, "dpctl/show", parseDatapaths(`system@ovs-system:
-  lookups: hit:5000000001 missed:31 lost:7
-  flows: 19
-  masks: hit:12 total:3 hit/pkt:0.10
-  cache: hit:3 hit-rate:50.00%
-  caches:
-    masks-cache: size:256
-  port 0: ovs-system (internal)
-  port 1: br-int (internal)
-netdev@ovs-netdev:
-  lookups: hit:1 missed:2 lost:3
-  flows: 4
-  port 2: 12:34 (tap)
-`), []Datapath{
-		{Name: "system@ovs-system", Hit: 5000000001, Missed: 31, Lost: 7, Flows: 19, Masks: 3},
-		{Name: "netdev@ovs-netdev", Hit: 1, Missed: 2, Lost: 3, Flows: 4},
-	})
-	same(t, "nothing", parseDatapaths("\n  flows: 3\n"), nil)
-}
-
 func TestParseUpcalls(t *testing.T) {
 	same(t, "upcall/show", parseUpcalls(`system@ovs-system:
   flows         : (current 19) (avg 3) (max 11) (limit 11000) (offloaded 2)

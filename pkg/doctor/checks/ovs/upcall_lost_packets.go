@@ -23,8 +23,8 @@ or its queue is full, the packet is lost.`,
 	Causes: []string{"datapath-flow-limit", "two-vswitchds"},
 	Sample: 3 * time.Second,
 	Run: func(p *doctor.Pass) {
-		anyLost := func(list []snapshot.Datapath) bool {
-			return slices.ContainsFunc(list, func(d snapshot.Datapath) bool { return d.Lost > 0 })
+		anyLost := func(list []node.Datapath) bool {
+			return slices.ContainsFunc(list, func(d node.Datapath) bool { return d.Lost > 0 })
 		}
 		for _, s := range doctor.TakeSamples(p, (*snapshot.Host).Datapaths, anyLost) {
 			lostNow(p, &s)
@@ -51,12 +51,12 @@ func lostFinding(h *snapshot.Host, reason string) doctor.Finding {
 }
 
 // lostNow reports a host whose datapaths lost packets between the samples.
-func lostNow(p *doctor.Pass, s *doctor.Samples[[]snapshot.Datapath]) {
+func lostNow(p *doctor.Pass, s *doctor.Samples[[]node.Datapath]) {
 	var names []string
 	f := lostFinding(s.Host, "loses")
 	source := doctor.Reply("ovs-vswitchd", "dpctl/show")
 	for _, second := range s.Second {
-		at := slices.IndexFunc(s.First, func(d snapshot.Datapath) bool { return d.Name == second.Name })
+		at := slices.IndexFunc(s.First, func(d node.Datapath) bool { return d.Name == second.Name })
 		if at < 0 || doctor.Increase(s.First[at].Lost, second.Lost) <= fewLost {
 			continue
 		}
