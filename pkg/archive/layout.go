@@ -383,15 +383,22 @@ func (r *recogniser) hostFile(node, name, from string) {
 	}
 }
 
+const (
+	ofctlOption = `(?:-O[_ -]?(OpenFlow\d+)[_ -])?(?:--\w[\w-]*[_ ])*`
+	ofctlBridge = `[_ -]+(?:(?:-O[_ -]?(OpenFlow\d+)|--\w[\w-]*)[_ -])*([\w.-]+?)(?:\.txt|\.log|\.out)?$`
+)
+
 // How commands are called in the names of files with their output: sosreport puts
 // an underscore for what separates words and a dot for a slash; people write likewise.
 var (
-	ofctlName    = regexp.MustCompile(`(?:^|[._ -])(?:-O[_ -]?(OpenFlow\d+)[_ -])?(?:--\w[\w-]*[_ ])*dump-(flows|groups|ports-desc|tlv-map|meters)[_ -]+(?:(?:-O[_ -]?(OpenFlow\d+)|--\w[\w-]*)[_ -])*([\w.-]+?)(?:\.txt|\.log|\.out)?$`)
+	ofctlName    = regexp.MustCompile(`(?:^|[._ -])` + ofctlOption + `dump-(flows|groups|ports-desc|tlv-map|meters)` + ofctlBridge)
+	showName     = regexp.MustCompile(`ofctl[_ -]` + ofctlOption + `(show)` + ofctlBridge)
 	appctlName   = regexp.MustCompile(`ov[sn]-appctl_(?:-t_([\w.-]+?)_)?([a-z0-9-]+[./][a-z-]+|version|connection-status|ct-zone-list|group-table-list|meter-table-list)(?:_([\w.@-]+))?$`)
 	datapathName = regexp.MustCompile(`(system|netdev)_(ovs-(?:system|netdev))$`) // sosreport takes the @ for a space
 )
 
-var dumpKinds = map[string]string{"flows": "flows", "groups": "groups", "ports-desc": "ports", "tlv-map": "tlv-map", "meters": "meters"}
+// dumpKinds are the names of files by the command that fills them. What show prints ends with what dump-ports-desc does.
+var dumpKinds = map[string]string{"flows": "flows", "groups": "groups", "ports-desc": "ports", "show": "ports", "tlv-map": "tlv-map", "meters": "meters"}
 
 // dump shows the output of ovs-ofctl(8) and ovs-appctl(8).
 func (r *recogniser) dump(node, name string) {
@@ -399,9 +406,16 @@ func (r *recogniser) dump(node, name string) {
 	if node == "" {
 		node = r.nodeOf(name)
 	}
-	if m := ofctlName.FindStringSubmatch(base); m != nil {
+	m := ofctlName.FindStringSubmatch(base)
+	if m == nil {
+		m = showName.FindStringSubmatch(base)
+	}
+	if m != nil {
 		rank := 10
 		_, _ = fmt.Sscanf(cmp.Or(m[1], m[3]), "OpenFlow%d", &rank)
+		if m[2] == "show" {
+			rank = 0
+		}
 		r.add(path.Join(node, dumpKinds[m[2]]+"-"+m[4]+".txt"), source{name: name, rank: rank})
 		return
 	}

@@ -3,6 +3,7 @@ package decode
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -78,8 +79,11 @@ func readHost(ctx context.Context, n *cluster.Node) (host, error) {
 	err := ovsdb.Load(ctx, n.Vswitch, &h.rows)
 	if err == nil {
 		bridge := NewNames(nil, Vswitch{OpenvSwitch: h.rows.OpenvSwitch}, nil, release.Version{}).Bridge
-		if text, err := n.Host.Dump(ctx, bridge, node.TLVMap); err == nil {
+		switch text, err := n.Host.Dump(ctx, bridge, node.TLVMap); {
+		case err == nil:
 			h.tlvs = openflow.ParseTLVMap(text)
+		case errors.Is(err, node.ErrUnavailable): // it was not saved
+			h.tlvs = []openflow.TLV{openflow.OVNTunnelOption}
 		}
 	}
 	wait.Wait()

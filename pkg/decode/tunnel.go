@@ -8,12 +8,6 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/openflow"
 )
 
-// OVN's Geneve option: who sends and who receives, in 32 bits.
-const (
-	ovnOptionClass = 0x102
-	ovnOptionType  = 0x80
-)
-
 // multicastKey is the first tunnel key of multicast groups; those of ports lie
 // below it.
 const multicastKey = 0x8000
@@ -23,7 +17,7 @@ const multicastKey = 0x8000
 // the bridge up, or it was not asked.
 func OVNOption(tlvs []openflow.TLV) (int, bool) {
 	for _, t := range tlvs {
-		if t.Class == ovnOptionClass && t.Type == ovnOptionType {
+		if t.Class == openflow.OVNTunnelOption.Class && t.Type == openflow.OVNTunnelOption.Type {
 			index, err := strconv.Atoi(strings.TrimPrefix(t.Field.Name, "tun_metadata"))
 			return index, err == nil
 		}

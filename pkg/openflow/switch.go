@@ -16,6 +16,10 @@ type TLV struct {
 	Field  *packet.Field
 }
 
+// OVNTunnelOption is the Geneve option of logical ports as ovn-controller maps it, on every bridge and in every release
+// (ovn-architecture(7), "Tunnel Encapsulations").
+var OVNTunnelOption = TLV{Class: 0x102, Type: 0x80, Length: 4, Field: packet.TunMetadata(0)}
+
 // ParseTLVMap reads what dump-tlv-map prints. Lines about other things are
 // passed over.
 func ParseTLVMap(text string) []TLV {

@@ -152,6 +152,20 @@ func (p *Port) owner(ids map[string]string) {
 	p.Pod = podOf(p.Name, ids)
 }
 
+// defaultNetwork is the name of the network on which each pod of OVN-Kubernetes and Kube-OVN has a port.
+const defaultNetwork = "default"
+
+// network is the network of a pod's port as its user named it: NAMESPACE/NAME of the NetworkAttachmentDefinition, or default.
+func (p *Port) network() string {
+	if pod := p.ExternalIDs["pod"]; strings.Contains(pod, "/") { // Kube-OVN: POD.NAMESPACE.PROVIDER
+		ns, name, _ := strings.Cut(pod, "/")
+		if provider, ok := strings.CutPrefix(p.Name, name+"."+ns+"."); ok {
+			return provider
+		}
+	}
+	return cmp.Or(p.ExternalIDs["k8s.ovn.org/nad"], defaultNetwork)
+}
+
 // podOf is NAMESPACE/NAME of the pod that a port belongs to. OVN-Kubernetes marks
 // its ports pod=true and names them NAMESPACE_POD; Kube-OVN writes NAMESPACE/POD
 // into pod and names them POD.NAMESPACE.

@@ -84,7 +84,7 @@ func (m Match) UUIDs() []string {
 }
 
 // Resolve returns everything of these kinds that text means, all kinds if none
-// are given. Text is NAME, NAMESPACE/POD, ADDRESS, a UUID's first four digits or
+// are given. Text is NAME, NAMESPACE/POD, NAMESPACE/POD@NETWORK, ADDRESS, a UUID's first four digits or
 // more, or KIND: and one of these, with external:ADDRESS, ip:ADDRESS and
 // svc:NAMESPACE/NAME[:PORT] besides. If text means nothing the error is an
 // *NameError.
@@ -251,8 +251,12 @@ func (r *resolver) named(name string) {
 	r.service(name)
 }
 
-// ports are those with this name, or of this pod, or what a CMS calls so.
+// ports are those with this name, or of this pod, or what a CMS calls so. Of a pod on several networks it is the port of
+// its main one, unless the name says which: NAMESPACE/POD@NETWORK.
 func (r *resolver) ports(name string) []*Port {
+	if pod, network, ok := strings.Cut(name, "@"); ok {
+		return slices.DeleteFunc(slices.Clone(r.portsOf(pod)), func(p *Port) bool { return p.network() != network })
+	}
 	out := slices.Clone(r.portsByName[name])
 	if ns, pod, ok := strings.Cut(name, "/"); ok {
 		for _, written := range []string{ns + "_" + pod, pod + "." + ns} {
@@ -268,7 +272,29 @@ func (r *resolver) ports(name string) []*Port {
 			out = append(out, p)
 		}
 	}
-	return home(out)
+	return r.main(home(out))
+}
+
+// main leaves out the ports of pods on networks that the pods do not use by themselves.
+func (g *Graph) main(ports []*Port) []*Port {
+	return slices.DeleteFunc(ports, func(p *Port) bool { return p.Pod != "" && !g.isMain(p) })
+}
+
+// isMain reports whether a port is on the network whose address is its pod's: OVN-Kubernetes' primary network, which may
+// be a user-defined one, or else the default network.
+func (g *Graph) isMain(p *Port) bool {
+	all := g.portsOf(p.Pod)
+	if len(all) < 2 {
+		return true
+	}
+	primary := func(p *Port) bool {
+		s := g.SwitchOf(p)
+		return s != nil && s.ExternalIDs["k8s.ovn.org/role"] == "primary"
+	}
+	if slices.ContainsFunc(all, primary) {
+		return primary(p)
+	}
+	return p.network() == defaultNetwork || !slices.ContainsFunc(all, func(p *Port) bool { return p.network() == defaultNetwork })
 }
 
 // home leaves out ports of type remote that stand for one that is there, and
@@ -287,7 +313,7 @@ func home(ports []*Port) []*Port {
 // bare finds a pod by its name without namespace.
 func (r *resolver) bare(name string) {
 	for _, p := range r.Ports {
-		if _, pod, ok := strings.Cut(p.Pod, "/"); ok && pod == name {
+		if _, pod, ok := strings.Cut(p.Pod, "/"); ok && pod == name && r.isMain(p) {
 			r.add(r.port(p))
 		}
 	}
@@ -418,8 +444,8 @@ func (r *resolver) port(p *Port) Match {
 		m.Kind, m.Name = KindRPort, "lrp:"+p.Name
 	case p.Pod != "":
 		m.Kind, m.Name = KindPod, "pod:"+p.Pod
-		if len(r.portsOf(p.Pod)) > 1 {
-			m.Name = "lsp:" + p.Name
+		if !r.isMain(p) {
+			m.Name += "@" + p.network()
 		}
 	case p.Device != "":
 		m.Kind, m.Name = KindVM, "vm:"+p.Name

@@ -9,6 +9,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/node"
 	"github.com/ovnctl/ovnctl/pkg/openflow"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
+	"github.com/ovnctl/ovnctl/pkg/packet"
 	"github.com/ovnctl/ovnctl/pkg/vswitch"
 )
 
@@ -21,7 +22,7 @@ type Host interface {
 
 // Read gathers what a node's switch depends on, live or as it was saved. The
 // flows of a bridge must be there, or the bridge is left out; of all the rest
-// each error says what will be taken for empty. Without the database and without
+// each error says what will be assumed or taken for empty. Without the database and without
 // any flows there is no source.
 func Read(ctx context.Context, h Host) (*Source, []error) {
 	var rows struct {
@@ -50,6 +51,7 @@ func Read(ctx context.Context, h Host) (*Source, []error) {
 	if len(s.Bridges) == 0 {
 		return nil, append(missing, errors.New("the flows of no bridge could be read"))
 	}
+	s.assume()
 	ask := func(into *string, command string, args ...string) {
 		reply, err := h.Control(ctx, "ovs-vswitchd", command, args...)
 		if *into = reply; err != nil {
@@ -63,6 +65,31 @@ func Read(ctx context.Context, h Host) (*Source, []error) {
 		ask(&s.TunnelPorts, "tnl/ports/show", "-v")
 	}
 	return s, missing
+}
+
+// assume fills in what was not saved of the bridges and is known all the same: the database has their ports, and the option
+// of OVN's tunnels is the same in every release. Without them all that goes to another node would be dropped.
+func (s *Source) assume() {
+	r := indexRows(*s)
+	for i := range s.Bridges {
+		b := &s.Bridges[i]
+		geneve := false
+		var ports []openflow.PortDesc
+		for _, p := range r.bridges[b.Name].Ports {
+			for _, i := range r.interfacesOf(p) {
+				geneve = geneve || i.Type == "geneve"
+				if number := i.OFPort.Get(); number > 0 {
+					ports = append(ports, openflow.PortDesc{Port: packet.PortID{Number: uint32(number), Name: i.Name}, Addr: i.MACInUse.Get()})
+				}
+			}
+		}
+		if b.Ports == nil {
+			b.Ports = ports
+		}
+		if b.TLVs == nil && geneve {
+			b.TLVs = []openflow.TLV{openflow.OVNTunnelOption}
+		}
+	}
 }
 
 func readBridge(ctx context.Context, h Host, name string) (*BridgeSource, []error) {
@@ -95,14 +122,14 @@ func readBridge(ctx context.Context, h Host, name string) (*BridgeSource, []erro
 		}
 	}
 	for kind, take := range map[node.DumpKind]func(string){
-		node.Ports:  func(text string) { s.Ports = openflow.ParsePortDescs(text) },
-		node.TLVMap: func(text string) { s.TLVs = openflow.ParseTLVMap(text) },
+		node.Ports:  func(text string) { s.Ports = append([]openflow.PortDesc{}, openflow.ParsePortDescs(text)...) },
+		node.TLVMap: func(text string) { s.TLVs = append([]openflow.TLV{}, openflow.ParseTLVMap(text)...) },
 	} {
-		text, err := h.Dump(ctx, name, kind)
-		if err != nil {
+		if text, err := h.Dump(ctx, name, kind); err != nil {
 			missing = append(missing, err)
+		} else {
+			take(text)
 		}
-		take(text)
 	}
 	fdb, err := h.Control(ctx, "ovs-vswitchd", "fdb/show", name)
 	if err != nil {

@@ -44,8 +44,8 @@ type BridgeSource struct {
 	Name   string
 	Flows  []openflow.FlowEntry // must not be written to afterwards
 	Groups []openflow.GroupEntry
-	Ports  []openflow.PortDesc
-	TLVs   []openflow.TLV
+	Ports  []openflow.PortDesc // nil: not read
+	TLVs   []openflow.TLV      // nil: not read
 	FDB    []openflow.FDBEntry
 
 	// Flood is the order in which NORMAL floods, by the names of the Port rows. No
@@ -177,6 +177,19 @@ func indexRows(s Source) rows {
 	return r
 }
 
+// interfacesOf are the interfaces of a port.
+func (r rows) interfacesOf(port ovsdb.UUID) []*vswitch.Interface {
+	var list []*vswitch.Interface
+	if p := r.ports[port]; p != nil {
+		for _, id := range p.Interfaces {
+			if i := r.interfaces[id]; i != nil {
+				list = append(list, i)
+			}
+		}
+	}
+	return list
+}
+
 func (sw *Switch) newBridge(s BridgeSource, r rows, numbers map[string]string, peers map[*port]string) *bridge {
 	b := &bridge{name: s.Name, title: fmt.Sprintf("bridge(%q)", s.Name), groups: map[uint32]*group{}, ports: map[uint32]*port{}, names: map[string]*port{},
 		tlvs: s.TLVs, fdb: map[fdbKey]*bundle{}}
@@ -274,11 +287,7 @@ func (p *port) id() packet.PortID {
 // addBundle adds a row of Port, with the interfaces that have an OpenFlow port.
 func (b *bridge) addBundle(row *vswitch.Port, r rows, peers map[*port]string) {
 	u := newBundle(row)
-	for _, id := range row.Interfaces {
-		i := r.interfaces[id]
-		if i == nil {
-			continue
-		}
+	for _, i := range r.interfacesOf(row.UUID) {
 		p := b.portOf(i)
 		if p == nil {
 			continue
