@@ -101,6 +101,7 @@ type Port struct {
 	PortGroups        []string          `json:"portGroups"`
 	Parent            string            `json:"parent,omitempty"` // the port that carries this one in a VLAN
 	Tag               int               `json:"tag,omitempty"`
+	VirtualParent     string            `json:"virtualParent,omitempty"` // of a port of type virtual: the port that has announced its address
 	DHCPv4            *DHCP             `json:"dhcpv4,omitempty"`
 	DHCPv6            *DHCP             `json:"dhcpv6,omitempty"`
 	Enabled           bool              `json:"enabled"`

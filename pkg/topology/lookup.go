@@ -133,6 +133,8 @@ type NextHop struct {
 	OnLink bool  // the packet's own destination
 	Port   *Port // that has the address; a router port when not OnLink; nil if unknown
 	MAC    string
+	// Outside: no port here has the address, and the switch leads to a physical network.
+	Outside bool
 }
 
 // NextHops are where a packet from src to dst may go first when the owner of
@@ -146,21 +148,14 @@ func (g *Graph) NextHops(port *Port, src, dst netip.Addr) []NextHop {
 		return nil
 	}
 	if g.onLink(s, src, dst) {
-		hop := NextHop{Addr: dst, OnLink: true}
-		for _, p := range g.PortsAt(dst) {
-			if peer := g.PeerOf(p); p.Switch != nil && p.Switch.UUID == s.UUID || peer != nil && peer.Switch != nil && peer.Switch.UUID == s.UUID {
-				hop.Port, hop.MAC = p, firstMAC(p)
-				break
-			}
-		}
+		hop := g.neighbour(s, dst)
+		hop.OnLink = true
 		return []NextHop{hop}
 	}
 	var hops []NextHop
 	if gw, ok := dhcpRouter(port, dst); ok {
-		for _, p := range g.PortsAt(gw) {
-			if p.Kind == RouterPort {
-				hops = append(hops, NextHop{Addr: gw, Port: p, MAC: firstMAC(p)})
-			}
+		if hop := g.neighbour(s, gw); hop.MAC != "" || hop.Outside {
+			hops = append(hops, hop)
 		}
 	}
 	for _, r := range g.routerPortsFor(s, src) {
@@ -172,6 +167,56 @@ func (g *Graph) NextHops(port *Port, src, dst netip.Addr) []NextHop {
 		}
 	}
 	return hops
+}
+
+// neighbour is who answers for an address on a switch: a port that has it, or a router there that translates or balances it.
+func (g *Graph) neighbour(s *Switch, a netip.Addr) NextHop {
+	hop := NextHop{Addr: a}
+	on := func(p *Port) bool {
+		peer := g.PeerOf(p)
+		return p.Switch != nil && p.Switch.UUID == s.UUID || peer != nil && peer.Switch != nil && peer.Switch.UUID == s.UUID
+	}
+	for _, p := range g.PortsAt(a) {
+		if !on(p) || p.Type == "chassisredirect" {
+			continue
+		}
+		hop.Port, hop.MAC = p, firstMAC(p)
+		if p.Type == "virtual" { // who claims the address answers for it
+			hop.MAC = ""
+			if parent := g.PortByName(p.VirtualParent); parent != nil {
+				hop.MAC = firstMAC(parent)
+			}
+		}
+		return hop
+	}
+	for _, r := range g.routersOn[s.UUID] {
+		if mac := g.answersFor(r, a); mac != "" {
+			hop.Port, hop.MAC = r, mac
+			return hop
+		}
+	}
+	hop.Outside = slices.ContainsFunc(g.onSwitch[s.UUID], func(p *Port) bool { return p.Type == "localnet" })
+	return hop
+}
+
+// answersFor is the MAC address by which the router of a port answers for an address that it translates or balances; empty
+// if it does not.
+func (g *Graph) answersFor(port *Port, a netip.Addr) string {
+	if port.Router == nil || port.Type == "chassisredirect" {
+		return ""
+	}
+	for _, n := range g.NAT {
+		if n.Router.UUID == port.Router.UUID && sameAddr(n.ExternalIP, a) {
+			return cmp.Or(n.ExternalMAC, firstMAC(port))
+		}
+	}
+	for _, lb := range g.LoadBalancers {
+		if slices.ContainsFunc(lb.Routers, func(r Ref) bool { return r.UUID == port.Router.UUID }) &&
+			slices.ContainsFunc(lb.VIPs, func(v *VIP) bool { return sameAddr(v.Address, a) }) {
+			return firstMAC(port)
+		}
+	}
+	return ""
 }
 
 // onLink reports whether a network of the switch holds both addresses.

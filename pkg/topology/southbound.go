@@ -178,6 +178,7 @@ func (b *zoneBuilder) portBindings(chassis map[ovsdb.UUID]string) {
 		}
 		p.Binding, p.TunnelKey, p.bound = string(row.UUID), row.TunnelKey, true
 		p.sbUp = row.Up
+		p.VirtualParent = row.VirtualParent.Get()
 		p.Chassis = chassis[row.Chassis.Get()]
 		if p.Kind == RouterPort {
 			p.Type = row.Type

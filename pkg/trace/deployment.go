@@ -148,8 +148,11 @@ func (d *deployment) frame(port *topology.Port, p Packet) (packet.Flow, *journey
 		return packet.Flow{}, unknown(journey.Cause{Kind: journey.MACUnread, Port: port.Name})
 	}
 	for _, hop := range d.graph.NextHops(port, p.Src, p.Dst) {
-		if hop.MAC != "" {
+		switch {
+		case hop.MAC != "":
 			return p.frame(port.MACs[0], hop.MAC), nil
+		case hop.Outside:
+			return p.frame(port.MACs[0], anyMAC), nil
 		}
 	}
 	return packet.Flow{}, droppedAt(port, journey.Cause{Kind: journey.NoGateway, Port: port.Name, Address: p.Dst, Other: p.Src})

@@ -326,18 +326,18 @@ func (r *run) atPort(ctx context.Context, at location, logical string, iface *to
 	v := journey.Verdict{Outcome: journey.Delivered, Node: at.node.Name, Port: name}
 	reached := name
 	link := ""
-	if lsp := r.graph.PortByName(logical); lsp != nil {
-		reached = lsp.Label()
+	if lsp := r.child(r.graph.PortByName(logical), &at.packet); lsp != nil {
+		reached, v.Port = lsp.Label(), lsp.Name
 		if lsp.Switch != nil {
 			v.Datapath = lsp.Switch.Name
 		}
 		t, ok := ovs.TupleOf(&at.packet)
-		if ok && !owns(lsp, t.Dst) {
+		if ok && !r.owns(lsp, t.Dst) {
 			v.Outcome = journey.Dropped
-			v.Because = journey.Cause{Kind: journey.WrongPort, Port: name, Address: t.Dst}
+			v.Because = journey.Cause{Kind: journey.WrongPort, Port: lsp.Name, Address: t.Dst}
 			return &ending{verdict: v, at: at, stray: true}
 		}
-		if ok && slices.Contains(lsp.Addresses, t.Dst.String()) {
+		if ok && lsp.Parent == "" && slices.Contains(lsp.Addresses, t.Dst.String()) {
 			link = iface.Name
 			if stopped := at.node.takes(ctx, link, t.Dst); stopped != nil {
 				v.Outcome, v.Because = stopped.Outcome, stopped.Because
@@ -350,16 +350,34 @@ func (r *run) atPort(ctx context.Context, at location, logical string, iface *to
 	return &ending{verdict: v, at: at, link: link, reached: reached + " on " + at.node.Name}
 }
 
-func owns(p *topology.Port, a netip.Addr) bool {
+func (d *deployment) owns(p *topology.Port, a netip.Addr) bool {
 	if len(p.Addresses) == 0 || p.UnknownAddresses {
 		return true // it may have any
 	}
-	for _, text := range p.Addresses {
-		if x, err := netip.ParseAddr(text); err == nil && x == a {
-			return true
+	if slices.ContainsFunc(d.graph.PortsAt(a), func(at *topology.Port) bool { return at == p || at.VirtualParent == p.Name }) {
+		return true
+	}
+	for _, line := range p.PortSecurity { // MAC ADDRESS[/LENGTH]…
+		for word := range strings.FieldsSeq(line) {
+			n, err := netip.ParsePrefix(word)
+			x, err2 := netip.ParseAddr(word)
+			if err == nil && n.Contains(a) || err2 == nil && x == a {
+				return true
+			}
 		}
 	}
 	return false
+}
+
+// child is the port that a port carries in the VLAN of a packet, or the port itself.
+func (d *deployment) child(p *topology.Port, packet *packet.Flow) *topology.Port {
+	vlan := int(packet.Uint("dl_vlan"))
+	for _, c := range d.graph.Ports {
+		if p != nil && vlan != 0 && c.Parent == p.Name && c.Tag == vlan {
+			return c
+		}
+	}
+	return p
 }
 
 // fresh is a packet on the wire: without what a bridge knows of it.

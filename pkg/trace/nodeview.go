@@ -224,7 +224,8 @@ func (t *tracer) uplink(node, bridge string) (string, packet.PortID, bool) {
 	return found.Name, packet.PortID{Number: uint32(uplink.OFPort)}, true
 }
 
-// holder is the node that answers for an address on the underlay: its own, or one of a gateway router that is bound to it.
+// holder is the node that answers for an address on the underlay: its own, one of a gateway router that is bound to it, or
+// one that a distributed router or a port of a physical network's switch has there.
 // It is nil for an address of nobody here.
 func (t *tracer) holder(a netip.Addr) *cluster.Node {
 	if h := t.hosts.byAddress[a]; h != nil {
@@ -243,6 +244,9 @@ func (t *tracer) holder(a netip.Addr) *cluster.Node {
 		if slices.ContainsFunc(v.network.Addresses, func(x node.Address) bool { return x.Prefix.Addr() == a }) {
 			return n
 		}
+	}
+	if e, ok := t.entryOf(a); ok && e.chassis != "" {
+		return t.cluster.Node(e.chassis)
 	}
 	return nil
 }

@@ -83,34 +83,26 @@ func (t *tracer) fromOutside(ctx context.Context, p Packet) (location, *journey.
 	if err != nil {
 		return location{}, unknown(causeOf(err))
 	}
-	bridge, port, ok := t.uplink(n.Name, "")
+	e, entered := t.entryOf(p.Dst)
+	bridge, port, ok := t.uplink(n.Name, t.bridgeTo(v, e.localnet))
 	if !ok {
 		return location{}, unknown(journey.Cause{Kind: journey.UplinkNotFound, Node: n.Name})
 	}
-	mac, err := t.underlayMAC(ctx, v, p.Dst)
-	if err != nil {
-		return location{}, unknown(causeOf(err))
+	mac := e.mac
+	if !entered {
+		if mac, err = t.underlayMAC(ctx, v, p.Dst); err != nil {
+			return location{}, unknown(causeOf(err))
+		}
 	}
-	return location{node: v, bridge: bridge, port: port, packet: p.frame(anyMAC, mac)}, nil // from the router on the underlay
+	frame := p.frame(anyMAC, mac) // from the router on the underlay
+	if entered && e.localnet.Tag != 0 {
+		ovs.Set(&frame, "dl_vlan", packet.Uint(uint64(e.localnet.Tag)))
+	}
+	return location{node: v, bridge: bridge, port: port, packet: frame}, nil
 }
 
-// underlayMAC is the MAC address by which a node answers for one of its underlay addresses.
+// underlayMAC is the MAC address of a node's link that has an address.
 func (t *tracer) underlayMAC(ctx context.Context, v *nodeView, a netip.Addr) (string, error) {
-	for _, p := range t.graph.PortsAt(a) {
-		if p.Kind == topology.RouterPort && len(p.MACs) > 0 {
-			return p.MACs[0], nil
-		}
-	}
-	for _, r := range t.graph.Routers {
-		if r.Chassis != v.SystemID || !t.routerHas(r, a) {
-			continue
-		}
-		for _, name := range r.Ports {
-			if p := t.graph.PortByName(name); p != nil && len(p.MACs) > 0 && t.leadsOut(p) {
-				return p.MACs[0], nil
-			}
-		}
-	}
 	if _, err := v.net(ctx); err != nil {
 		return "", err
 	}
@@ -118,4 +110,18 @@ func (t *tracer) underlayMAC(ctx context.Context, v *nodeView, a netip.Addr) (st
 		return mac, nil
 	}
 	return "", errors.New("no link of node " + v.Name + " has the address " + a.String())
+}
+
+// bridgeTo is the bridge by which a node leads to the physical network of a localnet port; empty if that is not known.
+func (t *tracer) bridgeTo(v *nodeView, localnet *topology.Port) string {
+	n := t.graph.NodeByName(v.Name)
+	if n == nil || localnet == nil {
+		return ""
+	}
+	for _, m := range n.BridgeMappings {
+		if m.Network == localnet.Options["network_name"] {
+			return m.Bridge
+		}
+	}
+	return ""
 }

@@ -399,7 +399,7 @@ func (f *follower) arrive(ctx context.Context, z *logicalZone, path *ovn.Path, c
 func (f *follower) notOwned(port *logicalflow.Port, packet *packet.Flow) *journey.Verdict {
 	t, ok := ovs.TupleOf(packet)
 	known := f.graph.PortByName(port.Name())
-	if !ok || known == nil || owns(known, t.Dst) {
+	if !ok || known == nil || f.owns(known, t.Dst) {
 		return nil
 	}
 	v := droppedAt(known, journey.Cause{Kind: journey.WrongPort, Port: known.Name, Address: t.Dst})
