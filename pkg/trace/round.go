@@ -39,7 +39,7 @@ func (w *Walker) Verdict(ctx context.Context, r *Round) journey.Verdict {
 	switch {
 	case r.Answered:
 		v = journey.Verdict{Outcome: journey.Delivered, Node: v.Node, Datapath: v.Datapath, Port: v.Port}
-		v.Sentence = "OVN replies to the packet itself, and the sender gets the reply"
+		v.Sentence = ovnReplies
 	case v.Outcome != journey.Delivered:
 		w.say(r.Forward, &v, "the packet")
 	default:

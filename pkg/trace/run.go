@@ -124,6 +124,10 @@ func (r *run) connection(ctx context.Context, start location, skip func(path str
 	if b.Verdict.Outcome != journey.Delivered {
 		return b
 	}
+	if returned(&start.packet, &forward.at.packet) {
+		b.Verdict.Sentence = ovnReplies
+		return b
+	}
 	reply, ok := ovs.Answer(forward.at.packet)
 	if !ok {
 		return b

@@ -287,9 +287,17 @@ func notTaken(from, sentTo netip.Addr) *journey.Verdict {
 
 // returned reports whether the packet has come back to its sender as the reply to itself: so a router replies to an echo.
 func (p *Path) returned() bool {
-	got, ok := ovs.TupleOf(&p.packet)
-	sent, _ := ovs.TupleOf(&p.Packet)
-	return ok && p.visit != nil && p.visit.End.Port != nil && p.visit.End.Port == p.sections[0].startPort() && got == sent.Reverse()
+	return p.visit != nil && p.visit.End.Port != nil && p.visit.End.Port == p.sections[0].startPort() && returned(&p.Packet, &p.packet)
+}
+
+// ovnReplies is the verdict of a packet that comes back as the reply to itself.
+const ovnReplies = "OVN replies to the packet itself, and the sender gets the reply"
+
+// returned reports whether a packet that was sent arrives as the reply to itself.
+func returned(sent, arrived *packet.Flow) bool {
+	from, _ := ovs.TupleOf(sent)
+	got, ok := ovs.TupleOf(arrived)
+	return ok && got == from.Reverse()
 }
 
 func (l section) startPort() *logicalflow.Port {
