@@ -142,6 +142,8 @@ const (
 	UplinkNotFound  CauseKind = "uplink-not-found"
 	UplinkUnknown   CauseKind = "uplink-unknown"
 	NotBalanced     CauseKind = "not-balanced" // a virtual IP leaves untranslated
+	Isolated        CauseKind = "isolated"     // a pod's address leaves: its network is another
+	ReplyStrays     CauseKind = "reply-strays" // it leaves for the network outside
 	NoRouteBack     CauseKind = "no-route-back"
 	RouteBackUnsure CauseKind = "route-back-unknown"
 	NobodyAnswers   CauseKind = "nobody-answers"

@@ -153,10 +153,8 @@ func (g *Graph) NextHops(port *Port, src, dst netip.Addr) []NextHop {
 		return []NextHop{hop}
 	}
 	var hops []NextHop
-	if gw, ok := dhcpRouter(port, dst); ok {
-		if hop := g.neighbour(s, gw); hop.MAC != "" || hop.Outside {
-			hops = append(hops, hop)
-		}
+	if hop, ok := g.DHCPGateway(port, dst); ok {
+		hops = append(hops, hop)
 	}
 	for _, r := range g.routerPortsFor(s, src) {
 		for _, n := range r.Prefixes() {
@@ -226,12 +224,40 @@ func (g *Graph) onLink(s *Switch, a, b netip.Addr) bool {
 		slices.ContainsFunc(g.routersOn[s.UUID], func(r *Port) bool { return slices.ContainsFunc(r.Prefixes(), both) })
 }
 
-func dhcpRouter(p *Port, dst netip.Addr) (netip.Addr, bool) {
-	if p.DHCPv4 == nil || !dst.Is4() {
-		return netip.Addr{}, false
+// DHCPGateway is where the DHCP options of a port make its owner send a packet that is not for its own link; ok is false
+// where they do not say, or nobody is there.
+func (g *Graph) DHCPGateway(port *Port, dst netip.Addr) (hop NextHop, ok bool) {
+	s := g.SwitchOf(port)
+	if s == nil || port.DHCPv4 == nil || !dst.Is4() {
+		return NextHop{}, false
 	}
-	a, err := netip.ParseAddr(p.DHCPv4.Options["router"])
-	return a, err == nil
+	gw, err := netip.ParseAddr(port.DHCPv4.Options["router"])
+	if routes := port.DHCPv4.Options["classless_static_route"]; routes != "" { // RFC 3442: in place of the router
+		gw, ok = classlessRoute(routes, dst)
+	} else {
+		ok = err == nil
+	}
+	if !ok {
+		return NextHop{}, false
+	}
+	hop = g.neighbour(s, gw)
+	return hop, hop.MAC != "" || hop.Outside
+}
+
+// classlessRoute is the gateway of the narrowest of the routes "{PREFIX,GATEWAY, …}" to an address.
+func classlessRoute(routes string, dst netip.Addr) (gateway netip.Addr, ok bool) {
+	bits := -1
+	words := strings.FieldsFunc(routes, func(r rune) bool { return strings.ContainsRune("{}, ", r) })
+	for pair := range slices.Chunk(words, 2) {
+		prefix, err := netip.ParsePrefix(pair[0])
+		if err != nil || len(pair) < 2 || !prefix.Contains(dst) || prefix.Bits() <= bits {
+			continue
+		}
+		if a, err := netip.ParseAddr(pair[1]); err == nil {
+			gateway, ok, bits = a, true, prefix.Bits()
+		}
+	}
+	return gateway, ok
 }
 
 func firstMAC(p *Port) string {

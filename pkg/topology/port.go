@@ -155,8 +155,8 @@ func (p *Port) owner(ids map[string]string) {
 // defaultNetwork is the name of the network on which each pod of OVN-Kubernetes and Kube-OVN has a port.
 const defaultNetwork = "default"
 
-// network is the network of a pod's port as its user named it: NAMESPACE/NAME of the NetworkAttachmentDefinition, or default.
-func (p *Port) network() string {
+// Network is the network of a pod's port as its user named it: NAMESPACE/NAME of the NetworkAttachmentDefinition, or default.
+func (p *Port) Network() string {
 	if pod := p.ExternalIDs["pod"]; strings.Contains(pod, "/") { // Kube-OVN: POD.NAMESPACE.PROVIDER
 		ns, name, _ := strings.Cut(pod, "/")
 		if provider, ok := strings.CutPrefix(p.Name, name+"."+ns+"."); ok {

@@ -255,7 +255,7 @@ func (r *resolver) named(name string) {
 // its main one, unless the name says which: NAMESPACE/POD@NETWORK.
 func (r *resolver) ports(name string) []*Port {
 	if pod, network, ok := strings.Cut(name, "@"); ok {
-		return slices.DeleteFunc(slices.Clone(r.portsOf(pod)), func(p *Port) bool { return p.network() != network })
+		return slices.DeleteFunc(slices.Clone(r.portsOf(pod)), func(p *Port) bool { return p.Network() != network })
 	}
 	out := slices.Clone(r.portsByName[name])
 	if ns, pod, ok := strings.Cut(name, "/"); ok {
@@ -294,7 +294,7 @@ func (g *Graph) isMain(p *Port) bool {
 	if slices.ContainsFunc(all, primary) {
 		return primary(p)
 	}
-	return p.network() == defaultNetwork || !slices.ContainsFunc(all, func(p *Port) bool { return p.network() == defaultNetwork })
+	return p.Network() == defaultNetwork || !slices.ContainsFunc(all, func(p *Port) bool { return p.Network() == defaultNetwork })
 }
 
 // home leaves out ports of type remote that stand for one that is there, and
@@ -445,7 +445,7 @@ func (r *resolver) port(p *Port) Match {
 	case p.Pod != "":
 		m.Kind, m.Name = KindPod, "pod:"+p.Pod
 		if !r.isMain(p) {
-			m.Name += "@" + p.network()
+			m.Name += "@" + p.Network()
 		}
 	case p.Device != "":
 		m.Kind, m.Name = KindVM, "vm:"+p.Name

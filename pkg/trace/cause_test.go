@@ -110,6 +110,8 @@ func TestCauses(t *testing.T) {
 		{journey.Cause{Kind: journey.UplinkNotFound, Node: "node1"}, "node node1 has no bridge with an uplink", uplinks},
 		{journey.Cause{Kind: journey.UplinkUnknown, Address: to}, "no node answers for 10.244.3.7 on the underlay, so the uplink that the packet comes in by is unknown", port},
 		{journey.Cause{Kind: journey.NotBalanced, Service: "tcp 80", Address: to, Place: journey.Outside}, "no load balancer on its path takes tcp 80 for the virtual IP 10.244.3.7, and nobody outside has it", "ovnctl topology show svc:10.244.3.7"},
+		{journey.Cause{Kind: journey.Isolated, Address: to, Detail: "blue/net", Place: journey.Outside}, "10.244.3.7 is port p1's on network blue/net, which no router on the packet's path leads to, and nobody outside has it", "ovnctl topology show lsp:p1"},
+		{journey.Cause{Kind: journey.ReplyStrays, Address: from, Link: "eth0", Place: journey.Outside}, "the reply leaves for the network outside by eth0, not back to 10.244.1.6: its sender's gateway is another router, which has no route there", "ovnctl topology show"},
 		{journey.Cause{Kind: journey.NoRouteBack, Address: from, Place: journey.Outside}, "the packet leaves with the private address 10.244.1.6, which nothing translates: no reply comes back from outside", "ovn-nbctl lr-nat-list r1"},
 		{journey.Cause{Kind: journey.RouteBackUnsure, Address: from, Place: journey.Outside}, "the packet leaves with the private address 10.244.1.6, which nothing translates: whether the network outside has a route back is unknown", "ovn-nbctl lr-nat-list r1"},
 		{journey.Cause{Kind: journey.NobodyAnswers, Address: to, Place: journey.Outside}, "nothing answers for 10.244.3.7 on the underlay", "ovnctl topology show"},

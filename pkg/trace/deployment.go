@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"cmp"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -11,6 +12,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
 	"github.com/ovnctl/ovnctl/pkg/packet"
 	"github.com/ovnctl/ovnctl/pkg/topology"
+	"github.com/ovnctl/ovnctl/pkg/trace/ovs"
 )
 
 // A deployment is what the databases tell of where packets may come from and go to.
@@ -158,6 +160,21 @@ func (d *deployment) frame(port *topology.Port, p Packet) (packet.Flow, *journey
 	return packet.Flow{}, droppedAt(port, journey.Cause{Kind: journey.NoGateway, Port: port.Name, Address: p.Dst, Other: p.Src})
 }
 
+// byGateway addresses a reply to the gateway that DHCP gave the owner of a port. It need not be the router that the packet
+// came from. On its own link the owner replies to whom the packet is from.
+func (d *deployment) byGateway(port *topology.Port, reply *packet.Flow) {
+	t, ok := ovs.TupleOf(reply)
+	if !ok || port == nil {
+		return
+	}
+	if hops := d.graph.NextHops(port, t.Src, t.Dst); len(hops) == 0 || hops[0].OnLink {
+		return
+	}
+	if hop, ok := d.graph.DHCPGateway(port, t.Dst); ok {
+		setMAC(reply, "eth_dst", cmp.Or(hop.MAC, anyMAC))
+	}
+}
+
 func unknown(c journey.Cause) *journey.Verdict {
 	return &journey.Verdict{Outcome: journey.Unknown, Because: c}
 }
@@ -192,6 +209,9 @@ func (d *deployment) entryOf(a netip.Addr) (entry, bool) {
 			return e, true
 		}
 	}
+	if e, ok := d.entryByRoute(a); ok {
+		return e, true
+	}
 	for _, lb := range d.balancers[a] {
 		for _, r := range lb.Routers {
 			if e, ok := d.entryFor(r, a); ok && d.onUnderlay(a) {
@@ -205,7 +225,7 @@ func (d *deployment) entryOf(a netip.Addr) (entry, bool) {
 // entryByNAT is the entry of a router for an address that a rule of it translates.
 func (d *deployment) entryByNAT(n *topology.NAT, a netip.Addr) (entry, bool) {
 	ip, err := netip.ParseAddr(n.ExternalIP)
-	if err != nil || ip != a || n.Type == "snat" && !d.routerOnChassis(n.Router) {
+	if err != nil || ip != a {
 		return entry{}, false
 	}
 	e, ok := d.entryFor(n.Router, a)
@@ -215,9 +235,22 @@ func (d *deployment) entryByNAT(n *topology.NAT, a netip.Addr) (entry, bool) {
 	return e, ok
 }
 
-func (d *deployment) routerOnChassis(r topology.Ref) bool {
-	router, ok := d.graph.Object(r.UUID).(*topology.Router)
-	return ok && router.Chassis != ""
+// entryByRoute is the entry for an address that nothing translates: the network outside is taken to route it to the router
+// of its network, unless it is one of IPv4 that means nothing there.
+func (d *deployment) entryByRoute(a netip.Addr) (entry, bool) {
+	if private(a) && a.Is4() {
+		return entry{}, false
+	}
+	for _, p := range d.graph.PortsAt(a) {
+		s := d.graph.SwitchOf(p)
+		if s == nil {
+			continue
+		}
+		if gateway := d.graph.RouterPortFor(s, a); gateway != nil && gateway.Router != nil {
+			return d.entryFor(*gateway.Router, a)
+		}
+	}
+	return entry{}, false
 }
 
 // entryFor is the entry of a router for an address: by the port in whose network it is, else by any that leads out.
@@ -310,10 +343,18 @@ func (d *deployment) onOverlay(a netip.Addr) bool {
 // virtual reports whether an address is one of a load balancer.
 func (d *deployment) virtual(a netip.Addr) bool { return len(d.balancers[a]) > 0 }
 
-// notOutside is the verdict of a packet that leaves for the network outside with an address that only load balancers here
-// have; nil if a host outside may have it.
+// notOutside is the verdict of a packet that leaves for the network outside for an address that only something in here has:
+// a load balancer, or a pod on a network that is kept apart. It is nil if a host outside may have it.
 func (d *deployment) notOutside(dst netip.Addr, protocol string, port uint16) *journey.Verdict {
-	if !d.virtual(dst) || d.onUnderlay(dst) || !private(dst) {
+	if d.onUnderlay(dst) {
+		return nil
+	}
+	for _, p := range d.graph.PortsAt(dst) {
+		if p.Pod != "" {
+			return dropped(journey.Cause{Kind: journey.Isolated, Place: journey.Outside, Address: dst, Port: p.Name, Detail: p.Network()})
+		}
+	}
+	if !d.amongServices(dst) {
 		return nil
 	}
 	asked := protocol
@@ -321,6 +362,25 @@ func (d *deployment) notOutside(dst netip.Addr, protocol string, port uint16) *j
 		asked += fmt.Sprintf(" %d", port)
 	}
 	return dropped(journey.Cause{Kind: journey.NotBalanced, Place: journey.Outside, Service: asked, Address: dst})
+}
+
+// amongServices reports whether a private address is a load balancer's, or lies beside those of services: a service without
+// endpoints need not have a load balancer.
+func (d *deployment) amongServices(a netip.Addr) bool {
+	if !private(a) || d.virtual(a) {
+		return private(a)
+	}
+	bits := 24
+	if a.Is6() {
+		bits = 112
+	}
+	beside, _ := a.Prefix(bits)
+	for vip := range d.balancers {
+		if beside.Contains(vip) && len(d.graph.PortsAt(a)) == 0 && !d.onUnderlay(vip) {
+			return true
+		}
+	}
+	return false
 }
 
 // sharedSpace is for the inside of providers' networks (RFC 6598).
@@ -332,7 +392,7 @@ func private(a netip.Addr) bool { return a.IsPrivate() || sharedSpace.Contains(a
 // noRouteBack says why no reply comes from outside to a packet that left with a source address that is not of the underlay;
 // it is nil if one does. For a private address that takes routes outside that are not known here.
 func noRouteBack(src, dst netip.Addr) *journey.Verdict {
-	if !private(src) {
+	if !private(src) || src.Is6() && !private(dst) { // IPv6 is routed: see assumedRoute
 		return nil
 	}
 	if private(dst) {

@@ -35,6 +35,8 @@ type run struct {
 	*tracer
 	ct     *ovs.Conntrack
 	dpHash uint32 // which member a hash chooses in groups
+	// fromOutside says that the connection begins in the network outside.
+	fromOutside bool
 	// backend is where the packet was first translated to, if it was.
 	backend netip.AddrPort
 }
@@ -372,8 +374,11 @@ func (d *deployment) owns(p *topology.Port, a netip.Addr) bool {
 // child is the port that a port carries in the VLAN of a packet, or the port itself.
 func (d *deployment) child(p *topology.Port, packet *packet.Flow) *topology.Port {
 	vlan := int(packet.Uint("dl_vlan"))
+	if p == nil || vlan == 0 {
+		return p
+	}
 	for _, c := range d.graph.Ports {
-		if p != nil && vlan != 0 && c.Parent == p.Name && c.Tag == vlan {
+		if c.Parent == p.Name && c.Tag == vlan {
 			return c
 		}
 	}

@@ -61,12 +61,14 @@ func byKind(r journey.Request, v journey.Verdict, port *topology.Port, offline b
 		return "ovs-appctl -T 5 -t ovs-vswitchd version  # on " + cause.Shell(v.Node)
 	case journey.NotBalanced:
 		return "ovnctl topology show svc:" + c.Address.String()
+	case journey.Isolated:
+		return cause.Shell("ovnctl", "topology", "show", "lsp:"+c.Port)
 	case journey.NoRouteBack, journey.RouteBackUnsure:
 		if v.Datapath == "" {
 			return "nft list ruleset  # on " + cause.Shell(v.Node)
 		}
 		return cause.Shell("ovn-nbctl", "lr-nat-list", v.Datapath)
-	case journey.NobodyAnswers, journey.NoRouteIn:
+	case journey.NobodyAnswers, journey.NoRouteIn, journey.ReplyStrays:
 		return "ovnctl topology show" // who has which address
 	case journey.NextHopUnknown:
 		return "ovn-sbctl list MAC_Binding"

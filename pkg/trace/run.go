@@ -9,6 +9,7 @@ import (
 
 	"github.com/ovnctl/ovnctl/pkg/journey"
 	"github.com/ovnctl/ovnctl/pkg/packet"
+	"github.com/ovnctl/ovnctl/pkg/topology"
 	"github.com/ovnctl/ovnctl/pkg/trace/ovs"
 )
 
@@ -53,7 +54,7 @@ func (t *tracer) openflow(ctx context.Context, ask *question, paths int) []journ
 	seen := map[string]bool{}
 	paths = max(paths, len(ask.backends))
 	for hash := uint32(1); hash <= maxHashes; hash++ {
-		r := &run{tracer: t, ct: &ovs.Conntrack{}, dpHash: hash}
+		r := &run{tracer: t, ct: &ovs.Conntrack{}, dpHash: hash, fromOutside: ask.from.Kind == topology.KindExternal}
 		b := r.connection(ctx, start, func(path string) bool {
 			known := seen[path]
 			seen[path] = true
@@ -159,6 +160,7 @@ func (r *run) reply(ctx context.Context, forward ending, packet packet.Flow) (en
 		if stopped = start.node.sends(ctx, forward.link, t.Src, t.Dst); stopped != nil {
 			stopped.Port = forward.verdict.Port
 		}
+		r.byGateway(r.graph.PortByName(forward.verdict.Port), &start.packet)
 	}
 	if stopped != nil {
 		return ending{verdict: *stopped}, nil
@@ -214,6 +216,11 @@ func (r *run) direction(packet packet.Flow, state string, e *ending, err error) 
 // checkReturn makes sure that the reply comes out where the packet was sent from, and from the address that it was sent to.
 func (r *run) checkReturn(packet packet.Flow, d *journey.Direction, e ending) {
 	if d.Verdict.Outcome != journey.Delivered {
+		return
+	}
+	if e.outside && !r.fromOutside {
+		t, _ := ovs.TupleOf(&packet)
+		d.Verdict.Outcome, d.Verdict.Because = journey.Dropped, journey.Cause{Kind: journey.ReplyStrays, Place: journey.Outside, Address: t.Src, Link: d.Verdict.Port}
 		return
 	}
 	got, ok := ovs.TupleOf(&e.at.packet)

@@ -386,6 +386,7 @@ func (f *follower) arrive(ctx context.Context, z *logicalZone, path *ovn.Path, c
 		return each(p, c)
 	}
 	if start, ok := z.engine.Reply(v); ok {
+		f.byGateway(f.graph.PortByName(start.Port.Name()), &start.Packet)
 		p.reply = &source{zone: z, start: start}
 	}
 	switch v.End.Reason {
@@ -430,6 +431,7 @@ func (f *follower) toHost(h *host, p *Path) {
 			p.host = other
 		} else {
 			p.outside = true
+			p.stopped = f.notOutside(t.Dst, protocolName(t.Proto), t.DstPort)
 		}
 	}
 	p.sections = append(p.sections, l)
