@@ -74,7 +74,7 @@ func (c *ConfDB) transientIn(d *snapshot.Deployment) ([]string, error) {
 
 // keepName is what it takes for the node to keep its system-id: ovs-ctl takes the one of
 // system-id.conf whenever it starts ovsdb-server, and makes one up without the file.
-func (c *ConfDB) keepName(d *snapshot.Deployment, h *snapshot.Host) ([]fixes.Step, error) {
+func keepName(c *ConfDB, d *snapshot.Deployment, h *snapshot.Host) ([]fixes.Step, error) {
 	file := path.Join(cmp.Or(h.Dirs().Etc, "/etc"), "openvswitch/system-id.conf")
 	text, err := optional(h.File(file))
 	if err != nil {

@@ -38,7 +38,7 @@ one is removed. It refuses for ports that Neutron schedules.`,
 			for _, g := range GatewayPorts(north, south) {
 				names = append(names, g.Port.Name)
 				if g.Port.Name == a["PORT"] {
-					return g.plan(d, z, south, a["CHASSIS"])
+					return planGatewayChassis(&g, d, z, south, a["CHASSIS"])
 				}
 			}
 		}
@@ -46,7 +46,7 @@ one is removed. It refuses for ports that Neutron schedules.`,
 	},
 }
 
-func (g *GatewayPort) plan(d *snapshot.Deployment, z *snapshot.Zone, south *snapshot.Southbound, wanted string) (*fixes.Plan, error) {
+func planGatewayChassis(g *GatewayPort, d *snapshot.Deployment, z *snapshot.Zone, south *snapshot.Southbound, wanted string) (*fixes.Plan, error) {
 	i := slices.IndexFunc(g.Candidates, func(c GatewayCandidate) bool { return c.Chassis == nil })
 	switch {
 	case g.Neutron:
@@ -60,17 +60,17 @@ func (g *GatewayPort) plan(d *snapshot.Deployment, z *snapshot.Zone, south *snap
 	if err != nil {
 		return nil, err
 	}
-	step := g.replace(z, wrong, c).Step()
+	step := replaceCandidate(g, z, wrong, c).Step()
 	if slices.ContainsFunc(g.Candidates, func(o GatewayCandidate) bool { return o.Name == c.Name }) {
-		if step, err = g.remove(d, z, wrong); err != nil {
+		if step, err = removeCandidate(g, d, z, wrong); err != nil {
 			return nil, err
 		}
 	}
 	return &fixes.Plan{Title: step.What, Touches: "all traffic through gateway port " + g.Port.Name, Steps: []fixes.Step{step}}, nil
 }
 
-// remove is the step that deletes a candidate's row.
-func (g *GatewayPort) remove(d *snapshot.Deployment, z *snapshot.Zone, wrong GatewayCandidate) (fixes.Rows, error) {
+// removeCandidate is the step that deletes a candidate's row.
+func removeCandidate(g *GatewayPort, d *snapshot.Deployment, z *snapshot.Zone, wrong GatewayCandidate) (fixes.Rows, error) {
 	in := fixes.Ref{Table: "Logical_Router_Port", UUID: g.Port.UUID, Column: "gateway_chassis"}
 	if wrong.ha != nil {
 		in = fixes.Ref{Table: "HA_Chassis_Group", UUID: wrong.group, Column: "ha_chassis"}
@@ -89,9 +89,9 @@ func (g *GatewayPort) remove(d *snapshot.Deployment, z *snapshot.Zone, wrong Gat
 	return step, err
 }
 
-// replace sets the chassis in a candidate's row. The row of a Gateway_Chassis is named
+// replaceCandidate sets the chassis in a candidate's row. The row of a Gateway_Chassis is named
 // after its port and its chassis, in one of two spellings.
-func (g *GatewayPort) replace(z *snapshot.Zone, wrong GatewayCandidate, c *sb.Chassis) fixes.Set {
+func replaceCandidate(g *GatewayPort, z *snapshot.Zone, wrong GatewayCandidate, c *sb.Chassis) fixes.Set {
 	set := fixes.Set{
 		DB: "OVN_Northbound", Zone: z.Name, What: fmt.Sprintf("make chassis %s a gateway chassis of port %s instead of %s", chassisText(*c), g.Port.Name, wrong.Name),
 		Row: wrong.row(), Columns: fixes.Row{"chassis_name": c.Name},

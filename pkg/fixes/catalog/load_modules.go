@@ -28,7 +28,7 @@ modules-at-boot for that.`,
 		if err != nil {
 			return nil, err
 		}
-		if err := m.loadable(h); err != nil {
+		if err := checkLoadable(m, h); err != nil {
 			return nil, err
 		}
 		return &fixes.Plan{
@@ -39,8 +39,8 @@ modules-at-boot for that.`,
 	},
 }
 
-// loadable refuses if there is nothing to load, or nothing that could be loaded.
-func (m *KernelModules) loadable(h *snapshot.Host) error {
+// checkLoadable refuses if there is nothing to load, or nothing that could be loaded.
+func checkLoadable(m *KernelModules, h *snapshot.Host) error {
 	switch {
 	case len(m.Needed) == 0:
 		return fixes.Refuse("", "no bridge of %s uses the kernel datapath", h.Name)

@@ -115,15 +115,15 @@ addresses. Ports of pods come back when the pods are re-created.`,
 			return nil, err
 		}
 		return &fixes.Plan{
-			Title: "restore the settings and bridges of " + h.Name, Host: h.Name, Steps: []fixes.Step{l.restore(&s.OpenvSwitch[0])},
+			Title: "restore the settings and bridges of " + h.Name, Host: h.Name, Steps: []fixes.Step{restoreSwitch(l, &s.OpenvSwitch[0])},
 			Touches:  "nothing that flows now",
 			Warnings: []string{"uplinks, the addresses of bridges and the ports of pods are not in the Southbound: run ovnctl doctor again afterwards"},
 		}, nil
 	},
 }
 
-// restore is the step that sets what the database lost.
-func (l *LostSwitch) restore(root *vswitch.OpenvSwitch) fixes.Rows {
+// restoreSwitch is the step that sets what the database lost.
+func restoreSwitch(l *LostSwitch, root *vswitch.OpenvSwitch) fixes.Rows {
 	step := fixes.Rows{DB: "Open_vSwitch", What: "restore the node's settings and bridges"}
 	columns := fixes.Row{}
 	set := func(key, value string) {

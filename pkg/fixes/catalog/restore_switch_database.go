@@ -43,7 +43,7 @@ It refuses if the start would delete transient ports, as it does on Debian with 
 		case server.Liveness == snapshot.Hung:
 			return nil, fixes.Refuse("see what it waits for: a disk that hangs, a debugger", "ovsdb-server of %s does not reply; it may still have what the file lacks", h.Name)
 		case server.Liveness != snapshot.Answers:
-			return c.start(d, h)
+			return startOVSDB(c, d, h)
 		case c.Text != nil && c.Damage == "":
 			return nil, fixes.Refuse("", "%s of %s is intact, and ovsdb-server runs", c.Path, h.Name)
 		}
@@ -56,8 +56,8 @@ It refuses if the start would delete transient ports, as it does on Debian with 
 	},
 }
 
-// start is the plan that starts ovsdb-server, and keeps a damaged file aside.
-func (c *ConfDB) start(d *snapshot.Deployment, h *snapshot.Host) (*fixes.Plan, error) {
+// startOVSDB is the plan that starts ovsdb-server, and keeps a damaged file aside.
+func startOVSDB(c *ConfDB, d *snapshot.Deployment, h *snapshot.Host) (*fixes.Plan, error) {
 	ports, err := c.transientIn(d)
 	if err != nil {
 		return nil, err
@@ -66,7 +66,7 @@ func (c *ConfDB) start(d *snapshot.Deployment, h *snapshot.Host) (*fixes.Plan, e
 		return nil, err
 	}
 	plan := &fixes.Plan{Title: "start ovsdb-server of " + h.Name, Host: h.Name, Touches: "nothing that flows now"}
-	if plan.Steps, err = c.keepName(d, h); err != nil {
+	if plan.Steps, err = keepName(c, d, h); err != nil {
 		return nil, err
 	}
 	if c.Damage != "" {

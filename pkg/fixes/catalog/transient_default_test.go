@@ -91,7 +91,7 @@ func TestTransientDefault(t *testing.T) {
 			if d.Form == TransientWorks {
 				return
 			}
-			got, _, err := d.Fixed()
+			got, _, err := rewritten(&d)
 			if test.want == "" {
 				if err == nil {
 					t.Fatalf("mended to %q, want a refusal", got)
@@ -165,7 +165,7 @@ func TestTransientPortsAreDeleted(t *testing.T) {
 		run("ovs-vsctl", "--no-wait", "--may-exist", "add-port", "br0", "gone", "--", "set", "Port", "gone", "other_config:transient=true")
 		d := TransientDefault{File: "f", Variable: "OVS_CTL_OPTS", Text: []byte(test.text)}
 		d.read([]string{"start"}, nil)
-		text, _, err := d.Fixed()
+		text, _, err := rewritten(&d)
 		if err != nil {
 			t.Fatal(err)
 		}

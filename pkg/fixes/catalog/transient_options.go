@@ -64,8 +64,8 @@ func (t *TransientDefault) WrongText() string {
 	return strings.TrimSpace(envfile.Line(t.wrongText, t.WrongLine))
 }
 
-// cleaned is the file that is not read, without the option; nil: nothing else is in it.
-func (t *TransientDefault) cleaned() []byte {
+// withoutOption is the file that is not read, without the option; nil: nothing else is in it.
+func withoutOption(t *TransientDefault) []byte {
 	text := t.wrongText
 	for _, a := range slices.Backward(envfile.Systemd(text, false).Assignments) {
 		if !strings.Contains(a.Value, DeleteTransient) {
@@ -84,12 +84,12 @@ func (t *TransientDefault) cleaned() []byte {
 	return text
 }
 
-// clean is the step that removes the option from the file that is not read, if there is one.
-func (t *TransientDefault) clean() []fixes.Step {
+// cleanWrongFile is the step that removes the option from the file that is not read, if there is one.
+func cleanWrongFile(t *TransientDefault) []fixes.Step {
 	if t.Wrong == "" {
 		return nil
 	}
-	return []fixes.Step{fixes.File{Path: t.Wrong, Before: t.wrongText, After: t.cleaned(), What: "remove " + DeleteTransient + " from " + t.Wrong + ", which is not read"}}
+	return []fixes.Step{fixes.File{Path: t.Wrong, Before: t.wrongText, After: withoutOption(t), What: "remove " + DeleteTransient + " from " + t.Wrong + ", which is not read"}}
 }
 
 // Deleted reports whether transient ports are deleted at boot.

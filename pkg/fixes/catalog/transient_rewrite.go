@@ -11,21 +11,21 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/fixes"
 )
 
-// Fixed is the file with the option in effect, and notes on what else changes. The
+// rewritten is the file with the option in effect, and notes on what else changes. The
 // options that are in effect stay; those that only a shell would have combined are
 // combined.
-func (t *TransientDefault) Fixed() (text []byte, notes []string, err error) {
+func rewritten(t *TransientDefault) (text []byte, notes []string, err error) {
 	file := envfile.Systemd(t.Text, false)
 	set := file.Last(t.Variable)
 	var words []string
 	switch {
 	case t.Form == TransientGlued:
-		return t.unglued(file)
+		return unglued(t, file)
 	case t.Form == TransientSelfReference:
 		// What the shell makes of it is what was meant.
 		shell := envfile.LastShell(t.Text, t.Variable)
 		if shell == nil || shell.Ignored {
-			return nil, nil, t.byHand(set)
+			return nil, nil, rewriteByHand(t, set)
 		}
 		words = envfile.Words(shell.Value)
 	case set == nil:
@@ -40,7 +40,7 @@ func (t *TransientDefault) Fixed() (text []byte, notes []string, err error) {
 	var comment string
 	if _, stops := ovsCtl(append([]string{"start"}, words...)); stops != "" {
 		if words, comment, err = meant(words); err != nil {
-			return nil, nil, t.byHand(set)
+			return nil, nil, rewriteByHand(t, set)
 		}
 	}
 	words = withOption(words)
@@ -66,22 +66,22 @@ func (t *TransientDefault) Fixed() (text []byte, notes []string, err error) {
 			notes = append(notes, fmt.Sprintf("line %d is removed: line %d sets %s again", a.Line, set.Line, t.Variable))
 		}
 	}
-	return t.checked(text, notes)
+	return checkedRewrite(t, text, notes)
 }
 
-// checked is a text that systemd and a shell read alike and ovs-ctl accepts.
-func (t *TransientDefault) checked(text []byte, notes []string) ([]byte, []string, error) {
+// checkedRewrite is a text that systemd and a shell read alike and ovs-ctl accepts.
+func checkedRewrite(t *TransientDefault, text []byte, notes []string) ([]byte, []string, error) {
 	after := *t
 	after.Text = text
 	after.read([]string{"start"}, nil)
 	shell := envfile.LastShell(text, t.Variable)
 	if after.Form != TransientWorks || shell == nil || shell.Ignored || shell.Value != after.Value {
-		return nil, nil, t.byHand(nil)
+		return nil, nil, rewriteByHand(t, nil)
 	}
 	return text, notes, nil
 }
 
-func (t *TransientDefault) byHand(set *envfile.Assignment) error {
+func rewriteByHand(t *TransientDefault, set *envfile.Assignment) error {
 	line := t.Line
 	if set != nil {
 		line = set.Line
@@ -91,7 +91,7 @@ func (t *TransientDefault) byHand(set *envfile.Assignment) error {
 }
 
 // unglued separates the setting from the line that it was appended to.
-func (t *TransientDefault) unglued(file envfile.File) ([]byte, []string, error) {
+func unglued(t *TransientDefault, file envfile.File) ([]byte, []string, error) {
 	start, end := -1, 0
 	for _, a := range file.Assignments {
 		if strings.Contains(a.Value, DeleteTransient) {
@@ -106,7 +106,7 @@ func (t *TransientDefault) unglued(file envfile.File) ([]byte, []string, error) 
 		}
 	}
 	if start < 0 {
-		return nil, nil, t.byHand(nil)
+		return nil, nil, rewriteByHand(t, nil)
 	}
 	whole := string(t.Text[start:end])
 	i := strings.LastIndex(whole, t.Variable+"=")
@@ -115,11 +115,11 @@ func (t *TransientDefault) unglued(file envfile.File) ([]byte, []string, error) 
 		i = strings.Index(whole, DeleteTransient)
 		rest := strings.TrimRight(whole[:i], " \t")
 		if strings.Count(rest, `"`)%2 == 1 || strings.Count(rest, `'`)%2 == 1 || strings.TrimSpace(whole[i+len(DeleteTransient):]) != "" {
-			return nil, nil, t.byHand(nil)
+			return nil, nil, rewriteByHand(t, nil)
 		}
 		after := *t
 		after.Text = envfile.Replace(t.Text, start, end, rest)
-		return after.again()
+		return rewriteAgain(&after)
 	}
 	after := *t
 	front, tail := strings.TrimRight(whole[:i], " \t;"), whole[i:]
@@ -133,19 +133,19 @@ func (t *TransientDefault) unglued(file envfile.File) ([]byte, []string, error) 
 		front += "\n"
 	}
 	after.Text = envfile.Replace(t.Text, start, end, front+tail)
-	return after.again()
+	return rewriteAgain(&after)
 }
 
-// again fixes what is left once the lines are separate.
-func (t *TransientDefault) again() ([]byte, []string, error) {
+// rewriteAgain fixes what is left once the lines are separate.
+func rewriteAgain(t *TransientDefault) ([]byte, []string, error) {
 	t.read([]string{"start"}, nil)
 	switch t.Form {
 	case TransientWorks:
-		return t.checked(t.Text, nil)
+		return checkedRewrite(t, t.Text, nil)
 	case TransientGlued:
-		return nil, nil, t.byHand(nil)
+		return nil, nil, rewriteByHand(t, nil)
 	}
-	return t.Fixed()
+	return rewritten(t)
 }
 
 // meant are the options among words that ovs-ctl does not accept as they are:
