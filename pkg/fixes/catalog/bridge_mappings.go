@@ -80,7 +80,7 @@ func ProposeBridge(h *snapshot.Host, network string) []Proposal {
 	}
 	name, _, _ := h.ChassisName()
 	var found proposals
-	if south, err := southOf(h); err == nil {
+	if south, err := h.Southbound(); err == nil {
 		mine, _ := sw.Setting("ovn-bridge-mappings", name)
 		if wrong := Misspelt(mine, network, localnetNames(south)); wrong != "" {
 			bridge, _ := BridgeMapping(mine, wrong)

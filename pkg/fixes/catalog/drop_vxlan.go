@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/ovnctl/ovnctl/pkg/fixes"
+	"github.com/ovnctl/ovnctl/pkg/sb"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
@@ -34,7 +35,7 @@ would become unreachable.`,
 		if err != nil {
 			return nil, err
 		}
-		south, err := southOf(h)
+		south, err := h.Southbound()
 		if err != nil {
 			return nil, err
 		}
@@ -61,4 +62,9 @@ would become unreachable.`,
 			Steps:    []fixes.Step{setID(s, key, now, what)},
 		}, nil
 	},
+}
+
+// onlyVXLAN refuses because of a chassis that would become unreachable.
+func onlyVXLAN(c *sb.Chassis) error {
+	return fixes.Refuse("give it Geneve first: on "+c.Hostname+": ovnctl fix drop-vxlan", "chassis %s has only VXLAN and would become unreachable", c.Hostname)
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/ovnctl/ovnctl/pkg/fixes"
+	"github.com/ovnctl/ovnctl/pkg/nb"
 	"github.com/ovnctl/ovnctl/pkg/sb"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
@@ -72,8 +73,8 @@ func planGatewayChassis(g *GatewayPort, d *snapshot.Deployment, z *snapshot.Zone
 // removeCandidate is the step that deletes a candidate's row.
 func removeCandidate(g *GatewayPort, d *snapshot.Deployment, z *snapshot.Zone, wrong GatewayCandidate) (fixes.Rows, error) {
 	in := fixes.Ref{Table: "Logical_Router_Port", UUID: g.Port.UUID, Column: "gateway_chassis"}
-	if wrong.ha != nil {
-		in = fixes.Ref{Table: "HA_Chassis_Group", UUID: wrong.group, Column: "ha_chassis"}
+	if wrong.Group != "" {
+		in = fixes.Ref{Table: "HA_Chassis_Group", UUID: wrong.Group, Column: "ha_chassis"}
 	}
 	step := fixes.Rows{
 		DB: "OVN_Northbound", Zone: z.Name, What: fmt.Sprintf("remove gateway chassis %s of port %s", wrong.Name, g.Port.Name),
@@ -83,8 +84,7 @@ func removeCandidate(g *GatewayPort, d *snapshot.Deployment, z *snapshot.Zone, w
 	if err != nil {
 		return step, err
 	}
-	table, id := wrong.Row()
-	deletion, err := fixes.DeleteRow(d.Context(), db, table, id, in)
+	deletion, err := fixes.DeleteRow(d.Context(), db, wrong.Row.Table(), wrong.UUID, in)
 	step.Changes = []fixes.Change{deletion}
 	return step, err
 }
@@ -94,13 +94,14 @@ func removeCandidate(g *GatewayPort, d *snapshot.Deployment, z *snapshot.Zone, w
 func replaceCandidate(g *GatewayPort, z *snapshot.Zone, wrong GatewayCandidate, c *sb.Chassis) fixes.Set {
 	set := fixes.Set{
 		DB: "OVN_Northbound", Zone: z.Name, What: fmt.Sprintf("make chassis %s a gateway chassis of port %s instead of %s", chassisText(*c), g.Port.Name, wrong.Name),
-		Row: wrong.row(), Columns: fixes.Row{"chassis_name": c.Name},
+		Row: wrong.Row, Columns: fixes.Row{"chassis_name": c.Name},
 	}
-	if wrong.ha != nil {
+	row, ok := wrong.Row.(*nb.GatewayChassis)
+	if !ok {
 		return set
 	}
 	for _, between := range []string{"-", "_"} {
-		if wrong.gc.Name == g.Port.Name+between+wrong.Name {
+		if row.Name == g.Port.Name+between+wrong.Name {
 			set.Columns["name"] = g.Port.Name + between + c.Name
 		}
 	}

@@ -33,7 +33,7 @@ for that.`,
 		if len(m.Needed) == 0 {
 			return nil, fixes.Refuse("", "no bridge of %s uses the kernel datapath", h.Name)
 		}
-		before, err := optional(h.File(modulesAtBoot))
+		before, err := h.OptionalFile(modulesAtBoot)
 		if err != nil {
 			return nil, err
 		}

@@ -1,12 +1,16 @@
 package catalog
 
 import (
+	"cmp"
 	"errors"
 	"path"
+	"strings"
 
 	"github.com/ovnctl/ovnctl/pkg/fixes"
 	"github.com/ovnctl/ovnctl/pkg/node"
+	"github.com/ovnctl/ovnctl/pkg/ovsdb"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
+	"github.com/ovnctl/ovnctl/pkg/vswitch"
 )
 
 // RestoreConfDB makes the local database work again.
@@ -71,7 +75,7 @@ func startOVSDB(c *ConfDB, d *snapshot.Deployment, h *snapshot.Host) (*fixes.Pla
 	}
 	if c.Damage != "" {
 		kept := c.Path + ".damaged"
-		if before, err := optional(h.File(kept)); err != nil || before != nil {
+		if before, err := h.OptionalFile(kept); err != nil || before != nil {
 			return nil, fixes.Refuse("move it away first", "%s already exists, from an earlier damage", kept)
 		}
 		plan.Title = "keep the damaged " + c.Path + " aside, and start ovsdb-server"
@@ -103,4 +107,34 @@ func checkStart(h *snapshot.Host, ports []string) error {
 			"starting ovsdb-server would delete the transient %s", portList(ports))
 	}
 	return nil
+}
+
+// keepName is what it takes for the node to keep its system-id: ovs-ctl takes the one of
+// system-id.conf whenever it starts ovsdb-server, and makes one up without the file.
+func keepName(c *ConfDB, d *snapshot.Deployment, h *snapshot.Host) ([]fixes.Step, error) {
+	file := path.Join(cmp.Or(h.Dirs().Etc, "/etc"), "openvswitch/system-id.conf")
+	text, err := h.OptionalFile(file)
+	if err != nil {
+		return nil, err
+	}
+	kept := strings.TrimSpace(string(text))
+	id := ""
+	if c.Rows != nil {
+		rows, err := ovsdb.Find[vswitch.OpenvSwitch](d.Context(), c.Rows)
+		if err != nil {
+			return nil, err
+		}
+		if len(rows) > 0 {
+			id = rows[0].ExternalIDs["system-id"]
+		}
+	}
+	switch {
+	case id == "" && kept == "":
+		return nil, fixes.Refuse("write the node's system-id, the name of its chassis, to "+file, "%s does not exist: the start would give %s a new system-id", file, h.Name)
+	case id == "" || id == kept:
+		return nil, nil
+	case kept != "":
+		return nil, fixes.Refuse("write the right one to "+file, "%s has system-id %s, the database's file has %s: the start would rename the node", file, kept, id)
+	}
+	return []fixes.Step{fixes.File{Path: file, Before: text, After: []byte(id + "\n"), What: "keep the node's system-id in " + file}}, nil
 }

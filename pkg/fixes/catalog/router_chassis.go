@@ -5,8 +5,6 @@ import (
 	"strings"
 
 	"github.com/ovnctl/ovnctl/pkg/fixes"
-	"github.com/ovnctl/ovnctl/pkg/nb"
-	"github.com/ovnctl/ovnctl/pkg/sb"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
@@ -58,23 +56,4 @@ Without CHASSIS it is the one whose hostname is there now, or in the router's na
 		}
 		return plan, nil
 	},
-}
-
-// RouterChassisMeant is the chassis that a gateway router belongs on, by the hostname in its
-// options:chassis or in its name; nil: unknown.
-func RouterChassisMeant(rows *snapshot.Southbound, r *nb.LogicalRouter) *sb.Chassis {
-	if is := r.Options["chassis"]; is != "" {
-		if c := ChassisMeant(rows, is); c != nil {
-			return c
-		}
-	}
-	for i, ch := range r.Name {
-		if ch != '_' && ch != '-' {
-			continue
-		}
-		if c := ChassisMeant(rows, r.Name[i+1:]); c != nil {
-			return c
-		}
-	}
-	return nil
 }

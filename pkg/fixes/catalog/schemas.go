@@ -5,25 +5,24 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"strings"
 
-	"github.com/ovnctl/ovnctl/pkg/fixes"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
-// schemaFiles are the paths at which packages install the schema of a database.
-func schemaFiles(database string) []string {
+// SchemaFiles are the paths at which packages install the schema of a database.
+func SchemaFiles(database string) []string {
 	switch database {
-	case "OVN_Northbound", "OVN_Southbound":
-		name := "ovn-" + strings.ToLower(strings.TrimPrefix(databaseTool(database), "ovn-")[:2]) + ".ovsschema"
-		return []string{"/usr/share/ovn/" + name, "/usr/share/openvswitch/" + name, "/usr/local/share/ovn/" + name}
+	case "OVN_Northbound":
+		return []string{"/usr/share/ovn/ovn-nb.ovsschema", "/usr/share/openvswitch/ovn-nb.ovsschema", "/usr/local/share/ovn/ovn-nb.ovsschema"}
+	case "OVN_Southbound":
+		return []string{"/usr/share/ovn/ovn-sb.ovsschema", "/usr/share/openvswitch/ovn-sb.ovsschema", "/usr/local/share/ovn/ovn-sb.ovsschema"}
 	}
 	return []string{"/usr/share/openvswitch/vswitch.ovsschema", "/usr/local/share/openvswitch/vswitch.ovsschema"}
 }
 
-// InstalledSchema is the schema of a database that a host has installed.
+// InstalledSchema is the schema of a database that a host has installed; no file: none of [SchemaFiles] exists.
 func InstalledSchema(h *snapshot.Host, database string) (file, version string, err error) {
-	for _, file := range schemaFiles(database) {
+	for _, file := range SchemaFiles(database) {
 		text, err := h.File(file)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
@@ -37,6 +36,5 @@ func InstalledSchema(h *snapshot.Host, database string) (file, version string, e
 		}
 		return file, schema.Version, nil
 	}
-	return "", "", fixes.Refuse("install the package that contains it, or let ovn-ctl convert the database when it starts the server",
-		"%s has no schema of %s installed (%s)", h.Name, database, strings.Join(schemaFiles(database), ", "))
+	return "", "", nil
 }

@@ -44,7 +44,7 @@ func planBridgeMapping(d *snapshot.Deployment, a fixes.Args) (*fixes.Plan, error
 	if network == "" || strings.ContainsAny(network, ":, ") {
 		return nil, fmt.Errorf("%q is not the name of a network", network)
 	}
-	south, err := southOf(h)
+	south, err := h.Southbound()
 	if err != nil {
 		return nil, err
 	}

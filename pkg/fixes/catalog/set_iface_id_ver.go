@@ -2,7 +2,6 @@ package catalog
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/ovnctl/ovnctl/pkg/fixes"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
@@ -57,15 +56,4 @@ port's: then the interface belongs to another pod.`,
 			}.Step()},
 		}, nil
 	},
-}
-
-// foreignMAC is the MAC address behind an interface if it is not among the addresses of its
-// logical port; empty if it is, or if either is unknown.
-func foreignMAC(h *snapshot.Host, iface snapshot.BridgeInterface, addresses []string) string {
-	macs := strings.ToLower(strings.Join(addresses, " "))
-	pod, err := h.Pod(iface.Name)
-	if err != nil || !strings.Contains(macs, ":") || strings.Contains(macs, strings.ToLower(pod.Link.MAC)) {
-		return ""
-	}
-	return pod.Link.MAC
 }

@@ -80,8 +80,7 @@ var transientFiles = []struct {
 func TestTransientDefault(t *testing.T) {
 	for _, test := range transientFiles {
 		t.Run(test.name, func(t *testing.T) {
-			d := TransientDefault{File: "/etc/default/openvswitch-switch", Variable: "OVS_CTL_OPTS", Text: []byte(test.text)}
-			d.read([]string{"start"}, nil)
+			d := (&TransientDefault{File: "/etc/default/openvswitch-switch", Variable: "OVS_CTL_OPTS"}).With([]byte(test.text))
 			if d.Form != test.form || (d.Stops != "") != test.stops {
 				t.Fatalf("read as %s, stops: %q; want %s, %v", d.Form, d.Stops, test.form, test.stops)
 			}
@@ -91,10 +90,10 @@ func TestTransientDefault(t *testing.T) {
 			if d.Form == TransientWorks {
 				return
 			}
-			got, _, err := rewritten(&d)
+			got, _, err := rewritten(d)
 			if test.want == "" {
 				if err == nil {
-					t.Fatalf("mended to %q, want a refusal", got)
+					t.Fatalf("rewritten to %q, want a refusal", got)
 				}
 				return
 			}
@@ -104,10 +103,9 @@ func TestTransientDefault(t *testing.T) {
 			if string(got) != test.want {
 				t.Fatalf("got\n%s\nwant\n%s", got, test.want)
 			}
-			d.Text = got
-			d.read([]string{"start"}, nil)
+			d = d.With(got)
 			if d.Form != TransientWorks {
-				t.Fatalf("mended, it is read as %s", d.Form)
+				t.Fatalf("rewritten, it is read as %s", d.Form)
 			}
 			runOvsCtl(t, d.Value, true)
 		})
@@ -163,9 +161,7 @@ func TestTransientPortsAreDeleted(t *testing.T) {
 			continue
 		}
 		run("ovs-vsctl", "--no-wait", "--may-exist", "add-port", "br0", "gone", "--", "set", "Port", "gone", "other_config:transient=true")
-		d := TransientDefault{File: "f", Variable: "OVS_CTL_OPTS", Text: []byte(test.text)}
-		d.read([]string{"start"}, nil)
-		text, _, err := rewritten(&d)
+		text, _, err := rewritten((&TransientDefault{File: "f", Variable: "OVS_CTL_OPTS"}).With([]byte(test.text)))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"regexp"
@@ -38,7 +39,7 @@ func rewritten(t *TransientDefault) (text []byte, notes []string, err error) {
 		words = envfile.Words(set.Value)
 	}
 	var comment string
-	if _, stops := ovsCtl(append([]string{"start"}, words...)); stops != "" {
+	if StopsOVS(words) != "" {
 		if words, comment, err = meant(words); err != nil {
 			return nil, nil, rewriteByHand(t, set)
 		}
@@ -71,9 +72,7 @@ func rewritten(t *TransientDefault) (text []byte, notes []string, err error) {
 
 // checkedRewrite is a text that systemd and a shell read alike and ovs-ctl accepts.
 func checkedRewrite(t *TransientDefault, text []byte, notes []string) ([]byte, []string, error) {
-	after := *t
-	after.Text = text
-	after.read([]string{"start"}, nil)
+	after := t.With(text)
 	shell := envfile.LastShell(text, t.Variable)
 	if after.Form != TransientWorks || shell == nil || shell.Ignored || shell.Value != after.Value {
 		return nil, nil, rewriteByHand(t, nil)
@@ -117,11 +116,8 @@ func unglued(t *TransientDefault, file envfile.File) ([]byte, []string, error) {
 		if strings.Count(rest, `"`)%2 == 1 || strings.Count(rest, `'`)%2 == 1 || strings.TrimSpace(whole[i+len(DeleteTransient):]) != "" {
 			return nil, nil, rewriteByHand(t, nil)
 		}
-		after := *t
-		after.Text = envfile.Replace(t.Text, start, end, rest)
-		return rewriteAgain(&after)
+		return rewriteAgain(t.With(envfile.Replace(t.Text, start, end, rest)))
 	}
-	after := *t
 	front, tail := strings.TrimRight(whole[:i], " \t;"), whole[i:]
 	if a := envfile.Systemd([]byte(front), false).Last(t.Variable); a != nil { // glued to a setting of the same variable
 		words := envfile.Words(a.Value)
@@ -132,13 +128,11 @@ func unglued(t *TransientDefault, file envfile.File) ([]byte, []string, error) {
 	} else {
 		front += "\n"
 	}
-	after.Text = envfile.Replace(t.Text, start, end, front+tail)
-	return rewriteAgain(&after)
+	return rewriteAgain(t.With(envfile.Replace(t.Text, start, end, front+tail)))
 }
 
 // rewriteAgain fixes what is left once the lines are separate.
 func rewriteAgain(t *TransientDefault) ([]byte, []string, error) {
-	t.read([]string{"start"}, nil)
 	switch t.Form {
 	case TransientWorks:
 		return checkedRewrite(t, t.Text, nil)
@@ -168,7 +162,7 @@ func meant(words []string) (options []string, comment string, err error) {
 		}
 		options = append(options, w)
 	}
-	if _, stops := ovsCtl(append([]string{"start"}, options...)); stops != "" {
+	if stops := StopsOVS(options); stops != "" {
 		return nil, "", errors.New(stops)
 	}
 	return options, comment, nil
@@ -204,4 +198,32 @@ func quotedWord(w string) string {
 		return name + "='" + value + "'"
 	}
 	return "'" + w + "'"
+}
+
+// withoutOption is the file that is not read, without the option; nil: nothing else is in it.
+func withoutOption(t *TransientDefault) []byte {
+	text := t.WrongFile
+	for _, a := range slices.Backward(envfile.Systemd(text, false).Assignments) {
+		if !strings.Contains(a.Value, DeleteTransient) {
+			continue
+		}
+		words := slices.DeleteFunc(envfile.Words(a.Value), func(w string) bool { return w == DeleteTransient })
+		line := ""
+		if len(words) > 0 {
+			line = a.Name + "=" + envfile.Quote(join(words))
+		}
+		text = envfile.Replace(text, a.Start, a.End, line)
+	}
+	if len(bytes.TrimSpace(text)) == 0 {
+		return nil
+	}
+	return text
+}
+
+// cleanWrongFile is the step that removes the option from the file that is not read, if there is one.
+func cleanWrongFile(t *TransientDefault) []fixes.Step {
+	if t.Wrong == "" {
+		return nil
+	}
+	return []fixes.Step{fixes.File{Path: t.Wrong, Before: t.WrongFile, After: withoutOption(t), What: "remove " + DeleteTransient + " from " + t.Wrong + ", which is not read"}}
 }

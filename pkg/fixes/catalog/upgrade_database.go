@@ -39,6 +39,10 @@ if the installed schema is older, or cannot hold the data.`,
 		if err != nil {
 			return nil, err
 		}
+		if file == "" {
+			return nil, fixes.Refuse("install the package that contains it, or let ovn-ctl convert the database when it starts the server",
+				"%s has no schema of %s installed (%s)", h.Name, database, strings.Join(SchemaFiles(database), ", "))
+		}
 		if db.Version() == version {
 			return nil, fixes.Refuse("", "%s already has schema %s", database, version)
 		}

@@ -83,8 +83,7 @@ func offeredGateways(south *snapshot.Southbound) map[string]bool {
 }
 
 func candidateEvidence(c catalog.GatewayCandidate) doctor.Evidence {
-	table, id := c.Row()
-	return doctor.NBRow(table, id, "%s", c.Text())
+	return doctor.NBRow(c.Row.Table(), c.UUID, "%s", c.Text())
 }
 
 func chassisEvidence(c *sb.Chassis, format string, args ...any) doctor.Evidence {

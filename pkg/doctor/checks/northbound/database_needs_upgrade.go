@@ -47,7 +47,7 @@ func oldSchema(p *doctor.Pass, h *snapshot.Host, db ovsdb.Reader, object doctor.
 		return false
 	}
 	file, version, err := catalog.InstalledSchema(h, db.Name())
-	if err != nil {
+	if err != nil || file == "" {
 		return false // no schema is installed, as in some packages and containers
 	}
 	if !release.Older(db.Version(), version) {
