@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/ovnctl/ovnctl/pkg/decode"
 	"github.com/ovnctl/ovnctl/pkg/facts"
 	"github.com/ovnctl/ovnctl/pkg/nb"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
@@ -71,7 +72,7 @@ func GatewayPorts(north *snapshot.Northbound, south *snapshot.Southbound) []Gate
 			}
 		}
 		slices.SortFunc(g.Candidates, func(a, b GatewayCandidate) int { return b.Priority - a.Priority })
-		g.Neutron = NeutronOwns(g.Router.Name, g.Router.ExternalIDs)
+		g.Neutron = decode.NeutronOwns(g.Router.Name, g.Router.ExternalIDs)
 		out = append(out, g)
 	}
 	return out

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ovnctl/ovnctl/pkg/decode"
 	"github.com/ovnctl/ovnctl/pkg/doctor"
 	"github.com/ovnctl/ovnctl/pkg/facts"
 	"github.com/ovnctl/ovnctl/pkg/fixes"
@@ -209,7 +210,7 @@ func (g *gatewayPort) notOffered(p *doctor.Pass, offered map[string]bool) {
 
 // setByHand reports gateway chassis of Neutron's ports that Neutron has not written.
 func setByHand(p *doctor.Pass, north *snapshot.Northbound) {
-	if !slices.ContainsFunc(north.Routers, func(r nb.LogicalRouter) bool { return catalog.NeutronOwns(r.Name, r.ExternalIDs) }) {
+	if !slices.ContainsFunc(north.Routers, func(r nb.LogicalRouter) bool { return decode.NeutronOwns(r.Name, r.ExternalIDs) }) {
 		return
 	}
 	rows := map[ovsdb.UUID]nb.GatewayChassis{}
