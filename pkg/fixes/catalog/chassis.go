@@ -3,6 +3,7 @@ package catalog
 import (
 	"fmt"
 
+	"github.com/ovnctl/ovnctl/pkg/facts"
 	"github.com/ovnctl/ovnctl/pkg/fixes"
 	"github.com/ovnctl/ovnctl/pkg/sb"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
@@ -53,7 +54,7 @@ func chosenChassis(rows *snapshot.Southbound, wanted string, meant *sb.Chassis) 
 	if c := rows.ChassisNamed(wanted); c != nil {
 		return c, nil
 	}
-	if c := ChassisMeant(rows, wanted); c != nil {
+	if c := facts.ChassisMeant(rows, wanted); c != nil {
 		return c, nil
 	}
 	return nil, fmt.Errorf("no chassis %q; there are %s", wanted, several(names))

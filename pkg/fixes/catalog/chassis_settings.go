@@ -5,6 +5,7 @@ import (
 	"net/netip"
 	"strings"
 
+	"github.com/ovnctl/ovnctl/pkg/facts"
 	"github.com/ovnctl/ovnctl/pkg/fixes"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
@@ -22,8 +23,8 @@ func idSet(sw *snapshot.Switch, key string, value any, what string) fixes.Set {
 	}
 }
 
-func listProposals(ps []Proposal) string {
-	return strings.Join(namesOf(ps, func(p Proposal) string { return fmt.Sprintf("%s (%s)", p.Value, p.From) }), ", ")
+func listProposals(ps []facts.Proposal) string {
+	return strings.Join(namesOf(ps, func(p facts.Proposal) string { return fmt.Sprintf("%s (%s)", p.Value, p.From) }), ", ")
 }
 
 // checkSetting is what is wrong with a value for a key, or nil.
@@ -57,7 +58,7 @@ func checkEncapIPs(h *snapshot.Host, value string) error {
 		if err != nil {
 			return fmt.Errorf("ovn-encap-ip %q is not an address", s)
 		}
-		if !Holds(network, ip) {
+		if !facts.Holds(network, ip) {
 			return fixes.Refuse("add it first with ip address add, or name an address of this node", "no link of %s has address %s", h.Name, ip)
 		}
 	}

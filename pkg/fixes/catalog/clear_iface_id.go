@@ -3,6 +3,7 @@ package catalog
 import (
 	"fmt"
 
+	"github.com/ovnctl/ovnctl/pkg/facts"
 	"github.com/ovnctl/ovnctl/pkg/fixes"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
@@ -59,11 +60,11 @@ func checkWrong(h *snapshot.Host, sw *snapshot.Switch, iface snapshot.BridgeInte
 	if len(same) < 2 {
 		return fixes.Refuse("", "interface %s is the only one for logical port %s", iface.Name, id)
 	}
-	why, err := whyWrong(h, iface)
+	why, err := facts.WhyWrong(h, iface)
 	if err != nil || why != "" {
 		return err
 	}
-	if wrong, reason, err := WrongInterface(h, same); err == nil {
+	if wrong, reason, err := facts.WrongInterface(h, same); err == nil {
 		return fixes.Refuse("ovnctl fix clear-iface-id "+wrong.Name, "interface %s seems to be the right one: %s is wrong, because %s", iface.Name, wrong.Name, reason)
 	}
 	return fixes.Refuse("look which one the pod has", "nothing shows that %s is the wrong one of %d interfaces for logical port %s", iface.Name, len(same), id)

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ovnctl/ovnctl/pkg/facts"
 	"github.com/ovnctl/ovnctl/pkg/fixes"
 	"github.com/ovnctl/ovnctl/pkg/sb"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
@@ -39,7 +40,7 @@ would become unreachable.`,
 		if err != nil {
 			return nil, err
 		}
-		for _, c := range EncapsulationsOf(south).OnlyVXLAN {
+		for _, c := range facts.EncapsulationsOf(south).OnlyVXLAN {
 			if c.Name != name {
 				return nil, onlyVXLAN(c)
 			}

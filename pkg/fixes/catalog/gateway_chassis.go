@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/ovnctl/ovnctl/pkg/facts"
 	"github.com/ovnctl/ovnctl/pkg/fixes"
 	"github.com/ovnctl/ovnctl/pkg/nb"
 	"github.com/ovnctl/ovnctl/pkg/sb"
@@ -36,7 +37,7 @@ one is removed. It refuses for ports that Neutron schedules.`,
 			if err != nil {
 				return nil, err
 			}
-			for _, g := range GatewayPorts(north, south) {
+			for _, g := range facts.GatewayPorts(north, south) {
 				names = append(names, g.Port.Name)
 				if g.Port.Name == a["PORT"] {
 					return planGatewayChassis(&g, d, z, south, a["CHASSIS"])
@@ -47,8 +48,8 @@ one is removed. It refuses for ports that Neutron schedules.`,
 	},
 }
 
-func planGatewayChassis(g *GatewayPort, d *snapshot.Deployment, z *snapshot.Zone, south *snapshot.Southbound, wanted string) (*fixes.Plan, error) {
-	i := slices.IndexFunc(g.Candidates, func(c GatewayCandidate) bool { return c.Chassis == nil })
+func planGatewayChassis(g *facts.GatewayPort, d *snapshot.Deployment, z *snapshot.Zone, south *snapshot.Southbound, wanted string) (*fixes.Plan, error) {
+	i := slices.IndexFunc(g.Candidates, func(c facts.GatewayCandidate) bool { return c.Chassis == nil })
 	switch {
 	case g.Neutron:
 		return nil, fixes.Refuse("let Neutron schedule it: `openstack network agent list --agent-type ovn-controller-gateway` shows the chassis that it knows",
@@ -62,7 +63,7 @@ func planGatewayChassis(g *GatewayPort, d *snapshot.Deployment, z *snapshot.Zone
 		return nil, err
 	}
 	step := replaceCandidate(g, z, wrong, c).Step()
-	if slices.ContainsFunc(g.Candidates, func(o GatewayCandidate) bool { return o.Name == c.Name }) {
+	if slices.ContainsFunc(g.Candidates, func(o facts.GatewayCandidate) bool { return o.Name == c.Name }) {
 		if step, err = removeCandidate(g, d, z, wrong); err != nil {
 			return nil, err
 		}
@@ -71,7 +72,7 @@ func planGatewayChassis(g *GatewayPort, d *snapshot.Deployment, z *snapshot.Zone
 }
 
 // removeCandidate is the step that deletes a candidate's row.
-func removeCandidate(g *GatewayPort, d *snapshot.Deployment, z *snapshot.Zone, wrong GatewayCandidate) (fixes.Rows, error) {
+func removeCandidate(g *facts.GatewayPort, d *snapshot.Deployment, z *snapshot.Zone, wrong facts.GatewayCandidate) (fixes.Rows, error) {
 	in := fixes.Ref{Table: "Logical_Router_Port", UUID: g.Port.UUID, Column: "gateway_chassis"}
 	if wrong.Group != "" {
 		in = fixes.Ref{Table: "HA_Chassis_Group", UUID: wrong.Group, Column: "ha_chassis"}
@@ -91,7 +92,7 @@ func removeCandidate(g *GatewayPort, d *snapshot.Deployment, z *snapshot.Zone, w
 
 // replaceCandidate sets the chassis in a candidate's row. The row of a Gateway_Chassis is named
 // after its port and its chassis, in one of two spellings.
-func replaceCandidate(g *GatewayPort, z *snapshot.Zone, wrong GatewayCandidate, c *sb.Chassis) fixes.Set {
+func replaceCandidate(g *facts.GatewayPort, z *snapshot.Zone, wrong facts.GatewayCandidate, c *sb.Chassis) fixes.Set {
 	set := fixes.Set{
 		DB: "OVN_Northbound", Zone: z.Name, What: fmt.Sprintf("make chassis %s a gateway chassis of port %s instead of %s", chassisText(*c), g.Port.Name, wrong.Name),
 		Row: wrong.Row, Columns: fixes.Row{"chassis_name": c.Name},

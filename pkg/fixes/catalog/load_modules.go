@@ -3,6 +3,7 @@ package catalog
 import (
 	"strings"
 
+	"github.com/ovnctl/ovnctl/pkg/facts"
 	"github.com/ovnctl/ovnctl/pkg/fixes"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
@@ -24,7 +25,7 @@ modules-at-boot for that.`,
 		if err != nil {
 			return nil, err
 		}
-		m, err := ReadKernelModules(h)
+		m, err := facts.ReadKernelModules(h)
 		if err != nil {
 			return nil, err
 		}
@@ -40,7 +41,7 @@ modules-at-boot for that.`,
 }
 
 // checkLoadable refuses if there is nothing to load, or nothing that could be loaded.
-func checkLoadable(m *KernelModules, h *snapshot.Host) error {
+func checkLoadable(m *facts.KernelModules, h *snapshot.Host) error {
 	switch {
 	case len(m.Needed) == 0:
 		return fixes.Refuse("", "no bridge of %s uses the kernel datapath", h.Name)

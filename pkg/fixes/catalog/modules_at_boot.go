@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ovnctl/ovnctl/pkg/facts"
 	"github.com/ovnctl/ovnctl/pkg/fixes"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
@@ -26,7 +27,7 @@ for that.`,
 		if err != nil {
 			return nil, err
 		}
-		m, err := ReadKernelModules(h)
+		m, err := facts.ReadKernelModules(h)
 		if err != nil {
 			return nil, err
 		}

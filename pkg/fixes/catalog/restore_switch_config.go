@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/ovnctl/ovnctl/pkg/facts"
 	"github.com/ovnctl/ovnctl/pkg/fixes"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
@@ -29,7 +30,7 @@ addresses. Ports of pods come back when the pods are re-created.`,
 		if err != nil {
 			return nil, err
 		}
-		l, err := ReadLostSwitch(d, h)
+		l, err := facts.ReadLostSwitch(d, h)
 		if err != nil {
 			return nil, err
 		}
@@ -59,7 +60,7 @@ addresses. Ports of pods come back when the pods are re-created.`,
 }
 
 // restoreSwitch is the step that sets what the database lost.
-func restoreSwitch(l *LostSwitch, root *vswitch.OpenvSwitch) fixes.Rows {
+func restoreSwitch(l *facts.LostSwitch, root *vswitch.OpenvSwitch) fixes.Rows {
 	step := fixes.Rows{DB: "Open_vSwitch", What: "restore the node's settings and bridges"}
 	columns := fixes.Row{}
 	set := func(key, value string) {

@@ -6,6 +6,7 @@ import (
 	"path"
 	"strings"
 
+	"github.com/ovnctl/ovnctl/pkg/facts"
 	"github.com/ovnctl/ovnctl/pkg/fixes"
 	"github.com/ovnctl/ovnctl/pkg/node"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
@@ -32,7 +33,7 @@ It refuses if the start would delete transient ports, as it does on Debian with 
 		if err != nil {
 			return nil, err
 		}
-		c, err := ReadConfDB(h)
+		c, err := facts.ReadConfDB(h)
 		if err != nil {
 			return nil, err
 		}
@@ -61,8 +62,8 @@ It refuses if the start would delete transient ports, as it does on Debian with 
 }
 
 // startOVSDB is the plan that starts ovsdb-server, and keeps a damaged file aside.
-func startOVSDB(c *ConfDB, d *snapshot.Deployment, h *snapshot.Host) (*fixes.Plan, error) {
-	ports, err := c.transientIn(d)
+func startOVSDB(c *facts.ConfDB, d *snapshot.Deployment, h *snapshot.Host) (*fixes.Plan, error) {
+	ports, err := c.TransientPorts(d)
 	if err != nil {
 		return nil, err
 	}
@@ -96,13 +97,13 @@ func startOVSDB(c *ConfDB, d *snapshot.Deployment, h *snapshot.Host) (*fixes.Pla
 
 // checkStart refuses if ovsdb-server would not start, or would delete transient ports when it does.
 func checkStart(h *snapshot.Host, ports []string) error {
-	t, err := ReadTransientDefault(h)
+	t, err := facts.ReadTransientDefault(h)
 	switch {
 	case err != nil:
 		return nil // the start shows it
 	case t.Stops != "":
 		return fixes.Refuse("ovnctl fix set-transient-default", "%s keeps Open vSwitch from starting: %s", t.File, t.Stops)
-	case t.Form == TransientWorks && len(ports) > 0:
+	case t.Form == facts.TransientWorks && len(ports) > 0:
 		return fixes.Refuse("systemctl start ovsdb-server at the console, or where the node may lose its network; then make sure that their owner adds them again",
 			"starting ovsdb-server would delete the transient %s", portList(ports))
 	}
@@ -111,7 +112,7 @@ func checkStart(h *snapshot.Host, ports []string) error {
 
 // keepName is what it takes for the node to keep its system-id: ovs-ctl takes the one of
 // system-id.conf whenever it starts ovsdb-server, and makes one up without the file.
-func keepName(c *ConfDB, d *snapshot.Deployment, h *snapshot.Host) ([]fixes.Step, error) {
+func keepName(c *facts.ConfDB, d *snapshot.Deployment, h *snapshot.Host) ([]fixes.Step, error) {
 	file := path.Join(cmp.Or(h.Dirs().Etc, "/etc"), "openvswitch/system-id.conf")
 	text, err := h.OptionalFile(file)
 	if err != nil {

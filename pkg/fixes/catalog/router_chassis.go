@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/ovnctl/ovnctl/pkg/facts"
 	"github.com/ovnctl/ovnctl/pkg/fixes"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
@@ -36,7 +37,7 @@ Without CHASSIS it is the one whose hostname is there now, or in the router's na
 		if c := rows.ChassisNamed(is); c != nil && a["CHASSIS"] == "" {
 			return nil, fixes.Refuse("", "router %s is on chassis %s, which exists", r.Name, chassisText(*c))
 		}
-		c, err := chosenChassis(rows, a["CHASSIS"], RouterChassisMeant(rows, r))
+		c, err := chosenChassis(rows, a["CHASSIS"], facts.RouterChassisMeant(rows, r))
 		if err != nil {
 			return nil, err
 		}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/ovnctl/ovnctl/pkg/facts"
 	"github.com/ovnctl/ovnctl/pkg/fixes"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
@@ -27,7 +28,7 @@ chassis create their tunnels to this node again.`,
 		}
 		ip := a["IP"]
 		if ip == "" {
-			if ip, _, err = EncapCandidate(d, h); err != nil {
+			if ip, _, err = facts.EncapCandidate(d, h); err != nil {
 				return nil, fixes.Refuse("ovnctl fix set-encap-ip IP", "the right address is unknown: %v", err)
 			}
 		}

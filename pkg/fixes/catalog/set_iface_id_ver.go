@@ -3,6 +3,7 @@ package catalog
 import (
 	"fmt"
 
+	"github.com/ovnctl/ovnctl/pkg/facts"
 	"github.com/ovnctl/ovnctl/pkg/fixes"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
@@ -43,7 +44,7 @@ port's: then the interface belongs to another pod.`,
 				return nil, fixes.Refuse("ovnctl fix clear-iface-id "+iface.Name, "interface %s is the right one for port %s", other.Name, id)
 			}
 		}
-		if mac := foreignMAC(h, iface, port.Addresses); mac != "" {
+		if mac := facts.ForeignMAC(h, iface, port.Addresses); mac != "" {
 			return nil, fixes.Refuse("re-create the pod", "the MAC address behind interface %s, %s, is not one of port %s: it belongs to another pod", iface.Name, mac, id)
 		}
 		title := fmt.Sprintf("set iface-id-ver of interface %s to %s", iface.Name, want)

@@ -9,20 +9,21 @@ import (
 	"strings"
 
 	"github.com/ovnctl/ovnctl/pkg/envfile"
+	"github.com/ovnctl/ovnctl/pkg/facts"
 	"github.com/ovnctl/ovnctl/pkg/fixes"
 )
 
 // rewritten is the file with the option in effect, and notes on what else changes. The
 // options that are in effect stay; those that only a shell would have combined are
 // combined.
-func rewritten(t *TransientDefault) (text []byte, notes []string, err error) {
+func rewritten(t *facts.TransientDefault) (text []byte, notes []string, err error) {
 	file := envfile.Systemd(t.Text, false)
 	set := file.Last(t.Variable)
 	var words []string
 	switch {
-	case t.Form == TransientGlued:
+	case t.Form == facts.TransientGlued:
 		return unglued(t, file)
-	case t.Form == TransientSelfReference:
+	case t.Form == facts.TransientSelfReference:
 		// What the shell makes of it is what was meant.
 		shell := envfile.LastShell(t.Text, t.Variable)
 		if shell == nil || shell.Ignored {
@@ -31,7 +32,7 @@ func rewritten(t *TransientDefault) (text []byte, notes []string, err error) {
 		words = envfile.Words(shell.Value)
 	case set == nil:
 		for _, a := range file.Assignments {
-			if a.Ignored && strings.Contains(a.Value, DeleteTransient) && strings.Contains(a.Name, t.Variable) {
+			if a.Ignored && strings.Contains(a.Value, facts.DeleteTransient) && strings.Contains(a.Name, t.Variable) {
 				set, words = &a, envfile.Words(a.Value) // export VAR=, VAR+=
 			}
 		}
@@ -39,7 +40,7 @@ func rewritten(t *TransientDefault) (text []byte, notes []string, err error) {
 		words = envfile.Words(set.Value)
 	}
 	var comment string
-	if StopsOVS(words) != "" {
+	if facts.StopsOVS(words) != "" {
 		if words, comment, err = meant(words); err != nil {
 			return nil, nil, rewriteByHand(t, set)
 		}
@@ -52,7 +53,7 @@ func rewritten(t *TransientDefault) (text []byte, notes []string, err error) {
 	if set == nil {
 		at := len(t.Text)
 		for _, c := range file.Comments {
-			if t.Form == TransientCommented && strings.Contains(c.Text, DeleteTransient) {
+			if t.Form == facts.TransientCommented && strings.Contains(c.Text, facts.DeleteTransient) {
 				at = c.End
 			}
 		}
@@ -62,7 +63,7 @@ func rewritten(t *TransientDefault) (text []byte, notes []string, err error) {
 	}
 	// Earlier settings have no effect, and with the option in them would mislead the next reader.
 	for _, a := range slices.Backward(file.Assignments) {
-		if set != nil && a.Name == t.Variable && a.Start < set.Start && t.Form != TransientMissing {
+		if set != nil && a.Name == t.Variable && a.Start < set.Start && t.Form != facts.TransientMissing {
 			text = envfile.Replace(text, a.Start, a.End, "")
 			notes = append(notes, fmt.Sprintf("line %d is removed: line %d sets %s again", a.Line, set.Line, t.Variable))
 		}
@@ -71,35 +72,35 @@ func rewritten(t *TransientDefault) (text []byte, notes []string, err error) {
 }
 
 // checkedRewrite is a text that systemd and a shell read alike and ovs-ctl accepts.
-func checkedRewrite(t *TransientDefault, text []byte, notes []string) ([]byte, []string, error) {
+func checkedRewrite(t *facts.TransientDefault, text []byte, notes []string) ([]byte, []string, error) {
 	after := t.With(text)
 	shell := envfile.LastShell(text, t.Variable)
-	if after.Form != TransientWorks || shell == nil || shell.Ignored || shell.Value != after.Value {
+	if after.Form != facts.TransientWorks || shell == nil || shell.Ignored || shell.Value != after.Value {
 		return nil, nil, rewriteByHand(t, nil)
 	}
 	return text, notes, nil
 }
 
-func rewriteByHand(t *TransientDefault, set *envfile.Assignment) error {
+func rewriteByHand(t *facts.TransientDefault, set *envfile.Assignment) error {
 	line := t.Line
 	if set != nil {
 		line = set.Line
 	}
-	return fixes.Refuse(fmt.Sprintf("write the line by hand: %s=\"%s\"", t.Variable, DeleteTransient),
+	return fixes.Refuse(fmt.Sprintf("write the line by hand: %s=\"%s\"", t.Variable, facts.DeleteTransient),
 		"%s line %d is unclear: %s", t.File, line, strings.TrimSpace(envfile.Line(t.Text, line)))
 }
 
 // unglued separates the setting from the line that it was appended to.
-func unglued(t *TransientDefault, file envfile.File) ([]byte, []string, error) {
+func unglued(t *facts.TransientDefault, file envfile.File) ([]byte, []string, error) {
 	start, end := -1, 0
 	for _, a := range file.Assignments {
-		if strings.Contains(a.Value, DeleteTransient) {
+		if strings.Contains(a.Value, facts.DeleteTransient) {
 			start, end = a.Start, a.End
 		}
 	}
 	if start < 0 {
 		for _, c := range file.Comments {
-			if strings.Contains(c.Text, DeleteTransient) {
+			if strings.Contains(c.Text, facts.DeleteTransient) {
 				start, end = c.Start, c.End
 			}
 		}
@@ -111,9 +112,9 @@ func unglued(t *TransientDefault, file envfile.File) ([]byte, []string, error) {
 	i := strings.LastIndex(whole, t.Variable+"=")
 	if i <= 0 {
 		// The bare option after another setting, which keeps its value.
-		i = strings.Index(whole, DeleteTransient)
+		i = strings.Index(whole, facts.DeleteTransient)
 		rest := strings.TrimRight(whole[:i], " \t")
-		if strings.Count(rest, `"`)%2 == 1 || strings.Count(rest, `'`)%2 == 1 || strings.TrimSpace(whole[i+len(DeleteTransient):]) != "" {
+		if strings.Count(rest, `"`)%2 == 1 || strings.Count(rest, `'`)%2 == 1 || strings.TrimSpace(whole[i+len(facts.DeleteTransient):]) != "" {
 			return nil, nil, rewriteByHand(t, nil)
 		}
 		return rewriteAgain(t.With(envfile.Replace(t.Text, start, end, rest)))
@@ -132,11 +133,11 @@ func unglued(t *TransientDefault, file envfile.File) ([]byte, []string, error) {
 }
 
 // rewriteAgain fixes what is left once the lines are separate.
-func rewriteAgain(t *TransientDefault) ([]byte, []string, error) {
+func rewriteAgain(t *facts.TransientDefault) ([]byte, []string, error) {
 	switch t.Form {
-	case TransientWorks:
+	case facts.TransientWorks:
 		return checkedRewrite(t, t.Text, nil)
-	case TransientGlued:
+	case facts.TransientGlued:
 		return nil, nil, rewriteByHand(t, nil)
 	}
 	return rewritten(t)
@@ -162,7 +163,7 @@ func meant(words []string) (options []string, comment string, err error) {
 		}
 		options = append(options, w)
 	}
-	if stops := StopsOVS(options); stops != "" {
+	if stops := facts.StopsOVS(options); stops != "" {
 		return nil, "", errors.New(stops)
 	}
 	return options, comment, nil
@@ -171,10 +172,10 @@ func meant(words []string) (options []string, comment string, err error) {
 // withOption adds the option unless it is in effect, and removes what turns it off.
 func withOption(words []string) []string {
 	words = slices.DeleteFunc(slices.Clone(words), func(w string) bool {
-		return w == "--no-delete-transient-ports" || strings.HasPrefix(w, DeleteTransient+"=")
+		return w == "--no-delete-transient-ports" || strings.HasPrefix(w, facts.DeleteTransient+"=")
 	})
-	if !slices.Contains(words, DeleteTransient) {
-		words = append(words, DeleteTransient)
+	if !slices.Contains(words, facts.DeleteTransient) {
+		words = append(words, facts.DeleteTransient)
 	}
 	return words
 }
@@ -201,13 +202,13 @@ func quotedWord(w string) string {
 }
 
 // withoutOption is the file that is not read, without the option; nil: nothing else is in it.
-func withoutOption(t *TransientDefault) []byte {
+func withoutOption(t *facts.TransientDefault) []byte {
 	text := t.WrongFile
 	for _, a := range slices.Backward(envfile.Systemd(text, false).Assignments) {
-		if !strings.Contains(a.Value, DeleteTransient) {
+		if !strings.Contains(a.Value, facts.DeleteTransient) {
 			continue
 		}
-		words := slices.DeleteFunc(envfile.Words(a.Value), func(w string) bool { return w == DeleteTransient })
+		words := slices.DeleteFunc(envfile.Words(a.Value), func(w string) bool { return w == facts.DeleteTransient })
 		line := ""
 		if len(words) > 0 {
 			line = a.Name + "=" + envfile.Quote(join(words))
@@ -221,9 +222,9 @@ func withoutOption(t *TransientDefault) []byte {
 }
 
 // cleanWrongFile is the step that removes the option from the file that is not read, if there is one.
-func cleanWrongFile(t *TransientDefault) []fixes.Step {
+func cleanWrongFile(t *facts.TransientDefault) []fixes.Step {
 	if t.Wrong == "" {
 		return nil
 	}
-	return []fixes.Step{fixes.File{Path: t.Wrong, Before: t.WrongFile, After: withoutOption(t), What: "remove " + DeleteTransient + " from " + t.Wrong + ", which is not read"}}
+	return []fixes.Step{fixes.File{Path: t.Wrong, Before: t.WrongFile, After: withoutOption(t), What: "remove " + facts.DeleteTransient + " from " + t.Wrong + ", which is not read"}}
 }

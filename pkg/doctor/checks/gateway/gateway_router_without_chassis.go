@@ -101,7 +101,7 @@ func routerWithoutChassis(p *doctor.Pass, south *snapshot.Southbound, r *nb.Logi
 			f.Also = append(f.Also, doctor.NodeObject(h.Name))
 		}
 	}
-	if c := catalog.RouterChassisMeant(south, r); c != nil {
+	if c := facts.RouterChassisMeant(south, r); c != nil {
 		f.Evidence = append(f.Evidence, chassisEvidence(c, "name=%s", c.Name))
 		f.Also = append(f.Also, doctor.NodeObject(c.Hostname))
 		f.Fix = catalog.RouterChassis.With(r.Name)

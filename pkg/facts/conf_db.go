@@ -1,4 +1,4 @@
-package catalog
+package facts
 
 import (
 	"bytes"
@@ -53,8 +53,8 @@ func ReadConfDB(h *snapshot.Host) (*ConfDB, error) {
 	return &ConfDB{Path: places[0]}, nil
 }
 
-// transientIn are the transient ports of a server that starts from the file.
-func (c *ConfDB) transientIn(d *snapshot.Deployment) ([]string, error) {
+// TransientPorts are those of a server that starts from the file.
+func (c *ConfDB) TransientPorts(d *snapshot.Deployment) ([]string, error) {
 	if c.Rows == nil {
 		return nil, nil
 	}

@@ -1,4 +1,4 @@
-package catalog
+package facts
 
 import (
 	"bytes"
@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"github.com/ovnctl/ovnctl/pkg/envfile"
-	"github.com/ovnctl/ovnctl/pkg/facts"
 	"github.com/ovnctl/ovnctl/pkg/node"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
@@ -39,7 +38,7 @@ const (
 // TransientDefault is what a host's Open vSwitch does with transient ports when it
 // starts.
 type TransientDefault struct {
-	Distribution facts.Distribution
+	Distribution Distribution
 	File         string // that ovs-ctl's service reads: /etc/default/openvswitch-switch
 	Variable     string // OVS_CTL_OPTS
 	Text         []byte // of the file; nil: it does not exist
@@ -75,7 +74,7 @@ var ErrOtherDistribution = errors.New("ovnctl knows only where Debian and rpm ho
 func ReadTransientDefault(h *snapshot.Host) (*TransientDefault, error) {
 	t := &TransientDefault{}
 	var err error
-	if t.Distribution, err = facts.DistributionOf(h); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if t.Distribution, err = DistributionOf(h); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("distribution of %s: %w", h.Name, err)
 	}
 	etc := cmp.Or(h.Dirs().Etc, "/etc")
@@ -153,7 +152,7 @@ func transientElsewhere(h *snapshot.Host, etc string) (string, error) {
 		}
 		for _, file := range files {
 			text, _ := h.File(file) // it may be a link to a package's unit, or one that masks it
-			if path.Base(file) != transientUnitName && setsTransient(string(text)) {
+			if path.Base(file) != TransientUnitName && setsTransient(string(text)) {
 				return file, nil
 			}
 		}
@@ -179,11 +178,12 @@ func lineOf(text []byte, s string) int {
 	return 0
 }
 
-const transientUnitName = "ovs-delete-transient-ports.service"
+// TransientUnitName is the unit of the rpm that deletes transient ports at boot.
+const TransientUnitName = "ovs-delete-transient-ports.service"
 
 // transientUnit asks systemd, and if that does not run, looks for the unit's file.
 func transientUnit(h *snapshot.Host, etc string) (string, error) {
-	u, err := h.Unit(transientUnitName)
+	u, err := h.Unit(TransientUnitName)
 	switch {
 	case err == nil && (u.Load == "masked" || u.File == "masked" || u.File == "masked-runtime"):
 		return "masked", nil
@@ -195,7 +195,7 @@ func transientUnit(h *snapshot.Host, etc string) (string, error) {
 		return "", err
 	}
 	for i, dir := range []string{path.Join(etc, "systemd/system"), "/run/systemd/system", "/usr/lib/systemd/system", "/lib/systemd/system"} {
-		found, err := h.Glob(path.Join(dir, transientUnitName))
+		found, err := h.Glob(path.Join(dir, TransientUnitName))
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return "", err
 		}

@@ -1,11 +1,10 @@
-package catalog
+package facts
 
 import (
 	"fmt"
 	"slices"
 
 	"github.com/ovnctl/ovnctl/pkg/decode"
-	"github.com/ovnctl/ovnctl/pkg/facts"
 	"github.com/ovnctl/ovnctl/pkg/nb"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
 	"github.com/ovnctl/ovnctl/pkg/sb"
@@ -34,7 +33,7 @@ type GatewayCandidate struct {
 
 // GatewayPorts are a zone's distributed gateway ports.
 func GatewayPorts(north *snapshot.Northbound, south *snapshot.Southbound) []GatewayPort {
-	l := facts.NewLogical(north)
+	l := NewLogical(north)
 	gcs := map[ovsdb.UUID]*nb.GatewayChassis{}
 	for i, g := range north.GatewayChassis {
 		gcs[g.UUID] = &north.GatewayChassis[i]

@@ -1,4 +1,4 @@
-package catalog
+package facts
 
 import (
 	"errors"
@@ -15,7 +15,7 @@ func WrongInterface(h *snapshot.Host, all []snapshot.BridgeInterface) (snapshot.
 	var wrong []snapshot.BridgeInterface
 	var why []string
 	for _, p := range all {
-		reason, err := whyWrong(h, p)
+		reason, err := WhyWrong(h, p)
 		if err != nil {
 			return snapshot.BridgeInterface{}, "", err
 		}
@@ -32,8 +32,8 @@ func WrongInterface(h *snapshot.Host, all []snapshot.BridgeInterface) (snapshot.
 	return wrong[0], why[0], nil
 }
 
-// whyWrong is why an interface is not the one of the logical port in its iface-id; empty: it may be.
-func whyWrong(h *snapshot.Host, p snapshot.BridgeInterface) (string, error) {
+// WhyWrong is why an interface is not the one of the logical port in its iface-id; empty: it may be.
+func WhyWrong(h *snapshot.Host, p snapshot.BridgeInterface) (string, error) {
 	network, err := h.Network()
 	if err != nil {
 		return "", err
@@ -67,15 +67,15 @@ func whyNotOf(h *snapshot.Host, row *sb.PortBindingBrief, p snapshot.BridgeInter
 			return fmt.Sprintf("its MAC address %s is not one of the logical port", mac)
 		}
 	}
-	if mac := foreignMAC(h, p, row.MAC); mac != "" {
+	if mac := ForeignMAC(h, p, row.MAC); mac != "" {
 		return fmt.Sprintf("the MAC address behind it, %s, is not one of the logical port", mac)
 	}
 	return ""
 }
 
-// foreignMAC is the MAC address behind an interface if it is not among the addresses of its
+// ForeignMAC is the MAC address behind an interface if it is not among the addresses of its
 // logical port; empty if it is, or if either is unknown.
-func foreignMAC(h *snapshot.Host, iface snapshot.BridgeInterface, addresses []string) string {
+func ForeignMAC(h *snapshot.Host, iface snapshot.BridgeInterface, addresses []string) string {
 	macs := strings.ToLower(strings.Join(addresses, " "))
 	pod, err := h.Pod(iface.Name)
 	if err != nil || !strings.Contains(macs, ":") || strings.Contains(macs, strings.ToLower(pod.Link.MAC)) {
