@@ -8,13 +8,13 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/nb"
 )
 
-// Unlinked are the router ports that lead nowhere: no switch port names them and
-// they have no peer.
+// Unlinked are the router ports that lead nowhere: no switch port names them, they have no peer, and they do not stand for
+// the port of a transit router in another zone, which names its chassis.
 func (l *Logical) Unlinked() []*nb.LogicalRouterPort {
 	var out []*nb.LogicalRouterPort
 	for i := range l.RouterPorts {
 		p := &l.RouterPorts[i]
-		if len(l.Links[p.Name]) == 0 && len(p.Peer) == 0 {
+		if len(l.Links[p.Name]) == 0 && len(p.Peer) == 0 && p.Options["requested-chassis"] == "" {
 			out = append(out, p)
 		}
 	}
