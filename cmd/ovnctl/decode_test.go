@@ -9,7 +9,6 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/decode"
 	"github.com/ovnctl/ovnctl/pkg/decode/text"
 	"github.com/ovnctl/ovnctl/pkg/flowtable"
-	"github.com/ovnctl/ovnctl/pkg/sb"
 )
 
 // TestDecodedJSONDocumented holds docs/json.md against the structs, as TestTopologyJSONDocumented does.
@@ -26,7 +25,7 @@ func TestDecodedJSONDocumented(t *testing.T) {
 	} {
 		compareFields(t, typ.Name(), tables[typ.Name()], jsonFields(typ))
 	}
-	compareFields(t, "Logical", tables["Logical"], jsonFields(reflect.TypeFor[sb.LogicalFlowNames]()))
+	compareFields(t, "Logical", tables["Logical"], jsonFields(reflect.TypeFor[decode.LogicalFlow]()))
 }
 
 // TestDecodeCompressed names the tool that opens what is compressed.

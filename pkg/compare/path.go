@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ovnctl/ovnctl/pkg/decode"
 	"github.com/ovnctl/ovnctl/pkg/document"
 	"github.com/ovnctl/ovnctl/pkg/journey"
 )
@@ -226,9 +227,9 @@ func (f *behind) rule(r *journey.Rule) {
 	}
 }
 
-func (f *behind) object(o *journey.Object) {
+func (f *behind) object(o *decode.Object) {
 	if o != nil && o.UUID != "" {
-		f.uuids[o.UUID] = true
+		f.uuids[string(o.UUID)] = true
 	}
 }
 

@@ -96,7 +96,7 @@ func (w *writer) nameOf(of any, at *Context) (field, value, name string) {
 	case openflow.SetField:
 		return w.written(packet.Whole(v.Field), v.Value, v.Mask, v.Field.PrintMasked(v.Value, v.Mask), at)
 	case openflow.Load:
-		mask := packet.Ones(v.Dst.Bits).Shl(v.Dst.Lo)
+		mask := v.Dst.Mask()
 		return w.written(v.Dst, v.Value.Shl(v.Dst.Lo).And(mask), mask, v.Value.Hex(), at)
 	case openflow.Resubmit:
 		return w.target(v.Table, *at)

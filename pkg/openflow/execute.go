@@ -226,9 +226,9 @@ func (ct *ConntrackEvent) marks(p *packet.Flow) {
 		case SetField:
 			write(a.Field, a.Mask)
 		case Load:
-			write(a.Dst.Field, packet.Ones(a.Dst.Bits).Shl(a.Dst.Lo))
+			write(a.Dst.Field, a.Dst.Mask())
 		case Move:
-			write(a.Dst.Field, packet.Ones(a.Dst.Bits).Shl(a.Dst.Lo))
+			write(a.Dst.Field, a.Dst.Mask())
 		}
 	}
 	markField, _ := packet.Lookup("ct_mark")

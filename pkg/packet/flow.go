@@ -99,6 +99,9 @@ func (p *Flow) Uint(name string) uint64 {
 	return p.Get(f).Lo
 }
 
+// SetUint writes a field of a name that is written in the program.
+func (p *Flow) SetUint(name string, n uint64) { p.Set(MustField(name), Uint(n)) }
+
 // Set makes v the value of f. Bits beyond the width of f are dropped. Writing
 // dl_vlan or a priority makes the packet tagged, as ovs-fields(7) says;
 // writing in_port forgets the port's name.
@@ -219,8 +222,7 @@ func (p *Flow) Meets(need Prereq) bool {
 	case NeedsIP:
 		return ip
 	case NeedsCT:
-		const invalid, tracked = 0x10, 0x20
-		return ip && p.number(stateField)&(tracked|invalid) == tracked
+		return ip && p.number(stateField)&(CTTracked|CTInvalid) == CTTracked
 	case NeedsARP:
 		return eth == EthARP || eth == EthRARP
 	case NeedsNSH:

@@ -129,15 +129,10 @@ func appendIP(b []byte, v, mask Value, bits int) []byte {
 }
 
 func appendAddr(b []byte, v Value, bits int) []byte {
-	var bytes [16]byte
-	v.put(bytes[:])
-	switch {
-	case bits == 32:
-		return netip.AddrFrom4([4]byte(bytes[12:])).AppendTo(b)
-	case v.BitLen() > 16 && v.BitLen() <= 32: // as inet_ntop(3) does
-		return netip.AddrFrom4([4]byte(bytes[12:])).AppendTo(append(b, "::"...))
+	if bits == 128 && v.BitLen() > 16 && v.BitLen() <= 32 { // as inet_ntop(3) does
+		return v.Addr(32).AppendTo(append(b, "::"...))
 	}
-	return netip.AddrFrom16(bytes).AppendTo(b) // writes the other embedded IPv4 addresses, ::ffff:1.2.3.4
+	return v.Addr(bits).AppendTo(b) // writes the other embedded IPv4 addresses, ::ffff:1.2.3.4
 }
 
 // prefixLen returns the length of a CIDR mask, or -1 if mask is none.
@@ -250,16 +245,17 @@ func (f *Field) parseOne(s string) (Value, bool) {
 		if err != nil || a.Zone() != "" || a.BitLen() != f.Bits {
 			break
 		}
-		return FromBytes(a.AsSlice()), true
+		return FromAddr(a), true
 	case Ethernet:
-		if v, ok := parseMAC(s); ok {
+		if v, ok := ParseMAC(s); ok {
 			return v, true
 		}
 	}
 	return parseNumber(s)
 }
 
-func parseMAC(s string) (Value, bool) {
+// ParseMAC reads an Ethernet address: 0a:00:00:00:00:01. It reports false for anything else.
+func ParseMAC(s string) (Value, bool) {
 	var n uint64
 	parts := 0
 	for part := range strings.SplitSeq(s, ":") {

@@ -71,6 +71,9 @@ func (s Subfield) Append(b []byte) []byte {
 	return append(b, ']')
 }
 
+// Mask returns the bits of the field that are the sub-field.
+func (s Subfield) Mask() Value { return Ones(s.Bits).Shl(s.Lo) }
+
 // Get returns the bits of a sub-field, moved down to bit 0.
 func (s Subfield) Get(p *Flow) Value {
 	return p.Get(s.Field).Shr(s.Lo).And(Ones(s.Bits))
@@ -78,5 +81,5 @@ func (s Subfield) Get(p *Flow) Value {
 
 // Set writes the low bits of v into the sub-field.
 func (s Subfield) Set(p *Flow, v Value) {
-	p.SetMasked(s.Field, v.And(Ones(s.Bits)).Shl(s.Lo), Ones(s.Bits).Shl(s.Lo))
+	p.SetMasked(s.Field, v.And(Ones(s.Bits)).Shl(s.Lo), s.Mask())
 }

@@ -7,27 +7,34 @@ import (
 )
 
 var (
-	inPortField = mustField("in_port")
-	fragField   = mustField("ip_frag")
-	tciField    = mustField("vlan_tci")
-	stateField  = mustField("ct_state")
-	ethField    = mustField("eth_type")
-	protoField  = mustField("nw_proto")
-	tosField    = mustField("nw_tos")
+	inPortField = MustField("in_port")
+	fragField   = MustField("ip_frag")
+	tciField    = MustField("vlan_tci")
+	stateField  = MustField("ct_state")
+	ethField    = MustField("eth_type")
+	protoField  = MustField("nw_proto")
+	tosField    = MustField("nw_tos")
 
-	bosField        = mustField("mpls_bos")
-	innerField      = mustField("vlan_tci1")
-	ethSrcField     = mustField("eth_src")
-	ethDstField     = mustField("eth_dst")
-	tunFlagsField   = mustField("tun_flags")
-	packetTypeField = mustField("packet_type")
-	icmpTypeField   = mustField("icmp_type")
-	icmpCodeField   = mustField("icmp_code")
-	recircField     = mustField("recirc_id")
+	src4Field    = MustField("ip_src")
+	dst4Field    = MustField("ip_dst")
+	src6Field    = MustField("ipv6_src")
+	dst6Field    = MustField("ipv6_dst")
+	srcPortField = MustField("tp_src")
+	dstPortField = MustField("tp_dst")
 
-	tunIDField      = mustField("tun_id")
-	tunDstField     = mustField("tun_dst")
-	tunIPv6DstField = mustField("tun_ipv6_dst")
+	bosField        = MustField("mpls_bos")
+	innerField      = MustField("vlan_tci1")
+	ethSrcField     = MustField("eth_src")
+	ethDstField     = MustField("eth_dst")
+	tunFlagsField   = MustField("tun_flags")
+	packetTypeField = MustField("packet_type")
+	icmpTypeField   = MustField("icmp_type")
+	icmpCodeField   = MustField("icmp_code")
+	recircField     = MustField("recirc_id")
+
+	tunIDField      = MustField("tun_id")
+	tunDstField     = MustField("tun_dst")
+	tunIPv6DstField = MustField("tun_ipv6_dst")
 )
 
 var regFields = func() (list [32]*Field) {
@@ -115,17 +122,17 @@ func LookupFor(proto uint8, name string) (*Field, bool) {
 	}
 	switch {
 	case name == "icmp_type" && proto == ProtoICMPv6:
-		return mustField("icmpv6_type"), true
+		return MustField("icmpv6_type"), true
 	case name == "icmp_code" && proto == ProtoICMPv6:
-		return mustField("icmpv6_code"), true
+		return MustField("icmpv6_code"), true
 	case name == "tp_src" && proto == ProtoUDP:
-		return mustField("udp_src"), true
+		return MustField("udp_src"), true
 	case name == "tp_dst" && proto == ProtoUDP:
-		return mustField("udp_dst"), true
+		return MustField("udp_dst"), true
 	case name == "tp_src" && proto == ProtoSCTP:
-		return mustField("sctp_src"), true
+		return MustField("sctp_src"), true
 	case name == "tp_dst" && proto == ProtoSCTP:
-		return mustField("sctp_dst"), true
+		return MustField("sctp_dst"), true
 	}
 	return f, true
 }
@@ -220,7 +227,7 @@ func isSeparator(c byte) bool { return separators[c] }
 // What is printed of every flow, at its place.
 var (
 	metadataField = named("metadata")
-	ctProtoField  = mustField("ct_nw_proto")
+	ctProtoField  = MustField("ct_nw_proto")
 	tunIDFields   = named("tun_id")
 	lseFields     = named("mpls_lse1", "mpls_lse2")
 )
@@ -245,7 +252,7 @@ var headerFields = named("arp_spa", "arp_tpa", "ip_src", "ip_dst", "ipv6_src", "
 func named(names ...string) []*Field {
 	fields := make([]*Field, len(names))
 	for i, n := range names {
-		fields[i] = mustField(n)
+		fields[i] = MustField(n)
 	}
 	return fields
 }
@@ -261,7 +268,7 @@ func (p *Flow) String() string {
 	if p.Meets(NeedsEthernet) {
 		keyword = keywordOf(eth, proto)
 	} else {
-		w.field(mustField("packet_type"))
+		w.field(MustField("packet_type"))
 	}
 	if keyword != "" {
 		w.word(keyword)
@@ -281,8 +288,8 @@ func (p *Flow) String() string {
 	w.inPort()
 	if p.Meets(NeedsEthernet) {
 		w.vlan()
-		w.field(mustField("eth_src"))
-		w.field(mustField("eth_dst"))
+		w.field(MustField("eth_src"))
+		w.field(MustField("eth_dst"))
 		if keyword == "" {
 			w.field(ethField)
 		}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ovnctl/ovnctl/pkg/decode"
 	"github.com/ovnctl/ovnctl/pkg/journey"
 )
 
@@ -16,7 +17,7 @@ type Cause struct {
 	Reply   bool            `json:"reply"`   // the packet arrives and its reply does not come back
 	Stage   string          `json:"stage"`   // where it ended; may be empty
 	Text    string          `json:"text"`
-	Object  *journey.Object `json:"object"` // the row that decided, null when none did
+	Object  *decode.Object  `json:"object"` // the row that decided, null when none did
 	Pairs   int             `json:"pairs"`  // how many it stops
 	// Kind is what sort of cause it is, of which Text is the sentence.
 	Kind journey.CauseKind `json:"-"`
@@ -26,7 +27,7 @@ type Cause struct {
 func (c *Cause) key() string {
 	object := ""
 	if c.Object != nil {
-		object = c.Object.UUID
+		object = string(c.Object.UUID)
 	}
 	direction := "forward"
 	if c.Reply {
@@ -39,7 +40,7 @@ func policyOf(c *Cause) string {
 	if c.Object == nil {
 		return c.Text
 	}
-	return cmp.Or(c.Object.Owner, strings.TrimSpace(c.Object.Kind+" "+c.Object.Name), c.Text)
+	return cmp.Or(c.Object.Owner.String(), strings.TrimSpace(c.Object.Kind+" "+c.Object.Name), c.Text)
 }
 
 // A Pair is one sender and one receiver.

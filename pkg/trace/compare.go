@@ -41,7 +41,7 @@ func (l lookup) row() string {
 	if l.step.Logical == nil {
 		return ""
 	}
-	return l.step.Logical.UUID
+	return string(l.step.Logical.UUID)
 }
 
 // compare lays the actual path beside the expected one, and says where they diverge, and why.
@@ -118,7 +118,7 @@ func (t *tracer) stages(d *journey.Direction) []lookup {
 			case s.Table >= 0 && v != nil && h.Kind != "bridge":
 				l.place = v.decoder.Calibration.Table(s.Table, decode.Kind(h.Kind))
 			case s.Table < 0 && s.Logical != nil:
-				l.place = decode.Place{Pipeline: decode.Pipeline(s.Pipeline), Table: s.Logical.Table}
+				l.place = decode.Place{Pipeline: decode.Pipeline(s.Pipeline), Table: s.Logical.TableID}
 			}
 			if l.place.Pipeline != "" {
 				all, last = append(all, l), true

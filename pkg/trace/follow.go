@@ -139,7 +139,7 @@ func (r *run) visit(ctx context.Context, p location) ([]outcome, error) {
 	if p.table == 0 {
 		start.Packet.SetInPort(p.port)
 	}
-	ovs.Set(&start.Packet, "dp_hash", packet.Uint(uint64(r.dpHash)))
+	start.Packet.SetUint("dp_hash", uint64(r.dpHash))
 	walk, err := ovs.Follow(ctx, p.node.sw, p.node.Name, r.ct, start)
 	if err != nil {
 		return nil, err
@@ -331,7 +331,7 @@ func (r *run) atPort(ctx context.Context, at location, logical string, iface *to
 		if lsp.Switch != nil {
 			v.Datapath = lsp.Switch.Name
 		}
-		t, ok := ovs.TupleOf(&at.packet)
+		t, ok := at.packet.Tuple()
 		if ok && !owns(lsp, t.Dst) {
 			v.Outcome = journey.Dropped
 			v.Because = journey.Cause{Kind: journey.WrongPort, Port: name, Address: t.Dst}
@@ -367,6 +367,6 @@ func fresh(p packet.Flow) packet.Flow {
 	p.ClearConntrack()
 	p.ClearRegisters()
 	p.ClearTunnel()
-	ovs.Set(&p, "pkt_mark", packet.Value{})
+	p.SetUint("pkt_mark", 0)
 	return p
 }

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/ovnctl/ovnctl/pkg/packet"
-	"github.com/ovnctl/ovnctl/pkg/trace/ovs"
 )
 
 // A Query is the question of a trace.
@@ -52,20 +51,20 @@ func (p Packet) frame(srcMAC, dstMAC string) packet.Flow {
 	if v6 && proto == packet.ProtoICMP {
 		proto = packet.ProtoICMPv6
 	}
-	ovs.Set(&f, "eth_type", packet.Uint(packet.EthIPv4))
+	f.SetUint("eth_type", packet.EthIPv4)
 	if v6 {
-		ovs.Set(&f, "eth_type", packet.Uint(packet.EthIPv6))
+		f.SetUint("eth_type", packet.EthIPv6)
 	}
-	ovs.Set(&f, "nw_proto", packet.Uint(uint64(proto)))
-	ovs.Set(&f, "nw_ttl", packet.Uint(64))
-	ovs.SetTuple(&f, ovs.Tuple{Proto: proto, Src: p.Src, Dst: p.Dst, SrcPort: uint16(p.SourcePort), DstPort: uint16(p.Port)})
+	f.SetUint("nw_proto", uint64(proto))
+	f.SetUint("nw_ttl", 64)
+	f.SetTuple(packet.Tuple{Proto: proto, Src: p.Src, Dst: p.Dst, SrcPort: uint16(p.SourcePort), DstPort: uint16(p.Port)})
 	switch proto {
 	case packet.ProtoTCP:
-		ovs.Set(&f, "tcp_flags", packet.Uint(2)) // SYN
+		f.SetUint("tcp_flags", 2) // SYN
 	case packet.ProtoICMP:
-		ovs.Set(&f, "icmp_type", packet.Uint(8)) // echo request
+		f.SetUint("icmp_type", 8) // echo request
 	case packet.ProtoICMPv6:
-		ovs.Set(&f, "icmp_type", packet.Uint(128))
+		f.SetUint("icmp_type", 128)
 	}
 	return f
 }
@@ -83,7 +82,7 @@ func (p Packet) String() string {
 
 // describe is the packet in words: addresses, and ports where it has them.
 func describe(p packet.Flow) string {
-	t, ok := ovs.TupleOf(&p)
+	t, ok := p.Tuple()
 	if !ok {
 		return p.String()
 	}

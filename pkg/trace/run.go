@@ -124,7 +124,7 @@ func (r *run) connection(ctx context.Context, start location, skip func(path str
 	if b.Verdict.Outcome != journey.Delivered {
 		return b
 	}
-	reply, ok := ovs.Answer(forward.at.packet)
+	reply, ok := ovs.Reply(forward.at.packet)
 	if !ok {
 		return b
 	}
@@ -144,7 +144,7 @@ func (r *run) connection(ctx context.Context, start location, skip func(path str
 func (r *run) reply(ctx context.Context, forward ending, packet packet.Flow) (ending, error) {
 	start := forward.at
 	start.packet = packet
-	t, _ := ovs.TupleOf(&packet)
+	t, _ := packet.Tuple()
 	var stopped *journey.Verdict
 	switch {
 	case forward.outside:
@@ -212,8 +212,8 @@ func (r *run) checkReturn(packet packet.Flow, d *journey.Direction, e ending) {
 	if d.Verdict.Outcome != journey.Delivered {
 		return
 	}
-	got, ok := ovs.TupleOf(&e.at.packet)
-	sent, _ := ovs.TupleOf(&packet)
+	got, ok := e.at.packet.Tuple()
+	sent, _ := packet.Tuple()
 	if !ok || got == sent.Reverse() {
 		return
 	}

@@ -133,11 +133,7 @@ func (r *run) decoded(m decode.Meaning, out *journey.Step) {
 	if out.Stage == "" {
 		out.Stage = strings.ToLower(string(m.Physical))
 	}
-	if m.Flow != nil {
-		out.Logical = &journey.Logical{
-			UUID: string(m.Flow.UUID), Table: m.Flow.TableID, Match: m.Flow.Match, Actions: m.Flow.Actions, Priority: m.Flow.Priority,
-		}
-	}
+	out.Logical = m.Flow
 	// The flows that ask for a MAC address are the same for all routers: their hint is the route of any of them.
 	shared := strings.HasSuffix(out.Stage, "arp_request")
 	if len(m.Objects) > 0 && (m.Flow != nil || m.Physical == "") && !shared {
@@ -186,7 +182,7 @@ func decoded(names *decode.Names, s ovs.Step) []string {
 	return texts
 }
 
-func tupleText(t ovs.Tuple) string {
+func tupleText(t packet.Tuple) string {
 	if t.SrcPort == 0 && t.DstPort == 0 {
 		return fmt.Sprintf("%s → %s", t.Src, t.Dst)
 	}

@@ -221,8 +221,8 @@ func flowText(f *openflow.FlowEntry) string {
 	return fmt.Sprintf("cookie=0x%x, table=%d, priority=%d,%s actions=%s", f.Cookie, max(f.Table.Number, 0), f.Priority, f.Match, f.Actions)
 }
 
-func rowText(l *journey.Logical) string {
+func rowText(l *decode.LogicalFlow) string {
 	return fmt.Sprintf("%s (priority %d, %s)", short(l.UUID), l.Priority, l.Match)
 }
 
-func short(uuid string) string { return uuid[:min(8, len(uuid))] }
+func short[S ~string](uuid S) string { return string(uuid[:min(8, len(uuid))]) }

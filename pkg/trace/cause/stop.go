@@ -26,7 +26,7 @@ type stop struct {
 	port  *logicalflow.Port // that it is about, nil if it is about none
 }
 
-func (s *stop) object() *journey.Object {
+func (s *stop) object() *decode.Object {
 	if s.by.UUID == "" {
 		return nil
 	}

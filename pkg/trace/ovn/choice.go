@@ -6,7 +6,7 @@ import (
 
 // A Choice is a decision that OVN leaves to a hash of the packet.
 type Choice struct {
-	// Action is *expr.CTLB (Backends), *expr.Select (Members) or *expr.ForwardGroup (Ports): Index is into that list.
+	// Action is *ovnexpr.CTLB (Backends), *ovnexpr.Select (Members) or *ovnexpr.ForwardGroup (Ports): Index is into that list.
 	Action ovnexpr.Action
 	Index  int
 	Of     int // the number of possibilities

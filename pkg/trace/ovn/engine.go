@@ -31,9 +31,9 @@ type Engine struct {
 	options  Options
 	compile  func(*logicalflow.Flow) any // compileFlow, kept so that it is not made for each step
 	fields   *fields
-	names    sync.Map // of string: *lflow.Port, nil for a name that no port has
+	names    sync.Map // of string: *logicalflow.Port, nil for a name that no port has
 	keys     sync.Map // of portName: uint64
-	holders  sync.Map // of *lflow.Datapath: *holders
+	holders  sync.Map // of *logicalflow.Datapath: *holders
 	resolved sync.Map // of neighbour: arpReply
 	physical physical
 }

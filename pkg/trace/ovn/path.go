@@ -55,7 +55,7 @@ type Visit struct {
 
 	Datapath *logicalflow.Datapath
 	Chassis  *logicalflow.Chassis // nil if the packet's port is bound to none
-	Pipeline string               // [lflow.Ingress] or [logicalflow.Egress]
+	Pipeline string               // [logicalflow.Ingress] or [logicalflow.Egress]
 	Inport   *logicalflow.Port    // nil if there is none
 	Outport  *logicalflow.Port    // of an egress pipeline; nil for a multicast group
 	Tunnel   *Tunnel              // over which the packet came to Chassis; nil if it was there
@@ -114,8 +114,8 @@ type Note struct {
 	Kind       NoteKind
 	Action     ovnexpr.Action
 	Zone       Zone
-	State      State
-	Connection *Connection
+	State      uint32 // ct_state
+	Connection *packet.Connection
 	Choice     int // index in Path.Choices
 	Result     bool
 	Table      string // of Row, as MAC_Binding

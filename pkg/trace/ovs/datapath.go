@@ -29,13 +29,12 @@ func outputNumbers(actions string) []int {
 	return numbers
 }
 
-// tunnelDestination is where a packet's own tunnel fields send it.
+// tunnelDestination is where a packet's own tunnel fields send it; the zero Addr if nowhere.
 func tunnelDestination(p *packet.Flow) netip.Addr {
-	if p.Uint("tun_dst") != 0 {
-		return address(p, "tun_dst", 4)
-	}
-	if a := address(p, "tun_ipv6_dst", 16); !a.IsUnspecified() {
-		return a
+	for _, name := range []string{"tun_dst", "tun_ipv6_dst"} {
+		if a := p.Addr(packet.MustField(name)); !a.IsUnspecified() {
+			return a
+		}
 	}
 	return netip.Addr{}
 }

@@ -63,7 +63,7 @@ func (x *translation) action(o *op, last, bucket bool) bool {
 	case openflow.SetField:
 		x.setField(a.Field, a.Value, a.Mask)
 	case openflow.Load:
-		x.setField(a.Dst.Field, a.Value.Shl(a.Dst.Lo), packet.Ones(a.Dst.Bits).Shl(a.Dst.Lo))
+		x.setField(a.Dst.Field, a.Value.Shl(a.Dst.Lo), a.Dst.Mask())
 	case openflow.Move:
 		x.move(a)
 	case openflow.Modify:
@@ -71,7 +71,7 @@ func (x *translation) action(o *op, last, bucket bool) bool {
 	case openflow.WriteMetadata:
 		x.packet.SetMasked(metadata, a.Value, a.Mask)
 	case openflow.Push:
-		x.touch(a.Src.Field, packet.Ones(a.Src.Bits).Shl(a.Src.Lo))
+		x.touchPart(a.Src)
 		x.stack = append(x.stack, saved{a.Src.Get(&x.packet.Flow), a.Src.Bits})
 	case openflow.Pop:
 		x.pop(a.Dst)
@@ -177,8 +177,8 @@ func (x *translation) tagged() {
 
 func (x *translation) move(a openflow.Move) {
 	if x.packet.Meets(a.Src.Field.Needs) && x.packet.Meets(a.Dst.Field.Needs) {
-		x.touch(a.Src.Field, packet.Ones(a.Src.Bits).Shl(a.Src.Lo))
-		x.touch(a.Dst.Field, packet.Ones(a.Dst.Bits).Shl(a.Dst.Lo))
+		x.touchPart(a.Src)
+		x.touchPart(a.Dst)
 		a.Dst.Set(&x.packet.Flow, a.Src.Get(&x.packet.Flow))
 		x.tagged()
 	}
@@ -205,7 +205,7 @@ func (x *translation) pop(dst packet.Subfield) {
 	}
 	top := x.stack[len(x.stack)-1]
 	x.stack = x.stack[:len(x.stack)-1]
-	x.touch(dst.Field, packet.Ones(dst.Bits).Shl(dst.Lo))
+	x.touchPart(dst)
 	dst.Set(&x.packet.Flow, top.value)
 	x.tagged()
 	x.now(dst)
@@ -274,12 +274,7 @@ func (x *translation) queuePriority(queue uint32) uint64 {
 func (x *translation) clone(ops []op, last bool) {
 	finish := func(last bool) {
 		x.do(ops, last, false)
-		if !x.freezing {
-			x.actionSet()
-		}
-		if x.freezing {
-			x.finish()
-		}
+		x.conclude()
 	}
 	if reversible(ops) || last {
 		x.isolated(func() { finish(last) })
@@ -305,12 +300,7 @@ func (x *translation) checkPktLarger(a openflow.CheckPktLarger, rest []op) {
 			answers[i] = join(x.nested(func() {
 				a.Dst.Set(&x.packet.Flow, packet.Uint(uint64(1-i)))
 				x.do(rest, true, false)
-				if !x.freezing {
-					x.actionSet()
-				}
-				if x.freezing {
-					x.finish()
-				}
+				x.conclude()
 			}))
 		})
 		x.base, x.wasMPLS, x.tracked = base, mpls, tracked

@@ -15,7 +15,7 @@ func (x *translation) conntrack(a openflow.CT, inside []op, last bool) {
 	zone := a.Zone
 	if a.ZoneSrc != nil {
 		zone = uint16(a.ZoneSrc.Get(&x.packet.Flow).Lo)
-		x.touch(a.ZoneSrc.Field, packet.Ones(a.ZoneSrc.Bits).Shl(a.ZoneSrc.Lo))
+		x.touchPart(*a.ZoneSrc)
 	}
 	x.commit()
 	mark, label := x.mask.Get(ctMark), x.mask.Get(ctLabel)
@@ -71,13 +71,8 @@ func (x *translation) conntrack(a openflow.CT, inside []op, last bool) {
 	x.tracked = false
 }
 
-// hex128 is a number as the datapath writes labels.
-func hex128(v packet.Value) string {
-	if v.IsZero() {
-		return "0x0"
-	}
-	return v.Hex()
-}
+// hex128 is a number as the datapath writes labels: 0 too has 0x before it.
+func hex128(v packet.Value) string { return "0x" + strings.TrimPrefix(v.Hex(), "0x") }
 
 // fork lets a copy of the packet come back in a table. What the mask has of
 // ct_mark and ct_label was written inside of ct.
@@ -167,21 +162,16 @@ func translate(p *frame, n *openflow.NAT) (before, after string) {
 	if !n.Min.IsValid() || !p.ip() || !n.Src && !n.Dst {
 		return "", ""
 	}
-	v4 := p.number(ethType) == packet.EthIPv4
-	if v4 != n.Min.Is4() {
+	if p.Meets(packet.NeedsIPv4) != n.Min.Is4() {
 		return "", ""
 	}
 	before = addresses(p)
-	addr, tp := ipDst, tpDst
-	switch {
-	case n.Src && v4:
-		addr, tp = ipSrc, tpSrc
-	case n.Src:
-		addr, tp = ipv6Src, tpSrc
-	case !v4:
-		addr = ipv6Dst
+	src, addr := p.AddrFields()
+	tp := tpDst
+	if n.Src {
+		addr, tp = src, tpSrc
 	}
-	p.Set(addr, packet.FromBytes(n.Min.AsSlice()))
+	p.Set(addr, packet.FromAddr(n.Min))
 	if n.MinPort != 0 {
 		p.set(tp, uint64(n.MinPort))
 	}
@@ -189,11 +179,8 @@ func translate(p *frame, n *openflow.NAT) (before, after string) {
 }
 
 func addresses(p *frame) string {
-	src, dst, words := ipSrc, ipDst, []string{"nw_src", "nw_dst"}
-	if p.number(ethType) == packet.EthIPv6 {
-		src, dst, words = ipv6Src, ipv6Dst, []string{"ipv6_src", "ipv6_dst"}
-	}
-	return fmt.Sprintf("%s=%s,tp_src=%d,%s=%s,tp_dst=%d", words[0], src.Print(p.Get(src)), p.number(tpSrc), words[1], dst.Print(p.Get(dst)), p.number(tpDst))
+	src, dst := p.AddrFields()
+	return fmt.Sprintf("%s=%s,tp_src=%d,%s=%s,tp_dst=%d", src.Label(), src.Print(p.Get(src)), p.number(tpSrc), dst.Label(), dst.Print(p.Get(dst)), p.number(tpDst))
 }
 
 func join(list []string) string { return strings.Join(list, ",") }

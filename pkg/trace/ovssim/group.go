@@ -170,7 +170,7 @@ func (x *translation) byDatapathHash(g *group) *bucket {
 	return nil
 }
 
-// hashAlgorithm is what the datapath hashes; that of the kernel knows one way.
+// hashAlgorithm is what the datapath hashes; that of the kernel has one.
 func (x *translation) hashAlgorithm(g *group) string {
 	if x.bridge.userspace && (g.Method == "" || g.Param>>32 == 1) {
 		return "sym_l4"

@@ -226,7 +226,7 @@ func (x *translation) popMPLS(a openflow.Other) {
 		return
 	}
 	next := numberOf(a)
-	if isMPLS(next) == (len(have) == 1) && !(len(have) == 1 && isMPLS(next)) && len(have) > 1 {
+	if len(have) > 1 && !isMPLS(next) {
 		return
 	}
 	var list [maxLabels]uint32

@@ -141,7 +141,7 @@ func (t *tracer) resume(r *resumption) {
 		recirc.CTState = uint32(r.packet.number(ctState))
 		return
 	}
-	recirc.CTState, recirc.Default = ctTracked|ctNew, true
+	recirc.CTState, recirc.Default = packet.CTTracked|packet.CTNew, true
 	if len(t.next) > 0 {
 		recirc.CTState, recirc.Default = t.next[0], false
 		t.next = t.next[1:]
@@ -153,17 +153,6 @@ func (t *tracer) resume(r *resumption) {
 	r.packet.set(ctState, uint64(recirc.CTState))
 }
 
-// The bits of ct_state.
-const (
-	ctNew            = 0x01
-	ctEstablished    = 0x02
-	ctRelated        = 0x04
-	ctReply          = 0x08
-	ctTracked        = 0x20
-	ctSourceNAT      = 0x40
-	ctDestinationNAT = 0x80
-)
-
 // pass translates the packet from one recirculation to the next.
 func (t *tracer) pass(r *resumption) {
 	p := &openflow.Pass{Recirc: r.recirc}
@@ -172,7 +161,7 @@ func (t *tracer) pass(r *resumption) {
 	p.Flow, p.FlowText = &start, start.Trace()
 	x := &t.translation
 	*x = translation{tracer: t, bridge: r.bridge, packet: r.packet, base: r.packet, stack: r.stack, set: r.set, nodes: &p.Roots,
-		tracked: r.id != 0 || r.packet.number(ctState)&ctTracked != 0}
+		tracked: r.id != 0 || r.packet.number(ctState)&packet.CTTracked != 0}
 	x.came = r.packet.destination()
 	x.priority = r.packet.number(skbPriority)
 	x.base.ClearTunnel()

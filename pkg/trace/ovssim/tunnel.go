@@ -94,9 +94,9 @@ func (x *translation) wrap(t *tunnel) {
 		p.Set(v6, packet.Value{})
 		switch {
 		case a.Is4():
-			p.Set(v4, packet.FromBytes(a.AsSlice()))
+			p.Set(v4, packet.FromAddr(a))
 		case a.Is6():
-			p.Set(v6, packet.FromBytes(a.AsSlice()))
+			p.Set(v6, packet.FromAddr(a))
 		}
 	}
 	if !t.localFlow {
@@ -144,21 +144,17 @@ const (
 	flagKey      = 8
 )
 
-// destination is where the packet's tunnel fields send it.
-func (p *frame) destination() netip.Addr {
-	a, _ := netip.AddrFromSlice(p.Get(tunDst).Bytes(4))
-	if a.IsUnspecified() {
-		a, _ = netip.AddrFromSlice(p.Get(tunIPv6Dst).Bytes(16))
-	}
-	return a
-}
+// destination is where the packet's tunnel fields send it, and origin where they say that it comes from; unspecified if
+// nowhere.
+func (p *frame) destination() netip.Addr { return p.either(tunDst, tunIPv6Dst) }
 
-func (p *frame) origin() netip.Addr {
-	a, _ := netip.AddrFromSlice(p.Get(tunSrc).Bytes(4))
-	if a.IsUnspecified() {
-		a, _ = netip.AddrFromSlice(p.Get(tunIPv6Src).Bytes(16))
+func (p *frame) origin() netip.Addr { return p.either(tunSrc, tunIPv6Src) }
+
+func (p *frame) either(v4, v6 *packet.Field) netip.Addr {
+	if a := p.Addr(v4); !a.IsUnspecified() {
+		return a
 	}
-	return a
+	return p.Addr(v6)
 }
 
 // sendTunnel sends the packet into a tunnel, and returns the packet as it is
@@ -377,12 +373,7 @@ func (x *translation) header(p, out *port, mac string, from, to netip.Addr) (str
 // critical reports whether a receiver that does not know an option has to drop
 // the packet.
 func (p *frame) critical(tlvs []openflow.TLV) bool {
-	for _, t := range p.carried(tlvs) {
-		if t.Type&0x80 != 0 {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(p.carried(tlvs), func(t openflow.TLV) bool { return t.Type&0x80 != 0 })
 }
 
 func (p *frame) optionBytes(tlvs []openflow.TLV) int {
@@ -408,13 +399,13 @@ func (x *translation) outward(p *frame, t *tunnel, mac, own string, from, to net
 	for _, f := range []*packet.Field{ipSrc, ipDst, ipv6Src, ipv6Dst, tpSrc, tpDst} {
 		p.Set(f, packet.Value{})
 	}
-	src, dst, ethernet := ipSrc, ipDst, uint64(packet.EthIPv4)
+	p.set(ethType, packet.EthIPv4)
 	if to.Is6() {
-		src, dst, ethernet = ipv6Src, ipv6Dst, packet.EthIPv6
+		p.set(ethType, packet.EthIPv6)
 	}
-	p.Set(src, packet.FromBytes(from.AsSlice()))
-	p.Set(dst, packet.FromBytes(to.AsSlice()))
-	p.set(ethType, ethernet)
+	src, dst := p.AddrFields()
+	p.Set(src, packet.FromAddr(from))
+	p.Set(dst, packet.FromAddr(to))
 	p.set(nwFrag, 0)
 	p.set(nwTOS, tos)
 	p.set(nwTTL, ttl)
