@@ -109,7 +109,7 @@ func (w *writer) nameOf(of any, at *Context) (field, value, name string) {
 			return "output", v.Port.String(), w.PortName(at.Bridge, v.Port)
 		}
 	case openflow.Zone:
-		zone, _ := packet.Lookup("ct_zone")
+		zone := packet.MustField("ct_zone")
 		return "ct_zone", strconv.Itoa(int(v)), w.Value(zone, packet.Uint(uint64(v)), zone.Mask(), 0, *at)
 	case openflow.Group:
 		if w.IsOVN(*at) {

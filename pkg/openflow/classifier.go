@@ -195,9 +195,9 @@ func (m Match) compile() (value, mask packet.Flow, rest []Term) {
 }
 
 var (
-	ethTypeField, _ = packet.Lookup("eth_type")
-	protoField, _   = packet.Lookup("nw_proto")
-	conjIDField, _  = packet.Lookup("conj_id")
+	ethTypeField = packet.MustField("eth_type")
+	protoField   = packet.MustField("nw_proto")
+	conjIDField  = packet.MustField("conj_id")
 )
 
 // conjunctive reports whether the actions make a flow a clause of a conjunction.
@@ -224,24 +224,6 @@ func (c *Classifier) Lookup(table int, p, mask *packet.Flow) (index int, clauses
 		return m.index, nil
 	}
 	return -1, nil
-}
-
-// ties returns all flows of a table that match p and have the same priority as
-// one that Lookup finds. Which of several is found is nowhere defined.
-func (c *Classifier) ties(table int, p *packet.Flow) []int {
-	best, _ := c.Lookup(table, p, nil)
-	if best < 0 {
-		return nil
-	}
-	var list []int
-	for _, tu := range c.tables[table].tuples {
-		for m, at := tu.find(p); m != nil; m, at = tu.next(p, at) {
-			if m.priority == c.flows[best].Priority {
-				list = append(list, m.index)
-			}
-		}
-	}
-	return list
 }
 
 // best finds the flow of highest priority; hard: of those that are no clause.

@@ -78,9 +78,9 @@ func (f *DatapathFlow) properties(line string, at int) error {
 func (f *DatapathFlow) property(key, value string) (err error) {
 	switch key {
 	case "packets":
-		f.Packets, err = number(value, 64, 0)
+		err = read(&f.Packets, value, 0)
 	case "bytes":
-		f.Bytes, err = number(value, 64, 0)
+		err = read(&f.Bytes, value, 0)
 	case "used":
 		if value == "never" {
 			return nil

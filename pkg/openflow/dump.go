@@ -15,21 +15,7 @@ type Dump []Entry
 // [GroupEntry], [MeterEntry], [PortDesc], [TLVTable], [FDBEntry],
 // [DatapathFlow] or [Connection]. String writes it as it was printed, without
 // the space before it.
-type Entry interface {
-	String() string
-	indent() string
-}
-
-func (Reply) indent() string        { return "" }
-func (Heading) indent() string      { return "" }
-func (FlowEntry) indent() string    { return " " }
-func (GroupEntry) indent() string   { return " " }
-func (MeterEntry) indent() string   { return "" }
-func (PortDesc) indent() string     { return " " }
-func (TLVTable) indent() string     { return "" }
-func (FDBEntry) indent() string     { return "" }
-func (DatapathFlow) indent() string { return "" }
-func (Connection) indent() string   { return "" }
+type Entry interface{ String() string }
 
 // A Reply is the head of an OpenFlow message: "OFPST_FLOW reply (OF1.5)
 // (xid=0x2):".
@@ -56,12 +42,12 @@ func (r Reply) String() string {
 // parseReply reads the head of a message; false for other lines.
 func parseReply(line string) (Reply, bool) {
 	head, tail, ok := strings.Cut(line, " (xid=0x")
-	number16, flags, ok2 := strings.Cut(tail, "):")
+	digits, flags, ok2 := strings.Cut(tail, "):")
 	if !ok || !ok2 || head == "" || head[0] < 'A' || head[0] > 'Z' {
 		return Reply{}, false
 	}
-	n, err := number("0x"+number16, 32, 0)
-	r := Reply{Type: head, XID: uint32(n)}
+	r := Reply{Type: head}
+	err := read(&r.XID, "0x"+digits, 0)
 	if kind, version, ok := strings.Cut(head, " (OF"); ok {
 		r.Type, r.Version = kind, strings.TrimSuffix(version, ")")
 	}
@@ -230,15 +216,4 @@ func (p *dumpParser) oneLine(line string) (Entry, error) {
 		return ParseConnection(line)
 	}
 	return p.FlowEntry(line)
-}
-
-// String writes the dump as it was printed.
-func (d Dump) String() string {
-	var b strings.Builder
-	for _, e := range d {
-		b.WriteString(e.indent())
-		b.WriteString(e.String())
-		b.WriteByte('\n')
-	}
-	return b.String()
 }

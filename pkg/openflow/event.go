@@ -24,12 +24,6 @@ const (
 	EventUnknown                         // an action that Replay cannot execute
 )
 
-var eventNames = [...]string{"step", "drop", "output", "controller", "recirculate", "commit", "group",
-	"check-pkt-larger", "error", "warning", "unknown"}
-
-// String returns the name of the kind.
-func (k EventKind) String() string { return eventNames[k] }
-
 // An Event is something that happened to the packet during a pass, in the order
 // in which it happened.
 type Event struct {
@@ -65,11 +59,6 @@ const (
 	ToTable                          // back to the tables (packet-out)
 )
 
-var outputNames = [...]string{"port", "local", "patch", "native-tunnel", "kernel-tunnel", "normal", "flood", "table"}
-
-// String returns the name of the kind.
-func (k OutputKind) String() string { return outputNames[k] }
-
 // An OutputEvent is a packet sent to a port. For a tunnel the event's Flow has
 // the tunnel fields that it is sent with.
 type OutputEvent struct {
@@ -93,14 +82,6 @@ type ControllerEvent struct {
 	Pause    bool   // the packet's trip ends here until the controller resumes it
 	Reason   string // "", "invalid_ttl", "no_match"
 	MeterID  uint32
-}
-
-// Opcode returns the number that OVN puts in front of its user data.
-func (c *ControllerEvent) Opcode() (opcode uint32, ok bool) {
-	if len(c.Userdata) < 8 {
-		return 0, false
-	}
-	return uint32(packet.FromBytes(c.Userdata[:4]).Lo), true
 }
 
 // A ConntrackEvent is a packet sent to connection tracking. The event's Flow is

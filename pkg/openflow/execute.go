@@ -20,8 +20,7 @@ func (m *machine) action(w *walk, n *Node) {
 	case Modify:
 		m.modify(a)
 	case WriteMetadata:
-		f, _ := packet.Lookup("metadata")
-		m.flow.SetMasked(f, a.Value, a.Mask)
+		m.flow.SetMasked(packet.MustField("metadata"), a.Value, a.Mask)
 	case Push:
 		m.stack = append(m.stack, saved{a.Src.Get(&m.flow), m.flow.InPort()})
 	case Pop:
@@ -129,26 +128,21 @@ func (m *machine) decTTL(n *Node) {
 	if !m.flow.Meets(packet.NeedsIP) {
 		return
 	}
-	f, _ := packet.Lookup("nw_ttl")
-	if ttl := m.flow.Get(f).Lo; ttl > 1 {
-		m.flow.Set(f, packet.Uint(ttl-1))
+	if ttl := m.flow.Uint("nw_ttl"); ttl > 1 {
+		m.flow.SetUint("nw_ttl", ttl-1)
 		return
 	}
 	m.emit(Event{Kind: EventController, Node: n, Controller: &ControllerEvent{Reason: "invalid_ttl"}})
 }
 
 func (m *machine) pushVLAN() {
-	outer, _ := packet.Lookup("vlan_tci")
-	inner, _ := packet.Lookup("vlan_tci1")
-	m.flow.Set(inner, m.flow.Get(outer))
-	m.flow.Set(outer, packet.Uint(0x1000))
+	m.flow.SetUint("vlan_tci1", m.flow.Uint("vlan_tci"))
+	m.flow.SetUint("vlan_tci", 0x1000)
 }
 
 func (m *machine) popVLAN() {
-	outer, _ := packet.Lookup("vlan_tci")
-	inner, _ := packet.Lookup("vlan_tci1")
-	m.flow.Set(outer, m.flow.Get(inner))
-	m.flow.Set(inner, packet.Value{})
+	m.flow.SetUint("vlan_tci", m.flow.Uint("vlan_tci1"))
+	m.flow.SetUint("vlan_tci1", 0)
 }
 
 // conntrack sends the packet to connection tracking. The reply prints what is
@@ -231,10 +225,8 @@ func (ct *ConntrackEvent) marks(p *packet.Flow) {
 			write(a.Dst.Field, a.Dst.Mask())
 		}
 	}
-	markField, _ := packet.Lookup("ct_mark")
-	labelField, _ := packet.Lookup("ct_label")
-	ct.Mark, ct.MarkMask = uint32(p.Get(markField).And(mask).Lo), uint32(mask.Lo)
-	ct.Label, ct.LabelMask = p.Get(labelField).And(label), label
+	ct.Mark, ct.MarkMask = uint32(p.Uint("ct_mark")&mask.Lo), uint32(mask.Lo)
+	ct.Label, ct.LabelMask = p.Get(packet.MustField("ct_label")).And(label), label
 }
 
 // clone executes the actions inside of clone, which the reply prints on the

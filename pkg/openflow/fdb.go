@@ -28,16 +28,13 @@ func ParseFDBEntry(line string) (FDBEntry, error) {
 	if e.Port, err = packet.ParsePort(words[0]); err != nil {
 		return e, in(within(err, 0), line)
 	}
-	vlan, err := number(words[1], 16, 0)
-	if err != nil {
+	if err = read(&e.VLAN, words[1], 0); err != nil {
 		return e, in(err, line)
 	}
-	mac, _ := packet.Lookup("eth_src")
-	v, _, err := mac.ParseValue(words[2])
-	if err != nil || mac.Print(v) != words[2] {
-		return e, &SyntaxError{Text: line, Msg: "bad MAC address " + words[2]}
+	mac, ok := packet.ParseMAC(words[2])
+	if e.MAC = words[2]; !ok || packet.MustField("eth_src").Print(mac) != e.MAC {
+		return e, &SyntaxError{Text: line, Msg: "bad MAC address " + e.MAC}
 	}
-	e.VLAN, e.MAC = uint16(vlan), words[2]
 	if e.Static = words[3] == "static"; !e.Static {
 		e.Age, err = atoi(words[3])
 	}

@@ -1,6 +1,7 @@
 package openflow
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -33,11 +34,12 @@ func parseTLV(line string) (TLV, bool) {
 	if len(f) != 4 {
 		return TLV{}, false
 	}
-	class, err1 := number(f[0], 16, 0)
-	kind, err2 := number(f[1], 8, 0)
-	length, err3 := number(f[2], 8, 0)
 	field, ok := packet.Lookup(f[3])
-	return TLV{uint16(class), uint8(kind), int(length), field}, err1 == nil && err2 == nil && err3 == nil && ok
+	t := TLV{Field: field}
+	var length uint8
+	err := cmp.Or(read(&t.Class, f[0], 0), read(&t.Type, f[1], 0), read(&length, f[2], 0))
+	t.Length = int(length)
+	return t, err == nil && ok
 }
 
 // String writes the line as dump-tlv-map does, without the space before it.

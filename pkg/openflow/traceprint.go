@@ -45,7 +45,7 @@ func (r *Recirc) append(b []byte) []byte {
 	case r.Conntrack && r.Default:
 		b = append(b, " - resume conntrack with default ct_state=trk|new (use --ct-next to customize)"...)
 	case r.Conntrack:
-		state, _ := packet.Lookup("ct_state")
+		state := packet.MustField("ct_state")
 		b = append(b, " - resume conntrack with ct_state="...)
 		b = state.AppendMasked(b, packet.Uint(uint64(r.CTState)), state.Mask())
 	}

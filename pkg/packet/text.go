@@ -189,7 +189,7 @@ func (t *Terms) skipValue() bool {
 	}
 	switch t.text[t.pos] {
 	case '"':
-		n := quotedLen(t.text[t.pos:])
+		n := QuotedLen(t.text[t.pos:])
 		t.pos += n
 		return n > 0
 	case '(':
@@ -205,9 +205,8 @@ func (t *Terms) skipValue() bool {
 	return true
 }
 
-// quotedLen is the length of the quoted string that s begins with, 0 if it does
-// not end.
-func quotedLen(s string) int {
+// QuotedLen returns the length of the quoted string that s begins with, 0 if it does not end.
+func QuotedLen(s string) int {
 	for i := 1; i < len(s); i++ {
 		switch s[i] {
 		case '\\':

@@ -2,11 +2,13 @@ package microflow
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"strings"
 
 	"github.com/ovnctl/ovnctl/pkg/logicalflow"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
+	"github.com/ovnctl/ovnctl/pkg/packet"
 )
 
 // enough is how many digits of a UUID ovn-trace wants in place of a name.
@@ -77,10 +79,11 @@ func (w *walker) nameOr(p *logicalflow.Port, otherwise string) string {
 
 // keyName is the name of the port that has a key.
 func (w *walker) keyName(d *logicalflow.Datapath, key int) string {
+	unnamed := "(unnamed)"
 	if key == 0 {
-		return w.nameOr(w.portByKey(d, key), "")
+		unnamed = ""
 	}
-	return w.nameOr(w.portByKey(d, key), "(unnamed)")
+	return w.nameOr(w.portByKey(d, key), unnamed)
 }
 
 // shorten leaves six digits of a UUID that a name ends with.
@@ -184,10 +187,7 @@ func (w *walker) portByOtherName(name string) *logicalflow.Port {
 	if named != nil && found != nil && named != found {
 		return nil
 	}
-	if named != nil {
-		return named
-	}
-	return found
+	return cmp.Or(named, found)
 }
 
 // friendly replaces the names of ports in a match or in actions by what the CMS calls them.
@@ -210,7 +210,8 @@ func (w *walker) friendly(text string) string {
 			i++
 			continue
 		case text[i] == '"':
-			i += quotedLen(text[i:])
+			n := packet.QuotedLen(text[i:])
+			i += cmp.Or(n, len(text)-i)
 			b.WriteString(text[last:start])
 			b.WriteString(w.friendlyName(text[start:i]))
 		default:
@@ -226,19 +227,6 @@ func (w *walker) friendly(text string) string {
 func lengthTo(text, end string) int {
 	if n := strings.Index(text, end); n >= 0 {
 		return n + len(end)
-	}
-	return len(text)
-}
-
-// quotedLen is the length of the string that a text begins with.
-func quotedLen(text string) int {
-	for i := 1; i < len(text); i++ {
-		switch text[i] {
-		case '\\':
-			i++
-		case '"':
-			return i + 1
-		}
 	}
 	return len(text)
 }

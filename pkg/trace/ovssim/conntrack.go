@@ -2,7 +2,6 @@ package ovssim
 
 import (
 	"fmt"
-	"net/netip"
 	"strings"
 
 	"github.com/ovnctl/ovnctl/pkg/openflow"
@@ -117,43 +116,11 @@ func natAction(n openflow.NAT) string {
 	if !n.Src && !n.Dst {
 		return "nat"
 	}
-	s := "nat(dst"
-	if n.Src {
-		s = "nat(src"
+	if !n.Min.Less(n.Max) {
+		n.Max = n.Min
 	}
-	if n.Min.IsValid() {
-		s += "=" + natEnds(n)
-	}
-	if n.Persistent {
-		s += ",persistent"
-	}
-	switch {
-	case n.Hash:
-		s += ",hash"
-	case n.Random:
-		s += ",random"
-	}
-	return s + ")"
-}
-
-func natEnds(n openflow.NAT) string {
-	addr := func(a netip.Addr) string {
-		if a.Is6() && n.MinPort != 0 {
-			return "[" + a.String() + "]"
-		}
-		return a.String()
-	}
-	s := addr(n.Min)
-	if n.Min.Less(n.Max) {
-		s += "-" + addr(n.Max)
-	}
-	if n.MinPort != 0 {
-		s += fmt.Sprintf(":%d", n.MinPort)
-		if n.MaxPort > n.MinPort {
-			s += fmt.Sprintf("-%d", n.MaxPort)
-		}
-	}
-	return s
+	n.Dst, n.MaxPort, n.Random = !n.Src, max(n.MinPort, n.MaxPort), n.Random && !n.Hash
+	return n.String()
 }
 
 // translate gives the packet the first address and port of a range, as a trace
