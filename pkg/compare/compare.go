@@ -49,7 +49,7 @@ func Run(ctx context.Context, a, b *cluster.Cluster, o Options) (*Comparison, er
 	return c, nil
 }
 
-// A run is a comparison under way.
+// A run is one comparison.
 type run struct {
 	a, b    *cluster.Cluster
 	options Options

@@ -6,12 +6,9 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/packet"
 )
 
-// An Action is one OpenFlow action or instruction. String writes it as
+// An Action is one OpenFlow action or instruction: a value of one of the types of this file. String writes it as
 // ovs-ofctl(8) does; ParseActions reads that back as an equal value.
-type Action interface {
-	String() string
-	action()
-}
+type Action interface{ String() string }
 
 // Actions is a list of actions. The empty list is "drop".
 type Actions []Action
@@ -230,35 +227,3 @@ type Table struct {
 
 // NoTable means that none was given.
 var NoTable = Table{Number: -1}
-
-func (Output) action()         {}
-func (Controller) action()     {}
-func (SetField) action()       {}
-func (Load) action()           {}
-func (Move) action()           {}
-func (Push) action()           {}
-func (Pop) action()            {}
-func (Modify) action()         {}
-func (Resubmit) action()       {}
-func (GotoTable) action()      {}
-func (CT) action()             {}
-func (NAT) action()            {}
-func (CTClear) action()        {}
-func (Clone) action()          {}
-func (Group) action()          {}
-func (Conjunction) action()    {}
-func (Note) action()           {}
-func (CheckPktLarger) action() {}
-func (Meter) action()          {}
-func (SetQueue) action()       {}
-func (PopQueue) action()       {}
-func (DecTTL) action()         {}
-func (PushVLAN) action()       {}
-func (PopVLAN) action()        {}
-func (WriteMetadata) action()  {}
-func (WriteActions) action()   {}
-func (ClearActions) action()   {}
-func (Learn) action()          {}
-func (Exit) action()           {}
-func (Drop) action()           {}
-func (Other) action()          {}

@@ -18,7 +18,7 @@ const (
 	EventRecirculate                     // connection tracking took a copy, which comes back
 	EventCommit                          // connection tracking took it; nothing comes back
 	EventGroup                           // it was sent to a group
-	EventCheckPktLarger                  // its length was asked; what follows supposes an answer
+	EventCheckPktLarger                  // its length was asked; what follows supposes one result
 	EventError                           // the switch reported an error, in Text
 	EventWarning                         // the switch reported a warning, in Text
 	EventUnknown                         // an action that Replay cannot execute
@@ -104,9 +104,9 @@ type GroupEvent struct {
 	NoBucket bool
 }
 
-// A LargerEvent is a check_pkt_larger action: the switch explores both answers,
+// A LargerEvent is a check_pkt_larger action: the switch explores both results,
 // first that the packet is larger. The events up to the next one with the same
-// node, or to the end of that step, suppose the answer Larger.
+// node, or to the end of that step, suppose Larger.
 type LargerEvent struct {
 	Size   uint16 // bytes, Ethernet header included
 	Larger bool

@@ -260,7 +260,7 @@ func (m *machine) follow(w *walk, list Actions) {
 	}
 }
 
-// followRest executes the actions after check_pkt_larger, for one of its answers.
+// followRest executes the actions after check_pkt_larger, for one of its results.
 func (m *machine) followRest(w *walk, list Actions) {
 	if n := w.peek(); len(list) == 0 && n != nil && n.Action == (Drop{}) {
 		w.take()
@@ -320,7 +320,7 @@ func (m *machine) group(w *walk, n *Node, a Group) {
 	m.emit(Event{Kind: EventGroup, Node: n, Group: g})
 }
 
-// checkPktLarger follows both answers. The reply prints the rest of the flow's
+// checkPktLarger follows both results. The reply prints the rest of the flow's
 // actions twice: first as if the packet were larger, then as if it were not.
 func (m *machine) checkPktLarger(w *walk, n *Node, a CheckPktLarger) {
 	first, second := halves(w.rest)
@@ -334,7 +334,7 @@ func (m *machine) checkPktLarger(w *walk, n *Node, a CheckPktLarger) {
 	})
 }
 
-// branches calls rest once for each answer of check_pkt_larger.
+// branches calls rest once for each result of check_pkt_larger.
 func (m *machine) branches(n *Node, a CheckPktLarger, rest func()) {
 	tracked := m.tracked
 	for bit := uint64(1); ; bit-- {

@@ -115,17 +115,12 @@ func (a Learn) parts() []Part {
 	return l.of("learn")
 }
 
-// String writes the action as ovs-ofctl(8) does.
 func (c Controller) String() string { return join(c.parts()) }
 
-// String writes the action as ovs-ofctl(8) does.
 func (a CT) String() string { return join(a.parts()) }
 
-// String writes the action as ovs-ofctl(8) does.
 func (a Clone) String() string { return join(a.parts()) }
 
-// String writes the action as ovs-ofctl(8) does.
 func (a WriteActions) String() string { return join(a.parts()) }
 
-// String writes the action as ovs-ofctl(8) does.
 func (a Learn) String() string { return join(a.parts()) }

@@ -40,7 +40,7 @@ type AddressSet struct {
 	Invalid []string // what was given and is no integer; ovn-controller leaves it out as well
 }
 
-// A maskGroup holds the members that have one mask and are written in one way. There may be many thousand.
+// A maskGroup holds the members that have one mask and are written alike. There may be many thousand.
 type maskGroup struct {
 	like   Constant // but for its value
 	mask   number
@@ -146,7 +146,8 @@ type PortGroup struct {
 	lazy  bool // only the name is known
 }
 
-// NewPortGroup makes a port group.
+// NewPortGroup makes a port group with its members. Evaluations ask a [Fetcher] instead; it is for who has all groups, as
+// the tests that hold one against the other.
 func NewPortGroup(name string, ports []string) *PortGroup {
 	g := &PortGroup{name: name, ports: make(map[string]bool, len(ports))}
 	for _, p := range ports {

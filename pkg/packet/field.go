@@ -2,7 +2,7 @@ package packet
 
 import "strconv"
 
-// A Format is the way the values of a field are written (ovs-fields(7), "Data
+// A Format is how the values of a field are written (ovs-fields(7), "Data
 // Types and Formats").
 type Format uint8
 

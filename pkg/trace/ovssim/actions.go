@@ -290,14 +290,14 @@ func (x *translation) clone(ops []op, last bool) {
 	x.base, x.wasMPLS, x.tracked = base, mpls, tracked
 }
 
-// checkPktLarger executes the rest of the actions twice, once for each answer.
+// checkPktLarger executes the rest of the actions twice, once for each result.
 func (x *translation) checkPktLarger(a openflow.CheckPktLarger, rest []op) {
 	x.commit()
 	base, mpls, tracked := x.base, x.wasMPLS, x.tracked
-	var answers [2]string
-	for i := range answers {
+	var results [2]string
+	for i := range results {
 		x.isolated(func() {
-			answers[i] = join(x.nested(func() {
+			results[i] = join(x.nested(func() {
 				a.Dst.Set(&x.packet.Flow, packet.Uint(uint64(1-i)))
 				x.do(rest, true, false)
 				x.conclude()
@@ -309,12 +309,12 @@ func (x *translation) checkPktLarger(a openflow.CheckPktLarger, rest []op) {
 			x.exit = false
 		}
 	}
-	for i, s := range answers {
+	for i, s := range results {
 		if s == "" {
-			answers[i] = "drop"
+			results[i] = "drop"
 		}
 	}
-	x.emit(fmt.Sprintf("check_pkt_len(size=%d,gt(%s),le(%s))", a.Size, answers[0], answers[1]))
+	x.emit(fmt.Sprintf("check_pkt_len(size=%d,gt(%s),le(%s))", a.Size, results[0], results[1]))
 }
 
 // writeActions adds to the action set.

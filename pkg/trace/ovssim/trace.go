@@ -93,7 +93,7 @@ type tracer struct {
 	room  []openflow.Node  // for lines to come
 	links []*openflow.Node // to such lines
 
-	translation translation // the pass that is under way
+	translation translation // the current pass
 }
 
 // A resumption is what a pass begins with.
