@@ -15,7 +15,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/topology"
 )
 
-// listed is how many flows of a group are in the answer.
+// listed is how many flows of a group are listed.
 const listed = 20
 
 // flowGroups collects the flows by what they were made for.
@@ -119,8 +119,7 @@ var (
 	group       = regexp.MustCompile(`\bgroup:(\d+)`)
 )
 
-// bridgeFlows reads the flows of a dump: all that there are, and those that are
-// compared.
+// bridgeFlows reads the flows of a dump: all that there are, and those that are compared.
 func bridgeFlows(dump, groups string, o Options) ([]openflow.FlowEntry, map[flowKey][]bridgeFlow, error) {
 	buckets := map[string]string{}
 	for line := range strings.Lines(groups) {

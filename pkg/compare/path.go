@@ -53,8 +53,7 @@ type (
 	}
 )
 
-// DiffPaths compares the paths of a packet. Changes are what differs between the
-// states.
+// DiffPaths compares the paths of a packet. Changes are what differs between the states.
 func DiffPaths(a, b *journey.Trace, changes []Change) *PathDifference {
 	w := &PathDifference{Behind: []Change{}}
 	w.Divergence = divergence(a, b)
@@ -88,7 +87,7 @@ func pathsOf(t *journey.Trace) []path {
 	return slices.DeleteFunc(paths, func(w path) bool { return w.Direction == nil })
 }
 
-// parting is the first step that differs; nil: none does.
+// divergence is the first step that differs; nil: none does.
 func divergence(a, b *journey.Trace) *Divergence {
 	inA, inB := pathsOf(a), pathsOf(b)
 	like := func(x path) func(path) bool {
@@ -101,7 +100,7 @@ func divergence(a, b *journey.Trace) *Divergence {
 			}
 		}
 	}
-	// Ways that only one side has: another backend, or a reply where the packet arrives.
+	// Paths that only one side has: another backend, or a reply where the packet arrives.
 	for _, x := range inA {
 		if !slices.ContainsFunc(inB, like(x)) {
 			return &Divergence{Direction: x.direction, Backend: x.backend, A: at(stepsOf(x), 0)}
@@ -168,7 +167,7 @@ func (s PathStep) says(openflow bool) string {
 	return strings.Join(words, "\x00")
 }
 
-// A behind tells the changes that have to do with a parting.
+// A behind finds the changes that have to do with a divergence.
 type behind struct {
 	uuids, ports, datapaths, sets, nodes map[string]bool
 

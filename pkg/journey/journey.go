@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/ovnctl/ovnctl/pkg/decode"
+	"github.com/ovnctl/ovnctl/pkg/document"
 	"github.com/ovnctl/ovnctl/pkg/packet"
 )
 
@@ -275,4 +276,10 @@ type Step struct {
 	Counter *Counter `json:"counter,omitempty"`
 	// Before is the packet as it came to the table; nil where that is not known. It is not printed.
 	Before *packet.Flow `json:"-"`
+}
+
+// A Document is the JSON and YAML form of a trace.
+type Document struct {
+	document.Envelope
+	*Trace
 }

@@ -20,9 +20,8 @@ type Output struct {
 	MaxLen uint32 // 0: not truncated
 }
 
-// Controller sends the packet to the controller (CONTROLLER:65535 or
-// controller(…)). With Pause the trip of the packet ends there until the
-// controller resumes it.
+// Controller sends the packet to the controller (CONTROLLER:65535 or controller(…)). With Pause the trip of the packet
+// ends there until the controller resumes it.
 type Controller struct {
 	Short    bool   // written CONTROLLER:MaxLen
 	MaxLen   uint16 // bytes of packet to send; 65535: all
@@ -89,8 +88,7 @@ type CT struct {
 	Alg           string  // "ftp", "tftp", "sip" or a number
 }
 
-// NAT is the nat argument of ct. Without Src and Dst it only translates what an
-// earlier commit set up.
+// NAT is the nat argument of ct. Without Src and Dst it only translates what an earlier commit set up.
 type NAT struct {
 	Src, Dst                 bool
 	Min, Max                 netip.Addr // not valid: none; Max is Min for a single address
@@ -125,8 +123,7 @@ type CheckPktLarger struct {
 // Meter applies a meter.
 type Meter struct{ ID uint32 }
 
-// SetQueue chooses the queue of later outputs; PopQueue goes back to the one
-// the packet had.
+// SetQueue chooses the queue of later outputs; PopQueue goes back to the one the packet had.
 type SetQueue struct{ Queue uint32 }
 
 // PopQueue ends the effect of SetQueue.
@@ -202,8 +199,7 @@ type Other struct {
 	form form
 }
 
-// An Arg is an argument of an Other action: "key=value", "key:value", "value",
-// or "key(args)".
+// An Arg is an argument of an Other action: "key=value", "key:value", "value", or "key(args)".
 type Arg struct {
 	Key, Value string
 	Sub        []Arg

@@ -29,8 +29,7 @@ func StripColors(text string) string {
 	}
 }
 
-// skipColors returns s without the sequences that it begins with, which are
-// two at most.
+// skipColors returns s without the sequences that it begins with, which are two at most.
 func skipColors(s string) string {
 	for range 4 {
 		n := 0
@@ -45,8 +44,7 @@ func skipColors(s string) string {
 	return s
 }
 
-// sequenceLen is the length of the colour sequence that s begins with; 0 if it
-// is none.
+// sequenceLen is the length of the colour sequence that s begins with; 0 if it is none.
 func sequenceLen(s string) int {
 	for i := len("\x1b["); i < len(s) && i < 32; i++ {
 		switch c := s[i]; {

@@ -8,8 +8,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/packet"
 )
 
-// A Connection is an entry of connection tracking: a line of ovs-appctl
-// dpctl/dump-conntrack (ovs-dpctl(8)).
+// A Connection is an entry of connection tracking: a line of ovs-appctl dpctl/dump-conntrack (ovs-dpctl(8)).
 type Connection struct {
 	Proto       string // "tcp", "udp", "icmp", "icmpv6", "sctp", or a number
 	Orig, Reply Tuple  // the packet that made it, and its reply
@@ -161,8 +160,7 @@ func tupleAddr(s string) (netip.Addr, error) {
 	return a, nil
 }
 
-// Untimed returns the connection without what changes as time goes by: counters,
-// times and identifiers.
+// Untimed returns the connection without what changes as time goes by: counters, times and identifiers.
 func (c Connection) Untimed() Connection {
 	c.Start, c.Stop, c.ID, c.Timeout = "", "", nil, nil
 	for _, t := range []*Tuple{&c.Orig, &c.Reply} {

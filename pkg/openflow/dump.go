@@ -7,18 +7,15 @@ import (
 	"sync"
 )
 
-// A Dump is what a dump command printed, entry by entry: the heads of the
-// switch's replies and what they list.
+// A Dump is what a dump command printed, entry by entry: the heads of the switch's replies and what they list.
 type Dump []Entry
 
-// An Entry is a part of a dump: a [Reply], a [Heading], a [FlowEntry],
-// [GroupEntry], [MeterEntry], [PortDesc], [TLVTable], [FDBEntry],
-// [DatapathFlow] or [Connection]. String writes it as it was printed, without
-// the space before it.
+// An Entry is a part of a dump: a [Reply], a [Heading], a [FlowEntry], [GroupEntry], [MeterEntry], [PortDesc],
+// [TLVTable], [FDBEntry], [DatapathFlow] or [Connection]. String writes it as it was printed, without the space before
+// it.
 type Entry interface{ String() string }
 
-// A Reply is the head of an OpenFlow message: "OFPST_FLOW reply (OF1.5)
-// (xid=0x2):".
+// A Reply is the head of an OpenFlow message: "OFPST_FLOW reply (OF1.5) (xid=0x2):".
 type Reply struct {
 	Type    string // "OFPST_FLOW reply"
 	Version string // "1.5"; "" for OpenFlow 1.0
@@ -70,11 +67,9 @@ func fdbHeading(line string) bool {
 	return len(line) < 80 && strings.EqualFold(strings.Join(strings.Fields(line), " "), "port VLAN MAC Age")
 }
 
-// ParseDump reads what ovs-ofctl dump-flows, dump-groups, dump-meters,
-// dump-ports-desc and dump-tlv-map, and ovs-appctl fdb/show, dpctl/dump-flows
-// and dpctl/dump-conntrack print, one or several of them. A line that is none
-// of theirs is a [*SyntaxError], and so is one without colours taken out, see
-// [StripColors].
+// ParseDump reads what ovs-ofctl dump-flows, dump-groups, dump-meters, dump-ports-desc and dump-tlv-map, and ovs-appctl
+// fdb/show, dpctl/dump-flows and dpctl/dump-conntrack print, one or several of them. A line that is none of theirs is a
+// [*SyntaxError], and so is one without colours taken out, see [StripColors].
 func ParseDump(text string) (Dump, error) {
 	if dump, ok := parsePieces(flowPieces(text, min(runtime.GOMAXPROCS(0), len(text)/leastPiece))); ok {
 		return dump, nil

@@ -24,8 +24,7 @@ const (
 	EventUnknown                         // an action that Replay cannot execute
 )
 
-// An Event is something that happened to the packet during a pass, in the order
-// in which it happened.
+// An Event is something that happened to the packet during a pass, in the order in which it happened.
 type Event struct {
 	Kind   EventKind
 	Node   *Node       // the line that says so
@@ -59,8 +58,7 @@ const (
 	ToTable                          // back to the tables (packet-out)
 )
 
-// An OutputEvent is a packet sent to a port. For a tunnel the event's Flow has
-// the tunnel fields that it is sent with.
+// An OutputEvent is a packet sent to a port. For a tunnel the event's Flow has the tunnel fields that it is sent with.
 type OutputEvent struct {
 	Kind   OutputKind
 	Port   packet.PortID // zero where NORMAL or FLOOD chose a patch port; of a bundle its first member
@@ -104,9 +102,8 @@ type GroupEvent struct {
 	NoBucket bool
 }
 
-// A LargerEvent is a check_pkt_larger action: the switch explores both results,
-// first that the packet is larger. The events up to the next one with the same
-// node, or to the end of that step, suppose Larger.
+// A LargerEvent is a check_pkt_larger action: the switch explores both results, first that the packet is larger. The
+// events up to the next one with the same node, or to the end of that step, suppose Larger.
 type LargerEvent struct {
 	Size   uint16 // bytes, Ethernet header included
 	Larger bool

@@ -53,8 +53,7 @@ func (m *machine) action(w *walk, n *Node) {
 	case Drop:
 		m.drop(n)
 	case Resubmit, GotoTable, Meter, SetQueue, PopQueue, Note, Conjunction, Learn, Exit, WriteActions, ClearActions:
-		// What a resubmit found is in the lines that follow; the others change
-		// nothing that the packet shows.
+		// What a resubmit found is in the lines that follow; the others change nothing that the packet shows.
 	default:
 		if port, ok := firstMember(n.Action); ok {
 			m.output(w, n, Output{Port: port})
@@ -203,8 +202,7 @@ func (m *machine) inside(w *walk, a CT) {
 	}
 }
 
-// marks says which bits of mark and label the actions of exec write, and what p,
-// the packet after them, has there.
+// marks says which bits of mark and label the actions of exec write, and what p, the packet after them, has there.
 func (ct *ConntrackEvent) marks(p *packet.Flow) {
 	var mask, label packet.Value
 	write := func(f *packet.Field, bits packet.Value) {
@@ -229,8 +227,7 @@ func (ct *ConntrackEvent) marks(p *packet.Flow) {
 	ct.Label, ct.LabelMask = p.Get(packet.MustField("ct_label")).And(label), label
 }
 
-// clone executes the actions inside of clone, which the reply prints on the
-// lines after it, and puts everything back.
+// clone executes the actions inside of clone, which the reply prints on the lines after it, and puts everything back.
 func (m *machine) clone(w *walk, a Clone) {
 	if tracked := m.tracked; !a.Actions.reversible() {
 		defer func() { m.tracked = tracked }()
@@ -271,8 +268,7 @@ func (m *machine) followRest(w *walk, list Actions) {
 	}
 }
 
-// reversible reports whether Open vSwitch can execute a clone of the actions
-// without a clone in the datapath.
+// reversible reports whether Open vSwitch can execute a clone of the actions without a clone in the datapath.
 func (list Actions) reversible() bool {
 	for _, a := range list {
 		switch a.(type) {
@@ -283,9 +279,8 @@ func (list Actions) reversible() bool {
 	return true
 }
 
-// expect executes lines up to the action that must come next, which it returns
-// without executing it. It returns nil if another one comes, because an error
-// ended the list.
+// expect executes lines up to the action that must come next, which it returns without executing it. It returns nil if
+// another one comes, because an error ended the list.
 func (m *machine) expect(w *walk, want Action) *Node {
 	for n := w.peek(); n != nil; n = w.peek() {
 		if n.Kind != NodeAction {
@@ -350,8 +345,7 @@ func (m *machine) branches(n *Node, a CheckPktLarger, rest func()) {
 	}
 }
 
-// halves splits lines where their actions begin again. If they do not, there is
-// only a first half.
+// halves splits lines where their actions begin again. If they do not, there is only a first half.
 func halves(lines []*Node) (first, second []*Node) {
 	var at []int
 	for i, n := range lines {

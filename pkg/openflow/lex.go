@@ -21,8 +21,7 @@ func fault(offset int, msg string) error {
 	return &SyntaxError{Offset: offset, Msg: msg}
 }
 
-// A word is one action or argument before it is understood: name, name:body or
-// name(body), each with ->dst or not.
+// A word is one action or argument before it is understood: name, name:body or name(body), each with ->dst or not.
 type word struct {
 	name, body, dst string
 	form            form
@@ -138,8 +137,7 @@ func (c *cursor) word() (word, error) {
 	return w, nil
 }
 
-// group returns what lies between here and the ) that closes the ( before, and
-// moves past it.
+// group returns what lies between here and the ) that closes the ( before, and moves past it.
 func (c *cursor) group() (string, error) {
 	start := c.pos
 	body, err := c.until(")")
@@ -150,8 +148,7 @@ func (c *cursor) group() (string, error) {
 	return body, err
 }
 
-// cutArrow splits "value->dst". An arrow in a quoted name is none, nor is one that
-// nothing follows.
+// cutArrow splits "value->dst". An arrow in a quoted name is none, nor is one that nothing follows.
 func cutArrow(s string) (before, after string) {
 	if i := strings.LastIndex(s, "->"); i >= 0 && i+2 < len(s) && !strings.Contains(s[i:], `"`) {
 		return s[:i], s[i+2:]
@@ -166,8 +163,7 @@ func read[T uint8 | uint16 | uint32 | uint64](to *T, s string, offset int) error
 	return err
 }
 
-// number reads an unsigned number of at most bits bits: decimal, or hexadecimal
-// after 0x.
+// number reads an unsigned number of at most bits bits: decimal, or hexadecimal after 0x.
 func number(s string, bits, offset int) (uint64, error) {
 	if n, ok := fewDigits(s); ok && n>>min(bits, 63) == 0 {
 		return n, nil

@@ -22,8 +22,7 @@ type Band struct {
 
 var meterFlags = []string{"kbps", "pktps", "burst", "stats"}
 
-// ParseMeterEntry reads a meter as dump-meters prints it, on several lines, or
-// as add-meter takes it.
+// ParseMeterEntry reads a meter as dump-meters prints it, on several lines, or as add-meter takes it.
 func ParseMeterEntry(text string) (MeterEntry, error) {
 	var m MeterEntry
 	if len(text) > maxActions {
@@ -95,8 +94,7 @@ func (b *Band) property(key, value string) error {
 	return fault(0, "unknown property of a band "+key)
 }
 
-// String writes the meter as dump-meters does: a line for it, and one for each
-// band.
+// String writes the meter as dump-meters does: a line for it, and one for each band.
 func (m MeterEntry) String() string {
 	s := "meter=" + m.ID + " "
 	for _, f := range m.Flags {

@@ -9,9 +9,8 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/packet"
 )
 
-// ParseActions reads a list of actions as ovs-ofctl(8) prints it. Actions of
-// later versions are kept as Other; what cannot be read at all is a
-// [*SyntaxError] with its offset.
+// ParseActions reads a list of actions as ovs-ofctl(8) prints it. Actions of later versions are kept as Other; what
+// cannot be read at all is a [*SyntaxError] with its offset.
 func ParseActions(s string) (Actions, error) {
 	if len(s) > maxActions {
 		return nil, &SyntaxError{Text: s, Msg: "list of actions too long"}

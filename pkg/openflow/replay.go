@@ -18,12 +18,11 @@ type Replayed struct {
 	Elided bool // lines are missing, or too many, so that Flow and Final cannot be trusted
 }
 
-// Replay executes the actions that a trace's reply names on the flow it began
-// with, and returns one Replayed for each pass of it.
+// Replay executes the actions that a trace's reply names on the flow it began with, and returns one Replayed for each
+// pass of it.
 //
-// The reply does not print all of a flow: the tunnel key of a packet that came
-// in by a tunnel is missing. So start, if not nil, is the flow that was given to
-// ofproto/trace; its tunnel key is used where the reply prints none. In a pass
+// The reply does not print all of a flow: the tunnel key of a packet that came in by a tunnel is missing. So start, if
+// not nil, is the flow that was given to ofproto/trace; its tunnel key is used where the reply prints none. In a pass
 // that prints no flow at all the whole of start is used.
 func Replay(t *Trace, start *packet.Flow) []*Replayed {
 	var done []*Replayed
@@ -212,8 +211,7 @@ func (m *machine) enter(n *Node, outer *packet.Flow) {
 	m.tracked = tracked
 }
 
-// entrance is the port by which the packet enters a bridge, where the first
-// lookup names it.
+// entrance is the port by which the packet enters a bridge, where the first lookup names it.
 func entrance(bridge *Node) packet.PortID {
 	for _, n := range bridge.Children {
 		if n.Step == nil || n.Step.Match == nil {

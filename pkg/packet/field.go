@@ -2,8 +2,7 @@ package packet
 
 import "strconv"
 
-// A Format is how the values of a field are written (ovs-fields(7), "Data
-// Types and Formats").
+// A Format is how the values of a field are written (ovs-fields(7), "Data Types and Formats").
 type Format uint8
 
 // The formats of fields.
@@ -46,8 +45,7 @@ const (
 	NeedsNDAdvert
 )
 
-// A Field is a field of a packet or of its metadata. There is one *Field for
-// each, so fields can be compared with ==.
+// A Field is a field of a packet or of its metadata. There is one *Field for each, so fields can be compared with ==.
 type Field struct {
 	Name     string   // as Open vSwitch prints it in set_field: "eth_src"
 	Aliases  []string // the other names it accepts: "dl_src"

@@ -36,9 +36,8 @@ func (f *Field) Print(v Value) string { return f.PrintMasked(v, f.Mask()) }
 // in actions: "10.0.0.0/8", "0x1/0xff", "96/0xf0".
 func (f *Field) PrintMasked(v, mask Value) string { return string(f.AppendMasked(nil, v, mask)) }
 
-// PrintMatch writes those bits of a value that mask selects as Open vSwitch does
-// in matches and flows, where some numbers are written in other ways than in
-// actions: vlan_tci=0x0000, tp_dst=0x50/0xfff0.
+// PrintMatch writes those bits of a value that mask selects as Open vSwitch does in matches and flows, where some
+// numbers are written in other ways than in actions: vlan_tci=0x0000, tp_dst=0x50/0xfff0.
 func (f *Field) PrintMatch(v, mask Value) string { return string(f.AppendMatch(nil, v, mask)) }
 
 // AppendMasked appends what PrintMasked returns.
@@ -152,8 +151,7 @@ func appendMAC(b []byte, v Value) []byte {
 	return appendDigits(b, v.Lo, 2)
 }
 
-// appendFlags writes "a|b" for exact values and "+a-b" for masked ones. It fails
-// if bits without a name are concerned.
+// appendFlags writes "a|b" for exact values and "+a-b" for masked ones. It fails if bits without a name are concerned.
 func appendFlags(b []byte, v, mask Value, exact bool, names []string) ([]byte, bool) {
 	named := Ones(len(names))
 	switch {
@@ -183,8 +181,7 @@ func appendFlags(b []byte, v, mask Value, exact bool, names []string) ([]byte, b
 	return b, true
 }
 
-// ParseValue reads a value of the field, with a mask where one is given. It
-// refuses values wider than the field.
+// ParseValue reads a value of the field, with a mask where one is given. It refuses values wider than the field.
 func (f *Field) ParseValue(s string) (v, mask Value, err error) {
 	v, mask, ok := f.parse(s)
 	if !ok {
@@ -321,8 +318,7 @@ func parseFlags(s string, names []string) (v, mask Value, ok bool) {
 	return v, mask, true
 }
 
-// ParseCTState reads connection tracking states as --ct-next takes them:
-// "trk,new", "trk|new" or "+trk+new".
+// ParseCTState reads connection tracking states as --ct-next takes them: "trk,new", "trk|new" or "+trk+new".
 func ParseCTState(s string) (uint32, error) {
 	v, _, ok := parseFlags(strings.ReplaceAll(s, ",", "|"), ctStateNames)
 	if !ok {

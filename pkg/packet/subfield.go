@@ -5,8 +5,7 @@ import (
 	"strings"
 )
 
-// A Subfield is a range of bits of a field: NXM_NX_REG14[0..14], reg10[0],
-// ip_src[].
+// A Subfield is a range of bits of a field: NXM_NX_REG14[0..14], reg10[0], ip_src[].
 type Subfield struct {
 	Field *Field
 	Lo    int // lowest bit
@@ -17,8 +16,7 @@ type Subfield struct {
 // Whole returns all of f as a sub-field.
 func Whole(f *Field) Subfield { return Subfield{Field: f, Bits: f.subBits()} }
 
-// ParseSubfield reads "name[a..b]", "name[a]" or "name[]"; a bare name means the
-// whole field.
+// ParseSubfield reads "name[a..b]", "name[a]" or "name[]"; a bare name means the whole field.
 func ParseSubfield(s string) (Subfield, error) {
 	name, rest, bracket := strings.Cut(s, "[")
 	f, ok := Lookup(name)

@@ -47,9 +47,8 @@ var regFields = func() (list [32]*Field) {
 // maxText bounds the text of a flow.
 const maxText = 1 << 16
 
-// Parse reads a flow as ofproto/trace takes and prints it: fields and protocol
-// keywords, separated by commas or white space. Ports may be numbers, reserved
-// names or names. A value with a mask is refused, as ofproto/trace does; the
+// Parse reads a flow as ofproto/trace takes and prints it: fields and protocol keywords, separated by commas or white
+// space. Ports may be numbers, reserved names or names. A value with a mask is refused, as ofproto/trace does; the
 // masked form "+trk+new" of flags is taken for the flags set in it.
 func Parse(s string) (Flow, error) {
 	var p Flow
@@ -181,8 +180,7 @@ func (t *Terms) Next() bool {
 	return true
 }
 
-// skipValue passes over a value: a quoted string, a pair in parentheses, or
-// everything up to a separator.
+// skipValue passes over a value: a quoted string, a pair in parentheses, or everything up to a separator.
 func (t *Terms) skipValue() bool {
 	if t.pos == len(t.text) {
 		return true
@@ -256,9 +254,8 @@ func named(names ...string) []*Field {
 	return fields
 }
 
-// String writes the flow so that ofproto/trace accepts it: metadata that is not
-// zero, the keyword of the protocol, then all fields of the packet's headers.
-// What OpenFlow cannot say (the TTL of a tunnel, further MPLS labels) is left out.
+// String writes the flow so that ofproto/trace accepts it: metadata that is not zero, the keyword of the protocol, then
+// all fields of the packet's headers. What OpenFlow cannot say (the TTL of a tunnel, further MPLS labels) is left out.
 func (p *Flow) String() string {
 	w := newFlowWriter(p)
 	w.nonzero(metadataFields)
@@ -365,8 +362,7 @@ func (w *flowWriter) original() {
 	}
 }
 
-// headers writes the fields of the layers above Ethernet. The keyword, if any,
-// already says the protocol.
+// headers writes the fields of the layers above Ethernet. The keyword, if any, already says the protocol.
 func (w *flowWriter) headers(keyword string) {
 	k, _ := LookupKeyword(keyword)
 	for _, f := range headerFields {

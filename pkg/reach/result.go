@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/ovnctl/ovnctl/pkg/decode"
+	"github.com/ovnctl/ovnctl/pkg/document"
 	"github.com/ovnctl/ovnctl/pkg/journey"
 )
 
@@ -188,4 +189,11 @@ func (r *Result) settle() {
 			r.cells[k] = firstCause + place[cell-firstCause]
 		}
 	}
+}
+
+// A Document is the JSON and YAML form of who can talk to whom. The pairs come last in it, one a line.
+type Document struct {
+	document.Envelope
+	*Result
+	Pairs []Pair `json:"pairs"` // what is printed comes from Result.Pairs
 }

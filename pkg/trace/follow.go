@@ -99,8 +99,7 @@ func (r *run) follow(ctx context.Context, start location) (ending, error) {
 	return *best, nil
 }
 
-// join puts the hops of a place behind those before it. A packet that was only held up goes on in the hop
-// where it was.
+// join puts the hops of a place behind those before it. A packet that was only held up goes on in the hop where it was.
 func join(before, hops []journey.Hop, heldUp bool) []journey.Hop {
 	all := slices.Concat(before, hops)
 	n := len(before)

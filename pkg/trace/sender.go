@@ -125,8 +125,7 @@ func dstOf(p *packet.Flow) netip.Addr {
 }
 
 // intoOVN is where a packet of a host, or from outside, enters a logical network: by the physical network on which OVN
-// answers for its destination, or by the host's own port on the overlay. It is nil where it stays on the
-// underlay.
+// answers for its destination, or by the host's own port on the overlay. It is nil where it stays on the underlay.
 func (f *follower) intoOVN(ctx context.Context, s source, t packet.Tuple) (*source, *journey.Verdict, error) {
 	overlay := f.onOverlay(t.Dst)
 	if e, ok := f.entryOf(t.Dst); ok && (s.host == nil || !overlay || f.onUnderlay(t.Dst)) {

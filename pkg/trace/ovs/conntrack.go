@@ -38,9 +38,8 @@ type Tracked struct {
 	Now   packet.Tuple       // the packet after translation; the packet itself if there is none
 }
 
-// Look shows a packet to a zone, as the ct action does. With nat, a connection that is translated
-// translates the packet. tcpReply says that the packet is a TCP SYN and ACK, which starts no
-// connection: without one, it is invalid.
+// Look shows a packet to a zone, as the ct action does. With nat, a connection that is translated translates the
+// packet. tcpReply says that the packet is a TCP SYN and ACK, which starts no connection: without one, it is invalid.
 func (c *Conntrack) Look(z Zone, p packet.Tuple, nat, tcpReply bool) Tracked {
 	one, reply := c.zones.Find(z, p)
 	t := Tracked{State: packet.CTTracked | packet.CTNew, Conn: one, Now: p}

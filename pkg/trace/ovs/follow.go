@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/netip"
 	"slices"
 	"strconv"
 	"strings"
@@ -301,8 +302,7 @@ func natted(t packet.Tuple, nat *openflow.NAT) packet.Tuple {
 	return t
 }
 
-// setConntrack writes into a packet what conntrack knows of it (ovs-fields(7), "Connection Tracking
-// Fields").
+// setConntrack writes into a packet what conntrack knows of it (ovs-fields(7), "Connection Tracking Fields").
 func setConntrack(p *packet.Flow, zone Zone, seen Tracked, original packet.Tuple) {
 	if seen.Conn != nil {
 		original = seen.Conn.Orig
@@ -348,8 +348,7 @@ func (r *reading) precedes(a, b int) bool {
 	return a == -1
 }
 
-// steps are the lookups on the path to an event: those whose actions led to it, and what they looked up
-// aside.
+// steps are the lookups on the path to an event: those whose actions led to it, and what they looked up aside.
 func (r *reading) steps(i int) []Step {
 	path := map[int]bool{}
 	for at := r.stepOf(i); at >= 0; at = r.replayed.Events[at].Parent {
@@ -385,4 +384,35 @@ func (r *reading) steps(i int) []Step {
 		steps = append(steps, s)
 	}
 	return steps
+}
+
+// outputNumbers are the datapath ports that datapath actions send the packet itself to: the numbers that
+// stand alone between commas (odp actions as ovs-dpctl(8) prints them).
+func outputNumbers(actions string) []int {
+	var numbers []int
+	depth, start := 0, 0
+	for i := 0; i <= len(actions); i++ {
+		switch {
+		case i == len(actions) || actions[i] == ',' && depth == 0:
+			if n, err := strconv.Atoi(strings.TrimSpace(actions[start:i])); err == nil {
+				numbers = append(numbers, n)
+			}
+			start = i + 1
+		case actions[i] == '(':
+			depth++
+		case actions[i] == ')':
+			depth--
+		}
+	}
+	return numbers
+}
+
+// tunnelDestination is where a packet's own tunnel fields send it; the zero Addr if nowhere.
+func tunnelDestination(p *packet.Flow) netip.Addr {
+	for _, name := range []string{"tun_dst", "tun_ipv6_dst"} {
+		if a := p.Addr(packet.MustField(name)); !a.IsUnspecified() {
+			return a
+		}
+	}
+	return netip.Addr{}
 }

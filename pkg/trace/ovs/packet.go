@@ -4,9 +4,8 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/packet"
 )
 
-// Reply returns the reply to p as it arrived: addresses and ports swapped, a request turned into its
-// reply, and nothing of what p met on its path. In_port, registers and metadata are zero. It reports false for a packet that
-// is not IP.
+// Reply returns the reply to p as it arrived: addresses and ports swapped, a request turned into its reply, and nothing
+// of what p met on its path. In_port, registers and metadata are zero. It reports false for a packet that is not IP.
 func Reply(p packet.Flow) (packet.Flow, bool) {
 	t, ok := p.Tuple()
 	if !ok {

@@ -36,8 +36,7 @@ type Leaf struct {
 	// Unresolved, with ToTunnel: ovs-vswitchd does not know the MAC address that leads to Remote. It asks for it
 	// and drops the packet; the next one goes.
 	Unresolved bool
-	// Packet is the packet as it leaves; with ToTunnel its tun_id and tun_metadata are what the tunnel
-	// carries.
+	// Packet is the packet as it leaves; with ToTunnel its tun_id and tun_metadata are what the tunnel carries.
 	Packet packet.Flow
 	// Userdata is what controller actions on the path carry. With ToController, the last one takes the
 	// packet for good; with Dropped, one of them may be all that comes of it.

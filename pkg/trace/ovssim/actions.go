@@ -9,8 +9,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/packet"
 )
 
-// do executes a list of actions. Last says that nothing comes after it, bucket
-// that it is of a group.
+// do executes a list of actions. Last says that nothing comes after it, bucket that it is of a group.
 func (x *translation) do(ops []op, last, bucket bool) {
 	if len(ops) == 0 {
 		x.report(openflow.NodeAction, "drop").Action = openflow.Drop{}
@@ -399,8 +398,7 @@ const (
 	setLast  = 15
 )
 
-// setOrder is the place of an action in the order of an action set
-// (ovs-actions(7), "The Action Set").
+// setOrder is the place of an action in the order of an action set (ovs-actions(7), "The Action Set").
 func setOrder(a openflow.Action) int {
 	switch a := a.(type) {
 	case openflow.PopVLAN:

@@ -106,8 +106,7 @@ func (x *translation) commitICMP(name string) bool {
 	return true
 }
 
-// commitSet adds set(…) with those parts that have changed, and reports whether
-// there are any.
+// commitSet adds set(…) with those parts that have changed, and reports whether there are any.
 func (x *translation) commitSet(name string, parts []part) bool {
 	var words []string
 	for _, p := range parts {
@@ -140,8 +139,7 @@ func (p part) print(v, mask packet.Value) string {
 	return v.Hex() + "/" + mask.Hex()
 }
 
-// commitVLAN takes off the tags that are not the packet's any more, and puts on
-// those that it has.
+// commitVLAN takes off the tags that are not the packet's any more, and puts on those that it has.
 func (x *translation) commitVLAN() {
 	have, want := x.base.tags(), x.packet.tags()
 	same := 0 // counted from the innermost

@@ -13,9 +13,8 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/vswitch"
 )
 
-// ReadConnections gathers the connections that the switch tracks, live or as they
-// were saved. Without them each packet is one of a new connection; an error says
-// of which datapath they are missing.
+// ReadConnections gathers the connections that the switch tracks, live or as they were saved. Without them each packet
+// is one of a new connection; an error says of which datapath they are missing.
 func (s *Source) ReadConnections(ctx context.Context, h Host) []error {
 	var problems []error
 	s.Connections = map[string][]openflow.Connection{}
@@ -37,8 +36,7 @@ func (s *Source) ReadConnections(ctx context.Context, h Host) []error {
 	return problems
 }
 
-// datapathType is the type of a bridge's datapath, of which each has its own
-// connections.
+// datapathType is the type of a bridge's datapath, of which each has its own connections.
 func datapathType(b *vswitch.Bridge) string {
 	if b.DatapathType == "" {
 		return "system"
@@ -100,8 +98,7 @@ type connection struct {
 // A tracker finds connections by their packets.
 type tracker map[zoneTuple]connection
 
-// newTracker indexes connections; of two with one tuple, which ICMP may have, the
-// first one counts.
+// newTracker indexes connections; of two with one tuple, which ICMP may have, the first one counts.
 func newTracker(list []openflow.Connection) tracker {
 	t := tracker{}
 	for i := range list {
@@ -210,9 +207,8 @@ func (c connection) protocolState() string {
 	return c.State.Value("state")
 }
 
-// resume gives the packet what is known of it with its connection. Translate says
-// that the packet is translated as the connection is; it returns what the
-// packet's addresses were before and are then.
+// resume gives the packet what is known of it with its connection. Translate says that the packet is translated as the
+// connection is; it returns what the packet's addresses were before and are then.
 func (c connection) resume(p *frame, translate bool) (before, after string) {
 	state := c.state()
 	if translate {

@@ -95,8 +95,7 @@ func (x *translation) fork(a openflow.CT, zone uint16) {
 	x.detail("A clone of the packet is forked to recirculate. The forked pipeline will be resumed at table %d.", table)
 }
 
-// remark gives the packet mark and label of its connection, but for the bits that
-// were written.
+// remark gives the packet mark and label of its connection, but for the bits that were written.
 func (r *resumption) remark(mark, label packet.Value) {
 	var c openflow.Connection
 	if r.connection != nil {

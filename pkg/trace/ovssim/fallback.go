@@ -15,9 +15,8 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/packet"
 )
 
-// A Fallback is a host whose ovs-vswitchd need not be there for a trace: where
-// the host does not hold the reply to ofproto/trace, ofproto/trace-packet-out or
-// dpif/show, it is made from what was saved of the switch.
+// A Fallback is a host whose ovs-vswitchd need not be there for a trace: where the host does not hold the reply to
+// ofproto/trace, ofproto/trace-packet-out or dpif/show, it is made from what was saved of the switch.
 type Fallback struct {
 	Host
 
@@ -58,8 +57,7 @@ func (f *Fallback) Control(ctx context.Context, daemon, command string, args ...
 	return f.trace(command == "ofproto/trace-packet-out", args, err)
 }
 
-// prepare reads the switch. Where the datapath's numbers of its ports are not
-// known it numbers them.
+// prepare reads the switch. Where the datapath's numbers of its ports are not known it numbers them.
 func (f *Fallback) prepare(ctx context.Context) {
 	source, missing := Read(ctx, f.Host)
 	if source == nil {

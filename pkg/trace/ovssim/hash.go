@@ -130,8 +130,7 @@ func hashAll(hash uint32, words []byte) uint32 {
 	return hash
 }
 
-// hashSymmetric hashes addresses, VLANs and the ports of TCP and SCTP, so that
-// both directions have one hash.
+// hashSymmetric hashes addresses, VLANs and the ports of TCP and SCTP, so that both directions have one hash.
 func (p *frame) hashSymmetric(basis uint32) uint32 {
 	var all [32]byte // as Open vSwitch lays them out
 	copy(all[:], crossed(p.ends()))

@@ -9,8 +9,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/packet"
 )
 
-// other executes an action that is kept as it was written, and reports whether
-// those after it are executed, too.
+// other executes an action that is kept as it was written, and reports whether those after it are executed, too.
 func (x *translation) other(a openflow.Other, last, bucket bool) bool {
 	switch a.Name {
 	case "bundle", "bundle_load":

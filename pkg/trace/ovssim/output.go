@@ -100,8 +100,7 @@ func (x *translation) flood(all, last bool) {
 	}
 }
 
-// send sends the packet out of a port: into the datapath, a tunnel or another
-// bridge.
+// send sends the packet out of a port: into the datapath, a tunnel or another bridge.
 func (x *translation) send(number uint32, last, truncated bool) {
 	p := x.bridge.ports[number]
 	switch {
@@ -172,16 +171,14 @@ func (x *translation) controller(c openflow.Controller) {
 	x.emit(action)
 }
 
-// userspace is the datapath action that has ovs-vswitchd send the packet to the
-// controller.
+// userspace is the datapath action that has ovs-vswitchd send the packet to the controller.
 func userspace(c openflow.Controller, quiet bool, id uint32, cookie uint64) string {
 	number := map[bool]int{true: 1}
 	return fmt.Sprintf("userspace(pid=0,controller(reason=%d,dont_send=%d,continuation=%d,recirc_id=%d,rule_cookie=%s,controller_id=%d,max_len=%d))",
 		controllerReason(c.Reason), number[quiet], number[c.Pause], id, hex(cookie), c.ID, c.MaxLen)
 }
 
-// controllerReason is the number of a reason (ovs-actions(7), "The controller
-// action").
+// controllerReason is the number of a reason (ovs-actions(7), "The controller action").
 func controllerReason(name string) int {
 	if n := slices.Index([]string{"no_match", "action", "invalid_ttl", "action_set", "group", "packet_out"}, name); n >= 0 {
 		return n

@@ -19,9 +19,8 @@ type Host interface {
 	Dump(ctx context.Context, bridge string, kind node.DumpKind) (string, error)
 }
 
-// Read gathers what a node's switch depends on, live or as it was saved. The
-// flows of a bridge must be there, or the bridge is left out; of all the rest
-// each error says what will be taken for empty. Without the database and without
+// Read gathers what a node's switch depends on, live or as it was saved. The flows of a bridge must be there, or the
+// bridge is left out; of all the rest each error says what will be taken for empty. Without the database and without
 // any flows there is no source.
 func Read(ctx context.Context, h Host) (*Source, []error) {
 	var rows struct {

@@ -11,12 +11,10 @@ import (
 
 // Options are those of ofproto/trace.
 type Options struct {
-	// Next are the states of connection tracking in which the packet comes back,
-	// one after the other, as --ct-next gives them. When there are no more it is the
-	// state of the packet's connection, trk|new where that is unknown.
+	// Next are the states of connection tracking in which the packet comes back, one after the other, as --ct-next
+	// gives them. When there are no more it is the state of the packet's connection, trk|new where that is unknown.
 	Next []uint32
-	// Actions are executed in the place of the first lookup if they are not nil,
-	// as ofproto/trace-packet-out does.
+	// Actions are executed in the place of the first lookup if they are not nil, as ofproto/trace-packet-out does.
 	Actions openflow.Actions
 }
 
@@ -30,9 +28,8 @@ const (
 	maxLines     = 1 << 18  // of a trace; ours
 )
 
-// Trace follows a packet through the tables of a bridge, and through those of
-// other bridges that it enters, to the reply that ofproto/trace would give. The
-// bridge must be one of the switch.
+// Trace follows a packet through the tables of a bridge, and through those of other bridges that it enters, to the
+// reply that ofproto/trace would give. The bridge must be one of the switch.
 func (sw *Switch) Trace(bridge string, p packet.Flow, o Options) (*openflow.Trace, error) {
 	b := sw.bridge(bridge)
 	if b == nil {
@@ -192,8 +189,7 @@ func (t *tracer) name(b *bridge, p *packet.Flow) {
 	}
 }
 
-// unwrapped joins datapath actions. The last one needs no clone: nothing comes
-// after it.
+// unwrapped joins datapath actions. The last one needs no clone: nothing comes after it.
 func unwrapped(list []string) string {
 	last := list[len(list)-1]
 	if inside, ok := strings.CutPrefix(last, "clone("); ok {

@@ -104,8 +104,7 @@ func (x *translation) nested(f func()) []string {
 	return added
 }
 
-// begin starts a pass: at the lookup in the first table, where it was frozen, or
-// with actions.
+// begin starts a pass: at the lookup in the first table, where it was frozen, or with actions.
 func (x *translation) begin(r *resumption) {
 	x.nodes = &x.enters(x.home).Children
 	if r.id != 0 {
@@ -165,8 +164,7 @@ func (x *translation) ownBFD(p *port) bool {
 // miss is what a lookup without match executes: nothing.
 var miss = program{}
 
-// lookup finds the program that the packet matches in a table, as if it had come
-// in by a port.
+// lookup finds the program that the packet matches in a table, as if it had come in by a port.
 func (x *translation) lookup(table int, port uint64, received bool) *program {
 	p := &x.packet.Flow
 	if own := x.packet.number(inPort); own != port {
@@ -270,8 +268,7 @@ func (x *translation) resubmit(port uint64, table int, original bool, last bool,
 	x.cookie, x.table = cookie, from
 }
 
-// swapTuple exchanges the packet's addresses and ports with those of the packet
-// that its connection began with.
+// swapTuple exchanges the packet's addresses and ports with those of the packet that its connection began with.
 func (x *translation) swapTuple() {
 	pairs := tuple4
 	if x.packet.Meets(packet.NeedsIPv6) {

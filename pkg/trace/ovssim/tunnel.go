@@ -12,8 +12,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/vswitch"
 )
 
-// A tunnel is how an interface wraps packets (ovs-vswitchd.conf.db(5), "Tunnel
-// Options").
+// A tunnel is how an interface wraps packets (ovs-vswitchd.conf.db(5), "Tunnel Options").
 type tunnel struct {
 	kind       string // geneve, vxlan, gre, stt
 	remote     netip.Addr
@@ -32,8 +31,7 @@ type tunnel struct {
 	port       uint16
 }
 
-// tunnelKinds are the types of interfaces that are tunnels, with the numbers
-// that the datapath and UDP have for them.
+// tunnelKinds are the types of interfaces that are tunnels, with the numbers that the datapath and UDP have for them.
 var tunnelKinds = map[string]struct{ datapath, port int }{
 	"geneve": {5, 6081}, "vxlan": {4, 4789}, "gre": {3, 0}, "ip6gre": {3, 0}, "stt": {0, 7471}, "erspan": {0, 0}, "gtpu": {0, 2152}, "bareudp": {0, 6635},
 }
@@ -250,8 +248,7 @@ func (p *frame) options(tlvs []openflow.TLV) string {
 	return b.String()
 }
 
-// pushHeader puts the outer headers before the packet, and follows it out of the
-// port that leads to the other end.
+// pushHeader puts the outer headers before the packet, and follows it out of the port that leads to the other end.
 func (x *translation) pushHeader(p *port, last, truncated bool) {
 	to := x.packet.destination()
 	from := x.packet.origin()
@@ -370,8 +367,7 @@ func (x *translation) header(p, out *port, mac string, from, to netip.Addr) (str
 	return fmt.Sprintf("size=%d,type=%d,eth(dst=%s,src=%s,dl_type=0x%04x),%s,%s", size, kind.datapath, mac, out.addr, ethType, network, inside), true
 }
 
-// critical reports whether a receiver that does not know an option has to drop
-// the packet.
+// critical reports whether a receiver that does not know an option has to drop the packet.
 func (p *frame) critical(tlvs []openflow.TLV) bool {
 	return slices.ContainsFunc(p.carried(tlvs), func(t openflow.TLV) bool { return t.Type&0x80 != 0 })
 }
