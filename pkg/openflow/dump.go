@@ -15,6 +15,17 @@ type Dump []Entry
 // it.
 type Entry interface{ String() string }
 
+// Entries returns the entries of one type.
+func Entries[T Entry](d Dump) []T {
+	var list []T
+	for _, e := range d {
+		if one, ok := e.(T); ok {
+			list = append(list, one)
+		}
+	}
+	return list
+}
+
 // A Reply is the head of an OpenFlow message: "OFPST_FLOW reply (OF1.5) (xid=0x2):".
 type Reply struct {
 	Type    string // "OFPST_FLOW reply"

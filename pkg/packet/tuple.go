@@ -15,6 +15,14 @@ func (t Tuple) Reverse() Tuple {
 	return Tuple{Proto: t.Proto, Src: t.Dst, Dst: t.Src, SrcPort: t.DstPort, DstPort: t.SrcPort}
 }
 
+// String is the tuple in words: "10.0.0.1:1000 → 10.0.0.2:80", without ports where the protocol has none.
+func (t Tuple) String() string {
+	if !t.HasPorts() {
+		return t.Src.String() + " → " + t.Dst.String()
+	}
+	return t.From().String() + " → " + t.To().String()
+}
+
 // From returns where the packet comes from.
 func (t Tuple) From() netip.AddrPort { return netip.AddrPortFrom(t.Src, t.SrcPort) }
 

@@ -264,23 +264,19 @@ type Packet struct {
 // frame returns the packet as its sender puts it on the wire. The protocol is one of those of Packet.
 func (p Packet) frame(srcMAC, dstMAC string) packet.Flow {
 	var f packet.Flow
-	v6 := p.Dst.Is6()
+	t := p.tuple()
 	setMAC(&f, "eth_src", srcMAC)
 	setMAC(&f, "eth_dst", dstMAC)
-	proto := protocols[p.Protocol]
-	if v6 && proto == packet.ProtoICMP {
-		proto = packet.ProtoICMPv6
-	}
 	f.SetUint("eth_type", packet.EthIPv4)
-	if v6 {
+	if t.Dst.Is6() {
 		f.SetUint("eth_type", packet.EthIPv6)
 	}
-	f.SetUint("nw_proto", uint64(proto))
+	f.SetUint("nw_proto", uint64(t.Proto))
 	f.SetUint("nw_ttl", 64)
-	f.SetTuple(packet.Tuple{Proto: proto, Src: p.Src, Dst: p.Dst, SrcPort: uint16(p.SourcePort), DstPort: uint16(p.Port)})
-	switch proto {
+	f.SetTuple(t)
+	switch t.Proto {
 	case packet.ProtoTCP:
-		f.SetUint("tcp_flags", 2) // SYN
+		f.SetUint("tcp_flags", packet.TCPSYN)
 	case packet.ProtoICMP:
 		f.SetUint("icmp_type", 8) // echo request
 	case packet.ProtoICMPv6:
@@ -289,28 +285,26 @@ func (p Packet) frame(srcMAC, dstMAC string) packet.Flow {
 	return f
 }
 
+func (p Packet) tuple() packet.Tuple {
+	proto := protocols[p.Protocol]
+	if p.Dst.Is6() && proto == packet.ProtoICMP {
+		proto = packet.ProtoICMPv6
+	}
+	return packet.Tuple{Proto: proto, Src: p.Src, Dst: p.Dst, SrcPort: uint16(p.SourcePort), DstPort: uint16(p.Port)}
+}
+
 // protocols are those of Packet by their numbers over IPv4.
 var protocols = map[string]uint8{"icmp": packet.ProtoICMP, "tcp": packet.ProtoTCP, "udp": packet.ProtoUDP}
 
 // String is the packet in words, as describe has it.
-func (p Packet) String() string {
-	if p.Protocol == "icmp" {
-		return p.Src.String() + " → " + p.Dst.String()
-	}
-	return joinPort(p.Src, uint16(p.SourcePort)) + " → " + joinPort(p.Dst, uint16(p.Port))
-}
+func (p Packet) String() string { return p.tuple().String() }
 
 // describe is the packet in words: addresses, and ports where it has them.
 func describe(p packet.Flow) string {
-	t, ok := p.Tuple()
-	if !ok {
-		return p.String()
+	if t, ok := p.Tuple(); ok {
+		return t.String()
 	}
-	switch t.Proto {
-	case packet.ProtoTCP, packet.ProtoUDP, packet.ProtoSCTP:
-		return netip.AddrPortFrom(t.Src, t.SrcPort).String() + " → " + netip.AddrPortFrom(t.Dst, t.DstPort).String()
-	}
-	return t.Src.String() + " → " + t.Dst.String()
+	return p.String()
 }
 
 func joinPort(a netip.Addr, port uint16) string { return netip.AddrPortFrom(a, port).String() }

@@ -69,13 +69,15 @@ func (d *deployment) chassisName(chassis string) string {
 	return chassis
 }
 
+// KindNames are what the kinds of ends are called in documents.
+var KindNames = map[topology.Kind]string{
+	topology.KindPod: "pod", topology.KindVM: "vm", topology.KindPort: "port", topology.KindRPort: "router port",
+	topology.KindNode: "node", topology.KindService: "service", topology.KindExternal: "external",
+}
+
 func (d *deployment) endpoint(text string, m topology.Match, a netip.Addr) journey.Endpoint {
 	e := journey.Endpoint{Text: text, Name: text, Address: a.String()}
-	kinds := map[topology.Kind]string{
-		topology.KindPod: "pod", topology.KindPort: "port", topology.KindRPort: "router port", topology.KindVM: "vm",
-		topology.KindNode: "node", topology.KindService: "service", topology.KindExternal: "external",
-	}
-	e.Kind = kinds[m.Kind]
+	e.Kind = KindNames[m.Kind]
 	_, e.Name, _ = strings.Cut(m.Name, ":")
 	if m.Kind == topology.KindNode {
 		if n := d.nodeOf(m); n != nil {

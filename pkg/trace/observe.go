@@ -169,8 +169,8 @@ func (v *nodeView) counters(ctx context.Context, bridges []string) (counts, erro
 		if err != nil {
 			return nil, err
 		}
-		for _, e := range dump {
-			if f, ok := e.(openflow.FlowEntry); ok && f.Stats != nil {
+		for _, f := range openflow.Entries[openflow.FlowEntry](dump) {
+			if f.Stats != nil {
 				all[flowName{v.Name, bridge, max(f.Table.Number, 0), f.Priority, cookieText(f.Cookie), f.Match.String()}] = f.Stats.Packets
 			}
 		}

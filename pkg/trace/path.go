@@ -166,7 +166,7 @@ func translation(v *ovn.Visit, i int) string {
 	if !ok || !still || was == is || was.Proto != is.Proto {
 		return ""
 	}
-	return fmt.Sprintf("translates %s to %s", tupleText(was), tupleText(is))
+	return fmt.Sprintf("translates %s to %s", was, is)
 }
 
 // changed is the value that a field was given, as OVN writes it.

@@ -110,7 +110,7 @@ func (r *run) step(ctx context.Context, n *nodeView, s ovs.Step) journey.Step {
 	}
 	for _, c := range s.Tracked {
 		if c.From != c.To {
-			out.Notes = append(out.Notes, fmt.Sprintf("translates %s to %s", tupleText(c.From), tupleText(c.To)))
+			out.Notes = append(out.Notes, fmt.Sprintf("translates %s to %s", c.From, c.To))
 		}
 	}
 	return out
@@ -180,13 +180,6 @@ func decoded(names *decode.Names, s ovs.Step) []string {
 		}
 	}
 	return texts
-}
-
-func tupleText(t packet.Tuple) string {
-	if t.SrcPort == 0 && t.DstPort == 0 {
-		return fmt.Sprintf("%s → %s", t.Src, t.Dst)
-	}
-	return fmt.Sprintf("%s → %s", joinPort(t.Src, t.SrcPort), joinPort(t.Dst, t.DstPort))
 }
 
 // lastStep is the step at which a packet was stopped: the last that is no helper.
