@@ -183,8 +183,8 @@ type Direction struct {
 
 // Producers of a Direction.
 const (
-	OpenFlow     = "openflow" // ovs-vswitchd of each node said what it would do
-	LogicalFlows = "logical"  // the logical flows of the Southbound say what should happen
+	OpenFlow     = "openflow" // what ovs-vswitchd of each node does
+	LogicalFlows = "logical"  // what the logical flows of the Southbound expect
 )
 
 // Verdict says what became of a packet and where.

@@ -148,16 +148,20 @@ func (o *owner) likely(but *entry) []*entry {
 	var found []*entry
 	for table := range o.loaded.Load() {
 		for p := range o.tables {
-			t := o.tables[p][table]
-			if t == nil {
-				continue
-			}
-			for _, i := range t.rest {
-				e := t.entries[i]
-				if e != but && (len(t.entries) <= fewFlows || e.match == always) && e.flow.Load() == nil && len(found) < maxAtOnce {
-					found = append(found, e)
-				}
-			}
+			found = append(found, o.tables[p][table].likely(but)...)
+		}
+	}
+	return found[:min(len(found), maxAtOnce)]
+}
+
+func (t *table) likely(but *entry) (found []*entry) {
+	if t == nil {
+		return nil
+	}
+	for _, i := range t.rest {
+		e := t.entries[i]
+		if e != but && (len(t.entries) <= fewFlows || e.match == always) && e.flow.Load() == nil {
+			found = append(found, e)
 		}
 	}
 	return found

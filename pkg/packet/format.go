@@ -160,16 +160,12 @@ func appendFlags(b []byte, v, mask Value, exact bool, names []string) ([]byte, b
 	case exact && v.IsZero():
 		return append(b, '0'), true
 	case exact:
-		before := len(b)
 		for i, name := range names {
 			if v.Bit(i) {
-				if len(b) > before {
-					b = append(b, '|')
-				}
-				b = append(b, name...)
+				b = append(append(b, name...), '|')
 			}
 		}
-		return b, true
+		return b[:len(b)-1], true
 	case !mask.AndNot(named).IsZero() || mask.IsZero() || !v.AndNot(mask).IsZero():
 		return b, false
 	}

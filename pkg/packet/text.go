@@ -436,14 +436,7 @@ func (p *Flow) Trace() string {
 		switch {
 		case !p.Meets(need), f == protoField && k.Proto != 0:
 		case f == bosField:
-			w.field(f)
-			more := p.Get(f).IsZero() // there are more labels below
-			for _, entry := range lseFields {
-				if more {
-					w.number(entry.Name, p.Get(entry).Lo)
-				}
-				more = more && !p.Get(entry).Bit(8)
-			}
+			w.bottom()
 		case f == tosField:
 			w.number("nw_tos", p.Get(f).Lo&^3)
 		default:
@@ -451,6 +444,18 @@ func (p *Flow) Trace() string {
 		}
 	}
 	return string(w.b)
+}
+
+// bottom writes whether the outer MPLS label is the last one, and those below it if it is not.
+func (w *flowWriter) bottom() {
+	w.field(bosField)
+	more := w.flow.Get(bosField).IsZero()
+	for _, entry := range lseFields {
+		if more {
+			w.number(entry.Name, w.flow.Get(entry).Lo)
+		}
+		more = more && !w.flow.Get(entry).Bit(8)
+	}
 }
 
 // endedFields are printed, in this order, of a packet that came by a tunnel.

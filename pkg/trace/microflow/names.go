@@ -165,29 +165,24 @@ func (w *walker) portKey(d *logicalflow.Datapath, name string) (uint64, bool) {
 }
 
 func (w *walker) portByOtherName(name string) *logicalflow.Port {
-	var named, found *logicalflow.Port
+	var named, found []*logicalflow.Port
 	for _, d := range w.net.Datapaths() {
 		ports, err := d.Ports(w.ctx)
 		w.fail(err)
 		for _, p := range ports {
 			if p.Row.ExternalIDs["name"] == name {
-				if named != nil {
-					return nil
-				}
-				named = p
+				named = append(named, p)
 			}
 			if uuidDigits(name) >= enough && (sharedDigits(p.Row.UUID, name) > 0 || isUUID(p.Name()) && sharedDigits(ovsdb.UUID(p.Name()), name) > 0) {
-				if found != nil {
-					return nil
-				}
-				found = p
+				found = append(found, p)
 			}
 		}
 	}
-	if named != nil && found != nil && named != found {
+	all := append(named, found...)
+	if len(named) > 1 || len(found) > 1 || len(all) == 0 || all[0] != all[len(all)-1] {
 		return nil
 	}
-	return cmp.Or(named, found)
+	return all[0]
 }
 
 // friendly replaces the names of ports in a match or in actions by what the CMS calls them.

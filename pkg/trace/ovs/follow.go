@@ -371,19 +371,25 @@ func (r *reading) steps(i int) []Step {
 		}
 		s := Step{Step: e.Step, Bridge: e.Bridge, Aside: aside, Before: e.Flow, Tracked: r.tracked[at]}
 		for _, n := range e.Node.Children {
-			if n.Kind == openflow.NodeAction {
-				s.Actions = append(s.Actions, n.Text)
-				if n.Action != nil {
-					s.Parsed = append(s.Parsed, n.Action)
-				}
-				if resubmit, ok := n.Action.(openflow.Resubmit); ok {
-					s.Resubmits = append(s.Resubmits, resubmit.Table.Number)
-				}
-			}
+			s.take(n)
 		}
 		steps = append(steps, s)
 	}
 	return steps
+}
+
+// take adds a line below the lookup, if it is an action.
+func (s *Step) take(n *openflow.Node) {
+	if n.Kind != openflow.NodeAction {
+		return
+	}
+	s.Actions = append(s.Actions, n.Text)
+	if n.Action != nil {
+		s.Parsed = append(s.Parsed, n.Action)
+	}
+	if resubmit, ok := n.Action.(openflow.Resubmit); ok {
+		s.Resubmits = append(s.Resubmits, resubmit.Table.Number)
+	}
 }
 
 // outputNumbers are the datapath ports that datapath actions send the packet itself to: the numbers that

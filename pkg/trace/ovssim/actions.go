@@ -361,34 +361,21 @@ func (x *translation) actionSet() {
 // ordered is an action set as it is executed: in the order of kinds, of each kind
 // the last one, and only one of what sends the packet away.
 func ordered(set []op) []op {
-	var list []op
-	kinds := map[int]op{}
+	var kinds [setLast + 1][]op
 	for _, o := range set {
 		kind := setOrder(o.action)
 		if kind != setSets {
-			kinds[kind] = o
+			kinds[kind] = nil // the last one counts
+		}
+		kinds[kind] = append(kinds[kind], o)
+	}
+	list := slices.Concat(kinds[:setSends]...)
+	for _, sends := range kinds[setSends:] {
+		if len(sends) > 0 {
+			return append(list, sends...)
 		}
 	}
-	for kind := range setSends {
-		if kind == setSets {
-			for _, o := range set {
-				if setOrder(o.action) == setSets {
-					list = append(list, o)
-				}
-			}
-		} else if o, ok := kinds[kind]; ok {
-			list = append(list, o)
-		}
-	}
-	for kind := setSends; kind <= setLast; kind++ {
-		if o, ok := kinds[kind]; ok {
-			return append(list, o)
-		}
-	}
-	if !slices.ContainsFunc(list, func(o op) bool { return setOrder(o.action) >= setSends }) {
-		return nil // nothing sends the packet anywhere
-	}
-	return list
+	return nil // nothing sends the packet anywhere
 }
 
 // The kinds of actions in an action set that are not one of their own.

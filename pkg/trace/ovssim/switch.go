@@ -452,23 +452,28 @@ func parseTunnelPorts(text string) []tunnelPort {
 		if err != nil {
 			continue
 		}
-		var terms []string
-		for _, a := range attrs {
-			if a.Name == "eth_type" {
-				terms = append(terms, "dl_type="+attrs.Value("eth_type"))
-				continue
-			}
-			for _, f := range a.List {
-				if name := tunnelFields[a.Name+" "+f.Name]; name != "" {
-					terms = append(terms, name+"="+f.Value)
-				}
-			}
-		}
-		if m, err := openflow.ParseMatch(strings.Join(terms, ",")); err == nil {
+		if m, err := openflow.ParseMatch(strings.Join(tunnelTerms(attrs), ",")); err == nil {
 			list = append(list, tunnelPort{number, m})
 		}
 	}
 	return list
+}
+
+// tunnelTerms are the terms of a match that attributes of a packet stand for.
+func tunnelTerms(attrs openflow.Attrs) []string {
+	var terms []string
+	for _, a := range attrs {
+		if a.Name == "eth_type" {
+			terms = append(terms, "dl_type="+attrs.Value("eth_type"))
+			continue
+		}
+		for _, f := range a.List {
+			if name := tunnelFields[a.Name+" "+f.Name]; name != "" {
+				terms = append(terms, name+"="+f.Value)
+			}
+		}
+	}
+	return terms
 }
 
 // tunnelFields are the fields by which tnl/ports/show knows packets.
