@@ -250,7 +250,7 @@ func (d *decoding) lines(ctx context.Context, in *textInput) error {
 
 func (d *decoding) line(ctx context.Context, text string) error {
 	if strings.IndexByte(text, '\x1b') >= 0 {
-		text, _ = openflow.StripColors(text)
+		text = openflow.StripColors(text)
 	}
 	l := d.Line(ctx, text)
 	switch d.format {

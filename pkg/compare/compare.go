@@ -49,7 +49,7 @@ func Run(ctx context.Context, a, b *cluster.Cluster, o Options) (*Comparison, er
 	return c, nil
 }
 
-// A run is a comparison under way.
+// A run is one comparison.
 type run struct {
 	a, b    *cluster.Cluster
 	options Options
@@ -79,15 +79,22 @@ func (r *run) gap(what, why string, args ...any) {
 
 // gaps says why something of either side was not read.
 func (r *run) gaps(what string, errA, errB error) {
-	for _, side := range []struct {
-		name string
-		err  error
-	}{{"A", errA}, {"B", errB}} {
-		if side.err != nil {
-			line, _, _ := strings.Cut(side.err.Error(), "\n")
-			r.gap(what, "%s: %s", side.name, line)
+	for i, err := range []error{errA, errB} {
+		if err != nil {
+			line, _, _ := strings.Cut(err.Error(), "\n")
+			r.gap(what, "%c: %s", "AB"[i], line)
 		}
 	}
+}
+
+// lacking says of what both sides do not have on which it is missing, and reports whether it is.
+func (r *run) lacking(what string, inA, inB bool, why string) bool {
+	for i, has := range []bool{inA, inB} {
+		if !has {
+			r.gap(what, why, "AB"[i:i+1])
+		}
+	}
+	return !inA || !inB
 }
 
 // compareZones compares the databases of the zones that both sides have.
@@ -141,15 +148,11 @@ func (r *run) database(ctx context.Context, z *zone, what string, a, b ovsdb.Rea
 	if z.name != "" {
 		what += " of zone " + z.name
 	}
-	switch {
-	case a == nil && b == nil:
+	if a == nil && b == nil {
 		r.gap(what, "neither A nor B has it")
 		return nil
-	case a == nil:
-		r.gap(what, "not in A")
-		return nil
-	case b == nil:
-		r.gap(what, "not in B")
+	}
+	if r.lacking(what, a != nil, b != nil, "not in %s") {
 		return nil
 	}
 	s := newSides()
@@ -165,29 +168,31 @@ func (r *run) database(ctx context.Context, z *zone, what string, a, b ovsdb.Rea
 
 // schemas says which columns only one side's schema has.
 func (r *run) schemas(what string, s *sides) {
-	onlyA, onlyB := 0, 0
-	for _, k := range s.a.kinds {
-		for _, side := range []struct {
-			has, lacks *part
-			n          *int
-		}{{s.a, s.b, &onlyA}, {s.b, s.a, &onlyB}} {
-			seen := map[string]bool{}
-			for _, record := range side.has.records[k] {
-				for column := range record.columns {
-					if !seen[column] && !slices.Contains(k.quiet, column) && !side.lacks.knows(k, column) {
-						seen[column] = true
-						*side.n++
-					}
-				}
+	if n := s.a.unknownTo(s.b); n > 0 {
+		r.gap("columns of "+what, "%d that have values in A are not known to B", n)
+	}
+	if n := s.b.unknownTo(s.a); n > 0 {
+		r.gap("columns of "+what, "%d that have values in B are not known to A", n)
+	}
+}
+
+// unknownTo is how many columns have values and are not known to the other side.
+func (p *part) unknownTo(other *part) int {
+	n := 0
+	for _, k := range p.kinds {
+		seen := map[string]bool{}
+		for _, r := range p.records[k] {
+			for column := range r.columns {
+				seen[column] = true
+			}
+		}
+		for column := range seen {
+			if !slices.Contains(k.quiet, column) && !other.knows(k, column) {
+				n++
 			}
 		}
 	}
-	if onlyA > 0 {
-		r.gap("columns of "+what, "%d that have values in A are not known to B", onlyA)
-	}
-	if onlyB > 0 {
-		r.gap("columns of "+what, "%d that have values in B are not known to A", onlyB)
-	}
+	return n
 }
 
 // compareNodes compares the nodes that both sides have.
@@ -203,18 +208,9 @@ func (r *run) compareNodes(ctx context.Context) {
 		if r.options.Near && (a.Vswitch == nil || b.Vswitch == nil) {
 			continue
 		}
-		if a.Vswitch == nil || b.Vswitch == nil {
-			for _, side := range []struct {
-				name string
-				node *cluster.Node
-			}{{"A", a}, {"B", b}} {
-				if side.node.Vswitch == nil {
-					r.gap("node "+b.Name, "not read in %s", side.name)
-				}
-			}
-			continue
+		if !r.lacking("node "+b.Name, a.Vswitch != nil, b.Vswitch != nil, "not read in %s") {
+			r.compareNode(ctx, a, b)
 		}
-		r.compareNode(ctx, a, b)
 	}
 	for _, b := range r.b.Hosts {
 		if !known[b] {
@@ -248,13 +244,11 @@ func (r *run) compareNode(ctx context.Context, a, b *cluster.Node) {
 	both(func() { inA = readHost(ctx, a) }, func() { inB = readHost(ctx, b) })
 	if r.options.wants(Nodes) {
 		r.gaps("links, addresses and routes of node "+b.Name, inA.why, inB.why)
-		for daemon := range inA.releases {
-			if _, known := inB.releases[daemon]; !known {
+		for _, daemon := range daemons {
+			switch x, y := inA.releases[daemon], inB.releases[daemon]; {
+			case x != "" && y == "":
 				r.gap(fmt.Sprintf("%s of node %s", daemon, b.Name), "it replies in A but not in B")
-			}
-		}
-		for daemon := range inB.releases {
-			if _, known := inA.releases[daemon]; !known {
+			case x == "" && y != "":
 				r.gap(fmt.Sprintf("%s of node %s", daemon, b.Name), "it replies in B but not in A")
 			}
 		}

@@ -2,8 +2,7 @@ package compare
 
 import "github.com/ovnctl/ovnctl/pkg/document"
 
-// The JSON of a comparison. A field keeps its name and its meaning; docs/json.md
-// describes them.
+// The JSON of a comparison. A field keeps its name and its meaning; docs/json.md describes them.
 type (
 	// A Document is what differs between two states: kind Comparison.
 	Document struct {
@@ -28,8 +27,7 @@ type (
 		NotCompared []Gap        `json:"notCompared"` // what one side or both lack
 	}
 
-	// A Change is a row, or a thing of a node, that one state has and the other has
-	// not, or has differently.
+	// A Change is a row, or a thing of a node, that one state has and the other has not, or has differently.
 	Change struct {
 		Group    Group    `json:"group"`
 		Change   Sign     `json:"change"`

@@ -15,7 +15,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/topology"
 )
 
-// listed is how many flows of a group are in the answer.
+// listed is how many flows of a group are listed.
 const listed = 20
 
 // flowGroups collects the flows by what they were made for.
@@ -75,28 +75,29 @@ func compareFlows(x, y FlowChange) int {
 // cause is what a flow was made for: the row as the changes call it, by which
 // both sides are joined, else in the words of the decoder.
 func (z *zone) cause(objects []decode.Object, inB bool) (id, name string) {
-	for _, o := range objects {
-		for _, s := range []*sides{z.nb, z.sb} {
-			if s == nil {
-				continue
-			}
-			p, uuid, key := s.a, o.UUID, string(o.UUID)
-			if counterpart := s.counterpart[o.UUID]; !inB && counterpart != "" {
-				p, uuid = s.b, counterpart // the name that it has now
-			} else if inB {
-				p, key = s.b, s.canonical(key, true)
-			}
-			if r := p.rows[uuid]; r != nil {
-				name = r.kind.name + " " + p.title(r, 0)
-				if on := p.holderText(r, 0); on != "" {
-					name += " on " + on
-				}
-				return key, name
-			}
-		}
-		return o.Text, o.Text
+	if len(objects) == 0 {
+		return "", ""
 	}
-	return "", ""
+	o := objects[0]
+	for _, s := range []*sides{z.nb, z.sb} {
+		if s == nil {
+			continue
+		}
+		p, uuid, key := s.a, o.UUID, string(o.UUID)
+		if counterpart := s.counterpart[o.UUID]; !inB && counterpart != "" {
+			p, uuid = s.b, counterpart // the name that it has now
+		} else if inB {
+			p, key = s.b, s.canonical(key, true)
+		}
+		if r := p.rows[uuid]; r != nil {
+			name = r.kind.name + " " + p.title(r, 0)
+			if on := p.holderText(r, 0); on != "" {
+				name += " on " + on
+			}
+			return key, name
+		}
+	}
+	return o.Text, o.Text
 }
 
 // A bridgeFlow is a flow of a bridge as it is compared: without counters and
@@ -119,8 +120,7 @@ var (
 	group       = regexp.MustCompile(`\bgroup:(\d+)`)
 )
 
-// bridgeFlows reads the flows of a dump: all that there are, and those that are
-// compared.
+// bridgeFlows reads the flows of a dump: all that there are, and those that are compared.
 func bridgeFlows(dump, groups string, o Options) ([]openflow.FlowEntry, map[flowKey][]bridgeFlow, error) {
 	buckets := map[string]string{}
 	for line := range strings.Lines(groups) {

@@ -16,16 +16,18 @@ import (
 type hostState struct {
 	network  *node.Network // nil: see why
 	why      error
-	releases map[string]string // of the daemons that answered
+	releases map[string]string // of the daemons that replied
 }
 
 // controller is the daemon that makes the flows.
 const controller = "ovn-controller"
 
+var daemons = []string{controller, "ovs-vswitchd"}
+
 func readHost(ctx context.Context, n *cluster.Node) hostState {
 	h := hostState{releases: map[string]string{}}
 	h.network, h.why = n.Host.Network(ctx)
-	for _, daemon := range []string{controller, "ovs-vswitchd"} {
+	for _, daemon := range daemons {
 		if text, err := n.Host.Control(ctx, daemon, "version"); err == nil {
 			h.releases[daemon], _, _ = strings.Cut(text, "\n")
 		}
@@ -33,7 +35,7 @@ func readHost(ctx context.Context, n *cluster.Node) hostState {
 	return h
 }
 
-// part is the state beside that of the other side: a daemon that does not answer
+// part is the state beside that of the other side: a daemon that does not reply
 // there has no release that could be compared.
 func (h hostState) part(other hostState, o Options) *part {
 	p := newPart(host, func(k *kind, _ string) bool {

@@ -21,8 +21,7 @@ type kind struct {
 	more  string   // of the title, where only one side has it
 	holds []string // columns with what it holds: that is compared, and says so itself
 	quiet []string // columns that move by themselves, or are an allocation of numbers
-	// copies are columns that ovn-northd copies from the other database, where they are
-	// compared if that is at hand.
+	// copies are columns that ovn-northd copies from the other database, where they are compared if that is at hand.
 	copies []string
 	part   bool // it comes and goes with what holds it
 }
@@ -89,8 +88,7 @@ var northbound = []*kind{
 // connection are the columns of a Connection, Manager or Controller that say how it is now.
 var connection = []string{"is_connected", "status"}
 
-// southbound are the tables of OVN_Southbound but for the flows and the groups of
-// datapaths, which stand in them.
+// southbound are the tables of OVN_Southbound but for the flows and the groups of datapaths, which stand in them.
 var southbound = []*kind{
 	{group: Nodes, name: "chassis", rows: rowsOf[sb.Chassis](), keys: [][]string{by("name"), by("hostname")}, title: "{hostname}", holds: []string{"encaps"}, quiet: []string{"nb_cfg"}},
 	{group: Nodes, name: "encapsulation", rows: rowsOf[sb.Encap](), keys: [][]string{by("chassis_name", "type", "ip"), by("chassis_name", "type"), by("chassis_name")}, title: "{type} {ip}", part: true},

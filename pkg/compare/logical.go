@@ -17,7 +17,7 @@ import (
 const lastTable = 32
 
 // logicalFlows reads all flows. A server is asked for a table at a time: while it
-// collects them all it answers nobody else.
+// collects them all it serves nobody else.
 func logicalFlows(ctx context.Context, db ovsdb.Reader) ([]sb.LogicalFlowRule, error) {
 	if db.Status() == (ovsdb.Status{}) { // a file
 		return ovsdb.Find[sb.LogicalFlowRule](ctx, db)
@@ -171,8 +171,7 @@ func (p *part) northd() string {
 
 // logicalApart are the flows that only one side has, or has for more datapaths.
 func logicalApart(a, b []sb.LogicalFlowRule, setsA, setsB *datapathSets) (onlyA, onlyB []apart) {
-	// Nearly all rows are the same under the same UUID: ovn-northd changes no more
-	// than the datapaths of one.
+	// Nearly all rows are the same under the same UUID: ovn-northd changes no more than the datapaths of one.
 	rows := make(map[ovsdb.UUID]*sb.LogicalFlowRule, len(a))
 	for i := range a {
 		rows[a[i].UUID] = &a[i]

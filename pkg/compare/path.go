@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ovnctl/ovnctl/pkg/decode"
 	"github.com/ovnctl/ovnctl/pkg/document"
 	"github.com/ovnctl/ovnctl/pkg/journey"
 )
@@ -52,8 +53,7 @@ type (
 	}
 )
 
-// DiffPaths compares the paths of a packet. Changes are what differs between the
-// states.
+// DiffPaths compares the paths of a packet. Changes are what differs between the states.
 func DiffPaths(a, b *journey.Trace, changes []Change) *PathDifference {
 	w := &PathDifference{Behind: []Change{}}
 	w.Divergence = divergence(a, b)
@@ -87,7 +87,7 @@ func pathsOf(t *journey.Trace) []path {
 	return slices.DeleteFunc(paths, func(w path) bool { return w.Direction == nil })
 }
 
-// parting is the first step that differs; nil: none does.
+// divergence is the first step that differs; nil: none does.
 func divergence(a, b *journey.Trace) *Divergence {
 	inA, inB := pathsOf(a), pathsOf(b)
 	like := func(x path) func(path) bool {
@@ -100,7 +100,7 @@ func divergence(a, b *journey.Trace) *Divergence {
 			}
 		}
 	}
-	// Ways that only one side has: another backend, or a reply where the packet arrives.
+	// Paths that only one side has: another backend, or a reply where the packet arrives.
 	for _, x := range inA {
 		if !slices.ContainsFunc(inB, like(x)) {
 			return &Divergence{Direction: x.direction, Backend: x.backend, A: at(stepsOf(x), 0)}
@@ -167,7 +167,7 @@ func (s PathStep) says(openflow bool) string {
 	return strings.Join(words, "\x00")
 }
 
-// A behind tells the changes that have to do with a parting.
+// A behind finds the changes that have to do with a divergence.
 type behind struct {
 	uuids, ports, datapaths, sets, nodes map[string]bool
 
@@ -226,9 +226,9 @@ func (f *behind) rule(r *journey.Rule) {
 	}
 }
 
-func (f *behind) object(o *journey.Object) {
+func (f *behind) object(o *decode.Object) {
 	if o != nil && o.UUID != "" {
-		f.uuids[o.UUID] = true
+		f.uuids[string(o.UUID)] = true
 	}
 }
 

@@ -132,13 +132,17 @@ func newValue(field reflect.Value) value {
 func (p *part) join() {
 	for _, k := range p.kinds {
 		for _, r := range p.records[k] {
-			for _, column := range k.holds {
-				v := r.columns[column]
-				for _, id := range slices.Concat(v.words, slices.Collect(maps.Values(v.pairs))) {
-					if held := p.rows[ovsdb.UUID(id)]; held != nil && !slices.Contains(held.holders, r) {
-						held.holders = append(held.holders, r)
-					}
-				}
+			p.hold(r)
+		}
+	}
+}
+
+func (p *part) hold(r *record) {
+	for _, column := range r.kind.holds {
+		v := r.columns[column]
+		for _, id := range slices.Concat(v.words, slices.Collect(maps.Values(v.pairs))) {
+			if held := p.rows[ovsdb.UUID(id)]; held != nil && !slices.Contains(held.holders, r) {
+				held.holders = append(held.holders, r)
 			}
 		}
 	}

@@ -16,18 +16,21 @@ type Flow struct {
 	Meaning
 }
 
+// A LogicalFlow is the row of a logical flow, in the JSON of decoded flows and of the steps of a trace.
+type LogicalFlow = sb.LogicalFlowNames
+
 // A DecodedFlow is the JSON contract of a [Flow]: docs/json.md.
 type DecodedFlow struct {
-	Table    int                  `json:"table"`
-	Pipeline string               `json:"pipeline"`         // ingress, egress, or physical for ovn-controller's own tables
-	Stage    string               `json:"stage"`            // stage-name, or the table's name in lower case
-	Datapath string               `json:"datapath"`         // "switch node1"; empty where it is none, or unknown
-	Priority int                  `json:"priority"`         //
-	Cookie   string               `json:"cookie,omitempty"` //
-	Logical  *sb.LogicalFlowNames `json:"logical,omitempty"`
-	For      string               `json:"for"`               // the objects in words, else what the flow does
-	Objects  []Object             `json:"objects"`           // what the flow was made for
-	Unknown  string               `json:"unknown,omitempty"` // why there is neither logical flow nor object, or what does not fit
+	Table    int          `json:"table"`
+	Pipeline string       `json:"pipeline"`         // ingress, egress, or physical for ovn-controller's own tables
+	Stage    string       `json:"stage"`            // stage-name, or the table's name in lower case
+	Datapath string       `json:"datapath"`         // "switch node1"; empty where it is none, or unknown
+	Priority int          `json:"priority"`         //
+	Cookie   string       `json:"cookie,omitempty"` //
+	Logical  *LogicalFlow `json:"logical,omitempty"`
+	For      string       `json:"for"`               // the objects in words, else what the flow does
+	Objects  []Object     `json:"objects"`           // what the flow was made for
+	Unknown  string       `json:"unknown,omitempty"` // why there is neither logical flow nor object, or what does not fit
 }
 
 // JSON returns the flow as the contract has it.

@@ -67,7 +67,7 @@ func (n *network) dump(t *testing.T, node string) []openflow.FlowEntry {
 	var entries []openflow.FlowEntry
 	for line := range strings.Lines(n.run(t, node, "ovs-ofctl", "-O", "OpenFlow15", "--no-stats", "dump-flows", "br-int")) {
 		if strings.Contains(line, "actions=") {
-			entry, err := openflow.ParseFlowEntry(strings.TrimSpace(line))
+			entry, err := new(openflow.Reader).FlowEntry(strings.TrimSpace(line))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -96,7 +96,7 @@ func (w *writer) nameOf(of any, at *Context) (field, value, name string) {
 	case openflow.SetField:
 		return w.written(packet.Whole(v.Field), v.Value, v.Mask, v.Field.PrintMasked(v.Value, v.Mask), at)
 	case openflow.Load:
-		mask := packet.Ones(v.Dst.Bits).Shl(v.Dst.Lo)
+		mask := v.Dst.Mask()
 		return w.written(v.Dst, v.Value.Shl(v.Dst.Lo).And(mask), mask, v.Value.Hex(), at)
 	case openflow.Resubmit:
 		return w.target(v.Table, *at)
@@ -109,7 +109,7 @@ func (w *writer) nameOf(of any, at *Context) (field, value, name string) {
 			return "output", v.Port.String(), w.PortName(at.Bridge, v.Port)
 		}
 	case openflow.Zone:
-		zone, _ := packet.Lookup("ct_zone")
+		zone := packet.MustField("ct_zone")
 		return "ct_zone", strconv.Itoa(int(v)), w.Value(zone, packet.Uint(uint64(v)), zone.Mask(), 0, *at)
 	case openflow.Group:
 		if w.IsOVN(*at) {

@@ -15,7 +15,7 @@ import (
 // An Object is what a flow was made for, in the words of whoever asked for it:
 // a row of the Northbound, or, where it says nothing, of the Southbound.
 //
-// It is part of the JSON of decoded flows: docs/json.md.
+// It is part of the JSON of decoded flows and of traces: docs/json.md.
 type Object struct {
 	Kind   string     `json:"kind"` // ACL, load balancer, NAT, route, policy, switch port, …
 	Name   string     `json:"name"`

@@ -47,11 +47,11 @@ func StaleConnections(h *snapshot.Host) ([]StaleConnection, error) {
 		}
 		var out []StaleConnection
 		for _, e := range entries {
-			v, ok := vips[e.Orig.Dst]
-			if e.Protocol != "udp" || !ok || !ours[e.Zone] || slices.Contains(v.backends, e.Reply.Src) || e.Reply.Src == e.Orig.Dst {
+			v, ok := vips[e.Orig.To()]
+			if e.Protocol != "udp" || !ok || !ours[e.Zone] || slices.Contains(v.backends, e.Reply.From()) || e.Reply.From() == e.Orig.To() {
 				continue
 			}
-			out = append(out, StaleConnection{e, v.lb, e.Orig.Dst, e.Reply.Src})
+			out = append(out, StaleConnection{e, v.lb, e.Orig.To(), e.Reply.From()})
 		}
 		return out, nil
 	})

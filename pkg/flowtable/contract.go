@@ -6,10 +6,10 @@ import (
 	"time"
 
 	"github.com/ovnctl/ovnctl/pkg/decode"
+	"github.com/ovnctl/ovnctl/pkg/document"
 )
 
-// The JSON of flows and megaflows. A field keeps its name and its meaning;
-// docs/json.md describes them.
+// The JSON of flows and megaflows. A field keeps its name and its meaning; docs/json.md describes them.
 type (
 	// A FlowTable has the flows of a bridge that were asked for.
 	FlowTable struct {
@@ -71,8 +71,7 @@ type (
 		Rules          []FlowRule `json:"rules"`
 		Unknown        string     `json:"unknown,omitempty"` // why there are no rules
 	}
-	// A FlowRule is an OpenFlow flow that a megaflow came from, as far as a trace
-	// shows it.
+	// A FlowRule is an OpenFlow flow that a megaflow came from, as far as a trace shows it.
 	FlowRule struct {
 		Bridge   string `json:"bridge"`
 		Table    int    `json:"table"`
@@ -84,8 +83,7 @@ type (
 	}
 )
 
-// JSON returns the flow of a bridge as the contract has it, its numbers named by n;
-// rated: there was a dump before.
+// JSON returns the flow of a bridge as the contract has it, its numbers named by n; rated: there was a dump before.
 func (f *Flow) JSON(ctx context.Context, bridge string, n *decode.Namer, rated bool) FlowRow {
 	match, actions := n.NamedEntry(ctx, bridge, &f.Entry, f.Decoded)
 	row := FlowRow{
@@ -121,4 +119,16 @@ func (r FlowRow) For() string {
 		return ""
 	}
 	return r.Flow.For
+}
+
+// A FlowsDocument is the JSON and YAML form of the flows of a bridge.
+type FlowsDocument struct {
+	document.Envelope
+	FlowTable
+}
+
+// A MegaflowsDocument is the JSON and YAML form of the datapath's cache.
+type MegaflowsDocument struct {
+	document.Envelope
+	Cache
 }

@@ -93,20 +93,13 @@ func (x Filter) madeFor(f *Flow) bool {
 	return false
 }
 
-// concerns reports whether the flow matches on a port, sends packets to it, or
-// was made for it.
+// concerns reports whether the flow matches on a port, sends packets to it, or was made for it.
 func (f *Flow) concerns(p Port) bool {
-	if f.Decoded != nil {
-		for _, o := range f.Decoded.Objects {
-			if o.Name == p.Name && strings.Contains(o.Kind, "port") {
-				return true
-			}
-		}
+	if f.Decoded != nil && slices.ContainsFunc(f.Decoded.Objects, func(o decode.Object) bool { return o.Name == p.Name && strings.Contains(o.Kind, "port") }) {
+		return true
 	}
-	metadata := uint64(0)
-	if t, ok := f.Entry.Match.Field("metadata"); ok {
-		metadata = t.Value.Lo
-	}
+	t, _ := f.Entry.Match.Field("metadata")
+	metadata := t.Value.Lo
 	for _, t := range f.Entry.Match.Terms {
 		switch {
 		case t.Field == nil:
@@ -126,29 +119,28 @@ func (p Port) is(datapath, key uint64) bool {
 // in reports whether actions on a packet in a datapath send it to the port.
 func (p Port) in(list openflow.Actions, metadata uint64) bool {
 	for _, action := range list {
+		found := false
 		switch a := action.(type) {
 		case openflow.Output:
-			if a.Src == nil && (a.Port.Name == "" && slices.Contains(p.Numbers, int(a.Port.Number)) || a.Port.Name == p.Name) {
-				return true
-			}
+			found = a.Src == nil && (a.Port.Name == "" && slices.Contains(p.Numbers, int(a.Port.Number)) || a.Port.Name == p.Name)
 		case openflow.SetField:
-			if a.Field.Name == "metadata" {
-				metadata = a.Value.Lo
-			} else if (a.Field.Name == "reg14" || a.Field.Name == "reg15") && p.is(metadata, a.Value.Lo) {
-				return true
-			}
+			found = p.written(a.Field.Name, a.Value.Lo, &metadata)
 		case openflow.Load:
-			switch name := a.Dst.Field.Name; {
-			case name == "metadata":
-				metadata = a.Value.Lo
-			case (name == "reg14" || name == "reg15") && p.is(metadata, a.Value.Lo):
-				return true
-			}
+			found = p.written(a.Dst.Field.Name, a.Value.Lo, &metadata)
 		case openflow.Clone:
-			if p.in(a.Actions, metadata) {
-				return true
-			}
+			found = p.in(a.Actions, metadata)
+		}
+		if found {
+			return true
 		}
 	}
 	return false
+}
+
+// written reports whether a value that is written to a field makes the port that of the packet. It keeps the datapath.
+func (p Port) written(field string, value uint64, metadata *uint64) bool {
+	if field == "metadata" {
+		*metadata = value
+	}
+	return (field == "reg14" || field == "reg15") && p.is(*metadata, value)
 }

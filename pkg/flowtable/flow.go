@@ -59,8 +59,7 @@ func newFlow(e openflow.FlowEntry) Flow {
 	return f
 }
 
-// drops reports whether actions send the packet nowhere: samples and notes do
-// not.
+// drops reports whether actions send the packet nowhere: samples and notes do not.
 func drops(list openflow.Actions) bool {
 	for _, a := range list {
 		switch a := a.(type) {
@@ -76,8 +75,7 @@ func drops(list openflow.Actions) bool {
 	return true
 }
 
-// does says in a few words what becomes of a packet that matches the flow, whose
-// actions have these names.
+// does says in a few words what becomes of a packet that matches the flow, whose actions have these names.
 func (f *Flow) does(names []decode.Name) string {
 	if f.Drop {
 		return "drop"
@@ -134,18 +132,15 @@ func tableText(t openflow.Table, names []decode.Name) string {
 	return number
 }
 
-// Order puts the flows in an order: "trouble" (those that drop packets first,
-// the busiest of them first, then by table), "packets", "bytes", "rate", "idle"
-// or "table".
+// Order puts the flows in an order: "trouble" (those that drop packets first, the busiest of them first, then by
+// table), "packets", "bytes", "rate", "idle" or "table".
 func Order(flows []Flow, by string) {
 	table := func(a, b Flow) int {
 		return cmp.Or(cmp.Compare(max(a.Entry.Table.Number, 0), max(b.Entry.Table.Number, 0)),
 			cmp.Compare(b.Entry.Priority, a.Entry.Priority), cmp.Compare(a.Match, b.Match))
 	}
 	first := map[string]func(a, b Flow) int{
-		"trouble": func(a, b Flow) int {
-			return cmp.Or(cmp.Compare(b.lost(), a.lost()), 0)
-		},
+		"trouble": func(a, b Flow) int { return cmp.Compare(b.lost(), a.lost()) },
 		"packets": func(a, b Flow) int { return cmp.Compare(b.Packets, a.Packets) },
 		"bytes":   func(a, b Flow) int { return cmp.Compare(b.Bytes, a.Bytes) },
 		"rate":    func(a, b Flow) int { return cmp.Compare(b.Rate, a.Rate) },
@@ -172,13 +167,19 @@ func (f *Flow) lost() uint64 {
 
 // Rates sets the rate of each flow that an earlier dump had too.
 func Rates(before, now []Flow, elapsed time.Duration) {
-	was := make(map[flowKey]uint64, len(before))
+	rates(before, now, elapsed, (*Flow).key, func(f *Flow) (uint64, *float64) { return f.Packets, &f.Rate })
+}
+
+// rates sets the rates of what two dumps have under one key, by the packets that were counted.
+func rates[T any, K comparable](before, now []T, elapsed time.Duration, key func(*T) K, counted func(*T) (packets uint64, rate *float64)) {
+	was := make(map[K]uint64, len(before))
 	for i := range before {
-		was[before[i].key()] = before[i].Packets
+		was[key(&before[i])], _ = counted(&before[i])
 	}
 	for i := range now {
-		if n, ok := was[now[i].key()]; ok && now[i].Packets >= n && elapsed > 0 {
-			now[i].Rate = float64(now[i].Packets-n) / elapsed.Seconds()
+		packets, rate := counted(&now[i])
+		if n, ok := was[key(&now[i])]; ok && packets >= n && elapsed > 0 {
+			*rate = float64(packets-n) / elapsed.Seconds()
 		}
 	}
 }

@@ -55,14 +55,7 @@ func matched(key openflow.Attrs) (openflow.Attrs, string) {
 			continue
 		}
 		if shape.Len() > before && a.List != nil {
-			var inner openflow.Attrs
-			for _, part := range a.List {
-				var scratch strings.Builder
-				if !wild(part, &scratch) {
-					inner = append(inner, part)
-				}
-			}
-			a.List = inner
+			a.List = slices.DeleteFunc(slices.Clone(a.List), func(part openflow.Attr) bool { return wild(part, new(strings.Builder)) })
 		}
 		if a.Name == "packet_type" && a.List.Value("ns") == "0" && a.List.Value("id") == "0" {
 			continue // Ethernet, as nearly always
@@ -72,15 +65,10 @@ func matched(key openflow.Attrs) (openflow.Attrs, string) {
 	return out, shape.String()
 }
 
-// wild reports whether no bit of an attribute is looked at; of others the name
-// and the mask are written to shape.
+// wild reports whether no bit of an attribute is looked at; of others the name and the mask are written to shape.
 func wild(a openflow.Attr, shape *strings.Builder) bool {
 	if a.List == nil {
-		value := a.Value
-		if a.Rest != "" {
-			value += a.Rest
-		}
-		_, mask, masked := strings.Cut(value, "/")
+		_, mask, masked := strings.Cut(a.Value+a.Rest, "/")
 		if masked && strings.Trim(mask, "0x.:") == "" {
 			return true
 		}
@@ -151,7 +139,7 @@ func stepsOf(nodes []*openflow.Node, bridge string) []bridgeStep {
 // OrderMegaflows puts megaflows in an order: "packets", "bytes", "rate" or "idle".
 func OrderMegaflows(flows []Megaflow, by string) {
 	slices.SortStableFunc(flows, func(a, b Megaflow) int {
-		var first int
+		first := cmp.Compare(b.Packets, a.Packets)
 		switch by {
 		case "bytes":
 			first = cmp.Compare(b.Bytes, a.Bytes)
@@ -159,8 +147,6 @@ func OrderMegaflows(flows []Megaflow, by string) {
 			first = cmp.Compare(b.Rate, a.Rate)
 		case "idle":
 			first = cmp.Compare(uint64(a.Used), uint64(b.Used)) // never is last
-		default:
-			first = cmp.Compare(b.Packets, a.Packets)
 		}
 		return cmp.Or(first, cmp.Compare(a.Match.Text, b.Match.Text))
 	})
@@ -168,15 +154,7 @@ func OrderMegaflows(flows []Megaflow, by string) {
 
 // MegaflowRates sets the rate of each megaflow that an earlier dump had too.
 func MegaflowRates(before, now []Megaflow, elapsed time.Duration) {
-	was := make(map[string]uint64, len(before))
-	for _, f := range before {
-		was[f.id()] = f.Packets
-	}
-	for i := range now {
-		if n, ok := was[now[i].id()]; ok && now[i].Packets >= n && elapsed > 0 {
-			now[i].Rate = float64(now[i].Packets-n) / elapsed.Seconds()
-		}
-	}
+	rates(before, now, elapsed, (*Megaflow).id, func(m *Megaflow) (uint64, *float64) { return m.Packets, &m.Rate })
 }
 
 func (m *Megaflow) id() string { return cmp.Or(m.UFID, m.Match.Text) }
@@ -184,15 +162,9 @@ func (m *Megaflow) id() string { return cmp.Or(m.UFID, m.Match.Text) }
 // JSON returns the megaflow as the contract has it; rated: there was a dump before.
 func (m *Megaflow) JSON(rated bool) MegaflowRow {
 	row := MegaflowRow{
-		UFID: m.UFID, Match: m.Match.Text, DecodedMatch: m.Match.String(), Mask: slices.Clone(m.Mask),
+		UFID: m.UFID, Match: m.Match.Text, DecodedMatch: m.Match.String(), Mask: append([]string{}, m.Mask...),
 		Actions: m.Actions.Text, DecodedActions: m.Actions.String(), Packets: m.Packets, Bytes: m.Bytes,
-		Flags: m.Flags, Rules: slices.Clone(m.Rules), Unknown: m.Unknown,
-	}
-	if row.Mask == nil {
-		row.Mask = []string{}
-	}
-	if row.Rules == nil {
-		row.Rules = []FlowRule{}
+		Flags: m.Flags, Rules: append([]FlowRule{}, m.Rules...), Unknown: m.Unknown,
 	}
 	if m.Used >= 0 {
 		used := m.Used.Seconds()

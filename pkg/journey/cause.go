@@ -2,6 +2,8 @@ package journey
 
 import (
 	"net/netip"
+
+	"github.com/ovnctl/ovnctl/pkg/decode"
 )
 
 // A Cause is what decided a verdict, as a value: decisions are taken on it. Package trace/cause words it. Which fields are
@@ -10,7 +12,7 @@ type Cause struct {
 	Kind  CauseKind
 	Place Place // empty within OVN and the bridges
 
-	Object   *Object // that decided
+	Object   *decode.Object // that decided
 	Node     string
 	Datapath string // logical switch or router, as OVN writes it: switch "node1"
 	Port     string // logical port; of a bridge, its name there

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/ovnctl/ovnctl/pkg/decode"
+	"github.com/ovnctl/ovnctl/pkg/document"
 	"github.com/ovnctl/ovnctl/pkg/packet"
 )
 
@@ -182,27 +183,27 @@ type Direction struct {
 
 // Producers of a Direction.
 const (
-	OpenFlow     = "openflow" // ovs-vswitchd of each node said what it would do
-	LogicalFlows = "logical"  // the logical flows of the Southbound say what should happen
+	OpenFlow     = "openflow" // what ovs-vswitchd of each node does
+	LogicalFlows = "logical"  // what the logical flows of the Southbound expect
 )
 
 // Verdict says what became of a packet and where.
 type Verdict struct {
-	Outcome  Outcome `json:"outcome"`
-	Sentence string  `json:"sentence"` // the verdict in words
-	Node     string  `json:"node"`
-	Datapath string  `json:"datapath"`
-	Port     string  `json:"port"`
-	Stage    string  `json:"stage"`
-	Cause    string  `json:"cause"`  // what stopped it, in words; empty when delivered
-	Object   *Object `json:"object"` // the row that decided, null when none did
+	Outcome  Outcome        `json:"outcome"`
+	Sentence string         `json:"sentence"` // the verdict in words
+	Node     string         `json:"node"`
+	Datapath string         `json:"datapath"`
+	Port     string         `json:"port"`
+	Stage    string         `json:"stage"`
+	Cause    string         `json:"cause"`  // what stopped it, in words; empty when delivered
+	Object   *decode.Object `json:"object"` // the row that decided, null when none did
 	// Because is the cause as a value, of which Cause and the stage of a [Place] are made last.
 	Because Cause `json:"-"`
 	// Rule is the logical flow that stopped the packet, and why it matched; null when it was delivered, and where none did.
 	Rule *Rule `json:"rule"`
 	// Near are the flows that come nearest to letting it pass, the nearest first, each with what of its match failed.
-	Near    []Rule   `json:"near"`
-	Allowed []Object `json:"allowed"` // of a packet that was delivered: what let it pass
+	Near    []Rule          `json:"near"`
+	Allowed []decode.Object `json:"allowed"` // of a packet that was delivered: what let it pass
 	// WhyNot are the changes that would let it pass, the smallest first; only when asked for.
 	WhyNot []Remedy `json:"whyNot,omitempty"`
 }
@@ -218,19 +219,19 @@ type Decided struct {
 
 // Rule is a logical flow with the object that it was made for.
 type Rule struct {
-	Object   *Object   `json:"object"`
-	Stage    string    `json:"stage"`
-	Priority int       `json:"priority"`
-	Match    string    `json:"match"`
-	Decided  []Decided `json:"decided"`
+	Object   *decode.Object `json:"object"`
+	Stage    string         `json:"stage"`
+	Priority int            `json:"priority"`
+	Match    string         `json:"match"`
+	Decided  []Decided      `json:"decided"`
 }
 
 // Remedy is a change that would let the packet pass.
 type Remedy struct {
-	Text     string  `json:"text"`     // in the words of the CMS that manages the object
-	Command  string  `json:"command"`  // filled in; empty where there is none
-	Object   *Object `json:"object"`   // what is changed, null for something new
-	Verified bool    `json:"verified"` // the walk was repeated with the change, and the packet got through
+	Text     string         `json:"text"`     // in the words of the CMS that manages the object
+	Command  string         `json:"command"`  // filled in; empty where there is none
+	Object   *decode.Object `json:"object"`   // what is changed, null for something new
+	Verified bool           `json:"verified"` // the walk was repeated with the change, and the packet got through
 }
 
 // Hop is one datapath, bridge, tunnel or host that the packet crosses.
@@ -258,41 +259,27 @@ type Encapsulation struct {
 
 // Step is one table that decided something about the packet.
 type Step struct {
-	Pipeline string    `json:"pipeline"` // ingress, egress, physical, host
-	Stage    string    `json:"stage"`    // of the logical flow, or the table's part in OVN's OpenFlow
-	Table    int       `json:"table"`    // OpenFlow table; -1 outside of OpenFlow
-	Priority int       `json:"priority"`
-	Match    string    `json:"match"` // as OpenFlow
-	Actions  []string  `json:"actions"`
-	Cookie   string    `json:"cookie"`  // 0x and eight digits; empty for 0
-	Logical  *Logical  `json:"logical"` // the logical flow behind it, null when unknown
-	Object   *Object   `json:"object"`  // the Northbound object behind it, null when there is none
-	Decoded  []string  `json:"decoded"` // the numbers of match and actions that have names
-	Decided  []Decided `json:"decided"` // the parts of Logical.Match on which the hit rests
-	Changes  []string  `json:"changes"` // the fields that a logical flow wrote: "reg0 = 0x1"
-	Notes    []string  `json:"notes"`   // what the step did to the packet, in words
+	Pipeline string              `json:"pipeline"` // ingress, egress, physical, host
+	Stage    string              `json:"stage"`    // of the logical flow, or the table's part in OVN's OpenFlow
+	Table    int                 `json:"table"`    // OpenFlow table; -1 outside of OpenFlow
+	Priority int                 `json:"priority"`
+	Match    string              `json:"match"` // as OpenFlow
+	Actions  []string            `json:"actions"`
+	Cookie   string              `json:"cookie"`  // 0x and eight digits; empty for 0
+	Logical  *decode.LogicalFlow `json:"logical"` // the logical flow behind it, null when unknown
+	Object   *decode.Object      `json:"object"`  // the Northbound object behind it, null when there is none
+	Decoded  []string            `json:"decoded"` // the numbers of match and actions that have names
+	Decided  []Decided           `json:"decided"` // the parts of Logical.Match on which the hit rests
+	Changes  []string            `json:"changes"` // the fields that a logical flow wrote: "reg0 = 0x1"
+	Notes    []string            `json:"notes"`   // what the step did to the packet, in words
 	// Counter is what the flow counted while the path was watched; only when asked for, and where there is a flow.
 	Counter *Counter `json:"counter,omitempty"`
 	// Before is the packet as it came to the table; nil where that is not known. It is not printed.
 	Before *packet.Flow `json:"-"`
 }
 
-// Logical is the logical flow that a step was made from.
-type Logical struct {
-	UUID     string `json:"uuid"`
-	Table    int    `json:"table"` // logical table
-	Match    string `json:"match"`
-	Actions  string `json:"actions"`
-	Priority int    `json:"priority"`
-}
-
-// Object is a row of the Northbound (or Southbound) database that a step came from.
-type Object struct {
-	Kind  string `json:"kind"` // ACL, load balancer, NAT, route, policy, port, …
-	Name  string `json:"name"`
-	UUID  string `json:"uuid"`
-	Owner string `json:"owner"` // what the CMS calls it: "NetworkPolicy shop/web"
-	Text  string `json:"text"`  // in words
-	// MadeFor is the owner as a value.
-	MadeFor decode.Owner `json:"-"`
+// A Document is the JSON and YAML form of a trace.
+type Document struct {
+	document.Envelope
+	*Trace
 }

@@ -1,6 +1,6 @@
 package journey
 
-// Observed says whether real packets did what a trace says of them.
+// Observed is whether real packets did what a trace expects.
 type Observed string
 
 // What watching the flows on a path can show.
@@ -20,7 +20,7 @@ type Observation struct {
 	// Packets is how many packets can have come to where they were seen last: what the flow before it that
 	// counted the fewest did.
 	Packets uint64 `json:"packets"`
-	// Reply says that they were seen last, or should have been, on the path of the reply.
+	// Reply says that they were seen last, or expected, on the path of the reply.
 	Reply bool `json:"reply"`
 	// Node, Datapath and Stage are where packets were seen last; empty where none were.
 	Node     string `json:"node"`

@@ -50,12 +50,12 @@ func (f *Flow) Program(compile func(*Flow) any) any {
 	return f.program
 }
 
-// Explain says on which parts of its match the answer of a flow rests, for a packet in a datapath.
+// Explain reports whether a packet in a datapath meets the match of a flow, and which parts of it decided.
 func (f *Flow) Explain(d *Datapath, p *packet.Flow, resident Resident) (holds bool, why []ovnexpr.Decision) {
 	return f.condition.Evaluate(p, newEnvironment(context.Background(), d, resident))
 }
 
-// Missing is the smallest choice of parts of the match that would have to answer otherwise for a packet in a datapath to
+// Missing is the smallest choice of parts of the match that would have to be otherwise for a packet in a datapath to
 // meet the flow; nil if it does. See [ovnexpr.Condition.Missing].
 func (f *Flow) Missing(d *Datapath, p *packet.Flow, resident Resident) []ovnexpr.Decision {
 	return f.condition.Missing(p, newEnvironment(context.Background(), d, resident))

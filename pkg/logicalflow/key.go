@@ -1,11 +1,11 @@
 package logicalflow
 
 import (
-	"encoding/binary"
-	"net"
 	"net/netip"
 	"strconv"
 	"strings"
+
+	"github.com/ovnctl/ovnctl/pkg/packet"
 )
 
 // A number is an unsigned one of 128 bits.
@@ -161,47 +161,24 @@ func isWord(s string) bool {
 // parseAddress reads an IPv4, IPv6 or Ethernet address, the former perhaps with the length of a prefix.
 func parseAddress(text string) (value, mask number, ok bool) {
 	address, length, prefix := strings.Cut(text, "/")
-	if digits := strings.ReplaceAll(address, ":", ""); len(address) == 17 && len(digits) == 12 {
-		mac, err := net.ParseMAC(address)
-		if err != nil || prefix {
-			return number{}, number{}, false
-		}
-		return number{0, uint64(mac[0])<<40 | uint64(binary.BigEndian.Uint32(mac[1:]))<<8 | uint64(mac[5])}, allBits, true
+	if mac, ok := packet.ParseMAC(address); ok {
+		return low(mac), allBits, len(address) == 17 && !prefix
 	}
 	a, err := netip.ParseAddr(address)
 	if err != nil || a.Zone() != "" {
 		return number{}, number{}, false
 	}
-	b := a.As16()
-	value = number{binary.BigEndian.Uint64(b[:8]), binary.BigEndian.Uint64(b[8:])}
-	bits := 128
-	if a.Is4() {
-		value, bits = number{0, value.lo & 0xffffffff}, 32
-	}
+	v := packet.FromAddr(a)
 	if !prefix {
-		return value, allBits, true
+		return low(v), allBits, true
 	}
 	n, err := strconv.Atoi(length)
-	if err != nil || n < 0 || n > bits || strconv.Itoa(n) != length {
+	if err != nil || n < 0 || n > a.BitLen() || strconv.Itoa(n) != length {
 		return number{}, number{}, false
 	}
-	mask = prefixMask(n, bits)
-	return number{value.hi & mask.hi, value.lo & mask.lo}, mask, true
+	ones := packet.Ones(n).Shl(a.BitLen() - n)
+	return low(v.And(ones)), low(ones), true
 }
 
-// prefixMask has the first n of the low bits set.
-func prefixMask(n, bits int) number {
-	low := func(n int) number { // the low n bits
-		switch {
-		case n >= 128:
-			return allBits
-		case n > 64:
-			return number{^uint64(0) >> (128 - n), ^uint64(0)}
-		case n == 0:
-			return number{}
-		}
-		return number{0, ^uint64(0) >> (64 - n)}
-	}
-	all, host := low(bits), low(bits-n)
-	return number{all.hi &^ host.hi, all.lo &^ host.lo}
-}
+// low are the low bits of a value.
+func low(v packet.Value) number { return number{v.Hi, v.Lo} }

@@ -33,8 +33,8 @@ func (n named) InGroup(port, group string) (bool, error) { return port == "in:"+
 // portsOf are the ports that a match can tell apart.
 func portsOf(m *ovnexpr.Match) named {
 	names := named{"none", "another"}
-	names = append(names, m.Names(ovnexpr.String)...)
-	for _, g := range m.Names(ovnexpr.PortGroups) {
+	names = append(names, namesIn(m, ovnexpr.String)...)
+	for _, g := range namesIn(m, ovnexpr.PortGroups) {
 		names = append(names, "in:"+g)
 	}
 	return names
@@ -197,4 +197,25 @@ func TestKeyIsNecessary(t *testing.T) {
 	if keys < draws/60 {
 		t.Error("the test does not test")
 	}
+}
+
+// namesIn are the constants of one kind that a match compares with, each once.
+func namesIn(m *ovnexpr.Match, of ovnexpr.ConstantKind) []string {
+	var names []string
+	for _, leaf := range m.Leaves() {
+		var items []ovnexpr.Constant
+		switch n := leaf.(type) {
+		case *ovnexpr.Compare:
+			items = n.Values.Items
+		case *ovnexpr.Between:
+			items = append(items, n.Left.Items...)
+			items = append(items, n.Right.Items...)
+		}
+		for _, c := range items {
+			if c.Kind == of && !slices.Contains(names, c.Text) {
+				names = append(names, c.Text)
+			}
+		}
+	}
+	return names
 }

@@ -23,7 +23,7 @@ type bindings struct {
 	static  []sb.StaticMACBinding
 }
 
-// Neighbours looks an address up behind a port. Of several rows the first of the Southbound's answer counts.
+// Neighbours looks an address up behind a port. Of several rows the first that the Southbound returns counts.
 func (p *Port) Neighbours(ctx context.Context, a netip.Addr) (Neighbours, error) {
 	b, err := p.bindings(ctx)
 	if err != nil {
@@ -118,7 +118,7 @@ func (n *Network) LoadBalancers(ctx context.Context) ([]sb.LoadBalancer, error) 
 	})
 }
 
-// DNS are the names that the datapath answers for.
+// DNS are the names that OVN resolves in the datapath.
 func (d *Datapath) DNS(ctx context.Context) ([]sb.DNS, error) {
 	return recall(&d.net.memory.dns, d.Row.UUID, func() ([]sb.DNS, error) {
 		return ovsdb.Find[sb.DNS](ctx, d.net.db, ovsdb.Where("datapaths", "includes", []ovsdb.UUID{d.Row.UUID}))

@@ -1,6 +1,7 @@
 package logicalflow
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"sync"
@@ -17,7 +18,7 @@ import (
 // tables of an owner where that is quick, and for some of them where it is not.
 type loader struct {
 	shared sync.Map      // UUID of a group of datapaths to its *owner
-	asking chan struct{} // holds what is under way: while one answer is read, the server works on another
+	asking chan struct{} // holds the requests that are out: while one reply is read, the server works on another
 	once   sync.Once
 	cost   atomic.Int64 // nanoseconds that a request takes which finds nothing
 	rows   atomic.Int64 // what CountFlows found
@@ -29,7 +30,7 @@ type loader struct {
 }
 
 const (
-	underWay  = 2
+	atOnce    = 2                     // requests
 	firstStep = 10                    // tables that the first request is for
 	quick     = 80 * time.Millisecond // a request that finds nothing takes less where even the largest one is soon done
 	manyRows  = 25000                 // how many rows a request should find at most: they take the server 0.3 s
@@ -64,7 +65,7 @@ func (n *Network) owners(d *Datapath, groups []ovsdb.Key[sb.LogicalDPGroup]) []*
 
 // load makes the flows of a table be there, side by side for all owners.
 func (n *Network) load(ctx context.Context, owners []*owner, table int) error {
-	n.once.Do(func() { n.asking = make(chan struct{}, underWay) })
+	n.once.Do(func() { n.asking = make(chan struct{}, atOnce) })
 	if n.cost.Load() == 0 { // what the first one costs is good to know for the others
 		if err := n.loadOwner(ctx, owners[0], table); err != nil {
 			return err
@@ -79,12 +80,7 @@ func (n *Network) load(ctx context.Context, owners []*owner, table int) error {
 		wait.Go(func() { errs[i] = n.loadOwner(ctx, o, table) })
 	}
 	wait.Wait()
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return cmp.Or(errs...)
 }
 
 func (n *Network) loadOwner(ctx context.Context, o *owner, table int) error {
@@ -152,16 +148,20 @@ func (o *owner) likely(but *entry) []*entry {
 	var found []*entry
 	for table := range o.loaded.Load() {
 		for p := range o.tables {
-			t := o.tables[p][table]
-			if t == nil {
-				continue
-			}
-			for _, i := range t.rest {
-				e := t.entries[i]
-				if e != but && (len(t.entries) <= fewFlows || e.match == always) && e.flow.Load() == nil && len(found) < maxAtOnce {
-					found = append(found, e)
-				}
-			}
+			found = append(found, o.tables[p][table].likely(but)...)
+		}
+	}
+	return found[:min(len(found), maxAtOnce)]
+}
+
+func (t *table) likely(but *entry) (found []*entry) {
+	if t == nil {
+		return nil
+	}
+	for _, i := range t.rest {
+		e := t.entries[i]
+		if e != but && (len(t.entries) <= fewFlows || e.match == always) && e.flow.Load() == nil {
+			found = append(found, e)
 		}
 	}
 	return found

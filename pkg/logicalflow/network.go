@@ -288,3 +288,22 @@ func (d *Datapath) String() string {
 	}
 	return fmt.Sprintf("%s %q", kind, d.Name)
 }
+
+// Bindings returns the rows of the ports of one type of all datapaths. It loads none of these datapaths.
+func (n *Network) Bindings(ctx context.Context, kind string) ([]sb.PortBinding, error) {
+	return ovsdb.Find[sb.PortBinding](ctx, n.db, ovsdb.Where("type", "==", kind))
+}
+
+// CountFlows is the number of logical flows of the whole Southbound. The server has to name them all, once: that is not
+// for large ones.
+func (n *Network) CountFlows(ctx context.Context) (int, error) {
+	if known := n.rows.Load(); known > 0 {
+		return int(known), nil
+	}
+	rows, err := ovsdb.Find[ovsdb.Key[sb.LogicalFlow]](ctx, n.db)
+	if err != nil {
+		return 0, err
+	}
+	n.rows.Store(int64(len(rows)))
+	return len(rows), nil
+}

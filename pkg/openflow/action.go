@@ -6,12 +6,9 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/packet"
 )
 
-// An Action is one OpenFlow action or instruction. String writes it as
+// An Action is one OpenFlow action or instruction: a value of one of the types of this file. String writes it as
 // ovs-ofctl(8) does; ParseActions reads that back as an equal value.
-type Action interface {
-	String() string
-	action()
-}
+type Action interface{ String() string }
 
 // Actions is a list of actions. The empty list is "drop".
 type Actions []Action
@@ -23,9 +20,8 @@ type Output struct {
 	MaxLen uint32 // 0: not truncated
 }
 
-// Controller sends the packet to the controller (CONTROLLER:65535 or
-// controller(…)). With Pause the trip of the packet ends there until the
-// controller resumes it.
+// Controller sends the packet to the controller (CONTROLLER:65535 or controller(…)). With Pause the trip of the packet
+// ends there until the controller resumes it.
 type Controller struct {
 	Short    bool   // written CONTROLLER:MaxLen
 	MaxLen   uint16 // bytes of packet to send; 65535: all
@@ -92,8 +88,7 @@ type CT struct {
 	Alg           string  // "ftp", "tftp", "sip" or a number
 }
 
-// NAT is the nat argument of ct. Without Src and Dst it only translates what an
-// earlier commit set up.
+// NAT is the nat argument of ct. Without Src and Dst it only translates what an earlier commit set up.
 type NAT struct {
 	Src, Dst                 bool
 	Min, Max                 netip.Addr // not valid: none; Max is Min for a single address
@@ -128,8 +123,7 @@ type CheckPktLarger struct {
 // Meter applies a meter.
 type Meter struct{ ID uint32 }
 
-// SetQueue chooses the queue of later outputs; PopQueue goes back to the one
-// the packet had.
+// SetQueue chooses the queue of later outputs; PopQueue goes back to the one the packet had.
 type SetQueue struct{ Queue uint32 }
 
 // PopQueue ends the effect of SetQueue.
@@ -205,8 +199,7 @@ type Other struct {
 	form form
 }
 
-// An Arg is an argument of an Other action: "key=value", "key:value", "value",
-// or "key(args)".
+// An Arg is an argument of an Other action: "key=value", "key:value", "value", or "key(args)".
 type Arg struct {
 	Key, Value string
 	Sub        []Arg
@@ -230,35 +223,3 @@ type Table struct {
 
 // NoTable means that none was given.
 var NoTable = Table{Number: -1}
-
-func (Output) action()         {}
-func (Controller) action()     {}
-func (SetField) action()       {}
-func (Load) action()           {}
-func (Move) action()           {}
-func (Push) action()           {}
-func (Pop) action()            {}
-func (Modify) action()         {}
-func (Resubmit) action()       {}
-func (GotoTable) action()      {}
-func (CT) action()             {}
-func (NAT) action()            {}
-func (CTClear) action()        {}
-func (Clone) action()          {}
-func (Group) action()          {}
-func (Conjunction) action()    {}
-func (Note) action()           {}
-func (CheckPktLarger) action() {}
-func (Meter) action()          {}
-func (SetQueue) action()       {}
-func (PopQueue) action()       {}
-func (DecTTL) action()         {}
-func (PushVLAN) action()       {}
-func (PopVLAN) action()        {}
-func (WriteMetadata) action()  {}
-func (WriteActions) action()   {}
-func (ClearActions) action()   {}
-func (Learn) action()          {}
-func (Exit) action()           {}
-func (Drop) action()           {}
-func (Other) action()          {}

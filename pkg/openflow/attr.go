@@ -2,9 +2,8 @@ package openflow
 
 import "strings"
 
-// An Attr is an item of the text of the datapath: "drop", "eth_type(0x0800)",
-// "src=10.0.0.1/255.0.0.0", "orig=(src=…)", "{class=0x102,…}". Values are kept
-// as they were written; [Attrs.Get] finds one by name.
+// An Attr is an item of the text of the datapath: "drop", "eth_type(0x0800)", "src=10.0.0.1/255.0.0.0", "orig=(src=…)",
+// "{class=0x102,…}". Values are kept as they were written; [Attrs.Get] finds one by name.
 type Attr struct {
 	Name  string // "" where a value or a list stands alone
 	Value string // after "=", or the value that stands alone
@@ -43,9 +42,8 @@ func (list Attrs) Value(name string) string {
 // String writes the attributes with commas between them.
 func (list Attrs) String() string { return list.Print(nil) }
 
-// Print writes the attributes as String does, and calls behind for each when it
-// is written, which for a list is after what is in it: for item i of list, in
-// depth pairs of parentheses, that ends at an offset in the text.
+// Print writes the attributes as String does, and calls behind for each when it is written, which for a list is after
+// what is in it: for item i of list, in depth pairs of parentheses, that ends at an offset in the text.
 func (list Attrs) Print(behind func(list Attrs, i, depth, end int)) string {
 	w := attrWriter{behind: behind}
 	w.list(list, 0)
@@ -98,8 +96,7 @@ func closing(open byte) byte {
 	return ')'
 }
 
-// ParseAttrs reads a list of attributes: the key or the actions of a datapath
-// flow, a tuple of conntrack.
+// ParseAttrs reads a list of attributes: the key or the actions of a datapath flow, a tuple of conntrack.
 func ParseAttrs(s string) (Attrs, error) {
 	if len(s) > maxActions {
 		return nil, &SyntaxError{Text: s, Msg: "list too long"}
@@ -117,8 +114,7 @@ func parseAttrs(text string, base int) (Attrs, error) {
 	return list, err
 }
 
-// attrs reads attributes up to the character that ends the list, or to the end
-// of the text if that is 0.
+// attrs reads attributes up to the character that ends the list, or to the end of the text if that is 0.
 func (c *cursor) attrs(end byte, depth int) (Attrs, error) {
 	if depth > maxDepth {
 		return nil, fault(c.base+c.pos, "nested too deeply")

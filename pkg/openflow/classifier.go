@@ -9,14 +9,13 @@ import (
 
 // A Classifier finds the flow of a bridge that a packet matches.
 //
-// Flows of a table that look at the same bits of a packet form a tuple, a hash
-// table by the values of those bits. A lookup asks the tuples one after the
-// other, those with high priorities first, and ends when none that is left can
-// have a flow of higher priority than the one that was found. Real tables have
-// some thousands of flows and some dozens of tuples.
+// Flows of a table that look at the same bits of a packet form a tuple, a hash table by the values of those bits. A
+// lookup asks the tuples one after the other, those with high priorities first, and ends when none that is left can
+// have a flow of higher priority than the one that was found. Real tables have some thousands of flows and some dozens
+// of tuples.
 //
-// Flows with conjunction actions are clauses of matches that would take very
-// many flows to write out (ovs-fields(7), "Conjunctive Match Fields").
+// Flows with conjunction actions are clauses of matches that would take very many flows to write out (ovs-fields(7),
+// "Conjunctive Match Fields").
 type Classifier struct {
 	flows  []FlowEntry
 	tables [256]*table
@@ -27,10 +26,9 @@ type table struct {
 	soft   bool     // some flows are clauses of conjunctions
 }
 
-// A tuple is a hash table with open addressing. From the slot on that a packet's
-// hash leads to, up to an empty one, priorities fall. Most lookups in a tuple find
-// nothing: what its members have in common and the tags, which stay in the
-// processor's cache, say so.
+// A tuple is a hash table with open addressing. From the slot on that a packet's hash leads to, up to an empty one,
+// priorities fall. Most lookups in a tuple find nothing: what its members have in common and the tags, which stay in
+// the processor's cache, say so.
 type tuple struct {
 	pattern packet.Pattern
 	common  packet.Pattern // the bits of which all members ask for the same value
@@ -48,10 +46,8 @@ type member struct {
 	options         []Term // about tunnel options and the names of ports, which are no part of the pattern
 }
 
-// NewClassifier prepares the flows of a bridge, which must not be written to
-// afterwards. Where two have the same table, priority and match, the later one
-// counts, as in a switch. Flows of tables that are known by name only match
-// nothing.
+// NewClassifier prepares the flows of a bridge, which must not be written to afterwards. Where two have the same table,
+// priority and match, the later one counts, as in a switch. Flows of tables that are known by name only match nothing.
 func NewClassifier(flows []FlowEntry) *Classifier {
 	c := &Classifier{flows: flows}
 	type key struct {
@@ -168,8 +164,7 @@ func (t *tuple) put(what []uint64) {
 	copy(t.slot(i), what)
 }
 
-// compile makes a value and a mask of a match, and a list of the terms that
-// these cannot hold.
+// compile makes a value and a mask of a match, and a list of the terms that these cannot hold.
 func (m Match) compile() (value, mask packet.Flow, rest []Term) {
 	set := func(f *packet.Field, v, bits packet.Value) {
 		value.SetMasked(f, v, bits)
@@ -195,9 +190,9 @@ func (m Match) compile() (value, mask packet.Flow, rest []Term) {
 }
 
 var (
-	ethTypeField, _ = packet.Lookup("eth_type")
-	protoField, _   = packet.Lookup("nw_proto")
-	conjIDField, _  = packet.Lookup("conj_id")
+	ethTypeField = packet.MustField("eth_type")
+	protoField   = packet.MustField("nw_proto")
+	conjIDField  = packet.MustField("conj_id")
 )
 
 // conjunctive reports whether the actions make a flow a clause of a conjunction.
@@ -208,10 +203,9 @@ func (list Actions) conjunctive() bool {
 // Flow returns the flow that a lookup found.
 func (c *Classifier) Flow(index int) *FlowEntry { return &c.flows[index] }
 
-// Lookup finds the flow of a table that packet p matches, and returns its index;
-// -1 if there is none. If a conjunction led to it, clauses are the flows that made
-// it complete. If mask is not nil, the bits of the packet that had a part in it are
-// set there, and more.
+// Lookup finds the flow of a table that packet p matches, and returns its index; -1 if there is none. If a conjunction
+// led to it, clauses are the flows that made it complete. If mask is not nil, the bits of the packet that had a part in
+// it are set there, and more.
 func (c *Classifier) Lookup(table int, p, mask *packet.Flow) (index int, clauses []int) {
 	t := c.tables[table]
 	if t == nil {
@@ -224,24 +218,6 @@ func (c *Classifier) Lookup(table int, p, mask *packet.Flow) (index int, clauses
 		return m.index, nil
 	}
 	return -1, nil
-}
-
-// ties returns all flows of a table that match p and have the same priority as
-// one that Lookup finds. Which of several is found is nowhere defined.
-func (c *Classifier) ties(table int, p *packet.Flow) []int {
-	best, _ := c.Lookup(table, p, nil)
-	if best < 0 {
-		return nil
-	}
-	var list []int
-	for _, tu := range c.tables[table].tuples {
-		for m, at := tu.find(p); m != nil; m, at = tu.next(p, at) {
-			if m.priority == c.flows[best].Priority {
-				list = append(list, m.index)
-			}
-		}
-	}
-	return list
 }
 
 // best finds the flow of highest priority; hard: of those that are no clause.
@@ -307,8 +283,7 @@ func (m *member) holds(p *packet.Flow) bool {
 	return true
 }
 
-// conjunctive finds the flow of a table that has clauses of conjunctions, and
-// the clauses that led to it.
+// conjunctive finds the flow of a table that has clauses of conjunctions, and the clauses that led to it.
 func (t *table) conjunctive(c *Classifier, p, mask *packet.Flow) (int, []int) {
 	var hard *member
 	type candidate struct {

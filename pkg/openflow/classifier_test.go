@@ -89,7 +89,7 @@ func TestClassifierAgainstMatches(t *testing.T) {
 		draws, size = 50, 2_000
 	}
 	var flows []FlowEntry
-	for _, line := range manyFlows(t)[:size] {
+	for _, line := range manyFlows(t, size) {
 		e, err := ParseFlowEntry(line)
 		if err != nil {
 			t.Fatal(err)

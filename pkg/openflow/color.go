@@ -2,27 +2,15 @@ package openflow
 
 import "strings"
 
-// Colors are the colours of a text, apart from the text. The OVS tools write
-// them with --color.
-type Colors []stroke
-
-// A stroke is an escape sequence before byte at of the text.
-type stroke struct {
-	at       int
-	sequence string
-}
-
-// StripColors returns a text without its colours, and the colours: those
-// sequences that set colours (ECMA-48, SGR) or clear the rest of a line (EL).
-// With colours Open vSwitch leaves a comma before some closing parentheses; it
-// goes with them.
-func StripColors(text string) (string, Colors) {
+// StripColors returns a text without its colours: the sequences that set colours (ECMA-48, SGR) or clear the rest of a line
+// (EL). With colours Open vSwitch leaves a comma before some closing parentheses; it goes with them.
+func StripColors(text string) string {
 	var plain []byte
-	var colors Colors
+	colored := -1 // where in plain the last sequence stood
 	for {
 		i := strings.Index(text, "\x1b[")
 		if i < 0 {
-			return string(append(plain, text...)), colors
+			return string(append(plain, text...))
 		}
 		plain = append(plain, text[:i]...)
 		text = text[i:]
@@ -34,17 +22,14 @@ func StripColors(text string) (string, Colors) {
 		}
 		sequence := text[:n]
 		text = text[n:]
-		colored := len(colors) > 0 && colors[len(colors)-1].at == len(plain) // between the comma and here
-		if sequence == "\x1b[m" && len(plain) > 0 && plain[len(plain)-1] == ',' && !colored && strings.HasPrefix(skipColors(text), ")") {
+		if sequence == "\x1b[m" && len(plain) > 0 && plain[len(plain)-1] == ',' && colored != len(plain) && strings.HasPrefix(skipColors(text), ")") {
 			plain = plain[:len(plain)-1]
-			sequence = "," + sequence
 		}
-		colors = append(colors, stroke{len(plain), sequence})
+		colored = len(plain)
 	}
 }
 
-// skipColors returns s without the sequences that it begins with, which are
-// two at most.
+// skipColors returns s without the sequences that it begins with, which are two at most.
 func skipColors(s string) string {
 	for range 4 {
 		n := 0
@@ -59,8 +44,7 @@ func skipColors(s string) string {
 	return s
 }
 
-// sequenceLen is the length of the colour sequence that s begins with; 0 if it
-// is none.
+// sequenceLen is the length of the colour sequence that s begins with; 0 if it is none.
 func sequenceLen(s string) int {
 	for i := len("\x1b["); i < len(s) && i < 32; i++ {
 		switch c := s[i]; {
@@ -71,18 +55,4 @@ func sequenceLen(s string) int {
 		}
 	}
 	return 0
-}
-
-// Apply returns the plain text with its colours.
-func (c Colors) Apply(plain string) string {
-	var b strings.Builder
-	from := 0
-	for _, s := range c {
-		at := max(from, min(s.at, len(plain)))
-		b.WriteString(plain[from:at])
-		b.WriteString(s.sequence)
-		from = at
-	}
-	b.WriteString(plain[from:])
-	return b.String()
 }

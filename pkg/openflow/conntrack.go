@@ -8,8 +8,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/packet"
 )
 
-// A Connection is an entry of connection tracking: a line of ovs-appctl
-// dpctl/dump-conntrack (ovs-dpctl(8)).
+// A Connection is an entry of connection tracking: a line of ovs-appctl dpctl/dump-conntrack (ovs-dpctl(8)).
 type Connection struct {
 	Proto       string // "tcp", "udp", "icmp", "icmpv6", "sctp", or a number
 	Orig, Reply Tuple  // the packet that made it, and its reply
@@ -72,7 +71,6 @@ func ParseConnection(line string) (Connection, error) {
 }
 
 func (c *Connection) attr(a Attr) (err error) {
-	var n uint64
 	switch a.Name {
 	case "orig":
 		c.Orig, err = parseTuple(a)
@@ -85,18 +83,15 @@ func (c *Connection) attr(a Attr) (err error) {
 	case "id":
 		c.ID, err = optional(a.Value)
 	case "zone":
-		n, err = number(a.Value, 16, 0)
-		c.Zone = uint16(n)
+		err = read(&c.Zone, a.Value, 0)
 	case "status":
 		c.Status = &a.Value
 	case "timeout":
 		c.Timeout, err = optional(a.Value)
 	case "mark":
-		n, err = number(a.Value, 32, 0)
-		c.Mark = uint32(n)
+		err = read(&c.Mark, a.Value, 0)
 	case "labels":
-		field, _ := packet.Lookup("ct_label")
-		c.Labels, _, err = field.ParseValue(a.Value)
+		c.Labels, _, err = packet.MustField("ct_label").ParseValue(a.Value)
 		err = within(err, 0)
 	case "protoinfo":
 		c.State = append(Attrs{}, a.List...)
@@ -104,8 +99,9 @@ func (c *Connection) attr(a Attr) (err error) {
 		c.Helper = a.Value
 	case "parent", "master":
 		c.parent = a.Name
-		c.Parent = new(Tuple)
-		*c.Parent, err = parseTuple(a)
+		var t Tuple
+		t, err = parseTuple(a)
+		c.Parent = &t
 	default:
 		if !a.assigned || strings.TrimSpace(a.Name) == "" {
 			return fault(0, "name=value expected")
@@ -116,16 +112,14 @@ func (c *Connection) attr(a Attr) (err error) {
 }
 
 func optional(s string) (*uint32, error) {
-	n, err := number(s, 32, 0)
-	u := uint32(n)
-	return &u, err
+	n := new(uint32)
+	return n, read(n, s, 0)
 }
 
 func parseTuple(a Attr) (Tuple, error) {
 	var t Tuple
 	icmp := ICMPTuple{Brief: true}
 	for _, part := range a.List {
-		var n uint64
 		var err error
 		switch part.Name {
 		case "src":
@@ -133,24 +127,21 @@ func parseTuple(a Attr) (Tuple, error) {
 		case "dst":
 			t.Dst, err = tupleAddr(part.Value)
 		case "sport":
-			n, err = number(part.Value, 16, 0)
-			t.SrcPort = uint16(n)
+			err = read(&t.SrcPort, part.Value, 0)
 		case "dport":
-			n, err = number(part.Value, 16, 0)
-			t.DstPort = uint16(n)
+			err = read(&t.DstPort, part.Value, 0)
 		case "id":
-			n, err = number(part.Value, 16, 0)
-			icmp.ID, t.ICMP = uint16(n), &icmp
+			t.ICMP = &icmp
+			err = read(&icmp.ID, part.Value, 0)
 		case "type":
-			n, err = number(part.Value, 8, 0)
-			icmp.Type, icmp.Brief = uint8(n), false
+			icmp.Brief = false
+			err = read(&icmp.Type, part.Value, 0)
 		case "code":
-			n, err = number(part.Value, 8, 0)
-			icmp.Code = uint8(n)
+			err = read(&icmp.Code, part.Value, 0)
 		case "packets":
-			t.Packets, err = number(part.Value, 64, 0)
+			err = read(&t.Packets, part.Value, 0)
 		case "bytes":
-			t.Bytes, err = number(part.Value, 64, 0)
+			err = read(&t.Bytes, part.Value, 0)
 		default:
 			return t, fault(0, "unknown part of a tuple "+part.String())
 		}
@@ -169,8 +160,7 @@ func tupleAddr(s string) (netip.Addr, error) {
 	return a, nil
 }
 
-// Untimed returns the connection without what changes as time goes by: counters,
-// times and identifiers.
+// Untimed returns the connection without what changes as time goes by: counters, times and identifiers.
 func (c Connection) Untimed() Connection {
 	c.Start, c.Stop, c.ID, c.Timeout = "", "", nil, nil
 	for _, t := range []*Tuple{&c.Orig, &c.Reply} {
@@ -239,15 +229,13 @@ func (t Tuple) String() string {
 
 // printAddr writes an address as inet_ntop(3) does.
 func printAddr(a netip.Addr) string {
-	if !a.Is6() {
-		if !a.IsValid() {
-			return "0.0.0.0"
-		}
+	switch {
+	case !a.IsValid():
+		return "0.0.0.0"
+	case a.Is4():
 		return a.String()
 	}
-	field, _ := packet.Lookup("ipv6_src")
-	b := a.As16()
-	return field.Print(packet.FromBytes(b[:]))
+	return packet.MustField("ipv6_src").Print(packet.FromAddr(a))
 }
 
 func decimal(n uint64) string { return strconv.FormatUint(n, 10) }

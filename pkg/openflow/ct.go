@@ -1,6 +1,7 @@
 package openflow
 
 import (
+	"cmp"
 	"net/netip"
 	"strings"
 
@@ -87,9 +88,7 @@ func (ct *CT) assign(w word) error {
 	case "zone":
 		ct.HasZone = true
 		if w.body != "" && w.body[0] >= '0' && w.body[0] <= '9' {
-			n, err := number(w.body, 16, w.bodyAt)
-			ct.Zone = uint16(n)
-			return err
+			return read(&ct.Zone, w.body, w.bodyAt)
 		}
 		var sub packet.Subfield
 		sub, err = w.subfield(w.body)
@@ -144,8 +143,7 @@ func (n *NAT) arg(s string, offset int) error {
 	return n.addresses(value, offset+len(key)+1)
 }
 
-// addresses reads addr[-addr][:port[-port]], with IPv6 addresses in brackets
-// where ports follow.
+// addresses reads addr[-addr][:port[-port]], with IPv6 addresses in brackets where ports follow.
 func (n *NAT) addresses(s string, offset int) error {
 	addrs, ports := s, ""
 	if end := strings.LastIndexByte(s, ']'); end >= 0 {
@@ -170,13 +168,7 @@ func (n *NAT) addresses(s string, offset int) error {
 	if !ranged {
 		to = from
 	}
-	lo, err := number(from, 16, offset)
-	if err != nil {
-		return err
-	}
-	hi, err := number(to, 16, offset)
-	n.MinPort, n.MaxPort = uint16(lo), uint16(hi)
-	return err
+	return cmp.Or(read(&n.MinPort, from, offset), read(&n.MaxPort, to, offset))
 }
 
 func natAddr(s string) (netip.Addr, error) {

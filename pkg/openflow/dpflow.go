@@ -6,9 +6,8 @@ import (
 	"time"
 )
 
-// A DatapathFlow is a megaflow of the datapath's cache: a line of ovs-appctl
-// dpctl/dump-flows (ovs-dpctl(8)). It is not a [FlowEntry]: it has the datapath's
-// fields, actions and ports.
+// A DatapathFlow is a megaflow of the datapath's cache: a line of ovs-appctl dpctl/dump-flows (ovs-dpctl(8)). It is not
+// a [FlowEntry]: it has the datapath's fields, actions and ports.
 type DatapathFlow struct {
 	UFID    string // with -m
 	Key     Attrs  // recirc_id(0), in_port(2), eth(src=…)
@@ -48,8 +47,7 @@ func ParseDatapathFlow(line string) (DatapathFlow, error) {
 	return f, in(err, line)
 }
 
-// separator stands between the properties of a flow; there is no space within
-// its key and its actions.
+// separator stands between the properties of a flow; there is no space within its key and its actions.
 const separator = ", "
 
 // properties reads ", packets:1, bytes:2, …, actions:…".
@@ -78,9 +76,9 @@ func (f *DatapathFlow) properties(line string, at int) error {
 func (f *DatapathFlow) property(key, value string) (err error) {
 	switch key {
 	case "packets":
-		f.Packets, err = number(value, 64, 0)
+		err = read(&f.Packets, value, 0)
 	case "bytes":
-		f.Bytes, err = number(value, 64, 0)
+		err = read(&f.Bytes, value, 0)
 	case "used":
 		if value == "never" {
 			return nil

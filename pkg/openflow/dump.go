@@ -7,32 +7,26 @@ import (
 	"sync"
 )
 
-// A Dump is what a dump command printed, entry by entry: the heads of the
-// switch's replies and what they list.
+// A Dump is what a dump command printed, entry by entry: the heads of the switch's replies and what they list.
 type Dump []Entry
 
-// An Entry is a part of a dump: a [Reply], a [Heading], a [FlowEntry],
-// [GroupEntry], [MeterEntry], [PortDesc], [TLVTable], [FDBEntry],
-// [DatapathFlow] or [Connection]. String writes it as it was printed, without
-// the space before it.
-type Entry interface {
-	String() string
-	indent() string
+// An Entry is a part of a dump: a [Reply], a [Heading], a [FlowEntry], [GroupEntry], [MeterEntry], [PortDesc],
+// [TLVTable], [FDBEntry], [DatapathFlow] or [Connection]. String writes it as it was printed, without the space before
+// it.
+type Entry interface{ String() string }
+
+// Entries returns the entries of one type.
+func Entries[T Entry](d Dump) []T {
+	var list []T
+	for _, e := range d {
+		if one, ok := e.(T); ok {
+			list = append(list, one)
+		}
+	}
+	return list
 }
 
-func (Reply) indent() string        { return "" }
-func (Heading) indent() string      { return "" }
-func (FlowEntry) indent() string    { return " " }
-func (GroupEntry) indent() string   { return " " }
-func (MeterEntry) indent() string   { return "" }
-func (PortDesc) indent() string     { return " " }
-func (TLVTable) indent() string     { return "" }
-func (FDBEntry) indent() string     { return "" }
-func (DatapathFlow) indent() string { return "" }
-func (Connection) indent() string   { return "" }
-
-// A Reply is the head of an OpenFlow message: "OFPST_FLOW reply (OF1.5)
-// (xid=0x2):".
+// A Reply is the head of an OpenFlow message: "OFPST_FLOW reply (OF1.5) (xid=0x2):".
 type Reply struct {
 	Type    string // "OFPST_FLOW reply"
 	Version string // "1.5"; "" for OpenFlow 1.0
@@ -56,12 +50,12 @@ func (r Reply) String() string {
 // parseReply reads the head of a message; false for other lines.
 func parseReply(line string) (Reply, bool) {
 	head, tail, ok := strings.Cut(line, " (xid=0x")
-	number16, flags, ok2 := strings.Cut(tail, "):")
+	digits, flags, ok2 := strings.Cut(tail, "):")
 	if !ok || !ok2 || head == "" || head[0] < 'A' || head[0] > 'Z' {
 		return Reply{}, false
 	}
-	n, err := number("0x"+number16, 32, 0)
-	r := Reply{Type: head, XID: uint32(n)}
+	r := Reply{Type: head}
+	err := read(&r.XID, "0x"+digits, 0)
 	if kind, version, ok := strings.Cut(head, " (OF"); ok {
 		r.Type, r.Version = kind, strings.TrimSuffix(version, ")")
 	}
@@ -84,11 +78,9 @@ func fdbHeading(line string) bool {
 	return len(line) < 80 && strings.EqualFold(strings.Join(strings.Fields(line), " "), "port VLAN MAC Age")
 }
 
-// ParseDump reads what ovs-ofctl dump-flows, dump-groups, dump-meters,
-// dump-ports-desc and dump-tlv-map, and ovs-appctl fdb/show, dpctl/dump-flows
-// and dpctl/dump-conntrack print, one or several of them. A line that is none
-// of theirs is a [*SyntaxError], and so is one without colours taken out, see
-// [StripColors].
+// ParseDump reads what ovs-ofctl dump-flows, dump-groups, dump-meters, dump-ports-desc and dump-tlv-map, and ovs-appctl
+// fdb/show, dpctl/dump-flows and dpctl/dump-conntrack print, one or several of them. A line that is none of theirs is a
+// [*SyntaxError], and so is one without colours taken out, see [StripColors].
 func ParseDump(text string) (Dump, error) {
 	if dump, ok := parsePieces(flowPieces(text, min(runtime.GOMAXPROCS(0), len(text)/leastPiece))); ok {
 		return dump, nil
@@ -230,15 +222,4 @@ func (p *dumpParser) oneLine(line string) (Entry, error) {
 		return ParseConnection(line)
 	}
 	return p.FlowEntry(line)
-}
-
-// String writes the dump as it was printed.
-func (d Dump) String() string {
-	var b strings.Builder
-	for _, e := range d {
-		b.WriteString(e.indent())
-		b.WriteString(e.String())
-		b.WriteByte('\n')
-	}
-	return b.String()
 }

@@ -18,20 +18,13 @@ const (
 	EventRecirculate                     // connection tracking took a copy, which comes back
 	EventCommit                          // connection tracking took it; nothing comes back
 	EventGroup                           // it was sent to a group
-	EventCheckPktLarger                  // its length was asked; what follows supposes an answer
+	EventCheckPktLarger                  // its length was asked; what follows supposes one result
 	EventError                           // the switch reported an error, in Text
 	EventWarning                         // the switch reported a warning, in Text
 	EventUnknown                         // an action that Replay cannot execute
 )
 
-var eventNames = [...]string{"step", "drop", "output", "controller", "recirculate", "commit", "group",
-	"check-pkt-larger", "error", "warning", "unknown"}
-
-// String returns the name of the kind.
-func (k EventKind) String() string { return eventNames[k] }
-
-// An Event is something that happened to the packet during a pass, in the order
-// in which it happened.
+// An Event is something that happened to the packet during a pass, in the order in which it happened.
 type Event struct {
 	Kind   EventKind
 	Node   *Node       // the line that says so
@@ -65,13 +58,7 @@ const (
 	ToTable                          // back to the tables (packet-out)
 )
 
-var outputNames = [...]string{"port", "local", "patch", "native-tunnel", "kernel-tunnel", "normal", "flood", "table"}
-
-// String returns the name of the kind.
-func (k OutputKind) String() string { return outputNames[k] }
-
-// An OutputEvent is a packet sent to a port. For a tunnel the event's Flow has
-// the tunnel fields that it is sent with.
+// An OutputEvent is a packet sent to a port. For a tunnel the event's Flow has the tunnel fields that it is sent with.
 type OutputEvent struct {
 	Kind   OutputKind
 	Port   packet.PortID // zero where NORMAL or FLOOD chose a patch port; of a bundle its first member
@@ -95,14 +82,6 @@ type ControllerEvent struct {
 	MeterID  uint32
 }
 
-// Opcode returns the number that OVN puts in front of its user data.
-func (c *ControllerEvent) Opcode() (opcode uint32, ok bool) {
-	if len(c.Userdata) < 8 {
-		return 0, false
-	}
-	return uint32(packet.FromBytes(c.Userdata[:4]).Lo), true
-}
-
 // A ConntrackEvent is a packet sent to connection tracking. The event's Flow is
 // the packet as it is sent there, before any translation.
 type ConntrackEvent struct {
@@ -123,9 +102,8 @@ type GroupEvent struct {
 	NoBucket bool
 }
 
-// A LargerEvent is a check_pkt_larger action: the switch explores both answers,
-// first that the packet is larger. The events up to the next one with the same
-// node, or to the end of that step, suppose the answer Larger.
+// A LargerEvent is a check_pkt_larger action: the switch explores both results, first that the packet is larger. The
+// events up to the next one with the same node, or to the end of that step, suppose Larger.
 type LargerEvent struct {
 	Size   uint16 // bytes, Ethernet header included
 	Larger bool

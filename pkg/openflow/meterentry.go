@@ -22,8 +22,7 @@ type Band struct {
 
 var meterFlags = []string{"kbps", "pktps", "burst", "stats"}
 
-// ParseMeterEntry reads a meter as dump-meters prints it, on several lines, or
-// as add-meter takes it.
+// ParseMeterEntry reads a meter as dump-meters prints it, on several lines, or as add-meter takes it.
 func ParseMeterEntry(text string) (MeterEntry, error) {
 	var m MeterEntry
 	if len(text) > maxActions {
@@ -83,24 +82,19 @@ func (m *MeterEntry) word(word string) error {
 }
 
 func (b *Band) property(key, value string) error {
-	n, err := number(value, 32, 0)
 	switch key {
 	case "rate":
-		b.Rate = uint32(n)
+		return read(&b.Rate, value, 0)
 	case "burst_size":
-		b.Burst = uint32(n)
+		return read(&b.Burst, value, 0)
 	case "prec_level":
-		n, err = number(value, 8, 0)
-		level := uint8(n)
-		b.PrecLevel = &level
-	default:
-		return fault(0, "unknown property of a band "+key)
+		b.PrecLevel = new(uint8)
+		return read(b.PrecLevel, value, 0)
 	}
-	return err
+	return fault(0, "unknown property of a band "+key)
 }
 
-// String writes the meter as dump-meters does: a line for it, and one for each
-// band.
+// String writes the meter as dump-meters does: a line for it, and one for each band.
 func (m MeterEntry) String() string {
 	s := "meter=" + m.ID + " "
 	for _, f := range m.Flags {

@@ -1,6 +1,7 @@
 package openflow
 
 import (
+	"cmp"
 	"encoding/hex"
 	"errors"
 	"strings"
@@ -8,9 +9,8 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/packet"
 )
 
-// ParseActions reads a list of actions as ovs-ofctl(8) prints it. Actions of
-// later versions are kept as Other; what cannot be read at all is a
-// [*SyntaxError] with its offset.
+// ParseActions reads a list of actions as ovs-ofctl(8) prints it. Actions of later versions are kept as Other; what
+// cannot be read at all is a [*SyntaxError] with its offset.
 func ParseActions(s string) (Actions, error) {
 	if len(s) > maxActions {
 		return nil, &SyntaxError{Text: s, Msg: "list of actions too long"}
@@ -63,14 +63,14 @@ func (w word) action(depth int) (Action, error) {
 	if read, ok := readers[w.name+suffixes[w.form]]; ok {
 		return read(w)
 	}
-	switch {
-	case w.form == formParen && w.name == "clone":
+	switch w.name + suffixes[w.form] {
+	case "clone(":
 		list, err := parseActions(w.body, w.bodyAt, depth+1)
 		return Clone{list}, err
-	case w.form == formParen && w.name == "write_actions":
+	case "write_actions(":
 		list, err := parseActions(w.body, w.bodyAt, depth+1)
 		return WriteActions{list}, err
-	case w.form == formParen && w.name == "ct":
+	case "ct(":
 		return w.ct(depth)
 	}
 	if field, ok := modifies[w.name]; ok && w.form != formBare && w.dst == "" {
@@ -110,23 +110,37 @@ func init() {
 		"set_field:":        word.setField,
 		"load:":             word.load,
 		"move:":             word.move,
-		"push:":             word.push,
-		"pop:":              word.pop,
+		"push:":             of(word.subfield, func(src packet.Subfield) Action { return Push{src} }),
+		"pop:":              of(word.subfield, func(dst packet.Subfield) Action { return Pop{dst} }),
 		"resubmit:":         word.resubmitPort,
 		"resubmit(":         word.resubmit,
-		"goto_table:":       word.gotoTable,
+		"goto_table:":       of(word.table, func(t Table) Action { return GotoTable{t} }),
 		"nat(":              func(w word) (Action, error) { return w.nat() },
-		"group:":            word.group,
-		"meter:":            word.meter,
-		"set_queue:":        word.setQueue,
+		"group:":            of(numbered, func(id uint32) Action { return Group{id} }),
+		"meter:":            of(numbered, func(id uint32) Action { return Meter{id} }),
+		"set_queue:":        of(numbered, func(queue uint32) Action { return SetQueue{queue} }),
 		"conjunction(":      word.conjunction,
-		"note:":             word.note,
+		"note:":             of(word.hex, func(b []byte) Action { return Note{b} }),
 		"check_pkt_larger(": word.checkPktLarger,
 		"dec_ttl(":          word.decTTL,
-		"push_vlan:":        word.pushVLAN,
+		"push_vlan:":        of(numbered, func(ethType uint16) Action { return PushVLAN{ethType} }),
 		"write_metadata:":   word.writeMetadata,
 		"learn(":            word.learn,
 	}
+}
+
+// of reads an action that has one argument, which is read by itself.
+func of[T any](read func(word, string) (T, error), action func(T) Action) func(word) (Action, error) {
+	return func(w word) (Action, error) {
+		arg, err := read(w, w.body)
+		return action(arg), err
+	}
+}
+
+// numbered reads a number that stands alone.
+func numbered[T uint16 | uint32](w word, s string) (n T, err error) {
+	err = read(&n, s, w.bodyAt)
+	return n, err
 }
 
 func plain(a Action) func(word) (Action, error) {
@@ -164,11 +178,9 @@ func (w word) outputTruncated() (Action, error) {
 			}
 			o.Port = port
 		case "max_len":
-			n, err := number(a.Value, 32, w.bodyAt)
-			if err != nil {
+			if err := read(&o.MaxLen, a.Value, w.bodyAt); err != nil {
 				return nil, err
 			}
-			o.MaxLen = uint32(n)
 		default:
 			return nil, w.fault("unknown argument " + a.Key)
 		}
@@ -180,25 +192,22 @@ func (w word) outputTruncated() (Action, error) {
 }
 
 func (w word) controllerShort() (Action, error) {
-	n, err := number(w.body, 16, w.bodyAt)
-	return Controller{Short: true, MaxLen: uint16(n)}, err
+	c := Controller{Short: true}
+	err := read(&c.MaxLen, w.body, w.bodyAt)
+	return c, err
 }
 
 func (w word) controller() (Action, error) {
 	c := Controller{MaxLen: 65535}
 	for _, a := range w.args() {
-		var n uint64
 		var err error
 		switch a.Key {
 		case "max_len":
-			n, err = number(a.Value, 16, w.bodyAt)
-			c.MaxLen = uint16(n)
+			err = read(&c.MaxLen, a.Value, w.bodyAt)
 		case "id":
-			n, err = number(a.Value, 16, w.bodyAt)
-			c.ID = uint16(n)
+			err = read(&c.ID, a.Value, w.bodyAt)
 		case "meter_id":
-			n, err = number(a.Value, 32, w.bodyAt)
-			c.MeterID = uint32(n)
+			err = read(&c.MeterID, a.Value, w.bodyAt)
 		case "reason":
 			c.Reason = a.Value
 		case "userdata":
@@ -284,16 +293,6 @@ func (w word) move() (Action, error) {
 	return Move{src, dst}, err
 }
 
-func (w word) push() (Action, error) {
-	src, err := w.subfield(w.body)
-	return Push{src}, err
-}
-
-func (w word) pop() (Action, error) {
-	dst, err := w.subfield(w.body)
-	return Pop{dst}, err
-}
-
 // modifies says which field each of OpenFlow 1.0's actions writes.
 var modifies = map[string]string{
 	"mod_dl_src": "eth_src", "mod_dl_dst": "eth_dst", "mod_vlan_vid": "dl_vlan", "mod_vlan_pcp": "dl_vlan_pcp",
@@ -364,77 +363,43 @@ func (w word) table(s string) (Table, error) {
 	return Table{Name: name}, nil
 }
 
-func (w word) gotoTable() (Action, error) {
-	t, err := w.table(w.body)
-	return GotoTable{t}, err
-}
-
-func (w word) group() (Action, error) {
-	n, err := number(w.body, 32, w.bodyAt)
-	return Group{uint32(n)}, err
-}
-
-func (w word) meter() (Action, error) {
-	n, err := number(w.body, 32, w.bodyAt)
-	return Meter{uint32(n)}, err
-}
-
-func (w word) setQueue() (Action, error) {
-	n, err := number(w.body, 32, w.bodyAt)
-	return SetQueue{uint32(n)}, err
-}
-
 func (w word) conjunction() (Action, error) {
 	id, clause, ok := strings.Cut(w.body, ",")
 	k, n, ok2 := strings.Cut(strings.TrimSpace(clause), "/")
-	a, err := number(id, 32, w.bodyAt)
-	if err != nil {
+	var a uint32
+	var b, d uint8
+	if err := cmp.Or(read(&a, id, w.bodyAt), read(&b, k, w.bodyAt)); err != nil {
 		return nil, err
 	}
-	b, err := number(k, 8, w.bodyAt)
-	if err != nil {
-		return nil, err
-	}
-	d, err := number(n, 8, w.bodyAt)
-	if err != nil || !ok || !ok2 {
+	if err := read(&d, n, w.bodyAt); err != nil || !ok || !ok2 {
 		return nil, w.fault("id,k/n expected")
 	}
-	return Conjunction{uint32(a), int(b), int(d)}, nil
-}
-
-func (w word) note() (Action, error) {
-	b, err := w.hex(w.body)
-	return Note{b}, err
+	return Conjunction{a, int(b), int(d)}, nil
 }
 
 func (w word) checkPktLarger() (Action, error) {
-	n, err := number(w.body, 16, w.bodyAt)
-	if err != nil {
-		return nil, err
+	var c CheckPktLarger
+	err := read(&c.Size, w.body, w.bodyAt)
+	if err == nil {
+		c.Dst, err = w.subfield(w.dst)
 	}
-	dst, err := w.subfield(w.dst)
-	return CheckPktLarger{uint16(n), dst}, err
+	return c, err
 }
 
 func (w word) decTTL() (Action, error) {
 	d := DecTTL{paren: true}
 	for _, a := range w.args() {
-		n, err := number(a.Value, 16, w.bodyAt)
-		if err != nil {
+		var id uint16
+		if err := read(&id, a.Value, w.bodyAt); err != nil {
 			return nil, err
 		}
-		d.IDs = append(d.IDs, uint16(n))
+		d.IDs = append(d.IDs, id)
 	}
 	return d, nil
 }
 
-func (w word) pushVLAN() (Action, error) {
-	n, err := number(w.body, 16, w.bodyAt)
-	return PushVLAN{uint16(n)}, err
-}
-
 func (w word) writeMetadata() (Action, error) {
-	f, _ := packet.Lookup("metadata")
+	f := packet.MustField("metadata")
 	v, mask, err := f.ParseValue(w.body)
 	return WriteMetadata{v, mask}, within(err, w.bodyAt)
 }

@@ -5,9 +5,8 @@ import (
 	"strings"
 )
 
-// A Part is a piece of an action as ovs-ofctl(8) writes it: text, or the actions
-// within the action. Whoever prints part by part can put something behind the
-// values in an action, such as their names.
+// A Part is a piece of an action as ovs-ofctl(8) writes it: text, or the actions within the action. Whoever prints part
+// by part can put something behind the values in an action, such as their names.
 type Part struct {
 	Text    string
 	Of      any     // what Text stands for: an [Action], [Table], [Zone], [Userdata] or [LearnArg]; nil: nothing of its own
@@ -115,17 +114,12 @@ func (a Learn) parts() []Part {
 	return l.of("learn")
 }
 
-// String writes the action as ovs-ofctl(8) does.
 func (c Controller) String() string { return join(c.parts()) }
 
-// String writes the action as ovs-ofctl(8) does.
 func (a CT) String() string { return join(a.parts()) }
 
-// String writes the action as ovs-ofctl(8) does.
 func (a Clone) String() string { return join(a.parts()) }
 
-// String writes the action as ovs-ofctl(8) does.
 func (a WriteActions) String() string { return join(a.parts()) }
 
-// String writes the action as ovs-ofctl(8) does.
 func (a Learn) String() string { return join(a.parts()) }

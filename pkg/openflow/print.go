@@ -162,7 +162,7 @@ func (n NAT) ends() string {
 
 func (CTClear) String() string { return "ct_clear" }
 
-func (a Group) String() string { return "group:" + strconv.FormatUint(uint64(a.ID), 10) }
+func (a Group) String() string { return "group:" + decimal(uint64(a.ID)) }
 
 func (a Conjunction) String() string {
 	return fmt.Sprintf("conjunction(%d,%d/%d)", a.ID, a.Clause, a.N)
@@ -174,9 +174,9 @@ func (a CheckPktLarger) String() string {
 	return fmt.Sprintf("check_pkt_larger(%d)->%s", a.Size, a.Dst)
 }
 
-func (a Meter) String() string { return "meter:" + strconv.FormatUint(uint64(a.ID), 10) }
+func (a Meter) String() string { return "meter:" + decimal(uint64(a.ID)) }
 
-func (a SetQueue) String() string { return "set_queue:" + strconv.FormatUint(uint64(a.Queue), 10) }
+func (a SetQueue) String() string { return "set_queue:" + decimal(uint64(a.Queue)) }
 
 func (PopQueue) String() string { return "pop_queue" }
 
@@ -201,8 +201,7 @@ func (a PopVLAN) String() string {
 }
 
 func (a WriteMetadata) String() string {
-	f, _ := packet.Lookup("metadata")
-	return "write_metadata:" + f.PrintMasked(a.Value, a.Mask)
+	return "write_metadata:" + packet.MustField("metadata").PrintMasked(a.Value, a.Mask)
 }
 
 func (ClearActions) String() string { return "clear_actions" }

@@ -6,9 +6,8 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/packet"
 )
 
-// A Reader reads the flows of a dump. The flows of a bridge say the same things
-// over and over; a Reader understands each of them once, and the flows it
-// returns share what they have in common: their matches and actions must not be
+// A Reader reads the flows of a dump. The flows of a bridge say the same things over and over; a Reader understands
+// each of them once, and the flows it returns share what they have in common: their matches and actions must not be
 // written to. The zero Reader is ready to use, by one goroutine at a time.
 type Reader struct {
 	lines int
@@ -74,8 +73,7 @@ func (r *Reader) FlowEntry(line string) (FlowEntry, error) {
 	return e, &SyntaxError{Text: line, Offset: len(line), Msg: "actions expected"}
 }
 
-// term adds a term to those of the match that begins at first, and returns where
-// that is then.
+// term adds a term to those of the match that begins at first, and returns where that is then.
 func (r *Reader) term(first int, proto *uint8, terms *packet.Terms, line string) (int, error) {
 	end := terms.Offset + len(terms.Key)
 	if terms.HasValue {

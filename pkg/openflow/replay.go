@@ -18,12 +18,11 @@ type Replayed struct {
 	Elided bool // lines are missing, or too many, so that Flow and Final cannot be trusted
 }
 
-// Replay executes the actions that a trace's reply names on the flow it began
-// with, and returns one Replayed for each pass of it.
+// Replay executes the actions that a trace's reply names on the flow it began with, and returns one Replayed for each
+// pass of it.
 //
-// The reply does not print all of a flow: the tunnel key of a packet that came
-// in by a tunnel is missing. So start, if not nil, is the flow that was given to
-// ofproto/trace; its tunnel key is used where the reply prints none. In a pass
+// The reply does not print all of a flow: the tunnel key of a packet that came in by a tunnel is missing. So start, if
+// not nil, is the flow that was given to ofproto/trace; its tunnel key is used where the reply prints none. In a pass
 // that prints no flow at all the whole of start is used.
 func Replay(t *Trace, start *packet.Flow) []*Replayed {
 	var done []*Replayed
@@ -46,7 +45,7 @@ func Replay(t *Trace, start *packet.Flow) []*Replayed {
 			unhide(&m.flow, &from.flow)
 		}
 		r.Start = m.flow
-		m.tracked = m.flow.Uint("ct_state")&stateTracked != 0 || p.Recirc != nil && p.Recirc.Conntrack
+		m.tracked = m.flow.Uint("ct_state")&packet.CTTracked != 0 || p.Recirc != nil && p.Recirc.Conntrack
 		m.run(p.Roots)
 		r.Final, r.Events, r.Elided = m.flow, m.events, m.elided
 		room -= len(m.events)
@@ -58,32 +57,13 @@ func Replay(t *Trace, start *packet.Flow) []*Replayed {
 
 // unhide gives a flow that was printed the tunnel key which is not printed.
 func unhide(printed, known *packet.Flow) {
-	hidden := printed.Uint("tun_id") == 0 && printed.Uint("tun_dst") == known.Uint("tun_dst")
-	if hidden {
-		f, _ := packet.Lookup("tun_id")
-		printed.Set(f, known.Get(f))
+	if printed.Uint("tun_id") == 0 && printed.Uint("tun_dst") == known.Uint("tun_dst") {
+		printed.SetUint("tun_id", known.Uint("tun_id"))
 	}
-}
-
-// Agrees reports whether the flow after execution is the one that the reply
-// prints. A pass whose reply prints none, or with lines cut out, does not agree.
-// The priority that a queue gives the packet is the datapath's secret.
-func (r *Replayed) Agrees() bool {
-	if r.Pass.Final == nil || r.Elided {
-		return false
-	}
-	got, want := r.Final, *r.Pass.Final
-	unhide(&want, &got)
-	priority, _ := packet.Lookup("skb_priority")
-	want.Set(priority, got.Get(priority))
-	return got.String() == want.String()
 }
 
 // maxEvents bounds what Replay returns.
 const maxEvents = 1 << 16
-
-// stateTracked is the trk bit of ct_state.
-const stateTracked = 0x20
 
 // A fork is a copy of the packet that connection tracking will bring back.
 type fork struct {
@@ -231,8 +211,7 @@ func (m *machine) enter(n *Node, outer *packet.Flow) {
 	m.tracked = tracked
 }
 
-// entrance is the port by which the packet enters a bridge, where the first
-// lookup names it.
+// entrance is the port by which the packet enters a bridge, where the first lookup names it.
 func entrance(bridge *Node) packet.PortID {
 	for _, n := range bridge.Children {
 		if n.Step == nil || n.Step.Match == nil {

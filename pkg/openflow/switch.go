@@ -1,14 +1,15 @@
 package openflow
 
 import (
+	"cmp"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/ovnctl/ovnctl/pkg/packet"
 )
 
-// A TLV says which tunnel option a tun_metadata field stands for: a line of
-// ovs-ofctl dump-tlv-map.
+// A TLV says which tunnel option a tun_metadata field stands for: a line of ovs-ofctl dump-tlv-map.
 type TLV struct {
 	Class  uint16
 	Type   uint8
@@ -37,11 +38,12 @@ func parseTLV(line string) (TLV, bool) {
 	if len(f) != 4 {
 		return TLV{}, false
 	}
-	class, err1 := number(f[0], 16, 0)
-	kind, err2 := number(f[1], 8, 0)
-	length, err3 := number(f[2], 8, 0)
 	field, ok := packet.Lookup(f[3])
-	return TLV{uint16(class), uint8(kind), int(length), field}, err1 == nil && err2 == nil && err3 == nil && ok
+	t := TLV{Field: field}
+	var length uint8
+	err := cmp.Or(read(&t.Class, f[0], 0), read(&t.Type, f[1], 0), read(&length, f[2], 0))
+	t.Length = int(length)
+	return t, err == nil && ok
 }
 
 // String writes the line as dump-tlv-map does, without the space before it.
@@ -176,8 +178,7 @@ func parsePortDesc(text string) (PortDesc, error) {
 	return p, nil
 }
 
-// String writes the paragraph as dump-ports-desc does, without the space before
-// it.
+// String writes the paragraph as dump-ports-desc does, without the space before it.
 func (p PortDesc) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s(%s): addr:%s\n", packet.PortID{Number: p.Port.Number}, p.Port.Name, p.Addr)
@@ -191,4 +192,80 @@ func (p PortDesc) String() string {
 	}
 	fmt.Fprintf(&b, "     speed: %d Mbps now, %d Mbps max", p.Speed, p.MaxSpeed)
 	return b.String()
+}
+
+// An FDBEntry says behind which port of a bridge a MAC address is: a line of ovs-appctl fdb/show (ovs-vswitchd(8)).
+type FDBEntry struct {
+	Port   packet.PortID
+	VLAN   uint16
+	MAC    string
+	Age    int  // seconds since it was seen
+	Static bool // entered by hand
+}
+
+// ParseFDBEntry reads a line of fdb/show.
+func ParseFDBEntry(line string) (FDBEntry, error) {
+	var e FDBEntry
+	words := strings.Fields(line)
+	if len(line) > maxMatch || len(words) != 4 {
+		return e, &SyntaxError{Text: line, Msg: "port, VLAN, MAC and age expected"}
+	}
+	var err error
+	if e.Port, err = packet.ParsePort(words[0]); err != nil {
+		return e, in(within(err, 0), line)
+	}
+	if err = read(&e.VLAN, words[1], 0); err != nil {
+		return e, in(err, line)
+	}
+	mac, ok := packet.ParseMAC(words[2])
+	if e.MAC = words[2]; !ok || packet.MustField("eth_src").Print(mac) != e.MAC {
+		return e, &SyntaxError{Text: line, Msg: "bad MAC address " + e.MAC}
+	}
+	if e.Static = words[3] == "static"; !e.Static {
+		e.Age, err = atoi(words[3])
+	}
+	return e, in(err, line)
+}
+
+// String writes the line as fdb/show does.
+func (e FDBEntry) String() string {
+	age := "static"
+	if !e.Static {
+		age = fmt.Sprintf("%3d", e.Age)
+	}
+	return fmt.Sprintf("%5s  %4d  %s  %s", e.Port, e.VLAN, e.MAC, age)
+}
+
+// A DatapathPort is a port of a bridge with both of its numbers, as dpif/show lists it (ovs-vswitchd(8)).
+type DatapathPort struct {
+	Bridge, Name string
+	OpenFlow     uint32
+	Datapath     uint32
+	Type         string // "geneve", "internal", "tap", "system"
+}
+
+// ParseDatapathPorts reads the reply of dpif/show: a line for each datapath, bridge and port, each
+// indented below the other. Ports without a number in the datapath, which are patch ports, are left out.
+func ParseDatapathPorts(text string) []DatapathPort {
+	var ports []DatapathPort
+	bridge := ""
+	for line := range strings.Lines(text) {
+		body := strings.TrimLeft(line, " ")
+		name, rest, ok := strings.Cut(strings.TrimRight(body, "\r\n"), " ")
+		switch len(line) - len(body) {
+		case 2:
+			bridge = strings.TrimSuffix(name, ":")
+		case 4:
+			numbers, kind, _ := strings.Cut(rest, ":")
+			of, dp, both := strings.Cut(numbers, "/")
+			number, err1 := strconv.ParseUint(of, 10, 32)
+			datapath, err2 := strconv.ParseUint(dp, 10, 32)
+			if !ok || !both || err1 != nil || err2 != nil {
+				continue
+			}
+			kind, _, _ = strings.Cut(strings.TrimLeft(kind, " ("), ":")
+			ports = append(ports, DatapathPort{bridge, name, uint32(number), uint32(datapath), strings.TrimRight(kind, ")")})
+		}
+	}
+	return ports
 }

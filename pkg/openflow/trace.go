@@ -8,8 +8,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/packet"
 )
 
-// A Trace is the reply of ofproto/trace or ofproto/trace-packet-out
-// (ovs-vswitchd(8)).
+// A Trace is the reply of ofproto/trace or ofproto/trace-packet-out (ovs-vswitchd(8)).
 type Trace struct {
 	Passes []*Pass // the packet itself, then one for each recirculation
 }
@@ -103,10 +102,9 @@ const maxTrace = 16 << 20
 // ErrNoTrace means that a text holds no trace.
 var ErrNoTrace = errors.New("no ofproto/trace reply in the text")
 
-// ParseTrace reads the reply of ofproto/trace as Open vSwitch 2.8 and later
-// print it. Lines that were cut out ("...") are tolerated, also around the
-// reply; matches and actions that cannot be read are kept as text. If the text
-// holds several replies, the passes of all of them are returned.
+// ParseTrace reads the reply of ofproto/trace as Open vSwitch 2.8 and later print it. Lines that were cut out ("...")
+// are tolerated, also around the reply; matches and actions that cannot be read are kept as text. If the text holds
+// several replies, the passes of all of them are returned.
 func ParseTrace(text string) (*Trace, error) {
 	if len(text) > maxTrace {
 		return nil, errors.New("trace reply too long")

@@ -7,8 +7,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/packet"
 )
 
-// texts are used again for the texts of traces: to let each grow to what it needs
-// costs more than to write it.
+// texts are used again for the texts of traces: to let each grow to what it needs costs more than to write it.
 var texts = sync.Pool{New: func() any { return new([]byte) }}
 
 // String writes the trace as ofproto/trace does.
@@ -32,8 +31,7 @@ func (t *Trace) String() string {
 
 var rule = strings.Repeat("=", 79)
 
-// String writes what stands between the rules around a recirculation, and the
-// rules.
+// String writes what stands between the rules around a recirculation, and the rules.
 func (r *Recirc) String() string { return string(r.append(nil)) }
 
 func (r *Recirc) append(b []byte) []byte {
@@ -45,7 +43,7 @@ func (r *Recirc) append(b []byte) []byte {
 	case r.Conntrack && r.Default:
 		b = append(b, " - resume conntrack with default ct_state=trk|new (use --ct-next to customize)"...)
 	case r.Conntrack:
-		state, _ := packet.Lookup("ct_state")
+		state := packet.MustField("ct_state")
 		b = append(b, " - resume conntrack with ct_state="...)
 		b = state.AppendMasked(b, packet.Uint(uint64(r.CTState)), state.Mask())
 	}

@@ -9,12 +9,10 @@ import (
 
 // A tree puts the lines of a trace below each other.
 //
-// Open vSwitch indents a list of lines at level n as follows, a level being four
-// columns. Actions, details and lookups with something after them stand at n+1,
-// and what hangs below such a lookup is a list at level n+2. A lookup that is
-// the last of its list stands at n, and what hangs below it goes on at level n,
-// so that a long chain of resubmits does not walk to the right. So an odd level
-// is an entry of the list one to the left, and an even one replaces the list of
+// Open vSwitch indents a list of lines at level n as follows, a level being four columns. Actions, details and lookups
+// with something after them stand at n+1, and what hangs below such a lookup is a list at level n+2. A lookup that is
+// the last of its list stands at n, and what hangs below it goes on at level n, so that a long chain of resubmits does
+// not walk to the right. So an odd level is an entry of the list one to the left, and an even one replaces the list of
 // its own level by a longer one.
 type tree struct {
 	open  []openList // by rising level
@@ -26,8 +24,7 @@ type openList struct {
 	nodes *[]*Node
 }
 
-// Bounds on the depth of the tree: resubmits nest 64 deep, and there are 4096 of
-// them in a pass at most.
+// Bounds on the depth of the tree: resubmits nest 64 deep, and there are 4096 of them in a pass at most.
 const (
 	maxLevel = 512
 	maxChain = 1 << 14
@@ -163,9 +160,8 @@ func newStep(table int, text string) *Step {
 	return s
 }
 
-// foreignMiss recognises a lookup without match in a bridge other than the one
-// that the trace began in. For those Open vSwitch prints its internal flows,
-// which bear a number in reg0.
+// foreignMiss recognises a lookup without match in a bridge other than the one that the trace began in. For those Open
+// vSwitch prints its internal flows, which bear a number in reg0.
 func (s *Step) foreignMiss() {
 	if s.Priority != 0 || s.Cookie != 0 {
 		return

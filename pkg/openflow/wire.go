@@ -7,8 +7,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/packet"
 )
 
-// Actions as they travel, in OpenFlow 1.5 with the extensions of Open vSwitch;
-// ofp-actions.c has the numbers.
+// Actions as they travel, in OpenFlow 1.5 with the extensions of Open vSwitch; ofp-actions.c has the numbers.
 const (
 	wireSetField     = 25
 	wireCopyField    = 28
@@ -24,9 +23,8 @@ const (
 	wireUserdata   = 3 // a property of it
 )
 
-// ParseWireActions reads actions in wire format, those that OVN nests in the
-// userdata of its controller actions. It stops at the first that it does not know
-// and returns what it could read: ok reports whether that is all.
+// ParseWireActions reads actions in wire format, those that OVN nests in the userdata of its controller actions. It
+// stops at the first that it does not know and returns what it could read: ok reports whether that is all.
 func ParseWireActions(b []byte) (actions Actions, ok bool) {
 	for len(b) >= 8 {
 		size := int(binary.BigEndian.Uint16(b[2:]))
@@ -87,9 +85,8 @@ func wireExtension(kind uint16, b []byte) Action {
 	return nil
 }
 
-// wireToController reads the properties of a controller action, each with its kind
-// and its length in two bytes, filled up to eight; all but the userdata are left
-// unread.
+// wireToController reads the properties of a controller action, each with its kind and its length in two bytes, filled
+// up to eight; all but the userdata are left unread.
 func wireToController(b []byte) Action {
 	a := Controller{MaxLen: 0xffff}
 	for len(b) >= 4 {
@@ -153,8 +150,7 @@ func WireField(header []byte) (*packet.Field, bool) {
 	return packet.Lookup(wireNames[class][number])
 }
 
-// wireNames are the other fields that OVN writes or copies, by class and number;
-// meta-flow.h has them.
+// wireNames are the other fields that OVN writes or copies, by class and number; meta-flow.h has them.
 var wireNames = map[uint16]map[int]string{
 	0: {
 		0: "in_port", 1: "eth_dst", 2: "eth_src", 3: "eth_type", 4: "vlan_tci", 5: "ip_tos", 6: "ip_proto", 7: "ip_src", 8: "ip_dst",

@@ -24,7 +24,7 @@ func (a Actions) String() string {
 type Action interface {
 	String() string
 	Range() Span
-	action()
+	setEnd(int)
 }
 
 // A Drop is drop; alone.
@@ -157,7 +157,7 @@ type Select struct {
 // A Member is a number with its weight.
 type Member struct{ ID, Weight uint16 } // Weight is 0 if it was not written, which means 100
 
-// A PutOptions answers DHCP or a router solicitation, by its name: put_dhcp_opts, put_dhcpv6_opts, put_nd_ra_opts.
+// A PutOptions replies to DHCP or a router solicitation, by its name: put_dhcp_opts, put_dhcpv6_opts, put_nd_ra_opts.
 type PutOptions struct {
 	Name    string
 	Result  Field
@@ -269,34 +269,3 @@ type Mirror struct {
 	Port string
 	Span
 }
-
-func (*Drop) action()              {}
-func (*Plain) action()             {}
-func (*Next) action()              {}
-func (*Load) action()              {}
-func (*Move) action()              {}
-func (*Exchange) action()          {}
-func (*Push) action()              {}
-func (*Pop) action()               {}
-func (*DecTTL) action()            {}
-func (*Nested) action()            {}
-func (*Call) action()              {}
-func (*CTNext) action()            {}
-func (*CTCommit) action()          {}
-func (*CTCommitTo) action()        {}
-func (*CTNAT) action()             {}
-func (*CTLB) action()              {}
-func (*Select) action()            {}
-func (*PutOptions) action()        {}
-func (*CheckPacketLarger) action() {}
-func (*DHCPRelay) action()         {}
-func (*SetQueue) action()          {}
-func (*SetMeter) action()          {}
-func (*Log) action()               {}
-func (*Sample) action()            {}
-func (*ForwardGroup) action()      {}
-func (*CommitECMP) action()        {}
-func (*CommitAffinity) action()    {}
-func (*TriggerEvent) action()      {}
-func (*BindVirtual) action()       {}
-func (*Mirror) action()            {}

@@ -95,10 +95,7 @@ func (l *lexer) addr(msg string, formats ...Format) netip.Addr {
 		l.syntax("%s", msg)
 	}
 	l.next()
-	if c.Format == IPv4 {
-		return netip.AddrFrom4([4]byte(c.Value.Bytes(4)))
-	}
-	return netip.AddrFrom16([16]byte(c.Value.Bytes(16)))
+	return c.Value.Addr(c.Format.bits())
 }
 
 func (l *lexer) stack(name string, at Span) Action {

@@ -127,7 +127,7 @@ func (l *lexer) action() Action {
 	}
 	last := l.tok.End
 	l.force(";")
-	setEnd(a, last)
+	a.setEnd(last)
 	return a
 }
 
@@ -225,9 +225,4 @@ func (l *lexer) set(at Span) Action {
 }
 
 // setEnd makes an action reach to the end of its semicolon.
-func setEnd(a Action, last int) {
-	type ender interface{ setEnd(int) }
-	a.(ender).setEnd(last)
-}
-
 func (s *Span) setEnd(last int) { s.End = last }

@@ -7,13 +7,12 @@ import (
 	"strings"
 )
 
-// String writes the action.
+// Each action prints as text that parses to an equal one.
+
 func (*Drop) String() string { return "drop;" }
 
-// String writes the action.
 func (a *Plain) String() string { return a.Name + word(a.Name == "handle_bfd_msg", "()", "") + ";" }
 
-// String writes the action.
 func (a *Next) String() string {
 	var args []string
 	if a.Pipeline != "" {
@@ -30,25 +29,18 @@ func (a *Next) String() string {
 	return "next(" + strings.Join(args, ", ") + ");"
 }
 
-// String writes the action.
 func (a *Load) String() string { return a.To.String() + " = " + a.Value.String() + ";" }
 
-// String writes the action.
 func (a *Move) String() string { return a.To.String() + " = " + a.From.String() + ";" }
 
-// String writes the action.
 func (a *Exchange) String() string { return a.A.String() + " <-> " + a.B.String() + ";" }
 
-// String writes the action.
 func (a *Push) String() string { return "push(" + a.Field.String() + ");" }
 
-// String writes the action.
 func (a *Pop) String() string { return "pop(" + a.Field.String() + ");" }
 
-// String writes the action.
 func (*DecTTL) String() string { return "ip.ttl--;" }
 
-// String writes the action.
 func (a *Nested) String() string { return a.Name + braces(a.Actions) }
 
 func braces(a Actions) string {
@@ -58,7 +50,6 @@ func braces(a Actions) string {
 	return " { " + a.String() + " };"
 }
 
-// String writes the action.
 func (a *Call) String() string {
 	args := make([]string, len(a.Args))
 	for i, f := range a.Args {
@@ -71,7 +62,6 @@ func (a *Call) String() string {
 	return s
 }
 
-// String writes the action.
 func (a *CTNext) String() string { return "ct_next" + zone(a.Zone) }
 
 func zone(name string) string {
@@ -81,7 +71,6 @@ func zone(name string) string {
 	return "(" + name + ");"
 }
 
-// String writes the action.
 func (a *CTCommit) String() string {
 	switch {
 	case a.Nested:
@@ -100,10 +89,8 @@ func parameters(p []Parameter, equals string) string {
 	return strings.Join(s, ", ")
 }
 
-// String writes the action.
 func (a *CTCommitTo) String() string { return a.Name + zone(a.Zone) }
 
-// String writes the action.
 func (a *CTNAT) String() string {
 	s := "^" + a.Var
 	if a.Var == "" {
@@ -132,7 +119,6 @@ func (b Backend) String() string {
 	return netip.AddrPortFrom(b.Addr, b.Port).String()
 }
 
-// String writes the action.
 func (a *CTLB) String() string {
 	if len(a.Backends) == 0 && a.HashFields == "" && a.Flag == "" {
 		return a.Name + ";"
@@ -151,7 +137,6 @@ func (a *CTLB) String() string {
 	return text + ");"
 }
 
-// String writes the action.
 func (a *Select) String() string {
 	s := make([]string, len(a.Members))
 	for i, m := range a.Members {
@@ -167,25 +152,20 @@ func (a *Select) String() string {
 	return a.To.String() + " = select(" + list + ");"
 }
 
-// String writes the action.
 func (a *PutOptions) String() string {
 	return a.Result.String() + " = " + a.Name + "(" + parameters(a.Options, " = ") + ");"
 }
 
-// String writes the action.
 func (a *CheckPacketLarger) String() string {
 	return a.Result.String() + " = check_pkt_larger(" + strconv.Itoa(a.Bytes) + ");"
 }
 
-// String writes the action.
 func (a *DHCPRelay) String() string {
 	return a.Result.String() + " = " + a.Name + "(" + a.Relay.String() + ", " + a.Server.String() + ");"
 }
 
-// String writes the action.
 func (a *SetQueue) String() string { return "set_queue(" + strconv.Itoa(a.Queue) + ");" }
 
-// String writes the action.
 func (a *SetMeter) String() string {
 	if a.Burst != 0 {
 		return fmt.Sprintf("set_meter(%d, %d);", a.Rate, a.Burst)
@@ -193,7 +173,6 @@ func (a *SetMeter) String() string {
 	return fmt.Sprintf("set_meter(%d);", a.Rate)
 }
 
-// String writes the action.
 func (a *Log) String() string {
 	values := map[string]string{"verdict": a.Verdict, "severity": a.Severity, "name": quote(a.Name), "meter": quote(a.Meter)}
 	order := a.order
@@ -215,7 +194,6 @@ func arguments(order []string, values map[string]string, sep string) string {
 	return strings.Join(s, sep)
 }
 
-// String writes the action.
 func (a *Sample) String() string {
 	point := strconv.FormatUint(uint64(a.Point), 10)
 	switch {
@@ -236,7 +214,6 @@ func (a *Sample) String() string {
 	}, ",") + ");"
 }
 
-// String writes the action.
 func (a *ForwardGroup) String() string {
 	var args []string
 	if a.Liveness != "" {
@@ -252,12 +229,10 @@ func (a *ForwardGroup) String() string {
 	return "fwd_group(" + strings.Join(args, ", ") + ");"
 }
 
-// String writes the action.
 func (a *CommitECMP) String() string {
 	return "commit_ecmp_nh(ipv6 = " + strconv.FormatBool(a.IPv6) + ", proto = " + a.Proto + ");"
 }
 
-// String writes the action.
 func (a *CommitAffinity) String() string {
 	s := "commit_lb_aff(vip = " + quote(a.VIP.String()) + ", backend = " + quote(a.Backend.String())
 	if a.Proto != "" {
@@ -277,7 +252,6 @@ func (e Endpoint) String() string {
 	return e.Addr.String()
 }
 
-// String writes the action.
 func (a *TriggerEvent) String() string {
 	s := "trigger_event(event = " + quote(a.Event)
 	if len(a.Options) > 0 {
@@ -286,10 +260,8 @@ func (a *TriggerEvent) String() string {
 	return s + ");"
 }
 
-// String writes the action.
 func (a *BindVirtual) String() string {
 	return "bind_vport(" + quote(a.Port) + ", " + a.Parent.String() + ");"
 }
 
-// String writes the action.
 func (a *Mirror) String() string { return "mirror(" + quote(a.Port) + ");" }

@@ -2,14 +2,13 @@ package ovnexpr
 
 import (
 	"fmt"
-	"net/netip"
 	"strconv"
 	"strings"
 
 	"github.com/ovnctl/ovnctl/pkg/packet"
 )
 
-// A Format is the way an integer is written.
+// A Format is how an integer is written.
 type Format uint8
 
 // The formats of integers.
@@ -20,6 +19,9 @@ const (
 	IPv6
 	Ethernet
 )
+
+// bits is the width of addresses of a format; 0 of numbers.
+func (f Format) bits() int { return [...]int{IPv4: 32, IPv6: 128, Ethernet: 48}[f] }
 
 // A ConstantKind says what a constant is.
 type ConstantKind uint8
@@ -64,7 +66,7 @@ func (c Constant) String() string {
 		return s
 	}
 	if c.MaskFormat == Decimal && (c.Format == IPv4 || c.Format == IPv6) {
-		n, _ := prefix(c.Mask, map[Format]int{IPv4: 32, IPv6: 128}[c.Format])
+		_, n := oneRange(c.Mask)
 		return s + "/" + strconv.Itoa(n)
 	}
 	return s + "/" + formatInteger(c.Mask, c.MaskFormat)
@@ -74,13 +76,11 @@ func formatInteger(v packet.Value, f Format) string {
 	switch f {
 	case Decimal:
 		return strconv.FormatUint(v.Lo, 10)
-	case IPv4:
-		return netip.AddrFrom4([4]byte(v.Bytes(4))).String()
-	case IPv6:
-		return netip.AddrFrom16([16]byte(v.Bytes(16))).String()
+	case IPv4, IPv6:
+		return v.Addr(f.bits()).String()
 	case Ethernet:
-		b := v.Bytes(6)
-		return fmt.Sprintf("%02x:%02x:%02x:%02x:%02x:%02x", b[0], b[1], b[2], b[3], b[4], b[5])
+		mac := packet.MustField("eth_src")
+		return mac.Print(v)
 	}
 	if v.Hi != 0 {
 		return fmt.Sprintf("0x%x%016x", v.Hi, v.Lo)
@@ -93,12 +93,8 @@ func (c Constant) width() int {
 	switch {
 	case c.Masked:
 		return c.Mask.BitLen()
-	case c.Format == IPv4:
-		return 32
-	case c.Format == IPv6:
-		return 128
-	case c.Format == Ethernet:
-		return 48
+	case c.Format.bits() > 0:
+		return c.Format.bits()
 	}
 	return c.Value.BitLen()
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/packet"
 )
 
-// A Decision is a leaf of the match on which an answer rests.
+// A Decision is a leaf of the match that decided whether the whole holds.
 type Decision struct {
 	Leaf  Node // its Range says where it stands; nil for what the actions of the flow ask for
 	Holds bool
@@ -54,7 +54,7 @@ func (c *Condition) Evaluate(p *packet.Flow, env Env) (bool, []Decision) {
 	return holds && d.err == nil, d.decisions
 }
 
-// A decider collects the leaves on which an answer rests.
+// A decider collects the leaves that decide.
 type decider struct {
 	asker
 	p         *packet.Flow
@@ -62,7 +62,7 @@ type decider struct {
 	tests     []Test
 }
 
-// decide evaluates a condition and keeps the decisions that its answer rests on.
+// decide evaluates a condition and keeps the decisions that it rests on.
 func (d *decider) decide(c condition) bool {
 	switch c := c.(type) {
 	case allOf:
@@ -87,7 +87,7 @@ func (d *decider) decide(c condition) bool {
 	return holds
 }
 
-// decideAll evaluates operands. If one differs from usual (true of a conjunction), the answer rests on those that do.
+// decideAll evaluates operands. If one differs from usual (true of a conjunction), those that do decided.
 func (d *decider) decideAll(operands []condition, usual bool) bool {
 	decisions, tests := len(d.decisions), len(d.tests)
 	differ := false
@@ -106,7 +106,7 @@ func (d *decider) decideAll(operands []condition, usual bool) bool {
 	return differ != usual
 }
 
-// Missing is the smallest choice of leaves that would all have to answer otherwise for the condition to hold, nil if it
+// Missing is the smallest choice of leaves that would all have to be otherwise for the condition to hold, nil if it
 // holds. Of choices that are equal in that, it is the one where what the match says itself differs rather than what it
 // implies: of an IPv4 packet ip4.src == $a || ip6.src == $b misses the first.
 func (c *Condition) Missing(p *packet.Flow, env Env) []Decision {

@@ -30,7 +30,7 @@ type Fetcher interface {
 var ErrNoGroup = errors.New("no such port group")
 
 // Matches reports whether a packet meets the condition. Env may be nil: then no port has a name, and none is resident.
-// If a set cannot be had, the answer is false; [Condition.Holds] tells.
+// If a set cannot be had, the result is false; [Condition.Holds] says so.
 func (c *Condition) Matches(p *packet.Flow, env Env) bool {
 	e := asker{env: env}
 	return e.holds(c.quick, p) && e.err == nil
@@ -282,21 +282,21 @@ func (e *asker) inGroup(g *PortGroup, port string) bool {
 	return in && err == nil
 }
 
-// compares reports whether the operator allows a way in which a value compares with its constant: below 0 for less.
-func (o Op) compares(way int) bool {
+// compares reports whether the operator holds of a value and its constant, by how they compare: below 0 for less.
+func (o Op) compares(order int) bool {
 	switch o {
 	case Less:
-		return way < 0
+		return order < 0
 	case LessEqual:
-		return way <= 0
+		return order <= 0
 	case Greater:
-		return way > 0
+		return order > 0
 	case GreaterEqual:
-		return way >= 0
+		return order >= 0
 	case NotEqual:
-		return way != 0
+		return order != 0
 	}
-	return way == 0
+	return order == 0
 }
 
 func (c allOf) String() string { return joinConditions(c, " && ", "1") }

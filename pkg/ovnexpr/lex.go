@@ -2,7 +2,6 @@ package ovnexpr
 
 import (
 	"fmt"
-	"math/bits"
 	"net/netip"
 	"strconv"
 	"strings"
@@ -269,8 +268,8 @@ func (l *lexer) constant(at Span) Constant {
 	case len(s) > 1 && s[0] == '0' && (s[1] == 'x' || s[1] == 'X'):
 		return l.hex(at, s[2:])
 	}
-	if mac, ok := parseEthernet(s); ok {
-		return Constant{Value: packet.Uint(mac), Format: Ethernet}
+	if mac, ok := packet.ParseMAC(s); ok && len(s) == 17 {
+		return Constant{Value: mac, Format: Ethernet}
 	}
 	if v4, ok := parseIPv4(s); ok {
 		return Constant{Value: packet.Uint(uint64(v4)), Format: IPv4}
@@ -279,8 +278,7 @@ func (l *lexer) constant(at Span) Constant {
 	if err != nil || !addr.Is6() {
 		l.fail(at, "Invalid numeric constant.")
 	}
-	b := addr.As16()
-	return Constant{Value: packet.FromBytes(b[:]), Format: IPv6}
+	return Constant{Value: packet.FromAddr(addr), Format: IPv6}
 }
 
 func (l *lexer) hex(at Span, digits string) Constant {
@@ -308,11 +306,11 @@ func (l *lexer) mask(c *Constant, start int) {
 	m := l.number()
 	at.End = l.pos
 	c.Masked, c.MaskFormat = true, m.Format
-	width := map[Format]int{IPv4: 32, IPv6: 128}[c.Format]
+	width := c.Format.bits()
 	switch {
 	case c.Format == m.Format:
 		c.Mask = m.Value
-	case m.Format == Decimal && width > 0 && m.Value.Lo <= uint64(width):
+	case m.Format == Decimal && width > 0 && c.Format != Ethernet && m.Value.Lo <= uint64(width):
 		n := int(m.Value.Lo)
 		c.Mask = packet.Ones(n).Shl(width - n)
 	case c.Format == Decimal && m.Format == Hex && c.Value.IsZero():
@@ -320,27 +318,6 @@ func (l *lexer) mask(c *Constant, start int) {
 	default:
 		l.fail(at, "Value and mask have incompatible formats.")
 	}
-}
-
-func parseEthernet(s string) (uint64, bool) {
-	if len(s) != 17 {
-		return 0, false
-	}
-	var v uint64
-	for i := range len(s) {
-		if i%3 == 2 {
-			if s[i] != ':' {
-				return 0, false
-			}
-			continue
-		}
-		d, err := strconv.ParseUint(s[i:i+1], 16, 8)
-		if err != nil {
-			return 0, false
-		}
-		v = v<<4 | d
-	}
-	return v, true
 }
 
 func parseIPv4(s string) (uint32, bool) {
@@ -357,12 +334,6 @@ func parseIPv4(s string) (uint32, bool) {
 		v = v<<8 | uint32(n)
 	}
 	return v, true
-}
-
-// prefix returns the number of leading ones of a mask of that width, if ones and zeros do not mix.
-func prefix(mask packet.Value, width int) (int, bool) {
-	n := bits.OnesCount64(mask.Hi) + bits.OnesCount64(mask.Lo)
-	return n, packet.Ones(n).Shl(width-n) == mask
 }
 
 func isDigit(c byte) bool { return '0' <= c && c <= '9' }

@@ -11,11 +11,8 @@ type Match struct {
 	Root Node
 }
 
-// String writes the match. The text parses to an equal tree.
-func (m *Match) String() string { return m.Root.String() }
-
 // A Node is a part of a match: one of *[Or], *[And], *[Not], *[Paren], *[Literal], *[Bare], *[Compare], *[Between] and
-// *[Resident]. The last five are leaves.
+// *[Resident]. The last five are leaves. String writes it as text that parses to an equal tree.
 type Node interface {
 	String() string
 	Range() Span
@@ -139,19 +136,14 @@ func (f Field) String() string {
 	return f.Name + "[" + strconv.Itoa(f.Lo) + ".." + strconv.Itoa(f.Hi) + "]"
 }
 
-// String writes the operands with || between them.
 func (n *Or) String() string { return join(n.Operands, " || ") }
 
-// String writes the operands with && between them.
 func (n *And) String() string { return join(n.Operands, " && ") }
 
-// String writes the operand after an exclamation mark.
 func (n *Not) String() string { return "!" + n.Operand.String() }
 
-// String writes the expression in parentheses.
 func (n *Paren) String() string { return "(" + n.Inner.String() + ")" }
 
-// String writes 1 or 0.
 func (n *Literal) String() string {
 	if n.True {
 		return "1"
@@ -159,7 +151,6 @@ func (n *Literal) String() string {
 	return "0"
 }
 
-// String writes the field.
 func (n *Bare) String() string { return n.Field.String() }
 
 // String writes the comparison, the constants on the side they were on.
@@ -170,12 +161,10 @@ func (n *Compare) String() string {
 	return n.Field.String() + " " + n.Op.String() + " " + n.Values.String()
 }
 
-// String writes the two comparisons.
 func (n *Between) String() string {
 	return n.Left.String() + " " + n.LeftOp.String() + " " + n.Field.String() + " " + n.RightOp.String() + " " + n.Right.String()
 }
 
-// String writes the function.
 func (n *Resident) String() string { return "is_chassis_resident(" + quote(n.Port) + ")" }
 
 func join(nodes []Node, sep string) string {
@@ -190,15 +179,12 @@ func join(nodes []Node, sep string) string {
 func (m *Match) Leaves() []Node { return leaves(m.Root, nil) }
 
 func leaves(n Node, to []Node) []Node {
+	var operands []Node
 	switch n := n.(type) {
 	case *Or:
-		for _, o := range n.Operands {
-			to = leaves(o, to)
-		}
+		operands = n.Operands
 	case *And:
-		for _, o := range n.Operands {
-			to = leaves(o, to)
-		}
+		operands = n.Operands
 	case *Not:
 		to = leaves(n.Operand, to)
 	case *Paren:
@@ -206,29 +192,8 @@ func leaves(n Node, to []Node) []Node {
 	default:
 		to = append(to, n)
 	}
-	return to
-}
-
-// Names returns the names of one kind that the match refers to, each once: the address sets, port groups or template
-// variables that are needed to annotate it.
-func (m *Match) Names(of ConstantKind) []string {
-	var names []string
-	seen := map[string]bool{}
-	for _, leaf := range m.Leaves() {
-		var items []Constant
-		switch n := leaf.(type) {
-		case *Compare:
-			items = n.Values.Items
-		case *Between:
-			items = append(items, n.Left.Items...)
-			items = append(items, n.Right.Items...)
-		}
-		for _, c := range items {
-			if c.Kind == of && !seen[c.Text] {
-				seen[c.Text] = true
-				names = append(names, c.Text)
-			}
-		}
+	for _, o := range operands {
+		to = leaves(o, to)
 	}
-	return names
+	return to
 }

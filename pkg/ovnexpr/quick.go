@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// quick is a condition with the same answers: without leaves, constants and repetitions, what is nested without need
+// quick is the same condition in another form: without leaves, constants and repetitions, what is nested without need
 // taken apart, and what costs little first.
 func quick(c condition) condition {
 	switch c := c.(type) {

@@ -1,6 +1,7 @@
 package ovnexpr
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -40,7 +41,7 @@ type AddressSet struct {
 	Invalid []string // what was given and is no integer; ovn-controller leaves it out as well
 }
 
-// A maskGroup holds the members that have one mask and are written in one way. There may be many thousand.
+// A maskGroup holds the members that have one mask and are written alike. There may be many thousand.
 type maskGroup struct {
 	like   Constant // but for its value
 	mask   number
@@ -146,7 +147,8 @@ type PortGroup struct {
 	lazy  bool // only the name is known
 }
 
-// NewPortGroup makes a port group.
+// NewPortGroup makes a port group with its members. Evaluations ask a [Fetcher] instead; it is for who has all groups, as
+// the tests that hold one against the other.
 func NewPortGroup(name string, ports []string) *PortGroup {
 	g := &PortGroup{name: name, ports: make(map[string]bool, len(ports))}
 	for _, p := range ports {
@@ -169,4 +171,28 @@ func (g *PortGroup) members() []Constant {
 	}
 	slices.SortFunc(all, func(a, b Constant) int { return strings.Compare(a.Text, b.Text) })
 	return all
+}
+
+// A number is an integer of 128 bits, as wide as the fields of the languages are: a flow.Value that is quick to compare.
+type number struct{ hi, lo uint64 }
+
+// low are the low bits of a value.
+func low(v packet.Value) number { return number{v.Hi, v.Lo} }
+
+func (n number) flow() packet.Value { return packet.Value{Hi: n.hi, Lo: n.lo} }
+
+func (n number) and(m number) number { return number{n.hi & m.hi, n.lo & m.lo} }
+
+func (n number) down(by int) number {
+	if by >= 64 {
+		return number{lo: n.hi >> (by - 64)}
+	}
+	return number{n.hi >> by, n.lo>>by | n.hi<<(64-by)}
+}
+
+func (n number) compare(m number) int {
+	if n.hi != m.hi {
+		return cmp.Compare(n.hi, m.hi)
+	}
+	return cmp.Compare(n.lo, m.lo)
 }

@@ -2,8 +2,7 @@ package packet
 
 import "strconv"
 
-// A Format is the way the values of a field are written (ovs-fields(7), "Data
-// Types and Formats").
+// A Format is how the values of a field are written (ovs-fields(7), "Data Types and Formats").
 type Format uint8
 
 // The formats of fields.
@@ -46,8 +45,7 @@ const (
 	NeedsNDAdvert
 )
 
-// A Field is a field of a packet or of its metadata. There is one *Field for
-// each, so fields can be compared with ==.
+// A Field is a field of a packet or of its metadata. There is one *Field for each, so fields can be compared with ==.
 type Field struct {
 	Name     string   // as Open vSwitch prints it in set_field: "eth_src"
 	Aliases  []string // the other names it accepts: "dl_src"
@@ -116,22 +114,17 @@ func Lookup(name string) (*Field, bool) {
 	return f, ok
 }
 
-// Fields returns all fields, in the order of ovs-fields(7).
-func Fields() []*Field {
-	return append([]*Field(nil), registry...)
-}
-
 // Reg returns the field reg0 to reg31.
-func Reg(n int) *Field { return mustField("reg" + strconv.Itoa(n)) }
+func Reg(n int) *Field { return MustField("reg" + strconv.Itoa(n)) }
 
 // TunMetadata returns the field tun_metadata0 to tun_metadata63.
-func TunMetadata(n int) *Field { return mustField("tun_metadata" + strconv.Itoa(n)) }
+func TunMetadata(n int) *Field { return MustField("tun_metadata" + strconv.Itoa(n)) }
 
-// mustField finds a field whose name is written in the program.
-func mustField(name string) *Field {
+// MustField returns the field of a name that is written in the program.
+func MustField(name string) *Field {
 	f, ok := byName[name]
 	if !ok {
-		panic("flow: no field " + name)
+		panic("packet: no field " + name)
 	}
 	return f
 }

@@ -19,8 +19,7 @@ type option struct {
 	value Value
 }
 
-// Get returns the value of f. A field that was never set, and a tunnel option
-// that is absent, is 0.
+// Get returns the value of f. A field that was never set, and a tunnel option that is absent, is 0.
 func (p *Flow) Get(f *Field) Value {
 	if f.tun != 0 {
 		for _, o := range p.tun {
@@ -75,8 +74,7 @@ func (p *Flow) number(f *Field) uint64 {
 	return number(p.data[f.place.offset:f.place.offset+f.place.size]) >> f.place.shift & lowBits(f.Bits)
 }
 
-// Words returns the low 128 bits of the value of f as two numbers, which is
-// quicker than Get.
+// Words returns the low 128 bits of the value of f as two numbers, which is quicker than Get.
 func (p *Flow) Words(f *Field) (hi, lo uint64) {
 	at := p.data[f.place.offset : f.place.offset+f.place.size]
 	switch {
@@ -99,9 +97,11 @@ func (p *Flow) Uint(name string) uint64 {
 	return p.Get(f).Lo
 }
 
-// Set makes v the value of f. Bits beyond the width of f are dropped. Writing
-// dl_vlan or a priority makes the packet tagged, as ovs-fields(7) says;
-// writing in_port forgets the port's name.
+// SetUint writes a field of a name that is written in the program.
+func (p *Flow) SetUint(name string, n uint64) { p.Set(MustField(name), Uint(n)) }
+
+// Set makes v the value of f. Bits beyond the width of f are dropped. Writing dl_vlan or a priority makes the packet
+// tagged, as ovs-fields(7) says; writing in_port forgets the port's name.
 func (p *Flow) Set(f *Field, v Value) {
 	p.SetMasked(f, v, f.Mask())
 }
@@ -156,8 +156,7 @@ func (p *Flow) HasOption(n int) bool {
 	return slices.ContainsFunc(p.tun, func(o option) bool { return o.index == n })
 }
 
-// Has reports whether the packet has the tunnel option that f stands for. A
-// field that stands for none it always has.
+// Has reports whether the packet has the tunnel option that f stands for. A field that stands for none it always has.
 func (p *Flow) Has(f *Field) bool { return f.tun == 0 || p.HasOption(f.tun-1) }
 
 // InPort returns the port the packet came in by.
@@ -165,8 +164,7 @@ func (p *Flow) InPort() PortID {
 	return PortID{Number: uint32(p.Get(inPortField).Lo), Name: p.port}
 }
 
-// SetInPort makes the packet come in by a port. A name that is unknown by
-// number has Number 0.
+// SetInPort makes the packet come in by a port. A name that is unknown by number has Number 0.
 func (p *Flow) SetInPort(port PortID) {
 	p.Set(inPortField, Uint(uint64(port.Number)))
 	p.port = port.Name
@@ -219,8 +217,7 @@ func (p *Flow) Meets(need Prereq) bool {
 	case NeedsIP:
 		return ip
 	case NeedsCT:
-		const invalid, tracked = 0x10, 0x20
-		return ip && p.number(stateField)&(tracked|invalid) == tracked
+		return ip && p.number(stateField)&(CTTracked|CTInvalid) == CTTracked
 	case NeedsARP:
 		return eth == EthARP || eth == EthRARP
 	case NeedsNSH:

@@ -53,7 +53,7 @@ func TestParseErrors(t *testing.T) {
 
 func TestOverlap(t *testing.T) {
 	var p Flow
-	p.Set(mustField("xxreg0"), Value{Hi: 0x1111111122222222, Lo: 0x3333333344444444})
+	p.Set(MustField("xxreg0"), Value{Hi: 0x1111111122222222, Lo: 0x3333333344444444})
 	for name, want := range map[string]uint64{"reg0": 0x11111111, "reg1": 0x22222222, "reg2": 0x33333333, "reg3": 0x44444444,
 		"xreg0": 0x1111111122222222, "xreg1": 0x3333333344444444} {
 		if got := p.Uint(name); got != want {
@@ -73,8 +73,8 @@ func TestOverlap(t *testing.T) {
 
 func TestVLAN(t *testing.T) {
 	var p Flow
-	p.Set(mustField("dl_vlan"), Uint(5))
-	p.Set(mustField("dl_vlan_pcp"), Uint(3))
+	p.Set(MustField("dl_vlan"), Uint(5))
+	p.Set(MustField("dl_vlan_pcp"), Uint(3))
 	if got := p.Uint("vlan_tci"); got != 0x7005 {
 		t.Errorf("vlan_tci = %#x", got)
 	}

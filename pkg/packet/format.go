@@ -36,9 +36,8 @@ func (f *Field) Print(v Value) string { return f.PrintMasked(v, f.Mask()) }
 // in actions: "10.0.0.0/8", "0x1/0xff", "96/0xf0".
 func (f *Field) PrintMasked(v, mask Value) string { return string(f.AppendMasked(nil, v, mask)) }
 
-// PrintMatch writes those bits of a value that mask selects as Open vSwitch does
-// in matches and flows, where some numbers are written in other ways than in
-// actions: vlan_tci=0x0000, tp_dst=0x50/0xfff0.
+// PrintMatch writes those bits of a value that mask selects as Open vSwitch does in matches and flows, where some
+// numbers are written in other ways than in actions: vlan_tci=0x0000, tp_dst=0x50/0xfff0.
 func (f *Field) PrintMatch(v, mask Value) string { return string(f.AppendMatch(nil, v, mask)) }
 
 // AppendMasked appends what PrintMasked returns.
@@ -129,15 +128,10 @@ func appendIP(b []byte, v, mask Value, bits int) []byte {
 }
 
 func appendAddr(b []byte, v Value, bits int) []byte {
-	var bytes [16]byte
-	v.put(bytes[:])
-	switch {
-	case bits == 32:
-		return netip.AddrFrom4([4]byte(bytes[12:])).AppendTo(b)
-	case v.BitLen() > 16 && v.BitLen() <= 32: // as inet_ntop(3) does
-		return netip.AddrFrom4([4]byte(bytes[12:])).AppendTo(append(b, "::"...))
+	if bits == 128 && v.BitLen() > 16 && v.BitLen() <= 32 { // as inet_ntop(3) does
+		return v.Addr(32).AppendTo(append(b, "::"...))
 	}
-	return netip.AddrFrom16(bytes).AppendTo(b) // writes the other embedded IPv4 addresses, ::ffff:1.2.3.4
+	return v.Addr(bits).AppendTo(b) // writes the other embedded IPv4 addresses, ::ffff:1.2.3.4
 }
 
 // prefixLen returns the length of a CIDR mask, or -1 if mask is none.
@@ -157,8 +151,7 @@ func appendMAC(b []byte, v Value) []byte {
 	return appendDigits(b, v.Lo, 2)
 }
 
-// appendFlags writes "a|b" for exact values and "+a-b" for masked ones. It fails
-// if bits without a name are concerned.
+// appendFlags writes "a|b" for exact values and "+a-b" for masked ones. It fails if bits without a name are concerned.
 func appendFlags(b []byte, v, mask Value, exact bool, names []string) ([]byte, bool) {
 	named := Ones(len(names))
 	switch {
@@ -167,16 +160,12 @@ func appendFlags(b []byte, v, mask Value, exact bool, names []string) ([]byte, b
 	case exact && v.IsZero():
 		return append(b, '0'), true
 	case exact:
-		before := len(b)
 		for i, name := range names {
 			if v.Bit(i) {
-				if len(b) > before {
-					b = append(b, '|')
-				}
-				b = append(b, name...)
+				b = append(append(b, name...), '|')
 			}
 		}
-		return b, true
+		return b[:len(b)-1], true
 	case !mask.AndNot(named).IsZero() || mask.IsZero() || !v.AndNot(mask).IsZero():
 		return b, false
 	}
@@ -188,8 +177,7 @@ func appendFlags(b []byte, v, mask Value, exact bool, names []string) ([]byte, b
 	return b, true
 }
 
-// ParseValue reads a value of the field, with a mask where one is given. It
-// refuses values wider than the field.
+// ParseValue reads a value of the field, with a mask where one is given. It refuses values wider than the field.
 func (f *Field) ParseValue(s string) (v, mask Value, err error) {
 	v, mask, ok := f.parse(s)
 	if !ok {
@@ -250,16 +238,17 @@ func (f *Field) parseOne(s string) (Value, bool) {
 		if err != nil || a.Zone() != "" || a.BitLen() != f.Bits {
 			break
 		}
-		return FromBytes(a.AsSlice()), true
+		return FromAddr(a), true
 	case Ethernet:
-		if v, ok := parseMAC(s); ok {
+		if v, ok := ParseMAC(s); ok {
 			return v, true
 		}
 	}
 	return parseNumber(s)
 }
 
-func parseMAC(s string) (Value, bool) {
+// ParseMAC reads an Ethernet address: 0a:00:00:00:00:01. It reports false for anything else.
+func ParseMAC(s string) (Value, bool) {
 	var n uint64
 	parts := 0
 	for part := range strings.SplitSeq(s, ":") {
@@ -325,8 +314,7 @@ func parseFlags(s string, names []string) (v, mask Value, ok bool) {
 	return v, mask, true
 }
 
-// ParseCTState reads connection tracking states as --ct-next takes them:
-// "trk,new", "trk|new" or "+trk+new".
+// ParseCTState reads connection tracking states as --ct-next takes them: "trk,new", "trk|new" or "+trk+new".
 func ParseCTState(s string) (uint32, error) {
 	v, _, ok := parseFlags(strings.ReplaceAll(s, ",", "|"), ctStateNames)
 	if !ok {

@@ -20,6 +20,13 @@ const (
 	ProtoSCTP   = 132
 )
 
+// The bits of tcp_flags that decide what a segment is.
+const (
+	TCPSYN   = 0x02
+	TCPReset = 0x04
+	TCPACK   = 0x10
+)
+
 // A Keyword is a word of a match that stands for the type of packet.
 type Keyword struct {
 	Name    string

@@ -71,8 +71,7 @@ func mix(h, v uint64) uint64 {
 // of is what a flow has there.
 func (w patternWord) of(q *Flow) uint64 { return binary.BigEndian.Uint64(q.data[w.offset:]) & w.bits }
 
-// Matches reports whether q has the values that AppendValues has appended for
-// another flow.
+// Matches reports whether q has the values that AppendValues has appended for another flow.
 func (p Pattern) Matches(q *Flow, values []uint64) bool {
 	for i, w := range p.words {
 		if w.of(q) != values[i] {
@@ -82,8 +81,7 @@ func (p Pattern) Matches(q *Flow, values []uint64) bool {
 	return true
 }
 
-// Restrict returns those bits of the pattern that are in a list like that of
-// AppendValues, and what values has there.
+// Restrict returns those bits of the pattern that are in a list like that of AppendValues, and what values has there.
 func (p Pattern) Restrict(bits, values []uint64) (Pattern, []uint64) {
 	var less Pattern
 	var left []uint64

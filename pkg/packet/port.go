@@ -34,8 +34,7 @@ type PortID struct {
 	Name   string
 }
 
-// String returns the name where there is one, quoted unless it is a plain word,
-// else the number or the reserved name.
+// String returns the name where there is one, quoted unless it is a plain word, else the number or the reserved name.
 func (p PortID) String() string {
 	if p.Name != "" {
 		return QuoteName(p.Name)
@@ -46,8 +45,7 @@ func (p PortID) String() string {
 	return strconv.FormatUint(uint64(p.Number), 10)
 }
 
-// ParsePort reads a port: a number, a reserved name, or the name of a port,
-// with or without quotes.
+// ParsePort reads a port: a number, a reserved name, or the name of a port, with or without quotes.
 func ParsePort(s string) (PortID, error) {
 	if n, ok := portNames[s]; ok {
 		return PortID{Number: n}, nil

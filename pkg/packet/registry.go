@@ -2,8 +2,7 @@ package packet
 
 import "strconv"
 
-// Where the fields lie in a Flow, in bytes. The registers lie in one row so
-// that xreg and xxreg fields overlap them.
+// Where the fields lie in a Flow, in bytes. The registers lie in one row so that xreg and xxreg fields overlap them.
 const (
 	atReg       = 0
 	atCTLabel   = atReg + 4*32
@@ -86,9 +85,8 @@ func buildRegistry() ([]*Field, map[string]*Field) {
 	return fields, names
 }
 
-// register makes the i-th register of size bytes. Those in the upper half of the
-// row came with Open vSwitch 3.7 and have names of another class; xreg has OXM
-// names only.
+// register makes the i-th register of size bytes. Those in the upper half of the row came with Open vSwitch 3.7 and
+// have names of another class; xreg has OXM names only.
 func register(name, lower, upper string, i, size int) *Field {
 	n := strconv.Itoa(i)
 	f := &Field{Name: name + n, Bits: 8 * size, Format: Hex, Maskable: true, place: place{atReg + size*i, size, 0}}

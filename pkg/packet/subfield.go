@@ -5,8 +5,7 @@ import (
 	"strings"
 )
 
-// A Subfield is a range of bits of a field: NXM_NX_REG14[0..14], reg10[0],
-// ip_src[].
+// A Subfield is a range of bits of a field: NXM_NX_REG14[0..14], reg10[0], ip_src[].
 type Subfield struct {
 	Field *Field
 	Lo    int // lowest bit
@@ -17,8 +16,7 @@ type Subfield struct {
 // Whole returns all of f as a sub-field.
 func Whole(f *Field) Subfield { return Subfield{Field: f, Bits: f.subBits()} }
 
-// ParseSubfield reads "name[a..b]", "name[a]" or "name[]"; a bare name means the
-// whole field.
+// ParseSubfield reads "name[a..b]", "name[a]" or "name[]"; a bare name means the whole field.
 func ParseSubfield(s string) (Subfield, error) {
 	name, rest, bracket := strings.Cut(s, "[")
 	f, ok := Lookup(name)
@@ -71,6 +69,9 @@ func (s Subfield) Append(b []byte) []byte {
 	return append(b, ']')
 }
 
+// Mask returns the bits of the field that are the sub-field.
+func (s Subfield) Mask() Value { return Ones(s.Bits).Shl(s.Lo) }
+
 // Get returns the bits of a sub-field, moved down to bit 0.
 func (s Subfield) Get(p *Flow) Value {
 	return p.Get(s.Field).Shr(s.Lo).And(Ones(s.Bits))
@@ -78,5 +79,5 @@ func (s Subfield) Get(p *Flow) Value {
 
 // Set writes the low bits of v into the sub-field.
 func (s Subfield) Set(p *Flow, v Value) {
-	p.SetMasked(s.Field, v.And(Ones(s.Bits)).Shl(s.Lo), Ones(s.Bits).Shl(s.Lo))
+	p.SetMasked(s.Field, v.And(Ones(s.Bits)).Shl(s.Lo), s.Mask())
 }

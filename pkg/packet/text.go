@@ -7,27 +7,34 @@ import (
 )
 
 var (
-	inPortField = mustField("in_port")
-	fragField   = mustField("ip_frag")
-	tciField    = mustField("vlan_tci")
-	stateField  = mustField("ct_state")
-	ethField    = mustField("eth_type")
-	protoField  = mustField("nw_proto")
-	tosField    = mustField("nw_tos")
+	inPortField = MustField("in_port")
+	fragField   = MustField("ip_frag")
+	tciField    = MustField("vlan_tci")
+	stateField  = MustField("ct_state")
+	ethField    = MustField("eth_type")
+	protoField  = MustField("nw_proto")
+	tosField    = MustField("nw_tos")
 
-	bosField        = mustField("mpls_bos")
-	innerField      = mustField("vlan_tci1")
-	ethSrcField     = mustField("eth_src")
-	ethDstField     = mustField("eth_dst")
-	tunFlagsField   = mustField("tun_flags")
-	packetTypeField = mustField("packet_type")
-	icmpTypeField   = mustField("icmp_type")
-	icmpCodeField   = mustField("icmp_code")
-	recircField     = mustField("recirc_id")
+	src4Field    = MustField("ip_src")
+	dst4Field    = MustField("ip_dst")
+	src6Field    = MustField("ipv6_src")
+	dst6Field    = MustField("ipv6_dst")
+	srcPortField = MustField("tp_src")
+	dstPortField = MustField("tp_dst")
 
-	tunIDField      = mustField("tun_id")
-	tunDstField     = mustField("tun_dst")
-	tunIPv6DstField = mustField("tun_ipv6_dst")
+	bosField        = MustField("mpls_bos")
+	innerField      = MustField("vlan_tci1")
+	ethSrcField     = MustField("eth_src")
+	ethDstField     = MustField("eth_dst")
+	tunFlagsField   = MustField("tun_flags")
+	packetTypeField = MustField("packet_type")
+	icmpTypeField   = MustField("icmp_type")
+	icmpCodeField   = MustField("icmp_code")
+	recircField     = MustField("recirc_id")
+
+	tunIDField      = MustField("tun_id")
+	tunDstField     = MustField("tun_dst")
+	tunIPv6DstField = MustField("tun_ipv6_dst")
 )
 
 var regFields = func() (list [32]*Field) {
@@ -40,9 +47,8 @@ var regFields = func() (list [32]*Field) {
 // maxText bounds the text of a flow.
 const maxText = 1 << 16
 
-// Parse reads a flow as ofproto/trace takes and prints it: fields and protocol
-// keywords, separated by commas or white space. Ports may be numbers, reserved
-// names or names. A value with a mask is refused, as ofproto/trace does; the
+// Parse reads a flow as ofproto/trace takes and prints it: fields and protocol keywords, separated by commas or white
+// space. Ports may be numbers, reserved names or names. A value with a mask is refused, as ofproto/trace does; the
 // masked form "+trk+new" of flags is taken for the flags set in it.
 func Parse(s string) (Flow, error) {
 	var p Flow
@@ -115,17 +121,17 @@ func LookupFor(proto uint8, name string) (*Field, bool) {
 	}
 	switch {
 	case name == "icmp_type" && proto == ProtoICMPv6:
-		return mustField("icmpv6_type"), true
+		return MustField("icmpv6_type"), true
 	case name == "icmp_code" && proto == ProtoICMPv6:
-		return mustField("icmpv6_code"), true
+		return MustField("icmpv6_code"), true
 	case name == "tp_src" && proto == ProtoUDP:
-		return mustField("udp_src"), true
+		return MustField("udp_src"), true
 	case name == "tp_dst" && proto == ProtoUDP:
-		return mustField("udp_dst"), true
+		return MustField("udp_dst"), true
 	case name == "tp_src" && proto == ProtoSCTP:
-		return mustField("sctp_src"), true
+		return MustField("sctp_src"), true
 	case name == "tp_dst" && proto == ProtoSCTP:
-		return mustField("sctp_dst"), true
+		return MustField("sctp_dst"), true
 	}
 	return f, true
 }
@@ -174,15 +180,14 @@ func (t *Terms) Next() bool {
 	return true
 }
 
-// skipValue passes over a value: a quoted string, a pair in parentheses, or
-// everything up to a separator.
+// skipValue passes over a value: a quoted string, a pair in parentheses, or everything up to a separator.
 func (t *Terms) skipValue() bool {
 	if t.pos == len(t.text) {
 		return true
 	}
 	switch t.text[t.pos] {
 	case '"':
-		n := quotedLen(t.text[t.pos:])
+		n := QuotedLen(t.text[t.pos:])
 		t.pos += n
 		return n > 0
 	case '(':
@@ -198,9 +203,8 @@ func (t *Terms) skipValue() bool {
 	return true
 }
 
-// quotedLen is the length of the quoted string that s begins with, 0 if it does
-// not end.
-func quotedLen(s string) int {
+// QuotedLen returns the length of the quoted string that s begins with, 0 if it does not end.
+func QuotedLen(s string) int {
 	for i := 1; i < len(s); i++ {
 		switch s[i] {
 		case '\\':
@@ -220,7 +224,7 @@ func isSeparator(c byte) bool { return separators[c] }
 // What is printed of every flow, at its place.
 var (
 	metadataField = named("metadata")
-	ctProtoField  = mustField("ct_nw_proto")
+	ctProtoField  = MustField("ct_nw_proto")
 	tunIDFields   = named("tun_id")
 	lseFields     = named("mpls_lse1", "mpls_lse2")
 )
@@ -245,14 +249,13 @@ var headerFields = named("arp_spa", "arp_tpa", "ip_src", "ip_dst", "ipv6_src", "
 func named(names ...string) []*Field {
 	fields := make([]*Field, len(names))
 	for i, n := range names {
-		fields[i] = mustField(n)
+		fields[i] = MustField(n)
 	}
 	return fields
 }
 
-// String writes the flow so that ofproto/trace accepts it: metadata that is not
-// zero, the keyword of the protocol, then all fields of the packet's headers.
-// What OpenFlow cannot say (the TTL of a tunnel, further MPLS labels) is left out.
+// String writes the flow so that ofproto/trace accepts it: metadata that is not zero, the keyword of the protocol, then
+// all fields of the packet's headers. What OpenFlow cannot say (the TTL of a tunnel, further MPLS labels) is left out.
 func (p *Flow) String() string {
 	w := newFlowWriter(p)
 	w.nonzero(metadataFields)
@@ -261,7 +264,7 @@ func (p *Flow) String() string {
 	if p.Meets(NeedsEthernet) {
 		keyword = keywordOf(eth, proto)
 	} else {
-		w.field(mustField("packet_type"))
+		w.field(MustField("packet_type"))
 	}
 	if keyword != "" {
 		w.word(keyword)
@@ -281,8 +284,8 @@ func (p *Flow) String() string {
 	w.inPort()
 	if p.Meets(NeedsEthernet) {
 		w.vlan()
-		w.field(mustField("eth_src"))
-		w.field(mustField("eth_dst"))
+		w.field(MustField("eth_src"))
+		w.field(MustField("eth_dst"))
 		if keyword == "" {
 			w.field(ethField)
 		}
@@ -359,8 +362,7 @@ func (w *flowWriter) original() {
 	}
 }
 
-// headers writes the fields of the layers above Ethernet. The keyword, if any,
-// already says the protocol.
+// headers writes the fields of the layers above Ethernet. The keyword, if any, already says the protocol.
 func (w *flowWriter) headers(keyword string) {
 	k, _ := LookupKeyword(keyword)
 	for _, f := range headerFields {
@@ -434,14 +436,7 @@ func (p *Flow) Trace() string {
 		switch {
 		case !p.Meets(need), f == protoField && k.Proto != 0:
 		case f == bosField:
-			w.field(f)
-			more := p.Get(f).IsZero() // there are more labels below
-			for _, entry := range lseFields {
-				if more {
-					w.number(entry.Name, p.Get(entry).Lo)
-				}
-				more = more && !p.Get(entry).Bit(8)
-			}
+			w.bottom()
 		case f == tosField:
 			w.number("nw_tos", p.Get(f).Lo&^3)
 		default:
@@ -449,6 +444,18 @@ func (p *Flow) Trace() string {
 		}
 	}
 	return string(w.b)
+}
+
+// bottom writes whether the outer MPLS label is the last one, and those below it if it is not.
+func (w *flowWriter) bottom() {
+	w.field(bosField)
+	more := w.flow.Get(bosField).IsZero()
+	for _, entry := range lseFields {
+		if more {
+			w.number(entry.Name, w.flow.Get(entry).Lo)
+		}
+		more = more && !w.flow.Get(entry).Bit(8)
+	}
 }
 
 // endedFields are printed, in this order, of a packet that came by a tunnel.

@@ -160,8 +160,7 @@ func (v Value) big() *big.Int {
 
 func fromBig(i *big.Int) Value { return FromBytes(i.Bytes()) }
 
-// Hex returns v in hexadecimal with 0x before it, and "0" for zero, which is
-// how Open vSwitch writes it.
+// Hex returns v in hexadecimal with 0x before it, and "0" for zero, which is how Open vSwitch writes it.
 func (v Value) Hex() string { return string(v.appendHex(nil)) }
 
 func (v Value) appendHex(b []byte) []byte {
@@ -187,8 +186,7 @@ func (v Value) appendDecimal(b []byte) []byte {
 // String returns v in hexadecimal.
 func (v Value) String() string { return v.Hex() }
 
-// parseNumber reads a number as the OVS tools write them: decimal, or
-// hexadecimal after 0x, or octal after 0.
+// parseNumber reads a number as the OVS tools write them: decimal, or hexadecimal after 0x, or octal after 0.
 func parseNumber(s string) (Value, bool) {
 	base, digits := 10, s
 	switch {

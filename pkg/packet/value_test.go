@@ -74,7 +74,7 @@ var fieldValues = []struct{ field, in, out string }{
 
 func TestParseValue(t *testing.T) {
 	for _, c := range fieldValues {
-		f := mustField(c.field)
+		f := MustField(c.field)
 		v, mask, err := f.ParseValue(c.in)
 		want := c.out
 		if want == "" {
@@ -90,7 +90,7 @@ func TestParseValue(t *testing.T) {
 		{"eth_src", "00:00:00:00:00"}, {"eth_src", "00:00:00:00:00:100"}, {"ct_state", "+nope"}, {"ct_state", "new|nope"},
 		{"in_port", "65536"}, {"in_port", "nonesuch"}, {"ip_frag", "maybe"}, {"packet_type", "(1)"}, {"nw_ecn", "4"},
 	} {
-		if v, _, err := mustField(c.field).ParseValue(c.in); err == nil {
+		if v, _, err := MustField(c.field).ParseValue(c.in); err == nil {
 			t.Errorf("%s=%s read as %s", c.field, c.in, v)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/ovnctl/ovnctl/pkg/topology"
+	"github.com/ovnctl/ovnctl/pkg/trace"
 )
 
 // Senders and Receivers are the kinds of things that a selector of either side may mean.
@@ -176,13 +177,8 @@ func (r *roster) add(p *Party) int {
 	return i
 }
 
-var kindNames = map[topology.Kind]string{
-	topology.KindPod: "pod", topology.KindVM: "vm", topology.KindPort: "port", topology.KindRPort: "router port",
-	topology.KindNode: "node", topology.KindService: "service", topology.KindExternal: "external",
-}
-
 func (r *roster) party(m topology.Match, own Question) *Party {
-	p := &Party{Name: m.Name, Kind: kindNames[m.Kind], Addresses: []string{}, Protocol: own.Protocol, Port: own.Port, match: m}
+	p := &Party{Name: m.Name, Kind: trace.KindNames[m.Kind], Addresses: []string{}, Protocol: own.Protocol, Port: own.Port, match: m}
 	for _, a := range m.Addresses {
 		p.Addresses = append(p.Addresses, a.String())
 	}

@@ -10,7 +10,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ovnctl/ovnctl/pkg/decode"
 	"github.com/ovnctl/ovnctl/pkg/journey"
+	"github.com/ovnctl/ovnctl/pkg/ovsdb"
 	"github.com/ovnctl/ovnctl/pkg/topology"
 	"github.com/ovnctl/ovnctl/pkg/trace"
 )
@@ -34,7 +36,7 @@ func decide(rule func(from, to string) Cause) Walk {
 }
 
 func policy(name string) Cause {
-	return Cause{Outcome: journey.Dropped, Text: "dropped by " + name, Object: &journey.Object{Kind: "ACL", Name: name, UUID: name, Owner: "NetworkPolicy " + name}}
+	return Cause{Outcome: journey.Dropped, Text: "dropped by " + name, Object: &decode.Object{Kind: "ACL", Name: name, UUID: ovsdb.UUID(name), Owner: decode.Owner{Kind: "NetworkPolicy", Name: name}}}
 }
 
 // TestMatrix groups parties of random behaviour: each pair has the outcome of its row and column, whether it shares them or not.

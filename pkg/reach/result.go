@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ovnctl/ovnctl/pkg/decode"
+	"github.com/ovnctl/ovnctl/pkg/document"
 	"github.com/ovnctl/ovnctl/pkg/journey"
 )
 
@@ -16,7 +18,7 @@ type Cause struct {
 	Reply   bool            `json:"reply"`   // the packet arrives and its reply does not come back
 	Stage   string          `json:"stage"`   // where it ended; may be empty
 	Text    string          `json:"text"`
-	Object  *journey.Object `json:"object"` // the row that decided, null when none did
+	Object  *decode.Object  `json:"object"` // the row that decided, null when none did
 	Pairs   int             `json:"pairs"`  // how many it stops
 	// Kind is what sort of cause it is, of which Text is the sentence.
 	Kind journey.CauseKind `json:"-"`
@@ -26,7 +28,7 @@ type Cause struct {
 func (c *Cause) key() string {
 	object := ""
 	if c.Object != nil {
-		object = c.Object.UUID
+		object = string(c.Object.UUID)
 	}
 	direction := "forward"
 	if c.Reply {
@@ -39,7 +41,7 @@ func policyOf(c *Cause) string {
 	if c.Object == nil {
 		return c.Text
 	}
-	return cmp.Or(c.Object.Owner, strings.TrimSpace(c.Object.Kind+" "+c.Object.Name), c.Text)
+	return cmp.Or(c.Object.Owner.String(), strings.TrimSpace(c.Object.Kind+" "+c.Object.Name), c.Text)
 }
 
 // A Pair is one sender and one receiver.
@@ -187,4 +189,11 @@ func (r *Result) settle() {
 			r.cells[k] = firstCause + place[cell-firstCause]
 		}
 	}
+}
+
+// A Document is the JSON and YAML form of who can talk to whom. The pairs come last in it, one a line.
+type Document struct {
+	document.Envelope
+	*Result
+	Pairs []Pair `json:"pairs"` // what is printed comes from Result.Pairs
 }

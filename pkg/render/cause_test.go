@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ovnctl/ovnctl/pkg/decode"
 	"github.com/ovnctl/ovnctl/pkg/journey"
 )
 
@@ -47,8 +48,8 @@ func TestDecided(t *testing.T) {
 func TestWhyHostile(t *testing.T) {
 	v := journey.Verdict{
 		Rule:    &journey.Rule{Match: "ip4.src == \x1b[31m10.0.0.1", Decided: []journey.Decided{{Start: 0, End: 20, Words: "\x1b]0;x\a"}, {Start: -4, End: 99, Words: "x"}, {Start: 5, End: 2, Words: "x"}}},
-		Near:    []journey.Rule{{Object: &journey.Object{Text: "ACL \x1b[2J"}, Match: "日本 == 1", Decided: []journey.Decided{{Start: 0, End: 6, Words: "x"}}}},
-		Allowed: []journey.Object{{Text: "\x1b[1mACL"}},
+		Near:    []journey.Rule{{Object: &decode.Object{Text: "ACL \x1b[2J"}, Match: "日本 == 1", Decided: []journey.Decided{{Start: 0, End: 6, Words: "x"}}}},
+		Allowed: []decode.Object{{Text: "\x1b[1mACL"}},
 		WhyNot:  []journey.Remedy{{Text: "\x1b[1m", Command: "\x1b[1m", Verified: true}},
 	}
 	p := &tracePrinter{verbose: true}

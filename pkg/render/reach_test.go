@@ -18,6 +18,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/ovnctl/ovnctl/pkg/cluster"
+	"github.com/ovnctl/ovnctl/pkg/decode"
 	"github.com/ovnctl/ovnctl/pkg/document"
 	"github.com/ovnctl/ovnctl/pkg/journey"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb/ovsdbtest"
@@ -53,9 +54,9 @@ func guarded(_ context.Context, from, to topology.Match, _ reach.Question) (reac
 	switch {
 	case strings.HasPrefix(dst, "bank/") && !strings.HasPrefix(src, "bank/") && !(strings.HasPrefix(src, "shop/") && strings.Contains(dst, "vault")):
 		return reach.Cause{Kind: journey.Denied, Outcome: journey.Dropped, Stage: "ls_out_acl_eval", Text: `dropped by ACL "NP:bank:Ingress"`,
-			Object: &journey.Object{Kind: "ACL", Name: "NP:bank:Ingress", UUID: "1", Owner: "default deny of the NetworkPolicies in namespace bank"}}, nil
+			Object: &decode.Object{Kind: "ACL", Name: "NP:bank:Ingress", UUID: "1", Owner: decode.Owner{Namespace: "bank", Role: decode.DefaultDeny}}}, nil
 	case strings.HasPrefix(src, "ops/"):
-		return reach.Cause{Outcome: journey.Rejected, Reply: true, Text: "a router answers\x1b[31m", Object: &journey.Object{Kind: "routing policy", Name: "no-ops", UUID: "2"}}, nil
+		return reach.Cause{Outcome: journey.Rejected, Reply: true, Text: "a router answers\x1b[31m", Object: &decode.Object{Kind: "routing policy", Name: "no-ops", UUID: "2"}}, nil
 	}
 	return reach.Cause{Outcome: journey.Delivered}, nil
 }

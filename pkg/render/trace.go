@@ -378,7 +378,7 @@ func (p *tracePrinter) words(s journey.Step) []Span {
 
 func stepMatch(s journey.Step) string {
 	if s.Table < 0 {
-		return fmt.Sprintf("table %d priority %d", s.Logical.Table, s.Priority)
+		return fmt.Sprintf("table %d priority %d", s.Logical.TableID, s.Priority)
 	}
 	text := fmt.Sprintf("table %d priority %d", s.Table, s.Priority)
 	if s.Match != "" {

@@ -88,14 +88,14 @@ type LogicalFlowOwned struct {
 func (LogicalFlowOwned) Table() string { return "Logical_Flow" }
 
 // LogicalFlowNames is a row of Logical_Flow without what decode does not ask for: the other
-// columns cost the server half of the time. It is part of the JSON of decoded flows: docs/json.md.
+// columns cost the server half of the time. It is part of the JSON of decoded flows and of traces: docs/json.md.
 type LogicalFlowNames struct {
 	UUID        ovsdb.UUID        `ovsdb:"_uuid" json:"uuid"`
 	Pipeline    string            `ovsdb:"pipeline" json:"-"`     // ingress or egress
 	TableID     int               `ovsdb:"table_id" json:"table"` // 0 is the first of its pipeline
-	Priority    int               `ovsdb:"priority" json:"priority"`
 	Match       string            `ovsdb:"match" json:"match"`
 	Actions     string            `ovsdb:"actions" json:"actions"`
+	Priority    int               `ovsdb:"priority" json:"priority"`
 	FlowDesc    ovsdb.Set[string] `ovsdb:"flow_desc" json:"-"` // newer than OVN 23.03
 	ExternalIDs map[string]string `ovsdb:"external_ids" json:"-"`
 }

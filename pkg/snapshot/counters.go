@@ -14,6 +14,7 @@ import (
 
 	"github.com/ovnctl/ovnctl/pkg/node"
 	"github.com/ovnctl/ovnctl/pkg/openflow"
+	"github.com/ovnctl/ovnctl/pkg/packet"
 )
 
 // Coverage is how often the events that a daemon counts have happened since it
@@ -302,17 +303,12 @@ func parseLimits(text string) []ZoneLimit {
 
 // A CTEntry is an entry of a connection tracking table.
 type CTEntry struct {
-	Protocol string // "tcp", "udp", "icmp", …
-	Orig     Tuple
-	Reply    Tuple
+	Protocol string       // "tcp", "udp", "icmp", …
+	Orig     packet.Tuple // of ICMP without ports
+	Reply    packet.Tuple
 	Zone     int
 	Timeout  int // seconds until it is forgotten unless a packet comes; -1: not said
 	Datapath string
-}
-
-// A Tuple is a direction of a connection.
-type Tuple struct {
-	Src, Dst netip.AddrPort // of ICMP without ports
 }
 
 // Conntrack are the connections of all datapaths, or an error if there are more
@@ -365,8 +361,8 @@ func entry(line string) (CTEntry, bool) {
 	return e, c.Orig.Src.IsValid()
 }
 
-func ends(t openflow.Tuple) Tuple {
-	return Tuple{netip.AddrPortFrom(t.Src, t.SrcPort), netip.AddrPortFrom(t.Dst, t.DstPort)}
+func ends(t openflow.Tuple) packet.Tuple {
+	return packet.Tuple{Src: t.Src, Dst: t.Dst, SrcPort: t.SrcPort, DstPort: t.DstPort}
 }
 
 // Sysctl is a kernel setting, "net/ipv4/ip_forward": of the host's own network

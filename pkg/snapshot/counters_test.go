@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/ovnctl/ovnctl/pkg/packet"
 )
 
 var addresses = cmp.Options{
@@ -48,19 +50,22 @@ func TestParseLimits(t *testing.T) {
 }
 
 func TestEntry(t *testing.T) {
-	ap := netip.MustParseAddrPort
+	between := func(src, dst string) packet.Tuple {
+		from, to := netip.MustParseAddrPort(src), netip.MustParseAddrPort(dst)
+		return packet.Tuple{Src: from.Addr(), Dst: to.Addr(), SrcPort: from.Port(), DstPort: to.Port()}
+	}
 	for line, want := range map[string]CTEntry{
 		"tcp,orig=(src=10.1.0.1,dst=10.2.0.1,sport=43210,dport=80),reply=(src=10.3.0.1,dst=10.1.0.1,sport=8080,dport=43210),id=3,zone=7,mark=2,labels=0x2,timeout=100,protoinfo=(state_orig=ESTABLISHED,state_reply=ESTABLISHED,wscale_orig=7)": {
 			Protocol: "tcp", Zone: 7, Timeout: 100,
-			Orig: Tuple{ap("10.1.0.1:43210"), ap("10.2.0.1:80")}, Reply: Tuple{ap("10.3.0.1:8080"), ap("10.1.0.1:43210")},
+			Orig: between("10.1.0.1:43210", "10.2.0.1:80"), Reply: between("10.3.0.1:8080", "10.1.0.1:43210"),
 		},
 		"tcp,orig=(src=fd00::1,dst=fd00::2,sport=1,dport=2),reply=(src=fd00::2,dst=fd00::1,sport=2,dport=1),protoinfo=(state=TIME_WAIT)": {
 			Protocol: "tcp", Timeout: -1,
-			Orig: Tuple{ap("[fd00::1]:1"), ap("[fd00::2]:2")}, Reply: Tuple{ap("[fd00::2]:2"), ap("[fd00::1]:1")},
+			Orig: between("[fd00::1]:1", "[fd00::2]:2"), Reply: between("[fd00::2]:2", "[fd00::1]:1"),
 		},
 		"icmp,orig=(src=10.1.0.1,dst=10.2.0.1,id=9,type=8,code=0),reply=(src=10.2.0.1,dst=10.1.0.1,id=9,type=0,code=0),zone=4": {
 			Protocol: "icmp", Zone: 4, Timeout: -1,
-			Orig: Tuple{ap("10.1.0.1:0"), ap("10.2.0.1:0")}, Reply: Tuple{ap("10.2.0.1:0"), ap("10.1.0.1:0")},
+			Orig: between("10.1.0.1:0", "10.2.0.1:0"), Reply: between("10.2.0.1:0", "10.1.0.1:0"),
 		},
 	} {
 		got, ok := entry(line + "\n")

@@ -17,14 +17,14 @@ import (
 // TestCauses is the wording of each kind of cause, and the command that it leads to.
 func TestCauses(t *testing.T) {
 	to, from := netip.MustParseAddr("10.244.3.7"), netip.MustParseAddr("10.244.1.6")
-	acl := &journey.Object{Kind: "ACL", UUID: "0badcafe-1", Text: "ACL (switch s1, to-lport 1000, drop)"}
-	policy := &journey.Object{Kind: "ACL", UUID: "0badcafe-2", Text: "ACL (default deny of the NetworkPolicies in namespace bank, to-lport 1000, drop)",
-		MadeFor: decode.Owner{CMS: decode.OVNKubernetes, Kind: "NetworkPolicy", Namespace: "bank", Role: decode.DefaultDeny}}
-	balancer := &journey.Object{Kind: "load balancer", UUID: "0badcafe-3", Text: `load balancer "lb" (tcp)`}
-	service := &journey.Object{Kind: "load balancer", UUID: "0badcafe-4", Text: `load balancer "lb" (Service shop/web, tcp)`,
-		MadeFor: decode.Owner{CMS: decode.OVNKubernetes, Kind: "Service", Namespace: "shop", Name: "web"}}
-	route := &journey.Object{Kind: "route", UUID: "0badcafe-5", Text: "route 10.0.0.0/8 via discard (router r1)"}
-	other := &journey.Object{Kind: "NAT", UUID: "0badcafe-6", Text: "NAT snat 10.0.0.1 as 1.1.1.1"}
+	acl := &decode.Object{Kind: "ACL", UUID: "0badcafe-1", Text: "ACL (switch s1, to-lport 1000, drop)"}
+	policy := &decode.Object{Kind: "ACL", UUID: "0badcafe-2", Text: "ACL (default deny of the NetworkPolicies in namespace bank, to-lport 1000, drop)",
+		Owner: decode.Owner{CMS: decode.OVNKubernetes, Kind: "NetworkPolicy", Namespace: "bank", Role: decode.DefaultDeny}}
+	balancer := &decode.Object{Kind: "load balancer", UUID: "0badcafe-3", Text: `load balancer "lb" (tcp)`}
+	service := &decode.Object{Kind: "load balancer", UUID: "0badcafe-4", Text: `load balancer "lb" (Service shop/web, tcp)`,
+		Owner: decode.Owner{CMS: decode.OVNKubernetes, Kind: "Service", Namespace: "shop", Name: "web"}}
+	route := &decode.Object{Kind: "route", UUID: "0badcafe-5", Text: "route 10.0.0.0/8 via discard (router r1)"}
+	other := &decode.Object{Kind: "NAT", UUID: "0badcafe-6", Text: "NAT snat 10.0.0.1 as 1.1.1.1"}
 	traffic := &journey.Traffic{Service: "tcp 8080", Src: from, Dst: to, From: "shop/client"}
 	const (
 		port    = "ovnctl topology show lsp:p1"

@@ -11,7 +11,6 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/openflow"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
 	"github.com/ovnctl/ovnctl/pkg/packet"
-	"github.com/ovnctl/ovnctl/pkg/sb"
 )
 
 // A lookup is a table that a packet was looked up in, on the actual path or on the expected one.
@@ -41,7 +40,7 @@ func (l lookup) row() string {
 	if l.step.Logical == nil {
 		return ""
 	}
-	return l.step.Logical.UUID
+	return string(l.step.Logical.UUID)
 }
 
 // compare lays the actual path beside the expected one, and says where they diverge, and why.
@@ -118,7 +117,7 @@ func (t *tracer) stages(d *journey.Direction) []lookup {
 			case s.Table >= 0 && v != nil && h.Kind != "bridge":
 				l.place = v.decoder.Calibration.Table(s.Table, decode.Kind(h.Kind))
 			case s.Table < 0 && s.Logical != nil:
-				l.place = decode.Place{Pipeline: decode.Pipeline(s.Pipeline), Table: s.Logical.Table}
+				l.place = decode.Place{Pipeline: decode.Pipeline(s.Pipeline), Table: s.Logical.TableID}
 			}
 			if l.place.Pipeline != "" {
 				all, last = append(all, l), true
@@ -163,20 +162,14 @@ func (t *tracer) divergence(ctx context.Context, actual, expected *journey.Direc
 func (t *tracer) otherFlow(ctx context.Context, a, b lookup) *suspicion {
 	v, row := t.viewNamed(a.hop.Node), b.step.Logical
 	flows := v.flowsOf(ctx)
-	cookie, ok := decode.Prefix(ovsdb.UUID(row.UUID))
+	cookie, ok := decode.Prefix(row.UUID)
 	if !ok || flows == nil {
 		return nil
 	}
 	hit := v.entry(flows, a)
 	if hit != nil && a.step.Logical == nil {
-		s := t.suspect(journey.ExtraFlow, a, b.step.Stage)
-		s.Flow, s.alien = flowText(hit), hit.Cookie
-		s.Sentence = fmt.Sprintf("a flow without a row in the Southbound is hit instead of logical flow %s", rowText(row))
+		s := t.extraFlow(a, b.step.Stage, hit, "a flow without a row in the Southbound is hit instead of logical flow "+rowText(row))
 		s.Row = "Logical_Flow " + short(row.UUID)
-		key := identity(hit)
-		s.in = func(flows []openflow.FlowEntry) bool {
-			return slices.ContainsFunc(flows, func(f openflow.FlowEntry) bool { return identity(&f) == key })
-		}
 		return s
 	}
 	made := func(flows []openflow.FlowEntry) []openflow.FlowEntry { return ofRow(flows, cookie, a) }
@@ -191,7 +184,7 @@ func (t *tracer) otherFlow(ctx context.Context, a, b lookup) *suspicion {
 		return nil // of flows with one match ovn-controller installs one, with the cookie of any of their rows
 	}
 	s := t.suspect(journey.MissingFlow, a, b.step.Stage)
-	s.rows = []sb.LogicalFlow{{UUID: ovsdb.UUID(row.UUID)}}
+	s.rows = []ovsdb.UUID{row.UUID}
 	s.Row = "Logical_Flow " + short(row.UUID)
 	s.Sentence = fmt.Sprintf("logical flow %s has no flow cookie=0x%x in table %d of %s for this packet", rowText(row), cookie, a.step.Table, v.names.Bridge)
 	if len(all) == 1 {
@@ -200,6 +193,31 @@ func (t *tracer) otherFlow(ctx context.Context, a, b lookup) *suspicion {
 	}
 	s.in = func(flows []openflow.FlowEntry) bool { return !slices.ContainsFunc(made(flows), matches) }
 	return s
+}
+
+// extraFlow is the suspicion that no row made the flow of a lookup.
+func (t *tracer) extraFlow(l lookup, stage string, hit *openflow.FlowEntry, sentence string) *suspicion {
+	s := t.suspect(journey.ExtraFlow, l, stage)
+	s.Flow, s.alien, s.Sentence = flowText(hit), hit.Cookie, sentence
+	s.in = still(hit, func(*openflow.FlowEntry) bool { return true })
+	return s
+}
+
+// editedFlow is the suspicion that the flow of a lookup is not as its logical flow made it, as wrong says of it.
+func (t *tracer) editedFlow(l lookup, hit *openflow.FlowEntry, sentence string, wrong func(*openflow.FlowEntry) bool) *suspicion {
+	s := t.suspect(journey.EditedFlow, l, l.step.Stage)
+	s.rows = []ovsdb.UUID{l.step.Logical.UUID}
+	s.Row, s.Flow, s.Sentence = "Logical_Flow "+short(l.step.Logical.UUID), flowText(hit), sentence
+	s.in = still(hit, wrong)
+	return s
+}
+
+// still returns a function that reports whether a flow is still in a table, and still wrong.
+func still(hit *openflow.FlowEntry, wrong func(*openflow.FlowEntry) bool) func([]openflow.FlowEntry) bool {
+	key := identity(hit)
+	return func(flows []openflow.FlowEntry) bool {
+		return slices.ContainsFunc(flows, func(f openflow.FlowEntry) bool { return identity(&f) == key && wrong(&f) })
+	}
 }
 
 // otherTarget is about a flow behind which the paths diverge: a is the actual lookup, and next where the logical flow leads.
@@ -222,15 +240,8 @@ func (t *tracer) otherTarget(ctx context.Context, a, b, next lookup) *suspicion 
 	if leads(hit) {
 		return nil
 	}
-	key := identity(hit)
-	s := t.suspect(journey.EditedFlow, a, a.step.Stage)
-	s.rows = []sb.LogicalFlow{{UUID: ovsdb.UUID(row.UUID)}}
-	s.Row, s.Flow = "Logical_Flow "+short(row.UUID), flowText(hit)
-	s.Sentence = fmt.Sprintf("the OpenFlow flow of logical flow %s does not lead where the logical flow does: %s", rowText(row), row.Actions)
-	s.in = func(flows []openflow.FlowEntry) bool {
-		return slices.ContainsFunc(flows, func(f openflow.FlowEntry) bool { return identity(&f) == key && !leads(&f) })
-	}
-	return s
+	sentence := fmt.Sprintf("the OpenFlow flow of logical flow %s does not lead where the logical flow does: %s", rowText(row), row.Actions)
+	return t.editedFlow(a, hit, sentence, func(f *openflow.FlowEntry) bool { return !leads(f) })
 }
 
 // otherPacket looks for a flow that made another packet of the same one than its logical flow, which only sets fields.
@@ -250,15 +261,9 @@ func (t *tracer) otherPacket(ctx context.Context, a, b []lookup) *suspicion {
 			if hit == nil {
 				return nil
 			}
-			key, actions := identity(hit), hit.Actions.String()
-			s := t.suspect(journey.EditedFlow, a[i], a[i].step.Stage)
-			s.rows = []sb.LogicalFlow{{UUID: ovsdb.UUID(row.UUID)}}
-			s.Row, s.Flow = "Logical_Flow "+short(row.UUID), flowText(hit)
-			s.Sentence = fmt.Sprintf("the OpenFlow flow of logical flow %s does not set %s as the logical flow does: %s", rowText(row), name, row.Actions)
-			s.in = func(flows []openflow.FlowEntry) bool {
-				return slices.ContainsFunc(flows, func(f openflow.FlowEntry) bool { return identity(&f) == key && f.Actions.String() == actions })
-			}
-			return s
+			actions := hit.Actions.String()
+			sentence := fmt.Sprintf("the OpenFlow flow of logical flow %s does not set %s as the logical flow does: %s", rowText(row), name, row.Actions)
+			return t.editedFlow(a[i], hit, sentence, func(f *openflow.FlowEntry) bool { return f.Actions.String() == actions })
 		}
 	}
 	return nil
@@ -308,14 +313,7 @@ func (t *tracer) lostOutside(ctx context.Context, actual *journey.Direction) *su
 		if hit.Cookie == 0 && !(last.step.Table == 0 && byPort) || hit.Cookie != 0 && len(v.names.Rows(hit.Cookie, place.Physical)) > 0 {
 			return nil
 		}
-		key := identity(hit)
-		s := t.suspect(journey.ExtraFlow, last, last.step.Stage)
-		s.Flow, s.alien = flowText(hit), hit.Cookie
-		s.Sentence = "a flow without a row in the Southbound ends the path"
-		s.in = func(flows []openflow.FlowEntry) bool {
-			return slices.ContainsFunc(flows, func(f openflow.FlowEntry) bool { return identity(&f) == key })
-		}
-		return s
+		return t.extraFlow(last, last.step.Stage, hit, "a flow without a row in the Southbound ends the path")
 	}
 	p := t.graph.PortByName(t.portText(v, last.step.Before.Uint("metadata"), last.step.Before.Uint("reg15")))
 	if last.step.Table == 0 {

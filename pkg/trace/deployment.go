@@ -12,7 +12,6 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
 	"github.com/ovnctl/ovnctl/pkg/packet"
 	"github.com/ovnctl/ovnctl/pkg/topology"
-	"github.com/ovnctl/ovnctl/pkg/trace/ovs"
 )
 
 // A deployment is what the databases tell of where packets may come from and go to.
@@ -71,13 +70,15 @@ func (d *deployment) chassisName(chassis string) string {
 	return chassis
 }
 
+// KindNames are what the kinds of ends are called in documents.
+var KindNames = map[topology.Kind]string{
+	topology.KindPod: "pod", topology.KindVM: "vm", topology.KindPort: "port", topology.KindRPort: "router port",
+	topology.KindNode: "node", topology.KindService: "service", topology.KindExternal: "external",
+}
+
 func (d *deployment) endpoint(text string, m topology.Match, a netip.Addr) journey.Endpoint {
 	e := journey.Endpoint{Text: text, Name: text, Address: a.String()}
-	kinds := map[topology.Kind]string{
-		topology.KindPod: "pod", topology.KindPort: "port", topology.KindRPort: "router port", topology.KindVM: "vm",
-		topology.KindNode: "node", topology.KindService: "service", topology.KindExternal: "external",
-	}
-	e.Kind = kinds[m.Kind]
+	e.Kind = KindNames[m.Kind]
 	_, e.Name, _ = strings.Cut(m.Name, ":")
 	if m.Kind == topology.KindNode {
 		if n := d.nodeOf(m); n != nil {
@@ -163,7 +164,7 @@ func (d *deployment) frame(port *topology.Port, p Packet) (packet.Flow, *journey
 // byGateway addresses a reply to the gateway that DHCP gave the owner of a port. It need not be the router that the packet
 // came from. On its own link the owner replies to whom the packet is from.
 func (d *deployment) byGateway(port *topology.Port, reply *packet.Flow) {
-	t, ok := ovs.TupleOf(reply)
+	t, ok := reply.Tuple()
 	if !ok || port == nil {
 		return
 	}

@@ -101,8 +101,7 @@ func (r *run) follow(ctx context.Context, start location) (ending, error) {
 	return *best, nil
 }
 
-// join puts the hops of a place behind those before it. A packet that was only held up goes on in the hop
-// where it was.
+// join puts the hops of a place behind those before it. A packet that was only held up goes on in the hop where it was.
 func join(before, hops []journey.Hop, heldUp bool) []journey.Hop {
 	all := slices.Concat(before, hops)
 	n := len(before)
@@ -141,7 +140,7 @@ func (r *run) visit(ctx context.Context, p location) ([]outcome, error) {
 	if p.table == 0 {
 		start.Packet.SetInPort(p.port)
 	}
-	ovs.Set(&start.Packet, "dp_hash", packet.Uint(uint64(r.dpHash)))
+	start.Packet.SetUint("dp_hash", uint64(r.dpHash))
 	walk, err := ovs.Follow(ctx, p.node.sw, p.node.Name, r.ct, start)
 	if err != nil {
 		return nil, err
@@ -333,7 +332,7 @@ func (r *run) atPort(ctx context.Context, at location, logical string, iface *to
 		if lsp.Switch != nil {
 			v.Datapath = lsp.Switch.Name
 		}
-		t, ok := ovs.TupleOf(&at.packet)
+		t, ok := at.packet.Tuple()
 		if ok && !r.owns(lsp, t.Dst) {
 			v.Outcome = journey.Dropped
 			v.Because = journey.Cause{Kind: journey.WrongPort, Port: lsp.Name, Address: t.Dst}
@@ -390,6 +389,6 @@ func fresh(p packet.Flow) packet.Flow {
 	p.ClearConntrack()
 	p.ClearRegisters()
 	p.ClearTunnel()
-	ovs.Set(&p, "pkt_mark", packet.Value{})
+	p.SetUint("pkt_mark", 0)
 	return p
 }

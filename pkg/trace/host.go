@@ -26,13 +26,13 @@ type hostStep struct {
 	*run
 	location
 	hop   journey.Hop
-	tuple ovs.Tuple
+	tuple packet.Tuple
 	zone  ovs.Zone
 	out   outcome
 }
 
 func (h *hostStep) do(ctx context.Context) {
-	tuple, ok := ovs.TupleOf(&h.packet)
+	tuple, ok := h.packet.Tuple()
 	if !ok {
 		h.stop(journey.Unknown, journey.Cause{Kind: journey.NotIP})
 		h.out.end.stray = true
@@ -84,7 +84,7 @@ func (h *hostStep) forUs(net *node.Network) bool {
 func (h *hostStep) routed(ctx context.Context, net *node.Network, route *node.Route, known bool) {
 	switch route.Type {
 	case "local":
-		ovs.SetTuple(&h.packet, h.tuple)
+		h.packet.SetTuple(h.tuple)
 		h.out.end = &ending{
 			verdict: journey.Verdict{Outcome: journey.Delivered, Node: h.node.Name, Port: h.link},
 			at:      location{node: h.node, packet: h.packet},
@@ -121,9 +121,9 @@ func (h *hostStep) forward(ctx context.Context, net *node.Network, route *node.R
 		if !known {
 			h.translate(ctx, net, route)
 		}
-		ovs.Set(&h.packet, "nw_ttl", packet.Uint(h.packet.Uint("nw_ttl")-1))
+		h.packet.SetUint("nw_ttl", h.packet.Uint("nw_ttl")-1)
 	}
-	ovs.SetTuple(&h.packet, h.tuple)
+	h.packet.SetTuple(h.tuple)
 	hop := h.tuple.Dst
 	if route.Via.IsValid() {
 		hop = route.Via
@@ -249,14 +249,12 @@ func routeText(r *node.Route) string {
 }
 
 func macText(p packet.Flow, name string) string {
-	f, _ := packet.Lookup(name)
-	b := p.Get(f).Bytes(6)
-	return fmt.Sprintf("%02x:%02x:%02x:%02x:%02x:%02x", b[0], b[1], b[2], b[3], b[4], b[5])
+	f := packet.MustField(name)
+	return f.Print(p.Get(f))
 }
 
 func setMAC(p *packet.Flow, name, text string) {
-	var b [6]byte
-	if _, err := fmt.Sscanf(text, "%02x:%02x:%02x:%02x:%02x:%02x", &b[0], &b[1], &b[2], &b[3], &b[4], &b[5]); err == nil {
-		ovs.Set(p, name, packet.FromBytes(b[:]))
+	if mac, ok := packet.ParseMAC(text); ok {
+		p.Set(packet.MustField(name), mac)
 	}
 }

@@ -6,13 +6,13 @@ import (
 	"strings"
 
 	"github.com/ovnctl/ovnctl/pkg/node"
-	"github.com/ovnctl/ovnctl/pkg/trace/ovs"
+	"github.com/ovnctl/ovnctl/pkg/packet"
 )
 
 // sourceRule reports whether a rule may translate the source of a packet that goes from one link to
 // another. It understands addresses and interfaces, as nft(8) and iptables-save(8) write them; of what else a
 // rule asks for, it takes that it holds.
-func sourceRule(rule node.NATRule, t ovs.Tuple, in, out string) bool {
+func sourceRule(rule node.NATRule, t packet.Tuple, in, out string) bool {
 	if rule.Action != "masquerade" && rule.Action != "snat" {
 		return false
 	}

@@ -5,13 +5,13 @@ import (
 	"testing"
 
 	"github.com/ovnctl/ovnctl/pkg/node"
-	"github.com/ovnctl/ovnctl/pkg/trace/ovs"
+	"github.com/ovnctl/ovnctl/pkg/packet"
 )
 
 // TestSourceRule reads rules as nft and iptables-save print them.
 func TestSourceRule(t *testing.T) {
-	tuple := func(src, dst string) ovs.Tuple {
-		return ovs.Tuple{Proto: 6, Src: netip.MustParseAddr(src), Dst: netip.MustParseAddr(dst)}
+	tuple := func(src, dst string) packet.Tuple {
+		return packet.Tuple{Proto: 6, Src: netip.MustParseAddr(src), Dst: netip.MustParseAddr(dst)}
 	}
 	out, inside := tuple("10.16.0.11", "203.0.113.10"), tuple("10.16.0.11", "100.64.0.9")
 	out6 := tuple("fd00:10:16::b", "2001:db8::10")
@@ -19,7 +19,7 @@ func TestSourceRule(t *testing.T) {
 	tests := []struct {
 		name string
 		rule node.NATRule
-		t    ovs.Tuple
+		t    packet.Tuple
 		want bool
 	}{
 		{"everything", nft("masquerade"), out, true},

@@ -28,7 +28,7 @@ func nextCommand(r journey.Request, v journey.Verdict, port *topology.Port, offl
 		return v.WhyNot[0].Command
 	}
 	if v.Object != nil {
-		if command := showOwner(v.Object.MadeFor); command != "" {
+		if command := showOwner(v.Object.Owner); command != "" {
 			return command
 		}
 	}
@@ -39,7 +39,7 @@ func nextCommand(r journey.Request, v journey.Verdict, port *topology.Port, offl
 	case port != nil:
 		return cause.Shell("ovnctl", "topology", "show", portQuestion(port))
 	case v.Object != nil && len(v.Object.UUID) >= 8:
-		return "ovnctl topology show " + v.Object.UUID[:8]
+		return "ovnctl topology show " + short(v.Object.UUID)
 	case v.Node != "":
 		return cause.Shell("ovnctl", "topology", "show", "node:"+v.Node)
 	}
@@ -80,7 +80,7 @@ func byKind(r journey.Request, v journey.Verdict, port *topology.Port, offline b
 		}
 	case journey.Denied:
 		if v.Object != nil {
-			return "ovn-nbctl list ACL " + v.Object.UUID
+			return "ovn-nbctl list ACL " + string(v.Object.UUID)
 		}
 	case journey.Discarded:
 		if v.Object != nil && v.Object.Kind == "route" {

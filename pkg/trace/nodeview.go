@@ -18,7 +18,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/trace/ovssim"
 )
 
-// A place is where a packet is about to be: at a port of a bridge, or in a host's own network stack.
+// A location is where a packet is about to be: at a port of a bridge, or in a host's own network stack.
 type location struct {
 	node   *nodeView
 	bridge string        // empty: the host

@@ -9,7 +9,6 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/journey"
 	"github.com/ovnctl/ovnctl/pkg/packet"
 	"github.com/ovnctl/ovnctl/pkg/topology"
-	"github.com/ovnctl/ovnctl/pkg/trace/ovs"
 )
 
 // origin is where the packet starts. A packet that cannot be sent at all has a verdict instead.
@@ -52,7 +51,7 @@ func (t *tracer) fromPort(ctx context.Context, port *topology.Port, p Packet) (l
 		return location{}, stopped
 	}
 	if port.Parent != "" {
-		ovs.Set(&pkt, "dl_vlan", packet.Uint(uint64(port.Tag)))
+		pkt.SetUint("dl_vlan", uint64(port.Tag))
 	}
 	return location{node: v, bridge: attached.Bridge, port: packet.PortID{Number: uint32(attached.OFPort)}, packet: pkt}, nil
 }
@@ -96,7 +95,7 @@ func (t *tracer) fromOutside(ctx context.Context, p Packet) (location, *journey.
 	}
 	frame := p.frame(anyMAC, mac) // from the router on the underlay
 	if entered && e.localnet.Tag != 0 {
-		ovs.Set(&frame, "dl_vlan", packet.Uint(uint64(e.localnet.Tag)))
+		frame.SetUint("dl_vlan", uint64(e.localnet.Tag))
 	}
 	return location{node: v, bridge: bridge, port: port, packet: frame}, nil
 }

@@ -5,12 +5,12 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/ovnctl/ovnctl/pkg/decode"
 	"github.com/ovnctl/ovnctl/pkg/journey"
 	"github.com/ovnctl/ovnctl/pkg/logicalflow"
 	"github.com/ovnctl/ovnctl/pkg/ovnexpr"
 	"github.com/ovnctl/ovnctl/pkg/trace/cause"
 	"github.com/ovnctl/ovnctl/pkg/trace/ovn"
-	"github.com/ovnctl/ovnctl/pkg/trace/ovs"
 )
 
 // direction is a path as the contract has it, without a sentence.
@@ -130,7 +130,7 @@ func (w *Walker) logicalStep(ctx context.Context, l section, v *ovn.Visit, i int
 	}
 	row := &s.Flow.Row
 	out.Priority = row.Priority
-	out.Logical = &journey.Logical{UUID: string(row.UUID), Table: row.TableID, Match: row.Match, Actions: row.Actions, Priority: row.Priority}
+	out.Logical = &decode.LogicalFlow{UUID: row.UUID, TableID: row.TableID, Match: row.Match, Actions: row.Actions, Priority: row.Priority}
 	out.Object = l.zone.explain.Object(ctx, v, i)
 	if w.Evidence {
 		out.Decided = l.zone.explain.Decided(ctx, v, i)
@@ -161,12 +161,12 @@ func translation(v *ovn.Visit, i int) string {
 		return ""
 	}
 	before, after := v.Before(i), v.Before(i+1)
-	was, ok := ovs.TupleOf(&before)
-	is, still := ovs.TupleOf(&after)
+	was, ok := before.Tuple()
+	is, still := after.Tuple()
 	if !ok || !still || was == is || was.Proto != is.Proto {
 		return ""
 	}
-	return fmt.Sprintf("translates %s to %s", tupleText(was), tupleText(is))
+	return fmt.Sprintf("translates %s to %s", was, is)
 }
 
 // changed is the value that a field was given, as OVN writes it.
@@ -300,14 +300,14 @@ func (w *Walker) verdict(ctx context.Context, p *Path) journey.Verdict {
 }
 
 // allowed is what let a packet pass that was delivered.
-func (w *Walker) allowed(ctx context.Context, p *Path) []journey.Object {
-	var all []journey.Object
+func (w *Walker) allowed(ctx context.Context, p *Path) []decode.Object {
+	var all []decode.Object
 	for _, l := range p.sections {
 		if l.path == nil {
 			continue
 		}
 		for _, o := range l.zone.explain.Explain(ctx, l.path).Allowed {
-			if !slices.ContainsFunc(all, func(known journey.Object) bool { return known.UUID == o.UUID }) {
+			if !slices.ContainsFunc(all, func(known decode.Object) bool { return known.UUID == o.UUID }) {
 				all = append(all, o)
 			}
 		}

@@ -129,7 +129,7 @@ func (r *run) connection(ctx context.Context, start location, skip func(path str
 		b.Verdict.Sentence = ovnReplies
 		return b
 	}
-	reply, ok := ovs.Answer(forward.at.packet)
+	reply, ok := ovs.Reply(forward.at.packet)
 	if !ok {
 		return b
 	}
@@ -149,7 +149,7 @@ func (r *run) connection(ctx context.Context, start location, skip func(path str
 func (r *run) reply(ctx context.Context, forward ending, packet packet.Flow) (ending, error) {
 	start := forward.at
 	start.packet = packet
-	t, _ := ovs.TupleOf(&packet)
+	t, _ := packet.Tuple()
 	var stopped *journey.Verdict
 	switch {
 	case forward.outside:
@@ -219,12 +219,12 @@ func (r *run) checkReturn(packet packet.Flow, d *journey.Direction, e ending) {
 		return
 	}
 	if e.outside && !r.fromOutside {
-		t, _ := ovs.TupleOf(&packet)
+		t, _ := packet.Tuple()
 		d.Verdict.Outcome, d.Verdict.Because = journey.Dropped, journey.Cause{Kind: journey.ReplyStrays, Place: journey.Outside, Address: t.Src, Link: d.Verdict.Port}
 		return
 	}
-	got, ok := ovs.TupleOf(&e.at.packet)
-	sent, _ := ovs.TupleOf(&packet)
+	got, ok := e.at.packet.Tuple()
+	sent, _ := packet.Tuple()
 	if !ok || got == sent.Reverse() {
 		return
 	}

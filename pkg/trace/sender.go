@@ -75,7 +75,7 @@ func (w *Walker) at(ctx context.Context, port *topology.Port, chassis string, fr
 
 // fromHost takes on a packet that is sent by a host, or from outside.
 func (f *follower) fromHost(ctx context.Context, s source, c *ovn.Connections, so Path, each func(Path, *ovn.Connections) error) error {
-	t, _ := ovs.TupleOf(&s.packet)
+	t, _ := s.packet.Tuple()
 	if s.host != nil {
 		so.sections = append(so.sections, section{host: s.host, does: "sends it"})
 	}
@@ -114,20 +114,19 @@ func (f *follower) overUnderlay(s source, to *host, p *Path) {
 	if to == nil {
 		p.host = s.host
 	}
-	if reply, ok := ovs.Answer(s.packet); ok {
+	if reply, ok := ovs.Reply(s.packet); ok {
 		p.reply = &source{host: to, packet: reply}
 	}
 }
 
 func dstOf(p *packet.Flow) netip.Addr {
-	t, _ := ovs.TupleOf(p)
+	t, _ := p.Tuple()
 	return t.Dst
 }
 
 // intoOVN is where a packet of a host, or from outside, enters a logical network: by the physical network on which OVN
-// answers for its destination, or by the host's own port on the overlay. It is nil where it stays on the
-// underlay.
-func (f *follower) intoOVN(ctx context.Context, s source, t ovs.Tuple) (*source, *journey.Verdict, error) {
+// answers for its destination, or by the host's own port on the overlay. It is nil where it stays on the underlay.
+func (f *follower) intoOVN(ctx context.Context, s source, t packet.Tuple) (*source, *journey.Verdict, error) {
 	overlay := f.onOverlay(t.Dst)
 	if e, ok := f.entryOf(t.Dst); ok && (s.host == nil || !overlay || f.onUnderlay(t.Dst)) {
 		next, err := f.enter(ctx, e, s.packet)
@@ -148,7 +147,7 @@ func (f *follower) intoOVN(ctx context.Context, s source, t ovs.Tuple) (*source,
 }
 
 // byHostPort sends a packet of a host by its port on the overlay.
-func (f *follower) byHostPort(ctx context.Context, s source, t ovs.Tuple) (*source, *journey.Verdict, error) {
+func (f *follower) byHostPort(ctx context.Context, s source, t packet.Tuple) (*source, *journey.Verdict, error) {
 	port := s.host.port
 	carrier, stopped := f.carrier(port)
 	if stopped != nil {

@@ -110,7 +110,7 @@ func (r *run) step(ctx context.Context, n *nodeView, s ovs.Step) journey.Step {
 	}
 	for _, c := range s.Tracked {
 		if c.From != c.To {
-			out.Notes = append(out.Notes, fmt.Sprintf("translates %s to %s", tupleText(c.From), tupleText(c.To)))
+			out.Notes = append(out.Notes, fmt.Sprintf("translates %s to %s", c.From, c.To))
 		}
 	}
 	return out
@@ -133,11 +133,7 @@ func (r *run) decoded(m decode.Meaning, out *journey.Step) {
 	if out.Stage == "" {
 		out.Stage = strings.ToLower(string(m.Physical))
 	}
-	if m.Flow != nil {
-		out.Logical = &journey.Logical{
-			UUID: string(m.Flow.UUID), Table: m.Flow.TableID, Match: m.Flow.Match, Actions: m.Flow.Actions, Priority: m.Flow.Priority,
-		}
-	}
+	out.Logical = m.Flow
 	// The flows that ask for a MAC address are the same for all routers: their hint is the route of any of them.
 	shared := strings.HasSuffix(out.Stage, "arp_request")
 	if len(m.Objects) > 0 && (m.Flow != nil || m.Physical == "") && !shared {
@@ -184,13 +180,6 @@ func decoded(names *decode.Names, s ovs.Step) []string {
 		}
 	}
 	return texts
-}
-
-func tupleText(t ovs.Tuple) string {
-	if t.SrcPort == 0 && t.DstPort == 0 {
-		return fmt.Sprintf("%s → %s", t.Src, t.Dst)
-	}
-	return fmt.Sprintf("%s → %s", joinPort(t.Src, t.SrcPort), joinPort(t.Dst, t.DstPort))
 }
 
 // lastStep is the step at which a packet was stopped: the last that is no helper.

@@ -19,7 +19,7 @@ import (
 type suspicion struct {
 	journey.Disagreement
 	view *nodeView
-	rows []sb.LogicalFlow // that it is about: they have to be in the Southbound still
+	rows []ovsdb.UUID // of the logical flows that it is about: they have to be in the Southbound still
 	// alien is a cookie that no row of the datapath has; 0: none.
 	alien    uint64
 	datapath ovsdb.UUID
@@ -79,8 +79,8 @@ func (t *tracer) stillIn(ctx context.Context, s suspicion) bool {
 	if south == nil {
 		return false
 	}
-	for _, r := range s.rows {
-		rows, err := ovsdb.Find[sb.LogicalFlow](ctx, south, ovsdb.Where("_uuid", "==", r.UUID))
+	for _, id := range s.rows {
+		rows, err := ovsdb.Find[sb.LogicalFlow](ctx, south, ovsdb.Where("_uuid", "==", id))
 		if err != nil || len(rows) == 0 {
 			return false
 		}
@@ -138,13 +138,7 @@ func (v *nodeView) readFlows(ctx context.Context) []openflow.FlowEntry {
 	if err != nil {
 		return nil
 	}
-	var all []openflow.FlowEntry
-	for _, e := range dump {
-		if f, ok := e.(openflow.FlowEntry); ok {
-			all = append(all, f)
-		}
-	}
-	return all
+	return openflow.Entries[openflow.FlowEntry](dump)
 }
 
 // flowsOf are the same, read once.
@@ -221,8 +215,8 @@ func flowText(f *openflow.FlowEntry) string {
 	return fmt.Sprintf("cookie=0x%x, table=%d, priority=%d,%s actions=%s", f.Cookie, max(f.Table.Number, 0), f.Priority, f.Match, f.Actions)
 }
 
-func rowText(l *journey.Logical) string {
+func rowText(l *decode.LogicalFlow) string {
 	return fmt.Sprintf("%s (priority %d, %s)", short(l.UUID), l.Priority, l.Match)
 }
 
-func short(uuid string) string { return uuid[:min(8, len(uuid))] }
+func short[S ~string](uuid S) string { return string(uuid[:min(8, len(uuid))]) }

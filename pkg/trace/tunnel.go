@@ -110,11 +110,11 @@ func (r *run) encapsulated(from, to *nodeView, p packet.Flow, source, remote net
 	if remote.Is6() {
 		src, dst = "tun_ipv6_src", "tun_ipv6_dst"
 	}
-	ovs.Set(&p, "tun_id", packet.Uint(key))
+	p.SetUint("tun_id", key)
 	if source.IsValid() {
-		ovs.Set(&p, src, packet.FromBytes(source.AsSlice()))
+		p.Set(packet.MustField(src), packet.FromAddr(source))
 	}
-	ovs.Set(&p, dst, packet.FromBytes(remote.AsSlice()))
+	p.Set(packet.MustField(dst), packet.FromAddr(remote))
 	if received, ok := to.names.OptionField(); ok && haveOption {
 		p.Set(packet.TunMetadata(received), option)
 	}

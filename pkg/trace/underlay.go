@@ -10,12 +10,11 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/journey"
 	"github.com/ovnctl/ovnctl/pkg/node"
 	"github.com/ovnctl/ovnctl/pkg/topology"
-	"github.com/ovnctl/ovnctl/pkg/trace/ovs"
 )
 
 // outside takes a packet that leaves by an uplink on to the node that has its destination, or to the network outside.
 func (r *run) outside(ctx context.Context, at location, link string, o *outcome) error {
-	t, ok := ovs.TupleOf(&at.packet)
+	t, ok := at.packet.Tuple()
 	if ok {
 		if n := r.holder(t.Dst); n != nil && n != at.node.Node {
 			return r.toNode(ctx, at, n, o)

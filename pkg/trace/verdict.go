@@ -66,7 +66,7 @@ func asksForMAC(leaf ovs.Leaf) bool {
 
 // taken says why ovn-controller takes the packet.
 func (r *run) taken(u decode.Userdata, step journey.Step, leaf ovs.Leaf) journey.Cause {
-	t, _ := ovs.TupleOf(&leaf.Packet)
+	t, _ := leaf.Packet.Tuple()
 	switch {
 	case u.Opcode == "ARP", u.Opcode == "ND_NS":
 		return journey.Cause{Kind: journey.NextHopUnknown, Address: cause.NextHop(&leaf.Packet)}
@@ -81,7 +81,7 @@ func (r *run) taken(u decode.Userdata, step journey.Step, leaf ovs.Leaf) journey
 }
 
 // withoutBackends reports whether an object is a load balancer that has nowhere to send the packet.
-func (d *deployment) withoutBackends(object *journey.Object, t ovs.Tuple) bool {
+func (d *deployment) withoutBackends(object *decode.Object, t packet.Tuple) bool {
 	if object == nil || object.Kind != "load balancer" {
 		return false
 	}
@@ -100,7 +100,7 @@ func protocolName(proto uint8) string {
 // dropCause names what made the last step the last.
 func (r *run) dropCause(p location, last ovs.Step, step journey.Step, leaf ovs.Leaf) journey.Cause {
 	c := journey.Cause{Object: step.Object, Node: p.node.Name, Table: tableText(last.Table)}
-	t, _ := ovs.TupleOf(&leaf.Packet)
+	t, _ := leaf.Packet.Tuple()
 	out := r.graph.PortByName(r.outport(p.node, leaf.Packet))
 	switch {
 	case step.Object != nil && step.Object.Kind == "ACL":
@@ -132,7 +132,7 @@ func (r *run) dropCause(p location, last ovs.Step, step journey.Step, leaf ovs.L
 }
 
 // insecure is about a port whose port security does not let a packet pass.
-func (r *run) insecure(c *journey.Cause, p location, leaf ovs.Leaf, t ovs.Tuple) {
+func (r *run) insecure(c *journey.Cause, p location, leaf ovs.Leaf, t packet.Tuple) {
 	c.Kind, c.MAC, c.Address = journey.PortSecurity, macText(leaf.Packet, "eth_src"), t.Src
 	c.Port = r.portText(p.node, leaf.Packet.Uint("metadata"), leaf.Packet.Uint("reg14"))
 	if out := r.outport(p.node, leaf.Packet); out != "" {

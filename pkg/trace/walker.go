@@ -218,10 +218,10 @@ func (w *Walker) round(ctx context.Context, forward *Path, left *ovn.Connections
 		return r, nil
 	}
 	if forward.outside {
-		sent, _ := ovs.TupleOf(&forward.packet)
+		sent, _ := forward.packet.Tuple()
 		if stopped := w.unanswered(sent.Src, sent.Dst); stopped != nil {
 			stopped.Node, stopped.Datapath = w.lastRouter(forward)
-			reply, _ := ovs.Answer(forward.packet)
+			reply, _ := ovs.Reply(forward.packet)
 			r.Reply = &Path{Packet: reply, arrival: arrival{stopped: stopped}}
 			return r, nil
 		}
@@ -272,8 +272,8 @@ func (w *Walker) checkReturn(forward, reply *Path) {
 	if reply.Outcome() != journey.Delivered {
 		return
 	}
-	got, ok := ovs.TupleOf(&reply.packet)
-	sent, _ := ovs.TupleOf(&forward.Packet)
+	got, ok := reply.packet.Tuple()
+	sent, _ := forward.Packet.Tuple()
 	if !ok || got == sent.Reverse() {
 		return
 	}
@@ -295,8 +295,8 @@ const ovnReplies = "OVN replies to the packet itself, and the sender gets the re
 
 // returned reports whether a packet that was sent arrives as the reply to itself.
 func returned(sent, arrived *packet.Flow) bool {
-	from, _ := ovs.TupleOf(sent)
-	got, ok := ovs.TupleOf(arrived)
+	from, _ := sent.Tuple()
+	got, ok := arrived.Tuple()
 	return ok && got == from.Reverse()
 }
 
@@ -406,7 +406,7 @@ func (f *follower) arrive(ctx context.Context, z *logicalZone, path *ovn.Path, c
 
 // notOwned is the verdict of a packet that comes out at a port whose owner does not have its address, nil if it has.
 func (f *follower) notOwned(port *logicalflow.Port, packet *packet.Flow) *journey.Verdict {
-	t, ok := ovs.TupleOf(packet)
+	t, ok := packet.Tuple()
 	known := f.graph.PortByName(port.Name())
 	if !ok || known == nil || f.owns(known, t.Dst) {
 		return nil
@@ -418,7 +418,7 @@ func (f *follower) notOwned(port *logicalflow.Port, packet *packet.Flow) *journe
 
 // toHost hands a packet to the network of a host, which keeps what is its own and forwards the rest.
 func (f *follower) toHost(h *host, p *Path) {
-	t, ok := ovs.TupleOf(&p.packet)
+	t, ok := p.packet.Tuple()
 	from := p.visit.End.Port.Name()
 	p.host, p.visit = h, nil
 	l := section{host: h, from: from, does: "receives it"}
@@ -442,17 +442,17 @@ func (f *follower) toHost(h *host, p *Path) {
 
 // hidden is a packet as a host forwards it outside: from its own address, if the source was private.
 func hidden(p packet.Flow, h *host, src netip.Addr) packet.Flow {
-	t, _ := ovs.TupleOf(&p)
+	t, _ := p.Tuple()
 	if i := slices.IndexFunc(h.addresses, func(a netip.Addr) bool { return a.Is6() == src.Is6() }); i >= 0 && private(src) {
 		t.Src = h.addresses[i]
-		ovs.SetTuple(&p, t)
+		p.SetTuple(t)
 	}
 	return p
 }
 
 // toNetwork takes on a packet that left for a physical network: to a host there, to another zone's router, or outside.
 func (f *follower) toNetwork(ctx context.Context, z *logicalZone, c *ovn.Connections, p Path, each func(Path, *ovn.Connections) error) error {
-	t, ok := ovs.TupleOf(&p.packet)
+	t, ok := p.packet.Tuple()
 	if !ok {
 		p.outside = true
 		return each(p, c)
@@ -461,7 +461,7 @@ func (f *follower) toNetwork(ctx context.Context, z *logicalZone, c *ovn.Connect
 		p.sections = append(p.sections, section{host: h, does: "receives it"})
 		p.host, p.visit = h, nil
 		if !f.onUnderlay(t.Src) && f.onOverlay(t.Src) && h.port != nil {
-			if packet, ok := ovs.Answer(p.packet); ok {
+			if packet, ok := ovs.Reply(p.packet); ok {
 				p.reply = &source{host: h, packet: packet}
 			}
 		}

@@ -168,7 +168,7 @@ type checker struct {
 
 // parsed compares the names of a line with those that its parsed form gets.
 func (c *checker) parsed(n *decode.Namer, line string, got Line) {
-	e, err := openflow.ParseFlowEntry(strings.TrimSpace(line))
+	e, err := new(openflow.Reader).FlowEntry(strings.TrimSpace(line))
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -182,7 +182,7 @@ func (c *checker) parsed(n *decode.Namer, line string, got Line) {
 // line compares the names of a flow with what its parsed form and the databases
 // say.
 func (c *checker) line(line string, got Line) {
-	e, err := openflow.ParseFlowEntry(strings.TrimSpace(line))
+	e, err := new(openflow.Reader).FlowEntry(strings.TrimSpace(line))
 	if err != nil {
 		c.t.Fatal(err)
 	}

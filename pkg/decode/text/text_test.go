@@ -152,7 +152,7 @@ bridge("br-ex")
 // for other texts: pasted text and parsed values get the same names.
 func parsed(t *testing.T, n *decode.Namer, bridge, line string) (string, bool) {
 	t.Helper()
-	e, err := openflow.ParseFlowEntry(line)
+	e, err := new(openflow.Reader).FlowEntry(line)
 	if err != nil || strings.Contains(line, "\n") {
 		return "", false
 	}

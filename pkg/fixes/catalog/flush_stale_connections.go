@@ -93,11 +93,11 @@ func flush(s facts.StaleConnection, parts bool) fixes.Control {
 		family = "ipv6"
 	}
 	tuple := fmt.Sprintf("ct_%[1]s_src=%[2]s,ct_%[1]s_dst=%[3]s,ct_nw_proto=17,ct_tp_dst=%[4]d",
-		family, s.Orig.Src.Addr(), s.Orig.Dst.Addr(), s.Orig.Dst.Port())
-	from := s.Orig.Src.Addr().String()
+		family, s.Orig.Src, s.Orig.Dst, s.Orig.DstPort)
+	from := s.Orig.Src.String()
 	if !parts {
-		from = s.Orig.Src.String()
-		tuple += fmt.Sprintf(",ct_tp_src=%d", s.Orig.Src.Port())
+		from = s.Orig.From().String()
+		tuple += fmt.Sprintf(",ct_tp_src=%d", s.Orig.SrcPort)
 	}
 	return fixes.Control{
 		Daemon: "ovs-vswitchd", Command: "dpctl/flush-conntrack",

@@ -66,13 +66,13 @@ func (a admission) in() string {
 	return a.protocol()
 }
 
-// admit adds a rule in memory that allows this packet in the place where it was denied.
-func (e *Explainer) admit(a admission) func(context.Context, *overlay) {
-	s := a.stop
+// admitting is a change that is tried by a rule in memory, which allows this packet in the place where it was denied.
+func (e *Explainer) admitting(a admission, object decode.Object, text, command string) change {
+	c, s := remedy(object, text, command), a.stop
 	if s.flow == nil {
-		return nil
+		return c
 	}
-	return func(ctx context.Context, o *overlay) {
+	c.try = func(ctx context.Context, o *overlay) {
 		row := sb.LogicalFlow{
 			Match: "reg0[7] == 1 && " + a.match(), Actions: allowing(s.flow), Priority: s.flow.Row.Priority + 1,
 			Pipeline: s.flow.Row.Pipeline, TableID: s.flow.Row.TableID, ExternalIDs: map[string]string{"stage-name": s.stage()},
@@ -81,6 +81,7 @@ func (e *Explainer) admit(a admission) func(context.Context, *overlay) {
 			o.added = append(o.added, addition{tableOf(s.visit, s.step), f})
 		}
 	}
+	return c
 }
 
 // allowing are the actions of a flow that allows a new connection, in the dialect of one that denies: since OVN 23.06 ACLs
@@ -125,7 +126,7 @@ func (e *Explainer) policyChanges(ctx context.Context, a admission) []change {
 		}
 		if targeted(m) {
 			c := remedy(m.object, fmt.Sprintf("NetworkPolicy %s: let its podSelector select pod %s", policy.FullName(), podOf(a.own)), editPolicy(policy))
-			c.try = func(_ context.Context, o *overlay) { o.suppose(m) }
+			c.try = suppose(m)
 			selecting = append(selecting, c)
 			continue
 		}
@@ -160,9 +161,7 @@ func targeted(m miss) bool {
 
 // policyRule is a rule that is added to a policy.
 func (e *Explainer) policyRule(a admission, policy decode.Owner) change {
-	c := remedy(decode.Object{}, fmt.Sprintf("NetworkPolicy %s: add %s", policy.FullName(), e.ruleText(a)), editPolicy(policy))
-	c.try = e.admit(a)
-	return c
+	return e.admitting(a, decode.Object{}, fmt.Sprintf("NetworkPolicy %s: add %s", policy.FullName(), e.ruleText(a)), editPolicy(policy))
 }
 
 // ruleText is "ingress from namespace shop, port 8080/tcp".
@@ -201,18 +200,12 @@ func prefix(a netip.Addr) string { return netip.PrefixFrom(a, a.BitLen()).String
 
 // podOf is the pod of a switch port, empty if it has none.
 func podOf(port decode.Object) string {
-	if port.Owner.Kind != "Pod" {
-		return ""
-	}
-	return port.Owner.FullName()
+	return choose(port.Owner.Kind == "Pod", port.Owner.FullName(), "")
 }
 
 // namespace is the one whose policies deny.
 func (a admission) namespace() string {
-	if a.own.Owner.Kind == "Pod" {
-		return a.own.Owner.Namespace
-	}
-	return a.stop.by.Owner.Namespace
+	return choose(a.own.Owner.Kind == "Pod", a.own.Owner.Namespace, a.stop.by.Owner.Namespace)
 }
 
 // namespaceAt is the namespace of the pod that has an address, empty if none has it.
@@ -252,13 +245,9 @@ func (e *Explainer) groupsOf(ctx context.Context, port decode.Object) []decode.O
 // clusterPolicyChange is that of a policy with rules that deny: an exception before the rule.
 func (e *Explainer) clusterPolicyChange(a admission) change {
 	owner := a.stop.by.Owner
-	command := fmt.Sprintf("kubectl edit %s %s", strings.ToLower(owner.Kind), Shell(owner.Name))
-	if owner.Namespace != "" {
-		command = fmt.Sprintf("kubectl -n %s edit %s %s", Shell(owner.Namespace), strings.ToLower(owner.Kind), Shell(owner.Name))
-	}
-	c := remedy(a.stop.by, fmt.Sprintf("%s: allow %s, before the rule that denies it", owner, e.ruleText(a)), command)
-	c.try = e.admit(a)
-	return c
+	in := choose(owner.Namespace == "", "", " -n "+Shell(owner.Namespace))
+	command := fmt.Sprintf("kubectl%s edit %s %s", in, strings.ToLower(owner.Kind), Shell(owner.Name))
+	return e.admitting(a, a.stop.by, fmt.Sprintf("%s: allow %s, before the rule that denies it", owner, e.ruleText(a)), command)
 }
 
 func (e *Explainer) kubeOVNChange(a admission) change {
@@ -269,16 +258,12 @@ func (e *Explainer) kubeOVNChange(a admission) change {
 		text = fmt.Sprintf("%s: change spec.acls: %s %s %s, %s, is denied by \"%s\"", owner, a.direction(), a.from(), a.peer, a.in(), aclOf(a.stop).Match)
 		command = "kubectl edit subnet " + Shell(owner.Name)
 	}
-	c := remedy(a.stop.by, text, command)
-	c.try = e.admit(a)
-	return c
+	return e.admitting(a, a.stop.by, text, command)
 }
 
 func (e *Explainer) multicastChange(a admission) change {
 	owner := a.stop.by.Owner
-	c := remedy(a.stop.by, owner.String()+": allow multicast", fmt.Sprintf("kubectl annotate namespace %s k8s.ovn.org/multicast-enabled=true", Shell(owner.Name)))
-	c.try = e.admit(a)
-	return c
+	return e.admitting(a, a.stop.by, owner.String()+": allow multicast", fmt.Sprintf("kubectl annotate namespace %s k8s.ovn.org/multicast-enabled=true", Shell(owner.Name)))
 }
 
 // securityGroupChanges add a rule to a security group of the port.
@@ -291,9 +276,7 @@ func (e *Explainer) securityGroupChanges(ctx context.Context, a admission) []cha
 			words = append(words, "--dst-port", fmt.Sprint(a.dstPort))
 		}
 		words = append(words, "--remote-ip", prefix(a.peer), Shell(group))
-		c := remedy(decode.Object{}, text, strings.Join(words, " "))
-		c.try = e.admit(a)
-		changes = append(changes, c)
+		changes = append(changes, e.admitting(a, decode.Object{}, text, strings.Join(words, " ")))
 	}
 	return changes
 }
@@ -337,7 +320,7 @@ func (e *Explainer) aclChanges(ctx context.Context, a admission) []change {
 	for _, m := range e.near(ctx, a.stop) {
 		if set := missingSet(m, a.peer); set != "" {
 			c := remedy(m.object, fmt.Sprintf("address set %s: add %s", set, a.peer), fmt.Sprintf("ovn-nbctl add Address_Set %s addresses %s", Shell(set), Shell(`"`+a.peer.String()+`"`)))
-			c.try = func(_ context.Context, o *overlay) { o.suppose(m) }
+			c.try = suppose(m)
 			changes = append(changes, c)
 		}
 	}
@@ -347,7 +330,7 @@ func (e *Explainer) aclChanges(ctx context.Context, a admission) []change {
 	}
 	acl := aclOf(s)
 	deletion := remedy(s.by, "delete "+ObjectOf(s.by).Text, aclCommand("acl-del", s.by.Holder, acl.Direction, fmt.Sprint(acl.Priority), acl.Match))
-	deletion.try = func(_ context.Context, o *overlay) { o.without(s.flow) }
+	deletion.try = without(s.flow)
 	addition := e.aclAddition(a, s.by.Holder, acl.Priority+1)
 	if defaultDeny(s) {
 		return append(changes, addition, deletion)
@@ -386,9 +369,8 @@ func (e *Explainer) aclAddition(a admission, holder decode.Holder, priority int)
 	}
 	direction := choose(a.ingress, "to-lport", "from-lport")
 	command := aclCommand(strings.Join(append(flags, "acl-add"), " "), holder, direction, fmt.Sprint(priority), match) + " allow-related"
-	c := remedy(decode.Object{}, fmt.Sprintf("%s: add an ACL that allows %s %s %s, %s%s", holder, a.direction(), a.from(), e.address(a.peer), a.in(), when), command)
-	c.try = e.admit(a)
-	return c
+	text := fmt.Sprintf("%s: add an ACL that allows %s %s %s, %s%s", holder, a.direction(), a.from(), e.address(a.peer), a.in(), when)
+	return e.admitting(a, decode.Object{}, text, command)
 }
 
 // aclCommand is a command of ovn-nbctl about ACLs of a port group or a switch.

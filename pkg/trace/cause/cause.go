@@ -40,12 +40,12 @@ func New(net *logicalflow.Network, objects *decode.Objects, graph *topology.Grap
 
 // A Finding is why a path ended as it did.
 type Finding struct {
-	Cause  journey.Cause   // what stopped the packet; none if it was delivered
-	Object *journey.Object // that did it; nil if none did
-	Rule   *journey.Rule   // the flow that did it, and why it matched; nil if no flow did
-	Near   []journey.Rule  // what comes nearest to letting it pass, and what of its match failed
+	Cause  journey.Cause  // what stopped the packet; none if it was delivered
+	Object *decode.Object // that did it; nil if none did
+	Rule   *journey.Rule  // the flow that did it, and why it matched; nil if no flow did
+	Near   []journey.Rule // what comes nearest to letting it pass, and what of its match failed
 	// Allowed is what let a delivered packet pass, in the order in which it was met.
-	Allowed []journey.Object
+	Allowed []decode.Object
 }
 
 // Explain says why a path ended as it did.
@@ -62,8 +62,8 @@ func (e *Explainer) Explain(ctx context.Context, w *ovn.Path) Finding {
 }
 
 // allowed are the ACLs and routing policies that let a packet pass.
-func (e *Explainer) allowed(ctx context.Context, w *ovn.Path) []journey.Object {
-	var objects []journey.Object
+func (e *Explainer) allowed(ctx context.Context, w *ovn.Path) []decode.Object {
+	var objects []decode.Object
 	end := w.End()
 	if end == nil {
 		return nil
@@ -75,7 +75,7 @@ func (e *Explainer) allowed(ctx context.Context, w *ovn.Path) []journey.Object {
 				continue
 			}
 			object := *ObjectOf(o)
-			if !slices.ContainsFunc(objects, func(known journey.Object) bool { return known.UUID == object.UUID }) {
+			if !slices.ContainsFunc(objects, func(known decode.Object) bool { return known.UUID == object.UUID }) {
 				objects = append(objects, object)
 			}
 		}
@@ -95,7 +95,7 @@ func allows(o decode.Object) bool {
 }
 
 // Object is the object that a step of a visit carries out, nil if there is none.
-func (e *Explainer) Object(ctx context.Context, v *ovn.Visit, step int) *journey.Object {
+func (e *Explainer) Object(ctx context.Context, v *ovn.Visit, step int) *decode.Object {
 	if o, ok := e.objectOf(ctx, v.Steps[step].Flow); ok {
 		return ObjectOf(o)
 	}
@@ -133,11 +133,10 @@ func (e *Explainer) portObject(ctx context.Context, p *logicalflow.Port) decode.
 	return decode.Object{Kind: "port", Name: p.Name(), UUID: p.Row.UUID, Text: "port " + p.Name()}
 }
 
-// ObjectOf is an object as the contract has it. Of an ACL without an owner the match says what it is for.
-func ObjectOf(o decode.Object) *journey.Object {
-	out := &journey.Object{Kind: o.Kind, Name: o.Name, UUID: string(o.UUID), Owner: o.Owner.String(), Text: o.Text, MadeFor: o.Owner}
-	if acl, ok := o.Row.(nb.ACL); ok && out.Owner == "" {
-		out.Text += ": " + acl.Match
+// ObjectOf is an object as a trace shows it. Of an ACL without an owner the match says what it is for.
+func ObjectOf(o decode.Object) *decode.Object {
+	if acl, ok := o.Row.(nb.ACL); ok && o.Owner == (decode.Owner{}) {
+		o.Text += ": " + acl.Match
 	}
-	return out
+	return &o
 }

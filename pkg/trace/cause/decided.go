@@ -208,9 +208,9 @@ func (e *Explainer) value(ctx context.Context, v *ovn.Visit, t ovnexpr.Test) str
 func addressIn(s *ovnexpr.Symbol, v packet.Value) (netip.Addr, bool) {
 	switch s.Name {
 	case "ip4.src", "ip4.dst", "arp.spa", "arp.tpa":
-		return netip.AddrFrom4([4]byte(v.Bytes(4))), true
+		return v.Addr(32), true
 	case "ip6.src", "ip6.dst", "nd.target":
-		return netip.AddrFrom16([16]byte(v.Bytes(16))), true
+		return v.Addr(128), true
 	}
 	return netip.Addr{}, false
 }

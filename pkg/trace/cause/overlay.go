@@ -2,6 +2,7 @@ package cause
 
 import (
 	"context"
+	"slices"
 
 	"github.com/ovnctl/ovnctl/pkg/logicalflow"
 	"github.com/ovnctl/ovnctl/pkg/ovnexpr"
@@ -14,8 +15,8 @@ type Lookup func(ctx context.Context, t logicalflow.Table, p *packet.Flow, r log
 // An overlay is a network in which something is otherwise than in the database.
 type overlay struct {
 	net *logicalflow.Network
-	// absent says which flows are not there.
-	absent []func(*logicalflow.Flow) bool
+	// absent are flows that are not there, nor others of the objects that they were made for.
+	absent []*logicalflow.Flow
 	// supposed are flows that are hit although part of their match fails.
 	supposed []supposition
 	// added are flows that are not in the database, with the table that each is in.
@@ -71,69 +72,44 @@ func (o *overlay) changes(t logicalflow.Table, hit logicalflow.Hit) bool {
 	if hit.Flow != nil && o.isAbsent(hit.Flow) {
 		return true
 	}
-	for _, s := range o.supposed {
-		if s.datapath == t.Datapath && s.flow.Row.Pipeline == t.Pipeline && s.flow.Row.TableID == t.ID {
-			return true
-		}
-	}
-	for _, a := range o.added {
-		if same(a.table, t) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(o.supposed, func(s supposition) bool {
+		return s.datapath == t.Datapath && s.flow.Row.Pipeline == t.Pipeline && s.flow.Row.TableID == t.ID
+	}) || slices.ContainsFunc(o.added, func(a addition) bool { return same(a.table, t) })
 }
 
+// isAbsent reports whether a flow is left out, or made for the same object as one that is.
 func (o *overlay) isAbsent(f *logicalflow.Flow) bool {
-	for _, absent := range o.absent {
-		if absent(f) {
-			return true
-		}
-	}
-	return false
+	hint := f.Row.ExternalIDs["stage-hint"]
+	return slices.ContainsFunc(o.absent, func(of *logicalflow.Flow) bool {
+		return f == of || hint != "" && of.Row.ExternalIDs["stage-hint"] == hint
+	})
 }
 
 // matches reports whether a packet hits a flow, if what is supposed of it holds.
 func (o *overlay) matches(f *logicalflow.Flow, d *logicalflow.Datapath, p *packet.Flow, r logicalflow.Resident) bool {
 	holds, _ := f.Explain(d, p, r)
-	if holds {
-		return true
-	}
-	for _, s := range o.supposed {
-		if s.flow == f && s.datapath == d && s.covers(f.Missing(d, p, r)) {
-			return true
-		}
-	}
-	return false
+	return holds || slices.ContainsFunc(o.supposed, func(s supposition) bool {
+		return s.flow == f && s.datapath == d && s.covers(f.Missing(d, p, r))
+	})
 }
 
 // covers reports whether no more is missing than what is supposed to hold.
 func (s supposition) covers(missing []ovnexpr.Decision) bool {
-	for _, d := range missing {
-		found := false
-		for _, at := range s.holds {
-			found = found || d.Leaf != nil && at == d.Leaf.Range()
-		}
-		if !found {
-			return false
-		}
-	}
-	return len(missing) > 0
-}
-
-// without leaves the flows of an object out: those of its stages whose hint it is.
-func (o *overlay) without(of *logicalflow.Flow) {
-	hint := of.Row.ExternalIDs["stage-hint"]
-	o.absent = append(o.absent, func(f *logicalflow.Flow) bool {
-		return f == of || hint != "" && f.Row.ExternalIDs["stage-hint"] == hint
+	return len(missing) > 0 && !slices.ContainsFunc(missing, func(d ovnexpr.Decision) bool {
+		return d.Leaf == nil || !slices.Contains(s.holds, d.Leaf.Range())
 	})
 }
 
-// suppose lets a rule that came near allow the packet.
-func (o *overlay) suppose(m miss) {
+// without is a try that leaves a flow out, and all of the object that it was made for.
+func without(f *logicalflow.Flow) func(context.Context, *overlay) {
+	return func(_ context.Context, o *overlay) { o.absent = append(o.absent, f) }
+}
+
+// suppose is a try that lets a rule that came near allow the packet.
+func suppose(m miss) func(context.Context, *overlay) {
 	s := supposition{datapath: m.visit.Datapath, flow: m.flow}
 	for _, d := range m.missing { // near rules miss nothing but parts of their match
 		s.holds = append(s.holds, d.Leaf.Range())
 	}
-	o.supposed = append(o.supposed, s)
+	return func(_ context.Context, o *overlay) { o.supposed = append(o.supposed, s) }
 }

@@ -33,7 +33,7 @@ func (e *Explainer) portChanges(ctx context.Context, s *stop) []change {
 			c.Command = "openstack port set --enable " + Shell(s.port.Name())
 		}
 		if s.flow != nil && strings.HasSuffix(s.stage(), "_port_sec") {
-			c.try = func(_ context.Context, o *overlay) { o.without(s.flow) }
+			c.try = without(s.flow)
 		}
 		return []change{c}
 	case journey.UnknownMAC:
@@ -56,7 +56,6 @@ func (e *Explainer) securityChanges(ctx context.Context, s *stop) []change {
 	if ip.IsValid() {
 		entry += " " + ip.String()
 	}
-	pass := func(_ context.Context, o *overlay) { o.without(s.flow) }
 	row, _ := s.by.Row.(nb.LogicalSwitchPort)
 	if neutrons(row.ExternalIDs) {
 		pair := "mac-address=" + mac
@@ -64,7 +63,7 @@ func (e *Explainer) securityChanges(ctx context.Context, s *stop) []change {
 			pair = "ip-address=" + ip.String() + "," + pair
 		}
 		c := remedy(s.by, fmt.Sprintf("port %s: add %s to its allowed address pairs", name, entry), "openstack port set --allowed-address "+pair+" "+Shell(name))
-		c.try = pass
+		c.try = without(s.flow)
 		return []change{c}
 	}
 	c := remedy(s.by, fmt.Sprintf("port %s: let port security admit %s", name, entry),
@@ -73,7 +72,7 @@ func (e *Explainer) securityChanges(ctx context.Context, s *stop) []change {
 		c.Text = fmt.Sprintf("pod %s: use the addresses that it was given, %s", pod, strings.Join(s.port.Row.PortSecurity, ", "))
 		c.Command = "" // the row is not the operator's to change
 	}
-	c.try = pass
+	c.try = without(s.flow)
 	return []change{c}
 }
 

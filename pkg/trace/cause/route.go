@@ -59,7 +59,7 @@ func (e *Explainer) discardChanges(s *stop, t traffic) []change {
 		return nil
 	}
 	c := remedy(s.by, "delete "+s.by.Text, command)
-	c.try = func(_ context.Context, o *overlay) { o.without(s.flow) }
+	c.try = without(s.flow)
 	switch owner := s.by.Owner; owner.Kind {
 	case "EgressIP", "EgressService":
 		c.Text = fmt.Sprintf("%s: it sends %s elsewhere", owner, trafficText(e.asked(t)))

@@ -26,7 +26,7 @@ type stop struct {
 	port  *logicalflow.Port // that it is about, nil if it is about none
 }
 
-func (s *stop) object() *journey.Object {
+func (s *stop) object() *decode.Object {
 	if s.by.UUID == "" {
 		return nil
 	}
@@ -195,10 +195,15 @@ func (e *Explainer) byACL(ctx context.Context, s *stop) {
 			break // of an ACL that let it pass its tier: none denied it
 		}
 	}
-	s.port = s.visit.Outport
-	if s.visit.Pipeline == logicalflow.Ingress {
-		s.port = s.visit.Inport
+	s.port = portAt(s.visit)
+}
+
+// portAt is the port whose rules a pipeline carries out: by which the packet came in, or is about to leave.
+func portAt(v *ovn.Visit) *logicalflow.Port {
+	if v.Pipeline == logicalflow.Ingress {
+		return v.Inport
 	}
+	return v.Outport
 }
 
 // byPortSecurity tells port security from a disabled port: the check is a function of the flow before.
@@ -207,17 +212,20 @@ func (e *Explainer) byPortSecurity(ctx context.Context, s *stop) {
 		s.kind, s.port, s.by = journey.PortSecurity, port, e.portObject(ctx, port)
 		return
 	}
-	port := s.visit.Outport
-	if s.visit.Pipeline == logicalflow.Ingress {
-		port = s.visit.Inport
+	if port := portAt(s.visit); port != nil {
+		e.byDisabled(ctx, s, port)
 	}
-	if port == nil {
-		return
-	}
+}
+
+// byDisabled reports whether a port is disabled, which is then what stopped the packet.
+func (e *Explainer) byDisabled(ctx context.Context, s *stop, port *logicalflow.Port) bool {
 	o := e.portObject(ctx, port)
-	if row, ok := o.Row.(nb.LogicalSwitchPort); ok && disabled(row) {
-		s.kind, s.port, s.by = journey.PortDisabled, port, o
+	row, ok := o.Row.(nb.LogicalSwitchPort)
+	if !ok || len(row.Enabled) == 0 || row.Enabled.Get() {
+		return false
 	}
+	s.kind, s.port, s.by = journey.PortDisabled, port, o
+	return true
 }
 
 // secured is the port whose port security is what a step acts on; nil if that is not so.
@@ -243,11 +251,7 @@ func (e *Explainer) secured(v *ovn.Visit, step int) *logicalflow.Port {
 	return nil
 }
 
-func disabled(row nb.LogicalSwitchPort) bool {
-	return len(row.Enabled) > 0 && !row.Enabled.Get()
-}
-
-// byLookup says why a switch knows no port for a frame: there is none with that MAC address, or it is disabled.
+// byLookup finds why a switch knows no port for a frame: none has that MAC address, or the one that has it is disabled.
 func (e *Explainer) byLookup(ctx context.Context, s *stop) {
 	s.kind = journey.UnknownMAC
 	ports, err := s.visit.Datapath.Ports(ctx)
@@ -257,22 +261,15 @@ func (e *Explainer) byLookup(ctx context.Context, s *stop) {
 	packet := s.packet()
 	mac := macOf(&packet, "eth_dst")
 	for _, p := range ports {
-		if !slices.ContainsFunc(p.Row.MAC, func(text string) bool { return strings.HasPrefix(strings.ToLower(text), mac) }) {
-			continue
-		}
-		o := e.portObject(ctx, p)
-		if row, ok := o.Row.(nb.LogicalSwitchPort); ok && disabled(row) {
-			s.kind, s.port, s.by = journey.PortDisabled, p, o
+		has := slices.ContainsFunc(p.Row.MAC, func(text string) bool { return strings.HasPrefix(strings.ToLower(text), mac) })
+		if has && e.byDisabled(ctx, s, p) {
 			return
 		}
 	}
 }
 
 func macOf(p *packet.Flow, field string) string {
-	f, ok := packet.Lookup(field)
-	if !ok {
-		return ""
-	}
+	f := packet.MustField(field)
 	return f.Print(p.Get(f))
 }
 

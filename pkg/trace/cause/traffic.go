@@ -18,11 +18,11 @@ func trafficOf(p *packet.Flow) traffic {
 	t := traffic{proto: uint8(p.Uint("nw_proto")), dstPort: uint16(p.Uint("tp_dst"))}
 	switch p.Uint("eth_type") {
 	case packet.EthIPv4:
-		t.src, t.dst = address(p, "ip_src", 4), address(p, "ip_dst", 4)
+		t.src, t.dst = address(p, "ip_src"), address(p, "ip_dst")
 	case packet.EthIPv6:
-		t.src, t.dst = address(p, "ipv6_src", 16), address(p, "ipv6_dst", 16)
+		t.src, t.dst = address(p, "ipv6_src"), address(p, "ipv6_dst")
 	case packet.EthARP:
-		t.src, t.dst = address(p, "arp_spa", 4), address(p, "arp_tpa", 4)
+		t.src, t.dst = address(p, "arp_spa"), address(p, "arp_tpa")
 	}
 	if !t.l4() {
 		t.dstPort = 0
@@ -60,21 +60,14 @@ func (t traffic) service() string {
 // ip is the language's name of the family: ip4 or ip6.
 func (t traffic) ip() string { return choose(t.dst.Is6(), "ip6", "ip4") }
 
-func address(p *packet.Flow, field string, size int) netip.Addr {
-	f, ok := packet.Lookup(field)
-	if !ok {
-		return netip.Addr{}
-	}
-	a, _ := netip.AddrFromSlice(p.Get(f).Bytes(size))
-	return a
-}
+func address(p *packet.Flow, field string) netip.Addr { return p.Addr(packet.MustField(field)) }
 
 // NextHop is the address that a router resolves: OVN keeps it in reg0, or xxreg0 for IPv6.
 func NextHop(p *packet.Flow) netip.Addr {
 	if p.Uint("eth_type") == packet.EthIPv6 {
-		return address(p, "xxreg0", 16)
+		return address(p, "xxreg0")
 	}
-	return address(p, "reg0", 4)
+	return address(p, "reg0")
 }
 
 func endpoint(a netip.Addr, port uint16) string {

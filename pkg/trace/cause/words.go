@@ -126,7 +126,7 @@ func values(c journey.Cause) map[string]string {
 	object, backends := "", "backends"
 	if c.Object != nil {
 		object = c.Object.Text
-		if c.Object.MadeFor.Kind == "Service" {
+		if c.Object.Owner.Kind == "Service" {
 			backends = "endpoints"
 		}
 	}

@@ -9,18 +9,18 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/release"
 )
 
-// nextState is what conntrack answers, with a word where nobody said it.
+// nextState is the state that conntrack finds, with a comment where --ct does not say it.
 func (w *walker) nextState() (state uint32, comment string) {
 	if w.states < len(w.options.CT) {
 		w.states++
 		return w.options.CT[w.states-1], ""
 	}
-	return established | tracked, " /* default (use --ct to customize) */"
+	return packet.CTEstablished | packet.CTTracked, " /* default (use --ct to customize) */"
 }
 
 // track makes a packet tracked if it is not, and returns the comment on it.
 func (w *walker) track(p *packet.Flow) string {
-	if p.Get(ctState).Lo&tracked != 0 {
+	if p.Get(ctState).Lo&packet.CTTracked != 0 {
 		return ""
 	}
 	state, comment := w.nextState()
@@ -33,15 +33,10 @@ func (w *walker) remember(p *packet.Flow) {
 	if !w.net.Version().Has(release.OriginalTuple) || !p.Meets(packet.NeedsIP) {
 		return
 	}
-	names := [][2]string{{"ct_ipv6_src", "ipv6_src"}, {"ct_ipv6_dst", "ipv6_dst"}}
-	if p.Meets(packet.NeedsIPv4) {
-		names = [][2]string{{"ct_nw_src", "ip_src"}, {"ct_nw_dst", "ip_dst"}}
-	}
-	for _, name := range append(names, [2]string{"ct_nw_proto", "nw_proto"}) {
-		p.Set(field(name[0]), p.Get(field(name[1])))
-	}
-	p.Set(field("ct_tp_src"), tpSrc.Get(p))
-	p.Set(field("ct_tp_dst"), tpDst.Get(p))
+	src, dst := p.AddrFields()
+	p.SetOriginal(packet.Tuple{
+		Proto: uint8(p.Uint("nw_proto")), Src: p.Addr(src), Dst: p.Addr(dst), SrcPort: uint16(tpSrc.Get(p).Lo), DstPort: uint16(tpDst.Get(p).Lo),
+	})
 }
 
 func addState(p *packet.Flow, state uint32) {
@@ -69,9 +64,9 @@ func (r *run) ctCommitTo(a *ovnexpr.CTCommitTo) {
 }
 
 func (r *run) ctNAT(a *ovnexpr.CTNAT) {
-	text, side, state, names := "ct_snat", "src", uint32(srcNAT), [2]string{"ip_src", "ipv6_src"}
+	text, side, state := "ct_snat", "src", uint32(packet.CTSourceNAT)
 	if a.Name == "ct_dnat" || a.Name == "ct_dnat_in_czone" {
-		text, side, state, names = "ct_dnat", "dst", dstNAT, [2]string{"ip_dst", "ipv6_dst"}
+		text, side, state = "ct_dnat", "dst", packet.CTDestinationNAT
 	} else if !a.To.IsValid() && r.hasGateway() {
 		return // no effect that one could see in a gateway router
 	}
@@ -80,18 +75,16 @@ func (r *run) ctNAT(a *ovnexpr.CTNAT) {
 	}
 	p := *r.p
 	r.remember(&p)
-	switch {
-	case !a.To.IsValid():
-		text += fmt.Sprintf(" /* assuming no un-%cnat entry, so no change */", side[0])
-	case a.To.Is4():
-		text += fmt.Sprintf("(ip4.%s=%s)", side, a.To)
-		setAddress(&p, names[0], a.To)
-	default:
-		text += fmt.Sprintf("(ip6.%s=%s)", side, a.To)
-		setAddress(&p, names[1], a.To)
-	}
 	if a.To.IsValid() {
+		prefix, family := "ip_", 4
+		if a.To.Is6() {
+			prefix, family = "ipv6_", 6
+		}
+		text += fmt.Sprintf("(ip%d.%s=%s)", family, side, a.To)
+		setAddress(&p, prefix+side, a.To)
 		addState(&p, state)
+	} else {
+		text += fmt.Sprintf(" /* assuming no un-%cnat entry, so no change */", side[0])
 	}
 	text += r.track(&p)
 	r.table(r.after(), &p, r.super.add(Transformation, "%s", text))
@@ -110,7 +103,7 @@ func (r *run) hasGateway() bool {
 }
 
 func setAddress(p *packet.Flow, name string, a netip.Addr) {
-	p.Set(field(name), packet.FromBytes(a.AsSlice()))
+	p.Set(packet.MustField(name), packet.FromAddr(a))
 }
 
 func (r *run) ctLB(a *ovnexpr.CTLB) {
@@ -157,13 +150,13 @@ func balance(p *packet.Flow, to netip.AddrPort, v4 bool) {
 	if v4 {
 		was, now = "ct_nw_dst", "ip_dst"
 	}
-	p.Set(field(was), p.Get(field(now)))
+	p.Set(packet.MustField(was), p.Get(packet.MustField(now)))
 	setAddress(p, now, to.Addr())
-	p.Set(field("ct_tp_dst"), tpDst.Get(p))
+	p.Set(packet.MustField("ct_tp_dst"), tpDst.Get(p))
 	if to.Port() != 0 {
 		tpDst.Set(p, packet.Uint(uint64(to.Port())))
 	}
-	addState(p, dstNAT)
+	addState(p, packet.CTDestinationNAT)
 }
 
 // choice runs select(): one of several numbers for a field.

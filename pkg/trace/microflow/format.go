@@ -157,12 +157,7 @@ func formatSample(a *ovnexpr.Sample) string {
 }
 
 // hex writes a number as OVS writes the value of a sub-field.
-func hex(v packet.Value) string {
-	if v.IsZero() {
-		return "0x0"
-	}
-	return v.Hex()
-}
+func hex(v packet.Value) string { return "0x" + strings.TrimPrefix(v.Hex(), "0x") }
 
 // value writes the value of a whole field.
 func value(f *packet.Field, v packet.Value) string {

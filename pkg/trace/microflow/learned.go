@@ -32,7 +32,7 @@ func (r *run) call(a *ovnexpr.Call) {
 		r.result(*a.Result, packet.Uint(0))
 		r.super.add(Fault, "*** dns_lookup action not implemented")
 	case "chk_lb_hairpin":
-		r.hairpin(a, field("ct_tp_dst"))
+		r.hairpin(a, packet.MustField("ct_tp_dst"))
 	case "chk_lb_hairpin_reply":
 		r.hairpin(a, tpDst.Field)
 	case "check_in_port_sec":
@@ -45,7 +45,7 @@ func (r *run) call(a *ovnexpr.Call) {
 		r.original(a, tpDst.Get(r.p).Lo)
 	case "ct_state_save":
 		state := packet.Uint(0)
-		if s := r.p.Get(ctState); s.Lo&tracked != 0 {
+		if s := r.p.Get(ctState); s.Lo&packet.CTTracked != 0 {
 			state = s
 		}
 		r.result(*a.Result, state)
@@ -71,28 +71,22 @@ func (r *run) arg(a *ovnexpr.Call, i int) packet.Value {
 	return ref.Get(r.p)
 }
 
-// addrOf is an address from a field of a packet.
-func addrOf(v packet.Value, v4 bool) netip.Addr {
-	if v4 {
-		return netip.AddrFrom4([4]byte(v.Bytes(4)))
-	}
-	return netip.AddrFrom16([16]byte(v.Bytes(16)))
-}
-
 // learnedMAC is the MAC address that was learned for an address behind a port.
 func (r *run) learnedMAC(a *ovnexpr.Call) (mac packet.Value, ok bool) {
-	v4 := strings.Contains(a.Name, "arp")
+	bits := 128
+	if strings.Contains(a.Name, "arp") {
+		bits = 32
+	}
 	port := r.portByKey(r.at.Datapath, int(r.arg(a, 0).Lo&0xffff))
 	if port == nil {
 		return mac, false
 	}
-	found, err := port.Neighbours(r.ctx, addrOf(r.arg(a, 1), v4))
+	found, err := port.Neighbours(r.ctx, r.arg(a, 1).Addr(bits))
 	r.fail(err)
 	if err != nil || found.Learned == nil {
 		return mac, false
 	}
-	mac, _, err = ethDst.ParseValue(found.Learned.MAC)
-	return mac, err == nil
+	return packet.ParseMAC(found.Learned.MAC)
 }
 
 func (r *run) getMAC(a *ovnexpr.Call) {
@@ -137,7 +131,7 @@ func (r *run) learnedPort(mac packet.Value) (uint64, bool) {
 	rows, err := r.at.Datapath.FDB(r.ctx)
 	r.fail(err)
 	for _, row := range rows {
-		if v, _, err := ethDst.ParseValue(row.MAC); err == nil && v == mac {
+		if v, ok := packet.ParseMAC(row.MAC); ok && v == mac {
 			return uint64(row.PortKey), true
 		}
 	}
@@ -165,7 +159,7 @@ type vip struct {
 // balanced is the virtual address that the packet was sent to: any of those with the address, whatever their ports and
 // datapaths.
 func (r *run) balanced() (vip, bool) {
-	v4, v6 := addrOf(r.p.Get(field("ct_nw_dst")), true), addrOf(r.p.Get(field("ct_ipv6_dst")), false)
+	v4, v6 := r.p.Addr(packet.MustField("ct_nw_dst")), r.p.Addr(packet.MustField("ct_ipv6_dst"))
 	if v4.IsUnspecified() && v6.IsUnspecified() {
 		return vip{}, false
 	}
@@ -213,17 +207,14 @@ func parseVIP(key string) (vip, bool) {
 // hairpin asks whether a load balancer sent the packet back to where it came from. The port to compare is in a field.
 func (r *run) hairpin(a *ovnexpr.Call, port *packet.Field) {
 	v, ok := r.balanced()
-	src, dst := "ip_src", "ip_dst"
-	if r.p.Meets(packet.NeedsIPv6) {
-		src, dst = "ipv6_src", "ipv6_dst"
-	}
-	ok = ok && r.p.Meets(packet.NeedsIP) && r.p.Get(ctState).Lo&dstNAT != 0 &&
-		r.p.Get(field(src)) == r.p.Get(field(dst)) && uint64(v.port) == r.p.Get(port).Lo
+	src, dst := r.p.AddrFields()
+	ok = ok && r.p.Meets(packet.NeedsIP) && r.p.Get(ctState).Lo&packet.CTDestinationNAT != 0 &&
+		r.p.Get(src) == r.p.Get(dst) && uint64(v.port) == r.p.Get(port).Lo
 	r.result(*a.Result, bit(ok))
 	r.super.add(Modify, "%s = %d", a.Result, bit(ok).Lo)
 }
 
-// snatToVIP says what address an answer of a load balancer's backend to itself comes from.
+// snatToVIP shows the address that the reply of a load balancer's backend to itself comes from.
 func (r *run) snatToVIP() {
 	if v, ok := r.balanced(); ok && uint64(v.port) == r.p.Uint("ct_tp_dst") {
 		r.super.add(Action, "/* nat(src=%s) */", v.text)

@@ -2,11 +2,13 @@ package microflow
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"strings"
 
 	"github.com/ovnctl/ovnctl/pkg/logicalflow"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
+	"github.com/ovnctl/ovnctl/pkg/packet"
 )
 
 // enough is how many digits of a UUID ovn-trace wants in place of a name.
@@ -77,10 +79,11 @@ func (w *walker) nameOr(p *logicalflow.Port, otherwise string) string {
 
 // keyName is the name of the port that has a key.
 func (w *walker) keyName(d *logicalflow.Datapath, key int) string {
+	unnamed := "(unnamed)"
 	if key == 0 {
-		return w.nameOr(w.portByKey(d, key), "")
+		unnamed = ""
 	}
-	return w.nameOr(w.portByKey(d, key), "(unnamed)")
+	return w.nameOr(w.portByKey(d, key), unnamed)
 }
 
 // shorten leaves six digits of a UUID that a name ends with.
@@ -162,32 +165,24 @@ func (w *walker) portKey(d *logicalflow.Datapath, name string) (uint64, bool) {
 }
 
 func (w *walker) portByOtherName(name string) *logicalflow.Port {
-	var named, found *logicalflow.Port
+	var named, found []*logicalflow.Port
 	for _, d := range w.net.Datapaths() {
 		ports, err := d.Ports(w.ctx)
 		w.fail(err)
 		for _, p := range ports {
 			if p.Row.ExternalIDs["name"] == name {
-				if named != nil {
-					return nil
-				}
-				named = p
+				named = append(named, p)
 			}
 			if uuidDigits(name) >= enough && (sharedDigits(p.Row.UUID, name) > 0 || isUUID(p.Name()) && sharedDigits(ovsdb.UUID(p.Name()), name) > 0) {
-				if found != nil {
-					return nil
-				}
-				found = p
+				found = append(found, p)
 			}
 		}
 	}
-	if named != nil && found != nil && named != found {
+	all := append(named, found...)
+	if len(named) > 1 || len(found) > 1 || len(all) == 0 || all[0] != all[len(all)-1] {
 		return nil
 	}
-	if named != nil {
-		return named
-	}
-	return found
+	return all[0]
 }
 
 // friendly replaces the names of ports in a match or in actions by what the CMS calls them.
@@ -210,7 +205,8 @@ func (w *walker) friendly(text string) string {
 			i++
 			continue
 		case text[i] == '"':
-			i += quotedLen(text[i:])
+			n := packet.QuotedLen(text[i:])
+			i += cmp.Or(n, len(text)-i)
 			b.WriteString(text[last:start])
 			b.WriteString(w.friendlyName(text[start:i]))
 		default:
@@ -226,19 +222,6 @@ func (w *walker) friendly(text string) string {
 func lengthTo(text, end string) int {
 	if n := strings.Index(text, end); n >= 0 {
 		return n + len(end)
-	}
-	return len(text)
-}
-
-// quotedLen is the length of the string that a text begins with.
-func quotedLen(text string) int {
-	for i := 1; i < len(text); i++ {
-		switch text[i] {
-		case '\\':
-			i++
-		case '"':
-			return i + 1
-		}
 	}
 	return len(text)
 }

@@ -14,7 +14,6 @@ const (
 	neighbourSay = 136
 	unreachable4 = 3
 	unreachable6 = 1
-	tcpReset     = 0x004
 )
 
 // nested runs actions on a packet that is made from this one.
@@ -31,43 +30,41 @@ func (r *run) nested(a *ovnexpr.Nested) {
 		name = "nd_na"
 		makeAdvertisement(&p)
 	case "reject":
-		name, made = makeAnswer(&p, rejectedBy(&p), true)
+		name, made = makeError(&p, rejectedBy(&p), true)
 	case "icmp4_error":
-		name, made = makeAnswer(&p, "icmp4", false)
+		name, made = makeError(&p, "icmp4", false)
 	case "icmp6_error":
-		name, made = makeAnswer(&p, "icmp6", false)
+		name, made = makeError(&p, "icmp6", false)
 	default:
-		name, made = makeAnswer(&p, a.Name, false)
+		name, made = makeError(&p, a.Name, false)
 	}
 	if made {
 		r.actions(a.Actions, r.at, &p, r.super.add(Transformation, "%s", name))
 	}
 }
 
-func setUint(p *packet.Flow, name string, v uint64) { p.Set(field(name), packet.Uint(v)) }
-
 func copyField(p *packet.Flow, to string, from *packet.Flow, name string) {
-	p.Set(field(to), from.Get(field(name)))
+	p.Set(packet.MustField(to), from.Get(packet.MustField(name)))
 }
 
 func makeARP(p *packet.Flow) {
 	for _, name := range []string{"ip_frag", "nw_tos", "nw_ecn", "nw_ttl", "tcp_flags", "arp_tha"} {
-		setUint(p, name, 0)
+		p.SetUint(name, 0)
 	}
 	p.Set(ethType, packet.Uint(packet.EthARP))
-	setUint(p, "arp_op", arpRequest)
+	p.SetUint("arp_op", arpRequest)
 	copyField(p, "arp_sha", p, "eth_src")
 }
 
 // makeSolicitation leaves the protocol as it is, as ovn-trace does.
 func makeSolicitation(p *packet.Flow) {
 	was := *p
-	dst := [16]byte(p.Get(field("ipv6_dst")).Bytes(16))
+	dst := [16]byte(p.Get(packet.MustField("ipv6_dst")).Bytes(16))
 	solicited := netip.AddrFrom16([16]byte{0: 0xff, 1: 2, 11: 1, 12: 0xff, 13: dst[13], 14: dst[14], 15: dst[15]}).As16()
 	mac := append([]byte{0x33, 0x33}, solicited[12:]...)
 	p.Set(ethDst, packet.FromBytes(mac))
 	tpSrc.Set(p, packet.Uint(neighbourAsk))
-	setUint(p, "arp_sha", 0)
+	p.SetUint("arp_sha", 0)
 	copyField(p, "arp_tha", &was, "eth_dst")
 }
 
@@ -78,7 +75,7 @@ func makeAdvertisement(p *packet.Flow) {
 	copyField(p, "ipv6_dst", &was, "ipv6_src")
 	copyField(p, "ipv6_src", &was, "nd_target")
 	tpSrc.Set(p, packet.Uint(neighbourSay))
-	setUint(p, "arp_sha", 0)
+	p.SetUint("arp_sha", 0)
 	copyField(p, "arp_tha", &was, "eth_dst")
 }
 
@@ -95,9 +92,9 @@ func rejectedBy(p *packet.Flow) string {
 	return "icmp6"
 }
 
-// makeAnswer makes an unreachable or a reset, with sender and receiver exchanged if it goes back. To one of its kind no
+// makeError makes an unreachable or a reset, with sender and receiver exchanged if it goes back. To one of its kind no
 // packet goes back.
-func makeAnswer(p *packet.Flow, name string, back bool) (string, bool) {
+func makeError(p *packet.Flow, name string, back bool) (string, bool) {
 	v4 := p.Meets(packet.NeedsIPv4)
 	proto, kind := uint64(0), uint64(0)
 	switch name {
@@ -113,20 +110,20 @@ func makeAnswer(p *packet.Flow, name string, back bool) (string, bool) {
 			proto = packet.ProtoTCP // ovn-trace's mistake
 		}
 	}
-	endless := kind != 0 && tpSrc.Get(p).Lo == kind || kind == 0 && p.Uint("tcp_flags") == tcpReset
+	endless := kind != 0 && tpSrc.Get(p).Lo == kind || kind == 0 && p.Uint("tcp_flags") == packet.TCPReset
 	if back && endless {
 		return name, false
 	}
 	if back {
 		turn(p, name == "icmp4" || kind == 0 && v4)
 	}
-	setUint(p, "nw_proto", proto)
-	setUint(p, "nw_ttl", 255)
+	p.SetUint("nw_proto", proto)
+	p.SetUint("nw_ttl", 255)
 	if kind != 0 {
 		tpSrc.Set(p, packet.Uint(kind))
 		tpDst.Set(p, packet.Uint(1))
 	} else {
-		setUint(p, "tcp_flags", tcpReset)
+		p.SetUint("tcp_flags", packet.TCPReset)
 	}
 	return name, true
 }

@@ -22,8 +22,8 @@ func parseAllowance(text string) (allowance, bool) {
 	if len(words) == 0 {
 		return allowance{}, false
 	}
-	mac, mask, err := ethSrc.ParseValue(words[0])
-	if err != nil || mask != ethSrc.Mask() || strings.Count(words[0], ":") != 5 {
+	mac, ok := packet.ParseMAC(words[0])
+	if !ok {
 		return allowance{}, false
 	}
 	a := allowance{mac: mac}
@@ -78,18 +78,16 @@ func (r *run) portSecurity(a *ovnexpr.Call, port, mac *packet.Field) {
 	r.result(*a.Result, bit(entries > 0 && forbidden))
 }
 
-func addr4(p *packet.Flow, name string) netip.Addr { return addrOf(p.Get(field(name)), true) }
-
-func addr6(p *packet.Flow, name string) netip.Addr { return addrOf(p.Get(field(name)), false) }
+func addr(p *packet.Flow, name string) netip.Addr { return p.Addr(packet.MustField(name)) }
 
 // allowsFrom reports whether a port may send a packet.
 func (a allowance) allowsFrom(p *packet.Flow) bool {
 	all := len(a.v4)+len(a.v6) == 0
 	switch p.Uint("eth_type") {
 	case packet.EthIPv4:
-		return all || slices.Contains(a.v4, addr4(p, "ip_src")) || isDiscover(p)
+		return all || slices.Contains(a.v4, addr(p, "ip_src")) || isDiscover(p)
 	case packet.EthARP:
-		return p.Get(field("arp_sha")) == a.mac && (len(a.v4) == 0 || slices.Contains(a.v4, addr4(p, "arp_spa")))
+		return p.Get(packet.MustField("arp_sha")) == a.mac && (len(a.v4) == 0 || slices.Contains(a.v4, addr(p, "arp_spa")))
 	case packet.EthIPv6:
 		return all || a.allowsFrom6(p)
 	}
@@ -99,14 +97,16 @@ func (a allowance) allowsFrom(p *packet.Flow) bool {
 // isDiscover is true of what a DHCP client sends before it has an address.
 func isDiscover(p *packet.Flow) bool {
 	return p.Uint("nw_proto") == packet.ProtoUDP && tpSrc.Get(p).Lo == 68 && tpDst.Get(p).Lo == 67 &&
-		p.Get(field("ip_src")).IsZero() && p.Get(field("ip_dst")) == packet.Ones(32)
+		p.Get(packet.MustField("ip_src")).IsZero() && p.Get(packet.MustField("ip_dst")) == packet.Ones(32)
 }
 
 func (a allowance) allowsFrom6(p *packet.Flow) bool {
 	own := func(name string) bool {
-		return slices.Contains(a.v6, addr6(p, name)) || addr6(p, name) == a.linkLocal()
+		return slices.Contains(a.v6, addr(p, name)) || addr(p, name) == a.linkLocal()
 	}
-	mac := func(name string) bool { return p.Get(field(name)).IsZero() || p.Get(field(name)) == a.mac }
+	mac := func(name string) bool {
+		return p.Get(packet.MustField(name)).IsZero() || p.Get(packet.MustField(name)) == a.mac
+	}
 	if !own("ipv6_src") {
 		return false
 	}
@@ -127,10 +127,10 @@ func (a allowance) allowsTo(p *packet.Flow) bool {
 	all := len(a.v4)+len(a.v6) == 0
 	switch p.Uint("eth_type") {
 	case packet.EthIPv4:
-		dst := addr4(p, "ip_dst")
+		dst := addr(p, "ip_dst")
 		return all || len(a.v4) > 0 && (slices.Contains(a.v4, dst) || dst.IsMulticast() || dst == netip.AddrFrom4([4]byte{255, 255, 255, 255}))
 	case packet.EthIPv6:
-		dst := addr6(p, "ipv6_dst")
+		dst := addr(p, "ipv6_dst")
 		return all || len(a.v6) > 0 && (slices.Contains(a.v6, dst) || dst == a.linkLocal() || dst.IsMulticast())
 	}
 	return true

@@ -19,18 +19,10 @@ var (
 	ndHeader   = fields("nd_target", "nd_sll", "nd_tll")
 )
 
-func field(name string) *packet.Field {
-	f, ok := packet.Lookup(name)
-	if !ok {
-		panic("microflow: no field " + name)
-	}
-	return f
-}
-
 func fields(names ...string) []*packet.Field {
 	f := make([]*packet.Field, len(names))
 	for i, name := range names {
-		f[i] = field(name)
+		f[i] = packet.MustField(name)
 	}
 	return f
 }
@@ -78,7 +70,7 @@ func printPacket(p *packet.Flow) string {
 func (t *packetText) tuple() {
 	state := t.p.Get(ctState).Lo
 	switch {
-	case state&^(tracked|invalid) == 0 && state != tracked, t.p.Uint("ct_nw_proto") == 0:
+	case state&^(packet.CTTracked|packet.CTInvalid) == 0 && state != packet.CTTracked, t.p.Uint("ct_nw_proto") == 0:
 	case t.p.Meets(packet.NeedsIPv4):
 		t.all(tuple4)
 	case t.p.Meets(packet.NeedsIPv6):
@@ -154,7 +146,7 @@ func (t *packetText) ip(typed bool) {
 	}
 	t.terms = append(t.terms, fmt.Sprintf("nw_tos=%d", t.p.Uint("nw_tos")&0xfc))
 	t.all(ipHeader)
-	if frag := field("ip_frag"); t.p.Get(frag).Lo == 2 { // a later fragment of nothing, as only a microflow can say
+	if frag := packet.MustField("ip_frag"); t.p.Get(frag).Lo == 2 { // a later fragment of nothing, as only a microflow can say
 		t.terms = append(t.terms, "nw_frag=<error>")
 	} else {
 		t.all([]*packet.Field{frag})

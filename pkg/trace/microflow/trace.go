@@ -12,9 +12,9 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/release"
 )
 
-// Options are those of ovn-trace that change the answer.
+// Options are those of ovn-trace that change the trace.
 type Options struct {
-	CT        []uint32       // what conntrack answers, in order: bits of ct_state; est|trk beyond them
+	CT        []uint32       // what conntrack finds, in order: bits of ct_state; est|trk beyond them
 	Backend   netip.AddrPort // preferred where load balancers choose; taken where they know none
 	SelectID  uint16         // preferred where select() chooses; 0 is none
 	FullNames bool           // names as OVN has them instead of those of the CMS
@@ -110,7 +110,7 @@ func (w *walker) start(datapath, microflow string) (*logicalflow.Datapath, packe
 	case key(&p, inportReg) == 0 && w.net.Version().Has(release.InportRequired):
 		return nil, none, errNoInport
 	}
-	p.Set(field("nw_tos"), packet.Uint(0)) // ip.dscp and ip.ecn of a microflow are lost
+	p.Set(packet.MustField("nw_tos"), packet.Uint(0)) // ip.dscp and ip.ecn of a microflow are lost
 	return d, p, nil
 }
 
@@ -120,5 +120,5 @@ func ParseCT(text string) (uint32, error) {
 	if err != nil {
 		return 0, fmt.Errorf("%q is not a connection state: expected some of new, est, rel, rpl, inv, trk, snat, dnat", text)
 	}
-	return state | tracked, nil
+	return state | packet.CTTracked, nil
 }

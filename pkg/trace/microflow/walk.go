@@ -57,32 +57,26 @@ func (w *walker) choose(kind string, n int) int {
 var (
 	inportReg, outportReg, flagsReg = packet.Reg(14), packet.Reg(15), packet.Reg(10)
 
-	ctState      = field("ct_state")
-	ethSrc       = field("eth_src")
-	ethDst       = field("eth_dst")
-	ethType      = field("eth_type")
+	ctState      = packet.MustField("ct_state")
+	ethSrc       = packet.MustField("eth_src")
+	ethDst       = packet.MustField("eth_dst")
+	ethType      = packet.MustField("eth_type")
 	tpSrc, tpDst = wide("tcp_src"), wide("tcp_dst")
 )
 
 const (
 	allowLoopback = 1 << 0 // of flagsReg
 
-	established = 1 << 1 // of ct_state
-	invalid     = 1 << 4
-	tracked     = 1 << 5
-	srcNAT      = 1 << 6
-	dstNAT      = 1 << 7
-
 	protoIGMP = 2
 )
 
 // wide is a sub-field for a field that is set whatever the packet is.
-func wide(name string) packet.Subfield { return packet.Whole(field(name)) }
+func wide(name string) packet.Subfield { return packet.Whole(packet.MustField(name)) }
 
 // key is the number of a port in a packet.
 func key(p *packet.Flow, reg *packet.Field) int { return int(p.Get(reg).Lo & 0xffff) }
 
-// table follows a packet through a table and all that comes after it. The packet changes on its way.
+// table follows a packet through a table and all that comes after it. The packet changes meanwhile.
 func (w *walker) table(at logicalflow.Table, p *packet.Flow, super *Node) {
 	if w.depth++; w.depth > maxDepth {
 		w.fail(errEndless)
@@ -160,8 +154,8 @@ func (w *walker) rows() int {
 	return n
 }
 
-// hit looks up with the answers about residence that are known, and again if one of those that were not turns out to be
-// no: the network is not to be read while it looks up.
+// hit looks up with what is known of where ports reside, and again if one that was not known turns out to reside
+// elsewhere: the network is not to be read while it looks up.
 func (w *walker) hit(at logicalflow.Table, p *packet.Flow) logicalflow.Hit {
 	for {
 		var asked []string

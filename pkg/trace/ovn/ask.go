@@ -170,7 +170,7 @@ func (w *walker) getRemoteFDB(in *instruction) control {
 	return proceed
 }
 
-// lookupDNS asks whether OVN answers for the name in question.
+// lookupDNS asks whether OVN knows the name in question.
 func (w *walker) lookupDNS(in *instruction) control {
 	query := strings.ToLower(strings.TrimSuffix(w.run.engine.options.Query, "."))
 	if query == "" {
@@ -190,7 +190,7 @@ func (w *walker) lookupDNS(in *instruction) control {
 	return w.result(in, false, Note{})
 }
 
-// putOptions makes an answer of a request: it is taken for a valid one.
+// putOptions makes the reply to a request, which is taken for a valid one.
 func (w *walker) putOptions(in *instruction) control {
 	if in.action.(*ovnexpr.PutOptions).Name == "put_nd_ra_opts" {
 		w.set(w.run.fields.icmp6Type, packet.Uint(134))
@@ -203,8 +203,8 @@ func (w *walker) relayDHCP(in *instruction) control {
 	f, a := w.run.fields, in.action.(*ovnexpr.DHCPRelay)
 	switch a.Name {
 	case "dhcp_relay_req_chk":
-		w.set(f.src4, value(a.Relay))
-		w.set(f.dst4, value(a.Server))
+		w.set(f.src4, packet.FromAddr(a.Relay))
+		w.set(f.dst4, packet.FromAddr(a.Server))
 	default:
 		w.set(f.ethDst, packet.Ones(48))
 		w.set(f.dst4, packet.Ones(32))
@@ -225,21 +225,21 @@ func (w *walker) bindVirtual(in *instruction) control {
 // commitECMP remembers the next hop that a connection came from.
 func (w *walker) commitECMP(in *instruction) control {
 	f := w.run.fields
-	remember(&w.run.connections.hops, hop{w.visit.Datapath, f.tuple(&w.packet)}, f.ethSrc.Get(&w.packet))
+	remember(&w.run.connections.hops, hop{w.visit.Datapath, w.tuple()}, f.ethSrc.Get(&w.packet))
 	w.note(Note{Kind: Learned, Action: in.action})
 	return proceed
 }
 
 // checkECMP asks whether the packet replies in a connection that came from a known next hop.
 func (w *walker) checkECMP(in *instruction) control {
-	_, ok := w.run.connections.hops[hop{w.visit.Datapath, w.run.fields.tuple(&w.packet).Reverse()}]
+	_, ok := w.run.connections.hops[hop{w.visit.Datapath, w.tuple().Reverse()}]
 	return w.result(in, ok, Note{})
 }
 
 // checkECMPMAC asks whether the connection is known to come from the next hop that it comes from now.
 func (w *walker) checkECMPMAC(in *instruction) control {
 	f := w.run.fields
-	m, ok := w.run.connections.hops[hop{w.visit.Datapath, f.tuple(&w.packet)}]
+	m, ok := w.run.connections.hops[hop{w.visit.Datapath, w.tuple()}]
 	return w.result(in, ok && m == f.ethSrc.Get(&w.packet), Note{})
 }
 

@@ -30,7 +30,7 @@ func (w *walker) loopedBack() (found balanced, err error) {
 	if f.ctMark.Get(p).Lo&natted == 0 && f.ctLabel.Get(p).Lo&natted == 0 {
 		return found, nil
 	}
-	t := f.tuple(p)
+	t := w.tuple()
 	vip := w.visited()
 	rows, err := w.visit.Datapath.LoadBalancers(w.run.ctx)
 	if err != nil {
@@ -42,7 +42,7 @@ func (w *walker) loopedBack() (found balanced, err error) {
 		}
 		for key, backends := range row.VIPs {
 			at, ok := endpoint(key)
-			if ok && at.Addr() == vip.Addr() && (at.Port() == 0 || at.Port() == vip.Port()) && holds(backends, t.Dst, at.Port() != 0) {
+			if ok && at.Addr() == vip.Addr() && (at.Port() == 0 || at.Port() == vip.Port()) && holds(backends, t.To(), at.Port() != 0) {
 				return balanced{row.UUID, hairpinSource(row, at.Addr())}, nil
 			}
 		}
@@ -113,23 +113,23 @@ func (w *walker) checkHairpin(in *instruction) control {
 		return w.run.fail(err)
 	}
 	if found.to.IsValid() {
-		t := w.run.fields.tuple(&w.packet)
-		remember(&w.run.connections.hairpins, hairpin{w.visit.Datapath, t.Proto, t.Dst, found.to}, true)
+		t := w.tuple()
+		remember(&w.run.connections.hairpins, hairpin{w.visit.Datapath, t.Proto, t.To(), found.to}, true)
 	}
 	return w.result(in, found.to.IsValid(), Note{Table: "Load_Balancer", Row: found.row})
 }
 
 // checkHairpinReply asks whether the packet is such a reply.
 func (w *walker) checkHairpinReply(in *instruction) control {
-	t := w.run.fields.tuple(&w.packet)
-	return w.result(in, w.run.connections.hairpins[hairpin{w.visit.Datapath, t.Proto, t.Src, t.Dst.Addr()}], Note{})
+	t := w.tuple()
+	return w.result(in, w.run.connections.hairpins[hairpin{w.visit.Datapath, t.Proto, t.From(), t.Dst}], Note{})
 }
 
 // commitAffinity remembers the backend of a client.
 func (w *walker) commitAffinity(in *instruction) control {
 	a := in.action.(*ovnexpr.CommitAffinity)
-	t := w.run.fields.tuple(&w.packet)
-	key := affinity{w.visit.Datapath, t.Src.Addr(), t.Proto, netip.AddrPortFrom(a.VIP.Addr, a.VIP.Port)}
+	t := w.tuple()
+	key := affinity{w.visit.Datapath, t.Src, t.Proto, netip.AddrPortFrom(a.VIP.Addr, a.VIP.Port)}
 	remember(&w.run.connections.affinities, key, netip.AddrPortFrom(a.Backend.Addr, a.Backend.Port))
 	w.note(Note{Kind: Learned, Action: in.action})
 	if in.last {
@@ -140,16 +140,16 @@ func (w *walker) commitAffinity(in *instruction) control {
 
 // checkAffinity asks whether the client has a backend, and writes it where the flows of the release look for it.
 func (w *walker) checkAffinity(in *instruction) control {
-	t := w.run.fields.tuple(&w.packet)
-	key := affinity{w.visit.Datapath, t.Src.Addr(), t.Proto, t.Dst}
+	t := w.tuple()
+	key := affinity{w.visit.Datapath, t.Src, t.Proto, t.To()}
 	backend, ok := w.run.connections.affinities[key]
 	if !ok {
-		key.vip = netip.AddrPortFrom(t.Dst.Addr(), 0)
+		key.vip = netip.AddrPortFrom(t.Dst, 0)
 		backend, ok = w.run.connections.affinities[key]
 	}
 	if ok {
 		address, port := w.affinityRegisters(backend.Addr().Is6())
-		w.set(address, value(backend.Addr()))
+		w.set(address, packet.FromAddr(backend.Addr()))
 		w.set(port, packet.Uint(uint64(backend.Port())))
 	}
 	return w.result(in, ok, Note{})

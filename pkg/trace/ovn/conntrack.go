@@ -19,6 +19,9 @@ const (
 	forceSNAT = 1 << 3
 )
 
+// synACK is what replies to the segment that begins a connection.
+const synACK = packet.TCPSYN | packet.TCPACK
+
 // zone is the conntrack table that actions without a zone use: of a switch the port's, of a router that for
 // destination addresses.
 func (w *walker) zone() Zone {
@@ -49,53 +52,42 @@ func (w *walker) common() Zone {
 	return w.named("dnat")
 }
 
-// look shows the packet to a zone and gives it the state that conntrack answers with. With nat, a connection that is
+// look shows the packet to a zone and gives it the state that conntrack finds. With nat, a connection that is
 // translated translates it.
-func (w *walker) look(z Zone, nat bool) (*Connection, State) {
+func (w *walker) look(z Zone, nat bool) (*packet.Connection, uint32) {
 	w.settle()
 	f, p := w.run.fields, &w.packet
-	t := f.tuple(p)
-	state := StateTracked | StateNew
+	t := w.tuple()
+	state := uint32(packet.CTTracked | packet.CTNew)
 	known := t
 	if w.about != nil && isICMPError(f, p) {
-		known, state = *w.about, StateTracked|StateInvalid
+		known, state = *w.about, packet.CTTracked|packet.CTInvalid
 	} else if startsNothing(f, p, t) {
-		state = StateTracked | StateInvalid
+		state = packet.CTTracked | packet.CTInvalid
 	}
-	c, reply := w.run.connections.find(z, known)
+	c, reply := w.run.connections.zones.Find(z, known)
 	if c != nil {
-		state = c.state(reply)
+		state = c.State(reply)
 		if w.about != nil && isICMPError(f, p) {
-			state = state&^(StateNew|StateEstablished) | StateRelated
+			state = state&^(packet.CTNew|packet.CTEstablished) | packet.CTRelated
 		} else if reply {
-			c.replied = true
+			c.Replied = true
 		}
 	}
 	if c != nil && nat && w.about == nil {
-		state |= w.translate(t, c.translated(reply))
+		state |= w.translate(t, c.Translated(reply))
 	}
 	w.setConntrack(c, t, state)
 	w.note(Note{Kind: Tracked, Zone: z, State: state, Connection: c})
 	return c, state
 }
 
-// state is that of a packet of the connection.
-func (one *Connection) state(reply bool) State {
-	switch {
-	case reply:
-		return StateTracked | StateEstablished | StateReply
-	case one.replied:
-		return StateTracked | StateEstablished
-	}
-	return StateTracked | StateNew
-}
-
-// startsNothing reports whether no connection begins with a packet: a TCP segment that answers, ICMP that is no request.
-func startsNothing(f *fields, p *packet.Flow, t Tuple) bool {
+// startsNothing reports whether no connection begins with a packet: a TCP segment that replies, ICMP that is no request.
+func startsNothing(f *fields, p *packet.Flow, t packet.Tuple) bool {
 	switch t.Proto {
 	case packet.ProtoTCP:
 		flags := f.tcpFlags.Get(p).Lo
-		return flags&0x12 == 0x12 || flags&4 != 0 // SYN and ACK, or RST
+		return flags&synACK == synACK || flags&packet.TCPReset != 0
 	case packet.ProtoICMP:
 		kind := f.icmpType.Get(p).Lo
 		return kind != 8 && kind != 13 && kind != 15 && kind != 17 // requests
@@ -117,21 +109,21 @@ func isICMPError(f *fields, p *packet.Flow) bool {
 	return false
 }
 
-// translate changes the packet's addresses and ports, and says what it did.
-func (w *walker) translate(t, now Tuple) (did State) {
+// translate changes the packet's addresses and ports, and returns what of ct_state says so.
+func (w *walker) translate(t, now packet.Tuple) (did uint32) {
 	f := w.run.fields
-	if now.Src != t.Src {
-		did |= StateSNAT
-		w.set(f.source(&w.packet), value(now.Src.Addr()))
-		if now.Src.Port() != t.Src.Port() {
-			w.set(f.srcPort, packet.Uint(uint64(now.Src.Port())))
+	if now.From() != t.From() {
+		did |= packet.CTSourceNAT
+		w.set(f.source(&w.packet), packet.FromAddr(now.Src))
+		if now.SrcPort != t.SrcPort {
+			w.set(f.srcPort, packet.Uint(uint64(now.SrcPort)))
 		}
 	}
-	if now.Dst != t.Dst {
-		did |= StateDNAT
-		w.set(f.destination(&w.packet), value(now.Dst.Addr()))
-		if now.Dst.Port() != t.Dst.Port() {
-			w.set(f.dstPort, packet.Uint(uint64(now.Dst.Port())))
+	if now.To() != t.To() {
+		did |= packet.CTDestinationNAT
+		w.set(f.destination(&w.packet), packet.FromAddr(now.Dst))
+		if now.DstPort != t.DstPort {
+			w.set(f.dstPort, packet.Uint(uint64(now.DstPort)))
 		}
 	}
 	return did
@@ -140,32 +132,32 @@ func (w *walker) translate(t, now Tuple) (did State) {
 // settle makes the packet what conntrack has made of it already.
 func (w *walker) settle() {
 	if w.pending != nil {
-		w.translate(w.run.fields.tuple(&w.packet), *w.pending)
+		w.translate(w.tuple(), *w.pending)
 		w.pending = nil
 	}
 }
 
 // setConntrack writes what a packet carries that comes back from conntrack.
-func (w *walker) setConntrack(c *Connection, t Tuple, state State) {
+func (w *walker) setConntrack(c *packet.Connection, t packet.Tuple, state uint32) {
 	f := w.run.fields
 	var mark uint32
 	var label packet.Value
 	original := t
 	if c != nil {
-		mark, label, original = c.Mark, c.Label, c.Original
+		mark, label, original = c.Mark, c.Label, c.Orig
 	}
 	w.set(f.ctState, packet.Uint(uint64(state)))
 	w.set(f.ctMark, packet.Uint(uint64(mark)))
 	w.set(f.ctLabel, label)
 	w.set(f.ctProto, packet.Uint(uint64(original.Proto)))
 	src, dst := f.ctSrc4, f.ctDst4
-	if original.Src.Addr().Is6() {
+	if original.Src.Is6() {
 		src, dst = f.ctSrc6, f.ctDst6
 	}
-	w.set(src, value(original.Src.Addr()))
-	w.set(dst, value(original.Dst.Addr()))
-	w.set(f.ctSrcPort, packet.Uint(uint64(original.Src.Port())))
-	w.set(f.ctDstPort, packet.Uint(uint64(original.Dst.Port())))
+	w.set(src, packet.FromAddr(original.Src))
+	w.set(dst, packet.FromAddr(original.Dst))
+	w.set(f.ctSrcPort, packet.Uint(uint64(original.SrcPort)))
+	w.set(f.ctDstPort, packet.Uint(uint64(original.DstPort)))
 }
 
 // forget takes from the packet what conntrack gave it.
@@ -202,9 +194,9 @@ func (w *walker) ctNext(in *instruction) control {
 }
 
 // commit enters the packet's connection into a zone, translated to now, unless it is there already.
-func (w *walker) commit(z Zone, t, now Tuple) (c *Connection, reply bool) {
-	if c, reply = w.run.connections.find(z, t); c == nil {
-		c = w.run.connections.enter(z, t, now)
+func (w *walker) commit(z Zone, t, now packet.Tuple) (c *packet.Connection, reply bool) {
+	if c, reply = w.run.connections.zones.Find(z, t); c == nil {
+		c = w.run.connections.zones.Enter(z, t, now)
 		w.run.entered = append(w.run.entered, z)
 	}
 	w.note(Note{Kind: Committed, Zone: z, Connection: c})
@@ -215,7 +207,7 @@ func (w *walker) commit(z Zone, t, now Tuple) (c *Connection, reply bool) {
 func (w *walker) ctCommit(in *instruction) control {
 	w.settle()
 	f := w.run.fields
-	t := f.tuple(&w.packet)
+	t := w.tuple()
 	c, _ := w.commit(w.zone(), t, t)
 	// The body runs on the fields of the packet, which stand for the connection's.
 	mark, label := f.ctMark.Get(&w.packet), f.ctLabel.Get(&w.packet)
@@ -228,24 +220,24 @@ func (w *walker) ctCommit(in *instruction) control {
 	f.ctMark.Set(&w.packet, mark)
 	f.ctLabel.Set(&w.packet, label)
 	for _, p := range in.action.(*ovnexpr.CTCommit).Old {
-		c.commitOld(p)
+		commitOld(c, p)
 	}
 	w.forget()
 	return proceed
 }
 
 // commitOld writes a parameter of ct_commit(ct_mark=…, ct_label=…).
-func (one *Connection) commitOld(p ovnexpr.Parameter) {
+func commitOld(c *packet.Connection, p ovnexpr.Parameter) {
 	v := p.Values.Items[0]
 	mask := packet.Ones(128)
 	if v.Masked {
 		mask = v.Mask
 	}
 	if p.Name == "ct_mark" {
-		one.Mark = one.Mark&^uint32(mask.Lo) | uint32(v.Value.Lo&mask.Lo)
+		c.Mark = c.Mark&^uint32(mask.Lo) | uint32(v.Value.Lo&mask.Lo)
 		return
 	}
-	one.Label = one.Label.AndNot(mask).Or(v.Value.And(mask))
+	c.Label = c.Label.AndNot(mask).Or(v.Value.And(mask))
 }
 
 // ctCommitTo commits the connection as conntrack has translated it.
@@ -253,7 +245,7 @@ func (w *walker) ctCommitTo(in *instruction) control {
 	a := in.action.(*ovnexpr.CTCommitTo)
 	z := w.named(a.Zone)
 	w.settle()
-	t := w.run.fields.tuple(&w.packet)
+	t := w.tuple()
 	w.commit(z, t, t)
 	w.look(z, a.Name == "ct_commit_nat")
 	return w.comeBack(in)
@@ -281,24 +273,25 @@ func (w *walker) ctNAT(in *instruction) control {
 		return w.untranslate(in, z)
 	}
 	w.settle()
-	t := w.run.fields.tuple(&w.packet)
+	t := w.tuple()
 	now := t
 	if snat {
-		now.Src = replaced(t.Src, a.To, a.Lo)
+		now = towards(t.Reverse(), a.To, a.Lo).Reverse()
 	} else {
-		now.Dst = replaced(t.Dst, a.To, a.Lo)
+		now = towards(t, a.To, a.Lo)
 	}
 	w.commit(z, t, now)
 	w.look(z, true)
 	return w.comeBack(in)
 }
 
-// replaced is an address with another in its place, and another port if one is given.
-func replaced(old netip.AddrPort, to netip.Addr, port uint16) netip.AddrPort {
-	if port == 0 || old.Port() == 0 {
-		port = old.Port()
+// towards returns t with another destination; the port stays if none is given, or the protocol has none.
+func towards(t packet.Tuple, to netip.Addr, port uint16) packet.Tuple {
+	t.Dst = to
+	if port != 0 && t.DstPort != 0 {
+		t.DstPort = port
 	}
-	return netip.AddrPortFrom(to, port)
+	return t
 }
 
 // untranslate translates a packet of a known connection. A gateway router does not wait for the packet to come back:
@@ -309,13 +302,13 @@ func (w *walker) untranslate(in *instruction, z Zone) control {
 		return w.comeBack(in)
 	}
 	w.settle()
-	t := w.run.fields.tuple(&w.packet)
-	c, reply := w.run.connections.find(z, t)
+	t := w.tuple()
+	c, reply := w.run.connections.zones.Find(z, t)
 	if c != nil {
 		if reply {
-			c.replied = true
+			c.Replied = true
 		}
-		if now := c.translated(reply); now != t {
+		if now := c.Translated(reply); now != t {
 			w.pending = &now
 			w.note(Note{Kind: Translated, Action: in.action, Zone: z, Connection: c})
 		}
@@ -333,16 +326,14 @@ func (w *walker) ctLB(in *instruction) control {
 		return w.comeBack(in)
 	}
 	w.settle()
-	t := w.run.fields.tuple(&w.packet)
-	c, _ := w.run.connections.find(z, t)
+	t := w.tuple()
+	c, _ := w.run.connections.zones.Find(z, t)
 	if c == nil {
 		b := a.Backends[w.choose(a, len(a.Backends))]
 		if b.Var != "" || !b.Addr.IsValid() {
 			return w.strange(in)
 		}
-		now := t
-		now.Dst = replaced(t.Dst, b.Addr, b.Port)
-		c, _ = w.commit(z, t, now)
+		c, _ = w.commit(z, t, towards(t, b.Addr, b.Port))
 	}
 	bits := uint32(natted)
 	switch a.Flag {
@@ -370,12 +361,12 @@ func (w *walker) ctSNATToVIP(in *instruction) control {
 		w.note(Note{Kind: Ignored, Action: in.action})
 		return proceed
 	}
-	t := w.run.fields.tuple(&w.packet)
+	t := w.tuple()
 	now := t
-	now.Src = netip.AddrPortFrom(vip, t.Src.Port())
+	now.Src = vip
 	z := w.named("snat")
 	c, reply := w.commit(z, t, now)
-	now = c.translated(reply)
+	now = c.Translated(reply)
 	w.pending = &now
 	w.note(Note{Kind: Translated, Action: in.action, Zone: z, Connection: c})
 	w.forget()

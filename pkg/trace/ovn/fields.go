@@ -75,68 +75,17 @@ func isIPv6(f *fields, p *packet.Flow) bool { return f.ethType.Get(p).Lo == pack
 
 func isARP(f *fields, p *packet.Flow) bool { return f.ethType.Get(p).Lo == packet.EthARP }
 
-// tuple is what conntrack knows a packet by.
-func (f *fields) tuple(p *packet.Flow) Tuple {
-	t := Tuple{Proto: uint8(f.proto.Get(p).Lo)}
-	var src, dst uint16
-	if t.Proto == packet.ProtoTCP || t.Proto == packet.ProtoUDP || t.Proto == packet.ProtoSCTP {
-		src, dst = uint16(f.srcPort.Get(p).Lo), uint16(f.dstPort.Get(p).Lo)
-	}
-	t.Src = netip.AddrPortFrom(address(f.source(p), p), src)
-	t.Dst = netip.AddrPortFrom(address(f.destination(p), p), dst)
+// tuple is what conntrack knows the packet by.
+func (w *walker) tuple() packet.Tuple {
+	t, _ := w.packet.Tuple()
 	return t
 }
 
 // address reads an address from a field of 32 or 128 bits.
-func address(r ovnexpr.Ref, p *packet.Flow) netip.Addr {
-	v := r.Get(p)
-	if r.Bits <= 32 {
-		return netip.AddrFrom4([4]byte{byte(v.Lo >> 24), byte(v.Lo >> 16), byte(v.Lo >> 8), byte(v.Lo)})
-	}
-	return address6(v)
-}
+func address(r ovnexpr.Ref, p *packet.Flow) netip.Addr { return r.Get(p).Addr(r.Bits) }
 
-func address6(v packet.Value) netip.Addr {
-	var b [16]byte
-	for i := range 8 {
-		b[i], b[8+i] = byte(v.Hi>>(56-8*i)), byte(v.Lo>>(56-8*i))
-	}
-	return netip.AddrFrom16(b)
-}
-
-// value is an address as a field holds it.
-func value(a netip.Addr) packet.Value {
-	if a.Is4() {
-		b := a.As4()
-		return packet.FromBytes(b[:])
-	}
-	b := a.As16()
-	return packet.FromBytes(b[:])
-}
-
-// mac reads an Ethernet address such as 0a:00:00:00:00:01; 0 for what is none.
+// mac reads an Ethernet address; 0 for what is none.
 func mac(text string) packet.Value {
-	var v uint64
-	digits := 0
-	for i := range len(text) {
-		c := text[i]
-		switch {
-		case c == ':':
-			continue
-		case '0' <= c && c <= '9':
-			c -= '0'
-		case 'a' <= c && c <= 'f':
-			c -= 'a' - 10
-		case 'A' <= c && c <= 'F':
-			c -= 'A' - 10
-		default:
-			return packet.Value{}
-		}
-		v = v<<4 | uint64(c)
-		digits++
-	}
-	if digits != 12 {
-		return packet.Value{}
-	}
-	return packet.Uint(v)
+	v, _ := packet.ParseMAC(text)
+	return v
 }

@@ -71,8 +71,8 @@ func readPacket(tb testing.TB, e *Engine, pod lab.Pod, to netip.Addr, proto stri
 	if to.Is6() {
 		w.put(f.ethType, packet.EthIPv6)
 	}
-	f.source(&w.packet).Set(&w.packet, value(own.Addr()))
-	f.destination(&w.packet).Set(&w.packet, value(to))
+	f.source(&w.packet).Set(&w.packet, packet.FromAddr(own.Addr()))
+	f.destination(&w.packet).Set(&w.packet, packet.FromAddr(to))
 	w.put(f.ttl, 64)
 	switch strings.TrimSuffix(proto, "6") {
 	case "tcp":

@@ -17,8 +17,7 @@ func (w *walker) nested(in *instruction) control {
 		w.body(w.open(Cloned, name), in)
 		return proceed
 	}
-	f := w.run.fields
-	t := f.tuple(&w.packet)
+	f, t := w.run.fields, w.tuple()
 	child := w.open(Answered, name)
 	child.aside = true
 	child.settle()
@@ -67,8 +66,8 @@ func (w *walker) body(child *walker, in *instruction) {
 }
 
 // isError reports whether a packet is itself an error or a reset.
-func isError(f *fields, p *packet.Flow, t Tuple) bool {
-	return isICMPError(f, p) || t.Proto == packet.ProtoTCP && f.tcpFlags.Get(p).Lo&4 != 0
+func isError(f *fields, p *packet.Flow, t packet.Tuple) bool {
+	return isICMPError(f, p) || t.Proto == packet.ProtoTCP && f.tcpFlags.Get(p).Lo&packet.TCPReset != 0
 }
 
 // put writes fields of the packet that a visit starts with.
@@ -149,7 +148,7 @@ func (w *walker) makeError(name string) {
 	switch {
 	case name == "tcp_reset", name == "reject" && proto == packet.ProtoTCP:
 		w.swapPorts()
-		w.put(f.tcpFlags, 0x14) // RST and ACK
+		w.put(f.tcpFlags, packet.TCPReset|packet.TCPACK)
 	case name == "sctp_abort", name == "reject" && proto == packet.ProtoSCTP:
 		w.swapPorts()
 	default:
@@ -228,14 +227,14 @@ func (w *walker) answerable() bool {
 	}
 	switch f.proto.Get(p).Lo {
 	case packet.ProtoTCP:
-		if f.tcpFlags.Get(p).Lo&4 != 0 {
+		if f.tcpFlags.Get(p).Lo&packet.TCPReset != 0 {
 			return false
 		}
 		w.swapPorts()
-		if f.tcpFlags.Get(p).Lo&2 != 0 {
-			w.put(f.tcpFlags, 0x12)
+		if f.tcpFlags.Get(p).Lo&packet.TCPSYN != 0 {
+			w.put(f.tcpFlags, synACK)
 		} else {
-			w.put(f.tcpFlags, 0x10)
+			w.put(f.tcpFlags, packet.TCPACK)
 		}
 	case packet.ProtoUDP, packet.ProtoSCTP:
 		w.swapPorts()

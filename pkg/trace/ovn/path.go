@@ -1,6 +1,9 @@
 package ovn
 
 import (
+	"context"
+	"slices"
+
 	"github.com/ovnctl/ovnctl/pkg/journey"
 	"github.com/ovnctl/ovnctl/pkg/logicalflow"
 	"github.com/ovnctl/ovnctl/pkg/ovnexpr"
@@ -55,7 +58,7 @@ type Visit struct {
 
 	Datapath *logicalflow.Datapath
 	Chassis  *logicalflow.Chassis // nil if the packet's port is bound to none
-	Pipeline string               // [lflow.Ingress] or [logicalflow.Egress]
+	Pipeline string               // [logicalflow.Ingress] or [logicalflow.Egress]
 	Inport   *logicalflow.Port    // nil if there is none
 	Outport  *logicalflow.Port    // of an egress pipeline; nil for a multicast group
 	Tunnel   *Tunnel              // over which the packet came to Chassis; nil if it was there
@@ -114,8 +117,8 @@ type Note struct {
 	Kind       NoteKind
 	Action     ovnexpr.Action
 	Zone       Zone
-	State      State
-	Connection *Connection
+	State      uint32 // ct_state
+	Connection *packet.Connection
 	Choice     int // index in Path.Choices
 	Result     bool
 	Table      string // of Row, as MAC_Binding
@@ -171,3 +174,96 @@ const (
 	Tie           // flows of one priority match, and what is hit decides
 	Limit         // the path is longer than the engine follows
 )
+
+// String is the reason in a few words, for people.
+func (r Reason) String() string {
+	return [...]string{
+		ToPort: "to a port", ToNetwork: "to a physical network", ToZone: "to another zone", ToVTEP: "to a hardware gateway",
+		NoFlow: "no flow matches", DropAction: "the flow drops", NoOutport: "no outport", SameOutport: "back to where it came from",
+		NotBound: "the port is on no chassis", NoTunnel: "no tunnel", NotCarried: "no room in the tunnel's key",
+		NotHere: "the port is not on this chassis", NoPeer: "no peer", EmptyGroup: "no port in the group",
+		TTLExceeded: "time to live exceeded", Finished: "nothing more is done", Learning: "what is learned from is dropped", Refused: "refused", Answering: "answered by OVN",
+		Resolving: "the next hop is asked for", Controller: "taken by ovn-controller", NotUnderstood: "a flow is not understood",
+		Tie: "flows of one priority", Limit: "too long",
+	}[r]
+}
+
+// End returns the visit in which the packet of a path ended: of a packet for one receiver the one end that it has, of
+// copies the best, the first among equals. Replies of OVN and mirrored copies do not count.
+func (w *Path) End() *Visit {
+	var best *Visit
+	for _, v := range w.Visits {
+		if v.End == nil || v.aside() {
+			continue
+		}
+		if best == nil || rank(v.End) < rank(best.End) {
+			best = v
+		}
+	}
+	return best
+}
+
+// rank orders ends from the best to the worst: what is not known may be better than what is.
+func rank(e *End) int {
+	return slices.Index([]journey.Outcome{journey.Delivered, journey.Unknown, journey.Rejected, journey.Consumed, journey.Dropped}, e.Outcome)
+}
+
+// aside reports whether the visit is of a reply that OVN made, or of a mirrored copy.
+func (v *Visit) aside() bool {
+	for ; v != nil; v = v.Parent {
+		if v.Origin == Answered || v.Origin == Mirrored {
+			return true
+		}
+	}
+	return false
+}
+
+// Ends are all visits in which the packet, a copy of it or a reply of OVN ended, in the order of the path.
+func (w *Path) Ends() []*Visit {
+	return slices.DeleteFunc(slices.Clone(w.Visits), func(v *Visit) bool { return v.End == nil })
+}
+
+// Path are the visits from the root to v.
+func (v *Visit) Visits() []*Visit {
+	var path []*Visit
+	for ; v != nil; v = v.Parent {
+		path = append(path, v)
+	}
+	slices.Reverse(path)
+	return path
+}
+
+// Before returns the packet as it met a step; with i the number of steps, as it left the last.
+func (v *Visit) Before(i int) packet.Flow {
+	p := v.Packet
+	for _, s := range v.Steps[:min(i, len(v.Steps))] {
+		for _, c := range s.Changes {
+			c.Field.Set(&p, c.To)
+		}
+	}
+	return p
+}
+
+// Table is the table of a step.
+func (v *Visit) Table(s *Step) logicalflow.Table {
+	return logicalflow.Table{Datapath: v.Datapath, Pipeline: v.Pipeline, ID: s.Table, Chassis: v.Chassis}
+}
+
+// Resident says for an evaluation by [logicalflow.Flow.Explain] which ports reside on the chassis of a visit. A port that
+// cannot be read resides nowhere.
+func (e *Engine) Resident(v *Visit) logicalflow.Resident {
+	return func(name string) bool {
+		p, err := e.net.Port(context.Background(), name)
+		return err == nil && resides(p, v.Chassis)
+	}
+}
+
+// Reply returns the reply of the receiver of a delivered packet, and where it enters; false if there is
+// none: the packet was not delivered, went to another zone, or is none that a host replies to.
+func (e *Engine) Reply(v *Visit) (Start, bool) {
+	if v == nil || v.End == nil || v.End.Outcome != journey.Delivered || v.End.Reason == ToZone || v.End.Reason == ToVTEP {
+		return Start{}, false
+	}
+	s := Start{Port: v.End.Port, Chassis: v.Chassis, Packet: v.Before(len(v.Steps))}
+	return s, reply(e.fields, &s.Packet)
+}

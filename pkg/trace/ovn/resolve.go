@@ -181,14 +181,14 @@ func (r *run) request(p *logicalflow.Port, a netip.Addr) (packet.Flow, bool) {
 			f.ethSrc.Set(&w.packet, s.mac)
 			if a.Is4() {
 				w.put(f.ethType, packet.EthIPv4)
-				f.src4.Set(&w.packet, value(n.Addr()))
-				f.dst4.Set(&w.packet, value(a))
+				f.src4.Set(&w.packet, packet.FromAddr(n.Addr()))
+				f.dst4.Set(&w.packet, packet.FromAddr(a))
 				w.makeARP()
 				f.ethDst.Set(&w.packet, packet.Ones(48))
 				return w.packet, true
 			}
-			f.src6.Set(&w.packet, value(n.Addr()))
-			f.dst6.Set(&w.packet, value(a))
+			f.src6.Set(&w.packet, packet.FromAddr(n.Addr()))
+			f.dst6.Set(&w.packet, packet.FromAddr(a))
 			w.makeSolicitation()
 			return w.packet, true
 		}

@@ -33,7 +33,7 @@ type run struct {
 	chooser     Chooser
 	taken       int    // steps
 	entered     []Zone // of each connection that the packet made
-	asking      bool   // it is a question of a router, which answers no other
+	asking      bool   // it is a question of a router, which asks no other
 	err         error  // something could not be read: the path is given up
 	memory
 
@@ -62,9 +62,9 @@ type walker struct {
 	aside  bool           // it is a reply of OVN, or a mirrored copy
 
 	// What conntrack did to the packet, but flows do not see before it comes back from conntrack.
-	pending *Tuple
+	pending *packet.Tuple
 	// In an ICMP error, the packet that it is about.
-	about  *Tuple
+	about  *packet.Tuple
 	silent bool // changes are not those of the packet
 }
 
@@ -341,7 +341,7 @@ func (w *walker) changed(r ovnexpr.Ref, from, to packet.Value) {
 	}
 }
 
-// result writes the answer of a function.
+// result writes the result of a function.
 func (w *walker) result(in *instruction, yes bool, n Note) control {
 	var v packet.Value
 	if yes {

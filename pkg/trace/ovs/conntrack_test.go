@@ -4,24 +4,25 @@ import (
 	"net/netip"
 	"testing"
 
+	"github.com/ovnctl/ovnctl/pkg/packet"
 	"github.com/ovnctl/ovnctl/pkg/trace/ovs"
 )
 
-func tuple(src, dst string) ovs.Tuple {
+func tuple(src, dst string) packet.Tuple {
 	s, d := netip.MustParseAddrPort(src), netip.MustParseAddrPort(dst)
-	return ovs.Tuple{Proto: 6, Src: s.Addr(), SrcPort: s.Port(), Dst: d.Addr(), DstPort: d.Port()}
+	return packet.Tuple{Proto: 6, Src: s.Addr(), SrcPort: s.Port(), Dst: d.Addr(), DstPort: d.Port()}
 }
 
 const (
-	isNew       = ovs.TrackedFlag | ovs.New
-	established = ovs.TrackedFlag | ovs.Established
-	reply       = established | ovs.ReplyDirection
-	invalid     = ovs.TrackedFlag | ovs.Invalid
+	isNew       = packet.CTTracked | packet.CTNew
+	established = packet.CTTracked | packet.CTEstablished
+	reply       = established | packet.CTReply
+	invalid     = packet.CTTracked | packet.CTInvalid
 )
 
 var zone = ovs.Zone{Node: "node1", ID: 7}
 
-func look(t *testing.T, ct *ovs.Conntrack, z ovs.Zone, p ovs.Tuple, nat, tcpReply bool, state ovs.Flags, now ovs.Tuple) {
+func look(t *testing.T, ct *ovs.Conntrack, z ovs.Zone, p packet.Tuple, nat, tcpReply bool, state uint32, now packet.Tuple) {
 	t.Helper()
 	got := ct.Look(z, p, nat, tcpReply)
 	if got.State != state || got.Now != now {
@@ -58,16 +59,16 @@ func TestConntrackStates(t *testing.T) {
 func TestConntrackNAT(t *testing.T) {
 	tests := []struct {
 		name          string
-		packet, now   ovs.Tuple
-		there, back   ovs.Flags
-		answer, reads ovs.Tuple // the answer as it comes, and as it leaves
+		packet, now   packet.Tuple
+		there, back   uint32
+		answer, reads packet.Tuple // the answer as it comes, and as it leaves
 	}{
 		{"destination", tuple("10.0.0.1:1000", "10.96.0.1:80"), tuple("10.0.0.1:1000", "10.0.0.2:8080"),
-			ovs.DestinationNAT, ovs.SourceNAT, tuple("10.0.0.2:8080", "10.0.0.1:1000"), tuple("10.96.0.1:80", "10.0.0.1:1000")},
+			packet.CTDestinationNAT, packet.CTSourceNAT, tuple("10.0.0.2:8080", "10.0.0.1:1000"), tuple("10.96.0.1:80", "10.0.0.1:1000")},
 		{"source", tuple("10.0.0.1:1000", "8.8.8.8:53"), tuple("192.0.2.1:1000", "8.8.8.8:53"),
-			ovs.SourceNAT, ovs.DestinationNAT, tuple("8.8.8.8:53", "192.0.2.1:1000"), tuple("8.8.8.8:53", "10.0.0.1:1000")},
+			packet.CTSourceNAT, packet.CTDestinationNAT, tuple("8.8.8.8:53", "192.0.2.1:1000"), tuple("8.8.8.8:53", "10.0.0.1:1000")},
 		{"both, as a hairpin", tuple("[fd00::1]:1000", "[fd00:96::1]:80"), tuple("[fd69::5]:1000", "[fd00::1]:8080"),
-			ovs.SourceNAT | ovs.DestinationNAT, ovs.SourceNAT | ovs.DestinationNAT,
+			packet.CTSourceNAT | packet.CTDestinationNAT, packet.CTSourceNAT | packet.CTDestinationNAT,
 			tuple("[fd00::1]:8080", "[fd69::5]:1000"), tuple("[fd00:96::1]:80", "[fd00::1]:1000")},
 	}
 	for _, test := range tests {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/ovnctl/ovnctl/pkg/openflow"
+	"github.com/ovnctl/ovnctl/pkg/packet"
 )
 
 func TestOutputNumbers(t *testing.T) {
@@ -40,21 +41,21 @@ func FuzzDatapath(f *testing.F) {
 }
 
 func TestNatted(t *testing.T) {
-	packet := Tuple{Proto: 6, Src: netip.MustParseAddr("10.0.0.1"), Dst: netip.MustParseAddr("10.96.0.1"), SrcPort: 1000, DstPort: 80}
+	sent := packet.Tuple{Proto: 6, Src: netip.MustParseAddr("10.0.0.1"), Dst: netip.MustParseAddr("10.96.0.1"), SrcPort: 1000, DstPort: 80}
 	to := netip.MustParseAddr("10.0.0.9")
-	with := func(change func(*Tuple)) Tuple { t := packet; change(&t); return t }
+	with := func(change func(*packet.Tuple)) packet.Tuple { t := sent; change(&t); return t }
 	tests := []struct {
 		name string
 		nat  openflow.NAT
-		want Tuple
+		want packet.Tuple
 	}{
-		{"no address: only what exists is translated", openflow.NAT{Dst: true}, packet},
-		{"destination", openflow.NAT{Dst: true, Min: to}, with(func(t *Tuple) { t.Dst = to })},
-		{"destination and port", openflow.NAT{Dst: true, Min: to, MinPort: 8080}, with(func(t *Tuple) { t.Dst, t.DstPort = to, 8080 })},
-		{"source, the first of a range", openflow.NAT{Src: true, Min: to, Max: to.Next(), MinPort: 2000, MaxPort: 3000}, with(func(t *Tuple) { t.Src, t.SrcPort = to, 2000 })},
+		{"no address: only what exists is translated", openflow.NAT{Dst: true}, sent},
+		{"destination", openflow.NAT{Dst: true, Min: to}, with(func(t *packet.Tuple) { t.Dst = to })},
+		{"destination and port", openflow.NAT{Dst: true, Min: to, MinPort: 8080}, with(func(t *packet.Tuple) { t.Dst, t.DstPort = to, 8080 })},
+		{"source, the first of a range", openflow.NAT{Src: true, Min: to, Max: to.Next(), MinPort: 2000, MaxPort: 3000}, with(func(t *packet.Tuple) { t.Src, t.SrcPort = to, 2000 })},
 	}
 	for _, test := range tests {
-		if got := natted(packet, &test.nat); got != test.want {
+		if got := natted(sent, &test.nat); got != test.want {
 			t.Errorf("%s: %v, want %v", test.name, got, test.want)
 		}
 	}

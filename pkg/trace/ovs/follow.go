@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/netip"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,7 +13,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/packet"
 )
 
-// A Switch answers control commands of a node's daemons.
+// A Switch replies to control commands of a node's daemons.
 type Switch interface {
 	Control(ctx context.Context, daemon, command string, args ...string) (string, error)
 }
@@ -103,22 +104,22 @@ type reading struct {
 	reason   string
 	// changed is how the packet on the wire differs from the one that the tables see: a ct action that
 	// does not give the packet back translates it all the same.
-	changed map[Tuple]Tuple
+	changed map[packet.Tuple]packet.Tuple
 }
 
 // onWire is the packet at an event as it leaves.
 func (r *reading) onWire(e openflow.Event) packet.Flow {
 	p := e.Flow
-	if t, ok := TupleOf(&p); ok {
+	if t, ok := p.Tuple(); ok {
 		if now, ok := r.changed[t]; ok {
-			SetTuple(&p, now)
+			p.SetTuple(now)
 		}
 	}
 	return p
 }
 
 func (r *reading) read(ctx context.Context) error {
-	r.tracked, r.changed = map[int][]Tracking{}, map[Tuple]Tuple{}
+	r.tracked, r.changed = map[int][]Tracking{}, map[packet.Tuple]packet.Tuple{}
 	if again, ok := r.relearned(); ok {
 		r.todo = append(r.todo, again)
 		return nil
@@ -141,7 +142,7 @@ func (r *reading) read(ctx context.Context) error {
 				return err
 			}
 			if e.Output.Kind == openflow.ToNativeTunnel {
-				i = afterNested(events, i) // the outer packet's way through the underlay bridge
+				i = afterNested(events, i) // the outer packet's path through the underlay bridge
 			}
 		case openflow.EventError:
 			r.reason = e.Text
@@ -243,18 +244,18 @@ func (r *reading) conntrack(i int, e openflow.Event) {
 	action := e.Conntrack.Action
 	zone := Zone{Node: r.node, ID: e.Conntrack.Zone}
 	sent := r.onWire(e)
-	packet, ok := TupleOf(&sent)
+	t, ok := sent.Tuple()
 	if !ok {
 		return
 	}
-	seen := r.ct.Look(zone, packet, action.NAT != nil, answers(&sent))
-	if action.Commit && seen.State&Invalid == 0 {
+	seen := r.ct.Look(zone, t, action.NAT != nil, isTCPReply(&sent))
+	if action.Commit && seen.State&packet.CTInvalid == 0 {
 		if seen.Conn == nil {
-			now := packet
+			now := t
 			if action.NAT != nil {
-				now = natted(packet, action.NAT)
+				now = natted(t, action.NAT)
 			}
-			seen.Conn = r.ct.Commit(zone, packet, now)
+			seen.Conn = r.ct.Commit(zone, t, now)
 			seen.translate(now)
 		}
 		c, event := seen.Conn, e.Conntrack
@@ -262,10 +263,10 @@ func (r *reading) conntrack(i int, e openflow.Event) {
 		c.Label = c.Label.AndNot(event.LabelMask).Or(event.Label)
 	}
 	if step := r.stepOf(i); step >= 0 {
-		r.tracked[step] = append(r.tracked[step], Tracking{Zone: zone, State: seen.State, From: packet, To: seen.Now, Commit: action.Commit})
+		r.tracked[step] = append(r.tracked[step], Tracking{Zone: zone, State: seen.State, From: t, To: seen.Now, Commit: action.Commit})
 	}
 	if e.Kind == openflow.EventCommit {
-		if before, _ := TupleOf(&e.Flow); before != seen.Now {
+		if before, _ := e.Flow.Tuple(); before != seen.Now {
 			r.changed[before] = seen.Now
 		}
 		return
@@ -273,8 +274,8 @@ func (r *reading) conntrack(i int, e openflow.Event) {
 	r.went = true
 	back := sent
 	back.ClearConntrack()
-	SetTuple(&back, seen.Now)
-	setConntrack(&back, zone, seen, packet)
+	back.SetTuple(seen.Now)
+	setConntrack(&back, zone, seen, t)
 	steps := append(r.before[:len(r.before):len(r.before)], r.steps(i)...)
 	r.todo = append(r.todo, pass{
 		Start: Start{Bridge: e.Bridge, Packet: back, Table: action.Table.Number}, before: steps, told: r.told,
@@ -283,7 +284,7 @@ func (r *reading) conntrack(i int, e openflow.Event) {
 
 // natted is the packet as a new connection's nat argument translates it. Of a range the first is taken, as
 // ofproto/trace does.
-func natted(t Tuple, nat *openflow.NAT) Tuple {
+func natted(t packet.Tuple, nat *openflow.NAT) packet.Tuple {
 	if !nat.Min.IsValid() {
 		return t
 	}
@@ -301,29 +302,19 @@ func natted(t Tuple, nat *openflow.NAT) Tuple {
 	return t
 }
 
-// setConntrack writes into a packet what conntrack knows of it (ovs-fields(7), "Connection Tracking
-// Fields").
-func setConntrack(p *packet.Flow, zone Zone, seen Tracked, pkt Tuple) {
-	original := pkt
+// setConntrack writes into a packet what conntrack knows of it (ovs-fields(7), "Connection Tracking Fields").
+func setConntrack(p *packet.Flow, zone Zone, seen Tracked, original packet.Tuple) {
 	if seen.Conn != nil {
 		original = seen.Conn.Orig
-		Set(p, "ct_mark", packet.Uint(uint64(seen.Conn.Mark)))
-		Set(p, "ct_label", seen.Conn.Label)
+		p.SetUint("ct_mark", uint64(seen.Conn.Mark))
+		p.Set(packet.MustField("ct_label"), seen.Conn.Label)
 	}
-	Set(p, "ct_state", packet.Uint(uint64(seen.State)))
-	Set(p, "ct_zone", packet.Uint(uint64(zone.ID)))
-	if seen.State&Invalid != 0 {
+	p.SetUint("ct_state", uint64(seen.State))
+	p.SetUint("ct_zone", uint64(zone.ID))
+	if seen.State&packet.CTInvalid != 0 {
 		return // belongs to no connection
 	}
-	src, dst := "ct_nw_src", "ct_nw_dst"
-	if original.Src.Is6() {
-		src, dst = "ct_ipv6_src", "ct_ipv6_dst"
-	}
-	Set(p, src, packet.FromBytes(original.Src.AsSlice()))
-	Set(p, dst, packet.FromBytes(original.Dst.AsSlice()))
-	Set(p, "ct_nw_proto", packet.Uint(uint64(original.Proto)))
-	Set(p, "ct_tp_src", packet.Uint(uint64(original.SrcPort)))
-	Set(p, "ct_tp_dst", packet.Uint(uint64(original.DstPort)))
+	p.SetOriginal(original)
 }
 
 // stepOf is the index of the step whose actions caused an event, or the event itself if it is a step.
@@ -357,12 +348,11 @@ func (r *reading) precedes(a, b int) bool {
 	return a == -1
 }
 
-// steps are the lookups on the way to an event: those whose actions led to it, and what they looked up
-// aside.
+// steps are the lookups on the path to an event: those whose actions led to it, and what they looked up aside.
 func (r *reading) steps(i int) []Step {
-	way := map[int]bool{}
+	path := map[int]bool{}
 	for at := r.stepOf(i); at >= 0; at = r.replayed.Events[at].Parent {
-		way[at] = true
+		path[at] = true
 	}
 	parents := map[int]bool{}
 	for _, e := range r.replayed.Events {
@@ -375,23 +365,60 @@ func (r *reading) steps(i int) []Step {
 		if e.Kind != openflow.EventStep || at > max(i, 0) {
 			continue
 		}
-		aside := !way[at] && way[e.Parent] && !parents[at]
-		if !way[at] && !aside {
+		aside := !path[at] && path[e.Parent] && !parents[at]
+		if !path[at] && !aside {
 			continue
 		}
 		s := Step{Step: e.Step, Bridge: e.Bridge, Aside: aside, Before: e.Flow, Tracked: r.tracked[at]}
 		for _, n := range e.Node.Children {
-			if n.Kind == openflow.NodeAction {
-				s.Actions = append(s.Actions, n.Text)
-				if n.Action != nil {
-					s.Parsed = append(s.Parsed, n.Action)
-				}
-				if resubmit, ok := n.Action.(openflow.Resubmit); ok {
-					s.Resubmits = append(s.Resubmits, resubmit.Table.Number)
-				}
-			}
+			s.take(n)
 		}
 		steps = append(steps, s)
 	}
 	return steps
+}
+
+// take adds a line below the lookup, if it is an action.
+func (s *Step) take(n *openflow.Node) {
+	if n.Kind != openflow.NodeAction {
+		return
+	}
+	s.Actions = append(s.Actions, n.Text)
+	if n.Action != nil {
+		s.Parsed = append(s.Parsed, n.Action)
+	}
+	if resubmit, ok := n.Action.(openflow.Resubmit); ok {
+		s.Resubmits = append(s.Resubmits, resubmit.Table.Number)
+	}
+}
+
+// outputNumbers are the datapath ports that datapath actions send the packet itself to: the numbers that
+// stand alone between commas (odp actions as ovs-dpctl(8) prints them).
+func outputNumbers(actions string) []int {
+	var numbers []int
+	depth, start := 0, 0
+	for i := 0; i <= len(actions); i++ {
+		switch {
+		case i == len(actions) || actions[i] == ',' && depth == 0:
+			if n, err := strconv.Atoi(strings.TrimSpace(actions[start:i])); err == nil {
+				numbers = append(numbers, n)
+			}
+			start = i + 1
+		case actions[i] == '(':
+			depth++
+		case actions[i] == ')':
+			depth--
+		}
+	}
+	return numbers
+}
+
+// tunnelDestination is where a packet's own tunnel fields send it; the zero Addr if nowhere.
+func tunnelDestination(p *packet.Flow) netip.Addr {
+	for _, name := range []string{"tun_dst", "tun_ipv6_dst"} {
+		if a := p.Addr(packet.MustField(name)); !a.IsUnspecified() {
+			return a
+		}
+	}
+	return netip.Addr{}
 }

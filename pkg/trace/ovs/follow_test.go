@@ -147,7 +147,7 @@ func TestFollow(t *testing.T) {
 				return
 			}
 			leaf := walk.Leaves[0]
-			answer, ok := ovs.Answer(leaf.Packet)
+			answer, ok := ovs.Reply(leaf.Packet)
 			if !ok {
 				t.Fatalf("no answer to %s", leaf.Packet.String())
 			}
@@ -199,7 +199,7 @@ func leaves(walk *ovs.Walk) []string {
 		case len(l.Userdata) > 0:
 			text += fmt.Sprintf(" told %d", len(l.Userdata))
 		}
-		if tuple, ok := ovs.TupleOf(&l.Packet); ok {
+		if tuple, ok := l.Packet.Tuple(); ok {
 			text += fmt.Sprintf(" %s > %s", netip.AddrPortFrom(tuple.Src, tuple.SrcPort), netip.AddrPortFrom(tuple.Dst, tuple.DstPort))
 		}
 		out = append(out, text)

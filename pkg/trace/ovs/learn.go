@@ -9,8 +9,8 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/packet"
 )
 
-// A learned flow is one that the packet has installed on its way: ofproto/trace executes no learn action, so that
-// the answer would not meet it (ovs-actions(7), "The learn action").
+// A learned flow is one that the packet has installed: ofproto/trace executes no learn action, so that
+// the reply would not meet it (ovs-actions(7), "The learn action").
 type learned struct {
 	node, bridge string
 	table        int

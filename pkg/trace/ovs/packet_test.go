@@ -6,43 +6,8 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/trace/ovs"
 )
 
-// TestTuple reads what conntrack knows a packet by, and writes it back.
-func TestTuple(t *testing.T) {
-	tests := []struct {
-		packet string
-		want   ovs.Tuple
-		ok     bool
-	}{
-		{"tcp,nw_src=10.0.0.1,nw_dst=10.0.0.2,tp_src=1000,tp_dst=80", tuple("10.0.0.1:1000", "10.0.0.2:80"), true},
-		{"tcp6,ipv6_src=fd00::1,ipv6_dst=fd00::2,tp_src=1000,tp_dst=80", tuple("[fd00::1]:1000", "[fd00::2]:80"), true},
-		{"arp,arp_spa=10.0.0.1", ovs.Tuple{}, false},
-		{"dl_type=0x1234", ovs.Tuple{}, false},
-	}
-	icmp := tuple("10.0.0.1:0", "10.0.0.2:0")
-	icmp.Proto = 1
-	tests = append(tests, struct {
-		packet string
-		want   ovs.Tuple
-		ok     bool
-	}{"icmp,nw_src=10.0.0.1,nw_dst=10.0.0.2,icmp_type=8", icmp, true})
-	for _, test := range tests {
-		p := parse(t, test.packet)
-		got, ok := ovs.TupleOf(&p)
-		if got != test.want || ok != test.ok {
-			t.Errorf("%s: %v %v, want %v %v", test.packet, got, ok, test.want, test.ok)
-		}
-		if !ok {
-			continue
-		}
-		ovs.SetTuple(&p, got.Reverse())
-		if again, _ := ovs.TupleOf(&p); again != got.Reverse() {
-			t.Errorf("%s reversed: %v", test.packet, again)
-		}
-	}
-}
-
-// TestAnswer turns a packet as it arrived into its reply.
-func TestAnswer(t *testing.T) {
+// TestReply turns a packet as it arrived into its reply.
+func TestReply(t *testing.T) {
 	tests := []struct{ packet, want string }{
 		{"tcp,in_port=5,metadata=0x7,reg0=1,ct_state=trk|new,eth_src=00:00:00:00:00:01,eth_dst=00:00:00:00:00:02,nw_src=10.0.0.1,nw_dst=10.0.0.2,nw_ttl=61,tp_src=1000,tp_dst=80,tcp_flags=syn",
 			"tcp,eth_src=00:00:00:00:00:02,eth_dst=00:00:00:00:00:01,nw_src=10.0.0.2,nw_dst=10.0.0.1,nw_ttl=64,tp_src=80,tp_dst=1000,tcp_flags=syn|ack"},
@@ -52,13 +17,13 @@ func TestAnswer(t *testing.T) {
 		{"icmp6,ipv6_src=fd00::1,ipv6_dst=fd00::2,nw_ttl=61,icmp_type=128,icmp_code=0", "icmp6,ipv6_src=fd00::2,ipv6_dst=fd00::1,nw_ttl=64,icmp_type=129,icmp_code=0"},
 	}
 	for _, test := range tests {
-		got, ok := ovs.Answer(parse(t, test.packet))
+		got, ok := ovs.Reply(parse(t, test.packet))
 		want := parse(t, test.want)
 		if !ok || got.String() != want.String() {
 			t.Errorf("%s\n got %s\nwant %s", test.packet, got.String(), want.String())
 		}
 	}
-	if _, ok := ovs.Answer(parse(t, "arp")); ok {
-		t.Error("an answer to ARP was made up")
+	if _, ok := ovs.Reply(parse(t, "arp")); ok {
+		t.Error("a reply to ARP was made up")
 	}
 }

@@ -33,7 +33,7 @@ type Lookup struct {
 
 // Passes returns the passes of a trace as the JSON contract has them.
 func Passes(t *openflow.Trace) []Pass {
-	state, _ := packet.Lookup("ct_state")
+	state := packet.MustField("ct_state")
 	passes := make([]Pass, 0, len(t.Passes))
 	for _, p := range t.Passes {
 		q := Pass{Flow: p.FlowText, Lookups: []Lookup{}, Final: p.FinalText, Megaflow: p.Megaflow, DatapathActions: p.DatapathActions,

@@ -36,17 +36,16 @@ type Leaf struct {
 	// Unresolved, with ToTunnel: ovs-vswitchd does not know the MAC address that leads to Remote. It asks for it
 	// and drops the packet; the next one goes.
 	Unresolved bool
-	// Packet is the packet as it leaves; with ToTunnel its tun_id and tun_metadata are what the tunnel
-	// carries.
+	// Packet is the packet as it leaves; with ToTunnel its tun_id and tun_metadata are what the tunnel carries.
 	Packet packet.Flow
-	// Userdata is what controller actions on the way carry. With ToController, the last one takes the
+	// Userdata is what controller actions on the path carry. With ToController, the last one takes the
 	// packet for good; with Dropped, one of them may be all that comes of it.
 	Userdata [][]byte
 	Reason   string // with Failed, and with Dropped where Open vSwitch gives one
-	Steps    []Step // the way from where the walk began
+	Steps    []Step // from where the walk began
 }
 
-// A Step is one table lookup on the way of the packet, and what its actions did.
+// A Step is one table lookup on the path of the packet, and what its actions did.
 type Step struct {
 	*openflow.Step
 	Bridge  string
@@ -63,7 +62,7 @@ type Step struct {
 // Tracking is one ct action as conntrack carries it out.
 type Tracking struct {
 	Zone     Zone
-	State    Flags
-	From, To Tuple // differ where the packet is translated
+	State    uint32       // ct_state
+	From, To packet.Tuple // differ where the packet is translated
 	Commit   bool
 }

@@ -9,8 +9,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/packet"
 )
 
-// do executes a list of actions. Last says that nothing comes after it, bucket
-// that it is of a group.
+// do executes a list of actions. Last says that nothing comes after it, bucket that it is of a group.
 func (x *translation) do(ops []op, last, bucket bool) {
 	if len(ops) == 0 {
 		x.report(openflow.NodeAction, "drop").Action = openflow.Drop{}
@@ -63,7 +62,7 @@ func (x *translation) action(o *op, last, bucket bool) bool {
 	case openflow.SetField:
 		x.setField(a.Field, a.Value, a.Mask)
 	case openflow.Load:
-		x.setField(a.Dst.Field, a.Value.Shl(a.Dst.Lo), packet.Ones(a.Dst.Bits).Shl(a.Dst.Lo))
+		x.setField(a.Dst.Field, a.Value.Shl(a.Dst.Lo), a.Dst.Mask())
 	case openflow.Move:
 		x.move(a)
 	case openflow.Modify:
@@ -71,7 +70,7 @@ func (x *translation) action(o *op, last, bucket bool) bool {
 	case openflow.WriteMetadata:
 		x.packet.SetMasked(metadata, a.Value, a.Mask)
 	case openflow.Push:
-		x.touch(a.Src.Field, packet.Ones(a.Src.Bits).Shl(a.Src.Lo))
+		x.touchPart(a.Src)
 		x.stack = append(x.stack, saved{a.Src.Get(&x.packet.Flow), a.Src.Bits})
 	case openflow.Pop:
 		x.pop(a.Dst)
@@ -177,8 +176,8 @@ func (x *translation) tagged() {
 
 func (x *translation) move(a openflow.Move) {
 	if x.packet.Meets(a.Src.Field.Needs) && x.packet.Meets(a.Dst.Field.Needs) {
-		x.touch(a.Src.Field, packet.Ones(a.Src.Bits).Shl(a.Src.Lo))
-		x.touch(a.Dst.Field, packet.Ones(a.Dst.Bits).Shl(a.Dst.Lo))
+		x.touchPart(a.Src)
+		x.touchPart(a.Dst)
 		a.Dst.Set(&x.packet.Flow, a.Src.Get(&x.packet.Flow))
 		x.tagged()
 	}
@@ -205,7 +204,7 @@ func (x *translation) pop(dst packet.Subfield) {
 	}
 	top := x.stack[len(x.stack)-1]
 	x.stack = x.stack[:len(x.stack)-1]
-	x.touch(dst.Field, packet.Ones(dst.Bits).Shl(dst.Lo))
+	x.touchPart(dst)
 	dst.Set(&x.packet.Flow, top.value)
 	x.tagged()
 	x.now(dst)
@@ -274,12 +273,7 @@ func (x *translation) queuePriority(queue uint32) uint64 {
 func (x *translation) clone(ops []op, last bool) {
 	finish := func(last bool) {
 		x.do(ops, last, false)
-		if !x.freezing {
-			x.actionSet()
-		}
-		if x.freezing {
-			x.finish()
-		}
+		x.conclude()
 	}
 	if reversible(ops) || last {
 		x.isolated(func() { finish(last) })
@@ -295,22 +289,17 @@ func (x *translation) clone(ops []op, last bool) {
 	x.base, x.wasMPLS, x.tracked = base, mpls, tracked
 }
 
-// checkPktLarger executes the rest of the actions twice, once for each answer.
+// checkPktLarger executes the rest of the actions twice, once for each result.
 func (x *translation) checkPktLarger(a openflow.CheckPktLarger, rest []op) {
 	x.commit()
 	base, mpls, tracked := x.base, x.wasMPLS, x.tracked
-	var answers [2]string
-	for i := range answers {
+	var results [2]string
+	for i := range results {
 		x.isolated(func() {
-			answers[i] = join(x.nested(func() {
+			results[i] = join(x.nested(func() {
 				a.Dst.Set(&x.packet.Flow, packet.Uint(uint64(1-i)))
 				x.do(rest, true, false)
-				if !x.freezing {
-					x.actionSet()
-				}
-				if x.freezing {
-					x.finish()
-				}
+				x.conclude()
 			}))
 		})
 		x.base, x.wasMPLS, x.tracked = base, mpls, tracked
@@ -319,12 +308,12 @@ func (x *translation) checkPktLarger(a openflow.CheckPktLarger, rest []op) {
 			x.exit = false
 		}
 	}
-	for i, s := range answers {
+	for i, s := range results {
 		if s == "" {
-			answers[i] = "drop"
+			results[i] = "drop"
 		}
 	}
-	x.emit(fmt.Sprintf("check_pkt_len(size=%d,gt(%s),le(%s))", a.Size, answers[0], answers[1]))
+	x.emit(fmt.Sprintf("check_pkt_len(size=%d,gt(%s),le(%s))", a.Size, results[0], results[1]))
 }
 
 // writeActions adds to the action set.
@@ -372,34 +361,21 @@ func (x *translation) actionSet() {
 // ordered is an action set as it is executed: in the order of kinds, of each kind
 // the last one, and only one of what sends the packet away.
 func ordered(set []op) []op {
-	var list []op
-	kinds := map[int]op{}
+	var kinds [setLast + 1][]op
 	for _, o := range set {
 		kind := setOrder(o.action)
 		if kind != setSets {
-			kinds[kind] = o
+			kinds[kind] = nil // the last one counts
+		}
+		kinds[kind] = append(kinds[kind], o)
+	}
+	list := slices.Concat(kinds[:setSends]...)
+	for _, sends := range kinds[setSends:] {
+		if len(sends) > 0 {
+			return append(list, sends...)
 		}
 	}
-	for kind := range setSends {
-		if kind == setSets {
-			for _, o := range set {
-				if setOrder(o.action) == setSets {
-					list = append(list, o)
-				}
-			}
-		} else if o, ok := kinds[kind]; ok {
-			list = append(list, o)
-		}
-	}
-	for kind := setSends; kind <= setLast; kind++ {
-		if o, ok := kinds[kind]; ok {
-			return append(list, o)
-		}
-	}
-	if !slices.ContainsFunc(list, func(o op) bool { return setOrder(o.action) >= setSends }) {
-		return nil // nothing sends the packet anywhere
-	}
-	return list
+	return nil // nothing sends the packet anywhere
 }
 
 // The kinds of actions in an action set that are not one of their own.
@@ -409,8 +385,7 @@ const (
 	setLast  = 15
 )
 
-// setOrder is the place of an action in the order of an action set
-// (ovs-actions(7), "The Action Set").
+// setOrder is the place of an action in the order of an action set (ovs-actions(7), "The Action Set").
 func setOrder(a openflow.Action) int {
 	switch a := a.(type) {
 	case openflow.PopVLAN:

@@ -20,7 +20,7 @@ var (
 	arpParts   = []part{{"sip", ipSrc, false}, {"tip", ipDst, false}, {"op", arpOp, false}, {"sha", arpSHA, false}, {"tha", arpTHA, false}}
 	portParts  = []part{{"src", tpSrc, false}, {"dst", tpDst, false}}
 	ndParts    = []part{{"target", ndTarget, false}, {"sll", arpSHA, false}, {"tll", arpTHA, false}}
-	ndExtParts = []part{{"nd_reserved", field("nd_reserved"), true}, {"nd_options_type", field("nd_options_type"), false}}
+	ndExtParts = []part{{"nd_reserved", packet.MustField("nd_reserved"), true}, {"nd_options_type", packet.MustField("nd_options_type"), false}}
 )
 
 // commit makes the datapath's packet what the actions have made of it.
@@ -106,8 +106,7 @@ func (x *translation) commitICMP(name string) bool {
 	return true
 }
 
-// commitSet adds set(…) with those parts that have changed, and reports whether
-// there are any.
+// commitSet adds set(…) with those parts that have changed, and reports whether there are any.
 func (x *translation) commitSet(name string, parts []part) bool {
 	var words []string
 	for _, p := range parts {
@@ -140,8 +139,7 @@ func (p part) print(v, mask packet.Value) string {
 	return v.Hex() + "/" + mask.Hex()
 }
 
-// commitVLAN takes off the tags that are not the packet's any more, and puts on
-// those that it has.
+// commitVLAN takes off the tags that are not the packet's any more, and puts on those that it has.
 func (x *translation) commitVLAN() {
 	have, want := x.base.tags(), x.packet.tags()
 	same := 0 // counted from the innermost

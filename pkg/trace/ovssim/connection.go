@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/netip"
 	"strconv"
 	"strings"
 
@@ -14,9 +13,8 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/vswitch"
 )
 
-// ReadConnections gathers the connections that the switch tracks, live or as they
-// were saved. Without them each packet is one of a new connection; an error says
-// of which datapath they are missing.
+// ReadConnections gathers the connections that the switch tracks, live or as they were saved. Without them each packet
+// is one of a new connection; an error says of which datapath they are missing.
 func (s *Source) ReadConnections(ctx context.Context, h Host) []error {
 	var problems []error
 	s.Connections = map[string][]openflow.Connection{}
@@ -38,8 +36,7 @@ func (s *Source) ReadConnections(ctx context.Context, h Host) []error {
 	return problems
 }
 
-// datapathType is the type of a bridge's datapath, of which each has its own
-// connections.
+// datapathType is the type of a bridge's datapath, of which each has its own connections.
 func datapathType(b *vswitch.Bridge) string {
 	if b.DatapathType == "" {
 		return "system"
@@ -101,8 +98,7 @@ type connection struct {
 // A tracker finds connections by their packets.
 type tracker map[zoneTuple]connection
 
-// newTracker indexes connections; of two with one tuple, which ICMP may have, the
-// first one counts.
+// newTracker indexes connections; of two with one tuple, which ICMP may have, the first one counts.
 func newTracker(list []openflow.Connection) tracker {
 	t := tracker{}
 	for i := range list {
@@ -162,46 +158,34 @@ func (t tracker) find(zone uint16, p *frame, force bool) *connection {
 	if !p.ip() || p.laterFragment() {
 		return nil
 	}
-	src, dst := p.addresses()
-	c, ok := t[zoneTuple{zone, packet.Tuple{Proto: uint8(p.number(nwProto)), Src: src.Addr(), Dst: dst.Addr(), SrcPort: src.Port(), DstPort: dst.Port()}}]
-	if !ok || force && c.reply || c.over() && p.number(nwProto) == packet.ProtoTCP && p.number(tcpFlags)&(flagSYN|flagACK) == flagSYN {
+	c, ok := t[zoneTuple{zone, p.zoneless()}]
+	if !ok || force && c.reply || c.over() && p.number(nwProto) == packet.ProtoTCP && p.number(tcpFlags)&(packet.TCPSYN|packet.TCPACK) == packet.TCPSYN {
 		return nil
 	}
 	return &c
 }
 
-// Bits of tcp_flags.
-const (
-	flagSYN = 0x02
-	flagACK = 0x10
-)
-
-// addresses are those of an IP packet, with the ports.
-func (p *frame) addresses() (src, dst netip.AddrPort) {
-	from, to, size := ipSrc, ipDst, 4
-	if p.number(ethType) == packet.EthIPv6 {
-		from, to, size = ipv6Src, ipv6Dst, 16
-	}
-	a, _ := netip.AddrFromSlice(p.Get(from).Bytes(size))
-	b, _ := netip.AddrFromSlice(p.Get(to).Bytes(size))
-	return netip.AddrPortFrom(a, uint16(p.number(tpSrc))), netip.AddrPortFrom(b, uint16(p.number(tpDst)))
+// zoneless is the packet by its addresses and ports, of whatever protocol.
+func (p *frame) zoneless() packet.Tuple {
+	src, dst := p.AddrFields()
+	return packet.Tuple{Proto: uint8(p.number(nwProto)), Src: p.Addr(src), Dst: p.Addr(dst), SrcPort: uint16(p.number(tpSrc)), DstPort: uint16(p.number(tpDst))}
 }
 
 // state is the ct_state of a packet of the connection. A dump does not say of all
 // connections whether both ends have spoken; if it does not, they have.
 func (c connection) state() uint32 {
-	state := uint32(ctTracked)
+	state := uint32(packet.CTTracked)
 	switch {
 	case c.reply:
-		state |= ctEstablished | ctReply
+		state |= packet.CTEstablished | packet.CTReply
 	case c.Status != nil && strings.Contains(*c.Status, "CONFIRMED") && !strings.Contains(*c.Status, "SEEN_REPLY"),
 		c.protocolState() == "SYN_SENT":
-		state |= ctNew
+		state |= packet.CTNew
 	default:
-		state |= ctEstablished
+		state |= packet.CTEstablished
 	}
 	if c.Parent != nil {
-		state |= ctRelated
+		state |= packet.CTRelated
 	}
 	return state
 }
@@ -223,9 +207,8 @@ func (c connection) protocolState() string {
 	return c.State.Value("state")
 }
 
-// resume gives the packet what is known of it with its connection. Translate says
-// that the packet is translated as the connection is; it returns what the
-// packet's addresses were before and are then.
+// resume gives the packet what is known of it with its connection. Translate says that the packet is translated as the
+// connection is; it returns what the packet's addresses were before and are then.
 func (c connection) resume(p *frame, translate bool) (before, after string) {
 	state := c.state()
 	if translate {
@@ -233,51 +216,26 @@ func (c connection) resume(p *frame, translate bool) (before, after string) {
 		if c.reply {
 			to = c.Orig
 		}
-		was := addresses(p)
-		src, dst := p.addresses()
-		p.setAddresses(to.Dst, to.Src)
+		was, from := addresses(p), p.zoneless()
+		src, dst := p.AddrFields()
+		p.Set(src, packet.FromAddr(to.Dst))
+		p.Set(dst, packet.FromAddr(to.Src))
 		if to.ICMP == nil {
 			p.set(tpSrc, uint64(to.DstPort))
 			p.set(tpDst, uint64(to.SrcPort))
 		}
-		nowSrc, nowDst := p.addresses()
-		if src != nowSrc {
-			state |= ctSourceNAT
+		now := p.zoneless()
+		if from.From() != now.From() {
+			state |= packet.CTSourceNAT
 		}
-		if dst != nowDst {
-			state |= ctDestinationNAT
+		if from.To() != now.To() {
+			state |= packet.CTDestinationNAT
 		}
 		if now := addresses(p); now != was {
 			before, after = was, now
 		}
 	}
 	p.set(ctState, uint64(state))
-	p.setOriginal(c)
+	p.SetOriginal(tupleOf(c.Zone, c.proto, c.Orig, false).Tuple)
 	return before, after
-}
-
-// setAddresses gives an IP packet addresses of its version.
-func (p *frame) setAddresses(src, dst netip.Addr) {
-	from, to := ipSrc, ipDst
-	if p.number(ethType) == packet.EthIPv6 {
-		from, to = ipv6Src, ipv6Dst
-	}
-	p.Set(from, packet.FromBytes(src.AsSlice()))
-	p.Set(to, packet.FromBytes(dst.AsSlice()))
-}
-
-// setOriginal gives the packet the addresses of the packet that its connection
-// began with.
-func (p *frame) setOriginal(c connection) {
-	fields := tuple4
-	if p.number(ethType) == packet.EthIPv6 {
-		fields = tuple6
-	}
-	t := tupleOf(c.Zone, c.proto, c.Orig, false)
-	for i, v := range []packet.Value{
-		packet.FromBytes(t.Src.AsSlice()), packet.FromBytes(t.Dst.AsSlice()),
-		packet.Uint(uint64(c.proto)), packet.Uint(uint64(t.SrcPort)), packet.Uint(uint64(t.DstPort)),
-	} {
-		p.Set(fields[i][1], v)
-	}
 }

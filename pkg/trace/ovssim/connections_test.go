@@ -56,7 +56,7 @@ func TestConnections(t *testing.T) {
 		{"ct(table=1,zone=5)", "icmp,nw_src=10.0.0.2,nw_dst=10.0.0.1,icmp_type=8", nil, "ct_state=new|trk"},
 		{"ct(table=1,zone=5,nat)", "udp6,ipv6_src=fd00::2,ipv6_dst=fd00:9::1,tp_src=9,tp_dst=9", nil, "ct_state=est|rpl|trk|dnat,ipv6_dst=fd00::1,ct_ipv6_src=fd00::1 " + six},
 	} {
-		entry, err := openflow.ParseFlowEntry(" table=0, actions=" + test.actions)
+		entry, err := new(openflow.Reader).FlowEntry(" table=0, actions=" + test.actions)
 		if err != nil {
 			t.Fatal(err)
 		}

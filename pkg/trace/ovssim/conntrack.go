@@ -2,7 +2,6 @@ package ovssim
 
 import (
 	"fmt"
-	"net/netip"
 	"strings"
 
 	"github.com/ovnctl/ovnctl/pkg/openflow"
@@ -15,7 +14,7 @@ func (x *translation) conntrack(a openflow.CT, inside []op, last bool) {
 	zone := a.Zone
 	if a.ZoneSrc != nil {
 		zone = uint16(a.ZoneSrc.Get(&x.packet.Flow).Lo)
-		x.touch(a.ZoneSrc.Field, packet.Ones(a.ZoneSrc.Bits).Shl(a.ZoneSrc.Lo))
+		x.touchPart(*a.ZoneSrc)
 	}
 	x.commit()
 	mark, label := x.mask.Get(ctMark), x.mask.Get(ctLabel)
@@ -71,13 +70,8 @@ func (x *translation) conntrack(a openflow.CT, inside []op, last bool) {
 	x.tracked = false
 }
 
-// hex128 is a number as the datapath writes labels.
-func hex128(v packet.Value) string {
-	if v.IsZero() {
-		return "0x0"
-	}
-	return v.Hex()
-}
+// hex128 is a number as the datapath writes labels: 0 too has 0x before it.
+func hex128(v packet.Value) string { return "0x" + strings.TrimPrefix(v.Hex(), "0x") }
 
 // fork lets a copy of the packet come back in a table. What the mask has of
 // ct_mark and ct_label was written inside of ct.
@@ -101,8 +95,7 @@ func (x *translation) fork(a openflow.CT, zone uint16) {
 	x.detail("A clone of the packet is forked to recirculate. The forked pipeline will be resumed at table %d.", table)
 }
 
-// remark gives the packet mark and label of its connection, but for the bits that
-// were written.
+// remark gives the packet mark and label of its connection, but for the bits that were written.
 func (r *resumption) remark(mark, label packet.Value) {
 	var c openflow.Connection
 	if r.connection != nil {
@@ -122,43 +115,11 @@ func natAction(n openflow.NAT) string {
 	if !n.Src && !n.Dst {
 		return "nat"
 	}
-	s := "nat(dst"
-	if n.Src {
-		s = "nat(src"
+	if !n.Min.Less(n.Max) {
+		n.Max = n.Min
 	}
-	if n.Min.IsValid() {
-		s += "=" + natEnds(n)
-	}
-	if n.Persistent {
-		s += ",persistent"
-	}
-	switch {
-	case n.Hash:
-		s += ",hash"
-	case n.Random:
-		s += ",random"
-	}
-	return s + ")"
-}
-
-func natEnds(n openflow.NAT) string {
-	addr := func(a netip.Addr) string {
-		if a.Is6() && n.MinPort != 0 {
-			return "[" + a.String() + "]"
-		}
-		return a.String()
-	}
-	s := addr(n.Min)
-	if n.Min.Less(n.Max) {
-		s += "-" + addr(n.Max)
-	}
-	if n.MinPort != 0 {
-		s += fmt.Sprintf(":%d", n.MinPort)
-		if n.MaxPort > n.MinPort {
-			s += fmt.Sprintf("-%d", n.MaxPort)
-		}
-	}
-	return s
+	n.Dst, n.MaxPort, n.Random = !n.Src, max(n.MinPort, n.MaxPort), n.Random && !n.Hash
+	return n.String()
 }
 
 // translate gives the packet the first address and port of a range, as a trace
@@ -167,21 +128,16 @@ func translate(p *frame, n *openflow.NAT) (before, after string) {
 	if !n.Min.IsValid() || !p.ip() || !n.Src && !n.Dst {
 		return "", ""
 	}
-	v4 := p.number(ethType) == packet.EthIPv4
-	if v4 != n.Min.Is4() {
+	if p.Meets(packet.NeedsIPv4) != n.Min.Is4() {
 		return "", ""
 	}
 	before = addresses(p)
-	addr, tp := ipDst, tpDst
-	switch {
-	case n.Src && v4:
-		addr, tp = ipSrc, tpSrc
-	case n.Src:
-		addr, tp = ipv6Src, tpSrc
-	case !v4:
-		addr = ipv6Dst
+	src, addr := p.AddrFields()
+	tp := tpDst
+	if n.Src {
+		addr, tp = src, tpSrc
 	}
-	p.Set(addr, packet.FromBytes(n.Min.AsSlice()))
+	p.Set(addr, packet.FromAddr(n.Min))
 	if n.MinPort != 0 {
 		p.set(tp, uint64(n.MinPort))
 	}
@@ -189,11 +145,8 @@ func translate(p *frame, n *openflow.NAT) (before, after string) {
 }
 
 func addresses(p *frame) string {
-	src, dst, words := ipSrc, ipDst, []string{"nw_src", "nw_dst"}
-	if p.number(ethType) == packet.EthIPv6 {
-		src, dst, words = ipv6Src, ipv6Dst, []string{"ipv6_src", "ipv6_dst"}
-	}
-	return fmt.Sprintf("%s=%s,tp_src=%d,%s=%s,tp_dst=%d", words[0], src.Print(p.Get(src)), p.number(tpSrc), words[1], dst.Print(p.Get(dst)), p.number(tpDst))
+	src, dst := p.AddrFields()
+	return fmt.Sprintf("%s=%s,tp_src=%d,%s=%s,tp_dst=%d", src.Label(), src.Print(p.Get(src)), p.number(tpSrc), dst.Label(), dst.Print(p.Get(dst)), p.number(tpDst))
 }
 
 func join(list []string) string { return strings.Join(list, ",") }

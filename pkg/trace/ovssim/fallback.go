@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -14,9 +15,8 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/packet"
 )
 
-// A Fallback is a host whose ovs-vswitchd need not be there for a trace: where
-// the host does not hold the reply to ofproto/trace, ofproto/trace-packet-out or
-// dpif/show, it is made from what was saved of the switch.
+// A Fallback is a host whose ovs-vswitchd need not be there for a trace: where the host does not hold the reply to
+// ofproto/trace, ofproto/trace-packet-out or dpif/show, it is made from what was saved of the switch.
 type Fallback struct {
 	Host
 
@@ -36,7 +36,7 @@ func (f *Fallback) Simulated() bool {
 	return f.simulated
 }
 
-// Control sends a command to a daemon, or answers in its place.
+// Control sends a command to a daemon, or replies in its place.
 func (f *Fallback) Control(ctx context.Context, daemon, command string, args ...string) (string, error) {
 	reply, err := f.Host.Control(ctx, daemon, command, args...)
 	if err == nil || !errors.Is(err, node.ErrUnavailable) || daemon != "ovs-vswitchd" {
@@ -57,8 +57,7 @@ func (f *Fallback) Control(ctx context.Context, daemon, command string, args ...
 	return f.trace(command == "ofproto/trace-packet-out", args, err)
 }
 
-// prepare reads the switch. Where the datapath's numbers of its ports are not
-// known it numbers them.
+// prepare reads the switch. Where the datapath's numbers of its ports are not known it numbers them.
 func (f *Fallback) prepare(ctx context.Context) {
 	source, missing := Read(ctx, f.Host)
 	if source == nil {
@@ -76,22 +75,17 @@ func numbered(s *Source) string {
 	number := 1
 	for _, bridge := range NewSwitch(*s).bridges {
 		fmt.Fprintf(&b, "  %s:\n", bridge.name)
-		var ports []*port
-		for _, p := range bridge.ports {
-			if !p.patch {
-				ports = append(ports, p)
+		for _, n := range slices.Sorted(maps.Keys(bridge.ports)) {
+			if p := bridge.ports[n]; !p.patch {
+				fmt.Fprintf(&b, "    %s %d/%d: (system)\n", p.name, p.number, number)
+				number++
 			}
-		}
-		slices.SortFunc(ports, func(a, b *port) int { return cmp.Compare(a.number, b.number) })
-		for _, p := range ports {
-			fmt.Fprintf(&b, "    %s %d/%d: (system)\n", p.name, p.number, number)
-			number++
 		}
 	}
 	return b.String()
 }
 
-// trace answers a command; unavailable is what there is to say if it cannot.
+// trace replies to a command; unavailable is the error if it cannot.
 func (f *Fallback) trace(packetOut bool, args []string, unavailable error) (string, error) {
 	if len(args) < 2 || packetOut != (len(args) == 3) {
 		return "", unavailable

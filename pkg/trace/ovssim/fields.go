@@ -6,76 +6,67 @@ import (
 
 // The fields that the translation itself looks at.
 var (
-	inPort       = field("in_port")
-	metadata     = field("metadata")
-	recircID     = field("recirc_id")
-	dpHash       = field("dp_hash")
-	skbPriority  = field("skb_priority")
-	pktMark      = field("pkt_mark")
-	packetType   = field("packet_type")
-	actsetOutput = field("actset_output")
+	inPort       = packet.MustField("in_port")
+	metadata     = packet.MustField("metadata")
+	recircID     = packet.MustField("recirc_id")
+	dpHash       = packet.MustField("dp_hash")
+	skbPriority  = packet.MustField("skb_priority")
+	pktMark      = packet.MustField("pkt_mark")
+	packetType   = packet.MustField("packet_type")
+	actsetOutput = packet.MustField("actset_output")
 
-	ctState = field("ct_state")
-	ctZone  = field("ct_zone")
-	ctMark  = field("ct_mark")
-	ctLabel = field("ct_label")
-	ctProto = field("ct_nw_proto")
+	ctState = packet.MustField("ct_state")
+	ctZone  = packet.MustField("ct_zone")
+	ctMark  = packet.MustField("ct_mark")
+	ctLabel = packet.MustField("ct_label")
+	ctProto = packet.MustField("ct_nw_proto")
 
-	tunID      = field("tun_id")
-	tunSrc     = field("tun_src")
-	tunDst     = field("tun_dst")
-	tunIPv6Src = field("tun_ipv6_src")
-	tunIPv6Dst = field("tun_ipv6_dst")
-	tunTOS     = field("tun_tos")
-	tunTTL     = field("tun_ttl")
-	tunFlags   = field("tun_flags")
-	tunGBPID   = field("tun_gbp_id")
-	tunGBPFlag = field("tun_gbp_flags")
+	tunID      = packet.MustField("tun_id")
+	tunSrc     = packet.MustField("tun_src")
+	tunDst     = packet.MustField("tun_dst")
+	tunIPv6Src = packet.MustField("tun_ipv6_src")
+	tunIPv6Dst = packet.MustField("tun_ipv6_dst")
+	tunTOS     = packet.MustField("tun_tos")
+	tunTTL     = packet.MustField("tun_ttl")
+	tunFlags   = packet.MustField("tun_flags")
+	tunGBPID   = packet.MustField("tun_gbp_id")
+	tunGBPFlag = packet.MustField("tun_gbp_flags")
 
-	ethSrc  = field("eth_src")
-	ethDst  = field("eth_dst")
-	ethType = field("eth_type")
-	outer   = field("vlan_tci")
-	inner   = field("vlan_tci1")
+	ethSrc  = packet.MustField("eth_src")
+	ethDst  = packet.MustField("eth_dst")
+	ethType = packet.MustField("eth_type")
+	outer   = packet.MustField("vlan_tci")
+	inner   = packet.MustField("vlan_tci1")
 
-	mplsLabel = field("mpls_label")
-	mplsTC    = field("mpls_tc")
-	mplsBOS   = field("mpls_bos")
-	mplsTTL   = field("mpls_ttl")
-	mplsLSE1  = field("mpls_lse1")
-	mplsLSE2  = field("mpls_lse2")
+	mplsLabel = packet.MustField("mpls_label")
+	mplsTC    = packet.MustField("mpls_tc")
+	mplsBOS   = packet.MustField("mpls_bos")
+	mplsTTL   = packet.MustField("mpls_ttl")
+	mplsLSE1  = packet.MustField("mpls_lse1")
+	mplsLSE2  = packet.MustField("mpls_lse2")
 
-	ipSrc     = field("ip_src")
-	ipDst     = field("ip_dst")
-	ipv6Src   = field("ipv6_src")
-	ipv6Dst   = field("ipv6_dst")
-	ipv6Label = field("ipv6_label")
-	nwProto   = field("nw_proto")
-	nwTOS     = field("nw_tos")
-	nwECN     = field("nw_ecn")
-	nwTTL     = field("nw_ttl")
-	nwFrag    = field("ip_frag")
-	arpOp     = field("arp_op")
-	arpSHA    = field("arp_sha")
-	arpTHA    = field("arp_tha")
-	tpSrc     = field("tcp_src")
-	tpDst     = field("tcp_dst")
-	tcpFlags  = field("tcp_flags")
-	icmpType  = field("icmp_type")
-	icmpCode  = field("icmp_code")
-	ndTarget  = field("nd_target")
+	ipSrc     = packet.MustField("ip_src")
+	ipDst     = packet.MustField("ip_dst")
+	ipv6Src   = packet.MustField("ipv6_src")
+	ipv6Dst   = packet.MustField("ipv6_dst")
+	ipv6Label = packet.MustField("ipv6_label")
+	nwProto   = packet.MustField("nw_proto")
+	nwTOS     = packet.MustField("nw_tos")
+	nwECN     = packet.MustField("nw_ecn")
+	nwTTL     = packet.MustField("nw_ttl")
+	nwFrag    = packet.MustField("ip_frag")
+	arpOp     = packet.MustField("arp_op")
+	arpSHA    = packet.MustField("arp_sha")
+	arpTHA    = packet.MustField("arp_tha")
+	tpSrc     = packet.MustField("tcp_src")
+	tpDst     = packet.MustField("tcp_dst")
+	tcpFlags  = packet.MustField("tcp_flags")
+	icmpType  = packet.MustField("icmp_type")
+	icmpCode  = packet.MustField("icmp_code")
+	ndTarget  = packet.MustField("nd_target")
 )
 
-// field finds a field whose name is written in the program.
-func field(name string) *packet.Field {
-	f, ok := packet.Lookup(name)
-	if !ok {
-		panic("ovssim: no field " + name)
-	}
-	return f
-}
-
-// A packet is a flow with what OpenFlow has no field for.
+// A frame is a packet with what OpenFlow has no field for.
 type frame struct {
 	packet.Flow
 	tagTypes [2]uint16 // the Ethernet types of the tags, outer one first
@@ -102,10 +93,7 @@ func (p *frame) number(f *packet.Field) uint64 {
 
 func (p *frame) set(f *packet.Field, n uint64) { p.Set(f, packet.Uint(n)) }
 
-func (p *frame) ip() bool {
-	t := p.number(ethType)
-	return t == packet.EthIPv4 || t == packet.EthIPv6
-}
+func (p *frame) ip() bool { return p.Meets(packet.NeedsIP) }
 
 func (p *frame) mpls() bool { return isMPLS(p.number(ethType)) }
 

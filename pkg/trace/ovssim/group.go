@@ -110,8 +110,7 @@ func hashSlots(buckets []openflow.Bucket, most int) []int {
 	return slots
 }
 
-// group sends the packet to a group, and reports whether the actions after that
-// are executed.
+// group sends the packet to a group, and reports whether the actions after that are executed.
 func (x *translation) group(id uint32, last bool) bool {
 	if !x.within() {
 		return true
@@ -151,8 +150,7 @@ func (x *translation) choose(g *group) *bucket {
 	return x.byFields(g)
 }
 
-// byDatapathHash chooses by a hash that the datapath computes: a packet that has
-// none comes back with one.
+// byDatapathHash chooses by a hash that the datapath computes: a packet that has none comes back with one.
 func (x *translation) byDatapathHash(g *group) *bucket {
 	hash := x.packet.number(dpHash)
 	if hash == 0 {
@@ -170,7 +168,7 @@ func (x *translation) byDatapathHash(g *group) *bucket {
 	return nil
 }
 
-// hashAlgorithm is what the datapath hashes; that of the kernel knows one way.
+// hashAlgorithm is what the datapath hashes; that of the kernel has one.
 func (x *translation) hashAlgorithm(g *group) string {
 	if x.bridge.userspace && (g.Method == "" || g.Param>>32 == 1) {
 		return "sym_l4"
@@ -178,8 +176,7 @@ func (x *translation) hashAlgorithm(g *group) string {
 	return "l4"
 }
 
-// byFields chooses by a hash of some fields, and of the packet's addresses where
-// the group does not say of which.
+// byFields chooses by a hash of some fields, and of the packet's addresses where the group does not say of which.
 func (x *translation) byFields(g *group) *bucket {
 	if g.Method != "hash" || len(g.fields) == 0 {
 		x.touchHashed("symmetric_l4")

@@ -31,11 +31,9 @@ func hashBytes(b []byte, basis uint32) uint32 {
 		b = b[4:]
 	}
 	if len(b) > 0 {
-		var rest uint32
-		for i, c := range b {
-			rest |= uint32(c) << (8 * i)
-		}
-		hash = hashAdd(hash, rest)
+		var rest [4]byte
+		copy(rest[:], b)
+		hash = hashAdd(hash, binary.LittleEndian.Uint32(rest[:]))
 	}
 	return hashFinish(hash, n)
 }
@@ -132,8 +130,7 @@ func hashAll(hash uint32, words []byte) uint32 {
 	return hash
 }
 
-// hashSymmetric hashes addresses, VLANs and the ports of TCP and SCTP, so that
-// both directions have one hash.
+// hashSymmetric hashes addresses, VLANs and the ports of TCP and SCTP, so that both directions have one hash.
 func (p *frame) hashSymmetric(basis uint32) uint32 {
 	var all [32]byte // as Open vSwitch lays them out
 	copy(all[:], crossed(p.ends()))
@@ -155,13 +152,11 @@ func (p *frame) vlanIDs() uint16 { return uint16(p.number(outer)^p.number(inner)
 
 // ends are the bytes of the addresses of an IP packet.
 func (p *frame) ends() (src, dst []byte) {
-	switch p.number(ethType) {
-	case packet.EthIPv4:
-		return p.Get(ipSrc).Bytes(4), p.Get(ipDst).Bytes(4)
-	case packet.EthIPv6:
-		return p.Get(ipv6Src).Bytes(16), p.Get(ipv6Dst).Bytes(16)
+	if !p.ip() {
+		return nil, nil
 	}
-	return nil, nil
+	a, b := p.AddrFields()
+	return p.Get(a).Bytes(a.Bits / 8), p.Get(b).Bytes(b.Bits / 8)
 }
 
 // crossed is what is the same of two addresses in both directions.

@@ -51,8 +51,7 @@ func (x *translation) megaflow(start *packet.Flow) string {
 	return string(b)
 }
 
-// headers are the fields of a packet that a megaflow may match, in the order in
-// which they are printed.
-var headers = []*packet.Field{ethSrc, ethDst, field("arp_spa"), field("arp_tpa"), ipSrc, ipDst, ipv6Src, ipv6Dst, ipv6Label, arpOp, arpSHA, arpTHA,
-	nwTOS, nwTTL, nwFrag, mplsLabel, mplsTC, mplsTTL, mplsBOS, icmpType, icmpCode, field("icmpv6_type"), field("icmpv6_code"),
-	ndTarget, field("nd_sll"), field("nd_tll"), tpSrc, tpDst, field("udp_src"), field("udp_dst"), field("sctp_src"), field("sctp_dst"), tcpFlags}
+// headers are the fields of a packet that a megaflow may match, in the order in which they are printed.
+var headers = []*packet.Field{ethSrc, ethDst, packet.MustField("arp_spa"), packet.MustField("arp_tpa"), ipSrc, ipDst, ipv6Src, ipv6Dst, ipv6Label, arpOp, arpSHA, arpTHA,
+	nwTOS, nwTTL, nwFrag, mplsLabel, mplsTC, mplsTTL, mplsBOS, icmpType, icmpCode, packet.MustField("icmpv6_type"), packet.MustField("icmpv6_code"),
+	ndTarget, packet.MustField("nd_sll"), packet.MustField("nd_tll"), tpSrc, tpDst, packet.MustField("udp_src"), packet.MustField("udp_dst"), packet.MustField("sctp_src"), packet.MustField("sctp_dst"), tcpFlags}

@@ -6,8 +6,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/packet"
 )
 
-// vlanMode is what a port does with VLAN tags (ovs-vswitchd.conf.db(5), column
-// vlan_mode of table Port).
+// vlanMode is what a port does with VLAN tags (ovs-vswitchd.conf.db(5), column vlan_mode of table Port).
 type vlanMode uint8
 
 const (
@@ -124,8 +123,7 @@ func (p *frame) setVLANs(t tags, always bool) {
 	}
 }
 
-// normal forwards the packet as a learning switch does (ovs-actions(7), "The
-// output action").
+// normal forwards the packet as a learning switch does (ovs-actions(7), "The output action").
 func (x *translation) normal() {
 	x.touch(ethSrc, ethSrc.Mask())
 	x.touch(ethDst, ethDst.Mask())

@@ -9,8 +9,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/packet"
 )
 
-// other executes an action that is kept as it was written, and reports whether
-// those after it are executed, too.
+// other executes an action that is kept as it was written, and reports whether those after it are executed, too.
 func (x *translation) other(a openflow.Other, last, bucket bool) bool {
 	switch a.Name {
 	case "bundle", "bundle_load":
@@ -226,7 +225,7 @@ func (x *translation) popMPLS(a openflow.Other) {
 		return
 	}
 	next := numberOf(a)
-	if isMPLS(next) == (len(have) == 1) && !(len(have) == 1 && isMPLS(next)) && len(have) > 1 {
+	if len(have) > 1 && !isMPLS(next) {
 		return
 	}
 	var list [maxLabels]uint32

@@ -1,8 +1,8 @@
 package ovssim
 
 import (
-	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/ovnctl/ovnctl/pkg/openflow"
@@ -22,7 +22,7 @@ func (x *translation) outputAction(a openflow.Output, last, bucket bool) {
 			return
 		}
 		x.detail("output port is %s", n.Decimal())
-		x.touch(a.Src.Field, packet.Ones(a.Src.Bits).Shl(a.Src.Lo))
+		x.touchPart(*a.Src)
 		number = uint32(n.Lo)
 	}
 	if a.MaxLen != 0 && !x.truncate(number, a.MaxLen) {
@@ -92,20 +92,15 @@ func (x *translation) output(number uint32, last, truncated, bucket, explicit bo
 
 // flood sends the packet to all ports but its own.
 func (x *translation) flood(all, last bool) {
-	var list []*port
-	for _, p := range x.bridge.ports {
-		if uint64(p.number) != x.packet.number(inPort) && (all || !p.noFlood) {
-			list = append(list, p)
-		}
-	}
-	slices.SortFunc(list, func(a, b *port) int { return cmp.Compare(a.number, b.number) })
-	for i, p := range list {
-		x.send(p.number, last && i == len(list)-1, false)
+	list := slices.DeleteFunc(slices.Sorted(maps.Keys(x.bridge.ports)), func(n uint32) bool {
+		return uint64(n) == x.packet.number(inPort) || x.bridge.ports[n].noFlood && !all
+	})
+	for i, n := range list {
+		x.send(n, last && i == len(list)-1, false)
 	}
 }
 
-// send sends the packet out of a port: into the datapath, a tunnel or another
-// bridge.
+// send sends the packet out of a port: into the datapath, a tunnel or another bridge.
 func (x *translation) send(number uint32, last, truncated bool) {
 	p := x.bridge.ports[number]
 	switch {
@@ -157,12 +152,7 @@ func (x *translation) enter(p *port, last bool) {
 	if !p.noReceive && !x.ownBFD(p) {
 		x.below(top, func() {
 			x.resubmit(uint64(p.number), 0, false, last, x.clone)
-			if !x.freezing {
-				x.actionSet()
-			}
-			if x.freezing {
-				x.finish()
-			}
+			x.conclude()
 		})
 	}
 	x.packet, x.tracked, x.wasMPLS, x.stack, x.set, x.bridge = pkt, tracked, mpls, stack, set, home
@@ -181,28 +171,17 @@ func (x *translation) controller(c openflow.Controller) {
 	x.emit(action)
 }
 
-// userspace is the datapath action that has ovs-vswitchd send the packet to the
-// controller.
+// userspace is the datapath action that has ovs-vswitchd send the packet to the controller.
 func userspace(c openflow.Controller, quiet bool, id uint32, cookie uint64) string {
 	number := map[bool]int{true: 1}
 	return fmt.Sprintf("userspace(pid=0,controller(reason=%d,dont_send=%d,continuation=%d,recirc_id=%d,rule_cookie=%s,controller_id=%d,max_len=%d))",
 		controllerReason(c.Reason), number[quiet], number[c.Pause], id, hex(cookie), c.ID, c.MaxLen)
 }
 
-// controllerReason is the number of a reason (ovs-actions(7), "The controller
-// action").
+// controllerReason is the number of a reason (ovs-actions(7), "The controller action").
 func controllerReason(name string) int {
-	switch name {
-	case "no_match":
-		return 0
-	case "invalid_ttl":
-		return 2
-	case "action_set":
-		return 3
-	case "group":
-		return 4
-	case "packet_out":
-		return 5
+	if n := slices.Index([]string{"no_match", "action", "invalid_ttl", "action_set", "group", "packet_out"}, name); n >= 0 {
+		return n
 	}
 	return 1
 }

@@ -113,14 +113,7 @@ func readBridge(ctx context.Context, h Host, name string) (*BridgeSource, []erro
 		return nil, missing
 	}
 	groups, _ := dump(node.Groups, false)
-	for _, e := range append(flows, groups...) {
-		switch e := e.(type) {
-		case openflow.FlowEntry:
-			s.Flows = append(s.Flows, e)
-		case openflow.GroupEntry:
-			s.Groups = append(s.Groups, e)
-		}
-	}
+	s.Flows, s.Groups = openflow.Entries[openflow.FlowEntry](flows), openflow.Entries[openflow.GroupEntry](groups)
 	for kind, take := range map[node.DumpKind]func(string){
 		node.Ports:  func(text string) { s.Ports = append([]openflow.PortDesc{}, openflow.ParsePortDescs(text)...) },
 		node.TLVMap: func(text string) { s.TLVs = append([]openflow.TLV{}, openflow.ParseTLVMap(text)...) },

@@ -31,9 +31,8 @@ type Source struct {
 	Neighbours  string // tnl/neigh/show: MAC addresses of the other ends
 	TunnelPorts string // tnl/ports/show -v: where tunnels arrive
 
-	// The connections that are tracked, by the type of their datapath: "system",
-	// "netdev". Where they are not nil, a packet is one of the connection that it
-	// belongs to; without them all are new.
+	// The connections that are tracked, by the type of their datapath: "system", "netdev". Where they are not nil, a
+	// packet is one of the connection that it belongs to; without them all are new.
 	Connections map[string][]openflow.Connection
 
 	Names bool // traces name ports, as ofproto/trace does with --names
@@ -55,8 +54,7 @@ type BridgeSource struct {
 	native bool // routes and neighbours of tunnels are known
 }
 
-// A Switch is the bridges of a node, ready for traces. It may be used
-// concurrently.
+// A Switch is the bridges of a node, ready for traces. It may be used concurrently.
 type Switch struct {
 	bridges     []*bridge
 	names       bool
@@ -256,8 +254,7 @@ func (b *bridge) classify(s BridgeSource, names bool) {
 	}
 }
 
-// knowPorts gives in_port the number of the port that it names, and the name if
-// there are to be names.
+// knowPorts gives in_port the number of the port that it names, and the name if there are to be names.
 func (b *bridge) knowPorts(m openflow.Match, names bool) openflow.Match {
 	for i, t := range m.Terms {
 		if t.Port == (packet.PortID{}) || !names && t.Port.Name == "" {
@@ -446,8 +443,7 @@ func parseNeighbours(text string) []neighbour {
 	return list
 }
 
-// A tunnelPort is a line of tnl/ports/show -v: packets that match it are taken
-// off the tunnel.
+// A tunnelPort is a line of tnl/ports/show -v: packets that match it are taken off the tunnel.
 type tunnelPort struct {
 	number string // in the datapath
 	match  openflow.Match
@@ -465,23 +461,28 @@ func parseTunnelPorts(text string) []tunnelPort {
 		if err != nil {
 			continue
 		}
-		var terms []string
-		for _, a := range attrs {
-			if a.Name == "eth_type" {
-				terms = append(terms, "dl_type="+attrs.Value("eth_type"))
-				continue
-			}
-			for _, f := range a.List {
-				if name := tunnelFields[a.Name+" "+f.Name]; name != "" {
-					terms = append(terms, name+"="+f.Value)
-				}
-			}
-		}
-		if m, err := openflow.ParseMatch(strings.Join(terms, ",")); err == nil {
+		if m, err := openflow.ParseMatch(strings.Join(tunnelTerms(attrs), ",")); err == nil {
 			list = append(list, tunnelPort{number, m})
 		}
 	}
 	return list
+}
+
+// tunnelTerms are the terms of a match that attributes of a packet stand for.
+func tunnelTerms(attrs openflow.Attrs) []string {
+	var terms []string
+	for _, a := range attrs {
+		if a.Name == "eth_type" {
+			terms = append(terms, "dl_type="+attrs.Value("eth_type"))
+			continue
+		}
+		for _, f := range a.List {
+			if name := tunnelFields[a.Name+" "+f.Name]; name != "" {
+				terms = append(terms, name+"="+f.Value)
+			}
+		}
+	}
+	return terms
 }
 
 // tunnelFields are the fields by which tnl/ports/show knows packets.

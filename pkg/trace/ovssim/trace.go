@@ -11,12 +11,10 @@ import (
 
 // Options are those of ofproto/trace.
 type Options struct {
-	// Next are the states of connection tracking in which the packet comes back,
-	// one after the other, as --ct-next gives them. When there are no more it is the
-	// state of the packet's connection, trk|new where that is unknown.
+	// Next are the states of connection tracking in which the packet comes back, one after the other, as --ct-next
+	// gives them. When there are no more it is the state of the packet's connection, trk|new where that is unknown.
 	Next []uint32
-	// Actions are executed in the place of the first lookup if they are not nil,
-	// as ofproto/trace-packet-out does.
+	// Actions are executed in the place of the first lookup if they are not nil, as ofproto/trace-packet-out does.
 	Actions openflow.Actions
 }
 
@@ -30,9 +28,8 @@ const (
 	maxLines     = 1 << 18  // of a trace; ours
 )
 
-// Trace follows a packet through the tables of a bridge, and through those of
-// other bridges that it enters, to the reply that ofproto/trace would give. The
-// bridge must be one of the switch.
+// Trace follows a packet through the tables of a bridge, and through those of other bridges that it enters, to the
+// reply that ofproto/trace would give. The bridge must be one of the switch.
 func (sw *Switch) Trace(bridge string, p packet.Flow, o Options) (*openflow.Trace, error) {
 	b := sw.bridge(bridge)
 	if b == nil {
@@ -93,7 +90,7 @@ type tracer struct {
 	room  []openflow.Node  // for lines to come
 	links []*openflow.Node // to such lines
 
-	translation translation // the pass that is under way
+	translation translation // the current pass
 }
 
 // A resumption is what a pass begins with.
@@ -141,7 +138,7 @@ func (t *tracer) resume(r *resumption) {
 		recirc.CTState = uint32(r.packet.number(ctState))
 		return
 	}
-	recirc.CTState, recirc.Default = ctTracked|ctNew, true
+	recirc.CTState, recirc.Default = packet.CTTracked|packet.CTNew, true
 	if len(t.next) > 0 {
 		recirc.CTState, recirc.Default = t.next[0], false
 		t.next = t.next[1:]
@@ -153,17 +150,6 @@ func (t *tracer) resume(r *resumption) {
 	r.packet.set(ctState, uint64(recirc.CTState))
 }
 
-// The bits of ct_state.
-const (
-	ctNew            = 0x01
-	ctEstablished    = 0x02
-	ctRelated        = 0x04
-	ctReply          = 0x08
-	ctTracked        = 0x20
-	ctSourceNAT      = 0x40
-	ctDestinationNAT = 0x80
-)
-
 // pass translates the packet from one recirculation to the next.
 func (t *tracer) pass(r *resumption) {
 	p := &openflow.Pass{Recirc: r.recirc}
@@ -172,7 +158,7 @@ func (t *tracer) pass(r *resumption) {
 	p.Flow, p.FlowText = &start, start.Trace()
 	x := &t.translation
 	*x = translation{tracer: t, bridge: r.bridge, packet: r.packet, base: r.packet, stack: r.stack, set: r.set, nodes: &p.Roots,
-		tracked: r.id != 0 || r.packet.number(ctState)&ctTracked != 0}
+		tracked: r.id != 0 || r.packet.number(ctState)&packet.CTTracked != 0}
 	x.came = r.packet.destination()
 	x.priority = r.packet.number(skbPriority)
 	x.base.ClearTunnel()
@@ -203,8 +189,7 @@ func (t *tracer) name(b *bridge, p *packet.Flow) {
 	}
 }
 
-// unwrapped joins datapath actions. The last one needs no clone: nothing comes
-// after it.
+// unwrapped joins datapath actions. The last one needs no clone: nothing comes after it.
 func unwrapped(list []string) string {
 	last := list[len(list)-1]
 	if inside, ok := strings.CutPrefix(last, "clone("); ok {

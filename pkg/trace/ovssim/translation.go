@@ -104,8 +104,7 @@ func (x *translation) nested(f func()) []string {
 	return added
 }
 
-// begin starts a pass: at the lookup in the first table, where it was frozen, or
-// with actions.
+// begin starts a pass: at the lookup in the first table, where it was frozen, or with actions.
 func (x *translation) begin(r *resumption) {
 	x.nodes = &x.enters(x.home).Children
 	if r.id != 0 {
@@ -137,12 +136,7 @@ func (x *translation) begin(r *resumption) {
 	if x.failure != "" {
 		return
 	}
-	if !x.freezing {
-		x.actionSet()
-	}
-	if x.freezing {
-		x.finish()
-	}
+	x.conclude()
 }
 
 // enters reports that the packet goes through a bridge.
@@ -170,8 +164,7 @@ func (x *translation) ownBFD(p *port) bool {
 // miss is what a lookup without match executes: nothing.
 var miss = program{}
 
-// lookup finds the program that the packet matches in a table, as if it had come
-// in by a port.
+// lookup finds the program that the packet matches in a table, as if it had come in by a port.
 func (x *translation) lookup(table int, port uint64, received bool) *program {
 	p := &x.packet.Flow
 	if own := x.packet.number(inPort); own != port {
@@ -275,11 +268,10 @@ func (x *translation) resubmit(port uint64, table int, original bool, last bool,
 	x.cookie, x.table = cookie, from
 }
 
-// swapTuple exchanges the packet's addresses and ports with those of the packet
-// that its connection began with.
+// swapTuple exchanges the packet's addresses and ports with those of the packet that its connection began with.
 func (x *translation) swapTuple() {
 	pairs := tuple4
-	if x.packet.number(ethType) == packet.EthIPv6 {
+	if x.packet.Meets(packet.NeedsIPv6) {
 		pairs = tuple6
 	}
 	for _, f := range pairs {
@@ -290,15 +282,25 @@ func (x *translation) swapTuple() {
 }
 
 var (
-	tuplePorts = [][2]*packet.Field{{nwProto, ctProto}, {tpSrc, field("ct_tp_src")}, {tpDst, field("ct_tp_dst")}}
-	tuple4     = append([][2]*packet.Field{{ipSrc, field("ct_nw_src")}, {ipDst, field("ct_nw_dst")}}, tuplePorts...)
-	tuple6     = append([][2]*packet.Field{{ipv6Src, field("ct_ipv6_src")}, {ipv6Dst, field("ct_ipv6_dst")}}, tuplePorts...)
+	tuplePorts = [][2]*packet.Field{{nwProto, ctProto}, {tpSrc, packet.MustField("ct_tp_src")}, {tpDst, packet.MustField("ct_tp_dst")}}
+	tuple4     = append([][2]*packet.Field{{ipSrc, packet.MustField("ct_nw_src")}, {ipDst, packet.MustField("ct_nw_dst")}}, tuplePorts...)
+	tuple6     = append([][2]*packet.Field{{ipv6Src, packet.MustField("ct_ipv6_src")}, {ipv6Dst, packet.MustField("ct_ipv6_dst")}}, tuplePorts...)
 )
 
 // freeze leaves the rest to a recirculation.
 func (x *translation) freeze() {
 	x.exit = true
 	x.freezing = true
+}
+
+// conclude executes the action set, unless the rest waits for a recirculation.
+func (x *translation) conclude() {
+	if !x.freezing {
+		x.actionSet()
+	}
+	if x.freezing {
+		x.finish()
+	}
 }
 
 // finish ends a frozen translation with a recirculation.
@@ -378,6 +380,9 @@ func (x *translation) isolated(f func()) {
 	f()
 	x.packet, x.stack, x.set = packet, stack, set
 }
+
+// touchPart marks a sub-field as looked at or written.
+func (x *translation) touchPart(s packet.Subfield) { x.touch(s.Field, s.Mask()) }
 
 // touch marks bits of the packet as looked at or written.
 func (x *translation) touch(f *packet.Field, bits packet.Value) { x.mask.SetMasked(f, bits, bits) }

@@ -12,8 +12,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/vswitch"
 )
 
-// A tunnel is how an interface wraps packets (ovs-vswitchd.conf.db(5), "Tunnel
-// Options").
+// A tunnel is how an interface wraps packets (ovs-vswitchd.conf.db(5), "Tunnel Options").
 type tunnel struct {
 	kind       string // geneve, vxlan, gre, stt
 	remote     netip.Addr
@@ -32,8 +31,7 @@ type tunnel struct {
 	port       uint16
 }
 
-// tunnelKinds are the types of interfaces that are tunnels, with the numbers
-// that the datapath and UDP have for them.
+// tunnelKinds are the types of interfaces that are tunnels, with the numbers that the datapath and UDP have for them.
 var tunnelKinds = map[string]struct{ datapath, port int }{
 	"geneve": {5, 6081}, "vxlan": {4, 4789}, "gre": {3, 0}, "ip6gre": {3, 0}, "stt": {0, 7471}, "erspan": {0, 0}, "gtpu": {0, 2152}, "bareudp": {0, 6635},
 }
@@ -94,9 +92,9 @@ func (x *translation) wrap(t *tunnel) {
 		p.Set(v6, packet.Value{})
 		switch {
 		case a.Is4():
-			p.Set(v4, packet.FromBytes(a.AsSlice()))
+			p.Set(v4, packet.FromAddr(a))
 		case a.Is6():
-			p.Set(v6, packet.FromBytes(a.AsSlice()))
+			p.Set(v6, packet.FromAddr(a))
 		}
 	}
 	if !t.localFlow {
@@ -144,21 +142,17 @@ const (
 	flagKey      = 8
 )
 
-// destination is where the packet's tunnel fields send it.
-func (p *frame) destination() netip.Addr {
-	a, _ := netip.AddrFromSlice(p.Get(tunDst).Bytes(4))
-	if a.IsUnspecified() {
-		a, _ = netip.AddrFromSlice(p.Get(tunIPv6Dst).Bytes(16))
-	}
-	return a
-}
+// destination is where the packet's tunnel fields send it, and origin where they say that it comes from; unspecified if
+// nowhere.
+func (p *frame) destination() netip.Addr { return p.either(tunDst, tunIPv6Dst) }
 
-func (p *frame) origin() netip.Addr {
-	a, _ := netip.AddrFromSlice(p.Get(tunSrc).Bytes(4))
-	if a.IsUnspecified() {
-		a, _ = netip.AddrFromSlice(p.Get(tunIPv6Src).Bytes(16))
+func (p *frame) origin() netip.Addr { return p.either(tunSrc, tunIPv6Src) }
+
+func (p *frame) either(v4, v6 *packet.Field) netip.Addr {
+	if a := p.Addr(v4); !a.IsUnspecified() {
+		return a
 	}
-	return a
+	return p.Addr(v6)
 }
 
 // sendTunnel sends the packet into a tunnel, and returns the packet as it is
@@ -254,8 +248,7 @@ func (p *frame) options(tlvs []openflow.TLV) string {
 	return b.String()
 }
 
-// pushHeader puts the outer headers before the packet, and follows it out of the
-// port that leads to the other end.
+// pushHeader puts the outer headers before the packet, and follows it out of the port that leads to the other end.
 func (x *translation) pushHeader(p *port, last, truncated bool) {
 	to := x.packet.destination()
 	from := x.packet.origin()
@@ -374,15 +367,9 @@ func (x *translation) header(p, out *port, mac string, from, to netip.Addr) (str
 	return fmt.Sprintf("size=%d,type=%d,eth(dst=%s,src=%s,dl_type=0x%04x),%s,%s", size, kind.datapath, mac, out.addr, ethType, network, inside), true
 }
 
-// critical reports whether a receiver that does not know an option has to drop
-// the packet.
+// critical reports whether a receiver that does not know an option has to drop the packet.
 func (p *frame) critical(tlvs []openflow.TLV) bool {
-	for _, t := range p.carried(tlvs) {
-		if t.Type&0x80 != 0 {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(p.carried(tlvs), func(t openflow.TLV) bool { return t.Type&0x80 != 0 })
 }
 
 func (p *frame) optionBytes(tlvs []openflow.TLV) int {
@@ -408,13 +395,13 @@ func (x *translation) outward(p *frame, t *tunnel, mac, own string, from, to net
 	for _, f := range []*packet.Field{ipSrc, ipDst, ipv6Src, ipv6Dst, tpSrc, tpDst} {
 		p.Set(f, packet.Value{})
 	}
-	src, dst, ethernet := ipSrc, ipDst, uint64(packet.EthIPv4)
+	p.set(ethType, packet.EthIPv4)
 	if to.Is6() {
-		src, dst, ethernet = ipv6Src, ipv6Dst, packet.EthIPv6
+		p.set(ethType, packet.EthIPv6)
 	}
-	p.Set(src, packet.FromBytes(from.AsSlice()))
-	p.Set(dst, packet.FromBytes(to.AsSlice()))
-	p.set(ethType, ethernet)
+	src, dst := p.AddrFields()
+	p.Set(src, packet.FromAddr(from))
+	p.Set(dst, packet.FromAddr(to))
 	p.set(nwFrag, 0)
 	p.set(nwTOS, tos)
 	p.set(nwTTL, ttl)

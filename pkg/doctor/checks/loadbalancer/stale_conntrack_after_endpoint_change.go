@@ -77,7 +77,7 @@ func staleConnections(p *doctor.Pass, c *doctor.Chassis, stale []facts.StaleConn
 		}
 		conntrack := doctor.Reply("ovs-vswitchd", "dpctl/dump-conntrack -m -s").On(c.Name)
 		for _, s := range list[:min(len(list), 4)] {
-			f.Evidence = append(f.Evidence, conntrack.Says(fmt.Sprintf("udp, %s to %s, replies from %s, ct zone %d", s.Orig.Src, s.Orig.Dst, s.Reply.Src, s.Zone)))
+			f.Evidence = append(f.Evidence, conntrack.Says(fmt.Sprintf("udp, %s to %s, replies from %s, ct zone %d", s.Orig.From(), s.Orig.To(), s.Reply.From(), s.Zone)))
 		}
 		if more := len(list) - 4; more > 0 {
 			f.Evidence = append(f.Evidence, conntrack.Says(fmt.Sprintf("and %d more", more)))
@@ -95,7 +95,7 @@ type connection struct {
 }
 
 func key(s facts.StaleConnection) connection {
-	return connection{s.Datapath, s.Zone, s.Orig.Src, s.Orig.Dst}
+	return connection{s.Datapath, s.Zone, s.Orig.From(), s.Orig.To()}
 }
 
 // shortestUse is the shortest sample that shows whether a connection is in use: timeouts are in whole seconds.
