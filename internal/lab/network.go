@@ -107,6 +107,9 @@ func (s *State) addresses(host string) []string {
 		lines = append(lines, checksumsByHand,
 			"ip addr add "+UnderlayGateway4.String()+"/24 dev under", "ip addr add "+UnderlayGateway6.String()+"/64 dev under nodad",
 			"ip addr add "+Internet4.Prev().String()+"/24 dev inet", "ip addr add "+Internet6.Prev().String()+"/64 dev inet nodad")
+		for network, hop := range s.Topology.Routed {
+			lines = append(lines, fmt.Sprintf("ip route add %s via %s dev under", network, hop))
+		}
 		return lines
 	case internet:
 		return append(append(lines, checksumsByHand), eth0(netip.PrefixFrom(Internet4, 24), Internet4.Prev(), netip.PrefixFrom(Internet6, 64), Internet6.Prev())...)

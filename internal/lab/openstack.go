@@ -20,6 +20,7 @@ func OpenStack() Topology {
 // openStack is the topology with the commands for its Northbound, which may still grow.
 func openStack() (Topology, *northbound) {
 	t := Topology{Name: "openstack", OVN: true, Bridge: "br-int"}
+	t.Routed = map[netip.Prefix]netip.Addr{netip.MustParsePrefix("fd00:10:1::/48"): netip.MustParseAddr("fd00:172:30::120")}
 	for i := 1; i <= 2; i++ {
 		n := underlayNode(i)
 		n.Vswitch = append(n.Vswitch, words("set Open_vSwitch . external_ids:ovn-bridge-mappings=physnet:br-ex"))

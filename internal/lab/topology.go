@@ -15,6 +15,8 @@ type Topology struct {
 	Nodes    []Node
 	Pods     []Pod
 	Services []Service
+	// Routed are networks that the router of the underlay sends to a next hop there: Neutron needs that for IPv6.
+	Routed map[netip.Prefix]netip.Addr
 
 	// ACLTier is the tier of all ACLs, on releases that have tiers (OVN 23.06 and later).
 	ACLTier int

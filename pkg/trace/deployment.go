@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/ovnctl/ovnctl/pkg/cluster"
+	"github.com/ovnctl/ovnctl/pkg/decode"
 	"github.com/ovnctl/ovnctl/pkg/journey"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
 	"github.com/ovnctl/ovnctl/pkg/packet"
@@ -239,7 +240,7 @@ func (d *deployment) entryByNAT(n *topology.NAT, a netip.Addr) (entry, bool) {
 // entryByRoute is the entry for an address that nothing translates: the network outside is taken to route it to the router
 // of its network, unless it is one of IPv4 that means nothing there.
 func (d *deployment) entryByRoute(a netip.Addr) (entry, bool) {
-	if private(a) && a.Is4() {
+	if !d.routedOutside(a) {
 		return entry{}, false
 	}
 	for _, p := range d.graph.PortsAt(a) {
@@ -390,10 +391,16 @@ var sharedSpace = netip.MustParsePrefix("100.64.0.0/10")
 // private reports whether an address means nothing on the Internet.
 func private(a netip.Addr) bool { return a.IsPrivate() || sharedSpace.Contains(a) }
 
+// routedOutside reports whether the network outside is taken to route an address that nothing translates: one that means something
+// there, and IPv6 of Neutron, which cannot translate it.
+func (d *deployment) routedOutside(a netip.Addr) bool {
+	return !private(a) || a.Is6() && slices.ContainsFunc(d.graph.PortsAt(a), func(p *topology.Port) bool { return decode.CMSOf(p.ExternalIDs) == decode.Neutron })
+}
+
 // noRouteBack says why no reply comes from outside to a packet that left with a source address that is not of the underlay;
 // it is nil if one does. For a private address that takes routes outside that are not known here.
-func noRouteBack(src, dst netip.Addr) *journey.Verdict {
-	if !private(src) || src.Is6() && !private(dst) { // IPv6 is routed: see assumedRoute
+func (d *deployment) noRouteBack(src, dst netip.Addr) *journey.Verdict {
+	if d.routedOutside(src) {
 		return nil
 	}
 	if private(dst) {

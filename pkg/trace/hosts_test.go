@@ -28,13 +28,14 @@ func TestDestination(t *testing.T) {
 
 // TestNoRoute says what becomes of packets that nobody outside can answer, or bring in.
 func TestNoRoute(t *testing.T) {
-	if v := noRouteBack(addr("8.8.8.8"), addr("10.0.0.1")); v != nil {
+	nowhere := &deployment{graph: &topology.Graph{}}
+	if v := nowhere.noRouteBack(addr("8.8.8.8"), addr("10.0.0.1")); v != nil {
 		t.Errorf("a public source: %+v", v)
 	}
-	if v := noRouteBack(addr("10.0.0.1"), addr("8.8.8.8")); v == nil || v.Outcome != journey.Dropped {
+	if v := nowhere.noRouteBack(addr("10.0.0.1"), addr("8.8.8.8")); v == nil || v.Outcome != journey.Dropped {
 		t.Errorf("a private source: %+v", v)
 	}
-	if v := noRouteBack(addr("10.0.0.1"), addr("192.168.0.1")); v == nil || v.Outcome != journey.Unknown {
+	if v := nowhere.noRouteBack(addr("10.0.0.1"), addr("192.168.0.1")); v == nil || v.Outcome != journey.Unknown {
 		t.Errorf("both private: %+v", v)
 	}
 	d := deployment{hosts: &hosts{}, underlay: []netip.Prefix{netip.MustParsePrefix("172.30.0.0/24")}, graph: &topology.Graph{}}

@@ -43,7 +43,7 @@ func (w *Walker) Verdict(ctx context.Context, r *Round) journey.Verdict {
 	case v.Outcome != journey.Delivered:
 		w.say(r.Forward, &v, "the packet")
 	default:
-		v.Sentence = roundTrip(w.reached(r.Forward), r.Forward.outside)
+		v.Sentence = roundTrip(w.reached(r.Forward), r.Forward.outside, sourceOf(&r.Forward.packet))
 	}
 	return v
 }

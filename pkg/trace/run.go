@@ -141,7 +141,7 @@ func (r *run) connection(ctx context.Context, start location, skip func(path str
 		b.Verdict = b.Reply.Verdict
 		return b
 	}
-	b.Verdict.Sentence = roundTrip(forward.reached, forward.outside)
+	b.Verdict.Sentence = roundTrip(forward.reached, forward.outside, sourceOf(&forward.at.packet))
 	return b
 }
 

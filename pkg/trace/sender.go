@@ -119,6 +119,11 @@ func (f *follower) overUnderlay(s source, to *host, p *Path) {
 	}
 }
 
+func sourceOf(p *packet.Flow) netip.Addr {
+	t, _ := p.Tuple()
+	return t.Src
+}
+
 func dstOf(p *packet.Flow) netip.Addr {
 	t, _ := p.Tuple()
 	return t.Dst

@@ -98,7 +98,7 @@ func (r *run) unanswered(src, dst netip.Addr) *journey.Verdict {
 	if r.holder(src) != nil || r.linkedToUnderlay(src) {
 		return nil
 	}
-	return noRouteBack(src, dst)
+	return r.noRouteBack(src, dst)
 }
 
 // linkedToUnderlay reports whether an address is in a network that the underlay has, as far as the databases and the nodes

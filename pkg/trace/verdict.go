@@ -3,6 +3,7 @@ package trace
 import (
 	"context"
 	"fmt"
+	"net/netip"
 	"slices"
 	"strings"
 
@@ -249,8 +250,11 @@ func inHop(v journey.Verdict, hops []journey.Hop) string {
 }
 
 // roundTrip is the sentence of a connection that works.
-func roundTrip(reached string, outside bool) string {
-	if outside {
+func roundTrip(reached string, outside bool, src netip.Addr) string {
+	switch {
+	case outside && private(src) && src.Is6():
+		return fmt.Sprintf("the packet leaves for %s, and a reply from there comes back if it has a route to %s", reached, src)
+	case outside:
 		return "the packet leaves for " + reached + ", and a reply from there comes back"
 	}
 	return reached + " receives the packet, and its reply comes back"

@@ -248,7 +248,7 @@ func (w *Walker) unanswered(src, dst netip.Addr) *journey.Verdict {
 	if _, ok := w.entryOf(src); ok {
 		return nil
 	}
-	return noRouteBack(src, dst)
+	return w.noRouteBack(src, dst)
 }
 
 // lastRouter is the router that a packet went out by, and its node; empty if a host's own network was the last to route
