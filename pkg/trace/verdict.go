@@ -9,6 +9,7 @@ import (
 
 	"github.com/ovnctl/ovnctl/pkg/decode"
 	"github.com/ovnctl/ovnctl/pkg/journey"
+	"github.com/ovnctl/ovnctl/pkg/nb"
 	"github.com/ovnctl/ovnctl/pkg/openflow"
 	"github.com/ovnctl/ovnctl/pkg/packet"
 	"github.com/ovnctl/ovnctl/pkg/topology"
@@ -32,6 +33,9 @@ func (r *run) dropped(ctx context.Context, p location, leaf ovs.Leaf, o *outcome
 		return v
 	}
 	step := r.step(ctx, p.node, last)
+	if acl := r.deniedBy(ctx, p, leaf, step.Stage); acl != nil {
+		step.Object = acl
+	}
 	v.Stage, v.Object = step.Stage, step.Object
 	if v.Stage == "" {
 		v.Stage = tableText(last.Table)
@@ -53,6 +57,32 @@ func (r *run) dropped(ctx context.Context, p location, leaf ovs.Leaf, o *outcome
 	}
 	v.Because = r.dropCause(p, last, step, leaf)
 	return v
+}
+
+// deniedBy is the ACL that stopped a packet in a stage that carries out what ACLs decided: since OVN 23.06 one table finds the
+// ACL and writes its verdict into a register, and the next one acts on that. It is nil where that is not what happened.
+func (r *run) deniedBy(ctx context.Context, p location, leaf ovs.Leaf, stage string) *decode.Object {
+	list, carriesOut := strings.CutSuffix(stage, "_action")
+	if !carriesOut || !strings.Contains(list, "_acl") {
+		return nil
+	}
+	for _, s := range slices.Backward(leaf.Steps) {
+		if s.Bridge != p.node.names.Bridge || s.Before.Uint("metadata") != leaf.Packet.Uint("metadata") {
+			return nil
+		}
+		m := p.node.decoder.Decode(ctx, seen(s))
+		if m.Stage != list+"_eval" || len(m.Objects) == 0 {
+			continue
+		}
+		switch acl, _ := m.Objects[0].Row.(nb.ACL); acl.Action {
+		case "drop", "reject":
+			return cause.ObjectOf(m.Objects[0])
+		case "pass":
+		default:
+			return nil
+		}
+	}
+	return nil
 }
 
 func tableText(n int) string { return fmt.Sprintf("table %d", n) }

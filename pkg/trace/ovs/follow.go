@@ -144,6 +144,10 @@ func (r *reading) read(ctx context.Context) error {
 			if e.Output.Kind == openflow.ToNativeTunnel {
 				i = afterNested(events, i) // the outer packet's path through the underlay bridge
 			}
+		case openflow.EventCheckPktLarger:
+			if e.Larger.Larger {
+				i = afterLarger(events, i)
+			}
 		case openflow.EventError:
 			r.reason = e.Text
 		case openflow.EventUnknown:
@@ -175,6 +179,17 @@ func afterNested(events []openflow.Event, i int) int {
 	depth := events[i].Clone
 	for i+1 < len(events) && events[i+1].Clone > depth {
 		i++
+	}
+	return i
+}
+
+// afterLarger returns the index of the last event that supposes the packet to be larger than the check at i asks. The packets
+// that are followed are not.
+func afterLarger(events []openflow.Event, i int) int {
+	for at, e := range events[i+1:] {
+		if e.Kind == openflow.EventCheckPktLarger && e.Node == events[i].Node {
+			return i + at
+		}
 	}
 	return i
 }
@@ -392,16 +407,23 @@ func (s *Step) take(n *openflow.Node) {
 	}
 }
 
-// outputNumbers are the datapath ports that datapath actions send the packet itself to: the numbers that
-// stand alone between commas (odp actions as ovs-dpctl(8) prints them).
+// outputNumbers are the datapath ports that datapath actions send a packet of ordinary size to (odp actions as
+// ovs-dpctl(8) prints them): the numbers that stand alone between commas, also within clone(…) and, of a packet whose length
+// is asked, within le(…).
 func outputNumbers(actions string) []int {
 	var numbers []int
 	depth, start := 0, 0
 	for i := 0; i <= len(actions); i++ {
 		switch {
 		case i == len(actions) || actions[i] == ',' && depth == 0:
-			if n, err := strconv.Atoi(strings.TrimSpace(actions[start:i])); err == nil {
+			action := strings.TrimSpace(actions[start:i])
+			if n, err := strconv.Atoi(action); err == nil {
 				numbers = append(numbers, n)
+			}
+			for _, outer := range []string{"clone(", "check_pkt_len(", "le("} {
+				if inner, ok := strings.CutPrefix(action, outer); ok {
+					numbers = append(numbers, outputNumbers(strings.TrimSuffix(inner, ")"))...)
+				}
 			}
 			start = i + 1
 		case actions[i] == '(':
