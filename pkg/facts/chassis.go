@@ -60,3 +60,10 @@ func RouterChassisMeant(rows *snapshot.Southbound, r *nb.LogicalRouter) *sb.Chas
 	}
 	return nil
 }
+
+// RequestedChassis is the chassis that a port's options ask for, by name or hostname. During
+// a live migration there are two: it is the first, on which the port is before it moves.
+func RequestedChassis(options map[string]string) string {
+	first, _, _ := strings.Cut(options["requested-chassis"], ",")
+	return strings.TrimSpace(first)
+}

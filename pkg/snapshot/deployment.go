@@ -130,6 +130,9 @@ type Zone struct {
 	flows  logicalFlows
 }
 
+// Deployment is the look that the zone is of.
+func (z *Zone) Deployment() *Deployment { return z.d }
+
 // ErrUnavailable says that a source does not hold what was asked for.
 var ErrUnavailable = node.ErrUnavailable
 

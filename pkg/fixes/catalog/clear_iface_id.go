@@ -20,15 +20,7 @@ shows which of them is wrong, and if the interface is the only one.`,
 	Class:  fixes.Ask,
 	Risk:   fixes.Medium,
 	Check:  "duplicate-iface-id-local",
-	Plan: func(d *snapshot.Deployment, a fixes.Args) (*fixes.Plan, error) {
-		h, sw, err := localSwitch(d)
-		if err != nil {
-			return nil, err
-		}
-		iface, err := interfaceNamed(h, sw, a["INTERFACE"])
-		if err != nil {
-			return nil, err
-		}
+	Plan: onInterface(func(h *snapshot.Host, sw *snapshot.Switch, iface snapshot.BridgeInterface) (*fixes.Plan, error) {
 		if err := checkWrong(h, sw, iface); err != nil {
 			return nil, err
 		}
@@ -42,7 +34,7 @@ shows which of them is wrong, and if the interface is the only one.`,
 				Row: iface.InterfaceBrief, Name: iface.Name, Columns: fixes.Row{"external_ids:iface-id": nil},
 			}.Step()},
 		}, nil
-	},
+	}),
 }
 
 // checkWrong refuses for an interface that is not known to be the wrong one of several.

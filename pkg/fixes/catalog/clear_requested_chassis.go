@@ -2,7 +2,7 @@ package catalog
 
 import (
 	"github.com/ovnctl/ovnctl/pkg/fixes"
-	"github.com/ovnctl/ovnctl/pkg/snapshot"
+	"github.com/ovnctl/ovnctl/pkg/nb"
 )
 
 // ClearRequestedChassis lets a logical port be bound wherever its interface is.
@@ -17,11 +17,8 @@ the value names two chassis: that is a live migration.`,
 	Class:  fixes.Ask,
 	Risk:   fixes.Medium,
 	Check:  "port-not-bound",
-	Plan: func(d *snapshot.Deployment, a fixes.Args) (*fixes.Plan, error) {
-		z, _, port, err := findSwitchPort(d, a["PORT"])
-		if err != nil {
-			return nil, err
-		}
+	Plan: onPort(func(f found[nb.LogicalSwitchPortBrief], a fixes.Args) (*fixes.Plan, error) {
+		z, port := f.zone, f.row
 		if _, ok := port.Options["requested-chassis"]; !ok {
 			return nil, fixes.Refuse("", "port %s does not request a chassis", port.Name)
 		}
@@ -46,5 +43,5 @@ the value names two chassis: that is a live migration.`,
 				Row: port, Name: port.Name, Columns: fixes.Row{"options:requested-chassis": nil},
 			}.Step()},
 		}, nil
-	},
+	}),
 }

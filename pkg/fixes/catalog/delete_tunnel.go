@@ -23,11 +23,7 @@ tunnel as one of its own: Open vSwitch creates only one of the two.`,
 	Class: fixes.Ask,
 	Risk:  fixes.Medium,
 	Check: "tunnel-missing-to-chassis",
-	Plan: func(d *snapshot.Deployment, a fixes.Args) (*fixes.Plan, error) {
-		h, err := hostOf(d, a["NODE"])
-		if err != nil {
-			return nil, err
-		}
+	Plan: onHost(func(h *snapshot.Host, a fixes.Args) (*fixes.Plan, error) {
 		s, err := h.Switch()
 		if err != nil {
 			return nil, err
@@ -39,11 +35,11 @@ tunnel as one of its own: Open vSwitch creates only one of the two.`,
 			}
 			names = append(names, p.Port.Name)
 			if p.Port.Name == a["PORT"] {
-				return planDeleteTunnel(d, h, s, p)
+				return planDeleteTunnel(h.Deployment(), h, s, p)
 			}
 		}
 		return nil, fmt.Errorf("no tunnel port %q; %s has %s", a["PORT"], h.Name, several(names))
-	},
+	}),
 }
 
 func planDeleteTunnel(d *snapshot.Deployment, h *snapshot.Host, s *snapshot.Switch, p snapshot.BridgeInterface) (*fixes.Plan, error) {

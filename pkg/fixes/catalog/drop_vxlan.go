@@ -23,11 +23,7 @@ would become unreachable.`,
 	Class:  fixes.Ask,
 	Risk:   fixes.High,
 	Check:  "vxlan-encap-limits",
-	Plan: func(d *snapshot.Deployment, a fixes.Args) (*fixes.Plan, error) {
-		h, err := hostOf(d, a["NODE"])
-		if err != nil {
-			return nil, err
-		}
+	Plan: onHost(func(h *snapshot.Host, a fixes.Args) (*fixes.Plan, error) {
 		s, err := h.Switch()
 		if err != nil {
 			return nil, err
@@ -62,7 +58,7 @@ would become unreachable.`,
 			Warnings: []string{"whatever deploys the node (an operator, Ansible, Juju) may set it back"},
 			Steps:    []fixes.Step{setID(s, key, now, what)},
 		}, nil
-	},
+	}),
 }
 
 // onlyVXLAN refuses because of a chassis that would become unreachable.

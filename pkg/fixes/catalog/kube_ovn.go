@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/ovnctl/ovnctl/pkg/facts"
 	"github.com/ovnctl/ovnctl/pkg/nb"
@@ -406,3 +407,18 @@ func (k *KubeOVN) LinkOf(h *snapshot.Host) string {
 	}
 	return "ovn0"
 }
+
+// Sizes of a bridge's table of learned addresses: the default of Open vSwitch, and
+// enough for a large provider network.
+const (
+	defaultMACTable = 8192
+	largeMACTable   = 50000
+)
+
+// How long flows are kept: twice what the last ones took to compute, as ovn-controller(8) says, within
+// these limits. If that is unknown, long enough for a large deployment.
+const (
+	leastKeep   = 2 * time.Second
+	mostKeep    = 40 * time.Second // fixes.Await waits for a minute
+	unknownKeep = 8 * time.Second
+)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ovnctl/ovnctl/pkg/facts"
 	"github.com/ovnctl/ovnctl/pkg/fixes"
 	"github.com/ovnctl/ovnctl/pkg/nb"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
@@ -205,3 +206,33 @@ func (k *KubeOVN) ownEgress() map[string]bool {
 	}
 	return own
 }
+
+var (
+	routers = kind[nb.LogicalRouter]{"router",
+		func(_ *snapshot.Zone, l *facts.Logical) ([]nb.LogicalRouter, error) { return l.Routers, nil },
+		func(r *nb.LogicalRouter) (string, ovsdb.UUID) { return r.Name, r.UUID }}
+	routerPorts = kind[nb.LogicalRouterPort]{"logical router port",
+		func(_ *snapshot.Zone, l *facts.Logical) ([]nb.LogicalRouterPort, error) { return l.RouterPorts, nil },
+		func(p *nb.LogicalRouterPort) (string, ovsdb.UUID) { return p.Name, p.UUID }}
+	dhcpOptions = kind[nb.DHCPOptions]{"row of DHCP_Options",
+		func(_ *snapshot.Zone, l *facts.Logical) ([]nb.DHCPOptions, error) { return l.DHCPOptions, nil },
+		func(o *nb.DHCPOptions) (string, ovsdb.UUID) { return o.Cidr, o.UUID }}
+	loadBalancers = kind[nb.LoadBalancer]{"load balancer",
+		func(z *snapshot.Zone, _ *facts.Logical) ([]nb.LoadBalancer, error) {
+			b, err := z.Balancers()
+			if err != nil {
+				return nil, err
+			}
+			return b.LoadBalancers, nil
+		},
+		func(lb *nb.LoadBalancer) (string, ovsdb.UUID) { return lb.Name, lb.UUID }}
+	loadBalancerGroups = kind[nb.LoadBalancerGroup]{"load balancer group",
+		func(z *snapshot.Zone, _ *facts.Logical) ([]nb.LoadBalancerGroup, error) {
+			b, err := z.Balancers()
+			if err != nil {
+				return nil, err
+			}
+			return b.Groups, nil
+		},
+		func(g *nb.LoadBalancerGroup) (string, ovsdb.UUID) { return g.Name, g.UUID }}
+)

@@ -1,6 +1,8 @@
 package catalog
 
-import "fmt"
+import (
+	"fmt"
+)
 
 // KubeOVNSubnetPolicy adds the policies that route to a subnet.
 var KubeOVNSubnetPolicy = kubeRepair("kube-ovn-subnet-policy",

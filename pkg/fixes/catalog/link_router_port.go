@@ -8,7 +8,6 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/facts"
 	"github.com/ovnctl/ovnctl/pkg/fixes"
 	"github.com/ovnctl/ovnctl/pkg/nb"
-	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
 // LinkRouterPort joins a switch port to its router port again.
@@ -27,11 +26,8 @@ one. It creates no ports.`,
 	Class: fixes.Ask,
 	Risk:  fixes.Medium,
 	Check: "dangling-router-link",
-	Plan: func(d *snapshot.Deployment, a fixes.Args) (*fixes.Plan, error) {
-		z, l, p, err := findSwitchPort(d, a["PORT"])
-		if err != nil {
-			return nil, err
-		}
+	Plan: onPort(func(f found[nb.LogicalSwitchPortBrief], a fixes.Args) (*fixes.Plan, error) {
+		z, l, p := f.zone, f.logical, f.row
 		target, err := linkTarget(l, p, a["ROUTER-PORT"])
 		if err != nil {
 			return nil, err
@@ -70,7 +66,7 @@ one. It creates no ports.`,
 				Guards: []fixes.Guard{{Table: "Logical_Router_Port", UUID: target.UUID, Columns: fixes.Row{"name": target.Name, "mac": target.MAC}}},
 			}.Step()},
 		}, nil
-	},
+	}),
 }
 
 // leadsTo reports whether packets to a router port go through a switch port, by its addresses.

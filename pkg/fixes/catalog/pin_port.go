@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/ovnctl/ovnctl/pkg/fixes"
+	"github.com/ovnctl/ovnctl/pkg/nb"
 	"github.com/ovnctl/ovnctl/pkg/sb"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
@@ -21,12 +22,9 @@ interface for the port.`,
 	Class:  fixes.Ask,
 	Risk:   fixes.Medium,
 	Check:  "port-flapping-two-chassis",
-	Plan: func(d *snapshot.Deployment, a fixes.Args) (*fixes.Plan, error) {
-		z, _, port, err := findSwitchPort(d, a["PORT"])
-		if err != nil {
-			return nil, err
-		}
-		if err := checkHasPort(d, z, a["CHASSIS"], port.Name); err != nil {
+	Plan: onPort(func(f found[nb.LogicalSwitchPortBrief], a fixes.Args) (*fixes.Plan, error) {
+		z, port := f.zone, f.row
+		if err := checkHasPort(z.Deployment(), z, a["CHASSIS"], port.Name); err != nil {
 			return nil, err
 		}
 		if err := checkNotMigrating(port); err != nil {
@@ -44,7 +42,7 @@ interface for the port.`,
 				Row: port, Name: port.Name, Columns: fixes.Row{"options:requested-chassis": a["CHASSIS"]},
 			}.Step()},
 		}, nil
-	},
+	}),
 }
 
 // checkHasPort refuses a chassis whose node can be read and has no interface for a logical port.

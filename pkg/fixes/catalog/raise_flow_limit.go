@@ -24,11 +24,7 @@ limit itself because it is too slow.`,
 	Class:  fixes.Ask,
 	Risk:   fixes.Low,
 	Check:  "datapath-flow-limit",
-	Plan: func(d *snapshot.Deployment, a fixes.Args) (*fixes.Plan, error) {
-		h, sw, err := localSwitch(d)
-		if err != nil {
-			return nil, err
-		}
+	Plan: onSwitch(func(h *snapshot.Host, sw *snapshot.Switch, a fixes.Args) (*fixes.Plan, error) {
 		row, err := rootRow(h, sw)
 		if err != nil {
 			return nil, err
@@ -50,7 +46,7 @@ limit itself because it is too slow.`,
 				Row: row, Name: ".", Columns: fixes.Row{"other_config:flow-limit": strconv.Itoa(limit)},
 			}.Step()},
 		}, nil
-	},
+	}),
 }
 
 // numberOr is the number that a setting holds, or a default.

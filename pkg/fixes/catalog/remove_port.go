@@ -21,15 +21,7 @@ network namespace.`,
 	Class:  fixes.Ask,
 	Risk:   fixes.Medium,
 	Check:  "port-no-such-device",
-	Plan: func(d *snapshot.Deployment, a fixes.Args) (*fixes.Plan, error) {
-		h, sw, err := localSwitch(d)
-		if err != nil {
-			return nil, err
-		}
-		iface, err := interfaceNamed(h, sw, a["INTERFACE"])
-		if err != nil {
-			return nil, err
-		}
+	Plan: onInterface(func(h *snapshot.Host, sw *snapshot.Switch, iface snapshot.BridgeInterface) (*fixes.Plan, error) {
 		use := facts.PortUseOf(h, iface)
 		switch {
 		case use.Northbound:
@@ -43,7 +35,7 @@ network namespace.`,
 		if err != nil {
 			return nil, err
 		}
-		changes, err := fixes.DeleteRows(d.Context(), db, "Port", iface.Port.UUID, fixes.Ref{Table: "Bridge", UUID: iface.Bridge.UUID, Column: "ports"})
+		changes, err := fixes.DeleteRows(h.Deployment().Context(), db, "Port", iface.Port.UUID, fixes.Ref{Table: "Bridge", UUID: iface.Bridge.UUID, Column: "ports"})
 		if err != nil {
 			return nil, err
 		}
@@ -57,5 +49,5 @@ network namespace.`,
 				Classic: []string{fixes.Command("ovs-vsctl --if-exists --with-iface del-port %s %s", iface.Bridge.Name, iface.Name)},
 			}},
 		}, nil
-	},
+	}),
 }

@@ -26,14 +26,10 @@ must exist. ovn-controller creates the patch ports.`,
 	Class: fixes.Ask,
 	Risk:  fixes.Medium,
 	Check: "localnet-no-bridge-mapping",
-	Plan:  planBridgeMapping,
+	Plan:  onSwitch(planBridgeMapping),
 }
 
-func planBridgeMapping(d *snapshot.Deployment, a fixes.Args) (*fixes.Plan, error) {
-	h, sw, err := localSwitch(d)
-	if err != nil {
-		return nil, err
-	}
+func planBridgeMapping(h *snapshot.Host, sw *snapshot.Switch, a fixes.Args) (*fixes.Plan, error) {
 	if _, err := rootRow(h, sw); err != nil {
 		return nil, err
 	}

@@ -19,11 +19,7 @@ Chassis.hostname.`,
 	Class:  fixes.Ask,
 	Risk:   fixes.Medium,
 	Check:  "hostname-mismatch",
-	Plan: func(d *snapshot.Deployment, a fixes.Args) (*fixes.Plan, error) {
-		h, sw, err := localSwitch(d)
-		if err != nil {
-			return nil, err
-		}
+	Plan: onSwitch(func(h *snapshot.Host, sw *snapshot.Switch, a fixes.Args) (*fixes.Plan, error) {
 		name := a["NAME"]
 		if name == "" || strings.ContainsAny(name, " \t\n,/") {
 			return nil, fmt.Errorf("%q is not a hostname", name)
@@ -49,5 +45,5 @@ Chassis.hostname.`,
 			Warnings: []string{"it lasts: ovs-ctl record-hostname-if-not-set keeps it at boot"},
 			Steps:    []fixes.Step{setID(sw, "hostname", name, title)},
 		}, nil
-	},
+	}),
 }

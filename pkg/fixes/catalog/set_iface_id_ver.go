@@ -21,20 +21,13 @@ port's: then the interface belongs to another pod.`,
 	Class:  fixes.Ask,
 	Risk:   fixes.Medium,
 	Check:  "port-not-bound",
-	Plan: func(d *snapshot.Deployment, a fixes.Args) (*fixes.Plan, error) {
-		h, sw, err := localSwitch(d)
-		if err != nil {
-			return nil, err
-		}
-		iface, err := interfaceNamed(h, sw, a["INTERFACE"])
-		if err != nil {
-			return nil, err
-		}
+	Plan: onInterface(func(h *snapshot.Host, sw *snapshot.Switch, iface snapshot.BridgeInterface) (*fixes.Plan, error) {
 		id := iface.ExternalIDs["iface-id"]
-		_, _, port, err := findSwitchPort(d, id)
+		f, err := findSwitchPort(h.Deployment(), id)
 		if err != nil {
 			return nil, fmt.Errorf("interface %s: %w", iface.Name, err)
 		}
+		port := f.row
 		want := port.Options["iface-id-ver"]
 		if want == iface.ExternalIDs["iface-id-ver"] || want == "" {
 			return nil, fixes.Refuse("", "interface %s has the iface-id-ver that port %s asks for", iface.Name, id)
@@ -56,5 +49,5 @@ port's: then the interface belongs to another pod.`,
 				Row: iface.InterfaceBrief, Name: iface.Name, Columns: fixes.Row{"external_ids:iface-id-ver": want},
 			}.Step()},
 		}, nil
-	},
+	}),
 }

@@ -24,12 +24,9 @@ it was attached: then it is the Northbound that changed. Otherwise re-create the
 	Class:  fixes.Ask,
 	Risk:   fixes.Medium,
 	Check:  "pod-address-mismatch",
-	Plan: func(d *snapshot.Deployment, a fixes.Args) (*fixes.Plan, error) {
-		z, l, p, err := findSwitchPort(d, a["PORT"])
-		if err != nil {
-			return nil, err
-		}
-		device, err := deviceOf(d, l, p)
+	Plan: onPort(func(f found[nb.LogicalSwitchPortBrief], a fixes.Args) (*fixes.Plan, error) {
+		z, l, p := f.zone, f.logical, f.row
+		device, err := deviceOf(z.Deployment(), l, p)
 		if err != nil {
 			return nil, err
 		}
@@ -65,7 +62,7 @@ it was attached: then it is the Northbound that changed. Otherwise re-create the
 				Row: p, Columns: columns, Classic: classic,
 			}.Step()},
 		}, nil
-	},
+	}),
 }
 
 // checkUnchanged refuses unless a pod has the addresses that it was given.

@@ -3,6 +3,7 @@ package catalog
 import (
 	"github.com/ovnctl/ovnctl/pkg/fixes"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
+	"github.com/ovnctl/ovnctl/pkg/vswitch"
 )
 
 // StandaloneBridge lets a bridge without flows and controller forward as a switch.
@@ -17,15 +18,7 @@ integration bridge: changing its fail_mode would empty it for good.`,
 	Class:  fixes.Ask,
 	Risk:   fixes.Medium,
 	Check:  "bridge-fail-mode-wrong",
-	Plan: func(d *snapshot.Deployment, a fixes.Args) (*fixes.Plan, error) {
-		h, sw, err := localSwitch(d)
-		if err != nil {
-			return nil, err
-		}
-		b, err := bridgeNamed(h, sw, a["BRIDGE"])
-		if err != nil {
-			return nil, err
-		}
+	Plan: onBridge(func(h *snapshot.Host, sw *snapshot.Switch, b *vswitch.BridgeBrief, a fixes.Args) (*fixes.Plan, error) {
 		chassis, _, err := h.ChassisName()
 		if err != nil {
 			return nil, err
@@ -56,5 +49,5 @@ integration bridge: changing its fail_mode would empty it for good.`,
 				Classic: []string{fixes.Command("ovs-vsctl set-fail-mode %s standalone", b.Name)},
 			}.Step()},
 		}, nil
-	},
+	}),
 }
