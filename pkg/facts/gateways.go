@@ -35,18 +35,9 @@ type GatewayCandidate struct {
 // GatewayPorts are a zone's distributed gateway ports.
 func GatewayPorts(north *snapshot.Northbound, south *snapshot.Southbound) []GatewayPort {
 	l := NewLogical(north)
-	gcs := map[ovsdb.UUID]*nb.GatewayChassis{}
-	for i, g := range north.GatewayChassis {
-		gcs[g.UUID] = &north.GatewayChassis[i]
-	}
-	has := map[ovsdb.UUID]*nb.HAChassis{}
-	for i, c := range north.HAChassis {
-		has[c.UUID] = &north.HAChassis[i]
-	}
-	groups := map[ovsdb.UUID]nb.HAChassisGroup{}
-	for _, g := range north.HAGroups {
-		groups[g.UUID] = g
-	}
+	gcs := snapshot.Index(north.GatewayChassis, func(g *nb.GatewayChassis) ovsdb.UUID { return g.UUID })
+	has := snapshot.Index(north.HAChassis, func(c *nb.HAChassis) ovsdb.UUID { return c.UUID })
+	groups := snapshot.Index(north.HAGroups, func(g *nb.HAChassisGroup) ovsdb.UUID { return g.UUID })
 	var out []GatewayPort
 	for i := range north.RouterPorts {
 		p := &north.RouterPorts[i]
@@ -56,10 +47,11 @@ func GatewayPorts(north *snapshot.Northbound, south *snapshot.Southbound) []Gate
 				g.Candidates = append(g.Candidates, GatewayCandidate{Name: c.ChassisName, Priority: c.Priority, Row: c, UUID: u})
 			}
 		}
-		group := groups[p.HAChassisGroup.Get()]
-		for _, u := range group.HAChassis {
-			if c := has[u]; c != nil {
-				g.Candidates = append(g.Candidates, GatewayCandidate{Name: c.ChassisName, Priority: c.Priority, Row: c, UUID: u, Group: group.UUID})
+		if group := groups[p.HAChassisGroup.Get()]; group != nil {
+			for _, u := range group.HAChassis {
+				if c := has[u]; c != nil {
+					g.Candidates = append(g.Candidates, GatewayCandidate{Name: c.ChassisName, Priority: c.Priority, Row: c, UUID: u, Group: group.UUID})
+				}
 			}
 		}
 		if len(g.Candidates) == 0 || g.Router == nil {

@@ -44,14 +44,13 @@ func PortUseOf(h *snapshot.Host, p snapshot.BridgeInterface) PortUse {
 	if err != nil {
 		return PortUse{Why: err.Error()}
 	}
-	i := slices.IndexFunc(south.PortBindings, func(b sb.PortBindingBrief) bool { return b.LogicalPort == id })
-	if i < 0 {
+	row := south.PortBinding(id)
+	if row == nil {
 		return withoutBinding(h, id)
 	}
 	if network.Link(p.Name) != nil {
 		return PortUse{Why: fmt.Sprintf("%s exists, and so does its logical port %s", p.Name, id)}
 	}
-	row := &south.PortBindings[i]
 	here := south.ChassisNamed(chassis)
 	if len(row.Chassis) > 0 && (here == nil || !row.Chassis.Has(here.UUID) && !row.AdditionalChassis.Has(here.UUID)) {
 		return PortUse{Unused: true, Why: fmt.Sprintf("logical port %s is bound on another node", id)}
@@ -135,10 +134,8 @@ func WhyWrong(h *snapshot.Host, p snapshot.BridgeInterface) (string, error) {
 	if err != nil {
 		return "", nil // the Southbound would only add reasons
 	}
-	for i := range south.PortBindings {
-		if row := &south.PortBindings[i]; row.LogicalPort == p.ExternalIDs["iface-id"] {
-			return whyNotOf(h, row, p), nil
-		}
+	if row := south.PortBinding(p.ExternalIDs["iface-id"]); row != nil {
+		return whyNotOf(h, row, p), nil
 	}
 	return "", nil
 }

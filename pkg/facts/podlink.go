@@ -175,10 +175,7 @@ func kubeOVNLink(h *snapshot.Host, g *PodLink, rows *snapshot.Northbound, n *nod
 
 // underlayPorts are the router ports whose switch has a port to a network outside.
 func underlayPorts(rows *snapshot.Northbound) map[string]bool {
-	byID := map[ovsdb.UUID]*nb.LogicalSwitchPortBrief{}
-	for i := range rows.SwitchPorts {
-		byID[rows.SwitchPorts[i].UUID] = &rows.SwitchPorts[i]
-	}
+	byID := snapshot.Index(rows.SwitchPorts, func(p *nb.LogicalSwitchPortBrief) ovsdb.UUID { return p.UUID })
 	found := map[string]bool{}
 	for _, s := range rows.Switches {
 		localnet := slices.ContainsFunc(s.Ports, func(id ovsdb.UUID) bool { return byID[id] != nil && byID[id].Type == "localnet" })

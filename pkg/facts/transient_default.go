@@ -338,20 +338,14 @@ func ovsCtl(options []string) (deletes bool, stops string) {
 // TransientPorts are the ports that are deleted when Open vSwitch starts with the
 // option, and those among them that belong to pods: they have an iface-id.
 func TransientPorts(s *snapshot.Switch) (all, pods []string) {
-	owner := map[ovsdb.UUID]*vswitch.InterfaceBrief{}
-	for i := range s.Interfaces {
-		owner[s.Interfaces[i].UUID] = &s.Interfaces[i]
-	}
+	interfaces := snapshot.Index(s.Interfaces, func(i *vswitch.InterfaceBrief) ovsdb.UUID { return i.UUID })
 	for _, p := range s.Ports {
 		if p.OtherConfig["transient"] != "true" {
 			continue
 		}
 		all = append(all, p.Name)
-		for _, id := range p.Interfaces {
-			if i := owner[id]; i != nil && i.ExternalIDs["iface-id"] != "" {
-				pods = append(pods, p.Name)
-				break
-			}
+		if slices.ContainsFunc(p.Interfaces, func(id ovsdb.UUID) bool { return interfaces[id] != nil && interfaces[id].ExternalIDs["iface-id"] != "" }) {
+			pods = append(pods, p.Name)
 		}
 	}
 	slices.Sort(all)

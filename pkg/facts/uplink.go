@@ -137,12 +137,7 @@ func Global(n *node.Network, link string) []node.Address {
 
 // Holder is the link that has an address; nil: none has it.
 func Holder(n *node.Network, a netip.Addr) *node.Address {
-	for i := range n.Addresses {
-		if n.Addresses[i].Prefix.Addr() == a {
-			return &n.Addresses[i]
-		}
-	}
-	return nil
+	return snapshot.First(n.Addresses, func(x *node.Address) bool { return x.Prefix.Addr() == a.Unmap() })
 }
 
 // EncapIPs are the tunnel addresses that the host has, by its own database or,

@@ -58,15 +58,7 @@ func (h *Host) Servers() ([]Server, error) {
 // Server is the host's server of a database; nil: it has none.
 func (h *Host) Server(database string) (*Server, error) {
 	all, err := h.Servers()
-	if err != nil {
-		return nil, err
-	}
-	for _, s := range all {
-		if s.Database == database {
-			return &s, nil
-		}
-	}
-	return nil, nil
+	return First(all, func(s *Server) bool { return s.Database == database }), err
 }
 
 // databaseFile is what the server was started with, else what lies where
@@ -107,12 +99,7 @@ func (h *Host) ServerProcess(s Server) *node.Process {
 	if err != nil {
 		return nil
 	}
-	for i, p := range all {
-		if p.Name == "ovsdb-server" && daemonOf(p) == s.Control {
-			return &all[i]
-		}
-	}
-	return nil
+	return First(all, func(p *node.Process) bool { return p.Name == "ovsdb-server" && daemonOf(*p) == s.Control })
 }
 
 // ServerArgs is the command line of a server that runs; nil: not known.
@@ -166,12 +153,7 @@ func (m *Member) Lost() bool { return !m.Joining() && m.Leader == "unknown" }
 
 // Self is the member's own entry in its list; nil while it joins.
 func (m *Member) Self() *Peer {
-	for i := range m.Peers {
-		if m.Peers[i].Self {
-			return &m.Peers[i]
-		}
-	}
-	return nil
+	return First(m.Peers, func(p *Peer) bool { return p.Self })
 }
 
 // ErrStandalone is a database that a single server serves, without a cluster.
@@ -284,14 +266,14 @@ func ParseMember(text string) (*Member, error) {
 			}
 		}
 	}
-	m.tellTwinsApart()
+	m.tellSharedAddressesApart()
 	slices.SortFunc(m.Peers, func(a, b Peer) int { return cmp.Or(cmp.Compare(a.Address, b.Address), cmp.Compare(a.ID, b.ID)) })
 	return m, nil
 }
 
-// tellTwinsApart takes a connection to an address that several members have for
+// tellSharedAddressesApart takes a connection to an address that several members have for
 // that of the one that answers there: the others were there before it.
-func (m *Member) tellTwinsApart() {
+func (m *Member) tellSharedAddressesApart() {
 	for i := range m.Peers {
 		p := &m.Peers[i]
 		lives := slices.ContainsFunc(m.Peers, func(o Peer) bool { return o.ID != p.ID && o.Address == p.Address && (o.In || o.Self) })

@@ -58,7 +58,7 @@ func checkEncapIPs(h *snapshot.Host, value string) error {
 		if err != nil {
 			return fmt.Errorf("ovn-encap-ip %q is not an address", s)
 		}
-		if !facts.Holds(network, ip) {
+		if facts.Holder(network, ip) == nil {
 			return fixes.Refuse("add it first with ip address add, or name an address of this node", "no link of %s has address %s", h.Name, ip)
 		}
 	}

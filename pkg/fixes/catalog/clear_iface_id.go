@@ -25,15 +25,10 @@ shows which of them is wrong, and if the interface is the only one.`,
 			return nil, err
 		}
 		id := iface.ExternalIDs["iface-id"]
-		title := fmt.Sprintf("remove iface-id %s from interface %s", id, iface.Name)
-		return &fixes.Plan{
-			Title: title, Host: h.Name,
-			Touches: "the traffic of port " + id,
-			Steps: []fixes.Step{fixes.Set{
-				DB: "Open_vSwitch", What: title,
-				Row: iface.InterfaceBrief, Name: iface.Name, Columns: fixes.Row{"external_ids:iface-id": nil},
-			}.Step()},
-		}, nil
+		return setPlan(h, fixes.Set{
+			DB: "Open_vSwitch", What: fmt.Sprintf("remove iface-id %s from interface %s", id, iface.Name),
+			Row: iface.InterfaceBrief, Name: iface.Name, Columns: fixes.Row{"external_ids:iface-id": nil},
+		}, "the traffic of port "+id), nil
 	}),
 }
 

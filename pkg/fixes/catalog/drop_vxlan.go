@@ -51,13 +51,9 @@ would become unreachable.`,
 			types = append(types, "geneve")
 		}
 		now := strings.Join(types, ",")
-		what := fmt.Sprintf("set %s to %s", key, now)
-		return &fixes.Plan{
-			Title: what, Host: h.Name,
-			Touches:  "all traffic between " + h.Name + " and other nodes, for a second or two while its tunnels are created again",
-			Warnings: []string{"whatever deploys the node (an operator, Ansible, Juju) may set it back"},
-			Steps:    []fixes.Step{setID(s, key, now, what)},
-		}, nil
+		return setPlan(h, idSet(s, key, now, fmt.Sprintf("set %s to %s", key, now)),
+			"all traffic between "+h.Name+" and other nodes, for a second or two while its tunnels are created again",
+			"whatever deploys the node (an operator, Ansible, Juju) may set it back"), nil
 	}),
 }
 

@@ -130,10 +130,7 @@ type kubeLink struct {
 // links are the switches joined to each router of kube-ovn.
 func (k *KubeOVN) links() map[ovsdb.UUID][]kubeLink {
 	l := facts.NewLogical(k.rows)
-	k.ports = map[ovsdb.UUID]*nb.LogicalSwitchPortBrief{}
-	for i := range k.rows.SwitchPorts {
-		k.ports[k.rows.SwitchPorts[i].UUID] = &k.rows.SwitchPorts[i]
-	}
+	k.ports = snapshot.Index(k.rows.SwitchPorts, func(p *nb.LogicalSwitchPortBrief) ovsdb.UUID { return p.UUID })
 	out := map[ovsdb.UUID][]kubeLink{}
 	for _, r := range k.rows.Routers {
 		if r.ExternalIDs["vendor"] != kubeVendor {
@@ -174,31 +171,18 @@ func (k *KubeOVN) findRouter(links map[ovsdb.UUID][]kubeLink) bool {
 }
 
 func (k *KubeOVN) index() {
-	k.binding = map[string]*sb.PortBindingBrief{}
-	for i := range k.sb.PortBindings {
-		k.binding[k.sb.PortBindings[i].LogicalPort] = &k.sb.PortBindings[i]
-	}
-	k.chassis = map[ovsdb.UUID]*sb.Chassis{}
-	k.nodeOf = map[ovsdb.UUID]string{}
+	k.binding = snapshot.Index(k.sb.PortBindings, func(b *sb.PortBindingBrief) string { return b.LogicalPort })
+	k.chassis = snapshot.Index(k.sb.Chassis, func(c *sb.Chassis) ovsdb.UUID { return c.UUID })
+	k.groups = snapshot.Index(k.lists.PortGroups, func(g *nb.PortGroup) string { return g.Name })
+	k.acls = snapshot.Index(k.lists.ACLs, func(a *nb.ACLBrief) ovsdb.UUID { return a.UUID })
+	k.nodeOf, k.hosts, k.encaps = map[ovsdb.UUID]string{}, map[string]*sb.Chassis{}, map[nodeFamily]netip.Addr{}
 	for i := range k.sb.Chassis {
 		c := &k.sb.Chassis[i]
-		k.chassis[c.UUID] = c
-		if c.OtherConfig["is-remote"] != "true" {
-			k.nodeOf[c.UUID] = c.Hostname
+		if c.OtherConfig["is-remote"] == "true" {
+			continue
 		}
-	}
-	k.groups = map[string]*nb.PortGroup{}
-	for i := range k.lists.PortGroups {
-		k.groups[k.lists.PortGroups[i].Name] = &k.lists.PortGroups[i]
-	}
-	k.acls = map[ovsdb.UUID]*nb.ACLBrief{}
-	for i := range k.lists.ACLs {
-		k.acls[k.lists.ACLs[i].UUID] = &k.lists.ACLs[i]
-	}
-	k.hosts = map[string]*sb.Chassis{}
-	k.encaps = map[nodeFamily]netip.Addr{}
-	for i := range k.sb.Chassis {
-		if c := &k.sb.Chassis[i]; k.hosts[c.Hostname] == nil && c.OtherConfig["is-remote"] != "true" {
+		k.nodeOf[c.UUID] = c.Hostname
+		if k.hosts[c.Hostname] == nil {
 			k.hosts[c.Hostname] = c
 		}
 	}

@@ -168,7 +168,7 @@ func (o *OVN0) lostRoutes() []node.Route {
 			}
 			r := node.Route{Type: "unicast", Dst: cidr, Via: gateway.Addr(), Dev: o.Name, Table: 254, Protocol: "boot", Scope: "global"}
 			p, _ := o.kube.nodePolicy(o.Node, f)
-			if src, ok := matchAddress(p.Match); ok && facts.Holds(o.network, src) {
+			if src, ok := matchAddress(p.Match); ok && facts.Holder(o.network, src) != nil {
 				r.Src = src
 			}
 			if f == 6 {

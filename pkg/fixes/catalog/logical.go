@@ -114,10 +114,8 @@ func checkUnused(z *snapshot.Zone, p *nb.LogicalSwitchPortBrief) error {
 	if err != nil {
 		return fmt.Errorf("cannot tell whether port %s is in use: %w", p.Name, err)
 	}
-	for i := range rows.PortBindings {
-		if b := &rows.PortBindings[i]; b.LogicalPort == p.Name && b.Type == "" && len(b.Chassis) > 0 {
-			return fixes.Refuse("remove options:router-port if the port is not a router's", "an interface is bound to port %s: another type would cut it off", p.Name)
-		}
+	if b := rows.PortBinding(p.Name); b != nil && b.Type == "" && len(b.Chassis) > 0 {
+		return fixes.Refuse("remove options:router-port if the port is not a router's", "an interface is bound to port %s: another type would cut it off", p.Name)
 	}
 	return nil
 }

@@ -33,15 +33,11 @@ interface for the port.`,
 		if value := port.Options["requested-chassis"]; value == a["CHASSIS"] {
 			return nil, fixes.Refuse("", "port %s already requests chassis %s", port.Name, value)
 		}
-		title := fmt.Sprintf("keep port %s on chassis %s", port.Name, a["CHASSIS"])
-		return &fixes.Plan{
-			Title: title, Touches: "the traffic of port " + port.Name,
-			Warnings: append(ownedPort(port), "the interface with iface-id="+port.Name+" on the other node stays: remove it there, or it claims the port again once the port is no longer pinned"),
-			Steps: []fixes.Step{fixes.Set{
-				DB: "OVN_Northbound", Zone: z.Name, What: title,
-				Row: port, Name: port.Name, Columns: fixes.Row{"options:requested-chassis": a["CHASSIS"]},
-			}.Step()},
-		}, nil
+		return setPlan(nil, fixes.Set{
+			DB: "OVN_Northbound", Zone: z.Name, What: fmt.Sprintf("keep port %s on chassis %s", port.Name, a["CHASSIS"]),
+			Row: port, Name: port.Name, Columns: fixes.Row{"options:requested-chassis": a["CHASSIS"]},
+		}, "the traffic of port "+port.Name,
+			append(ownedPort(port), "the interface with iface-id="+port.Name+" on the other node stays: remove it there, or it claims the port again once the port is no longer pinned")...), nil
 	}),
 }
 

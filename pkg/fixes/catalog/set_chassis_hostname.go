@@ -38,12 +38,7 @@ Chassis.hostname.`,
 				}
 			}
 		}
-		title := fmt.Sprintf("set the hostname of chassis %s to %s", h.Name, name)
-		return &fixes.Plan{
-			Title: title, Host: h.Name,
-			Touches:  "the gateways and ports that name chassis " + name,
-			Warnings: []string{"it lasts: ovs-ctl record-hostname-if-not-set keeps it at boot"},
-			Steps:    []fixes.Step{setID(sw, "hostname", name, title)},
-		}, nil
+		return setPlan(h, idSet(sw, "hostname", name, fmt.Sprintf("set the hostname of chassis %s to %s", h.Name, name)),
+			"the gateways and ports that name chassis "+name, "it lasts: ovs-ctl record-hostname-if-not-set keeps it at boot"), nil
 	}),
 }

@@ -62,10 +62,5 @@ func planChassisKey(h *snapshot.Host, sw *snapshot.Switch, a fixes.Args) (*fixes
 	if err := checkSetting(h, key, value); err != nil {
 		return nil, err
 	}
-	title := fmt.Sprintf("set %s of %s to %s", key, h.Name, value)
-	return &fixes.Plan{
-		Title: title, Host: h.Name,
-		Touches: "the tunnels and ports of " + h.Name + ", which becomes a chassis",
-		Steps:   []fixes.Step{setID(sw, key, value, title)},
-	}, nil
+	return setPlan(h, idSet(sw, key, value, fmt.Sprintf("set %s of %s to %s", key, h.Name, value)), "the tunnels and ports of "+h.Name+", which becomes a chassis"), nil
 }

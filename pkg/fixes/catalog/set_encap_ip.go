@@ -50,12 +50,8 @@ chassis create their tunnels to this node again.`,
 				}
 			}
 		}
-		title := fmt.Sprintf("move the tunnels of %s from %s to %s", h.Name, old, ip)
-		return &fixes.Plan{
-			Title: title, Host: h.Name,
-			Touches:  "all tunnels of " + h.Name,
-			Warnings: []string{"what sets ovn-encap-ip at boot (the cluster's management system, a systemd unit, cloud-init) may set it back to " + old},
-			Steps:    []fixes.Step{setID(sw, key, ip, title)},
-		}, nil
+		return setPlan(h, idSet(sw, key, ip, fmt.Sprintf("move the tunnels of %s from %s to %s", h.Name, old, ip)),
+			"all tunnels of "+h.Name,
+			"what sets ovn-encap-ip at boot (the cluster's management system, a systemd unit, cloud-init) may set it back to "+old), nil
 	}),
 }

@@ -40,14 +40,9 @@ port's: then the interface belongs to another pod.`,
 		if mac := facts.ForeignMAC(h, iface, port.Addresses); mac != "" {
 			return nil, fixes.Refuse("re-create the pod", "the MAC address behind interface %s, %s, is not one of port %s: it belongs to another pod", iface.Name, mac, id)
 		}
-		title := fmt.Sprintf("set iface-id-ver of interface %s to %s", iface.Name, want)
-		return &fixes.Plan{
-			Title: title, Host: h.Name, Touches: "the traffic of port " + id,
-			Warnings: append(ownedPort(port), "if another interface is created for the port, remove this one"),
-			Steps: []fixes.Step{fixes.Set{
-				DB: "Open_vSwitch", What: title,
-				Row: iface.InterfaceBrief, Name: iface.Name, Columns: fixes.Row{"external_ids:iface-id-ver": want},
-			}.Step()},
-		}, nil
+		return setPlan(h, fixes.Set{
+			DB: "Open_vSwitch", What: fmt.Sprintf("set iface-id-ver of interface %s to %s", iface.Name, want),
+			Row: iface.InterfaceBrief, Name: iface.Name, Columns: fixes.Row{"external_ids:iface-id-ver": want},
+		}, "the traffic of port "+id, append(ownedPort(port), "if another interface is created for the port, remove this one")...), nil
 	}),
 }

@@ -39,15 +39,10 @@ integration bridge: changing its fail_mode would empty it for good.`,
 		if len(flows) > 0 {
 			return nil, fixes.Refuse("", "bridge %s has %d flows, which a change of fail_mode would delete", b.Name, len(flows))
 		}
-		title := "let bridge " + b.Name + " forward as a switch"
-		return &fixes.Plan{
-			Title: title, Host: h.Name,
-			Touches:  "all traffic through bridge " + b.Name + ", which drops everything now",
-			Warnings: []string{"it has no flows now; any that are added while this runs are deleted, and nothing restores them"},
-			Steps: []fixes.Step{fixes.Set{
-				DB: "Open_vSwitch", What: title, Row: b, Columns: fixes.Row{"fail_mode": []string{"standalone"}},
-				Classic: []string{fixes.Command("ovs-vsctl set-fail-mode %s standalone", b.Name)},
-			}.Step()},
-		}, nil
+		return setPlan(h, fixes.Set{
+			DB: "Open_vSwitch", What: "let bridge " + b.Name + " forward as a switch", Row: b, Columns: fixes.Row{"fail_mode": []string{"standalone"}},
+			Classic: []string{fixes.Command("ovs-vsctl set-fail-mode %s standalone", b.Name)},
+		}, "all traffic through bridge "+b.Name+", which drops everything now",
+			"it has no flows now; any that are added while this runs are deleted, and nothing restores them"), nil
 	}),
 }
