@@ -90,7 +90,7 @@ func (out *Death) behind(d *snapshot.Deployment, south *snapshot.Southbound, c *
 		out.Quiet = true
 		return
 	}
-	if waited := d.Time().Sub(time.UnixMilli(int64(latest))); reached != "" && latest > 0 && waited >= chassisGrace {
+	if waited := d.Now().Sub(time.UnixMilli(int64(latest))); reached != "" && latest > 0 && waited >= chassisGrace {
 		out.Behind = &Sign{
 			fmt.Sprintf("Southbound Chassis_Private %.8s", own.UUID),
 			fmt.Sprintf("nb_cfg=%d, and %s reached %d at %s", own.NBCfg, reached, asked, time.UnixMilli(int64(latest)).UTC().Format(time.RFC3339)),

@@ -275,20 +275,6 @@ func (s *Southbound) OwnChassis() iter.Seq[*sb.Chassis] {
 	}
 }
 
-// Time is when this look began; of saved data, when it was saved.
-func (d *Deployment) Time() time.Time {
-	t, err := Derive(d, "", func() (time.Time, error) {
-		if !d.saved() {
-			return time.Now(), nil
-		}
-		return time.Parse(time.RFC3339, d.cluster.Source().Time)
-	})
-	if err != nil {
-		return time.Now()
-	}
-	return t
-}
-
 // Answers says whether a machine answers at an address, from the host that ovnctl runs on: one try to
 // connect, to a port where nobody listens. Refused is an answer, too. The error is that it cannot be
 // asked, which no answer is not.

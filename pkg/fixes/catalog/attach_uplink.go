@@ -32,11 +32,7 @@ bridge, and does not choose between two links.`,
 	Class: fixes.Ask,
 	Risk:  fixes.High,
 	Check: "uplink-not-in-bridge",
-	Plan: func(d *snapshot.Deployment, a fixes.Args) (*fixes.Plan, error) {
-		h, n, u, err := bridgeHere(d, a["BRIDGE"])
-		if err != nil {
-			return nil, err
-		}
+	Plan: onUplink(func(h *snapshot.Host, n *node.Network, u facts.Uplink, a fixes.Args) (*fixes.Plan, error) {
 		if u.Port != nil {
 			return nil, fixes.Refuse("", "bridge %s has its uplink, port %s", u.Bridge.Name, u.Port.Name)
 		}
@@ -77,7 +73,7 @@ bridge, and does not choose between two links.`,
 			plan.Steps = append(plan.Steps, fixes.Network{Changes: changes, What: "set the links up"})
 		}
 		return plan, nil
-	},
+	}),
 }
 
 // uplinkFor is the link to attach to a bridge: the one of that name, the one that the bridge
@@ -199,10 +195,8 @@ func uplinkOf(h *snapshot.Host, bridge string) (facts.Uplink, error) {
 	if err != nil {
 		return facts.Uplink{}, err
 	}
-	for _, u := range uplinks {
-		if u.Bridge.Name == bridge {
-			return u, nil
-		}
+	if u := snapshot.First(uplinks, func(u *facts.Uplink) bool { return u.Bridge.Name == bridge }); u != nil {
+		return *u, nil
 	}
 	sw, err := h.Switch()
 	if err != nil {
@@ -212,18 +206,23 @@ func uplinkOf(h *snapshot.Host, bridge string) (facts.Uplink, error) {
 	return facts.Uplink{Bridge: b}, err
 }
 
-// bridgeHere finds a bridge of the local host that can carry addresses.
-func bridgeHere(d *snapshot.Deployment, bridge string) (*snapshot.Host, *node.Network, facts.Uplink, error) {
-	h, n, err := localNetwork(d)
-	if err != nil {
-		return nil, nil, facts.Uplink{}, err
+// onUplink is what plans for the bridge of this host that BRIDGE names, with its uplink and its link, which can carry addresses.
+func onUplink(plan func(*snapshot.Host, *node.Network, facts.Uplink, fixes.Args) (*fixes.Plan, error)) planner {
+	return func(d *snapshot.Deployment, a fixes.Args) (*fixes.Plan, error) {
+		h, n, err := localNetwork(d)
+		if err != nil {
+			return nil, err
+		}
+		u, err := uplinkOf(h, a["BRIDGE"])
+		switch {
+		case err != nil:
+			return nil, err
+		case n.Link(u.Bridge.Name) == nil:
+			return nil, fixes.Refuse("start ovs-vswitchd first: ovnctl doctor --only vswitchd-not-running",
+				"the kernel has no link %s: ovs-vswitchd, which creates it, is not running or has not created it yet", u.Bridge.Name)
+		}
+		return plan(h, n, u, a)
 	}
-	u, err := uplinkOf(h, bridge)
-	if err == nil && n.Link(bridge) == nil {
-		err = fixes.Refuse("start ovs-vswitchd first: ovnctl doctor --only vswitchd-not-running",
-			"the kernel has no link %s: ovs-vswitchd, which creates it, is not running or has not created it yet", bridge)
-	}
-	return h, n, u, err
 }
 
 // uplinkHasAddresses reports whether a bridge's uplink has addresses of its own.

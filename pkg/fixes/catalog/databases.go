@@ -42,17 +42,26 @@ func localServer(d *snapshot.Deployment, database string) (*snapshot.Host, *snap
 	return h, s, nil
 }
 
-// localMember is this host's member of a clustered database.
-func localMember(d *snapshot.Deployment, database string) (*snapshot.Host, *snapshot.Server, *snapshot.Member, error) {
-	h, s, err := localServer(d, database)
-	if err != nil {
-		return nil, nil, nil, err
+// onLeader is what plans for this host's member of the database that DATABASE names, which must lead its cluster.
+func onLeader(repair string, plan func(*snapshot.Host, *snapshot.Server, *snapshot.Member, fixes.Args) (*fixes.Plan, error)) planner {
+	return func(d *snapshot.Deployment, a fixes.Args) (*fixes.Plan, error) {
+		database, err := databaseNamed(a["DATABASE"])
+		if err != nil {
+			return nil, err
+		}
+		h, s, err := localServer(d, database)
+		if err != nil {
+			return nil, err
+		}
+		m, err := h.Member(database)
+		if err != nil {
+			return nil, fmt.Errorf("%s on %s: %w", database, h.Name, err)
+		}
+		if err := leading(m, repair); err != nil {
+			return nil, err
+		}
+		return plan(h, s, m, a)
 	}
-	m, err := h.Member(database)
-	if err != nil {
-		return nil, nil, nil, fmt.Errorf("%s on %s: %w", database, h.Name, err)
-	}
-	return h, s, m, nil
 }
 
 // leading refuses unless a member leads its cluster.

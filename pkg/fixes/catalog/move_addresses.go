@@ -25,11 +25,7 @@ by restore-bridge-ip.`,
 	Class:  fixes.Ask,
 	Risk:   fixes.High,
 	Check:  "ip-on-enslaved-nic",
-	Plan: func(d *snapshot.Deployment, a fixes.Args) (*fixes.Plan, error) {
-		h, n, u, err := bridgeHere(d, a["BRIDGE"])
-		if err != nil {
-			return nil, err
-		}
+	Plan: onUplink(func(h *snapshot.Host, n *node.Network, u facts.Uplink, _ fixes.Args) (*fixes.Plan, error) {
 		switch {
 		case u.Port == nil:
 			return nil, fixes.Refuse("", "bridge %s has no uplink", u.Bridge.Name)
@@ -37,7 +33,7 @@ by restore-bridge-ip.`,
 			return nil, fixes.Refuse("", "the uplink of bridge %s has no address", u.Bridge.Name)
 		}
 		return planMove(h, n, u)
-	},
+	}),
 }
 
 // planMove moves everything that a bridge's uplink has to the bridge.

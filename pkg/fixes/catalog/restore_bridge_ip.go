@@ -32,11 +32,7 @@ It changes the running system. The plan names what brings the fault back at the 
 	Class:  fixes.Ask,
 	Risk:   fixes.High,
 	Check:  "bridge-ip-lost-after-reboot",
-	Plan: func(d *snapshot.Deployment, a fixes.Args) (*fixes.Plan, error) {
-		h, n, u, err := bridgeHere(d, a["BRIDGE"])
-		if err != nil {
-			return nil, err
-		}
+	Plan: onUplink(func(h *snapshot.Host, n *node.Network, u facts.Uplink, _ fixes.Args) (*fixes.Plan, error) {
 		bridge := u.Bridge.Name
 		own := facts.Global(n, bridge)
 		switch moves := uplinkHasAddresses(n, u); {
@@ -48,7 +44,7 @@ It changes the running system. The plan names what brings the fault back at the 
 		case len(own) > 0:
 			return nil, fixes.Refuse("", "bridge %s has %s", bridge, own[0].Prefix)
 		}
-		all, err := lostAddresses(d, h, n, u)
+		all, err := lostAddresses(h, n, u)
 		if err != nil {
 			return nil, err
 		}
@@ -71,7 +67,7 @@ It changes the running system. The plan names what brings the fault back at the 
 			Warnings: append(warnings, atBoot(h, u.Link(), bridge)...),
 			Cuts:     true,
 		}, nil
-	},
+	}),
 }
 
 // linkUp sets a link up.
@@ -91,7 +87,7 @@ type lost struct {
 // lostAddresses are the addresses that a bridge should have and no link has: those of
 // the host's own files, and the tunnel address with a prefix length that another source
 // knows. It refuses if sources disagree.
-func lostAddresses(d *snapshot.Deployment, h *snapshot.Host, n *node.Network, u facts.Uplink) ([]lost, error) {
+func lostAddresses(h *snapshot.Host, n *node.Network, u facts.Uplink) ([]lost, error) {
 	files, err := fromFiles(h, u)
 	if err != nil {
 		return nil, err
@@ -111,7 +107,7 @@ func lostAddresses(d *snapshot.Deployment, h *snapshot.Host, n *node.Network, u 
 			return nil, fixes.Refuse("set the one that is right: ip addr add ADDRESS dev "+u.Bridge.Name,
 				"%s could have two addresses: %s by %s, %s by %s", u.Bridge.Name, found[same].prefix, found[same].source, ip, encapSource)
 		}
-		l, err := withLength(d, h, u, ip, encapSource)
+		l, err := withLength(h, u, ip, encapSource)
 		if err != nil {
 			return nil, err
 		}
@@ -119,7 +115,7 @@ func lostAddresses(d *snapshot.Deployment, h *snapshot.Host, n *node.Network, u 
 	}
 	for i := range found {
 		if len(found[i].gateways) == 0 {
-			found[i].gateways, found[i].sources = gatewaysOf(d, h, u, found[i].prefix)
+			found[i].gateways, found[i].sources = gatewaysOf(h, u, found[i].prefix)
 		}
 		if len(found[i].gateways) > 1 {
 			return nil, fixes.Refuse("add the route that is right: ip route add default via GATEWAY dev "+u.Bridge.Name,
@@ -168,7 +164,7 @@ func addFixed(found []lost, p facts.Persistent) []lost {
 }
 
 // withLength finds the prefix length of an address.
-func withLength(d *snapshot.Deployment, h *snapshot.Host, u facts.Uplink, ip netip.Addr, source string) (lost, error) {
+func withLength(h *snapshot.Host, u facts.Uplink, ip netip.Addr, source string) (lost, error) {
 	var found []lost
 	add := func(bits int, by string) {
 		p := netip.PrefixFrom(ip, bits)
@@ -183,7 +179,7 @@ func withLength(d *snapshot.Deployment, h *snapshot.Host, u facts.Uplink, ip net
 			}
 		}
 	}
-	for _, other := range d.Hosts {
+	for _, other := range h.Deployment().Hosts {
 		n, err := other.Network()
 		if other == h || err != nil {
 			continue
@@ -206,7 +202,7 @@ func withLength(d *snapshot.Deployment, h *snapshot.Host, u facts.Uplink, ip net
 }
 
 // gatewaysOf are the next hops of default routes in a network.
-func gatewaysOf(d *snapshot.Deployment, h *snapshot.Host, u facts.Uplink, prefix netip.Prefix) (found []netip.Addr, sources []string) {
+func gatewaysOf(h *snapshot.Host, u facts.Uplink, prefix netip.Prefix) (found []netip.Addr, sources []string) {
 	add := func(g netip.Addr, by string) {
 		if g.IsValid() && prefix.Contains(g) && !slices.Contains(found, g) {
 			found, sources = append(found, g), append(sources, fmt.Sprintf("%s by %s", g, by))
@@ -220,7 +216,7 @@ func gatewaysOf(d *snapshot.Deployment, h *snapshot.Host, u facts.Uplink, prefix
 	if found != nil {
 		return found, sources
 	}
-	for _, other := range d.Hosts {
+	for _, other := range h.Deployment().Hosts {
 		n, err := other.Network()
 		if other == h || err != nil {
 			continue
