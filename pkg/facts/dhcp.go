@@ -102,7 +102,7 @@ func (l *Logical) gatewayOf(o *nb.DHCPOptions, subnet netip.Prefix) (netip.Addr,
 	return netip.Addr{}, ""
 }
 
-// Serves says whether DHCP options are for a network that a port has an address in.
+// Serves reports whether DHCP options are for a network that a port has an address in.
 func Serves(o *nb.DHCPOptions, p *nb.LogicalSwitchPortBrief) bool {
 	subnet, err := netip.ParsePrefix(o.Cidr)
 	if err != nil {

@@ -39,7 +39,7 @@ func (d *Deployment) Again() (*Deployment, error) {
 	})
 }
 
-// saved says that nothing here is live: no host is this one, and no database has a server.
+// saved reports whether nothing here is live: no host is this one, and no database has a server.
 func (d *Deployment) saved() bool {
 	if d.Local() != nil {
 		return false
@@ -144,7 +144,7 @@ func (h *Host) LikelyBridge() string {
 	return s.IntegrationBridge("")
 }
 
-// RunsOVN says that the host is meant to be a chassis: that something is set for ovn-controller, or
+// RunsOVN reports whether the host is meant to be a chassis: that something is set for ovn-controller, or
 // that it has worked here. A system-id alone is had by every Open vSwitch.
 func (s *Switch) RunsOVN() bool {
 	if len(s.OpenvSwitch) == 0 {
@@ -258,7 +258,7 @@ func (s *Southbound) EncapsOf(c *sb.Chassis) []sb.Encap {
 	return encaps
 }
 
-// Elsewhere says that a chassis stands for another zone's node or a VTEP, which never move: they
+// Elsewhere reports whether a chassis stands for another zone's node or a VTEP, which never move: they
 // report no nb_cfg and cannot be asked.
 func Elsewhere(c *sb.Chassis) bool {
 	return c.OtherConfig["is-remote"] == "true" || c.OtherConfig["is-vtep"] == "true" || len(c.VtepLogicalSwitches) > 0
@@ -275,7 +275,7 @@ func (s *Southbound) OwnChassis() iter.Seq[*sb.Chassis] {
 	}
 }
 
-// Answers says whether a machine answers at an address, from the host that ovnctl runs on: one try to
+// Answers reports whether a machine answers at an address, from the host that ovnctl runs on: one try to
 // connect, to a port where nobody listens. Refused is an answer, too. The error is that it cannot be
 // asked, which no answer is not.
 func (d *Deployment) Answers(ip string) (bool, error) {

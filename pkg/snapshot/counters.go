@@ -65,7 +65,7 @@ type Datapath struct {
 	Masks             int // of the kernel's; 0 of others
 }
 
-// Userspace says that ovs-vswitchd itself carries the packets.
+// Userspace reports whether ovs-vswitchd itself carries the packets.
 func (d Datapath) Userspace() bool { return strings.HasPrefix(d.Name, "netdev@") }
 
 // Datapaths are those of the host's ovs-vswitchd.
@@ -245,7 +245,7 @@ func (t TableSize) Full() float64 {
 	return float64(t.Now) / float64(t.Max)
 }
 
-// Idle says that a datapath is known to track no connection: no zone of it can be full, and there is nothing to list.
+// Idle reports whether a datapath is known to track no connection: no zone of it can be full, and there is nothing to list.
 func Idle(sizes []TableSize, datapath string) bool {
 	return slices.ContainsFunc(sizes, func(t TableSize) bool { return t.Datapath == datapath && t.Now == 0 })
 }

@@ -164,7 +164,7 @@ func (d *Deployment) MissingDatabase(name, flag string) error {
 	return errors.New(name + " was not read: name it with " + flag)
 }
 
-// withoutOVN says that the switches of all hosts could be read, that nothing in them is meant for OVN, and that no
+// withoutOVN reports whether the switches of all hosts could be read, that nothing in them is meant for OVN, and that no
 // daemon or database of it is there.
 func (d *Deployment) withoutOVN() bool {
 	none, _ := Derive(d, "", func() (bool, error) {

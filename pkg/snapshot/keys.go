@@ -165,7 +165,7 @@ func (h *Host) Certificates(k Keys, path string) ([]*x509.Certificate, error) {
 	})
 }
 
-// KeyFits says whether the private key belongs to the certificate. Nothing of the
+// KeyFits reports whether the private key belongs to the certificate. Nothing of the
 // key is kept.
 func (h *Host) KeyFits(k Keys) (bool, error) {
 	return Derive(h, k.Daemon, func() (bool, error) {

@@ -139,16 +139,16 @@ type Peer struct {
 	In, Out bool
 }
 
-// Connected says that a connection to or from the peer stands.
+// Connected reports whether a connection to or from the peer stands.
 func (p Peer) Connected() bool { return p.Self || p.In || p.Out }
 
-// Leads says that the member is its cluster's leader.
+// Leads reports whether the member is its cluster's leader.
 func (m *Member) Leads() bool { return m.Role == "leader" }
 
-// Joining says that the server waits to be let into its cluster.
+// Joining reports whether the server waits to be let into its cluster.
 func (m *Member) Joining() bool { return strings.HasPrefix(m.Status, "joining") }
 
-// Lost says that the member knows no leader, though it belongs to a cluster.
+// Lost reports whether the member knows no leader, though it belongs to a cluster.
 func (m *Member) Lost() bool { return !m.Joining() && m.Leader == "unknown" }
 
 // Self is the member's own entry in its list; nil while it joins.
@@ -296,7 +296,7 @@ func milliseconds(text string) time.Duration {
 	return time.Duration(n) * time.Millisecond
 }
 
-// Dial says whether somebody takes connections at the address of a remote
+// Dial reports whether somebody takes connections at the address of a remote
 // ("tcp:172.30.0.2:6642", "ssl:[fd00::2]:6644"), seen from the host ovnctl runs on: nil, or why
 // not. It sends nothing.
 func (d *Deployment) Dial(remote string) error {

@@ -46,7 +46,8 @@ type KubeOVN struct {
 	groups  map[string]*nb.PortGroup
 	joinNet map[int]netip.Prefix // the router's address on the join switch, by family
 
-	policies  []nb.Policy        // of the default router
+	policies  []nb.Policy // of the default router
+	byMatch   map[string]nb.Policy
 	ofNode    map[nodeFamily]int // policies 30000 in policies, by the node that they name
 	toHop     map[netip.Addr]int // and those that name none, by where they lead
 	mentioned map[string]bool    // nodes that a policy names
@@ -200,12 +201,13 @@ func (k *KubeOVN) indexPolicies() {
 	for _, u := range k.Router.Policies {
 		of[u] = true
 	}
-	k.ofNode, k.toHop, k.mentioned = map[nodeFamily]int{}, map[netip.Addr]int{}, map[string]bool{}
+	k.byMatch, k.ofNode, k.toHop, k.mentioned = map[string]nb.Policy{}, map[nodeFamily]int{}, map[netip.Addr]int{}, map[string]bool{}
 	for _, p := range k.rows.Policies {
 		if !of[p.UUID] {
 			continue
 		}
 		k.policies = append(k.policies, p)
+		k.byMatch[policyKey(p.Priority, p.Match)] = p
 		i := len(k.policies) - 1
 		node := p.ExternalIDs["node"]
 		if p.ExternalIDs["vendor"] == kubeVendor {

@@ -127,10 +127,6 @@ func (k *KubeOVN) nodeNames() []string {
 func (g *KubeGap) Known() bool { return len(g.changes) > 0 }
 
 func (k *KubeOVN) findGaps() {
-	byMatch := kubePolicies{}
-	for _, p := range k.policies {
-		byMatch[policyKey(p.Priority, p.Match)] = p
-	}
 	k.defaultRouteGaps()
 	for i := range k.Nodes {
 		n := &k.Nodes[i]
@@ -147,13 +143,13 @@ func (k *KubeOVN) findGaps() {
 		if s.Underlay && !s.known {
 			continue // its gateway is in the physical network
 		}
-		k.subnetPolicyGap(s, byMatch)
+		k.subnetPolicyGap(s)
 		switch {
 		case s.join:
 		case s.Distributed:
-			k.distributedGaps(s, byMatch)
+			k.distributedGaps(s)
 		case s.Centralized:
-			k.centralizedGap(s, byMatch)
+			k.centralizedGap(s)
 		default:
 			k.noGatewayGap(s)
 		}

@@ -13,11 +13,25 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/sb"
 )
 
-// A kubePolicies finds policies by priority and match.
-type kubePolicies map[string]nb.Policy
-
 func policyKey(priority int, match string) string {
 	return fmt.Sprint(priority, " ", strings.ReplaceAll(match, " ", ""))
+}
+
+// policy is the policy of the default router with a priority and a match; without UUID: there is none.
+func (k *KubeOVN) policy(priority int, match string) nb.Policy {
+	return k.byMatch[policyKey(priority, match)]
+}
+
+// reroute says what a policy lacks that leads to a node's port, and adds or corrects it.
+func (g *KubeGap) reroute(k *KubeOVN, is nb.Policy, priority int, match, hop string, ids map[string]string) {
+	if is.UUID == "" {
+		g.says("no policy %d '%s' reroute %s", priority, match, hop)
+	} else if w := wrong(is, "reroute", []string{hop}); w != "" {
+		g.says("policy %d '%s' %s, and the node's port has %s", priority, match, w, hop)
+	} else {
+		return
+	}
+	g.policy(k, is, priority, match, "reroute", []string{hop}, ids)
 }
 
 // policy adds a policy to the default router, or corrects the one that exists.
