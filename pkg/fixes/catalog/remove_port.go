@@ -31,11 +31,7 @@ network namespace.`,
 		case len(iface.Port.Interfaces) != 1:
 			return nil, fixes.Refuse("", "port %s is a bond of %d interfaces", iface.Port.Name, len(iface.Port.Interfaces))
 		}
-		db, err := h.OVSDB()
-		if err != nil {
-			return nil, err
-		}
-		changes, err := fixes.DeleteRows(h.Deployment().Context(), db, "Port", iface.Port.UUID, fixes.Ref{Table: "Bridge", UUID: iface.Bridge.UUID, Column: "ports"})
+		changes, err := withoutPort(h, iface)
 		if err != nil {
 			return nil, err
 		}
@@ -50,4 +46,13 @@ network namespace.`,
 			}},
 		}, nil
 	}),
+}
+
+// withoutPort are the changes that delete a port with its interfaces.
+func withoutPort(h *snapshot.Host, p snapshot.BridgeInterface) ([]fixes.Change, error) {
+	db, err := h.OVSDB()
+	if err != nil {
+		return nil, err
+	}
+	return fixes.DeleteRows(h.Deployment().Context(), db, "Port", p.Port.UUID, fixes.Ref{Table: "Bridge", UUID: p.Bridge.UUID, Column: "ports"})
 }
