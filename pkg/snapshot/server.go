@@ -389,61 +389,71 @@ type Connection struct {
 
 // Connections are the rows of a database's Connection table.
 func (z *Zone) Connections(database string) ([]Connection, error) {
-	var all []Connection
-	if database == "OVN_Northbound" {
-		rows, err := z.Northbound()
-		if err != nil {
-			return nil, err
-		}
-		for _, c := range rows.Connections {
+	return ofEither(z, database, func(n *Northbound) (all []Connection) {
+		for _, c := range n.Connections {
 			all = append(all, Connection{c.UUID, c.Target, c.InactivityProbe, "", c.Status})
 		}
-		return all, nil
-	}
-	rows, err := z.Southbound()
-	if err != nil {
-		return nil, err
-	}
-	for _, c := range rows.Connections {
-		all = append(all, Connection{c.UUID, c.Target, c.InactivityProbe, c.Role, c.Status})
-	}
-	return all, nil
+		return all
+	}, func(s *Southbound) (all []Connection) {
+		for _, c := range s.Connections {
+			all = append(all, Connection{c.UUID, c.Target, c.InactivityProbe, c.Role, c.Status})
+		}
+		return all
+	})
 }
 
-// SSLRows counts the rows of a database's SSL table.
-func (z *Zone) SSLRows(database string) (int, error) {
-	if database == "OVN_Northbound" {
-		rows, err := z.Northbound()
-		if err != nil {
-			return 0, err
+// HasSSL reports whether a database that can be read has a row in its SSL table.
+func (z *Zone) HasSSL(database string) bool {
+	rows, err := z.ssl(database)
+	return err == nil && len(rows) > 0
+}
+
+// ssl are the files of a database's SSL table.
+func (z *Zone) ssl(database string) ([]sslFiles, error) {
+	return ofEither(z, database, func(n *Northbound) (all []sslFiles) {
+		for _, s := range n.SSL {
+			all = append(all, sslFiles{s.PrivateKey, s.Certificate, s.CACert})
 		}
-		return len(rows.SSL), nil
-	}
-	rows, err := z.Southbound()
-	if err != nil {
-		return 0, err
-	}
-	return len(rows.SSL), nil
+		return all
+	}, func(south *Southbound) (all []sslFiles) {
+		for _, s := range south.SSL {
+			all = append(all, sslFiles{s.PrivateKey, s.Certificate, s.CACert})
+		}
+		return all
+	})
 }
 
 // GlobalRow is the UUID of a database's one row about the deployment.
 func (z *Zone) GlobalRow(database string) (ovsdb.UUID, error) {
+	id, err := ofEither(z, database, func(n *Northbound) (id ovsdb.UUID) {
+		if len(n.Globals) == 1 {
+			id = n.Globals[0].UUID
+		}
+		return id
+	}, func(s *Southbound) (id ovsdb.UUID) {
+		if len(s.Globals) == 1 {
+			id = s.Globals[0].UUID
+		}
+		return id
+	})
+	if err == nil && id == "" {
+		err = fmt.Errorf("%s has no global row, or more than one", database)
+	}
+	return id, err
+}
+
+// ofEither is what both databases have, of the one that is named.
+func ofEither[T any](z *Zone, database string, north func(*Northbound) T, south func(*Southbound) T) (none T, err error) {
 	if database == "OVN_Northbound" {
 		rows, err := z.Northbound()
 		if err != nil {
-			return "", err
+			return none, err
 		}
-		if len(rows.Globals) == 1 {
-			return rows.Globals[0].UUID, nil
-		}
-	} else {
-		rows, err := z.Southbound()
-		if err != nil {
-			return "", err
-		}
-		if len(rows.Globals) == 1 {
-			return rows.Globals[0].UUID, nil
-		}
+		return north(rows), nil
 	}
-	return "", fmt.Errorf("%s has no global row, or more than one", database)
+	rows, err := z.Southbound()
+	if err != nil {
+		return none, err
+	}
+	return south(rows), nil
 }

@@ -122,7 +122,7 @@ func listenTarget(d *snapshot.Deployment, database, given string) (string, error
 		port = "6641"
 	}
 	for _, z := range d.Zones {
-		if n, err := z.SSLRows(database); err == nil && n > 0 {
+		if z.HasSSL(database) {
 			return "pssl:" + port, nil
 		}
 	}
