@@ -118,6 +118,9 @@ func numbers(text string) map[string]uint64 {
 	return n
 }
 
+// DefaultFlowLimit is how many flows a datapath may hold unless Open vSwitch is told otherwise, ovs-vswitchd.conf.db(5).
+const DefaultFlowLimit = 200000
+
 // Upcalls is what ovs-vswitchd says of the flows that it keeps in a datapath.
 type Upcalls struct {
 	Datapath                     string

@@ -8,10 +8,6 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
-// DefaultFlowLimit is how many flows an OVS datapath may hold by default,
-// ovs-vswitchd.conf.db(5).
-const DefaultFlowLimit = 200000
-
 // RaiseFlowLimit lets OVS datapaths hold more flows.
 var RaiseFlowLimit = &fixes.Repair{
 	Name: "raise-flow-limit",
@@ -29,10 +25,10 @@ limit itself because it is too slow.`,
 		if err != nil {
 			return nil, err
 		}
-		now := numberOr(sw.OpenvSwitch[0].OtherConfig["flow-limit"], DefaultFlowLimit)
+		now := numberOr(sw.OpenvSwitch[0].OtherConfig["flow-limit"], snapshot.DefaultFlowLimit)
 		usual := 2 * now
-		if now < DefaultFlowLimit {
-			usual = DefaultFlowLimit
+		if now < snapshot.DefaultFlowLimit {
+			usual = snapshot.DefaultFlowLimit
 		}
 		limit, err := largerNumber(a["LIMIT"], now, usual)
 		if err != nil {
