@@ -310,14 +310,16 @@ func (l *Logical) CheckLink(p *nb.LogicalSwitchPortBrief) LinkFault {
 		return LinkNoName
 	case rp == nil:
 		return LinkNoPort
+	case !LeadsTo(p, rp):
+		return LinkAddress
 	}
-	for _, text := range p.Addresses {
-		if text == "router" || text == "unknown" {
-			return LinkFine
-		}
-		if a, ok := ParseAddress(text); ok && strings.EqualFold(a.MAC, rp.MAC) {
-			return LinkFine
-		}
-	}
-	return LinkAddress
+	return LinkFine
+}
+
+// LeadsTo reports whether packets to a router port go through a switch port, by its addresses.
+func LeadsTo(p *nb.LogicalSwitchPortBrief, rp *nb.LogicalRouterPort) bool {
+	return slices.ContainsFunc(p.Addresses, func(text string) bool {
+		a, ok := ParseAddress(text)
+		return text == "router" || text == "unknown" || ok && strings.EqualFold(a.MAC, rp.MAC)
+	})
 }

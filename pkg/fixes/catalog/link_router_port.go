@@ -2,8 +2,6 @@ package catalog
 
 import (
 	"fmt"
-	"slices"
-	"strings"
 
 	"github.com/ovnctl/ovnctl/pkg/facts"
 	"github.com/ovnctl/ovnctl/pkg/fixes"
@@ -45,7 +43,7 @@ one. It creates no ports.`,
 			columns["options:router-port"] = target.Name
 			classic = append(classic, fixes.Command("ovn-nbctl set Logical_Switch_Port %s options:router-port=%s", p.Name, target.Name))
 		}
-		if !leadsTo(p, target) {
+		if !facts.LeadsTo(p, target) {
 			columns["addresses"] = []string{"router"}
 			classic = append(classic, fixes.Command("ovn-nbctl lsp-set-addresses %s router", p.Name))
 		}
@@ -67,14 +65,6 @@ one. It creates no ports.`,
 			}.Step()},
 		}, nil
 	}),
-}
-
-// leadsTo reports whether packets to a router port go through a switch port, by its addresses.
-func leadsTo(p *nb.LogicalSwitchPortBrief, rp *nb.LogicalRouterPort) bool {
-	return slices.ContainsFunc(p.Addresses, func(text string) bool {
-		a, ok := facts.ParseAddress(text)
-		return text == "router" || text == "unknown" || ok && strings.EqualFold(a.MAC, rp.MAC)
-	})
 }
 
 // linkTarget is the router port that a switch port belongs to: the one of that name, the one that
