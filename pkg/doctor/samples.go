@@ -133,7 +133,7 @@ func LogLines(h *snapshot.Host, daemon, text string) ([]LogLine, error) {
 
 // InLastHour reports whether a line was written in the hour before the snapshot.
 func (l LogLine) InLastHour(d *snapshot.Deployment) bool {
-	return !l.time.IsZero() && d.Time().Sub(l.time) < time.Hour
+	return !l.time.IsZero() && d.Now().Sub(l.time) < time.Hour
 }
 
 // Evidence is the line with its time.

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/ovnctl/ovnctl/pkg/nb"
+	"github.com/ovnctl/ovnctl/pkg/ovsdb"
+	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
 // DHCPFaults says what keeps OVN from answering DHCP with these options: the keys
@@ -100,7 +102,7 @@ func (l *Logical) gatewayOf(o *nb.DHCPOptions, subnet netip.Prefix) (netip.Addr,
 	return netip.Addr{}, ""
 }
 
-// Serves says whether DHCP options are for a network that a port has an address in.
+// Serves reports whether DHCP options are for a network that a port has an address in.
 func Serves(o *nb.DHCPOptions, p *nb.LogicalSwitchPortBrief) bool {
 	subnet, err := netip.ParsePrefix(o.Cidr)
 	if err != nil {
@@ -123,16 +125,13 @@ func (l *Logical) DHCPOptionsFor(p *nb.LogicalSwitchPortBrief) *nb.DHCPOptions {
 	if s == nil {
 		return nil
 	}
-	rows := map[string]*nb.DHCPOptions{}
-	for i := range l.DHCPOptions {
-		rows[string(l.DHCPOptions[i].UUID)] = &l.DHCPOptions[i]
-	}
+	rows := snapshot.Index(l.DHCPOptions, func(o *nb.DHCPOptions) ovsdb.UUID { return o.UUID })
 	var common *nb.DHCPOptions
 	for _, other := range l.PortsOf[s.UUID] {
 		if other == p || other.Type != "" || len(other.DHCPv4Options) == 0 {
 			continue
 		}
-		o := rows[string(other.DHCPv4Options.Get())]
+		o := rows[other.DHCPv4Options.Get()]
 		if o == nil || !Serves(o, p) {
 			continue
 		}

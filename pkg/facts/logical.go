@@ -191,7 +191,7 @@ func Networks(p *nb.LogicalRouterPort) []netip.Prefix {
 	return out
 }
 
-// Off says whether a row's column enabled switches it off.
+// Off reports whether a row's column enabled switches it off.
 func Off(enabled ovsdb.Set[bool]) bool { return len(enabled) > 0 && !enabled[0] }
 
 // SwitchAt is the switch that a router port is joined to, or nil.
@@ -216,4 +216,110 @@ func (l *Logical) Localnets(ls *nb.LogicalSwitch) []string {
 		}
 	}
 	return out
+}
+
+// Unlinked are the router ports that lead nowhere: no switch port names them and
+// they have no peer.
+func (l *Logical) Unlinked() []*nb.LogicalRouterPort {
+	var out []*nb.LogicalRouterPort
+	for i := range l.RouterPorts {
+		p := &l.RouterPorts[i]
+		if len(l.Links[p.Name]) == 0 && len(p.Peer) == 0 && p.Options["requested-chassis"] == "" {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// Fits are those of some router ports that belong on a switch: the switch's ports
+// have addresses in one of their networks, or its other routers have theirs there.
+// A router port whose network is reached by another link of the switch already
+// belongs there only if it is on another router.
+func (l *Logical) Fits(s *nb.LogicalSwitch, ports []*nb.LogicalRouterPort) []*nb.LogicalRouterPort {
+	if len(ports) == 0 {
+		return nil
+	}
+	var here []netip.Addr
+	for _, p := range l.PortsOf[s.UUID] {
+		for _, a := range PortAddresses(p) {
+			for _, ip := range a.IPs {
+				here = append(here, ip.Addr())
+			}
+		}
+	}
+	if n, err := netip.ParsePrefix(s.OtherConfig["subnet"]); err == nil {
+		here = append(here, n.Addr())
+	}
+	if a, err := netip.ParseAddr(s.OtherConfig["ipv6_prefix"]); err == nil {
+		here = append(here, a)
+	}
+	gateways := l.Gateways(s)
+	for _, g := range gateways {
+		for _, n := range Networks(g) {
+			here = append(here, n.Addr())
+		}
+	}
+	var out []*nb.LogicalRouterPort
+	for _, p := range ports {
+		overlaps := slices.ContainsFunc(gateways, func(g *nb.LogicalRouterPort) bool {
+			return l.RouterOf[g.UUID] == l.RouterOf[p.UUID] && overlapping(g, p)
+		})
+		if !overlaps && slices.ContainsFunc(Networks(p), func(n netip.Prefix) bool { return slices.ContainsFunc(here, n.Masked().Contains) }) {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+func overlapping(a, b *nb.LogicalRouterPort) bool {
+	for _, n := range Networks(a) {
+		for _, m := range Networks(b) {
+			if n.Overlaps(m) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// A LinkFault is what is wrong with a switch port that leads to a router.
+type LinkFault string
+
+// What can be wrong with a link, the first that applies.
+const (
+	LinkFine    LinkFault = ""
+	LinkType    LinkFault = "it names a router port, but its type is not router"
+	LinkNoName  LinkFault = "it names no router port"
+	LinkNoPort  LinkFault = "it names a router port that does not exist"
+	LinkAddress LinkFault = "its addresses are not those of the router port"
+)
+
+// CheckLink says what is wrong with a port's link to a router; of a port that has nothing to
+// do with routers it is LinkFine.
+func (l *Logical) CheckLink(p *nb.LogicalSwitchPortBrief) LinkFault {
+	name := p.Options["router-port"]
+	if p.Type != "router" {
+		if name == "" || l.RouterPort[name] == nil || p.Type == "remote" {
+			return LinkFine
+		}
+		return LinkType
+	}
+	rp := l.RouterPort[name]
+	switch {
+	case name == "":
+		return LinkNoName
+	case rp == nil:
+		return LinkNoPort
+	case !LeadsTo(p, rp):
+		return LinkAddress
+	}
+	return LinkFine
+}
+
+// LeadsTo reports whether packets to a router port go through a switch port, by its addresses.
+func LeadsTo(p *nb.LogicalSwitchPortBrief, rp *nb.LogicalRouterPort) bool {
+	return slices.ContainsFunc(p.Addresses, func(text string) bool {
+		a, ok := ParseAddress(text)
+		return text == "router" || text == "unknown" || ok && strings.EqualFold(a.MAC, rp.MAC)
+	})
 }

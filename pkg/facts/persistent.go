@@ -32,7 +32,7 @@ func (p Persistent) String() string {
 	return fmt.Sprintf("%s:%d", p.File, p.Line)
 }
 
-// Gives says whether it gives the link addresses.
+// Gives reports whether it gives the link addresses.
 func (p Persistent) Gives() bool { return p.DHCP || len(p.Addresses) > 0 }
 
 // persistentFiles are the patterns of files that say how the network is at boot,

@@ -13,7 +13,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
-// A Gate is the link by which a host reaches the pods of its cluster, and they it.
+// A PodLink is the link by which a host reaches the pods of its cluster, and they it.
 type PodLink struct {
 	Link string // "ovn0", "ovn-k8s-mp0", "tun0"
 	CMS  decode.CMS
@@ -90,7 +90,7 @@ func routerAt(rows *snapshot.Northbound, ports ovsdb.Set[ovsdb.UUID], own netip.
 	return netip.Addr{}
 }
 
-// ovnKubernetesGate: the node's gateway router has a route for each network of
+// ovnKubernetesLink: the node's gateway router has a route for each network of
 // pods, and the host the same through the management port.
 func ovnKubernetesLink(h *snapshot.Host, g *PodLink, rows *snapshot.Northbound, n *node.Network) {
 	chassis, _, _ := h.ChassisName()
@@ -128,7 +128,7 @@ func ovnKubernetesLink(h *snapshot.Host, g *PodLink, rows *snapshot.Northbound, 
 	}
 }
 
-// kubeOVNGate: the networks of the default VPC's switches, but for those that
+// kubeOVNLink: the networks of the default VPC's switches, but for those that
 // are networks of the world outside.
 func kubeOVNLink(h *snapshot.Host, g *PodLink, rows *snapshot.Northbound, n *node.Network) {
 	var vpc *nb.LogicalRouter
@@ -175,10 +175,7 @@ func kubeOVNLink(h *snapshot.Host, g *PodLink, rows *snapshot.Northbound, n *nod
 
 // underlayPorts are the router ports whose switch has a port to a network outside.
 func underlayPorts(rows *snapshot.Northbound) map[string]bool {
-	byID := map[ovsdb.UUID]*nb.LogicalSwitchPortBrief{}
-	for i := range rows.SwitchPorts {
-		byID[rows.SwitchPorts[i].UUID] = &rows.SwitchPorts[i]
-	}
+	byID := snapshot.Index(rows.SwitchPorts, func(p *nb.LogicalSwitchPortBrief) ovsdb.UUID { return p.UUID })
 	found := map[string]bool{}
 	for _, s := range rows.Switches {
 		localnet := slices.ContainsFunc(s.Ports, func(id ovsdb.UUID) bool { return byID[id] != nil && byID[id].Type == "localnet" })
@@ -193,7 +190,7 @@ func underlayPorts(rows *snapshot.Northbound) map[string]bool {
 
 var sdnPods = regexp.MustCompile(`table=30,.*\bip,nw_dst=(\S+) actions=goto_table:90`)
 
-// openShiftGate: the cluster network is what the bridge sends into the tunnel.
+// openShiftLink: the cluster network is what the bridge sends into the tunnel.
 func openShiftLink(h *snapshot.Host, link, bridge string) (*PodLink, error) {
 	flows, err := h.Flows(bridge)
 	if err != nil {
@@ -224,7 +221,7 @@ func (g *PodLink) add(p PodNetwork) {
 	}
 }
 
-// Routed says whether the host has a route for a network through the gate.
+// Routed reports whether the host has a route for a network through the gate.
 func (g *PodLink) Routed(n *node.Network, p PodNetwork) bool {
 	return slices.ContainsFunc(n.Routes, func(r node.Route) bool {
 		return r.Dev == g.Link && r.Table == 254 && r.Type == "unicast" && r.Dst.Bits() <= p.Prefix.Bits() && r.Dst.Bits() > 0 && r.Dst.Contains(p.Prefix.Addr())

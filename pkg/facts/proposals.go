@@ -87,7 +87,7 @@ func proposeSystemID(found *proposals, h *snapshot.Host) {
 func encapsOn(n *node.Network, south *snapshot.Southbound, c *sb.Chassis) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for _, e := range south.EncapsOf(c) {
-			if ip, err := netip.ParseAddr(e.IP); err == nil && Holds(n, ip) && !yield(e.IP) {
+			if ip, err := netip.ParseAddr(e.IP); err == nil && Holder(n, ip) != nil && !yield(e.IP) {
 				return
 			}
 		}
@@ -154,11 +154,6 @@ func proposeEncapIP(found *proposals, d *snapshot.Deployment, h *snapshot.Host) 
 	}
 }
 
-// Holds reports whether a link of a host has an address.
-func Holds(n *node.Network, ip netip.Addr) bool {
-	return slices.ContainsFunc(n.Addresses, func(a node.Address) bool { return a.Prefix.Addr() == ip.Unmap() })
-}
-
 // mostAsked bounds the routes that are asked for.
 const mostAsked = 100
 
@@ -177,7 +172,7 @@ func EncapCandidate(d *snapshot.Deployment, h *snapshot.Host) (ip, why string, e
 	to := map[netip.Addr]string{} // tunnel addresses, by hostname
 	for _, c := range south.Chassis {
 		for _, e := range south.EncapsOf(&c) {
-			if a, err := netip.ParseAddr(e.IP); err == nil && c.Name != name && !Holds(network, a) && len(to) < mostAsked {
+			if a, err := netip.ParseAddr(e.IP); err == nil && c.Name != name && Holder(network, a) == nil && len(to) < mostAsked {
 				to[a] = c.Hostname
 			}
 		}

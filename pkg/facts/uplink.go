@@ -108,7 +108,7 @@ func uplinks(h *snapshot.Host) ([]Uplink, error) {
 	return uplinks, nil
 }
 
-// isGuest says of an interface whether a pod or machine is behind it.
+// isGuest reports whether a pod or VM is behind an interface.
 func isGuest(ids map[string]string) bool {
 	for _, key := range []string{"iface-id", "sandbox", "vm-uuid", "attached-mac", "attached_mac"} {
 		if ids[key] != "" {
@@ -118,7 +118,7 @@ func isGuest(ids map[string]string) bool {
 	return false
 }
 
-// isCard says of a link whether it is a network card, or stands for some.
+// isCard reports whether a link is a network card, or stands for some.
 func isCard(n *node.Network, name string) bool {
 	l := n.Link(name)
 	return l != nil && slices.Contains([]string{"", "bond", "team", "vlan"}, l.Kind) && l.Name != "lo"
@@ -137,12 +137,7 @@ func Global(n *node.Network, link string) []node.Address {
 
 // Holder is the link that has an address; nil: none has it.
 func Holder(n *node.Network, a netip.Addr) *node.Address {
-	for i := range n.Addresses {
-		if n.Addresses[i].Prefix.Addr() == a {
-			return &n.Addresses[i]
-		}
-	}
-	return nil
+	return snapshot.First(n.Addresses, func(x *node.Address) bool { return x.Prefix.Addr() == a.Unmap() })
 }
 
 // EncapIPs are the tunnel addresses that the host has, by its own database or,

@@ -39,7 +39,7 @@ func (d *Deployment) Again() (*Deployment, error) {
 	})
 }
 
-// saved says that nothing here is live: no host is this one, and no database has a server.
+// saved reports whether nothing here is live: no host is this one, and no database has a server.
 func (d *Deployment) saved() bool {
 	if d.Local() != nil {
 		return false
@@ -144,7 +144,7 @@ func (h *Host) LikelyBridge() string {
 	return s.IntegrationBridge("")
 }
 
-// RunsOVN says that the host is meant to be a chassis: that something is set for ovn-controller, or
+// RunsOVN reports whether the host is meant to be a chassis: that something is set for ovn-controller, or
 // that it has worked here. A system-id alone is had by every Open vSwitch.
 func (s *Switch) RunsOVN() bool {
 	if len(s.OpenvSwitch) == 0 {
@@ -178,7 +178,7 @@ func (p BridgeInterface) OFNumber() int {
 	return 0
 }
 
-// Plugs are the interfaces of all bridges, in the order of the interfaces.
+// BridgeInterfaces are the interfaces of all bridges, in the order of the interfaces.
 func (s *Switch) BridgeInterfaces() []BridgeInterface {
 	ports := map[ovsdb.UUID]BridgeInterface{}
 	for i := range s.Bridges {
@@ -197,34 +197,24 @@ func (s *Switch) BridgeInterfaces() []BridgeInterface {
 			at[id] = p
 		}
 	}
-	var plugs []BridgeInterface
+	var all []BridgeInterface
 	for i := range s.Interfaces {
 		if p, ok := at[s.Interfaces[i].UUID]; ok {
 			p.InterfaceBrief = &s.Interfaces[i]
-			plugs = append(plugs, p)
+			all = append(all, p)
 		}
 	}
-	return plugs
+	return all
 }
 
 // Bridge is a bridge by its name; nil: there is none.
 func (s *Switch) Bridge(name string) *vswitch.BridgeBrief {
-	for i := range s.Bridges {
-		if s.Bridges[i].Name == name {
-			return &s.Bridges[i]
-		}
-	}
-	return nil
+	return First(s.Bridges, func(b *vswitch.BridgeBrief) bool { return b.Name == name })
 }
 
 // ChassisNamed is the chassis with a system-id; nil: there is none.
 func (s *Southbound) ChassisNamed(name string) *sb.Chassis {
-	for i := range s.Chassis {
-		if name != "" && s.Chassis[i].Name == name {
-			return &s.Chassis[i]
-		}
-	}
-	return nil
+	return First(s.Chassis, func(c *sb.Chassis) bool { return name != "" && c.Name == name })
 }
 
 // fewPorts are so few that a Southbound is asked once more at once. After a larger answer the server sets its memory in
@@ -242,10 +232,7 @@ func (z *Zone) Rewritten(s *Southbound) (map[string]bool, error) {
 		}
 		others = slices.Concat(others, now)
 	}
-	read := make(map[string]*sb.Chassis, len(s.Chassis))
-	for i := range s.Chassis {
-		read[s.Chassis[i].Name] = &s.Chassis[i]
-	}
+	read := Index(s.Chassis, func(c *sb.Chassis) string { return c.Name })
 	names := map[string]bool{}
 	for _, other := range others {
 		if c := read[other.Name]; c != nil && (c.Hostname != other.Hostname || !slices.Equal(c.Encaps, other.Encaps)) {
@@ -253,6 +240,11 @@ func (z *Zone) Rewritten(s *Southbound) (map[string]bool, error) {
 		}
 	}
 	return names, nil
+}
+
+// PortBinding is the row of a logical port; nil: there is none.
+func (s *Southbound) PortBinding(port string) *sb.PortBindingBrief {
+	return First(s.PortBindings, func(b *sb.PortBindingBrief) bool { return b.LogicalPort == port })
 }
 
 // EncapsOf are the tunnel endpoints of a chassis.
@@ -266,7 +258,7 @@ func (s *Southbound) EncapsOf(c *sb.Chassis) []sb.Encap {
 	return encaps
 }
 
-// Elsewhere says that a chassis stands for another zone's node or a VTEP, which never move: they
+// Elsewhere reports whether a chassis stands for another zone's node or a VTEP, which never move: they
 // report no nb_cfg and cannot be asked.
 func Elsewhere(c *sb.Chassis) bool {
 	return c.OtherConfig["is-remote"] == "true" || c.OtherConfig["is-vtep"] == "true" || len(c.VtepLogicalSwitches) > 0
@@ -283,21 +275,7 @@ func (s *Southbound) OwnChassis() iter.Seq[*sb.Chassis] {
 	}
 }
 
-// Time is when this look began; of saved data, when it was saved.
-func (d *Deployment) Time() time.Time {
-	t, err := Derive(d, "", func() (time.Time, error) {
-		if !d.saved() {
-			return time.Now(), nil
-		}
-		return time.Parse(time.RFC3339, d.cluster.Source().Time)
-	})
-	if err != nil {
-		return time.Now()
-	}
-	return t
-}
-
-// Answers says whether a machine answers at an address, from the host that ovnctl runs on: one try to
+// Answers reports whether a machine answers at an address, from the host that ovnctl runs on: one try to
 // connect, to a port where nobody listens. Refused is an answer, too. The error is that it cannot be
 // asked, which no answer is not.
 func (d *Deployment) Answers(ip string) (bool, error) {

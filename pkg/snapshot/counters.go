@@ -66,6 +66,9 @@ func (h *Host) Datapaths() ([]node.Datapath, error) {
 	})
 }
 
+// DefaultFlowLimit is how many flows a datapath may hold unless Open vSwitch is told otherwise, ovs-vswitchd.conf.db(5).
+const DefaultFlowLimit = 200000
+
 // Upcalls is what ovs-vswitchd says of the flows that it keeps in a datapath.
 type Upcalls struct {
 	Datapath                     string
@@ -193,7 +196,7 @@ func (t TableSize) Full() float64 {
 	return float64(t.Now) / float64(t.Max)
 }
 
-// Idle says that a datapath is known to track no connection: no zone of it can be full, and there is nothing to list.
+// Idle reports whether a datapath is known to track no connection: no zone of it can be full, and there is nothing to list.
 func Idle(sizes []TableSize, datapath string) bool {
 	return slices.ContainsFunc(sizes, func(t TableSize) bool { return t.Datapath == datapath && t.Now == 0 })
 }

@@ -43,7 +43,7 @@ type Options struct {
 // Look is a look at a deployment that is open. It reads no more than which hosts
 // there are; all later reading ends with ctx.
 func Look(ctx context.Context, c *cluster.Cluster, o Options) *Deployment {
-	d := &Deployment{ctx: ctx, cluster: c, sample: o.Sample / hurry, now: moment(c.Source().Time), Problems: c.Problems}
+	d := &Deployment{ctx: ctx, cluster: c, sample: o.Sample / hurry, Problems: c.Problems}
 	for _, z := range c.Zones {
 		d.Zones = append(d.Zones, &Zone{Name: z.Name, d: d, nb: z.NB, sb: z.SB, opened: z.Chassis})
 	}
@@ -61,6 +61,10 @@ func Look(ctx context.Context, c *cluster.Cluster, o Options) *Deployment {
 	}
 	if n := c.Central; n != nil {
 		d.Hosts = append(d.Hosts, &Host{Name: n.Name, SystemID: n.SystemID, Local: n.Local, d: d, node: n, central: !c.Inactive})
+	}
+	d.now = time.Now()
+	if at, err := time.Parse(time.RFC3339, c.Source().Time); err == nil && d.saved() {
+		d.now = at
 	}
 	return d
 }
@@ -94,6 +98,9 @@ func (d *Deployment) Later() (*Deployment, error) {
 		return Look(d.ctx, d.cluster.Again(), Options{}), nil
 	})
 }
+
+// Now is when this look began; of saved data, when it was saved.
+func (d *Deployment) Now() time.Time { return d.now }
 
 // Context bounds all reading.
 func (d *Deployment) Context() context.Context { return d.ctx }
@@ -130,6 +137,9 @@ type Zone struct {
 	flows  logicalFlows
 }
 
+// Deployment is the look that the zone is of.
+func (z *Zone) Deployment() *Deployment { return z.d }
+
 // ErrUnavailable says that a source does not hold what was asked for.
 var ErrUnavailable = node.ErrUnavailable
 
@@ -154,7 +164,7 @@ func (d *Deployment) MissingDatabase(name, flag string) error {
 	return errors.New(name + " was not read: name it with " + flag)
 }
 
-// withoutOVN says that the switches of all hosts could be read, that nothing in them is meant for OVN, and that no
+// withoutOVN reports whether the switches of all hosts could be read, that nothing in them is meant for OVN, and that no
 // daemon or database of it is there.
 func (d *Deployment) withoutOVN() bool {
 	none, _ := Derive(d, "", func() (bool, error) {

@@ -31,7 +31,7 @@ type Host struct {
 // it runs databases alone.
 var ErrNoSwitch = errors.New("no Open vSwitch: this host runs only OVN's databases")
 
-// Central says that the host runs OVN's databases alone, without an Open vSwitch.
+// Central reports whether the host runs OVN's databases alone, without an Open vSwitch.
 func (h *Host) Central() bool { return h.central }
 
 // Deployment is the look that the host is of.

@@ -90,45 +90,34 @@ func daemonOf(p node.Process) string {
 // fromDatabase puts paths in the place of "db:DATABASE,SSL,COLUMN"; false: the
 // database does not tell.
 func (h *Host) fromDatabase(k *Keys) bool {
-	for _, field := range []struct {
-		at     *string
-		column func(sslFiles) string
-	}{
-		{&k.PrivateKey, func(s sslFiles) string { return s.key }},
-		{&k.Certificate, func(s sslFiles) string { return s.certificate }},
-		{&k.CACert, func(s sslFiles) string { return s.ca }},
-	} {
-		where, ok := strings.CutPrefix(*field.at, "db:")
+	for i, at := range []*string{&k.PrivateKey, &k.Certificate, &k.CACert} {
+		where, ok := strings.CutPrefix(*at, "db:")
 		if !ok {
 			continue
 		}
 		database, _, _ := strings.Cut(where, ",")
-		s, found := h.sslRow(database)
+		files, found := h.sslRow(database)
 		if !found {
 			return false
 		}
-		*field.at, k.Source = field.column(s), database+" SSL"
+		*at, k.Source = files[i], database+" SSL"
 	}
 	return true
 }
 
-type sslFiles struct{ key, certificate, ca string }
+// sslFiles are the private key, the certificate and the CA certificate of an SSL row.
+type sslFiles [3]string
 
 func (h *Host) sslRow(database string) (sslFiles, bool) {
-	if database == "Open_vSwitch" {
+	switch database {
+	case "Open_vSwitch":
 		if s, err := h.Switch(); err == nil && len(s.SSL) > 0 {
 			return sslFiles{s.SSL[0].PrivateKey, s.SSL[0].Certificate, s.SSL[0].CACert}, true
 		}
-	}
-	for _, z := range h.d.Zones {
-		if database == "OVN_Northbound" {
-			if rows, err := z.Northbound(); err == nil && len(rows.SSL) > 0 {
-				return sslFiles{rows.SSL[0].PrivateKey, rows.SSL[0].Certificate, rows.SSL[0].CACert}, true
-			}
-		}
-		if database == "OVN_Southbound" {
-			if rows, err := z.Southbound(); err == nil && len(rows.SSL) > 0 {
-				return sslFiles{rows.SSL[0].PrivateKey, rows.SSL[0].Certificate, rows.SSL[0].CACert}, true
+	case "OVN_Northbound", "OVN_Southbound":
+		for _, z := range h.d.Zones {
+			if rows, err := z.ssl(database); err == nil && len(rows) > 0 {
+				return rows[0], true
 			}
 		}
 	}
@@ -165,7 +154,7 @@ func (h *Host) Certificates(k Keys, path string) ([]*x509.Certificate, error) {
 	})
 }
 
-// KeyFits says whether the private key belongs to the certificate. Nothing of the
+// KeyFits reports whether the private key belongs to the certificate. Nothing of the
 // key is kept.
 func (h *Host) KeyFits(k Keys) (bool, error) {
 	return Derive(h, k.Daemon, func() (bool, error) {

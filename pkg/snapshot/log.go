@@ -48,16 +48,3 @@ func ParseLog(text string) []LogLine {
 	}
 	return lines
 }
-
-// Now is the moment of the look: of saved data, when it was saved.
-func (d *Deployment) Now() time.Time { return d.now }
-
-// moment is the time at which a source is looked at. One that was opened just now
-// is live.
-func moment(source string) time.Time {
-	at, err := time.Parse(time.RFC3339, source)
-	if now := time.Now(); err != nil || now.Sub(at) < 10*time.Minute {
-		return now
-	}
-	return at
-}

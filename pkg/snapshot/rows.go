@@ -106,3 +106,22 @@ func tables[T any](z *Zone, open func() (ovsdb.Reader, error)) (*T, error) {
 		return &t, nil
 	})
 }
+
+// First is the first of some rows that is meant; nil: none is.
+func First[R any](rows []R, is func(*R) bool) *R {
+	for i := range rows {
+		if is(&rows[i]) {
+			return &rows[i]
+		}
+	}
+	return nil
+}
+
+// Index is rows by a key of theirs; of several with the same it is the last.
+func Index[K comparable, R any](rows []R, key func(*R) K) map[K]*R {
+	index := make(map[K]*R, len(rows))
+	for i := range rows {
+		index[key(&rows[i])] = &rows[i]
+	}
+	return index
+}

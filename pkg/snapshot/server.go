@@ -58,15 +58,7 @@ func (h *Host) Servers() ([]Server, error) {
 // Server is the host's server of a database; nil: it has none.
 func (h *Host) Server(database string) (*Server, error) {
 	all, err := h.Servers()
-	if err != nil {
-		return nil, err
-	}
-	for _, s := range all {
-		if s.Database == database {
-			return &s, nil
-		}
-	}
-	return nil, nil
+	return First(all, func(s *Server) bool { return s.Database == database }), err
 }
 
 // databaseFile is what the server was started with, else what lies where
@@ -107,12 +99,7 @@ func (h *Host) ServerProcess(s Server) *node.Process {
 	if err != nil {
 		return nil
 	}
-	for i, p := range all {
-		if p.Name == "ovsdb-server" && daemonOf(p) == s.Control {
-			return &all[i]
-		}
-	}
-	return nil
+	return First(all, func(p *node.Process) bool { return p.Name == "ovsdb-server" && daemonOf(*p) == s.Control })
 }
 
 // ServerArgs is the command line of a server that runs; nil: not known.
@@ -152,26 +139,21 @@ type Peer struct {
 	In, Out bool
 }
 
-// Connected says that a connection to or from the peer stands.
+// Connected reports whether a connection to or from the peer stands.
 func (p Peer) Connected() bool { return p.Self || p.In || p.Out }
 
-// Leads says that the member is its cluster's leader.
+// Leads reports whether the member is its cluster's leader.
 func (m *Member) Leads() bool { return m.Role == "leader" }
 
-// Joining says that the server waits to be let into its cluster.
+// Joining reports whether the server waits to be let into its cluster.
 func (m *Member) Joining() bool { return strings.HasPrefix(m.Status, "joining") }
 
-// Lost says that the member knows no leader, though it belongs to a cluster.
+// Lost reports whether the member knows no leader, though it belongs to a cluster.
 func (m *Member) Lost() bool { return !m.Joining() && m.Leader == "unknown" }
 
 // Self is the member's own entry in its list; nil while it joins.
 func (m *Member) Self() *Peer {
-	for i := range m.Peers {
-		if m.Peers[i].Self {
-			return &m.Peers[i]
-		}
-	}
-	return nil
+	return First(m.Peers, func(p *Peer) bool { return p.Self })
 }
 
 // ErrStandalone is a database that a single server serves, without a cluster.
@@ -284,14 +266,14 @@ func ParseMember(text string) (*Member, error) {
 			}
 		}
 	}
-	m.tellTwinsApart()
+	m.tellSharedAddressesApart()
 	slices.SortFunc(m.Peers, func(a, b Peer) int { return cmp.Or(cmp.Compare(a.Address, b.Address), cmp.Compare(a.ID, b.ID)) })
 	return m, nil
 }
 
-// tellTwinsApart takes a connection to an address that several members have for
+// tellSharedAddressesApart takes a connection to an address that several members have for
 // that of the one that answers there: the others were there before it.
-func (m *Member) tellTwinsApart() {
+func (m *Member) tellSharedAddressesApart() {
 	for i := range m.Peers {
 		p := &m.Peers[i]
 		lives := slices.ContainsFunc(m.Peers, func(o Peer) bool { return o.ID != p.ID && o.Address == p.Address && (o.In || o.Self) })
@@ -314,7 +296,7 @@ func milliseconds(text string) time.Duration {
 	return time.Duration(n) * time.Millisecond
 }
 
-// Dial says whether somebody takes connections at the address of a remote
+// Dial reports whether somebody takes connections at the address of a remote
 // ("tcp:172.30.0.2:6642", "ssl:[fd00::2]:6644"), seen from the host ovnctl runs on: nil, or why
 // not. It sends nothing.
 func (d *Deployment) Dial(remote string) error {
@@ -407,61 +389,71 @@ type Connection struct {
 
 // Connections are the rows of a database's Connection table.
 func (z *Zone) Connections(database string) ([]Connection, error) {
-	var all []Connection
-	if database == "OVN_Northbound" {
-		rows, err := z.Northbound()
-		if err != nil {
-			return nil, err
-		}
-		for _, c := range rows.Connections {
+	return ofEither(z, database, func(n *Northbound) (all []Connection) {
+		for _, c := range n.Connections {
 			all = append(all, Connection{c.UUID, c.Target, c.InactivityProbe, "", c.Status})
 		}
-		return all, nil
-	}
-	rows, err := z.Southbound()
-	if err != nil {
-		return nil, err
-	}
-	for _, c := range rows.Connections {
-		all = append(all, Connection{c.UUID, c.Target, c.InactivityProbe, c.Role, c.Status})
-	}
-	return all, nil
+		return all
+	}, func(s *Southbound) (all []Connection) {
+		for _, c := range s.Connections {
+			all = append(all, Connection{c.UUID, c.Target, c.InactivityProbe, c.Role, c.Status})
+		}
+		return all
+	})
 }
 
-// SSLRows counts the rows of a database's SSL table.
-func (z *Zone) SSLRows(database string) (int, error) {
-	if database == "OVN_Northbound" {
-		rows, err := z.Northbound()
-		if err != nil {
-			return 0, err
+// HasSSL reports whether a database that can be read has a row in its SSL table.
+func (z *Zone) HasSSL(database string) bool {
+	rows, err := z.ssl(database)
+	return err == nil && len(rows) > 0
+}
+
+// ssl are the files of a database's SSL table.
+func (z *Zone) ssl(database string) ([]sslFiles, error) {
+	return ofEither(z, database, func(n *Northbound) (all []sslFiles) {
+		for _, s := range n.SSL {
+			all = append(all, sslFiles{s.PrivateKey, s.Certificate, s.CACert})
 		}
-		return len(rows.SSL), nil
-	}
-	rows, err := z.Southbound()
-	if err != nil {
-		return 0, err
-	}
-	return len(rows.SSL), nil
+		return all
+	}, func(south *Southbound) (all []sslFiles) {
+		for _, s := range south.SSL {
+			all = append(all, sslFiles{s.PrivateKey, s.Certificate, s.CACert})
+		}
+		return all
+	})
 }
 
 // GlobalRow is the UUID of a database's one row about the deployment.
 func (z *Zone) GlobalRow(database string) (ovsdb.UUID, error) {
+	id, err := ofEither(z, database, func(n *Northbound) (id ovsdb.UUID) {
+		if len(n.Globals) == 1 {
+			id = n.Globals[0].UUID
+		}
+		return id
+	}, func(s *Southbound) (id ovsdb.UUID) {
+		if len(s.Globals) == 1 {
+			id = s.Globals[0].UUID
+		}
+		return id
+	})
+	if err == nil && id == "" {
+		err = fmt.Errorf("%s has no global row, or more than one", database)
+	}
+	return id, err
+}
+
+// ofEither is what both databases have, of the one that is named.
+func ofEither[T any](z *Zone, database string, north func(*Northbound) T, south func(*Southbound) T) (none T, err error) {
 	if database == "OVN_Northbound" {
 		rows, err := z.Northbound()
 		if err != nil {
-			return "", err
+			return none, err
 		}
-		if len(rows.Globals) == 1 {
-			return rows.Globals[0].UUID, nil
-		}
-	} else {
-		rows, err := z.Southbound()
-		if err != nil {
-			return "", err
-		}
-		if len(rows.Globals) == 1 {
-			return rows.Globals[0].UUID, nil
-		}
+		return north(rows), nil
 	}
-	return "", fmt.Errorf("%s has no global row, or more than one", database)
+	rows, err := z.Southbound()
+	if err != nil {
+		return none, err
+	}
+	return south(rows), nil
 }

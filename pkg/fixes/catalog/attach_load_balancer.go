@@ -5,7 +5,7 @@ import (
 
 	"github.com/ovnctl/ovnctl/pkg/facts"
 	"github.com/ovnctl/ovnctl/pkg/fixes"
-	"github.com/ovnctl/ovnctl/pkg/snapshot"
+	"github.com/ovnctl/ovnctl/pkg/nb"
 )
 
 // AttachLoadBalancer attaches a load balancer to a switch, a router or a group.
@@ -24,11 +24,7 @@ there has one of its virtual IPs.`,
 	Class: fixes.Ask,
 	Risk:  fixes.Medium,
 	Check: "lb-on-wrong-switch",
-	Plan: func(d *snapshot.Deployment, a fixes.Args) (*fixes.Plan, error) {
-		f, err := findLoadBalancer(d, a["LOAD-BALANCER"])
-		if err != nil {
-			return nil, err
-		}
+	Plan: loadBalancers.on("LOAD-BALANCER", func(f found[nb.LoadBalancer], a fixes.Args) (*fixes.Plan, error) {
 		lb := f.row
 		p, err := facts.PlacementOf(f.zone)
 		if err != nil {
@@ -59,5 +55,5 @@ there has one of its virtual IPs.`,
 		}[to.table]
 		return attach(f.zone, to, "load_balancer", fixes.Row{"load_balancer": append(slices.Clone(to.balancers), lb.UUID)}, lb.Name, classic,
 			fixes.Guard{Table: "Load_Balancer", UUID: lb.UUID, Columns: fixes.Row{"vips": lb.VIPs}}, overwritten("load balancer "+lb.Name, lb.ExternalIDs)), nil
-	},
+	}),
 }

@@ -7,8 +7,6 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/facts"
 	"github.com/ovnctl/ovnctl/pkg/fixes"
 	"github.com/ovnctl/ovnctl/pkg/nb"
-	"github.com/ovnctl/ovnctl/pkg/ovsdb"
-	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
 // AttachLoadBalancerGroup attaches a group of load balancers to a switch or router.
@@ -24,19 +22,7 @@ Adds it to load_balancer_group of the switch or router.`,
 	Class: fixes.Ask,
 	Risk:  fixes.Medium,
 	Check: "lb-on-wrong-switch",
-	Plan: func(d *snapshot.Deployment, a fixes.Args) (*fixes.Plan, error) {
-		f, err := find(d, "load balancer group", a["GROUP"],
-			func(z *snapshot.Zone, _ *facts.Logical) ([]nb.LoadBalancerGroup, error) {
-				p, err := facts.PlacementOf(z)
-				if err != nil {
-					return nil, err
-				}
-				return p.Groups, nil
-			},
-			func(g *nb.LoadBalancerGroup) (string, ovsdb.UUID) { return g.Name, g.UUID })
-		if err != nil {
-			return nil, err
-		}
+	Plan: loadBalancerGroups.on("GROUP", func(f found[nb.LoadBalancerGroup], a fixes.Args) (*fixes.Plan, error) {
 		p, err := facts.PlacementOf(f.zone)
 		if err != nil {
 			return nil, err
@@ -54,5 +40,5 @@ Adds it to load_balancer_group of the switch or router.`,
 		return attach(f.zone, to, "load_balancer_group", fixes.Row{"load_balancer_group": append(slices.Clone(to.groups), g.UUID)}, g.Name,
 			fixes.Command("ovn-nbctl add %s %s load_balancer_group %s", to.table, to.name, g.UUID),
 			fixes.Guard{Table: "Load_Balancer_Group", UUID: g.UUID, Columns: fixes.Row{"name": g.Name}}, overwritten(to.String(), to.ids)), nil
-	},
+	}),
 }

@@ -32,11 +32,7 @@ bridge, and does not choose between two links.`,
 	Class: fixes.Ask,
 	Risk:  fixes.High,
 	Check: "uplink-not-in-bridge",
-	Plan: func(d *snapshot.Deployment, a fixes.Args) (*fixes.Plan, error) {
-		h, n, u, err := bridgeHere(d, a["BRIDGE"])
-		if err != nil {
-			return nil, err
-		}
+	Plan: onUplink(func(h *snapshot.Host, n *node.Network, u facts.Uplink, a fixes.Args) (*fixes.Plan, error) {
 		if u.Port != nil {
 			return nil, fixes.Refuse("", "bridge %s has its uplink, port %s", u.Bridge.Name, u.Port.Name)
 		}
@@ -77,7 +73,7 @@ bridge, and does not choose between two links.`,
 			plan.Steps = append(plan.Steps, fixes.Network{Changes: changes, What: "set the links up"})
 		}
 		return plan, nil
-	},
+	}),
 }
 
 // uplinkFor is the link to attach to a bridge: the one of that name, the one that the bridge
@@ -191,4 +187,63 @@ func addPort(u facts.Uplink, name string, transient bool) fixes.Step {
 		Guards:  []fixes.Guard{{Table: "Bridge", UUID: u.Bridge.UUID, Columns: fixes.Row{"name": u.Bridge.Name}}},
 		Classic: []string{classic},
 	}
+}
+
+// uplinkOf is the bridge of a name with its uplink.
+func uplinkOf(h *snapshot.Host, bridge string) (facts.Uplink, error) {
+	uplinks, err := facts.UplinksOf(h)
+	if err != nil {
+		return facts.Uplink{}, err
+	}
+	if u := snapshot.First(uplinks, func(u *facts.Uplink) bool { return u.Bridge.Name == bridge }); u != nil {
+		return *u, nil
+	}
+	sw, err := h.Switch()
+	if err != nil {
+		return facts.Uplink{}, err
+	}
+	b, err := bridgeNamed(h, sw, bridge)
+	return facts.Uplink{Bridge: b}, err
+}
+
+// onUplink is what plans for the bridge of this host that BRIDGE names, with its uplink and its link, which can carry addresses.
+func onUplink(plan func(*snapshot.Host, *node.Network, facts.Uplink, fixes.Args) (*fixes.Plan, error)) planner {
+	return func(d *snapshot.Deployment, a fixes.Args) (*fixes.Plan, error) {
+		h, n, err := localNetwork(d)
+		if err != nil {
+			return nil, err
+		}
+		u, err := uplinkOf(h, a["BRIDGE"])
+		switch {
+		case err != nil:
+			return nil, err
+		case n.Link(u.Bridge.Name) == nil:
+			return nil, fixes.Refuse("start ovs-vswitchd first: ovnctl doctor --only vswitchd-not-running",
+				"the kernel has no link %s: ovs-vswitchd, which creates it, is not running or has not created it yet", u.Bridge.Name)
+		}
+		return plan(h, n, u, a)
+	}
+}
+
+// uplinkHasAddresses reports whether a bridge's uplink has addresses of its own.
+func uplinkHasAddresses(n *node.Network, u facts.Uplink) bool {
+	return u.Link() != "" && n.Link(u.Link()) != nil && len(facts.Global(n, u.Link())) > 0
+}
+
+// checkFree refuses a link that belongs to another link or bridge.
+func checkFree(h *snapshot.Host, l *node.Link, bridge string) error {
+	sw, err := h.Switch()
+	if err != nil {
+		return err
+	}
+	if l.Master != "" && l.Master != "ovs-system" {
+		return fixes.Refuse("name the upper link instead: "+l.Master, "%s belongs to %s", l.Name, l.Master)
+	}
+	for _, p := range sw.BridgeInterfaces() {
+		if p.Name == l.Name && p.Bridge.Name != bridge {
+			return fixes.Refuse(fmt.Sprintf("remove it there first: ovs-vsctl del-port %s %s", p.Bridge.Name, p.Port.Name),
+				"%s is a port of bridge %s", l.Name, p.Bridge.Name)
+		}
+	}
+	return nil
 }

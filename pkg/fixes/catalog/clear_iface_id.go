@@ -20,29 +20,16 @@ shows which of them is wrong, and if the interface is the only one.`,
 	Class:  fixes.Ask,
 	Risk:   fixes.Medium,
 	Check:  "duplicate-iface-id-local",
-	Plan: func(d *snapshot.Deployment, a fixes.Args) (*fixes.Plan, error) {
-		h, sw, err := localSwitch(d)
-		if err != nil {
-			return nil, err
-		}
-		iface, err := interfaceNamed(h, sw, a["INTERFACE"])
-		if err != nil {
-			return nil, err
-		}
+	Plan: onInterface(func(h *snapshot.Host, sw *snapshot.Switch, iface snapshot.BridgeInterface) (*fixes.Plan, error) {
 		if err := checkWrong(h, sw, iface); err != nil {
 			return nil, err
 		}
 		id := iface.ExternalIDs["iface-id"]
-		title := fmt.Sprintf("remove iface-id %s from interface %s", id, iface.Name)
-		return &fixes.Plan{
-			Title: title, Host: h.Name,
-			Touches: "the traffic of port " + id,
-			Steps: []fixes.Step{fixes.Set{
-				DB: "Open_vSwitch", What: title,
-				Row: iface.InterfaceBrief, Name: iface.Name, Columns: fixes.Row{"external_ids:iface-id": nil},
-			}.Step()},
-		}, nil
-	},
+		return setPlan(h, fixes.Set{
+			DB: "Open_vSwitch", What: fmt.Sprintf("remove iface-id %s from interface %s", id, iface.Name),
+			Row: iface.InterfaceBrief, Name: iface.Name, Columns: fixes.Row{"external_ids:iface-id": nil},
+		}, "the traffic of port "+id), nil
+	}),
 }
 
 // checkWrong refuses for an interface that is not known to be the wrong one of several.

@@ -2,7 +2,7 @@ package catalog
 
 import (
 	"github.com/ovnctl/ovnctl/pkg/fixes"
-	"github.com/ovnctl/ovnctl/pkg/snapshot"
+	"github.com/ovnctl/ovnctl/pkg/nb"
 )
 
 // ClearRequestedChassis lets a logical port be bound wherever its interface is.
@@ -17,11 +17,8 @@ the value names two chassis: that is a live migration.`,
 	Class:  fixes.Ask,
 	Risk:   fixes.Medium,
 	Check:  "port-not-bound",
-	Plan: func(d *snapshot.Deployment, a fixes.Args) (*fixes.Plan, error) {
-		z, _, port, err := findSwitchPort(d, a["PORT"])
-		if err != nil {
-			return nil, err
-		}
+	Plan: onPort(func(f found[nb.LogicalSwitchPortBrief], a fixes.Args) (*fixes.Plan, error) {
+		z, port := f.zone, f.row
 		if _, ok := port.Options["requested-chassis"]; !ok {
 			return nil, fixes.Refuse("", "port %s does not request a chassis", port.Name)
 		}
@@ -32,19 +29,12 @@ the value names two chassis: that is a live migration.`,
 		if err != nil {
 			return nil, err
 		}
-		for _, row := range south.PortBindings {
-			if row.LogicalPort == port.Name && len(row.Chassis) > 0 {
-				return nil, fixes.Refuse("", "port %s is bound: its requested-chassis does no harm", port.Name)
-			}
+		if row := south.PortBinding(port.Name); row != nil && len(row.Chassis) > 0 {
+			return nil, fixes.Refuse("", "port %s is bound: its requested-chassis does no harm", port.Name)
 		}
-		title := "let port " + port.Name + " be bound on any chassis"
-		return &fixes.Plan{
-			Title: title, Touches: "the traffic of port " + port.Name,
-			Warnings: ownedPort(port),
-			Steps: []fixes.Step{fixes.Set{
-				DB: "OVN_Northbound", Zone: z.Name, What: title,
-				Row: port, Name: port.Name, Columns: fixes.Row{"options:requested-chassis": nil},
-			}.Step()},
-		}, nil
-	},
+		return setPlan(nil, fixes.Set{
+			DB: "OVN_Northbound", Zone: z.Name, What: "let port " + port.Name + " be bound on any chassis",
+			Row: port, Name: port.Name, Columns: fixes.Row{"options:requested-chassis": nil},
+		}, "the traffic of port "+port.Name, ownedPort(port)...), nil
+	}),
 }

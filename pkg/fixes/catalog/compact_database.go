@@ -23,17 +23,9 @@ no room for the new file next to the old one.`,
 	Risk:   fixes.Medium,
 	Check:  "db-disk-full-or-corrupt",
 	OneWay: compactedStays,
-	Plan: func(d *snapshot.Deployment, a fixes.Args) (*fixes.Plan, error) {
-		database, err := databaseNamed(a["DATABASE"])
-		if err != nil {
-			return nil, err
-		}
-		h, s, err := localServer(d, database)
-		if err != nil {
-			return nil, err
-		}
+	Plan: onServer(func(h *snapshot.Host, s *snapshot.Server, _ fixes.Args) (*fixes.Plan, error) {
 		if s.File == "" {
-			return nil, fmt.Errorf("%s: file not found on %s", database, h.Name)
+			return nil, fmt.Errorf("%s: file not found on %s", s.Database, h.Name)
 		}
 		space, err := h.Space(path.Dir(s.File))
 		if err != nil {
@@ -45,13 +37,13 @@ no room for the new file next to the old one.`,
 				"%s has %s free and the new file may take %s", path.Dir(s.File), snapshot.Bytes(space.Free), snapshot.Bytes(need))
 		}
 		return &fixes.Plan{
-			Title:   "compact the file of " + database,
+			Title:   "compact the file of " + s.Database,
 			Host:    h.Name,
 			Touches: "no traffic; the server does not reply until it is done",
 			Steps: []fixes.Step{fixes.Control{
-				Daemon: s.Control, Command: "ovsdb-server/compact", Args: []string{database},
+				Daemon: s.Control, Command: "ovsdb-server/compact", Args: []string{s.Database},
 				What: "rewrite " + s.File + " without its history", Why: compactedStays,
 			}},
 		}, nil
-	},
+	}),
 }

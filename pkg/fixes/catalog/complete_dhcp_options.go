@@ -9,7 +9,7 @@ import (
 
 	"github.com/ovnctl/ovnctl/pkg/facts"
 	"github.com/ovnctl/ovnctl/pkg/fixes"
-	"github.com/ovnctl/ovnctl/pkg/snapshot"
+	"github.com/ovnctl/ovnctl/pkg/nb"
 )
 
 // CompleteDHCPOptions adds what DHCP options lack.
@@ -24,11 +24,7 @@ time of the other options, or an hour. Usable ones stay.`,
 	Class:  fixes.Ask,
 	Risk:   fixes.Low,
 	Check:  "dhcp-options-incomplete",
-	Plan: func(d *snapshot.Deployment, a fixes.Args) (*fixes.Plan, error) {
-		f, err := findDHCPOptions(d, a["OPTIONS"])
-		if err != nil {
-			return nil, err
-		}
+	Plan: dhcpOptions.on("OPTIONS", func(f found[nb.DHCPOptions], a fixes.Args) (*fixes.Plan, error) {
 		o := f.row
 		faults := facts.DHCPFaults(o)
 		if len(faults) == 0 {
@@ -57,5 +53,5 @@ time of the other options, or an hour. Usable ones stay.`,
 				Guards: []fixes.Guard{{Table: "DHCP_Options", UUID: o.UUID, Columns: fixes.Row{"cidr": o.Cidr}}},
 			}.Step()},
 		}, nil
-	},
+	}),
 }

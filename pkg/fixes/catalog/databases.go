@@ -42,17 +42,52 @@ func localServer(d *snapshot.Deployment, database string) (*snapshot.Host, *snap
 	return h, s, nil
 }
 
-// localMember is this host's member of a clustered database.
-func localMember(d *snapshot.Deployment, database string) (*snapshot.Host, *snapshot.Server, *snapshot.Member, error) {
-	h, s, err := localServer(d, database)
-	if err != nil {
-		return nil, nil, nil, err
+// onServer is what plans for this host's server of the database that DATABASE names.
+func onServer(plan func(*snapshot.Host, *snapshot.Server, fixes.Args) (*fixes.Plan, error)) planner {
+	return func(d *snapshot.Deployment, a fixes.Args) (*fixes.Plan, error) {
+		database, err := databaseNamed(a["DATABASE"])
+		if err != nil {
+			return nil, err
+		}
+		h, s, err := localServer(d, database)
+		if err != nil {
+			return nil, err
+		}
+		return plan(h, s, a)
 	}
-	m, err := h.Member(database)
-	if err != nil {
-		return nil, nil, nil, fmt.Errorf("%s on %s: %w", database, h.Name, err)
+}
+
+// onConnections is what plans for the Connection rows of the database that DATABASE names.
+func onConnections(plan func(*snapshot.Zone, string, []snapshot.Connection, fixes.Args) (*fixes.Plan, error)) planner {
+	return func(d *snapshot.Deployment, a fixes.Args) (*fixes.Plan, error) {
+		database, err := databaseNamed(a["DATABASE"])
+		if err != nil {
+			return nil, err
+		}
+		z, _, err := zoneOf(d, database)
+		if err != nil {
+			return nil, err
+		}
+		rows, err := z.Connections(database)
+		if err != nil {
+			return nil, err
+		}
+		return plan(z, database, rows, a)
 	}
-	return h, s, m, nil
+}
+
+// onLeader is what plans for this host's member of the database that DATABASE names, which must lead its cluster.
+func onLeader(repair string, plan func(*snapshot.Host, *snapshot.Server, *snapshot.Member, fixes.Args) (*fixes.Plan, error)) planner {
+	return onServer(func(h *snapshot.Host, s *snapshot.Server, a fixes.Args) (*fixes.Plan, error) {
+		m, err := h.Member(s.Database)
+		if err != nil {
+			return nil, fmt.Errorf("%s on %s: %w", s.Database, h.Name, err)
+		}
+		if err := leading(m, repair); err != nil {
+			return nil, err
+		}
+		return plan(h, s, m, a)
+	})
 }
 
 // leading refuses unless a member leads its cluster.

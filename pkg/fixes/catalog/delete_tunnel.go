@@ -23,11 +23,7 @@ tunnel as one of its own: Open vSwitch creates only one of the two.`,
 	Class: fixes.Ask,
 	Risk:  fixes.Medium,
 	Check: "tunnel-missing-to-chassis",
-	Plan: func(d *snapshot.Deployment, a fixes.Args) (*fixes.Plan, error) {
-		h, err := hostOf(d, a["NODE"])
-		if err != nil {
-			return nil, err
-		}
+	Plan: onHost(func(h *snapshot.Host, a fixes.Args) (*fixes.Plan, error) {
 		s, err := h.Switch()
 		if err != nil {
 			return nil, err
@@ -39,14 +35,14 @@ tunnel as one of its own: Open vSwitch creates only one of the two.`,
 			}
 			names = append(names, p.Port.Name)
 			if p.Port.Name == a["PORT"] {
-				return planDeleteTunnel(d, h, s, p)
+				return planDeleteTunnel(h, s, p)
 			}
 		}
 		return nil, fmt.Errorf("no tunnel port %q; %s has %s", a["PORT"], h.Name, several(names))
-	},
+	}),
 }
 
-func planDeleteTunnel(d *snapshot.Deployment, h *snapshot.Host, s *snapshot.Switch, p snapshot.BridgeInterface) (*fixes.Plan, error) {
+func planDeleteTunnel(h *snapshot.Host, s *snapshot.Switch, p snapshot.BridgeInterface) (*fixes.Plan, error) {
 	if facts.TunnelChassis(p) != "" {
 		return nil, fixes.Refuse("", "port %s is ovn-controller's own tunnel: it would create it again", p.Port.Name)
 	}
@@ -55,11 +51,7 @@ func planDeleteTunnel(d *snapshot.Deployment, h *snapshot.Host, s *snapshot.Swit
 	if i < 0 {
 		return nil, fixes.Refuse("", "port %s does not conflict with a tunnel of OVN's", p.Port.Name)
 	}
-	db, err := h.OVSDB()
-	if err != nil {
-		return nil, err
-	}
-	deletion, err := fixes.DeleteRows(d.Context(), db, "Port", p.Port.UUID, fixes.Ref{Table: "Bridge", UUID: p.Bridge.UUID, Column: "ports"})
+	deletion, err := withoutPort(h, p)
 	if err != nil {
 		return nil, err
 	}

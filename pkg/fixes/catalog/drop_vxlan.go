@@ -23,11 +23,7 @@ would become unreachable.`,
 	Class:  fixes.Ask,
 	Risk:   fixes.High,
 	Check:  "vxlan-encap-limits",
-	Plan: func(d *snapshot.Deployment, a fixes.Args) (*fixes.Plan, error) {
-		h, err := hostOf(d, a["NODE"])
-		if err != nil {
-			return nil, err
-		}
+	Plan: onHost(func(h *snapshot.Host, a fixes.Args) (*fixes.Plan, error) {
 		s, err := h.Switch()
 		if err != nil {
 			return nil, err
@@ -55,14 +51,10 @@ would become unreachable.`,
 			types = append(types, "geneve")
 		}
 		now := strings.Join(types, ",")
-		what := fmt.Sprintf("set %s to %s", key, now)
-		return &fixes.Plan{
-			Title: what, Host: h.Name,
-			Touches:  "all traffic between " + h.Name + " and other nodes, for a second or two while its tunnels are created again",
-			Warnings: []string{"whatever deploys the node (an operator, Ansible, Juju) may set it back"},
-			Steps:    []fixes.Step{setID(s, key, now, what)},
-		}, nil
-	},
+		return setPlan(h, idSet(s, key, now, fmt.Sprintf("set %s to %s", key, now)),
+			"all traffic between "+h.Name+" and other nodes, for a second or two while its tunnels are created again",
+			"whatever deploys the node (an operator, Ansible, Juju) may set it back"), nil
+	}),
 }
 
 // onlyVXLAN refuses because of a chassis that would become unreachable.

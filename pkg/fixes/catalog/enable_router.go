@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/ovnctl/ovnctl/pkg/fixes"
-	"github.com/ovnctl/ovnctl/pkg/snapshot"
+	"github.com/ovnctl/ovnctl/pkg/nb"
 )
 
 // EnableRouter enables a logical router that is disabled in the Northbound.
@@ -18,13 +18,9 @@ router on purpose disables it again.`,
 	Class:  fixes.Ask,
 	Risk:   fixes.Medium,
 	Check:  "port-administratively-disabled",
-	Plan: func(d *snapshot.Deployment, a fixes.Args) (*fixes.Plan, error) {
-		f, err := findRouter(d, a["ROUTER"])
-		if err != nil {
-			return nil, err
-		}
+	Plan: routers.on("ROUTER", func(f found[nb.LogicalRouter], a fixes.Args) (*fixes.Plan, error) {
 		r := f.row
 		return enable(fixes.Set{DB: "OVN_Northbound", Zone: f.zone.Name, Row: r, Name: r.Name}, "router "+r.Name, r.Enabled, r.ExternalIDs,
 			fmt.Sprintf("what goes through router %s with its %d ports", r.Name, len(f.logical.RouterPortsOf[r.UUID])))
-	},
+	}),
 }

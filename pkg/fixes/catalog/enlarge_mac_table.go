@@ -6,13 +6,7 @@ import (
 
 	"github.com/ovnctl/ovnctl/pkg/fixes"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
-)
-
-// Sizes of a bridge's table of learned addresses: the default of Open vSwitch, and
-// enough for a large provider network.
-const (
-	defaultMACTable = 8192
-	largeMACTable   = 50000
+	"github.com/ovnctl/ovnctl/pkg/vswitch"
 )
 
 // EnlargeMACTable lets a bridge learn more MAC addresses.
@@ -26,15 +20,7 @@ The bridge keeps what it has learned.`,
 	Class:  fixes.Ask,
 	Risk:   fixes.Low,
 	Check:  "fdb-wrapping",
-	Plan: func(d *snapshot.Deployment, a fixes.Args) (*fixes.Plan, error) {
-		h, sw, err := localSwitch(d)
-		if err != nil {
-			return nil, err
-		}
-		b, err := bridgeNamed(h, sw, a["BRIDGE"])
-		if err != nil {
-			return nil, err
-		}
+	Plan: onBridge(func(h *snapshot.Host, sw *snapshot.Switch, b *vswitch.BridgeBrief, a fixes.Args) (*fixes.Plan, error) {
 		now := numberOr(b.OtherConfig["mac-table-size"], defaultMACTable)
 		usual := largeMACTable
 		if now >= usual {
@@ -52,5 +38,5 @@ The bridge keeps what it has learned.`,
 				Row: b, Name: b.Name, Columns: fixes.Row{"other_config:mac-table-size": strconv.Itoa(size)},
 			}.Step()},
 		}, nil
-	},
+	}),
 }

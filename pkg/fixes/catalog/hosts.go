@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/ovnctl/ovnctl/pkg/facts"
 	"github.com/ovnctl/ovnctl/pkg/fixes"
 	"github.com/ovnctl/ovnctl/pkg/nb"
 	"github.com/ovnctl/ovnctl/pkg/node"
@@ -21,14 +22,62 @@ func local(d *snapshot.Deployment) (*snapshot.Host, error) {
 	return nil, errors.New("this repair changes the node that ovnctl runs on, and this is not a node: run it there")
 }
 
-// localSwitch is the host that ovnctl runs on, with its Open_vSwitch database.
-func localSwitch(d *snapshot.Deployment) (*snapshot.Host, *snapshot.Switch, error) {
-	h, err := local(d)
-	if err != nil {
-		return nil, nil, err
+// A planner says what a repair does.
+type planner = func(*snapshot.Deployment, fixes.Args) (*fixes.Plan, error)
+
+// onNode is what plans for the host that ovnctl runs on.
+func onNode(plan func(*snapshot.Host, fixes.Args) (*fixes.Plan, error)) planner {
+	return func(d *snapshot.Deployment, a fixes.Args) (*fixes.Plan, error) {
+		h, err := local(d)
+		if err != nil {
+			return nil, err
+		}
+		return plan(h, a)
 	}
-	sw, err := h.Switch()
-	return h, sw, err
+}
+
+// onHost is what plans for the host that NODE names, or without it the one that ovnctl runs on.
+func onHost(plan func(*snapshot.Host, fixes.Args) (*fixes.Plan, error)) planner {
+	return func(d *snapshot.Deployment, a fixes.Args) (*fixes.Plan, error) {
+		h, err := hostOf(d, a["NODE"])
+		if err != nil {
+			return nil, err
+		}
+		return plan(h, a)
+	}
+}
+
+// onSwitch is what plans for the host that ovnctl runs on, with its Open_vSwitch database.
+func onSwitch(plan func(*snapshot.Host, *snapshot.Switch, fixes.Args) (*fixes.Plan, error)) planner {
+	return onNode(func(h *snapshot.Host, a fixes.Args) (*fixes.Plan, error) {
+		sw, err := h.Switch()
+		if err != nil {
+			return nil, err
+		}
+		return plan(h, sw, a)
+	})
+}
+
+// onBridge is what plans for the bridge of this host that BRIDGE names.
+func onBridge(plan func(*snapshot.Host, *snapshot.Switch, *vswitch.BridgeBrief, fixes.Args) (*fixes.Plan, error)) planner {
+	return onSwitch(func(h *snapshot.Host, sw *snapshot.Switch, a fixes.Args) (*fixes.Plan, error) {
+		b, err := bridgeNamed(h, sw, a["BRIDGE"])
+		if err != nil {
+			return nil, err
+		}
+		return plan(h, sw, b, a)
+	})
+}
+
+// onInterface is what plans for the interface of this host that INTERFACE names.
+func onInterface(plan func(*snapshot.Host, *snapshot.Switch, snapshot.BridgeInterface) (*fixes.Plan, error)) planner {
+	return onSwitch(func(h *snapshot.Host, sw *snapshot.Switch, a fixes.Args) (*fixes.Plan, error) {
+		iface, err := interfaceNamed(h, sw, a["INTERFACE"])
+		if err != nil {
+			return nil, err
+		}
+		return plan(h, sw, iface)
+	})
 }
 
 // localNetwork is the host that ovnctl runs on, with its links, addresses and routes.
@@ -39,6 +88,15 @@ func localNetwork(d *snapshot.Deployment) (*snapshot.Host, *node.Network, error)
 	}
 	n, err := h.Network()
 	return h, n, err
+}
+
+// setPlan is the plan that sets columns of one row: of a database of the host, or of a zone if there is none.
+func setPlan(h *snapshot.Host, set fixes.Set, touches string, warnings ...string) *fixes.Plan {
+	plan := &fixes.Plan{Title: set.What, Touches: touches, Warnings: warnings, Steps: []fixes.Step{set.Step()}}
+	if h != nil {
+		plan.Host = h.Name
+	}
+	return plan
 }
 
 // hostOf is the host of a name; empty: the one that ovnctl runs on.
@@ -100,4 +158,76 @@ func checkNotMigrating(p *nb.LogicalSwitchPortBrief) error {
 		return fixes.Refuse("wait until it ends, or end it with the tool that started it", "port %s is in a live migration: requested-chassis=%s", p.Name, value)
 	}
 	return nil
+}
+
+// atBoot warns of files of the host that give a link an address at boot, and so
+// bring the fault back.
+func atBoot(h *snapshot.Host, link, bridge string) []string {
+	all, err := facts.PersistentOf(h)
+	if err != nil {
+		return []string{fmt.Sprintf("cannot tell what gives %s its addresses at boot: %v", link, err)}
+	}
+	var warnings []string
+	for _, p := range all {
+		if p.Link != link || !p.Gives() {
+			continue
+		}
+		what := "DHCP"
+		if len(p.Addresses) > 0 {
+			what = fmt.Sprint(p.Addresses[0])
+		}
+		warnings = append(warnings, fmt.Sprintf("%s of %s gives %s to %s: the fault is back after the next boot, unless the file names %s", p, p.Tool, what, link, bridge))
+	}
+	return warnings
+}
+
+// setBy lists the lines of the host's files that set a kernel setting at boot, as far as they can be read.
+func setBy(h *snapshot.Host, name string) []string {
+	var found []string
+	for _, pattern := range []string{"/etc/sysctl.conf", "/etc/sysctl.d/*.conf", "/run/sysctl.d/*.conf", "/usr/lib/sysctl.d/*.conf"} {
+		paths, _ := h.Glob(pattern)
+		for _, p := range paths {
+			text, _ := h.File(p)
+			found = append(found, settingsIn(p, string(text), name)...)
+		}
+	}
+	return found
+}
+
+func settingsIn(path, text, name string) []string {
+	var found []string
+	for i, line := range strings.Split(text, "\n") {
+		key, value, ok := strings.Cut(strings.TrimLeft(strings.TrimSpace(line), "-"), "=")
+		if ok && strings.ReplaceAll(strings.TrimSpace(key), ".", "/") == name {
+			found = append(found, fmt.Sprintf("%s:%d sets it to %s", path, i+1, strings.TrimSpace(value)))
+		}
+	}
+	return found
+}
+
+// namesOf are the names of rows.
+func namesOf[T any](rows []T, name func(T) string) []string {
+	var names []string
+	for _, r := range rows {
+		names = append(names, name(r))
+	}
+	return names
+}
+
+// several lists at most twenty names, for an error or a plan.
+func several(names []string) string {
+	switch {
+	case len(names) == 0:
+		return "none"
+	case len(names) > 20:
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:20], ", "), len(names)-20)
+	}
+	return strings.Join(names, ", ")
+}
+
+func plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
 }

@@ -16,11 +16,7 @@ ovn-controller may not understand what a newer ovn-northd writes: finish the upg
 	Class: fixes.Ask,
 	Risk:  fixes.High,
 	Check: "controller-northd-version-mismatch",
-	Plan: func(d *snapshot.Deployment, _ fixes.Args) (*fixes.Plan, error) {
-		h, err := local(d)
-		if err != nil {
-			return nil, err
-		}
+	Plan: onNode(func(h *snapshot.Host, _ fixes.Args) (*fixes.Plan, error) {
 		s, err := h.Switch()
 		if err != nil {
 			return nil, err
@@ -39,5 +35,5 @@ ovn-controller may not understand what a newer ovn-northd writes: finish the upg
 			Warnings: []string{"whatever set it, such as an upgrade procedure, may set it again"},
 			Steps:    []fixes.Step{setID(s, key, nil, "remove external_ids:"+key)},
 		}, nil
-	},
+	}),
 }

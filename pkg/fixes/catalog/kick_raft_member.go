@@ -28,39 +28,28 @@ member now. If a member is only stopped, start it instead.`,
 	Risk:   fixes.High,
 	Check:  "raft-stale-member",
 	OneWay: newMember,
-	Plan: func(d *snapshot.Deployment, a fixes.Args) (*fixes.Plan, error) {
-		database, err := databaseNamed(a["DATABASE"])
-		if err != nil {
-			return nil, err
-		}
-		h, s, m, err := localMember(d, database)
-		if err != nil {
-			return nil, err
-		}
-		if err := leading(m, "kick-raft-member"); err != nil {
-			return nil, err
-		}
+	Plan: onLeader("kick-raft-member", func(h *snapshot.Host, s *snapshot.Server, m *snapshot.Member, a fixes.Args) (*fixes.Plan, error) {
 		peer, err := memberNamed(m, a["MEMBER"])
 		if err != nil {
 			return nil, err
 		}
-		if err := checkGone(d, m, peer); err != nil {
+		if err := checkGone(h.Deployment(), m, peer); err != nil {
 			return nil, err
 		}
 		left := len(m.Peers) - 1
 		return &fixes.Plan{
-			Title:   fmt.Sprintf("remove member %s at %s from %s", peer.ID, peer.Address, database),
+			Title:   fmt.Sprintf("remove member %s at %s from %s", peer.ID, peer.Address, m.Database),
 			Host:    h.Name,
 			Touches: fmt.Sprintf("no traffic; the cluster goes on with %d members and needs %d of them", left, left/2+1),
 			Steps: []fixes.Step{fixes.Control{
-				Daemon: s.Control, Command: "cluster/kick", Args: []string{database, peer.ID},
-				What: fmt.Sprintf("remove member %s at %s from the cluster of %s", peer.ID, peer.Address, database),
+				Daemon: s.Control, Command: "cluster/kick", Args: []string{m.Database, peer.ID},
+				What: fmt.Sprintf("remove member %s at %s from the cluster of %s", peer.ID, peer.Address, m.Database),
 				Why:  newMember,
 				Over: "unknown server",
 			}},
 			Warnings: []string{"if its host returns with the old file, its server cannot rejoin: remove the file there before it starts"},
 		}, nil
-	},
+	}),
 }
 
 const newMember = "a member that was removed can return only as a new one, with an empty database"

@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/ovnctl/ovnctl/pkg/facts"
 	"github.com/ovnctl/ovnctl/pkg/nb"
@@ -45,7 +46,8 @@ type KubeOVN struct {
 	groups  map[string]*nb.PortGroup
 	joinNet map[int]netip.Prefix // the router's address on the join switch, by family
 
-	policies  []nb.Policy        // of the default router
+	policies  []nb.Policy // of the default router
+	byMatch   map[string]nb.Policy
 	ofNode    map[nodeFamily]int // policies 30000 in policies, by the node that they name
 	toHop     map[netip.Addr]int // and those that name none, by where they lead
 	mentioned map[string]bool    // nodes that a policy names
@@ -129,10 +131,7 @@ type kubeLink struct {
 // links are the switches joined to each router of kube-ovn.
 func (k *KubeOVN) links() map[ovsdb.UUID][]kubeLink {
 	l := facts.NewLogical(k.rows)
-	k.ports = map[ovsdb.UUID]*nb.LogicalSwitchPortBrief{}
-	for i := range k.rows.SwitchPorts {
-		k.ports[k.rows.SwitchPorts[i].UUID] = &k.rows.SwitchPorts[i]
-	}
+	k.ports = snapshot.Index(k.rows.SwitchPorts, func(p *nb.LogicalSwitchPortBrief) ovsdb.UUID { return p.UUID })
 	out := map[ovsdb.UUID][]kubeLink{}
 	for _, r := range k.rows.Routers {
 		if r.ExternalIDs["vendor"] != kubeVendor {
@@ -173,31 +172,18 @@ func (k *KubeOVN) findRouter(links map[ovsdb.UUID][]kubeLink) bool {
 }
 
 func (k *KubeOVN) index() {
-	k.binding = map[string]*sb.PortBindingBrief{}
-	for i := range k.sb.PortBindings {
-		k.binding[k.sb.PortBindings[i].LogicalPort] = &k.sb.PortBindings[i]
-	}
-	k.chassis = map[ovsdb.UUID]*sb.Chassis{}
-	k.nodeOf = map[ovsdb.UUID]string{}
+	k.binding = snapshot.Index(k.sb.PortBindings, func(b *sb.PortBindingBrief) string { return b.LogicalPort })
+	k.chassis = snapshot.Index(k.sb.Chassis, func(c *sb.Chassis) ovsdb.UUID { return c.UUID })
+	k.groups = snapshot.Index(k.lists.PortGroups, func(g *nb.PortGroup) string { return g.Name })
+	k.acls = snapshot.Index(k.lists.ACLs, func(a *nb.ACLBrief) ovsdb.UUID { return a.UUID })
+	k.nodeOf, k.hosts, k.encaps = map[ovsdb.UUID]string{}, map[string]*sb.Chassis{}, map[nodeFamily]netip.Addr{}
 	for i := range k.sb.Chassis {
 		c := &k.sb.Chassis[i]
-		k.chassis[c.UUID] = c
-		if c.OtherConfig["is-remote"] != "true" {
-			k.nodeOf[c.UUID] = c.Hostname
+		if c.OtherConfig["is-remote"] == "true" {
+			continue
 		}
-	}
-	k.groups = map[string]*nb.PortGroup{}
-	for i := range k.lists.PortGroups {
-		k.groups[k.lists.PortGroups[i].Name] = &k.lists.PortGroups[i]
-	}
-	k.acls = map[ovsdb.UUID]*nb.ACLBrief{}
-	for i := range k.lists.ACLs {
-		k.acls[k.lists.ACLs[i].UUID] = &k.lists.ACLs[i]
-	}
-	k.hosts = map[string]*sb.Chassis{}
-	k.encaps = map[nodeFamily]netip.Addr{}
-	for i := range k.sb.Chassis {
-		if c := &k.sb.Chassis[i]; k.hosts[c.Hostname] == nil && c.OtherConfig["is-remote"] != "true" {
+		k.nodeOf[c.UUID] = c.Hostname
+		if k.hosts[c.Hostname] == nil {
 			k.hosts[c.Hostname] = c
 		}
 	}
@@ -215,12 +201,13 @@ func (k *KubeOVN) indexPolicies() {
 	for _, u := range k.Router.Policies {
 		of[u] = true
 	}
-	k.ofNode, k.toHop, k.mentioned = map[nodeFamily]int{}, map[netip.Addr]int{}, map[string]bool{}
+	k.byMatch, k.ofNode, k.toHop, k.mentioned = map[string]nb.Policy{}, map[nodeFamily]int{}, map[netip.Addr]int{}, map[string]bool{}
 	for _, p := range k.rows.Policies {
 		if !of[p.UUID] {
 			continue
 		}
 		k.policies = append(k.policies, p)
+		k.byMatch[policyKey(p.Priority, p.Match)] = p
 		i := len(k.policies) - 1
 		node := p.ExternalIDs["node"]
 		if p.ExternalIDs["vendor"] == kubeVendor {
@@ -406,3 +393,18 @@ func (k *KubeOVN) LinkOf(h *snapshot.Host) string {
 	}
 	return "ovn0"
 }
+
+// Sizes of a bridge's table of learned addresses: the default of Open vSwitch, and
+// enough for a large provider network.
+const (
+	defaultMACTable = 8192
+	largeMACTable   = 50000
+)
+
+// How long flows are kept: twice what the last ones took to compute, as ovn-controller(8) says, within
+// these limits. If that is unknown, long enough for a large deployment.
+const (
+	leastKeep   = 2 * time.Second
+	mostKeep    = 40 * time.Second // fixes.Await waits for a minute
+	unknownKeep = 8 * time.Second
+)

@@ -13,7 +13,7 @@ var KubeOVNGatewayPolicy = kubeRepair("kube-ovn-gateway-policy",
 	"Route what pods send out to the ovn0 of their gateway\n\nAdds the policies 29000 of a subnet's pods on a node, for both families, or corrects their next hops.", kubeSubnetParam,
 	fixes.Param{Name: "NODE", Doc: "the node; none for a centralized subnet", Optional: true})
 
-func (k *KubeOVN) gatewayPolicyGap(s *KubeSubnet, n *KubeNode, byMatch kubePolicies) {
+func (k *KubeOVN) gatewayPolicyGap(s *KubeSubnet, n *KubeNode) {
 	group := dotted(s.Name + "." + n.Name)
 	g := KubeGap{
 		Repair: "kube-ovn-gateway-policy", Args: []string{s.Name, n.Name}, Kind: "router", Name: k.Router.Name, Node: n.Name, Subnet: s.Name,
@@ -27,17 +27,7 @@ func (k *KubeOVN) gatewayPolicyGap(s *KubeSubnet, n *KubeNode, byMatch kubePolic
 			continue
 		}
 		match := fmt.Sprintf("ip%d.src == $%s_ip%d", f, group, f)
-		p, there := byMatch[policyKey(kubeGatewayPolicy, match)]
-		if there {
-			w := wrong(p, "reroute", []string{join.String()})
-			if w == "" {
-				continue
-			}
-			g.says("policy %d '%s' %s, and the node's port has %s", kubeGatewayPolicy, match, w, join)
-		} else {
-			g.says("no policy %d '%s' reroute %s", kubeGatewayPolicy, match, join)
-		}
-		g.policy(k, p, kubeGatewayPolicy, match, "reroute", []string{join.String()}, map[string]string{"subnet": s.Name, "node": n.Name})
+		g.reroute(k, k.policy(kubeGatewayPolicy, match), kubeGatewayPolicy, match, join.String(), map[string]string{"subnet": s.Name, "node": n.Name})
 	}
 	if len(g.Says) > 0 {
 		k.Gaps = append(k.Gaps, g)
@@ -45,19 +35,18 @@ func (k *KubeOVN) gatewayPolicyGap(s *KubeSubnet, n *KubeNode, byMatch kubePolic
 }
 
 // centralizedGap is a missing policy of one family where that of the other exists.
-func (k *KubeOVN) centralizedGap(s *KubeSubnet, byMatch kubePolicies) {
-	find := func(f int) (nb.Policy, string, bool) {
+func (k *KubeOVN) centralizedGap(s *KubeSubnet) {
+	find := func(f int) (nb.Policy, string) {
 		match := fmt.Sprintf("ip%d.src == %s", f, s.CIDRs[f])
-		p, ok := byMatch[policyKey(kubeGatewayPolicy, match)]
-		return p, match, ok
+		return k.policy(kubeGatewayPolicy, match), match
 	}
 	for _, f := range families {
 		if !s.CIDRs[f].IsValid() {
 			continue
 		}
-		_, match, there := find(f)
-		other, _, otherThere := find(10 - f)
-		if there || !otherThere {
+		is, match := find(f)
+		other, _ := find(10 - f)
+		if is.UUID != "" || other.UUID == "" {
 			continue
 		}
 		ids := map[string]string{"subnet": s.Name}

@@ -75,10 +75,7 @@ func (k *KubeOVN) nodePolicyGap(n *KubeNode) {
 		p, there := k.nodePolicy(n, f)
 		ids := map[string]string{"node": n.Name, "address-family": fmt.Sprint(f)}
 		if there {
-			if w := wrong(p, "reroute", []string{join.String()}); w != "" {
-				g.says("policy %d '%s' %s, and the node's port has %s", kubeNodePolicy, p.Match, w, join)
-				g.policy(k, p, kubeNodePolicy, p.Match, "reroute", []string{join.String()}, ids)
-			}
+			g.reroute(k, p, kubeNodePolicy, p.Match, join.String(), ids)
 			continue
 		}
 		a, written := k.nodeAddress(n, f)
@@ -91,9 +88,8 @@ func (k *KubeOVN) nodePolicyGap(n *KubeNode) {
 			continue
 		}
 		match := fmt.Sprintf("ip%d.dst == %s", f, a)
-		g.says("no policy %d '%s' reroute %s", kubeNodePolicy, match, join)
 		g.Minor = false
-		g.policy(k, nb.Policy{}, kubeNodePolicy, match, "reroute", []string{join.String()}, ids)
+		g.reroute(k, nb.Policy{}, kubeNodePolicy, match, join.String(), ids)
 	}
 	if len(g.Says) > 0 {
 		g.guards = append(g.guards, fixes.Guard{Table: "Logical_Switch_Port", UUID: n.Port.UUID, Columns: fixes.Row{"addresses": []string(n.Port.Addresses)}})

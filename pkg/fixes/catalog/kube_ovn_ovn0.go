@@ -91,12 +91,8 @@ missing link.`,
 	Class:  fixes.Ask,
 	Risk:   fixes.Medium,
 	Check:  "kube-ovn-ovn0-wrong",
-	Plan: func(d *snapshot.Deployment, a fixes.Args) (*fixes.Plan, error) {
-		h, err := hostOf(d, a["NODE"])
-		if err != nil {
-			return nil, err
-		}
-		o, err := ReadOVN0(d, h)
+	Plan: onHost(func(h *snapshot.Host, a fixes.Args) (*fixes.Plan, error) {
+		o, err := ReadOVN0(h.Deployment(), h)
 		switch {
 		case err != nil:
 			return nil, err
@@ -106,7 +102,7 @@ missing link.`,
 			return nil, fixes.Refuse(RestartKubeOVNCNI(o.Node.Name), "%s is missing on %s, and only kube-ovn-cni can create it", o.Name, h.Name)
 		}
 		return o.plan(h)
-	},
+	}),
 }
 
 // RestartKubeOVNCNI is the command that makes kube-ovn set up a node's ovn0 again.
@@ -172,7 +168,7 @@ func (o *OVN0) lostRoutes() []node.Route {
 			}
 			r := node.Route{Type: "unicast", Dst: cidr, Via: gateway.Addr(), Dev: o.Name, Table: 254, Protocol: "boot", Scope: "global"}
 			p, _ := o.kube.nodePolicy(o.Node, f)
-			if src, ok := matchAddress(p.Match); ok && facts.Holds(o.network, src) {
+			if src, ok := matchAddress(p.Match); ok && facts.Holder(o.network, src) != nil {
 				r.Src = src
 			}
 			if f == 6 {

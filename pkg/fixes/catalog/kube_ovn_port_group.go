@@ -15,7 +15,7 @@ import (
 var KubeOVNPortGroup = kubeRepair("kube-ovn-port-group",
 	"Put the pods of a node into their port group\n\nAdds the port group SUBNET.NODE if it is missing, adds the node's pods to it and removes them from\nthose of other nodes.", kubeSubnetParam, kubeNodeParam)
 
-func (k *KubeOVN) distributedGaps(s *KubeSubnet, byMatch kubePolicies) {
+func (k *KubeOVN) distributedGaps(s *KubeSubnet) {
 	lacking := map[string][]*nb.LogicalSwitchPortBrief{} // by node
 	member := map[ovsdb.UUID][]string{}                  // the subnet's groups that a port is in
 	for _, n := range k.Nodes {
@@ -59,7 +59,7 @@ func (k *KubeOVN) distributedGaps(s *KubeSubnet, byMatch kubePolicies) {
 			continue
 		}
 		k.portGroupGap(s, n, lacking[n.Name], foreign, member)
-		k.gatewayPolicyGap(s, n, byMatch)
+		k.gatewayPolicyGap(s, n)
 	}
 }
 

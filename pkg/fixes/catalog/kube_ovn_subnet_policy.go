@@ -1,12 +1,14 @@
 package catalog
 
-import "fmt"
+import (
+	"fmt"
+)
 
 // KubeOVNSubnetPolicy adds the policies that route to a subnet.
 var KubeOVNSubnetPolicy = kubeRepair("kube-ovn-subnet-policy",
 	"Route packets to a subnet by its routes again\n\nAdds the policies 31000 of a subnet, for both families.", kubeSubnetParam)
 
-func (k *KubeOVN) subnetPolicyGap(s *KubeSubnet, byMatch kubePolicies) {
+func (k *KubeOVN) subnetPolicyGap(s *KubeSubnet) {
 	g := KubeGap{
 		Repair: "kube-ovn-subnet-policy", Args: []string{s.Name}, Kind: "switch", Name: s.Name, Subnet: s.Name,
 		Title:   fmt.Sprintf("packets to subnet %s are routed out of the cluster", s.Name),
@@ -19,9 +21,9 @@ func (k *KubeOVN) subnetPolicyGap(s *KubeSubnet, byMatch kubePolicies) {
 			continue
 		}
 		match := fmt.Sprintf("ip%d.dst == %s", f, cidr)
-		p, there := byMatch[policyKey(kubeSubnetPolicy, match)]
+		p := k.policy(kubeSubnetPolicy, match)
 		switch {
-		case !there:
+		case p.UUID == "":
 			g.says("no policy %d '%s' allow", kubeSubnetPolicy, match)
 		case p.Action != "allow":
 			g.says("policy %d '%s' has action %s", kubeSubnetPolicy, match, p.Action)

@@ -2,13 +2,10 @@ package catalog
 
 import (
 	"fmt"
-	"slices"
-	"strings"
 
 	"github.com/ovnctl/ovnctl/pkg/facts"
 	"github.com/ovnctl/ovnctl/pkg/fixes"
 	"github.com/ovnctl/ovnctl/pkg/nb"
-	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
 // LinkRouterPort joins a switch port to its router port again.
@@ -27,11 +24,8 @@ one. It creates no ports.`,
 	Class: fixes.Ask,
 	Risk:  fixes.Medium,
 	Check: "dangling-router-link",
-	Plan: func(d *snapshot.Deployment, a fixes.Args) (*fixes.Plan, error) {
-		z, l, p, err := findSwitchPort(d, a["PORT"])
-		if err != nil {
-			return nil, err
-		}
+	Plan: onPort(func(f found[nb.LogicalSwitchPortBrief], a fixes.Args) (*fixes.Plan, error) {
+		z, l, p := f.zone, f.logical, f.row
 		target, err := linkTarget(l, p, a["ROUTER-PORT"])
 		if err != nil {
 			return nil, err
@@ -49,7 +43,7 @@ one. It creates no ports.`,
 			columns["options:router-port"] = target.Name
 			classic = append(classic, fixes.Command("ovn-nbctl set Logical_Switch_Port %s options:router-port=%s", p.Name, target.Name))
 		}
-		if !leadsTo(p, target) {
+		if !facts.LeadsTo(p, target) {
 			columns["addresses"] = []string{"router"}
 			classic = append(classic, fixes.Command("ovn-nbctl lsp-set-addresses %s router", p.Name))
 		}
@@ -70,15 +64,7 @@ one. It creates no ports.`,
 				Guards: []fixes.Guard{{Table: "Logical_Router_Port", UUID: target.UUID, Columns: fixes.Row{"name": target.Name, "mac": target.MAC}}},
 			}.Step()},
 		}, nil
-	},
-}
-
-// leadsTo reports whether packets to a router port go through a switch port, by its addresses.
-func leadsTo(p *nb.LogicalSwitchPortBrief, rp *nb.LogicalRouterPort) bool {
-	return slices.ContainsFunc(p.Addresses, func(text string) bool {
-		a, ok := facts.ParseAddress(text)
-		return text == "router" || text == "unknown" || ok && strings.EqualFold(a.MAC, rp.MAC)
-	})
+	}),
 }
 
 // linkTarget is the router port that a switch port belongs to: the one of that name, the one that

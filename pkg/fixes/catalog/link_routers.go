@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/ovnctl/ovnctl/pkg/fixes"
-	"github.com/ovnctl/ovnctl/pkg/snapshot"
+	"github.com/ovnctl/ovnctl/pkg/nb"
 )
 
 // LinkRouters completes a link between two router ports, of which one names the other.
@@ -19,11 +19,7 @@ to something else.`,
 	Class:  fixes.Ask,
 	Risk:   fixes.Medium,
 	Check:  "dangling-router-link",
-	Plan: func(d *snapshot.Deployment, a fixes.Args) (*fixes.Plan, error) {
-		f, err := findRouterPort(d, a["ROUTER-PORT"])
-		if err != nil {
-			return nil, err
-		}
+	Plan: routerPorts.on("ROUTER-PORT", func(f found[nb.LogicalRouterPort], a fixes.Args) (*fixes.Plan, error) {
 		p := f.row
 		if len(p.Peer) == 0 {
 			return nil, fixes.Refuse("", "router port %s names no peer", p.Name)
@@ -49,5 +45,5 @@ to something else.`,
 				Guards: []fixes.Guard{{Table: "Logical_Router_Port", UUID: p.UUID, Columns: fixes.Row{"name": p.Name, "peer": []string(p.Peer)}}},
 			}.Step()},
 		}, nil
-	},
+	}),
 }

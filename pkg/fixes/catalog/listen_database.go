@@ -24,20 +24,8 @@ listens on one address only.`,
 	Class:  fixes.Ask,
 	Risk:   fixes.Medium,
 	Check:  "db-not-listening-tcp",
-	Plan: func(d *snapshot.Deployment, a fixes.Args) (*fixes.Plan, error) {
-		database, err := databaseNamed(a["DATABASE"])
-		if err != nil {
-			return nil, err
-		}
-		z, _, err := zoneOf(d, database)
-		if err != nil {
-			return nil, err
-		}
-		rows, err := z.Connections(database)
-		if err != nil {
-			return nil, err
-		}
-		target, err := listenTarget(d, database, a["TARGET"])
+	Plan: onConnections(func(z *snapshot.Zone, database string, rows []snapshot.Connection, a fixes.Args) (*fixes.Plan, error) {
+		target, err := listenTarget(z.Deployment(), database, a["TARGET"])
 		if err != nil {
 			return nil, err
 		}
@@ -48,7 +36,7 @@ listens on one address only.`,
 		if err != nil {
 			return nil, err
 		}
-		if at := listensAt(d, database, portOf(target)); at != "" {
+		if at := listensAt(z.Deployment(), database, portOf(target)); at != "" {
 			return nil, fixes.Refuse("change it there (ovn-ctl: --db-nb-addr, --db-sb-addr), or remove it with ovsdb-server/remove-remote first",
 				"the server's command line has %s, and it cannot listen on one port twice", at)
 		}
@@ -61,7 +49,7 @@ listens on one address only.`,
 			plan.Warnings = append(plan.Warnings, "ptcp: authenticates nobody: whoever reaches the port can change everything; with a key and a certificate use pssl:")
 		}
 		return plan, nil
-	},
+	}),
 }
 
 // listenStep adds a connection, or changes the one with the same port: a server cannot listen on it twice.
@@ -134,7 +122,7 @@ func listenTarget(d *snapshot.Deployment, database, given string) (string, error
 		port = "6641"
 	}
 	for _, z := range d.Zones {
-		if n, err := z.SSLRows(database); err == nil && n > 0 {
+		if z.HasSSL(database) {
 			return "pssl:" + port, nil
 		}
 	}

@@ -104,19 +104,6 @@ func isGatewayPort(rp *nb.LogicalRouterPort) bool {
 	return len(rp.GatewayChassis) > 0 || len(rp.HAChassisGroup) > 0 || rp.Options["redirect-chassis"] != ""
 }
 
-// findLoadBalancer finds a load balancer by name or UUID.
-func findLoadBalancer(d *snapshot.Deployment, name string) (found[nb.LoadBalancer], error) {
-	return find(d, "load balancer", name,
-		func(z *snapshot.Zone, _ *facts.Logical) ([]nb.LoadBalancer, error) {
-			p, err := facts.PlacementOf(z)
-			if err != nil {
-				return nil, err
-			}
-			return p.LoadBalancers, nil
-		},
-		func(lb *nb.LoadBalancer) (string, ovsdb.UUID) { return lb.Name, lb.UUID })
-}
-
 // setLoadBalancer is the plan that sets a column of a load balancer, or a key of one; text is the value for people and ovn-nbctl.
 func setLoadBalancer(f found[nb.LoadBalancer], column string, value any, text, touches string) *fixes.Plan {
 	name := "load balancer " + f.row.Name

@@ -20,11 +20,7 @@ modules-at-boot for that.`,
 	Risk:   fixes.Low,
 	Check:  "kernel-module-missing",
 	OneWay: "a loaded module stays loaded",
-	Plan: func(d *snapshot.Deployment, _ fixes.Args) (*fixes.Plan, error) {
-		h, err := local(d)
-		if err != nil {
-			return nil, err
-		}
+	Plan: onNode(func(h *snapshot.Host, _ fixes.Args) (*fixes.Plan, error) {
 		m, err := facts.ReadKernelModules(h)
 		if err != nil {
 			return nil, err
@@ -37,7 +33,7 @@ modules-at-boot for that.`,
 			Steps:    []fixes.Step{fixes.Module{Names: m.Missing}},
 			Warnings: []string{"the next boot does not load them, unless something else does: ovnctl fix modules-at-boot"},
 		}, nil
-	},
+	}),
 }
 
 // checkLoadable refuses if there is nothing to load, or nothing that could be loaded.

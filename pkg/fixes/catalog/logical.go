@@ -3,6 +3,7 @@ package catalog
 import (
 	"fmt"
 
+	"github.com/ovnctl/ovnctl/pkg/decode"
 	"github.com/ovnctl/ovnctl/pkg/facts"
 	"github.com/ovnctl/ovnctl/pkg/fixes"
 	"github.com/ovnctl/ovnctl/pkg/nb"
@@ -30,69 +31,81 @@ func inZones(d *snapshot.Deployment, has func(*snapshot.Zone, *facts.Logical) (b
 	return unread
 }
 
-// A row of the Northbound, with the zone that it was found in.
+// A found row of the Northbound, with the zone that it was found in.
 type found[T any] struct {
 	zone    *snapshot.Zone
 	logical *facts.Logical
 	row     *T
 }
 
-// find finds a row by its name or UUID. Two rows of one name in a zone are an error.
-func find[T any](d *snapshot.Deployment, kind, name string, rows func(*snapshot.Zone, *facts.Logical) ([]T, error), key func(*T) (string, ovsdb.UUID)) (found[T], error) {
+// A kind of rows of the Northbound, which are found by their name or UUID.
+type kind[T any] struct {
+	noun string
+	rows func(*snapshot.Zone, *facts.Logical) ([]T, error)
+	key  func(*T) (string, ovsdb.UUID)
+}
+
+// find finds a row. Two rows of one name in a zone are an error.
+func (k kind[T]) find(d *snapshot.Deployment, name string) (found[T], error) {
 	var out found[T]
 	var names []string
 	err := inZones(d, func(z *snapshot.Zone, l *facts.Logical) (bool, error) {
-		all, err := rows(z, l)
+		all, err := k.rows(z, l)
 		if err != nil {
 			return false, err
 		}
 		for i := range all {
-			has, id := key(&all[i])
+			has, id := k.key(&all[i])
 			names = append(names, has)
 			if has != name && string(id) != name {
 				continue
 			}
 			if out.row != nil {
-				_, first := key(out.row)
-				return true, fmt.Errorf("two %ss are named %q: name one by its UUID, %s or %s", kind, name, first, id)
+				_, first := k.key(out.row)
+				return true, fmt.Errorf("two %ss are named %q: name one by its UUID, %s or %s", k.noun, name, first, id)
 			}
 			out = found[T]{z, l, &all[i]}
 		}
 		return out.row != nil, nil
 	})
 	if err == nil && out.row == nil {
-		err = fmt.Errorf("no %s %q; there are %s", kind, name, several(names))
+		err = fmt.Errorf("no %s %q; there are %s", k.noun, name, several(names))
 	}
 	return out, err
 }
 
-func findRouter(d *snapshot.Deployment, name string) (found[nb.LogicalRouter], error) {
-	return find(d, "router", name,
-		func(_ *snapshot.Zone, l *facts.Logical) ([]nb.LogicalRouter, error) { return l.Routers, nil },
-		func(r *nb.LogicalRouter) (string, ovsdb.UUID) { return r.Name, r.UUID })
-}
-
-func findRouterPort(d *snapshot.Deployment, name string) (found[nb.LogicalRouterPort], error) {
-	return find(d, "logical router port", name,
-		func(_ *snapshot.Zone, l *facts.Logical) ([]nb.LogicalRouterPort, error) { return l.RouterPorts, nil },
-		func(p *nb.LogicalRouterPort) (string, ovsdb.UUID) { return p.Name, p.UUID })
+// on is what plans for the row that a parameter names.
+func (k kind[T]) on(param string, plan func(found[T], fixes.Args) (*fixes.Plan, error)) planner {
+	return func(d *snapshot.Deployment, a fixes.Args) (*fixes.Plan, error) {
+		f, err := k.find(d, a[param])
+		if err != nil {
+			return nil, err
+		}
+		return plan(f, a)
+	}
 }
 
 // findSwitchPort finds a switch port by name. There are too many to list the others.
-func findSwitchPort(d *snapshot.Deployment, name string) (*snapshot.Zone, *facts.Logical, *nb.LogicalSwitchPortBrief, error) {
-	var zone *snapshot.Zone
-	var logical *facts.Logical
-	err := inZones(d, func(z *snapshot.Zone, l *facts.Logical) (bool, error) {
-		zone, logical = z, l
-		return l.SwitchPort[name] != nil, nil
+func findSwitchPort(d *snapshot.Deployment, name string) (f found[nb.LogicalSwitchPortBrief], err error) {
+	err = inZones(d, func(z *snapshot.Zone, l *facts.Logical) (bool, error) {
+		f = found[nb.LogicalSwitchPortBrief]{z, l, l.SwitchPort[name]}
+		return f.row != nil, nil
 	})
-	if err != nil {
-		return nil, nil, nil, err
+	if err == nil && f.row == nil {
+		err = fmt.Errorf("no logical switch port %q", name)
 	}
-	if logical == nil || logical.SwitchPort[name] == nil {
-		return nil, nil, nil, fmt.Errorf("no logical switch port %q", name)
+	return f, err
+}
+
+// onPort is what plans for the switch port that PORT names.
+func onPort(plan func(found[nb.LogicalSwitchPortBrief], fixes.Args) (*fixes.Plan, error)) planner {
+	return func(d *snapshot.Deployment, a fixes.Args) (*fixes.Plan, error) {
+		f, err := findSwitchPort(d, a["PORT"])
+		if err != nil {
+			return nil, err
+		}
+		return plan(f, a)
 	}
-	return zone, logical, logical.SwitchPort[name], nil
 }
 
 // checkUnused refuses for a port that a chassis has bound to an interface.
@@ -101,10 +114,22 @@ func checkUnused(z *snapshot.Zone, p *nb.LogicalSwitchPortBrief) error {
 	if err != nil {
 		return fmt.Errorf("cannot tell whether port %s is in use: %w", p.Name, err)
 	}
-	for i := range rows.PortBindings {
-		if b := &rows.PortBindings[i]; b.LogicalPort == p.Name && b.Type == "" && len(b.Chassis) > 0 {
-			return fixes.Refuse("remove options:router-port if the port is not a router's", "an interface is bound to port %s: another type would cut it off", p.Name)
-		}
+	if b := rows.PortBinding(p.Name); b != nil && b.Type == "" && len(b.Chassis) > 0 {
+		return fixes.Refuse("remove options:router-port if the port is not a router's", "an interface is bound to port %s: another type would cut it off", p.Name)
 	}
 	return nil
+}
+
+// overwritten warns that a management system may write a row again.
+func overwritten(what string, ids map[string]string) []string {
+	owner := decode.CMSOf(ids)
+	if owner == "" {
+		return nil
+	}
+	return []string{string(owner) + " owns " + what + " and may overwrite it: if the fault returns, fix it there"}
+}
+
+// ownedPort is overwritten for a switch port.
+func ownedPort(p *nb.LogicalSwitchPortBrief) []string {
+	return overwritten("port "+p.Name, p.ExternalIDs)
 }

@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/ovnctl/ovnctl/pkg/fixes"
-	"github.com/ovnctl/ovnctl/pkg/snapshot"
+	"github.com/ovnctl/ovnctl/pkg/nb"
 )
 
 // MakeLocalnetPort gives a port that names a physical network the type localnet.
@@ -18,11 +18,8 @@ It refuses if an interface is bound to the port.`,
 	Class:  fixes.Ask,
 	Risk:   fixes.Medium,
 	Check:  "dangling-router-link",
-	Plan: func(d *snapshot.Deployment, a fixes.Args) (*fixes.Plan, error) {
-		z, _, p, err := findSwitchPort(d, a["PORT"])
-		if err != nil {
-			return nil, err
-		}
+	Plan: onPort(func(f found[nb.LogicalSwitchPortBrief], a fixes.Args) (*fixes.Plan, error) {
+		z, p := f.zone, f.row
 		network := p.Options["network_name"]
 		switch {
 		case network == "":
@@ -48,5 +45,5 @@ It refuses if an interface is bound to the port.`,
 				Row: p, Columns: columns, Classic: classic,
 			}.Step()},
 		}, nil
-	},
+	}),
 }

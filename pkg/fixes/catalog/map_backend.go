@@ -30,11 +30,7 @@ switch are checked. SOURCE must be an unused address of the switch's network.`,
 	Class: fixes.Ask,
 	Risk:  fixes.Medium,
 	Check: "lb-health-check-dead",
-	Plan: func(d *snapshot.Deployment, a fixes.Args) (*fixes.Plan, error) {
-		f, err := findLoadBalancer(d, a["LOAD-BALANCER"])
-		if err != nil {
-			return nil, err
-		}
+	Plan: loadBalancers.on("LOAD-BALANCER", func(f found[nb.LoadBalancer], a fixes.Args) (*fixes.Plan, error) {
 		lb := f.row
 		backend, err := netip.ParseAddr(a["BACKEND"])
 		if err != nil {
@@ -86,7 +82,7 @@ switch are checked. SOURCE must be an unused address of the switch's network.`,
 				Classic: []string{fixes.Command("ovn-nbctl set Load_Balancer %s ip_port_mappings:%s=%s", lb.UUID, strconv.Quote(key), strconv.Quote(value))},
 			}.Step()},
 		}, nil
-	},
+	}),
 }
 
 // healthSource is the source address of a backend's health check: the given one, else the present one

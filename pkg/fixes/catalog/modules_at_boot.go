@@ -22,11 +22,7 @@ for that.`,
 	Class: fixes.Ask,
 	Risk:  fixes.Low,
 	Check: "kernel-module-missing",
-	Plan: func(d *snapshot.Deployment, _ fixes.Args) (*fixes.Plan, error) {
-		h, err := local(d)
-		if err != nil {
-			return nil, err
-		}
+	Plan: onNode(func(h *snapshot.Host, _ fixes.Args) (*fixes.Plan, error) {
 		m, err := facts.ReadKernelModules(h)
 		if err != nil {
 			return nil, err
@@ -56,5 +52,5 @@ for that.`,
 			Title: "load " + strings.Join(added, ", ") + " at boot", Host: h.Name, Touches: "nothing now",
 			Steps: []fixes.Step{fixes.File{Path: modulesAtBoot, Before: before, After: after, What: fmt.Sprintf("add %s to %s", strings.Join(added, ", "), modulesAtBoot)}},
 		}, nil
-	},
+	}),
 }

@@ -26,16 +26,12 @@ a system-id that another chassis has.`,
 	Risk:   fixes.High,
 	Check:  "system-id-cloned",
 	OneWay: nothingToReturnTo,
-	Plan:   planNewSystemID,
+	Plan:   onSwitch(planNewSystemID),
 }
 
 const nothingToReturnTo = "two nodes cannot share a system-id"
 
-func planNewSystemID(d *snapshot.Deployment, a fixes.Args) (*fixes.Plan, error) {
-	h, sw, err := localSwitch(d)
-	if err != nil {
-		return nil, err
-	}
+func planNewSystemID(h *snapshot.Host, sw *snapshot.Switch, a fixes.Args) (*fixes.Plan, error) {
 	if err := notContained(h, "ovn-controller"); err != nil {
 		return nil, err
 	}

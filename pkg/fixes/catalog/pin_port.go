@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/ovnctl/ovnctl/pkg/fixes"
+	"github.com/ovnctl/ovnctl/pkg/nb"
 	"github.com/ovnctl/ovnctl/pkg/sb"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
@@ -21,12 +22,9 @@ interface for the port.`,
 	Class:  fixes.Ask,
 	Risk:   fixes.Medium,
 	Check:  "port-flapping-two-chassis",
-	Plan: func(d *snapshot.Deployment, a fixes.Args) (*fixes.Plan, error) {
-		z, _, port, err := findSwitchPort(d, a["PORT"])
-		if err != nil {
-			return nil, err
-		}
-		if err := checkHasPort(d, z, a["CHASSIS"], port.Name); err != nil {
+	Plan: onPort(func(f found[nb.LogicalSwitchPortBrief], a fixes.Args) (*fixes.Plan, error) {
+		z, port := f.zone, f.row
+		if err := checkHasPort(z.Deployment(), z, a["CHASSIS"], port.Name); err != nil {
 			return nil, err
 		}
 		if err := checkNotMigrating(port); err != nil {
@@ -35,16 +33,12 @@ interface for the port.`,
 		if value := port.Options["requested-chassis"]; value == a["CHASSIS"] {
 			return nil, fixes.Refuse("", "port %s already requests chassis %s", port.Name, value)
 		}
-		title := fmt.Sprintf("keep port %s on chassis %s", port.Name, a["CHASSIS"])
-		return &fixes.Plan{
-			Title: title, Touches: "the traffic of port " + port.Name,
-			Warnings: append(ownedPort(port), "the interface with iface-id="+port.Name+" on the other node stays: remove it there, or it claims the port again once the port is no longer pinned"),
-			Steps: []fixes.Step{fixes.Set{
-				DB: "OVN_Northbound", Zone: z.Name, What: title,
-				Row: port, Name: port.Name, Columns: fixes.Row{"options:requested-chassis": a["CHASSIS"]},
-			}.Step()},
-		}, nil
-	},
+		return setPlan(nil, fixes.Set{
+			DB: "OVN_Northbound", Zone: z.Name, What: fmt.Sprintf("keep port %s on chassis %s", port.Name, a["CHASSIS"]),
+			Row: port, Name: port.Name, Columns: fixes.Row{"options:requested-chassis": a["CHASSIS"]},
+		}, "the traffic of port "+port.Name,
+			append(ownedPort(port), "the interface with iface-id="+port.Name+" on the other node stays: remove it there, or it claims the port again once the port is no longer pinned")...), nil
+	}),
 }
 
 // checkHasPort refuses a chassis whose node can be read and has no interface for a logical port.

@@ -33,11 +33,7 @@ the database.`,
 	Class: fixes.Ask,
 	Risk:  fixes.Low,
 	Check: "conntrack-table-full",
-	Plan: func(d *snapshot.Deployment, a fixes.Args) (*fixes.Plan, error) {
-		h, sw, err := localSwitch(d)
-		if err != nil {
-			return nil, err
-		}
+	Plan: onSwitch(func(h *snapshot.Host, sw *snapshot.Switch, a fixes.Args) (*fixes.Plan, error) {
 		if zone, ok := strings.CutPrefix(a["TABLE"], "zone="); ok {
 			return raiseZone(h, sw, zone, a["LIMIT"])
 		}
@@ -81,7 +77,7 @@ the database.`,
 			return p, nil
 		}
 		return nil, fmt.Errorf("no connection table %q; %s has %s, and zone=N", a["TABLE"], h.Name, several(names))
-	},
+	}),
 }
 
 func raiseZone(h *snapshot.Host, sw *snapshot.Switch, zone, arg string) (*fixes.Plan, error) {

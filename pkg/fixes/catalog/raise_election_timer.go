@@ -20,43 +20,33 @@ leader that really fails is replaced that much later.`,
 	Class:  fixes.Ask,
 	Risk:   fixes.Low,
 	Check:  "raft-frequent-elections",
-	Plan: func(d *snapshot.Deployment, a fixes.Args) (*fixes.Plan, error) {
-		database, err := databaseNamed(a["DATABASE"])
-		if err != nil {
-			return nil, err
-		}
-		h, s, m, err := localMember(d, database)
-		if err != nil {
-			return nil, err
-		}
-		if err := leading(m, "raise-election-timer"); err != nil {
-			return nil, err
-		}
+	Plan: onLeader("raise-election-timer", func(h *snapshot.Host, s *snapshot.Server, m *snapshot.Member, a fixes.Args) (*fixes.Plan, error) {
 		now := int(m.ElectionTimer.Milliseconds())
 		then := 2 * now
 		if text := a["MILLISECONDS"]; text != "" {
+			var err error
 			if then, err = strconv.Atoi(text); err != nil {
 				return nil, fmt.Errorf("%q is not a number of milliseconds", text)
 			}
 		}
 		switch {
 		case then == now:
-			return nil, fixes.Refuse("", "the election timer of %s is %d ms", database, now)
+			return nil, fixes.Refuse("", "the election timer of %s is %d ms", m.Database, now)
 		case then < 100 || then > 600000:
 			return nil, fmt.Errorf("%d ms: an election timer is between 100 and 600000 ms", then)
 		case then > 2*now:
-			return nil, fixes.Refuse(fmt.Sprintf("set it to %d first, then go on", 2*now), "the timer of %s is %d ms, and a cluster allows at most twice that at a time", database, now)
+			return nil, fixes.Refuse(fmt.Sprintf("set it to %d first, then go on", 2*now), "the timer of %s is %d ms, and a cluster allows at most twice that at a time", m.Database, now)
 		}
-		set := func(ms int) []string { return []string{"cluster/change-election-timer", database, strconv.Itoa(ms)} }
+		set := func(ms int) []string { return []string{"cluster/change-election-timer", m.Database, strconv.Itoa(ms)} }
 		return &fixes.Plan{
-			Title:   fmt.Sprintf("set the election timer of %s from %d to %d ms", database, now, then),
+			Title:   fmt.Sprintf("set the election timer of %s from %d to %d ms", m.Database, now, then),
 			Host:    h.Name,
 			Touches: "no traffic; a leader that fails is replaced that much later",
 			Steps: []fixes.Step{fixes.Control{
 				Daemon: s.Control, Command: set(then)[0], Args: set(then)[1:],
-				What: fmt.Sprintf("set the election timer of %s from %d to %d ms", database, now, then),
+				What: fmt.Sprintf("set the election timer of %s from %d to %d ms", m.Database, now, then),
 				Undo: set(now),
 			}},
 		}, nil
-	},
+	}),
 }

@@ -8,10 +8,6 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
-// DefaultFlowLimit is how many flows an OVS datapath may hold by default,
-// ovs-vswitchd.conf.db(5).
-const DefaultFlowLimit = 200000
-
 // RaiseFlowLimit lets OVS datapaths hold more flows.
 var RaiseFlowLimit = &fixes.Repair{
 	Name: "raise-flow-limit",
@@ -24,19 +20,15 @@ limit itself because it is too slow.`,
 	Class:  fixes.Ask,
 	Risk:   fixes.Low,
 	Check:  "datapath-flow-limit",
-	Plan: func(d *snapshot.Deployment, a fixes.Args) (*fixes.Plan, error) {
-		h, sw, err := localSwitch(d)
-		if err != nil {
-			return nil, err
-		}
+	Plan: onSwitch(func(h *snapshot.Host, sw *snapshot.Switch, a fixes.Args) (*fixes.Plan, error) {
 		row, err := rootRow(h, sw)
 		if err != nil {
 			return nil, err
 		}
-		now := numberOr(sw.OpenvSwitch[0].OtherConfig["flow-limit"], DefaultFlowLimit)
+		now := numberOr(sw.OpenvSwitch[0].OtherConfig["flow-limit"], snapshot.DefaultFlowLimit)
 		usual := 2 * now
-		if now < DefaultFlowLimit {
-			usual = DefaultFlowLimit
+		if now < snapshot.DefaultFlowLimit {
+			usual = snapshot.DefaultFlowLimit
 		}
 		limit, err := largerNumber(a["LIMIT"], now, usual)
 		if err != nil {
@@ -50,7 +42,7 @@ limit itself because it is too slow.`,
 				Row: row, Name: ".", Columns: fixes.Row{"other_config:flow-limit": strconv.Itoa(limit)},
 			}.Step()},
 		}, nil
-	},
+	}),
 }
 
 // numberOr is the number that a setting holds, or a default.

@@ -21,15 +21,7 @@ network namespace.`,
 	Class:  fixes.Ask,
 	Risk:   fixes.Medium,
 	Check:  "port-no-such-device",
-	Plan: func(d *snapshot.Deployment, a fixes.Args) (*fixes.Plan, error) {
-		h, sw, err := localSwitch(d)
-		if err != nil {
-			return nil, err
-		}
-		iface, err := interfaceNamed(h, sw, a["INTERFACE"])
-		if err != nil {
-			return nil, err
-		}
+	Plan: onInterface(func(h *snapshot.Host, sw *snapshot.Switch, iface snapshot.BridgeInterface) (*fixes.Plan, error) {
 		use := facts.PortUseOf(h, iface)
 		switch {
 		case use.Northbound:
@@ -39,11 +31,7 @@ network namespace.`,
 		case len(iface.Port.Interfaces) != 1:
 			return nil, fixes.Refuse("", "port %s is a bond of %d interfaces", iface.Port.Name, len(iface.Port.Interfaces))
 		}
-		db, err := h.OVSDB()
-		if err != nil {
-			return nil, err
-		}
-		changes, err := fixes.DeleteRows(d.Context(), db, "Port", iface.Port.UUID, fixes.Ref{Table: "Bridge", UUID: iface.Bridge.UUID, Column: "ports"})
+		changes, err := withoutPort(h, iface)
 		if err != nil {
 			return nil, err
 		}
@@ -57,5 +45,14 @@ network namespace.`,
 				Classic: []string{fixes.Command("ovs-vsctl --if-exists --with-iface del-port %s %s", iface.Bridge.Name, iface.Name)},
 			}},
 		}, nil
-	},
+	}),
+}
+
+// withoutPort are the changes that delete a port with its interfaces.
+func withoutPort(h *snapshot.Host, p snapshot.BridgeInterface) ([]fixes.Change, error) {
+	db, err := h.OVSDB()
+	if err != nil {
+		return nil, err
+	}
+	return fixes.DeleteRows(h.Deployment().Context(), db, "Port", p.Port.UUID, fixes.Ref{Table: "Bridge", UUID: p.Bridge.UUID, Column: "ports"})
 }

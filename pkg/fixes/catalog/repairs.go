@@ -1,6 +1,8 @@
 package catalog
 
-import "github.com/ovnctl/ovnctl/pkg/fixes"
+import (
+	"github.com/ovnctl/ovnctl/pkg/fixes"
+)
 
 // Repairs are all repairs, in the order in which `fix list` shows them.
 var Repairs = []*fixes.Repair{

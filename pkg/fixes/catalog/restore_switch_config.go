@@ -25,12 +25,8 @@ addresses. Ports of pods come back when the pods are re-created.`,
 	Class:  fixes.Ask,
 	Risk:   fixes.High,
 	Check:  "conf-db-lost-or-corrupt",
-	Plan: func(d *snapshot.Deployment, a fixes.Args) (*fixes.Plan, error) {
-		h, err := local(d)
-		if err != nil {
-			return nil, err
-		}
-		l, err := facts.ReadLostSwitch(d, h)
+	Plan: onNode(func(h *snapshot.Host, a fixes.Args) (*fixes.Plan, error) {
+		l, err := facts.ReadLostSwitch(h.Deployment(), h)
 		if err != nil {
 			return nil, err
 		}
@@ -56,7 +52,7 @@ addresses. Ports of pods come back when the pods are re-created.`,
 			Touches:  "nothing that flows now",
 			Warnings: []string{"uplinks, the addresses of bridges and the ports of pods are not in the Southbound: run ovnctl doctor again afterwards"},
 		}, nil
-	},
+	}),
 }
 
 // restoreSwitch is the step that sets what the database lost.

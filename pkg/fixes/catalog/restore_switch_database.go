@@ -28,11 +28,7 @@ It refuses if the start would delete transient ports, as it does on Debian with 
 	Risk:   fixes.High,
 	Check:  "conf-db-lost-or-corrupt",
 	OneWay: daemonStaysUp,
-	Plan: func(d *snapshot.Deployment, _ fixes.Args) (*fixes.Plan, error) {
-		h, err := local(d)
-		if err != nil {
-			return nil, err
-		}
+	Plan: onNode(func(h *snapshot.Host, _ fixes.Args) (*fixes.Plan, error) {
 		c, err := facts.ReadConfDB(h)
 		if err != nil {
 			return nil, err
@@ -48,7 +44,7 @@ It refuses if the start would delete transient ports, as it does on Debian with 
 		case server.Liveness == snapshot.Hung:
 			return nil, fixes.Refuse("see what it waits for: a disk that hangs, a debugger", "ovsdb-server of %s does not reply; it may still have what the file lacks", h.Name)
 		case server.Liveness != snapshot.Answers:
-			return startOVSDB(c, d, h)
+			return startOVSDB(c, h.Deployment(), h)
 		case c.Text != nil && c.Damage == "":
 			return nil, fixes.Refuse("", "%s of %s is intact, and ovsdb-server runs", c.Path, h.Name)
 		}
@@ -58,7 +54,7 @@ It refuses if the start would delete transient ports, as it does on Debian with 
 				Daemon: "ovsdb-server", Command: "ovsdb-server/compact", What: "rewrite the database's file", Why: "a damaged file is not restored",
 			}},
 		}, nil
-	},
+	}),
 }
 
 // startOVSDB is the plan that starts ovsdb-server, and keeps a damaged file aside.

@@ -17,11 +17,7 @@ migration of the databases is in progress, let that end first.`,
 	Class: fixes.Ask,
 	Risk:  fixes.Medium,
 	Check: "northd-not-active",
-	Plan: func(d *snapshot.Deployment, _ fixes.Args) (*fixes.Plan, error) {
-		h, err := local(d)
-		if err != nil {
-			return nil, err
-		}
+	Plan: onNode(func(h *snapshot.Host, _ fixes.Args) (*fixes.Plan, error) {
 		status, err := h.Control("ovn-northd", "status")
 		if err != nil {
 			return nil, err
@@ -35,5 +31,5 @@ migration of the databases is in progress, let that end first.`,
 			Touches:  "pending changes of the Northbound take effect, on all nodes",
 			Warnings: []string{"somebody paused it: if a migration or an upgrade of the databases is in progress, let it end first"},
 		}, nil
-	},
+	}),
 }

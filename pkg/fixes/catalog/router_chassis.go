@@ -6,7 +6,7 @@ import (
 
 	"github.com/ovnctl/ovnctl/pkg/facts"
 	"github.com/ovnctl/ovnctl/pkg/fixes"
-	"github.com/ovnctl/ovnctl/pkg/snapshot"
+	"github.com/ovnctl/ovnctl/pkg/nb"
 )
 
 // RouterChassis puts a gateway router on a chassis.
@@ -23,11 +23,7 @@ Without CHASSIS it is the one whose hostname is there now, or in the router's na
 	Class: fixes.Ask,
 	Risk:  fixes.Medium,
 	Check: "gateway-router-without-chassis",
-	Plan: func(d *snapshot.Deployment, a fixes.Args) (*fixes.Plan, error) {
-		f, err := findRouter(d, a["ROUTER"])
-		if err != nil {
-			return nil, err
-		}
+	Plan: routers.on("ROUTER", func(f found[nb.LogicalRouter], a fixes.Args) (*fixes.Plan, error) {
 		r := f.row
 		rows, err := f.zone.Southbound()
 		if err != nil {
@@ -56,5 +52,5 @@ Without CHASSIS it is the one whose hostname is there now, or in the router's na
 			plan.Warnings = []string{"ovnkube owns the router and sets its chassis from the node's annotation k8s.ovn.org/node-chassis-id: if that is wrong, the fault returns"}
 		}
 		return plan, nil
-	},
+	}),
 }

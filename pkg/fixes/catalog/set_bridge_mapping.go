@@ -26,14 +26,10 @@ must exist. ovn-controller creates the patch ports.`,
 	Class: fixes.Ask,
 	Risk:  fixes.Medium,
 	Check: "localnet-no-bridge-mapping",
-	Plan:  planBridgeMapping,
+	Plan:  onSwitch(planBridgeMapping),
 }
 
-func planBridgeMapping(d *snapshot.Deployment, a fixes.Args) (*fixes.Plan, error) {
-	h, sw, err := localSwitch(d)
-	if err != nil {
-		return nil, err
-	}
+func planBridgeMapping(h *snapshot.Host, sw *snapshot.Switch, a fixes.Args) (*fixes.Plan, error) {
 	if _, err := rootRow(h, sw); err != nil {
 		return nil, err
 	}
@@ -69,13 +65,9 @@ func planBridgeMapping(d *snapshot.Deployment, a fixes.Args) (*fixes.Plan, error
 	if have, _ := facts.BridgeMapping(old, network); have == bridge {
 		return nil, fixes.Refuse("", "network %s of %s is already mapped to %s", network, h.Name, bridge)
 	}
-	title := fmt.Sprintf("map network %s of %s to bridge %s", network, h.Name, bridge)
-	return &fixes.Plan{
-		Title: title, Host: h.Name,
-		Touches:  fmt.Sprintf("the traffic of network %s on %s", network, h.Name),
-		Warnings: []string{"the cluster's management system may overwrite ovn-bridge-mappings when its agent on this node starts"},
-		Steps:    []fixes.Step{setID(sw, key, remapped(old, network, bridge, networks), title)},
-	}, nil
+	return setPlan(h, idSet(sw, key, remapped(old, network, bridge, networks), fmt.Sprintf("map network %s of %s to bridge %s", network, h.Name, bridge)),
+		fmt.Sprintf("the traffic of network %s on %s", network, h.Name),
+		"the cluster's management system may overwrite ovn-bridge-mappings when its agent on this node starts"), nil
 }
 
 // proposedBridge is the only bridge that a network can be meant to use.

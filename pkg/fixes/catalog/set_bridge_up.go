@@ -6,6 +6,7 @@ import (
 
 	"github.com/ovnctl/ovnctl/pkg/facts"
 	"github.com/ovnctl/ovnctl/pkg/fixes"
+	"github.com/ovnctl/ovnctl/pkg/node"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
@@ -21,16 +22,12 @@ node knows. Nothing is guessed: the plan names what no source knows.`,
 	Class:  fixes.Ask,
 	Risk:   fixes.High,
 	Check:  "bridge-link-down",
-	Plan: func(d *snapshot.Deployment, a fixes.Args) (*fixes.Plan, error) {
-		h, n, u, err := bridgeHere(d, a["BRIDGE"])
-		if err != nil {
-			return nil, err
-		}
+	Plan: onUplink(func(h *snapshot.Host, n *node.Network, u facts.Uplink, _ fixes.Args) (*fixes.Plan, error) {
 		l := n.Link(u.Bridge.Name)
 		if l.Up {
 			return nil, fixes.Refuse("", "the link of bridge %s is up", l.Name)
 		}
-		all, err := lostAddresses(d, h, n, u)
+		all, err := lostAddresses(h, n, u)
 		if err != nil {
 			return nil, err
 		}
@@ -44,7 +41,7 @@ node knows. Nothing is guessed: the plan names what no source knows.`,
 				x = files[i]
 			}
 			if len(x.gateways) == 0 {
-				x.gateways, x.sources = gatewaysOf(d, h, u, own.Prefix)
+				x.gateways, x.sources = gatewaysOf(h, u, own.Prefix)
 			}
 			if len(x.gateways) > 1 {
 				x.gateways = nil // this repair does not choose; the plan says so
@@ -63,5 +60,5 @@ node knows. Nothing is guessed: the plan names what no source knows.`,
 			Warnings: warnings,
 			Cuts:     true,
 		}, nil
-	},
+	}),
 }

@@ -19,11 +19,7 @@ Chassis.hostname.`,
 	Class:  fixes.Ask,
 	Risk:   fixes.Medium,
 	Check:  "hostname-mismatch",
-	Plan: func(d *snapshot.Deployment, a fixes.Args) (*fixes.Plan, error) {
-		h, sw, err := localSwitch(d)
-		if err != nil {
-			return nil, err
-		}
+	Plan: onSwitch(func(h *snapshot.Host, sw *snapshot.Switch, a fixes.Args) (*fixes.Plan, error) {
 		name := a["NAME"]
 		if name == "" || strings.ContainsAny(name, " \t\n,/") {
 			return nil, fmt.Errorf("%q is not a hostname", name)
@@ -42,12 +38,7 @@ Chassis.hostname.`,
 				}
 			}
 		}
-		title := fmt.Sprintf("set the hostname of chassis %s to %s", h.Name, name)
-		return &fixes.Plan{
-			Title: title, Host: h.Name,
-			Touches:  "the gateways and ports that name chassis " + name,
-			Warnings: []string{"it lasts: ovs-ctl record-hostname-if-not-set keeps it at boot"},
-			Steps:    []fixes.Step{setID(sw, "hostname", name, title)},
-		}, nil
-	},
+		return setPlan(h, idSet(sw, "hostname", name, fmt.Sprintf("set the hostname of chassis %s to %s", h.Name, name)),
+			"the gateways and ports that name chassis "+name, "it lasts: ovs-ctl record-hostname-if-not-set keeps it at boot"), nil
+	}),
 }

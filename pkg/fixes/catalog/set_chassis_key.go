@@ -27,17 +27,13 @@ no link of the node has.`,
 	Class: fixes.Ask,
 	Risk:  fixes.Medium,
 	Check: "missing-external-ids",
-	Plan:  planChassisKey,
+	Plan:  onSwitch(planChassisKey),
 }
 
-func planChassisKey(d *snapshot.Deployment, a fixes.Args) (*fixes.Plan, error) {
+func planChassisKey(h *snapshot.Host, sw *snapshot.Switch, a fixes.Args) (*fixes.Plan, error) {
 	key, value := a["KEY"], a["VALUE"]
 	if !slices.Contains(facts.ChassisKeys, key) {
 		return nil, fmt.Errorf("no key %q; there are %s", key, strings.Join(facts.ChassisKeys, ", "))
-	}
-	h, sw, err := localSwitch(d)
-	if err != nil {
-		return nil, err
 	}
 	if _, err := rootRow(h, sw); err != nil {
 		return nil, err
@@ -54,7 +50,7 @@ func planChassisKey(d *snapshot.Deployment, a fixes.Args) (*fixes.Plan, error) {
 	}
 	if value == "" {
 		instead := fmt.Sprintf("ovnctl fix set-chassis-key %s VALUE", key)
-		switch proposed := facts.ProposeChassisKey(d, h, key); len(proposed) {
+		switch proposed := facts.ProposeChassisKey(h.Deployment(), h, key); len(proposed) {
 		case 0:
 			return nil, fixes.Refuse(instead, "nothing shows what %s of %s should be", key, h.Name)
 		case 1:
@@ -66,10 +62,5 @@ func planChassisKey(d *snapshot.Deployment, a fixes.Args) (*fixes.Plan, error) {
 	if err := checkSetting(h, key, value); err != nil {
 		return nil, err
 	}
-	title := fmt.Sprintf("set %s of %s to %s", key, h.Name, value)
-	return &fixes.Plan{
-		Title: title, Host: h.Name,
-		Touches: "the tunnels and ports of " + h.Name + ", which becomes a chassis",
-		Steps:   []fixes.Step{setID(sw, key, value, title)},
-	}, nil
+	return setPlan(h, idSet(sw, key, value, fmt.Sprintf("set %s of %s to %s", key, h.Name, value)), "the tunnels and ports of "+h.Name+", which becomes a chassis"), nil
 }

@@ -6,8 +6,8 @@ import (
 
 	"github.com/ovnctl/ovnctl/pkg/facts"
 	"github.com/ovnctl/ovnctl/pkg/fixes"
+	"github.com/ovnctl/ovnctl/pkg/nb"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
-	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
 // SetDHCPOptions gives a port the DHCP options of its network.
@@ -25,14 +25,11 @@ have different ones.`,
 	Class: fixes.Ask,
 	Risk:  fixes.Low,
 	Check: "dhcp-options-incomplete",
-	Plan: func(d *snapshot.Deployment, a fixes.Args) (*fixes.Plan, error) {
-		z, l, p, err := findSwitchPort(d, a["PORT"])
-		if err != nil {
-			return nil, err
-		}
+	Plan: onPort(func(f found[nb.LogicalSwitchPortBrief], a fixes.Args) (*fixes.Plan, error) {
+		z, l, p := f.zone, f.logical, f.row
 		o := l.DHCPOptionsFor(p)
 		if name := a["OPTIONS"]; name != "" {
-			f, err := findDHCPOptions(d, name)
+			f, err := dhcpOptions.find(z.Deployment(), name)
 			if err != nil {
 				return nil, err
 			}
@@ -62,5 +59,5 @@ have different ones.`,
 				Classic: []string{fixes.Command("ovn-nbctl %s %s %s", nbctl, p.Name, o.UUID)},
 			}.Step()},
 		}, nil
-	},
+	}),
 }

@@ -21,14 +21,11 @@ chassis create their tunnels to this node again.`,
 	Class:  fixes.Ask,
 	Risk:   fixes.High,
 	Check:  "encap-ip-not-local",
-	Plan: func(d *snapshot.Deployment, a fixes.Args) (*fixes.Plan, error) {
-		h, sw, err := localSwitch(d)
-		if err != nil {
-			return nil, err
-		}
+	Plan: onSwitch(func(h *snapshot.Host, sw *snapshot.Switch, a fixes.Args) (*fixes.Plan, error) {
 		ip := a["IP"]
 		if ip == "" {
-			if ip, _, err = facts.EncapCandidate(d, h); err != nil {
+			var err error
+			if ip, _, err = facts.EncapCandidate(h.Deployment(), h); err != nil {
 				return nil, fixes.Refuse("ovnctl fix set-encap-ip IP", "the right address is unknown: %v", err)
 			}
 		}
@@ -53,12 +50,8 @@ chassis create their tunnels to this node again.`,
 				}
 			}
 		}
-		title := fmt.Sprintf("move the tunnels of %s from %s to %s", h.Name, old, ip)
-		return &fixes.Plan{
-			Title: title, Host: h.Name,
-			Touches:  "all tunnels of " + h.Name,
-			Warnings: []string{"what sets ovn-encap-ip at boot (the cluster's management system, a systemd unit, cloud-init) may set it back to " + old},
-			Steps:    []fixes.Step{setID(sw, key, ip, title)},
-		}, nil
-	},
+		return setPlan(h, idSet(sw, key, ip, fmt.Sprintf("move the tunnels of %s from %s to %s", h.Name, old, ip)),
+			"all tunnels of "+h.Name,
+			"what sets ovn-encap-ip at boot (the cluster's management system, a systemd unit, cloud-init) may set it back to "+old), nil
+	}),
 }

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/ovnctl/ovnctl/pkg/fixes"
-	"github.com/ovnctl/ovnctl/pkg/snapshot"
+	"github.com/ovnctl/ovnctl/pkg/nb"
 )
 
 // SetHairpinAddress sets the source address of connections that a load balancer sends back to the backend that opened them.
@@ -24,11 +24,7 @@ packet back from this address, which the cluster's network policies allow.`,
 	Class: fixes.Ask,
 	Risk:  fixes.Medium,
 	Check: "lb-on-wrong-switch",
-	Plan: func(d *snapshot.Deployment, a fixes.Args) (*fixes.Plan, error) {
-		f, err := findLoadBalancer(d, a["LOAD-BALANCER"])
-		if err != nil {
-			return nil, err
-		}
+	Plan: loadBalancers.on("LOAD-BALANCER", func(f found[nb.LoadBalancer], a fixes.Args) (*fixes.Plan, error) {
 		addresses := a["ADDRESSES"]
 		for word := range strings.FieldsSeq(addresses) {
 			if _, err := netip.ParseAddr(word); err != nil {
@@ -39,5 +35,5 @@ packet back from this address, which the cluster's network policies allow.`,
 			return nil, fixes.Refuse("", "hairpin_snat_ip of load balancer %s is %q", f.row.Name, addresses)
 		}
 		return setLoadBalancer(f, "options:hairpin_snat_ip", addresses, strconv.Quote(addresses), "connections of its backends to themselves"), nil
-	},
+	}),
 }

@@ -21,20 +21,13 @@ port's: then the interface belongs to another pod.`,
 	Class:  fixes.Ask,
 	Risk:   fixes.Medium,
 	Check:  "port-not-bound",
-	Plan: func(d *snapshot.Deployment, a fixes.Args) (*fixes.Plan, error) {
-		h, sw, err := localSwitch(d)
-		if err != nil {
-			return nil, err
-		}
-		iface, err := interfaceNamed(h, sw, a["INTERFACE"])
-		if err != nil {
-			return nil, err
-		}
+	Plan: onInterface(func(h *snapshot.Host, sw *snapshot.Switch, iface snapshot.BridgeInterface) (*fixes.Plan, error) {
 		id := iface.ExternalIDs["iface-id"]
-		_, _, port, err := findSwitchPort(d, id)
+		f, err := findSwitchPort(h.Deployment(), id)
 		if err != nil {
 			return nil, fmt.Errorf("interface %s: %w", iface.Name, err)
 		}
+		port := f.row
 		want := port.Options["iface-id-ver"]
 		if want == iface.ExternalIDs["iface-id-ver"] || want == "" {
 			return nil, fixes.Refuse("", "interface %s has the iface-id-ver that port %s asks for", iface.Name, id)
@@ -47,14 +40,9 @@ port's: then the interface belongs to another pod.`,
 		if mac := facts.ForeignMAC(h, iface, port.Addresses); mac != "" {
 			return nil, fixes.Refuse("re-create the pod", "the MAC address behind interface %s, %s, is not one of port %s: it belongs to another pod", iface.Name, mac, id)
 		}
-		title := fmt.Sprintf("set iface-id-ver of interface %s to %s", iface.Name, want)
-		return &fixes.Plan{
-			Title: title, Host: h.Name, Touches: "the traffic of port " + id,
-			Warnings: append(ownedPort(port), "if another interface is created for the port, remove this one"),
-			Steps: []fixes.Step{fixes.Set{
-				DB: "Open_vSwitch", What: title,
-				Row: iface.InterfaceBrief, Name: iface.Name, Columns: fixes.Row{"external_ids:iface-id-ver": want},
-			}.Step()},
-		}, nil
-	},
+		return setPlan(h, fixes.Set{
+			DB: "Open_vSwitch", What: fmt.Sprintf("set iface-id-ver of interface %s to %s", iface.Name, want),
+			Row: iface.InterfaceBrief, Name: iface.Name, Columns: fixes.Row{"external_ids:iface-id-ver": want},
+		}, "the traffic of port "+id, append(ownedPort(port), "if another interface is created for the port, remove this one")...), nil
+	}),
 }

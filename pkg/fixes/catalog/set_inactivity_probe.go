@@ -20,24 +20,13 @@ of a node, and options:northd_probe_interval of NB_Global.`,
 	Class:  fixes.Ask,
 	Risk:   fixes.Low,
 	Check:  "connection-inactivity-probe-too-short",
-	Plan: func(d *snapshot.Deployment, a fixes.Args) (*fixes.Plan, error) {
-		database, err := databaseNamed(a["DATABASE"])
-		if err != nil {
-			return nil, err
-		}
+	Plan: onConnections(func(z *snapshot.Zone, database string, rows []snapshot.Connection, a fixes.Args) (*fixes.Plan, error) {
 		probe := 60000
 		if text := a["MILLISECONDS"]; text != "" {
+			var err error
 			if probe, err = strconv.Atoi(text); err != nil || probe < 0 {
 				return nil, fmt.Errorf("%q is not a number of milliseconds", text)
 			}
-		}
-		z, _, err := zoneOf(d, database)
-		if err != nil {
-			return nil, err
-		}
-		rows, err := z.Connections(database)
-		if err != nil {
-			return nil, err
 		}
 		if len(rows) == 0 {
 			return nil, fixes.Refuse(fmt.Sprintf("add a row first: ovnctl fix %s %s", ListenDatabase.Name, database),
@@ -66,5 +55,5 @@ of a node, and options:northd_probe_interval of NB_Global.`,
 			Touches: "no traffic; connected clients stay connected",
 			Steps:   []fixes.Step{step},
 		}, nil
-	},
+	}),
 }

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/ovnctl/ovnctl/pkg/fixes"
-	"github.com/ovnctl/ovnctl/pkg/snapshot"
+	"github.com/ovnctl/ovnctl/pkg/nb"
 )
 
 // SetLoadBalancerProtocol sets the protocol of a load balancer.
@@ -21,11 +21,7 @@ Sets Load_Balancer.protocol. Without one OVN takes its ports for TCP.`,
 	Class: fixes.Ask,
 	Risk:  fixes.Medium,
 	Check: "lb-on-wrong-switch",
-	Plan: func(d *snapshot.Deployment, a fixes.Args) (*fixes.Plan, error) {
-		f, err := findLoadBalancer(d, a["LOAD-BALANCER"])
-		if err != nil {
-			return nil, err
-		}
+	Plan: loadBalancers.on("LOAD-BALANCER", func(f found[nb.LoadBalancer], a fixes.Args) (*fixes.Plan, error) {
 		protocol := a["PROTOCOL"]
 		if !slices.Contains([]string{"tcp", "udp", "sctp"}, protocol) {
 			return nil, fmt.Errorf("protocol %q: not one of tcp, udp, sctp", protocol)
@@ -34,5 +30,5 @@ Sets Load_Balancer.protocol. Without one OVN takes its ports for TCP.`,
 			return nil, fixes.Refuse("", "the protocol of load balancer %s is %s", f.row.Name, protocol)
 		}
 		return setLoadBalancer(f, "protocol", []string{protocol}, protocol, "connections to its virtual IPs"), nil
-	},
+	}),
 }

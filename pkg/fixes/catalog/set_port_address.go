@@ -24,12 +24,9 @@ it was attached: then it is the Northbound that changed. Otherwise re-create the
 	Class:  fixes.Ask,
 	Risk:   fixes.Medium,
 	Check:  "pod-address-mismatch",
-	Plan: func(d *snapshot.Deployment, a fixes.Args) (*fixes.Plan, error) {
-		z, l, p, err := findSwitchPort(d, a["PORT"])
-		if err != nil {
-			return nil, err
-		}
-		device, err := deviceOf(d, l, p)
+	Plan: onPort(func(f found[nb.LogicalSwitchPortBrief], a fixes.Args) (*fixes.Plan, error) {
+		z, l, p := f.zone, f.logical, f.row
+		device, err := deviceOf(z.Deployment(), l, p)
 		if err != nil {
 			return nil, err
 		}
@@ -65,7 +62,7 @@ it was attached: then it is the Northbound that changed. Otherwise re-create the
 				Row: p, Columns: columns, Classic: classic,
 			}.Step()},
 		}, nil
-	},
+	}),
 }
 
 // checkUnchanged refuses unless a pod has the addresses that it was given.
@@ -76,7 +73,7 @@ func checkUnchanged(device *facts.Device, p *nb.LogicalSwitchPortBrief) error {
 		return fixes.Refuse("look inside the VM", "the VM at port %s has its addresses inside, where they cannot be read", p.Name)
 	case !known:
 		return fixes.Refuse(recreate+fmt.Sprintf(", or if it is right: ovn-nbctl lsp-set-addresses %s 'MAC ADDRESS…'", p.Name),
-			"interface %s does not record what port %s was given when it was attached, so which side changed is unknown", device.Plug.Name, p.Name)
+			"interface %s does not record what port %s was given when it was attached, so which side changed is unknown", device.Interface.Name, p.Name)
 	case !as:
 		return fixes.Refuse(recreate, "the pod at port %s does not have what it was given when it was attached: it is the pod that changed", p.Name)
 	}

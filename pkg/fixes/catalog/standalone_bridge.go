@@ -3,6 +3,7 @@ package catalog
 import (
 	"github.com/ovnctl/ovnctl/pkg/fixes"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
+	"github.com/ovnctl/ovnctl/pkg/vswitch"
 )
 
 // StandaloneBridge lets a bridge without flows and controller forward as a switch.
@@ -17,15 +18,7 @@ integration bridge: changing its fail_mode would empty it for good.`,
 	Class:  fixes.Ask,
 	Risk:   fixes.Medium,
 	Check:  "bridge-fail-mode-wrong",
-	Plan: func(d *snapshot.Deployment, a fixes.Args) (*fixes.Plan, error) {
-		h, sw, err := localSwitch(d)
-		if err != nil {
-			return nil, err
-		}
-		b, err := bridgeNamed(h, sw, a["BRIDGE"])
-		if err != nil {
-			return nil, err
-		}
+	Plan: onBridge(func(h *snapshot.Host, sw *snapshot.Switch, b *vswitch.BridgeBrief, a fixes.Args) (*fixes.Plan, error) {
 		chassis, _, err := h.ChassisName()
 		if err != nil {
 			return nil, err
@@ -46,15 +39,10 @@ integration bridge: changing its fail_mode would empty it for good.`,
 		if len(flows) > 0 {
 			return nil, fixes.Refuse("", "bridge %s has %d flows, which a change of fail_mode would delete", b.Name, len(flows))
 		}
-		title := "let bridge " + b.Name + " forward as a switch"
-		return &fixes.Plan{
-			Title: title, Host: h.Name,
-			Touches:  "all traffic through bridge " + b.Name + ", which drops everything now",
-			Warnings: []string{"it has no flows now; any that are added while this runs are deleted, and nothing restores them"},
-			Steps: []fixes.Step{fixes.Set{
-				DB: "Open_vSwitch", What: title, Row: b, Columns: fixes.Row{"fail_mode": []string{"standalone"}},
-				Classic: []string{fixes.Command("ovs-vsctl set-fail-mode %s standalone", b.Name)},
-			}.Step()},
-		}, nil
-	},
+		return setPlan(h, fixes.Set{
+			DB: "Open_vSwitch", What: "let bridge " + b.Name + " forward as a switch", Row: b, Columns: fixes.Row{"fail_mode": []string{"standalone"}},
+			Classic: []string{fixes.Command("ovs-vsctl set-fail-mode %s standalone", b.Name)},
+		}, "all traffic through bridge "+b.Name+", which drops everything now",
+			"it has no flows now; any that are added while this runs are deleted, and nothing restores them"), nil
+	}),
 }

@@ -19,16 +19,12 @@ restart-controller.`,
 	Risk:   fixes.Medium,
 	Check:  "controller-not-running",
 	OneWay: daemonStaysUp,
-	Plan: func(d *snapshot.Deployment, _ fixes.Args) (*fixes.Plan, error) {
-		h, err := local(d)
-		if err != nil {
-			return nil, err
-		}
+	Plan: onNode(func(h *snapshot.Host, _ fixes.Args) (*fixes.Plan, error) {
 		plan, err := startDaemon(h, "ovn-controller", "nothing that flows now; pending changes take effect")
 		if err != nil {
 			return nil, err
 		}
 		plan.Steps = keepingFlows(h, plan.Steps[0])
 		return plan, nil
-	},
+	}),
 }

@@ -16,11 +16,7 @@ that hangs is killed first. If another one is active it waits as standby.`,
 	Risk:   fixes.Medium,
 	Check:  "northd-not-active",
 	OneWay: daemonStaysUp,
-	Plan: func(d *snapshot.Deployment, _ fixes.Args) (*fixes.Plan, error) {
-		h, err := local(d)
-		if err != nil {
-			return nil, err
-		}
+	Plan: onNode(func(h *snapshot.Host, _ fixes.Args) (*fixes.Plan, error) {
 		return startDaemon(h, "ovn-northd", "pending changes of the Northbound take effect, on all nodes")
-	},
+	}),
 }

@@ -25,11 +25,7 @@ finds them.`,
 	Risk:   fixes.High,
 	Check:  "vswitchd-not-running",
 	OneWay: daemonStaysUp,
-	Plan: func(d *snapshot.Deployment, _ fixes.Args) (*fixes.Plan, error) {
-		h, err := local(d)
-		if err != nil {
-			return nil, err
-		}
+	Plan: onNode(func(h *snapshot.Host, _ fixes.Args) (*fixes.Plan, error) {
 		s, err := h.Switch()
 		if err != nil {
 			return nil, fixes.Refuse("start ovsdb-server first: see ovnctl explain conf-db-lost-or-corrupt", "the Open_vSwitch database of %s is unreachable: %v", h.Name, err)
@@ -45,7 +41,7 @@ finds them.`,
 			}
 		}
 		return plan, nil
-	},
+	}),
 }
 
 // lostLinks warns of internal links of the bridges that are gone, with their addresses and routes.

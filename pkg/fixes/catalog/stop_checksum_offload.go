@@ -20,11 +20,7 @@ costs CPU time. The other nodes of the tunnel usually need the same.`,
 	Class:  fixes.Ask,
 	Risk:   fixes.Medium,
 	Check:  "tx-checksum-offload-broken",
-	Plan: func(d *snapshot.Deployment, a fixes.Args) (*fixes.Plan, error) {
-		h, _, err := localSwitch(d)
-		if err != nil {
-			return nil, err
-		}
+	Plan: onSwitch(func(h *snapshot.Host, _ *snapshot.Switch, a fixes.Args) (*fixes.Plan, error) {
 		n, err := h.Network()
 		if err != nil {
 			return nil, err
@@ -57,5 +53,5 @@ costs CPU time. The other nodes of the tunnel usually need the same.`,
 			},
 			Steps: []fixes.Step{fixes.Offload{Link: link.Name, Index: link.Index, Features: on, Classic: classic}},
 		}, nil
-	},
+	}),
 }

@@ -52,13 +52,9 @@ func planVXLANModeOff(z *snapshot.Zone, g *nb.Global, e facts.Encapsulations) (*
 	case !facts.KnowsVXLANMode(g.Options["northd_internal_version"]):
 		return nil, fixes.Refuse("make the nodes use Geneve only: ovnctl fix drop-vxlan on each", "ovn-northd is older than 24.09 and does not know options:vxlan_mode")
 	}
-	const what = "set options:vxlan_mode to false"
-	return &fixes.Plan{
-		Title: what, Touches: "no traffic; new networks and ports get tunnel keys that VXLAN could not carry",
-		Warnings: []string{"ovn-northd computes the limit (options:max_tunid) again with the next change of the Northbound"},
-		Steps: []fixes.Step{fixes.Set{
-			DB: "OVN_Northbound", Zone: z.Name, What: what,
-			Row: g, Name: ".", Columns: fixes.Row{"options:vxlan_mode": "false"},
-		}.Step()},
-	}, nil
+	return setPlan(nil, fixes.Set{
+		DB: "OVN_Northbound", Zone: z.Name, What: "set options:vxlan_mode to false",
+		Row: g, Name: ".", Columns: fixes.Row{"options:vxlan_mode": "false"},
+	}, "no traffic; new networks and ports get tunnel keys that VXLAN could not carry",
+		"ovn-northd computes the limit (options:max_tunid) again with the next change of the Northbound"), nil
 }

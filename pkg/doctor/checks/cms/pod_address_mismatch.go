@@ -115,7 +115,7 @@ func device(p *doctor.Pass, c *doctor.Chassis, l *facts.Logical, d *facts.Device
 	f := doctor.Finding{
 		Result: doctor.Warning,
 		Object: doctor.PortObject(d.Port.Name),
-		Also:   []doctor.Object{doctor.NodeObject(c.Name), doctor.InterfaceObject(c.Host, d.Plug)},
+		Also:   []doctor.Object{doctor.NodeObject(c.Name), doctor.InterfaceObject(c.Host, d.Interface)},
 		Effect: "port security drops packets from other addresses, and nothing receives packets to the port's address",
 		Evidence: []doctor.Evidence{doctor.NBRow("Logical_Switch_Port", d.Port.UUID, "%s: addresses=%q, port_security=%q",
 			d.Port.Name, []string(d.Port.Addresses), []string(d.Port.PortSecurity))},
@@ -153,7 +153,7 @@ func whatToDo(d *facts.Device, f *doctor.Finding, addressing bool) {
 	f.Reason = "address"
 	mac, ips := d.Record()
 	if mac != "" || len(ips) > 0 {
-		f.Evidence = append(f.Evidence, doctor.OVS("Interface", d.Plug.Name).Says("recorded when it was created: "+doctor.Pairs(d.Plug.ExternalIDs, "attached-mac", "attached_mac", "ip_addresses", "ip")))
+		f.Evidence = append(f.Evidence, doctor.OVS("Interface", d.Interface.Name).Says("recorded when it was created: "+doctor.Pairs(d.Interface.ExternalIDs, "attached-mac", "attached_mac", "ip_addresses", "ip")))
 	}
 	switch as, known := d.AsRecorded(); {
 	case !known:

@@ -151,7 +151,7 @@ func losesPorts(p *doctor.Pass, name string) bool {
 			continue
 		}
 		stamp, _, _ := strings.Cut(line, "|")
-		if t, err := time.Parse(time.RFC3339Nano, stamp); err == nil && p.Time().Sub(t) < 10*time.Second {
+		if t, err := time.Parse(time.RFC3339Nano, stamp); err == nil && p.Now().Sub(t) < 10*time.Second {
 			released++
 		}
 	}

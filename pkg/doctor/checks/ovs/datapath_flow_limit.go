@@ -81,7 +81,7 @@ func reportFlowLimit(p *doctor.Pass, s *doctor.Samples[flowLimit], u snapshot.Up
 		}
 		f.Evidence = append(f.Evidence, e)
 	}
-	configured := cmp.Or(first.configured, catalog.DefaultFlowLimit)
+	configured := cmp.Or(first.configured, snapshot.DefaultFlowLimit)
 	if first.configured != 0 {
 		f.Evidence = append(f.Evidence, doctor.Evidence{Source: doctor.Setting("other_config:flow-limit"), Says: strconv.Itoa(configured)})
 	}

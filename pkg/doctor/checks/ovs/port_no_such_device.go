@@ -64,7 +64,7 @@ const deviceGrace = 30 * time.Second
 // missingSince says for how long the device of an interface has been missing. The error says that this is not known yet.
 func missingSince(p *doctor.Pass, h *snapshot.Host, i snapshot.BridgeInterface) (string, error) {
 	first := firstLogged(h, "ovs-vswitchd", "could not open network device "+i.Name+" (No such device)")
-	if since := p.Time().Sub(first); !first.IsZero() && since >= deviceGrace {
+	if since := p.Now().Sub(first); !first.IsZero() && since >= deviceGrace {
 		return fmt.Sprintf("first logged at %s", first.UTC().Format(time.RFC3339)), nil
 	}
 	later, err := p.Later()

@@ -196,7 +196,7 @@ const abandonedAfter = 24 * time.Hour
 // abandoned reports a chassis that blocks no other and whose node has been gone for long.
 func abandoned(p *doctor.Pass, z *snapshot.Zone, south *snapshot.Southbound, c *sb.Chassis) {
 	for _, r := range south.ChassisPrivate {
-		if r.Name == c.Name && (r.NBCfgTimestamp == 0 || p.Time().Sub(time.UnixMilli(int64(r.NBCfgTimestamp))) < abandonedAfter || len(south.Globals) > 0 && r.NBCfg >= south.Globals[0].NBCfg) {
+		if r.Name == c.Name && (r.NBCfgTimestamp == 0 || p.Now().Sub(time.UnixMilli(int64(r.NBCfgTimestamp))) < abandonedAfter || len(south.Globals) > 0 && r.NBCfg >= south.Globals[0].NBCfg) {
 			return
 		}
 	}

@@ -47,7 +47,7 @@ func encapLocal(p *doctor.Pass, c *doctor.Chassis) {
 	for s := range strings.SplitSeq(value, ",") {
 		s = strings.TrimSpace(s)
 		ip, err := netip.ParseAddr(s)
-		if err != nil || !facts.Holds(network, ip) {
+		if err != nil || facts.Holder(network, ip) == nil {
 			missing = append(missing, s)
 		}
 		mine = append(mine, s)

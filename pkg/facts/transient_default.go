@@ -338,20 +338,14 @@ func ovsCtl(options []string) (deletes bool, stops string) {
 // TransientPorts are the ports that are deleted when Open vSwitch starts with the
 // option, and those among them that belong to pods: they have an iface-id.
 func TransientPorts(s *snapshot.Switch) (all, pods []string) {
-	owner := map[ovsdb.UUID]*vswitch.InterfaceBrief{}
-	for i := range s.Interfaces {
-		owner[s.Interfaces[i].UUID] = &s.Interfaces[i]
-	}
+	interfaces := snapshot.Index(s.Interfaces, func(i *vswitch.InterfaceBrief) ovsdb.UUID { return i.UUID })
 	for _, p := range s.Ports {
 		if p.OtherConfig["transient"] != "true" {
 			continue
 		}
 		all = append(all, p.Name)
-		for _, id := range p.Interfaces {
-			if i := owner[id]; i != nil && i.ExternalIDs["iface-id"] != "" {
-				pods = append(pods, p.Name)
-				break
-			}
+		if slices.ContainsFunc(p.Interfaces, func(id ovsdb.UUID) bool { return interfaces[id] != nil && interfaces[id].ExternalIDs["iface-id"] != "" }) {
+			pods = append(pods, p.Name)
 		}
 	}
 	slices.Sort(all)
@@ -372,4 +366,44 @@ func Contained(h *snapshot.Host) (bool, string, error) {
 		}
 	}
 	return false, "", nil
+}
+
+// A Distribution is what a host runs, os-release(5).
+type Distribution struct {
+	ID   string // "debian", "ubuntu", "rhel", "rocky"
+	Name string // for people: PRETTY_NAME
+	// Family is "debian" or "rpm", by ID and ID_LIKE; empty: neither.
+	Family string
+}
+
+// DistributionOf reads the host's os-release.
+func DistributionOf(h *snapshot.Host) (Distribution, error) {
+	text, err := h.File("/etc/os-release")
+	if err != nil {
+		if text, err = h.File("/usr/lib/os-release"); err != nil {
+			return Distribution{}, err
+		}
+	}
+	get := func(name string) string {
+		if a := envfile.LastShell(text, name); a != nil {
+			return a.Value
+		}
+		return ""
+	}
+	d := Distribution{ID: get("ID"), Name: get("PRETTY_NAME")}
+	for _, id := range append([]string{d.ID}, strings.Fields(get("ID_LIKE"))...) {
+		switch id {
+		case "debian", "ubuntu":
+			d.Family = "debian"
+		case "rhel", "fedora", "centos", "suse", "opensuse", "sles":
+			d.Family = "rpm"
+		default:
+			continue
+		}
+		break
+	}
+	if d.Name == "" {
+		d.Name = d.ID
+	}
+	return d, nil
 }
