@@ -17,9 +17,9 @@ import (
 // Vswitch is what a node's own database says, as ovsdb.Load fills it.
 type Vswitch struct {
 	OpenvSwitch []vswitch.OpenvSwitch
-	Bridges     []vswitch.Bridge
-	Ports       []vswitch.Port
-	Interfaces  []vswitch.Interface
+	Bridges     []vswitch.BridgeBrief
+	Ports       []vswitch.PortBrief
+	Interfaces  []vswitch.InterfaceBrief
 }
 
 // An OFPort is an OpenFlow port of a bridge, with what it is to OVN.
@@ -137,11 +137,11 @@ func encapIPs(list string) []string {
 }
 
 func (n *Names) joinPorts(node Vswitch) {
-	ports := map[ovsdb.UUID]*vswitch.Port{}
+	ports := map[ovsdb.UUID]*vswitch.PortBrief{}
 	for i := range node.Ports {
 		ports[node.Ports[i].UUID] = &node.Ports[i]
 	}
-	interfaces := map[ovsdb.UUID]*vswitch.Interface{}
+	interfaces := map[ovsdb.UUID]*vswitch.InterfaceBrief{}
 	for i := range node.Interfaces {
 		interfaces[node.Interfaces[i].UUID] = &node.Interfaces[i]
 	}
@@ -172,7 +172,7 @@ func (n *Names) joinPorts(node Vswitch) {
 	}
 }
 
-func (n *Names) newOFPort(bridge string, port *vswitch.Port, iface *vswitch.Interface) OFPort {
+func (n *Names) newOFPort(bridge string, port *vswitch.PortBrief, iface *vswitch.InterfaceBrief) OFPort {
 	p := OFPort{
 		Bridge: bridge, Number: iface.OFPort.Get(), Interface: iface.Name, Type: iface.Type,
 		LogicalPort: iface.ExternalIDs["iface-id"],

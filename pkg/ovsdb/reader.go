@@ -46,7 +46,7 @@ type Status struct {
 }
 
 // A Row is a struct for the rows of one table. Its fields carry the names of
-// columns as tags, `ovsdb:"name"`; Table has a value receiver.
+// columns as tags, `ovsdb:"name"`, those of embedded structs included; Table has a value receiver.
 //
 // A set or map that is empty in most of many rows is `ovsdb:"name,sparse"`: a server
 // is asked for it only of the rows where it is not. Of each column of each row it

@@ -76,11 +76,10 @@ func readPlain(ctx context.Context, name string, north, south ovsdb.Reader) (zon
 			return nil, err
 		}
 		for _, s := range switches {
-			t.Switches = append(t.Switches, nb.LogicalSwitch{UUID: s.UUID, Name: s.Name, Ports: s.Ports, OtherConfig: s.OtherConfig, ExternalIDs: s.ExternalIDs})
+			t.Switches = append(t.Switches, nb.LogicalSwitch{LogicalSwitchBare: s})
 		}
 		for _, r := range routers {
-			t.Routers = append(t.Routers, nb.LogicalRouter{UUID: r.UUID, Name: r.Name, Enabled: r.Enabled, NAT: r.NAT, Policies: r.Policies,
-				Ports: r.Ports, StaticRoutes: r.StaticRoutes, Options: r.Options, ExternalIDs: r.ExternalIDs})
+			t.Routers = append(t.Routers, nb.LogicalRouter{LogicalRouterBare: r})
 		}
 		return t, t.readPorts(ctx, north)
 	})
@@ -171,7 +170,7 @@ func readBindings(ctx context.Context, r ovsdb.Reader) (*sbTables, error) {
 		return nil, err
 	}
 	for _, w := range workloads {
-		t.Ports = append(t.Ports, w.PortBinding())
+		t.Ports = append(t.Ports, sb.PortBinding{PortBindingBrief: sb.PortBindingBrief{PortBindingWorkload: w}})
 	}
 	return t, nil
 }

@@ -191,7 +191,7 @@ func (t *tracer) otherFlow(ctx context.Context, a, b lookup) *suspicion {
 		return nil // of flows with one match ovn-controller installs one, with the cookie of any of their rows
 	}
 	s := t.suspect(journey.MissingFlow, a, b.step.Stage)
-	s.rows = []sb.LogicalFlow{{UUID: ovsdb.UUID(row.UUID)}}
+	s.rows = []sb.LogicalFlow{{LogicalFlowMatch: sb.LogicalFlowMatch{UUID: ovsdb.UUID(row.UUID)}}}
 	s.Row = "Logical_Flow " + short(row.UUID)
 	s.Sentence = fmt.Sprintf("logical flow %s has no flow cookie=0x%x in table %d of %s for this packet", rowText(row), cookie, a.step.Table, v.names.Bridge)
 	if len(all) == 1 {
@@ -224,7 +224,7 @@ func (t *tracer) otherTarget(ctx context.Context, a, b, next lookup) *suspicion 
 	}
 	key := identity(hit)
 	s := t.suspect(journey.EditedFlow, a, a.step.Stage)
-	s.rows = []sb.LogicalFlow{{UUID: ovsdb.UUID(row.UUID)}}
+	s.rows = []sb.LogicalFlow{{LogicalFlowMatch: sb.LogicalFlowMatch{UUID: ovsdb.UUID(row.UUID)}}}
 	s.Row, s.Flow = "Logical_Flow "+short(row.UUID), flowText(hit)
 	s.Sentence = fmt.Sprintf("the OpenFlow flow of logical flow %s does not lead where the logical flow does: %s", rowText(row), row.Actions)
 	s.in = func(flows []openflow.FlowEntry) bool {
@@ -252,7 +252,7 @@ func (t *tracer) otherPacket(ctx context.Context, a, b []lookup) *suspicion {
 			}
 			key, actions := identity(hit), hit.Actions.String()
 			s := t.suspect(journey.EditedFlow, a[i], a[i].step.Stage)
-			s.rows = []sb.LogicalFlow{{UUID: ovsdb.UUID(row.UUID)}}
+			s.rows = []sb.LogicalFlow{{LogicalFlowMatch: sb.LogicalFlowMatch{UUID: ovsdb.UUID(row.UUID)}}}
 			s.Row, s.Flow = "Logical_Flow "+short(row.UUID), flowText(hit)
 			s.Sentence = fmt.Sprintf("the OpenFlow flow of logical flow %s does not set %s as the logical flow does: %s", rowText(row), name, row.Actions)
 			s.in = func(flows []openflow.FlowEntry) bool {
