@@ -6,6 +6,7 @@ import (
 	"maps"
 	"net/netip"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/ovnctl/ovnctl/pkg/openflow"
@@ -87,6 +88,7 @@ type Names struct {
 	encaps     []string // of this node, in the order that encap ids count
 	option     int      // index of the tun_metadata field with OVN's option
 	haveOption bool
+	plain      bool            // there is no Southbound: numbers are explained, not named
 	Version    release.Version // of ovn-controller; zero if not known
 }
 
@@ -97,6 +99,9 @@ func NewNames(l *Logical, node Vswitch, tlvs []openflow.TLV, controller release.
 	n := &Names{
 		Logical: l, Bridge: "br-int", Version: controller,
 		ofports: map[string]map[int]OFPort{}, interfaces: map[string]OFPort{}, zones: map[int][]Zone{},
+	}
+	if l == nil {
+		n.Logical, n.plain = &Logical{}, true
 	}
 	n.option, n.haveOption = OVNOption(tlvs)
 	for _, row := range node.OpenvSwitch {
@@ -186,7 +191,7 @@ func (n *Names) newOFPort(bridge string, port *vswitch.PortBrief, iface *vswitch
 		}
 	}
 	if end, ok := parseTunnelID(port.ExternalIDs["ovn-chassis-id"]); ok {
-		end.Node = n.hostname(end.Chassis)
+		end.Node = n.hostnames[end.Chassis]
 		p.Tunnel = &end
 	}
 	return p
@@ -198,11 +203,9 @@ func (n *Names) joinZones(ids map[string]string) {
 		if !ok {
 			continue
 		}
-		number, ok := parseZone(ids[key])
-		if !ok {
-			continue
+		if number, err := strconv.ParseUint(ids[key], 10, 16); err == nil {
+			n.zones[int(number)] = append(n.zones[int(number)], n.zone(int(number), name))
 		}
-		n.zones[number] = append(n.zones[number], n.zone(number, name))
 	}
 }
 
@@ -210,7 +213,7 @@ func (n *Names) joinZones(ids map[string]string) {
 // behind it, by UUID up to 23.06 and by name from 23.09 on.
 func (n *Names) zone(number int, name string) Zone {
 	z := Zone{Number: number, Name: name}
-	if n.portNamed(name) != nil {
+	if n.byName[name] != nil {
 		z.Port = name
 		return z
 	}
@@ -225,28 +228,10 @@ func (n *Names) zone(number int, name string) Zone {
 }
 
 func (l *Logical) datapathNamed(name string) *Datapath {
-	if l == nil {
-		return nil
-	}
 	if d := l.datapaths[ovsdb.UUID(strings.ToLower(name))]; d != nil {
 		return d
 	}
 	return l.byDatapathName[name]
-}
-
-// parseZone reads a zone's number, 1 to 65535; 0 is the zone of everybody.
-func parseZone(text string) (int, bool) {
-	var n int
-	if text == "" || len(text) > 5 {
-		return 0, false
-	}
-	for _, c := range []byte(text) {
-		if c < '0' || c > '9' {
-			return 0, false
-		}
-		n = n*10 + int(c-'0')
-	}
-	return n, n <= 0xffff
 }
 
 // OFPort finds an OpenFlow port by its number; an empty bridge is the
@@ -293,15 +278,6 @@ func (n *Names) TunnelFrom(remote, local netip.Addr) (OFPort, bool) {
 
 // Zones returns the zones of that number, usually one.
 func (n *Names) Zones(number int) []Zone { return n.zones[number] }
-
-// allZones returns the zones of the chassis by number and name.
-func (n *Names) allZones() []Zone {
-	var zones []Zone
-	for _, number := range slices.Sorted(maps.Keys(n.zones)) {
-		zones = append(zones, n.zones[number]...)
-	}
-	return zones
-}
 
 // OptionField returns the index of the tun_metadata field that holds OVN's
 // Geneve option on this chassis, false if its map was not read.

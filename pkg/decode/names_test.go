@@ -1,6 +1,8 @@
 package decode
 
 import (
+	"maps"
+	"slices"
 	"testing"
 
 	"github.com/ovnctl/ovnctl/pkg/openflow"
@@ -127,17 +129,17 @@ func TestNamesLater(t *testing.T) {
 	if names.Bridge != "br-ovn" || names.Chassis != "node-1" {
 		t.Errorf("bridge %s of chassis %s", names.Bridge, names.Chassis)
 	}
-	if v := names.northdVersion().String(); v != "25.09.1" {
+	if v := names.northd.String(); v != "25.09.1" {
 		t.Errorf("northd is %s", v)
 	}
 	d := names.Datapath(5)
 	if d.Kind != Switch || d.NB != "00000000-0000-0000-0000-0000000000a1" {
 		t.Errorf("datapath 5 is %+v", d)
 	}
-	if p := names.portNamed("vm2"); p.Chassis != "node-2" || p.Datapath != d {
+	if p := names.byName["vm2"]; p.Chassis != "node-2" || p.Datapath != d {
 		t.Errorf("vm2 is %+v", p)
 	}
-	if p := names.portNamed("lost"); p == nil || p.Datapath != nil {
+	if p := names.byName["lost"]; p == nil || p.Datapath != nil {
 		t.Errorf("a port without its datapath is %+v", p)
 	}
 	if g := names.Group(5, 0x8000); len(g.Ports) != 2 {
@@ -146,8 +148,8 @@ func TestNamesLater(t *testing.T) {
 	if _, ok := names.interfaceCalled("tap9"); !ok {
 		t.Error("the interface without a port number is lost")
 	}
-	if ports := names.OFPorts(""); len(ports) != 3 || names.allZones()[0].Number != 0 {
-		t.Errorf("ports %v, zones %v", ports, names.allZones())
+	if ports := names.OFPorts(""); len(ports) != 3 || allZones(names)[0].Number != 0 {
+		t.Errorf("ports %v, zones %v", ports, allZones(names))
 	}
 	if rows := names.Rows(0, ""); rows != nil {
 		t.Errorf("cookie 0 is %v", rows)
@@ -175,4 +177,13 @@ func TestNamesOfNothing(t *testing.T) {
 	if got := d.Calibration.Source(); got != "unknown: neither flows nor release" {
 		t.Errorf("source %q", got)
 	}
+}
+
+// allZones returns the zones of a chassis by number and name.
+func allZones(n *Names) []Zone {
+	var zones []Zone
+	for _, number := range slices.Sorted(maps.Keys(n.zones)) {
+		zones = append(zones, n.zones[number]...)
+	}
+	return zones
 }
