@@ -213,17 +213,14 @@ func (n *conn) read() {
 		count, err := n.net.Read(chunk)
 		for part := chunk[:count]; len(part) > 0; {
 			message, rest, err := f.add(part, n.limit)
+			if err == nil && message != nil {
+				err = n.handle(message)
+			}
 			if err != nil {
 				n.fail(err)
 				return
 			}
 			part = rest
-			if message != nil {
-				if err := n.handle(message); err != nil {
-					n.fail(err)
-					return
-				}
-			}
 		}
 		if errors.Is(err, io.EOF) {
 			err = fmt.Errorf("the server closed the connection: %w", io.ErrUnexpectedEOF)
