@@ -142,24 +142,21 @@ func encapIPs(list string) []string {
 }
 
 func (n *Names) joinPorts(node Vswitch) {
-	ports := map[ovsdb.UUID]*vswitch.PortBrief{}
-	for i := range node.Ports {
-		ports[node.Ports[i].UUID] = &node.Ports[i]
-	}
 	interfaces := map[ovsdb.UUID]*vswitch.InterfaceBrief{}
 	for i := range node.Interfaces {
 		interfaces[node.Interfaces[i].UUID] = &node.Interfaces[i]
 	}
+	bridges := map[ovsdb.UUID]string{} // by their ports
 	for _, bridge := range node.Bridges {
 		for _, port := range bridge.Ports {
-			row := ports[port]
-			if row == nil {
-				continue
-			}
-			for _, uuid := range row.Interfaces {
-				if iface := interfaces[uuid]; iface != nil {
-					n.interfaces[iface.Name] = n.newOFPort(bridge.Name, row, iface)
-				}
+			bridges[port] = bridge.Name
+		}
+	}
+	for i := range node.Ports {
+		port := &node.Ports[i]
+		for _, uuid := range port.Interfaces {
+			if iface := interfaces[uuid]; iface != nil && bridges[port.UUID] != "" {
+				n.interfaces[iface.Name] = n.newOFPort(bridges[port.UUID], port, iface)
 			}
 		}
 	}
