@@ -149,7 +149,7 @@ type Source struct {
 	Time  string   `json:"time"`  // RFC 3339, UTC; of saved data: when it was saved
 	Stale bool     `json:"stale"` // a database is cut off from its cluster
 
-	// Simulated are the nodes on a packet's way whose switch was simulated from its flows.
+	// Simulated are the nodes on a packet's path that were simulated from their flows.
 	Simulated []string `json:"simulated,omitempty"`
 }
 

@@ -71,7 +71,7 @@ func parseNFT(text string) []Chain {
 	return chains
 }
 
-// balanced says whether every brace outside of quoted text is closed.
+// balanced reports whether every brace outside of quoted text is closed.
 func balanced(rule string) bool {
 	open, quoted := 0, false
 	for _, c := range rule {

@@ -78,9 +78,8 @@ func (l *local) Daemons(ctx context.Context) ([]Daemon, error) {
 	return list, nil
 }
 
-// askVersion asks whoever is behind a control socket, and waits for half of the
-// time: what else is asked of the host needs some, too. That another command of
-// ours keeps the daemon busy is no silence: then it is asked again after that.
+// askVersion asks the daemon behind a control socket for its version and waits for half of the deadline, since other
+// requests need some too. If another command of ours keeps the daemon busy, it is asked again afterwards.
 func (l *local) askVersion(ctx context.Context, d *Daemon) {
 	reply, err := l.version(ctx, d)
 	if errors.Is(err, context.DeadlineExceeded) && l.busy.held(d.Name) {

@@ -25,7 +25,7 @@ func logFile(daemon string) string { return path.Join("logs", archive.SafeName(d
 // absentFile stands for a file of the host that is known not to exist.
 func absentFile(saved string) string { return path.Join("absent", saved) }
 
-// What is asked by a name comes with the name, so that no other answer is taken for it.
+// A reply that belongs to a name has it, so that no other reply is taken for it.
 type (
 	savedGlob struct {
 		Pattern string   `json:"pattern"`
@@ -94,7 +94,7 @@ func (o *offline) Log(ctx context.Context, daemon string) (string, error) {
 	return "", unavailable("%s: no such file, copy the log of %s there", path.Join(o.Origin(), places[0]), daemon)
 }
 
-// Glob is the recorded answer. Without one the saved files that match are, if
+// Glob is the recorded reply. Without one the saved files that match are, if
 // there are any.
 func (o *offline) Glob(_ context.Context, pattern string) ([]string, error) {
 	if _, err := globParts(pattern); err != nil {

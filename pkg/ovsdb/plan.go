@@ -10,8 +10,7 @@ import (
 	"sync"
 )
 
-// A plan says how the rows of a table become structs of one type. It is made
-// once a type.
+// A plan maps the columns of a table to the fields of a struct. It is made once a type.
 type plan struct {
 	table   string
 	columns []string          // in the order of the struct's fields
@@ -91,7 +90,7 @@ func Columns(row reflect.Value) iter.Seq2[string, reflect.Value] {
 	}
 }
 
-// Table is the table that is asked; empty if Rows are not what they have to be.
+// Table is the table that is read; empty if Rows is not a pointer to a slice of Rows.
 func (q *Query) Table() string {
 	p, err := planFor(q.Rows)
 	if err != nil {

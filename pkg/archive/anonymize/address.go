@@ -62,7 +62,7 @@ func (a *addresses) seeAddresses(text []byte) {
 	}
 }
 
-// part says whether a token is in the midst of a word or of a longer number.
+// part reports whether a token is in the midst of a word or of a longer number.
 func part(text []byte, at []int) bool {
 	edge := func(i int) bool {
 		return i < 0 || i >= len(text) || !(text[i] >= '0' && text[i] <= '9' || text[i] >= 'a' && text[i] <= 'z' || text[i] >= 'A' && text[i] <= 'Z')
@@ -87,7 +87,7 @@ func parseIP(token []byte) (netip.Addr, bool) {
 	return ip, err == nil
 }
 
-// stays says whether an address is nobody's own: a group's, the host's own, none.
+// stays reports whether an address is nobody's own: a group's, the host's own, none.
 func stays(ip netip.Addr) bool {
 	if ip.Is4() {
 		b := ip.As4()
