@@ -190,15 +190,11 @@ func (u *Userdata) rest(body []byte) {
 // String says in words what happens to the packet.
 func (u Userdata) String() string {
 	if u.Opcode == "LOG" {
-		var words []string
+		words := []string{u.Verdict, u.Severity}
 		if u.ACL != "" {
-			words = append(words, fmt.Sprintf("ACL %q", u.ACL))
+			words = slices.Insert(words, 0, fmt.Sprintf("ACL %q", u.ACL))
 		}
-		for _, w := range []string{u.Verdict, u.Severity} {
-			if w != "" {
-				words = append(words, w)
-			}
-		}
+		words = slices.DeleteFunc(words, func(w string) bool { return w == "" })
 		return strings.TrimSpace("logs the packet " + strings.Join(words, ", "))
 	}
 	if u.Effect != "" {
