@@ -12,6 +12,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/decode/text"
 	"github.com/ovnctl/ovnctl/pkg/node"
 	"github.com/ovnctl/ovnctl/pkg/openflow"
+	"github.com/ovnctl/ovnctl/pkg/ovsdb"
 )
 
 // A chassis is a node and what names its numbers.
@@ -37,7 +38,14 @@ func (o *options) chassis(ctx context.Context, c *cluster.Cluster, name string) 
 	if n == nil && len(c.Hosts) > 0 {
 		ch.notes = append(ch.notes, "each node has its own numbers for ports and ct zones: give --node to name them")
 	}
-	if ch.Decoder, err = decode.Read(ctx, zone, n); err != nil {
+	var north, south, vswitch ovsdb.Reader
+	if zone != nil {
+		north, south = zone.NB, zone.SB
+	}
+	if n != nil {
+		vswitch = n.Vswitch
+	}
+	if ch.Decoder, err = decode.Read(ctx, north, south, vswitch, n); err != nil {
 		return nil, unknownError{err}
 	}
 	return ch, nil

@@ -162,13 +162,13 @@ func (b *below) stat(name string) (fs.FileInfo, error)   { return b.store.stat(p
 // as text.
 const Lists = ".list"
 
-// ofZone says whether a name is that of a Northbound or Southbound.
+// ofZone reports whether a name is that of a Northbound or Southbound.
 func ofZone(name string) bool {
 	side := strings.TrimSuffix(strings.TrimSuffix(name, ".db"), Lists)
 	return side != name && (side == "nb" || side == "sb")
 }
 
-// Databases says whether there are databases at the top.
+// Databases reports whether there are databases at the top.
 func (t *Tree) Databases() bool {
 	names, err := t.list(".")
 	return err == nil && slices.ContainsFunc(names, ofZone)
@@ -244,7 +244,7 @@ func (t *Tree) ReadFile(name string, limit int64) ([]byte, error) {
 	return b, nil
 }
 
-// Has says whether there is a file or directory of that name.
+// Has reports whether there is a file or directory of that name.
 func (t *Tree) Has(name string) bool {
 	_, err := t.stat(name)
 	return err == nil
@@ -284,7 +284,7 @@ func (t *Tree) dirs(wanted func(name string) bool) ([]string, error) {
 	return found, nil
 }
 
-// ofNode says whether a name is one that a node's directory holds.
+// ofNode reports whether a name is one that a node's directory holds.
 func ofNode(name string) bool {
 	switch name {
 	case "conf.db", "conf.json", "network.json", "nat.json", "dirs.json", "daemons.json", "processes.json", "firewall.json",

@@ -116,7 +116,7 @@ func (o *overlay) stat(name string) (fs.FileInfo, error) {
 
 func (o *overlay) close() error { return errors.Join(o.over.close(), o.under.close()) }
 
-// plain says whether a store is a plain directory at the top, and whether one with
+// plain reports whether a store is a plain directory at the top, and whether one with
 // databases.
 func plain(s store) (any, databases bool) {
 	t := &Tree{store: s}

@@ -87,8 +87,38 @@ type Node struct {
 	gathering sync.Mutex // of Vswitch and failed
 }
 
-// Far says that there is no way to the node: nobody gave one, or nothing of it was saved.
+// Far reports whether there is no way to the node: nobody gave one, or nothing of it was saved.
 func (n *Node) Far() bool { return n.far && n.Vswitch == nil }
+
+// TLVMap returns the tunnel options of a bridge, as ovs-ofctl dump-tlv-map prints them.
+func (n *Node) TLVMap(ctx context.Context, bridge string) (string, error) {
+	return n.Host.Dump(ctx, bridge, node.TLVMap)
+}
+
+// ControllerVersion returns the reply of ovn-controller to the command version. It is empty if there is none within two
+// seconds: a controller that hangs must not hold what is asked for.
+func (n *Node) ControllerVersion(ctx context.Context) string {
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+	defer cancel()
+	text, _ := n.Host.Control(ctx, "ovn-controller", "version")
+	return text
+}
+
+// EachZone calls f with the databases of each zone; those that could not be read are nil.
+func (c *Cluster) EachZone(f func(name string, north, south ovsdb.Reader)) {
+	for _, z := range c.Zones {
+		f(z.Name, z.NB, z.SB)
+	}
+}
+
+// EachNode calls f with the database of each node whose database is open.
+func (c *Cluster) EachNode(f func(name, zone string, vswitch ovsdb.Reader)) {
+	for _, n := range c.Hosts {
+		if n.Vswitch != nil {
+			f(n.Name, n.Zone, n.Vswitch)
+		}
+	}
+}
 
 // A Problem is a source that could not be read.
 type Problem struct {
@@ -119,7 +149,7 @@ type Source struct {
 	Time  string   `json:"time"`  // RFC 3339, UTC; of saved data: when it was saved
 	Stale bool     `json:"stale"` // a database is cut off from its cluster
 
-	// Simulated are the nodes on a packet's way whose switch was simulated from its flows.
+	// Simulated are the nodes on a packet's path that were simulated from their flows.
 	Simulated []string `json:"simulated,omitempty"`
 }
 

@@ -143,7 +143,7 @@ func (f *finder) central() string {
 	return ""
 }
 
-// centralFiles says whether there are files of the OVN databases on this host.
+// centralFiles reports whether there are files of the OVN databases on this host.
 func (f *finder) centralFiles() bool {
 	dirs := []string{"/var/lib/ovn", "/etc/ovn", "/var/snap/microovn/common/data/central/db"}
 	if dir := os.Getenv("OVN_DBDIR"); dir != "" {

@@ -208,30 +208,31 @@ func (o *offlineDir) database(name string, which central) ovsdb.Reader {
 		o.c.note(fmt.Sprintf("no %s: no %s", which.name, origin))
 		return nil
 	}
+	var db *ovsdb.Snapshot
 	if err == nil {
 		var file io.Reader = f
 		if parts := o.parts(name); len(parts) > 0 {
 			defer f.Close() //nolint:errcheck // only read
 			file = io.MultiReader(append([]io.Reader{f}, parts...)...)
 		}
-		var db *ovsdb.Snapshot
-		if db, err = ovsdb.ParseFile(origin, file); err == nil {
-			if db.Name() == which.name {
-				o.read = append(o.read, name)
-				if p := damaged(which.name, db); p != nil {
-					o.c.Problems = append(o.c.Problems, *p)
-				}
-				if notice := db.Notice(); notice != "" {
-					o.c.note(origin + ": " + notice)
-				}
-				return whole(db, o.tree.Index(), name)
-			}
-			_ = db.Close()
-			err = fmt.Errorf("this is a database of %s", db.Name())
-		}
+		db, err = ovsdb.ParseFile(origin, file)
 	}
-	o.c.Problems = append(o.c.Problems, Problem{What: which.name, Where: origin, Err: err, Next: saveAgain})
-	return nil
+	if err == nil && db.Name() != which.name {
+		_ = db.Close()
+		err = fmt.Errorf("this is a database of %s", db.Name())
+	}
+	if err != nil {
+		o.c.Problems = append(o.c.Problems, Problem{What: which.name, Where: origin, Err: err, Next: saveAgain})
+		return nil
+	}
+	o.read = append(o.read, name)
+	if p := damaged(which.name, db); p != nil {
+		o.c.Problems = append(o.c.Problems, *p)
+	}
+	if notice := db.Notice(); notice != "" {
+		o.c.note(origin + ": " + notice)
+	}
+	return whole(db, o.tree.Index(), name)
 }
 
 // parts are the pieces of a database's file that a capture read one by one.

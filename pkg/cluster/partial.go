@@ -50,7 +50,7 @@ func (p *partial) Select(ctx context.Context, queries ...*ovsdb.Query) error {
 	return p.Snapshot.Select(ctx, queries...)
 }
 
-// covers says whether all flows for which the conditions may hold are there.
+// covers reports whether all flows for which the conditions may hold are there.
 func (p *partial) covers(where []ovsdb.Condition) bool {
 	for _, c := range where {
 		id, ok := c.Value.(ovsdb.UUID)

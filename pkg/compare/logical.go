@@ -65,10 +65,10 @@ func (d *datapathSets) canonical(ids []ovsdb.UUID) []string {
 
 // of are the datapaths that have a flow, as A has them.
 func (d *datapathSets) of(f *sb.LogicalFlowRule) []string {
-	if g := f.Groups.Get(); g != "" {
+	if g := f.LogicalDPGroup.Get(); g != "" {
 		return d.groups[g]
 	}
-	return d.canonical(f.Datapaths)
+	return d.canonical(f.LogicalDatapath)
 }
 
 // A logicalKey is what two flows must have in common to be the same.

@@ -89,16 +89,11 @@ func readRows(ctx context.Context, db ovsdb.Reader, kinds []*kind) (*part, error
 // newRecord makes a record of a row, a struct with the names of columns as tags.
 func newRecord(k *kind, row reflect.Value) *record {
 	r := &record{kind: k, columns: map[string]value{}}
-	for i := range row.NumField() {
-		column, _, ok := ovsdb.Column(row.Type().Field(i))
-		switch {
-		case !ok:
-		case column == "_uuid":
-			r.uuid = row.Field(i).Interface().(ovsdb.UUID)
-		default:
-			if v := newValue(row.Field(i)); !v.empty() {
-				r.columns[column] = v
-			}
+	for column, field := range ovsdb.Columns(row) {
+		if column == "_uuid" {
+			r.uuid = field.Interface().(ovsdb.UUID)
+		} else if v := newValue(field); !v.empty() {
+			r.columns[column] = v
 		}
 	}
 	return r

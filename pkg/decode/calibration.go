@@ -127,12 +127,6 @@ func (c Calibration) Base(p Pipeline) int {
 	return 0
 }
 
-// Physical returns the number of one of ovn-controller's own tables.
-func (c Calibration) physical(table release.PhysicalTable) (int, bool) {
-	of, ok := c.tables[table]
-	return of, ok
-}
-
 // Table says what OpenFlow table of means to a packet in a datapath of that
 // kind; the kind is only needed for the stage's name.
 func (c Calibration) Table(of int, kind Kind) Place {

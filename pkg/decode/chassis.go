@@ -6,6 +6,7 @@ import (
 	"maps"
 	"net/netip"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/ovnctl/ovnctl/pkg/openflow"
@@ -17,9 +18,9 @@ import (
 // Vswitch is what a node's own database says, as ovsdb.Load fills it.
 type Vswitch struct {
 	OpenvSwitch []vswitch.OpenvSwitch
-	Bridges     []vswitch.Bridge
-	Ports       []vswitch.Port
-	Interfaces  []vswitch.Interface
+	Bridges     []vswitch.BridgeBrief
+	Ports       []vswitch.PortBrief
+	Interfaces  []vswitch.InterfaceBrief
 }
 
 // An OFPort is an OpenFlow port of a bridge, with what it is to OVN.
@@ -87,6 +88,7 @@ type Names struct {
 	encaps     []string // of this node, in the order that encap ids count
 	option     int      // index of the tun_metadata field with OVN's option
 	haveOption bool
+	plain      bool            // there is no Southbound: numbers are explained, not named
 	Version    release.Version // of ovn-controller; zero if not known
 }
 
@@ -97,6 +99,9 @@ func NewNames(l *Logical, node Vswitch, tlvs []openflow.TLV, controller release.
 	n := &Names{
 		Logical: l, Bridge: "br-int", Version: controller,
 		ofports: map[string]map[int]OFPort{}, interfaces: map[string]OFPort{}, zones: map[int][]Zone{},
+	}
+	if l == nil {
+		n.Logical, n.plain = &Logical{}, true
 	}
 	n.option, n.haveOption = OVNOption(tlvs)
 	for _, row := range node.OpenvSwitch {
@@ -137,24 +142,21 @@ func encapIPs(list string) []string {
 }
 
 func (n *Names) joinPorts(node Vswitch) {
-	ports := map[ovsdb.UUID]*vswitch.Port{}
-	for i := range node.Ports {
-		ports[node.Ports[i].UUID] = &node.Ports[i]
-	}
-	interfaces := map[ovsdb.UUID]*vswitch.Interface{}
+	interfaces := map[ovsdb.UUID]*vswitch.InterfaceBrief{}
 	for i := range node.Interfaces {
 		interfaces[node.Interfaces[i].UUID] = &node.Interfaces[i]
 	}
+	bridges := map[ovsdb.UUID]string{} // by their ports
 	for _, bridge := range node.Bridges {
 		for _, port := range bridge.Ports {
-			row := ports[port]
-			if row == nil {
-				continue
-			}
-			for _, uuid := range row.Interfaces {
-				if iface := interfaces[uuid]; iface != nil {
-					n.interfaces[iface.Name] = n.newOFPort(bridge.Name, row, iface)
-				}
+			bridges[port] = bridge.Name
+		}
+	}
+	for i := range node.Ports {
+		port := &node.Ports[i]
+		for _, uuid := range port.Interfaces {
+			if iface := interfaces[uuid]; iface != nil && bridges[port.UUID] != "" {
+				n.interfaces[iface.Name] = n.newOFPort(bridges[port.UUID], port, iface)
 			}
 		}
 	}
@@ -172,7 +174,7 @@ func (n *Names) joinPorts(node Vswitch) {
 	}
 }
 
-func (n *Names) newOFPort(bridge string, port *vswitch.Port, iface *vswitch.Interface) OFPort {
+func (n *Names) newOFPort(bridge string, port *vswitch.PortBrief, iface *vswitch.InterfaceBrief) OFPort {
 	p := OFPort{
 		Bridge: bridge, Number: iface.OFPort.Get(), Interface: iface.Name, Type: iface.Type,
 		LogicalPort: iface.ExternalIDs["iface-id"],
@@ -186,7 +188,7 @@ func (n *Names) newOFPort(bridge string, port *vswitch.Port, iface *vswitch.Inte
 		}
 	}
 	if end, ok := parseTunnelID(port.ExternalIDs["ovn-chassis-id"]); ok {
-		end.Node = n.hostname(end.Chassis)
+		end.Node = n.hostnames[end.Chassis]
 		p.Tunnel = &end
 	}
 	return p
@@ -198,11 +200,9 @@ func (n *Names) joinZones(ids map[string]string) {
 		if !ok {
 			continue
 		}
-		number, ok := parseZone(ids[key])
-		if !ok {
-			continue
+		if number, err := strconv.ParseUint(ids[key], 10, 16); err == nil {
+			n.zones[int(number)] = append(n.zones[int(number)], n.zone(int(number), name))
 		}
-		n.zones[number] = append(n.zones[number], n.zone(number, name))
 	}
 }
 
@@ -210,7 +210,7 @@ func (n *Names) joinZones(ids map[string]string) {
 // behind it, by UUID up to 23.06 and by name from 23.09 on.
 func (n *Names) zone(number int, name string) Zone {
 	z := Zone{Number: number, Name: name}
-	if n.portNamed(name) != nil {
+	if n.byName[name] != nil {
 		z.Port = name
 		return z
 	}
@@ -225,28 +225,10 @@ func (n *Names) zone(number int, name string) Zone {
 }
 
 func (l *Logical) datapathNamed(name string) *Datapath {
-	if l == nil {
-		return nil
-	}
 	if d := l.datapaths[ovsdb.UUID(strings.ToLower(name))]; d != nil {
 		return d
 	}
 	return l.byDatapathName[name]
-}
-
-// parseZone reads a zone's number, 1 to 65535; 0 is the zone of everybody.
-func parseZone(text string) (int, bool) {
-	var n int
-	if text == "" || len(text) > 5 {
-		return 0, false
-	}
-	for _, c := range []byte(text) {
-		if c < '0' || c > '9' {
-			return 0, false
-		}
-		n = n*10 + int(c-'0')
-	}
-	return n, n <= 0xffff
 }
 
 // OFPort finds an OpenFlow port by its number; an empty bridge is the
@@ -293,15 +275,6 @@ func (n *Names) TunnelFrom(remote, local netip.Addr) (OFPort, bool) {
 
 // Zones returns the zones of that number, usually one.
 func (n *Names) Zones(number int) []Zone { return n.zones[number] }
-
-// allZones returns the zones of the chassis by number and name.
-func (n *Names) allZones() []Zone {
-	var zones []Zone
-	for _, number := range slices.Sorted(maps.Keys(n.zones)) {
-		zones = append(zones, n.zones[number]...)
-	}
-	return zones
-}
 
 // OptionField returns the index of the tun_metadata field that holds OVN's
 // Geneve option on this chassis, false if its map was not read.

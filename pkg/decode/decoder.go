@@ -96,7 +96,7 @@ func (d *Decoder) physical(seen Seen, m *Meaning) {
 func (d *Decoder) Calibrate(ctx context.Context, flows []Seen) {
 	version := d.Names.Version
 	if version == (release.Version{}) {
-		version = d.Names.northdVersion()
+		version = d.Names.northd
 	}
 	evidence := d.Flows.joinRows(ctx, d.Names.Logical, distinct(flows))
 	d.Calibration = calibrate(evidence, version)

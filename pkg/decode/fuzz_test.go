@@ -38,11 +38,8 @@ func FuzzTexts(f *testing.F) {
 		if n, ok := Prefix(ovsdb.UUID(text)); ok && len(text) != 36 {
 			t.Errorf("%q begins with %#x", text, n)
 		}
-		if u, ok := ParseUserdata([]byte(text)); ok && (u.Opcode == "" || u.String() == "" || (u.Then() == "") != (len(u.Nested)+len(u.Options) == 0 && !u.Unread)) {
+		if u, ok := ParseUserdata([]byte(text)); ok && (u.Opcode == "" || u.String() == "" || (u.Then(func(any) string { return "" }) == "") != (len(u.Nested)+len(u.Options) == 0 && !u.Unread)) {
 			t.Errorf("%q is %+v", text, u)
-		}
-		if number, ok := parseZone(text); ok && (number < 0 || number > 0xffff) {
-			t.Errorf("%q is zone %d", text, number)
 		}
 		lookupsOf(text)
 		if service := serviceOf(text); service != (Owner{}) && !strings.Contains(text, "/") && utf8.ValidString(text) {

@@ -218,7 +218,7 @@ func (n *network) names(t *testing.T) {
 				t.Errorf("%s: zone %d is %s, not %v", node.Name, number, name, names.Zones(number))
 			}
 		}
-		if all := names.allZones(); len(all) != zones || zones < 10 {
+		if all := allZones(names); len(all) != zones || zones < 10 {
 			t.Errorf("%s: %d zones, ct-zone-list says %d", node.Name, len(all), zones)
 		}
 		ports := 0
@@ -255,7 +255,7 @@ func (n *network) names(t *testing.T) {
 			}
 		}
 		for _, port := range n.rows.Ports {
-			p := names.portNamed(port.LogicalPort)
+			p := names.byName[port.LogicalPort]
 			if p == nil || names.Port(p.Datapath.Key, p.Key) != p {
 				t.Errorf("port %s is not found again by its keys", port.LogicalPort)
 			}

@@ -84,7 +84,7 @@ func TestLearnLittle(t *testing.T) {
 	if want := "derived from 2 flows; they are not those of 23.03.1; other tables as in 24.09 to 25.03"; c.Source() != want || c.Base(Egress) != 45 {
 		t.Errorf("%q, egress %d", c.Source(), c.Base(Egress))
 	}
-	if of, _ := c.physical(release.LocalOutput); of != 43 {
+	if of, _ := c.tables[release.LocalOutput]; of != 43 {
 		t.Errorf("LOCAL_OUTPUT is table %d, want 43", of)
 	}
 	// Egress base 40 was that of two layouts: one more flow tells them apart.

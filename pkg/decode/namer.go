@@ -136,15 +136,11 @@ func (n *Namer) Step(ctx context.Context, bridge string, s *openflow.Step) *Flow
 	return n.Flow(ctx, SeenInStep(s))
 }
 
-// plain reports whether there is no Southbound: numbers are then explained, not
-// named.
-func (n *Namer) plain() bool { return n.Logical == nil }
-
 // IsOVN reports whether the tables and cookies of a place are OVN's. Where no
 // database says so, a bridge's name is not enough: its flows must mention
 // datapaths.
 func (n *Namer) IsOVN(at Context) bool {
-	return at.Bridge == n.Bridge && (!n.plain() || at.OVN || at.Metadata != 0)
+	return at.Bridge == n.Bridge && (!n.plain || at.OVN || at.Metadata != 0)
 }
 
 // TableName names a table: by its stage where that is known.
@@ -152,7 +148,7 @@ func (n *Namer) TableName(p Place) string {
 	switch {
 	case p.Stage != "":
 		return p.Stage
-	case p.Pipeline == "" && p.Physical == "" && n.plain():
+	case p.Pipeline == "" && p.Physical == "" && n.plain:
 		return plainTable(p.OpenFlow)
 	case p.Pipeline == "" && p.Physical == "":
 		return ""

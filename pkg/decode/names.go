@@ -69,7 +69,7 @@ type Group struct {
 func (g *Group) String() string { return "multicast group " + g.Name }
 
 // Logical is the Southbound's part of the names, the same for every chassis.
-// It is immutable, and its methods work on a nil one, which knows nothing.
+// It is immutable, and the zero one knows nothing.
 type Logical struct {
 	datapaths      map[ovsdb.UUID]*Datapath
 	byKey          map[uint64]*Datapath
@@ -79,7 +79,7 @@ type Logical struct {
 	groups         map[portKey]*Group
 	hostnames      map[string]string // of chassis, by name
 	rows           map[uint32][]Row  // by the first 32 bits of the UUID
-	northd         release.Version
+	northd         release.Version   // of ovn-northd; zero if unknown, and a chassis may run another
 }
 
 type portKey struct {
@@ -162,57 +162,22 @@ func newDatapath(row *sb.DatapathBinding) *Datapath {
 	return d
 }
 
-// northdVersion returns the release of ovn-northd, zero if the Southbound does not
-// say; a chassis may run another.
-func (l *Logical) northdVersion() release.Version {
-	if l == nil {
-		return release.Version{}
-	}
-	return l.northd
-}
-
-// hostname returns the hostname of a chassis by its name; empty if there is
-// none.
-func (l *Logical) hostname(chassis string) string {
-	if l == nil {
-		return ""
-	}
-	return l.hostnames[chassis]
-}
-
 // Datapath finds a datapath by its tunnel key, as metadata and Geneve's VNI
 // hold it; nil if there is none.
 func (l *Logical) Datapath(key uint64) *Datapath {
-	if l == nil {
-		return nil
-	}
 	return l.byKey[key]
 }
 
 // Port finds a logical port by its tunnel key in a datapath, as reg14 and
 // reg15 hold it; nil if there is none.
 func (l *Logical) Port(datapath, key uint64) *Port {
-	if l == nil {
-		return nil
-	}
 	return l.ports[portKey{datapath, key}]
-}
-
-// portNamed finds a logical port by its name; nil if there is none.
-func (l *Logical) portNamed(name string) *Port {
-	if l == nil {
-		return nil
-	}
-	return l.byName[name]
 }
 
 // PortsCalled returns the logical ports that a person means by a text: the one of
 // that name, else those that somebody of that name made, as "shop/web" or
 // "Pod shop/web".
 func (l *Logical) PortsCalled(text string) []*Port {
-	if l == nil {
-		return nil
-	}
 	if p := l.byName[text]; p != nil {
 		return []*Port{p}
 	}
@@ -228,8 +193,5 @@ func (l *Logical) PortsCalled(text string) []*Port {
 // Group finds a multicast group by its tunnel key in a datapath, as reg15
 // holds it; nil if there is none.
 func (l *Logical) Group(datapath, key uint64) *Group {
-	if l == nil {
-		return nil
-	}
 	return l.groups[portKey{datapath, key}]
 }

@@ -1,6 +1,8 @@
 package decode
 
 import (
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 
@@ -33,29 +35,32 @@ func laterNames(version string) *Names {
 			{UUID: "00000000-0000-0000-0000-000000000b03", LogicalPort: "odd_snat", Datapath: dp2, TunnelKey: 1},
 			{UUID: "00000000-0000-0000-0000-000000000b04", LogicalPort: "lost", Datapath: "00000000-0000-0000-0000-00000000dead", TunnelKey: 9},
 		},
-		Groups:  []sb.MulticastGroup{{UUID: "00000000-0000-0000-0000-000000000e01", Name: "_MC_flood", Datapath: dp1, TunnelKey: 0x8000, Ports: ovsdb.Set[ovsdb.UUID]{pb1, pb2}}},
-		Chassis: []sb.Chassis{{UUID: ch1, Name: "node-1", Hostname: "node1"}, {UUID: ch2, Name: "node-2", Hostname: "node2"}},
+		Groups: []sb.MulticastGroup{{UUID: "00000000-0000-0000-0000-000000000e01", Name: "_MC_flood", Datapath: dp1, TunnelKey: 0x8000, Ports: ovsdb.Set[ovsdb.UUID]{pb1, pb2}}},
+		Chassis: []sb.Chassis{
+			{UUID: ch1, ChassisIdentity: sb.ChassisIdentity{Name: "node-1", Hostname: "node1"}},
+			{UUID: ch2, ChassisIdentity: sb.ChassisIdentity{Name: "node-2", Hostname: "node2"}},
+		},
 	})
 	port := func(n string) ovsdb.UUID { return ovsdb.UUID("00000000-0000-0000-0000-0000000000" + n) }
 	return NewNames(l, Vswitch{
 		OpenvSwitch: []vswitch.OpenvSwitch{{ExternalIDs: map[string]string{
 			"system-id": "node-1", "ovn-bridge": "br-wrong", "ovn-bridge-node-1": "br-ovn", "ovn-encap-ip": "172.30.0.21,172.30.0.11",
 		}}},
-		Bridges: []vswitch.Bridge{
+		Bridges: []vswitch.BridgeBrief{
 			{Name: "br-ovn", Ports: ovsdb.Set[ovsdb.UUID]{port("01"), port("02"), port("03"), port("05"), port("99")}, ExternalIDs: map[string]string{
 				"ct-zone-vm1": "3", "ct-zone-r1_dnat": "4", "ct-zone-00000000-0000-0000-0000-000000000d02_snat": "5",
 				"ct-zone-odd_snat": "6", "ct-zone-gone_dnat": "7", "ct-zone-bad": "x", "ct-zone-worse": "99999", "ct-zone-zero": "0",
 			}},
 			{Name: "br-ex", Ports: ovsdb.Set[ovsdb.UUID]{port("04")}, ExternalIDs: map[string]string{"ct-zone-other": "3"}},
 		},
-		Ports: []vswitch.Port{
+		Ports: []vswitch.PortBrief{
 			{UUID: port("01"), Interfaces: ovsdb.Set[ovsdb.UUID]{port("11")}},
 			{UUID: port("02"), Interfaces: ovsdb.Set[ovsdb.UUID]{port("12")}, ExternalIDs: map[string]string{"ovn-chassis-id": "node-2@fd00::12%fd00::11"}},
 			{UUID: port("03"), Interfaces: ovsdb.Set[ovsdb.UUID]{port("13")}, ExternalIDs: map[string]string{"ovn-localnet-port": "provnet"}},
 			{UUID: port("04"), Interfaces: ovsdb.Set[ovsdb.UUID]{port("14")}},
 			{UUID: port("05"), Interfaces: ovsdb.Set[ovsdb.UUID]{port("15")}},
 		},
-		Interfaces: []vswitch.Interface{
+		Interfaces: []vswitch.InterfaceBrief{
 			{UUID: port("11"), Name: "tap1", OFPort: ovsdb.Set[int]{1}, ExternalIDs: map[string]string{"iface-id": "vm1"}},
 			{UUID: port("12"), Name: "ovn0-node-0", Type: "geneve", OFPort: ovsdb.Set[int]{2}},
 			{UUID: port("13"), Name: "patch-a", Type: "patch", OFPort: ovsdb.Set[int]{3}, Options: map[string]string{"peer": "patch-b"}},
@@ -125,17 +130,17 @@ func TestNamesLater(t *testing.T) {
 	if names.Bridge != "br-ovn" || names.Chassis != "node-1" {
 		t.Errorf("bridge %s of chassis %s", names.Bridge, names.Chassis)
 	}
-	if v := names.northdVersion().String(); v != "25.09.1" {
+	if v := names.northd.String(); v != "25.09.1" {
 		t.Errorf("northd is %s", v)
 	}
 	d := names.Datapath(5)
 	if d.Kind != Switch || d.NB != "00000000-0000-0000-0000-0000000000a1" {
 		t.Errorf("datapath 5 is %+v", d)
 	}
-	if p := names.portNamed("vm2"); p.Chassis != "node-2" || p.Datapath != d {
+	if p := names.byName["vm2"]; p.Chassis != "node-2" || p.Datapath != d {
 		t.Errorf("vm2 is %+v", p)
 	}
-	if p := names.portNamed("lost"); p == nil || p.Datapath != nil {
+	if p := names.byName["lost"]; p == nil || p.Datapath != nil {
 		t.Errorf("a port without its datapath is %+v", p)
 	}
 	if g := names.Group(5, 0x8000); len(g.Ports) != 2 {
@@ -144,8 +149,8 @@ func TestNamesLater(t *testing.T) {
 	if _, ok := names.interfaceCalled("tap9"); !ok {
 		t.Error("the interface without a port number is lost")
 	}
-	if ports := names.OFPorts(""); len(ports) != 3 || names.allZones()[0].Number != 0 {
-		t.Errorf("ports %v, zones %v", ports, names.allZones())
+	if ports := names.OFPorts(""); len(ports) != 3 || allZones(names)[0].Number != 0 {
+		t.Errorf("ports %v, zones %v", ports, allZones(names))
 	}
 	if rows := names.Rows(0, ""); rows != nil {
 		t.Errorf("cookie 0 is %v", rows)
@@ -185,4 +190,13 @@ func TestNamesOfNothing(t *testing.T) {
 	if got := d.Calibration.Source(); got != "unknown: neither flows nor release" {
 		t.Errorf("source %q", got)
 	}
+}
+
+// allZones returns the zones of a chassis by number and name.
+func allZones(n *Names) []Zone {
+	var zones []Zone
+	for _, number := range slices.Sorted(maps.Keys(n.zones)) {
+		zones = append(zones, n.zones[number]...)
+	}
+	return zones
 }

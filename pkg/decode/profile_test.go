@@ -40,17 +40,17 @@ func TestProfile(t *testing.T) {
 				release.SaveInport: 64, release.LogToPhy: 65, release.MACBinding: 66, release.ChkLBHairpin: 68,
 			}
 			for table, of := range want {
-				if got, ok := c.physical(table); got != of || ok != (of != 0 || table == release.PhyToLog) {
+				if got, ok := c.tables[table]; got != of || ok != (of != 0 || table == release.PhyToLog) {
 					t.Errorf("%s: %s is table %d, %t, want %d", name, table, got, ok, of)
 				}
 			}
 			if c.Base(Ingress) != 8 || c.Base(Egress) != line.egress {
 				t.Errorf("%s: bases %d and %d, want 8 and %d", name, c.Base(Ingress), c.Base(Egress), line.egress)
 			}
-			if _, ok := c.physical(line.last); !ok {
+			if _, ok := c.tables[line.last]; !ok {
 				t.Errorf("%s: no %s", name, line.last)
 			}
-			if of, ok := c.physical(line.helper); ok {
+			if of, ok := c.tables[line.helper]; ok {
 				t.Errorf("%s: %s is table %d, that release has none", name, line.helper, of)
 			}
 			if want := "profile " + name; c.Source() != want {
@@ -62,10 +62,10 @@ func TestProfile(t *testing.T) {
 
 func TestProfileOfTheFuture(t *testing.T) {
 	c := calibrate(nil, release.Parse("26.09.0"))
-	if of, _ := c.physical(release.SaveInport); of != 88 || c.Base(Egress) != 62 {
+	if of, _ := c.tables[release.SaveInport]; of != 88 || c.Base(Egress) != 62 {
 		t.Errorf("SAVE_INPORT is table %d, the egress base %d, want 88 and 62", of, c.Base(Egress))
 	}
-	if of, _ := c.physical(release.EVPNARPLookup); of != 113 {
+	if of, _ := c.tables[release.EVPNARPLookup]; of != 113 {
 		t.Errorf("EVPN_ARP_LOOKUP is table %d, want 113", of)
 	}
 	if want := "profile what follows 26.03, a guess for 26.09.0"; c.Source() != want {

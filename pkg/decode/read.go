@@ -3,44 +3,45 @@ package decode
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"sync"
-	"time"
 
-	"github.com/ovnctl/ovnctl/pkg/cluster"
-	"github.com/ovnctl/ovnctl/pkg/node"
 	"github.com/ovnctl/ovnctl/pkg/openflow"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
 	"github.com/ovnctl/ovnctl/pkg/release"
 )
 
-// Read makes the decoder of a node in a zone. What the databases and the node say is
-// read side by side. Either may be nil; the node's database is open.
-func Read(ctx context.Context, zone *cluster.Zone, n *cluster.Node) (*Decoder, error) {
+// A Host is what a node knows of its numbers beside its database.
+type Host interface {
+	// TLVMap returns the tunnel options of a bridge, as ovs-ofctl dump-tlv-map prints them.
+	TLVMap(ctx context.Context, bridge string) (string, error)
+	// ControllerVersion returns the reply of ovn-controller to the command version, empty if there is none soon.
+	ControllerVersion(ctx context.Context) string
+}
+
+// Read makes the decoder of a node from the databases of its zone and its own, read side by side. Each may be nil;
+// without a node's database its host is not asked.
+func Read(ctx context.Context, north, south, vswitch ovsdb.Reader, host Host) (*Decoder, error) {
 	d := &Decoder{}
 	var (
 		wait                sync.WaitGroup
 		logical             *Logical
-		here                host
+		own                 ownNumbers
 		logicalErr, hostErr error
 	)
-	if zone != nil && zone.SB != nil {
-		d.Flows = NewLogicalFlows(zone.SB)
-		wait.Go(func() { logical, logicalErr = ReadLogical(ctx, zone.SB) })
+	if south != nil {
+		d.Flows = NewLogicalFlows(south)
+		wait.Go(func() { logical, logicalErr = ReadLogical(ctx, south) })
 	}
-	if zone != nil && zone.NB != nil {
-		d.Objects = NewObjects(zone.NB)
+	if north != nil {
+		d.Objects = NewObjects(north)
 	}
-	if n != nil {
-		here, hostErr = readHost(ctx, n)
+	if vswitch != nil {
+		own, hostErr = readNumbers(ctx, vswitch, host)
 	}
 	wait.Wait()
-	if err := cmp.Or(logicalErr, hostErr); err != nil {
-		return nil, err
-	}
-	d.Names = NewNames(logical, here.rows, here.tlvs, here.release)
-	return d, nil
+	d.Names = NewNames(logical, own.rows, own.tlvs, own.release)
+	return d, cmp.Or(logicalErr, hostErr)
 }
 
 // ReadLogical reads the Southbound's part of the names.
@@ -52,57 +53,36 @@ func ReadLogical(ctx context.Context, southbound ovsdb.Reader) (*Logical, error)
 	return NewLogical(rows), nil
 }
 
-// ReadNames joins them with what a node's database, tunnel options and release
-// say. The node's database is open; l may be nil.
-func ReadNames(ctx context.Context, n *cluster.Node, l *Logical) (*Names, error) {
-	h, err := readHost(ctx, n)
-	if err != nil {
-		return nil, err
-	}
-	return NewNames(l, h.rows, h.tlvs, h.release), nil
+// ReadNames joins them with what a node knows of its numbers; l may be nil.
+func ReadNames(ctx context.Context, vswitch ovsdb.Reader, host Host, l *Logical) (*Names, error) {
+	n, err := readNumbers(ctx, vswitch, host)
+	return NewNames(l, n.rows, n.tlvs, n.release), err
 }
 
-// A host is what a node says of its own numbers.
-type host struct {
+// ownNumbers are those of a node: its rows, tunnel options and the release of its ovn-controller, which says which flag
+// bits it uses.
+type ownNumbers struct {
 	rows    Vswitch
 	tlvs    []openflow.TLV
 	release release.Version
 }
 
-func readHost(ctx context.Context, n *cluster.Node) (host, error) {
-	var (
-		h    host
-		v    release.Version
-		wait sync.WaitGroup
-	)
-	wait.Go(func() { v = controllerRelease(ctx, n) })
-	err := ovsdb.Load(ctx, n.Vswitch, &h.rows)
+func readNumbers(ctx context.Context, vswitch ovsdb.Reader, host Host) (ownNumbers, error) {
+	var n ownNumbers
+	var version string
+	var wait sync.WaitGroup
+	wait.Go(func() { version = host.ControllerVersion(ctx) })
+	err := ovsdb.Load(ctx, vswitch, &n.rows)
 	if err == nil {
-		bridge := NewNames(nil, Vswitch{OpenvSwitch: h.rows.OpenvSwitch}, nil, release.Version{}).Bridge
-		switch text, err := n.Host.Dump(ctx, bridge, node.TLVMap); {
-		case err == nil:
-			h.tlvs = openflow.ParseTLVMap(text)
-		case errors.Is(err, node.ErrUnavailable): // it was not saved
-			h.tlvs = []openflow.TLV{openflow.OVNTunnelOption}
+		bridge := NewNames(nil, Vswitch{OpenvSwitch: n.rows.OpenvSwitch}, nil, release.Version{}).Bridge
+		n.tlvs = []openflow.TLV{openflow.OVNTunnelOption} // unless the node says otherwise
+		if text, err := host.TLVMap(ctx, bridge); err == nil {
+			n.tlvs = openflow.ParseTLVMap(text)
 		}
+	} else {
+		err = fmt.Errorf("%s at %s: %w", vswitch.Name(), vswitch.Origin(), err)
 	}
 	wait.Wait()
-	if err != nil {
-		return host{}, fmt.Errorf("node %s: %w", n.Name, err)
-	}
-	h.release = v
-	return h, nil
-}
-
-// release is that of a node's ovn-controller, zero if it does not say so soon:
-// which flag bits it uses depends on it, and no more. A controller that hangs
-// must not hold the answer.
-func controllerRelease(ctx context.Context, n *cluster.Node) release.Version {
-	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
-	defer cancel()
-	text, err := n.Host.Control(ctx, "ovn-controller", "version")
-	if err != nil {
-		return release.Version{}
-	}
-	return release.Parse(text)
+	n.release = release.Parse(version)
+	return n, err
 }

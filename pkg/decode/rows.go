@@ -94,7 +94,7 @@ var madeFrom = map[release.PhysicalTable][]string{
 // cookie; those that fit the table first of all. The table may be empty. Rows
 // that do not fit are left out where others do.
 func (l *Logical) Rows(cookie uint64, at release.PhysicalTable) []Row {
-	if l == nil || cookie == 0 || cookie > 0xffffffff {
+	if cookie == 0 || cookie > 0xffffffff {
 		return nil
 	}
 	rows := l.rows[uint32(cookie)]

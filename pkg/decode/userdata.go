@@ -190,15 +190,11 @@ func (u *Userdata) rest(body []byte) {
 // String says in words what happens to the packet.
 func (u Userdata) String() string {
 	if u.Opcode == "LOG" {
-		var words []string
+		words := []string{u.Verdict, u.Severity}
 		if u.ACL != "" {
-			words = append(words, fmt.Sprintf("ACL %q", u.ACL))
+			words = slices.Insert(words, 0, fmt.Sprintf("ACL %q", u.ACL))
 		}
-		for _, w := range []string{u.Verdict, u.Severity} {
-			if w != "" {
-				words = append(words, w)
-			}
-		}
+		words = slices.DeleteFunc(words, func(w string) bool { return w == "" })
 		return strings.TrimSpace("logs the packet " + strings.Join(words, ", "))
 	}
 	if u.Effect != "" {
@@ -209,12 +205,9 @@ func (u Userdata) String() string {
 
 // Then says what the nested actions do to the packet that the controller makes, as
 // in "eth_src=0a:00:00:00:00:01, reg15=reg14, resubmit(,37)", or the options of its
-// reply; may be empty.
-func (u Userdata) Then() string { return u.then(func(any) string { return "" }) }
-
-// then is Then with what name returns behind each action, of which that of a write
-// is a [openflow.SetField].
-func (u Userdata) then(name func(action any) string) string {
+// reply; may be empty. Behind each action comes what name returns for it; that of a
+// write is a [openflow.SetField].
+func (u Userdata) Then(name func(action any) string) string {
 	words := slices.Clone(u.Options)
 	for rest := u.Nested; len(rest) > 0; {
 		if a, b, ok := swapped(rest); ok {
@@ -228,7 +221,7 @@ func (u Userdata) then(name func(action any) string) string {
 			text = a.Field.Name + "=" + a.Field.PrintMasked(a.Value, a.Mask) + name(a)
 		case openflow.Controller:
 			if v, ok := ParseUserdata(a.Userdata); ok {
-				text = cmp.Or(v.then(name), v.String())
+				text = cmp.Or(v.Then(name), v.String())
 			}
 		case openflow.Note:
 			if mtu, ok := notedMTU(a.Data); ok {

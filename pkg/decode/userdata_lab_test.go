@@ -136,7 +136,7 @@ func controllers(actions openflow.Actions) (list []openflow.Controller) {
 
 // optionsOf are those of an operation and of the actions in it, sorted.
 func optionsOf(u Userdata) []string {
-	list := slices.Concat(u.Options, regexp.MustCompile(`frag_mtu=\d+`).FindAllString(u.Then(), -1))
+	list := slices.Concat(u.Options, regexp.MustCompile(`frag_mtu=\d+`).FindAllString(u.Then(func(any) string { return "" }), -1))
 	if u.Opcode == "LOG" {
 		list = append(list, u.ACL, u.Verdict, u.Severity)
 	}

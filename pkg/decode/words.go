@@ -38,7 +38,7 @@ func (n *Namer) Value(f *packet.Field, value, mask packet.Value, lo int, at Cont
 	}
 	text := n.Annotate(f, value, at)
 	switch {
-	case text == "" && n.plain() && !at.VXLAN: // a VNI of VXLAN may be anybody's
+	case text == "" && n.plain && !at.VXLAN: // a VNI of VXLAN may be anybody's
 		return plainField(f.Name, value.Lo)
 	case text != "" && (f.Name == "reg14" || f.Name == "reg15"):
 		if port := n.Port(at.Metadata, value.Lo); port != nil {
@@ -157,7 +157,7 @@ func (n *Namer) PortName(bridge string, port packet.PortID) string {
 func (n *Namer) behind(p OFPort) string {
 	text := p.String()
 	if p.LogicalPort != "" && p.Peer == "" {
-		if port := n.portNamed(p.LogicalPort); port != nil {
+		if port := n.byName[p.LogicalPort]; port != nil {
 			text += ownerText(port)
 		}
 	}
@@ -244,7 +244,7 @@ func (n *Namer) UserdataText(ctx context.Context, data []byte, at Context) strin
 		then = n.logicalPort(at.Metadata, u.Port)
 	} else {
 		w := writer{Namer: n, ctx: ctx}
-		then = u.then(func(action any) string {
+		then = u.Then(func(action any) string {
 			if _, _, name := w.nameOf(action, &at); name != "" {
 				return brackets.Replace("<" + name + ">")
 			}

@@ -104,8 +104,8 @@ func TestUserdata(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if u, ok := ParseUserdata(data); !ok || u.Then() != want {
-			t.Errorf("userdata %s: %q, %t, want %q", text, u.Then(), ok, want)
+		if u, ok := ParseUserdata(data); !ok || u.Then(func(any) string { return "" }) != want {
+			t.Errorf("userdata %s: %q, %t, want %q", text, u.Then(func(any) string { return "" }), ok, want)
 		}
 	}
 	if u, ok := ParseUserdata([]byte{0, 0, 0, 7}); ok {

@@ -46,7 +46,7 @@ func NewReader(r io.Reader, limit Limit) (io.Reader, error) {
 // Magic is how many bytes tell the format.
 const Magic = 6
 
-// Packed says whether what begins so is compressed.
+// Packed reports whether what begins so is compressed.
 func Packed(magic []byte) bool { return formatOf(magic) != nil }
 
 // Spool is a temporary file for what was unpacked. It has no name, so that

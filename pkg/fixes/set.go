@@ -47,7 +47,7 @@ func (s Set) rows(c Change) Rows {
 // It panics for a column that the row's type does not have.
 func Changed(row ovsdb.Row, columns Row) Change {
 	c := Change{Table: row.Table(), Before: Row{}, After: columns}
-	fields := fieldsOf(row)
+	fields := maps.Collect(ovsdb.Columns(reflect.Indirect(reflect.ValueOf(row))))
 	c.UUID = fields["_uuid"].Interface().(ovsdb.UUID)
 	for name := range columns {
 		column, key, one := strings.Cut(name, ":")
@@ -65,18 +65,6 @@ func Changed(row ovsdb.Row, columns Row) Change {
 		}
 	}
 	return c
-}
-
-// fieldsOf are a row's values by column.
-func fieldsOf(row ovsdb.Row) map[string]reflect.Value {
-	v := reflect.Indirect(reflect.ValueOf(row))
-	fields := map[string]reflect.Value{}
-	for i := range v.NumField() {
-		if column, _, ok := ovsdb.Column(v.Type().Field(i)); ok {
-			fields[column] = v.Field(i)
-		}
-	}
-	return fields
 }
 
 // command is the command of ovs-vsctl(8), ovn-nbctl(8) or ovn-sbctl(8) that makes a change.

@@ -168,7 +168,7 @@ func (n *Network) preloadFlows(ctx context.Context, from, to int, where ...ovsdb
 	heads := map[ovsdb.UUID][]sb.LogicalFlowMatch{}
 	for _, r := range rows {
 		for _, owner := range append(r.LogicalDatapath, r.LogicalDPGroup...) {
-			heads[owner] = append(heads[owner], sb.LogicalFlowMatch{UUID: r.UUID, Pipeline: r.Pipeline, TableID: r.TableID, Priority: r.Priority, Match: r.Match})
+			heads[owner] = append(heads[owner], r.LogicalFlowMatch)
 		}
 	}
 	for _, o := range n.allOwners() {

@@ -4,26 +4,15 @@ import "github.com/ovnctl/ovnctl/pkg/ovsdb"
 
 // ACL is a row of ACL, ovn-nb(5): a rule that allows or denies traffic.
 type ACL struct {
-	UUID                 ovsdb.UUID            `ovsdb:"_uuid"`
-	Name                 ovsdb.Set[string]     `ovsdb:"name"`
-	Action               string                `ovsdb:"action"`
-	Direction            string                `ovsdb:"direction"` // from-lport or to-lport
-	Label                int                   `ovsdb:"label"`     // 0 if none
+	ACLBrief
+	Label                int                   `ovsdb:"label"` // 0 if none
 	Log                  bool                  `ovsdb:"log"`
-	Match                string                `ovsdb:"match"`
 	Meter                ovsdb.Set[string]     `ovsdb:"meter"`
 	NetworkFunctionGroup ovsdb.Set[ovsdb.UUID] `ovsdb:"network_function_group"` // Network_Function_Group
-	Priority             int                   `ovsdb:"priority"`               // 0 to 32767; northd adds 1000
 	SampleEst            ovsdb.Set[ovsdb.UUID] `ovsdb:"sample_est"`             // Sample
 	SampleNew            ovsdb.Set[ovsdb.UUID] `ovsdb:"sample_new"`             // Sample
 	Severity             ovsdb.Set[string]     `ovsdb:"severity"`
-	Tier                 int                   `ovsdb:"tier"` // newer than OVN 23.03
-	Options              map[string]string     `ovsdb:"options"`
-	ExternalIDs          map[string]string     `ovsdb:"external_ids"`
 }
-
-// Table returns ACL.
-func (ACL) Table() string { return "ACL" }
 
 // ACLBrief is a row of ACL with what checks and repairs look at.
 type ACLBrief struct {
@@ -37,6 +26,3 @@ type ACLBrief struct {
 	Options     map[string]string `ovsdb:"options"`
 	ExternalIDs map[string]string `ovsdb:"external_ids"`
 }
-
-// Table returns ACL.
-func (ACLBrief) Table() string { return "ACL" }

@@ -9,6 +9,3 @@ type AddressSet struct {
 	Addresses   ovsdb.Set[string] `ovsdb:"addresses"`
 	ExternalIDs map[string]string `ovsdb:"external_ids"`
 }
-
-// Table returns Address_Set.
-func (AddressSet) Table() string { return "Address_Set" }

@@ -14,6 +14,3 @@ type BFD struct {
 	Options     map[string]string `ovsdb:"options"`
 	ExternalIDs map[string]string `ovsdb:"external_ids"`
 }
-
-// Table returns BFD.
-func (BFD) Table() string { return "BFD" }

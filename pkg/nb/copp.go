@@ -9,6 +9,3 @@ type Copp struct {
 	Meters      map[string]string `ovsdb:"meters"`
 	ExternalIDs map[string]string `ovsdb:"external_ids"`
 }
-
-// Table returns Copp.
-func (Copp) Table() string { return "Copp" }

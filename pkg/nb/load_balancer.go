@@ -15,5 +15,18 @@ type LoadBalancer struct {
 	ExternalIDs     map[string]string     `ovsdb:"external_ids"`
 }
 
-// Table returns Load_Balancer.
-func (LoadBalancer) Table() string { return "Load_Balancer" }
+// LoadBalancerGroup is a row of Load_Balancer_Group, ovn-nb(5): load balancers that switches and
+// routers share.
+type LoadBalancerGroup struct {
+	UUID         ovsdb.UUID            `ovsdb:"_uuid"`
+	Name         string                `ovsdb:"name"`
+	LoadBalancer ovsdb.Set[ovsdb.UUID] `ovsdb:"load_balancer"` // Load_Balancer
+}
+
+// LoadBalancerHealthCheck is a row of Load_Balancer_Health_Check, ovn-nb(5): how backends are watched.
+type LoadBalancerHealthCheck struct {
+	UUID        ovsdb.UUID        `ovsdb:"_uuid"`
+	VIP         string            `ovsdb:"vip"`
+	Options     map[string]string `ovsdb:"options"`
+	ExternalIDs map[string]string `ovsdb:"external_ids"`
+}

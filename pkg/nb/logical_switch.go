@@ -4,35 +4,25 @@ import "github.com/ovnctl/ovnctl/pkg/ovsdb"
 
 // LogicalSwitch is a row of Logical_Switch, ovn-nb(5): an Ethernet segment.
 type LogicalSwitch struct {
-	UUID              ovsdb.UUID            `ovsdb:"_uuid"`
-	Name              string                `ovsdb:"name"`
+	LogicalSwitchBare
 	ACLs              ovsdb.Set[ovsdb.UUID] `ovsdb:"acls"`                // ACL
 	Copp              ovsdb.Set[ovsdb.UUID] `ovsdb:"copp"`                // Copp
 	DNSRecords        ovsdb.Set[ovsdb.UUID] `ovsdb:"dns_records"`         // DNS
 	ForwardingGroups  ovsdb.Set[ovsdb.UUID] `ovsdb:"forwarding_groups"`   // Forwarding_Group
 	LoadBalancer      ovsdb.Set[ovsdb.UUID] `ovsdb:"load_balancer"`       // Load_Balancer
 	LoadBalancerGroup ovsdb.Set[ovsdb.UUID] `ovsdb:"load_balancer_group"` // Load_Balancer_Group
-	Ports             ovsdb.Set[ovsdb.UUID] `ovsdb:"ports"`               // Logical_Switch_Port
 	QoSRules          ovsdb.Set[ovsdb.UUID] `ovsdb:"qos_rules"`           // QoS
-	OtherConfig       map[string]string     `ovsdb:"other_config"`
-	ExternalIDs       map[string]string     `ovsdb:"external_ids"`
 }
-
-// Table returns Logical_Switch.
-func (LogicalSwitch) Table() string { return "Logical_Switch" }
 
 // LogicalSwitchBare is a row of Logical_Switch without the rules and load balancers that it refers to: what topology needs
 // to know where an address is.
 type LogicalSwitchBare struct {
 	UUID        ovsdb.UUID            `ovsdb:"_uuid"`
 	Name        string                `ovsdb:"name"`
-	Ports       ovsdb.Set[ovsdb.UUID] `ovsdb:"ports"`
+	Ports       ovsdb.Set[ovsdb.UUID] `ovsdb:"ports"` // Logical_Switch_Port
 	OtherConfig map[string]string     `ovsdb:"other_config"`
 	ExternalIDs map[string]string     `ovsdb:"external_ids"`
 }
-
-// Table returns Logical_Switch.
-func (LogicalSwitchBare) Table() string { return "Logical_Switch" }
 
 // LogicalSwitchContents is a row of Logical_Switch with the rows that it holds: decode looks up whose a row is.
 type LogicalSwitchContents struct {
@@ -43,5 +33,41 @@ type LogicalSwitchContents struct {
 	Ports       ovsdb.Set[ovsdb.UUID] `ovsdb:"ports"`
 }
 
-// Table returns Logical_Switch.
-func (LogicalSwitchContents) Table() string { return "Logical_Switch" }
+// LogicalSwitchPort is a row of Logical_Switch_Port, ovn-nb(5): a port of a switch.
+type LogicalSwitchPort struct {
+	LogicalSwitchPortBrief
+	HAChassisGroup ovsdb.Set[ovsdb.UUID] `ovsdb:"ha_chassis_group"` // HA_Chassis_Group
+	HealthChecks   ovsdb.Set[ovsdb.UUID] `ovsdb:"health_checks"`    // Logical_Switch_Port_Health_Check
+	MirrorRules    ovsdb.Set[ovsdb.UUID] `ovsdb:"mirror_rules"`     // Mirror
+	Tag            ovsdb.Set[int]        `ovsdb:"tag"`
+	TagRequest     ovsdb.Set[int]        `ovsdb:"tag_request"`
+}
+
+// LogicalSwitchPortBrief is a row of Logical_Switch_Port with what checks and repairs look at.
+type LogicalSwitchPortBrief struct {
+	UUID             ovsdb.UUID            `ovsdb:"_uuid"`
+	Name             string                `ovsdb:"name"`
+	Type             string                `ovsdb:"type"`                  // empty for a VM or pod
+	Addresses        ovsdb.Set[string]     `ovsdb:"addresses"`             // "MAC IP…", unknown, dynamic or router
+	DHCPv4Options    ovsdb.Set[ovsdb.UUID] `ovsdb:"dhcpv4_options,sparse"` // DHCP_Options
+	DHCPv6Options    ovsdb.Set[ovsdb.UUID] `ovsdb:"dhcpv6_options,sparse"` // DHCP_Options
+	DynamicAddresses ovsdb.Set[string]     `ovsdb:"dynamic_addresses,sparse"`
+	Enabled          ovsdb.Set[bool]       `ovsdb:"enabled,sparse"`     // absent means enabled
+	ParentName       ovsdb.Set[string]     `ovsdb:"parent_name,sparse"` // the port that a nested one is in
+	Peer             ovsdb.Set[string]     `ovsdb:"peer,sparse"`        // newer than OVN 23.03
+	PortSecurity     ovsdb.Set[string]     `ovsdb:"port_security"`
+	Up               ovsdb.Set[bool]       `ovsdb:"up"` // absent until northd has seen the port
+	Options          map[string]string     `ovsdb:"options"`
+	ExternalIDs      map[string]string     `ovsdb:"external_ids"`
+}
+
+// ForwardingGroup is a row of Forwarding_Group, ovn-nb(5): ports that share one address.
+type ForwardingGroup struct {
+	UUID        ovsdb.UUID        `ovsdb:"_uuid"`
+	Name        string            `ovsdb:"name"`
+	ChildPort   ovsdb.Set[string] `ovsdb:"child_port"`
+	Liveness    bool              `ovsdb:"liveness"`
+	VIP         string            `ovsdb:"vip"`
+	VMAC        string            `ovsdb:"vmac"`
+	ExternalIDs map[string]string `ovsdb:"external_ids"`
+}

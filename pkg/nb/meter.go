@@ -12,5 +12,11 @@ type Meter struct {
 	ExternalIDs map[string]string     `ovsdb:"external_ids"`
 }
 
-// Table returns Meter.
-func (Meter) Table() string { return "Meter" }
+// MeterBand is a row of Meter_Band, ovn-nb(5): the rate of a meter.
+type MeterBand struct {
+	UUID        ovsdb.UUID        `ovsdb:"_uuid"`
+	Action      string            `ovsdb:"action"`
+	BurstSize   int               `ovsdb:"burst_size"`
+	Rate        int               `ovsdb:"rate"`
+	ExternalIDs map[string]string `ovsdb:"external_ids"`
+}

@@ -19,6 +19,3 @@ type NAT struct {
 	Options           map[string]string     `ovsdb:"options"`
 	ExternalIDs       map[string]string     `ovsdb:"external_ids"`
 }
-
-// Table returns NAT.
-func (NAT) Table() string { return "NAT" }

@@ -20,13 +20,32 @@ type Global struct {
 	ExternalIDs    map[string]string     `ovsdb:"external_ids"`
 }
 
-// Table returns NB_Global.
-func (Global) Table() string { return "NB_Global" }
-
 // GlobalName is a row of NB_Global with the name of the zone.
 type GlobalName struct {
 	Name string `ovsdb:"name"`
 }
 
-// Table returns NB_Global.
-func (GlobalName) Table() string { return "NB_Global" }
+// Connection is a row of Connection, ovn-nb(5): an address on which the server listens.
+type Connection struct {
+	UUID            ovsdb.UUID        `ovsdb:"_uuid"`
+	Target          string            `ovsdb:"target"`
+	InactivityProbe ovsdb.Set[int]    `ovsdb:"inactivity_probe"`
+	IsConnected     bool              `ovsdb:"is_connected"` // not in files
+	MaxBackoff      ovsdb.Set[int]    `ovsdb:"max_backoff"`
+	Status          map[string]string `ovsdb:"status"` // not in files
+	OtherConfig     map[string]string `ovsdb:"other_config"`
+	ExternalIDs     map[string]string `ovsdb:"external_ids"`
+}
+
+// SSL is a row of SSL, ovn-nb(5): the files of the server for TLS.
+type SSL struct {
+	UUID            ovsdb.UUID        `ovsdb:"_uuid"`
+	BootstrapCACert bool              `ovsdb:"bootstrap_ca_cert"`
+	CACert          string            `ovsdb:"ca_cert"`
+	Certificate     string            `ovsdb:"certificate"`
+	PrivateKey      string            `ovsdb:"private_key"` // path of the file
+	SSLCiphers      string            `ovsdb:"ssl_ciphers"`
+	SSLCiphersuites string            `ovsdb:"ssl_ciphersuites"`
+	SSLProtocols    string            `ovsdb:"ssl_protocols"`
+	ExternalIDs     map[string]string `ovsdb:"external_ids"`
+}

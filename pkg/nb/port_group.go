@@ -4,15 +4,10 @@ import "github.com/ovnctl/ovnctl/pkg/ovsdb"
 
 // PortGroup is a row of Port_Group, ovn-nb(5): ports that share ACLs.
 type PortGroup struct {
-	UUID        ovsdb.UUID            `ovsdb:"_uuid"`
-	Name        string                `ovsdb:"name"`
-	ACLs        ovsdb.Set[ovsdb.UUID] `ovsdb:"acls"`  // ACL
-	Ports       ovsdb.Set[ovsdb.UUID] `ovsdb:"ports"` // Logical_Switch_Port
-	ExternalIDs map[string]string     `ovsdb:"external_ids"`
+	UUID ovsdb.UUID `ovsdb:"_uuid"`
+	PortGroupContents
+	Ports ovsdb.Set[ovsdb.UUID] `ovsdb:"ports"` // Logical_Switch_Port
 }
-
-// Table returns Port_Group.
-func (PortGroup) Table() string { return "Port_Group" }
 
 // PortGroupContents is a row of Port_Group with the rows that it holds: decode looks up whose a row is.
 type PortGroupContents struct {
@@ -20,6 +15,3 @@ type PortGroupContents struct {
 	ExternalIDs map[string]string     `ovsdb:"external_ids"`
 	ACLs        ovsdb.Set[ovsdb.UUID] `ovsdb:"acls"`
 }
-
-// Table returns Port_Group.
-func (PortGroupContents) Table() string { return "Port_Group" }

@@ -12,6 +12,3 @@ type QoS struct {
 	Priority    int               `ovsdb:"priority"`
 	ExternalIDs map[string]string `ovsdb:"external_ids"`
 }
-
-// Table returns QoS.
-func (QoS) Table() string { return "QoS" }

@@ -10,6 +10,3 @@ type StaticMACBinding struct {
 	MAC                string     `ovsdb:"mac"`
 	OverrideDynamicMAC bool       `ovsdb:"override_dynamic_mac"`
 }
-
-// Table returns Static_MAC_Binding.
-func (StaticMACBinding) Table() string { return "Static_MAC_Binding" }

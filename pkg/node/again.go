@@ -1,7 +1,6 @@
 package node
 
-// Again is a host for a second look: it reads anew what h has read before. What
-// it answers is not recorded.
+// Again returns h without what it has read before, for a second sample. Its replies are not recorded.
 func Again(h Host) Host {
 	switch h := h.(type) {
 	case *recorder:
@@ -12,8 +11,7 @@ func Again(h Host) Host {
 	return h
 }
 
-// Close ends what is kept open between questions to a host: the shells on another
-// node.
+// Close ends what a host keeps open between requests: the shells on another node.
 func Close(h Host) {
 	switch h := h.(type) {
 	case *recorder:

@@ -19,11 +19,11 @@ import (
 )
 
 // MostConnections is how many tracked connections a daemon may have to be asked for
-// all of them: ovs-vswitchd lists them in its main thread, and answers nobody else
+// all of them: ovs-vswitchd lists them in its main thread, and serves no other request
 // meanwhile.
 const MostConnections = 50_000
 
-// maxReply bounds what a daemon may answer to one command, in bytes.
+// maxReply bounds the reply of a daemon to one command, in bytes.
 const maxReply = 64 << 20
 
 // A ControlError is a daemon's refusal of a control command, in its own words.
@@ -54,7 +54,7 @@ func checkControl(daemon, command string, args []string) error {
 	return nil
 }
 
-// ovnDaemon says whether a daemon's sockets lie in OVN_RUNDIR.
+// ovnDaemon reports whether a daemon's sockets lie in OVN_RUNDIR.
 func ovnDaemon(daemon string) bool { return strings.HasPrefix(daemon, "ovn") }
 
 // controlSockets are the control sockets of a daemon in dir, the most likely

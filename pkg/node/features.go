@@ -1,6 +1,7 @@
 package node
 
 import (
+	"maps"
 	"path"
 	"strings"
 )
@@ -28,23 +29,16 @@ var featureGroups = []struct {
 
 // ethtoolFeatures gives the kernel's features the names of ethtool(8).
 func ethtoolFeatures(kernel map[string]bool) map[string]bool {
-	named := map[string]bool{}
-	for feature, on := range kernel {
-		named[feature] = on
-	}
+	named := maps.Clone(kernel)
 	for _, g := range featureGroups {
-		known := false
-		group := false
 		for feature, on := range kernel {
-			if ok, _ := path.Match(g.kernel, feature); ok {
-				known, group = true, group || on
-				if g.only {
-					delete(named, feature)
-				}
+			if ok, _ := path.Match(g.kernel, feature); !ok {
+				continue
 			}
-		}
-		if known {
-			named[g.name] = group
+			named[g.name] = named[g.name] || on
+			if g.only {
+				delete(named, feature)
+			}
 		}
 	}
 	return named

@@ -71,7 +71,7 @@ func parseNFT(text string) []Chain {
 	return chains
 }
 
-// balanced says whether every brace outside of quoted text is closed.
+// balanced reports whether every brace outside of quoted text is closed.
 func balanced(rule string) bool {
 	open, quoted := 0, false
 	for _, c := range rule {
@@ -152,11 +152,13 @@ func parseIptables(family, text string) []Chain {
 		case line[0] == '*':
 			table, first = line[1:], len(chains)
 		case line[0] == ':' && len(words) >= 2:
-			if c := chain(words[0][1:]); c.Hook != "" {
-				c.Type, c.Policy = "filter", strings.ToLower(words[1])
-				if table == "nat" {
-					c.Type = "nat"
-				}
+			c := chain(words[0][1:])
+			if c.Hook == "" {
+				continue
+			}
+			c.Type, c.Policy = "filter", strings.ToLower(words[1])
+			if table == "nat" {
+				c.Type = "nat"
 			}
 		case line[0] == '[' || words[0] == "-A":
 			var r FilterRule

@@ -149,28 +149,35 @@ func parseIPAddr(b []byte, n *Network) error {
 			}
 			addr := Address{Link: l.Name, Prefix: netip.PrefixFrom(a.Local, a.Bits), Peer: a.Peer, Scope: numberOr(a.Scope, scopeName),
 				Broadcast: a.Broadcast, Metric: a.Metric}
+			addr.Flags = a.flags()
 			if a.Label != l.Name {
 				addr.Label = a.Label
 			}
 			if a.Valid != nil && a.Preferred != nil {
 				addr.Lifetime = lifetimeOf(*a.Valid, *a.Preferred)
 			}
-			for _, f := range []struct {
-				set  bool
-				name string
-			}{
-				{a.AutoJoin, "autojoin"}, {a.DADFailed, "dadfailed"}, {a.Deprecated, "deprecated"}, {a.Dynamic, "dynamic"}, {a.Home, "home"},
-				{a.MngTmpAddr, "mngtmpaddr"}, {a.NoDAD, "nodad"}, {a.NoPrefixRoute, "noprefixroute"}, {a.Optimistic, "optimistic"},
-				{a.Secondary, "secondary"}, {a.StablePrivacy, "stable-privacy"}, {a.Temporary, "temporary"}, {a.Tentative, "tentative"},
-			} {
-				if f.set {
-					addr.Flags = append(addr.Flags, f.name)
-				}
-			}
 			n.Addresses = append(n.Addresses, addr)
 		}
 	}
 	return nil
+}
+
+// flags are the names of those that are set.
+func (a *ipAddr) flags() []string {
+	var names []string
+	for _, f := range []struct {
+		set  bool
+		name string
+	}{
+		{a.AutoJoin, "autojoin"}, {a.DADFailed, "dadfailed"}, {a.Deprecated, "deprecated"}, {a.Dynamic, "dynamic"}, {a.Home, "home"},
+		{a.MngTmpAddr, "mngtmpaddr"}, {a.NoDAD, "nodad"}, {a.NoPrefixRoute, "noprefixroute"}, {a.Optimistic, "optimistic"},
+		{a.Secondary, "secondary"}, {a.StablePrivacy, "stable-privacy"}, {a.Temporary, "temporary"}, {a.Tentative, "tentative"},
+	} {
+		if f.set {
+			names = append(names, f.name)
+		}
+	}
+	return names
 }
 
 // parseIPRoute reads `ip -N -d -j route` of one family: a list, or the answer

@@ -231,7 +231,7 @@ func (g *gates) enter(ctx context.Context, daemon string) (leave func(), err err
 	}
 }
 
-// held says whether a heavy request is under way.
+// held reports whether a heavy request is under way.
 func (g *gates) held(daemon string) bool { return len(g.of(daemon)) > 0 }
 
 func (g *gates) of(daemon string) chan struct{} {

@@ -78,9 +78,8 @@ func (l *local) Daemons(ctx context.Context) ([]Daemon, error) {
 	return list, nil
 }
 
-// askVersion asks whoever is behind a control socket, and waits for half of the
-// time: what else is asked of the host needs some, too. That another command of
-// ours keeps the daemon busy is no silence: then it is asked again after that.
+// askVersion asks the daemon behind a control socket for its version and waits for half of the deadline, since other
+// requests need some too. If another command of ours keeps the daemon busy, it is asked again afterwards.
 func (l *local) askVersion(ctx context.Context, d *Daemon) {
 	reply, err := l.version(ctx, d)
 	if errors.Is(err, context.DeadlineExceeded) && l.busy.held(d.Name) {
@@ -155,6 +154,24 @@ func tail(name string) (string, error) {
 }
 
 func (l *local) Glob(_ context.Context, pattern string) ([]string, error) {
+	return glob(pattern, func(dir, part string) (names []string) {
+		at := Resolve(l.HostRoot, dir)
+		if !strings.ContainsAny(part, `*?[\`) { // it may be in a directory that cannot be listed
+			if _, err := os.Lstat(filepath.Join(at, part)); err == nil {
+				names = append(names, part)
+			}
+			return names
+		}
+		entries, _ := os.ReadDir(at) // no directory: nothing in it matches
+		for _, e := range entries {
+			names = append(names, e.Name())
+		}
+		return names
+	})
+}
+
+// glob returns the paths that match a pattern. in names what is in a directory, as far as it may match an element.
+func glob(pattern string, in func(dir, part string) []string) ([]string, error) {
 	parts, err := globParts(pattern)
 	if err != nil {
 		return nil, err
@@ -163,20 +180,9 @@ func (l *local) Glob(_ context.Context, pattern string) ([]string, error) {
 	for _, part := range parts {
 		var next []string
 		for _, dir := range found {
-			if !strings.ContainsAny(part, `*?[\`) {
-				at := path.Join(dir, part)
-				if _, err := os.Lstat(filepath.Join(Resolve(l.HostRoot, dir), part)); err == nil {
-					next = append(next, at)
-				}
-				continue
-			}
-			entries, err := os.ReadDir(Resolve(l.HostRoot, dir))
-			if err != nil {
-				continue // no directory: nothing in it matches
-			}
-			for _, e := range entries {
-				if matchPart(part, e.Name()) {
-					next = append(next, path.Join(dir, e.Name()))
+			for _, name := range in(dir, part) {
+				if matchPart(part, name) {
+					next = append(next, path.Join(dir, name))
 				}
 			}
 		}

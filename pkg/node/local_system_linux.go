@@ -200,7 +200,7 @@ func (l *local) runDirs() runDirs {
 	return dirs
 }
 
-// have says whether one of them is where a process with that root has its sockets.
+// have reports whether one of them is where a process with that root has its sockets.
 func (dirs runDirs) have(root, dir string) bool {
 	if dir == "" {
 		return false

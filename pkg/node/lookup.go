@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// lookup answers for a packet as the host's kernel would: from the rules, tables
+// lookup routes a packet as the host's kernel would: from the rules, tables
 // and settings as they were saved. Where the kernel chooses by what is not in
 // them it is ErrUnavailable.
 func (n *Network) lookup(q RouteQuery) (*Route, error) {
@@ -27,13 +27,13 @@ func (n *Network) lookup(q RouteQuery) (*Route, error) {
 	return n.answer(q, r), nil
 }
 
-// special says whether an address has ways of its own.
+// special reports whether an address has routes of its own.
 func special(a netip.Addr) bool {
 	return a.IsMulticast() || a.IsUnspecified() || a.IsLinkLocalUnicast() || a.IsLoopback() || a == netip.AddrFrom4([4]byte{255, 255, 255, 255})
 }
 
-// arriving answers for a packet that arrives: its source may be refused, and
-// whether the host forwards it at all is part of the answer for IPv4.
+// arriving routes a packet that arrives: its source may be refused, and of IPv4
+// whether the host forwards it at all is part of the result.
 func (n *Network) arriving(q RouteQuery) (*Route, error) {
 	if n.Link(q.Iif) == nil || !q.Src.IsValid() || n.owns(q.Src) {
 		return nil, unavailable("the saved routes do not cover packets from %s that come in by %s", q.Src, q.Iif)
@@ -77,8 +77,8 @@ func arrived(q RouteQuery, r Route) (*Route, error) {
 	return answerRoute(q, r), nil
 }
 
-// refuses says whether the kernel takes the source of an IPv4 packet for forged:
-// rp_filter, as ip-sysctl has it, looks up the way back.
+// refuses reports whether the kernel takes the source of an IPv4 packet for forged:
+// rp_filter, as ip-sysctl has it, looks up the path back.
 func (n *Network) refuses(q RouteQuery, r Route) (bool, error) {
 	filter, known := n.RPFilter(q.Iif)
 	if !known {
@@ -132,13 +132,13 @@ func (n *Network) byRules(q RouteQuery) (Route, error) {
 // localTable is where the kernel keeps the addresses that are the host's own.
 const localTable = 255
 
-// whole says whether there are all tables of a family, and not only the main one as `ip route` prints it.
+// whole reports whether there are all tables of a family, and not only the main one as `ip route` prints it.
 func (n *Network) whole(v6 bool) bool {
 	return slices.ContainsFunc(n.Rules, func(r Rule) bool { return (r.Family == 6) == v6 && r.Table == localTable }) &&
 		slices.ContainsFunc(n.Routes, func(r Route) bool { return r.Dst.Addr().Is6() == v6 && r.Table == localTable })
 }
 
-// takes says whether a rule is for a packet; not sure: it looks at what a RouteQuery does not have.
+// takes reports whether a rule is for a packet; not sure: it looks at what a RouteQuery does not have.
 func (r Rule) takes(q RouteQuery) (takes, sure bool) {
 	mask := r.Mask
 	if mask == 0 && r.Mark != 0 {

@@ -23,14 +23,7 @@ func natRules(chains []Chain) []NATRule {
 	var rules []NATRule
 	for _, c := range chains {
 		for _, r := range c.Rules {
-			action := natAction(strings.Fields(r.Text))
-			if c.Legacy {
-				action = ""
-				if c.Table == "nat" {
-					action = natActions[after(strings.Fields(r.Text), "-j")]
-				}
-			}
-			if action != "" {
+			if action := natAction(c, strings.Fields(r.Text)); action != "" {
 				rules = append(rules, NATRule{Family: c.Family, Table: c.Table, Chain: c.Name, Hook: c.Hook, Action: action, Text: r.Text})
 			}
 		}
@@ -38,9 +31,15 @@ func natRules(chains []Chain) []NATRule {
 	return rules
 }
 
-// natAction finds the word that translates, outside of quoted text (comments,
+// natAction finds the word of a rule that translates: of iptables its target, else one outside of quoted text (comments,
 // interface names). The quotes of `xt target "MASQUERADE"` are the exception.
-func natAction(words []string) string {
+func natAction(c Chain, words []string) string {
+	switch {
+	case c.Legacy && c.Table == "nat":
+		return natActions[after(words, "-j")]
+	case c.Legacy:
+		return ""
+	}
 	quoted := false
 	for i, w := range words {
 		if i >= 2 && words[i-1] == "target" && words[i-2] == "xt" {

@@ -62,10 +62,10 @@ type Lifetime struct {
 // Forever is a Lifetime without end.
 const Forever uint32 = 1<<32 - 1
 
-// Has says whether an address has a flag.
+// Has reports whether an address has a flag.
 func (a Address) Has(flag string) bool { return slices.Contains(a.Flags, flag) }
 
-// A Route is an entry of a routing table, or the kernel's answer to a lookup.
+// A Route is an entry of a routing table, or the kernel's reply to a lookup.
 type Route struct {
 	// Type is "unicast", "local", "broadcast", "multicast", "anycast",
 	// "blackhole", "unreachable", "prohibit" or "throw"; of a lookup also
@@ -138,7 +138,7 @@ func (n *Network) Link(name string) *Link {
 	return nil
 }
 
-// Forwards says whether the host passes on packets of a family that arrive on
+// Forwards reports whether the host passes on packets of a family that arrive on
 // an interface. Known is false when the setting could not be read.
 func (n *Network) Forwards(link string, v6 bool) (forwards, known bool) {
 	key := "net/ipv4/conf/" + link + "/forwarding"
@@ -202,7 +202,7 @@ var sysctlKeys = []string{
 	"net/ipv6/conf/*/proxy_ndp",
 }
 
-// validLink says whether the kernel would take name as that of an interface.
+// validLink reports whether the kernel would take name as that of an interface.
 func validLink(name string) bool {
 	return name != "" && len(name) < 16 && name != "." && name != ".." &&
 		!strings.HasPrefix(name, "-") && !strings.ContainsAny(name, "/: \t\n\v\f\r\x00")

@@ -177,7 +177,7 @@ func readRules(k *kernel, n *Network) error {
 	return nil
 }
 
-// ofIP says whether a route or a rule is of a family that is shown: who asks for those of all families is told of MPLS
+// ofIP reports whether a route or a rule is of a family that is shown: who asks for those of all families is told of MPLS
 // and multicast routing, too.
 func ofIP(m []byte) bool { return len(m) > 0 && (m[0] == unix.AF_INET || m[0] == unix.AF_INET6) }
 
@@ -239,10 +239,10 @@ func readNeighbours(k *kernel, n *Network, names map[int]string) error {
 	return nil
 }
 
-// A router asks the kernel of one namespace for ways.
+// A router asks the kernel of one namespace for routes.
 type router struct{ *netlink.Handle }
 
-// lookup asks the kernel for the way of a packet. It answers some kinds of
+// lookup asks the kernel for the route of a packet. It answers some kinds of
 // route by an error number; those are turned back into the kinds.
 func (h router) lookup(q RouteQuery) (*Route, error) {
 	opts := &netlink.RouteGetOptions{Iif: q.Iif, Mark: q.Mark}
@@ -272,7 +272,7 @@ func (h router) lookup(q RouteQuery) (*Route, error) {
 	return answerRoute(q, foundRoute(r, names)), nil
 }
 
-// foundRoute is the answer to a lookup.
+// foundRoute is the result of a lookup.
 func foundRoute(r netlink.Route, names map[int]string) Route {
 	via := addrOf(r.Gw)
 	if v, ok := r.Via.(*netlink.Via); ok {

@@ -37,7 +37,7 @@ const (
 type Host interface {
 	// Name is Chassis.hostname, the system-id, or "local".
 	Name() string
-	// Origin says for people where the answers come from: "local",
+	// Origin is where the replies come from, for people: "local",
 	// "node-exec: ssh node1", "saved/node1".
 	Origin() string
 	// Vswitch opens the host's Open_vSwitch database. The caller closes it.
@@ -54,7 +54,7 @@ type Host interface {
 	// rules, neighbours and the forwarding settings.
 	Network(ctx context.Context) (*Network, error)
 	// Route asks the kernel where it would send a packet. Blackhole,
-	// unreachable, prohibit and "none" are answers, not errors.
+	// unreachable, prohibit and "none" are results, not errors.
 	Route(ctx context.Context, q RouteQuery) (*Route, error)
 	// NAT lists the host's own rules that may translate a packet's
 	// addresses. An error means unknown, an empty list means none.
@@ -68,7 +68,7 @@ type Host interface {
 	System
 }
 
-// A RouteQuery is a packet for which the kernel is asked the way. Only Dst is
+// A RouteQuery is a packet for which the kernel is asked the route. Only Dst is
 // required. With Iif the packet arrives there, without it the host sends it.
 type RouteQuery struct {
 	Dst  netip.Addr `json:"dst"`

@@ -13,7 +13,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
 )
 
-// maxSaved bounds a saved answer, in bytes.
+// maxSaved bounds a saved reply, in bytes.
 const maxSaved = 256 << 20
 
 type offline struct {
@@ -135,7 +135,7 @@ func (o *offline) Route(ctx context.Context, q RouteQuery) (*Route, error) {
 	return o.route("route", q, func() (*Network, error) { return o.Network(ctx) })
 }
 
-// route is the saved answer to a lookup, else what the saved tables say.
+// route is the saved reply to a lookup, else what follows from the saved tables.
 func (o *offline) route(dir string, q RouteQuery, tables func() (*Network, error)) (*Route, error) {
 	r, err := o.savedRoute(dir, q)
 	if !errors.Is(err, ErrUnavailable) {

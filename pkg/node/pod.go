@@ -25,7 +25,7 @@ func (p *PodNet) Route(ctx context.Context, q RouteQuery) (*Route, error) {
 	return p.route(ctx, q)
 }
 
-// podLink says why one cannot look behind a link.
+// podLink returns why there is no namespace to read behind a link; nil if there is.
 func podLink(l *Link) error {
 	switch {
 	case l.Kind != "veth":

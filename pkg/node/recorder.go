@@ -20,7 +20,7 @@ type Keeper interface {
 	// Keep saves a file under its name in the node's directory, whole or not
 	// at all; what says in words which answer it is.
 	Keep(name, what string, content []byte) error
-	// Miss notes what was asked and not answered.
+	// Miss notes a request without a reply.
 	Miss(what string, err error)
 }
 
@@ -32,9 +32,8 @@ type recorder struct {
 	err error // the first file that could not be kept
 }
 
-// Recorder is h, and what h answers is kept so that Offline gives the same
-// answers. Secrets are not kept. That a file cannot be kept changes no answer:
-// RecordingError tells.
+// Recorder returns h whose replies are kept, without secrets, so that Offline gives the same. A file that cannot be
+// written changes no reply: see RecordingError.
 func Recorder(h Host, k Keeper) Host { return &recorder{Host: h, keeper: k} }
 
 // RecordingError is why the recording of a host is incomplete; nil for a host
@@ -49,7 +48,7 @@ func RecordingError(h Host) error {
 	return r.err
 }
 
-// keep saves an answer, or notes why there is none.
+// keep saves a reply, or notes why there is none.
 func (r *recorder) keep(name, what string, b []byte, err error) {
 	if err != nil {
 		r.keeper.Miss(what, err)

@@ -68,7 +68,7 @@ func (r *remote) Name() string   { return r.RemoteConfig.Name }
 func (r *remote) Origin() string { return "node-exec: " + strings.Join(r.words, " ") }
 
 // gatherScript reads the node's state in one go. The database comes last: a
-// server that does not answer takes its time.
+// server that does not reply takes its time.
 const gatherScript = `
 sysctls() { grep -Hs . SYSCTLS; :; }
 legacy() { # legacy NAMES-FILE SAVE-COMMAND: the rules of the old iptables, which nft cannot see
@@ -247,7 +247,7 @@ func (r *remote) Route(ctx context.Context, q RouteQuery) (*Route, error) {
 	return remoteRouter{r, ctx, "ip", r.Network}.route(q)
 }
 
-// A remoteRouter asks ip(8), which may be run in another namespace, for ways.
+// A remoteRouter asks ip(8), which may run in another namespace, for routes.
 type remoteRouter struct {
 	*remote
 	ctx     context.Context

@@ -139,7 +139,7 @@ part seen seen
 	return path, path, nil
 }
 
-// counterpart says whether among links, as ip(8) prints them, is one that
+// counterpart reports whether among links, as ip(8) prints them, is one that
 // could be the other end of ours.
 func counterpart(links string, ours *Link) bool {
 	n := &Network{}

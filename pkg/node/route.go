@@ -6,8 +6,7 @@ import (
 	"syscall"
 )
 
-// answerRoute reduces what the kernel says to a lookup to what answers it, the
-// same whichever way it was asked.
+// answerRoute reduces the kernel's reply to a lookup to its result, the same for netlink and ip(8).
 func answerRoute(q RouteQuery, r Route) *Route {
 	return &Route{Type: r.Type, Dst: hostPrefix(q.Dst), Table: r.Table, Via: r.Via, Dev: r.Dev, Src: r.Src}
 }
@@ -31,7 +30,7 @@ func refusedRoute(q RouteQuery, errno syscall.Errno, host interface {
 		return nil, errno
 	case errno == syscall.EINVAL && q.Iif != "":
 		// A blackhole, or the source is refused: then the host itself
-		// would find a way.
+		// would find a route.
 		own, err := host.lookup(RouteQuery{Dst: q.Dst, Mark: q.Mark})
 		if err != nil {
 			return nil, err

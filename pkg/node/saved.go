@@ -29,7 +29,7 @@ func controlFile(daemon, command string, args []string, refused bool) string {
 	return name
 }
 
-// A savedRoute is a lookup with its answer.
+// A savedRoute is a lookup with its result.
 type savedRoute struct {
 	Query RouteQuery `json:"query"`
 	Route *Route     `json:"route"`

@@ -25,7 +25,7 @@ func logFile(daemon string) string { return path.Join("logs", archive.SafeName(d
 // absentFile stands for a file of the host that is known not to exist.
 func absentFile(saved string) string { return path.Join("absent", saved) }
 
-// What is asked by a name comes with the name, so that no other answer is taken for it.
+// A reply that belongs to a name has it, so that no other reply is taken for it.
 type (
 	savedGlob struct {
 		Pattern string   `json:"pattern"`
@@ -94,42 +94,28 @@ func (o *offline) Log(ctx context.Context, daemon string) (string, error) {
 	return "", unavailable("%s: no such file, copy the log of %s there", path.Join(o.Origin(), places[0]), daemon)
 }
 
-// Glob is the recorded answer. Without one the saved files that match are, if
+// Glob is the recorded reply. Without one the saved files that match are, if
 // there are any.
 func (o *offline) Glob(_ context.Context, pattern string) ([]string, error) {
-	parts, err := globParts(pattern)
-	if err != nil {
+	if _, err := globParts(pattern); err != nil {
 		return nil, err
 	}
 	var saved savedGlob
-	err = o.readJSON(globFile(pattern), "record it on the node with --record", &saved)
+	err := o.readJSON(globFile(pattern), "record it on the node with --record", &saved)
 	if err == nil && saved.Pattern != pattern {
 		return nil, fmt.Errorf("%s: the reply for another pattern, %s", path.Join(o.Origin(), globFile(pattern)), saved.Pattern)
 	}
 	if !errors.Is(err, ErrUnavailable) {
 		return saved.Paths, err
 	}
-	found := []string{"/"}
-	for _, part := range parts {
-		var next []string
-		for _, dir := range found {
-			names, err := o.tree.List(path.Join(o.dir, archive.HostFile(dir)))
-			if err != nil {
-				continue
-			}
-			for _, name := range names {
-				if matchPart(part, name) {
-					next = append(next, path.Join(dir, name))
-				}
-			}
-		}
-		found = next
-	}
-	if len(found) == 0 {
+	found, err := glob(pattern, func(dir, _ string) []string {
+		names, _ := o.tree.List(path.Join(o.dir, archive.HostFile(dir)))
+		return names
+	})
+	if err == nil && len(found) == 0 {
 		return nil, unavailable("%s: no file that matches %s, copy those of the node below files/ there", o.Origin(), pattern)
 	}
-	slices.Sort(found)
-	return found, nil
+	return found, err
 }
 
 func (o *offline) Processes(context.Context) ([]Process, error) {

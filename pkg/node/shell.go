@@ -129,7 +129,7 @@ func parseParts(b []byte, boundary string) map[string]part {
 	}
 }
 
-// A bounded buffer keeps the first bytes written to it and says when there
+// A bounded buffer keeps the first bytes written to it and reports when there
 // were more. It embeds no bytes.Buffer: io.Copy would go by its ReadFrom.
 type bounded struct {
 	kept  []byte

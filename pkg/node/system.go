@@ -123,7 +123,7 @@ func daemonProgram(args []string) (string, bool) {
 // containerWords are parts of the cgroup of a process in a container.
 var containerWords = []string{"kubepods", "docker", "containerd", "cri-", "crio", "libpod", "lxc", "podman", "machine.slice"}
 
-// contained says whether a process runs in a container, seen from the first
+// contained reports whether a process runs in a container, seen from the first
 // process: by its PID namespace and its cgroup.
 func contained(cgroup, firstCgroup, pidNS, firstPidNS string) bool {
 	if pidNS != "" && firstPidNS != "" && pidNS != firstPidNS {

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Config says which database of which servers to talk to, and how.
+// Config names a database, the servers that have it and how to reach them.
 type Config struct {
 	DB      string // OVN_Southbound
 	Remotes string // comma list: unix:PATH, tcp:HOST:PORT, tcp:[V6]:PORT, ssl:HOST:PORT
@@ -42,8 +42,8 @@ type Client struct {
 	closed  bool
 }
 
-// Dial connects to the first of the servers that answers and has the database.
-// A member that is cut off from its cluster is taken only if no other answers.
+// Dial connects to the first of the servers that replies and has the database.
+// A member that is cut off from its cluster is taken only if no other replies.
 // The error is an *Error.
 func Dial(ctx context.Context, config Config) (*Client, error) {
 	if config.Timeout <= 0 {
@@ -83,7 +83,7 @@ func (c *Client) Version() string { return c.current().schema.Version }
 // column is empty.
 func (c *Client) Has(table, column string) bool { return c.current().schema.has(table, column) }
 
-// Status tells of the member that was read last.
+// Status is that of the member that was read last.
 func (c *Client) Status() Status { return c.current().state() }
 
 // Close ends the connection; calls under way return ErrClosed.

@@ -126,11 +126,7 @@ func (s *Snapshot) commit(u *update) error {
 		}
 		for id, columns := range c.changed {
 			for column, d := range columns {
-				if u.diff && s.schema.Tables[name].Columns[column].composite() {
-					rows.changed[id][column].apply(d)
-				} else {
-					rows.set(id, column, d)
-				}
+				s.change(name, id, column, d, u.diff)
 			}
 		}
 		if len(rows.rows) == 0 { // most of a compacted file's rows are in a record
@@ -145,27 +141,43 @@ func (s *Snapshot) commit(u *update) error {
 	return nil
 }
 
+// change gives a column its new value, or applies what differs.
+func (s *Snapshot) change(table string, id rowID, column string, d datum, diff bool) {
+	if rows := s.tables[table]; diff && s.schema.Tables[table].Columns[column].composite() {
+		rows.changed[id][column].apply(d)
+	} else {
+		rows.set(id, column, d)
+	}
+}
+
 // readOld makes values of the columns whose differences a transaction has.
 func (s *Snapshot) readOld(u *update) error {
 	for name, c := range u.tables {
-		rows, declared := s.tables[name], s.schema.Tables[name]
 		for id, columns := range c.changed {
 			for column := range columns {
-				if _, ok := rows.changed[id][column]; ok || !declared.Columns[column].composite() {
-					continue
-				}
-				text, err := s.texts.read(rows.rows[id])
-				if err != nil {
+				if err := s.readColumn(name, id, column); err != nil {
 					return err
 				}
-				old, err := columnOf(text, column, declared)
-				if err != nil {
-					return fmt.Errorf("table %s: row %s: %w", name, id.UUID(), err)
-				}
-				rows.set(id, column, old)
 			}
 		}
 	}
+	return nil
+}
+
+func (s *Snapshot) readColumn(table string, id rowID, column string) error {
+	rows, declared := s.tables[table], s.schema.Tables[table]
+	if _, ok := rows.changed[id][column]; ok || !declared.Columns[column].composite() {
+		return nil
+	}
+	text, err := s.texts.read(rows.rows[id])
+	if err != nil {
+		return err
+	}
+	old, err := columnOf(text, column, declared)
+	if err != nil {
+		return fmt.Errorf("table %s: row %s: %w", table, id.UUID(), err)
+	}
+	rows.set(id, column, old)
 	return nil
 }
 

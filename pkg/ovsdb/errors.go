@@ -7,7 +7,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/decompress"
 )
 
-// An Error says which database could not be read or written, where, and what
+// An Error names the database that could not be read or written, where, and what
 // to try next.
 type Error struct {
 	Database string // OVN_Southbound

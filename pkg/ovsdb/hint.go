@@ -123,7 +123,7 @@ func (c *Client) explainTLS(err error) (x explanation, ok bool) {
 	return explanation{}, false
 }
 
-// nameHint says which names the certificate holds.
+// nameHint lists the names that the certificate holds.
 func nameHint(cert *x509.Certificate) string {
 	if cert == nil || len(cert.DNSNames) == 0 {
 		return "it holds no name at all: leave the server name out"
@@ -131,7 +131,7 @@ func nameHint(cert *x509.Certificate) string {
 	return fmt.Sprintf("give the name that it holds (%s), or leave the server name out", strings.Join(cert.DNSNames, ", "))
 }
 
-// expiry says since when, or until when, the certificate is not valid.
+// expiry is since when, or until when, the certificate is not valid.
 func expiry(invalid x509.CertificateInvalidError) string {
 	cert := invalid.Cert
 	if cert == nil {
@@ -151,7 +151,7 @@ func (c *Client) explainAlert(op *net.OpError) explanation {
 	return explanation{fmt.Sprintf("the server refused the client certificate (%v)", op.Err), c.certificateHint()}
 }
 
-// certificateHint says what the server may have against the client certificate.
+// certificateHint is why the server may refuse the client certificate.
 func (c *Client) certificateHint() string {
 	file := c.config.TLS.Certificate
 	if file == "" {

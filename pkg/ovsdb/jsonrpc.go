@@ -15,7 +15,7 @@ import (
 
 // A conn speaks JSON-RPC 1.0 with one server, as RFC 7047 section 4 has it.
 // Replies stay text: rows are read from it straight into structs. One
-// goroutine reads, and answers the server's echo requests.
+// goroutine reads, and replies to the server's echo requests.
 //
 // It is written here, and no library's client is used, so that a reply is
 // bounded, a value of unexpected shape is an error and never a panic, and rows
@@ -41,10 +41,10 @@ type message struct {
 	id, method, params, result, err []byte
 }
 
-// lastWords is how long to look for the reason of a connection that broke.
+// lastWords is how long to wait for the reason of a connection that broke.
 const lastWords = 100 * time.Millisecond
 
-// echoTimeout bounds the answer to a server that asks but does not read.
+// echoTimeout bounds the echo reply to a server that does not read.
 const echoTimeout = 5 * time.Second
 
 func newConn(c net.Conn, limit int) *conn {
@@ -116,7 +116,7 @@ type reply struct {
 
 // call sends a request and returns the text of the result. When ctx ends first
 // the connection is given up, since the reply may be half way here. An errLost
-// is a connection that broke; other errors are the server's answer.
+// is a connection that broke; other errors are the server's.
 func (n *conn) call(ctx context.Context, method string, params []any) ([]byte, error) {
 	r := n.calls(ctx, request{method, params})[0]
 	return r.result, r.err
@@ -213,17 +213,14 @@ func (n *conn) read() {
 		count, err := n.net.Read(chunk)
 		for part := chunk[:count]; len(part) > 0; {
 			message, rest, err := f.add(part, n.limit)
+			if err == nil && message != nil {
+				err = n.handle(message)
+			}
 			if err != nil {
 				n.fail(err)
 				return
 			}
 			part = rest
-			if message != nil {
-				if err := n.handle(message); err != nil {
-					n.fail(err)
-					return
-				}
-			}
 		}
 		if errors.Is(err, io.EOF) {
 			err = fmt.Errorf("the server closed the connection: %w", io.ErrUnexpectedEOF)

@@ -3,19 +3,19 @@ package ovsdb
 import (
 	"bytes"
 	"fmt"
+	"iter"
 	"reflect"
 	"slices"
 	"strings"
 	"sync"
 )
 
-// A plan says how the rows of a table become structs of one type. It is made
-// once a type.
+// A plan maps the columns of a table to the fields of a struct. It is made once a type.
 type plan struct {
 	table   string
 	columns []string          // in the order of the struct's fields
 	sparse  map[string]string // those that are empty in most rows, "set" or "map"
-	fields  map[string]int    // column to field
+	fields  map[string][]int  // column to field, see [reflect.Value.FieldByIndex]
 	names   map[string]string // the columns by themselves, for scanner.key
 }
 
@@ -29,7 +29,11 @@ func planFor(rows any) (*plan, error) {
 	if t == nil || t.Kind() != reflect.Pointer || t.Elem().Kind() != reflect.Slice {
 		return nil, fmt.Errorf("rows: want a pointer to a slice, not %T", rows)
 	}
-	t = t.Elem().Elem()
+	return planOf(t.Elem().Elem())
+}
+
+// planOf returns the plan of rows of a type.
+func planOf(t reflect.Type) (*plan, error) {
 	if p, ok := plans.Load(t); ok {
 		return p.(*plan), nil
 	}
@@ -39,28 +43,29 @@ func planFor(rows any) (*plan, error) {
 	p := &plan{
 		table:  reflect.Zero(t).Interface().(Row).Table(),
 		sparse: map[string]string{},
-		fields: map[string]int{},
+		fields: map[string][]int{},
 		names:  map[string]string{},
 	}
-	for i := range t.NumField() {
-		column, sparse, ok := Column(t.Field(i))
+	for _, f := range reflect.VisibleFields(t) {
+		tag, ok := f.Tag.Lookup("ovsdb")
 		if !ok {
 			continue
 		}
-		if !t.Field(i).IsExported() {
-			return nil, fmt.Errorf("rows: %s.%s is not exported", t, t.Field(i).Name)
+		if !f.IsExported() {
+			return nil, fmt.Errorf("rows: %s.%s is not exported", t, f.Name)
 		}
-		switch kind := t.Field(i).Type.Kind(); {
+		column, sparse := strings.CutSuffix(tag, ",sparse")
+		switch kind := f.Type.Kind(); {
 		case !sparse:
 		case kind == reflect.Slice:
 			p.sparse[column] = "set"
 		case kind == reflect.Map:
 			p.sparse[column] = "map"
 		default:
-			return nil, fmt.Errorf("rows: %s.%s cannot be sparse: it is neither a set nor a map", t, t.Field(i).Name)
+			return nil, fmt.Errorf("rows: %s.%s cannot be sparse: it is neither a set nor a map", t, f.Name)
 		}
 		p.columns = append(p.columns, column)
-		p.fields[column] = i
+		p.fields[column] = f.Index
 		p.names[column] = column
 	}
 	if _, ok := p.fields["_uuid"]; !ok && len(p.sparse) > 0 {
@@ -70,14 +75,22 @@ func planFor(rows any) (*plan, error) {
 	return p, nil
 }
 
-// Column is the column that a field of a [Row] is for, and whether it is sparse; false: the field is for none.
-func Column(f reflect.StructField) (name string, sparse, ok bool) {
-	tag, ok := f.Tag.Lookup("ovsdb")
-	name, sparse = strings.CutSuffix(tag, ",sparse")
-	return name, sparse, ok
+// Columns are the columns of a [Row] with the fields that hold them.
+func Columns(row reflect.Value) iter.Seq2[string, reflect.Value] {
+	return func(yield func(string, reflect.Value) bool) {
+		p, err := planOf(row.Type())
+		if err != nil {
+			return
+		}
+		for _, column := range p.columns {
+			if !yield(column, row.FieldByIndex(p.fields[column])) {
+				return
+			}
+		}
+	}
 }
 
-// Table is the table that is asked; empty if Rows are not what they have to be.
+// Table is the table that is read; empty if Rows is not a pointer to a slice of Rows.
 func (q *Query) Table() string {
 	p, err := planFor(q.Rows)
 	if err != nil {
@@ -138,7 +151,7 @@ func (k *sink) read(s *scanner, row reflect.Value, id UUID) error {
 			return s.skip()
 		}
 		column = name
-		return scanInto(s, row.Field(i).Addr().Interface())
+		return scanInto(s, row.FieldByIndex(i).Addr().Interface())
 	})
 	if err != nil {
 		if id == "" {
@@ -163,7 +176,7 @@ func (k *sink) set(column string, text []byte, id UUID) error {
 		return nil
 	}
 	s := scanner{b: text}
-	err := scanInto(&s, k.slice.Index(k.slice.Len()-1).Field(i).Addr().Interface())
+	err := scanInto(&s, k.slice.Index(k.slice.Len()-1).FieldByIndex(i).Addr().Interface())
 	if err == nil {
 		err = s.end()
 	}
@@ -184,7 +197,7 @@ func (u *supplement) add(s *scanner, _ UUID) error {
 	if u.at == nil {
 		u.at = make(map[UUID]int, u.slice.Len())
 		for i := range u.slice.Len() {
-			u.at[UUID(u.slice.Index(i).Field(u.plan.fields["_uuid"]).String())] = i
+			u.at[UUID(u.slice.Index(i).FieldByIndex(u.plan.fields["_uuid"]).String())] = i
 		}
 	}
 	id := rowUUID(s.b[s.i:])
@@ -220,7 +233,7 @@ func (k *sink) sort(ids []rowID) {
 
 // zero reports whether the last row has no value in the column.
 func (k *sink) zero(column string) bool {
-	v := k.slice.Index(k.slice.Len() - 1).Field(k.plan.fields[column])
+	v := k.slice.Index(k.slice.Len() - 1).FieldByIndex(k.plan.fields[column])
 	return v.IsZero() || v.Kind() == reflect.Slice && v.Len() == 0
 }
 

@@ -180,7 +180,7 @@ func (s *session) raw(ctx context.Context, lookups []Lookup) ([][]Raw, error) {
 	return rawRows(text, lookups)
 }
 
-// ask returns the text of the answer to lookups.
+// ask returns the text of the reply to lookups.
 func (s *session) ask(ctx context.Context, lookups []Lookup) ([]byte, error) {
 	params := []any{s.schema.Name}
 	for _, l := range lookups {
@@ -204,7 +204,7 @@ func (s *session) ask(ctx context.Context, lookups []Lookup) ([]byte, error) {
 	return s.conn.call(ctx, "transact", params)
 }
 
-// rawRows reads the answer to lookups.
+// rawRows reads the reply to lookups.
 func rawRows(text []byte, lookups []Lookup) ([][]Raw, error) {
 	all := make([][]Raw, len(lookups))
 	n := 0

@@ -8,11 +8,11 @@ import (
 )
 
 // A Reader is one database, wherever it is read from: a Client asks a server,
-// a Snapshot holds what a file or a dump says.
+// a Snapshot holds the rows of a file or a dump.
 type Reader interface {
 	// Name returns the database's name: OVN_Northbound, OVN_Southbound, Open_vSwitch.
 	Name() string
-	// Origin says for people where the rows come from: a remote or a path.
+	// Origin is where the rows come from, for people: a remote or a path.
 	Origin() string
 	// Version returns the version of the schema, empty where it is not known.
 	Version() string
@@ -21,7 +21,7 @@ type Reader interface {
 	// Select fills the rows of all queries from one transaction, that is, one
 	// consistent state of the database. After an error no rows have changed.
 	Select(ctx context.Context, queries ...*Query) error
-	// Status tells of the server that the rows came from last; it is zero for files.
+	// Status is that of the server that the rows came from last; it is zero for files.
 	Status() Status
 	// Close ends the connection, if there is one. It does not wait for the server.
 	Close() error
@@ -46,7 +46,7 @@ type Status struct {
 }
 
 // A Row is a struct for the rows of one table. Its fields carry the names of
-// columns as tags, `ovsdb:"name"`; Table has a value receiver.
+// columns as tags, `ovsdb:"name"`, those of embedded structs included; Table has a value receiver.
 //
 // A set or map that is empty in most of many rows is `ovsdb:"name,sparse"`: a server
 // is asked for it only of the rows where it is not. Of each column of each row it

@@ -104,22 +104,11 @@ func derivedText(changes []compare.Change) string {
 
 func (p *comparePrinter) change(c compare.Change) {
 	l := Line{differs[c.Change]}
-	if c.Node != "" {
-		l = append(l, Span{c.Node + "  ", Plain})
-	}
-	if c.Zone != "" {
-		l = append(l, Span{"zone " + c.Zone + "  ", Plain})
-	}
-	l = append(l, Span{c.Kind, Plain})
+	l = append(l, Span{when(c.Node != "", c.Node+"  ") + when(c.Zone != "", "zone "+c.Zone+"  ") + c.Kind, Plain})
 	if c.Name != "" {
 		l = append(l, Span{" " + c.Name, Name})
 	}
-	if c.On != "" {
-		l = append(l, Span{" on " + c.On, Plain})
-	}
-	if c.Owner != "" {
-		l = append(l, Span{" (" + c.Owner + ")", Plain})
-	}
+	l = append(l, Span{when(c.On != "", " on "+c.On) + when(c.Owner != "", " ("+c.Owner+")"), Plain})
 	columns := c.Columns
 	if c.Change != compare.Changed && !p.wide {
 		columns = nil
@@ -191,16 +180,17 @@ func (p *comparePrinter) flows(flows []compare.FlowChange) {
 		p.line(2, Span{cmp.Or(name, "of unknown purpose"), Name})
 		for _, f := range groups[name] {
 			p.line(4, Span{flowWhere(f) + "  ", Plain}, Span{flowCounts(f) + "  ", Plain}, Span{stagesText(f.Stages), Faint})
-			if p.wide {
-				for _, c := range f.Flows {
-					p.changedFlow(c)
-				}
+			for _, c := range f.Flows {
+				p.changedFlow(c)
 			}
 		}
 	}
 }
 
 func (p *comparePrinter) changedFlow(c compare.ChangedFlow) {
+	if !p.wide {
+		return
+	}
 	p.line(6, differs[c.Change], Span{strings.TrimSpace(fmt.Sprintf("%s priority %d  %s", c.Stage, c.Priority, c.Match)), Plain})
 	switch c.Change {
 	case compare.Changed:
@@ -225,26 +215,16 @@ func flowWhere(f compare.FlowChange) string {
 }
 
 func flowCounts(f compare.FlowChange) string {
-	var words []string
-	for _, n := range []struct {
-		count int
-		sign  string
-	}{{f.Added, "+"}, {f.Removed, "-"}, {f.Changed, "~"}} {
-		if n.count > 0 {
-			words = append(words, fmt.Sprintf("%s%d", n.sign, n.count))
-		}
-	}
-	return strings.Join(words, " ")
+	return phrase(" ", when(f.Added > 0, fmt.Sprintf("+%d", f.Added)), when(f.Removed > 0, fmt.Sprintf("-%d", f.Removed)),
+		when(f.Changed > 0, fmt.Sprintf("~%d", f.Changed)))
 }
 
 // mostStages is how many stages are named on a line.
 const mostStages = 4
 
 func stagesText(stages []string) string {
-	if more := len(stages) - mostStages; more > 0 {
-		return strings.Join(stages[:mostStages], ", ") + fmt.Sprintf(" and %d more", more)
-	}
-	return strings.Join(stages, ", ")
+	more := len(stages) - mostStages
+	return strings.Join(stages[:min(len(stages), mostStages)], ", ") + when(more > 0, fmt.Sprintf(" and %d more", more))
 }
 
 func (p *comparePrinter) gaps(gaps []compare.Gap) {

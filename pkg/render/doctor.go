@@ -55,12 +55,7 @@ func Doctor(w io.Writer, s Style, format string, doc doctor.Document, v DoctorVi
 			p.put(0, 13, Span{fmt.Sprintf("%12s ", r.Took.Round(time.Microsecond)), Faint}, Span{Text: r.What})
 		}
 	}
-	if len(v.Next) > 0 {
-		p.add()
-		for _, n := range v.Next {
-			p.add(Span{"next: ", Title}, Span{n, Name})
-		}
-	}
+	p.next(v.Next)
 	return p.flush(w)
 }
 
@@ -71,16 +66,6 @@ const mostGaps = 8
 type doctorPrinter struct {
 	tracePrinter
 	short bool
-}
-
-// flush writes what was printed.
-func (p *doctorPrinter) flush(w io.Writer) error {
-	for _, line := range p.lines {
-		if _, err := fmt.Fprintln(w, p.style.painted(line)); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // head prints what is not known, then the result.

@@ -48,12 +48,7 @@ func Reach(w io.Writer, s Style, format string, doc reach.Document, v ReachView)
 		p.matrix(format == "wide")
 		p.refusals(policiesShown, bundlesShown)
 	}
-	if len(v.Next) > 0 {
-		p.add()
-		for _, n := range v.Next {
-			p.add(Span{"next: ", Title}, Span{n, Name})
-		}
-	}
+	p.next(v.Next)
 	p.flush()
 	return p.err
 }
@@ -67,12 +62,9 @@ type reachPrinter struct {
 }
 
 func (p *reachPrinter) flush() {
-	for _, line := range p.lines {
-		if p.err == nil {
-			_, p.err = fmt.Fprintln(p.w, p.style.painted(line))
-		}
+	if p.err == nil {
+		p.err = p.tracePrinter.flush(p.w)
 	}
-	p.lines = nil
 }
 
 // table writes a table behind an empty line.

@@ -1,6 +1,8 @@
 package render
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/fatih/color"
@@ -139,4 +141,27 @@ func (s Style) painted(l Line) string {
 		b.WriteString(s.paint(text, span.Look))
 	}
 	return b.String()
+}
+
+// phrase puts words one behind the other, without the empty ones.
+func phrase(sep string, words ...string) string {
+	return strings.Join(slices.DeleteFunc(words, func(w string) bool { return w == "" }), sep)
+}
+
+// behind puts a text behind the word that says what it is; empty if the text is.
+func behind(word, text string) string {
+	return when(text != "", word+" "+text)
+}
+
+// numbered puts a number behind the word that says what it is; empty if it is zero.
+func numbered(word string, n int) string {
+	return when(n != 0, fmt.Sprintf("%s %d", word, n))
+}
+
+// when is a text where a condition holds, else empty.
+func when(holds bool, text string) string {
+	if !holds {
+		return ""
+	}
+	return text
 }

@@ -116,31 +116,22 @@ func backends(all []string, few int) Line {
 
 // appliedTo says in short what has a load balancer.
 func appliedTo(lb *topology.LoadBalancer) string {
-	var words []string
-	if len(lb.Groups) > 0 {
-		words = append(words, "on group "+strings.Join(lb.Groups, ", "))
+	return phrase("; ", behind("on group", strings.Join(lb.Groups, ", ")),
+		appliedToRefs(lb.Switches, "switch", "switches"), appliedToRefs(lb.Routers, "router", "routers"))
+}
+
+func appliedToRefs(refs []topology.Ref, one, many string) string {
+	if len(refs) > 3 {
+		return fmt.Sprintf("on %d %s", len(refs), many)
 	}
-	for _, refs := range []struct {
-		of        []topology.Ref
-		one, many string
-	}{{lb.Switches, "switch", "switches"}, {lb.Routers, "router", "routers"}} {
-		switch n := len(refs.of); {
-		case n == 0:
-		case n <= 3:
-			var names []string
-			for _, r := range refs.of {
-				names = append(names, r.Name)
-			}
-			word := refs.many
-			if n == 1 {
-				word = refs.one
-			}
-			words = append(words, "on "+word+" "+strings.Join(names, ", "))
-		default:
-			words = append(words, fmt.Sprintf("on %d %s", n, refs.many))
-		}
+	var names []string
+	for _, r := range refs {
+		names = append(names, r.Name)
 	}
-	return strings.Join(words, "; ")
+	if len(refs) == 1 {
+		many = one
+	}
+	return behind("on "+many, strings.Join(names, ", "))
 }
 
 // portGroups are listed where a part was asked for.
@@ -218,10 +209,10 @@ func (t *topologyText) chassisFacts(c *topology.Chassis) Line {
 	}
 	if c.Remote {
 		words = append(words, "in another zone")
-	} else if t.zones && c.Zone != "" {
-		words = append(words, "zone "+c.Zone)
+	} else {
+		words = append(words, when(t.zones, behind("zone", c.Zone)))
 	}
-	l := Text(strings.Join(words, ", "))
+	l := Text(phrase(", ", words...))
 	if chassisLabel(c) != c.Name {
 		l = append(l, Span{Text: " " + c.Name, Look: Faint})
 	}
@@ -229,17 +220,8 @@ func (t *topologyText) chassisFacts(c *topology.Chassis) Line {
 }
 
 func (t *topologyText) nodeFacts(n *topology.Node) string {
-	var words []string
-	if n.OVSVersion != "" {
-		words = append(words, "Open vSwitch "+n.OVSVersion)
-	}
-	if n.SystemID != "" {
-		words = append(words, n.SystemID)
-	}
-	if n.SystemID != "" && n.Chassis == "" && len(t.Document.Chassis) > 0 {
-		words = append(words, "no chassis of that name was read")
-	}
-	return strings.Join(words, ", ")
+	return phrase(", ", behind("Open vSwitch", n.OVSVersion), n.SystemID,
+		when(n.SystemID != "" && n.Chassis == "" && len(t.Document.Chassis) > 0, "no chassis of that name was read"))
 }
 
 // nodeTree adds the bridges of a node.
@@ -290,46 +272,25 @@ func (t *topologyText) worthALine(n *topology.Node, b *topology.Bridge, p *topol
 }
 
 func bridgePort(p *topology.BridgePort) []Line {
-	var facts []string
-	if p.Tag != 0 {
-		facts = append(facts, fmt.Sprintf("VLAN %d", p.Tag))
-	}
-	if len(p.Trunks) > 0 {
-		facts = append(facts, "trunk "+strings.Trim(fmt.Sprint(p.Trunks), "[]"))
-	}
-	if p.BondMode != "" || len(p.Interfaces) > 1 {
-		facts = append(facts, "bond "+p.BondMode)
-	}
-	if p.LogicalPort != "" {
-		facts = append(facts, "for "+p.LogicalPort)
+	bond := len(p.Interfaces) > 1
+	facts := []string{
+		numbered("VLAN", p.Tag), behind("trunk", strings.Trim(fmt.Sprint(p.Trunks), "[]")),
+		when(bond || p.BondMode != "", "bond "+p.BondMode), behind("for", p.LogicalPort),
 	}
 	cells := []Line{Text(p.Role), Text(p.Name, Name)}
 	var ports Line
 	for _, i := range p.Interfaces {
-		if len(p.Interfaces) > 1 {
-			facts = append(facts, i.Name)
-		}
-		if i.OFPort > 0 {
-			facts = append(facts, fmt.Sprintf("ofport %d", i.OFPort))
-		}
-		if i.Type != "" && i.Type != p.Role {
-			facts = append(facts, i.Type)
-		}
-		for _, key := range []string{"peer", "remote_ip", "key"} {
-			if v := i.Options[key]; v != "" {
-				facts = append(facts, key+" "+v)
-			}
-		}
-		if i.LinkState == "down" && p.Role != topology.RoleLocal { // its own port is down where nobody uses it
-			facts = append(facts, "link down")
-		}
+		facts = append(facts,
+			when(bond, i.Name), numbered("ofport", max(i.OFPort, 0)), when(i.Type != p.Role, i.Type),
+			behind("peer", i.Options["peer"]), behind("remote_ip", i.Options["remote_ip"]), behind("key", i.Options["key"]),
+			when(i.LinkState == "down" && p.Role != topology.RoleLocal, "link down")) // its own port is down where nobody uses it
 		if i.Error != "" {
 			ports = append(ports, Span{Text: i.Error, Look: Bad})
 		} else if i.OFPort < 0 {
 			ports = append(ports, Span{Text: "could not be opened", Look: Bad})
 		}
 	}
-	return append(cells, Text(strings.Join(facts, ", ")), ports)
+	return append(cells, Text(phrase(", ", facts...)), ports)
 }
 
 // chassisTunnels adds how a chassis reaches the others.

@@ -1,6 +1,7 @@
 package render
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"maps"
@@ -160,11 +161,10 @@ func (t *topologyText) tunnelTable(wide bool) *Table {
 	for _, tunnel := range t.Tunnels {
 		for _, e := range tunnel.Ends {
 			from, to := e.Node, ""
-			for _, c := range tunnel.Chassis {
-				if c == e.Chassis {
-					from = t.label(c)
-				} else {
-					to = t.label(c)
+			if len(tunnel.Chassis) == 2 {
+				from, to = t.label(tunnel.Chassis[0]), t.label(tunnel.Chassis[1])
+				if e.Chassis == tunnel.Chassis[1] {
+					from, to = to, from
 				}
 			}
 			tb.Row(row(wide,
@@ -178,10 +178,7 @@ func (t *topologyText) tunnelTable(wide bool) *Table {
 func (t *topologyText) balancerTable() *Table {
 	tb := &Table{Title: "Load balancers", Header: []string{"SERVICE", "PROTOCOL", "VIP", "BACKENDS", "ON"}}
 	for _, lb := range t.LoadBalancers {
-		name := lb.Service
-		if name == "" {
-			name = lb.Name
-		}
+		name := cmp.Or(lb.Service, lb.Name)
 		for _, v := range lb.VIPs {
 			backends := joined(v.Backends)
 			if len(v.Backends) == 0 {

@@ -34,25 +34,22 @@ func (t *topologyText) tree(w io.Writer, s Style) error {
 		{"Read from", texts2lines(t.view.From)},
 		{"The same with the classic tools", texts2lines(t.Commands)},
 	}
-	first := true
+	gap := ""
 	for _, section := range sections {
 		if len(section.roots) == 0 {
 			continue
 		}
-		if !first {
-			if _, err := io.WriteString(w, "\n"); err != nil {
-				return err
-			}
-		}
-		first = false
+		head := gap
 		if section.title != "" {
-			if _, err := io.WriteString(w, s.paint(section.title, Title)+"\n"); err != nil {
-				return err
-			}
+			head += s.paint(section.title, Title) + "\n"
+		}
+		if _, err := io.WriteString(w, head); err != nil {
+			return err
 		}
 		if err := WriteTree(w, s, section.roots...); err != nil {
 			return err
 		}
+		gap = "\n"
 	}
 	return nil
 }
@@ -163,17 +160,11 @@ func nameLine(name, display string) Line {
 
 // facts are the numbers that only the detailed view shows.
 func (t *topologyText) facts(zone string, key int, uuid string) Line {
-	var words []string
-	if t.zones && zone != "" {
-		words = append(words, "zone "+zone)
-	}
-	if t.focus[uuid] && key != 0 {
-		words = append(words, fmt.Sprintf("key %d", key))
-	}
+	words := []string{when(t.zones, behind("zone", zone))}
 	if t.focus[uuid] {
-		words = append(words, uuid)
+		words = append(words, numbered("key", key), uuid)
 	}
-	return Text(strings.Join(words, ", "), Faint)
+	return Text(phrase(", ", words...), Faint)
 }
 
 func refUUID(r *topology.Ref) string {
@@ -328,21 +319,13 @@ func (t *topologyText) portDetail(line *Tree, p *topology.Port) {
 	add("name", otherName(p))
 	add("uuid", p.UUID)
 	add("mac", strings.Join(p.MACs, " "))
-	if p.UnknownAddresses {
-		add("takes", "unknown addresses")
-	}
-	if p.TunnelKey != 0 {
-		add("key", fmt.Sprint(p.TunnelKey))
-	}
-	if p.Parent != "" {
-		add("within", fmt.Sprintf("%s, VLAN %d", p.Parent, p.Tag))
-	}
+	add("takes", when(p.UnknownAddresses, "unknown addresses"))
+	add("key", when(p.TunnelKey != 0, fmt.Sprint(p.TunnelKey)))
+	add("within", when(p.Parent != "", fmt.Sprintf("%s, VLAN %d", p.Parent, p.Tag)))
 	if p.Peer != nil {
 		add("peer", p.Peer.Name)
 	}
-	if p.Chassis != "" {
-		add("chassis", p.Chassis)
-	}
+	add("chassis", p.Chassis)
 	add("requested", t.labels(p.RequestedChassis))
 	add("additional", t.labels(p.AdditionalChassis))
 	for _, a := range p.Interfaces {
@@ -367,20 +350,8 @@ func (t *topologyText) labels(chassis []string) string {
 }
 
 func attachmentText(a *topology.Attachment) string {
-	words := []string{fmt.Sprintf("%s on %s %s", a.Interface, a.Node, a.Bridge)}
-	if a.OFPort != 0 {
-		words = append(words, fmt.Sprintf("ofport %d", a.OFPort))
-	}
-	if a.LinkState != "" {
-		words = append(words, "link "+a.LinkState)
-	}
-	if a.PeerBridge != "" {
-		words = append(words, "to "+a.PeerBridge)
-	}
-	if a.Error != "" {
-		words = append(words, a.Error)
-	}
-	return strings.Join(words, ", ")
+	return phrase(", ", fmt.Sprintf("%s on %s %s", a.Interface, a.Node, a.Bridge), numbered("ofport", a.OFPort),
+		behind("link", a.LinkState), behind("to", a.PeerBridge), a.Error)
 }
 
 func (t *topologyText) nat(tree *Tree, r *topology.Router) {
@@ -407,17 +378,7 @@ func natText(n *topology.NAT) string {
 }
 
 func natPlace(n *topology.NAT) string {
-	var words []string
-	if n.LogicalPort != "" {
-		words = append(words, "at "+n.LogicalPort)
-	}
-	if n.GatewayPort != "" {
-		words = append(words, "by "+n.GatewayPort)
-	}
-	if n.ExternalMAC != "" {
-		words = append(words, n.ExternalMAC)
-	}
-	return strings.Join(words, " ")
+	return phrase(" ", behind("at", n.LogicalPort), behind("by", n.GatewayPort), n.ExternalMAC)
 }
 
 // routes lists the default routes; the others are counted unless the router was
@@ -442,28 +403,11 @@ func (t *topologyText) routes(tree *Tree, r *topology.Router) {
 }
 
 func routeText(r *topology.Route) string {
-	from := ""
-	if r.Policy == "src-ip" {
-		from = "from "
-	}
-	return from + r.Prefix + " → " + r.NextHop
+	return when(r.Policy == "src-ip", "from ") + r.Prefix + " → " + r.NextHop
 }
 
 func routePlace(r *topology.Route) string {
-	var words []string
-	if r.OutputPort != "" {
-		words = append(words, "by "+r.OutputPort)
-	}
-	if r.Table != "" {
-		words = append(words, "table "+r.Table)
-	}
-	if r.Learned {
-		words = append(words, "learned")
-	}
-	if r.BFD {
-		words = append(words, "BFD")
-	}
-	return strings.Join(words, " ")
+	return phrase(" ", behind("by", r.OutputPort), behind("table", r.Table), when(r.Learned, "learned"), when(r.BFD, "BFD"))
 }
 
 func (t *topologyText) policies(tree *Tree, r *topology.Router) {
@@ -483,8 +427,5 @@ func (t *topologyText) policies(tree *Tree, r *topology.Router) {
 }
 
 func policyAction(p *topology.Policy) string {
-	if len(p.NextHops) == 0 {
-		return p.Action
-	}
-	return p.Action + " " + strings.Join(p.NextHops, ", ")
+	return phrase(" ", p.Action, strings.Join(p.NextHops, ", "))
 }

@@ -15,12 +15,7 @@ import (
 func Trace(w io.Writer, s Style, t *journey.Trace, notes []string, verbose bool) error {
 	p := &tracePrinter{style: s, verbose: verbose}
 	p.trace(t, notes)
-	for _, line := range p.lines {
-		if _, err := fmt.Fprintln(w, s.painted(line)); err != nil {
-			return err
-		}
-	}
-	return nil
+	return p.flush(w)
 }
 
 // TraceMarkdown writes a trace to be pasted into a ticket: the verdict in words, and the path as it is
@@ -70,6 +65,27 @@ func (p *tracePrinter) text(indent int, text string, look Look) {
 	p.put(indent, indent, Span{text, look})
 }
 
+// next lists the commands to run next.
+func (p *tracePrinter) next(commands []string) {
+	if len(commands) > 0 {
+		p.add()
+	}
+	for _, c := range commands {
+		p.add(Span{"next: ", Title}, Span{c, Name})
+	}
+}
+
+// flush writes the lines.
+func (p *tracePrinter) flush(w io.Writer) error {
+	for _, line := range p.lines {
+		if _, err := fmt.Fprintln(w, p.style.painted(line)); err != nil {
+			return err
+		}
+	}
+	p.lines = nil
+	return nil
+}
+
 func (p *tracePrinter) trace(t *journey.Trace, notes []string) {
 	p.put(0, 2, Span{strings.ToUpper(string(t.Verdict.Outcome)), outcomeLook(t.Verdict.Outcome)},
 		Span{Text: "  " + endpointName(t.Request.From) + " → " + endpointName(t.Request.To) + "  " + protocol(t.Request)})
@@ -98,27 +114,13 @@ func (p *tracePrinter) trace(t *journey.Trace, notes []string) {
 			p.add(Span{Text: "  " + c})
 		}
 	}
-	if len(t.Next) > 0 {
-		p.add()
-		for _, n := range t.Next {
-			p.add(Span{"next: ", Title}, Span{n, Name})
-		}
-	}
+	p.next(t.Next)
 }
 
 // disagreement says where a node is not as the databases have it.
 func (p *tracePrinter) disagreement(d journey.Disagreement) {
-	where := ""
-	if d.Stage != "" {
-		where = " in " + d.Stage
-	}
-	if d.Datapath != "" {
-		where += " of " + d.Datapath
-	}
-	if d.Node != "" {
-		where += " on " + d.Node
-	}
-	p.put(2, 4, Span{strings.ReplaceAll(string(d.Kind), "-", " ") + where, Bad}, Span{Text: ": " + d.Sentence})
+	what := phrase(" ", strings.ReplaceAll(string(d.Kind), "-", " "), behind("in", d.Stage), behind("of", d.Datapath), behind("on", d.Node))
+	p.put(2, 4, Span{what, Bad}, Span{Text: ": " + d.Sentence})
 	if d.Flow != "" {
 		p.text(4, d.Flow, Faint)
 	}

@@ -8,6 +8,3 @@ type AddressSet struct {
 	Name      string            `ovsdb:"name"`
 	Addresses ovsdb.Set[string] `ovsdb:"addresses"`
 }
-
-// Table returns Address_Set.
-func (AddressSet) Table() string { return "Address_Set" }

@@ -11,6 +11,3 @@ type DatapathBinding struct {
 	NBUUID        ovsdb.Set[ovsdb.UUID] `ovsdb:"nb_uuid"` // newer than OVN 25.03; before, external_ids say it
 	ExternalIDs   map[string]string     `ovsdb:"external_ids"`
 }
-
-// Table returns Datapath_Binding.
-func (DatapathBinding) Table() string { return "Datapath_Binding" }

@@ -10,6 +10,3 @@ type DNS struct {
 	Options     map[string]string     `ovsdb:"options"`
 	ExternalIDs map[string]string     `ovsdb:"external_ids"`
 }
-
-// Table returns DNS.
-func (DNS) Table() string { return "DNS" }

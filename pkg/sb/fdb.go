@@ -10,6 +10,3 @@ type FDB struct {
 	PortKey   int        `ovsdb:"port_key"`  // Port_Binding.tunnel_key
 	Timestamp int        `ovsdb:"timestamp"` // milliseconds since 1970
 }
-
-// Table returns FDB.
-func (FDB) Table() string { return "FDB" }

@@ -5,8 +5,7 @@ import "github.com/ovnctl/ovnctl/pkg/ovsdb"
 // LoadBalancer is a row of Load_Balancer, ovn-sb(5): a load balancer as the chassis use
 // it; the flows are in Logical_Flow.
 type LoadBalancer struct {
-	UUID            ovsdb.UUID            `ovsdb:"_uuid"`
-	Name            string                `ovsdb:"name"`
+	LoadBalancerName
 	DatapathGroup   ovsdb.Set[ovsdb.UUID] `ovsdb:"datapath_group"`    // Logical_DP_Group; 23.03 to 23.09, then by kind
 	Datapaths       ovsdb.Set[ovsdb.UUID] `ovsdb:"datapaths"`         // Datapath_Binding
 	LRDatapathGroup ovsdb.Set[ovsdb.UUID] `ovsdb:"lr_datapath_group"` // Logical_DP_Group
@@ -17,14 +16,8 @@ type LoadBalancer struct {
 	ExternalIDs     map[string]string     `ovsdb:"external_ids"`
 }
 
-// Table returns Load_Balancer.
-func (LoadBalancer) Table() string { return "Load_Balancer" }
-
 // LoadBalancerName is a row of Load_Balancer with its name.
 type LoadBalancerName struct {
 	UUID ovsdb.UUID `ovsdb:"_uuid"`
 	Name string     `ovsdb:"name"`
 }
-
-// Table returns Load_Balancer.
-func (LoadBalancerName) Table() string { return "Load_Balancer" }

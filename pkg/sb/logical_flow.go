@@ -5,52 +5,28 @@ import "github.com/ovnctl/ovnctl/pkg/ovsdb"
 // LogicalFlow is a row of Logical_Flow, ovn-sb(5): a flow of a logical datapath or of
 // a group of them. There may be hundreds of thousands: ask by datapath or group.
 type LogicalFlow struct {
-	UUID            ovsdb.UUID            `ovsdb:"_uuid"`
+	LogicalFlowMatch
 	Actions         string                `ovsdb:"actions"`
-	ControllerMeter ovsdb.Set[string]     `ovsdb:"controller_meter"`
-	FlowDesc        ovsdb.Set[string]     `ovsdb:"flow_desc"`        // newer than OVN 23.03
 	LogicalDatapath ovsdb.Set[ovsdb.UUID] `ovsdb:"logical_datapath"` // Datapath_Binding
 	LogicalDPGroup  ovsdb.Set[ovsdb.UUID] `ovsdb:"logical_dp_group"` // Logical_DP_Group
-	Match           string                `ovsdb:"match"`
-	Pipeline        string                `ovsdb:"pipeline"` // ingress or egress
-	Priority        int                   `ovsdb:"priority"`
-	TableID         int                   `ovsdb:"table_id"` // 0 is the first of its pipeline
+	ControllerMeter ovsdb.Set[string]     `ovsdb:"controller_meter"`
+	FlowDesc        ovsdb.Set[string]     `ovsdb:"flow_desc"` // newer than OVN 23.03
 	Tags            map[string]string     `ovsdb:"tags"`
 	ExternalIDs     map[string]string     `ovsdb:"external_ids"`
 }
 
-// Table returns Logical_Flow.
-func (LogicalFlow) Table() string { return "Logical_Flow" }
-
 // LogicalFlowBrief is a row of Logical_Flow with what checks compare the flows of a node with.
 type LogicalFlowBrief struct {
-	UUID     ovsdb.UUID `ovsdb:"_uuid"`
-	Pipeline string     `ovsdb:"pipeline"`
-	TableID  int        `ovsdb:"table_id"`
-	Priority int        `ovsdb:"priority"`
-	Match    string     `ovsdb:"match"`
-	Actions  string     `ovsdb:"actions"`
-
-	Owner ovsdb.UUID // the datapath or the group of datapaths that it is for
+	LogicalFlowMatch
+	Actions string     `ovsdb:"actions"`
+	Owner   ovsdb.UUID // the datapath or the group of datapaths that it is for
 }
-
-// Table returns Logical_Flow.
-func (LogicalFlowBrief) Table() string { return "Logical_Flow" }
 
 // LogicalFlowRule is a row of Logical_Flow with what it does and where: compare joins the flows of two states by it.
 type LogicalFlowRule struct {
-	UUID      ovsdb.UUID            `ovsdb:"_uuid"`
-	Pipeline  string                `ovsdb:"pipeline"`
-	TableID   int                   `ovsdb:"table_id"`
-	Priority  int                   `ovsdb:"priority"`
-	Match     string                `ovsdb:"match"`
-	Actions   string                `ovsdb:"actions"`
-	Datapaths ovsdb.Set[ovsdb.UUID] `ovsdb:"logical_datapath"`
-	Groups    ovsdb.Set[ovsdb.UUID] `ovsdb:"logical_dp_group"`
+	LogicalFlowOwned
+	Actions string `ovsdb:"actions"`
 }
-
-// Table returns Logical_Flow.
-func (LogicalFlowRule) Table() string { return "Logical_Flow" }
 
 // LogicalFlowHints is a row of Logical_Flow with what it was made for: compare asks it of the flows that differ.
 type LogicalFlowHints struct {
@@ -58,34 +34,21 @@ type LogicalFlowHints struct {
 	ExternalIDs map[string]string `ovsdb:"external_ids"`
 }
 
-// Table returns Logical_Flow.
-func (LogicalFlowHints) Table() string { return "Logical_Flow" }
-
 // LogicalFlowMatch is a row of Logical_Flow with what decides whether the flow is hit, but for the prerequisites of its actions.
 type LogicalFlowMatch struct {
 	UUID     ovsdb.UUID `ovsdb:"_uuid"`
-	Pipeline string     `ovsdb:"pipeline"`
-	TableID  int        `ovsdb:"table_id"`
+	Pipeline string     `ovsdb:"pipeline"` // ingress or egress
+	TableID  int        `ovsdb:"table_id"` // 0 is the first of its pipeline
 	Priority int        `ovsdb:"priority"`
 	Match    string     `ovsdb:"match"`
 }
 
-// Table returns Logical_Flow.
-func (LogicalFlowMatch) Table() string { return "Logical_Flow" }
-
 // LogicalFlowOwned is a LogicalFlowMatch with what the flow belongs to: logicalflow asks for several datapaths at once.
 type LogicalFlowOwned struct {
-	UUID            ovsdb.UUID            `ovsdb:"_uuid"`
-	Pipeline        string                `ovsdb:"pipeline"`
-	TableID         int                   `ovsdb:"table_id"`
-	Priority        int                   `ovsdb:"priority"`
-	Match           string                `ovsdb:"match"`
-	LogicalDatapath ovsdb.Set[ovsdb.UUID] `ovsdb:"logical_datapath"`
-	LogicalDPGroup  ovsdb.Set[ovsdb.UUID] `ovsdb:"logical_dp_group"`
+	LogicalFlowMatch
+	LogicalDatapath ovsdb.Set[ovsdb.UUID] `ovsdb:"logical_datapath"` // Datapath_Binding
+	LogicalDPGroup  ovsdb.Set[ovsdb.UUID] `ovsdb:"logical_dp_group"` // Logical_DP_Group
 }
-
-// Table returns Logical_Flow.
-func (LogicalFlowOwned) Table() string { return "Logical_Flow" }
 
 // LogicalFlowNames is a row of Logical_Flow without what decode does not ask for: the other
 // columns cost the server half of the time. It is part of the JSON of decoded flows and of traces: docs/json.md.
@@ -100,5 +63,8 @@ type LogicalFlowNames struct {
 	ExternalIDs map[string]string `ovsdb:"external_ids" json:"-"`
 }
 
-// Table returns Logical_Flow.
-func (LogicalFlowNames) Table() string { return "Logical_Flow" }
+// LogicalDPGroup is a row of Logical_DP_Group, ovn-sb(5): datapaths that share flows.
+type LogicalDPGroup struct {
+	UUID      ovsdb.UUID            `ovsdb:"_uuid"`
+	Datapaths ovsdb.Set[ovsdb.UUID] `ovsdb:"datapaths"` // Datapath_Binding
+}

@@ -12,5 +12,12 @@ type MACBinding struct {
 	Timestamp   int        `ovsdb:"timestamp"` // milliseconds since 1970, 0 in old rows
 }
 
-// Table returns MAC_Binding.
-func (MACBinding) Table() string { return "MAC_Binding" }
+// StaticMACBinding is a row of Static_MAC_Binding, ovn-sb(5): a neighbour known in advance.
+type StaticMACBinding struct {
+	UUID               ovsdb.UUID `ovsdb:"_uuid"`
+	LogicalPort        string     `ovsdb:"logical_port"`
+	Datapath           ovsdb.UUID `ovsdb:"datapath"` // Datapath_Binding
+	IP                 string     `ovsdb:"ip"`
+	MAC                string     `ovsdb:"mac"`
+	OverrideDynamicMAC bool       `ovsdb:"override_dynamic_mac"`
+}

@@ -10,5 +10,10 @@ type Meter struct {
 	Unit  string                `ovsdb:"unit"`  // kbps or pktps
 }
 
-// Table returns Meter.
-func (Meter) Table() string { return "Meter" }
+// MeterBand is a row of Meter_Band, ovn-sb(5): the rate of a meter.
+type MeterBand struct {
+	UUID      ovsdb.UUID `ovsdb:"_uuid"`
+	Action    string     `ovsdb:"action"`
+	BurstSize int        `ovsdb:"burst_size"`
+	Rate      int        `ovsdb:"rate"`
+}

@@ -12,6 +12,3 @@ type Mirror struct {
 	Sink        string            `ovsdb:"sink"`
 	ExternalIDs map[string]string `ovsdb:"external_ids"`
 }
-
-// Table returns Mirror.
-func (Mirror) Table() string { return "Mirror" }

@@ -4,56 +4,27 @@ import "github.com/ovnctl/ovnctl/pkg/ovsdb"
 
 // PortBinding is a row of Port_Binding, ovn-sb(5): a logical port and where it is.
 type PortBinding struct {
-	UUID                       ovsdb.UUID            `ovsdb:"_uuid"`
-	LogicalPort                string                `ovsdb:"logical_port"`
-	Type                       string                `ovsdb:"type"`
-	Datapath                   ovsdb.UUID            `ovsdb:"datapath"`           // Datapath_Binding
-	TunnelKey                  int                   `ovsdb:"tunnel_key"`         // 1 to 32767
-	AdditionalChassis          ovsdb.Set[ovsdb.UUID] `ovsdb:"additional_chassis"` // Chassis
-	AdditionalEncap            ovsdb.Set[ovsdb.UUID] `ovsdb:"additional_encap"`   // Encap
-	Chassis                    ovsdb.Set[ovsdb.UUID] `ovsdb:"chassis"`            // Chassis that holds the port
-	Encap                      ovsdb.Set[ovsdb.UUID] `ovsdb:"encap"`              // Encap
-	GatewayChassis             ovsdb.Set[ovsdb.UUID] `ovsdb:"gateway_chassis"`    // Gateway_Chassis
-	HAChassisGroup             ovsdb.Set[ovsdb.UUID] `ovsdb:"ha_chassis_group"`   // HA_Chassis_Group
-	MAC                        ovsdb.Set[string]     `ovsdb:"mac"`                // "MAC IP…"
-	MirrorPort                 ovsdb.Set[string]     `ovsdb:"mirror_port"`
-	MirrorRules                ovsdb.Set[ovsdb.UUID] `ovsdb:"mirror_rules"` // Mirror
-	NATAddresses               ovsdb.Set[string]     `ovsdb:"nat_addresses"`
-	ParentPort                 ovsdb.Set[string]     `ovsdb:"parent_port"`
-	PortSecurity               ovsdb.Set[string]     `ovsdb:"port_security"`
-	RequestedAdditionalChassis ovsdb.Set[ovsdb.UUID] `ovsdb:"requested_additional_chassis"` // Chassis
-	RequestedChassis           ovsdb.Set[ovsdb.UUID] `ovsdb:"requested_chassis"`            // Chassis
-	Tag                        ovsdb.Set[int]        `ovsdb:"tag"`
-	Up                         ovsdb.Set[bool]       `ovsdb:"up"` // absent if the chassis cannot tell
-	VirtualParent              ovsdb.Set[string]     `ovsdb:"virtual_parent"`
-	Options                    map[string]string     `ovsdb:"options"`
-	ExternalIDs                map[string]string     `ovsdb:"external_ids"`
+	PortBindingBrief
+	AdditionalEncap ovsdb.Set[ovsdb.UUID] `ovsdb:"additional_encap"` // Encap
+	Encap           ovsdb.Set[ovsdb.UUID] `ovsdb:"encap"`            // Encap
+	MirrorPort      ovsdb.Set[string]     `ovsdb:"mirror_port"`
+	MirrorRules     ovsdb.Set[ovsdb.UUID] `ovsdb:"mirror_rules"` // Mirror
+	NATAddresses    ovsdb.Set[string]     `ovsdb:"nat_addresses"`
+	ParentPort      ovsdb.Set[string]     `ovsdb:"parent_port"`
+	PortSecurity    ovsdb.Set[string]     `ovsdb:"port_security"`
+	VirtualParent   ovsdb.Set[string]     `ovsdb:"virtual_parent"`
+	ExternalIDs     map[string]string     `ovsdb:"external_ids"`
 }
-
-// Table returns Port_Binding.
-func (PortBinding) Table() string { return "Port_Binding" }
 
 // PortBindingBrief is a row of Port_Binding with what checks and repairs look at.
 type PortBindingBrief struct {
-	UUID                       ovsdb.UUID            `ovsdb:"_uuid"`
-	LogicalPort                string                `ovsdb:"logical_port"`
-	Type                       string                `ovsdb:"type"`
-	Datapath                   ovsdb.UUID            `ovsdb:"datapath"`                     // Datapath_Binding
-	TunnelKey                  int                   `ovsdb:"tunnel_key"`                   // 1 to 32767
-	AdditionalChassis          ovsdb.Set[ovsdb.UUID] `ovsdb:"additional_chassis"`           // Chassis
-	Chassis                    ovsdb.Set[ovsdb.UUID] `ovsdb:"chassis"`                      // Chassis that holds the port
-	GatewayChassis             ovsdb.Set[ovsdb.UUID] `ovsdb:"gateway_chassis"`              // Gateway_Chassis
-	HAChassisGroup             ovsdb.Set[ovsdb.UUID] `ovsdb:"ha_chassis_group"`             // HA_Chassis_Group
-	MAC                        ovsdb.Set[string]     `ovsdb:"mac"`                          // "MAC IP…"
-	RequestedAdditionalChassis ovsdb.Set[ovsdb.UUID] `ovsdb:"requested_additional_chassis"` // Chassis
-	RequestedChassis           ovsdb.Set[ovsdb.UUID] `ovsdb:"requested_chassis"`            // Chassis
-	Tag                        ovsdb.Set[int]        `ovsdb:"tag"`
-	Up                         ovsdb.Set[bool]       `ovsdb:"up"` // absent if the chassis cannot tell
-	Options                    map[string]string     `ovsdb:"options"`
+	PortBindingWorkload
+	Type           string                `ovsdb:"type"`
+	GatewayChassis ovsdb.Set[ovsdb.UUID] `ovsdb:"gateway_chassis"`  // Gateway_Chassis
+	HAChassisGroup ovsdb.Set[ovsdb.UUID] `ovsdb:"ha_chassis_group"` // HA_Chassis_Group
+	Tag            ovsdb.Set[int]        `ovsdb:"tag"`
+	Options        map[string]string     `ovsdb:"options"`
 }
-
-// Table returns Port_Binding.
-func (PortBindingBrief) Table() string { return "Port_Binding" }
 
 // PortBindingPlace is a row of Port_Binding with where the port is: whose logical flows a capture reads.
 type PortBindingPlace struct {
@@ -62,34 +33,19 @@ type PortBindingPlace struct {
 	Type     string                `ovsdb:"type"`
 }
 
-// Table returns Port_Binding.
-func (PortBindingPlace) Table() string { return "Port_Binding" }
-
 // PortBindingWorkload is a row of Port_Binding of a pod or VM with what only the Southbound knows of it. topology asks
 // for nothing else: there are tens of thousands, and the server is busy with each column of each.
 type PortBindingWorkload struct {
 	UUID                       ovsdb.UUID            `ovsdb:"_uuid"`
 	LogicalPort                string                `ovsdb:"logical_port"`
-	Datapath                   ovsdb.UUID            `ovsdb:"datapath"`
-	TunnelKey                  int                   `ovsdb:"tunnel_key"`
-	Chassis                    ovsdb.Set[ovsdb.UUID] `ovsdb:"chassis"`
-	AdditionalChassis          ovsdb.Set[ovsdb.UUID] `ovsdb:"additional_chassis"`
-	RequestedChassis           ovsdb.Set[ovsdb.UUID] `ovsdb:"requested_chassis"`
-	RequestedAdditionalChassis ovsdb.Set[ovsdb.UUID] `ovsdb:"requested_additional_chassis"`
-	MAC                        ovsdb.Set[string]     `ovsdb:"mac"`
-	Up                         ovsdb.Set[bool]       `ovsdb:"up"`
-}
-
-// Table returns Port_Binding.
-func (PortBindingWorkload) Table() string { return "Port_Binding" }
-
-// PortBinding returns the row with the columns that were read.
-func (w PortBindingWorkload) PortBinding() PortBinding {
-	return PortBinding{
-		UUID: w.UUID, LogicalPort: w.LogicalPort, Datapath: w.Datapath, TunnelKey: w.TunnelKey, Chassis: w.Chassis,
-		AdditionalChassis: w.AdditionalChassis, RequestedChassis: w.RequestedChassis,
-		RequestedAdditionalChassis: w.RequestedAdditionalChassis, MAC: w.MAC, Up: w.Up,
-	}
+	Datapath                   ovsdb.UUID            `ovsdb:"datapath"`                     // Datapath_Binding
+	TunnelKey                  int                   `ovsdb:"tunnel_key"`                   // 1 to 32767
+	Chassis                    ovsdb.Set[ovsdb.UUID] `ovsdb:"chassis"`                      // Chassis that holds the port
+	AdditionalChassis          ovsdb.Set[ovsdb.UUID] `ovsdb:"additional_chassis"`           // Chassis
+	RequestedChassis           ovsdb.Set[ovsdb.UUID] `ovsdb:"requested_chassis"`            // Chassis
+	RequestedAdditionalChassis ovsdb.Set[ovsdb.UUID] `ovsdb:"requested_additional_chassis"` // Chassis
+	MAC                        ovsdb.Set[string]     `ovsdb:"mac"`                          // "MAC IP…"
+	Up                         ovsdb.Set[bool]       `ovsdb:"up"`                           // absent if the chassis cannot tell
 }
 
 // PortBindingNames is a row of Port_Binding with what decode makes names of, a small part: servers take long for all.
@@ -102,6 +58,3 @@ type PortBindingNames struct {
 	Chassis     ovsdb.Set[ovsdb.UUID] `ovsdb:"chassis"`    // Chassis that holds the port
 	ExternalIDs map[string]string     `ovsdb:"external_ids"`
 }
-
-// Table returns Port_Binding.
-func (PortBindingNames) Table() string { return "Port_Binding" }

@@ -18,7 +18,7 @@ var rows = []ovsdb.Row{
 	sb.Connection{}, sb.SSL{}, sb.RBACRole{}, sb.RBACPermission{}, sb.AddressSet{}, sb.PortGroup{},
 	sb.MACBinding{}, sb.StaticMACBinding{}, sb.FDB{}, sb.BFD{}, sb.ECMPNexthop{}, sb.LearnedRoute{},
 	sb.AdvertisedRoute{}, sb.LoadBalancer{}, sb.ServiceMonitor{}, sb.DNS{}, sb.DHCPOptions{},
-	sb.DHCPv6Options{}, sb.Meter{}, sb.MeterBand{}, sb.Mirror{}, sb.ControllerEvent{},
+	sb.DHCPv6Options{}, sb.Meter{}, sb.MeterBand{}, sb.Mirror{},
 }
 
 var projections = []ovsdb.Row{

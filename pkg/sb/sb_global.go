@@ -13,13 +13,34 @@ type Global struct {
 	ExternalIDs map[string]string     `ovsdb:"external_ids"`
 }
 
-// Table returns SB_Global.
-func (Global) Table() string { return "SB_Global" }
-
 // GlobalNBCfg is a row of SB_Global with the configuration that it shows: whether it moved while a capture read it.
 type GlobalNBCfg struct {
 	NBCfg int `ovsdb:"nb_cfg"`
 }
 
-// Table returns SB_Global.
-func (GlobalNBCfg) Table() string { return "SB_Global" }
+// Connection is a row of Connection, ovn-sb(5): an address on which the server listens.
+type Connection struct {
+	UUID            ovsdb.UUID        `ovsdb:"_uuid"`
+	Target          string            `ovsdb:"target"`
+	InactivityProbe ovsdb.Set[int]    `ovsdb:"inactivity_probe"`
+	IsConnected     bool              `ovsdb:"is_connected"` // not in files
+	MaxBackoff      ovsdb.Set[int]    `ovsdb:"max_backoff"`
+	ReadOnly        bool              `ovsdb:"read_only"`
+	Role            string            `ovsdb:"role"`
+	Status          map[string]string `ovsdb:"status"` // not in files
+	OtherConfig     map[string]string `ovsdb:"other_config"`
+	ExternalIDs     map[string]string `ovsdb:"external_ids"`
+}
+
+// SSL is a row of SSL, ovn-sb(5): the files of the server for TLS.
+type SSL struct {
+	UUID            ovsdb.UUID        `ovsdb:"_uuid"`
+	BootstrapCACert bool              `ovsdb:"bootstrap_ca_cert"`
+	CACert          string            `ovsdb:"ca_cert"`
+	Certificate     string            `ovsdb:"certificate"`
+	PrivateKey      string            `ovsdb:"private_key"` // path of the file
+	SSLCiphers      string            `ovsdb:"ssl_ciphers"`
+	SSLCiphersuites string            `ovsdb:"ssl_ciphersuites"`
+	SSLProtocols    string            `ovsdb:"ssl_protocols"`
+	ExternalIDs     map[string]string `ovsdb:"external_ids"`
+}

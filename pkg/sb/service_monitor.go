@@ -21,6 +21,3 @@ type ServiceMonitor struct {
 	Options          map[string]string `ovsdb:"options"`
 	ExternalIDs      map[string]string `ovsdb:"external_ids"`
 }
-
-// Table returns Service_Monitor.
-func (ServiceMonitor) Table() string { return "Service_Monitor" }

@@ -1,6 +1,7 @@
 package topology
 
 import (
+	"cmp"
 	"net"
 	"net/netip"
 	"slices"
@@ -15,45 +16,28 @@ import (
 func (b *zoneBuilder) loadBalancers() {
 	found := map[ovsdb.UUID]*LoadBalancer{}
 	for _, row := range b.nb.LoadBalancers {
-		lb := &LoadBalancer{
-			UUID: string(row.UUID), Name: row.Name, Zone: b.zone,
-			Protocol: protocol(row.Protocol),
-			Service:  serviceOf(row.Name, row.ExternalIDs),
-			VIPs:     vips(row.VIPs),
-			Switches: []Ref{}, Routers: []Ref{}, Groups: []string{},
-			SelectBy:    list(row.SelectionFields...),
-			Options:     secret.Map(row.Options),
-			ExternalIDs: secret.Map(row.ExternalIDs),
-		}
+		lb := b.loadBalancer(row.UUID, row.Name, row.Protocol, row.VIPs, row.Options, row.ExternalIDs)
+		lb.SelectBy = list(row.SelectionFields...)
 		slices.Sort(lb.SelectBy)
-		b.LoadBalancers = append(b.LoadBalancers, lb)
 		found[row.UUID] = lb
 	}
 	groups := b.balancerGroups(found)
 	for _, row := range b.nb.Switches {
 		ref := Ref{UUID: string(row.UUID), Name: row.Name}
-		for _, id := range row.LoadBalancer {
-			if lb := found[id]; lb != nil {
-				lb.Switches = append(lb.Switches, ref)
-			}
+		for lb := range those(row.LoadBalancer, found) {
+			lb.Switches = append(lb.Switches, ref)
 		}
-		for _, id := range row.LoadBalancerGroup {
-			if g := groups[id]; g != nil {
-				g.Switches = append(g.Switches, ref)
-			}
+		for g := range those(row.LoadBalancerGroup, groups) {
+			g.Switches = append(g.Switches, ref)
 		}
 	}
 	for _, row := range b.nb.Routers {
 		ref := Ref{UUID: string(row.UUID), Name: row.Name}
-		for _, id := range row.LoadBalancer {
-			if lb := found[id]; lb != nil {
-				lb.Routers = append(lb.Routers, ref)
-			}
+		for lb := range those(row.LoadBalancer, found) {
+			lb.Routers = append(lb.Routers, ref)
 		}
-		for _, id := range row.LoadBalancerGroup {
-			if g := groups[id]; g != nil {
-				g.Routers = append(g.Routers, ref)
-			}
+		for g := range those(row.LoadBalancerGroup, groups) {
+			g.Routers = append(g.Routers, ref)
 		}
 	}
 	for _, lb := range found {
@@ -75,11 +59,9 @@ func (b *zoneBuilder) balancerGroups(found map[ovsdb.UUID]*LoadBalancer) map[ovs
 			UUID: string(row.UUID), Name: row.Name, Zone: b.zone,
 			LoadBalancers: []string{}, Switches: []Ref{}, Routers: []Ref{},
 		}
-		for _, id := range row.LoadBalancer {
-			if lb := found[id]; lb != nil {
-				g.LoadBalancers = append(g.LoadBalancers, lb.Name)
-				lb.Groups = append(lb.Groups, g.Name)
-			}
+		for lb := range those(row.LoadBalancer, found) {
+			g.LoadBalancers = append(g.LoadBalancers, lb.Name)
+			lb.Groups = append(lb.Groups, g.Name)
 		}
 		b.LoadBalancerGroups = append(b.LoadBalancerGroups, g)
 		groups[row.UUID] = g
@@ -91,48 +73,40 @@ func (b *zoneBuilder) balancerGroups(found map[ovsdb.UUID]*LoadBalancer) map[ovs
 func (b *zoneBuilder) services(t *sbServices) {
 	groups := byID(t.Groups, func(r sb.LogicalDPGroup) ovsdb.UUID { return r.UUID })
 	for _, row := range t.LoadBalancers {
-		lb := &LoadBalancer{
-			UUID: string(row.UUID), Name: row.Name, Zone: b.zone,
-			Protocol: protocol(row.Protocol),
-			Service:  serviceOf(row.Name, row.ExternalIDs),
-			VIPs:     vips(row.VIPs),
-			Switches: []Ref{}, Routers: []Ref{}, Groups: []string{}, SelectBy: []string{},
-			Options:     secret.Map(row.Options),
-			ExternalIDs: secret.Map(row.ExternalIDs),
-		}
+		lb := b.loadBalancer(row.UUID, row.Name, row.Protocol, row.VIPs, row.Options, row.ExternalIDs)
 		datapaths := slices.Clone(row.Datapaths)
 		for _, ref := range []ovsdb.Set[ovsdb.UUID]{row.DatapathGroup, row.LSDatapathGroup, row.LRDatapathGroup} {
 			datapaths = append(datapaths, groups[ref.Get()].Datapaths...)
 		}
-		for _, id := range datapaths {
-			if s := b.switchOf[id]; s != nil {
-				lb.Switches = append(lb.Switches, Ref{UUID: s.UUID, Name: s.Name})
-			}
-			if r := b.routerOf[id]; r != nil {
-				lb.Routers = append(lb.Routers, Ref{UUID: r.UUID, Name: r.Name})
-			}
+		for s := range those(datapaths, b.switchOf) {
+			lb.Switches = append(lb.Switches, Ref{UUID: s.UUID, Name: s.Name})
+		}
+		for r := range those(datapaths, b.routerOf) {
+			lb.Routers = append(lb.Routers, Ref{UUID: r.UUID, Name: r.Name})
 		}
 		sortRefs(lb.Switches)
 		sortRefs(lb.Routers)
-		b.LoadBalancers = append(b.LoadBalancers, lb)
 	}
+}
+
+// loadBalancer adds a row of either database, which is called the same in both.
+func (b *zoneBuilder) loadBalancer(id ovsdb.UUID, name string, protocol ovsdb.Set[string], addresses, options, ids map[string]string) *LoadBalancer {
+	lb := &LoadBalancer{
+		UUID: string(id), Name: name, Zone: b.zone,
+		Protocol: cmp.Or(protocol.Get(), "tcp"),
+		Service:  serviceOf(name, ids),
+		VIPs:     vips(addresses),
+		Switches: []Ref{}, Routers: []Ref{}, Groups: []string{}, SelectBy: []string{},
+		Options: secret.Map(options), ExternalIDs: secret.Map(ids),
+	}
+	b.LoadBalancers = append(b.LoadBalancers, lb)
+	return lb
 }
 
 func sortRefs(refs []Ref) {
 	slices.SortFunc(refs, func(a, b Ref) int {
-		if c := CompareNames(a.Name, b.Name); c != 0 {
-			return c
-		}
-		return strings.Compare(a.UUID, b.UUID)
+		return cmp.Or(CompareNames(a.Name, b.Name), strings.Compare(a.UUID, b.UUID))
 	})
-}
-
-// protocol is tcp where the column is empty, as OVN reads it.
-func protocol(column ovsdb.Set[string]) string {
-	if len(column) == 0 {
-		return "tcp"
-	}
-	return column[0]
 }
 
 // serviceOf is NAMESPACE/NAME of the service that OVN-Kubernetes made a load
@@ -152,18 +126,12 @@ func serviceOf(name string, ids map[string]string) string {
 func vips(column map[string]string) []*VIP {
 	out := []*VIP{}
 	for vip, backends := range column {
-		v := &VIP{Backends: names(backends)}
+		v := &VIP{Backends: list(names(backends)...)}
 		v.Address, v.Port = splitVIP(vip)
-		if v.Backends == nil {
-			v.Backends = []string{}
-		}
 		out = append(out, v)
 	}
 	slices.SortFunc(out, func(a, b *VIP) int {
-		if c := compareVIPAddresses(a.Address, b.Address); c != 0 {
-			return c
-		}
-		return a.Port - b.Port
+		return cmp.Or(compareVIPAddresses(a.Address, b.Address), cmp.Compare(a.Port, b.Port))
 	})
 	return out
 }

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/ovnctl/ovnctl/pkg/cluster"
 	"github.com/ovnctl/ovnctl/pkg/nb"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
 	"github.com/ovnctl/ovnctl/pkg/sb"
@@ -15,20 +14,22 @@ import (
 // LoadBetween is Load for a question about a packet between two ends, named as for [Graph.Resolve]. The rows come in
 // several requests, so that no server is busy with one for long. Where both ends are ports, or what runs behind them,
 // the Graph knows no load balancers, of which there may be more than of all else; ACLs it never knows.
-func LoadBetween(ctx context.Context, c *cluster.Cluster, from, to string) (*Graph, error) {
-	g, err := load(ctx, c, readPlain)
+func LoadBetween(ctx context.Context, s Source, from, to string) (*Graph, error) {
+	g, err := load(ctx, s, readPlain)
 	if err != nil {
 		return nil, err
 	}
-	plain, err := g.plainEnds(ctx, c, from, to)
+	plain, err := g.plainEnds(ctx, s, from, to)
 	if plain || err != nil {
 		return g, err
 	}
-	return load(ctx, c, readParts)
+	return load(ctx, s, readParts)
 }
 
 // plainEnds reports whether both texts name ports or pods and can mean no load balancer.
-func (g *Graph) plainEnds(ctx context.Context, c *cluster.Cluster, ends ...string) (bool, error) {
+func (g *Graph) plainEnds(ctx context.Context, s Source, ends ...string) (bool, error) {
+	var norths []ovsdb.Reader
+	s.EachZone(func(_ string, north, _ ovsdb.Reader) { norths = append(norths, north) })
 	for _, text := range ends {
 		name := text
 		if word, rest, ok := strings.Cut(text, ":"); ok && prefixes[word] != nil {
@@ -39,8 +40,8 @@ func (g *Graph) plainEnds(ctx context.Context, c *cluster.Cluster, ends ...strin
 		if len(r.matches) == 0 || slices.ContainsFunc(r.matches, func(m Match) bool { return m.Kind == KindNode }) || strings.HasPrefix(text, "svc:") || strings.HasPrefix(text, "service:") {
 			return false, nil
 		}
-		for _, z := range c.Zones {
-			if called, err := balancerCalled(ctx, z.NB, name); called || err != nil {
+		for _, north := range norths {
+			if called, err := balancerCalled(ctx, north, name); called || err != nil {
 				return false, err
 			}
 		}
@@ -76,11 +77,10 @@ func readPlain(ctx context.Context, name string, north, south ovsdb.Reader) (zon
 			return nil, err
 		}
 		for _, s := range switches {
-			t.Switches = append(t.Switches, nb.LogicalSwitch{UUID: s.UUID, Name: s.Name, Ports: s.Ports, OtherConfig: s.OtherConfig, ExternalIDs: s.ExternalIDs})
+			t.Switches = append(t.Switches, nb.LogicalSwitch{LogicalSwitchBare: s})
 		}
 		for _, r := range routers {
-			t.Routers = append(t.Routers, nb.LogicalRouter{UUID: r.UUID, Name: r.Name, Enabled: r.Enabled, NAT: r.NAT, Policies: r.Policies,
-				Ports: r.Ports, StaticRoutes: r.StaticRoutes, Options: r.Options, ExternalIDs: r.ExternalIDs})
+			t.Routers = append(t.Routers, nb.LogicalRouter{LogicalRouterBare: r})
 		}
 		return t, t.readPorts(ctx, north)
 	})
@@ -171,7 +171,7 @@ func readBindings(ctx context.Context, r ovsdb.Reader) (*sbTables, error) {
 		return nil, err
 	}
 	for _, w := range workloads {
-		t.Ports = append(t.Ports, w.PortBinding())
+		t.Ports = append(t.Ports, sb.PortBinding{PortBindingBrief: sb.PortBindingBrief{PortBindingWorkload: w}})
 	}
 	return t, nil
 }

@@ -4,30 +4,37 @@ import (
 	"context"
 	"slices"
 
-	"github.com/ovnctl/ovnctl/pkg/cluster"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
 )
 
-// Load reads and joins what the cluster offers: its zones, and the nodes that
-// have been opened ([cluster.Cluster.Gather] opens the others). A part that
-// fails becomes a note; the error is for when nothing could be read.
-func Load(ctx context.Context, c *cluster.Cluster) (*Graph, error) {
-	return load(ctx, c, readZone)
+// A Source has the databases of a deployment.
+type Source interface {
+	// EachZone calls f with those of each zone; one that could not be read is nil.
+	EachZone(f func(name string, north, south ovsdb.Reader))
+	// EachNode calls f with the one of each node that is open.
+	EachNode(f func(name, zone string, vswitch ovsdb.Reader))
+}
+
+// Load reads and joins what the databases of a source hold. A part that fails
+// becomes a note; the error is for when nothing could be read.
+func Load(ctx context.Context, s Source) (*Graph, error) {
+	return load(ctx, s, readZone)
 }
 
 // A zoneReader reads the databases of a zone.
 type zoneReader func(ctx context.Context, name string, north, south ovsdb.Reader) (zoneData, []error)
 
-func load(ctx context.Context, c *cluster.Cluster, readZone zoneReader) (*Graph, error) {
+func load(ctx context.Context, s Source, readZone zoneReader) (*Graph, error) {
 	var zones []zoneData
 	var notes []string
 	var failed error
-	all := make([]zoneData, len(c.Zones))
-	errs := make([][]error, len(c.Zones))
-	inParallel(len(c.Zones), func(i int) {
-		z := c.Zones[i]
-		all[i], errs[i] = readZone(ctx, z.Name, z.NB, z.SB)
+	var reads []func() (zoneData, []error)
+	s.EachZone(func(name string, north, south ovsdb.Reader) {
+		reads = append(reads, func() (zoneData, []error) { return readZone(ctx, name, north, south) })
 	})
+	all := make([]zoneData, len(reads))
+	errs := make([][]error, len(reads))
+	inParallel(len(reads), func(i int) { all[i], errs[i] = reads[i]() })
 	for i, data := range all {
 		for _, err := range errs[i] {
 			notes, failed = append(notes, err.Error()), err
@@ -36,7 +43,7 @@ func load(ctx context.Context, c *cluster.Cluster, readZone zoneReader) (*Graph,
 			zones = append(zones, data)
 		}
 	}
-	nodes, unread, err := readNodes(ctx, c, nil)
+	nodes, unread, err := readNodes(ctx, s, nil)
 	if err != nil {
 		failed = err
 	}
@@ -51,8 +58,8 @@ func load(ctx context.Context, c *cluster.Cluster, readZone zoneReader) (*Graph,
 
 // WithNodes returns the Graph with the nodes that have been opened since. The
 // zones are not read again.
-func (g *Graph) WithNodes(ctx context.Context, c *cluster.Cluster) (*Graph, error) {
-	nodes, notes, err := readNodes(ctx, c, g.had)
+func (g *Graph) WithNodes(ctx context.Context, s Source) (*Graph, error) {
+	nodes, notes, err := readNodes(ctx, s, g.had)
 	if len(nodes) == len(g.had) {
 		return g, err
 	}
@@ -74,27 +81,27 @@ func (g *Graph) addNotes(notes []string) {
 }
 
 // readNodes reads the nodes that are open and not among those that were read.
-func readNodes(ctx context.Context, c *cluster.Cluster, have []nodeData) (nodes []nodeData, notes []string, failed error) {
-	var more []*cluster.Node
-	for _, h := range c.Hosts {
-		known := slices.ContainsFunc(have, func(n nodeData) bool { return n.name == h.Name })
-		if h.Vswitch != nil && !known {
-			more = append(more, h)
+func readNodes(ctx context.Context, s Source, have []nodeData) (nodes []nodeData, notes []string, failed error) {
+	var more []nodeData
+	var databases []ovsdb.Reader
+	s.EachNode(func(name, zone string, vswitch ovsdb.Reader) {
+		if !slices.ContainsFunc(have, func(n nodeData) bool { return n.name == name }) {
+			more = append(more, nodeData{name: name, zone: zone})
+			databases = append(databases, vswitch)
 		}
-	}
-	tables := make([]*vsTables, len(more))
+	})
 	errs := make([]error, len(more))
 	inParallel(len(more), func(i int) {
-		tables[i], errs[i] = read[vsTables](ctx, more[i].Vswitch)
+		more[i].vs, errs[i] = read[vsTables](ctx, databases[i])
 	})
 	nodes = slices.Clone(have)
-	for i, h := range more {
+	for i, n := range more {
 		if errs[i] != nil {
 			failed = errs[i]
-			notes = append(notes, "node "+h.Name+": "+failed.Error())
+			notes = append(notes, "node "+n.name+": "+failed.Error())
 			continue
 		}
-		nodes = append(nodes, nodeData{name: h.Name, zone: h.Zone, vs: tables[i]})
+		nodes = append(nodes, n)
 	}
 	return nodes, notes, failed
 }

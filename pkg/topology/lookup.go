@@ -292,16 +292,7 @@ func (g *Graph) Backends(vip netip.Addr, port int, proto string) (backends []Bac
 				continue
 			}
 			ok = true
-			for _, text := range v.Backends {
-				host, p := splitVIP(text)
-				addr, err := netip.ParseAddr(host)
-				if err != nil {
-					continue
-				}
-				b := Backend{Addr: addr.Unmap(), Port: p, LoadBalancer: lb, VIP: v}
-				if ports := g.PortsAt(b.Addr); len(ports) > 0 {
-					b.Target = ports[0]
-				}
+			for _, b := range g.backendsOf(lb, v) {
 				if !slices.ContainsFunc(backends, func(o Backend) bool { return o.Addr == b.Addr && o.Port == b.Port }) {
 					backends = append(backends, b)
 				}
@@ -309,6 +300,22 @@ func (g *Graph) Backends(vip netip.Addr, port int, proto string) (backends []Bac
 		}
 	}
 	return backends, ok
+}
+
+func (g *Graph) backendsOf(lb *LoadBalancer, v *VIP) (backends []Backend) {
+	for _, text := range v.Backends {
+		host, port := splitVIP(text)
+		addr, err := netip.ParseAddr(host)
+		if err != nil {
+			continue
+		}
+		b := Backend{Addr: addr.Unmap(), Port: port, LoadBalancer: lb, VIP: v}
+		if ports := g.PortsAt(b.Addr); len(ports) > 0 {
+			b.Target = ports[0]
+		}
+		backends = append(backends, b)
+	}
+	return backends
 }
 
 // balancersOf are the load balancers of a service, NAMESPACE/NAME.

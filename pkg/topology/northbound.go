@@ -3,6 +3,7 @@ package topology
 import (
 	"cmp"
 	"fmt"
+	"iter"
 	"net/netip"
 	"slices"
 	"strings"
@@ -51,7 +52,7 @@ func (b *zoneBuilder) northbound() {
 	for _, row := range b.nb.Switches {
 		s := &Switch{
 			UUID: string(row.UUID), Name: row.Name, Zone: b.zone,
-			DisplayName: displayName(row.ExternalIDs, "neutron:network_name"),
+			DisplayName: row.ExternalIDs["neutron:network_name"],
 			Transit:     row.OtherConfig["interconn-ts"] != "",
 			Subnets:     list(row.OtherConfig["subnet"], ipv6Subnet(row.OtherConfig["ipv6_prefix"])),
 			Ports:       []string{},
@@ -64,10 +65,8 @@ func (b *zoneBuilder) northbound() {
 		b.Switches = append(b.Switches, s)
 		b.switchOf[row.UUID] = s
 		b.switches[s.UUID] = s
-		for _, id := range row.Ports {
-			if p, ok := ports[id]; ok {
-				b.switchPort(s, p, dhcp)
-			}
+		for p := range those(row.Ports, ports) {
+			b.switchPort(s, p, dhcp)
 		}
 	}
 	b.routersAndTheirs()
@@ -123,7 +122,7 @@ func (b *zoneBuilder) routersAndTheirs() {
 	for _, row := range b.nb.Routers {
 		r := &Router{
 			UUID: string(row.UUID), Name: row.Name, Zone: b.zone,
-			DisplayName: displayName(row.ExternalIDs, "neutron:router_name"),
+			DisplayName: row.ExternalIDs["neutron:router_name"],
 			Enabled:     !isFalse(row.Enabled),
 			Chassis:     row.Options["chassis"],
 			Ports:       []string{},
@@ -134,26 +133,18 @@ func (b *zoneBuilder) routersAndTheirs() {
 		b.Routers = append(b.Routers, r)
 		b.routerOf[row.UUID] = r
 		b.routers[r.UUID] = r
-		for _, id := range row.Ports {
-			if p, ok := ports[id]; ok {
-				b.routerPort(r, p, gateways)
-			}
+		for p := range those(row.Ports, ports) {
+			b.routerPort(r, p, gateways)
 		}
-		for _, id := range row.StaticRoutes {
-			if route, ok := routes[id]; ok {
-				r.Routes = append(r.Routes, newRoute(route))
-			}
+		for route := range those(row.StaticRoutes, routes) {
+			r.Routes = append(r.Routes, newRoute(route))
 		}
 		slices.SortFunc(r.Routes, compareRoutes)
-		for _, id := range row.Policies {
-			if policy, ok := policies[id]; ok {
-				b.Policies = append(b.Policies, newPolicy(b.zone, r, policy))
-			}
+		for policy := range those(row.Policies, policies) {
+			b.Policies = append(b.Policies, newPolicy(b.zone, r, policy))
 		}
-		for _, id := range row.NAT {
-			if nat, ok := nats[id]; ok {
-				b.NAT = append(b.NAT, newNAT(b.zone, r, nat, ports))
-			}
+		for nat := range those(row.NAT, nats) {
+			b.NAT = append(b.NAT, newNAT(b.zone, r, nat, ports))
 		}
 	}
 }
@@ -174,11 +165,7 @@ func (b *zoneBuilder) routerPort(r *Router, row nb.LogicalRouterPort, gateways m
 	p.ExternalIDs = secret.Map(row.ExternalIDs)
 	p.peerName = row.Peer.Get()
 	p.Gateway = b.haGroup(row.HAChassisGroup)
-	for _, id := range row.GatewayChassis {
-		gc, ok := gateways[id]
-		if !ok {
-			continue
-		}
+	for gc := range those(row.GatewayChassis, gateways) {
 		if p.Gateway == nil {
 			p.Gateway = &Gateway{}
 		}
@@ -189,22 +176,17 @@ func (b *zoneBuilder) routerPort(r *Router, row nb.LogicalRouterPort, gateways m
 
 // haGroup is the Gateway of an HA_Chassis_Group, nil if none is named.
 func (b *zoneBuilder) haGroup(ref ovsdb.Set[ovsdb.UUID]) *Gateway {
-	if len(ref) == 0 {
+	at := slices.IndexFunc(b.nb.HAGroups, func(group nb.HAChassisGroup) bool { return ref.Has(group.UUID) })
+	if at < 0 {
 		return nil
 	}
-	for _, group := range b.nb.HAGroups {
-		if group.UUID != ref[0] {
-			continue
+	g := &Gateway{Group: b.nb.HAGroups[at].Name}
+	for _, member := range b.nb.HAChassis {
+		if b.nb.HAGroups[at].HAChassis.Has(member.UUID) {
+			g.Chassis = append(g.Chassis, GatewayChassis{Chassis: member.ChassisName, Priority: member.Priority})
 		}
-		g := &Gateway{Group: group.Name}
-		for _, member := range b.nb.HAChassis {
-			if group.HAChassis.Has(member.UUID) {
-				g.Chassis = append(g.Chassis, GatewayChassis{Chassis: member.ChassisName, Priority: member.Priority})
-			}
-		}
-		return g
 	}
-	return nil
+	return g
 }
 
 func newRoute(row nb.StaticRoute) *Route {
@@ -286,11 +268,9 @@ func (b *zoneBuilder) portGroups(acls map[ovsdb.UUID]nb.ACL) {
 			Ports: []string{}, ACLs: aclsOf(row.ACLs, acls),
 			ExternalIDs: secret.Map(row.ExternalIDs),
 		}
-		for _, id := range row.Ports {
-			if p := names[id]; p != nil {
-				pg.Ports = append(pg.Ports, p.Name)
-				p.PortGroups = append(p.PortGroups, pg.Name)
-			}
+		for p := range those(row.Ports, names) {
+			pg.Ports = append(pg.Ports, p.Name)
+			p.PortGroups = append(p.PortGroups, pg.Name)
 		}
 		slices.SortFunc(pg.Ports, CompareNames)
 		b.PortGroups = append(b.PortGroups, pg)
@@ -302,11 +282,7 @@ func (b *zoneBuilder) portGroups(acls map[ovsdb.UUID]nb.ACL) {
 
 func aclsOf(ids []ovsdb.UUID, rows map[ovsdb.UUID]nb.ACL) []*ACL {
 	out := []*ACL{}
-	for _, id := range ids {
-		row, ok := rows[id]
-		if !ok {
-			continue
-		}
+	for row := range those(ids, rows) {
 		out = append(out, &ACL{
 			UUID: string(row.UUID), Name: row.Name.Get(),
 			Direction: row.Direction, Priority: row.Priority, Tier: row.Tier,
@@ -342,6 +318,17 @@ func byID[T any](rows []T, id func(T) ovsdb.UUID) map[ovsdb.UUID]T {
 	return m
 }
 
+// those are the rows that a column refers to, of those that were read.
+func those[T any](column []ovsdb.UUID, rows map[ovsdb.UUID]T) iter.Seq[T] {
+	return func(yield func(T) bool) {
+		for _, id := range column {
+			if row, ok := rows[id]; ok && !yield(row) {
+				return
+			}
+		}
+	}
+}
+
 // isFalse is for columns whose absence means true.
 func isFalse(b ovsdb.Set[bool]) bool { return len(b) > 0 && !b[0] }
 
@@ -365,15 +352,6 @@ func names(text string) []string {
 		}
 	}
 	return out
-}
-
-func displayName(ids map[string]string, keys ...string) string {
-	for _, k := range keys {
-		if ids[k] != "" {
-			return ids[k]
-		}
-	}
-	return ""
 }
 
 // ipv6Subnet is other_config:ipv6_prefix as a network: it may lack the length,

@@ -85,10 +85,8 @@ func (b *nodeBuilder) bridges() {
 			ExternalIDs: secret.Map(row.ExternalIDs),
 		}
 		slices.Sort(br.Protocols)
-		for _, id := range row.Controller {
-			if c, ok := controllers[id]; ok {
-				br.Controllers = append(br.Controllers, Connection{Target: c.Target, Connected: c.IsConnected, Role: c.Role.Get()})
-			}
+		for c := range those(row.Controller, controllers) {
+			br.Controllers = append(br.Controllers, Connection{Target: c.Target, Connected: c.IsConnected, Role: c.Role.Get()})
 		}
 		slices.SortFunc(br.Controllers, compareConnections)
 		for _, m := range b.node.BridgeMappings {
@@ -96,10 +94,8 @@ func (b *nodeBuilder) bridges() {
 				br.Networks = append(br.Networks, m.Network)
 			}
 		}
-		for _, id := range row.Ports {
-			if p, ok := ports[id]; ok {
-				br.Ports = append(br.Ports, b.bridgePort(br, p, interfaces))
-			}
+		for p := range those(row.Ports, ports) {
+			br.Ports = append(br.Ports, b.bridgePort(br, p, interfaces))
 		}
 		slices.SortFunc(br.Ports, func(x, y *BridgePort) int { return CompareNames(x.Name, y.Name) })
 		for _, p := range br.Ports {
@@ -117,22 +113,15 @@ func (b *nodeBuilder) bridges() {
 func (b *nodeBuilder) bridgePort(br *Bridge, row vswitch.Port, interfaces map[ovsdb.UUID]vswitch.Interface) *BridgePort {
 	p := &BridgePort{
 		UUID: string(row.UUID), Name: row.Name,
-		Tag: row.Tag.Get(), Trunks: slices.Clone(row.Trunks),
+		Tag: row.Tag.Get(), Trunks: append([]int{}, row.Trunks...),
 		VLANMode: row.VLANMode.Get(), BondMode: row.BondMode.Get(),
 		Interfaces:  []*Interface{},
 		LogicalPort: cmp.Or(row.ExternalIDs["ovn-localnet-port"], row.ExternalIDs["ovn-l2gateway-port"]),
 		ExternalIDs: secret.Map(row.ExternalIDs),
 	}
-	if p.Trunks == nil {
-		p.Trunks = []int{}
-	}
 	slices.Sort(p.Trunks)
 	driver := ""
-	for _, id := range row.Interfaces {
-		i, ok := interfaces[id]
-		if !ok {
-			continue
-		}
+	for i := range those(row.Interfaces, interfaces) {
 		p.Interfaces = append(p.Interfaces, newInterface(i))
 		driver = cmp.Or(driver, i.Status["driver_name"])
 		p.LogicalPort = cmp.Or(p.LogicalPort, i.ExternalIDs["iface-id"])
@@ -195,17 +184,7 @@ func (b *nodeBuilder) role(br *Bridge, p *BridgePort, driver string) string {
 func (g *Graph) attach() {
 	for _, br := range g.Bridges {
 		for _, bp := range br.Ports {
-			if bp.LogicalPort == "" {
-				continue
-			}
-			for _, p := range g.portsByName[bp.LogicalPort] {
-				for _, i := range bp.Interfaces {
-					if i.Type == "patch" && br.Name != g.nodes[br.Node].IntegrationBridge {
-						continue // the other end of the same patch
-					}
-					p.Interfaces = append(p.Interfaces, g.attachment(br, i))
-				}
-			}
+			g.attachTo(g.portsByName[bp.LogicalPort], br, bp)
 		}
 	}
 	for _, p := range g.Ports {
@@ -219,6 +198,17 @@ func (g *Graph) attach() {
 	for _, c := range g.Chassis {
 		slices.SortFunc(c.Ports, CompareNames)
 		c.Ports = slices.Compact(c.Ports) // several zones may have a row for it
+	}
+}
+
+func (g *Graph) attachTo(ports []*Port, br *Bridge, bp *BridgePort) {
+	for _, p := range ports {
+		for _, i := range bp.Interfaces {
+			if i.Type == "patch" && br.Name != g.nodes[br.Node].IntegrationBridge {
+				continue // the other end of the same patch
+			}
+			p.Interfaces = append(p.Interfaces, g.attachment(br, i))
+		}
 	}
 }
 
@@ -237,16 +227,10 @@ func (g *Graph) attachment(br *Bridge, i *Interface) *Attachment {
 
 // bridgeOf is the bridge of a node that has an interface of that name.
 func (g *Graph) bridgeOf(node, iface string) string {
+	named := func(i *Interface) bool { return i.Name == iface }
 	for _, br := range g.Bridges {
-		if br.Node != node {
-			continue
-		}
-		for _, p := range br.Ports {
-			for _, i := range p.Interfaces {
-				if i.Name == iface {
-					return br.Name
-				}
-			}
+		if br.Node == node && slices.ContainsFunc(br.Ports, func(p *BridgePort) bool { return slices.ContainsFunc(p.Interfaces, named) }) {
+			return br.Name
 		}
 	}
 	return ""

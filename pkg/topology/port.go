@@ -77,16 +77,12 @@ func (p *Port) addrs() []netip.Addr {
 func (p *Port) addAddresses(column []string) {
 	for _, entry := range column {
 		for word := range strings.FieldsSeq(entry) {
-			switch {
-			case word == "unknown":
-				p.UnknownAddresses = true
-			case isMAC(word):
+			if isMAC(word) {
 				p.MACs = addUnique(p.MACs, strings.ToLower(word))
-			default:
-				if a, ok := parseAddr(word); ok {
-					p.Addresses = addUnique(p.Addresses, a.String())
-				}
+			} else if a, ok := parseAddr(word); ok {
+				p.Addresses = addUnique(p.Addresses, a.String())
 			}
+			p.UnknownAddresses = p.UnknownAddresses || word == "unknown"
 		}
 	}
 	slices.SortStableFunc(p.Addresses, compareAddresses)

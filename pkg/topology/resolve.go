@@ -259,11 +259,9 @@ func (r *resolver) ports(name string) []*Port {
 	}
 	out := slices.Clone(r.portsByName[name])
 	if ns, pod, ok := strings.Cut(name, "/"); ok {
-		for _, written := range []string{ns + "_" + pod, pod + "." + ns} {
-			for _, p := range r.portsByName[written] {
-				if p.Pod == "" || p.Pod == name {
-					out = append(out, p)
-				}
+		for _, p := range slices.Concat(r.portsByName[ns+"_"+pod], r.portsByName[pod+"."+ns]) {
+			if p.Pod == "" || p.Pod == name {
+				out = append(out, p)
 			}
 		}
 	}

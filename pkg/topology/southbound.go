@@ -40,10 +40,8 @@ func (b *zoneBuilder) addChassis() map[ovsdb.UUID]string {
 			OtherConfig:    secret.Map(config(row)),
 			ExternalIDs:    secret.Map(row.ExternalIDs),
 		}
-		for _, id := range row.Encaps {
-			if e, ok := encaps[id]; ok {
-				c.Encaps = append(c.Encaps, Encap{UUID: string(e.UUID), Type: e.Type, IP: e.IP, Options: secret.Map(e.Options)})
-			}
+		for e := range those(row.Encaps, encaps) {
+			c.Encaps = append(c.Encaps, Encap{UUID: string(e.UUID), Type: e.Type, IP: e.IP, Options: secret.Map(e.Options)})
 		}
 		slices.SortFunc(c.Encaps, compareEncaps)
 		slices.Sort(c.TransportZones)
@@ -76,20 +74,12 @@ func config(row sb.Chassis) map[string]string {
 }
 
 func compareEncaps(a, b Encap) int {
-	return cmp.Or(cmp.Compare(encapRank(a.Type), encapRank(b.Type)), CompareNames(a.IP, b.IP))
+	return cmp.Or(cmp.Compare(encapRank(b.Type), encapRank(a.Type)), CompareNames(a.IP, b.IP))
 }
 
 // encapRank orders encapsulations as ovn-controller prefers them.
 func encapRank(kind string) int {
-	switch kind {
-	case "geneve":
-		return 0
-	case "stt":
-		return 1
-	case "vxlan":
-		return 2
-	}
-	return 3
+	return slices.Index([]string{"vxlan", "stt", "geneve"}, kind)
 }
 
 // bridgeMappings reads NETWORK:BRIDGE[,…].

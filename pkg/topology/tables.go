@@ -124,7 +124,7 @@ func readSouthbound(ctx context.Context, r ovsdb.Reader, beside bool) (*sbTables
 		return nil, unread(r, err)
 	}
 	for _, w := range workloads {
-		t.Ports = append(t.Ports, w.PortBinding())
+		t.Ports = append(t.Ports, sb.PortBinding{PortBindingBrief: sb.PortBindingBrief{PortBindingWorkload: w}})
 	}
 	return t, nil
 }

@@ -82,7 +82,7 @@ func (t *tracer) view(ctx context.Context, n *cluster.Node) (*nodeView, error) {
 			}
 		}
 	}
-	if v.names, err = decode.ReadNames(ctx, n, zone.logical); err != nil {
+	if v.names, err = decode.ReadNames(ctx, n.Vswitch, n, zone.logical); err != nil {
 		return nil, err
 	}
 	v.decoder = &decode.Decoder{Names: v.names, Flows: zone.flows, Objects: zone.objects}

@@ -1,6 +1,6 @@
 // Package vswitch has the rows of Open_vSwitch: the bridges, ports and interfaces of one node.
 //
-// Each table is a file of its own: the struct with the columns of ovs-vswitchd.conf.db(5), and
-// beside it its projections, rows with fewer columns for one question. Columns that the server at hand lacks stay empty. A
-// comment after a reference names the table that it refers to.
+// A table is in the file that its name begins or ends with, else beside the table that refers to it (tables.go lists all):
+// the struct with the columns of ovs-vswitchd.conf.db(5), and its projections, rows with fewer columns for one question.
+// Columns that the server lacks stay empty. A comment after a reference names the table that it refers to.
 package vswitch

@@ -4,12 +4,8 @@ import "github.com/ovnctl/ovnctl/pkg/ovsdb"
 
 // Interface is a row of Interface, ovs-vswitchd.conf.db(5): a network device of a port.
 type Interface struct {
-	UUID                      ovsdb.UUID        `ovsdb:"_uuid"`
-	Name                      string            `ovsdb:"name"`
-	Type                      string            `ovsdb:"type"`
+	InterfaceBrief
 	AdminState                ovsdb.Set[string] `ovsdb:"admin_state"` // up or down; not in files
-	BFD                       map[string]string `ovsdb:"bfd"`
-	BFDStatus                 map[string]string `ovsdb:"bfd_status"`
 	CFMFault                  ovsdb.Set[bool]   `ovsdb:"cfm_fault"`
 	CFMFaultStatus            ovsdb.Set[string] `ovsdb:"cfm_fault_status"`
 	CFMFlapCount              ovsdb.Set[int]    `ovsdb:"cfm_flap_count"`
@@ -18,7 +14,6 @@ type Interface struct {
 	CFMRemoteMpids            ovsdb.Set[int]    `ovsdb:"cfm_remote_mpids"`
 	CFMRemoteOpstate          ovsdb.Set[string] `ovsdb:"cfm_remote_opstate"`
 	Duplex                    ovsdb.Set[string] `ovsdb:"duplex"`
-	Error                     ovsdb.Set[string] `ovsdb:"error"` // why it could not be opened
 	IfIndex                   ovsdb.Set[int]    `ovsdb:"ifindex"`
 	IngressPolicingBurst      int               `ovsdb:"ingress_policing_burst"`
 	IngressPolicingKpktsBurst int               `ovsdb:"ingress_policing_kpkts_burst"`
@@ -27,23 +22,13 @@ type Interface struct {
 	LACPCurrent               ovsdb.Set[bool]   `ovsdb:"lacp_current"`
 	LinkResets                ovsdb.Set[int]    `ovsdb:"link_resets"`
 	LinkSpeed                 ovsdb.Set[int]    `ovsdb:"link_speed"`
-	LinkState                 ovsdb.Set[string] `ovsdb:"link_state"` // up or down; not in files
 	LLDP                      map[string]string `ovsdb:"lldp"`
-	MAC                       ovsdb.Set[string] `ovsdb:"mac"`
-	MACInUse                  ovsdb.Set[string] `ovsdb:"mac_in_use"`
 	MTU                       ovsdb.Set[int]    `ovsdb:"mtu"`
 	MTURequest                ovsdb.Set[int]    `ovsdb:"mtu_request"`
-	OFPort                    ovsdb.Set[int]    `ovsdb:"ofport"` // -1 if the interface could not be opened, absent before that
 	OFPortRequest             ovsdb.Set[int]    `ovsdb:"ofport_request"`
-	Statistics                map[string]int    `ovsdb:"statistics"` // not in files
-	Status                    map[string]string `ovsdb:"status"`     // not in files
-	Options                   map[string]string `ovsdb:"options"`
+	Status                    map[string]string `ovsdb:"status"` // not in files
 	OtherConfig               map[string]string `ovsdb:"other_config"`
-	ExternalIDs               map[string]string `ovsdb:"external_ids"`
 }
-
-// Table returns Interface.
-func (Interface) Table() string { return "Interface" }
 
 // InterfaceBrief is a row of Interface with what checks and repairs look at.
 type InterfaceBrief struct {
@@ -61,6 +46,3 @@ type InterfaceBrief struct {
 	Options     map[string]string `ovsdb:"options"`
 	ExternalIDs map[string]string `ovsdb:"external_ids"`
 }
-
-// Table returns Interface.
-func (InterfaceBrief) Table() string { return "Interface" }

@@ -24,13 +24,36 @@ type OpenvSwitch struct {
 	ExternalIDs     map[string]string     `ovsdb:"external_ids"`
 }
 
-// Table returns Open_vSwitch.
-func (OpenvSwitch) Table() string { return "Open_vSwitch" }
-
 // OpenvSwitchIDs is a row of Open_vSwitch with what says which deployment a node belongs to.
 type OpenvSwitchIDs struct {
 	ExternalIDs map[string]string `ovsdb:"external_ids"`
 }
 
-// Table returns Open_vSwitch.
-func (OpenvSwitchIDs) Table() string { return "Open_vSwitch" }
+// Manager is a row of Manager, ovs-vswitchd.conf.db(5): an address on which the server listens
+// or which it connects to.
+type Manager struct {
+	UUID            ovsdb.UUID        `ovsdb:"_uuid"`
+	Target          string            `ovsdb:"target"`
+	ConnectionMode  ovsdb.Set[string] `ovsdb:"connection_mode"`
+	InactivityProbe ovsdb.Set[int]    `ovsdb:"inactivity_probe"`
+	IsConnected     bool              `ovsdb:"is_connected"` // not in files
+	MaxBackoff      ovsdb.Set[int]    `ovsdb:"max_backoff"`
+	Status          map[string]string `ovsdb:"status"` // not in files
+	OtherConfig     map[string]string `ovsdb:"other_config"`
+	ExternalIDs     map[string]string `ovsdb:"external_ids"`
+}
+
+// SSL is a row of SSL, ovs-vswitchd.conf.db(5): the files of the server for TLS.
+type SSL struct {
+	UUID ovsdb.UUID `ovsdb:"_uuid"`
+	SSLFiles
+	BootstrapCACert bool              `ovsdb:"bootstrap_ca_cert"`
+	ExternalIDs     map[string]string `ovsdb:"external_ids"`
+}
+
+// SSLFiles is a row of SSL with the files that a connection to the other databases needs.
+type SSLFiles struct {
+	PrivateKey  string `ovsdb:"private_key"`
+	Certificate string `ovsdb:"certificate"`
+	CACert      string `ovsdb:"ca_cert"`
+}

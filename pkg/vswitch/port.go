@@ -4,8 +4,7 @@ import "github.com/ovnctl/ovnctl/pkg/ovsdb"
 
 // Port is a row of Port, ovs-vswitchd.conf.db(5): a port of a bridge, of one interface or a bond.
 type Port struct {
-	UUID            ovsdb.UUID            `ovsdb:"_uuid"`
-	Name            string                `ovsdb:"name"`
+	PortBrief
 	BondActiveSlave ovsdb.Set[string]     `ovsdb:"bond_active_slave"`
 	BondDowndelay   int                   `ovsdb:"bond_downdelay"`
 	BondFakeIface   bool                  `ovsdb:"bond_fake_iface"`
@@ -13,7 +12,6 @@ type Port struct {
 	BondUpdelay     int                   `ovsdb:"bond_updelay"`
 	CVLANs          ovsdb.Set[int]        `ovsdb:"cvlans"`
 	FakeBridge      bool                  `ovsdb:"fake_bridge"`
-	Interfaces      ovsdb.Set[ovsdb.UUID] `ovsdb:"interfaces"` // Interface
 	LACP            ovsdb.Set[string]     `ovsdb:"lacp"`
 	MAC             ovsdb.Set[string]     `ovsdb:"mac"`
 	Protected       bool                  `ovsdb:"protected"`
@@ -22,15 +20,9 @@ type Port struct {
 	RSTPStatus      map[string]string     `ovsdb:"rstp_status"`
 	Statistics      map[string]int        `ovsdb:"statistics"`
 	Status          map[string]string     `ovsdb:"status"`
-	Tag             ovsdb.Set[int]        `ovsdb:"tag"`    // VLAN
 	Trunks          ovsdb.Set[int]        `ovsdb:"trunks"` // VLANs; empty means all
 	VLANMode        ovsdb.Set[string]     `ovsdb:"vlan_mode"`
-	OtherConfig     map[string]string     `ovsdb:"other_config"`
-	ExternalIDs     map[string]string     `ovsdb:"external_ids"`
 }
-
-// Table returns Port.
-func (Port) Table() string { return "Port" }
 
 // PortBrief is a row of Port with what checks and repairs look at.
 type PortBrief struct {
@@ -41,6 +33,3 @@ type PortBrief struct {
 	OtherConfig map[string]string     `ovsdb:"other_config"`
 	ExternalIDs map[string]string     `ovsdb:"external_ids"`
 }
-
-// Table returns Port.
-func (PortBrief) Table() string { return "Port" }

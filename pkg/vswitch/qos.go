@@ -11,5 +11,10 @@ type QoS struct {
 	ExternalIDs map[string]string  `ovsdb:"external_ids"`
 }
 
-// Table returns QoS.
-func (QoS) Table() string { return "QoS" }
+// Queue is a row of Queue, ovs-vswitchd.conf.db(5): a queue of a QoS.
+type Queue struct {
+	UUID        ovsdb.UUID        `ovsdb:"_uuid"`
+	Dscp        ovsdb.Set[int]    `ovsdb:"dscp"`
+	OtherConfig map[string]string `ovsdb:"other_config"`
+	ExternalIDs map[string]string `ovsdb:"external_ids"`
+}

@@ -8,8 +8,10 @@ import (
 	"encoding/hex"
 	"fmt"
 	"math/big"
+	"math/bits"
 	"net/netip"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -60,7 +62,7 @@ func (a *addresses) seeAddresses(text []byte) {
 	}
 }
 
-// part says whether a token is in the midst of a word or of a longer number.
+// part reports whether a token is in the midst of a word or of a longer number.
 func part(text []byte, at []int) bool {
 	edge := func(i int) bool {
 		return i < 0 || i >= len(text) || !(text[i] >= '0' && text[i] <= '9' || text[i] >= 'a' && text[i] <= 'z' || text[i] >= 'A' && text[i] <= 'Z')
@@ -85,7 +87,7 @@ func parseIP(token []byte) (netip.Addr, bool) {
 	return ip, err == nil
 }
 
-// stays says whether an address is nobody's own: a group's, the host's own, none.
+// stays reports whether an address is nobody's own: a group's, the host's own, none.
 func stays(ip netip.Addr) bool {
 	if ip.Is4() {
 		b := ip.As4()
@@ -260,21 +262,38 @@ func length(rest []byte) (int, bool) {
 	rest = rest[1:]
 	if at := address.FindIndex(rest); at != nil && at[0] == 0 {
 		if mask, ok := parseIP(rest[:at[1]]); ok {
-			bits := 0
+			ones := 0
 			for _, b := range mask.AsSlice() {
-				for ; b&0x80 != 0; b <<= 1 {
-					bits++
-				}
+				ones += bits.LeadingZeros8(^b)
 			}
-			return bits, true
+			return ones, true
 		}
 	}
 	end := 0
 	for end < len(rest) && end < 3 && rest[end] >= '0' && rest[end] <= '9' {
 		end++
 	}
-	bits, err := strconv.Atoi(string(rest[:end]))
-	return bits, err == nil
+	ones, err := strconv.Atoi(string(rest[:end]))
+	return ones, err == nil
+}
+
+// replace puts another address in the place of one that is known. It reports whether b is one.
+func (a *addresses) replace(b []byte) bool {
+	if len(b) == 6 {
+		mac := [6]byte(b)
+		if a.macs[mac] {
+			mac = a.mac(mac)
+			copy(b, mac[:])
+			return true
+		}
+		return false
+	}
+	ip, ok := netip.AddrFromSlice(b)
+	if !ok || !a.seen[ip] {
+		return false
+	}
+	copy(b, a.ip(ip).AsSlice())
+	return true
 }
 
 // bytes replaces the addresses in bytes that are written with dots.
@@ -283,27 +302,9 @@ func (a *addresses) bytes(text string) string {
 	if err != nil {
 		return ""
 	}
-	for i := 0; i < len(b); i++ {
-		for _, n := range []int{16, 6, 4} {
-			if i+n > len(b) {
-				continue
-			}
-			found := false
-			if n == 6 {
-				if mac := [6]byte(b[i : i+6]); a.macs[mac] {
-					other := a.mac(mac)
-					copy(b[i:], other[:])
-					found = true
-				}
-			} else if ip, ok := netip.AddrFromSlice(b[i : i+n]); ok && a.seen[ip] {
-				copy(b[i:], a.ip(ip).AsSlice())
-				found = true
-			}
-			if found {
-				i += n - 1
-				break
-			}
-		}
+	for i := 0; i < len(b); {
+		at := slices.IndexFunc([]int{16, 6, 4}, func(n int) bool { return i+n <= len(b) && a.replace(b[i:i+n]) })
+		i += []int{1, 16, 6, 4}[at+1]
 	}
 	var out []string
 	for _, c := range b {

@@ -70,7 +70,7 @@ func (r *Redactor) See(name string, content []byte) {
 // SeeName notes a name that is in no database.
 func (r *Redactor) SeeName(name string) { r.seeWords(name) }
 
-// Leaves says whether a file is left out.
+// Leaves reports whether a file is left out.
 func Leaves(name string, content []byte) bool {
 	return strings.Contains(name, "/logs/") || strings.Contains(name, "/var/log/") || strings.Contains(name, "/files/") && bytes.HasPrefix(content, []byte("OVSDB "))
 }

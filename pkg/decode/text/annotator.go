@@ -139,12 +139,13 @@ func (a *Annotator) line(ctx context.Context, line string) *decode.Flow {
 // bridge that it names.
 func commandOf(text string) (bridge string, ok bool) {
 	for _, command := range []string{"dump-flows ", "dump-groups ", "dump-ports-desc ", "ofproto/trace ", "ofproto/trace-packet-out ", "dump-tlv-map "} {
-		if _, rest, found := strings.Cut(text, command); found && strings.Contains(text, "ovs-") {
-			for word := range strings.FieldsSeq(rest) {
-				if word[0] != '-' {
-					return strings.Trim(word, `"'`), true
-				}
-			}
+		_, rest, found := strings.Cut(text, command)
+		if !found || !strings.Contains(text, "ovs-") {
+			continue
+		}
+		words := strings.Fields(rest)
+		if i := slices.IndexFunc(words, func(w string) bool { return w[0] != '-' }); i >= 0 {
+			return strings.Trim(words[i], `"'`), true
 		}
 	}
 	return "", false
@@ -198,31 +199,25 @@ func (a *Annotator) dumped(ctx context.Context, line string) *decode.Flow {
 func seenIn(tokens []token, actions int) decode.Seen {
 	seen := decode.Seen{Priority: 32768}
 	for _, t := range tokens {
-		if t.start >= actions {
+		value, inActions := t.value, t.start >= actions
+		if inActions {
+			_, value, _ = strings.Cut(value, ",")
+		}
+		n, ok := number(value)
+		switch {
+		case !ok:
+		case inActions:
 			if t.form == called && t.key == "resubmit" {
-				if _, table, ok := strings.Cut(t.value, ","); ok {
-					if n, ok := number(table); ok {
-						seen.Resubmits = append(seen.Resubmits, int(n&0xff))
-					}
-				}
+				seen.Resubmits = append(seen.Resubmits, int(n&0xff))
 			}
-			continue
-		}
-		if t.form != assigned || t.depth > 0 {
-			continue
-		}
-		n, ok := number(t.value)
-		if !ok {
-			continue
-		}
-		switch t.key {
-		case "table", "table_id":
+		case t.form != assigned || t.depth > 0:
+		case t.key == "table" || t.key == "table_id":
 			seen.Table = int(n & 0xff)
-		case "priority":
+		case t.key == "priority":
 			seen.Priority = int(n & 0xffff)
-		case "cookie":
+		case t.key == "cookie":
 			seen.Cookie = n
-		case "metadata":
+		case t.key == "metadata":
 			seen.Metadata = n
 		}
 	}

@@ -38,23 +38,19 @@ func scan(line string, tokens []token) []token {
 			i++
 		case c == '"':
 			i = quoted(line, i)
-		case !letter(c):
-			if digit(c) { // a number is no beginning of a word
-				for i++; i < len(line) && (letter(line[i]) || digit(line[i])); i++ {
-				}
-				continue
-			}
+		case !letter(c) && !digit(c):
 			i++
 		default:
 			start := i
 			for i++; i < len(line) && (letter(line[i]) || digit(line[i])); i++ {
 			}
 			t := token{key: line[start:i], start: start, depth: depth}
-			if i < len(line) && t.read(line, i) {
-				tokens = append(tokens, t)
-				if t.form != called {
-					i = t.end
-				}
+			if i == len(line) || digit(c) || !t.read(line, i) { // a number is no beginning of a word
+				continue
+			}
+			tokens = append(tokens, t)
+			if t.form != called {
+				i = t.end
 			}
 		}
 	}

@@ -30,16 +30,16 @@ func knowing(bridge string) *Annotator {
 	})
 	node := decode.Vswitch{
 		OpenvSwitch: []vswitch.OpenvSwitch{{ExternalIDs: map[string]string{"system-id": "here"}}},
-		Bridges: []vswitch.Bridge{
+		Bridges: []vswitch.BridgeBrief{
 			{Name: "br-int", Ports: []ovsdb.UUID{"p1", "p2"}, ExternalIDs: map[string]string{"ct-zone-web": "7"}},
 			{Name: "br-ex", Ports: []ovsdb.UUID{"p3"}},
 		},
-		Ports: []vswitch.Port{
+		Ports: []vswitch.PortBrief{
 			{UUID: "p1", Interfaces: []ovsdb.UUID{"i1"}},
 			{UUID: "p2", Interfaces: []ovsdb.UUID{"i2"}, ExternalIDs: map[string]string{"ovn-chassis-id": "there@172.30.0.12"}},
 			{UUID: "p3", Interfaces: []ovsdb.UUID{"i3"}},
 		},
-		Interfaces: []vswitch.Interface{
+		Interfaces: []vswitch.InterfaceBrief{
 			{UUID: "i1", Name: "veth1", OFPort: ovsdb.Set[int]{1}, ExternalIDs: map[string]string{"iface-id": "web"}},
 			{UUID: "i2", Name: "ovn-there-0", Type: "geneve", OFPort: ovsdb.Set[int]{2}},
 			{UUID: "i3", Name: "eth0", OFPort: ovsdb.Set[int]{1}},

@@ -52,8 +52,7 @@ func CheckRows(t *testing.T, schema string, otherRelease []string, rows, project
 		if f, ok := rt.FieldByName("UUID"); !ok || f.Tag.Get("ovsdb") != "_uuid" {
 			t.Errorf("%s has no UUID", rt)
 		}
-		for i := range rt.NumField() {
-			column, _, _ := ovsdb.Column(rt.Field(i))
+		for column, field := range ovsdb.Columns(reflect.ValueOf(row)) {
 			if column == "_uuid" {
 				continue
 			}
@@ -62,8 +61,8 @@ func CheckRows(t *testing.T, schema string, otherRelease []string, rows, project
 				absent = append(absent, row.Table()+"."+column)
 				continue
 			}
-			if want := fieldType(c.Type); rt.Field(i).Type.String() != want {
-				t.Errorf("%s.%s is %s, want %s", rt, rt.Field(i).Name, rt.Field(i).Type, want)
+			if want := fieldType(c.Type); field.Type().String() != want {
+				t.Errorf("%s: %s is %s, want %s", rt, column, field.Type(), want)
 			}
 		}
 	}
@@ -91,13 +90,12 @@ func checkProjection(t *testing.T, projection ovsdb.Row, rows []ovsdb.Row) {
 		return
 	}
 	types := map[string]reflect.Type{}
-	for _, f := range reflect.VisibleFields(reflect.TypeOf(rows[full])) {
-		column, _, _ := ovsdb.Column(f)
-		types[column] = f.Type
+	for column, field := range ovsdb.Columns(reflect.ValueOf(rows[full])) {
+		types[column] = field.Type()
 	}
-	for _, f := range reflect.VisibleFields(reflect.TypeOf(projection)) {
-		if column, _, ok := ovsdb.Column(f); ok && types[column] != f.Type {
-			t.Errorf("%T.%s is %s, and %v in %T", projection, f.Name, f.Type, types[column], rows[full])
+	for column, field := range ovsdb.Columns(reflect.ValueOf(projection)) {
+		if types[column] != field.Type() {
+			t.Errorf("%T: %s is %s, and %v in %T", projection, column, field.Type(), types[column], rows[full])
 		}
 	}
 }
@@ -128,7 +126,7 @@ func fieldType(declared any) string {
 	return fmt.Sprintf("ovsdb.Set[%s]", text)
 }
 
-// rowTypes returns the types of the package here that have a method Table.
+// rowTypes returns the structs of the package here.
 func rowTypes(t *testing.T) []string {
 	t.Helper()
 	var types []string
@@ -142,8 +140,8 @@ func rowTypes(t *testing.T) []string {
 			t.Fatal(err)
 		}
 		for _, d := range file.Decls {
-			if f, ok := d.(*ast.FuncDecl); ok && f.Recv != nil && f.Name.Name == "Table" {
-				types = append(types, f.Recv.List[0].Type.(*ast.Ident).Name)
+			if g, ok := d.(*ast.GenDecl); ok && g.Tok == token.TYPE {
+				types = append(types, g.Specs[0].(*ast.TypeSpec).Name.Name)
 			}
 		}
 	}
@@ -237,10 +235,9 @@ func onlyKnown(r ovsdb.Reader, table string, rows any) any {
 	out := reflect.MakeSlice(in.Type(), in.Len(), in.Len())
 	reflect.Copy(out, in)
 	for i := range out.Len() {
-		row := out.Index(i)
-		for j := range row.NumField() {
-			if column, _, _ := ovsdb.Column(row.Type().Field(j)); !r.Has(table, column) {
-				row.Field(j).SetZero()
+		for column, field := range ovsdb.Columns(out.Index(i)) {
+			if !r.Has(table, column) {
+				field.SetZero()
 			}
 		}
 	}

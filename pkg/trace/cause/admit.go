@@ -74,9 +74,11 @@ func (e *Explainer) admitting(a admission, object decode.Object, text, command s
 	}
 	c.try = func(ctx context.Context, o *overlay) {
 		row := sb.LogicalFlow{
-			Match: "reg0[7] == 1 && " + a.match(), Actions: allowing(s.flow), Priority: s.flow.Row.Priority + 1,
-			Pipeline: s.flow.Row.Pipeline, TableID: s.flow.Row.TableID, ExternalIDs: map[string]string{"stage-name": s.stage()},
+			LogicalFlowMatch: s.flow.Row.LogicalFlowMatch,
+			Actions:          allowing(s.flow), ExternalIDs: map[string]string{"stage-name": s.stage()},
 		}
+		row.UUID, row.Match = "", "reg0[7] == 1 && "+a.match()
+		row.Priority++
 		if f := e.net.Compile(ctx, row); f.Err() == nil {
 			o.added = append(o.added, addition{tableOf(s.visit, s.step), f})
 		}

@@ -258,10 +258,11 @@ func (e *Explainer) routed(ctx context.Context, s *stop, t traffic, r newRoute) 
 			continue
 		}
 		row := sb.LogicalFlow{
-			Priority: maxPriority, Match: field + " == " + t.dst.String(),
-			Actions:  strings.Replace(actions, register+field+";", register+r.nextHop.String()+";", 1),
-			Pipeline: f.Row.Pipeline, TableID: f.Row.TableID, ExternalIDs: map[string]string{"stage-name": f.Stage()},
+			LogicalFlowMatch: f.Row.LogicalFlowMatch,
+			Actions:          strings.Replace(actions, register+field+";", register+r.nextHop.String()+";", 1),
+			ExternalIDs:      map[string]string{"stage-name": f.Stage()},
 		}
+		row.UUID, row.Priority, row.Match = "", maxPriority, field+" == "+t.dst.String()
 		return func(ctx context.Context, o *overlay) {
 			if added := e.net.Compile(ctx, row); added.Err() == nil {
 				o.added = append(o.added, addition{table, added})

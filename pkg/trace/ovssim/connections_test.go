@@ -62,7 +62,7 @@ func TestConnections(t *testing.T) {
 		}
 		sw := ovssim.NewSwitch(ovssim.Source{
 			Bridges:     []ovssim.BridgeSource{{Name: "br0", Flows: []openflow.FlowEntry{entry}}},
-			Rows:        []vswitch.Bridge{{Name: "br0"}},
+			Rows:        []vswitch.Bridge{{BridgeBrief: vswitch.BridgeBrief{Name: "br0"}}},
 			Connections: map[string][]openflow.Connection{"system": list},
 		})
 		p, err := packet.Parse(test.packet)

@@ -2,6 +2,14 @@ package nb
 
 import "github.com/ovnctl/ovnctl/pkg/ovsdb"
 
+// DHCPOptions is a row of DHCP_Options, ovn-nb(5): what DHCP answers to the ports that refer to it.
+type DHCPOptions struct {
+	UUID        ovsdb.UUID        `ovsdb:"_uuid"`
+	Cidr        string            `ovsdb:"cidr"`
+	Options     map[string]string `ovsdb:"options"`
+	ExternalIDs map[string]string `ovsdb:"external_ids"`
+}
+
 // DHCPRelay is a row of DHCP_Relay, ovn-nb(5): where a router passes DHCP on to. Newer than OVN 23.03.
 type DHCPRelay struct {
 	UUID        ovsdb.UUID        `ovsdb:"_uuid"`
@@ -10,6 +18,3 @@ type DHCPRelay struct {
 	Options     map[string]string `ovsdb:"options"`
 	ExternalIDs map[string]string `ovsdb:"external_ids"`
 }
-
-// Table returns DHCP_Relay.
-func (DHCPRelay) Table() string { return "DHCP_Relay" }

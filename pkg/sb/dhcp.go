@@ -10,5 +10,10 @@ type DHCPOptions struct {
 	Code int        `ovsdb:"code"`
 }
 
-// Table returns DHCP_Options.
-func (DHCPOptions) Table() string { return "DHCP_Options" }
+// DHCPv6Options is a row of DHCPv6_Options, ovn-sb(5): a DHCPv6 option that OVN supports.
+type DHCPv6Options struct {
+	UUID ovsdb.UUID `ovsdb:"_uuid"`
+	Name string     `ovsdb:"name"`
+	Type string     `ovsdb:"type"`
+	Code int        `ovsdb:"code"`
+}
