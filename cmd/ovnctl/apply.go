@@ -261,7 +261,7 @@ func (o *operator) ShowOutcome(out fixes.Outcome) error {
 func (o *operator) Progress(p *fixes.Plan, e fixes.Event) {
 	switch e.State {
 	case fixes.Begun:
-		o.shown.show("%d of %d: %s", e.Step, len(p.Steps), render.Clean(p.Steps[e.Step-1].String()))
+		o.shown.show("%d of %d: %s", e.Step, len(p.Steps), render.Clean(p.Steps[e.Step-1].Summary().What))
 	case fixes.Undoing:
 		o.shown.show("rolling back")
 	case fixes.Verified, fixes.Undone, fixes.Stuck:

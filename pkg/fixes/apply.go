@@ -35,21 +35,17 @@ type Options struct {
 // Apply carries out a plan. The journal must be locked. A plan that fails is rolled
 // back; the error is then a *Failure.
 func (j *Journal) Apply(ctx context.Context, t *Target, p *Plan, o Options) (*Run, error) {
-	actions, err := p.actions()
-	if err != nil {
-		return nil, err
-	}
-	if err := guard(ctx, t, actions); err != nil {
+	if err := p.guard(ctx, t); err != nil {
 		return nil, &Failure{Reason: reasonOf(err, NotPlanned), Why: err, State: OutcomeRefused}
 	}
 	failpoint("guarded")
-	run, err := j.plan(p, actions, o)
+	run, err := j.plan(p, o)
 	if err != nil {
 		return nil, &Failure{Reason: NotWritten, Why: err, State: OutcomeRefused}
 	}
 	t.process = strconv.Itoa(run.ID)
 	e := &engine{Journal: j, t: t, run: run, o: o}
-	if reason, err := e.carryOut(ctx, actions); err != nil {
+	if reason, err := e.carryOut(ctx, p.Steps); err != nil {
 		return run, e.fail(ctx, reason, err)
 	}
 	return run, nil
@@ -63,7 +59,7 @@ func reasonOf(err error, otherwise Reason) Reason {
 	return otherwise
 }
 
-func (j *Journal) plan(p *Plan, actions []action, o Options) (*Run, error) {
+func (j *Journal) plan(p *Plan, o Options) (*Run, error) {
 	h := Header{
 		Title: p.Title, Host: p.Host, Object: o.Object, Checks: o.Checks, Sources: o.Sources,
 		Cuts: p.Cuts, Answered: o.Answered, OneWay: p.OneWay(), NoUndo: p.NoUndo, Process: thisProcess(0),
@@ -74,13 +70,13 @@ func (j *Journal) plan(p *Plan, actions []action, o Options) (*Run, error) {
 	if o.Call != nil {
 		h.Repair, h.Args = o.Call.Repair, o.Call.Args
 	}
-	for _, a := range actions {
+	for _, a := range p.Steps {
 		w, err := write(a)
 		if err != nil {
 			return nil, err
 		}
 		h.Steps = append(h.Steps, w)
-		h.Commands = append(h.Commands, a.Commands()...)
+		h.Commands = append(h.Commands, a.Summary().Commands...)
 	}
 	return j.begin(h)
 }
@@ -101,7 +97,7 @@ func (e *engine) note(ev Event) error {
 	return err
 }
 
-func (e *engine) carryOut(ctx context.Context, actions []action) (Reason, error) {
+func (e *engine) carryOut(ctx context.Context, steps []Step) (Reason, error) {
 	if e.run.Cuts {
 		if err := e.arm(ctx); err != nil {
 			return NotWatched, err
@@ -110,9 +106,9 @@ func (e *engine) carryOut(ctx context.Context, actions []action) (Reason, error)
 			return NotWritten, err
 		}
 	}
-	for i, a := range actions {
+	for i, a := range steps {
 		if err := e.step(ctx, i+1, a); err != nil {
-			return reasonOf(err, StepFailed), fmt.Errorf("%s: %w", a, err)
+			return reasonOf(err, StepFailed), fmt.Errorf("%s: %w", a.Summary().What, err)
 		}
 	}
 	if reason, err := e.verify(ctx); err != nil {
@@ -160,7 +156,7 @@ func (e *engine) verify(ctx context.Context) (Reason, error) {
 	return NotWritten, e.note(Event{State: Verified})
 }
 
-func (e *engine) step(ctx context.Context, n int, a action) error {
+func (e *engine) step(ctx context.Context, n int, a Step) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}

@@ -232,7 +232,7 @@ func (r *Run) undoer() *Process {
 }
 
 // lost reports whether a boot since the run has undone a step.
-func (r *Run) lost(a action) bool { return !a.lasts() && r.Boot != "" && r.Boot != bootID() }
+func (r *Run) lost(a Step) bool { return !a.Summary().lasts && r.Boot != "" && r.Boot != bootID() }
 
 // kept reports whether the changes of the run are in place, and can be undone.
 func (r *Run) kept() bool {
@@ -245,12 +245,12 @@ func (r *Run) kept() bool {
 
 // begun are the steps that were begun, as they were carried out, by number, and
 // which of them are Done or TakenBack.
-func (r *Run) begun() (steps map[int]action, ended map[int]State, err error) {
-	steps, ended = map[int]action{}, map[int]State{}
+func (r *Run) begun() (steps map[int]Step, ended map[int]State, err error) {
+	steps, ended = map[int]Step{}, map[int]State{}
 	for _, e := range r.Events {
 		switch e.State {
 		case Begun:
-			if steps[e.Step], err = e.Action.action(); err != nil {
+			if steps[e.Step], err = e.Action.read(); err != nil {
 				return nil, nil, err
 			}
 			delete(ended, e.Step)
@@ -362,8 +362,8 @@ func (j *Journal) Last(id int) (*Run, error) {
 func (r *Run) Describe() []string {
 	var lines []string
 	for _, w := range r.Steps {
-		if a, err := w.action(); err == nil {
-			lines = append(lines, strings.TrimSpace(a.String()))
+		if a, err := w.read(); err == nil {
+			lines = append(lines, strings.TrimSpace(a.Summary().What))
 		}
 	}
 	return lines

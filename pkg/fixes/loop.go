@@ -187,7 +187,7 @@ func classified(err error) error {
 
 // decide carries out a plan if nothing speaks against it and the operator agrees.
 func (l *Loop) decide(ctx context.Context, call *Call, p *Plan, fault *Fault) (Outcome, error) {
-	if err := p.check(ctx, l.target(ctx)); err != nil {
+	if err := p.guard(ctx, l.target(ctx)); err != nil {
 		return refused(reasonOf(err, NotPlanned), err), nil
 	}
 	switch {
@@ -285,7 +285,7 @@ func (l *Loop) agreed(ctx context.Context, call *Call, p *Plan) (bool, error) {
 		return false, err
 	}
 	for i, s := range p.Steps {
-		why := s.OneWay()
+		why := s.Summary().OneWay
 		if why == "" {
 			continue
 		}

@@ -321,9 +321,6 @@ func (s Network) change(t *Target, chosen func(LinkChange) bool) error {
 	})
 }
 
-func (s Network) lasts() bool  { return false }
-func (s Network) on() []string { return []string{"network"} }
-
 // make makes one change. It is no error if it is made already.
 func (c LinkChange) make(w node.NetworkWriter) error {
 	if e := c.entry(); e != nil {

@@ -194,22 +194,14 @@ func (c LinkChange) lines() []string {
 // String is the change in a line.
 func (c LinkChange) String() string { return c.command() }
 
-// Diff is every change.
-func (s Network) Diff() []string {
-	var lines []string
+// Summary has every change.
+func (s Network) Summary() StepSummary {
+	out := StepSummary{What: s.What, on: []string{"network"}}
 	for _, c := range s.Changes {
-		lines = append(lines, c.lines()...)
-	}
-	return lines
-}
-
-// Commands are the classic commands that do the same.
-func (s Network) Commands() []string {
-	var lines []string
-	for _, c := range s.Changes {
+		out.Diff = append(out.Diff, c.lines()...)
 		if command := c.command(); command != "" {
-			lines = append(lines, command)
+			out.Commands = append(out.Commands, command)
 		}
 	}
-	return lines
+	return out
 }

@@ -1,6 +1,8 @@
 package fixes
 
 import (
+	"context"
+
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
 )
 
@@ -27,37 +29,37 @@ func (p *Plan) OneWay() string {
 		return p.NoUndo
 	}
 	for _, s := range p.Steps {
-		if why := s.OneWay(); why != "" {
+		if why := s.Summary().OneWay; why != "" {
 			return why
 		}
 	}
 	return ""
 }
 
-func (p *Plan) actions() ([]action, error) {
-	var all []action
-	for _, s := range p.Steps {
-		a, err := actionOf(s)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, a)
-	}
-	return all, nil
+// A Step is one change. The steps are Rows, File, Network, Sysctl, Service,
+// Control, Await, Module, Offload and Convert. A step reads the state each time, and
+// ends with its context.
+type Step interface {
+	Summary() StepSummary
+	// look is how far it has come and, of moved, what is not as expected.
+	look(ctx context.Context, t *Target) (stage, string, error)
+	// do carries it out. What a run that was cut off has done already stays.
+	do(ctx context.Context, t *Target) error
+	// undo undoes what was done of it, even if that is a part. It is not called of a
+	// step that cannot be undone.
+	undo(ctx context.Context, t *Target) error
 }
 
-// A Step is one change. The steps are Rows, File, Network, Sysctl, Service,
-// Control, Await, Module, Offload and Convert.
-type Step interface {
-	// String is what it changes, in a line.
-	String() string
-	// Diff is what it changes in full: lines that begin with "-" or "+".
-	Diff() []string
-	// Commands are the classic commands that do the same.
-	Commands() []string
-	// OneWay is why it cannot be undone; empty: it can.
-	OneWay() string
-}
+// A stage is how far a step has come, as the present state shows.
+type stage string
+
+const (
+	untouched stage = "as before"         // as the plan found it: do can run
+	halfDone  stage = "half done"         // in part: both do and undo can run
+	done      stage = "done"              // as do leaves it: undo can run
+	moved     stage = "changed meanwhile" // somebody else changed it: neither can run
+	unseen    stage = "unknown"           // no state shows it, as of a command that was sent
+)
 
 // Rows changes rows of one database in one transaction, which fails unless all
 // rows are as in Before and Guards.

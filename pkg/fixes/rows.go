@@ -100,7 +100,7 @@ func (r Row) value(name string) (ovsdb.Value, error) {
 
 // ready determines what the journal must hold before the change: the UUIDs of new
 // rows, so that they are found again whatever happens.
-func (s *Rows) ready(ctx context.Context, t *Target) (action, error) {
+func (s Rows) ready(ctx context.Context, t *Target) (Step, error) {
 	if err := s.check(); err != nil {
 		return nil, err
 	}
@@ -119,7 +119,7 @@ func (s *Rows) ready(ctx context.Context, t *Target) (action, error) {
 			return nil, err
 		}
 	}
-	fixed := *s
+	fixed := s
 	fixed.Changes = make([]Change, len(s.Changes))
 	for i, c := range s.Changes {
 		c.In = slices.Clone(c.In)
@@ -143,7 +143,7 @@ func (s *Rows) ready(ctx context.Context, t *Target) (action, error) {
 		}
 		fixed.Changes[i] = c
 	}
-	return &fixed, nil
+	return fixed, nil
 }
 
 func chooses(ctx context.Context, db database, table string) (bool, error) {
@@ -183,7 +183,7 @@ func (r Row) resolved(names map[string]ovsdb.UUID) (Row, error) {
 }
 
 // check refuses what must not be planned.
-func (s *Rows) check() error {
+func (s Rows) check() error {
 	for _, c := range s.Changes {
 		if c.Before == nil && c.After == nil {
 			return fmt.Errorf("%s %s: a change without a row before and after", c.Table, c.UUID)
@@ -219,18 +219,8 @@ func (r Row) secret() (string, error) {
 	return "", nil
 }
 
-func (s *Rows) lasts() bool { return true }
-
-func (s *Rows) on() []string {
-	var all []string
-	for _, c := range s.Changes {
-		all = append(all, strings.Join([]string{s.DB, s.Zone, c.Table, string(c.UUID)}, " "))
-	}
-	return all
-}
-
 // look reads all rows in one transaction.
-func (s *Rows) look(ctx context.Context, t *Target) (stage, string, error) {
+func (s Rows) look(ctx context.Context, t *Target) (stage, string, error) {
 	rows, guards, err := s.read(ctx, t)
 	if err != nil {
 		return moved, "", err
@@ -284,7 +274,7 @@ func (c Change) is(want Row, rows []ovsdb.Raw) string {
 	return d
 }
 
-func (s *Rows) read(ctx context.Context, t *Target) (rows, guards [][]ovsdb.Raw, err error) {
+func (s Rows) read(ctx context.Context, t *Target) (rows, guards [][]ovsdb.Raw, err error) {
 	r, err := t.reader(s.DB, s.Zone)
 	if err != nil {
 		return nil, nil, err
@@ -321,7 +311,7 @@ type rawReader interface {
 
 func row(id ovsdb.UUID) []ovsdb.Condition { return []ovsdb.Condition{ovsdb.Where("_uuid", "==", id)} }
 
-func (s *Rows) do(ctx context.Context, t *Target) error {
+func (s Rows) do(ctx context.Context, t *Target) error {
 	changes := s.Changes
 	if !s.Chosen {
 		var err error
@@ -339,7 +329,7 @@ func (s *Rows) do(ctx context.Context, t *Target) error {
 	return s.transact(ctx, t, ops, done)
 }
 
-func (s *Rows) undo(ctx context.Context, t *Target) error {
+func (s Rows) undo(ctx context.Context, t *Target) error {
 	db, err := t.database(s.DB, s.Zone)
 	if err != nil {
 		return err
@@ -436,7 +426,7 @@ func renamed(changes []Change, which func(Change) bool) ([]Change, error) {
 }
 
 // transact sends the operations once. After a lost reply it reads the rows to find out what happened.
-func (s *Rows) transact(ctx context.Context, t *Target, ops []ovsdb.Operation, want stage) error {
+func (s Rows) transact(ctx context.Context, t *Target, ops []ovsdb.Operation, want stage) error {
 	db, err := t.database(s.DB, s.Zone)
 	if err != nil {
 		return err

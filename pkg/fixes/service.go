@@ -57,28 +57,29 @@ var starters = map[string]struct {
 	},
 }
 
-func (s Service) String() string { return s.Action + " " + s.Daemon }
-
-// Diff is what is done to the daemon.
-func (s Service) Diff() []string { return []string{"+ " + s.Daemon + ": " + s.Action} }
-
-// Commands are systemctl(1) and what ends the daemon before.
-func (s Service) Commands() []string {
+// Summary has systemctl(1), and what ends the daemon before.
+func (s Service) Summary() StepSummary {
+	out := StepSummary{What: s.Action + " " + s.Daemon, Diff: []string{"+ " + s.Daemon + ": " + s.Action}, on: []string{"daemon " + s.Daemon}}
 	if s.Action == Unmask {
-		return []string{"systemctl unmask " + s.Daemon}
+		out.Commands, out.lasts = []string{"systemctl unmask " + s.Daemon}, true
+		return out
 	}
 	start := "systemctl start " + s.Daemon
 	if names := units[s.Daemon]; names != nil {
 		how := starters[s.Daemon]
 		start = fmt.Sprintf("systemctl start %s   # without systemd: %s %s", strings.TrimSuffix(names[0], ".service"), how.script, strings.Join(how.args, " "))
 	}
+	out.OneWay = "the process that ran before is gone"
 	switch s.Action {
+	case Start:
+		out.OneWay = "undo does not stop a daemon"
 	case Restart:
-		return []string{appctl(s.Daemon, "exit", []string{"--restart"}), start}
+		out.Commands = []string{appctl(s.Daemon, "exit", []string{"--restart"})}
 	case Replace:
-		return []string{"kill -9 $(cat " + pidfile(s.Daemon) + ")", start}
+		out.Commands = []string{"kill -9 $(cat " + pidfile(s.Daemon) + ")"}
 	}
-	return []string{start}
+	out.Commands = append(out.Commands, start)
+	return out
 }
 
 func pidfile(daemon string) string {
@@ -89,22 +90,8 @@ func pidfile(daemon string) string {
 	return dir + "/" + daemon + ".pid"
 }
 
-// OneWay is that undo does not stop daemons.
-func (s Service) OneWay() string {
-	switch s.Action {
-	case Unmask:
-		return ""
-	case Start:
-		return "undo does not stop a daemon"
-	}
-	return "the process that ran before is gone"
-}
-
-func (s Service) lasts() bool  { return s.Action == Unmask }
-func (s Service) on() []string { return []string{"daemon " + s.Daemon} }
-
 // ready notes how the daemon was started, before it ends.
-func (s Service) ready(ctx context.Context, t *Target) (action, error) {
+func (s Service) ready(ctx context.Context, t *Target) (Step, error) {
 	if s.Action == Unmask {
 		return s, nil
 	}
@@ -249,7 +236,7 @@ func (s Service) undo(ctx context.Context, t *Target) error {
 	if s.Action == Unmask {
 		return t.mask(ctx, s.Daemon, true)
 	}
-	return errors.New(s.OneWay())
+	return errOneWay
 }
 
 // systemd reports whether PID 1 of the host is systemd.

@@ -14,9 +14,12 @@ type PlanSummary struct {
 // A StepSummary is a step of a plan.
 type StepSummary struct {
 	What     string   `json:"what"`
-	Diff     []string `json:"diff"`     // lines that begin with "-" or "+", or a blank for what is around them
-	Commands []string `json:"commands"` // the classic commands that do the same
-	OneWay   string   `json:"oneWay,omitempty"`
+	Diff     []string `json:"diff"`             // lines that begin with "-" or "+", or a blank for what is around them
+	Commands []string `json:"commands"`         // the classic commands that do the same
+	OneWay   string   `json:"oneWay,omitempty"` // why it cannot be undone
+
+	on    []string // what it changes, to find two steps on one thing
+	lasts bool     // it outlasts a boot of the host
 }
 
 // Summary is the plan as it is shown.
@@ -25,7 +28,9 @@ func (p *Plan) Summary() *PlanSummary {
 		Title: p.Title, Host: p.Host, Touches: p.Touches, Warnings: list(p.Warnings), Cuts: p.Cuts, NoUndo: p.NoUndo, Steps: []StepSummary{},
 	}
 	for _, s := range p.Steps {
-		out.Steps = append(out.Steps, StepSummary{s.String(), list(s.Diff()), list(s.Commands()), s.OneWay()})
+		step := s.Summary()
+		step.Diff, step.Commands = list(step.Diff), list(step.Commands)
+		out.Steps = append(out.Steps, step)
 	}
 	return out
 }
