@@ -12,10 +12,9 @@ import (
 
 // Options say how a plan is carried out.
 type Options struct {
-	Call    *Call
-	Object  string   // of the finding that it fixes
-	Checks  []string // that verify it
-	Sources []string // where the databases were read, for people
+	// Header is what the loop knows of the run: the call, what it fixes and what
+	// verifies it, and the witnesses of a plan that cuts.
+	Header Header
 
 	// Verify fails while the fault is still found; nil: nothing verifies it. It
 	// waits as long as the fix may take to show.
@@ -25,8 +24,6 @@ type Options struct {
 	Watch   func(ctx context.Context, run int) error
 	Confirm func(context.Context) error
 	Within  time.Duration // to confirm
-	// Answered are the witnesses of a plan that cuts that reply before it.
-	Answered []Witness
 
 	// Progress is called for every event.
 	Progress func(Event)
@@ -60,16 +57,9 @@ func reasonOf(err error, otherwise Reason) Reason {
 }
 
 func (j *Journal) plan(p *Plan, o Options) (*Run, error) {
-	h := Header{
-		Title: p.Title, Host: p.Host, Object: o.Object, Checks: o.Checks, Sources: o.Sources,
-		Cuts: p.Cuts, Answered: o.Answered, OneWay: p.OneWay(), NoUndo: p.NoUndo, Process: thisProcess(0),
-	}
-	if p.Cuts {
-		h.Process = thisProcess(o.Within)
-	}
-	if o.Call != nil {
-		h.Repair, h.Args = o.Call.Repair, o.Call.Args
-	}
+	h := o.Header
+	h.Title, h.Host, h.Cuts, h.OneWay, h.NoUndo = p.Title, p.Host, p.Cuts, p.OneWay(), p.NoUndo
+	h.Process = thisProcess(o.Within)
 	for _, a := range p.Steps {
 		w, err := write(a)
 		if err != nil {

@@ -140,7 +140,7 @@ type Header struct {
 	Args     []string  `json:"args"`
 	Title    string    `json:"title"`
 	Host     string    `json:"host,omitempty"`
-	Object   string    `json:"object,omitempty"` // of the finding that it fixes
+	Subject            // of the finding that it fixes
 	Checks   []string  `json:"checks,omitempty"` // that verify it
 	Sources  []string  `json:"sources,omitempty"`
 	Cuts     bool      `json:"cuts,omitempty"`
