@@ -19,25 +19,29 @@ type SilentDaemon struct {
 
 // SilentDaemons are the daemons of a program that should run and do not reply. Where that cannot be read, the host is
 // reported as unknown.
-func (p *Pass) SilentDaemons(daemon string) iter.Seq[*SilentDaemon] {
+func SilentDaemons(daemon string) func(*Pass) iter.Seq[*SilentDaemon] {
 	why := "no host that should run " + daemon + " can be read from here"
-	return EachHost(p, why, func(h *snapshot.Host) (*SilentDaemon, bool) {
-		state, err := h.Daemon(daemon)
-		switch {
-		case errors.Is(err, snapshot.ErrNoSwitch), errors.Is(err, node.ErrUnavailable) && !h.Local:
-			return nil, false
-		case err != nil:
-			p.Unknown(NodeObject(h.Name), err)
-			return nil, false
-		case state.Liveness == snapshot.Answers:
-			return nil, true
-		}
-		expected, ok := Need(p, NodeObject(h.Name), func() ([]string, error) { return h.Meant(daemon) })
-		if !ok || len(expected) == 0 {
-			return nil, false
-		}
-		return &SilentDaemon{h, daemon, state, expected}, true
-	})
+	return func(p *Pass) iter.Seq[*SilentDaemon] {
+		return EachHost(p, why, func(h *snapshot.Host) (*SilentDaemon, bool) { return silentDaemon(p, h, daemon) })
+	}
+}
+
+func silentDaemon(p *Pass, h *snapshot.Host, daemon string) (d *SilentDaemon, applies bool) {
+	state, err := h.Daemon(daemon)
+	switch {
+	case errors.Is(err, snapshot.ErrNoSwitch), errors.Is(err, node.ErrUnavailable) && !h.Local:
+		return nil, false
+	case err != nil:
+		p.Unknown(NodeObject(h.Name), err)
+		return nil, false
+	case state.Liveness == snapshot.Answers:
+		return nil, true
+	}
+	expected, ok := Need(p, NodeObject(h.Name), func() ([]string, error) { return h.Meant(daemon) })
+	if !ok || len(expected) == 0 {
+		return nil, false
+	}
+	return &SilentDaemon{h, daemon, state, expected}, true
 }
 
 // Object is the daemon on its host.

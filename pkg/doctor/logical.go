@@ -41,13 +41,12 @@ func NodeByPort(z *snapshot.Zone) map[string]string {
 		return nil
 	}
 	node := make(map[ovsdb.UUID]string, len(rows.Chassis))
-	for i := range rows.Chassis {
-		c := &rows.Chassis[i]
+	for c := range Each(rows.Chassis) {
 		node[c.UUID] = cmp.Or(c.Hostname, c.Name)
 	}
 	bound := make(map[string]string, len(rows.PortBindings))
-	for i := range rows.PortBindings {
-		if b := &rows.PortBindings[i]; len(b.Chassis) > 0 {
+	for b := range Each(rows.PortBindings) {
+		if len(b.Chassis) > 0 {
 			bound[b.LogicalPort] = node[b.Chassis[0]]
 		}
 	}

@@ -36,8 +36,8 @@ func TakeSamples[T any](p *Pass, read func(*snapshot.Host) (T, error), needsTwo 
 	}
 	sideBySide(all, func(s *Samples[T]) { s.First, s.err = read(s.Host) })
 	var again []*Samples[T]
-	for i := range all {
-		if s := &all[i]; s.err == nil && needsTwo(s.First) {
+	for s := range Each(all) {
+		if s.err == nil && needsTwo(s.First) {
 			again = append(again, s)
 		}
 	}

@@ -81,8 +81,7 @@ func clusterHostnames(p *doctor.Pass, z *snapshot.Zone, north *snapshot.Northbou
 	for i := range south.Chassis {
 		chassis[south.Chassis[i].Hostname] = true
 	}
-	for i := range south.Chassis {
-		c := &south.Chassis[i]
+	for c := range doctor.Each(south.Chassis) {
 		if snapshot.Elsewhere(c) || reported[c.Name] || c.Hostname == "" || nodes[c.Hostname] != "" || requested(north, c) {
 			continue
 		}

@@ -131,8 +131,7 @@ func namespaces(p *doctor.Pass, h *snapshot.Host, c *sb.Chassis, north *snapshot
 	}
 	here := map[ovsdb.UUID]bool{} // datapaths with a server on this chassis
 	at := map[string]*sb.PortBindingBrief{}
-	for i := range south.PortBindings {
-		b := &south.PortBindings[i]
+	for b := range doctor.Each(south.PortBindings) {
 		at[b.LogicalPort] = b
 		if b.Type == "" && b.Chassis.Has(c.UUID) {
 			here[b.Datapath] = true

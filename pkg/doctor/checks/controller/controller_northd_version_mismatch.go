@@ -17,16 +17,14 @@ var ControllerNorthdVersionMismatch = &doctor.Check{
 
 With external_ids:ovn-match-northd-version=true ovn-controller processes nothing until both have the same
 internal version. That is meant for the minutes of an upgrade.`,
-	Run: func(p *doctor.Pass) {
-		for c := range p.Chassis() {
-			if value, key := c.OVS.Setting("ovn-match-northd-version", c.SystemID); value == "true" {
-				versionMismatch(p, c, key)
-			}
-		}
-	},
+	Run: doctor.Over((*doctor.Pass).Chassis, versionMismatch),
 }
 
-func versionMismatch(p *doctor.Pass, c *doctor.Chassis, key string) {
+func versionMismatch(p *doctor.Pass, c *doctor.Chassis) {
+	value, key := c.OVS.Setting("ovn-match-northd-version", c.SystemID)
+	if value != "true" {
+		return
+	}
 	s, ok := doctor.Need(p, doctor.NodeObject(c.Name), c.Southbound)
 	if !ok || len(s.Globals) == 0 {
 		return

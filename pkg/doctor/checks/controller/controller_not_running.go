@@ -18,11 +18,7 @@ The flows in the integration bridge stay, and so do its chassis and ports in the
 Southbound; nothing new is applied on the node.`,
 	Causes: []string{"conf-db-lost-or-corrupt"},
 	Settle: true,
-	Run: func(p *doctor.Pass) {
-		for d := range p.SilentDaemons("ovn-controller") {
-			silentController(p, d)
-		}
-	},
+	Run:    doctor.Over(doctor.SilentDaemons("ovn-controller"), silentController),
 }
 
 func silentController(p *doctor.Pass, d *doctor.SilentDaemon) {

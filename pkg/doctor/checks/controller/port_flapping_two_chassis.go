@@ -24,14 +24,7 @@ Both have an interface with its name, and nothing tells which of them it belongs
 live migration requested-chassis names both nodes, and that is no fault.`,
 	Causes: []string{"system-id-cloned", "duplicate-chassis-stale"},
 	Settle: true,
-	Run: func(p *doctor.Pass) {
-		for z, south := range p.Southbounds() {
-			flappingPorts(p, z, south)
-		}
-		if len(p.Zones) == 0 {
-			p.Skip("no Southbound was given")
-		}
-	},
+	Run:    doctor.Over2((*doctor.Pass).GivenSouthbounds, flappingPorts),
 }
 
 // A claimant is a node with an interface for a port.
@@ -44,8 +37,7 @@ type claimant struct {
 // flappingPorts looks for ports that several nodes have an interface for, or that are bound elsewhere than their interface is.
 func flappingPorts(p *doctor.Pass, z *snapshot.Zone, south *snapshot.Southbound) {
 	all := claimants(p, z, south)
-	for i := range south.PortBindings {
-		b := &south.PortBindings[i]
+	for b := range doctor.Each(south.PortBindings) {
 		claims := all[b.LogicalPort]
 		if len(claims) == 0 || b.Type != "" || len(b.Chassis) == 0 || migrates(b) {
 			continue
@@ -152,8 +144,8 @@ func contested(p *doctor.Pass, z *snapshot.Zone, south *snapshot.Southbound, b *
 		})
 	}
 	slices.Sort(names)
-	for i := range south.Chassis {
-		if c := &south.Chassis[i]; slices.Contains(names, doctor.ChassisLabel(c)) {
+	for c := range doctor.Each(south.Chassis) {
+		if slices.Contains(names, doctor.ChassisLabel(c)) {
 			f.Also = append(f.Also, doctor.NodeObject(c.Hostname))
 		}
 	}
@@ -198,8 +190,7 @@ func watchChassis(p *doctor.Pass, z *snapshot.Zone, b *sb.PortBindingBrief) []ov
 func ownerOf(b *sb.PortBindingBrief, claims []claimant) (owner *claimant, why doctor.Evidence) {
 	macs := strings.ToLower(strings.Join(b.MAC, " "))
 	owners := 0
-	for i := range claims {
-		c := &claims[i]
+	for c := range doctor.Each(claims) {
 		e := doctor.Evidence{Source: doctor.OVS("Interface", c.iface.Name)}
 		mac := strings.ToLower(cmp.Or(c.iface.ExternalIDs["attached-mac"], c.iface.ExternalIDs["attached_mac"]))
 		if mac == "" || !strings.Contains(macs, mac) {

@@ -23,14 +23,7 @@ var SystemIDCloned = &doctor.Check{
 
 Both write the same Chassis row, again and again, and each takes the other's ports. This
 follows when a node's image or disk is cloned.`,
-	Run: func(p *doctor.Pass) {
-		for z, south := range p.Southbounds() {
-			clonedChassis(p, z, south)
-		}
-		if len(p.Zones) == 0 {
-			p.Skip("no Southbound was given")
-		}
-	},
+	Run: doctor.Over2((*doctor.Pass).GivenSouthbounds, clonedChassis),
 }
 
 // An identity is what a Chassis row says of its node at one moment.
@@ -67,8 +60,7 @@ func clonedChassis(p *doctor.Pass, z *snapshot.Zone, south *snapshot.Southbound)
 		return
 	}
 	suspects := map[string][]identity{}
-	for i := range south.Chassis {
-		c := &south.Chassis[i]
+	for c := range doctor.Each(south.Chassis) {
 		row := identityOf(c, south.EncapsOf(c))
 		if !snapshot.Elsewhere(c) && (rewritten[c.Name] || ofAnotherNode(p, c, row) || losesPorts(p, c.Name)) {
 			suspects[c.Name] = []identity{row}
@@ -99,8 +91,7 @@ func watch(ctx context.Context, db ovsdb.Reader, suspects map[string][]identity)
 		if err := readChassis(ctx, db, &rows); err != nil {
 			return false
 		}
-		for i := range rows.Chassis {
-			c := &rows.Chassis[i]
+		for c := range doctor.Each(rows.Chassis) {
 			if seen, ok := suspects[c.Name]; ok {
 				suspects[c.Name] = append(seen, identityOf(c, rows.EncapsOf(c)))
 			}

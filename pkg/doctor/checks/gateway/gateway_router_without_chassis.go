@@ -38,8 +38,7 @@ its system-id. Where no chassis has that name, nothing is logged.`,
 func gatewayRouters(p *doctor.Pass, l *facts.Logical, south *snapshot.Southbound) {
 	bindings := doctor.PortBindings(south)
 	like := likeGateways(l)
-	for i := range l.Routers {
-		r := &l.Routers[i]
+	for r := range doctor.Each(l.Routers) {
 		name, has := r.Options["chassis"]
 		switch c := south.ChassisNamed(name); {
 		case !has && !like[r.UUID]:
@@ -67,8 +66,7 @@ func likeGateways(l *facts.Logical) map[ovsdb.UUID]bool {
 		}
 	}
 	out := map[ovsdb.UUID]bool{}
-	for i := range l.Routers {
-		r := &l.Routers[i]
+	for r := range doctor.Each(l.Routers) {
 		outside, joined, distributed := false, false, false
 		for _, rp := range l.RouterPortsOf[r.UUID] {
 			distributed = distributed || len(rp.GatewayChassis) > 0 || len(rp.HAChassisGroup) > 0

@@ -18,16 +18,11 @@ The host reaches its network through the bridge's own link. While that is down, 
 kernel keeps no routes and no IPv6 addresses on it.`,
 	Causes: []string{"vswitchd-not-running"},
 	Settle: true,
-	Run: func(p *doctor.Pass) {
-		for n := range p.Nodes() {
-			for _, u := range n.Uplinks {
-				linkDown(p, n, u.Bridge.Name)
-			}
-		}
-	},
+	Run:    doctor.Over2((*doctor.Pass).Uplinks, linkDown),
 }
 
-func linkDown(p *doctor.Pass, n *doctor.Node, bridge string) {
+func linkDown(p *doctor.Pass, n *doctor.Node, u facts.Uplink) {
+	bridge := u.Bridge.Name
 	l := n.Net.Link(bridge)
 	if l == nil || l.Up {
 		return

@@ -80,8 +80,7 @@ func forwardDropped(p *doctor.Pass, n *doctor.Node, g *facts.PodLink) {
 		return
 	}
 	var evidence []doctor.Evidence
-	for i := range chains {
-		c := &chains[i]
+	for c := range doctor.Each(chains) {
 		if c.Hook == "forward" && strings.EqualFold(c.Policy, "drop") && !accepts(chains, c, map[*node.Chain]bool{}) {
 			evidence = append(evidence, doctor.Evidence{Source: doctor.Chain(c), Says: "hook forward, policy drop, and no rule accepts"})
 		}

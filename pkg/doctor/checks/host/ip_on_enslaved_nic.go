@@ -19,22 +19,14 @@ A link that is a port hands all that it receives to the bridge. With an address 
 the host replies from the wrong link, twice or not at all.`,
 	Causes: []string{"bridge-ip-lost-after-reboot"},
 	Settle: true,
-	Run: func(p *doctor.Pass) {
-		for n := range p.Nodes() {
-			for _, u := range n.Uplinks {
-				if u.Port != nil {
-					addressesOnPort(p, n, u)
-				}
-			}
-		}
-	},
+	Run:    doctor.Over2((*doctor.Pass).Uplinks, addressesOnPort),
 }
 
 func addressesOnPort(p *doctor.Pass, n *doctor.Node, u facts.Uplink) {
 	bridge := u.Bridge.Name
 	for _, nic := range u.Links {
 		own := facts.Global(n.Net, nic)
-		if len(own) == 0 {
+		if u.Port == nil || len(own) == 0 {
 			continue
 		}
 		evidence := []doctor.Evidence{{Source: doctor.OVS("Port", u.Port.Name), Says: "is in bridge " + bridge}, n.AddressEvidence(nic), n.AddressEvidence(bridge)}

@@ -24,18 +24,13 @@ When NetworkManager restarts, it takes the uplink out of the bridge and puts it 
 port gets another OpenFlow number, and flows with the old number lead nowhere.`,
 	Causes: []string{"vswitchd-not-running", "uplink-not-in-bridge"},
 	Settle: true,
-	Run: func(p *doctor.Pass) {
-		for n := range p.Nodes() {
-			for _, u := range n.Uplinks {
-				if u.Port != nil && p.InterfacesCurrent(n.Host) {
-					renumbered(p, n, u)
-				}
-			}
-		}
-	},
+	Run:    doctor.Over2((*doctor.Pass).Uplinks, renumbered),
 }
 
 func renumbered(p *doctor.Pass, n *doctor.Node, u facts.Uplink) {
+	if u.Port == nil || !p.InterfacesCurrent(n.Host) {
+		return
+	}
 	bridge := u.Bridge.Name
 	flows, ok := doctor.Need(p, doctor.BridgeObject(n.Host, bridge), func() (map[int]string, error) { return flowsByPort(n, bridge) })
 	s, err := n.Switch()

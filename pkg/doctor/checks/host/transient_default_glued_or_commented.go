@@ -15,16 +15,13 @@ var TransientDefaultGluedOrCommented = &doctor.Check{
 
 It is only in a comment; it was appended to the line of another setting; it is quoted or
 spelt so that systemd or ovs-ctl reads something else; or a later line sets the variable again.`,
-	Run: func(p *doctor.Pass) {
-		for t := range transientDefaults(p) {
-			if !t.Deleted() || t.Stops != "" {
-				notInForce(p, t)
-			}
-		}
-	},
+	Run: doctor.Over(transientDefaults, notInForce),
 }
 
 func notInForce(p *doctor.Pass, t *transient) {
+	if t.Deleted() && t.Stops == "" {
+		return
+	}
 	f := t.finding(t.File)
 	f.Evidence = []doctor.Evidence{t.line(t.Line)}
 	idle := t.unread == nil && len(t.ports) == 0 && t.Stops == ""

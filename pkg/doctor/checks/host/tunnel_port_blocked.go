@@ -197,8 +197,7 @@ var dropWord = regexp.MustCompile(`(^|\s)(drop|reject|DROP|REJECT)(\s|$)`)
 func droppers(host string, chains []node.Chain, port string, hooks []string) []dropper {
 	named := regexp.MustCompile(`(dport|--dports?) (\{[^}]*\b` + port + `\b|[\d,:]*\b` + port + `\b)`)
 	var rules, policies []dropper
-	for i := range chains {
-		c := &chains[i]
+	for c := range doctor.Each(chains) {
 		atHook := slices.Contains(hooks, c.Hook)
 		accepted := false
 		for _, r := range c.Rules {

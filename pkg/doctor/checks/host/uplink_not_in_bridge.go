@@ -21,18 +21,14 @@ The link in external_ids:bridge-uplink is not a port of the bridge, or Open vSwi
 not open it; or a bridge in ovn-bridge-mappings has no port to the outside.`,
 	Causes: []string{"vswitchd-not-running", "conf-db-lost-or-corrupt"},
 	Settle: true,
-	Run: func(p *doctor.Pass) {
-		for n := range p.Nodes() {
-			for _, u := range n.Uplinks {
-				switch {
-				case u.Port != nil:
-					uplinkUnusable(p, n, u)
-				case u.Named || !internal(n, u):
-					uplinkMissing(p, n, u)
-				}
-			}
+	Run: doctor.Over2((*doctor.Pass).Uplinks, func(p *doctor.Pass, n *doctor.Node, u facts.Uplink) {
+		switch {
+		case u.Port != nil:
+			uplinkUnusable(p, n, u)
+		case u.Named || !internal(n, u):
+			uplinkMissing(p, n, u)
 		}
-	},
+	}),
 }
 
 // internal reports whether a bridge is an internal network of the host, which needs no uplink: it has an address, and

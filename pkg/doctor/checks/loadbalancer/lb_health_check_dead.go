@@ -39,8 +39,8 @@ virtual IP are rejected.`,
 			for i := range b.HealthChecks {
 				h.checks[b.HealthChecks[i].UUID] = &b.HealthChecks[i]
 			}
-			for i := range b.LoadBalancers {
-				if lb := &b.LoadBalancers[i]; len(lb.HealthCheck) > 0 && lb.Options["template"] != "true" {
+			for lb := range doctor.Each(b.LoadBalancers) {
+				if len(lb.HealthCheck) > 0 && lb.Options["template"] != "true" {
 					h.balancer(lb)
 				}
 			}
@@ -77,8 +77,7 @@ func (h *health) south() {
 	if !ok {
 		return
 	}
-	for i := range learned.ServiceMonitors {
-		m := &learned.ServiceMonitors[i]
+	for m := range doctor.Each(learned.ServiceMonitors) {
 		if a, err := netip.ParseAddr(strings.Trim(m.IP, "[]")); err == nil {
 			h.monitors[monitorKey{m.LogicalPort, netip.AddrPortFrom(a, uint16(m.Port)), m.Protocol.Get()}] = m
 		}

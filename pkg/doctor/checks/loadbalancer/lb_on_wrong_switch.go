@@ -68,8 +68,7 @@ func (b *balancing) missing(f doctor.Finding, what, on ovsdb.UUID) {
 
 // groups reports switches of nodes and gateway routers that lack a group which OVN-Kubernetes gives to all of them.
 func (b *balancing) groups() {
-	for i := range b.at.Groups {
-		g := &b.at.Groups[i]
+	for g := range doctor.Each(b.at.Groups) {
 		name := strings.ToLower(g.Name)
 		if !strings.HasPrefix(name, "cluster") || !strings.HasSuffix(name, "lbgroup") || !b.balances(g) {
 			continue
@@ -84,8 +83,7 @@ func (b *balancing) groups() {
 }
 
 func (b *balancing) groupOnSwitches(g *nb.LoadBalancerGroup) {
-	for i := range b.l.Switches {
-		s := &b.l.Switches[i]
+	for s := range doctor.Each(b.l.Switches) {
 		if s.LoadBalancerGroup.Has(g.UUID) || !b.ofCluster(s) {
 			continue
 		}
@@ -97,8 +95,7 @@ func (b *balancing) groupOnSwitches(g *nb.LoadBalancerGroup) {
 }
 
 func (b *balancing) groupOnRouters(g *nb.LoadBalancerGroup) {
-	for i := range b.l.Routers {
-		r := &b.l.Routers[i]
+	for r := range doctor.Each(b.l.Routers) {
 		if r.LoadBalancerGroup.Has(g.UUID) || !strings.HasPrefix(r.Name, "GR_") || r.Options["chassis"] == "" || !b.onJoinSwitch(r) {
 			continue
 		}
@@ -162,8 +159,7 @@ func (b *balancing) onJoinSwitch(r *nb.LogicalRouter) bool {
 // ofKubeOVN reports switches that have only some of the load balancers of their router: Kube-OVN gives a subnet all of its
 // VPC or none.
 func (b *balancing) ofKubeOVN() {
-	for i := range b.l.Routers {
-		r := &b.l.Routers[i]
+	for r := range doctor.Each(b.l.Routers) {
 		if decode.CMSOf(r.ExternalIDs) != decode.KubeOVN {
 			continue
 		}
@@ -308,8 +304,7 @@ func (b *balancing) byGroup(s *nb.LogicalSwitch, lb *nb.LoadBalancer) bool {
 // each checks the load balancers one by one.
 func (b *balancing) each() {
 	hairpins := b.hairpinsOfCluster()
-	for i := range b.at.LoadBalancers {
-		lb := &b.at.LoadBalancers[i]
+	for lb := range doctor.Each(b.at.LoadBalancers) {
 		vips := b.at.VIPs[lb]
 		if len(vips) == 0 {
 			continue
@@ -411,8 +406,7 @@ func (b *balancing) whereTheOthersAre(lb *nb.LoadBalancer) string {
 	}
 	count := map[string]int{}
 	others := 0
-	for i := range b.at.LoadBalancers {
-		other := &b.at.LoadBalancers[i]
+	for other := range doctor.Each(b.at.LoadBalancers) {
 		if other == lb || kindOf(other) != kind || len(other.VIPs) == 0 {
 			continue
 		}
@@ -493,8 +487,7 @@ func namedFor(lb *nb.LoadBalancer) string {
 // hairpinsOfCluster is the hairpin address that the load balancers of OVN-Kubernetes have in common; empty: none.
 func (b *balancing) hairpinsOfCluster() string {
 	var common string
-	for i := range b.at.LoadBalancers {
-		lb := &b.at.LoadBalancers[i]
+	for lb := range doctor.Each(b.at.LoadBalancers) {
 		a := lb.Options["hairpin_snat_ip"]
 		if a == "" || lb.ExternalIDs["k8s.ovn.org/kind"] == "" {
 			continue
@@ -542,13 +535,11 @@ func (b *balancing) addressesOnRouters() map[ovsdb.UUID]map[netip.Addr]bool {
 			}
 		}
 	}
-	for i := range b.at.Groups {
-		g := &b.at.Groups[i]
+	for g := range doctor.Each(b.at.Groups) {
 		of[g.UUID] = map[netip.Addr]bool{}
 		add(of[g.UUID], g.LoadBalancer)
 	}
-	for i := range b.l.Routers {
-		r := &b.l.Routers[i]
+	for r := range doctor.Each(b.l.Routers) {
 		of[r.UUID] = map[netip.Addr]bool{}
 		add(of[r.UUID], r.LoadBalancer)
 	}
@@ -562,8 +553,7 @@ func (b *balancing) ownSubnet(lb *nb.LoadBalancer, vips []facts.VIP) {
 		if v.Bad != "" || !b.closed.Contains(v.Addr) || b.holders[v.Addr] != "" {
 			continue
 		}
-		for i := range b.l.Switches {
-			s := &b.l.Switches[i]
+		for s := range doctor.Each(b.l.Switches) {
 			gateway := b.gatewayFor(s, v.Addr)
 			if gateway == nil || !doctor.ClosedSwitch(b.l, s) {
 				continue
@@ -617,8 +607,7 @@ func (b *balancing) networks() {
 	}
 	open := map[netip.Prefix]bool{}
 	closed := map[netip.Prefix]bool{}
-	for i := range b.l.Switches {
-		s := &b.l.Switches[i]
+	for s := range doctor.Each(b.l.Switches) {
 		is := doctor.ClosedSwitch(b.l, s)
 		for _, g := range b.l.Gateways(s) {
 			for _, n := range facts.Networks(g) {

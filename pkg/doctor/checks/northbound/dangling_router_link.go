@@ -37,8 +37,7 @@ names it and has its address. If a half is missing, no log mentions it.`,
 func switchLinks(p *doctor.Pass, l *facts.Logical) map[string]bool {
 	unlinked := l.Unlinked()
 	claimed := map[string]bool{}
-	for i := range l.SwitchPorts {
-		port := &l.SwitchPorts[i]
+	for port := range doctor.Each(l.SwitchPorts) {
 		fault := l.CheckLink(port)
 		if fault == facts.LinkFine {
 			localnet(p, l, port)
@@ -95,8 +94,8 @@ func switchLinks(p *doctor.Pass, l *facts.Logical) map[string]bool {
 		}
 		p.Report(f)
 	}
-	for i := range l.RouterPorts {
-		if rp := &l.RouterPorts[i]; len(l.Links[rp.Name]) > 1 {
+	for rp := range doctor.Each(l.RouterPorts) {
+		if len(l.Links[rp.Name]) > 1 {
 			twoLinks(p, l, rp, l.Links[rp.Name])
 		}
 	}
@@ -244,8 +243,7 @@ func loneRouterPorts(p *doctor.Pass, l *facts.Logical, claimed map[string]bool) 
 // withoutGateway are the switches without a gateway whose ports have addresses in the network of a router port.
 func withoutGateway(l *facts.Logical, lone []*nb.LogicalRouterPort) map[*nb.LogicalRouterPort]*nb.LogicalSwitch {
 	out := map[*nb.LogicalRouterPort]*nb.LogicalSwitch{}
-	for i := range l.Switches {
-		s := &l.Switches[i]
+	for s := range doctor.Each(l.Switches) {
 		for _, rp := range l.Fits(s, lone) {
 			if !gatewayIn(l, s, rp) && out[rp] == nil {
 				out[rp] = s
@@ -262,8 +260,7 @@ func gatewayIn(l *facts.Logical, s *nb.LogicalSwitch, rp *nb.LogicalRouterPort) 
 
 // routerPeers reports router ports that are connected to another from one side only.
 func routerPeers(p *doctor.Pass, l *facts.Logical) {
-	for i := range l.RouterPorts {
-		rp := &l.RouterPorts[i]
+	for rp := range doctor.Each(l.RouterPorts) {
 		name := rp.Peer.Get()
 		if name == "" {
 			continue
@@ -314,8 +311,7 @@ func overlaps(p *doctor.Pass, l *facts.Logical) {
 		network netip.Prefix
 	}
 	first := map[key]*nb.LogicalRouterPort{}
-	for i := range l.RouterPorts {
-		rp := &l.RouterPorts[i]
+	for rp := range doctor.Each(l.RouterPorts) {
 		r := l.RouterOf[rp.UUID]
 		for _, n := range facts.Networks(rp) {
 			if r == nil || n.Addr().IsLinkLocalUnicast() || n.IsSingleIP() {

@@ -18,24 +18,19 @@ var PortAdministrativelyDisabled = &doctor.Check{
 
 Logical_Switch_Port.enabled, Logical_Router_Port.enabled or Logical_Router.enabled
 is false. The port is still shown as up.`,
-	Run: func(p *doctor.Pass) {
-		for z, l := range p.Northbounds() {
-			disabled(p, z, l)
-		}
-	},
+	Run: doctor.Over2((*doctor.Pass).Northbounds, disabled),
 }
 
 const byOperator = "an operator or the CMS disabled it"
 
 func disabled(p *doctor.Pass, z *snapshot.Zone, l *facts.Logical) {
 	bound := doctor.NodeByPort(z)
-	for i := range l.SwitchPorts {
-		if port := &l.SwitchPorts[i]; facts.Off(port.Enabled) && !disabledByDesign(l, port) {
+	for port := range doctor.Each(l.SwitchPorts) {
+		if facts.Off(port.Enabled) && !disabledByDesign(l, port) {
 			disabledPort(p, port, bound)
 		}
 	}
-	for i := range l.RouterPorts {
-		port := &l.RouterPorts[i]
+	for port := range doctor.Each(l.RouterPorts) {
 		if !facts.Off(port.Enabled) {
 			continue
 		}
@@ -59,8 +54,7 @@ func disabled(p *doctor.Pass, z *snapshot.Zone, l *facts.Logical) {
 		}
 		p.Report(f)
 	}
-	for i := range l.Routers {
-		r := &l.Routers[i]
+	for r := range doctor.Each(l.Routers) {
 		if !facts.Off(r.Enabled) {
 			continue
 		}

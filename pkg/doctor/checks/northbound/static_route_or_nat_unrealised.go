@@ -27,8 +27,8 @@ networks, nor for NAT on a router without a gateway. Only its log shows that.`,
 		for _, l := range p.Northbounds() {
 			u := unrealised{Pass: p, l: l}
 			u.index()
-			for i := range l.Routers {
-				if r := &l.Routers[i]; !facts.Off(r.Enabled) {
+			for r := range doctor.Each(l.Routers) {
+				if !facts.Off(r.Enabled) {
 					u.router(r)
 				}
 			}

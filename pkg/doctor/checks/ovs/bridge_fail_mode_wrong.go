@@ -27,8 +27,7 @@ without flows drops everything.`,
 				continue
 			}
 			name, _, _ := h.ChassisName()
-			for i := range sw.Bridges {
-				b := &sw.Bridges[i]
+			for b := range doctor.Each(sw.Bridges) {
 				if b.Name == sw.IntegrationBridge(name) && (sw.RunsOVN() || name != "" && b.ExternalIDs["ovn-nb-cfg"] != "") {
 					integrationMode(p, h, b)
 				} else {

@@ -20,11 +20,7 @@ An interface of the integration bridge has an iface-id without a Port_Binding in
 Southbound. Nothing is logged, and nothing forwards its packets.`,
 	Causes: []string{"northd-not-active", "kube-ovn-join-gap", "pod-veth-vanished", "missing-external-ids", "controller-not-running"},
 	Settle: true,
-	Run: func(p *doctor.Pass) {
-		for c := range p.Chassis() {
-			withoutBinding(p, c)
-		}
-	},
+	Run:    doctor.Over((*doctor.Pass).Chassis, withoutBinding),
 }
 
 func withoutBinding(p *doctor.Pass, c *doctor.Chassis) {

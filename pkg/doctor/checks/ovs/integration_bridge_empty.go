@@ -25,20 +25,16 @@ is connected and caught up, and --wait=hv succeeds. Only its restart installs th
 		"uplink-not-in-bridge", "bridge-ip-lost-after-reboot", "bridge-link-down", "ip-on-enslaved-nic", "db-not-listening-tcp", "raft-no-quorum",
 		"tls-cert-expired-or-wrong-ca", "db-disk-full-or-corrupt", "clients-refuse-rebuilt-db"},
 	Settle: true,
-	Run: func(p *doctor.Pass) {
-		for c := range p.Chassis() {
-			if c.OVS.Bridge(c.Bridge) == nil {
-				continue // ovn-controller creates it; if there is none, it does not run
-			}
-			if d, err := c.Daemon("ovs-vswitchd"); err == nil && d.Liveness != snapshot.Answers {
-				continue // vswitchd-not-running
-			}
-			emptyBridge(p, c)
-		}
-	},
+	Run:    doctor.Over((*doctor.Pass).Chassis, emptyBridge),
 }
 
 func emptyBridge(p *doctor.Pass, c *doctor.Chassis) {
+	if c.OVS.Bridge(c.Bridge) == nil {
+		return // ovn-controller creates it; if there is none, it does not run
+	}
+	if d, err := c.Daemon("ovs-vswitchd"); err == nil && d.Liveness != snapshot.Answers {
+		return // vswitchd-not-running
+	}
 	object := doctor.BridgeObject(c.Host, c.Bridge)
 	flows, ok := doctor.Need(p, object, func() ([]openflow.FlowEntry, error) { return c.Flows(c.Bridge) })
 	if !ok || slices.ContainsFunc(flows, func(f openflow.FlowEntry) bool { return f.Table.Number > 0 || f.Priority != 0 }) {

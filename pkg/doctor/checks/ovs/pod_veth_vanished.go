@@ -22,13 +22,7 @@ A port of the integration bridge has an OpenFlow number and no error, so it look
 everywhere, but the kernel has no such device.`,
 	Causes: []string{"vswitchd-not-running"},
 	Settle: true,
-	Run: func(p *doctor.Pass) {
-		for _, h := range p.Hosts {
-			if sw, err := h.Switch(); err == nil {
-				vanished(p, h, sw)
-			}
-		}
-	},
+	Run:    doctor.Over2((*doctor.Pass).Switches, vanished),
 }
 
 func vanished(p *doctor.Pass, h *snapshot.Host, sw *snapshot.Switch) {

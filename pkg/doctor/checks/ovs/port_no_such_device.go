@@ -24,13 +24,7 @@ var PortNoSuchDevice = &doctor.Check{
 A bridge has a port for a network device that does not exist. ovs-vswitchd tries to open
 it at every change, and its list of errors grows.`,
 	Causes: []string{"vswitchd-not-running"},
-	Run: func(p *doctor.Pass) {
-		for _, h := range p.Hosts {
-			if sw, err := h.Switch(); err == nil { // other checks report a database that is not read
-				withoutDevice(p, h, sw)
-			}
-		}
-	},
+	Run:    doctor.Over2((*doctor.Pass).Switches, withoutDevice),
 }
 
 func noSuchDevice(i *vswitch.InterfaceBrief) bool {

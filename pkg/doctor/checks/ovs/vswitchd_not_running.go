@@ -20,14 +20,10 @@ interfaces are shown as up. The control socket decides, not the pidfile.`,
 		"conf-db-lost-or-corrupt", "transient-default-self-reference", "transient-default-glued-or-commented",
 	},
 	Settle: true,
-	Run: func(p *doctor.Pass) {
-		for d := range p.SilentDaemons("ovs-vswitchd") {
-			p.Report(silentVswitchd(d))
-		}
-	},
+	Run:    doctor.Over(doctor.SilentDaemons("ovs-vswitchd"), silentVswitchd),
 }
 
-func silentVswitchd(d *doctor.SilentDaemon) doctor.Finding {
+func silentVswitchd(p *doctor.Pass, d *doctor.SilentDaemon) {
 	f := doctor.Finding{
 		Object:   d.Object(),
 		Reason:   "not-running",
@@ -63,5 +59,5 @@ func silentVswitchd(d *doctor.SilentDaemon) doctor.Finding {
 		}
 		f.Evidence = append(f.Evidence, doctor.Evidence{Source: doctor.OVS("Interface", ""), Says: fmt.Sprintf("%d of %d are shown as up, as last written", up, len(s.Interfaces))})
 	}
-	return f
+	p.Report(f)
 }

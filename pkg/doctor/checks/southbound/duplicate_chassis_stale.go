@@ -22,14 +22,7 @@ var DuplicateChassisStale = &doctor.Check{
 The old row holds the tunnel address, and the Southbound refuses a new row with it.`,
 	Causes: []string{"system-id-cloned"},
 	Settle: true,
-	Run: func(p *doctor.Pass) {
-		for z, south := range p.Southbounds() {
-			duplicates(p, z, south)
-		}
-		if len(p.Zones) == 0 {
-			p.Skip("no Southbound was read")
-		}
-	},
+	Run:    doctor.Over2((*doctor.Pass).GivenSouthbounds, duplicates),
 }
 
 // A duplicate is a chassis with the hostname or a tunnel address of another chassis, or of a node of another name.
@@ -45,8 +38,7 @@ func duplicates(p *doctor.Pass, z *snapshot.Zone, south *snapshot.Southbound) {
 	found := map[ovsdb.UUID]*duplicate{}
 	blockers(p, z, south, found)
 	sameHostname(south, found)
-	for i := range south.Chassis {
-		c := &south.Chassis[i]
+	for c := range doctor.Each(south.Chassis) {
 		if r := found[c.UUID]; r != nil {
 			judge(p, z, south, r)
 		} else if !snapshot.Elsewhere(c) {
@@ -70,8 +62,7 @@ func blockers(p *doctor.Pass, z *snapshot.Zone, south *snapshot.Southbound, foun
 			continue
 		}
 		ips, key := sw.Setting("ovn-encap-ip", name)
-		for i := range south.Encaps {
-			e := &south.Encaps[i]
+		for e := range doctor.Each(south.Encaps) {
 			c := south.ChassisNamed(e.ChassisName)
 			if c == nil || c.Name == name || snapshot.Elsewhere(c) || sw.ID("ovn-encap-ip-"+c.Name) != "" || !slices.Contains(doctor.Endpoints(ips), e.IP) {
 				continue
@@ -94,8 +85,8 @@ func blockers(p *doctor.Pass, z *snapshot.Zone, south *snapshot.Southbound, foun
 // sameHostname finds chassis with the same hostname. The witnesses decide which of them is stale.
 func sameHostname(south *snapshot.Southbound, found map[ovsdb.UUID]*duplicate) {
 	byHost := map[string][]*sb.Chassis{}
-	for i := range south.Chassis {
-		if c := &south.Chassis[i]; !snapshot.Elsewhere(c) && c.Hostname != "" {
+	for c := range doctor.Each(south.Chassis) {
+		if !snapshot.Elsewhere(c) && c.Hostname != "" {
 			byHost[c.Hostname] = append(byHost[c.Hostname], c)
 		}
 	}

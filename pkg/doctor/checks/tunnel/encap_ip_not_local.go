@@ -27,11 +27,7 @@ after a change of address, or on a clone.`,
 		"clients-refuse-rebuilt-db", "raft-no-quorum",
 	},
 	Settle: true,
-	Run: func(p *doctor.Pass) {
-		for c := range p.Chassis() {
-			encapLocal(p, c)
-		}
-	},
+	Run:    doctor.Over((*doctor.Pass).Chassis, encapLocal),
 }
 
 func encapLocal(p *doctor.Pass, c *doctor.Chassis) {

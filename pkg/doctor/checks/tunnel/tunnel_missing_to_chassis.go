@@ -54,8 +54,7 @@ type chassisPeer struct {
 
 func chassisPeers(south *snapshot.Southbound) []chassisPeer {
 	var out []chassisPeer
-	for i := range south.Chassis {
-		c := &south.Chassis[i]
+	for c := range doctor.Each(south.Chassis) {
 		if snapshot.Elsewhere(c) {
 			continue
 		}
