@@ -64,11 +64,7 @@ func (c *Chassis) Southbound() (*snapshot.Southbound, error) {
 
 // PortBindings are the rows of Port_Binding by logical port.
 func PortBindings(s *snapshot.Southbound) map[string]*sb.PortBindingBrief {
-	all := make(map[string]*sb.PortBindingBrief, len(s.PortBindings))
-	for i := range s.PortBindings {
-		all[s.PortBindings[i].LogicalPort] = &s.PortBindings[i]
-	}
-	return all
+	return Index(s.PortBindings, func(b *sb.PortBindingBrief) string { return b.LogicalPort })
 }
 
 // ChassisLabel names a chassis for people: its hostname, and its name where that differs.
@@ -81,9 +77,9 @@ func ChassisLabel(c *sb.Chassis) string {
 
 // ChassisLabelOf is the label of the chassis with a UUID.
 func ChassisLabelOf(s *snapshot.Southbound, id ovsdb.UUID) string {
-	for i := range s.Chassis {
-		if s.Chassis[i].UUID == id {
-			return ChassisLabel(&s.Chassis[i])
+	for c := range Each(s.Chassis) {
+		if c.UUID == id {
+			return ChassisLabel(c)
 		}
 	}
 	return "removed chassis " + Short(id)

@@ -60,7 +60,7 @@ func Need[T any](p *Pass, o Object, read func() (T, error)) (value T, ok bool) {
 // EachZone yields the zones. What is reported meanwhile is of that zone.
 func (p *Pass) EachZone() iter.Seq[*snapshot.Zone] {
 	return func(yield func(*snapshot.Zone) bool) {
-		defer func() { p.zone = "" }()
+		defer func(outer string) { p.zone = outer }(p.zone)
 		for _, z := range p.Zones {
 			if len(p.Zones) > 1 {
 				p.zone = z.Name

@@ -32,7 +32,7 @@ its pods leave, for both families.`,
 func kubeOVNs(p *doctor.Pass) iter.Seq2[*snapshot.Zone, *catalog.KubeOVN] {
 	return func(yield func(*snapshot.Zone, *catalog.KubeOVN) bool) {
 		found := false
-		for _, z := range p.Zones {
+		for z := range p.EachZone() {
 			k, err := catalog.ReadKubeOVN(p.Deployment, z)
 			switch {
 			case errors.Is(err, catalog.ErrNoKubeOVN):

@@ -9,7 +9,6 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
-// ControllerNorthdVersionMismatch looks for nodes where ovn-controller waits for an ovn-northd of its version.
 var ControllerNorthdVersionMismatch = &doctor.Check{
 	Name:     "controller-northd-version-mismatch",
 	Category: "ovn-controller",

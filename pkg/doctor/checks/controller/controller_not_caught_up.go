@@ -12,7 +12,6 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
-// ControllerNotCaughtUp looks for chassis that do not apply what is in the Southbound.
 var ControllerNotCaughtUp = &doctor.Check{
 	Name:     "controller-not-caught-up",
 	Category: "ovn-controller",

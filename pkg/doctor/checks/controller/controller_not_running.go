@@ -8,7 +8,6 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
-// ControllerNotRunning looks for nodes without a working ovn-controller.
 var ControllerNotRunning = &doctor.Check{
 	Name:     "controller-not-running",
 	Category: "ovn-controller",

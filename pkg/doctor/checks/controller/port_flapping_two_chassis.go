@@ -14,7 +14,6 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
-// PortFlappingTwoChassis looks for ports that two nodes take from each other.
 var PortFlappingTwoChassis = &doctor.Check{
 	Name:     "port-flapping-two-chassis",
 	Category: "ovn-controller",

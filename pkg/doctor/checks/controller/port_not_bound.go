@@ -14,7 +14,6 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
-// PortNotBound looks for logical ports that ovn-controller has not bound to their interface.
 var PortNotBound = &doctor.Check{
 	Name:     "port-not-bound",
 	Category: "ovn-controller",

@@ -15,7 +15,6 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
-// SystemIDCloned looks for Chassis rows that two nodes write in turn.
 var SystemIDCloned = &doctor.Check{
 	Name:     "system-id-cloned",
 	Category: "ovn-controller",

@@ -16,7 +16,6 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
-// DGPChassisNotBound looks for distributed gateway ports without a chassis that can host them.
 var DGPChassisNotBound = &doctor.Check{
 	Name:     "dgp-chassis-not-bound",
 	Category: "gateway",

@@ -13,7 +13,6 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
-// GatewayRouterWithoutChassis looks for gateway routers that are on no chassis.
 var GatewayRouterWithoutChassis = &doctor.Check{
 	Name:     "gateway-router-without-chassis",
 	Category: "gateway",

@@ -14,7 +14,6 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
-// ICTransitBroken looks for faults between the zones of OVN interconnection.
 var ICTransitBroken = &doctor.Check{
 	Name:     "ic-transit-broken",
 	Category: "interconnect",

@@ -14,7 +14,6 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
-// LocalnetNoBridgeMapping looks for nodes without a bridge for a provider network that they need.
 var LocalnetNoBridgeMapping = &doctor.Check{
 	Name:     "localnet-no-bridge-mapping",
 	Category: "gateway",

@@ -8,7 +8,6 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
 )
 
-// BridgeIPLostAfterReboot looks for external bridges without the host's addresses.
 var BridgeIPLostAfterReboot = &doctor.Check{
 	Name:     "bridge-ip-lost-after-reboot",
 	Category: "node-os",

@@ -8,7 +8,6 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
 )
 
-// BridgeLinkDown looks for bridges with the host's addresses whose link is down.
 var BridgeLinkDown = &doctor.Check{
 	Name:     "bridge-link-down",
 	Category: "node-os",

@@ -12,7 +12,6 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/node"
 )
 
-// ClusterRouteOrSnatMissing looks for hosts without routes to pods or SNAT of pods.
 var ClusterRouteOrSnatMissing = &doctor.Check{
 	Name:     "cluster-route-or-snat-missing",
 	Category: "node-os",

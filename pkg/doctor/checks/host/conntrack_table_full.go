@@ -12,7 +12,6 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
-// ConntrackTableFull looks for full conntrack tables and ct zones.
 var ConntrackTableFull = &doctor.Check{
 	Name:     "conntrack-table-full",
 	Category: "node-os",

@@ -12,7 +12,6 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/node"
 )
 
-// HostForwardingOff looks for hosts that do not forward the packets of their pods.
 var HostForwardingOff = &doctor.Check{
 	Name:     "host-forwarding-off",
 	Category: "node-os",

@@ -9,7 +9,6 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
 )
 
-// IPOnEnslavedNIC looks for ports of a bridge that have addresses of the host.
 var IPOnEnslavedNIC = &doctor.Check{
 	Name:     "ip-on-enslaved-nic",
 	Category: "node-os",

@@ -14,7 +14,6 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
-// NMOwnsOvsPort looks for flows that name the former OpenFlow port number of an uplink.
 var NMOwnsOvsPort = &doctor.Check{
 	Name:     "nm-owns-ovs-port",
 	Category: "node-os",

@@ -7,7 +7,6 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/facts"
 )
 
-// TransientDefaultGluedOrCommented looks for the transient-ports option in lines that do not set it.
 var TransientDefaultGluedOrCommented = &doctor.Check{
 	Name:     "transient-default-glued-or-commented",
 	Category: "node-os",

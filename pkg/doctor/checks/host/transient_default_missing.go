@@ -7,7 +7,6 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/facts"
 )
 
-// TransientDefaultMissing looks for hosts that keep their transient ports at boot.
 var TransientDefaultMissing = &doctor.Check{
 	Name:     "transient-default-missing",
 	Category: "node-os",

@@ -7,7 +7,6 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/facts"
 )
 
-// TransientDefaultSelfReference looks for default files with which Open vSwitch does not start.
 var TransientDefaultSelfReference = &doctor.Check{
 	Name:     "transient-default-self-reference",
 	Category: "node-os",

@@ -7,7 +7,6 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/facts"
 )
 
-// TransientDefaultWrongFileRHEL looks for the transient-ports option in a file that rpm packages do not read.
 var TransientDefaultWrongFileRHEL = &doctor.Check{
 	Name:     "transient-default-wrong-file-rhel",
 	Category: "node-os",

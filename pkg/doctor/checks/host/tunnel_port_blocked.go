@@ -12,7 +12,6 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
-// TunnelPortBlocked looks for tunnels of which one end sends and the other receives nothing.
 var TunnelPortBlocked = &doctor.Check{
 	Name:     "tunnel-port-blocked",
 	Category: "node-os",

@@ -12,7 +12,6 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
-// UnderlayConntrackTracksTunnel looks for hosts whose conntrack table fills with the packets of tunnels.
 var UnderlayConntrackTracksTunnel = &doctor.Check{
 	Name:     "underlay-conntrack-tracks-tunnel",
 	Category: "node-os",

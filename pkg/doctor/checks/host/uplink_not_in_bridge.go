@@ -11,7 +11,6 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
-// UplinkNotInBridge looks for external bridges without a working uplink.
 var UplinkNotInBridge = &doctor.Check{
 	Name:     "uplink-not-in-bridge",
 	Category: "node-os",

@@ -35,10 +35,7 @@ virtual IP are rejected.`,
 			if !ok {
 				continue
 			}
-			h := health{Pass: p, z: z, l: l, b: b, checks: map[ovsdb.UUID]*nb.LoadBalancerHealthCheck{}}
-			for i := range b.HealthChecks {
-				h.checks[b.HealthChecks[i].UUID] = &b.HealthChecks[i]
-			}
+			h := health{Pass: p, z: z, l: l, b: b, checks: doctor.Index(b.HealthChecks, func(c *nb.LoadBalancerHealthCheck) ovsdb.UUID { return c.UUID })}
 			for lb := range doctor.Each(b.LoadBalancers) {
 				if len(lb.HealthCheck) > 0 && lb.Options["template"] != "true" {
 					h.balancer(lb)

@@ -43,10 +43,7 @@ type dhcp struct {
 }
 
 func (d *dhcp) gather() {
-	d.rows = make(map[ovsdb.UUID]*nb.DHCPOptions, len(d.l.DHCPOptions))
-	for i := range d.l.DHCPOptions {
-		d.rows[d.l.DHCPOptions[i].UUID] = &d.l.DHCPOptions[i]
-	}
+	d.rows = doctor.Index(d.l.DHCPOptions, func(o *nb.DHCPOptions) ovsdb.UUID { return o.UUID })
 	for p := range doctor.Each(d.l.SwitchPorts) {
 		if facts.Off(p.Enabled) {
 			continue

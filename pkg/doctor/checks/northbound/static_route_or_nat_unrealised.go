@@ -25,8 +25,11 @@ networks, nor for NAT on a router without a gateway. Only its log shows that.`,
 	Settle: true,
 	Run: func(p *doctor.Pass) {
 		for _, l := range p.Northbounds() {
-			u := unrealised{Pass: p, l: l}
-			u.index()
+			u := unrealised{
+				Pass: p, l: l, nat: doctor.Index(l.NAT, func(r *nb.NAT) ovsdb.UUID { return r.UUID }),
+				routes:   doctor.Index(l.StaticRoutes, func(r *nb.StaticRoute) ovsdb.UUID { return r.UUID }),
+				policies: doctor.Index(l.Policies, func(r *nb.Policy) ovsdb.UUID { return r.UUID }),
+			}
 			for r := range doctor.Each(l.Routers) {
 				if !facts.Off(r.Enabled) {
 					u.router(r)
@@ -44,21 +47,6 @@ type unrealised struct {
 	policies map[ovsdb.UUID]*nb.Policy
 	nat      map[ovsdb.UUID]*nb.NAT
 	holders  map[netip.Addr]string // the port that has each address
-}
-
-func (u *unrealised) index() {
-	u.routes = make(map[ovsdb.UUID]*nb.StaticRoute, len(u.l.StaticRoutes))
-	for i := range u.l.StaticRoutes {
-		u.routes[u.l.StaticRoutes[i].UUID] = &u.l.StaticRoutes[i]
-	}
-	u.policies = make(map[ovsdb.UUID]*nb.Policy, len(u.l.Policies))
-	for i := range u.l.Policies {
-		u.policies[u.l.Policies[i].UUID] = &u.l.Policies[i]
-	}
-	u.nat = make(map[ovsdb.UUID]*nb.NAT, len(u.l.NAT))
-	for i := range u.l.NAT {
-		u.nat[u.l.NAT[i].UUID] = &u.l.NAT[i]
-	}
 }
 
 // routerNetworks are the ports and networks of a router.

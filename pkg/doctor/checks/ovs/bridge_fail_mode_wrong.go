@@ -10,7 +10,6 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/vswitch"
 )
 
-// BridgeFailModeWrong looks for bridges whose fail_mode does not suit them.
 var BridgeFailModeWrong = &doctor.Check{
 	Name:     "bridge-fail-mode-wrong",
 	Category: "ovs",

@@ -11,7 +11,6 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
-// DaemonNotRestartedAfterUpgrade looks for daemons that are older than their package.
 var DaemonNotRestartedAfterUpgrade = &doctor.Check{
 	Name:     "daemon-not-restarted-after-upgrade",
 	Category: "ovs",

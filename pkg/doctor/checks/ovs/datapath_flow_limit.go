@@ -12,7 +12,6 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
-// DatapathFlowLimit looks for datapaths with more traffic than their flow limit allows.
 var DatapathFlowLimit = &doctor.Check{
 	Name:     "datapath-flow-limit",
 	Category: "ovs",

@@ -8,7 +8,6 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
-// DPDKNotInitialised looks for nodes that should use DPDK and do not.
 var DPDKNotInitialised = &doctor.Check{
 	Name:     "dpdk-not-initialised",
 	Category: "ovs",

@@ -12,7 +12,6 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
-// DuplicateIfaceIDLocal looks for interfaces of one node with one iface-id.
 var DuplicateIfaceIDLocal = &doctor.Check{
 	Name:     "duplicate-iface-id-local",
 	Category: "ovs",

@@ -13,7 +13,6 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
-// FDBWrapping looks for bridges whose MAC table is too small.
 var FDBWrapping = &doctor.Check{
 	Name:     "fdb-wrapping",
 	Category: "ovs",

@@ -6,7 +6,6 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/doctor"
 )
 
-// HWOffloadHidesCounters notes hosts whose NICs forward packets that no counter shows.
 var HWOffloadHidesCounters = &doctor.Check{
 	Name:     "hw-offload-hides-counters",
 	Category: "ovs",

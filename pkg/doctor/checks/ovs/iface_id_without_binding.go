@@ -10,7 +10,6 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
-// IfaceIDWithoutBinding looks for interfaces of logical ports that do not exist.
 var IfaceIDWithoutBinding = &doctor.Check{
 	Name:     "iface-id-without-binding",
 	Category: "ovs",

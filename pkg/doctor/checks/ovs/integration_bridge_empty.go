@@ -11,7 +11,6 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
-// IntegrationBridgeEmpty looks for integration bridges without flows.
 var IntegrationBridgeEmpty = &doctor.Check{
 	Name:     "integration-bridge-empty",
 	Category: "ovs",

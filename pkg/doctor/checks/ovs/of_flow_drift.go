@@ -18,7 +18,6 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
-// OFFlowDrift looks for flows that differ from what ovn-controller makes of the Southbound.
 var OFFlowDrift = &doctor.Check{
 	Name:     "of-flow-drift",
 	Category: "ovs",

@@ -12,7 +12,6 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/vswitch"
 )
 
-// PodVethVanished looks for ports of pods whose device no longer exists.
 var PodVethVanished = &doctor.Check{
 	Name:     "pod-veth-vanished",
 	Category: "ovs",

@@ -15,7 +15,6 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/vswitch"
 )
 
-// PortNoSuchDevice looks for ports whose device does not exist.
 var PortNoSuchDevice = &doctor.Check{
 	Name:     "port-no-such-device",
 	Category: "ovs",

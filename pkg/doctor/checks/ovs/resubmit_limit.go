@@ -14,7 +14,6 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
-// ResubmitLimit looks for packets that ovs-vswitchd drops after too many resubmits.
 var ResubmitLimit = &doctor.Check{
 	Name:     "resubmit-limit",
 	Category: "ovs",

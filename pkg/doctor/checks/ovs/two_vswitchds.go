@@ -12,7 +12,6 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
-// TwoVSwitchds looks for nodes with two ovs-vswitchd.
 var TwoVSwitchds = &doctor.Check{
 	Name:     "two-vswitchds",
 	Category: "ovs",

@@ -12,7 +12,6 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
-// UpcallLostPackets looks for packets that are lost before ovs-vswitchd handles them.
 var UpcallLostPackets = &doctor.Check{
 	Name:     "upcall-lost-packets",
 	Category: "ovs",

@@ -8,7 +8,6 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
-// VSwitchdNotRunning looks for nodes without a working ovs-vswitchd.
 var VSwitchdNotRunning = &doctor.Check{
 	Name:     "vswitchd-not-running",
 	Category: "ovs",

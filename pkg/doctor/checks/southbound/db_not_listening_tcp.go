@@ -144,7 +144,7 @@ func notListening(p *doctor.Pass, s *doctor.Server, f *doctor.Finding) bool {
 // connectionTargets are the targets of a database's Connection rows.
 func connectionTargets(p *doctor.Pass, database string) ([]string, error) {
 	err := errors.New("no zone")
-	for _, z := range p.Zones {
+	for z := range p.EachZone() {
 		rows, problem := z.Connections(database)
 		if problem != nil {
 			err = problem
@@ -173,7 +173,7 @@ func reachable(remote string) bool {
 
 // chassisElsewhere is a chassis on another host; empty: there is none.
 func chassisElsewhere(p *doctor.Pass, h *snapshot.Host) string {
-	for _, z := range p.Zones {
+	for z := range p.EachZone() {
 		rows, err := z.Southbound()
 		if err != nil {
 			continue

@@ -28,7 +28,7 @@ written. The remaining members still serve reads, with old rows and without an e
 			seen[m.Database] = true
 			p.Report(noQuorum(&m))
 		}
-		for _, z := range p.Zones {
+		for z := range p.EachZone() {
 			for _, name := range []string{"OVN_Northbound", "OVN_Southbound"} {
 				db, err := doctor.DatabaseReader(z, name)
 				if err != nil || seen[name] || !db.Status().Stale {
@@ -102,7 +102,7 @@ func noQuorum(m *doctor.Member) doctor.Finding {
 
 // servedElsewhere reports whether a member with a majority serves a database.
 func servedElsewhere(p *doctor.Pass, database string) bool {
-	for _, z := range p.Zones {
+	for z := range p.EachZone() {
 		if db, err := doctor.DatabaseReader(z, database); err == nil && db.Status().Connected && !db.Status().Stale {
 			return true
 		}

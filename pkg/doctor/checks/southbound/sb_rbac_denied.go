@@ -94,7 +94,7 @@ func roleOf(p *doctor.Pass, h *snapshot.Host) (role, remote string) {
 
 // roleAtPort is the role of the Southbound's connection at a TLS port.
 func roleAtPort(p *doctor.Pass, port string) string {
-	for _, z := range p.Zones {
+	for z := range p.EachZone() {
 		rows, _ := z.Connections("OVN_Southbound")
 		for _, c := range rows {
 			parts := strings.SplitN(c.Target, ":", 3)
