@@ -6,7 +6,8 @@ import "github.com/ovnctl/ovnctl/pkg/snapshot"
 type Object struct {
 	// Kind is a word of the field: "node", "bridge", "interface", "link", "file", "daemon",
 	// "chassis", "switch", "router", "port" (logical), "load balancer", "ACL",
-	// "port group", "MAC binding", "database", "tunnel", "zone", "route", "ct zone", "network" (provider).
+	// "port group", "MAC binding", "database", "tunnel", "zone", "route", "ct zone", "network" (provider),
+	// "member" (of a cluster), "virtual IP".
 	Kind string `json:"kind"`
 	Name string `json:"name"`           // as an operator can paste it
 	Node string `json:"node,omitempty"` // where it is, of what is on a node

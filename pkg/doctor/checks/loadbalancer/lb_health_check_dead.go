@@ -174,8 +174,8 @@ func (h *health) vip(lb *nb.LoadBalancer, v facts.VIP, mappings map[netip.Addr]f
 	}
 	f := doctor.Finding{
 		Result:   doctor.Warning,
-		Object:   lbObject(lb),
-		Also:     also,
+		Object:   vipObject(lb, v),
+		Also:     append(also, lbObject(lb)),
 		Reason:   "offline",
 		Title:    fmt.Sprintf("load balancer %s: %d of %d backends of %s are offline", nameOf(lb), len(dead), len(v.Backends), v.Key),
 		Evidence: dead,

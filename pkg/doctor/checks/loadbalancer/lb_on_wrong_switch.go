@@ -227,6 +227,11 @@ func lbObject(lb *nb.LoadBalancer) doctor.Object {
 	return doctor.Object{Kind: "load balancer", Name: nameOf(lb)}
 }
 
+// vipObject is a virtual IP of a load balancer.
+func vipObject(lb *nb.LoadBalancer, v facts.VIP) doctor.Object {
+	return doctor.Object{Kind: "virtual IP", Name: v.Key + " of load balancer " + nameOf(lb)}
+}
+
 // row is the row of a load balancer, with what it is attached to.
 func (b *balancing) row(lb *nb.LoadBalancer) doctor.Evidence {
 	var on []string
@@ -328,7 +333,8 @@ func (b *balancing) badVIPs(lb *nb.LoadBalancer, vips []facts.VIP) {
 			continue
 		}
 		b.Report(doctor.Finding{
-			Object:   lbObject(lb),
+			Object:   vipObject(lb, v),
+			Also:     []doctor.Object{lbObject(lb)},
 			Reason:   "bad-vip",
 			Title:    fmt.Sprintf("load balancer %s: OVN cannot use the virtual IP %s", nameOf(lb), v.Key),
 			Evidence: []doctor.Evidence{doctor.NBRow("Load_Balancer", lb.UUID, "vips:%s=%s", v.Key, cmp.Or(lb.VIPs[v.Key], `""`))},
@@ -650,8 +656,9 @@ func (b *balancing) deadBackends(lb *nb.LoadBalancer, vips []facts.VIP) {
 			continue
 		}
 		f := doctor.Finding{
-			Object:   lbObject(lb),
-			Reason:   "dead-backends-of-" + v.Key,
+			Object:   vipObject(lb, v),
+			Also:     []doctor.Object{lbObject(lb)},
+			Reason:   "dead-backends",
 			Title:    fmt.Sprintf("load balancer %s: no backend of %s can reply", nameOf(lb), v.Key),
 			Evidence: []doctor.Evidence{doctor.NBRow("Load_Balancer", lb.UUID, "vips:%s=%s", v.Key, lb.VIPs[v.Key])},
 			Effect:   "connections to " + v.Key + " get no reply",

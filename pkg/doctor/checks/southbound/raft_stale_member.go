@@ -47,9 +47,8 @@ func staleMember(p *doctor.Pass, m *doctor.Member, peer snapshot.Peer) (doctor.F
 		return doctor.Finding{}, false
 	}
 	f := doctor.Finding{
-		Object:   m.Object(),
-		Also:     append(m.Also(), doctor.Object{Kind: "member", Name: peer.ID + " at " + peer.Address}),
-		Reason:   "member-" + peer.ID, // a server may list several that are gone
+		Object:   doctor.Object{Kind: "member", Name: peer.ID + " at " + peer.Address},
+		Also:     append(m.Also(), m.Object()),
 		Evidence: []doctor.Evidence{m.Peer(peer), m.Status("Connections")},
 		Effect:   majority(m),
 	}
