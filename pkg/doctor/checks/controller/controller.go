@@ -8,9 +8,74 @@ import (
 	"time"
 
 	"github.com/ovnctl/ovnctl/pkg/doctor"
+	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
 	"github.com/ovnctl/ovnctl/pkg/sb"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
+
+var ControllerNotRunning = &doctor.Check{
+	Name:     "controller-not-running",
+	Category: "ovn-controller",
+	Doc: `ovn-controller does not run
+
+The flows in the integration bridge stay, and so do its chassis and ports in the
+Southbound; nothing new is applied on the node.`,
+	Causes: []string{"conf-db-lost-or-corrupt"},
+	Settle: true,
+	Run:    doctor.Over(doctor.SilentDaemons("ovn-controller"), silentController),
+}
+
+func silentController(p *doctor.Pass, d *doctor.SilentDaemon) {
+	processes := doctor.ProcessesOf(d.Host, d.Daemon)
+	if d.State.Liveness == snapshot.Refused && len(d.State.Sockets) == 0 && len(processes) > 0 {
+		p.Unknown(d.Object(), fmt.Errorf("process %d is an ovn-controller without a control socket in %s: give its run directory in OVN_RUNDIR", processes[0].PID, d.Dirs().OVNRun))
+		return
+	}
+	f := doctor.Finding{
+		Object:   d.Object(),
+		Reason:   "not-running",
+		Also:     []doctor.Object{doctor.NodeObject(d.Name)},
+		Title:    fmt.Sprintf("ovn-controller of %s does not run", d.Name),
+		Evidence: append(d.Evidence(), behind(d.Host)...),
+		Cause:    "it exited or was stopped, and nothing started it again",
+		Effect:   "no change reaches the node: new pods get no network, moved ports and policies stay as they were; it sends no ARP, DHCP and DNS replies",
+		Fix:      catalog.StartController.With(),
+	}
+	if d.State.Liveness == snapshot.Hung {
+		f.Reason, f.Lasting = "hangs", true
+		f.Title = fmt.Sprintf("ovn-controller of %s does not reply", d.Name)
+		f.Cause = "it hangs, or is stopped by a signal"
+	}
+	if c := doctor.InContainer(d.Host, d.Daemon); c != nil {
+		f.Fix, f.Next = nil, fmt.Sprintf("restart its container (process %d, %s)", c.PID, c.Cgroup)
+	}
+	if name, _, err := d.ChassisName(); err == nil && name != "" {
+		f.Also = append(f.Also, doctor.Object{Kind: "chassis", Name: name})
+	}
+	p.Report(f)
+}
+
+// behind is how far a node's chassis is behind the Southbound, where that is known.
+func behind(h *snapshot.Host) []doctor.Evidence {
+	z := h.Zone()
+	if z == nil {
+		return nil
+	}
+	s, err := z.Southbound()
+	name, _, nameErr := h.ChassisName()
+	if err != nil || nameErr != nil || name == "" || len(s.Globals) == 0 {
+		return nil
+	}
+	if s.ChassisNamed(name) == nil {
+		return []doctor.Evidence{{Source: doctor.SB("Chassis", ""), Says: "no row " + name}}
+	}
+	for _, c := range s.ChassisPrivate {
+		if c.Name == name && c.NBCfg < s.Globals[0].NBCfg {
+			return []doctor.Evidence{{Source: doctor.SB("Chassis_Private", name), Says: fmt.Sprintf("nb_cfg=%d, SB_Global has %d", c.NBCfg, s.Globals[0].NBCfg)}}
+		}
+	}
+	return nil
+}
 
 var ControllerNotCaughtUp = &doctor.Check{
 	Name:     "controller-not-caught-up",
@@ -177,4 +242,74 @@ func othersReached(l lag) (doctor.Evidence, bool) {
 	}
 	at := time.UnixMilli(int64(last)).UTC().Format(time.RFC3339)
 	return doctor.Evidence{Source: doctor.SB("Chassis_Private", ""), Says: fmt.Sprintf("%d others have reached it, the last at %s", n, at)}, n > 0
+}
+
+var ControllerNorthdVersionMismatch = &doctor.Check{
+	Name:     "controller-northd-version-mismatch",
+	Category: "ovn-controller",
+	Doc: `ovn-controller stands still: ovn-northd has another version
+
+With external_ids:ovn-match-northd-version=true ovn-controller processes nothing until both have the same
+internal version. That is meant for the minutes of an upgrade.`,
+	Run: doctor.Over((*doctor.Pass).Chassis, versionMismatch),
+}
+
+func versionMismatch(p *doctor.Pass, c *doctor.Chassis) {
+	value, key := c.OVS.Setting("ovn-match-northd-version", c.SystemID)
+	if value != "true" {
+		return
+	}
+	s, ok := doctor.Need(p, doctor.NodeObject(c.Name), c.Southbound)
+	if !ok || len(s.Globals) == 0 {
+		return
+	}
+	d, ok := doctor.Need(p, doctor.NodeObject(c.Name), func() (snapshot.Daemon, error) { return c.Daemon("ovn-controller") })
+	northd := s.Globals[0].Options["northd_internal_version"]
+	if !ok || northd == "" || d.Liveness != snapshot.Answers {
+		return
+	}
+	release, _, _ := strings.Cut(northd, "-")
+	logged := mismatchLogged(c.Host, northd)
+	if release == d.Version && logged == "" {
+		return
+	}
+	f := doctor.Finding{
+		Object: doctor.DaemonObject(c.Host, "ovn-controller"),
+		Also:   []doctor.Object{doctor.NodeObject(c.Name)},
+		Title:  fmt.Sprintf("ovn-controller of %s stands still: it is %s, and ovn-northd is %s", c.Name, d.Version, northd),
+		Evidence: []doctor.Evidence{
+			{Source: doctor.Setting("external_ids:" + key), Says: "true"},
+			{Source: doctor.SB("SB_Global", ""), Says: "options:northd_internal_version=" + northd},
+			{Source: doctor.Reply("ovn-controller", "version"), Says: d.Version},
+		},
+		Cause:  "an upgrade is not finished: one of the two is still of the previous release",
+		Effect: "no change takes effect on the node",
+		Next:   "finish the upgrade",
+		Fix:    catalog.IgnoreNorthdVersion.With(),
+	}
+	if c.SystemID != "" {
+		f.Also = append(f.Also, doctor.Object{Kind: "chassis", Name: c.SystemID})
+	}
+	if logged != "" {
+		f.Evidence = append(f.Evidence, doctor.Evidence{Source: doctor.Log("ovn-controller"), Says: logged})
+	}
+	p.Report(f)
+}
+
+// mismatchLogged is the log's last line about a mismatch, if it is about this version of ovn-northd.
+func mismatchLogged(h *snapshot.Host, northd string) string {
+	log, err := h.Log("ovn-controller")
+	if err != nil {
+		return ""
+	}
+	found := ""
+	for line := range strings.Lines(log) {
+		switch {
+		case strings.Contains(line, "mismatch with northd version - "+northd):
+			found = strings.TrimSpace(line)
+		case strings.Contains(line, "version - ") && strings.Contains(line, "mismatch with northd version"):
+			found = ""
+		}
+	}
+	return found
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/ovnctl/ovnctl/pkg/doctor"
 	"github.com/ovnctl/ovnctl/pkg/facts"
+	"github.com/ovnctl/ovnctl/pkg/fixes"
 	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
 )
 
@@ -96,4 +97,79 @@ func addressesNowhere(p *doctor.Pass, n *doctor.Node) {
 	}
 	f.Fix = catalog.RestoreBridgeIP.With(bridge)
 	p.Report(f)
+}
+
+var IPOnEnslavedNIC = &doctor.Check{
+	Name:     "ip-on-enslaved-nic",
+	Category: "node-os",
+	Doc: `A port of a bridge has an address of the host
+
+A link that is a port hands all that it receives to the bridge. With an address on it
+the host replies from the wrong link, twice or not at all.`,
+	Causes: []string{"bridge-ip-lost-after-reboot"},
+	Settle: true,
+	Run:    doctor.Over2((*doctor.Pass).Uplinks, addressesOnPort),
+}
+
+func addressesOnPort(p *doctor.Pass, n *doctor.Node, u facts.Uplink) {
+	bridge := u.Bridge.Name
+	for _, nic := range u.Links {
+		own := facts.Global(n.Net, nic)
+		if u.Port == nil || len(own) == 0 {
+			continue
+		}
+		evidence := []doctor.Evidence{{Source: doctor.OVS("Port", u.Port.Name), Says: "is in bridge " + bridge}, n.AddressEvidence(nic), n.AddressEvidence(bridge)}
+		f := doctor.Finding{
+			Object:   doctor.LinkObject(n.Host, nic),
+			Also:     []doctor.Object{doctor.NodeObject(n.Name), doctor.BridgeObject(n.Host, bridge)},
+			Title:    fmt.Sprintf("%s is a port of bridge %s and has %s", nic, bridge, own[0].Prefix),
+			Evidence: append(append(evidence, n.RouteEvidence(nic)...), n.AtBoot(nic)...),
+			Cause:    "network scripts, NetworkManager or a person gave the link an address after it became a port",
+			Effect:   "replies leave by the wrong link; neighbours get two ARP replies for one address, or none",
+		}
+		if u.Link() != "" && n.Net.Link(bridge) != nil {
+			f.Fix = catalog.MoveAddresses.With(bridge)
+		} else {
+			f.Next = fixes.Command("ip addr add %s dev %s; ip addr del %s dev %s", own[0].Prefix, bridge, own[0].Prefix, nic)
+		}
+		p.Report(f)
+	}
+}
+
+var BridgeLinkDown = &doctor.Check{
+	Name:     "bridge-link-down",
+	Category: "node-os",
+	Doc: `The link of a bridge with the host's addresses is down
+
+The host reaches its network through the bridge's own link. While that is down, the
+kernel keeps no routes and no IPv6 addresses on it.`,
+	Causes: []string{"vswitchd-not-running"},
+	Settle: true,
+	Run:    doctor.Over2((*doctor.Pass).Uplinks, linkDown),
+}
+
+func linkDown(p *doctor.Pass, n *doctor.Node, u facts.Uplink) {
+	bridge := u.Bridge.Name
+	l := n.Net.Link(bridge)
+	if l == nil || l.Up {
+		return
+	}
+	evidence := []doctor.Evidence{{Source: doctor.Link(bridge), Says: "administratively down"}, n.AddressEvidence(bridge)}
+	if len(facts.Global(n.Net, bridge)) == 0 {
+		ips, source := n.MissingEncapIPs()
+		bridges := n.BridgesWithoutAddress()
+		if len(ips) == 0 || len(bridges) != 1 || bridges[0].Bridge.Name != bridge {
+			return // the host does not use it, so it need not be up
+		}
+		evidence = append(evidence, doctor.Evidence{Source: source, Says: fmt.Sprintf("no link has the tunnel address %s", ips[0])})
+	}
+	p.Report(doctor.Finding{
+		Object:   doctor.BridgeObject(n.Host, bridge),
+		Also:     []doctor.Object{doctor.NodeObject(n.Name), doctor.LinkObject(n.Host, bridge)},
+		Title:    fmt.Sprintf("the link of bridge %s is down", bridge),
+		Evidence: evidence,
+		Cause:    "it was set down, or never set up",
+		Effect:   "the routes through the bridge are gone: tunnels and all that the host reaches through it are dead",
+		Fix:      catalog.SetBridgeUp.With(bridge),
+	})
 }

@@ -1,16 +1,66 @@
 package cms
 
 import (
+	"errors"
 	"fmt"
 	"net/netip"
 	"slices"
 	"strings"
 
 	"github.com/ovnctl/ovnctl/pkg/doctor"
+	"github.com/ovnctl/ovnctl/pkg/facts"
+	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
 	"github.com/ovnctl/ovnctl/pkg/nb"
 	"github.com/ovnctl/ovnctl/pkg/node"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
+
+var OVNKEgressipStale = &doctor.Check{
+	Name:     "ovnk-egressip-stale",
+	Category: "ovn-kubernetes",
+	Doc: `A stale row of an EgressIP remains
+
+OVN-Kubernetes writes a NAT and a policy row for each pod of an EgressIP. With a stale row the
+next pod that gets the address leaves the cluster with the wrong address.`,
+	Run: func(p *doctor.Pass) {
+		rows := 0
+		for _, l := range p.Northbounds() {
+			for _, r := range facts.EgressRows(p.Deployment, l.Northbound) {
+				rows++
+				egressRow(p, r)
+			}
+		}
+		if rows == 0 {
+			p.Skip("OVN_Northbound has no rows of an EgressIP")
+		}
+	},
+}
+
+func egressRow(p *doctor.Pass, r facts.EgressRow) {
+	f := doctor.Finding{
+		Object:   doctor.Object{Kind: "router", Name: r.Router.Name},
+		Also:     []doctor.Object{{Kind: r.Table, Name: string(r.UUID)}},
+		Evidence: []doctor.Evidence{doctor.NB(r.Table, doctor.Short(r.UUID)).Says(r.Says)},
+		Cause:    "ovnkube was down, or failed, when the pod or the EgressIP was removed",
+	}
+	switch {
+	case r.Stale != "":
+		f.Reason = "stale"
+		f.Title = fmt.Sprintf("router %s still has a row of EgressIP %s for %s", r.Router.Name, r.Name, r.PodIP)
+		f.Evidence = append(f.Evidence, doctor.NB("Logical_Switch_Port", "").Says(r.Stale))
+		f.Effect = "a pod that has that address now, or gets it, leaves the cluster with " + r.Egress
+		f.Fix = catalog.DeleteEgressRow.With(string(r.UUID))
+	case r.Conflict != nil:
+		f.Reason = "two-addresses"
+		f.Title = fmt.Sprintf("%s leaves router %s with two addresses, %s and %s", r.PodIP, r.Router.Name, r.Conflict.Egress, r.Egress)
+		f.Evidence = append(f.Evidence, doctor.NB(r.Conflict.Table, doctor.Short(r.Conflict.UUID)).Says(r.Conflict.Says))
+		f.Effect = "a connection gets one of the two; which one is undefined"
+		f.Next = "find the assigned one: kubectl get egressip -o wide; then restart ovnkube-node on the node, which rewrites the rows"
+	default:
+		return
+	}
+	p.Report(f)
+}
 
 var OVNKJoinSubnetOverlap = &doctor.Check{
 	Name:     "ovnk-join-subnet-overlap",
@@ -136,4 +186,64 @@ func encapOverlaps(p *doctor.Pass, z *snapshot.Zone, inner []netip.Prefix) {
 			})
 		}
 	}
+}
+
+var TransientScrubsLivePods = &doctor.Check{
+	Name:     "transient-scrubs-live-pods",
+	Category: "ovn-kubernetes",
+	Doc: `A restart of the Open vSwitch container deletes the ports of live pods
+
+OVN-Kubernetes marks the port of every pod as transient. Where Open vSwitch runs in a container
+that starts it with --delete-transient-ports, each restart of that container, not only a
+reboot, deletes them, and nothing adds them again.`,
+	Run: func(p *doctor.Pass) {
+		why := "no host here runs Open vSwitch in a container with transient ports of pods"
+		for f := range doctor.EachHost(p, why, func(h *snapshot.Host) (*doctor.Finding, bool) { return scrubs(p, h) }) {
+			p.Report(*f)
+		}
+	},
+}
+
+// scrubs is the finding of a host whose Open vSwitch container deletes ports of pods when it restarts; applies: Open
+// vSwitch runs in a container there, or that cannot be read.
+func scrubs(p *doctor.Pass, h *snapshot.Host) (f *doctor.Finding, applies bool) {
+	s, err := h.Switch()
+	if err != nil {
+		return nil, false // other checks report it
+	}
+	_, pods := facts.TransientPorts(s)
+	if len(pods) == 0 {
+		return nil, false
+	}
+	contained, by, err := facts.Contained(h)
+	if err != nil && (!errors.Is(err, node.ErrUnavailable) || h.Local) {
+		p.Unknown(doctor.NodeObject(h.Name), err)
+	}
+	if err != nil || !contained {
+		return nil, err != nil
+	}
+	processes, ok := doctor.Need(p, doctor.NodeObject(h.Name), h.Processes)
+	if !ok {
+		return nil, true
+	}
+	i := slices.IndexFunc(processes, func(process node.Process) bool {
+		line := strings.Join(process.Args, " ")
+		return process.Container && (strings.Contains(line, "ovnkube.sh") || strings.Contains(line, facts.DeleteTransient))
+	})
+	if i < 0 {
+		p.Unknown(doctor.NodeObject(h.Name), fmt.Errorf("%d ports of pods are transient and Open vSwitch runs in a container (%s); it is unknown whether that container deletes them when it restarts: search its start script for %s", len(pods), by, facts.DeleteTransient))
+		return nil, true
+	}
+	return &doctor.Finding{
+		Object: doctor.NodeObject(h.Name),
+		Title:  fmt.Sprintf("a restart of the Open vSwitch container of %s deletes the ports of %d live pods", h.Name, len(pods)),
+		Evidence: []doctor.Evidence{
+			doctor.OVS("Port", "").On(h.Name).Says(doctor.AtMost(pods, 5) + ": other_config:transient=true, and the interface has an iface-id"),
+			doctor.Other(by).Says("in a container"),
+			doctor.Process(processes[i].PID).On(h.Name).Says(strings.Join(processes[i].Args, " ") + ": starts ovsdb-server with " + facts.DeleteTransient),
+		},
+		Cause:  "the container starts ovsdb-server with " + facts.DeleteTransient + ", which is meant for a reboot",
+		Effect: "after an upgrade, an eviction or a crash of the container these pods have no network until they are recreated",
+		Next:   "remove " + facts.DeleteTransient + " from the container's start, or upgrade to a release that does not mark pods' ports; delete pods that have lost theirs, so that they are recreated",
+	}, true
 }
