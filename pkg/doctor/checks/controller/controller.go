@@ -269,7 +269,10 @@ func versionMismatch(p *doctor.Pass, c *doctor.Chassis) {
 		return
 	}
 	release, _, _ := strings.Cut(northd, "-")
-	logged := mismatchLogged(c.Host, northd)
+	logged := doctor.LastLogged(c.Host, "ovn-controller", "mismatch with northd version").Raw
+	if !strings.Contains(logged, "northd version - "+northd) {
+		logged = "" // it is about another version
+	}
 	if release == d.Version && logged == "" {
 		return
 	}
@@ -294,22 +297,4 @@ func versionMismatch(p *doctor.Pass, c *doctor.Chassis) {
 		f.Evidence = append(f.Evidence, doctor.Evidence{Source: doctor.Log("ovn-controller"), Says: logged})
 	}
 	p.Report(f)
-}
-
-// mismatchLogged is the log's last line about a mismatch, if it is about this version of ovn-northd.
-func mismatchLogged(h *snapshot.Host, northd string) string {
-	log, err := h.Log("ovn-controller")
-	if err != nil {
-		return ""
-	}
-	found := ""
-	for line := range strings.Lines(log) {
-		switch {
-		case strings.Contains(line, "mismatch with northd version - "+northd):
-			found = strings.TrimSpace(line)
-		case strings.Contains(line, "version - ") && strings.Contains(line, "mismatch with northd version"):
-			found = ""
-		}
-	}
-	return found
 }

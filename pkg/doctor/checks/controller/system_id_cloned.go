@@ -131,21 +131,12 @@ func losesPorts(p *doctor.Pass, name string) bool {
 	if h == nil {
 		return false
 	}
-	log, err := h.Log("ovn-controller")
+	lines, err := doctor.LogLines(h, "ovn-controller", "|binding|INFO|Releasing lport")
 	if err != nil {
 		return false
 	}
-	released := 0
-	for line := range strings.Lines(log) {
-		if !strings.Contains(line, "|binding|INFO|Releasing lport") {
-			continue
-		}
-		stamp, _, _ := strings.Cut(line, "|")
-		if t, err := time.Parse(time.RFC3339Nano, stamp); err == nil && p.Time().Sub(t) < 10*time.Second {
-			released++
-		}
-	}
-	return released >= 5
+	released := doctor.Recent(lines, p.Time().Add(-10*time.Second), func(snapshot.LogLine) bool { return true })
+	return len(released) >= 5
 }
 
 // cloned is the finding of a row that two nodes write in turn; a row that changed once was only reconfigured.

@@ -92,7 +92,7 @@ func lostByLog(p *doctor.Pass, h *snapshot.Host) {
 		return
 	}
 	last := lines[len(lines)-1]
-	if !last.InLastHour(p.Deployment) {
+	if !doctor.InLastHour(p.Deployment, last) {
 		return
 	}
 	if d, err := h.Datapaths(); err != nil && !errors.Is(err, node.ErrUnavailable) && len(d) == 0 {
@@ -101,7 +101,7 @@ func lostByLog(p *doctor.Pass, h *snapshot.Host) {
 	f := lostFinding(h, "logged")
 	f.Result = doctor.Warning
 	f.Title = fmt.Sprintf("packets were lost on their way to ovs-vswitchd on %s within the last hour", h.Name)
-	f.Evidence = []doctor.Evidence{last.Evidence("ovs-vswitchd"), {Source: doctor.Log("ovs-vswitchd"), Says: fmt.Sprintf("%d such lines", len(lines))}}
+	f.Evidence = []doctor.Evidence{doctor.LogEvidence("ovs-vswitchd", last), {Source: doctor.Log("ovs-vswitchd"), Says: fmt.Sprintf("%d such lines", len(lines))}}
 	f.Next += "; ovnctl doctor --only upcall-lost-packets --sample 15s shows whether it continues"
 	p.Report(f)
 }
@@ -220,7 +220,7 @@ type resubmits struct {
 
 // A loggedPacket is a packet that was dropped, by the log.
 type loggedPacket struct {
-	doctor.LogLine
+	snapshot.LogLine
 	bridge, flow string
 	still        bool  // it would be dropped now
 	err          error // why that is not known
@@ -252,7 +252,7 @@ func readResubmits(h *snapshot.Host) (*resubmits, error) {
 		}
 		known[t.bridge] = true
 		t.traceAgain(h)
-		r.lately = r.lately || t.err != nil && !errors.Is(t.err, node.ErrUnavailable) && t.InLastHour(h.Deployment())
+		r.lately = r.lately || t.err != nil && !errors.Is(t.err, node.ErrUnavailable) && doctor.InLastHour(h.Deployment(), l)
 		r.logged = append(r.logged, t)
 	}
 	return r, nil
@@ -275,7 +275,7 @@ func loggedDrop(p *doctor.Pass, h *snapshot.Host, t *loggedPacket) {
 	f := doctor.Finding{
 		Object:   doctor.BridgeObject(h, t.bridge),
 		Also:     []doctor.Object{doctor.NodeObject(h.Name)},
-		Evidence: []doctor.Evidence{t.LogLine.Evidence("ovs-vswitchd")},
+		Evidence: []doctor.Evidence{doctor.LogEvidence("ovs-vswitchd", t.LogLine)},
 		Cause:    resubmitCause,
 		Effect:   "packets like this one are dropped, and no flow's counters show it",
 		Next:     fixes.Command("ovs-appctl ofproto/trace %s %s", t.bridge, strings.TrimSpace(t.flow)),
@@ -285,7 +285,7 @@ func loggedDrop(p *doctor.Pass, h *snapshot.Host, t *loggedPacket) {
 		f.Reason = "drops"
 		f.Title = fmt.Sprintf("bridge %s on %s drops packets after 4096 resubmits", t.bridge, h.Name)
 		f.Evidence = append(f.Evidence, doctor.Evidence{Source: doctor.Reply("ovs-vswitchd", trace), Says: "Translation failed (Too many resubmits), packet is dropped."})
-	case errors.Is(t.err, node.ErrUnavailable) && t.InLastHour(p.Deployment):
+	case errors.Is(t.err, node.ErrUnavailable) && doctor.InLastHour(p.Deployment, t.LogLine):
 		f.Result, f.Reason = doctor.Warning, "logged"
 		f.Title = fmt.Sprintf("bridge %s on %s dropped a packet after 4096 resubmits within the last hour", t.bridge, h.Name)
 	default:
@@ -313,7 +313,7 @@ func growingDrops(p *doctor.Pass, h *snapshot.Host, first, second *resubmits) {
 		Next: counter.Command + "; grep resubmit " + h.Dirs().OVSLog + "/ovs-vswitchd.log",
 	}
 	for _, t := range second.logged[:min(3, len(second.logged))] {
-		f.Evidence = append(f.Evidence, t.LogLine.Evidence("ovs-vswitchd"))
+		f.Evidence = append(f.Evidence, doctor.LogEvidence("ovs-vswitchd", t.LogLine))
 	}
 	p.Report(f)
 }

@@ -57,9 +57,9 @@ const deviceGrace = 30 * time.Second
 
 // missingSince says for how long the device of an interface has been missing. The error says that this is not known yet.
 func missingSince(p *doctor.Pass, h *snapshot.Host, i snapshot.BridgeInterface) (string, error) {
-	first := firstLogged(h, "ovs-vswitchd", "could not open network device "+i.Name+" (No such device)")
-	if since := p.Time().Sub(first); !first.IsZero() && since >= deviceGrace {
-		return fmt.Sprintf("first logged at %s", first.UTC().Format(time.RFC3339)), nil
+	logged, err := doctor.LogLines(h, "ovs-vswitchd", "could not open network device "+i.Name+" (No such device)")
+	if err == nil && len(logged) > 0 && p.Time().Sub(logged[0].Time) >= deviceGrace {
+		return fmt.Sprintf("first logged at %s", logged[0].Time.UTC().Format(time.RFC3339)), nil
 	}
 	later, err := p.Later()
 	switch {
@@ -106,21 +106,6 @@ func deviceMissing(h *snapshot.Host, i snapshot.BridgeInterface, since string) d
 		f.Next = use.Why + fixes.Command("; if it will not come back: ovs-vsctl --if-exists --with-iface del-port %s %s", i.Bridge.Name, i.Name)
 	}
 	return f
-}
-
-// firstLogged is when a daemon's log first has a line with a text; zero: never.
-func firstLogged(h *snapshot.Host, daemon, text string) time.Time {
-	log, err := h.Log(daemon)
-	if err != nil {
-		return time.Time{}
-	}
-	for line := range strings.Lines(log) {
-		stamp, _, _ := strings.Cut(line, "|")
-		if t, err := time.Parse(time.RFC3339Nano, stamp); err == nil && strings.Contains(line, text) {
-			return t
-		}
-	}
-	return time.Time{}
 }
 
 var PodVethVanished = &doctor.Check{

@@ -124,9 +124,11 @@ func (d *vswitchds) finding() doctor.Finding {
 		}
 		f.Evidence = append(f.Evidence, doctor.Evidence{Source: doctor.Process(process.PID), Says: fmt.Sprintf("%s, cgroup %s: %s", where, process.Cgroup, strings.Join(process.Args, " "))})
 	}
-	line, pid := d.disabled()
-	if line != "" {
-		f.Evidence = append(f.Evidence, doctor.Evidence{Source: doctor.Log("ovs-vswitchd"), Says: line})
+	disabled := doctor.LastLogged(d.host, "ovs-vswitchd", "another ovs-vswitchd process is running, disabling this process").Raw
+	_, rest, _ := strings.Cut(disabled, "(pid ")
+	pid, _, _ := strings.Cut(rest, ")")
+	if disabled != "" {
+		f.Evidence = append(f.Evidence, doctor.Evidence{Source: doctor.Log("ovs-vswitchd"), Says: disabled})
 	}
 	if slices.ContainsFunc(d.processes, func(p node.Process) bool { return p.Container }) {
 		return f
@@ -137,22 +139,6 @@ func (d *vswitchds) finding() doctor.Finding {
 		}
 	}
 	return f
-}
-
-// disabled is the log's last line about a disabled ovs-vswitchd, and the pid in it.
-func (d *vswitchds) disabled() (line, pid string) {
-	log, err := d.host.Log("ovs-vswitchd")
-	if err != nil {
-		return "", ""
-	}
-	for _, line := range slices.Backward(strings.Split(strings.TrimSpace(log), "\n")) {
-		if strings.Contains(line, "another ovs-vswitchd process is running, disabling this process") {
-			_, rest, _ := strings.Cut(line, "(pid ")
-			pid, _, _ = strings.Cut(rest, ")")
-			return line, pid
-		}
-	}
-	return "", ""
 }
 
 var DaemonNotRestartedAfterUpgrade = &doctor.Check{

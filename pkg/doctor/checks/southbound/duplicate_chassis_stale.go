@@ -74,8 +74,8 @@ func blockers(p *doctor.Pass, z *snapshot.Zone, south *snapshot.Southbound, foun
 			if r.blocked {
 				r.seen = append(r.seen, doctor.SB("Chassis", "").Says("has no row with name="+name))
 			}
-			if line := lastLogged(h, "ovn-controller", "cannot duplicate on", "identical values"); line != "" {
-				r.seen = append(r.seen, doctor.Log("ovn-controller").On(h.Name).Says(line))
+			if line := doctor.LastLogged(h, "ovn-controller", "cannot duplicate on", "identical values").Raw; line != "" {
+				r.seen = append(r.seen, doctor.Log("ovn-controller").On(h.Name).Says(doctor.Shorten(line, 300)))
 			}
 			found[c.UUID] = r
 		}
@@ -209,19 +209,4 @@ func abandoned(p *doctor.Pass, z *snapshot.Zone, south *snapshot.Southbound, c *
 		Effect:   "all nodes keep a tunnel to it, and ovn-nbctl --wait=hv never returns",
 		Fix:      catalog.DeleteChassis.With(c.Name),
 	})
-}
-
-// lastLogged is the last line of a daemon's log with one of some texts; empty: there is none.
-func lastLogged(h *snapshot.Host, daemon string, texts ...string) string {
-	log, err := h.Log(daemon)
-	if err != nil {
-		return ""
-	}
-	last := ""
-	for line := range strings.Lines(log) {
-		if slices.ContainsFunc(texts, func(t string) bool { return strings.Contains(line, t) }) {
-			last = strings.TrimSpace(line)
-		}
-	}
-	return doctor.Shorten(last, 300)
 }
