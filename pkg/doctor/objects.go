@@ -1,6 +1,9 @@
 package doctor
 
-import "github.com/ovnctl/ovnctl/pkg/snapshot"
+import (
+	"github.com/ovnctl/ovnctl/pkg/nb"
+	"github.com/ovnctl/ovnctl/pkg/snapshot"
+)
 
 // An Object is something a finding is about.
 type Object struct {
@@ -56,6 +59,25 @@ func InterfaceObject(h *snapshot.Host, i snapshot.BridgeInterface) Object {
 
 // PortObject is a logical port.
 func PortObject(name string) Object { return Object{Kind: "port", Name: name} }
+
+// ChassisObject is a row of Chassis; without a name none.
+func ChassisObject(name string) Object { return Object{Kind: "chassis", Name: name} }
+
+// SwitchObject is a logical switch; nil: none.
+func SwitchObject(s *nb.LogicalSwitch) Object {
+	if s == nil {
+		return Object{}
+	}
+	return Object{Kind: "switch", Name: s.Name}
+}
+
+// RouterObject is a logical router; nil: none.
+func RouterObject(r *nb.LogicalRouter) Object {
+	if r == nil {
+		return Object{}
+	}
+	return Object{Kind: "router", Name: r.Name}
+}
 
 // PortAndNode are a logical port and the node that it is bound to; an empty node is left out.
 func PortAndNode(port, node string) []Object {

@@ -56,7 +56,7 @@ func registeredHostname(p *doctor.Pass, h *snapshot.Host, reported map[string]bo
 	}
 	reported[row.Name] = true
 	p.Report(doctor.Finding{
-		Object: doctor.Object{Kind: "chassis", Name: row.Name},
+		Object: doctor.ChassisObject(row.Name),
 		Also:   []doctor.Object{doctor.NodeObject(h.Name), doctor.NodeObject(row.Hostname), doctor.NodeObject(set)},
 		Reason: "setting",
 		Title:  fmt.Sprintf("chassis %s is registered as %s, but its node is set to %s", row.Name, row.Hostname, set),
@@ -125,7 +125,7 @@ func sameHost(a, b string) bool {
 
 func hostnameFinding(p *doctor.Pass, c *sb.Chassis, name, port string) doctor.Finding {
 	f := doctor.Finding{
-		Object: doctor.Object{Kind: "chassis", Name: c.Name},
+		Object: doctor.ChassisObject(c.Name),
 		Also:   []doctor.Object{doctor.NodeObject(c.Hostname), doctor.NodeObject(name)},
 		Reason: "node",
 		Title:  fmt.Sprintf("chassis %s is registered as %s, but the cluster's node is %s", c.Name, c.Hostname, name),

@@ -70,12 +70,8 @@ func kubeFinding(g catalog.KubeGap) doctor.Finding {
 	for _, s := range g.Says {
 		f.Evidence = append(f.Evidence, doctor.Other("Northbound").Says(s))
 	}
-	if g.Node != "" {
-		f.Also = append(f.Also, doctor.NodeObject(g.Node))
-	}
-	if g.Subnet != "" {
-		f.Also = append(f.Also, doctor.Object{Kind: "switch", Name: g.Subnet})
-	}
+	f.Concern(doctor.NodeObject(g.Node))
+	f.Concern(doctor.Object{Kind: "switch", Name: g.Subnet})
 	for _, set := range g.Sets {
 		f.Also = append(f.Also, doctor.Object{Kind: "address set", Name: set})
 	}

@@ -50,7 +50,7 @@ func silentController(p *doctor.Pass, d *doctor.SilentDaemon) {
 		f.Fix, f.Next = nil, fmt.Sprintf("restart its container (process %d, %s)", c.PID, c.Cgroup)
 	}
 	if name, _, err := d.ChassisName(); err == nil && name != "" {
-		f.Also = append(f.Also, doctor.Object{Kind: "chassis", Name: name})
+		f.Also = append(f.Also, doctor.ChassisObject(name))
 	}
 	p.Report(f)
 }
@@ -155,7 +155,7 @@ func addLags(list map[chassisID]lag, z *snapshot.Zone, south *snapshot.Southboun
 
 func lagFinding(d *snapshot.Deployment, l lag) doctor.Finding {
 	f := doctor.Finding{
-		Object: doctor.Object{Kind: "chassis", Name: l.chassis.Name},
+		Object: doctor.ChassisObject(l.chassis.Name),
 		Also:   []doctor.Object{doctor.NodeObject(l.chassis.Hostname)},
 		Title:  fmt.Sprintf("chassis %s has not applied what is in the Southbound", doctor.ChassisLabel(l.chassis)),
 		Evidence: []doctor.Evidence{
@@ -290,11 +290,7 @@ func versionMismatch(p *doctor.Pass, c *doctor.Chassis) {
 		Next:   "finish the upgrade",
 		Fix:    catalog.IgnoreNorthdVersion.With(),
 	}
-	if c.SystemID != "" {
-		f.Also = append(f.Also, doctor.Object{Kind: "chassis", Name: c.SystemID})
-	}
-	if logged != "" {
-		f.Evidence = append(f.Evidence, doctor.Evidence{Source: doctor.Log("ovn-controller"), Says: logged})
-	}
+	f.Concern(doctor.ChassisObject(c.SystemID))
+	f.Show(doctor.Evidence{Source: doctor.Log("ovn-controller"), Says: logged})
 	p.Report(f)
 }

@@ -110,7 +110,7 @@ func whyNotBound(c *doctor.Chassis, i snapshot.BridgeInterface, b *sb.PortBindin
 		where := "which is no chassis' name or hostname"
 		if len(b.RequestedChassis) > 0 {
 			where = "another node: " + doctor.ChassisLabelOf(c.SB, b.RequestedChassis.Get())
-			f.Also = append(f.Also, doctor.Object{Kind: "chassis", Name: wanted})
+			f.Also = append(f.Also, doctor.ChassisObject(wanted))
 		}
 		f.Reason = "requested-chassis"
 		f.Cause = fmt.Sprintf("the Northbound requests chassis %s, %s", wanted, where)

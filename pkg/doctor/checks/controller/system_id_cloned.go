@@ -156,7 +156,7 @@ func cloned(p *doctor.Pass, z *snapshot.Zone, name string, seen []identity) (doc
 		return doctor.Finding{}, false
 	}
 	f := doctor.Finding{
-		Object: doctor.Object{Kind: "chassis", Name: name},
+		Object: doctor.ChassisObject(name),
 		Also:   []doctor.Object{{Kind: "chassis", Name: name}},
 		Title:  fmt.Sprintf("two nodes have the system-id %s: %s", name, strings.Join(slices.Sorted(maps.Keys(hosts)), " and ")),
 		Cause:  "a node was cloned with its system-id, in /etc/openvswitch/system-id.conf or its Open_vSwitch database",

@@ -84,7 +84,7 @@ func likeGateways(l *facts.Logical) map[ovsdb.UUID]bool {
 
 func routerWithoutChassis(p *doctor.Pass, south *snapshot.Southbound, r *nb.LogicalRouter) doctor.Finding {
 	f := doctor.Finding{
-		Object:   doctor.Object{Kind: "router", Name: r.Name},
+		Object:   doctor.RouterObject(r),
 		Reason:   "no-chassis",
 		Title:    fmt.Sprintf("gateway router %s has no chassis", r.Name),
 		Evidence: []doctor.Evidence{{Source: doctor.NB("Logical_Router", r.Name), Says: "options has no chassis"}},
@@ -96,7 +96,7 @@ func routerWithoutChassis(p *doctor.Pass, south *snapshot.Southbound, r *nb.Logi
 		f.Title = fmt.Sprintf("router %s is on chassis %s, which does not exist", r.Name, name)
 		f.Evidence = []doctor.Evidence{{Source: doctor.NB("Logical_Router", r.Name), Says: "options:chassis=" + name}, {Source: doctor.SB("Chassis", ""), Says: "none has that name"}}
 		f.Cause = "the chassis was removed, or its name is wrong: it must be the system-id, not the hostname"
-		f.Also = append(f.Also, doctor.Object{Kind: "chassis", Name: name})
+		f.Also = append(f.Also, doctor.ChassisObject(name))
 		if h := p.Host(name); h != nil {
 			f.Also = append(f.Also, doctor.NodeObject(h.Name))
 		}
@@ -123,7 +123,7 @@ func unclaimedRouter(p *doctor.Pass, l *facts.Logical, bindings map[string]*sb.P
 		return
 	}
 	p.Report(doctor.Finding{
-		Object:   doctor.Object{Kind: "router", Name: r.Name},
+		Object:   doctor.RouterObject(r),
 		Reason:   "not-claimed",
 		Also:     []doctor.Object{{Kind: "chassis", Name: c.Name}, doctor.NodeObject(c.Hostname)},
 		Title:    fmt.Sprintf("router %s is not claimed by its chassis %s", r.Name, doctor.ChassisLabel(c)),
@@ -232,7 +232,7 @@ func (g *gatewayPort) notHosted() (doctor.Finding, bool) {
 		e := candidateEvidence(c)
 		e.Says += ": no such chassis"
 		f.Evidence = append(f.Evidence, e)
-		f.Also = append(f.Also, doctor.Object{Kind: "chassis", Name: c.Name})
+		f.Also = append(f.Also, doctor.ChassisObject(c.Name))
 	}
 	unbound := g.binding != nil && len(g.binding.Chassis) == 0
 	if unbound {
@@ -273,7 +273,7 @@ func (g *gatewayPort) propose(f *doctor.Finding) {
 
 // add adds a gateway chassis to a finding of the port.
 func (g *gatewayPort) add(f *doctor.Finding, c facts.GatewayCandidate, e doctor.Evidence) {
-	f.Also = append(f.Also, doctor.NodeObject(c.Chassis.Hostname), doctor.Object{Kind: "chassis", Name: c.Name})
+	f.Also = append(f.Also, doctor.NodeObject(c.Chassis.Hostname), doctor.ChassisObject(c.Name))
 	f.Evidence = append(f.Evidence, candidateEvidence(c), e)
 }
 
@@ -357,7 +357,7 @@ func reportByHand(p *doctor.Pass, port nb.LogicalRouterPort, rows map[ovsdb.UUID
 		}
 		names = append(names, g.ChassisName)
 		remove = append(remove, fixes.Command("ovn-nbctl lrp-del-gateway-chassis %s %s", port.Name, g.ChassisName))
-		f.Also = append(f.Also, doctor.Object{Kind: "chassis", Name: g.ChassisName})
+		f.Also = append(f.Also, doctor.ChassisObject(g.ChassisName))
 		f.Evidence = append(f.Evidence, doctor.NBRow("Gateway_Chassis", id, "name=%s (Neutron writes %s_%s)", g.Name, port.Name, g.ChassisName))
 	}
 	if len(names) == 0 {

@@ -87,7 +87,7 @@ func (b *balancing) groupOnSwitches(g *nb.LoadBalancerGroup) {
 		if s.LoadBalancerGroup.Has(g.UUID) || !b.ofCluster(s) {
 			continue
 		}
-		f := b.group(g, doctor.Object{Kind: "switch", Name: s.Name}, "Logical_Switch", s.UUID, s.LoadBalancerGroup)
+		f := b.group(g, doctor.SwitchObject(s), "Logical_Switch", s.UUID, s.LoadBalancerGroup)
 		f.Title = fmt.Sprintf("switch %s does not have the load balancer group %s", doctor.SwitchLabel(s), g.Name)
 		f.Effect = fmt.Sprintf("no pod of switch %s reaches a service by its virtual IP", s.Name)
 		b.missing(f, g.UUID, s.UUID)
@@ -99,7 +99,7 @@ func (b *balancing) groupOnRouters(g *nb.LoadBalancerGroup) {
 		if r.LoadBalancerGroup.Has(g.UUID) || !strings.HasPrefix(r.Name, "GR_") || r.Options["chassis"] == "" || !b.onJoinSwitch(r) {
 			continue
 		}
-		f := b.group(g, doctor.Object{Kind: "router", Name: r.Name}, "Logical_Router", r.UUID, r.LoadBalancerGroup)
+		f := b.group(g, doctor.RouterObject(r), "Logical_Router", r.UUID, r.LoadBalancerGroup)
 		f.Title = fmt.Sprintf("gateway router %s does not have the load balancer group %s", r.Name, g.Name)
 		f.Effect = fmt.Sprintf("packets that arrive from outside through router %s reach no service", r.Name)
 		b.missing(f, g.UUID, r.UUID)
@@ -289,7 +289,7 @@ func (b *balancing) outlier(switches []*nb.LogicalSwitch, id ovsdb.UUID) {
 		case lb != nil && len(lb.VIPs) > 0 && !b.byGroup(s, lb):
 			f = b.lacks(lb, s)
 		case g != nil && len(g.LoadBalancer) > 0:
-			f = b.group(g, doctor.Object{Kind: "switch", Name: s.Name}, "Logical_Switch", s.UUID, s.LoadBalancerGroup)
+			f = b.group(g, doctor.SwitchObject(s), "Logical_Switch", s.UUID, s.LoadBalancerGroup)
 			f.Title = fmt.Sprintf("switch %s does not have the load balancer group %s", doctor.SwitchLabel(s), g.Name)
 			f.Effect = fmt.Sprintf("ports of switch %s do not reach the virtual IPs of the group", doctor.SwitchLabel(s))
 		default:

@@ -129,14 +129,14 @@ func sameTunnelKey(p *doctor.Pass, l *facts.Logical) {
 	}
 	datapaths := map[string]request{}
 	for s := range doctor.Each(l.Switches) {
-		among("switches and routers", datapaths, s.OtherConfig[tunnelKey], request{doctor.Object{Kind: "switch", Name: s.Name}, "Logical_Switch", s.UUID, "other_config"})
+		among("switches and routers", datapaths, s.OtherConfig[tunnelKey], request{doctor.SwitchObject(s), "Logical_Switch", s.UUID, "other_config"})
 		ports := map[string]request{}
 		for _, port := range l.PortsOf[s.UUID] {
 			among("the ports of a switch", ports, port.Options[tunnelKey], request{doctor.PortObject(port.Name), "Logical_Switch_Port", port.UUID, "options"})
 		}
 	}
 	for r := range doctor.Each(l.Routers) {
-		among("switches and routers", datapaths, r.Options[tunnelKey], request{doctor.Object{Kind: "router", Name: r.Name}, "Logical_Router", r.UUID, "options"})
+		among("switches and routers", datapaths, r.Options[tunnelKey], request{doctor.RouterObject(r), "Logical_Router", r.UUID, "options"})
 		ports := map[string]request{}
 		for _, port := range l.RouterPortsOf[r.UUID] {
 			among("the ports of a router", ports, port.Options[tunnelKey], request{doctor.PortObject(port.Name), "Logical_Router_Port", port.UUID, "options"})
@@ -177,7 +177,7 @@ func sameExternal(p *doctor.Pass, l *facts.Logical, natOf map[ovsdb.UUID][]*nb.N
 				continue
 			}
 			p.Report(doctor.Finding{
-				Object:   doctor.Object{Kind: "router", Name: r.Name},
+				Object:   doctor.RouterObject(r),
 				Reason:   "external-address",
 				Title:    fmt.Sprintf("router %s translates %s to two addresses, %s and %s", doctor.RouterLabel(r), n.ExternalIP, first.LogicalIP, n.LogicalIP),
 				Evidence: []doctor.Evidence{natRow(first), natRow(n)},
@@ -277,7 +277,7 @@ func (s *segment) router(rp *nb.LogicalRouterPort, natOf map[ovsdb.UUID][]*nb.NA
 		if err != nil || !slices.ContainsFunc(networks, func(n netip.Prefix) bool { return n.Contains(a) }) {
 			continue
 		}
-		s.claimIP(a, &claim{object: doctor.Object{Kind: "router", Name: r.Name}, owner: c.owner, mac: c.mac, row: func() doctor.Evidence {
+		s.claimIP(a, &claim{object: doctor.RouterObject(r), owner: c.owner, mac: c.mac, row: func() doctor.Evidence {
 			row := natRow(nat)
 			row.Says += " of router " + r.Name
 			return row
@@ -410,10 +410,10 @@ func sameVIP(p *doctor.Pass, z *snapshot.Zone, l *facts.Logical) {
 		v.groups[g.UUID] = v.index(g.LoadBalancer, doctor.Object{Kind: "load balancer group", Name: g.Name})
 	}
 	for s := range doctor.Each(l.Switches) {
-		v.datapath(s.LoadBalancer, s.LoadBalancerGroup, doctor.Object{Kind: "switch", Name: s.Name})
+		v.datapath(s.LoadBalancer, s.LoadBalancerGroup, doctor.SwitchObject(s))
 	}
 	for r := range doctor.Each(l.Routers) {
-		v.datapath(r.LoadBalancer, r.LoadBalancerGroup, doctor.Object{Kind: "router", Name: r.Name})
+		v.datapath(r.LoadBalancer, r.LoadBalancerGroup, doctor.RouterObject(r))
 	}
 	slices.SortFunc(v.order, func(a, b *vipConflict) int {
 		return cmp.Or(cmp.Compare(a.a.lb.Name, b.a.lb.Name), cmp.Compare(a.b.lb.Name, b.b.lb.Name), cmp.Compare(a.a.lb.UUID, b.a.lb.UUID), cmp.Compare(a.b.lb.UUID, b.b.lb.UUID))

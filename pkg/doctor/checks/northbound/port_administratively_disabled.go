@@ -44,13 +44,11 @@ func disabled(p *doctor.Pass, z *snapshot.Zone, l *facts.Logical) {
 		}
 		if r := l.RouterOf[port.UUID]; r != nil {
 			f.Title = fmt.Sprintf("port %s of router %s is disabled", port.Name, doctor.RouterLabel(r))
-			f.Also = append(f.Also, doctor.Object{Kind: "router", Name: r.Name})
+			f.Also = append(f.Also, doctor.RouterObject(r))
 		}
 		for _, peer := range l.Links[port.Name] {
 			f.Also = append(f.Also, doctor.PortObject(peer.Name))
-			if s := l.SwitchOf[peer.UUID]; s != nil {
-				f.Also = append(f.Also, doctor.Object{Kind: "switch", Name: s.Name})
-			}
+			f.Concern(doctor.SwitchObject(l.SwitchOf[peer.UUID]))
 		}
 		p.Report(f)
 	}
@@ -59,7 +57,7 @@ func disabled(p *doctor.Pass, z *snapshot.Zone, l *facts.Logical) {
 			continue
 		}
 		f := doctor.Finding{
-			Object:   doctor.Object{Kind: "router", Name: r.Name},
+			Object:   doctor.RouterObject(r),
 			Title:    fmt.Sprintf("router %s is disabled", doctor.RouterLabel(r)),
 			Evidence: []doctor.Evidence{doctor.NBRow("Logical_Router", r.UUID, "enabled=false")},
 			Cause:    byOperator,
@@ -93,9 +91,7 @@ func disabledPort(p *doctor.Pass, port *nb.LogicalSwitchPortBrief, bound map[str
 		f.Result = doctor.Warning
 		f.Effect = "no interface is bound to it now; one that is will have no network"
 	}
-	if peer := facts.RouterPortOf(port); peer != "" {
-		f.Also = append(f.Also, doctor.PortObject(peer))
-	}
+	f.Concern(doctor.PortObject(facts.RouterPortOf(port)))
 	p.Report(f)
 }
 

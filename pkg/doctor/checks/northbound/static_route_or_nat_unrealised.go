@@ -109,7 +109,7 @@ func (u *unrealised) router(r *nb.LogicalRouter) {
 // finding is a finding about a row of a router, to be completed.
 func (u *unrealised) finding(r *nb.LogicalRouter, reason, table string, id ovsdb.UUID, row string) doctor.Finding {
 	return doctor.Finding{
-		Object:   doctor.Object{Kind: "router", Name: r.Name},
+		Object:   doctor.RouterObject(r),
 		Reason:   reason,
 		Evidence: []doctor.Evidence{doctor.NBRow(table, id, "%s", row)},
 	}
@@ -203,7 +203,7 @@ func (u *unrealised) policy(r *nb.LogicalRouter, n *routerNetworks, policy *nb.P
 
 func (u *unrealised) noGateway(r *nb.LogicalRouter) {
 	f := doctor.Finding{
-		Object: doctor.Object{Kind: "router", Name: r.Name},
+		Object: doctor.RouterObject(r),
 		Reason: "no-gateway",
 		Title:  fmt.Sprintf("router %s has NAT but no gateway", doctor.RouterLabel(r)),
 		Cause:  "NAT takes place on a chassis: on a gateway router (options:chassis) or at a port with a gateway chassis; this router has neither",
@@ -225,7 +225,7 @@ func natRow(nat *nb.NAT) doctor.Evidence {
 
 func (u *unrealised) translation(r *nb.LogicalRouter, n *routerNetworks, nat *nb.NAT) {
 	f := doctor.Finding{
-		Object:   doctor.Object{Kind: "router", Name: r.Name},
+		Object:   doctor.RouterObject(r),
 		Reason:   "nat",
 		Title:    fmt.Sprintf("NAT (%s) of %s to %s on router %s has no effect", nat.Type, nat.LogicalIP, nat.ExternalIP, doctor.RouterLabel(r)),
 		Evidence: []doctor.Evidence{natRow(nat)},

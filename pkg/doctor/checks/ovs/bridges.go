@@ -123,9 +123,7 @@ func emptyBridge(p *doctor.Pass, c *doctor.Chassis) {
 	if len(flows) > 0 {
 		f.Evidence[0].Says = fmt.Sprintf("only the %d that any bridge has, of priority 0 in table 0", len(flows))
 	}
-	if c.SystemID != "" {
-		f.Also = append(f.Also, doctor.Object{Kind: "chassis", Name: c.SystemID})
-	}
+	f.Concern(doctor.ChassisObject(c.SystemID))
 	reply, err := c.Control("ovn-controller", "connection-status")
 	status := doctor.Evidence{Source: doctor.Reply("ovn-controller", "connection-status"), Says: strings.TrimSpace(reply)}
 	switch {

@@ -631,9 +631,7 @@ func reportDrift(p *doctor.Pass, c *doctor.Chassis, all drifts) {
 			})
 			continue
 		}
-		if d.port != "" {
-			f.Also = append(f.Also, doctor.PortObject(d.port))
-		}
+		f.Concern(doctor.PortObject(d.port))
 		f.Evidence = append(f.Evidence, d.seen)
 	}
 	if more := len(f.Evidence) - mostEvidence; more > 0 {

@@ -127,9 +127,7 @@ func (d *vswitchds) finding() doctor.Finding {
 	disabled := doctor.LastLogged(d.host, "ovs-vswitchd", "another ovs-vswitchd process is running, disabling this process").Raw
 	_, rest, _ := strings.Cut(disabled, "(pid ")
 	pid, _, _ := strings.Cut(rest, ")")
-	if disabled != "" {
-		f.Evidence = append(f.Evidence, doctor.Evidence{Source: doctor.Log("ovs-vswitchd"), Says: disabled})
-	}
+	f.Show(doctor.Evidence{Source: doctor.Log("ovs-vswitchd"), Says: disabled})
 	if slices.ContainsFunc(d.processes, func(p node.Process) bool { return p.Container }) {
 		return f
 	}

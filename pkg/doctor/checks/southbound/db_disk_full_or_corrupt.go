@@ -112,9 +112,7 @@ func storageFailure(s *doctor.Server) string {
 func fullDisk(p *doctor.Pass, s *doctor.Server, damaged bool) {
 	f := doctor.Finding{Object: s.Object(), Also: s.Also(), Effect: "the server accepts no changes: " + notServedEffect(s.Database)}
 	failed := storageFailure(s)
-	if failed != "" {
-		f.Evidence = append(f.Evidence, s.Reply("ovsdb-server/get-db-storage-status "+s.Database).Says(failed))
-	}
+	f.Show(s.Reply("ovsdb-server/get-db-storage-status " + s.Database).Says(failed))
 	if lines, err := s.Host.LogLines(s.Log); err == nil {
 		full := doctor.Recent(lines, p.Now().Add(-10*time.Minute), func(l snapshot.LogLine) bool { return strings.Contains(l.Text, "No space left on device") })
 		if len(full) > 0 {

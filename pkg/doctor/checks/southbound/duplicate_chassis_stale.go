@@ -126,8 +126,8 @@ func judge(p *doctor.Pass, z *snapshot.Zone, south *snapshot.Southbound, r *dupl
 		return // of two with the same hostname this one is alive
 	}
 	f := doctor.Finding{
-		Object:   doctor.Object{Kind: "chassis", Name: c.Name},
-		Also:     append(r.also, doctor.NodeObject(c.Hostname), doctor.Object{Kind: "chassis", Name: r.of}),
+		Object:   doctor.ChassisObject(c.Name),
+		Also:     append(r.also, doctor.NodeObject(c.Hostname), doctor.ChassisObject(r.of)),
 		Reason:   "replaced",
 		Title:    fmt.Sprintf("chassis %s of %s is stale: the node is chassis %s now", c.Name, c.Hostname, r.of),
 		Evidence: r.seen,
@@ -200,7 +200,7 @@ func abandoned(p *doctor.Pass, z *snapshot.Zone, south *snapshot.Southbound, c *
 	}
 	p.Report(doctor.Finding{
 		Result:   doctor.Warning,
-		Object:   doctor.Object{Kind: "chassis", Name: c.Name},
+		Object:   doctor.ChassisObject(c.Name),
 		Also:     []doctor.Object{doctor.NodeObject(c.Hostname)},
 		Reason:   "abandoned",
 		Title:    fmt.Sprintf("chassis %s of %s has been silent since %s and holds nothing", c.Name, c.Hostname, death.Since.UTC().Format(time.RFC3339)),

@@ -321,9 +321,7 @@ func stuckJoining(p *doctor.Pass, m *doctor.Member) {
 		}
 	}
 	refusal := refusedToJoin(m)
-	if refusal.Raw != "" {
-		f.Evidence = append(f.Evidence, doctor.Log(m.Log).On(m.Host.Name).Says(refusal.Raw))
-	}
+	f.Show(doctor.Log(m.Log).On(m.Host.Name).Says(refusal.Raw))
 	switch {
 	case !replies && len(silent) > 0:
 		f.Cause = fmt.Sprintf("no server accepts connections at %s, which its file names as the cluster", strings.Join(silent, ", "))

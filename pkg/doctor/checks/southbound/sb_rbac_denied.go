@@ -69,9 +69,7 @@ func rbacDenied(p *doctor.Pass, h *snapshot.Host) {
 	default:
 		return // it was refused earlier; the role is gone since
 	}
-	if denied != "" {
-		f.Evidence = append(f.Evidence, doctor.Log("ovn-controller").On(h.Name).Says(denied))
-	}
+	f.Show(doctor.Log("ovn-controller").On(h.Name).Says(denied))
 	p.Report(f)
 }
 

@@ -54,7 +54,7 @@ func encapLocal(p *doctor.Pass, c *doctor.Chassis) {
 		Effect:   fmt.Sprintf("other nodes send packets for %s to an address that it does not have: traffic between nodes is lost", c.Name),
 	}
 	if c.Row != nil {
-		f.Also = append(f.Also, doctor.Object{Kind: "chassis", Name: c.SystemID})
+		f.Also = append(f.Also, doctor.ChassisObject(c.SystemID))
 	}
 	if len(missing) > 0 {
 		f.Reason = "not-local"
