@@ -42,10 +42,8 @@ func (p *Pass) chassisOf(h *snapshot.Host) (*Chassis, bool) {
 		return nil, false
 	}
 	c := &Chassis{Host: h, OVS: sw, SystemID: name, Bridge: sw.IntegrationBridge(name)}
-	if z := h.Zone(); z != nil {
-		if c.SB, err = z.Southbound(); err == nil {
-			c.Row = c.SB.ChassisNamed(name)
-		}
+	if c.SB = SouthboundOf(h); c.SB != nil {
+		c.Row = c.SB.ChassisNamed(name)
 	}
 	if c.Row == nil && !sw.RunsOVN() && !ControllerReplies(h) {
 		return nil, false
@@ -60,6 +58,19 @@ func (c *Chassis) Southbound() (*snapshot.Southbound, error) {
 		return nil, fmt.Errorf("the databases of node %s's zone are not known: give them with --nb and --sb", c.Name)
 	}
 	return z.Southbound()
+}
+
+// SouthboundOf is the Southbound of a host's zone; nil: it was not read.
+func SouthboundOf(h *snapshot.Host) *snapshot.Southbound {
+	z := h.Zone()
+	if z == nil {
+		return nil
+	}
+	rows, err := z.Southbound()
+	if err != nil {
+		return nil
+	}
+	return rows
 }
 
 // PortBindings are the rows of Port_Binding by logical port.

@@ -37,15 +37,8 @@ an old name is never found.`,
 // registeredHostname compares a node's setting with its Chassis row.
 func registeredHostname(p *doctor.Pass, h *snapshot.Host, reported map[string]bool) {
 	sw, err := h.Switch()
-	if err != nil {
-		return
-	}
-	z := h.Zone()
-	if z == nil {
-		return
-	}
-	south, err := z.Southbound()
-	if err != nil {
+	south := doctor.SouthboundOf(h)
+	if err != nil || south == nil {
 		return
 	}
 	name, _, _ := h.ChassisName()

@@ -31,39 +31,19 @@ func silentController(p *doctor.Pass, d *doctor.SilentDaemon) {
 		p.Unknown(d.Object(), fmt.Errorf("process %d is an ovn-controller without a control socket in %s: give its run directory in OVN_RUNDIR", processes[0].PID, d.Dirs().OVNRun))
 		return
 	}
-	f := doctor.Finding{
-		Object:   d.Object(),
-		Reason:   "not-running",
-		Also:     []doctor.Object{doctor.NodeObject(d.Name)},
-		Title:    fmt.Sprintf("ovn-controller of %s does not run", d.Name),
-		Evidence: append(d.Evidence(), behind(d.Host)...),
-		Cause:    "it exited or was stopped, and nothing started it again",
-		Effect:   "no change reaches the node: new pods get no network, moved ports and policies stay as they were; it sends no ARP, DHCP and DNS replies",
-		Fix:      catalog.StartController.With(),
-	}
-	if d.State.Liveness == snapshot.Hung {
-		f.Reason, f.Lasting = "hangs", true
-		f.Title = fmt.Sprintf("ovn-controller of %s does not reply", d.Name)
-		f.Cause = "it hangs, or is stopped by a signal"
-	}
-	if c := doctor.InContainer(d.Host, d.Daemon); c != nil {
-		f.Fix, f.Next = nil, fmt.Sprintf("restart its container (process %d, %s)", c.PID, c.Cgroup)
-	}
-	if name, _, err := d.ChassisName(); err == nil && name != "" {
-		f.Also = append(f.Also, doctor.ChassisObject(name))
+	f := d.Finding("no change reaches the node: new pods get no network, moved ports and policies stay as they were; it sends no ARP, DHCP and DNS replies", catalog.StartController.With())
+	f.Evidence = append(f.Evidence, behind(d.Host)...)
+	if name, _, err := d.ChassisName(); err == nil {
+		f.Concern(doctor.ChassisObject(name))
 	}
 	p.Report(f)
 }
 
 // behind is how far a node's chassis is behind the Southbound, where that is known.
 func behind(h *snapshot.Host) []doctor.Evidence {
-	z := h.Zone()
-	if z == nil {
-		return nil
-	}
-	s, err := z.Southbound()
-	name, _, nameErr := h.ChassisName()
-	if err != nil || nameErr != nil || name == "" || len(s.Globals) == 0 {
+	s := doctor.SouthboundOf(h)
+	name, _, err := h.ChassisName()
+	if s == nil || err != nil || name == "" || len(s.Globals) == 0 {
 		return nil
 	}
 	if s.ChassisNamed(name) == nil {

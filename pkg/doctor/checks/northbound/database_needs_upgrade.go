@@ -75,8 +75,7 @@ var lacks = regexp.MustCompile(`^(\S+) table in (\S+) database lacks (\S+) colum
 
 // missesColumns reports columns that a daemon needs and its database lacks.
 func missesColumns(p *doctor.Pass, h *snapshot.Host, daemon string, reported map[string]bool) {
-	d, err := h.Daemon(daemon)
-	if err != nil || d.Liveness != snapshot.Answers {
+	if !doctor.Replies(h, daemon) {
 		return
 	}
 	lines, err := h.LogLines(daemon)

@@ -28,24 +28,9 @@ interfaces are shown as up. The control socket decides, not the pidfile.`,
 }
 
 func silentVswitchd(p *doctor.Pass, d *doctor.SilentDaemon) {
-	f := doctor.Finding{
-		Object:   d.Object(),
-		Reason:   "not-running",
-		Also:     []doctor.Object{doctor.NodeObject(d.Name)},
-		Title:    fmt.Sprintf("ovs-vswitchd of %s does not run", d.Name),
-		Evidence: d.Evidence(),
-		Cause:    "it exited or was stopped, and nothing started it again",
-		Effect:   "no traffic passes the node's bridges; the interfaces in the database are as it last wrote them",
-		Fix:      catalog.StartVswitchd.With(),
-	}
+	f := d.Finding("no traffic passes the node's bridges; the interfaces in the database are as it last wrote them", catalog.StartVswitchd.With())
 	if d.State.Liveness == snapshot.Hung {
-		f.Reason, f.Lasting = "hangs", true
-		f.Title = fmt.Sprintf("ovs-vswitchd of %s does not reply", d.Name)
-		f.Cause = "it hangs, or is stopped by a signal"
 		f.Effect = "no new connection passes the node's bridges, and no change takes effect; what the OVS datapath knows may still pass for a while"
-	}
-	if c := doctor.InContainer(d.Host, "ovs-vswitchd"); c != nil {
-		f.Fix, f.Next = nil, fmt.Sprintf("restart its container (process %d, %s)", c.PID, c.Cgroup)
 	}
 	s, err := d.Switch()
 	switch {

@@ -32,8 +32,7 @@ that. After a restore every server is behind.`,
 }
 
 func refusesRebuilt(p *doctor.Pass, h *snapshot.Host, daemon, database, command string) {
-	d, err := h.Daemon(daemon)
-	if err != nil || d.Liveness != snapshot.Answers {
+	if !doctor.Replies(h, daemon) {
 		return // other checks report a daemon that is down
 	}
 	state, err := h.Control(daemon, command)

@@ -210,8 +210,7 @@ func shortProbe(p *doctor.Pass, z *snapshot.Zone) {
 
 // clientDrops reports the many connections that an ovn-controller dropped, by its log.
 func clientDrops(p *doctor.Pass, h *snapshot.Host) {
-	d, err := h.Daemon("ovn-controller")
-	if err != nil || d.Liveness != snapshot.Answers {
+	if !doctor.Replies(h, "ovn-controller") {
 		return
 	}
 	lines, err := h.LogLines("ovn-controller")

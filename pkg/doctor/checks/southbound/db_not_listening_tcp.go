@@ -189,7 +189,7 @@ func chassisElsewhere(p *doctor.Pass, h *snapshot.Host) string {
 
 // refusedToNode reports a node whose ovn-controller every server refuses.
 func refusedToNode(p *doctor.Pass, h *snapshot.Host) {
-	if d, err := h.Daemon("ovn-controller"); err != nil || d.Liveness != snapshot.Answers {
+	if !doctor.Replies(h, "ovn-controller") {
 		return
 	}
 	state, err := h.Control("ovn-controller", "connection-status")

@@ -26,8 +26,7 @@ name in its certificate decides which those are: it must be the chassis name.`,
 }
 
 func rbacDenied(p *doctor.Pass, h *snapshot.Host) {
-	d, err := h.Daemon("ovn-controller")
-	if err != nil || d.Liveness != snapshot.Answers {
+	if !doctor.Replies(h, "ovn-controller") {
 		return
 	}
 	f := doctor.Finding{

@@ -280,12 +280,8 @@ func tunnelsOf(p *doctor.Pass, h *snapshot.Host, reported map[string]bool) {
 	if !ok {
 		return
 	}
-	z := h.Zone()
-	if z == nil || !s.RunsOVN() {
-		return
-	}
-	south, err := z.Southbound()
-	if err != nil {
+	south := doctor.SouthboundOf(h)
+	if south == nil || !s.RunsOVN() {
 		return // reported above
 	}
 	name, _, err := h.ChassisName()
