@@ -163,25 +163,26 @@ func (b *balancing) ofKubeOVN() {
 		if decode.CMSOf(r.ExternalIDs) != decode.KubeOVN {
 			continue
 		}
-		all := map[ovsdb.UUID]bool{}
-		var switches []*nb.LogicalSwitch
-		for _, s := range b.switchesAt(r) {
-			if decode.CMSOf(s.ExternalIDs) != decode.KubeOVN || len(s.LoadBalancer) == 0 {
-				continue
-			}
-			switches = append(switches, s)
-			for _, id := range s.LoadBalancer {
-				if lb := b.at.LB[id]; lb != nil && decode.CMSOf(lb.ExternalIDs) == decode.KubeOVN && len(lb.VIPs) > 0 {
-					all[id] = true
-				}
-			}
+		b.ofVPC(slices.DeleteFunc(b.switchesAt(r), func(s *nb.LogicalSwitch) bool {
+			return decode.CMSOf(s.ExternalIDs) != decode.KubeOVN || len(s.LoadBalancer) == 0
+		}))
+	}
+}
+
+func (b *balancing) ofVPC(switches []*nb.LogicalSwitch) {
+	var all []ovsdb.UUID
+	for _, s := range switches {
+		all = append(all, s.LoadBalancer...)
+	}
+	slices.Sort(all)
+	for _, id := range slices.Compact(all) {
+		lb := b.at.LB[id]
+		if lb == nil || decode.CMSOf(lb.ExternalIDs) != decode.KubeOVN || len(lb.VIPs) == 0 {
+			continue
 		}
-		for _, id := range slices.Sorted(maps.Keys(all)) {
-			for _, s := range switches {
-				if s.LoadBalancer.Has(id) {
-					continue
-				}
-				f := b.lacks(b.at.LB[id], s)
+		for _, s := range switches {
+			if !s.LoadBalancer.Has(id) {
+				f := b.lacks(lb, s)
 				f.Cause = "Kube-OVN gives a subnet all load balancers of its VPC or none; this one was removed or never written"
 				b.missing(f, id, s.UUID)
 			}
@@ -245,7 +246,6 @@ func (b *balancing) row(lb *nb.LoadBalancer) doctor.Evidence {
 		on = append(on, "group "+g.Name)
 	}
 	where := "attached nowhere"
-
 	if len(on) > 0 {
 		where = "on " + doctor.AtMost(on, 8)
 	}
@@ -265,10 +265,8 @@ func (b *balancing) outliers() {
 		}
 		count := map[ovsdb.UUID]int{}
 		for _, s := range switches {
-			for _, ids := range []ovsdb.Set[ovsdb.UUID]{s.LoadBalancer, s.LoadBalancerGroup} {
-				for _, id := range ids {
-					count[id]++
-				}
+			for _, id := range slices.Concat(s.LoadBalancer, s.LoadBalancerGroup) {
+				count[id]++
 			}
 		}
 		for _, id := range slices.Sorted(maps.Keys(count)) {
@@ -601,27 +599,26 @@ func (b *balancing) networks() {
 		return
 	}
 	b.holders, b.bound = doctor.PortByAddress(b.l), doctor.NodeByPort(b.z)
-	for i := range b.l.RouterPorts {
-		for _, n := range facts.Networks(&b.l.RouterPorts[i]) {
-			b.holders[n.Addr()] = b.l.RouterPorts[i].Name
+	for rp := range doctor.Each(b.l.RouterPorts) {
+		for _, n := range facts.Networks(rp) {
+			b.holders[n.Addr()] = rp.Name
 		}
 	}
-	for i := range b.l.NAT {
-		if a, err := netip.ParseAddr(b.l.NAT[i].ExternalIP); err == nil && b.holders[a] == "" {
+	for nat := range doctor.Each(b.l.NAT) {
+		if a, err := netip.ParseAddr(nat.ExternalIP); err == nil && b.holders[a] == "" {
 			b.holders[a] = "NAT"
 		}
 	}
 	open := map[netip.Prefix]bool{}
 	closed := map[netip.Prefix]bool{}
 	for s := range doctor.Each(b.l.Switches) {
-		is := doctor.ClosedSwitch(b.l, s)
+		into := open
+		if doctor.ClosedSwitch(b.l, s) {
+			into = closed
+		}
 		for _, g := range b.l.Gateways(s) {
 			for _, n := range facts.Networks(g) {
-				if is {
-					closed[n.Masked()] = true
-				} else {
-					open[n.Masked()] = true
-				}
+				into[n.Masked()] = true
 			}
 		}
 	}
@@ -643,13 +640,12 @@ func (b *balancing) deadBackends(lb *nb.LoadBalancer, vips []facts.VIP) {
 		var missing, unbound []string
 		for _, backend := range v.Backends {
 			port := b.holders[backend.Addr()]
+			_, held := b.bound[port]
 			switch p := b.l.SwitchPort[port]; {
 			case port == "" && b.closed.Contains(backend.Addr()):
 				missing = append(missing, backend.Addr().String())
-			case p != nil && p.Type == "" && b.bound != nil:
-				if _, held := b.bound[port]; !held {
-					unbound = append(unbound, port)
-				}
+			case p != nil && p.Type == "" && b.bound != nil && !held:
+				unbound = append(unbound, port)
 			}
 		}
 		if len(missing)+len(unbound) < len(v.Backends) {

@@ -94,18 +94,15 @@ func sameHostname(south *snapshot.Southbound, found map[ovsdb.UUID]*duplicate) {
 		if len(all) < 2 {
 			continue
 		}
+		var rows []doctor.Evidence
 		for _, c := range all {
-			if found[c.UUID] != nil {
-				continue
+			rows = append(rows, doctor.SBRow("Chassis", c.UUID, "name=%s hostname=%s %s", c.Name, c.Hostname, encapText(south, c)))
+		}
+		for i, c := range all {
+			if found[c.UUID] == nil {
+				others := slices.Delete(slices.Clone(all), i, i+1)
+				found[c.UUID] = &duplicate{chassis: c, of: others[len(others)-1].Name, also: []doctor.Object{doctor.NodeObject(host)}, seen: slices.Clone(rows)}
 			}
-			r := &duplicate{chassis: c, also: []doctor.Object{doctor.NodeObject(host)}}
-			for _, other := range all {
-				r.seen = append(r.seen, doctor.SBRow("Chassis", other.UUID, "name=%s hostname=%s %s", other.Name, other.Hostname, encapText(south, other)))
-				if other != c {
-					r.of = other.Name
-				}
-			}
-			found[c.UUID] = r
 		}
 	}
 }

@@ -151,18 +151,15 @@ more failure stops the cluster.`,
 	Run: func(p *doctor.Pass) {
 		type key struct{ database, id string }
 		seen := map[key]bool{}
-		all := p.Clustered()
-		for _, leads := range []bool{true, false} { // a leader knows best who is silent: it comes first
-			for _, m := range all {
-				if m.Leads() != leads || m.Lost() {
-					continue
-				}
-				for _, peer := range m.Peers {
-					k := key{m.ClusterID, peer.ID}
-					if f, ok := staleMember(p, &m, peer); ok && !seen[k] {
-						seen[k] = true
-						p.Report(f)
-					}
+		for _, m := range p.Clustered() { // a leader, which comes first, knows best who is silent
+			if m.Lost() {
+				continue
+			}
+			for _, peer := range m.Peers {
+				k := key{m.ClusterID, peer.ID}
+				if f, ok := staleMember(p, &m, peer); ok && !seen[k] {
+					seen[k] = true
+					p.Report(f)
 				}
 			}
 		}
@@ -373,12 +370,9 @@ busy to send its heartbeats in time, or the network loses packets.`,
 	Causes: []string{"raft-no-quorum", "raft-stale-member", "db-disk-full-or-corrupt"},
 	Run: func(p *doctor.Pass) {
 		seen := map[string]bool{}
-		all := p.Clustered()
-		for _, leads := range []bool{true, false} { // the repair runs on the leader: it comes first
-			for _, m := range all {
-				if m.Leads() == leads && !seen[m.ClusterID] {
-					seen[m.ClusterID] = frequentElections(p, &m)
-				}
+		for _, m := range p.Clustered() { // the repair runs on the leader, which comes first
+			if !seen[m.ClusterID] {
+				seen[m.ClusterID] = frequentElections(p, &m)
 			}
 		}
 	},
