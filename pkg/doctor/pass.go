@@ -167,3 +167,20 @@ func Over2[K, V any](each func(*Pass) iter.Seq2[K, V], look func(*Pass, K, V)) f
 		}
 	}
 }
+
+// Reasons of findings that are Unknown, beside others.
+const (
+	NeedsSample  = "needs-sample" // two samples; the run took one
+	NotInCapture = "not-in-capture"
+)
+
+// unknownReason is the Reason of what could not be determined because of err.
+func unknownReason(err error) string {
+	switch {
+	case errors.Is(err, snapshot.ErrNoSample):
+		return NeedsSample
+	case errors.Is(err, snapshot.ErrUnavailable):
+		return NotInCapture
+	}
+	return ""
+}
