@@ -240,11 +240,7 @@ func verify(chain, roots []*x509.Certificate, now time.Time) error {
 // badServer reports a certificate of a server that a node which is not connected does not accept.
 func badServer(p *doctor.Pass, h *snapshot.Host, keys []snapshot.Keys) bool {
 	at := slices.IndexFunc(keys, func(k snapshot.Keys) bool { return k.Daemon == "ovn-controller" })
-	if at < 0 || !h.Local {
-		return false
-	}
-	state, err := h.Control("ovn-controller", "connection-status")
-	if err != nil || strings.TrimSpace(state) == "connected" {
+	if at < 0 || !h.Local || disconnected(h, "ovn-controller", "connection-status") == "" {
 		return false
 	}
 	sw, err := h.Switch()

@@ -192,11 +192,8 @@ func chassisElsewhere(p *doctor.Pass, h *snapshot.Host) string {
 
 // refusedToNode reports a node whose ovn-controller every server refuses.
 func refusedToNode(p *doctor.Pass, h *snapshot.Host) {
-	if !doctor.Replies(h, "ovn-controller") {
-		return
-	}
-	state, err := h.Control("ovn-controller", "connection-status")
-	if err != nil || strings.TrimSpace(state) == "connected" {
+	state := disconnected(h, "ovn-controller", "connection-status")
+	if state == "" {
 		return
 	}
 	sw, err := h.Switch()
@@ -213,7 +210,7 @@ func refusedToNode(p *doctor.Pass, h *snapshot.Host) {
 		Effect: notServedEffect("OVN_Southbound"),
 		Next:   fmt.Sprintf("run ovnctl doctor on the database's host; if the address is wrong: ovs-vsctl set Open_vSwitch . external_ids:ovn-remote=… on %s", h.Name),
 	}
-	f.Evidence = []doctor.Evidence{doctor.Reply("ovn-controller", "connection-status").On(h.Name).Says(strings.TrimSpace(state))}
+	f.Evidence = []doctor.Evidence{doctor.Reply("ovn-controller", "connection-status").On(h.Name).Says(state)}
 	all := doctor.Endpoints(named)
 	for _, r := range all {
 		says, refused := refusal(p, h, r)
@@ -424,11 +421,8 @@ that. After a restore every server is behind.`,
 }
 
 func refusesRebuilt(p *doctor.Pass, h *snapshot.Host, daemon, database, command string) {
-	if !doctor.Replies(h, daemon) {
-		return // other checks report a daemon that is down
-	}
-	state, err := h.Control(daemon, command)
-	if err != nil || strings.TrimSpace(state) == "connected" {
+	state := disconnected(h, daemon, command)
+	if state == "" {
 		return
 	}
 	lines, err := h.LogLines(daemon)
@@ -448,13 +442,25 @@ func refusesRebuilt(p *doctor.Pass, h *snapshot.Host, daemon, database, command 
 		Also:   []doctor.Object{doctor.NodeObject(h.Name), doctor.DatabaseObject(database)},
 		Title:  fmt.Sprintf("%s on %s refuses every server of %s: their data is older than what it has read", daemon, h.Name, database),
 		Evidence: []doctor.Evidence{
-			doctor.Reply(daemon, command).On(h.Name).Says(strings.TrimSpace(state)),
+			doctor.Reply(daemon, command).On(h.Name).Says(state),
 			doctor.Log(daemon).On(h.Name).Says(stale[len(stale)-1].Raw),
 		},
 		Cause:  database + " was rebuilt or restored from a copy while the daemon ran",
 		Effect: rebuiltEffect(daemon),
 		Fix:    catalog.ResetClusterState.With(daemon, database),
 	})
+}
+
+// disconnected is the state of a daemon's connection to a database; empty: it is connected, or does not reply.
+func disconnected(h *snapshot.Host, daemon, command string) string {
+	if !doctor.Replies(h, daemon) {
+		return "" // other checks report it
+	}
+	state, err := h.Control(daemon, command)
+	if state = strings.TrimSpace(state); err != nil || state == "connected" {
+		return ""
+	}
+	return state
 }
 
 func rebuiltEffect(daemon string) string {
