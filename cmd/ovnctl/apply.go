@@ -213,7 +213,8 @@ func faultsOf(findings []doctor.Finding, deep bool) []fixes.Fault {
 	var all []fixes.Fault
 	for _, f := range findings {
 		if f.Result.Fault() || f.Result == doctor.Unknown {
-			all = append(all, fixes.Fault{Check: f.Check, Object: f.Object.String(), Title: f.Title, Unknown: f.Result == doctor.Unknown, Fix: f.Fix})
+			of := fixes.Subject{Object: f.Object.String(), Zone: f.Zone}
+			all = append(all, fixes.Fault{Check: f.Check, Subject: of, Title: f.Title, Unknown: f.Result == doctor.Unknown, Fix: f.Fix})
 		}
 		if deep {
 			all = append(all, faultsOf(f.Consequences, true)...)
@@ -261,7 +262,7 @@ func (o *operator) ShowOutcome(out fixes.Outcome) error {
 func (o *operator) Progress(p *fixes.Plan, e fixes.Event) {
 	switch e.State {
 	case fixes.Begun:
-		o.shown.show("%d of %d: %s", e.Step, len(p.Steps), render.Clean(p.Steps[e.Step-1].String()))
+		o.shown.show("%d of %d: %s", e.Step, len(p.Steps), render.Clean(p.Steps[e.Step-1].Summary().What))
 	case fixes.Undoing:
 		o.shown.show("rolling back")
 	case fixes.Verified, fixes.Undone, fixes.Stuck:

@@ -237,7 +237,7 @@ var clusterFaults = []fault{
 			s.repair = []string{"kick-raft-member", "OVN_Southbound", id[:4]}
 		},
 		mend:   func(s *scene) { s.rejoin("central3", "sb", "central") },
-		object: "database OVN_Southbound",
+		object: "member ",
 		repair: []string{"kick-raft-member"},
 	},
 	{
@@ -250,7 +250,7 @@ var clusterFaults = []fault{
 			s.rejoin("central3", "nb", "central")
 			s.repair = []string{"kick-raft-member", "OVN_Northbound", id[:4]}
 		},
-		object: "database OVN_Northbound",
+		object: "member ",
 		repair: []string{"kick-raft-member"},
 	},
 	{

@@ -10,23 +10,27 @@ func explain(found []Finding, causes map[string][]string) []Finding {
 		parent[i] = -1
 	}
 	for i := range found {
-		if !found[i].Result.Fault() {
-			continue
+		if found[i].Result.Fault() {
+			parent[i] = closest(found, parent, i, causes[found[i].Check])
 		}
-		best, closeness := -1, 0
-		for _, cause := range causes[found[i].Check] {
-			for j := range found {
-				if found[j].Check != cause || !found[j].Result.Fault() || above(parent, j, i) {
-					continue
-				}
-				if c := related(&found[i], &found[j]); c > closeness {
-					best, closeness = j, c
-				}
-			}
-		}
-		parent[i] = best
 	}
 	return assemble(found, parent)
+}
+
+// closest is the finding of some checks that explains the i-th best; -1: none does.
+func closest(found []Finding, parent []int, i int, causes []string) int {
+	best, closeness := -1, 0
+	for _, cause := range causes {
+		for j := range found {
+			if found[j].Check != cause || !found[j].Result.Fault() || above(parent, j, i) {
+				continue
+			}
+			if c := related(&found[i], &found[j]); c > closeness {
+				best, closeness = j, c
+			}
+		}
+	}
+	return best
 }
 
 // above reports whether i is j or stands above it, so that j may not come above i.

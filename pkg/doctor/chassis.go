@@ -42,10 +42,8 @@ func (p *Pass) chassisOf(h *snapshot.Host) (*Chassis, bool) {
 		return nil, false
 	}
 	c := &Chassis{Host: h, OVS: sw, SystemID: name, Bridge: sw.IntegrationBridge(name)}
-	if z := h.Zone(); z != nil {
-		if c.SB, err = z.Southbound(); err == nil {
-			c.Row = c.SB.ChassisNamed(name)
-		}
+	if c.SB = SouthboundOf(h); c.SB != nil {
+		c.Row = c.SB.ChassisNamed(name)
 	}
 	if c.Row == nil && !sw.RunsOVN() && !ControllerReplies(h) {
 		return nil, false
@@ -62,13 +60,22 @@ func (c *Chassis) Southbound() (*snapshot.Southbound, error) {
 	return z.Southbound()
 }
 
+// SouthboundOf is the Southbound of a host's zone; nil: it was not read.
+func SouthboundOf(h *snapshot.Host) *snapshot.Southbound {
+	z := h.Zone()
+	if z == nil {
+		return nil
+	}
+	rows, err := z.Southbound()
+	if err != nil {
+		return nil
+	}
+	return rows
+}
+
 // PortBindings are the rows of Port_Binding by logical port.
 func PortBindings(s *snapshot.Southbound) map[string]*sb.PortBindingBrief {
-	all := make(map[string]*sb.PortBindingBrief, len(s.PortBindings))
-	for i := range s.PortBindings {
-		all[s.PortBindings[i].LogicalPort] = &s.PortBindings[i]
-	}
-	return all
+	return Index(s.PortBindings, func(b *sb.PortBindingBrief) string { return b.LogicalPort })
 }
 
 // ChassisLabel names a chassis for people: its hostname, and its name where that differs.
@@ -81,9 +88,9 @@ func ChassisLabel(c *sb.Chassis) string {
 
 // ChassisLabelOf is the label of the chassis with a UUID.
 func ChassisLabelOf(s *snapshot.Southbound, id ovsdb.UUID) string {
-	for i := range s.Chassis {
-		if s.Chassis[i].UUID == id {
-			return ChassisLabel(&s.Chassis[i])
+	for c := range Each(s.Chassis) {
+		if c.UUID == id {
+			return ChassisLabel(c)
 		}
 	}
 	return "removed chassis " + Short(id)

@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -81,3 +82,13 @@ type ID struct {
 
 // ID is what stays the same when the fault is found again.
 func (f *Finding) ID() ID { return ID{f.Check, f.Zone, f.Object, f.Reason} }
+
+// Concern adds other objects that the finding concerns, those that have a name.
+func (f *Finding) Concern(objects ...Object) {
+	f.Also = append(f.Also, slices.DeleteFunc(objects, func(o Object) bool { return o.Name == "" })...)
+}
+
+// Show adds evidence, if it says anything.
+func (f *Finding) Show(evidence ...Evidence) {
+	f.Evidence = append(f.Evidence, slices.DeleteFunc(evidence, func(e Evidence) bool { return e.Says == "" })...)
+}

@@ -2,9 +2,11 @@ package doctor
 
 import (
 	"errors"
+	"fmt"
 	"iter"
 	"strings"
 
+	"github.com/ovnctl/ovnctl/pkg/fixes"
 	"github.com/ovnctl/ovnctl/pkg/node"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
@@ -19,25 +21,29 @@ type SilentDaemon struct {
 
 // SilentDaemons are the daemons of a program that should run and do not reply. Where that cannot be read, the host is
 // reported as unknown.
-func (p *Pass) SilentDaemons(daemon string) iter.Seq[*SilentDaemon] {
+func SilentDaemons(daemon string) func(*Pass) iter.Seq[*SilentDaemon] {
 	why := "no host that should run " + daemon + " can be read from here"
-	return EachHost(p, why, func(h *snapshot.Host) (*SilentDaemon, bool) {
-		state, err := h.Daemon(daemon)
-		switch {
-		case errors.Is(err, snapshot.ErrNoSwitch), errors.Is(err, node.ErrUnavailable) && !h.Local:
-			return nil, false
-		case err != nil:
-			p.Unknown(NodeObject(h.Name), err)
-			return nil, false
-		case state.Liveness == snapshot.Answers:
-			return nil, true
-		}
-		expected, ok := Need(p, NodeObject(h.Name), func() ([]string, error) { return h.Meant(daemon) })
-		if !ok || len(expected) == 0 {
-			return nil, false
-		}
-		return &SilentDaemon{h, daemon, state, expected}, true
-	})
+	return func(p *Pass) iter.Seq[*SilentDaemon] {
+		return EachHost(p, why, func(h *snapshot.Host) (*SilentDaemon, bool) { return silentDaemon(p, h, daemon) })
+	}
+}
+
+func silentDaemon(p *Pass, h *snapshot.Host, daemon string) (d *SilentDaemon, applies bool) {
+	state, err := h.Daemon(daemon)
+	switch {
+	case errors.Is(err, snapshot.ErrNoSwitch), errors.Is(err, node.ErrUnavailable) && !h.Local:
+		return nil, false
+	case err != nil:
+		p.Unknown(NodeObject(h.Name), err)
+		return nil, false
+	case state.Liveness == snapshot.Answers:
+		return nil, true
+	}
+	expected, ok := Need(p, NodeObject(h.Name), func() ([]string, error) { return h.Meant(daemon) })
+	if !ok || len(expected) == 0 {
+		return nil, false
+	}
+	return &SilentDaemon{h, daemon, state, expected}, true
 }
 
 // Object is the daemon on its host.
@@ -80,6 +86,35 @@ func (d *SilentDaemon) Evidence() []Evidence {
 		list = append(list, Evidence{Source: Log(d.Daemon), Says: line})
 	}
 	return list
+}
+
+// Finding is that the daemon does not run, or hangs. The fix starts it, unless it runs in a container.
+func (d *SilentDaemon) Finding(effect string, fix *fixes.Call) Finding {
+	f := Finding{
+		Object:   d.Object(),
+		Reason:   "not-running",
+		Also:     []Object{NodeObject(d.Name)},
+		Title:    fmt.Sprintf("%s of %s does not run", d.Daemon, d.Name),
+		Evidence: d.Evidence(),
+		Cause:    "it exited or was stopped, and nothing started it again",
+		Effect:   effect,
+		Fix:      fix,
+	}
+	if d.State.Liveness == snapshot.Hung {
+		f.Reason, f.Lasting = "hangs", true
+		f.Title = fmt.Sprintf("%s of %s does not reply", d.Daemon, d.Name)
+		f.Cause = "it hangs, or is stopped by a signal"
+	}
+	if c := InContainer(d.Host, d.Daemon); c != nil {
+		f.Fix, f.Next = nil, fmt.Sprintf("restart its container (process %d, %s)", c.PID, c.Cgroup)
+	}
+	return f
+}
+
+// Replies reports whether a daemon of a host replies; it is false where that cannot be read.
+func Replies(h *snapshot.Host, daemon string) bool {
+	d, err := h.Daemon(daemon)
+	return err == nil && d.Liveness == snapshot.Answers
 }
 
 // ControllerReplies reports whether ovn-controller replies.

@@ -96,11 +96,12 @@ func (p *Pass) Members() []Member {
 	return found
 }
 
-// Clustered are the members. If there is none, the check is skipped.
+// Clustered are the members, the leaders first. If there is none, the check is skipped.
 func (p *Pass) Clustered() []Member {
 	found := p.Members()
 	if len(found) > 0 {
-		return found
+		leaders := slices.DeleteFunc(slices.Clone(found), func(m Member) bool { return !m.Leads() })
+		return append(leaders, slices.DeleteFunc(found, func(m Member) bool { return m.Leads() })...)
 	}
 	why := "no database here is clustered"
 	if len(p.Servers()) == 0 {

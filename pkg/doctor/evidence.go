@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ovnctl/ovnctl/pkg/fixes"
 	"github.com/ovnctl/ovnctl/pkg/node"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
 )
@@ -231,12 +232,12 @@ func joined(words ...string) string {
 	return strings.Join(slices.DeleteFunc(words, func(w string) bool { return w == "" }), " ")
 }
 
-// inShell is a word as a shell takes it.
+// inShell is a word as a shell takes it; none stays none.
 func inShell(word string) string {
-	if strings.Trim(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:=,@%+") == "" {
-		return word
+	if word == "" {
+		return ""
 	}
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+	return fixes.Word(word)
 }
 
 // Commands are the classic commands that show what a report's findings rest on, each once.

@@ -41,13 +41,12 @@ func NodeByPort(z *snapshot.Zone) map[string]string {
 		return nil
 	}
 	node := make(map[ovsdb.UUID]string, len(rows.Chassis))
-	for i := range rows.Chassis {
-		c := &rows.Chassis[i]
+	for c := range Each(rows.Chassis) {
 		node[c.UUID] = cmp.Or(c.Hostname, c.Name)
 	}
 	bound := make(map[string]string, len(rows.PortBindings))
-	for i := range rows.PortBindings {
-		if b := &rows.PortBindings[i]; len(b.Chassis) > 0 {
+	for b := range Each(rows.PortBindings) {
+		if len(b.Chassis) > 0 {
 			bound[b.LogicalPort] = node[b.Chassis[0]]
 		}
 	}
@@ -94,4 +93,29 @@ func PortByAddress(l *facts.Logical) map[netip.Addr]string {
 // IsGatewayPort reports whether a logical router port is a distributed gateway port.
 func IsGatewayPort(rp *nb.LogicalRouterPort) bool {
 	return len(rp.GatewayChassis) > 0 || len(rp.HAChassisGroup) > 0 || rp.Options["redirect-chassis"] != ""
+}
+
+// Prefixes is a set of networks that is searched for many addresses: a search costs one lookup for each prefix length.
+type Prefixes struct {
+	networks map[netip.Prefix]bool
+	lengths  []int // of IPv4 and IPv6 together
+}
+
+// Add puts a network into the set.
+func (s *Prefixes) Add(n netip.Prefix) {
+	if s.networks == nil {
+		s.networks = map[netip.Prefix]bool{}
+	}
+	s.networks[n.Masked()] = true
+	if !slices.Contains(s.lengths, n.Bits()) {
+		s.lengths = append(s.lengths, n.Bits())
+	}
+}
+
+// Contains reports whether an address is in one of the networks.
+func (s *Prefixes) Contains(a netip.Addr) bool {
+	return slices.ContainsFunc(s.lengths, func(bits int) bool {
+		n, err := a.Prefix(bits)
+		return err == nil && s.networks[n]
+	})
 }

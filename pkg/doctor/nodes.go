@@ -49,6 +49,19 @@ func (p *Pass) Nodes() iter.Seq[*Node] {
 	})
 }
 
+// Uplinks are the uplinks of the [Pass.Nodes].
+func (p *Pass) Uplinks() iter.Seq2[*Node, facts.Uplink] {
+	return func(yield func(*Node, facts.Uplink) bool) {
+		for n := range p.Nodes() {
+			for _, u := range n.Uplinks {
+				if !yield(n, u) {
+					return
+				}
+			}
+		}
+	}
+}
+
 // AddressEvidence lists the global addresses of a link.
 func (n *Node) AddressEvidence(link string) Evidence {
 	var list []string

@@ -1,12 +1,18 @@
 package doctor
 
-import "github.com/ovnctl/ovnctl/pkg/snapshot"
+import (
+	"fmt"
+
+	"github.com/ovnctl/ovnctl/pkg/nb"
+	"github.com/ovnctl/ovnctl/pkg/snapshot"
+)
 
 // An Object is something a finding is about.
 type Object struct {
 	// Kind is a word of the field: "node", "bridge", "interface", "link", "file", "daemon",
 	// "chassis", "switch", "router", "port" (logical), "load balancer", "ACL",
-	// "port group", "MAC binding", "database", "tunnel", "zone", "route", "ct zone", "network" (provider).
+	// "port group", "MAC binding", "database", "tunnel", "zone", "route", "ct zone", "network" (provider),
+	// "member" (of a cluster), "virtual IP".
 	Kind string `json:"kind"`
 	Name string `json:"name"`           // as an operator can paste it
 	Node string `json:"node,omitempty"` // where it is, of what is on a node
@@ -56,6 +62,25 @@ func InterfaceObject(h *snapshot.Host, i snapshot.BridgeInterface) Object {
 // PortObject is a logical port.
 func PortObject(name string) Object { return Object{Kind: "port", Name: name} }
 
+// ChassisObject is a row of Chassis; without a name none.
+func ChassisObject(name string) Object { return Object{Kind: "chassis", Name: name} }
+
+// SwitchObject is a logical switch; nil: none.
+func SwitchObject(s *nb.LogicalSwitch) Object {
+	if s == nil {
+		return Object{}
+	}
+	return Object{Kind: "switch", Name: s.Name}
+}
+
+// RouterObject is a logical router; nil: none.
+func RouterObject(r *nb.LogicalRouter) Object {
+	if r == nil {
+		return Object{}
+	}
+	return Object{Kind: "router", Name: r.Name}
+}
+
 // PortAndNode are a logical port and the node that it is bound to; an empty node is left out.
 func PortAndNode(port, node string) []Object {
 	also := []Object{PortObject(port)}
@@ -71,4 +96,18 @@ func PortOfInterface(i snapshot.BridgeInterface) []Object {
 		return []Object{PortObject(id)}
 	}
 	return nil
+}
+
+// KernelDevice reports whether an interface stands for a device of the kernel.
+func KernelDevice(i snapshot.BridgeInterface) bool { return i.Type == "" || i.Type == "system" }
+
+// InterfacesCurrent reports whether the rows of Interface show the present. While ovs-vswitchd does not reply they are
+// as it last wrote them, and the node is reported as unknown.
+func (p *Pass) InterfacesCurrent(h *snapshot.Host) bool {
+	d, err := h.Daemon("ovs-vswitchd")
+	if err != nil || d.Liveness == snapshot.Answers {
+		return true // in a capture the rows are as good as the rest
+	}
+	p.Unknown(NodeObject(h.Name), fmt.Errorf("ovs-vswitchd of %s %s: its interfaces are as it last wrote them; start it first", h.Name, d.Liveness))
+	return false
 }

@@ -60,7 +60,7 @@ func Need[T any](p *Pass, o Object, read func() (T, error)) (value T, ok bool) {
 // EachZone yields the zones. What is reported meanwhile is of that zone.
 func (p *Pass) EachZone() iter.Seq[*snapshot.Zone] {
 	return func(yield func(*snapshot.Zone) bool) {
-		defer func() { p.zone = "" }()
+		defer func(outer string) { p.zone = outer }(p.zone)
 		for _, z := range p.Zones {
 			if len(p.Zones) > 1 {
 				p.zone = z.Name
@@ -80,6 +80,25 @@ func (p *Pass) Northbounds() iter.Seq2[*snapshot.Zone, *facts.Logical] {
 // Southbounds are the zones whose Southbound can be read; of the others it is reported as unknown.
 func (p *Pass) Southbounds() iter.Seq2[*snapshot.Zone, *snapshot.Southbound] {
 	return zones(p, SouthboundObject, (*snapshot.Zone).Southbound)
+}
+
+// GivenSouthbounds are the [Pass.Southbounds] of a check that is skipped where none was given.
+func (p *Pass) GivenSouthbounds() iter.Seq2[*snapshot.Zone, *snapshot.Southbound] {
+	if len(p.Zones) == 0 {
+		p.Skip("no Southbound was given")
+	}
+	return p.Southbounds()
+}
+
+// Switches are the hosts whose Open_vSwitch database can be read. Other checks report those where it cannot.
+func (p *Pass) Switches() iter.Seq2[*snapshot.Host, *snapshot.Switch] {
+	return func(yield func(*snapshot.Host, *snapshot.Switch) bool) {
+		for _, h := range p.Hosts {
+			if s, err := h.Switch(); err == nil && !yield(h, s) {
+				return
+			}
+		}
+	}
 }
 
 func zones[T any](p *Pass, o Object, read func(*snapshot.Zone) (*T, error)) iter.Seq2[*snapshot.Zone, *T] {
@@ -109,4 +128,59 @@ func EachHost[T any](p *Pass, why string, of func(*snapshot.Host) (value *T, app
 			p.Skip(why)
 		}
 	}
+}
+
+// Each yields pointers to the rows of a table, which are large.
+func Each[T any](rows []T) iter.Seq[*T] {
+	return func(yield func(*T) bool) {
+		for i := range rows {
+			if !yield(&rows[i]) {
+				return
+			}
+		}
+	}
+}
+
+// Index has the rows of a table by a key.
+func Index[K comparable, T any](rows []T, key func(*T) K) map[K]*T {
+	all := make(map[K]*T, len(rows))
+	for r := range Each(rows) {
+		all[key(r)] = r
+	}
+	return all
+}
+
+// Over is the Run of a check that looks at one thing after another.
+func Over[T any](each func(*Pass) iter.Seq[T], look func(*Pass, T)) func(*Pass) {
+	return func(p *Pass) {
+		for x := range each(p) {
+			look(p, x)
+		}
+	}
+}
+
+// Over2 is as [Over], of two things at a time.
+func Over2[K, V any](each func(*Pass) iter.Seq2[K, V], look func(*Pass, K, V)) func(*Pass) {
+	return func(p *Pass) {
+		for k, v := range each(p) {
+			look(p, k, v)
+		}
+	}
+}
+
+// Reasons of findings that are Unknown, beside others.
+const (
+	NeedsSample  = "needs-sample" // two samples; the run took one
+	NotInCapture = "not-in-capture"
+)
+
+// unknownReason is the Reason of what could not be determined because of err.
+func unknownReason(err error) string {
+	switch {
+	case errors.Is(err, snapshot.ErrNoSample):
+		return NeedsSample
+	case errors.Is(err, snapshot.ErrUnavailable):
+		return NotInCapture
+	}
+	return ""
 }

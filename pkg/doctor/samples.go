@@ -3,6 +3,7 @@ package doctor
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -36,8 +37,8 @@ func TakeSamples[T any](p *Pass, read func(*snapshot.Host) (T, error), needsTwo 
 	}
 	sideBySide(all, func(s *Samples[T]) { s.First, s.err = read(s.Host) })
 	var again []*Samples[T]
-	for i := range all {
-		if s := &all[i]; s.err == nil && needsTwo(s.First) {
+	for s := range Each(all) {
+		if s.err == nil && needsTwo(s.First) {
 			again = append(again, s)
 		}
 	}
@@ -101,42 +102,35 @@ func CounterEvidence(source Source, first, second uint64, apart time.Duration) E
 	return Evidence{Source: source, Says: fmt.Sprintf("%d, and %d after %s", first, second, apart)}
 }
 
-// A LogLine is a line of a daemon's log.
-type LogLine struct {
-	time time.Time // zero: it has none
-	Text string    // behind the number and the module: "WARN|over 4096 …" without the rest
-}
-
-// LogLines are the lines of a daemon's log that contain a text, in order.
-func LogLines(h *snapshot.Host, daemon, text string) ([]LogLine, error) {
+// LogLines are the lines of a daemon's log that contain one of some texts, in order.
+func LogLines(h *snapshot.Host, daemon string, texts ...string) ([]snapshot.LogLine, error) {
 	log, err := h.Log(daemon)
 	if err != nil {
 		return nil, err
 	}
-	var lines []LogLine
+	var found strings.Builder
 	for line := range strings.Lines(log) {
-		if !strings.Contains(line, text) {
-			continue
+		if slices.ContainsFunc(texts, func(t string) bool { return strings.Contains(line, t) }) {
+			found.WriteString(line)
 		}
-		l := LogLine{Text: strings.TrimSpace(line)}
-		stamp, rest, _ := strings.Cut(l.Text, "|")
-		if t, err := time.Parse(time.RFC3339Nano, stamp); err == nil {
-			l.time = t
-			if f := strings.SplitN(rest, "|", 4); len(f) == 4 { // NUMBER|MODULE|LEVEL|TEXT
-				l.Text = f[3]
-			}
-		}
-		lines = append(lines, l)
 	}
-	return lines, nil
+	return snapshot.ParseLog(found.String()), nil
+}
+
+// LastLogged is the last of the [LogLines]; zero: there is none, or no log.
+func LastLogged(h *snapshot.Host, daemon string, texts ...string) (last snapshot.LogLine) {
+	if lines, err := LogLines(h, daemon, texts...); err == nil && len(lines) > 0 {
+		last = lines[len(lines)-1]
+	}
+	return last
 }
 
 // InLastHour reports whether a line was written in the hour before the snapshot.
-func (l LogLine) InLastHour(d *snapshot.Deployment) bool {
-	return !l.time.IsZero() && d.Now().Sub(l.time) < time.Hour
+func InLastHour(d *snapshot.Deployment, l snapshot.LogLine) bool {
+	return d.Now().Sub(l.Time) < time.Hour
 }
 
-// Evidence is the line with its time.
-func (l LogLine) Evidence(daemon string) Evidence {
-	return Evidence{Source: Log(daemon), Says: l.time.UTC().Format("2006-01-02 15:04:05Z ") + Shorten(l.Text, 300)}
+// LogEvidence is a line of a daemon's log with its time.
+func LogEvidence(daemon string, l snapshot.LogLine) Evidence {
+	return Evidence{Source: Log(daemon), Says: l.Time.UTC().Format("2006-01-02 15:04:05Z ") + Shorten(l.Text, 300)}
 }

@@ -12,10 +12,9 @@ import (
 
 // Options say how a plan is carried out.
 type Options struct {
-	Call    *Call
-	Object  string   // of the finding that it fixes
-	Checks  []string // that verify it
-	Sources []string // where the databases were read, for people
+	// Header is what the loop knows of the run: the call, what it fixes and what
+	// verifies it, and the witnesses of a plan that cuts.
+	Header Header
 
 	// Verify fails while the fault is still found; nil: nothing verifies it. It
 	// waits as long as the fix may take to show.
@@ -25,8 +24,6 @@ type Options struct {
 	Watch   func(ctx context.Context, run int) error
 	Confirm func(context.Context) error
 	Within  time.Duration // to confirm
-	// Answered are the witnesses of a plan that cuts that reply before it.
-	Answered []Witness
 
 	// Progress is called for every event.
 	Progress func(Event)
@@ -35,21 +32,17 @@ type Options struct {
 // Apply carries out a plan. The journal must be locked. A plan that fails is rolled
 // back; the error is then a *Failure.
 func (j *Journal) Apply(ctx context.Context, t *Target, p *Plan, o Options) (*Run, error) {
-	actions, err := p.actions()
-	if err != nil {
-		return nil, err
-	}
-	if err := guard(ctx, t, actions); err != nil {
+	if err := p.guard(ctx, t); err != nil {
 		return nil, &Failure{Reason: reasonOf(err, NotPlanned), Why: err, State: OutcomeRefused}
 	}
 	failpoint("guarded")
-	run, err := j.plan(p, actions, o)
+	run, err := j.plan(p, o)
 	if err != nil {
 		return nil, &Failure{Reason: NotWritten, Why: err, State: OutcomeRefused}
 	}
 	t.process = strconv.Itoa(run.ID)
 	e := &engine{Journal: j, t: t, run: run, o: o}
-	if reason, err := e.carryOut(ctx, actions); err != nil {
+	if reason, err := e.carryOut(ctx, p.Steps); err != nil {
 		return run, e.fail(ctx, reason, err)
 	}
 	return run, nil
@@ -63,24 +56,17 @@ func reasonOf(err error, otherwise Reason) Reason {
 	return otherwise
 }
 
-func (j *Journal) plan(p *Plan, actions []action, o Options) (*Run, error) {
-	h := Header{
-		Title: p.Title, Host: p.Host, Object: o.Object, Checks: o.Checks, Sources: o.Sources,
-		Cuts: p.Cuts, Answered: o.Answered, OneWay: p.OneWay(), NoUndo: p.NoUndo, Process: thisProcess(0),
-	}
-	if p.Cuts {
-		h.Process = thisProcess(o.Within)
-	}
-	if o.Call != nil {
-		h.Repair, h.Args = o.Call.Repair, o.Call.Args
-	}
-	for _, a := range actions {
+func (j *Journal) plan(p *Plan, o Options) (*Run, error) {
+	h := o.Header
+	h.Title, h.Host, h.Cuts, h.OneWay, h.NoUndo = p.Title, p.Host, p.Cuts, p.OneWay(), p.NoUndo
+	h.Process = thisProcess(o.Within)
+	for _, a := range p.Steps {
 		w, err := write(a)
 		if err != nil {
 			return nil, err
 		}
 		h.Steps = append(h.Steps, w)
-		h.Commands = append(h.Commands, a.Commands()...)
+		h.Commands = append(h.Commands, a.Summary().Commands...)
 	}
 	return j.begin(h)
 }
@@ -101,7 +87,7 @@ func (e *engine) note(ev Event) error {
 	return err
 }
 
-func (e *engine) carryOut(ctx context.Context, actions []action) (Reason, error) {
+func (e *engine) carryOut(ctx context.Context, steps []Step) (Reason, error) {
 	if e.run.Cuts {
 		if err := e.arm(ctx); err != nil {
 			return NotWatched, err
@@ -110,9 +96,9 @@ func (e *engine) carryOut(ctx context.Context, actions []action) (Reason, error)
 			return NotWritten, err
 		}
 	}
-	for i, a := range actions {
+	for i, a := range steps {
 		if err := e.step(ctx, i+1, a); err != nil {
-			return reasonOf(err, StepFailed), fmt.Errorf("%s: %w", a, err)
+			return reasonOf(err, StepFailed), fmt.Errorf("%s: %w", a.Summary().What, err)
 		}
 	}
 	if reason, err := e.verify(ctx); err != nil {
@@ -160,7 +146,7 @@ func (e *engine) verify(ctx context.Context) (Reason, error) {
 	return NotWritten, e.note(Event{State: Verified})
 }
 
-func (e *engine) step(ctx context.Context, n int, a action) error {
+func (e *engine) step(ctx context.Context, n int, a Step) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}

@@ -21,34 +21,23 @@ type Convert struct {
 	Backup string // the file of the copy, on the host
 }
 
-func (s Convert) String() string {
-	return fmt.Sprintf("convert %s from schema %s to %s", s.DB, s.From, s.To)
-}
-
-// Diff is the version and the copy.
-func (s Convert) Diff() []string {
-	return []string{"- " + s.DB + " schema " + s.From, "+ " + s.DB + " schema " + s.To, "+ file " + s.Backup}
-}
-
-// Commands are those of ovsdb-client(1).
-func (s Convert) Commands() []string {
+// Summary has the commands of ovsdb-client(1).
+func (s Convert) Summary() StepSummary {
 	server := map[string]string{"OVN_Northbound": node.DefaultOVNRunDir + "/ovnnb_db.sock", "OVN_Southbound": node.DefaultOVNRunDir + "/ovnsb_db.sock"}[s.DB]
 	if server == "" {
 		server = node.DefaultOVSRunDir + "/db.sock"
 	}
-	return []string{
-		fmt.Sprintf("ovsdb-client backup unix:%s %s > %s", server, s.DB, s.Backup),
-		fmt.Sprintf("ovsdb-client convert unix:%s %s", server, s.Schema),
+	return StepSummary{
+		What: fmt.Sprintf("convert %s from schema %s to %s", s.DB, s.From, s.To),
+		Diff: []string{"- " + s.DB + " schema " + s.From, "+ " + s.DB + " schema " + s.To, "+ file " + s.Backup},
+		Commands: []string{
+			fmt.Sprintf("ovsdb-client backup unix:%s %s > %s", server, s.DB, s.Backup),
+			fmt.Sprintf("ovsdb-client convert unix:%s %s", server, s.Schema),
+		},
+		OneWay: "the new columns would be lost, with what daemons wrote into them; " + s.Backup + " is a copy from before",
+		on:     []string{"schema of " + s.DB}, lasts: true,
 	}
 }
-
-// OneWay is that values of new columns would be lost.
-func (s Convert) OneWay() string {
-	return "the new columns would be lost, with what daemons wrote into them; " + s.Backup + " is a copy from before"
-}
-
-func (s Convert) lasts() bool  { return true }
-func (s Convert) on() []string { return []string{"schema of " + s.DB} }
 
 // A convertible database can be copied and converted.
 type convertible interface {
@@ -124,4 +113,4 @@ func backup(ctx context.Context, db convertible, path string) error {
 	return os.Rename(f.Name(), path)
 }
 
-func (s Convert) undo(context.Context, *Target) error { return errors.New(s.OneWay()) }
+func (s Convert) undo(context.Context, *Target) error { return errOneWay }

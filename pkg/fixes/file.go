@@ -17,8 +17,17 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/secret"
 )
 
-// Diff is the lines that change.
-func (s File) Diff() []string {
+// Summary has an editor: there is no classic command for a line of a file.
+func (s File) Summary() StepSummary {
+	command := "vi "
+	if s.After == nil {
+		command = "rm "
+	}
+	return StepSummary{What: s.What, Diff: s.lines(), Commands: []string{command + s.Path}, on: []string{"file " + s.Path}, lasts: true}
+}
+
+// lines are those that change.
+func (s File) lines() []string {
 	switch {
 	case s.held != nil:
 		return lineDiff([]byte(s.held.Was), []byte(s.held.Now))
@@ -28,14 +37,6 @@ func (s File) Diff() []string {
 		return append([]string{"- " + s.Path + " (removed)"}, lineDiff(s.Before, nil)...)
 	}
 	return append([]string{"  " + s.Path}, lineDiff(s.Before, s.After)...)
-}
-
-// Commands is an editor: there is no classic command for a line of a file.
-func (s File) Commands() []string {
-	if s.After == nil {
-		return []string{"rm " + s.Path}
-	}
-	return []string{"vi " + s.Path}
 }
 
 // A patch is what the journal keeps of a file's change: the part that differs, and
@@ -93,11 +94,8 @@ func sum(text []byte) string {
 	return hex.EncodeToString(h[:])
 }
 
-func (s File) lasts() bool  { return true }
-func (s File) on() []string { return []string{"file " + s.Path} }
-
 // ready notes the file's mode and owner.
-func (s File) ready(_ context.Context, t *Target) (action, error) {
+func (s File) ready(_ context.Context, t *Target) (Step, error) {
 	p := *s.patch()
 	if secret.InFile(p.Was) || secret.InFile(p.Now) {
 		return nil, Refuse("edit it by hand", "the lines of %s that would change hold a secret, which ovnctl neither shows nor keeps", p.Path)

@@ -1,6 +1,7 @@
 package fixes
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,19 +17,15 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/sb"
 )
 
-// Diff is the setting before and after.
-func (s Sysctl) Diff() []string {
-	return []string{"- " + s.Name + " = " + s.Before, "+ " + s.Name + " = " + s.After}
+// Summary has sysctl(8), which takes names with slashes as they are.
+func (s Sysctl) Summary() StepSummary {
+	return StepSummary{
+		What:     "set " + s.Name + " to " + s.After,
+		Diff:     []string{"- " + s.Name + " = " + s.Before, "+ " + s.Name + " = " + s.After},
+		Commands: []string{"sysctl -w " + s.Name + "=" + s.After},
+		on:       []string{"sysctl " + s.Name},
+	}
 }
-
-// Commands is sysctl(8), which takes names with slashes as they are.
-func (s Sysctl) Commands() []string { return []string{"sysctl -w " + s.Name + "=" + s.After} }
-
-// OneWay is empty: the value before is known.
-func (s Sysctl) OneWay() string { return "" }
-
-func (s Sysctl) lasts() bool  { return false }
-func (s Sysctl) on() []string { return []string{"sysctl " + s.Name} }
 
 // path is the kernel's file. The network's settings are those of our own network
 // namespace, however /proc is mounted.
@@ -68,23 +65,17 @@ func (s Sysctl) set(value string) error {
 	return os.WriteFile(path, []byte(value+"\n"), 0)
 }
 
-// Diff is the modules that are loaded.
-func (s Module) Diff() []string {
-	var lines []string
-	for _, name := range s.Names {
-		lines = append(lines, "+ module "+name)
+// Summary has modprobe(8) with -a, without which a second name is a parameter.
+func (s Module) Summary() StepSummary {
+	out := StepSummary{
+		What: "load " + strings.Join(s.Names, ", "), Commands: []string{"modprobe -a " + strings.Join(s.Names, " ")},
+		OneWay: "a module stays loaded until the host boots", on: []string{"modules"},
 	}
-	return lines
+	for _, name := range s.Names {
+		out.Diff = append(out.Diff, "+ module "+name)
+	}
+	return out
 }
-
-// Commands is modprobe(8) with -a, without which a second name is a parameter.
-func (s Module) Commands() []string { return []string{"modprobe -a " + strings.Join(s.Names, " ")} }
-
-// OneWay is that modules stay.
-func (s Module) OneWay() string { return "a module stays loaded until the host boots" }
-
-func (s Module) lasts() bool  { return false }
-func (s Module) on() []string { return []string{"modules"} }
 
 func (s Module) look(context.Context, *Target) (stage, string, error) {
 	loaded, err := os.ReadFile("/proc/modules")
@@ -110,13 +101,17 @@ func (s Module) do(ctx context.Context, t *Target) error {
 	return nil
 }
 
-func (s Module) undo(context.Context, *Target) error { return errors.New(s.OneWay()) }
+func (s Module) undo(context.Context, *Target) error { return errOneWay }
 
-// Diff is the command.
-func (s Control) Diff() []string { return []string{"+ " + s.Commands()[0]} }
-
-// Commands is the command as ovs-appctl(8) sends it.
-func (s Control) Commands() []string { return []string{appctl(s.Daemon, s.Command, s.Args)} }
+// Summary has the command as ovs-appctl(8) sends it.
+func (s Control) Summary() StepSummary {
+	command := appctl(s.Daemon, s.Command, s.Args)
+	out := StepSummary{What: s.What, Diff: []string{"+ " + command}, Commands: []string{command}, on: []string{"daemon " + s.Daemon}}
+	if len(s.Undo) == 0 {
+		out.OneWay = cmp.Or(s.Why, "no command undoes "+s.Command)
+	}
+	return out
+}
 
 func appctl(daemon, command string, args []string) string {
 	tool, target := "ovs-appctl", daemon
@@ -130,20 +125,6 @@ func appctl(daemon, command string, args []string) string {
 	return strings.Join(append([]string{tool, "-t", target, command}, args...), " ")
 }
 
-// OneWay is why it cannot be undone.
-func (s Control) OneWay() string {
-	if len(s.Undo) > 0 {
-		return ""
-	}
-	if s.Why == "" {
-		return "no command undoes " + s.Command
-	}
-	return s.Why
-}
-
-func (s Control) lasts() bool  { return false }
-func (s Control) on() []string { return []string{"daemon " + s.Daemon} }
-
 func (s Control) look(context.Context, *Target) (stage, string, error) { return unseen, "", nil }
 
 func (s Control) do(ctx context.Context, t *Target) error {
@@ -152,9 +133,6 @@ func (s Control) do(ctx context.Context, t *Target) error {
 }
 
 func (s Control) undo(ctx context.Context, t *Target) error {
-	if len(s.Undo) == 0 {
-		return errors.New(s.OneWay())
-	}
 	_, err := t.control(ctx, s.Daemon, s.Undo[0], s.Undo[1:]...)
 	return err
 }
@@ -168,17 +146,11 @@ func (t *Target) control(ctx context.Context, daemon, command string, args ...st
 	return host.Control(ctx, daemon, command, args...)
 }
 
-// Diff is nothing: it changes nothing.
-func (s Await) Diff() []string { return nil }
+// Summary has the barrier of ovn-nbctl(8).
+func (s Await) Summary() StepSummary {
+	return StepSummary{What: "wait until " + s.What, Commands: []string{"ovn-nbctl --wait=hv sync"}, lasts: true}
+}
 
-// Commands is the barrier of ovn-nbctl(8).
-func (s Await) Commands() []string { return []string{"ovn-nbctl --wait=hv sync"} }
-
-// OneWay is empty: there is nothing to undo.
-func (s Await) OneWay() string { return "" }
-
-func (s Await) lasts() bool                                          { return true }
-func (s Await) on() []string                                         { return nil }
 func (s Await) look(context.Context, *Target) (stage, string, error) { return unseen, "", nil }
 func (s Await) undo(context.Context, *Target) error                  { return nil }
 

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -140,7 +141,7 @@ type Header struct {
 	Args     []string  `json:"args"`
 	Title    string    `json:"title"`
 	Host     string    `json:"host,omitempty"`
-	Object   string    `json:"object,omitempty"` // of the finding that it fixes
+	Subject            // of the finding that it fixes
 	Checks   []string  `json:"checks,omitempty"` // that verify it
 	Sources  []string  `json:"sources,omitempty"`
 	Cuts     bool      `json:"cuts,omitempty"`
@@ -232,7 +233,7 @@ func (r *Run) undoer() *Process {
 }
 
 // lost reports whether a boot since the run has undone a step.
-func (r *Run) lost(a action) bool { return !a.lasts() && r.Boot != "" && r.Boot != bootID() }
+func (r *Run) lost(a Step) bool { return !a.Summary().lasts && r.Boot != "" && r.Boot != bootID() }
 
 // kept reports whether the changes of the run are in place, and can be undone.
 func (r *Run) kept() bool {
@@ -245,12 +246,12 @@ func (r *Run) kept() bool {
 
 // begun are the steps that were begun, as they were carried out, by number, and
 // which of them are Done or TakenBack.
-func (r *Run) begun() (steps map[int]action, ended map[int]State, err error) {
-	steps, ended = map[int]action{}, map[int]State{}
+func (r *Run) begun() (steps map[int]Step, ended map[int]State, err error) {
+	steps, ended = map[int]Step{}, map[int]State{}
 	for _, e := range r.Events {
 		switch e.State {
 		case Begun:
-			if steps[e.Step], err = e.Action.action(); err != nil {
+			if steps[e.Step], err = e.Action.read(); err != nil {
 				return nil, nil, err
 			}
 			delete(ended, e.Step)
@@ -362,8 +363,8 @@ func (j *Journal) Last(id int) (*Run, error) {
 func (r *Run) Describe() []string {
 	var lines []string
 	for _, w := range r.Steps {
-		if a, err := w.action(); err == nil {
-			lines = append(lines, strings.TrimSpace(a.String()))
+		if a, err := w.read(); err == nil {
+			lines = append(lines, strings.TrimSpace(a.Summary().What))
 		}
 	}
 	return lines
@@ -471,4 +472,38 @@ func bootID() string {
 		return ""
 	}
 	return string(bytes.TrimSpace(text))
+}
+
+// kinds are the types of steps by the names that the journal has for them.
+var kinds = func() map[string]reflect.Type {
+	all := map[string]reflect.Type{}
+	for _, s := range []Step{Rows{}, File{}, Network{}, Sysctl{}, Service{}, Control{}, Await{}, Module{}, Offload{}, Convert{}} {
+		all[kindOf(s)] = reflect.TypeOf(s)
+	}
+	return all
+}()
+
+func kindOf(s Step) string { return strings.ToLower(reflect.TypeOf(s).Name()) }
+
+// A written step is a step in the journal.
+type written struct {
+	Kind string          `json:"kind"`
+	Step json.RawMessage `json:"step"`
+}
+
+func write(s Step) (written, error) {
+	b, err := json.Marshal(s)
+	return written{kindOf(s), b}, err
+}
+
+func (w written) read() (Step, error) {
+	kind, ok := kinds[w.Kind]
+	if !ok {
+		return nil, fmt.Errorf("this version of ovnctl does not know steps of kind %q", w.Kind)
+	}
+	s := reflect.New(kind)
+	if err := json.Unmarshal(w.Step, s.Interface()); err != nil {
+		return nil, err
+	}
+	return s.Elem().Interface().(Step), nil
 }

@@ -112,7 +112,7 @@ func TestFileSecret(t *testing.T) {
 		t.Errorf("apply: %v", err)
 	}
 	has(t, target, "etc/x", options, 0o600)
-	for _, line := range (File{Path: "/etc/x", Before: []byte(options), After: []byte(options + "more\n")}).Diff() {
+	for _, line := range (File{Path: "/etc/x", Before: []byte(options), After: []byte(options + "more\n")}).Summary().Diff {
 		if strings.Contains(line, "hush") {
 			t.Errorf("the diff shows %q", line)
 		}

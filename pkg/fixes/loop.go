@@ -187,7 +187,7 @@ func classified(err error) error {
 
 // decide carries out a plan if nothing speaks against it and the operator agrees.
 func (l *Loop) decide(ctx context.Context, call *Call, p *Plan, fault *Fault) (Outcome, error) {
-	if err := p.check(ctx, l.target(ctx)); err != nil {
+	if err := p.guard(ctx, l.target(ctx)); err != nil {
 		return refused(reasonOf(err, NotPlanned), err), nil
 	}
 	switch {
@@ -196,7 +196,7 @@ func (l *Loop) decide(ctx context.Context, call *Call, p *Plan, fault *Fault) (O
 	case call.Risk.above(l.MaxRisk):
 		return refused(TooRisky, fmt.Errorf("its risk is %s\nhint: --max-risk %s allows it", call.Risk, call.Risk)), nil
 	}
-	o := Options{Call: call, Progress: func(e Event) { l.Operator.Progress(p, e) }}
+	o := Options{Progress: func(e Event) { l.Operator.Progress(p, e) }}
 	if p.Cuts {
 		if err := l.watch(ctx, &o, func(ctx context.Context) error { return l.confirmBy(ctx, Witnesses, true) }); err != nil {
 			return refused(NotWatched, err), nil
@@ -205,27 +205,27 @@ func (l *Loop) decide(ctx context.Context, call *Call, p *Plan, fault *Fault) (O
 	if yes, err := l.agreed(ctx, call, p); err != nil || !yes {
 		return Outcome{State: OutcomeDeclined}, err
 	}
-	return l.carryOut(ctx, p, o, fault)
+	return l.carryOut(ctx, call, p, o, fault)
 }
 
 // carryOut applies a plan, and verifies it with the check that asked for it, or with
 // all checks of the repair.
-func (l *Loop) carryOut(ctx context.Context, p *Plan, o Options, fault *Fault) (Outcome, error) {
-	o.Checks = l.Find(o.Call.Repair).checks()
+func (l *Loop) carryOut(ctx context.Context, call *Call, p *Plan, o Options, fault *Fault) (Outcome, error) {
+	v := &verification{loop: l, checks: l.Find(call.Repair).checks()}
 	if fault != nil {
-		o.Checks = []string{fault.Check}
+		v.checks = []string{fault.Check}
 	}
-	v := &verification{loop: l, checks: o.Checks}
-	v.aim(ctx, o.Call, fault)
+	v.aim(ctx, call, fault)
+	source := l.Cluster.Source()
+	o.Verify = v.wait
+	o.Header = Header{Repair: call.Repair, Args: call.Args, Subject: v.subject(), Checks: v.checks, Sources: []string{source.NB, source.SB}}
 	if p.Cuts {
-		o.Answered = l.replying(ctx)
+		o.Header.Answered = l.replying(ctx)
 	}
 	if err := l.Journal.Lock(ctx); err != nil {
 		return Outcome{}, err
 	}
 	defer l.Journal.Unlock()
-	source := l.Cluster.Source()
-	o.Object, o.Sources, o.Verify = v.object(), []string{source.NB, source.SB}, v.wait
 	run, err := l.Journal.Apply(ctx, l.target(ctx), p, o)
 	out := Outcome{State: OutcomeFixed, Before: v.before, After: v.after}
 	if run != nil {
@@ -285,7 +285,7 @@ func (l *Loop) agreed(ctx context.Context, call *Call, p *Plan) (bool, error) {
 		return false, err
 	}
 	for i, s := range p.Steps {
-		why := s.OneWay()
+		why := s.Summary().OneWay
 		if why == "" {
 			continue
 		}
@@ -353,7 +353,7 @@ func (l *Loop) Recover(ctx context.Context) ([]Recovery, error) {
 	return l.Journal.Recover(ctx, l.target(ctx), func(ctx context.Context, r *Run) error {
 		v := &verification{loop: l, checks: r.Checks}
 		if r.Object != "" {
-			v.targets = map[string]bool{r.Object: true}
+			v.targets = map[Subject]bool{r.Subject: true}
 		}
 		return v.wait(ctx)
 	})

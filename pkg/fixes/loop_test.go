@@ -80,9 +80,9 @@ func files(t *testing.T, p *person, contents map[string]string) (l *Loop, find f
 				return nil, err
 			}
 			if repair := map[string]string{"bad\n": "edit", "odd\n": "rebuild", "stuck\n": "spoil"}[string(text)]; repair != "" {
-				faults = append(faults, Fault{Check: "contents", Object: "file " + e.Name(), Title: e.Name() + " is " + string(text), Fix: l.Find(repair).With("/" + e.Name())})
+				faults = append(faults, Fault{Check: "contents", Subject: Subject{Object: "file " + e.Name()}, Title: e.Name() + " is " + string(text), Fix: l.Find(repair).With("/" + e.Name())})
 			} else if string(text) != "good\n" {
-				faults = append(faults, Fault{Check: "contents", Object: "file " + e.Name(), Title: e.Name() + " is worse"})
+				faults = append(faults, Fault{Check: "contents", Subject: Subject{Object: "file " + e.Name()}, Title: e.Name() + " is worse"})
 			}
 		}
 		return faults, err
@@ -163,7 +163,7 @@ func TestLoopMistake(t *testing.T) {
 	}
 	all, err := l.Run(t.Context(), func(ctx context.Context) ([]Fault, error) {
 		faults, err := find(ctx)
-		return append([]Fault{{Check: "contents", Object: "file z", Fix: &Call{Repair: "none"}}}, faults...), err
+		return append([]Fault{{Check: "contents", Subject: Subject{Object: "file z"}, Fix: &Call{Repair: "none"}}}, faults...), err
 	})
 	if want := []OutcomeState{OutcomeRefused, OutcomeFixed}; err != nil || !slices.Equal(p.outcomes, want) || len(all) != 2 {
 		t.Errorf("outcomes %q, want %q (%v)", p.outcomes, want, err)
@@ -197,6 +197,30 @@ func TestLoopUndo(t *testing.T) {
 	}
 	if run, err = l.Journal.run(run.ID); err != nil || run.Reason() != Asked {
 		t.Errorf("the journal says that it was undone for %q, want %q (%v)", run.Reason(), Asked, err)
+	}
+}
+
+// TestLoopZones holds that objects of one name in two zones are two: the repair of one is not undone because of the other.
+func TestLoopZones(t *testing.T) {
+	p := &person{yes: true}
+	l, find := files(t, p, map[string]string{"a": "bad\n", "b": "bad\n"})
+	zoned := func(ctx context.Context) []Fault {
+		faults, err := find(ctx)
+		if err != nil {
+			t.Error(err)
+		}
+		for i := range faults {
+			faults[i].Subject = Subject{Object: "port web", Zone: faults[i].Object}
+		}
+		return faults
+	}
+	l.Examine = func(ctx context.Context, _ []string) []Fault { return zoned(ctx) }
+	fault := zoned(t.Context())[0]
+	if fix, err := l.Repair(t.Context(), fault.Fix, &fault); err != nil || fix.Outcome.State != OutcomeFixed {
+		t.Errorf("the port of one zone: %q: %s (%v)", fix.Outcome.State, fix.Outcome.Why, err)
+	}
+	if run, err := l.Journal.Last(0); err != nil || run.Subject != fault.Subject {
+		t.Errorf("the journal has it as a repair of %+v, want %+v (%v)", run, fault.Subject, err)
 	}
 }
 

@@ -96,34 +96,13 @@ func (c LinkChange) absent(n *node.Network) bool { return c.Link != "" && n.Link
 
 // look is how far one change has come and, of moved, what is not as expected.
 func (c LinkChange) look(n *node.Network) (stage, string) {
-	l := n.Link(c.Link)
-	switch {
+	switch l := n.Link(c.Link); {
 	case c.absent(n) && c.Index != 0:
 		return moved, fmt.Sprintf("link %s is gone", c.Link)
 	case l != nil && c.Index != 0 && l.Index != c.Index:
 		return moved, fmt.Sprintf("another link has the name %s: its index is %d and was %d", c.Link, l.Index, c.Index)
 	}
-	if e := c.entry(); e != nil {
-		there, why := e.have(n)
-		switch {
-		case why != "":
-			return moved, why
-		case there == e.added:
-			return done, ""
-		}
-		return untouched, ""
-	}
-	switch {
-	case c.keeps():
-		return done, ""
-	case c.Set != nil:
-		return between(n.Sysctl[c.Set.Name], c.Set.Before, c.Set.After, c.Set.Name)
-	case c.Up != nil && (l == nil || l.Up != *c.Up), c.MAC != "" && l == nil:
-		return untouched, ""
-	case c.MAC != "":
-		return between(l.MAC, c.Was, c.MAC, "the MAC address of "+c.Link)
-	}
-	return done, ""
+	return c.entry().look(n)
 }
 
 func between(is, before, after, what string) (stage, string) {
@@ -163,8 +142,8 @@ func lasting(a node.Address) node.Address {
 	return a
 }
 
-func haveRoute(n *node.Network, r node.Route) (bool, string) {
-	return slices.ContainsFunc(PerNextHop(n.Routes), func(x node.Route) bool { return sameRoute(x, r) }), ""
+func haveRoute(n *node.Network, r node.Route) bool {
+	return slices.ContainsFunc(PerNextHop(n.Routes), func(x node.Route) bool { return sameRoute(x, r) })
 }
 
 // sameRoute compares the keys of routes and where they lead.
@@ -313,41 +292,12 @@ func (s Network) change(t *Target, chosen func(LinkChange) bool) error {
 			if !chosen(c) {
 				continue
 			}
-			if err := c.make(w); err != nil {
+			if err := c.entry().make(w); err != nil {
 				return fmt.Errorf("%s: %w", c, err)
 			}
 		}
 		return nil
 	})
-}
-
-func (s Network) lasts() bool  { return false }
-func (s Network) on() []string { return []string{"network"} }
-
-// make makes one change. It is no error if it is made already.
-func (c LinkChange) make(w node.NetworkWriter) error {
-	if e := c.entry(); e != nil {
-		if e.added {
-			return unless(e.add(w), syscall.EEXIST)
-		}
-		return unless(e.remove(w), e.gone)
-	}
-	switch {
-	case c.Set != nil:
-		return w.SetSysctl(c.Set.Name, c.Set.After)
-	case c.Up != nil:
-		return w.SetUp(c.Link, *c.Up)
-	case c.MAC != "":
-		return w.SetMAC(c.Link, c.MAC)
-	}
-	return nil
-}
-
-func unless(err, fine error) error {
-	if errors.Is(err, fine) {
-		return nil
-	}
-	return err
 }
 
 // inverse is the change that undoes this one.
@@ -366,18 +316,15 @@ func (c LinkChange) inverse() LinkChange {
 	return i
 }
 
-// An entry is an address, route, rule or static neighbour that is added or removed.
+// An entry is what a change does to the kernel's network.
 type entry struct {
-	added       bool
-	words       string // "address 10.0.0.1/24 dev eth0"
-	have        func(*node.Network) (there bool, why string)
-	add, remove func(node.NetworkWriter) error
-	gone        error  // of removing one that does not exist
-	command     string // that does it
+	look    func(*node.Network) (stage, string)
+	make    func(node.NetworkWriter) error // it is no error if it is made already
+	lines   []string                       // as a diff
+	command string                         // that does it
 }
 
-// entry is the entry that a change adds or removes, nil if it is another change.
-func (c LinkChange) entry() *entry {
+func (c LinkChange) entry() entry {
 	switch {
 	case c.Add != nil || c.Delete != nil:
 		return addressEntry(cmp.Or(c.Add, c.Delete), c.Add != nil)
@@ -387,55 +334,132 @@ func (c LinkChange) entry() *entry {
 		return ruleEntry(cmp.Or(c.Rule, c.Unrule), c.Rule != nil)
 	case c.Know != nil || c.Forget != nil:
 		return neighbourEntry(cmp.Or(c.Know, c.Forget), c.Know != nil)
+	case c.Set != nil:
+		return c.setting()
+	case c.Up != nil:
+		return c.state()
 	}
-	return nil
+	return c.address()
 }
 
-func addressEntry(a *node.Address, added bool) *entry {
-	return &entry{
-		added: added, words: "address " + addressWords(*a), gone: syscall.EADDRNOTAVAIL,
-		have:    func(n *node.Network) (bool, string) { return haveAddress(n, *a) },
-		add:     func(w node.NetworkWriter) error { return w.AddAddress(*a) },
-		remove:  func(w node.NetworkWriter) error { return w.DeleteAddress(*a) },
-		command: either(added, "ip addr add "+addressWords(*a), "ip addr del "+a.Prefix.String()+" dev "+a.Link),
+func (c LinkChange) setting() entry {
+	e := entry{
+		look: func(n *node.Network) (stage, string) {
+			return between(n.Sysctl[c.Set.Name], c.Set.Before, c.Set.After, c.Set.Name)
+		},
+		make: func(w node.NetworkWriter) error { return w.SetSysctl(c.Set.Name, c.Set.After) },
 	}
+	if c.keeps() {
+		e.look = func(*node.Network) (stage, string) { return done, "" }
+		return e
+	}
+	shown := c.Set.Summary()
+	e.lines, e.command = shown.Diff, shown.Commands[0]
+	return e
 }
 
-func routeEntry(r *node.Route, added bool) *entry {
-	ip, words := "ip"+six(r.Dst.Addr().Is6()), routeWords(*r)
-	return &entry{
-		added: added, words: "route " + words, gone: syscall.ESRCH,
-		have:    func(n *node.Network) (bool, string) { return haveRoute(n, *r) },
-		add:     func(w node.NetworkWriter) error { return w.AddRoute(*r) },
-		remove:  func(w node.NetworkWriter) error { return w.DeleteRoute(*r) },
-		command: either(added, ip+" route append "+words, ip+" route del "+words),
-	}
-}
-
-func ruleEntry(r *node.Rule, added bool) *entry {
-	ip, words := "ip"+six(r.Family == 6), ruleWords(*r)
-	return &entry{
-		added: added, words: "rule " + words, gone: syscall.ENOENT,
-		have:    func(n *node.Network) (bool, string) { return slices.Contains(n.Rules, *r), "" },
-		add:     func(w node.NetworkWriter) error { return w.AddRule(*r) },
-		remove:  func(w node.NetworkWriter) error { return w.DeleteRule(*r) },
-		command: either(added, ip+" rule add "+words, ip+" rule del "+words),
-	}
-}
-
-func neighbourEntry(x *node.Neighbour, added bool) *entry {
-	return &entry{
-		added: added, words: "neighbour " + neighbourWords(*x), gone: syscall.ENOENT,
-		have:    func(n *node.Network) (bool, string) { return haveNeighbour(n, *x) },
-		add:     func(w node.NetworkWriter) error { return w.AddNeighbour(*x) },
-		remove:  func(w node.NetworkWriter) error { return w.DeleteNeighbour(*x) },
-		command: either(added, "ip neigh replace "+neighbourWords(*x), fmt.Sprintf("ip neigh del %s dev %s", x.Addr, x.Link)),
+// state is that of a link, up or down.
+func (c LinkChange) state() entry {
+	link, now, before := "link "+c.Link+" ", either(*c.Up, "up", "down"), either(*c.Up, "down", "up")
+	return entry{
+		look: func(n *node.Network) (stage, string) {
+			if l := n.Link(c.Link); l == nil || l.Up != *c.Up {
+				return untouched, ""
+			}
+			return done, ""
+		},
+		make:  func(w node.NetworkWriter) error { return w.SetUp(c.Link, *c.Up) },
+		lines: []string{"- " + link + before, "+ " + link + now}, command: "ip link set " + c.Link + " " + now,
 	}
 }
 
-func either(first bool, a, b string) string {
+// address is the MAC address of a link.
+func (c LinkChange) address() entry {
+	link := "link " + c.Link + " address "
+	return entry{
+		look: func(n *node.Network) (stage, string) {
+			l := n.Link(c.Link)
+			if l == nil {
+				return untouched, ""
+			}
+			return between(l.MAC, c.Was, c.MAC, "the MAC address of "+c.Link)
+		},
+		make:  func(w node.NetworkWriter) error { return w.SetMAC(c.Link, c.MAC) },
+		lines: []string{"- " + link + c.Was, "+ " + link + c.MAC}, command: "ip link set " + c.Link + " address " + c.MAC,
+	}
+}
+
+// listed is the entry of an address, route, rule or static neighbour that is added or
+// removed. The kernel's error gone is that of removing one that does not exist.
+func listed(added bool, words, command string, have func(*node.Network) (bool, string), change func(node.NetworkWriter) error, gone error) entry {
+	return entry{
+		look: func(n *node.Network) (stage, string) {
+			switch there, why := have(n); {
+			case why != "":
+				return moved, why
+			case there == added:
+				return done, ""
+			}
+			return untouched, ""
+		},
+		make: func(w node.NetworkWriter) error {
+			err := change(w)
+			if added && errors.Is(err, syscall.EEXIST) || !added && errors.Is(err, gone) {
+				return nil
+			}
+			return err
+		},
+		lines: []string{either(added, "+ ", "- ") + words}, command: command,
+	}
+}
+
+func addressEntry(a *node.Address, added bool) entry {
+	words := addressWords(*a)
+	return listed(added, "address "+words, either(added, "ip addr add "+words, "ip addr del "+a.Prefix.String()+" dev "+a.Link),
+		func(n *node.Network) (bool, string) { return haveAddress(n, *a) },
+		func(w node.NetworkWriter) error { return either(added, w.AddAddress, w.DeleteAddress)(*a) }, syscall.EADDRNOTAVAIL)
+}
+
+func routeEntry(r *node.Route, added bool) entry {
+	words := routeWords(*r)
+	return listed(added, "route "+words, "ip"+six(r.Dst.Addr().Is6())+" route "+either(added, "append ", "del ")+words,
+		func(n *node.Network) (bool, string) { return haveRoute(n, *r), "" },
+		func(w node.NetworkWriter) error { return either(added, w.AddRoute, w.DeleteRoute)(*r) }, syscall.ESRCH)
+}
+
+func ruleEntry(r *node.Rule, added bool) entry {
+	words := ruleWords(*r)
+	return listed(added, "rule "+words, "ip"+six(r.Family == 6)+" rule "+either(added, "add ", "del ")+words,
+		func(n *node.Network) (bool, string) { return slices.Contains(n.Rules, *r), "" },
+		func(w node.NetworkWriter) error { return either(added, w.AddRule, w.DeleteRule)(*r) }, syscall.ENOENT)
+}
+
+func neighbourEntry(x *node.Neighbour, added bool) entry {
+	words := fmt.Sprintf("%s lladdr %s dev %s nud permanent", x.Addr, x.MAC, x.Link)
+	return listed(added, "neighbour "+words, either(added, "ip neigh replace "+words, fmt.Sprintf("ip neigh del %s dev %s", x.Addr, x.Link)),
+		func(n *node.Network) (bool, string) { return haveNeighbour(n, *x) },
+		func(w node.NetworkWriter) error { return either(added, w.AddNeighbour, w.DeleteNeighbour)(*x) }, syscall.ENOENT)
+}
+
+func either[T any](first bool, a, b T) T {
 	if first {
 		return a
 	}
 	return b
+}
+
+// String is the change in a line.
+func (c LinkChange) String() string { return c.entry().command }
+
+// Summary has every change.
+func (s Network) Summary() StepSummary {
+	out := StepSummary{What: s.What, on: []string{"network"}}
+	for _, c := range s.Changes {
+		e := c.entry()
+		out.Diff = append(out.Diff, e.lines...)
+		if e.command != "" {
+			out.Commands = append(out.Commands, e.command)
+		}
+	}
+	return out
 }

@@ -143,73 +143,10 @@ func ruleWords(r node.Rule) string {
 		option("table", strconv.Itoa(r.Table)), to, "prio "+strconv.Itoa(r.Priority), r.More)
 }
 
-func neighbourWords(n node.Neighbour) string {
-	return fmt.Sprintf("%s lladdr %s dev %s nud permanent", n.Addr, n.MAC, n.Link)
-}
-
 // six is the option of ip(8) for IPv6.
 func six(is bool) string {
 	if is {
 		return " -6"
 	}
 	return ""
-}
-
-// command is the classic command of a change.
-func (c LinkChange) command() string {
-	if e := c.entry(); e != nil {
-		return e.command
-	}
-	switch {
-	case c.keeps():
-		return ""
-	case c.Set != nil:
-		return "sysctl -w " + c.Set.Name + "=" + c.Set.After
-	case c.Up != nil:
-		return "ip link set " + c.Link + " " + either(*c.Up, "up", "down")
-	case c.MAC != "":
-		return "ip link set " + c.Link + " address " + c.MAC
-	}
-	return ""
-}
-
-// lines are the change as a diff.
-func (c LinkChange) lines() []string {
-	if e := c.entry(); e != nil {
-		return []string{either(e.added, "+ ", "- ") + e.words}
-	}
-	switch {
-	case c.keeps():
-		return nil
-	case c.Set != nil:
-		return []string{"- " + c.Set.Name + " = " + c.Set.Before, "+ " + c.Set.Name + " = " + c.Set.After}
-	case c.Up != nil:
-		return []string{"- link " + c.Link + " " + either(!*c.Up, "up", "down"), "+ link " + c.Link + " " + either(*c.Up, "up", "down")}
-	case c.MAC != "":
-		return []string{"- link " + c.Link + " address " + c.Was, "+ link " + c.Link + " address " + c.MAC}
-	}
-	return nil
-}
-
-// String is the change in a line.
-func (c LinkChange) String() string { return c.command() }
-
-// Diff is every change.
-func (s Network) Diff() []string {
-	var lines []string
-	for _, c := range s.Changes {
-		lines = append(lines, c.lines()...)
-	}
-	return lines
-}
-
-// Commands are the classic commands that do the same.
-func (s Network) Commands() []string {
-	var lines []string
-	for _, c := range s.Changes {
-		if command := c.command(); command != "" {
-			lines = append(lines, command)
-		}
-	}
-	return lines
 }

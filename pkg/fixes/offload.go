@@ -19,41 +19,26 @@ type Offload struct {
 	Classic  string   // "ethtool -K LINK tx off"
 }
 
-func (s Offload) String() string {
-	return "switch off " + strings.Join(s.Features, ", ") + " of " + s.Link
-}
-
-// Diff is each feature before and after.
-func (s Offload) Diff() []string {
-	var lines []string
-	for _, f := range s.Features {
-		lines = append(lines, "- "+s.Link+" "+f+": on", "+ "+s.Link+" "+f+": off")
+// Summary has each feature before and after.
+func (s Offload) Summary() StepSummary {
+	out := StepSummary{
+		What: "switch off " + strings.Join(s.Features, ", ") + " of " + s.Link, Commands: []string{s.Classic}, on: []string{"offload " + s.Link},
 	}
-	return lines
+	for _, f := range s.Features {
+		out.Diff = append(out.Diff, "- "+s.Link+" "+f+": on", "+ "+s.Link+" "+f+": off")
+	}
+	return out
 }
-
-// Commands is ethtool(8).
-func (s Offload) Commands() []string { return []string{s.Classic} }
-
-// OneWay is empty: all were on.
-func (s Offload) OneWay() string { return "" }
-
-func (s Offload) lasts() bool  { return false }
-func (s Offload) on() []string { return []string{"offload " + s.Link} }
 
 func (s Offload) look(ctx context.Context, t *Target) (stage, string, error) {
-	host, err := t.node()
-	if err != nil {
-		return moved, "", err
-	}
-	n, err := host.Network(ctx)
+	n, err := t.network(ctx)
 	if err != nil {
 		return moved, "", err
 	}
 	if l := n.Link(s.Link); l == nil || l.Index != s.Index {
 		return moved, "link " + s.Link + " is gone, or another one has its name", nil
 	}
-	features, err := host.Features(ctx, s.Link)
+	features, err := t.Host.Node().Features(ctx, s.Link)
 	if errors.Is(err, fs.ErrNotExist) {
 		return moved, "link " + s.Link + " is gone", nil
 	}

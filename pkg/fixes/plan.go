@@ -1,6 +1,11 @@
 package fixes
 
 import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
 )
 
@@ -27,37 +32,37 @@ func (p *Plan) OneWay() string {
 		return p.NoUndo
 	}
 	for _, s := range p.Steps {
-		if why := s.OneWay(); why != "" {
+		if why := s.Summary().OneWay; why != "" {
 			return why
 		}
 	}
 	return ""
 }
 
-func (p *Plan) actions() ([]action, error) {
-	var all []action
-	for _, s := range p.Steps {
-		a, err := actionOf(s)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, a)
-	}
-	return all, nil
+// A Step is one change. The steps are Rows, File, Network, Sysctl, Service,
+// Control, Await, Module, Offload and Convert. A step reads the state each time, and
+// ends with its context.
+type Step interface {
+	Summary() StepSummary
+	// look is how far it has come and, of moved, what is not as expected.
+	look(ctx context.Context, t *Target) (stage, string, error)
+	// do carries it out. What a run that was cut off has done already stays.
+	do(ctx context.Context, t *Target) error
+	// undo undoes what was done of it, even if that is a part. It is not called of a
+	// step that cannot be undone.
+	undo(ctx context.Context, t *Target) error
 }
 
-// A Step is one change. The steps are Rows, File, Network, Sysctl, Service,
-// Control, Await, Module, Offload and Convert.
-type Step interface {
-	// String is what it changes, in a line.
-	String() string
-	// Diff is what it changes in full: lines that begin with "-" or "+".
-	Diff() []string
-	// Commands are the classic commands that do the same.
-	Commands() []string
-	// OneWay is why it cannot be undone; empty: it can.
-	OneWay() string
-}
+// A stage is how far a step has come, as the present state shows.
+type stage string
+
+const (
+	untouched stage = "as before"         // as the plan found it: do can run
+	halfDone  stage = "half done"         // in part: both do and undo can run
+	done      stage = "done"              // as do leaves it: undo can run
+	moved     stage = "changed meanwhile" // somebody else changed it: neither can run
+	unseen    stage = "unknown"           // no state shows it, as of a command that was sent
+)
 
 // Rows changes rows of one database in one transaction, which fails unless all
 // rows are as in Before and Guards.
@@ -152,4 +157,63 @@ type Await struct {
 // Module loads kernel modules.
 type Module struct {
 	Names []string
+}
+
+// ErrChanged is a state that is not the one the plan was made from.
+var ErrChanged = errors.New("the state has changed since the plan was made")
+
+// A preparer is a step that notes something before the journal has it.
+type preparer interface {
+	ready(ctx context.Context, t *Target) (Step, error)
+}
+
+func ready(ctx context.Context, s Step, t *Target) (Step, error) {
+	if p, ok := s.(preparer); ok {
+		return p.ready(ctx, t)
+	}
+	return s, nil
+}
+
+// guard reports what is in the way of a plan: secrets, missing files, a state that
+// has changed. It checks all steps whose state can be known now. A step that follows
+// one that starts a daemon, or that changes the same thing, is checked when it runs.
+func (p *Plan) guard(ctx context.Context, t *Target) error {
+	seen := touched{}
+	for _, s := range p.Steps {
+		switch s.(type) {
+		case Service, Control, Await, Module:
+			return nil
+		}
+		if seen.add(s) {
+			continue
+		}
+		if _, err := ready(ctx, s, t); err != nil {
+			return err
+		}
+		at, why, err := s.look(ctx, t)
+		switch {
+		case err != nil:
+			return err
+		case at == moved || at == halfDone:
+			return fmt.Errorf("%w: %s", ErrChanged, why)
+		}
+	}
+	return nil
+}
+
+// touched are the things that steps change.
+type touched map[string]bool
+
+// has reports whether a step changes one of them.
+func (t touched) has(s Step) bool {
+	return slices.ContainsFunc(s.Summary().on, func(on string) bool { return t[on] })
+}
+
+// add adds what a step changes and reports whether some of it was there already.
+func (t touched) add(s Step) bool {
+	had := t.has(s)
+	for _, on := range s.Summary().on {
+		t[on] = true
+	}
+	return had
 }

@@ -95,8 +95,8 @@ func (e *engine) recover(ctx context.Context) (finished bool, err error) {
 
 // stays reports whether a step that was begun cannot be undone, so that the run has
 // to be finished.
-func (e *engine) stays(ctx context.Context, a action, ended State) bool {
-	if a.OneWay() == "" && e.run.NoUndo == "" || ended == TakenBack {
+func (e *engine) stays(ctx context.Context, a Step, ended State) bool {
+	if a.Summary().OneWay == "" && e.run.NoUndo == "" || ended == TakenBack {
 		return false
 	}
 	at, _, err := a.look(ctx, e.t)
@@ -104,7 +104,7 @@ func (e *engine) stays(ctx context.Context, a action, ended State) bool {
 }
 
 // finish carries out what is left of the run.
-func (e *engine) finish(ctx context.Context, steps map[int]action, ended map[int]State) error {
+func (e *engine) finish(ctx context.Context, steps map[int]Step, ended map[int]State) error {
 	for i, w := range e.run.Steps {
 		n := i + 1
 		if ended[n] == Done {
@@ -112,21 +112,21 @@ func (e *engine) finish(ctx context.Context, steps map[int]action, ended map[int
 		}
 		a, carryOut := steps[n], e.finishStep
 		if a == nil {
-			planned, err := w.action()
+			planned, err := w.read()
 			if err != nil {
 				return err
 			}
 			a, carryOut = planned, e.step
 		}
 		if err := carryOut(ctx, n, a); err != nil {
-			return fmt.Errorf("%s: %w", a, err)
+			return fmt.Errorf("%s: %w", a.Summary().What, err)
 		}
 	}
 	return nil
 }
 
 // finishStep finishes a step that was begun.
-func (e *engine) finishStep(ctx context.Context, n int, a action) error {
+func (e *engine) finishStep(ctx context.Context, n int, a Step) error {
 	at, why, err := a.look(ctx, e.t)
 	switch {
 	case err != nil:
@@ -143,7 +143,7 @@ func (e *engine) finishStep(ctx context.Context, n int, a action) error {
 
 // overAlready reports whether a daemon refuses a command because it has carried it
 // out before.
-func overAlready(a action, err error) bool {
+func overAlready(a Step, err error) bool {
 	c, command := a.(Control)
 	refused, is := errors.AsType[*node.ControlError](err)
 	return command && is && c.Over != "" && strings.Contains(refused.Text, c.Over)

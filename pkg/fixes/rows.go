@@ -1,6 +1,7 @@
 package fixes
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -100,7 +101,7 @@ func (r Row) value(name string) (ovsdb.Value, error) {
 
 // ready determines what the journal must hold before the change: the UUIDs of new
 // rows, so that they are found again whatever happens.
-func (s *Rows) ready(ctx context.Context, t *Target) (action, error) {
+func (s Rows) ready(ctx context.Context, t *Target) (Step, error) {
 	if err := s.check(); err != nil {
 		return nil, err
 	}
@@ -108,42 +109,29 @@ func (s *Rows) ready(ctx context.Context, t *Target) (action, error) {
 	if err != nil {
 		return nil, err
 	}
-	names := map[string]ovsdb.UUID{}
-	for _, c := range s.Changes {
-		if c.Before == nil && !validUUID(c.UUID) {
-			names[string(c.UUID)] = newUUID()
-		}
-	}
-	if len(names) > 0 {
-		if s.Chosen, err = chooses(ctx, db, s.Changes[0].Table); err != nil {
-			return nil, err
-		}
-	}
-	fixed := *s
-	fixed.Changes = make([]Change, len(s.Changes))
+	s.Changes = slices.Clone(s.Changes)
+	names := map[ovsdb.UUID]ovsdb.UUID{}
 	for i, c := range s.Changes {
-		c.In = slices.Clone(c.In)
-		if c.Before == nil && !validUUID(c.UUID) {
-			name := string(c.UUID)
-			if name == "" { // without a name only In refers to it
-				names[name] = newUUID()
-			}
-			c.UUID = names[name]
+		if c.Before != nil || validUUID(c.UUID) {
+			continue
 		}
-		for j, ref := range c.In {
-			if id, ok := names[string(ref.UUID)]; ok && ref.UUID != "" {
-				c.In[j].UUID = id
+		if !s.Chosen {
+			if s.Chosen, err = chooses(ctx, db, c.Table); err != nil {
+				return nil, err
 			}
 		}
-		if c.After, err = c.After.resolved(names); err != nil {
-			return nil, err
+		if c.UUID == "" { // only In refers to it
+			s.Changes[i].UUID = newUUID()
+		} else {
+			names[c.UUID] = newUUID()
 		}
-		if c.Before, err = c.Before.resolved(nil); err != nil {
-			return nil, err
-		}
-		fixed.Changes[i] = c
 	}
-	return &fixed, nil
+	for i, c := range s.Changes {
+		if s.Changes[i], err = c.renamed(names); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
 }
 
 func chooses(ctx context.Context, db database, table string) (bool, error) {
@@ -156,9 +144,36 @@ func chooses(ctx context.Context, db database, table string) (bool, error) {
 	return c.ChoosesUUIDs(ctx, table)
 }
 
-// resolved has the values in OVSDB's notation, and UUIDs in place of the names of
-// new rows.
-func (r Row) resolved(names map[string]ovsdb.UUID) (Row, error) {
+// renamed is the change with other UUIDs in place of some: those of new rows in place
+// of their names in the transaction, or the names in place of the UUIDs. Its values
+// are in OVSDB's notation.
+func (c Change) renamed(names map[ovsdb.UUID]ovsdb.UUID) (Change, error) {
+	c.UUID = cmp.Or(names[c.UUID], c.UUID)
+	c.In = slices.Clone(c.In)
+	for i, ref := range c.In {
+		c.In[i].UUID = cmp.Or(names[ref.UUID], ref.UUID)
+	}
+	var pairs []string
+	for from, to := range names {
+		for _, id := range []ovsdb.UUID{from, to} {
+			value, err := ovsdb.NewValue(id)
+			if err != nil {
+				return Change{}, err
+			}
+			pairs = append(pairs, string(value))
+		}
+	}
+	var err error
+	replacer := strings.NewReplacer(pairs...)
+	if c.Before, err = c.Before.replaced(replacer); err != nil {
+		return Change{}, err
+	}
+	c.After, err = c.After.replaced(replacer)
+	return c, err
+}
+
+// replaced has the values in OVSDB's notation, after replacements in it.
+func (r Row) replaced(by *strings.Replacer) (Row, error) {
 	if r == nil {
 		return nil, nil
 	}
@@ -168,22 +183,17 @@ func (r Row) resolved(names map[string]ovsdb.UUID) (Row, error) {
 			out[column] = nil
 			continue
 		}
-		value, err := ovsdb.NewValue(v)
+		value, err := r.value(column)
 		if err != nil {
-			return nil, fmt.Errorf("column %s: %w", column, err)
+			return nil, err
 		}
-		for name, id := range names {
-			if bare, ok := strings.CutPrefix(name, "@"); ok {
-				value = ovsdb.Value(strings.ReplaceAll(string(value), `["named-uuid","`+bare+`"]`, `["uuid","`+string(id)+`"]`))
-			}
-		}
-		out[column] = value
+		out[column] = ovsdb.Value(by.Replace(string(value)))
 	}
 	return out, nil
 }
 
 // check refuses what must not be planned.
-func (s *Rows) check() error {
+func (s Rows) check() error {
 	for _, c := range s.Changes {
 		if c.Before == nil && c.After == nil {
 			return fmt.Errorf("%s %s: a change without a row before and after", c.Table, c.UUID)
@@ -219,18 +229,8 @@ func (r Row) secret() (string, error) {
 	return "", nil
 }
 
-func (s *Rows) lasts() bool { return true }
-
-func (s *Rows) on() []string {
-	var all []string
-	for _, c := range s.Changes {
-		all = append(all, strings.Join([]string{s.DB, s.Zone, c.Table, string(c.UUID)}, " "))
-	}
-	return all
-}
-
 // look reads all rows in one transaction.
-func (s *Rows) look(ctx context.Context, t *Target) (stage, string, error) {
+func (s Rows) look(ctx context.Context, t *Target) (stage, string, error) {
 	rows, guards, err := s.read(ctx, t)
 	if err != nil {
 		return moved, "", err
@@ -284,7 +284,7 @@ func (c Change) is(want Row, rows []ovsdb.Raw) string {
 	return d
 }
 
-func (s *Rows) read(ctx context.Context, t *Target) (rows, guards [][]ovsdb.Raw, err error) {
+func (s Rows) read(ctx context.Context, t *Target) (rows, guards [][]ovsdb.Raw, err error) {
 	r, err := t.reader(s.DB, s.Zone)
 	if err != nil {
 		return nil, nil, err
@@ -321,11 +321,11 @@ type rawReader interface {
 
 func row(id ovsdb.UUID) []ovsdb.Condition { return []ovsdb.Condition{ovsdb.Where("_uuid", "==", id)} }
 
-func (s *Rows) do(ctx context.Context, t *Target) error {
+func (s Rows) do(ctx context.Context, t *Target) error {
 	changes := s.Changes
 	if !s.Chosen {
 		var err error
-		if changes, err = renamed(changes, func(c Change) bool { return c.Before == nil }); err != nil {
+		if changes, err = named(changes, func(c Change) bool { return c.Before == nil }); err != nil {
 			return err
 		}
 	}
@@ -339,7 +339,7 @@ func (s *Rows) do(ctx context.Context, t *Target) error {
 	return s.transact(ctx, t, ops, done)
 }
 
-func (s *Rows) undo(ctx context.Context, t *Target) error {
+func (s Rows) undo(ctx context.Context, t *Target) error {
 	db, err := t.database(s.DB, s.Zone)
 	if err != nil {
 		return err
@@ -364,7 +364,7 @@ func (s *Rows) undo(ctx context.Context, t *Target) error {
 		}
 	}
 	if !chosen {
-		if changes, err = renamed(changes, func(c Change) bool { return c.After == nil }); err != nil {
+		if changes, err = named(changes, func(c Change) bool { return c.After == nil }); err != nil {
 			return err
 		}
 	}
@@ -376,67 +376,27 @@ func (s *Rows) undo(ctx context.Context, t *Target) error {
 	return s.transact(ctx, t, ops, untouched)
 }
 
-// renamed are the changes with names in place of the UUIDs of some rows, for servers
+// named are the changes with names in place of the UUIDs of some rows, for servers
 // that choose the UUID of a new row themselves.
-func renamed(changes []Change, which func(Change) bool) ([]Change, error) {
-	names := map[ovsdb.UUID]string{}
+func named(changes []Change, which func(Change) bool) ([]Change, error) {
+	names := map[ovsdb.UUID]ovsdb.UUID{}
 	for i, c := range changes {
 		if which(c) {
-			names[c.UUID] = fmt.Sprintf("row%d", i)
+			names[c.UUID] = ovsdb.Named(fmt.Sprintf("row%d", i))
 		}
-	}
-	rename := func(r Row) (Row, error) {
-		if r == nil {
-			return nil, nil
-		}
-		out := Row{}
-		for column := range r {
-			if r[column] == nil {
-				out[column] = nil
-				continue
-			}
-			v, err := r.value(column)
-			if err != nil {
-				return nil, err
-			}
-			for id, name := range names {
-				v = ovsdb.Value(strings.ReplaceAll(string(v), `["uuid","`+string(id)+`"]`, `["named-uuid","`+name+`"]`))
-			}
-			out[column] = v
-		}
-		return out, nil
 	}
 	out := slices.Clone(changes)
 	for i, c := range out {
 		var err error
-		if !which(c) && c.Before != nil && c.After != nil {
-			if out[i].After, err = rename(c.After); err != nil {
-				return nil, err
-			}
-			continue
-		}
-		if !which(c) {
-			continue
-		}
-		out[i].UUID = ovsdb.Named(names[c.UUID])
-		if out[i].Before, err = rename(c.Before); err != nil {
+		if out[i], err = c.renamed(names); err != nil {
 			return nil, err
-		}
-		if out[i].After, err = rename(c.After); err != nil {
-			return nil, err
-		}
-		out[i].In = slices.Clone(c.In)
-		for j, ref := range c.In {
-			if name, ok := names[ref.UUID]; ok {
-				out[i].In[j].UUID = ovsdb.Named(name)
-			}
 		}
 	}
 	return out, nil
 }
 
 // transact sends the operations once. After a lost reply it reads the rows to find out what happened.
-func (s *Rows) transact(ctx context.Context, t *Target, ops []ovsdb.Operation, want stage) error {
+func (s Rows) transact(ctx context.Context, t *Target, ops []ovsdb.Operation, want stage) error {
 	db, err := t.database(s.DB, s.Zone)
 	if err != nil {
 		return err

@@ -57,28 +57,29 @@ var starters = map[string]struct {
 	},
 }
 
-func (s Service) String() string { return s.Action + " " + s.Daemon }
-
-// Diff is what is done to the daemon.
-func (s Service) Diff() []string { return []string{"+ " + s.Daemon + ": " + s.Action} }
-
-// Commands are systemctl(1) and what ends the daemon before.
-func (s Service) Commands() []string {
+// Summary has systemctl(1), and what ends the daemon before.
+func (s Service) Summary() StepSummary {
+	out := StepSummary{What: s.Action + " " + s.Daemon, Diff: []string{"+ " + s.Daemon + ": " + s.Action}, on: []string{"daemon " + s.Daemon}}
 	if s.Action == Unmask {
-		return []string{"systemctl unmask " + s.Daemon}
+		out.Commands, out.lasts = []string{"systemctl unmask " + s.Daemon}, true
+		return out
 	}
 	start := "systemctl start " + s.Daemon
 	if names := units[s.Daemon]; names != nil {
 		how := starters[s.Daemon]
 		start = fmt.Sprintf("systemctl start %s   # without systemd: %s %s", strings.TrimSuffix(names[0], ".service"), how.script, strings.Join(how.args, " "))
 	}
+	out.OneWay = "the process that ran before is gone"
 	switch s.Action {
+	case Start:
+		out.OneWay = "undo does not stop a daemon"
 	case Restart:
-		return []string{appctl(s.Daemon, "exit", []string{"--restart"}), start}
+		out.Commands = []string{appctl(s.Daemon, "exit", []string{"--restart"})}
 	case Replace:
-		return []string{"kill -9 $(cat " + pidfile(s.Daemon) + ")", start}
+		out.Commands = []string{"kill -9 $(cat " + pidfile(s.Daemon) + ")"}
 	}
-	return []string{start}
+	out.Commands = append(out.Commands, start)
+	return out
 }
 
 func pidfile(daemon string) string {
@@ -89,22 +90,8 @@ func pidfile(daemon string) string {
 	return dir + "/" + daemon + ".pid"
 }
 
-// OneWay is that undo does not stop daemons.
-func (s Service) OneWay() string {
-	switch s.Action {
-	case Unmask:
-		return ""
-	case Start:
-		return "undo does not stop a daemon"
-	}
-	return "the process that ran before is gone"
-}
-
-func (s Service) lasts() bool  { return s.Action == Unmask }
-func (s Service) on() []string { return []string{"daemon " + s.Daemon} }
-
 // ready notes how the daemon was started, before it ends.
-func (s Service) ready(ctx context.Context, t *Target) (action, error) {
+func (s Service) ready(ctx context.Context, t *Target) (Step, error) {
 	if s.Action == Unmask {
 		return s, nil
 	}
@@ -249,7 +236,7 @@ func (s Service) undo(ctx context.Context, t *Target) error {
 	if s.Action == Unmask {
 		return t.mask(ctx, s.Daemon, true)
 	}
-	return errors.New(s.OneWay())
+	return errOneWay
 }
 
 // systemd reports whether PID 1 of the host is systemd.
@@ -276,4 +263,59 @@ func (t *Target) hostProgram(name string) []string {
 		}
 	}
 	return []string{name}
+}
+
+// maskPlaces are where systemd looks for a link to /dev/null.
+var maskPlaces = []string{"/etc/systemd/system", "/run/systemd/system"}
+
+func (s Service) unit() string {
+	if strings.Contains(s.Daemon, ".") {
+		return s.Daemon
+	}
+	return s.Daemon + ".service"
+}
+
+func (s Service) lookMask(_ context.Context, t *Target) (stage, string, error) {
+	for _, dir := range maskPlaces {
+		place, err := t.path(dir)
+		if err != nil {
+			return moved, "", err
+		}
+		if to, err := os.Readlink(filepath.Join(place, s.unit())); err == nil && to == "/dev/null" {
+			return untouched, "", nil
+		}
+	}
+	return done, "", nil
+}
+
+// mask links a unit to /dev/null, or removes the link.
+func (t *Target) mask(ctx context.Context, daemon string, mask bool) error {
+	unit := Service{Daemon: daemon}.unit()
+	for i, dir := range maskPlaces {
+		place, err := t.path(dir)
+		if err != nil {
+			return err
+		}
+		link := filepath.Join(place, unit)
+		to, err := os.Readlink(link)
+		switch {
+		case mask && i == 0 && errors.Is(err, os.ErrNotExist):
+			if err := os.Symlink("/dev/null", link); err != nil {
+				return err
+			}
+		case !mask && err == nil && to == "/dev/null":
+			if err := os.Remove(link); err != nil {
+				return err
+			}
+		default:
+			continue
+		}
+		if err := syncDir(place); err != nil {
+			return err
+		}
+	}
+	if !t.systemd() {
+		return nil
+	}
+	return t.systemctl(ctx, "daemon-reload")
 }

@@ -9,28 +9,32 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/secret"
 )
 
-// Diff is each row that changes: a line with its name, then its columns.
-func (s Rows) Diff() []string {
-	var lines []string
+// Summary has each row that changes: a line with its name, then its columns.
+func (s Rows) Summary() StepSummary {
+	out := StepSummary{What: s.What, Commands: s.Classic, lasts: true}
 	for _, c := range s.Changes {
-		name := c.Table
-		if validUUID(c.UUID) {
-			name += " " + string(c.UUID)
-		}
-		switch {
-		case c.Before == nil:
-			lines = append(lines, "+ "+name)
-			lines = append(lines, c.After.lines("+   ")...)
-		case c.After == nil:
-			lines = append(lines, "- "+name)
-			lines = append(lines, c.Before.lines("-   ")...)
-		default:
-			lines = append(lines, "  "+name)
-			for _, column := range slices.Sorted(maps.Keys(c.After)) {
-				lines = append(lines, Row{column: c.Before[column]}.lines("-   ")...)
-				lines = append(lines, Row{column: c.After[column]}.lines("+   ")...)
-			}
-		}
+		out.Diff = append(out.Diff, c.lines()...)
+		out.on = append(out.on, strings.Join([]string{s.DB, s.Zone, c.Table, string(c.UUID)}, " "))
+	}
+	return out
+}
+
+// lines are the change as a diff.
+func (c Change) lines() []string {
+	name := c.Table
+	if validUUID(c.UUID) {
+		name += " " + string(c.UUID)
+	}
+	switch {
+	case c.Before == nil:
+		return append([]string{"+ " + name}, c.After.lines("+   ")...)
+	case c.After == nil:
+		return append([]string{"- " + name}, c.Before.lines("-   ")...)
+	}
+	lines := []string{"  " + name}
+	for _, column := range slices.Sorted(maps.Keys(c.After)) {
+		lines = append(lines, Row{column: c.Before[column]}.lines("-   ")...)
+		lines = append(lines, Row{column: c.After[column]}.lines("+   ")...)
 	}
 	return lines
 }

@@ -1,5 +1,7 @@
 package fixes
 
+import "github.com/ovnctl/ovnctl/pkg/document"
+
 // A PlanSummary is a plan as it is shown.
 type PlanSummary struct {
 	Title    string        `json:"title"`
@@ -14,9 +16,12 @@ type PlanSummary struct {
 // A StepSummary is a step of a plan.
 type StepSummary struct {
 	What     string   `json:"what"`
-	Diff     []string `json:"diff"`     // lines that begin with "-" or "+", or a blank for what is around them
-	Commands []string `json:"commands"` // the classic commands that do the same
-	OneWay   string   `json:"oneWay,omitempty"`
+	Diff     []string `json:"diff"`             // lines that begin with "-" or "+", or a blank for what is around them
+	Commands []string `json:"commands"`         // the classic commands that do the same
+	OneWay   string   `json:"oneWay,omitempty"` // why it cannot be undone
+
+	on    []string // what it changes, to find two steps on one thing
+	lasts bool     // it outlasts a boot of the host
 }
 
 // Summary is the plan as it is shown.
@@ -25,7 +30,9 @@ func (p *Plan) Summary() *PlanSummary {
 		Title: p.Title, Host: p.Host, Touches: p.Touches, Warnings: list(p.Warnings), Cuts: p.Cuts, NoUndo: p.NoUndo, Steps: []StepSummary{},
 	}
 	for _, s := range p.Steps {
-		out.Steps = append(out.Steps, StepSummary{s.String(), list(s.Diff()), list(s.Commands()), s.OneWay()})
+		step := s.Summary()
+		step.Diff, step.Commands = list(step.Diff), list(step.Commands)
+		out.Steps = append(out.Steps, step)
 	}
 	return out
 }
@@ -80,3 +87,39 @@ func (r *Run) Summary() RunSummary {
 
 // list is never null in JSON.
 func list[T any](all []T) []T { return append([]T{}, all...) }
+
+// A Document is the JSON and YAML form of repairs: each with its plan and outcome.
+type Document struct {
+	document.Envelope
+	Fixes []Fix `json:"fixes"`
+}
+
+// A RepairsDocument is the JSON and YAML form of the list of repairs.
+type RepairsDocument struct {
+	document.Envelope
+	Repairs []RepairSummary `json:"repairs"`
+}
+
+// NewRepairsDocument lists repairs.
+func NewRepairsDocument(all []*Repair) RepairsDocument {
+	doc := RepairsDocument{Envelope: document.New("Repairs", nil, nil), Repairs: []RepairSummary{}}
+	for _, r := range all {
+		doc.Repairs = append(doc.Repairs, r.Summary())
+	}
+	return doc
+}
+
+// A JournalDocument is the JSON and YAML form of the journal.
+type JournalDocument struct {
+	document.Envelope
+	Runs []RunSummary `json:"runs"`
+}
+
+// NewJournalDocument lists runs.
+func NewJournalDocument(runs []*Run) JournalDocument {
+	doc := JournalDocument{Envelope: document.New("Journal", nil, nil), Runs: []RunSummary{}}
+	for _, r := range runs {
+		doc.Runs = append(doc.Runs, r.Summary())
+	}
+	return doc
+}

@@ -41,11 +41,11 @@ func (e *engine) undoSteps(ctx context.Context) error {
 		}
 		if silent.has(a) {
 			// The next run looks at the later step first, and would find neither the state before it nor the one after it.
-			return fmt.Errorf("%s: %w: %w", a, errNow, unwritten)
+			return fmt.Errorf("%s: %w: %w", a.Summary().What, errNow, unwritten)
 		}
 		err := e.undoStep(ctx, n, a)
 		if err != nil {
-			err = fmt.Errorf("%s: %w", a, err)
+			err = fmt.Errorf("%s: %w", a.Summary().What, err)
 		}
 		switch {
 		case errors.Is(err, errOneWay): // the steps before it can be undone
@@ -69,7 +69,7 @@ var errNow = errors.New("at present")
 // errUnwritten is a step that was undone without the journal.
 var errUnwritten = errors.New("it was rolled back, and the journal could not be written")
 
-func (e *engine) undoStep(ctx context.Context, n int, a action) error {
+func (e *engine) undoStep(ctx context.Context, n int, a Step) error {
 	if f, ok := a.(File); ok { // what a run that died left half written
 		if _, name, err := e.t.readFile(f.Path); err == nil {
 			_ = e.t.sweep(name)
@@ -87,7 +87,7 @@ func (e *engine) undoStep(ctx context.Context, n int, a action) error {
 	case at == untouched:
 		return nil
 	}
-	if why := a.OneWay(); why != "" {
+	if why := a.Summary().OneWay; why != "" {
 		return fmt.Errorf("%w: %s", errOneWay, why)
 	}
 	failpoint(fmt.Sprintf("before step %d is taken back", n))
@@ -125,7 +125,7 @@ func (r *Run) Undoable(ctx context.Context, t *Target) error {
 		return &UndoError{r, r.NoUndo}
 	}
 	for _, a := range steps {
-		if why := a.OneWay(); why != "" {
+		if why := a.Summary().OneWay; why != "" {
 			return &UndoError{r, why}
 		}
 	}
@@ -143,7 +143,7 @@ func (r *Run) Undoable(ctx context.Context, t *Target) error {
 		case at == done || at == unseen:
 			continue
 		case why == "":
-			why = fmt.Sprintf("%s: it is %s", a, at)
+			why = fmt.Sprintf("%s: it is %s", a.Summary().What, at)
 		}
 		return &UndoError{r, "it was changed since: " + why}
 	}
@@ -212,7 +212,7 @@ func (e *engine) redo(ctx context.Context, reason Reason, why string) error {
 			continue
 		}
 		if err := e.redoStep(ctx, n, a); err != nil {
-			return fmt.Errorf("%s: %w", a, err)
+			return fmt.Errorf("%s: %w", a.Summary().What, err)
 		}
 		if ended[n] == TakenBack {
 			_ = e.note(Event{State: Done, Step: n}) // on a full disk it is done nevertheless
@@ -221,7 +221,7 @@ func (e *engine) redo(ctx context.Context, reason Reason, why string) error {
 	return e.note(Event{State: Confirmed, Reason: reason, Text: why})
 }
 
-func (e *engine) redoStep(ctx context.Context, n int, a action) error {
+func (e *engine) redoStep(ctx context.Context, n int, a Step) error {
 	at, why, err := a.look(ctx, e.t)
 	switch {
 	case err != nil:
@@ -230,7 +230,7 @@ func (e *engine) redoStep(ctx context.Context, n int, a action) error {
 		return nil
 	case at == moved:
 		err := fmt.Errorf("%w: %s", ErrChanged, why)
-		_ = e.note(Event{State: Stuck, Text: fmt.Sprintf("%s: %v", a, err)})
+		_ = e.note(Event{State: Stuck, Text: fmt.Sprintf("%s: %v", a.Summary().What, err)})
 		return err
 	}
 	failpoint(fmt.Sprintf("before step %d is made again", n))

@@ -9,10 +9,16 @@ import (
 	"time"
 )
 
+// A Subject is what a fault is about.
+type Subject struct {
+	Object string `json:"object,omitempty"` // "bridge br-ex on node1"
+	Zone   string `json:"zone,omitempty"`   // of a logical object, where there are several
+}
+
 // A Fault is a finding of a check, as far as a repair needs it.
 type Fault struct {
-	Check   string
-	Object  string // "bridge br-ex on node1"
+	Check string
+	Subject
 	Title   string
 	Unknown bool  // the check could not tell, for the reason in Title
 	Fix     *Call // that it proposes; nil: none
@@ -22,8 +28,8 @@ type Fault struct {
 type verification struct {
 	loop    *Loop
 	checks  []string
-	targets map[string]bool // the objects that must be without faults afterwards; nil: all that were before
-	known   map[string]bool // the objects that had faults before
+	targets map[Subject]bool // those that must be without faults afterwards; nil: all that were before
+	known   map[Subject]bool // those that had faults before
 
 	before, after []string // what the checks found
 }
@@ -31,31 +37,31 @@ type verification struct {
 // aim runs the checks before a repair, and chooses what must be right after it: the
 // object of the fault, or those whose faults propose the same call.
 func (v *verification) aim(ctx context.Context, call *Call, fault *Fault) {
-	v.known = map[string]bool{}
+	v.known = map[Subject]bool{}
 	for _, f := range v.loop.Examine(ctx, v.checks) {
 		if f.Unknown {
 			continue
 		}
-		v.known[f.Object] = true
-		if fault != nil && f.Object != fault.Object || fault == nil && (f.Fix == nil || f.Fix.Key() != call.Key()) {
+		v.known[f.Subject] = true
+		if fault != nil && f.Subject != fault.Subject || fault == nil && (f.Fix == nil || f.Fix.Key() != call.Key()) {
 			continue
 		}
 		if v.targets == nil {
-			v.targets = map[string]bool{}
+			v.targets = map[Subject]bool{}
 		}
-		v.targets[f.Object] = true
+		v.targets[f.Subject] = true
 		v.before = append(v.before, f.Title)
 	}
 }
 
-// object is the object that is repaired, if it is a single one.
-func (v *verification) object() string {
-	for o := range v.targets {
+// subject is what is repaired, if it is a single one.
+func (v *verification) subject() Subject {
+	for s := range v.targets {
 		if len(v.targets) == 1 {
-			return o
+			return s
 		}
 	}
-	return ""
+	return Subject{}
 }
 
 // settling is how long daemons may take until a repair shows.
@@ -92,7 +98,7 @@ func (v *verification) wait(ctx context.Context) error {
 // could not tell.
 func (v *verification) left(found []Fault) *Fault {
 	i := slices.IndexFunc(found, func(f Fault) bool {
-		return !f.Unknown && (v.targets[f.Object] || v.targets == nil && !v.known[f.Object])
+		return !f.Unknown && (v.targets[f.Subject] || v.targets == nil && !v.known[f.Subject])
 	})
 	if i < 0 && len(v.targets) > 0 {
 		i = slices.IndexFunc(found, func(f Fault) bool { return f.Unknown })

@@ -27,8 +27,7 @@ const watchStage = "OVNCTL_WATCH_STAGE"
 
 // A post is where a watchdog reports that it is running, or why not.
 type post struct {
-	PID   int    `json:"pid"`
-	Since string `json:"since"`
+	Process
 	Error string `json:"error,omitempty"`
 }
 
@@ -68,15 +67,15 @@ func (j *Journal) Arm(ctx context.Context, t *Target, args []string, id int) err
 	within, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()
 	err = wait(within, 20*time.Millisecond, func() (bool, error) {
-		text, err := os.ReadFile(j.post(id))
-		return err == nil && json.Unmarshal(text, &p) == nil && p != post{}, nil
+		p = j.reported(id)
+		return p != post{}, nil
 	})
 	switch {
 	case err != nil:
 		return fmt.Errorf("it did not report: %w", err)
 	case p.Error != "":
 		return errors.New(p.Error)
-	case startTime(p.PID) != p.Since:
+	case !p.alive():
 		return errors.New("it ended at once")
 	}
 	return nil
@@ -89,11 +88,18 @@ func environment() []string {
 	})
 }
 
+// reported is what the watchdog of a run has reported; zero: nothing yet.
+func (j *Journal) reported(id int) (p post) {
+	if text, err := os.ReadFile(j.post(id)); err == nil {
+		_ = json.Unmarshal(text, &p)
+	}
+	return p
+}
+
 // watched reports whether the watchdog of a run is running.
 func (j *Journal) watched(id int) bool {
-	var p post
-	text, err := os.ReadFile(j.post(id))
-	return err == nil && json.Unmarshal(text, &p) == nil && p.Error == "" && startTime(p.PID) == p.Since
+	p := j.reported(id)
+	return p != post{} && p.Error == "" && p.alive()
 }
 
 // The numbers of the namespaces that the kernel starts with.
@@ -143,7 +149,7 @@ func (j *Journal) Watch(ctx context.Context, id int, open func(context.Context) 
 	if os.Getenv(watchStage) == "leave" {
 		return j.leave(id)
 	}
-	p := post{PID: os.Getpid(), Since: startTime(os.Getpid())}
+	p := post{Process: thisProcess(0)}
 	t, err := open(ctx)
 	if err != nil {
 		p.Error = err.Error()

@@ -22,7 +22,7 @@ func always(c confirmation) func(*testing.T, *Target) confirmation {
 func posted(j *Journal) func(context.Context, int) error {
 	return func(_ context.Context, id int) error {
 		p := thisProcess(0)
-		return errors.Join(j.reserve(id), j.report(id, post{PID: p.PID, Since: p.Since}))
+		return errors.Join(j.reserve(id), j.report(id, post{Process: p}))
 	}
 }
 

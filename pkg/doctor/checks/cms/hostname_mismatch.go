@@ -37,15 +37,8 @@ an old name is never found.`,
 // registeredHostname compares a node's setting with its Chassis row.
 func registeredHostname(p *doctor.Pass, h *snapshot.Host, reported map[string]bool) {
 	sw, err := h.Switch()
-	if err != nil {
-		return
-	}
-	z := h.Zone()
-	if z == nil {
-		return
-	}
-	south, err := z.Southbound()
-	if err != nil {
+	south := doctor.SouthboundOf(h)
+	if err != nil || south == nil {
 		return
 	}
 	name, _, _ := h.ChassisName()
@@ -56,7 +49,7 @@ func registeredHostname(p *doctor.Pass, h *snapshot.Host, reported map[string]bo
 	}
 	reported[row.Name] = true
 	p.Report(doctor.Finding{
-		Object: doctor.Object{Kind: "chassis", Name: row.Name},
+		Object: doctor.ChassisObject(row.Name),
 		Also:   []doctor.Object{doctor.NodeObject(h.Name), doctor.NodeObject(row.Hostname), doctor.NodeObject(set)},
 		Reason: "setting",
 		Title:  fmt.Sprintf("chassis %s is registered as %s, but its node is set to %s", row.Name, row.Hostname, set),
@@ -81,8 +74,7 @@ func clusterHostnames(p *doctor.Pass, z *snapshot.Zone, north *snapshot.Northbou
 	for i := range south.Chassis {
 		chassis[south.Chassis[i].Hostname] = true
 	}
-	for i := range south.Chassis {
-		c := &south.Chassis[i]
+	for c := range doctor.Each(south.Chassis) {
 		if snapshot.Elsewhere(c) || reported[c.Name] || c.Hostname == "" || nodes[c.Hostname] != "" || requested(north, c) {
 			continue
 		}
@@ -126,7 +118,7 @@ func sameHost(a, b string) bool {
 
 func hostnameFinding(p *doctor.Pass, c *sb.Chassis, name, port string) doctor.Finding {
 	f := doctor.Finding{
-		Object: doctor.Object{Kind: "chassis", Name: c.Name},
+		Object: doctor.ChassisObject(c.Name),
 		Also:   []doctor.Object{doctor.NodeObject(c.Hostname), doctor.NodeObject(name)},
 		Reason: "node",
 		Title:  fmt.Sprintf("chassis %s is registered as %s, but the cluster's node is %s", c.Name, c.Hostname, name),

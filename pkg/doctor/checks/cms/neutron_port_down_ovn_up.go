@@ -131,8 +131,7 @@ func namespaces(p *doctor.Pass, h *snapshot.Host, c *sb.Chassis, north *snapshot
 	}
 	here := map[ovsdb.UUID]bool{} // datapaths with a server on this chassis
 	at := map[string]*sb.PortBindingBrief{}
-	for i := range south.PortBindings {
-		b := &south.PortBindings[i]
+	for b := range doctor.Each(south.PortBindings) {
 		at[b.LogicalPort] = b
 		if b.Type == "" && b.Chassis.Has(c.UUID) {
 			here[b.Datapath] = true
@@ -145,9 +144,9 @@ func namespaces(p *doctor.Pass, h *snapshot.Host, c *sb.Chassis, north *snapshot
 			continue
 		}
 		p.Report(doctor.Finding{
-			Object: doctor.PortObject(port.Name),
-			Also:   []doctor.Object{node},
-			Reason: "namespace-on-" + h.Name, // the network may lack it on several nodes
+			Object: doctor.Object{Kind: "port", Name: port.Name, Node: h.Name}, // the network may lack it on several nodes
+			Also:   []doctor.Object{node, doctor.PortObject(port.Name)},
+			Reason: "no-namespace",
 			Title:  fmt.Sprintf("%s has servers of a network, but not its metadata namespace %s", h.Name, ns),
 			Evidence: []doctor.Evidence{
 				doctor.File("/run/netns/"+ns, 0).On(h.Name).Says("does not exist"),

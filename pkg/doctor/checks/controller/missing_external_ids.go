@@ -8,7 +8,6 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
 )
 
-// MissingExternalIDs looks for nodes that lack a setting that ovn-controller needs.
 var MissingExternalIDs = &doctor.Check{
 	Name:     "missing-external-ids",
 	Category: "ovn-controller",

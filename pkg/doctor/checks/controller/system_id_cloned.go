@@ -15,7 +15,6 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
-// SystemIDCloned looks for Chassis rows that two nodes write in turn.
 var SystemIDCloned = &doctor.Check{
 	Name:     "system-id-cloned",
 	Category: "ovn-controller",
@@ -23,14 +22,7 @@ var SystemIDCloned = &doctor.Check{
 
 Both write the same Chassis row, again and again, and each takes the other's ports. This
 follows when a node's image or disk is cloned.`,
-	Run: func(p *doctor.Pass) {
-		for z, south := range p.Southbounds() {
-			clonedChassis(p, z, south)
-		}
-		if len(p.Zones) == 0 {
-			p.Skip("no Southbound was given")
-		}
-	},
+	Run: doctor.Over2((*doctor.Pass).GivenSouthbounds, clonedChassis),
 }
 
 // An identity is what a Chassis row says of its node at one moment.
@@ -67,8 +59,7 @@ func clonedChassis(p *doctor.Pass, z *snapshot.Zone, south *snapshot.Southbound)
 		return
 	}
 	suspects := map[string][]identity{}
-	for i := range south.Chassis {
-		c := &south.Chassis[i]
+	for c := range doctor.Each(south.Chassis) {
 		row := identityOf(c, south.EncapsOf(c))
 		if !snapshot.Elsewhere(c) && (rewritten[c.Name] || ofAnotherNode(p, c, row) || losesPorts(p, c.Name)) {
 			suspects[c.Name] = []identity{row}
@@ -99,8 +90,7 @@ func watch(ctx context.Context, db ovsdb.Reader, suspects map[string][]identity)
 		if err := readChassis(ctx, db, &rows); err != nil {
 			return false
 		}
-		for i := range rows.Chassis {
-			c := &rows.Chassis[i]
+		for c := range doctor.Each(rows.Chassis) {
 			if seen, ok := suspects[c.Name]; ok {
 				suspects[c.Name] = append(seen, identityOf(c, rows.EncapsOf(c)))
 			}
@@ -141,21 +131,12 @@ func losesPorts(p *doctor.Pass, name string) bool {
 	if h == nil {
 		return false
 	}
-	log, err := h.Log("ovn-controller")
+	lines, err := doctor.LogLines(h, "ovn-controller", "|binding|INFO|Releasing lport")
 	if err != nil {
 		return false
 	}
-	released := 0
-	for line := range strings.Lines(log) {
-		if !strings.Contains(line, "|binding|INFO|Releasing lport") {
-			continue
-		}
-		stamp, _, _ := strings.Cut(line, "|")
-		if t, err := time.Parse(time.RFC3339Nano, stamp); err == nil && p.Now().Sub(t) < 10*time.Second {
-			released++
-		}
-	}
-	return released >= 5
+	released := doctor.Recent(lines, p.Now().Add(-10*time.Second), func(snapshot.LogLine) bool { return true })
+	return len(released) >= 5
 }
 
 // cloned is the finding of a row that two nodes write in turn; a row that changed once was only reconfigured.
@@ -175,7 +156,7 @@ func cloned(p *doctor.Pass, z *snapshot.Zone, name string, seen []identity) (doc
 		return doctor.Finding{}, false
 	}
 	f := doctor.Finding{
-		Object: doctor.Object{Kind: "chassis", Name: name},
+		Object: doctor.ChassisObject(name),
 		Also:   []doctor.Object{{Kind: "chassis", Name: name}},
 		Title:  fmt.Sprintf("two nodes have the system-id %s: %s", name, strings.Join(slices.Sorted(maps.Keys(hosts)), " and ")),
 		Cause:  "a node was cloned with its system-id, in /etc/openvswitch/system-id.conf or its Open_vSwitch database",

@@ -14,7 +14,6 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
-// ICTransitBroken looks for faults between the zones of OVN interconnection.
 var ICTransitBroken = &doctor.Check{
 	Name:     "ic-transit-broken",
 	Category: "interconnect",
@@ -266,7 +265,7 @@ func compareZone(p *doctor.Pass, z *snapshot.Zone, ic *interconnection) {
 			continue
 		}
 		p.Report(doctor.Finding{
-			Object:   doctor.Object{Kind: "chassis", Name: g.Name},
+			Object:   doctor.ChassisObject(g.Name),
 			Also:     []doctor.Object{ic.node, zoneObject(z.Name)},
 			Title:    fmt.Sprintf("gateway %s (%s) of %s is not a chassis in %s", g.Name, g.Hostname, zoneLabel(of), zoneLabel(name)),
 			Evidence: []doctor.Evidence{{Source: doctor.ICSB("Gateway", g.Name), Says: "availability_zone=" + of}, {Source: doctor.SB("Chassis", ""), Says: "no row of that name"}},

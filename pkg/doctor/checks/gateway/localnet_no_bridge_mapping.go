@@ -14,7 +14,6 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
-// LocalnetNoBridgeMapping looks for nodes without a bridge for a provider network that they need.
 var LocalnetNoBridgeMapping = &doctor.Check{
 	Name:     "localnet-no-bridge-mapping",
 	Category: "gateway",
@@ -27,14 +26,7 @@ bridge that does not exist.`,
 		"duplicate-chassis-stale", "system-id-cloned", "controller-northd-version-mismatch",
 	},
 	Settle: true,
-	Run: func(p *doctor.Pass) {
-		for _, south := range p.Southbounds() {
-			checkMappings(p, south)
-		}
-		if len(p.Zones) == 0 {
-			p.Skip("no Southbound was given")
-		}
-	},
+	Run:    doctor.Over2((*doctor.Pass).GivenSouthbounds, checkMappings),
 }
 
 // A need is a provider network that a chassis needs.
@@ -45,11 +37,11 @@ type need struct {
 	why     string
 }
 
-func checkMappings(p *doctor.Pass, south *snapshot.Southbound) {
+func checkMappings(p *doctor.Pass, _ *snapshot.Zone, south *snapshot.Southbound) {
 	networks := map[string]bool{}
 	localnets := map[ovsdb.UUID][]*sb.PortBindingBrief{} // by datapath
-	for i := range south.PortBindings {
-		if b := &south.PortBindings[i]; b.Type == "localnet" && b.Options["network_name"] != "" {
+	for b := range doctor.Each(south.PortBindings) {
+		if b.Type == "localnet" && b.Options["network_name"] != "" {
 			networks[b.Options["network_name"]] = true
 			localnets[b.Datapath] = append(localnets[b.Datapath], b)
 		}
@@ -76,8 +68,8 @@ func checkMappings(p *doctor.Pass, south *snapshot.Southbound) {
 // pod or VM, or on whose router they host the gateway port.
 func needs(south *snapshot.Southbound, localnets map[ovsdb.UUID][]*sb.PortBindingBrief) (all []need) {
 	chassis := map[ovsdb.UUID]*sb.Chassis{}
-	for i := range south.Chassis {
-		if c := &south.Chassis[i]; !snapshot.Elsewhere(c) {
+	for c := range doctor.Each(south.Chassis) {
+		if !snapshot.Elsewhere(c) {
 			chassis[c.UUID] = c
 		}
 	}
@@ -95,8 +87,7 @@ func needs(south *snapshot.Southbound, localnets map[ovsdb.UUID][]*sb.PortBindin
 			}
 		}
 	}
-	for i := range south.PortBindings {
-		b := &south.PortBindings[i]
+	for b := range doctor.Each(south.PortBindings) {
 		if len(b.Chassis) == 0 {
 			continue
 		}

@@ -11,7 +11,6 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
-// IPv6DADFailed looks for IPv6 addresses that failed duplicate address detection.
 var IPv6DADFailed = &doctor.Check{
 	Name:     "ipv6-dad-failed",
 	Category: "node-os",
@@ -49,7 +48,7 @@ func duplicateAddress(p *doctor.Pass, n *doctor.Node, a node.Address) {
 	for _, h := range p.Hosts {
 		d.onHost(h)
 	}
-	for _, z := range p.Zones {
+	for z := range p.EachZone() {
 		d.inZone(z)
 	}
 	if len(d.evidence) > 0 {

@@ -13,7 +13,6 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
-// KernelModuleMissing looks for kernels without the modules of Open vSwitch.
 var KernelModuleMissing = &doctor.Check{
 	Name:     "kernel-module-missing",
 	Category: "node-os",

@@ -114,3 +114,154 @@ func (t *transient) marked() doctor.Evidence {
 	}
 	return doctor.Evidence{Source: doctor.OVS("Port", doctor.AtMost(t.ports, 5)), Says: "other_config:transient=true"}
 }
+
+var TransientDefaultMissing = &doctor.Check{
+	Name:     "transient-default-missing",
+	Category: "node-os",
+	Doc: `Nothing removes the transient ports at boot
+
+Ports with other_config:transient=true should be gone after a reboot, so that the host
+gets its network first and their owner adds them again. Open vSwitch removes them only
+if told to: on Debian and Ubuntu by --delete-transient-ports in its default file, on rpm
+hosts by ovs-delete-transient-ports.service.`,
+	Causes: []string{"transient-default-wrong-file-rhel"},
+	Run: func(p *doctor.Pass) {
+		for t := range transientDefaults(p) {
+			if t.unread != nil {
+				p.Unknown(doctor.NodeObject(t.host.Name), t.unread)
+				continue
+			}
+			if len(t.ports) == 0 || t.Deleted() || t.Form != facts.TransientMissing {
+				continue
+			}
+			f := t.finding(t.File)
+			f.Title = fmt.Sprintf("%s has transient ports, and nothing removes them at boot", t.host.Name)
+			f.Cause = fmt.Sprintf("%s does not set %s in %s", t.File, facts.DeleteTransient, t.Variable)
+			f.Evidence = []doctor.Evidence{t.marked(), t.value()}
+			if t.Distribution.Family == "rpm" {
+				f.Evidence = append(f.Evidence, t.unit())
+			}
+			if t.Unit == "masked" {
+				f.Cause = "ovs-delete-transient-ports.service is masked"
+			}
+			p.Report(f)
+		}
+	},
+}
+
+var TransientDefaultSelfReference = &doctor.Check{
+	Name:     "transient-default-self-reference",
+	Category: "node-os",
+	Doc: `The default file refers to its own variable, and Open vSwitch does not start
+
+A line such as OVS_CTL_OPTS="$OVS_CTL_OPTS --delete-transient-ports" is right for a shell.
+systemd expands nothing in an EnvironmentFile: ovs-ctl gets the word $OVS_CTL_OPTS, takes
+it for a second command and exits.`,
+	Run: func(p *doctor.Pass) {
+		for t := range transientDefaults(p) {
+			if t.Form != facts.TransientSelfReference {
+				continue
+			}
+			f := t.finding(t.File)
+			f.Title = fmt.Sprintf("%s line %d refers to %s itself, which systemd does not expand", t.File, t.Line, t.Variable)
+			f.Evidence = []doctor.Evidence{t.line(t.Line)}
+			f.Cause = "the line was written for a shell; systemd passes on the dollar sign as it is"
+			f.Effect = noStartEffect
+			if t.Stops != "" {
+				f.Evidence = append(f.Evidence, t.noStart())
+			}
+			p.Report(f)
+		}
+	},
+}
+
+var TransientDefaultWrongFileRHEL = &doctor.Check{
+	Name:     "transient-default-wrong-file-rhel",
+	Category: "node-os",
+	Doc: `The transient-ports option is in a file that rpm packages do not read
+
+The units of the rpm packages read /etc/openvswitch/default.conf, /etc/sysconfig/openvswitch and
+/run/openvswitch.useropts. Nothing reads /etc/default/openvswitch.`,
+	Run: func(p *doctor.Pass) {
+		for t := range transientDefaults(p) {
+			if t.Wrong == "" {
+				continue
+			}
+			f := t.finding(t.Wrong)
+			f.Title = fmt.Sprintf("%s has %s, but nothing reads that file on %s", t.Wrong, facts.DeleteTransient, t.Distribution.Name)
+			f.Evidence = []doctor.Evidence{{Source: doctor.File(t.Wrong, t.WrongLine), Says: t.WrongText()}}
+			f.Cause = "the file is that of Debian's packages; rpm packages read " + t.File
+			switch {
+			case t.Deleted():
+				f.Result = doctor.Warning
+				f.Effect = "none: the transient ports are removed at boot without it; the file misleads whoever reads it"
+				if t.Unit == "present" {
+					f.Evidence = append(f.Evidence, t.unit())
+				}
+			case t.unread == nil && len(t.ports) == 0:
+				f.Result, f.Effect = doctor.Warning, noPortEffect
+				fallthrough
+			default:
+				f.Evidence = append(f.Evidence, t.marked(), t.unit())
+			}
+			p.Report(f)
+		}
+	},
+}
+
+var TransientDefaultGluedOrCommented = &doctor.Check{
+	Name:     "transient-default-glued-or-commented",
+	Category: "node-os",
+	Doc: `The transient-ports option is written but not in force
+
+It is only in a comment; it was appended to the line of another setting; it is quoted or
+spelt so that systemd or ovs-ctl reads something else; or a later line sets the variable again.`,
+	Run: doctor.Over(transientDefaults, notInForce),
+}
+
+func notInForce(p *doctor.Pass, t *transient) {
+	if t.Deleted() && t.Stops == "" {
+		return
+	}
+	f := t.finding(t.File)
+	f.Evidence = []doctor.Evidence{t.line(t.Line)}
+	idle := t.unread == nil && len(t.ports) == 0 && t.Stops == ""
+	switch t.Form {
+	case facts.TransientGlued:
+		f.Reason = "glued"
+		f.Title = fmt.Sprintf("%s is glued to another line of %s and not in force", facts.DeleteTransient, t.File)
+		f.Cause = "the setting was appended to a line that did not end in a newline"
+	case facts.TransientCommented:
+		if idle {
+			return
+		}
+		f.Reason = "commented"
+		f.Title = fmt.Sprintf("%s is only in a comment of %s", facts.DeleteTransient, t.File)
+		f.Cause = "the line begins with #; a program that searches for the text takes the option for set"
+	case facts.TransientQuoted:
+		f.Reason = "quoted"
+		f.Title = fmt.Sprintf("%s line %d is not read as intended", t.File, t.Line)
+		f.Cause = fmt.Sprintf("systemd reads %s=%q", t.Variable, t.Value)
+		if t.Value == "" {
+			f.Cause = "systemd does not read the line as a setting of " + t.Variable
+		}
+	case facts.TransientOverridden:
+		f.Reason = "overridden"
+		f.Title = fmt.Sprintf("%s sets %s twice, and the last line lacks %s", t.File, t.Variable, facts.DeleteTransient)
+		f.Cause = "the last line wins"
+		f.Evidence = append(f.Evidence, t.value())
+	default:
+		return
+	}
+	switch {
+	case t.Stops != "":
+		f.Effect = noStartEffect
+		f.Evidence = append(f.Evidence, t.noStart())
+	case idle:
+		f.Result, f.Effect = doctor.Warning, noPortEffect
+		fallthrough
+	default:
+		f.Evidence = append(f.Evidence, t.marked())
+	}
+	p.Report(f)
+}

@@ -12,7 +12,6 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
-// TunnelPortBlocked looks for tunnels of which one end sends and the other receives nothing.
 var TunnelPortBlocked = &doctor.Check{
 	Name:     "tunnel-port-blocked",
 	Category: "node-os",
@@ -190,6 +189,14 @@ func filteredBy(h *snapshot.Host, port string, hooks ...string) []dropper {
 	return droppers(h.Name, chains, port, hooks)
 }
 
+// ruleText is a rule with the number of packets that it matched, where that is counted.
+func ruleText(r node.FilterRule) string {
+	if !r.Counted {
+		return r.Text
+	}
+	return fmt.Sprintf("%s (%d packets)", r.Text, r.Packets)
+}
+
 var dropWord = regexp.MustCompile(`(^|\s)(drop|reject|DROP|REJECT)(\s|$)`)
 
 // droppers are the rules that drop a UDP port at some hooks; without any, the policies that drop it for want of a rule
@@ -197,8 +204,7 @@ var dropWord = regexp.MustCompile(`(^|\s)(drop|reject|DROP|REJECT)(\s|$)`)
 func droppers(host string, chains []node.Chain, port string, hooks []string) []dropper {
 	named := regexp.MustCompile(`(dport|--dports?) (\{[^}]*\b` + port + `\b|[\d,:]*\b` + port + `\b)`)
 	var rules, policies []dropper
-	for i := range chains {
-		c := &chains[i]
+	for c := range doctor.Each(chains) {
 		atHook := slices.Contains(hooks, c.Hook)
 		accepted := false
 		for _, r := range c.Rules {
@@ -209,11 +215,7 @@ func droppers(host string, chains []node.Chain, port string, hooks []string) []d
 			case !drops:
 				accepted = true
 			case c.Hook == "" || atHook:
-				says := r.Text
-				if r.Counted {
-					says += fmt.Sprintf(" (%d packets)", r.Packets)
-				}
-				rules = append(rules, dropper{host, c, says})
+				rules = append(rules, dropper{host, c, ruleText(r)})
 			}
 		}
 		if strings.EqualFold(c.Policy, "drop") && c.Type == "filter" && atHook && !accepted {

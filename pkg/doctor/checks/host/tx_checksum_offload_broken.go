@@ -13,7 +13,6 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
-// TXChecksumOffloadBroken looks for packets that arrive with wrong checksums.
 var TXChecksumOffloadBroken = &doctor.Check{
 	Name:     "tx-checksum-offload-broken",
 	Category: "node-os",

@@ -35,12 +35,9 @@ virtual IP are rejected.`,
 			if !ok {
 				continue
 			}
-			h := health{Pass: p, z: z, l: l, b: b, checks: map[ovsdb.UUID]*nb.LoadBalancerHealthCheck{}}
-			for i := range b.HealthChecks {
-				h.checks[b.HealthChecks[i].UUID] = &b.HealthChecks[i]
-			}
-			for i := range b.LoadBalancers {
-				if lb := &b.LoadBalancers[i]; len(lb.HealthCheck) > 0 && lb.Options["template"] != "true" {
+			h := health{Pass: p, z: z, l: l, b: b, checks: doctor.Index(b.HealthChecks, func(c *nb.LoadBalancerHealthCheck) ovsdb.UUID { return c.UUID })}
+			for lb := range doctor.Each(b.LoadBalancers) {
+				if len(lb.HealthCheck) > 0 && lb.Options["template"] != "true" {
 					h.balancer(lb)
 				}
 			}
@@ -77,8 +74,7 @@ func (h *health) south() {
 	if !ok {
 		return
 	}
-	for i := range learned.ServiceMonitors {
-		m := &learned.ServiceMonitors[i]
+	for m := range doctor.Each(learned.ServiceMonitors) {
 		if a, err := netip.ParseAddr(strings.Trim(m.IP, "[]")); err == nil {
 			h.monitors[monitorKey{m.LogicalPort, netip.AddrPortFrom(a, uint16(m.Port)), m.Protocol.Get()}] = m
 		}
@@ -178,8 +174,8 @@ func (h *health) vip(lb *nb.LoadBalancer, v facts.VIP, mappings map[netip.Addr]f
 	}
 	f := doctor.Finding{
 		Result:   doctor.Warning,
-		Object:   lbObject(lb),
-		Also:     also,
+		Object:   vipObject(lb, v),
+		Also:     append(also, lbObject(lb)),
 		Reason:   "offline",
 		Title:    fmt.Sprintf("load balancer %s: %d of %d backends of %s are offline", nameOf(lb), len(dead), len(v.Backends), v.Key),
 		Evidence: dead,

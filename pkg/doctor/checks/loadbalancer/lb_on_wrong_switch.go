@@ -68,8 +68,7 @@ func (b *balancing) missing(f doctor.Finding, what, on ovsdb.UUID) {
 
 // groups reports switches of nodes and gateway routers that lack a group which OVN-Kubernetes gives to all of them.
 func (b *balancing) groups() {
-	for i := range b.at.Groups {
-		g := &b.at.Groups[i]
+	for g := range doctor.Each(b.at.Groups) {
 		name := strings.ToLower(g.Name)
 		if !strings.HasPrefix(name, "cluster") || !strings.HasSuffix(name, "lbgroup") || !b.balances(g) {
 			continue
@@ -84,12 +83,11 @@ func (b *balancing) groups() {
 }
 
 func (b *balancing) groupOnSwitches(g *nb.LoadBalancerGroup) {
-	for i := range b.l.Switches {
-		s := &b.l.Switches[i]
+	for s := range doctor.Each(b.l.Switches) {
 		if s.LoadBalancerGroup.Has(g.UUID) || !b.ofCluster(s) {
 			continue
 		}
-		f := b.group(g, doctor.Object{Kind: "switch", Name: s.Name}, "Logical_Switch", s.UUID, s.LoadBalancerGroup)
+		f := b.group(g, doctor.SwitchObject(s), "Logical_Switch", s.UUID, s.LoadBalancerGroup)
 		f.Title = fmt.Sprintf("switch %s does not have the load balancer group %s", doctor.SwitchLabel(s), g.Name)
 		f.Effect = fmt.Sprintf("no pod of switch %s reaches a service by its virtual IP", s.Name)
 		b.missing(f, g.UUID, s.UUID)
@@ -97,12 +95,11 @@ func (b *balancing) groupOnSwitches(g *nb.LoadBalancerGroup) {
 }
 
 func (b *balancing) groupOnRouters(g *nb.LoadBalancerGroup) {
-	for i := range b.l.Routers {
-		r := &b.l.Routers[i]
+	for r := range doctor.Each(b.l.Routers) {
 		if r.LoadBalancerGroup.Has(g.UUID) || !strings.HasPrefix(r.Name, "GR_") || r.Options["chassis"] == "" || !b.onJoinSwitch(r) {
 			continue
 		}
-		f := b.group(g, doctor.Object{Kind: "router", Name: r.Name}, "Logical_Router", r.UUID, r.LoadBalancerGroup)
+		f := b.group(g, doctor.RouterObject(r), "Logical_Router", r.UUID, r.LoadBalancerGroup)
 		f.Title = fmt.Sprintf("gateway router %s does not have the load balancer group %s", r.Name, g.Name)
 		f.Effect = fmt.Sprintf("packets that arrive from outside through router %s reach no service", r.Name)
 		b.missing(f, g.UUID, r.UUID)
@@ -162,30 +159,30 @@ func (b *balancing) onJoinSwitch(r *nb.LogicalRouter) bool {
 // ofKubeOVN reports switches that have only some of the load balancers of their router: Kube-OVN gives a subnet all of its
 // VPC or none.
 func (b *balancing) ofKubeOVN() {
-	for i := range b.l.Routers {
-		r := &b.l.Routers[i]
+	for r := range doctor.Each(b.l.Routers) {
 		if decode.CMSOf(r.ExternalIDs) != decode.KubeOVN {
 			continue
 		}
-		all := map[ovsdb.UUID]bool{}
-		var switches []*nb.LogicalSwitch
-		for _, s := range b.switchesAt(r) {
-			if decode.CMSOf(s.ExternalIDs) != decode.KubeOVN || len(s.LoadBalancer) == 0 {
-				continue
-			}
-			switches = append(switches, s)
-			for _, id := range s.LoadBalancer {
-				if lb := b.at.LB[id]; lb != nil && decode.CMSOf(lb.ExternalIDs) == decode.KubeOVN && len(lb.VIPs) > 0 {
-					all[id] = true
-				}
-			}
+		b.ofVPC(slices.DeleteFunc(b.switchesAt(r), func(s *nb.LogicalSwitch) bool {
+			return decode.CMSOf(s.ExternalIDs) != decode.KubeOVN || len(s.LoadBalancer) == 0
+		}))
+	}
+}
+
+func (b *balancing) ofVPC(switches []*nb.LogicalSwitch) {
+	var all []ovsdb.UUID
+	for _, s := range switches {
+		all = append(all, s.LoadBalancer...)
+	}
+	slices.Sort(all)
+	for _, id := range slices.Compact(all) {
+		lb := b.at.LB[id]
+		if lb == nil || decode.CMSOf(lb.ExternalIDs) != decode.KubeOVN || len(lb.VIPs) == 0 {
+			continue
 		}
-		for _, id := range slices.Sorted(maps.Keys(all)) {
-			for _, s := range switches {
-				if s.LoadBalancer.Has(id) {
-					continue
-				}
-				f := b.lacks(b.at.LB[id], s)
+		for _, s := range switches {
+			if !s.LoadBalancer.Has(id) {
+				f := b.lacks(lb, s)
 				f.Cause = "Kube-OVN gives a subnet all load balancers of its VPC or none; this one was removed or never written"
 				b.missing(f, id, s.UUID)
 			}
@@ -231,6 +228,11 @@ func lbObject(lb *nb.LoadBalancer) doctor.Object {
 	return doctor.Object{Kind: "load balancer", Name: nameOf(lb)}
 }
 
+// vipObject is a virtual IP of a load balancer.
+func vipObject(lb *nb.LoadBalancer, v facts.VIP) doctor.Object {
+	return doctor.Object{Kind: "virtual IP", Name: v.Key + " of load balancer " + nameOf(lb)}
+}
+
 // row is the row of a load balancer, with what it is attached to.
 func (b *balancing) row(lb *nb.LoadBalancer) doctor.Evidence {
 	var on []string
@@ -244,7 +246,6 @@ func (b *balancing) row(lb *nb.LoadBalancer) doctor.Evidence {
 		on = append(on, "group "+g.Name)
 	}
 	where := "attached nowhere"
-
 	if len(on) > 0 {
 		where = "on " + doctor.AtMost(on, 8)
 	}
@@ -264,10 +265,8 @@ func (b *balancing) outliers() {
 		}
 		count := map[ovsdb.UUID]int{}
 		for _, s := range switches {
-			for _, ids := range []ovsdb.Set[ovsdb.UUID]{s.LoadBalancer, s.LoadBalancerGroup} {
-				for _, id := range ids {
-					count[id]++
-				}
+			for _, id := range slices.Concat(s.LoadBalancer, s.LoadBalancerGroup) {
+				count[id]++
 			}
 		}
 		for _, id := range slices.Sorted(maps.Keys(count)) {
@@ -288,7 +287,7 @@ func (b *balancing) outlier(switches []*nb.LogicalSwitch, id ovsdb.UUID) {
 		case lb != nil && len(lb.VIPs) > 0 && !b.byGroup(s, lb):
 			f = b.lacks(lb, s)
 		case g != nil && len(g.LoadBalancer) > 0:
-			f = b.group(g, doctor.Object{Kind: "switch", Name: s.Name}, "Logical_Switch", s.UUID, s.LoadBalancerGroup)
+			f = b.group(g, doctor.SwitchObject(s), "Logical_Switch", s.UUID, s.LoadBalancerGroup)
 			f.Title = fmt.Sprintf("switch %s does not have the load balancer group %s", doctor.SwitchLabel(s), g.Name)
 			f.Effect = fmt.Sprintf("ports of switch %s do not reach the virtual IPs of the group", doctor.SwitchLabel(s))
 		default:
@@ -308,8 +307,7 @@ func (b *balancing) byGroup(s *nb.LogicalSwitch, lb *nb.LoadBalancer) bool {
 // each checks the load balancers one by one.
 func (b *balancing) each() {
 	hairpins := b.hairpinsOfCluster()
-	for i := range b.at.LoadBalancers {
-		lb := &b.at.LoadBalancers[i]
+	for lb := range doctor.Each(b.at.LoadBalancers) {
 		vips := b.at.VIPs[lb]
 		if len(vips) == 0 {
 			continue
@@ -333,7 +331,8 @@ func (b *balancing) badVIPs(lb *nb.LoadBalancer, vips []facts.VIP) {
 			continue
 		}
 		b.Report(doctor.Finding{
-			Object:   lbObject(lb),
+			Object:   vipObject(lb, v),
+			Also:     []doctor.Object{lbObject(lb)},
 			Reason:   "bad-vip",
 			Title:    fmt.Sprintf("load balancer %s: OVN cannot use the virtual IP %s", nameOf(lb), v.Key),
 			Evidence: []doctor.Evidence{doctor.NBRow("Load_Balancer", lb.UUID, "vips:%s=%s", v.Key, cmp.Or(lb.VIPs[v.Key], `""`))},
@@ -411,8 +410,7 @@ func (b *balancing) whereTheOthersAre(lb *nb.LoadBalancer) string {
 	}
 	count := map[string]int{}
 	others := 0
-	for i := range b.at.LoadBalancers {
-		other := &b.at.LoadBalancers[i]
+	for other := range doctor.Each(b.at.LoadBalancers) {
 		if other == lb || kindOf(other) != kind || len(other.VIPs) == 0 {
 			continue
 		}
@@ -493,8 +491,7 @@ func namedFor(lb *nb.LoadBalancer) string {
 // hairpinsOfCluster is the hairpin address that the load balancers of OVN-Kubernetes have in common; empty: none.
 func (b *balancing) hairpinsOfCluster() string {
 	var common string
-	for i := range b.at.LoadBalancers {
-		lb := &b.at.LoadBalancers[i]
+	for lb := range doctor.Each(b.at.LoadBalancers) {
 		a := lb.Options["hairpin_snat_ip"]
 		if a == "" || lb.ExternalIDs["k8s.ovn.org/kind"] == "" {
 			continue
@@ -542,13 +539,11 @@ func (b *balancing) addressesOnRouters() map[ovsdb.UUID]map[netip.Addr]bool {
 			}
 		}
 	}
-	for i := range b.at.Groups {
-		g := &b.at.Groups[i]
+	for g := range doctor.Each(b.at.Groups) {
 		of[g.UUID] = map[netip.Addr]bool{}
 		add(of[g.UUID], g.LoadBalancer)
 	}
-	for i := range b.l.Routers {
-		r := &b.l.Routers[i]
+	for r := range doctor.Each(b.l.Routers) {
 		of[r.UUID] = map[netip.Addr]bool{}
 		add(of[r.UUID], r.LoadBalancer)
 	}
@@ -562,8 +557,7 @@ func (b *balancing) ownSubnet(lb *nb.LoadBalancer, vips []facts.VIP) {
 		if v.Bad != "" || !b.closed.Contains(v.Addr) || b.holders[v.Addr] != "" {
 			continue
 		}
-		for i := range b.l.Switches {
-			s := &b.l.Switches[i]
+		for s := range doctor.Each(b.l.Switches) {
 			gateway := b.gatewayFor(s, v.Addr)
 			if gateway == nil || !doctor.ClosedSwitch(b.l, s) {
 				continue
@@ -605,28 +599,26 @@ func (b *balancing) networks() {
 		return
 	}
 	b.holders, b.bound = doctor.PortByAddress(b.l), doctor.NodeByPort(b.z)
-	for i := range b.l.RouterPorts {
-		for _, n := range facts.Networks(&b.l.RouterPorts[i]) {
-			b.holders[n.Addr()] = b.l.RouterPorts[i].Name
+	for rp := range doctor.Each(b.l.RouterPorts) {
+		for _, n := range facts.Networks(rp) {
+			b.holders[n.Addr()] = rp.Name
 		}
 	}
-	for i := range b.l.NAT {
-		if a, err := netip.ParseAddr(b.l.NAT[i].ExternalIP); err == nil && b.holders[a] == "" {
+	for nat := range doctor.Each(b.l.NAT) {
+		if a, err := netip.ParseAddr(nat.ExternalIP); err == nil && b.holders[a] == "" {
 			b.holders[a] = "NAT"
 		}
 	}
 	open := map[netip.Prefix]bool{}
 	closed := map[netip.Prefix]bool{}
-	for i := range b.l.Switches {
-		s := &b.l.Switches[i]
-		is := doctor.ClosedSwitch(b.l, s)
+	for s := range doctor.Each(b.l.Switches) {
+		into := open
+		if doctor.ClosedSwitch(b.l, s) {
+			into = closed
+		}
 		for _, g := range b.l.Gateways(s) {
 			for _, n := range facts.Networks(g) {
-				if is {
-					closed[n.Masked()] = true
-				} else {
-					open[n.Masked()] = true
-				}
+				into[n.Masked()] = true
 			}
 		}
 	}
@@ -648,21 +640,21 @@ func (b *balancing) deadBackends(lb *nb.LoadBalancer, vips []facts.VIP) {
 		var missing, unbound []string
 		for _, backend := range v.Backends {
 			port := b.holders[backend.Addr()]
+			_, held := b.bound[port]
 			switch p := b.l.SwitchPort[port]; {
 			case port == "" && b.closed.Contains(backend.Addr()):
 				missing = append(missing, backend.Addr().String())
-			case p != nil && p.Type == "" && b.bound != nil:
-				if _, held := b.bound[port]; !held {
-					unbound = append(unbound, port)
-				}
+			case p != nil && p.Type == "" && b.bound != nil && !held:
+				unbound = append(unbound, port)
 			}
 		}
 		if len(missing)+len(unbound) < len(v.Backends) {
 			continue
 		}
 		f := doctor.Finding{
-			Object:   lbObject(lb),
-			Reason:   "dead-backends-of-" + v.Key,
+			Object:   vipObject(lb, v),
+			Also:     []doctor.Object{lbObject(lb)},
+			Reason:   "dead-backends",
 			Title:    fmt.Sprintf("load balancer %s: no backend of %s can reply", nameOf(lb), v.Key),
 			Evidence: []doctor.Evidence{doctor.NBRow("Load_Balancer", lb.UUID, "vips:%s=%s", v.Key, lb.VIPs[v.Key])},
 			Effect:   "connections to " + v.Key + " get no reply",

@@ -22,23 +22,17 @@ var StaleConntrackAfterEndpointChange = &doctor.Check{
 Connection tracking keeps the backend of a UDP client as long as the client keeps sending. When
 the backend is removed, the client's packets are lost until it pauses. With --sample the check
 sees whether the connections are in use; without, they are a warning.`,
-	Run: func(p *doctor.Pass) {
-		for c := range p.Chassis() {
-			stale, err := facts.StaleConnections(c.Host)
-			switch {
-			case err != nil:
-				p.Unknown(doctor.NodeObject(c.Name), err)
-			case len(stale) > 0:
-				staleConnections(p, c, stale)
-			}
-		}
-	},
+	Run: doctor.Over((*doctor.Pass).Chassis, staleConnections),
 }
 
 // staleTo are the stale connections of a virtual IP to a removed backend.
 type staleTo struct{ vip, to netip.AddrPort }
 
-func staleConnections(p *doctor.Pass, c *doctor.Chassis, stale []facts.StaleConnection) {
+func staleConnections(p *doctor.Pass, c *doctor.Chassis) {
+	stale, ok := doctor.Need(p, doctor.NodeObject(c.Name), func() ([]facts.StaleConnection, error) { return facts.StaleConnections(c.Host) })
+	if !ok || len(stale) == 0 {
+		return
+	}
 	used, sampled := map[connection]bool{}, false
 	if p.Sample() >= shortestUse {
 		if later, err := p.Later(); err == nil {

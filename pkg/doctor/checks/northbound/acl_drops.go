@@ -59,8 +59,7 @@ type rule struct {
 // rules are the ACLs and routing policies.
 func (a *policies) rules() []rule {
 	out := make([]rule, 0, len(a.lists.ACLs)+len(a.l.Policies))
-	for i := range a.lists.ACLs {
-		acl := &a.lists.ACLs[i]
+	for acl := range doctor.Each(a.lists.ACLs) {
 		name := cmp.Or(acl.Name.Get(), doctor.Short(acl.UUID))
 		row := func() doctor.Evidence {
 			return doctor.NBRow("ACL", acl.UUID, "%s: direction=%s, priority=%d, action=%s, match=%s", name, acl.Direction, acl.Priority, acl.Action, acl.Match)
@@ -73,8 +72,7 @@ func (a *policies) rules() []rule {
 			routerOf[id] = a.l.Routers[i].Name
 		}
 	}
-	for i := range a.l.Policies {
-		policy := &a.l.Policies[i]
+	for policy := range doctor.Each(a.l.Policies) {
 		row := func() doctor.Evidence {
 			return doctor.NBRow("Logical_Router_Policy", policy.UUID, "priority=%d, action=%s, match=%s", policy.Priority, policy.Action, policy.Match)
 		}
@@ -208,8 +206,7 @@ func (a *policies) memberships() {
 	}
 	lacking := map[string][]*nb.LogicalSwitchPortBrief{}
 	record := map[string]string{} // the key by which the ports name their group
-	for i := range a.l.SwitchPorts {
-		port := &a.l.SwitchPorts[i]
+	for port := range doctor.Each(a.l.SwitchPorts) {
 		for _, m := range securityGroups(port) {
 			if g := find(m.group); g == nil && m.required || g != nil && !g.has[port.UUID] {
 				lacking[m.group] = append(lacking[m.group], port)
@@ -273,8 +270,7 @@ func securityGroups(port *nb.LogicalSwitchPortBrief) []membership {
 func (a *policies) denied() {
 	byNamespace := map[string]map[ovsdb.UUID]bool{}
 	groupsOf := map[string][]*nb.PortGroup{}
-	for i := range a.lists.PortGroups {
-		g := &a.lists.PortGroups[i]
+	for g := range doctor.Each(a.lists.PortGroups) {
 		if g.ExternalIDs["k8s.ovn.org/owner-type"] != "NetworkPolicy" {
 			continue
 		}
@@ -293,8 +289,7 @@ func (a *policies) denied() {
 	for i := range a.l.SwitchPorts {
 		names[a.l.SwitchPorts[i].UUID] = a.l.SwitchPorts[i].Name
 	}
-	for i := range a.lists.PortGroups {
-		g := &a.lists.PortGroups[i]
+	for g := range doctor.Each(a.lists.PortGroups) {
 		namespace := g.ExternalIDs["k8s.ovn.org/name"]
 		in := byNamespace[namespace]
 		if g.ExternalIDs["k8s.ovn.org/owner-type"] != "NetpolNamespace" || in == nil {

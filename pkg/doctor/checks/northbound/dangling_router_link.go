@@ -37,8 +37,7 @@ names it and has its address. If a half is missing, no log mentions it.`,
 func switchLinks(p *doctor.Pass, l *facts.Logical) map[string]bool {
 	unlinked := l.Unlinked()
 	claimed := map[string]bool{}
-	for i := range l.SwitchPorts {
-		port := &l.SwitchPorts[i]
+	for port := range doctor.Each(l.SwitchPorts) {
 		fault := l.CheckLink(port)
 		if fault == facts.LinkFine {
 			localnet(p, l, port)
@@ -61,7 +60,7 @@ func switchLinks(p *doctor.Pass, l *facts.Logical) map[string]bool {
 		s := l.SwitchOf[port.UUID]
 		if s != nil {
 			where = " of switch " + doctor.SwitchLabel(s)
-			f.Also = append(f.Also, doctor.Object{Kind: "switch", Name: s.Name})
+			f.Also = append(f.Also, doctor.SwitchObject(s))
 			f.Effect = "ports of switch " + doctor.SwitchLabel(s) + " do not reach their gateway"
 		}
 		rp := l.RouterPort[name]
@@ -74,9 +73,7 @@ func switchLinks(p *doctor.Pass, l *facts.Logical) map[string]bool {
 		if rp != nil {
 			claimed[rp.Name] = true
 			f.Also = append(f.Also, doctor.PortObject(rp.Name))
-			if r := l.RouterOf[rp.UUID]; r != nil {
-				f.Also = append(f.Also, doctor.Object{Kind: "router", Name: r.Name})
-			}
+			f.Concern(doctor.RouterObject(l.RouterOf[rp.UUID]))
 			f.Fix = catalog.LinkRouterPort.With(port.Name, rp.Name)
 		} else {
 			f.Next = fmt.Sprintf("name the right router port: ovnctl fix link-router-port %s ROUTER-PORT", port.Name)
@@ -95,8 +92,8 @@ func switchLinks(p *doctor.Pass, l *facts.Logical) map[string]bool {
 		}
 		p.Report(f)
 	}
-	for i := range l.RouterPorts {
-		if rp := &l.RouterPorts[i]; len(l.Links[rp.Name]) > 1 {
+	for rp := range doctor.Each(l.RouterPorts) {
+		if len(l.Links[rp.Name]) > 1 {
 			twoLinks(p, l, rp, l.Links[rp.Name])
 		}
 	}
@@ -124,7 +121,7 @@ func twoLinks(p *doctor.Pass, l *facts.Logical, rp *nb.LogicalRouterPort, ports 
 		where := port.Name
 		if s := l.SwitchOf[port.UUID]; s != nil {
 			where += " of switch " + doctor.SwitchLabel(s)
-			f.Also = append(f.Also, doctor.Object{Kind: "switch", Name: s.Name})
+			f.Also = append(f.Also, doctor.SwitchObject(s))
 		}
 		names = append(names, where)
 		f.Also = append(f.Also, doctor.PortObject(port.Name))
@@ -146,7 +143,7 @@ func localnet(p *doctor.Pass, l *facts.Logical, port *nb.LogicalSwitchPortBrief)
 		Effect:   "ports of this switch do not reach the physical network",
 	}
 	if s := l.SwitchOf[port.UUID]; s != nil {
-		f.Also = append(f.Also, doctor.Object{Kind: "switch", Name: s.Name})
+		f.Also = append(f.Also, doctor.SwitchObject(s))
 		f.Effect = "ports of switch " + doctor.SwitchLabel(s) + " do not reach the physical network"
 	}
 	switch {
@@ -224,11 +221,11 @@ func loneRouterPorts(p *doctor.Pass, l *facts.Logical, claimed map[string]bool) 
 		if r == nil {
 			continue // on no router: the server deletes it
 		}
-		f.Also = append(f.Also, doctor.Object{Kind: "router", Name: r.Name})
+		f.Also = append(f.Also, doctor.RouterObject(r))
 		f.Title = fmt.Sprintf("router port %s of router %s is not connected", rp.Name, doctor.RouterLabel(r))
 		if s := needs[rp]; s != nil {
 			name := s.Name + "-" + r.Name
-			f.Also = append(f.Also, doctor.Object{Kind: "switch", Name: s.Name})
+			f.Also = append(f.Also, doctor.SwitchObject(s))
 			f.Title += fmt.Sprintf(", and switch %s has ports in its network", doctor.SwitchLabel(s))
 			f.Effect = "ports of switch " + doctor.SwitchLabel(s) + " do not reach their gateway"
 			f.Next = fixes.Command("ovn-nbctl lsp-add %s %s -- lsp-set-type %[2]s router -- lsp-set-addresses %[2]s router -- lsp-set-options %[2]s router-port=%s (a CMS uses port names of its own)", s.Name, name, rp.Name)
@@ -244,8 +241,7 @@ func loneRouterPorts(p *doctor.Pass, l *facts.Logical, claimed map[string]bool) 
 // withoutGateway are the switches without a gateway whose ports have addresses in the network of a router port.
 func withoutGateway(l *facts.Logical, lone []*nb.LogicalRouterPort) map[*nb.LogicalRouterPort]*nb.LogicalSwitch {
 	out := map[*nb.LogicalRouterPort]*nb.LogicalSwitch{}
-	for i := range l.Switches {
-		s := &l.Switches[i]
+	for s := range doctor.Each(l.Switches) {
 		for _, rp := range l.Fits(s, lone) {
 			if !gatewayIn(l, s, rp) && out[rp] == nil {
 				out[rp] = s
@@ -262,8 +258,7 @@ func gatewayIn(l *facts.Logical, s *nb.LogicalSwitch, rp *nb.LogicalRouterPort) 
 
 // routerPeers reports router ports that are connected to another from one side only.
 func routerPeers(p *doctor.Pass, l *facts.Logical) {
-	for i := range l.RouterPorts {
-		rp := &l.RouterPorts[i]
+	for rp := range doctor.Each(l.RouterPorts) {
 		name := rp.Peer.Get()
 		if name == "" {
 			continue
@@ -276,9 +271,7 @@ func routerPeers(p *doctor.Pass, l *facts.Logical) {
 			Cause:    "a link between two routers needs both of its ports",
 			Effect:   "nothing passes between the two routers",
 		}
-		if r := l.RouterOf[rp.UUID]; r != nil {
-			f.Also = append(f.Also, doctor.Object{Kind: "router", Name: r.Name})
-		}
+		f.Concern(doctor.RouterObject(l.RouterOf[rp.UUID]))
 		switch {
 		case peer == nil && l.SwitchPort[name] != nil:
 			f.Title = fmt.Sprintf("the peer of router port %s is %s, a port of a switch", rp.Name, name)
@@ -314,8 +307,7 @@ func overlaps(p *doctor.Pass, l *facts.Logical) {
 		network netip.Prefix
 	}
 	first := map[key]*nb.LogicalRouterPort{}
-	for i := range l.RouterPorts {
-		rp := &l.RouterPorts[i]
+	for rp := range doctor.Each(l.RouterPorts) {
 		r := l.RouterOf[rp.UUID]
 		for _, n := range facts.Networks(rp) {
 			if r == nil || n.Addr().IsLinkLocalUnicast() || n.IsSingleIP() {
@@ -333,7 +325,7 @@ func overlaps(p *doctor.Pass, l *facts.Logical) {
 
 func overlap(p *doctor.Pass, l *facts.Logical, r *nb.LogicalRouter, a, b *nb.LogicalRouterPort, n netip.Prefix) {
 	f := doctor.Finding{
-		Object: doctor.Object{Kind: "router", Name: r.Name},
+		Object: doctor.RouterObject(r),
 		Reason: "same-network",
 		Title:  fmt.Sprintf("router %s has two ports in network %s: %s and %s", doctor.RouterLabel(r), n, a.Name, b.Name),
 		Also:   []doctor.Object{doctor.PortObject(a.Name), doctor.PortObject(b.Name)},
@@ -347,9 +339,7 @@ func overlap(p *doctor.Pass, l *facts.Logical, r *nb.LogicalRouter, a, b *nb.Log
 	}
 	for _, rp := range []*nb.LogicalRouterPort{a, b} {
 		for _, port := range l.Links[rp.Name] {
-			if s := l.SwitchOf[port.UUID]; s != nil {
-				f.Also = append(f.Also, doctor.Object{Kind: "switch", Name: s.Name})
-			}
+			f.Concern(doctor.SwitchObject(l.SwitchOf[port.UUID]))
 		}
 	}
 	p.Report(f)

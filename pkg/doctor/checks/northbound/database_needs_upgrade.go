@@ -25,7 +25,7 @@ The daemons of a newer release run on it, but features that need new columns do 
 			if reported[s.Database] || !s.Host.Local {
 				continue
 			}
-			for _, z := range p.Zones {
+			for z := range p.EachZone() {
 				if db, err := doctor.DatabaseReader(z, s.Database); err == nil {
 					reported[s.Database] = oldSchema(p, s.Host, db, s.Object(), s.Also())
 				}
@@ -75,8 +75,7 @@ var lacks = regexp.MustCompile(`^(\S+) table in (\S+) database lacks (\S+) colum
 
 // missesColumns reports columns that a daemon needs and its database lacks.
 func missesColumns(p *doctor.Pass, h *snapshot.Host, daemon string, reported map[string]bool) {
-	d, err := h.Daemon(daemon)
-	if err != nil || d.Liveness != snapshot.Answers {
+	if !doctor.Replies(h, daemon) {
 		return
 	}
 	lines, err := h.LogLines(daemon)
@@ -117,7 +116,7 @@ func stillLacks(p *doctor.Pass, h *snapshot.Host, name, table, column string) bo
 		db, err := h.OVSDB()
 		return err == nil && !db.Has(table, column)
 	}
-	for _, z := range p.Zones {
+	for z := range p.EachZone() {
 		if db, err := doctor.DatabaseReader(z, name); err == nil && !db.Has(table, column) {
 			return true
 		}

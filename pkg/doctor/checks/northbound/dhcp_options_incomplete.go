@@ -43,12 +43,8 @@ type dhcp struct {
 }
 
 func (d *dhcp) gather() {
-	d.rows = make(map[ovsdb.UUID]*nb.DHCPOptions, len(d.l.DHCPOptions))
-	for i := range d.l.DHCPOptions {
-		d.rows[d.l.DHCPOptions[i].UUID] = &d.l.DHCPOptions[i]
-	}
-	for i := range d.l.SwitchPorts {
-		p := &d.l.SwitchPorts[i]
+	d.rows = doctor.Index(d.l.DHCPOptions, func(o *nb.DHCPOptions) ovsdb.UUID { return o.UUID })
+	for p := range doctor.Each(d.l.SwitchPorts) {
 		if facts.Off(p.Enabled) {
 			continue
 		}
@@ -62,8 +58,7 @@ func (d *dhcp) gather() {
 
 // incomplete reports options that ports use and that lack a required key.
 func (d *dhcp) incomplete() {
-	for i := range d.l.DHCPOptions {
-		o := &d.l.DHCPOptions[i]
+	for o := range doctor.Each(d.l.DHCPOptions) {
 		users := d.users[o.UUID]
 		if len(users) == 0 {
 			continue
@@ -102,8 +97,8 @@ func (d *dhcp) incomplete() {
 
 // dhcpName is a row's network, or its UUID where several rows have the same network.
 func dhcpName(l *facts.Logical, o *nb.DHCPOptions) string {
-	for i := range l.DHCPOptions {
-		if other := &l.DHCPOptions[i]; other.UUID != o.UUID && other.Cidr == o.Cidr {
+	for other := range doctor.Each(l.DHCPOptions) {
+		if other.UUID != o.UUID && other.Cidr == o.Cidr {
 			return string(o.UUID)
 		}
 	}
@@ -167,8 +162,7 @@ func (d *dhcp) noRouter(o *nb.DHCPOptions, users []*nb.LogicalSwitchPortBrief) {
 
 // addresses reports ports whose address is not in the network of their options.
 func (d *dhcp) addresses() {
-	for i := range d.l.SwitchPorts {
-		p := &d.l.SwitchPorts[i]
+	for p := range doctor.Each(d.l.SwitchPorts) {
 		if facts.Off(p.Enabled) {
 			continue
 		}
@@ -202,8 +196,7 @@ func (d *dhcp) addresses() {
 
 // without reports the one port of a switch without DHCPv4 options.
 func (d *dhcp) without() {
-	for i := range d.l.Switches {
-		s := &d.l.Switches[i]
+	for s := range doctor.Each(d.l.Switches) {
 		var bare []*nb.LogicalSwitchPortBrief
 		with := 0
 		for _, p := range d.l.PortsOf[s.UUID] {

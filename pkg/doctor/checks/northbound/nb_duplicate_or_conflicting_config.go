@@ -42,8 +42,7 @@ that claim the same thing OVN uses one, and which one is undefined.`,
 
 // sameName reports a switch port and a router port with the same name.
 func sameName(p *doctor.Pass, l *facts.Logical) {
-	for i := range l.RouterPorts {
-		rp := &l.RouterPorts[i]
+	for rp := range doctor.Each(l.RouterPorts) {
 		sp := l.SwitchPort[rp.Name]
 		if sp == nil {
 			continue
@@ -79,16 +78,14 @@ func onTwo(p *doctor.Pass, l *facts.Logical) {
 			Next:     fmt.Sprintf("remove it from the wrong one: ovn-nbctl remove Logical_%s %s ports %s", strings.ToUpper(kind[:1])+kind[1:], b, id),
 		})
 	}
-	for i := range l.Switches {
-		s := &l.Switches[i]
+	for s := range doctor.Each(l.Switches) {
 		for _, port := range l.PortsOf[s.UUID] {
 			if first := l.SwitchOf[port.UUID]; first != s {
 				report("switch", "Logical_Switch_Port", port.Name, port.UUID, first.Name, s.Name)
 			}
 		}
 	}
-	for i := range l.Routers {
-		r := &l.Routers[i]
+	for r := range doctor.Each(l.Routers) {
 		for _, port := range l.RouterPortsOf[r.UUID] {
 			if first := l.RouterOf[port.UUID]; first != r {
 				report("router", "Logical_Router_Port", port.Name, port.UUID, first.Name, r.Name)
@@ -131,17 +128,15 @@ func sameTunnelKey(p *doctor.Pass, l *facts.Logical) {
 		})
 	}
 	datapaths := map[string]request{}
-	for i := range l.Switches {
-		s := &l.Switches[i]
-		among("switches and routers", datapaths, s.OtherConfig[tunnelKey], request{doctor.Object{Kind: "switch", Name: s.Name}, "Logical_Switch", s.UUID, "other_config"})
+	for s := range doctor.Each(l.Switches) {
+		among("switches and routers", datapaths, s.OtherConfig[tunnelKey], request{doctor.SwitchObject(s), "Logical_Switch", s.UUID, "other_config"})
 		ports := map[string]request{}
 		for _, port := range l.PortsOf[s.UUID] {
 			among("the ports of a switch", ports, port.Options[tunnelKey], request{doctor.PortObject(port.Name), "Logical_Switch_Port", port.UUID, "options"})
 		}
 	}
-	for i := range l.Routers {
-		r := &l.Routers[i]
-		among("switches and routers", datapaths, r.Options[tunnelKey], request{doctor.Object{Kind: "router", Name: r.Name}, "Logical_Router", r.UUID, "options"})
+	for r := range doctor.Each(l.Routers) {
+		among("switches and routers", datapaths, r.Options[tunnelKey], request{doctor.RouterObject(r), "Logical_Router", r.UUID, "options"})
 		ports := map[string]request{}
 		for _, port := range l.RouterPortsOf[r.UUID] {
 			among("the ports of a router", ports, port.Options[tunnelKey], request{doctor.PortObject(port.Name), "Logical_Router_Port", port.UUID, "options"})
@@ -152,14 +147,13 @@ func sameTunnelKey(p *doctor.Pass, l *facts.Logical) {
 // floating are the NAT rows with which a router replies to ARP for an address, by router.
 func floating(l *facts.Logical) map[ovsdb.UUID][]*nb.NAT {
 	rows := make(map[ovsdb.UUID]*nb.NAT, len(l.NAT))
-	for i := range l.NAT {
-		if n := &l.NAT[i]; n.Type == "dnat_and_snat" && n.ExternalPortRange == "" && n.Match == "" && len(n.AllowedExtIPs) == 0 && len(n.ExemptedExtIPs) == 0 {
+	for n := range doctor.Each(l.NAT) {
+		if n.Type == "dnat_and_snat" && n.ExternalPortRange == "" && n.Match == "" && len(n.AllowedExtIPs) == 0 && len(n.ExemptedExtIPs) == 0 {
 			rows[n.UUID] = n
 		}
 	}
 	out := map[ovsdb.UUID][]*nb.NAT{}
-	for i := range l.Routers {
-		r := &l.Routers[i]
+	for r := range doctor.Each(l.Routers) {
 		for _, id := range r.NAT {
 			if n := rows[id]; n != nil {
 				out[r.UUID] = append(out[r.UUID], n)
@@ -171,8 +165,7 @@ func floating(l *facts.Logical) map[ovsdb.UUID][]*nb.NAT {
 
 // sameExternal reports two NAT rows of a router for the same external address.
 func sameExternal(p *doctor.Pass, l *facts.Logical, natOf map[ovsdb.UUID][]*nb.NAT) {
-	for i := range l.Routers {
-		r := &l.Routers[i]
+	for r := range doctor.Each(l.Routers) {
 		seen := map[string]*nb.NAT{}
 		for _, n := range natOf[r.UUID] {
 			first := seen[n.ExternalIP]
@@ -184,7 +177,7 @@ func sameExternal(p *doctor.Pass, l *facts.Logical, natOf map[ovsdb.UUID][]*nb.N
 				continue
 			}
 			p.Report(doctor.Finding{
-				Object:   doctor.Object{Kind: "router", Name: r.Name},
+				Object:   doctor.RouterObject(r),
 				Reason:   "external-address",
 				Title:    fmt.Sprintf("router %s translates %s to two addresses, %s and %s", doctor.RouterLabel(r), n.ExternalIP, first.LogicalIP, n.LogicalIP),
 				Evidence: []doctor.Evidence{natRow(first), natRow(n)},
@@ -284,7 +277,7 @@ func (s *segment) router(rp *nb.LogicalRouterPort, natOf map[ovsdb.UUID][]*nb.NA
 		if err != nil || !slices.ContainsFunc(networks, func(n netip.Prefix) bool { return n.Contains(a) }) {
 			continue
 		}
-		s.claimIP(a, &claim{object: doctor.Object{Kind: "router", Name: r.Name}, owner: c.owner, mac: c.mac, row: func() doctor.Evidence {
+		s.claimIP(a, &claim{object: doctor.RouterObject(r), owner: c.owner, mac: c.mac, row: func() doctor.Evidence {
 			row := natRow(nat)
 			row.Says += " of router " + r.Name
 			return row
@@ -413,17 +406,14 @@ func sameVIP(p *doctor.Pass, z *snapshot.Zone, l *facts.Logical) {
 		return
 	}
 	v := vipConflicts{Pass: p, at: at, groups: map[ovsdb.UUID]vipIndex{}, compared: map[[2]ovsdb.UUID]bool{}, found: map[[2]ovsdb.UUID]*vipConflict{}}
-	for i := range at.Groups {
-		g := &at.Groups[i]
+	for g := range doctor.Each(at.Groups) {
 		v.groups[g.UUID] = v.index(g.LoadBalancer, doctor.Object{Kind: "load balancer group", Name: g.Name})
 	}
-	for i := range l.Switches {
-		s := &l.Switches[i]
-		v.datapath(s.LoadBalancer, s.LoadBalancerGroup, doctor.Object{Kind: "switch", Name: s.Name})
+	for s := range doctor.Each(l.Switches) {
+		v.datapath(s.LoadBalancer, s.LoadBalancerGroup, doctor.SwitchObject(s))
 	}
-	for i := range l.Routers {
-		r := &l.Routers[i]
-		v.datapath(r.LoadBalancer, r.LoadBalancerGroup, doctor.Object{Kind: "router", Name: r.Name})
+	for r := range doctor.Each(l.Routers) {
+		v.datapath(r.LoadBalancer, r.LoadBalancerGroup, doctor.RouterObject(r))
 	}
 	slices.SortFunc(v.order, func(a, b *vipConflict) int {
 		return cmp.Or(cmp.Compare(a.a.lb.Name, b.a.lb.Name), cmp.Compare(a.b.lb.Name, b.b.lb.Name), cmp.Compare(a.a.lb.UUID, b.a.lb.UUID), cmp.Compare(a.b.lb.UUID, b.b.lb.UUID))

@@ -58,7 +58,7 @@ func lookForNorthd(p *doctor.Pass) {
 		}
 		p.Report(f)
 	}
-	for _, z := range p.Zones {
+	for z := range p.EachZone() {
 		e, late := northdLag(z)
 		if !late || reported[z] || active[z] && len(all) == 1 {
 			continue

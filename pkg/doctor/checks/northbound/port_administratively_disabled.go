@@ -18,24 +18,19 @@ var PortAdministrativelyDisabled = &doctor.Check{
 
 Logical_Switch_Port.enabled, Logical_Router_Port.enabled or Logical_Router.enabled
 is false. The port is still shown as up.`,
-	Run: func(p *doctor.Pass) {
-		for z, l := range p.Northbounds() {
-			disabled(p, z, l)
-		}
-	},
+	Run: doctor.Over2((*doctor.Pass).Northbounds, disabled),
 }
 
 const byOperator = "an operator or the CMS disabled it"
 
 func disabled(p *doctor.Pass, z *snapshot.Zone, l *facts.Logical) {
 	bound := doctor.NodeByPort(z)
-	for i := range l.SwitchPorts {
-		if port := &l.SwitchPorts[i]; facts.Off(port.Enabled) && !disabledByDesign(l, port) {
+	for port := range doctor.Each(l.SwitchPorts) {
+		if facts.Off(port.Enabled) && !disabledByDesign(l, port) {
 			disabledPort(p, port, bound)
 		}
 	}
-	for i := range l.RouterPorts {
-		port := &l.RouterPorts[i]
+	for port := range doctor.Each(l.RouterPorts) {
 		if !facts.Off(port.Enabled) {
 			continue
 		}
@@ -49,23 +44,20 @@ func disabled(p *doctor.Pass, z *snapshot.Zone, l *facts.Logical) {
 		}
 		if r := l.RouterOf[port.UUID]; r != nil {
 			f.Title = fmt.Sprintf("port %s of router %s is disabled", port.Name, doctor.RouterLabel(r))
-			f.Also = append(f.Also, doctor.Object{Kind: "router", Name: r.Name})
+			f.Also = append(f.Also, doctor.RouterObject(r))
 		}
 		for _, peer := range l.Links[port.Name] {
 			f.Also = append(f.Also, doctor.PortObject(peer.Name))
-			if s := l.SwitchOf[peer.UUID]; s != nil {
-				f.Also = append(f.Also, doctor.Object{Kind: "switch", Name: s.Name})
-			}
+			f.Concern(doctor.SwitchObject(l.SwitchOf[peer.UUID]))
 		}
 		p.Report(f)
 	}
-	for i := range l.Routers {
-		r := &l.Routers[i]
+	for r := range doctor.Each(l.Routers) {
 		if !facts.Off(r.Enabled) {
 			continue
 		}
 		f := doctor.Finding{
-			Object:   doctor.Object{Kind: "router", Name: r.Name},
+			Object:   doctor.RouterObject(r),
 			Title:    fmt.Sprintf("router %s is disabled", doctor.RouterLabel(r)),
 			Evidence: []doctor.Evidence{doctor.NBRow("Logical_Router", r.UUID, "enabled=false")},
 			Cause:    byOperator,
@@ -99,9 +91,7 @@ func disabledPort(p *doctor.Pass, port *nb.LogicalSwitchPortBrief, bound map[str
 		f.Result = doctor.Warning
 		f.Effect = "no interface is bound to it now; one that is will have no network"
 	}
-	if peer := facts.RouterPortOf(port); peer != "" {
-		f.Also = append(f.Also, doctor.PortObject(peer))
-	}
+	f.Concern(doctor.PortObject(facts.RouterPortOf(port)))
 	p.Report(f)
 }
 

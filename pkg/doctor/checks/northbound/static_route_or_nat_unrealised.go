@@ -25,10 +25,13 @@ networks, nor for NAT on a router without a gateway. Only its log shows that.`,
 	Settle: true,
 	Run: func(p *doctor.Pass) {
 		for _, l := range p.Northbounds() {
-			u := unrealised{Pass: p, l: l}
-			u.index()
-			for i := range l.Routers {
-				if r := &l.Routers[i]; !facts.Off(r.Enabled) {
+			u := unrealised{
+				Pass: p, l: l, nat: doctor.Index(l.NAT, func(r *nb.NAT) ovsdb.UUID { return r.UUID }),
+				routes:   doctor.Index(l.StaticRoutes, func(r *nb.StaticRoute) ovsdb.UUID { return r.UUID }),
+				policies: doctor.Index(l.Policies, func(r *nb.Policy) ovsdb.UUID { return r.UUID }),
+			}
+			for r := range doctor.Each(l.Routers) {
+				if !facts.Off(r.Enabled) {
 					u.router(r)
 				}
 			}
@@ -44,21 +47,6 @@ type unrealised struct {
 	policies map[ovsdb.UUID]*nb.Policy
 	nat      map[ovsdb.UUID]*nb.NAT
 	holders  map[netip.Addr]string // the port that has each address
-}
-
-func (u *unrealised) index() {
-	u.routes = make(map[ovsdb.UUID]*nb.StaticRoute, len(u.l.StaticRoutes))
-	for i := range u.l.StaticRoutes {
-		u.routes[u.l.StaticRoutes[i].UUID] = &u.l.StaticRoutes[i]
-	}
-	u.policies = make(map[ovsdb.UUID]*nb.Policy, len(u.l.Policies))
-	for i := range u.l.Policies {
-		u.policies[u.l.Policies[i].UUID] = &u.l.Policies[i]
-	}
-	u.nat = make(map[ovsdb.UUID]*nb.NAT, len(u.l.NAT))
-	for i := range u.l.NAT {
-		u.nat[u.l.NAT[i].UUID] = &u.l.NAT[i]
-	}
 }
 
 // routerNetworks are the ports and networks of a router.
@@ -121,7 +109,7 @@ func (u *unrealised) router(r *nb.LogicalRouter) {
 // finding is a finding about a row of a router, to be completed.
 func (u *unrealised) finding(r *nb.LogicalRouter, reason, table string, id ovsdb.UUID, row string) doctor.Finding {
 	return doctor.Finding{
-		Object:   doctor.Object{Kind: "router", Name: r.Name},
+		Object:   doctor.RouterObject(r),
 		Reason:   reason,
 		Evidence: []doctor.Evidence{doctor.NBRow(table, id, "%s", row)},
 	}
@@ -215,7 +203,7 @@ func (u *unrealised) policy(r *nb.LogicalRouter, n *routerNetworks, policy *nb.P
 
 func (u *unrealised) noGateway(r *nb.LogicalRouter) {
 	f := doctor.Finding{
-		Object: doctor.Object{Kind: "router", Name: r.Name},
+		Object: doctor.RouterObject(r),
 		Reason: "no-gateway",
 		Title:  fmt.Sprintf("router %s has NAT but no gateway", doctor.RouterLabel(r)),
 		Cause:  "NAT takes place on a chassis: on a gateway router (options:chassis) or at a port with a gateway chassis; this router has neither",
@@ -237,7 +225,7 @@ func natRow(nat *nb.NAT) doctor.Evidence {
 
 func (u *unrealised) translation(r *nb.LogicalRouter, n *routerNetworks, nat *nb.NAT) {
 	f := doctor.Finding{
-		Object:   doctor.Object{Kind: "router", Name: r.Name},
+		Object:   doctor.RouterObject(r),
 		Reason:   "nat",
 		Title:    fmt.Sprintf("NAT (%s) of %s to %s on router %s has no effect", nat.Type, nat.LogicalIP, nat.ExternalIP, doctor.RouterLabel(r)),
 		Evidence: []doctor.Evidence{natRow(nat)},

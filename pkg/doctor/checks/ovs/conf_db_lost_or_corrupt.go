@@ -12,7 +12,6 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
-// ConfDBLostOrCorrupt looks for nodes whose conf.db is lost, damaged or not served.
 var ConfDBLostOrCorrupt = &doctor.Check{
 	Name:     "conf-db-lost-or-corrupt",
 	Category: "ovs",

@@ -8,7 +8,6 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
-// DPDKNotInitialised looks for nodes that should use DPDK and do not.
 var DPDKNotInitialised = &doctor.Check{
 	Name:     "dpdk-not-initialised",
 	Category: "ovs",
@@ -104,9 +103,8 @@ func readDPDK(h *snapshot.Host) (d dpdk, err error) {
 // explain looks for the reason why DPDK is not initialised.
 func (d *dpdk) explain(h *snapshot.Host) {
 	for _, text := range []string{"DPDK not supported", "EAL", "dpdk|"} {
-		lines, err := doctor.LogLines(h, "ovs-vswitchd", text)
-		if err == nil && len(lines) > 0 {
-			d.evidence = append(d.evidence, lines[len(lines)-1].Evidence("ovs-vswitchd"))
+		if last := doctor.LastLogged(h, "ovs-vswitchd", text); last.Raw != "" {
+			d.evidence = append(d.evidence, doctor.LogEvidence("ovs-vswitchd", last))
 			d.unsupported = text == "DPDK not supported"
 			break
 		}

@@ -18,7 +18,6 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
-// OFFlowDrift looks for flows that differ from what ovn-controller makes of the Southbound.
 var OFFlowDrift = &doctor.Check{
 	Name:     "of-flow-drift",
 	Category: "ovs",
@@ -46,13 +45,11 @@ UUID of its row.`,
 			go func() { _, _ = z.LikelyFlows(h.SystemID) }()
 		}
 	},
-	Run: func(p *doctor.Pass) {
-		for c := range p.Chassis() {
-			if first := drifted(p, c); len(first) > 0 {
-				lastingDrift(p, c, first)
-			}
+	Run: doctor.Over((*doctor.Pass).Chassis, func(p *doctor.Pass, c *doctor.Chassis) {
+		if first := drifted(p, c); len(first) > 0 {
+			lastingDrift(p, c, first)
 		}
-	},
+	}),
 }
 
 // lastingDrift reports what has drifted in a second sample, too.
@@ -182,8 +179,7 @@ func zoneHas(c *doctor.Chassis, table string) bool {
 
 func tableOf(flows []openflow.FlowEntry) *flowTable {
 	t := &flowTable{all: flows, byCookie: make(map[uint32][]*openflow.FlowEntry, len(flows)), datapath: map[uint64]bool{}}
-	for i := range flows {
-		f := &flows[i]
+	for f := range doctor.Each(flows) {
 		if f.Cookie == 0 {
 			continue
 		}
@@ -232,8 +228,7 @@ func portDrift(c *doctor.Chassis, t *flowTable, found drifts) {
 				seen: doctor.SBRow("Port_Binding", b.UUID, "%s: no flow cookie=0x%x has the action output:%d", b.LogicalPort, cookie, number)}
 		}
 	}
-	for i := range t.all {
-		f := &t.all[i]
+	for f := range doctor.Each(t.all) {
 		in, ok := f.Match.Field("in_port")
 		if port := local[in.Port.Number]; ok && port != "" && f.Cookie == 0 && table(f) == 0 {
 			found[driftKey{kind: foreign, of: f.Match.String()}] = drift{port: port, seen: doctor.Evidence{Source: doctor.Flows(c.Bridge).On(c.Name), Says: f.String()}}
@@ -262,8 +257,7 @@ func neighbourDrift(c *doctor.Chassis, t *flowTable, rows []sb.MACBinding, found
 		keys[d.UUID] = uint64(d.TunnelKey)
 	}
 	bindings := doctor.PortBindings(c.SB)
-	for i := range rows {
-		row := &rows[i]
+	for row := range doctor.Each(rows) {
 		cookie, ok := decode.Prefix(row.UUID)
 		mac, err := net.ParseMAC(row.MAC)
 		if !ok || err != nil || !t.datapath[keys[row.Datapath]] || bindings[row.LogicalPort] == nil || strings.Trim(row.MAC, "0:") == "" {
@@ -321,8 +315,7 @@ type expected struct {
 
 func expect(rows []sb.LogicalFlowBrief, datapaths []ovsdb.UUID) *expected {
 	e := &expected{datapaths, make([]expectedRow, 0, len(rows)), make(map[uint32][]*sb.LogicalFlowBrief, len(rows))}
-	for i := range rows {
-		r := &rows[i]
+	for r := range doctor.Each(rows) {
 		if cookie, ok := decode.Prefix(r.UUID); ok {
 			e.rows = append(e.rows, expectedRow{r, cookie, must(r)})
 			e.byCookie[cookie] = append(e.byCookie[cookie], r)
@@ -500,8 +493,7 @@ func (l *logicalFlows) edited(found drifts) {
 	for _, key := range l.here {
 		here[key] = true
 	}
-	for i := range l.flows.all {
-		f := &l.flows.all[i]
+	for f := range doctor.Each(l.flows.all) {
 		if !l.stages[table(f)] {
 			continue
 		}
@@ -639,9 +631,7 @@ func reportDrift(p *doctor.Pass, c *doctor.Chassis, all drifts) {
 			})
 			continue
 		}
-		if d.port != "" {
-			f.Also = append(f.Also, doctor.PortObject(d.port))
-		}
+		f.Concern(doctor.PortObject(d.port))
 		f.Evidence = append(f.Evidence, d.seen)
 	}
 	if more := len(f.Evidence) - mostEvidence; more > 0 {

@@ -39,7 +39,7 @@ dead. All its clients then reconnect and read everything again, which keeps it b
 				southbound = southbound || s.Database == "OVN_Southbound"
 			}
 		}
-		for _, z := range p.Zones {
+		for z := range p.EachZone() {
 			if !southbound { // nodes do not connect to the Northbound
 				shortProbe(p, z)
 			}
@@ -74,7 +74,7 @@ func lostProbes(p *doctor.Pass, lines []snapshot.LogLine, least float64) (lost [
 // leastProbe is the shortest probe of a database's connections at present, in seconds.
 func leastProbe(p *doctor.Pass, database string) float64 {
 	least := 0.0
-	for _, z := range p.Zones {
+	for z := range p.EachZone() {
 		rows, err := z.Connections(database)
 		if err != nil {
 			continue
@@ -131,7 +131,7 @@ func serverDrops(p *doctor.Pass, s *doctor.Server) bool {
 	for _, l := range lost[len(lost)-2:] {
 		f.Evidence = append(f.Evidence, doctor.Log(s.Log).On(s.Host.Name).Says(l.Raw))
 	}
-	for _, z := range p.Zones {
+	for z := range p.EachZone() {
 		addProbes(&f, z, s.Database)
 	}
 	p.Report(f)
@@ -210,8 +210,7 @@ func shortProbe(p *doctor.Pass, z *snapshot.Zone) {
 
 // clientDrops reports the many connections that an ovn-controller dropped, by its log.
 func clientDrops(p *doctor.Pass, h *snapshot.Host) {
-	d, err := h.Daemon("ovn-controller")
-	if err != nil || d.Liveness != snapshot.Answers {
+	if !doctor.Replies(h, "ovn-controller") {
 		return
 	}
 	lines, err := h.LogLines("ovn-controller")

@@ -22,14 +22,7 @@ var DuplicateChassisStale = &doctor.Check{
 The old row holds the tunnel address, and the Southbound refuses a new row with it.`,
 	Causes: []string{"system-id-cloned"},
 	Settle: true,
-	Run: func(p *doctor.Pass) {
-		for z, south := range p.Southbounds() {
-			duplicates(p, z, south)
-		}
-		if len(p.Zones) == 0 {
-			p.Skip("no Southbound was read")
-		}
-	},
+	Run:    doctor.Over2((*doctor.Pass).GivenSouthbounds, duplicates),
 }
 
 // A duplicate is a chassis with the hostname or a tunnel address of another chassis, or of a node of another name.
@@ -45,8 +38,7 @@ func duplicates(p *doctor.Pass, z *snapshot.Zone, south *snapshot.Southbound) {
 	found := map[ovsdb.UUID]*duplicate{}
 	blockers(p, z, south, found)
 	sameHostname(south, found)
-	for i := range south.Chassis {
-		c := &south.Chassis[i]
+	for c := range doctor.Each(south.Chassis) {
 		if r := found[c.UUID]; r != nil {
 			judge(p, z, south, r)
 		} else if !snapshot.Elsewhere(c) {
@@ -70,8 +62,7 @@ func blockers(p *doctor.Pass, z *snapshot.Zone, south *snapshot.Southbound, foun
 			continue
 		}
 		ips, key := sw.Setting("ovn-encap-ip", name)
-		for i := range south.Encaps {
-			e := &south.Encaps[i]
+		for e := range doctor.Each(south.Encaps) {
 			c := south.ChassisNamed(e.ChassisName)
 			if c == nil || c.Name == name || snapshot.Elsewhere(c) || sw.ID("ovn-encap-ip-"+c.Name) != "" || !slices.Contains(doctor.Endpoints(ips), e.IP) {
 				continue
@@ -83,8 +74,8 @@ func blockers(p *doctor.Pass, z *snapshot.Zone, south *snapshot.Southbound, foun
 			if r.blocked {
 				r.seen = append(r.seen, doctor.SB("Chassis", "").Says("has no row with name="+name))
 			}
-			if line := lastLogged(h, "ovn-controller", "cannot duplicate on", "identical values"); line != "" {
-				r.seen = append(r.seen, doctor.Log("ovn-controller").On(h.Name).Says(line))
+			if line := doctor.LastLogged(h, "ovn-controller", "cannot duplicate on", "identical values").Raw; line != "" {
+				r.seen = append(r.seen, doctor.Log("ovn-controller").On(h.Name).Says(doctor.Shorten(line, 300)))
 			}
 			found[c.UUID] = r
 		}
@@ -94,8 +85,8 @@ func blockers(p *doctor.Pass, z *snapshot.Zone, south *snapshot.Southbound, foun
 // sameHostname finds chassis with the same hostname. The witnesses decide which of them is stale.
 func sameHostname(south *snapshot.Southbound, found map[ovsdb.UUID]*duplicate) {
 	byHost := map[string][]*sb.Chassis{}
-	for i := range south.Chassis {
-		if c := &south.Chassis[i]; !snapshot.Elsewhere(c) && c.Hostname != "" {
+	for c := range doctor.Each(south.Chassis) {
+		if !snapshot.Elsewhere(c) && c.Hostname != "" {
 			byHost[c.Hostname] = append(byHost[c.Hostname], c)
 		}
 	}
@@ -103,18 +94,15 @@ func sameHostname(south *snapshot.Southbound, found map[ovsdb.UUID]*duplicate) {
 		if len(all) < 2 {
 			continue
 		}
+		var rows []doctor.Evidence
 		for _, c := range all {
-			if found[c.UUID] != nil {
-				continue
+			rows = append(rows, doctor.SBRow("Chassis", c.UUID, "name=%s hostname=%s %s", c.Name, c.Hostname, encapText(south, c)))
+		}
+		for i, c := range all {
+			if found[c.UUID] == nil {
+				others := slices.Delete(slices.Clone(all), i, i+1)
+				found[c.UUID] = &duplicate{chassis: c, of: others[len(others)-1].Name, also: []doctor.Object{doctor.NodeObject(host)}, seen: slices.Clone(rows)}
 			}
-			r := &duplicate{chassis: c, also: []doctor.Object{doctor.NodeObject(host)}}
-			for _, other := range all {
-				r.seen = append(r.seen, doctor.SBRow("Chassis", other.UUID, "name=%s hostname=%s %s", other.Name, other.Hostname, encapText(south, other)))
-				if other != c {
-					r.of = other.Name
-				}
-			}
-			found[c.UUID] = r
 		}
 	}
 }
@@ -135,8 +123,8 @@ func judge(p *doctor.Pass, z *snapshot.Zone, south *snapshot.Southbound, r *dupl
 		return // of two with the same hostname this one is alive
 	}
 	f := doctor.Finding{
-		Object:   doctor.Object{Kind: "chassis", Name: c.Name},
-		Also:     append(r.also, doctor.NodeObject(c.Hostname), doctor.Object{Kind: "chassis", Name: r.of}),
+		Object:   doctor.ChassisObject(c.Name),
+		Also:     append(r.also, doctor.NodeObject(c.Hostname), doctor.ChassisObject(r.of)),
 		Reason:   "replaced",
 		Title:    fmt.Sprintf("chassis %s of %s is stale: the node is chassis %s now", c.Name, c.Hostname, r.of),
 		Evidence: r.seen,
@@ -209,7 +197,7 @@ func abandoned(p *doctor.Pass, z *snapshot.Zone, south *snapshot.Southbound, c *
 	}
 	p.Report(doctor.Finding{
 		Result:   doctor.Warning,
-		Object:   doctor.Object{Kind: "chassis", Name: c.Name},
+		Object:   doctor.ChassisObject(c.Name),
 		Also:     []doctor.Object{doctor.NodeObject(c.Hostname)},
 		Reason:   "abandoned",
 		Title:    fmt.Sprintf("chassis %s of %s has been silent since %s and holds nothing", c.Name, c.Hostname, death.Since.UTC().Format(time.RFC3339)),
@@ -218,19 +206,4 @@ func abandoned(p *doctor.Pass, z *snapshot.Zone, south *snapshot.Southbound, c *
 		Effect:   "all nodes keep a tunnel to it, and ovn-nbctl --wait=hv never returns",
 		Fix:      catalog.DeleteChassis.With(c.Name),
 	})
-}
-
-// lastLogged is the last line of a daemon's log with one of some texts; empty: there is none.
-func lastLogged(h *snapshot.Host, daemon string, texts ...string) string {
-	log, err := h.Log(daemon)
-	if err != nil {
-		return ""
-	}
-	last := ""
-	for line := range strings.Lines(log) {
-		if slices.ContainsFunc(texts, func(t string) bool { return strings.Contains(line, t) }) {
-			last = strings.TrimSpace(line)
-		}
-	}
-	return doctor.Shorten(last, 300)
 }

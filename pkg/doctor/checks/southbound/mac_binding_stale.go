@@ -83,8 +83,7 @@ func segments(p *doctor.Pass, south *snapshot.Southbound) (map[ovsdb.UUID]*segme
 		}
 		return all[id]
 	}
-	for i := range south.PortBindings {
-		b := &south.PortBindings[i]
+	for b := range doctor.Each(south.PortBindings) {
 		if peer := named[b.Options["peer"]]; peer != nil && routerPort(b, peer) {
 			for _, ip := range addresses(b) {
 				at(peer.Datapath).routers[ip] = b
@@ -152,8 +151,7 @@ func providerBridges(p *doctor.Pass, network string) []providerBridge {
 
 func staleNeighbours(p *doctor.Pass, z *snapshot.Zone, south *snapshot.Southbound, rows []sb.MACBinding) {
 	on, named := segments(p, south)
-	for i := range rows {
-		row := &rows[i]
+	for row := range doctor.Each(rows) {
 		ip, err := netip.ParseAddr(row.IP)
 		port := named[row.LogicalPort]
 		if err != nil || port == nil {
@@ -315,8 +313,7 @@ func staleFDB(p *doctor.Pass, z *snapshot.Zone, south *snapshot.Southbound, rows
 	for _, d := range south.Datapaths {
 		keys[d.TunnelKey] = d.UUID
 	}
-	for i := range rows {
-		row := &rows[i]
+	for row := range doctor.Each(rows) {
 		for _, at := range interfaces[strings.ToLower(row.MAC)] {
 			if at.binding.Datapath != keys[row.DPKey] || at.binding.TunnelKey == row.PortKey || staticMAC(at.binding, row.MAC) {
 				continue

@@ -117,16 +117,10 @@ func peerOf(h *snapshot.Host, t snapshot.BridgeInterface) string {
 
 // hostnameOf is the hostname of a chassis.
 func hostnameOf(h *snapshot.Host, chassis string) string {
-	z := h.Zone()
-	if z == nil {
-		return ""
-	}
-	south, err := z.Southbound()
-	if err != nil {
-		return ""
-	}
-	if c := south.ChassisNamed(chassis); c != nil {
-		return c.Hostname
+	if south := doctor.SouthboundOf(h); south != nil {
+		if c := south.ChassisNamed(chassis); c != nil {
+			return c.Hostname
+		}
 	}
 	return ""
 }

@@ -19,7 +19,7 @@ packets are dropped; if the tunnel was never configured for it, they travel unen
 	Causes: []string{"tunnel-missing-to-chassis", "controller-not-running", "vswitchd-not-running"},
 	Run: func(p *doctor.Pass) {
 		enabled := false
-		for _, z := range p.Zones {
+		for z := range p.EachZone() {
 			north, err := z.Northbound()
 			if err == nil && len(north.Globals) == 1 {
 				enabled = enabled || north.Globals[0].IPsec

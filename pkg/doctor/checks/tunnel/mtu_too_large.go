@@ -57,8 +57,7 @@ func underlayOf(c *doctor.Chassis, n *node.Network, south *snapshot.Southbound) 
 	types, _ := c.OVS.Setting("ovn-encap-type", c.SystemID)
 	mine := strings.Split(types, ",")
 	var worst *underlay
-	for i := range south.Chassis {
-		peer := &south.Chassis[i]
+	for peer := range doctor.Each(south.Chassis) {
 		if peer.Name == c.SystemID {
 			continue
 		}

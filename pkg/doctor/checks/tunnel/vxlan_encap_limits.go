@@ -186,9 +186,7 @@ func inportPolicies(p *doctor.Pass, z *snapshot.Zone, e facts.Encapsulations) {
 			Effect:   "the rule does not match packets from another node",
 			Next:     "match the address instead of the port, or set ovn-encap-type=geneve on all nodes",
 		}
-		if g := groups[acl.UUID]; g != "" {
-			f.Also = append(f.Also, doctor.Object{Kind: "port group", Name: g})
-		}
+		f.Concern(doctor.Object{Kind: "port group", Name: groups[acl.UUID]})
 		p.Report(f)
 	}
 }
