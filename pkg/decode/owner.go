@@ -1,16 +1,45 @@
 package decode
 
-import "strings"
-
-// A CMS is a cloud management system that writes the Northbound.
-type CMS uint8
-
-// The systems that [OwnerOf] knows.
-const (
-	OVNKubernetes CMS = iota + 1
-	KubeOVN
-	Neutron
+import (
+	"cmp"
+	"strings"
 )
+
+// A CMS is the cloud management system of a deployment: it writes the Northbound, and will write it again.
+type CMS string
+
+// The management systems.
+const (
+	OVNKubernetes CMS = "OVN-Kubernetes"
+	KubeOVN       CMS = "Kube-OVN"
+	Neutron       CMS = "Neutron"
+	OpenShiftSDN  CMS = "OpenShift SDN" // without OVN
+)
+
+// CMSOf is who writes rows of the Northbound with such external_ids; empty: no management system that is known.
+func CMSOf(ids map[string]string) CMS {
+	if ids["vendor"] == "kube-ovn" {
+		return KubeOVN
+	}
+	var cms CMS
+	for key := range ids {
+		switch {
+		case strings.HasPrefix(key, "k8s.ovn.org/"), key == "k8s-cluster-router", key == "k8s-ovn-topo-version":
+			return OVNKubernetes
+		case strings.HasPrefix(key, "neutron:"), key == "subnet_id": // that of DHCP options
+			cms = Neutron
+		}
+	}
+	if cms == "" && ids["pod"] == "true" && ids["namespace"] != "" {
+		return OVNKubernetes
+	}
+	return cms
+}
+
+// NeutronOwns reports whether Neutron wrote a row of a name.
+func NeutronOwns(name string, ids map[string]string) bool {
+	return strings.HasPrefix(name, "neutron-") || CMSOf(ids) == Neutron
+}
 
 // A Role tells what a row is for that is not one of its owner's own rules.
 type Role uint8
@@ -65,14 +94,17 @@ func (o Owner) FullName() string {
 	return o.Namespace + "/" + o.Name
 }
 
-// OwnerOf reads the owner of a row from its external_ids. It knows what OVN-Kubernetes, Kube-OVN and neutron write.
+// OwnerOf reads the owner of a row from its external_ids.
 func OwnerOf(ids map[string]string) Owner {
-	for _, cms := range []func(map[string]string) Owner{ovnKubernetesOwner, kubeOVNOwner, neutronOwner} {
-		if owner := cms(ids); owner != (Owner{}) {
-			return owner
-		}
+	switch CMSOf(ids) {
+	case OVNKubernetes:
+		return ovnKubernetesOwner(ids)
+	case KubeOVN:
+		return kubeOVNOwner(ids)
+	case Neutron:
+		return neutronOwner(ids)
 	}
-	return Owner{}
+	return cmp.Or(olderOVNKubernetesOwner(ids), kubeOVNOwner(ids)) // rows that do not say who wrote them
 }
 
 // portOwner is OwnerOf for a switch port, with the pod that OVN-Kubernetes means by a port named NAMESPACE_POD.

@@ -1,5 +1,5 @@
-// Package facts derives from a snapshot what several checks and repairs need: uplinks, owners, placements, links.
+// Package facts derives from a snapshot what several checks and repairs need: uplinks, owners, placements, links, what is
+// missing and what it should be.
 //
-// A fact is computed from what was read, and remembered beside it. Nothing here reads a source of its own accord or
-// changes anything.
+// A fact says what is the case, as the snapshot can read it; what to do about it is for the repairs. Nothing here changes anything.
 package facts

@@ -2,6 +2,7 @@ package facts
 
 import (
 	"net/netip"
+	"slices"
 	"strings"
 
 	"github.com/ovnctl/ovnctl/pkg/nb"
@@ -192,3 +193,27 @@ func Networks(p *nb.LogicalRouterPort) []netip.Prefix {
 
 // Off says whether a row's column enabled switches it off.
 func Off(enabled ovsdb.Set[bool]) bool { return len(enabled) > 0 && !enabled[0] }
+
+// SwitchAt is the switch that a router port is joined to, or nil.
+func (l *Logical) SwitchAt(routerPort string) *nb.LogicalSwitch {
+	for _, p := range l.Links[routerPort] {
+		if ls := l.SwitchOf[p.UUID]; ls != nil {
+			return ls
+		}
+	}
+	return nil
+}
+
+// Localnets are the names of the physical networks that a switch is part of.
+func (l *Logical) Localnets(ls *nb.LogicalSwitch) []string {
+	var out []string
+	if ls == nil {
+		return nil
+	}
+	for _, p := range l.PortsOf[ls.UUID] {
+		if p.Type == "localnet" && !slices.Contains(out, p.Options["network_name"]) {
+			out = append(out, p.Options["network_name"])
+		}
+	}
+	return out
+}

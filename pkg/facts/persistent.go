@@ -10,8 +10,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/ovnctl/ovnctl/pkg/snapshot"
 	"go.yaml.in/yaml/v3"
+
+	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
 // A Persistent is what a file of the host says about the network of a link, for

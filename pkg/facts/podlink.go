@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 
+	"github.com/ovnctl/ovnctl/pkg/decode"
 	"github.com/ovnctl/ovnctl/pkg/nb"
 	"github.com/ovnctl/ovnctl/pkg/node"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
@@ -15,7 +16,7 @@ import (
 // A Gate is the link by which a host reaches the pods of its cluster, and they it.
 type PodLink struct {
 	Link string // "ovn0", "ovn-k8s-mp0", "tun0"
-	CMS  CMS
+	CMS  decode.CMS
 	Pods []PodNetwork
 	// Forwards: the pods' way to the world outside leads through the host, which
 	// forwards and translates. Why says what tells so.
@@ -44,9 +45,9 @@ func PodLinkOf(h *snapshot.Host) (*PodLink, error) {
 			}
 			switch p.Name {
 			case "ovn-k8s-mp0":
-				return northboundLink(h, p.Name, OVNKubernetes, ovnKubernetesLink)
+				return northboundLink(h, p.Name, decode.OVNKubernetes, ovnKubernetesLink)
 			case "ovn0":
-				return northboundLink(h, p.Name, KubeOVN, kubeOVNLink)
+				return northboundLink(h, p.Name, decode.KubeOVN, kubeOVNLink)
 			case "tun0":
 				return openShiftLink(h, p.Name, p.Bridge.Name)
 			}
@@ -55,7 +56,7 @@ func PodLinkOf(h *snapshot.Host) (*PodLink, error) {
 	})
 }
 
-func northboundLink(h *snapshot.Host, link string, cms CMS, read func(*snapshot.Host, *PodLink, *snapshot.Northbound, *node.Network)) (*PodLink, error) {
+func northboundLink(h *snapshot.Host, link string, cms decode.CMS, read func(*snapshot.Host, *PodLink, *snapshot.Northbound, *node.Network)) (*PodLink, error) {
 	z := h.Zone()
 	if z == nil {
 		return nil, h.Deployment().MissingDatabase("OVN_Northbound", "--nb")
@@ -198,7 +199,7 @@ func openShiftLink(h *snapshot.Host, link, bridge string) (*PodLink, error) {
 	if err != nil {
 		return nil, err
 	}
-	g := &PodLink{Link: link, CMS: OpenShiftSDN}
+	g := &PodLink{Link: link, CMS: decode.OpenShiftSDN}
 	for _, f := range flows {
 		m := sdnPods.FindStringSubmatch(f.String())
 		if m == nil {

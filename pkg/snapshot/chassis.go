@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"net"
 	"path"
 	"slices"
@@ -67,6 +68,15 @@ func (h *Host) Zone() *Zone {
 		}
 	}
 	return nil
+}
+
+// Southbound is that of the host's zone.
+func (h *Host) Southbound() (*Southbound, error) {
+	z := h.Zone()
+	if z == nil {
+		return nil, errors.New("the databases of the zone of " + h.Name + " were not read")
+	}
+	return z.Southbound()
 }
 
 // ChassisName is the system-id of the host's ovn-controller, and where it has it from: its
@@ -260,6 +270,17 @@ func (s *Southbound) EncapsOf(c *sb.Chassis) []sb.Encap {
 // report no nb_cfg and cannot be asked.
 func Elsewhere(c *sb.Chassis) bool {
 	return c.OtherConfig["is-remote"] == "true" || c.OtherConfig["is-vtep"] == "true" || len(c.VtepLogicalSwitches) > 0
+}
+
+// OwnChassis are the chassis of this zone's nodes.
+func (s *Southbound) OwnChassis() iter.Seq[*sb.Chassis] {
+	return func(yield func(*sb.Chassis) bool) {
+		for i := range s.Chassis {
+			if c := &s.Chassis[i]; !Elsewhere(c) && !yield(c) {
+				return
+			}
+		}
+	}
 }
 
 // Time is when this look began; of saved data, when it was saved.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"sync"
 
 	"github.com/ovnctl/ovnctl/pkg/cluster"
@@ -147,6 +148,18 @@ func entriesOf[E openflow.Entry](text, what string) ([]E, error) {
 // exist is fs.ErrNotExist.
 func (h *Host) File(path string) ([]byte, error) {
 	return read(&h.memo, question{"file", path}, func() ([]byte, error) { return h.node.Host.ReadFile(h.d.ctx, path) })
+}
+
+// OptionalFile is File, and nil without an error where the file does not exist.
+func (h *Host) OptionalFile(path string) ([]byte, error) {
+	text, err := h.File(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err == nil && text == nil {
+		text = []byte{}
+	}
+	return text, err
 }
 
 // Dirs are where the host's daemons keep things, as paths of the host.

@@ -166,7 +166,7 @@ func transientPorts(h *snapshot.Host) (bool, string, error) {
 	for _, file := range []string{"/etc/default/openvswitch-switch", "/etc/sysconfig/openvswitch"} {
 		text, _ := h.File(file) // it need not exist
 		for line := range bytes.Lines(text) {
-			if line = bytes.TrimSpace(line); !bytes.HasPrefix(line, []byte("#")) && bytes.Contains(line, []byte(DeleteTransient)) {
+			if line = bytes.TrimSpace(line); !bytes.HasPrefix(line, []byte("#")) && bytes.Contains(line, []byte(facts.DeleteTransient)) {
 				return true, file + " deletes such ports when Open vSwitch starts", nil
 			}
 		}

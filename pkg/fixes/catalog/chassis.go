@@ -2,60 +2,12 @@ package catalog
 
 import (
 	"fmt"
-	"iter"
-	"strings"
 
+	"github.com/ovnctl/ovnctl/pkg/facts"
 	"github.com/ovnctl/ovnctl/pkg/fixes"
-	"github.com/ovnctl/ovnctl/pkg/ovsdb"
 	"github.com/ovnctl/ovnctl/pkg/sb"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
-
-// chassisUUID is the UUID of a chassis; empty for nil.
-func chassisUUID(c *sb.Chassis) ovsdb.UUID {
-	if c == nil {
-		return ""
-	}
-	return c.UUID
-}
-
-// chassisText is a chassis for people: its system-id and its hostname.
-func chassisText(c sb.Chassis) string { return fmt.Sprintf("%s (%s)", c.Name, c.Hostname) }
-
-// ChassisMeant is the only chassis with this hostname, or else the only one with this
-// hostname up to the first dot: somebody wrote a hostname in place of a system-id. Nil:
-// there is none, or more than one.
-func ChassisMeant(rows *snapshot.Southbound, wrong string) *sb.Chassis {
-	host, _, _ := strings.Cut(wrong, ".")
-	var full, short []*sb.Chassis
-	for c := range ownChassis(rows) {
-		name, _, _ := strings.Cut(c.Hostname, ".")
-		switch {
-		case c.Hostname == wrong:
-			full = append(full, c)
-		case wrong != "" && strings.EqualFold(name, host):
-			short = append(short, c)
-		}
-	}
-	switch {
-	case len(full) == 1:
-		return full[0]
-	case len(full) == 0 && len(short) == 1:
-		return short[0]
-	}
-	return nil
-}
-
-// ownChassis are the chassis of this zone's nodes, without VTEPs.
-func ownChassis(rows *snapshot.Southbound) iter.Seq[*sb.Chassis] {
-	return func(yield func(*sb.Chassis) bool) {
-		for i := range rows.Chassis {
-			if c := &rows.Chassis[i]; !snapshot.Elsewhere(c) && !yield(c) {
-				return
-			}
-		}
-	}
-}
 
 // chassisNamed finds a chassis by its system-id, or by a hostname that only one has.
 func chassisNamed(d *snapshot.Deployment, name string) (*snapshot.Zone, *snapshot.Southbound, *sb.Chassis, error) {
@@ -90,7 +42,7 @@ func chassisNamed(d *snapshot.Deployment, name string) (*snapshot.Zone, *snapsho
 // chosenChassis is the chassis that a person names, else the one that was meant.
 func chosenChassis(rows *snapshot.Southbound, wanted string, meant *sb.Chassis) (*sb.Chassis, error) {
 	var names []string
-	for c := range ownChassis(rows) {
+	for c := range rows.OwnChassis() {
 		names = append(names, chassisText(*c))
 	}
 	switch {
@@ -102,18 +54,11 @@ func chosenChassis(rows *snapshot.Southbound, wanted string, meant *sb.Chassis) 
 	if c := rows.ChassisNamed(wanted); c != nil {
 		return c, nil
 	}
-	if c := ChassisMeant(rows, wanted); c != nil {
+	if c := facts.ChassisMeant(rows, wanted); c != nil {
 		return c, nil
 	}
 	return nil, fmt.Errorf("no chassis %q; there are %s", wanted, several(names))
 }
 
-// Maps reports whether a chassis has a bridge for a physical network.
-func Maps(c *sb.Chassis, network string) bool {
-	for m := range strings.SplitSeq(c.OtherConfig["ovn-bridge-mappings"]+","+c.ExternalIDs["ovn-bridge-mappings"], ",") {
-		if name, _, ok := strings.Cut(m, ":"); ok && strings.TrimSpace(name) == network {
-			return true
-		}
-	}
-	return false
-}
+// chassisText is a chassis for people: its system-id and its hostname.
+func chassisText(c sb.Chassis) string { return fmt.Sprintf("%s (%s)", c.Name, c.Hostname) }

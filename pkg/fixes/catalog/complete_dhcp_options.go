@@ -50,7 +50,7 @@ time of the other options, or an hour. Usable ones stay.`,
 		return &fixes.Plan{
 			Title:    fmt.Sprintf("set %s in the DHCP options of %s", strings.Join(what, ", "), o.Cidr),
 			Touches:  "DHCP replies; leased addresses stay",
-			Warnings: overwritten("the DHCP options of "+o.Cidr, dhcpIDs(o)),
+			Warnings: overwritten("the DHCP options of "+o.Cidr, o.ExternalIDs),
 			Steps: []fixes.Step{fixes.Set{
 				DB: "OVN_Northbound", Zone: f.zone.Name, What: "complete the DHCP options of " + o.Cidr,
 				Row: o, Columns: columns, Classic: classic,

@@ -67,7 +67,7 @@ func chassisUp(h *snapshot.Host) []fixes.Step {
 	if err != nil || name == "" {
 		return nil
 	}
-	if south, err := southOf(h); err != nil || south.ChassisNamed(name) == nil {
+	if south, err := h.Southbound(); err != nil || south.ChassisNamed(name) == nil {
 		return nil
 	}
 	return []fixes.Step{fixes.Await{What: "chassis " + name + " has caught up", Chassis: name, Zone: h.Zone().Name}}

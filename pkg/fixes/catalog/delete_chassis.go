@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ovnctl/ovnctl/pkg/facts"
 	"github.com/ovnctl/ovnctl/pkg/fixes"
 	"github.com/ovnctl/ovnctl/pkg/sb"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
@@ -29,7 +30,7 @@ VTEPs.`,
 		if err != nil {
 			return nil, err
 		}
-		death := ChassisDeath(d, z, south, c)
+		death := facts.ChassisDeath(d, z, south, c)
 		if err := checkDead(z, south, c, death); err != nil {
 			return nil, err
 		}
@@ -55,7 +56,7 @@ VTEPs.`,
 }
 
 // checkDead refuses unless it is certain that a chassis is dead, and that nothing is lost with it.
-func checkDead(z *snapshot.Zone, south *snapshot.Southbound, c *sb.Chassis, death Death) error {
+func checkDead(z *snapshot.Zone, south *snapshot.Southbound, c *sb.Chassis, death facts.Death) error {
 	switch {
 	case snapshot.Elsewhere(c):
 		return fixes.Refuse("", "chassis %s stands for a node of another zone or a VTEP: it never reports", c.Name)
@@ -69,7 +70,7 @@ func checkDead(z *snapshot.Zone, south *snapshot.Southbound, c *sb.Chassis, deat
 	case len(death.Others) == 0:
 		return fixes.Refuse("run this on a node that has a tunnel to it", "only one sign shows that chassis %s is dead: %s", c.Name, death.Behind.Says)
 	}
-	if held := ChassisHolds(z, south, c, death.Successor); len(held) > 0 {
+	if held := facts.ChassisHolds(z, south, c, death.Successor); len(held) > 0 {
 		return fixes.Refuse("move them to a live chassis first; ovnctl doctor --only gateway-router-without-chassis,dgp-chassis-not-bound names them",
 			"chassis %s still holds %s, which no other chassis would take over", c.Name, strings.Join(held, ", "))
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/ovnctl/ovnctl/pkg/facts"
 	"github.com/ovnctl/ovnctl/pkg/fixes"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
@@ -28,9 +29,9 @@ egress IP, and whose pod is gone.`,
 				errs = append(errs, err)
 				continue
 			}
-			for _, r := range EgressRows(d, north) {
+			for _, r := range facts.EgressRows(d, north) {
 				if strings.HasPrefix(string(r.UUID), a["UUID"]) && len(a["UUID"]) >= 8 {
-					return r.plan(d, z)
+					return planEgressRow(&r, d, z)
 				}
 			}
 		}
@@ -38,7 +39,7 @@ egress IP, and whose pod is gone.`,
 	},
 }
 
-func (r *EgressRow) plan(d *snapshot.Deployment, z *snapshot.Zone) (*fixes.Plan, error) {
+func planEgressRow(r *facts.EgressRow, d *snapshot.Deployment, z *snapshot.Zone) (*fixes.Plan, error) {
 	if r.Stale == "" {
 		return nil, fixes.Refuse("", "the row is needed: %s is the address of a pod, or may be that of a pod in another zone", r.PodIP)
 	}

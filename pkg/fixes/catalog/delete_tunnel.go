@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/ovnctl/ovnctl/pkg/facts"
 	"github.com/ovnctl/ovnctl/pkg/fixes"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
@@ -33,7 +34,7 @@ tunnel as one of its own: Open vSwitch creates only one of the two.`,
 		}
 		var names []string
 		for _, p := range s.BridgeInterfaces() {
-			if !IsTunnel(p.Type) {
+			if !facts.IsTunnel(p.Type) {
 				continue
 			}
 			names = append(names, p.Port.Name)
@@ -46,11 +47,11 @@ tunnel as one of its own: Open vSwitch creates only one of the two.`,
 }
 
 func planDeleteTunnel(d *snapshot.Deployment, h *snapshot.Host, s *snapshot.Switch, p snapshot.BridgeInterface) (*fixes.Plan, error) {
-	if TunnelChassis(p) != "" {
+	if facts.TunnelChassis(p) != "" {
 		return nil, fixes.Refuse("", "port %s is ovn-controller's own tunnel: it would create it again", p.Port.Name)
 	}
 	all := s.BridgeInterfaces()
-	i := slices.IndexFunc(all, func(o snapshot.BridgeInterface) bool { return TunnelChassis(o) != "" && SameTunnel(p, o) })
+	i := slices.IndexFunc(all, func(o snapshot.BridgeInterface) bool { return facts.TunnelChassis(o) != "" && facts.SameTunnel(p, o) })
 	if i < 0 {
 		return nil, fixes.Refuse("", "port %s does not conflict with a tunnel of OVN's", p.Port.Name)
 	}

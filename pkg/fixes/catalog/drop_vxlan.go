@@ -5,7 +5,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ovnctl/ovnctl/pkg/facts"
 	"github.com/ovnctl/ovnctl/pkg/fixes"
+	"github.com/ovnctl/ovnctl/pkg/sb"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
@@ -34,11 +36,11 @@ would become unreachable.`,
 		if err != nil {
 			return nil, err
 		}
-		south, err := southOf(h)
+		south, err := h.Southbound()
 		if err != nil {
 			return nil, err
 		}
-		for _, c := range EncapsulationsOf(south).OnlyVXLAN {
+		for _, c := range facts.EncapsulationsOf(south).OnlyVXLAN {
 			if c.Name != name {
 				return nil, onlyVXLAN(c)
 			}
@@ -61,4 +63,9 @@ would become unreachable.`,
 			Steps:    []fixes.Step{setID(s, key, now, what)},
 		}, nil
 	},
+}
+
+// onlyVXLAN refuses because of a chassis that would become unreachable.
+func onlyVXLAN(c *sb.Chassis) error {
+	return fixes.Refuse("give it Geneve first: on "+c.Hostname+": ovnctl fix drop-vxlan", "chassis %s has only VXLAN and would become unreachable", c.Hostname)
 }

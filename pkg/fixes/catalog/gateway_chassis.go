@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/ovnctl/ovnctl/pkg/facts"
 	"github.com/ovnctl/ovnctl/pkg/fixes"
+	"github.com/ovnctl/ovnctl/pkg/nb"
 	"github.com/ovnctl/ovnctl/pkg/sb"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
@@ -35,10 +37,10 @@ one is removed. It refuses for ports that Neutron schedules.`,
 			if err != nil {
 				return nil, err
 			}
-			for _, g := range GatewayPorts(north, south) {
+			for _, g := range facts.GatewayPorts(north, south) {
 				names = append(names, g.Port.Name)
 				if g.Port.Name == a["PORT"] {
-					return g.plan(d, z, south, a["CHASSIS"])
+					return planGatewayChassis(&g, d, z, south, a["CHASSIS"])
 				}
 			}
 		}
@@ -46,8 +48,8 @@ one is removed. It refuses for ports that Neutron schedules.`,
 	},
 }
 
-func (g *GatewayPort) plan(d *snapshot.Deployment, z *snapshot.Zone, south *snapshot.Southbound, wanted string) (*fixes.Plan, error) {
-	i := slices.IndexFunc(g.Candidates, func(c GatewayCandidate) bool { return c.Chassis == nil })
+func planGatewayChassis(g *facts.GatewayPort, d *snapshot.Deployment, z *snapshot.Zone, south *snapshot.Southbound, wanted string) (*fixes.Plan, error) {
+	i := slices.IndexFunc(g.Candidates, func(c facts.GatewayCandidate) bool { return c.Chassis == nil })
 	switch {
 	case g.Neutron:
 		return nil, fixes.Refuse("let Neutron schedule it: `openstack network agent list --agent-type ovn-controller-gateway` shows the chassis that it knows",
@@ -60,20 +62,20 @@ func (g *GatewayPort) plan(d *snapshot.Deployment, z *snapshot.Zone, south *snap
 	if err != nil {
 		return nil, err
 	}
-	step := g.replace(z, wrong, c).Step()
-	if slices.ContainsFunc(g.Candidates, func(o GatewayCandidate) bool { return o.Name == c.Name }) {
-		if step, err = g.remove(d, z, wrong); err != nil {
+	step := replaceCandidate(g, z, wrong, c).Step()
+	if slices.ContainsFunc(g.Candidates, func(o facts.GatewayCandidate) bool { return o.Name == c.Name }) {
+		if step, err = removeCandidate(g, d, z, wrong); err != nil {
 			return nil, err
 		}
 	}
 	return &fixes.Plan{Title: step.What, Touches: "all traffic through gateway port " + g.Port.Name, Steps: []fixes.Step{step}}, nil
 }
 
-// remove is the step that deletes a candidate's row.
-func (g *GatewayPort) remove(d *snapshot.Deployment, z *snapshot.Zone, wrong GatewayCandidate) (fixes.Rows, error) {
+// removeCandidate is the step that deletes a candidate's row.
+func removeCandidate(g *facts.GatewayPort, d *snapshot.Deployment, z *snapshot.Zone, wrong facts.GatewayCandidate) (fixes.Rows, error) {
 	in := fixes.Ref{Table: "Logical_Router_Port", UUID: g.Port.UUID, Column: "gateway_chassis"}
-	if wrong.ha != nil {
-		in = fixes.Ref{Table: "HA_Chassis_Group", UUID: wrong.group, Column: "ha_chassis"}
+	if wrong.Group != "" {
+		in = fixes.Ref{Table: "HA_Chassis_Group", UUID: wrong.Group, Column: "ha_chassis"}
 	}
 	step := fixes.Rows{
 		DB: "OVN_Northbound", Zone: z.Name, What: fmt.Sprintf("remove gateway chassis %s of port %s", wrong.Name, g.Port.Name),
@@ -83,24 +85,24 @@ func (g *GatewayPort) remove(d *snapshot.Deployment, z *snapshot.Zone, wrong Gat
 	if err != nil {
 		return step, err
 	}
-	table, id := wrong.Row()
-	deletion, err := fixes.DeleteRow(d.Context(), db, table, id, in)
+	deletion, err := fixes.DeleteRow(d.Context(), db, wrong.Row.Table(), wrong.UUID, in)
 	step.Changes = []fixes.Change{deletion}
 	return step, err
 }
 
-// replace sets the chassis in a candidate's row. The row of a Gateway_Chassis is named
+// replaceCandidate sets the chassis in a candidate's row. The row of a Gateway_Chassis is named
 // after its port and its chassis, in one of two spellings.
-func (g *GatewayPort) replace(z *snapshot.Zone, wrong GatewayCandidate, c *sb.Chassis) fixes.Set {
+func replaceCandidate(g *facts.GatewayPort, z *snapshot.Zone, wrong facts.GatewayCandidate, c *sb.Chassis) fixes.Set {
 	set := fixes.Set{
 		DB: "OVN_Northbound", Zone: z.Name, What: fmt.Sprintf("make chassis %s a gateway chassis of port %s instead of %s", chassisText(*c), g.Port.Name, wrong.Name),
-		Row: wrong.row(), Columns: fixes.Row{"chassis_name": c.Name},
+		Row: wrong.Row, Columns: fixes.Row{"chassis_name": c.Name},
 	}
-	if wrong.ha != nil {
+	row, ok := wrong.Row.(*nb.GatewayChassis)
+	if !ok {
 		return set
 	}
 	for _, between := range []string{"-", "_"} {
-		if wrong.gc.Name == g.Port.Name+between+wrong.Name {
+		if row.Name == g.Port.Name+between+wrong.Name {
 			set.Columns["name"] = g.Port.Name + between + c.Name
 		}
 	}

@@ -1,9 +1,7 @@
 package catalog
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
 	"strings"
 
 	"github.com/ovnctl/ovnctl/pkg/facts"
@@ -53,15 +51,4 @@ func settingsIn(path, text, name string) []string {
 		}
 	}
 	return found
-}
-
-// optional is the text of a file that need not exist: nil if it does not.
-func optional(text []byte, err error) ([]byte, error) {
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err == nil && text == nil {
-		text = []byte{}
-	}
-	return text, err
 }

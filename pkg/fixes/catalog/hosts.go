@@ -3,8 +3,10 @@ package catalog
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/ovnctl/ovnctl/pkg/fixes"
+	"github.com/ovnctl/ovnctl/pkg/nb"
 	"github.com/ovnctl/ovnctl/pkg/node"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
@@ -92,11 +94,10 @@ func link(n *node.Network, name string) (*node.Link, error) {
 	return nil, fmt.Errorf("no link %q; this node has %s", name, several(namesOf(n.Links, func(l node.Link) string { return l.Name })))
 }
 
-// southOf is the Southbound of a node's zone.
-func southOf(h *snapshot.Host) (*snapshot.Southbound, error) {
-	z := h.Zone()
-	if z == nil {
-		return nil, errors.New("the databases of the zone of " + h.Name + " were not read")
+// checkNotMigrating refuses for a port in a live migration.
+func checkNotMigrating(p *nb.LogicalSwitchPortBrief) error {
+	if value := p.Options["requested-chassis"]; strings.Contains(value, ",") {
+		return fixes.Refuse("wait until it ends, or end it with the tool that started it", "port %s is in a live migration: requested-chassis=%s", p.Name, value)
 	}
-	return z.Southbound()
+	return nil
 }

@@ -61,7 +61,7 @@ func controllerVersion(h *snapshot.Host) string {
 	if d, err := h.Daemon("ovn-controller"); err == nil && d.Version != "" {
 		return d.Version
 	}
-	south, err := southOf(h)
+	south, err := h.Southbound()
 	if err != nil || len(south.Globals) == 0 {
 		return ""
 	}

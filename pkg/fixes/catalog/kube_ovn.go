@@ -139,7 +139,7 @@ func (k *KubeOVN) links() map[ovsdb.UUID][]kubeLink {
 			continue
 		}
 		for _, lrp := range l.RouterPortsOf[r.UUID] {
-			if ls := SwitchAt(l, lrp.Name); ls != nil {
+			if ls := l.SwitchAt(lrp.Name); ls != nil {
 				out[r.UUID] = append(out[r.UUID], kubeLink{ls, lrp})
 			}
 		}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ovnctl/ovnctl/pkg/facts"
 	"github.com/ovnctl/ovnctl/pkg/fixes"
 	"github.com/ovnctl/ovnctl/pkg/node"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
@@ -171,7 +172,7 @@ func (o *OVN0) lostRoutes() []node.Route {
 			}
 			r := node.Route{Type: "unicast", Dst: cidr, Via: gateway.Addr(), Dev: o.Name, Table: 254, Protocol: "boot", Scope: "global"}
 			p, _ := o.kube.nodePolicy(o.Node, f)
-			if src, ok := matchAddress(p.Match); ok && Holds(o.network, src) {
+			if src, ok := matchAddress(p.Match); ok && facts.Holds(o.network, src) {
 				r.Src = src
 			}
 			if f == 6 {

@@ -3,6 +3,7 @@ package catalog
 import (
 	"strings"
 
+	"github.com/ovnctl/ovnctl/pkg/facts"
 	"github.com/ovnctl/ovnctl/pkg/fixes"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
@@ -24,11 +25,11 @@ modules-at-boot for that.`,
 		if err != nil {
 			return nil, err
 		}
-		m, err := ReadKernelModules(h)
+		m, err := facts.ReadKernelModules(h)
 		if err != nil {
 			return nil, err
 		}
-		if err := m.loadable(h); err != nil {
+		if err := checkLoadable(m, h); err != nil {
 			return nil, err
 		}
 		return &fixes.Plan{
@@ -39,8 +40,8 @@ modules-at-boot for that.`,
 	},
 }
 
-// loadable refuses if there is nothing to load, or nothing that could be loaded.
-func (m *KernelModules) loadable(h *snapshot.Host) error {
+// checkLoadable refuses if there is nothing to load, or nothing that could be loaded.
+func checkLoadable(m *facts.KernelModules, h *snapshot.Host) error {
 	switch {
 	case len(m.Needed) == 0:
 		return fixes.Refuse("", "no bridge of %s uses the kernel datapath", h.Name)

@@ -2,7 +2,6 @@ package catalog
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/ovnctl/ovnctl/pkg/facts"
 	"github.com/ovnctl/ovnctl/pkg/fixes"
@@ -94,30 +93,6 @@ func findSwitchPort(d *snapshot.Deployment, name string) (*snapshot.Zone, *facts
 		return nil, nil, nil, fmt.Errorf("no logical switch port %q", name)
 	}
 	return zone, logical, logical.SwitchPort[name], nil
-}
-
-// SwitchAt is the switch that a router port is joined to, or nil.
-func SwitchAt(l *facts.Logical, routerPort string) *nb.LogicalSwitch {
-	for _, p := range l.Links[routerPort] {
-		if ls := l.SwitchOf[p.UUID]; ls != nil {
-			return ls
-		}
-	}
-	return nil
-}
-
-// Localnets are the names of the physical networks that a switch is part of.
-func Localnets(l *facts.Logical, ls *nb.LogicalSwitch) []string {
-	var out []string
-	if ls == nil {
-		return nil
-	}
-	for _, p := range l.PortsOf[ls.UUID] {
-		if p.Type == "localnet" && !slices.Contains(out, p.Options["network_name"]) {
-			out = append(out, p.Options["network_name"])
-		}
-	}
-	return out
 }
 
 // checkUnused refuses for a port that a chassis has bound to an interface.

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ovnctl/ovnctl/pkg/facts"
 	"github.com/ovnctl/ovnctl/pkg/fixes"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
@@ -26,14 +27,14 @@ for that.`,
 		if err != nil {
 			return nil, err
 		}
-		m, err := ReadKernelModules(h)
+		m, err := facts.ReadKernelModules(h)
 		if err != nil {
 			return nil, err
 		}
 		if len(m.Needed) == 0 {
 			return nil, fixes.Refuse("", "no bridge of %s uses the kernel datapath", h.Name)
 		}
-		before, err := optional(h.File(modulesAtBoot))
+		before, err := h.OptionalFile(modulesAtBoot)
 		if err != nil {
 			return nil, err
 		}

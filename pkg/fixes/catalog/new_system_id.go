@@ -56,7 +56,7 @@ func planNewSystemID(d *snapshot.Deployment, a fixes.Args) (*fixes.Plan, error) 
 	if err := checkSetting(h, "system-id", id); err != nil {
 		return nil, err
 	}
-	south, err := southOf(h)
+	south, err := h.Southbound()
 	if err != nil {
 		return nil, err
 	}

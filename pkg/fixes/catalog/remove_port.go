@@ -3,6 +3,7 @@ package catalog
 import (
 	"fmt"
 
+	"github.com/ovnctl/ovnctl/pkg/facts"
 	"github.com/ovnctl/ovnctl/pkg/fixes"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
@@ -29,7 +30,7 @@ network namespace.`,
 		if err != nil {
 			return nil, err
 		}
-		use := PortUseOf(h, iface)
+		use := facts.PortUseOf(h, iface)
 		switch {
 		case use.Northbound:
 			return nil, fixes.Refuse("ovn-nbctl --wait=sb sync, and see why ovn-northd does not follow", "%s", use.Why)

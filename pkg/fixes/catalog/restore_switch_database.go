@@ -1,12 +1,17 @@
 package catalog
 
 import (
+	"cmp"
 	"errors"
 	"path"
+	"strings"
 
+	"github.com/ovnctl/ovnctl/pkg/facts"
 	"github.com/ovnctl/ovnctl/pkg/fixes"
 	"github.com/ovnctl/ovnctl/pkg/node"
+	"github.com/ovnctl/ovnctl/pkg/ovsdb"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
+	"github.com/ovnctl/ovnctl/pkg/vswitch"
 )
 
 // RestoreConfDB makes the local database work again.
@@ -28,7 +33,7 @@ It refuses if the start would delete transient ports, as it does on Debian with 
 		if err != nil {
 			return nil, err
 		}
-		c, err := ReadConfDB(h)
+		c, err := facts.ReadConfDB(h)
 		if err != nil {
 			return nil, err
 		}
@@ -43,7 +48,7 @@ It refuses if the start would delete transient ports, as it does on Debian with 
 		case server.Liveness == snapshot.Hung:
 			return nil, fixes.Refuse("see what it waits for: a disk that hangs, a debugger", "ovsdb-server of %s does not reply; it may still have what the file lacks", h.Name)
 		case server.Liveness != snapshot.Answers:
-			return c.start(d, h)
+			return startOVSDB(c, d, h)
 		case c.Text != nil && c.Damage == "":
 			return nil, fixes.Refuse("", "%s of %s is intact, and ovsdb-server runs", c.Path, h.Name)
 		}
@@ -56,9 +61,9 @@ It refuses if the start would delete transient ports, as it does on Debian with 
 	},
 }
 
-// start is the plan that starts ovsdb-server, and keeps a damaged file aside.
-func (c *ConfDB) start(d *snapshot.Deployment, h *snapshot.Host) (*fixes.Plan, error) {
-	ports, err := c.transientIn(d)
+// startOVSDB is the plan that starts ovsdb-server, and keeps a damaged file aside.
+func startOVSDB(c *facts.ConfDB, d *snapshot.Deployment, h *snapshot.Host) (*fixes.Plan, error) {
+	ports, err := c.TransientPorts(d)
 	if err != nil {
 		return nil, err
 	}
@@ -66,12 +71,12 @@ func (c *ConfDB) start(d *snapshot.Deployment, h *snapshot.Host) (*fixes.Plan, e
 		return nil, err
 	}
 	plan := &fixes.Plan{Title: "start ovsdb-server of " + h.Name, Host: h.Name, Touches: "nothing that flows now"}
-	if plan.Steps, err = c.keepName(d, h); err != nil {
+	if plan.Steps, err = keepName(c, d, h); err != nil {
 		return nil, err
 	}
 	if c.Damage != "" {
 		kept := c.Path + ".damaged"
-		if before, err := optional(h.File(kept)); err != nil || before != nil {
+		if before, err := h.OptionalFile(kept); err != nil || before != nil {
 			return nil, fixes.Refuse("move it away first", "%s already exists, from an earlier damage", kept)
 		}
 		plan.Title = "keep the damaged " + c.Path + " aside, and start ovsdb-server"
@@ -92,15 +97,45 @@ func (c *ConfDB) start(d *snapshot.Deployment, h *snapshot.Host) (*fixes.Plan, e
 
 // checkStart refuses if ovsdb-server would not start, or would delete transient ports when it does.
 func checkStart(h *snapshot.Host, ports []string) error {
-	t, err := ReadTransientDefault(h)
+	t, err := facts.ReadTransientDefault(h)
 	switch {
 	case err != nil:
 		return nil // the start shows it
 	case t.Stops != "":
 		return fixes.Refuse("ovnctl fix set-transient-default", "%s keeps Open vSwitch from starting: %s", t.File, t.Stops)
-	case t.Form == TransientWorks && len(ports) > 0:
+	case t.Form == facts.TransientWorks && len(ports) > 0:
 		return fixes.Refuse("systemctl start ovsdb-server at the console, or where the node may lose its network; then make sure that their owner adds them again",
 			"starting ovsdb-server would delete the transient %s", portList(ports))
 	}
 	return nil
+}
+
+// keepName is what it takes for the node to keep its system-id: ovs-ctl takes the one of
+// system-id.conf whenever it starts ovsdb-server, and makes one up without the file.
+func keepName(c *facts.ConfDB, d *snapshot.Deployment, h *snapshot.Host) ([]fixes.Step, error) {
+	file := path.Join(cmp.Or(h.Dirs().Etc, "/etc"), "openvswitch/system-id.conf")
+	text, err := h.OptionalFile(file)
+	if err != nil {
+		return nil, err
+	}
+	kept := strings.TrimSpace(string(text))
+	id := ""
+	if c.Rows != nil {
+		rows, err := ovsdb.Find[vswitch.OpenvSwitch](d.Context(), c.Rows)
+		if err != nil {
+			return nil, err
+		}
+		if len(rows) > 0 {
+			id = rows[0].ExternalIDs["system-id"]
+		}
+	}
+	switch {
+	case id == "" && kept == "":
+		return nil, fixes.Refuse("write the node's system-id, the name of its chassis, to "+file, "%s does not exist: the start would give %s a new system-id", file, h.Name)
+	case id == "" || id == kept:
+		return nil, nil
+	case kept != "":
+		return nil, fixes.Refuse("write the right one to "+file, "%s has system-id %s, the database's file has %s: the start would rename the node", file, kept, id)
+	}
+	return []fixes.Step{fixes.File{Path: file, Before: text, After: []byte(id + "\n"), What: "keep the node's system-id in " + file}}, nil
 }

@@ -4,9 +4,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/ovnctl/ovnctl/pkg/facts"
 	"github.com/ovnctl/ovnctl/pkg/fixes"
-	"github.com/ovnctl/ovnctl/pkg/nb"
-	"github.com/ovnctl/ovnctl/pkg/sb"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
@@ -38,7 +37,7 @@ Without CHASSIS it is the one whose hostname is there now, or in the router's na
 		if c := rows.ChassisNamed(is); c != nil && a["CHASSIS"] == "" {
 			return nil, fixes.Refuse("", "router %s is on chassis %s, which exists", r.Name, chassisText(*c))
 		}
-		c, err := chosenChassis(rows, a["CHASSIS"], RouterChassisMeant(rows, r))
+		c, err := chosenChassis(rows, a["CHASSIS"], facts.RouterChassisMeant(rows, r))
 		if err != nil {
 			return nil, err
 		}
@@ -58,23 +57,4 @@ Without CHASSIS it is the one whose hostname is there now, or in the router's na
 		}
 		return plan, nil
 	},
-}
-
-// RouterChassisMeant is the chassis that a gateway router belongs on, by the hostname in its
-// options:chassis or in its name; nil: unknown.
-func RouterChassisMeant(rows *snapshot.Southbound, r *nb.LogicalRouter) *sb.Chassis {
-	if is := r.Options["chassis"]; is != "" {
-		if c := ChassisMeant(rows, is); c != nil {
-			return c
-		}
-	}
-	for i, ch := range r.Name {
-		if ch != '_' && ch != '-' {
-			continue
-		}
-		if c := ChassisMeant(rows, r.Name[i+1:]); c != nil {
-			return c
-		}
-	}
-	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ovnctl/ovnctl/pkg/facts"
 	"github.com/ovnctl/ovnctl/pkg/fixes"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
@@ -44,11 +45,11 @@ func planBridgeMapping(d *snapshot.Deployment, a fixes.Args) (*fixes.Plan, error
 	if network == "" || strings.ContainsAny(network, ":, ") {
 		return nil, fmt.Errorf("%q is not the name of a network", network)
 	}
-	south, err := southOf(h)
+	south, err := h.Southbound()
 	if err != nil {
 		return nil, err
 	}
-	networks := localnetNames(south)
+	networks := facts.LocalnetNames(south)
 	if !networks[network] {
 		return nil, fmt.Errorf("no localnet port has network_name=%s; there are %s", network, several(slices.Sorted(maps.Keys(networks))))
 	}
@@ -65,7 +66,7 @@ func planBridgeMapping(d *snapshot.Deployment, a fixes.Args) (*fixes.Plan, error
 		return nil, fixes.Refuse("", "%s is the integration bridge: a provider network cannot be mapped to it", bridge)
 	}
 	old, key := sw.Setting("ovn-bridge-mappings", name)
-	if have, _ := BridgeMapping(old, network); have == bridge {
+	if have, _ := facts.BridgeMapping(old, network); have == bridge {
 		return nil, fixes.Refuse("", "network %s of %s is already mapped to %s", network, h.Name, bridge)
 	}
 	title := fmt.Sprintf("map network %s of %s to bridge %s", network, h.Name, bridge)
@@ -79,7 +80,7 @@ func planBridgeMapping(d *snapshot.Deployment, a fixes.Args) (*fixes.Plan, error
 
 // proposedBridge is the only bridge that a network can be meant to use.
 func proposedBridge(h *snapshot.Host, network string) (string, error) {
-	switch proposed := ProposeBridge(h, network); len(proposed) {
+	switch proposed := facts.ProposeBridge(h, network); len(proposed) {
 	case 1:
 		return proposed[0].Value, nil
 	case 0:
@@ -91,7 +92,7 @@ func proposedBridge(h *snapshot.Host, network string) (string, error) {
 
 // remapped is a value of ovn-bridge-mappings with a network mapped to a bridge, and all else as it is.
 func remapped(old, network, bridge string, networks map[string]bool) string {
-	wrong := Misspelt(old, network, networks)
+	wrong := facts.Misspelt(old, network, networks)
 	var pairs []string
 	done := false
 	for pair := range strings.SplitSeq(old, ",") {

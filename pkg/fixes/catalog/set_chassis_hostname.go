@@ -34,7 +34,7 @@ Chassis.hostname.`,
 		if sw.ID("hostname") == name {
 			return nil, fixes.Refuse("", "external_ids:hostname of %s is already %s", h.Name, name)
 		}
-		if south, err := southOf(h); err == nil {
+		if south, err := h.Southbound(); err == nil {
 			me, _, _ := h.ChassisName()
 			for _, c := range south.Chassis {
 				if c.Hostname == name && c.Name != me {

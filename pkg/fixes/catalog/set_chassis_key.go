@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ovnctl/ovnctl/pkg/facts"
 	"github.com/ovnctl/ovnctl/pkg/fixes"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
@@ -31,8 +32,8 @@ no link of the node has.`,
 
 func planChassisKey(d *snapshot.Deployment, a fixes.Args) (*fixes.Plan, error) {
 	key, value := a["KEY"], a["VALUE"]
-	if !slices.Contains(ChassisKeys, key) {
-		return nil, fmt.Errorf("no key %q; there are %s", key, strings.Join(ChassisKeys, ", "))
+	if !slices.Contains(facts.ChassisKeys, key) {
+		return nil, fmt.Errorf("no key %q; there are %s", key, strings.Join(facts.ChassisKeys, ", "))
 	}
 	h, sw, err := localSwitch(d)
 	if err != nil {
@@ -53,7 +54,7 @@ func planChassisKey(d *snapshot.Deployment, a fixes.Args) (*fixes.Plan, error) {
 	}
 	if value == "" {
 		instead := fmt.Sprintf("ovnctl fix set-chassis-key %s VALUE", key)
-		switch proposed := ProposeChassisKey(d, h, key); len(proposed) {
+		switch proposed := facts.ProposeChassisKey(d, h, key); len(proposed) {
 		case 0:
 			return nil, fixes.Refuse(instead, "nothing shows what %s of %s should be", key, h.Name)
 		case 1:

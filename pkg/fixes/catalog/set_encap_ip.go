@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/ovnctl/ovnctl/pkg/facts"
 	"github.com/ovnctl/ovnctl/pkg/fixes"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
@@ -27,7 +28,7 @@ chassis create their tunnels to this node again.`,
 		}
 		ip := a["IP"]
 		if ip == "" {
-			if ip, _, err = EncapCandidate(d, h); err != nil {
+			if ip, _, err = facts.EncapCandidate(d, h); err != nil {
 				return nil, fixes.Refuse("ovnctl fix set-encap-ip IP", "the right address is unknown: %v", err)
 			}
 		}
@@ -45,7 +46,7 @@ chassis create their tunnels to this node again.`,
 		case strings.Contains(old, ",") && !strings.Contains(ip, ","):
 			return nil, fixes.Refuse("ovnctl fix set-encap-ip IP,IP", "%s of %s names several addresses: %s", key, h.Name, old)
 		}
-		if south, err := southOf(h); err == nil {
+		if south, err := h.Southbound(); err == nil {
 			for _, e := range south.Encaps {
 				if e.IP == ip && e.ChassisName != name {
 					return nil, fixes.Refuse("ovnctl doctor --only duplicate-chassis-stale", "%s is the tunnel address of chassis %s", ip, e.ChassisName)

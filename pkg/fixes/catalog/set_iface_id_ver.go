@@ -2,8 +2,8 @@ package catalog
 
 import (
 	"fmt"
-	"strings"
 
+	"github.com/ovnctl/ovnctl/pkg/facts"
 	"github.com/ovnctl/ovnctl/pkg/fixes"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
@@ -44,7 +44,7 @@ port's: then the interface belongs to another pod.`,
 				return nil, fixes.Refuse("ovnctl fix clear-iface-id "+iface.Name, "interface %s is the right one for port %s", other.Name, id)
 			}
 		}
-		if mac := foreignMAC(h, iface, port.Addresses); mac != "" {
+		if mac := facts.ForeignMAC(h, iface, port.Addresses); mac != "" {
 			return nil, fixes.Refuse("re-create the pod", "the MAC address behind interface %s, %s, is not one of port %s: it belongs to another pod", iface.Name, mac, id)
 		}
 		title := fmt.Sprintf("set iface-id-ver of interface %s to %s", iface.Name, want)
@@ -57,15 +57,4 @@ port's: then the interface belongs to another pod.`,
 			}.Step()},
 		}, nil
 	},
-}
-
-// foreignMAC is the MAC address behind an interface if it is not among the addresses of its
-// logical port; empty if it is, or if either is unknown.
-func foreignMAC(h *snapshot.Host, iface snapshot.BridgeInterface, addresses []string) string {
-	macs := strings.ToLower(strings.Join(addresses, " "))
-	pod, err := h.Pod(iface.Name)
-	if err != nil || !strings.Contains(macs, ":") || strings.Contains(macs, strings.ToLower(pod.Link.MAC)) {
-		return ""
-	}
-	return pod.Link.MAC
 }

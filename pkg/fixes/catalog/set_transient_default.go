@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/ovnctl/ovnctl/pkg/facts"
 	"github.com/ovnctl/ovnctl/pkg/fixes"
 	"github.com/ovnctl/ovnctl/pkg/node"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
@@ -40,25 +41,25 @@ owner adds it again.`,
 		s, switchErr := h.Switch()
 		var all, pods []string
 		if switchErr == nil {
-			all, pods = TransientPorts(s)
+			all, pods = facts.TransientPorts(s)
 		}
 		if err := checkOnHost(h, pods); err != nil {
 			return nil, err
 		}
-		t, err := ReadTransientDefault(h)
+		t, err := facts.ReadTransientDefault(h)
 		if err != nil {
 			return nil, err
 		}
 		if switchErr != nil && t.Stops == "" {
 			return nil, switchErr // a line that stops Open vSwitch is why there is no database to read
 		}
-		return t.plan(h, all, pods)
+		return planTransientDefault(t, h, all, pods)
 	},
 }
 
 // checkOnHost refuses if Open vSwitch runs in a container.
 func checkOnHost(h *snapshot.Host, pods []string) error {
-	contained, by, err := Contained(h)
+	contained, by, err := facts.Contained(h)
 	if err != nil && !errors.Is(err, node.ErrUnavailable) {
 		return err
 	}
@@ -73,32 +74,32 @@ func checkOnHost(h *snapshot.Host, pods []string) error {
 	return fixes.Refuse(instead, "Open vSwitch of %s runs in a container (%s): it does not read the host's default file", h.Name, by)
 }
 
-// plan is what makes the option work on a host with these transient ports, some of them of pods.
-func (t *TransientDefault) plan(h *snapshot.Host, all, pods []string) (*fixes.Plan, error) {
+// planTransientDefault is what makes the option work on a host with these transient ports, some of them of pods.
+func planTransientDefault(t *facts.TransientDefault, h *snapshot.Host, all, pods []string) (*fixes.Plan, error) {
 	plan := &fixes.Plan{Host: h.Name, Touches: "nothing now"}
 	starts := t.Stops == ""
 	switch {
-	case t.Form == TransientWorks && t.Wrong == "":
+	case t.Form == facts.TransientWorks && t.Wrong == "":
 		return nil, fixes.Refuse("", "%s line %d already has the option", t.File, t.Line)
-	case t.Otherwise != "" && starts && t.Form == TransientMissing:
+	case t.Otherwise != "" && starts && t.Form == facts.TransientMissing:
 		return nil, fixes.Refuse("", "%s deletes transient ports", t.Otherwise)
 	case t.Wrong != "" && t.Deleted() && starts:
-		plan.Title, plan.Steps = "remove "+DeleteTransient+" from "+t.Wrong, t.clean()
+		plan.Title, plan.Steps = "remove "+facts.DeleteTransient+" from "+t.Wrong, cleanWrongFile(t)
 		return plan, nil
 	case t.Unit == "present" && starts:
-		return nil, fixes.Refuse("", "%s deletes transient ports at boot, and the options are correct", transientUnitName)
+		return nil, fixes.Refuse("", "%s deletes transient ports at boot, and the options are correct", facts.TransientUnitName)
 	case t.Distribution.Family == "rpm" && t.Unit == "masked" && starts:
-		plan.Title = "let " + transientUnitName + " delete transient ports at boot"
+		plan.Title = "let " + facts.TransientUnitName + " delete transient ports at boot"
 		plan.Touches = "nothing now; the next boot deletes " + portList(all)
-		plan.Steps = append([]fixes.Step{fixes.Service{Daemon: strings.TrimSuffix(transientUnitName, ".service"), Action: fixes.Unmask}}, t.clean()...)
+		plan.Steps = append([]fixes.Step{fixes.Service{Daemon: strings.TrimSuffix(facts.TransientUnitName, ".service"), Action: fixes.Unmask}}, cleanWrongFile(t)...)
 		plan.Warnings = []string{"somebody masked the unit: if that was on purpose, leave it masked"}
 		return plan, nil
 	}
-	after, notes, err := t.Fixed()
+	after, notes, err := rewritten(t)
 	if err != nil {
 		return nil, err
 	}
-	plan.Title = fmt.Sprintf("set %s in %s", DeleteTransient, t.File)
+	plan.Title = fmt.Sprintf("set %s in %s", facts.DeleteTransient, t.File)
 	if len(all) > 0 {
 		plan.Touches = "nothing now; the next start of ovsdb-server deletes " + portList(all)
 	}
@@ -109,7 +110,7 @@ func (t *TransientDefault) plan(h *snapshot.Host, all, pods []string) (*fixes.Pl
 	if len(pods) > 0 {
 		plan.Warnings = append(plan.Warnings, fmt.Sprintf("%s of pods are also transient (%s): restarting ovsdb-server cuts these pods off until they are re-created", plural(len(pods), "port"), several(pods)))
 	}
-	plan.Steps = append([]fixes.Step{fixes.File{Path: t.File, Before: t.Text, After: after, What: fmt.Sprintf("write %s to %s of %s", DeleteTransient, t.Variable, t.File)}}, t.clean()...)
+	plan.Steps = append([]fixes.Step{fixes.File{Path: t.File, Before: t.Text, After: after, What: fmt.Sprintf("write %s to %s of %s", facts.DeleteTransient, t.Variable, t.File)}}, cleanWrongFile(t)...)
 	return plan, nil
 }
 

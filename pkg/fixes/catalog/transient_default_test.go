@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/ovnctl/ovnctl/pkg/envfile"
+	"github.com/ovnctl/ovnctl/pkg/facts"
 )
 
 const ovsCtlPath = "/usr/share/openvswitch/scripts/ovs-ctl"
@@ -18,83 +19,82 @@ const ovsCtlPath = "/usr/share/openvswitch/scripts/ovs-ctl"
 // empty, the file is left to a person.
 var transientFiles = []struct {
 	name, text string
-	form       TransientForm
+	form       facts.TransientForm
 	stops      bool // Open vSwitch does not start with it
 	want       string
 }{
-	{"nothing", "", TransientMissing, false, "OVS_CTL_OPTS=\"--delete-transient-ports\"\n"},
-	{"as shipped", "# FORCE_COREFILES=yes\n\n# OVS_CTL_OPTS=\n", TransientMissing, false,
+	{"nothing", "", facts.TransientMissing, false, "OVS_CTL_OPTS=\"--delete-transient-ports\"\n"},
+	{"as shipped", "# FORCE_COREFILES=yes\n\n# OVS_CTL_OPTS=\n", facts.TransientMissing, false,
 		"# FORCE_COREFILES=yes\n\n# OVS_CTL_OPTS=\nOVS_CTL_OPTS=\"--delete-transient-ports\"\n"},
-	{"no newline at the end", "FORCE_COREFILES=yes", TransientMissing, false, "FORCE_COREFILES=yes\nOVS_CTL_OPTS=\"--delete-transient-ports\"\n"},
-	{"other options", "A=b\nOVS_CTL_OPTS=\"--no-mlockall\"\nC=d\n", TransientMissing, false, "A=b\nOVS_CTL_OPTS=\"--no-mlockall --delete-transient-ports\"\nC=d\n"},
-	{"options of options", "OVS_CTL_OPTS=\"--ovs-vswitchd-options='-vconsole:off -vfile:dbg'\"\n", TransientMissing, false,
+	{"no newline at the end", "FORCE_COREFILES=yes", facts.TransientMissing, false, "FORCE_COREFILES=yes\nOVS_CTL_OPTS=\"--delete-transient-ports\"\n"},
+	{"other options", "A=b\nOVS_CTL_OPTS=\"--no-mlockall\"\nC=d\n", facts.TransientMissing, false, "A=b\nOVS_CTL_OPTS=\"--no-mlockall --delete-transient-ports\"\nC=d\n"},
+	{"options of options", "OVS_CTL_OPTS=\"--ovs-vswitchd-options='-vconsole:off -vfile:dbg'\"\n", facts.TransientMissing, false,
 		"OVS_CTL_OPTS=\"--ovs-vswitchd-options='-vconsole:off -vfile:dbg' --delete-transient-ports\"\n"},
-	{"empty", "OVS_CTL_OPTS=\n", TransientMissing, false, "OVS_CTL_OPTS=\"--delete-transient-ports\"\n"},
-	{"works", "OVS_CTL_OPTS=\"--delete-transient-ports\"\n", TransientWorks, false, ""},
-	{"works bare", "OVS_CTL_OPTS=--no-mlockall --delete-transient-ports\n", TransientWorks, false, ""},
-	{"works with blanks", " OVS_CTL_OPTS = --delete-transient-ports\n", TransientWorks, false, ""},
-	{"works beside a comment", "# OVS_CTL_OPTS=\"--delete-transient-ports\"\nOVS_CTL_OPTS='--delete-transient-ports'\n", TransientWorks, false, ""},
-	{"another variable's dollar", "A=\"$OVS_CTL_OPTS\"\nOVS_CTL_OPTS=\"--delete-transient-ports --ovs-vswitchd-options=$OVS_CTL_OPTS_X\"\n", TransientWorks, false, ""},
-	{"twice, both with it", "OVS_CTL_OPTS=\"--delete-transient-ports\"\nOVS_CTL_OPTS=\"--no-mlockall --delete-transient-ports\"\n", TransientWorks, false, ""},
-	{"self reference", "OVS_CTL_OPTS=\"$OVS_CTL_OPTS --delete-transient-ports\"\n", TransientSelfReference, true, "OVS_CTL_OPTS=\"--delete-transient-ports\"\n"},
-	{"self reference with braces", "# c\nOVS_CTL_OPTS=\"${OVS_CTL_OPTS} --delete-transient-ports\"\nA=b\n", TransientSelfReference, true,
+	{"empty", "OVS_CTL_OPTS=\n", facts.TransientMissing, false, "OVS_CTL_OPTS=\"--delete-transient-ports\"\n"},
+	{"works", "OVS_CTL_OPTS=\"--delete-transient-ports\"\n", facts.TransientWorks, false, ""},
+	{"works bare", "OVS_CTL_OPTS=--no-mlockall --delete-transient-ports\n", facts.TransientWorks, false, ""},
+	{"works with blanks", " OVS_CTL_OPTS = --delete-transient-ports\n", facts.TransientWorks, false, ""},
+	{"works beside a comment", "# OVS_CTL_OPTS=\"--delete-transient-ports\"\nOVS_CTL_OPTS='--delete-transient-ports'\n", facts.TransientWorks, false, ""},
+	{"another variable's dollar", "A=\"$OVS_CTL_OPTS\"\nOVS_CTL_OPTS=\"--delete-transient-ports --ovs-vswitchd-options=$OVS_CTL_OPTS_X\"\n", facts.TransientWorks, false, ""},
+	{"twice, both with it", "OVS_CTL_OPTS=\"--delete-transient-ports\"\nOVS_CTL_OPTS=\"--no-mlockall --delete-transient-ports\"\n", facts.TransientWorks, false, ""},
+	{"self reference", "OVS_CTL_OPTS=\"$OVS_CTL_OPTS --delete-transient-ports\"\n", facts.TransientSelfReference, true, "OVS_CTL_OPTS=\"--delete-transient-ports\"\n"},
+	{"self reference with braces", "# c\nOVS_CTL_OPTS=\"${OVS_CTL_OPTS} --delete-transient-ports\"\nA=b\n", facts.TransientSelfReference, true,
 		"# c\nOVS_CTL_OPTS=\"--delete-transient-ports\"\nA=b\n"},
-	{"self reference to a line before", "OVS_CTL_OPTS=\"--no-mlockall\"\nOVS_CTL_OPTS=\"$OVS_CTL_OPTS --delete-transient-ports\"\n", TransientSelfReference, true,
+	{"self reference to a line before", "OVS_CTL_OPTS=\"--no-mlockall\"\nOVS_CTL_OPTS=\"$OVS_CTL_OPTS --delete-transient-ports\"\n", facts.TransientSelfReference, true,
 		"OVS_CTL_OPTS=\"--no-mlockall --delete-transient-ports\"\n"},
-	{"self reference without the option", "OVS_CTL_OPTS=\"$OVS_CTL_OPTS --no-mlockall\"\n", TransientSelfReference, true,
+	{"self reference without the option", "OVS_CTL_OPTS=\"$OVS_CTL_OPTS --no-mlockall\"\n", facts.TransientSelfReference, true,
 		"OVS_CTL_OPTS=\"--no-mlockall --delete-transient-ports\"\n"},
-	{"self reference in a comment", "# OVS_CTL_OPTS=\"$OVS_CTL_OPTS --delete-transient-ports\"\n", TransientCommented, false,
+	{"self reference in a comment", "# OVS_CTL_OPTS=\"$OVS_CTL_OPTS --delete-transient-ports\"\n", facts.TransientCommented, false,
 		"# OVS_CTL_OPTS=\"$OVS_CTL_OPTS --delete-transient-ports\"\nOVS_CTL_OPTS=\"--delete-transient-ports\"\n"},
-	{"commented", "# OVS_CTL_OPTS=\"--delete-transient-ports\"\nA=b\n", TransientCommented, false,
+	{"commented", "# OVS_CTL_OPTS=\"--delete-transient-ports\"\nA=b\n", facts.TransientCommented, false,
 		"# OVS_CTL_OPTS=\"--delete-transient-ports\"\nOVS_CTL_OPTS=\"--delete-transient-ports\"\nA=b\n"},
-	{"commented beside others", "#OVS_CTL_OPTS=\"--delete-transient-ports\"\nOVS_CTL_OPTS=\"--no-mlockall\"\n", TransientCommented, false,
+	{"commented beside others", "#OVS_CTL_OPTS=\"--delete-transient-ports\"\nOVS_CTL_OPTS=\"--no-mlockall\"\n", facts.TransientCommented, false,
 		"#OVS_CTL_OPTS=\"--delete-transient-ports\"\nOVS_CTL_OPTS=\"--no-mlockall --delete-transient-ports\"\n"},
-	{"glued to a setting", "FORCE_COREFILES=yesOVS_CTL_OPTS=\"--delete-transient-ports\"\n", TransientGlued, false,
+	{"glued to a setting", "FORCE_COREFILES=yesOVS_CTL_OPTS=\"--delete-transient-ports\"\n", facts.TransientGlued, false,
 		"FORCE_COREFILES=yes\nOVS_CTL_OPTS=\"--delete-transient-ports\"\n"},
-	{"glued to a comment", "# see ovs-ctl(8)OVS_CTL_OPTS=\"--delete-transient-ports\"\n", TransientGlued, false,
+	{"glued to a comment", "# see ovs-ctl(8)OVS_CTL_OPTS=\"--delete-transient-ports\"\n", facts.TransientGlued, false,
 		"# see ovs-ctl(8)\nOVS_CTL_OPTS=\"--delete-transient-ports\"\n"},
-	{"glued to a setting, with a self reference", "FORCE_COREFILES=yesOVS_CTL_OPTS=\"$OVS_CTL_OPTS --delete-transient-ports\"", TransientGlued, false,
+	{"glued to a setting, with a self reference", "FORCE_COREFILES=yesOVS_CTL_OPTS=\"$OVS_CTL_OPTS --delete-transient-ports\"", facts.TransientGlued, false,
 		"FORCE_COREFILES=yes\nOVS_CTL_OPTS=\"--delete-transient-ports\"\n"},
-	{"glued to itself", "OVS_CTL_OPTS=--no-mlockallOVS_CTL_OPTS=--delete-transient-ports\n", TransientGlued, false,
+	{"glued to itself", "OVS_CTL_OPTS=--no-mlockallOVS_CTL_OPTS=--delete-transient-ports\n", facts.TransientGlued, false,
 		"OVS_CTL_OPTS=\"--no-mlockall --delete-transient-ports\"\n"},
-	{"a comment behind the value", "OVS_CTL_OPTS=\"--delete-transient-ports\" # for reboots\n", TransientQuoted, true,
+	{"a comment behind the value", "OVS_CTL_OPTS=\"--delete-transient-ports\" # for reboots\n", facts.TransientQuoted, true,
 		"# for reboots\nOVS_CTL_OPTS=\"--delete-transient-ports\"\n"},
-	{"a comment behind a bare value", "OVS_CTL_OPTS=--delete-transient-ports # for reboots\n", TransientQuoted, true,
+	{"a comment behind a bare value", "OVS_CTL_OPTS=--delete-transient-ports # for reboots\n", facts.TransientQuoted, true,
 		"# for reboots\nOVS_CTL_OPTS=\"--delete-transient-ports\"\n"},
-	{"typographic quotes", "OVS_CTL_OPTS=“--delete-transient-ports”\n", TransientQuoted, true, "OVS_CTL_OPTS=\"--delete-transient-ports\"\n"},
-	{"a long dash", "OVS_CTL_OPTS=\"—delete-transient-ports\"\n", TransientQuoted, true, "OVS_CTL_OPTS=\"--delete-transient-ports\"\n"},
-	{"export", "export OVS_CTL_OPTS=\"--delete-transient-ports\"\n", TransientQuoted, false, "OVS_CTL_OPTS=\"--delete-transient-ports\"\n"},
-	{"plus", "OVS_CTL_OPTS+=\"--delete-transient-ports\"\n", TransientQuoted, false, "OVS_CTL_OPTS=\"--delete-transient-ports\"\n"},
-	{"no quotation mark at the end", "OVS_CTL_OPTS=\"--delete-transient-ports\nFORCE_COREFILES=yes\n", TransientQuoted, true, ""},
-	{"inside another option", "OVS_CTL_OPTS=\"--ovs-vswitchd-options='-vfile:dbg --delete-transient-ports'\"\n", TransientQuoted, false,
+	{"typographic quotes", "OVS_CTL_OPTS=“--delete-transient-ports”\n", facts.TransientQuoted, true, "OVS_CTL_OPTS=\"--delete-transient-ports\"\n"},
+	{"a long dash", "OVS_CTL_OPTS=\"—delete-transient-ports\"\n", facts.TransientQuoted, true, "OVS_CTL_OPTS=\"--delete-transient-ports\"\n"},
+	{"export", "export OVS_CTL_OPTS=\"--delete-transient-ports\"\n", facts.TransientQuoted, false, "OVS_CTL_OPTS=\"--delete-transient-ports\"\n"},
+	{"plus", "OVS_CTL_OPTS+=\"--delete-transient-ports\"\n", facts.TransientQuoted, false, "OVS_CTL_OPTS=\"--delete-transient-ports\"\n"},
+	{"no quotation mark at the end", "OVS_CTL_OPTS=\"--delete-transient-ports\nFORCE_COREFILES=yes\n", facts.TransientQuoted, true, ""},
+	{"inside another option", "OVS_CTL_OPTS=\"--ovs-vswitchd-options='-vfile:dbg --delete-transient-ports'\"\n", facts.TransientQuoted, false,
 		"OVS_CTL_OPTS=\"--ovs-vswitchd-options='-vfile:dbg --delete-transient-ports' --delete-transient-ports\"\n"},
-	{"switched off behind it", "OVS_CTL_OPTS=\"--delete-transient-ports --no-delete-transient-ports\"\n", TransientQuoted, false,
+	{"switched off behind it", "OVS_CTL_OPTS=\"--delete-transient-ports --no-delete-transient-ports\"\n", facts.TransientQuoted, false,
 		"OVS_CTL_OPTS=\"--delete-transient-ports\"\n"},
-	{"only the option", "--delete-transient-ports\n", TransientQuoted, false, "--delete-transient-ports\nOVS_CTL_OPTS=\"--delete-transient-ports\"\n"},
-	{"set again", "OVS_CTL_OPTS=\"--delete-transient-ports\"\nA=b\nOVS_CTL_OPTS=\"--no-mlockall\"\n", TransientOverridden, false,
+	{"only the option", "--delete-transient-ports\n", facts.TransientQuoted, false, "--delete-transient-ports\nOVS_CTL_OPTS=\"--delete-transient-ports\"\n"},
+	{"set again", "OVS_CTL_OPTS=\"--delete-transient-ports\"\nA=b\nOVS_CTL_OPTS=\"--no-mlockall\"\n", facts.TransientOverridden, false,
 		"A=b\nOVS_CTL_OPTS=\"--no-mlockall --delete-transient-ports\"\n"},
-	{"set again to nothing", "OVS_CTL_OPTS=\"--delete-transient-ports\"\nOVS_CTL_OPTS=\n", TransientOverridden, false, "OVS_CTL_OPTS=\"--delete-transient-ports\"\n"},
-	{"behind a comment that older systemd goes on with", "# a \\\nOVS_CTL_OPTS=\"--delete-transient-ports\"\n", TransientCommented, false, ""},
+	{"set again to nothing", "OVS_CTL_OPTS=\"--delete-transient-ports\"\nOVS_CTL_OPTS=\n", facts.TransientOverridden, false, "OVS_CTL_OPTS=\"--delete-transient-ports\"\n"},
+	{"behind a comment that older systemd goes on with", "# a \\\nOVS_CTL_OPTS=\"--delete-transient-ports\"\n", facts.TransientCommented, false, ""},
 }
 
 func TestTransientDefault(t *testing.T) {
 	for _, test := range transientFiles {
 		t.Run(test.name, func(t *testing.T) {
-			d := TransientDefault{File: "/etc/default/openvswitch-switch", Variable: "OVS_CTL_OPTS", Text: []byte(test.text)}
-			d.read([]string{"start"}, nil)
+			d := (&facts.TransientDefault{File: "/etc/default/openvswitch-switch", Variable: "OVS_CTL_OPTS"}).With([]byte(test.text))
 			if d.Form != test.form || (d.Stops != "") != test.stops {
 				t.Fatalf("read as %s, stops: %q; want %s, %v", d.Form, d.Stops, test.form, test.stops)
 			}
-			if test.stops || d.Form == TransientWorks {
+			if test.stops || d.Form == facts.TransientWorks {
 				runOvsCtl(t, d.Value, !test.stops)
 			}
-			if d.Form == TransientWorks {
+			if d.Form == facts.TransientWorks {
 				return
 			}
-			got, _, err := d.Fixed()
+			got, _, err := rewritten(d)
 			if test.want == "" {
 				if err == nil {
-					t.Fatalf("mended to %q, want a refusal", got)
+					t.Fatalf("rewritten to %q, want a refusal", got)
 				}
 				return
 			}
@@ -104,10 +104,9 @@ func TestTransientDefault(t *testing.T) {
 			if string(got) != test.want {
 				t.Fatalf("got\n%s\nwant\n%s", got, test.want)
 			}
-			d.Text = got
-			d.read([]string{"start"}, nil)
-			if d.Form != TransientWorks {
-				t.Fatalf("mended, it is read as %s", d.Form)
+			d = d.With(got)
+			if d.Form != facts.TransientWorks {
+				t.Fatalf("rewritten, it is read as %s", d.Form)
 			}
 			runOvsCtl(t, d.Value, true)
 		})
@@ -163,9 +162,7 @@ func TestTransientPortsAreDeleted(t *testing.T) {
 			continue
 		}
 		run("ovs-vsctl", "--no-wait", "--may-exist", "add-port", "br0", "gone", "--", "set", "Port", "gone", "other_config:transient=true")
-		d := TransientDefault{File: "f", Variable: "OVS_CTL_OPTS", Text: []byte(test.text)}
-		d.read([]string{"start"}, nil)
-		text, _, err := d.Fixed()
+		text, _, err := rewritten((&facts.TransientDefault{File: "f", Variable: "OVS_CTL_OPTS"}).With([]byte(test.text)))
 		if err != nil {
 			t.Fatal(err)
 		}

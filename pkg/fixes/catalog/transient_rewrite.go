@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"regexp"
@@ -8,29 +9,30 @@ import (
 	"strings"
 
 	"github.com/ovnctl/ovnctl/pkg/envfile"
+	"github.com/ovnctl/ovnctl/pkg/facts"
 	"github.com/ovnctl/ovnctl/pkg/fixes"
 )
 
-// Fixed is the file with the option in effect, and notes on what else changes. The
+// rewritten is the file with the option in effect, and notes on what else changes. The
 // options that are in effect stay; those that only a shell would have combined are
 // combined.
-func (t *TransientDefault) Fixed() (text []byte, notes []string, err error) {
+func rewritten(t *facts.TransientDefault) (text []byte, notes []string, err error) {
 	file := envfile.Systemd(t.Text, false)
 	set := file.Last(t.Variable)
 	var words []string
 	switch {
-	case t.Form == TransientGlued:
-		return t.unglued(file)
-	case t.Form == TransientSelfReference:
+	case t.Form == facts.TransientGlued:
+		return unglued(t, file)
+	case t.Form == facts.TransientSelfReference:
 		// What the shell makes of it is what was meant.
 		shell := envfile.LastShell(t.Text, t.Variable)
 		if shell == nil || shell.Ignored {
-			return nil, nil, t.byHand(set)
+			return nil, nil, rewriteByHand(t, set)
 		}
 		words = envfile.Words(shell.Value)
 	case set == nil:
 		for _, a := range file.Assignments {
-			if a.Ignored && strings.Contains(a.Value, DeleteTransient) && strings.Contains(a.Name, t.Variable) {
+			if a.Ignored && strings.Contains(a.Value, facts.DeleteTransient) && strings.Contains(a.Name, t.Variable) {
 				set, words = &a, envfile.Words(a.Value) // export VAR=, VAR+=
 			}
 		}
@@ -38,9 +40,9 @@ func (t *TransientDefault) Fixed() (text []byte, notes []string, err error) {
 		words = envfile.Words(set.Value)
 	}
 	var comment string
-	if _, stops := ovsCtl(append([]string{"start"}, words...)); stops != "" {
+	if facts.StopsOVS(words) != "" {
 		if words, comment, err = meant(words); err != nil {
-			return nil, nil, t.byHand(set)
+			return nil, nil, rewriteByHand(t, set)
 		}
 	}
 	words = withOption(words)
@@ -51,7 +53,7 @@ func (t *TransientDefault) Fixed() (text []byte, notes []string, err error) {
 	if set == nil {
 		at := len(t.Text)
 		for _, c := range file.Comments {
-			if t.Form == TransientCommented && strings.Contains(c.Text, DeleteTransient) {
+			if t.Form == facts.TransientCommented && strings.Contains(c.Text, facts.DeleteTransient) {
 				at = c.End
 			}
 		}
@@ -61,67 +63,62 @@ func (t *TransientDefault) Fixed() (text []byte, notes []string, err error) {
 	}
 	// Earlier settings have no effect, and with the option in them would mislead the next reader.
 	for _, a := range slices.Backward(file.Assignments) {
-		if set != nil && a.Name == t.Variable && a.Start < set.Start && t.Form != TransientMissing {
+		if set != nil && a.Name == t.Variable && a.Start < set.Start && t.Form != facts.TransientMissing {
 			text = envfile.Replace(text, a.Start, a.End, "")
 			notes = append(notes, fmt.Sprintf("line %d is removed: line %d sets %s again", a.Line, set.Line, t.Variable))
 		}
 	}
-	return t.checked(text, notes)
+	return checkedRewrite(t, text, notes)
 }
 
-// checked is a text that systemd and a shell read alike and ovs-ctl accepts.
-func (t *TransientDefault) checked(text []byte, notes []string) ([]byte, []string, error) {
-	after := *t
-	after.Text = text
-	after.read([]string{"start"}, nil)
+// checkedRewrite is a text that systemd and a shell read alike and ovs-ctl accepts.
+func checkedRewrite(t *facts.TransientDefault, text []byte, notes []string) ([]byte, []string, error) {
+	after := t.With(text)
 	shell := envfile.LastShell(text, t.Variable)
-	if after.Form != TransientWorks || shell == nil || shell.Ignored || shell.Value != after.Value {
-		return nil, nil, t.byHand(nil)
+	if after.Form != facts.TransientWorks || shell == nil || shell.Ignored || shell.Value != after.Value {
+		return nil, nil, rewriteByHand(t, nil)
 	}
 	return text, notes, nil
 }
 
-func (t *TransientDefault) byHand(set *envfile.Assignment) error {
+func rewriteByHand(t *facts.TransientDefault, set *envfile.Assignment) error {
 	line := t.Line
 	if set != nil {
 		line = set.Line
 	}
-	return fixes.Refuse(fmt.Sprintf("write the line by hand: %s=\"%s\"", t.Variable, DeleteTransient),
+	return fixes.Refuse(fmt.Sprintf("write the line by hand: %s=\"%s\"", t.Variable, facts.DeleteTransient),
 		"%s line %d is unclear: %s", t.File, line, strings.TrimSpace(envfile.Line(t.Text, line)))
 }
 
 // unglued separates the setting from the line that it was appended to.
-func (t *TransientDefault) unglued(file envfile.File) ([]byte, []string, error) {
+func unglued(t *facts.TransientDefault, file envfile.File) ([]byte, []string, error) {
 	start, end := -1, 0
 	for _, a := range file.Assignments {
-		if strings.Contains(a.Value, DeleteTransient) {
+		if strings.Contains(a.Value, facts.DeleteTransient) {
 			start, end = a.Start, a.End
 		}
 	}
 	if start < 0 {
 		for _, c := range file.Comments {
-			if strings.Contains(c.Text, DeleteTransient) {
+			if strings.Contains(c.Text, facts.DeleteTransient) {
 				start, end = c.Start, c.End
 			}
 		}
 	}
 	if start < 0 {
-		return nil, nil, t.byHand(nil)
+		return nil, nil, rewriteByHand(t, nil)
 	}
 	whole := string(t.Text[start:end])
 	i := strings.LastIndex(whole, t.Variable+"=")
 	if i <= 0 {
 		// The bare option after another setting, which keeps its value.
-		i = strings.Index(whole, DeleteTransient)
+		i = strings.Index(whole, facts.DeleteTransient)
 		rest := strings.TrimRight(whole[:i], " \t")
-		if strings.Count(rest, `"`)%2 == 1 || strings.Count(rest, `'`)%2 == 1 || strings.TrimSpace(whole[i+len(DeleteTransient):]) != "" {
-			return nil, nil, t.byHand(nil)
+		if strings.Count(rest, `"`)%2 == 1 || strings.Count(rest, `'`)%2 == 1 || strings.TrimSpace(whole[i+len(facts.DeleteTransient):]) != "" {
+			return nil, nil, rewriteByHand(t, nil)
 		}
-		after := *t
-		after.Text = envfile.Replace(t.Text, start, end, rest)
-		return after.again()
+		return rewriteAgain(t.With(envfile.Replace(t.Text, start, end, rest)))
 	}
-	after := *t
 	front, tail := strings.TrimRight(whole[:i], " \t;"), whole[i:]
 	if a := envfile.Systemd([]byte(front), false).Last(t.Variable); a != nil { // glued to a setting of the same variable
 		words := envfile.Words(a.Value)
@@ -132,20 +129,18 @@ func (t *TransientDefault) unglued(file envfile.File) ([]byte, []string, error) 
 	} else {
 		front += "\n"
 	}
-	after.Text = envfile.Replace(t.Text, start, end, front+tail)
-	return after.again()
+	return rewriteAgain(t.With(envfile.Replace(t.Text, start, end, front+tail)))
 }
 
-// again fixes what is left once the lines are separate.
-func (t *TransientDefault) again() ([]byte, []string, error) {
-	t.read([]string{"start"}, nil)
+// rewriteAgain fixes what is left once the lines are separate.
+func rewriteAgain(t *facts.TransientDefault) ([]byte, []string, error) {
 	switch t.Form {
-	case TransientWorks:
-		return t.checked(t.Text, nil)
-	case TransientGlued:
-		return nil, nil, t.byHand(nil)
+	case facts.TransientWorks:
+		return checkedRewrite(t, t.Text, nil)
+	case facts.TransientGlued:
+		return nil, nil, rewriteByHand(t, nil)
 	}
-	return t.Fixed()
+	return rewritten(t)
 }
 
 // meant are the options among words that ovs-ctl does not accept as they are:
@@ -168,7 +163,7 @@ func meant(words []string) (options []string, comment string, err error) {
 		}
 		options = append(options, w)
 	}
-	if _, stops := ovsCtl(append([]string{"start"}, options...)); stops != "" {
+	if stops := facts.StopsOVS(options); stops != "" {
 		return nil, "", errors.New(stops)
 	}
 	return options, comment, nil
@@ -177,10 +172,10 @@ func meant(words []string) (options []string, comment string, err error) {
 // withOption adds the option unless it is in effect, and removes what turns it off.
 func withOption(words []string) []string {
 	words = slices.DeleteFunc(slices.Clone(words), func(w string) bool {
-		return w == "--no-delete-transient-ports" || strings.HasPrefix(w, DeleteTransient+"=")
+		return w == "--no-delete-transient-ports" || strings.HasPrefix(w, facts.DeleteTransient+"=")
 	})
-	if !slices.Contains(words, DeleteTransient) {
-		words = append(words, DeleteTransient)
+	if !slices.Contains(words, facts.DeleteTransient) {
+		words = append(words, facts.DeleteTransient)
 	}
 	return words
 }
@@ -204,4 +199,32 @@ func quotedWord(w string) string {
 		return name + "='" + value + "'"
 	}
 	return "'" + w + "'"
+}
+
+// withoutOption is the file that is not read, without the option; nil: nothing else is in it.
+func withoutOption(t *facts.TransientDefault) []byte {
+	text := t.WrongFile
+	for _, a := range slices.Backward(envfile.Systemd(text, false).Assignments) {
+		if !strings.Contains(a.Value, facts.DeleteTransient) {
+			continue
+		}
+		words := slices.DeleteFunc(envfile.Words(a.Value), func(w string) bool { return w == facts.DeleteTransient })
+		line := ""
+		if len(words) > 0 {
+			line = a.Name + "=" + envfile.Quote(join(words))
+		}
+		text = envfile.Replace(text, a.Start, a.End, line)
+	}
+	if len(bytes.TrimSpace(text)) == 0 {
+		return nil
+	}
+	return text
+}
+
+// cleanWrongFile is the step that removes the option from the file that is not read, if there is one.
+func cleanWrongFile(t *facts.TransientDefault) []fixes.Step {
+	if t.Wrong == "" {
+		return nil
+	}
+	return []fixes.Step{fixes.File{Path: t.Wrong, Before: t.WrongFile, After: withoutOption(t), What: "remove " + facts.DeleteTransient + " from " + t.Wrong + ", which is not read"}}
 }

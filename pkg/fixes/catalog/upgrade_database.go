@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/ovnctl/ovnctl/pkg/facts"
 	"github.com/ovnctl/ovnctl/pkg/fixes"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
 	"github.com/ovnctl/ovnctl/pkg/release"
@@ -35,9 +36,13 @@ if the installed schema is older, or cannot hold the data.`,
 		if err != nil {
 			return nil, err
 		}
-		file, version, err := InstalledSchema(h, database)
+		file, version, err := facts.InstalledSchema(h, database)
 		if err != nil {
 			return nil, err
+		}
+		if file == "" {
+			return nil, fixes.Refuse("install the package that contains it, or let ovn-ctl convert the database when it starts the server",
+				"%s has no schema of %s installed (%s)", h.Name, database, strings.Join(facts.SchemaFiles(database), ", "))
 		}
 		if db.Version() == version {
 			return nil, fixes.Refuse("", "%s already has schema %s", database, version)

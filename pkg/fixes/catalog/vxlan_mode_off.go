@@ -3,6 +3,7 @@ package catalog
 import (
 	"errors"
 
+	"github.com/ovnctl/ovnctl/pkg/facts"
 	"github.com/ovnctl/ovnctl/pkg/fixes"
 	"github.com/ovnctl/ovnctl/pkg/nb"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
@@ -31,7 +32,7 @@ if a chassis has only VXLAN.`,
 				errs = append(errs, err)
 				continue
 			}
-			if e := EncapsulationsOf(south); len(north.Globals) > 0 && len(e.VXLAN) > 0 {
+			if e := facts.EncapsulationsOf(south); len(north.Globals) > 0 && len(e.VXLAN) > 0 {
 				return planVXLANModeOff(z, &north.Globals[0], e)
 			}
 		}
@@ -42,13 +43,13 @@ if a chassis has only VXLAN.`,
 	},
 }
 
-func planVXLANModeOff(z *snapshot.Zone, g *nb.Global, e Encapsulations) (*fixes.Plan, error) {
+func planVXLANModeOff(z *snapshot.Zone, g *nb.Global, e facts.Encapsulations) (*fixes.Plan, error) {
 	switch {
 	case g.Options["vxlan_mode"] == "false":
 		return nil, fixes.Refuse("", "options:vxlan_mode is false")
 	case len(e.OnlyVXLAN) > 0:
 		return nil, onlyVXLAN(e.OnlyVXLAN[0])
-	case !KnowsVXLANMode(g.Options["northd_internal_version"]):
+	case !facts.KnowsVXLANMode(g.Options["northd_internal_version"]):
 		return nil, fixes.Refuse("make the nodes use Geneve only: ovnctl fix drop-vxlan on each", "ovn-northd is older than 24.09 and does not know options:vxlan_mode")
 	}
 	const what = "set options:vxlan_mode to false"

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/ovnctl/ovnctl/pkg/doctor"
+	"github.com/ovnctl/ovnctl/pkg/facts"
 	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
 	"github.com/ovnctl/ovnctl/pkg/nb"
 	"github.com/ovnctl/ovnctl/pkg/sb"
@@ -103,7 +104,7 @@ func clusterNodes(north *snapshot.Northbound) map[string]string {
 		if name, ok := strings.CutPrefix(port.Name, "node-"); ok && port.ExternalIDs["vendor"] == "kube-ovn" {
 			nodes[name] = port.Name
 		}
-		if name := catalog.RequestedChassis(port.Options); name != "" && nodes[name] == "" {
+		if name := facts.RequestedChassis(port.Options); name != "" && nodes[name] == "" {
 			nodes[name] = port.Name
 		}
 	}
@@ -112,7 +113,7 @@ func clusterNodes(north *snapshot.Northbound) map[string]string {
 
 // requested reports whether a port requests a chassis by its system-id: then its hostname is not used.
 func requested(north *snapshot.Northbound, c *sb.Chassis) bool {
-	return slices.ContainsFunc(north.SwitchPorts, func(port nb.LogicalSwitchPortBrief) bool { return catalog.RequestedChassis(port.Options) == c.Name })
+	return slices.ContainsFunc(north.SwitchPorts, func(port nb.LogicalSwitchPortBrief) bool { return facts.RequestedChassis(port.Options) == c.Name })
 }
 
 // sameHost reports whether two names are the short and the full name of a host.

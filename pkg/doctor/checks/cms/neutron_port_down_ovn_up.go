@@ -7,9 +7,9 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/ovnctl/ovnctl/pkg/decode"
 	"github.com/ovnctl/ovnctl/pkg/doctor"
 	"github.com/ovnctl/ovnctl/pkg/facts"
-	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
 	"github.com/ovnctl/ovnctl/pkg/nb"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
 	"github.com/ovnctl/ovnctl/pkg/sb"
@@ -31,7 +31,7 @@ namespace ovnmeta-NETWORK on each node with a server of the network.`,
 func neutronPorts(p *doctor.Pass) {
 	applies := false
 	for z, l := range p.Northbounds() {
-		if !slices.ContainsFunc(l.Switches, func(s nb.LogicalSwitch) bool { return catalog.NeutronOwns(s.Name, s.ExternalIDs) }) {
+		if !slices.ContainsFunc(l.Switches, func(s nb.LogicalSwitch) bool { return decode.NeutronOwns(s.Name, s.ExternalIDs) }) {
 			continue
 		}
 		applies = true
@@ -53,7 +53,7 @@ func downInNorthbound(p *doctor.Pass, north *snapshot.Northbound, south *snapsho
 	for _, port := range north.SwitchPorts {
 		b := bound[port.Name]
 		up := b != nil && len(b.Chassis) > 0 && b.Up.Get()
-		if port.Type != "" || !catalog.NeutronOwns("", port.ExternalIDs) || facts.Off(port.Enabled) || !up || len(port.Up) == 0 || port.Up.Get() {
+		if port.Type != "" || !decode.NeutronOwns("", port.ExternalIDs) || facts.Off(port.Enabled) || !up || len(port.Up) == 0 || port.Up.Get() {
 			continue
 		}
 		f := doctor.Finding{

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/ovnctl/ovnctl/pkg/doctor"
+	"github.com/ovnctl/ovnctl/pkg/facts"
 	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
 )
 
@@ -17,7 +18,7 @@ next pod that gets the address leaves the cluster with the wrong address.`,
 	Run: func(p *doctor.Pass) {
 		rows := 0
 		for _, l := range p.Northbounds() {
-			for _, r := range catalog.EgressRows(p.Deployment, l.Northbound) {
+			for _, r := range facts.EgressRows(p.Deployment, l.Northbound) {
 				rows++
 				egressRow(p, r)
 			}
@@ -28,7 +29,7 @@ next pod that gets the address leaves the cluster with the wrong address.`,
 	},
 }
 
-func egressRow(p *doctor.Pass, r catalog.EgressRow) {
+func egressRow(p *doctor.Pass, r facts.EgressRow) {
 	f := doctor.Finding{
 		Object:   doctor.Object{Kind: "router", Name: r.Router.Name},
 		Also:     []doctor.Object{{Kind: r.Table, Name: string(r.UUID)}},

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/ovnctl/ovnctl/pkg/decode"
 	"github.com/ovnctl/ovnctl/pkg/doctor"
 	"github.com/ovnctl/ovnctl/pkg/facts"
 	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
@@ -90,7 +91,7 @@ func portInterfaces(c *doctor.Chassis, l *facts.Logical) []snapshot.BridgeInterf
 
 // kubeOVNNode reports whether a device is ovn0, which kube-ovn-ovn0-wrong checks.
 func kubeOVNNode(d *facts.Device) bool {
-	return !d.Pod && catalog.Owner(d.Port.ExternalIDs) == "Kube-OVN"
+	return !d.Pod && decode.CMSOf(d.Port.ExternalIDs) == decode.KubeOVN
 }
 
 // A mismatch is one difference between a device and its port.

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/ovnctl/ovnctl/pkg/doctor"
-	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
+	"github.com/ovnctl/ovnctl/pkg/facts"
 	"github.com/ovnctl/ovnctl/pkg/node"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
@@ -35,11 +35,11 @@ func scrubs(p *doctor.Pass, h *snapshot.Host) (f *doctor.Finding, applies bool) 
 	if err != nil {
 		return nil, false // other checks report it
 	}
-	_, pods := catalog.TransientPorts(s)
+	_, pods := facts.TransientPorts(s)
 	if len(pods) == 0 {
 		return nil, false
 	}
-	contained, by, err := catalog.Contained(h)
+	contained, by, err := facts.Contained(h)
 	if err != nil && (!errors.Is(err, node.ErrUnavailable) || h.Local) {
 		p.Unknown(doctor.NodeObject(h.Name), err)
 	}
@@ -52,10 +52,10 @@ func scrubs(p *doctor.Pass, h *snapshot.Host) (f *doctor.Finding, applies bool) 
 	}
 	i := slices.IndexFunc(processes, func(process node.Process) bool {
 		line := strings.Join(process.Args, " ")
-		return process.Container && (strings.Contains(line, "ovnkube.sh") || strings.Contains(line, catalog.DeleteTransient))
+		return process.Container && (strings.Contains(line, "ovnkube.sh") || strings.Contains(line, facts.DeleteTransient))
 	})
 	if i < 0 {
-		p.Unknown(doctor.NodeObject(h.Name), fmt.Errorf("%d ports of pods are transient and Open vSwitch runs in a container (%s); it is unknown whether that container deletes them when it restarts: search its start script for %s", len(pods), by, catalog.DeleteTransient))
+		p.Unknown(doctor.NodeObject(h.Name), fmt.Errorf("%d ports of pods are transient and Open vSwitch runs in a container (%s); it is unknown whether that container deletes them when it restarts: search its start script for %s", len(pods), by, facts.DeleteTransient))
 		return nil, true
 	}
 	return &doctor.Finding{
@@ -64,10 +64,10 @@ func scrubs(p *doctor.Pass, h *snapshot.Host) (f *doctor.Finding, applies bool) 
 		Evidence: []doctor.Evidence{
 			doctor.OVS("Port", "").On(h.Name).Says(doctor.AtMost(pods, 5) + ": other_config:transient=true, and the interface has an iface-id"),
 			doctor.Other(by).Says("in a container"),
-			doctor.Process(processes[i].PID).On(h.Name).Says(strings.Join(processes[i].Args, " ") + ": starts ovsdb-server with " + catalog.DeleteTransient),
+			doctor.Process(processes[i].PID).On(h.Name).Says(strings.Join(processes[i].Args, " ") + ": starts ovsdb-server with " + facts.DeleteTransient),
 		},
-		Cause:  "the container starts ovsdb-server with " + catalog.DeleteTransient + ", which is meant for a reboot",
+		Cause:  "the container starts ovsdb-server with " + facts.DeleteTransient + ", which is meant for a reboot",
 		Effect: "after an upgrade, an eviction or a crash of the container these pods have no network until they are recreated",
-		Next:   "remove " + catalog.DeleteTransient + " from the container's start, or upgrade to a release that does not mark pods' ports; delete pods that have lost theirs, so that they are recreated",
+		Next:   "remove " + facts.DeleteTransient + " from the container's start, or upgrade to a release that does not mark pods' ports; delete pods that have lost theirs, so that they are recreated",
 	}, true
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/ovnctl/ovnctl/pkg/doctor"
+	"github.com/ovnctl/ovnctl/pkg/facts"
 	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
 )
 
@@ -19,7 +20,7 @@ reports which one is missing.`,
 	Causes: []string{"conf-db-lost-or-corrupt"},
 	Run: func(p *doctor.Pass) {
 		for c := range p.Chassis() {
-			for _, key := range catalog.ChassisKeys {
+			for _, key := range facts.ChassisKeys {
 				value, _ := c.OVS.Setting(key, c.SystemID)
 				if value == "" && (key != "system-id" || c.SystemID == "") {
 					p.Report(missingKey(p, c, key))
@@ -49,7 +50,7 @@ func missingKey(p *doctor.Pass, c *doctor.Chassis, key string) doctor.Finding {
 	if host := c.OVS.ID("hostname"); host != "" && host != c.Name {
 		f.Also = append(f.Also, doctor.NodeObject(host)) // the node as the Southbound knows it
 	}
-	proposed := catalog.ProposeChassisKey(p.Deployment, c.Host, key)
+	proposed := facts.ProposeChassisKey(p.Deployment, c.Host, key)
 	for _, v := range proposed {
 		f.Evidence = append(f.Evidence, doctor.Evidence{Source: doctor.Other(v.From), Says: key + "=" + v.Value})
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/ovnctl/ovnctl/pkg/doctor"
+	"github.com/ovnctl/ovnctl/pkg/facts"
 	"github.com/ovnctl/ovnctl/pkg/fixes"
 	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
@@ -89,7 +90,7 @@ func whyNotBound(c *doctor.Chassis, i snapshot.BridgeInterface, b *sb.PortBindin
 		},
 		Effect: fmt.Sprintf("port %s has no network", id),
 	}
-	wanted := catalog.RequestedChassis(b.Options)
+	wanted := facts.RequestedChassis(b.Options)
 	version, have := b.Options["iface-id-ver"], i.ExternalIDs["iface-id-ver"]
 	switch {
 	case len(b.Chassis) > 0:

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ovnctl/ovnctl/pkg/decode"
 	"github.com/ovnctl/ovnctl/pkg/doctor"
 	"github.com/ovnctl/ovnctl/pkg/facts"
 	"github.com/ovnctl/ovnctl/pkg/fixes"
@@ -44,7 +45,7 @@ the port. OVN accepts names that no chassis has, and reports nothing.`,
 
 // A gatewayPort is a distributed gateway port with its binding.
 type gatewayPort struct {
-	catalog.GatewayPort
+	facts.GatewayPort
 	binding *sb.PortBindingBrief // nil: ovn-northd has not made it
 	south   *snapshot.Southbound
 }
@@ -52,7 +53,7 @@ type gatewayPort struct {
 func gatewayPorts(p *doctor.Pass, north *snapshot.Northbound, south *snapshot.Southbound) {
 	bindings := doctor.PortBindings(south)
 	offered := offeredGateways(south)
-	for _, g := range catalog.GatewayPorts(north, south) {
+	for _, g := range facts.GatewayPorts(north, south) {
 		if facts.Off(g.Port.Enabled) || facts.Off(g.Router.Enabled) {
 			continue
 		}
@@ -82,9 +83,8 @@ func offeredGateways(south *snapshot.Southbound) map[string]bool {
 	return offered
 }
 
-func candidateEvidence(c catalog.GatewayCandidate) doctor.Evidence {
-	table, id := c.Row()
-	return doctor.NBRow(table, id, "%s", c.Text())
+func candidateEvidence(c facts.GatewayCandidate) doctor.Evidence {
+	return doctor.NBRow(c.Row.Table(), c.UUID, "%s", c.Text())
 }
 
 func chassisEvidence(c *sb.Chassis, format string, args ...any) doctor.Evidence {
@@ -155,7 +155,7 @@ func (g *gatewayPort) propose(f *doctor.Finding) {
 }
 
 // add adds a gateway chassis to a finding of the port.
-func (g *gatewayPort) add(f *doctor.Finding, c catalog.GatewayCandidate, e doctor.Evidence) {
+func (g *gatewayPort) add(f *doctor.Finding, c facts.GatewayCandidate, e doctor.Evidence) {
 	f.Also = append(f.Also, doctor.NodeObject(c.Chassis.Hostname), doctor.Object{Kind: "chassis", Name: c.Name})
 	f.Evidence = append(f.Evidence, candidateEvidence(c), e)
 }
@@ -168,7 +168,7 @@ func (g *gatewayPort) withoutBridge(p *doctor.Pass) {
 	f.Effect = "when the port moves there, its external traffic is lost"
 	var hosts, networks []string
 	for _, c := range g.Candidates {
-		lacks := slices.DeleteFunc(slices.Clone(g.Networks), func(network string) bool { return catalog.Maps(c.Chassis, network) })
+		lacks := slices.DeleteFunc(slices.Clone(g.Networks), func(network string) bool { return facts.Maps(c.Chassis, network) })
 		if snapshot.Elsewhere(c.Chassis) || len(lacks) == 0 {
 			continue
 		}
@@ -210,7 +210,7 @@ func (g *gatewayPort) notOffered(p *doctor.Pass, offered map[string]bool) {
 
 // setByHand reports gateway chassis of Neutron's ports that Neutron has not written.
 func setByHand(p *doctor.Pass, north *snapshot.Northbound) {
-	if !slices.ContainsFunc(north.Routers, func(r nb.LogicalRouter) bool { return catalog.NeutronOwns(r.Name, r.ExternalIDs) }) {
+	if !slices.ContainsFunc(north.Routers, func(r nb.LogicalRouter) bool { return decode.NeutronOwns(r.Name, r.ExternalIDs) }) {
 		return
 	}
 	rows := map[ovsdb.UUID]nb.GatewayChassis{}

@@ -61,7 +61,7 @@ func likeGateways(l *facts.Logical) map[ovsdb.UUID]bool {
 			continue
 		}
 		for _, rp := range l.RouterPortsOf[l.Routers[i].UUID] {
-			if ls := catalog.SwitchAt(l, rp.Name); ls != nil && len(catalog.Localnets(l, ls)) == 0 {
+			if ls := l.SwitchAt(rp.Name); ls != nil && len(l.Localnets(ls)) == 0 {
 				joins[ls.UUID] = true
 			}
 		}
@@ -72,9 +72,9 @@ func likeGateways(l *facts.Logical) map[ovsdb.UUID]bool {
 		outside, joined, distributed := false, false, false
 		for _, rp := range l.RouterPortsOf[r.UUID] {
 			distributed = distributed || len(rp.GatewayChassis) > 0 || len(rp.HAChassisGroup) > 0
-			if ls := catalog.SwitchAt(l, rp.Name); ls != nil {
+			if ls := l.SwitchAt(rp.Name); ls != nil {
 				joined = joined || joins[ls.UUID]
-				outside = outside || len(catalog.Localnets(l, ls)) > 0
+				outside = outside || len(l.Localnets(ls)) > 0
 			}
 		}
 		out[r.UUID] = r.ExternalIDs["physical_ips"] != "" || r.ExternalIDs["physical_ip"] != "" || outside && joined && !distributed
@@ -101,7 +101,7 @@ func routerWithoutChassis(p *doctor.Pass, south *snapshot.Southbound, r *nb.Logi
 			f.Also = append(f.Also, doctor.NodeObject(h.Name))
 		}
 	}
-	if c := catalog.RouterChassisMeant(south, r); c != nil {
+	if c := facts.RouterChassisMeant(south, r); c != nil {
 		f.Evidence = append(f.Evidence, chassisEvidence(c, "name=%s", c.Name))
 		f.Also = append(f.Also, doctor.NodeObject(c.Hostname))
 		f.Fix = catalog.RouterChassis.With(r.Name)

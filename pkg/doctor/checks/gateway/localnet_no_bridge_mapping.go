@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/ovnctl/ovnctl/pkg/doctor"
+	"github.com/ovnctl/ovnctl/pkg/facts"
 	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
 	"github.com/ovnctl/ovnctl/pkg/sb"
@@ -145,13 +146,13 @@ func (n *need) finding(p *doctor.Pass, networks map[string]bool) (doctor.Finding
 		},
 		Effect: fmt.Sprintf("traffic of network %s on %s is lost, while its ports are shown as up", n.network, node),
 	}
-	bridge, ok := catalog.BridgeMapping(mappings, n.network)
+	bridge, ok := facts.BridgeMapping(mappings, n.network)
 	switch {
 	case !ok:
 		f.Reason = "no-mapping"
 		f.Title = fmt.Sprintf("%s has no bridge for provider network %s", node, n.network)
 		f.Cause = "ovn-bridge-mappings does not name the network"
-		if wrong := catalog.Misspelt(mappings, n.network, networks); wrong != "" {
+		if wrong := facts.Misspelt(mappings, n.network, networks); wrong != "" {
 			f.Cause = fmt.Sprintf("ovn-bridge-mappings names %s, which no localnet port has; it should be %s", wrong, n.network)
 		}
 	case sw == nil:
@@ -181,7 +182,7 @@ func (n *need) propose(p *doctor.Pass, f *doctor.Finding, h *snapshot.Host) {
 		f.Next = fmt.Sprintf("on that node: ovnctl fix set-bridge-mapping %s BRIDGE", n.network)
 		return
 	}
-	proposed := catalog.ProposeBridge(h, n.network)
+	proposed := facts.ProposeBridge(h, n.network)
 	if len(proposed) != 1 {
 		f.Next = fmt.Sprintf("ovnctl fix set-bridge-mapping %s BRIDGE, with the bridge that has the uplink of this network", n.network)
 		return

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/ovnctl/ovnctl/pkg/doctor"
+	"github.com/ovnctl/ovnctl/pkg/facts"
 	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
 	"github.com/ovnctl/ovnctl/pkg/node"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
@@ -23,7 +24,7 @@ them ovs-vswitchd cannot open the bridge or the tunnel, and writes the reason to
 	Causes: []string{"vswitchd-not-running"},
 	Run: func(p *doctor.Pass) {
 		for n := range doctor.EachHost(p, "no bridge here uses the kernel datapath", func(h *snapshot.Host) (*moduleUser, bool) {
-			m, err := catalog.ReadKernelModules(h)
+			m, err := facts.ReadKernelModules(h)
 			if errors.Is(err, snapshot.ErrNoSwitch) || errors.Is(err, node.ErrUnavailable) && !h.Local {
 				return nil, false
 			}
@@ -44,7 +45,7 @@ them ovs-vswitchd cannot open the bridge or the tunnel, and writes the reason to
 // A moduleUser is a host and the modules that its bridges need.
 type moduleUser struct {
 	*snapshot.Host
-	modules *catalog.KernelModules
+	modules *facts.KernelModules
 }
 
 func missingModules(p *doctor.Pass, n *moduleUser) {

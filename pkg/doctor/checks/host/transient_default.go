@@ -8,6 +8,7 @@ import (
 
 	"github.com/ovnctl/ovnctl/pkg/doctor"
 	"github.com/ovnctl/ovnctl/pkg/envfile"
+	"github.com/ovnctl/ovnctl/pkg/facts"
 	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
 	"github.com/ovnctl/ovnctl/pkg/node"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
@@ -15,7 +16,7 @@ import (
 
 // transient is what Open vSwitch does with a host's transient ports when it starts.
 type transient struct {
-	*catalog.TransientDefault
+	*facts.TransientDefault
 	host   *snapshot.Host
 	ports  []string // those that are transient now
 	unread error    // why the ports are not known
@@ -38,16 +39,16 @@ func transientDefaults(p *doctor.Pass) iter.Seq[*transient] {
 			return nil, false
 		}
 		if t.unread = err; err == nil {
-			t.ports, _ = catalog.TransientPorts(s)
+			t.ports, _ = facts.TransientPorts(s)
 		}
-		contained, _, err := catalog.Contained(h)
+		contained, _, err := facts.Contained(h)
 		if err != nil && !errors.Is(err, node.ErrUnavailable) {
 			p.Unknown(doctor.NodeObject(h.Name), err)
 			return nil, false
 		}
-		t.TransientDefault, err = catalog.ReadTransientDefault(h)
+		t.TransientDefault, err = facts.ReadTransientDefault(h)
 		switch {
-		case errors.Is(err, catalog.ErrOtherDistribution), err != nil && t.unread != nil:
+		case errors.Is(err, facts.ErrOtherDistribution), err != nil && t.unread != nil:
 			return nil, false
 		case err != nil:
 			p.Unknown(doctor.NodeObject(h.Name), err)

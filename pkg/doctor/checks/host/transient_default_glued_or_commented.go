@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/ovnctl/ovnctl/pkg/doctor"
-	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
+	"github.com/ovnctl/ovnctl/pkg/facts"
 )
 
 // TransientDefaultGluedOrCommented looks for the transient-ports option in lines that do not set it.
@@ -29,27 +29,27 @@ func notInForce(p *doctor.Pass, t *transient) {
 	f.Evidence = []doctor.Evidence{t.line(t.Line)}
 	idle := t.unread == nil && len(t.ports) == 0 && t.Stops == ""
 	switch t.Form {
-	case catalog.TransientGlued:
+	case facts.TransientGlued:
 		f.Reason = "glued"
-		f.Title = fmt.Sprintf("%s is glued to another line of %s and not in force", catalog.DeleteTransient, t.File)
+		f.Title = fmt.Sprintf("%s is glued to another line of %s and not in force", facts.DeleteTransient, t.File)
 		f.Cause = "the setting was appended to a line that did not end in a newline"
-	case catalog.TransientCommented:
+	case facts.TransientCommented:
 		if idle {
 			return
 		}
 		f.Reason = "commented"
-		f.Title = fmt.Sprintf("%s is only in a comment of %s", catalog.DeleteTransient, t.File)
+		f.Title = fmt.Sprintf("%s is only in a comment of %s", facts.DeleteTransient, t.File)
 		f.Cause = "the line begins with #; a program that searches for the text takes the option for set"
-	case catalog.TransientQuoted:
+	case facts.TransientQuoted:
 		f.Reason = "quoted"
 		f.Title = fmt.Sprintf("%s line %d is not read as intended", t.File, t.Line)
 		f.Cause = fmt.Sprintf("systemd reads %s=%q", t.Variable, t.Value)
 		if t.Value == "" {
 			f.Cause = "systemd does not read the line as a setting of " + t.Variable
 		}
-	case catalog.TransientOverridden:
+	case facts.TransientOverridden:
 		f.Reason = "overridden"
-		f.Title = fmt.Sprintf("%s sets %s twice, and the last line lacks %s", t.File, t.Variable, catalog.DeleteTransient)
+		f.Title = fmt.Sprintf("%s sets %s twice, and the last line lacks %s", t.File, t.Variable, facts.DeleteTransient)
 		f.Cause = "the last line wins"
 		f.Evidence = append(f.Evidence, t.value())
 	default:

@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/ovnctl/ovnctl/pkg/doctor"
-	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
+	"github.com/ovnctl/ovnctl/pkg/facts"
 )
 
 // TransientDefaultMissing looks for hosts that keep their transient ports at boot.
@@ -24,12 +24,12 @@ hosts by ovs-delete-transient-ports.service.`,
 				p.Unknown(doctor.NodeObject(t.host.Name), t.unread)
 				continue
 			}
-			if len(t.ports) == 0 || t.Deleted() || t.Form != catalog.TransientMissing {
+			if len(t.ports) == 0 || t.Deleted() || t.Form != facts.TransientMissing {
 				continue
 			}
 			f := t.finding(t.File)
 			f.Title = fmt.Sprintf("%s has transient ports, and nothing removes them at boot", t.host.Name)
-			f.Cause = fmt.Sprintf("%s does not set %s in %s", t.File, catalog.DeleteTransient, t.Variable)
+			f.Cause = fmt.Sprintf("%s does not set %s in %s", t.File, facts.DeleteTransient, t.Variable)
 			f.Evidence = []doctor.Evidence{t.marked(), t.value()}
 			if t.Distribution.Family == "rpm" {
 				f.Evidence = append(f.Evidence, t.unit())

@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/ovnctl/ovnctl/pkg/doctor"
-	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
+	"github.com/ovnctl/ovnctl/pkg/facts"
 )
 
 // TransientDefaultSelfReference looks for default files with which Open vSwitch does not start.
@@ -18,7 +18,7 @@ systemd expands nothing in an EnvironmentFile: ovs-ctl gets the word $OVS_CTL_OP
 it for a second command and exits.`,
 	Run: func(p *doctor.Pass) {
 		for t := range transientDefaults(p) {
-			if t.Form != catalog.TransientSelfReference {
+			if t.Form != facts.TransientSelfReference {
 				continue
 			}
 			f := t.finding(t.File)

@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/ovnctl/ovnctl/pkg/doctor"
-	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
+	"github.com/ovnctl/ovnctl/pkg/facts"
 )
 
 // TransientDefaultWrongFileRHEL looks for the transient-ports option in a file that rpm packages do not read.
@@ -21,7 +21,7 @@ The units of the rpm packages read /etc/openvswitch/default.conf, /etc/sysconfig
 				continue
 			}
 			f := t.finding(t.Wrong)
-			f.Title = fmt.Sprintf("%s has %s, but nothing reads that file on %s", t.Wrong, catalog.DeleteTransient, t.Distribution.Name)
+			f.Title = fmt.Sprintf("%s has %s, but nothing reads that file on %s", t.Wrong, facts.DeleteTransient, t.Distribution.Name)
 			f.Evidence = []doctor.Evidence{{Source: doctor.File(t.Wrong, t.WrongLine), Says: t.WrongText()}}
 			f.Cause = "the file is that of Debian's packages; rpm packages read " + t.File
 			switch {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ovnctl/ovnctl/pkg/decode"
 	"github.com/ovnctl/ovnctl/pkg/doctor"
 	"github.com/ovnctl/ovnctl/pkg/facts"
 	"github.com/ovnctl/ovnctl/pkg/fixes"
@@ -163,18 +164,18 @@ func (b *balancing) onJoinSwitch(r *nb.LogicalRouter) bool {
 func (b *balancing) ofKubeOVN() {
 	for i := range b.l.Routers {
 		r := &b.l.Routers[i]
-		if catalog.Owner(r.ExternalIDs) != "Kube-OVN" {
+		if decode.CMSOf(r.ExternalIDs) != decode.KubeOVN {
 			continue
 		}
 		all := map[ovsdb.UUID]bool{}
 		var switches []*nb.LogicalSwitch
 		for _, s := range b.switchesAt(r) {
-			if catalog.Owner(s.ExternalIDs) != "Kube-OVN" || len(s.LoadBalancer) == 0 {
+			if decode.CMSOf(s.ExternalIDs) != decode.KubeOVN || len(s.LoadBalancer) == 0 {
 				continue
 			}
 			switches = append(switches, s)
 			for _, id := range s.LoadBalancer {
-				if lb := b.at.LB[id]; lb != nil && catalog.Owner(lb.ExternalIDs) == "Kube-OVN" && len(lb.VIPs) > 0 {
+				if lb := b.at.LB[id]; lb != nil && decode.CMSOf(lb.ExternalIDs) == decode.KubeOVN && len(lb.VIPs) > 0 {
 					all[id] = true
 				}
 			}
@@ -393,13 +394,13 @@ func (b *balancing) groupNowhere(g *nb.LoadBalancerGroup, lb *nb.LoadBalancer) {
 
 // kindOf is what load balancers that belong to the same places have in common.
 func kindOf(lb *nb.LoadBalancer) string {
-	owner := catalog.Owner(lb.ExternalIDs)
-	if owner == "OVN-Kubernetes" {
+	owner := decode.CMSOf(lb.ExternalIDs)
+	if owner == decode.OVNKubernetes {
 		if i := strings.LastIndexByte(lb.Name, '_'); i >= 0 {
-			return owner + lb.Name[i:]
+			return string(owner) + lb.Name[i:]
 		}
 	}
-	return owner
+	return string(owner)
 }
 
 // whereTheOthersAre is the one group, or the one switch, that has all other load balancers of a kind.
@@ -477,12 +478,12 @@ func (b *balancing) protocol(lb *nb.LoadBalancer) {
 
 // namedFor is the protocol in the name that a CMS gave a load balancer; empty: none.
 func namedFor(lb *nb.LoadBalancer) string {
-	owner := catalog.Owner(lb.ExternalIDs)
+	owner := decode.CMSOf(lb.ExternalIDs)
 	for _, protocol := range []string{"tcp", "udp", "sctp"} {
 		upper := "_" + strings.ToUpper(protocol)
 		switch {
-		case owner == "OVN-Kubernetes" && (strings.Contains(lb.Name, upper+"_") || strings.HasSuffix(lb.Name, upper)),
-			owner == "Kube-OVN" && strings.Contains(lb.Name, "-"+protocol+"-"):
+		case owner == decode.OVNKubernetes && (strings.Contains(lb.Name, upper+"_") || strings.HasSuffix(lb.Name, upper)),
+			owner == decode.KubeOVN && strings.Contains(lb.Name, "-"+protocol+"-"):
 			return protocol
 		}
 	}

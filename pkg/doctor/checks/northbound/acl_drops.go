@@ -7,10 +7,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ovnctl/ovnctl/pkg/decode"
 	"github.com/ovnctl/ovnctl/pkg/doctor"
 	"github.com/ovnctl/ovnctl/pkg/facts"
 	"github.com/ovnctl/ovnctl/pkg/fixes"
-	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
 	"github.com/ovnctl/ovnctl/pkg/nb"
 	"github.com/ovnctl/ovnctl/pkg/ovnexpr"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
@@ -140,7 +140,7 @@ func (a *policies) missing(name string, rules []rule) {
 	if len(rules) > 1 {
 		f.Title = fmt.Sprintf("%d rules name the %s %s, which does not exist", len(rules), kind, name[1:])
 	}
-	if owner := catalog.Owner(rules[0].ids); owner != "" {
+	if owner := decode.CMSOf(rules[0].ids); owner != "" {
 		f.Next = fmt.Sprintf("%s owns the rule: restart its controller, which rewrites its sets and groups. By hand: ovn-nbctl create %s name=%s, with its members", owner, table, name[1:])
 	}
 	for _, r := range rules[:min(len(rules), 5)] {

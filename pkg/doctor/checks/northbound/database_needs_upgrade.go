@@ -6,6 +6,7 @@ import (
 	"regexp"
 
 	"github.com/ovnctl/ovnctl/pkg/doctor"
+	"github.com/ovnctl/ovnctl/pkg/facts"
 	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
 	"github.com/ovnctl/ovnctl/pkg/release"
@@ -46,8 +47,8 @@ func oldSchema(p *doctor.Pass, h *snapshot.Host, db ovsdb.Reader, object doctor.
 	if db.Version() == "" {
 		return false
 	}
-	file, version, err := catalog.InstalledSchema(h, db.Name())
-	if err != nil {
+	file, version, err := facts.InstalledSchema(h, db.Name())
+	if err != nil || file == "" {
 		return false // no schema is installed, as in some packages and containers
 	}
 	if !release.Older(db.Version(), version) {

@@ -6,6 +6,7 @@ import (
 	"path"
 
 	"github.com/ovnctl/ovnctl/pkg/doctor"
+	"github.com/ovnctl/ovnctl/pkg/facts"
 	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
 	"github.com/ovnctl/ovnctl/pkg/node"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
@@ -32,14 +33,14 @@ file is created again, empty, with the node's old name.`,
 
 // confDB is the database file of a host with its server.
 type confDB struct {
-	*catalog.ConfDB
+	*facts.ConfDB
 	host     *snapshot.Host
 	server   snapshot.Daemon
 	expected []string // why the server should run
 }
 
 func readConfDB(p *doctor.Pass, h *snapshot.Host) (*confDB, bool) {
-	c, err := catalog.ReadConfDB(h)
+	c, err := facts.ReadConfDB(h)
 	if errors.Is(err, node.ErrUnavailable) {
 		return nil, false
 	}
@@ -65,7 +66,7 @@ func (c *confDB) finding(p *doctor.Pass) (doctor.Finding, bool) {
 		Also:   []doctor.Object{doctor.NodeObject(c.host.Name), {Kind: "database", Name: "Open_vSwitch", Node: c.host.Name}},
 		Fix:    catalog.RestoreConfDB.With(),
 	}
-	contained, _, err := catalog.Contained(c.host)
+	contained, _, err := facts.Contained(c.host)
 	visible := !runs || err != nil || !contained // a container has a file system of its own
 	switch {
 	case visible && runs && c.Text == nil:
@@ -124,7 +125,7 @@ func (c *confDB) notServed(f *doctor.Finding) {
 
 // empty is the finding of a database that was created again, of a node that the Southbound knows.
 func (c *confDB) empty(p *doctor.Pass) (doctor.Finding, bool) {
-	l, err := catalog.ReadLostSwitch(p.Deployment, c.host)
+	l, err := facts.ReadLostSwitch(p.Deployment, c.host)
 	if err != nil || l == nil {
 		return doctor.Finding{}, false // other checks report what cannot be read
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/ovnctl/ovnctl/pkg/doctor"
+	"github.com/ovnctl/ovnctl/pkg/facts"
 	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
@@ -55,7 +56,7 @@ func duplicateIfaceID(c *doctor.Chassis, id string, interfaces []snapshot.Bridge
 		})
 	}
 	f.Title = fmt.Sprintf("interfaces %s of %s all have the iface-id %s", strings.Join(names, ", "), c.Name, id)
-	wrong, why, err := catalog.WrongInterface(c.Host, interfaces)
+	wrong, why, err := facts.WrongInterface(c.Host, interfaces)
 	if err != nil {
 		f.Next = fmt.Sprintf("%v; see which one the pod has, then: ovnctl fix clear-iface-id INTERFACE", err)
 		return f

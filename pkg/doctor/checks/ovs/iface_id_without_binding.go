@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/ovnctl/ovnctl/pkg/doctor"
+	"github.com/ovnctl/ovnctl/pkg/facts"
 	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
@@ -59,7 +60,7 @@ func reportWithoutBinding(p *doctor.Pass, c *doctor.Chassis, i snapshot.BridgeIn
 		Cause:  "the logical port was deleted and its interface left behind, or the iface-id is misspelt",
 		Effect: "the pod or VM behind the interface has no network",
 	}
-	use := catalog.PortUseOf(c.Host, i)
+	use := facts.PortUseOf(c.Host, i)
 	switch {
 	case use.Northbound:
 		f.Reason = "not-in-southbound"
@@ -76,6 +77,6 @@ func reportWithoutBinding(p *doctor.Pass, c *doctor.Chassis, i snapshot.BridgeIn
 }
 
 // useEvidence is what shows that nothing needs a port.
-func useEvidence(use catalog.PortUse) doctor.Evidence {
+func useEvidence(use facts.PortUse) doctor.Evidence {
 	return doctor.Evidence{Source: doctor.Other("logical port"), Says: use.Why}
 }

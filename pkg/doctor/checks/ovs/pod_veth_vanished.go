@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/ovnctl/ovnctl/pkg/doctor"
+	"github.com/ovnctl/ovnctl/pkg/facts"
 	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 	"github.com/ovnctl/ovnctl/pkg/vswitch"
@@ -66,7 +67,7 @@ func reportVanished(p *doctor.Pass, h *snapshot.Host, i snapshot.BridgeInterface
 		Cause:  "the device was deleted under Open vSwitch: the pod's namespace ended, or somebody removed the link",
 		Effect: fmt.Sprintf("port %s neither sends nor receives, while all databases show it as up", id),
 	}
-	if use := catalog.PortUseOf(h, i); use.Unused {
+	if use := facts.PortUseOf(h, i); use.Unused {
 		f.Evidence = append(f.Evidence, useEvidence(use))
 		f.Fix = catalog.RemovePort.With(i.Name)
 	} else {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/ovnctl/ovnctl/pkg/doctor"
+	"github.com/ovnctl/ovnctl/pkg/facts"
 	"github.com/ovnctl/ovnctl/pkg/fixes"
 	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
@@ -104,7 +105,7 @@ func deviceMissing(h *snapshot.Host, i snapshot.BridgeInterface, since string) d
 		Cause:  "the device was removed and its port left behind, for instance when a pod or VM ended while its CNI plugin did not run",
 		Effect: "ovs-vswitchd tries to open it at every change of its configuration, which slows all of them down",
 	}
-	if use := catalog.PortUseOf(h, i); use.Unused {
+	if use := facts.PortUseOf(h, i); use.Unused {
 		f.Evidence = append(f.Evidence, useEvidence(use))
 		f.Fix = catalog.RemovePort.With(i.Name)
 	} else {

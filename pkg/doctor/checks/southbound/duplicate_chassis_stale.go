@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/ovnctl/ovnctl/pkg/doctor"
+	"github.com/ovnctl/ovnctl/pkg/facts"
 	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
 	"github.com/ovnctl/ovnctl/pkg/sb"
@@ -129,7 +130,7 @@ func encapText(south *snapshot.Southbound, c *sb.Chassis) string {
 // judge reports a duplicate if it is known to be dead, or blocks the other.
 func judge(p *doctor.Pass, z *snapshot.Zone, south *snapshot.Southbound, r *duplicate) {
 	c := r.chassis
-	death := catalog.ChassisDeath(p.Deployment, z, south, c)
+	death := facts.ChassisDeath(p.Deployment, z, south, c)
 	if death.Alive != "" && !r.blocked {
 		return // of two with the same hostname this one is alive
 	}
@@ -148,7 +149,7 @@ func judge(p *doctor.Pass, z *snapshot.Zone, south *snapshot.Southbound, r *dupl
 		f.Effect = "ovn-controller fails to write its row again and again, and nothing new works on the node"
 	}
 	f.Evidence = append(f.Evidence, witnesses(death)...)
-	held := catalog.ChassisHolds(z, south, c, death.Successor)
+	held := facts.ChassisHolds(z, south, c, death.Successor)
 	switch {
 	case death.Certain() && len(held) == 0:
 		f.Fix = catalog.DeleteChassis.With(c.Name)
@@ -166,7 +167,7 @@ func judge(p *doctor.Pass, z *snapshot.Zone, south *snapshot.Southbound, r *dupl
 }
 
 // toProve is what it takes to prove that a chassis is dead.
-func toProve(d catalog.Death) string {
+func toProve(d facts.Death) string {
 	switch {
 	case d.Alive != "":
 		return d.Alive
@@ -178,7 +179,7 @@ func toProve(d catalog.Death) string {
 	return "there is only one witness; ovnctl on a node with a tunnel to it, or --node-exec, finds another"
 }
 
-func witnesses(d catalog.Death) []doctor.Evidence {
+func witnesses(d facts.Death) []doctor.Evidence {
 	var out []doctor.Evidence
 	if d.Behind != nil {
 		out = append(out, doctor.Other(d.Behind.Source).Says(d.Behind.Says))
@@ -199,10 +200,10 @@ func abandoned(p *doctor.Pass, z *snapshot.Zone, south *snapshot.Southbound, c *
 			return
 		}
 	}
-	if len(catalog.ChassisHolds(z, south, c, "")) > 0 {
+	if len(facts.ChassisHolds(z, south, c, "")) > 0 {
 		return
 	}
-	death := catalog.ChassisDeath(p.Deployment, z, south, c)
+	death := facts.ChassisDeath(p.Deployment, z, south, c)
 	if !death.Certain() || death.Since.IsZero() {
 		return
 	}

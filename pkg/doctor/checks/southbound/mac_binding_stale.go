@@ -134,7 +134,7 @@ func providerBridges(p *doctor.Pass, network string) []providerBridge {
 		}
 		name, _, _ := h.ChassisName()
 		mappings, _ := sw.Setting("ovn-bridge-mappings", name)
-		bridge, ok := catalog.BridgeMapping(mappings, network)
+		bridge, ok := facts.BridgeMapping(mappings, network)
 		links, err := h.Network()
 		if !ok || err != nil || sw.Bridge(bridge) == nil {
 			continue

@@ -11,7 +11,6 @@ import (
 
 	"github.com/ovnctl/ovnctl/pkg/doctor"
 	"github.com/ovnctl/ovnctl/pkg/facts"
-	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
 	"github.com/ovnctl/ovnctl/pkg/nb"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
@@ -55,7 +54,7 @@ func tunnelSessions(p *doctor.Pass, h *snapshot.Host) {
 	var down []snapshot.BridgeInterface
 	sessions := 0
 	for _, t := range s.BridgeInterfaces() {
-		if catalog.IsTunnel(t.Type) && t.BFD["enable"] == "true" && len(t.BFDStatus) > 0 {
+		if facts.IsTunnel(t.Type) && t.BFD["enable"] == "true" && len(t.BFDStatus) > 0 {
 			sessions++
 			if t.BFDStatus["state"] != "up" && t.BFDStatus["forwarding"] != "true" && t.BFDStatus["state"] != "admin_down" {
 				down = append(down, t)
@@ -75,7 +74,7 @@ func flaps(h *snapshot.Host) map[string]int {
 	}
 	if s, err := h.Switch(); err == nil {
 		for _, t := range s.BridgeInterfaces() {
-			if catalog.IsTunnel(t.Type) && t.BFD["enable"] == "true" {
+			if facts.IsTunnel(t.Type) && t.BFD["enable"] == "true" {
 				out[t.Name], _ = strconv.Atoi(t.BFDStatus["flap_count"])
 			}
 		}
@@ -113,7 +112,7 @@ func tunnelObject(h *snapshot.Host, name string) doctor.Object {
 
 // peerOf is the hostname of the chassis that a tunnel leads to, else its address.
 func peerOf(h *snapshot.Host, t snapshot.BridgeInterface) string {
-	return cmp.Or(hostnameOf(h, catalog.TunnelChassis(t)), t.Options["remote_ip"])
+	return cmp.Or(hostnameOf(h, facts.TunnelChassis(t)), t.Options["remote_ip"])
 }
 
 // hostnameOf is the hostname of a chassis.

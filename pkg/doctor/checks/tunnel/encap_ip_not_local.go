@@ -10,6 +10,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/node"
 
 	"github.com/ovnctl/ovnctl/pkg/doctor"
+	"github.com/ovnctl/ovnctl/pkg/facts"
 	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
 )
 
@@ -46,7 +47,7 @@ func encapLocal(p *doctor.Pass, c *doctor.Chassis) {
 	for s := range strings.SplitSeq(value, ",") {
 		s = strings.TrimSpace(s)
 		ip, err := netip.ParseAddr(s)
-		if err != nil || !catalog.Holds(network, ip) {
+		if err != nil || !facts.Holds(network, ip) {
 			missing = append(missing, s)
 		}
 		mine = append(mine, s)
@@ -64,7 +65,7 @@ func encapLocal(p *doctor.Pass, c *doctor.Chassis) {
 		f.Title = fmt.Sprintf("the tunnel address %s of %s is on none of its links", strings.Join(missing, ", "), c.Name)
 		f.Evidence = append(f.Evidence, doctor.Links().On(c.Name).Says(globalAddresses(network)))
 		f.Cause = "the node's address changed, by DHCP or by hand, or its settings are those of another node"
-		if ip, why, err := catalog.EncapCandidate(p.Deployment, c.Host); err == nil && !strings.Contains(value, ",") {
+		if ip, why, err := facts.EncapCandidate(p.Deployment, c.Host); err == nil && !strings.Contains(value, ",") {
 			f.Evidence = append(f.Evidence, doctor.Routes().On(c.Name).Says(ip+": "+why))
 			f.Fix = catalog.SetEncapIP.With(ip)
 		} else {

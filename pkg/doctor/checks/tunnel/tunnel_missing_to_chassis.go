@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/ovnctl/ovnctl/pkg/doctor"
+	"github.com/ovnctl/ovnctl/pkg/facts"
 	"github.com/ovnctl/ovnctl/pkg/fixes"
 	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
@@ -301,10 +302,10 @@ func tunnelsOf(p *doctor.Pass, h *snapshot.Host, reported map[string]bool) {
 	tunnels := map[string][]snapshot.BridgeInterface{} // by chassis
 	var others []snapshot.BridgeInterface
 	for _, t := range s.BridgeInterfaces() {
-		if !catalog.IsTunnel(t.Type) {
+		if !facts.IsTunnel(t.Type) {
 			continue
 		}
-		if c := catalog.TunnelChassis(t); c != "" {
+		if c := facts.TunnelChassis(t); c != "" {
 			tunnels[c] = append(tunnels[c], t)
 		} else {
 			others = append(others, t)
@@ -335,7 +336,7 @@ func tunnel(p *doctor.Pass, h *snapshot.Host, c chassisPeer, t snapshot.BridgeIn
 		Also:     []doctor.Object{doctor.NodeObject(h.Name), doctor.NodeObject(c.Hostname), doctor.InterfaceObject(h, t)},
 		Evidence: []doctor.Evidence{doctor.OVS("Interface", t.Name).On(h.Name).Says(interfaceState(t))},
 	}
-	i := slices.IndexFunc(others, func(o snapshot.BridgeInterface) bool { return catalog.SameTunnel(o, t) })
+	i := slices.IndexFunc(others, func(o snapshot.BridgeInterface) bool { return facts.SameTunnel(o, t) })
 	if i >= 0 {
 		other := others[i]
 		f.Reason = "conflict"

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/ovnctl/ovnctl/pkg/doctor"
+	"github.com/ovnctl/ovnctl/pkg/facts"
 	"github.com/ovnctl/ovnctl/pkg/fixes"
 	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
@@ -29,7 +30,7 @@ is offered but unused.`,
 			if !ok {
 				continue
 			}
-			e := catalog.EncapsulationsOf(south)
+			e := facts.EncapsulationsOf(south)
 			if len(e.VXLAN) == 0 || len(north.Globals) > 0 && north.Globals[0].Options["vxlan_mode"] == "false" {
 				continue
 			}
@@ -49,7 +50,7 @@ const (
 	nearPercent   = 80 // of a limit: a warning
 )
 
-func vxlanLimits(p *doctor.Pass, z *snapshot.Zone, north *snapshot.Northbound, south *snapshot.Southbound, e catalog.Encapsulations) {
+func vxlanLimits(p *doctor.Pass, z *snapshot.Zone, north *snapshot.Northbound, south *snapshot.Southbound, e facts.Encapsulations) {
 	fix, next := lessVXLAN(p, north, e)
 	found := false
 	report := func(f doctor.Finding) {
@@ -101,7 +102,7 @@ func vxlanLimits(p *doctor.Pass, z *snapshot.Zone, north *snapshot.Northbound, s
 }
 
 // minority reports whether all chassis have Geneve and few offer VXLAN besides: by mistake. If most do, it is intended.
-func minority(e catalog.Encapsulations) bool {
+func minority(e facts.Encapsulations) bool {
 	for _, types := range e.Types {
 		if !strings.Contains(types, "geneve") {
 			return false
@@ -126,7 +127,7 @@ func chassisNames(chassis []*sb.Chassis) string {
 }
 
 // lessVXLAN is the repair that lifts the limit, or the advice.
-func lessVXLAN(p *doctor.Pass, north *snapshot.Northbound, e catalog.Encapsulations) (*fixes.Call, string) {
+func lessVXLAN(p *doctor.Pass, north *snapshot.Northbound, e facts.Encapsulations) (*fixes.Call, string) {
 	if len(e.VXLAN) == 1 {
 		if h := p.Host(e.VXLAN[0].Name); h != nil && h.Local {
 			return catalog.DropVXLAN.With(), ""
@@ -134,7 +135,7 @@ func lessVXLAN(p *doctor.Pass, north *snapshot.Northbound, e catalog.Encapsulati
 			return catalog.DropVXLAN.With(h.Name), ""
 		}
 	}
-	if len(e.OnlyVXLAN) == 0 && len(north.Globals) > 0 && catalog.KnowsVXLANMode(north.Globals[0].Options["northd_internal_version"]) {
+	if len(e.OnlyVXLAN) == 0 && len(north.Globals) > 0 && facts.KnowsVXLANMode(north.Globals[0].Options["northd_internal_version"]) {
 		return catalog.VXLANModeOff.With(), ""
 	}
 	return nil, fmt.Sprintf("on each of %s: ovnctl fix %s", chassisNames(e.VXLAN), catalog.DropVXLAN.Name)
@@ -157,7 +158,7 @@ func fullSwitches(north *snapshot.Northbound) []fullSwitch {
 }
 
 // inportPolicies reports rules of the egress pipeline that match the source port, which is not known after a VXLAN tunnel.
-func inportPolicies(p *doctor.Pass, z *snapshot.Zone, e catalog.Encapsulations) {
+func inportPolicies(p *doctor.Pass, z *snapshot.Zone, e facts.Encapsulations) {
 	if len(e.OnlyVXLAN) == 0 {
 		return // other tunnel types carry it
 	}

@@ -1,4 +1,4 @@
-package catalog
+package facts
 
 import (
 	"bytes"
@@ -8,7 +8,6 @@ import (
 	"path"
 	"strings"
 
-	"github.com/ovnctl/ovnctl/pkg/fixes"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 	"github.com/ovnctl/ovnctl/pkg/vswitch"
@@ -54,8 +53,8 @@ func ReadConfDB(h *snapshot.Host) (*ConfDB, error) {
 	return &ConfDB{Path: places[0]}, nil
 }
 
-// transientIn are the transient ports of a server that starts from the file.
-func (c *ConfDB) transientIn(d *snapshot.Deployment) ([]string, error) {
+// TransientPorts are those of a server that starts from the file.
+func (c *ConfDB) TransientPorts(d *snapshot.Deployment) ([]string, error) {
 	if c.Rows == nil {
 		return nil, nil
 	}
@@ -70,34 +69,4 @@ func (c *ConfDB) transientIn(d *snapshot.Deployment) ([]string, error) {
 		}
 	}
 	return list, nil
-}
-
-// keepName is what it takes for the node to keep its system-id: ovs-ctl takes the one of
-// system-id.conf whenever it starts ovsdb-server, and makes one up without the file.
-func (c *ConfDB) keepName(d *snapshot.Deployment, h *snapshot.Host) ([]fixes.Step, error) {
-	file := path.Join(cmp.Or(h.Dirs().Etc, "/etc"), "openvswitch/system-id.conf")
-	text, err := optional(h.File(file))
-	if err != nil {
-		return nil, err
-	}
-	kept := strings.TrimSpace(string(text))
-	id := ""
-	if c.Rows != nil {
-		rows, err := ovsdb.Find[vswitch.OpenvSwitch](d.Context(), c.Rows)
-		if err != nil {
-			return nil, err
-		}
-		if len(rows) > 0 {
-			id = rows[0].ExternalIDs["system-id"]
-		}
-	}
-	switch {
-	case id == "" && kept == "":
-		return nil, fixes.Refuse("write the node's system-id, the name of its chassis, to "+file, "%s does not exist: the start would give %s a new system-id", file, h.Name)
-	case id == "" || id == kept:
-		return nil, nil
-	case kept != "":
-		return nil, fixes.Refuse("write the right one to "+file, "%s has system-id %s, the database's file has %s: the start would rename the node", file, kept, id)
-	}
-	return []fixes.Step{fixes.File{Path: file, Before: text, After: []byte(id + "\n"), What: "keep the node's system-id in " + file}}, nil
 }

@@ -1,4 +1,4 @@
-package catalog
+package facts
 
 import (
 	"slices"
@@ -57,8 +57,8 @@ func near(a, b string) bool {
 	return row[len(b)] <= 2
 }
 
-// localnetNames are the physical networks that localnet ports name.
-func localnetNames(south *snapshot.Southbound) map[string]bool {
+// LocalnetNames are the physical networks that localnet ports name.
+func LocalnetNames(south *snapshot.Southbound) map[string]bool {
 	networks := map[string]bool{}
 	for _, b := range south.PortBindings {
 		if b.Type == "localnet" {
@@ -80,9 +80,9 @@ func ProposeBridge(h *snapshot.Host, network string) []Proposal {
 	}
 	name, _, _ := h.ChassisName()
 	var found proposals
-	if south, err := southOf(h); err == nil {
+	if south, err := h.Southbound(); err == nil {
 		mine, _ := sw.Setting("ovn-bridge-mappings", name)
-		if wrong := Misspelt(mine, network, localnetNames(south)); wrong != "" {
+		if wrong := Misspelt(mine, network, LocalnetNames(south)); wrong != "" {
 			bridge, _ := BridgeMapping(mine, wrong)
 			found.add(bridge, "the misspelt mapping of "+h.Name)
 		}

@@ -1,4 +1,4 @@
-package catalog
+package facts
 
 import (
 	"errors"
@@ -39,7 +39,7 @@ func PortUseOf(h *snapshot.Host, p snapshot.BridgeInterface) PortUse {
 	if why := deviceInUse(h, network, p); why != "" {
 		return PortUse{Why: why}
 	}
-	south, err := southOf(h)
+	south, err := h.Southbound()
 	if err != nil {
 		return PortUse{Why: err.Error()}
 	}
@@ -51,7 +51,8 @@ func PortUseOf(h *snapshot.Host, p snapshot.BridgeInterface) PortUse {
 		return PortUse{Why: fmt.Sprintf("%s exists, and so does its logical port %s", p.Name, id)}
 	}
 	row := &south.PortBindings[i]
-	if here := south.ChassisNamed(chassis); len(row.Chassis) > 0 && (here == nil || row.Chassis.Get() != here.UUID) && !row.AdditionalChassis.Has(chassisUUID(here)) {
+	here := south.ChassisNamed(chassis)
+	if len(row.Chassis) > 0 && (here == nil || !row.Chassis.Has(here.UUID) && !row.AdditionalChassis.Has(here.UUID)) {
 		return PortUse{Unused: true, Why: fmt.Sprintf("logical port %s is bound on another node", id)}
 	}
 	if want, have := row.Options["iface-id-ver"], p.ExternalIDs["iface-id-ver"]; want != "" && have != "" && want != have {

@@ -1,4 +1,4 @@
-package catalog
+package facts
 
 import (
 	"bytes"
@@ -11,8 +11,6 @@ import (
 	"strings"
 
 	"github.com/ovnctl/ovnctl/pkg/envfile"
-	"github.com/ovnctl/ovnctl/pkg/facts"
-	"github.com/ovnctl/ovnctl/pkg/fixes"
 	"github.com/ovnctl/ovnctl/pkg/node"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
@@ -40,7 +38,7 @@ const (
 // TransientDefault is what a host's Open vSwitch does with transient ports when it
 // starts.
 type TransientDefault struct {
-	Distribution facts.Distribution
+	Distribution Distribution
 	File         string // that ovs-ctl's service reads: /etc/default/openvswitch-switch
 	Variable     string // OVS_CTL_OPTS
 	Text         []byte // of the file; nil: it does not exist
@@ -56,40 +54,12 @@ type TransientDefault struct {
 	// Wrong is a file that has the option but is not read, on an rpm host.
 	Wrong     string
 	WrongLine int
-	wrongText []byte
+	WrongFile []byte // the text of it
 }
 
 // WrongText is the line with the option in the file that is not read.
 func (t *TransientDefault) WrongText() string {
-	return strings.TrimSpace(envfile.Line(t.wrongText, t.WrongLine))
-}
-
-// cleaned is the file that is not read, without the option; nil: nothing else is in it.
-func (t *TransientDefault) cleaned() []byte {
-	text := t.wrongText
-	for _, a := range slices.Backward(envfile.Systemd(text, false).Assignments) {
-		if !strings.Contains(a.Value, DeleteTransient) {
-			continue
-		}
-		words := slices.DeleteFunc(envfile.Words(a.Value), func(w string) bool { return w == DeleteTransient })
-		line := ""
-		if len(words) > 0 {
-			line = a.Name + "=" + envfile.Quote(join(words))
-		}
-		text = envfile.Replace(text, a.Start, a.End, line)
-	}
-	if len(bytes.TrimSpace(text)) == 0 {
-		return nil
-	}
-	return text
-}
-
-// clean is the step that removes the option from the file that is not read, if there is one.
-func (t *TransientDefault) clean() []fixes.Step {
-	if t.Wrong == "" {
-		return nil
-	}
-	return []fixes.Step{fixes.File{Path: t.Wrong, Before: t.wrongText, After: t.cleaned(), What: "remove " + DeleteTransient + " from " + t.Wrong + ", which is not read"}}
+	return strings.TrimSpace(envfile.Line(t.WrongFile, t.WrongLine))
 }
 
 // Deleted reports whether transient ports are deleted at boot.
@@ -104,7 +74,7 @@ var ErrOtherDistribution = errors.New("ovnctl knows only where Debian and rpm ho
 func ReadTransientDefault(h *snapshot.Host) (*TransientDefault, error) {
 	t := &TransientDefault{}
 	var err error
-	if t.Distribution, err = facts.DistributionOf(h); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if t.Distribution, err = DistributionOf(h); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("distribution of %s: %w", h.Name, err)
 	}
 	etc := cmp.Or(h.Dirs().Etc, "/etc")
@@ -119,33 +89,33 @@ func ReadTransientDefault(h *snapshot.Host) (*TransientDefault, error) {
 	switch t.Distribution.Family {
 	case "debian":
 		t.File, t.Variable = path.Join(etc, "default/openvswitch-switch"), "OVS_CTL_OPTS"
-		t.Text, err = optional(h.File(t.File))
+		t.Text, err = h.OptionalFile(t.File)
 		if err != nil {
 			return nil, err
 		}
-		t.read([]string{"start"}, nil)
+		t.read(nil)
 	case "rpm":
 		t.File, t.Variable = path.Join(etc, "sysconfig/openvswitch"), "OPTIONS"
 		// The unit reads this one first, so the other one overrides it.
-		first, err := optional(h.File(path.Join(etc, "openvswitch/default.conf")))
+		first, err := h.OptionalFile(path.Join(etc, "openvswitch/default.conf"))
 		if err != nil {
 			return nil, err
 		}
-		if t.Text, err = optional(h.File(t.File)); err != nil {
+		if t.Text, err = h.OptionalFile(t.File); err != nil {
 			return nil, err
 		}
-		t.read([]string{"start"}, first)
+		t.read(first)
 		if t.Unit, err = transientUnit(h, etc); err != nil {
 			return nil, err
 		}
 		wrong := path.Join(etc, "default/openvswitch")
-		text, err := optional(h.File(wrong))
+		text, err := h.OptionalFile(wrong)
 		if err != nil {
 			return nil, err
 		}
 		for _, a := range envfile.Systemd(text, false).Assignments {
 			if strings.Contains(a.Value, DeleteTransient) {
-				t.Wrong, t.WrongLine, t.wrongText = wrong, a.Line, text
+				t.Wrong, t.WrongLine, t.WrongFile = wrong, a.Line, text
 			}
 		}
 	default:
@@ -160,7 +130,7 @@ func familyByFiles(h *snapshot.Host, etc string) (string, error) {
 		{path.Join(etc, "default/openvswitch-switch"), "debian"},
 		{path.Join(etc, "sysconfig/openvswitch"), "rpm"},
 	} {
-		if text, err := optional(h.File(c.path)); err != nil {
+		if text, err := h.OptionalFile(c.path); err != nil {
 			return "", err
 		} else if text != nil {
 			return c.family, nil
@@ -182,7 +152,7 @@ func transientElsewhere(h *snapshot.Host, etc string) (string, error) {
 		}
 		for _, file := range files {
 			text, _ := h.File(file) // it may be a link to a package's unit, or one that masks it
-			if path.Base(file) != transientUnitName && setsTransient(string(text)) {
+			if path.Base(file) != TransientUnitName && setsTransient(string(text)) {
 				return file, nil
 			}
 		}
@@ -208,11 +178,12 @@ func lineOf(text []byte, s string) int {
 	return 0
 }
 
-const transientUnitName = "ovs-delete-transient-ports.service"
+// TransientUnitName is the unit of the rpm that deletes transient ports at boot.
+const TransientUnitName = "ovs-delete-transient-ports.service"
 
 // transientUnit asks systemd, and if that does not run, looks for the unit's file.
 func transientUnit(h *snapshot.Host, etc string) (string, error) {
-	u, err := h.Unit(transientUnitName)
+	u, err := h.Unit(TransientUnitName)
 	switch {
 	case err == nil && (u.Load == "masked" || u.File == "masked" || u.File == "masked-runtime"):
 		return "masked", nil
@@ -224,7 +195,7 @@ func transientUnit(h *snapshot.Host, etc string) (string, error) {
 		return "", err
 	}
 	for i, dir := range []string{path.Join(etc, "systemd/system"), "/run/systemd/system", "/usr/lib/systemd/system", "/lib/systemd/system"} {
-		found, err := h.Glob(path.Join(dir, transientUnitName))
+		found, err := h.Glob(path.Join(dir, TransientUnitName))
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return "", err
 		}
@@ -240,19 +211,32 @@ func transientUnit(h *snapshot.Host, etc string) (string, error) {
 	return "", nil
 }
 
-// read finds the form of the option in the text. The command is what the unit writes
-// before the variable; before is a file that systemd reads earlier.
-func (t *TransientDefault) read(command []string, before []byte) {
+// read finds the form of the option in the text; before is a file that systemd reads earlier.
+func (t *TransientDefault) read(before []byte) {
 	// Up to systemd 253 a comment that ends in a backslash continues: the option must work both ways.
 	for _, long := range []bool{false, true} {
-		t.readAs(command, before, long)
+		t.readAs(before, long)
 		if t.Form != TransientWorks {
 			return
 		}
 	}
 }
 
-func (t *TransientDefault) readAs(command []string, before []byte, long bool) {
+// With is what the options would be if the file had this text.
+func (t *TransientDefault) With(text []byte) *TransientDefault {
+	after := *t
+	after.Text = text
+	after.read(nil)
+	return &after
+}
+
+// StopsOVS is why ovs-ctl would not start Open vSwitch with these options; empty: it would.
+func StopsOVS(options []string) string {
+	_, stops := ovsCtl(options)
+	return stops
+}
+
+func (t *TransientDefault) readAs(before []byte, long bool) {
 	t.Form, t.Line, t.Value, t.Stops = TransientMissing, 0, "", ""
 	file := envfile.Systemd(t.Text, long)
 	counts := file.Last(t.Variable)
@@ -261,7 +245,7 @@ func (t *TransientDefault) readAs(command []string, before []byte, long bool) {
 	}
 	if counts != nil {
 		t.Value = counts.Value
-		deletes, stops := ovsCtl(append(slices.Clone(command), envfile.Words(counts.Value)...))
+		deletes, stops := ovsCtl(envfile.Words(counts.Value))
 		t.Stops = stops
 		switch mine := file.Last(t.Variable); {
 		case mine != nil && refersTo(mine.Value, t.Variable):
@@ -322,11 +306,10 @@ func refersTo(value, name string) bool {
 	}
 }
 
-// ovsCtl reads the arguments of ovs-ctl(8) as it does itself. It reports whether it
+// ovsCtl reads the options behind "ovs-ctl start" as ovs-ctl(8) does itself. It reports whether it
 // deletes transient ports when it starts, or why it does not start at all.
-func ovsCtl(args []string) (deletes bool, stops string) {
-	command := ""
-	for _, arg := range args {
+func ovsCtl(options []string) (deletes bool, stops string) {
+	for _, arg := range options {
 		option, long := strings.CutPrefix(arg, "--")
 		long = long && option != "" && option[0] >= 'a' && option[0] <= 'z'
 		name, value, valued := strings.Cut(option, "=")
@@ -343,8 +326,6 @@ func ovsCtl(args []string) (deletes bool, stops string) {
 		case long:
 		case strings.HasPrefix(arg, "-"):
 			return false, fmt.Sprintf("ovs-ctl: unknown option %q", arg)
-		case command == "":
-			command = arg
 		case arg != "":
 			return false, fmt.Sprintf("ovs-ctl: exactly one non-option argument required: it takes %q for a second command", arg)
 		default:

@@ -1,4 +1,4 @@
-package catalog
+package facts
 
 import (
 	"cmp"
@@ -124,7 +124,7 @@ func (out *Death) successor(d *snapshot.Deployment, z *snapshot.Zone, south *sna
 			out.Successor = name
 		}
 	}
-	for o := range ownChassis(south) {
+	for o := range south.OwnChassis() {
 		if o.Name != c.Name && c.Hostname != "" && o.Hostname == c.Hostname {
 			out.Successor = cmp.Or(out.Successor, o.Name)
 		}
@@ -190,7 +190,7 @@ func (out *Death) silent(d *snapshot.Deployment, south *snapshot.Southbound, c *
 
 // firstReply is a chassis other than c, with its tunnel address that replies; nil: none does.
 func firstReply(d *snapshot.Deployment, south *snapshot.Southbound, c *sb.Chassis) (*sb.Chassis, string) {
-	for o := range ownChassis(south) {
+	for o := range south.OwnChassis() {
 		if o.Name == c.Name {
 			continue
 		}

@@ -1,10 +1,10 @@
-package catalog
+package facts
 
 import (
 	"fmt"
 	"slices"
 
-	"github.com/ovnctl/ovnctl/pkg/facts"
+	"github.com/ovnctl/ovnctl/pkg/decode"
 	"github.com/ovnctl/ovnctl/pkg/nb"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
 	"github.com/ovnctl/ovnctl/pkg/sb"
@@ -26,15 +26,14 @@ type GatewayCandidate struct {
 	Priority int
 	Chassis  *sb.Chassis // nil: none has that name
 	Meant    *sb.Chassis // the one that was meant instead, if that is certain
-
-	gc    *nb.GatewayChassis
-	ha    *nb.HAChassis
-	group ovsdb.UUID // HA_Chassis_Group of ha
+	Row      ovsdb.Row
+	UUID     ovsdb.UUID // of Row
+	Group    ovsdb.UUID // HA_Chassis_Group of an HA_Chassis
 }
 
 // GatewayPorts are a zone's distributed gateway ports.
 func GatewayPorts(north *snapshot.Northbound, south *snapshot.Southbound) []GatewayPort {
-	l := facts.NewLogical(north)
+	l := NewLogical(north)
 	gcs := map[ovsdb.UUID]*nb.GatewayChassis{}
 	for i, g := range north.GatewayChassis {
 		gcs[g.UUID] = &north.GatewayChassis[i]
@@ -50,16 +49,16 @@ func GatewayPorts(north *snapshot.Northbound, south *snapshot.Southbound) []Gate
 	var out []GatewayPort
 	for i := range north.RouterPorts {
 		p := &north.RouterPorts[i]
-		g := GatewayPort{Port: p, Router: l.RouterOf[p.UUID], Networks: Localnets(l, SwitchAt(l, p.Name))}
+		g := GatewayPort{Port: p, Router: l.RouterOf[p.UUID], Networks: l.Localnets(l.SwitchAt(p.Name))}
 		for _, u := range p.GatewayChassis {
 			if c := gcs[u]; c != nil {
-				g.Candidates = append(g.Candidates, GatewayCandidate{Name: c.ChassisName, Priority: c.Priority, gc: c})
+				g.Candidates = append(g.Candidates, GatewayCandidate{Name: c.ChassisName, Priority: c.Priority, Row: c, UUID: u})
 			}
 		}
 		group := groups[p.HAChassisGroup.Get()]
 		for _, u := range group.HAChassis {
 			if c := has[u]; c != nil {
-				g.Candidates = append(g.Candidates, GatewayCandidate{Name: c.ChassisName, Priority: c.Priority, ha: c, group: group.UUID})
+				g.Candidates = append(g.Candidates, GatewayCandidate{Name: c.ChassisName, Priority: c.Priority, Row: c, UUID: u, Group: group.UUID})
 			}
 		}
 		if len(g.Candidates) == 0 || g.Router == nil {
@@ -72,7 +71,7 @@ func GatewayPorts(north *snapshot.Northbound, south *snapshot.Southbound) []Gate
 			}
 		}
 		slices.SortFunc(g.Candidates, func(a, b GatewayCandidate) int { return b.Priority - a.Priority })
-		g.Neutron = NeutronOwns(g.Router.Name, g.Router.ExternalIDs)
+		g.Neutron = decode.NeutronOwns(g.Router.Name, g.Router.ExternalIDs)
 		out = append(out, g)
 	}
 	return out
@@ -90,7 +89,7 @@ func (g *GatewayPort) Proposal(south *snapshot.Southbound) *sb.Chassis {
 		return nil
 	}
 	var able []*sb.Chassis
-	for c := range ownChassis(south) {
+	for c := range south.OwnChassis() {
 		if !slices.ContainsFunc(g.Networks, func(n string) bool { return !Maps(c, n) }) {
 			able = append(able, c)
 		}
@@ -101,26 +100,7 @@ func (g *GatewayPort) Proposal(south *snapshot.Southbound) *sb.Chassis {
 	return nil
 }
 
-func (c GatewayCandidate) row() ovsdb.Row {
-	if c.ha != nil {
-		return c.ha
-	}
-	return c.gc
-}
-
-func (c GatewayCandidate) id() ovsdb.UUID {
-	if c.ha != nil {
-		return c.ha.UUID
-	}
-	return c.gc.UUID
-}
-
 // Text shows a candidate's columns, as evidence.
 func (c GatewayCandidate) Text() string {
 	return fmt.Sprintf("chassis_name=%s priority=%d", c.Name, c.Priority)
-}
-
-// Row is the candidate's row in the Northbound.
-func (c GatewayCandidate) Row() (table string, id ovsdb.UUID) {
-	return c.row().Table(), c.id()
 }

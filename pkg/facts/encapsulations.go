@@ -1,11 +1,10 @@
-package catalog
+package facts
 
 import (
 	"slices"
 	"strconv"
 	"strings"
 
-	"github.com/ovnctl/ovnctl/pkg/fixes"
 	"github.com/ovnctl/ovnctl/pkg/sb"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
@@ -25,7 +24,7 @@ func EncapsulationsOf(south *snapshot.Southbound) Encapsulations {
 	for _, e := range south.Encaps {
 		types[e.ChassisName] = append(types[e.ChassisName], e.Type)
 	}
-	for c := range ownChassis(south) {
+	for c := range south.OwnChassis() {
 		slices.Sort(types[c.Name])
 		own := slices.Compact(types[c.Name])
 		out.Types[c.Name] = strings.Join(own, ",")
@@ -38,11 +37,6 @@ func EncapsulationsOf(south *snapshot.Southbound) Encapsulations {
 		}
 	}
 	return out
-}
-
-// onlyVXLAN refuses because of a chassis that would become unreachable.
-func onlyVXLAN(c *sb.Chassis) error {
-	return fixes.Refuse("give it Geneve first: on "+c.Hostname+": ovnctl fix drop-vxlan", "chassis %s has only VXLAN and would become unreachable", c.Hostname)
 }
 
 // KnowsVXLANMode reports whether an internal version of ovn-northd ("24.09.1-20.37.0-78.8")
