@@ -79,6 +79,15 @@ func (v Value) Addr(bits int) netip.Addr {
 	return netip.AddrFrom16(b)
 }
 
+// Broadcast is the address of all hosts of a network.
+var Broadcast = netip.AddrFrom4([4]byte{255, 255, 255, 255})
+
+// LinkLocal returns the address that a host with a MAC address gives itself (RFC 4291, appendix A).
+func LinkLocal(mac Value) netip.Addr {
+	b := mac.Bytes(6)
+	return netip.AddrFrom16([16]byte{0xfe, 0x80, 8: b[0] ^ 2, 9: b[1], 10: b[2], 11: 0xff, 12: 0xfe, 13: b[3], 14: b[4], 15: b[5]})
+}
+
 // FromAddr returns an address as a field holds it; 0 for the zero Addr.
 func FromAddr(a netip.Addr) Value {
 	if a.Is4() {

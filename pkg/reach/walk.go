@@ -80,7 +80,7 @@ func (w *walker) walk(ctx context.Context, from, to topology.Match, q Question) 
 			worst = r
 		}
 	}
-	if o := worst.Outcome(); o == journey.Delivered || worst.Answered {
+	if o := worst.Outcome(); o == journey.Delivered || worst.RepliedByOVN {
 		return Cause{Outcome: journey.Delivered}, nil
 	}
 	return w.cause(ctx, worst), nil

@@ -37,7 +37,7 @@ func (w *Walker) Verdict(ctx context.Context, r *Round) journey.Verdict {
 	}
 	v := w.verdict(ctx, r.Forward)
 	switch {
-	case r.Answered:
+	case r.RepliedByOVN:
 		v = journey.Verdict{Outcome: journey.Delivered, Node: v.Node, Datapath: v.Datapath, Port: v.Port}
 		v.Sentence = "OVN replies to the packet itself, and the sender gets the reply"
 	case v.Outcome != journey.Delivered:

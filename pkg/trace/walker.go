@@ -87,8 +87,8 @@ type Round struct {
 	Reply   *Path // nil where nothing replies
 	// Backend is where the packet was first translated to; not valid if it was not.
 	Backend netip.AddrPort
-	// Answered says that a router or ovn-controller replied in the place of the receiver: Forward holds the reply too.
-	Answered bool
+	// RepliedByOVN says that a router or ovn-controller replied in the place of the receiver: Forward holds the reply too.
+	RepliedByOVN bool
 }
 
 // Outcome is that of the round trip.
@@ -210,11 +210,11 @@ func (s *source) sent() packet.Flow {
 func (w *Walker) round(ctx context.Context, forward *Path, left *ovn.Connections) (*Round, error) {
 	r := &Round{Forward: forward, Backend: forward.backend()}
 	if forward.Outcome() != journey.Delivered {
-		r.Answered = forward.answeredByOVN()
+		r.RepliedByOVN = forward.repliedByOVN()
 		return r, nil
 	}
 	if back := forward.returned(); back {
-		r.Answered = true
+		r.RepliedByOVN = true
 		return r, nil
 	}
 	if forward.outside {
@@ -301,8 +301,8 @@ func (l section) startPort() *logicalflow.Port {
 
 // answeredByOVN reports whether ovn-controller replies in the place of the receiver, as for DHCP and DNS, and the sender
 // gets the reply.
-func (p *Path) answeredByOVN() bool {
-	if p.visit == nil || p.visit.End.Reason != ovn.Answering {
+func (p *Path) repliedByOVN() bool {
+	if p.visit == nil || p.visit.End.Reason != ovn.Replying {
 		return false
 	}
 	l := p.sections[len(p.sections)-1]

@@ -31,9 +31,7 @@ func trafficOf(p *packet.Flow) traffic {
 }
 
 // l4 reports whether the packet has ports.
-func (t traffic) l4() bool {
-	return t.proto == packet.ProtoTCP || t.proto == packet.ProtoUDP || t.proto == packet.ProtoSCTP
-}
+func (t traffic) l4() bool { return packet.Tuple{Proto: t.proto}.HasPorts() }
 
 // protocol is the name of the protocol: tcp, udp, sctp, icmp, or its number.
 func (t traffic) protocol() string {

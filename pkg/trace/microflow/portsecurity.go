@@ -42,12 +42,6 @@ func parseAllowance(text string) (allowance, bool) {
 	return a, true
 }
 
-// linkLocal is the address that IPv6 makes of the MAC address.
-func (a allowance) linkLocal() netip.Addr {
-	m := a.mac.Bytes(6)
-	return netip.AddrFrom16([16]byte{0: 0xfe, 1: 0x80, 8: m[0] ^ 2, 9: m[1], 10: m[2], 11: 0xff, 12: 0xfe, 13: m[3], 14: m[4], 15: m[5]})
-}
-
 // portSecurity writes 1 if the security of a port forbids the packet. Of the port's entries the first with the packet's
 // MAC address decides.
 func (r *run) portSecurity(a *ovnexpr.Call, port, mac *packet.Field) {
@@ -102,7 +96,7 @@ func isDiscover(p *packet.Flow) bool {
 
 func (a allowance) allowsFrom6(p *packet.Flow) bool {
 	own := func(name string) bool {
-		return slices.Contains(a.v6, addr(p, name)) || addr(p, name) == a.linkLocal()
+		return slices.Contains(a.v6, addr(p, name)) || addr(p, name) == packet.LinkLocal(a.mac)
 	}
 	mac := func(name string) bool {
 		return p.Get(packet.MustField(name)).IsZero() || p.Get(packet.MustField(name)) == a.mac
@@ -128,10 +122,10 @@ func (a allowance) allowsTo(p *packet.Flow) bool {
 	switch p.Uint("eth_type") {
 	case packet.EthIPv4:
 		dst := addr(p, "ip_dst")
-		return all || len(a.v4) > 0 && (slices.Contains(a.v4, dst) || dst.IsMulticast() || dst == netip.AddrFrom4([4]byte{255, 255, 255, 255}))
+		return all || len(a.v4) > 0 && (slices.Contains(a.v4, dst) || dst.IsMulticast() || dst == packet.Broadcast)
 	case packet.EthIPv6:
 		dst := addr(p, "ipv6_dst")
-		return all || len(a.v6) > 0 && (slices.Contains(a.v6, dst) || dst == a.linkLocal() || dst.IsMulticast())
+		return all || len(a.v6) > 0 && (slices.Contains(a.v6, dst) || dst == packet.LinkLocal(a.mac) || dst.IsMulticast())
 	}
 	return true
 }

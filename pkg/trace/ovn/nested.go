@@ -1,8 +1,6 @@
 package ovn
 
 import (
-	"net/netip"
-
 	"github.com/ovnctl/ovnctl/pkg/journey"
 	"github.com/ovnctl/ovnctl/pkg/ovnexpr"
 	"github.com/ovnctl/ovnctl/pkg/packet"
@@ -18,7 +16,7 @@ func (w *walker) nested(in *instruction) control {
 		return proceed
 	}
 	f, t := w.run.fields, w.tuple()
-	child := w.open(Answered, name)
+	child := w.open(Replied, name)
 	child.aside = true
 	child.settle()
 	child.packet.ClearConntrack()
@@ -31,7 +29,7 @@ func (w *walker) nested(in *instruction) control {
 		return w.await(child, in)
 	case "nd_na", "nd_na_router":
 		child.makeAdvertisement()
-		w.end(journey.Consumed, Answering, nil)
+		w.end(journey.Consumed, Replying, nil)
 	default:
 		if isError(f, &w.packet, t) { // no errors about errors
 			child.end(journey.Dropped, Finished, nil)
@@ -208,7 +206,7 @@ func reply(f *fields, p *packet.Flow) bool {
 	case !isIPv4(f, p) && !isIPv6(f, p):
 		return false
 	}
-	if !w.answerable() {
+	if !w.turnPayload() {
 		return false
 	}
 	w.swap()
@@ -219,10 +217,10 @@ func reply(f *fields, p *packet.Flow) bool {
 	return true
 }
 
-// answerable turns the header above IP round; false if a host does not reply to it.
-func (w *walker) answerable() bool {
+// turnPayload turns the header above IP round; false if a host does not reply to it.
+func (w *walker) turnPayload() bool {
 	f, p := w.run.fields, &w.packet
-	if address(f.destination(p), p).IsMulticast() || address(f.destination(p), p) == netip.AddrFrom4([4]byte{255, 255, 255, 255}) {
+	if to := w.tuple().Dst; to.IsMulticast() || to == packet.Broadcast {
 		return false
 	}
 	switch f.proto.Get(p).Lo {

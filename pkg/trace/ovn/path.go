@@ -43,7 +43,7 @@ const (
 	Copied                   // output to a multicast group, one visit for each port
 	Crossed                  // a patch port, from datapath to datapath
 	Cloned                   // clone
-	Answered                 // OVN makes a packet from this one: arp, nd_na, icmp4, tcp_reset, reject, put_dhcp_opts; see Visit.Name
+	Replied                  // OVN makes a packet from this one: arp, nd_na, icmp4, tcp_reset, reject, put_dhcp_opts; see Visit.Name
 	Mirrored                 // mirror: a copy for another receiver
 	Arrived                  // over a physical network, from localnet port to localnet port
 	Redirected               // next with another pipeline
@@ -165,7 +165,7 @@ const (
 	Refused // OVN sends an error or a reset; that is a child
 
 	// Consumed.
-	Answering  // OVN replies in the place of the receiver (ARP, neighbour discovery, DHCP, DNS); the reply is a child
+	Replying   // OVN replies in the place of the receiver (ARP, neighbour discovery, DHCP, DNS); the reply is a child
 	Resolving  // the next hop's MAC address is asked for; the packet waits for the reply
 	Controller // ovn-controller takes the packet
 
@@ -182,7 +182,7 @@ func (r Reason) String() string {
 		NoFlow: "no flow matches", DropAction: "the flow drops", NoOutport: "no outport", SameOutport: "back to where it came from",
 		NotBound: "the port is on no chassis", NoTunnel: "no tunnel", NotCarried: "no room in the tunnel's key",
 		NotHere: "the port is not on this chassis", NoPeer: "no peer", EmptyGroup: "no port in the group",
-		TTLExceeded: "time to live exceeded", Finished: "nothing more is done", Learning: "what is learned from is dropped", Refused: "refused", Answering: "answered by OVN",
+		TTLExceeded: "time to live exceeded", Finished: "nothing more is done", Learning: "what is learned from is dropped", Refused: "refused", Replying: "OVN replies",
 		Resolving: "the next hop is asked for", Controller: "taken by ovn-controller", NotUnderstood: "a flow is not understood",
 		Tie: "flows of one priority", Limit: "too long",
 	}[r]
@@ -211,7 +211,7 @@ func rank(e *End) int {
 // aside reports whether the visit is of a reply that OVN made, or of a mirrored copy.
 func (v *Visit) aside() bool {
 	for ; v != nil; v = v.Parent {
-		if v.Origin == Answered || v.Origin == Mirrored {
+		if v.Origin == Replied || v.Origin == Mirrored {
 			return true
 		}
 	}

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/ovnctl/ovnctl/pkg/logicalflow"
-	"github.com/ovnctl/ovnctl/pkg/ovsdb"
 	"github.com/ovnctl/ovnctl/pkg/packet"
 )
 
@@ -78,31 +77,25 @@ func (a allowance) has(ip netip.Addr) bool {
 	if slices.ContainsFunc(a.addresses, func(p permitted) bool { return p.prefix.Contains(ip) }) {
 		return true
 	}
-	return ip.Is6() && ip == linkLocal(a.mac) && a.restricts(false)
-}
-
-// linkLocal is the address that a host with a MAC address gives itself (RFC 4291, appendix A).
-func linkLocal(m packet.Value) netip.Addr {
-	b := m.Bytes(6)
-	return netip.AddrFrom16([16]byte{0xfe, 0x80, 8: b[0] ^ 2, 9: b[1], 10: b[2], 11: 0xff, 12: 0xfe, 13: b[3], 14: b[4], 15: b[5]})
+	return ip.Is6() && ip == packet.LinkLocal(a.mac) && a.restricts(false)
 }
 
 // checkInPortSecurity reports whether the packet is refused: 1 if its sender may not send it.
 func (w *walker) checkInPortSecurity(in *instruction) control {
-	refused := false
-	if p := w.visit.Inport; p != nil && len(p.Row.PortSecurity) > 0 {
-		refused = !slices.ContainsFunc(security(p), w.maySend)
-	}
-	return w.result(in, refused, Note{Table: "Port_Binding", Row: rowOf(w.visit.Inport), Port: w.visit.Inport})
+	return w.checkPortSecurity(in, w.visit.Inport, w.maySend)
 }
 
 // checkOutPortSecurity reports whether the packet is refused: 1 if its receiver may not receive it.
 func (w *walker) checkOutPortSecurity(in *instruction) control {
-	refused := false
-	if p := w.visit.Outport; p != nil && len(p.Row.PortSecurity) > 0 {
-		refused = !slices.ContainsFunc(security(p), w.mayReceive)
+	return w.checkPortSecurity(in, w.visit.Outport, w.mayReceive)
+}
+
+func (w *walker) checkPortSecurity(in *instruction, p *logicalflow.Port, allows func(allowance) bool) control {
+	if p == nil {
+		return w.result(in, false, Note{Table: "Port_Binding"})
 	}
-	return w.result(in, refused, Note{Table: "Port_Binding", Row: rowOf(w.visit.Outport), Port: w.visit.Outport})
+	refused := len(p.Row.PortSecurity) > 0 && !slices.ContainsFunc(security(p), allows)
+	return w.result(in, refused, Note{Table: "Port_Binding", Row: p.Row.UUID, Port: p})
 }
 
 // maySend reports whether an entry allows the packet to be sent.
@@ -172,18 +165,11 @@ func (w *walker) mayReceive(a allowance) bool {
 	switch {
 	case isIPv4(f, p):
 		ip := address(f.dst4, p)
-		return a.restricts(true) && (a.has(ip) || ip == netip.AddrFrom4([4]byte{255, 255, 255, 255}) || ip.IsMulticast() ||
+		return a.restricts(true) && (a.has(ip) || ip == packet.Broadcast || ip.IsMulticast() ||
 			slices.ContainsFunc(a.addresses, func(p permitted) bool { return p.broadcast == ip }))
 	case isIPv6(f, p):
 		ip := address(f.dst6, p)
 		return a.restricts(false) && (a.has(ip) || ip.IsMulticast())
 	}
 	return true
-}
-
-func rowOf(p *logicalflow.Port) ovsdb.UUID {
-	if p == nil {
-		return ""
-	}
-	return p.Row.UUID
 }
