@@ -51,8 +51,14 @@ install-lab:
 
 .PHONY: unit
 unit: ## the tests that need neither root nor Open vSwitch, with -race
-	go test -race -short $(filter-out %/cmd/ovnctl,$(PACKAGES))
-	go test -short ./cmd/ovnctl
+	@$(MAKE) --no-print-directory -j2 unit-packages unit-command
+
+# Six packages at a time: some wait for processes and timers more than they compute.
+.PHONY: unit-packages unit-command
+unit-packages:
+	go test -race -short -vet=off -p 6 $(filter-out %/cmd/ovnctl,$(PACKAGES))
+unit-command:
+	go test -short -vet=off ./cmd/ovnctl
 
 .PHONY: golden
 golden: ## write what ovnctl prints about the demos into the files and pages that tests compare

@@ -2,6 +2,7 @@ package fixes
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -22,6 +23,8 @@ import (
 type Journal struct {
 	dir  string
 	lock *os.File
+
+	patience time.Duration // for tests, in place of the constant
 }
 
 // DefaultState is the directory of the journal unless another one is named.
@@ -57,7 +60,7 @@ func (j *Journal) Lock(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("journal: %w", err)
 	}
-	within, cancel := context.WithTimeout(ctx, patienceForLock)
+	within, cancel := context.WithTimeout(ctx, cmp.Or(j.patience, patienceForLock))
 	defer cancel()
 	err = wait(within, 50*time.Millisecond, func() (bool, error) {
 		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 // filePlan is a plan that changes one file.
@@ -330,7 +331,7 @@ func TestLeave(t *testing.T) {
 // TestLock holds that a second run is kept out while the first is alive, and told of it.
 func TestLock(t *testing.T) {
 	j, _ := bench(t)
-	second := &Journal{dir: j.dir}
+	second := &Journal{dir: j.dir, patience: 300 * time.Millisecond}
 	err := second.Lock(t.Context())
 	var busy *Busy
 	if !errors.As(err, &busy) || busy.PID == "" {
