@@ -187,15 +187,19 @@ func gatewayPorts(p *doctor.Pass, north *snapshot.Northbound, south *snapshot.So
 	setByHand(p, north)
 }
 
-// offeredGateways are the chassis that offer themselves to Neutron as gateways.
+// offeredGateways are the chassis that offer themselves to Neutron as gateways. They are none where OVN has the option in
+// other_config alone: Neutron up to 21 reads external_ids, takes nobody to offer himself, and schedules on all chassis.
 func offeredGateways(south *snapshot.Southbound) map[string]bool {
-	offered := map[string]bool{}
+	offered, seen := map[string]bool{}, false
+	asGateway := func(ids map[string]string) bool {
+		return slices.Contains(strings.Split(ids["ovn-cms-options"], ","), "enable-chassis-as-gw")
+	}
 	for _, c := range south.Chassis {
-		for _, options := range []string{c.OtherConfig["ovn-cms-options"], c.ExternalIDs["ovn-cms-options"]} {
-			if slices.Contains(strings.Split(options, ","), "enable-chassis-as-gw") {
-				offered[c.Name] = true
-			}
-		}
+		offered[c.Name] = asGateway(c.OtherConfig) || asGateway(c.ExternalIDs)
+		seen = seen || asGateway(c.ExternalIDs)
+	}
+	if !seen {
+		return nil
 	}
 	return offered
 }

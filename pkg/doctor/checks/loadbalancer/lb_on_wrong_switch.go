@@ -256,11 +256,14 @@ func (b *balancing) row(lb *nb.LoadBalancer) doctor.Evidence {
 	return doctor.NBRow("Load_Balancer", lb.UUID, "%s: protocol=%s, vips=%v, %s", lb.Name, cmp.Or(lb.Protocol.Get(), `""`), vips, where)
 }
 
-// outliers reports switches that lack what all others of their router have.
+// outliers reports switches that lack what all others of their router have. Of Kube-OVN ofKubeOVN knows more, and Neutron
+// gives a provider network none of its router's.
 func (b *balancing) outliers() {
-	for i := range b.l.Routers {
-		switches := b.switchesAt(&b.l.Routers[i])
-		if len(switches) < 3 {
+	for r := range doctor.Each(b.l.Routers) {
+		switches := slices.DeleteFunc(b.switchesAt(r), func(s *nb.LogicalSwitch) bool {
+			return decode.CMSOf(s.ExternalIDs) == decode.Neutron && len(b.l.Localnets(s)) > 0
+		})
+		if len(switches) < 3 || decode.CMSOf(r.ExternalIDs) == decode.KubeOVN {
 			continue
 		}
 		count := map[ovsdb.UUID]int{}
