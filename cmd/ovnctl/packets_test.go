@@ -2,6 +2,7 @@ package main
 
 import (
 	"os"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -9,9 +10,12 @@ import (
 // A sentPacket is a row of a deployment's .packets file.
 type sentPacket struct {
 	args  []string
-	lost  bool // what became of the packet
-	wrong bool // ovnctl says otherwise today
+	lost  bool   // what became of the packet
+	wrong bool   // ovnctl says otherwise today
+	cause string // part of what trace has to say of why
 }
+
+var causeLine = regexp.MustCompile(`(?m)^  cause: .*$`)
 
 func sentPackets(t *testing.T, file string) []sentPacket {
 	t.Helper()
@@ -21,10 +25,11 @@ func sentPackets(t *testing.T, file string) []sentPacket {
 	}
 	var list []sentPacket
 	for line := range strings.Lines(string(text)) {
-		row, _, _ := strings.Cut(line, ";")
+		row, remark, _ := strings.Cut(line, ";")
+		_, cause, _ := strings.Cut(remark, "| ")
 		rest, wrong := strings.CutPrefix(row, "?")
 		if words := strings.Fields(rest); len(words) > 2 && words[0] != "#" {
-			list = append(list, sentPacket{args: words[1:], lost: words[0] == "lost", wrong: wrong})
+			list = append(list, sentPacket{args: words[1:], lost: words[0] == "lost", wrong: wrong, cause: strings.TrimSpace(cause)})
 		}
 	}
 	return list
@@ -56,6 +61,8 @@ func TestDeploymentPackets(t *testing.T) {
 						t.Errorf("it is right now: remove the question mark in %s.packets", d.file)
 					case code != want && !p.wrong:
 						t.Errorf("exit code %d, want %d\n%s%s", code, want, out.String(), errs.String())
+					case p.cause != "" && !strings.Contains(causeLine.FindString(out.String()), p.cause):
+						t.Errorf("the cause does not name %q\n%s", p.cause, out.String())
 					}
 				})
 			}

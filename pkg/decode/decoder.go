@@ -78,6 +78,11 @@ func (d *Decoder) logical(ctx context.Context, seen Seen, m *Meaning) {
 	}
 	m.Stage = cmp.Or(m.Flow.ExternalIDs["stage-name"], m.Stage)
 	m.Objects, m.UnknownObject = d.Objects.Of(ctx, m.Stage, m.Flow.ExternalIDs["stage-hint"])
+	if m.UnknownObject != "" {
+		if acl, ok := d.Objects.ACL(ctx, m.Stage, m.Flow.Match, m.Flow.Priority); ok {
+			m.Objects, m.UnknownObject = []Object{acl}, ""
+		}
+	}
 }
 
 // physical looks for the row behind a flow of ovn-controller's own tables.

@@ -80,6 +80,41 @@ func (o *Objects) Of(ctx context.Context, stage, hint string) (objects []Object,
 	return nil, fmt.Sprintf("no row of OVN_Northbound begins with %s: it was removed, or ovn-northd lags behind", hint)
 }
 
+// aclPriority is what ovn-northd adds to an ACL's priority, ovn-northd(8).
+const aclPriority = 1000
+
+// ACL returns the ACL behind a logical flow whose hint begins no row: ovn-northd keeps a flow when a CMS writes its ACL anew
+// with the same match. It is the one of the flow's priority, direction and match; ok is false unless there is just one.
+func (o *Objects) ACL(ctx context.Context, stage, match string, priority int) (object Object, ok bool) {
+	if o == nil || o.reader == nil || !strings.Contains(stage, "_acl") {
+		return Object{}, false
+	}
+	direction := "to-lport"
+	if strings.HasPrefix(stage, "ls_in") {
+		direction = "from-lport"
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	key := fmt.Sprintf("ACL %s %d %s", direction, priority, match)
+	uuid, known := o.names[key]
+	if !known {
+		var rows []nb.ACLBrief
+		query := &ovsdb.Query{Rows: &rows, Where: []ovsdb.Condition{ovsdb.Where("priority", "==", priority-aclPriority), ovsdb.Where("direction", "==", direction)}}
+		if err := o.reader.Select(ctx, query); err != nil {
+			return Object{}, false
+		}
+		rows = slices.DeleteFunc(rows, func(r nb.ACLBrief) bool { return match != r.Match && !strings.HasSuffix(match, "("+r.Match+")") })
+		if len(rows) == 1 {
+			uuid = rows[0].UUID
+		}
+		o.names[key] = uuid
+	}
+	if uuid == "" {
+		return Object{}, false
+	}
+	return o.object(ctx, acls, uuid)
+}
+
 // Named returns the row of one of the tables whose rows have names of their own,
 // such as an address set that a match names: Address_Set, Port_Group,
 // Logical_Switch_Port and Logical_Router_Port. It reports false if there is none,

@@ -115,6 +115,9 @@ func (e *Explainer) objectOf(ctx context.Context, f *logicalflow.Flow) (decode.O
 		return decode.Object{}, false // the same for all routers: the hint is the route of any of them
 	}
 	objects, _ := e.objects.Of(ctx, stage, f.Row.ExternalIDs["stage-hint"])
+	if len(objects) == 0 && f.Row.ExternalIDs["stage-hint"] != "" {
+		return e.objects.ACL(ctx, stage, f.Row.Match, f.Row.Priority)
+	}
 	if len(objects) == 0 {
 		return decode.Object{}, false
 	}

@@ -186,7 +186,11 @@ func (e *Explainer) byACL(ctx context.Context, s *stop) {
 		if f == nil || !strings.Contains(f.Stage(), "_acl") {
 			continue
 		}
-		o, _ := e.objectOf(ctx, f)
+		o, known := e.objectOf(ctx, f)
+		if !known && f.Row.ExternalIDs["stage-hint"] != "" { // of an ACL that is no more
+			s.kind, s.visit, s.step, s.flow = journey.FlowDrops, v, i, f
+			break
+		}
 		acl, ok := o.Row.(nb.ACL)
 		if ok && !allows(o) && acl.Action != "pass" {
 			s.kind, s.visit, s.step, s.flow, s.by = journey.Denied, v, i, f, o
