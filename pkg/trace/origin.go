@@ -42,9 +42,11 @@ func (t *tracer) fromPort(ctx context.Context, port *topology.Port, p Packet) (l
 		return location{}, droppedAt(port, journey.Cause{Kind: journey.NoInterface, Node: n.Name, Port: carrier.Name, Detail: carrier.Why})
 	}
 	attached := carrier.Interfaces[i]
-	if verdict := v.sends(ctx, attached.Interface, p.Src, p.Dst); verdict != nil {
-		verdict.Port = port.Name
-		return location{}, verdict
+	if port.Parent == "" { // else the owner has its address on a VLAN within
+		if verdict := v.sends(ctx, attached.Interface, p.Src, p.Dst); verdict != nil {
+			verdict.Port = port.Name
+			return location{}, verdict
+		}
 	}
 	pkt, stopped := t.frame(port, p)
 	if stopped != nil {
