@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -99,7 +100,7 @@ func runDocumented(t *testing.T, page, command string) string {
 	cmd := exec.Command("sh", "-c", `exec "$0" `+m[1], self)
 	cmd.Env = append(os.Environ(), asOvnctl+"=1", "COLUMNS=120", "LANG=C.UTF-8", "NO_COLOR=1")
 	shown, err := cmd.Output()
-	if failed, ok := err.(*exec.ExitError); err != nil && (!ok || failed.ExitCode() != exitFound) {
+	if failed, ok := errors.AsType[*exec.ExitError](err); err != nil && (!ok || failed.ExitCode() != exitFound) {
 		t.Errorf("%s: %s: %v", page, command, err)
 	}
 	return cut(string(shown), m[2], m[3])

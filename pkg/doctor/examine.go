@@ -156,7 +156,7 @@ type Document struct {
 	Stats *Stats `json:"stats,omitzero"`
 }
 
-// DoctorStats are how long a report took.
+// Stats are how long a report took.
 type Stats struct {
 	Took  time.Duration   `json:"took"`  // from the first read to the last check, in nanoseconds
 	Reads []snapshot.Read `json:"reads"` // the slowest first

@@ -2,6 +2,7 @@ package fixes
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -158,7 +159,7 @@ func TestLoopMistake(t *testing.T) {
 	l.Yes = true
 	if _, err := l.Repair(t.Context(), &Call{Repair: "edit", Args: []string{"/nope"}}, nil); err == nil {
 		t.Error("a file that does not exist was edited")
-	} else if _, ok := err.(*Mistake); !ok {
+	} else if _, ok := errors.AsType[*Mistake](err); !ok {
 		t.Errorf("a file that does not exist: %T %v", err, err)
 	}
 	all, err := l.Run(t.Context(), func(ctx context.Context) ([]Fault, error) {

@@ -58,8 +58,8 @@ var Flags = []Flag{
 	{Bit: 25, Name: "evpn_lookup"},
 }
 
-// NetworkIDShift: the upper four bits of reg10 hold the network_id of the router port's
-// network (since 24.03.6, 24.09.3 and 25.03.1).
+// NetworkIDShift is the first of the upper four bits of reg10, which hold the network_id of the router port's network
+// (since 24.03.6, 24.09.3 and 25.03.1).
 const NetworkIDShift = 28
 
 // FlagNames returns the names of the bits set in a value of reg10, lowest
@@ -95,6 +95,7 @@ func (f CtField) in(v Version) bool {
 	return v.atLeast(f.Since) && !old
 }
 
+// CtMarkFields are those of ct_mark, the lowest first.
 var CtMarkFields = []CtField{
 	{Name: "blocked", Lsb: 0, Len: 1},
 	{Name: "natted", Lsb: 1, Len: 1},
@@ -106,6 +107,7 @@ var CtMarkFields = []CtField{
 	{Name: "ecmp_reply_port", Lsb: 16, Len: 16},
 }
 
+// CtLabelFields are those of ct_label, the lowest first.
 var CtLabelFields = []CtField{
 	{Name: "blocked", Lsb: 0, Len: 1, Until: Version{24, 9, 0}},
 	{Name: "natted", Lsb: 1, Len: 1, Until: Version{24, 9, 0}},

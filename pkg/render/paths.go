@@ -12,7 +12,7 @@ import (
 // WaysFormats are the formats that [Ways] knows, the default first.
 var WaysFormats = []string{"tree", "json", "yaml", "md"}
 
-// Ways writes in one of [WaysFormats] where two paths diverge.
+// Paths writes in one of [WaysFormats] where two paths diverge.
 func Paths(w io.Writer, s Style, format string, doc compare.PathsDocument) error {
 	switch format {
 	case "json", "yaml":

@@ -147,8 +147,8 @@ var ErrUnavailable = node.ErrUnavailable
 // without OVN.
 var ErrNoOVN = errors.New("plain Open vSwitch: no OVN here")
 
-// errNoDatabase is the answer of a database that is not among the sources, or that
-// could not be opened: then it is the Problem.
+// MissingDatabase is the error of a database that is not among the sources, or that could not be opened: then it is the
+// Problem. The flag is the one that names it.
 func (d *Deployment) MissingDatabase(name, flag string) error {
 	for _, p := range d.Problems {
 		if p.What == name {

@@ -274,11 +274,9 @@ func (w *walker) ctNAT(in *instruction) control {
 	}
 	w.settle()
 	t := w.tuple()
-	now := t
+	now := towards(t, a.To, a.Lo)
 	if snat {
 		now = towards(t.Reverse(), a.To, a.Lo).Reverse()
-	} else {
-		now = towards(t, a.To, a.Lo)
 	}
 	w.commit(z, t, now)
 	w.look(z, true)

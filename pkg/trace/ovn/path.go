@@ -223,7 +223,7 @@ func (w *Path) Ends() []*Visit {
 	return slices.DeleteFunc(slices.Clone(w.Visits), func(v *Visit) bool { return v.End == nil })
 }
 
-// Path are the visits from the root to v.
+// Visits are those from the root to v.
 func (v *Visit) Visits() []*Visit {
 	var path []*Visit
 	for ; v != nil; v = v.Parent {
