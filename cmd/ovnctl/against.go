@@ -15,7 +15,7 @@ import (
 
 // runAgainst traces the packet in two states and says where the paths diverge.
 func (o *traceOptions) runAgainst(ctx context.Context, from, to string) (err error) {
-	format, err := o.format(render.WaysFormats...)
+	format, err := o.format(render.PathsFormats...)
 	if err != nil {
 		return err
 	}

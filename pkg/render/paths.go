@@ -9,10 +9,10 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/journey"
 )
 
-// WaysFormats are the formats that [Ways] knows, the default first.
-var WaysFormats = []string{"tree", "json", "yaml", "md"}
+// PathsFormats are the formats that [Paths] knows, the default first.
+var PathsFormats = []string{"tree", "json", "yaml", "md"}
 
-// Paths writes in one of [WaysFormats] where two paths diverge.
+// Paths writes in one of [PathsFormats] where two paths diverge.
 func Paths(w io.Writer, s Style, format string, doc compare.PathsDocument) error {
 	switch format {
 	case "json", "yaml":
