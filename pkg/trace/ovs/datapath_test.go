@@ -21,6 +21,7 @@ func TestOutputNumbers(t *testing.T) {
 		{"set(ipv4(ttl=63)),ct(commit,zone=9,nat(src)),5", []int{5}},
 		{"tnl_push(tnl_port(6081),header(size=58,type=5),out_port(1)),2", []int{2}},
 		{"clone(1,2),recirc(0x3)", []int{1, 2}},
+		{"clone(tnl_push(tnl_port(6081),header(size=58,type=5),out_port(1)),2),3", []int{3}},
 		{"clone(set(eth(src=02:00:00:00:00:01)),4),5", []int{4, 5}},
 		{"check_pkt_len(size=1414,gt(userspace(pid=0,controller(reason=1)),7),le(ct_clear,8))", []int{8}},
 		{"userspace(pid=0,controller(reason=1))", nil},

@@ -246,7 +246,8 @@ func (r *reading) switched(ctx context.Context, i int, e openflow.Event) error {
 		return r.refused(err)
 	}
 	for _, port := range openflow.ParseDatapathPorts(text) {
-		if port.Bridge == e.Bridge && slices.Contains(numbers, int(port.Datapath)) {
+		in := port.OpenFlow == e.Flow.InPort().Number // NORMAL never sends back: what goes there was sent by another bridge
+		if port.Bridge == e.Bridge && !in && slices.Contains(numbers, int(port.Datapath)) {
 			r.leaf(i, Leaf{Kind: ToPort, Port: packet.PortID{Number: port.OpenFlow}})
 		}
 	}
@@ -416,15 +417,7 @@ func outputNumbers(actions string) []int {
 	for i := 0; i <= len(actions); i++ {
 		switch {
 		case i == len(actions) || actions[i] == ',' && depth == 0:
-			action := strings.TrimSpace(actions[start:i])
-			if n, err := strconv.Atoi(action); err == nil {
-				numbers = append(numbers, n)
-			}
-			for _, outer := range []string{"clone(", "check_pkt_len(", "le("} {
-				if inner, ok := strings.CutPrefix(action, outer); ok {
-					numbers = append(numbers, outputNumbers(strings.TrimSuffix(inner, ")"))...)
-				}
-			}
+			numbers = append(numbers, outputNumber(strings.TrimSpace(actions[start:i]))...)
 			start = i + 1
 		case actions[i] == '(':
 			depth++
@@ -433,6 +426,19 @@ func outputNumbers(actions string) []int {
 		}
 	}
 	return numbers
+}
+
+// outputNumber is outputNumbers for one action.
+func outputNumber(action string) []int {
+	if n, err := strconv.Atoi(action); err == nil {
+		return []int{n}
+	}
+	for _, outer := range []string{"clone(", "check_pkt_len(", "le("} {
+		if inner, ok := strings.CutPrefix(action, outer); ok && !strings.HasPrefix(inner, "tnl_push(") { // the port of a tunnel's outer packet
+			return outputNumbers(strings.TrimSuffix(inner, ")"))
+		}
+	}
+	return nil
 }
 
 // tunnelDestination is where a packet's own tunnel fields send it; the zero Addr if nowhere.
