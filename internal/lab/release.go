@@ -231,16 +231,26 @@ func fromOneLine(b []byte) (mirror, keyring string) {
 		if len(f) == 0 || f[0] != "deb" {
 			continue
 		}
-		if i := slices.IndexFunc(f, isArchive); i > 0 {
-			for _, option := range f[1:i] {
-				if file, ok := strings.CutPrefix(option, "signed-by="); ok {
-					keyring = file
-				}
-			}
-			return f[i], keyring
+		i := slices.IndexFunc(f, isArchive)
+		if i <= 0 {
+			continue
 		}
+		for _, option := range f[1:i] {
+			if file, ok := strings.CutPrefix(option, "signed-by="); ok {
+				keyring = file
+			}
+		}
+		return f[i], keyring
 	}
 	return "", ""
+}
+
+// archiveIn is the first of some URIs that is an archive; empty: none is.
+func archiveIn(uris []string) string {
+	if i := slices.IndexFunc(uris, isArchive); i >= 0 {
+		return uris[i]
+	}
+	return ""
 }
 
 // fromStanzas reads its deb822 style.
@@ -252,9 +262,7 @@ func fromStanzas(b []byte) (mirror, keyring string) {
 			value = strings.TrimSpace(value)
 			switch strings.ToLower(name) {
 			case "uris":
-				if i := slices.IndexFunc(strings.Fields(value), isArchive); i >= 0 {
-					mirror = strings.Fields(value)[i]
-				}
+				mirror = archiveIn(strings.Fields(value))
 			case "signed-by":
 				keyring = value
 			case "enabled":

@@ -159,9 +159,9 @@ func (f *finder) centralFiles() bool {
 	return false
 }
 
-// asleep reports whether this host has the file of an Open_vSwitch database, and the
+// inactive reports whether this host has the file of an Open_vSwitch database, and the
 // system-id that it had: what is left of an Open vSwitch that is down.
-func (f *finder) asleep(ctx context.Context) (id string, ok bool) {
+func (f *finder) inactive(ctx context.Context) (id string, ok bool) {
 	dirs := []string{"/etc/openvswitch", "/var/lib/openvswitch"}
 	if dir := os.Getenv("OVS_DBDIR"); dir != "" {
 		dirs = []string{dir}

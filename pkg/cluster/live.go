@@ -157,7 +157,7 @@ func openDB[T ovsdb.Row](ctx context.Context, f *finder, which central, local fu
 func (c *Cluster) addHosts(ctx context.Context, config Config, zone *Zone, rows []sb.ChassisIdentity, local *localNode) {
 	self := local.system.id("system-id")
 	if self == "" && local.problem != nil {
-		self, _ = (&finder{Config: config}).asleep(ctx)
+		self, _ = (&finder{Config: config}).inactive(ctx)
 	}
 	var here *Node
 	for _, n := range chassisNodes(zone, rows) {
@@ -192,8 +192,8 @@ func (c *Cluster) addHosts(ctx context.Context, config Config, zone *Zone, rows 
 // Open vSwitch is down and has left no more than its database's file.
 func (c *Cluster) addCentral(ctx context.Context, f *finder, rows []sb.ChassisIdentity) {
 	dir := f.central()
-	id, asleep := f.asleep(ctx)
-	if dir == "" && !asleep {
+	id, inactive := f.inactive(ctx)
+	if dir == "" && !inactive {
 		return
 	}
 	if dir == "" {
@@ -201,7 +201,7 @@ func (c *Cluster) addCentral(ctx context.Context, f *finder, rows []sb.ChassisId
 	}
 	name, _ := os.Hostname()
 	name = cmp.Or(name, "local")
-	if asleep {
+	if inactive {
 		for _, r := range rows {
 			if r.Name == id || id == "" && r.Hostname == name {
 				name, id = cmp.Or(r.Hostname, r.Name), r.Name
@@ -212,7 +212,7 @@ func (c *Cluster) addCentral(ctx context.Context, f *finder, rows []sb.ChassisId
 	}
 	host := node.Local(node.LocalConfig{Name: name, HostRoot: f.HostRoot, OVNRunDir: dir, Timeout: f.Timeout, Getenv: os.Getenv})
 	c.Central = &Node{Name: name, SystemID: id, Local: true, Host: host, failed: true}
-	c.Inactive = asleep
+	c.Inactive = inactive
 }
 
 // chassisNodes makes the nodes of the chassis that a zone knows, without their

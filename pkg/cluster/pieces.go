@@ -236,15 +236,11 @@ func (r *databaseReader) table(ctx context.Context, where []ovsdb.Condition, loc
 		return err
 	}
 	for _, column := range columns {
-		var all, wanted []ovsdb.UUID
+		var all []ovsdb.UUID
 		for _, row := range found {
-			for _, id := range row[column].UUIDs() {
-				all = append(all, id)
-				if local == nil || local[id] {
-					wanted = append(wanted, id)
-				}
-			}
+			all = append(all, row[column].UUIDs()...)
 		}
+		wanted := slices.DeleteFunc(slices.Clone(all), func(id ovsdb.UUID) bool { return local != nil && !local[id] })
 		for n := max(1, len(wanted)/firstShare); len(wanted) > 0; {
 			n = min(n, len(wanted))
 			without := slices.DeleteFunc(slices.Clone(all), func(id ovsdb.UUID) bool { return slices.Contains(wanted[:n], id) })

@@ -87,7 +87,7 @@ func (c *Calibration) learnOutput(evidence []Evidence) {
 	}
 }
 
-// followOutput names the tables on the way of the default flows from first, the
+// followOutput names the tables on the path of the default flows from first, the
 // entry of output, to LOCAL_OUTPUT, which drops by default. The one table left
 // out on that way is LARGE_PKT_PROCESS; the table before it detects, the one
 // behind it is REMOTE_OUTPUT. REMOTE_VTEP_OUTPUT, where there is one, lies

@@ -273,7 +273,7 @@ func (f *LogicalFlows) fail(err error) {
 
 // joinRows finds the rows behind flows, as Calibrate wants them. A flow without a
 // cookie, or whose row is not found, stays without; so does one whose cookie is
-// that of another Southbound row, for which all groups would be read in vain.
+// that of another Southbound row, for which all groups would be read for nothing.
 func (f *LogicalFlows) joinRows(ctx context.Context, l *Logical, flows []Seen) []Evidence {
 	evidence := make([]Evidence, len(flows))
 	keys := make([]FlowKey, len(flows))

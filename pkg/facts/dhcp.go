@@ -2,6 +2,7 @@ package facts
 
 import (
 	"net/netip"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -92,10 +93,9 @@ func (l *Logical) gatewayOf(o *nb.DHCPOptions, subnet netip.Prefix) (netip.Addr,
 			continue
 		}
 		for _, g := range l.Gateways(s) {
-			for _, n := range Networks(g) {
-				if subnet.Contains(n.Addr()) {
-					return n.Addr(), strings.ToLower(g.MAC)
-				}
+			networks := Networks(g)
+			if i := slices.IndexFunc(networks, func(n netip.Prefix) bool { return subnet.Contains(n.Addr()) }); i >= 0 {
+				return networks[i].Addr(), strings.ToLower(g.MAC)
 			}
 		}
 	}

@@ -1,6 +1,7 @@
 package facts
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -47,11 +48,10 @@ func GatewayPorts(north *snapshot.Northbound, south *snapshot.Southbound) []Gate
 				g.Candidates = append(g.Candidates, GatewayCandidate{Name: c.ChassisName, Priority: c.Priority, Row: c, UUID: u})
 			}
 		}
-		if group := groups[p.HAChassisGroup.Get()]; group != nil {
-			for _, u := range group.HAChassis {
-				if c := has[u]; c != nil {
-					g.Candidates = append(g.Candidates, GatewayCandidate{Name: c.ChassisName, Priority: c.Priority, Row: c, UUID: u, Group: group.UUID})
-				}
+		group := cmp.Or(groups[p.HAChassisGroup.Get()], &nb.HAChassisGroup{})
+		for _, u := range group.HAChassis {
+			if c := has[u]; c != nil {
+				g.Candidates = append(g.Candidates, GatewayCandidate{Name: c.ChassisName, Priority: c.Priority, Row: c, UUID: u, Group: group.UUID})
 			}
 		}
 		if len(g.Candidates) == 0 || g.Router == nil {

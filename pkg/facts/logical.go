@@ -1,6 +1,7 @@
 package facts
 
 import (
+	"cmp"
 	"net/netip"
 	"slices"
 	"strings"
@@ -72,9 +73,7 @@ func NewLogical(rows *snapshot.Northbound) *Logical {
 		for _, id := range s.Ports {
 			if p := ports[id]; p != nil {
 				l.PortsOf[s.UUID] = append(l.PortsOf[s.UUID], p)
-				if l.SwitchOf[id] == nil {
-					l.SwitchOf[id] = s
-				}
+				l.SwitchOf[id] = cmp.Or(l.SwitchOf[id], s)
 			}
 		}
 	}
@@ -89,9 +88,7 @@ func NewLogical(rows *snapshot.Northbound) *Logical {
 		for _, id := range r.Ports {
 			if p := routerPorts[id]; p != nil {
 				l.RouterPortsOf[r.UUID] = append(l.RouterPortsOf[r.UUID], p)
-				if l.RouterOf[id] == nil {
-					l.RouterOf[id] = r
-				}
+				l.RouterOf[id] = cmp.Or(l.RouterOf[id], r)
 			}
 		}
 	}

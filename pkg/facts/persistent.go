@@ -1,6 +1,7 @@
 package facts
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -73,13 +74,11 @@ func PersistentOf(h *snapshot.Host) ([]Persistent, error) {
 				}
 				for _, e := range f.read(p, b) {
 					e.Tool, e.File = f.tool, p
-					if e.Link != "" {
-						all = append(all, e)
-					}
+					all = append(all, e)
 				}
 			}
 		}
-		return all, nil
+		return slices.DeleteFunc(all, func(e Persistent) bool { return e.Link == "" }), nil
 	})
 }
 
@@ -103,45 +102,45 @@ func readNetplan(_ string, text []byte) []Persistent {
 	for _, kind := range []string{"ethernets", "bonds", "bridges", "vlans"} {
 		group := member(network, kind)
 		for i := 0; group != nil && i+1 < len(group.Content); i += 2 {
-			name, body := group.Content[i], group.Content[i+1]
-			p := Persistent{Link: name.Value, Line: name.Line}
-			if set := member(member(body, "match"), "name"); set != nil {
-				p.Link = set.Value
-			}
-			if set := member(body, "set-name"); set != nil {
-				p.Link = set.Value
-			}
-			if a := member(body, "addresses"); a != nil {
-				p.Line = a.Line
-				for _, x := range a.Content {
-					if x.Kind == yaml.MappingNode && len(x.Content) > 0 {
-						x = x.Content[0]
-					}
-					p.Addresses = append(p.Addresses, prefixes(x.Value)...)
-				}
-			}
-			for _, key := range []string{"dhcp4", "dhcp6"} {
-				if d := member(body, key); d != nil && slices.Contains([]string{"true", "yes", "on"}, strings.ToLower(d.Value)) {
-					p.DHCP, p.Line = true, d.Line
-				}
-			}
-			for _, key := range []string{"gateway4", "gateway6"} {
-				if g := member(body, key); g != nil {
-					p.gateway(g.Value)
-				}
-			}
-			if routes := member(body, "routes"); routes != nil {
-				for _, r := range routes.Content {
-					to, via := member(r, "to"), member(r, "via")
-					if to != nil && via != nil && slices.Contains([]string{"default", "0.0.0.0/0", "::/0"}, to.Value) {
-						p.gateway(via.Value)
-					}
-				}
-			}
-			all = append(all, p)
+			all = append(all, netplanLink(group.Content[i], group.Content[i+1]))
 		}
 	}
 	return all
+}
+
+// netplanLink is what netplan says of one link.
+func netplanLink(name, body *yaml.Node) Persistent {
+	p := Persistent{Link: name.Value, Line: name.Line}
+	if set := cmp.Or(member(body, "set-name"), member(member(body, "match"), "name")); set != nil {
+		p.Link = set.Value
+	}
+	if a := member(body, "addresses"); a != nil {
+		p.Line = a.Line
+		for _, x := range a.Content {
+			if x.Kind == yaml.MappingNode && len(x.Content) > 0 {
+				x = x.Content[0]
+			}
+			p.Addresses = append(p.Addresses, prefixes(x.Value)...)
+		}
+	}
+	for _, key := range []string{"dhcp4", "dhcp6"} {
+		if d := member(body, key); d != nil && slices.Contains([]string{"true", "yes", "on"}, strings.ToLower(d.Value)) {
+			p.DHCP, p.Line = true, d.Line
+		}
+	}
+	for _, key := range []string{"gateway4", "gateway6"} {
+		if g := member(body, key); g != nil {
+			p.gateway(g.Value)
+		}
+	}
+	routes := cmp.Or(member(body, "routes"), &yaml.Node{})
+	for _, r := range routes.Content {
+		to, via := member(r, "to"), member(r, "via")
+		if to != nil && via != nil && slices.Contains([]string{"default", "0.0.0.0/0", "::/0"}, to.Value) {
+			p.gateway(via.Value)
+		}
+	}
+	return p
 }
 
 // member is the value of a key of a mapping; nil: it has none.

@@ -113,12 +113,9 @@ func ovnKubernetesLink(h *snapshot.Host, g *PodLink, rows *snapshot.Northbound, 
 		switch {
 		case err != nil:
 		case gateway.StaticRoutes.Has(s.UUID) && prefix.Bits() > 0 && s.Policy.Get() != "src-ip":
-			for _, a := range own {
-				via := routerAt(rows, cluster.Ports, a.Prefix)
-				if a.Prefix.Addr().Is4() == prefix.Addr().Is4() && via.IsValid() && prefix.Contains(via) {
-					g.add(PodNetwork{Prefix: prefix, Via: via, Source: "static route of router " + gateway.Name})
-					break
-				}
+			vias := routersFor(rows, cluster, own, prefix)
+			if i := slices.IndexFunc(vias, prefix.Contains); i >= 0 {
+				g.add(PodNetwork{Prefix: prefix, Via: vias[i], Source: "static route of router " + gateway.Name})
 			}
 		case cluster.StaticRoutes.Has(s.UUID) && s.Policy.Get() == "src-ip":
 			if slices.ContainsFunc(own, func(a node.Address) bool { return a.Prefix.Addr() == hop }) {
@@ -126,6 +123,17 @@ func ovnKubernetesLink(h *snapshot.Host, g *PodLink, rows *snapshot.Northbound, 
 			}
 		}
 	}
+}
+
+// routersFor are the addresses of a router on the link's networks that are of a prefix's family.
+func routersFor(rows *snapshot.Northbound, r *nb.LogicalRouter, own []node.Address, prefix netip.Prefix) []netip.Addr {
+	var vias []netip.Addr
+	for _, a := range own {
+		if via := routerAt(rows, r.Ports, a.Prefix); via.IsValid() && a.Prefix.Addr().Is4() == prefix.Addr().Is4() {
+			vias = append(vias, via)
+		}
+	}
+	return vias
 }
 
 // kubeOVNLink: the networks of the default VPC's switches, but for those that
@@ -152,20 +160,16 @@ func kubeOVNLink(h *snapshot.Host, g *PodLink, rows *snapshot.Northbound, n *nod
 			if err != nil || slices.ContainsFunc(own, func(a node.Address) bool { return prefix.Contains(a.Prefix.Addr()) }) {
 				continue // the join network itself is on the link
 			}
-			for _, a := range own {
-				via := routerAt(rows, vpc.Ports, a.Prefix)
-				if a.Prefix.Addr().Is4() != prefix.Addr().Is4() || !via.IsValid() {
-					continue
-				}
-				pods := PodNetwork{Prefix: prefix.Masked(), Via: via, Source: "logical router port " + p.Name}
-				for _, ip := range encaps {
-					if ip.Is4() == via.Is4() && Holder(n, ip) != nil {
-						pods.Src = ip
-					}
-				}
-				g.add(pods)
-				break
+			vias := routersFor(rows, vpc, own, prefix)
+			if len(vias) == 0 {
+				continue
 			}
+			pods := PodNetwork{Prefix: prefix.Masked(), Via: vias[0], Source: "logical router port " + p.Name}
+			held := slices.DeleteFunc(slices.Clone(encaps), func(ip netip.Addr) bool { return ip.Is4() != vias[0].Is4() || Holder(n, ip) == nil })
+			if len(held) > 0 {
+				pods.Src = held[len(held)-1]
+			}
+			g.add(pods)
 		}
 	}
 	if len(g.Pods) > 0 {

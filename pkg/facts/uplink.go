@@ -87,10 +87,9 @@ func uplinks(h *snapshot.Host) ([]Uplink, error) {
 		switch name := b.ExternalIDs["bridge-uplink"]; {
 		case name != "":
 			u.Links, u.Source = []string{name}, "external_ids:bridge-uplink"
-			for _, p := range own {
-				if p.Name == name || slices.Contains(links[p.Name], name) {
-					u.Port, u.Links = p, links[p.Name]
-				}
+			i := slices.IndexFunc(own, func(p *vswitch.PortBrief) bool { return p.Name == name || slices.Contains(links[p.Name], name) })
+			if i >= 0 {
+				u.Port, u.Links = own[i], links[own[i].Name]
 			}
 		case len(own) == 1 && (u.Networks != nil || isCard(n, links[own[0].Name][0])):
 			u.Port, u.Links, u.Source = own[0], links[own[0].Name], "the only system port"

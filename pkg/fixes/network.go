@@ -169,24 +169,24 @@ func stayingFlags(flags []string) []string {
 // PerNextHop is routes with one for each next hop of IPv6: the kernel adds and removes
 // those one by one.
 func PerNextHop(routes []node.Route) []node.Route {
-	var ways []node.Route
+	var single []node.Route
 	for _, r := range routes {
 		if r.Dst.Addr().Is4() || len(r.Hops) == 0 || r.NextHop != 0 {
-			ways = append(ways, r)
+			single = append(single, r)
 			continue
 		}
 		for _, h := range r.Hops {
-			way := r
-			way.Hops = nil
+			route := r
+			route.Hops = nil
 			if h.Weight > 1 {
-				way.Hops = []node.NextHop{h}
+				route.Hops = []node.NextHop{h}
 			} else {
-				way.Via, way.Dev, way.Flags = h.Via, h.Dev, h.Flags
+				route.Via, route.Dev, route.Flags = h.Via, h.Dev, h.Flags
 			}
-			ways = append(ways, way)
+			single = append(single, route)
 		}
 	}
-	return ways
+	return single
 }
 
 func haveNeighbour(n *node.Network, x node.Neighbour) (bool, string) {

@@ -180,11 +180,7 @@ func glob(pattern string, in func(dir, part string) []string) ([]string, error) 
 	for _, part := range parts {
 		var next []string
 		for _, dir := range found {
-			for _, name := range in(dir, part) {
-				if matchPart(part, name) {
-					next = append(next, path.Join(dir, name))
-				}
-			}
+			next = append(next, matching(dir, part, in(dir, part))...)
 		}
 		if len(next) > maxGlob {
 			return nil, fmt.Errorf("%s: more than %d paths match", pattern, maxGlob)
@@ -193,6 +189,17 @@ func glob(pattern string, in func(dir, part string) []string) ([]string, error) 
 	}
 	slices.Sort(found)
 	return found, nil
+}
+
+// matching are the paths of those names in a directory that match an element.
+func matching(dir, part string, names []string) []string {
+	var paths []string
+	for _, name := range names {
+		if matchPart(part, name) {
+			paths = append(paths, path.Join(dir, name))
+		}
+	}
+	return paths
 }
 
 // globParts splits a pattern of absolute paths into its elements.

@@ -93,7 +93,7 @@ type Route struct {
 	Beyond string `json:"beyond,omitempty"`
 }
 
-// A NextHop is one of several ways of a Route.
+// A NextHop is one of the next hops of a multipath Route.
 type NextHop struct {
 	Via    netip.Addr `json:"via,omitzero"`
 	Dev    string     `json:"dev,omitempty"`

@@ -3,6 +3,7 @@ package ovsdb
 import (
 	"errors"
 	"fmt"
+	"iter"
 	"maps"
 	"strings"
 	"time"
@@ -154,11 +155,18 @@ func (s *Snapshot) change(table string, id rowID, column string, d datum, diff b
 func (s *Snapshot) readOld(u *update) error {
 	for name, c := range u.tables {
 		for id, columns := range c.changed {
-			for column := range columns {
-				if err := s.readColumn(name, id, column); err != nil {
-					return err
-				}
+			if err := s.readColumns(name, id, maps.Keys(columns)); err != nil {
+				return err
 			}
+		}
+	}
+	return nil
+}
+
+func (s *Snapshot) readColumns(table string, id rowID, columns iter.Seq[string]) error {
+	for column := range columns {
+		if err := s.readColumn(table, id, column); err != nil {
+			return err
 		}
 	}
 	return nil

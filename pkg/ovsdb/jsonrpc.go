@@ -323,12 +323,11 @@ type framer struct {
 func (f *framer) add(part []byte, limit int) (whole *object, rest []byte, err error) {
 	for i := 0; i < len(part); i++ {
 		if f.quoted && !f.escaped { // most of a reply is text
-			for i < len(part) && part[i] != '"' && part[i] != '\\' {
-				i++
-			}
-			if i == len(part) {
+			end := bytes.IndexAny(part[i:], `"\`)
+			if end < 0 {
 				break
 			}
+			i += end
 		}
 		switch c := part[i]; {
 		case f.escaped:
@@ -351,15 +350,16 @@ func (f *framer) add(part []byte, limit int) (whole *object, rest []byte, err er
 				return nil, nil, fmt.Errorf("%w: an object of more than %d members", errSyntax, mostMembers)
 			}
 		case c == '}' || c == ']':
-			if f.depth--; f.depth == 0 {
-				f.cut(len(f.text) + i)
-				if err := f.take(part[:i+1], limit); err != nil {
-					return nil, nil, err
-				}
-				whole = &object{f.text, f.members}
-				*f = framer{}
-				return whole, part[i+1:], nil
+			if f.depth--; f.depth > 0 {
+				continue
 			}
+			f.cut(len(f.text) + i)
+			if err := f.take(part[:i+1], limit); err != nil {
+				return nil, nil, err
+			}
+			whole = &object{f.text, f.members}
+			*f = framer{}
+			return whole, part[i+1:], nil
 		}
 	}
 	return nil, nil, f.take(part, limit)

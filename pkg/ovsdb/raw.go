@@ -141,12 +141,11 @@ func (c *Client) Tables() Tables {
 			d := s.Tables[name].Columns[column]
 			t.Columns[name][column] = !d.ephemeral
 			for _, ref := range []reference{d.keyRef, d.valueRef} {
-				if ref.table != "" {
-					t.References = append(t.References, Reference{name, column, ref.table, ref.weak, d.value != ""})
-				}
+				t.References = append(t.References, Reference{name, column, ref.table, ref.weak, d.value != ""})
 			}
 		}
 	}
+	t.References = slices.DeleteFunc(t.References, func(r Reference) bool { return r.To == "" })
 	return t
 }
 

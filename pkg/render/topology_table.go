@@ -161,11 +161,12 @@ func (t *topologyText) tunnelTable(wide bool) *Table {
 	for _, tunnel := range t.Tunnels {
 		for _, e := range tunnel.Ends {
 			from, to := e.Node, ""
-			if len(tunnel.Chassis) == 2 {
+			switch {
+			case len(tunnel.Chassis) != 2:
+			case e.Chassis == tunnel.Chassis[1]:
+				from, to = t.label(tunnel.Chassis[1]), t.label(tunnel.Chassis[0])
+			default:
 				from, to = t.label(tunnel.Chassis[0]), t.label(tunnel.Chassis[1])
-				if e.Chassis == tunnel.Chassis[1] {
-					from, to = to, from
-				}
 			}
 			tb.Row(row(wide,
 				[]Line{Text(from, Name), Text(to, Name), Text(e.Type), Text(e.RemoteIP), Text(e.Port), Text(tunnel.State, stateLook(tunnel.State))},

@@ -87,16 +87,11 @@ func (h *Host) ChassisName() (name, source string, err error) {
 	if err != nil {
 		return "", "", err
 	}
-	if processes, err := h.Processes(); err == nil {
-		for _, p := range processes {
-			if p.Name != "ovn-controller" {
-				continue
-			}
-			for i, a := range p.Args {
-				if (a == "-n" || a == "--chassis") && i+1 < len(p.Args) {
-					return p.Args[i+1], "the command line of ovn-controller", nil
-				}
-			}
+	processes, _ := h.Processes() // where they cannot be read, the others tell
+	for _, p := range processes {
+		i := slices.IndexFunc(p.Args, func(a string) bool { return a == "-n" || a == "--chassis" })
+		if p.Name == "ovn-controller" && i >= 0 && i+1 < len(p.Args) {
+			return p.Args[i+1], "the command line of ovn-controller", nil
 		}
 	}
 	file := path.Join(h.Dirs().Etc, "ovn", "system-id-override")

@@ -98,28 +98,24 @@ func parseUpcalls(text string) []Upcalls {
 		u := &list[len(list)-1]
 		switch strings.TrimSpace(key) {
 		case "flows": // (current 19) (avg 3) (max 11) (limit 11000)
-			for part := range strings.SplitSeq(value, ")") {
-				name, number, _ := strings.Cut(strings.TrimLeft(part, " ("), " ")
-				n, err := strconv.Atoi(number)
-				if err != nil {
-					continue
-				}
-				switch name {
-				case "current":
-					u.Current = n
-				case "avg":
-					u.Average = n
-				case "max":
-					u.Max = n
-				case "limit":
-					u.Limit = n
-				}
-			}
+			u.flows(value)
 		case "dump duration":
 			u.DumpMillis, _ = strconv.Atoi(strings.TrimSuffix(strings.TrimSpace(value), "ms"))
 		}
 	}
 	return list
+}
+
+// flows reads (NAME NUMBER)….
+func (u *Upcalls) flows(text string) {
+	for part := range strings.SplitSeq(text, ")") {
+		name, number, _ := strings.Cut(strings.TrimLeft(part, " ("), " ")
+		n, err := strconv.Atoi(number)
+		into := map[string]*int{"current": &u.Current, "avg": &u.Average, "max": &u.Max, "limit": &u.Limit}[name]
+		if err == nil && into != nil {
+			*into = n
+		}
+	}
 }
 
 // FDBStats is how a bridge's table of learned addresses fares.

@@ -14,7 +14,7 @@ import (
 // that was silent once in this look is not asked again.
 func (h *Host) Control(daemon, command string, args ...string) (string, error) {
 	return read(&h.memo, question{daemon, strings.Join(append([]string{command}, args...), "\x00")}, func() (string, error) {
-		if !h.Local { // what is asked of another host in vain keeps a shell from those who find out whether it answers
+		if !h.Local { // a daemon that does not reply there would keep a shell from the checks that find that out
 			if err := h.speaks(daemon); err != nil {
 				return "", err
 			}
@@ -202,8 +202,7 @@ func (h *Host) Meant(daemon string) ([]string, error) {
 		}
 		switch daemon {
 		case "ovs-vswitchd", "ovsdb-server":
-			s, err := h.Switch()
-			if err == nil {
+			if _, err := h.Switch(); err == nil {
 				why = append(why, "its Open_vSwitch database")
 			} else if !errors.Is(err, ErrNoSwitch) {
 				if paths, err := h.Glob(h.Dirs().OVSDB + "/conf.db"); err == nil && len(paths) > 0 {
@@ -211,7 +210,6 @@ func (h *Host) Meant(daemon string) ([]string, error) {
 				}
 				errs = append(errs, err)
 			}
-			_ = s
 		case "ovn-controller":
 			s, err := h.Switch()
 			switch {
@@ -227,10 +225,8 @@ func (h *Host) Meant(daemon string) ([]string, error) {
 				if err != nil || h.SystemID == "" {
 					continue
 				}
-				for _, c := range south.Chassis {
-					if c.Name == h.SystemID {
-						why = append(why, "its chassis in the Southbound")
-					}
+				if south.ChassisNamed(h.SystemID) != nil {
+					why = append(why, "its chassis in the Southbound")
 				}
 			}
 		case "ovnnb_db", "ovnsb_db":

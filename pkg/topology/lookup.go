@@ -284,19 +284,13 @@ func (g *Graph) Backends(vip netip.Addr, port int, proto string) (backends []Bac
 	vip = vip.Unmap()
 	for _, lb := range g.LoadBalancers {
 		for _, v := range lb.VIPs {
-			a, err := netip.ParseAddr(v.Address)
-			if err != nil || a.Unmap() != vip {
-				continue
-			}
-			if v.Port != 0 && (v.Port != port || lb.Protocol != proto) {
+			if !sameAddr(v.Address, vip) || v.Port != 0 && (v.Port != port || lb.Protocol != proto) {
 				continue
 			}
 			ok = true
-			for _, b := range g.backendsOf(lb, v) {
-				if !slices.ContainsFunc(backends, func(o Backend) bool { return o.Addr == b.Addr && o.Port == b.Port }) {
-					backends = append(backends, b)
-				}
-			}
+			backends = append(backends, slices.DeleteFunc(g.backendsOf(lb, v), func(b Backend) bool {
+				return slices.ContainsFunc(backends, func(o Backend) bool { return o.Addr == b.Addr && o.Port == b.Port })
+			})...)
 		}
 	}
 	return backends, ok

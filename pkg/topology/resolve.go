@@ -23,7 +23,7 @@ const (
 	KindService  Kind = "svc"
 	KindBalancer Kind = "lb"
 	KindBridge   Kind = "bridge"
-	KindExternal Kind = "external" // an address of nobody that is known
+	KindExternal Kind = "external" // an address that no known port has
 )
 
 // Endpoints are the kinds that can send or take a packet.
@@ -350,7 +350,7 @@ func (r *resolver) uuid(prefix string) {
 }
 
 // address finds what has an address: ports, virtual addresses, tunnel ends; an
-// address of nobody is external.
+// address that none of these has is external.
 func (r *resolver) address(addr netip.Addr) {
 	addr = addr.Unmap()
 	for _, p := range home(r.PortsAt(addr)) {

@@ -239,7 +239,7 @@ func (r *run) asksOutside(n *nodeView, leaf ovs.Leaf) bool {
 	return port != nil && r.leadsOut(port)
 }
 
-// silent reports whether a node has asked for the MAC address of a neighbour in vain.
+// silent reports whether a neighbour has not replied to a node that asked for its MAC address.
 func (v *nodeView) silent(ctx context.Context, a netip.Addr) bool {
 	net, err := v.net(ctx)
 	return err == nil && slices.ContainsFunc(net.Neighbours, func(x node.Neighbour) bool {

@@ -210,7 +210,7 @@ func masqueraded(net *node.Network, route *node.Route, src netip.Addr) netip.Add
 // anyMAC stands for the MAC address of a host outside that is not known. It decides nothing there.
 const anyMAC = "02:00:00:00:00:01"
 
-// unanswered reports whether the kernel has asked for the MAC address of a neighbour in vain.
+// unanswered reports whether a neighbour has not replied to the kernel, which asked for its MAC address.
 func unanswered(net *node.Network, dev string, a netip.Addr) bool {
 	return slices.ContainsFunc(net.Neighbours, func(n node.Neighbour) bool { return n.Link == dev && n.Addr == a && n.State == "failed" })
 }

@@ -226,7 +226,7 @@ func (t *tracer) uplink(node, bridge string) (string, packet.PortID, bool) {
 
 // holder is the node that answers for an address on the underlay: its own, one of a gateway router that is bound to it, or
 // one that a distributed router or a port of a physical network's switch has there.
-// It is nil for an address of nobody here.
+// It is nil where no node here has the address.
 func (t *tracer) holder(a netip.Addr) *cluster.Node {
 	if h := t.hosts.byAddress[a]; h != nil {
 		return t.cluster.Node(h.chassis.Name)

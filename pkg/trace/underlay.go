@@ -74,7 +74,7 @@ func (r *run) bridgeOn(node, name string) *topology.Bridge {
 	return r.graph.Bridges[i]
 }
 
-// noUplink says why nothing gets from a bridge to the network outside, if that is so.
+// noUplink says why nothing gets from a bridge to the network outside; ok is false where it does.
 func noUplink(b *topology.Bridge) (journey.Cause, bool) {
 	if len(b.Uplinks) == 0 {
 		return journey.Cause{Kind: journey.NoUplink, Bridge: b.Name, Node: b.Node}, true

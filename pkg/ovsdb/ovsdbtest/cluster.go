@@ -102,5 +102,5 @@ func (c *Cluster) until(what string, ok func() bool) {
 		}
 		time.Sleep(50 * time.Millisecond)
 	}
-	c.t.Fatalf("waited in vain for %s", what)
+	c.t.Fatalf("%s did not happen in time", what)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/ovnctl/ovnctl/pkg/node"
@@ -73,14 +74,15 @@ func (s *Source) assume() {
 	r := indexRows(*s)
 	for i := range s.Bridges {
 		b := &s.Bridges[i]
-		geneve := false
-		var ports []openflow.PortDesc
+		var interfaces []*vswitch.Interface
 		for _, p := range r.bridges[b.Name].Ports {
-			for _, i := range r.interfacesOf(p) {
-				geneve = geneve || i.Type == "geneve"
-				if number := i.OFPort.Get(); number > 0 {
-					ports = append(ports, openflow.PortDesc{Port: packet.PortID{Number: uint32(number), Name: i.Name}, Addr: i.MACInUse.Get()})
-				}
+			interfaces = append(interfaces, r.interfacesOf(p)...)
+		}
+		geneve := slices.ContainsFunc(interfaces, func(i *vswitch.Interface) bool { return i.Type == "geneve" })
+		var ports []openflow.PortDesc
+		for _, i := range interfaces {
+			if number := i.OFPort.Get(); number > 0 {
+				ports = append(ports, openflow.PortDesc{Port: packet.PortID{Number: uint32(number), Name: i.Name}, Addr: i.MACInUse.Get()})
 			}
 		}
 		if b.Ports == nil {
